@@ -21,6 +21,7 @@ local byhand = "spec/api/by_hand_spec.lua: "
 local decisions = "spec/results/decisions_spec.lua: "
 local history = "spec/api/history_spec.lua: "
 local tenants = "spec/api/tenant_state_spec.lua: "
+local batches = "spec/api/batch_scheduler_spec.lua: "
 local autoscaler = "spec/api/autoscaler_spec.lua: "
 local pools = "spec/api/disaggregation_spec.lua: "
 
@@ -118,7 +119,8 @@ return {
       { "D.5", "priority is a number", hooks .. "is given on arrival, and seen by every policy" },
       { "D.5", "filter, score, select", pipeline .. "keeps candidates out, however it is written" },
       { "D.5, G.1", "batch formation is pluggable (MakeBatch, chunk sizes)",
-        waits = "schedulers of whole batches" },
+        batches .. "does what the built-in one does when it plans the same",
+        batches .. "says how large chunks are" },
       { "D.5", "preemption is pluggable", hooks .. "chooses by what it sees, the same with both engines" },
       { "D.6", "autoscaling: provisioning, model load, warm-up, drain, cost in replica-seconds",
         autoscaler .. "sees the cluster and says how many instances there are to be",
@@ -176,7 +178,8 @@ return {
         "blis run --scheduler" },
       { "F.2", "autoscalers threshold, target-utilization, queue-depth",
         "tests/policy/test_autoscalers.c", "blis run --autoscaler" },
-      { "F.3", "candidates as flat tables of parameters", waits = "the evaluator" },
+      { "F.3", "candidates as flat tables of parameters", "spec/eval/eval_spec.lua",
+        "blis eval" },
       { "F.4", "new policies without recompiling", "examples/rules.lua" },
       { "F.4", "external policy service", waits = "a service over pipes" },
       { "G.1", "AdmissionDecision: action, delay, reason",
@@ -188,17 +191,18 @@ return {
       { "G.1", "RoutingDecision: prefill and decode instance",
         pools .. "hands every request off, unless the decider says otherwise" },
       { "G.1", "SchedulerContext: queue, batch, KV cache, clock, limits",
-        waits = "schedulers of whole batches" },
-      { "G.1", "OnRequestArrival of a scheduler", waits = "schedulers of whole batches" },
+        batches .. "sees the queue, the batch, the KV cache and the limits of its instance" },
+      { "G.1", "OnRequestArrival of a scheduler", batches .. "hears of arrivals" },
       { "G.1", "AutoScalePolicy.Evaluate over AutoScaleContext",
         autoscaler .. "sees the cluster and says how many instances there are to be" },
       { "G.2", "InstanceSnapshot.PoolType", "src/policy/contract/signals.h",
         "docs/disaggregation.md" },
-      { "G.3", "fitness is a map", waits = "result.fitness_by_name" },
+      { "G.3", "fitness is a map", "spec/eval/eval_spec.lua", run .. "scores a run" },
       { "G.3", "distributions by SLO class, rates, SLO attainment, Jain index",
         "spec/api/run_spec.lua: groups by SLO class and tenant",
         metrics .. "counts the requests that kept what their class promises" },
-      { "G.3", "PolicyID, WorkloadID, WallTime", waits = "ids in results" },
+      { "G.3", "PolicyID, WorkloadID, WallTime (outside of the hash)", "spec/eval/eval_spec.lua",
+        "lua/blis/eval/init.lua" },
       { "G.3", "SimDuration", "spec/api/run_spec.lua: gives the figures of a run" },
       { "G.3", "CacheHitRate per tier, PreemptionRate, OffloadRate", waits = "these figures" },
       { "G.3", "ScaleUpCount, ScaleDownCount, TotalReplicaSeconds, ScaleOscillations",
@@ -223,7 +227,8 @@ return {
       { "I, PR19, PR20", "--trace-level decisions --counterfactual-k 5 --summarize-trace",
         "blis run --trace-level --counterfactual-k --summarize-trace",
         decisions .. "keeps the best k candidates" },
-      { "I, PR21, PR22", "gepa-evaluate, openevolve-evaluate", waits = "the evaluator" },
+      { "I, PR21, PR22", "gepa-evaluate, openevolve-evaluate", "blis gepa-evaluate",
+        "blis openevolve-evaluate", "spec/eval/eval_spec.lua" },
       { "I, PR23", "example policies and configurations", "examples/rules.lua",
         "examples/policy-config.yaml" },
       { "K.2", "TestSingleInstanceCompatibility, TestDeterministicReplay, TestPolicyPipeline",

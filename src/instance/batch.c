@@ -32,6 +32,9 @@ static int64_t chunk_tokens(const blis__stepwise *engine,
   const blis_instance_config *config = engine->config;
   int64_t threshold = config->long_prefill_threshold_tokens;
   int64_t tokens = request->prefill_tokens - done;
+  if (engine->chunk_limit_tokens > 0) {
+    tokens = blis_min_i64(tokens, engine->chunk_limit_tokens);
+  }
   if (threshold > 0) {
     tokens = blis_min_i64(tokens, threshold);
   }
@@ -170,6 +173,25 @@ static blis_status schedule_running(blis__stepwise *engine, blis_error *error) {
   return BLIS_OK;
 }
 
+blis_status blis__batch_run(blis__stepwise *engine, size_t index, bool *goes_on,
+                            blis_error *error) {
+  blis_live_request *request = engine->batch.items[index]->place.request;
+  int64_t tokens =
+      engine->budget_tokens > 0 ? wanted_tokens(engine, request) : 0;
+  if (tokens == 0) {
+    return BLIS_OK;
+  }
+  BLIS_TRY(allocate_preempting(engine, &index, tokens, goes_on, error));
+  if (*goes_on) {
+    give_tokens(engine, request, tokens);
+  }
+  return BLIS_OK;
+}
+
+void blis__batch_preempt(blis__stepwise *engine, size_t index) {
+  preempt(engine, index);
+}
+
 /* Hits as the cache counts them: what the CPU tier gives back is among them. */
 static int64_t hits(const blis__stepwise *engine) {
   blis_kv_cache_stats stats;
@@ -262,6 +284,12 @@ static bool has_room(const blis__stepwise *engine) {
          (int64_t)engine->batch.count < engine->config->max_num_seqs;
 }
 
+blis_status blis__batch_admit(blis__stepwise *engine, blis__sequence *sequence,
+                              bool *goes_on, blis_error *error) {
+  *goes_on = has_room(engine);
+  return *goes_on ? admit(engine, sequence, goes_on, error) : BLIS_OK;
+}
+
 /* Whoever has its KV goes first: nobody else can have these blocks before. */
 static blis_status admit_those_with_kv(blis__stepwise *engine,
                                        blis_error *error) {
@@ -312,6 +340,10 @@ blis_status blis__batch_form(blis__stepwise *engine, blis_error *error) {
   engine->has_preempted = false;
   for (size_t i = 0; i < engine->batch.count; i++) {
     engine->batch.items[i]->place.request->new_tokens = 0;
+  }
+  if (engine->config->make_batch != NULL) {
+    BLIS_TRY(blis__batch_form_planned(engine, error));
+    return admit_somebody(engine, error);
   }
   BLIS_TRY(schedule_running(engine, error));
   return schedule_waiting(engine, error);

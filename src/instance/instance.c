@@ -105,6 +105,7 @@ static blis_status check_config(const blis_instance_config *config,
 static bool can_be_fast(const blis_instance_config *config) {
   const int64_t max_block_size_tokens = 1 << 20;
   return config->engine == BLIS_ENGINE_FAST && config->cpu_blocks == 0 &&
+         config->make_batch == NULL &&
          config->block_size_tokens <= max_block_size_tokens;
 }
 

@@ -45,6 +45,38 @@ typedef struct blis_running_request {
   int64_t progress_tokens;          /* computed so far */
 } blis_running_request;
 
+/*
+ * What is known when a batch is planned: the running requests in the order of
+ * the batch, and behind them, in one numbering, those of the wait queue.
+ */
+typedef struct blis_batch_context {
+  int64_t now_us;
+  const blis_running_request *running;
+  size_t running_count;
+  const blis_running_request *waiting;
+  size_t waiting_count;
+  int64_t free_kv_blocks;
+  const struct blis_instance_config *config; /* of the instance */
+} blis_batch_context;
+
+typedef struct blis_batch_entry {
+  size_t index; /* running ones first, then those that wait */
+  int64_t
+      tokens; /* of its prefill, at most; 0 = as many as there is room for */
+} blis_batch_entry;
+
+/* Without anything to do, the plan is asked for again after so long. */
+#define BLIS_PLAN_WAIT_US 1000
+
+/* Who takes part in a step, in that order. Who is not there computes nothing.
+ */
+typedef struct blis_batch_plan {
+  blis_batch_entry *entries; /* room for all requests; each at most once */
+  size_t count;
+  bool *preempted; /* by running request: goes back to the queue; all false */
+  int64_t wait_us; /* >= 1: the time of a step in which nobody computes */
+} blis_batch_plan;
+
 typedef enum blis_engine_kind {
   BLIS_ENGINE_FAST,    /* exact fast-forward; falls back where it must */
   BLIS_ENGINE_STEPWISE /* every step, every request: the yardstick */
@@ -126,6 +158,17 @@ typedef struct blis_instance_config {
   blis_status (*choose_victim)(void *ud, const blis_running_request *running,
                                size_t count, size_t *victim, blis_error *error);
   void *choose_victim_ud;
+  /*
+   * Plans every batch, in place of the order of admission and of the queue;
+   * NULL = these. Who finds no blocks still preempts as above. May fail. With
+   * it, every step is computed, whatever the engine.
+   */
+  blis_status (*make_batch)(void *ud, const blis_batch_context *context,
+                            blis_batch_plan *plan, blis_error *error);
+  /* request has entered the wait queue; with make_batch, or NULL. May fail. */
+  blis_status (*request_queued)(void *ud, const blis_live_request *request,
+                                int64_t now_us, blis_error *error);
+  void *make_batch_ud; /* of both */
 } blis_instance_config;
 
 typedef struct blis_instance blis_instance;

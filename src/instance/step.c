@@ -38,6 +38,9 @@ static blis_status measure(blis__stepwise *engine, int64_t *step_us,
   }
   BLIS_TRY(blis_latency_step_time(engine->config->latency, engine->items.items,
                                   engine->items.count, step_us, error));
+  if (engine->config->make_batch != NULL && engine->items.count == 0) {
+    *step_us = engine->wait_us;
+  }
   count_uncovered(engine);
   int64_t transfer_us = blis_kv_cache_take_transfer_us(engine->cache);
   *step_us = blis_time_after_us(blis_max_i64(*step_us, 0), transfer_us);
@@ -203,7 +206,9 @@ static blis_status deliver(blis__stepwise *engine, int64_t step_end_us,
 
 static blis_status check_progress(blis__stepwise *engine, blis_error *error) {
   engine->idle_steps = engine->has_progressed ? 0 : engine->idle_steps + 1;
-  if (engine->idle_steps < BLIS__STUCK_STEPS) {
+  int64_t most = engine->config->make_batch != NULL ? BLIS__STUCK_PLANS
+                                                    : BLIS__STUCK_STEPS;
+  if (engine->idle_steps < most) {
     return BLIS_OK;
   }
   const blis__sequence *stuck = engine->waiting.head != NULL
@@ -211,14 +216,14 @@ static blis_status check_progress(blis__stepwise *engine, blis_error *error) {
                                     : engine->batch.items[0];
   blis_kv_cache_stats cache;
   blis_kv_cache_get_stats(engine->cache, &cache);
-  return blis_fail(
-      error, BLIS_ERR_STUCK,
-      "no request has made progress in %d steps up to %" PRId64
-      " us: request_%" PRId64 " needs %" PRId64
-      " KV blocks and holds %zu; %" PRId64 " of %" PRId64 " are free",
-      BLIS__STUCK_STEPS, engine->clock_us, stuck->place.request->number,
-      blis__needed_blocks(engine->config, stuck->place.request),
-      stuck->blocks.count, cache.free_blocks, cache.blocks);
+  return blis_fail(error, BLIS_ERR_STUCK,
+                   "no request has made progress in %" PRId64
+                   " steps up to %" PRId64 " us: request_%" PRId64
+                   " needs %" PRId64 " KV blocks and holds %zu; %" PRId64
+                   " of %" PRId64 " are free",
+                   most, engine->clock_us, stuck->place.request->number,
+                   blis__needed_blocks(engine->config, stuck->place.request),
+                   stuck->blocks.count, cache.free_blocks, cache.blocks);
 }
 
 blis_status blis__step(blis__stepwise *engine, blis_error *error) {
@@ -236,6 +241,7 @@ blis_status blis__step(blis__stepwise *engine, blis_error *error) {
   BLIS_TRY(blis__wait_queue_order(&engine->waiting, error));
   BLIS_TRY(blis__batch_form(engine, error));
   if (engine->batch.count == 0 && !engine->has_preempted &&
+      engine->config->make_batch == NULL &&
       !engine->config->reproduce_go_blis_defects) {
     return BLIS_OK; /* the blocks are held by requests that do not run */
   }

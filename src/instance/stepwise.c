@@ -93,6 +93,10 @@ blis_status blis__stepwise_enqueue(blis__stepwise *engine,
   if (engine->events.queued != NULL) {
     engine->events.queued(engine->events.ud, request, engine->clock_us);
   }
+  if (engine->config->request_queued != NULL) {
+    BLIS_TRY(engine->config->request_queued(engine->config->make_batch_ud,
+                                            request, engine->clock_us, error));
+  }
   return blis__stepwise_wake(engine, error);
 }
 
@@ -298,6 +302,10 @@ static void free_engine(void *state) {
   blis_array_deinit(&alloc, &engine->found);
   blis_array_deinit(&alloc, &engine->items);
   blis_array_deinit(&alloc, &engine->running);
+  blis_array_deinit(&alloc, &engine->plan.shown);
+  blis_array_deinit(&alloc, &engine->plan.sequences);
+  blis_array_deinit(&alloc, &engine->plan.entries);
+  blis_array_deinit(&alloc, &engine->plan.preempted);
   blis_event_queue_free(engine->queue);
   blis_kv_cache_free(engine->cache);
   blis_alloc_free(&alloc, engine, sizeof *engine);

@@ -26,7 +26,15 @@
  * what a preemption has undone; a request that is recomputed in the ordinary
  * way needs a few thousand of them at most.
  */
-enum { BLIS__STUCK_STEPS = 1 << 24 };
+enum { BLIS__STUCK_STEPS = 1 << 24, BLIS__STUCK_PLANS = 10000 };
+
+/* What a plan of a batch is made of (batch_scripted.c). */
+typedef struct blis__plan_room {
+  BLIS_ARRAY(blis_running_request) shown;
+  BLIS_ARRAY(blis__sequence *) sequences;
+  BLIS_ARRAY(blis_batch_entry) entries;
+  BLIS_ARRAY(bool) preempted;
+} blis__plan_room;
 
 typedef struct blis__stepwise {
   blis_alloc alloc;
@@ -44,7 +52,10 @@ typedef struct blis__stepwise {
   BLIS_ARRAY(blis__sequence *) batch; /* running, in order of admission */
 
   /* Of the step that is being formed. */
-  int64_t budget_tokens; /* not yet given out */
+  int64_t budget_tokens;      /* not yet given out */
+  int64_t chunk_limit_tokens; /* of a prefill, as planned; 0 = none */
+  int64_t wait_us;            /* as planned, if nobody computes */
+  blis__plan_room plan;
   bool has_preempted;
   bool has_progressed;   /* a request got further than ever */
   blis_block_list found; /* prefix of the request to admit */
@@ -64,6 +75,26 @@ typedef struct blis__stepwise {
  */
 BLIS_MUSTUSE blis_status blis__batch_form(blis__stepwise *engine,
                                           blis_error *error);
+
+/* The same as config.make_batch plans it. */
+BLIS_MUSTUSE blis_status blis__batch_form_planned(blis__stepwise *engine,
+                                                  blis_error *error);
+
+/*
+ * The running request at index computes what it wants, if it gets blocks;
+ * goes_on is false when it had to be preempted itself.
+ */
+BLIS_MUSTUSE blis_status blis__batch_run(blis__stepwise *engine, size_t index,
+                                         bool *goes_on, blis_error *error);
+
+/* A waiting request joins the batch, if there is room; else goes_on is false.
+ */
+BLIS_MUSTUSE blis_status blis__batch_admit(blis__stepwise *engine,
+                                           blis__sequence *sequence,
+                                           bool *goes_on, blis_error *error);
+
+/* The running request at index goes back to the front of the queue. */
+void blis__batch_preempt(blis__stepwise *engine, size_t index);
 
 /* Takes the request at index out of the batch; the others keep their order. */
 void blis__batch_remove(blis__stepwise *engine, size_t index);

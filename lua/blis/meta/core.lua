@@ -222,6 +222,29 @@ function vec.eq(a, b) end
 ---@field now_us integer
 ---@field [string] number
 
+--- A request in an instance, as schedulers see it.
+---@class blis.LiveRequest
+---@field id string
+---@field arrival_us integer
+---@field deadline_us integer 0 = none
+---@field prompt_tokens integer
+---@field priority number
+---@field max_output_tokens integer
+---@field progress_tokens integer computed already
+---@field output_tokens integer the future: only with oracle = true
+
+--- What a scheduler of batches is asked about.
+---@class blis.BatchContext
+---@field instance string "instance_0"
+---@field now_us integer
+---@field running blis.LiveRequest[] in the order of the batch
+---@field waiting blis.LiveRequest[] in the order of the queue
+---@field free_kv_blocks integer
+---@field kv_blocks integer
+---@field block_size integer tokens of a block
+---@field max_num_seqs integer
+---@field max_num_batched_tokens integer
+
 --- How a request ended, as on_completion and on_rejection hear of it. One table serves all calls
 --- of a run: copy what is to be kept. Times that there are not are nil.
 ---@class blis.Outcome

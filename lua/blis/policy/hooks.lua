@@ -31,6 +31,10 @@ hooks.kinds = {
     "function(request) that returns how urgent it is"),
   scheduler = kind_of("scheduler", "scheduler", nil, "goes_before",
     "function(a, b) that returns whether a goes before b"),
+  batch_scheduler = kind_of("scheduler", "scheduler", nil, "make_batch",
+    "function(context) that returns { schedule = { request, { request, tokens }, ... } }", {
+      { name = "on_arrival", type = "any", doc = "a function(request, now_us)" },
+    }),
   preemption = kind_of("preemption", "preemption policy", nil, "victim",
     "function(running) that returns the index of the request that gives way"),
   autoscaler = kind_of("autoscaler", "autoscaler", "autoscalers", "decide",
@@ -204,8 +208,22 @@ function hooks.read_priority(given, path)
     definition.named_fields(given, {}), path)
 end
 
+--- The definition of a scheduler in Lua: of one that orders the queue, or of one that makes batches.
+local function scripted_scheduler(given, path)
+  if type(given) == "table" and given.new ~= nil then
+    return definition.fresh("scheduler", given, path, scripted_scheduler)
+  end
+  local makes_batches = type(given) == "table" and given.make_batch ~= nil
+  local kind = makes_batches and hooks.kinds.batch_scheduler or hooks.kinds.scheduler
+  local read = definition.read(kind, given, path)
+  if makes_batches then definition.check_function(read, "on_arrival", path) end
+  return read
+end
+
 --- The definition of a scheduler; a name goes into the options of the cluster.
 function hooks.read_scheduler(given, cluster)
+  local is_scripted = type(given) == "table" and given[1] == nil
+  if is_scripted then return scripted_scheduler(given, "scheduler") end
   return read_named(hooks.kinds.scheduler, "scheduler", given, cluster)
 end
 
@@ -245,8 +263,16 @@ end
 --- and progress_tokens (computed already); output_tokens only with oracle = true.
 ---@param spec any
 ---@return blis.Policy
+---
+--- `blis.scheduler { name =, make_batch = function(context) ... end, on_arrival = function(request,
+--- now_us) ... end }` makes every batch itself, of blis.BatchContext: it returns { schedule = {...},
+--- preempt = {...}, wait_us = 1000 }. schedule lists who computes in the next step, in that order:
+--- requests of context.running and context.waiting, or { request, tokens } with the size of a chunk
+--- of its prompt; the others wait. Who runs keeps its blocks, unless it is in the list preempt.
+--- wait_us, 1,000 by default, is when it is asked again if nobody computes. Every step is a call
+--- with tables of all requests: that is slow.
 function hooks.scheduler(spec)
-  return core.policy(definition.read(hooks.kinds.scheduler, spec, "scheduler"))
+  return core.policy(scripted_scheduler(spec, "scheduler"))
 end
 
 --- Whom to preempt when KV blocks run out: `blis.preemption { name =, victim = function(running)

@@ -40,6 +40,8 @@ static blis_instance_config config_of(const bind_engine *engine,
   config.scheduler = whole->scheduler;
   config.goes_before = whole->goes_before;
   config.goes_before_ud = whole->goes_before_ud;
+  config.make_batch = whole->make_batch;
+  config.request_queued = whole->request_queued;
   config.preemption = whole->preemption;
   config.choose_victim = whole->choose_victim;
   config.choose_victim_ud = whole->choose_victim_ud;

@@ -5,6 +5,7 @@
 #include "lua/bind/bind.h"
 #include "lua/bind/interrupt.h"
 #include "lua/engine/shares.h"
+#include "lua/policies/batch_scheduler.h"
 #include "lua/policies/builtin.h"
 #include "lua/policies/disaggregation.h"
 #include "lua/policies/fresh.h"
@@ -36,6 +37,21 @@ static void check_latency_part(lua_State *L, int config, bind_simulation *sim) {
   }
 }
 
+/* A scheduler of whole batches, asked in the name of every instance. */
+static void check_batch_part(lua_State *L, int index, bind_simulation *sim) {
+  blis_instance_config *made = &sim->engine.config;
+  check_batch_scheduler(L, index, &sim->view, &sim->batch_scheduler);
+  sim->batches = push_buffer(L, sim->instance_count, sizeof *sim->batches);
+  push_hook_function(L, &sim->hooks);
+  for (uint32_t i = 0; i < sim->instance_count; i++) {
+    sim->batches[i] =
+        (bind_instance_batches){.scheduler = &sim->batch_scheduler, .index = i};
+  }
+  made->make_batch = bind_make_batch;
+  made->request_queued =
+      sim->batch_scheduler.on_arrival != 0 ? bind_request_queued : NULL;
+}
+
 static void check_scheduler_parts(lua_State *L, int config,
                                   bind_simulation *sim) {
   blis_instance_config *made = &sim->engine.config;
@@ -43,6 +59,12 @@ static void check_scheduler_parts(lua_State *L, int config,
   bind_scheduler_init(&sim->scheduler, &sim->view);
   if (lua_getfield(L, config, "scheduler") != LUA_TNIL) {
     check_fresh(L, lua_gettop(L), context);
+    if (is_batch_scheduler(L, lua_gettop(L))) {
+      check_batch_part(L, lua_gettop(L), sim);
+    }
+  }
+  bool orders_queue = !lua_isnil(L, -1) && sim->batches == NULL;
+  if (orders_queue) {
     check_goes_before(L, lua_gettop(L), &sim->scheduler);
     made->scheduler = BLIS_SCHEDULER_SCRIPTED;
     made->goes_before = bind_scheduler_goes_before;
@@ -152,6 +174,9 @@ static void check_cluster_instances(lua_State *L, int options,
     instances[i].latency = &sim->latencies[i].model;
   }
   made->has_own_latencies = sim->latencies != NULL;
+  for (uint32_t i = 0; i < sim->instance_count && sim->batches != NULL; i++) {
+    instances[i].make_batch_ud = &sim->batches[i];
+  }
   made->instances = instances;
   made->facts = facts;
   made->instance_count = sim->instance_count;

@@ -14,6 +14,7 @@
 #include "lua/engine/engine.h"
 #include "lua/engine/groups.h"
 #include "lua/engine/latency.h"
+#include "lua/policies/batch_scheduler.h"
 #include "lua/policies/scheduler.h"
 #include "lua/policies/view.h"
 #include "lua/results/records.h"
@@ -44,6 +45,8 @@ typedef struct bind_simulation {
   bind_hooks hooks;
   bind_view view;
   bind_scheduler scheduler;
+  bind_batch_scheduler batch_scheduler;
+  bind_instance_batches *batches; /* by instance; the anchor owns them */
   bind_observer observer;
   bind_progress progress;
   bind_engine engine;               /* of the first group of instances */
@@ -59,14 +62,14 @@ typedef struct bind_simulation {
   blis_cascade cascade;               /* until the cluster takes it */
   /* By pool, until the cluster takes them. */
   blis_autoscaler autoscalers[SIMULATION_SCALED_POOLS];
-  bind_future future; /* for one that knows it */
-  blis_disaggregation apart;          /* until the cluster takes it */
-  blis_encode_stage encode;           /* likewise */
-  blis_gateway gateway;               /* until the cluster takes it */
-  blis_priority priority;             /* the cluster borrows it */
-  blis_cluster *cluster;              /* NULL once closed */
-  uint32_t instance_count;            /* that there is room for */
-  uint32_t initial_count;             /* of these at first; 0 = all */
+  bind_future future;        /* for one that knows it */
+  blis_disaggregation apart; /* until the cluster takes it */
+  blis_encode_stage encode;  /* likewise */
+  blis_gateway gateway;      /* until the cluster takes it */
+  blis_priority priority;    /* the cluster borrows it */
+  blis_cluster *cluster;     /* NULL once closed */
+  uint32_t instance_count;   /* that there is room for */
+  uint32_t initial_count;    /* of these at first; 0 = all */
   int64_t seed;
   bind_script_random script_random;  /* math.random in hooks */
   bind_script_random *random_before; /* while it is driven */
