@@ -155,6 +155,7 @@ describe("a scheduler of batches", function()
     says(of(function() error "mine" end), "scheduler 'odd'")
     says(message_of(run, { make_batch = 5 }), "expected a function")
     says(message_of(run, { name = "x", make_batch = as_usual, on_arrival = 5 }), "on_arrival")
-    says(message_of(run, { name = "x", make_batch = as_usual, goes_before = as_usual }), "goes_before")
+    says(message_of(run, { name = "x", make_batch = as_usual, goes_before = as_usual }),
+      "goes_before")
   end)
 end)

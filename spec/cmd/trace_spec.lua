@@ -65,8 +65,8 @@ describe("blis trace", function()
       for session, start in pairs { a = 0, b = 300 } do
         if session == "a" or turn < 3 then
           lines[#lines + 1] = ('{"timestamp": %d, "input_length": %d, "output_length": 5, '
-            .. '"session_id": "%s", "turn_id": %d}'):format(start + 1000 * turn, 100 + turn, session,
-            turn)
+            .. '"session_id": "%s", "turn_id": %d}'):format(start + 1000 * turn, 100 + turn,
+            session, turn)
         end
       end
     end

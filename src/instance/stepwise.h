@@ -6,8 +6,9 @@
  * O(running requests), and O(waiting ones) where the scheduler sorts.
  *
  * One module in several files: stepwise.c executes events, step.c is one step,
- * batch.c decides who takes part in it, stepwise_remote.c is about KV that
- * moves, sequence.c recycles what is kept per request.
+ * batch.c decides who takes part in it, batch_scripted.c does so as somebody
+ * plans it, stepwise_remote.c is about KV that moves, sequence.c recycles what
+ * is kept per request.
  */
 #ifndef BLIS_INSTANCE_STEPWISE_H
 #define BLIS_INSTANCE_STEPWISE_H

@@ -208,7 +208,7 @@ function hooks.read_priority(given, path)
     definition.named_fields(given, {}), path)
 end
 
---- The definition of a scheduler in Lua: of one that orders the queue, or of one that makes batches.
+--- The definition of a scheduler in Lua, which orders the queue or makes batches.
 local function scripted_scheduler(given, path)
   if type(given) == "table" and given.new ~= nil then
     return definition.fresh("scheduler", given, path, scripted_scheduler)
@@ -261,16 +261,16 @@ end
 --- which tells whether request a goes before b; equal ones keep their order. Requests in an
 --- instance have id, arrival_us, deadline_us (0 = none), prompt_tokens, priority, max_output_tokens
 --- and progress_tokens (computed already); output_tokens only with oracle = true.
----@param spec any
----@return blis.Policy
 ---
 --- `blis.scheduler { name =, make_batch = function(context) ... end, on_arrival = function(request,
---- now_us) ... end }` makes every batch itself, of blis.BatchContext: it returns { schedule = {...},
---- preempt = {...}, wait_us = 1000 }. schedule lists who computes in the next step, in that order:
---- requests of context.running and context.waiting, or { request, tokens } with the size of a chunk
---- of its prompt; the others wait. Who runs keeps its blocks, unless it is in the list preempt.
---- wait_us, 1,000 by default, is when it is asked again if nobody computes. Every step is a call
---- with tables of all requests: that is slow.
+--- now_us) ... end }` makes every batch itself, of blis.BatchContext. It returns { schedule = {...},
+--- preempt = {...}, wait_us = 1000 }: who computes in the next step, in that order, requests of
+--- context.running and context.waiting, or { request, tokens } with the size of a chunk of its
+--- prompt; the others wait. Who runs keeps its blocks, unless preempt lists it. wait_us, 1,000 by
+--- default, is when it is asked again if nobody computes. Every step is a call with tables of all
+--- requests: that is slow.
+---@param spec any
+---@return blis.Policy
 function hooks.scheduler(spec)
   return core.policy(scripted_scheduler(spec, "scheduler"))
 end
