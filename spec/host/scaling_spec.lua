@@ -129,6 +129,30 @@ describe("scaling by the program #host", function()
     assert.is_true(math.abs(r.arrived - 1200) < 180)
   end)
 
+  it("does what docs/autoscaling.md writes", function()
+    local text = files.read "docs/autoscaling.md"
+    local line = text:match "\n    blis (run .-)\n\n"
+    local outcome = program.shell('"$BLIS" ' .. line)
+    assert.equal(0, outcome.status, outcome.err)
+    assert.matches("short of what was wanted", outcome.out, 1, true)
+    local yaml = text:match "\n    autoscale: .-\n\n":gsub("\n    ", "\n")
+    files.with(yaml, function(path)
+      local r = run("--num-instances 2 --policy-config " .. path)
+      assert.equal("threshold", r.scaling.policy)
+      assert.equal("crash", run("--num-instances 2 --rate 4 --policy-config " .. path)
+        .faults[1].kind)
+    end)
+    local snippet = text:match "\n    (autoscaler = blis.autoscaler .-)\n\n"
+    files.with('local blis = require "blis" local ' .. snippet
+      .. " print(blis.run { autoscaler = autoscaler, workload = { rate = 30, requests = 900 } })",
+      function(path)
+        local printed = program.run(path)
+        assert.equal(0, printed.status, printed.err)
+        assert.matches("by mine", printed.out, 1, true)
+      end)
+    assert.matches("samples", program.run("help", "ScaleContext").out, 1, true)
+  end)
+
   it("says what is wrong", function()
     fails("run --autoscaler hpe", 2, "unknown autoscaler 'hpe'", "did you mean 'hpa'")
     fails("run --autoscaler hpa --provisioning-delay soon", 2, "--provisioning-delay: 'soon'",
