@@ -56,7 +56,7 @@ def evaluate_stage2(program_path):
 
 local texts = {}
 
-texts.openevolve = [==["""Evaluator for OpenEvolve: openevolve-run policy.lua THIS --config config.yaml
+texts.openevolve = [==["""Evaluator for OpenEvolve: openevolve-run policy.lua THIS -c config.yaml
 
 Set language: lua, evaluator.cascade_thresholds: [0.8, 0.95], evaluator.max_retries: 0 and
 database.max_snapshot_artifacts: null there.

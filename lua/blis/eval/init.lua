@@ -12,8 +12,8 @@ local eval = {}
 
 ---@class blis.eval.Options
 ---@field stage blis.eval.Stage
----@field limits blis.eval.Limits
----@field jobs integer
+---@field limits? blis.eval.Limits default: the suite's
+---@field jobs? integer processes at a time; default: one per processor
 ---@field frozen? string text whose parts outside of the block must be there
 ---@field lcb? boolean the score is the lower end of the interval
 ---@field heldout? blis.eval.Stage whose score goes to private
@@ -240,6 +240,8 @@ end
 ---@return blis.eval.Result
 function eval.run(suite, text, name, options)
   local start_us, stage = core.clock_us(), options.stage
+  options.limits = options.limits or suite.limits
+  options.jobs = options.jobs or core.processors()
   local ok, one = pcall(candidate.read, text, name)
   if not ok then
     local broken = { hash = core.hash128(text):sub(1, 16) }

@@ -2,8 +2,8 @@
 --- was not served well is a miss.
 ---
 --- The core works them out. Where a candidate is accepted (stages full and test) they are worked
---- out once more, here, of the records of the requests, one by one; both have to agree exactly, or the
---- run does not count.
+--- out once more, here, of the records of the requests, one by one; both have to agree exactly, or
+--- the run does not count.
 local statistics = require "blis.statistics"
 
 local measure = {}
