@@ -413,6 +413,20 @@ describe("an autoscaler", function()
     end
   end)
 
+  it("lets budgets of tenants follow the instances in service", function()
+    local function shed(most)
+      local r = run {
+        cluster = { model = "qwen3-14b", tp = 1, instances = 1, max_num_seqs = 16,
+          tenant_budgets = { a = 0.5 } },
+        workload = { rate = 12, requests = 400, prompt_tokens = 400, output_tokens = 200,
+          tenant = "a", slo_class = "batch" },
+        autoscaler = plan(most), scaling = { max_replicas = 4 },
+      }
+      return r.rejected
+    end
+    assert.is_true(shed(1) > shed(4) and shed(4) > 0)
+  end)
+
   it("may be an oracle, which asks before the load comes", function()
     local spec = {
       workload = { rate = 12, requests = 1500, prompt_tokens = 400, output_tokens = 200,

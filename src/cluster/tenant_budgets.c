@@ -1,7 +1,8 @@
 /*
  * tenant_budgets.c - limits the requests of each tenant with a budget to its
  * share of what the instances can run at once (BLIS, Go, inference-sim
- * f90a1e3a). O(1) once a tenant has been seen.
+ * f90a1e3a): those at first, or with an autoscaler those in service. O(1) once
+ * a tenant has been seen.
  */
 #include <string.h>
 
@@ -12,7 +13,8 @@
 struct blis__tenant_budgets {
   blis_alloc alloc;
   blis_intern *tenants; /* with a budget, from 1 */
-  BLIS_ARRAY(double) limits;
+  double capacity;      /* requests that the instances run at once, >= 1 */
+  BLIS_ARRAY(double) shares;
   BLIS_ARRAY(int64_t) in_flight;
   BLIS_ARRAY(uint32_t) budget_of; /* + 1, by the workload's tenant; 0 = ? */
 };
@@ -20,7 +22,7 @@ struct blis__tenant_budgets {
 typedef struct blis__tenant_budgets blis__tenant_budgets;
 
 static blis_status add_budget(blis__tenant_budgets *budgets,
-                              const blis_tenant_budget *item, double capacity,
+                              const blis_tenant_budget *item,
                               blis_error *error) {
   uint32_t number = 0;
   if (item->tenant == NULL || item->tenant[0] == '\0') {
@@ -35,12 +37,12 @@ static blis_status add_budget(blis__tenant_budgets *budgets,
   BLIS_TRY_MEM(blis_intern_add(budgets->tenants, item->tenant,
                                strlen(item->tenant), &number),
                error);
-  if (number < budgets->limits.count) {
+  if (number < budgets->shares.count) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "tenant %s has more than one budget", item->tenant);
   }
-  if (blis_array_push(&budgets->alloc, &budgets->limits,
-                      item->share * (capacity < 1 ? 1 : capacity)) != BLIS_OK ||
+  if (blis_array_push(&budgets->alloc, &budgets->shares, item->share) !=
+          BLIS_OK ||
       blis_array_push(&budgets->alloc, &budgets->in_flight, 0) != BLIS_OK) {
     return blis_fail_nomem(error);
   }
@@ -78,7 +80,7 @@ static blis_status on_admitting(void *ud, blis_cluster *cluster,
                     news->request->request.tenant, &budget),
                error);
   if (budget != 0 && (double)budgets->in_flight.items[budget] >
-                         budgets->limits.items[budget]) {
+                         budgets->shares.items[budget] * budgets->capacity) {
     *news->refusal = "tenant-budget-shed";
   }
   return BLIS_OK;
@@ -107,27 +109,42 @@ static blis_status on_left(void *ud, blis_cluster *cluster,
 
 static blis_status read_budgets(blis__tenant_budgets *budgets,
                                 const blis_cluster_config *config,
-                                double capacity, blis_error *error) {
+                                blis_error *error) {
   const blis_alloc *alloc = &budgets->alloc;
   budgets->tenants = blis_intern_new(alloc);
   /* Number 0, the empty text, is the tenant of requests that name none. */
   BLIS_TRY_NEW(budgets->tenants, error);
-  BLIS_TRY_MEM(blis_array_push(alloc, &budgets->limits, 0), error);
+  BLIS_TRY_MEM(blis_array_push(alloc, &budgets->shares, 0), error);
   BLIS_TRY_MEM(blis_array_push(alloc, &budgets->in_flight, 0), error);
   for (size_t i = 0; i < config->tenant_budget_count; i++) {
-    BLIS_TRY(add_budget(budgets, &config->tenant_budgets[i], capacity, error));
+    BLIS_TRY(add_budget(budgets, &config->tenant_budgets[i], error));
   }
   return BLIS_OK;
 }
 
-/* What all instances can run at once. */
-static double capacity_of(const blis_cluster_config *config) {
+/* What instances can run at once: all that are there, or those in service. */
+static double capacity_of(const blis_cluster *cluster, bool in_service) {
   int64_t capacity = 0;
-  for (uint32_t i = 0; i < config->instance_count; i++) {
-    int64_t seqs = config->instances[i].max_num_seqs;
-    capacity = blis_time_after_us(capacity, seqs); /* a sum that saturates */
+  for (uint32_t i = 0; i < cluster->existing; i++) {
+    int64_t seqs =
+        blis_instance_get_config(cluster->instances[i])->max_num_seqs;
+    bool counts =
+        !in_service || cluster->services[i] == BLIS_SERVICE_ACTIVE;
+    /* A sum that saturates. */
+    capacity = counts ? blis_time_after_us(capacity, seqs) : capacity;
   }
-  return (double)capacity;
+  return capacity < 1 ? 1 : (double)capacity;
+}
+
+static blis_status on_service_changed(void *ud, blis_cluster *cluster,
+                                      const blis__news *news,
+                                      blis_error *error) {
+  (void)news, (void)error;
+  blis__tenant_budgets *budgets = ud;
+  if (cluster->scaler != NULL) {
+    budgets->capacity = capacity_of(cluster, true);
+  }
+  return BLIS_OK;
 }
 
 blis_status blis__add_tenant_budgets(blis_cluster *cluster, blis_error *error) {
@@ -139,13 +156,16 @@ blis_status blis__add_tenant_budgets(blis_cluster *cluster, blis_error *error) {
       blis_alloc_zeroed(&cluster->alloc, 1, sizeof *cluster->budgets);
   BLIS_TRY_NEW(cluster->budgets, error);
   cluster->budgets->alloc = cluster->alloc;
-  BLIS_TRY(read_budgets(cluster->budgets, config, capacity_of(config), error));
+  cluster->budgets->capacity = capacity_of(cluster, false);
+  BLIS_TRY(read_budgets(cluster->budgets, config, error));
   const blis__listener listener = {.ud = cluster->budgets,
                                    .rank = BLIS__BOOKS,
                                    .need = BLIS__NEEDS_STATE,
                                    .on = {[BLIS__ADMITTING] = on_admitting,
                                           [BLIS__JOINED] = on_joined,
-                                          [BLIS__LEFT] = on_left}};
+                                          [BLIS__LEFT] = on_left,
+                                          [BLIS__SERVICE_CHANGED] =
+                                              on_service_changed}};
   BLIS_TRY_MEM(blis__listeners_add(&cluster->listeners, &listener), error);
   return BLIS_OK;
 }
@@ -156,7 +176,7 @@ void blis__free_tenant_budgets(blis_cluster *cluster) {
     return;
   }
   blis_intern_free(budgets->tenants);
-  blis_array_deinit(&budgets->alloc, &budgets->limits);
+  blis_array_deinit(&budgets->alloc, &budgets->shares);
   blis_array_deinit(&budgets->alloc, &budgets->in_flight);
   blis_array_deinit(&budgets->alloc, &budgets->budget_of);
   blis_alloc_free(&cluster->alloc, budgets, sizeof *budgets);
