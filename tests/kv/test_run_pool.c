@@ -183,6 +183,16 @@ static void act(world *w, twin *t) {
   }
 }
 
+/* What nobody holds can be found no more. */
+static void forget(world *w) {
+  int64_t free_blocks = blis_run_pool_free_blocks(w->runs);
+  CHECK(blis_run_pool_forget(w->runs) == BLIS_OK);
+  blis_block_pool_forget(w->blocks);
+  CHECK_EQ_I64(blis_run_pool_free_blocks(w->runs), free_blocks);
+  CHECK(blis_block_pool_check(w->blocks));
+  CHECK(blis_run_pool_next_are_anonymous(w->runs, free_blocks));
+}
+
 static bool is_there(const world *w, blis_block_id id) {
   blis_block_chain one = {.shared = &id, .shared_count = 1, .prompt_blocks = 1};
   return blis_run_pool_match(w->runs, &one, 1, NULL) == 1;
@@ -250,6 +260,9 @@ static void same_answers(int64_t block_count, int seed) {
   for (int i = 0; i < OPERATIONS; i++) {
     if (i % 37 == 36) {
       mark(&w);
+    }
+    if (draw(&w, 200) == 0) {
+      forget(&w);
     }
     act(&w, &w.twins[draw(&w, REQUESTS)]);
     blis_block_pool_stats stats;
