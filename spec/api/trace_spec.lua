@@ -273,6 +273,17 @@ describe("the trace of a run", function()
       assert.equal("trace_version: 3\ntime_unit: microseconds\nmode: generated\n"
         .. "warm_up_requests: 0\nworkload_seed: 9\ngoodput_slo_targets:\n    batch:\n"
         .. "        e2e_ms: 5000\n", files.read(path .. ".yaml"))
+      local list = blis.trace.read(path .. ".csv")
+      local target = { slo_class = "batch", ttft_ms = 0, itl_ms = 0, e2e_ms = 5000 }
+      assert.same({ target }, list:goodput_targets())
+      assert.same({ target }, list:cut { limit = 2 }:goodput_targets())
+      assert.same({ target }, blis.trace.stream(path .. ".csv"):goodput_targets())
+      assert.same({ slo_class = "batch", e2e_ms = 5000 },
+        blis.run { workload = list }.goodput.classes.batch.targets)
+      assert.equal(1, blis.run { workload = list,
+        slo_targets = { batch = { e2e_ms = 1 } } }.goodput.classes.batch.targets.e2e_ms)
+      list:write(path .. ".csv")
+      assert.same({ target }, blis.trace.read(path .. ".csv"):goodput_targets())
       os.remove(path .. ".csv")
       os.remove(path .. ".yaml")
     end)

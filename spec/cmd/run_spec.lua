@@ -208,6 +208,9 @@ clients:
       { "--workload bursty --output-tokens-min 5", "--output-tokens-min has no effect beside "
         .. "--workload bursty" },
       { "--workload distribution --prompt-tokens 5" },
+      { "--workload chatbot --prefix-tokens 5 --format csv" },
+      { "--workload chatbot --prefix-tokens 5 --profile go-blis", "--prefix-tokens has no effect "
+        .. "beside --workload chatbot in profile go-blis" },
       { "--think-time-ms 5", "--think-time-ms has no effect without --concurrency" },
       { "--arrival gamma:20 --format csv",
         "arrival: gamma with cv 20 is too bursty to sample; using poisson" },
@@ -217,6 +220,18 @@ clients:
       local said = commands.call("run", table.unpack(given)).said
       assert.same({ case[2] and "blis: " .. case[2] }, said)
     end
+  end)
+
+  it("tells no level of overload under go-blis when nothing was completed", function()
+    local flags = { "--num-requests", "3", "--admission-policy", "reject-all", "--detectors",
+      "all", "--slo-ttft", "default=1s", "--format", "json" }
+    assert.matches('"saturation"', commands.output_of("run", table.unpack(flags)), 1, true)
+    flags[#flags] = nil
+    flags[#flags] = "--profile=go-blis"
+    local text = commands.output_of("run", table.unpack(flags))
+    assert.is_nil(text:find("saturation", 1, true))
+    assert.is_nil(text:find("Per-SLO Metrics", 1, true))
+    assert.matches('"slo_attainment": 0', text, 1, true)
   end)
 
   it("lets users wait for answers", function()

@@ -51,6 +51,8 @@ static blis_status build(const blis_alloc *alloc, blis_workload **result) {
   BLIS_TRY(blis_workload_text(workload, "tenant", 6, &id));
   BLIS_TRY(blis_workload_describe(workload, "%d random requests", REQUESTS));
   BLIS_TRY(blis_workload_note(workload, "note %d", 1));
+  const blis_goodput_target target = {.slo_class = "batch", .e2e_ms = 9};
+  BLIS_TRY(blis_workload_add_target(workload, &target));
   return blis_workload_seal(workload);
 }
 
@@ -70,6 +72,8 @@ static void requests_are_sorted_stably(void) {
   CHECK_STATUS(build(&alloc, &workload), BLIS_OK);
   CHECK_EQ_I64(blis_workload_count(workload), REQUESTS);
   for (size_t i = 0; i < REQUESTS; i++) {
+    size_t place = blis_workload_added(workload, i);
+    CHECK_EQ_I64(blis_workload_request(workload, place)->number, i);
     const blis_request *request = blis_workload_request(workload, i);
     check_request(request);
     if (i > 0) {
@@ -142,6 +146,11 @@ static void a_slice_keeps_everything(void) {
     CHECK_STR(blis_workload_description(slice), "500 random requests");
     CHECK_EQ_I64(blis_workload_note_count(slice), 1);
     CHECK_STR(blis_workload_note_text(slice, 0), "note 1");
+    CHECK_EQ_I64(blis_workload_target_count(slice), 1);
+    CHECK_STR(blis_workload_targets(slice)[0].slo_class, "batch");
+    if (ranges[i][2] > 0) {
+      CHECK_EQ_I64(blis_workload_added(slice, 0), 0);
+    }
     blis_workload_free(slice);
   }
   blis_workload_free(workload);

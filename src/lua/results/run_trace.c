@@ -28,11 +28,11 @@ static void check_targets(lua_State *L, int index,
   luaL_checktype(L, -1, LUA_TTABLE);
   int list = lua_gettop(L);
   options->target_count = lua_rawlen(L, list);
-  blis_trace_target *targets =
+  blis_goodput_target *targets =
       push_buffer(L, options->target_count, sizeof *targets);
   for (size_t i = 0; i < options->target_count; i++) {
     lua_rawgeti(L, list, (lua_Integer)i + 1);
-    targets[i] = (blis_trace_target){
+    targets[i] = (blis_goodput_target){
         .slo_class = check_field_string(L, -1, "slo_class"),
         .ttft_ms = opt_field_number(L, -1, "ttft_ms", 0),
         .itl_ms = opt_field_number(L, -1, "itl_ms", 0),

@@ -169,10 +169,15 @@ int bind_trace_merge(lua_State *L) {
 int bind_trace_write(lua_State *L) {
   const char *path = luaL_checkstring(L, 2);
   luaL_checktype(L, 3, LUA_TTABLE);
+  const blis_workload *about =
+      is_stream(L) ? blis_trace_stream_about(check_trace_stream(L, 1))
+                   : check_workload(L, 1);
   const blis_trace_write_options options = {
       .format = opt_field_string(L, 3, "format"),
       .renumber = opt_field_boolean(L, 3, "renumber", false),
       .needs_requests = true,
+      .targets = blis_workload_targets(about),
+      .target_count = blis_workload_target_count(about),
   };
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};

@@ -39,14 +39,6 @@ typedef struct blis_trace_outcome {
   int64_t last_chunk_us;  /* its last one so far; 0 = never */
 } blis_trace_outcome;
 
-/* What a class of requests is to achieve; 0 = no such target. */
-typedef struct blis_trace_target {
-  const char *slo_class;
-  double ttft_ms;
-  double itl_ms;
-  double e2e_ms;
-} blis_trace_target;
-
 /* Zeroed options are the defaults. Everything is borrowed. */
 typedef struct blis_trace_write_options {
   /*
@@ -64,7 +56,7 @@ typedef struct blis_trace_write_options {
   bool is_replay; /* mode "replayed" instead of "generated" */
   bool has_seed;
   int64_t seed;
-  const blis_trace_target *targets; /* in the order of their classes */
+  const blis_goodput_target *targets; /* in the order of their classes */
   size_t target_count;
 } blis_trace_write_options;
 

@@ -197,7 +197,7 @@ static void add_header(const blis_trace_write_options *options,
     blis_buffer_string(buffer, "goodput_slo_targets:\n");
   }
   for (size_t i = 0; i < options->target_count; i++) {
-    const blis_trace_target *target = &options->targets[i];
+    const blis_goodput_target *target = &options->targets[i];
     blis_buffer_string(buffer, "    ");
     add_key(buffer, target->slo_class);
     blis_buffer_string(buffer, ":\n");

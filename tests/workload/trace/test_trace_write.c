@@ -88,7 +88,7 @@ static void generated_traces_are_those_of_blis(void) {
 }
 
 static void headers_have_targets(void) {
-  static const blis_trace_target targets[] = {
+  static const blis_goodput_target targets[] = {
       {.slo_class = "batch", .itl_ms = 13},
       {.slo_class = "critical", .ttft_ms = 30, .e2e_ms = 900.5},
       {.slo_class = "on", .ttft_ms = 1e-7},
@@ -116,6 +116,15 @@ static void headers_have_targets(void) {
                                              "        ttft_ms: 1\n"));
   blis_workload *again = read_trace(header);
   check_same(again, workload);
+  CHECK_EQ_I64(blis_workload_target_count(workload), 0);
+  CHECK_EQ_I64(blis_workload_target_count(again), COUNT(targets));
+  for (size_t i = 0; i < COUNT(targets); i++) {
+    const blis_goodput_target *target = &blis_workload_targets(again)[i];
+    CHECK_STR(target->slo_class, targets[i].slo_class);
+    CHECK_EQ_DOUBLE(target->ttft_ms, targets[i].ttft_ms);
+    CHECK_EQ_DOUBLE(target->itl_ms, targets[i].itl_ms);
+    CHECK_EQ_DOUBLE(target->e2e_ms, targets[i].e2e_ms);
+  }
   blis_workload_free(again);
   blis_workload_free(workload);
 }
