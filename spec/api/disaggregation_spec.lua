@@ -24,7 +24,7 @@ describe("prefill and decode apart", function()
     assert.equal(40, result.completed)
     assert.equal(40, result.handoffs.started)
     assert.equal(40, result.handoffs.completed)
-    assert.equal("0 20 20", tostring(result.requests_per_instance))
+    assert.equal("40 20 20", tostring(result.requests_per_instance))
     local none = run { decider = "never" }
     assert.equal(0, none.handoffs.started)
     assert.equal(40, none.handoffs.colocated)

@@ -57,7 +57,8 @@
      "times that no KV block was to be had")                                   \
   XX(INTEGER, steps, "", NEUTRAL, "", "forward passes, over all instances")    \
   XX(NUMBER, balance, "0 to 1", MORE, "",                                      \
-     "Jain's index of requests per instance, 1 = even")
+     "Jain's index of requests per instance, 1 = even; of the pool where it is " \
+     "least")
 
 /* Of an SLO class, a tenant, a model or a window, beside counts and times. */
 #define BLIS_GROUP_FIGURES(XX)                                                 \

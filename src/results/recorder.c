@@ -66,6 +66,23 @@ static blis_status keep_stages(blis_recorder *recorder,
   return blis_array_push(&recorder->alloc, &recorder->stages, *stages);
 }
 
+/* Who did other stages of it got the request as well. */
+static blis_status count_stages(blis_recorder *recorder,
+                                const blis_stage_times *stages) {
+  if (stages == NULL) {
+    return BLIS_OK;
+  }
+  const int32_t instances[] = {stages->encode_instance,
+                               stages->prefill_instance};
+  for (size_t i = 0; i < 2; i++) {
+    if (instances[i] >= 0) {
+      BLIS_TRY(blis__tally_add_routed(&recorder->tally,
+                                      (uint32_t)instances[i]));
+    }
+  }
+  return BLIS_OK;
+}
+
 static blis_status on_ended(void *ud, const blis_request_end *end,
                             blis_error *error) {
   blis_recorder *recorder = ud;
@@ -79,6 +96,7 @@ static blis_status on_ended(void *ud, const blis_request_end *end,
     BLIS_TRY_MEM(keep_stages(recorder, end->stages), error);
   }
   BLIS_TRY_MEM(blis__tally_add(&recorder->tally, &record), error);
+  BLIS_TRY_MEM(count_stages(recorder, end->stages), error);
   recorder->hash += blis_record_hash(&record);
   BLIS_ASSERT(recorder->is_streaming ||
               recorder->store.records.count ==

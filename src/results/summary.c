@@ -1,5 +1,7 @@
 #include "results/summary.h"
 
+#include <math.h>
+
 #include "base/invariant.h"
 #include "kv/kv_cache.h"
 #include "results/times.h"
@@ -72,16 +74,35 @@ static void put_rates(blis_summary *summary) {
   }
 }
 
-static blis_status put_balance(blis_summary *summary, const blis_alloc *alloc) {
+/* How many instances do just this, and how many requests each got. */
+static size_t requests_of_role(const blis_summary *summary,
+                               const blis_cluster *cluster, uint32_t roles,
+                               double *requests) {
+  size_t count = 0;
+  for (uint32_t i = 0; i < summary->instance_count; i++) {
+    if (blis_cluster_instance_facts(cluster, i)->roles == roles) {
+      requests[count++] = (double)summary->instances[i].requests;
+    }
+  }
+  return count;
+}
+
+/* Pools have work of different kinds: each is balanced in itself. */
+static blis_status put_balance(blis_summary *summary,
+                               const blis_cluster *cluster,
+                               const blis_alloc *alloc) {
   size_t count = summary->instance_count;
   double *requests = blis_alloc_new(alloc, count * sizeof *requests);
   if (requests == NULL) {
     return BLIS_ERR_NOMEM;
   }
-  for (size_t i = 0; i < count; i++) {
-    requests[i] = (double)summary->instances[i].requests;
+  bool has_pools = requests_of_role(summary, cluster, 0, requests) < count;
+  double least = 1;
+  for (uint32_t roles = has_pools; roles <= BLIS_ROLES_ALL; roles++) {
+    size_t n = requests_of_role(summary, cluster, roles, requests);
+    least = n > 0 ? fmin(least, blis_jain_index(requests, n)) : least;
   }
-  summary->balance = blis_jain_index(requests, count);
+  summary->balance = least;
   blis_alloc_free(alloc, requests, count * sizeof *requests);
   return BLIS_OK;
 }
@@ -172,7 +193,7 @@ blis_status blis_summary_init(blis_summary *summary, const blis_alloc *alloc,
   put_belief(&summary->cache_belief, cluster);
   put_handoffs(summary, cluster);
   put_queue(&summary->queue, cluster);
-  blis_status status = put_balance(summary, alloc);
+  blis_status status = put_balance(summary, cluster, alloc);
   if (status == BLIS_OK) {
     status = put_times(summary, alloc, recorder, itl_us);
   }

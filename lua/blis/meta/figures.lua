@@ -269,7 +269,7 @@
 ---@field preemption_rate number preemptions / completed (per request)
 ---@field kv_allocation_failures integer times that no KV block was to be had
 ---@field steps integer forward passes, over all instances
----@field balance number Jain's index of requests per instance, 1 = even (0 to 1)
+---@field balance number Jain's index of requests per instance, 1 = even; of the pool where it is least (0 to 1)
 ---@field ttft_ms blis.Percentiles time to first token, of requests that got one (ms)
 ---@field itl_ms blis.Percentiles inter-token latency, of completed requests: over tokens; of groups and windows over the requests' own means (ms)
 ---@field e2e_ms blis.Percentiles arrival to last token, of completed requests (ms)
