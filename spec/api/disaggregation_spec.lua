@@ -59,6 +59,49 @@ describe("prefill and decode apart", function()
     says("needs order", function() run { overlap = "layers" } end)
   end)
 
+  it("says what links have carried", function()
+    local result = run({ bandwidth_gb_s = 25, fabric_gb_s = 3 },
+      { prefill_nic_gb_s = 5, decode_nic_gb_s = 2 })
+    local by_name, moved = {}, result.handoffs.moved_gb
+    for _, link in ipairs(result.handoffs.links) do by_name[link.name] = link end
+    assert.equal(4, #result.handoffs.links)
+    assert.equal(5.0, by_name["instance_0 out"].gb_s)
+    assert.equal(2.0, by_name["instance_2 in"].gb_s)
+    assert.is_near(moved, by_name.fabric.moved_gb, 1e-9)
+    assert.is_near(moved, by_name["instance_0 out"].moved_gb, 1e-9)
+    assert.is_near(moved, by_name["instance_1 in"].moved_gb + by_name["instance_2 in"].moved_gb,
+      1e-9)
+    assert.equal(result.handoffs.busiest_link, by_name.fabric.utilization)
+    assert.is_true(by_name.fabric.mean_depth > 1)
+    -- The tightest link has each transfer to itself, or shares it.
+    assert.is_true(run({ base_latency_ms = 0 }, { decode_nic_gb_s = 2 }).handoffs.mean_transfer_ms
+      >= 38 * 16 * 163840 / 2000 / 1000)
+    assert.same({}, blis.run {
+      profile = "go-blis", disaggregation = "always",
+      cluster = { instances = 2, prefill_instances = 1, decode_instances = 1 },
+      workload = { rate = 8, requests = 4 },
+    }.handoffs.links)
+  end)
+
+  it("shows hand-offs over time", function()
+    local series = blis.run {
+      cluster = { prefill_instances = 2, decode_instances = 1 }, disaggregation = {
+        bandwidth_gb_s = 1 },
+      series_interval_us = 200000,
+      workload = { rate = 20, requests = 40, prompt = 600, output = 30 },
+    }.series
+    local most, on_one = 0, 0
+    for row = 1, series.rows do
+      most = math.max(most, series.transfers[row])
+      on_one = math.max(on_one, series.transfers_on_one_link[row])
+      assert.is_true(row == 1 or series.moved_gb[row] >= series.moved_gb[row - 1])
+    end
+    assert.is_true(most >= 2 and on_one >= 2 and on_one <= most)
+    assert.equal(0, series.waiting_for_room[series.rows])
+    assert.is_nil(blis.run { workload = { requests = 2 }, series_interval_us = 200000 }
+      .series.transfers)
+  end)
+
   it("asks functions, about instances", function()
     local seen = {}
     local result = run(function(request, context)

@@ -278,6 +278,13 @@ bool blis_cluster_gateway_saturation(blis_cluster *cluster, double *value);
 void blis_cluster_get_handoffs(const blis_cluster *cluster,
                                blis_handoff_counts *counts);
 
+bool blis_cluster_has_pools(const blis_cluster *cluster);
+
+/* The links of hand-offs, also those that were never used; 0 without these, and
+   with BLIS (Go), whose links are one number. */
+size_t blis_cluster_link_count(const blis_cluster *cluster);
+blis_link_counts blis_cluster_link(const blis_cluster *cluster, size_t index);
+
 /*
  * Takes the router of *stage (also on failure), once, before the first event
  * and after the disaggregation. BLIS_ERR_INVALID says that no instance encodes,
@@ -391,8 +398,9 @@ BLIS_MUSTUSE blis_status blis_cluster_instance_slow(blis_cluster *cluster,
  * The instance loses its prefix cache (blis_instance_forget_cache) and works
  * on.
  */
-BLIS_MUSTUSE blis_status blis_cluster_instance_lose_cache(
-    blis_cluster *cluster, uint32_t index, blis_error *error);
+BLIS_MUSTUSE blis_status blis_cluster_instance_lose_cache(blis_cluster *cluster,
+                                                          uint32_t index,
+                                                          blis_error *error);
 
 blis_service blis_cluster_instance_service(const blis_cluster *cluster,
                                            uint32_t index);

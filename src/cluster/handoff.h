@@ -65,7 +65,7 @@ typedef struct blis_disaggregation {
      An empty cache takes anybody. */
   double kv_limit;
   /* Links; 1 GB/s is 1000 bytes/us. INFINITY = takes no time. */
-  double bytes_per_us;        /* of every instance, in and out */
+  double bytes_per_us; /* in and out of each instance whose facts say nothing */
   double fabric_bytes_per_us; /* shared by all; INFINITY = none */
   double base_us;             /* of every transfer */
   int64_t handshake_us;       /* once for a pair of instances */
@@ -101,16 +101,31 @@ typedef struct blis_handoff_counts {
   int64_t retried;
   int64_t recomputed;
   int64_t waited;     /* that had to wait for room */
+  int64_t waiting;    /* for it, now */
   double wait_us;     /* for room, added up */
   double transfer_us; /* from the start of a transfer to its end, added up */
   double bytes;       /* that were moved */
   int64_t shared;     /* transfers that had a link not for themselves */
   int64_t peak;       /* transfers at once */
+  int64_t moving;     /* transfers now */
   int64_t moves;      /* transfers that have started */
   int64_t transfers;  /* and ended */
   double depth_sum;   /* transfers at each start, this one included */
   double busiest_link_us; /* how long the busiest link had a transfer */
 } blis_handoff_counts;
+
+/* A link of an instance, or the fabric. */
+typedef struct blis_link_counts {
+  int32_t instance; /* -1 = the fabric */
+  bool is_in;       /* to the instance; false: from it */
+  double bytes_per_us;
+  int64_t active;    /* transfers on it now */
+  int64_t peak;      /* at once, at most */
+  int64_t transfers; /* that ended */
+  double bytes;
+  double busy_us;     /* with at least one transfer */
+  double transfer_us; /* added up over its transfers */
+} blis_link_counts;
 
 /* When a request was where; -1 = never. Of the last hand-off of a request. */
 typedef struct blis_stage_times {

@@ -20,6 +20,7 @@ static void join(blis_cluster *cluster, blis__handoff *handoff) {
   *(queue->tail != NULL ? &queue->tail->next_waiting : &queue->head) = handoff;
   queue->tail = handoff;
   handoff->waits = true;
+  cluster->handoffs->counts.waiting++;
 }
 
 static void leave(blis_cluster *cluster, blis__handoff *handoff) {
@@ -39,6 +40,7 @@ static void leave(blis_cluster *cluster, blis__handoff *handoff) {
     blis__cluster_set_eager(cluster, instance, false);
   }
   handoff->waits = false;
+  cluster->handoffs->counts.waiting--;
 }
 
 blis_status blis__handoff_note_room(blis_cluster *cluster, uint32_t instance,

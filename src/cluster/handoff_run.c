@@ -373,10 +373,40 @@ blis_status blis__handoff_check_stuck(const blis_cluster *cluster,
   return BLIS_OK;
 }
 
+bool blis_cluster_has_pools(const blis_cluster *cluster) {
+  return cluster->handoffs != NULL;
+}
+
+size_t blis_cluster_link_count(const blis_cluster *cluster) {
+  const blis__handoffs *h = cluster->handoffs;
+  return h == NULL || h->policy.go_blis ? 0 : h->links.all.count;
+}
+
+/* Links of instances come in pairs, out and in; the fabric is the last one. */
+blis_link_counts blis_cluster_link(const blis_cluster *cluster, size_t index) {
+  const blis__links *links = &cluster->handoffs->links;
+  const blis__link *link = &links->all.items[index];
+  double now_us = (double)cluster->now_us;
+  /* Since links were last looked at, nothing has changed. */
+  double since_us = link->active > 0 ? fmax(now_us - links->now_us, 0) : 0;
+  bool is_fabric = index == 2 * (size_t)cluster->config.instance_count;
+  return (blis_link_counts){.instance = is_fabric ? -1 : (int32_t)(index / 2),
+                            .is_in = !is_fabric && index % 2 == 1,
+                            .bytes_per_us = link->bytes_per_us,
+                            .active = link->active,
+                            .peak = link->peak,
+                            .transfers = link->transfers,
+                            .bytes = link->bytes,
+                            .busy_us = link->busy_us + since_us,
+                            .transfer_us =
+                                link->transfer_us + since_us * link->active};
+}
+
 void blis_cluster_get_handoffs(const blis_cluster *cluster,
                                blis_handoff_counts *counts) {
   const blis__handoffs *h = cluster->handoffs;
   *counts = h == NULL ? (blis_handoff_counts){0} : h->counts;
+  counts->moving = h == NULL ? 0 : h->active;
   for (size_t i = 0; h != NULL && i < h->links.all.count; i++) {
     counts->busiest_link_us =
         fmax(counts->busiest_link_us, h->links.all.items[i].busy_us);
@@ -434,9 +464,11 @@ static blis_status check_policy(const blis_cluster *cluster,
 static blis_status make_links(blis_cluster *cluster, blis__handoffs *h) {
   uint32_t count = cluster->config.instance_count;
   for (uint32_t i = 0; i < count; i++) {
-    BLIS_TRY(blis__links_add(&h->links, h->policy.bytes_per_us, &h->egress[i]));
-    BLIS_TRY(
-        blis__links_add(&h->links, h->policy.bytes_per_us, &h->ingress[i]));
+    double bytes_per_us = cluster->facts[i].nic_bytes_per_us > 0
+                              ? cluster->facts[i].nic_bytes_per_us
+                              : h->policy.bytes_per_us;
+    BLIS_TRY(blis__links_add(&h->links, bytes_per_us, &h->egress[i]));
+    BLIS_TRY(blis__links_add(&h->links, bytes_per_us, &h->ingress[i]));
   }
   h->has_fabric = isfinite(h->policy.fabric_bytes_per_us);
   return h->has_fabric

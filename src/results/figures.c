@@ -77,6 +77,11 @@ static const blis_figure handoffs_figures[] = {
     BLIS_HANDOFF_COUNT_MAP(OF_COUNTS) BLIS_HANDOFF_FIGURES(MEMBER)};
 #undef OWNER
 
+#define OWNER blis_link_summary
+static const blis_figure link_figures[] = {BLIS_LINK_COUNT_MAP(OF_COUNTS)
+                                               BLIS_LINK_FIGURES(MEMBER)};
+#undef OWNER
+
 #define OWNER blis_queue_summary
 static const blis_figure queue_figures[] = {BLIS_QUEUE_COUNT_MAP(OF_COUNTS)
                                                 BLIS_QUEUE_FIGURES(MEMBER)};

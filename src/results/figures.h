@@ -57,7 +57,8 @@
      "times that no KV block was to be had")                                   \
   XX(INTEGER, steps, "", NEUTRAL, "", "forward passes, over all instances")    \
   XX(NUMBER, balance, "0 to 1", MORE, "",                                      \
-     "Jain's index of requests per instance, 1 = even; of the pool where it is " \
+     "Jain's index of requests per instance, 1 = even; of the pool where it "  \
+     "is "                                                                     \
      "least")
 
 /* Of an SLO class, a tenant, a model or a window, beside counts and times. */
@@ -144,6 +145,8 @@
      "part of failed: computed by one instance then")                          \
   XX(INTEGER, waited, "hand-offs", LESS, "hand-offs: {0} waited for room",     \
      "for room at the destination")                                            \
+  XX(INTEGER, waiting, "hand-offs", NEUTRAL, "",                               \
+     "for it at the end of the run")                                           \
   XX(INTEGER, shared, "transfers", LESS, "", "shared a link with another")     \
   XX(INTEGER, peak, "transfers", NEUTRAL, "", "under way at once, at most")
 
@@ -163,6 +166,19 @@
   XX(NUMBER, busiest_link, "0 to 1", NEUTRAL,                                  \
      "hand-offs: busiest link busy {%} of the time",                           \
      "share of the run in which it had something to move")
+
+/* Members of blis_link_counts, of a link that was used. */
+#define BLIS_LINK_COUNT_MAP(XX)                                                \
+  XX(INTEGER, transfers, "transfers", NEUTRAL, "", "that ended")               \
+  XX(INTEGER, peak, "transfers", LESS, "", "on it at once, at most")
+
+#define BLIS_LINK_FIGURES(XX)                                                  \
+  XX(NUMBER, gb_s, "GB/s", NEUTRAL, "", "its bandwidth; 0 = takes no time")    \
+  XX(NUMBER, moved_gb, "GB", NEUTRAL, "", "over it")                           \
+  XX(NUMBER, utilization, "0 to 1", NEUTRAL, "",                               \
+     "share of the run in which it had something to move")                     \
+  XX(NUMBER, mean_depth, "transfers", LESS, "",                                \
+     "on it while it was used: above 1, they waited for each other")
 
 /* Members of blis_gateway_counts, with a queue of the gateway. */
 #define BLIS_QUEUE_COUNT_MAP(XX)                                               \
@@ -297,6 +313,7 @@ typedef struct blis_figure {
   XX(INSTANCE, instance)         /* blis_instance_summary */                   \
   XX(CACHE_BELIEF, cache_belief) /* blis_belief */                             \
   XX(HANDOFFS, handoffs)         /* blis_handoff_summary */                    \
+  XX(LINK, link)                 /* blis_link_summary */                       \
   XX(QUEUE, queue)               /* blis_queue_summary */                      \
   XX(BAND, band)                 /* blis_queue_band */                         \
   XX(GOODPUT, goodput)           /* blis_goodput */                            \

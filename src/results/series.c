@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/invariant.h"
+#include "base/minmax.h"
 #include "base/time.h"
 
 const char *blis_series_count_name(blis_series_count count) {
@@ -76,6 +77,23 @@ static blis_status add_queue(blis_series *series, blis_cluster *cluster) {
                          series->bands.count);
 }
 
+static blis_status add_handoffs(blis_series *series,
+                                const blis_cluster *cluster) {
+  if (!blis_cluster_has_pools(cluster)) {
+    return BLIS_OK;
+  }
+  blis_handoff_counts counts;
+  blis_cluster_get_handoffs(cluster, &counts);
+  blis_series_handoffs seen = {.moving = counts.moving,
+                               .waiting = counts.waiting,
+                               .moved_bytes = counts.bytes};
+  for (size_t i = 0; i < blis_cluster_link_count(cluster); i++) {
+    seen.on_one_link =
+        blis_max_i64(seen.on_one_link, blis_cluster_link(cluster, i).active);
+  }
+  return blis_array_push(&series->alloc, &series->handoffs, seen);
+}
+
 static blis_status take_row(void *ud, blis_cluster *cluster,
                             blis_error *error) {
   blis_series *series = ud;
@@ -89,6 +107,7 @@ static blis_status take_row(void *ud, blis_cluster *cluster,
   BLIS_TRY_MEM(add_counts(series, cluster), error);
   BLIS_TRY_MEM(add_instances(series, cluster), error);
   BLIS_TRY_MEM(add_queue(series, cluster), error);
+  BLIS_TRY_MEM(add_handoffs(series, cluster), error);
   series->rows++;
   BLIS_ASSERT(series->counts.count == series->rows * BLIS_SERIES_COUNT_COUNT);
   BLIS_ASSERT(series->row_ends.count == series->rows);
@@ -122,6 +141,7 @@ void blis_series_deinit(blis_series *series) {
     blis_array_deinit(&series->alloc, &series->saturations);
     blis_array_deinit(&series->alloc, &series->bands);
     blis_array_deinit(&series->alloc, &series->band_ends);
+    blis_array_deinit(&series->alloc, &series->handoffs);
   }
   *series = (blis_series){0};
 }

@@ -50,6 +50,14 @@ typedef struct blis_series_band {
   int64_t waiting;
 } blis_series_band;
 
+/* Hand-offs of KV at the time of a row. */
+typedef struct blis_series_handoffs {
+  int64_t moving;      /* transfers under way */
+  int64_t waiting;     /* for room at their destination */
+  int64_t on_one_link; /* transfers on the link that has most of them */
+  double moved_bytes;  /* of transfers that had begun, since the start */
+} blis_series_handoffs;
+
 typedef struct blis_series {
   blis_alloc alloc;
   int64_t interval_us;
@@ -60,8 +68,9 @@ typedef struct blis_series {
   BLIS_ARRAY(size_t) row_ends;                /* of rows, in instances */
   /* Of the gateway's queue: one per row, or none without such a queue. */
   BLIS_ARRAY(double) saturations;
-  BLIS_ARRAY(blis_series_band) bands; /* that there had been by then */
-  BLIS_ARRAY(size_t) band_ends;       /* of rows, in bands */
+  BLIS_ARRAY(blis_series_band) bands;        /* that there had been by then */
+  BLIS_ARRAY(size_t) band_ends;              /* of rows, in bands */
+  BLIS_ARRAY(blis_series_handoffs) handoffs; /* none without pools */
 } blis_series;
 
 /*

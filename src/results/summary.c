@@ -158,6 +158,18 @@ static void put_handoffs(blis_summary *summary, const blis_cluster *cluster) {
   h->busiest_link = mean_of(counts->busiest_link_us, summary->duration_us);
 }
 
+void blis_link_summary_fill(blis_link_summary *link,
+                            const blis_cluster *cluster, size_t index,
+                            int64_t duration_us) {
+  link->counts = blis_cluster_link(cluster, index);
+  double busy_us = link->counts.busy_us;
+  double rate = link->counts.bytes_per_us;
+  link->gb_s = isfinite(rate) ? rate / 1000 : 0;
+  link->moved_gb = link->counts.bytes / 1e9;
+  link->utilization = mean_of(busy_us, duration_us);
+  link->mean_depth = busy_us > 0 ? link->counts.transfer_us / busy_us : 0;
+}
+
 static void put_queue(blis_queue_summary *queue, const blis_cluster *cluster) {
   const blis_gateway_counts *c = &queue->counts;
   const blis_sketch *waits = blis_cluster_gateway_waits(cluster);

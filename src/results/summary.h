@@ -29,6 +29,17 @@ typedef struct blis_handoff_summary {
   BLIS_HANDOFF_FIGURES(BLIS_FIGURE_MEMBER)
 } blis_handoff_summary;
 
+/* A link of hand-offs. */
+typedef struct blis_link_summary {
+  blis_link_counts counts;
+  BLIS_LINK_FIGURES(BLIS_FIGURE_MEMBER)
+} blis_link_summary;
+
+/* index < blis_cluster_link_count(cluster); duration_us is that of the run. */
+void blis_link_summary_fill(blis_link_summary *link,
+                            const blis_cluster *cluster, size_t index,
+                            int64_t duration_us);
+
 /* What became of requests in the gateway's queue; all zero without one. */
 typedef struct blis_queue_summary {
   blis_gateway_counts counts;

@@ -426,6 +426,7 @@ static void draw_scene(scene *s, int64_t seed) {
     c->block_size_tokens = 8 << blis_random_intn(&random, 2);
     c->max_num_seqs = 1 + blis_random_intn(&random, 20);
     c->max_batched_tokens = 64 << blis_random_intn(&random, 5);
+    s->facts[i].nic_bytes_per_us = blis_random_intn(&random, 3) * 40;
     if (blis_random_intn(&random, 3) == 0) {
       c->max_model_len_tokens = 300 + blis_random_intn(&random, 150);
     }
@@ -478,6 +479,21 @@ static uint64_t give_up(const scene *s, const blis_error *error,
   return blis_hash64(why, strlen(why), 1);
 }
 
+/* What goes out somewhere comes in elsewhere, and all of it over the fabric. */
+static void check_links(const scene *s) {
+  double out = 0, in = 0, fabric = 0;
+  size_t count = blis_cluster_link_count(s->site.cluster);
+  for (size_t i = 0; i < count; i++) {
+    blis_link_counts link = blis_cluster_link(s->site.cluster, i);
+    *(link.instance < 0 ? &fabric : link.is_in ? &in : &out) += link.bytes;
+    CHECK(link.transfer_us >= link.busy_us * (1 - 1e-9));
+    CHECK(link.bytes <= link.bytes_per_us * link.busy_us * (1 + 1e-9) + 1);
+  }
+  CHECK(fabs(out - in) <= 1e-9 * out);
+  CHECK(count % 2 == 0 || fabs(out - fabric) <= 1e-9 * out);
+  CHECK(out <= counts_of(s).bytes * (1 + 1e-9));
+}
+
 static uint64_t close_books(scene *s) {
   blis_handoff_counts c = counts_of(s);
   blis_cluster_counts all;
@@ -486,6 +502,7 @@ static uint64_t close_books(scene *s) {
     return give_up(s, &error, "nothing is left to happen");
   }
   CHECK_OK(error.status, &error);
+  check_links(s);
   blis_cluster_get_counts(s->site.cluster, &all);
   if (s->site.config.horizon_us == BLIS_TIME_NEVER_US) {
     CHECK_EQ_I64(all.arrived, REQUESTS);

@@ -107,6 +107,16 @@ return {
       group = "Prefill and decode", doc = "GPU of the prefill pool; default: hardware.",
     },
     {
+      name = "prefill_nic_gb_s", type = "number", above = 0, max = 1e9, unit = "GB/s",
+      flag = "--prefill-nic", group = "Prefill and decode",
+      doc = "Bandwidth of hand-offs out of an instance of the prefill pool; default: nic_gb_s.",
+    },
+    {
+      name = "decode_nic_gb_s", type = "number", above = 0, max = 1e9, unit = "GB/s",
+      flag = "--decode-nic", group = "Prefill and decode",
+      doc = "Bandwidth of hand-offs into an instance of the decode pool; default: nic_gb_s.",
+    },
+    {
       name = "prefill_max_model_len", type = "integer", min = 0, max = 1000000000, unit = "tokens",
       flag = "--prefill-max-model-len", group = "Prefill and decode",
       doc = "Longest sequence of the prefill pool; default: max_model_len.",
@@ -134,6 +144,11 @@ return {
       name = "decode_latency_model", type = "string", flag = "--decode-latency-model",
       metavar = "WORD", group = "Prefill and decode",
       doc = "Latency model of the decode pool; default: latency_model.",
+    },
+    {
+      name = "nic_gb_s", type = "number", above = 0, max = 1e9, unit = "GB/s",
+      doc = "Bandwidth of hand-offs in and out of an instance; default: bandwidth_gb_s of the "
+        .. "disaggregation.",
     },
     {
       name = "kv_bytes_per_token", type = "number", above = 0, max = 1e12, unit = "bytes",

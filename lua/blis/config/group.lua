@@ -9,6 +9,7 @@ for _, name in ipairs { "groups", "instances", "catalogue", "scheduler", "preemp
   "admission_latency_us",
   "prefill_instances", "decode_instances", "prefill_decode_instances", "encode_instances", "architecture",
   "prefill_tp",
+  "prefill_nic_gb_s", "decode_nic_gb_s",
   "prefill_hardware", "prefill_max_model_len", "prefill_latency_model", "decode_tp",
   "decode_hardware", "decode_max_model_len", "decode_latency_model",
   "routing_latency_us", "slo_priorities", "tenant_budgets", "max_requests_in_memory" } do

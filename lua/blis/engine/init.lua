@@ -283,7 +283,7 @@ local function pool(given, role, count)
   local prefix = role == "prefill" and "prefill_" or "decode_"
   local group = { role = role, instances = count }
   if role == "encode" then return group end
-  for _, name in ipairs { "tp", "hardware", "max_model_len", "latency_model" } do
+  for _, name in ipairs { "tp", "hardware", "max_model_len", "latency_model", "nic_gb_s" } do
     group[name] = given[prefix .. name]
   end
   return group

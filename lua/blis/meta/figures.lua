@@ -93,6 +93,16 @@
 ---@field believed_hit_rate number believed_tokens / prompt_tokens (0 to 1)
 ---@field true_hit_rate number true_tokens / prompt_tokens (0 to 1)
 
+--- A link that KV has moved over.
+---@class blis.Link
+---@field name string "instance_3 out", "instance_3 in" or "fabric"
+---@field transfers integer that ended (transfers)
+---@field peak integer on it at once, at most (transfers)
+---@field gb_s number its bandwidth; 0 = takes no time (GB/s)
+---@field moved_gb number over it (GB)
+---@field utilization number share of the run in which it had something to move (0 to 1)
+---@field mean_depth number on it while it was used: above 1, they waited for each other (transfers)
+
 --- Hand-offs of KV, where prefill and decode are apart.
 ---@class blis.Handoffs
 ---@field colocated integer decoded where they were prefilled, by the decider (requests)
@@ -106,6 +116,7 @@
 ---@field retried integer part of failed: routed again (hand-offs)
 ---@field recomputed integer part of failed: computed by one instance then (hand-offs)
 ---@field waited integer for room at the destination (hand-offs)
+---@field waiting integer for it at the end of the run (hand-offs)
 ---@field shared integer shared a link with another (transfers)
 ---@field peak integer under way at once, at most (transfers)
 ---@field mean_wait_ms number for room, of those that waited (ms)
@@ -116,6 +127,7 @@
 ---@field mean_encode_ms number from then on (ms)
 ---@field moved_gb number over all links, each byte once (GB)
 ---@field busiest_link number share of the run in which it had something to move (0 to 1)
+---@field links blis.Link[] those that were used; none under profile go-blis
 
 --- A band of the gateway's queue.
 ---@class blis.QueueBand

@@ -59,12 +59,15 @@
 ---@field architecture? "monolithic"|"pd" pd: with prefill_instances and decode_instances; monolithic: without them.
 ---@field prefill_tp? integer Tensor parallel degree of the prefill pool; default: tp. (GPUs)
 ---@field prefill_hardware? string|table GPU of the prefill pool; default: hardware.
+---@field prefill_nic_gb_s? number Bandwidth of hand-offs out of an instance of the prefill pool; default: nic_gb_s. (GB/s)
+---@field decode_nic_gb_s? number Bandwidth of hand-offs into an instance of the decode pool; default: nic_gb_s. (GB/s)
 ---@field prefill_max_model_len? integer Longest sequence of the prefill pool; default: max_model_len. (tokens)
 ---@field prefill_latency_model? string Latency model of the prefill pool; default: latency_model.
 ---@field decode_tp? integer Tensor parallel degree of the decode pool; default: tp. (GPUs)
 ---@field decode_hardware? string|table GPU of the decode pool; default: hardware.
 ---@field decode_max_model_len? integer Longest sequence of the decode pool; default: max_model_len. (tokens)
 ---@field decode_latency_model? string Latency model of the decode pool; default: latency_model.
+---@field nic_gb_s? number Bandwidth of hand-offs in and out of an instance; default: bandwidth_gb_s of the disaggregation. (GB/s)
 ---@field kv_bytes_per_token? number KV of a token on one GPU, for what hand-offs move; default: worked out from the model. (bytes)
 ---@field latency_model? string|blis.LatencyModel|blis.LatencyOptions|fun(batch: blis.Batch): number How long an engine step takes; in Lua also what blis.latency_model returned, or a function(batch). calibrated is what the GPU can do, times efficiencies measured on it; trained-physics, a fit to decoding, takes prefill 3 to 7 times too lightly. blackbox needs alpha_coeffs and beta_coeffs or measured ones for the model, GPU and TP degree. (default calibrated)
 ---@field alpha_coeffs? number[] Coefficients of queueing and output processing; requires beta_coeffs. (us)
@@ -165,6 +168,7 @@
 ---@field dp? integer Data parallel degree inside an instance; above 1 only for mixture-of-experts models. (replicas, default 1)
 ---@field expert_parallel? boolean Spread experts over the GPUs of an instance (mixture-of-experts models only). (default false)
 ---@field moe_comm_backend? "naive"|"allgather_reducescatter"|"pplx"|"deepep_high_throughput"|"deepep_low_latency"|"mori"|"flashinfer_all2allv" How tokens reach experts on other GPUs; default: allgather_reducescatter.
+---@field nic_gb_s? number Bandwidth of hand-offs in and out of an instance; default: bandwidth_gb_s of the disaggregation. (GB/s)
 ---@field kv_bytes_per_token? number KV of a token on one GPU, for what hand-offs move; default: worked out from the model. (bytes)
 ---@field latency_model? string|blis.LatencyModel How long an engine step takes; in Lua also what blis.latency_model returned, or a function(batch). calibrated is what the GPU can do, times efficiencies measured on it; trained-physics, a fit to decoding, takes prefill 3 to 7 times too lightly. blackbox needs alpha_coeffs and beta_coeffs or measured ones for the model, GPU and TP degree. (default calibrated)
 ---@field alpha_coeffs? number[] Coefficients of queueing and output processing; requires beta_coeffs. (us)

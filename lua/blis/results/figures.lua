@@ -231,7 +231,12 @@ figures.classes = {
     { { name = "id", type = "string", doc = '"instance_3"' } }, lists.instance, of_requests),
   class("CacheBelief", "What the routing policy took to be in the caches, and what was there.", nil,
     lists.cache_belief),
-  class("Handoffs", "Hand-offs of KV, where prefill and decode are apart.", nil, lists.handoffs),
+  class("Link", "A link that KV has moved over.", nil, {
+    { name = "name", type = "string", doc = '"instance_3 out", "instance_3 in" or "fabric"' } },
+    lists.link),
+  class("Handoffs", "Hand-offs of KV, where prefill and decode are apart.", nil, lists.handoffs, {
+    { name = "links", class = "Link", is_list = true,
+      doc = "those that were used; none under profile go-blis" } }),
   class("QueueBand", "A band of the gateway's queue.", nil, lists.band),
   class("Queue", "The queue of the gateway.", nil, lists.queue, {
     { name = "wait_fairness", type = "number", unit = "0 to 1", better = "more",

@@ -22,6 +22,10 @@ local series = {}
 ---@field replicas? integer[] instances that were ready; with autoscaler
 ---@field wanted_replicas? integer[] instances that the autoscaler asked for
 ---@field paid_replicas? integer[] instances that were asked for and had not gone
+---@field transfers? integer[] of KV, under way; with pools, as the next three
+---@field waiting_for_room? integer[] hand-offs, at their destinations
+---@field transfers_on_one_link? integer[] on the link that has most of them
+---@field moved_gb? number[] since the start, of transfers that had begun
 ---@field saturation? number[] of the instances, by the detector of the gateway's queue
 ---@field bands? { priority: integer, waiting: integer[] }[] of that queue
 ---@field instances { queue_depth: integer[], batch_size: integer[], kv_utilization: number[] }[]
@@ -67,7 +71,8 @@ function series.add_goodput(given, records, targets)
 end
 
 -- Columns that are there where something was asked for.
-local optional = { "judged", "good", "replicas", "wanted_replicas", "paid_replicas" }
+local optional = { "judged", "good", "replicas", "wanted_replicas", "paid_replicas", "transfers",
+  "waiting_for_room", "transfers_on_one_link", "moved_gb" }
 
 local plain = { "t_us", "requests_per_sec", "tokens_per_sec", table.unpack(counts) }
 local levels = { "queue_depth", "batch_size", "kv_utilization" }

@@ -80,6 +80,35 @@ static void set_queue(lua_State *L, const blis_series *series) {
   lua_setfield(L, -2, "bands");
 }
 
+/* Columns of hand-offs, where there are pools. */
+static void set_handoffs(lua_State *L, const blis_series *series) {
+  enum { MOVING = 1, WAITING, ON_ONE_LINK, MOVED };
+  static const char *const names[] = {"transfers", "waiting_for_room",
+                                      "transfers_on_one_link", "moved_gb"};
+  int top = lua_gettop(L);
+  if (series->handoffs.count == 0) {
+    return;
+  }
+  for (int column = MOVING; column <= MOVED; column++) {
+    lua_createtable(L, (int)series->rows, 0);
+  }
+  for (size_t row = 0; row < series->handoffs.count; row++) {
+    const blis_series_handoffs *seen = &series->handoffs.items[row];
+    lua_Integer place = (lua_Integer)row + 1;
+    lua_pushinteger(L, seen->moving);
+    lua_rawseti(L, top + MOVING, place);
+    lua_pushinteger(L, seen->waiting);
+    lua_rawseti(L, top + WAITING, place);
+    lua_pushinteger(L, seen->on_one_link);
+    lua_rawseti(L, top + ON_ONE_LINK, place);
+    lua_pushnumber(L, seen->moved_bytes / 1e9);
+    lua_rawseti(L, top + MOVED, place);
+  }
+  for (int column = MOVED; column >= MOVING; column--) {
+    lua_setfield(L, top, names[column - 1]);
+  }
+}
+
 void push_series(lua_State *L, const blis_series *series) {
   lua_createtable(L, 0, BLIS_SERIES_COUNT_COUNT + 4);
   set_field_integer(L, "interval_us", series->interval_us);
@@ -89,6 +118,7 @@ void push_series(lua_State *L, const blis_series *series) {
     set_count(L, series, (blis_series_count)count);
   }
   set_queue(L, series);
+  set_handoffs(L, series);
   lua_createtable(L, (int)series->instance_count, 0);
   for (uint32_t i = 0; i < series->instance_count; i++) {
     push_instance(L, series, i);

@@ -155,6 +155,30 @@ static void push_queue(lua_State *L, const blis_cluster *cluster,
   lua_setfield(L, -2, "bands");
 }
 
+/* Of links that were used; there are two for each instance. */
+static void set_links(lua_State *L, const blis_cluster *cluster,
+                      int64_t duration_us) {
+  lua_newtable(L);
+  for (size_t i = 0; i < blis_cluster_link_count(cluster); i++) {
+    blis_link_summary link;
+    blis_link_summary_fill(&link, cluster, i, duration_us);
+    if (link.counts.peak == 0) {
+      continue;
+    }
+    lua_createtable(L, 0, 8);
+    set_figures(L, BLIS_FIGURES_LINK, &link);
+    if (link.counts.instance < 0) {
+      lua_pushliteral(L, "fabric");
+    } else {
+      lua_pushfstring(L, "instance_%I %s", (LUAI_UACINT)link.counts.instance,
+                      link.counts.is_in ? "in" : "out");
+    }
+    lua_setfield(L, -2, "name");
+    lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+  }
+  lua_setfield(L, -2, "links");
+}
+
 void push_summary(lua_State *L, int index, bind_simulation *sim) {
   blis_error error = {0};
   working *w = push_guarded(L, 1, sizeof *w, working_gc);
@@ -172,6 +196,7 @@ void push_summary(lua_State *L, int index, bind_simulation *sim) {
   if (sim->has_pools) {
     lua_createtable(L, 0, 20);
     set_figures(L, BLIS_FIGURES_HANDOFFS, &w->summary.handoffs);
+    set_links(L, sim->cluster, w->summary.duration_us);
     lua_setfield(L, -2, "handoffs");
   }
   if (sim->has_gateway) {

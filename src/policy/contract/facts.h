@@ -30,6 +30,7 @@ typedef struct blis_instance_facts {
    */
   uint32_t roles;
   double kv_bytes_per_token; /* that move with a token's KV; 0 = unknown */
+  double nic_bytes_per_us;   /* in and out of it; 0 = as of all */
   double capacity;           /* how strong it is among its kind, 0 to 1 */
 } blis_instance_facts;
 
