@@ -276,6 +276,8 @@ static void add_past(blis_instance_stats *stats,
   ADD(cpu_misses);
   ADD(cpu_saved);
   ADD(cpu_evictions);
+  ADD(cpu_transfers);
+  ADD(cpu_transfer_us);
   ADD(preemptions);
   ADD(kv_allocation_failures);
   ADD(completed);

@@ -118,6 +118,9 @@ typedef struct blis_engine_rules {
    * follow it as they would.
    */
   bool schedules_ahead;
+  /* The base latency of the CPU tier is paid once for all blocks of an
+     allocation that come back together, not for each of them. */
+  bool pays_transfer_once;
 } blis_engine_rules;
 
 typedef struct blis_instance_config {
@@ -143,6 +146,7 @@ typedef struct blis_instance_config {
   int64_t cpu_blocks;
   double cpu_bandwidth_tokens_per_us; /* > 0 with a tier */
   int64_t cpu_base_latency_us;
+  double cpu_offload_threshold; /* 0 to 1, see kv_cache.h */
   /*
    * For BLIS_SCHEDULER_SCRIPTED: does a go before b? Must be a strict weak
    * order; ties keep the order of the queue. May fail.
@@ -231,6 +235,8 @@ typedef struct blis_instance_stats {
   int64_t cpu_misses;
   int64_t cpu_saved;
   int64_t cpu_evictions;
+  int64_t cpu_transfers;   /* allocations that brought blocks back, */
+  int64_t cpu_transfer_us; /* and the time of these */
   int64_t preemptions;
   int64_t kv_allocation_failures;
   int64_t completed; /* length-capped ones included */

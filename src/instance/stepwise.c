@@ -223,6 +223,8 @@ static void get_stats(const void *state, blis_instance_stats *stats) {
   stats->cpu_reloads = cache.cpu_reloads;
   stats->cpu_saved = cache.cpu_saved;
   stats->cpu_evictions = cache.cpu_evictions;
+  stats->cpu_transfers = cache.cpu_transfers;
+  stats->cpu_transfer_us = cache.cpu_transfer_us;
   stats->end_us = engine->clock_us < engine->config->horizon_us
                       ? engine->clock_us
                       : engine->config->horizon_us;
@@ -339,6 +341,8 @@ blis_status blis__stepwise_new(const blis_alloc *alloc,
       .cpu_blocks = config->cpu_blocks,
       .cpu_bandwidth_tokens_per_us = config->cpu_bandwidth_tokens_per_us,
       .cpu_base_latency_us = config->cpu_base_latency_us,
+      .pays_base_once = config->rules.pays_transfer_once,
+      .offload_threshold = config->cpu_offload_threshold,
       .keeps_failed_claims = config->reproduce_go_blis_defects,
   };
   blis__stepwise *e = blis_alloc_zeroed(alloc, 1, sizeof *e);

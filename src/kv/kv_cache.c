@@ -13,6 +13,12 @@ struct blis_kv_cache {
   int64_t block_size_tokens;
   bool keeps_failed_claims;
   int64_t transfer_us; /* of one block */
+  bool pays_base_once;
+  int64_t base_latency_us;
+  double bandwidth_tokens_per_us;
+  double offload_threshold;
+  int64_t transfers;
+  int64_t all_transfers_us;
   int64_t pending_transfer_us;
   int64_t cpu_reloads;
   int64_t cpu_misses;
@@ -39,6 +45,11 @@ static blis_status check_tier(const blis_kv_cache_config *config,
                      "CPU tier bandwidth is %g tokens per us, must be above 0",
                      config->cpu_bandwidth_tokens_per_us);
   }
+  if (!(config->offload_threshold >= 0 && config->offload_threshold <= 1)) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "offload threshold is %g, expected 0 to 1",
+                     config->offload_threshold);
+  }
   if (config->cpu_base_latency_us < 0) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "CPU tier base latency is %" PRId64
@@ -51,14 +62,14 @@ static blis_status check_tier(const blis_kv_cache_config *config,
 /* So many that even a sum over many blocks stays within 64 bits. */
 #define TRANSFER_US_MAX INT64_C(1000000000000)
 
-static int64_t transfer_time(const blis_kv_cache_config *config) {
-  double us = ceil((double)config->block_size_tokens /
-                   config->cpu_bandwidth_tokens_per_us);
+/* Of so many tokens in one piece. */
+static int64_t transfer_time(double tokens, double bandwidth,
+                             int64_t base_latency_us) {
+  double us = ceil(tokens / bandwidth);
   int64_t copy_us =
       us < (double)TRANSFER_US_MAX ? (int64_t)us : TRANSFER_US_MAX;
-  int64_t base_us = config->cpu_base_latency_us < TRANSFER_US_MAX
-                        ? config->cpu_base_latency_us
-                        : TRANSFER_US_MAX;
+  int64_t base_us =
+      base_latency_us < TRANSFER_US_MAX ? base_latency_us : TRANSFER_US_MAX;
   return base_us + copy_us;
 }
 
@@ -74,7 +85,13 @@ blis_status blis_kv_cache_new(const blis_alloc *alloc,
   blis_status status = blis_block_pool_new(
       alloc, config->blocks, config->block_size_tokens, &c->pool, error);
   if (status == BLIS_OK && config->cpu_blocks > 0) {
-    c->transfer_us = transfer_time(config);
+    c->pays_base_once = config->pays_base_once;
+    c->base_latency_us = config->cpu_base_latency_us;
+    c->bandwidth_tokens_per_us = config->cpu_bandwidth_tokens_per_us;
+    c->offload_threshold = config->offload_threshold;
+    c->transfer_us =
+        transfer_time((double)config->block_size_tokens,
+                      c->bandwidth_tokens_per_us, c->base_latency_us);
     status = blis_cpu_tier_new(alloc, config->cpu_blocks, &c->tier, error);
   }
   if (status != BLIS_OK) {
@@ -121,6 +138,21 @@ blis_status blis_kv_cache_match(const blis_kv_cache *cache,
   return or_nomem(blis_block_pool_match(cache->pool, chain, found), error);
 }
 
+/* So many blocks have come back together. */
+static void note_transfer(blis_kv_cache *cache, int64_t blocks) {
+  if (blocks == 0) {
+    return;
+  }
+  int64_t us = blocks * cache->transfer_us;
+  if (cache->pays_base_once) {
+    us = transfer_time((double)blocks * (double)cache->block_size_tokens,
+                       cache->bandwidth_tokens_per_us, cache->base_latency_us);
+  }
+  cache->pending_transfer_us += us;
+  cache->all_transfers_us += us;
+  cache->transfers++;
+}
+
 /*
  * Brings back, in order, the prompt blocks behind those that are found (or
  * held) already, up to the first one that neither tier has. They become
@@ -152,11 +184,10 @@ static blis_status reload(blis_kv_cache *cache, const blis_block_list *holder,
     }
     BLIS_TRY(blis__block_pool_restore(cache->pool, id));
     blis_cpu_tier_touch(cache->tier, id);
-    cache->pending_transfer_us += cache->transfer_us;
     cache->cpu_reloads++;
     ++*reloaded;
   }
-  BLIS_ASSERT(cache->pending_transfer_us >= *reloaded * cache->transfer_us);
+  note_transfer(cache, *reloaded);
   return BLIS_OK;
 }
 
@@ -248,10 +279,17 @@ void blis_kv_cache_forget(blis_kv_cache *cache) {
   blis_block_pool_forget(cache->pool);
 }
 
+static bool is_above_threshold(const blis_kv_cache *cache) {
+  blis_block_pool_stats stats;
+  blis_block_pool_get_stats(cache->pool, &stats);
+  double used = (double)(stats.blocks - stats.free_blocks);
+  return used >= cache->offload_threshold * (double)stats.blocks;
+}
+
 blis_status blis_kv_cache_save(blis_kv_cache *cache,
                                const blis_block_list *holder,
                                blis_error *error) {
-  if (cache->tier == NULL) {
+  if (cache->tier == NULL || !is_above_threshold(cache)) {
     return BLIS_OK;
   }
   for (size_t i = 0; i < holder->count; i++) {
@@ -289,6 +327,8 @@ void blis_kv_cache_get_stats(const blis_kv_cache *cache,
       .cpu_misses = cache->cpu_misses,
       .cpu_saved = tier.saved,
       .cpu_evictions = tier.evictions,
+      .cpu_transfers = cache->transfers,
+      .cpu_transfer_us = cache->all_transfers_us,
   };
 }
 

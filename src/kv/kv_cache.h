@@ -25,9 +25,17 @@ typedef struct blis_kv_cache_config {
   int64_t blocks;            /* >= 1 */
   int64_t block_size_tokens; /* >= 1 */
   int64_t cpu_blocks;        /* 0 = no CPU tier */
-  /* A reloaded block costs base + ceil(block size / bandwidth). */
+  /*
+   * A reloaded block costs base + ceil(block size / bandwidth); or, with
+   * pays_base_once, the n blocks of an allocation base + ceil(n * block size /
+   * bandwidth) together.
+   */
   double cpu_bandwidth_tokens_per_us; /* > 0 with a tier */
   int64_t cpu_base_latency_us;        /* >= 0 */
+  bool pays_base_once;
+  /* Blocks are saved while at least this share of the GPU's is in use, 0 to 1.
+   */
+  double offload_threshold;
   /*
    * As BLIS (Go) does: a request keeps reloaded blocks when the allocation
    * they were claimed for fails, even though it goes on waiting.
@@ -46,6 +54,8 @@ typedef struct blis_kv_cache_stats {
   int64_t cpu_misses;  /* allocations that failed with nothing to reload */
   int64_t cpu_saved;
   int64_t cpu_evictions;
+  int64_t cpu_transfers;   /* allocations that brought blocks back */
+  int64_t cpu_transfer_us; /* what these took */
 } blis_kv_cache_stats;
 
 typedef struct blis_kv_cache blis_kv_cache;

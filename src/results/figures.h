@@ -103,7 +103,10 @@
   XX(INTEGER, cpu_reloads, "blocks", NEUTRAL, "", "from the CPU tier")         \
   XX(INTEGER, cpu_misses, "blocks", NEUTRAL, "", "not in the CPU tier either") \
   XX(INTEGER, cpu_saved, "blocks", NEUTRAL, "", "to the CPU tier")             \
-  XX(INTEGER, cpu_evictions, "blocks", NEUTRAL, "", "out of the CPU tier")
+  XX(INTEGER, cpu_evictions, "blocks", NEUTRAL, "", "out of the CPU tier")     \
+  XX(INTEGER, cpu_transfers, "", NEUTRAL, "",                                  \
+     "times that blocks came back from the CPU tier for a request")            \
+  XX(INTEGER, cpu_transfer_us, "us", LESS, "", "what these added to steps")
 
 /* Members of blis_cache_belief. */
 #define BLIS_BELIEF_COUNT_MAP(XX)                                              \

@@ -128,6 +128,52 @@ static int64_t held_after_failed_reload(bool keeps_failed_claims) {
   return held;
 }
 
+/* 10 us once + ceil(16 tokens / 3 tokens per us) for all four. */
+static void test_base_latency_is_paid_once(void) {
+  blis_alloc alloc = blis_alloc_heap();
+  blis_kv_cache_config config = tiered;
+  config.pays_base_once = true;
+  blis_kv_cache *cache = new_cache(&alloc, &config);
+  user old = {.chain = chain_of(1, 4)};
+  user other = {.chain = chain_of(2, 6)};
+  come_and_go(cache, &old);
+  come_and_go(cache, &other);
+  CHECK(store(cache, &old, 0, 10));
+  CHECK_EQ_I64(blis_kv_cache_take_transfer_us(cache), 10 + 6);
+  blis_kv_cache_stats stats;
+  blis_kv_cache_get_stats(cache, &stats);
+  CHECK_EQ_I64(stats.cpu_reloads, 4);
+  CHECK_EQ_I64(stats.cpu_transfers, 1);
+  CHECK_EQ_I64(stats.cpu_transfer_us, 16);
+  blis_kv_cache_release(cache, &old.holder);
+  blis_array_deinit(&alloc, &old.holder);
+  blis_array_deinit(&alloc, &other.holder);
+  blis_kv_cache_free(cache);
+}
+
+/* Of 6 blocks 3 are in use, then all. */
+static void test_blocks_are_saved_from_a_threshold_on(void) {
+  blis_alloc alloc = blis_alloc_heap();
+  blis_kv_cache_config config = tiered;
+  config.offload_threshold = 0.6;
+  blis_kv_cache *cache = new_cache(&alloc, &config);
+  user few = {.chain = chain_of(1, 3)};
+  user all = {.chain = chain_of(2, 6)};
+  blis_kv_cache_stats stats;
+  come_and_go(cache, &few);
+  blis_kv_cache_get_stats(cache, &stats);
+  CHECK_EQ_I64(stats.cpu_saved, 0);
+  come_and_go(cache, &all);
+  blis_kv_cache_get_stats(cache, &stats);
+  CHECK_EQ_I64(stats.cpu_saved, 6);
+  blis_array_deinit(&alloc, &few.holder);
+  blis_array_deinit(&alloc, &all.holder);
+  blis_kv_cache_free(cache);
+  config.offload_threshold = 1.5;
+  blis_error error = {0};
+  CHECK(blis_kv_cache_new(&alloc, &config, &cache, &error) == BLIS_ERR_INVALID);
+}
+
 static void test_partial_reload_is_all_or_nothing(void) {
   CHECK_EQ_I64(held_after_failed_reload(false), 0);
   CHECK_EQ_I64(held_after_failed_reload(true), 3);
@@ -211,6 +257,8 @@ static void test_out_of_memory(void) {
 int main(void) {
   RUN(test_without_a_tier);
   RUN(test_reload_covers_the_span);
+  RUN(test_base_latency_is_paid_once);
+  RUN(test_blocks_are_saved_from_a_threshold_on);
   RUN(test_partial_reload_is_all_or_nothing);
   RUN(test_cpu_miss);
   RUN(test_rates);

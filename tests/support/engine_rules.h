@@ -7,7 +7,7 @@
 
 /* None, all, each alone, or any of them. */
 static inline blis_engine_rules draw_engine_rules(blis_random *random) {
-  enum { RULES = 7 };
+  enum { RULES = 8 };
   int32_t all = (1 << RULES) - 1;
   int32_t one = 1 << blis_random_intn(random, RULES);
   int32_t any = blis_random_intn(random, all + 1);
@@ -19,7 +19,8 @@ static inline blis_engine_rules draw_engine_rules(blis_random *random) {
                              .recomputes_last_token = set & 8,
                              .drops_last_kv = set & 16,
                              .knows_cached_context = set & 32,
-                             .schedules_ahead = set & 64};
+                             .schedules_ahead = set & 64,
+                             .pays_transfer_once = set & 128};
 }
 
 #endif

@@ -287,6 +287,12 @@ return {
       doc = "Blocks of CPU memory behind the KV cache of an instance, 0 = none.",
     },
     {
+      name = "kv_offload_threshold", type = "number", min = 0, max = 1, default = 0, unit = "0 to 1",
+      flag = "--kv-offload-threshold", group = "KV cache",
+      doc = "Blocks are copied to CPU memory while at least this share of the GPU's is in use. No "
+        .. "effect under profile go-blis, as in BLIS (Go).",
+    },
+    {
       name = "kv_transfer_bandwidth", type = "number", above = 0, max = 1e12, default = 100,
       unit = "tokens/us", flag = "--kv-transfer-bandwidth", group = "KV cache",
       doc = "Speed of reloads from CPU memory.",
@@ -294,7 +300,8 @@ return {
     {
       name = "kv_transfer_base_latency_us", type = "time_us", min = 0, max = 3600000000,
       default = 0, unit = "us", flag = "--kv-transfer-base-latency", group = "KV cache",
-      doc = "Fixed latency of a reload from CPU memory.",
+      doc = "Fixed latency of a reload from CPU memory, once for all blocks of a request; profile "
+        .. "go-blis: for each block.",
     },
     {
       name = "snapshot_refresh_us", type = "time_us", min = 0, default = 0, unit = "us",

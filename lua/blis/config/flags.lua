@@ -344,10 +344,6 @@ local ignored = {
       doc = "Accepted for compatibility; has no effect (use --quiet).",
     },
     {
-      name = "kv_offload_threshold", type = "number", flag = "--kv-offload-threshold",
-      doc = "Accepted for compatibility; has no effect, as in BLIS in Go.",
-    },
-    {
       name = "lazy_generation", type = "boolean", flag = "--lazy-generation",
       doc = "Requests are always generated on demand. With --profile go-blis, later rounds of "
         .. "sessions begin with the whole prefix of their group, as they do there.",

@@ -16,6 +16,7 @@ local by_name = {
       recomputes_last_token = true,
       drops_last_kv = true,
       knows_cached_context = true,
+      pays_transfer_once = true,
     },
     counts_as_built = true,
   },
@@ -30,6 +31,7 @@ function profiles.apply(name, values)
   values.engine_rules = { schedules_ahead = values.async_scheduling }
   for rule, holds in pairs(profile.engine_rules) do values.engine_rules[rule] = holds end
   values.counts_as_built = profile.counts_as_built
+  if name == "go-blis" then values.kv_offload_threshold = 0 end
 end
 
 return profiles

@@ -71,6 +71,8 @@
 ---@field cpu_misses integer not in the CPU tier either (blocks)
 ---@field cpu_saved integer to the CPU tier (blocks)
 ---@field cpu_evictions integer out of the CPU tier (blocks)
+---@field cpu_transfers integer times that blocks came back from the CPU tier for a request
+---@field cpu_transfer_us integer what these added to steps (us)
 ---@field arrived integer the sum of all below but length_capped; with instance_times (requests)
 ---@field rejected integer refused by admission or routing; with instance_times (requests)
 ---@field failed integer lost with an instance; with instance_times (requests)
@@ -290,6 +292,7 @@
 ---@field tenant_fairness number Jain's index of output tokens per tenant; 0 without tenants (0 to 1)
 ---@field tenant_cv number coefficient of variation of output tokens per tenant
 ---@field cpu_reload_rate number blocks brought back from CPU memory per block looked for (0 to 1)
+---@field offload_rate number blocks copied to CPU memory per second of the run (blocks/s)
 ---@field kv_thrashing_rate number blocks reloaded from the CPU tier per block moved there; go-blis: dropped from it (0 to 1)
 ---@field priority_inversions integer pairs in a queue, the less urgent one scheduled while the other waited; go-blis: pairs of which the first took over twice as long, with scheduler priority-fcfs
 ---@field hol_blocking_events integer requests that waited on while a less urgent one of their queue completed; go-blis: instances with more than twice the mean wait queue

@@ -90,8 +90,9 @@
 ---@field async_scheduling? boolean The next batch is built while a step is under way, as in vLLM from 0.14 on: first tokens come later, by what was measured for the latency model (calibrated; nothing for the others). false: an earlier engine. (default true)
 ---@field engine? "fast"|"stepwise" fast skips ahead exactly; stepwise computes every step of every request. (default fast)
 ---@field kv_cpu_blocks? integer Blocks of CPU memory behind the KV cache of an instance, 0 = none. (blocks, default 0)
+---@field kv_offload_threshold? number Blocks are copied to CPU memory while at least this share of the GPU's is in use. No effect under profile go-blis, as in BLIS (Go). (0 to 1, default 0)
 ---@field kv_transfer_bandwidth? number Speed of reloads from CPU memory. (tokens/us, default 100)
----@field kv_transfer_base_latency_us? integer Fixed latency of a reload from CPU memory. (us, default 0)
+---@field kv_transfer_base_latency_us? integer Fixed latency of a reload from CPU memory, once for all blocks of a request; profile go-blis: for each block. (us, default 0)
 ---@field snapshot_refresh_us? integer How often the router's view of the instances is refreshed, 0 = always current. (us, default 0)
 ---@field cache_signal_delay_us? integer How old the router's view of the KV caches is, 0 = current. (us, default 0)
 ---@field admission_latency_us? integer Delay between a request's arrival and its admission. (us, default 0)
@@ -187,8 +188,9 @@
 ---@field long_prefill_token_threshold? integer Maximum tokens of one prefill per step, 0 = limited by the budget alone. (tokens, default 0)
 ---@field async_scheduling? boolean The next batch is built while a step is under way, as in vLLM from 0.14 on: first tokens come later, by what was measured for the latency model (calibrated; nothing for the others). false: an earlier engine. (default true)
 ---@field kv_cpu_blocks? integer Blocks of CPU memory behind the KV cache of an instance, 0 = none. (blocks, default 0)
+---@field kv_offload_threshold? number Blocks are copied to CPU memory while at least this share of the GPU's is in use. No effect under profile go-blis, as in BLIS (Go). (0 to 1, default 0)
 ---@field kv_transfer_bandwidth? number Speed of reloads from CPU memory. (tokens/us, default 100)
----@field kv_transfer_base_latency_us? integer Fixed latency of a reload from CPU memory. (us, default 0)
+---@field kv_transfer_base_latency_us? integer Fixed latency of a reload from CPU memory, once for all blocks of a request; profile go-blis: for each block. (us, default 0)
 
 --- The queue of the gateway: admitted requests wait in bands, one per value of their SLO class, until the instances have room. Sources: llm-d-router; BLIS (Go), --flow-control.
 ---@class blis.QueueOptions

@@ -62,6 +62,12 @@ local function cpu_reload_rate(result)
   return lookups > 0 and reloads / lookups or 0.0
 end
 
+local function offload_rate(result)
+  local saved = 0
+  for _, one in ipairs(result.instances) do saved = saved + (one.cpu_saved or 0) end
+  return result.duration_us > 0 and saved / (result.duration_us / 1e6) or 0.0
+end
+
 local function is_go_blis(result) return rawget(result.setup, "profile") == "go-blis" end
 
 local function anomalies_of(result)
@@ -90,6 +96,8 @@ local derived = {
   { name = "cpu_reload_rate", type = "number", unit = "0 to 1",
     shown = "CPU tier: {%} of the blocks reloaded",
     doc = "blocks brought back from CPU memory per block looked for", of = cpu_reload_rate },
+  { name = "offload_rate", type = "number", unit = "blocks/s",
+    doc = "blocks copied to CPU memory per second of the run", of = offload_rate },
   { name = "kv_thrashing_rate", type = "number", unit = "0 to 1", better = "less",
     shown = "CPU tier: {3} reloaded per block saved",
     doc = "blocks reloaded from the CPU tier per block moved there; go-blis: dropped from it",

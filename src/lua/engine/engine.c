@@ -180,6 +180,7 @@ static blis_engine_rules check_rules(lua_State *L, int index) {
     RULE(drops_last_kv);
     RULE(knows_cached_context);
     RULE(schedules_ahead);
+    RULE(pays_transfer_once);
 #undef RULE
   }
   lua_pop(L, 1);
@@ -221,6 +222,8 @@ static void check_instance_config(lua_State *L, int index,
           check_field_number(L, index, "kv_transfer_bandwidth"),
       .cpu_base_latency_us =
           check_field_integer(L, index, "kv_transfer_base_latency_us"),
+      .cpu_offload_threshold =
+          opt_field_number(L, index, "kv_offload_threshold", 0),
   };
 }
 
