@@ -453,7 +453,9 @@ static blis_status arrive(blis_cluster *cluster, blis__handoff *handoff,
   blis__request_move(request, BLIS__AT_INSTANCE);
   BLIS_TRY(BLIS__TELL(cluster, BLIS__JOINED, error, .request = request,
                       .instance = number));
-  if (!handoff->counts_there) {
+  if (handoff->counts_there) {
+    blis__snapshot_add_pending(&cluster->snapshot, number, -1);
+  } else {
     blis__snapshot_add_in_flight(&cluster->snapshot, number, 1);
   }
   BLIS_TRY(blis_instance_activate(cluster->instances[number], &request->live,

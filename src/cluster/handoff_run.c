@@ -166,6 +166,7 @@ static blis_status leave_destination(blis_cluster *cluster,
   }
   if (handoff->counts_there) {
     handoff->counts_there = false;
+    blis__snapshot_add_pending(&cluster->snapshot, destination, -1);
     blis__snapshot_add_in_flight(&cluster->snapshot, destination, -1);
   }
   blis_block_namer_release(cluster->namer, &live->chain);

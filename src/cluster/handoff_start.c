@@ -98,6 +98,7 @@ static blis_status begin(blis_cluster *cluster, blis__cluster_request *request,
   if (!h->policy.go_blis) { /* there, a choice is not seen before the KV is */
     handoff->counts_there = true;
     blis__snapshot_add_in_flight(&cluster->snapshot, destination, 1);
+    blis__snapshot_add_pending(&cluster->snapshot, destination, 1);
   }
   handoff->state =
       h->policy.reserves_first ? BLIS_HANDOFF_RESERVING : BLIS_HANDOFF_PREFILL;
