@@ -157,7 +157,9 @@ static blis_status make_parts(blis_cluster *cluster, blis_histogram *itl_us,
   cluster->service_times =
       blis_alloc_zeroed(alloc, count, sizeof *cluster->service_times);
   cluster->speeds = blis_alloc_zeroed(alloc, count, sizeof *cluster->speeds);
-  cluster->next_events = blis_winner_tree_new(alloc, count);
+  cluster->event_owners =
+      config->initial_count == 0 ? count : config->initial_count;
+  cluster->next_events = blis_winner_tree_new(alloc, cluster->event_owners);
   cluster->queue = blis_event_queue_new(alloc);
   cluster->namer = blis_block_namer_new(alloc);
   BLIS_TRY_NEW(cluster->instances, error);

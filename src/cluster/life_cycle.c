@@ -94,9 +94,8 @@ static blis_status warm_up(blis_cluster *cluster, life *l, int64_t for_us,
                            blis_error *error) {
   blis__slow_down(cluster, l->index, BLIS__SLOW_BY_WARMING,
                   l->start.warming_factor);
-  return blis_cluster_call_at(cluster,
-                              blis_time_after_us(cluster->now_us, for_us),
-                              on_warm, l, error);
+  return blis_cluster_call_at(
+      cluster, blis_time_after_us(cluster->now_us, for_us), on_warm, l, error);
 }
 
 /* The next state that takes time; none: it serves. */
@@ -175,7 +174,7 @@ blis_status blis__start_next(blis_cluster *cluster, uint32_t like,
   BLIS_TRY(blis__make_instance(cluster, cluster->existing, like, error));
   *index = cluster->existing++;
   cluster->facts[*index] = cluster->facts[like];
-  blis__snapshot_add(&cluster->snapshot, *index);
+  BLIS_TRY_MEM(blis__snapshot_add(&cluster->snapshot, *index), error);
   life *l = &cluster->life_cycle->lives[*index];
   l->start = *start;
   cluster->service_times[*index].since_us = cluster->now_us;

@@ -28,9 +28,32 @@ blis_status blis__places_init(blis_cluster *cluster,
   return BLIS_OK;
 }
 
+/* As deep as the instances that are there need, and not as there may be. */
+static blis_status grow_events(blis_cluster *cluster, uint32_t i) {
+  uint32_t room = cluster->config.instance_count;
+  uint32_t owners = cluster->event_owners;
+  if (i < owners) {
+    return BLIS_OK;
+  }
+  uint32_t more = owners > room / 2 ? room : 2 * owners;
+  blis_winner_tree *grown = blis_winner_tree_new(&cluster->alloc, more);
+  if (grown == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  for (uint32_t k = 0; k < owners; k++) {
+    blis_winner_tree_set(grown, k,
+                         blis_winner_tree_time_us(cluster->next_events, k));
+  }
+  blis_winner_tree_free(cluster->next_events);
+  cluster->next_events = grown;
+  cluster->event_owners = more;
+  return BLIS_OK;
+}
+
 blis_status blis__make_instance(blis_cluster *cluster, uint32_t i,
                                 uint32_t like, blis_error *error) {
   BLIS_ASSERT(cluster->instances[i] == NULL);
+  BLIS_TRY_MEM(grow_events(cluster, i), error);
   struct blis__places *places = cluster->places;
   blis_histogram *own = cluster->config.itl_of_instance_us;
   blis_instance_events events = places->events;

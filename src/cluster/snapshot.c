@@ -218,7 +218,7 @@ static void write_load(blis__snapshot *snapshot, uint32_t i) {
   double load = load_of(snapshot, i, COLUMN(snapshot, QUEUE_DEPTH)[i],
                         COLUMN(snapshot, BATCH_SIZE)[i]);
   PUT(snapshot, EFFECTIVE_LOAD, i, load);
-  if (snapshot->least_load != NULL) {
+  if (i < snapshot->least_count) {
     bool is_out = snapshot->candidates.is_out[i];
     blis_least_tree_set(snapshot->least_load, i,
                         is_out ? (double)INFINITY : load);
@@ -396,14 +396,6 @@ blis_status blis__snapshot_init(blis__snapshot *snapshot,
   return BLIS_OK;
 }
 
-void blis__snapshot_add(blis__snapshot *snapshot, uint32_t i) {
-  blis__candidates_note_facts(&snapshot->candidates, i);
-  show_first(snapshot, i);
-  if (snapshot->has_marks) {
-    blis_instance_mark_cache(snapshot->instances[i]);
-  }
-}
-
 void blis__snapshot_deinit(blis__snapshot *snapshot) {
   const blis_alloc *alloc = &snapshot->alloc;
   size_t count = snapshot->count;
@@ -493,10 +485,52 @@ void blis__snapshot_declare(blis__snapshot *snapshot, blis_signal_set signals) {
   blis__snapshot_keep(snapshot, signals);
 }
 
+/* A tree for so many, with the loads as they were last written. */
+static blis_status make_least_tree(blis__snapshot *snapshot, uint32_t count) {
+  blis_least_tree *made = blis_least_tree_new(
+      &snapshot->alloc, snapshot->candidates.id_ranks, count);
+  if (made == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    bool is_in = is_there(snapshot, i) && !snapshot->candidates.is_out[i];
+    blis_least_tree_set(made, i,
+                        is_in ? COLUMN(snapshot, EFFECTIVE_LOAD)[i]
+                              : (double)INFINITY);
+  }
+  blis_least_tree_free(snapshot->least_load);
+  snapshot->least_load = made;
+  snapshot->least_count = count;
+  forget_shown(snapshot); /* views have the tree */
+  return BLIS_OK;
+}
+
 blis_status blis__snapshot_keep_least_load(blis__snapshot *snapshot) {
-  snapshot->least_load = blis_least_tree_new(
-      &snapshot->alloc, snapshot->candidates.id_ranks, snapshot->count);
-  return snapshot->least_load == NULL ? BLIS_ERR_NOMEM : BLIS_OK;
+  uint32_t count = snapshot->count;
+  while (count > 1 && !is_there(snapshot, count - 1)) {
+    count--;
+  }
+  return make_least_tree(snapshot, count);
+}
+
+/* As deep as those that are there need, and not as there may be. */
+static blis_status grow_least_tree(blis__snapshot *snapshot, uint32_t i) {
+  uint32_t count = snapshot->least_count;
+  if (snapshot->least_load == NULL || i < count) {
+    return BLIS_OK;
+  }
+  return make_least_tree(snapshot, count > snapshot->count / 2 ? snapshot->count
+                                                               : 2 * count);
+}
+
+blis_status blis__snapshot_add(blis__snapshot *snapshot, uint32_t i) {
+  BLIS_TRY(grow_least_tree(snapshot, i));
+  blis__candidates_note_facts(&snapshot->candidates, i);
+  show_first(snapshot, i);
+  if (snapshot->has_marks) {
+    blis_instance_mark_cache(snapshot->instances[i]);
+  }
+  return BLIS_OK;
 }
 
 static blis_status rank_extremes(blis__snapshot *snapshot) {

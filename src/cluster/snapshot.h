@@ -71,6 +71,7 @@ typedef struct blis__snapshot {
   int64_t seen_us;                 /* time of the last look */
 
   blis_least_tree *least_load; /* of those in service; NULL: nobody asks */
+  uint32_t least_count;        /* that it has room for; it grows */
   blis_extremes *extremes[BLIS_SIGNAL_COUNT]; /* the same, of columns */
   double *ranks; /* of ids, and their extremes; with those of any column */
   blis_extremes *rank_extremes;
@@ -120,8 +121,12 @@ void blis__snapshot_add_in_flight(blis__snapshot *snapshot, uint32_t i,
 void blis__snapshot_add_prefill(blis__snapshot *snapshot, uint32_t i,
                                 int64_t tokens);
 
-/* An instance has been made in an empty place; it is out of service. */
-void blis__snapshot_add(blis__snapshot *snapshot, uint32_t i);
+/*
+ * An instance has been made in an empty place; it is out of service.
+ * BLIS_ERR_NOMEM or BLIS_OK.
+ */
+BLIS_MUSTUSE blis_status blis__snapshot_add(blis__snapshot *snapshot,
+                                            uint32_t i);
 
 /* From now on there is a history of every instance. */
 BLIS_MUSTUSE blis_status blis__snapshot_keep_history(blis__snapshot *snapshot);

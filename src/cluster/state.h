@@ -79,6 +79,7 @@ struct blis_cluster {
   uint32_t existing; /* instances that are or were there: the first ones */
   blis_arena texts;  /* the ids, and what facts say */
   blis_winner_tree *next_events; /* of the instances */
+  uint32_t event_owners;         /* that it has room for; it grows */
   /*
    * With pools: the same of those alone whose events something may follow on
    * elsewhere; they run in order of time, and only the others may lag behind.
