@@ -62,6 +62,8 @@ local examples = {
   ["--prefill-instances"] = "--prefill-instances 1 --decode-instances 1",
   ["--decode-instances"] = "--prefill-instances 1 --decode-instances 1",
   ["--architecture"] = "--architecture pd --prefill-instances 1 --decode-instances 1",
+  ["--encode-instances"] = "--encode-instances 1 --prefill-decode-instances 1 "
+    .. "--encode-base-us 5 --encode-us-per-token 1",
   ["--prefill-hardware"] = "--prefill-hardware H100",
   ["--prefill-latency-model"] = "--prefill-latency-model roofline",
   ["--decode-hardware"] = "--decode-hardware H100",
@@ -108,7 +110,8 @@ local examples = {
 examples["--autoscaler"] = "--autoscaler threshold"
 for flag, value in pairs { ["--autoscaler-parameter"] = "cooldown_seconds=1",
   ["--autoscaler-min"] = "1", ["--autoscaler-max"] = "2", ["--provisioning-delay"] = "1s",
-  ["--loading-delay"] = "1s", ["--warmup-duration"] = "1s", ["--drain-policy"] = "redirect",
+  ["--loading-delay"] = "1s", ["--warmup-duration"] = "1s",
+  ["--warmup-factor"] = "2 --warmup-duration 1s", ["--drain-policy"] = "redirect",
   ["--autoscaler-trigger-queue-depth"] = "3", ["--autoscaler-ttft-target"] = "1s",
   ["--replica-price-per-hour"] = "2.5",
   ["--autoscaler-tpot-target"] = "50ms", ["--autoscaler-e2e-target"] = "1m",
