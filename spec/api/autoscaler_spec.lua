@@ -277,6 +277,20 @@ describe("an autoscaler", function()
     assert.near(7.2, r.cost.usd_per_gpu_hour, 1e-9)
   end)
 
+  it("costs by the GPUs of each group", function()
+    local r = run { routing = "least-loaded", disaggregation = {},
+      cluster = { model = "qwen3-14b", tp = 1, prefill_tp = 2, prefill_instances = 1,
+        decode_instances = 1 },
+      autoscaler = { decode = plan(3) } }
+    local paid = r.scaling.group_seconds
+    assert.near(r.scaling.end_us / 1e6, paid[1], 1e-6)
+    assert.near(3 * r.scaling.end_us / 1e6 - 2 * 5, paid[2], 1e-6)
+    assert.near(r.scaling.replica_seconds, paid[1] + paid[2], 1e-6)
+    assert.equal(3, r.cost.gpus) -- at first
+    assert.near((2 * paid[1] + paid[2]) / 3600, r.cost.gpu_hours, 1e-9)
+    assert.near(r.cost.gpu_hours * r.setup.groups[1].gpu_price_per_hour, r.cost.usd, 1e-9)
+  end)
+
   it("leaves a run as it is when it never acts", function()
     assert.equal(run({}).hash, run({ autoscaler = function() end }).hash)
   end)

@@ -262,6 +262,7 @@
 ---@field waited_mean_ms number how long they did (ms)
 ---@field waited_max_ms number the longest wait (ms)
 ---@field state_seconds table<string, number> of all instances by state: provisioning, loading, active, draining, ... (s)
+---@field group_seconds number[] replica_seconds by group, in the order of setup.groups (s)
 ---@field over_provisioned_seconds number? instances paid beyond what the load of every minute took; with instance_capacity (s)
 ---@field under_provisioned_seconds number? instances that it took beyond those that were ready (s)
 ---@field phases blis.ScalePhases when there were as many as wanted, and when not

@@ -145,6 +145,8 @@ local lists_of_scaling = {
   { name = "waited_max_ms", type = "number", unit = "ms", doc = "the longest wait" },
   { name = "state_seconds", type = "table<string, number>", unit = "s",
     doc = "of all instances by state: provisioning, loading, active, draining, ..." },
+  { name = "group_seconds", type = "number[]", unit = "s",
+    doc = "replica_seconds by group, in the order of setup.groups" },
   { name = "over_provisioned_seconds", type = "number?", unit = "s", better = "less",
     doc = "instances paid beyond what the load of every minute took; with instance_capacity" },
   { name = "under_provisioned_seconds", type = "number?", unit = "s", better = "less",

@@ -184,27 +184,36 @@ function methods:write_trace(path, options)
   })
 end
 
---- GPUs and their price per hour, over all groups of instances; no price when one has none.
-local function gpus_of(setup)
-  local gpus, usd_per_hour = 0, 0
-  for _, group in ipairs(setup.groups or { setup }) do
-    local n = group.instances * group.tp * group.dp
-    local price = group.gpu_price_per_hour
-    gpus = gpus + n
-    usd_per_hour = usd_per_hour and price > 0 and usd_per_hour + n * price or nil
-  end
-  return gpus, usd_per_hour
+--- GPUs of an instance of a group, and its price per hour; nil when the catalogue has none.
+local function gpus_and_price(group, price_per_replica)
+  local gpus, price = group.tp * group.dp, group.gpu_price_per_hour
+  return gpus, price_per_replica or price > 0 and gpus * price or nil
 end
 
---- What the GPUs of a run cost; prices are nil when the catalogue has none.
-local function cost_of(summary, price_per_replica)
-  local gpus, usd_per_hour = gpus_of(summary.setup)
-  local hours = summary.duration_us / 3.6e9
-  if summary.scaling then -- of as many as there were at first
-    hours = summary.scaling.replica_seconds / 3600 / summary.setup.instances
+--- GPU-hours and what they cost, over all groups, when instances of each run for so many hours in
+--- all; with numbers of instances, GPUs and what they cost an hour.
+local function spent_in(groups, hours_of_group, price_per_replica)
+  local gpu_hours, usd = 0, 0
+  for i, group in ipairs(groups) do
+    local gpus, price = gpus_and_price(group, price_per_replica)
+    gpu_hours = gpu_hours + gpus * hours_of_group[i]
+    usd = usd and price and usd + price * hours_of_group[i] or nil
   end
-  if price_per_replica then usd_per_hour = price_per_replica * summary.setup.instances end
+  return gpu_hours, usd
+end
+
+--- What the GPUs of a run cost; prices are nil when the catalogue has none for one of them.
+local function cost_of(summary, price_per_replica)
+  local groups, instances = summary.setup.groups or { summary.setup }, {}
+  for i, group in ipairs(groups) do instances[i] = group.instances end
+  local gpus, usd_per_hour = spent_in(groups, instances, price_per_replica)
+  local hours = summary.duration_us / 3.6e9
   local gpu_hours, usd = gpus * hours, usd_per_hour and usd_per_hour * hours
+  if summary.scaling then
+    local paid = {}
+    for i, seconds in ipairs(summary.scaling.group_seconds) do paid[i] = seconds / 3600 end
+    gpu_hours, usd = spent_in(groups, paid, price_per_replica)
+  end
   local tokens = summary.output_tokens
   return {
     gpus = gpus, gpu_hours = gpu_hours, usd_per_gpu_hour = usd_per_hour and usd_per_hour / gpus,

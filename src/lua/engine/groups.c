@@ -83,7 +83,8 @@ void check_instances(lua_State *L, int index, const bind_engine *first,
       lua_pushvalue(L, index);
     }
     int64_t count = check_field_integer(L, top + 2, "instances");
-    const blis_instance_facts known = facts_of(L, top + 2, engine);
+    blis_instance_facts known = facts_of(L, top + 2, engine);
+    known.group = g;
     for (int64_t i = 0; i < count && made < instance_count; i++) {
       instances[made] = config_of(engine, first);
       facts[made++] = known;

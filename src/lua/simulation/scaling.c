@@ -1,5 +1,8 @@
 #include "lua/simulation/scaling.h"
 
+#include <string.h>
+
+#include "base/invariant.h"
 #include "base/time.h"
 #include "cluster/go_blis_scaler.h"
 #include "cluster/node_pools.h"
@@ -287,6 +290,26 @@ static void push_pools(lua_State *L, const blis_cluster *cluster) {
   }
 }
 
+/* Seconds for which the instances of each group were paid. */
+static void push_group_seconds(lua_State *L, const bind_simulation *sim,
+                               int64_t end_us) {
+  const blis_cluster *cluster = sim->cluster;
+  uint32_t count = sim->groups.other_count + 1;
+  int64_t *paid_us = push_buffer(L, count, sizeof *paid_us);
+  memset(paid_us, 0, count * sizeof *paid_us);
+  for (uint32_t i = 0; i < blis_cluster_instance_count(cluster); i++) {
+    uint32_t group = blis_cluster_instance_facts(cluster, i)->group;
+    BLIS_ASSERT(group < count);
+    paid_us[group] += blis_cluster_instance_paid_us(cluster, i, end_us);
+  }
+  lua_createtable(L, (int)count, 0);
+  for (uint32_t g = 0; g < count; g++) {
+    lua_pushnumber(L, (double)paid_us[g] / 1e6);
+    lua_rawseti(L, -2, (lua_Integer)g + 1);
+  }
+  lua_remove(L, -2);
+}
+
 void set_scaling(lua_State *L, const bind_simulation *sim) {
   const blis_cluster *cluster = sim->cluster;
   blis_scaling_report report;
@@ -306,6 +329,8 @@ void set_scaling(lua_State *L, const bind_simulation *sim) {
   set_field_number(L, "waited_max_ms", (double)report.longest_us / 1e3);
   push_states(L, cluster, report.end_us);
   lua_setfield(L, -2, "state_seconds");
+  push_group_seconds(L, sim, report.end_us);
+  lua_setfield(L, -2, "group_seconds");
   if (blis_cluster_node_pool_count(cluster) > 0) {
     push_node_pools(L, cluster);
     lua_setfield(L, -2, "node_pools");
