@@ -9,11 +9,20 @@ local suites = require "blis.eval.suite"
 
 local path = "spec/eval/small_suite.lua"
 
+-- What the baseline does is measured once.
+local known = {}
+
 local function evaluate(lua, changes)
   local suite = suites.read(path)
-  local options = { stage = suite.stages.train, limits = suite.limits, jobs = 2 }
+  local options = { stage = suite.stages.train, limits = suite.limits, jobs = 2, known = known }
   for key, value in pairs(changes or {}) do options[key] = value end
   return eval.run(suite, lua, "policy.lua", options)
+end
+
+--- All scenarios of the search, with one seed.
+local function quick_stage()
+  local stage = suites.read(path).stages.train
+  return { name = stage.name, split = stage.split, seeds = { 1 }, scenarios = stage.scenarios }
 end
 
 local function decoded(result) return json.decode(json.encode(result.object)) end
@@ -90,7 +99,7 @@ describe("an evaluation #host", function()
 
   for _, cheat in ipairs(require "spec.eval.cheats") do
     it("is not deceived: " .. cheat.rule, function()
-      local result = evaluate(cheat.lua)
+      local result = evaluate(cheat.lua, { stage = quick_stage() })
       local object = decoded(result)
       if cheat.says then
         assert.equal(0, object.combined_score)
