@@ -233,6 +233,22 @@ describe("blis eval #host", function()
     end)
   end)
 
+  it("does not outlive the loop that asked", function()
+    with_policy("return function() while true do end end", function(file)
+      local seen = program.shell(([[
+        pid=$(sh -c '"$1" eval "$2" "$3" train --json --wall 30 --instr 1000000000000 \
+          >/dev/null 2>&1 </dev/null & echo $!
+          until [ -n "$(cat /proc/$!/task/$!/children)" ]; do sleep 0.01; done' sh "$BLIS" $SUITE $FILE)
+        tries=0
+        while grep -q '^State:.*[RSD] ' /proc/$pid/status 2>/dev/null; do
+          tries=$((tries + 1))
+          if [ $tries -gt 500 ]; then echo "it lives"; kill $pid; break; fi
+          sleep 0.01
+        done]]):gsub("%$(%u%u+)", { SUITE = path, FILE = file }))
+      assert.equal("", seen.out)
+    end)
+  end)
+
   it("knows how much there is to win", function()
     local result = program.run("eval", path, "--bounds", "--stage", "train")
     small.says(result.out, "oracle")

@@ -45,6 +45,17 @@ with Blis(*sys.argv[1:]) as s:
         raise SystemExit("no error")
     except BlisError as e:
         print(e, e.where["line"])
+    import time
+    over = []
+    for _ in range(5):
+        start = time.monotonic()
+        try:
+            s.evaluate({"lua": "return function() while true do end end"}, scenario="a",
+                       limits={"wall_s": 0.2, "instructions": 10 ** 15})
+        except BlisError as e:
+            assert e.code == "timeout"
+        over.append(time.monotonic() - start - 0.2)
+    assert min(over) < 0.1, over
     study = b.search(s, {"queue": (0.1, 10.0), "prefix": (0.1, 10.0)}, "a", 6, batch=3)
     assert len(study.trials) == 6 and study.best[0] > 0
 print("done")

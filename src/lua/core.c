@@ -215,6 +215,7 @@ static const luaL_Reg core_functions[] = {
     {"simulation", bind_simulation_new},
     {"sqlite_write", bind_sqlite_write},
     {"stream_methods", bind_stream_methods},
+    {"parent", bind_parent},
     {"pipe_read", bind_pipe_read},
     {"pipe_write", bind_pipe_write},
     {"terminal_columns", bind_terminal_columns},

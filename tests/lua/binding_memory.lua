@@ -256,6 +256,7 @@ local exercises = {
     spec.slo_targets, spec.warm_up_us = nil, nil
     if not ok then error(result, 0) end
     assert(result.goodput.good == 2 and result.series.rows > 1)
+    assert(result.requests:outcomes(1, 2, 5).offered == 5)
     assert(result.decisions[4].candidates[2].scores)
     assert(#tostring(result.decisions) > 50)
     assert(blis.diff(result, result).is_equal)

@@ -5,6 +5,7 @@ local core = require "blis.core"
 local eval = require "blis.eval"
 local feedback = require "blis.eval.feedback"
 local json = require "blis.eval.json"
+local processes = require "blis.eval.processes"
 local suites = require "blis.eval.suite"
 
 local eval_command = {}
@@ -276,6 +277,7 @@ local function run(definition, parsed)
   local chosen = evaluation_options(definition, parsed, suite)
   if values.bounds then return run_bounds(suite, chosen) end
   if values.batch then return run_batch(definition, values.batch, suite, chosen) end
+  if values.json then processes.parent = core.parent() end
   local path = parsed.positionals[2]
   if not path then command.fail(definition, "which policy? %s", definition.usage) end
   local text, problem = read_text(path)

@@ -7,6 +7,14 @@ require "blis"
 
 local processes = {}
 
+-- How often it is looked whether anybody still waits for the result.
+local look_us = 200000
+
+--- The process without which nobody does; nil = it does not matter. A loop that is killed must not
+--- leave evaluations behind.
+---@type integer?
+processes.parent = nil
+
 --- What a process does and writes: lines of JSON.
 local function work(task)
   core.jail(math.max(1, math.ceil(task.limits.cpu_s)))
@@ -64,7 +72,10 @@ function processes.run(tasks, jobs)
     workers:submit(index, math.ceil(task.limits.wall_s * 1e6))
   end
   while workers:pending() > 0 do
-    local index, status, text, detail = workers:wait(-1)
+    local index, status, text, detail = workers:wait(look_us)
+    if processes.parent and core.parent() ~= processes.parent then
+      error({ code = "orphan", message = "who asked for this has ended", traceback = false }, 0)
+    end
     if index then outcomes[index] = read_outcome(tasks[index], status, text, detail) end
   end
   return outcomes

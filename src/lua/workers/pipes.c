@@ -78,6 +78,11 @@ int bind_termination_requested(lua_State *L) {
   return 1;
 }
 
+int bind_parent(lua_State *L) {
+  lua_pushinteger(L, (lua_Integer)getppid());
+  return 1;
+}
+
 int bind_jail(lua_State *L) {
   const blis_jail_limits limits = {.cpu_s = luaL_checkinteger(L, 1)};
   lua_pushboolean(L, blis_jail_enter(&limits));

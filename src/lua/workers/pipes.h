@@ -22,6 +22,9 @@ int bind_watch_termination(lua_State *L);
 /* termination_requested(): whether it came. */
 int bind_termination_requested(lua_State *L);
 
+/* parent(): the number of the process that started this one, as of now. */
+int bind_parent(lua_State *L);
+
 /* jail(cpu_s): for this process, see jail.h; true with a filter. */
 int bind_jail(lua_State *L);
 
