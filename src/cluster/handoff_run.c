@@ -510,6 +510,9 @@ static blis_status make_parts(blis_cluster *cluster, blis__handoffs *h) {
   if (h->rooms == NULL || h->egress == NULL || h->ingress == NULL) {
     return BLIS_ERR_NOMEM;
   }
+  while (!blis__handoff_is_source(cluster, h->go_blis_sender)) {
+    h->go_blis_sender++;
+  }
   BLIS_TRY(make_links(cluster, h));
   BLIS_TRY(make_order(cluster));
   const blis__listener listener = {.ud = h,

@@ -83,6 +83,8 @@ typedef struct blis__handoffs {
   uint32_t *ingress;
   uint32_t fabric;
   bool has_fabric;
+  uint32_t go_blis_sender; /* whose share of the KV counts there: the first one
+                              that prefills */
   blis_event_handle links_event; /* when the next transfer ends */
   blis_map pairs;                /* that have shaken hands */
   int64_t active;                /* transfers */

@@ -289,10 +289,17 @@ local function pool(given, role, count)
   return group
 end
 
---- In BLIS (Go) the GPU of a pool gives its KV cache and its label, but not its step times; and a
---- pool with a GPU or degree of its own has the KV cache that follows from these.
+-- The alpha of data/latency/trained-physics.yaml.
+local alpha_of_trained_physics = { 15563.199579, 777.3455, 45.907545 }
+
+--- In BLIS (Go) the GPU of a pool gives its KV cache and its label, but not its step times; a pool
+--- with a GPU or degree of its own has the KV cache that follows from these; and one with roofline
+--- has the overheads of the model that the others have.
 local function as_in_go_blis(groups, given)
   for _, group in ipairs(groups) do
+    if group.latency_model == "roofline" and given.latency_model == "trained-physics" then
+      group.alpha_coeffs = given.alpha_coeffs or alpha_of_trained_physics
+    end
     local is_other = group.hardware ~= nil and group.hardware ~= given.hardware
       or group.tp ~= nil and group.tp ~= given.tp
     kv_hardware[group] = is_other and (group.hardware or given.hardware) or nil
