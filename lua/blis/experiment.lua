@@ -157,6 +157,7 @@ function experiment.read(spec)
     series_interval_us = values.series_interval_us,
     oracle = values.oracle,
     live_signals = values.live_signals,
+    is_strict = values.locality == "strict",
     progress_interval_ms = values.progress_interval_ms,
   }
   config.priority_policy, config.priority = hooks.read_priority(values.priority, "priority")

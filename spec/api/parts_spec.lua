@@ -126,6 +126,24 @@ describe("blis.kv_cache", function()
     assert.equal("KV cache (20 of 20 blocks of 16 tokens free)", tostring(cache))
   end)
 
+  it("drops what was not used for the longest time, and the end of a prompt before its beginning",
+    function()
+      local cache = blis.kv_cache { blocks = 8, block_size = 16 }
+      local old, new = { { "old", 64 } }, { { "new", 64 } }
+      local holders = { cache:allocate(old), cache:allocate(new) }
+      for _, holder in ipairs(holders) do cache:release(holder) end -- old first
+      for blocks = 1, 8 do
+        local other = cache:allocate(16 * blocks)
+        assert.equal(math.max(0, 4 - blocks) * 16, cache:match(old))
+        assert.equal(math.min(4, 8 - blocks) * 16, cache:match(new))
+        cache:release(other)
+        cache:close()
+        cache = blis.kv_cache { blocks = 8, block_size = 16 }
+        holders = { cache:allocate(old), cache:allocate(new) }
+        for _, holder in ipairs(holders) do cache:release(holder) end
+      end
+    end)
+
   it("says when there is no room", function()
     local cache = blis.kv_cache { blocks = 4 }
     assert.is_nil(cache:allocate(100))

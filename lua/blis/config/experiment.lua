@@ -198,6 +198,13 @@ return {
       doc = "Let policies read request.output_tokens, which is knowledge of the future.",
     },
     {
+      name = "locality", type = "choice", choices = { "open", "strict" }, default = "open",
+      doc = "strict: policies see what is known at their place alone. What is cached where is "
+        .. "hidden (cached_tokens, prefix_hit, estimated_ttft_us), and admission sees no instances, "
+        .. "but what the router counts: sum_in_flight, and the rates of requests. Reading more is "
+        .. "an error, unless oracle = true.",
+    },
+    {
       name = "live_signals", type = "boolean", default = true,
       doc = "Let functions of policies read instance.live_prefix_hit, which is current whatever "
         .. "the delay of cache signals; no router knows it.",

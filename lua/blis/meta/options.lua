@@ -38,6 +38,7 @@
 ---@field progress? fun(ended: integer, arrived: integer, now_us: integer) A function(ended, arrived, now_us) that is called now and then during a long run, to show progress.
 ---@field progress_interval_ms? integer Wall-clock time between two calls of progress. (ms, default 1000)
 ---@field oracle? boolean Let policies read request.output_tokens, which is knowledge of the future. (default false)
+---@field locality? "open"|"strict" strict: policies see what is known at their place alone. What is cached where is hidden (cached_tokens, prefix_hit, estimated_ttft_us), and admission sees no instances, but what the router counts: sum_in_flight, and the rates of requests. Reading more is an error, unless oracle = true. (default open)
 ---@field live_signals? boolean Let functions of policies read instance.live_prefix_hit, which is current whatever the delay of cache signals; no router knows it. (default true)
 
 --- The simulated cluster: model, hardware, serving engines and the network between them.

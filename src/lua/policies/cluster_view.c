@@ -47,6 +47,20 @@ static int raise_unknown(lua_State *L, const char *name, const char *rest) {
                     nearest.word == NULL ? "" : nearest.word);
 }
 
+/* With strict locality, admission knows what the router itself counts. */
+static void check_is_global(lua_State *L, const bind_view *view,
+                            const char *name, blis_signal signal) {
+  const blis_signal_set global = BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT) |
+                                 BLIS_SIGNAL_BIT(BLIS_SIGNAL_REQUESTS);
+  if (view->is_strict && (BLIS_SIGNAL_BIT(signal) & global) == 0) {
+    luaL_error(L,
+               "admission sees no '%s' with locality = 'strict'; it sees "
+               "sum_in_flight, and the request with tenant_active, tenant_rate "
+               "and request_rate",
+               name);
+  }
+}
+
 static int push_folded(lua_State *L, bind_view *view, const char *name) {
   const char *rest = name;
   for (int i = 0; i < FOLD_COUNT; i++) {
@@ -55,6 +69,7 @@ static int push_folded(lua_State *L, bind_view *view, const char *name) {
       rest = name + length;
       blis_signal signal = blis_signal_find(rest);
       if (signal != BLIS_SIGNAL_COUNT) {
+        check_is_global(L, view, name, signal);
         const double *column = check_view_column(L, view, signal);
         lua_pushnumber(L,
                        fold_column(column, view->view->count, folds[i].fold));
@@ -74,6 +89,10 @@ static int cluster_index(lua_State *L) {
   if (strcmp(name, "now_us") == 0) {
     lua_pushinteger(L, view->view->now_us);
     return 1;
+  }
+  if (strcmp(name, "instances") == 0 && view->is_strict) {
+    return luaL_error(L, "admission sees no instances with locality = "
+                         "'strict'; oracle = true shows them");
   }
   if (strcmp(name, "instances") == 0) {
     bind_hooks_anchor(L, view->hooks);

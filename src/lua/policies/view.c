@@ -39,6 +39,13 @@ const double *bind_view_column(const bind_view *view, blis_signal signal) {
 static const double *check_column_of(lua_State *L, const bind_view *view,
                                      const blis_routing_view *shown,
                                      blis_signal signal) {
+  if ((BLIS_SIGNAL_BIT(signal) & BLIS_SIGNALS_OF_REQUEST) != 0 &&
+      view->is_strict) {
+    luaL_error(L,
+               "'%s' tells where prompts are cached, which locality = 'strict' "
+               "hides from policies; with oracle = true they see it",
+               blis_signal_name(signal));
+  }
   if (signal == BLIS_SIGNAL_LIVE_PREFIX_HIT && view->hides_live) {
     luaL_error(L, "instance.live_prefix_hit is fresher than what a router "
                   "knows; policies see it only with live_signals = true in the "

@@ -33,6 +33,7 @@ typedef struct bind_view {
   bind_hooks *hooks;
   bind_vector_pool *pool;
   bool oracle;
+  bool is_strict;  /* policies see what is at their place, and no caches */
   bool hides_live; /* signals that no router has, whatever the delay */
   blis_policy_context context; /* of built-in policies that scripts ask */
 

@@ -99,11 +99,35 @@ static void check_hooks_parts(lua_State *L, int self, int config,
   };
   push_view_tables(L, &sim->view, &sim->hooks, &context, oracle);
   push_stage_context(L, &sim->view);
+  sim->view.is_strict =
+      !oracle && opt_field_boolean(L, config, "is_strict", false);
   sim->view.hides_live = !opt_field_boolean(L, config, "live_signals", true);
   push_scorer_places(L, &sim->view);
   check_observer(L, config, &sim->view, &sim->observer);
   check_scheduler_parts(L, config, sim);
   check_progress(L, config, &sim->hooks, &sim->progress);
+}
+
+/* Built-in policies say beforehand what they read. */
+static void check_locality(lua_State *L, const bind_simulation *sim) {
+  const struct {
+    const char *what;
+    const char *name;
+    blis_signal_set needs;
+  } policies[] = {
+      {"routing policy", sim->router.name, sim->router.needs},
+      {"admission policy", sim->admission.name, sim->admission.needs}};
+  for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
+    if (sim->view.is_strict &&
+        (policies[i].needs & BLIS_SIGNALS_OF_REQUEST) != 0) {
+      blis_error error = {0};
+      (void)blis_fail(&error, BLIS_ERR_INVALID,
+                      "locality: %s '%s' reads where prompts are cached, which "
+                      "'strict' hides; with oracle = true it may",
+                      policies[i].what, policies[i].name);
+      bind_raise(L, &error);
+    }
+  }
 }
 
 static void check_policy_parts(lua_State *L, int config, bind_simulation *sim) {
@@ -131,6 +155,7 @@ static void check_policy_parts(lua_State *L, int config, bind_simulation *sim) {
     check_cascade(L, lua_gettop(L), &sim->view, context, &sim->cascade);
   }
   check_scaling_policy(L, config, sim);
+  check_locality(L, sim);
 }
 
 /* With instance_times = true: inter-token latencies of each instance. */
