@@ -113,7 +113,11 @@ describe("a queue of the gateway", function()
     assert.matches("saturation detector.*a number", failure {
       saturation = function() return "x" end })
     assert.matches("saturation detector.*finite", failure {
+      saturation = function() return 1 / 0 end })
+    assert.matches("saturation detector.*nan", failure {
       saturation = function() return 0 / 0 end })
+    assert.matches("usage limit.*nan", failure {
+      usage_limit = function() return { 0 / 0, 0 / 0 } end })
     assert.matches("usage limit.*each band", failure { usage_limit = function() return {} end })
     assert.matches("usage limit.*list of ceilings", failure { usage_limit = function() end })
     assert.matches("looked at", failure { dispatch = "event", saturation = measure })

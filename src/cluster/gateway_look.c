@@ -91,9 +91,10 @@ static blis_status measure(blis_cluster *cluster, blis__gateway *gateway,
   BLIS_TRY(detector->ops->value(detector->state, &look, value, error));
   if (!isfinite(*value)) {
     return blis_fail(error, BLIS_ERR_POLICY,
-                     "saturation detector %s: it says %g at %" PRId64
+                     "saturation detector%s%s: it says %g at %" PRId64
                      " us, expected a finite number",
-                     detector->name, *value, cluster->now_us);
+                     detector->name[0] == '\0' ? "" : " ", detector->name,
+                     *value, cluster->now_us);
   }
   return BLIS_OK;
 }

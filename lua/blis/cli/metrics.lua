@@ -196,6 +196,14 @@ function metrics.is_registered(record)
   return record.instance ~= nil and record.state ~= "unservable"
 end
 
+--- Whether a request says how long it was in the gateway's queue; BLIS (Go) leaves out who was not,
+--- and who came at time 0.
+local function tells_gateway_wait(record, result)
+  local wait_us = record.gateway_wait_us
+  local is_go_blis = rawget(result.setup, "profile") == "go-blis"
+  return wait_us and (not is_go_blis or wait_us > 0 and record.arrival_us > 0)
+end
+
 local function write_request(writer, record, result)
   writer:object()
     :field("arrived_at", record.arrival_us / 1e6)
@@ -211,6 +219,9 @@ local function write_request(writer, record, result)
   writer:field("handled_by", metrics.id(result, record.instance))
   if record.model ~= "" then writer:field("model", record.model) end
   if record.state == "length_capped" then writer:field("length_capped", true) end
+  if tells_gateway_wait(record, result) then
+    writer:field("gateway_queue_delay_ms", record.gateway_wait_us / 1e3)
+  end
   if record.session ~= "" then writer:field("session_id", record.session) end
   writer:field("round_index", record.round_index or 0):done()
 end

@@ -65,7 +65,8 @@ return {
       scripted = "fun(flows: blis.Flow[], now_us: integer): integer",
       doc = "Which tenant of a band is next. global-strict: whoever is first of all; round-robin: "
         .. "one after the other, a request each; least-service: the one with the least attained "
-        .. "service of late, and the longest wait (program-aware-fairness of llm-d-router).",
+        .. "service of late, and the longest wait. All of llm-d-router; the last one is its "
+        .. "program-aware-fairness.",
     },
     {
       name = "service_half_life_s", type = "number", min = 0, max = 1e9, default = 60, unit = "s",
@@ -86,13 +87,14 @@ return {
       default = "fifo", flag = "--dispatch-order", group = group,
       scripted = "fun(request: blis.Request, now_us: integer): number",
       doc = "Who is next of a tenant's requests in a band. fifo and priority: the oldest; edf: by "
-        .. "when they expire; slo-deadline: by time of coming and wanted time to first token.",
+        .. "when they expire; slo-deadline: by time of coming and wanted time to first token (fcfs, "
+        .. "edf and slo-deadline of llm-d-router).",
     },
     {
       name = "band_selection", type = "choice", choices = { "strict" }, default = "strict",
       scripted = "fun(bands: blis.Band[], saturation: number, now_us: integer): integer?",
       doc = "Which band with requests is next. strict: the highest, and a closed one closes those "
-        .. "below it.",
+        .. "below it (llm-d-router).",
     },
     {
       name = "slo_targets", type = "numbers_by_name", of = "integer", min = 1,

@@ -1,5 +1,6 @@
 #include "lua/policies/flow_function.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "lua/bind/bind.h"
@@ -35,7 +36,11 @@ static double check_answer(lua_State *L, int index, const char *expected) {
   if (lua_type(L, index) != LUA_TNUMBER) {
     luaL_error(L, "it returned %s, expected %s", push_what(L, index), expected);
   }
-  return lua_tonumber(L, index);
+  double answer = lua_tonumber(L, index);
+  if (isnan(answer)) {
+    luaL_error(L, "it returned nan, expected %s", expected);
+  }
+  return answer;
 }
 
 static void push_look(lua_State *L, const blis_saturation_look *look) {
