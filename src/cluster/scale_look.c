@@ -110,7 +110,7 @@ static blis_status on_ended(void *ud, blis_cluster *cluster,
 /* One decode or prefill step of so much, as the engine's model has it. */
 static double step_us(void *state, double prefill_tokens, double requests,
                       double kv_tokens) {
-  const blis_latency_model *model = state;
+  const blis_latency_model *model = ((const blis__scale_look *)state)->latency;
   int64_t t = (int64_t)prefill_tokens;
   int64_t n = (int64_t)requests;
   const blis_batch_sums sums = {.requests = n + (t > 0),
@@ -262,7 +262,8 @@ static void look_at_instances(blis__scale_look *look,
   look->instances.count = 0;
   for (uint32_t i = 0; i < cluster->existing; i++) {
     look->place_of[i] = 0;
-    if (cluster->services[i] == BLIS_SERVICE_ACTIVE && is_own(look, cluster, i)) {
+    if (cluster->services[i] == BLIS_SERVICE_ACTIVE &&
+        is_own(look, cluster, i)) {
       look_at_instance(look, cluster, i, metrics);
     }
   }
@@ -377,11 +378,11 @@ void blis__scale_look_take(blis__scale_look *look, blis_cluster *cluster,
   }
   const blis_instance_config *kind =
       blis_instance_get_config(cluster->instances[first]);
-  const blis_latency_model *latency = kind->latency;
-  if (blis_latency_uses_sums(latency)) {
+  look->latency = kind->latency;
+  if (blis_latency_uses_sums(look->latency)) {
     look->model = (blis_scale_model){
         .step_us = step_us,
-        .state = (void *)(uintptr_t)latency,
+        .state = look,
         .kv_capacity_tokens =
             (double)kind->kv_blocks * (double)kind->block_size_tokens,
         .max_num_seqs = (double)kind->max_num_seqs};

@@ -36,6 +36,7 @@ typedef struct blis__scale_look {
   int64_t looked_us;
   BLIS_ARRAY(blis_scale_instance) instances;
   uint32_t *place_of; /* in instances; by number, + 1, 0 = not ready */
+  const blis_latency_model *latency; /* of that model; borrowed */
   blis_scale_model model;
 } blis__scale_look;
 

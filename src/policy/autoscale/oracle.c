@@ -29,8 +29,8 @@ typedef struct state {
 
 /* The mean request of the whole trace, which decides how large batches are. */
 static blis_planner_load mean_load(const state *self,
-                                   const blis_scale_context *context) {
-  const blis_scale_future *future = context->future;
+                                   const blis_scale_model *model,
+                                   const blis_scale_future *future) {
   double prompt = 0;
   double output = 0;
   for (size_t i = 0; i < future->count; i++) {
@@ -38,27 +38,26 @@ static blis_planner_load mean_load(const state *self,
     output += future->arrivals[i].output_tokens;
   }
   double count = fmax(1, (double)future->count);
-  return (blis_planner_load){
-      .prompt_tokens = prompt / count,
-      .output_tokens = output / count,
-      .itl_us = self->itl_us,
-      .kv_capacity_tokens = context->model->kv_capacity_tokens,
-      .requests_max = context->model->max_num_seqs};
+  return (blis_planner_load){.prompt_tokens = prompt / count,
+                             .output_tokens = output / count,
+                             .itl_us = self->itl_us,
+                             .kv_capacity_tokens = model->kv_capacity_tokens,
+                             .requests_max = model->max_num_seqs};
 }
 
-static double work_of(const state *self, const blis_scale_context *context,
+/* model NULL = by the rate that an instance can do. */
+static double work_of(const state *self, blis_scale_role role,
+                      const blis_scale_model *model,
                       const blis_scale_arrival *arrival, double token_us) {
-  if (self->requests_per_s > 0) {
+  if (model == NULL) {
     return 1e6 / self->requests_per_s;
   }
-  const blis_scale_model *model = context->model;
-  double prefill_us = context->role == BLIS_SCALE_DECODE
-                          ? 0
-                          : model->step_us(model->state,
-                                           arrival->prompt_tokens, 0, 0);
-  double decode_us = context->role == BLIS_SCALE_PREFILL
-                         ? 0
-                         : arrival->output_tokens * token_us;
+  double prefill_us =
+      role == BLIS_SCALE_DECODE
+          ? 0
+          : model->step_us(model->state, arrival->prompt_tokens, 0, 0);
+  double decode_us =
+      role == BLIS_SCALE_PREFILL ? 0 : arrival->output_tokens * token_us;
   return prefill_us + decode_us;
 }
 
@@ -66,7 +65,13 @@ static double work_of(const state *self, const blis_scale_context *context,
 static blis_status learn(state *self, const blis_scale_context *context,
                          blis_error *error) {
   const blis_scale_future *future = context->future;
-  if (context->model == NULL && self->requests_per_s == 0) {
+  bool by_rate = self->requests_per_s > 0;
+  const blis_scale_model *model = by_rate ? NULL : context->model;
+  double token_us = 0;
+  if (model != NULL) {
+    const blis_planner_load load = mean_load(self, model, future);
+    token_us = blis_planner_token_us(model, &load);
+  } else if (!by_rate) {
     return blis_fail(error, BLIS_ERR_POLICY,
                      "autoscaler oracle: how fast an instance is cannot be "
                      "known of its latency model; requests_per_second says it");
@@ -75,16 +80,11 @@ static blis_status learn(state *self, const blis_scale_context *context,
       blis_alloc_new(&self->alloc, (future->count + 1) * sizeof(double));
   BLIS_TRY_NEW(self->work_us, error);
   self->count = future->count;
-  double token_us = 0;
-  if (self->requests_per_s == 0) {
-    const blis_planner_load load = mean_load(self, context);
-    token_us = blis_planner_token_us(context->model, &load);
-  }
   self->work_us[0] = 0;
   for (size_t i = 0; i < future->count; i++) {
     self->work_us[i + 1] =
         self->work_us[i] +
-        work_of(self, context, &future->arrivals[i], token_us);
+        work_of(self, context->role, model, &future->arrivals[i], token_us);
   }
   return BLIS_OK;
 }
@@ -173,12 +173,13 @@ static const blis_param_spec params[] = {
     BLIS__NUMBER("slice_seconds", 1e-3, 1e6, 10, "s",
                  "of which arrivals are added up", BLIS__INTO(state, slice_s)),
     BLIS__NUMBER("margin_seconds", 0, 1e9, 0, "s",
-                 "beyond the mean time of a start", BLIS__INTO(state, margin_s)),
+                 "beyond the mean time of a start",
+                 BLIS__INTO(state, margin_s)),
     BLIS__NUMBER("requests_per_second", 0, 1e9, 0, "requests/s",
                  "that an instance can do; 0 = by its latency model",
                  BLIS__INTO(state, requests_per_s)),
-    BLIS__NUMBER("itl_ms", 1e-3, 1e9, 50, "ms",
-                 "that batches are to keep", BLIS__INTO(state, itl_us)),
+    BLIS__NUMBER("itl_ms", 1e-3, 1e9, 50, "ms", "that batches are to keep",
+                 BLIS__INTO(state, itl_us)),
     BLIS__SCALE_INTERVAL(state, 5),
 };
 
@@ -191,8 +192,7 @@ const blis_policy_entry blis__autoscaler_oracle = {
     BLIS__PARAMS(params),
     .ops = &(const blis_autoscaler_ops){.decide = decide, .free = free_state},
     .state_size = sizeof(state),
-    .needs = BLIS_SCALE_NEEDS_FUTURE |
-             BLIS_SCALE_BIT(BLIS_SCALE_QUEUE_DEPTH) |
+    .needs = BLIS_SCALE_NEEDS_FUTURE | BLIS_SCALE_BIT(BLIS_SCALE_QUEUE_DEPTH) |
              BLIS_SCALE_BIT(BLIS_SCALE_GATEWAY_QUEUE_SIZE),
     .init = init,
 };
