@@ -6,7 +6,10 @@ local group = "Hand-off of the KV"
 return {
   name = "disaggregation",
   summary = "Prefill and decode apart: who decides it, and the way of the KV. Instances have "
-    .. "roles: see prefill_instances and decode_instances of the cluster, and role of its groups.",
+    .. "roles: see prefill_instances and decode_instances of the cluster, and role of its groups. "
+    .. "'blis help blis.StageContext' has what deciders and routing policies are told, 'blis "
+    .. "recommend --help' finds out how many instances of each role are best, and "
+    .. "docs/disaggregation.md says what is modelled and what is not.",
   options = {
     {
       name = "decider", type = "any", default = "always", profiles = { ["go-blis"] = "never" },

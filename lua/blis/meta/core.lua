@@ -71,19 +71,16 @@
 --- What deciders and routing policies know of the other stage, where prefill and decode are apart;
 --- elsewhere all fields are nil. Worked out as it is read, and valid during the decision.
 ---@class blis.StageContext
----@field stage "prefill"|"decode" that is being routed, or, of a decider, was
----@field peer blis.Candidate? the instance of the other stage; nil = not known yet. Of a decider: the
---- one that is to decode
+---@field stage "prefill"|"decode" being routed; of deciders: "decode", which has been routed
+---@field peer blis.Candidate? choice of the other stage, if known; of deciders: who is to decode
 ---@field prefill blis.Candidate[] that could compute the prompt
 ---@field decode blis.Candidate[] that could decode
 ---@field links blis.StageLinks
 
---- The links between those that prefill and those that decode.
+--- The links between those that prefill and those that decode; of a transfer that began now.
 ---@class blis.StageLinks
----@field gb_s fun(prefill: blis.Candidate|integer, decode: blis.Candidate|integer): number bandwidth
---- of a transfer that began now: its share of the tightest link
----@field transfer_ms fun(prefill: blis.Candidate|integer, decode: blis.Candidate|integer): number how
---- long the KV of the request would take at that, with latency and handshake
+---@field gb_s fun(prefill: any, decode: any): number bandwidth: its share of the tightest link
+---@field transfer_ms fun(prefill: any, decode: any): number time of the request's KV, with latency
 
 --- The same signals as columns over all candidates of a decision.
 ---@class blis.Columns

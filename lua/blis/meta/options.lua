@@ -220,7 +220,7 @@
 ---@field no_endpoint_ttl_us? integer Longest wait while there are none (503); default: as ttl_us. When instances come or go, the wait is counted anew, up to the larger of both in all. (us)
 ---@field eviction? boolean Requests of classes below 0 are taken from their instances for higher ones that wait, and fail: two at once and not before 500 ms again (go-blis: one per try). (default false)
 
---- Prefill and decode apart: who decides it, and the way of the KV. Instances have roles: see prefill_instances and decode_instances of the cluster, and role of its groups.
+--- Prefill and decode apart: who decides it, and the way of the KV. Instances have roles: see prefill_instances and decode_instances of the cluster, and role of its groups. 'blis help blis.StageContext' has what deciders and routing policies are told, 'blis recommend --help' finds out how many instances of each role are best, and docs/disaggregation.md says what is modelled and what is not.
 ---@class blis.DisaggregationOptions
 ---@field decider? any Whether the prompt of a request is computed by the prefill pool: a policy by name, { name, parameter = value, ... }, or a function(request, context) that returns "local", "split" or { prefill = index, decode = index }, numbers of instances. (default always)
 ---@field prefix_threshold? integer Parameter threshold of the decider prefix-threshold; default: 16. (tokens)
