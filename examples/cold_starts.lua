@@ -16,7 +16,7 @@ local planner = { "dynamo.planner", optimization_target = "sla", ttft_ms = 1000,
 local function run(period_us, cold_start_us)
   return blis.run {
     cluster = { model = "qwen3-14b", tp = 1, instances = 2 },
-    workload = { rate = 8, horizon_us = minutes(80), prompt_tokens = 1500, output_tokens = 500,
+    workload = { rate = 8, horizon_us = minutes(40), prompt_tokens = 1500, output_tokens = 500,
       shape = { "diurnal", period_us = period_us, peak_us = period_us // 2, peak_to_trough = 8 } },
     routing = "least-loaded", slo_targets = { default = { ttft_ms = 2000, itl_ms = 60 } },
     autoscaler = planner,

@@ -20,19 +20,18 @@ end
 describe("a cold start under the planner", function()
   local fast, slow = minutes(4), minutes(40)
 
-  it("is no harm while it is short against the swing of the load", function()
-    assert.is_true(attainment(fast, 0) > 0.99)
-    assert.is_true(attainment(fast, seconds(6)) > 0.95)
-    assert.is_true(attainment(slow, seconds(30)) > 0.95)
+  -- As docs/autoscaling.md has it, in percent.
+  local shares = {
+    { fast, 6, 99 }, { fast, 30, 64 }, { slow, 30, 98 }, { slow, 120, 83 }, { slow, 300, 50 },
+  }
+
+  it("breaks the targets of a slow load ten times as late as those of a fast one", function()
+    for _, one in ipairs(shares) do
+      assert.near(one[3], 100 * attainment(one[1], seconds(one[2])), 0.5)
+    end
   end)
 
-  it("breaks the targets of a load that swings within minutes", function()
-    assert.is_true(attainment(fast, seconds(30)) < 0.75)
-    assert.is_true(attainment(fast, seconds(60)) < 0.6)
-  end)
-
-  it("breaks those of a load that swings ten times as slowly ten times as late", function()
-    assert.is_true(attainment(slow, seconds(300)) < 0.75)
-    assert.is_true(attainment(slow, seconds(600)) < 0.6)
+  it("is no harm where there is none", function()
+    assert.is_true(attainment(fast, 0) > 0.999 and attainment(slow, 0) > 0.999)
   end)
 end)
