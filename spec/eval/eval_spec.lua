@@ -238,7 +238,8 @@ describe("blis eval #host", function()
       local seen = program.shell(([[
         pid=$(sh -c '"$1" eval "$2" "$3" train --json --wall 30 --instr 1000000000000 \
           >/dev/null 2>&1 </dev/null & echo $!
-          until [ -n "$(cat /proc/$!/task/$!/children)" ]; do sleep 0.01; done' sh "$BLIS" $SUITE $FILE)
+          until [ -n "$(cat /proc/$!/task/$!/children)" ]; do sleep 0.01; done' \
+          sh "$BLIS" $SUITE $FILE)
         tries=0
         while grep -q '^State:.*[RSD] ' /proc/$pid/status 2>/dev/null; do
           tries=$((tries + 1))
@@ -261,8 +262,7 @@ describe("suites that ship #host", function()
     it("can be run, and there is something to win: " .. name, function()
       local suite = suites.read(name)
       local function of(lua, stage)
-        return eval.run(suite, lua, "policy.lua",
-          { stage = stage, limits = suite.limits, jobs = 2 })
+        return eval.run(suite, lua, "policy.lua", { stage = stage, jobs = 2 })
       end
       local smoke = suite.stages.smoke
       assert.equal(1, of(suite.baseline, smoke).score)
