@@ -183,6 +183,50 @@ static void rounds_lose_labels_as_in_go_blis(void) {
   free_requests(&list);
 }
 
+/* The second prompt of a client that asks for a prefix of its own length. */
+static int64_t second_prompt(const char *own_length, bool grows,
+                             const blis_spec_settings *settings) {
+  char text[1200];
+  snprintf(text, sizeof text,
+           "%s    prefix_group: g\n    prefix_length: 64\n"
+           "  - id: b\n    rate_fraction: 3\n"
+           "    arrival: {process: constant}\n"
+           "    input_distribution: {type: constant, params: {value: 30}}\n"
+           "    output_distribution: {type: constant, params: {value: 4}}\n"
+           "    prefix_group: g\n%s"
+           "    reasoning: {multi_turn: {max_rounds: 2%s}}\n",
+           TOTALS CLIENT, own_length,
+           grows ? ", context_growth: accumulate" : "");
+  list_requests(&list, text, settings);
+  CHECK_EQ_I64(list.items[0].prompt_tokens, 64 + 30);
+  blis_request second;
+  CHECK(answer(&list.items[0], 5000000, &second));
+  int64_t tokens = second.prompt_tokens;
+  free_requests(&list);
+  return tokens;
+}
+
+static void go_blis_cuts_the_prefixes_of_later_rounds(void) {
+  static const struct {
+    const char *own_length;
+    int64_t expected; /* tokens of the prefix */
+  } cases[] = {{"", 0},
+               {"    prefix_length: 10\n", 10},
+               {"    prefix_length: 64\n", 64},
+               {"    prefix_length: 90\n", 64}};
+  blis_spec_settings keeps = compatible;
+  keeps.keeps_group_prefixes = true;
+  for (size_t i = 0; i < COUNT(cases); i++) {
+    const char *own = cases[i].own_length;
+    CHECK_EQ_I64(second_prompt(own, false, &compatible),
+                 cases[i].expected + 30);
+    CHECK_EQ_I64(second_prompt(own, false, &keeps), 64 + 30);
+    CHECK_EQ_I64(second_prompt(own, false, NULL), 64 + 30);
+    /* What was said begins with all of it. */
+    CHECK_EQ_I64(second_prompt(own, true, &compatible), 64 + 30 + 3 + 30);
+  }
+}
+
 static void rounds_end_at_the_horizon_and_are_dropped_between_windows(void) {
   blis_spec_settings settings = {.horizon_us = 1900000};
   list_requests(&list, OPEN("max_rounds: 9, think_time_us: 200000"), &settings);
@@ -582,6 +626,7 @@ int main(void) {
   RUN(sessions_have_a_deadline_unless_it_is_zero);
   RUN(planned_rounds_have_planned_times);
   RUN(rounds_lose_labels_as_in_go_blis);
+  RUN(go_blis_cuts_the_prefixes_of_later_rounds);
   RUN(rounds_end_at_the_horizon_and_are_dropped_between_windows);
   RUN(a_single_session_starts_once);
   RUN(ratios_of_reasoning_are_percents);
