@@ -131,6 +131,9 @@ blis_status blis__cluster_run_instance(blis_cluster *cluster, uint32_t number,
     return blis_fail(error, status, "%s: %s", cluster->ids[number],
                      cause.message);
   }
+  if (cluster->after_run != NULL) {
+    BLIS_TRY(cluster->after_run(cluster, error));
+  }
   /* One that lagged behind does not turn back the clock of the others. */
   if (!clock_moved || time_us < before_us) {
     cluster->now_us = before_us;

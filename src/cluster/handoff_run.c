@@ -47,15 +47,50 @@ static void name_prefill(const blis_cluster *cluster,
                            id));
 }
 
-static bool starts_before(const blis_cluster *cluster, const blis__handoff *a,
-                          const blis__handoff *b) {
-  if (a->ready_us != b->ready_us) {
-    return a->ready_us < b->ready_us;
-  }
+static bool has_lower_id(const blis_cluster *cluster, const blis__handoff *a,
+                         const blis__handoff *b) {
   char name_a[PREFILL_NAME_SIZE], name_b[PREFILL_NAME_SIZE];
   name_prefill(cluster, a, name_a);
   name_prefill(cluster, b, name_b);
   return strcmp(name_a, name_b) < 0;
+}
+
+static bool starts_before(const blis_cluster *cluster, const blis__handoff *a,
+                          const blis__handoff *b) {
+  return a->ready_us != b->ready_us ? a->ready_us < b->ready_us
+                                    : has_lower_id(cluster, a, b);
+}
+
+static bool ends_before(const blis_cluster *cluster, const blis__handoff *a,
+                        const blis__handoff *b) {
+  bool is_late = a->request->live.state == BLIS_REQUEST_TIMED_OUT;
+  bool other_is = b->request->live.state == BLIS_REQUEST_TIMED_OUT;
+  if (a->decode_now_us != b->decode_now_us) {
+    return a->decode_now_us < b->decode_now_us;
+  }
+  return is_late != other_is ? other_is : has_lower_id(cluster, a, b);
+}
+
+void blis__handoff_end_later(blis_cluster *cluster, blis__handoff *handoff) {
+  blis__handoff **at = &cluster->handoffs->over;
+  while (*at != NULL && ends_before(cluster, *at, handoff)) {
+    at = &(*at)->next_ready;
+  }
+  handoff->next_ready = *at;
+  *at = handoff;
+}
+
+/* As blis_cluster.after_run. */
+static blis_status report_ended(blis_cluster *cluster, blis_error *error) {
+  blis__handoffs *h = cluster->handoffs;
+  while (h->over != NULL) {
+    blis__handoff *first = h->over;
+    h->over = first->next_ready;
+    BLIS_TRY(blis__cluster_instance_events.ended(cluster, &first->request->live,
+                                                 first->decode_now_us,
+                                                 first->decode_end_us, error));
+  }
+  return BLIS_OK;
 }
 
 /* Events of one time come as they were pushed, so later ones are pushed anew.
@@ -544,6 +579,7 @@ blis_status blis_cluster_set_disaggregation(blis_cluster *cluster,
   h->stages = blis__handoff_stages(cluster);
   cluster->handoffs = h;
   cluster->divert = blis__handoff_decide;
+  cluster->after_run = policy.go_blis ? report_ended : NULL;
   cluster->ask_first = blis__handoff_ask_first;
   cluster->stages = &h->stages;
   BLIS_TRY(check_policy(cluster, &h->policy, error));

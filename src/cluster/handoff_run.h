@@ -52,7 +52,9 @@ typedef struct blis__handoff {
   blis__transfer transfer;
   blis_stage_times times;
   struct blis__handoff *next_waiting;
-  struct blis__handoff *next_ready; /* of go_blis */
+  struct blis__handoff *next_ready; /* of go_blis, as the next two */
+  int64_t decode_now_us; /* of the step in which its request has ended */
+  int64_t decode_end_us; /* and of the request */
 } blis__handoff;
 
 /* Hand-offs that wait for room, first come, first served. */
@@ -89,6 +91,7 @@ typedef struct blis__handoffs {
   blis_map pairs;                /* that have shaken hands */
   int64_t active;                /* transfers */
   blis__handoff *ready; /* of go_blis: about to move, as they are to start */
+  blis__handoff *over;  /* of go_blis: requests that have ended, unreported */
   blis_handoff_counts counts;
 } blis__handoffs;
 
@@ -198,6 +201,13 @@ BLIS_MUSTUSE blis_status blis__handoff_schedule(blis_cluster *cluster,
 BLIS_MUSTUSE blis_status blis__handoff_schedule_move(blis_cluster *cluster,
                                                      blis__handoff *handoff,
                                                      blis_error *error);
+
+/*
+ * BLIS (Go) reports the ends of requests that were handed off when the instance
+ * has executed its event: the completed ones, then those that timed out, in the
+ * order of their ids as texts.
+ */
+void blis__handoff_end_later(blis_cluster *cluster, blis__handoff *handoff);
 
 /* Its source gives up what it has of it: the prefill, or the KV. */
 BLIS_MUSTUSE blis_status blis__handoff_leave_source(blis_cluster *cluster,

@@ -385,6 +385,10 @@ static blis_status on_ended(void *ud, blis_live_request *live, int64_t now_us,
                           request->handoff->state == BLIS_HANDOFF_DECODE;
     if (was_handed_off && cluster->handoffs->policy.go_blis) {
       join_times(cluster, request->handoff, live, now_us, &end_us);
+      request->handoff->decode_now_us = now_us;
+      request->handoff->decode_end_us = end_us;
+      blis__handoff_end_later(cluster, request->handoff);
+      return BLIS_OK;
     }
     return blis__cluster_instance_events.ended(ud, live, now_us, end_us, error);
   }

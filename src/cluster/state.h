@@ -128,6 +128,8 @@ struct blis_cluster {
                            blis__cluster_request *request, int64_t *peer,
                            blis_error *error);
   const struct blis_stages *stages;    /* what policies may ask; else NULL */
+  /* When an instance has executed events, at their time; or NULL. */
+  blis_status (*after_run)(blis_cluster *cluster, blis_error *error);
   struct blis__life_cycle *life_cycle; /* life_cycle.c */
   struct blis__waiting_room *waiting_room;     /* waiting_room.h */
   struct blis__scaler *scaler;                 /* scaler.c */
