@@ -101,7 +101,7 @@ describe("the context of stages", function()
         end },
       },
     }
-    assert.equal("0 0 0 40 0", tostring(result.requests_per_instance))
+    assert.equal("0 40 0 40 0", tostring(result.requests_per_instance))
     assert.equal(40, #peers)
     assert.is_true(peers[1] == 1 and peers[40] >= 1)
   end)
@@ -155,7 +155,7 @@ describe("the context of stages", function()
         return #instances
       end },
     }
-    assert.equal("0 0 0 0 40", tostring(result.requests_per_instance))
+    assert.equal("0 40 0 0 40", tostring(result.requests_per_instance))
     assert.equal("instance_1", result.requests[1].prefill_instance)
     says("stage_order = \"prefill-first\" every request is split", function()
       run { disaggregation = { stage_order = "prefill-first", decider = "never" } }
