@@ -233,7 +233,8 @@ describe("a queue of the gateway", function()
       failure { max_concurrency = 5 })
     assert.matches("usage_limit_threshold is a parameter of usage_limit = 'linear'",
       failure { usage_limit = "static", usage_limit_threshold = 0.5 })
-    assert.matches("queue.bands%[1%].priority is missing", failure { bands = { { max_requests = 5 } } })
+    assert.matches("queue.bands%[1%].priority is missing",
+      failure { bands = { { max_requests = 5 } } })
     assert.matches("priority 3 is there twice",
       failure { bands = { { priority = 3 }, { priority = 3 } } })
     assert.matches("queue.bands", failure { bands = { priority = 3 } })

@@ -1,7 +1,7 @@
 --- What a queue at the gateway costs: the same requests of 1,000 tenants with and without it, in
---- overload and at a light load, as ratios of CPU time. What is fair to compare: the queue needs the
---- instances to be where the clock is, as a router does that reads their signals; and a concurrency
---- detector keeps batches small, as max_num_seqs does.
+--- overload and at a light load, as ratios of CPU time. What is fair to compare: the queue needs
+--- the instances to be where the clock is, as a router does that reads their signals; and a
+--- concurrency detector keeps batches small, as max_num_seqs does.
 ---
 ---   build/blis tests/bench/bench_gateway.lua [REQUESTS [REPETITIONS]]
 --- topics: queue flow-control

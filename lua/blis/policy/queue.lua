@@ -169,9 +169,9 @@ function queue.policies(values)
 end
 
 --- The queue of the gateway, between admission and routing, checked here and now: `blis.queue {
---- saturation = "concurrency", max_concurrency = 64, fairness = "round-robin" }`, for queue = in any
---- number of experiments. Its options are those of blis.QueueOptions; a saturation detector, a usage
---- limit, fairness, order and band_selection may be functions.
+--- saturation = "concurrency", max_concurrency = 64, fairness = "round-robin" }`, for queue = in
+--- any number of experiments. Its options are those of blis.QueueOptions; a saturation detector, a
+--- usage limit, fairness, order and band_selection may be functions.
 ---@param options? blis.QueueOptions
 ---@return blis.Policy
 function queue.new(options)
