@@ -287,8 +287,8 @@ return {
       doc = "Blocks of CPU memory behind the KV cache of an instance, 0 = none.",
     },
     {
-      name = "kv_offload_threshold", type = "number", min = 0, max = 1, default = 0, unit = "0 to 1",
-      flag = "--kv-offload-threshold", group = "KV cache",
+      name = "kv_offload_threshold", type = "number", min = 0, max = 1, default = 0,
+      unit = "0 to 1", flag = "--kv-offload-threshold", group = "KV cache",
       doc = "Blocks are copied to CPU memory while at least this share of the GPU's is in use. No "
         .. "effect under profile go-blis, as in BLIS (Go).",
     },

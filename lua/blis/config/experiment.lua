@@ -200,9 +200,9 @@ return {
     {
       name = "locality", type = "choice", choices = { "open", "strict" }, default = "open",
       doc = "strict: policies see what is known at their place alone. What is cached where is "
-        .. "hidden (cached_tokens, prefix_hit, estimated_ttft_us), and admission sees no instances, "
-        .. "but what the router counts: sum_in_flight, and the rates of requests. Reading more is "
-        .. "an error, unless oracle = true.",
+        .. "hidden (cached_tokens, prefix_hit, estimated_ttft_us), and admission sees no "
+        .. "instances, but what the router counts: sum_in_flight, and the rates of requests. "
+        .. "Reading more is an error, unless oracle = true.",
     },
     {
       name = "live_signals", type = "boolean", default = true,
