@@ -36,6 +36,10 @@ local function phases_of(given, records, targets)
   for i, level in ipairs(given.levels) do times[i] = level.time_us end
   local judged = {}
   for _, phase in pairs(phases) do phase.arrived = 0 end
+  if #given.levels == 1 and not targets then -- nothing ever changed
+    phases[phase_of(given.levels[1])].arrived = #records
+    return phases
+  end
   for i, span in ipairs(records:goodput_over_time(times, targets or {})) do
     local phase = phases[phase_of(given.levels[i])]
     phase.arrived = phase.arrived + span.arrived
