@@ -12,6 +12,7 @@ local commands = is_program and described.commands or {}
 local small = "--num-requests 12 --prompt-tokens 64 --output-tokens 8"
 
 -- What stands beside a flag; @ is a folder with traces, results and files that flags name.
+local evaluated = "spec/eval/small_suite.lua @/policy.lua smoke -j 1 "
 local lines = {
   capacity = small .. " --target ttft_ms.p50=1e6 --from 8 --to 8 --replications 1 "
     .. "--max-requests 12 --quiet",
@@ -25,11 +26,13 @@ local lines = {
   ["convert preset"] = "--name chatbot",
   ["convert servegen"] = "--path tests/data/servegen/language",
   diff = "@/a.blis @/a.blis",
+  eval = evaluated, ["gepa-evaluate"] = evaluated, ["openevolve-evaluate"] = evaluated,
   hardware = "", help = "", man = "", models = "", policies = "",
   recommend = small .. " --target ttft_ms.p50=0.001 --gpus 2 --layouts aggregated --tp-degrees 2 "
     .. "--hardware H100 --from 8 --replications 1 --quiet", -- nothing keeps it: soon over
   replay = "@/t.csv",
   run = small,
+  serve = "--stdio", -- until its input ends: at once
   ["sweep run"] = "@/sweep.lua --quiet",
   ["sweep status"] = "@/store", ["sweep table"] = "@/store", ["sweep export"] = "@/store",
   ["sweep merge"] = "@/store @/store", ["sweep retry"] = "@/store",
@@ -140,6 +143,9 @@ local instead = {
   ["compare --routing-scorers"] = compared .. " --routing-scorers queue-depth:1",
   ["models --enable-expert-parallel"] = "mistralai/mixtral-8x7b-v0.1 --hardware H100 --tp 2 "
     .. "--enable-expert-parallel",
+  ["serve --mcp"] = "--mcp",
+  ["serve --suite"] = "--stdio --suite spec/eval/small_suite.lua",
+  ["serve --workers"] = "--stdio --workers 1",
   ["replay --trace-data"] = "--trace-data @/t.csv",
   ["calibrate --max-model-len"] = fitted .. "--max-model-len 8192",
   ["calibrate --total-kv-blocks"] = fitted .. "--total-kv-blocks 20000",
@@ -175,6 +181,16 @@ for flag, value in pairs { ["--trace-header"] = "", ["--trace-data"] = "", ["--s
   instead["calibrate " .. flag] = measured .. (value == "" and "" or flag .. " " .. value)
 end
 
+for _, name in ipairs { "eval", "gepa-evaluate", "openevolve-evaluate" } do
+  instead[name .. " --stage"] = "spec/eval/small_suite.lua @/policy.lua --stage smoke -j 1"
+  instead[name .. " --heldout"] = "spec/eval/small_suite.lua @/policy.lua full -j 1 --heldout"
+  instead[name .. " --batch"] = "spec/eval/small_suite.lua smoke -j 1 --batch @/batch.jsonl"
+  instead[name .. " --frozen"] = evaluated .. "--frozen @/policy.lua"
+  instead[name .. " --shinka-dir"] = evaluated .. "--shinka-dir @"
+  instead[name .. " --scenario"] = evaluated .. "--scenario a"
+  instead[name .. " --wall"] = evaluated .. "--wall 5"
+end
+
 --- A flag as somebody would write it; nil when nobody knows how.
 local function usual(option)
   local flag = option.flag
@@ -193,6 +209,8 @@ local function with_folder(body)
     local outcome = program.shell(([[mkdir @ &&
       "$BLIS" run NUMBERS --quiet --trace-output @/t --save @/a.blis >/dev/null &&
       echo 'print(1)' >@/script.lua &&
+      echo 'return "least-loaded"' >@/policy.lua &&
+      echo '{"policy": "@/policy.lua"}' >@/batch.jsonl &&
       echo 'local r = require("blis").sweep { parameters = { { "x", { 1, 2 } } }, name = "small",
         trial = function(p) return { y = p.x } end }:run { store = "@/store", quiet = true }
         print(r)' >@/sweep.lua && "$BLIS" @/sweep.lua >/dev/null &&
@@ -216,6 +234,7 @@ end
 --- True for commands that tell what they did on standard error, if at all.
 local function says_nothing(line)
   return line:match "^check" or line:match "^sweep merge" or line:match "^sweep retry"
+    or line:match "^serve %-%-mcp"
 end
 
 --- Runs one line; returns what is wrong with how it went, or nil.
@@ -260,7 +279,7 @@ describe("the program as users run it #host", function()
     for _, command in ipairs(commands) do
       local outcome = program.run(command.name, "--help")
       assert.equal(0, outcome.status, command.name)
-      assert.matches("^usage: blis " .. command.name, outcome.out)
+      assert.matches("^usage: blis " .. command.name:gsub("%p", "%%%0"), outcome.out)
     end
   end)
 end)
