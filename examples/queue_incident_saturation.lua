@@ -54,8 +54,8 @@ local function closed_share(series)
   return closed / series.rows
 end
 
-print("                               interactive   interactive  gate   batch      batch       last")
-print("                               TTFT p95, ms  ITL, ms      shut   by 720 s   evicted   answer")
+print("                               interactive   interactive  gate  batch      batch       last")
+print("                               TTFT p95, ms  ITL, ms      shut   by 720 s   evicted  answer")
 
 local function run(name, queue, is_without_jobs)
   local list = {}

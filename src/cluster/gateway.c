@@ -447,7 +447,7 @@ void blis__free_gateway(blis_cluster *cluster) {
   blis_array_deinit(alloc, &gateway->flows_seen);
   blis_array_deinit(alloc, &gateway->evictables);
   blis_alloc_free(alloc, gateway->columns,
-                  count * COLUMNS_SEEN * sizeof(double));
+                  (size_t)count * COLUMNS_SEEN * sizeof(double));
   blis_alloc_free(alloc, gateway->tokens_in_flight, count * sizeof(double));
   blis_alloc_free(alloc, gateway, sizeof *gateway);
 }

@@ -56,7 +56,7 @@ struct band {
   int64_t idle_since_us;
   list by_age;
   flow everybody;           /* with strict, the only one */
-  blis_map flow_of_tenant;  /* otherwise */
+  blis_map flow_of_tenant;  /* otherwise: index in the pool */
   blis_node_heap heads;     /* of these, with strict-fifo */
   BLIS_ARRAY(flow *) flows; /* with the others, by name */
   const char *last_served;  /* name of a tenant; NULL = none yet */
@@ -334,8 +334,7 @@ static blis_status add_flow(blis_flow_queue *queue, band *in, entry *item) {
                  .index = index,
                  .name = blis_intern_text(queue->strings, tenant),
                  .node = {.sequence = item->node.sequence}};
-  blis_status status =
-      blis_map_put(&in->flow_of_tenant, tenant, (uintptr_t)made);
+  blis_status status = blis_map_put(&in->flow_of_tenant, tenant, index);
   if (status == BLIS_OK) {
     status = list_flow(queue, in, made);
     if (status != BLIS_OK) {
@@ -354,8 +353,11 @@ static blis_status join_flow(blis_flow_queue *queue, band *in, entry *item) {
     return put_in_flow(queue, &in->everybody, item);
   }
   uint64_t *found = blis_map_find(&in->flow_of_tenant, item->item.tenant);
-  return found == NULL ? add_flow(queue, in, item)
-                       : put_in_flow(queue, (flow *)(uintptr_t)*found, item);
+  return found == NULL
+             ? add_flow(queue, in, item)
+             : put_in_flow(queue,
+                           blis_pool_item(&queue->flows, (uint32_t)*found),
+                           item);
 }
 
 static void drop_flow(blis_flow_queue *queue, band *in, flow *its) {
