@@ -1,6 +1,7 @@
 --- From what a user writes to what the core runs: reads an experiment, checks it, fills in
 --- defaults.
 local core = require "blis.core"
+local deferred = require "blis.deferred"
 local disaggregation = require "blis.engine.disaggregation"
 local engine = require "blis.engine"
 local errors = require "blis.errors"
@@ -8,10 +9,10 @@ local faults = require "blis.policy.faults"
 local hooks = require "blis.policy.hooks"
 local notices = require "blis.notices"
 local policy = require "blis.policy"
-local queue = require "blis.policy.queue"
+local queue = deferred "blis.policy.queue"
 local repeats = require "blis.policy.repeats"
 local result = require "blis.results.result"
-local scaling = require "blis.policy.scaling"
+local scaling = deferred "blis.policy.scaling"
 local schema = require "blis.config.schema"
 local slo = require "blis.results.slo"
 local workload = require "blis.traffic.workload"
@@ -136,12 +137,13 @@ function experiment.read(spec)
     routing = routing,
     admission = admission,
     cascade = cascade,
-    scaling = scaling.read(values.autoscaler, values.scaling, cluster, values.profile, targets),
+    scaling = (values.autoscaler ~= nil or values.scaling ~= nil) and scaling.read(
+      values.autoscaler, values.scaling, cluster, values.profile, targets) or nil,
     faults = faults.read(values.faults, instances_of(cluster), values.autoscaler ~= nil),
     is_scripted = is_scripted(routing, admission)
       or apart ~= nil and disaggregation.is_scripted(apart),
     disaggregation = apart,
-    queue = queue.read(values.queue, values.profile),
+    queue = values.queue and queue.read(values.queue, values.profile) or nil,
     routing_ties = routing_ties,
     scheduler = hooks.read_scheduler(values.scheduler, cluster),
     preemption = hooks.read_preemption(values.preemption, cluster),

@@ -8,7 +8,6 @@ local experiment = require "blis.experiment"
 local hooks = require "blis.policy.hooks"
 local latency = require "blis.engine.latency"
 local policy = require "blis.policy"
-local queue = require "blis.policy.queue"
 local result = require "blis.results.result"
 local schema = require "blis.config.schema"
 local statistics = require "blis.statistics"
@@ -52,7 +51,7 @@ local blis = {
   preemption = hooks.preemption,
   autoscaler = hooks.autoscaler,
   disaggregation = hooks.disaggregation,
-  queue = queue.new,
+  queue = at_first_call("blis.policy.queue", "new"),
 
   latency_model = latency.model,
   models = catalogue.models,

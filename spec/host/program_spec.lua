@@ -65,6 +65,10 @@ local examples = {
   ["--prefill-instances"] = "--prefill-instances 1 --decode-instances 1",
   ["--decode-instances"] = "--prefill-instances 1 --decode-instances 1",
   ["--architecture"] = "--architecture pd --prefill-instances 1 --decode-instances 1",
+  ["--decode-nic"] = "--prefill-instances 1 --decode-instances 1 --decode-nic 25",
+  ["--prefill-nic"] = "--prefill-instances 1 --decode-instances 1 --prefill-nic 25",
+  ["--try-hardware"] = "--try-hardware H100,A100-80",
+  ["--try-decode-hardware"] = "--try-decode-hardware A100-80",
   ["--encode-instances"] = "--encode-instances 1 --prefill-decode-instances 1 "
     .. "--encode-base-us 5 --encode-us-per-token 1",
   ["--prefill-hardware"] = "--prefill-hardware H100",
@@ -149,6 +153,10 @@ local instead = {
   ["replay --trace-data"] = "--trace-data @/t.csv",
   ["calibrate --max-model-len"] = fitted .. "--max-model-len 8192",
   ["calibrate --total-kv-blocks"] = fitted .. "--total-kv-blocks 20000",
+  ["recommend --encode-instances"] = recommended .. "--layouts all --encode-instances 1 "
+    .. "--encode-base-us 5 --encode-us-per-token 1",
+  ["recommend --prefill-nic"] = recommended .. "--layouts all --prefill-nic 25",
+  ["recommend --decode-nic"] = recommended .. "--layouts all --decode-nic 25",
   ["recommend --tp-degrees"] = recommended .. "--tp-degrees 1,2",
   ["recommend --enable-expert-parallel"] = recommended
     .. "--model mistralai/mixtral-8x7b-v0.1 --enable-expert-parallel",

@@ -139,19 +139,29 @@ typedef struct turn {
   bool runs_ahead; /* and those after it */
 } turn;
 
-static turn next_turn(const blis_cluster *cluster, int64_t cluster_us,
-                      int64_t last_us, bool may_run_ahead, bool lets_lag) {
+/* With pools: of an instance whose events something may follow on, if any. */
+static turn eager_turn(const blis_cluster *cluster, int64_t cluster_us,
+                       int64_t last_us) {
   turn next = {.time_us = BLIS_TIME_NEVER_US};
+  blis_winner_tree_min(cluster->eager_events, &next.number, &next.time_us);
+  int64_t next_us = cluster_us < next.time_us ? cluster_us : next.time_us;
+  if (next_us > last_us || next_us == BLIS_TIME_NEVER_US) {
+    /* Nothing can follow on what the others do. */
+    next.time_us = BLIS_TIME_NEVER_US;
+    blis_winner_tree_min(cluster->next_events, &next.number, &next.time_us);
+    next.runs_ahead = blis__listeners_let_run_ahead(&cluster->listeners);
+  }
+  return next;
+}
+
+static inline turn next_turn(const blis_cluster *cluster, int64_t cluster_us,
+                             int64_t last_us, bool may_run_ahead,
+                             bool lets_lag) {
   bool has_order = cluster->eager_events != NULL;
   if (has_order && lets_lag && cluster->check_us == BLIS_TIME_NEVER_US) {
-    blis_winner_tree_min(cluster->eager_events, &next.number, &next.time_us);
-    int64_t next_us = cluster_us < next.time_us ? cluster_us : next.time_us;
-    if (next_us <= last_us && next_us != BLIS_TIME_NEVER_US) {
-      return next;
-    }
-    has_order = false; /* nothing can follow on what the others do */
+    return eager_turn(cluster, cluster_us, last_us);
   }
-  next.time_us = BLIS_TIME_NEVER_US;
+  turn next = {.time_us = BLIS_TIME_NEVER_US};
   blis_winner_tree_min(cluster->next_events, &next.number, &next.time_us);
   next.runs_ahead = may_run_ahead && !has_order &&
                     blis__listeners_let_run_ahead(&cluster->listeners);
@@ -165,8 +175,9 @@ static turn next_turn(const blis_cluster *cluster, int64_t cluster_us,
  * other, but neither beyond last_us nor past the next event of the cluster.
  * With pools, those whose events something may follow on do neither.
  */
-static blis_status run_one(blis_cluster *cluster, int64_t last_us,
-                           bool may_run_ahead, bool *done, blis_error *error) {
+static inline blis_status run_one(blis_cluster *cluster, int64_t last_us,
+                                  bool may_run_ahead, bool *done,
+                                  blis_error *error) {
   int64_t cluster_us = next_cluster_us(cluster);
   bool lets_lag = may_run_ahead && blis__listeners_let_lag(&cluster->listeners);
   const turn chosen =

@@ -281,12 +281,17 @@ blis_status blis__snapshot_keep_history(blis__snapshot *snapshot) {
 
 void blis__snapshot_add_ongoing(blis__snapshot *snapshot, uint32_t i,
                                 int64_t tokens, int64_t decode_tokens) {
-  double ongoing = COLUMN(snapshot, ONGOING_TOKENS)[i] + (double)tokens;
-  double decoding =
-      COLUMN(snapshot, ONGOING_DECODE_TOKENS)[i] + (double)decode_tokens;
-  BLIS_ASSERT(ongoing >= 0 && decoding >= 0);
-  PUT(snapshot, ONGOING_TOKENS, i, ongoing);
-  PUT(snapshot, ONGOING_DECODE_TOKENS, i, decoding);
+  if (tokens != 0) {
+    double ongoing = COLUMN(snapshot, ONGOING_TOKENS)[i] + (double)tokens;
+    BLIS_ASSERT(ongoing >= 0);
+    PUT(snapshot, ONGOING_TOKENS, i, ongoing);
+  }
+  if (decode_tokens != 0) {
+    double decoding =
+        COLUMN(snapshot, ONGOING_DECODE_TOKENS)[i] + (double)decode_tokens;
+    BLIS_ASSERT(decoding >= 0);
+    PUT(snapshot, ONGOING_DECODE_TOKENS, i, decoding);
+  }
 }
 
 void blis__snapshot_put_in_service(blis__snapshot *snapshot, uint32_t i,

@@ -59,13 +59,14 @@ local function need(path, what, value)
 end
 
 -- Columns that a table may have beside those that are read: a TraceV2 tells more of a request than
--- how it was served.
+-- how it was served, and an engine when it was queued and scheduled.
 local known_columns = {}
 for name in ([[
   request_id client_id tenant_id slo_class session_id round_index prefix_group prefix_length
   streaming text_tokens image_tokens audio_tokens video_tokens reason_ratio model deadline_us
   arrival_time_us num_chunks error_message finish_reason vllm_priority x_request_id adapter
   slo_target_us think_time_us segments cascade mean_logprob max_output_tokens
+  request queued_s scheduled_s
 ]]):gmatch "%S+" do known_columns[name] = true end
 
 --- Tells of the columns that nobody reads.

@@ -1,11 +1,12 @@
 --- Summaries and comparisons as text.
+local deferred = require "blis.deferred"
 local figures = require "blis.results.figures"
 local format = require "blis.format"
 local repeats = require "blis.policy.repeats"
 local signs = require "blis.results.signs"
 local windows = require "blis.results.windows"
 local words = require "blis.statistics.words"
-local scaling = require "blis.results.scaling"
+local scaling = deferred "blis.results.scaling"
 
 local report = {}
 
@@ -293,7 +294,10 @@ function report.summary(r)
   lines[#lines + 1] = ""
   for _, line in ipairs(load_lines(r)) do lines[#lines + 1] = "  " .. line end
   for _, line in ipairs(coverage_lines(r)) do lines[#lines + 1] = "  " .. line end
-  for _, line in ipairs(scaling.lines(rawget(r, "scaling"))) do lines[#lines + 1] = "  " .. line end
+  local of_scaling = rawget(r, "scaling")
+  for _, line in ipairs(of_scaling and scaling.lines(of_scaling) or {}) do
+    lines[#lines + 1] = "  " .. line
+  end
   for _, line in ipairs(cascade_lines(r)) do lines[#lines + 1] = "  " .. line end
   for _, line in ipairs(goodput_lines(r)) do lines[#lines + 1] = "  " .. line end
   lines[#lines + 1] = ""

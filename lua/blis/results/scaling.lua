@@ -155,10 +155,9 @@ local function event_lines(events)
 end
 
 --- The lines of a summary.
----@param given table?
+---@param given blis.Scaling
 ---@return string[]
 function scaling.lines(given)
-  if not given then return {} end
   local lines = {
     ("replicas    %.2f paid, %.2f ready on average, at most %d; %s seconds"):format(
       given.mean_paid, given.mean_ready, given.most_paid,

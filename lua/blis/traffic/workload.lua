@@ -1,11 +1,12 @@
 --- Traffic: what blis.workload and the workload of an experiment may be, and how it is printed.
 local core = require "blis.core"
+local deferred = require "blis.deferred"
 local errors = require "blis.errors"
 local format = require "blis.format"
 local presets = require "blis.traffic.presets"
 local schema = require "blis.config.schema"
 local sections = require "blis.config.workload"
-local shape = require "blis.traffic.shape"
+local shape = deferred "blis.traffic.shape"
 local trace = require "blis.traffic.trace"
 local types = require "blis.config.types"
 
