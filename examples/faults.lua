@@ -12,7 +12,7 @@ local function experiment(faults, more)
     workload = { rate = 24, requests = 3000, prompt_tokens = 400, output_tokens = 200,
       prefixes = { groups = 12, tokens = 1024, zipf = 1 } },
     routing = { "weighted", scorers = "prefix-affinity:1,queue-depth:2" },
-   
+
     slo_targets = { default = { ttft_ms = 1000, e2e_ms = 15000 } },
     faults = faults,
   }

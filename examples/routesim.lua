@@ -112,7 +112,7 @@ for _, n in ipairs { 4, 8, 16 } do
   print_row(n .. " backends", run("routesim.least_outstanding", 12.5 * n, { instances = n }))
 end
 
--- The prompts of gen-trace have no block ids, so prefix_overlap alone goes by load, as RouteSim does.
+-- The prompts of gen-trace have no block ids, so prefix_overlap alone goes by load, as in RouteSim.
 print("\nCache pressure: prefix_overlap, with the blocks of all prompts")
 print_header()
 for _, blocks in ipairs { 2048, 4096, 32768 } do

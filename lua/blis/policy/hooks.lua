@@ -263,9 +263,9 @@ end
 --- and progress_tokens (computed already); output_tokens only with oracle = true.
 ---
 --- `blis.scheduler { name =, make_batch = function(context) ... end, on_arrival = function(request,
---- now_us) ... end }` makes every batch itself, of blis.BatchContext. It returns { schedule = {...},
---- preempt = {...}, wait_us = 1000 }: who computes in the next step, in that order, requests of
---- context.running and context.waiting, or { request, tokens } with the size of a chunk of its
+--- now_us) ... end }` makes every batch itself, of blis.BatchContext. It returns { schedule =
+--- {...}, preempt = {...}, wait_us = 1000 }: who computes in the next step, in that order, requests
+--- of context.running and context.waiting, or { request, tokens } with the size of a chunk of its
 --- prompt; the others wait. Who runs keeps its blocks, unless preempt lists it. wait_us, 1,000 by
 --- default, is when it is asked again if nobody computes. Every step is a call with tables of all
 --- requests: that is slow.

@@ -9,7 +9,8 @@ local reference = {}
 
 -- Files with comments of public functions and types, in the order of the reference.
 local files = {
-  "experiment", "results/comparison", "results/replicated", "policy/init", "policy/hooks", "policy/queue",
+  "experiment", "results/comparison", "results/replicated", "policy/init", "policy/hooks",
+  "policy/queue",
   "init", "engine/latency", "engine/catalogue", "units", "traffic/workload", "traffic/trace",
   "meta/figures", "results/result", "results/file", "results/series", "results/slo",
   "results/fitness", "results/saturation", "results/decisions", "results/diff", "results/regret",
@@ -35,7 +36,8 @@ local public_names = {
 -- Functions that scripts reach under another name than the modules give them.
 local renamed = {
   ["latency.model"] = "blis.latency_model", ["workload.new"] = "blis.workload",
-  ["queue.new"] = "blis.queue", ["result.load"] = "blis.load_result", ["diff.compare"] = "blis.diff",
+  ["queue.new"] = "blis.queue",
+  ["result.load"] = "blis.load_result", ["diff.compare"] = "blis.diff",
   ["regret.examine"] = "blis.regret", ["capacity.search"] = "blis.capacity",
   ["recommend.search"] = "blis.recommend",
   ["transfer.compare"] = "blis.statistics.transfer",

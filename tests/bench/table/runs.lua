@@ -74,7 +74,8 @@ add { name = "sessions, full caches", counted = { 12000, 16000 }, requests = 200
 for _, routing in ipairs { "round-robin", "weighted" } do
   add { name = "pools, " .. routing,
     spec = function(n)
-      return spec_of(n, { instances = 16, prefill_instances = 8, decode_instances = 8 }, {}, routing)
+      return spec_of(n, { instances = 16, prefill_instances = 8, decode_instances = 8 }, {},
+        routing)
     end }
 end
 
