@@ -6,7 +6,7 @@ local files = require "spec.support.files"
 
 --- What bundle.add makes of a text and of the values of flags.
 local function values_of(text, given)
-  local values = { experiment = {}, cluster = {}, policies = {}, scaling = {} }
+  local values = { experiment = {}, cluster = {}, policies = {}, scaling = {}, queue = {} }
   for section, options in pairs(given or {}) do
     for key, value in pairs(options) do values[section][key] = value end
   end
@@ -177,6 +177,23 @@ routing-scorers:
       .. "preemption: {preemption_policy: fcfs}\n", "two spellings")
   end)
 
+  it("turn the gateway's queue on", function()
+    for _, text in ipairs { "queue: true", "queue: {}" } do
+      local values = values_of(text)
+      assert.is_true(values.policies.flow_control)
+      assert.same({}, values.queue)
+    end
+    assert.is_nil(values_of("queue: false").policies.flow_control)
+    local values = values_of [[
+queue:
+  saturation: {policy: concurrency, params: {max_concurrency: 2}}
+  usage_limit: priority-holdback
+  fairness: round-robin
+]]
+    assert.same({ saturation = { "concurrency", max_concurrency = 2 },
+      usage_limit = "priority-holdback", fairness = "round-robin" }, values.queue)
+  end)
+
   it("give runs the parameters of their policies", function()
     local function rejected(text, ...)
       local got
@@ -250,6 +267,19 @@ admission: {policy: tier-shed, tier_shed_threshold: 2, slo_priorities: {batch: 3
       { "autoscaler: {analyzer: {scale_down_boundary: 0.9}}\n",
         "BUNDLE:1: autoscaler.analyzer: scale_down_boundary, 0.9, is not below "
           .. "scale_up_threshold, 0.8" },
+      { "queue:\n  saturation:\n    name: concurrency\n    max_concurrency: 2\n",
+        "BUNDLE:4: queue.saturation: unknown option 'max_concurrency'" },
+      { "queue:\n  saturation: {params: {max_concurrency: 2}}\n",
+        "BUNDLE:2: queue.saturation.policy is missing" },
+      { "queue:\n  saturation: {policy: concurrency, parms: {max_concurrency: 2}}\n",
+        "BUNDLE:2: queue.saturation: unknown option 'parms'; did you mean 'params'?" },
+      { "queue:\n  usage_limit: {name: static}\n",
+        "BUNDLE:2: queue.usage_limit: unknown option 'name'" },
+      { "queue:\n  saturation: [concurrency]\n", "BUNDLE:2: queue.saturation: expected named "
+        .. "options like policy" },
+      { "scheduler: fcfs\nqueue:\n", "BUNDLE:2: queue: nothing is given, expected true, false or "
+        .. "a table of options" },
+      { "queue: 7\n", "BUNDLE:1: queue: 7 is not allowed, expected true, false or a table" },
       { "instance_lifecycle: {drain_policy: x}\n",
         "BUNDLE:1: instance_lifecycle: unknown option 'drain_policy'" },
     } do

@@ -217,15 +217,39 @@ local function check_pipeline(given)
   end
 end
 
+---@type blis.Section
+local queue_policy_section = {
+  name = "policy", summary = "A policy of the queue.",
+  options = {
+    { name = "policy", type = "string", required = true, doc = "Its name." },
+    { name = "params", type = "table", doc = "Its parameters." },
+  },
+}
+
 --- The queue of the gateway as blis.run takes it; nil for none.
 local function queue_of(given)
   if not given then return nil end
+  if given == true then return {} end
+  if type(given) ~= "table" then
+    schema.raise_value("bundle.queue", given, "true, false or a table of options")
+  end
   local options = {}
   for key, value in pairs(given) do options[key] = value end
   for _, name in ipairs { "saturation", "usage_limit" } do
-    if type(options[name]) == "table" then options[name] = policy_of(options[name]) end
+    if type(options[name]) == "table" then
+      local block = schema.read(queue_policy_section, options[name], "bundle.queue." .. name)
+      options[name] = policy_of(block)
+    end
   end
   return options
+end
+
+--- A key without a value could mean a queue as well as none.
+local function check_queue_is_said(file)
+  local is_there = (file.where[file.root] or {}).queue
+  if is_there and file.root.queue == nil then
+    errors.invalid("bundle.queue: nothing is given, expected true, false or a table of options")
+  end
 end
 
 local function check_names(values, scorers)
@@ -255,6 +279,7 @@ local function read(file)
   if type(file.root) ~= "table" then
     errors.invalid("bundle: %s is not allowed, expected keys and values", errors.show(file.root))
   end
+  check_queue_is_said(file)
   local given = without_flat_routing(without_empty(file.root))
   given = without_scheduler_params(without_types(given))
   local values = schema.read(config.section, given, "bundle")

@@ -117,8 +117,8 @@ local bundle = {
     block("preemption", "Which request is "
       .. "preempted.", { of_cluster("preemption_policy", "policy") }),
     of_cluster("tenant_budgets", "tenant_budgets"),
-    { name = "queue", type = "table",
-      doc = "The queue of the gateway, which is then on: its options ('blis help queue'); "
+    { name = "queue", type = "any",
+      doc = "The queue of the gateway, which is then on: its options ('blis help queue'), or true; "
         .. "saturation and usage_limit are names, or { policy =, params = }." },
     { name = "node_pools", type = "table",
       doc = "Machines on which instances are placed: a list of pools." },
