@@ -39,10 +39,16 @@ for _, ttl_s in ipairs { 30, 60, 120, 180, 240, 300 } do
     result.queue.status_429, result.completed, result.ttft_ms.max / 1000))
 end
 
+--- Says what the figures show, and fails where they do not.
+local function claim(text, holds)
+  assert(holds, text)
+  print(text)
+end
+
 print()
-print("The longer they may wait, the fewer are turned away:", turned_away[30] > turned_away[120]
+claim("The longer they may wait, the fewer are turned away", turned_away[30] > turned_away[120]
   and turned_away[120] > turned_away[240])
-print("With more than a cold start nobody gets 503:", turned_away[300] == 0)
+claim("With more than a cold start nobody gets 503", turned_away[300] == 0)
 local small = run(300, { max_requests = 50 })
-print("Unless the queue is full, which is 503, too, while nobody is there:",
+claim("Unless the queue is full, which is 503, too, while nobody is there",
   small.queue.rejected > 0 and small.queue.status_503 == small.queue.rejected)

@@ -51,8 +51,14 @@ print("min_ceiling  TTFT p99, ms   jobs done   tokens of jobs   in " .. until_s 
 local ttfts, done = {}, {}
 for tenths = 2, 10 do ttfts[tenths], done[tenths] = run(tenths / 10) end
 
+--- Says what the figures show, and fails where they do not.
+local function claim(text, holds)
+  assert(holds, text)
+  print(text)
+end
+
 print()
-print("Without holding back, bursts wait for jobs:", ttfts[10] > 3 * ttfts[2])
-print("Holding back costs jobs:", done[2] < 0.6 * done[10])
-print("Most of the gain is there at 0.8, for a seventh of the jobs:",
+claim("Without holding back, bursts wait for jobs", ttfts[10] > 3 * ttfts[2])
+claim("Holding back costs jobs", done[2] < 0.6 * done[10])
+claim("Most of the gain is there at 0.8, for a seventh of the jobs",
   ttfts[8] < ttfts[10] / 2 and done[8] > 0.8 * done[10])

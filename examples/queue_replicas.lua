@@ -54,8 +54,14 @@ local two = run(2)
 local four, itl_of_four = run(4)
 local wise = run(4, true)
 
+--- Says what the figures show, and fails where they do not.
+local function claim(text, holds)
+  assert(holds, text)
+  print(text)
+end
+
 print()
-print("The threshold holds for one gateway:", one == 2 * per_instance)
-print("Of several, each adds as much again:", two == 4 * per_instance and four > two)
-print("What is let through slows down everybody:", itl_of_four > 1.2 * itl_of_one)
-print("Dividing the threshold mends it:", wise == one)
+claim("The threshold holds for one gateway", one == 2 * per_instance)
+claim("Of several, each adds as much again", two == 4 * per_instance and four > two)
+claim("What is let through slows down everybody", itl_of_four > 1.2 * itl_of_one)
+claim("Dividing the threshold mends it", wise == one)

@@ -120,11 +120,17 @@ local credit = show("the same, and a band that was empty keeps its credit", run(
 
 local function is_near(value, wanted) return math.abs(value - wanted) < 0.03 end
 
+--- Says what the figures show, and fails where they do not.
+local function claim(text, holds)
+  assert(holds, text)
+  print(text)
+end
+
 print()
-print("Strict order starves the lowest band:", strict[4].batch < 0.01)
-print("Weights are kept while all are busy:", is_near(fair[4].critical, 4 / 7)
+claim("Strict order starves the lowest band", strict[4].batch < 0.01)
+claim("Weights are kept while all are busy", is_near(fair[4].critical, 4 / 7)
   and is_near(fair[4].standard, 2 / 7) and is_near(fair[4].batch, 1 / 7))
-print("Without one of them the others share what is left as before:",
+claim("Without one of them the others share what is left as before",
   is_near(fair[2].critical, 4 / 5) and is_near(fair[2].batch, 1 / 5))
-print("With credit, the band that comes back starves the others:",
+claim("With credit, the band that comes back starves the others",
   credit[3].standard > 2 * fair[3].standard)
