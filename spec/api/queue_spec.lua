@@ -228,6 +228,20 @@ describe("a queue of the gateway", function()
       + design.still_arriving + design.still_queued)
   end)
 
+  it("is made once and stays as it was made", function()
+    local detector, bands = { "concurrency", max_concurrency = 8 }, { { priority = -1 } }
+    local made = blis.queue { saturation = detector, bands = bands, ttl_us = 0 }
+    local before = run(made).hash
+    detector.max_concurrency, bands[1].max_requests = 1, 1
+    assert.equal(before, run(made).hash)
+    assert.equal(before, run(blis.queue(made)).hash)
+    assert.equal(run(true).hash, run(blis.queue(true)).hash)
+    assert.equal(run({}).hash, run(blis.queue()).hash)
+    local ok, problem = pcall(blis.queue, false)
+    assert.is_false(ok)
+    assert.matches("queue: false is not allowed", tostring(problem))
+  end)
+
   it("says what is wrong", function()
     assert.matches("max_concurrency is a parameter of saturation = 'concurrency'",
       failure { max_concurrency = 5 })

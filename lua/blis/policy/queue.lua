@@ -15,6 +15,15 @@ local function copy(options)
   return copied
 end
 
+--- A copy whose lists and parameters are copies, too.
+local function deep_copy(options)
+  local copied = copy(options)
+  for key, value in pairs(copied) do
+    if type(value) == "table" then copied[key] = deep_copy(value) end
+  end
+  return copied
+end
+
 -- Parameters that have options of their own, by detector.
 local parameters = {
   concurrency = { "max_concurrency" },
@@ -172,12 +181,16 @@ end
 --- saturation = "concurrency", max_concurrency = 64, fairness = "round-robin" }`, for queue = in
 --- any number of experiments. Its options are those of blis.QueueOptions; a saturation detector, a
 --- usage limit, fairness, order and band_selection may be functions.
----@param options? blis.QueueOptions
+---@param options? blis.QueueOptions|true
 ---@return blis.Policy
 function queue.new(options)
-  local given = options == nil and {} or options
+  if options == false then
+    schema.raise_value("queue", options, "the options of a queue; an experiment without queue = "
+      .. "has none")
+  end
+  local given = options == nil and {} or plain(options, "queue")
   queue.read(given, "design")
-  return core.policy { kind = "queue", name = "queue", options = copy(given) }
+  return core.policy { kind = "queue", name = "queue", options = deep_copy(given) }
 end
 
 return queue
