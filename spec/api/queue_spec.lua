@@ -242,6 +242,20 @@ describe("a queue of the gateway", function()
     assert.matches("queue: false is not allowed", tostring(problem))
   end)
 
+  it("knows parameters of detectors by their other names, too", function()
+    for name, more in pairs { concurrency = { max_concurrency = 8 },
+      utilization = { queue_depth_threshold = 1 } } do
+      local hashes = {}
+      for i, alias in ipairs { name, name .. "-detector" } do
+        local queue = { saturation = alias, ttl_us = 0 }
+        for key, value in pairs(more) do queue[key] = value end
+        hashes[i] = run(queue).hash
+      end
+      assert.equal(hashes[1], hashes[2])
+      assert.not_equal(run({ saturation = name, ttl_us = 0 }).hash, hashes[1])
+    end
+  end)
+
   it("says what is wrong", function()
     assert.matches("max_concurrency is a parameter of saturation = 'concurrency'",
       failure { max_concurrency = 5 })

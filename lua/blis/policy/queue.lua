@@ -1,5 +1,7 @@
 --- The gateway's queue, for the core.
+local catalogue = require "blis.policy.catalogue"
 local core = require "blis.core"
+local definition = require "blis.policy.definition"
 local errors = require "blis.errors"
 local hooks = require "blis.policy.hooks"
 local schema = require "blis.config.schema"
@@ -30,6 +32,13 @@ local parameters = {
   utilization = { "queue_depth_threshold", "kv_utilization_threshold" },
 }
 
+--- What the catalogue calls a detector that is given by name; the name may be an alias.
+local function detector_name(given, path)
+  if type(given) ~= "string" then return given end
+  return definition.entry("saturation detector", catalogue.saturation_detectors, given,
+    path .. ".saturation").name
+end
+
 --- In the default profile a parameter of a detector that is not there is a mistake.
 local function check_parameters(values, given, path)
   for _, detector in ipairs { "concurrency", "utilization" } do
@@ -44,7 +53,7 @@ end
 
 --- The detector, with the parameters that have options of their own.
 local function read_detector(values, is_go_blis, path)
-  local given = values.saturation
+  local given = detector_name(values.saturation, path)
   if not is_go_blis then check_parameters(values, given, path) end
   if type(given) == "string" and parameters[given] then
     given = { given }
