@@ -256,6 +256,28 @@ describe("a queue of the gateway", function()
     end
   end)
 
+  it("is not stuck while an expiry, a repair or a start is due", function()
+    local function few(queue, more)
+      local count = 0
+      more = more or {}
+      more.workload = function()
+        count = count + 1
+        return count <= 3 and { arrival_us = count, prompt_tokens = 9, output_tokens = 2 } or nil
+      end
+      return run(queue, more)
+    end
+    local function shut() return 1 end
+    local ttl_us = blis.seconds(1100) -- more than a million cycles
+    assert.equal(3, few({ saturation = shut, ttl_us = ttl_us }).queue.expired)
+    local is_there = function(instances) return #instances == 0 and 1 or 0 end
+    assert.equal(3, few({ saturation = is_there, ttl_us = 0 }, { faults = {
+      { at = 0, instance = 1, kind = "crash", recover_after = ttl_us } } }).completed)
+    local ok, problem = pcall(few, { saturation = shut, ttl_us = 0 })
+    assert.is_false(ok)
+    assert.matches("3 requests are waiting, 3 of them in the gateway's queue at saturation 1$",
+      tostring(problem))
+  end)
+
   it("says what is wrong", function()
     assert.matches("max_concurrency is a parameter of saturation = 'concurrency'",
       failure { max_concurrency = 5 })

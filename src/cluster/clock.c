@@ -3,10 +3,12 @@
  * instance.
  */
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "base/invariant.h"
 #include "base/time.h"
 #include "cluster/clock.h"
+#include "cluster/gateway_run.h"
 
 enum { FRUITLESS_MAX = 1000000 };
 
@@ -81,9 +83,32 @@ bool blis_cluster_has_requests(const blis_cluster *cluster) {
          blis_pool_count(&cluster->follow_ups) > 0;
 }
 
+/* Whether what is planned will end a request or bring an instance. */
+static bool is_change_due(const blis_cluster *cluster) {
+  return cluster->life_due_us > cluster->now_us ||
+         (cluster->gateway != NULL &&
+          cluster->gateway->sweep_at_us != BLIS_TIME_NEVER_US);
+}
+
+/* ", 3 of them in the gateway's queue at saturation 1"; "" for none. */
+typedef char gateway_words[96];
+static const char *tell_gateway(const blis_cluster *cluster,
+                                gateway_words words) {
+  const blis__gateway *gateway = cluster->gateway;
+  int64_t waiting = gateway == NULL ? 0 : blis_flow_queue_count(gateway->queue);
+  words[0] = '\0';
+  if (waiting > 0) {
+    snprintf(words, sizeof(gateway_words),
+             ", %" PRId64 " of them in the gateway's queue at saturation %g",
+             waiting, gateway->saturation);
+  }
+  return words;
+}
+
 /*
  * Functions that call themselves again and requests that are put off again may
- * go on for ever. While a request can still move on by itself that is no harm.
+ * go on for ever. While a request can still move on by itself that is no harm,
+ * nor while something is due, which is looked at once in so many.
  */
 blis_status blis__cluster_note_fruitless(blis_cluster *cluster,
                                          blis_error *error) {
@@ -93,12 +118,18 @@ blis_status blis__cluster_note_fruitless(blis_cluster *cluster,
   if (++cluster->fruitless <= FRUITLESS_MAX || can_move) {
     return BLIS_OK;
   }
+  if (is_change_due(cluster)) {
+    cluster->fruitless = 0;
+    return BLIS_OK;
+  }
+  gateway_words words;
   return blis_fail(
       error, BLIS_ERR_STUCK,
       "no request has made progress during the last %d scheduled functions and "
       "delayed admissions, and none can; the time is "
-      "%" PRId64 " us, %" PRId64 " requests are waiting",
-      FRUITLESS_MAX, cluster->now_us, cluster->counts.in_flight);
+      "%" PRId64 " us, %" PRId64 " requests are waiting%s",
+      FRUITLESS_MAX, cluster->now_us, cluster->counts.in_flight,
+      tell_gateway(cluster, words));
 }
 
 void blis__cluster_set_eager(blis_cluster *cluster, uint32_t number,

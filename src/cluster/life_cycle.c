@@ -60,6 +60,13 @@ void blis__free_life_cycle(blis_cluster *cluster) {
   }
 }
 
+static void set_due(blis_cluster *cluster, life *l, int64_t after_us) {
+  l->due_us = blis_time_after_us(cluster->now_us, after_us);
+  if (l->due_us > cluster->life_due_us && l->due_us != BLIS_TIME_NEVER_US) {
+    cluster->life_due_us = l->due_us;
+  }
+}
+
 /* Starting. */
 
 static blis_status on_part_done(void *ud, blis_cluster *cluster,
@@ -76,7 +83,7 @@ static blis_status wait_for(blis_cluster *cluster, life *l, int part,
                             int64_t for_us, blis_error *error) {
   BLIS_TRY(
       enter(cluster, l, (blis_service)(BLIS_SERVICE_REQUESTED + part), error));
-  l->due_us = blis_time_after_us(cluster->now_us, for_us);
+  set_due(cluster, l, for_us);
   return blis__cluster_call_in(cluster, cluster->loaded_event_class, l->due_us,
                                on_part_done, l, error);
 }
@@ -269,7 +276,7 @@ static blis_status on_recovered(void *ud, blis_cluster *cluster,
     return BLIS_OK;
   }
   if (service == BLIS_SERVICE_FAILED && l->recovering_us > 0) {
-    l->due_us = blis_time_after_us(cluster->now_us, l->recovering_us);
+    set_due(cluster, l, l->recovering_us);
     l->recovering_us = 0;
     BLIS_TRY(
         blis__set_service(cluster, l->index, BLIS_SERVICE_RECOVERING, error));
@@ -291,7 +298,7 @@ blis_status blis_cluster_instance_recover(blis_cluster *cluster, uint32_t index,
   life *l = &cluster->life_cycle->lives[index];
   l->will_recover = true;
   l->recovering_us = recovering_us < after_us ? recovering_us : after_us;
-  l->due_us = blis_time_after_us(cluster->now_us, after_us - l->recovering_us);
+  set_due(cluster, l, after_us - l->recovering_us);
   BLIS_TRY(BLIS__TELL(cluster, BLIS__SERVICE_CHANGED, error,
                       .instance = index)); /* it is paid for again */
   return blis_cluster_call_at(cluster, l->due_us, on_recovered, l, error);

@@ -127,10 +127,10 @@ struct blis_cluster {
   blis_status (*ask_first)(blis_cluster *cluster,
                            blis__cluster_request *request, int64_t *peer,
                            blis_error *error);
-  const struct blis_stages *stages;    /* what policies may ask; else NULL */
+  const struct blis_stages *stages; /* what policies may ask; else NULL */
   /* When an instance has executed events, at their time; or NULL. */
   blis_status (*after_run)(blis_cluster *cluster, blis_error *error);
-  struct blis__life_cycle *life_cycle; /* life_cycle.c */
+  struct blis__life_cycle *life_cycle;         /* life_cycle.c */
   struct blis__waiting_room *waiting_room;     /* waiting_room.h */
   struct blis__scaler *scaler;                 /* scaler.c */
   struct blis__go_blis_scaler *go_blis_scaler; /* go_blis_scaler.c */
@@ -149,6 +149,7 @@ struct blis_cluster {
   int64_t now_us;
   int64_t last_end_us; /* of any request so far */
   int64_t check_us; /* of the scaler's next look; BLIS_TIME_NEVER_US = none */
+  int64_t life_due_us;  /* the last start or recovery that is planned */
   int64_t calls_at_now; /* functions of call_at called at this time so far */
   int64_t fruitless;    /* calls and delays since a request last moved on */
   uint32_t until_interrupt_check;
