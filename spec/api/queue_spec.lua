@@ -1,5 +1,7 @@
 -- The queue of the gateway: what leaves when, what becomes of the others, and what is refused.
 local blis = require "blis"
+local core = require "blis.core"
+local files = require "spec.support.files"
 
 local burst = {
   clients = {
@@ -254,6 +256,27 @@ describe("a queue of the gateway", function()
       assert.equal(hashes[1], hashes[2])
       assert.not_equal(run({ saturation = name, ttl_us = 0 }).hash, hashes[1])
     end
+  end)
+
+  it("tells other programs of waits and status codes", function()
+    local result = run { saturation = full_at_8, ttl_us = 1000000 }
+    local function exported(name, of)
+      local path = os.tmpname() .. name
+      of:export_requests(path)
+      local text = files.read(path)
+      os.remove(path)
+      return text
+    end
+    local i = 0
+    for line in exported(".jsonl", result):gmatch "[^\n]+" do
+      i = i + 1
+      assert.same(result.requests[i], core.json_read(line))
+    end
+    assert.equal(400, i)
+    local csv = exported(".csv", result)
+    assert.matches("^[^\n]*,gateway_wait_us,status_code,priority\n", csv)
+    assert.matches("rejected%-ttl%-expired,,429,", csv)
+    assert.not_matches("gateway_wait_us", exported(".csv", run(nil)))
   end)
 
   it("is not stuck while an expiry, a repair or a start is due", function()

@@ -204,6 +204,9 @@ end
 ---@param path string
 function result_file.export_requests(result, path)
   local records, names = result.requests, { "id", table.unpack(columns) }
+  if rawget(result, "queue") then
+    table.move({ "gateway_wait_us", "status_code" }, 1, 2, #names + 1, names)
+  end
   if has_priorities(result) then names[#names + 1] = "priority" end
   if rawget(result, "cascade") then
     table.move({ "steps", "model_used", "verdict" }, 1, 3, #names + 1, names)
