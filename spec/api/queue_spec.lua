@@ -279,6 +279,32 @@ describe("a queue of the gateway", function()
     assert.not_matches("gateway_wait_us", exported(".csv", run(nil)))
   end)
 
+  it("counts deadlines from the arrival, and in BLIS (Go) from the queue", function()
+    -- The second one is put off, and comes to the queue after the third.
+    local function first_of_two(profile)
+      local i, arrivals = 0, { 0, 1000, 2000 }
+      local result = run({ saturation = { "concurrency", max_concurrency = 1 }, ttl_us = 0,
+        order = "slo-deadline", slo_targets = { standard = 1000000 } }, {
+        profile = profile,
+        admission = function(request, cluster)
+          local is_late = request.arrival_us == 1000 and cluster.now_us < 50000
+          if is_late then return blis.delay(100000) end
+          return blis.admit()
+        end,
+        workload = function()
+          i = i + 1
+          return arrivals[i] and { arrival_us = arrivals[i], prompt_tokens = 100,
+            output_tokens = 200, slo_class = "standard" } or nil
+        end,
+      })
+      local second, third = result.requests[2], result.requests[3]
+      assert.equal(3, result.completed)
+      return second.ttft_us + 1000 < third.ttft_us + 2000 and second.number or third.number
+    end
+    assert.equal(1, first_of_two "design")
+    assert.equal(2, first_of_two "go-blis")
+  end)
+
   it("is not stuck while an expiry, a repair or a start is due", function()
     local function few(queue, more)
       local count = 0

@@ -35,15 +35,16 @@ int blis_gateway_status_code(const char *reason) {
 
 /* Coming. */
 
-/* Of BLIS_GATEWAY_DEADLINE; BLIS_TIME_NEVER_US = it has none. */
+/* Of who wants its first token in time from then on; BLIS_TIME_NEVER_US = it
+   wants nothing. */
 static int64_t deadline_of(const blis__gateway *gateway,
-                           const blis_request *request, int64_t now_us) {
+                           const blis_request *request, int64_t from_us) {
   if (request->slo_target_us > 0) {
-    return blis_time_after_us(now_us, request->slo_target_us);
+    return blis_time_after_us(from_us, request->slo_target_us);
   }
   for (size_t i = 0; i < gateway->target_classes.count; i++) {
     if (gateway->target_classes.items[i] == request->slo_class) {
-      return blis_time_after_us(now_us, gateway->targets_us.items[i]);
+      return blis_time_after_us(from_us, gateway->targets_us.items[i]);
     }
   }
   return BLIS_TIME_NEVER_US;
@@ -82,6 +83,10 @@ static blis_status find_order(blis_cluster *cluster,
   case BLIS_GATEWAY_SCRIPTED:
     return ask_order(cluster, gateway, request, order, error);
   case BLIS_GATEWAY_DEADLINE:
+    *order =
+        deadline_of(gateway, &request->request, request->request.arrival_us);
+    return BLIS_OK;
+  case BLIS_GATEWAY_DEADLINE_INSIDE:
     *order = deadline_of(gateway, &request->request, now_us);
     return BLIS_OK;
   case BLIS_GATEWAY_EDF:

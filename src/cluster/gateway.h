@@ -41,9 +41,10 @@ typedef enum blis_gateway_dispatch {
 /* Who is first in a flow. */
 typedef enum blis_gateway_order {
   BLIS_GATEWAY_FIFO,
-  BLIS_GATEWAY_DEADLINE, /* by enqueue + wanted time to first token */
-  BLIS_GATEWAY_EDF,      /* by enqueue + longest wait; none = last */
-  BLIS_GATEWAY_SCRIPTED  /* as order_hook says */
+  BLIS_GATEWAY_DEADLINE,        /* by arrival + wanted time to first token */
+  BLIS_GATEWAY_DEADLINE_INSIDE, /* BLIS (Go): by enqueue + that time */
+  BLIS_GATEWAY_EDF,             /* by enqueue + longest wait; none = last */
+  BLIS_GATEWAY_SCRIPTED         /* as order_hook says */
 } blis_gateway_order;
 
 /* Requests of a priority below 0 may be taken from their instances. */

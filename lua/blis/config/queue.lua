@@ -87,8 +87,9 @@ return {
       default = "fifo", flag = "--dispatch-order", group = group,
       scripted = "fun(request: blis.Request, now_us: integer): number",
       doc = "Who is next of a tenant's requests in a band. fifo and priority: the oldest; edf: by "
-        .. "when they expire; slo-deadline: by time of coming and wanted time to first token "
-        .. "(fcfs, edf and slo-deadline of llm-d-router).",
+        .. "when they expire, which is as fifo, as ttl_us is the same for all; slo-deadline: by "
+        .. "arrival (go-blis: enqueue) and wanted time to first token (fcfs, edf and slo-deadline "
+        .. "of llm-d-router).",
     },
     {
       name = "band_selection", type = "choice", choices = { "strict" }, default = "strict",

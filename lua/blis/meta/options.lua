@@ -207,7 +207,7 @@
 ---@field service_half_life_s? number With least-service: service, prompt tokens and twice the output tokens of what is completed, counts half after this time, 0 = it never fades. (s, default 60)
 ---@field service_weight? number With least-service: what the least service counts for, from 0 to 1 between the tenants that wait. (default 0.8)
 ---@field wait_weight? number With least-service: what the longest wait counts for. (default 0.2)
----@field order? "fifo"|"priority"|"edf"|"slo-deadline"|fun(request: blis.Request, now_us: integer): number Who is next of a tenant's requests in a band. fifo and priority: the oldest; edf: by when they expire; slo-deadline: by time of coming and wanted time to first token (fcfs, edf and slo-deadline of llm-d-router). (default fifo)
+---@field order? "fifo"|"priority"|"edf"|"slo-deadline"|fun(request: blis.Request, now_us: integer): number Who is next of a tenant's requests in a band. fifo and priority: the oldest; edf: by when they expire, which is as fifo, as ttl_us is the same for all; slo-deadline: by arrival (go-blis: enqueue) and wanted time to first token (fcfs, edf and slo-deadline of llm-d-router). (default fifo)
 ---@field band_selection? "strict"|fun(bands: blis.Band[], saturation: number, now_us: integer): integer? Which band with requests is next. strict: the highest, and a closed one closes those below it (llm-d-router). (default strict)
 ---@field slo_targets? table<string, number> Wanted times to first token by SLO class, in us, for order slo-deadline and requests without one of their own.
 ---@field max_requests? integer Room of the queue, 0 = no limit; who comes then is rejected (429). (requests, default 0)

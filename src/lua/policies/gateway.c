@@ -91,13 +91,18 @@ static blis_flow_fairness check_fairness(lua_State *L, int index,
                                                   : chosen;
 }
 
-static blis_gateway_order check_order(lua_State *L, int index) {
+static blis_gateway_order check_order(lua_State *L, int index,
+                                      bool is_go_blis) {
   static const char *const names[] = {"fifo", "priority", "edf", "slo-deadline",
                                       NULL};
   static const blis_gateway_order values[] = {
       BLIS_GATEWAY_FIFO, BLIS_GATEWAY_FIFO, BLIS_GATEWAY_EDF,
       BLIS_GATEWAY_DEADLINE};
-  return values[check_field_choice(L, index, "order", names)];
+  blis_gateway_order chosen =
+      values[check_field_choice(L, index, "order", names)];
+  return chosen == BLIS_GATEWAY_DEADLINE && is_go_blis
+             ? BLIS_GATEWAY_DEADLINE_INSIDE
+             : chosen;
 }
 
 void check_gateway(lua_State *L, int index, bind_view *view,
@@ -106,7 +111,7 @@ void check_gateway(lua_State *L, int index, bind_view *view,
   bool is_go_blis = opt_field_boolean(L, index, "is_go_blis", false);
   made->dispatch = (blis_gateway_dispatch)check_field_choice(
       L, index, "dispatch", dispatches);
-  made->order = check_order(L, index);
+  made->order = check_order(L, index, is_go_blis);
   made->fairness = check_fairness(L, index, is_go_blis);
   made->service = (blis_flow_service_rules){
       .service_weight = check_field_number(L, index, "service_weight"),
