@@ -120,9 +120,13 @@ describe("a queue of the gateway", function()
       saturation = function() return 0 / 0 end })
     assert.matches("usage limit.*nan", failure {
       usage_limit = function() return { 0 / 0, 0 / 0 } end })
-    assert.matches("usage limit.*each band", failure { usage_limit = function() return {} end })
+    assert.matches("usage limit.*it returned nil as item 1 of a list, expected a number for each "
+      .. "band", failure { usage_limit = function() return {} end })
     assert.matches("usage limit.*list of ceilings", failure { usage_limit = function() end })
-    assert.matches("looked at", failure { dispatch = "event", saturation = measure })
+    assert.matches("queue: the saturation detector goes by how often", failure {
+      dispatch = "event", saturation = measure })
+    assert.matches("queue: the usage limit goes by how often", failure {
+      dispatch = "event", usage_limit = limit })
   end)
 
   it("says how long requests, bands and tenants waited, and with what status they ended", function()

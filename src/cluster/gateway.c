@@ -265,6 +265,10 @@ static blis_status on_ended(void *ud, blis_cluster *cluster,
 
 /* Construction. */
 
+static const char *name_or(const char *name, const char *noun) {
+  return name[0] == '\0' ? noun : name;
+}
+
 /* How often the ideal one tries is not defined, so nothing may go by that. */
 static blis_status check_ideal(const blis_gateway *policy, blis_error *error) {
   const blis_usage_limit *limit = &policy->usage_limit;
@@ -273,9 +277,9 @@ static blis_status check_ideal(const blis_gateway *policy, blis_error *error) {
   if (policy->eviction != BLIS_GATEWAY_SPARES) {
     what = "eviction";
   } else if (limit->ops != NULL && !limit->ops->is_pure) {
-    what = limit->name;
+    what = name_or(limit->name, "the usage limit");
   } else if (detector->ops != NULL && !detector->ops->is_pure) {
-    what = detector->name;
+    what = name_or(detector->name, "the saturation detector");
   } else if (policy->band_hook.ask != NULL) {
     what = policy->band_hook.name;
   }

@@ -32,15 +32,29 @@ static call *open_call(lua_State *L) {
   return asked;
 }
 
-static double check_answer(lua_State *L, int index, const char *expected) {
+static int raise_answer(lua_State *L, const char *what, size_t item,
+                        const char *expected) {
+  const char *place = item == 0 ? ""
+                                : lua_pushfstring(L, " as item %I of a list",
+                                                  (LUAI_UACINT)item);
+  return luaL_error(L, "it returned %s%s, expected %s", what, place, expected);
+}
+
+/* An item of a list, or all that it returned: 0. */
+static double check_item(lua_State *L, int index, size_t item,
+                         const char *expected) {
   if (lua_type(L, index) != LUA_TNUMBER) {
-    luaL_error(L, "it returned %s, expected %s", push_what(L, index), expected);
+    raise_answer(L, push_what(L, index), item, expected);
   }
   double answer = lua_tonumber(L, index);
   if (isnan(answer)) {
-    luaL_error(L, "it returned nan, expected %s", expected);
+    raise_answer(L, "nan", item, expected);
   }
   return answer;
+}
+
+static double check_answer(lua_State *L, int index, const char *expected) {
+  return check_item(L, index, 0, expected);
 }
 
 static void push_look(lua_State *L, const blis_saturation_look *look) {
@@ -81,7 +95,7 @@ static int limit_bands(lua_State *L) {
   for (size_t i = 0; i < asked->count; i++) {
     lua_rawgeti(L, answer, (lua_Integer)i + 1);
     asked->ceilings[i] =
-        check_answer(L, answer + 1, "a list with a number for each band");
+        check_item(L, answer + 1, i + 1, "a number for each band");
     lua_settop(L, answer);
   }
   return 0;
