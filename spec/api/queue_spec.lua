@@ -57,6 +57,22 @@ describe("a queue of the gateway", function()
     assert.is_true(seconds.event < seconds.tick)
   end)
 
+  it("lets nobody leave for a queue that those before have filled", function()
+    for _, dispatch in ipairs { "cycle", "event" } do
+      local result = run({ dispatch = dispatch, ttl_us = 0, saturation = { "utilization",
+        queue_depth_threshold = 5 } }, { cluster = { model = "qwen3-14b", hardware = "H100",
+        max_num_seqs = 4 } })
+      local leaving, most = {}, 0
+      for _, request in ipairs(result.requests) do
+        local at_us = request.arrival_us + request.gateway_wait_us
+        leaving[at_us] = (leaving[at_us] or 0) + 1
+        most = math.max(most, leaving[at_us])
+      end
+      assert.is_true(most <= 5, dispatch)
+      assert.is_true(result.queue.peak > 50)
+    end
+  end)
+
   it("gives up what waits too long and what finds no room, and says why", function()
     local late = run { saturation = full_at_8, ttl_us = 1000000 }
     assert.is_true(late.queue.expired > 0)

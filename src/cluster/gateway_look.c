@@ -26,6 +26,12 @@ static double *place_of(const sight *s, column which) {
          (size_t)which * s->cluster->config.instance_count;
 }
 
+/* The ideal one looks again at once, before an instance has counted whom it was
+   sent: they stand in its queue already. */
+static bool adds_pending(const sight *s, column which) {
+  return which == QUEUE && s->gateway->policy.dispatch == BLIS_GATEWAY_EVENT;
+}
+
 static const double *column_of(const sight *s, column which) {
   blis_signal signal = signals[which];
   const blis__snapshot *snapshot = &s->cluster->snapshot;
@@ -34,12 +40,16 @@ static const double *column_of(const sight *s, column which) {
   if ((s->gateway->policy.saturation.needs & BLIS_SIGNAL_BIT(signal)) == 0) {
     return to; /* nobody looks at it */
   }
-  if (!s->is_live && s->group->is_prefix) {
+  bool has_pending = adds_pending(s, which);
+  if (!s->is_live && s->group->is_prefix && !has_pending) {
     return values;
   }
   for (uint32_t k = 0; k < s->group->count; k++) {
     uint32_t i = s->group->instances[k];
     to[k] = s->is_live ? blis__snapshot_live(snapshot, i, signal) : values[i];
+    if (has_pending) {
+      to[k] += blis__snapshot_live(snapshot, i, BLIS_SIGNAL_PENDING);
+    }
   }
   return to;
 }
