@@ -126,6 +126,14 @@ describe("blis.recommend", function()
     says(problem.message, "whole numbers")
   end)
 
+  it("refuses traffic of a file, whose rate it cannot set #host", function()
+    local function refuses(...)
+      says(select(2, commands.error_of(...)), "--workload-spec: --rate cannot be varied, the file says it")
+    end
+    refuses("recommend", "--gpus", "2", "--target", "ttft_ms.p90=400", "--workload-spec", "x.yaml")
+    refuses("capacity", "--target", "ttft_ms.p90=400", "--workload-spec", "x.yaml")
+  end)
+
   it("heeds the flags of hand-offs #host", function()
     local text = commands.output_of("recommend", "--gpus", "2", "--layouts", "disaggregated",
       "--tp-degrees", "1", "--hardware", "H100", "--target", "ttft_ms.p90=400", "--prompt-tokens",

@@ -124,6 +124,23 @@ end
 local synthesis_only = { "--workload", "--think-time-ms", "--rate", "--arrival", "--tenant",
   "--slo-class", "--prefix-tokens", "--prefix-groups", "--prefix-zipf" }
 
+--- Fails when a flag is to be varied that a --workload-spec leaves without effect.
+---@param definition blis.cli.Command
+---@param parsed blis.cli.Parsed
+---@param flag string
+function traffic.check_varied(definition, parsed, flag)
+  if not parsed.values.synthesis.spec then return end
+  for _, names in ipairs { synthesis_only, length_flags } do
+    for _, name in ipairs(names) do
+      if name == flag then
+        flags.fail(definition, "--workload-spec: %s cannot be varied, the file says it; describe "
+          .. "the traffic by flags, or give blis.%s a function that makes it", flag,
+          definition.name)
+      end
+    end
+  end
+end
+
 --- Traffic of a file; flags that were given go before what it says.
 local function from_file(definition, parsed, talk)
   local values, given = parsed.values.synthesis, parsed.given

@@ -71,6 +71,7 @@ local function spec_of(parsed)
   for name, value in pairs(parsed.values.search) do spec[name] = value end
   local option, section = find_varied(spec.parameter or "rate")
   simulate.prepare(parsed)
+  traffic.check_varied(definition, parsed, option.flag)
   experiment.read(experiment_of(parsed))
   spec.targets = target_flags.read(definition, spec.targets)
   spec.parameter = option.name

@@ -65,6 +65,7 @@ local function spec_of(parsed)
   local spec = {}
   for name, value in pairs(parsed.values.search) do spec[name] = value end
   simulate.prepare(parsed)
+  traffic.check_varied(definition, parsed, "--rate")
   spec.targets = target_flags.read(definition, spec.targets)
   spec.quiet, spec.seed = parsed.values.output.quiet, parsed.values.experiment.seed
   spec.experiment = new_experiment(parsed)
