@@ -41,6 +41,27 @@ describe("prefill and decode apart", function()
     assert.is_true(slow.ttft_ms.mean > result.ttft_ms.mean)
   end)
 
+  it("hands no KV off to another model", function()
+    local function start(roles, request_model)
+      local groups = {}
+      for i, one in ipairs(roles) do
+        groups[i] = { instances = 1, role = one[1], model = one[2], hardware = "H100" }
+      end
+      return blis.run { cluster = { groups = groups },
+        workload = { rate = 8, requests = 10, prompt = 600, output = 30, model = request_model } }
+    end
+    local a, b = "qwen/qwen3-14b", "meta-llama/llama-3.1-8b-instruct"
+    says("no group that does decode has its model, qwen/qwen3-14b",
+      function() start { { "prefill", a }, { "decode", b } } end)
+    says("no group that does prefill has its model, " .. b,
+      function() start { { "both", a }, { "decode", b } } end)
+    says("hands KV off to another model", function()
+      start { { "prefill", a }, { "prefill", b }, { "decode", a }, { "decode", a },
+        { "decode", b } }
+    end)
+    assert.equal(10, start({ { "prefill", a }, { "decode", a } }).handoffs.completed)
+  end)
+
   it("hides transfers behind the prefill", function()
     local function ttft(overlap, more)
       local options = { order = "destination", first_token = "prefill",

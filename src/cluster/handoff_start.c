@@ -180,11 +180,30 @@ static void make_leg(const blis_cluster *cluster, blis__handoff *handoff) {
       .e2e_us = -1};
 }
 
+/* What one model has computed means nothing to another. */
+static blis_status check_model(const blis_cluster *cluster,
+                               const blis__handoff *handoff, uint32_t source,
+                               blis_error *error) {
+  const char *from = cluster->facts[source].model;
+  const char *to = cluster->facts[handoff->destination].model;
+  if (cluster->handoffs->policy.go_blis || from == NULL || to == NULL ||
+      blis__is_same_model(from, to)) {
+    return BLIS_OK;
+  }
+  return blis_fail(error, BLIS_ERR_POLICY,
+                   "disaggregation: instance_%" PRIu32
+                   ", which has the model %s, hands KV off to another model, "
+                   "%s of instance_%" PRIu32
+                   "; requests have to name their model",
+                   source, from, to, handoff->destination);
+}
+
 static blis_status inject(blis_cluster *cluster, blis__handoff *handoff,
                           uint32_t source, blis_error *error) {
   blis__cluster_request *request = handoff->request;
   blis_instance *instance = cluster->instances[source];
   const blis_instance_config *config = blis_instance_get_config(instance);
+  BLIS_TRY(check_model(cluster, handoff, source, error));
   BLIS_TRY(blis__cluster_bring_forward(cluster, source, error));
   handoff->is_booked = false; /* from now on, it is told when it leaves */
   make_leg(cluster, handoff);

@@ -250,6 +250,28 @@ local function have_role(groups, role)
   return false
 end
 
+local does = { prefill = { prefill = true, both = true }, decode = { decode = true, both = true } }
+
+--- The KV of one model means nothing to another: who prefills it needs somebody to decode it.
+local function check_models_of_pools(groups, path)
+  local function models(stage)
+    local found = {}
+    for _, group in ipairs(groups) do
+      if does[stage][group.role] then found[group.model:lower()] = true end
+    end
+    return found
+  end
+  local of = { prefill = models "prefill", decode = models "decode" }
+  for i, group in ipairs(groups) do
+    for stage, other in pairs { prefill = "decode", decode = "prefill" } do
+      if does[stage][group.role] and next(of[other]) and not of[other][group.model:lower()] then
+        errors.invalid("%s.groups[%d]: role \"%s\", but no group that does %s has its model, %s; "
+          .. "KV cannot be handed off to another model", path, i, group.role, other, group.model)
+      end
+    end
+  end
+end
+
 local function read_groups(given, path, profile)
   local list = given.groups
   engine.check_groups(list, path .. ".groups")
@@ -267,6 +289,7 @@ local function read_groups(given, path, profile)
   end
   set_models(groups, profile)
   if has_roles(groups) then
+    if models_differ(groups) then check_models_of_pools(groups, path) end
     for _, group in ipairs(groups) do group.roles = role_bits[group.role or "none"] end
   end
   local whole = read_equal(overlay(given, list[1]), path, profile)
