@@ -41,6 +41,24 @@ describe("prefill and decode apart", function()
     assert.is_true(slow.ttft_ms.mean > result.ttft_ms.mean)
   end)
 
+  it("is limited by the end of a hand-off with fewer GPUs", function()
+    local function moved(prefill_tp, decode_tp)
+      local result = run({ bandwidth_gb_s = 25, base_latency_ms = 0, charged = "full_prompt" },
+        { prefill_instances = 40, decode_instances = 40, prefill_tp = prefill_tp,
+          decode_tp = decode_tp, model = "qwen/qwen3-14b", hardware = "H100" })
+      return result.handoffs.moved_gb, result.handoffs.mean_transfer_ms
+    end
+    local gb, ms = moved(1, 1)
+    local shared_gb, shared_ms = moved(8, 8)
+    assert.is_near(gb / 8, shared_gb, 1e-9)
+    assert.is_near(ms / 8, shared_ms, 0.002)
+    for _, tps in ipairs { { 1, 8 }, { 8, 1 } } do
+      local unequal_gb, unequal_ms = moved(tps[1], tps[2])
+      assert.is_near(gb, unequal_gb, 1e-9)
+      assert.is_near(ms, unequal_ms, 0.002)
+    end
+  end)
+
   it("hands no KV off to another model", function()
     local function start(roles, request_model)
       local groups = {}

@@ -54,8 +54,8 @@ static blis_status transfer_us(void *ud, const blis_routing_request *request,
                  error);
     blocks -= cached < blocks ? cached : blocks;
   }
-  double bytes =
-      (double)(blocks * size) * cluster->facts[source].kv_bytes_per_token;
+  double bytes = (double)(blocks * size) *
+                 blis__handoff_token_bytes(cluster, source, destination);
   uint64_t known;
   bool has_met =
       blis_map_get(&h->pairs, blis__pair_of(source, destination), &known);

@@ -198,11 +198,9 @@ static double bytes_of(const blis_cluster *cluster,
   bool is_all = tokens >= handoff->kv_tokens;
   int64_t moved = blis_min_i64(tokens, handoff->kv_tokens) - there;
   int64_t blocks = (blis_max_i64(moved, 0) + (is_all ? size - 1 : 0)) / size;
-  uint32_t sender = cluster->handoffs->policy.go_blis
-                        ? cluster->handoffs->go_blis_sender
-                        : handoff->source;
   return (double)blocks * (double)size *
-         cluster->facts[sender].kv_bytes_per_token;
+         blis__handoff_token_bytes(cluster, handoff->source,
+                                   handoff->destination);
 }
 
 static double bytes_to_move(const blis_cluster *cluster,

@@ -268,6 +268,24 @@ static inline bool blis__handoff_is_source(const blis_cluster *cluster,
   return (cluster->facts[instance].roles & BLIS_ROLE_PREFILL) != 0;
 }
 
+/*
+ * Of a token of a hand-off. Each GPU has a NIC of its own, and sends or receives
+ * its part of the KV over it; where the parts of both ends differ, the end with
+ * fewer GPUs, whose parts are larger, limits the transfer. In BLIS (Go) it is
+ * the part of the instance that counts as its sender.
+ */
+static inline double blis__handoff_token_bytes(const blis_cluster *cluster,
+                                               uint32_t source,
+                                               uint32_t destination) {
+  const blis__handoffs *h = cluster->handoffs;
+  if (h->policy.go_blis) {
+    return cluster->facts[h->go_blis_sender].kv_bytes_per_token;
+  }
+  double sent = cluster->facts[source].kv_bytes_per_token;
+  double received = cluster->facts[destination].kv_bytes_per_token;
+  return received > sent ? received : sent;
+}
+
 /* An instance has something new to do, or has room. */
 void blis__handoff_note_instance(blis_cluster *cluster, uint32_t instance);
 
