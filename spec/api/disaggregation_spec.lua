@@ -59,6 +59,32 @@ describe("prefill and decode apart", function()
     end
   end)
 
+  it("says the same of links and of hand-offs where transfers are cut short", function()
+    local function check(options, horizon_us)
+      local all = { bandwidth_gb_s = 0.05, base_latency_ms = 0 }
+      for key, value in pairs(options) do all[key] = value end
+      local result = blis.run {
+        cluster = { prefill_instances = 1, decode_instances = 2 }, disaggregation = all,
+        horizon_us = horizon_us,
+        workload = { rate = 8, requests = 40, prompt = 600, output = 30 },
+      }
+      local busiest, gb = 0, 0
+      for _, link in ipairs(result.handoffs.links) do
+        assert.is_true(link.utilization <= 1)
+        busiest = math.max(busiest, link.utilization)
+        if link.name:find "out$" then gb = gb + link.moved_gb end
+      end
+      assert.is_true(busiest > 0.5)
+      assert.is_near(busiest, result.handoffs.busiest_link, 1e-12)
+      assert.is_near(gb, result.handoffs.moved_gb, 1e-8)
+      return result
+    end
+    check({}, 3000000)
+    check({ overlap = "layers", order = "destination" }, 3000000)
+    local late = check { transfer_timeout_us = 1000000 }
+    assert.is_true(late.handoffs.failed > 0)
+  end)
+
   it("hands no KV off to another model", function()
     local function start(roles, request_model)
       local groups = {}

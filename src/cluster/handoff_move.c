@@ -264,7 +264,7 @@ static void count_transfer(blis__handoffs *h, blis__handoff *handoff,
   h->counts.peak = blis_max_i64(h->counts.peak, h->active);
   h->counts.moves++;
   h->counts.depth_sum += (double)h->active;
-  h->counts.bytes += bytes;
+  h->counts.bytes += bytes; /* of go_blis; else links tell */
 }
 
 static blis_status end_transfer(blis_cluster *cluster, blis__handoff *handoff,

@@ -438,14 +438,27 @@ blis_link_counts blis_cluster_link(const blis_cluster *cluster, size_t index) {
                                 link->transfer_us + since_us * link->active};
 }
 
+/* That left a source, also in transfers that did not get to their end. */
+static double bytes_on_links(const blis_cluster *cluster) {
+  const blis__handoffs *h = cluster->handoffs;
+  double bytes = 0;
+  for (int64_t i = 0; i < cluster->config.instance_count; i++) {
+    bytes += h->links.all.items[h->egress[i]].bytes;
+  }
+  return round(bytes); /* parts are not whole */
+}
+
 void blis_cluster_get_handoffs(const blis_cluster *cluster,
                                blis_handoff_counts *counts) {
   const blis__handoffs *h = cluster->handoffs;
   *counts = h == NULL ? (blis_handoff_counts){0} : h->counts;
   counts->moving = h == NULL ? 0 : h->active;
+  if (h != NULL && !h->policy.go_blis) {
+    counts->bytes = bytes_on_links(cluster);
+  }
   for (size_t i = 0; h != NULL && i < h->links.all.count; i++) {
     counts->busiest_link_us =
-        fmax(counts->busiest_link_us, h->links.all.items[i].busy_us);
+        fmax(counts->busiest_link_us, blis_cluster_link(cluster, i).busy_us);
   }
   BLIS_ASSERT(counts->started == counts->completed + counts->failed +
                                      counts->timed_out + counts->cancelled +

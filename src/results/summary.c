@@ -142,6 +142,12 @@ static double mean_of(double sum, int64_t count) {
   return count > 0 ? sum / (double)count : 0;
 }
 
+/* Of links: a run that is cut short may have transfers after its last step. */
+static int64_t window_us(const blis_cluster *cluster, int64_t duration_us) {
+  int64_t now_us = blis_cluster_now_us(cluster);
+  return now_us > duration_us ? now_us : duration_us;
+}
+
 static void put_handoffs(blis_summary *summary, const blis_cluster *cluster) {
   blis_handoff_summary *h = &summary->handoffs;
   const blis_handoff_counts *counts = &h->counts;
@@ -155,7 +161,8 @@ static void put_handoffs(blis_summary *summary, const blis_cluster *cluster) {
   h->encoded = encodes.encoded;
   h->mean_encode_wait_ms = mean_of(encodes.wait_us, encodes.encoded) / 1000;
   h->mean_encode_ms = mean_of(encodes.busy_us, encodes.encoded) / 1000;
-  h->busiest_link = mean_of(counts->busiest_link_us, summary->duration_us);
+  h->busiest_link = mean_of(counts->busiest_link_us,
+                            window_us(cluster, summary->duration_us));
 }
 
 void blis_link_summary_fill(blis_link_summary *link,
@@ -166,7 +173,7 @@ void blis_link_summary_fill(blis_link_summary *link,
   double rate = link->counts.bytes_per_us;
   link->gb_s = isfinite(rate) ? rate / 1000 : 0;
   link->moved_gb = link->counts.bytes / 1e9;
-  link->utilization = mean_of(busy_us, duration_us);
+  link->utilization = mean_of(busy_us, window_us(cluster, duration_us));
   link->mean_depth = busy_us > 0 ? link->counts.transfer_us / busy_us : 0;
 }
 
