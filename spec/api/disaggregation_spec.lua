@@ -85,6 +85,16 @@ describe("prefill and decode apart", function()
     assert.is_true(late.handoffs.failed > 0)
   end)
 
+  it("refuses a decision with a name that it does not know", function()
+    says("a table with the key", function()
+      run { decider = function() return { prefil = 1 } end }
+    end)
+    says("'prefil'", function() run { decider = function() return { prefil = 1 } end } end)
+    says("a table with the key", function() run { decider = function() return { 0, 1 } end } end)
+    assert.equal(40, run({ decider = function() return { prefill = 1 } end },
+      { prefill_instances = 2 }).handoffs.completed)
+  end)
+
   it("hands no KV off to another model", function()
     local function start(roles, request_model)
       local groups = {}

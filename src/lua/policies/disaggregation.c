@@ -15,11 +15,28 @@ typedef struct call {
   blis_split split; /* out */
 } call;
 
+/* A name that is misspelt would let the router choose in silence. */
+static void check_keys(lua_State *L, int index) {
+  lua_pushnil(L);
+  while (lua_next(L, index) != 0) {
+    lua_pop(L, 1);
+    const char *key =
+        lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
+    if (strcmp(key, "prefill") != 0 && strcmp(key, "decode") != 0) {
+      luaL_error(L,
+                 "it returned a table with the key %s, expected prefill and "
+                 "decode alone",
+                 push_what(L, lua_gettop(L)));
+    }
+  }
+}
+
 static blis_split check_split(lua_State *L, int index) {
   blis_split split = {.splits = true, .prefill = -1, .decode = -1};
   int type = lua_type(L, index);
   const char *word = type == LUA_TSTRING ? lua_tostring(L, index) : "";
   if (type == LUA_TTABLE) {
+    check_keys(L, index);
     split.prefill = check_instance_field(L, index, "prefill");
     split.decode = check_instance_field(L, index, "decode");
   } else if (type == LUA_TBOOLEAN) {
