@@ -134,6 +134,36 @@ describe("blis.recommend", function()
     refuses("capacity", "--target", "ttft_ms.p90=400", "--workload-spec", "x.yaml")
   end)
 
+  it("takes no error of its user for a property of layouts", function()
+    local function refuses(part, changes)
+      local ok, problem = pcall(search, changes)
+      assert.is_false(ok)
+      says(problem.message, part)
+    end
+    refuses("'H100' is there twice", { hardware = { "H100", "H100" } })
+    refuses("recommend.degrees: 1 is there twice", { degrees = { 1, 2, 1 } })
+    refuses("no layout (all) of 2 GPUs has instances of 3 GPUs", { degrees = { 3 } })
+    refuses("'ttft_ms.p90' = -1 is not allowed", { targets = { ["ttft_ms.p90"] = -1 } })
+    refuses("unknown hardware 'nope'", { hardware = { "H100", "nope" } })
+    local function given(cluster, disaggregation)
+      cluster.model, cluster.hardware = "qwen/qwen3-14b", "H100"
+      return { experiment = { cluster = cluster, disaggregation = disaggregation,
+        workload = { prompt_tokens = 500, output_tokens = 8 } } }
+    end
+    refuses("unknown decider 'nope'", given({}, { decider = "nope" }))
+    refuses("layouts say cluster.encode_instances", given { encode_instances = 13 })
+  end)
+
+  it("says where pools are idle", function()
+    local changes = { degrees = { 1 }, experiment = { disaggregation = { decider = "never" },
+      cluster = { model = "qwen/qwen3-14b", hardware = "H100" },
+      workload = { prompt_tokens = 500, output_tokens = 8 } } }
+    local part = "in short runs of 1 layout(s) the decider split no request"
+    says(tostring(search(changes)), part)
+    changes.experiment.disaggregation = nil
+    assert.is_nil(tostring(search(changes)):find(part, 1, true))
+  end)
+
   it("heeds the flags of hand-offs #host", function()
     local text = commands.output_of("recommend", "--gpus", "2", "--layouts", "disaggregated",
       "--tp-degrees", "1", "--hardware", "H100", "--target", "ttft_ms.p90=400", "--prompt-tokens",

@@ -17,7 +17,8 @@ table.insert(search_options, 1, target_flags.option)
 -- What layouts say themselves.
 local taken = { ["--num-instances"] = true, ["--tp"] = true, ["--prefill-instances"] = true,
   ["--decode-instances"] = true, ["--prefill-decode-instances"] = true, ["--architecture"] = true,
-  ["--prefill-tp"] = true, ["--decode-tp"] = true }
+  ["--prefill-tp"] = true, ["--decode-tp"] = true, ["--encode-instances"] = true,
+  ["--encode-decider"] = true, ["--encode-base-us"] = true, ["--encode-us-per-token"] = true }
 
 local groups = simulate.experiment_groups(traffic.groups())
 groups[#groups + 1] = { title = "Search", section = "search", options = search_options }

@@ -2,6 +2,7 @@
 --- kept, for each GPU and for each dollar. How the best are found is in blis.recommend.race.
 local core = require "blis.core"
 local errors = require "blis.errors"
+local experiment = require "blis.experiment"
 local format = require "blis.format"
 local layouts = require "blis.recommend.layouts"
 local options = require "blis.config.sweep"
@@ -82,15 +83,22 @@ local function probe(search, layout)
     requests = probe_requests }
   local cost = one.cost
   layout.reason = unservable_text(one)
+  layout.is_split = layout.kind == "disaggregated" and one.handoffs.started > 0
   layout.usd_per_hour = cost.usd and cost.gpu_hours > 0
     and cost.usd / cost.gpu_hours * layout.gpus or nil
 end
 
---- Why a layout cannot be built, as the model says it; other errors go on.
+--- Why a layout cannot be built, as the model says it; other errors go on, such as those of options
+--- and of names, which no layout would mend.
 local function checked_probe(search, layout)
+  experiment.read(layouts.experiment(layout, search.experiment { rate = search.from,
+    seed = search.seed, requests = probe_requests }))
   local ok, problem = pcall(probe, search, layout)
   if ok then return end
-  if type(problem) ~= "table" or problem.code ~= "invalid" then error(problem, 0) end
+  if type(problem) ~= "table" or problem.code ~= "invalid"
+    or tostring(problem.message):find("unknown ", 1, true) then
+    error(problem, 0)
+  end
   layout.reason = tostring(problem.message):gsub("^%S+:%d+: ", "")
 end
 
@@ -137,6 +145,26 @@ end
 
 local usual_degrees = { 1, 2, 4, 8 }
 
+--- What is tried twice would be told twice.
+local function check_distinct(list, name)
+  local seen = {}
+  for _, value in ipairs(list or {}) do
+    if seen[value] then
+      errors.invalid("recommend.%s: %s is there twice", name, errors.show(value))
+    end
+    seen[value] = true
+  end
+end
+
+local function check_targets(targets)
+  for name, limit in pairs(targets) do
+    if type(limit) == "number" and limit < 0 then
+      errors.invalid("recommend.targets: %s = %g is not allowed, expected a limit of at least 0",
+        errors.show(name), limit)
+    end
+  end
+end
+
 local function read(spec)
   local values = schema.read(options.recommend, spec, "recommend")
   local search = { names = {} }
@@ -159,7 +187,21 @@ local function read(spec)
         errors.show(tp))
     end
   end
+  check_targets(values.targets)
+  check_distinct(search.degrees, "degrees")
+  check_distinct(search.hardware, "hardware")
+  check_distinct(search.decode_hardware, "decode_hardware")
   return search
+end
+
+--- All layouts; there is one at least.
+local function layouts_of(search)
+  local list = layouts.all(search)
+  if #list == 0 then
+    errors.invalid("recommend: no layout (%s) of %d GPUs has instances of %s GPUs; change gpus, "
+      .. "degrees or layouts", search.kinds, search.gpus, table.concat(search.degrees, ", "))
+  end
+  return list
 end
 
 local function add_notes(self, search, left_out)
@@ -167,6 +209,14 @@ local function add_notes(self, search, left_out)
   if left_out > 0 then
     add("%d more layouts may lead by their bound; finalists = %d allows to confirm them", left_out,
       search.finalists + left_out)
+  end
+  local idle = 0
+  for _, layout in ipairs(self.layouts) do
+    if layout.kind == "disaggregated" and not layout.is_split then idle = idle + 1 end
+  end
+  if idle > 0 then
+    add("in short runs of %d layout(s) the decider split no request, so their prefill pools were "
+      .. "idle; see the decider (--pd-decider), which is never in profile go-blis", idle)
   end
   if self.layouts[1] and not self.layouts[1].usd_per_hour then
     add("the price of a GPU is not known, so there is no goodput for a dollar")
@@ -184,7 +234,7 @@ function recommend.search(spec)
   for i, name in ipairs(search.names) do
     self.targets[i] = ("%s %.6g"):format(name, search.targets[name])
   end
-  local list = layouts.all(search)
+  local list = layouts_of(search)
   for _, layout in ipairs(list) do checked_probe(search, layout) end
   list = without_infeasible(list, self.infeasible)
   race.bound(search, list)

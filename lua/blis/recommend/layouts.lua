@@ -103,7 +103,7 @@ end
 -- What a layout says itself.
 local own = { "instances", "groups", "tp", "prefill_instances", "decode_instances",
   "prefill_decode_instances", "prefill_replicas", "decode_replicas", "architecture", "prefill_tp",
-  "decode_tp" }
+  "decode_tp", "encode_instances" }
 
 --- The first option of a cluster that a layout says itself; nil = none.
 ---@param cluster table?
