@@ -85,6 +85,26 @@ describe("prefill and decode apart", function()
     assert.is_true(late.handoffs.failed > 0)
   end)
 
+  it("refuses what profile go-blis would ignore", function()
+    local function start(options, cluster)
+      local all = { prefill_instances = 1, decode_instances = 1, model = "qwen/qwen3-14b",
+        hardware = "H100" }
+      for key, value in pairs(cluster or {}) do all[key] = value end
+      options.decider = "always"
+      return blis.run { profile = "go-blis", cluster = all, disaggregation = options,
+        workload = { rate = 8, requests = 10 } }
+    end
+    for name, value in pairs { first_token = "prefill", transfer_timeout_us = 1000,
+      fabric_gb_s = 1, handshake_us = 5, overlap = "layers", layer_groups = 3,
+      overlap_min_tokens = 7 } do
+      says(("disaggregation.%s: has no effect in profile go-blis"):format(name),
+        function() start { [name] = value } end)
+    end
+    says("nic_gb_s has no effect", function() start({}, { prefill_nic_gb_s = 1 }) end)
+    says("nic_gb_s has no effect", function() start({}, { nic_gb_s = 1 }) end)
+    assert.equal(10, start({ first_token = "decode", bandwidth_gb_s = 10 }).handoffs.started)
+  end)
+
   it("refuses a decision with a name that it does not know", function()
     says("a table with the key", function()
       run { decider = function() return { prefil = 1 } end }

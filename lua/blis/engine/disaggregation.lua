@@ -69,6 +69,30 @@ local function overlap_portion(values, path)
   return values.overlap == "chunks" and 1.0 or 1 / values.layer_groups
 end
 
+-- BLIS (Go) fixes a transfer at its start, and knows neither these nor links.
+local of_design = { "first_token", "transfer_timeout_us", "fabric_gb_s", "handshake_us", "overlap",
+  "layer_groups", "overlap_min_tokens" }
+
+--- What would be ignored in profile go-blis, unless it says what that does anyway.
+local function check_go_blis(given, values, cluster, path)
+  for _, name in ipairs(of_design) do
+    local default
+    for _, option in ipairs(section.options) do
+      if option.name == name then default = option.default end
+    end
+    if given[name] ~= nil and values[name] ~= default then
+      errors.invalid("%s.%s: has no effect in profile go-blis, which does not model it; leave it "
+        .. "out, or use profile design", path, name)
+    end
+  end
+  for _, group in ipairs(cluster.groups) do
+    if group.nic_gb_s then
+      errors.invalid("cluster: nic_gb_s has no effect in profile go-blis, where all transfers have "
+        .. "the bandwidth of disaggregation.bandwidth_gb_s; leave it out, or use profile design")
+    end
+  end
+end
+
 --- What the core takes; nil for a cluster without pools.
 ---@param experiment table the values of its options
 ---@param cluster table as engine.read has it
@@ -86,6 +110,7 @@ function disaggregation.read(experiment, cluster)
     or type(given) == "table" and given[1] ~= nil
   if is_decider then given = { decider = given } end
   local values = schema.read(section, given or {}, path, experiment.profile)
+  if experiment.profile == "go-blis" then check_go_blis(given or {}, values, cluster, path) end
   if values.stage_order == "prefill-first" and values.decider ~= "always" then
     errors.invalid("%s: with stage_order = \"prefill-first\" every request is split; leave out the "
       .. "decider, or let it be \"always\"", path)
