@@ -269,10 +269,10 @@ static inline bool blis__handoff_is_source(const blis_cluster *cluster,
 }
 
 /*
- * Of a token of a hand-off. Each GPU has a NIC of its own, and sends or receives
- * its part of the KV over it; where the parts of both ends differ, the end with
- * fewer GPUs, whose parts are larger, limits the transfer. In BLIS (Go) it is
- * the part of the instance that counts as its sender.
+ * Of a token of a hand-off. Each GPU has a NIC of its own, and sends or
+ * receives its part of the KV over it; where the parts of both ends differ, the
+ * end with fewer GPUs, whose parts are larger, limits the transfer. In BLIS
+ * (Go) it is the part of the instance that counts as its sender.
  */
 static inline double blis__handoff_token_bytes(const blis_cluster *cluster,
                                                uint32_t source,

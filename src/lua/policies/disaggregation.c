@@ -20,8 +20,7 @@ static void check_keys(lua_State *L, int index) {
   lua_pushnil(L);
   while (lua_next(L, index) != 0) {
     lua_pop(L, 1);
-    const char *key =
-        lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
+    const char *key = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
     if (strcmp(key, "prefill") != 0 && strcmp(key, "decode") != 0) {
       luaL_error(L,
                  "it returned a table with the key %s, expected prefill and "
