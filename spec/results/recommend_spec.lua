@@ -128,7 +128,8 @@ describe("blis.recommend", function()
 
   it("refuses traffic of a file, whose rate it cannot set #host", function()
     local function refuses(...)
-      says(select(2, commands.error_of(...)), "--workload-spec: --rate cannot be varied, the file says it")
+      local _, message = commands.error_of(...)
+      says(message, "--workload-spec: --rate cannot be varied, the file says it")
     end
     refuses("recommend", "--gpus", "2", "--target", "ttft_ms.p90=400", "--workload-spec", "x.yaml")
     refuses("capacity", "--target", "ttft_ms.p90=400", "--workload-spec", "x.yaml")
