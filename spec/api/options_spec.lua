@@ -136,6 +136,7 @@ describe("the descriptions of options", function()
   end
   local types = require "blis.config.types"
   require "blis.traffic.workload" -- adds the types of its own
+  require "blis.traffic.shape" -- likewise
 
   it("are complete, and their defaults are allowed", function()
     local schema = require "blis.config.schema"

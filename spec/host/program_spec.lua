@@ -147,6 +147,9 @@ local instead = {
   ["compare --routing-scorers"] = compared .. " --routing-scorers queue-depth:1",
   ["models --enable-expert-parallel"] = "mistralai/mixtral-8x7b-v0.1 --hardware H100 --tp 2 "
     .. "--enable-expert-parallel",
+  ["capacity --workload-spec"] = small .. " --target ttft_ms.p50=1e6 --vary num-instances "
+    .. "--from 1 --to 1 --replications 1 --max-requests 12 --quiet "
+    .. "--workload-spec tests/data/workload/many.yaml",
   ["serve --mcp"] = "--mcp",
   ["serve --suite"] = "--stdio --suite spec/eval/small_suite.lua",
   ["serve --workers"] = "--stdio --workers 1",

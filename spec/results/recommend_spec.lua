@@ -127,12 +127,14 @@ describe("blis.recommend", function()
   end)
 
   it("refuses traffic of a file, whose rate it cannot set #host", function()
-    local function refuses(...)
+    local function refuses(part, ...)
       local _, message = commands.error_of(...)
-      says(message, "--workload-spec: --rate cannot be varied, the file says it")
+      says(message, part)
     end
-    refuses("recommend", "--gpus", "2", "--target", "ttft_ms.p90=400", "--workload-spec", "x.yaml")
-    refuses("capacity", "--target", "ttft_ms.p90=400", "--workload-spec", "x.yaml")
+    refuses("unknown flag '--workload-spec'", "recommend", "--gpus", "2", "--target",
+      "ttft_ms.p90=400", "--workload-spec", "x.yaml")
+    refuses("--workload-spec: --rate cannot be varied, the file says it", "capacity", "--target",
+      "ttft_ms.p90=400", "--workload-spec", "x.yaml")
   end)
 
   it("takes no error of its user for a property of layouts", function()

@@ -14,11 +14,12 @@ local search_options = flags.pick(sweep_sections.recommend, { "gpus", "degrees",
   "max_requests", "replications", "jobs" })
 table.insert(search_options, 1, target_flags.option)
 
--- What layouts say themselves.
+-- What layouts say themselves, and a file whose rate cannot be set.
 local taken = { ["--num-instances"] = true, ["--tp"] = true, ["--prefill-instances"] = true,
   ["--decode-instances"] = true, ["--prefill-decode-instances"] = true, ["--architecture"] = true,
   ["--prefill-tp"] = true, ["--decode-tp"] = true, ["--encode-instances"] = true,
-  ["--encode-decider"] = true, ["--encode-base-us"] = true, ["--encode-us-per-token"] = true }
+  ["--encode-decider"] = true, ["--encode-base-us"] = true, ["--encode-us-per-token"] = true,
+  ["--workload-spec"] = true }
 
 local groups = simulate.experiment_groups(traffic.groups())
 groups[#groups + 1] = { title = "Search", section = "search", options = search_options }
@@ -66,7 +67,6 @@ local function spec_of(parsed)
   local spec = {}
   for name, value in pairs(parsed.values.search) do spec[name] = value end
   simulate.prepare(parsed)
-  traffic.check_varied(definition, parsed, "--rate")
   spec.targets = target_flags.read(definition, spec.targets)
   spec.quiet, spec.seed = parsed.values.output.quiet, parsed.values.experiment.seed
   spec.experiment = new_experiment(parsed)
