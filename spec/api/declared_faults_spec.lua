@@ -76,6 +76,36 @@ describe("a declared fault", function()
     assert.is_true(conserves(r))
   end)
 
+  it("ends no step while it hangs, and leaves no trace of one", function()
+    local hang = { at = seconds(5), instance = 1, kind = "hang" }
+    local faster = { at = seconds(5), instance = 1, kind = "slow", factor = 0.001 }
+    for _, profile in ipairs { "design", "go-blis" } do
+      for _, engine in ipairs { "fast", "stepwise" } do
+        local more = { profile = profile, cluster = { model = "qwen3-14b", tp = 1, instances = 2,
+          engine = engine }, routing = "round-robin", horizon_us = seconds(100) }
+        local stuck = run({ hang, faster, faster }, more)
+        local seen = 0
+        assert.is_true(stuck.completed < 300)
+        assert.equal(450, stuck.completed + stuck.still_running + stuck.still_queued)
+        for i = 1, #stuck.requests do
+          local one = stuck.requests[i]
+          if one.instance == "instance_0" and one.state == "completed" then
+            seen = seen + 1
+            assert.is_true(one.end_us <= seconds(5.1))
+          end
+        end
+        assert.is_true(seen > 10)
+        more.horizon_us = nil
+        local usual = run({}, more)
+        hang.recover_after, hang.requests = seconds(3), "rerouted"
+        local killed = run({ hang }, more)
+        hang.recover_after, hang.requests = nil, nil
+        assert.equal(450, killed.completed)
+        assert.is_true(killed.duration_us < usual.duration_us + seconds(3))
+      end
+    end
+  end)
+
   it("flaps, and rolls through all instances", function()
     local r = run { { at = seconds(4), instance = "instance_0", kind = "flap", times = 3,
       every = seconds(5), recover_after = seconds(2), requests = "rerouted" } }

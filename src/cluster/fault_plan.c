@@ -5,11 +5,9 @@
 #include <stdio.h>
 
 #include "base/time.h"
+#include "cluster/clock.h"
 #include "cluster/features.h"
 #include "cluster/service.h"
-
-/* Far longer than anybody waits for a step. */
-#define HANGING_FACTOR 1e6
 
 /* A fault at an instance that is on. */
 typedef struct active_fault {
@@ -46,9 +44,7 @@ static blis_status set_speed(blis_cluster *cluster, uint32_t instance,
   for (size_t i = 0; i < plan->active.count; i++) {
     const active_fault *a = plan->active.items[i];
     if (a->is_on && a->instance == instance) {
-      factor *= a->effect.kind == BLIS_FAULT_HANG   ? HANGING_FACTOR
-                : a->effect.kind == BLIS_FAULT_SLOW ? a->effect.factor
-                                                    : 1;
+      factor *= a->effect.kind == BLIS_FAULT_SLOW ? a->effect.factor : 1;
     }
   }
   factor = fmin(fmax(factor, 1e-3), 1e6);
@@ -183,6 +179,15 @@ static blis_status begin(blis_cluster *cluster, uint32_t instance,
              : blis_cluster_call_at(cluster, end_us, on_over, a, error);
 }
 
+/* Until its engine comes up anew. */
+static blis_status hang(blis_cluster *cluster, uint32_t instance,
+                        blis_error *error) {
+  BLIS_TRY(blis__cluster_bring_forward(cluster, instance, error));
+  BLIS_TRY(blis_instance_hang(cluster->instances[instance], error));
+  blis__note_instance_change(cluster, instance);
+  return BLIS_OK;
+}
+
 /* What happens. */
 
 static blis_status begin_lasting(blis_cluster *cluster, uint32_t instance,
@@ -192,6 +197,8 @@ static blis_status begin_lasting(blis_cluster *cluster, uint32_t instance,
   BLIS_TRY(begin(cluster, instance, effect, effect->recover_us, &a, error));
   set_signals(cluster, instance);
   switch (effect->kind) {
+  case BLIS_FAULT_HANG:
+    return hang(cluster, instance, error);
   case BLIS_FAULT_PARTITION:
     return BLIS_OK;
   case BLIS_FAULT_STALE:

@@ -15,8 +15,8 @@
 
 typedef enum blis_fault_kind {
   BLIS_FAULT_CRASH,     /* cache and running work are gone */
-  BLIS_FAULT_HANG,      /* the step under way is the last to end, and routers
-                           see its last signals; it is killed and comes back */
+  BLIS_FAULT_HANG,      /* no step ends, and routers see its last signals, until
+                           it is killed and comes back */
   BLIS_FAULT_SLOW,      /* steps take factor times as long */
   BLIS_FAULT_PARTITION, /* it works, and routers see its last signals */
   BLIS_FAULT_RECLAIM,   /* told to go, and switched off notice_us later */

@@ -51,6 +51,8 @@ typedef struct blis__engine_ops {
   blis_status (*forget)(void *state, blis_error *error);
   /* Steps take another time from the next one on; NULL = it is not told. */
   void (*retime)(void *state);
+  /* No step ends or begins any more. */
+  blis_status (*hang)(void *state, blis_error *error);
   blis_status (*close)(void *state, blis_error *error);
   bool (*check)(const void *state);
 } blis__engine_ops;

@@ -82,7 +82,8 @@ static blis_status end(fast_engine *engine, fast_request *request,
 }
 
 void blis__fast_wake(fast_engine *engine) {
-  if (engine->step_us == BLIS_TIME_NEVER_US && engine->queue.count > 0) {
+  if (engine->step_us == BLIS_TIME_NEVER_US && engine->queue.count > 0 &&
+      !engine->hangs) {
     engine->step_us = engine->clock_us;
   }
 }
@@ -281,6 +282,14 @@ static void engine_retime(void *state) {
   engine->ahead.end = engine->ahead.next;
 }
 
+static blis_status engine_hang(void *state, blis_error *error) {
+  fast_engine *engine = state;
+  BLIS_TRY(blis__fast_end_run(engine, error));
+  engine->hangs = true;
+  engine->step_us = BLIS_TIME_NEVER_US;
+  return BLIS_OK;
+}
+
 static bool engine_check(const void *state) {
   return blis__fast_check(state);
 }
@@ -300,6 +309,7 @@ static const blis__engine_ops fast_ops = {
     .cached_blocks_at_mark = engine_cached_blocks_at_mark,
     .forget = engine_forget,
     .retime = engine_retime,
+    .hang = engine_hang,
     .close = engine_close,
     .check = engine_check,
 };

@@ -144,6 +144,7 @@ typedef struct fast_engine {
   int64_t left_us;          /* latest end, within the horizon, of a step that
                               completed a request */
   int64_t step_us;          /* the pending step, BLIS_TIME_NEVER_US = none */
+  bool hangs;               /* there is none, and will be none */
   int64_t step_index;       /* of the step to be formed next */
   int64_t last_decode_us;   /* how long the last step of a decode run took */
   int64_t last_step_us;     /* how long the last step takes, */

@@ -251,6 +251,10 @@ void blis_instance_slow_down(blis_instance *instance, double factor) {
   }
 }
 
+blis_status blis_instance_hang(blis_instance *instance, blis_error *error) {
+  return instance->engine.ops->hang(instance->engine.state, error);
+}
+
 int64_t blis_instance_next_us(const blis_instance *instance) {
   return instance->engine.ops->next_us(instance->engine.state);
 }

@@ -316,6 +316,16 @@ BLIS_MUSTUSE blis_status blis_instance_forget_cache(blis_instance *instance,
  */
 void blis_instance_slow_down(blis_instance *instance, double factor);
 
+/*
+ * From now on no step ends, the one under way included, and none begins, until
+ * the engine comes up anew (blis_instance_restart). Requests still arrive, time
+ * out and may be taken away. Where a step has its effects at its start (profile
+ * go-blis), the one under way has had them. Not to be called from the
+ * instance's own events.
+ */
+BLIS_MUSTUSE blis_status blis_instance_hang(blis_instance *instance,
+                                            blis_error *error);
+
 /* Time of the next event, BLIS_TIME_NEVER_US when there is none. */
 int64_t blis_instance_next_us(const blis_instance *instance);
 

@@ -170,10 +170,14 @@ static blis_status run_next(void *state, int64_t limit_us, bool *clock_moved,
   int64_t now_us = blis_event_queue_next_us(engine->queue);
   blis_event event;
   BLIS_ASSERT(now_us < limit_us);
-  *clock_moved = true; /* timeouts of ended requests have been cancelled */
+  *clock_moved = false; /* timeouts of ended requests have been cancelled */
   while (blis_event_queue_next_us(engine->queue) == now_us) {
     bool is_there = blis_event_queue_pop(engine->queue, &event);
     BLIS_ASSERT(is_there);
+    if (engine->hangs && event.event_class == BLIS__EVENT_STEP) {
+      continue; /* it stays pending, so that there is no other */
+    }
+    *clock_moved = true;
     BLIS_TRY(execute(engine, &event, error));
   }
   return BLIS_OK;
@@ -263,6 +267,13 @@ static blis_status forget(void *state, blis_error *error) {
   return BLIS_OK;
 }
 
+static blis_status hang(void *state, blis_error *error) {
+  (void)error;
+  blis__stepwise *engine = state;
+  engine->hangs = true;
+  return BLIS_OK;
+}
+
 /* Live records are always up to date here, and only completed requests are in
    the histogram. */
 static blis_status close_engine(void *state, blis_error *error) {
@@ -327,6 +338,7 @@ static const blis__engine_ops stepwise_ops = {
     .set_journal = set_journal,
     .cached_blocks_at_mark = cached_blocks_at_mark,
     .forget = forget,
+    .hang = hang,
     .close = close_engine,
     .check = check,
 };

@@ -44,6 +44,7 @@ typedef struct blis__stepwise {
   blis_event_queue *queue;
   int64_t clock_us; /* time of the last executed event */
   bool step_pending;
+  bool hangs;
   int64_t step_us;     /* how long the last step takes, */
   int64_t step_end_us; /* and until when */
 

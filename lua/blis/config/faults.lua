@@ -9,7 +9,7 @@ return {
       name = "kind", type = "choice", required = true,
       choices = { "crash", "hang", "slow", "flap", "partition", "stale", "lost-cache", "reclaim",
         "rolling-restart" },
-      doc = "crash: running work and cache are gone; hang: the step under way is the last to end, "
+      doc = "crash: running work and cache are gone; hang: no step ends, "
         .. "and the router sees its last signals, until it is killed at recover_after; slow: steps "
         .. "take factor times as long; flap: times crashes, every so often; partition: it works, "
         .. "and the router sees its last signals; stale: the router sees its signals anew only "

@@ -104,7 +104,7 @@
 
 --- Something that happens to an instance during a run, at a time or now and then.
 ---@class blis.FaultOptions
----@field kind "crash"|"hang"|"slow"|"flap"|"partition"|"stale"|"lost-cache"|"reclaim"|"rolling-restart" crash: running work and cache are gone; hang: the step under way is the last to end, and the router sees its last signals, until it is killed at recover_after; slow: steps take factor times as long; flap: times crashes, every so often; partition: it works, and the router sees its last signals; stale: the router sees its signals anew only every so often; lost-cache: its prefix cache is emptied; reclaim: it is told to finish, and switched off after notice; rolling-restart: a reclaim of every instance at first, one after the other.
+---@field kind "crash"|"hang"|"slow"|"flap"|"partition"|"stale"|"lost-cache"|"reclaim"|"rolling-restart" crash: running work and cache are gone; hang: no step ends, and the router sees its last signals, until it is killed at recover_after; slow: steps take factor times as long; flap: times crashes, every so often; partition: it works, and the router sees its last signals; stale: the router sees its signals anew only every so often; lost-cache: its prefix cache is emptied; reclaim: it is told to finish, and switched off after notice; rolling-restart: a reclaim of every instance at first, one after the other.
 ---@field at? integer When it happens. (us)
 ---@field mtbf? integer Instead of at: the mean time between two of them at one instance, whichever it is, or the one that instance says. (us)
 ---@field seed? integer With mtbf: of the times; default: that of the experiment.
