@@ -277,6 +277,12 @@ describe("a declared fault", function()
       { { { at = at, instance = 1, kind = "crash", mtbf = 5 } }, "without mtbf" },
       { { { at = at, instance = 1, kind = "crash", seed = 5 } }, "seed is for faults with mtbf" },
       { { { mtbf = 5, instance = 4, kind = "crash" } }, "there is no instance_3" },
+      { { { at = at, instance = 1, kind = "crash", factor = 3 } },
+        "faults[1]: factor is of no use to a fault of kind crash; it is for slow" },
+      { { { at = at, instance = 1, kind = "slow", notice = at } }, "notice is of no use" },
+      { { { mtbf = at, kind = "crash", every = at } }, "every is of no use" },
+      { { { at = at, kind = "rolling-restart", every = seconds(6), notice = seconds(4),
+        recover_after = seconds(3) } }, "may be gone for 7000000 us" },
       { "crash", "a list of faults" },
       { { at = 3 }, "a list of faults" },
     }

@@ -2,6 +2,7 @@
 local errors = require "blis.errors"
 local schema = require "blis.config.schema"
 local section = require "blis.config.faults"
+local sorted = require "blis.sorted"
 
 local faults = {}
 
@@ -36,6 +37,25 @@ local function needs(values, name, path)
   end
 end
 
+-- Options that are for some kinds only.
+local kinds_of = {
+  factor = { "slow" },
+  times = { "flap" },
+  every = { "flap", "rolling-restart", "stale" },
+  notice = { "reclaim", "rolling-restart" },
+}
+
+--- One that would do nothing is a mistake.
+local function check_options(given, kind, path)
+  for _, name in ipairs(sorted.names(kinds_of)) do
+    local kinds = table.concat(kinds_of[name], ", ")
+    if given[name] ~= nil and not (", " .. kinds .. ","):find(", " .. kind .. ",", 1, true) then
+      errors.invalid("%s: %s is of no use to a fault of kind %s; it is for %s", path, name, kind,
+        kinds)
+    end
+  end
+end
+
 --- Faults that stand for several.
 local several = {
   flap = function(list, values, path)
@@ -50,6 +70,11 @@ local several = {
   end,
   ["rolling-restart"] = function(list, values, path, instances)
     needs(values, "recover_after", path)
+    if instances > 1 and values.notice + values.recover_after > values.every then
+      errors.invalid("%s: an instance may be gone for %d us (notice and recover_after), and the "
+        .. "next one goes after %d us (every)", path, values.notice + values.recover_after,
+        values.every)
+    end
     for k = 0, instances - 1 do
       add(list, values, "reclaim", values.at + k * values.every, k)
     end
@@ -77,6 +102,7 @@ end
 
 local function read_one(read, given, path, instances)
   local values = schema.read(section, given, path)
+  check_options(given, values.kind, path)
   if values.mtbf then
     read.random[#read.random + 1] = random_of(values, path)
     return
