@@ -358,6 +358,26 @@ describe("an autoscaler", function()
     assert.equal("drained", sim.instances[2].state)
   end)
 
+  it("does not get back an instance that it has stopped", function()
+    local sim = blis.simulation(experiment { autoscaler = plan(2, 1) })
+    sim:run_until(seconds(1))
+    repeat
+      sim:run_until(sim.now_us + seconds(1))
+    until #sim.instances == 2 and sim.instances[2].state == "drained"
+    local ok, message = pcall(function() return sim.instances[2]:restart() end)
+    assert.is_false(ok)
+    assert.matches("instance_1 cannot come back: it is drained", tostring(message), 1, true)
+    assert.equal("drained", sim.instances[2].state)
+  end)
+
+  it("is told of a member of its answer that nobody knows", function()
+    local ok, message = pcall(run, { autoscaler = function()
+      return { target = 1, reasons = "one" }
+    end })
+    assert.is_false(ok)
+    assert.matches("unknown member, the text 'reasons'", tostring(message), 1, true)
+  end)
+
   it("shows policies the instances that take requests, and no others", function()
     local most = 0
     run { autoscaler = plan(3), scaling = { loading_delay_us = seconds(4) },
@@ -544,6 +564,7 @@ describe("an autoscaler", function()
         "loading_delay_us" },
       { { autoscaler = "hpa", scaling = { trigger_queue_depth = 0 } }, "trigger_queue_depth" },
       { { autoscaler = "hpa", scaling = { trigger_slo_attainment = 0.9 } }, "needs a target" },
+      { { autoscaler = "hpa", scaling = { warmup_factor = 2 } }, "needs warmup_duration_us" },
       { { autoscaler = "hpa", scaling = { drain = "later" } }, "wait, redirect, immediate" },
       { { autoscaler = { prefill = "hpa" } }, "no pools of prefill and decode" },
       { { autoscaler = "hpa", scaling = { decode = {} } }, "no pools of prefill and decode" },

@@ -379,6 +379,8 @@ BLIS_MUSTUSE blis_status blis_cluster_instance_drain(blis_cluster *cluster,
 /*
  * The instance serves again: after a failure or a completed drain with an empty
  * cache and shown as if it were new, else as if nothing had been.
+ * BLIS_ERR_INVALID: an autoscaler is there and it drains or has drained, or the
+ * nodes have no room for it.
  */
 BLIS_MUSTUSE blis_status blis_cluster_instance_restore(blis_cluster *cluster,
                                                        uint32_t index,

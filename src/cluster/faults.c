@@ -137,6 +137,15 @@ blis_status blis_cluster_instance_restore(blis_cluster *cluster, uint32_t index,
   if (service == BLIS_SERVICE_ACTIVE) {
     return BLIS_OK;
   }
+  bool is_stopped =
+      service == BLIS_SERVICE_DRAINED || service == BLIS_SERVICE_DRAINING;
+  if (is_stopped && cluster->scaler != NULL) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "%s cannot come back: it is %s, and the autoscaler has "
+                     "done without it since; ids are not used again",
+                     cluster->ids[index],
+                     service == BLIS_SERVICE_DRAINED ? "drained" : "draining");
+  }
   BLIS_TRY(need_machine(cluster, index, error));
   if (service == BLIS_SERVICE_DRAINED) { /* one that failed is up already */
     BLIS_TRY(blis__restart_instance(cluster, index, error));

@@ -141,6 +141,10 @@ end
 
 local function read_values(given, path, slo_targets)
   local values = schema.read(section, given, path)
+  if values.warmup_factor and not values.warmup_duration_us then
+    errors.invalid("%s: warmup_factor needs warmup_duration_us, the time for which steps take so "
+      .. "many times as long", path)
+  end
   fill_delays(section.options, values)
   add_targets(values, slo_targets)
   check_triggers(values)

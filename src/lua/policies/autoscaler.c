@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/time.h"
 #include "lua/bind/bind.h"
@@ -158,6 +159,22 @@ static void check_reason(lua_State *L, int index, scale_call *call) {
   call->decision->reason = self->reason;
 }
 
+static void check_keys(lua_State *L, int answer) {
+  lua_pushnil(L);
+  while (lua_next(L, answer) != 0) {
+    lua_pop(L, 1);
+    bool is_known = lua_type(L, -1) == LUA_TSTRING &&
+                    (strcmp(lua_tostring(L, -1), "target") == 0 ||
+                     strcmp(lua_tostring(L, -1), "reason") == 0);
+    if (!is_known) {
+      luaL_error(L,
+                 "it returned a table with an unknown member, %s; expected "
+                 "{ target =, reason = }",
+                 push_what(L, -1));
+    }
+  }
+}
+
 static int ask(lua_State *L) {
   enum { CALL = 1, ANCHOR };
   scale_call *call = lua_touserdata(L, CALL);
@@ -173,6 +190,7 @@ static int ask(lua_State *L) {
     return 0;
   }
   if (lua_istable(L, answer)) {
+    check_keys(L, answer);
     lua_getfield(L, answer, "target");
     check_target(L, answer + 1, call);
     lua_getfield(L, answer, "reason");
