@@ -97,8 +97,8 @@ static void write_table(lua_State *L, char **argv, FILE *file) {
   fputs("#include \"lua/bind/embedded.h\"\n\n", file);
   for (; next_name(list, name); count++) {
     size_t size = write_chunk(L, file, argv[1], name, count);
-    lua_pushfstring(L, "  {\"%s\", (const char *)chunk_%d, %I},\n", name, count,
-                    (LUAI_UACINT)size);
+    lua_pushfstring(L, "  {\"%s\", (const char *)chunk_%d, %I, 0},\n", name,
+                    count, (LUAI_UACINT)size);
     lua_rawseti(L, 1, count + 1);
   }
   fclose(list);
@@ -109,7 +109,7 @@ static void write_table(lua_State *L, char **argv, FILE *file) {
     lua_pop(L, 1);
   }
   fprintf(file,
-          "  {0, 0, 0}};\n\n"
+          "  {0, 0, 0, 0}};\n\n"
           "const blis_embedded_table %s = {files, %d};\n",
           argv[3], count);
 }

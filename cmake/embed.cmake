@@ -55,15 +55,16 @@ set(index 0)
 foreach(name IN LISTS files)
   file(READ ${ROOT}/${name} hex HEX)
   file(SIZE ${ROOT}/${name} size)
+  file(SHA256 ${ROOT}/${name} sum)
   # 16 bytes a line; the final zero lets text be used as a C string.
   string(REGEX REPLACE "................................" "\\0\n" hex "${hex}")
   string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," hex "${hex}")
   string(APPEND arrays
     "static const unsigned char file_${index}[] = {\n${hex}0};\n")
   string(APPEND rows
-    "  {\"${name}\", (const char *)file_${index}, ${size}},\n")
+    "  {\"${name}\", (const char *)file_${index}, ${size},\n   \"${sum}\"},\n")
   math(EXPR index "${index} + 1")
 endforeach()
 file(WRITE ${OUTPUT} "#include \"lua/bind/embedded.h\"\n\n${arrays}\n"
-  "static const blis_embedded_file files[] = {\n${rows}  {0, 0, 0}};\n\n"
+  "static const blis_embedded_file files[] = {\n${rows}  {0, 0, 0, 0}};\n\n"
   "const blis_embedded_table ${SYMBOL} = {files, ${index}};\n")

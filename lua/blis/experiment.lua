@@ -8,6 +8,7 @@ local errors = require "blis.errors"
 local faults = require "blis.policy.faults"
 local hooks = require "blis.policy.hooks"
 local notices = require "blis.notices"
+local phases = deferred "blis.results.phases"
 local policy = require "blis.policy"
 local queue = deferred "blis.policy.queue"
 local repeats = require "blis.policy.repeats"
@@ -68,7 +69,8 @@ local function check_cascade(cascade, cluster)
   end
 end
 
-local needs_records = { "instance_times", "keep_requests", "slo_targets", "warm_up_us" }
+local needs_records = { "instance_times", "keep_requests", "phases", "slo_targets", "warm_up_us",
+  "warm_up_requests" }
 
 local function check_records_are_kept(values)
   for _, name in ipairs(values.keep_records and {} or needs_records) do
@@ -115,6 +117,9 @@ function experiment.read(spec)
   local values = schema.read(experiment_section, spec, "", profile)
   local cluster = engine.read(values.cluster, "cluster", values.profile)
   check_records_are_kept(values)
+  if values.warm_up_us and values.warm_up_requests then
+    errors.invalid("warm_up_us and warm_up_requests are two ways to say the same; expected one")
+  end
   local is_go_blis = values.profile == "go-blis"
   local traffic, horizon_us = workload.read(values.workload, "workload",
     { seed = values.seed, horizon_us = values.horizon_us, profile = values.profile })
@@ -154,6 +159,8 @@ function experiment.read(spec)
     keep_requests = values.keep_requests,
     slo_targets = targets,
     warm_up_us = values.warm_up_us,
+    phases = values.phases and phases.read(values.phases, "phases") or nil,
+    warm_up_requests = values.warm_up_requests,
     decisions = values.trace_level == "decisions",
     counterfactual_k = values.counterfactual_k,
     series_interval_us = values.series_interval_us,

@@ -20,8 +20,11 @@ end
 
 --- From now on lines are given to a function; for processes that others speak for.
 ---@param fn fun(line: string)
+---@return fun(line: string) before what took them so far
 function notices.collect(fn)
+  local before = take
   take = fn
+  return before
 end
 
 return notices

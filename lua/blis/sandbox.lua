@@ -11,6 +11,8 @@ local sandbox = {}
 local charge = core.sandbox_charge
 local max_source, max_line, max_text, max_results, max_output = 65536, 1000, 65536, 10000, 1 << 20
 
+sandbox.most_bytes = max_source
+
 local function fail(format, ...)
   error(("sandbox: " .. format):format(...), 3)
 end
@@ -221,9 +223,15 @@ end
 
 local base = {
   assert = assert, error = error, ipairs = ipairs, rawequal = rawequal, rawget = rawget,
-  rawlen = rawlen, rawset = rawset, select = select, tonumber = tonumber, type = type,
+  rawlen = rawlen, rawset = rawset, select = select, type = type,
   _VERSION = _VERSION,
 }
+
+function base.tonumber(...)
+  local value = ...
+  if type(value) == "string" then charge(#value * 4) end
+  return tonumber(...)
+end
 
 local refused_fields = { "__gc", "__close", "__mode", "__metatable" }
 
@@ -376,6 +384,20 @@ local function facade(options)
   })
 end
 
+--- Asks before functions that write to their first argument do.
+local function add_guard(environment, guard)
+  local function guarded(fn)
+    return function(t, ...)
+      guard(t)
+      return fn(t, ...)
+    end
+  end
+  environment.rawset = guarded(environment.rawset)
+  for _, name in ipairs { "insert", "remove", "sort" } do
+    environment.table[name] = guarded(environment.table[name])
+  end
+end
+
 local function write_to_output(line) io.write(line) end
 
 ---@class blis.SandboxOptions
@@ -383,6 +405,7 @@ local function write_to_output(line) io.write(line) end
 ---@field seed? integer of math.random, default 0
 ---@field is_policy? boolean it makes policies, and runs nothing itself
 ---@field wrap? fun(spec: any): any is put around what it makes policies of
+---@field guard? fun(t: any) raises where a function of the library may not write to t
 
 --- The environment of a script.
 ---@param options? blis.SandboxOptions
@@ -406,6 +429,7 @@ function sandbox.environment(options)
     if name ~= "blis" then fail("require '%s': only 'blis' is offered", sandbox.tostring(name)) end
     return shown
   end
+  if options.guard then add_guard(environment, options.guard) end
   environment._G = environment
   return environment
 end

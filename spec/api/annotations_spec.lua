@@ -45,9 +45,14 @@ describe("the annotations", function()
         workload = { requests = 20, slo_class = "batch", tenant = "t" },
         cluster = { gpu_watts = 9, latency_model = "calibrated" },
         slo_targets = { batch = { ttft_ms = 100 } },
-        warm_up_us = 1000, series_interval_us = 1000000, trace_level = "decisions",
+        warm_up_us = 1000, phases = { { name = "all" } }, series_interval_us = 1000000,
+        trace_level = "decisions",
         cascade = { "cognitora.cascade", chain = { "qwen/qwen3-14b" } },
         instance_times = instance_times, autoscaler = "threshold", faults = {}, queue = true,
+        admission = {
+          name = "open", decide = function() return true end,
+          custom_metrics = function() return { one = 1 } end,
+        },
       }
       -- An autoscaler and pools do not go together.
       local pools = { prefill_instances = 1, decode_instances = 1 }

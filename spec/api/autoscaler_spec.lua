@@ -187,9 +187,9 @@ describe("an autoscaler", function()
       name = "one", metrics = { "queue_depth" }, decide = decide,
     } }
     assert.is_number(seen.queue_depth)
-    assert.is_nil(seen.ttft_p90_us)
+    assert.is_nil(rawget(seen, "ttft_p90_us"))
     assert.is_number(seen.samples[1].queue_depth)
-    assert.is_nil(seen.samples[1].request_rate)
+    assert.is_nil(rawget(seen.samples[1], "request_rate"))
     local ok, message = pcall(run, { autoscaler = blis.autoscaler { name = "one",
       metrics = { "queue_deep" }, decide = decide } })
     assert.is_false(ok)
@@ -408,14 +408,111 @@ describe("an autoscaler", function()
     local r = on { nodes = 1 }
     local states = r.scaling.state_seconds
     assert.equal(1.0, states.loading)
-    assert.is_true(states.requested > 20)
+    assert.is_true(states.pending > 20 and states.requested == 0)
     assert.equal(2, r.scaling.levels[#r.scaling.levels].ready)
+    assert.equal(2, r.scaling.most_paid) -- one that is pending has nothing to pay for
+    assert.near(r.scaling.replica_seconds, states.active + states.loading, 1e-6)
     assert.same({ { name = "main", gpu = "H100", nodes = 1, most_nodes = 1, gpus = 2, used = 2 } },
       r.scaling.node_pools)
     r = on { nodes = 1, max_nodes = 2, provisioning_delay_us = seconds(3) }
     assert.equal(6.0, r.scaling.state_seconds.provisioning)
     assert.equal(4, r.scaling.levels[#r.scaling.levels].ready)
     assert.equal(2, r.scaling.node_pools[1].most_nodes)
+    assert.near(r.cost.gpu_hours * r.setup.gpu_price_per_hour, r.cost.usd, 1e-9)
+    r = on { nodes = 2, cost_per_hour = 36 }
+    assert.near(r.scaling.replica_seconds / 100, r.cost.usd, 1e-9)
+  end)
+
+  it("costs under go-blis what the GPUs do on which instances are placed", function()
+    local function usd(pools)
+      local r = run { profile = "go-blis", scaling = { node_pools = pools } }
+      return r.cost.usd / r.cost.gpu_hours
+    end
+    local function price(gpu) return blis.hardware(gpu).price_per_hour end
+    local function pool(gpu, more)
+      local one = { name = gpu, gpu = gpu, gpus_per_node = 8 }
+      for key, value in pairs(more or {}) do one[key] = value end
+      return one
+    end
+    assert.near(price "H100", usd { pool "H100" }, 1e-9)
+    assert.is_true(price "A100-80" ~= price "H100")
+    assert.near(price "A100-80", usd { pool "A100-80", pool "H100" }, 1e-9)
+    assert.near(7, usd { pool("A100-80", { cost_per_hour = 7 }) , pool "H100" }, 1e-9)
+  end)
+
+  it("plans with what an instance usually does, not with what it does in a fault", function()
+    local slow = { { at = 0, instance = 1, kind = "slow", factor = 50,
+      recover_after = seconds(25) } }
+    local function most(autoscaler, faults, cluster)
+      return run { autoscaler = autoscaler, faults = faults, cluster = cluster,
+        workload = { rate = 10, requests = 500, prompt_tokens = 100, output_tokens = 20 },
+        scaling = { max_replicas = 30 } }.scaling.most_paid
+    end
+    for _, name in ipairs { "oracle", "dynamo.planner" } do
+      local autoscaler = { name }
+      if name == "dynamo.planner" then
+        autoscaler.optimization_target, autoscaler.throughput_interval_seconds = "sla", 5
+      end
+      assert.equal(most(autoscaler), most(autoscaler, slow))
+    end
+  end)
+
+  it("plans with batches no larger than they may be", function()
+    local function most(max_num_seqs)
+      return run { autoscaler = { "dynamo.planner", optimization_target = "sla",
+        throughput_interval_seconds = 5 }, cluster = { model = "qwen3-14b", tp = 1, instances = 1,
+        max_num_seqs = max_num_seqs }, scaling = { max_replicas = 30 },
+        workload = { rate = 20, requests = 600, prompt_tokens = 100, output_tokens = 100 },
+      }.scaling.most_paid
+    end
+    assert.is_true(most(4) > most(64))
+  end)
+
+  it("shows a context whose unknown names are errors", function()
+    local function says(read, words, more)
+      local spec = { name = "mine", decide = function(c) return read(c) and nil end }
+      for key, value in pairs(more or {}) do spec[key] = value end
+      local ok, message = pcall(run, { autoscaler = blis.autoscaler(spec) })
+      assert.equal(words == nil, ok, tostring(message))
+      if words then assert.truthy(tostring(message):find(words, 1, true), tostring(message)) end
+    end
+    says(function(c) return c.since_last_scale_us end)
+    says(function(c) return c.instances[1].queue_depth + c.samples[1].queue_depth end)
+    says(function(c) return c.queue_dept end,
+      "a context of scaling has no field 'queue_dept'; did you mean 'queue_depth'?")
+    says(function(c) return c.ttl end, "'blis help ScaleContext' lists what there is")
+    says(function(c) return c[1] end, "has no field")
+    says(function(c) return c.instances[1].queue_dept end, "did you mean 'queue_depth'?")
+    says(function(c) return c.samples[1].request_rat end, "did you mean 'request_rate'?")
+    local metrics = { metrics = { "queue_depth" } }
+    says(function(c) return c.queue_depth end, nil, metrics)
+    says(function(c) return c.request_rate end,
+      "request_rate is not collected: the metrics of the autoscaler do not name it", metrics)
+  end)
+
+  it("says what a function answers instead of a target, and has a name", function()
+    local ok, message = pcall(run, { autoscaler = function() return {} end })
+    assert.is_false(ok)
+    assert.matches("it returned a table without target", tostring(message), 1, true)
+    local r = run { autoscaler = function() end }
+    assert.equal("function", r.scaling.policy)
+    assert.matches("0 instances started, by function\n", tostring(r))
+  end)
+
+  it("is no sign of bad routing", function()
+    local herd = { routing = function() return 1 end, workload = { rate = 40, requests = 900,
+      prompt_tokens = 40, output_tokens = 20 } }
+    herd.autoscaler = plan(3)
+    herd.scaling = { loading_delay_us = seconds(100) } -- nobody has come when it is over
+    assert.not_matches("never got a request", tostring(run(herd)))
+    local alone = run { cluster = { model = "qwen3-14b", tp = 1, instances = 2 },
+      routing = "round-robin", workload = herd.workload,
+      faults = { { at = seconds(1), instance = 1, kind = "crash", recover_after = seconds(10),
+        requests = "rerouted" }, { at = seconds(12), instance = 2, kind = "crash",
+        requests = "rerouted" } } }
+    assert.is_true(alone.instances[1].active_seconds + alone.instances[2].active_seconds
+      < alone.duration_us / 1e6 + 3)
+    assert.not_matches("oscillation:", tostring(alone))
   end)
 
   it("may serve slowly while it warms up", function()
@@ -430,6 +527,27 @@ describe("an autoscaler", function()
     assert.is_true(slow.e2e_ms.mean < waits.e2e_ms.mean)
     local plain = run { autoscaler = plan(2), scaling = { max_replicas = 2 } }
     assert.equal(plain.hash, fast.hash)
+  end)
+
+  it("starts once more what has failed to start, and then another one", function()
+    local function with(more)
+      more.loading_delay_us, more.provisioning_delay_us = seconds(1), seconds(0.5)
+      return run { autoscaler = plan(2), scaling = more }
+    end
+    local usual, never = with {}, with { start_failure = 0, start_retries = 9 }
+    assert.equal(usual.hash, never.hash)
+    assert.equal(0, usual.scaling.failed_starts)
+    local always = with { start_failure = 1, start_retries = 2, max_starts = 1000 }
+    local s = always.scaling
+    assert.is_true(s.started > 3 and s.failed_starts >= 3 * (s.started - 1))
+    assert.equal(0, s.scale_ups - 1)
+    assert.equal(1, s.levels[#s.levels].ready)
+    assert.near(2.0, s.state_seconds.loading / s.state_seconds.provisioning, 0.1)
+    assert.matches("starts failed", tostring(always), 1, true)
+    local at_times = with { start_failure = 0.5, start_retries = 1000 }
+    assert.equal(1, at_times.scaling.started)
+    assert.equal(1.0 * (at_times.scaling.failed_starts + 1),
+      at_times.scaling.state_seconds.loading)
   end)
 
   it("draws how long a start takes", function()

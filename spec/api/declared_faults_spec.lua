@@ -55,6 +55,79 @@ describe("a declared fault", function()
     assert.same({ "failed", "recovering", "active" }, states({ crash }, 2, { 10, 16, 18 }))
   end)
 
+  --- Both instances of two are down for a while.
+  local function both_down(kind, recover_after, more)
+    local spec = { cluster = { model = "qwen3-14b", tp = 1, instances = 2 } }
+    for key, value in pairs(more or {}) do spec[key] = value end
+    local faults = {}
+    for i = 1, 2 do
+      faults[i] = { at = seconds(4 + i), instance = i, kind = kind, requests = "rerouted",
+        recover_after = recover_after, notice = kind == "reclaim" and seconds(2) or nil }
+    end
+    return run(faults, spec)
+  end
+
+  it("has requests wait while nobody is there, if somebody comes back", function()
+    for _, kind in ipairs { "crash", "reclaim" } do
+      for _, queue in ipairs { false, true } do
+        local r = both_down(kind, seconds(6), { queue = queue or nil })
+        assert.equal(450, r.completed)
+        assert.is_true(r.ttft_ms.max > 4000)
+        r = both_down(kind, nil, { queue = queue or nil })
+        assert.is_true(r.rejected > 300)
+        assert.equal(450, r.completed + r.rejected)
+        assert.equal(queue and "rejected-no-endpoints" or "no-instance",
+          r.requests[#r.requests].reason)
+      end
+    end
+    local by_steps = { cluster = { model = "qwen3-14b", tp = 1, instances = 2,
+      engine = "stepwise" } }
+    assert.equal(both_down("crash", seconds(6)).hash,
+      both_down("crash", seconds(6), by_steps).hash)
+  end)
+
+  it("has hand-offs wait for whoever of the two stages is away", function()
+    for instance = 1, 2 do
+      local function hashed(engine, recover_after)
+        return run({ { at = seconds(5), instance = instance, kind = "crash",
+          recover_after = recover_after, requests = "rerouted" } },
+          { cluster = { model = "qwen3-14b", tp = 1, prefill_instances = 1, decode_instances = 1,
+            engine = engine }, disaggregation = {} })
+      end
+      local r = hashed("fast", seconds(4))
+      assert.equal(450, r.completed)
+      assert.equal(r.hash, hashed("stepwise", seconds(4)).hash)
+      local gone = hashed "fast"
+      assert.is_true(gone.rejected > 300 and conserves(gone))
+    end
+  end)
+
+  it("does not have them wait for one that another fault takes for good", function()
+    local r = run({
+      { at = seconds(5), instance = 1, kind = "reclaim", notice = seconds(9),
+        recover_after = seconds(5) },
+      { at = seconds(6), instance = 2, kind = "crash" },
+      { at = seconds(6), instance = 1, kind = "crash" },
+    }, { cluster = { model = "qwen3-14b", tp = 1, instances = 2 } })
+    assert.is_true(r.rejected > 300 and conserves(r))
+    assert.equal(0, r.still_queued + r.still_arriving)
+  end)
+
+  it("is not paid for, once an instance has gone for good", function()
+    local function hours(faults) return run(faults).cost.gpu_hours end
+    local crash = { at = seconds(9), instance = 1, kind = "crash", requests = "rerouted" }
+    local r = run { crash }
+    assert.near((2 * r.duration_us + seconds(9)) / 3.6e9, r.cost.gpu_hours, 1e-9)
+    assert.near(r.cost.gpu_hours * r.setup.gpu_price_per_hour, r.cost.usd, 1e-9)
+    crash.recover_after = seconds(3)
+    r = run { crash }
+    assert.near(3 * r.duration_us / 3.6e9, r.cost.gpu_hours, 1e-9)
+    local reclaim = { at = seconds(5), instance = 3, kind = "reclaim", notice = seconds(9),
+      recover_after = seconds(4) }
+    local usual = hours {}
+    assert.is_true(hours { reclaim } < usual - 3 / 3600)
+  end)
+
   it("slows steps, and factors multiply where two overlap", function()
     local usual = run {}
     local slow = { at = 0, instance = 1, kind = "slow", factor = 2 }

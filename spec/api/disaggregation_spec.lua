@@ -96,13 +96,36 @@ describe("prefill and decode apart", function()
     end
     for name, value in pairs { first_token = "prefill", transfer_timeout_us = 1000,
       fabric_gb_s = 1, handshake_us = 5, overlap = "layers", layer_groups = 3,
-      overlap_min_tokens = 7 } do
+      overlap_min_tokens = 7, order = "destination", charged = "destination_missing",
+      on_no_room = "wait", on_failure = "retry", retries = 3, retry_pause_us = 5, kv_limit = 0.5,
+      stage_order = "prefill-first" } do
       says(("disaggregation.%s: has no effect in profile go-blis"):format(name),
         function() start { [name] = value } end)
     end
     says("nic_gb_s has no effect", function() start({}, { prefill_nic_gb_s = 1 }) end)
     says("nic_gb_s has no effect", function() start({}, { nic_gb_s = 1 }) end)
-    assert.equal(10, start({ first_token = "decode", bandwidth_gb_s = 10 }).handoffs.started)
+    says("encode_base_us: has no effect in profile go-blis",
+      function() start({ encode_base_us = 7 }, { encode_instances = 1 }) end)
+    assert.equal(10, start({ first_token = "decode", bandwidth_gb_s = 10, charged = "full_prompt",
+      on_no_room = "drop" }).handoffs.started)
+  end)
+
+  it("tells of instances in no pool", function()
+    local notices, told = require "blis.notices", {}
+    local before = notices.collect(function(line) told[#told + 1] = line end)
+    run({}, { instances = 9 })
+    notices.collect(before)
+    assert.same({ "cluster: 6 of 9 instances are in no pool: they serve nothing, and are paid" },
+      told)
+  end)
+
+  it("refuses what has no effect beside other options", function()
+    for name, other in pairs {
+      layer_groups = 'overlap = "layers"', retries = 'on_failure = "retry"',
+      retry_pause_us = 'on_failure = "retry"', overlap_min_tokens = 'overlap = "chunks"' } do
+      says(("disaggregation.%s: has no effect without %s"):format(name, other),
+        function() run { [name] = 3 } end)
+    end
   end)
 
   it("refuses a decision with a name that it does not know", function()
@@ -193,6 +216,24 @@ describe("prefill and decode apart", function()
     end
     assert.is_true(most >= 2 and on_one >= 2 and on_one <= most)
     assert.equal(0, series.waiting_for_room[series.rows])
+    local links = {}
+    for _, link in ipairs(series.links) do
+      links[link.name] = true
+      local total, deepest = 0, 0
+      for row = 1, series.rows do
+        local share, depth = link.utilization[row], link.mean_depth[row]
+        assert.is_true(share >= 0 and share <= 1 + 1e-9)
+        assert.is_true(share > 0 and depth >= 1 - 1e-9 or depth == 0)
+        total, deepest = total + share * 0.2, math.max(deepest, depth)
+      end
+      assert.is_true(total > 0)
+      if link.name == "instance_2 in" then -- two send to it
+        assert.is_true(deepest > 1)
+        assert.is_near(40 * 38 * 16 * 163840 / 1e9, total, 1e-5) -- 1 GB/s, whole blocks
+      end
+    end
+    assert.same({ ["instance_0 out"] = true, ["instance_1 out"] = true, ["instance_2 in"] = true },
+      links)
     assert.is_nil(blis.run { workload = { requests = 2 }, series_interval_us = 200000 }
       .series.transfers)
   end)
@@ -209,8 +250,18 @@ describe("prefill and decode apart", function()
     assert.equal("2instance_1", seen[1])
     assert.equal(39, result.handoffs.completed)
     assert.equal("instance_2", result.requests[5].instance)
-    says("is not one of those that prefill", function()
-      run(function() return { prefill = 2 } end)
+    says("decider, request_0, at ", function() run(function() return { prefill = 2 } end) end)
+    says("us: instance_1 is not one of those that prefill", function()
+      run(function(_, context) return { prefill = context.decode[1] } end)
+    end)
+    says("us: the number 9 to prefill is none of the 3 instances of the cluster", function()
+      run(function() return { prefill = 9 } end)
+    end)
+    says("us: instance_0 is not one of those that decode", function()
+      run(function() return { decode = 1 } end)
+    end)
+    says("it returned true, expected \"local\", \"split\"", function()
+      run(function() return true end)
     end)
     says("expected \"local\", \"split\"", function()
       run(function() return 3 end)
@@ -231,6 +282,16 @@ describe("prefill and decode apart", function()
       run(nil, { prefill_instances = 2, decode_instances = 0 })
     end)
     says("there are 2 instances, and 3 in pools", function() run(nil, { instances = 2 }) end)
+    says("cluster.prefill_tp: has no effect without pools; give prefill_instances", function()
+      blis.run { cluster = { instances = 2, prefill_tp = 2 }, workload = { requests = 1 } }
+    end)
+    says("cluster.decode_nic_gb_s: has no effect beside groups", function()
+      blis.run { cluster = { decode_nic_gb_s = 2, groups = { { role = "both" } } },
+        workload = { requests = 1 } }
+    end)
+    says("disaggregation.contention: has no effect in profile design", function()
+      run { contention = true }
+    end)
     says("the cluster has no pools", function() blis.run { disaggregation = "always" } end)
     says("unknown decider 'alway'", function() run "alway" end)
     says("no instance has the role decode", function()

@@ -2,6 +2,7 @@
 -- same by both engines and as a clone, no request and no hand-off is lost; or is refused, and said
 -- why.
 local blis = require "blis"
+local pairs_of = require "spec.support.feature_pairs"
 
 local seconds = blis.seconds
 local requests = 160
@@ -101,25 +102,7 @@ local refused = {
   ["prefill routed first + a conditional decider"] = "every request is split",
 }
 
-local function refusal_of(a, b)
-  return refused[a .. " + " .. b] or refused[b .. " + " .. a]
-end
-
-local function spec_of(a, b, engine)
-  local spec = experiment()
-  a[2](spec)
-  if a ~= b then b[2](spec) end
-  spec.cluster.engine = engine
-  return spec
-end
-
-local endings = { "completed", "rejected", "timed_out", "unservable", "failed", "still_running",
-  "still_queued", "still_arriving" }
-
-local function check_sums(r, is_open)
-  local sum = 0
-  for _, ending in ipairs(endings) do sum = sum + r[ending] end
-  assert.equal(r.arrived, sum)
+local function check_handoffs(r, is_open)
   if not is_open then assert.equal(requests, r.arrived) end
   local h = r.handoffs
   assert.equal(h.started, h.completed + h.failed + h.timed_out + h.cancelled + h.in_flight)
@@ -134,19 +117,11 @@ local function check_sums(r, is_open)
   end
 end
 
-local function check(a, b)
-  local r = blis.run(spec_of(a, b))
-  check_sums(r, a[1] == "sessions" or b[1] == "sessions")
-  assert.equal(r.hash, blis.run(spec_of(a, b, "stepwise")).hash)
-  local sim = blis.simulation(spec_of(a, b))
-  sim:run_until(seconds(4))
-  local clone = sim:clone()
-  for _ = 1, 100 do sim:step() end
-  for _, other in ipairs { sim:run(), clone:run() } do
-    assert.equal(r.hash, other.hash)
-    assert.same(r.handoffs, other.handoffs)
-  end
-end
+local walk = {
+  experiment = experiment, features = features, refused = refused, clone_at_us = seconds(4),
+  steps = 100, same = { "handoffs" },
+  check = function(r, a, b) check_handoffs(r, a == "sessions" or b == "sessions") end,
+}
 
 --- What a feature does, so that it is there at all.
 local shows = {
@@ -176,25 +151,13 @@ describe("prefill and decode apart", function()
     for _, feature in ipairs(features) do
       local show = shows[feature[1]]
       if show then
-        assert.is_truthy(show(blis.run(spec_of(feature, feature)), plain), feature[1])
+        local result = blis.run(pairs_of.experiment(walk, feature, feature))
+        assert.is_truthy(show(result, plain), feature[1])
       end
     end
   end)
 
-  for i, a in ipairs(features) do
-    it("with " .. a[1], function()
-      for j = i, #features do
-        local b = features[j]
-        local wanted = refusal_of(a[1], b[1])
-        if wanted then
-          assert.error_matches(function() blis.run(spec_of(a, b)) end, wanted, 1, true)
-        else
-          local ok, problem = pcall(check, a, b)
-          if not ok then error(("%s + %s: %s"):format(a[1], b[1], tostring(problem)), 0) end
-        end
-      end
-    end)
-  end
+  pairs_of.each(walk, function(name, run) it("with " .. name, run) end)
 
   it("asks a cascade of models, each with pools of its own", function()
     local small, large = "qwen/qwen2.5-7b-instruct", "qwen/qwen3-14b"
@@ -214,7 +177,8 @@ describe("prefill and decode apart", function()
       return blis.run(spec)
     end
     local r = run "fast"
-    check_sums(r)
+    pairs_of.check_endings(r)
+    check_handoffs(r)
     local on_large = 0
     for _, request in ipairs(r.requests) do
       local name = request.instance

@@ -68,7 +68,7 @@ describe("a cluster in groups", function()
       local request = result.requests[i]
       if request.model == "another/model" then
         rejected = rejected + 1
-        assert.equal("no-candidate", request.reason)
+        assert.equal("no-instance", request.reason)
       else
         where[request.model][request.instance] = true
       end

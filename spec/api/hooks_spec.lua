@@ -125,6 +125,51 @@ describe("a priority", function()
       says(message, "priority, request_0, at")
     end
   end)
+
+  it("comes with hints for those who decide later", function()
+    local seen = { admission = 0, routing = 0, none = 0 }
+    local function note(who, request)
+      local number = tonumber(request.id:match "%d+")
+      if number % 3 == 0 then
+        assert.is_nil(request.hints)
+        seen.none = seen.none + 1
+      else
+        assert.equal(number, request.hints.number)
+        seen[who] = seen[who] + 1
+      end
+    end
+    local function run(engine, goes_before)
+      return blis.run {
+        cluster = { instances = 1, max_num_seqs = 2, engine = engine },
+        workload = { rate = 1000, requests = 60, prompt = { "exponential", mean = 300 },
+          output_tokens = 4 },
+        priority = function(request)
+          local number = tonumber(request.id:match "%d+")
+          if number % 3 == 0 then return 0 end
+          return 0, { number = number, is_short = request.prompt_tokens < 200 }
+        end,
+        admission = function(request)
+          note("admission", request)
+          return blis.admit()
+        end,
+        on_routed = function(request) note("routing", request) end,
+        scheduler = { name = "hinted", goes_before = goes_before },
+      }
+    end
+    local function is_short(request) return request.hints ~= nil and request.hints.is_short end
+    local function short_first(a, b) return is_short(a) and not is_short(b) end
+    local hinted = run("fast", short_first)
+    assert.same({ admission = 40, routing = 40, none = 40 }, seen)
+    assert.equal(hinted.hash, run("stepwise", short_first).hash)
+    local plain = run("fast", function() return false end)
+    assert.is_true(hinted.ttft_ms.mean < plain.ttft_ms.mean)
+  end)
+
+  it("has hints that are a table", function()
+    says(small.message_of(blis.run, small.experiment {
+      priority = function() return 1, "urgent" end,
+    }), "its second result is the text 'urgent', expected a table of hints")
+  end)
 end)
 
 describe("a preemption policy", function()

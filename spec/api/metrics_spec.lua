@@ -267,6 +267,27 @@ describe("evenness, anomalies and energy", function()
     assert.equal(inversions, result.priority_inversions)
     assert.equal(1, result.hol_blocking_events)
   end)
+
+  it("find inversions among the parts of requests that were handed off, as go-blis does", function()
+    local result = blis.run { profile = "go-blis", scheduler = "priority-fcfs",
+      cluster = { prefill_instances = 1, decode_instances = 1 },
+      disaggregation = { decider = "always" },
+      workload = { rate = 60, requests = 80,
+        prompt = { "exponential", mean = 600, min = 20, max = 4000 },
+        output = { "exponential", mean = 20, min = 2, max = 60 } } }
+    local inversions = { prefill = 0, decode = 0 }
+    for j, later in ipairs(result.requests) do
+      for i = 1, j - 1 do
+        local earlier = result.requests[i]
+        for part, count in pairs(inversions) do
+          local key = part .. "_e2e_us"
+          if earlier[key] > 2 * later[key] then inversions[part] = count + 1 end
+        end
+      end
+    end
+    assert.is_true(inversions.prefill > 0 and inversions.decode > 0)
+    assert.equal(inversions.prefill + inversions.decode, result.priority_inversions)
+  end)
 end)
 
 describe("detectors", function()

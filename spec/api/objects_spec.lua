@@ -17,6 +17,7 @@ local samples = {
   ["blis.decisions"] = { list = true, counts = true, make = function()
     return blis.run(small.experiment { trace_level = "decisions" }).decisions
   end },
+  ["blis.child"] = { make = function() return core.child "cat" end },
   ["blis.event_queue"] = { counts = true, closes = true, make = blis.event_queue },
   ["blis.instance"] = {
     fields = "id index state model gpu queue_depth batch_size pending in_flight requests "
@@ -94,7 +95,9 @@ local samples = {
 -- Types that no value of a script ever has.
 local internal = { ["blis.scorer_at_work"] = true,
   ["blis.scorer_by_hand"] = true, ["blis.prefix_store"] = true,
-  ["blis.batch"] = true, ["blis.catalogue"] = true }
+  ["blis.batch"] = true, ["blis.catalogue"] = true,
+  -- Tables of autoscalers, which know their fields.
+  ["blis.ScaleContext"] = true, ["blis.ScaleInstance"] = true, ["blis.ScaleSample"] = true }
 
 local names = {}
 for name in pairs(samples) do names[#names + 1] = name end

@@ -45,6 +45,7 @@ describe("a filter in Lua", function()
     }
     assert.equal(1, result.rejected)
     assert.equal("no-candidate", result.requests[8].reason)
+    assert.equal(429, result.requests[8].status_code)
     assert.equal(59, result.completed)
   end)
 

@@ -49,7 +49,7 @@ describe("a queue of the gateway", function()
     local seconds = {}
     for _, dispatch in ipairs { "cycle", "tick", "event" } do
       local result = run { dispatch = dispatch, saturation = full_at_8, ttl_us = 0,
-        cycle_us = 20000 }
+        cycle_us = dispatch ~= "event" and 20000 or nil }
       assert.equal(400, result.completed)
       seconds[dispatch] = result.duration_us
     end
@@ -295,7 +295,7 @@ describe("a queue of the gateway", function()
     assert.equal(400, i)
     local csv = exported(".csv", result)
     assert.matches("^[^\n]*,gateway_wait_us,status_code,priority\n", csv)
-    assert.matches("rejected%-ttl%-expired,,429,", csv)
+    assert.matches("rejected%-ttl%-expired,%a*,,429,", csv)
     assert.not_matches("gateway_wait_us", exported(".csv", run(nil)))
   end)
 
@@ -348,7 +348,7 @@ describe("a queue of the gateway", function()
   end)
 
   it("says what is wrong", function()
-    assert.matches("max_concurrency is a parameter of saturation = 'concurrency'",
+    assert.matches("max_concurrency is a parameter of queue.saturation = 'concurrency'",
       failure { max_concurrency = 5 })
     assert.matches("usage_limit_threshold is a parameter of usage_limit = 'linear'",
       failure { usage_limit = "static", usage_limit_threshold = 0.5 })

@@ -1,6 +1,7 @@
 -- Instances that come, go and fail, together with everything else there is: each pair of features
 -- gives the same by both engines, by steps and as a clone, and no request is lost.
 local blis = require "blis"
+local pairs_of = require "spec.support.feature_pairs"
 
 local seconds = blis.seconds
 
@@ -70,57 +71,20 @@ local refused = {
   ["sessions + surges"] = "closed_loop = false",
 }
 
-local function refusal_of(a, b)
-  return refused[a .. " + " .. b] or refused[b .. " + " .. a]
-end
-
-local function spec_of(a, b, engine)
-  local spec = experiment()
-  a[2](spec)
-  if a ~= b then b[2](spec) end
-  spec.cluster.engine = engine
-  return spec
-end
-
-local endings = { "completed", "rejected", "timed_out", "unservable", "failed", "still_running",
-  "still_queued", "still_arriving" }
-
-local function check(a, b)
-  local r = blis.run(spec_of(a, b))
-  local sum = 0
-  for _, ending in ipairs(endings) do sum = sum + r[ending] end
-  assert.equal(r.arrived, sum)
-  if a[1] == "sessions" or b[1] == "sessions" then -- they end with a request that is lost
-    assert.is_true(r.arrived > 150 and r.arrived <= 250)
-  else
-    assert.equal(250, r.arrived)
-  end
-  assert.equal(r.hash, blis.run(spec_of(a, b, "stepwise")).hash)
-  local sim = blis.simulation(spec_of(a, b))
-  sim:run_until(seconds(9))
-  local clone = sim:clone()
-  for _ = 1, 200 do sim:step() end
-  for _, other in ipairs { sim:run(), clone:run() } do
-    assert.equal(r.hash, other.hash)
-    assert.same(r.scaling, other.scaling)
-    assert.same(r.faults, other.faults)
-  end
-end
+local walk = {
+  experiment = experiment, features = features, refused = refused, clone_at_us = seconds(9),
+  steps = 200, same = { "scaling", "faults" },
+  check = function(r, a, b)
+    if a == "sessions" or b == "sessions" then -- they end with a request that is lost
+      assert.is_true(r.arrived > 150 and r.arrived <= 250)
+    else
+      assert.equal(250, r.arrived)
+    end
+  end,
+}
 
 describe("a cluster that scales and fails", function()
-  for i, a in ipairs(features) do
-    it("with " .. a[1], function()
-      for j = i, #features do
-        local b = features[j]
-        local wanted = refusal_of(a[1], b[1])
-        if wanted then
-          assert.error_matches(function() blis.run(spec_of(a, b)) end, wanted, 1, true)
-        else
-          check(a, b)
-        end
-      end
-    end)
-  end
+  pairs_of.each(walk, function(name, run) it("with " .. name, run) end)
 
   it("refuses what no number of instances can follow", function()
     local spec = experiment()

@@ -127,17 +127,31 @@ describe("the context of stages", function()
     end)
     assert.equal(40, result.handoffs.completed)
     assert.equal(0, pair(function() return 3 end).handoffs.started)
-    says("pair: instance_3 is not one of those that prefill", function()
+    says("us: instance_3 is not one of those that prefill", function()
       pair(function() return { prefill = 4, decode = 3 } end)
     end)
     says("instance_0 is not one of those that decode", function()
       pair(function() return { prefill = 1, decode = 1 } end)
+    end)
+    says("routing policy 'pair', request_0, at ", function()
+      pair(function() return { prefill = 9, decode = 3 } end)
     end)
     says("without prefill", function() pair(function() return { decode = 3 } end) end)
     says("both instances", function()
       run { cluster = { instances = 2 },
         routing = function() return { prefill = 1, decode = 2 } end }
     end)
+    says("prefill_routing, or leave stage_order at \"decode-first\"", function()
+      run { disaggregation = { stage_order = "prefill-first" },
+        routing = function() return { prefill = 1, decode = 3 } end }
+    end)
+    local function expects_index(spec)
+      spec.routing = function(_, instances) return instances[2] end
+      says("it returned a table, expected the index of a candidate, an integer from 1 to 3",
+        function() run(spec) end)
+    end
+    expects_index {}
+    expects_index { cluster = { instances = 3 } }
     says("a context has no field 'chosen'", function()
       pair(function(context) return context.chosen end)
     end)

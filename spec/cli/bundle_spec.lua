@@ -184,6 +184,9 @@ routing-scorers:
       assert.same({}, values.queue)
     end
     assert.is_nil(values_of("queue: false").policies.flow_control)
+    local refused = values_of("queue: {max_requests: 3}", { policies = { flow_control = false } })
+    assert.is_false(refused.policies.flow_control)
+    assert.same({}, refused.queue)
     local values = values_of [[
 queue:
   saturation: {policy: concurrency, params: {max_concurrency: 2}}

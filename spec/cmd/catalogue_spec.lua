@@ -137,7 +137,7 @@ describe("blis policies", function()
   it("lists every policy that can be named", function()
     local names = {}
     for _, one in ipairs(json_of "policies") do names[one.kind .. " " .. one.name] = one end
-    local catalogue = core.policies()
+    local catalogue = require "blis.policy.catalogue"
     for kind, list in pairs { ["routing policy"] = catalogue.routers, scorer = catalogue.scorers,
       ["admission policy"] = catalogue.admissions } do
       for _, entry in ipairs(list) do

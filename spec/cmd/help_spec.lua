@@ -4,8 +4,8 @@ local commands = require "spec.support.commands"
 local files = require "spec.support.files"
 local program = require "spec.support.program"
 
-local names = { "calibrate", "capacity", "compare", "completion", "compose", "diff", "eval",
-  "gepa-evaluate", "hardware", "serve",
+local names = { "calibrate", "capacity", "compare", "completion", "compose", "conformance",
+  "decisions", "diff", "eval", "export", "gate", "gepa-evaluate", "hardware", "import", "serve",
   "man", "models", "policies", "recommend" }
 
 describe("every command", function()

@@ -43,8 +43,8 @@ describe("blis sweep", function()
       assert.equal(result:markdown(),
         commands.output_of("sweep", "table", folder, "--format", "markdown"))
       assert.equal(result:plot() .. "\n",
-        commands.output_of("sweep", "table", folder, "--format", "plot", "--report", "y"))
-      local code, message = commands.error_of("sweep", "table", folder, "--report", "yy")
+        commands.output_of("sweep", "table", folder, "--format", "plot", "--figure", "y"))
+      local code, message = commands.error_of("sweep", "table", folder, "--figure", "yy")
       assert.equal("usage", code)
       assert.matches("small: unknown figure 'yy'", message)
     end)

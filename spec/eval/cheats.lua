@@ -28,6 +28,27 @@ return {
     "if request.tenant == 'two' then return blis.reject() end return blis.admit()" },
   { rule = "delay a tenant", says = "starved", lua = "local blis = require 'blis' " .. admit
     "if request.tenant == 'one' then return blis.delay(4000000) end return blis.admit()" },
+  -- Write to what is shown, by functions of the library.
+  { rule = "rawset of an instance", lua = route "rawset(instances, 1, instances[2]) return 1",
+    says = "policy.lua:1: writes to what it is shown" },
+  { rule = "rawset of a request", lua = route "rawset(request, 'prompt_tokens', 1) return 1",
+    says = "policy.lua:1: writes to what it is shown" },
+  { rule = "remove instances", lua = route "table.remove(instances) return 1",
+    says = "policy.lua:1: writes to what it is shown" },
+  { rule = "sort instances", says = "policy.lua:1: writes to what it is shown",
+    lua = route "table.sort(instances, function(a, b) return a.id < b.id end) return 1" },
+  -- Look like a fault of blis.
+  { rule = "an error with a code", lua = "error { code = 'invariant', message = 'tokens lost' }",
+    says = "tokens lost" },
+  -- Make the processor work where no instruction is counted.
+  { rule = "numbers of many digits", says = "instructions",
+    lua = "local s = ('1'):rep(60000) for _ = 1, 1e9 do tonumber(s, 10) end" },
+  { rule = "shuffle a long list", says = "instructions",
+    lua = "local g, l = require('blis').rng(1, 'x'), {} for i = 1, 1e5 do l[i] = i end "
+      .. "while true do g:shuffle(l) end" },
+  { rule = "shuffle what has no end", says = "instructions",
+    lua = "require('blis').rng(1, 'x'):shuffle(setmetatable({}, "
+      .. "{ __len = function() return 1 << 30 end }))" },
   -- The length of the output.
   { rule = "output length", lua = route "return request.output_tokens % 3 + 1", says = "future" },
   { rule = "output length, by pieces", says = "future",
@@ -40,6 +61,8 @@ return {
   { rule = "a run of its own", lua = "require('blis').run {} return 'round-robin'",
     says = "blis has no 'run'" },
   { rule = "the workload", lua = "return require('blis').workload {}", says = "not offered" },
+  { rule = "a process of its own", says = "the sandbox starts no processes",
+    lua = "return { 'external', command = 'touch cheat' }" },
   -- Fresher signals.
   { rule = "live signals", lua = route "return instances[1].live_prefix_hit > 1 and 1 or 2",
     says = "live_signals" },

@@ -163,9 +163,62 @@ describe("an evaluation #host", function()
     assert.is_nil(fair.feedback:find("PROBE", 1, true))
   end)
 
+  it("tells which decisions lost most, by trying others", function()
+    local suite = suites.read(path)
+    local stage = { name = "full", split = "train", seeds = { 1 },
+      scenarios = { suite.stages.train.scenarios[1] } }
+    local all_onto_one = evaluate("local n = 0 return function() n = n + 1 return 1 end",
+      { stage = stage, probes = true })
+    local lost = {}
+    for chosen, best, ms in all_onto_one.feedback:gmatch
+      "regret: t=[%d.]+s request_%d+ %-> (%S+) %(%d+ requests%); (%S+) had %d+: lost (%d+) ms" do
+      assert.equal("instance_0", chosen)
+      assert.is_true(best ~= chosen)
+      lost[#lost + 1] = tonumber(ms)
+    end
+    assert.equal(3, #lost, all_onto_one.feedback)
+    assert.is_true(lost[1] >= lost[2] and lost[2] >= lost[3] and lost[3] > 0)
+    local again = evaluate("local n = 0 return function() n = n + 1 return 1 end",
+      { stage = stage, probes = true })
+    assert.equal(all_onto_one.feedback, again.feedback)
+    local balanced = evaluate([[return "least-loaded"]], { stage = stage, probes = true })
+    assert.is_nil(balanced.feedback:find "lost %d%d%d ms")
+  end)
+
   it("takes parameters in place of a program", function()
     local result = evaluate [[{"queue": 2, "prefix": 3}]]
     assert.is_true(result.is_valid)
+  end)
+end)
+
+describe("texts that are no candidates #host", function()
+  local function check(result, says)
+    assert.equal("", result.err)
+    local object = json.decode(result.out)
+    assert.equal(0, object.combined_score)
+    small.says(object.artifacts.error, says)
+  end
+
+  it("may be binary, and no UTF-8", function()
+    for text, says in pairs { ["\xFF\xFE"] = "unexpected symbol", ["\27LuaT"] = "binary chunk",
+      ["error('\xFF\xFE')"] = "policy.lua:1:", [""] = "returned nil",
+      [("x"):rep(100000)] = "65536" } do
+      check(program.feed(text, "eval", path, "-", "smoke", "--json"), says)
+    end
+  end)
+
+  it("may have no end", function()
+    for file, says in pairs { ["/dev/zero"] = "65536", ["/dev/null"] = "returned nil" } do
+      check(program.run("eval", path, file, "smoke", "--json"), says)
+    end
+  end)
+
+  it("may be no files", function()
+    for _, name in ipairs { "/", "/proc/self/fd/nothing" } do
+      local result = program.shell(('"$BLIS" eval %s %s smoke'):format(path, name))
+      assert.equal(2, result.status)
+      small.says(result.err, "cannot open")
+    end
   end)
 end)
 

@@ -27,12 +27,23 @@ local lines = {
   ["convert servegen"] = "--path tests/data/servegen/language",
   diff = "@/a.blis @/a.blis",
   eval = evaluated, ["gepa-evaluate"] = evaluated, ["openevolve-evaluate"] = evaluated,
+  conformance = "dynamo.kv",
+  decisions = "spec/production/decisions.jsonl llm-d.queue-scorer:1",
+  export = "llm-d spec/production/epp/epp-config.yaml --quiet",
+  gate = "random random --suite spec/production/small_suite.lua --seeds 2",
+  import = "spec/production/epp/epp-config.yaml --quiet",
   hardware = "", help = "", man = "", models = "", policies = "",
-  recommend = small .. " --target ttft_ms.p50=0.001 --gpus 2 --layouts aggregated --tp-degrees 2 "
+  recommend = "--prompt-tokens 64 --output-tokens 8 --target ttft_ms.p50=0.001 --gpus 2 "
+    .. "--layouts aggregated --tp-degrees 2 "
     .. "--hardware H100 --from 8 --replications 1 --quiet", -- nothing keeps it: soon over
   replay = "@/t.csv",
   run = small,
   serve = "--stdio", -- until its input ends: at once
+  ["routesim run"] = "--config @/routesim.toml", ["routesim compare"] = "--config @/routesim.toml",
+  ["routesim gen-trace"] = "--output @/written --duration 1",
+  ["routesim convert"] = "--input @/t.csv --output @/written",
+  ["routesim sweep"] = "--config @/routesim.toml --rates 5 --duration 1",
+  ["routesim list-algorithms"] = "",
   ["sweep run"] = "@/sweep.lua --quiet",
   ["sweep status"] = "@/store", ["sweep table"] = "@/store", ["sweep export"] = "@/store",
   ["sweep merge"] = "@/store @/store", ["sweep retry"] = "@/store",
@@ -88,7 +99,8 @@ local examples = {
   ["--prefix-zipf"] = "--prefix-tokens 16 --prefix-groups 2 --prefix-zipf 1",
   ["--priority-policy"] = "--priority-policy constant",
   ["--shape"] = "--shape surges",
-  ["--report"] = "--report ttft_ms.p99",
+  ["--figure"] = "--figure ttft_ms.p99",
+  ["--report"] = "--report @/written",
   ["--routing-parameter"] = "--routing-policy weighted --routing-parameter tie=first",
   ["--routing-scorers"] = "--routing-policy weighted --routing-scorers queue-depth:1",
   ["--saturation-config"] = "--detectors all --saturation-config @/detectors.yaml",
@@ -108,6 +120,7 @@ local examples = {
   ["--trace-format"] = "--trace-format tracev2",
   ["--trace-header"] = "--trace-header @/t.yaml",
   ["--workload-spec"] = "--workload-spec tests/data/workload/many.yaml",
+  ["--version"] = "--version 0.10",
   ["--target"] = "", ["--fit"] = "", ["--from"] = "", ["--to"] = "", ["--spec"] = "",
   ["--path"] = "",
   ["--where"] = "", ["--points"] = "", ["--factor"] = "", -- stand in the lines above
@@ -135,6 +148,7 @@ end
 local compared = small .. " --policies weighted --replications 1 --quiet"
 local measured = "--trace-header spec/cmd/calibrate/o.yaml --trace-data spec/cmd/calibrate/o.csv "
   .. "--sim-results spec/cmd/calibrate/results.json --report @/written "
+local bounded = "spec/eval/small_suite.lua --stage smoke -j 1 --bounds"
 local fitted = lines.calibrate .. " "
 local recommended = lines.recommend .. " "
 local instead = {
@@ -150,6 +164,8 @@ local instead = {
   ["capacity --workload-spec"] = small .. " --target ttft_ms.p50=1e6 --vary num-instances "
     .. "--from 1 --to 1 --replications 1 --max-requests 12 --quiet "
     .. "--workload-spec tests/data/workload/many.yaml",
+  ["eval --bounds"] = bounded, ["gepa-evaluate --bounds"] = bounded,
+  ["openevolve-evaluate --bounds"] = bounded,
   ["serve --mcp"] = "--mcp",
   ["serve --suite"] = "--stdio --suite spec/eval/small_suite.lua",
   ["serve --workers"] = "--stdio --workers 1",
@@ -172,10 +188,41 @@ local instead = {
   ["sweep run --store"] = "@/sweep.lua --quiet --store @/another",
   ["sweep run --shard"] = "@/sweep.lua --quiet --store @/another --shard 0/1",
   ["sweep export --output"] = "@/store --output @/written",
-  ["sweep table --report"] = "@/store --report y",
+  ["sweep table --figure"] = "@/store --figure y",
+  ["sweep table --report"] = "@/store --report @/written",
   ["sweep table --x"] = "@/store --format plot --x x",
   ["trace scale --rate"] = "@/t.csv --output @/out --rate 4",
 }
+
+for _, name in ipairs { "run", "replay" } do
+  for flag, value in pairs { ["--timeline-from"] = "0", ["--timeline-to"] = "1s",
+    ["--timeline-every"] = "2" } do
+    instead[name .. " " .. flag] = ("%s --timeline @/written %s %s"):format(lines[name], flag,
+      value)
+  end
+end
+for _, name in ipairs { "run", "compare", "sweep" } do
+  local form = "routesim " .. name
+  instead[form .. " --config"] = lines[form]
+  instead[form .. " --output"] = lines[form] .. " --output @/written"
+  instead[form .. " --trace"] = "--config @/routesim.toml --trace @/routesim.jsonl"
+end
+for _, flag in ipairs { "gen-trace --output", "convert --output", "convert --input",
+  "sweep --rates" } do
+  instead["routesim " .. flag] = lines["routesim " .. flag:match "^%S+"]
+end
+instead["routesim compare --algorithms"] = "--config @/routesim.toml --algorithms round_robin"
+instead["conformance --output"] = "dynamo.kv --output @/vectors"
+instead["conformance --check"] = "dynamo.kv --output @/vectors && \"$BLIS\" conformance --check "
+  .. "@/vectors/router.dynamo.kv.json"
+instead["decisions --field"] = lines.decisions .. " --field chosen=x"
+instead["export --baseline"] = lines.export .. " --baseline random --seeds 2"
+instead["export --seeds"] = instead["export --baseline"]
+instead["export --format"] = lines.export .. " --format config"
+instead["gate --suite"] = lines.gate
+instead["gate --reviewed"] = lines.gate .. " --reviewed @/written --update-reviewed"
+instead["gate --update-reviewed"] = instead["gate --reviewed"]
+instead["import --from"] = lines.import .. " --from llm-d"
 
 -- Flags of calibrate that compare a replay with what was measured.
 for flag, value in pairs { ["--trace-header"] = "", ["--trace-data"] = "", ["--sim-results"] = "",
@@ -226,6 +273,12 @@ local function with_folder(body)
         trial = function(p) return { y = p.x } end }:run { store = "@/store", quiet = true }
         print(r)' >@/sweep.lua && "$BLIS" @/sweep.lua >/dev/null &&
       printf 'models: []\n' >@/catalogue.yaml &&
+      printf '[simulation]\nseed = 7\nwarmup_requests = 1\n[cluster]\ngpu_type = "A100"\n' \
+        >@/routesim.toml &&
+      printf 'num_backends = 3\nkv_cache_blocks = 2000\n[trace]\nformat = "synthetic"\n' \
+        >>@/routesim.toml &&
+      printf '[trace.synthetic]\nrate = 5\nduration_sec = 2\n' >>@/routesim.toml &&
+      "$BLIS" routesim gen-trace --duration 1 --rate 5 --output @/routesim.jsonl >/dev/null &&
       printf 'routing: {policy: least-loaded}\n' >@/bundle.yaml &&
       printf 'threshold: {threshold_ms: 1}\n' >@/detectors.yaml &&
       head -51 tests/data/truth/llmservingsim/rtxpro6000-llama-3.1-8b.csv >@/observed.csv &&
@@ -285,6 +338,22 @@ describe("the program as users run it #host", function()
       end)
     end
   end
+
+  it("tells which flags of pools and links have no effect", function()
+    local function tells(part, text)
+      local outcome = program.shell('"$BLIS" run --num-requests 2 ' .. text .. " </dev/null")
+      assert.equal(0, outcome.status)
+      assert.equal(part ~= nil, outcome.err:find(part or "no effect", 1, true) ~= nil, outcome.err)
+    end
+    local pools = "--prefill-instances 1 --decode-instances 1 "
+    for _, flag in ipairs { "--prefill-tp 2", "--decode-nic 25", "--prefill-hardware H100" } do
+      tells("flags of prefill and decode have no effect without --prefill-instances", flag)
+      tells(nil, pools .. flag)
+    end
+    tells("--pd-transfer-contention has no effect in profile design", pools
+      .. "--pd-transfer-contention")
+    tells(nil, pools .. "--pd-transfer-contention --profile go-blis")
+  end)
 
   it("runs every command with --help", function()
     for _, command in ipairs(commands) do

@@ -208,6 +208,10 @@ describe("blis.capacity", function()
     says(message(search, { targets = {} }), "capacity.targets: the table is empty")
     says(message(search, { targets = { 5 } }), "capacity.targets: expected figures with limits")
     says(message(search, { parameter = "cluster.instances.x" }), "is no option of the experiment")
+    says(message(search, { targets = { ttft_ms = 5 } }),
+      "capacity.targets: ttft_ms has count, mean, min, p50")
+    says(message(search, { targets = { routing = 5 } }), "routing is no number but a string")
+    says(message(search, { targets = { by_tenant = 5 } }), "by_tenant is a list, not a number")
     says(message(blis.capacity, { limit = 3 }), "expected either a trial")
     says(message(search, { experiment = experiment { keep_records = false } }),
       "keeps no records")

@@ -131,8 +131,17 @@ describe("blis.recommend", function()
       local _, message = commands.error_of(...)
       says(message, part)
     end
-    refuses("unknown flag '--workload-spec'", "recommend", "--gpus", "2", "--target",
-      "ttft_ms.p90=400", "--workload-spec", "x.yaml")
+    local function recommend(part, ...)
+      refuses("recommend: " .. part, "recommend", "--gpus", "2", "--target", "ttft_ms.p90=400", ...)
+    end
+    recommend("--workload-spec: the rate of its clients cannot be set; leave it out",
+      "--workload-spec", "x.yaml")
+    recommend("--rate: recommend tries rates of its own; leave it out", "--rate", "5")
+    recommend("--tp: layouts say it themselves; leave it out", "--tp", "2")
+    recommend("--tp-degrees: 1 is there twice", "--tp-degrees", "1,1")
+    recommend("--target: 'ttft_ms.p90' = -1 is not allowed", "--target", "ttft_ms.p90=-1")
+    recommend("--target: ttft_ms has count, mean, min, p50", "--target", "ttft_ms=5")
+    recommend("no layout (all) of 2 GPUs", "--tp-degrees", "4")
     refuses("--workload-spec: --rate cannot be varied, the file says it", "capacity", "--target",
       "ttft_ms.p90=400", "--workload-spec", "x.yaml")
   end)
@@ -147,6 +156,7 @@ describe("blis.recommend", function()
     refuses("recommend.degrees: 1 is there twice", { degrees = { 1, 2, 1 } })
     refuses("no layout (all) of 2 GPUs has instances of 3 GPUs", { degrees = { 3 } })
     refuses("'ttft_ms.p90' = -1 is not allowed", { targets = { ["ttft_ms.p90"] = -1 } })
+    refuses("recommend.targets: ttft_ms has count, mean, min, p50", { targets = { ttft_ms = 5 } })
     refuses("unknown hardware 'nope'", { hardware = { "H100", "nope" } })
     local function given(cluster, disaggregation)
       cluster.model, cluster.hardware = "qwen/qwen3-14b", "H100"
@@ -155,15 +165,57 @@ describe("blis.recommend", function()
     end
     refuses("unknown decider 'nope'", given({}, { decider = "nope" }))
     refuses("layouts say cluster.encode_instances", given { encode_instances = 13 })
+    local short, scaled = given {}, given {}
+    short.experiment.horizon_us, scaled.experiment.autoscaler = 1, "hpa"
+    refuses("recommend: no request arrives in the experiment at 4 requests/s", short)
+    refuses("layouts have a fixed number of instances; leave out autoscaler", scaled)
+  end)
+
+  it("starts where nothing is kept, and says so in time", function()
+    local found = search { degrees = { 1 }, from = 1e9, max_requests = 20, requests = 20 }
+    assert.equal(0, #found.layouts)
+    says(tostring(found), "no layout keeps the targets")
+    says(tostring(found), "2 x TP 1: misses the targets at 1e+09 requests/s")
+  end)
+
+  it("says what was left out by rule of thumb", function()
+    local found = search { gpus = 3, layouts = "disaggregated" }
+    says(tostring(found), "layouts left out for bounds of short runs, times")
+    assert.is_nil(tostring(search { exhaustive = true }):find("left out", 1, true))
+  end)
+
+  it("compares by what is sure where runs are too short for more", function()
+    local report = require "blis.recommend.report"
+    local together = { name = "a", kind = "aggregated", gpus = 2, is_confirmed = true, low = 8,
+      high = 10, per_gpu = 4.5 }
+    local apart = { name = "b", kind = "disaggregated", gpus = 2, is_confirmed = true, low = 2,
+      high = 4, per_gpu = 1.4 }
+    local found = report.new { layouts = { together, apart } }
+    assert.equal("a (aggregated) takes at least 2.00 times the load of b (disaggregated) per GPU",
+      found:headline())
+    apart.high = 9
+    says(found:headline(), "a (aggregated) seems to take more load per GPU than b")
+    together.goodput, apart.goodput, apart.per_gpu = 9, 6, 3
+    says(found:headline(), "takes 1.50 times the load of b (disaggregated) per GPU; their interv")
   end)
 
   it("says where pools are idle", function()
     local changes = { degrees = { 1 }, experiment = { disaggregation = { decider = "never" },
       cluster = { model = "qwen/qwen3-14b", hardware = "H100" },
       workload = { prompt_tokens = 500, output_tokens = 8 } } }
-    local part = "in short runs of 1 layout(s) the decider split no request"
+    local part = "in short runs of 1 layout the decider split no request"
     says(tostring(search(changes)), part)
     changes.experiment.disaggregation = nil
+    assert.is_nil(tostring(search(changes)):find(part, 1, true))
+  end)
+
+  it("says that transfers of mixed layouts are overstated, and takes options of pools", function()
+    local part = "with pools of different TP may be understated"
+    local changes = { gpus = 3, degrees = { 1, 2 }, experiment = {
+      cluster = { model = "qwen/qwen3-14b", hardware = "H100", prefill_nic_gb_s = 25 },
+      workload = { prompt_tokens = 500, output_tokens = 8 } } }
+    says(tostring(search(changes)), part)
+    changes.gpus, changes.degrees = 2, { 1 }
     assert.is_nil(tostring(search(changes)):find(part, 1, true))
   end)
 

@@ -91,6 +91,79 @@ describe("blis serve --stdio #host", function()
     assert.equal(16, #by_id.a.result.digest)
   end)
 
+  it("answers within its limit and 100 ms where a program loops for ever", function()
+    program.with_file(evaluate(1, "return function() while true do end end",
+      { limits = { instructions = 1000000000000, wall_s = 0.4 } }) .. "\n", function(path)
+      local result = program.shell(([[mkfifo $F.in $F.out
+        "$BLIS" serve --stdio --suite $SUITE <$F.in >$F.out &
+        exec 3>$F.in 4<$F.out; read ready <&4; cat $F >&3; before=$(date +%s%N)
+        read answer <&4; after=$(date +%s%N); exec 3>&-; wait $!; rm -f $F.in $F.out
+        echo "$((($after - $before) / 1000000)) $answer"]]):gsub("%$(%u+)",
+        { F = path, SUITE = suite }))
+      local ms = tonumber(result.out:match "^%d+")
+      small.says(result.out, '"code":"timeout"')
+      assert.is_true(ms >= 395 and ms <= 500, result.out)
+    end)
+  end)
+
+  it("has room for ten thousand that wait, and says when there are more", function()
+    local wait = { limits = { instructions = 1000000000000, wall_s = 60 } }
+    local lines = { evaluate("w", "return function() while true do end end", wait),
+      evaluate("v", "return function() while true do end end", wait) }
+    for i = 1, 10000 do
+      lines[#lines + 1] = evaluate(i, ("return 'random' -- %d"):format(i))
+    end
+    program.with_file(table.concat(lines, "\n") .. "\n", function(path)
+      local result = program.shell(([[mkfifo $F.in
+        "$BLIS" serve --stdio --workers 2 --suite $SUITE <$F.in >$F.out &
+        pid=$!; exec 3>$F.in; cat $F >&3; echo '{"id":"d","method":"describe"}' >&3
+        tries=0
+        until grep -q '"id":"d"' $F.out || [ $tries -gt 3000 ]; do
+          tries=$((tries + 1)); sleep 0.01; done
+        grep VmRSS /proc/$pid/status; grep -c '"code":"busy"' $F.out; grep -c '"retry":true' $F.out
+        kill -TERM $pid; wait $pid; grep -c '"code":"cancelled"' $F.out; rm -f $F.in $F.out]])
+        :gsub("%$(%u+)", { F = path, SUITE = suite }))
+      local kb, busy, retry, cancelled = result.out:match "(%d+) kB\n(%d+)\n(%d+)\n(%d+)"
+      assert.same({ "2", "2", "10000" }, { busy, retry, cancelled })
+      assert.is_true(tonumber(kb) < 200000, kb)
+    end)
+  end)
+
+  it("gives no item of a batch the id of somebody else", function()
+    local slow = { seeds = { 1, 2, 3 } }
+    local list = talk({ evaluate("b/0", "return 'random'", slow),
+      json.encode(json.object("id", "b", "method", "evaluate_batch", "params",
+        { items = { { program = { lua = "return 'random'" }, scenario = "a" } } })),
+      '{"id":"c","method":"evaluate_batch","params":{"items":{"a":1}}}' }, 4)
+    local codes = {}
+    for i = 2, #list do codes[#codes + 1] = list[i].ok and "ok" or list[i].error.code end
+    table.sort(codes)
+    assert.same({ "duplicate_id", "invalid_params", "ok", "ok" }, codes)
+  end)
+
+  it("tells when an equal request gives another result", function()
+    -- Programs cannot do that; what a suite makes of parameters is trusted, and may be careless.
+    local text = [[
+      local suite = dofile "]] .. suite .. [["
+      local core = require "blis.core"
+      suite.policy = function()
+        return { routing = core.clock_us() % 2 == 0 and "round-robin" or function() return 1 end }
+      end
+      return suite]]
+    program.with_file(text, function(path)
+      local lines = {}
+      for i = 1, 30 do
+        lines[i] = ('{"id":%d,"method":"evaluate","params":{"params":{},"scenario":"a"}}'):format(i)
+      end
+      program.with_file(table.concat(lines, "\n") .. "\n", function(input)
+        local result = program.shell(('cat %s | "$BLIS" serve --stdio --suite %s'):format(input,
+          path))
+        small.says(result.out, '"code":"nondeterminism"')
+        small.says(result.out, '"ok":true')
+      end)
+    end)
+  end)
+
   it("ends with its input", function()
     local result = program.shell('"$BLIS" serve --stdio </dev/null')
     assert.equal(0, result.status)
@@ -160,13 +233,18 @@ describe("blis serve --stdio #host", function()
       evaluate(2, "return function("),
       evaluate(3, "local t = {} for i = 1, 1e9 do t[i] = ('x'):rep(60000) .. i end",
         { limits = { memory_mb = 8, instructions = 1000000000 } }),
-      evaluate(4, "return 'random'", { limits = { events = 10 } }) }, 4)
+      evaluate(4, "return 'random'", { limits = { events = 10 } }),
+      evaluate(5, "return { admission = function() return require('blis').delay(1) end }",
+        { limits = { events = 100000 } }),
+      evaluate(6, "error { code = 'events', message = 'not really' }") }, 6)
     assert.equal("script_error", by_id[1].error.code)
     assert.equal(2, by_id[1].error.where.line)
     assert.equal("script_error", by_id[2].error.code)
     assert.equal("memory", by_id[3].error.code)
     assert.equal("events", by_id[4].error.code)
     assert.is_false(by_id[4].error.retry)
+    assert.equal("events", by_id[5].error.code)
+    assert.equal("script_error", by_id[6].error.code)
   end)
 
   it("refuses what it does not know, and says what it does", function()
@@ -176,8 +254,14 @@ describe("blis serve --stdio #host", function()
       evaluate(4, "return 'random'", { fidelity = 2 }),
       evaluate(5, "return 'random'", { nope = 2 }),
       evaluate(6, "return 'random'", { seeds = { 1.5 } }),
-      '{"id":7,"method":"describe"}' }, 7)
+      evaluate(8, "return 'random'", { workload = { requests = "x" } }),
+      evaluate(9, "return 'random'", { workload = { requests = 0 } }),
+      evaluate(10, "return 'random'", { workload = { rate = "x" } }),
+      evaluate(11, "return 'random'", { workload = { rate = 0 } }),
+      evaluate(12, "return 'random'", { workload = { requests = 1 << 60 } }),
+      '{"id":7,"method":"describe"}' }, 12)
     for i = 1, 6 do assert.equal("invalid_params", by_id[i].error.code, i) end
+    for i = 8, 12 do assert.equal("invalid_params", by_id[i].error.code, i) end
     small.says(by_id[5].error.message, "nope")
     assert.equal("a", by_id[7].result.scenarios[1].id)
     assert.is_true(#by_id[7].result.metrics > 10)

@@ -93,7 +93,7 @@ intervals need 4 replications or more; a change of 5 % in square shows with abou
       end,
     }:run { quiet = true, jobs = 2 }
     assert.same({ "ttft_ms.mean", "ttft_ms.p99", "itl_ms.mean", "e2e_ms.mean", "e2e_ms.p99",
-      "tokens_per_sec", "cache_hit_rate" }, result.report)
+      "tokens_per_sec", "cache_hit_rate" }, result.shown)
     local direct = blis.run(small.experiment { seed = 43 })
     assert.equal(direct.ttft_ms.p99, result:point({ rate = 40 }).values["ttft_ms.p99"][2])
   end)
@@ -476,6 +476,20 @@ describe("a shard", function()
     assert.is_nil(from {})
     assert.equal("2/4 SLURM_ARRAY_TASK_ID", from { SLURM_ARRAY_TASK_ID = "5",
       SLURM_ARRAY_TASK_COUNT = "4", SLURM_ARRAY_TASK_MIN = "1", SLURM_ARRAY_TASK_STEP = "2" })
+    assert.equal("3/4 SLURM_ARRAY_TASK_ID", from { SLURM_ARRAY_TASK_ID = "3",
+      SLURM_ARRAY_TASK_COUNT = "2", SLURM_ARRAY_TASK_MIN = "0", SLURM_ARRAY_TASK_MAX = "3",
+      SLURM_ARRAY_TASK_STEP = "1" })
+    assert.equal("1/3 SLURM_ARRAY_TASK_ID", from { SLURM_ARRAY_TASK_ID = "4",
+      SLURM_ARRAY_TASK_COUNT = "3", SLURM_ARRAY_TASK_MIN = "1", SLURM_ARRAY_TASK_MAX = "7",
+      SLURM_ARRAY_TASK_STEP = "3" })
+    -- The numbers of the first time mean the same parts, alone or together.
+    for number, part in pairs { ["1"] = 1, ["2"] = 2, ["4"] = 0 } do
+      assert.equal(part .. "/4 SLURM_ARRAY_TASK_ID", from { SLURM_ARRAY_TASK_ID = number,
+        SLURM_ARRAY_TASK_COUNT = "2", SLURM_ARRAY_TASK_MIN = "2", SLURM_ARRAY_TASK_MAX = "4",
+        BLIS_SHARDS = "4" })
+    end
+    small.says(small.message_of(from, { SLURM_ARRAY_TASK_ID = "3", BLIS_SHARDS = "none" }),
+      "SLURM_ARRAY_TASK_ID: 3 of none is not allowed")
     assert.equal("3/8 JOB_COMPLETION_INDEX",
       from { JOB_COMPLETION_INDEX = "3", BLIS_SHARDS = "8" })
     assert.equal("0/2 HQ_TASK_ID", from { HQ_TASK_ID = "0", BLIS_SHARDS = "2" })

@@ -92,6 +92,9 @@ void blis_winner_tree_free(blis_winner_tree *tree) {
 }
 
 static void climb_narrow(uint64_t *nodes, size_t i, uint64_t key) {
+  if (nodes[i] == key) {
+    return;
+  }
   nodes[i] = key;
   while (i > 1) {
     uint64_t other = nodes[i ^ 1];

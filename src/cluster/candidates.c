@@ -67,14 +67,9 @@ static size_t group_count(const blis__candidates *c) {
   return c->stages * groups_of_stage(c);
 }
 
-/* Roles are bits: none, prefill, decode, encode. */
-static uint32_t stage_of(uint32_t role) {
-  return role == BLIS_ROLE_ENCODE ? 3 : role;
-}
-
 static bool has_role(const blis__candidates *c, uint32_t i, size_t stage) {
-  static const uint32_t roles[] = {0, BLIS_ROLE_PREFILL, BLIS_ROLE_DECODE,
-                                   BLIS_ROLE_ENCODE};
+  static const uint32_t roles[BLIS__STAGE_COUNT] = {
+      0, BLIS_ROLE_PREFILL, BLIS_ROLE_DECODE, BLIS_ROLE_ENCODE};
   return stage == 0 || (c->facts[i].roles & roles[stage]) != 0;
 }
 
@@ -82,7 +77,7 @@ static bool has_role(const blis__candidates *c, uint32_t i, size_t stage) {
 static uint32_t count_stages(const blis__candidates *c) {
   for (uint32_t i = 0; i < c->count && c->facts != NULL; i++) {
     if (c->facts[i].roles != 0) {
-      return 4;
+      return BLIS__STAGE_COUNT;
     }
   }
   return 1;
@@ -184,17 +179,26 @@ static blis_status make_room(const blis__candidates *c, blis__group *group) {
   return BLIS_OK;
 }
 
-static blis_status make_group(const blis__candidates *c, size_t index) {
-  blis__group *group = &c->groups[index];
+/* Does what the requests of a group want. */
+static bool belongs(const blis__candidates *c, size_t index, uint32_t i) {
   size_t stage = index / groups_of_stage(c);
   size_t model = index % groups_of_stage(c);
   bool takes_all = model == c->names.count;
+  bool serves = takes_all || c->models[i] == ANY_MODEL || c->models[i] == model;
+  return serves && has_role(c, i, stage);
+}
+
+bool blis__may_be_candidate(const blis__candidates *candidates,
+                            const blis__group *group, uint32_t i) {
+  return belongs(candidates, (size_t)(group - candidates->groups), i);
+}
+
+static blis_status make_group(const blis__candidates *c, size_t index) {
+  blis__group *group = &c->groups[index];
   BLIS_TRY(make_room(c, group));
   group->count = 0;
   for (uint32_t i = 0; i < c->count; i++) {
-    bool serves =
-        takes_all || c->models[i] == ANY_MODEL || c->models[i] == model;
-    if (serves && !c->is_out[i] && has_role(c, i, stage)) {
+    if (!c->is_out[i] && belongs(c, index, i)) {
       uint32_t k = group->count++;
       group->instances[k] = i;
       group->ids[k] = c->ids[i];
@@ -237,7 +241,7 @@ blis__group *blis__candidates_for(blis__candidates *candidates,
     return NULL;
   }
   BLIS_ASSERT(role == 0 || c->stages > 1);
-  index += stage_of(role) * (uint32_t)groups_of_stage(c);
+  index += blis__stage_of(role) * (uint32_t)groups_of_stage(c);
   blis__group *group = &c->groups[index];
   if (group->version != c->version && make_group(c, index) != BLIS_OK) {
     return NULL;

@@ -18,6 +18,13 @@
 #include "base/intern.h"
 #include "policy/contract/facts.h"
 
+/* By role: none, prefill, decode, encode. */
+enum { BLIS__STAGE_COUNT = 4 };
+
+static inline uint32_t blis__stage_of(uint32_t role) {
+  return role == BLIS_ROLE_ENCODE ? 3 : role; /* roles are bits */
+}
+
 /* Candidates by ascending number; what a view shows of them. */
 typedef struct blis__group {
   uint32_t count;
@@ -73,5 +80,9 @@ void blis__candidates_put_in_service(blis__candidates *candidates, uint32_t i,
 blis__group *blis__candidates_for(blis__candidates *candidates,
                                   const blis_intern *strings, uint32_t model,
                                   uint32_t role);
+
+/* Would it be one of the group if it were in service? */
+bool blis__may_be_candidate(const blis__candidates *candidates,
+                            const blis__group *group, uint32_t i);
 
 #endif

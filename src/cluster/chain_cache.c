@@ -26,6 +26,13 @@ void blis__chain_cache_begin(blis__chain_cache *cache,
   cache->request = request;
 }
 
+void blis__chain_cache_begin_again(blis__chain_cache *cache,
+                                   const blis_request *request,
+                                   const blis_block_chain *own) {
+  blis__chain_cache_begin(cache, request);
+  cache->own = own;
+}
+
 static entry *entry_at(const blis__chain_cache *cache, uint32_t index) {
   return blis_pool_item(&cache->entries, index);
 }
@@ -55,6 +62,9 @@ static entry *make(blis__chain_cache *cache, uint32_t block_size) {
                                &e->chain, NULL) != BLIS_OK) {
       return NULL;
     }
+    if (cache->own != NULL) {
+      e->chain.private_base = cache->own->private_base;
+    }
     e->is_made = true;
   }
   return e;
@@ -80,6 +90,7 @@ blis_status blis__chain_cache_take(blis__chain_cache *cache,
 
 void blis__chain_cache_end(blis__chain_cache *cache) {
   cache->request = NULL;
+  cache->own = NULL;
   for (uint32_t i = 0; i < cache->count; i++) {
     entry *e = entry_at(cache, i);
     if (e->is_made) {

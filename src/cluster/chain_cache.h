@@ -17,6 +17,7 @@ typedef struct blis__chain_cache {
   uint32_t count;
   blis_block_namer *namer;     /* borrowed */
   const blis_request *request; /* being decided about */
+  const blis_block_chain *own; /* whose private identities it has; or NULL */
 } blis__chain_cache;
 
 /* Copies *alloc, borrows namer; allocates nothing yet. */
@@ -27,6 +28,15 @@ void blis__chain_cache_deinit(blis__chain_cache *cache);
 /* A decision about a request begins; it is borrowed until the end. */
 void blis__chain_cache_begin(blis__chain_cache *cache,
                              const blis_request *request);
+
+/*
+ * Another decision about a request whose chain is known, borrowed until the
+ * end: its private blocks are those of that chain, too. Every chain asked for
+ * has the same block size.
+ */
+void blis__chain_cache_begin_again(blis__chain_cache *cache,
+                                   const blis_request *request,
+                                   const blis_block_chain *own);
 
 /* The request's chain for a block size; NULL = out of memory. */
 const blis_block_chain *blis__chain_cache_get(blis__chain_cache *cache,

@@ -10,7 +10,10 @@
 #include "cluster/clock.h"
 #include "cluster/gateway_run.h"
 
-enum { FRUITLESS_MAX = 1000000 };
+enum {
+  FRUITLESS_MAX = 1000000,
+  FRUITLESS_LOOKS_MAX = 64 /* of an autoscaler, before it is given up, too */
+};
 
 blis_status blis__cluster_schedule(blis_cluster *cluster,
                                    blis__cluster_request *request,
@@ -83,9 +86,33 @@ bool blis_cluster_has_requests(const blis_cluster *cluster) {
          blis_pool_count(&cluster->follow_ups) > 0;
 }
 
-/* Whether what is planned will end a request or bring an instance. */
+/*
+ * The last of what is planned but for the gateway's own tries: the end of a
+ * fault, a function of a script, a request that is put off, ...
+ */
+static int64_t last_planned_us(const blis_cluster *cluster) {
+  int64_t last_us = -1;
+  for (size_t i = 0; i < blis_event_queue_count(cluster->queue); i++) {
+    uint64_t sequence;
+    blis_event event = blis_event_queue_look(cluster->queue, i, &sequence);
+    if (event.event_class != BLIS__CLUSTER_CYCLE && event.time_us > last_us) {
+      last_us = event.time_us;
+    }
+  }
+  return last_us;
+}
+
+/*
+ * Whether what is planned may let a request go on, or bring an instance; or
+ * ends the run.
+ */
 static bool is_change_due(const blis_cluster *cluster) {
-  return cluster->life_due_us > cluster->now_us ||
+  int64_t now_us = cluster->now_us;
+  bool scaler_may =
+      cluster->may_scale &&
+      cluster->scaler_looks - cluster->hope_looks < FRUITLESS_LOOKS_MAX;
+  return cluster->life_due_us >= now_us || cluster->hope_us >= now_us ||
+         scaler_may || cluster->config.horizon_us != BLIS_TIME_NEVER_US ||
          (cluster->gateway != NULL &&
           cluster->gateway->sweep_at_us != BLIS_TIME_NEVER_US);
 }
@@ -112,14 +139,20 @@ static const char *tell_gateway(const blis_cluster *cluster,
  */
 blis_status blis__cluster_note_fruitless(blis_cluster *cluster,
                                          blis_error *error) {
-  bool can_move =
-      cluster->has_arrival || blis_pool_count(&cluster->follow_ups) > 0 ||
-      blis_winner_tree_min_us(cluster->next_events) != BLIS_TIME_NEVER_US;
-  if (++cluster->fruitless <= FRUITLESS_MAX || can_move) {
+  if (++cluster->fruitless == 1) {
+    cluster->hope_looks = cluster->scaler_looks;
+  }
+  if (cluster->fruitless % FRUITLESS_MAX != 0) {
     return BLIS_OK;
   }
-  if (is_change_due(cluster)) {
-    cluster->fruitless = 0;
+  /* Not what that plans in turn: what calls itself again comes to an end. */
+  if (cluster->fruitless == FRUITLESS_MAX) {
+    cluster->hope_us = last_planned_us(cluster);
+  }
+  bool can_move =
+      cluster->has_arrival || blis_pool_count(&cluster->follow_ups) > 0 ||
+      blis__cluster_instances_next_us(cluster) != BLIS_TIME_NEVER_US;
+  if (can_move || is_change_due(cluster)) {
     return BLIS_OK;
   }
   gateway_words words;
@@ -134,11 +167,11 @@ blis_status blis__cluster_note_fruitless(blis_cluster *cluster,
 
 void blis__cluster_set_eager(blis_cluster *cluster, uint32_t number,
                              bool is_eager) {
-  cluster->is_eager[number] = is_eager;
-  if (is_eager) {
+  if (cluster->is_eager[number] != is_eager) {
+    blis_winner_tree_clear(
+        is_eager ? cluster->next_events : cluster->eager_events, number);
+    cluster->is_eager[number] = is_eager;
     blis__cluster_note_next(cluster, number);
-  } else {
-    blis_winner_tree_clear(cluster->eager_events, number);
   }
 }
 
@@ -150,6 +183,7 @@ blis_status blis__cluster_run_instance(blis_cluster *cluster, uint32_t number,
   bool clock_moved = true;
   int64_t before_us = cluster->now_us;
   cluster->now_us = time_us;
+  cluster->running = number;
   blis_error cause; /* long: not zeroed for every event */
   cause.message[0] = '\0';
   blis_status status =

@@ -37,16 +37,36 @@ BLIS_MUSTUSE blis_status blis__cluster_note_fruitless(blis_cluster *cluster,
 /* The instance has something new to do, or has done something. */
 static inline void blis__cluster_note_next(blis_cluster *cluster,
                                            uint32_t number) {
-  int64_t next_us = blis_instance_next_us(cluster->instances[number]);
-  blis_winner_tree_set(cluster->next_events, number, next_us);
-  if (cluster->eager_events != NULL && cluster->is_eager[number]) {
-    blis_winner_tree_set(cluster->eager_events, number, next_us);
-  }
+  bool is_eager = cluster->eager_events != NULL && cluster->is_eager[number];
+  blis_winner_tree_set(is_eager ? cluster->eager_events : cluster->next_events,
+                       number,
+                       blis_instance_next_us(cluster->instances[number]));
+}
+
+/* When an instance has its next event; BLIS_TIME_NEVER_US = none has any. */
+static inline int64_t
+blis__cluster_instances_next_us(const blis_cluster *cluster) {
+  int64_t next_us = blis_winner_tree_min_us(cluster->next_events);
+  int64_t eager_us = cluster->eager_events != NULL
+                         ? blis_winner_tree_min_us(cluster->eager_events)
+                         : next_us;
+  return eager_us < next_us ? eager_us : next_us;
 }
 
 /* Something may follow on its events from now on, or no longer. */
 void blis__cluster_set_eager(blis_cluster *cluster, uint32_t number,
                              bool is_eager);
+
+/*
+ * No event of the cluster is due: one that would be scheduled now would be the
+ * next one, so that it need not be scheduled.
+ */
+static inline bool blis__cluster_is_free(const blis_cluster *cluster) {
+  int64_t now_us = cluster->now_us;
+  return !cluster->is_stepped &&
+         blis_event_queue_next_us(cluster->queue) > now_us &&
+         (!cluster->has_arrival || cluster->arrival.arrival_us > now_us);
+}
 
 /* Lets the instance execute its next event, or more of them before limit_us. */
 BLIS_MUSTUSE blis_status blis__cluster_run_instance(blis_cluster *cluster,

@@ -139,32 +139,45 @@ typedef struct turn {
   bool runs_ahead; /* and those after it */
 } turn;
 
+static inline turn first_of(const blis_winner_tree *events) {
+  turn first = {.time_us = BLIS_TIME_NEVER_US};
+  blis_winner_tree_min(events, &first.number, &first.time_us);
+  return first;
+}
+
 /* With pools: of an instance whose events something may follow on, if any. */
 static turn eager_turn(const blis_cluster *cluster, int64_t cluster_us,
                        int64_t last_us) {
-  turn next = {.time_us = BLIS_TIME_NEVER_US};
-  blis_winner_tree_min(cluster->eager_events, &next.number, &next.time_us);
+  turn next = first_of(cluster->eager_events);
   int64_t next_us = cluster_us < next.time_us ? cluster_us : next.time_us;
   if (next_us > last_us || next_us == BLIS_TIME_NEVER_US) {
     /* Nothing can follow on what the others do. */
-    next.time_us = BLIS_TIME_NEVER_US;
-    blis_winner_tree_min(cluster->next_events, &next.number, &next.time_us);
+    next = first_of(cluster->next_events);
     next.runs_ahead = blis__listeners_let_run_ahead(&cluster->listeners);
   }
   return next;
 }
 
+/* With pools, whoever it is. */
+static turn ordered_turn(const blis_cluster *cluster) {
+  const turn eager = first_of(cluster->eager_events);
+  const turn other = first_of(cluster->next_events);
+  bool is_eager = eager.time_us != other.time_us ? eager.time_us < other.time_us
+                                                 : eager.number < other.number;
+  return is_eager ? eager : other;
+}
+
 static inline turn next_turn(const blis_cluster *cluster, int64_t cluster_us,
                              int64_t last_us, bool may_run_ahead,
                              bool lets_lag) {
-  bool has_order = cluster->eager_events != NULL;
-  if (has_order && lets_lag && cluster->check_us == BLIS_TIME_NEVER_US) {
-    return eager_turn(cluster, cluster_us, last_us);
+  if (cluster->eager_events != NULL) {
+    return lets_lag && cluster->check_us == BLIS_TIME_NEVER_US
+               ? eager_turn(cluster, cluster_us, last_us)
+               : ordered_turn(cluster);
   }
-  turn next = {.time_us = BLIS_TIME_NEVER_US};
-  blis_winner_tree_min(cluster->next_events, &next.number, &next.time_us);
-  next.runs_ahead = may_run_ahead && !has_order &&
-                    blis__listeners_let_run_ahead(&cluster->listeners);
+  turn next = first_of(cluster->next_events);
+  next.runs_ahead =
+      may_run_ahead && blis__listeners_let_run_ahead(&cluster->listeners);
   return next;
 }
 
@@ -213,6 +226,10 @@ static inline blis_status run_one(blis_cluster *cluster, int64_t last_us,
       status = look_again(cluster, error);
     }
   }
+  if (status == BLIS_OK && cluster->handoffs != NULL &&
+      cluster->handoffs->soon != NULL) {
+    status = blis__handoff_go_on(cluster, error);
+  }
   cluster->is_busy = false;
   return status;
 }
@@ -253,7 +270,7 @@ blis_status blis_cluster_run_until(blis_cluster *cluster, int64_t limit_us,
   bool has_more =
       next_cluster_us(cluster) != BLIS_TIME_NEVER_US ||
       cluster->check_us != BLIS_TIME_NEVER_US ||
-      blis_winner_tree_min_us(cluster->next_events) != BLIS_TIME_NEVER_US;
+      blis__cluster_instances_next_us(cluster) != BLIS_TIME_NEVER_US;
   if (has_more && last_us > cluster->now_us) {
     cluster->now_us = last_us;
     cluster->calls_at_now = 0;

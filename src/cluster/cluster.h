@@ -17,6 +17,7 @@
 #include "cluster/encode.h"
 #include "cluster/gateway.h"
 #include "cluster/handoff.h"
+#include "cluster/run_events.h"
 #include "instance/instance.h"
 #include "instance/slo_priority.h"
 #include "policy/admission/admission.h"
@@ -33,6 +34,7 @@ typedef struct blis_request_end {
   int32_t instance;            /* that handled it; -1 = none */
   const char *reason;          /* of a rejection or failure; or NULL */
   bool was_counted;
+  bool had_hit; /* some of its prompt was cached when it was first admitted */
   int64_t ttft_us;             /* -1 = never */
   int64_t e2e_us;              /* -1 = not completed */
   int64_t scheduling_delay_us; /* -1 = never */
@@ -137,6 +139,8 @@ typedef struct blis_cluster_config {
   /* Hears of every decision; borrowed. NULL = nobody does, at no cost. */
   const blis_decision_sink *decisions;
   const blis_observer *observer; /* copied; NULL = nobody */
+  /* Copied; NULL = nobody. Kinds that tell steps take the stepwise engine. */
+  const blis_run_listener *run_listener;
   /*
    * The priority (higher is more urgent) of a request that arrives, which is
    * shown without prompt and with the priority of its SLO class; NULL = the
@@ -193,6 +197,7 @@ typedef enum blis_service {
   BLIS_SERVICE_RECOVERING, /* from a failure */
   BLIS_SERVICE_ABSENT,     /* nobody has asked for it yet */
   BLIS_SERVICE_REQUESTED,  /* waits for a machine */
+  BLIS_SERVICE_PENDING,    /* there is none with room; not paid */
   BLIS_SERVICE_PROVISIONING,
   BLIS_SERVICE_LOADING,
   BLIS_SERVICE_WARMING,
@@ -335,13 +340,15 @@ BLIS_MUSTUSE blis_status blis_cluster_call_at(
     void *ud, blis_error *error);
 
 /*
- * Decides beforehand where the next routing decision sends a request: the
- * policy is shown that instance alone. Replaces an earlier pin of the request.
+ * Decides beforehand where the next routing decision sends a request, with
+ * pools that of a role (0 = whichever comes): the policy is shown that instance
+ * alone. Replaces an earlier pin of the request and role.
  * The run stops with BLIS_ERR_INVALID if the instance is no candidate then;
  * nothing happens if the request is never routed again.
  */
 BLIS_MUSTUSE blis_status blis_cluster_pin(blis_cluster *cluster, int64_t number,
-                                          uint32_t instance, blis_error *error);
+                                          uint32_t role, uint32_t instance,
+                                          blis_error *error);
 
 /*
  * Faults. To be called from functions of call_at and between steps, not while
@@ -350,7 +357,7 @@ BLIS_MUSTUSE blis_status blis_cluster_pin(blis_cluster *cluster, int64_t number,
  * step has begun is completed, unless rules.leaves_at_step_end. BLIS_ERR_NOMEM
  * leaves the cluster fit only to be freed. Without an instance in service that
  * serves a request's model, the request is rejected when it is to be routed,
- * reason no-candidate.
+ * reason no-instance.
  */
 
 /*

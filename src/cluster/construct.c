@@ -113,6 +113,7 @@ static blis_status make_instances(blis_cluster *cluster, blis_histogram *itl_us,
                                     ? blis__handoff_instance_events
                                     : blis__cluster_instance_events;
   events.ud = cluster;
+  blis__choose_step_events(cluster, &events);
   cluster->existing = config->initial_count == 0 ? config->instance_count
                                                  : config->initial_count;
   BLIS_TRY(name_instances(cluster, error));
@@ -213,6 +214,7 @@ static blis_status add_features(blis_cluster *cluster, blis_error *error) {
   BLIS_TRY_MEM(blis__add_cache_belief(cluster), error);
   BLIS_TRY_MEM(blis__add_decision_trace(cluster), error);
   BLIS_TRY_MEM(blis__add_observer(cluster), error);
+  BLIS_TRY_MEM(blis__add_run_events(cluster), error);
   BLIS_TRY_MEM(blis__add_follow_ups(cluster), error);
   BLIS_TRY_MEM(blis__add_prefill_history(cluster), error);
   return BLIS_OK;
@@ -240,6 +242,9 @@ blis_cluster_new(const blis_alloc *alloc, const blis_cluster_config *config,
   c->observer =
       config->observer == NULL ? (blis_observer){0} : *config->observer;
   c->config.observer = NULL;
+  c->run_listener = config->run_listener == NULL ? (blis_run_listener){0}
+                                                 : *config->run_listener;
+  c->config.run_listener = NULL;
   c->source = source;
   c->sink = sink;
   c->until_interrupt_check = 1;

@@ -1,6 +1,7 @@
 /*
  * decision_sink.h - receiver of a cluster's decisions: every verdict of
- * admission, every choice of an instance, every look of an autoscaler.
+ * admission, every choice of an instance, whether prefill and decode are apart,
+ * every look of an autoscaler.
  */
 #ifndef BLIS_CLUSTER_DECISION_SINK_H
 #define BLIS_CLUSTER_DECISION_SINK_H
@@ -26,6 +27,16 @@ typedef struct blis_routing_event {
   const char *policy;
 } blis_routing_event;
 
+/* Whether prefill and decode of a request are apart. */
+typedef struct blis_split_event {
+  const blis_routing_request *request;
+  int64_t now_us;
+  bool splits;
+  int64_t prefill; /* the instance that was named; -1 = the router chooses */
+  uint32_t decode; /* the instance that decodes */
+  const char *policy;
+} blis_split_event;
+
 typedef struct blis_cascade_event {
   const blis_routing_request *request;
   int64_t now_us;
@@ -49,6 +60,9 @@ typedef struct blis_decision_sink {
   /* What was made of an attempt of a cascade. NULL = not wanted. */
   blis_status (*cascade)(void *ud, const blis_cascade_event *event,
                          blis_error *error);
+  /* NULL = not wanted */
+  blis_status (*split)(void *ud, const blis_split_event *event,
+                       blis_error *error);
   /* NULL = not wanted */
   blis_status (*scaling)(void *ud, const blis_scaling_event *event,
                          blis_error *error);

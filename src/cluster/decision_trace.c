@@ -26,8 +26,22 @@ static blis_status on_routing(void *ud, blis_cluster *cluster,
                                     .now_us = cluster->now_us,
                                     .view = *news->view,
                                     .decision = news->routing,
-                                    .policy = cluster->router.name};
+                                    .policy = news->policy};
   return sink->routing(sink->ud, &event, error);
+}
+
+static blis_status on_split(void *ud, blis_cluster *cluster,
+                            const blis__news *news, blis_error *error) {
+  const blis_decision_sink *sink = ud;
+  const blis_routing_request shown =
+      blis__cluster_show_request(cluster, news->request);
+  const blis_split_event event = {.request = &shown,
+                                  .now_us = cluster->now_us,
+                                  .splits = news->split->splits,
+                                  .prefill = news->split->prefill,
+                                  .decode = news->instance,
+                                  .policy = news->policy};
+  return sink->split(sink->ud, &event, error);
 }
 
 static blis_status on_judged(void *ud, blis_cluster *cluster,
@@ -64,6 +78,7 @@ blis_status blis__add_decision_trace(blis_cluster *cluster) {
       .need = BLIS__NEEDS_STATE,
       .on = {[BLIS__ADMISSION_DECIDED] = on_admission,
              [BLIS__ROUTING_DECIDED] = on_routing,
+             [BLIS__SPLIT_DECIDED] = sink->split == NULL ? NULL : on_split,
              [BLIS__JUDGED] = sink->cascade == NULL ? NULL : on_judged,
              [BLIS__SCALE_DECIDED] =
                  sink->scaling == NULL ? NULL : on_scale_decided}};

@@ -9,6 +9,7 @@
 #include "cluster/encode_run.h"
 #include "cluster/ending.h"
 #include "cluster/features.h"
+#include "cluster/handoff_run.h"
 #include "cluster/service.h"
 #include "cluster/stages.h"
 #include "cluster/waiting_room.h"
@@ -59,12 +60,19 @@ static bool needs_encoding(const blis__encoders *e,
   }
 }
 
+static const blis_router *router_of(const blis_cluster *cluster) {
+  const blis_encode_stage *stage = &cluster->encoders->stage;
+  if (stage->router.ops != NULL) {
+    return &stage->router;
+  }
+  return stage->as_prefill ? &cluster->handoffs->policy.prefill
+                           : &cluster->router;
+}
+
 static blis_status choose(blis_cluster *cluster, blis__cluster_request *request,
                           blis_ticket *ticket, blis__choice *choice,
                           blis_error *error) {
-  const blis_router *router = &cluster->encoders->stage.router;
-  const blis__stage stage = {.router = router->ops != NULL ? router
-                                                           : &cluster->router,
+  const blis__stage stage = {.router = router_of(cluster),
                              .ticket = ticket,
                              .role = BLIS_ROLE_ENCODE,
                              .peer = -1};

@@ -30,6 +30,7 @@ typedef enum blis_encode_rule {
 
 typedef struct blis_encode_stage {
   blis_router router; /* ops NULL: that of the cluster */
+  bool as_prefill;    /* ops NULL: that of the prefill stage, which has one */
   blis_encode_rule rule;
   double base_us;      /* >= 0, finite, as the next one */
   double us_per_token; /* other than text */

@@ -6,6 +6,7 @@
 
 #include "base/invariant.h"
 #include "cluster/clock.h"
+#include "cluster/handoff_run.h"
 
 /* What the instances report. */
 
@@ -34,9 +35,41 @@ static void on_first_token(void *ud, blis_live_request *live, int64_t now_us) {
       blis__request_table_of(&cluster->requests, live);
   BLIS_ASSERT(request->place == BLIS__AT_INSTANCE && live->ttft_us >= 0);
   blis_error *error = &cluster->event_error;
+  bool is_prefilled_here = request->handoff == NULL ||
+                           request->handoff->state != BLIS_HANDOFF_DECODE;
+  if (error->status == BLIS_OK && is_prefilled_here) {
+    error->status =
+        BLIS__TELL(cluster, BLIS__PREFILLED, error, .request = request,
+                   .instance = (uint32_t)request->instance);
+  }
   if (error->status == BLIS_OK) {
     error->status =
         BLIS__TELL(cluster, BLIS__FIRST_TOKEN, error, .request = request);
+  }
+}
+
+static blis_status on_token(void *ud, const blis_live_request *live,
+                            int64_t number, blis_error *error) {
+  blis_cluster *cluster = ud;
+  return BLIS__TELL(cluster, BLIS__TOKEN, error,
+                    .request = blis__request_table_of(&cluster->requests, live),
+                    .instance = cluster->running, .count = number);
+}
+
+static blis_status on_batch(void *ud, int64_t count, blis_error *error) {
+  blis_cluster *cluster = ud;
+  return BLIS__TELL(cluster, BLIS__BATCH_FORMED, error,
+                    .instance = cluster->running, .count = count);
+}
+
+void blis__choose_step_events(const blis_cluster *cluster,
+                              blis_instance_events *events) {
+  uint32_t kinds = cluster->run_listener.kinds;
+  if ((kinds & BLIS_RUN_EVENT_BIT(BLIS_RUN_EVENT_TOKEN_GENERATED)) != 0) {
+    events->token = on_token;
+  }
+  if ((kinds & BLIS_RUN_EVENT_BIT(BLIS_RUN_EVENT_BATCH_SCHEDULE)) != 0) {
+    events->batch = on_batch;
   }
 }
 
@@ -85,7 +118,7 @@ static blis_status on_ended(void *ud, blis_live_request *live, int64_t now_us,
   blis__cluster_request *request =
       blis__request_table_of(&cluster->requests, live);
   BLIS_TRY(blis__cluster_leave_instance(cluster, request, end_us, error));
-  return blis__cluster_end(cluster, request, end_us, NULL, error);
+  return blis__cluster_end(cluster, request, end_us, live->rejection, error);
 }
 
 const blis_instance_events blis__cluster_instance_events = {
@@ -162,6 +195,7 @@ blis_status blis__cluster_report(blis_cluster *cluster,
       .instance = request->instance,
       .reason = reason,
       .was_counted = live->was_counted,
+      .had_hit = live->had_hit,
       .ttft_us = live->ttft_us,
       .e2e_us = live->e2e_us,
       .scheduling_delay_us = live->scheduling_delay_us,

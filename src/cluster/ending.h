@@ -38,4 +38,8 @@ BLIS_MUSTUSE blis_status blis__cluster_report(blis_cluster *cluster,
 /* What the instances call; ud is the cluster. */
 extern const blis_instance_events blis__cluster_instance_events;
 
+/* Adds to *events what the cluster's listener wants to hear of steps. */
+void blis__choose_step_events(const blis_cluster *cluster,
+                              blis_instance_events *events);
+
 #endif

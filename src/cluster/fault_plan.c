@@ -3,11 +3,13 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/time.h"
 #include "cluster/clock.h"
 #include "cluster/features.h"
 #include "cluster/service.h"
+#include "cluster/waiting_room.h"
 
 /* A fault at an instance that is on. */
 typedef struct active_fault {
@@ -27,7 +29,8 @@ struct blis__fault_plan {
   blis_fault *faults;
   size_t count;
   size_t next;
-  BLIS_ARRAY(active_fault *) active; /* all there were; in the arena */
+  BLIS_ARRAY(active_fault *) active; /* that are on; in the arena */
+  double *lasting; /* by instance: the factor of those that do not end; 0 = 1 */
   BLIS_ARRAY(blis_fault_note) notes;
 };
 
@@ -40,7 +43,8 @@ static bool is_up(blis_service service) {
 static blis_status set_speed(blis_cluster *cluster, uint32_t instance,
                              blis_error *error) {
   const struct blis__fault_plan *plan = cluster->fault_plan;
-  double factor = 1;
+  double lasting = plan->lasting[instance];
+  double factor = lasting == 0 ? 1 : lasting;
   for (size_t i = 0; i < plan->active.count; i++) {
     const active_fault *a = plan->active.items[i];
     if (a->is_on && a->instance == instance) {
@@ -90,8 +94,20 @@ static blis_status on_look(void *ud, blis_cluster *cluster, blis_error *error) {
       on_look, a, error);
 }
 
+/* Those that are over go, so that all of them cost no more than each. */
+static void forget_over(struct blis__fault_plan *plan) {
+  size_t kept = 0;
+  for (size_t i = 0; i < plan->active.count; i++) {
+    if (plan->active.items[i]->is_on) {
+      plan->active.items[kept++] = plan->active.items[i];
+    }
+  }
+  plan->active.count = kept;
+}
+
 /* An engine that comes up anew knows nothing of what was before. */
 static void end_all_at(struct blis__fault_plan *plan, uint32_t instance) {
+  plan->lasting[instance] = 0;
   for (size_t i = 0; i < plan->active.count; i++) {
     active_fault *a = plan->active.items[i];
     bool is_outside = a->effect.kind == BLIS_FAULT_PARTITION ||
@@ -100,11 +116,13 @@ static void end_all_at(struct blis__fault_plan *plan, uint32_t instance) {
       a->is_on = false;
     }
   }
+  forget_over(plan);
 }
 
 static blis_status crash(blis_cluster *cluster, uint32_t instance,
                          const blis_fault_effect *effect, int64_t recover_us,
                          blis_error *error) {
+  cluster->service_times[instance].will_recover = false; /* as a reclaim said */
   BLIS_TRY(
       blis_cluster_instance_fail(cluster, instance, effect->re_route, error));
   end_all_at(cluster->fault_plan, instance);
@@ -117,27 +135,18 @@ static blis_status crash(blis_cluster *cluster, uint32_t instance,
                                        effect->recovering_us, error);
 }
 
-/* A machine that was taken away in time is given back. */
-static blis_status on_return(void *ud, blis_cluster *cluster,
-                             blis_error *error) {
-  const active_fault *a = ud;
-  bool is_away = cluster->services[a->instance] == BLIS_SERVICE_DRAINED;
-  return is_away && cluster->scaler == NULL &&
-                 blis_cluster_has_requests(cluster)
-             ? blis_cluster_instance_restore(cluster, a->instance, error)
-             : BLIS_OK;
-}
-
+/* A machine that was taken away is given back, in use or not. */
 static blis_status end_reclaim(blis_cluster *cluster, active_fault *a,
                                blis_error *error) {
-  int64_t recover_us = a->effect.recover_us;
+  const blis_fault_effect *effect = &a->effect;
   if (is_up(cluster->services[a->instance])) {
-    return crash(cluster, a->instance, &a->effect, recover_us, error);
+    return crash(cluster, a->instance, effect, effect->recover_us, error);
   }
-  int64_t end_us = blis_time_after_us(cluster->now_us, recover_us);
-  return end_us == BLIS_TIME_NEVER_US
+  return effect->recover_us == BLIS_TIME_NEVER_US
              ? BLIS_OK
-             : blis_cluster_call_at(cluster, end_us, on_return, a, error);
+             : blis_cluster_instance_recover(cluster, a->instance,
+                                             effect->recover_us,
+                                             effect->recovering_us, error);
 }
 
 static blis_status on_over(void *ud, blis_cluster *cluster, blis_error *error) {
@@ -146,6 +155,7 @@ static blis_status on_over(void *ud, blis_cluster *cluster, blis_error *error) {
     return BLIS_OK;
   }
   a->is_on = false;
+  forget_over(a->plan);
   switch (a->effect.kind) {
   case BLIS_FAULT_HANG: /* somebody has noticed, and starts it anew */
     return is_up(cluster->services[a->instance])
@@ -190,9 +200,39 @@ static blis_status hang(blis_cluster *cluster, uint32_t instance,
 
 /* What happens. */
 
+/* One that does not end is not kept, but in the factor of its instance. */
+static blis_status slow_down_for_good(blis_cluster *cluster, uint32_t instance,
+                                      double factor, blis_error *error) {
+  double *lasting = &cluster->fault_plan->lasting[instance];
+  *lasting = fmin(fmax((*lasting == 0 ? 1 : *lasting) * factor, 1e-3), 1e6);
+  return set_speed(cluster, instance, error);
+}
+
+/* The same is on already, and does not end. */
+static bool is_on_for_good(const struct blis__fault_plan *plan,
+                           uint32_t instance, const blis_fault_effect *effect) {
+  for (size_t i = 0; i < plan->active.count; i++) {
+    const active_fault *a = plan->active.items[i];
+    if (a->instance == instance && a->effect.kind == effect->kind &&
+        a->effect.recover_us == BLIS_TIME_NEVER_US &&
+        a->effect.period_us == effect->period_us) {
+      return true;
+    }
+  }
+  return false;
+}
+
 static blis_status begin_lasting(blis_cluster *cluster, uint32_t instance,
                                  const blis_fault_effect *effect,
                                  blis_error *error) {
+  if (effect->kind == BLIS_FAULT_SLOW &&
+      effect->recover_us == BLIS_TIME_NEVER_US) {
+    return slow_down_for_good(cluster, instance, effect->factor, error);
+  }
+  if (is_on_for_good(cluster->fault_plan, instance, effect)) {
+    return effect->kind == BLIS_FAULT_HANG ? hang(cluster, instance, error)
+                                           : BLIS_OK;
+  }
   active_fault *a;
   BLIS_TRY(begin(cluster, instance, effect, effect->recover_us, &a, error));
   set_signals(cluster, instance);
@@ -211,10 +251,11 @@ static blis_status begin_lasting(blis_cluster *cluster, uint32_t instance,
 }
 
 static blis_status reclaim(blis_cluster *cluster, uint32_t instance,
-                           const blis_fault_effect *effect,
-                           blis_error *error) {
+                           const blis_fault_effect *effect, blis_error *error) {
   active_fault *a;
   BLIS_TRY(begin(cluster, instance, effect, effect->notice_us, &a, error));
+  cluster->service_times[instance].will_recover =
+      effect->recover_us != BLIS_TIME_NEVER_US;
   return blis_cluster_instance_drain(cluster, instance, effect->re_route,
                                      error);
 }
@@ -324,8 +365,8 @@ static blis_status on_random(void *ud, blis_cluster *cluster,
 /* Making. */
 
 const char *blis_fault_kind_name(blis_fault_kind kind) {
-  static const char *const names[] = {"crash",   "hang",  "slow", "partition",
-                                      "reclaim", "stale", "lost-cache"};
+  static const char *const names[] = {
+      "crash", "hang", "slow", "partition", "reclaim", "stale", "lost-cache"};
   return names[kind];
 }
 
@@ -335,8 +376,7 @@ static blis_status check_effect(const blis_fault_effect *effect, size_t place,
                    effect->notice_us >= 0;
   bool has_factor = effect->kind != BLIS_FAULT_SLOW ||
                     (effect->factor >= 1e-3 && effect->factor <= 1e6);
-  bool has_period =
-      effect->kind != BLIS_FAULT_STALE || effect->period_us >= 1;
+  bool has_period = effect->kind != BLIS_FAULT_STALE || effect->period_us >= 1;
   if (!has_times || !has_factor || !has_period) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "fault %zu (%s): times are 0 or more, periods 1 or more, "
@@ -424,6 +464,13 @@ blis_status blis_cluster_set_faults(blis_cluster *cluster,
       blis_alloc_zeroed(&cluster->alloc, 1, sizeof *plan);
   BLIS_TRY_NEW(plan, error);
   cluster->fault_plan = plan;
+  uint32_t room = cluster->config.instance_count;
+  plan->lasting = blis_arena_new(&cluster->texts, room * sizeof(double));
+  BLIS_TRY_NEW(plan->lasting, error);
+  memset(plan->lasting, 0, room * sizeof(double));
+  if (cluster->waiting_room == NULL) {
+    BLIS_TRY_MEM(blis__add_waiting_room(cluster), error);
+  }
   BLIS_TRY(copy_declared(cluster, faults, count, error));
   return begin_random(cluster, random, random_count, error);
 }

@@ -148,8 +148,11 @@ blis_status blis_cluster_instance_restore(blis_cluster *cluster, uint32_t index,
   }
   BLIS_TRY(need_machine(cluster, index, error));
   if (service == BLIS_SERVICE_DRAINED) { /* one that failed is up already */
+    /* In BLIS (Go), KV on its way there does not keep it from being drained. */
+    BLIS_TRY(blis__handoff_lose_instance(cluster, index, error));
     BLIS_TRY(blis__restart_instance(cluster, index, error));
   }
+  cluster->service_times[index].will_recover = false;
   BLIS_TRY(blis__set_service(cluster, index, BLIS_SERVICE_ACTIVE, error));
   blis__note_instance_change(cluster, index);
   return BLIS_OK;

@@ -45,6 +45,9 @@ BLIS_MUSTUSE blis_status blis__add_decision_trace(blis_cluster *cluster);
 /* observer.c */
 BLIS_MUSTUSE blis_status blis__add_observer(blis_cluster *cluster);
 
+/* run_events.c */
+BLIS_MUSTUSE blis_status blis__add_run_events(blis_cluster *cluster);
+
 /* traffic_state.c: what tenants send, with config.keeps_traffic. */
 BLIS_MUSTUSE blis_status blis__add_traffic_state(blis_cluster *cluster);
 void blis__free_traffic_state(blis_cluster *cluster);

@@ -12,7 +12,7 @@
 #include "cluster/gateway_run.h"
 
 /* llm-d takes the size of the body; a token is 4 bytes of text or so. */
-enum { BYTES_PER_TOKEN = 4, COLUMNS_SEEN = 5 };
+enum { BYTES_PER_TOKEN = 4, COLUMNS_SEEN = 6 };
 
 /* Ends. */
 
@@ -20,17 +20,19 @@ int blis_gateway_status_code(const char *reason) {
   static const struct {
     const char *reason;
     int code;
-  } codes[] = {{BLIS_GATEWAY_FULL, 429},
-               {BLIS_GATEWAY_NO_INSTANCE, 503},
-               {BLIS_GATEWAY_EXPIRED, 429},
-               {BLIS_GATEWAY_SHED, 429},
-               {BLIS_GATEWAY_EVICTED, 429}};
+  } codes[] = {{BLIS_GATEWAY_FULL, 429},    {BLIS_GATEWAY_NO_INSTANCE, 503},
+               {BLIS_GATEWAY_EXPIRED, 429}, {BLIS_GATEWAY_SHED, 429},
+               {BLIS_GATEWAY_EVICTED, 429}, {"no-instance", 503},
+               {"no-candidate", 429}};
   for (size_t i = 0; reason != NULL && i < sizeof codes / sizeof *codes; i++) {
     if (strcmp(codes[i].reason, reason) == 0) {
       return codes[i].code;
     }
   }
-  return 0;
+  /* This policy says more behind its name. */
+  static const char legacy[] = "gaie-legacy:";
+  return reason != NULL && strncmp(reason, legacy, strlen(legacy)) == 0 ? 429
+                                                                        : 0;
 }
 
 /* Coming. */
@@ -240,6 +242,29 @@ static blis_status on_left(void *ud, blis_cluster *cluster,
   return BLIS_OK;
 }
 
+/* The same, for the ideal one. */
+
+/* One that is on its way no longer is counted elsewhere, or not at all. */
+static blis_status on_bound_over(void *ud, blis_cluster *cluster,
+                                 const blis__news *news, blis_error *error) {
+  return blis__bound_arrive(ud, news->request)
+             ? blis__gateway_wake(cluster, ud, error)
+             : BLIS_OK;
+}
+
+static blis_status on_bound_joined(void *ud, blis_cluster *cluster,
+                                   const blis__news *news, blis_error *error) {
+  BLIS_TRY_MEM(blis__bound_join(ud, news->request), error);
+  return on_bound_over(ud, cluster, news, error);
+}
+
+static blis_status on_bound_settled(void *ud, blis_cluster *cluster,
+                                    const blis__news *news, blis_error *error) {
+  (void)cluster, (void)error;
+  blis__bound_settle(ud, news->request);
+  return BLIS_OK;
+}
+
 static blis_status on_service_changed(void *ud, blis_cluster *cluster,
                                       const blis__news *news,
                                       blis_error *error) {
@@ -259,6 +284,7 @@ static blis_status on_ended(void *ud, blis_cluster *cluster,
                                        cluster->now_us, request->prompt_tokens,
                                        news->end->itl_count + 1),
                  error);
+    blis_flow_queue_note_service(gateway->queue, tenant);
   }
   return BLIS_OK;
 }
@@ -339,17 +365,32 @@ static bool has_service(const blis_gateway *policy) {
          policy->fairness == BLIS_FLOW_CHOSEN;
 }
 
-/* Service is added up in the order of time, or it would be rounded otherwise.
+/*
+ * Service is added up in the order of time, or it would be rounded otherwise;
+ * and who of equals is evicted depends on who left before whom.
  */
 static blis__need need_of(const blis_cluster *cluster,
                           const blis_gateway *policy) {
-  if (has_service(policy)) {
+  if (has_service(policy) || policy->eviction != BLIS_GATEWAY_SPARES) {
     return BLIS__NEEDS_ORDER;
   }
   return policy->saturation.needs == 0 &&
                  cluster->config.snapshot_refresh_us == 0
              ? BLIS__NEEDS_NOTHING
              : BLIS__NEEDS_STATE;
+}
+
+static blis_status listen_for_bound(blis_cluster *cluster,
+                                    blis__gateway *gateway) {
+  const blis__listener listener = {
+      .ud = gateway,
+      .rank = BLIS__BOOKS,
+      .need = need_of(cluster, &gateway->policy),
+      .on = {[BLIS__JOINED] = on_bound_joined,
+             [BLIS__FIRST_TOKEN] = on_bound_settled,
+             [BLIS__LEFT] = on_bound_settled,
+             [BLIS__OVER] = on_bound_over}};
+  return blis__listeners_add(&cluster->listeners, &listener);
 }
 
 static blis_status make_parts(blis_cluster *cluster, blis__gateway *gateway) {
@@ -378,7 +419,10 @@ static blis_status make_parts(blis_cluster *cluster, blis__gateway *gateway) {
              [BLIS__LEFT] = on_left,
              [BLIS__SERVICE_CHANGED] = on_service_changed,
              [BLIS__ENDED] = has_service(policy) ? on_ended : NULL}};
-  return blis__listeners_add(&cluster->listeners, &listener);
+  BLIS_TRY(blis__listeners_add(&cluster->listeners, &listener));
+  return policy->dispatch == BLIS_GATEWAY_EVENT
+             ? listen_for_bound(cluster, gateway)
+             : BLIS_OK;
 }
 
 void blis_gateway_free(blis_gateway *gateway) {
@@ -454,6 +498,7 @@ void blis__free_gateway(blis_cluster *cluster) {
   blis_array_deinit(alloc, &gateway->bands_seen);
   blis_array_deinit(alloc, &gateway->bands_shown);
   blis_array_deinit(alloc, &gateway->flows_seen);
+  blis_array_deinit(alloc, &gateway->bound.prompts);
   blis_array_deinit(alloc, &gateway->evictables);
   blis_alloc_free(alloc, gateway->columns,
                   (size_t)count * COLUMNS_SEEN * sizeof(double));

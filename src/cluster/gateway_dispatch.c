@@ -22,6 +22,9 @@ static blis_status dispatch(blis_cluster *cluster, blis__gateway *gateway,
   BLIS_TRY_MEM(blis_sketch_add(&gateway->wait_us, wait_us), error);
   BLIS_TRY_MEM(blis_sketch_add(&book->wait_us, wait_us), error);
   cluster->fruitless = 0;
+  if (gateway->policy.dispatch == BLIS_GATEWAY_EVENT) {
+    blis__bound_dispatch(gateway, request);
+  }
   return blis__cluster_go_to_routing(cluster, request, error);
 }
 

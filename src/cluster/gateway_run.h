@@ -24,6 +24,13 @@ typedef struct blis__gateway_book {
   blis_sketch wait_us; /* of the dispatched */
 } blis__gateway_book;
 
+/* With dispatch "event": who has left and is not seen yet (gateway_bound.c). */
+typedef struct blis__gateway_bound {
+  int64_t requests; /* on their way to an instance */
+  int64_t prompt_tokens;
+  BLIS_ARRAY(blis__cluster_request *) prompts; /* there, not prefilled */
+} blis__gateway_bound;
+
 typedef struct blis__gateway {
   blis_alloc alloc;
   blis_gateway policy;
@@ -59,6 +66,7 @@ typedef struct blis__gateway {
   BLIS_ARRAY(size_t) bands_shown;             /* their places */
   BLIS_ARRAY(blis_flow_seen) flows_seen;
 
+  blis__gateway_bound bound;
   BLIS_ARRAY(blis__evictable) evictables; /* a heap; the next victim first */
   int64_t next_eviction_us;
   blis_gateway_counts counts;
@@ -97,6 +105,9 @@ bool blis__gateway_counts_requests(const blis_cluster *cluster,
 BLIS_MUSTUSE blis_status blis__gateway_look(blis_cluster *cluster,
                                             blis__gateway *gateway,
                                             blis_error *error);
+/* As blis_cluster_gateway_saturation, by the signals that routers see: nothing
+   that lags behind is read again for it. */
+bool blis__gateway_seen_saturation(blis_cluster *cluster, double *value);
 /* The bands and their ceilings at that saturation. */
 BLIS_MUSTUSE blis_status blis__gateway_find_ceilings(blis__gateway *gateway,
                                                      blis_error *error);
@@ -154,6 +165,24 @@ BLIS_MUSTUSE blis_status blis__gateway_expire(blis_cluster *cluster,
                                               blis__gateway *gateway,
                                               const blis_flow_item *item,
                                               blis_error *error);
+
+/*
+ * With dispatch "event": a request has left the queue; it is at an instance, or
+ * has ended before (true: it was on its way); its prompt is computed, or it has
+ * left the instance.
+ */
+void blis__bound_dispatch(blis__gateway *gateway,
+                          blis__cluster_request *request);
+bool blis__bound_arrive(blis__gateway *gateway, blis__cluster_request *request);
+BLIS_MUSTUSE blis_status blis__bound_join(blis__gateway *gateway,
+                                          blis__cluster_request *request);
+void blis__bound_settle(blis__gateway *gateway, blis__cluster_request *request);
+/* Adds the KV that they will take, as shares of the blocks of each instance of
+   the group; of those on their way if that is said. blocks: room for a number
+   for each. */
+void blis__bound_add_kv(const blis_cluster *cluster,
+                        const blis__gateway *gateway, const blis__group *group,
+                        bool counts_bound, double *shares, double *blocks);
 
 /* A request that may be evicted is on an instance; is there no longer. */
 BLIS_MUSTUSE blis_status blis__evictables_add(blis__gateway *gateway,

@@ -139,6 +139,10 @@ typedef struct blis_stage_times {
   int64_t transfer_start_us;
   int64_t transfer_end_us; /* then it is in the queue of its destination */
   int64_t moved_bytes;
+  /* Of BLIS (Go), for which each part is a request: from the arrival, and from
+     where it began to decode. -1 = it has not completed. */
+  int64_t prefill_e2e_us;
+  int64_t decode_e2e_us;
 } blis_stage_times;
 
 #define BLIS_STAGE_TIMES_NONE                                                  \
@@ -150,6 +154,8 @@ typedef struct blis_stage_times {
                       .prefill_admitted_us = -1,                               \
                       .prefill_end_us = -1,                                    \
                       .transfer_start_us = -1,                                 \
-                      .transfer_end_us = -1})
+                      .transfer_end_us = -1,                                   \
+                      .prefill_e2e_us = -1,                                    \
+                      .decode_e2e_us = -1})
 
 #endif

@@ -17,23 +17,23 @@ static const blis_routing_view *peers(void *ud,
 
 /* Links. */
 
-static double share_of(const blis__links *links, uint32_t link) {
-  const blis__link *l = &links->all.items[link];
-  return l->bytes_per_us / ((double)l->active + 1);
+static double share_of(const blis_cluster *cluster, uint32_t link) {
+  const blis__link l = blis__links_look(&cluster->handoffs->links, link,
+                                        (double)cluster->now_us);
+  return l.bytes_per_us / ((double)l.active + 1);
 }
 
-/* Links are as of the last change of their transfers, which is when rates
-   change, too: to ask moves nothing. */
 static double bytes_per_us(void *ud, uint32_t source, uint32_t destination) {
-  const blis__handoffs *h = ((const blis_cluster *)ud)->handoffs;
+  const blis_cluster *cluster = ud;
+  const blis__handoffs *h = cluster->handoffs;
   if (h->policy.go_blis) {
     return h->policy.has_contention && h->active > 0
                ? h->policy.bytes_per_us / (double)(h->active + 1)
                : h->policy.bytes_per_us;
   }
-  double rate = fmin(share_of(&h->links, h->egress[source]),
-                     share_of(&h->links, h->ingress[destination]));
-  return h->has_fabric ? fmin(rate, share_of(&h->links, h->fabric)) : rate;
+  double rate = fmin(share_of(cluster, h->egress[source]),
+                     share_of(cluster, h->ingress[destination]));
+  return h->has_fabric ? fmin(rate, share_of(cluster, h->fabric)) : rate;
 }
 
 static blis_status transfer_us(void *ud, const blis_routing_request *request,
@@ -68,30 +68,30 @@ static blis_status transfer_us(void *ud, const blis_routing_request *request,
 
 blis_status blis__handoff_choose_source(blis_cluster *cluster,
                                         blis__cluster_request *request,
-                                        const blis__prefill_question *question,
+                                        blis_ticket *ticket, int64_t peer,
                                         blis__choice *choice,
                                         blis_error *error) {
   const blis_disaggregation *policy = &cluster->handoffs->policy;
   const blis__stage stage = {.router = policy->prefill.ops != NULL
                                            ? &policy->prefill
                                            : &cluster->router,
-                             .ticket = question->ticket,
+                             .ticket = ticket,
                              .role = BLIS_ROLE_PREFILL,
-                             .peer = question->peer,
-                             .is_aside = question->is_aside};
-  return blis__cluster_choose(cluster, request, &stage, choice, error);
+                             .peer = peer};
+  BLIS_TRY(blis__cluster_choose(cluster, request, &stage, choice, error));
+  return policy->go_blis /* which does not trace it */
+             ? BLIS_OK
+             : blis__cluster_tell_choice(cluster, request, choice, error);
 }
 
 static blis_status preview(void *ud, int64_t *source, blis_error *error) {
   blis_cluster *cluster = ud;
   blis__preview *shown = &cluster->handoffs->preview;
   if (!shown->is_asked) {
-    const blis__prefill_question question = {
-        .ticket = &shown->ticket, .peer = shown->peer, .is_aside = true};
     blis__choice choice;
     shown->is_asked = true;
-    BLIS_TRY(blis__handoff_choose_source(cluster, shown->request, &question,
-                                         &choice, error));
+    BLIS_TRY(blis__handoff_choose_source(
+        cluster, shown->request, &shown->ticket, shown->peer, &choice, error));
     shown->source =
         choice.decision.rejected == NULL ? (int64_t)choice.instance : -1;
   }

@@ -11,8 +11,9 @@
 
 /* Waiting. */
 
-static void join(blis_cluster *cluster, blis__handoff *handoff) {
+static blis_status join(blis_cluster *cluster, blis__handoff *handoff) {
   blis__room_queue *queue = &cluster->handoffs->rooms[handoff->destination];
+  BLIS_TRY(blis__handoff_hear_who_leaves(cluster));
   if (queue->head == NULL) {
     blis__cluster_set_eager(cluster, handoff->destination, true);
   }
@@ -21,6 +22,7 @@ static void join(blis_cluster *cluster, blis__handoff *handoff) {
   queue->tail = handoff;
   handoff->waits = true;
   cluster->handoffs->counts.waiting++;
+  return BLIS_OK;
 }
 
 static void leave(blis_cluster *cluster, blis__handoff *handoff) {
@@ -49,7 +51,7 @@ blis_status blis__handoff_note_room(blis_cluster *cluster, uint32_t instance,
   if (first == NULL) {
     return BLIS_OK;
   }
-  blis_event_queue_cancel(cluster->queue, first->event);
+  blis__handoff_unschedule(cluster, first);
   return blis__handoff_schedule(cluster, first, BLIS__CLUSTER_MOVE,
                                 cluster->now_us, error);
 }
@@ -163,7 +165,7 @@ static blis_status wait_for_room(blis_cluster *cluster, blis__handoff *handoff,
   if (handoff->state == BLIS_HANDOFF_PREFILL) {
     handoff->state = BLIS_HANDOFF_HELD;
   }
-  join(cluster, handoff);
+  BLIS_TRY_MEM(join(cluster, handoff), error);
   return BLIS_OK;
 }
 
@@ -211,14 +213,22 @@ static double bytes_to_move(const blis_cluster *cluster,
 /* When the links have something to tell next. */
 static blis_status schedule_links(blis_cluster *cluster, blis_error *error) {
   blis__handoffs *h = cluster->handoffs;
-  blis_event_queue_cancel(cluster->queue, h->links_event);
   double next_us = blis__links_next_us(&h->links);
-  if (!(next_us < (double)BLIS_TIME_NEVER_US)) {
+  int64_t due_us = next_us < (double)BLIS_TIME_NEVER_US
+                       ? blis_max_i64((int64_t)ceil(next_us), cluster->now_us)
+                       : BLIS_TIME_NEVER_US;
+  if (due_us == h->links_due_us) {
     return BLIS_OK;
   }
-  const blis_event event = {
-      .time_us = blis_max_i64((int64_t)ceil(next_us), cluster->now_us),
-      .event_class = BLIS__CLUSTER_MOVED};
+  if (h->links_due_us != BLIS_TIME_NEVER_US) {
+    blis_event_queue_cancel(cluster->queue, h->links_event);
+  }
+  h->links_due_us = due_us;
+  if (due_us == BLIS_TIME_NEVER_US) {
+    return BLIS_OK;
+  }
+  const blis_event event = {.time_us = due_us,
+                            .event_class = BLIS__CLUSTER_MOVED};
   BLIS_TRY_MEM(blis_event_queue_push(cluster->queue, &event, &h->links_event),
                error);
   return BLIS_OK;
@@ -255,8 +265,10 @@ static int64_t fixed_duration_us(const blis__handoffs *h, double bytes) {
   return us > 1 ? (int64_t)us : (isfinite(rate) ? 1 : (int64_t)us);
 }
 
-static void count_transfer(blis__handoffs *h, blis__handoff *handoff,
-                           double bytes, int64_t now_us) {
+static blis_status note_transfer(blis_cluster *cluster, blis__handoff *handoff,
+                                 double bytes, int64_t now_us,
+                                 blis_error *error) {
+  blis__handoffs *h = cluster->handoffs;
   handoff->is_moving = true;
   handoff->times.transfer_start_us = now_us;
   handoff->times.moved_bytes = (int64_t)bytes;
@@ -265,6 +277,9 @@ static void count_transfer(blis__handoffs *h, blis__handoff *handoff,
   h->counts.moves++;
   h->counts.depth_sum += (double)h->active;
   h->counts.bytes += bytes; /* of go_blis; else links tell */
+  return BLIS__TELL(cluster, BLIS__TRANSFER_BEGAN, error,
+                    .request = handoff->request, .instance = handoff->source,
+                    .destination = handoff->destination);
 }
 
 static blis_status end_transfer(blis_cluster *cluster, blis__handoff *handoff,
@@ -282,7 +297,7 @@ static blis_status begin_transfer(blis_cluster *cluster, blis__handoff *handoff,
     return handoff->has_moved ? end_transfer(cluster, handoff, error) : BLIS_OK;
   }
   double bytes = bytes_to_move(cluster, handoff);
-  count_transfer(h, handoff, bytes, cluster->now_us);
+  BLIS_TRY(note_transfer(cluster, handoff, bytes, cluster->now_us, error));
   return h->policy.go_blis
              ? blis__handoff_schedule(
                    cluster, handoff, BLIS__CLUSTER_MOVED,
@@ -353,7 +368,8 @@ blis_status blis__handoff_feed(blis_cluster *cluster, blis__handoff *handoff,
   } else {
     BLIS_TRY(prepare(h, handoff, step->start_us, error));
     BLIS_TRY_MEM(blis__links_open(&h->links, &handoff->transfer), error);
-    count_transfer(h, handoff, bytes_to_move(cluster, handoff), step->start_us);
+    BLIS_TRY(note_transfer(cluster, handoff, bytes_to_move(cluster, handoff),
+                           step->start_us, error));
   }
   double start_us = (double)step->start_us;
   feed_tokens(cluster, handoff, step->from_tokens, start_us, start_us);
@@ -435,17 +451,35 @@ static blis_kv_arrival what_came(const blis_cluster *cluster,
   return arrival;
 }
 
+static bool is_past_deadline(const blis_cluster *cluster,
+                             const blis__cluster_request *request) {
+  int64_t deadline_us = request->live.deadline_us;
+  bool is_past = deadline_us > 0 && deadline_us < cluster->now_us;
+  BLIS_ASSERT(!is_past || cluster->handoffs->policy.go_blis);
+  return is_past; /* under design it has a timeout */
+}
+
+/* In BLIS (Go), who comes after its deadline times out in the queue of its
+   destination, at the deadline. */
+static blis_status end_late(blis_cluster *cluster, blis__handoff *handoff,
+                            blis_error *error) {
+  blis__cluster_request *request = handoff->request;
+  blis_live_request *live = &request->live;
+  cluster->dropped.timed_out--; /* no instance has counted it */
+  BLIS_TRY(blis__cluster_take_away(cluster, request, error));
+  live->state = BLIS_REQUEST_TIMED_OUT;
+  live->was_counted = true;
+  blis__handoff_join_late(handoff, live->deadline_us);
+  return blis__cluster_end(cluster, request, cluster->now_us, NULL, error);
+}
+
 /* The request goes on where its KV is. */
 static blis_status arrive(blis_cluster *cluster, blis__handoff *handoff,
                           blis_error *error) {
   blis__cluster_request *request = handoff->request;
   uint32_t number = handoff->destination;
-  int64_t deadline_us = request->live.deadline_us;
-  if (deadline_us > 0 && deadline_us < cluster->now_us) {
-    BLIS_ASSERT(cluster->handoffs->policy.go_blis); /* else it has a timeout */
-    return blis__handoff_is_late(cluster, handoff, error);
-  }
   const blis_kv_arrival arrival = what_came(cluster, handoff);
+  request->live.part = cluster->handoffs->policy.go_blis ? 'd' : 0;
   BLIS_TRY(blis__handoff_complete(cluster, handoff, error));
   BLIS_TRY(blis__cluster_bring_forward(cluster, number, error));
   request->instance = (int32_t)number;
@@ -458,6 +492,9 @@ static blis_status arrive(blis_cluster *cluster, blis__handoff *handoff,
     blis__snapshot_add_pending(&cluster->snapshot, number, -1);
   } else {
     blis__snapshot_add_in_flight(&cluster->snapshot, number, 1);
+  }
+  if (is_past_deadline(cluster, request)) {
+    return end_late(cluster, handoff, error);
   }
   BLIS_TRY(blis_instance_activate(cluster->instances[number], &request->live,
                                   &arrival, cluster->now_us, error));
@@ -477,6 +514,9 @@ static blis_status end_transfer(blis_cluster *cluster, blis__handoff *handoff,
       (double)(cluster->now_us - handoff->times.transfer_start_us);
   h->counts.shared += handoff->transfer.was_shared;
   handoff->times.transfer_end_us = cluster->now_us;
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__TRANSFER_ENDED, error,
+                      .request = handoff->request, .instance = handoff->source,
+                      .destination = handoff->destination));
   return arrive(cluster, handoff, error);
 }
 
@@ -491,6 +531,7 @@ blis_status blis__handoff_moved(blis_cluster *cluster, blis__handoff *handoff,
   if (handoff != NULL) {
     return end_transfer(cluster, handoff, error);
   }
+  h->links_due_us = BLIS_TIME_NEVER_US; /* its event is this one */
   blis__links_advance(&h->links, (double)cluster->now_us);
   for (blis__transfer *t = blis__links_take_ended(&h->links); t != NULL;
        t = blis__links_take_ended(&h->links)) {

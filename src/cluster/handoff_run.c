@@ -2,8 +2,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/invariant.h"
 #include "base/minmax.h"
@@ -21,9 +19,8 @@ void blis__handoff_note_instance(blis_cluster *cluster, uint32_t instance) {
   blis__cluster_note_next(cluster, instance);
 }
 
-blis_status blis__handoff_schedule(blis_cluster *cluster,
-                                   blis__handoff *handoff, int event_class,
-                                   int64_t at_us, blis_error *error) {
+static blis_status push(blis_cluster *cluster, blis__handoff *handoff,
+                        int event_class, int64_t at_us, blis_error *error) {
   const blis_event event = {.time_us = blis_max_i64(at_us, cluster->now_us),
                             .event_class = event_class,
                             .object = handoff};
@@ -34,46 +31,63 @@ blis_status blis__handoff_schedule(blis_cluster *cluster,
   return BLIS_OK;
 }
 
-/* BLIS (Go) names the part that prefills so. */
-#define PREFILL_SUFFIX "_prefill"
-#define PREFILL_NAME_SIZE (BLIS_REQUEST_ID_SIZE + sizeof PREFILL_SUFFIX)
-
-static void name_prefill(const blis_cluster *cluster,
-                         const blis__handoff *handoff,
-                         char name[PREFILL_NAME_SIZE]) {
-  char id[BLIS_REQUEST_ID_SIZE];
-  snprintf(name, PREFILL_NAME_SIZE, "%s" PREFILL_SUFFIX,
-           blis_request_id(&handoff->request->request, cluster->source->strings,
-                           id));
+/* There are others: events of one time come as they were scheduled. */
+static blis_status push_soon(blis_cluster *cluster, blis_error *error) {
+  blis__handoffs *h = cluster->handoffs;
+  blis__handoff *handoff = h->soon;
+  h->soon = NULL;
+  return handoff == NULL
+             ? BLIS_OK
+             : push(cluster, handoff, h->soon_class, cluster->now_us, error);
 }
 
-static bool has_lower_id(const blis_cluster *cluster, const blis__handoff *a,
-                         const blis__handoff *b) {
-  char name_a[PREFILL_NAME_SIZE], name_b[PREFILL_NAME_SIZE];
-  name_prefill(cluster, a, name_a);
-  name_prefill(cluster, b, name_b);
-  return strcmp(name_a, name_b) < 0;
+blis_status blis__handoff_schedule(blis_cluster *cluster,
+                                   blis__handoff *handoff, int event_class,
+                                   int64_t at_us, blis_error *error) {
+  blis__handoffs *h = cluster->handoffs;
+  bool is_stage =
+      event_class == BLIS__CLUSTER_PREFILL || event_class == BLIS__CLUSTER_MOVE;
+  if (is_stage && cluster->is_busy && at_us <= cluster->now_us &&
+      h->soon == NULL) {
+    h->soon = handoff;
+    h->soon_class = event_class;
+    return BLIS_OK;
+  }
+  if (is_stage) {
+    BLIS_TRY(push_soon(cluster, error));
+  }
+  return push(cluster, handoff, event_class, at_us, error);
 }
 
-static bool starts_before(const blis_cluster *cluster, const blis__handoff *a,
-                          const blis__handoff *b) {
+void blis__handoff_unschedule(blis_cluster *cluster,
+                              const blis__handoff *handoff) {
+  if (cluster->handoffs->soon == handoff) {
+    cluster->handoffs->soon = NULL;
+  }
+  blis_event_queue_cancel(cluster->queue, handoff->event);
+}
+
+static bool has_lower_id(const blis__handoff *a, const blis__handoff *b) {
+  return blis_request_compare_ids(&a->prefill, &b->prefill) < 0;
+}
+
+static bool starts_before(const blis__handoff *a, const blis__handoff *b) {
   return a->ready_us != b->ready_us ? a->ready_us < b->ready_us
-                                    : has_lower_id(cluster, a, b);
+                                    : has_lower_id(a, b);
 }
 
-static bool ends_before(const blis_cluster *cluster, const blis__handoff *a,
-                        const blis__handoff *b) {
+static bool ends_before(const blis__handoff *a, const blis__handoff *b) {
   bool is_late = a->request->live.state == BLIS_REQUEST_TIMED_OUT;
   bool other_is = b->request->live.state == BLIS_REQUEST_TIMED_OUT;
   if (a->decode_now_us != b->decode_now_us) {
     return a->decode_now_us < b->decode_now_us;
   }
-  return is_late != other_is ? other_is : has_lower_id(cluster, a, b);
+  return is_late != other_is ? other_is : has_lower_id(a, b);
 }
 
 void blis__handoff_end_later(blis_cluster *cluster, blis__handoff *handoff) {
   blis__handoff **at = &cluster->handoffs->over;
-  while (*at != NULL && ends_before(cluster, *at, handoff)) {
+  while (*at != NULL && ends_before(*at, handoff)) {
     at = &(*at)->next_ready;
   }
   handoff->next_ready = *at;
@@ -98,13 +112,13 @@ static blis_status report_ended(blis_cluster *cluster, blis_error *error) {
 static blis_status schedule_by_id(blis_cluster *cluster, blis__handoff *handoff,
                                   blis_error *error) {
   blis__handoff **at = &cluster->handoffs->ready;
-  while (*at != NULL && starts_before(cluster, *at, handoff)) {
+  while (*at != NULL && starts_before(*at, handoff)) {
     at = &(*at)->next_ready;
   }
   handoff->next_ready = *at;
   *at = handoff;
   for (; handoff != NULL; handoff = handoff->next_ready) {
-    blis_event_queue_cancel(cluster->queue, handoff->event);
+    blis__handoff_unschedule(cluster, handoff);
     BLIS_TRY(blis__handoff_schedule(cluster, handoff, BLIS__CLUSTER_MOVE,
                                     handoff->ready_us, error));
   }
@@ -140,11 +154,10 @@ static blis_status on_timeout(blis_cluster *cluster, blis__handoff *handoff,
              : blis__handoff_fail(cluster, handoff, "handoff-timeout", error);
 }
 
-blis_status blis__handoff_event(blis_cluster *cluster, const blis_event *event,
-                                blis_error *error) {
-  blis__handoff *handoff = event->object;
+static blis_status run_event(blis_cluster *cluster, blis__handoff *handoff,
+                             int event_class, blis_error *error) {
   cluster->fruitless = 0;
-  switch (event->event_class) {
+  switch (event_class) {
   case BLIS__CLUSTER_PREFILL:
     return blis__handoff_route(cluster, handoff, error);
   case BLIS__CLUSTER_MOVE:
@@ -153,9 +166,27 @@ blis_status blis__handoff_event(blis_cluster *cluster, const blis_event *event,
   case BLIS__CLUSTER_MOVED:
     return blis__handoff_moved(cluster, handoff, error);
   default:
-    BLIS_ASSERT(event->event_class == BLIS__CLUSTER_TIMEOUT);
+    BLIS_ASSERT(event_class == BLIS__CLUSTER_TIMEOUT);
     return on_timeout(cluster, handoff, error);
   }
+}
+
+blis_status blis__handoff_event(blis_cluster *cluster, const blis_event *event,
+                                blis_error *error) {
+  return run_event(cluster, event->object, event->event_class, error);
+}
+
+blis_status blis__handoff_go_on(blis_cluster *cluster, blis_error *error) {
+  blis__handoffs *h = cluster->handoffs;
+  while (h->soon != NULL) {
+    if (cluster->gateway != NULL || !blis__cluster_is_free(cluster)) {
+      return push_soon(cluster, error); /* the gateway looks in between */
+    }
+    blis__handoff *handoff = h->soon;
+    h->soon = NULL;
+    BLIS_TRY(run_event(cluster, handoff, h->soon_class, error));
+  }
+  return BLIS_OK;
 }
 
 /* Ends. */
@@ -209,19 +240,37 @@ static blis_status leave_destination(blis_cluster *cluster,
   return blis__check_drained(cluster, destination, error);
 }
 
-blis_status blis__handoff_close(blis_cluster *cluster, blis__handoff *handoff,
-                                blis_error *error) {
+/* Who has chosen the destination: that came to nothing. */
+static void take_choice_back(const blis_cluster *cluster,
+                             const blis__handoff *handoff) {
+  const blis_router *router = &cluster->router;
+  const blis_request_times times = {.now_us = cluster->now_us, .ttft_us = -1};
+  if (router->ops->ended != NULL) {
+    router->ops->ended(router->state, &handoff->request->router_ticket,
+                       handoff->destination, &times);
+  }
+}
+
+static blis_status close_handoff(blis_cluster *cluster, blis__handoff *handoff,
+                                 blis_error *error) {
   BLIS_ASSERT(!handoff->is_over);
   handoff->is_over = true;
   cluster->handoffs->counts.in_flight--;
   blis__handoff_unbook(cluster, handoff);
   leave_ready(cluster->handoffs, handoff);
-  blis_event_queue_cancel(cluster->queue, handoff->event);
+  blis__handoff_unschedule(cluster, handoff);
   blis_event_queue_cancel(cluster->queue, handoff->timeout_event);
   BLIS_TRY(blis__handoff_stop_moving(cluster, handoff, error));
   BLIS_TRY(blis__handoff_leave_source(cluster, handoff, error));
   BLIS_TRY(leave_destination(cluster, handoff, error));
   handoff->owner = BLIS__KV_OF_NOBODY;
+  return BLIS_OK;
+}
+
+blis_status blis__handoff_close(blis_cluster *cluster, blis__handoff *handoff,
+                                blis_error *error) {
+  BLIS_TRY(close_handoff(cluster, handoff, error));
+  take_choice_back(cluster, handoff);
   return BLIS_OK;
 }
 
@@ -280,8 +329,9 @@ blis_status blis__handoff_stay(blis_cluster *cluster, blis__handoff *handoff,
                                blis_error *error) {
   blis__cluster_request *request = handoff->request;
   uint32_t destination = handoff->destination;
-  BLIS_TRY(blis__handoff_close(cluster, handoff, error));
+  BLIS_TRY(close_handoff(cluster, handoff, error));
   if (cluster->services[destination] != BLIS_SERVICE_ACTIVE) {
+    take_choice_back(cluster, handoff);
     return retry(cluster, request, 0, error);
   }
   blis__request_move(request, BLIS__AT_ROUTING);
@@ -346,6 +396,7 @@ static blis_status on_reporting(void *ud, blis_cluster *cluster,
     return BLIS_OK;
   }
   news->end->stages = &handoff->times;
+  news->end->had_hit |= handoff->prefill.had_hit;
   if (!handoff->is_over) {
     news->end->instance = handoff->is_at_source ? (int32_t)handoff->source : -1;
     news->end->was_counted = handoff->prefill.was_counted;
@@ -398,7 +449,7 @@ blis_status blis__handoff_check_stuck(const blis_cluster *cluster,
   bool may_go_on =
       cluster->handoffs == NULL || cluster->handoffs->policy.go_blis ||
       blis_event_queue_next_us(cluster->queue) != BLIS_TIME_NEVER_US ||
-      blis_winner_tree_min_us(cluster->next_events) != BLIS_TIME_NEVER_US ||
+      blis__cluster_instances_next_us(cluster) != BLIS_TIME_NEVER_US ||
       cluster->has_arrival;
   for (const blis__cluster_request *r = cluster->requests.first;
        !may_go_on && r != NULL; r = r->later) {
@@ -420,22 +471,18 @@ size_t blis_cluster_link_count(const blis_cluster *cluster) {
 
 /* Links of instances come in pairs, out and in; the fabric is the last one. */
 blis_link_counts blis_cluster_link(const blis_cluster *cluster, size_t index) {
-  const blis__links *links = &cluster->handoffs->links;
-  const blis__link *link = &links->all.items[index];
-  double now_us = (double)cluster->now_us;
-  /* Since links were last looked at, nothing has changed. */
-  double since_us = link->active > 0 ? fmax(now_us - links->now_us, 0) : 0;
+  const blis__link link = blis__links_look(
+      &cluster->handoffs->links, (uint32_t)index, (double)cluster->now_us);
   bool is_fabric = index == 2 * (size_t)cluster->config.instance_count;
   return (blis_link_counts){.instance = is_fabric ? -1 : (int32_t)(index / 2),
                             .is_in = !is_fabric && index % 2 == 1,
-                            .bytes_per_us = link->bytes_per_us,
-                            .active = link->active,
-                            .peak = link->peak,
-                            .transfers = link->transfers,
-                            .bytes = link->bytes,
-                            .busy_us = link->busy_us + since_us,
-                            .transfer_us =
-                                link->transfer_us + since_us * link->active};
+                            .bytes_per_us = link.bytes_per_us,
+                            .active = link.active,
+                            .peak = link.peak,
+                            .transfers = link.transfers,
+                            .bytes = link.bytes,
+                            .busy_us = link.busy_us,
+                            .transfer_us = link.transfer_us};
 }
 
 /* That left a source, also in transfers that did not get to their end. */
@@ -443,7 +490,8 @@ static double bytes_on_links(const blis_cluster *cluster) {
   const blis__handoffs *h = cluster->handoffs;
   double bytes = 0;
   for (int64_t i = 0; i < cluster->config.instance_count; i++) {
-    bytes += h->links.all.items[h->egress[i]].bytes;
+    bytes += blis__links_look(&h->links, h->egress[i], (double)cluster->now_us)
+                 .bytes;
   }
   return round(bytes); /* parts are not whole */
 }
@@ -475,6 +523,17 @@ static blis_status on_left(void *ud, blis_cluster *cluster,
              ? BLIS_OK /* it says so itself */
              : blis__handoff_note_room(
                    cluster, (uint32_t)news->request->instance, error);
+}
+
+blis_status blis__handoff_hear_who_leaves(blis_cluster *cluster) {
+  const blis__listener listener = {.rank = BLIS__SEQUELS,
+                                   .need = BLIS__NEEDS_NOTHING,
+                                   .on = {[BLIS__LEFT] = on_left}};
+  if (cluster->handoffs->has_waited) {
+    return BLIS_OK;
+  }
+  cluster->handoffs->has_waited = true;
+  return blis__listeners_add(&cluster->listeners, &listener);
 }
 
 static blis_status check_policy(const blis_cluster *cluster,
@@ -537,7 +596,14 @@ static blis_status make_order(blis_cluster *cluster) {
     return BLIS_ERR_NOMEM;
   }
   for (uint32_t i = 0; i < count; i++) {
-    cluster->is_eager[i] = blis__handoff_is_source(cluster, i);
+    if (!blis__handoff_is_source(cluster, i)) {
+      continue;
+    }
+    if (i < cluster->existing) {
+      blis__cluster_set_eager(cluster, i, true);
+    } else {
+      cluster->is_eager[i] = true;
+    }
   }
   return BLIS_OK;
 }
@@ -563,12 +629,11 @@ static blis_status make_parts(blis_cluster *cluster, blis__handoffs *h) {
   }
   BLIS_TRY(make_links(cluster, h));
   BLIS_TRY(make_order(cluster));
-  const blis__listener listener = {.ud = h,
-                                   .rank = BLIS__SEQUELS,
-                                   .need = need_of(&h->policy),
-                                   .on = {[BLIS__LEFT] = on_left,
-                                          [BLIS__REPORTING] = on_reporting,
-                                          [BLIS__ENDED] = on_ended}};
+  const blis__listener listener = {
+      .ud = h,
+      .rank = BLIS__SEQUELS,
+      .need = need_of(&h->policy),
+      .on = {[BLIS__REPORTING] = on_reporting, [BLIS__ENDED] = on_ended}};
   return blis__listeners_add(&cluster->listeners, &listener);
 }
 
@@ -586,6 +651,7 @@ blis_status blis_cluster_set_disaggregation(blis_cluster *cluster,
     return blis_fail_nomem(error);
   }
   h->policy = policy;
+  h->links_due_us = BLIS_TIME_NEVER_US;
   blis_pool_init(&h->pool, &cluster->alloc, sizeof(blis__handoff));
   blis_map_init(&h->pairs, &cluster->alloc);
   blis__links_init(&h->links, &cluster->alloc);

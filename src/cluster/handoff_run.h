@@ -80,6 +80,7 @@ typedef struct blis__handoffs {
   blis__preview preview; /* of the decision being taken */
   blis_pool pool;
   blis__room_queue *rooms; /* by destination */
+  bool has_waited;         /* somebody for room, so that leaving matters */
   blis__links links;
   uint32_t *egress; /* by instance: links */
   uint32_t *ingress;
@@ -87,7 +88,11 @@ typedef struct blis__handoffs {
   bool has_fabric;
   uint32_t go_blis_sender; /* whose share of the KV counts there: the first one
                               that prefills */
+  blis__handoff *soon;     /* its next event is due now, and not yet scheduled;
+                              NULL between events */
+  int soon_class;
   blis_event_handle links_event; /* when the next transfer ends */
+  int64_t links_due_us;          /* its time; BLIS_TIME_NEVER_US = none */
   blis_map pairs;                /* that have shaken hands */
   int64_t active;                /* transfers */
   blis__handoff *ready; /* of go_blis: about to move, as they are to start */
@@ -99,17 +104,10 @@ typedef struct blis__handoffs {
 
 blis_stages blis__handoff_stages(blis_cluster *cluster);
 
-typedef struct blis__prefill_question {
-  blis_ticket *ticket;
-  int64_t peer;  /* the instance that decodes; -1 = not known yet */
-  bool is_aside; /* another decision goes on, whose view stays valid */
-} blis__prefill_question;
-
-/* Asks the router of the prefill stage. */
+/* Asks the router of the prefill stage; peer decodes, -1 = not known yet. */
 BLIS_MUSTUSE blis_status blis__handoff_choose_source(
-    blis_cluster *cluster, blis__cluster_request *request,
-    const blis__prefill_question *question, struct blis__choice *choice,
-    blis_error *error);
+    blis_cluster *cluster, blis__cluster_request *request, blis_ticket *ticket,
+    int64_t peer, struct blis__choice *choice, blis_error *error);
 
 /* A request is about to be routed; *source stays if prefill is not first. */
 BLIS_MUSTUSE blis_status blis__handoff_ask_first(blis_cluster *cluster,
@@ -148,6 +146,10 @@ BLIS_MUSTUSE blis_status blis__handoff_route(blis_cluster *cluster,
                                              blis__handoff *handoff,
                                              blis_error *error);
 
+/* The times, in BLIS (Go), of a request that has timed out at end_us after its
+   KV had moved. */
+void blis__handoff_join_late(blis__handoff *handoff, int64_t end_us);
+
 /* Instances with roles report to this; ud is the cluster. */
 extern const blis_instance_events blis__handoff_instance_events;
 
@@ -184,6 +186,9 @@ BLIS_MUSTUSE blis_status blis__handoff_stop_moving(blis_cluster *cluster,
 
 /* handoff_run.c */
 
+/* From now on, somebody waits for room when a request leaves an instance. */
+BLIS_MUSTUSE blis_status blis__handoff_hear_who_leaves(blis_cluster *cluster);
+
 /* An event of the classes from PREFILL to TIMEOUT. */
 BLIS_MUSTUSE blis_status blis__handoff_event(blis_cluster *cluster,
                                              const blis_event *event,
@@ -193,6 +198,17 @@ BLIS_MUSTUSE blis_status blis__handoff_schedule(blis_cluster *cluster,
                                                 blis__handoff *handoff,
                                                 int event_class, int64_t at_us,
                                                 blis_error *error);
+
+/* Its next event is none any more. */
+void blis__handoff_unschedule(blis_cluster *cluster,
+                              const blis__handoff *handoff);
+
+/*
+ * An event of the cluster or of an instance is over. A stage of a hand-off that
+ * would be the next one follows at once, and needs no event of its own.
+ */
+BLIS_MUSTUSE blis_status blis__handoff_go_on(blis_cluster *cluster,
+                                             blis_error *error);
 
 /*
  * The prefill is done, at handoff->ready_us; the KV moves next. In BLIS (Go)
@@ -214,7 +230,8 @@ BLIS_MUSTUSE blis_status blis__handoff_leave_source(blis_cluster *cluster,
                                                     blis__handoff *handoff,
                                                     blis_error *error);
 
-/* Neither source nor destination nor the clock knows it any more. */
+/* Neither source nor destination nor the clock nor the routers know it any
+   more. */
 BLIS_MUSTUSE blis_status blis__handoff_close(blis_cluster *cluster,
                                              blis__handoff *handoff,
                                              blis_error *error);

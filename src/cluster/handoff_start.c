@@ -1,5 +1,6 @@
 /* Hand-offs: the decision, and the prefill. */
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "base/invariant.h"
 #include "base/time.h"
@@ -8,24 +9,62 @@
 #include "cluster/ending.h"
 #include "cluster/handoff_run.h"
 #include "cluster/stages.h"
+#include "cluster/waiting_room.h"
 #include "instance/remote_kv.h"
+
+enum { PROBLEM_SIZE = 128 };
 
 /* The decision. */
 
+/* Who says whether a request is split; NULL = nobody was asked. */
+static const char *who_decides(const blis_cluster *cluster,
+                               const blis__choice *choice) {
+  const blis_decider *decider = &cluster->handoffs->policy.decider;
+  return choice->decision.has_prefill ? choice->policy
+         : decider->ops != NULL       ? decider->name
+                                      : NULL;
+}
+
+/* Who named an instance that cannot do it, for which request and when. */
+static blis_status refuse_choice(const blis_cluster *cluster,
+                                 const blis__choice *choice, int64_t number,
+                                 const char *task, blis_error *error) {
+  bool is_router = choice->decision.has_prefill;
+  const char *name = who_decides(cluster, choice);
+  const blis_routing_request *shown = &choice->shown;
+  const char *session = shown->number < 0
+                            ? blis_intern_text(shown->strings, shown->session)
+                            : NULL;
+  char id[BLIS_REQUEST_ID_SIZE];
+  char problem[PROBLEM_SIZE];
+  if (number < (int64_t)cluster->config.instance_count) {
+    snprintf(problem, sizeof problem,
+             "instance_%" PRId64 " is not one of those that %s", number, task);
+  } else {
+    snprintf(problem, sizeof problem,
+             "the number %" PRId64 " to %s is none of the %" PRId64
+             " instances of the cluster",
+             number + 1, task, (int64_t)cluster->config.instance_count);
+  }
+  return blis_fail(
+      error, BLIS_ERR_POLICY, "%s%s%s%s, %s, at %" PRId64 " us: %s",
+      is_router ? "routing policy" : "decider", name[0] != '\0' ? " '" : "",
+      name, name[0] != '\0' ? "'" : "",
+      blis_request_id_of(shown->number, session, shown->round_index, id),
+      cluster->now_us, problem);
+}
+
 /* The candidate that the decider named in place of the router's. */
 static blis_status find_destination(const blis_cluster *cluster,
-                                    const char *name,
-                                    const blis_routing_view *view,
+                                    const blis__choice *choice,
                                     const blis_split *split, size_t *chosen,
                                     blis_error *error) {
   int64_t count = cluster->config.instance_count;
+  const blis_routing_view *view = choice->view;
   if (split->prefill >= count ||
       (split->prefill >= 0 &&
        (cluster->facts[split->prefill].roles & BLIS_ROLE_PREFILL) == 0)) {
-    return blis_fail(error, BLIS_ERR_POLICY,
-                     "%s: instance_%" PRId64
-                     " is not one of those that prefill",
-                     name, split->prefill);
+    return refuse_choice(cluster, choice, split->prefill, "prefill", error);
   }
   if (split->decode < 0) {
     return BLIS_OK;
@@ -33,21 +72,21 @@ static blis_status find_destination(const blis_cluster *cluster,
   *chosen = split->decode < count
                 ? blis_routing_view_find(view, (uint32_t)split->decode)
                 : view->count;
-  return *chosen < view->count ? BLIS_OK
-                               : blis_fail(error, BLIS_ERR_POLICY,
-                                           "%s: instance_%" PRId64
-                                           " is not one of those that decode",
-                                           name, split->decode);
+  return *chosen < view->count
+             ? BLIS_OK
+             : refuse_choice(cluster, choice, split->decode, "decode", error);
 }
 
-/* One token of the prompt at least moves, and one of the output is decoded. */
+/* One token of the prompt at least moves, and one of the output is decoded. The
+   last one of a prompt moves in BLIS (Go) alone. */
 static bool can_split(const blis_cluster *cluster,
                       const blis__cluster_request *request,
                       const blis_split *split, uint32_t destination) {
   const blis_live_request *live = &request->live;
+  bool go_blis = cluster->handoffs->policy.go_blis;
   return split->splits && split->prefill != (int64_t)destination &&
-         live->prompt_tokens >= 2 && live->output_tokens >= 1 &&
-         (cluster->handoffs->policy.go_blis ||
+         live->prompt_tokens >= (go_blis ? 1 : 2) && live->output_tokens >= 1 &&
+         (go_blis ||
           blis_instance_serves(cluster->instances[destination], live));
 }
 
@@ -76,6 +115,36 @@ static blis_status new_handoff(blis_cluster *cluster,
   return BLIS_OK;
 }
 
+/*
+ * In BLIS (Go), who decodes stores the only token of an output before it is
+ * counted, so that the next round of a session has it in its prompt.
+ */
+static bool gains_token(const blis_cluster *cluster,
+                        const blis_request *request) {
+  return cluster->handoffs->policy.go_blis && request->output_tokens == 1 &&
+         request->shares_output && !request->shares_last_output;
+}
+
+/* The names of its blocks where it decodes. */
+static blis_status take_chain(blis_cluster *cluster,
+                              blis__cluster_request *request,
+                              uint32_t destination) {
+  const blis_instance_config *config =
+      blis_instance_get_config(cluster->instances[destination]);
+  uint32_t size = (uint32_t)config->block_size_tokens;
+  blis_block_chain *chain = &request->live.chain;
+  BLIS_TRY(blis__chain_cache_take(&cluster->chains, size, chain));
+  if (!gains_token(cluster, &request->request)) {
+    return BLIS_OK;
+  }
+  uint64_t private_base = chain->private_base;
+  blis_block_namer_release(cluster->namer, chain);
+  request->request.shares_last_output = true;
+  BLIS_TRY(blis__chain_cache_take(&cluster->chains, size, chain));
+  chain->private_base = private_base;
+  return BLIS_OK;
+}
+
 static blis_status begin(blis_cluster *cluster, blis__cluster_request *request,
                          uint32_t destination, int64_t source,
                          blis_error *error) {
@@ -86,12 +155,7 @@ static blis_status begin(blis_cluster *cluster, blis__cluster_request *request,
   handoff->wanted_source = source;
   blis__handoff_take_preview(cluster, handoff);
   handoff->times.decode_instance = (int32_t)destination;
-  const blis_instance_config *config =
-      blis_instance_get_config(cluster->instances[destination]);
-  BLIS_TRY_MEM(blis__chain_cache_take(&cluster->chains,
-                                      (uint32_t)config->block_size_tokens,
-                                      &request->live.chain),
-               error);
+  BLIS_TRY_MEM(take_chain(cluster, request, destination), error);
   blis__request_move(request, BLIS__AT_HANDOFF);
   h->counts.started++;
   h->counts.in_flight++;
@@ -115,20 +179,31 @@ static blis_status ask(blis_cluster *cluster, blis__choice *choice,
   const blis_decision *decision = &choice->decision;
   const blis_routing_view *view = choice->view;
   size_t chosen = decision->chosen;
-  const char *name = decider->name;
   if (decision->has_prefill) {
     *split = (blis_split){
         .splits = true, .prefill = decision->prefill, .decode = -1};
-    name = cluster->router.name;
   } else if (decider->ops != NULL) {
     cluster->handoffs->preview.peer = view->instances[chosen];
     BLIS_TRY(decider->ops->decide(
         &(blis_question){decider->state, &choice->shown, view, error}, chosen,
         split));
   }
-  BLIS_TRY(find_destination(cluster, name, view, split, &chosen, error));
+  BLIS_TRY(find_destination(cluster, choice, split, &chosen, error));
   choice->instance = view->instances[chosen];
   return BLIS_OK;
+}
+
+static blis_status tell_split(blis_cluster *cluster,
+                              blis__cluster_request *request,
+                              const blis__choice *choice, blis_split split,
+                              bool is_taken, blis_error *error) {
+  const char *policy = who_decides(cluster, choice);
+  split.splits = is_taken;
+  return policy == NULL || cluster->handoffs->policy.go_blis
+             ? BLIS_OK
+             : BLIS__TELL(cluster, BLIS__SPLIT_DECIDED, error,
+                          .request = request, .instance = choice->instance,
+                          .split = &split, .policy = policy);
 }
 
 blis_status blis__handoff_decide(blis_cluster *cluster,
@@ -137,8 +212,12 @@ blis_status blis__handoff_decide(blis_cluster *cluster,
                                  blis_error *error) {
   blis__handoffs *h = cluster->handoffs;
   blis_split split = {.prefill = -1, .decode = -1};
+  if (!h->policy.go_blis) { /* which traces only what it does not split */
+    BLIS_TRY(blis__cluster_tell_choice(cluster, request, choice, error));
+  }
   BLIS_TRY(ask(cluster, choice, &split, error));
   *is_taken = can_split(cluster, request, &split, choice->instance);
+  BLIS_TRY(tell_split(cluster, request, choice, split, *is_taken, error));
   if (h->policy.go_blis && cluster->encoders != NULL) {
     BLIS_TRY(blis__encode_in_passing(cluster, request, error));
     choice->view = blis__snapshot_show(&cluster->snapshot, &choice->shown,
@@ -149,9 +228,6 @@ blis_status blis__handoff_decide(blis_cluster *cluster,
     blis__handoff_drop_preview(cluster);
     h->counts.colocated++;
     return BLIS_OK;
-  }
-  if (!h->policy.go_blis) { /* which traces only what it does not split */
-    BLIS_TRY(blis__cluster_tell_choice(cluster, request, choice, error));
   }
   BLIS_TRY(begin(cluster, request, choice->instance, split.prefill, error));
   blis__handoff_drop_preview(cluster); /* unless it was taken over */
@@ -175,6 +251,7 @@ static void make_leg(const blis_cluster *cluster, blis__handoff *handoff) {
       .priority = live->priority,
       .slot = live->slot,
       .holds_kv = !go_blis,
+      .part = go_blis ? 'p' : 0,
       .ttft_us = -1,
       .scheduling_delay_us = -1,
       .e2e_us = -1};
@@ -230,11 +307,22 @@ static blis_status inject(blis_cluster *cluster, blis__handoff *handoff,
   return BLIS_OK;
 }
 
+/* Where somebody is known to come who prefills, all is decided anew then. */
 static blis_status refuse(blis_cluster *cluster, blis__handoff *handoff,
                           const char *reason, blis_error *error) {
   blis__cluster_request *request = handoff->request;
+  bool waits = false;
   cluster->handoffs->counts.failed++;
   BLIS_TRY(blis__handoff_close(cluster, handoff, error));
+  if (cluster->waiting_room != NULL) {
+    request->router_ticket = (blis_ticket){{0}};
+    blis__request_move(request, BLIS__AT_ROUTING);
+    BLIS_TRY(blis__wait_for_candidates(cluster, request, BLIS_ROLE_PREFILL,
+                                       &waits, error));
+  }
+  if (waits) {
+    return BLIS_OK;
+  }
   request->live.state = BLIS_REQUEST_REJECTED;
   return blis__cluster_end(cluster, request, cluster->now_us, reason, error);
 }
@@ -249,11 +337,10 @@ static blis_status choose_source(blis_cluster *cluster, blis__handoff *handoff,
     return BLIS_OK;
   }
   blis__handoff_unbook(cluster, handoff);
-  const blis__prefill_question question = {.ticket = &handoff->prefill_ticket,
-                                           .peer = handoff->destination};
   blis__choice choice;
-  BLIS_TRY(blis__handoff_choose_source(cluster, handoff->request, &question,
-                                       &choice, error));
+  BLIS_TRY(blis__handoff_choose_source(cluster, handoff->request,
+                                       &handoff->prefill_ticket,
+                                       handoff->destination, &choice, error));
   *decision = choice.decision;
   *source = choice.instance;
   return BLIS_OK;
@@ -276,7 +363,13 @@ blis_status blis__handoff_route(blis_cluster *cluster, blis__handoff *handoff,
                                 blis_error *error) {
   blis_decision decision = {.chosen = 0};
   bool is_same = false;
-  blis__chain_cache_begin(&cluster->chains, &handoff->request->request);
+  const blis__cluster_request *request = handoff->request;
+  if (cluster->handoffs->policy.go_blis) { /* which knows tokens */
+    blis__chain_cache_begin_again(&cluster->chains, &request->request,
+                                  &request->live.chain);
+  } else {
+    blis__chain_cache_begin(&cluster->chains, &request->request);
+  }
   blis_status status = route(cluster, handoff, &decision, &is_same, error);
   blis__chain_cache_end(&cluster->chains);
   if (status != BLIS_OK) {
@@ -358,36 +451,47 @@ static blis_status prefill_is_done(blis_cluster *cluster,
   blis__snapshot_add_prefill(&cluster->snapshot, handoff->source,
                              -request->pending_prefill_tokens);
   request->pending_prefill_tokens = 0;
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__PREFILLED, error, .request = request,
+                      .instance = handoff->source));
   if (cluster->handoffs->policy.go_blis) {
+    handoff->times.prefill_e2e_us = leg->e2e_us;
     BLIS_TRY(blis__handoff_leave_source(cluster, handoff, error));
   }
   return blis__handoff_schedule_move(cluster, handoff, error);
 }
 
+/* The first token is that of the first step which decodes. */
+static void join_starts(const blis__handoff *handoff, blis_live_request *live) {
+  live->ttft_us =
+      live->first_itl_us >= 0
+          ? blis_time_after_us(live->scheduling_delay_us, live->first_itl_us)
+          : handoff->prefill_ttft_us;
+  live->scheduling_delay_us = handoff->prefill.scheduling_delay_us;
+}
+
+void blis__handoff_join_late(blis__handoff *handoff, int64_t end_us) {
+  blis_live_request *live = &handoff->request->live;
+  live->e2e_us = end_us - live->arrival_us;
+  join_starts(handoff, live);
+}
+
 /*
- * BLIS (Go) makes the times of a request from those of its two parts: the first
- * token is that of the first step which decodes, and a request whose decoding
- * was preempted, and which was prefilled again, has its E2E from there.
+ * BLIS (Go) makes the times of a request from those of its two parts: one whose
+ * decoding was preempted, and which was prefilled again, has its E2E from
+ * there.
  */
-static void join_times(const blis_cluster *cluster,
-                       const blis__handoff *handoff, blis_live_request *live,
-                       int64_t now_us, int64_t *end_us) {
-  int64_t delay_us = live->scheduling_delay_us;
+static void join_times(const blis_cluster *cluster, blis__handoff *handoff,
+                       blis_live_request *live, int64_t now_us,
+                       int64_t *end_us) {
   if (live->state == BLIS_REQUEST_TIMED_OUT) {
-    live->e2e_us = now_us - live->arrival_us;
-    live->ttft_us = live->first_itl_us >= 0
-                        ? blis_time_after_us(delay_us, live->first_itl_us)
-                        : handoff->prefill_ttft_us;
-    live->scheduling_delay_us = handoff->prefill.scheduling_delay_us;
+    blis__handoff_join_late(handoff, now_us);
     return;
   }
+  handoff->times.decode_e2e_us = live->e2e_us;
   if (!live->has_first_token) {
-    live->e2e_us = blis_time_after_us(live->e2e_us, delay_us);
+    live->e2e_us = blis_time_after_us(live->e2e_us, live->scheduling_delay_us);
   }
-  live->ttft_us = live->first_itl_us >= 0
-                      ? blis_time_after_us(delay_us, live->first_itl_us)
-                      : handoff->prefill_ttft_us;
-  live->scheduling_delay_us = handoff->prefill.scheduling_delay_us;
+  join_starts(handoff, live);
   *end_us = blis_time_after_us(
       now_us,
       blis_latency_fixed_overhead(

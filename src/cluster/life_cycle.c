@@ -12,7 +12,10 @@
 #include "cluster/service.h"
 #include "cluster/start.h"
 
-enum { WARMING_PART = BLIS_SERVICE_WARMING - BLIS_SERVICE_REQUESTED };
+enum {
+  PROVISIONING_PART = BLIS_SERVICE_PROVISIONING - BLIS_SERVICE_REQUESTED,
+  WARMING_PART = BLIS_SERVICE_WARMING - BLIS_SERVICE_REQUESTED
+};
 
 /* What an instance waits for. */
 typedef struct life {
@@ -22,8 +25,8 @@ typedef struct life {
   int64_t due_us; /* of its start or its recovery */
   int64_t recovering_us;
   int64_t grace_end_us;
-  bool will_recover;
   bool waits; /* for room on a machine */
+  int64_t failed_starts;
 } life;
 
 struct blis__life_cycle {
@@ -62,9 +65,7 @@ void blis__free_life_cycle(blis_cluster *cluster) {
 
 static void set_due(blis_cluster *cluster, life *l, int64_t after_us) {
   l->due_us = blis_time_after_us(cluster->now_us, after_us);
-  if (l->due_us > cluster->life_due_us && l->due_us != BLIS_TIME_NEVER_US) {
-    cluster->life_due_us = l->due_us;
-  }
+  blis__note_life_due(cluster, l->due_us);
 }
 
 /* Starting. */
@@ -105,6 +106,19 @@ static blis_status warm_up(blis_cluster *cluster, life *l, int64_t for_us,
       cluster, blis_time_after_us(cluster->now_us, for_us), on_warm, l, error);
 }
 
+static blis_status go_on(blis_cluster *cluster, life *l, int part,
+                         blis_error *error);
+
+/* It would serve now. */
+static blis_status fail_to_start(blis_cluster *cluster, life *l,
+                                 blis_error *error) {
+  l->failed_starts++;
+  l->start.failures--;
+  return l->start.failures == 0 && l->start.is_hopeless
+             ? blis__set_service(cluster, l->index, BLIS_SERVICE_FAILED, error)
+             : go_on(cluster, l, PROVISIONING_PART, error);
+}
+
 /* The next state that takes time; none: it serves. */
 static blis_status go_on(blis_cluster *cluster, life *l, int part,
                          blis_error *error) {
@@ -114,6 +128,9 @@ static blis_status go_on(blis_cluster *cluster, life *l, int part,
   bool serves_slowly = part == WARMING_PART && l->start.warming_factor > 0;
   if (part < BLIS__START_PARTS && !serves_slowly) {
     return wait_for(cluster, l, part, l->start.part_us[part], error);
+  }
+  if (l->start.failures > 0) {
+    return fail_to_start(cluster, l, error);
   }
   if (serves_slowly) {
     BLIS_TRY(warm_up(cluster, l, l->start.part_us[part], error));
@@ -131,7 +148,7 @@ static blis_status find_machine(blis_cluster *cluster, life *l,
   l->waits = placement != BLIS__PLACED;
   switch (placement) {
   case BLIS__PENDING:
-    return enter(cluster, l, BLIS_SERVICE_REQUESTED, error);
+    return enter(cluster, l, BLIS_SERVICE_PENDING, error);
   case BLIS__NODE_ORDERED:
     return enter(cluster, l, BLIS_SERVICE_PROVISIONING, error);
   default:
@@ -190,6 +207,15 @@ blis_status blis__start_next(blis_cluster *cluster, uint32_t like,
              : find_machine(cluster, l, error);
 }
 
+static void draw_failures(blis__start *start, const blis_cold_start *cold_start,
+                          blis_random *random) {
+  while (cold_start->failure > 0 && !start->is_hopeless &&
+         blis_random_float64(random) < cold_start->failure) {
+    start->failures++;
+    start->is_hopeless = start->failures > cold_start->retries;
+  }
+}
+
 blis_status blis_cluster_instance_start(blis_cluster *cluster, uint32_t like,
                                         const blis_cold_start *cold_start,
                                         int64_t seed, uint32_t *index,
@@ -199,13 +225,19 @@ blis_status blis_cluster_instance_start(blis_cluster *cluster, uint32_t like,
   snprintf(stream, sizeof stream, "cold start of instance_%" PRIu32, next);
   blis_random random;
   blis_random_init_named(&random, seed, stream);
-  const blis_delay *parts[BLIS__START_PARTS] = {
-      &cold_start->request, &cold_start->provisioning, &cold_start->loading,
-      &cold_start->warming};
+  const struct {
+    blis_service service;
+    const blis_delay *delay;
+  } parts[] = {{BLIS_SERVICE_REQUESTED, &cold_start->request},
+               {BLIS_SERVICE_PROVISIONING, &cold_start->provisioning},
+               {BLIS_SERVICE_LOADING, &cold_start->loading},
+               {BLIS_SERVICE_WARMING, &cold_start->warming}};
   blis__start start = {.warming_factor = cold_start->warming_factor};
-  for (int part = 0; part < BLIS__START_PARTS; part++) {
-    start.part_us[part] = blis_delay_draw(parts[part], &random);
+  for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
+    start.part_us[parts[k].service - BLIS_SERVICE_REQUESTED] =
+        blis_delay_draw(parts[k].delay, &random);
   }
+  draw_failures(&start, cold_start, &random);
   return blis__start_next(cluster, like, &start, index, error);
 }
 
@@ -269,10 +301,10 @@ static blis_status on_recovered(void *ud, blis_cluster *cluster,
                                 blis_error *error) {
   life *l = ud;
   blis_service service = cluster->services[l->index];
-  bool is_down =
-      service == BLIS_SERVICE_FAILED || service == BLIS_SERVICE_RECOVERING;
-  if (!is_down || !l->will_recover || l->due_us != cluster->now_us ||
-      !blis_cluster_has_requests(cluster)) {
+  bool is_down = blis__may_recover(cluster, l->index) ||
+                 service == BLIS_SERVICE_RECOVERING;
+  if (!is_down || !cluster->service_times[l->index].will_recover ||
+      l->due_us != cluster->now_us || !blis_cluster_has_requests(cluster)) {
     return BLIS_OK;
   }
   if (service == BLIS_SERVICE_FAILED && l->recovering_us > 0) {
@@ -282,7 +314,6 @@ static blis_status on_recovered(void *ud, blis_cluster *cluster,
         blis__set_service(cluster, l->index, BLIS_SERVICE_RECOVERING, error));
     return blis_cluster_call_at(cluster, l->due_us, on_recovered, l, error);
   }
-  l->will_recover = false;
   return blis_cluster_instance_restore(cluster, l->index, error);
 }
 
@@ -292,12 +323,15 @@ blis_status blis_cluster_instance_recover(blis_cluster *cluster, uint32_t index,
                                           blis_error *error) {
   BLIS_TRY(blis__check_changeable(cluster, index, error));
   BLIS_TRY_MEM(need_lives(cluster), error);
-  if (cluster->services[index] != BLIS_SERVICE_FAILED) {
+  if (!blis__may_recover(cluster, index)) {
     return BLIS_OK;
   }
   life *l = &cluster->life_cycle->lives[index];
-  l->will_recover = true;
+  cluster->service_times[index].will_recover = true;
   l->recovering_us = recovering_us < after_us ? recovering_us : after_us;
+  if (cluster->services[index] == BLIS_SERVICE_DRAINED) {
+    l->recovering_us = 0;
+  }
   set_due(cluster, l, after_us - l->recovering_us);
   BLIS_TRY(BLIS__TELL(cluster, BLIS__SERVICE_CHANGED, error,
                       .instance = index)); /* it is paid for again */
@@ -306,18 +340,23 @@ blis_status blis_cluster_instance_recover(blis_cluster *cluster, uint32_t index,
 
 blis_status blis_cluster_instance_give_up(blis_cluster *cluster, uint32_t index,
                                           blis_error *error) {
-  BLIS_TRY_MEM(need_lives(cluster), error);
-  cluster->life_cycle->lives[index].will_recover = false;
+  cluster->service_times[index].will_recover = false;
   return blis__set_service(cluster, index, BLIS_SERVICE_DRAINED, error);
 }
 
 bool blis_cluster_instance_will_recover(const blis_cluster *cluster,
                                         uint32_t index) {
-  return cluster->life_cycle != NULL &&
-         cluster->life_cycle->lives[index].will_recover;
+  return cluster->service_times[index].will_recover;
 }
 
 /* Looking. */
+
+int64_t blis_cluster_instance_failed_starts(const blis_cluster *cluster,
+                                            uint32_t index) {
+  return cluster->life_cycle == NULL
+             ? 0
+             : cluster->life_cycle->lives[index].failed_starts;
+}
 
 int64_t blis_cluster_instance_time_us(const blis_cluster *cluster,
                                       uint32_t index, blis_service service,
@@ -330,10 +369,16 @@ int64_t blis_cluster_instance_time_us(const blis_cluster *cluster,
   return spent_us;
 }
 
+/* Who has failed is so only if it comes back. */
+static bool is_paid_service(blis_service service) {
+  return service != BLIS_SERVICE_ABSENT && service != BLIS_SERVICE_DRAINED &&
+         service != BLIS_SERVICE_PENDING;
+}
+
 bool blis_cluster_instance_is_paid(const blis_cluster *cluster,
                                    uint32_t index) {
   blis_service service = cluster->services[index];
-  return service != BLIS_SERVICE_ABSENT && service != BLIS_SERVICE_DRAINED &&
+  return is_paid_service(service) &&
          (service != BLIS_SERVICE_FAILED ||
           blis_cluster_instance_will_recover(cluster, index));
 }
@@ -343,9 +388,7 @@ int64_t blis_cluster_instance_paid_us(const blis_cluster *cluster,
   const struct blis__service_times *times = &cluster->service_times[index];
   int64_t paid_us = 0;
   for (int s = 0; s < BLIS_SERVICE_COUNT; s++) {
-    if (s != BLIS_SERVICE_ABSENT && s != BLIS_SERVICE_DRAINED) {
-      paid_us += times->spent_us[s];
-    }
+    paid_us += is_paid_service((blis_service)s) ? times->spent_us[s] : 0;
   }
   if (blis_cluster_instance_is_paid(cluster, index) &&
       until_us > times->since_us) {
@@ -363,6 +406,7 @@ const char *blis_service_name(blis_service service) {
       [BLIS_SERVICE_RECOVERING] = "recovering",
       [BLIS_SERVICE_ABSENT] = "absent",
       [BLIS_SERVICE_REQUESTED] = "requested",
+      [BLIS_SERVICE_PENDING] = "pending",
       [BLIS_SERVICE_PROVISIONING] = "provisioning",
       [BLIS_SERVICE_LOADING] = "loading",
       [BLIS_SERVICE_WARMING] = "warming",

@@ -26,6 +26,13 @@ typedef struct blis_cold_start {
    * 1e6): it is active from the end of loading on. 0 = it does not serve yet.
    */
   double warming_factor;
+  /*
+   * With this probability (0 to 1) a start fails when it would serve, and
+   * begins anew with its provisioning, for as long as before. After so many
+   * that failed again it has failed for good.
+   */
+  double failure;
+  int64_t retries;
 } blis_cold_start;
 
 /* How an instance that is no longer wanted goes. */
@@ -57,7 +64,8 @@ BLIS_MUSTUSE blis_status blis_cluster_instance_stop(blis_cluster *cluster,
 
 /*
  * One that has failed comes back after after_us, of which it shows the last
- * recovering_us as recovering. Nothing happens if it is not failed any more.
+ * recovering_us as recovering; and so does, without that, one that has drained,
+ * where there is no autoscaler. Nothing happens if it is up again by then.
  */
 BLIS_MUSTUSE blis_status blis_cluster_instance_recover(blis_cluster *cluster,
                                                        uint32_t index,
@@ -70,9 +78,13 @@ BLIS_MUSTUSE blis_status blis_cluster_instance_give_up(blis_cluster *cluster,
                                                        uint32_t index,
                                                        blis_error *error);
 
-/* Whether a failed one will come back by blis_cluster_instance_recover. */
+/* Whether it is known that one that is down, or goes, will come back. */
 bool blis_cluster_instance_will_recover(const blis_cluster *cluster,
                                         uint32_t index);
+
+/* How often its start has failed so far. */
+int64_t blis_cluster_instance_failed_starts(const blis_cluster *cluster,
+                                            uint32_t index);
 
 /* How long it has been in a state up to until_us. */
 int64_t blis_cluster_instance_time_us(const blis_cluster *cluster,
@@ -80,8 +92,9 @@ int64_t blis_cluster_instance_time_us(const blis_cluster *cluster,
                                       int64_t until_us);
 
 /*
- * Whether an instance is paid for now: it was asked for and has not gone, nor
- * failed for good. The time for which it was, up to until_us.
+ * Whether an instance is paid for now: it was asked for, has a machine where
+ * these are counted (node_pools.h), and has not gone, nor failed for good. The
+ * time for which it was, up to until_us.
  */
 bool blis_cluster_instance_is_paid(const blis_cluster *cluster, uint32_t index);
 int64_t blis_cluster_instance_paid_us(const blis_cluster *cluster,

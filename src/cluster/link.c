@@ -6,7 +6,7 @@
 #include "base/invariant.h"
 
 void blis__links_init(blis__links *links, const blis_alloc *alloc) {
-  *links = (blis__links){.alloc = *alloc};
+  *links = (blis__links){.alloc = *alloc, .next_us = INFINITY};
 }
 
 void blis__links_deinit(blis__links *links) {
@@ -89,6 +89,9 @@ static void clear_shares(blis__links *links) {
   links->busy.count = 0;
   for (size_t i = 0; i < links->active.count; i++) {
     blis__transfer *t = links->active.items[i];
+    if (t->is_alone) {
+      continue;
+    }
     t->rate = 0;
     if (is_flowing(links, t)) {
       t->rate = -1;
@@ -157,47 +160,159 @@ static double end_of(const blis__links *links, const blis__transfer *t) {
 }
 
 /* When a rate changes next. */
-static double next_change_us(const blis__links *links) {
+static void find_next(blis__links *links) {
   double next_us = INFINITY;
   for (size_t i = 0; i < links->active.count; i++) {
     const blis__transfer *t = links->active.items[i];
+    if (t->is_alone) {
+      next_us = fmin(next_us, t->end_us);
+      continue;
+    }
     next_us =
         fmin(next_us, has_begun(links, t) ? end_of(links, t) : t->from_us);
     next_us = fmin(next_us, ready_us(t));
   }
-  return next_us;
+  links->next_us = next_us;
 }
 
 double blis__links_next_us(const blis__links *links) {
   return links->next_ended < links->ended.count ? links->now_us
-                                                : next_change_us(links);
+                                                : links->next_us;
 }
 
 /* Bytes flow until then; nothing begins or ends before. */
 static void flow(blis__links *links, double to_us) {
   double us = to_us - links->now_us;
-  for (size_t i = 0; i < links->active.count && us > 0; i++) {
+  links->now_us = to_us;
+  if (us == 0 || links->busy.count == 0) {
+    return;
+  }
+  for (size_t i = 0; i < links->active.count; i++) {
     blis__transfer *t = links->active.items[i];
+    if (t->is_alone) {
+      continue;
+    }
     double bytes = isfinite(t->rate) ? fmin(t->rate * us, t->bytes_left) : 0;
     t->bytes_left -= bytes;
     for (uint32_t k = 0; k < t->link_count; k++) {
       links->all.items[t->links[k]].bytes += bytes;
     }
   }
-  for (size_t i = 0; i < links->busy.count && us > 0; i++) {
+  for (size_t i = 0; i < links->busy.count; i++) {
     blis__link *link = busy_link(links, i);
     link->busy_us += us;
     link->transfer_us += link->active * us;
   }
-  links->now_us = to_us;
 }
+
+/* Alone. */
+
+/* Nobody is, and will not be while nobody comes, on one of its links. */
+static bool is_without_others(const blis__links *links,
+                              const blis__transfer *t) {
+  for (uint32_t k = 0; k < t->link_count; k++) {
+    if (links->all.items[t->links[k]].users > 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static void count_user(blis__links *links, const blis__transfer *t, int by) {
+  for (uint32_t k = 0; k < t->link_count; k++) {
+    links->all.items[t->links[k]].users += (uint32_t)by;
+  }
+}
+
+static void begin_alone(const blis__links *links, blis__transfer *t) {
+  double rate = INFINITY;
+  for (uint32_t k = 0; k < t->link_count; k++) {
+    rate = fmin(rate, links->all.items[t->links[k]].bytes_per_us);
+  }
+  t->is_alone = true;
+  t->rate = rate;
+  t->end_us = t->from_us + (isinf(rate) ? 0 : t->bytes_left / rate);
+}
+
+/* What one that is alone has moved by then. */
+static double moved_alone(const blis__transfer *t, double now_us) {
+  if (now_us >= t->end_us) {
+    return t->bytes_left;
+  }
+  return now_us > t->from_us ? t->rate * (now_us - t->from_us) : 0;
+}
+
+/* Its links know of it what has been so far. */
+static void leave_alone(blis__links *links, blis__transfer *t) {
+  double us = fmin(links->now_us, t->end_us) - t->from_us;
+  double bytes = moved_alone(t, links->now_us);
+  t->is_alone = false;
+  t->bytes_left -= bytes;
+  if (us < 0) {
+    return;
+  }
+  for (uint32_t k = 0; k < t->link_count; k++) {
+    blis__link *link = &links->all.items[t->links[k]];
+    link->bytes += bytes;
+    link->busy_us += us;
+    link->transfer_us += us;
+    link->peak = link->peak == 0 ? 1 : link->peak;
+  }
+}
+
+/* Somebody comes: of those that were alone on its links, rates change. */
+static bool join_others(blis__links *links, const blis__transfer *newcomer) {
+  bool has_joined = false;
+  for (size_t i = 0; i < links->active.count; i++) {
+    blis__transfer *t = links->active.items[i];
+    for (uint32_t k = 0; t->is_alone && k < newcomer->link_count; k++) {
+      if (is_on(t, newcomer->links[k])) {
+        leave_alone(links, t);
+        has_joined = true;
+      }
+    }
+  }
+  return has_joined;
+}
+
+blis__link blis__links_look(const blis__links *links, uint32_t link,
+                            double now_us) {
+  blis__link seen = links->all.items[link];
+  double since_us = fmax(now_us - links->now_us, 0);
+  for (size_t i = 0; seen.users > 0 && i < links->active.count; i++) {
+    const blis__transfer *t = links->active.items[i];
+    if (!is_on(t, link)) {
+      continue;
+    }
+    if (t->is_alone) {
+      double us = fmin(now_us, t->end_us) - t->from_us;
+      seen.bytes += moved_alone(t, now_us);
+      seen.busy_us += fmax(us, 0);
+      seen.transfer_us += fmax(us, 0);
+      seen.active = us >= 0;
+      seen.peak = us >= 0 && seen.peak == 0 ? 1 : seen.peak;
+      return seen;
+    }
+    if (isfinite(t->rate)) {
+      seen.bytes += fmin(t->rate * since_us, t->bytes_left);
+    }
+  }
+  seen.busy_us += seen.active > 0 ? since_us : 0;
+  seen.transfer_us += since_us * seen.active;
+  return seen;
+}
+
+/* Ends. */
 
 static void remove_at(blis__links *links, size_t i) {
   blis__transfer **items = links->active.items;
   items[i]->is_on_its_way = false;
+  count_user(links, items[i], -1);
   links->active.count--;
-  memmove(&items[i], &items[i + 1],
-          (links->active.count - i) * sizeof(blis__transfer *));
+  if (i < links->active.count) {
+    memmove(&items[i], &items[i + 1],
+            (links->active.count - i) * sizeof(blis__transfer *));
+  }
 }
 
 static void end(blis__links *links, size_t i) {
@@ -217,36 +332,60 @@ static void drain(blis__links *links, blis__transfer *t) {
   t->bytes_left = 0;
 }
 
+/* True if it is over. */
+static bool settle_one(blis__links *links, blis__transfer *t) {
+  bool is_drained = t->end_us <= links->now_us;
+  if (t->is_alone) {
+    if (is_drained) {
+      leave_alone(links, t);
+    }
+    return is_drained;
+  }
+  if (is_drained) {
+    drain(links, t);
+  }
+  if (is_drained && !t->is_open && to_come(t) == 0) {
+    return true;
+  }
+  take_ready(links, t);
+  return false;
+}
+
 /* What becomes of transfers now; those at their end leave. */
 static void settle(blis__links *links) {
+  bool is_shared = false;
   for (size_t i = 0; i < links->active.count;) {
     blis__transfer *t = links->active.items[i];
-    bool is_drained = t->end_us <= links->now_us;
-    if (is_drained) {
-      drain(links, t);
-    }
-    if (is_drained && !t->is_open && to_come(t) == 0) {
+    is_shared |= !t->is_alone;
+    if (settle_one(links, t)) {
       end(links, i);
     } else {
-      take_ready(links, t);
       i++;
     }
   }
-  share_out(links);
+  if (is_shared) {
+    share_out(links);
+  }
+  find_next(links);
 }
 
-void blis__links_advance(blis__links *links, double to_us) {
+void blis__links_go_on(blis__links *links, double to_us) {
   BLIS_ASSERT(to_us >= links->now_us);
-  for (double next_us = next_change_us(links); next_us <= to_us;
-       next_us = next_change_us(links)) {
+  while (links->next_us <= to_us) {
     for (size_t i = 0; i < links->active.count; i++) {
       blis__transfer *t = links->active.items[i];
-      t->end_us = end_of(links, t); /* at its rate, before time goes on */
+      if (!t->is_alone) {
+        t->end_us = end_of(links, t); /* at its rate, before time goes on */
+      }
     }
-    flow(links, next_us);
+    flow(links, links->next_us);
     settle(links);
   }
+  bool is_flowing_on = links->busy.count > 0 && to_us > links->now_us;
   flow(links, to_us);
+  if (is_flowing_on) {
+    find_next(links); /* as it is worked out from here, to the last bit */
+  }
 }
 
 static blis_status start(blis__links *links, blis__transfer *transfer,
@@ -265,10 +404,19 @@ static blis_status start(blis__links *links, blis__transfer *transfer,
   transfer->is_open = is_open;
   transfer->was_shared = false;
   transfer->is_on_its_way = true;
+  transfer->is_alone = false;
+  bool changes_rates = false;
+  if (!is_open && is_without_others(links, transfer)) {
+    begin_alone(links, transfer);
+  } else {
+    changes_rates = join_others(links, transfer) || has_begun(links, transfer);
+  }
+  count_user(links, transfer, 1);
   links->active.items[links->active.count++] = transfer;
-  if (has_begun(links, transfer)) { /* else nobody's rate changes yet */
+  if (changes_rates) {
     share_out(links);
   }
+  find_next(links);
   return BLIS_OK;
 }
 
@@ -291,15 +439,24 @@ void blis__links_feed(blis__links *links, blis__transfer *transfer,
   transfer->is_open = !feed->is_last;
   take_ready(links, transfer);
   share_out(links);
+  find_next(links);
 }
 
 void blis__links_stop(blis__links *links, blis__transfer *transfer) {
   for (size_t i = 0; i < links->active.count; i++) {
-    if (links->active.items[i] == transfer) {
-      remove_at(links, i);
-      share_out(links);
-      return;
+    if (links->active.items[i] != transfer) {
+      continue;
     }
+    bool was_alone = transfer->is_alone;
+    if (was_alone) {
+      leave_alone(links, transfer);
+    }
+    remove_at(links, i);
+    if (!was_alone) {
+      share_out(links);
+    }
+    find_next(links);
+    return;
   }
   for (size_t i = links->next_ended; i < links->ended.count; i++) {
     if (links->ended.items[i] == transfer) {

@@ -12,9 +12,11 @@
  * computed, a chunk or a layer at a time. While it lacks bytes it takes nothing
  * of its links.
  *
- * Stands alone: it knows neither requests nor instances. A change costs
- * O(transfers * links that have something to move), whatever others there are;
- * memory is O(links + transfers).
+ * Stands alone: it knows neither requests nor instances. A transfer with all
+ * its bytes whose links nobody else uses is alone: it costs O(transfers) from
+ * start to end, and nothing happens in between, not even at its first byte.
+ * Else a change costs O(transfers * links that have something to move). Memory
+ * is O(links + transfers).
  */
 #ifndef BLIS_CLUSTER_LINK_H
 #define BLIS_CLUSTER_LINK_H
@@ -52,6 +54,7 @@ typedef struct blis__transfer {
   uint32_t links[BLIS__TRANSFER_LINKS_MAX];
   uint32_t link_count;
   bool is_on_its_way;
+  bool is_alone;   /* its end is known, and is counted in its links then */
   bool was_shared; /* it has not had a link for itself all the time */
 } blis__transfer;
 
@@ -59,7 +62,8 @@ typedef struct blis__link {
   double bytes_per_us; /* INFINITY = takes no time */
   double left;         /* scratch: of its rate, while rates are worked out */
   uint32_t unfixed;    /* scratch: of its transfers */
-  uint32_t active;     /* transfers on it now, with bytes to move */
+  uint32_t users;      /* transfers on their way over it */
+  uint32_t active;     /* of these, with bytes to move; none that is alone */
   uint32_t peak;       /* at most */
   int64_t transfers;   /* that ended, with bytes that were moved */
   double bytes;
@@ -70,6 +74,7 @@ typedef struct blis__link {
 typedef struct blis__links {
   blis_alloc alloc;
   double now_us;
+  double next_us; /* when something changes by itself; INFINITY = never */
   BLIS_ARRAY(blis__link) all;
   BLIS_ARRAY(blis__transfer *) active; /* also those to come; by start */
   BLIS_ARRAY(blis__transfer *) ended;  /* not yet taken; from next_ended on */
@@ -107,8 +112,24 @@ void blis__links_feed(blis__links *links, blis__transfer *transfer,
 /* It is given up, wherever it is. */
 void blis__links_stop(blis__links *links, blis__transfer *transfer);
 
+/* Goes on to to_us, which is not before now, where there is something to do. */
+void blis__links_go_on(blis__links *links, double to_us);
+
 /* Goes on to to_us, which is not before now. */
-void blis__links_advance(blis__links *links, double to_us);
+static inline void blis__links_advance(blis__links *links, double to_us) {
+  if (links->next_us > to_us && links->busy.count == 0) {
+    links->now_us = to_us;
+  } else {
+    blis__links_go_on(links, to_us);
+  }
+}
+
+/*
+ * A link as it is at now_us, up to which nothing changes by itself; what is
+ * under way is counted so far.
+ */
+blis__link blis__links_look(const blis__links *links, uint32_t link,
+                            double now_us);
 
 /*
  * When there is something to do next: rates change by themselves, or a transfer

@@ -32,17 +32,23 @@ typedef enum blis__moment {
   BLIS__ADMISSION_DECIDED, /* admission */
   BLIS__WAITING,           /* no instance may take it; it waits for one */
   BLIS__ROUTING,           /* no policy was asked yet; view */
-  BLIS__ROUTING_DECIDED,   /* shown, view, routing; maybe a rejection */
+  BLIS__ROUTING_DECIDED,   /* shown, view, routing, policy; maybe a rejection */
+  BLIS__SPLIT_DECIDED,     /* instance, which decodes, split, policy */
   BLIS__BELIEVED,          /* instance, routing, which has a belief */
   BLIS__ROUTED,            /* instance, which has not got it yet */
   BLIS__JOINED,            /* instance, which gets it now, its blocks named */
+  BLIS__PREFILLED,         /* instance, which has computed its prompt */
   BLIS__FIRST_TOKEN,       /* again after a preemption */
+  BLIS__TOKEN,             /* instance, count: its number, from 1 */
+  BLIS__TRANSFER_BEGAN,    /* of its KV, from instance to destination */
+  BLIS__TRANSFER_ENDED,    /* likewise; it has not joined that one yet */
   BLIS__COMPLETED,         /* it is still at its instance; end_us, counts_itl */
   BLIS__LEFT,              /* its instance, in whatever way; end_us */
   BLIS__OVER,              /* in its last state; end_us, reason, goes_on */
   BLIS__JUDGED,            /* by a cascade; attempt, verdict */
   BLIS__REPORTING,         /* end, to be added to before the sink gets it */
   BLIS__ENDED,             /* end, which the sink has; also the unfinished */
+  BLIS__BATCH_FORMED,      /* by instance, of count requests; no request */
   BLIS__SERVICE_CHANGED,   /* instance, whose service has; no request */
   BLIS__SCALE_DECIDED,     /* look, scale, proposed; no request */
   BLIS__MOMENT_COUNT
@@ -52,10 +58,14 @@ typedef enum blis__moment {
 typedef struct blis__news {
   blis__cluster_request *request;
   uint32_t instance;
+  uint32_t destination;
+  int64_t count;
   int64_t end_us;
   const char *reason; /* of a rejection or failure; or NULL */
   const blis_admission_decision *admission;
   const blis_decision *routing;
+  const blis_split *split; /* splits: what becomes of it */
+  const char *policy;      /* who decided */
   const blis_routing_request *shown;
   const blis_cascade_attempt *attempt;
   blis_cascade_verdict verdict;

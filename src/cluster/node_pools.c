@@ -24,6 +24,7 @@ struct blis__node_pools {
   size_t pool_count;
   BLIS_ARRAY(node *) nodes;    /* in the arena; pool after pool at first */
   BLIS_ARRAY(int32_t) node_of; /* by instance; -1 = it has none */
+  BLIS_ARRAY(double) price_of; /* by instance; of its last pool, -1 = none */
   blis_random random;
   bool go_blis;
   blis_status (*has_room)(blis_cluster *cluster, blis_error *error);
@@ -57,12 +58,26 @@ static int32_t *node_of(struct blis__node_pools *n, uint32_t i) {
   return i < n->node_of.count ? &n->node_of.items[i] : NULL;
 }
 
+/* Below 0 = as in its facts. */
+static double price_on(const blis_cluster *cluster, uint32_t i,
+                       const blis_node_pool *pool) {
+  if (pool->cost_per_hour >= 0 || is_gpu_of(cluster, i, pool)) {
+    return pool->cost_per_hour;
+  }
+  return pool->gpu_price_per_hour * gpus_of(cluster, i);
+}
+
 static blis_status remember(blis_cluster *cluster, uint32_t i, int32_t place) {
   struct blis__node_pools *n = cluster->node_pools;
   while (n->node_of.count <= i) {
     BLIS_TRY(blis_array_push(&cluster->alloc, &n->node_of, -1));
   }
+  while (n->price_of.count <= i) {
+    BLIS_TRY(blis_array_push(&cluster->alloc, &n->price_of, -1));
+  }
   n->node_of.items[i] = place;
+  n->price_of.items[i] =
+      price_on(cluster, i, &n->pools[n->nodes.items[place]->pool]);
   return BLIS_OK;
 }
 
@@ -145,9 +160,10 @@ static blis_status order_node(blis_cluster *cluster, uint32_t i, int32_t *place,
     }
     BLIS_TRY_MEM(add_node(cluster, pool, false, place), error);
     int64_t delay_us = blis_delay_draw(&p->provisioning, &n->random);
-    return blis_cluster_call_at(cluster,
-                                blis_time_after_us(cluster->now_us, delay_us),
-                                on_node_ready, n->nodes.items[*place], error);
+    int64_t ready_us = blis_time_after_us(cluster->now_us, delay_us);
+    blis__note_life_due(cluster, ready_us);
+    return blis_cluster_call_at(cluster, ready_us, on_node_ready,
+                                n->nodes.items[*place], error);
   }
   return BLIS_OK;
 }
@@ -307,6 +323,7 @@ void blis__free_node_pools(blis_cluster *cluster) {
   if (n != NULL) {
     blis_array_deinit(&cluster->alloc, &n->nodes);
     blis_array_deinit(&cluster->alloc, &n->node_of);
+    blis_array_deinit(&cluster->alloc, &n->price_of);
     blis_alloc_free(&cluster->alloc, n, sizeof *n);
   }
 }
@@ -321,7 +338,13 @@ blis__machine blis__machine_of(const blis_cluster *cluster, uint32_t i) {
   if (held == NULL || *held < 0) {
     return machine;
   }
-  machine.gpu = n->pools[n->nodes.items[*held]->pool].gpu;
+  const blis_node_pool *own = &n->pools[n->nodes.items[*held]->pool];
+  machine.gpu = own->gpu;
+  if (!n->go_blis) {
+    machine.cost_per_hour =
+        own->cost_per_hour >= 0 ? own->cost_per_hour : machine.cost_per_hour;
+    return machine;
+  }
   for (size_t p = n->pool_count; p-- > 0;) { /* the first pool's price */
     if (strcmp(n->pools[p].gpu, machine.gpu) == 0 &&
         n->pools[p].cost_per_hour >= 0) {
@@ -329,6 +352,12 @@ blis__machine blis__machine_of(const blis_cluster *cluster, uint32_t i) {
     }
   }
   return machine;
+}
+
+double blis_cluster_node_price_per_hour(const blis_cluster *cluster,
+                                        uint32_t i) {
+  const struct blis__node_pools *n = cluster->node_pools;
+  return n != NULL && i < n->price_of.count ? n->price_of.items[i] : -1;
 }
 
 size_t blis_cluster_node_pool_count(const blis_cluster *cluster) {

@@ -23,6 +23,8 @@ typedef struct blis_node_pool {
   uint32_t max_nodes;      /* it grows no further */
   blis_delay provisioning; /* of another node */
   double cost_per_hour;    /* of an instance on it; below 0 = as in its facts */
+  /* What each GPU of an instance is paid then; below 0 = as in its facts. */
+  double gpu_price_per_hour;
 } blis_node_pool;
 
 typedef struct blis_node_pools_config {
@@ -52,6 +54,11 @@ typedef struct blis_node_pool_use {
   uint32_t used;       /* of these */
   uint32_t most_nodes; /* ever */
 } blis_node_pool_use;
+
+/* What its pool says an instance costs that is placed or was last; below 0 =
+   nothing. */
+double blis_cluster_node_price_per_hour(const blis_cluster *cluster,
+                                        uint32_t i);
 
 /* 0 without any. */
 size_t blis_cluster_node_pool_count(const blis_cluster *cluster);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/time.h"
-#include "cluster/state.h"
+#include "cluster/clock.h"
 
 /* Behind all events of the cluster of that time. */
 enum { OF_INSTANCE = 100, OF_SCALER };
@@ -34,7 +34,7 @@ static const char *kind_of(int32_t event_class) {
 int64_t blis_cluster_next_us(const blis_cluster *cluster) {
   int64_t next_us = blis_event_queue_next_us(cluster->queue);
   const int64_t others_us[] = {
-      blis_winner_tree_min_us(cluster->next_events), cluster->check_us,
+      blis__cluster_instances_next_us(cluster), cluster->check_us,
       cluster->has_arrival ? cluster->arrival.arrival_us : BLIS_TIME_NEVER_US};
   for (size_t i = 0; i < sizeof others_us / sizeof *others_us; i++) {
     next_us = others_us[i] < next_us ? others_us[i] : next_us;

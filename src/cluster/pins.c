@@ -11,7 +11,7 @@
 #include "cluster/features.h"
 
 struct blis__pins {
-  blis_map instances; /* by number of the request */
+  blis_map instances; /* by number of the request, and role */
   blis_routing_view view;
   const blis_routing_view *whole; /* which the view shows a part of */
   size_t place;
@@ -48,17 +48,34 @@ static void show_one(blis__pins *pins, const blis_routing_view *whole,
   }
 }
 
+/* Numbers of follow-ups are below 0. */
+static uint64_t key_of(int64_t number, uint32_t role) {
+  return (uint64_t)number << 3 | role;
+}
+
+/* A pin of any stage, or of this one; it is used up. */
+static bool take_pin(blis__pins *pins, const blis_routing_request *shown,
+                     uint64_t *instance) {
+  const uint32_t roles[] = {0, shown->stage};
+  for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
+    uint64_t key = key_of(shown->number, roles[i]);
+    if (blis_map_get(&pins->instances, key, instance)) {
+      blis_map_remove(&pins->instances, key);
+      return true;
+    }
+  }
+  return false;
+}
+
 static blis_status on_routing(void *ud, blis_cluster *cluster,
                               const blis__news *news, blis_error *error) {
   (void)cluster;
   blis__pins *pins = ud;
   const blis_routing_view *view = *news->view;
-  uint64_t number = (uint64_t)news->shown->number;
   uint64_t instance = 0;
-  if (!blis_map_get(&pins->instances, number, &instance)) {
+  if (!take_pin(pins, news->shown, &instance)) {
     return BLIS_OK;
   }
-  blis_map_remove(&pins->instances, number);
   size_t place = blis_routing_view_find(view, (uint32_t)instance);
   if (place == view->count) {
     return blis_fail(error, BLIS_ERR_INVALID,
@@ -91,7 +108,8 @@ static blis_status add_pins(blis_cluster *cluster) {
 }
 
 blis_status blis_cluster_pin(blis_cluster *cluster, int64_t number,
-                             uint32_t instance, blis_error *error) {
+                             uint32_t role, uint32_t instance,
+                             blis_error *error) {
   if (instance >= cluster->existing) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "there is no instance_%" PRIu32 " among %" PRIu32
@@ -100,7 +118,7 @@ blis_status blis_cluster_pin(blis_cluster *cluster, int64_t number,
   }
   BLIS_TRY_MEM(add_pins(cluster), error);
   BLIS_TRY_MEM(
-      blis_map_put(&cluster->pins->instances, (uint64_t)number, instance),
+      blis_map_put(&cluster->pins->instances, key_of(number, role), instance),
       error);
   return BLIS_OK;
 }

@@ -8,6 +8,17 @@ struct blis__places {
   blis_histogram *itl_us; /* borrowed */
 };
 
+/*
+ * Where one request may both prefill and decode, as in BLIS (Go), it can meet
+ * blocks of its own that it has left: the fast engine does not tell these from
+ * those of others.
+ */
+static bool meets_itself(const blis_cluster_config *config, uint32_t i) {
+  const uint32_t both = BLIS_ROLE_PREFILL | BLIS_ROLE_DECODE;
+  return config->instances[i].reproduce_go_blis_defects &&
+         config->facts != NULL && (config->facts[i].roles & both) == both;
+}
+
 blis_status blis__places_init(blis_cluster *cluster,
                               const blis_instance_events *events,
                               blis_histogram *itl_us, blis_error *error) {
@@ -21,6 +32,11 @@ blis_status blis__places_init(blis_cluster *cluster,
     configs[i] = config->instances[i];
     if (config->horizon_us < configs[i].horizon_us) {
       configs[i].horizon_us = config->horizon_us;
+    }
+    bool tells_steps =
+        (cluster->run_listener.kinds & BLIS_RUN_EVENTS_OF_STEPS) != 0;
+    if (tells_steps || meets_itself(config, i)) {
+      configs[i].engine = BLIS_ENGINE_STEPWISE;
     }
   }
   *places = (struct blis__places){configs, *events, itl_us};

@@ -34,6 +34,8 @@ typedef struct blis__cluster_request {
   size_t waiting_index;     /* in the waiting room */
   int32_t returns;          /* from instances to routing, so far */
   uint32_t evictable;       /* place in gateway_evict.c + 1; 0 = none */
+  uint32_t prompt_place;    /* the same in gateway_bound.c */
+  bool is_bound;            /* counted there as on its way */
   int64_t pending_prefill_tokens;
   bool is_ongoing;  /* counted where it is, see prefill_history.c */
   bool is_active;   /* admitted and not ended, as traffic_state.c counts */

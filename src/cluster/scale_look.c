@@ -1,18 +1,13 @@
 #include "cluster/scale_look.h"
 
-#include <math.h>
-
+#include "base/invariant.h"
 #include "base/time.h"
 #include "cluster/handoff_run.h"
 #include "cluster/placement.h"
+#include "cluster/pool_state.h"
 #include "cluster/service.h"
-#include "cluster/waiting_room.h"
 
 enum { WINDOW_US = 60000000 };
-
-/* llm-d: an instance is full with so many waiting, or at that KV use. */
-#define FULL_QUEUE 5.0
-#define FULL_KV 0.8
 
 static bool is_own(const blis__scale_look *look, const blis_cluster *cluster,
                    uint32_t i) {
@@ -254,7 +249,7 @@ static void look_at_instance(blis__scale_look *look,
   metrics[BLIS_SCALE_QUEUE_DEPTH] += seen.queue_depth;
   metrics[BLIS_SCALE_BATCH_SIZE] += seen.batch_size;
   metrics[BLIS_SCALE_POOL_SATURATION] +=
-      fmax(seen.queue_depth / FULL_QUEUE, seen.kv_utilization / FULL_KV);
+      blis__instance_fullness(seen.queue_depth, seen.kv_utilization);
 }
 
 static void look_at_instances(blis__scale_look *look,
@@ -300,16 +295,30 @@ static const blis_live_request *leg_of(const blis__cluster_request *r,
   return NULL;
 }
 
+/* In whatever state their instances are; hand-offs have more to them. */
+static double count_running(const blis__scale_look *look,
+                            const blis_cluster *cluster) {
+  double count = 0;
+  for (uint32_t i = 0; i < cluster->existing; i++) {
+    count +=
+        is_own(look, cluster, i)
+            ? blis__snapshot_live(&cluster->snapshot, i, BLIS_SIGNAL_IN_FLIGHT)
+            : 0;
+  }
+  return count;
+}
+
 /* What requests say about their instances and the cluster. */
 static void look_at_requests(blis__scale_look *look,
                              const blis_cluster *cluster, double *metrics) {
+  double running = 0;
   for (const blis__cluster_request *r = cluster->requests.first; r != NULL;
        r = r->later) {
     double prompt = (double)r->live.prompt_tokens;
     uint32_t where = 0;
     const blis_live_request *leg = leg_of(r, &where);
     bool is_there = leg != NULL && is_own(look, cluster, where);
-    metrics[BLIS_SCALE_REQUESTS_RUNNING] += is_there;
+    running += is_there;
     if (r->live.ttft_us < 0) {
       metrics[BLIS_SCALE_INFLIGHT_TOKENS] += prompt;
     }
@@ -325,6 +334,9 @@ static void look_at_requests(blis__scale_look *look,
       instance->queued_kv_tokens += prompt;
     }
   }
+  BLIS_ASSERT(cluster->handoffs != NULL ||
+              running == count_running(look, cluster));
+  metrics[BLIS_SCALE_REQUESTS_RUNNING] = running;
 }
 
 static double per(double value, double count) {
@@ -350,17 +362,14 @@ void blis__scale_look_take(blis__scale_look *look, blis_cluster *cluster,
     blis_cluster_gateway_saturation(cluster,
                                     &metrics[BLIS_SCALE_POOL_SATURATION]);
   }
-  if (needs(look, BLIS_SCALE_REQUESTS_RUNNING) ||
+  metrics[BLIS_SCALE_REQUESTS_RUNNING] = count_running(look, cluster);
+  if ((needs(look, BLIS_SCALE_REQUESTS_RUNNING) && cluster->handoffs != NULL) ||
       needs(look, BLIS_SCALE_INFLIGHT_TOKENS) ||
       (look->needs & BLIS_SCALE_NEEDS_QUEUED_TOKENS) != 0) {
     look_at_requests(look, cluster, metrics);
   }
-  blis_gateway_counts queue;
-  blis_cluster_get_gateway(cluster, &queue);
   metrics[BLIS_SCALE_GATEWAY_QUEUE_SIZE] =
-      (cluster->waiting_room == NULL ? 0
-                                     : (double)cluster->waiting_room->count) +
-      (double)queue.waiting;
+      (double)blis__waiting_for_pool(cluster);
   metrics[BLIS_SCALE_REQUEST_RATE] = per((double)look->arrivals, seconds);
   metrics[BLIS_SCALE_PROMPT_TOKENS_MEAN] =
       per((double)look->prompt_tokens, (double)look->arrivals);
@@ -378,7 +387,7 @@ void blis__scale_look_take(blis__scale_look *look, blis_cluster *cluster,
   }
   const blis_instance_config *kind =
       blis_instance_get_config(cluster->instances[first]);
-  look->latency = kind->latency;
+  look->latency = blis_instance_usual_latency(cluster->instances[first]);
   if (blis_latency_uses_sums(look->latency)) {
     look->model = (blis_scale_model){
         .step_us = step_us,

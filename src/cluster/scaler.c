@@ -148,15 +148,16 @@ static blis_status reconcile(struct blis__scaler *scaler, blis_cluster *cluster,
   uint32_t count = count_replicas(scaler, cluster);
   for (; count < wanted; count++) {
     uint32_t index;
-    BLIS_TRY(blis_cluster_instance_start(
-        cluster, scaler->like, &scaler->config.cold_start, scaler->config.seed,
-        &index, error));
+    BLIS_TRY(blis_cluster_instance_start(cluster, scaler->like,
+                                         &scaler->config.cold_start,
+                                         scaler->config.seed, &index, error));
     scaler->report.started++;
   }
   for (; count > wanted; count--) {
     BLIS_TRY(remove_one(scaler, cluster, error));
   }
-  BLIS_ASSERT(count_replicas(scaler, cluster) == wanted);
+  /* Those that failed at once are replaced next. */
+  BLIS_ASSERT(scaler->is_due || count_replicas(scaler, cluster) == wanted);
   BLIS_TRY_MEM(note_level(scaler, cluster), error);
   return BLIS_OK;
 }
@@ -278,9 +279,11 @@ static blis_status decide(struct blis__scaler *scaler, blis_cluster *cluster,
   BLIS_TRY(BLIS__TELL(cluster, BLIS__SCALE_DECIDED, error, .look = &context,
                       .scale = &decision, .proposed = proposed));
   bool changes = decision.target != scaler->wanted;
-  BLIS_TRY_MEM(note_decision(scaler, cluster, &decision, cause, proposed), error);
+  BLIS_TRY_MEM(note_decision(scaler, cluster, &decision, cause, proposed),
+               error);
   scaler->wanted = (uint32_t)decision.target;
   scaler->report.checks++;
+  cluster->scaler_looks++;
   scaler->report.triggered += cause != BLIS_SCALE_BY_INTERVAL;
   if (!changes) {
     return BLIS_OK;
@@ -400,12 +403,14 @@ static blis_status add_scaler(struct blis__scaler *scaler,
                               blis_cluster *cluster) {
   bool is_traced = cluster->config.decisions != NULL &&
                    cluster->config.decisions->scaling != NULL;
-  BLIS_TRY(blis__scale_look_init(
-      &scaler->look, cluster, &scaler->config,
-      is_traced ? BLIS_SCALE_NEEDS_ALL : scaler->policy.needs));
+  BLIS_TRY(blis__scale_look_init(&scaler->look, cluster, &scaler->config,
+                                 is_traced ? BLIS_SCALE_NEEDS_ALL
+                                           : scaler->policy.needs));
   if (cluster->waiting_room == NULL) {
     BLIS_TRY(blis__add_waiting_room(cluster));
   }
+  cluster->waiting_room->is_kept[scaler->config.role] = true;
+  cluster->may_scale |= scaler->config.min < scaler->config.max;
   BLIS_TRY(
       blis__scale_trigger_init(&scaler->trigger, cluster, &scaler->config));
   const blis__listener listener = {
@@ -498,6 +503,12 @@ bool blis_cluster_get_scaling(const blis_cluster *cluster, size_t pool,
   }
   const blis__waiting_room *room = cluster->waiting_room;
   *report = scaler->report;
+  for (uint32_t i = 0; i < cluster->existing; i++) {
+    report->failed_starts +=
+        is_own(scaler, cluster, i)
+            ? blis_cluster_instance_failed_starts(cluster, i)
+            : 0;
+  }
   report->role = scaler->config.role;
   report->events = scaler->events.items;
   report->event_count = scaler->events.count;

@@ -6,7 +6,8 @@
 
 #include "cluster/state.h"
 
-/* At check_us, which it sets anew; no event is being executed. */
+/* At check_us, which it sets anew; no event is being executed.
+ */
 BLIS_MUSTUSE blis_status blis__scaler_check(blis_cluster *cluster,
                                             blis_error *error);
 

@@ -38,12 +38,12 @@ typedef struct blis_scaling_config {
   int64_t tpot_target_us;
   int64_t e2e_target_us;
   /* Looks between the intervals, see scale_trigger.h; 0 = none. */
-  int64_t trigger_queue_depth;   /* so many wait where one comes */
-  double trigger_slo_attainment; /* fewer of the last minute kept them */
-  int64_t trigger_gap_us;        /* at least, since the look before */
+  int64_t trigger_queue_depth;     /* so many wait where one comes */
+  double trigger_slo_attainment;   /* fewer of the last minute kept them */
+  int64_t trigger_gap_us;          /* at least, since the look before */
   const blis_scale_future *future; /* borrowed; NULL = nobody asks for it */
-  bool initial_ones_load;        /* those at first are not ready yet */
-  int64_t seed;                  /* of the times that are drawn */
+  bool initial_ones_load;          /* those at first are not ready yet */
+  int64_t seed;                    /* of the times that are drawn */
 } blis_scaling_config;
 
 /* A decision that changed something or was out of bounds. */
@@ -79,19 +79,20 @@ typedef struct blis_scaling_report {
   int64_t scale_downs;
   int64_t clamped;
   int64_t oscillations;
-  int64_t started;    /* instances that were not there at first */
-  int64_t waited;     /* requests that found no instance */
-  int64_t waited_us;  /* all of them together */
-  int64_t longest_us; /* one of them */
+  int64_t started;       /* instances that were not there at first */
+  int64_t failed_starts; /* of these, each as often as it failed */
+  int64_t waited;        /* requests that found no instance */
+  int64_t waited_us;     /* all of them together */
+  int64_t longest_us;    /* one of them */
   int64_t most_waiting;
 } blis_scaling_report;
 
 /*
  * Takes *autoscaler (also on failure), before the first event; once, or once
  * for each of the pools of prefill and decode. Instances that start are like
- * the cheapest at first, and the dearest go first, unless the policy says which.
- * BLIS_ERR_INVALID names what is out of range, such as a number of instances
- * at first that is not within the bounds.
+ * the cheapest at first, and the dearest go first, unless the policy says
+ * which. BLIS_ERR_INVALID names what is out of range, such as a number of
+ * instances at first that is not within the bounds.
  */
 BLIS_MUSTUSE blis_status blis_cluster_set_autoscaler(
     blis_cluster *cluster, blis_autoscaler *autoscaler,

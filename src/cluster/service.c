@@ -35,14 +35,16 @@ static bool may_become(blis_service from, blis_service to) {
     return from == BLIS_SERVICE_DRAINING || blis__is_starting(from) ||
            from == BLIS_SERVICE_FAILED || from == BLIS_SERVICE_RECOVERING;
   case BLIS_SERVICE_FAILED:
-    return is_up || blis__is_starting(from) || from == BLIS_SERVICE_RECOVERING;
+    return is_up || blis__is_starting(from) ||
+           from == BLIS_SERVICE_RECOVERING || from == BLIS_SERVICE_ABSENT;
   case BLIS_SERVICE_RECOVERING:
     return from == BLIS_SERVICE_FAILED;
   case BLIS_SERVICE_DRAINING: /* one that drains may be told to once more */
     return is_up;
-  default: /* the parts of a start follow each other */
-    return from < to &&
-           (from == BLIS_SERVICE_ABSENT || blis__is_starting(from));
+  default: /* the parts of a start follow each other, and it may begin anew */
+    return from == BLIS_SERVICE_ABSENT ||
+           (blis__is_starting(from) &&
+            (from < to || to >= BLIS_SERVICE_PROVISIONING));
   }
 }
 
@@ -74,6 +76,20 @@ blis_status blis__set_service(blis_cluster *cluster, uint32_t index,
     blis__snapshot_put_in_service(&cluster->snapshot, index, serves);
   }
   return BLIS__TELL(cluster, BLIS__SERVICE_CHANGED, error, .instance = index);
+}
+
+bool blis__may_recover(const blis_cluster *cluster, uint32_t index) {
+  blis_service service = cluster->services[index];
+  return service == BLIS_SERVICE_FAILED ||
+         (service == BLIS_SERVICE_DRAINED && cluster->scaler == NULL);
+}
+
+bool blis__will_serve(const blis_cluster *cluster, uint32_t index) {
+  blis_service service = cluster->services[index];
+  return blis__is_starting(service) || service == BLIS_SERVICE_RECOVERING ||
+         (cluster->service_times[index].will_recover &&
+          (blis__may_recover(cluster, index) ||
+           service == BLIS_SERVICE_DRAINING));
 }
 
 void blis__slow_down(blis_cluster *cluster, uint32_t index,

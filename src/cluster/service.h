@@ -14,6 +14,7 @@
 struct blis__service_times {
   int64_t since_us; /* in its present state */
   int64_t spent_us[BLIS_SERVICE_COUNT];
+  bool will_recover; /* it is down, or to go, and is to come back */
 };
 
 /* On its way to its first request. */
@@ -24,6 +25,13 @@ static inline bool blis__is_starting(blis_service service) {
 BLIS_MUSTUSE blis_status blis__set_service(blis_cluster *cluster,
                                            uint32_t index, blis_service service,
                                            blis_error *error);
+
+/* One that is down might come back: an autoscaler has done without those that
+   have drained. */
+bool blis__may_recover(const blis_cluster *cluster, uint32_t index);
+
+/* It does not serve, or not for long, and is known to do so later. */
+bool blis__will_serve(const blis_cluster *cluster, uint32_t index);
 
 /* BLIS_ERR_INVALID: there is no such instance, or it is no time to change it.
  */

@@ -2,11 +2,12 @@
 #include "cluster/state.h"
 
 blis_routing_request
-blis__cluster_show_request(const blis_cluster *cluster,
+blis__cluster_show_request(blis_cluster *cluster,
                            const blis__cluster_request *request) {
   const blis_request *r = &request->request;
   return (blis_routing_request){
       .number = r->number,
+      .slot = request->live.slot,
       .arrival_us = r->arrival_us,
       .deadline_us = r->deadline_us,
       .slo_target_us = r->slo_target_us,
@@ -28,5 +29,7 @@ blis__cluster_show_request(const blis_cluster *cluster,
       .strings = cluster->source->strings,
       .traffic = cluster->traffic == NULL ? NULL : blis__cluster_traffic,
       .traffic_ud = cluster->traffic,
+      .pool = blis__cluster_pool,
+      .pool_ud = cluster,
   };
 }

@@ -17,7 +17,7 @@
   (BIT(QUEUE_DEPTH) | BIT(BATCH_SIZE) | BIT(EFFECTIVE_LOAD) |                  \
    BIT(KV_UTILIZATION) | BIT(FREE_KV_BLOCKS) | BIT(DECODED_TOKENS) |           \
    BIT(OUTPUT_TOKENS) | BIT(PREEMPTIONS) | BIT(CACHE_HIT_RATE) |               \
-   HISTORY_SIGNALS | TIME_SIGNALS)
+   BIT(TOKENS_PER_SEC) | HISTORY_SIGNALS | TIME_SIGNALS)
 #define CACHE_SIGNALS                                                          \
   (BIT(CACHED_TOKENS) | BIT(PREFIX_HIT) | BIT(ESTIMATED_TTFT_US))
 
@@ -44,10 +44,35 @@ static inline double share(int64_t part, int64_t whole) {
   XX(DECODED_TOKENS, (double)s->decoded_tokens)                                \
   XX(OUTPUT_TOKENS, (double)(s->decoded_tokens + s->output_tokens))            \
   XX(PREEMPTIONS, (double)s->preemptions)                                      \
-  XX(CACHE_HIT_RATE, share(s->cache_hits, s->cache_hits + s->cache_misses))
+  XX(CACHE_HIT_RATE, share(s->cache_hits, s->cache_hits + s->cache_misses))    \
+  XX(TOKENS_PER_SEC, tokens_per_sec(instance, l))
 
 #define BIT_OF(name, value) | BIT(name)
 #define STATS_SIGNALS ((blis_signal_set)0 STATS_READINGS(BIT_OF))
+
+/* The running batch, as if all of it decoded. */
+static blis_batch_sums sums_of(const blis_instance_config *config,
+                               const blis_instance_load *load) {
+  return (blis_batch_sums){.requests = load->batch_size,
+                           .decode_requests = load->batch_size,
+                           .decode_context_tokens =
+                               load->batch_size > 0
+                                   ? load->used_kv_blocks *
+                                         config->block_size_tokens
+                                   : 0};
+}
+
+static double tokens_per_sec(const blis_instance *instance,
+                             const blis_instance_load *load) {
+  const blis_instance_config *config = blis_instance_get_config(instance);
+  const blis_batch_sums sums = sums_of(config, load);
+  int64_t step_us = 0;
+  bool is_told =
+      load->batch_size > 0 &&
+      blis_latency_step_time_from_sums(config->latency, &sums, &step_us) &&
+      step_us > 0;
+  return is_told ? (double)load->batch_size / (double)step_us * 1e6 : 0;
+}
 
 double blis__snapshot_prefill_us(const blis__snapshot *snapshot, uint32_t i,
                                  double tokens) {
@@ -56,12 +81,7 @@ double blis__snapshot_prefill_us(const blis__snapshot *snapshot, uint32_t i,
   blis_instance_load load = blis_instance_get_load(instance);
   double budget = (double)config->max_batched_tokens;
   int64_t chunk = (int64_t)(tokens < budget ? tokens : budget);
-  blis_batch_sums sums = {
-      .requests = load.batch_size,
-      .decode_requests = load.batch_size,
-      .decode_context_tokens =
-          load.batch_size > 0 ? load.used_kv_blocks * config->block_size_tokens
-                              : 0};
+  blis_batch_sums sums = sums_of(config, &load);
   const blis_batch_item item = {
       .new_tokens = chunk, .prompt_tokens = chunk, .output_tokens = 1};
   int64_t step_us = 0;
@@ -269,8 +289,9 @@ void blis__snapshot_add_prefill(blis__snapshot *snapshot, uint32_t i,
 }
 
 static void forget_shown(blis__snapshot *snapshot) {
-  snapshot->shown.group = NULL;
-  snapshot->peers.group = NULL;
+  for (int k = 0; k < BLIS__STAGE_COUNT; k++) {
+    snapshot->shown[k].group = NULL;
+  }
 }
 
 blis_status blis__snapshot_keep_history(blis__snapshot *snapshot) {
@@ -406,8 +427,9 @@ void blis__snapshot_deinit(blis__snapshot *snapshot) {
   size_t count = snapshot->count;
   size_t values_size = count * BLIS_SIGNAL_COUNT * sizeof *snapshot->values;
   blis_alloc_free(alloc, snapshot->values, values_size);
-  blis_alloc_free(alloc, snapshot->shown.gathered, values_size);
-  blis_alloc_free(alloc, snapshot->peers.gathered, values_size);
+  for (int k = 0; k < BLIS__STAGE_COUNT; k++) {
+    blis_alloc_free(alloc, snapshot->shown[k].gathered, values_size);
+  }
   blis_alloc_free(alloc, snapshot->history, count * sizeof *snapshot->history);
   blis_alloc_free(alloc, snapshot->idle_watts,
                   count * sizeof *snapshot->idle_watts);

@@ -77,9 +77,8 @@ typedef struct blis__snapshot {
   blis_extremes *rank_extremes;
 
   blis__candidates candidates;
-  blis__shown shown; /* of the decision being taken */
-  blis__shown peers; /* those of the other stage */
-  blis_routing_request peers_request;
+  blis__shown shown[BLIS__STAGE_COUNT];
+  blis_routing_request peers_request; /* of the last decision that had some */
 } blis__snapshot;
 
 typedef struct blis__snapshot_config {
@@ -177,13 +176,14 @@ BLIS_MUSTUSE blis_status blis__snapshot_survey(blis__snapshot *snapshot,
 
 /*
  * The view for a decision about request at now_us, valid until the next change
- * of anything; it may have no candidates. NULL = out of memory.
+ * of anything, beside those of the other stages of the same request; it may
+ * have no candidates. NULL = out of memory.
  */
 const blis_routing_view *
 blis__snapshot_show(blis__snapshot *snapshot,
                     const blis_routing_request *request, int64_t now_us);
 
-/* The same beside it: the view of blis__snapshot_show stays valid. */
+/* The same, of a request that need not stay. */
 const blis_routing_view *
 blis__snapshot_show_peers(blis__snapshot *snapshot,
                           const blis_routing_request *request, int64_t now_us);

@@ -113,14 +113,17 @@ static bool fill_all(const blis__shown *shown) {
 
 /* From now on the column is kept up; the views being shown go on. */
 static bool keep_late(blis__snapshot *snapshot, blis_signal signal) {
-  const blis__group *group = snapshot->shown.group;
-  const blis__group *peers = snapshot->peers.group;
+  const blis__group *groups[BLIS__STAGE_COUNT];
   if (!blis__snapshot_can_keep(snapshot, signal)) {
     return false;
   }
+  for (int k = 0; k < BLIS__STAGE_COUNT; k++) {
+    groups[k] = snapshot->shown[k].group;
+  }
   blis__snapshot_keep(snapshot, BLIS_SIGNAL_BIT(signal));
-  snapshot->shown.group = group;
-  snapshot->peers.group = peers;
+  for (int k = 0; k < BLIS__STAGE_COUNT; k++) {
+    snapshot->shown[k].group = groups[k];
+  }
   blis__snapshot_update(snapshot);
   return true;
 }
@@ -210,15 +213,15 @@ blis_status blis__snapshot_survey(blis__snapshot *snapshot,
   return BLIS_OK;
 }
 
-static const blis_routing_view *show(blis__snapshot *snapshot,
-                                     blis__shown *shown,
-                                     const blis_routing_request *request,
-                                     int64_t now_us) {
+const blis_routing_view *
+blis__snapshot_show(blis__snapshot *snapshot,
+                    const blis_routing_request *request, int64_t now_us) {
   blis__group *group = blis__candidates_for(
       &snapshot->candidates, request->strings, request->model, request->stage);
   if (group == NULL) {
     return NULL;
   }
+  blis__shown *shown = &snapshot->shown[blis__stage_of(request->stage)];
   blis__snapshot_catch_up(snapshot, group, now_us);
   blis__snapshot_update(snapshot);
   if (group != shown->group && !turn_to(snapshot, shown, group)) {
@@ -231,14 +234,8 @@ static const blis_routing_view *show(blis__snapshot *snapshot,
 }
 
 const blis_routing_view *
-blis__snapshot_show(blis__snapshot *snapshot,
-                    const blis_routing_request *request, int64_t now_us) {
-  return show(snapshot, &snapshot->shown, request, now_us);
-}
-
-const blis_routing_view *
 blis__snapshot_show_peers(blis__snapshot *snapshot,
                           const blis_routing_request *request, int64_t now_us) {
   snapshot->peers_request = *request;
-  return show(snapshot, &snapshot->peers, &snapshot->peers_request, now_us);
+  return blis__snapshot_show(snapshot, &snapshot->peers_request, now_us);
 }

@@ -75,22 +75,11 @@ static blis_status enter(blis_cluster *cluster, const blis_request *arrival,
   return BLIS_OK;
 }
 
-/*
- * True when an event scheduled so much later would be the next one of the
- * cluster, so that it need not be scheduled.
- */
-static bool is_next(const blis_cluster *cluster, int64_t delay_us) {
-  int64_t now_us = cluster->now_us;
-  return delay_us == 0 && !cluster->is_stepped &&
-         blis_event_queue_next_us(cluster->queue) > now_us &&
-         (!cluster->has_arrival || cluster->arrival.arrival_us > now_us);
-}
-
 static blis_status go_to_admission(blis_cluster *cluster,
                                    blis__cluster_request *request,
                                    blis_error *error) {
   int64_t latency_us = cluster->config.admission_latency_us;
-  if (!is_next(cluster, latency_us)) {
+  if (latency_us > 0 || !blis__cluster_is_free(cluster)) {
     return blis__cluster_schedule(cluster, request, BLIS__CLUSTER_ADMISSION,
                                   latency_us, error);
   }
@@ -102,7 +91,7 @@ blis_status blis__cluster_go_to_routing(blis_cluster *cluster,
                                         blis__cluster_request *request,
                                         blis_error *error) {
   int64_t latency_us = cluster->config.routing_latency_us;
-  if (!is_next(cluster, latency_us)) {
+  if (latency_us > 0 || !blis__cluster_is_free(cluster)) {
     return blis__cluster_schedule(cluster, request, BLIS__CLUSTER_ROUTING,
                                   latency_us, error);
   }
@@ -249,7 +238,7 @@ static blis_status decide_routing(blis_cluster *cluster,
                                   const blis_routing_view **view,
                                   blis_decision *decision, blis_error *error) {
   if ((*view)->count == 0) {
-    decision->rejected = "no-candidate";
+    decision->rejected = "no-instance";
     return BLIS_OK;
   }
   BLIS_TRY(
@@ -272,6 +261,8 @@ blis_status blis__cluster_choose(blis_cluster *cluster,
                                  blis_error *error) {
   blis_routing_request *shown = &choice->shown;
   choice->decision = (blis_decision){.chosen = 0};
+  choice->policy = stage->router->name;
+  choice->is_told = false;
   *shown = shown_request(cluster, request, stage->ticket);
   shown->wants_parts =
       blis__listeners_hear(&cluster->listeners, BLIS__ROUTING_DECIDED);
@@ -279,10 +270,7 @@ blis_status blis__cluster_choose(blis_cluster *cluster,
   shown->peer = stage->peer;
   shown->stages = stage->role != 0 ? cluster->stages : NULL;
   choice->view =
-      stage->is_aside
-          ? blis__snapshot_show_peers(&cluster->snapshot, shown,
-                                      cluster->now_us)
-          : blis__snapshot_show(&cluster->snapshot, shown, cluster->now_us);
+      blis__snapshot_show(&cluster->snapshot, shown, cluster->now_us);
   BLIS_TRY_NEW(choice->view, error);
   BLIS_TRY(decide_routing(cluster, stage->router, shown, &choice->view,
                           &choice->decision, error));
@@ -294,12 +282,15 @@ blis_status blis__cluster_choose(blis_cluster *cluster,
 
 blis_status blis__cluster_tell_choice(blis_cluster *cluster,
                                       blis__cluster_request *request,
-                                      const blis__choice *choice,
-                                      blis_error *error) {
+                                      blis__choice *choice, blis_error *error) {
   const blis_routing_view *view = choice->view;
+  if (choice->is_told) {
+    return BLIS_OK;
+  }
+  choice->is_told = true;
   return BLIS__TELL(cluster, BLIS__ROUTING_DECIDED, error, .request = request,
                     .shown = &choice->shown, .view = &view,
-                    .routing = &choice->decision);
+                    .routing = &choice->decision, .policy = choice->policy);
 }
 
 blis_status blis__cluster_send(blis_cluster *cluster,
@@ -341,6 +332,9 @@ static blis_status route_and_send(blis_cluster *cluster,
   *rejected = choice.decision.rejected;
   if (*rejected != NULL) {
     return blis__cluster_tell_choice(cluster, request, &choice, error);
+  }
+  if (choice.decision.has_priority) {
+    request->live.priority = choice.decision.priority;
   }
   if (has_pools) {
     BLIS_TRY(cluster->divert(cluster, request, &choice, &is_taken, error));

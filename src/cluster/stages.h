@@ -36,7 +36,6 @@ typedef struct blis__stage {
   blis_ticket *ticket;
   uint32_t role; /* of the candidates; 0 = there are no pools */
   int64_t peer;  /* the instance of the other stage; -1 = none */
-  bool is_aside; /* the view of the decision that goes on stays valid */
 } blis__stage;
 
 /* What came of it. */
@@ -44,7 +43,9 @@ typedef struct blis__choice {
   blis_routing_request shown;
   const blis_routing_view *view;
   blis_decision decision;
-  uint32_t instance; /* unless the decision is a rejection */
+  uint32_t instance;  /* unless the decision is a rejection */
+  const char *policy; /* who was asked */
+  bool is_told;
 } blis__choice;
 
 /* Asks; the decision about the request has begun (chain_cache.h). */
@@ -54,10 +55,10 @@ BLIS_MUSTUSE blis_status blis__cluster_choose(blis_cluster *cluster,
                                               blis__choice *choice,
                                               blis_error *error);
 
-/* Tells listeners of a choice; before the next one. */
+/* Tells listeners of a choice, once; before the next one. */
 BLIS_MUSTUSE blis_status
 blis__cluster_tell_choice(blis_cluster *cluster, blis__cluster_request *request,
-                          const blis__choice *choice, blis_error *error);
+                          blis__choice *choice, blis_error *error);
 
 /* Brings it to an instance in service, which does all of it. */
 BLIS_MUSTUSE blis_status blis__cluster_send(blis_cluster *cluster,

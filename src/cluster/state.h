@@ -66,6 +66,8 @@ struct blis_cluster {
   blis_router router;
   blis_admission admission;
   blis_observer observer;
+  blis_run_listener run_listener;
+  uint32_t running; /* the instance that executes events, when one does */
   const blis_request_source *source;
   const blis_request_sink *sink;
 
@@ -81,9 +83,9 @@ struct blis_cluster {
   blis_winner_tree *next_events; /* of the instances */
   uint32_t event_owners;         /* that it has room for; it grows */
   /*
-   * With pools: the same of those alone whose events something may follow on
-   * elsewhere; they run in order of time, and only the others may lag behind.
-   * Else NULL.
+   * With pools: has those whose events something may follow on elsewhere, in
+   * place of the other tree; they run in order of time, and only the others may
+   * lag behind. Else NULL.
    */
   blis_winner_tree *eager_events;
   bool *is_eager;          /* by instance */
@@ -138,6 +140,7 @@ struct blis_cluster {
   struct blis__fault_plan *fault_plan;         /* fault_plan.c */
   bool has_prefill_history;
   bool has_drains;
+  bool may_scale;         /* one of them may change the number of instances */
   bool looks_for_room;    /* pending.c, as soon as the event is over */
   int loaded_event_class; /* of instances that have loaded */
 
@@ -149,14 +152,24 @@ struct blis_cluster {
   int64_t now_us;
   int64_t last_end_us; /* of any request so far */
   int64_t check_us; /* of the scaler's next look; BLIS_TIME_NEVER_US = none */
-  int64_t life_due_us;  /* the last start or recovery that is planned */
+  int64_t life_due_us;  /* the last start, recovery or node that is planned */
   int64_t calls_at_now; /* functions of call_at called at this time so far */
   int64_t fruitless;    /* calls and delays since a request last moved on */
+  int64_t scaler_looks; /* of all autoscalers so far */
+  int64_t hope_us;      /* what was planned when those were many: the last */
+  int64_t hope_looks;   /* scaler_looks before the first of those */
   uint32_t until_interrupt_check;
   blis_cluster_counts counts;
   blis__dropped_counts dropped;
   blis_cache_belief belief;
 };
+
+/* A start, a recovery or a node is planned for then. */
+static inline void blis__note_life_due(blis_cluster *cluster, int64_t due_us) {
+  if (due_us > cluster->life_due_us && due_us != BLIS_TIME_NEVER_US) {
+    cluster->life_due_us = due_us;
+  }
+}
 
 typedef struct blis__traffic blis__traffic;
 
@@ -164,9 +177,12 @@ typedef struct blis__traffic blis__traffic;
 blis_traffic_state blis__cluster_traffic(void *ud, uint32_t number,
                                          int64_t now_us);
 
+/* What waits in front of the pool, and how full that is; ud is the cluster. */
+blis_pool_state blis__cluster_pool(void *ud, const blis_routing_view *view);
+
 /* As policies see the request, without prompt and ticket. */
 blis_routing_request
-blis__cluster_show_request(const blis_cluster *cluster,
+blis__cluster_show_request(blis_cluster *cluster,
                            const blis__cluster_request *request);
 
 #endif

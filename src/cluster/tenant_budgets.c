@@ -128,8 +128,7 @@ static double capacity_of(const blis_cluster *cluster, bool in_service) {
   for (uint32_t i = 0; i < cluster->existing; i++) {
     int64_t seqs =
         blis_instance_get_config(cluster->instances[i])->max_num_seqs;
-    bool counts =
-        !in_service || cluster->services[i] == BLIS_SERVICE_ACTIVE;
+    bool counts = !in_service || cluster->services[i] == BLIS_SERVICE_ACTIVE;
     /* A sum that saturates. */
     capacity = counts ? blis_time_after_us(capacity, seqs) : capacity;
   }
@@ -158,14 +157,14 @@ blis_status blis__add_tenant_budgets(blis_cluster *cluster, blis_error *error) {
   cluster->budgets->alloc = cluster->alloc;
   cluster->budgets->capacity = capacity_of(cluster, false);
   BLIS_TRY(read_budgets(cluster->budgets, config, error));
-  const blis__listener listener = {.ud = cluster->budgets,
-                                   .rank = BLIS__BOOKS,
-                                   .need = BLIS__NEEDS_STATE,
-                                   .on = {[BLIS__ADMITTING] = on_admitting,
-                                          [BLIS__JOINED] = on_joined,
-                                          [BLIS__LEFT] = on_left,
-                                          [BLIS__SERVICE_CHANGED] =
-                                              on_service_changed}};
+  const blis__listener listener = {
+      .ud = cluster->budgets,
+      .rank = BLIS__BOOKS,
+      .need = BLIS__NEEDS_STATE,
+      .on = {[BLIS__ADMITTING] = on_admitting,
+             [BLIS__JOINED] = on_joined,
+             [BLIS__LEFT] = on_left,
+             [BLIS__SERVICE_CHANGED] = on_service_changed}};
   BLIS_TRY_MEM(blis__listeners_add(&cluster->listeners, &listener), error);
   return BLIS_OK;
 }

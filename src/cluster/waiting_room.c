@@ -84,20 +84,39 @@ static blis_status put(blis_cluster *cluster, blis__cluster_request *request,
   return blis_cluster_call_at(cluster, at_us, on_deadline, request, error);
 }
 
+/* O(instances), where nobody is there. */
+static bool somebody_comes(const blis_cluster *cluster,
+                           const blis__group *group, uint32_t role) {
+  const bool *is_kept = cluster->waiting_room->is_kept;
+  if (is_kept[BLIS_SCALE_BOTH] ||
+      (role == BLIS_ROLE_PREFILL && is_kept[BLIS_SCALE_PREFILL]) ||
+      (role == BLIS_ROLE_DECODE && is_kept[BLIS_SCALE_DECODE])) {
+    return true;
+  }
+  const blis__candidates *all = &cluster->snapshot.candidates;
+  for (uint32_t i = 0; i < cluster->existing; i++) {
+    if (blis__may_be_candidate(all, group, i) && blis__will_serve(cluster, i)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 blis_status blis__wait_for_candidates(blis_cluster *cluster,
                                       blis__cluster_request *request,
                                       uint32_t role, bool *waits,
                                       blis_error *error) {
   const blis__candidates *all = &cluster->snapshot.candidates;
+  bool takes_anybody = role == 0 && request->request.model == 0;
   *waits = false;
-  if (all->names.count == 0 && role == 0 && all->out_count < all->count) {
-    return BLIS_OK; /* somebody is there, and takes everything */
+  if (takes_anybody && all->out_count < all->count) {
+    return BLIS_OK; /* somebody is there */
   }
   const blis__group *group = blis__candidates_for(&cluster->snapshot.candidates,
                                                   cluster->source->strings,
                                                   request->request.model, role);
   BLIS_TRY_NEW(group, error);
-  *waits = group->count == 0;
+  *waits = group->count == 0 && somebody_comes(cluster, group, role);
   return *waits ? put(cluster, request, error) : BLIS_OK;
 }
 

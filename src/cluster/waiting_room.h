@@ -2,16 +2,22 @@
  * waiting_room.h - requests that wait in front of routing for an instance that
  * may take them, in order of their coming.
  *
- * Without one, a request without candidates is rejected. A request waits no
- * longer than until its deadline; then it is rejected, reason no-instance.
+ * They wait where somebody is known to come: an autoscaler keeps a number of
+ * instances, or one of them starts, recovers from a fault or will do so. Else a
+ * request without candidates is rejected, as it is without a waiting room. A
+ * request waits no longer than until its deadline; then it is rejected, reason
+ * no-instance.
  */
 #ifndef BLIS_CLUSTER_WAITING_ROOM_H
 #define BLIS_CLUSTER_WAITING_ROOM_H
 
 #include "cluster/state.h"
+#include "policy/autoscale/autoscaler.h"
 
 typedef struct blis__waiting_room {
   BLIS_ARRAY(blis__cluster_request *) waiting; /* some may be NULL: gone */
+  /* Pools of which an autoscaler keeps a number. */
+  bool is_kept[BLIS_SCALE_DECODE + 1];
   int64_t count;
   int64_t waited;       /* requests that ever did */
   int64_t waited_us;    /* all of them together */
@@ -19,11 +25,13 @@ typedef struct blis__waiting_room {
   int64_t most_waiting; /* at one time */
 } blis__waiting_room;
 
+/* There is none so far. */
 BLIS_MUSTUSE blis_status blis__add_waiting_room(blis_cluster *cluster);
 
 /*
  * The request is at routing, and there is a waiting room. *waits: it is there
- * now, since no instance in service serves its model in this role.
+ * now, since no instance in service serves its model in this role, but one
+ * will.
  */
 BLIS_MUSTUSE blis_status
 blis__wait_for_candidates(blis_cluster *cluster, blis__cluster_request *request,

@@ -235,6 +235,7 @@ int main(int argc, char **argv) {
   if (h.options.is_sandboxed) {
     return host_sandbox_run(argc, argv, &h.options);
   }
+  host_memory_watch_forks();
   lua_State *L = lua_newstate(host_memory_alloc, NULL);
   if (L == NULL) {
     fputs("blis: out of memory\n", stderr);

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE /* madvise, mremap */
 #include "host/memory.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -215,6 +216,16 @@ static void *small_alloc(void *block, size_t old_size, size_t new_size) {
   return result;
 }
 
+/* Blocks that a parent has given back lie scattered over its pages. */
+static void forget_free_blocks(void) {
+  memset(&small, 0, sizeof small);
+}
+
+void host_memory_watch_forks(void) {
+  /* If it cannot, processes cost more and do the same. */
+  (void)pthread_atfork(NULL, NULL, forget_free_blocks);
+}
+
 void *host_memory_alloc(void *ud, void *block, size_t old_size,
                         size_t new_size) {
   (void)ud;
@@ -225,6 +236,8 @@ void *host_memory_alloc(void *ud, void *block, size_t old_size,
 }
 
 #else
+
+void host_memory_watch_forks(void) {}
 
 void *host_memory_alloc(void *ud, void *block, size_t old_size,
                         size_t new_size) {

@@ -22,4 +22,11 @@
 void *host_memory_alloc(void *ud, void *block, size_t old_size,
                         size_t new_size);
 
+/*
+ * From now on, forked processes take small blocks from memory of their own,
+ * close together: the ones that are free in the parent lie on pages that both
+ * have, and a process that takes one of them copies its page first.
+ */
+void host_memory_watch_forks(void);
+
 #endif

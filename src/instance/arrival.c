@@ -4,6 +4,8 @@ void blis__reset_request(blis_live_request *request) {
   request->state = BLIS_REQUEST_ARRIVED;
   request->has_first_token = false;
   request->was_counted = false;
+  request->had_hit = false;
+  request->rejection = NULL;
   request->prefill_tokens = request->prompt_tokens;
   request->progress_tokens = 0;
   request->new_tokens = 0;

@@ -12,6 +12,7 @@
 void blis__batch_remove(blis__stepwise *engine, size_t index) {
   blis__sequence **items = engine->batch.items;
   engine->batch.count--;
+  engine->is_at_boundary = true;
   memmove(&items[index], &items[index + 1],
           (engine->batch.count - index) * sizeof *items);
 }
@@ -135,6 +136,10 @@ static blis_status allocate_preempting(blis__stepwise *engine, size_t *index,
   blis_live_request *request = sequence->place.request;
   blis_block_span span =
       blis__span_of(request, request->progress_tokens, tokens);
+  if (engine->config->rules.reserves_whole) {
+    *is_scheduled = true; /* it has all its blocks */
+    return BLIS_OK;
+  }
   for (;;) {
     BLIS_ASSERT(engine->batch.items[*index] == sequence);
     BLIS_TRY(blis_kv_cache_allocate(engine->cache, &sequence->blocks, &span,
@@ -224,6 +229,20 @@ static void enter_batch(blis__stepwise *engine, blis__sequence *sequence,
   give_tokens(engine, request, tokens);
 }
 
+/* For how many tokens behind the first done ones it gets blocks now, of which
+   it computes so many. */
+static int64_t tokens_to_store(const blis__stepwise *engine,
+                               const blis_live_request *request, int64_t done,
+                               int64_t tokens) {
+  if (!engine->config->rules.reserves_whole) {
+    return tokens;
+  }
+  int64_t limit = engine->config->max_model_len_tokens;
+  int64_t whole = request->prompt_tokens + request->output_tokens;
+  return blis_max_i64((limit > 0 ? blis_min_i64(whole, limit) : whole) - done,
+                      tokens);
+}
+
 /*
  * Admits a request that has its KV, if there is a block for its next token. It
  * decodes, or computes what it lacks of its prefill.
@@ -235,7 +254,8 @@ static blis_status admit_with_kv(blis__stepwise *engine,
   int64_t progress = request->progress_tokens;
   bool is_whole = progress >= request->prefill_tokens;
   int64_t tokens = is_whole ? 1 : chunk_tokens(engine, request, progress);
-  blis_block_span span = blis__span_of(request, progress, tokens);
+  blis_block_span span = blis__span_of(
+      request, progress, tokens_to_store(engine, request, progress, tokens));
   BLIS_TRY(blis_kv_cache_allocate(engine->cache, &sequence->blocks, &span, NULL,
                                   is_admitted, error));
   if (*is_admitted) {
@@ -261,27 +281,54 @@ static blis_status admit(blis__stepwise *engine, blis__sequence *sequence,
   if (sequence->has_kv) {
     return admit_with_kv(engine, sequence, is_admitted, error);
   }
-  blis_block_chain chain = request->chain;
-  chain.prompt_blocks = blis__findable_blocks(engine->config, request);
-  BLIS_TRY(blis_kv_cache_match(engine->cache, &chain, &engine->found, error));
-  int64_t cached =
-      (int64_t)engine->found.count * engine->config->block_size_tokens;
-  int64_t tokens = chunk_tokens(engine, request, cached);
+  int64_t cached = 0;
+  int64_t tokens = 1;
+  if (!blis__starts_by_a_token(engine->config, sequence->was_reserved)) {
+    blis_block_chain chain = request->chain;
+    chain.prompt_blocks = blis__findable_blocks(engine->config, request);
+    BLIS_TRY(blis_kv_cache_match(engine->cache, &chain, &engine->found, error));
+    cached = (int64_t)engine->found.count * engine->config->block_size_tokens;
+    tokens = chunk_tokens(engine, request, cached);
+  }
   /* An empty prompt stores its first output token now, and again later. */
   bool is_empty = request->prefill_tokens == 0 && request->output_tokens > 0;
-  blis_block_span span = blis__span_of(request, cached, is_empty ? 1 : tokens);
+  blis_block_span span = blis__span_of(
+      request, cached,
+      tokens_to_store(engine, request, cached, is_empty ? 1 : tokens));
   int64_t hits_before = hits(engine);
   BLIS_TRY(blis_kv_cache_allocate(engine->cache, &sequence->blocks, &span,
                                   &engine->found, is_admitted, error));
   if (*is_admitted) {
     enter_batch(engine, sequence, cached, tokens, hits(engine) - hits_before);
+  } else if (engine->config->rules.reserves_whole) {
+    *is_admitted = true; /* the next one may be */
+    blis__wait_queue_remove(&engine->waiting, &sequence->place);
+    return blis__stepwise_reject(engine, sequence, "kv-full", error);
   }
   return BLIS_OK;
 }
 
+static int64_t reserved_tokens(const blis_live_request *request) {
+  return request->prompt_tokens + request->output_tokens;
+}
+
+/* Whether the reservations of the batch leave the next one its own. */
+static bool is_within_reservations(const blis__stepwise *engine) {
+  int64_t limit = engine->config->max_reserved_tokens;
+  if (limit == 0 || engine->batch.count == 0 || engine->waiting.head == NULL) {
+    return true;
+  }
+  int64_t tokens = reserved_tokens(engine->waiting.head->request);
+  for (size_t i = 0; i < engine->batch.count && tokens <= limit; i++) {
+    tokens += reserved_tokens(engine->batch.items[i]->place.request);
+  }
+  return tokens <= limit;
+}
+
 static bool has_room(const blis__stepwise *engine) {
   return engine->budget_tokens > 0 &&
-         (int64_t)engine->batch.count < engine->config->max_num_seqs;
+         (int64_t)engine->batch.count < engine->config->max_num_seqs &&
+         is_within_reservations(engine);
 }
 
 blis_status blis__batch_admit(blis__stepwise *engine, blis__sequence *sequence,
@@ -345,6 +392,9 @@ blis_status blis__batch_form(blis__stepwise *engine, blis_error *error) {
     BLIS_TRY(blis__batch_form_planned(engine, error));
     return admit_somebody(engine, error);
   }
+  bool may_join = !engine->config->rules.joins_at_boundaries ||
+                  engine->is_at_boundary || engine->batch.count == 0;
   BLIS_TRY(schedule_running(engine, error));
-  return schedule_waiting(engine, error);
+  engine->is_at_boundary = false;
+  return may_join ? schedule_waiting(engine, error) : BLIS_OK;
 }

@@ -18,7 +18,9 @@ bool blis__fast_takes_whole(const fast_engine *engine,
                             int64_t budget_tokens) {
   int64_t threshold = engine->config->long_prefill_threshold_tokens;
   int64_t tokens = request->live->prefill_tokens;
-  return !request->has_kv && tokens > 0 && tokens <= budget_tokens &&
+  return !request->has_kv &&
+         !blis__starts_by_a_token(engine->config, request->was_reserved) &&
+         tokens > 0 && tokens <= budget_tokens &&
          (threshold == 0 || tokens <= threshold);
 }
 
@@ -105,10 +107,13 @@ static blis_status try_head(fast_engine *engine, fast_request *request,
   if (!request->is_tracked && limit > chain->shared_count) {
     limit = chain->shared_count;
   }
-  uint32_t cached = blis_run_pool_match(engine->pool, chain, limit, &unused);
+  bool is_token =
+      blis__starts_by_a_token(engine->config, request->was_reserved);
+  uint32_t cached =
+      is_token ? 0 : blis_run_pool_match(engine->pool, chain, limit, &unused);
   int64_t cached_tokens = (int64_t)cached * engine->config->block_size_tokens;
   live->progress_tokens = cached_tokens;
-  int64_t chunk = blis__fast_wanted_chunk(engine, request);
+  int64_t chunk = is_token ? 1 : blis__fast_wanted_chunk(engine, request);
   chunk = blis_min_i64(chunk, plan->budget_tokens);
   live->progress_tokens = 0;
   if (blis__fast_blocks_of(engine, chunk) + unused >

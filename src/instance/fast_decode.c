@@ -191,6 +191,9 @@ static void count_uncovered_run(fast_engine *engine, size_t n) {
 static void move_clock(fast_engine *engine, size_t n, int64_t last_us,
                        int64_t duration_us) {
   engine->clock_us = last_us;
+  engine->stats.busy_us = blis_time_after_us(
+      engine->stats.busy_us,
+      blis_time_after_us(last_us, duration_us) - engine->step_us);
   engine->step_us = blis_time_after_us(last_us, duration_us);
   engine->last_decode_us = duration_us;
   engine->last_step_us = duration_us;

@@ -87,7 +87,7 @@ struct fast_request {
   /* Where KV moves (remote_kv.h). */
   bool is_parked; /* has blocks, and is neither in the queue nor in the batch */
   bool has_kv;    /* waits, with blocks that hold what it has computed */
-  bool was_reserved; /* its first latency is wanted */
+  bool was_reserved; /* its first latency may be wanted */
 };
 
 typedef struct fast_list {

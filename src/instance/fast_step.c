@@ -293,6 +293,8 @@ blis_status blis__fast_step(fast_engine *engine, blis_error *error) {
   int64_t duration_us = 0;
   BLIS_TRY(time_step(engine, &plan, &duration_us, error));
   count_uncovered(engine, &plan);
+  engine->stats.busy_us =
+      blis_time_after_us(engine->stats.busy_us, duration_us);
   int64_t end_us = blis_time_after_us(now_us, duration_us);
   engine->last_step_us = duration_us;
   engine->last_step_end_us = end_us;

@@ -101,11 +101,19 @@ static blis_status check_config(const blis_instance_config *config,
   return BLIS_OK;
 }
 
-/* The fast engine has no CPU tier, and a counter per token of a block. */
+static bool is_stepped(const blis_instance_config *config) {
+  const blis_engine_rules *rules = &config->rules;
+  return rules->joins_at_boundaries || rules->reserves_whole ||
+         rules->keeps_shared_only || config->max_queue_depth > 0 ||
+         config->max_reserved_tokens > 0;
+}
+
+/* The fast engine has no CPU tier, no rules of RouteSim, and a counter per
+   token of a block. */
 static bool can_be_fast(const blis_instance_config *config) {
   const int64_t max_block_size_tokens = 1 << 20;
   return config->engine == BLIS_ENGINE_FAST && config->cpu_blocks == 0 &&
-         config->make_batch == NULL &&
+         config->make_batch == NULL && !is_stepped(config) &&
          config->block_size_tokens <= max_block_size_tokens;
 }
 
@@ -218,7 +226,12 @@ static blis_status run_out(blis_instance *instance, blis_error *error) {
   return BLIS_OK;
 }
 
+blis_status blis_instance_hang(blis_instance *instance, blis_error *error) {
+  return instance->engine.ops->hang(instance->engine.state, error);
+}
+
 blis_status blis_instance_restart(blis_instance *instance, blis_error *error) {
+  BLIS_TRY(blis_instance_hang(instance, error)); /* a step ends here */
   BLIS_TRY(run_out(instance, error));
   BLIS_TRY(blis_instance_close(instance, error));
   blis__engine fresh;
@@ -251,8 +264,9 @@ void blis_instance_slow_down(blis_instance *instance, double factor) {
   }
 }
 
-blis_status blis_instance_hang(blis_instance *instance, blis_error *error) {
-  return instance->engine.ops->hang(instance->engine.state, error);
+const blis_latency_model *
+blis_instance_usual_latency(const blis_instance *instance) {
+  return instance->slowed.model;
 }
 
 int64_t blis_instance_next_us(const blis_instance *instance) {

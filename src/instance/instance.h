@@ -121,6 +121,20 @@ typedef struct blis_engine_rules {
   /* The base latency of the CPU tier is paid once for all blocks of an
      allocation that come back together, not for each of them. */
   bool pays_transfer_once;
+  /*
+   * The next three are those of RouteSim's design document; with any of them,
+   * every step is computed, whatever the engine.
+   *
+   * Requests join a batch at boundaries alone: when it is empty, a prompt has
+   * been computed, or a request has left.
+   */
+  bool joins_at_boundaries;
+  /* The KV blocks of the whole request, output included, are taken when it is
+     admitted; if there are too few, it is rejected ("kv-full"). */
+  bool reserves_whole;
+  /* Blocks that nobody else may share are free as soon as their request is
+     over, and go first (kv/block_pool.h). */
+  bool keeps_shared_only;
 } blis_engine_rules;
 
 typedef struct blis_instance_config {
@@ -142,6 +156,12 @@ typedef struct blis_instance_config {
    */
   bool reproduce_go_blis_defects;
   blis_engine_rules rules;
+  /* A request that finds so many in the wait queue is rejected ("queue-full");
+     0 = they may be any number. */
+  int64_t max_queue_depth;
+  /* Prompt and output of all running requests; one that needs more runs alone.
+     0 = off. */
+  int64_t max_reserved_tokens;
   /* CPU tier of the KV cache; 0 blocks = none. */
   int64_t cpu_blocks;
   double cpu_bandwidth_tokens_per_us; /* > 0 with a tier */
@@ -197,6 +217,14 @@ typedef struct blis_instance_events {
   /* Each time a first token is recorded: again after a preemption, unless
      rules.resumes_preempted. */
   void (*first_token)(void *ud, blis_live_request *request, int64_t now_us);
+  /*
+   * request gets its token of that number, from 1, of those since a preemption
+   * that starts anew; and a batch of count requests is formed. Only the
+   * stepwise engine tells, which computes tokens one by one.
+   */
+  blis_status (*token)(void *ud, const blis_live_request *request,
+                       int64_t number, blis_error *error);
+  blis_status (*batch)(void *ud, int64_t count, blis_error *error);
   /* A step of a request with holds_kv begins; NULL = nobody wants to know. */
   blis_status (*computing)(void *ud, blis_live_request *request,
                            const blis_prefill_step *step, blis_error *error);
@@ -208,10 +236,11 @@ typedef struct blis_instance_events {
   blis_status (*completed)(void *ud, const blis_live_request *request,
                            int64_t end_us, bool *counts_itl, blis_error *error);
   /*
-   * request has reached its last state (completed, length-capped, timed out
-   * or unservable) and belongs to the owner again. end_us is when it leaves:
-   * the end of its last step (with rules.leaves_at_step_end when its client has
-   * the last token), or now for the others.
+   * request has reached its last state (completed, length-capped, timed out,
+   * unservable or rejected, see its member rejection) and belongs to the owner
+   * again. end_us is when it leaves: the end of its last step (with
+   * rules.leaves_at_step_end when its client has the last token), or now for
+   * the others.
    */
   blis_status (*ended)(void *ud, blis_live_request *request, int64_t now_us,
                        int64_t end_us, blis_error *error);
@@ -249,6 +278,7 @@ typedef struct blis_instance_stats {
   int64_t steps;
   int64_t uncovered_steps; /* beyond the coverage of the latency model; none
                               where that is not known */
+  int64_t busy_us;         /* of these steps, the last one whole */
   int64_t queue_depth_sum; /* over steps, for the head-of-line counter */
   int64_t end_us;          /* min(time of the last executed event, horizon) */
 } blis_instance_stats;
@@ -315,6 +345,10 @@ BLIS_MUSTUSE blis_status blis_instance_forget_cache(blis_instance *instance,
  * latency model of the configuration says; 1 at first.
  */
 void blis_instance_slow_down(blis_instance *instance, double factor);
+
+/* The latency model of the configuration, however slow it is now; borrowed. */
+const blis_latency_model *
+blis_instance_usual_latency(const blis_instance *instance);
 
 /*
  * From now on no step ends, the one under way included, and none begins, until

@@ -67,13 +67,16 @@ typedef struct blis_live_request {
   int64_t output_budget_tokens; /* 0 = what the model length leaves */
   double priority;              /* higher is more urgent */
   bool holds_kv; /* keeps its blocks when it is completed (remote_kv.h) */
+  char part;     /* its id ends in "_prefill": 'p', or in "_decode": 'd'; else
+                    0. BLIS (Go) names what it hands off so */
   uint32_t slot; /* the cluster's index of this record */
   blis_block_chain chain; /* for the instance's block size */
 
   /* Kept by the instance. */
   blis_request_state state;
   bool has_first_token;
-  bool was_counted;            /* reached a wait queue or was late for it */
+  bool was_counted; /* reached a wait queue or was late for it */
+  bool had_hit; /* some of its prompt was cached when it was first admitted */
   int64_t prefill_tokens;      /* to compute before the next token comes: the
                                   prompt, and output that was lost */
   int64_t progress_tokens;     /* tokens computed so far */
@@ -85,9 +88,10 @@ typedef struct blis_live_request {
   int64_t delivery_us;         /* from its first token to who asked for it */
   int64_t itl_sum_us;
   int64_t itl_count;
-  int64_t first_itl_us; /* once out of the batch, reserved for, and not
-                             rules.resumes_preempted; else -1 */
-  int64_t e2e_us;       /* -1 until completed */
+  int64_t first_itl_us;  /* once out of the batch, reserved for, and not
+                              rules.resumes_preempted; else -1 */
+  int64_t e2e_us;        /* -1 until completed */
+  const char *rejection; /* why the instance has; static, NULL elsewhere */
   void *engine; /* what else the engine keeps about it; NULL at both ends */
 } blis_live_request;
 
@@ -98,7 +102,7 @@ blis_live_request blis_live_request_of(const blis_request *request,
 /*
  * Byte order of two ids, so that request_10 is before request_2: <0, 0 or >0.
  * This is how equal keys are ordered in schedulers. The id of a follow-up is
- * "session_<session>_round_<round_index>_<-number>".
+ * "session_<session>_round_<round_index>_<-number>"; that of a part goes on.
  */
 int blis_request_compare_ids(const blis_live_request *a,
                              const blis_live_request *b);

@@ -17,30 +17,43 @@ static int digits_of(int64_t number, char digits[20]) {
   return count;
 }
 
-static int compare_numbers(int64_t a, int64_t b) {
+/* What is behind the digits decides where one number begins the other: the name
+   of a part, which is behind digits, or nothing. */
+static int compare_numbers(const blis_live_request *a,
+                           const blis_live_request *b) {
   char a_digits[20];
   char b_digits[20];
-  int a_count = digits_of(a, a_digits);
-  int b_count = digits_of(b, b_digits);
+  int a_count = digits_of(a->number, a_digits);
+  int b_count = digits_of(b->number, b_digits);
   for (int i = 0; i < a_count && i < b_count; i++) {
     if (a_digits[i] != b_digits[i]) {
       return a_digits[i] < b_digits[i] ? -1 : 1;
     }
   }
-  return (a_count > b_count) - (a_count < b_count);
+  if (a_count != b_count) {
+    const blis_live_request *shorter = a_count < b_count ? a : b;
+    return (shorter == a) == (shorter->part == 0) ? -1 : 1;
+  }
+  return (a->part > b->part) - (a->part < b->part);
+}
+
+static const char *name_of_part(const blis_live_request *request) {
+  return request->part == 0     ? ""
+         : request->part == 'p' ? "_prefill"
+                                : "_decode";
 }
 
 /* What of an id is still to be compared: the session, then what is behind. */
 typedef struct rest {
   const char *text;
   bool is_session;
-  char end[48];
+  char end[56];
 } rest;
 
 static rest start(const blis_live_request *request) {
   rest r = {.text = request->session, .is_session = true};
-  snprintf(r.end, sizeof r.end, "_round_%" PRId32 "_%" PRId64,
-           request->round_index, -request->number);
+  snprintf(r.end, sizeof r.end, "_round_%" PRId32 "_%" PRId64 "%s",
+           request->round_index, -request->number, name_of_part(request));
   return r;
 }
 
@@ -76,6 +89,5 @@ int blis_request_compare_ids(const blis_live_request *a,
   if (a_follows != b_follows) {
     return a_follows ? 1 : -1; /* "session" is behind "request" */
   }
-  return a_follows ? compare_follow_ups(a, b)
-                   : compare_numbers(a->number, b->number);
+  return a_follows ? compare_follow_ups(a, b) : compare_numbers(a, b);
 }

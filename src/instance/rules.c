@@ -42,7 +42,7 @@ void blis__note_admission(const blis_instance_config *config,
 }
 
 void blis__count_prompt_blocks(const blis_instance_config *config,
-                               const blis_live_request *request,
+                               blis_live_request *request,
                                int64_t cached_blocks,
                                blis_instance_stats *stats) {
   if (request->scheduling_delay_us >= 0) {
@@ -50,6 +50,7 @@ void blis__count_prompt_blocks(const blis_instance_config *config,
   }
   int64_t size = config->block_size_tokens;
   int64_t tokens = request->prompt_tokens;
+  request->had_hit |= cached_blocks > 0;
   stats->cache_hits += cached_blocks;
   stats->cache_misses += tokens / size + (tokens % size != 0) - cached_blocks;
 }

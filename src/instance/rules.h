@@ -14,6 +14,15 @@ uint32_t blis__findable_blocks(const blis_instance_config *config,
                                const blis_live_request *request);
 
 /*
+ * BLIS (Go) admits whatever room was reserved for as a decode: preempted, such
+ * a request starts with one token of its prompt, and finds nothing cached.
+ */
+static inline bool blis__starts_by_a_token(const blis_instance_config *config,
+                                           bool was_reserved) {
+  return was_reserved && config->reproduce_go_blis_defects;
+}
+
+/*
  * It enters the batch. step_us is how long the step under way until now has
  * taken, 0 = the engine was idle.
  */
@@ -21,9 +30,12 @@ void blis__note_admission(const blis_instance_config *config,
                           blis_live_request *request, int64_t now_us,
                           int64_t step_us);
 
-/* The same for the counters of the cache; cached_blocks have been found. */
+/*
+ * The same for the counters of the cache, and whether it had a hit;
+ * cached_blocks have been found.
+ */
 void blis__count_prompt_blocks(const blis_instance_config *config,
-                               const blis_live_request *request,
+                               blis_live_request *request,
                                int64_t cached_blocks,
                                blis_instance_stats *stats);
 

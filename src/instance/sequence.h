@@ -22,7 +22,8 @@ typedef struct blis__sequence {
   blis__waiting place;    /* and the request; first, so that it leads to this */
   blis_block_list blocks; /* held; empty while waiting */
   BLIS_ARRAY(int64_t) itl_us; /* since the last preemption that starts anew */
-  int64_t token_end_us;       /* end of the step that computed its last token */
+  bool has_new_token;   /* of the last step, that is told when it leaves */
+  int64_t token_end_us; /* end of the step that computed its last token */
   /* The last event scheduled about it: its arrival, its place in the queue,
      its timeout. BLIS_EVENT_NONE or past when none is pending. */
   blis_event_handle event;

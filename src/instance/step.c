@@ -84,6 +84,7 @@ static blis_status advance(blis__stepwise *engine, blis__sequence *sequence,
   } else if (gives_token) {
     request->progress_tokens++;
   }
+  sequence->has_new_token = gives_token;
   if (gives_token) {
     BLIS_TRY(count_token(engine, sequence, token_us, error));
   }
@@ -108,7 +109,9 @@ static void give_first_tokens(blis__stepwise *engine, int64_t step_end_us) {
         request->progress_tokens != request->prefill_tokens) {
       continue;
     }
+    engine->is_at_boundary = true;
     blis__note_first_token(request, token_us);
+    engine->batch.items[i]->has_new_token = request->output_tokens > 0;
     if (engine->events.first_token != NULL) {
       engine->events.first_token(engine->events.ud, request, engine->clock_us);
     }
@@ -121,6 +124,7 @@ static blis_status store_last_token(blis__stepwise *engine,
                                     blis_error *error) {
   const blis_live_request *request = sequence->place.request;
   if (request->output_tokens == 0 || engine->config->rules.drops_last_kv ||
+      engine->config->rules.reserves_whole ||
       request->progress_tokens >=
           request->prompt_tokens + request->output_tokens) {
     return BLIS_OK;
@@ -197,15 +201,39 @@ static blis_status complete_finished(blis__stepwise *engine,
                                  error);
 }
 
+/* For who wants to hear of every token. */
+static blis_status tell_tokens(blis__stepwise *engine, blis_error *error) {
+  for (size_t i = 0; i < engine->batch.count; i++) {
+    blis__sequence *sequence = engine->batch.items[i];
+    const blis_live_request *request = sequence->place.request;
+    if (sequence->has_new_token) {
+      sequence->has_new_token = false;
+      BLIS_TRY(engine->events.token(engine->events.ud, request,
+                                    request->itl_count + 1, error));
+    }
+  }
+  return BLIS_OK;
+}
+
 /* What a step has computed leaves the engine. */
 static blis_status deliver(blis__stepwise *engine, int64_t step_end_us,
                            blis_error *error) {
   give_first_tokens(engine, step_end_us);
+  if (engine->events.token != NULL) {
+    BLIS_TRY(tell_tokens(engine, error));
+  }
   return complete_finished(engine, step_end_us, error);
 }
 
+/* In BLIS (Go), steps of 1 us go by until the KV that blocks were reserved for
+   has come, which it does. */
+static bool waits_for_kv(const blis__stepwise *engine) {
+  return engine->config->reproduce_go_blis_defects && engine->parked_blocks > 0;
+}
+
 static blis_status check_progress(blis__stepwise *engine, blis_error *error) {
-  engine->idle_steps = engine->has_progressed ? 0 : engine->idle_steps + 1;
+  bool goes_on = engine->has_progressed || waits_for_kv(engine);
+  engine->idle_steps = goes_on ? 0 : engine->idle_steps + 1;
   int64_t most = engine->config->make_batch != NULL ? BLIS__STUCK_PLANS
                                                     : BLIS__STUCK_STEPS;
   if (engine->idle_steps < most) {
@@ -245,9 +273,17 @@ blis_status blis__step(blis__stepwise *engine, blis_error *error) {
       !engine->config->reproduce_go_blis_defects) {
     return BLIS_OK; /* the blocks are held by requests that do not run */
   }
+  if (engine->events.batch != NULL) {
+    BLIS_TRY(engine->events.batch(engine->events.ud,
+                                  (int64_t)engine->batch.count, error));
+  }
   engine->counts.steps++;
   engine->counts.queue_depth_sum += engine->waiting.count;
   BLIS_TRY(measure(engine, &step_us, error));
+  if (engine->items.count > 0 || engine->config->make_batch == NULL) {
+    engine->counts.busy_us =
+        blis_time_after_us(engine->counts.busy_us, step_us);
+  }
   engine->step_us = step_us;
   engine->step_end_us = blis_time_after_us(engine->clock_us, step_us);
   int64_t token_us = blis_time_after_us(

@@ -79,6 +79,14 @@ blis_status blis__stepwise_wake(blis__stepwise *engine, blis_error *error) {
                                  NULL, error);
 }
 
+blis_status blis__stepwise_reject(blis__stepwise *engine,
+                                  blis__sequence *sequence, const char *reason,
+                                  blis_error *error) {
+  sequence->place.request->rejection = reason;
+  return blis__stepwise_end(engine, sequence, BLIS_REQUEST_REJECTED,
+                            engine->clock_us, error);
+}
+
 blis_status blis__stepwise_enqueue(blis__stepwise *engine,
                                    blis__sequence *sequence,
                                    blis_error *error) {
@@ -117,7 +125,10 @@ static blis_status on_queued(blis__stepwise *engine, blis__sequence *sequence,
     return blis__stepwise_end(engine, sequence, BLIS_REQUEST_TIMED_OUT,
                               engine->clock_us, error);
   }
-  return blis__stepwise_enqueue(engine, sequence, error);
+  int64_t limit = engine->config->max_queue_depth;
+  return limit > 0 && engine->waiting.count >= limit
+             ? blis__stepwise_reject(engine, sequence, "queue-full", error)
+             : blis__stepwise_enqueue(engine, sequence, error);
 }
 
 /* A pending step stays pending, even when there is nothing left to do. */
@@ -356,6 +367,7 @@ blis_status blis__stepwise_new(const blis_alloc *alloc,
       .pays_base_once = config->rules.pays_transfer_once,
       .offload_threshold = config->cpu_offload_threshold,
       .keeps_failed_claims = config->reproduce_go_blis_defects,
+      .keeps_shared_only = config->rules.keeps_shared_only,
   };
   blis__stepwise *e = blis_alloc_zeroed(alloc, 1, sizeof *e);
   BLIS_TRY_NEW(e, error);

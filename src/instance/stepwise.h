@@ -59,8 +59,9 @@ typedef struct blis__stepwise {
   int64_t wait_us;            /* as planned, if nobody computes */
   blis__plan_room plan;
   bool has_preempted;
-  bool has_progressed;   /* a request got further than ever */
-  blis_block_list found; /* prefix of the request to admit */
+  bool is_at_boundary; /* others may join the batch, see joins_at_boundaries */
+  bool has_progressed; /* a request got further than ever */
+  blis_block_list found;                    /* prefix of the request to admit */
   BLIS_ARRAY(blis_running_request) running; /* for choose_victim */
   BLIS_ARRAY(blis_batch_item) items; /* scheduled, for the latency model */
 
@@ -97,6 +98,12 @@ BLIS_MUSTUSE blis_status blis__batch_admit(blis__stepwise *engine,
 
 /* The running request at index goes back to the front of the queue. */
 void blis__batch_preempt(blis__stepwise *engine, size_t index);
+
+/* It waits, and is turned away for this reason. */
+BLIS_MUSTUSE blis_status blis__stepwise_reject(blis__stepwise *engine,
+                                               blis__sequence *sequence,
+                                               const char *reason,
+                                               blis_error *error);
 
 /* Takes the request at index out of the batch; the others keep their order. */
 void blis__batch_remove(blis__stepwise *engine, size_t index);

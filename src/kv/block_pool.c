@@ -29,6 +29,7 @@ struct blis_block_pool {
   int64_t references;
   int64_t hits;
   int64_t misses;
+  bool keeps_shared_only;
 };
 
 static blis_status check_size(const char *what, int64_t value,
@@ -53,6 +54,21 @@ static void append_free(blis_block_pool *pool, uint32_t index) {
     pool->blocks[pool->free_tail].after = index;
   }
   pool->free_tail = index;
+  pool->free_count++;
+}
+
+static void prepend_free(blis_block_pool *pool, uint32_t index) {
+  block *freed = &pool->blocks[index];
+  BLIS_ASSERT(freed->references == 0 && freed->id == BLIS_BLOCK_NONE);
+  BLIS_ASSERT(pool->free_count < pool->block_count);
+  freed->before = NO_BLOCK;
+  freed->after = pool->free_head;
+  if (pool->free_head == NO_BLOCK) {
+    pool->free_tail = index;
+  } else {
+    pool->blocks[pool->free_head].before = index;
+  }
+  pool->free_head = index;
   pool->free_count++;
 }
 
@@ -98,6 +114,11 @@ blis_status blis_block_pool_new(const blis_alloc *alloc, int64_t blocks,
   }
   *pool = p;
   return BLIS_OK;
+}
+
+void blis_block_pool_keep_shared_only(blis_block_pool *pool) {
+  BLIS_ASSERT(pool->references == 0 && pool->misses == 0);
+  pool->keeps_shared_only = true;
 }
 
 void blis_block_pool_free(blis_block_pool *pool) {
@@ -267,6 +288,16 @@ static void name_last(blis_block_pool *pool, const blis_block_list *holder,
                                       pool->block_size_tokens));
 }
 
+/* Whether the full block that begins there gets a name. */
+static bool is_named(const blis_block_pool *pool, const blis_block_span *span,
+                     int64_t start_tokens) {
+  if (span->chain == NULL || !pool->keeps_shared_only) {
+    return span->chain != NULL;
+  }
+  int64_t k = start_tokens / pool->block_size_tokens;
+  return k < span->chain->shared_count && k < span->chain->prompt_blocks;
+}
+
 /* There are enough free blocks, and room in holder and in the table. */
 static void store(blis_block_pool *pool, blis_block_list *holder,
                   const blis_block_span *span) {
@@ -290,8 +321,10 @@ static void store(blis_block_pool *pool, blis_block_list *holder,
     at += taken;
     /* Output names a block it completes, but not one it fills at once: with
        a block size of 1 output is never findable. */
-    if (taken == room && (is_prompt || !is_new) && span->chain != NULL) {
-      name_last(pool, holder, span->chain, at - pool->block_size_tokens);
+    int64_t start = at - pool->block_size_tokens;
+    if (taken == room && (is_prompt || !is_new) &&
+        is_named(pool, span, start)) {
+      name_last(pool, holder, span->chain, start);
     }
   }
 }
@@ -342,7 +375,12 @@ void blis_block_pool_release(blis_block_pool *pool, blis_block_list *holder) {
   for (size_t i = holder->count; i-- > 0;) {
     uint32_t index = holder->items[i];
     BLIS_ASSERT(pool->blocks[index].references > 0);
-    if (--pool->blocks[index].references == 0) {
+    if (--pool->blocks[index].references > 0) {
+      continue;
+    }
+    if (pool->keeps_shared_only && pool->blocks[index].id == BLIS_BLOCK_NONE) {
+      prepend_free(pool, index);
+    } else {
       append_free(pool, index);
     }
   }

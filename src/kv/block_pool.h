@@ -35,7 +35,8 @@ typedef BLIS_ARRAY(uint32_t) blis_block_list;
 /*
  * What to store: tokens [start, end) of a request. Tokens before
  * prompt_tokens are its prompt, later ones its output. The span lies wholly
- * in the prompt (and may be empty) or is a single output token.
+ * in the prompt (and may be empty) or is a single output token; in a pool that
+ * keeps shared blocks only, it may be anything.
  */
 typedef struct blis_block_span {
   const blis_block_chain *chain; /* NULL = its blocks get no names yet */
@@ -63,6 +64,15 @@ BLIS_MUSTUSE blis_status blis_block_pool_new(const blis_alloc *alloc,
                                              int64_t block_size_tokens,
                                              blis_block_pool **pool,
                                              blis_error *error);
+
+/*
+ * From now on only what others may share is kept: the blocks of prompts with
+ * shared identities. The others get no names, are free for anybody as soon as
+ * they are given back, and go before all that are kept, which go by how long
+ * ago they were used (RouteSim: eviction in two passes). To be said of a pool
+ * that nobody has used.
+ */
+void blis_block_pool_keep_shared_only(blis_block_pool *pool);
 
 /* NULL is allowed. Holders' lists are freed by their owners. */
 void blis_block_pool_free(blis_block_pool *pool);

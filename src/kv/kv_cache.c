@@ -40,6 +40,11 @@ static blis_status check_tier(const blis_kv_cache_config *config,
   if (config->cpu_blocks == 0) {
     return BLIS_OK;
   }
+  if (config->keeps_shared_only) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "a CPU tier keeps what the cache does not; it cannot be "
+                     "had where only shared blocks are kept");
+  }
   if (!(config->cpu_bandwidth_tokens_per_us > 0)) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "CPU tier bandwidth is %g tokens per us, must be above 0",
@@ -84,6 +89,9 @@ blis_status blis_kv_cache_new(const blis_alloc *alloc,
   c->keeps_failed_claims = config->keeps_failed_claims;
   blis_status status = blis_block_pool_new(
       alloc, config->blocks, config->block_size_tokens, &c->pool, error);
+  if (status == BLIS_OK && config->keeps_shared_only) {
+    blis_block_pool_keep_shared_only(c->pool);
+  }
   if (status == BLIS_OK && config->cpu_blocks > 0) {
     c->pays_base_once = config->pays_base_once;
     c->base_latency_us = config->cpu_base_latency_us;

@@ -41,6 +41,9 @@ typedef struct blis_kv_cache_config {
    * they were claimed for fails, even though it goes on waiting.
    */
   bool keeps_failed_claims;
+  /* Blocks that nobody else may share are not kept (block_pool.h); not with a
+     CPU tier. */
+  bool keeps_shared_only;
 } blis_kv_cache_config;
 
 typedef struct blis_kv_cache_stats {

@@ -4,6 +4,7 @@
 
 #include "base/minmax.h"
 #include "latency/numbers.h"
+#include "latency/sizes_check.h"
 #include "latency/transformer.h"
 
 /* Products are computed in tiles of 128 tokens: half a tile is wasted. */
@@ -350,39 +351,6 @@ static blis_status check_betas(const blis_coefficients *coefficients,
   return BLIS_OK;
 }
 
-static blis_status check(const blis_model_spec *model,
-                         const blis_hardware_spec *hardware,
-                         const blis_parallelism *parallelism,
-                         blis_error *error) {
-  BLIS_TRY(blis_parallelism_validate(parallelism, error));
-  BLIS_TRY(blis_model_spec_validate(model, error));
-  BLIS_TRY(blis_hardware_spec_validate(hardware, error));
-  blis__problems problems = {0};
-  if (model->intermediate_size == 0) {
-    blis__problems_add(&problems, "intermediate_size is missing");
-  }
-  if (model->attention_heads % parallelism->tp != 0) {
-    blis__problems_add(&problems,
-                       "attention_heads (%" PRId64
-                       ") must be divisible by tp (%" PRId64 ")",
-                       model->attention_heads, parallelism->tp);
-  }
-  if (parallelism->dp > 1 && !blis_model_spec_is_moe(model)) {
-    blis__problems_add(&problems,
-                       "dp must be 1 for a dense model, got %" PRId64
-                       "; use more instances instead",
-                       parallelism->dp);
-  }
-  BLIS_TRY(blis__problems_status(&problems, "model", model->name, error));
-  if (hardware->peak_tflops <= 0.0) {
-    blis__problems_add(&problems, "peak_tflops is missing");
-  }
-  if (hardware->bandwidth_tb_s <= 0.0) {
-    blis__problems_add(&problems, "bandwidth_tb_s is missing");
-  }
-  return blis__problems_status(&problems, "hardware", hardware->name, error);
-}
-
 static blis_first_token first_token_of(const blis_coefficients *coefficients) {
   const double *alpha = coefficients->alpha;
   size_t count = coefficients->alpha_count;
@@ -408,7 +376,7 @@ blis_status blis_calibrated_new(const blis_alloc *alloc,
                                 blis_latency_model *out, blis_error *error) {
   BLIS_TRY(blis_coefficients_validate(coefficients, 1, OPS.name, error));
   BLIS_TRY(check_betas(coefficients, error));
-  BLIS_TRY(check(model, hardware, parallelism, error));
+  BLIS_TRY(blis__check_sizes(model, hardware, parallelism, false, "", error));
   machine x = {
       .parts = blis_transformer_of(model),
       .model = model,

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "latency/numbers.h"
+#include "latency/sizes_check.h"
 
 enum {
   PREFILL_COMPUTE,
@@ -416,47 +417,6 @@ static const blis_latency_ops OPS = {
     .free = trained_physics_free,
 };
 
-static void require_divisible(blis__problems *problems, const char *name,
-                              int64_t heads, int64_t tp) {
-  if (heads % tp != 0) {
-    blis__problems_add(problems,
-                       "%s (%" PRId64 ") must be divisible by tp (%" PRId64
-                       ") for trained-physics",
-                       name, heads, tp);
-  }
-}
-
-static blis_status check(const blis_model_spec *model,
-                         const blis_hardware_spec *hardware,
-                         const blis_parallelism *parallelism,
-                         blis_error *error) {
-  BLIS_TRY(blis_parallelism_validate(parallelism, error));
-  BLIS_TRY(blis_model_spec_validate(model, error));
-  BLIS_TRY(blis_hardware_spec_validate(hardware, error));
-  blis__problems problems = {0};
-  if (model->intermediate_size == 0) {
-    blis__problems_add(&problems, "intermediate_size is missing");
-  }
-  require_divisible(&problems, "attention_heads", model->attention_heads,
-                    parallelism->tp);
-  require_divisible(&problems, "kv_heads", blis_model_spec_kv_heads(model),
-                    parallelism->tp);
-  if (parallelism->dp > 1 && !blis_model_spec_is_moe(model)) {
-    blis__problems_add(&problems,
-                       "dp must be 1 for a dense model, got %" PRId64
-                       "; use more instances instead",
-                       parallelism->dp);
-  }
-  BLIS_TRY(blis__problems_status(&problems, "model", model->name, error));
-  if (hardware->peak_tflops <= 0.0) {
-    blis__problems_add(&problems, "peak_tflops is missing");
-  }
-  if (hardware->bandwidth_tb_s <= 0.0) {
-    blis__problems_add(&problems, "bandwidth_tb_s is missing");
-  }
-  return blis__problems_status(&problems, "hardware", hardware->name, error);
-}
-
 static double width_or(int64_t width, int64_t fallback) {
   return (double)(width > 0 ? width : fallback);
 }
@@ -586,7 +546,8 @@ blis_status blis_trained_physics_new(const blis_alloc *alloc,
                                      blis_error *error) {
   BLIS_TRY(blis_coefficients_validate(
       coefficients, BLIS_TRAINED_PHYSICS_BETA_MIN, OPS.name, error));
-  BLIS_TRY(check(model, hardware, parallelism, error));
+  BLIS_TRY(blis__check_sizes(model, hardware, parallelism, true,
+                             " for trained-physics", error));
   blis_moe_comm comm;
   BLIS_TRY(blis_moe_comm_parse(parallelism->moe_comm_backend, &comm, error));
   trained_physics *m = blis_alloc_zeroed(alloc, 1, sizeof *m);

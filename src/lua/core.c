@@ -23,6 +23,7 @@
 #include "lua/files/yaml.h"
 #include "lua/policies/by_hand.h"
 #include "lua/policies/catalogue.h"
+#include "lua/policies/listening.h"
 #include "lua/policies/policy.h"
 #include "lua/policies/prefix_index.h"
 #include "lua/policies/scorer.h"
@@ -45,21 +46,23 @@
 #include "lua/traffic/workload.h"
 #include "lua/traffic/workload_methods.h"
 #include "lua/traffic/written_spec.h"
+#include "lua/workers/child.h"
 #include "lua/workers/journals.h"
 #include "lua/workers/pipes.h"
 #include "lua/workers/source_id.h"
 #include "lua/workers/workers.h"
 #include "policy/contract/signals.h"
 
-/* embedded(name): the text of a file below data/, or nil. */
+/* embedded(name): the text of a file below data/ and its SHA-256, or nil. */
 static int core_embedded(lua_State *L) {
   const blis_embedded_file *file = blis_embedded_find(luaL_checkstring(L, 1));
   if (file == NULL) {
     lua_pushnil(L);
-  } else {
-    lua_pushlstring(L, file->bytes, file->size);
+    return 1;
   }
-  return 1;
+  lua_pushlstring(L, file->bytes, file->size);
+  lua_pushstring(L, file->sha256);
+  return 2;
 }
 
 /*
@@ -163,11 +166,13 @@ static const luaL_Reg core_functions[] = {
     {"catalogue", bind_catalogue_new},
     {"check_arrival", bind_check_arrival},
     {"check_distribution", bind_check_distribution},
+    {"child", bind_child_new},
     {"clock_us", bind_clock_us},
     {"csv_read", bind_csv_read},
     {"embedded", core_embedded},
     {"engine_facts", bind_engine_facts},
     {"error_object", core_error_object},
+    {"event_kinds", bind_event_kinds},
     {"event_queue", bind_event_queue_new},
     {"figures", bind_figures},
     {"folder", bind_folder},
@@ -181,6 +186,7 @@ static const luaL_Reg core_functions[] = {
     {"json_writer", bind_json_writer_new},
     {"jail", bind_jail},
     {"jail_can_filter", bind_jail_can_filter},
+    {"jail_prepare", bind_jail_prepare},
     {"kv_cache", bind_kv_cache_new},
     {"kv_capacity", bind_kv_capacity},
     {"coefficients", bind_coefficients},
@@ -250,6 +256,7 @@ int luaopen_blis_core(lua_State *L) {
   luaL_checkversion(L);
   bind_open_errors(L);
   bind_open_by_hand(L);
+  bind_open_children(L);
   bind_open_decisions(L);
   bind_open_event_queues(L);
   bind_open_instances(L);

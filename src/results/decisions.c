@@ -19,6 +19,11 @@ typedef struct kept_fact {
   double value;
 } kept_fact;
 
+typedef struct scorer_list {
+  BLIS_ARRAY(uint32_t) names;
+  BLIS_ARRAY(double) weights;
+} scorer_list;
+
 struct blis_decisions {
   blis_alloc alloc;
   int64_t kept_candidates;
@@ -26,8 +31,7 @@ struct blis_decisions {
   blis_intern *texts;
   BLIS_ARRAY(blis_decision_record) records;
   BLIS_ARRAY(blis_decision_candidate) candidates;
-  BLIS_ARRAY(uint32_t) scorer_names;
-  BLIS_ARRAY(double) scorer_weights;
+  scorer_list scorers[2]; /* those of the prefill stage are the second */
   BLIS_ARRAY(double) scorer_scores; /* by candidate, then scorer */
   BLIS_ARRAY(kept_fact) facts;
   BLIS_ARRAY(int64_t) per_instance;
@@ -48,6 +52,8 @@ static blis_decision_record record_of(const blis_routing_request *request,
                                 .session = request->session,
                                 .round_index = request->round_index,
                                 .chosen = -1,
+                                .prefill = -1,
+                                .stage = (uint8_t)request->stage,
                                 .kind = (uint8_t)kind};
 }
 
@@ -121,17 +127,22 @@ static double regret_of(const blis_decisions *self, double chosen) {
   return best > chosen ? best - chosen : 0;
 }
 
+static size_t list_of(uint32_t stage) {
+  return stage == BLIS_ROLE_PREFILL;
+}
+
 /* A policy has the same scorers in all of its decisions. */
-static blis_status keep_scorers(blis_decisions *self,
+static blis_status keep_scorers(blis_decisions *self, uint32_t stage,
                                 const blis_decision *decision) {
-  for (size_t i = self->scorer_names.count; i < decision->part_count; i++) {
+  scorer_list *list = &self->scorers[list_of(stage)];
+  for (size_t i = list->names.count; i < decision->part_count; i++) {
     uint32_t name;
     BLIS_TRY(intern(self, decision->parts[i].scorer, &name));
-    BLIS_TRY(blis_array_push(&self->alloc, &self->scorer_names, name));
-    BLIS_TRY(blis_array_push(&self->alloc, &self->scorer_weights,
+    BLIS_TRY(blis_array_push(&self->alloc, &list->names, name));
+    BLIS_TRY(blis_array_push(&self->alloc, &list->weights,
                              decision->parts[i].weight));
   }
-  BLIS_ASSERT(self->scorer_names.count == self->scorer_weights.count);
+  BLIS_ASSERT(list->names.count == list->weights.count);
   return BLIS_OK;
 }
 
@@ -170,7 +181,7 @@ static blis_status keep_candidates(blis_decisions *self,
   if (self->kept_candidates > 0 && (size_t)self->kept_candidates < kept) {
     kept = (size_t)self->kept_candidates;
   }
-  BLIS_TRY(keep_scorers(self, event->decision));
+  BLIS_TRY(keep_scorers(self, record->stage, event->decision));
   for (size_t i = 0; i < kept; i++) {
     BLIS_TRY(keep_candidate(self, event, &self->ranking.items[i]));
   }
@@ -254,6 +265,22 @@ static blis_status on_routing(void *ud, const blis_routing_event *event,
   return add_routing(ud, event) == BLIS_OK ? BLIS_OK : blis_fail_nomem(error);
 }
 
+/* Prefill and decode apart. */
+
+static blis_status on_split(void *ud, const blis_split_event *event,
+                            blis_error *error) {
+  blis_decisions *self = ud;
+  blis_decision_record record =
+      record_of(event->request, event->now_us, BLIS_DECISION_SPLIT);
+  record.verdict = event->splits;
+  record.chosen = (int32_t)event->decode;
+  record.prefill = (int32_t)event->prefill;
+  record.first_candidate = self->candidates.count;
+  BLIS_TRY_MEM(intern(self, event->policy, &record.reason), error);
+  BLIS_TRY_MEM(keep(self, &record), error);
+  return BLIS_OK;
+}
+
 /* Cascades. */
 
 static blis_status on_cascade(void *ud, const blis_cascade_event *event,
@@ -282,6 +309,7 @@ static blis_status add_scaling(blis_decisions *self,
   const blis_scale_context *context = event->context;
   blis_decision_record record = {.time_us = context->now_us,
                                  .chosen = -1,
+                                 .prefill = -1,
                                  .kind = BLIS_DECISION_SCALING,
                                  .first_candidate = self->candidates.count,
                                  .first_fact = self->facts.count};
@@ -325,6 +353,7 @@ blis_decisions *blis_decisions_new(const blis_alloc *alloc,
       .sink = {.admission = on_admission,
                .routing = on_routing,
                .cascade = on_cascade,
+               .split = on_split,
                .scaling = on_scaling,
                .ud = self,
                .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH) |
@@ -348,8 +377,10 @@ void blis_decisions_free(blis_decisions *decisions) {
   blis_alloc alloc = decisions->alloc;
   blis_array_deinit(&alloc, &decisions->records);
   blis_array_deinit(&alloc, &decisions->candidates);
-  blis_array_deinit(&alloc, &decisions->scorer_names);
-  blis_array_deinit(&alloc, &decisions->scorer_weights);
+  for (int i = 0; i < 2; i++) {
+    blis_array_deinit(&alloc, &decisions->scorers[i].names);
+    blis_array_deinit(&alloc, &decisions->scorers[i].weights);
+  }
   blis_array_deinit(&alloc, &decisions->scorer_scores);
   blis_array_deinit(&alloc, &decisions->facts);
   blis_array_deinit(&alloc, &decisions->per_instance);
@@ -384,19 +415,20 @@ blis_decisions_candidates(const blis_decisions *decisions,
              : &decisions->candidates.items[record->first_candidate];
 }
 
-size_t blis_decisions_scorer_count(const blis_decisions *decisions) {
-  return decisions->scorer_names.count;
+size_t blis_decisions_scorer_count(const blis_decisions *decisions,
+                                   uint32_t stage) {
+  return decisions->scorers[list_of(stage)].names.count;
 }
 
 const char *blis_decisions_scorer_name(const blis_decisions *decisions,
-                                       size_t scorer) {
-  return blis_intern_text(decisions->texts,
-                          decisions->scorer_names.items[scorer]);
+                                       uint32_t stage, size_t scorer) {
+  return blis_intern_text(
+      decisions->texts, decisions->scorers[list_of(stage)].names.items[scorer]);
 }
 
 double blis_decisions_scorer_weight(const blis_decisions *decisions,
-                                    size_t scorer) {
-  return decisions->scorer_weights.items[scorer];
+                                    uint32_t stage, size_t scorer) {
+  return decisions->scorers[list_of(stage)].weights.items[scorer];
 }
 
 double blis_decisions_scorer_score(const blis_decisions *decisions,

@@ -8,7 +8,7 @@
  * of a policy without scores is -effective_load. That is hindsight on the
  * policy's own terms, not on what would have happened. Formulas of BLIS (Go).
  *
- * Memory: about 110 bytes per decision, 56 per candidate, 8 per candidate and
+ * Memory: about 120 bytes per decision, 56 per candidate, 8 per candidate and
  * scorer, 16 per fact.
  */
 #ifndef BLIS_RESULTS_DECISIONS_H
@@ -23,7 +23,8 @@ typedef enum blis_decision_kind {
   BLIS_DECISION_ADMISSION,
   BLIS_DECISION_ROUTING,
   BLIS_DECISION_CASCADE, /* about an attempt that has ended */
-  BLIS_DECISION_SCALING  /* a look of the autoscaler; facts: from, to, ... */
+  BLIS_DECISION_SCALING, /* a look of the autoscaler; facts: from, to, ... */
+  BLIS_DECISION_SPLIT    /* whether prefill and decode are apart */
 } blis_decision_kind;
 
 typedef struct blis_decision_record {
@@ -31,7 +32,8 @@ typedef struct blis_decision_record {
   int64_t number; /* with session and round: of the request, if it has one */
   uint32_t session;
   int32_t round_index;
-  int32_t chosen;  /* instance; -1 = none */
+  int32_t chosen;  /* instance; -1 = none; of a split the one that decodes */
+  int32_t prefill; /* of a split: the instance that was named; -1 = none */
   uint32_t reason; /* the policy's name, or why it refused: see below */
   double score; /* of the chosen one; of a cascade the mean log-probability */
   double regret;
@@ -42,8 +44,10 @@ typedef struct blis_decision_record {
   uint32_t scorer_count;    /* 0 = the policy does not add up scores */
   uint32_t fact_count;
   uint8_t kind;    /* blis_decision_kind */
+  uint8_t stage;   /* of routing with pools: a role of instances; else 0 */
   uint8_t verdict; /* blis_admission_verdict; of routing ADMIT, REJECT; of a
-                      cascade blis_cascade_verdict; of scaling ADMIT */
+                      cascade blis_cascade_verdict; of scaling ADMIT; of a
+                      split: 1 = they are apart */
   bool has_scores; /* of the policy itself */
   uint16_t step;   /* of a cascade: which attempt, from 1 */
   uint32_t model;  /* and with which model: in the workload's string table */
@@ -99,13 +103,15 @@ blis_decisions_candidates(const blis_decisions *decisions,
 
 /*
  * The scorers of a policy that adds up their scores: names and normalised
- * weights, and the score of each for the candidate at a place of a record.
+ * weights, and the score of each for the candidate at a place of a record. The
+ * policy that routes prefills (stage = its role) has its own.
  */
-size_t blis_decisions_scorer_count(const blis_decisions *decisions);
+size_t blis_decisions_scorer_count(const blis_decisions *decisions,
+                                   uint32_t stage);
 const char *blis_decisions_scorer_name(const blis_decisions *decisions,
-                                       size_t scorer);
+                                       uint32_t stage, size_t scorer);
 double blis_decisions_scorer_weight(const blis_decisions *decisions,
-                                    size_t scorer);
+                                    uint32_t stage, size_t scorer);
 double blis_decisions_scorer_score(const blis_decisions *decisions,
                                    const blis_decision_record *record,
                                    size_t candidate, size_t scorer);

@@ -49,6 +49,10 @@
   XX(NUMBER, cache_hit_rate_overall, "0 to 1", MORE,                           \
      "KV cache: {%} of the prompt blocks found",                               \
      "blocks found / blocks looked for")                                       \
+  XX(NUMBER, request_hit_rate, "0 to 1", MORE,                                 \
+     "KV cache: hits in {%} of the requests",                                  \
+     "completed requests of whose prompt something was cached when they were " \
+     "first admitted / completed")                                             \
   XX(INTEGER, preemptions, "requests", LESS, "KV cache: {preemption}",         \
      "times that a running request lost its blocks")                           \
   XX(NUMBER, preemption_rate, "per request", LESS, "",                         \
@@ -64,7 +68,9 @@
 /* Of an SLO class, a tenant, a model or a window, beside counts and times. */
 #define BLIS_GROUP_FIGURES(XX)                                                 \
   XX(INTEGER, prompt_tokens, "tokens", NEUTRAL, "", "of these requests")       \
-  XX(INTEGER, output_tokens, "tokens", MORE, "", "of the completed ones")
+  XX(INTEGER, output_tokens, "tokens", MORE, "", "of the completed ones")      \
+  XX(NUMBER, request_hit_rate, "0 to 1", MORE, "",                             \
+     "completed ones of whose prompt something was cached / completed")
 
 /* Of a window, beside those of the requests that arrived in it. */
 #define BLIS_WINDOW_FIGURES(XX)                                                \
@@ -77,7 +83,10 @@
 /* Of an instance: what the summary adds to what the instance counts. */
 #define BLIS_INSTANCE_FIGURES(XX)                                              \
   XX(INTEGER, requests, "requests", NEUTRAL, "", "routed here")                \
+  XX(INTEGER, group, "", NEUTRAL, "", "of setup.groups, from 1")               \
   XX(INTEGER, end_us, "us", NEUTRAL, "", "time of its last event")             \
+  XX(NUMBER, active_seconds, "s", NEUTRAL, "",                                 \
+     "for which it took requests, up to the end of the run")                   \
   XX(NUMBER, cache_hit_rate, "0 to 1", MORE, "",                               \
      "blocks found / blocks looked for")
 
@@ -93,6 +102,8 @@
   XX(INTEGER, kv_allocation_failures, "", LESS, "",                            \
      "times that no KV block was to be had")                                   \
   XX(INTEGER, steps, "", NEUTRAL, "", "forward passes")                        \
+  XX(INTEGER, busy_us, "us", NEUTRAL, "",                                      \
+     "forward passes, up to the end of the last one")                          \
   XX(INTEGER, queue_depth_sum, "requests", NEUTRAL, "",                        \
      "waiting requests, added up over the steps")                              \
   XX(INTEGER, prompt_tokens, "tokens", NEUTRAL, "", "of accepted requests")    \

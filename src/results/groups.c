@@ -96,16 +96,25 @@ static blis_status arrange(grouping *g, const blis_alloc *alloc,
   return BLIS_OK;
 }
 
+static void put_hit_rate(blis_group *group, int64_t hits) {
+  int64_t completed = group->counts.completed;
+  group->request_hit_rate =
+      completed > 0 ? (double)hits / (double)completed : 0;
+}
+
 blis_status blis__group_fill(blis_group *group, const blis_alloc *alloc,
                              const blis__selection *selection) {
+  int64_t hits = 0;
   for (size_t i = 0; i < selection->count; i++) {
     const blis__short_record *record = blis__selected(selection, i);
     blis_state_counts_add(&group->counts, record->state);
     group->prompt_tokens += record->prompt_tokens;
     if (blis_request_is_completed(record->state)) {
       group->output_tokens += record->output_tokens;
+      hits += record->had_hit;
     }
   }
+  put_hit_rate(group, hits);
   BLIS_TRY(blis__gateway_waits_fill(&group->gateway_wait, alloc, selection));
   return blis__times_fill(&group->times, alloc, selection, NULL);
 }
@@ -118,6 +127,7 @@ static blis_status fill_with_all(blis_group *group, const blis_alloc *alloc,
   group->prompt_tokens = whole->prompt_tokens;
   group->output_tokens = whole->output_tokens;
   group->times = whole->times;
+  put_hit_rate(group, blis_recorder_tally(recorder)->hits);
   const blis__record_store *store = blis__recorder_store(recorder);
   const blis__selection all = {.store = store, .count = store->records.count};
   return blis__gateway_waits_fill(&group->gateway_wait, alloc, &all);

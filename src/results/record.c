@@ -24,6 +24,7 @@ blis_record blis_record_of(const blis_request_end *end) {
       .round_index = request->round_index,
       .state = end->state & 15U,
       .was_counted = end->was_counted,
+      .had_hit = end->had_hit,
   };
 }
 

@@ -10,7 +10,7 @@
 #include "cluster/cluster.h"
 
 /* Different reasons that records can tell apart. */
-enum { BLIS_RECORD_REASON_MAX = (1 << 26) - 1 };
+enum { BLIS_RECORD_REASON_MAX = (1 << 25) - 1 };
 
 typedef struct blis_record {
   int64_t number; /* what ids are made of, see blis_request_id */
@@ -33,6 +33,7 @@ typedef struct blis_record {
   uint32_t reason;          /* of a rejection: the recorder's; 0 = none */
   uint32_t state : 4;       /* blis_request_state */
   uint32_t was_counted : 1; /* reached a wait queue or was late for it */
+  uint32_t had_hit : 1;     /* some of its prompt was cached at its admission */
 } blis_record;
 
 /* The record of how a request ended; reason is the recorder's business. */

@@ -131,6 +131,7 @@ blis_status blis__record_store_add(blis__record_store *store,
       .instance = record->instance,
       .reason = record->reason & BLIS_RECORD_REASON_MAX,
       .was_counted = record->was_counted,
+      .had_hit = record->had_hit,
       .state = record->state,
   };
   BLIS_TRY(find_origin(store, record, &kept.origin));
@@ -165,6 +166,7 @@ blis_record blis__record_store_get(const blis__record_store *store,
       .reason = kept->reason,
       .state = kept->state,
       .was_counted = kept->was_counted,
+      .had_hit = kept->had_hit,
   };
   if (kept->is_long) {
     record.number = store->longs.items[kept->number].number;

@@ -34,7 +34,8 @@ typedef struct blis__short_record {
   uint32_t output_tokens;
   int32_t instance;
   uint32_t origin; /* place among the origins */
-  uint32_t reason : 26;
+  uint32_t reason : 25;
+  uint32_t had_hit : 1;
   uint32_t is_long : 1;
   uint32_t was_counted : 1;
   uint32_t state : 4;

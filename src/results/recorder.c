@@ -76,8 +76,8 @@ static blis_status count_stages(blis_recorder *recorder,
                                stages->prefill_instance};
   for (size_t i = 0; i < 2; i++) {
     if (instances[i] >= 0) {
-      BLIS_TRY(blis__tally_add_routed(&recorder->tally,
-                                      (uint32_t)instances[i]));
+      BLIS_TRY(
+          blis__tally_add_routed(&recorder->tally, (uint32_t)instances[i]));
     }
   }
   return BLIS_OK;

@@ -87,9 +87,12 @@ static blis_status add_handoffs(blis_series *series,
   blis_series_handoffs seen = {.moving = counts.moving,
                                .waiting = counts.waiting,
                                .moved_bytes = counts.bytes};
-  for (size_t i = 0; i < blis_cluster_link_count(cluster); i++) {
-    seen.on_one_link =
-        blis_max_i64(seen.on_one_link, blis_cluster_link(cluster, i).active);
+  series->link_count = blis_cluster_link_count(cluster);
+  for (size_t i = 0; i < series->link_count; i++) {
+    const blis_link_counts link = blis_cluster_link(cluster, i);
+    const blis_series_link so_far = {link.busy_us, link.transfer_us};
+    seen.on_one_link = blis_max_i64(seen.on_one_link, link.active);
+    BLIS_TRY(blis_array_push(&series->alloc, &series->links, so_far));
   }
   return blis_array_push(&series->alloc, &series->handoffs, seen);
 }
@@ -142,8 +145,24 @@ void blis_series_deinit(blis_series *series) {
     blis_array_deinit(&series->alloc, &series->bands);
     blis_array_deinit(&series->alloc, &series->band_ends);
     blis_array_deinit(&series->alloc, &series->handoffs);
+    blis_array_deinit(&series->alloc, &series->links);
   }
   *series = (blis_series){0};
+}
+
+blis_series_link_use blis_series_link_at(const blis_series *series, size_t row,
+                                         size_t link) {
+  if (row == 0) {
+    return (blis_series_link_use){0};
+  }
+  const blis_series_link *now =
+      &series->links.items[row * series->link_count + link];
+  const blis_series_link *before = now - series->link_count;
+  double busy_us = now->busy_us - before->busy_us;
+  double transfer_us = now->transfer_us - before->transfer_us;
+  return (blis_series_link_use){
+      .utilization = busy_us / (double)series->interval_us,
+      .mean_depth = busy_us > 0 ? transfer_us / busy_us : 0};
 }
 
 int64_t blis_series_at(const blis_series *series, size_t row,

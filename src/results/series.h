@@ -58,6 +58,12 @@ typedef struct blis_series_handoffs {
   double moved_bytes;  /* of transfers that had begun, since the start */
 } blis_series_handoffs;
 
+/* A link at the time of a row, since the start. */
+typedef struct blis_series_link {
+  double busy_us;     /* with at least one transfer */
+  double transfer_us; /* added up over its transfers */
+} blis_series_link;
+
 typedef struct blis_series {
   blis_alloc alloc;
   int64_t interval_us;
@@ -71,6 +77,8 @@ typedef struct blis_series {
   BLIS_ARRAY(blis_series_band) bands;        /* that there had been by then */
   BLIS_ARRAY(size_t) band_ends;              /* of rows, in bands */
   BLIS_ARRAY(blis_series_handoffs) handoffs; /* none without pools */
+  size_t link_count;                         /* as blis_cluster_link has them */
+  BLIS_ARRAY(blis_series_link) links;        /* so many per row */
 } blis_series;
 
 /*
@@ -82,6 +90,15 @@ BLIS_MUSTUSE blis_status blis_series_init(blis_series *series,
                                           blis_cluster *cluster,
                                           int64_t interval_us,
                                           blis_error *error);
+
+/* What a link was like from the row before to this one. */
+typedef struct blis_series_link_use {
+  double utilization; /* share of that time in which it had a transfer */
+  double mean_depth;  /* transfers on it meanwhile; 0 = there was none */
+} blis_series_link_use;
+
+blis_series_link_use blis_series_link_at(const blis_series *series, size_t row,
+                                         size_t link);
 
 /* Idempotent; an all-zero series is allowed. */
 void blis_series_deinit(blis_series *series);

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/invariant.h"
+#include "cluster/life_cycle.h"
 #include "kv/kv_cache.h"
 #include "results/times.h"
 
@@ -24,6 +25,8 @@ static void add_instance(blis_summary *summary, blis_instance_summary *instance,
   blis_instance_stats *stats = &instance->stats;
   blis_instance_get_stats(blis_cluster_instance(cluster, index), stats);
   instance->end_us = stats->end_us;
+  instance->group =
+      (int64_t)blis_cluster_instance_facts(cluster, index)->group + 1;
   instance->cache_hit_rate = blis_kv_cache_hit_rate(
       stats->cache_hits, stats->cache_misses, stats->cpu_misses);
   if (stats->end_us > summary->duration_us) {
@@ -48,6 +51,12 @@ static void sum_instances(blis_summary *summary, const blis_cluster *cluster) {
     misses += summary->instances[i].stats.cache_misses;
     cpu_misses += summary->instances[i].stats.cpu_misses;
   }
+  for (uint32_t i = 0; i < summary->instance_count; i++) {
+    summary->instances[i].active_seconds =
+        (double)blis_cluster_instance_time_us(cluster, i, BLIS_SERVICE_ACTIVE,
+                                              summary->duration_us) /
+        1e6;
+  }
   summary->cache_hit_rate /= (double)summary->instance_count;
   summary->cache_hit_rate_overall =
       blis_kv_cache_hit_rate(hits, misses, cpu_misses);
@@ -64,9 +73,12 @@ static void copy_tally(blis_summary *summary, const blis_recorder *recorder) {
   summary->hash = blis_recorder_hash(recorder);
 }
 
-static void put_rates(blis_summary *summary) {
+static void put_rates(blis_summary *summary, int64_t hits) {
   int64_t completed = summary->counts.completed;
   double seconds = (double)summary->duration_us / 1e6;
+  if (completed > 0) {
+    summary->request_hit_rate = (double)hits / (double)completed;
+  }
   if (completed > 0 && seconds > 0) {
     summary->requests_per_sec = (double)completed / seconds;
     summary->tokens_per_sec = (double)summary->output_tokens / seconds;
@@ -208,7 +220,7 @@ blis_status blis_summary_init(blis_summary *summary, const blis_alloc *alloc,
   BLIS_TRY_NEW(summary->instances, error);
   sum_instances(summary, cluster);
   copy_tally(summary, recorder);
-  put_rates(summary);
+  put_rates(summary, blis_recorder_tally(recorder)->hits);
   put_belief(&summary->cache_belief, cluster);
   put_handoffs(summary, cluster);
   put_queue(&summary->queue, cluster);

@@ -66,6 +66,7 @@ blis_status blis__tally_add(blis_tally *tally, const blis_record *record) {
   BLIS_ASSERT(record->ttft_us <= record->e2e_us ||
               !blis_record_is_completed(record));
   blis_state_counts_add(&tally->counts, record->state);
+  tally->hits += record->had_hit && blis_record_is_completed(record);
   if (record->instance >= 0) {
     BLIS_TRY(count_instance(tally, (size_t)record->instance));
   }

@@ -16,6 +16,7 @@ void blis_state_counts_add(blis_state_counts *counts, blis_request_state state);
 typedef struct blis_tally {
   blis_alloc alloc;
   blis_state_counts counts;
+  int64_t hits;                     /* completed requests with one */
   BLIS_ARRAY(int64_t) per_instance; /* requests routed to each */
   bool has_sketches;
   /* The populations are those of blis_summary. */

@@ -22,4 +22,15 @@ BLIS_MUSTUSE blis_status blis_window_fill(blis_window *window,
                                           const blis_recorder *recorder,
                                           int64_t from_us, int64_t to_us);
 
+/*
+ * The requests that were completed behind the first count completed ones; its
+ * times are the first arrival of these, and the end of the last. Nothing, from
+ * 0 to 1, where there are no more. BLIS_ERR_NOMEM keeps nothing.
+ *
+ * Source: RouteSim's design document, "Warmup" and "Aggregation".
+ */
+BLIS_MUSTUSE blis_status
+blis_window_after_completed(blis_window *window, const blis_alloc *alloc,
+                            const blis_recorder *recorder, size_t count);
+
 #endif

@@ -135,7 +135,7 @@ static void nobody_is_left(void) {
   blis_cluster_get_counts(s.cluster, &c);
   CHECK_EQ_I64(c.rejected, 4); /* three without a way out, one that came late */
   CHECK_EQ_I64(c.completed, 1);
-  CHECK_STR(blis_recorder_reason(s.recorder, record_of(&s, 3)), "no-candidate");
+  CHECK_STR(blis_recorder_reason(s.recorder, record_of(&s, 3)), "no-instance");
   CHECK_EQ_I64(record_of(&s, 4)->instance, 1);
   site_deinit(&s);
 }

@@ -466,6 +466,37 @@ static uint64_t run_scene(scene *s, int64_t seed, blis_engine_kind engine,
   return hash;
 }
 
+/*
+ * Batch requests that all left the queue at once: who of them is evicted
+ * depends on the order in which others completed, on several instances and with
+ * nothing in between that would keep these together.
+ */
+static void evicts_the_same_of_equals(void) {
+  for (int eviction = 1; eviction < 3; eviction++) {
+    scene s = {0};
+    begin(&s, 3);
+    s.policy.dispatch = BLIS_GATEWAY_TICK; /* one for each that comes */
+    s.policy.eviction = (blis_gateway_eviction)eviction;
+    set_number(&s, "max_concurrency", 20);
+    add_burst(&s, REQUESTS, 0, 10, 1);
+    uint32_t batch = blis_intern_find(s.site.strings, "batch", 5);
+    for (size_t i = 0; i < REQUESTS; i++) {
+      blis_request *r = &s.site.source.requests[i];
+      if (i < 60) { /* as many as there is room for */
+        r->slo_class = batch;
+        r->prompt_tokens = 20 + (uint32_t)(i * 37 % 101);
+        r->output_tokens = 5 + (uint32_t)(i * 71 % 97);
+      } else {
+        r->arrival_us = (i < 100 ? 300000 : 2 * SECOND_US) + 10 * (int64_t)i;
+      }
+    }
+    uint64_t hash = run_scene(&s, 1, BLIS_ENGINE_STEPWISE, false);
+    CHECK(run_scene(&s, 1, BLIS_ENGINE_FAST, false) == hash);
+    CHECK(run_scene(&s, 1, BLIS_ENGINE_FAST, true) == hash);
+    site_deinit(&s.site);
+  }
+}
+
 static int64_t case_count = 300;
 static int64_t first_case = 1;
 
@@ -536,6 +567,7 @@ int main(int argc, char **argv) {
   RUN(evicts_for_others);
   RUN(says_what_is_wrong);
   RUN(nobody_waits_in_vain);
+  RUN(evicts_the_same_of_equals);
   RUN(engines_agree);
   return check_done();
 }

@@ -48,6 +48,23 @@ static void begin(scene *s, uint32_t prefills, uint32_t decodes,
   s->site.config.facts = s->facts;
 }
 
+/* As BLIS (Go) has it. */
+static void make_go_blis(scene *s) {
+  blis_disaggregation *p = &s->policy;
+  p->go_blis = true;
+  p->on_no_room = BLIS_NO_ROOM_DROP;
+  p->on_failure = BLIS_HANDOFF_FAILS;
+  p->reserves_first = false;
+  p->gives_first_token = false;
+  p->moves_missing = false;
+  p->overlap_portion = 0;
+  p->timeout_us = 0;
+  for (uint32_t i = 0; i < s->site.config.instance_count; i++) {
+    s->site.instances[i].rules = (blis_engine_rules){0};
+    s->site.instances[i].reproduce_go_blis_defects = true;
+  }
+}
+
 static void open_scene(scene *s) {
   blis_error error;
   blis_policy_context context = site_context(&s->site);
@@ -90,13 +107,20 @@ static void check_nothing_is_held(const scene *s) {
   }
 }
 
+static void add_equal(scene *s, size_t count, uint32_t prompt,
+                      uint32_t output) {
+  site_add_requests(&s->site, count);
+  for (size_t i = 0; i < count; i++) {
+    blis_request *r = &s->site.source.requests[i];
+    r->arrival_us = 1000;
+    r->prompt_tokens = prompt;
+    r->output_tokens = output;
+    r->max_output_tokens = output;
+  }
+}
+
 static void add_one(scene *s, uint32_t prompt, uint32_t output) {
-  site_add_requests(&s->site, 1);
-  blis_request *r = &s->site.source.requests[0];
-  r->arrival_us = 1000;
-  r->prompt_tokens = prompt;
-  r->output_tokens = output;
-  r->max_output_tokens = output;
+  add_equal(s, 1, prompt, output);
 }
 
 /*
@@ -320,6 +344,89 @@ static void roles_are_checked(void) {
   site_deinit(&s.site);
 }
 
+/* BLIS (Go). */
+
+static const blis_stage_times *times_of(const scene *s) {
+  return blis_recorder_stages(s->site.recorder, 0);
+}
+
+/* The prefill ends, for the cluster, at the start of its step. */
+static void parts_have_times_of_their_own_in_go_blis(void) {
+  scene s = {0};
+  begin(&s, 1, 1, 0);
+  make_go_blis(&s);
+  add_one(&s, 321, 3);
+  open_scene(&s);
+  site_run(&s.site);
+  const blis_record *r = site_records(&s.site);
+  int64_t queued_us = 532;
+  CHECK_EQ_I64(r->state, BLIS_REQUEST_COMPLETED);
+  CHECK_EQ_I64(r->ttft_us, queued_us + 34 + 6040);
+  CHECK_EQ_I64(r->e2e_us, queued_us + 34 + 2 * 6040);
+  CHECK_EQ_I64(times_of(&s)->prefill_e2e_us, queued_us + 6000 + 15 * 321);
+  CHECK_EQ_I64(times_of(&s)->decode_e2e_us, 2 * 6040);
+  check_nothing_is_held(&s);
+  site_deinit(&s.site);
+}
+
+static void prompts_of_one_token_are_split_in_go_blis_alone(void) {
+  for (int is_go_blis = 0; is_go_blis < 2; is_go_blis++) {
+    scene s = {0};
+    begin(&s, 1, 1, 0);
+    if (is_go_blis) {
+      make_go_blis(&s);
+    }
+    add_one(&s, 1, 3);
+    open_scene(&s);
+    site_run(&s.site);
+    CHECK_EQ_I64(counts_of(&s).started, is_go_blis);
+    CHECK_EQ_I64(site_records(&s.site)->state, BLIS_REQUEST_COMPLETED);
+    site_deinit(&s.site);
+  }
+}
+
+/* 336 tokens take 33,600 us, and the deadline is over before that. */
+static void deadlines_of_transfers_in_go_blis(void) {
+  scene s = {0};
+  begin(&s, 1, 1, 0);
+  make_go_blis(&s);
+  s.policy.bytes_per_us = 1;
+  add_one(&s, 321, 3);
+  s.site.source.requests[0].deadline_us = 1000 + 20000;
+  open_scene(&s);
+  site_run(&s.site);
+  const blis_record *r = site_records(&s.site);
+  CHECK_EQ_I64(r->state, BLIS_REQUEST_TIMED_OUT);
+  CHECK_EQ_I64(r->instance, 1);
+  CHECK_EQ_I64(r->e2e_us, 20000);
+  CHECK_EQ_I64(r->ttft_us, times_of(&s)->prefill_e2e_us);
+  CHECK_EQ_I64(counts_of(&s).completed, 1);
+  check_nothing_is_held(&s);
+  site_deinit(&s.site);
+}
+
+/* Two of 158 tokens have 20 of 21 blocks, and each needs one more at once: the
+   second one gives way. Again, it computes one token, and then all others. */
+static void preempted_decodes_start_by_a_token_in_go_blis(void) {
+  for (int i = 0; i < 2; i++) {
+    scene s = {0};
+    begin(&s, 1, 1, 0);
+    make_go_blis(&s);
+    s.site.instances[1].kv_blocks = 21;
+    s.site.instances[1].engine =
+        i == 0 ? BLIS_ENGINE_FAST : BLIS_ENGINE_STEPWISE;
+    add_equal(&s, 2, 158, 6);
+    open_scene(&s);
+    site_run(&s.site);
+    blis_instance_stats stats;
+    blis_instance_get_stats(blis_cluster_instance(s.site.cluster, 1), &stats);
+    CHECK_EQ_I64(stats.preemptions, 1);
+    CHECK_EQ_I64(stats.cache_hits, 0);
+    CHECK_EQ_I64(site_records(&s.site)[1].state, BLIS_REQUEST_COMPLETED);
+    site_deinit(&s.site);
+  }
+}
+
 /* Random clusters. */
 
 static int64_t stuck_cases;
@@ -391,21 +498,10 @@ static void set_horizon(scene *s, int64_t horizon_us) {
   }
 }
 
-/* As BLIS (Go) has it. */
 static void go_blis(scene *s, blis_random *random) {
-  blis_disaggregation *p = &s->policy;
-  p->go_blis = true;
-  p->has_contention = blis_random_intn(random, 2) == 0;
-  p->on_no_room = BLIS_NO_ROOM_DROP;
-  p->on_failure = BLIS_HANDOFF_FAILS;
-  p->reserves_first = false;
-  p->gives_first_token = false;
-  p->moves_missing = false;
-  p->overlap_portion = 0;
-  p->timeout_us = 0;
+  make_go_blis(s);
+  s->policy.has_contention = blis_random_intn(random, 2) == 0;
   for (uint32_t i = 0; i < s->site.config.instance_count; i++) {
-    s->site.instances[i].rules = (blis_engine_rules){0};
-    s->site.instances[i].reproduce_go_blis_defects = true;
     s->site.instances[i].kv_blocks += 30; /* each request fits */
   }
 }
@@ -583,6 +679,10 @@ int main(int argc, char **argv) {
   RUN(what_to_do_without_room);
   RUN(deadlocks_are_named);
   RUN(roles_are_checked);
+  RUN(parts_have_times_of_their_own_in_go_blis);
+  RUN(prompts_of_one_token_are_split_in_go_blis_alone);
+  RUN(deadlines_of_transfers_in_go_blis);
+  RUN(preempted_decodes_start_by_a_token_in_go_blis);
   RUN(engines_agree);
   return check_done();
 }

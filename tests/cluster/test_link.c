@@ -37,6 +37,9 @@ static void begin_transfer(net *n, int k, double from_us, double bytes,
 static void finish(net *n) {
   blis__links_advance(&n->links, 1e9);
   CHECK(n->links.active.count == 0);
+  for (size_t k = 0; k < n->links.all.count; k++) {
+    CHECK(n->links.all.items[k].users == 0);
+  }
 }
 
 static void close_net(net *n) {
@@ -353,6 +356,82 @@ static void any_transfers(void) {
   }
 }
 
+static bool is_close(double a, double b) {
+  return fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b)) + 1e-6;
+}
+
+/* Links say the same of themselves at any time. */
+static void check_looks(const net *a, const net *b, int links, double now_us) {
+  for (int k = 0; k < links; k++) {
+    blis__link one = blis__links_look(&a->links, a->ids[k], now_us);
+    blis__link other = blis__links_look(&b->links, b->ids[k], now_us);
+    CHECK(one.active == other.active && one.peak == other.peak);
+    CHECK(one.transfers == other.transfers);
+    CHECK(is_close(one.bytes, other.bytes));
+    CHECK(is_close(one.busy_us, other.busy_us));
+    CHECK(is_close(one.transfer_us, other.transfer_us));
+  }
+}
+
+/*
+ * Transfers that are alone are worked out in another way; where somebody who
+ * sends nothing is on every link, nobody is alone, and all is as it was.
+ */
+static void alone_or_not(void) {
+  for (int64_t seed = 1; seed <= 500; seed++) {
+    blis_random random;
+    blis_random_init(&random, seed);
+    net nets[2];
+    blis__transfer idle[8] = {0};
+    int links = 1 + blis_random_intn(&random, 8);
+    for (int i = 0; i < 2; i++) {
+      begin(&nets[i], links, 128);
+    }
+    for (int k = 0; k < links; k++) {
+      idle[k].links[idle[k].link_count++] = nets[1].ids[k];
+      CHECK(blis__links_open(&nets[1].links, &idle[k]) == BLIS_OK);
+    }
+    int count = 1 + blis_random_intn(&random, MANY);
+    int gap_us = 1 + blis_random_intn(&random, 8000);
+    for (int i = 0; i < count; i++) {
+      double now_us = nets[0].links.now_us + blis_random_intn(&random, gap_us);
+      double from_us = now_us + blis_random_intn(&random, 500);
+      double bytes = blis_random_intn(&random, 500000);
+      uint32_t a = (uint32_t)blis_random_intn(&random, links);
+      uint32_t b = (uint32_t)blis_random_intn(&random, links);
+      int stopped = blis_random_intn(&random, 4) == 0
+                        ? blis_random_intn(&random, i + 1)
+                        : i;
+      for (int j = 0; j < 2; j++) {
+        blis__links_advance(&nets[j].links, now_us);
+        begin_transfer(&nets[j], i, from_us, bytes, a, b);
+        blis__links_stop(&nets[j].links, &nets[j].transfers[stopped]);
+      }
+      double until_us = fmin(nets[1].links.next_us, now_us + 1000);
+      check_looks(&nets[0], &nets[1], links, now_us);
+      check_looks(&nets[0], &nets[1], links, (now_us + until_us) / 2);
+    }
+    for (int j = 0; j < 2; j++) {
+      blis__links_advance(&nets[j].links, 1e9);
+    }
+    CHECK(nets[0].links.active.count == 0);
+    check_looks(&nets[0], &nets[1], links, 1e9);
+    for (;;) {
+      const blis__transfer *one = blis__links_take_ended(&nets[0].links);
+      const blis__transfer *other = blis__links_take_ended(&nets[1].links);
+      if (one == NULL || other == NULL) {
+        CHECK(one == NULL && other == NULL);
+        break;
+      }
+      CHECK(one - nets[0].transfers == other - nets[1].transfers);
+      CHECK(is_close(one->end_us, other->end_us));
+      CHECK(one->was_shared == other->was_shared);
+    }
+    close_net(&nets[0]);
+    close_net(&nets[1]);
+  }
+}
+
 int main(void) {
   heap = blis_alloc_heap();
   RUN(equal_transfers);
@@ -367,5 +446,6 @@ int main(void) {
   RUN(fed_with_nothing);
   RUN(ended_and_not_taken);
   RUN(any_transfers);
+  RUN(alone_or_not);
   return check_done();
 }

@@ -87,7 +87,7 @@ static const char moment_letters[BLIS__MOMENT_COUNT] = {
     [BLIS__COMPLETED] = 'j', [BLIS__FIRST_TOKEN] = 'i',
     [BLIS__LEFT] = 'k',      [BLIS__OVER] = 'l',
     [BLIS__JUDGED] = 'm',    [BLIS__REPORTING] = 'n',
-    [BLIS__ENDED] = 'o',
+    [BLIS__ENDED] = 'o',     [BLIS__PREFILLED] = 'p',
 };
 
 static blis_status refuse(void *ud, blis_cluster *cluster,
@@ -141,8 +141,8 @@ static void a_life_is_told(const char *policy, bool is_refused,
 }
 
 static void moments_come_in_order(void) {
-  a_life_is_told("round-robin", false, "abcdeghijklno");
-  a_life_is_told("weighted", false, "abcdefghijklno");
+  a_life_is_told("round-robin", false, "abcdeghpijklno");
+  a_life_is_told("weighted", false, "abcdefghpijklno");
   a_life_is_told("round-robin", true, "abclno");
 }
 
@@ -296,7 +296,7 @@ static void calls_pins_and_drains(void) {
   site_add_slow_requests(&s, 3);
   site_must_open(&s);
   const blis__listeners *listeners = &s.cluster->listeners;
-  CHECK_OK(blis_cluster_pin(s.cluster, 1, 0, &error), &error);
+  CHECK_OK(blis_cluster_pin(s.cluster, 1, 0, 0, &error), &error);
   CHECK_OK(blis_cluster_instance_drain(s.cluster, 1, false, &error), &error);
   CHECK(blis__listeners_let_lag(listeners));
   CHECK(blis__listeners_hear(listeners, BLIS__ROUTING));

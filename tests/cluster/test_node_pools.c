@@ -68,14 +68,14 @@ static void those_that_fit_start(void) {
   must_set(&s, pools, 2);
   run_until(&s, 1000);
   CHECK_EQ_I64(service_of(&s, start(&s)), BLIS_SERVICE_LOADING);
-  CHECK_EQ_I64(service_of(&s, start(&s)), BLIS_SERVICE_REQUESTED);
+  CHECK_EQ_I64(service_of(&s, start(&s)), BLIS_SERVICE_PENDING);
   blis_node_pool_use use = blis_cluster_node_pool_use(s.cluster, 1);
   CHECK_EQ_I64(use.gpus, 6);
   CHECK_EQ_I64(use.used, 4);
   CHECK_EQ_I64(blis_cluster_node_pool_use(s.cluster, 0).used, 0);
   run_until(&s, 5000);
   CHECK_EQ_I64(service_of(&s, 1), BLIS_SERVICE_ACTIVE);
-  CHECK_EQ_I64(service_of(&s, 2), BLIS_SERVICE_REQUESTED);
+  CHECK_EQ_I64(service_of(&s, 2), BLIS_SERVICE_PENDING);
   /* It starts when another one has gone. */
   blis_error error;
   CHECK_OK(
@@ -110,7 +110,7 @@ static void nodes_are_ordered(void) {
   uint32_t third = start(&s);
   CHECK_EQ_I64(service_of(&s, third), BLIS_SERVICE_PROVISIONING);
   CHECK_EQ_I64(service_of(&s, start(&s)), BLIS_SERVICE_PROVISIONING);
-  CHECK_EQ_I64(service_of(&s, start(&s)), BLIS_SERVICE_REQUESTED);
+  CHECK_EQ_I64(service_of(&s, start(&s)), BLIS_SERVICE_PENDING);
   CHECK_EQ_I64(blis_cluster_node_pool_use(s.cluster, 0).nodes, 1);
   /* What becomes free comes first. */
   run_until(&s, 4000);
@@ -145,13 +145,13 @@ static void a_failure_for_good_makes_room(void) {
                                    .max_nodes = 1}};
   must_set(&s, pools, 1);
   run_until(&s, 1000);
-  CHECK_EQ_I64(service_of(&s, start(&s)), BLIS_SERVICE_REQUESTED);
+  CHECK_EQ_I64(service_of(&s, start(&s)), BLIS_SERVICE_PENDING);
   blis_error error;
   CHECK_OK(blis_cluster_instance_fail(s.cluster, 0, true, &error), &error);
   CHECK_OK(blis_cluster_instance_recover(s.cluster, 0, 3000, 0, &error),
            &error);
   run_until(&s, 3000);
-  CHECK_EQ_I64(service_of(&s, 1), BLIS_SERVICE_REQUESTED); /* it comes back */
+  CHECK_EQ_I64(service_of(&s, 1), BLIS_SERVICE_PENDING); /* it comes back */
   run_until(&s, 5000);
   CHECK_EQ_I64(service_of(&s, 0), BLIS_SERVICE_ACTIVE);
   CHECK_OK(blis_cluster_instance_fail(s.cluster, 0, true, &error), &error);

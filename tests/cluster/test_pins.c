@@ -23,9 +23,10 @@ static void pinned_requests_go_where_they_are_told(void) {
     uint64_t plain = site_hash(&s);
     site_must_open(&s);
     for (int64_t number = 0; number < 200; number += 3) {
-      CHECK_OK(blis_cluster_pin(s.cluster, number, 2, &error), &error);
-      CHECK_OK(blis_cluster_pin(s.cluster, number, target_of(number), &error),
-               &error);
+      CHECK_OK(blis_cluster_pin(s.cluster, number, 0, 2, &error), &error);
+      CHECK_OK(
+          blis_cluster_pin(s.cluster, number, 0, target_of(number), &error),
+          &error);
     }
     site_run(&s);
     CHECK(blis_recorder_hash(s.recorder) != plain);
@@ -45,10 +46,10 @@ static void what_cannot_be_pinned(void) {
   blis_error error;
   open_busy(&s, blis_alloc_heap(), "round-robin");
   site_must_open(&s);
-  CHECK_STATUS(blis_cluster_pin(s.cluster, 5, 3, &error), BLIS_ERR_INVALID);
+  CHECK_STATUS(blis_cluster_pin(s.cluster, 5, 0, 3, &error), BLIS_ERR_INVALID);
   CHECK_STR(error.message, "there is no instance_3 among 3 instances");
   CHECK_OK(blis_cluster_instance_fail(s.cluster, 1, false, &error), &error);
-  CHECK_OK(blis_cluster_pin(s.cluster, 5, 1, &error), &error);
+  CHECK_OK(blis_cluster_pin(s.cluster, 5, 0, 1, &error), &error);
   CHECK_STATUS(blis_cluster_run_until(s.cluster, BLIS_TIME_NEVER_US, &error),
                BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message,
@@ -87,9 +88,9 @@ static void no_memory_changes_nothing(void) {
   open_busy(&s, blis_alloc_probed(&memory), "round-robin");
   site_must_open(&s);
   memory.fail_at = memory.requests + 1;
-  CHECK_STATUS(blis_cluster_pin(s.cluster, 5, 1, &error), BLIS_ERR_NOMEM);
+  CHECK_STATUS(blis_cluster_pin(s.cluster, 5, 0, 1, &error), BLIS_ERR_NOMEM);
   memory.fail_at = 0;
-  CHECK_OK(blis_cluster_pin(s.cluster, 5, 1, &error), &error);
+  CHECK_OK(blis_cluster_pin(s.cluster, 5, 0, 1, &error), &error);
   site_run(&s);
   site_deinit(&s);
   CHECK_EQ_I64(memory.live_bytes, 0);

@@ -112,15 +112,14 @@ static void draw_faults(scene *s, blis_random *random) {
 static void draw_queue(scene *s, blis_random *random) {
   s->has_queue = true;
   s->detector = draw(random, 2) == 0 ? "concurrency" : "utilization";
-  s->queue = (blis_gateway){
-      .dispatch = (blis_gateway_dispatch)draw(random, 3),
-      .cycle_us = 1 + draw(random, 5000),
-      .sweep_us = draw(random, 2) == 0 ? 1 : 1000000,
-      .ttl_us = draw(random, 2) * 700000,
-      .empty_ttl_us = draw(random, 2) * 1500000,
-      .order = (blis_gateway_order)draw(random, 2),
-      .limits = {.max_requests = draw(random, 2) * 20,
-                 .sheds = draw(random, 2) == 0}};
+  s->queue = (blis_gateway){.dispatch = (blis_gateway_dispatch)draw(random, 3),
+                            .cycle_us = 1 + draw(random, 5000),
+                            .sweep_us = draw(random, 2) == 0 ? 1 : 1000000,
+                            .ttl_us = draw(random, 2) * 700000,
+                            .empty_ttl_us = draw(random, 2) * 1500000,
+                            .order = (blis_gateway_order)draw(random, 2),
+                            .limits = {.max_requests = draw(random, 2) * 20,
+                                       .sheds = draw(random, 2) == 0}};
   if (s->queue.dispatch != BLIS_GATEWAY_EVENT) {
     s->queue.eviction = (blis_gateway_eviction)draw(random, 3);
   }
@@ -129,18 +128,18 @@ static void draw_queue(scene *s, blis_random *random) {
 /* Two of each at first. */
 static void draw_apart(scene *s, blis_random *random) {
   s->is_apart = true;
-  s->apart = (blis_disaggregation){
-      .reserves_first = draw(random, 2) == 0,
-      .on_no_room = (blis_no_room)draw(random, 3),
-      .on_failure = (blis_handoff_failure)draw(random, 3),
-      .retries_max = draw(random, 3),
-      .retry_pause_us = draw(random, 20000),
-      .timeout_us = 20000 + draw(random, 2000000),
-      .kv_limit = 1,
-      .bytes_per_us = 0.5 + draw(random, 500),
-      .fabric_bytes_per_us = (double)INFINITY,
-      .base_us = draw(random, 500) / 7.0,
-      .handshake_us = draw(random, 2) * 5000};
+  s->apart =
+      (blis_disaggregation){.reserves_first = draw(random, 2) == 0,
+                            .on_no_room = (blis_no_room)draw(random, 3),
+                            .on_failure = (blis_handoff_failure)draw(random, 3),
+                            .retries_max = draw(random, 3),
+                            .retry_pause_us = draw(random, 20000),
+                            .timeout_us = 20000 + draw(random, 2000000),
+                            .kv_limit = 1,
+                            .bytes_per_us = 0.5 + draw(random, 500),
+                            .fabric_bytes_per_us = (double)INFINITY,
+                            .base_us = draw(random, 500) / 7.0,
+                            .handshake_us = draw(random, 2) * 5000};
   s->site.config.initial_count = 4;
   s->scaling.role = BLIS_SCALE_PREFILL;
   s->scaling.min = 1;
@@ -212,9 +211,13 @@ static void draw_scene(scene *s, int64_t seed) {
   s->site.config.initial_count =
       s->scaling.min == 0 ? 1 : s->scaling.min + (uint32_t)draw(&random, 2);
   s->scaling.cold_start =
-      (blis_cold_start){draw_delay(&random), draw_delay(&random),
-                        draw_delay(&random), draw_delay(&random),
-                        draw(&random, 2) * (0.5 + draw(&random, 4))};
+      (blis_cold_start){draw_delay(&random),
+                        draw_delay(&random),
+                        draw_delay(&random),
+                        draw_delay(&random),
+                        draw(&random, 2) * (0.5 + draw(&random, 4)),
+                        0.3 * draw(&random, 3),
+                        draw(&random, 3)};
   s->scaling.actuation = draw_delay(&random);
   s->scaling.stop = (blis_stop)draw(&random, BLIS_STOP_COUNT);
   s->scaling.grace_us = draw_time(&random, 400000);
@@ -265,10 +268,9 @@ static void set_apart(scene *s) {
   CHECK_OK(blis_router_create(&heap, s->site.policy, NULL, &context,
                               &apart.prefill, &error),
            &error);
-  CHECK_OK(
-      blis_decider_create(&heap, "always", NULL, &context, &apart.decider,
-                          &error),
-      &error);
+  CHECK_OK(blis_decider_create(&heap, "always", NULL, &context, &apart.decider,
+                               &error),
+           &error);
   CHECK_OK(blis_cluster_set_disaggregation(s->site.cluster, &apart, &error),
            &error);
 }
@@ -421,9 +423,9 @@ static bool check_scene(int64_t seed) {
                   hash == hash_of(&s, BLIS_ENGINE_FAST, true) &&
                   hash == hash_of(&s, BLIS_ENGINE_STEPWISE, true);
   if (!is_equal) {
-    fprintf(stderr, "scene %" PRId64 ", policy %s%s%s%s\n", seed,
-            s.site.policy, s.has_queue ? ", queue" : "",
-            s.is_apart ? ", apart" : "", s.has_machines ? ", machines" : "");
+    fprintf(stderr, "scene %" PRId64 ", policy %s%s%s%s\n", seed, s.site.policy,
+            s.has_queue ? ", queue" : "", s.is_apart ? ", apart" : "",
+            s.has_machines ? ", machines" : "");
   }
   CHECK(is_equal);
   site_deinit(&s.site);

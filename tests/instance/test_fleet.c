@@ -105,7 +105,7 @@ static void nobody_serves_the_model(void) {
     const blis_record *r = &site_records(&s)[i];
     bool is_lost = r->number == 1 || r->number == 2;
     CHECK_STR(blis_recorder_reason(s.recorder, r),
-              is_lost ? "no-candidate" : "");
+              is_lost ? "no-instance" : "");
     CHECK(!is_lost || r->instance == -1);
   }
   site_deinit(&s);

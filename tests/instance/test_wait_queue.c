@@ -206,6 +206,29 @@ static void test_order_of_ids(void) {
   }
 }
 
+/* request_10_prefill, request_1_decode, ...: bytes, as of any text. */
+static void test_order_of_ids_of_parts(void) {
+  static const blis_live_request sorted[] = {
+      {.number = 1},
+      {.number = 10, .part = 'd'},
+      {.number = 10, .part = 'p'},
+      {.number = 1, .part = 'd'},
+      {.number = 1, .part = 'p'},
+      {.number = 2, .part = 'd'},
+      {.session = "a", .round_index = 1, .number = -1},
+      {.session = "a", .round_index = 1, .number = -10, .part = 'p'},
+      {.session = "a", .round_index = 1, .number = -1, .part = 'd'},
+      {.session = "a", .round_index = 1, .number = -1, .part = 'p'},
+  };
+  enum { COUNT = sizeof sorted / sizeof *sorted };
+  for (int i = 0; i < COUNT; i++) {
+    for (int j = 0; j < COUNT; j++) {
+      CHECK_EQ_I64(blis_request_compare_ids(&sorted[i], &sorted[j]),
+                   (i > j) - (i < j));
+    }
+  }
+}
+
 static void test_order_of_follow_up_ids(void) {
   static const blis_live_request sorted[] = {
       {.number = 9999},
@@ -232,6 +255,7 @@ int main(void) {
   RUN(test_failing_script_loses_nobody);
   RUN(test_an_ordered_queue_costs_one_look_each);
   RUN(test_order_of_ids);
+  RUN(test_order_of_ids_of_parts);
   RUN(test_order_of_follow_up_ids);
   return check_done();
 }

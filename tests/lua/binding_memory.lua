@@ -26,6 +26,12 @@ local exercises = {
       for i = 1, #list do scores[i] = list[i].prefix_hit end end })) end,
   function() run(function(_, list) return #list end) end,
   function()
+    local child = require('blis.core').child 'cat'
+    local line = child:ask('{}\n', 60000)
+    child:stop()
+    assert(line == '{}')
+  end,
+  function()
     spec.instance_times = true
     local ok, result = pcall(run, 'round-robin')
     spec.instance_times = nil
@@ -233,7 +239,7 @@ local exercises = {
         output_tokens = 30 },
       on_arrival = hear, on_routed = hear, on_first_token = hear,
       on_completion = function(r, _, o) hear(r) return o.e2e_us end,
-      priority = function(r) return r.prompt_tokens end,
+      priority = function(r) return r.prompt_tokens, { long = r.prompt_tokens > 9 } end,
       preemption = function(running)
         return running[1].progress_tokens and #running end }
     assert(blis.run(watched).completed == 3 and heard > 100)

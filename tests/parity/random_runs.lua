@@ -149,7 +149,6 @@ local function add_queue(case)
   case:maybe(0.2, "queue", "eviction", { true })
 end
 
--- What becomes of pools in profile go-blis is not recorded: it is compared alone.
 local function add_pools(case)
   local instances = case.spec.cluster.instances
   if instances < 2 or case.spec.queue or not case:chance(0.15) then return end
@@ -159,7 +158,8 @@ local function add_pools(case)
   case:set("disaggregation", "decider", case:one_of { "always", "never" })
   case:maybe(0.5, "disaggregation", "bandwidth_gb_s", { 0.5, 25.5 })
   case:maybe(0.3, "disaggregation", "contention", { true })
-  case.is_recorded = false
+  -- The design shares links always: its flag changes nothing and says so, its option is refused.
+  if case.spec.profile ~= "go-blis" then case.spec.disaggregation.contention = nil end
 end
 
 -- Traffic.
@@ -338,10 +338,10 @@ local function recorded_traffic(case)
 end
 
 --- The case of a number: { args = flags, spec = the table for blis.run, files = texts or tables by
---- name, command = "run" or "replay", is_recorded = boolean }.
+--- name, command = "run" or "replay" }.
 function random_runs.case(number, profile)
   local case = setmetatable({ rng = core.rng(number, "random-runs"), args = {}, files = {},
-    spec = { profile = profile, cluster = {} }, command = "run", is_recorded = true }, Case)
+    spec = { profile = profile, cluster = {} }, command = "run" }, Case)
   case:flag("--profile", profile)
   case:set("experiment", "seed", case:between(1, 100000))
   add_cluster(case)

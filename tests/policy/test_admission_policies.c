@@ -393,7 +393,7 @@ static void permits_come_back_when_routing_refuses(void) {
            &error);
   site_set_admission(&s, &admission);
   site_run(&s);
-  static const char *const reasons[] = {"no-candidate", "", "tenant-quota"};
+  static const char *const reasons[] = {"no-instance", "", "tenant-quota"};
   for (size_t i = 0; i < 3; i++) {
     const blis_record *r = &site_records(&s)[i];
     CHECK_STR(blis_recorder_reason(s.recorder, r), reasons[r->number]);

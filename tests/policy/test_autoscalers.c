@@ -292,10 +292,10 @@ static const blis_scale_future *a_surge(void) {
   future.count = 0;
   for (int64_t s = 0; s < 100; s++) {
     for (int64_t k = 0; k < (s >= 50 && s < 60 ? 10 : 1); k++) {
-      arrivals[future.count++] = (blis_scale_arrival){
-          .time_us = s * 1000000 + k * 100000,
-          .prompt_tokens = 100,
-          .output_tokens = 100};
+      arrivals[future.count++] =
+          (blis_scale_arrival){.time_us = s * 1000000 + k * 100000,
+                               .prompt_tokens = 100,
+                               .output_tokens = 100};
     }
   }
   return &future;

@@ -350,7 +350,7 @@ static void test_attempt_without_candidates(void) {
   const blis_attempts *attempts = blis_recorder_attempts(t.site.recorder);
   CHECK_STR(blis_recorder_attempt_reason(t.site.recorder,
                                          &attempts->records.items[0]),
-            "no-candidate");
+            "no-instance");
   blis_cluster_counts counts;
   blis_cluster_get_counts(t.site.cluster, &counts);
   CHECK_EQ_I64(counts.rejected, 0);

@@ -2,8 +2,12 @@
  * The queue of a gateway: worked examples, and random use against a plain list
  * that is searched from end to end.
  */
+#include <math.h>
+#include <string.h>
+
 #include "base/random.h"
 #include "check.h"
+#include "policy/flow/flow_claims.h"
 #include "policy/flow/flow_queue.h"
 #include "policy/flow/flow_service.h"
 
@@ -168,12 +172,83 @@ static void test_least_service(void) {
   double b = blis_flow_service_of(service, 2, now_us);
   CHECK(b > 141.42 && b < 141.43);
   CHECK_EQ_DOUBLE(blis_flow_service_of(service, 3, now_us), 0);
-  const blis_flow_claim claims[] = {{.program = 1, .head_wait_us = 500000},
-                                    {.program = 2, .head_wait_us = 100000},
-                                    {.program = 3, .head_wait_us = 0}};
-  CHECK_EQ_I64(blis_flow_service_pick(service, claims, 3), 2);
-  CHECK_EQ_I64(blis_flow_service_pick(service, claims, 2), 1);
+  blis_flow_claims claims = {0};
+  for (uint32_t i = 0; i < 3; i++) {
+    const blis_flow_claim claim = {
+        .service = blis_flow_service_share(service, i + 1),
+        .enqueue_us = now_us - (int64_t[]){500000, 100000, 0}[i]};
+    CHECK_STATUS(blis_flow_claims_insert(&claims, &heap, i), BLIS_OK);
+    blis_flow_claims_set(&claims, i, &claim);
+  }
+  CHECK_EQ_I64(blis_flow_claims_pick(&claims, 0.8, 0.2, now_us), 2);
+  blis_flow_claims_remove(&claims, 2);
+  CHECK_EQ_I64(blis_flow_claims_pick(&claims, 0.8, 0.2, now_us), 1);
+  blis_flow_claims_deinit(&claims, &heap);
   blis_flow_service_free(service);
+}
+
+/* What the header says, of all claims. */
+static size_t plain_pick(const blis_flow_claim *claims, size_t count,
+                         double service_weight, double wait_weight,
+                         int64_t now_us) {
+  double least = INFINITY;
+  double most = -INFINITY;
+  double shortest = INFINITY;
+  double longest = -INFINITY;
+  for (size_t i = 0; i < count; i++) {
+    double wait = (double)(now_us - claims[i].enqueue_us);
+    least = fmin(least, claims[i].service);
+    most = fmax(most, claims[i].service);
+    shortest = fmin(shortest, wait);
+    longest = fmax(longest, wait);
+  }
+  double per_token = most > least ? service_weight / (most - least) : 0;
+  double per_us = longest > shortest ? wait_weight / (longest - shortest) : 0;
+  size_t best = 0;
+  double best_score = -INFINITY;
+  for (size_t i = 0; i < count; i++) {
+    double score =
+        service_weight - (claims[i].service - least) * per_token +
+        ((double)(now_us - claims[i].enqueue_us) - shortest) * per_us;
+    best = score > best_score ? i : best;
+    best_score = fmax(score, best_score);
+  }
+  return best;
+}
+
+/* Groups that are left out have no winner, whatever comes, goes and changes. */
+static void test_claims(void) {
+  enum { CLAIMS_MAX = 300, CHANGES = 20000 };
+  blis_flow_claim all[CLAIMS_MAX + 1];
+  blis_flow_claims claims = {0};
+  blis_random random;
+  size_t count = 0;
+  blis_random_init_named(&random, 7, "claims");
+  for (int64_t now_us = 1000; now_us < 1000 + CHANGES; now_us++) {
+    bool is_coarse = now_us % 2 == 0; /* so that many are equal */
+    const blis_flow_claim claim = {
+        .service = blis_random_intn(&random, is_coarse ? 4 : 1000000),
+        .enqueue_us = now_us - blis_random_intn(&random, is_coarse ? 3 : 900)};
+    int32_t what = blis_random_intn(&random, 4);
+    size_t place = (size_t)blis_random_intn(&random, (int32_t)count + 1);
+    if (what == 0 && count < CLAIMS_MAX) {
+      CHECK_STATUS(blis_flow_claims_insert(&claims, &heap, place), BLIS_OK);
+      memmove(&all[place + 1], &all[place], (count++ - place) * sizeof *all);
+    } else if (what == 1 && count > 1 && place < count && now_us % 3 == 0) {
+      blis_flow_claims_remove(&claims, place);
+      memmove(&all[place], &all[place + 1], (--count - place) * sizeof *all);
+      continue;
+    }
+    if (place < count) {
+      all[place] = claim;
+      blis_flow_claims_set(&claims, place, &claim);
+      double weight = (double)blis_random_intn(&random, 3) / 2;
+      CHECK_EQ_I64(blis_flow_claims_pick(&claims, 0.8, weight, now_us),
+                   plain_pick(all, count, 0.8, weight, now_us));
+    }
+  }
+  CHECK(count > 100);
+  blis_flow_claims_deinit(&claims, &heap);
 }
 
 /* As if it had been added and taken. */
@@ -400,6 +475,7 @@ int main(void) {
   RUN(test_limits);
   RUN(test_shedding);
   RUN(test_least_service);
+  RUN(test_claims);
   RUN(test_passing);
   RUN(test_random_use);
   blis_intern_free(strings);

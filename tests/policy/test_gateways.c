@@ -57,6 +57,20 @@ static void smg_min_load_ties_by_requests(void) {
   close_policy(&g);
 }
 
+/* Loads 80, 10, 12 with mean 34: 80 <= 34 + 64, so it stays. Loads 160, 10, 12
+   with mean 60.67: 160 > 91 and 160 > 124.67. */
+static void smg_cache_aware_spills_by_the_mean(void) {
+  gateway g;
+  const blis_param mean = {.name = "gate", .text = "mean"};
+  open_with(&g, "smg.cache_aware", 3, &mean, 1);
+  teach(&g, 0, PROMPT(512, 32, 32));
+  loads(&g, (double[]){80, 10, 12});
+  CHECK_EQ_I64(route_one(&g, PROMPT(512, 32, 32)), 0);
+  loads(&g, (double[]){160, 10, 12});
+  CHECK_EQ_I64(route_one(&g, PROMPT(512, 32, 32)), 1);
+  close_policy(&g);
+}
+
 static void smg_power_of_two(void) {
   gateway g;
   open_policy(&g, "smg.power_of_two", 2);
@@ -494,6 +508,7 @@ int main(void) {
   RUN(smg_cache_aware_miss);
   RUN(smg_cache_aware_by_events);
   RUN(smg_min_load_ties_by_requests);
+  RUN(smg_cache_aware_spills_by_the_mean);
   RUN(smg_power_of_two);
   RUN(smg_manual_remembers_two);
   RUN(sglang_lmetric);

@@ -78,10 +78,8 @@ static void full_queues_reject(void) {
 }
 
 static void least_outstanding_example(void) {
-  blis_param param = {.name = "count_prefilling", .number = 1};
-  blis_params params = {&param, 1};
   bench b;
-  bench_init(&b, "routesim.least_outstanding", &params, 3);
+  bench_init(&b, "routesim.least_outstanding", NULL, 3); /* as documented */
   set(&b, BLIS_SIGNAL_QUEUE_DEPTH, (double[]){3, 2, 0});
   set(&b, BLIS_SIGNAL_BATCH_SIZE, (double[]){5, 4, 6});
   CHECK_EQ_I64(decide(&b).chosen, 1);
@@ -90,8 +88,10 @@ static void least_outstanding_example(void) {
 
 /* Between its prefill and its end a request is part of the load. */
 static void decoding_requests_are_load(void) {
+  blis_param param = {.name = "count_prefilling", .number = 0};
+  blis_params params = {&param, 1};
   bench b;
-  bench_init(&b, "routesim.least_outstanding", NULL, 2);
+  bench_init(&b, "routesim.least_outstanding", &params, 2);
   set(&b, BLIS_SIGNAL_BATCH_SIZE, (double[]){9, 0});
   blis_ticket first, second;
   b.request.ticket = &first;
@@ -124,11 +124,14 @@ static void bench_init_profile(bench *b, const char *policy,
   bench_init(b, policy, &params, instances);
 }
 
+/* The formula as it is printed, without a limit of the load. */
 static void prefix_aware_example(void) {
   for (int is_code = 0; is_code <= 1; is_code++) {
     bench b;
-    bench_init_profile(&b, "routesim.prefix_aware",
-                       is_code ? "routesim" : "design", 4);
+    blis_param design = {.name = "imbalance", .number = 0};
+    blis_param code = {.name = "profile", .text = "routesim"};
+    blis_params params = {is_code ? &code : &design, 1};
+    bench_init(&b, "routesim.prefix_aware", &params, 4);
     b.request.prefix_tokens = 64;
     set(&b, BLIS_SIGNAL_CACHED_TOKENS, (double[]){64, 0, 80, 64});
     set(&b, BLIS_SIGNAL_QUEUE_DEPTH, (double[]){30, 4, 244, 205});
@@ -140,6 +143,22 @@ static void prefix_aware_example(void) {
     check_near(d.scores[3], 0.83984375);
     blis_router_free(&b.router);
   }
+}
+
+/* Above 1.5 times 1 + the mean load, which is 16 here, a prefix does not count.
+ */
+static void prefix_aware_gives_way(void) {
+  bench b;
+  bench_init(&b, "routesim.prefix_aware", NULL, 4);
+  b.request.prefix_tokens = 64;
+  set(&b, BLIS_SIGNAL_CACHED_TOKENS, (double[]){64, 0, 0, 0});
+  set(&b, BLIS_SIGNAL_QUEUE_DEPTH, (double[]){20, 8, 20, 12});
+  set(&b, BLIS_SIGNAL_BATCH_SIZE, (double[]){4, 0, 0, 0}); /* part of it */
+  CHECK_EQ_I64(decide(&b).chosen, 0); /* the limit is 25.5 */
+  set(&b, BLIS_SIGNAL_BATCH_SIZE, (double[]){6, 0, 0, 0});
+  set(&b, BLIS_SIGNAL_QUEUE_DEPTH, (double[]){20, 7, 20, 12});
+  CHECK_EQ_I64(decide(&b).chosen, 1);
+  blis_router_free(&b.router);
 }
 
 /* A prompt whose first four blocks are known. */
@@ -176,6 +195,7 @@ static void prefix_overlap_example(void) {
     know_blocks(&b);
     set(&b, BLIS_SIGNAL_PREFIX_HIT, (double[]){0.75, 0.25, 1, 1, 0});
     set(&b, BLIS_SIGNAL_QUEUE_DEPTH, (double[]){32, 2, 240, 0, 0});
+    set(&b, BLIS_SIGNAL_BATCH_SIZE, (double[]){0, 0, 0, 300, 300});
     for (int i = 0; i < 600; i++) { /* decoding: load above the depth */
       blis_routing_view view = fixture_only(&b.f, i < 300 ? 3 : 4);
       blis_ticket ticket;
@@ -341,6 +361,7 @@ int main(void) {
   RUN(decoding_requests_are_load);
   RUN(least_kv_example);
   RUN(prefix_aware_example);
+  RUN(prefix_aware_gives_way);
   RUN(prefix_aware_finds_prefixes);
   RUN(prefix_overlap_example);
   RUN(prefix_overlap_needs_block_ids);

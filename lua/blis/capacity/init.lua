@@ -6,11 +6,11 @@
 --- lengthening them moves the answer inside it. What is tried next depends on what was seen alone,
 --- never on how many processes there are.
 local bracket = require "blis.capacity.bracket"
-local core = require "blis.core"
 local errors = require "blis.errors"
 local evidence = require "blis.capacity.evidence"
 local options = require "blis.config.sweep"
 local probe = require "blis.capacity.probe"
+local processors = require "blis.processors"
 local report = require "blis.capacity.report"
 local runner = require "blis.sweep.runner"
 local schema = require "blis.config.schema"
@@ -323,7 +323,7 @@ local function read_search(spec)
     targets = read_targets(values, spec), max_missed = values.max_missed, steady = values.steady,
     requests = values.requests, max_requests = math.max(values.max_requests, values.requests),
     seeds = values.replications, quiet = values.quiet, seen = {}, margin_names = {},
-    jobs = values.jobs == "auto" and core.processors() or values.jobs,
+    jobs = values.jobs == "auto" and processors.usable() or values.jobs,
   }
   local is_count = values.parameter:match "[%w_]+$" == "instances"
   search.to = values.to or math.max(is_count and usual_instances or usual_end, search.from)
@@ -340,13 +340,13 @@ local function read_search(spec)
   return search
 end
 
---- Looks for the highest rate, or the greatest or smallest value of another parameter, with which
---- targets are kept in the steady state. What misses a target at some value is taken to miss it
---- further on.
+--- As search, of one that is part of another search; label is what its progress is told of.
 ---@param spec blis.CapacityOptions
+---@param label string
 ---@return blis.Capacity
-function capacity.search(spec)
+function capacity.part(spec, label)
   local search = read_search(spec)
+  search.label = label
   local self = { parameter = search.parameter, targets = {}, figures = {}, notes = {},
     finds = search.starts_kept and "most" or "least", from = search.from, to = search.to,
     max_missed = search.max_missed }
@@ -360,6 +360,15 @@ function capacity.search(spec)
   add_answer(self, search, sides)
   add_notes(self, search)
   return report.new(self)
+end
+
+--- Looks for the highest rate, or the greatest or smallest value of another parameter, with which
+--- targets are kept in the steady state. What misses a target at some value is taken to miss it
+--- further on.
+---@param spec blis.CapacityOptions
+---@return blis.Capacity
+function capacity.search(spec)
+  return capacity.part(spec, "capacity")
 end
 
 return capacity

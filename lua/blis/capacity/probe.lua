@@ -24,6 +24,7 @@ local probe = {}
 ---@field jobs integer
 ---@field quiet boolean
 ---@field tell { update: fun(values: number[]) } the line of progress
+---@field label string what that is told of
 ---@field margin_names string[] of targets, and "missed"
 ---@field seen table<number, blis.capacity.Seen[]> by value, then by number of the seed
 

@@ -1,4 +1,5 @@
 --- What a search for capacity prints: a line while it runs, and the answer with what is behind it.
+local answer = require "blis.capacity.answer"
 local core = require "blis.core"
 local format = require "blis.format"
 
@@ -6,15 +7,9 @@ local report = {}
 
 local stderr = io.stderr
 
-local Capacity = {}
-Capacity.__index = Capacity
-Capacity.__name = "blis.capacity"
-
----@param self table
----@return blis.Capacity
-function report.new(self)
-  return setmetatable(self, Capacity)
-end
+---@type table, fun(found: table): blis.Capacity
+local Capacity, new = answer.class "blis.capacity"
+report.new = new
 
 --- 27.202 or 4: rates have fractions.
 local function value_text(value)
@@ -42,7 +37,7 @@ function report.progress(search)
     for _, seen in pairs(search.seen) do
       for _, one in ipairs(seen) do runs = runs + one.runs end
     end
-    local text = ("capacity: %d runs judged, last %s = %s"):format(runs, search.parameter,
+    local text = ("%s: %d runs judged, last %s = %s"):format(search.label, runs, search.parameter,
       table.concat(values, " "))
     if columns then
       stderr:write("\r", text:sub(1, columns - 1), "\27[K")
@@ -129,15 +124,8 @@ end
 
 --- What print(capacity) shows.
 function Capacity:__tostring()
-  local lines = {
-    self:headline(),
-    ("%s; requests that are not served: at most %s"):format(table.concat(self.targets, ", "),
-      format.percent(self.max_missed)),
-    "",
-    self:table(),
-  }
-  for _, note in ipairs(self.notes) do lines[#lines + 1] = "note: " .. note end
-  return table.concat(lines, "\n")
+  return answer.text(self, ("%s; requests that are not served: at most %s"):format(
+    table.concat(self.targets, ", "), format.percent(self.max_missed)))
 end
 
 return report

@@ -41,6 +41,8 @@ function targets.read(given)
       errors.invalid("capacity.targets: expected figures with limits such as { [\"ttft_ms.p99\"] = "
         .. "500 }, got %s = %s", tostring(name), errors.show(limit))
     end
+    local problem = figures.why_no_number(name)
+    if problem then errors.invalid("capacity.targets: %s", problem) end
     list[#list + 1] = new_target(name, limit)
   end
   if #list == 0 then errors.invalid "capacity.targets: the table is empty" end

@@ -332,7 +332,8 @@ end
 
 local function add_queue(block, given)
   local options = queue_of(block)
-  if not options then return end
+  local is_refused = given.policies.flow_control == false -- by --flow-control=false
+  if not options or is_refused then return end
   given.policies.flow_control = true
   for key, value in pairs(options) do
     if given.queue[key] == nil then given.queue[key] = value end

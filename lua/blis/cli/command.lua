@@ -33,7 +33,7 @@ local function flag_names(definition)
   for _, group in ipairs(definition.groups) do
     for _, option in ipairs(group.options) do
       for _, name in ipairs { option.name, table.unpack(option.aliases or {}) } do
-        names[group.section .. "." .. name] = option.flag
+        names[(group.path or group.section) .. "." .. name] = option.flag
         names[name] = option.flag
       end
       if option.path then names[option.path] = option.flag end
@@ -42,11 +42,40 @@ local function flag_names(definition)
   return names
 end
 
---- The message of an error about an option, in the words of the command line.
-local function translate(definition, message)
+--- What is left of a message without what it quotes, and how to put that back.
+local function take_quotes(message)
+  local quotes = {}
+  local bare = message:gsub("'[^']*'", function(quote)
+    quotes[#quotes + 1] = quote
+    return "'\0'"
+  end)
+  local function put_back(text)
+    local i = 0
+    return (text:gsub("'\0'", function()
+      i = i + 1
+      return quotes[i]
+    end))
+  end
+  return bare, put_back
+end
+
+--- The message of an error about an option, in the words of the command line; what it quotes are
+--- the user's own.
+local function translate(definition, whole)
   local names = flag_names(definition)
-  return (message:gsub("%f[%w_]%l[%w_]+%.[%w_]+", names):gsub("^%l[%w_]+", names)
-    :gsub("%f[%w_]%l+_[%w_]+", names))
+  local message, put_back = take_quotes(whole)
+  --- Figures have such names as well: ttft_ms.p99.
+  local function without_figures(name, rest)
+    return not rest:find "^%.%w" and names[name] and names[name] .. rest or nil
+  end
+  return put_back(message:gsub("%f[%w_]%l[%w_]+%.[%w_]+", names):gsub("^%l[%w_]+", names)
+    :gsub("%f[%w_](%l+_[%w_]+)(%.?%w*)", without_figures))
+end
+
+--- A module that has the name of the command says it itself.
+local function without_name(definition, message)
+  local start = definition.name .. ": "
+  return message:sub(1, #start) == start and message:sub(#start + 1) or message
 end
 
 --- Calls fn(...); what is wrong with a value is a mistake in the command line.
@@ -59,7 +88,8 @@ function command.checked(definition, fn, ...)
   object.message = flags.without_place(object.message)
   if object.code == "invalid" then
     object.code = "usage"
-    object.message = ("%s: %s"):format(definition.name, translate(definition, object.message))
+    local message = without_name(definition, object.message)
+    object.message = ("%s: %s"):format(definition.name, translate(definition, message))
   end
   error(object, 0)
 end

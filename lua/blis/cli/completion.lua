@@ -1,5 +1,5 @@
 --- Completion scripts for shells, from the same descriptions that flags are read by.
-local core = require "blis.core"
+local catalogue = require "blis.policy.catalogue"
 local flags = require "blis.cli.flags"
 local library = require "blis.engine.catalogue"
 
@@ -15,8 +15,8 @@ end
 local known_names = {
   model = function() return names_of(library.models()) end,
   hardware = function() return names_of(library.hardware()) end,
-  routing = function() return names_of(core.policies().routers) end,
-  admission = function() return names_of(core.policies().admissions) end,
+  routing = function() return names_of(catalogue.routers) end,
+  admission = function() return names_of(catalogue.admissions) end,
 }
 
 --- What the value of an option may be: a list of words, "files" or nil.

@@ -34,6 +34,7 @@ local flags = {}
 ---@field usage string
 ---@field groups blis.cli.Group[]
 ---@field refused? blis.cli.Refused[]
+---@field not_here? table<string, string> flags of other commands, and why they are none of this one
 ---@field positional? blis.cli.Positional arguments that are no flags
 
 ---@class blis.cli.Parsed
@@ -217,6 +218,8 @@ local function store(command, parsed, entry, flag, text)
 end
 
 local function fail_unknown(command, flag, words)
+  local reason = command.not_here and command.not_here[flag]
+  if reason then flags.fail(command, "%s: %s; leave it out", flag, reason) end
   flags.fail(command, "unknown flag '%s'%s", flag,
     errors.suggestion(flag, words, #words > 12 and "" or nil))
 end

@@ -78,7 +78,7 @@ local function is_completed(record)
 end
 
 local function priority_inversions(run)
-  return anomalies.priority_inversions(run.registered(), run.scheduler)
+  return anomalies.priority_inversions(run.all(), run.scheduler)
 end
 
 -- Of requests for which there was no room in the gateway's queue: they are not counted as shed.
@@ -86,7 +86,9 @@ local gateway_reasons = {
   ["rejected-saturated"] = true, ["rejected-no-endpoints"] = true,
 }
 -- Why routing refuses a request that was admitted.
-local routing_reasons = { ["no-candidate"] = true, ["turn-cap"] = true }
+local routing_reasons = {
+  ["no-candidate"] = true, ["no-instance"] = true, ["turn-cap"] = true,
+}
 
 --- Lines about refused requests: by admission, by class (an empty one as standard; there, those
 --- whom the queue has shed, lost or evicted are, too), by routing.
@@ -395,6 +397,7 @@ local order = { "fitness", "anomalies", "kv_cache", "slo_classes", "models", "te
 ---@field scheduler? string
 ---@field contention? boolean transfers of KV share bandwidth
 ---@field decisions? blis.Decisions to be summed up
+---@field leaves_out_series? boolean of its figures as JSON
 
 --- Lists of records, which are made when a section asks for them.
 local function lists_of(result)

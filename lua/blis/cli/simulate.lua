@@ -5,6 +5,8 @@ local catalogue = require "blis.cli.catalogue"
 local cluster_section = require "blis.config.cluster"
 local disaggregation_section = require "blis.config.disaggregation"
 local command = require "blis.cli.command"
+local core = require "blis.core"
+local deferred = require "blis.deferred"
 local detectors = require "blis.cli.detectors"
 local experiment = require "blis.experiment"
 local experiment_section = require "blis.config.experiment"
@@ -13,7 +15,10 @@ local flag_sections = require "blis.config.flags"
 local flags = require "blis.cli.flags"
 local go_blis = require "blis.cli.go_blis"
 local metrics = require "blis.cli.metrics"
+local origin = deferred "blis.page.origin"
 local outputs = require "blis.cli.outputs"
+local page = deferred "blis.page.result"
+local pool_config = require "blis.config.pool"
 local progress = require "blis.cli.progress"
 local queue_section = require "blis.config.queue"
 local result_text = require "blis.cli.result_text"
@@ -127,8 +132,10 @@ end
 --- What flags say of prefill and decode apart; without pools it has no effect, as in BLIS (Go).
 local function disaggregation_of(definition, parsed)
   local given, of_policies = parsed.values.disaggregation, parsed.values.policies
-  if not has_pools(parsed.values.cluster) then
-    if next(given) ~= nil or of_policies.prefill_scorers or of_policies.decode_scorers then
+  local cluster = parsed.values.cluster
+  if not has_pools(cluster) then
+    if next(given) ~= nil or pool_config.given(cluster)[1] or of_policies.prefill_scorers
+      or of_policies.decode_scorers then
       command.talk(parsed, "flags of prefill and decode have no effect without "
         .. "--prefill-instances and --decode-instances")
     end
@@ -145,6 +152,11 @@ local function disaggregation_of(definition, parsed)
       "--pd-prefix-threshold has no effect without --pd-decider prefix-threshold")
     all.prefix_threshold = nil
   end
+  if all.contention ~= nil and parsed.values.experiment.profile ~= "go-blis" then
+    command.talk(parsed, "--pd-transfer-contention has no effect in profile design, where "
+      .. "transfers always share links")
+    all.contention = nil
+  end
   if of_policies.prefill_scorers then
     all.prefill_routing = { "weighted", scorers = of_policies.prefill_scorers }
   end
@@ -152,6 +164,17 @@ local function disaggregation_of(definition, parsed)
     all.decode_routing = { "weighted", scorers = of_policies.decode_scorers }
   end
   return all
+end
+
+--- The cluster as blis.run takes it: without pools, nothing is said of them. Profile go-blis
+--- ignores that itself.
+local function cluster_of(parsed)
+  local given = parsed.values.cluster
+  if has_pools(given) or parsed.values.experiment.profile == "go-blis" then return given end
+  local cluster = {}
+  for key, value in pairs(given) do cluster[key] = value end
+  for _, name in ipairs(pool_config.given(given)) do cluster[name] = nil end
+  return cluster
 end
 
 --- The admission policy as blis.run takes it: parameters of a bundle, then of flags.
@@ -265,7 +288,7 @@ end
 ---@return blis.Experiment
 function simulate.experiment(definition, parsed, workload, horizon_us)
   local given = parsed.values.experiment
-  local cluster = parsed.values.cluster
+  local cluster = cluster_of(parsed)
   local keeps_records = not parsed.values.output.no_records
   return {
     cluster = cluster, workload = workload, routing = routing_of(definition, parsed),
@@ -277,7 +300,8 @@ function simulate.experiment(definition, parsed, workload, horizon_us)
     profile = given.profile, trace_level = given.trace_level,
     counterfactual_k = given.counterfactual_k, instance_times = keeps_records,
     keep_records = keeps_records,
-    warm_up_us = given.warm_up_us, series_interval_us = given.series_interval_us,
+    warm_up_us = given.warm_up_us, warm_up_requests = given.warm_up_requests,
+    series_interval_us = given.series_interval_us,
     slo_targets = targets.of_flags(definition, parsed.values.targets),
     keep_requests = parsed.values.output.trace_output ~= nil,
   }
@@ -294,7 +318,9 @@ local made_of_records = {
   { "output", "results_path", "--results-path" },
   { "output", "requests_path", "--requests-path" },
   { "output", "trace_output", "--trace-output" },
+  { "output", "timeline", "--timeline" },
   { "experiment", "warm_up_us", "--warm-up" },
+  { "experiment", "warm_up_requests", "--warm-up-requests" },
   { "detectors", "names", "--detectors" },
 }
 
@@ -321,8 +347,13 @@ local function check_results(definition, parsed)
   if parsed.values.output.series_path and not parsed.values.experiment.series_interval_us then
     flags.fail(definition, "--series-path needs --series-interval")
   end
-  if parsed.values.experiment.trace_level == "decisions" then return end
   local output = parsed.values.output
+  for _, name in ipairs { "from", "to", "every" } do
+    if not output.timeline and output["timeline_" .. name .. (name ~= "every" and "_us" or "")] then
+      flags.fail(definition, "--timeline-" .. name .. " needs --timeline")
+    end
+  end
+  if parsed.values.experiment.trace_level == "decisions" then return end
   if output.decisions_path then
     flags.fail(definition, "--decisions-path needs --trace-level decisions")
   elseif output.summarize_trace then
@@ -330,7 +361,34 @@ local function check_results(definition, parsed)
   end
 end
 
-local function write_files(parsed, run)
+-- So many rows of a series are more than a picture shows.
+local report_rows = 240
+
+--- Nothing that matters happens faster than a step.
+local least_interval_us = 10000
+
+--- The interval of the series that a report draws when none was asked for: the traffic's length in
+--- so many parts; nil where nobody knows it.
+local function report_interval(parsed, setting)
+  local traffic, given = setting.workload, parsed.values.workload or {}
+  local length_us
+  if core.is_workload(traffic) then
+    length_us = traffic:last_arrival_us()
+  elseif setting.horizon_us and setting.horizon_us < math.maxinteger then
+    length_us = setting.horizon_us
+  elseif given.requests and given.rate then
+    length_us = given.requests / given.rate * 1e6
+  end
+  return length_us and math.max(least_interval_us, math.floor(length_us / report_rows)) or nil
+end
+
+--- Writes the page, which knows the command that it came from.
+local function write_report(definition, parsed, path, run)
+  origin.set_command { definition.name, table.unpack(parsed.args) }
+  page.write(path, run.result, run)
+end
+
+local function write_files(definition, parsed, run)
   local output, result = parsed.values.output, run.result
   local report = parsed.values.detectors.report
   if report then saturation.save(run.saturation, report) end
@@ -340,6 +398,11 @@ local function write_files(parsed, run)
   if output.series_path then result:export_series(output.series_path) end
   if output.decisions_path then result:save_decisions(output.decisions_path) end
   if output.save then result:save(output.save) end
+  if output.report then write_report(definition, parsed, output.report, run) end
+  if output.timeline then
+    result:timeline(output.timeline, { from_us = output.timeline_from_us,
+      to_us = output.timeline_to_us, every = output.timeline_every })
+  end
   if output.trace_output then result:write_trace(output.trace_output, { format = "tracev2" }) end
 end
 
@@ -390,6 +453,9 @@ function simulate.run(definition, parsed, make_setting)
     simulate.prepare(parsed)
     setting = make_setting()
     local spec = simulate.experiment(definition, parsed, setting.workload, setting.horizon_us)
+    if parsed.values.output.report and not spec.series_interval_us then
+      spec.series_interval_us = report_interval(parsed, setting)
+    end
     spec.progress = line.tell
     sim = experiment.simulation(spec)
   end)
@@ -401,7 +467,7 @@ function simulate.run(definition, parsed, make_setting)
     saturation = looks and result:saturation(looks),
     decisions = output.summarize_trace and rawget(result, "decisions"),
   }
-  write_files(parsed, run)
+  write_files(definition, parsed, run)
   for note in (prints_summary(parsed.values) and "" or result.setup.notes):gmatch("[^\n]+") do
     command.talk(parsed, "%s", note)
   end

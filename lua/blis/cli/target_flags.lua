@@ -27,6 +27,8 @@ function target_flags.read(definition, texts)
       flags.fail(definition, "--target: unknown figure '%s'%s", name,
         errors.suggestion(name, figures.paths "Result", ""))
     end
+    local problem = figures.why_no_number(name)
+    if problem then flags.fail(definition, "--target: %s", problem) end
     list[name] = tonumber(limit)
   end
   if not next(list) then flags.fail(definition, "--target is missing") end

@@ -1,25 +1,17 @@
 --- blis capacity: the most load, or the fewest instances, with which targets are kept.
 local capacity = require "blis.capacity"
 local command = require "blis.cli.command"
-local core = require "blis.core"
 local errors = require "blis.errors"
 local experiment = require "blis.experiment"
-local flag_sections = require "blis.config.flags"
 local flags = require "blis.cli.flags"
+local json_parts = require "blis.json_parts"
+local search = require "blis.cli.search"
 local simulate = require "blis.cli.simulate"
 local sweep_sections = require "blis.config.sweep"
-local target_flags = require "blis.cli.target_flags"
 local traffic = require "blis.cli.traffic"
 
-local search_options = flags.pick(sweep_sections.capacity, { "parameter", "find", "from", "to",
+local groups = search.groups(sweep_sections.capacity, { "parameter", "find", "from", "to",
   "tolerance", "max_missed", "max_requests", "replications", "jobs" })
-table.insert(search_options, 1, target_flags.option)
-
-local groups = simulate.experiment_groups(traffic.groups())
-groups[#groups + 1] = { title = "Search", section = "search", options = search_options }
-groups[#groups + 1] = {
-  title = "Output", section = "output", has_defaults = true, options = flag_sections.answer.options,
-}
 
 local definition = {
   name = "capacity",
@@ -67,17 +59,15 @@ local function new_trial(parsed, option, section)
 end
 
 local function spec_of(parsed)
-  local spec = {}
-  for name, value in pairs(parsed.values.search) do spec[name] = value end
+  local spec = search.spec(definition, parsed)
   local option, section = find_varied(spec.parameter or "rate")
   simulate.prepare(parsed)
   traffic.check_varied(definition, parsed, option.flag)
   experiment.read(experiment_of(parsed))
-  spec.targets = target_flags.read(definition, spec.targets)
   spec.parameter = option.name
   spec.integer = option.type == "integer"
-  spec.trial, spec.seed = new_trial(parsed, option, section), parsed.values.experiment.seed
-  spec.requests, spec.quiet = parsed.values.workload.requests, parsed.values.output.quiet
+  spec.trial = new_trial(parsed, option, section)
+  spec.requests = parsed.values.workload.requests
   return spec
 end
 
@@ -94,23 +84,13 @@ local function write_point(writer, point, names)
   writer:done():done()
 end
 
-local function json(found)
-  local writer = core.json_writer(2):object()
-  for _, key in ipairs { "parameter", "finds", "value", "low", "high", "interval" } do
-    if found[key] ~= nil then writer:field(key, found[key]) end
-  end
-  for _, key in ipairs { "targets", "notes" } do
-    writer:array(key)
-    for _, text in ipairs(found[key]) do writer:item(text) end
-    writer:done()
-  end
+local function write(writer, found)
+  json_parts.fields(writer, { "parameter", "finds", "value", "low", "high", "interval" }, found)
+  for _, key in ipairs { "targets", "notes" } do json_parts.list(writer, key, found[key]) end
   writer:array("curve")
   for _, point in ipairs(found.curve) do write_point(writer, point, found.figures) end
-  return writer:done():done():take() .. "\n"
+  writer:done()
 end
 
-return command.define(definition, function(parsed)
-  local format = parsed.values.output.format
-  local found = command.checked(definition, function() return capacity.search(spec_of(parsed)) end)
-  command.print(format == "json" and json(found) or tostring(found) .. "\n")
-end)
+return search.define(definition, function(parsed) return capacity.search(spec_of(parsed)) end,
+  write)

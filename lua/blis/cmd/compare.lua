@@ -1,8 +1,11 @@
 --- blis compare: several routing policies, or variants of any flags, under the same traffic.
 local command = require "blis.cli.command"
 local comparison = require "blis.results.comparison"
+local deferred = require "blis.deferred"
 local flag_sections = require "blis.config.flags"
 local flags = require "blis.cli.flags"
+local origin = deferred "blis.page.origin"
+local output_files = require "blis.cli.outputs"
 local simulate = require "blis.cli.simulate"
 local sweep_sections = require "blis.config.sweep"
 local traffic = require "blis.cli.traffic"
@@ -23,7 +26,7 @@ table.move({
     flag = "--replications", doc = "Runs of each policy, with the same seeds for all.",
   },
   {
-    name = "report", type = "string", is_list = true, flag = "--report", metavar = "FIGURE",
+    name = "report", type = "string", is_list = true, flag = "--figure", metavar = "FIGURE",
     doc = "A figure to compare, such as ttft_ms.p99; default: the most important ones.",
   },
 }, 1, 4, #compared + 1, compared)
@@ -32,8 +35,14 @@ local groups = simulate.experiment_groups(traffic.groups())
 groups[#groups + 1] = {
   title = "Comparison", section = "compared", has_defaults = true, options = compared,
 }
+local outputs = table.move(flag_sections.quiet.options, 1, #flag_sections.quiet.options, 2, {
+  {
+    name = "report", type = "path", is_output = true, flag = "--report", metavar = "FILE.html",
+    doc = "A page to look at, besides: one file that needs no network.",
+  },
+})
 groups[#groups + 1] = {
-  title = "Output", section = "output", has_defaults = true, options = flag_sections.quiet.options,
+  title = "Output", section = "output", has_defaults = true, options = outputs,
 }
 
 local definition = {
@@ -126,7 +135,14 @@ local function spec_of(parsed)
 end
 
 return command.define(definition, function(parsed)
-  local found = command.checked(definition,
-    function() return comparison.compare(spec_of(parsed)) end)
+  local path = parsed.values.output.report
+  local found = command.checked(definition, function()
+    output_files.check(definition, parsed)
+    return comparison.compare(spec_of(parsed))
+  end)
+  if path then
+    origin.set_command { definition.name, table.unpack(parsed.args) }
+    found:report(path)
+  end
   command.print(tostring(found) .. "\n")
 end)

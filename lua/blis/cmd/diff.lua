@@ -5,6 +5,7 @@ local csv = require "blis.csv"
 local diff = require "blis.results.diff"
 local flag_sections = require "blis.config.flags"
 local flags = require "blis.cli.flags"
+local json_parts = require "blis.json_parts"
 
 local definition = {
   name = "diff",
@@ -35,20 +36,6 @@ local function write_metric(writer, one)
   writer:done()
 end
 
-local function write_side(writer, key, record)
-  writer:object(key)
-  for _, name in ipairs(diff.request_fields) do
-    if record[name] ~= nil then writer:field(name, record[name]) end
-  end
-  writer:done()
-end
-
-local function write_ids(writer, key, ids)
-  writer:array(key)
-  for _, id in ipairs(ids) do writer:item(id) end
-  writer:done()
-end
-
 --- Everything, whatever --requests says.
 local function json_of(found)
   local writer = core.json_writer(2):object():field("is_equal", found.is_equal):array("metrics")
@@ -59,13 +46,13 @@ local function json_of(found)
     writer:object("requests"):field("common", requests.common):array("changed")
     for _, one in ipairs(requests.changed) do
       writer:object():field("id", one.id)
-      write_side(writer, "a", one.a)
-      write_side(writer, "b", one.b)
+      json_parts.object(writer, "a", diff.request_fields, one.a)
+      json_parts.object(writer, "b", diff.request_fields, one.b)
       writer:done()
     end
     writer:done()
-    write_ids(writer, "only_a", requests.only_a)
-    write_ids(writer, "only_b", requests.only_b)
+    json_parts.list(writer, "only_a", requests.only_a)
+    json_parts.list(writer, "only_b", requests.only_b)
     writer:done()
   end
   return writer:done():take() .. "\n"

@@ -1,8 +1,9 @@
 --- blis policies: every built-in policy with its parameters and where it comes from.
-local core = require "blis.core"
+local catalogue = require "blis.policy.catalogue"
 local command = require "blis.cli.command"
 local errors = require "blis.errors"
 local flag_sections = require "blis.config.flags"
+local json_parts = require "blis.json_parts"
 local listing = require "blis.listing"
 local reference = require "blis.reference"
 local types = require "blis.config.types"
@@ -33,6 +34,7 @@ local definition = {
 }
 
 local function parameter_text(parameter)
+  if parameter.required then return parameter.name .. " (required)" end
   local usual = parameter.usual == nil and "{}" or tostring(parameter.usual)
   return ("%s = %s"):format(parameter.name, usual)
 end
@@ -48,11 +50,7 @@ local function write_parameters(writer, parameters)
     writer:object():field("name", parameter.name):field("type", parameter.type)
       :field("default", parameter.usual)
     if parameter.min then writer:field("min", parameter.min):field("max", parameter.max) end
-    if parameter.choices then
-      writer:array("choices")
-      for _, word in ipairs(parameter.choices) do writer:item(word) end
-      writer:done()
-    end
+    if parameter.choices then json_parts.list(writer, "choices", parameter.choices) end
     writer:field("unit", parameter.unit):field("doc", parameter.doc):done()
   end
 end
@@ -76,7 +74,7 @@ end
 
 --- The entries of that name, or all of them.
 local function entries_of(name)
-  local catalogue, rows, words = core.policies(), {}, {}
+  local rows, words = {}, {}
   for _, kind in ipairs(reference.policy_kinds) do
     for _, entry in ipairs(catalogue[kind.key]) do
       words[#words + 1] = entry.name

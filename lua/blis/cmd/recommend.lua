@@ -1,38 +1,37 @@
 --- blis recommend: the best layouts of a budget of GPUs.
-local command = require "blis.cli.command"
-local core = require "blis.core"
-local flag_sections = require "blis.config.flags"
-local flags = require "blis.cli.flags"
+local json_parts = require "blis.json_parts"
 local recommend = require "blis.recommend"
+local scaling_section = require "blis.config.scaling"
+local search = require "blis.cli.search"
 local simulate = require "blis.cli.simulate"
 local sweep_sections = require "blis.config.sweep"
-local target_flags = require "blis.cli.target_flags"
 local traffic = require "blis.cli.traffic"
 
-local search_options = flags.pick(sweep_sections.recommend, { "gpus", "degrees", "layouts",
-  "hardware", "decode_hardware", "finalists", "exhaustive", "max_missed", "from", "tolerance",
-  "max_requests", "replications", "jobs" })
-table.insert(search_options, 1, target_flags.option)
-
--- What layouts say themselves, and a file whose rate cannot be set.
-local taken = { ["--num-instances"] = true, ["--tp"] = true, ["--prefill-instances"] = true,
-  ["--decode-instances"] = true, ["--prefill-decode-instances"] = true, ["--architecture"] = true,
-  ["--prefill-tp"] = true, ["--decode-tp"] = true, ["--encode-instances"] = true,
-  ["--encode-decider"] = true, ["--encode-base-us"] = true, ["--encode-us-per-token"] = true,
-  ["--workload-spec"] = true }
-
-local groups = simulate.experiment_groups(traffic.groups())
-groups[#groups + 1] = { title = "Search", section = "search", options = search_options }
-groups[#groups + 1] = {
-  title = "Output", section = "output", has_defaults = true, options = flag_sections.answer.options,
+local not_here = {
+  ["--rate"] = "recommend tries rates of its own",
+  ["--num-requests"] = "runs are as long as they need to be",
+  ["--workload-spec"] = "the rate of its clients cannot be set",
 }
-for _, group in ipairs(groups) do
-  local kept = {}
-  for _, option in ipairs(group.options) do
-    if not taken[option.flag] then kept[#kept + 1] = option end
-  end
-  group.options = kept
+for _, flag in ipairs { "--num-instances", "--tp", "--prefill-instances", "--decode-instances",
+  "--prefill-decode-instances", "--architecture", "--prefill-tp", "--decode-tp" } do
+  not_here[flag] = "layouts say it themselves"
 end
+for _, flag in ipairs { "--encode-instances", "--encode-decider", "--encode-base-us",
+  "--encode-us-per-token" } do
+  not_here[flag] = "layouts have no instances that encode"
+end
+local is_fixed = "layouts have a fixed number of instances"
+for _, flag in ipairs { "--autoscaler", "--autoscaler-enabled", "--autoscaler-parameter",
+  "--model-autoscaler-interval-us" } do
+  not_here[flag] = is_fixed
+end
+for _, option in ipairs(scaling_section.options) do
+  if option.flag then not_here[option.flag] = is_fixed end
+end
+
+local groups = search.groups(sweep_sections.recommend, { "gpus", "degrees", "layouts", "hardware",
+  "decode_hardware", "finalists", "exhaustive", "max_missed", "from", "tolerance", "max_requests",
+  "replications", "jobs" }, not_here)
 
 local definition = {
   name = "recommend",
@@ -44,6 +43,7 @@ local definition = {
     .. "and prints the load they take while the targets are kept, for each GPU and dollar, and "
     .. "why others are infeasible.",
   groups = groups,
+  not_here = not_here,
   notes = "TIME is a number of microseconds, or one with a unit: 500us, 50ms, 30s, 5m, 1h.",
 }
 
@@ -64,11 +64,8 @@ local function new_experiment(parsed)
 end
 
 local function spec_of(parsed)
-  local spec = {}
-  for name, value in pairs(parsed.values.search) do spec[name] = value end
+  local spec = search.spec(definition, parsed)
   simulate.prepare(parsed)
-  spec.targets = target_flags.read(definition, spec.targets)
-  spec.quiet, spec.seed = parsed.values.output.quiet, parsed.values.experiment.seed
   spec.experiment = new_experiment(parsed)
   return spec
 end
@@ -78,34 +75,17 @@ local layout_keys = { "name", "kind", "gpus", "usd_per_hour", "bound", "is_confi
 
 local function write_list(writer, name, list, keys)
   writer:array(name)
-  for _, one in ipairs(list) do
-    writer:object()
-    for _, key in ipairs(keys) do
-      if one[key] ~= nil then writer:field(key, one[key]) end
-    end
-    writer:done()
-  end
+  for _, one in ipairs(list) do json_parts.object(writer, nil, keys, one) end
   writer:done()
 end
 
-local function write_texts(writer, name, list)
-  writer:array(name)
-  for _, text in ipairs(list) do writer:item(text) end
-  writer:done()
-end
-
-local function json(found)
-  local writer = core.json_writer(2):object()
+local function write(writer, found)
   writer:field("headline", found:headline()):field("gpus", found.gpus):field("seeds", found.seeds)
-  write_texts(writer, "targets", found.targets)
+  json_parts.list(writer, "targets", found.targets)
   write_list(writer, "layouts", found.layouts, layout_keys)
   write_list(writer, "infeasible", found.infeasible, { "name", "kind", "reason" })
-  write_texts(writer, "notes", found.notes)
-  return writer:done():take() .. "\n"
+  json_parts.list(writer, "notes", found.notes)
 end
 
-return command.define(definition, function(parsed)
-  local format = parsed.values.output.format
-  local found = command.checked(definition, function() return recommend.search(spec_of(parsed)) end)
-  command.print(format == "json" and json(found) or tostring(found) .. "\n")
-end)
+return search.define(definition, function(parsed) return recommend.search(spec_of(parsed)) end,
+  write)

@@ -1,6 +1,7 @@
 --- blis serve: evaluations for a program that asks for many, over standard input and output.
 local command = require "blis.cli.command"
 local core = require "blis.core"
+local processors = require "blis.processors"
 
 local definition = {
   name = "serve",
@@ -34,7 +35,7 @@ return command.define(definition, function(parsed)
   end
   local extra = values.suite and require("blis.eval.suite").read(values.suite)
   local known = require("blis.serve.request").scenarios(extra)
-  local count = values.workers or core.processors()
+  local count = values.workers or processors.usable()
   if not core.jail_can_filter() then
     command.say("blis: serve: this build has no libseccomp: processes of candidates are held by "
       .. "limits of resources alone")

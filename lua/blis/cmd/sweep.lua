@@ -1,10 +1,12 @@
 --- blis sweep: runs a script's sweep, and looks into the folder that keeps its results.
 local command = require "blis.cli.command"
 local core = require "blis.core"
+local deferred = require "blis.deferred"
 local export = require "blis.sweep.export"
 local flags = require "blis.cli.flags"
 local format = require "blis.format"
 local options = require "blis.config.sweep"
+local origin = deferred "blis.page.origin"
 local plan = require "blis.sweep.plan"
 local record = require "blis.sweep.record"
 local runner = require "blis.sweep.runner"
@@ -168,12 +170,16 @@ local table_definition = {
           default = "text", flag = "--format", doc = "Output format.",
         },
         {
-          name = "report", type = "string", is_list = true, flag = "--report", metavar = "FIGURE",
+          name = "report", type = "string", is_list = true, flag = "--figure", metavar = "FIGURE",
           doc = "A figure to show, such as ttft_ms.p99, instead of the script's.",
         },
         {
           name = "x", type = "string", flag = "--x", metavar = "PARAMETER",
           doc = "Parameter on the x axis of a plot.",
+        },
+        {
+          name = "page", type = "path", is_output = true, flag = "--report", metavar = "FILE.html",
+          doc = "A page to look at, instead: curves over parameters, and what nothing else beats.",
         },
       },
     },
@@ -188,7 +194,11 @@ local function print_table(parsed)
   for _, name in ipairs(values.report or {}) do
     command.checked(table_definition, result.check_metric, result, name)
   end
-  result.report = values.report or result.report
+  result.shown = values.report or result.shown
+  if values.page then
+    origin.set_command { "sweep", "table", table.unpack(parsed.args) }
+    return command.checked(table_definition, result.report, result, values.page)
+  end
   local texts = {
     text = function() return tostring(result) .. "\n" end,
     csv = function() return result:csv() end,

@@ -96,7 +96,8 @@ local special = {
   ["blis.Experiment.on_rejection"] = "fun(request: blis.Request, reason: string)",
   ["blis.Experiment.on_failure"] = "fun(request: blis.Request, instance?: blis.Candidate, "
     .. "outcome: blis.Outcome)",
-  ["blis.Experiment.progress"] = "fun(ended: integer, arrived: integer, now_us: integer)",
+  ["blis.Experiment.progress"] = "fun(ended: integer, arrived: integer, now_us: integer, "
+    .. "steps: integer)",
   ["blis.Experiment.slo_targets"] = "table<string, table<string, number>>",
   ["blis.ReplayOptions.trace"] = "blis.Workload|blis.TraceStream|string",
   ["blis.GeneratorOptions.generator"] = "fun(rng: blis.Rng): table?",

@@ -95,7 +95,8 @@ return {
     {
       name = "architecture", type = "choice", choices = { "monolithic", "pd" },
       flag = "--architecture", group = "Prefill and decode",
-      doc = "pd: with prefill_instances and decode_instances; monolithic: without them.",
+      doc = "pd: with prefill_instances and decode_instances (1 each, if no number of instances is "
+        .. "given); monolithic: without them.",
     },
     {
       name = "prefill_tp", type = "integer", min = 1, max = 65536, unit = "GPUs",
@@ -280,6 +281,46 @@ return {
       name = "engine", type = "choice", default = "fast", choices = { "fast", "stepwise" },
       flag = "--engine", group = "Serving engine",
       doc = "fast skips ahead exactly; stepwise computes every step of every request.",
+    },
+    {
+      name = "engine_preset", type = "choice", choices = { "routesim" },
+      flag = "--engine-preset", group = "Serving engine",
+      doc = "Defaults of the next five options together. routesim, of RouteSim's design document: "
+        .. "batching = \"boundary\", kv_reservation = \"whole\", kv_eviction = \"two-pass\", "
+        .. "max_queue_depth = 256, max_reserved_tokens = 16384, and neither max_num_seqs nor "
+        .. "max_num_batched_tokens limits a batch. With any of them every step is computed, "
+        .. "slowly.",
+    },
+    {
+      name = "batching", type = "choice", choices = { "iteration", "boundary" },
+      flag = "--batching", group = "Serving engine",
+      doc = "When requests join a batch: at every step, as in vLLM (default), or when it is empty, "
+        .. "a prompt has been computed or a request has left.",
+    },
+    {
+      name = "kv_reservation", type = "choice", choices = { "as-needed", "whole" },
+      flag = "--kv-reservation", group = "KV cache",
+      doc = "What KV blocks a request takes when it is admitted: those of the step, as in vLLM "
+        .. "(default), or all of its prompt and output; it is rejected when there are too few "
+        .. "(reason kv-full).",
+    },
+    {
+      name = "kv_eviction", type = "choice", choices = { "lru", "two-pass" },
+      flag = "--kv-eviction", group = "KV cache",
+      doc = "Which blocks that nobody holds are reused first: those unused for longest, as in vLLM "
+        .. "(default), or all that no other request can share, and only then the shared prefixes.",
+    },
+    {
+      name = "max_queue_depth", type = "integer", min = 0, max = 1000000000, unit = "requests",
+      flag = "--max-queue-depth", group = "Serving engine",
+      doc = "A request that finds so many in the wait queue of its instance is rejected (reason "
+        .. "queue-full); 0 = none is (default).",
+    },
+    {
+      name = "max_reserved_tokens", type = "integer", min = 0, max = 1000000000000,
+      unit = "tokens", flag = "--max-reserved-tokens", group = "Serving engine",
+      doc = "Most prompt and output tokens of all requests of a batch together; one that is longer "
+        .. "runs alone. 0 = no limit (default).",
     },
     {
       name = "kv_cpu_blocks", type = "integer", min = 0, max = 1000000000, default = 0,

@@ -78,9 +78,10 @@ return {
         .. "request's SLO class.",
       doc = "How urgent an arriving request is, for schedulers and preemption that use priorities: "
         .. "a policy by name, { name, parameter = value, ... }, or a function(request) that "
-        .. "returns a number, higher is more urgent. Default: the value of its SLO class (see "
-        .. "slo_priorities). Under profile go-blis, functions return and see numbers where lower "
-        .. "is more urgent, from 0 for the most important class.",
+        .. "returns a number, higher is more urgent, and perhaps a table of hints, which "
+        .. "admission, routing and schedulers read as request.hints. Default: the value of its SLO "
+        .. "class (see slo_priorities). Under profile go-blis, functions return and see "
+        .. "numbers where lower is more urgent, from 0 for the most important class.",
     },
     {
       name = "think_time", type = "any",
@@ -150,6 +151,12 @@ return {
         .. "ttft_ms = 500, itl_ms = 50, e2e_ms = 10000 } }. Results then include goodput.",
     },
     {
+      name = "phases", type = "any",
+      doc = "Parts of the traffic with names, each until the next one begins: { { name = "
+        .. "\"night\" }, { name = \"morning\", from_us = blis.seconds(600) } }. Results then have "
+        .. "figures of each, and how many requests kept slo_targets.",
+    },
+    {
       name = "warm_up_us", type = "warm_up_us", min = 1, unit = "us", flag = "--warm-up",
       group = "Run",
       metavar = "TIME",
@@ -157,6 +164,14 @@ return {
         .. "before TTFT settled (MSER-5).",
       doc = "Results have steady: figures without the requests that arrived before this time. "
         .. "'auto': before TTFT settled (MSER-5); steady.from_us is that time.",
+    },
+    {
+      name = "warm_up_requests", type = "integer", min = 0, flag = "--warm-up-requests",
+      group = "Run", metavar = "NUMBER",
+      flag_doc = "Also report figures without the first completed requests, so many of them.",
+      doc = "Results have steady: figures of the requests that were completed behind the first so "
+        .. "many, as RouteSim has them; steady.from_us is the first arrival of these. Instead of "
+        .. "warm_up_us.",
     },
     {
       name = "series_interval_us", type = "time_us", min = 1, unit = "us",
@@ -186,8 +201,8 @@ return {
     },
     {
       name = "progress", type = "any",
-      doc = "A function(ended, arrived, now_us) that is called now and then during a long run, to "
-        .. "show progress.",
+      doc = "A function(ended, arrived, now_us, steps) that is called now and then during a long "
+        .. "run, to show progress.",
     },
     {
       name = "progress_interval_ms", type = "integer", min = 0, max = 1000000000, default = 1000,

@@ -237,6 +237,29 @@ local results = {
         .. "script.",
     },
     {
+      name = "report", type = "path", is_output = true, flag = "--report", metavar = "FILE.html",
+      doc = "A page to look at: figures with intervals, distributions, the run over time, its "
+        .. "slowest requests. One file that needs no network.",
+    },
+    {
+      name = "timeline", type = "path", is_output = true, flag = "--timeline",
+      metavar = "FILE.json.gz",
+      doc = "Requests on their ways, levels, hand-offs, faults and scaling over time, for "
+        .. "ui.perfetto.dev and chrome://tracing; packed when the name ends in .gz.",
+    },
+    {
+      name = "timeline_from_us", type = "time_us", min = 0, flag = "--timeline-from",
+      doc = "In --timeline, only requests that were there then or later.",
+    },
+    {
+      name = "timeline_to_us", type = "time_us", min = 0, flag = "--timeline-to",
+      doc = "In --timeline, only requests that had come by then.",
+    },
+    {
+      name = "timeline_every", type = "integer", min = 1, flag = "--timeline-every", metavar = "N",
+      doc = "In --timeline, only every Nth request; default: so that there are 200,000 at most.",
+    },
+    {
       name = "decisions_path", type = "path", is_output = true, flag = "--decisions-path",
       doc = "File with a JSON line for every decision; requires --trace-level decisions.",
     },

@@ -29,7 +29,7 @@ return {
     },
     {
       name = "cost_per_hour", type = "number", min = 0, max = 1e9, unit = "USD",
-      doc = "Of an instance on it, for autoscalers; default: as its GPUs.",
+      doc = "Of an instance on it, as autoscalers see it and as it is paid; default: as its GPUs.",
     },
   },
 }

@@ -1,5 +1,13 @@
 --- The options of the gateway's queue, between admission and routing.
+local policies = require "blis.config.queue_policies"
+
 local group = "Queue of the gateway"
+
+local function names(entries)
+  local list = {}
+  for i, entry in ipairs(entries) do list[i] = entry.name end
+  return list
+end
 
 --- Values that are other ones where the reference is imitated.
 local function go_blis(value) return { ["go-blis"] = value } end
@@ -11,7 +19,7 @@ return {
     .. "class, until the instances have room. Sources: llm-d-router; BLIS (Go), --flow-control.",
   options = {
     {
-      name = "dispatch", type = "choice", choices = { "cycle", "tick", "event" },
+      name = "dispatch", type = "choice", choices = names(policies.queue_dispatches),
       default = "cycle", profiles = go_blis "tick", flag = "--queue-dispatch", group = group,
       doc = "When a request may leave. cycle: one when one comes, and one per cycle (llm-d); "
         .. "tick: one for each that comes, and one a cycle later (BLIS, Go); event: all that may, "
@@ -28,7 +36,11 @@ return {
       flag_doc = "How full the instances are; 'blis policies' lists detectors.",
       doc = "How full the instances are, 1 = full: a saturation detector by name, "
         .. "{ name, parameter = value, ... }, or a function(instances) that returns it; each of "
-        .. "these has queue_depth, kv_utilization, in_flight, in_flight_tokens, age_us.",
+        .. "these has queue_depth, kv_utilization, in_flight, in_flight_tokens, age_us. Routers "
+        .. "read it as request.pool_saturation, by signals as old as theirs, autoscalers as "
+        .. "pool_saturation, as of now; a function's and soft-reflective's is that of the last "
+        .. "look. Without a queue it is max(queue_depth / 5, kv_utilization / 0.8), the mean of "
+        .. "all instances.",
     },
     {
       name = "max_concurrency", type = "integer", min = 1, max = 1000000000, unit = "requests",
@@ -60,7 +72,7 @@ return {
     },
     {
       name = "fairness", type = "choice",
-      choices = { "global-strict", "round-robin", "least-service" }, default = "global-strict",
+      choices = names(policies.queue_fairness), default = "global-strict",
       flag = "--fairness-policy", group = group,
       scripted = "fun(flows: blis.Flow[], now_us: integer): integer",
       doc = "Which tenant of a band is next. global-strict: whoever is first of all; round-robin: "
@@ -83,7 +95,7 @@ return {
       doc = "With least-service: what the longest wait counts for.",
     },
     {
-      name = "order", type = "choice", choices = { "fifo", "priority", "edf", "slo-deadline" },
+      name = "order", type = "choice", choices = names(policies.queue_orders),
       default = "fifo", flag = "--dispatch-order", group = group,
       scripted = "fun(request: blis.Request, now_us: integer): number",
       doc = "Who is next of a tenant's requests in a band. fifo and priority: the oldest; edf: by "
@@ -127,8 +139,8 @@ return {
     },
     {
       name = "sheds", type = "boolean", default = false, flag = "--queue-shedding", group = group,
-      doc = "A full queue gives up the newest request of the lowest class below 0 for one of a "
-        .. "higher class.",
+      doc = "When max_requests wait, the newest request of the lowest class below 0 is given up "
+        .. "for one of a higher class (429); not for want of bytes, nor in a full band.",
     },
     {
       name = "ttl_us", type = "time_us", min = 0, default = 60000000, profiles = go_blis(0),

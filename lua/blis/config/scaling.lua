@@ -24,7 +24,7 @@ return {
     {
       name = "max_starts", type = "integer", min = 1, max = 1000000, unit = "instances",
       doc = "Instances that can be started during a run, the first ones included: each has an id "
-        .. "of its own and takes 7 KB. Default: 256, or 16 times max_replicas if that is more.",
+        .. "of its own and takes 3 KB. Default: 256, or 16 times max_replicas if that is more.",
     },
     delay("request_delay_us", "From being asked for until there is a machine. Every one of these "
       .. "times is a number, or drawn: { mean_us =, stddev_us = }, normal or with distribution = "
@@ -37,6 +37,16 @@ return {
       flag = "--warmup-factor", group = "Autoscaling",
       doc = "It takes requests from the end of loading on, and its steps take so many times as "
         .. "long for warmup_duration_us. Default: it waits.",
+    },
+    {
+      name = "start_failure", type = "number", min = 0, max = 1, default = 0,
+      doc = "How likely a start is to fail when the instance would take requests. It begins anew, "
+        .. "with its provisioning, and takes as long again.",
+    },
+    {
+      name = "start_retries", type = "integer", min = 0, max = 1000, default = 3,
+      doc = "Starts that fail in a row after the first: one more, and the instance has failed for "
+        .. "good; another one is started in its place.",
     },
     delay("actuation_delay_us", "From a decision of the autoscaler to its effect."),
     {

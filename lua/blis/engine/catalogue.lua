@@ -1,7 +1,9 @@
 --- Models, GPUs and coefficients by name: those that come with the program, and a user's own.
 local core = require "blis.core"
+local deferred = require "blis.deferred"
 local descriptions = require "blis.engine.descriptions"
 local errors = require "blis.errors"
+local json_parts = deferred "blis.json_parts"
 local listing = require "blis.listing"
 local notices = require "blis.notices"
 local schema = require "blis.config.schema"
@@ -33,9 +35,7 @@ function catalogue.text_of(list, entry, name)
   for _, key in ipairs(keys) do
     local value = entry[key]
     if type(value) == "table" then
-      writer:array(key)
-      for _, item in ipairs(value) do writer:item(item) end
-      writer:done()
+      json_parts.list(writer, key, value)
     else
       writer:field(key, value)
     end
@@ -233,12 +233,14 @@ function catalogue.hardware(options)
   return name and find_gpu(entries, name) or printed(entries, catalogue.hardware_columns)
 end
 
---- The name that a GPU of a name or alias has; an error names the nearest one.
+--- The name that a GPU of a name or alias has, and its price; an error names the nearest one.
 ---@param name string
 ---@param known userdata? of catalogue.with
----@return string
+---@return string name
+---@return number? price_per_hour nil: nobody says
 function catalogue.gpu_name(name, known)
-  return find_gpu(core.hardware(known), name).name
+  local gpu = find_gpu(core.hardware(known), name)
+  return gpu.name, gpu.price_per_hour
 end
 
 return catalogue

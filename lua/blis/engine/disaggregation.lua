@@ -16,7 +16,7 @@ local function read_decider(values, path)
     end
     given = { given, threshold = values.prefix_threshold }
   end
-  return hooks.read_decider(given, path .. ".decider")
+  return hooks.read("disaggregation", given, path .. ".decider")
 end
 
 --- A bandwidth of 0 takes no time, or is not there.
@@ -35,7 +35,7 @@ local function read_stage_routing(values, stage, experiment, path)
 end
 
 --- Nobody but the user knows what encoding costs; in BLIS (Go) it costs nothing.
-local function read_encode(values, experiment, cluster, path)
+local function read_encode(values, given, experiment, cluster, path)
   if not cluster.has_encoders then
     for _, name in ipairs { "encode_decider", "encode_base_us", "encode_us_per_token",
       "encode_routing" } do
@@ -57,6 +57,11 @@ local function read_encode(values, experiment, cluster, path)
     end
   end
   values.encode_routing, values.encode_ties = read_stage_routing(values, "encode", experiment, path)
+  -- In BLIS (Go) there is one main policy, with one memory, for stages without one of their own.
+  if experiment.profile == "go-blis" and given.decode_routing ~= nil
+    and given.prefill_routing == nil and given.encode_routing == nil then
+    values.encode_routing, values.encode_as_prefill = nil, true
+  end
 end
 
 --- The part of a step's KV that goes at once; 0 = nothing goes before the prefill is over.
@@ -69,18 +74,21 @@ local function overlap_portion(values, path)
   return values.overlap == "chunks" and 1.0 or 1 / values.layer_groups
 end
 
--- BLIS (Go) fixes a transfer at its start, and knows neither these nor links.
-local of_design = { "first_token", "transfer_timeout_us", "fabric_gb_s", "handshake_us", "overlap",
-  "layer_groups", "overlap_min_tokens" }
+-- What BLIS (Go) lets one say; the rest is as it is there.
+local of_go_blis = { decider = true, prefix_threshold = true, prefill_routing = true,
+  decode_routing = true, encode_decider = true, encode_routing = true, bandwidth_gb_s = true,
+  base_latency_ms = true, contention = true }
+
+-- What encoding costs in BLIS (Go).
+local free = { encode_base_us = 0, encode_us_per_token = 0 }
 
 --- What would be ignored in profile go-blis, unless it says what that does anyway.
 local function check_go_blis(given, values, cluster, path)
-  for _, name in ipairs(of_design) do
-    local default
-    for _, option in ipairs(section.options) do
-      if option.name == name then default = option.default end
-    end
-    if given[name] ~= nil and values[name] ~= default then
+  for _, option in ipairs(section.options) do
+    local name = option.name
+    local own = option.profiles and option.profiles["go-blis"]
+    if own == nil then own = free[name] or option.default end
+    if given[name] ~= nil and not of_go_blis[name] and values[name] ~= own then
       errors.invalid("%s.%s: has no effect in profile go-blis, which does not model it; leave it "
         .. "out, or use profile design", path, name)
     end
@@ -90,6 +98,27 @@ local function check_go_blis(given, values, cluster, path)
       errors.invalid("cluster: nic_gb_s has no effect in profile go-blis, where all transfers have "
         .. "the bandwidth of disaggregation.bandwidth_gb_s; leave it out, or use profile design")
     end
+  end
+end
+
+-- What has an effect beside one value of another option alone: { name, other, its value }.
+local companions = {
+  { "layer_groups", "overlap", "layers" },
+  { "retries", "on_failure", "retry" },
+  { "retry_pause_us", "on_failure", "retry" },
+}
+
+--- What would be ignored beside the other options that are given.
+local function check_companions(given, values, path)
+  for _, one in ipairs(companions) do
+    local name, other, value = table.unpack(one)
+    if given[name] ~= nil and values[other] ~= value then
+      errors.invalid("%s.%s: has no effect without %s = \"%s\"", path, name, other, value)
+    end
+  end
+  if given.overlap_min_tokens ~= nil and values.overlap == "none" then
+    errors.invalid("%s.overlap_min_tokens: has no effect without overlap = \"chunks\" or "
+      .. "\"layers\"", path)
   end
 end
 
@@ -111,6 +140,11 @@ function disaggregation.read(experiment, cluster)
   if is_decider then given = { decider = given } end
   local values = schema.read(section, given or {}, path, experiment.profile)
   if experiment.profile == "go-blis" then check_go_blis(given or {}, values, cluster, path) end
+  check_companions(given or {}, values, path)
+  if given and given.contention ~= nil and experiment.profile ~= "go-blis" then
+    errors.invalid("%s.contention: has no effect in profile design, where transfers always share "
+      .. "links; leave it out", path)
+  end
   if values.stage_order == "prefill-first" and values.decider ~= "always" then
     errors.invalid("%s: with stage_order = \"prefill-first\" every request is split; leave out the "
       .. "decider, or let it be \"always\"", path)
@@ -118,7 +152,7 @@ function disaggregation.read(experiment, cluster)
   values.decider = read_decider(values, path)
   values.prefill_routing, values.prefill_ties = read_stage_routing(values, "prefill", experiment,
     path)
-  read_encode(values, experiment, cluster, path)
+  read_encode(values, given or {}, experiment, cluster, path)
   if values.decode_routing ~= nil then
     values.decode_routing = policy.read_router(values.decode_routing, path .. ".decode_routing")
   end

@@ -6,7 +6,10 @@ local cluster_section = require "blis.config.cluster"
 local descriptions = require "blis.engine.descriptions"
 local errors = require "blis.errors"
 local group_config = require "blis.config.group"
+local pool_config = require "blis.config.pool"
 local latency_section = require "blis.config.latency"
+local notices = require "blis.notices"
+local presets = require "blis.engine.presets"
 local profiles = require "blis.engine.profiles"
 local schema = require "blis.config.schema"
 local types = require "blis.config.types"
@@ -145,12 +148,13 @@ end
 local function read_equal(given, path, profile)
   local definition = type(given) == "table" and core.latency_definition(given.latency_model)
   if definition and definition.given then given = merged(given, definition, path) end
-  local values = schema.read(cluster_section, given, path, profile)
+  local values = schema.read(cluster_section, presets.fill(given), path, profile)
   if type(values.latency_model) == "table" then
     values.latency_definition = values.latency_model
     values.latency_model = "scripted"
   end
   profiles.apply(profile, values)
+  presets.apply(values, path, profile)
   local sources = { beside = {}, files = values.catalogue, texts = {} }
   read_model(values, given or {}, sources)
   read_hardware(values, sources)
@@ -182,6 +186,8 @@ end
 
 -- Of pools of profile go-blis: the GPU that their KV cache follows from.
 local kv_hardware = setmetatable({}, { __mode = "k" })
+-- Latency models whose overheads groups have in place of their own.
+local overheads_of = setmetatable({}, { __mode = "k" })
 
 --- KV blocks of a group as if it had other GPUs; nil when they are not known.
 local function blocks_on(values, hardware)
@@ -195,6 +201,7 @@ end
 local function read_group(given, group, path, profile)
   local own = schema.read(group_config.section, group, path, profile)
   local values = read_equal(overlay(given, group), "cluster", profile)
+  values.overheads_of = overheads_of[group]
   if kv_hardware[group] then values.kv_blocks = blocks_on(values, kv_hardware[group]) end
   if values.latency_definition and group.latency_model ~= nil then
     errors.invalid("%s.latency_model: a latency model in Lua is for the whole cluster", path)
@@ -294,6 +301,7 @@ local function read_groups(given, path, profile)
   end
   local whole = read_equal(overlay(given, list[1]), path, profile)
   whole.groups, whole.instances = groups, count
+  whole.overheads_of = overheads_of[list[1]]
   whole.has_pools, whole.has_encoders = has_roles(groups), have_role(groups, "encode")
   return whole
 end
@@ -306,14 +314,11 @@ local function pool(given, role, count)
   local prefix = role == "prefill" and "prefill_" or "decode_"
   local group = { role = role, instances = count }
   if role == "encode" then return group end
-  for _, name in ipairs { "tp", "hardware", "max_model_len", "latency_model", "nic_gb_s" } do
+  for _, name in ipairs(pool_config.options) do
     group[name] = given[prefix .. name]
   end
   return group
 end
-
--- The alpha of data/latency/trained-physics.yaml.
-local alpha_of_trained_physics = { 15563.199579, 777.3455, 45.907545 }
 
 --- In BLIS (Go) the GPU of a pool gives its KV cache and its label, but not its step times; a pool
 --- with a GPU or degree of its own has the KV cache that follows from these; and one with roofline
@@ -321,7 +326,8 @@ local alpha_of_trained_physics = { 15563.199579, 777.3455, 45.907545 }
 local function as_in_go_blis(groups, given)
   for _, group in ipairs(groups) do
     if group.latency_model == "roofline" and given.latency_model == "trained-physics" then
-      group.alpha_coeffs = given.alpha_coeffs or alpha_of_trained_physics
+      group.alpha_coeffs = given.alpha_coeffs
+      overheads_of[group] = given.latency_model
     end
     local is_other = group.hardware ~= nil and group.hardware ~= given.hardware
       or group.tp ~= nil and group.tp ~= given.tp
@@ -349,6 +355,23 @@ local function check_pools(sizes, total, path)
   end
 end
 
+--- Whether nothing is said of how many instances there are.
+local function is_left_open(sizes, total)
+  for _, name in ipairs(pool_sizes) do
+    if sizes[name] > 0 then return false end
+  end
+  return total == nil
+end
+
+--- What would be ignored; BLIS (Go) ignores it.
+local function check_no_pools(given, path, profile)
+  local name = pool_config.given(given)[1]
+  if not name or profile == "go-blis" then return end
+  errors.invalid("%s.%s: has no effect %s", path, name, given.groups ~= nil
+    and "beside groups, which say it themselves; leave it out"
+    or "without pools; give prefill_instances and decode_instances as well")
+end
+
 --- Pools by numbers of instances are groups with roles.
 local function groups_of_pools(given, path, profile)
   local values = schema.read(cluster_section, given, path, profile)
@@ -357,10 +380,13 @@ local function groups_of_pools(given, path, profile)
     sizes[name] = values[name] or 0
     has_pools = has_pools or sizes[name] > 0
   end
-  if not has_pools then return nil end
+  if not has_pools then return check_no_pools(values, path, profile) end
   if values.architecture == "monolithic" or given.groups ~= nil then
     errors.invalid("%s: pools of prefill and decode cannot be combined with %s", path,
       given.groups ~= nil and "groups, which have roles" or "architecture monolithic")
+  end
+  if is_left_open(sizes, given.instances) then
+    sizes.prefill_instances, sizes.decode_instances = 1, 1
   end
   check_pools(sizes, given.instances, path)
   local groups = {}
@@ -374,6 +400,10 @@ local function groups_of_pools(given, path, profile)
   local rest = given.instances or 0
   for _, name in ipairs(pool_sizes) do rest = rest - sizes[name] end
   add("none", rest, { role = "none", instances = rest })
+  if rest > 0 and profile ~= "go-blis" then
+    notices.tell(("%s: %d of %d instances are in no pool: they serve nothing, and are paid"):format(
+      path, rest, given.instances))
+  end
   local all = {}
   for key, value in pairs(given) do all[key] = value end
   all.groups, all.instances = groups, nil

@@ -95,6 +95,22 @@ function candidate.may_be_swallowed(text)
   return false
 end
 
+--- Bytes of a candidate at most; the sandbox takes no longer scripts.
+candidate.most_bytes = sandbox.most_bytes
+
+--- A text of a file; nil and what is wrong where there is none. What has no end is read no longer
+--- than candidates may be.
+---@param path string
+---@return string? text
+---@return string? problem
+function candidate.read_file(path)
+  local file, problem = io.open(path, "rb")
+  if not file then return nil, problem end
+  local text, why = file:read(candidate.most_bytes + 1)
+  file:close()
+  return text or (why == nil and "" or nil), why and path .. ": " .. why
+end
+
 local function hash_of(text) return core.hash128(text):sub(1, 16) end
 
 local function read_parameters(text, name)
@@ -111,6 +127,10 @@ end
 ---@param name string
 ---@return blis.eval.Candidate
 function candidate.read(text, name)
+  if #text > candidate.most_bytes then
+    errors.invalid("%s: it has more than the %d bytes that a candidate may have", name,
+      candidate.most_bytes)
+  end
   local self = { text = text, name = name, hash = hash_of(text) }
   if text:match "^%s*{" then
     self.parameters = read_parameters(text, name)
@@ -206,7 +226,8 @@ end
 --- Loads a candidate and asks it for its policies; inside of a sandbox.
 ---@param self blis.eval.Candidate
 ---@param suite blis.eval.Suite
----@param given? { seed?: integer, write?: fun(line: string), parameters?: table, wrap?: function }
+---@param given? { seed?: integer, write?: fun(line: string), parameters?: table, wrap?: function,
+--- guard?: function }
 ---@return table<string, any> options of an experiment
 function candidate.load(self, suite, given)
   given = given or {}
@@ -215,7 +236,8 @@ function candidate.load(self, suite, given)
     return suite.policy(full)
   end
   local chunk = sandbox.load(self.lua, self.name,
-    { is_policy = true, seed = given.seed, write = given.write, wrap = given.wrap })
+    { is_policy = true, seed = given.seed, write = given.write, wrap = given.wrap,
+      guard = given.guard })
   return candidate.options(chunk(given.parameters or {}), self.name)
 end
 

@@ -10,6 +10,21 @@ local originals = setmetatable({}, { __mode = "k" })
 
 local show
 
+--- Raises, and keeps for later, that something of what is shown was written to. The level is that
+--- of the candidate's function, as for error.
+local function violate(watch, what, level)
+  local ok, problem = pcall(error, ("writes %s, which is read-only"):format(what), level + 1)
+  watch.violation = watch.violation or (not ok and problem)
+  error(watch.violation, 0)
+end
+
+--- Raises where t is shown to the candidate.
+---@param t any
+---@param watch blis.eval.Watch
+function checked.guard(t, watch)
+  if originals[t] then violate(watch, "to what it is shown", 5) end
+end
+
 local function new_meta(original, watch)
   return {
     __index = function(_, key)
@@ -17,10 +32,7 @@ local function new_meta(original, watch)
       return show(original[key], watch)
     end,
     __newindex = function(_, key)
-      local ok, problem = pcall(error, ("writes '%s' to what it is shown, which is read-only")
-        :format(tostring(key)), 3)
-      watch.violation = watch.violation or (not ok and problem)
-      error(watch.violation, 0)
+      violate(watch, ("'%s' to what it is shown"):format(tostring(key)), 3)
     end,
     __len = function() return #original end,
     __pairs = function()

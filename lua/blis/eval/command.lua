@@ -1,11 +1,13 @@
 --- What `blis eval` and the names that loops know it by have in common.
 local adapters = require "blis.eval.adapters"
+local candidate = require "blis.eval.candidate"
 local command = require "blis.cli.command"
 local core = require "blis.core"
 local eval = require "blis.eval"
 local feedback = require "blis.eval.feedback"
 local json = require "blis.eval.json"
 local processes = require "blis.eval.processes"
+local processors = require "blis.processors"
 local suites = require "blis.eval.suite"
 
 local eval_command = {}
@@ -85,6 +87,12 @@ local function read_text(path)
   return text, why
 end
 
+--- The text of a candidate, which is no longer than candidates may be.
+local function read_policy(path)
+  if path == "-" then return io.read(candidate.most_bytes + 1) or "" end
+  return candidate.read_file(path)
+end
+
 local function base_name(path) return path == "-" and "policy.lua" or path:match "[^/]*$" end
 
 local function copy_of(values)
@@ -152,7 +160,7 @@ local function evaluation_options(definition, parsed, suite)
   end
   return {
     stage = only(definition, stage, values.scenario), limits = limits_of(suite,
-      parsed.values.limits), jobs = parsed.values.run.jobs or core.processors(), frozen = frozen,
+      parsed.values.limits), jobs = parsed.values.run.jobs or processors.usable(), frozen = frozen,
     lcb = values.score == "lcb", heldout = values.heldout and suite.stages.test or nil,
     probes = stage.name == "full" or stage.name == "test", known = {},
   }
@@ -221,7 +229,7 @@ local function batch_item(line, number)
   end
   if type(item.lua) == "string" then return item.lua, "policy.lua", item end
   if type(item.policy) == "string" then
-    local text, problem = read_text(item.policy)
+    local text, problem = read_policy(item.policy)
     if not text then return nil, nil, item, "cannot open " .. problem end
     return text, base_name(item.policy), item
   end
@@ -275,12 +283,15 @@ local function run(definition, parsed)
     return command.print(adapters.text(values.emit_adapter, suite, parsed.positional))
   end
   local chosen = evaluation_options(definition, parsed, suite)
+  if values.bounds and parsed.positionals[2] then
+    command.fail(definition, "--bounds takes no policy; a stage goes with --stage")
+  end
   if values.bounds then return run_bounds(suite, chosen) end
+  if values.json or values.batch then processes.parent = core.parent() end
   if values.batch then return run_batch(definition, values.batch, suite, chosen) end
-  if values.json then processes.parent = core.parent() end
   local path = parsed.positionals[2]
   if not path then command.fail(definition, "which policy? %s", definition.usage) end
-  local text, problem = read_text(path)
+  local text, problem = read_policy(path)
   if not text then command.fail(definition, "cannot open %s", problem) end
   local result = eval.run(suite, text, base_name(path), chosen)
   if values.shinka_dir then write_shinka(values.shinka_dir, result) end

@@ -144,7 +144,7 @@ end
 ---@param scored blis.eval.Score
 ---@param baseline blis.eval.Measures[][]
 ---@param candidate blis.eval.Measures[][]
----@param more { reads?: string[], notes: string[] }
+---@param more { reads?: string[], notes: string[], regrets?: blis.eval.Regret[] }
 ---@return string
 function feedback.of_score(scored, baseline, candidate, more)
   local lines = { verdict(scored) }
@@ -153,6 +153,11 @@ function feedback.of_score(scored, baseline, candidate, more)
       one.name, one.excess, one.factor)
   end
   add_scenarios(lines, scored, baseline, candidate)
+  for _, one in ipairs(more.regrets or {}) do
+    lines[#lines + 1] = (" regret: t=%.2fs %s -> %s (%d requests); %s had %d: lost %.0f ms.")
+      :format(one.at_s, one.request, one.chosen, one.chosen_load, one.best, one.best_load,
+        one.loss_ms)
+  end
   lines[#lines + 1] = unused(more.reads)
   for _, note in ipairs(more.notes) do lines[#lines + 1] = note end
   return feedback.clean(table.concat(lines, "\n"))

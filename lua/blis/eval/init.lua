@@ -6,6 +6,7 @@ local feedback = require "blis.eval.feedback"
 local json = require "blis.eval.json"
 local processes = require "blis.eval.processes"
 local probes = require "blis.eval.probes"
+local processors = require "blis.processors"
 local score = require "blis.eval.score"
 
 local eval = {}
@@ -202,6 +203,19 @@ local function private_object(suite, one, options, combined)
     "overfitted", gap and gap > 1.1 and 1 or 0)
 end
 
+--- Decisions that lost most in the worst scenario; nil where a candidate is not asked about more
+--- than its score.
+local function regrets_of(suite, one, options, scored)
+  if not options.probes then return nil end
+  local worst = scored.scenarios[1]
+  for _, scenario in ipairs(scored.scenarios) do
+    if scenario.log_ratio < worst.log_ratio then worst = scenario end
+  end
+  local outcomes = processes.run({ { suite = suite, candidate = one, scenario = worst.scenario,
+    seed = options.stage.seeds[1], limits = options.limits, wants_regrets = true } }, 1)
+  return outcomes[1].regrets
+end
+
 local function valid(suite, one, options, scored, baseline, measures, outcomes, start_us)
   local combined = scored.combined
   if options.lcb and scored.low then combined = math.exp(scored.low) * scored.penalty end
@@ -211,7 +225,8 @@ local function valid(suite, one, options, scored, baseline, measures, outcomes, 
     for _, note in ipairs(probes.run(suite, one, options, measures)) do notes[#notes + 1] = note end
   end
   local text = feedback.of_score(scored, baseline, measures,
-    { reads = outcomes[1].reads, notes = notes })
+    { reads = outcomes[1].reads, notes = notes,
+      regrets = regrets_of(suite, one, options, scored) })
   local object = json.object("schema", "blis-eval/1", "status", "success",
     "combined_score", combined, "correct", true,
     "metrics", metrics_object(scored, combined, measures),
@@ -241,7 +256,7 @@ end
 function eval.run(suite, text, name, options)
   local start_us, stage = core.clock_us(), options.stage
   options.limits = options.limits or suite.limits
-  options.jobs = options.jobs or core.processors()
+  options.jobs = options.jobs or processors.usable()
   local ok, one = pcall(candidate.read, text, name)
   if not ok then
     local broken = { hash = core.hash128(text):sub(1, 16) }

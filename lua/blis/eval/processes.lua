@@ -2,9 +2,6 @@
 local core = require "blis.core"
 local json = require "blis.eval.json"
 local run = require "blis.eval.run"
--- All that runs need is loaded before processes are made: inside of them there are no files.
-require "blis"
-
 local processes = {}
 
 -- How often it is looked whether anybody still waits for the result.
@@ -63,6 +60,7 @@ end
 ---@return blis.eval.Outcome[]
 function processes.run(tasks, jobs)
   if #tasks == 0 then return {} end
+  run.warm()
   local outcomes = {}
   local workers <close> = core.workers {
     jobs = math.min(jobs, #tasks), is_fresh = true,

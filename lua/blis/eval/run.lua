@@ -1,12 +1,17 @@
 --- One run of a candidate, and what becomes of it when it fails.
+local blis = require "blis"
 local candidate = require "blis.eval.candidate"
 local checked = require "blis.eval.checked"
 local core = require "blis.core"
 local errors = require "blis.errors"
 local experiment = require "blis.experiment"
+local hindsight = require "blis.eval.hindsight"
+local json = require "blis.eval.json"
 local measure = require "blis.eval.measure"
 local notices = require "blis.notices"
 local policy = require "blis.policy"
+local sandbox = require "blis.sandbox"
+local suites = require "blis.eval.suite"
 
 local run = {}
 
@@ -22,6 +27,7 @@ local run = {}
 ---@field instructions integer
 ---@field printed? string
 ---@field reads? string[]
+---@field regrets? blis.eval.Regret[]
 
 --- The place in a candidate that a message or its traceback names.
 local function place_of(name, ...)
@@ -47,7 +53,6 @@ local function failure_of(name, kind, problem, limits)
   local message, traceback, code = problem, nil, "script_error"
   if type(problem) == "table" then
     message, traceback = rawget(problem, "message"), rawget(problem, "traceback")
-    if rawget(problem, "code") == "invariant" then code = "invariant" end
     if rawget(problem, "code") == "nomem" then code = "memory" end
   end
   if type(message) ~= "string" then message = "the error is a " .. type(problem) .. " value" end
@@ -89,7 +94,8 @@ local watched_requests = 40
 local function watched_run(task, given)
   local scenario, seed, watch = task.scenario, task.seed, checked.new()
   local function wrap(value) return checked.wrap(value, watch) end
-  local policies = candidate.load(task.candidate, task.suite, merged(given, { wrap = wrap }))
+  local policies = candidate.load(task.candidate, task.suite, merged(given, { wrap = wrap,
+    guard = function(t) checked.guard(t, watch) end }))
   local spec = run.experiment(scenario, seed)
   spec.workload = merged(scenario.workload, {
     [scenario.workload.num_requests and "num_requests" or "requests"] = watched_requests })
@@ -129,30 +135,71 @@ end
 ---@field traffic any
 ---@field parameters? table
 ---@field is_watched? boolean a watched run comes first
+---@field wants_regrets? boolean decisions that lost most are looked for
 ---@field is_audited? boolean its figures are worked out twice
 ---@field limits blis.eval.Limits
 
--- With less memory than this, garbage has to be looked for often.
-local little_memory_mb = 64
+--- Garbage is looked for when a part of the memory of a run is used up, and not before: who marks
+--- what the parent has made writes to its pages, and gets a copy of each.
+local function postpone_collection(memory_mb)
+  collectgarbage("setpause", 150)
+  collectgarbage("restart")
+  collectgarbage("step", -memory_mb * 1000 // 4)
+end
 
 -- What is kept of what a candidate prints.
 local printed_limit = 2000
+
+-- Decisions that are told.
+local most_regrets = 3
+
+--- The decisions of a candidate that lost most; every run begins with policies of its own.
+local function regrets_of(task, given)
+  local function spec()
+    local policies = candidate.load(task.candidate, task.suite, given)
+    return merged(run.experiment(task.scenario, task.seed, task.traffic), policies,
+      { trace_level = "decisions" })
+  end
+  return hindsight.worst(experiment.run(spec()), function(request, instance)
+    local sim <close> = experiment.simulation(spec())
+    return sim:pin(request, instance):run()
+  end, most_regrets)
+end
+
+-- How often a run tells of its progress, in events of the clock.
+local events_per_look = 256
+
+---@class blis.eval.EventLimit
+---@field problem? table what it raised: a candidate may raise something that looks alike
+
+--- Counts the events of a run: engine steps, and those of the clock.
+---@return blis.eval.EventLimit
+---@return fun(steps: integer, is_over?: boolean) to be called at every look, and once at the end
+local function event_limit(most)
+  local limit, looks = {}, 0
+  return limit, function(steps, is_over)
+    if not is_over then looks = looks + 1 end
+    if steps + (looks - 1) * events_per_look > most then
+      limit.problem = { code = "events", message = ("more than %d events"):format(most) }
+      error(limit.problem, 0)
+    end
+  end
+end
 
 --- Runs a task within its limits, in a process that is for nothing else: policies start from
 --- nothing.
 ---@param task blis.eval.Task
 ---@return blis.eval.Outcome
 function run.one(task)
-  local printed, reads = "", nil
+  local printed, reads, regrets = "", nil, nil
   local function keep(line)
     if #printed < printed_limit then printed = (printed .. line):sub(1, printed_limit) end
   end
   notices.collect(function() end)
   local limits, name = task.limits, task.candidate.name
-  if limits.memory_mb < little_memory_mb then
-    collectgarbage("setpause", 150)
-    collectgarbage()
-  end
+  postpone_collection(limits.memory_mb)
+  local event_limits, check_events = event_limit(limits.events)
+  local function on_progress(_, _, _, steps) check_events(steps) end
   local spent, ok, kind_or_result, problem = core.sandbox_call({
     call_instructions = limits.call_instructions, all_instructions = limits.all_instructions,
     memory_bytes = limits.memory_mb * 1000000,
@@ -161,21 +208,45 @@ function run.one(task)
     if task.is_watched then reads = watched_run(task, given) end
     local policies = candidate.load(task.candidate, task.suite, given)
     check_scorers(policies, task.scenario, name)
-    return experiment.run(merged(run.experiment(task.scenario, task.seed, task.traffic), policies))
+    local result = experiment.run(merged(run.experiment(task.scenario, task.seed, task.traffic),
+      policies, { progress = on_progress, progress_interval_ms = 0 }))
+    check_events(result.steps, true)
+    if task.wants_regrets then regrets = regrets_of(task, given) end
+    return result
   end)
   local outcome = { instructions = spent, printed = printed ~= "" and printed or nil,
-    reads = reads and sorted_keys(reads) }
+    reads = reads and sorted_keys(reads), regrets = regrets }
   if not ok then
-    outcome.failure = failure_of(name, kind_or_result, problem, limits)
+    local own = event_limits.problem
+    outcome.failure = own or failure_of(name, kind_or_result, problem, limits)
     return outcome
   end
   local is_right, measures = pcall(measure.of, kind_or_result, task.scenario, task.is_audited)
   if is_right then
-    outcome.measures, outcome.steps = measures, kind_or_result.steps
+    outcome.measures = measures
   else
     outcome.failure = failure_of(name, "error", measures, limits)
+    outcome.failure.code = "invariant" -- nothing of the candidate runs in there
   end
   return outcome
+end
+
+local is_warm = false
+
+--- Does once what the first run of a process does (modules, catalogues), so that processes that are
+--- made from here on find it done.
+function run.warm()
+  if is_warm then return end
+  is_warm = true
+  core.jail_prepare()
+  local scenario = suites.read_scenario({ id = "warm", cluster = { instances = 2 },
+    workload = { rate = 10, requests = 2, prompt_tokens = 100, output_tokens = 2 },
+    slo = { default = { ttft_ms = 1000 } } }, "warm")
+  local scorer = blis.scorer { name = "warm", score = function() return 1 end }
+  local policies = candidate.options(scorer, "warm")
+  sandbox.environment { is_policy = true }
+  local result = experiment.run(merged(run.experiment(scenario, 1), policies))
+  json.encode(measure.of(result, scenario))
 end
 
 return run

@@ -181,6 +181,27 @@ local function read_cost(given, path)
   return list
 end
 
+-- Requests of a scenario at most.
+local most_requests = 1000000000
+
+--- Raises where the number of requests of a workload, or their rate, is none.
+---@param workload table
+---@param path string
+function suite.check_traffic(workload, path)
+  local requests = workload.requests or workload.num_requests
+  if math.type(requests) ~= "integer" or requests < 1 or requests > most_requests then
+    errors.invalid("%s.%s is %s, expected an integer from 1 to %d", path,
+      workload.num_requests and "num_requests" or "requests", errors.show(requests), most_requests)
+  end
+  for _, name in ipairs { "rate", "aggregate_rate" } do
+    local rate = workload[name]
+    if rate ~= nil and (not math.type(rate) or not (rate >= 1e-6 and rate <= 1e9)) then
+      errors.invalid("%s.%s is %s, expected a number from 0.000001 to 1000000000", path, name,
+        errors.show(rate))
+    end
+  end
+end
+
 --- Where a run ends: so long after the last planned request arrives, about.
 ---@param workload table
 ---@param drain_us integer
@@ -199,9 +220,7 @@ function suite.read_scenario(given, path)
   local values = schema.read(scenario_section, given, path)
   values.cost = read_cost(values.cost or default_cost, path .. ".cost")
   values.requests = values.workload.requests or values.workload.num_requests
-  if math.type(values.requests) ~= "integer" then
-    errors.invalid("%s.workload.requests: expected the number of requests", path)
-  end
+  suite.check_traffic(values.workload, path .. ".workload")
   values.horizon_us = suite.horizon_of(values.workload, values.drain_us)
   values.options = values.options or {}
   values.targets = slo.read(values.slo, path .. ".slo")

@@ -17,10 +17,13 @@
 ---@field prefix_tokens integer length of the prefix shared with others
 ---@field round_index integer turn of the session, from 0
 ---@field priority number higher is more urgent (profile go-blis: lower)
+---@field hints table? what the priority policy said beside it; nil = nothing
 ---@field tenant_requests integer of its tenant that have arrived, this one included
 ---@field tenant_active integer of its tenant, admitted and not ended
 ---@field tenant_rate number of its tenant, arrivals per second over the last 10 s
 ---@field request_rate number the same of all tenants
+---@field gateway_queue_size integer requests that wait at the gateway for the pool, as of now
+---@field pool_saturation number 1 = full; by the queue's detector on the router's signals
 ---@field prefix_hash integer equal where prompts begin with the same shared prefix; 0 without one
 ---@field arrival_us integer
 ---@field deadline_us integer? nil = none
@@ -67,6 +70,7 @@
 ---@field estimated_ttft_us number estimated_wait_us + the same of what is not cached of the prompt
 ---@field utilization number 0 to 1, share of the last 30 s in which it had requests
 ---@field rolling_watts number mean power draw of the last 30 s: gpu_idle_watts, and the rest of watts by utilization
+---@field tokens_per_sec number what a decode step of the running batch yields, by the latency model; 0 without a batch, and for a model in Lua
 
 --- What deciders and routing policies know of the other stage, where prefill and decode are apart;
 --- elsewhere all fields are nil. Worked out as it is read, and valid during the decision.
@@ -118,6 +122,7 @@
 ---@field estimated_ttft_us blis.Vector
 ---@field utilization blis.Vector
 ---@field rolling_watts blis.Vector
+---@field tokens_per_sec blis.Vector
 ---@operator len: integer
 
 --- Numbers on which arithmetic works as a whole. Vectors made in a decision end with it.
@@ -226,6 +231,7 @@ function vec.eq(a, b) end
 ---@field deadline_us integer 0 = none
 ---@field prompt_tokens integer
 ---@field priority number
+---@field hints table? what the priority policy said beside it; nil = nothing
 ---@field max_output_tokens integer
 ---@field progress_tokens integer computed already
 ---@field output_tokens integer the future: only with oracle = true
@@ -283,7 +289,7 @@ function vec.eq(a, b) end
 ---@field ttft_us? integer
 ---@field e2e_us? integer
 ---@field gateway_wait_us? integer in the gateway's queue, until it was dispatched; part of ttft_us
----@field status_code? integer of HTTP, 429 or 503, of one that ended at that queue
+---@field status_code? integer of HTTP, 429 or 503, where llm-d's gateway answers with one
 ---@field scheduling_delay_us? integer from the arrival to the first step
 ---@field itl_sum_us integer sum of the times between its tokens
 ---@field itl_count integer how many these are
@@ -297,6 +303,7 @@ function vec.eq(a, b) end
 ---@field session string
 ---@field round_index? integer of requests with a session
 ---@field was_counted boolean it is part of the percentiles
+---@field had_hit boolean some of its prompt was cached when it was first admitted
 ---@field reason? string of a rejection
 ---@field encode_instance? string where it was encoded, if it was; then also:
 ---@field encode_start_us? integer when it had its turn there
@@ -307,6 +314,8 @@ function vec.eq(a, b) end
 ---@field transfer_start_us? integer
 ---@field transfer_end_us? integer from then on it waited to decode
 ---@field moved_bytes? integer of its KV, on one GPU
+---@field prefill_e2e_us? integer go-blis, where it is a request of its own: from the arrival
+---@field decode_e2e_us? integer go-blis, the same of the other part: from the start of decoding
 
 --- The requests of a run in the order of their arrival: `result.requests`.
 ---@class blis.Requests
@@ -324,6 +333,12 @@ function requests:groups(key) end
 ---@param to_us integer
 ---@return blis.Window
 function requests:window(from_us, to_us) end
+
+--- The same of the requests that were completed behind the first so many: their first arrival and
+--- last end are its times.
+---@param count integer
+---@return blis.Window
+function requests:after_completed(count) end
 
 --- How often targets were kept, in the order of the targets.
 ---@param targets { slo_class: string, ttft_ms?: number, itl_ms?: number, e2e_ms?: number }[]
@@ -344,12 +359,41 @@ function requests:goodput(targets) end
 function requests:goodput_over_time(times_us, targets) end
 
 --- How many times lie in each of count equal intervals; what is outside counts at the ends.
----@param time "ttft_us"|"e2e_us"|"scheduling_delay_us"
+---@param time "ttft_us"|"itl_us"|"e2e_us"|"scheduling_delay_us" itl_us: the request's mean
 ---@param from_us integer
 ---@param to_us integer
 ---@param count integer
 ---@return integer[]
 function requests:spread(time, from_us, to_us, count) end
+
+--- How many times lie within each of some limits, in ascending order, and how many there are.
+---@param time "ttft_us"|"itl_us"|"e2e_us"|"scheduling_delay_us" itl_us: the request's mean
+---@param limits_us integer[]
+---@return integer[] counts
+---@return integer all
+function requests:within(time, limits_us) end
+
+--- What instances had to do over time: means over equal intervals.
+---@class blis.InstanceLoad
+---@field waiting number[] requests that had reached the instance and were not admitted yet
+---@field running number[] requests that were admitted (for good, after preemptions)
+
+---@class blis.Load
+---@field arrived integer[] requests
+---@field completed integer[]
+---@field instances blis.InstanceLoad[]
+
+--- What went on from 0 to to_us, in count equal intervals.
+---@param instances integer at least so many are listed
+---@param to_us integer
+---@param count integer
+---@return blis.Load
+function requests:load(instances, to_us, count) end
+
+--- The places in this list of the completed requests with the longest E2E, the longest first.
+---@param count integer at most so many
+---@return integer[]
+function requests:slowest(count) end
 
 --- Where the warm-up of the run ends (MSER-5 over the TTFT): the time from which requests count, 0
 --- when all do; and false when the run is too short to tell.
@@ -600,8 +644,9 @@ function simulation:change_routing(parameters) end
 --- instance alone, as if the others were not there. Stops the run when it is no candidate then.
 ---@param request string "request_17"
 ---@param instance string "instance_2"
+---@param stage? "any"|"prefill"|"decode" with pools: of which decision (default "any", the next one)
 ---@return blis.Simulation self
-function simulation:pin(request, instance) end
+function simulation:pin(request, instance, stage) end
 
 --- A second simulation in the same state, made by doing everything that was done to this one once
 --- more: it takes as long as this one has taken so far. From then on both go their own ways.

@@ -31,6 +31,7 @@
 ---@class blis.Part : blis.Counts
 ---@field prompt_tokens integer of these requests (tokens)
 ---@field output_tokens integer of the completed ones (tokens)
+---@field request_hit_rate number completed ones of whose prompt something was cached / completed (0 to 1)
 ---@field ttft_ms blis.Percentiles time to first token, of requests that got one (ms)
 ---@field itl_ms blis.Percentiles inter-token latency, of completed requests: over tokens; of groups and windows over the requests' own means (ms)
 ---@field e2e_ms blis.Percentiles arrival to last token, of completed requests (ms)
@@ -47,13 +48,22 @@
 ---@field to_us integer this and later is outside (us)
 ---@field requests_per_sec number completed in it, whenever they arrived (requests/s)
 ---@field tokens_per_sec number output tokens of these (tokens/s)
+---@field left_out integer? of steady with warm_up_requests: those completed first (requests)
 ---@field is_settled boolean? of steady with warm_up_us = "auto": false when the run is too short
+
+--- The requests that arrived in a named part of the traffic.
+---@class blis.Phase : blis.Window
+---@field name string what the experiment calls it
+---@field good integer? that kept their targets; with slo_targets (requests)
+---@field attainment number? good / those with targets (0 to 1)
 
 --- One instance of a result.
 ---@class blis.InstanceFigures
 ---@field id string "instance_3"
 ---@field requests integer routed here (requests)
+---@field group integer of setup.groups, from 1
 ---@field end_us integer time of its last event (us)
+---@field active_seconds number for which it took requests, up to the end of the run (s)
 ---@field cache_hit_rate number blocks found / blocks looked for (0 to 1)
 ---@field completed integer answered, length_capped ones included (requests)
 ---@field length_capped integer part of completed (requests)
@@ -62,6 +72,7 @@
 ---@field preemptions integer times that a running request lost its blocks (requests)
 ---@field kv_allocation_failures integer times that no KV block was to be had
 ---@field steps integer forward passes
+---@field busy_us integer forward passes, up to the end of the last one (us)
 ---@field queue_depth_sum integer waiting requests, added up over the steps (requests)
 ---@field prompt_tokens integer of accepted requests (tokens)
 ---@field output_tokens integer of completed requests (tokens)
@@ -173,6 +184,9 @@
 ---@field gpu_hours number gpus * duration (h)
 ---@field usd_per_gpu_hour number? nil = not known, as for the two below (USD/h)
 ---@field usd number? of the run (USD)
+---@field busy_gpu_seconds number of GPUs whose instance computes; idle ones cost as much (s)
+---@field gpu_seconds_per_request number? busy_gpu_seconds / completed (s)
+---@field usd_per_thousand_tokens number? usd / (prompt_tokens + output_tokens) * 1000 (USD)
 ---@field usd_per_million_output_tokens number? usd / output_tokens * 1e6 (USD)
 
 --- Energy of all GPUs from the start to the end of a run; empty without gpu_watts.
@@ -257,6 +271,7 @@
 ---@field clamped integer decisions out of bounds
 ---@field oscillations integer changes against the direction of one shortly before
 ---@field started integer after the first ones (instances)
+---@field failed_starts integer of these, each as often as its start failed
 ---@field waited integer that found no instance and waited for one (requests)
 ---@field most_waiting integer of them at one time (requests)
 ---@field waited_mean_ms number how long they did (ms)
@@ -280,6 +295,7 @@
 ---@field tokens_per_sec number output tokens of completed requests (tokens/s)
 ---@field cache_hit_rate number blocks found / blocks looked for, mean over the instances, idle ones as 0 (0 to 1)
 ---@field cache_hit_rate_overall number blocks found / blocks looked for (0 to 1)
+---@field request_hit_rate number completed requests of whose prompt something was cached when they were first admitted / completed (0 to 1)
 ---@field preemptions integer times that a running request lost its blocks (requests)
 ---@field preemption_rate number preemptions / completed (per request)
 ---@field kv_allocation_failures integer times that no KV block was to be had
@@ -302,11 +318,13 @@
 ---@field cost blis.Cost of all GPUs
 ---@field energy blis.Energy of all GPUs
 ---@field goodput blis.Goodput with slo_targets
----@field steady blis.Window with warm_up_us: from then on
+---@field steady blis.Window with warm_up_us: from then on; with warm_up_requests: behind these
 ---@field handoffs blis.Handoffs with pools: from the instances that prefill to those that decode
 ---@field queue blis.Queue with queue: of the gateway
 ---@field cascade blis.Cascade with cascade: requests have attempts, steps, model_used and verdict
+---@field custom_metrics table<string, number> with custom_metrics of policies in Lua: what they returned
 ---@field scaling blis.Scaling with autoscaler: how many instances there were, and why
+---@field phases blis.Phase[] with phases: each part of the traffic that has a name
 ---@field faults blis.FaultNote[] with faults: what became of them
 ---@field series blis.Series with series_interval_us
 ---@field decisions blis.Decisions with trace_level = "decisions"

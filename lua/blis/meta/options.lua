@@ -15,7 +15,7 @@
 ---@field faults? blis.FaultOptions[] What happens to instances: a list of { at =, instance =, kind = "crash", recover_after =, requests = "rerouted" } and the like, or of random ones with mtbf.
 ---@field scheduler? string|blis.Policy|fun(a: blis.Request, b: blis.Request): boolean Order of an instance's wait queue: a name, or a function(a, b) that returns whether a goes before b.
 ---@field preemption? string|blis.Policy|fun(running: blis.Request[]): integer Which request is preempted when KV blocks run out: a name, or a function(running) that returns the index of a running request.
----@field priority? string|table|blis.Policy|fun(request: blis.Request): number How urgent an arriving request is, for schedulers and preemption that use priorities: a policy by name, { name, parameter = value, ... }, or a function(request) that returns a number, higher is more urgent. Default: the value of its SLO class (see slo_priorities). Under profile go-blis, functions return and see numbers where lower is more urgent, from 0 for the most important class.
+---@field priority? string|table|blis.Policy|fun(request: blis.Request): number How urgent an arriving request is, for schedulers and preemption that use priorities: a policy by name, { name, parameter = value, ... }, or a function(request) that returns a number, higher is more urgent, and perhaps a table of hints, which admission, routing and schedulers read as request.hints. Default: the value of its SLO class (see slo_priorities). Under profile go-blis, functions return and see numbers where lower is more urgent, from 0 for the most important class.
 ---@field think_time? fun(session: string, round: integer, usual_us: integer): integer A function(session, round, usual_us) that returns the microseconds from an answer to the next round of the session.
 ---@field on_arrival? fun(request: blis.Request) A function(request), called on every arrival.
 ---@field on_routed? fun(request: blis.Request, instance: blis.Candidate) A function(request, instance), called on every routing decision.
@@ -30,12 +30,14 @@
 ---@field keep_requests? boolean Keep the requests as they arrived (150 bytes and more each), for result:trace() and result:write_trace(path). (default false)
 ---@field keep_records? boolean Keep a record of every request (96 bytes). false is for very long runs: memory does not grow with their length, percentiles of TTFT, E2E and scheduling delay are up to 1/256 too low (all else is exact), and there is nothing by request, class, tenant or model. (default true)
 ---@field slo_targets? table<string, table<string, number>> Latency targets by SLO class ('default' for requests without one): { critical = { ttft_ms = 500, itl_ms = 50, e2e_ms = 10000 } }. Results then include goodput.
+---@field phases? any Parts of the traffic with names, each until the next one begins: { { name = "night" }, { name = "morning", from_us = blis.seconds(600) } }. Results then have figures of each, and how many requests kept slo_targets.
 ---@field warm_up_us? integer|"auto" Results have steady: figures without the requests that arrived before this time. 'auto': before TTFT settled (MSER-5); steady.from_us is that time. (us)
+---@field warm_up_requests? integer Results have steady: figures of the requests that were completed behind the first so many, as RouteSim has them; steady.from_us is the first arrival of these. Instead of warm_up_us.
 ---@field series_interval_us? integer Results have series: figures of the cluster and its instances in intervals of this length. (us)
 ---@field profile? "design"|"go-blis" Which defaults and formulas apply: the design's, or those of the simulator BLIS in Go. (default design)
 ---@field trace_level? "none"|"decisions" decisions: record every decision with its candidates, their scores and the choice; takes 90 bytes plus 56 per candidate. (default none)
 ---@field counterfactual_k? integer Candidates kept per traced decision, best first; default: all of them, in the order of the instances.
----@field progress? fun(ended: integer, arrived: integer, now_us: integer) A function(ended, arrived, now_us) that is called now and then during a long run, to show progress.
+---@field progress? fun(ended: integer, arrived: integer, now_us: integer, steps: integer) A function(ended, arrived, now_us, steps) that is called now and then during a long run, to show progress.
 ---@field progress_interval_ms? integer Wall-clock time between two calls of progress. (ms, default 1000)
 ---@field oracle? boolean Let policies read request.output_tokens, which is knowledge of the future. (default false)
 ---@field locality? "open"|"strict" strict: policies see what is known at their place alone. What is cached where is hidden (cached_tokens, prefix_hit, estimated_ttft_us), and admission sees no instances, but what the router counts: sum_in_flight, and the rates of requests. Reading more is an error, unless oracle = true. (default open)
@@ -57,7 +59,7 @@
 ---@field decode_instances? integer The next so many only decode.
 ---@field prefill_decode_instances? integer The next so many do both; with the options of the decode pool.
 ---@field encode_instances? integer The next so many encode images, sound and video; with the options of the cluster.
----@field architecture? "monolithic"|"pd" pd: with prefill_instances and decode_instances; monolithic: without them.
+---@field architecture? "monolithic"|"pd" pd: with prefill_instances and decode_instances (1 each, if no number of instances is given); monolithic: without them.
 ---@field prefill_tp? integer Tensor parallel degree of the prefill pool; default: tp. (GPUs)
 ---@field prefill_hardware? string|table GPU of the prefill pool; default: hardware.
 ---@field prefill_nic_gb_s? number Bandwidth of hand-offs out of an instance of the prefill pool; default: nic_gb_s. (GB/s)
@@ -90,6 +92,12 @@
 ---@field preemption_policy? "fcfs"|"priority" Which running request is preempted when KV blocks run out: the last in the batch, or the least urgent. (default fcfs)
 ---@field async_scheduling? boolean The next batch is built while a step is under way, as in vLLM from 0.14 on: first tokens come later, by what was measured for the latency model (calibrated; nothing for the others). false: an earlier engine. (default true)
 ---@field engine? "fast"|"stepwise" fast skips ahead exactly; stepwise computes every step of every request. (default fast)
+---@field engine_preset? "routesim" Defaults of the next five options together. routesim, of RouteSim's design document: batching = "boundary", kv_reservation = "whole", kv_eviction = "two-pass", max_queue_depth = 256, max_reserved_tokens = 16384, and neither max_num_seqs nor max_num_batched_tokens limits a batch. With any of them every step is computed, slowly.
+---@field batching? "iteration"|"boundary" When requests join a batch: at every step, as in vLLM (default), or when it is empty, a prompt has been computed or a request has left.
+---@field kv_reservation? "as-needed"|"whole" What KV blocks a request takes when it is admitted: those of the step, as in vLLM (default), or all of its prompt and output; it is rejected when there are too few (reason kv-full).
+---@field kv_eviction? "lru"|"two-pass" Which blocks that nobody holds are reused first: those unused for longest, as in vLLM (default), or all that no other request can share, and only then the shared prefixes.
+---@field max_queue_depth? integer A request that finds so many in the wait queue of its instance is rejected (reason queue-full); 0 = none is (default). (requests)
+---@field max_reserved_tokens? integer Most prompt and output tokens of all requests of a batch together; one that is longer runs alone. 0 = no limit (default). (tokens)
 ---@field kv_cpu_blocks? integer Blocks of CPU memory behind the KV cache of an instance, 0 = none. (blocks, default 0)
 ---@field kv_offload_threshold? number Blocks are copied to CPU memory while at least this share of the GPU's is in use. No effect under profile go-blis, as in BLIS (Go). (0 to 1, default 0)
 ---@field kv_transfer_bandwidth? number Speed of reloads from CPU memory. (tokens/us, default 100)
@@ -121,12 +129,14 @@
 ---@class blis.ScalingOptions
 ---@field min_replicas? integer Least number of instances. (default 1)
 ---@field max_replicas? integer Greatest number of instances. (default 8)
----@field max_starts? integer Instances that can be started during a run, the first ones included: each has an id of its own and takes 7 KB. Default: 256, or 16 times max_replicas if that is more. (instances)
+---@field max_starts? integer Instances that can be started during a run, the first ones included: each has an id of its own and takes 3 KB. Default: 256, or 16 times max_replicas if that is more. (instances)
 ---@field request_delay_us? integer|table<string, number> From being asked for until there is a machine. Every one of these times is a number, or drawn: { mean_us =, stddev_us = }, normal or with distribution = "lognormal", "uniform" or "exponential". Default: 0. (us)
 ---@field provisioning_delay_us? integer|table<string, number> Until the machine is up. Default: 0. (us)
 ---@field loading_delay_us? integer|table<string, number> Until weights are loaded and graphs captured. Default: 0. (us)
 ---@field warmup_duration_us? integer|table<string, number> Until it takes requests, after that. Default: 0. (us)
 ---@field warmup_factor? number It takes requests from the end of loading on, and its steps take so many times as long for warmup_duration_us. Default: it waits.
+---@field start_failure? number How likely a start is to fail when the instance would take requests. It begins anew, with its provisioning, and takes as long again. (default 0)
+---@field start_retries? integer Starts that fail in a row after the first: one more, and the instance has failed for good; another one is started in its place. (default 3)
 ---@field actuation_delay_us? integer|table<string, number> From a decision of the autoscaler to its effect. Default: 0. (us)
 ---@field interval_us? integer How often the autoscaler is asked; default: its own interval. (us)
 ---@field prefill? table Where prefill and decode are apart: options of the prefill pool over these, such as { max_replicas = 4 }.
@@ -154,7 +164,7 @@
 ---@field nodes? integer Machines at first. (default 1)
 ---@field max_nodes? integer To how many it grows when an instance finds no room; default: nodes.
 ---@field provisioning_delay_us? integer|table<string, number> From the order of a machine until it is there, as the times of scaling. Default: 0. (us)
----@field cost_per_hour? number Of an instance on it, for autoscalers; default: as its GPUs. (USD)
+---@field cost_per_hour? number Of an instance on it, as autoscalers see it and as it is paid; default: as its GPUs. (USD)
 
 --- Some of the instances of a cluster. Options not given are taken from the cluster.
 ---@class blis.GroupOptions
@@ -188,6 +198,12 @@
 ---@field max_num_batched_tokens? integer Token budget of an engine step; longer prefills are chunked. (tokens, default 2048)
 ---@field long_prefill_token_threshold? integer Maximum tokens of one prefill per step, 0 = limited by the budget alone. (tokens, default 0)
 ---@field async_scheduling? boolean The next batch is built while a step is under way, as in vLLM from 0.14 on: first tokens come later, by what was measured for the latency model (calibrated; nothing for the others). false: an earlier engine. (default true)
+---@field engine_preset? "routesim" Defaults of the next five options together. routesim, of RouteSim's design document: batching = "boundary", kv_reservation = "whole", kv_eviction = "two-pass", max_queue_depth = 256, max_reserved_tokens = 16384, and neither max_num_seqs nor max_num_batched_tokens limits a batch. With any of them every step is computed, slowly.
+---@field batching? "iteration"|"boundary" When requests join a batch: at every step, as in vLLM (default), or when it is empty, a prompt has been computed or a request has left.
+---@field kv_reservation? "as-needed"|"whole" What KV blocks a request takes when it is admitted: those of the step, as in vLLM (default), or all of its prompt and output; it is rejected when there are too few (reason kv-full).
+---@field kv_eviction? "lru"|"two-pass" Which blocks that nobody holds are reused first: those unused for longest, as in vLLM (default), or all that no other request can share, and only then the shared prefixes.
+---@field max_queue_depth? integer A request that finds so many in the wait queue of its instance is rejected (reason queue-full); 0 = none is (default). (requests)
+---@field max_reserved_tokens? integer Most prompt and output tokens of all requests of a batch together; one that is longer runs alone. 0 = no limit (default). (tokens)
 ---@field kv_cpu_blocks? integer Blocks of CPU memory behind the KV cache of an instance, 0 = none. (blocks, default 0)
 ---@field kv_offload_threshold? number Blocks are copied to CPU memory while at least this share of the GPU's is in use. No effect under profile go-blis, as in BLIS (Go). (0 to 1, default 0)
 ---@field kv_transfer_bandwidth? number Speed of reloads from CPU memory. (tokens/us, default 100)
@@ -197,7 +213,7 @@
 ---@class blis.QueueOptions
 ---@field dispatch? "cycle"|"tick"|"event" When a request may leave. cycle: one when one comes, and one per cycle (llm-d); tick: one for each that comes, and one a cycle later (BLIS, Go); event: all that may, as soon as an instance has room (ideal). (default cycle)
 ---@field cycle_us? integer Time between two cycles; 0 = 1000. (us, default 1000)
----@field saturation? string|table|blis.Policy|fun(instances: table[]): number How full the instances are, 1 = full: a saturation detector by name, { name, parameter = value, ... }, or a function(instances) that returns it; each of these has queue_depth, kv_utilization, in_flight, in_flight_tokens, age_us. (default utilization)
+---@field saturation? string|table|blis.Policy|fun(instances: table[]): number How full the instances are, 1 = full: a saturation detector by name, { name, parameter = value, ... }, or a function(instances) that returns it; each of these has queue_depth, kv_utilization, in_flight, in_flight_tokens, age_us. Routers read it as request.pool_saturation, by signals as old as theirs, autoscalers as pool_saturation, as of now; a function's and soft-reflective's is that of the last look. Without a queue it is max(queue_depth / 5, kv_utilization / 0.8), the mean of all instances. (default utilization)
 ---@field max_concurrency? integer Parameter of the detector concurrency; default: 100. (requests)
 ---@field queue_depth_threshold? number Parameter of the detector utilization; default: 5. (requests)
 ---@field kv_utilization_threshold? number Parameter of the detector utilization; default: 0.8. (0 to 1)
@@ -215,7 +231,7 @@
 ---@field band_max_requests? integer Room of each band, 0 = no limit. (requests, default 5000)
 ---@field band_max_bytes? integer The same in bytes. (bytes, default 1000000000)
 ---@field bands? any Bands with room of their own: a list of { priority =, max_requests =, max_bytes = }; what one leaves out is band_max_requests and band_max_bytes.
----@field sheds? boolean A full queue gives up the newest request of the lowest class below 0 for one of a higher class. (default false)
+---@field sheds? boolean When max_requests wait, the newest request of the lowest class below 0 is given up for one of a higher class (429); not for want of bytes, nor in a full band. (default false)
 ---@field ttl_us? integer Longest wait while there are instances, 0 = no limit; then a request is rejected. (us, default 60000000)
 ---@field no_endpoint_ttl_us? integer Longest wait while there are none (503); default: as ttl_us. When instances come or go, the wait is counted anew, up to the larger of both in all. (us)
 ---@field eviction? boolean Requests of classes below 0 are taken from their instances for higher ones that wait, and fail: two at once and not before 500 ms again (go-blis: one per try). (default false)

@@ -3,6 +3,7 @@
 local catalogue = require "blis.policy.catalogue"
 local core = require "blis.core"
 local errors = require "blis.errors"
+local listening = require "blis.policy.listening"
 local schema = require "blis.config.schema"
 local sorted = require "blis.sorted"
 
@@ -17,6 +18,7 @@ local name_limit = 63
 ---@field builtins? string what the catalogue calls the built-in ones, where there are any
 ---@field main string the field with the function of a scripted one
 ---@field signature string "function(request, instances)"
+---@field listens? boolean a scripted one may have on_event and custom_metrics
 ---@field section blis.Section the fields of a scripted one
 
 local function find_entry(entries, name)
@@ -72,6 +74,7 @@ end
 function definition.builtin(noun, entries, name, given, path)
   local entry = definition.entry(noun, entries, name, path)
   local values = schema.read(entry, given, path .. " " .. entry.name)
+  if entry.define then return entry.define(values, path .. " " .. entry.name) end
   local parameters = {}
   for _, option in ipairs(entry.options) do
     if values[option.name] ~= nil then
@@ -170,6 +173,7 @@ local function scripted(kind, given, path)
   end
   values.kind = kind.kind
   definition.check_name(values.name, path)
+  if kind.listens then listening.add(values, values, path) end
   return values
 end
 

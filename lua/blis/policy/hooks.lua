@@ -3,6 +3,7 @@ local catalogue = require "blis.policy.catalogue"
 local core = require "blis.core"
 local definition = require "blis.policy.definition"
 local errors = require "blis.errors"
+local listening = require "blis.policy.listening"
 local schema = require "blis.config.schema"
 local cluster_section = require "blis.config.cluster"
 
@@ -26,9 +27,10 @@ local scale_interval_us = 10000000
 
 hooks.kinds = {
   admission = kind_of("admission", "admission policy", "admissions", "decide",
-    "function(request, cluster) that returns blis.admit(), blis.reject(reason) or blis.delay(us)"),
+    "function(request, cluster) that returns blis.admit(), blis.reject(reason) or blis.delay(us)",
+    listening.options),
   priority = kind_of("priority", "priority policy", nil, "decide",
-    "function(request) that returns how urgent it is"),
+    "function(request) that returns how urgent it is, and perhaps a table of hints"),
   scheduler = kind_of("scheduler", "scheduler", nil, "goes_before",
     "function(a, b) that returns whether a goes before b"),
   batch_scheduler = kind_of("scheduler", "scheduler", nil, "make_batch",
@@ -58,6 +60,8 @@ hooks.kinds = {
     "function(request, context) that returns \"local\", \"split\" or { prefill =, decode = }"),
 }
 
+hooks.kinds.admission.listens = true
+
 --- Names that the engine knows, beside scripted ones: sets the option of the cluster.
 local function read_named(kind, option_name, given, cluster)
   if given == nil then return nil end
@@ -70,33 +74,13 @@ local function read_named(kind, option_name, given, cluster)
   end
 end
 
---- The definition of a saturation detector.
-function hooks.read_saturation(given, path)
-  return definition.read(hooks.kinds.saturation, given, path)
-end
-
---- The definition of a usage limit.
-function hooks.read_usage_limit(given, path)
-  return definition.read(hooks.kinds.usage_limit, given, path)
-end
-
---- The definitions of how a gateway's queue tells tenants apart, puts requests in order, and
---- chooses bands, as functions.
-function hooks.read_fairness(given, path)
-  return definition.read(hooks.kinds.fairness, given, path)
-end
-
-function hooks.read_queue_order(given, path)
-  return definition.read(hooks.kinds.queue_order, given, path)
-end
-
-function hooks.read_band_selection(given, path)
-  return definition.read(hooks.kinds.band_selection, given, path)
-end
-
---- The definition of a decider of whether prefill and decode are apart.
-function hooks.read_decider(given, path)
-  return definition.read(hooks.kinds.disaggregation, given, path)
+--- The definition of a policy of one of these kinds.
+---@param kind string "saturation", "usage_limit", "fairness", ...
+---@param given any
+---@param path string
+---@return table
+function hooks.read(kind, given, path)
+  return definition.read(hooks.kinds[kind], given, path)
 end
 
 --- The definition of an admission policy, or nil.
@@ -204,8 +188,10 @@ function hooks.read_priority(given, path)
     schema.raise_value(path, given, "the name of a priority policy, { name, parameter = value, "
       .. "... } or a function(request)")
   end
-  return definition.builtin("priority policy", catalogue.priorities, given[1],
+  local read = definition.builtin("priority policy", catalogue.priorities, given[1],
     definition.named_fields(given, {}), path)
+  if read.make then return nil, read end
+  return read
 end
 
 --- The definition of a scheduler in Lua, which orders the queue or makes batches.

@@ -4,6 +4,7 @@ local catalogue = require "blis.policy.catalogue"
 local core = require "blis.core"
 local definition = require "blis.policy.definition"
 local errors = require "blis.errors"
+local listening = require "blis.policy.listening"
 local schema = require "blis.config.schema"
 
 local policy = {}
@@ -20,7 +21,7 @@ local named_fields = definition.named_fields
 local scorer_section = {
   name = "scorer",
   summary = "A scorer in Lua.",
-  options = {
+  options = listening.with {
     { name = "name", type = "any", doc = "a text" },
     { name = "score", type = "any", doc = "a function(request, instance) that returns a number" },
     { name = "columns", type = "boolean", default = false, doc = "score works on columns" },
@@ -53,7 +54,7 @@ local function scripted_scorer(given, path)
     errors.invalid("%s: columns = true goes with score, not with score_all", path)
   end
   local base = values.base ~= nil and policy.read_scorer(values.base, path .. ".base") or nil
-  return {
+  local scorer = {
     kind = "scorer",
     base = base,
     name = check_name(values.name, path),
@@ -61,6 +62,8 @@ local function scripted_scorer(given, path)
     score = score or score_all,
     observe = check_function(values, "observe", path),
   }
+  listening.add(values, scorer, path)
+  return scorer
 end
 
 --- The definition of a scorer however it is written.
@@ -168,12 +171,12 @@ end
 
 ---@type blis.PolicyKind
 local filter_kind = {
-  kind = "filter", noun = "filter", builtins = "filters", main = "keep",
+  kind = "filter", noun = "filter", builtins = "filters", main = "keep", listens = true,
   signature = "function(request, instance) that returns true or false",
   section = {
     name = "filter",
     summary = "A filter in Lua.",
-    options = {
+    options = listening.with {
       { name = "name", type = "any", doc = "a text" },
       { name = "keep", type = "any", doc = "a function(request, instance)" },
       { name = "columns", type = "boolean", default = false, doc = "keep works on columns" },
@@ -183,12 +186,12 @@ local filter_kind = {
 
 ---@type blis.PolicyKind
 local picker_kind = {
-  kind = "picker", noun = "picker", builtins = "pickers", main = "pick",
+  kind = "picker", noun = "picker", builtins = "pickers", main = "pick", listens = true,
   signature = "function(request, instances, scores) that returns an index",
   section = {
     name = "picker",
     summary = "A picker in Lua.",
-    options = {
+    options = listening.with {
       { name = "name", type = "any", doc = "a text" },
       { name = "pick", type = "any", doc = "a function(request, instances, scores)" },
     },
@@ -325,9 +328,11 @@ end
 local router_section = {
   name = "router",
   summary = "A routing policy in Lua.",
-  options = {
+  options = listening.with {
     { name = "name", type = "any", doc = "a text" },
-    { name = "route", type = "any", doc = "a function(request, instances) that returns an index" },
+    { name = "route", type = "any",
+      doc = "a function(request, instances) that returns an index, or blis.reject(reason)" },
+    { name = "observe", type = "any", doc = "a function(request, chosen)" },
   },
 }
 
@@ -335,7 +340,10 @@ local function router_of_fields(given, path)
   local values = schema.read(router_section, given, path)
   local route = check_function(values, "route", path)
   if not route then schema.raise_value(path .. ".route", nil, "a function(request, instances)") end
-  return scripted_router(route, check_name(values.name, path))
+  local router = scripted_router(route, check_name(values.name, path))
+  router.observe = check_function(values, "observe", path)
+  listening.add(values, router, path)
+  return router
 end
 
 --- The definition of a routing policy however it is written; its label is what results call it.
@@ -365,9 +373,19 @@ end
 
 --- A routing policy: `blis.router "round-robin"`, `blis.router { "weighted", scorers = ... }`, or
 --- `blis.router { name =, route = function(request, instances, context) return index end }`; with
---- `new` as scorers have it. Where prefill and decode are apart, context has what blis.StageContext
---- lists, and the policy of the decode stage may return { prefill =, decode = } instead, instances
---- or their indexes: no decider is asked then.
+--- `new` as scorers have it. Behind the index it may return a priority (higher is more urgent),
+--- which the request has from then on; `return blis.reject(reason)` rejects it. `observe =
+--- function(request, chosen)` hears of its decisions. Where prefill and decode are apart, context
+--- has what blis.StageContext lists, and the policy of the decode stage may return { prefill =,
+--- decode = } instead, instances or their indexes: no decider is asked then.
+---
+--- Routers, scorers, filters, pickers and admission policies in Lua may have `on_event =
+--- function(event, instances)` as well, with `events = { "prefill_complete", ... }`: it is called
+--- after each of these (blis.RunEvent), with the live instances of the simulation. Only what is
+--- listed is delivered. token_generated and batch_schedule make every step be computed one by one
+--- and call the function for each token or step: that is slow, ten times and more. The others cost
+--- a call each. `custom_metrics = function() return { name = number } end` is asked when the run is
+--- over: result.custom_metrics.
 --- In `{ "weighted", scorers = ..., missing_scores = "zero" }` a score that a scorer in Lua does
 --- not give (nil, or left out of the list) counts as 0; otherwise it is an error.
 ---@param spec any

@@ -43,9 +43,13 @@ end
 local function check_parameters(values, given, path)
   for _, detector in ipairs { "concurrency", "utilization" } do
     for _, name in ipairs(parameters[detector]) do
-      if values[name] ~= nil and given ~= detector then
-        errors.invalid("%s.%s is a parameter of saturation = '%s', which is not used; give it with "
-          .. "the detector, { name, parameter = value, ... }", path, name, detector)
+      local is_there = values[name] ~= nil
+      if is_there and type(given) == "table" and given[1] == detector then
+        errors.invalid("%s.%s is a parameter of the detector that %s.saturation gives with "
+          .. "parameters of its own; give it there", path, name, path)
+      elseif is_there and given ~= detector then
+        errors.invalid("%s.%s is a parameter of %s.saturation = '%s', which is not used; give it "
+          .. "with the detector, { name, parameter = value, ... }", path, name, path, detector)
       end
     end
   end
@@ -60,7 +64,7 @@ local function read_detector(values, is_go_blis, path)
     for _, name in ipairs(parameters[given[1]]) do given[name] = values[name] end
     if is_go_blis and given[1] == "utilization" then given.staleness_seconds = 0 end
   end
-  return hooks.read_saturation(given, path .. ".saturation")
+  return hooks.read("saturation", given, path .. ".saturation")
 end
 
 local function read_limit(values, options, path)
@@ -72,14 +76,14 @@ local function read_limit(values, options, path)
     end
     given = { "linear", threshold = values.usage_limit_threshold }
   end
-  return hooks.read_usage_limit(given, path .. ".usage_limit")
+  return hooks.read("usage_limit", given, path .. ".usage_limit")
 end
 
--- What a script may say with a function, and how its definition is called and read.
+-- What a script may say with a function, what its definition is called, and its kind.
 local functions = {
-  { name = "fairness", as = "fairness_policy", read = hooks.read_fairness },
-  { name = "order", as = "order_policy", read = hooks.read_queue_order },
-  { name = "band_selection", as = "band_policy", read = hooks.read_band_selection },
+  { name = "fairness", as = "fairness_policy", kind = "fairness" },
+  { name = "order", as = "order_policy", kind = "queue_order" },
+  { name = "band_selection", as = "band_policy", kind = "band_selection" },
 }
 
 --- Takes what is said with functions out of the options; returns the definitions.
@@ -88,7 +92,7 @@ local function take_functions(given, path)
   for _, one in ipairs(functions) do
     local value = given[one.name]
     if value ~= nil and type(value) ~= "string" then
-      definitions[one.as] = one.read(value, path .. "." .. one.name)
+      definitions[one.as] = hooks.read(one.kind, value, path .. "." .. one.name)
       given[one.name] = nil
     end
   end
@@ -112,7 +116,9 @@ local band_section = {
 --- Bands with limits of their own, as the core takes them.
 local function read_bands(values, path)
   if values.bands == nil then return nil end
-  if type(values.bands) ~= "table" or #values.bands == 0 and next(values.bands) ~= nil then
+  local count = 0
+  for _ in pairs(type(values.bands) == "table" and values.bands or {}) do count = count + 1 end
+  if type(values.bands) ~= "table" or #values.bands ~= count then
     schema.raise_value(path, values.bands, "a list of { priority =, max_requests =, max_bytes = }")
   end
   local list, known = {}, {}
@@ -128,6 +134,51 @@ local function read_bands(values, path)
     }
   end
   return list
+end
+
+-- Options that count for nothing without another one: what they go with, and whether it is there.
+local function has_service(values)
+  return values.fairness_policy or values.fairness == "least-service"
+end
+local function is_least_service(values)
+  return not values.fairness_policy and values.fairness == "least-service"
+end
+local companions = {
+  { "cycle_us", "dispatch 'cycle' or 'tick'", function(v) return v.dispatch ~= "event" end },
+  { "slo_targets", "queue.order = 'slo-deadline'", function(v)
+    return not v.order_policy and v.order == "slo-deadline"
+  end },
+  { "service_half_life_s", "fairness = 'least-service' or a function", has_service },
+  { "service_weight", "fairness = 'least-service'", is_least_service },
+  { "wait_weight", "fairness = 'least-service'", is_least_service },
+  { "sheds", "max_requests: requests are given up when that many wait", function(v)
+    return not v.sheds or v.max_requests > 0
+  end },
+}
+
+--- In the default profile an option that would change nothing is a mistake.
+local function check_companions(values, options, path)
+  for _, one in ipairs(companions) do
+    local name, with, is_there = table.unpack(one)
+    if options[name] ~= nil and not is_there(values) then
+      errors.invalid("%s.%s changes nothing without %s", path, name, with)
+    end
+  end
+end
+
+-- The classes that everybody knows; a workload may have others.
+local classes = { "critical", "realtime", "standard", "sheddable", "batch", "background" }
+
+--- A class that is nearly one of these is meant to be that.
+local function check_targets(values, path)
+  for _, target in ipairs(values.slo_targets or {}) do
+    local class, is_known = target.name, false
+    for _, name in ipairs(classes) do is_known = is_known or name == class end
+    local suggestion = is_known and "" or errors.suggestion(class, classes, "")
+    if suggestion:find "did you mean" then
+      errors.invalid("%s.slo_targets: unknown SLO class '%s'%s", path, class, suggestion)
+    end
+  end
 end
 
 local function check_event(values, path)
@@ -170,6 +221,10 @@ function queue.read(given, profile, where)
   if values.cycle_us == 0 then values.cycle_us = usual_cycle_us end
   values.bands = read_bands(values, path .. ".bands")
   check_event(values, path)
+  if not is_go_blis then
+    check_companions(values, type(options) == "table" and options or {}, path)
+    check_targets(values, path)
+  end
   values.no_endpoint_ttl_us = values.no_endpoint_ttl_us or values.ttl_us
   values.is_go_blis = is_go_blis
   values.sweep_us = is_go_blis and 1 or sweep_us

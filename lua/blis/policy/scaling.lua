@@ -71,7 +71,7 @@ local function read_node_pools(given, path, cluster)
       errors.invalid("%s[%d]: max_nodes is %d, less than the %d nodes at first", path, i,
         pool.max_nodes, pool.nodes)
     end
-    pool.gpu = catalogue.gpu_name(pool.gpu, cluster.catalogue)
+    pool.gpu, pool.gpu_price_per_hour = catalogue.gpu_name(pool.gpu, cluster.catalogue)
     fill_delays(node_pool.options, pool)
     pools[i] = pool
   end

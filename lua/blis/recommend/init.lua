@@ -1,11 +1,12 @@
 --- The best ways to put a model on a budget of GPUs: which layout takes most load while targets are
 --- kept, for each GPU and for each dollar. How the best are found is in blis.recommend.race.
-local core = require "blis.core"
 local errors = require "blis.errors"
+local figures = require "blis.results.figures"
 local experiment = require "blis.experiment"
 local format = require "blis.format"
 local layouts = require "blis.recommend.layouts"
 local options = require "blis.config.sweep"
+local processors = require "blis.processors"
 local race = require "blis.recommend.race"
 local report = require "blis.recommend.report"
 local schema = require "blis.config.schema"
@@ -77,10 +78,12 @@ local function unservable_text(result)
     .. "blocks"):format(format.count(longest), smallest.tp, smallest.kv_blocks)
 end
 
---- Tries what a layout can serve: its price, or why it can serve nothing.
-local function probe(search, layout)
-  local one = race.trial(search, layout) { rate = search.from, seed = search.seed,
-    requests = probe_requests }
+--- What a first run shows of a layout: its price, or why it can serve nothing.
+local function look(search, layout, one)
+  if one.arrived == 0 then
+    errors.invalid("recommend: no request arrives in the experiment at %g requests/s; let it run "
+      .. "longer, or start from a higher rate", search.from)
+  end
   local cost = one.cost
   layout.reason = unservable_text(one)
   layout.is_split = layout.kind == "disaggregated" and one.handoffs.started > 0
@@ -88,18 +91,23 @@ local function probe(search, layout)
     and cost.usd / cost.gpu_hours * layout.gpus or nil
 end
 
---- Why a layout cannot be built, as the model says it; other errors go on, such as those of options
---- and of names, which no layout would mend.
-local function checked_probe(search, layout)
-  experiment.read(layouts.experiment(layout, search.experiment { rate = search.from,
-    seed = search.seed, requests = probe_requests }))
-  local ok, problem = pcall(probe, search, layout)
-  if ok then return end
-  if type(problem) ~= "table" or problem.code ~= "invalid"
-    or tostring(problem.message):find("unknown ", 1, true) then
-    error(problem, 0)
+--- Tries what a layout can serve. Why it cannot be built, as the model says it, is its reason;
+--- other errors go on, such as those of options and of names, which no layout would mend.
+local function probe(search, layout)
+  local p = { rate = search.from, seed = search.seed, requests = probe_requests }
+  local spec = layouts.experiment(layout, search.experiment(p))
+  if spec.autoscaler ~= nil then
+    errors.invalid("recommend.experiment: layouts have a fixed number of instances; leave out "
+      .. "autoscaler")
   end
-  layout.reason = tostring(problem.message):gsub("^%S+:%d+: ", "")
+  experiment.read(spec)
+  local ok, outcome = pcall(race.trial(search, layout), p)
+  if ok then return look(search, layout, outcome) end
+  if type(outcome) ~= "table" or outcome.code ~= "invalid"
+    or tostring(outcome.message):find("unknown ", 1, true) then
+    error(outcome, 0)
+  end
+  layout.reason = tostring(outcome.message):gsub("^%S+:%d+: ", "")
 end
 
 --- Takes those with a reason out of a list.
@@ -162,6 +170,8 @@ local function check_targets(targets)
       errors.invalid("recommend.targets: %s = %g is not allowed, expected a limit of at least 0",
         errors.show(name), limit)
     end
+    local problem = type(name) == "string" and figures.why_no_number(name)
+    if problem then errors.invalid("recommend.targets: %s", problem) end
   end
 end
 
@@ -178,7 +188,7 @@ local function read(spec)
     end
   end
   search.experiment = experiment_function(values.experiment)
-  search.jobs = values.jobs == "auto" and core.processors() or values.jobs
+  search.jobs = values.jobs == "auto" and processors.usable() or values.jobs
   search.degrees, search.kinds, search.seeds = {}, values.layouts, values.replications
   for i, tp in ipairs(values.degrees or usual_degrees) do
     search.degrees[i] = math.tointeger(tp)
@@ -204,19 +214,41 @@ local function layouts_of(search)
   return list
 end
 
-local function add_notes(self, search, left_out)
+--- "1 layout", "2 layouts"
+local function layouts_text(count)
+  return ("%d layout%s"):format(count, count == 1 and "" or "s")
+end
+
+local function add_notes(self, search, left_out, slack)
   local function add(text, ...) self.notes[#self.notes + 1] = text:format(...) end
   if left_out > 0 then
-    add("%d more layouts may lead by their bound; finalists = %d allows to confirm them", left_out,
-      search.finalists + left_out)
+    add("%s may lead beside, by what is known; finalists = %d allows to confirm more",
+      layouts_text(left_out), search.finalists + left_out)
+  end
+  local unconfirmed = 0
+  for _, layout in ipairs(self.layouts) do
+    if not layout.is_confirmed then unconfirmed = unconfirmed + 1 end
+  end
+  if unconfirmed > left_out then
+    add("%s left out for bounds of short runs, times %.3g, or three seeds: a rule that is checked "
+      .. "on what is confirmed, and not proven; exhaustive = true confirms all",
+      layouts_text(unconfirmed - left_out), slack)
   end
   local idle = 0
   for _, layout in ipairs(self.layouts) do
     if layout.kind == "disaggregated" and not layout.is_split then idle = idle + 1 end
   end
   if idle > 0 then
-    add("in short runs of %d layout(s) the decider split no request, so their prefill pools were "
-      .. "idle; see the decider (--pd-decider), which is never in profile go-blis", idle)
+    add("in short runs of %s the decider split no request, so that prefill pools were idle; see "
+      .. "the decider (--pd-decider), which is never in profile go-blis", layouts_text(idle))
+  end
+  local mixed = 0
+  for _, layout in ipairs(self.layouts) do
+    if layout.options.prefill_tp ~= layout.options.decode_tp then mixed = mixed + 1 end
+  end
+  if mixed > 0 then
+    add("%s with pools of different TP may be understated where transfers compete: the end with "
+      .. "more GPUs is loaded as the other one (docs/disaggregation.md)", layouts_text(mixed))
   end
   if self.layouts[1] and not self.layouts[1].usd_per_hour then
     add("the price of a GPU is not known, so there is no goodput for a dollar")
@@ -235,18 +267,18 @@ function recommend.search(spec)
     self.targets[i] = ("%s %.6g"):format(name, search.targets[name])
   end
   local list = layouts_of(search)
-  for _, layout in ipairs(list) do checked_probe(search, layout) end
+  for _, layout in ipairs(list) do probe(search, layout) end
   list = without_infeasible(list, self.infeasible)
   race.bound(search, list)
   self.layouts = without_infeasible(list, self.infeasible)
-  local left_out = race.run(search, self.layouts)
+  local left_out, slack = race.run(search, self.layouts)
   local confirmed = {}
   for _, layout in ipairs(self.layouts) do
     if layout.is_confirmed then confirmed[#confirmed + 1] = layout end
   end
   for _, layout in ipairs(confirmed) do layout.on_front = not is_beaten(layout, confirmed) end
   table.sort(self.layouts, is_before)
-  add_notes(self, search, left_out)
+  add_notes(self, search, left_out, slack)
   return report.new(self)
 end
 

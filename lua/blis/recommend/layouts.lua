@@ -1,6 +1,8 @@
 --- The ways to put a model on a number of GPUs: equal instances, or a pool that prefills and one
 --- that decodes, each with its own tensor parallel degree and, if there is a choice, its own type
 --- of GPU.
+local pool = require "blis.config.pool"
+
 local layouts = {}
 
 ---@class blis.recommend.Layout
@@ -126,10 +128,7 @@ function layouts.experiment(layout, given)
   spec.cluster = cluster
   if layout.kind == "aggregated" then
     spec.disaggregation = nil
-    for _, name in ipairs { "prefill_hardware", "decode_hardware", "prefill_max_model_len",
-      "decode_max_model_len", "prefill_latency_model", "decode_latency_model" } do
-      cluster[name] = nil
-    end
+    for _, name in ipairs(pool.given(cluster)) do cluster[name] = nil end
   end
   return spec
 end

@@ -14,6 +14,7 @@
 --- of each kind is confirmed in any case. How many are is limited, and told if it was too few. All
 --- runs of a round have the same seeds, so the same requests arrive.
 local capacity = require "blis.capacity"
+local core = require "blis.core"
 local errors = require "blis.errors"
 local layouts = require "blis.recommend.layouts"
 local experiment = require "blis.experiment"
@@ -25,6 +26,10 @@ local race = {}
 -- Short runs last so long, or have so many requests; and so close rates are tried. In less time
 -- than a target allows, an overload does not show.
 local bound_s, bound_requests, bound_tolerance = 20, 100, 0.1
+
+-- They have no more requests than this: where that is less than 20 s, bounds are flattering, and no
+-- less bounds.
+local bound_requests_max = 100000
 
 -- A layout is likely to take this part of its bound, or of its neighbour's.
 local likely_part = 1.5
@@ -47,24 +52,25 @@ function race.trial(search, layout)
   end
 end
 
-local function search_at(search, layout, changes)
+local function search_at(search, layout, changes, label)
   local spec = {
     trial = race.trial(search, layout), targets = search.targets, max_missed = search.max_missed,
-    from = search.from, seed = search.seed, level = search.level, quiet = true, jobs = search.jobs,
+    from = search.from, seed = search.seed, level = search.level, jobs = search.jobs,
+    quiet = not label or search.quiet or not core.terminal_columns(),
   }
   for key, value in pairs(changes) do spec[key] = value end
-  return capacity.search(spec)
+  return capacity.part(spec, label or "")
 end
 
 --- The same, from a rate that it may keep, unless it does not surely.
-local function search_near(search, layout, near, changes)
+local function search_near(search, layout, near, changes, label)
   if near and near > search.from then
     changes.from = near
-    local found = search_at(search, layout, changes)
+    local found = search_at(search, layout, changes, label)
     if found.low then return found end
   end
   changes.from = search.from
-  return search_at(search, layout, changes)
+  return search_at(search, layout, changes, label)
 end
 
 --- In worker processes, fn for each of a list; it returns numbers, figure among them.
@@ -78,7 +84,7 @@ local function each(search, name, list, figure, fn)
     trial = function(p) return fn(list[p.item]) end,
   }:run { jobs = search.jobs, quiet = search.quiet }
   local failure = found.failures[1]
-  if failure then errors.invalid("recommend: %s: %s", failure.name, failure.reason) end
+  if failure then errors.invalid("%s of layouts: %s", name, failure.reason) end
   for i, point in ipairs(found.points) do
     outcomes[i] = {}
     for key, values in pairs(point.values) do outcomes[i][key] = values[1] end
@@ -100,7 +106,8 @@ end
 local function bound_of(search, layout, near)
   local trial = race.trial(search, layout)
   local function short(p)
-    local requests = math.max(bound_requests, math.ceil(p.rate * bound_s))
+    local requests = math.ceil(math.min(math.max(bound_requests, p.rate * bound_s),
+      bound_requests_max))
     return trial { rate = p.rate, seed = p.seed, requests = requests }
   end
   local found = search_near(search, layout, near, { trial = short, steady = false, jobs = 1,
@@ -237,14 +244,17 @@ end
 
 --- Tries those that were picked at the rate to beat, each in a process of its own.
 local function screen(self, search, picked)
+  local seeds = math.min(screen_seeds, search.seeds)
   local found = each(search, "screening", picked, "is_measured", function(layout)
     local rate = self:rate_to_beat(layout)
     local one = search_at(search, layout, { from = rate, to = rate, jobs = 1,
-      replications = math.min(screen_seeds, search.seeds), requests = search.requests,
-      max_requests = search.max_requests })
+      replications = seeds, requests = search.requests, max_requests = search.max_requests })
     return { low = one.low, high = one.high, is_measured = 1 }
   end)
-  for i, layout in ipairs(picked) do self:measure(layout, found[i]) end
+  for i, layout in ipairs(picked) do
+    self:measure(layout, found[i])
+    layout.screened_seeds = seeds
+  end
 end
 
 local function confirm(self, search, layout)
@@ -253,7 +263,7 @@ local function confirm(self, search, layout)
   local found = search_near(search, layout, layout.bound / likely_part, {
     replications = search.seeds, requests = search.requests, max_requests = search.max_requests,
     tolerance = search.tolerance,
-  })
+  }, layout.name)
   self:measure(layout, found)
   layout.is_confirmed = true
   layout.per_gpu, layout.per_usd = race.per(layout, race.middle(layout) or layout.low)
@@ -295,10 +305,12 @@ local function confirm_best(self, search, list, limit)
   end
 end
 
---- Screens and confirms layouts that were bounded; returns how many more may lead.
+--- Screens and confirms layouts that were bounded; returns how many more may lead, and by how much
+--- more than its bound a layout was taken to serve at most.
 ---@param search table
 ---@param list blis.recommend.Layout[]
----@return integer
+---@return integer left_out
+---@return number slack
 function race.run(search, list)
   local self = setmetatable({ slack = first_slack, gpu = 0.0, usd = 0.0 }, Race)
   sort(list)
@@ -312,7 +324,7 @@ function race.run(search, list)
   for _, layout in ipairs(without(list, "is_confirmed")) do
     left_out = left_out + (self:may_lead(layout) and 1 or 0)
   end
-  return left_out
+  return left_out, self.slack
 end
 
 return race

@@ -1,19 +1,14 @@
 --- What a recommendation prints.
+local answer = require "blis.capacity.answer"
 local format = require "blis.format"
 
 local report = {}
 
 local stderr = io.stderr
 
-local Recommendation = {}
-Recommendation.__index = Recommendation
-Recommendation.__name = "blis.recommendation"
-
----@param self table
----@return blis.Recommendation
-function report.new(self)
-  return setmetatable(self, Recommendation)
-end
+---@type table, fun(found: table): blis.Recommendation
+local Recommendation, new = answer.class "blis.recommendation"
+report.new = new
 
 --- A line of progress on standard error.
 ---@param search { quiet: boolean }
@@ -23,7 +18,7 @@ end
 
 local function interval_text(layout)
   if not layout.is_measured then return "not screened" end
-  local text = layout.is_confirmed and "" or ", 3 seeds"
+  local text = layout.is_confirmed and "" or (", %d seeds"):format(layout.screened_seeds)
   if layout.low and layout.high then
     return ("%.4g to %.4g%s"):format(layout.low, layout.high, text)
   end
@@ -69,6 +64,25 @@ function Recommendation:best(kind)
   end
 end
 
+local function name_of(layout)
+  return ("%s (%s)"):format(layout.name, layout.kind)
+end
+
+--- How much more the better of two takes: by their goodputs, or else what is sure of it.
+local function comparison(better, other)
+  local is_sure = better.low and other.high
+    and better.low / better.gpus > other.high / other.gpus
+  if better.goodput and other.goodput then
+    return ("%s takes %.2f times the load of %s per GPU%s"):format(name_of(better),
+      better.per_gpu / other.per_gpu, name_of(other), is_sure and "" or "; their intervals meet")
+  elseif is_sure then
+    return ("%s takes at least %.2f times the load of %s per GPU"):format(name_of(better),
+      better.low / better.gpus / (other.high / other.gpus), name_of(other))
+  end
+  return ("%s seems to take more load per GPU than %s, but their intervals meet"):format(
+    name_of(better), name_of(other))
+end
+
 --- Whether prefill and decode apart are worth it, in one line.
 ---@return string
 function Recommendation:headline()
@@ -80,11 +94,7 @@ function Recommendation:headline()
   end
   local better, other = apart, together
   if (together.per_gpu or 0) > (apart.per_gpu or 0) then better, other = together, apart end
-  local is_sure = better.low and other.high
-    and better.low / better.gpus > other.high / other.gpus
-  return ("%s (%s) takes %.2f times the load of %s (%s) per GPU%s"):format(better.name, better.kind,
-    (better.per_gpu or 0) / (other.per_gpu or 1), other.name, other.kind,
-    is_sure and "" or "; their intervals meet")
+  return comparison(better, other)
 end
 
 --- Layouts with one reason are told together, so many of them by name.
@@ -112,21 +122,11 @@ end
 
 --- What print(recommendation) shows.
 function Recommendation:__tostring()
-  local lines = {
-    self:headline(),
-    ("%d GPUs; %s; %d seeds; * = no other is surely better"):format(self.gpus,
-      table.concat(self.targets, ", "), self.seeds),
-    "",
-    self:table(),
-  }
-  if #self.infeasible > 0 then
-    lines[#lines + 1] = ""
-    lines[#lines + 1] = "infeasible:"
-    local reasons = infeasible_lines(self.infeasible)
-    table.move(reasons, 1, #reasons, #lines + 1, lines)
-  end
-  for _, note in ipairs(self.notes) do lines[#lines + 1] = "note: " .. note end
-  return table.concat(lines, "\n")
+  local asked = ("%d GPUs; %s; %d seeds; * = no other is surely better"):format(self.gpus,
+    table.concat(self.targets, ", "), self.seeds)
+  local reasons = infeasible_lines(self.infeasible)
+  if #reasons > 0 then table.insert(reasons, 1, "infeasible:") end
+  return answer.text(self, asked, reasons)
 end
 
 return report

@@ -2,6 +2,7 @@
 --- editors: the descriptions of options and policies, and the comments that stand at functions and
 --- types. How it is written: blis.reference.text.
 local annotations = require "blis.config.annotations"
+local catalogue = require "blis.policy.catalogue"
 local core = require "blis.core"
 local errors = require "blis.errors"
 
@@ -10,9 +11,10 @@ local reference = {}
 -- Files with comments of public functions and types, in the order of the reference.
 local files = {
   "experiment", "results/comparison", "results/replicated", "policy/init", "policy/hooks",
-  "policy/queue",
+  "policy/queue", "policy/listening",
   "init", "engine/latency", "engine/catalogue", "units", "traffic/workload", "traffic/trace",
-  "meta/figures", "results/result", "results/file", "results/series", "results/slo",
+  "meta/figures", "results/result", "results/file", "timeline/init", "results/series",
+  "results/slo",
   "results/fitness", "results/saturation", "results/decisions", "results/diff", "results/regret",
   "capacity/init", "capacity/report", "recommend/init", "recommend/report",
   "sweep/cma_es", "sweep/init", "sweep/table",
@@ -138,7 +140,7 @@ local function add_signals(topics)
   topics[#topics + 1] = new_topic("options", "signals", "signals of instances", lines)
 end
 
--- Kinds of built-in policies: their keys in core.policies(), and what they are called.
+-- Kinds of built-in policies: their keys in the catalogue, and what they are called.
 reference.policy_kinds = {
   { key = "routers", name = "routing policy" },
   { key = "filters", name = "filter" },
@@ -150,6 +152,9 @@ reference.policy_kinds = {
   { key = "autoscalers", name = "autoscaler" },
   { key = "saturation_detectors", name = "saturation detector" },
   { key = "usage_limits", name = "usage limit" },
+  { key = "queue_dispatches", name = "dispatch of the queue" },
+  { key = "queue_fairness", name = "fairness of the queue" },
+  { key = "queue_orders", name = "order of the queue" },
   { key = "deciders", name = "disaggregation decider" },
 }
 
@@ -159,7 +164,6 @@ local lua_types = { named_numbers = "table<string,number>", texts = "string[]",
 
 --- Built-in policies. One name may be a filter and a scorer, too.
 local function add_policies(topics)
-  local catalogue = core.policies()
   for _, kind in ipairs(reference.policy_kinds) do
     for _, entry in ipairs(catalogue[kind.key]) do
       local lines = { entry.summary .. ".", "", "From " .. entry.source .. "." }
@@ -205,7 +209,7 @@ local function find_kind(word)
     local plural = kind.name:gsub("y$", "ie") .. "s"
     if word == kind.key or word == plural or word == kind.name:match "^%S+" then
       local lines = { "'blis help NAME' tells more of one.", "" }
-      for _, entry in ipairs(core.policies()[kind.key]) do
+      for _, entry in ipairs(catalogue[kind.key]) do
         lines[#lines + 1] = ("@item %s %s"):format(entry.name, entry.summary)
       end
       return new_topic("policy", kind.key, plural, lines)

@@ -189,6 +189,25 @@ local function slow_pairs_in(records)
   return pairs_
 end
 
+--- Requests as instances had them: one that was handed off is two, whose latencies are their own.
+local function parts_of(records)
+  local parts = {}
+  local function add(record, instance, e2e_us)
+    if instance and e2e_us then
+      parts[#parts + 1] = { slo_class = record.slo_class, instance = instance, e2e_us = e2e_us }
+    end
+  end
+  for _, record in ipairs(records) do
+    if record.prefill_instance then
+      add(record, record.prefill_instance, record.prefill_e2e_us)
+      add(record, record.instance, record.decode_e2e_us)
+    else
+      add(record, record.instance, record.e2e_us)
+    end
+  end
+  return parts
+end
+
 --- Pairs of requests of one SLO class at one instance of which the one that came first took more
 --- than twice as long as the other; with scheduler priority-fcfs alone. O(n log n).
 ---@param records table[] in order of arrival
@@ -197,9 +216,9 @@ end
 function anomalies.go_blis.priority_inversions(records, scheduler)
   if scheduler ~= "priority-fcfs" then return 0 end
   local sum = 0
-  for _, group in ipairs(grouped(records, function(record)
-    local class = record.slo_class == "" and "default" or record.slo_class
-    return record.e2e_us and record.instance .. " " .. class
+  for _, group in ipairs(grouped(parts_of(records), function(part)
+    local class = part.slo_class == "" and "default" or part.slo_class
+    return part.instance .. " " .. class
   end)) do
     sum = sum + slow_pairs_in(group)
   end

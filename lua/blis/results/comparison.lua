@@ -1,8 +1,10 @@
 --- Several policies, or variants of an experiment, under the same traffic.
 local core = require "blis.core"
+local deferred = require "blis.deferred"
 local errors = require "blis.errors"
 local experiment = require "blis.experiment"
 local options = require "blis.config.sweep"
+local page = deferred "blis.page.comparison"
 local replicated = require "blis.results.replicated"
 local repeats = require "blis.policy.repeats"
 local report = require "blis.results.report"
@@ -14,11 +16,13 @@ local comparison = {}
 
 --- The results in the order of the policies; printed as a table.
 ---@class blis.Comparison
+---@field report fun(self: blis.Comparison, path: string) writes a page to look at, one HTML file
 ---@field [integer] blis.Result
 ---@field labels string[]? of variants
 ---@field remembering table<integer, boolean> those that came to another result when run again
 
-local comparison_meta = { __name = "blis.comparison", __tostring = report.comparison }
+local comparison_meta = { __name = "blis.comparison", __tostring = report.comparison,
+  __index = { report = function(self, path) page.write(path, self) end } }
 
 --- The experiment of a list of policies that run once each; raises for options that mean nothing
 --- then.
@@ -48,7 +52,7 @@ end
 local function find_remembering(spec, list, results)
   local short, found = {}, {}
   for key, value in pairs(spec) do short[key] = value end
-  short.warm_up_us, short.series_interval_us = nil, nil
+  short.warm_up_us, short.warm_up_requests, short.series_interval_us = nil, nil, nil
   if core.is_workload(spec.workload) then
     short.workload = spec.workload:slice(1, math.min(#spec.workload, repeated_requests))
   end

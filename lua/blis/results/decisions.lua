@@ -16,16 +16,19 @@ local decisions = {}
 ---@field scores? table<string, number> by scorer, for policies that add them up
 
 ---@class blis.Decision
----@field kind "admission"|"routing"|"cascade"|"scaling"
+---@field kind "admission"|"routing"|"disaggregation"|"cascade"|"scaling"
 ---@field request? string not of scaling
 ---@field number? integer
 ---@field time_us integer
 ---@field verdict string admit, reject or delay; of a cascade, about an attempt that has ended,
----accept, escalate, accept_last or fail; of a look of the autoscaler up, down or none
+---accept, escalate, accept_last or fail; of a look of the autoscaler up, down or none; of
+---disaggregation split or local
+---@field stage? "prefill"|"decode" of routing with pools
+---@field prefill? string of disaggregation: the instance for the prefill, where it was named
 ---@field reason string why it was rejected, else what the policy is called
 ---@field model? string of a cascade: the model that was asked
 ---@field step? integer of a cascade: which attempt, from 1
----@field instance? string of a cascade: where the attempt was
+---@field instance? string of a cascade: where the attempt was; of disaggregation: what decodes
 ---@field mean_logprob? number of a cascade: of the answer
 ---@field chosen? string instance
 ---@field score? number of the chosen one
@@ -39,10 +42,10 @@ local decisions = {}
 ---@field total integer admission decisions, delays not counted
 ---@field admitted integer
 ---@field rejected integer
----@field routed integer routing decisions
+---@field routed integer routing decisions; with pools there are up to two of a request
 ---@field escalated integer times that a cascade asked another model
 ---@field unique_targets integer
----@field targets table<string, integer> requests by instance
+---@field targets table<string, integer> routing decisions by the instance that was chosen
 ---@field mean_regret number
 ---@field max_regret number
 
@@ -50,10 +53,11 @@ local decisions = {}
 ---@field [integer] blis.Decision
 ---@operator len: integer
 ---@field summary fun(self: blis.Decisions): blis.DecisionSummary
----@field scorers fun(self: blis.Decisions): { name: string, weight: number }[] weights sum to 1
+---@field scorers fun(self: blis.Decisions, stage?: string): { name: string, weight: number }[]
+---weights sum to 1; "prefill" for those of the policy that routes prefills
 
-local fields = { "kind", "request", "time_us", "verdict", "reason", "chosen", "score", "regret",
-  "model", "step", "instance", "mean_logprob" }
+local fields = { "kind", "stage", "request", "time_us", "verdict", "reason", "chosen", "score",
+  "regret", "model", "step", "instance", "prefill", "mean_logprob" }
 local candidate_fields = { "instance", "score", "queue_depth", "batch_size", "in_flight",
   "kv_utilization", "free_kv_blocks" }
 
@@ -83,18 +87,27 @@ local function write_candidate(writer, candidate, scorers)
   writer:done()
 end
 
---- Writes a trace as JSON lines: a first one { "scorers": [{ "name", "weight" }] }, then one per
---- decision with the fields of blis.Decision. Scores that are not finite are null.
+local function write_scorers(writer, name, scorers)
+  writer:array(name)
+  for _, scorer in ipairs(scorers) do
+    writer:object():field("name", scorer.name):field("weight", scorer.weight):done()
+  end
+  writer:done()
+end
+
+--- Writes a trace as JSON lines: a first one { "scorers": [{ "name", "weight" }] }, with
+--- "prefill_scorers" where prefills were routed by some, then one per decision with the fields of
+--- blis.Decision. Scores that are not finite are null.
 ---@param list blis.Decisions
 ---@param path string
 function decisions.save(list, path)
   errors.check_path("save_decisions", path)
   local output <close> = core.output(path)
-  local scorers, writer = list:scorers(), core.json_writer():object():array("scorers")
-  for _, scorer in ipairs(scorers) do
-    writer:object():field("name", scorer.name):field("weight", scorer.weight):done()
-  end
-  output:write(writer:done():done():take()):write("\n")
+  local scorers, prefill_scorers = list:scorers(), list:scorers("prefill")
+  local writer = core.json_writer():object()
+  write_scorers(writer, "scorers", scorers)
+  if #prefill_scorers > 0 then write_scorers(writer, "prefill_scorers", prefill_scorers) end
+  output:write(writer:done():take()):write("\n")
   for i = 1, #list do
     local decision = list[i]
     writer = core.json_writer():object()
@@ -103,7 +116,8 @@ function decisions.save(list, path)
     if decision.candidates then
       writer:array("candidates")
       for _, candidate in ipairs(decision.candidates) do
-        write_candidate(writer, candidate, scorers)
+        write_candidate(writer, candidate,
+          decision.stage == "prefill" and prefill_scorers or scorers)
       end
       writer:done()
     end

@@ -16,6 +16,7 @@ local figures = {}
 ---@field shown? string where and how the summary shows it: see src/results/figures.h
 ---@field is_list? boolean a list of such tables
 ---@field is_named? boolean such a list, with its items by name, too
+---@field is_by_name? boolean numbers by names that policies give
 ---@field asked? string how an experiment asks for it; nil = every result has it
 ---@field from_records? boolean runs without records do not have it
 ---@field of? fun(result: blis.Result): any works it out when it is asked for first
@@ -88,9 +89,10 @@ local derived = {
     doc = "coefficient of variation of requests per instance, 0 = even",
     of = function(result) return (evenness(result.requests_per_instance)) end },
   { name = "tenant_fairness", type = "number", unit = "0 to 1", better = "more",
+    from_records = true,
     doc = "Jain's index of output tokens per tenant; 0 without tenants",
     of = function(result) return (select(2, evenness(tenant_tokens(result)))) end },
-  { name = "tenant_cv", type = "number", better = "less",
+  { name = "tenant_cv", type = "number", better = "less", from_records = true,
     doc = "coefficient of variation of output tokens per tenant",
     of = function(result) return (evenness(tenant_tokens(result))) end },
   { name = "cpu_reload_rate", type = "number", unit = "0 to 1",
@@ -102,14 +104,14 @@ local derived = {
     shown = "CPU tier: {3} reloaded per block saved",
     doc = "blocks reloaded from the CPU tier per block moved there; go-blis: dropped from it",
     of = function(result) return anomalies_of(result).kv_thrashing_rate(result.instances) end },
-  { name = "priority_inversions", type = "integer", better = "less",
+  { name = "priority_inversions", type = "integer", better = "less", from_records = true,
     doc = "pairs in a queue, the less urgent one scheduled while the other waited; go-blis: pairs "
       .. "of which the first took over twice as long, with scheduler priority-fcfs",
     of = function(result)
       return anomalies_of(result).priority_inversions(result.requests,
         rawget(result.setup, "scheduler"))
     end },
-  { name = "hol_blocking_events", type = "integer", better = "less",
+  { name = "hol_blocking_events", type = "integer", better = "less", from_records = true,
     doc = "requests that waited on while a less urgent one of their queue completed; go-blis: "
       .. "instances with more than twice the mean wait queue",
     of = function(result)
@@ -137,6 +139,8 @@ local lists_of_scaling = {
   { name = "oscillations", type = "integer", better = "less",
     doc = "changes against the direction of one shortly before" },
   { name = "started", type = "integer", unit = "instances", doc = "after the first ones" },
+  { name = "failed_starts", type = "integer", better = "less",
+    doc = "of these, each as often as its start failed" },
   { name = "waited", type = "integer", unit = "requests", better = "less",
     doc = "that found no instance and waited for one" },
   { name = "most_waiting", type = "integer", unit = "requests", doc = "of them at one time" },
@@ -166,16 +170,21 @@ local parts = {
   { name = "cost", class = "Cost", doc = "of all GPUs" },
   { name = "energy", class = "Energy", doc = "of all GPUs" },
   { name = "goodput", class = "Goodput", asked = "slo_targets = ...", doc = "with slo_targets" },
-  { name = "steady", class = "Window", asked = "warm_up_us = ...",
-    doc = "with warm_up_us: from then on" },
+  { name = "steady", class = "Window", asked = "warm_up_us = ... or warm_up_requests = ...",
+    doc = "with warm_up_us: from then on; with warm_up_requests: behind these" },
   { name = "handoffs", class = "Handoffs", asked = "prefill_instances = ...",
     doc = "with pools: from the instances that prefill to those that decode" },
   { name = "queue", class = "Queue", asked = "queue = ...",
     doc = "with queue: of the gateway" },
   { name = "cascade", class = "Cascade", asked = "cascade = ...",
     doc = "with cascade: requests have attempts, steps, model_used and verdict" },
+  { name = "custom_metrics", type = "table<string, number>", is_by_name = true,
+    asked = "custom_metrics = function() ... end of a policy in Lua",
+    doc = "with custom_metrics of policies in Lua: what they returned" },
   { name = "scaling", class = "Scaling", asked = "autoscaler = ...",
     doc = "with autoscaler: how many instances there were, and why" },
+  { name = "phases", class = "Phase", is_list = true, asked = "phases = ...",
+    doc = "with phases: each part of the traffic that has a name" },
   { name = "faults", type = "blis.FaultNote[]", asked = "faults = ...",
     doc = "with faults: what became of them" },
   { name = "series", type = "blis.Series", asked = "series_interval_us = ...",
@@ -235,8 +244,16 @@ figures.classes = {
   class("Group", "One SLO class, tenant or model.", "Part", {
     { name = "name", type = "string", doc = 'of the group; "" = none' } }),
   class("Window", "The requests that arrived in a part of a run.", "Part", lists.window, {
+    { name = "left_out", type = "integer?", unit = "requests",
+      doc = "of steady with warm_up_requests: those completed first" },
     { name = "is_settled", type = "boolean?",
       doc = 'of steady with warm_up_us = "auto": false when the run is too short' } }),
+  class("Phase", "The requests that arrived in a named part of the traffic.", "Window", {
+    { name = "name", type = "string", doc = "what the experiment calls it" },
+    { name = "good", type = "integer?", unit = "requests", better = "more",
+      doc = "that kept their targets; with slo_targets" },
+    { name = "attainment", type = "number?", unit = "0 to 1", better = "more",
+      doc = "good / those with targets" } }),
   class("InstanceFigures", "One instance of a result.", nil,
     { { name = "id", type = "string", doc = '"instance_3"' } }, lists.instance, of_requests),
   class("CacheBelief", "What the routing policy took to be in the caches, and what was there.", nil,
@@ -266,6 +283,12 @@ figures.classes = {
       doc = "nil = not known, as for the two below" },
     { name = "usd", type = "number?", unit = "USD", shown = "cost: {3} USD", better = "less",
       doc = "of the run" },
+    { name = "busy_gpu_seconds", type = "number", unit = "s", better = "less",
+      doc = "of GPUs whose instance computes; idle ones cost as much" },
+    { name = "gpu_seconds_per_request", type = "number?", unit = "s", better = "less",
+      doc = "busy_gpu_seconds / completed" },
+    { name = "usd_per_thousand_tokens", type = "number?", unit = "USD", better = "less",
+      doc = "usd / (prompt_tokens + output_tokens) * 1000" },
     { name = "usd_per_million_output_tokens", type = "number?", unit = "USD", better = "less",
       shown = "cost: {3} USD per million output tokens", doc = "usd / output_tokens * 1e6" } }),
   class("Energy", "Energy of all GPUs from the start to the end of a run; empty without gpu_watts.",
@@ -339,7 +362,8 @@ end
 ---@return any
 function figures.value(values, figure)
   if not values then return nil end
-  return figure.of and values[figure.name] or rawget(values, figure.name)
+  local can_be = figure.of and (not figure.from_records or rawget(values, "requests"))
+  return can_be and values[figure.name] or rawget(values, figure.name)
 end
 
 --- A figure of a class by its path, "ttft_ms.p99" or "by_tenant.a.completed", and what it is in a
@@ -353,6 +377,11 @@ function figures.find(path, values, class_name)
   for _, figure in ipairs(figures.of(class_name or "Result")) do
     local name = figure.name
     if path == name then return figure, figures.value(values, figure) end
+    if figure.is_by_name and path:sub(1, #name + 1) == name .. "." then
+      local given = figures.value(values, figure)
+      return { name = path:sub(#name + 2), type = "number", doc = figure.doc },
+        given and given[path:sub(#name + 2)]
+    end
     if figure.class and path:sub(1, #name + 1) == name .. "." then
       local value, rest = figures.value(values, figure), path:sub(#name + 2)
       if figure.is_list or figure.is_named then
@@ -380,6 +409,22 @@ function figures.paths(class_name)
     end
   end
   return paths
+end
+
+local numbers = { integer = true, number = true, ["integer?"] = true, ["number?"] = true }
+
+--- What is wrong with taking a figure of a result for a number; nil for one that is, and for a name
+--- that is none of a result.
+---@param path string
+---@return string?
+function figures.why_no_number(path)
+  local figure = figures.find(path)
+  if not figure or numbers[figure.type] then return nil end
+  if figure.is_list or figure.is_named then return path .. " is a list, not a number" end
+  if not figure.class then return ("%s is no number but a %s"):format(path, figure.type) end
+  local paths = figures.paths(figure.class)
+  return ("%s has %s; say which, as in %s.%s"):format(path, table.concat(paths, ", "), path,
+    paths[#paths])
 end
 
 --- Those of a result, by name.

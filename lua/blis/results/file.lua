@@ -24,7 +24,8 @@ local header_names = { "blis_result", "columns", "figures" }
 -- What a record is made of; id follows from number, session and round.
 local columns = { "number", "state", "instance", "arrival_us", "ttft_us", "scheduling_delay_us",
   "e2e_us", "end_us", "itl_sum_us", "itl_count", "prompt_tokens", "output_tokens", "tenant",
-  "slo_class", "model", "session", "round_index", "was_counted", "reason" }
+  "slo_class", "model", "session", "round_index", "was_counted", "reason",
+  "had_hit" }
 
 local group_keys = { by_slo_class = "slo_class", by_tenant = "tenant", by_model = "model" }
 

@@ -77,7 +77,7 @@ function one_run.compare(stage, baseline, level)
   local drawn = results[1].keeps_records and windows.new(#results[1].requests) or nil
   local against = {}
   for i = 1, #found.points do against[i] = i ~= baseline and {} or nil end
-  for _, metric in ipairs(found.report) do
+  for _, metric in ipairs(found.shown) do
     local list = measured(found, results, drawn, metric)
     for i, point in ipairs(found.points) do
       local own, base = list[i], list[baseline]

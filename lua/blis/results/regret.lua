@@ -28,7 +28,8 @@ local section = {
     { name = "experiment", type = "table", required = true, doc = "As for blis.run." },
     {
       name = "decisions", type = "any", default = 10,
-      doc = "How many routing decisions, drawn at random, or a list of the ids of requests.",
+      doc = "How many routing decisions, drawn at random, or a list of the ids of requests, all "
+        .. "whose stages are looked at.",
     },
     {
       name = "metric", type = "any", default = "e2e_ms.mean",
@@ -63,6 +64,7 @@ local section = {
 
 ---@class blis.DecisionRegret
 ---@field request string
+---@field stage? "prefill"|"decode" with pools
 ---@field time_us integer
 ---@field chosen string
 ---@field value number the metric as it was decided, mean over the continuations
@@ -132,17 +134,22 @@ end
 local function named(list, ids)
   local by_request, picked = {}, {}
   for _, decision in ipairs(list) do
-    by_request[decision.request] = by_request[decision.request] or decision
+    local of_stages = by_request[decision.request] or {}
+    by_request[decision.request] = of_stages
+    of_stages[decision.stage or "any"] = of_stages[decision.stage or "any"] or decision
   end
   for i, id in ipairs(ids) do
-    picked[i] = by_request[id]
-    if not picked[i] then
+    if not by_request[id] then
       errors.invalid("regret.decisions[%d]: %s was not routed", i, errors.show(id))
+    end
+    for _, stage in ipairs { "any", "decode", "prefill" } do
+      picked[#picked + 1] = by_request[id][stage]
     end
   end
   table.sort(picked, function(a, b)
     if a.time_us ~= b.time_us then return a.time_us < b.time_us end
-    return a.number < b.number
+    if a.number ~= b.number then return a.number < b.number end
+    return (a.stage or "") < (b.stage or "")
   end)
   return picked
 end
@@ -218,11 +225,12 @@ local function futures(look, decision)
 end
 
 --- The metric in every future when the request goes to that instance.
-local function tried(look, list, request, instance)
+local function tried(look, list, decision, instance)
   local values = {}
   for k, spec in ipairs(list) do
     local sim <close> = experiment.simulation(spec)
-    values[k] = measured(look.measure, look.metric, sim:pin(request, instance):run())
+    sim:pin(decision.request, instance, decision.stage)
+    values[k] = measured(look.measure, look.metric, sim:run())
   end
   return values
 end
@@ -236,17 +244,18 @@ end
 
 local function examine(look, decision)
   local list = futures(look, decision)
-  local usual = tried(look, list, decision.request, decision.chosen)
+  local usual = tried(look, list, decision, decision.chosen)
   local value = statistics.moments(usual)
   local one = {
-    request = decision.request, time_us = decision.time_us, chosen = decision.chosen,
+    request = decision.request, stage = decision.stage, time_us = decision.time_us,
+    chosen = decision.chosen,
     value = value, best = decision.chosen, best_value = value, alternatives = {}, regret = 0.0,
     is_shown = false, score_regret = decision.regret,
   }
   for _, candidate in ipairs(decision.candidates) do
     local instance = candidate.instance
     if instance ~= decision.chosen then
-      local values = tried(look, list, decision.request, instance)
+      local values = tried(look, list, decision, instance)
       local gain = gain_of(look, usual, values)
       local mean = statistics.moments(values)
       one.alternatives[#one.alternatives + 1] = { instance = instance, value = mean, gain = gain }
@@ -290,7 +299,8 @@ local regret_meta = {
   __tostring = function(self)
     local rows = {}
     for i, one in ipairs(self.decisions) do
-      rows[i] = { one.request, one.chosen, one.is_shown and one.best or "-", number(one.value, 3),
+      local name = one.stage and ("%s (%s)"):format(one.request, one.stage) or one.request
+      rows[i] = { name, one.chosen, one.is_shown and one.best or "-", number(one.value, 3),
         number(one.best_value, 3), regret_text(one), number(one.score_regret, 3) }
     end
     local header = { "request", "chosen", "better", self.metric, "lowest mean", "regret",

@@ -2,13 +2,15 @@
 ---
 --- Every policy meets the same seeds, so the difference of two policies is taken seed by seed,
 --- where it is much clearer than between their means.
-local core = require "blis.core"
+local deferred = require "blis.deferred"
 local errors = require "blis.errors"
 local experiment = require "blis.experiment"
 local figures = require "blis.results.figures"
 local format = require "blis.format"
 local options = require "blis.config.sweep"
 local one_run = require "blis.results.one_run"
+local page = deferred "blis.page.comparison"
+local processors = deferred "blis.processors"
 local runner = require "blis.sweep.runner"
 local schema = require "blis.config.schema"
 local statistics = require "blis.statistics"
@@ -51,7 +53,8 @@ local function split(spec)
     if fixed_names[key] then ours[key] = value else shared[key] = value end
   end
   local values = schema.read(options.compare, ours, "compare")
-  values.report = values.report or shared.warm_up_us and usual_steady_report or usual_report
+  values.report = values.report or (shared.warm_up_us or shared.warm_up_requests)
+    and usual_steady_report or usual_report
   return values, shared
 end
 
@@ -93,7 +96,7 @@ end
 --- Runs what of a stage is not known yet.
 local function run_stage(values, stage, known)
   runner.run(stage.plan, stage.values, stage.trial,
-    { jobs = values.jobs == "auto" and core.processors() or values.jobs, quiet = values.quiet,
+    { jobs = values.jobs == "auto" and processors.usable() or values.jobs, quiet = values.quiet,
       known = known })
   local result = table_of.new(stage.plan, known)
   local failure = result.failures[1]
@@ -146,7 +149,7 @@ local function all_pairs(result, baseline, level)
   for i = 1, #result.points do
     if i ~= baseline then against[i] = {} end
   end
-  for _, metric in ipairs(result.report) do
+  for _, metric in ipairs(result.shown) do
     local order, p_values = {}, {}
     for i = 1, #result.points do
       if i ~= baseline then
@@ -294,6 +297,13 @@ local function sentence(self, i, metric)
     pair.windows and "" or (", %d pairs%s"):format(pair.n, evidence_text(self, pair)))
 end
 
+--- Writes a page to look at: differences and means with their intervals. One HTML file that needs
+--- no network.
+---@param path string
+function Comparison:report(path)
+  page.write_replicated(path, self)
+end
+
 --- What print(comparison) shows: the table, and what it says of every policy.
 function Comparison:__tostring()
   local lines = { tostring(self.table) }
@@ -315,7 +325,7 @@ function Comparison:__tostring()
   for i = 1, #self.policies do
     if i ~= self.baseline then
       lines[#lines + 1] = ""
-      for _, metric in ipairs(self.table.report) do
+      for _, metric in ipairs(self.table.shown) do
         lines[#lines + 1] = sentence(self, i, metric)
       end
     end

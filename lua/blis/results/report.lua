@@ -4,6 +4,8 @@ local figures = require "blis.results.figures"
 local format = require "blis.format"
 local repeats = require "blis.policy.repeats"
 local signs = require "blis.results.signs"
+local phases = deferred "blis.results.phases"
+local sorted = require "blis.sorted"
 local windows = require "blis.results.windows"
 local words = require "blis.statistics.words"
 local scaling = deferred "blis.results.scaling"
@@ -96,6 +98,13 @@ end
 -- Counts that do not add up to arrived.
 local no_ending = { arrived = true, length_capped = true }
 
+--- What was run, in the lines above the figures.
+---@param r blis.Result
+---@return string
+function report.setup(r)
+  return table.concat(setup_lines(r), "\n")
+end
+
 --- "4,000 arrived = 3,990 completed + 10 timed out"
 function report.conservation(counts)
   local parts = {}
@@ -146,6 +155,15 @@ local function coverage_lines(r)
   return lines
 end
 
+--- The same without the indents of the summary.
+---@param r blis.Result
+---@return string[]
+function report.coverage(r)
+  local lines = {}
+  for i, line in ipairs(coverage_lines(r)) do lines[i] = line:gsub("%s+", " "):gsub("^ ", "") end
+  return lines
+end
+
 local most_faults = 3
 
 --- What happened to instances, "crash of instance_1 at 10.0 s (12 lost)", the first few by name.
@@ -161,6 +179,15 @@ local function fault_lines(r)
   end
   if #faults > most_faults then
     lines[most_faults + 1] = ("... and %s"):format(plural(#faults - most_faults, "more fault"))
+  end
+  return lines
+end
+
+--- What policies in Lua say of themselves, "most_cost = 3.25"; a line each.
+local function metric_lines(r)
+  local metrics, lines = rawget(r, "custom_metrics") or {}, {}
+  for i, name in ipairs(sorted.names(metrics)) do
+    lines[i] = ("%s = %.6g"):format(name, metrics[name])
   end
   return lines
 end
@@ -189,6 +216,11 @@ local function load_lines(r)
   if #r.instances > 1 then
     add("instances", ("%s requests (balance %s)"):format(
       report.instance_counts(r.requests_per_instance), balance_text(r)))
+  end
+  for i, line in ipairs(metric_lines(r)) do add(i == 1 and "policies" or "", line) end
+  local named = rawget(r, "phases")
+  for i, line in ipairs(named and phases.lines(named) or {}) do
+    add(i == 1 and "phases" or "", line)
   end
   for i, line in ipairs(fault_lines(r)) do add(i == 1 and "faults" or "", line) end
   for i, sign in ipairs(signs.of_result(r)) do add(i == 1 and "look at" or "", sign) end
@@ -236,7 +268,8 @@ end
 local function steady_rows(r)
   local steady = rawget(r, "steady")
   if not steady then return {} end
-  local after = ("after %s s: "):format(number(steady.from_us / 1e6, 1))
+  local after = steady.left_out and ("after %s: "):format(plural(steady.left_out, "request"))
+    or ("after %s s: "):format(number(steady.from_us / 1e6, 1))
   if steady.ttft_ms.count == 0 then return { { after .. "none", "-", "-", "-", "-", "-" } } end
   return {
     latency_row(after .. "TTFT", steady.ttft_ms),
@@ -396,7 +429,9 @@ end
 
 --- What tells the policies apart: their names, with their scorers where names meet, and with
 --- their numbers where all is the same.
-local function short_names(results)
+---@param results blis.Comparison
+---@return string[]
+function report.names(results)
   if results.labels then return results.labels end
   local names, met, seen = {}, {}, {}
   for i, r in ipairs(results) do
@@ -416,7 +451,7 @@ local function add_differences(lines, results)
   local first = results[1]
   local drawn = #results > 1 and first.keeps_records and windows.new(#first.requests)
   if not drawn then return end
-  local names = short_names(results)
+  local names = report.names(results)
   lines[#lines + 1] = ("\nagainst %s (%g %% intervals from one run: %s)"):format(names[1],
     level * 100, tostring(drawn))
   local remembering = results.remembering or {}
@@ -436,8 +471,9 @@ end
 local function add_warm_up_line(lines, results)
   local steady = results[1] and rawget(results[1], "steady")
   if not steady then return end
-  lines[#lines + 1] = ("latencies and tokens/s are without the first %s s"):format(
-    number(steady.from_us / 1e6, 1))
+  lines[#lines + 1] = ("latencies and tokens/s are without the first %s"):format(
+    steady.left_out and plural(steady.left_out, "request")
+      or number(steady.from_us / 1e6, 1) .. " s")
 end
 
 --- What print(comparison) shows: one row per policy, below it its scorers and what became of

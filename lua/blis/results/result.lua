@@ -6,7 +6,10 @@ local errors = require "blis.errors"
 local figures = require "blis.results.figures"
 local fitness = require "blis.results.fitness"
 local format = require "blis.format"
+local page = deferred "blis.page.result"
+local timeline = deferred "blis.timeline"
 local report = require "blis.results.report"
+local phases = deferred "blis.results.phases"
 local result_file = require "blis.results.file"
 local scaled_pools = deferred "blis.results.scaled_pools"
 local scaling = deferred "blis.results.scaling"
@@ -50,11 +53,11 @@ function result_meta.__index(self, key)
   if type(key) ~= "string" then return nil end
   if methods[key] then return methods[key] end
   local figure = figures.of_result[key] or {}
-  if figure.of then
+  if figure.from_records and not rawget(self, "requests") then
+    errors.invalid("result.%s needs records, and this run kept none (keep_records = false)", key)
+  elseif figure.of then
     self[key] = figure.of(self)
     return rawget(self, key)
-  elseif figure.from_records then
-    errors.invalid("result.%s needs records, and this run kept none (keep_records = false)", key)
   elseif figure.asked then
     errors.invalid("result.%s is there when the experiment says %s", key, figure.asked)
   end
@@ -123,6 +126,23 @@ end
 ---@param path string
 function methods:save(path)
   result_file.save(self, path)
+end
+
+--- Writes a page to look at: figures with intervals, distributions, the run over time, its slowest
+--- requests, decisions and warnings. One HTML file that needs no network.
+---@param path string
+function methods:report(path)
+  page.write(path, self)
+end
+
+--- Writes a file for ui.perfetto.dev and chrome://tracing: requests on lanes of the gateway and of
+--- instances with the stages that they went through, how many were in each, KV use (with
+--- series_interval_us), arrows of dispatch, hand-offs and sessions, faults and scaling. Packed when
+--- the name ends in .gz.
+---@param path string
+---@param options? blis.TimelineOptions
+function methods:timeline(path, options)
+  timeline.write(path, self, options)
 end
 
 --- Writes the records of all requests for other programs: as CSV, or as JSON lines when the name
@@ -203,6 +223,32 @@ local function spent_in(groups, hours_of_group, price_per_replica)
   return gpu_hours, usd
 end
 
+--- The same, of instances that were paid for a part of a run, or whose machines have prices.
+local function spent_on(groups, paid, price_per_replica)
+  local gpu_hours, usd = 0, 0
+  for i, group in ipairs(groups) do
+    local gpus, price = gpus_and_price(group, price_per_replica)
+    local hours, node_usd = paid[i].seconds / 3600, 0
+    gpu_hours = gpu_hours + gpus * hours
+    if not price_per_replica then
+      hours, node_usd = hours - paid[i].node_seconds / 3600, paid[i].node_usd
+    end
+    if hours > 0 and not price then usd = nil end
+    usd = usd and usd + (price or 0) * hours + node_usd
+  end
+  return gpu_hours, usd
+end
+
+--- Seconds of GPUs in which their instances computed.
+local function busy_gpu_seconds(summary, groups)
+  local seconds = 0
+  for _, instance in ipairs(summary.instances) do
+    local group = groups[instance.group]
+    seconds = seconds + instance.busy_us / 1e6 * group.tp * group.dp
+  end
+  return seconds
+end
+
 --- What the GPUs of a run cost; prices are nil when the catalogue has none for one of them.
 local function cost_of(summary, price_per_replica)
   local groups, instances = summary.setup.groups or { summary.setup }, {}
@@ -210,13 +256,15 @@ local function cost_of(summary, price_per_replica)
   local gpus, usd_per_hour = spent_in(groups, instances, price_per_replica)
   local hours = summary.duration_us / 3.6e9
   local gpu_hours, usd = gpus * hours, usd_per_hour and usd_per_hour * hours
-  if summary.scaling then
-    local paid = {}
-    for i, seconds in ipairs(summary.scaling.group_seconds) do paid[i] = seconds / 3600 end
-    gpu_hours, usd = spent_in(groups, paid, price_per_replica)
+  if summary.paid then
+    gpu_hours, usd = spent_on(groups, summary.paid, price_per_replica)
   end
-  local tokens = summary.output_tokens
+  local tokens, busy = summary.output_tokens, busy_gpu_seconds(summary, groups)
+  local all_tokens = summary.prompt_tokens + tokens
   return {
+    busy_gpu_seconds = busy,
+    gpu_seconds_per_request = summary.completed > 0 and busy / summary.completed or nil,
+    usd_per_thousand_tokens = usd and all_tokens > 0 and usd / all_tokens * 1000 or nil,
     gpus = gpus, gpu_hours = gpu_hours, usd_per_gpu_hour = usd_per_hour and usd_per_hour / gpus,
     usd = usd,
     usd_per_million_output_tokens = usd and tokens > 0 and usd / tokens * 1e6 or nil,
@@ -246,6 +294,17 @@ local function steady_of(summary, warm_up_us)
   return steady
 end
 
+--- The figures of what was completed behind the first requests.
+local function after_requests(summary, count)
+  local steady = summary.requests:after_completed(count)
+  steady.left_out = math.min(count, summary.completed)
+  if steady.arrived == 0 then
+    summary.setup.notes = summary.setup.notes .. ("warm_up_requests = %s: nothing is left, for "
+      .. "%s were completed\n"):format(format.count(count), format.count(summary.completed))
+  end
+  return steady
+end
+
 --- How evenly tenants waited in the gateway's queue.
 local function wait_fairness_of(by_tenant)
   local waits = {}
@@ -263,7 +322,13 @@ local function add_asked_for(summary, config)
   if summary.queue and summary.by_tenant then
     summary.queue.wait_fairness = wait_fairness_of(summary.by_tenant)
   end
+  if config.phases then
+    summary.phases = phases.of(summary, config.phases, config.slo_targets)
+  end
   if config.warm_up_us then summary.steady = steady_of(summary, config.warm_up_us) end
+  if config.warm_up_requests then
+    summary.steady = after_requests(summary, config.warm_up_requests)
+  end
   if summary.series then
     series.add_rates(summary.series)
     if config.slo_targets then
@@ -291,7 +356,9 @@ local function add_traffic_notes(setup, traffic)
 end
 
 local function name_of(scripted, named)
-  return type(scripted) == "table" and (scripted.label or scripted.name) or named
+  if type(scripted) ~= "table" then return named end
+  local name = scripted.label or scripted.name
+  return name ~= "" and name or "function"
 end
 
 --- Who decided beside the routing policy.
@@ -318,11 +385,16 @@ function result.new(summary, config)
   summary.routing = config.routing.label
   if summary.scaling then
     scaled_pools.add_up(summary.scaling)
+    summary.scaling.group_seconds = {}
+    for i, group in ipairs(summary.paid) do
+      summary.scaling.group_seconds[i] = group.seconds
+    end
     scaling.complete(summary.scaling, config.keep_records and summary.requests or nil,
       config.slo_targets, config.scaling.instance_capacity)
     summary.scaling.policy = name_of(config.scaling.policy)
   end
   summary.cost = cost_of(summary, config.scaling and config.scaling.replica_price_per_hour)
+  summary.paid = nil
   summary.energy = energy_of(summary, config.cluster.gpu_watts)
   if summary.cascade then summary.cascade.policy = config.cascade.label end
   add_asked_for(summary, config)

@@ -3,7 +3,7 @@ local scaled_pools = {}
 
 local order = { "prefill", "decode" }
 local counts = { "checks", "triggered", "scale_ups", "scale_downs", "clamped", "oscillations",
-  "started" }
+  "started", "failed_starts" }
 
 --- The events of all pools in order of time, each with its pool.
 local function merge_events(pools, names)

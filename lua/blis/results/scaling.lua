@@ -169,6 +169,9 @@ function scaling.lines(given)
   local function add(text) lines[#lines + 1] = text and "            " .. text end
   for _, line in ipairs(event_lines(given.events)) do add(line) end
   add(short_line(given.phases))
+  if given.failed_starts > 0 then
+    add(("%s failed"):format(plural(given.failed_starts, "start")))
+  end
   if given.waited > 0 then
     add(("%s waited for an instance, %.1f s on average, %.1f s at most"):format(
       plural(given.waited, "request"), given.waited_mean_ms / 1e3, given.waited_max_ms / 1e3))

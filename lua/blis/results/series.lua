@@ -5,6 +5,11 @@ local scaling = deferred "blis.results.scaling"
 
 local series = {}
 
+---@class blis.SeriesLink of the interval before each row
+---@field name string as in blis.Link
+---@field utilization number[] share of the time in which it had something to move
+---@field mean_depth number[] transfers on it meanwhile: above 1, they waited for each other
+
 ---@class blis.Series columns with a row per interval; counts are since the start
 ---@field interval_us integer
 ---@field rows integer
@@ -27,6 +32,7 @@ local series = {}
 ---@field waiting_for_room? integer[] hand-offs, at their destinations
 ---@field transfers_on_one_link? integer[] on the link that has most of them
 ---@field moved_gb? number[] since the start, of transfers that had begun
+---@field links? blis.SeriesLink[] with pools: the links that were used
 ---@field saturation? number[] of the instances, by the detector of the gateway's queue
 ---@field bands? { priority: integer, waiting: integer[] }[] of that queue
 ---@field instances { queue_depth: integer[], batch_size: integer[], kv_utilization: number[] }[]
@@ -76,9 +82,13 @@ local optional = { "judged", "good", "replicas", "wanted_replicas", "paid_replic
   "waiting_for_room", "transfers_on_one_link", "moved_gb" }
 
 local plain = { "t_us", "requests_per_sec", "tokens_per_sec", table.unpack(counts) }
+local of_links = { "utilization", "mean_depth" }
 local levels = { "queue_depth", "batch_size", "kv_utilization" }
 
 local function band_column(band) return ("band_%d.waiting"):format(band.priority) end
+
+--- "instance_0_out.utilization"
+local function link_column(link, name) return link.name:gsub(" ", "_") .. "." .. name end
 
 --- The names of the columns of a file.
 ---@param given blis.Series
@@ -91,6 +101,9 @@ function series.columns(given)
   if given.bands then
     names[#names + 1] = "saturation"
     for _, band in ipairs(given.bands) do names[#names + 1] = band_column(band) end
+  end
+  for _, link in ipairs(given.links or {}) do
+    for _, name in ipairs(of_links) do names[#names + 1] = link_column(link, name) end
   end
   table.move(levels, 1, #levels, #names + 1, names)
   for i in ipairs(given.instances) do
@@ -113,6 +126,9 @@ function series.row(given, index)
   if given.bands then
     row.saturation = given.saturation[index]
     for _, band in ipairs(given.bands) do row[band_column(band)] = band.waiting[index] end
+  end
+  for _, link in ipairs(given.links or {}) do
+    for _, name in ipairs(of_links) do row[link_column(link, name)] = link[name][index] end
   end
   for i, instance in ipairs(given.instances) do
     for _, level in ipairs(levels) do

@@ -22,14 +22,23 @@ end
 -- Requests per instance from which on chance leaves no instance without one.
 local enough_requests = 10
 
+-- Instances that took requests for less than this share of a run may have had none to take.
+local most_of_a_run = 0.9
+
+local function was_there(r, instance)
+  return not instance.active_seconds -- a result of an older version
+    or instance.active_seconds >= most_of_a_run * r.duration_us / 1e6
+end
+
 local function idle_instances(r)
   if rawget(r, "handoffs") then return nil end -- those that prefill are nobody's last instance
-  local idle, routed = 0, 0
-  for _, n in ipairs(r.requests_per_instance) do
-    routed = routed + n
-    idle = idle + (n == 0 and 1 or 0)
+  local idle, routed, all = 0, 0, 0
+  for _, instance in ipairs(r.instances) do
+    if was_there(r, instance) then
+      routed, all = routed + instance.requests, all + 1
+      idle = idle + (instance.requests == 0 and 1 or 0)
+    end
   end
-  local all = #r.requests_per_instance
   if idle == 0 or routed < enough_requests * all then return nil end
   return ("%s of %s instances never got a request; look at the routing policy, whose scores may "
     .. "tie"):format(count(idle), count(all))
@@ -40,6 +49,7 @@ local starved_share, fed_share = 0.5, 0.9
 
 local function starved_classes(r)
   local lines, arrived, completed = {}, 0, 0
+  local first = rawget(r, "queue") and "the gateway's queue, " or ""
   for _, class in ipairs(r.by_slo_class) do
     arrived, completed = arrived + class.arrived, completed + class.completed
   end
@@ -49,9 +59,9 @@ local function starved_classes(r)
     if class.arrived >= enough_requests and others >= enough_requests and share > fed_share
       and class.completed < starved_share * class.arrived then
       lines[#lines + 1] = ("class %s starves: %s of its requests completed, and %s of the others; "
-        .. "look at scheduler, priority and admission"):format(
+        .. "look at %sscheduler, priority and admission"):format(
         class.name == "" and "(none)" or class.name, percent(class.completed / class.arrived),
-        percent(share))
+        percent(share), first)
     end
   end
   return lines
@@ -82,6 +92,9 @@ end
 local in_a_row, herd, even, most_records = 4, 0.75, 0.9, 20000
 
 local function oscillation(r)
+  for _, instance in ipairs(r.instances) do
+    if not was_there(r, instance) then return nil end -- the others take what it cannot
+  end
   local instances = #r.requests_per_instance
   local size = in_a_row * instances
   local records = math.min(#r.requests, most_records)

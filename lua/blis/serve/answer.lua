@@ -37,6 +37,17 @@ function answer.of_failure(failure)
   return answer.error(codes[failure.code] or failure.code, failure.message, where)
 end
 
+--- The error of anything that was raised while a request was read.
+---@param problem any
+function answer.of_problem(problem)
+  if type(problem) == "table" and type(rawget(problem, "message")) == "string" then
+    local is_bad = rawget(problem, "code") == "invalid" or rawget(problem, "code") == "parse"
+    return answer.error(is_bad and "invalid_params" or "internal",
+      (problem.message:gsub("^%S+%.lua:%d+: ", "")))
+  end
+  return answer.error("internal", tostring(problem))
+end
+
 local function means_of(list, runs)
   local object, directions, odd = {}, {}, {}
   for _, one in ipairs(list) do
@@ -111,6 +122,7 @@ end
 ---@param outcomes blis.eval.Outcome[]
 ---@param cpu_s number
 ---@return table
+---@return string digest
 function answer.result(evaluation, outcomes, cpu_s)
   local runs, lost = {}, 0
   for i, outcome in ipairs(outcomes) do
@@ -129,9 +141,10 @@ function answer.result(evaluation, outcomes, cpu_s)
     "trace", want.trace and trace_of(evaluation, runs) or nil,
     "status", lost == 0 and "complete" or "incomplete", "cached", false)
   local text = json.encode(json.object(table.unpack(fields, 1, fields.n)))
-  local more = table.pack("cpu_s", cpu_s, "digest", core.hash128(text):sub(1, 16))
+  local digest = core.hash128(text):sub(1, 16)
+  local more = table.pack("cpu_s", cpu_s, "digest", digest)
   for i = 1, more.n do fields[fields.n + i] = more[i] end
-  return json.object(table.unpack(fields, 1, fields.n + more.n))
+  return json.object(table.unpack(fields, 1, fields.n + more.n)), digest
 end
 
 return answer

@@ -14,6 +14,21 @@ local longest_line, most_unread = 64 << 20, 64 << 20
 -- How often a server looks up; how long it works on after the end of its input.
 local look_us, grace_us = 200000, 5000000
 
+-- Garbage above what is alive, at which it is collected.
+local most_garbage_kb = 4096
+
+--- Collects garbage at once and seldom. In small steps, processes would be made in the middle of a
+--- collection, and pages that they share be written to all the time.
+local function new_collector()
+  local limit_kb = 0
+  collectgarbage("stop")
+  return function()
+    if collectgarbage("count") < limit_kb then return end
+    collectgarbage()
+    limit_kb = 1.5 * collectgarbage("count") + most_garbage_kb
+  end
+end
+
 ---@class blis.serve.Session what a protocol makes of lines
 ---@field line fun(text: string?) nil for one that was too long
 ---@field stop fun() answers all that is open with "cancelled"
@@ -25,18 +40,20 @@ local look_us, grace_us = 200000, 5000000
 function loop.run(count, open)
   core.watch_termination()
   local work, out, input = jobs.new(count), output.new(), lines.new(longest_line)
+  local collect = new_collector()
   local session = open(work, function(line) output.add(out, line) end)
+  local function take(line)
+    work.message_bytes = line and #line or 0
+    session.line(line)
+    collect()
+  end
   local end_us
-  -- Garbage would be copied into every process; and looking for it there would write to memory that
-  -- is shared until then, so it is looked for seldom.
-  collectgarbage("setpause", 400)
-  collectgarbage()
   local function read()
     local piece = core.pipe_read()
-    if piece then return lines.feed(input, piece, session.line) end
+    if piece then return lines.feed(input, piece, take) end
     end_us = core.clock_us() + grace_us
     local rest = lines.rest(input)
-    if rest then session.line(rest) end
+    if rest then take(rest) end
   end
   while true do
     output.flush(out)
@@ -52,6 +69,8 @@ function loop.run(count, open)
       return 0
     end
     local wants_input = not end_us and out.bytes < most_unread
+    jobs.start(work)
+    collect()
     local number, status, text, detail =
       work.workers:wait(look_us, wants_input, not output.is_empty(out))
     if number then

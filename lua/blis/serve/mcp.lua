@@ -1,6 +1,7 @@
 --- The model context protocol over standard input and output, for coding agents: both its eras. Up
 --- to 2025-11-25 a connection begins with `initialize`; from 2026-07-28 on every request says its
 --- version, and there is `server/discover`.
+local answer = require "blis.serve.answer"
 local core = require "blis.core"
 local json = require "blis.eval.json"
 local tools = require "blis.serve.tools"
@@ -39,6 +40,11 @@ local function reply(self, call, ...)
   fields[fields.n + 3], fields[fields.n + 4] = "_meta", { [server_key] = server_info() }
   send(self, call.id, "result", json.object(table.unpack(fields, 1, fields.n + 4)))
 end
+
+--- A name for an id, so that 7 and "7" are two.
+local function key_of(id) return math.type(id) and ("%d"):format(id) or "s" .. tostring(id) end
+
+local function is_id(value) return type(value) == "string" or math.type(value) == "integer" end
 
 local methods = {}
 
@@ -105,19 +111,23 @@ methods["tools/call"] = function(self, call)
   elseif arguments ~= nil and type(arguments) ~= "table" then
     return fail(self, call.id, -32602, "arguments is no object")
   end
-  local key = tostring(call.id)
+  local key = key_of(call.id)
+  if self.open[key] then
+    return fail(self, call.id, -32600, "a request with this id is open")
+  end
   self.open[key] = call
   local function finish(value, problem)
     self.open[key] = nil
     reply_tool(self, call, value, problem)
   end
   local ok, problem = pcall(tool.call, self.tools, arguments or {}, finish, progress_of(self, call))
-  if not ok then finish(nil, tools.problem_of(problem)) else call.cancel = problem end
+  if not ok then finish(nil, answer.of_problem(problem)) else call.cancel = problem end
 end
 
 local notifications = {
   ["notifications/cancelled"] = function(self, params)
-    local call = self.open[tostring(params.requestId)]
+    local call = is_id(params.requestId)
+      and self.open[key_of(params.requestId)]
     if not call then return end
     call.is_cancelled = true
     if call.cancel then call.cancel() end
@@ -139,7 +149,7 @@ local function handle(self, message)
   if id == nil then
     local notify = notifications[method]
     return notify and notify(self, params)
-  elseif type(id) ~= "string" and math.type(id) ~= "integer" then
+  elseif not is_id(id) then
     return fail(self, json.null, -32600, "an id is a text or an integer")
   end
   local version = version_of(params)

@@ -3,6 +3,7 @@ local candidate = require "blis.eval.candidate"
 local catalogue = require "blis.policy.catalogue"
 local core = require "blis.core"
 local errors = require "blis.errors"
+local json = require "blis.eval.json"
 local metrics = require "blis.serve.metrics"
 local schema = require "blis.config.schema"
 local slo = require "blis.results.slo"
@@ -20,6 +21,7 @@ local request = {}
 ---@field want table<string, boolean>
 ---@field objectives blis.serve.Metric[]
 ---@field constraints { metric: blis.serve.Metric, bound: string }[]
+---@field key string the same for equal requests
 
 ---@type blis.Section
 local evaluate_section = {
@@ -79,11 +81,8 @@ local function named_program(name)
 end
 
 local function file_program(path)
-  local file, problem = io.open(tostring(path), "rb")
-  if not file then errors.invalid("program.file: cannot open %s", problem) end
-  local text, why = file:read "a"
-  file:close()
-  if not text then errors.invalid("program.file: cannot read %s: %s", path, why) end
+  local text, problem = candidate.read_file(tostring(path))
+  if not text then errors.invalid("program.file: cannot open %s", problem) end
   return candidate.read(text, path:match "[^/]*$")
 end
 
@@ -94,7 +93,7 @@ local function read_program(given, params)
       errors.show(given))
   end
   if type(given.lua) == "string" then return candidate.read(given.lua, "policy.lua") end
-  if given.file ~= nil then return file_program(given.file) end
+  if type(given.file) == "string" then return file_program(given.file) end
   if given.name ~= nil then return named_program(given.name) end
   errors.invalid("program has none of lua, file and name")
 end
@@ -129,8 +128,9 @@ end
 local function change_workload(scenario, changes, fidelity)
   local workload = copy_of(scenario.workload)
   for key, value in pairs(changes or {}) do workload[key] = value end
+  suites.check_traffic(workload, "workload")
   local count = workload.requests and "requests" or "num_requests"
-  workload[count] = math.max(1, math.ceil((workload[count] or 100) * fidelity))
+  workload[count] = math.max(1, math.ceil(workload[count] * fidelity))
   scenario.workload = workload
   scenario.requests = workload[count]
   scenario.targets = slo.read(scenario.slo, "slo")
@@ -224,8 +224,9 @@ function request.read(given, known)
   local values = schema.read(evaluate_section, without_nulls(given), "params")
   local scenario, suite = read_scenario(values.scenario or known.ids[1], known)
   change_workload(scenario, values.workload, values.fidelity)
+  local program = read_program(values.program, values.params)
   return {
-    candidate = read_program(values.program, values.params),
+    candidate = program, key = core.hash128(json.encode(given) .. program.hash),
     scenario = scenario, suite = suite, seeds = read_seeds(values.seeds),
     parameters = values.params or {}, limits = read_limits(values.limits, suite),
     want = read_want(values.want), objectives = read_objectives(values.objectives),

@@ -3,15 +3,13 @@
 local answer = require "blis.serve.answer"
 local core = require "blis.core"
 local describe = require "blis.serve.describe"
+local errors = require "blis.errors"
 local jobs = require "blis.serve.jobs"
 local json = require "blis.eval.json"
 local metrics = require "blis.serve.metrics"
 local request = require "blis.serve.request"
 
 local stdio = {}
-
--- Evaluations that are open at most, those under way included.
-local most_waiting = 10000
 
 local methods = {}
 
@@ -22,59 +20,55 @@ local function fail(self, id, code, message, where)
   self.write(json.encode(answer.failed(id, answer.error(code, message, where))))
 end
 
-local function problem_of(problem)
-  if type(problem) == "table" and type(rawget(problem, "message")) == "string" then
-    local is_bad = rawget(problem, "code") == "invalid" or rawget(problem, "code") == "parse"
-    return is_bad and "invalid_params" or "internal", (problem.message:gsub("^%S+%.lua:%d+: ", ""))
-  end
-  return "internal", tostring(problem)
-end
-
---- The interim means of the seeds that are done.
-local function interim_of(evaluation, done)
+--- The means of the seeds that are done.
+local function interim_of(job)
   local runs, object = {}, {}
-  for i, one in ipairs(done) do runs[i] = one.measures end
-  for _, metric in ipairs(evaluation.objectives) do
+  for _, outcome in pairs(job.outcomes) do runs[#runs + 1] = outcome.measures end
+  for _, metric in ipairs(job.evaluation.objectives) do
     object[metric.name] = metrics.mean(metric, runs) or json.null
   end
   return object
 end
 
 --- Starts an evaluation whose answers have an id; is_over is called when it is answered.
-local function start(self, id, params, wants_progress, is_over)
-  if self.work.waiting >= most_waiting then
-    fail(self, id, "busy", ("%d evaluations are open, the most there can be"):format(most_waiting))
-    return is_over()
-  end
-  local ok, evaluation = pcall(request.read, params, self.known)
-  if not ok then
-    fail(self, id, problem_of(evaluation))
-    return is_over()
-  end
+---@param read fun(): table what it is given as params
+local function start(self, id, read, wants_progress, is_over)
   local key = key_of(id)
+  if self.open[key] then
+    fail(self, id, "duplicate_id", "a request with this id is open")
+    return is_over()
+  end
   local function finish(result, problem)
     self.open[key] = nil
     self.write(json.encode(result and json.object("id", id, "ok", true, "result", result)
       or answer.failed(id, problem)))
     is_over()
   end
-  local function progress(done, interim)
+  local function progress(job, done)
     self.write(json.encode(json.object("id", id, "progress", json.object("done", done,
-      "interim", interim_of(evaluation, interim)))))
+      "interim", interim_of(job)))))
   end
-  self.open[key] = jobs.add(self.work, evaluation, finish, wants_progress and progress or nil)
+  self.open[key] = jobs.add(self.work, function() return request.read(read(), self.known) end,
+    finish, wants_progress and progress or nil)
+  if not self.open[key] then
+    fail(self, id, "busy", ("%d evaluations are open, or %d bytes of requests, the most there can "
+      .. "be"):format(jobs.most_waiting, jobs.most_bytes))
+    is_over()
+  end
 end
 
 local function nothing() end
 
-function methods.evaluate(self, id, message)
-  start(self, id, message.params, message.progress == true, nothing)
+function methods.evaluate(self, id, message, text)
+  -- A text takes less room than what it says.
+  start(self, id, function() return json.decode(text).params end, message.progress == true, nothing)
 end
 
 function methods.evaluate_batch(self, id, message)
   local items = type(message.params) == "table" and message.params.items or message.items
-  if type(items) ~= "table" then
-    return fail(self, id, "invalid_params", "items is missing, expected a list")
+  if type(items) ~= "table" or (#items == 0 and next(items) ~= nil) then
+    return fail(self, id, "invalid_params", ("items is %s, expected a list"):format(
+      errors.show(items)))
   end
   local missing = #items
   local batch = { ids = {} }
@@ -87,7 +81,7 @@ function methods.evaluate_batch(self, id, message)
   for i, item in ipairs(items) do
     local own = ("%s/%d"):format(id, i - 1)
     batch.ids[i] = own
-    start(self, own, item, message.progress == true, function()
+    start(self, own, function() return item end, message.progress == true, function()
       missing = missing - 1
       if missing == 0 then done() end
     end)
@@ -113,7 +107,7 @@ end
 
 local function is_id(value) return type(value) == "string" or math.type(value) ~= nil end
 
-local function handle(self, message)
+local function handle(self, message, text)
   local id = message.id
   if not is_id(id) then
     return fail(self, json.null, "invalid_request", "id is missing, expected a text or a number")
@@ -128,7 +122,7 @@ local function handle(self, message)
     return fail(self, id, "unknown_method", ("unknown method '%s'; there are evaluate, "
       .. "evaluate_batch, cancel and describe"):format(message.method))
   end
-  method(self, id, message)
+  method(self, id, message, text)
 end
 
 local function read_line(self, text)
@@ -143,7 +137,7 @@ local function read_line(self, text)
   elseif type(message) ~= "table" or message[1] ~= nil then
     return fail(self, json.null, "invalid_request", "expected an object")
   end
-  handle(self, message)
+  handle(self, message, text)
 end
 
 --- A session; says that it is ready.
@@ -160,7 +154,7 @@ function stdio.opener(known, count)
       stop = function()
         local open = {}
         for _, job in pairs(self.open) do open[#open + 1] = job end
-        table.sort(open, function(a, b) return a.tasks[1] < b.tasks[1] end)
+        table.sort(open, function(a, b) return a.order < b.order end)
         for _, job in ipairs(open) do jobs.cancel(work, job) end
       end,
     }

@@ -20,15 +20,6 @@ local most_digests = 200
 ---@param known table of request.scenarios
 function tools.new(work, known) return { work = work, known = known, runs = {}, digests = {} } end
 
---- An error of a tool, of anything that was raised.
-function tools.problem_of(problem)
-  if type(problem) == "table" and type(rawget(problem, "message")) == "string" then
-    local code = rawget(problem, "code") == "invalid" and "invalid_params" or problem.code
-    return answer.error(code or "internal", (problem.message:gsub("^%S+%.lua:%d+: ", "")))
-  end
-  return answer.error("internal", tostring(problem))
-end
-
 local function field(object, name)
   for i = 1, object.pairs_of.n, 2 do
     if object.pairs_of[i] == name then return object.pairs_of[i + 1] end
@@ -46,12 +37,15 @@ end
 
 --- Starts an evaluation; returns a function that cancels it.
 local function start(self, params, finish, progress)
-  local evaluation = request.read(params, self.known)
-  local job
-  job = jobs.add(self.work, evaluation, function(result, problem)
-    if result then remember(self, result, evaluation, job.outcomes) end
-    finish(result, problem, job)
-  end, progress)
+  local job = jobs.add(self.work, function() return request.read(params, self.known) end,
+    function(result, problem, job)
+      if result then remember(self, result, job.evaluation, job.outcomes) end
+      finish(result, problem, job)
+    end, progress and function(_, done) progress(done) end)
+  if not job then
+    return finish(nil, answer.error("busy", ("%d evaluations are open, the most there can be")
+      :format(jobs.most_waiting)))
+  end
   return function() jobs.cancel(self.work, job) end
 end
 

@@ -1,8 +1,9 @@
 --- blis.sweep: a function tried with many parameters and seeds, on all cores, resumable.
-local core = require "blis.core"
+local deferred = require "blis.deferred"
 local errors = require "blis.errors"
 local options = require "blis.config.sweep"
 local plan = require "blis.sweep.plan"
+local processors = deferred "blis.processors"
 local runner = require "blis.sweep.runner"
 local schema = require "blis.config.schema"
 local shard = require "blis.sweep.shard"
@@ -82,7 +83,7 @@ end
 local function read_run_options(self, given)
   local values = schema.read(options.run, given, "run")
   for name, value in pairs(sweep.overrides) do values[name] = value end
-  if values.jobs == "auto" then values.jobs = core.processors() end
+  if values.jobs == "auto" then values.jobs = processors.usable() end
   values.shard = read_shard(values, self)
   return values
 end

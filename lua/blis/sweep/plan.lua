@@ -2,7 +2,9 @@
 --- trials only picks indices of it.
 local canonical = require "blis.sweep.canonical"
 local core = require "blis.core"
+local deferred = require "blis.deferred"
 local errors = require "blis.errors"
+local json_parts = deferred "blis.json_parts"
 local program = require "blis.sweep.program"
 
 local plan = {}
@@ -175,12 +177,6 @@ local function write_points(writer, self)
   writer:done()
 end
 
-local function write_list(writer, key, list)
-  writer:array(key)
-  for _, item in ipairs(list) do writer:item(item) end
-  writer:done()
-end
-
 -- The members of a plan in its file, and those of its rule.
 local plain_members = { "name", "program", "script", "replications", "seed", "level", "interval" }
 local members = { "sweep", "metric", "rule", "versions", "names", "report", "points",
@@ -199,8 +195,8 @@ function plan.to_json(self)
     writer:done()
   end
   if next(self.versions) then canonical.write(writer, self.versions, "versions", "versions") end
-  write_list(writer, "names", self.names)
-  if self.report then write_list(writer, "report", self.report) end
+  json_parts.list(writer, "names", self.names)
+  if self.report then json_parts.list(writer, "report", self.report) end
   write_points(writer, self)
   return writer:done():take() .. "\n"
 end

@@ -92,7 +92,7 @@ end
 ---@return blis.sweep.Plot
 function plot.series(self, options)
   check_options(options)
-  local x, y = x_axis(self, options.x), options.y or self.report[1]
+  local x, y = x_axis(self, options.x), options.y or self.shown[1]
   if not y then errors.invalid("plot: there are no figures yet") end
   self:check_metric(y)
   local list, by_name, has_ranges = {}, {}, false

@@ -26,10 +26,10 @@ function shard.read(text, name)
   return new(index, count, name, ("%s: '%s'"):format(name, text))
 end
 
--- Variables that tell a process which of several it is. { index, count, first, step }
+-- Variables that tell a process which of several it is. { index, count, first, last, step }
 local engines = {
   { "SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT", "SLURM_ARRAY_TASK_MIN",
-    "SLURM_ARRAY_TASK_STEP" },
+    "SLURM_ARRAY_TASK_MAX", "SLURM_ARRAY_TASK_STEP" },
   { "JOB_COMPLETION_INDEX" }, -- Kubernetes indexed jobs
   { "HQ_TASK_ID" },
   { "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE" },
@@ -38,17 +38,38 @@ local engines = {
 
 --- A variable that is set to something.
 local function value_of(getenv, name)
-  local text = getenv(name)
+  local text = name and getenv(name)
   return text ~= "" and text or nil
 end
 
+local function integer_of(getenv, name)
+  return math.tointeger(tonumber(value_of(getenv, name)))
+end
+
+--- Some tasks of an array may be repeated, as in --array=0,3, and its first and last number do not
+--- change then: an array has as many parts as there are numbers between them.
+local function span_of(engine, getenv)
+  local first, last = integer_of(getenv, engine[3]), integer_of(getenv, engine[4])
+  if not first or not last then return nil end
+  return (last - first) // math.max(integer_of(getenv, engine[5]) or 1, 1) + 1
+end
+
 local function count_of(engine, getenv)
-  local count = engine[2] and value_of(getenv, engine[2]) or value_of(getenv, "BLIS_SHARDS")
+  local count = span_of(engine, getenv) or value_of(getenv, engine[2])
   if not count then
     errors.invalid("%s is set, but the number of parts is not: set BLIS_SHARDS, or use --shard "
       .. "%s/N (0/1 for all trials)", engine[1], getenv(engine[1]))
   end
   return count
+end
+
+--- The part of a task of so many, which BLIS_SHARDS has told: each number means the same part
+--- whichever numbers run beside it.
+local function of_many(engine, number, count, getenv)
+  local step = math.max(integer_of(getenv, engine[5]) or 1, 1)
+  local parts = math.tointeger(tonumber(count))
+  local index = engine[3] and parts and parts >= 1 and number // step % parts or number
+  return new(index, count, engine[1], ("%s: %d of %s"):format(engine[1], number, count))
 end
 
 --- The shard that the environment tells of, or nil.
@@ -59,18 +80,19 @@ function shard.from_environment(getenv)
   local text = value_of(getenv, "BLIS_SHARD")
   if text then return shard.read(text, "BLIS_SHARD") end
   for _, engine in ipairs(engines) do
-    local number = value_of(getenv, engine[1])
-    if number then
-      local index = math.tointeger(tonumber(number))
-      if not index then
+    local given = value_of(getenv, engine[1])
+    if given then
+      local number = integer_of(getenv, engine[1])
+      if not number then
         errors.invalid("%s: '%s' is not allowed, expected a whole number; --shard I/N says more "
-          .. "than the environment", engine[1], number)
+          .. "than the environment", engine[1], given)
       end
-      local first = engine[3] and math.tointeger(tonumber(getenv(engine[3]))) or 0
-      local step = engine[4] and math.tointeger(tonumber(getenv(engine[4]))) or 1
+      local told = value_of(getenv, "BLIS_SHARDS")
+      if told then return of_many(engine, number, told, getenv) end
+      local first, step = integer_of(getenv, engine[3]) or 0, integer_of(getenv, engine[5]) or 1
       local count = count_of(engine, getenv)
-      return new((index - first) // math.max(step, 1), count, engine[1],
-        ("%s: %s of %s"):format(engine[1], getenv(engine[1]), count))
+      return new((number - first) // math.max(step, 1), count, engine[1],
+        ("%s: %s of %s"):format(engine[1], given, count))
     end
   end
 end

@@ -1,5 +1,7 @@
 --- The outcome of a sweep: for every point the mean of every figure and its interval.
+local deferred = require "blis.deferred"
 local errors = require "blis.errors"
+local page = deferred "blis.page.sweep"
 local plan = require "blis.sweep.plan"
 local record = require "blis.sweep.record"
 local repeats = require "blis.policy.repeats"
@@ -11,7 +13,7 @@ local table_of = {}
 
 ---@class blis.sweep.PointResult
 ---@field parameters table<string, any>
----@field report string[] figures that are shown when the point is printed
+---@field shown string[] figures that are printed
 ---@field name string "prefix_weight=2 rate=40"
 ---@field n integer replications that are done
 ---@field wanted integer replications that there are to be
@@ -27,7 +29,7 @@ local table_of = {}
 ---@class blis.SweepTable
 ---@field name string
 ---@field parameters string[] names
----@field report string[] figures that are shown
+---@field shown string[] figures that are shown
 ---@field metrics string[] all figures there are
 ---@field points blis.sweep.PointResult[]
 ---@field failures blis.sweep.Failure[]
@@ -38,6 +40,7 @@ local table_of = {}
 ---@field plot fun(self: blis.SweepTable, options?: blis.sweep.PlotOptions): string of characters
 ---@field write_csv fun(self: blis.SweepTable, path: string)
 ---@field write_markdown fun(self: blis.SweepTable, path: string)
+---@field write_svg fun(self: blis.SweepTable, path: string, options?: blis.sweep.PlotOptions)
 ---@field write_gnuplot fun(self: blis.SweepTable, stem: string, options?: blis.sweep.PlotOptions)
 local Table = {}
 Table.__index = Table
@@ -47,7 +50,7 @@ Table.__name = "blis.sweep_table"
 local usual_report = { "ttft_ms.mean", "ttft_ms.p99", "itl_ms.mean", "e2e_ms.mean", "e2e_ms.p99",
   "tokens_per_sec", "cache_hit_rate" }
 
-local function report_of(self, names, seen)
+local function shown_of(self, names, seen)
   if self.report then return self.report end
   local list = {}
   for _, name in ipairs(usual_report) do
@@ -87,7 +90,7 @@ local point_meta = {
   __name = "blis.sweep_point",
   __tostring = function(point)
     local lines = { ("%s, %d of %d runs"):format(point.name, point.n, point.wanted) }
-    for _, name in ipairs(point.report) do
+    for _, name in ipairs(point.shown) do
       lines[#lines + 1] = ("  %s %s"):format(name, tostring(point.metrics[name] or "-"))
     end
     return table.concat(lines, "\n")
@@ -115,7 +118,7 @@ local function point_result(self, known, i, result)
     end
   end
   return setmetatable({
-    report = result.report, parameters = copy(self.points[i].labels),
+    shown = result.shown, parameters = copy(self.points[i].labels),
     name = plan.point_name(self, i), n = n, wanted = wanted, values = values,
     remembers = remembers,
     metrics = new_metrics(values, { level = self.level, method = self.interval }),
@@ -131,7 +134,7 @@ function table_of.new(self, known)
   local result = {
     name = self.name, parameters = self.names, metrics = names, failures = {}, missing = 0,
     points = {}, level = self.level, interval = self.interval, first_seed = self.seed,
-    report = report_of(self, names, seen),
+    shown = shown_of(self, names, seen),
   }
   for i = 1, #self.points do result.points[i] = point_result(self, known, i, result) end
   return setmetatable(result, Table)
@@ -216,6 +219,13 @@ function Table:paired(a, b, metric)
     { level = self.level, kind = statistics.kind_of(metric) })
 end
 
+--- Writes a page to look at: curves over parameters, and what nothing else beats. One HTML file
+--- that needs no network.
+---@param path string
+function Table:report(path)
+  page.write(path, self)
+end
+
 Table.__tostring = write.text
 Table.csv = write.csv
 Table.markdown = write.markdown
@@ -223,6 +233,7 @@ Table.plot = write.plot
 Table.write_csv = write.write_csv
 Table.write_markdown = write.write_markdown
 Table.write_gnuplot = write.write_gnuplot
+Table.write_svg = write.write_svg
 Table.check_metric = check_metric
 
 return table_of

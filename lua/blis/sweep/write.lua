@@ -1,11 +1,13 @@
 --- Tables of sweeps as text, CSV, Markdown, plots.
 local core = require "blis.core"
+local deferred = require "blis.deferred"
 local errors = require "blis.errors"
 local figures = require "blis.results.figures"
 local format = require "blis.format"
 local csv = require "blis.csv"
 local plan = require "blis.sweep.plan"
 local plot = require "blis.sweep.plot"
+local svg = deferred "blis.sweep.svg"
 local repeats = require "blis.policy.repeats"
 local statistics = require "blis.statistics"
 
@@ -102,8 +104,8 @@ end
 local shown_figures = 12
 
 local function shown_report(self)
-  if #self.report <= shown_figures then return self.report end
-  return table.move(self.report, 1, shown_figures, 1, {})
+  if #self.shown <= shown_figures then return self.shown end
+  return table.move(self.shown, 1, shown_figures, 1, {})
 end
 
 --- Header and rows of texts.
@@ -221,7 +223,7 @@ end
 
 --- How many replications would do, when there are too few for intervals.
 local function power_line(self)
-  local wanted, name = self.points[1].wanted, self.report[1]
+  local wanted, name = self.points[1].wanted, self.shown[1]
   if self.windows or wanted < 2 or wanted >= statistics.fewest_for_interval or not name then
     return
   end
@@ -238,7 +240,7 @@ end
 --- What is missing and why.
 local function footer(self)
   local lines = { power_line(self) }
-  local hidden = #self.report - shown_figures
+  local hidden = #self.shown - shown_figures
   if hidden > 0 then
     lines[#lines + 1] = ("%s more: report = { ... } chooses, CSV has all"):format(
       count_text(hidden, "figure"))
@@ -319,7 +321,7 @@ end
 function write.csv(self)
   local header = table.move(self.parameters, 1, #self.parameters, 1, {})
   header[#header + 1] = "runs"
-  for _, name in ipairs(self.report) do
+  for _, name in ipairs(self.shown) do
     for _, ending in ipairs { "", ".low", ".high" } do header[#header + 1] = name .. ending end
   end
   local lines = { table.concat(header, ",") }
@@ -329,7 +331,7 @@ function write.csv(self)
       cells[#cells + 1] = csv.field(point.parameters[name])
     end
     cells[#cells + 1] = ("%d"):format(point.n)
-    for _, name in ipairs(self.report) do
+    for _, name in ipairs(self.shown) do
       local estimate = point.metrics[name] or { n = 0 }
       local has_interval = not is_few(estimate)
       cells[#cells + 1] = csv.field(estimate.mean)
@@ -369,6 +371,14 @@ function write.write_markdown(self, path) write.file(path, write.markdown(self))
 ---@return string
 function write.plot(self, options)
   return plot.text(plot.series(self, options or {}), options or {})
+end
+
+--- Writes the same as an SVG file, with intervals: { log = "xy" } and so on.
+---@param self blis.SweepTable
+---@param path string
+---@param options? blis.sweep.PlotOptions
+function write.write_svg(self, path, options)
+  write.file(path, svg.text(plot.series(self, options or {})))
 end
 
 --- Writes stem.dat, with a block per line of the plot, and stem.gp, which plots it: `gnuplot -p

@@ -254,6 +254,27 @@ int check_field_choice(lua_State *L, int index, const char *name,
   return luaL_error(L, "blis.core: %s: unknown word '%s'", name, word);
 }
 
+int check_word(lua_State *L, int argument, const char *fallback,
+               const char *const *words) {
+  const char *word = luaL_optstring(L, argument, fallback);
+  int top = lua_gettop(L);
+  lua_pushliteral(L, "");
+  for (int i = 0; words[i] != NULL; i++) {
+    if (strcmp(words[i], word) == 0) {
+      lua_settop(L, top);
+      return i;
+    }
+    lua_pushfstring(L, "%s%s%s", lua_tostring(L, -1), i == 0 ? "" : ", ",
+                    words[i]);
+    lua_remove(L, -2);
+  }
+  return luaL_argerror(L, argument,
+                       lua_pushfstring(L,
+                                       "'%s' is not allowed, expected one of "
+                                       "%s",
+                                       word, lua_tostring(L, -1)));
+}
+
 void push_hash(lua_State *L, uint64_t hash) {
   char text[20];
   snprintf(text, sizeof text, "%016" PRIx64, hash);

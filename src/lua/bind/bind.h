@@ -93,6 +93,10 @@ const char *opt_field_string(lua_State *L, int index, const char *name);
 /* Index of the field's word in choices, which ends with NULL. */
 int check_field_choice(lua_State *L, int index, const char *name,
                        const char *const *choices);
+/* Index of an argument in words, which ends with NULL; fallback when it is
+   absent. The error says what is allowed. */
+int check_word(lua_State *L, int argument, const char *fallback,
+               const char *const *words);
 
 /* Pushes 16 hexadecimal digits. */
 void push_hash(lua_State *L, uint64_t hash);

@@ -13,6 +13,9 @@
  * has been changed then. So there is no result but the one that the function
  * would have had, to the last bit.
  *
+ * It is one module in two files: column_program.c runs programs, and
+ * column_translate.c makes them.
+ *
  * What the debug library does to the metatable of vectors once a program has
  * been made is not noticed.
  */

@@ -1,9 +1,10 @@
 /*
  * embedded.h - files that the build compiles into the program.
  *
- * What lies below data/ (the catalogues of models and hardware) is part of the
- * binding, so the program and the module for stock Lua both carry it. Names
- * are paths relative to data/ with '/' between the parts, in sorted order.
+ * What lies below data/ (the catalogues of models and hardware, what pages in
+ * a browser are made of) is part of the binding, so the program and the module
+ * for stock Lua both carry it. Names are paths relative to data/ with '/'
+ * between the parts, in sorted order.
  */
 #ifndef BLIS_LUA_BIND_EMBEDDED_H
 #define BLIS_LUA_BIND_EMBEDDED_H
@@ -14,6 +15,7 @@ typedef struct blis_embedded_file {
   const char *name;
   const char *bytes; /* followed by a zero that size does not count */
   size_t size;
+  const char *sha256; /* hexadecimal; NULL of compiled Lua */
 } blis_embedded_file;
 
 /* What the build generates; rows are sorted by name. */

@@ -39,8 +39,10 @@ enum {
   ANCHOR_SCORERS,  /* at work in this run, by definition */
   ANCHOR_PREFIXES, /* what prefix indexes remember of it, by index */
   ANCHOR_BUFFER,
+  ANCHOR_HINTS,     /* what the priority policy says of requests, by slot */
   ANCHOR_SELF,      /* the simulation */
   ANCHOR_CALLBACKS, /* of sim:at, by address */
+  ANCHOR_METRICS,   /* that policies have given, by name */
   ANCHOR_LOG,       /* how it was driven, see simulation/drive_log.h */
   ANCHOR_FUNCTIONS  /* and everything after it: functions of the hooks */
 };

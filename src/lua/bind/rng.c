@@ -4,6 +4,7 @@
 
 #include "base/random.h"
 #include "lua/bind/bind.h"
+#include "lua/bind/sandbox.h"
 
 #define RNG_TYPE "blis.rng"
 
@@ -89,6 +90,7 @@ static int rng_shuffle(lua_State *L) {
   luaL_checktype(L, 2, LUA_TTABLE);
   lua_Integer count = luaL_len(L, 2);
   luaL_argcheck(L, count < INT32_MAX, 2, "too many items");
+  bind_sandbox_work(L, count > 0 ? count * 4 : 0);
   for (lua_Integer i = count; i > 1; i--) {
     lua_Integer j = 1 + blis_random_intn(random, (int32_t)i);
     lua_geti(L, 2, i);

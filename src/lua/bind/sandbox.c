@@ -83,20 +83,24 @@ void *bind_sandbox_allocate(void *ud, void *block, size_t old_size,
   return moved;
 }
 
-int bind_sandbox_charge(lua_State *L) {
+void bind_sandbox_work(lua_State *L, int64_t instructions) {
   bind_sandbox *sandbox = bind_sandbox_of(L);
-  lua_Integer instructions = luaL_checkinteger(L, 1);
-  luaL_argcheck(L, instructions >= 0, 1, "below 0");
   if (sandbox == NULL) {
-    return 0;
+    return;
   }
   bool is_enough = instructions <= sandbox->left;
   sandbox->left = is_enough ? sandbox->left - instructions : -1;
   sandbox->spent += is_enough ? instructions : 0;
   if (sandbox->fatal != NULL || !is_enough || is_spent(sandbox)) {
     lua_sethook(L, count, LUA_MASKCOUNT, 1);
-    return raise_fatal(L, sandbox, out_of_instructions);
+    raise_fatal(L, sandbox, out_of_instructions);
   }
+}
+
+int bind_sandbox_charge(lua_State *L) {
+  lua_Integer instructions = luaL_checkinteger(L, 1);
+  luaL_argcheck(L, instructions >= 0, 1, "below 0");
+  bind_sandbox_work(L, instructions);
   return 0;
 }
 

@@ -46,6 +46,13 @@ int bind_sandbox_charge(lua_State *L);
 int bind_sandbox_seal(lua_State *L);
 
 /*
+ * Takes so many instructions, at least 0, off the budget, for work in C that
+ * a script can make as long as it likes. Raises when it is spent; outside of a
+ * sandbox it does nothing.
+ */
+void bind_sandbox_work(lua_State *L, int64_t instructions);
+
+/*
  * sandbox_call(limits, fn, ...): fn(...) within limits.memory_bytes on top of
  * what is in use, limits.call_instructions and limits.all_instructions, in a
  * state that serves other purposes before and after. Returns the instructions

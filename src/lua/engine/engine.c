@@ -181,6 +181,9 @@ static blis_engine_rules check_rules(lua_State *L, int index) {
     RULE(knows_cached_context);
     RULE(schedules_ahead);
     RULE(pays_transfer_once);
+    RULE(joins_at_boundaries);
+    RULE(reserves_whole);
+    RULE(keeps_shared_only);
 #undef RULE
   }
   lua_pop(L, 1);
@@ -217,6 +220,9 @@ static void check_instance_config(lua_State *L, int index,
       .reproduce_go_blis_defects =
           opt_field_boolean(L, index, "reproduce_go_blis_defects", false),
       .rules = check_rules(L, index),
+      .max_queue_depth = opt_field_integer(L, index, "max_queue_depth", 0),
+      .max_reserved_tokens =
+          opt_field_integer(L, index, "max_reserved_tokens", 0),
       .cpu_blocks = check_field_integer(L, index, "kv_cpu_blocks"),
       .cpu_bandwidth_tokens_per_us =
           check_field_number(L, index, "kv_transfer_bandwidth"),

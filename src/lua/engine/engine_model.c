@@ -122,6 +122,27 @@ static void check_parallelism(lua_State *L, int index, bind_engine_model *m) {
   }
 }
 
+/* In BLIS (Go), a pool with roofline has the alpha of the model that the others
+   have: "overheads_of", where no alpha is given. */
+static void check_overheads(lua_State *L, int index, bind_engine_model *m) {
+  const char *kind = opt_field_string(L, index, "overheads_of");
+  const blis_catalogue_coefficients *found;
+  blis_error error = {0};
+  if (kind == NULL || m->coefficients.alpha_count > 0) {
+    return;
+  }
+  const blis_coefficients_key key = {
+      .kind = kind,
+      .model = m->id,
+      .hardware = m->hardware != NULL ? m->hardware->name : NULL,
+      .tp = m->parallelism.tp};
+  check_status(
+      L, blis_catalogue_find_coefficients(m->catalogue, &key, &found, &error),
+      &error);
+  m->coefficients.alpha = found->values.alpha;
+  m->coefficients.alpha_count = found->values.alpha_count;
+}
+
 void check_engine_model(lua_State *L, int index, bool has_blocks,
                         bind_engine_model *m) {
   *m = (bind_engine_model){
@@ -137,6 +158,7 @@ void check_engine_model(lua_State *L, int index, bool has_blocks,
   count_as_built(L, index, m);
   check_hardware(L, index, m);
   check_parallelism(L, index, m);
+  check_overheads(L, index, m);
 }
 
 blis_latency_config check_latency_config(lua_State *L, int index,

@@ -5,6 +5,7 @@
 
 #include "lua/bind/bind.h"
 #include "lua/policies/decision.h"
+#include "lua/policies/listening.h"
 
 enum { REASON_SIZE = 128 };
 
@@ -93,6 +94,7 @@ void check_scripted_admission(lua_State *L, int index, bind_view *view,
                               blis_admission *admission) {
   scripted_admission made = {
       .decider = check_decider(L, index, view, "admission policy", "decide")};
+  check_listening(L, index, view, &made.decider);
   push_cluster_table(L, view);
   made.cluster = push_hook_function(L, view->hooks);
   scripted_admission *state = check_copy(L, &made, sizeof made);

@@ -1,40 +1,22 @@
 #include "lua/policies/autoscaler.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/time.h"
 #include "lua/bind/bind.h"
 #include "lua/policies/builtin.h"
 #include "lua/policies/decision.h"
 #include "lua/policies/fresh.h"
+#include "lua/policies/scale_context.h"
 
-enum { REASON_SIZE = 160, SAMPLE_COUNT = 32 };
-
-/* Metrics that samples have. */
-static const blis_scale_metric sampled[] = {
-    BLIS_SCALE_REQUEST_RATE, BLIS_SCALE_REQUESTS_RUNNING,
-    BLIS_SCALE_QUEUE_DEPTH, BLIS_SCALE_KV_UTILIZATION,
-    BLIS_SCALE_GATEWAY_QUEUE_SIZE};
-enum { SAMPLED_COUNT = sizeof sampled / sizeof sampled[0] };
-
-/* What was seen at a look. */
-typedef struct scale_sample {
-  int64_t now_us;
-  uint32_t replicas;
-  uint32_t ready;
-  blis_scale_needs collected;
-  double metrics[SAMPLED_COUNT];
-} scale_sample;
+enum { REASON_SIZE = 160 };
 
 typedef struct scripted_autoscaler {
   bind_hooks *hooks;
   int function; /* its place in the anchor */
   char name[64];
   char reason[REASON_SIZE];
-  scale_sample samples[SAMPLE_COUNT]; /* a ring of the last looks */
-  size_t looks;
+  bind_scale_samples samples;
 } scripted_autoscaler;
 
 typedef struct scale_call {
@@ -42,97 +24,6 @@ typedef struct scale_call {
   const blis_scale_context *context;
   blis_scale_decision *decision;
 } scale_call;
-
-static void set_signal(lua_State *L, const char *name, double value) {
-  push_signal(L, value);
-  lua_setfield(L, -2, name);
-}
-
-static void push_instances(lua_State *L, const blis_scale_context *context) {
-  lua_createtable(L, (int)context->instance_count, 0);
-  for (size_t i = 0; i < context->instance_count; i++) {
-    const blis_scale_instance *instance = &context->instances[i];
-    lua_createtable(L, 0, 9);
-    lua_pushfstring(L, "instance_%I", (LUAI_UACINT)instance->id);
-    lua_setfield(L, -2, "id");
-    set_signal(L, "kv_utilization", instance->kv_utilization);
-    set_signal(L, "queue_depth", instance->queue_depth);
-    set_signal(L, "batch_size", instance->batch_size);
-    set_signal(L, "queued_prefill_tokens", instance->queued_prefill_tokens);
-    set_signal(L, "running_kv_tokens", instance->running_kv_tokens);
-    set_signal(L, "queued_kv_tokens", instance->queued_kv_tokens);
-    set_signal(L, "kv_capacity_tokens", instance->kv_capacity_tokens);
-    set_signal(L, "context_length_tokens", instance->context_length_tokens);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-}
-
-static void keep_sample(scripted_autoscaler *self,
-                        const blis_scale_context *context) {
-  scale_sample *sample = &self->samples[self->looks++ % SAMPLE_COUNT];
-  sample->now_us = context->now_us;
-  sample->replicas = context->replicas;
-  sample->ready = context->ready;
-  for (int k = 0; k < SAMPLED_COUNT; k++) {
-    sample->metrics[k] = context->metrics[sampled[k]];
-    sample->collected = context->collected;
-  }
-}
-
-/* The last looks, this one included, oldest first. */
-static void push_samples(lua_State *L, const scripted_autoscaler *self) {
-  size_t count = self->looks < SAMPLE_COUNT ? self->looks : SAMPLE_COUNT;
-  lua_createtable(L, (int)count, 0);
-  for (size_t i = 0; i < count; i++) {
-    const scale_sample *sample =
-        &self->samples[(self->looks - count + i) % SAMPLE_COUNT];
-    lua_createtable(L, 0, SAMPLED_COUNT + 3);
-    set_field_integer(L, "now_us", sample->now_us);
-    set_field_integer(L, "replicas", sample->replicas);
-    set_field_integer(L, "ready", sample->ready);
-    for (int k = 0; k < SAMPLED_COUNT; k++) {
-      if ((sample->collected & BLIS_SCALE_BIT(sampled[k])) != 0) {
-        set_signal(L, blis_scale_metric_name(sampled[k]), sample->metrics[k]);
-      }
-    }
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-}
-
-/* A mean over the ready instances; 0 without any. */
-static void set_mean(lua_State *L, const char *name,
-                     const blis_scale_context *context,
-                     blis_scale_metric metric) {
-  double sum = context->metrics[metric];
-  set_signal(L, name, context->ready > 0 ? sum / context->ready : 0);
-}
-
-static void push_context(lua_State *L, const blis_scale_context *context) {
-  static const char *const pools[] = {"all", "prefill", "decode"};
-  lua_createtable(L, 0, BLIS_SCALE_METRIC_COUNT + 14);
-  set_field_string(L, "pool", pools[context->role]);
-  set_field_string(L, "trigger", blis_scale_cause_name(context->cause));
-  set_field_integer(L, "now_us", context->now_us);
-  if (context->since_last_scale_us != BLIS_TIME_NEVER_US) {
-    set_field_integer(L, "since_last_scale_us", context->since_last_scale_us);
-  }
-  set_field_integer(L, "replicas", context->replicas);
-  set_field_integer(L, "ready", context->ready);
-  set_field_integer(L, "starting", context->starting);
-  set_field_integer(L, "draining", context->draining);
-  set_mean(L, "avg_queue_depth", context, BLIS_SCALE_QUEUE_DEPTH);
-  set_mean(L, "avg_utilization", context, BLIS_SCALE_KV_UTILIZATION);
-  set_field_integer(L, "min", context->min);
-  set_field_integer(L, "max", context->max);
-  for (int m = 0; m < BLIS_SCALE_METRIC_COUNT; m++) {
-    if ((context->collected & BLIS_SCALE_BIT(m)) != 0) {
-      set_signal(L, blis_scale_metric_name((blis_scale_metric)m),
-                 blis_scale_value(context, (blis_scale_metric)m));
-    }
-  }
-  push_instances(L, context);
-  lua_setfield(L, -2, "instances");
-}
 
 static void check_target(lua_State *L, int index, scale_call *call) {
   int is_whole = 0;
@@ -180,10 +71,7 @@ static int ask(lua_State *L) {
   scale_call *call = lua_touserdata(L, CALL);
   bind_hooks_anchor(L, call->autoscaler->hooks);
   lua_rawgeti(L, ANCHOR, call->autoscaler->function);
-  keep_sample(call->autoscaler, call->context);
-  push_context(L, call->context);
-  push_samples(L, call->autoscaler);
-  lua_setfield(L, -2, "samples");
+  push_scale_context(L, call->context, &call->autoscaler->samples);
   lua_call(L, 1, 1);
   int answer = lua_gettop(L);
   if (lua_isnil(L, answer)) {
@@ -191,7 +79,11 @@ static int ask(lua_State *L) {
   }
   if (lua_istable(L, answer)) {
     check_keys(L, answer);
-    lua_getfield(L, answer, "target");
+    if (lua_getfield(L, answer, "target") == LUA_TNIL) {
+      return luaL_error(
+          L, "it returned a table without target, expected a whole number of "
+             "instances, { target =, reason = }, or nil for no change");
+    }
     check_target(L, answer + 1, call);
     lua_getfield(L, answer, "reason");
     check_reason(L, answer + 2, call);

@@ -40,9 +40,7 @@ static void push_request(lua_State *L, const bind_batch_scheduler *scheduler,
   const bind_view *view = scheduler->view;
   bind_live_request held;
   push_live_request(L, &held, view->oracle);
-  set_live_request(L, &held, view->oracle, request,
-                   bind_view_priority(view, request->priority),
-                   progress_tokens);
+  set_live_request(L, &held, view, request, progress_tokens);
 }
 
 /* Sets a list of requests, and their places, in the table on top. */

@@ -38,8 +38,6 @@ static blis_split check_split(lua_State *L, int index) {
     check_keys(L, index);
     split.prefill = check_instance_field(L, index, "prefill");
     split.decode = check_instance_field(L, index, "decode");
-  } else if (type == LUA_TBOOLEAN) {
-    split.splits = lua_toboolean(L, index);
   } else if (strcmp(word, "local") == 0) {
     split.splits = false;
   } else if (strcmp(word, "split") != 0) {
@@ -179,6 +177,7 @@ void check_encode_stage(lua_State *L, int index, bind_view *view,
   made->base_us = check_field_number(L, index, "encode_base_us");
   made->us_per_token = check_field_number(L, index, "encode_us_per_token");
   made->go_blis = opt_field_boolean(L, index, "go_blis", false);
+  made->as_prefill = opt_field_boolean(L, index, "encode_as_prefill", false);
   check_stage_router(L, index, "encode_routing", "encode_ties", view, context,
                      &made->router);
 }

@@ -4,6 +4,7 @@
 
 #include "lua/bind/bind.h"
 #include "lua/policies/decision.h"
+#include "lua/policies/listening.h"
 
 /* A filter or a picker. */
 typedef struct scripted_stage {
@@ -112,6 +113,7 @@ static scripted_stage *check_stage(lua_State *L, int index, bind_view *view,
   const scripted_stage made = {
       .decider = check_decider(L, index, view, kind, field),
       .has_columns = opt_field_boolean(L, index, "columns", false)};
+  check_listening(L, index, view, &made.decider);
   return check_copy(L, &made, sizeof made);
 }
 

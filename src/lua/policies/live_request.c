@@ -3,18 +3,24 @@
 #include <string.h>
 
 #include "lua/bind/bind.h"
+#include "lua/policies/hints.h"
 
-enum { ID = 0, PRIORITY = 4 }; /* places in field_names */
+enum { ID = 0, PRIORITY = 4, HINTS = 7 }; /* places in field_names */
 
 static const char *const field_names[LIVE_REQUEST_FIELDS] = {
-    "id",       "arrival_us",        "deadline_us",     "prompt_tokens",
-    "priority", "max_output_tokens", "progress_tokens", "output_tokens"};
+    "id",           "arrival_us",        "deadline_us",     "prompt_tokens",
+    "priority",     "max_output_tokens", "progress_tokens", "hints",
+    "output_tokens"};
 
 static int live_request_index(lua_State *L) {
+  if (lua_type(L, 2) == LUA_TSTRING &&
+      strcmp(lua_tostring(L, 2), field_names[HINTS]) == 0) {
+    return 0; /* there are none */
+  }
   return luaL_error(L,
                     "a request in an instance has no field '%s'; it has id, "
                     "arrival_us, deadline_us (0 = none), prompt_tokens, "
-                    "priority, max_output_tokens and progress_tokens",
+                    "priority, max_output_tokens, progress_tokens and hints",
                     luaL_tolstring(L, 2, NULL));
 }
 
@@ -42,14 +48,22 @@ static int64_t bits_of(double number) {
   return bits;
 }
 
-void set_live_request(lua_State *L, bind_live_request *held, bool oracle,
-                      const blis_live_request *request, double priority,
+void set_live_request(lua_State *L, bind_live_request *held,
+                      const bind_view *view, const blis_live_request *request,
                       int64_t progress_tokens) {
+  const double priority = bind_view_priority(view, request->priority);
+  int table = lua_gettop(L);
+  push_hints(L, view, request->slot);
   const int64_t values[LIVE_REQUEST_FIELDS] = {
-      request->number,      request->arrival_us,
-      request->deadline_us, request->prompt_tokens,
-      bits_of(priority),    request->output_budget_tokens,
-      progress_tokens,      oracle ? request->output_tokens : -1};
+      request->number,
+      request->arrival_us,
+      request->deadline_us,
+      request->prompt_tokens,
+      bits_of(priority),
+      request->output_budget_tokens,
+      progress_tokens,
+      (int64_t)(intptr_t)lua_topointer(L, -1),
+      view->oracle ? request->output_tokens : -1};
   for (int i = 0; i < LIVE_REQUEST_FIELDS; i++) {
     if (held->values[i] == values[i]) {
       continue;
@@ -59,10 +73,13 @@ void set_live_request(lua_State *L, bind_live_request *held, bool oracle,
       push_request_id(L, &name);
     } else if (i == PRIORITY) {
       push_signal(L, priority);
+    } else if (i == HINTS) {
+      lua_pushvalue(L, table + 1);
     } else {
       lua_pushinteger(L, values[i]);
     }
-    lua_setfield(L, -2, field_names[i]);
+    lua_setfield(L, table, field_names[i]);
     held->values[i] = values[i];
   }
+  lua_settop(L, table);
 }

@@ -9,9 +9,9 @@
 #include <lua.h>
 
 #include "instance/live_request.h"
-#include "lua/bind/hook.h"
+#include "lua/policies/view.h"
 
-enum { LIVE_REQUEST_FIELDS = 8 };
+enum { LIVE_REQUEST_FIELDS = 9 };
 
 typedef struct bind_live_request {
   int64_t values[LIVE_REQUEST_FIELDS]; /* what the table holds */
@@ -22,12 +22,9 @@ bind_request_name live_request_name(const blis_live_request *request);
 /* Pushes a new table, and sets what it is to be refreshed by. */
 void push_live_request(lua_State *L, bind_live_request *held, bool oracle);
 
-/*
- * Brings the table on top of the stack up to date; priority is that of the
- * request as scripts have it.
- */
-void set_live_request(lua_State *L, bind_live_request *held, bool oracle,
-                      const blis_live_request *request, double priority,
+/* Brings the table on top of the stack up to date. */
+void set_live_request(lua_State *L, bind_live_request *held,
+                      const bind_view *view, const blis_live_request *request,
                       int64_t progress_tokens);
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/nearest.h"
 #include "lua/bind/bind.h"
+#include "lua/policies/hints.h"
 #include "policy/contract/facts.h"
 
 typedef enum field_kind {
@@ -14,6 +15,7 @@ typedef enum field_kind {
   FIELD_TEXT,   /* number of a text */
   FIELD_TIME,   /* 0 means none and is shown as nil */
   FIELD_PEER,   /* the same */
+  FIELD_HINTS,  /* a table of the priority policy, or nil */
   FIELD_STAGE,  /* one of BLIS_ROLE_* as a word, or nil */
   FIELD_FUTURE, /* shown in oracle experiments only */
 } field_kind;
@@ -34,6 +36,7 @@ typedef enum field_kind {
   XX(PREFIX_TOKENS, "prefix_tokens", FIELD_INTEGER, r->prefix_tokens)          \
   XX(ROUND_INDEX, "round_index", FIELD_INTEGER, r->round_index)                \
   XX(PRIORITY, "priority", FIELD_NUMBER, priority_bits(view, r))               \
+  XX(HINTS, "hints", FIELD_HINTS, 0)                                           \
   XX(TENANT_REQUESTS, "tenant_requests", FIELD_INTEGER,                        \
      traffic_of(r, v).tenant_requests)                                         \
   XX(TENANT_ACTIVE, "tenant_active", FIELD_INTEGER,                            \
@@ -42,6 +45,10 @@ typedef enum field_kind {
      bits_of(traffic_of(r, v).tenant_rate))                                    \
   XX(REQUEST_RATE, "request_rate", FIELD_NUMBER,                               \
      bits_of(traffic_of(r, v).request_rate))                                   \
+  XX(GATEWAY_QUEUE_SIZE, "gateway_queue_size", FIELD_INTEGER,                  \
+     pool_of(r, v).gateway_queue_size)                                         \
+  XX(POOL_SATURATION, "pool_saturation", FIELD_NUMBER,                         \
+     bits_of(pool_of(r, v).pool_saturation))                                   \
   XX(PREFIX_HASH, "prefix_hash", FIELD_INTEGER, prefix_hash(r))                \
   XX(ARRIVAL_US, "arrival_us", FIELD_INTEGER, r->arrival_us)                   \
   XX(DEADLINE_US, "deadline_us", FIELD_TIME, r->deadline_us)                   \
@@ -92,6 +99,12 @@ static blis_traffic_state traffic_of(const blis_routing_request *request,
              ? (blis_traffic_state){0}
              : request->traffic(request->traffic_ud, request->tenant,
                                 view->now_us);
+}
+
+static blis_pool_state pool_of(const blis_routing_request *request,
+                               const blis_routing_view *view) {
+  return request->pool == NULL ? (blis_pool_state){0}
+                               : request->pool(request->pool_ud, view);
 }
 
 /* Of what the prompt shares with others; 0 when it shares nothing. */
@@ -147,6 +160,9 @@ static void push_request_value(lua_State *L, const bind_view *view,
   case FIELD_STAGE:
     push_stage(L, value);
     return;
+  case FIELD_HINTS:
+    push_hints(L, view, request->slot);
+    return;
   case FIELD_TIME:
   case FIELD_PEER:
     if (value == 0) {
@@ -164,10 +180,20 @@ static void push_request_value(lua_State *L, const bind_view *view,
   lua_pushinteger(L, value);
 }
 
+/* Equal for equal hints, as long as a table holds them; 0 for none. */
+static int64_t hints_value(lua_State *L, const bind_view *view) {
+  push_hints(L, view, view->request->slot);
+  int64_t value = (int64_t)(intptr_t)lua_topointer(L, -1);
+  lua_pop(L, 1);
+  return value;
+}
+
 /* table.field = value, unless it is what the table already holds. */
 static void refresh_field(lua_State *L, bind_view *view, int table,
                           request_field field) {
-  int64_t value = request_value(view, field);
+  int64_t value = request_fields[field].kind == FIELD_HINTS
+                      ? hints_value(L, view)
+                      : request_value(view, field);
   if (view->request_values[field] != value) {
     push_request_value(L, view, field, value);
     lua_setfield(L, table, request_fields[field].name);
@@ -204,6 +230,11 @@ static int request_index(lua_State *L) {
                       "request.%s lies in the future; policies see it only "
                       "with oracle = true in the experiment",
                       request_fields[field].name);
+  }
+  if (field == REQUEST_POOL_SATURATION && view->is_strict) {
+    return luaL_error(L, "request.pool_saturation is what all instances say, "
+                         "which locality = 'strict' hides from policies; with "
+                         "oracle = true they see it");
   }
   if ((view->request_fields & (UINT32_C(1) << field)) == 0) {
     view->request_fields |= UINT32_C(1) << field;

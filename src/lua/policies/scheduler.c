@@ -45,9 +45,7 @@ static int compare(lua_State *L) {
   for (int side = 0; side < 2; side++) {
     const blis_live_request *request = call->requests[side];
     lua_rawgeti(L, ANCHOR, scheduler->tables[side]);
-    set_live_request(L, &scheduler->compared[side], scheduler->view->oracle,
-                     request,
-                     bind_view_priority(scheduler->view, request->priority),
+    set_live_request(L, &scheduler->compared[side], scheduler->view, request,
                      request->progress_tokens);
   }
   lua_call(L, 2, 1);
@@ -96,10 +94,8 @@ static void push_running(lua_State *L, const scheduler_call *call) {
   for (size_t i = 0; i < call->count; i++) {
     const blis_running_request *running = &call->running[i];
     lua_rawgeti(L, list + 1, (lua_Integer)i + 1);
-    set_live_request(
-        L, &scheduler->shown[i], scheduler->view->oracle, running->request,
-        bind_view_priority(scheduler->view, running->request->priority),
-        running->progress_tokens);
+    set_live_request(L, &scheduler->shown[i], scheduler->view, running->request,
+                     running->progress_tokens);
     lua_rawseti(L, list, (lua_Integer)i + 1);
   }
   for (size_t i = call->count; i < scheduler->count; i++) {

@@ -10,6 +10,7 @@
 #include "lua/policies/builtin.h"
 #include "lua/policies/decision.h"
 #include "lua/policies/fresh.h"
+#include "lua/policies/listening.h"
 #include "lua/policies/score_loop.h"
 
 #define SCORER_TYPE "blis.scorer_at_work"
@@ -612,6 +613,7 @@ static void check_scripted(lua_State *L, int index, bind_scorer *self) {
     lua_pushboolean(L, 0);
     self->program_keeper = push_hook_function(L, view->hooks);
   }
+  check_listening(L, index, view, &self->decider);
 }
 
 /* The definition at index stays: the scorer is known by it. */

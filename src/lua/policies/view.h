@@ -37,10 +37,12 @@ typedef struct bind_view {
   bool hides_live; /* signals that no router has, whatever the delay */
   blis_policy_context context; /* of built-in policies that scripts ask */
 
+  struct bind_ear *ears;       /* of policies that listen, see listening.h */
   struct bind_scorer *scorers; /* at work in this run, see scorer.h */
   int scorings;                /* of scripted ones, one inside the other */
   bool is_observed;            /* they have heard of the last decision */
   bool missing_is_zero;        /* a score that one does not give counts as 0 */
+  bool has_hints; /* the priority policy has given hints about a request */
 
   /* The decision being taken; NULL outside decisions. */
   const blis_routing_request *request;

@@ -37,7 +37,7 @@ static void set_scorers(lua_State *L, const blis_decisions *decisions,
   lua_createtable(L, 0, (int)record->scorer_count);
   for (size_t k = 0; k < record->scorer_count; k++) {
     set_field_number(
-        L, blis_decisions_scorer_name(decisions, k),
+        L, blis_decisions_scorer_name(decisions, record->stage, k),
         blis_decisions_scorer_score(decisions, record, candidate, k));
   }
   lua_setfield(L, -2, "scores");
@@ -99,6 +99,15 @@ static void set_verdict(lua_State *L, const bind_records *records,
   }
 }
 
+/* Whether prefill and decode are apart. */
+static void set_split(lua_State *L, const blis_decision_record *record) {
+  set_field_string(L, "verdict", record->verdict != 0 ? "split" : "local");
+  set_instance(L, "instance", record->chosen);
+  if (record->prefill >= 0) {
+    set_instance(L, "prefill", record->prefill);
+  }
+}
+
 /* How many instances there were to be, and what the autoscaler saw. */
 static void push_scaling(lua_State *L, const blis_decisions *decisions,
                          const blis_decision_record *record) {
@@ -117,7 +126,10 @@ static void push_scaling(lua_State *L, const blis_decisions *decisions,
 
 static void push_decision(lua_State *L, const bind_records *records,
                           const blis_decision_record *record) {
-  static const char *const kinds[] = {"admission", "routing", "cascade"};
+  static const char *const kinds[] = {[BLIS_DECISION_ADMISSION] = "admission",
+                                      [BLIS_DECISION_ROUTING] = "routing",
+                                      [BLIS_DECISION_CASCADE] = "cascade",
+                                      [BLIS_DECISION_SPLIT] = "disaggregation"};
   static const char *const verdicts[] = {
       [BLIS_ADMIT] = "admit", [BLIS_REJECT] = "reject", [BLIS_DELAY] = "delay"};
   const blis_decisions *decisions = records->decisions;
@@ -140,11 +152,19 @@ static void push_decision(lua_State *L, const bind_records *records,
     set_verdict(L, records, record);
     return;
   }
+  if (record->kind == BLIS_DECISION_SPLIT) {
+    set_split(L, record);
+    return;
+  }
   set_field_string(L, "verdict", verdicts[record->verdict]);
   if (record->chosen >= 0) {
     set_instance(L, "chosen", record->chosen);
     set_field_number(L, "score", record->score);
     set_field_number(L, "regret", record->regret);
+  }
+  if (record->kind == BLIS_DECISION_ROUTING && record->stage != 0) {
+    set_field_string(L, "stage",
+                     record->stage == BLIS_ROLE_PREFILL ? "prefill" : "decode");
   }
   if (record->kind == BLIS_DECISION_ROUTING) {
     set_candidates(L, decisions, record);
@@ -199,15 +219,20 @@ static int decisions_summary(lua_State *L) {
   return 1;
 }
 
-/* scorers(): { { name =, weight = }, ... }, weights sum to 1. */
+/* scorers([stage]): { { name =, weight = }, ... }, weights sum to 1. */
 static int decisions_scorers(lua_State *L) {
+  static const char *const names[] = {"decode", "prefill", NULL};
   const blis_decisions *decisions = check_list(L)->decisions;
-  size_t count = blis_decisions_scorer_count(decisions);
+  uint32_t stage = check_word(L, 2, "decode", names) == 0 ? BLIS_ROLE_DECODE
+                                                          : BLIS_ROLE_PREFILL;
+  size_t count = blis_decisions_scorer_count(decisions, stage);
   lua_createtable(L, (int)count, 0);
   for (size_t k = 0; k < count; k++) {
     lua_createtable(L, 0, 2);
-    set_field_string(L, "name", blis_decisions_scorer_name(decisions, k));
-    set_field_number(L, "weight", blis_decisions_scorer_weight(decisions, k));
+    set_field_string(L, "name",
+                     blis_decisions_scorer_name(decisions, stage, k));
+    set_field_number(L, "weight",
+                     blis_decisions_scorer_weight(decisions, stage, k));
     lua_rawseti(L, -2, (lua_Integer)k + 1);
   }
   return 1;

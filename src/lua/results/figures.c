@@ -112,6 +112,14 @@ int bind_records_groups(lua_State *L) {
 }
 
 /* window(from_us, to_us): figures of a part of the run. */
+static void push_window(lua_State *L, const bind_records *records,
+                        const blis_window *window) {
+  lua_createtable(L, 0, 24);
+  set_group(L, &window->group,
+            blis_recorder_has_gateway_waits(records->recorder));
+  set_figures(L, BLIS_FIGURES_WINDOW, window);
+}
+
 int bind_records_window(lua_State *L) {
   const bind_records *records = check_records(L, 1);
   lua_Integer from_us = luaL_checkinteger(L, 2);
@@ -122,10 +130,21 @@ int bind_records_window(lua_State *L) {
   check_status(
       L, blis_window_fill(&window, &alloc, records->recorder, from_us, to_us),
       NULL);
-  lua_createtable(L, 0, 22);
-  set_group(L, &window.group,
-            blis_recorder_has_gateway_waits(records->recorder));
-  set_figures(L, BLIS_FIGURES_WINDOW, &window);
+  push_window(L, records, &window);
+  return 1;
+}
+
+int bind_records_after_completed(lua_State *L) {
+  const bind_records *records = check_records(L, 1);
+  lua_Integer count = luaL_checkinteger(L, 2);
+  luaL_argcheck(L, count >= 0, 2, "expected 0 or more");
+  blis_alloc alloc = bind_alloc(L);
+  blis_window window;
+  check_status(L,
+               blis_window_after_completed(&window, &alloc, records->recorder,
+                                           (size_t)count),
+               NULL);
+  push_window(L, records, &window);
   return 1;
 }
 

@@ -24,6 +24,9 @@ void push_groups(lua_State *L, const bind_records *records, blis_group_key key);
 /* Methods of a list of requests: groups(key), window(from_us, to_us), ... */
 int bind_records_groups(lua_State *L);
 int bind_records_window(lua_State *L);
+
+/* after_completed(count): the same of those completed behind the first ones. */
+int bind_records_after_completed(lua_State *L);
 int bind_records_goodput(lua_State *L);
 int bind_records_goodput_over_time(lua_State *L);
 

@@ -4,6 +4,7 @@
 #include "lua/bind/fields.h"
 #include "lua/results/attempts.h"
 #include "lua/results/figures.h"
+#include "lua/results/load.h"
 #include "lua/results/outcomes.h"
 #include "lua/results/records.h"
 #include "lua/results/spread.h"
@@ -49,6 +50,8 @@ static void set_stages(lua_State *L, const blis_stage_times *stages) {
   set_time(L, "transfer_start_us", stages->transfer_start_us);
   set_time(L, "transfer_end_us", stages->transfer_end_us);
   set_field_integer(L, "moved_bytes", stages->moved_bytes);
+  set_time(L, "prefill_e2e_us", stages->prefill_e2e_us);
+  set_time(L, "decode_e2e_us", stages->decode_e2e_us);
 }
 
 /* Of who was turned away at the gateway's queue. */
@@ -93,6 +96,8 @@ static void push_record(lua_State *L, const bind_records *self, size_t index) {
   }
   lua_pushboolean(L, record->was_counted);
   lua_setfield(L, -2, "was_counted");
+  lua_pushboolean(L, record->had_hit);
+  lua_setfield(L, -2, "had_hit");
   const char *reason = blis_recorder_reason(self->recorder, record);
   if (reason[0] != '\0') {
     set_field_string(L, "reason", reason);
@@ -196,6 +201,7 @@ static int records_add(lua_State *L) {
       .instance = check_record_instance(L, 2),
       .reason = opt_field_string(L, 2, "reason"),
       .was_counted = opt_field_boolean(L, 2, "was_counted", false),
+      .had_hit = opt_field_boolean(L, 2, "had_hit", false),
       .ttft_us = record_integer(L, "ttft_us", 0, INT64_MAX, -1),
       .e2e_us = record_integer(L, "e2e_us", 0, INT64_MAX, -1),
       .scheduling_delay_us =
@@ -234,15 +240,19 @@ static const luaL_Reg records_meta[] = {
 
 static const luaL_Reg records_methods[] = {
     {"add", records_add},
+    {"after_completed", bind_records_after_completed},
     {"batches", bind_records_batches},
     {"goodput", bind_records_goodput},
     {"goodput_over_time", bind_records_goodput_over_time},
     {"groups", bind_records_groups},
     {"hash", records_hash},
+    {"load", bind_records_load},
     {"outcomes", bind_records_outcomes},
+    {"slowest", bind_records_slowest},
     {"spread", bind_records_spread},
     {"warm_up", bind_records_warm_up},
     {"window", bind_records_window},
+    {"within", bind_records_within},
     {NULL, NULL},
 };
 

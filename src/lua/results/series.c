@@ -109,8 +109,54 @@ static void set_handoffs(lua_State *L, const blis_series *series) {
   }
 }
 
+/* Instances have two links each, out and in; the fabric is the last one. */
+static void push_link_name(lua_State *L, size_t link, bool is_fabric) {
+  if (is_fabric) {
+    lua_pushliteral(L, "fabric");
+  } else {
+    lua_pushfstring(L, "instance_%I %s", (LUAI_UACINT)(link / 2),
+                    link % 2 == 0 ? "out" : "in");
+  }
+}
+
+static void push_link(lua_State *L, const blis_series *series, size_t link,
+                      bool is_fabric) {
+  lua_createtable(L, 0, 3);
+  push_link_name(L, link, is_fabric);
+  lua_setfield(L, -2, "name");
+  lua_createtable(L, (int)series->rows, 0);
+  lua_createtable(L, (int)series->rows, 0);
+  for (size_t row = 0; row < series->rows; row++) {
+    const blis_series_link_use use = blis_series_link_at(series, row, link);
+    lua_pushnumber(L, use.utilization);
+    lua_rawseti(L, -3, (lua_Integer)row + 1);
+    lua_pushnumber(L, use.mean_depth);
+    lua_rawseti(L, -2, (lua_Integer)row + 1);
+  }
+  lua_setfield(L, -3, "mean_depth");
+  lua_setfield(L, -2, "utilization");
+}
+
+/* Of links that were used by the last row. */
+static void set_links(lua_State *L, const blis_series *series) {
+  size_t count = series->link_count;
+  if (count == 0 || series->rows == 0) {
+    return;
+  }
+  const blis_series_link *last =
+      &series->links.items[(series->rows - 1) * count];
+  lua_newtable(L);
+  for (size_t link = 0; link < count; link++) {
+    if (last[link].busy_us > 0) {
+      push_link(L, series, link, count % 2 == 1 && link == count - 1);
+      lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+    }
+  }
+  lua_setfield(L, -2, "links");
+}
+
 void push_series(lua_State *L, const blis_series *series) {
-  lua_createtable(L, 0, BLIS_SERIES_COUNT_COUNT + 4);
+  lua_createtable(L, 0, BLIS_SERIES_COUNT_COUNT + 5);
   set_field_integer(L, "interval_us", series->interval_us);
   set_field_integer(L, "rows", (int64_t)series->rows);
   set_times(L, series);
@@ -119,6 +165,7 @@ void push_series(lua_State *L, const blis_series *series) {
   }
   set_queue(L, series);
   set_handoffs(L, series);
+  set_links(L, series);
   lua_createtable(L, (int)series->instance_count, 0);
   for (uint32_t i = 0; i < series->instance_count; i++) {
     push_instance(L, series, i);

@@ -7,6 +7,8 @@
 
 enum { MAX_INTERVALS = 1000 };
 
+enum { MAX_LIMITS = 1000 };
+
 static int64_t ttft_us(const blis_record *record) {
   return record->ttft_us;
 }
@@ -17,6 +19,26 @@ static int64_t e2e_us(const blis_record *record) {
 
 static int64_t scheduling_delay_us(const blis_record *record) {
   return record->scheduling_delay_us;
+}
+
+/* The mean of the request, rounded up: what is within a limit stays so. */
+static int64_t itl_us(const blis_record *record) {
+  if (!blis_record_is_completed(record) || record->itl_count == 0) {
+    return -1;
+  }
+  int64_t count = (int64_t)record->itl_count;
+  return (record->itl_sum_us + count - 1) / count;
+}
+
+typedef int64_t (*time_reader)(const blis_record *record);
+
+/* The time that argument 2 names. */
+static time_reader check_time(lua_State *L) {
+  static const char *const names[] = {"ttft_us", "itl_us", "e2e_us",
+                                      "scheduling_delay_us", NULL};
+  static const time_reader readers[] = {ttft_us, itl_us, e2e_us,
+                                        scheduling_delay_us};
+  return readers[luaL_checkoption(L, 2, NULL, names)];
 }
 
 static size_t interval_of(int64_t time_us, int64_t from_us, int64_t to_us,
@@ -30,12 +52,8 @@ static size_t interval_of(int64_t time_us, int64_t from_us, int64_t to_us,
 }
 
 int bind_records_spread(lua_State *L) {
-  static const char *const names[] = {"ttft_us", "e2e_us",
-                                      "scheduling_delay_us", NULL};
-  static int64_t (*const time_of[])(const blis_record *) = {
-      ttft_us, e2e_us, scheduling_delay_us};
   const bind_records *records = check_records(L, 1);
-  int kind = luaL_checkoption(L, 2, NULL, names);
+  time_reader time_of = check_time(L);
   lua_Integer from_us = luaL_checkinteger(L, 3);
   lua_Integer to_us = luaL_checkinteger(L, 4);
   lua_Integer count = luaL_checkinteger(L, 5);
@@ -45,7 +63,7 @@ int bind_records_spread(lua_State *L) {
   int64_t counts[MAX_INTERVALS] = {0};
   for (size_t i = 0; i < blis_recorder_count(records->recorder); i++) {
     const blis_record record = blis_recorder_record(records->recorder, i);
-    int64_t time_us = time_of[kind](&record);
+    int64_t time_us = time_of(&record);
     if (time_us >= 0) {
       counts[interval_of(time_us, from_us, to_us, (size_t)count)]++;
     }
@@ -56,4 +74,58 @@ int bind_records_spread(lua_State *L) {
     lua_rawseti(L, -2, i + 1);
   }
   return 1;
+}
+
+/* The first of ascending limits that a time is within; count = none is. */
+static size_t first_limit(const int64_t *limits_us, size_t count,
+                          int64_t time_us) {
+  size_t low = 0;
+  while (low < count) {
+    size_t middle = (low + count) / 2;
+    if (limits_us[middle] < time_us) {
+      low = middle + 1;
+    } else {
+      count = middle;
+    }
+  }
+  return low;
+}
+
+static size_t check_limits(lua_State *L, int64_t limits_us[MAX_LIMITS]) {
+  luaL_checktype(L, 3, LUA_TTABLE);
+  lua_Integer count = luaL_len(L, 3);
+  luaL_argcheck(L, count >= 1 && count <= MAX_LIMITS, 3,
+                "expected 1 to 1000 limits");
+  for (lua_Integer i = 0; i < count; i++) {
+    lua_geti(L, 3, i + 1);
+    limits_us[i] = luaL_checkinteger(L, -1);
+    lua_pop(L, 1);
+    luaL_argcheck(L, i == 0 || limits_us[i] >= limits_us[i - 1], 3,
+                  "expected limits in ascending order");
+  }
+  return (size_t)count;
+}
+
+int bind_records_within(lua_State *L) {
+  const bind_records *records = check_records(L, 1);
+  time_reader time_of = check_time(L);
+  int64_t limits_us[MAX_LIMITS];
+  size_t count = check_limits(L, limits_us);
+  int64_t counts[MAX_LIMITS + 1] = {0};
+  for (size_t i = 0; i < blis_recorder_count(records->recorder); i++) {
+    const blis_record record = blis_recorder_record(records->recorder, i);
+    int64_t time_us = time_of(&record);
+    if (time_us >= 0) {
+      counts[first_limit(limits_us, count, time_us)]++;
+    }
+  }
+  lua_createtable(L, (int)count, 0);
+  int64_t sum = 0;
+  for (size_t i = 0; i < count; i++) {
+    sum += counts[i];
+    lua_pushinteger(L, sum);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_pushinteger(L, sum + counts[count]);
+  return 2;
 }

@@ -108,14 +108,28 @@ static uint32_t check_instance_number(lua_State *L, int index) {
   return number;
 }
 
+static uint32_t check_stage(lua_State *L, int index,
+                            const bind_simulation *sim) {
+  static const char *const names[] = {"any", "prefill", "decode", NULL};
+  static const uint32_t roles[] = {0, BLIS_ROLE_PREFILL, BLIS_ROLE_DECODE};
+  uint32_t role = roles[check_word(L, index, "any", names)];
+  if (role != 0 && !blis_cluster_has_pools(sim->cluster)) {
+    luaL_argerror(L, index,
+                  "there are no pools, so that routing has no stages");
+  }
+  return role;
+}
+
 int bind_simulation_pin(lua_State *L) {
   const bind_simulation *sim = check_simulation(L, 1);
   int64_t number = check_request_number(L, 2);
   uint32_t instance = check_instance_number(L, 3);
-  lua_settop(L, 3);
+  uint32_t role = check_stage(L, 4, sim);
+  lua_settop(L, 4);
   log_drive(L, "pin");
   blis_error error = {0};
-  check_status(L, blis_cluster_pin(sim->cluster, number, instance, &error),
+  check_status(L,
+               blis_cluster_pin(sim->cluster, number, role, instance, &error),
                &error);
   lua_settop(L, 1);
   return 1;

@@ -246,6 +246,8 @@ static blis_cluster_config check_cluster_config(lua_State *L, int config,
     made.cache_signal_delay_us = 0; /* nobody sees the difference */
   }
   bind_observer_configure(&sim->observer, &made);
+  check_run_events(L, &sim->view, &sim->run_events);
+  made.run_listener = &sim->run_events.listener;
   return made;
 }
 

@@ -5,8 +5,9 @@
 #include "lua/bind/bind.h"
 
 static blis_fault_effect check_effect(lua_State *L, int index) {
-  static const char *const kinds[] = {"crash", "hang",       "slow", "partition",
-                                      "reclaim", "stale", "lost-cache", NULL};
+  static const char *const kinds[] = {"crash",      "hang",    "slow",
+                                      "partition",  "reclaim", "stale",
+                                      "lost-cache", NULL};
   return (blis_fault_effect){
       .kind = (blis_fault_kind)check_field_choice(L, index, "kind", kinds),
       .recover_us =

@@ -27,8 +27,8 @@ void check_future(lua_State *L, int index, bind_future *future) {
   blis_error error = {0};
   check_status(L, read_all(future, &error), &error);
   bind_source_close(&future->source);
-  future->future = (blis_scale_future){future->arrivals.items,
-                                       future->arrivals.count};
+  future->future =
+      (blis_scale_future){future->arrivals.items, future->arrivals.count};
 }
 
 void bind_future_close(bind_future *future) {

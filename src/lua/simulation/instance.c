@@ -231,12 +231,9 @@ static const luaL_Reg instance_meta[] = {
 };
 
 static const luaL_Reg instance_methods[] = {
-    {"drain", instance_drain},
-    {"fail", instance_fail},
-    {"restart", instance_restart},
-    {"lose_cache", instance_lose_cache},
-    {"slow", instance_slow},
-    {NULL, NULL},
+    {"drain", instance_drain},     {"fail", instance_fail},
+    {"restart", instance_restart}, {"lose_cache", instance_lose_cache},
+    {"slow", instance_slow},       {NULL, NULL},
 };
 
 /* Signals that are not about a request, and what there is beside them. */

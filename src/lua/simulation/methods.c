@@ -5,6 +5,7 @@
 #include "cluster/pending_events.h"
 #include "lua/bind/bind.h"
 #include "lua/bind/fields.h"
+#include "lua/policies/listening.h"
 #include "lua/policies/routing.h"
 #include "lua/simulation/clone.h"
 #include "lua/simulation/drive_log.h"
@@ -49,7 +50,7 @@ static blis_status run_to_the_end(bind_simulation *sim, blis_error *error) {
   BLIS_TRY(blis_cluster_run_until(sim->cluster, BLIS_TIME_NEVER_US, error));
   BLIS_TRY(blis_cluster_finish(sim->cluster, error));
   sim->is_finished = true;
-  return BLIS_OK;
+  return bind_collect_metrics(&sim->view, error);
 }
 
 /* sim:run(): to the end; returns the result. */

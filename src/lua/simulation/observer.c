@@ -7,6 +7,7 @@
 #include "lua/policies/cascade.h"
 #include "lua/policies/decision.h"
 #include "lua/policies/fresh.h"
+#include "lua/policies/hints.h"
 #include "lua/simulation/instance.h"
 
 /* One call of a function. */
@@ -189,15 +190,20 @@ static blis_status on_end(void *ud, const blis_routing_request *request,
 
 static int ask_priority(lua_State *L, void *ud) {
   event_call *call = ud;
-  lua_call(L, 1, 1);
-  const bind_view *view = call->observer->view;
-  lua_Number priority = lua_tonumber(L, -1);
-  if (lua_type(L, -1) != LUA_TNUMBER || isnan(priority)) {
+  lua_call(L, 1, 2);
+  bind_view *view = call->observer->view;
+  lua_Number priority = lua_tonumber(L, -2);
+  if (lua_type(L, -2) != LUA_TNUMBER || isnan(priority)) {
     return luaL_error(
         L, "it returned %s, expected a number (%s is more urgent)",
-        push_what(L, -1), view->context.go_blis ? "lower" : "higher");
+        push_what(L, -2), view->context.go_blis ? "lower" : "higher");
+  }
+  if (!lua_isnoneornil(L, -1) && !lua_istable(L, -1)) {
+    return luaL_error(L, "its second result is %s, expected a table of hints",
+                      push_what(L, -1));
   }
   call->priority = bind_view_priority(view, priority);
+  set_hints(L, view, view->request->slot);
   return 0;
 }
 

@@ -19,6 +19,16 @@ void check_progress(lua_State *L, int index, bind_hooks *hooks,
   progress->function = push_hook_field(L, index, "progress", hooks);
 }
 
+static int64_t steps_of(const blis_cluster *cluster) {
+  int64_t steps = 0;
+  for (uint32_t i = 0; i < blis_cluster_instance_count(cluster); i++) {
+    blis_instance_stats stats;
+    blis_instance_get_stats(blis_cluster_instance(cluster, i), &stats);
+    steps += stats.steps;
+  }
+  return steps;
+}
+
 static int call_function(lua_State *L) {
   enum { PROGRESS = 1, ANCHOR };
   const bind_progress *progress = lua_touserdata(L, PROGRESS);
@@ -29,7 +39,8 @@ static int call_function(lua_State *L) {
   lua_pushinteger(L, counts.arrived - counts.in_flight);
   lua_pushinteger(L, counts.arrived);
   lua_pushinteger(L, blis_cluster_now_us(progress->cluster));
-  lua_call(L, 3, 0);
+  lua_pushinteger(L, steps_of(progress->cluster));
+  lua_call(L, 4, 0);
   return 0;
 }
 

@@ -28,7 +28,8 @@ void check_progress(lua_State *L, int index, bind_hooks *hooks,
 
 /*
  * Calls the function with (requests ended, requests arrived, simulated time in
- * us), when it is due. An error in it is stored in the hooks.
+ * us, engine steps so far), when it is due. An error in it is stored in the
+ * hooks.
  */
 void bind_progress_tell(bind_progress *progress);
 

@@ -179,6 +179,17 @@ static void set_links(lua_State *L, const blis_cluster *cluster,
   lua_setfield(L, -2, "links");
 }
 
+/* What policies in Lua have said of themselves; nothing where none does. */
+static void set_custom_metrics(lua_State *L, int index) {
+  lua_getiuservalue(L, index, SIMULATION_ANCHOR);
+  if (lua_rawgeti(L, -1, ANCHOR_METRICS) == LUA_TTABLE) {
+    lua_setfield(L, -3, "custom_metrics");
+    lua_pop(L, 1);
+  } else {
+    lua_pop(L, 2);
+  }
+}
+
 void push_summary(lua_State *L, int index, bind_simulation *sim) {
   blis_error error = {0};
   working *w = push_guarded(L, 1, sizeof *w, working_gc);
@@ -206,6 +217,7 @@ void push_summary(lua_State *L, int index, bind_simulation *sim) {
   set_coverage(L, sim, &w->summary);
   set_setup(L, index, sim);
   set_clamped_scores(L, &sim->view);
+  set_custom_metrics(L, index);
   if (sim->series.interval_us > 0) {
     push_series(L, &sim->series);
     lua_setfield(L, -2, "series");
@@ -220,7 +232,7 @@ void push_summary(lua_State *L, int index, bind_simulation *sim) {
     push_cascade(L, sim->records);
     lua_setfield(L, -2, "cascade");
   }
-  set_scaling(L, sim);
+  set_scaling(L, sim, w->summary.duration_us);
   set_faults(L, sim);
   bool keeps_records = blis_recorder_keeps_records(sim->records->recorder);
   lua_pushboolean(L, keeps_records);

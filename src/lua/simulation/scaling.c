@@ -1,13 +1,11 @@
 #include "lua/simulation/scaling.h"
 
-#include <string.h>
-
-#include "base/invariant.h"
 #include "base/time.h"
 #include "cluster/go_blis_scaler.h"
 #include "cluster/node_pools.h"
 #include "lua/bind/bind.h"
 #include "lua/policies/autoscaler.h"
+#include "lua/simulation/paid.h"
 
 /* What the configuration says. */
 
@@ -94,7 +92,9 @@ static blis_scaling_config check_config(lua_State *L, int index,
                      .loading = check_delay(L, index, "loading_delay_us"),
                      .warming = check_delay(L, index, "warmup_duration_us"),
                      .warming_factor =
-                         opt_field_number(L, index, "warmup_factor", 0)},
+                         opt_field_number(L, index, "warmup_factor", 0),
+                     .failure = check_field_number(L, index, "start_failure"),
+                     .retries = check_field_integer(L, index, "start_retries")},
       .actuation = check_delay(L, index, "actuation_delay_us"),
       .stop = (blis_stop)check_field_choice(L, index, "drain", stops),
       .grace_us = opt_field_integer(L, index, "grace_us", BLIS_TIME_NEVER_US),
@@ -121,7 +121,9 @@ static blis_node_pool check_node_pool(lua_State *L, int index) {
       .nodes = (uint32_t)check_field_integer(L, index, "nodes"),
       .max_nodes = (uint32_t)check_field_integer(L, index, "max_nodes"),
       .provisioning = check_delay(L, index, "provisioning_delay_us"),
-      .cost_per_hour = opt_field_number(L, index, "cost_per_hour", -1)};
+      .cost_per_hour = opt_field_number(L, index, "cost_per_hour", -1),
+      .gpu_price_per_hour =
+          opt_field_number(L, index, "gpu_price_per_hour", -1)};
 }
 
 /* Of the scaling at that index; pushes. */
@@ -272,6 +274,7 @@ static void set_pool(lua_State *L, const blis_scaling_report *report) {
   set_field_integer(L, "clamped", report->clamped);
   set_field_integer(L, "oscillations", report->oscillations);
   set_field_integer(L, "started", report->started);
+  set_field_integer(L, "failed_starts", report->failed_starts);
   push_events(L, report);
   lua_setfield(L, -2, "events");
   push_levels(L, report);
@@ -290,32 +293,15 @@ static void push_pools(lua_State *L, const blis_cluster *cluster) {
   }
 }
 
-/* Seconds for which the instances of each group were paid. */
-static void push_group_seconds(lua_State *L, const bind_simulation *sim,
-                               int64_t end_us) {
-  const blis_cluster *cluster = sim->cluster;
-  uint32_t count = sim->groups.other_count + 1;
-  int64_t *paid_us = push_buffer(L, count, sizeof *paid_us);
-  memset(paid_us, 0, count * sizeof *paid_us);
-  for (uint32_t i = 0; i < blis_cluster_instance_count(cluster); i++) {
-    uint32_t group = blis_cluster_instance_facts(cluster, i)->group;
-    BLIS_ASSERT(group < count);
-    paid_us[group] += blis_cluster_instance_paid_us(cluster, i, end_us);
-  }
-  lua_createtable(L, (int)count, 0);
-  for (uint32_t g = 0; g < count; g++) {
-    lua_pushnumber(L, (double)paid_us[g] / 1e6);
-    lua_rawseti(L, -2, (lua_Integer)g + 1);
-  }
-  lua_remove(L, -2);
-}
-
-void set_scaling(lua_State *L, const bind_simulation *sim) {
+void set_scaling(lua_State *L, const bind_simulation *sim,
+                 int64_t duration_us) {
   const blis_cluster *cluster = sim->cluster;
   blis_scaling_report report;
   if (!blis_cluster_get_scaling(cluster, 0, &report)) {
+    set_paid(L, sim, duration_us, false);
     return;
   }
+  set_paid(L, sim, report.end_us, true);
   lua_createtable(L, 0, 20);
   set_field_integer(L, "end_us", report.end_us);
   set_field_number(L, "replica_seconds",
@@ -329,8 +315,6 @@ void set_scaling(lua_State *L, const bind_simulation *sim) {
   set_field_number(L, "waited_max_ms", (double)report.longest_us / 1e3);
   push_states(L, cluster, report.end_us);
   lua_setfield(L, -2, "state_seconds");
-  push_group_seconds(L, sim, report.end_us);
-  lua_setfield(L, -2, "group_seconds");
   if (blis_cluster_node_pool_count(cluster) > 0) {
     push_node_pools(L, cluster);
     lua_setfield(L, -2, "node_pools");

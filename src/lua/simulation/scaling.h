@@ -20,6 +20,6 @@ void check_scaling_future(lua_State *L, int workload, bind_simulation *sim);
 void check_set_scaling(lua_State *L, int config, bind_simulation *sim);
 
 /* Sets scaling of the table on top of the stack, if instances come and go. */
-void set_scaling(lua_State *L, const bind_simulation *sim);
+void set_scaling(lua_State *L, const bind_simulation *sim, int64_t duration_us);
 
 #endif

@@ -21,6 +21,7 @@
 #include "lua/simulation/future.h"
 #include "lua/simulation/observer.h"
 #include "lua/simulation/progress.h"
+#include "lua/simulation/run_events.h"
 #include "policy/priority/priority.h"
 #include "results/series.h"
 
@@ -48,6 +49,7 @@ typedef struct bind_simulation {
   bind_batch_scheduler batch_scheduler;
   bind_instance_batches *batches; /* by instance; the anchor owns them */
   bind_observer observer;
+  bind_run_events run_events;
   bind_progress progress;
   bind_engine engine;               /* of the first group of instances */
   bind_groups groups;               /* and those of the others */

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* memfd_create */
 #include "lua/workers/jail.h"
 
 #include <errno.h>
@@ -10,7 +11,10 @@
 #include <sys/prctl.h>
 #endif
 #ifdef BLIS_HAVE_SECCOMP
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <seccomp.h>
+#include <sys/mman.h>
 #endif
 
 /* Address space of the process, which a limit of it has to come on top of. */
@@ -137,14 +141,43 @@ static scmp_filter_ctx make_filter(void) {
   return filter;
 }
 
-static bool filter_calls(void) {
+/* The filter as the kernel takes it, made once; forked processes have it. */
+enum { INSTRUCTIONS_MAX = 1024 };
+static struct sock_filter instructions[INSTRUCTIONS_MAX];
+static struct sock_fprog program = {.filter = instructions};
+
+static bool compile(scmp_filter_ctx filter) {
+  int file = memfd_create("filter", MFD_CLOEXEC);
+  if (file < 0) {
+    return false;
+  }
+  bool is_there = seccomp_export_bpf(filter, file) == 0;
+  off_t size = is_there ? lseek(file, 0, SEEK_END) : 0;
+  is_there = size > 0 && (size_t)size <= sizeof instructions &&
+             pread(file, instructions, (size_t)size, 0) == size;
+  close(file);
+  if (is_there) {
+    program.len = (unsigned short)((size_t)size / sizeof *instructions);
+  }
+  return is_there;
+}
+
+bool blis_jail_prepare(void) {
+  if (program.len > 0) {
+    return true;
+  }
   scmp_filter_ctx filter = make_filter();
   if (filter == NULL) {
     return false;
   }
-  bool is_on = seccomp_load(filter) == 0; /* sets no-new-privileges, too */
+  bool is_there = compile(filter);
   seccomp_release(filter);
-  return is_on;
+  return is_there;
+}
+
+static bool filter_calls(void) {
+  return program.len > 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
 bool blis_jail_can_filter(void) {
@@ -152,6 +185,10 @@ bool blis_jail_can_filter(void) {
 }
 
 #else
+
+bool blis_jail_prepare(void) {
+  return false;
+}
 
 static bool filter_calls(void) {
   return false;
@@ -164,6 +201,7 @@ bool blis_jail_can_filter(void) {
 #endif
 
 bool blis_jail_enter(const blis_jail_limits *limits) {
+  (void)blis_jail_prepare(); /* afterwards no file can be opened */
   limit_resources(limits);
   return filter_calls();
 }

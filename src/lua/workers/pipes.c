@@ -89,6 +89,11 @@ int bind_jail(lua_State *L) {
   return 1;
 }
 
+int bind_jail_prepare(lua_State *L) {
+  lua_pushboolean(L, blis_jail_prepare());
+  return 1;
+}
+
 int bind_jail_can_filter(lua_State *L) {
   lua_pushboolean(L, blis_jail_can_filter());
   return 1;

@@ -63,7 +63,9 @@ const char *blis_scale_metric_name(blis_scale_metric metric);
 typedef uint32_t blis_scale_needs;
 #define BLIS_SCALE_BIT(metric) ((blis_scale_needs)1 << (metric))
 #define BLIS_SCALE_NEEDS_QUEUED_TOKENS ((blis_scale_needs)1 << 31)
-#define BLIS_SCALE_NEEDS_FUTURE ((blis_scale_needs)1 << 30) /* an oracle does */
+#define BLIS_SCALE_NEEDS_FUTURE                                                \
+  ((blis_scale_needs)1 << 30) /* an oracle does                                \
+                               */
 #define BLIS_SCALE_NEEDS_ALL (UINT32_MAX & ~BLIS_SCALE_NEEDS_FUTURE)
 
 /* Of that name; BLIS_ERR_INVALID names the nearest one. */

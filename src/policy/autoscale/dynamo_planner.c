@@ -183,6 +183,7 @@ static int64_t planned(const state *self, const blis_scale_context *context) {
       .ttft_us = self->ttft_us,
       .itl_us = self->itl_us,
       .kv_capacity_tokens = context->instances[0].kv_capacity_tokens,
+      .requests_max = context->model->max_num_seqs,
   };
   int64_t prefill = context->role == BLIS_SCALE_DECODE
                         ? 1

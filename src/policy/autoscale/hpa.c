@@ -92,10 +92,6 @@ int64_t blis_hpa_pods(const blis_hpa_rules *rules, const int64_t *values_milli,
 
 /* Replicas over time */
 
-static int64_t ago_us(int64_t now_us, double seconds) {
-  return now_us - llround(seconds * 1e6);
-}
-
 typedef struct bounds {
   int64_t least;
   int64_t most;
@@ -106,17 +102,18 @@ typedef struct bounds {
 static bounds stabilized(const blis_hpa *hpa, const blis_hpa_rules *rules,
                          int64_t now_us, int64_t proposal) {
   bounds result = {proposal, proposal};
-  int64_t up_us = ago_us(now_us, rules->up.window_s);
-  int64_t down_us = ago_us(now_us, rules->down.window_s);
+  int64_t up_us = blis_scale_window_start_us(now_us, rules->up.window_s);
+  int64_t down_us = blis_scale_window_start_us(now_us, rules->down.window_s);
   for (size_t i = hpa->proposals.count; i-- > 0;) {
-    const blis_hpa_event *event = &hpa->proposals.items[i];
-    if (event->time_us > up_us && event->number < result.least) {
-      result.least = event->number;
+    const blis_scale_point *past = &hpa->proposals.items[i];
+    int64_t number = (int64_t)past->value;
+    if (past->time_us > up_us && number < result.least) {
+      result.least = number;
     }
-    if (event->time_us > down_us && event->number > result.most) {
-      result.most = event->number;
+    if (past->time_us > down_us && number > result.most) {
+      result.most = number;
     }
-    if (event->time_us <= up_us && event->time_us <= down_us) {
+    if (past->time_us <= up_us && past->time_us <= down_us) {
       break;
     }
   }
@@ -126,12 +123,12 @@ static bounds stabilized(const blis_hpa *hpa, const blis_hpa_rules *rules,
 /* Replicas at the beginning of a period that ends now. */
 static int64_t at_start(const blis_hpa *hpa, int64_t now_us, double period_s,
                         int64_t replicas) {
-  int64_t start_us = ago_us(now_us, period_s);
+  int64_t start_us = blis_scale_window_start_us(now_us, period_s);
   for (size_t i = hpa->changes.count; i-- > 0;) {
     if (hpa->changes.items[i].time_us <= start_us) {
       break;
     }
-    replicas -= hpa->changes.items[i].number;
+    replicas -= (int64_t)hpa->changes.items[i].value;
   }
   return replicas;
 }
@@ -165,28 +162,12 @@ static int64_t limit_of(const blis_hpa *hpa, const blis_hpa_direction *rule,
   return sign * limit > sign * replicas ? limit : replicas;
 }
 
-/* Drops what is older than both windows or periods can reach. */
-static void forget(blis_hpa_event *items, size_t *count, int64_t before_us) {
-  size_t first = 0;
-  while (first < *count && items[first].time_us <= before_us) {
-    first++;
-  }
-  if (first * 2 < *count) { // moved seldom, so that it is cheap
-    return;
-  }
-  for (size_t i = first; i < *count; i++) {
-    items[i - first] = items[i];
-  }
-  *count -= first;
-}
-
 static blis_status remember(blis_hpa *hpa, const blis_alloc *alloc,
                             const blis_hpa_rules *rules, int64_t now_us,
                             int64_t proposal) {
   double window_s = fmax(rules->up.window_s, rules->down.window_s);
-  forget(hpa->proposals.items, &hpa->proposals.count, ago_us(now_us, window_s));
-  blis_hpa_event event = {now_us, proposal};
-  return blis_array_push(alloc, &hpa->proposals, event);
+  return blis_scale_history_add(&hpa->proposals, alloc, now_us, window_s,
+                                (double)proposal);
 }
 
 static blis_status note_change(blis_hpa *hpa, const blis_alloc *alloc,
@@ -195,9 +176,8 @@ static blis_status note_change(blis_hpa *hpa, const blis_alloc *alloc,
   double period_s =
       fmax(fmax(rules->up.pods_period_s, rules->up.percent_period_s),
            fmax(rules->down.pods_period_s, rules->down.percent_period_s));
-  forget(hpa->changes.items, &hpa->changes.count, ago_us(now_us, period_s));
-  blis_hpa_event event = {now_us, change};
-  return blis_array_push(alloc, &hpa->changes, event);
+  return blis_scale_history_add(&hpa->changes, alloc, now_us, period_s,
+                                (double)change);
 }
 
 /* Within the limits of speed, min and max. */

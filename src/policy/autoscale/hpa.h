@@ -14,8 +14,8 @@
 #include <stdint.h>
 
 #include "base/alloc.h"
-#include "base/array.h"
 #include "base/error.h"
+#include "policy/autoscale/history.h"
 
 typedef enum blis_hpa_select {
   BLIS_HPA_MAX, /* the policy that allows the largest change */
@@ -64,16 +64,10 @@ int64_t blis_hpa_pods(const blis_hpa_rules *rules, const int64_t *values_milli,
                       size_t count, int64_t missing, int64_t unready,
                       int64_t target_milli, int64_t replicas);
 
-/* A proposal or a change at a time. */
-typedef struct blis_hpa_event {
-  int64_t time_us;
-  int64_t number;
-} blis_hpa_event;
-
 /* What the controller remembers of one pool; begin with {0}. */
 typedef struct blis_hpa {
-  BLIS_ARRAY(blis_hpa_event) proposals;
-  BLIS_ARRAY(blis_hpa_event) changes;
+  blis_scale_history proposals; /* of replicas */
+  blis_scale_history changes;
   bool has_synced;
 } blis_hpa;
 

@@ -344,13 +344,13 @@ const blis_policy_entry blis__autoscaler_llmd_token_aware = {
         "the role of the pool",
     .source = GUIDES "/keda-epp-token-aware, experimental",
     BLIS__PARAMS(token_params),
-    .rule = &(const recipe){.triggers = token_triggers,
-                            .trigger_count = 2,
-                            .composite = token_demand,
-                            .composite_name = "demand of tokens",
-                            .needs =
-                                BLIS_SCALE_BIT(BLIS_SCALE_INFLIGHT_TOKENS) |
-                                BLIS_SCALE_BIT(BLIS_SCALE_KV_UTILIZATION)},
+    .rule =
+        &(const recipe){.triggers = token_triggers,
+                        .trigger_count = 2,
+                        .composite = token_demand,
+                        .composite_name = "demand of tokens",
+                        .needs = BLIS_SCALE_BIT(BLIS_SCALE_INFLIGHT_TOKENS) |
+                                 BLIS_SCALE_BIT(BLIS_SCALE_KV_UTILIZATION)},
 };
 
 const blis_policy_entry blis__autoscaler_llmd_slo_aware = {

@@ -8,14 +8,9 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/array.h"
 #include "policy/autoscale/autoscaler.h"
+#include "policy/autoscale/history.h"
 #include "policy/contract/entry.h"
-
-typedef struct sample {
-  int64_t time_us;
-  double concurrency;
-} sample;
 
 typedef struct state {
   double interval_s;
@@ -28,7 +23,7 @@ typedef struct state {
   double max_down_rate;
   double zero_grace_s;
   blis_alloc alloc;
-  BLIS_ARRAY(sample) samples;
+  blis_scale_history samples; /* of concurrency */
   blis_knative_panic panic;
   int64_t idle_since_us; /* -1 = not idle */
   char reason[128];
@@ -60,37 +55,25 @@ blis_knative_scale blis_knative_step(const blis_knative_rules *rules,
 
 /* Mean of the samples of the window that ends now; the newest is of now. */
 static double mean_over(const state *self, int64_t now_us, double window_s) {
-  int64_t since_us = now_us - llround(window_s * 1e6);
+  int64_t since_us = blis_scale_window_start_us(now_us, window_s);
   double sum = 0;
   size_t count = 0;
   for (size_t i = self->samples.count; i-- > 0;) {
     if (self->samples.items[i].time_us <= since_us) {
       break;
     }
-    sum += self->samples.items[i].concurrency;
+    sum += self->samples.items[i].value;
     count++;
   }
   return count == 0 ? 0 : sum / (double)count;
 }
 
 static blis_status take_sample(state *self, const blis_scale_context *context) {
-  // Old samples go once they are the larger half.
-  int64_t since_us = context->now_us - llround(self->stable_s * 1e6);
-  size_t first = 0;
-  while (first < self->samples.count &&
-         self->samples.items[first].time_us <= since_us) {
-    first++;
-  }
-  if (first * 2 > self->samples.count) {
-    for (size_t i = first; i < self->samples.count; i++) {
-      self->samples.items[i - first] = self->samples.items[i];
-    }
-    self->samples.count -= first;
-  }
-  sample taken = {context->now_us,
-                  blis_scale_value(context, BLIS_SCALE_GATEWAY_QUEUE_SIZE) +
-                      blis_scale_value(context, BLIS_SCALE_REQUESTS_RUNNING)};
-  return blis_array_push(&self->alloc, &self->samples, taken);
+  double concurrency =
+      blis_scale_value(context, BLIS_SCALE_GATEWAY_QUEUE_SIZE) +
+      blis_scale_value(context, BLIS_SCALE_REQUESTS_RUNNING);
+  return blis_scale_history_add(&self->samples, &self->alloc, context->now_us,
+                                self->stable_s, concurrency);
 }
 
 /* The last instance stays for the grace period. */

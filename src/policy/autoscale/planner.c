@@ -69,7 +69,7 @@ double blis_planner_token_us(const blis_scale_model *model,
 
 int64_t blis_planner_decode(const blis_scale_model *model,
                             const blis_planner_load *load) {
-  double requests_per_s = 1e6 / (fmax(1, load->output_tokens) *
-                                 blis_planner_token_us(model, load));
+  double requests_per_s =
+      1e6 / (fmax(1, load->output_tokens) * blis_planner_token_us(model, load));
   return at_least_one(load->requests_per_s / requests_per_s);
 }

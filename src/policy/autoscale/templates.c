@@ -55,20 +55,25 @@ static void step_by(state *self, int64_t change, double value, double limit,
   decision->reason = self->reason;
 }
 
+/* One more or one less, beyond two bounds or at them. */
+static void decide_by_bounds(state *self, const blis_scale_context *context,
+                             bool is_at_bounds, blis_scale_decision *decision) {
+  if (is_waiting(self, context)) {
+    return;
+  }
+  double value = mean_of(self, context);
+  if (value > self->up || (is_at_bounds && value == self->up)) {
+    step_by(self, 1, value, self->up, decision);
+  } else if (value < self->down || (is_at_bounds && value == self->down)) {
+    step_by(self, -1, value, self->down, decision);
+  }
+}
+
 static blis_status decide_threshold(void *ud, const blis_scale_context *context,
                                     blis_scale_decision *decision,
                                     blis_error *error) {
   (void)error;
-  state *self = ud;
-  if (is_waiting(self, context)) {
-    return BLIS_OK;
-  }
-  double value = mean_of(self, context);
-  if (value >= self->up) {
-    step_by(self, 1, value, self->up, decision);
-  } else if (value <= self->down) {
-    step_by(self, -1, value, self->down, decision);
-  }
+  decide_by_bounds(ud, context, true, decision);
   return BLIS_OK;
 }
 
@@ -76,16 +81,7 @@ static blis_status decide_queue(void *ud, const blis_scale_context *context,
                                 blis_scale_decision *decision,
                                 blis_error *error) {
   (void)error;
-  state *self = ud;
-  if (is_waiting(self, context)) {
-    return BLIS_OK;
-  }
-  double value = mean_of(self, context);
-  if (value > self->up) {
-    step_by(self, 1, value, self->up, decision);
-  } else if (value < self->down) {
-    step_by(self, -1, value, self->down, decision);
-  }
+  decide_by_bounds(ud, context, false, decision);
   return BLIS_OK;
 }
 

@@ -248,9 +248,10 @@ const blis_policy_entry blis__router_unified_as_printed = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "unified-as-printed",
     .aliases = "b3.unified_as_printed",
-    .summary = "unified to the letter of its pseudocode, which binds no session "
-               "to an instance: lmetric with ties broken by prefill, requests "
-               "and turns",
+    .summary =
+        "unified to the letter of its pseudocode, which binds no session "
+        "to an instance: lmetric with ties broken by prefill, requests "
+        "and turns",
     .source = "B3 Routing Policies - Pseudocode (08530b3915)",
     BLIS__PARAMS(printed_params),
     .ops = &ops,

@@ -17,6 +17,7 @@
 
 #include "base/array.h"
 #include "base/number.h"
+#include "policy/cognitora/permits.h"
 #include "policy/contract/entry.h"
 #include "policy/contract/stable_hash.h"
 
@@ -48,7 +49,8 @@ typedef struct cognitora {
   capacity_kind capacity;
   blis_signal power; /* the column of power draws */
   bool has_stable_ties;
-  blis_tie tie;                /* otherwise */
+  blis_tie tie; /* otherwise */
+  blis__permits permits;
   BLIS_ARRAY(published) heard; /* by instance number */
   BLIS_ARRAY(double) scores;
 } cognitora;
@@ -191,9 +193,14 @@ static blis_status route(const blis_question *q, blis_decision *decision) {
   const blis_routing_view *view = q->view;
   cognitora *self = q->state;
   size_t chosen = 0;
+  bool is_permitted = true;
   BLIS_TRY_MEM(choose(self, q->request, view, &chosen), q->error);
+  BLIS_TRY_MEM(blis__permits_take(&self->permits, &self->alloc, q->request,
+                                  &is_permitted),
+               q->error);
   *decision = (blis_decision){
       .chosen = chosen,
+      .rejected = is_permitted ? NULL : "cognitora.score: full (503)",
       .score = self->scores.items[chosen],
       .scores = self->scores.items,
       .has_belief = true,
@@ -202,8 +209,16 @@ static blis_status route(const blis_question *q, blis_decision *decision) {
   return BLIS_OK;
 }
 
+static void ended(void *state, blis_ticket *ticket, uint32_t instance,
+                  const blis_request_times *times) {
+  (void)instance, (void)times;
+  cognitora *self = state;
+  blis__permits_give(&self->permits, ticket);
+}
+
 static void free_state(const blis_alloc *alloc, void *state) {
   cognitora *self = state;
+  blis__permits_deinit(&self->permits, alloc);
   blis_array_deinit(alloc, &self->heard);
   blis_array_deinit(alloc, &self->scores);
 }
@@ -247,6 +262,12 @@ static const blis_param_spec params_of[] = {
                  "blocks, each as a share of the highest among the candidates"),
     BLIS__CHOICE("power_from", "stated|rolling",
                  "power draw as stated, or of the last 30 s"),
+    BLIS__INTEGER(
+        "max_queue", 0, 1e15, 0, "requests",
+        "permits for each model and role (prefill, decode, or both in one): "
+        "asked for after scoring and held until the request ends there; who "
+        "gets none is rejected; 0 = no limit",
+        BLIS__INTO(cognitora, permits.limit)),
     BLIS__CHOICE("tie", "stable-hash|lowest-id|first|random|last|rotate",
                  "tie break (profile cognitora: lowest-id)"),
     BLIS__CHOICE("profile", "design|cognitora",
@@ -268,6 +289,8 @@ static blis_status check_sum(const cognitora *self, blis_error *error) {
 }
 
 static const blis_router_ops ops = {.route = route, .free = free_state};
+static const blis_router_ops ops_with_permits = {
+    .route = route, .ended = ended, .free = free_state};
 
 /* What only some of the choices read. */
 static void add_needs(const cognitora *self, blis_policy_setup *setup) {
@@ -286,6 +309,7 @@ static blis_status init(void *state, blis_policy_setup *setup,
   cognitora *self = state;
   bool is_code = blis_setup_choice(setup, "profile") == 1;
   self->alloc = *setup->alloc;
+  setup->ops = self->permits.limit > 0 ? &ops_with_permits : &ops;
   self->stable.block_size_tokens =
       (uint32_t)blis_setup_number_or(setup, "block_size", is_code, 32);
   self->stable.window_tokens =

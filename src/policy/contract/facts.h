@@ -18,7 +18,7 @@ enum {
 };
 
 typedef struct blis_instance_facts {
-  uint32_t group; /* of those that the cluster is made of, from 0 */
+  uint32_t group;       /* of those that the cluster is made of, from 0 */
   const char *model;    /* it serves, in whatever case; NULL or "" = any */
   const char *gpu;      /* type of its GPUs; NULL or "" = unknown */
   int64_t tp;           /* its GPUs; 0 = unknown */

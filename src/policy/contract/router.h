@@ -60,6 +60,12 @@ typedef struct blis_decision {
   bool has_prefill;
   int64_t prefill;
   /*
+   * How urgent the request is from now on, higher is more urgent: what the
+   * instance that it goes to is told.
+   */
+  bool has_priority;
+  double priority;
+  /*
    * Leading prompt tokens that the policy took to be cached at the chosen one,
    * by what it knows of the caches, when it has looked at that.
    */

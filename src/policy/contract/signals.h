@@ -67,7 +67,10 @@
   XX(ROLLING_WATTS, "rolling_watts", "W",                                      \
      "mean power draw of the last 30 s: gpu_idle_watts, and the rest of "      \
      "watts "                                                                  \
-     "by utilization")
+     "by utilization")                                                         \
+  XX(TOKENS_PER_SEC, "tokens_per_sec", "tokens/s",                             \
+     "what a decode step of the running batch yields, by the latency model; "  \
+     "0 without a batch, and for a model in Lua")
 
 typedef enum blis_signal {
 #define XX(constant, name, unit, what) BLIS_SIGNAL_##constant,

@@ -44,8 +44,17 @@ typedef struct blis_traffic_state {
   double request_rate;     /* the same of all tenants */
 } blis_traffic_state;
 
+/* The pool behind the gateway. */
+typedef struct blis_pool_state {
+  int64_t gateway_queue_size; /* requests that wait for it; as of now */
+  double pool_saturation; /* 1 = full; by signals as fresh as the router's */
+} blis_pool_state;
+
+struct blis_routing_view;
+
 typedef struct blis_routing_request {
   int64_t number; /* id is "request_<number>" */
+  uint32_t slot;  /* no other live request has the same */
   int64_t arrival_us;
   int64_t deadline_us;   /* absolute; 0 = none */
   int64_t slo_target_us; /* wanted time to first token; 0 = not said */
@@ -86,6 +95,9 @@ typedef struct blis_routing_request {
   blis_traffic_state (*traffic)(void *traffic_ud, uint32_t tenant,
                                 int64_t now_us);
   void *traffic_ud;
+  /* NULL where there is no cluster. The view is the one of the decision. */
+  blis_pool_state (*pool)(void *pool_ud, const struct blis_routing_view *view);
+  void *pool_ud;
   bool wants_parts; /* the decision should tell its parts and its facts */
 } blis_routing_request;
 

@@ -8,6 +8,7 @@
 #include "base/node_heap.h"
 #include "base/pool.h"
 #include "base/time.h"
+#include "policy/flow/flow_claims.h"
 #include "policy/flow/flow_service.h"
 
 typedef struct flow flow;
@@ -40,6 +41,7 @@ struct flow {
   uint32_t tenant;
   uint32_t index;   /* in the pool */
   const char *name; /* of the tenant */
+  size_t place;     /* in its band, with names */
   int64_t count;
   list by_age;
   /* By order; as long as that is the same for all, age says who is first. */
@@ -59,6 +61,8 @@ struct band {
   blis_map flow_of_tenant;  /* otherwise: index in the pool */
   blis_node_heap heads;     /* of these, with strict-fifo */
   BLIS_ARRAY(flow *) flows; /* with the others, by name */
+  blis_flow_claims claims;  /* of these, with least-service */
+  int64_t claims_base_us;   /* of the service in them */
   const char *last_served;  /* name of a tenant; NULL = none yet */
 };
 
@@ -75,7 +79,6 @@ struct blis_flow_queue {
   int64_t count;
   int64_t bytes;
   uint64_t next_sequence;
-  BLIS_ARRAY(blis_flow_claim) claims; /* of one choice */
 };
 
 /* Lists: which link of an entry is told by its offset. */
@@ -155,6 +158,10 @@ static bool has_names(const blis_flow_queue *queue) {
   return !is_strict(queue) && queue->fairness != BLIS_FLOW_STRICT_FIFO;
 }
 
+static bool has_claims(const blis_flow_queue *queue) {
+  return queue->fairness == BLIS_FLOW_LEAST_SERVICE;
+}
+
 static void free_band(blis_flow_queue *queue, band *its) {
   const blis_alloc *alloc = &queue->alloc;
   for (entry *item = its->by_age.oldest; item != NULL;) {
@@ -167,6 +174,7 @@ static void free_band(blis_flow_queue *queue, band *its) {
   blis_node_heap_deinit(&its->everybody.entries, alloc);
   blis_map_deinit(&its->flow_of_tenant);
   blis_array_deinit(alloc, &its->flows);
+  blis_flow_claims_deinit(&its->claims, alloc);
   blis_node_heap_deinit(&its->heads, alloc);
   blis_alloc_free(alloc, its, sizeof *its);
 }
@@ -182,7 +190,6 @@ void blis_flow_queue_free(blis_flow_queue *queue) {
   blis_pool_deinit(&queue->entries);
   blis_pool_deinit(&queue->flows);
   blis_array_deinit(&alloc, &queue->bands);
-  blis_array_deinit(&alloc, &queue->claims);
   blis_array_deinit(&alloc, &queue->band_limits);
   blis_alloc_free(&alloc, queue, sizeof *queue);
 }
@@ -309,18 +316,37 @@ static size_t flow_place(const band *in, const char *name) {
   return low;
 }
 
+static void number_flows(const band *in, size_t from) {
+  for (size_t i = from; i < in->flows.count; i++) {
+    in->flows.items[i]->place = i;
+  }
+}
+
+/* Its head or its service is another. */
+static void claim_anew(const blis_flow_queue *queue, band *in,
+                       const flow *its) {
+  if (has_claims(queue)) {
+    const blis_flow_claim claim = {
+        .service = blis_flow_service_share(queue->service, its->tenant),
+        .enqueue_us = first_of(its)->item.enqueue_us};
+    blis_flow_claims_set(&in->claims, its->place, &claim);
+  }
+}
+
 static blis_status list_flow(blis_flow_queue *queue, band *in, flow *made) {
   if (!has_names(queue)) {
     return blis_node_heap_add(&in->heads, &queue->alloc, &made->node);
   }
   BLIS_TRY(blis_array_reserve(&queue->alloc, &in->flows, in->flows.count + 1));
-  BLIS_TRY(
-      blis_array_reserve(&queue->alloc, &queue->claims, in->flows.count + 1));
   size_t place = flow_place(in, made->name);
+  if (has_claims(queue)) {
+    BLIS_TRY(blis_flow_claims_insert(&in->claims, &queue->alloc, place));
+  }
   memmove(&in->flows.items[place + 1], &in->flows.items[place],
           (in->flows.count - place) * sizeof(flow *));
   in->flows.items[place] = made;
   in->flows.count++;
+  number_flows(in, place);
   return BLIS_OK;
 }
 
@@ -362,10 +388,14 @@ static blis_status join_flow(blis_flow_queue *queue, band *in, entry *item) {
 
 static void drop_flow(blis_flow_queue *queue, band *in, flow *its) {
   if (has_names(queue)) {
-    size_t place = flow_place(in, its->name);
+    size_t place = its->place;
     in->flows.count--;
     memmove(&in->flows.items[place], &in->flows.items[place + 1],
             (in->flows.count - place) * sizeof(flow *));
+    number_flows(in, place);
+    if (has_claims(queue)) {
+      blis_flow_claims_remove(&in->claims, place);
+    }
   } else {
     blis_node_heap_remove(&in->heads, &its->node);
   }
@@ -378,8 +408,9 @@ static void drop_flow(blis_flow_queue *queue, band *in, flow *its) {
 static void update_flow(blis_flow_queue *queue, band *in, flow *its) {
   if (its->count == 0) {
     drop_flow(queue, in, its);
-  } else if (!has_names(queue) &&
-             its->node.sequence != its->by_age.oldest->node.sequence) {
+  } else if (has_names(queue)) {
+    claim_anew(queue, in, its);
+  } else if (its->node.sequence != its->by_age.oldest->node.sequence) {
     its->node.sequence = its->by_age.oldest->node.sequence;
     blis_node_heap_update(&in->heads, &its->node);
   }
@@ -458,6 +489,7 @@ static blis_status enter(blis_flow_queue *queue, band *in,
     blis_pool_give(&queue->entries, index);
     return status;
   }
+  claim_anew(queue, in, made->flow);
   list_append(&in->by_age, made, IN_BAND);
   in->count++;
   in->bytes += item->size_bytes;
@@ -612,17 +644,28 @@ static size_t pick_in_turn(const band *in) {
   return place < in->flows.count ? place : 0;
 }
 
-/* Memory for the choice was set aside when the flows came. */
-static size_t pick_least_served(blis_flow_queue *queue, const band *in,
+static size_t pick_least_served(const blis_flow_queue *queue, band *in,
                                 int64_t now_us) {
-  for (size_t i = 0; i < in->flows.count; i++) {
-    const flow *its = in->flows.items[i];
-    queue->claims.items[i] = (blis_flow_claim){
-        .program = its->tenant,
-        .head_wait_us = now_us - first_of(its)->item.enqueue_us};
+  const blis_flow_service_rules *rules =
+      blis_flow_service_get_rules(queue->service);
+  int64_t base_us = blis_flow_service_base(queue->service);
+  for (size_t i = 0; i < in->flows.count && in->claims_base_us != base_us;
+       i++) {
+    claim_anew(queue, in, in->flows.items[i]);
   }
-  return blis_flow_service_pick(queue->service, queue->claims.items,
-                                in->flows.count);
+  in->claims_base_us = base_us;
+  return blis_flow_claims_pick(&in->claims, rules->service_weight,
+                               rules->wait_weight, now_us);
+}
+
+void blis_flow_queue_note_service(blis_flow_queue *queue, uint32_t tenant) {
+  for (size_t i = 0; i < queue->bands.count && has_claims(queue); i++) {
+    band *in = queue->bands.items[i];
+    const uint64_t *found = blis_map_find(&in->flow_of_tenant, tenant);
+    if (found != NULL) {
+      claim_anew(queue, in, blis_pool_item(&queue->flows, (uint32_t)*found));
+    }
+  }
 }
 
 static flow *pick(blis_flow_queue *queue, band *in, int64_t now_us) {

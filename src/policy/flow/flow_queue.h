@@ -161,6 +161,8 @@ typedef struct blis_flow {
 size_t blis_flow_queue_flow_count(const blis_flow_queue *queue, size_t band);
 blis_flow blis_flow_queue_flow(const blis_flow_queue *queue, size_t band,
                                size_t flow);
+/* With least-service: the service of a tenant has grown. */
+void blis_flow_queue_note_service(blis_flow_queue *queue, uint32_t tenant);
 blis_flow_item blis_flow_queue_take_from(blis_flow_queue *queue, size_t band,
                                          size_t flow, int64_t now_us);
 

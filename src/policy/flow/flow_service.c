@@ -78,42 +78,16 @@ double blis_flow_service_of(const blis_flow_service *service, uint32_t program,
          exp2(-halves_since_base(service, now_us));
 }
 
-typedef struct range {
-  double least;
-  double most;
-} range;
-
-static inline void widen(range *r, double value) {
-  r->least = value < r->least ? value : r->least;
-  r->most = value > r->most ? value : r->most;
+double blis_flow_service_share(const blis_flow_service *service,
+                               uint32_t program) {
+  return tokens_of(service, program);
 }
 
-/* What a value is multiplied by, less the least one: 1 makes the most of it. */
-static double share_of(const range *r, double weight) {
-  return r->most > r->least ? weight / (r->most - r->least) : 0;
+int64_t blis_flow_service_base(const blis_flow_service *service) {
+  return service->base_us;
 }
 
-size_t blis_flow_service_pick(const blis_flow_service *service,
-                              const blis_flow_claim *claims, size_t count) {
-  range services = {INFINITY, -INFINITY};
-  range waits = {INFINITY, -INFINITY};
-  for (size_t i = 0; i < count; i++) {
-    widen(&services, tokens_of(service, claims[i].program));
-    widen(&waits, (double)claims[i].head_wait_us);
-  }
-  double per_token = share_of(&services, service->rules.service_weight);
-  double per_us = share_of(&waits, service->rules.wait_weight);
-  size_t best = 0;
-  double best_score = -INFINITY;
-  for (size_t i = 0; i < count; i++) {
-    double service_tokens = tokens_of(service, claims[i].program);
-    double score = service->rules.service_weight -
-                   (service_tokens - services.least) * per_token +
-                   ((double)claims[i].head_wait_us - waits.least) * per_us;
-    if (score > best_score) {
-      best = i;
-      best_score = score;
-    }
-  }
-  return best;
+const blis_flow_service_rules *
+blis_flow_service_get_rules(const blis_flow_service *service) {
+  return &service->rules;
 }

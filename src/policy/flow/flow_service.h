@@ -1,11 +1,9 @@
 /*
  * flow_service.h - service that programs (tenants) have attained, which fades
- * with time, and the score of least attained service.
+ * with time; flow_claims.h scores them.
  *
  * Source: llm-d-router, program-aware-fairness: a completed request adds its
- * prompt tokens and twice its output tokens; service halves every half-life;
- * score = 0.8 (1 - norm(service)) + 0.2 norm(wait of the head), norm being
- * min-max over the programs that wait, and the highest score is served.
+ * prompt tokens and twice its output tokens; service halves every half-life.
  */
 #ifndef BLIS_POLICY_FLOW_FLOW_SERVICE_H
 #define BLIS_POLICY_FLOW_FLOW_SERVICE_H
@@ -36,17 +34,15 @@ BLIS_MUSTUSE blis_status blis_flow_service_add(blis_flow_service *service,
 double blis_flow_service_of(const blis_flow_service *service, uint32_t program,
                             int64_t now_us);
 
-/* A program that waits. */
-typedef struct blis_flow_claim {
-  uint32_t program;
-  int64_t head_wait_us;
-} blis_flow_claim;
-
 /*
- * Index of the claim with the highest score, the first of equal ones. All
- * service fades alike, so it does not matter at what time it is compared.
+ * The same without its fading: what can be compared with that of others, as all
+ * service fades alike. Of one program it changes when something is added, and
+ * of all when blis_flow_service_base is another.
  */
-size_t blis_flow_service_pick(const blis_flow_service *service,
-                              const blis_flow_claim *claims, size_t count);
+double blis_flow_service_share(const blis_flow_service *service,
+                               uint32_t program);
+int64_t blis_flow_service_base(const blis_flow_service *service);
+const blis_flow_service_rules *
+blis_flow_service_get_rules(const blis_flow_service *service);
 
 #endif

@@ -182,9 +182,8 @@ static const blis_router_ops ops = {.route = route,
   BLIS__NUMBER(given_name, 0, most, usual, "", text, BLIS__INTO(dynamo, into))
 
 static const blis_param_spec params_of[] = {
-    NUMBER("overlap_score_credit", 1, 1,
-           "credit for a cached block; prefill_load_scale weighs prefill",
-           credit),
+    NUMBER("overlap_score_credit", 1e9, 1,
+           "credit for a cached block (07a6c9ce: 0 to 1)", credit),
     NUMBER("overlap_score_credit_decay", 1e9, 0,
            "decay of the credit with the prefill ahead", decay),
     NUMBER("prefill_load_scale", 1e9, 1, "weight of blocks to prefill",

@@ -12,11 +12,13 @@ enum {
   OVERLOAD_USAGE,
   BALANCE_USAGE,
   INDEX,
-  MISS
+  MISS,
+  GATE
 };
 
 enum { INDEX_APPROXIMATE, INDEX_EVENTS };
 enum { MISS_MIN_LOAD, MISS_SMALLEST_TREE };
+enum { GATE_RANGE, GATE_MEAN };
 
 static const blis_param_spec params_of[] = {
     BLIS__NUMBER(
@@ -36,6 +38,10 @@ static const blis_param_spec params_of[] = {
     BLIS__CHOICE("miss", "min-load|smallest-tree",
                  "choice for a prompt the tree knows too little of; its "
                  "documentation says smallest-tree"),
+    BLIS__CHOICE("gate", "range|mean",
+                 "what loads are compared with: the lowest one, for all "
+                 "instances at once; or the mean, for the one that knows most "
+                 "(SMG f8daa883)"),
     BLIS__GATEWAY_MEMORY_PARAMS(16, 1 << 20),
 };
 
@@ -71,8 +77,26 @@ static bool is_imbalanced(const blis__gateway *self,
       blis__range_of(view->columns[BLIS_SIGNAL_IN_FLIGHT], view->count);
   return usage.high > v[OVERLOAD_USAGE] ||
          usage.high - usage.low > v[BALANCE_USAGE] ||
-         (load.high - load.low > v[ABSOLUTE] &&
+         (v[GATE] == GATE_RANGE && load.high - load.low > v[ABSOLUTE] &&
           load.high > v[RELATIVE] * load.low);
+}
+
+/* The one that knows most, unless its load is far above the mean. */
+static size_t spill(const blis_question *q, size_t chosen) {
+  const blis__gateway *self = q->state;
+  const double *v = self->values;
+  const double *load = q->view->columns[BLIS_SIGNAL_IN_FLIGHT];
+  if (v[GATE] != GATE_MEAN) {
+    return chosen;
+  }
+  double sum = 0;
+  for (size_t i = 0; i < q->view->count; i++) {
+    sum += load[i];
+  }
+  double mean = sum / (double)q->view->count;
+  bool is_above =
+      load[chosen] > v[RELATIVE] * mean && load[chosen] > mean + v[ABSOLUTE];
+  return is_above ? least_loaded(q) : chosen;
 }
 
 /* Where the tree knows most, if it knows enough. */
@@ -82,7 +106,7 @@ static size_t follow_tree(const blis_question *q) {
   double matched = 0 - blis__known_negated(q, best);
   double length = (double)q->request->prompt_tokens;
   if (length > 0 && matched / length > self->values[CACHE_THRESHOLD]) {
-    return best;
+    return spill(q, best);
   }
   return self->values[MISS] == MISS_SMALLEST_TREE
              ? blis__least_of(q, &smallest_tree)
@@ -92,7 +116,7 @@ static size_t follow_tree(const blis_question *q) {
 /* Where most is cached, if anything is. */
 static size_t follow_events(const blis_question *q) {
   size_t best = blis__least_of(q, &most_cached);
-  return blis__cached_negated(q, best) < 0 ? best : least_loaded(q);
+  return blis__cached_negated(q, best) < 0 ? spill(q, best) : least_loaded(q);
 }
 
 static blis_status choose(const blis_question *q, size_t *chosen) {

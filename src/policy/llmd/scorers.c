@@ -84,18 +84,24 @@ typedef struct prefix_scorer {
   blis__prefix_memory memory;
   double length_weight;
   double length_scale; /* tokens */
+  int64_t max_tokens;  /* of a prompt that count; 0 = all */
 } prefix_scorer;
+
+/* The score of so many matched tokens, that share of the prompt. */
+static double score_of(const prefix_scorer *self, double tokens, double share) {
+  double weight = self->length_weight;
+  double length = tokens / self->length_scale;
+  length = length < 1 ? length : 1;
+  return weight * length * length + (1 - weight) * share;
+}
 
 /* What the request looked up last has at a candidate. */
 static double score_of_match(const prefix_scorer *self,
                              const blis_routing_view *view, size_t candidate) {
   const blis__prefix_memory *memory = &self->memory;
-  double weight = self->length_weight;
-  double tokens = (double)blis__prefix_memory_tokens(memory, view, candidate);
-  double length = tokens / self->length_scale;
-  length = length < 1 ? length : 1;
-  double share = blis__prefix_memory_share(memory, view, candidate);
-  return weight * length * length + (1 - weight) * share;
+  return score_of(self,
+                  (double)blis__prefix_memory_tokens(memory, view, candidate),
+                  blis__prefix_memory_share(memory, view, candidate));
 }
 
 static blis_status score_prefix(const blis_question *q, double *scores) {
@@ -148,6 +154,28 @@ static const blis_scorer_ops prefix_ops = {.score = score_prefix,
                                            .believed_tokens = believed_tokens,
                                            .free = free_prefix};
 
+/* The precise producer hears of every block from the instances themselves. */
+static blis_status score_precise(const blis_question *q, double *scores) {
+  const blis_routing_view *view = q->view;
+  const double *tokens = view->columns[BLIS_SIGNAL_CACHED_TOKENS];
+  const double *share = view->columns[BLIS_SIGNAL_PREFIX_HIT];
+  for (size_t i = 0; i < view->count; i++) {
+    scores[i] = score_of(q->state, tokens[i], share[i]);
+  }
+  return BLIS_OK;
+}
+
+static int64_t precise_tokens(const void *state, const blis_routing_view *view,
+                              size_t candidate) {
+  (void)state;
+  return (int64_t)view->columns[BLIS_SIGNAL_CACHED_TOKENS][candidate];
+}
+
+static const blis_scorer_ops precise_ops = {.score = score_precise,
+                                            .believed_tokens = precise_tokens};
+
+enum { APPROX, PRECISE }; /* producers */
+
 static const blis_param_spec prefix_params[] = {
     BLIS__NUMBER("match_length_weight", 0, 1, 0, "0 to 1",
                  "weight of the match length against its share of the prompt",
@@ -160,12 +188,28 @@ static const blis_param_spec prefix_params[] = {
         "block size of the producer's index (below 64 the original takes 64)"),
     BLIS__INDEX_CAPACITY_PARAM(31250,
                                "size of the producer's index per instance"),
+    BLIS__INTEGER("max_prefix_tokens", 0, 1 << 30, 0, "tokens",
+                  "what is behind them counts for nothing; 0 = all counts "
+                  "(llm-d's producer: 131072)",
+                  BLIS__INTO(prefix_scorer, max_tokens)),
+    BLIS__CHOICE("producer", "approx|precise",
+                 "approx: an index of what was sent; precise: what the "
+                 "instances say they have (block_size, capacity and "
+                 "max_prefix_tokens are of the other)"),
 };
 
 static blis_status init_prefix(void *state, blis_policy_setup *setup,
                                blis_error *error) {
   prefix_scorer *self = state;
+  if (blis_setup_choice(setup, "producer") == PRECISE) {
+    setup->ops = &precise_ops;
+    setup->needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS) |
+                   BLIS_SIGNAL_BIT(BLIS_SIGNAL_PREFIX_HIT);
+    return BLIS_OK;
+  }
   BLIS_TRY_MEM(blis__prefix_memory_setup(&self->memory, setup), error);
+  int64_t size = self->memory.block_size_tokens;
+  self->memory.max_blocks = (uint32_t)((self->max_tokens + size - 1) / size);
   return BLIS_OK;
 }
 

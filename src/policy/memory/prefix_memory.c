@@ -24,9 +24,23 @@ void blis__prefix_memory_deinit(blis__prefix_memory *memory) {
   blis_array_deinit(&memory->alloc, &memory->few);
 }
 
-static const blis_block_chain *chain_of(const blis__prefix_memory *memory,
-                                        const blis_routing_request *request) {
-  return request->chain(request->chain_ud, memory->block_size_tokens);
+/* The blocks of a prompt that count. False: out of memory. */
+static bool take_chain(const blis__prefix_memory *memory,
+                       const blis_routing_request *request,
+                       blis_block_chain *chain) {
+  const blis_block_chain *whole =
+      request->chain(request->chain_ud, memory->block_size_tokens);
+  if (whole == NULL) {
+    return false;
+  }
+  *chain = *whole;
+  uint32_t most = memory->max_blocks;
+  if (most > 0 && chain->prompt_blocks > most) {
+    chain->prompt_blocks = most;
+    chain->shared_count =
+        chain->shared_count < most ? chain->shared_count : most;
+  }
+  return true;
 }
 
 /* Room for so many instances, and nothing matched. */
@@ -50,23 +64,24 @@ static blis_status begin(blis__prefix_memory *memory, uint32_t instances) {
 blis_status blis__prefix_memory_look_up(blis__prefix_memory *memory,
                                         const blis_routing_request *request,
                                         const blis_routing_view *view) {
-  const blis_block_chain *chain = chain_of(memory, request);
+  blis_block_chain chain;
   uint32_t instances = view->instances[view->count - 1] + 1;
-  if (chain == NULL) {
+  if (!take_chain(memory, request, &chain)) {
     return BLIS_ERR_NOMEM;
   }
   BLIS_TRY(begin(memory, instances));
-  memory->prompt_blocks = chain->prompt_blocks;
-  memory->few.count = blis_prefix_index_match_few(
-      memory->index, chain, memory->blocks.items, instances, memory->few.items);
+  memory->prompt_blocks = chain.prompt_blocks;
+  memory->few.count =
+      blis_prefix_index_match_few(memory->index, &chain, memory->blocks.items,
+                                  instances, memory->few.items);
   return BLIS_OK;
 }
 
 blis_status blis__prefix_memory_observe(blis__prefix_memory *memory,
                                         const blis_routing_request *request,
                                         uint32_t instance) {
-  const blis_block_chain *chain = chain_of(memory, request);
-  return chain == NULL
-             ? BLIS_ERR_NOMEM
-             : blis_prefix_index_observe(memory->index, chain, instance);
+  blis_block_chain chain;
+  return take_chain(memory, request, &chain)
+             ? blis_prefix_index_observe(memory->index, &chain, instance)
+             : BLIS_ERR_NOMEM;
 }

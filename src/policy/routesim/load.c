@@ -53,7 +53,7 @@ const blis_policy_entry blis__router_routesim_least_outstanding = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "routesim.least_outstanding",
     .aliases = "least_outstanding",
-    .summary = "fewest waiting and decoding requests",
+    .summary = "fewest waiting and running requests",
     .source = BLIS__ROUTESIM_SOURCE,
     BLIS__PARAMS(params_of),
     BLIS__ROUTESIM(blis__routesim, blis__routesim_ops, blis__routesim_init,

@@ -23,6 +23,7 @@ typedef struct prefix_router {
   blis__routesim base;
   double cache_weight;
   double breaker;          /* load / depth from which on it works; 0 = none */
+  double imbalance;        /* load / mean load likewise; 0 = none */
   bool breaker_at_limit;   /* also at exactly that ratio */
   bool clamps_ratio;       /* of prefix_overlap, as is the next */
   bool takes_all_blocks;   /* of prompts without ids, too */
@@ -51,6 +52,25 @@ static bool is_broken(const prefix_router *self, double ratio) {
   return self->breaker > 0 &&
          (ratio > self->breaker ||
           (self->breaker_at_limit && ratio == self->breaker));
+}
+
+/*
+ * The load from which on a cached prefix does not count: the document's weights
+ * alone would send requests of a prefix to the instance that has it whatever
+ * its load is, and ten prefixes keep four instances busy out of eight.
+ */
+static double load_limit(const prefix_router *self,
+                         const blis_routing_view *view) {
+  double sum = 0;
+  double count = 0;
+  for (size_t i = 0; i < view->count; i++) {
+    if (!blis__routesim_is_full(&self->base, i)) {
+      sum += self->base.loads.items[i];
+      count++;
+    }
+  }
+  return self->imbalance > 0 ? self->imbalance * (1 + sum / count)
+                             : (double)INFINITY;
 }
 
 /* Cached tokens from which on the prefix counts as there; 0 = no prefix. */
@@ -82,9 +102,11 @@ static blis_status choose_aware(const blis_question *q, size_t *chosen) {
   }
   const double *cached = view->columns[BLIS_SIGNAL_CACHED_TOKENS];
   double w = self->cache_weight;
+  double limit = load_limit(self, view);
   for (size_t i = 0; i < view->count; i++) {
     double ratio = ratio_of(self, i);
-    double has_prefix = cached[i] >= needed && !is_broken(self, ratio) ? 1 : 0;
+    bool counts = !is_broken(self, ratio) && self->base.loads.items[i] <= limit;
+    double has_prefix = cached[i] >= needed && counts ? 1 : 0;
     double load = ratio < 1 ? 1 - ratio : 0;
     self->base.scores.items[i] = w * has_prefix + (1 - w) * load;
   }
@@ -146,8 +168,13 @@ static blis_status choose_overlap(const blis_question *q, size_t *chosen) {
                "tie break (profile routesim: last)")
 
 static const blis_param_spec aware_params[] = {
-    BLIS__ROUTESIM_PARAMS, CACHE_WEIGHT(0.8),
-    BREAKER(0, " (profile routesim: 0.9)"), TIE,
+    BLIS__ROUTESIM_PARAMS,
+    CACHE_WEIGHT(0.8),
+    BREAKER(0, " (profile routesim: 0.9)"),
+    BLIS__NUMBER("imbalance", 0, 1e9, 1.5, "",
+                 "ignore the cache above this times 1 + the mean load; 0 = "
+                 "never, as printed (profile routesim: 0)"),
+    TIE,
     BLIS__CHOICE("profile", "design|routesim",
                  "the design document, or the code: breaker 0.9, and already "
                  "at that load; ties to the last")};
@@ -172,6 +199,8 @@ static blis_status init(void *state, blis_policy_setup *setup,
   prefix_router *self = state;
   bool is_code = blis_setup_choice(setup, "profile") == 1;
   self->breaker = blis_setup_number_or(setup, "breaker", is_code, CODE_BREAKER);
+  self->base.counts_prefilling =
+      blis_setup_number_or(setup, "count_prefilling", is_code, 0) != 0;
   self->breaker_at_limit = is_code;
   self->clamps_ratio = is_code;
   self->takes_all_blocks = blis_setup_has(setup, "blocks") &&
@@ -184,14 +213,23 @@ static blis_status init(void *state, blis_policy_setup *setup,
   return blis__routesim_init(state, setup, error);
 }
 
+static blis_status init_aware(void *state, blis_policy_setup *setup,
+                              blis_error *error) {
+  prefix_router *self = state;
+  bool is_code = blis_setup_choice(setup, "profile") == 1;
+  self->imbalance = blis_setup_number_or(setup, "imbalance", is_code, 0);
+  return init(state, setup, error);
+}
+
 const blis_policy_entry blis__router_routesim_prefix_aware = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "routesim.prefix_aware",
     .aliases = "prefix_aware",
-    .summary = "highest 0.8 [the prefix is cached] + 0.2 (1 - load / depth)",
+    .summary = "highest 0.8 [the prefix is cached] + 0.2 (1 - load / depth); "
+               "overloaded instances as if they had none",
     .source = BLIS__ROUTESIM_SOURCE,
     BLIS__PARAMS(aware_params),
-    BLIS__ROUTESIM(prefix_router, blis__routesim_ops, init, choose_aware,
+    BLIS__ROUTESIM(prefix_router, blis__routesim_ops, init_aware, choose_aware,
                    BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS)),
 };
 

@@ -3,11 +3,11 @@
  * and the booking of a request.
  *
  * Candidates are the instances with fewer than max_queue_depth waiting
- * requests; with none the request is rejected. The load of an instance is
- * waiting + decoding requests: those being prefilled are in neither unless
- * count_prefilling says so, which is RouteSim's own budget. Decoding requests
- * are the router's count of those whose first token is out. Ties go to the
- * lowest number, which is the first in candidate order.
+ * requests; with none the request is rejected. The load of an instance is its
+ * queue and its batch, as documented. Without count_prefilling, as in the code,
+ * it is waiting + decoding requests: those being prefilled are in neither, and
+ * decoding requests are the router's count of those whose first token is out.
+ * Ties go to the lowest number, which is the first in candidate order.
  *
  * An algorithm is a struct whose first member is a blis__routesim, and a
  * function that chooses; blis__routesim_route does the rest. O(candidates).
@@ -50,8 +50,9 @@ typedef struct blis__routesim {
   BLIS__INTEGER("max_queue_depth", 1, 1e9, 256, "requests",                    \
                 "an instance with this many waiting requests takes no more",   \
                 BLIS__INTO(blis__routesim, max_queue_depth)),                  \
-      BLIS__BOOLEAN("count_prefilling", 0,                                     \
-                    "requests in prefill count as load",                       \
+      BLIS__BOOLEAN("count_prefilling", 1,                                     \
+                    "requests in prefill count as load, as documented; "       \
+                    "RouteSim's code leaves them out",                         \
                     BLIS__INTO(blis__routesim, counts_prefilling))
 
 /* What every algorithm reads. */

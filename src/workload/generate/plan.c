@@ -302,12 +302,12 @@ static blis_status plan_shares(blis__plan *plan, const blis_workload_spec *spec,
   return BLIS_OK;
 }
 
-/* BLIS (Go) has text alone of users, and where rates vary. */
+/* BLIS (Go) has text alone of users, in sessions, and where rates vary. */
 static void lose_modalities(blis__plan *plan) {
   for (uint32_t i = 0; plan->is_compatible && i < plan->kind_count; i++) {
     blis__kind *kind = &plan->kinds[i];
-    kind->is_multimodal =
-        kind->is_multimodal && !plan->is_varying && kind->concurrency == 0;
+    kind->is_multimodal = kind->is_multimodal && !plan->is_varying &&
+                          kind->concurrency == 0 && !kind->is_multi_turn;
   }
 }
 

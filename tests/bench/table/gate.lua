@@ -1,4 +1,4 @@
---- Guards the cost of ten runs, in instructions:
+--- Guards the cost of twelve runs, in instructions:
 ---   gate.lua count                 prints "name <tab> instructions" of each, for BLIS_PROGRAM
 ---   gate.lua compare BEFORE AFTER  compares two such files; status 1 where a figure rose by more
 ---                                  than 5 %
@@ -16,6 +16,7 @@ end
 local guarded = {
   { "start", start }, { "100 requests", small_run }, "round-robin", "calibrated", "weighted",
   "prefixes", "sessions", "shortage", "weighted, 1024 instances", "columns",
+  "pools, round-robin", "pools, weighted", "idle autoscaler",
 }
 
 local function name_of(entry) return type(entry) == "table" and entry[1] or entry end

@@ -45,6 +45,16 @@ add { name = "calibrated",
 add { name = "weighted", goal = 5000,
   spec = function(n) return spec_of(n, {}, {}, "weighted") end }
 
+-- The same load as round-robin: what an autoscaler costs that never acts, which is to be 2 % at
+-- most.
+add { name = "idle autoscaler",
+  spec = function(n)
+    local spec = spec_of(n, {}, {})
+    spec.autoscaler = { "hpa", metrics = { requests_running = 100 } }
+    spec.scaling = { min_replicas = 16, max_replicas = 16 }
+    return spec
+  end }
+
 add { name = "prefixes", goal = 6500,
   spec = function(n)
     return spec_of(n, {}, { prefixes = { groups = 500, tokens = 1024, zipf = 1 } }, "weighted")

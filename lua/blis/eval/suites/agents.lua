@@ -1,9 +1,10 @@
 --- Agents with long sessions: every turn brings back all that was said before, so that where a
 --- session goes decides what has to be computed again; and sessions differ much in size.
+local routing = require "blis.eval.suites.routing"
+
 local function agents(id, split, changes)
-  local given = changes.workload or {}
-  local scenario = {
-    id = id, split = split, weight = changes.weight,
+  return routing.change({
+    id = id, split = split,
     cluster = { instances = 6, snapshot_refresh_us = 50000, cache_signal_delay_us = 200000 },
     workload = {
       rate = 6, requests = 500, tokens = "lazy", arrival = "poisson", timeout_us = 120000000,
@@ -13,10 +14,7 @@ local function agents(id, split, changes)
       sessions = { max_rounds = 10, think_time_us = 1500000, closed_loop = false },
     },
     slo = { default = { ttft_ms = 300, itl_ms = 45 } },
-  }
-  for key, value in pairs(given) do scenario.workload[key] = value end
-  for key, value in pairs(changes.cluster or {}) do scenario.cluster[key] = value end
-  return scenario
+  }, changes)
 end
 
 local least_work = [[
@@ -27,14 +25,11 @@ return require("blis").scorer { name = "least-work", score = function(request, i
 end }
 ]]
 
-return {
+return routing.add {
   version = "1",
   name = "agents",
   summary = "agents with long sessions",
-  baseline = [[
-return { "weighted", scorers = "prefix-affinity:3,queue-depth:2,kv-utilization:2" }
-]],
-  bounds = { reactive = [[return "least-loaded"]], oracle = least_work },
+  bounds = { oracle = least_work },
   seed_program = [[
 local blis = require "blis"
 
@@ -47,21 +42,6 @@ end
 
 return blis.scorer { name = "evolved", score = score }
 ]],
-  parameters = {
-    { name = "prefix", low = 0.01, high = 10, default = 3 },
-    { name = "queue", low = 0.01, high = 10, default = 2 },
-    { name = "kv", low = 0.01, high = 10, default = 2 },
-  },
-  policy = function(p)
-    return { routing = { "weighted", scorers = { { "prefix-affinity", p.prefix },
-      { "queue-depth", p.queue }, { "kv-utilization", p.kv } } } }
-  end,
-  stages = {
-    smoke = { seeds = 1, scenarios = { "agents-steady" } },
-    train = { seeds = 3 },
-    full = { seeds = 8 },
-    test = { seeds = 8 },
-  },
   soft = { reject_frac = 0.05, preemptions_per_request = 0.2 },
   scenarios = {
     agents("agents-steady", "train", { weight = 2 }),

@@ -1,7 +1,9 @@
 --- Chat with shared system prompts: many applications behind one gateway, each with a prompt of its
 --- own that is worth keeping in one cache, and loads that make it worth leaving.
+local routing = require "blis.eval.suites.routing"
+
 local function chat(id, split, changes)
-  local scenario = {
+  return routing.change({
     id = id, split = split,
     cluster = { instances = 8, snapshot_refresh_us = 50000, cache_signal_delay_us = 200000 },
     workload = {
@@ -12,22 +14,14 @@ local function chat(id, split, changes)
       arrival = "poisson", timeout_us = 60000000,
     },
     slo = { default = { ttft_ms = 150, itl_ms = 25 } },
-  }
-  for key, value in pairs(changes.workload or {}) do scenario.workload[key] = value end
-  for key, value in pairs(changes.cluster or {}) do scenario.cluster[key] = value end
-  scenario.weight = changes.weight
-  return scenario
+  }, changes)
 end
 
-return {
+return routing.add {
   version = "1",
   name = "chat",
   summary = "chat with shared system prompts",
-  baseline = [[
-return { "weighted", scorers = "prefix-affinity:3,queue-depth:2,kv-utilization:2" }
-]],
   bounds = {
-    reactive = [[return "least-loaded"]],
     oracle = [[
 return { name = "least-work", route = function(request, instances)
   local best, least = 1, math.huge
@@ -52,21 +46,6 @@ end
 
 return blis.scorer { name = "evolved", score = score }
 ]],
-  parameters = {
-    { name = "prefix", low = 0.01, high = 10, default = 3 },
-    { name = "queue", low = 0.01, high = 10, default = 2 },
-    { name = "kv", low = 0.01, high = 10, default = 2 },
-  },
-  policy = function(p)
-    return { routing = { "weighted", scorers = { { "prefix-affinity", p.prefix },
-      { "queue-depth", p.queue }, { "kv-utilization", p.kv } } } }
-  end,
-  stages = {
-    smoke = { seeds = 1, scenarios = { "chat-steady" } },
-    train = { seeds = 3 },
-    full = { seeds = 8 },
-    test = { seeds = 8 },
-  },
   soft = { reject_frac = 0.05 },
   scenarios = {
     chat("chat-steady", "train", { weight = 2 }),

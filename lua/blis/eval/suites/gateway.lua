@@ -1,5 +1,7 @@
 --- A gateway that several tenants share: a heavy one in bursts, a light one that must not notice,
 --- work in batches that can wait, and instances that differ.
+local routing = require "blis.eval.suites.routing"
+
 local function tenant(id, share, class, arrival, prompt, output, prefix_tokens)
   return {
     id = id, tenant_id = id, slo_class = class, rate_fraction = share, arrival = arrival,
@@ -33,15 +35,16 @@ local function gateway(id, split, changes)
   }
 end
 
-return {
-  version = "1",
+return routing.add {
+  version = "2",
   name = "gateway",
   summary = "a bursty gateway of several tenants, with unequal instances",
+  -- The best of the catalogue here: it minds prefixes and load, and takes all instances for alike.
   baseline = [[
-return { "weighted", scorers = "prefix-affinity:3,queue-depth:2,kv-utilization:2" }
+return "lmetric"
 ]],
+  baseline_sha = "762ef053a7aa6c03",
   bounds = {
-    reactive = [[return "least-loaded"]],
     oracle = [[
 return require("blis").scorer { name = "least-time", score = function(request, instance)
   local speed = instance.tp == 2 and 0.4 or 1
@@ -55,29 +58,27 @@ local blis = require "blis"
 
 # EVOLVE-BLOCK-START
 local function score(request, instance)
-  local speed = instance.tp == 2 and 0.4 or 1
   local work = instance.pending_prefill_tokens + request.prompt_tokens * (1 - instance.prefix_hit)
-  return 1 / (1 + (work / 1000 + 0.1 * instance.in_flight) / speed)
+  return 1 / (1 + work / 1000 + 0.1 * instance.in_flight)
 end
 # EVOLVE-BLOCK-END
 
 return blis.scorer { name = "evolved", score = score }
 ]],
   parameters = {
-    { name = "prefix", low = 0.01, high = 10, default = 3 },
-    { name = "queue", low = 0.01, high = 10, default = 2 },
-    { name = "kv", low = 0.01, high = 10, default = 2 },
+    { name = "request", low = 0.001, high = 1, default = 0.1 },
+    { name = "slowness", low = 0.5, high = 5, default = 1 },
   },
   policy = function(p)
-    return { routing = { "weighted", scorers = { { "prefix-affinity", p.prefix },
-      { "queue-depth", p.queue }, { "kv-utilization", p.kv } } } }
+    return { routing = { "weighted", scorers = { { require("blis").scorer {
+      name = "least-work", score = function(request, instance)
+        local work = instance.pending_prefill_tokens
+          + request.prompt_tokens * (1 - instance.prefix_hit)
+        local slowness = instance.tp == 2 and p.slowness or 1
+        return 1 / (1 + (work / 1000 + p.request * instance.in_flight) * slowness)
+      end,
+    }, 1 } } } }
   end,
-  stages = {
-    smoke = { seeds = 1, scenarios = { "gateway-bursts" } },
-    train = { seeds = 3 },
-    full = { seeds = 8 },
-    test = { seeds = 8 },
-  },
   soft = { reject_frac = 0.05, preemptions_per_request = 0.2 },
   scenarios = {
     gateway("gateway-bursts", "train", { rate = 36, weight = 2 }),

@@ -1,0 +1,175 @@
+// Draws the charts of a report from the data that the page carries. Everything
+// that the page says without this script stays: tables, figures, notes.
+"use strict";
+
+(function () {
+  const charts = JSON.parse(document.getElementById("charts").textContent);
+  const colours = 8;
+  let drawn = [];
+
+  function colour(name) {
+    return getComputedStyle(document.documentElement)
+      .getPropertyValue("--" + name).trim();
+  }
+
+  // 12345.678 as "12,346", 0.01234 as "0.0123".
+  function text(value) {
+    if (value === null || value === undefined) return "–";
+    const digits = Math.abs(value) >= 1000 ? { maximumFractionDigits: 0 }
+      : { maximumSignificantDigits: 4 };
+    return value.toLocaleString("en-US", digits);
+  }
+
+  function withUnit(value, axis) {
+    if (axis.percent && value !== null && value !== undefined) {
+      return text(value * 100) + " %";
+    }
+    return text(value) + (axis.unit && value !== null ? " " + axis.unit : "");
+  }
+
+  function axisOf(axis, size) {
+    return {
+      label: axis.label + (axis.unit ? " (" + axis.unit + ")" : ""),
+      labelSize: 18,
+      size: size,
+      stroke: colour("soft"),
+      grid: { stroke: colour("line"), width: 1 },
+      ticks: { stroke: colour("line"), width: 1 },
+      splits: axis.log ? logSplits : undefined,
+      filter: axis.log ? (_, splits) => splits : undefined,
+      values: (_, splits) => splits.map((value) => value === null ? ""
+        : axis.percent ? text(value * 100) + "%" : text(value)),
+    };
+  }
+
+  // Ticks of a logarithmic axis: powers of ten, and some between when there are few of them.
+  function logSplits(_, __, low, high) {
+    const at = (digits) => {
+      const splits = [];
+      for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++) {
+        for (const digit of digits) {
+          const value = Number((digit * Math.pow(10, power)).toPrecision(1));
+          if (value >= low && value <= high) splits.push(value);
+        }
+      }
+      return splits;
+    };
+    const splits = at([1, 2, 5]);
+    return splits.length > 7 ? at([1]) : splits.length < 3 ? at([1, 2, 3, 4, 5, 7]) : splits;
+  }
+
+  function rangeOf(axis) {
+    return function (_, low, high) {
+      if (axis.range) return axis.range;
+      if (low === null || high === null) return [0, 1];
+      if (axis.log) return [low, high <= low ? low * 10 : high];
+      const bottom = axis.from_zero ? Math.min(0, low) : low;
+      const room = 0.04 * (high > bottom ? high - bottom : 1);
+      return [axis.from_zero || axis.is_filled ? bottom : bottom - room,
+        axis.is_filled ? high : high + room];
+    };
+  }
+
+  function seriesOf(chart, one, i) {
+    const stroke = colour("c" + (i % colours));
+    return {
+      label: one.label,
+      stroke: stroke,
+      width: one.is_thin ? 0.5 : 1.5,
+      dash: i >= colours ? [6, 3] : undefined,
+      points: chart.marks ? { show: true, size: 7, stroke: stroke, fill: stroke } : { show: false },
+      paths: chart.marks ? () => null : chart.steps ? uPlot.paths.stepped({ align: 1 }) : undefined,
+      value: (_, value) => withUnit(value, chart.y),
+    };
+  }
+
+  function drawLines(place, chart) {
+    const scale = (axis) => ({
+      time: false, distr: axis.log ? 3 : 1, log: 10, range: rangeOf(axis),
+    });
+    chart.x.is_filled = !chart.marks;
+    const options = {
+      width: Math.max(place.clientWidth, 200),
+      height: 230,
+      scales: { x: scale(chart.x), y: scale(chart.y) },
+      axes: [axisOf(chart.x, 34), axisOf(chart.y, 58)],
+      series: [{ label: chart.x.label, value: (_, value) => withUnit(value, chart.x) }]
+        .concat(chart.series.map((one, i) => seriesOf(chart, one, i))),
+      bands: (chart.bands || []).map((band) => ({
+        series: band.series, fill: colour("c" + (band.colour % colours)) + "33",
+      })),
+      legend: { live: true },
+      cursor: { drag: { x: true, y: false } },
+    };
+    const plot = new uPlot(options, chart.data, place);
+    const legend = place.querySelectorAll(".u-legend .u-series");
+    chart.series.forEach((one, i) => { legend[i + 1].hidden = Boolean(one.is_thin); });
+    drawn.push({ plot: plot, place: place });
+  }
+
+  // Rows of cells, the stronger the more; names what the pointer is over.
+  function drawHeat(place, chart) {
+    const rows = chart.rows.length, columns = chart.data[0].length;
+    const canvas = document.createElement("canvas");
+    const most = Math.max(chart.most, 1e-12), rgb = colour("heat");
+    canvas.className = "heat";
+    canvas.width = columns;
+    canvas.height = rows;
+    canvas.style.height = Math.max(120, Math.min(480, rows * 8)) + "px";
+    const context = canvas.getContext("2d");
+    chart.data.forEach((row, y) => row.forEach((value, x) => {
+      if (value === null) return;
+      context.fillStyle = "rgba(" + rgb + "," + (value / most).toFixed(3) + ")";
+      context.fillRect(x, y, 1, 1);
+    }));
+    const told = document.createElement("p");
+    told.className = "soft";
+    const resting = "faintest 0, strongest " + withUnit(chart.most, chart.y)
+      + "; time from left to right, " + chart.rows[0] + " on top, " + chart.rows[rows - 1]
+      + " at the bottom";
+    told.textContent = resting;
+    canvas.addEventListener("mousemove", (event) => {
+      const box = canvas.getBoundingClientRect();
+      const x = Math.min(columns - 1, Math.floor((event.clientX - box.left) / box.width * columns));
+      const y = Math.min(rows - 1, Math.floor((event.clientY - box.top) / box.height * rows));
+      if (x < 0 || y < 0) return;
+      told.textContent = chart.rows[y] + " at " + withUnit(chart.times[x], chart.x) + ": "
+        + withUnit(chart.data[y][x], chart.y);
+    });
+    canvas.addEventListener("mouseleave", () => { told.textContent = resting; });
+    place.append(canvas, told);
+  }
+
+  function draw() {
+    drawn.forEach((one) => one.plot.destroy());
+    drawn = [];
+    document.querySelectorAll("[data-chart]").forEach((place) => {
+      const chart = charts[Number(place.dataset.chart)];
+      place.replaceChildren();
+      (chart.kind === "heat" ? drawHeat : drawLines)(place, chart);
+    });
+  }
+
+  function resize() {
+    drawn.forEach((one) => one.plot.setSize({
+      width: Math.max(one.place.clientWidth, 200), height: 230,
+    }));
+  }
+
+  // The figures of the page as JSON, shown only to who asks.
+  document.querySelectorAll("details[data-json]").forEach((details) => {
+    details.addEventListener("toggle", () => {
+      const pre = details.querySelector("pre");
+      if (details.open && pre.textContent === "") {
+        pre.textContent = document.getElementById(details.dataset.json).textContent;
+      }
+    });
+  });
+
+  window.addEventListener("resize", resize);
+  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+  window.addEventListener("beforeprint", draw);
+  window.addEventListener("afterprint", draw);
+  draw();
+  document.documentElement.dataset.ready = "true";
+})();

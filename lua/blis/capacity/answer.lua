@@ -1,0 +1,28 @@
+--- What searches print: their answer in one line, and what is behind it.
+local answer = {}
+
+--- Lines below each other: the answer, what was asked, all that was seen, and notes.
+---@param found { headline: fun(self), table: fun(self), notes: string[] }
+---@param asked string
+---@param more? string[] lines between the table and the notes
+---@return string
+function answer.text(found, asked, more)
+  local lines = { found:headline(), asked, "", found:table() }
+  if more and #more > 0 then
+    lines[#lines + 1] = ""
+    table.move(more, 1, #more, #lines + 1, lines)
+  end
+  for _, note in ipairs(found.notes) do lines[#lines + 1] = "note: " .. note end
+  return table.concat(lines, "\n")
+end
+
+--- The class of a kind of answer; made(found) gives it the methods.
+---@param name string as type() of its metatable says
+---@return table class, fun(found: table): table made
+function answer.class(name)
+  local class = { __name = name }
+  class.__index = class
+  return class, function(found) return setmetatable(found, class) end
+end
+
+return answer

@@ -1,0 +1,93 @@
+--- blis gate: may a change of a scheduling policy come in?
+local command = require "blis.cli.command"
+local core = require "blis.core"
+local gate = require "blis.production.gate.gate"
+local report = require "blis.production.gate.report"
+local subject = require "blis.production.subject"
+
+-- Exit status when something got worse.
+local regressed = 3
+
+local function output(name, doc)
+  return { name = name, type = "path", is_output = true, flag = "--" .. name, doc = doc }
+end
+
+local definition = {
+  name = "gate",
+  summary = "compare two scheduling policies on stock scenarios, for CI",
+  usage = "blis gate BASE NEW [FLAGS]",
+  description = "Runs both policies on scenarios that schedulers are known to trip over, with the "
+    .. "same traffic, and tells which figures changed, which decisions and why, and which rules "
+    .. "the new one breaks. BASE and NEW are configurations of routers (blis import), scripts that "
+    .. "return a policy or an experiment, or names of policies. Exit status: 3 when the new one is "
+    .. "worse, 0 otherwise.",
+  positional = { name = "BASE NEW", count = 2, doc = "The policy as it is, and as it would be." },
+  groups = {
+    {
+      title = "Runs", section = "runs", has_defaults = true,
+      options = {
+        { name = "suite", type = "path", flag = "--suite",
+          doc = "A Lua file that returns { name =, scenarios = { { id =, cluster =, workload = }, "
+            .. "... } }; default: the stock scenarios." },
+        { name = "seeds", type = "integer", min = 2, max = 1000, default = 12, unit = "seeds",
+          flag = "--seeds", doc = "Runs of each policy in each scenario, with the same seeds." },
+        { name = "tolerance", type = "number", min = 0, max = 1, default = 0.02,
+          flag = "--tolerance", doc = "Smaller changes are no regressions, as a share." },
+        { name = "decisions", type = "integer", min = 1, max = 100000, default = 100,
+          flag = "--decisions", doc = "Decisions that change, kept for each scenario at most." },
+        { name = "allow_missing", type = "boolean", default = false, flag = "--allow-missing",
+          doc = "As for blis import." },
+      },
+    },
+    {
+      title = "Output", section = "output", has_defaults = true,
+      options = {
+        output("markdown", "Write a comment for a pull request to this file."),
+        output("junit", "Write test results as XML to this file."),
+        output("json", "Write everything as JSON to this file."),
+        { name = "reviewed", type = "path", flag = "--reviewed",
+          doc = "A file of hashes of the new policy's runs, which is kept beside it: another "
+            .. "result than the reviewed one is a regression, too." },
+        { name = "update_reviewed", type = "boolean", default = false, flag = "--update-reviewed",
+          doc = "Write that file anew." },
+        { name = "quiet", type = "boolean", default = false, flag = "--quiet",
+          doc = "Print the first line alone." },
+      },
+    },
+  },
+}
+
+local function write(path, text)
+  local file <close> = core.output(path)
+  file:write(text)
+  file:commit()
+end
+
+local function write_all(result, values)
+  for _, name in ipairs { "markdown", "junit", "json" } do
+    if values[name] then write(values[name], report[name](result)) end
+  end
+  if values.update_reviewed then write(values.reviewed, gate.reviewed_text(result)) end
+end
+
+local function run(parsed)
+  local runs, values = parsed.values.runs, parsed.values.output
+  local base = subject.read(parsed.positionals[1], runs)
+  local new = subject.read(parsed.positionals[2], runs)
+  if not values.update_reviewed then runs.reviewed = values.reviewed end
+  return gate.run(base, new, runs)
+end
+
+return command.define(definition, function(parsed)
+  local values = parsed.values.output
+  if #parsed.positionals ~= 2 then
+    command.fail(definition, "expected two policies, got %d", #parsed.positionals)
+  elseif values.update_reviewed and not values.reviewed then
+    command.fail(definition, "--update-reviewed goes with --reviewed")
+  end
+  local result = command.checked(definition, run, parsed)
+  write_all(result, values)
+  local text = report.text(result)
+  command.print(values.quiet and text:match "^[^\n]*\n" or text)
+  return result.is_regression and regressed or 0
+end)

@@ -1,0 +1,77 @@
+--- blis import: the configuration of a router as an experiment.
+local command = require "blis.cli.command"
+local core = require "blis.core"
+local import = require "blis.production.import"
+local versions = require "blis.production.epp.versions"
+
+local definition = {
+  name = "import",
+  summary = "turn the configuration of a router into an experiment",
+  usage = "blis import FILE [FLAGS]",
+  description = "Reads an EndpointPickerConfig of llm-d, or a command line of Dynamo, SMG or the "
+    .. "vLLM router, and writes the experiment that has the same policies, in Lua. Tells on "
+    .. "standard error what was taken over, what was ignored and what is not simulated.",
+  positional = { name = "FILE", doc = "A configuration, or a text with a command line." },
+  groups = {
+    {
+      title = "Input", section = "input", has_defaults = true,
+      options = {
+        {
+          name = "from", type = "choice", choices = import.systems, flag = "--from",
+          doc = "The system that the file is of; default: by the words in it.",
+        },
+        {
+          name = "version", type = "choice", choices = versions.list, flag = "--version",
+          doc = "The version of llm-d-router that has to take the file; default: whatever any of "
+            .. "them takes.",
+        },
+        {
+          name = "allow_missing", type = "boolean", default = false, flag = "--allow-missing",
+          doc = "Leave out what changes routing and is not simulated; otherwise it is an error.",
+        },
+      },
+    },
+    {
+      title = "Output", section = "output", has_defaults = true,
+      options = {
+        {
+          name = "output", type = "path", is_output = true, flag = "--output",
+          doc = "Where the script goes; default: standard output.",
+        },
+        {
+          name = "format", type = "choice", choices = { "lua", "json" }, default = "lua",
+          flag = "--format", doc = "json: the script and the report in an object.",
+        },
+        {
+          name = "quiet", type = "boolean", default = false, flag = "--quiet",
+          doc = "No report.",
+        },
+      },
+    },
+  },
+}
+
+local function json_of(found)
+  local writer = core.json_writer(2):object()
+  writer:field("system", found.system):field("source", found.findings.source)
+  writer:field("read_as", found.findings.what):field("lua", found.lua)
+  found.findings:write(writer)
+  return writer:done():take() .. "\n"
+end
+
+return command.define(definition, function(parsed)
+  if not parsed.positional then
+    command.fail(definition, "which file? %s", definition.usage)
+  end
+  local input, output = parsed.values.input, parsed.values.output
+  local found = command.checked(definition, import.read, parsed.positional, input)
+  local text = output.format == "json" and json_of(found) or found.lua
+  if output.output then
+    local file <close> = core.output(output.output)
+    file:write(text)
+    file:commit()
+  else
+    command.print(text)
+  end
+  if not output.quiet then command.say((found.findings:text():gsub("\n$", ""))) end
+end)

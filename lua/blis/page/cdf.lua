@@ -1,0 +1,71 @@
+--- Distributions of the times of requests, drawn as what share of them was within a time.
+local charts = require "blis.page.charts"
+
+local cdf = {}
+
+-- Points of a curve; more cannot be told apart.
+local points = 160
+
+local kinds = {
+  { time = "ttft_us", figure = "ttft_ms", title = "TTFT", label = "TTFT" },
+  { time = "itl_us", figure = "itl_ms", title = "ITL, mean of each request",
+    label = "ITL" },
+  { time = "e2e_us", figure = "e2e_ms", title = "E2E", label = "E2E" },
+}
+
+--- Times at equal ratios from the least to the greatest of all results, whole microseconds; nil
+--- when there are none.
+local function limits_of(results, figure)
+  local low, high = math.huge, 0
+  for _, r in ipairs(results) do
+    local d = r[figure]
+    if d.count > 0 then low, high = math.min(low, d.min), math.max(high, d.max) end
+  end
+  if high <= 0 then return nil end
+  local from_us, to_us = math.max(low * 1000, 1), math.max(high * 1000, 2)
+  local limits = {}
+  for i = 0, points do
+    local time_us = from_us * (to_us / from_us) ^ (i / points)
+    limits[#limits + 1] = i == points and math.ceil(to_us) or math.floor(time_us)
+  end
+  return limits
+end
+
+local function chart_of(results, labels, kind)
+  local limits = limits_of(results, kind.figure)
+  if not limits then return nil end
+  local x, data, series = {}, {}, {}
+  for i, limit in ipairs(limits) do x[i] = limit / 1000 end
+  for _, r in ipairs(results) do
+    local counts, all = r.requests:within(kind.time, limits)
+    local shares = {}
+    for k, n in ipairs(counts) do shares[k] = all > 0 and n / all end
+    data[#data + 1] = shares
+  end
+  for i, label in ipairs(labels) do series[i] = { label = label } end
+  table.insert(data, 1, x)
+  return {
+    title = kind.title, series = series, data = data,
+    x = { label = kind.label, unit = "ms", log = true },
+    y = { label = "requests within it", percent = true, range = { 0, 1 } },
+  }
+end
+
+--- A chart for each of TTFT, ITL and E2E, with a curve per result; nothing without records.
+---@param page blis.page.Charts
+---@param results blis.Result[]
+---@param labels string[]
+---@return any
+function cdf.row(page, results, labels)
+  for _, r in ipairs(results) do
+    if not r.keeps_records then return {} end
+  end
+  local row = {}
+  for _, kind in ipairs(kinds) do
+    local chart = chart_of(results, labels, kind)
+    row[#row + 1] = chart and page:add(chart) or nil
+  end
+  return charts.row(row)
+end
+
+return cdf

@@ -1,0 +1,86 @@
+--- The lives of single requests, told in words and as a bar.
+local format = require "blis.format"
+local html = require "blis.page.html"
+local parts = require "blis.page.parts"
+
+local lives = {}
+
+local number, ms = format.number, parts.ms
+
+-- How many are told.
+lives.usual_count = 10
+
+--- The times of a request that add up to its E2E, in the order in which they pass.
+---@param request blis.RequestRecord
+---@return { name: string, us: integer, class: string }[]
+local function phases_of(request)
+  local gateway = request.gateway_wait_us or 0
+  local admitted = math.max(request.scheduling_delay_us or 0, gateway)
+  local first = math.max(request.ttft_us or 0, admitted)
+  return {
+    { name = "at the gateway", us = gateway, class = "f0" },
+    { name = "waiting", us = admitted - gateway, class = "f1" },
+    { name = "prefill", us = first - admitted, class = "f2" },
+    { name = "decode", us = math.max(request.e2e_us - first, 0), class = "f3" },
+  }
+end
+
+local bar_width, bar_height = 220, 12
+
+--- The phases in their proportions; longest_us fills the width.
+local function bar(phases, longest_us)
+  local rects, x = {}, 0
+  for _, phase in ipairs(phases) do
+    local width = phase.us / math.max(longest_us, 1) * bar_width
+    if width > 0 then
+      rects[#rects + 1] = html.rect { x = ("%.1f"):format(x), y = 0, height = bar_height,
+        width = ("%.1f"):format(width), class = phase.class }
+    end
+    x = x + width
+  end
+  return html.svg({ class = "bar", width = bar_width, height = bar_height,
+    ["aria-hidden"] = "true" }, rects)
+end
+
+--- "waited 1,200.0 ms, prefill 80.0 ms, decode 900.0 ms (99 tokens, 9.1 ms each)"
+local function story(request, phases)
+  local words = {}
+  for _, phase in ipairs(phases) do
+    if phase.us > 0 then
+      words[#words + 1] = ("%s %s"):format(phase.name, ms(phase.us / 1000))
+    end
+  end
+  if request.itl_count > 0 then
+    words[#words] = ("%s (%s tokens, %s ms each)"):format(words[#words],
+      format.count(request.itl_count), number(request.itl_sum_us / request.itl_count / 1000))
+  end
+  local text = table.concat(words, ", ")
+  if request.prefill_instance then
+    text = ("%s; prefilled by %s"):format(text, request.prefill_instance)
+  end
+  return text
+end
+
+--- A table of the slowest requests; nothing without records.
+---@param r blis.Result
+---@return blis.page.Element?
+function lives.slowest(r)
+  local places = r.keeps_records and r.requests:slowest(lives.usual_count) or {}
+  if #places == 0 then return nil end
+  local rows, longest_us = {}, r.requests[places[1]].e2e_us
+  for i, place in ipairs(places) do
+    local request = r.requests[place]
+    local phases = phases_of(request)
+    rows[i] = { request.id, number(request.arrival_us / 1e6, 2), request.instance or "-",
+      format.count(request.prompt_tokens), format.count(request.output_tokens),
+      number(request.e2e_us / 1000), bar(phases, longest_us), story(request, phases) }
+  end
+  return parts.section("slowest", "Slowest requests",
+    parts.table("The completed requests with the longest E2E.", { "request", "arrived (s)",
+      "instance", "prompt tokens", "output tokens", "E2E (ms)", "its time", "in words" }, rows,
+      { [8] = true }),
+    html.p({ class = "soft" }, "Bars: at the gateway grey, waiting orange, prefill blue, decode "
+      .. "green."))
+end
+
+return lives

@@ -1,0 +1,186 @@
+--- Charts over time: of the cluster, and of its instances, as lines or, when there are many, as
+--- heat maps.
+local charts = require "blis.page.charts"
+local scaling = require "blis.results.scaling"
+
+local over_time = {}
+
+local intervals = 240
+
+-- From so many instances on, lines can no longer be told apart.
+local fewest_for_heat = 16
+
+-- More rows of a heat map than this are put together, neighbours with neighbours.
+local most_rows = 128
+
+local function midpoints(duration_us)
+  local times = {}
+  for k = 1, intervals do times[k] = (k - 0.5) / intervals * duration_us / 1e6 end
+  return times
+end
+
+local time_axis = { label = "time", unit = "s" }
+
+local function name_of(r, i)
+  return r.instances[i] and r.instances[i].id or ("instance_%d"):format(i - 1)
+end
+
+--- Lists of neighbouring instances as means, at most most_rows of them, with their names.
+local function merged(r, lists)
+  local per_row = math.ceil(#lists / most_rows)
+  local rows, names = {}, {}
+  for first = 1, #lists, per_row do
+    local last, sums = math.min(first + per_row - 1, #lists), {}
+    for i = first, last do
+      for k, value in ipairs(lists[i]) do sums[k] = (sums[k] or 0) + value / (last - first + 1) end
+    end
+    rows[#rows + 1] = sums
+    names[#names + 1] = first == last and name_of(r, first)
+      or ("%s to %d, mean"):format(name_of(r, first), last - 1)
+  end
+  return rows, names
+end
+
+--- One list per instance, in one chart.
+local function instance_chart(page, r, given)
+  local chart = { title = given.title, caption = given.caption, x = time_axis, y = given.y }
+  if #given.lists >= fewest_for_heat then
+    chart.kind, chart.times = "heat", given.times
+    chart.data, chart.rows = merged(r, given.lists)
+  else
+    chart.series, chart.data = {}, { given.times }
+    for i, list in ipairs(given.lists) do
+      chart.series[i], chart.data[i + 1] = { label = name_of(r, i) }, list
+    end
+  end
+  return page:add(chart)
+end
+
+local function total(lists)
+  local sums = {}
+  for _, list in ipairs(lists) do
+    for k, value in ipairs(list) do sums[k] = (sums[k] or 0) + value end
+  end
+  return sums
+end
+
+local function rates(counts, duration_us)
+  local seconds, list = duration_us / 1e6 / intervals, {}
+  for k, n in ipairs(counts) do list[k] = n / seconds end
+  return list
+end
+
+local function column(instances, name)
+  local lists = {}
+  for i, one in ipairs(instances) do lists[i] = one[name] end
+  return lists
+end
+
+local waiting_axis = { label = "requests waiting", from_zero = true }
+local running_axis = { label = "requests running", from_zero = true }
+
+local function load_of(r)
+  return r.requests:load(math.max(#r.instances, 1), math.max(r.duration_us, 1), intervals)
+end
+
+--- From the records: rates, and what waited and ran at every instance.
+local function load_charts(page, r)
+  local load, times = load_of(r), midpoints(r.duration_us)
+  return {
+    page:add {
+      title = "Arrivals and completions", x = time_axis,
+      y = { label = "requests/s", from_zero = true }, series = { { label = "arrived" },
+        { label = "completed" } },
+      data = { times, rates(load.arrived, r.duration_us), rates(load.completed, r.duration_us) },
+    },
+    instance_chart(page, r, { title = "Queue depth", y = waiting_axis, times = times,
+      lists = column(load.instances, "waiting"),
+      caption = "Requests that had reached an instance and were not admitted yet; means of each "
+        .. "interval." }),
+    instance_chart(page, r, { title = "Batch size", y = running_axis, times = times,
+      lists = column(load.instances, "running"),
+      caption = "Requests from their admission to their end; preempted ones count." }),
+  }
+end
+
+--- At most intervals values of a column, evenly spread.
+local function thinned(list)
+  local step = math.max(1, math.ceil(#list / intervals))
+  local result = {}
+  for i = 1, #list, step do result[#result + 1] = list[i] end
+  return result
+end
+
+local function seconds(times_us)
+  local list = {}
+  for i, time_us in ipairs(thinned(times_us)) do list[i] = time_us / 1e6 end
+  return list
+end
+
+--- From the series, where there is one: how full the KV caches were.
+local function series_charts(page, r)
+  local series = rawget(r, "series")
+  if not series or series.rows == 0 then return {} end
+  local lists = {}
+  for i, one in ipairs(series.instances) do lists[i] = thinned(one.kv_utilization) end
+  return { instance_chart(page, r, { title = "KV cache in use", times = seconds(series.t_us),
+    y = { label = "KV blocks in use", percent = true, from_zero = true }, lists = lists }) }
+end
+
+--- What an autoscaler did.
+local function replica_charts(page, r)
+  local given = rawget(r, "scaling")
+  if not given then return {} end
+  local times_us, last_us = {}, math.max(given.end_us, 1)
+  for k = 0, intervals do times_us[k + 1] = last_us * k // intervals end
+  local levels = scaling.at(given, times_us)
+  local times = {}
+  for k, time_us in ipairs(times_us) do times[k] = time_us / 1e6 end
+  return { page:add {
+    title = "Instances", x = time_axis, y = { label = "instances", from_zero = true }, steps = true,
+    series = { { label = "ready" }, { label = "wanted" }, { label = "paid" } },
+    data = { times, levels.ready, levels.wanted, levels.paid },
+  } }
+end
+
+--- Charts of one run; nothing when it kept no records.
+---@param page blis.page.Charts
+---@param r blis.Result
+---@return any
+function over_time.of_result(page, r)
+  local list = {}
+  for _, some in ipairs { r.keeps_records and load_charts(page, r) or {}, series_charts(page, r),
+    replica_charts(page, r) } do
+    table.move(some, 1, #some, #list + 1, list)
+  end
+  return #list > 0 and charts.row(list) or {}
+end
+
+--- Runs of several policies: all that waited, and all that ran. Shorter runs end earlier.
+---@param page blis.page.Charts
+---@param results blis.Result[]
+---@param labels string[]
+---@return any
+function over_time.of_results(page, results, labels)
+  local duration_us = 1
+  for _, r in ipairs(results) do
+    if not r.keeps_records then return {} end
+    duration_us = math.max(duration_us, r.duration_us)
+  end
+  local times, series = midpoints(duration_us), {}
+  local waiting, running = { times }, { times }
+  for i, r in ipairs(results) do
+    local load = r.requests:load(math.max(#r.instances, 1), duration_us, intervals)
+    series[i] = { label = labels[i] }
+    waiting[i + 1] = total(column(load.instances, "waiting"))
+    running[i + 1] = total(column(load.instances, "running"))
+  end
+  return charts.row {
+    page:add { title = "Requests waiting at instances", x = time_axis, y = waiting_axis,
+      series = series, data = waiting },
+    page:add { title = "Requests running", x = time_axis, y = running_axis, series = series,
+      data = running },
+  }
+end
+
+return over_time

@@ -1,0 +1,103 @@
+--- Parts that pages of results have in common.
+local format = require "blis.format"
+local html = require "blis.page.html"
+
+local parts = {}
+
+--- A section with a heading, which the navigation names.
+---@param id string
+---@param title string
+---@param ... any
+---@return blis.page.Element
+function parts.section(id, title, ...)
+  local section = html.section({ id = id, ["aria-label"] = title }, html.h2(title), ...)
+  section.id, section.title = id, title
+  return section
+end
+
+--- Links to the sections.
+---@param sections blis.page.Element[]
+---@return blis.page.Element
+function parts.navigation(sections)
+  local links = {}
+  for i, section in ipairs(sections) do
+    links[i] = html.a({ href = "#" .. section.id }, section.title)
+  end
+  return html.nav({ ["aria-label"] = "Sections" }, links)
+end
+
+--- Figures in large print: { { "TTFT p99", "12.3 ms" }, ... }; a third text is smaller.
+---@param list string[][]
+---@return blis.page.Element
+function parts.cards(list)
+  local cards = {}
+  for i, one in ipairs(list) do
+    cards[i] = html.div(html.dt(one[1]),
+      html.dd(one[2], one[3] and html.small(" ", one[3]) or {}))
+  end
+  return html.dl({ class = "cards" }, cards)
+end
+
+--- A table; the first cell of a row is its name. Cells are texts or elements; is_words tells which
+--- columns are prose.
+---@param caption string
+---@param header string[]
+---@param rows any[][]
+---@param is_words? table<integer, boolean>
+---@return blis.page.Element
+function parts.table(caption, header, rows, is_words)
+  local heads, body = {}, {}
+  for i, name in ipairs(header) do
+    heads[i] = html.th({ scope = "col", class = is_words and is_words[i] and "words" or nil }, name)
+  end
+  for i, row in ipairs(rows) do
+    local cells = { html.th({ scope = "row" }, row[1]) }
+    for k = 2, #header do
+      cells[k] = html.td({ class = is_words and is_words[k] and "words" or nil }, row[k] or "-")
+    end
+    body[i] = html.tr(cells)
+  end
+  return html.div({ class = "wide" },
+    html.table(html.caption(caption), html.thead(html.tr(heads)), html.tbody(body)))
+end
+
+--- "12.3 ms"
+---@param value number?
+---@return string
+function parts.ms(value)
+  return value and format.number(value) .. " ms" or "-"
+end
+
+--- Notes as a list; nothing without any.
+---@param notes string[]
+---@return any
+function parts.notes(notes)
+  local items = {}
+  for i, note in ipairs(notes) do items[i] = html.li(note) end
+  return #items > 0 and html.ul({ class = "notes" }, items) or {}
+end
+
+--- A mean with its interval below it, in smaller print.
+---@param estimate { mean?: number, low?: number, high?: number }?
+---@param decimals? integer
+---@return any
+function parts.estimate(estimate, decimals)
+  if not estimate or not estimate.mean then return "-" end
+  local function text(x) return format.number(x, decimals) end
+  if not estimate.low then return text(estimate.mean) end
+  return { text(estimate.mean), html.br(), html.small({ class = "soft" },
+    ("%s to %s"):format(text(estimate.low), text(estimate.high))) }
+end
+
+--- What a page ends with: all its figures for programs.
+---@param id string of the element with the JSON
+---@return blis.page.Element
+function parts.figures(id)
+  return parts.section("figures", "All figures",
+    html.p({ class = "soft" }, "The figures of this page, for programs: JSON as ",
+      html.code("--format json"), " prints it, but for the series, which are in the charts."),
+    html.details({ ["data-json"] = id, class = "screen" }, html.summary("Show the JSON"),
+      html.pre()))
+end
+
+return parts

@@ -1,0 +1,209 @@
+--- The page of one run.
+local cdf = require "blis.page.cdf"
+local charts = require "blis.page.charts"
+local decisions = require "blis.page.decisions"
+local document = require "blis.page.document"
+local figures = require "blis.results.figures"
+local format = require "blis.format"
+local html = require "blis.page.html"
+local json = require "blis.results.json"
+local lives = require "blis.page.lives"
+local origin = require "blis.page.origin"
+local over_time = require "blis.page.over_time"
+local parts = require "blis.page.parts"
+local report = require "blis.results.report"
+local signs = require "blis.results.signs"
+local windows = require "blis.results.windows"
+
+local page = {}
+
+local number, count, percent, ms = format.number, format.count, format.percent, parts.ms
+
+-- Intervals take a pass over all requests in Lua for each figure; more requests have none.
+local most_for_intervals = 200000
+local level = 0.95
+
+local function cards_of(r)
+  local cost, goodput = r.cost, rawget(r, "goodput")
+  local list = {
+    { "completed", count(r.completed), ("of %s"):format(count(r.arrived)) },
+    { "TTFT p50", ms(r.ttft_ms.count > 0 and r.ttft_ms.p50 or nil) },
+    { "TTFT p99", ms(r.ttft_ms.count > 0 and r.ttft_ms.p99 or nil) },
+    { "ITL mean", ms(r.itl_ms.count > 0 and r.itl_ms.mean or nil) },
+    { "E2E p99", ms(r.e2e_ms.count > 0 and r.e2e_ms.p99 or nil) },
+    { "throughput", number(r.tokens_per_sec), "tokens/s" },
+    { "prompt blocks in cache", percent(r.cache_hit_rate) },
+  }
+  if goodput then list[#list + 1] = { "within targets", percent(goodput.attainment) } end
+  if cost.usd then list[#list + 1] = { "cost", number(cost.usd, 3), "USD" } end
+  return parts.cards(list)
+end
+
+--- What was run, and how to do it again.
+local function setup_section(r)
+  return parts.section("setup", "What was run", html.pre(report.setup(r)),
+    origin.element(r.hash))
+end
+
+local statistics_shown = { "mean", "p50", "p75", "p90", "p95", "p99", "p99.9", "max" }
+local with_intervals = { mean = true, p50 = true, p99 = true }
+
+local function latency_row(title, name, d, drawn, r)
+  local row = { title, count(d.count) }
+  for i, statistic in ipairs(statistics_shown) do
+    local value = d.count > 0 and d[statistic] or nil
+    local text = number(value)
+    if drawn and value and with_intervals[statistic] then
+      local draws = drawn:figures(r, name .. "." .. statistic)
+      if draws then text = parts.estimate(drawn:estimate(value, draws, level)) end
+    end
+    row[i + 2] = text
+  end
+  return row
+end
+
+local function latency_table(r)
+  local drawn = r.keeps_records and #r.requests <= most_for_intervals
+    and windows.new(#r.requests) or nil
+  local rows = {
+    latency_row("TTFT", "ttft_ms", r.ttft_ms, drawn, r),
+    latency_row("ITL", "itl_ms", r.itl_ms, drawn, r),
+    latency_row("E2E", "e2e_ms", r.e2e_ms, drawn, r),
+    latency_row("scheduling delay", "scheduling_delay_ms", r.scheduling_delay_ms, drawn, r),
+  }
+  local caption = "Times in ms" .. (drawn and ("; below them %g %% intervals for other traffic "
+    .. "like this, %s"):format(level * 100, tostring(drawn)) or "")
+  return parts.table(caption, { "", "of", table.unpack(statistics_shown) }, rows)
+end
+
+local function latency_section(chart_list, r)
+  return parts.section("latencies", "Latencies", latency_table(r),
+    cdf.row(chart_list, { r }, { "requests" }))
+end
+
+local most_groups = 20
+
+local function group_table(title, groups)
+  if #groups < 2 then return {} end
+  local rows = {}
+  for i = 1, math.min(#groups, most_groups) do
+    local group = groups[i]
+    rows[i] = { group.name == "" and "(none)" or group.name, count(group.arrived),
+      count(group.completed), count(group.rejected), count(group.timed_out),
+      number(group.ttft_ms.mean), number(group.ttft_ms.p99), number(group.itl_ms.mean),
+      number(group.e2e_ms.mean), number(group.e2e_ms.p99) }
+  end
+  local caption = #groups > most_groups
+    and ("The first %d of %s; times in ms"):format(most_groups, count(#groups)) or "Times in ms"
+  return { html.h3(("By %s"):format(title)), parts.table(caption, { title, "arrived", "completed",
+    "rejected", "timed out", "TTFT mean", "TTFT p99", "ITL mean", "E2E mean", "E2E p99" }, rows) }
+end
+
+local function requests_section(r)
+  local rows = {}
+  for _, ending in ipairs(figures.of "Counts") do
+    local n = r[ending.name]
+    if ending.name ~= "arrived" and n > 0 then
+      rows[#rows + 1] = { (ending.name:gsub("_", " ")), count(n),
+        percent(n / math.max(r.arrived, 1)), ending.doc }
+    end
+  end
+  local groups = r.keeps_records and { group_table("SLO class", r.by_slo_class),
+    group_table("tenant", r.by_tenant), group_table("model", r.by_model) } or {}
+  return parts.section("requests", "Requests by how they ended", html.p(report.conservation(r)),
+    parts.table("All requests", { "end", "requests", "share", "meaning" }, rows, { [4] = true }),
+    groups)
+end
+
+local most_rows = 40
+
+local function instance_section(r)
+  local rows = {}
+  for i = 1, math.min(#r.instances, most_rows) do
+    local one = r.instances[i]
+    rows[i] = { one.id, count(one.requests), count(one.completed), count(one.steps),
+      count(one.output_tokens), percent(one.cache_hit_rate), count(one.preemptions) }
+  end
+  local caption = #r.instances > most_rows and ("The first %d of %s"):format(most_rows,
+    count(#r.instances)) or "All instances"
+  return parts.section("instances", "Instances", parts.table(caption, { "instance", "requests",
+    "completed", "steps", "output tokens", "prompt blocks in cache", "preemptions" }, rows))
+end
+
+local function scaling_section(r)
+  local given = rawget(r, "scaling")
+  if not given then return nil end
+  local rows = {}
+  for _, event in ipairs(given.events) do
+    if #rows == most_rows then break end
+    rows[#rows + 1] = { number(event.time_us / 1e6, 1), count(event.from), count(event.to),
+      event.reason or "" }
+  end
+  return parts.section("scaling", "Scaling", parts.cards {
+    { "instances ready, mean", number(given.mean_ready, 2) },
+    { "paid, mean", number(given.mean_paid, 2) },
+    { "scaled up", count(given.scale_ups) }, { "scaled down", count(given.scale_downs) },
+  }, parts.table(("Changes, the first %d at most"):format(most_rows), { "time (s)", "from", "to",
+    "reason" }, rows, { [4] = true }))
+end
+
+local function fault_section(r)
+  local faults = rawget(r, "faults")
+  if not faults or #faults == 0 then return nil end
+  local rows = {}
+  for i = 1, math.min(#faults, most_rows) do
+    local fault = faults[i]
+    rows[i] = { number(fault.time_us / 1e6, 1), fault.kind, fault.instance, count(fault.lost),
+      count(fault.rerouted), fault.is_missed and "not in service" or "" }
+  end
+  return parts.section("faults", "Faults", parts.table(("The first %d at most"):format(most_rows),
+    { "time (s)", "kind", "instance", "lost", "rerouted", "" }, rows, { [2] = true, [3] = true }))
+end
+
+local function notes_section(r)
+  local notes = {}
+  for note in r.setup.notes:gmatch "[^\n]+" do notes[#notes + 1] = note end
+  for _, sign in ipairs(signs.of_result(r)) do notes[#notes + 1] = sign end
+  for _, line in ipairs(report.coverage(r)) do notes[#notes + 1] = line end
+  if not r.keeps_records then
+    notes[#notes + 1] = "The run kept no records: percentiles but those of ITL may be 0.4 % low, "
+      .. "and there are no distributions and no requests to tell of."
+  end
+  return parts.section("notes", "Coverage and warnings",
+    #notes > 0 and parts.notes(notes) or html.p "Nothing to warn of.")
+end
+
+local function series_note(r)
+  if rawget(r, "series") or rawget(r, "scaling") then return {} end
+  return html.p({ class = "soft" }, "With a series (", html.code "series_interval_us", " or ",
+    html.code "--series-interval", ") the use of the KV caches is here, too.")
+end
+
+--- Writes the page of a run.
+---@param path string
+---@param r blis.Result
+---@param run? blis.cli.Run what else was asked for
+function page.write(path, r, run)
+  local chart_list = charts.new()
+  local title = ("%s on %s"):format(r.routing:match "^[^(]*", origin.cluster(r.setup))
+  local sections = {
+    setup_section(r), latency_section(chart_list, r),
+    parts.section("time", "Over time", over_time.of_result(chart_list, r), series_note(r)),
+    requests_section(r), instance_section(r),
+  }
+  for _, section in ipairs { scaling_section, fault_section, lives.slowest, decisions.section,
+    notes_section } do
+    sections[#sections + 1] = section(r)
+  end
+  sections[#sections + 1] = parts.figures "result"
+  local shown = { result = r, leaves_out_series = true }
+  for name, value in pairs(run or {}) do shown[name] = shown[name] or value end
+  document.write(path, {
+    title = title, styles = { "uplot.css", "report.css" }, scripts = { "uplot.js", "report.js" },
+    body = { html.header(html.h1(title), html.p({ class = "soft" }, origin.line(r.hash)),
+      parts.navigation(sections)), cards_of(r), sections },
+    data = { charts = chart_list:json(), result = json.text(shown) },
+  })
+end
+
+return page

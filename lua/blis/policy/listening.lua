@@ -1,0 +1,89 @@
+--- What policies in Lua may hear of and say besides their decisions: on_event, and custom_metrics.
+local core = require "blis.core"
+local errors = require "blis.errors"
+local schema = require "blis.config.schema"
+
+local listening = {}
+
+--- The fields that routers, scorers, filters, pickers and admission policies have for that.
+---@type blis.Option[]
+listening.options = {
+  { name = "events", type = "any", doc = "a list of the events that on_event hears of" },
+  { name = "on_event", type = "any", doc = "a function(event, instances)" },
+  { name = "custom_metrics", type = "any",
+    doc = "a function() that returns { name = number, ... } for results" },
+}
+
+---@alias blis.RunEventKind
+---| "request_arrival"
+---| "prefill_complete" the instance has computed the prompt
+---| "token_generated" slow: every step is computed
+---| "request_complete"
+---| "request_rejected"
+---| "request_failed" timed out, too long, or lost with an instance
+---| "batch_schedule" slow: every step is computed
+---| "kv_transfer_start"
+---| "kv_transfer_complete"
+
+---@class blis.RunEvent what on_event is told; the table is valid during the call
+---@field kind blis.RunEventKind
+---@field time_us integer
+---@field request? blis.Request nil of a batch_schedule
+---@field instance? blis.Instance where it happens; of a transfer, its source
+---@field to? blis.Instance of a transfer, where it goes
+---@field token? integer the number of the token generated, from 1
+---@field batch_size? integer requests in the batch
+---@field reason? string why a request was rejected or failed
+
+local function check_event(name, path)
+  local known = core.event_kinds()
+  for _, one in ipairs(known) do
+    if one == name then return end
+  end
+  local suggestion = type(name) == "string" and errors.suggestion(name, known)
+    or ", expected one of " .. table.concat(known, ", ")
+  errors.invalid("%s: there is no event %s%s", path, errors.show(name), suggestion)
+end
+
+local function read_events(given, path)
+  if type(given) ~= "table" or #given == 0 then
+    schema.raise_value(path, given, "a list of events, of "
+      .. table.concat(core.event_kinds(), ", "))
+  end
+  local events = {}
+  for i, name in ipairs(given) do
+    check_event(name, ("%s[%d]"):format(path, i))
+    events[i] = name
+  end
+  return events
+end
+
+local function check_is_function(value, path)
+  if value ~= nil and type(value) ~= "function" then
+    schema.raise_value(path, value, "a function")
+  end
+end
+
+--- Copies these fields into the definition of a policy.
+---@param values table
+---@param read table
+---@param path string
+function listening.add(values, read, path)
+  check_is_function(values.on_event, path .. ".on_event")
+  check_is_function(values.custom_metrics, path .. ".custom_metrics")
+  if (values.on_event == nil) ~= (values.events == nil) then
+    errors.invalid("%s: on_event and events go together: events lists what it hears of, such as "
+      .. "{ 'prefill_complete' }", path)
+  end
+  read.events = values.events ~= nil and read_events(values.events, path .. ".events") or nil
+  read.on_event, read.custom_metrics = values.on_event, values.custom_metrics
+end
+
+--- The options of a section, with those of this file behind them.
+---@param options blis.Option[]
+---@return blis.Option[]
+function listening.with(options)
+  return table.move(listening.options, 1, #listening.options, #options + 1, options)
+end
+
+return listening

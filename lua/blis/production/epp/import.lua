@@ -1,0 +1,502 @@
+--- An EndpointPickerConfig as an experiment in Lua.
+local document = require "blis.production.epp.document"
+local errors = require "blis.errors"
+local experiment_text = require "blis.production.experiment_text"
+local lua_text = require "blis.production.lua_text"
+local plugins = require "blis.production.epp.plugins"
+local sorted = require "blis.sorted"
+
+local import = {}
+
+local code = lua_text.code
+
+-- Between two scrapes of the metrics of an endpoint.
+local scrape_us = 50000
+-- Never smaller, even with autoTune off; and what the producers begin with.
+local least_block, usual_block = 64, 16
+local usual_prefix_tokens, usual_capacity = 131072, 31250
+
+local Importer = {}
+Importer.__index = Importer
+
+function Importer:add(kind, plugin, ...)
+  self.findings:add(kind, plugin.name, plugin.line, ...)
+end
+
+--- Parameters of a plugin by the names they have here.
+local function parameters_of(plugin, into)
+  for name, known in pairs(plugin.known.parameters or {}) do
+    local value = plugin.parameters[name]
+    if known.as and value ~= nil then
+      if type(value) == "number" and known.per then
+        value = math.tointeger(value / known.per) or value / known.per
+      end
+      into[known.as] = value
+    end
+  end
+  return into
+end
+
+--- What is not simulated; false unless somebody allowed that.
+function Importer:missing(plugin, why)
+  self:add("routing", plugin, "%s", why)
+  return nil
+end
+
+-- Where a scorer learns what is cached.
+
+--- The producer that a plugin names, or the default one.
+function Importer:producer_of(plugin)
+  local name = plugin.parameters.prefixMatchInfoProducerName
+  if not name then
+    name = plugins.default_producers.prefix
+    if not self.model.by_name[name] and not self.has_default then
+      self.has_default = true
+      self.findings:add("filled", name, nil, "with its defaults: %s reads it", plugin.name)
+    end
+    return self.model.by_name[name]
+      or { name = name, type = name, known = plugins.types[name], parameters = {} }
+  end
+  local found = self.model.by_name[name]
+  if not found then
+    self.problems:add(plugin.line, "%s: there is no producer '%s'%s", plugin.name, name,
+      errors.suggestion(name, sorted.names(self.model.by_name)))
+  end
+  return found
+end
+
+--- The index of the approximate producer.
+function Importer:approx_index(producer)
+  local given, index = producer.parameters, {}
+  local size = math.max(least_block, given.blockSizeTokens or usual_block)
+  if given.blockSizeTokens and given.blockSizeTokens < least_block then
+    self:add("note", producer, "blockSizeTokens %d: the router never takes less than %d",
+      given.blockSizeTokens, least_block)
+  end
+  index.block_size = size
+  index.capacity = given.lruCapacityPerServer or usual_capacity
+  local most = given.maxPrefixTokensToMatch or usual_prefix_tokens
+  if most == 0 then most = (given.maxPrefixBlocksToMatch or 0) * size end
+  index.max_prefix_tokens = most
+  if given.autoTune ~= false and not self.has_told_tune then
+    self.has_told_tune = true
+    self:add("note", producer, "autoTune: the router takes capacity from the engine's metrics, "
+      .. "here it is lruCapacityPerServer")
+  end
+  return index
+end
+
+--- Adds what a scorer of prefixes reads; nil when its producer is not simulated.
+function Importer:prefix_index(plugin, into)
+  local producer = self:producer_of(plugin)
+  if not producer then return nil end
+  if producer.known.missing then
+    return self:missing(plugin, ("its producer %s is not simulated: %s"):format(producer.name,
+      producer.known.missing))
+  end
+  if producer.type == "precise-prefix-cache-producer" then
+    into.producer = "precise"
+    if producer.parameters.speculativeIndexing then
+      self:add("routing", producer, "speculativeIndexing: entries for what was sent just now are "
+        .. "not simulated")
+    end
+    return into
+  end
+  for name, value in pairs(self:approx_index(producer)) do into[name] = value end
+  return into
+end
+
+-- Filters, scorers, pickers.
+
+local conditions = {
+  ["active-requests"] = "max_active_requests", ["running-requests"] = "max_running_requests",
+  ["waiting-queue"] = "max_waiting_queue",
+  ["kv-cache-utilization"] = "max_kv_cache_utilization",
+}
+
+function Importer:limits_of(plugin, into)
+  for i, one in ipairs(plugin.parameters.conditions) do
+    local name = type(one) == "table" and conditions[one.metric]
+    if not name or type(one.maxValue) ~= "number" then
+      self.problems:add(plugin.line, "%s: conditions[%d]: expected { metric, maxValue }%s",
+        plugin.name, i, errors.suggestion(tostring(type(one) == "table" and one.metric),
+          sorted.names(conditions)))
+    else
+      into[name] = one.maxValue
+    end
+  end
+  return into
+end
+
+local function values_of_index(index)
+  return { block_size = index.block_size, capacity = index.capacity }
+end
+
+--- Detectors can stand among the filters as well.
+function Importer:detector_filter(plugin, profile)
+  local given, made = plugin.parameters, { "llm-d." .. plugin.type }
+  made.queue_depth_threshold, made.headroom = given.queueDepthThreshold, given.headroom
+  made.kv_cache_util_threshold = given.kvCacheUtilThreshold
+  made.max_concurrency = given.maxConcurrency
+  made.max_token_concurrency = given.maxTokenConcurrency
+  self:add("taken", plugin, "filter %s of profile %s", made[1], profile.name)
+  return made
+end
+
+--- A filter here, or nil.
+function Importer:filter(plugin, profile)
+  local known = plugin.known
+  if known.role == "detector" then return self:detector_filter(plugin, profile) end
+  if known.missing then return self:missing(plugin, known.missing .. "; all candidates stay") end
+  if known.name == "role" then
+    if not self.is_disaggregated then
+      self:add("taken", plugin, "filter of profile %s: no instance has a role, so all stay",
+        profile.name)
+    else
+      self:add("taken", plugin, "the instances of stage %s", profile.name)
+    end
+    return nil
+  end
+  local made = parameters_of(plugin, { known.name })
+  if plugin.type == "utilization-filter" then
+    self:limits_of(plugin, made)
+  elseif plugin.type == "prefix-cache-affinity-filter" then
+    local producer = self:producer_of(plugin)
+    if producer and producer.type ~= "approx-prefix-cache-producer" then
+      return self:missing(plugin, "here it has an approximate index alone; all candidates stay")
+    end
+    local index = producer and values_of_index(self:approx_index(producer)) or {}
+    for name, value in pairs(index) do made[name] = value end
+  end
+  self:add("taken", plugin, "filter %s of profile %s", known.name, profile.name)
+  return made
+end
+
+--- A weight below 0 wants the worst: the scorer turned upside down, which orders candidates alike.
+function Importer:inverted(made)
+  local name = "inverted_" .. made[1]:gsub("^llm%-d%.", ""):gsub("[^%w]", "_")
+  self.definitions[#self.definitions + 1] = ("-- A negative weight: what this scorer likes best "
+    .. "comes last.\nlocal %s = blis.scorer {\n  name = %q,\n  base = %s,\n  score = "
+    .. "function(_, _, base) return 1 - base end,\n}"):format(name, "inverted " .. made[1],
+      lua_text.of(made, 2))
+  return code(name)
+end
+
+function Importer:scorer_entry(made, item, profile)
+  local weight, plugin = item.weight, item.plugin
+  if weight == 0 then
+    self:add("note", plugin, "weight 0 in profile %s: left out", profile.name)
+    return nil
+  end
+  self:add("taken", plugin, "scorer %s of profile %s, weight %s", made[1], profile.name,
+    errors.show(weight))
+  if weight < 0 then
+    self:add("note", plugin, "weight %s is negative: profile %s prefers what this scorer likes "
+      .. "least", errors.show(weight), profile.name)
+    return { self:inverted(made), -weight }
+  end
+  table.insert(made, 2, weight)
+  return made
+end
+
+function Importer:scorer(item, profile)
+  local plugin = item.plugin
+  local known = plugin.known
+  if known.missing then return self:missing(plugin, known.missing .. "; it scores all alike") end
+  if plugin.type == "no-hit-lru-scorer" then
+    self:add("note", plugin, "the router tells cold requests by its default approximate index, "
+      .. "here the caches themselves tell")
+  end
+  local made = parameters_of(plugin, { known.name })
+  if plugin.type == "prefix-cache-scorer" and not self:prefix_index(plugin, made) then
+    return nil
+  end
+  if plugin.type == "prefix-cache-scorer" and made.producer == "precise" then
+    made.block_size, made.capacity, made.max_prefix_tokens = nil, nil, nil
+  end
+  return self:scorer_entry(made, item, profile)
+end
+
+-- A stage that scores nothing, so that its filters and picker have something to stand on.
+local no_scores = [[
+-- No scorer: all candidates are equal.
+local no_scores = blis.scorer { name = "none", score = function() return 0 end }]]
+
+function Importer:add_no_scores()
+  if not self.has_no_scores then table.insert(self.definitions, no_scores) end
+  self.has_no_scores = true
+  return { { code "no_scores", 1 } }
+end
+
+--- The routing policy of a profile.
+function Importer:routing(profile)
+  local filters, scorers, seen = {}, {}, {}
+  for _, plugin in ipairs(profile.filters) do
+    filters[#filters + 1] = self:filter(plugin, profile)
+  end
+  for _, item in ipairs(profile.scorers) do
+    local made = self:scorer(item, profile)
+    local name = made and type(made[1]) == "string" and made[1]
+    if name and seen[name] then
+      self.problems:add(item.line, "profile '%s': scorer %s is there twice; one of a type is "
+        .. "simulated", profile.name, item.plugin.type)
+    end
+    if name then seen[name] = true end
+    scorers[#scorers + 1] = made
+  end
+  local picker = profile.picker
+  self:add("taken", picker, "picker of profile %s", profile.name)
+  if (picker.parameters.maxNumOfEndpoints or 1) > 1 then
+    self:add("ignored", picker, "maxNumOfEndpoints: the first endpoint is the one that counts")
+  end
+  if #scorers == 0 and #filters == 0 then return "random" end
+  if #scorers == 0 then scorers = self:add_no_scores() end
+  return { "weighted", scorers = scorers, filters = #filters > 0 and filters or nil,
+    picker = picker.known.name }
+end
+
+-- Handlers.
+
+--- "decode" or "prefill", whatever form the order has.
+local function first_stage(order)
+  if order == nil then return "decode" end
+  local first = type(order) == "table" and order[1] or order
+  return tostring(first):match "^%a+"
+end
+
+function Importer:profile_named(name, what, handler)
+  for _, profile in ipairs(self.model.profiles) do
+    if profile.name == name then return profile end
+  end
+  if what then
+    self.problems:add(handler.line, "%s: there is no profile '%s' for the stage %s", handler.name,
+      name, what)
+  end
+end
+
+function Importer:decider(handler, name)
+  if name == nil then
+    self:add("note", handler, "no decider for prefill: nothing is split")
+    return "never"
+  end
+  local plugin = self.model.by_name[name]
+  if not plugin then
+    self.problems:add(handler.line, "%s: there is no decider '%s'%s", handler.name, name,
+      errors.suggestion(name, sorted.names(self.model.by_name)))
+    return nil
+  end
+  if plugin.type == "always-disagg-pd-decider" then
+    self:add("taken", plugin, "every prompt is computed by the prefill pool")
+    return "always"
+  elseif plugin.type ~= "prefix-based-pd-decider" then
+    self.problems:add(plugin.line, "%s is a %s and does not decide about prefill", name,
+      plugin.type)
+    return nil
+  end
+  local made = parameters_of(plugin, { "llmd.prefix-based" })
+  self:add("note", plugin, "the router looks into its default approximate index, here the caches "
+    .. "themselves tell")
+  self:add("taken", plugin, "splits from %d tokens on that are not cached",
+    made.non_cached_tokens or 0)
+  return made
+end
+
+function Importer:encode_stage(handler, deciders, profile)
+  self.cluster.encode_instances = 1
+  self.disaggregation.encode_routing = self:routing(profile)
+  local decider = deciders.encode and self.model.by_name[deciders.encode]
+  if deciders.encode and not decider then
+    self.problems:add(handler.line, "%s: there is no decider '%s'", handler.name, deciders.encode)
+  end
+  self.disaggregation.encode_decider = decider and "multimodal" or "never"
+  self.disaggregation.encode_base_us, self.disaggregation.encode_us_per_token = 20000, 20
+  self:add("taken", handler, "an encode stage for images, sound and video")
+  self:add("note", handler, "encode_base_us and encode_us_per_token depend on the encoder: they "
+    .. "are guesses")
+end
+
+function Importer:disaggregate(handler)
+  local given = handler.parameters
+  local names, deciders = given.profiles or {}, given.deciders or {}
+  local decode = self:profile_named(names.decode or "decode", "decode", handler)
+  local prefill = self:profile_named(names.prefill or "prefill", names.prefill, handler)
+  local encode = self:profile_named(names.encode or "encode", names.encode, handler)
+  self.is_disaggregated, self.disaggregation = prefill ~= nil or encode ~= nil, {}
+  if not decode then return end
+  self.experiment.routing = self:routing(decode)
+  if encode then self:encode_stage(handler, deciders, encode) end
+  if not prefill then
+    self.cluster[encode and "prefill_decode_instances" or "instances"] = 4
+    if not encode then self.disaggregation = nil end
+    return
+  end
+  self.cluster.prefill_instances, self.cluster.decode_instances = 2, 2
+  self.disaggregation.prefill_routing = self:routing(prefill)
+  if first_stage(given.stageOrder) == "prefill" then
+    if deciders.prefill then
+      self.problems:add(handler.line, "%s: a prefill decider does not go with stageOrder prefill "
+        .. "first", handler.name)
+    end
+    self.disaggregation.stage_order = "prefill-first"
+    self:add("taken", handler, "prefill first")
+  else
+    self.disaggregation.decider = self:decider(handler, deciders.prefill)
+    self:add("taken", handler, "decode first")
+  end
+end
+
+function Importer:handle()
+  local handler = self.model.handler
+  if handler.type == "disagg-profile-handler" then return self:disaggregate(handler) end
+  local profile = self.model.profiles[1]
+  if handler.type == "header-profile-handler" then
+    self:missing(handler, handler.known.missing .. "; all requests get the default profile")
+    profile = self:profile_named(handler.parameters.defaultProfile or profile.name,
+      "defaultProfile", handler) or profile
+  elseif handler.type == "data-parallel-profile-handler" then
+    self:add("ignored", handler, "deprecated; the ranks of an instance are one engine here")
+  else
+    self:add("taken", handler, "one profile, %s", profile.name)
+  end
+  self.experiment.routing = self:routing(profile)
+end
+
+-- Admission and flow control.
+
+function Importer:saturation()
+  local detector = self.model.detector
+  if not detector then
+    self.findings:add("filled", "utilization-detector", nil, "with its defaults")
+    return { "utilization" }
+  end
+  local made = parameters_of(detector, { detector.known.name })
+  if made.kv_utilization_threshold and made.kv_utilization_threshold > 1 then
+    made.kv_utilization_threshold = 1
+  end
+  if made.mode == "tokens" and made.max_concurrency then made.max_concurrency = nil end
+  made.staleness_seconds = detector.parameters.metricsStalenessThreshold
+  self:add("taken", detector, "saturation detector %s", made[1])
+  return made
+end
+
+--- Names of flow control without a gate.
+function Importer:legacy_admission()
+  local made = self:saturation()
+  if self.experiment.admission then return end
+  if made[1] ~= "utilization" then
+    self.findings:add("routing", made[1] .. "-detector", nil, "without the gate flowControl only "
+      .. "the utilization detector is simulated; nothing is shed")
+    return
+  end
+  self.experiment.admission = { "gaie-legacy", qd_threshold = made.queue_depth_threshold,
+    kv_threshold = made.kv_utilization_threshold }
+end
+
+function Importer:band_policies(queue, band)
+  if band.fairness then
+    parameters_of(band.fairness, queue)
+    queue.fairness = band.fairness.known.name
+    self:add("taken", band.fairness, "fairness %s", queue.fairness)
+  end
+  if band.order then
+    queue.order = band.order.known.name
+    self:add("taken", band.order, "order %s", queue.order)
+  end
+end
+
+local function us(seconds) return seconds and math.floor(seconds * 1000000 + 0.5) end
+
+local function not_zero(value) return value ~= 0 and value or nil end
+
+function Importer:bands_of(flow)
+  local bands = {}
+  for i, band in ipairs(flow.bands) do
+    bands[i] = { priority = band.priority, max_requests = not_zero(band.max_requests),
+      max_bytes = not_zero(band.max_bytes) }
+    if band.fairness or band.order then
+      self.findings:add("routing", ("flowControl.priorityBands[%d]"):format(i), nil,
+        "fairness and order of single bands are not simulated: those of defaultPriorityBand hold")
+    end
+  end
+  if flow.defaultNegativePriorityBand then
+    self.findings:add("routing", "flowControl.defaultNegativePriorityBand", nil,
+      "bands below 0 are as the others here")
+  end
+  return #bands > 0 and bands or nil
+end
+
+function Importer:queue()
+  local flow = self.model.flow
+  local queue = {
+    saturation = self:saturation(), max_requests = flow.max_requests, max_bytes = flow.max_bytes,
+    ttl_us = us(flow.ttl_s), no_endpoint_ttl_us = us(flow.no_endpoint_ttl_s),
+    eviction = flow.eviction, bands = self:bands_of(flow),
+  }
+  local band = flow.defaultPriorityBand
+  if band then
+    queue.band_max_requests = not_zero(band.max_requests)
+    queue.band_max_bytes = not_zero(band.max_bytes)
+    self:band_policies(queue, band)
+  end
+  if flow.limit then
+    queue.usage_limit = parameters_of(flow.limit, { flow.limit.known.name })
+    self:add("taken", flow.limit, "usage limit %s", flow.limit.known.name)
+  end
+  self.experiment.queue = queue
+end
+
+function Importer:admit()
+  for _, plugin in ipairs(self.model.plugins) do
+    if plugin.known.role == "admitter" then
+      if self.experiment.admission then
+        self.problems:add(plugin.line, "two admitters, and one is simulated")
+      end
+      self.experiment.admission = parameters_of(plugin, { plugin.known.name })
+      self:add("taken", plugin, "admission policy %s", plugin.known.name)
+    end
+  end
+  if self.model.gates.flowControl then return self:queue() end
+  if self.model.flow.is_given and (self.model.flow.ttl_s or #self.model.flow.bands > 0
+    or self.model.flow.limit or self.model.flow.defaultPriorityBand) then
+    self.findings:add("note", "flowControl", nil, "the gate flowControl is off: the router takes "
+      .. "the saturation detector alone")
+  end
+  self:legacy_admission()
+end
+
+--- What no profile names.
+function Importer:tell_rest()
+  local used = {}
+  for _, one in ipairs(self.findings.list) do used[one.part] = true end
+  for _, plugin in ipairs(self.model.plugins) do
+    if plugin.known.why then
+      self:add("ignored", plugin, "%s", plugin.known.why)
+    elseif plugin.known.role == "producer" then
+      if not plugin.known.missing then self:add("taken", plugin, "what its readers know") end
+    elseif not used[plugin.name] then
+      self:add("ignored", plugin, "no profile and no policy names it")
+    end
+  end
+end
+
+--- The experiment of a file, as text, and what was found.
+---@param path string
+---@param version string?
+---@return { lua: string, findings: blis.production.Findings, model: blis.epp.Model }
+function import.read(path, version)
+  local model = document.read(path, version)
+  local self = setmetatable({ model = model, findings = model.findings, definitions = {},
+    problems = require("blis.production.findings").problems(path), experiment = {},
+    cluster = { snapshot_refresh_us = scrape_us } }, Importer)
+  self:handle()
+  self:admit()
+  self:tell_rest()
+  self.problems:raise()
+  if not self.is_disaggregated then self.cluster.instances = 4 end
+  self.experiment.cluster, self.experiment.disaggregation = self.cluster, self.disaggregation
+  local lua = experiment_text.of(self.experiment, { source = path, what = model.findings.what,
+    definitions = self.definitions, findings = model.findings })
+  return { lua = lua, findings = model.findings, model = model }
+end
+
+return import

@@ -1,0 +1,76 @@
+--- Skeletons of llm-d plugins in Go for scorers that are written in Lua.
+---
+--- The interface of a scorer is a sketch: names of packages and types are those of the router's
+--- version that it is built with, and have to be put in.
+local errors = require "blis.errors"
+local policy = require "blis.policy"
+
+local go = {}
+
+local head = [[
+// Scorers of %s as plugins of llm-d's router: a skeleton.
+//
+// Each Score gives every endpoint a number from 0 (worst) to 1 (best). To adapt: the imports and
+// types of your version of llm-d-router, and the body, which the simulator has in Lua.
+package scorers
+
+import (
+	"context"
+
+	scheduling "TODO: the scheduling framework of your llm-d-router"
+)
+]]
+
+local scorer = [[
+
+// %sType is the type of the plugin in an EndpointPickerConfig.
+const %sType = %q
+
+// %sParameters are read from its parameters; unknown ones are errors.
+type %sParameters struct{}
+
+// %s scores endpoints as %q does in the simulator.
+type %s struct {
+	parameters %sParameters
+}
+
+// Score is to compute what the Lua function computes.
+func (s *%s) Score(ctx context.Context, state *scheduling.CycleState,
+	request *scheduling.LLMRequest, endpoints []scheduling.Endpoint,
+) map[scheduling.Endpoint]float64 {
+	scores := make(map[scheduling.Endpoint]float64, len(endpoints))
+	for _, endpoint := range endpoints {
+		scores[endpoint] = 0 // TODO: %s
+	}
+	return scores
+}
+]]
+
+local function exported_name(name)
+  local made = name:gsub("[^%w]+(%w?)", string.upper):gsub("^%l", string.upper)
+  return (made:gsub("[^%w]", "") .. "Scorer"):gsub("^%d", "N%0")
+end
+
+--- The file, with a type for each scorer in Lua.
+---@param one blis.production.Subject
+---@return string
+function go.of(one)
+  local router = policy.read_router(one.points.routing, "routing")
+  local parts = { head:format(one.name:match "[^/]*$") }
+  for _, item in ipairs(router.scorers or {}) do
+    local given = item.scorer
+    if given.score or given.make then
+      local name = exported_name(given.name == "" and "own" or given.name)
+      local kind = (given.name == "" and "own" or given.name):lower():gsub("[^%w]+", "-")
+        .. "-scorer"
+      parts[#parts + 1] = scorer:format(name, name, kind, name, name, name, given.name, name, name,
+        name, ("weight %.6g in %s"):format(item.weight, one.label))
+    end
+  end
+  if #parts == 1 then
+    errors.invalid("%s: no scorer of it is written in Lua, so no plugin is needed", one.name)
+  end
+  return table.concat(parts)
+end
+
+return go

@@ -1,0 +1,355 @@
+--- Policies as an EndpointPickerConfig of llm-d.
+local errors = require "blis.errors"
+local findings = require "blis.production.findings"
+local names = require "blis.production.export.names"
+local yaml_text = require "blis.production.export.yaml_text"
+
+local llmd = {}
+
+local order = { "apiVersion", "kind", "featureGates", "name", "type", "parameters", "plugins",
+  "schedulingProfiles", "pluginRef", "weight", "flowControl" }
+
+-- The router never takes smaller blocks.
+local least_block, usual_capacity = 64, 31250
+local usual_lookup = { block_size = least_block, capacity = usual_capacity, max_prefix_tokens = 0 }
+
+local Exporter = {}
+Exporter.__index = Exporter
+
+function Exporter:unmapped(part, ...) self.findings:add("unmapped", part, nil, ...) end
+
+--- With at most six significant digits, as it is written; the number that this text is.
+function Exporter:rounded(weight, part)
+  local short = tonumber(("%.6g"):format(weight))
+  if short ~= weight then
+    self.findings:add("note", part, nil, "weight %s is written as %s", errors.show(weight),
+      errors.show(short))
+  end
+  return math.tointeger(short) or short
+end
+
+local function is_equal(a, b)
+  if type(a) ~= "table" or type(b) ~= "table" then return a == b end
+  for key, value in pairs(a) do
+    if not is_equal(value, b[key]) then return false end
+  end
+  for key in pairs(b) do
+    if a[key] == nil then return false end
+  end
+  return true
+end
+
+--- The name of a plugin; one entry for each type with the same parameters.
+function Exporter:plugin(kind, parameters)
+  parameters = parameters and next(parameters) ~= nil and parameters or nil
+  local count = 0
+  for _, one in ipairs(self.plugins) do
+    if one.type == kind then
+      if is_equal(one.parameters, parameters) then return one.name or kind end
+      count = count + 1
+    end
+  end
+  local name = count > 0 and ("%s-%d"):format(kind, count + 1) or nil
+  table.insert(self.plugins, { type = kind, name = name, parameters = parameters })
+  return name or kind
+end
+
+--- The name of a built-in policy and its parameters; nothing of one in Lua.
+local function parts_of(given)
+  if type(given) == "string" then return given, {} end
+  if type(given) ~= "table" or getmetatable(given) ~= nil then return nil end
+  local parameters = {}
+  for key, value in pairs(given) do
+    if type(key) == "string" then parameters[key] = value end
+  end
+  return given[1], parameters
+end
+
+--- The plugin of a part, or nothing.
+function Exporter:part(role, given, what)
+  local name, parameters = parts_of(given)
+  name = names.canonical(role, name)
+  local kind = type(name) == "string" and names.type_of(role, name)
+  if not kind then
+    self:unmapped(what, "%s", type(name) == "string" and ("there is no %s like '%s'"):format(role,
+      name) or "it is written in Lua")
+    return nil
+  end
+  local there, unknown = names.parameters_of(kind, parameters)
+  for _, one in ipairs(unknown) do
+    self:unmapped(what, "%s has no parameter like '%s'", kind, one)
+  end
+  return self:plugin(kind, there)
+end
+
+--- The producer that a scorer of prefixes reads.
+function Exporter:producer(lookup)
+  if lookup.producer == "precise" then
+    self.findings:add("note", "precise-prefix-cache-producer", nil, "kvEventsConfig and the model "
+      .. "of the tokens are up to the deployment")
+    return self:plugin "precise-prefix-cache-producer"
+  end
+  if lookup.block_size < least_block then
+    self:unmapped("llm-d.prefix-cache-scorer", "block_size %d: the router never takes less than "
+      .. "%d", lookup.block_size, least_block)
+  end
+  return self:plugin("approx-prefix-cache-producer", {
+    autoTune = false, blockSizeTokens = lookup.block_size,
+    lruCapacityPerServer = lookup.capacity, maxPrefixTokensToMatch = lookup.max_prefix_tokens })
+end
+
+function Exporter:prefix_scorer(given)
+  local parameters, lookup = { given[1] }, { producer = given.producer }
+  for key, value in pairs(given) do parameters[key] = value end
+  parameters.producer, parameters[2] = nil, nil
+  for name, usual in pairs(usual_lookup) do
+    lookup[name] = given[name] or usual
+    parameters[name] = nil
+  end
+  local _, own = parts_of(parameters)
+  local there = names.parameters_of("prefix-cache-scorer", own)
+  there.prefixMatchInfoProducerName = self:producer(lookup)
+  return self:plugin("prefix-cache-scorer", there)
+end
+
+--- { scorer, weight } in whatever form.
+local function weighted_parts(item)
+  if type(item) ~= "table" or getmetatable(item) ~= nil then return item, 1 end
+  local weight = item[2] == nil and 1 or item[2]
+  if type(item[1]) ~= "string" then return item[1], weight end
+  local scorer = {}
+  for key, value in pairs(item) do
+    if key ~= 2 then scorer[key] = value end
+  end
+  return scorer, weight
+end
+
+function Exporter:scorers(profile, given, what)
+  if type(given) == "string" then given = require("blis.core").scorer_list(given, what) end
+  for i, item in ipairs(given) do
+    local scorer, weight = weighted_parts(item)
+    local at = ("%s.scorers[%d]"):format(what, i)
+    local name = names.canonical("scorer", (parts_of(scorer)))
+    local ref
+    if name == "llm-d.prefix-cache-scorer" then
+      ref = self:prefix_scorer(type(scorer) == "table" and scorer or { scorer })
+    else
+      ref = self:part("scorer", scorer, at)
+    end
+    if ref then
+      table.insert(profile.plugins, { pluginRef = ref, weight = self:rounded(weight, at) })
+    end
+  end
+end
+
+--- Conditions of a utilization-filter.
+local metrics = { max_active_requests = "active-requests",
+  max_running_requests = "running-requests", max_waiting_queue = "waiting-queue",
+  max_kv_cache_utilization = "kv-cache-utilization" }
+
+function Exporter:utilization_filter(parameters)
+  local conditions = {}
+  for _, name in ipairs { "max_active_requests", "max_kv_cache_utilization",
+    "max_running_requests", "max_waiting_queue" } do
+    if parameters[name] then
+      conditions[#conditions + 1] = { metric = metrics[name], maxValue = parameters[name] }
+    end
+  end
+  return self:plugin("utilization-filter", { conditions = conditions,
+    fallbackOnEmpty = parameters.fallback_on_empty or false })
+end
+
+function Exporter:filter(given, what)
+  local name, parameters = parts_of(given)
+  name = names.canonical("filter", name)
+  if name == "llm-d.utilization-filter" then return self:utilization_filter(parameters) end
+  local detector = names.detector_filters[name]
+  if detector then
+    local there = {}
+    for key, value in pairs(parameters) do there[detector.parameters[key]] = value end
+    return self:plugin(detector.type, there)
+  end
+  if name == "llm-d.prefix-cache-affinity-filter" then
+    local own, lookup = {}, { max_prefix_tokens = 0 }
+    for key, value in pairs(parameters) do own[key] = value end
+    for key in pairs(usual_lookup) do
+      lookup[key] = own[key] or usual_lookup[key]
+      own[key] = nil
+    end
+    local there = names.parameters_of("prefix-cache-affinity-filter", own)
+    there.prefixMatchInfoProducerName = self:producer(lookup)
+    return self:plugin("prefix-cache-affinity-filter", there)
+  end
+  return self:part("filter", given, what)
+end
+
+function Exporter:filters(profile, given, what)
+  for i, one in ipairs(given or {}) do
+    local ref = self:filter(one, ("%s.filters[%d]"):format(what, i))
+    if ref then table.insert(profile.plugins, { pluginRef = ref }) end
+  end
+end
+
+function Exporter:picker(profile, routing, what)
+  local picker = routing.picker or "best"
+  if picker == "best" then
+    self.findings:add("note", what .. ".picker", nil,
+      "ties go to the %s here, max-score-picker draws among them", routing.tie or "lowest-id")
+    picker = "llm-d.max-score-picker"
+  end
+  if picker == "llm-d.max-score-picker" and routing.tie and routing.picker
+    and routing.tie ~= "random" then
+    self.findings:add("note", what .. ".tie", nil, "max-score-picker draws among equals")
+  end
+  local ref = self:part("picker", picker, what .. ".picker")
+  if ref then table.insert(profile.plugins, { pluginRef = ref }) end
+end
+
+--- A profile of a routing policy.
+function Exporter:profile(name, given, what, role)
+  local profile = { name = name, plugins = {} }
+  if role then table.insert(profile.plugins, { pluginRef = self:plugin(role) }) end
+  if names.canonical("routing", (parts_of(given))) == "random" then
+    table.insert(profile.plugins, { pluginRef = self:plugin "random-picker" })
+  elseif type(given) == "table" and getmetatable(given) == nil and given[1] == "weighted"
+    and given.scorers then
+    self:filters(profile, given.filters, what)
+    self:scorers(profile, given.scorers, what)
+    self:picker(profile, given, what)
+  else
+    local label = type(given) == "string" and given or type(given) == "table"
+      and getmetatable(given) == nil and given[1]
+    self:unmapped(what, type(label) == "string" and "the routing policy '%s' is no sum of scores "
+      .. "of llm-d%s" or "it is written in Lua%s", type(label) == "string" and label or "",
+      type(label) == "string" and label == "weighted" and "; say which scorers" or "")
+  end
+  table.insert(self.profiles, profile)
+end
+
+function Exporter:decider(given)
+  if given == "always" then return self:plugin "always-disagg-pd-decider" end
+  local name, parameters = parts_of(given)
+  name = names.canonical("decider", name)
+  if name ~= "llmd.prefix-based" then
+    self:unmapped("disaggregation.decider", "there is no decider like it")
+    return nil
+  end
+  local there = names.parameters_of("prefix-based-pd-decider", { non_cached_tokens =
+    parameters.non_cached_tokens, prompt_tokens = parameters.prompt_tokens })
+  return self:plugin("prefix-based-pd-decider", there)
+end
+
+function Exporter:pools(given, routing)
+  local disaggregation = type(given) == "table" and given or { decider = given }
+  self:profile("prefill", disaggregation.prefill_routing or routing, "prefill_routing",
+    "prefill-filter")
+  self:profile("decode", disaggregation.decode_routing or routing, "routing", "decode-filter")
+  if disaggregation.stage_order == "prefill-first" then
+    self:plugin("disagg-profile-handler", { stageOrder = { "prefill", "encode", "decode" } })
+  else
+    local decider = disaggregation.decider or "always"
+    local ref = decider ~= "never" and self:decider(decider) or nil
+    self:plugin("disagg-profile-handler", ref and { deciders = { prefill = ref } } or nil)
+  end
+  if disaggregation.encode_decider then
+    self:unmapped("disaggregation.encode_decider", "the encode stage is not exported")
+  end
+end
+
+function Exporter:admission(given)
+  if given == nil or given == "always-admit" then return end
+  local name, parameters = parts_of(given)
+  name = names.canonical("admitter", name)
+  if name == "gaie-legacy" then
+    if parameters.qd_threshold or parameters.kv_threshold then
+      self.flow.saturationDetector = { pluginRef = self:plugin("utilization-detector", {
+        queueDepthThreshold = parameters.qd_threshold,
+        kvCacheUtilThreshold = parameters.kv_threshold }) }
+    end
+    return
+  end
+  self:part("admitter", given, "admission")
+end
+
+local function seconds(us) return us and ("%gs"):format(us / 1e6) end
+
+function Exporter:queue(given)
+  if given == nil then return end
+  if given == true then given = {} end
+  self.gates = { "flowControl" }
+  local flow, band = self.flow, {}
+  flow.maxRequests, flow.maxBytes = given.max_requests, given.max_bytes
+  flow.defaultRequestTTL = seconds(given.ttl_us)
+  flow.noEndpointRequestTTL = seconds(given.no_endpoint_ttl_us)
+  flow.enableEviction = given.eviction
+  band.maxRequests, band.maxBytes = given.band_max_requests, given.band_max_bytes
+  local saturation = given.saturation or "utilization"
+  flow.saturationDetector = { pluginRef = self:detector(saturation) }
+  if given.usage_limit then
+    flow.usageLimitPolicyPluginRef = self:part("limit", given.usage_limit, "queue.usage_limit")
+  end
+  if given.fairness then band.fairnessPolicyRef = self:fairness(given) end
+  if given.order then band.orderingPolicyRef = self:part("ordering", given.order, "queue.order") end
+  if next(band) then flow.defaultPriorityBand = band end
+  for i, one in ipairs(given.bands or {}) do
+    flow.priorityBands = flow.priorityBands or {}
+    flow.priorityBands[i] = { priority = one.priority, maxRequests = one.max_requests,
+      maxBytes = one.max_bytes }
+  end
+  if given.dispatch and given.dispatch ~= "cycle" then
+    self:unmapped("queue.dispatch", "the router dispatches in cycles")
+  end
+end
+
+function Exporter:detector(given)
+  local name, parameters = parts_of(given)
+  name = names.canonical("detector", name)
+  local own = {}
+  for key, value in pairs(parameters or {}) do own[key] = value end
+  local staleness = own.staleness_seconds
+  own.staleness_seconds = nil
+  local kind = name and names.type_of("detector", name)
+  if not kind then return self:part("detector", given, "queue.saturation") end
+  local there, unknown = names.parameters_of(kind, own)
+  for _, one in ipairs(unknown) do self:unmapped("queue.saturation", "no parameter '%s'", one) end
+  there.metricsStalenessThreshold = staleness and ("%gms"):format(staleness * 1000)
+  return self:plugin(kind, there)
+end
+
+function Exporter:fairness(given)
+  if type(given.fairness) ~= "string" then
+    self:unmapped("queue.fairness", "it is written in Lua")
+    return nil
+  end
+  local own = given.fairness == "least-service" and { given.fairness,
+    service_weight = given.service_weight, wait_weight = given.wait_weight,
+    service_half_life_s = given.service_half_life_s } or given.fairness
+  return self:part("fairness", own, "queue.fairness")
+end
+
+--- The configuration of policies, without comments.
+---@param points table<string, any> routing, admission, queue, disaggregation
+---@param source string
+---@return { text: string, findings: blis.production.Findings }
+function llmd.of(points, source)
+  local self = setmetatable({ plugins = {}, profiles = {}, flow = {},
+    findings = findings.new(source, "as an EndpointPickerConfig of llm-d, llm-d.ai/v1alpha1") },
+    Exporter)
+  if points.disaggregation then
+    self:pools(points.disaggregation, points.routing)
+  else
+    self:profile("default", points.routing, "routing")
+    self:plugin "single-profile-handler"
+  end
+  self:admission(points.admission)
+  self:queue(points.queue)
+  for _, name in ipairs { "scheduler", "preemption", "priority", "cascade", "autoscaler" } do
+    if points[name] ~= nil then self:unmapped(name, "it is no part of the endpoint picker") end
+  end
+  local root = { apiVersion = "llm-d.ai/v1alpha1", kind = "EndpointPickerConfig",
+    featureGates = self.gates, plugins = self.plugins, schedulingProfiles = self.profiles,
+    flowControl = next(self.flow) and self.flow or nil }
+  return { text = yaml_text.of(root, order), findings = self.findings }
+end
+
+return llmd

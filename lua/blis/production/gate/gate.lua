@@ -1,0 +1,133 @@
+--- The gate: two policies on stock scenarios, and whether the new one may come in.
+local changes = require "blis.production.gate.changes"
+local errors = require "blis.errors"
+local json = require "blis.eval.json"
+local measure = require "blis.production.gate.measure"
+local suite = require "blis.production.gate.suite"
+
+local gate = {}
+
+---@class blis.gate.Result
+---@field base blis.production.Subject
+---@field new blis.production.Subject
+---@field suite string
+---@field seeds integer
+---@field tolerance number
+---@field scenarios { id: string, what: string?, runs: table, changes: blis.gate.Changes }[]
+---@field comparisons blis.gate.Comparison[]
+---@field invariants { scenario: string, name: string, text: string }[] that the new policy breaks
+---@field reviewed { path: string, changed: string[] }? against reviewed decisions
+---@field is_regression boolean
+
+-- More of its decisions than this, beyond the old policy's share, break the rule.
+local dominated_tolerance = 0.02
+
+local function break_rule(result, scenario, name, ...)
+  table.insert(result.invariants, { scenario = scenario, name = name, text = (...):format(
+    select(2, ...)) })
+end
+
+--- Rules that hold for any scheduler.
+local function check_rules(result)
+  for _, one in ipairs(result.scenarios) do
+    local share = one.changes.dominated
+    if share.new > share.base + dominated_tolerance then
+      break_rule(result, one.id, "no dominated choice", "%.1f %% of the decisions take an instance "
+        .. "while another one has a shorter queue, fewer requests, no fuller cache, and knows as "
+        .. "much of the prompt; with %s %.1f %%", 100 * share.new, result.base.name,
+        100 * share.base)
+    end
+  end
+  for _, one in ipairs(result.new.findings and result.new.findings:of "note" or {}) do
+    if one.text:find("is negative", 1, true) then
+      break_rule(result, "-", "no negative weight", "%s: %s", one.part, one.text)
+    end
+  end
+end
+
+--- The hashes of the new policy's runs, as a file that is reviewed when it changes.
+local function hashes_of(result)
+  local hashes = {}
+  for _, one in ipairs(result.scenarios) do
+    local list = {}
+    for i, values in ipairs(one.runs.new) do list[i] = values.hash end
+    hashes[one.id] = json.list(list)
+  end
+  return hashes
+end
+
+local function read_file(path)
+  local file = io.open(path, "rb")
+  if not file then return nil end
+  local text = file:read "a"
+  file:close()
+  return text
+end
+
+local function review(result, path)
+  local text = read_file(path)
+  if not text then
+    errors.raise("io", ("there is no %s; --update-reviewed makes it"):format(path))
+  end
+  local ok, before = pcall(json.decode, text)
+  if not ok or type(before) ~= "table" then errors.raise("parse", path .. ": expected JSON") end
+  local changed = {}
+  for _, one in ipairs(result.scenarios) do
+    local old = before[one.id]
+    for i, values in ipairs(one.runs.new) do
+      if not old or old[i] ~= values.hash then
+        changed[#changed + 1] = one.id
+        break
+      end
+    end
+  end
+  result.reviewed = { path = path, changed = changed }
+end
+
+--- Runs the gate.
+---@param base blis.production.Subject
+---@param new blis.production.Subject
+---@param options { suite?: string, seeds: integer, tolerance: number, decisions: integer,
+--- reviewed?: string }
+---@return blis.gate.Result
+function gate.run(base, new, options)
+  local given = suite.read(options.suite)
+  local seeds = {}
+  for i = 1, options.seeds do seeds[i] = i end
+  local result = { base = base, new = new, suite = given.name, seeds = options.seeds,
+    tolerance = options.tolerance, scenarios = {}, invariants = {} }
+  for i, scenario in ipairs(given.scenarios) do
+    result.scenarios[i] = { id = scenario.id, what = scenario.what,
+      runs = measure.run(base, new, scenario, seeds),
+      changes = changes.find(base, new, scenario, seeds[1], options.decisions) }
+  end
+  result.comparisons = measure.compare(result.scenarios, options.tolerance)
+  check_rules(result)
+  if options.reviewed then review(result, options.reviewed) end
+  local count = gate.count(result, "regression")
+  result.is_regression = count > 0 or #result.invariants > 0
+    or (result.reviewed ~= nil and #result.reviewed.changed > 0)
+  return result
+end
+
+--- How many comparisons have a verdict.
+---@param result blis.gate.Result
+---@param verdict string
+---@return integer
+function gate.count(result, verdict)
+  local count = 0
+  for _, one in ipairs(result.comparisons) do
+    if one.verdict == verdict then count = count + 1 end
+  end
+  return count
+end
+
+--- The text of a file of reviewed decisions.
+---@param result blis.gate.Result
+---@return string
+function gate.reviewed_text(result)
+  return (json.encode(hashes_of(result)):gsub("],", "],\n "):gsub("^{", "{\n "):gsub("}$", "\n}"))
+    .. "\n"
+end
+
+return gate

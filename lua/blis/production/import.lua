@@ -1,0 +1,81 @@
+--- Configurations of routers as experiments: which system a file is of, and who reads it.
+local errors = require "blis.errors"
+local flag_files = require "blis.production.flag_files"
+
+local import = {}
+
+--- Systems whose configurations can be read.
+import.systems = { "llm-d", "dynamo", "smg", "vllm-router" }
+
+---@class blis.production.Imported
+---@field system string
+---@field lua string the script
+---@field findings blis.production.Findings
+
+local function text_of(path)
+  local file, problem = io.open(path, "rb")
+  local text
+  if file then
+    text, problem = file:read "a"
+    file:close()
+  end
+  if not text then errors.raise("io", ("cannot read %s"):format(problem or path)) end
+  return text
+end
+
+local words = {
+  { "EndpointPickerConfig", "llm-d" },
+  { "dynamo", "dynamo" },
+  { "vllm%-router", "vllm-router" },
+  { "vllm_router", "vllm-router" },
+  { "smg", "smg" },
+  { "sglang", "smg" },
+}
+
+--- The system that a text is of, by the words in it.
+---@param text string
+---@param path string
+---@return string
+function import.guess(text, path)
+  for _, one in ipairs(words) do
+    if text:find(one[1]) then return one[2] end
+  end
+  errors.raise("usage", ("import: %s: which system is this of? Say so with --from, one of %s")
+    :format(path, table.concat(import.systems, ", ")))
+end
+
+--- What changes routing and is not simulated stops an import.
+local function check_missing(found, allow_missing)
+  local missing = found.findings:of "routing"
+  if allow_missing or #missing == 0 then return end
+  local lines = {}
+  for i, one in ipairs(missing) do
+    lines[i] = ("%s%s: %s: %s"):format(found.findings.source,
+      one.line and (":%d"):format(one.line) or "", one.part, one.text)
+  end
+  lines[#lines + 1] = "This changes routing and is not simulated; --allow-missing leaves it out"
+  errors.raise("parse", table.concat(lines, "\n"))
+end
+
+--- Reads a file.
+---@param path string
+---@param options? { from?: string, version?: string, allow_missing?: boolean }
+---@return blis.production.Imported
+function import.read(path, options)
+  options = options or {}
+  local text = text_of(path)
+  local system = options.from or import.guess(text, path)
+  local found
+  if system == "llm-d" then
+    found = require("blis.production.epp.import").read(path, options.version)
+  elseif options.version then
+    errors.raise("usage", "import: --version goes with llm-d")
+  else
+    found = flag_files.read(system, text, path)
+  end
+  check_missing(found, options.allow_missing)
+  found.system = system
+  return found
+end
+
+return import

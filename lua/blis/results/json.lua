@@ -1,0 +1,136 @@
+--- The figures of a run as JSON: what --format json prints and pages show.
+local core = require "blis.core"
+local figures = require "blis.results.figures"
+local json_parts = require "blis.json_parts"
+local over_time = require "blis.results.series"
+local saturation = require "blis.results.saturation"
+local sorted = require "blis.sorted"
+
+local json = {}
+
+local function write_list(writer, name, list, write)
+  writer:array(name)
+  for _, item in ipairs(list) do write(item) end
+  writer:done()
+end
+
+--- A number, a text, or a table of such and of tables: a list, or fields in the order of names.
+local function write_any(writer, key, value)
+  if type(value) ~= "table" then
+    if key then writer:field(key, value) else writer:item(value) end
+  elseif #value > 0 or next(value) == nil then
+    write_list(writer, key, value, function(item) write_any(writer, nil, item) end)
+  else
+    writer:object(key)
+    for _, name in ipairs(sorted.names(value)) do write_any(writer, name, value[name]) end
+    writer:done()
+  end
+end
+
+local setup_fields = { "model", "hardware", "tp", "dp", "instances", "latency_model", "kv_blocks",
+  "kv_blocks_computed", "block_size", "max_model_len" }
+
+local function write_setup(writer, result)
+  local setup = result.setup
+  writer:object("setup")
+  json_parts.fields(writer, setup_fields, setup)
+  writer:field("seed", setup.seed)
+  local groups = rawget(setup, "groups")
+  if groups then
+    writer:array("groups")
+    for _, group in ipairs(groups) do
+      json_parts.object(writer, nil, setup_fields, group)
+    end
+    writer:done()
+  end
+  local coverage = rawget(setup, "coverage")
+  if coverage then
+    json_parts.object(writer, "coverage", { "fitted_on", "limits", "extrapolated" }, coverage)
+  end
+  writer:array("notes")
+  for note in setup.notes:gmatch("[^\n]+") do writer:item(note) end
+  writer:done():done()
+end
+
+local function write_series(writer, series)
+  writer:array("series")
+  for i = 1, series.rows do
+    json_parts.object(writer, nil, over_time.columns(series), over_time.row(series, i))
+  end
+  writer:done()
+end
+
+-- How figures are written that are neither scalars nor of a class of figures, by their types.
+local special = {
+  table = function(writer, _, run) write_setup(writer, run.result) end,
+  ["blis.Series"] = function(writer, series, run)
+    if not run.leaves_out_series then write_series(writer, series) end
+  end,
+  ["blis.Decisions"] = function(writer, _, run)
+    if not run.decisions then return end
+    json_parts.object(writer, "decisions", { "total", "admitted", "rejected", "routed",
+      "unique_targets", "mean_regret", "max_regret" }, run.decisions:summary())
+  end,
+  ["blis.Requests"] = function() end, -- a file of their own
+  ["blis.SloTarget"] = function(writer, targets)
+    json_parts.object(writer, "targets", { "ttft_ms", "itl_ms", "e2e_ms" }, targets)
+  end,
+}
+
+local write_figures
+
+local function write_figure(writer, figure, value, run)
+  local name = figure.name
+  local function write_part(key, part)
+    writer:object(key)
+    write_figures(writer, figure.class, part, run)
+    writer:done()
+  end
+  if special[figure.type] then
+    special[figure.type](writer, value, run)
+  elseif figure.is_list or figure.is_named then
+    write_list(writer, name, value, function(item) write_part(nil, item) end)
+  elseif figure.class then
+    if next(value) ~= nil then write_part(name, value) end
+  else
+    write_any(writer, name, value)
+  end
+end
+
+--- Writes the figures that there are as fields of the object that is open.
+function write_figures(writer, class, values, run)
+  for _, figure in ipairs(figures.of(class)) do
+    local value = figures.value(values, figure)
+    if value ~= nil then write_figure(writer, figure, value, run) end
+  end
+end
+
+local function write_fitness(writer, fitness)
+  writer:object("fitness"):field("score", fitness.score):object("components")
+  for _, one in ipairs(fitness.components) do writer:field(one[1], one[2]) end
+  writer:done():done()
+end
+
+--- Writes one object with the figures of blis.Result under their names there; series as a list of
+--- rows, decisions summed up, and fitness and saturation where they were asked for.
+---@param writer table
+---@param run blis.cli.Run
+---@param key? string of the object
+function json.write(writer, run, key)
+  writer:object(key)
+  write_figures(writer, "Result", run.result, run)
+  if run.fitness then write_fitness(writer, run.fitness) end
+  if run.saturation then saturation.write_final(writer, "saturation", run.saturation) end
+  writer:done()
+end
+
+--- The same as a text.
+---@param run blis.cli.Run
+---@return string
+function json.text(run)
+  local writer = core.json_writer(2)
+  json.write(writer, run)
+  return writer:take() .. "\n"
+end
+
+return json

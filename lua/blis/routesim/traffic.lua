@@ -1,0 +1,75 @@
+--- The traffic generator of RouteSim: requests at even distances, lengths within a deviation of
+--- their means, some of the prompt one of a few prefixes.
+local core = require "blis.core"
+local trace = require "blis.traffic.trace"
+
+local traffic = {}
+
+local function whole(name, default, min, doc, flag)
+  return { name = name, type = "integer", min = min, max = 1000000000, default = default,
+    unit = "tokens", flag = flag, doc = doc }
+end
+
+---@type blis.Section
+traffic.section = {
+  name = "synthetic",
+  summary = "Traffic as RouteSim generates it.",
+  options = {
+    { name = "generator", type = "choice", choices = { "uniform" }, default = "uniform",
+      doc = "How: lengths are uniform within a standard deviation of their means." },
+    { name = "rate", type = "number", above = 0, max = 1e6, default = 100, unit = "requests/s",
+      flag = "--rate", doc = "Requests per second, at even distances." },
+    { name = "duration_sec", type = "number", above = 0, max = 1e7, default = 300, unit = "s",
+      flag = "--duration", doc = "How long they come." },
+    whole("prompt_tokens_mean", 500, 1, "Mean prompt.", "--prompt-mean"),
+    whole("prompt_tokens_std", 200, 0, "How far prompts are from it at most.", "--prompt-std"),
+    whole("gen_tokens_mean", 150, 1, "Mean output.", "--gen-mean"),
+    whole("gen_tokens_std", 50, 0, "How far outputs are from it at most.", "--gen-std"),
+    { name = "num_prefixes", type = "integer", min = 0, max = 1000000000, default = 10,
+      flag = "--num-prefixes", doc = "Prefixes that prompts begin with; 0 = none." },
+    whole("prefix_len_mean", 256, 1, "Tokens of a prefix.", "--prefix-len-mean"),
+  },
+}
+
+--- Within std of mean, and 1 at least.
+local function draw(rng, mean, std)
+  if std == 0 then return mean end
+  return rng:integer(math.max(1, mean - std), math.max(1, mean + std - 1))
+end
+
+--- Generated requests as lines of RouteSim's compact format.
+---@param options table of traffic.section
+---@param seed integer
+---@return string
+function traffic.lines(options, seed)
+  local rng, lines = core.rng(seed, "routesim traffic"), {}
+  for i = 1, math.floor(options.rate * options.duration_sec + 1e-9) do
+    local prompt = draw(rng, options.prompt_tokens_mean, options.prompt_tokens_std)
+    local output = draw(rng, options.gen_tokens_mean, options.gen_tokens_std)
+    local prefix = ""
+    if options.num_prefixes > 0 then
+      prefix = (',"prefix_hash":%d,"prefix_len":%d'):format(rng:integer(1, options.num_prefixes),
+        math.min(options.prefix_len_mean, prompt))
+    end
+    lines[i] = ('{"ts":%d,"prompt_tokens":%d,"gen_tokens":%d%s}\n'):format(
+      (i - 1) * 1000 // options.rate, prompt, output, prefix)
+  end
+  return table.concat(lines)
+end
+
+--- The same as a list of requests.
+---@param options table
+---@param seed integer
+---@return blis.Workload
+function traffic.requests(options, seed)
+  local path = os.tmpname()
+  local file <close> = assert(io.open(path, "w"))
+  file:write(traffic.lines(options, seed))
+  file:close()
+  local ok, requests = pcall(trace.read, path)
+  os.remove(path)
+  if not ok then error(requests, 0) end
+  return requests
+end
+
+return traffic

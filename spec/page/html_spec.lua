@@ -1,0 +1,47 @@
+local core = require "blis.core"
+local document = require "blis.page.document"
+local html = require "blis.page.html"
+
+describe("HTML", function()
+  it("escapes every text and every attribute", function()
+    assert.equal("<p class=\"&quot;&gt;&#39;\">&lt;/script&gt;&lt;b&gt; &amp; 5</p>",
+      html.write(html.p({ class = "\">'" }, "</script><b> & ", 5)))
+  end)
+
+  it("shows bytes that are no text as question marks", function()
+    assert.equal("a?b", html.escape("a\0b"))
+    assert.equal("??x", html.escape("\xff\xc3x"))
+    assert.equal("ä\n", html.escape "ä\n")
+  end)
+
+  it("nests elements and lists of them, and keeps what is HTML already", function()
+    assert.equal("<ul><li>1</li><li>2</li></ul><br><a hidden href=\"#x\"></a>&<",
+      html.write { html.ul { html.li "1", html.li(2) }, html.br(),
+        html.a { href = "#x", hidden = true }, html.raw "&<" })
+  end)
+
+  it("writes the base64 of bytes", function()
+    assert.equal("", document.base64 "")
+    assert.equal("TQ==", document.base64 "4d")
+    assert.equal("TWE=", document.base64 "4d61")
+    assert.equal("TWFu/w==", document.base64 "4d616eff")
+  end)
+
+  it("has just the libraries that are noted", function()
+    local found = 0
+    for file, sum in core.embedded("page/vendor.tsv"):gmatch "\n([^#\t\n]+)\t[^\n]*\t(%x+)" do
+      assert.equal(sum, (select(2, core.embedded("page/" .. file))), file)
+      found = found + 1
+    end
+    assert.equal(3, found)
+  end)
+
+  it("lets no data end its element", function()
+    local text = document.text { title = "</title>", body = "</body>",
+      data = { x = '["</script><b>"]' }, styles = { "report.css" }, scripts = { "report.js" } }
+    assert.truthy(text:find('["\\u003c/script>\\u003cb>"]', 1, true))
+    assert.truthy(text:find("<title>&lt;/title&gt;</title>", 1, true))
+    assert.equal(2, select(2, text:gsub("</script>", "")))
+    assert.truthy(text:find("default-src &#39;none&#39;", 1, true))
+  end)
+end)

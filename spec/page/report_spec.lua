@@ -1,0 +1,273 @@
+local blis = require "blis"
+local core = require "blis.core"
+local files = require "spec.support.files"
+local program = require "spec.support.program"
+local small = require "spec.support.small"
+
+--- The text of the page that a result, comparison or table of a sweep writes.
+local function page_of(shown)
+  local text
+  files.with(nil, function(path)
+    shown:report(path)
+    text = files.read(path)
+  end)
+  return text
+end
+
+--- The JSON that a page carries.
+local function island(text, id)
+  local json = text:match('<script id="' .. id:gsub("%-", "%%-")
+    .. '" type="application/json">(.-)</script>')
+  return core.json_read(assert(json, id), id)
+end
+
+local function assert_has(text, wanted)
+  assert.truthy(text:find(wanted, 1, true), "no '" .. wanted .. "'")
+end
+
+describe("times of requests in pictures", function()
+  local result = blis.run(small.experiment { admission = { "token-bucket", bucket_size = 4000,
+    refill_rate = 5000 } })
+  local requests = result.requests
+
+  it("count those within limits", function()
+    local limits = { 0, 20000, 50000, 90000, 100000000 }
+    for _, name in ipairs { "ttft_us", "e2e_us", "scheduling_delay_us" } do
+      local counts, all = requests:within(name, limits)
+      for i, limit in ipairs(limits) do
+        local n, known = 0, 0
+        for _, request in ipairs(requests) do
+          local time = request[name]
+          if time then known = known + 1 end
+          if time and time <= limit then n = n + 1 end
+        end
+        assert.equal(n, counts[i])
+        assert.equal(known, all)
+      end
+    end
+  end)
+
+  it("take the mean of a request as its ITL", function()
+    local counts, all = requests:within("itl_us", { 0, 1000000 })
+    assert.same({ 0, result.completed }, counts)
+    assert.equal(result.completed, all)
+  end)
+
+  it("refuse limits that are none", function()
+    assert.has_error(function() requests:within("ttft_us", {}) end)
+    assert.has_error(function() requests:within("ttft_us", { 2, 1 }) end)
+    assert.has_error(function() requests:within("length", { 1 }) end)
+    assert.has_error(function() requests:load(0, 10, 10) end)
+    assert.has_error(function() requests:load(1, 0, 10) end)
+    assert.has_error(function() requests:load(1, 10, 0) end)
+    assert.has_error(function() requests:slowest(-1) end)
+  end)
+
+  it("add up to what requests waited and ran", function()
+    local count = 17
+    local load = requests:load(1, result.duration_us, count)
+    assert.equal(3, #load.instances)
+    local width, waited, ran, arrived, completed = result.duration_us / count, 0, 0, 0, 0
+    for k = 1, count do
+      arrived, completed = arrived + load.arrived[k], completed + load.completed[k]
+      for _, instance in ipairs(load.instances) do
+        waited = waited + instance.waiting[k] * width
+        ran = ran + instance.running[k] * width
+      end
+    end
+    local delays, rest = 0, 0
+    for _, request in ipairs(requests) do
+      if request.e2e_us then
+        delays = delays + request.scheduling_delay_us
+        rest = rest + request.e2e_us - request.scheduling_delay_us
+      end
+    end
+    assert.near(delays, waited, 1)
+    assert.near(rest, ran, 1)
+    assert.equal(result.arrived, arrived)
+    assert.equal(result.completed, completed)
+    assert.is_true(completed < arrived)
+  end)
+
+  it("find the slowest", function()
+    local places, longest = requests:slowest(5), 0
+    assert.equal(5, #places)
+    for _, request in ipairs(requests) do longest = math.max(longest, request.e2e_us or 0) end
+    assert.equal(longest, requests[places[1]].e2e_us)
+    for i = 2, 5 do
+      assert.is_true(requests[places[i]].e2e_us <= requests[places[i - 1]].e2e_us)
+    end
+    assert.equal(result.completed, #requests:slowest(1000))
+  end)
+end)
+
+describe("the page of a run", function()
+  local result = blis.run(small.experiment { series_interval_us = 50000,
+    trace_level = "decisions", slo_targets = { standard = { ttft_ms = 40 } } })
+  local text = page_of(result)
+
+  it("is the same for the same run", function()
+    assert.equal(text, page_of(result))
+  end)
+
+  it("needs nothing from anywhere else", function()
+    assert_has(text, "default-src &#39;none&#39;")
+    assert.is_nil(text:find(" src=", 1, true))
+    assert.is_nil(text:find("url(", 1, true))
+    assert.is_nil(text:find("@import", 1, true))
+  end)
+
+  it("shows the figures of the result", function()
+    assert_has(text, result.hash)
+    assert_has(text, ("%.1f ms"):format(result.ttft_ms.p99))
+    assert_has(text, "60 arrived = 60 completed")
+    local shown = island(text, "result")
+    assert.equal(result.hash, shown.hash)
+    assert.equal(result.ttft_ms.p99, shown.ttft_ms.p99)
+    assert.is_nil(shown.series)
+  end)
+
+  it("draws distributions that end at all requests", function()
+    local found = 0
+    for _, chart in ipairs(island(text, "charts")) do
+      if chart.y.label == "requests within it" then
+        found = found + 1
+        assert.equal(1, chart.data[2][#chart.data[2]])
+        for i = 2, #chart.data[2] do
+          assert.is_true(chart.data[2][i] >= chart.data[2][i - 1])
+        end
+      end
+    end
+    assert.equal(3, found)
+  end)
+
+  it("draws what the series has", function()
+    local drawn
+    for _, chart in ipairs(island(text, "charts")) do
+      if chart.title == "KV cache in use" then drawn = chart end
+    end
+    assert.equal(#result.series.instances, #drawn.series)
+    for row = 1, result.series.rows do
+      assert.near(result.series.t_us[row] / 1e6, drawn.data[1][row], 1e-6)
+      assert.near(result.series.instances[2].kv_utilization[row], drawn.data[3][row], 1e-6)
+    end
+  end)
+
+  it("draws many instances as rows of one map", function()
+    local many = blis.run(small.experiment { cluster = { instances = 300 } })
+    for _, chart in ipairs(island(page_of(many), "charts")) do
+      if chart.kind == "heat" then
+        assert.equal(100, #chart.rows)
+        assert.equal("instance_3 to 5, mean", chart.rows[2])
+        assert.equal(#chart.times, #chart.data[1])
+      end
+    end
+  end)
+
+  it("shows hostile names as text", function()
+    local name = "</script><b>&amp;"
+    local hostile = small.run_scorer(blis.scorer { name = name, score = function() return 1 end })
+    local page = page_of(hostile)
+    assert.is_nil(page:find("</script><b>", 1, true))
+    assert_has(page, "&lt;/script&gt;&lt;b&gt;&amp;amp;")
+  end)
+
+  it("is there without records, without distributions", function()
+    local page = page_of(blis.run(small.experiment { keep_records = false }))
+    assert_has(page, "kept no records")
+    assert.is_nil(page:find("requests within it", 1, true))
+  end)
+
+  it("is there when nothing was completed", function()
+    local page = page_of(blis.run(small.experiment { admission = "reject-all" }))
+    assert_has(page, "60 arrived = 0 completed + 60 rejected")
+  end)
+
+  it("says where it cannot be written", function()
+    assert_has(small.message_of(result.report, result, "no/such/folder/x.html"), "no/such/folder")
+    assert.has_error(function() result:report(5) end)
+  end)
+end)
+
+describe("pages of several runs", function()
+  it("show results side by side", function()
+    local compared = blis.compare(small.experiment { routing = { "round-robin", "weighted" } })
+    local text = page_of(compared)
+    assert_has(text, "round-robin, weighted compared")
+    local shown = island(text, "figures-json")
+    assert.equal("weighted", shown[2].label)
+    assert.equal(compared[2].hash, shown[2].result.hash)
+    assert.equal("weighted", island(text, "charts")[1].series[2].label)
+  end)
+
+  it("show differences with their intervals", function()
+    local compared = blis.compare(small.experiment { routing = { "round-robin", "weighted" },
+      replications = 3, quiet = true })
+    local text = page_of(compared)
+    assert_has(text, "Change against round-robin; lines are 95 % intervals.")
+    assert_has(text, "<circle ")
+    assert.equal(2, #island(text, "figures-json"))
+  end)
+
+  it("show what nothing else beats in a sweep", function()
+    local found = blis.sweep {
+      name = "<sweep>", parameters = { { "x", { 1, 2, 3 } } }, report = { "ttft_ms.mean",
+        "tokens_per_sec" }, replications = 2,
+      trial = function(p)
+        return { ["ttft_ms.mean"] = p.x + p.seed / 1e6, tokens_per_sec = p.x == 2 and 1 or p.x }
+      end,
+    }:run { quiet = true }
+    local text = page_of(found)
+    assert_has(text, "Sweep &lt;sweep&gt;")
+    local charts, null = island(text, "charts"), core.json_null
+    assert.equal(3, #charts)
+    assert.same({ 1, 2, 3 }, charts[1].data[1])
+    assert.same({ 1, null, 3 }, charts[3].data[2])
+    assert.same({ null, 1, null }, charts[3].data[3])
+  end)
+end)
+
+describe("--report #host", function()
+  local flags = { "--model", "qwen/qwen3-14b", "--hardware", "H100", "--rate", "40",
+    "--num-requests", "50", "--num-instances", "2" }
+
+  local function run(command, ...)
+    local words = { command, table.unpack(flags) }
+    for _, word in ipairs { ... } do words[#words + 1] = word end
+    return program.run(table.unpack(words))
+  end
+
+  it("has the figures of --format json, and the command", function()
+    files.with(nil, function(path)
+      local done = run("run", "--format", "json", "--series-interval", "100ms", "--report", path)
+      assert.equal(0, done.status)
+      local text, json = files.read(path), core.json_read(done.out, "out")
+      json.series = nil
+      assert.same(json, island(text, "result"))
+      assert_has(text, "blis run --model qwen/qwen3-14b --hardware H100 --rate 40")
+    end)
+  end)
+
+  it("has a series when none was asked for, which changes nothing", function()
+    files.with(nil, function(path)
+      local plain, done = run("run"), run("run", "--report", path)
+      assert.equal(plain.out, done.out)
+      assert_has(files.read(path), "KV cache in use")
+    end)
+  end)
+
+  it("compares", function()
+    files.with(nil, function(path)
+      local done = run("compare", "--policies", "round-robin,weighted", "--replications", "1",
+        "--report", path)
+      assert.equal(0, done.status)
+      assert_has(files.read(path), "blis compare --model")
+    end)
+  end)
+
+  it("is tried before anything is run", function()
+    local done = run("compare", "--policies", "round-robin,weighted", "--report", "no/such/x.html")
+    assert.equal(1, done.status)
+    assert_has(done.err, "no/such")
+  end)
+end)

@@ -1,0 +1,65 @@
+/*
+ * run_events.h - what happens in a run, for policies that want to hear of it.
+ *
+ * The kinds are those of RouteSim's design document ("Event Types"), and what
+ * else ends a request. A kind that nobody asks for is not delivered and costs
+ * nothing. Those that come from instances need them in the order of time
+ * (BLIS__NEEDS_ORDER); single tokens and batches need every step computed, by
+ * the stepwise engine, and are slow.
+ */
+#ifndef BLIS_CLUSTER_RUN_EVENTS_H
+#define BLIS_CLUSTER_RUN_EVENTS_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "policy/contract/view.h"
+
+/* XX(constant, name) */
+#define BLIS_RUN_EVENT_MAP(XX)                                                 \
+  XX(REQUEST_ARRIVAL, "request_arrival")                                       \
+  XX(PREFILL_COMPLETE, "prefill_complete")                                     \
+  XX(TOKEN_GENERATED, "token_generated")                                       \
+  XX(REQUEST_COMPLETE, "request_complete")                                     \
+  XX(REQUEST_REJECTED, "request_rejected")                                     \
+  XX(REQUEST_FAILED, "request_failed")                                         \
+  XX(BATCH_SCHEDULE, "batch_schedule")                                         \
+  XX(KV_TRANSFER_START, "kv_transfer_start")                                   \
+  XX(KV_TRANSFER_COMPLETE, "kv_transfer_complete")
+
+typedef enum blis_run_event_kind {
+#define XX(constant, name) BLIS_RUN_EVENT_##constant,
+  BLIS_RUN_EVENT_MAP(XX)
+#undef XX
+      BLIS_RUN_EVENT_KIND_COUNT
+} blis_run_event_kind;
+
+#define BLIS_RUN_EVENT_BIT(kind) (1u << (kind))
+
+/* Those that only a step-by-step engine can tell. */
+#define BLIS_RUN_EVENTS_OF_STEPS                                               \
+  (BLIS_RUN_EVENT_BIT(BLIS_RUN_EVENT_TOKEN_GENERATED) |                        \
+   BLIS_RUN_EVENT_BIT(BLIS_RUN_EVENT_BATCH_SCHEDULE))
+
+/* Static storage. */
+const char *blis_run_event_name(blis_run_event_kind kind);
+
+typedef struct blis_run_event {
+  blis_run_event_kind kind;
+  int64_t time_us;
+  /* Without prompt; NULL of a batch. */
+  const blis_routing_request *request;
+  int64_t instance; /* where it happens, of a transfer the source; -1 = none */
+  int64_t to;       /* of a transfer; else -1 */
+  int64_t count;    /* number of the token, from 1; requests in the batch */
+  const char *reason; /* of a rejection or failure; NULL = none */
+} blis_run_event;
+
+typedef struct blis_run_listener {
+  void *ud;
+  uint32_t kinds; /* BLIS_RUN_EVENT_BIT of each */
+  /* After the event has had its effects. A failure stops the run. */
+  blis_status (*hear)(void *ud, const blis_run_event *event, blis_error *error);
+} blis_run_listener;
+
+#endif

@@ -1,0 +1,112 @@
+/*
+ * column_program_priv.h - what a program over columns consists of, for the two
+ * files of its module: column_program.c runs it, column_translate.c makes it of
+ * a function.
+ */
+#ifndef BLIS_LUA_BIND_COLUMN_PROGRAM_PRIV_H
+#define BLIS_LUA_BIND_COLUMN_PROGRAM_PRIV_H
+
+#include <lua.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lua/bind/column_program.h"
+#include "lua/bind/vector_math.h"
+
+enum {
+  READS_MAX = 24,
+  NODES_MAX = 64,
+  KEEPER_PROGRAM = 0 /* place in the keeper; texts are from 1 on */
+};
+
+/* What is read of Lua's values; each leaves its value on the stack. */
+typedef enum read_from {
+  FROM_ARGUMENT,
+  FROM_UPVALUE,
+  FROM_FIELD,
+  FROM_CANDIDATE /* the caller gives the value */
+} read_from;
+
+typedef enum read_kind {
+  READ_TABLE,
+  READ_FUNCTION,
+  READ_NUMBER,
+  READ_VECTOR
+} read_kind;
+
+typedef struct value_read {
+  read_from from;
+  int number; /* of the argument or upvalue, or the read of the table */
+  int text;   /* the field's name, its place in the keeper */
+  read_kind kind;
+  lua_CFunction function;
+  int node; /* that takes a number or vector */
+} value_read;
+
+/* A number as Lua has it, or a vector when items is not NULL. */
+typedef struct value {
+  const double *items;
+  double number; /* of an integer, too */
+  lua_Integer integer;
+  bool is_integer;
+} value;
+
+typedef enum node_kind {
+  NODE_GIVEN, /* a constant, or by a read */
+  NODE_ADD,   /* of numbers, as the three behind it */
+  NODE_SUB,
+  NODE_MUL,
+  NODE_DIV,
+  NODE_BINARY,
+  NODE_NEGATE,
+  NODE_MIN,
+  NODE_MAX,
+  NODE_SUM,
+  NODE_CLAMP,
+  NODE_NORM,
+  NODE_WHERE
+} node_kind;
+
+typedef struct step {
+  node_kind kind;
+  vector_binary *binary;
+  bool is_vector;
+  int operands[3];
+  double *own; /* the room for a vector that is computed */
+} step;
+
+struct bind_column_program {
+  int read_count;
+  int field_count; /* of these reads, from the candidate */
+  int node_count;
+  int step_count; /* of these nodes, computed in a run */
+  int result;
+  size_t capacity;
+  value_read reads[READS_MAX];
+  step nodes[NODES_MAX];
+  value values[NODES_MAX];
+  uint8_t steps[NODES_MAX];
+  uint8_t field_nodes[CANDIDATE_FIELDS_MAX];
+};
+
+static inline value bind__number_value(double number) {
+  return (value){.number = number};
+}
+
+static inline value bind__integer_value(lua_Integer integer) {
+  return (value){
+      .is_integer = true, .integer = integer, .number = (double)integer};
+}
+
+/*
+ * Pushes what the read finds; nil where there is nothing to look into. What
+ * reads have found so far lies above base.
+ */
+void bind__push_read(lua_State *L, const value_read *read, int base,
+                     int function, int keeper);
+
+/* The value on top of the stack; false when it is none that programs take. */
+bool bind__take_value(lua_State *L, read_kind kind, size_t count, value *out);
+
+#endif

@@ -1,0 +1,208 @@
+#include "lua/policies/scale_context.h"
+
+#include <string.h>
+
+#include "base/nearest.h"
+#include "base/time.h"
+#include "lua/bind/bind.h"
+
+/* Metrics that samples have. */
+static const blis_scale_metric sampled[BIND_SAMPLED_METRICS] = {
+    BLIS_SCALE_REQUEST_RATE, BLIS_SCALE_REQUESTS_RUNNING,
+    BLIS_SCALE_QUEUE_DEPTH, BLIS_SCALE_KV_UTILIZATION,
+    BLIS_SCALE_GATEWAY_QUEUE_SIZE};
+
+static const blis_scale_metric all_metrics[] = {
+#define BLIS__METRIC(id, name, unit, text) BLIS_SCALE_##id,
+    BLIS_SCALE_METRICS(BLIS__METRIC)
+#undef BLIS__METRIC
+};
+
+/* Names that tables do not have. */
+
+/* What a kind of tables may have; some of it is nil at times. */
+typedef struct shape {
+  const char *type; /* of its metatable */
+  const char *owner;
+  const char *const *names; /* beside metrics; ends with NULL */
+  const blis_scale_metric *metrics;
+  size_t metric_count;
+} shape;
+
+static const char *const context_names[] = {"pool",
+                                            "trigger",
+                                            "now_us",
+                                            "since_last_scale_us",
+                                            "replicas",
+                                            "ready",
+                                            "starting",
+                                            "draining",
+                                            "avg_queue_depth",
+                                            "avg_utilization",
+                                            "min",
+                                            "max",
+                                            "instances",
+                                            "samples",
+                                            NULL};
+
+static const char *const instance_names[] = {"id",
+                                             "kv_utilization",
+                                             "queue_depth",
+                                             "batch_size",
+                                             "queued_prefill_tokens",
+                                             "running_kv_tokens",
+                                             "queued_kv_tokens",
+                                             "kv_capacity_tokens",
+                                             "context_length_tokens",
+                                             NULL};
+
+static const char *const sample_names[] = {"now_us", "replicas", "ready", NULL};
+
+static const shape of_context = {"blis.ScaleContext", "a context of scaling",
+                                 context_names, all_metrics,
+                                 BLIS_SCALE_METRIC_COUNT};
+static const shape of_instance = {
+    "blis.ScaleInstance", "an instance of a context", instance_names, NULL, 0};
+static const shape of_sample = {"blis.ScaleSample", "a sample of a context",
+                                sample_names, sampled, BIND_SAMPLED_METRICS};
+
+/* (table, key), where the table has no such key. */
+static int on_missing(lua_State *L) {
+  const shape *s = lua_touserdata(L, lua_upvalueindex(1));
+  const char *name =
+      lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : push_what(L, 2);
+  blis_nearest nearest = {.wanted = name};
+  for (const char *const *known = s->names; *known != NULL; known++) {
+    if (strcmp(*known, name) == 0) {
+      return 0; /* nil for now */
+    }
+    blis_nearest_offer(&nearest, *known);
+  }
+  for (size_t k = 0; k < s->metric_count; k++) {
+    const char *metric = blis_scale_metric_name(s->metrics[k]);
+    if (strcmp(metric, name) == 0) {
+      return luaL_error(L,
+                        "%s is not collected: the metrics of the autoscaler "
+                        "do not name it",
+                        metric);
+    }
+    blis_nearest_offer(&nearest, metric);
+  }
+  blis_suggestion suggestion = blis_nearest_suggest_or(
+      &nearest, "'blis help ScaleContext' lists what there is");
+  return luaL_error(L, "%s has no field '%s'%s", s->owner, name,
+                    suggestion.text);
+}
+
+static void set_shape(lua_State *L, const shape *s) {
+  if (luaL_newmetatable(L, s->type)) {
+    lua_pushlightuserdata(L, (void *)s);
+    lua_pushcclosure(L, on_missing, 1);
+    lua_setfield(L, -2, "__index");
+    lua_pushstring(L, s->type);
+    lua_setfield(L, -2, "__metatable");
+  }
+  lua_setmetatable(L, -2);
+}
+
+/* The tables. */
+
+static void set_signal(lua_State *L, const char *name, double value) {
+  push_signal(L, value);
+  lua_setfield(L, -2, name);
+}
+
+static void push_instances(lua_State *L, const blis_scale_context *context) {
+  lua_createtable(L, (int)context->instance_count, 0);
+  for (size_t i = 0; i < context->instance_count; i++) {
+    const blis_scale_instance *instance = &context->instances[i];
+    lua_createtable(L, 0, 9);
+    lua_pushfstring(L, "instance_%I", (LUAI_UACINT)instance->id);
+    lua_setfield(L, -2, "id");
+    set_signal(L, "kv_utilization", instance->kv_utilization);
+    set_signal(L, "queue_depth", instance->queue_depth);
+    set_signal(L, "batch_size", instance->batch_size);
+    set_signal(L, "queued_prefill_tokens", instance->queued_prefill_tokens);
+    set_signal(L, "running_kv_tokens", instance->running_kv_tokens);
+    set_signal(L, "queued_kv_tokens", instance->queued_kv_tokens);
+    set_signal(L, "kv_capacity_tokens", instance->kv_capacity_tokens);
+    set_signal(L, "context_length_tokens", instance->context_length_tokens);
+    set_shape(L, &of_instance);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+}
+
+static void keep_sample(bind_scale_samples *samples,
+                        const blis_scale_context *context) {
+  bind_scale_sample *sample =
+      &samples->items[samples->looks++ % BIND_SCALE_SAMPLES];
+  sample->now_us = context->now_us;
+  sample->replicas = context->replicas;
+  sample->ready = context->ready;
+  sample->collected = context->collected;
+  for (int k = 0; k < BIND_SAMPLED_METRICS; k++) {
+    sample->metrics[k] = context->metrics[sampled[k]];
+  }
+}
+
+/* The last looks, this one included, oldest first. */
+static void push_samples(lua_State *L, const bind_scale_samples *samples) {
+  size_t looks = samples->looks;
+  size_t count = looks < BIND_SCALE_SAMPLES ? looks : BIND_SCALE_SAMPLES;
+  lua_createtable(L, (int)count, 0);
+  for (size_t i = 0; i < count; i++) {
+    const bind_scale_sample *sample =
+        &samples->items[(looks - count + i) % BIND_SCALE_SAMPLES];
+    lua_createtable(L, 0, BIND_SAMPLED_METRICS + 3);
+    set_field_integer(L, "now_us", sample->now_us);
+    set_field_integer(L, "replicas", sample->replicas);
+    set_field_integer(L, "ready", sample->ready);
+    for (int k = 0; k < BIND_SAMPLED_METRICS; k++) {
+      if ((sample->collected & BLIS_SCALE_BIT(sampled[k])) != 0) {
+        set_signal(L, blis_scale_metric_name(sampled[k]), sample->metrics[k]);
+      }
+    }
+    set_shape(L, &of_sample);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+}
+
+/* A mean over the ready instances; 0 without any. */
+static void set_mean(lua_State *L, const char *name,
+                     const blis_scale_context *context,
+                     blis_scale_metric metric) {
+  double sum = context->metrics[metric];
+  set_signal(L, name, context->ready > 0 ? sum / context->ready : 0);
+}
+
+void push_scale_context(lua_State *L, const blis_scale_context *context,
+                        bind_scale_samples *samples) {
+  static const char *const pools[] = {"all", "prefill", "decode"};
+  keep_sample(samples, context);
+  lua_createtable(L, 0, BLIS_SCALE_METRIC_COUNT + 14);
+  set_field_string(L, "pool", pools[context->role]);
+  set_field_string(L, "trigger", blis_scale_cause_name(context->cause));
+  set_field_integer(L, "now_us", context->now_us);
+  if (context->since_last_scale_us != BLIS_TIME_NEVER_US) {
+    set_field_integer(L, "since_last_scale_us", context->since_last_scale_us);
+  }
+  set_field_integer(L, "replicas", context->replicas);
+  set_field_integer(L, "ready", context->ready);
+  set_field_integer(L, "starting", context->starting);
+  set_field_integer(L, "draining", context->draining);
+  set_mean(L, "avg_queue_depth", context, BLIS_SCALE_QUEUE_DEPTH);
+  set_mean(L, "avg_utilization", context, BLIS_SCALE_KV_UTILIZATION);
+  set_field_integer(L, "min", context->min);
+  set_field_integer(L, "max", context->max);
+  for (int m = 0; m < BLIS_SCALE_METRIC_COUNT; m++) {
+    if ((context->collected & BLIS_SCALE_BIT(m)) != 0) {
+      set_signal(L, blis_scale_metric_name((blis_scale_metric)m),
+                 blis_scale_value(context, (blis_scale_metric)m));
+    }
+  }
+  push_instances(L, context);
+  lua_setfield(L, -2, "instances");
+  push_samples(L, samples);
+  lua_setfield(L, -2, "samples");
+  set_shape(L, &of_context);
+}

@@ -1,0 +1,33 @@
+/*
+ * scale_context.h - what a scripted autoscaler sees: tables that know which
+ * fields they may have, so that another name is an error and not nil.
+ */
+#ifndef BLIS_LUA_POLICIES_SCALE_CONTEXT_H
+#define BLIS_LUA_POLICIES_SCALE_CONTEXT_H
+
+#include <lauxlib.h>
+#include <lua.h>
+
+#include "policy/autoscale/autoscaler.h"
+
+/* The last looks at a pool. All zero at first. */
+enum { BIND_SCALE_SAMPLES = 32, BIND_SAMPLED_METRICS = 5 };
+
+typedef struct bind_scale_sample {
+  int64_t now_us;
+  uint32_t replicas;
+  uint32_t ready;
+  blis_scale_needs collected;
+  double metrics[BIND_SAMPLED_METRICS];
+} bind_scale_sample;
+
+typedef struct bind_scale_samples {
+  bind_scale_sample items[BIND_SCALE_SAMPLES]; /* a ring */
+  size_t looks;                                /* ever */
+} bind_scale_samples;
+
+/* Pushes the table; the look becomes one of the samples. May raise. */
+void push_scale_context(lua_State *L, const blis_scale_context *context,
+                        bind_scale_samples *samples);
+
+#endif

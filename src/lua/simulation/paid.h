@@ -1,0 +1,19 @@
+/*
+ * paid.h - for how long the instances of a run were paid, and at what price.
+ */
+#ifndef BLIS_LUA_SIMULATION_PAID_H
+#define BLIS_LUA_SIMULATION_PAID_H
+
+#include "lua/simulation/simulation.h"
+
+/*
+ * Sets the field paid of the summary on top: for each group { seconds =,
+ * node_seconds =, node_usd = } up to end_us, the last two of instances whose
+ * price the pool of their machine says. Without pools of machines and where all
+ * instances were paid all the time, which is told by the duration alone, only
+ * if it is asked for.
+ */
+void set_paid(lua_State *L, const bind_simulation *sim, int64_t end_us,
+              bool always);
+
+#endif

@@ -1,0 +1,25 @@
+/*
+ * run_events.h - calls on_event of policies in Lua: function(event, instances).
+ */
+#ifndef BLIS_LUA_SIMULATION_RUN_EVENTS_H
+#define BLIS_LUA_SIMULATION_RUN_EVENTS_H
+
+#include <lua.h>
+
+#include "cluster/run_events.h"
+#include "lua/policies/view.h"
+
+/* Who is told, and the one table of events; must not move. */
+typedef struct bind_run_events {
+  bind_view *view;
+  int event;
+  blis_run_listener listener;
+} bind_run_events;
+
+/*
+ * For the policies that view->ears has by now. Fills *events; the cluster's
+ * configuration takes its listener, of no kind where nobody listens. May raise.
+ */
+void check_run_events(lua_State *L, bind_view *view, bind_run_events *events);
+
+#endif

@@ -1,0 +1,53 @@
+/*
+ * child_process.h - a command of the user's that answers questions: a line on
+ * its standard input, a line on its standard output.
+ *
+ * Nothing here depends on how long an answer takes, but whether there is one:
+ * a run that gets all of its answers is as deterministic as the command.
+ */
+#ifndef BLIS_LUA_WORKERS_CHILD_PROCESS_H
+#define BLIS_LUA_WORKERS_CHILD_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/slice.h"
+
+enum { BLIS_ANSWER_MAX_BYTES = 1 << 20 };
+
+typedef struct blis_child_process {
+  int64_t process; /* 0 = none */
+  int64_t owner;   /* the process that has started it: the only one to end it */
+  int socket;      /* both of its standard streams; errors go where ours go */
+  blis_buffer heard;
+} blis_child_process;
+
+/*
+ * Has /bin/sh run the command, in a process group of its own. *child is all
+ * zero before that. BLIS_ERR_IO, BLIS_ERR_NOMEM.
+ */
+BLIS_MUSTUSE blis_status blis_child_start(blis_child_process *child,
+                                          const char *command,
+                                          const blis_alloc *alloc,
+                                          blis_error *error);
+
+/*
+ * Sends a line and waits for one; *answer, without its end, is valid until the
+ * next call. BLIS_ERR_IO, and the child is gone, when it ends, when it takes
+ * more than timeout_ms, says more than one line or too long a one;
+ * BLIS_ERR_INTERRUPTED.
+ */
+BLIS_MUSTUSE blis_status blis_child_ask(blis_child_process *child,
+                                        blis_slice line, int64_t timeout_ms,
+                                        blis_slice *answer, blis_error *error);
+
+/*
+ * Closes its standard input, and kills it, with all that it has started, when
+ * it is still there a second later. Idempotent.
+ */
+void blis_child_stop(blis_child_process *child);
+
+#endif

@@ -1,0 +1,52 @@
+#include "policy/cognitora/permits.h"
+
+#include "base/invariant.h"
+#include "policy/contract/facts.h"
+
+enum { ROLES = 3, PERMIT = 0 /* place in the ticket: the kind and 1 */ };
+
+void blis__permits_deinit(blis__permits *permits, const blis_alloc *alloc) {
+  blis_array_deinit(alloc, &permits->taken);
+}
+
+static size_t role_of(const blis_routing_request *request) {
+  switch (request->stage) {
+  case BLIS_ROLE_PREFILL:
+    return 1;
+  case BLIS_ROLE_DECODE:
+    return 2;
+  default:
+    return 0;
+  }
+}
+
+blis_status blis__permits_take(blis__permits *permits, const blis_alloc *alloc,
+                               const blis_routing_request *request,
+                               bool *is_taken) {
+  request->ticket->values[PERMIT] = 0;
+  *is_taken = true;
+  if (permits->limit == 0) {
+    return BLIS_OK;
+  }
+  size_t kind = (size_t)request->model * ROLES + role_of(request);
+  BLIS_TRY(blis_array_reserve(alloc, &permits->taken, kind + 1));
+  while (permits->taken.count <= kind) {
+    permits->taken.items[permits->taken.count++] = 0;
+  }
+  *is_taken = (double)permits->taken.items[kind] < permits->limit;
+  if (*is_taken) {
+    permits->taken.items[kind]++;
+    request->ticket->values[PERMIT] = (int64_t)kind + 1;
+  }
+  return BLIS_OK;
+}
+
+void blis__permits_give(blis__permits *permits, blis_ticket *ticket) {
+  int64_t kind = ticket->values[PERMIT] - 1;
+  if (kind < 0) {
+    return;
+  }
+  BLIS_ASSERT(permits->taken.items[kind] > 0);
+  permits->taken.items[kind]--;
+  ticket->values[PERMIT] = 0;
+}

@@ -1,0 +1,31 @@
+/*
+ * permits.h - permits for requests, counted for each model and role: a request
+ * takes one when it has been routed, and gives it back when it ends there.
+ *
+ * A stage of its own (prefill or decode) is a role of its own; where instances
+ * do both, that is the third.
+ */
+#ifndef BLIS_POLICY_COGNITORA_PERMITS_H
+#define BLIS_POLICY_COGNITORA_PERMITS_H
+
+#include "base/alloc.h"
+#include "base/array.h"
+#include "policy/contract/view.h"
+
+typedef struct blis__permits {
+  double limit;              /* of each kind; 0 = no permits are needed */
+  BLIS_ARRAY(int64_t) taken; /* by model and role */
+} blis__permits;
+
+void blis__permits_deinit(blis__permits *permits, const blis_alloc *alloc);
+
+/* Notes in the request's ticket what it has taken. BLIS_ERR_NOMEM or OK. */
+BLIS_MUSTUSE blis_status blis__permits_take(blis__permits *permits,
+                                            const blis_alloc *alloc,
+                                            const blis_routing_request *request,
+                                            bool *is_taken);
+
+/* Gives back what the ticket says, perhaps nothing. */
+void blis__permits_give(blis__permits *permits, blis_ticket *ticket);
+
+#endif
