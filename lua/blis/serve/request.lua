@@ -159,6 +159,10 @@ local function read_limits(given, suite)
   local values = schema.read(suites.limits_section, own, "limits")
   local limits = copy_of(suite.limits)
   for name in pairs(own) do limits[name] = values[name] end
+  -- A call that may take more than the suite's run: the run follows, or the call never could.
+  if not own.all_instructions then
+    limits.all_instructions = math.max(limits.all_instructions, limits.call_instructions)
+  end
   return limits
 end
 
