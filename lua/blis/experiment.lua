@@ -54,12 +54,18 @@ local function is_among(model, models)
   return false
 end
 
---- A cluster of one model takes requests for any: a chain would be one model several times.
-local function check_cascade(cascade, cluster)
+--- The models that are served, each once.
+local function models_of(cluster)
   local models = {}
   for _, group in ipairs(cluster.groups or { cluster }) do
     if not is_among(group.model, models) then models[#models + 1] = group.model end
   end
+  return models
+end
+
+--- A cluster of one model takes requests for any: a chain would be one model several times.
+local function check_cascade(cascade, cluster)
+  local models = models_of(cluster)
   for _, parameter in ipairs(#models == 1 and cascade.parameters or {}) do
     local is_model = parameter.name:match "^chain" and parameter.value ~= ""
     if is_model and not is_among(parameter.value, models) then
@@ -211,9 +217,21 @@ function experiment.wants_repeat(spec)
   }
 end
 
+--- What is known to be unlike a real gateway in this experiment; nil for nothing.
+local function gate_note(config)
+  local count = #models_of(config.cluster)
+  if not config.queue or config.go_blis or count < 2 then return nil end
+  return ("one gate stands before %d models: saturation is the mean over all instances, so those "
+    .. "of a full model may hold back requests for another one, and a real gateway has a queue "
+    .. "per model"):format(count)
+end
+
 local function simulation_of(config)
+  local note = gate_note(config)
   function config.finish(summary)
-    return result.new(summary, config)
+    local made = result.new(summary, config)
+    if note then made.setup.notes = made.setup.notes .. note .. "\n" end
+    return made
   end
   return errors.located(core.simulation, config)
 end

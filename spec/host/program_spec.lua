@@ -140,6 +140,11 @@ for flag, value in pairs { ["--autoscaler-parameter"] = "cooldown_seconds=1",
 end
 for flag, value in pairs { ["--queue-depth-threshold"] = "5", ["--kv-cache-util-threshold"] = "0.8",
   ["--usage-limit-threshold"] = "0.5 --usage-limit linear",
+  ["--queue-bands"] = "4=100:1000000,-1=10", ["--saturation-parameter"] = "staleness_seconds=1",
+  ["--usage-limit-parameter"] = "ceiling=0.9",
+  ["--service-half-life"] = "30s --fairness-policy least-service",
+  ["--service-weight"] = "0.5 --fairness-policy least-service",
+  ["--wait-weight"] = "0.5 --fairness-policy least-service",
   ["--slo-targets"] = "critical=1000000 --dispatch-order slo-deadline" } do
   examples[flag] = ("--flow-control %s %s"):format(flag, value)
 end

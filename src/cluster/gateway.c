@@ -29,10 +29,16 @@ int blis_gateway_status_code(const char *reason) {
       return codes[i].code;
     }
   }
-  /* This policy says more behind its name. */
-  static const char legacy[] = "gaie-legacy:";
-  return reason != NULL && strncmp(reason, legacy, strlen(legacy)) == 0 ? 429
-                                                                        : 0;
+  /* These admission policies say more behind their names. */
+  static const char *const policies[] = {
+      "gaie-legacy:", "probabilistic:", "latency-slo:"};
+  for (size_t i = 0; reason != NULL && i < sizeof policies / sizeof *policies;
+       i++) {
+    if (strncmp(policies[i], reason, strlen(policies[i])) == 0) {
+      return 429;
+    }
+  }
+  return 0;
 }
 
 /* Coming. */

@@ -136,7 +136,7 @@ typedef struct blis_gateway_band_counts {
 /*
  * The status of HTTP that llm-d's gateway answers with: for these reasons, for
  * routing without candidates (no instance: 503; all filtered out: 429), and for
- * what its legacy admission refuses (429); 0 for any other.
+ * what its admission refuses, legacy or by a plugin (429); 0 for any other.
  */
 int blis_gateway_status_code(const char *reason);
 

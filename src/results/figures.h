@@ -11,7 +11,7 @@
  * NEUTRAL), where the summary shows it, what it is. "KV cache: {%} of the
  * prompt blocks found" belongs to the line "KV cache";
  * {} stands for the value: {2} with two decimals, {%} as percent, {preemption}
- * as a count with its noun; "" is not shown.
+ * as a count with its noun, {0?} is left out where it is 0; "" is not shown.
  */
 #ifndef BLIS_RESULTS_FIGURES_H
 #define BLIS_RESULTS_FIGURES_H
@@ -199,27 +199,28 @@
   XX(INTEGER, enqueued, "requests", NEUTRAL, "", "that got into the queue")    \
   XX(INTEGER, dispatched, "requests", MORE, "queue: {0} dispatched",           \
      "that left it to be routed")                                              \
-  XX(INTEGER, rejected, "requests", LESS, "queue: {0} found no room",          \
+  XX(INTEGER, rejected, "requests", LESS, "queue: {0?} found no room",         \
      "for which there was no room, 429 or 503")                                \
-  XX(INTEGER, shed, "requests", LESS, "queue: {0} shed",                       \
+  XX(INTEGER, shed, "requests", LESS, "queue: {0?} shed",                      \
      "that made room for one of a higher class, 429")                          \
-  XX(INTEGER, expired, "requests", LESS, "queue: {0} waited too long",         \
+  XX(INTEGER, expired, "requests", LESS, "queue: {0?} waited too long",        \
      "that waited too long, 429 or 503")                                       \
   XX(INTEGER, without_instances, "requests", LESS, "",                         \
      "part of rejected and expired: there was no instance, 503")               \
-  XX(INTEGER, evicted, "requests", LESS, "",                                   \
+  XX(INTEGER, evicted, "requests", LESS, "queue: {0?} evicted",                \
      "taken from their instances for others that waited, 429")                 \
-  XX(INTEGER, waiting, "requests", NEUTRAL, "", "at the end of the run")       \
+  XX(INTEGER, waiting, "requests", NEUTRAL, "queue: {0?} waiting at the end",  \
+     "at the end of the run")                                                  \
   XX(INTEGER, peak, "requests", LESS, "queue: {0} at once at most",            \
      "waiting at once, at most")
 
 /* What follows from these counts. */
 #define BLIS_QUEUE_FIGURES(XX)                                                 \
-  XX(INTEGER, status_429, "requests", LESS, "",                                \
+  XX(INTEGER, status_429, "requests", LESS, "queue: {0?} with status 429",     \
      "that ended here with status 429 of HTTP, too many requests")             \
-  XX(INTEGER, status_503, "requests", LESS, "",                                \
+  XX(INTEGER, status_503, "requests", LESS, "queue: {0?} with status 503",     \
      "the same with status 503, no instance")                                  \
-  XX(NUMBER, mean_wait_ms, "ms", LESS, "queue: {2} ms on average",             \
+  XX(NUMBER, mean_wait_ms, "ms", LESS, "queue: a wait of {2} ms on average",   \
      "of the dispatched; it is part of their TTFT")                            \
   XX(TIMES, wait_ms, "ms", LESS, "",                                           \
      "the same: percentiles, at most 0.4 % too low")

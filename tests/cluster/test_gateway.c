@@ -266,6 +266,9 @@ static void says_what_is_wrong(void) {
         BLIS_ERR_INVALID);
   CHECK(strstr(error.message, "eviction") != NULL);
   CHECK_EQ_I64(blis_gateway_status_code(BLIS_GATEWAY_NO_INSTANCE), 503);
+  CHECK_EQ_I64(blis_gateway_status_code("probabilistic: x"), 429);
+  CHECK_EQ_I64(blis_gateway_status_code("latency-slo: x"), 429);
+  CHECK_EQ_I64(blis_gateway_status_code("gaie-legacy: x"), 429);
   CHECK_EQ_I64(blis_gateway_status_code("other"), 0);
   site_deinit(&s.site);
 }

@@ -1,4 +1,5 @@
 --- Policy bundles: the YAML files of --policy-config. Flags that were given go before them.
+local companions = require "blis.policy.queue_companions"
 local engine = require "blis.engine"
 local errors = require "blis.errors"
 local faults_section = require "blis.config.faults"
@@ -335,9 +336,7 @@ local function add_queue(block, given)
   local is_refused = given.policies.flow_control == false -- by --flow-control=false
   if not options or is_refused then return end
   given.policies.flow_control = true
-  for key, value in pairs(options) do
-    if given.queue[key] == nil then given.queue[key] = value end
-  end
+  given.queue = companions.overlay(options, given.queue)
 end
 
 --- Reads a bundle into the values of the flags that were not given.

@@ -18,8 +18,10 @@ local metrics = require "blis.cli.metrics"
 local origin = deferred "blis.page.origin"
 local outputs = require "blis.cli.outputs"
 local page = deferred "blis.page.result"
+local parameters = require "blis.cli.parameters"
 local pool_config = require "blis.config.pool"
 local progress = require "blis.cli.progress"
+local queue_flags = require "blis.cli.queue_flags"
 local queue_section = require "blis.config.queue"
 local result_text = require "blis.cli.result_text"
 local saturation = require "blis.results.saturation"
@@ -83,27 +85,6 @@ function simulate.groups(traffic)
   return groups
 end
 
-local function parameter_value(text)
-  if text == "true" or text == "false" then return text == "true" end
-  return math.tointeger(tonumber(text)) or tonumber(text) or text
-end
-
---- Adds parameters that are written "name=value" to a policy; "name.key=value" is one of a table.
-local function add_parameters(definition, policy, flag, texts)
-  for _, text in ipairs(texts or {}) do
-    local name, key, value = text:match("^([%l_][%w_]*)%.?([^=]*)=(.+)$")
-    if not name or name == "scorers" then
-      flags.fail(definition, "%s: '%s' is not allowed, expected NAME=VALUE", flag, text)
-    end
-    if key == "" then
-      policy[name] = parameter_value(value)
-    else
-      if type(policy[name]) ~= "table" then policy[name] = {} end
-      policy[name][key] = parameter_value(value)
-    end
-  end
-end
-
 --- The routing policy as blis.run takes it.
 local function routing_of(definition, parsed)
   local name = parsed.values.experiment.routing
@@ -119,7 +100,7 @@ local function routing_of(definition, parsed)
       command.talk(parsed, "--routing-scorers has no effect with routing policy %s", routing[1])
     end
   end
-  add_parameters(definition, routing, "--routing-parameter", given.parameters)
+  parameters.add(definition, routing, "--routing-parameter", given.parameters)
   return routing
 end
 
@@ -195,39 +176,8 @@ local function admission_of(definition, parsed)
     command.talk(parsed, "--token-bucket-capacity and --token-bucket-refill-rate have no effect "
       .. "with admission policy %s", admission[1])
   end
-  add_parameters(definition, admission, "--admission-parameter", given.admission_parameters)
+  parameters.add(definition, admission, "--admission-parameter", given.admission_parameters)
   return admission
-end
-
---- "interactive=200000,batch=5000000" as a table.
-local function targets_of_text(definition, text)
-  local by_class = {}
-  for part in text:gmatch("[^,]+") do
-    local class, value = part:match("^%s*([^=]+)=(%d+)%s*$")
-    local target_us = math.tointeger(tonumber(value))
-    if not target_us or target_us < 1 then
-      flags.fail(definition,
-        "--slo-targets: '%s' is not allowed, expected CLASS=MICROSECONDS", part)
-    end
-    by_class[class] = target_us
-  end
-  return by_class
-end
-
---- The gateway's queue as blis.run takes it; nil without --flow-control.
-local function queue_of(definition, parsed)
-  local policies, given = parsed.values.policies, parsed.values.queue
-  if not policies.flow_control then
-    if parsed.values.experiment.profile ~= "go-blis" and next(given) ~= nil then
-      command.talk(parsed, "flags of the gateway's queue have no effect without --flow-control")
-    end
-    return nil
-  end
-  local all = {}
-  for key, value in pairs(given) do all[key] = value end
-  all.slo_targets = policies.slo_targets and targets_of_text(definition, policies.slo_targets)
-    or policies.slo_targets_of_bundle or all.slo_targets
-  return all
 end
 
 --- The autoscaler as blis.run takes it; nil without.
@@ -240,7 +190,7 @@ local function autoscaler_of(definition, parsed)
   end
   if given == nil then return nil end
   local autoscaler = type(given) == "table" and given or { given }
-  add_parameters(definition, autoscaler, "--autoscaler-parameter", policies.autoscaler_parameters)
+  parameters.add(definition, autoscaler, "--autoscaler-parameter", policies.autoscaler_parameters)
   return autoscaler
 end
 
@@ -293,7 +243,7 @@ function simulate.experiment(definition, parsed, workload, horizon_us)
   return {
     cluster = cluster, workload = workload, routing = routing_of(definition, parsed),
     disaggregation = disaggregation_of(definition, parsed),
-    queue = queue_of(definition, parsed),
+    queue = queue_flags.of(definition, parsed),
     admission = admission_of(definition, parsed), priority = priority_of(parsed),
     autoscaler = autoscaler_of(definition, parsed), scaling = scaling_of(definition, parsed),
     faults = given.faults, cascade = given.cascade, seed = given.seed, horizon_us = horizon_us,

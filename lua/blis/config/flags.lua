@@ -179,6 +179,22 @@ local policies = {
       doc = "Wanted times to first token by SLO class, for --dispatch-order slo-deadline.",
     },
     {
+      name = "queue_bands", type = "string", flag = "--queue-bands",
+      metavar = "PRIORITY=REQUESTS[:BYTES],...", path = "queue.bands",
+      doc = "Bands of the gateway's queue with room of their own; a priority is the value of its "
+        .. "SLO classes.",
+    },
+    {
+      name = "saturation_parameters", type = "string", is_list = true,
+      flag = "--saturation-parameter", metavar = "NAME=VALUE",
+      doc = "A parameter of the saturation detector.",
+    },
+    {
+      name = "usage_limit_parameters", type = "string", is_list = true,
+      flag = "--usage-limit-parameter", metavar = "NAME=VALUE",
+      doc = "A parameter of the usage limit.",
+    },
+    {
       name = "bundle", type = "path", flag = "--policy-config",
       doc = "YAML file with policies and their parameters; flags take precedence.",
     },

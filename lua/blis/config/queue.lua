@@ -82,16 +82,19 @@ return {
     },
     {
       name = "service_half_life_s", type = "number", min = 0, max = 1e9, default = 60, unit = "s",
+      flag = "--service-half-life", group = group, suffixes = { s = 1, m = 60, h = 3600 },
       doc = "With least-service: service, prompt tokens and twice the output tokens of what is "
         .. "completed, counts half after this time, 0 = it never fades.",
     },
     {
       name = "service_weight", type = "number", min = 0, max = 1e6, default = 0.8,
+      flag = "--service-weight", group = group,
       doc = "With least-service: what the least service counts for, from 0 to 1 between the "
         .. "tenants that wait.",
     },
     {
       name = "wait_weight", type = "number", min = 0, max = 1e6, default = 0.2,
+      flag = "--wait-weight", group = group,
       doc = "With least-service: what the longest wait counts for.",
     },
     {
@@ -121,7 +124,8 @@ return {
     },
     {
       name = "max_bytes", type = "integer", min = 0, max = 1000000000000000, default = 0,
-      unit = "bytes", doc = "The same in bytes, 4 for a token of a prompt.",
+      unit = "bytes", flag = "--max-gateway-queue-bytes", group = group,
+      doc = "The same in bytes, 4 for a token of a prompt.",
     },
     {
       name = "band_max_requests", type = "integer", min = 0, max = 1000000000, default = 5000,
@@ -130,7 +134,8 @@ return {
     },
     {
       name = "band_max_bytes", type = "integer", min = 0, max = 1000000000000000,
-      default = 1000000000, profiles = go_blis(0), unit = "bytes", doc = "The same in bytes.",
+      default = 1000000000, profiles = go_blis(0), unit = "bytes", flag = "--per-band-bytes",
+      group = group, doc = "The same in bytes.",
     },
     {
       name = "bands", type = "any",

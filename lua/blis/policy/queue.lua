@@ -1,5 +1,6 @@
 --- The gateway's queue, for the core.
 local catalogue = require "blis.policy.catalogue"
+local companions = require "blis.policy.queue_companions"
 local core = require "blis.core"
 local definition = require "blis.policy.definition"
 local errors = require "blis.errors"
@@ -26,12 +27,6 @@ local function deep_copy(options)
   return copied
 end
 
--- Parameters that have options of their own, by detector.
-local parameters = {
-  concurrency = { "max_concurrency" },
-  utilization = { "queue_depth_threshold", "kv_utilization_threshold" },
-}
-
 --- What the catalogue calls a detector that is given by name; the name may be an alias.
 local function detector_name(given, path)
   if type(given) ~= "string" then return given end
@@ -39,29 +34,14 @@ local function detector_name(given, path)
     path .. ".saturation").name
 end
 
---- In the default profile a parameter of a detector that is not there is a mistake.
-local function check_parameters(values, given, path)
-  for _, detector in ipairs { "concurrency", "utilization" } do
-    for _, name in ipairs(parameters[detector]) do
-      local is_there = values[name] ~= nil
-      if is_there and type(given) == "table" and given[1] == detector then
-        errors.invalid("%s.%s is a parameter of the detector that %s.saturation gives with "
-          .. "parameters of its own; give it there", path, name, path)
-      elseif is_there and given ~= detector then
-        errors.invalid("%s.%s is a parameter of %s.saturation = '%s', which is not used; give it "
-          .. "with the detector, { name, parameter = value, ... }", path, name, path, detector)
-      end
-    end
-  end
-end
-
 --- The detector, with the parameters that have options of their own.
 local function read_detector(values, is_go_blis, path)
   local given = detector_name(values.saturation, path)
-  if not is_go_blis then check_parameters(values, given, path) end
-  if type(given) == "string" and parameters[given] then
+  if not is_go_blis then companions.check_detector(values, given, path) end
+  local own = companions.parameters_of(given)
+  if type(given) == "string" and #own > 0 then
     given = { given }
-    for _, name in ipairs(parameters[given[1]]) do given[name] = values[name] end
+    for _, name in ipairs(own) do given[name] = values[name] end
     if is_go_blis and given[1] == "utilization" then given.staleness_seconds = 0 end
   end
   return hooks.read("saturation", given, path .. ".saturation")
@@ -136,36 +116,6 @@ local function read_bands(values, path)
   return list
 end
 
--- Options that count for nothing without another one: what they go with, and whether it is there.
-local function has_service(values)
-  return values.fairness_policy or values.fairness == "least-service"
-end
-local function is_least_service(values)
-  return not values.fairness_policy and values.fairness == "least-service"
-end
-local companions = {
-  { "cycle_us", "dispatch 'cycle' or 'tick'", function(v) return v.dispatch ~= "event" end },
-  { "slo_targets", "queue.order = 'slo-deadline'", function(v)
-    return not v.order_policy and v.order == "slo-deadline"
-  end },
-  { "service_half_life_s", "fairness = 'least-service' or a function", has_service },
-  { "service_weight", "fairness = 'least-service'", is_least_service },
-  { "wait_weight", "fairness = 'least-service'", is_least_service },
-  { "sheds", "max_requests: requests are given up when that many wait", function(v)
-    return not v.sheds or v.max_requests > 0
-  end },
-}
-
---- In the default profile an option that would change nothing is a mistake.
-local function check_companions(values, options, path)
-  for _, one in ipairs(companions) do
-    local name, with, is_there = table.unpack(one)
-    if options[name] ~= nil and not is_there(values) then
-      errors.invalid("%s.%s changes nothing without %s", path, name, with)
-    end
-  end
-end
-
 -- The classes that everybody knows; a workload may have others.
 local classes = { "critical", "realtime", "standard", "sheddable", "batch", "background" }
 
@@ -222,7 +172,7 @@ function queue.read(given, profile, where)
   values.bands = read_bands(values, path .. ".bands")
   check_event(values, path)
   if not is_go_blis then
-    check_companions(values, type(options) == "table" and options or {}, path)
+    companions.check(values, type(options) == "table" and options or {}, path)
     check_targets(values, path)
   end
   values.no_endpoint_ttl_us = values.no_endpoint_ttl_us or values.ttl_us

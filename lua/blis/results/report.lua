@@ -117,9 +117,10 @@ function report.conservation(counts)
   return ("%s arrived = %s"):format(count(counts.arrived), table.concat(parts, " + "))
 end
 
---- A figure as it is shown: see src/results/figures.h.
+--- A figure as it is shown: see src/results/figures.h; nil where that is nothing.
 local function fill(pattern, value)
-  return (pattern:gsub("{(.-)}", function(form)
+  if value == 0 and pattern:find "{%d?%?}" then return nil end
+  return (pattern:gsub("{(.-)%??}", function(form)
     if form == "%" then return percent(value) end
     if tonumber(form) then return number(value, tonumber(form)) end
     return form == "" and count(value) or plural(value, form)
@@ -139,7 +140,7 @@ local function shown(line, values)
   for _, figure in ipairs(figures.of(report.class_of_line[line])) do
     local title, pattern = (figure.shown or ""):match "^(.-): (.*)$"
     local value = title == line and figures.value(values, figure)
-    if value then parts[#parts + 1] = fill(pattern, value) end
+    parts[#parts + 1] = value and fill(pattern, value) or nil
   end
   return table.concat(parts, ", ")
 end
@@ -288,8 +289,14 @@ end
 
 local most_groups = 20
 
+--- Mean and p99 of the waits at the gateway's queue.
+local function gateway_cells(group)
+  local waits = rawget(group, "gateway_wait_ms")
+  return number(waits and waits.mean), number(waits and waits.p99)
+end
+
 --- A table with a row per class, tenant or model; nothing when there is only one.
-local function group_lines(title, groups)
+local function group_lines(title, groups, has_queue)
   if #groups < 2 then return {} end
   local rows = {}
   for i = 1, math.min(#groups, most_groups) do
@@ -298,9 +305,11 @@ local function group_lines(title, groups)
       count(group.completed), count(group.rejected), number(group.ttft_ms.mean),
       number(group.ttft_ms.p99), number(group.itl_ms.mean), number(group.e2e_ms.mean),
       number(group.e2e_ms.p99) }
+    if has_queue then rows[i][10], rows[i][11] = gateway_cells(group) end
   end
   local header = { title, "arrived", "completed", "rejected", "TTFT mean", "p99", "ITL mean",
-    "E2E mean", "p99 (ms)" }
+    "E2E mean", has_queue and "p99" or "p99 (ms)" }
+  if has_queue then header[10], header[11] = "gateway mean", "p99 (ms)" end
   local lines = { "", format.table(header, rows, "  ") }
   if #groups > most_groups then
     lines[3] = ("  ... and %s more"):format(count(#groups - most_groups))
@@ -338,9 +347,11 @@ function report.summary(r)
   if not r.keeps_records then
     lines[#lines + 1] = "  no records kept: percentiles except ITL may be up to 0.4 % low"
   else
-    for _, part in ipairs { group_lines("SLO class", r.by_slo_class),
-      group_lines("tenant", r.by_tenant), group_lines("model", r.by_model) } do
-      table.move(part, 1, #part, #lines + 1, lines)
+    local has_queue = rawget(r, "queue") ~= nil
+    for _, part in ipairs { { "SLO class", r.by_slo_class }, { "tenant", r.by_tenant },
+      { "model", r.by_model } } do
+      local more = group_lines(part[1], part[2], has_queue)
+      table.move(more, 1, #more, #lines + 1, lines)
     end
   end
   lines[#lines + 1] = ""

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "lua/bind/bind.h"
+#include "lua/bind/closed.h"
 #include "lua/policies/builtin.h"
 #include "lua/policies/decision.h"
 #include "lua/policies/fresh.h"
@@ -57,6 +58,13 @@ static double check_answer(lua_State *L, int index, const char *expected) {
   return check_item(L, index, 0, expected);
 }
 
+static const char *const look_names[] = {"queue_depth", "kv_utilization",
+                                         "in_flight",   "in_flight_tokens",
+                                         "age_us",      NULL};
+static const bind_closed of_look = {
+    "blis.SaturationInstance", "an instance at the gate", look_names,
+    "'blis help SaturationInstance' lists what there is", NULL};
+
 static void push_look(lua_State *L, const blis_saturation_look *look) {
   lua_createtable(L, (int)look->count, 0);
   for (size_t i = 0; i < look->count; i++) {
@@ -66,6 +74,7 @@ static void push_look(lua_State *L, const blis_saturation_look *look) {
     set_field_number(L, "in_flight", look->in_flight[i]);
     set_field_number(L, "in_flight_tokens", look->in_flight_tokens[i]);
     set_field_number(L, "age_us", look->age_us == NULL ? 0 : look->age_us[i]);
+    close_table(L, &of_look);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
 }

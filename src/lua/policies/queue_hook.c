@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "lua/bind/bind.h"
+#include "lua/bind/closed.h"
 #include "lua/policies/decision.h"
 #include "lua/policies/fresh.h"
 
@@ -49,12 +50,19 @@ static double check_index(lua_State *L, size_t count, const char *what) {
 
 /* Fairness. */
 
+static const char *const flow_names[] = {"tenant", "waiting", "head_wait_us",
+                                         "service_tokens", NULL};
+static const bind_closed of_flow = {
+    "blis.Flow", "a flow of the queue", flow_names,
+    "'blis help Flow' lists what there is", NULL};
+
 static void push_flow(lua_State *L, const blis_flow_seen *flow) {
   lua_createtable(L, 0, 4);
   set_field_string(L, "tenant", flow->tenant);
   set_field_integer(L, "waiting", flow->waiting);
   set_field_integer(L, "head_wait_us", flow->head_wait_us);
   set_field_number(L, "service_tokens", flow->service_tokens);
+  close_table(L, &of_flow);
 }
 
 static int pick_flow(lua_State *L) {
@@ -81,6 +89,13 @@ static blis_status ask_fairness(void *state, const blis_flow_question *question,
 
 /* Bands. */
 
+static const char *const band_names[] = {
+    "priority", "waiting",    "longest_wait_us",   "ceiling",
+    "is_open",  "dispatched", "dispatched_tokens", NULL};
+static const bind_closed of_band = {
+    "blis.Band", "a band of the queue", band_names,
+    "'blis help Band' lists what there is", NULL};
+
 static void push_band(lua_State *L, const blis_flow_band_seen *band,
                       double saturation) {
   lua_createtable(L, 0, 7);
@@ -92,6 +107,7 @@ static void push_band(lua_State *L, const blis_flow_band_seen *band,
   lua_setfield(L, -2, "is_open");
   set_field_integer(L, "dispatched", band->dispatched);
   set_field_number(L, "dispatched_tokens", band->dispatched_tokens);
+  close_table(L, &of_band);
 }
 
 static int pick_band(lua_State *L) {

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#include "base/nearest.h"
 #include "base/time.h"
 #include "lua/bind/bind.h"
+#include "lua/bind/closed.h"
 
 /* Metrics that samples have. */
 static const blis_scale_metric sampled[BIND_SAMPLED_METRICS] = {
@@ -20,14 +20,30 @@ static const blis_scale_metric all_metrics[] = {
 
 /* Names that tables do not have. */
 
-/* What a kind of tables may have; some of it is nil at times. */
-typedef struct shape {
-  const char *type; /* of its metatable */
-  const char *owner;
-  const char *const *names; /* beside metrics; ends with NULL */
-  const blis_scale_metric *metrics;
-  size_t metric_count;
-} shape;
+/* A metric that a table might have had is one that nobody collects. */
+static void offer_metrics(lua_State *L, const blis_scale_metric *metrics,
+                          size_t count, const char *name,
+                          blis_nearest *nearest) {
+  for (size_t k = 0; k < count; k++) {
+    const char *metric = blis_scale_metric_name(metrics[k]);
+    if (strcmp(metric, name) == 0) {
+      luaL_error(L,
+                 "%s is not collected: the metrics of the autoscaler do not "
+                 "name it",
+                 metric);
+    }
+    blis_nearest_offer(nearest, metric);
+  }
+}
+
+static void offer_all(lua_State *L, const char *name, blis_nearest *nearest) {
+  offer_metrics(L, all_metrics, BLIS_SCALE_METRIC_COUNT, name, nearest);
+}
+
+static void offer_sampled(lua_State *L, const char *name,
+                          blis_nearest *nearest) {
+  offer_metrics(L, sampled, BIND_SAMPLED_METRICS, name, nearest);
+}
 
 static const char *const context_names[] = {"pool",
                                             "trigger",
@@ -58,52 +74,16 @@ static const char *const instance_names[] = {"id",
 
 static const char *const sample_names[] = {"now_us", "replicas", "ready", NULL};
 
-static const shape of_context = {"blis.ScaleContext", "a context of scaling",
-                                 context_names, all_metrics,
-                                 BLIS_SCALE_METRIC_COUNT};
-static const shape of_instance = {
-    "blis.ScaleInstance", "an instance of a context", instance_names, NULL, 0};
-static const shape of_sample = {"blis.ScaleSample", "a sample of a context",
-                                sample_names, sampled, BIND_SAMPLED_METRICS};
-
-/* (table, key), where the table has no such key. */
-static int on_missing(lua_State *L) {
-  const shape *s = lua_touserdata(L, lua_upvalueindex(1));
-  const char *name =
-      lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : push_what(L, 2);
-  blis_nearest nearest = {.wanted = name};
-  for (const char *const *known = s->names; *known != NULL; known++) {
-    if (strcmp(*known, name) == 0) {
-      return 0; /* nil for now */
-    }
-    blis_nearest_offer(&nearest, *known);
-  }
-  for (size_t k = 0; k < s->metric_count; k++) {
-    const char *metric = blis_scale_metric_name(s->metrics[k]);
-    if (strcmp(metric, name) == 0) {
-      return luaL_error(L,
-                        "%s is not collected: the metrics of the autoscaler "
-                        "do not name it",
-                        metric);
-    }
-    blis_nearest_offer(&nearest, metric);
-  }
-  blis_suggestion suggestion = blis_nearest_suggest_or(
-      &nearest, "'blis help ScaleContext' lists what there is");
-  return luaL_error(L, "%s has no field '%s'%s", s->owner, name,
-                    suggestion.text);
-}
-
-static void set_shape(lua_State *L, const shape *s) {
-  if (luaL_newmetatable(L, s->type)) {
-    lua_pushlightuserdata(L, (void *)s);
-    lua_pushcclosure(L, on_missing, 1);
-    lua_setfield(L, -2, "__index");
-    lua_pushstring(L, s->type);
-    lua_setfield(L, -2, "__metatable");
-  }
-  lua_setmetatable(L, -2);
-}
+static const char help[] = "'blis help ScaleContext' lists what there is";
+static const bind_closed of_context = {"blis.ScaleContext",
+                                       "a context of scaling", context_names,
+                                       help, offer_all};
+static const bind_closed of_instance = {"blis.ScaleInstance",
+                                        "an instance of a context",
+                                        instance_names, help, NULL};
+static const bind_closed of_sample = {"blis.ScaleSample",
+                                      "a sample of a context", sample_names,
+                                      help, offer_sampled};
 
 /* The tables. */
 
@@ -127,7 +107,7 @@ static void push_instances(lua_State *L, const blis_scale_context *context) {
     set_signal(L, "queued_kv_tokens", instance->queued_kv_tokens);
     set_signal(L, "kv_capacity_tokens", instance->kv_capacity_tokens);
     set_signal(L, "context_length_tokens", instance->context_length_tokens);
-    set_shape(L, &of_instance);
+    close_table(L, &of_instance);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
 }
@@ -162,7 +142,7 @@ static void push_samples(lua_State *L, const bind_scale_samples *samples) {
         set_signal(L, blis_scale_metric_name(sampled[k]), sample->metrics[k]);
       }
     }
-    set_shape(L, &of_sample);
+    close_table(L, &of_sample);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
 }
@@ -204,5 +184,5 @@ void push_scale_context(lua_State *L, const blis_scale_context *context,
   lua_setfield(L, -2, "instances");
   push_samples(L, samples);
   lua_setfield(L, -2, "samples");
-  set_shape(L, &of_context);
+  close_table(L, &of_context);
 }

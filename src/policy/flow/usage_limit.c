@@ -103,9 +103,11 @@ static const blis_param_spec static_params[] = {
 };
 
 static const blis_param_spec holdback_params[] = {
-    BLIS__NUMBER("min_ceiling", 0, 1e9, 0.5, "", "of the lowest band",
+    BLIS__NUMBER("min_ceiling", 0, 1e9, 0.5, "",
+                 "of the lowest band; llm-d-router has no default, 0.5 is this "
+                 "program's",
                  BLIS__INTO(state, least)),
-    BLIS__NUMBER("max_ceiling", 0, 1e9, 1, "", "of the highest band",
+    BLIS__NUMBER("max_ceiling", 1e-9, 1e9, 1, "", "of the highest band",
                  BLIS__INTO(state, most)),
     BLIS__CHOICE("mode", "rank|value",
                  "what places the bands between: their order or their "
