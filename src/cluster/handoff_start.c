@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/invariant.h"
+#include "base/minmax.h"
 #include "base/time.h"
 #include "cluster/clock.h"
 #include "cluster/encode_run.h"
@@ -492,6 +493,9 @@ static void join_times(const blis_cluster *cluster, blis__handoff *handoff,
     live->e2e_us = blis_time_after_us(live->e2e_us, live->scheduling_delay_us);
   }
   join_starts(handoff, live);
+  /* KV moves from the start of the last step of its prefill; what is over at
+     once where it decodes may have ended before that step has. */
+  live->ttft_us = blis_min_i64(live->ttft_us, live->e2e_us);
   *end_us = blis_time_after_us(
       now_us,
       blis_latency_fixed_overhead(

@@ -258,6 +258,10 @@ static blis_status admit_with_kv(blis__stepwise *engine,
       request, progress, tokens_to_store(engine, request, progress, tokens));
   BLIS_TRY(blis_kv_cache_allocate(engine->cache, &sequence->blocks, &span, NULL,
                                   is_admitted, error));
+  if (!*is_admitted && blis__goes_without_block(engine->config, request)) {
+    *is_admitted = true;
+    tokens = 0;
+  }
   if (*is_admitted) {
     sequence->has_kv = false;
     engine->waiting_with_kv--;

@@ -2,6 +2,7 @@
 #include "base/invariant.h"
 #include "instance/arrival.h"
 #include "instance/fast_engine.h"
+#include "instance/rules.h"
 
 static void park(fast_engine *engine, fast_request *request) {
   BLIS_ASSERT(!request->is_parked && !request->has_kv);
@@ -160,6 +161,11 @@ blis_status blis__fast_try_with_kv(fast_engine *engine, fast_request *request,
                                      plan->budget_tokens);
   int64_t blocks = blis__fast_blocks_for(engine, request, chunk);
   *is_admitted = blocks <= blis_run_pool_free_blocks(engine->pool);
+  if (!*is_admitted && blis__goes_without_block(engine->config, live)) {
+    *is_admitted = true;
+    chunk = 0;
+    blocks = 0;
+  }
   if (!*is_admitted) {
     return BLIS_OK;
   }

@@ -23,6 +23,18 @@ static inline bool blis__starts_by_a_token(const blis_instance_config *config,
 }
 
 /*
+ * Of a request that has the KV of its prompt and lacks a block for its next
+ * token: BLIS (Go) hands prompts to instances that would not have served them,
+ * and there the token would be the last one anyway. It goes without, since
+ * nobody could compute its prompt again if it had to give its blocks up.
+ */
+static inline bool blis__goes_without_block(const blis_instance_config *config,
+                                            const blis_live_request *request) {
+  int64_t limit = config->max_model_len_tokens;
+  return limit > 0 && request->progress_tokens >= limit;
+}
+
+/*
  * It enters the batch. step_us is how long the step under way until now has
  * taken, 0 = the engine was idle.
  */
