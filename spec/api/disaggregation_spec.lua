@@ -59,6 +59,29 @@ describe("prefill and decode apart", function()
     end
   end)
 
+  it("loads each end with its own parts", function()
+    -- 2,000 tokens (125 blocks without the last one) at 1 GB/s, all sent at once.
+    local function mean_ms(prefills, prefill_tp, decode_tp)
+      local result = blis.run {
+        cluster = { model = "qwen/qwen3-14b", hardware = "H100", prefill_instances = prefills,
+          decode_instances = 1, prefill_tp = prefill_tp, decode_tp = decode_tp },
+        disaggregation = { bandwidth_gb_s = 1, base_latency_ms = 0, decider = "always" },
+        routing = "round-robin",
+        workload = { requests = prefills, arrival = "constant", rate = 1e6, prompt_tokens = 2000,
+          output_tokens = 2 },
+      }
+      return result.handoffs.mean_transfer_ms
+    end
+    local alone = 125 * 16 * 163840 / 1e6
+    assert.is_near(alone, mean_ms(1, 1, 1), 0.01)
+    assert.is_near(alone, mean_ms(1, 1, 4), 0.01)
+    assert.is_near(alone, mean_ms(2, 1, 2), 0.01)
+    assert.is_near(alone, mean_ms(4, 1, 4), 0.01)
+    assert.is_near(2 * alone, mean_ms(2, 1, 1), 0.01)
+    assert.is_near(2 * alone, mean_ms(4, 1, 2), 0.01)
+    assert.is_near(2 * alone, mean_ms(2, 2, 1), 0.01)
+  end)
+
   it("says the same of links and of hand-offs where transfers are cut short", function()
     local function check(options, horizon_us)
       local all = { bandwidth_gb_s = 0.05, base_latency_ms = 0 }

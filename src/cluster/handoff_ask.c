@@ -17,10 +17,12 @@ static const blis_routing_view *peers(void *ud,
 
 /* Links. */
 
-static double share_of(const blis_cluster *cluster, uint32_t link) {
+/* Of a transfer with this part on the link. */
+static double share_of(const blis_cluster *cluster, uint32_t link,
+                       double part) {
   const blis__link l = blis__links_look(&cluster->handoffs->links, link,
                                         (double)cluster->now_us);
-  return l.bytes_per_us / ((double)l.active + 1);
+  return l.bytes_per_us / (l.parts + part);
 }
 
 static double bytes_per_us(void *ud, uint32_t source, uint32_t destination) {
@@ -31,9 +33,12 @@ static double bytes_per_us(void *ud, uint32_t source, uint32_t destination) {
                ? h->policy.bytes_per_us / (double)(h->active + 1)
                : h->policy.bytes_per_us;
   }
-  double rate = fmin(share_of(cluster, h->egress[source]),
-                     share_of(cluster, h->ingress[destination]));
-  return h->has_fabric ? fmin(rate, share_of(cluster, h->fabric)) : rate;
+  double rate =
+      fmin(share_of(cluster, h->egress[source],
+                    blis__handoff_part(cluster, source, destination)),
+           share_of(cluster, h->ingress[destination],
+                    blis__handoff_part(cluster, destination, source)));
+  return h->has_fabric ? fmin(rate, share_of(cluster, h->fabric, 1)) : rate;
 }
 
 static blis_status transfer_us(void *ud, const blis_routing_request *request,

@@ -234,14 +234,18 @@ static blis_status schedule_links(blis_cluster *cluster, blis_error *error) {
   return BLIS_OK;
 }
 
-static blis_status prepare(blis__handoffs *h, blis__handoff *handoff,
+static blis_status prepare(blis_cluster *cluster, blis__handoff *handoff,
                            int64_t now_us, blis_error *error) {
+  blis__handoffs *h = cluster->handoffs;
+  uint32_t source = handoff->source;
+  uint32_t destination = handoff->destination;
   double handshake_us;
   BLIS_TRY_MEM(shake_hands(h, handoff, &handshake_us), error);
   handoff->transfer = (blis__transfer){
       .from_us = (double)now_us + h->policy.base_us + handshake_us,
-      .links = {h->egress[handoff->source], h->ingress[handoff->destination],
-                h->fabric},
+      .links = {h->egress[source], h->ingress[destination], h->fabric},
+      .parts = {blis__handoff_part(cluster, source, destination),
+                blis__handoff_part(cluster, destination, source), 1},
       .link_count = h->has_fabric ? 3 : 2};
   blis__links_advance(&h->links, (double)now_us);
   return BLIS_OK;
@@ -250,7 +254,7 @@ static blis_status prepare(blis__handoffs *h, blis__handoff *handoff,
 static blis_status start_on_links(blis_cluster *cluster, blis__handoff *handoff,
                                   double bytes, blis_error *error) {
   blis__handoffs *h = cluster->handoffs;
-  BLIS_TRY(prepare(h, handoff, cluster->now_us, error));
+  BLIS_TRY(prepare(cluster, handoff, cluster->now_us, error));
   BLIS_TRY_MEM(blis__links_start(&h->links, &handoff->transfer, bytes), error);
   return schedule_links(cluster, error);
 }
@@ -366,7 +370,7 @@ blis_status blis__handoff_feed(blis_cluster *cluster, blis__handoff *handoff,
   if (handoff->is_moving) {
     blis__links_advance(&h->links, (double)step->start_us);
   } else {
-    BLIS_TRY(prepare(h, handoff, step->start_us, error));
+    BLIS_TRY(prepare(cluster, handoff, step->start_us, error));
     BLIS_TRY_MEM(blis__links_open(&h->links, &handoff->transfer), error);
     BLIS_TRY(note_transfer(cluster, handoff, bytes_to_move(cluster, handoff),
                            step->start_us, error));

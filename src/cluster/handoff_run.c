@@ -485,24 +485,15 @@ blis_link_counts blis_cluster_link(const blis_cluster *cluster, size_t index) {
                             .transfer_us = link.transfer_us};
 }
 
-/* That left a source, also in transfers that did not get to their end. */
-static double bytes_on_links(const blis_cluster *cluster) {
-  const blis__handoffs *h = cluster->handoffs;
-  double bytes = 0;
-  for (int64_t i = 0; i < cluster->config.instance_count; i++) {
-    bytes += blis__links_look(&h->links, h->egress[i], (double)cluster->now_us)
-                 .bytes;
-  }
-  return round(bytes); /* parts are not whole */
-}
-
 void blis_cluster_get_handoffs(const blis_cluster *cluster,
                                blis_handoff_counts *counts) {
   const blis__handoffs *h = cluster->handoffs;
   *counts = h == NULL ? (blis_handoff_counts){0} : h->counts;
   counts->moving = h == NULL ? 0 : h->active;
   if (h != NULL && !h->policy.go_blis) {
-    counts->bytes = bytes_on_links(cluster);
+    /* also of transfers that did not get to their end; parts are not whole */
+    counts->bytes =
+        round(blis__links_moved(&h->links, (double)cluster->now_us));
   }
   for (size_t i = 0; h != NULL && i < h->links.all.count; i++) {
     counts->busiest_link_us =

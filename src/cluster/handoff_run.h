@@ -287,9 +287,9 @@ static inline bool blis__handoff_is_source(const blis_cluster *cluster,
 
 /*
  * Of a token of a hand-off. Each GPU has a NIC of its own, and sends or
- * receives its part of the KV over it; where the parts of both ends differ, the
- * end with fewer GPUs, whose parts are larger, limits the transfer. In BLIS
- * (Go) it is the part of the instance that counts as its sender.
+ * receives its part of the KV over it; where the parts of both ends differ, it
+ * is that of the end with fewer GPUs, whose parts are larger. In BLIS (Go) it
+ * is the part of the instance that counts as its sender.
  */
 static inline double blis__handoff_token_bytes(const blis_cluster *cluster,
                                                uint32_t source,
@@ -301,6 +301,15 @@ static inline double blis__handoff_token_bytes(const blis_cluster *cluster,
   double sent = cluster->facts[source].kv_bytes_per_token;
   double received = cluster->facts[destination].kv_bytes_per_token;
   return received > sent ? received : sent;
+}
+
+/* Of these bytes, what a NIC of one end carries: all, or less where it has more
+   GPUs than the other end. */
+static inline double blis__handoff_part(const blis_cluster *cluster,
+                                        uint32_t end, uint32_t other) {
+  double its = cluster->facts[end].kv_bytes_per_token;
+  double others = cluster->facts[other].kv_bytes_per_token;
+  return its > 0 && its < others ? its / others : 1;
 }
 
 /* An instance has something new to do, or has room. */

@@ -58,13 +58,18 @@ static bool is_flowing(const blis__links *links, const blis__transfer *t) {
          (t->bytes_left > 0 || !(t->is_open || to_come(t) > 0));
 }
 
-static bool is_on(const blis__transfer *t, uint32_t link) {
+/* Of it on a link; 0 = it is not on it. */
+static double part_on(const blis__transfer *t, uint32_t link) {
   for (uint32_t k = 0; k < t->link_count; k++) {
     if (t->links[k] == link) {
-      return true;
+      return t->parts[k];
     }
   }
-  return false;
+  return 0;
+}
+
+static bool is_on(const blis__transfer *t, uint32_t link) {
+  return part_on(t, link) > 0;
 }
 
 static blis__link *busy_link(const blis__links *links, size_t i) {
@@ -76,8 +81,10 @@ static void count_on_links(blis__links *links, const blis__transfer *t) {
     blis__link *link = &links->all.items[t->links[k]];
     if (link->unfixed++ == 0) {
       link->left = link->bytes_per_us;
+      link->wanted = 0;
       links->busy.items[links->busy.count++] = t->links[k];
     }
+    link->wanted += t->parts[k];
   }
 }
 
@@ -85,6 +92,7 @@ static void count_on_links(blis__links *links, const blis__transfer *t) {
 static void clear_shares(blis__links *links) {
   for (size_t i = 0; i < links->busy.count; i++) {
     busy_link(links, i)->active = 0;
+    busy_link(links, i)->parts = 0;
   }
   links->busy.count = 0;
   for (size_t i = 0; i < links->active.count; i++) {
@@ -101,8 +109,14 @@ static void clear_shares(blis__links *links) {
   for (size_t i = 0; i < links->busy.count; i++) {
     blis__link *link = busy_link(links, i);
     link->active = link->unfixed;
+    link->parts = link->wanted;
     link->peak = link->active > link->peak ? link->active : link->peak;
   }
+}
+
+/* The rate of each of its transfers if it is the one that limits them. */
+static double share_of(const blis__link *link) {
+  return link->wanted > 0 ? link->left / link->wanted : (double)INFINITY;
 }
 
 /* The link that has least for each of its transfers; false = none is left. */
@@ -114,7 +128,7 @@ static bool find_tightest(const blis__links *links, uint32_t *tightest,
     if (link->unfixed == 0) {
       continue;
     }
-    double its = link->left / link->unfixed;
+    double its = share_of(link);
     if (!found || its < *share) {
       *tightest = links->busy.items[i];
       *share = its;
@@ -130,8 +144,9 @@ static void fix(blis__links *links, blis__transfer *t, double rate) {
     blis__link *link = &links->all.items[t->links[k]];
     t->was_shared |= link->active > 1;
     link->unfixed--;
+    link->wanted -= t->parts[k];
     if (isfinite(link->left)) {
-      link->left = fmax(link->left - rate, 0);
+      link->left = fmax(link->left - rate * t->parts[k], 0);
     }
   }
 }
@@ -180,6 +195,19 @@ double blis__links_next_us(const blis__links *links) {
                                                 : links->next_us;
 }
 
+/* What one that is not alone moves in that time at its rate. */
+static double moved_in(const blis__transfer *t, double us) {
+  return isfinite(t->rate) ? fmin(t->rate * us, t->bytes_left) : 0;
+}
+
+static void count_bytes(blis__links *links, const blis__transfer *t,
+                        double bytes) {
+  links->bytes += bytes;
+  for (uint32_t k = 0; k < t->link_count; k++) {
+    links->all.items[t->links[k]].bytes += bytes * t->parts[k];
+  }
+}
+
 /* Bytes flow until then; nothing begins or ends before. */
 static void flow(blis__links *links, double to_us) {
   double us = to_us - links->now_us;
@@ -192,11 +220,9 @@ static void flow(blis__links *links, double to_us) {
     if (t->is_alone) {
       continue;
     }
-    double bytes = isfinite(t->rate) ? fmin(t->rate * us, t->bytes_left) : 0;
+    double bytes = moved_in(t, us);
     t->bytes_left -= bytes;
-    for (uint32_t k = 0; k < t->link_count; k++) {
-      links->all.items[t->links[k]].bytes += bytes;
-    }
+    count_bytes(links, t, bytes);
   }
   for (size_t i = 0; i < links->busy.count; i++) {
     blis__link *link = busy_link(links, i);
@@ -227,7 +253,7 @@ static void count_user(blis__links *links, const blis__transfer *t, int by) {
 static void begin_alone(const blis__links *links, blis__transfer *t) {
   double rate = INFINITY;
   for (uint32_t k = 0; k < t->link_count; k++) {
-    rate = fmin(rate, links->all.items[t->links[k]].bytes_per_us);
+    rate = fmin(rate, links->all.items[t->links[k]].bytes_per_us / t->parts[k]);
   }
   t->is_alone = true;
   t->rate = rate;
@@ -251,9 +277,9 @@ static void leave_alone(blis__links *links, blis__transfer *t) {
   if (us < 0) {
     return;
   }
+  count_bytes(links, t, bytes);
   for (uint32_t k = 0; k < t->link_count; k++) {
     blis__link *link = &links->all.items[t->links[k]];
-    link->bytes += bytes;
     link->busy_us += us;
     link->transfer_us += us;
     link->peak = link->peak == 0 ? 1 : link->peak;
@@ -275,31 +301,44 @@ static bool join_others(blis__links *links, const blis__transfer *newcomer) {
   return has_joined;
 }
 
+/* The only user of a link. */
+static void look_at_alone(const blis__transfer *t, double part, double now_us,
+                          blis__link *seen) {
+  double us = fmin(now_us, t->end_us) - t->from_us;
+  seen->bytes += moved_alone(t, now_us) * part;
+  seen->busy_us += fmax(us, 0);
+  seen->transfer_us += fmax(us, 0);
+  seen->active = us >= 0;
+  seen->parts = us >= 0 ? part : 0;
+  seen->peak = us >= 0 && seen->peak == 0 ? 1 : seen->peak;
+}
+
 blis__link blis__links_look(const blis__links *links, uint32_t link,
                             double now_us) {
   blis__link seen = links->all.items[link];
   double since_us = fmax(now_us - links->now_us, 0);
   for (size_t i = 0; seen.users > 0 && i < links->active.count; i++) {
     const blis__transfer *t = links->active.items[i];
-    if (!is_on(t, link)) {
-      continue;
-    }
-    if (t->is_alone) {
-      double us = fmin(now_us, t->end_us) - t->from_us;
-      seen.bytes += moved_alone(t, now_us);
-      seen.busy_us += fmax(us, 0);
-      seen.transfer_us += fmax(us, 0);
-      seen.active = us >= 0;
-      seen.peak = us >= 0 && seen.peak == 0 ? 1 : seen.peak;
+    double part = part_on(t, link);
+    if (part > 0 && t->is_alone) {
+      look_at_alone(t, part, now_us, &seen);
       return seen;
     }
-    if (isfinite(t->rate)) {
-      seen.bytes += fmin(t->rate * since_us, t->bytes_left);
-    }
+    seen.bytes += part * moved_in(t, since_us);
   }
   seen.busy_us += seen.active > 0 ? since_us : 0;
   seen.transfer_us += since_us * seen.active;
   return seen;
+}
+
+double blis__links_moved(const blis__links *links, double now_us) {
+  double bytes = links->bytes;
+  double since_us = fmax(now_us - links->now_us, 0);
+  for (size_t i = 0; i < links->active.count; i++) {
+    const blis__transfer *t = links->active.items[i];
+    bytes += t->is_alone ? moved_alone(t, now_us) : moved_in(t, since_us);
+  }
+  return bytes;
 }
 
 /* Ends. */
@@ -326,9 +365,7 @@ static void end(blis__links *links, size_t i) {
 
 /* It has moved what was ready by now. */
 static void drain(blis__links *links, blis__transfer *t) {
-  for (uint32_t k = 0; k < t->link_count; k++) {
-    links->all.items[t->links[k]].bytes += t->bytes_left; /* by rounding */
-  }
+  count_bytes(links, t, t->bytes_left); /* by rounding */
   t->bytes_left = 0;
 }
 

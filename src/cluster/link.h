@@ -8,6 +8,10 @@
  * up elsewhere leave is shared among the rest. Between two such moments bytes
  * flow evenly, so ends are exact real numbers.
  *
+ * A link may carry only a part of a transfer, such as one of several network
+ * cards at one of its ends: then it uses that part of its rate there. Fair
+ * rates are those of whole transfers.
+ *
  * A transfer may begin before all its bytes are there, and is fed as they are
  * computed, a chunk or a layer at a time. While it lacks bytes it takes nothing
  * of its links.
@@ -52,6 +56,7 @@ typedef struct blis__transfer {
   double portions;   /* of it that are ready */
   bool is_open;      /* there will be another one */
   uint32_t links[BLIS__TRANSFER_LINKS_MAX];
+  double parts[BLIS__TRANSFER_LINKS_MAX]; /* on each, above 0 and at most 1 */
   uint32_t link_count;
   bool is_on_its_way;
   bool is_alone;   /* its end is known, and is counted in its links then */
@@ -61,9 +66,11 @@ typedef struct blis__transfer {
 typedef struct blis__link {
   double bytes_per_us; /* INFINITY = takes no time */
   double left;         /* scratch: of its rate, while rates are worked out */
+  double wanted;       /* scratch: parts of its unfixed transfers, added up */
   uint32_t unfixed;    /* scratch: of its transfers */
   uint32_t users;      /* transfers on their way over it */
   uint32_t active;     /* of these, with bytes to move; none that is alone */
+  double parts;        /* of those, added up */
   uint32_t peak;       /* at most */
   int64_t transfers;   /* that ended, with bytes that were moved */
   double bytes;
@@ -74,6 +81,7 @@ typedef struct blis__link {
 typedef struct blis__links {
   blis_alloc alloc;
   double now_us;
+  double bytes;   /* moved by now, but by those that are alone */
   double next_us; /* when something changes by itself; INFINITY = never */
   BLIS_ARRAY(blis__link) all;
   BLIS_ARRAY(blis__transfer *) active; /* also those to come; by start */
@@ -130,6 +138,9 @@ static inline void blis__links_advance(blis__links *links, double to_us) {
  */
 blis__link blis__links_look(const blis__links *links, uint32_t link,
                             double now_us);
+
+/* What all transfers have moved, whatever their parts on links. */
+double blis__links_moved(const blis__links *links, double now_us);
 
 /*
  * When there is something to do next: rates change by themselves, or a transfer

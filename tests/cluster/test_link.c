@@ -14,14 +14,28 @@ typedef struct net {
   blis__links links;
   uint32_t ids[8];
   blis__transfer transfers[MANY];
+  double parts[2]; /* of the next one, on its links */
 } net;
 
 static void begin(net *n, int count, double bytes_per_us) {
-  *n = (net){0};
+  *n = (net){.parts = {1, 1}};
   blis__links_init(&n->links, &heap);
   for (int i = 0; i < count; i++) {
     CHECK(blis__links_add(&n->links, bytes_per_us, &n->ids[i]) == BLIS_OK);
   }
+}
+
+static void draw_parts(net *n, blis_random *random) {
+  bool is_equal = blis_random_intn(random, 3) == 0;
+  double part = is_equal ? 1 : 1.0 / (1 + blis_random_intn(random, 7));
+  bool is_first = blis_random_intn(random, 2) == 0;
+  n->parts[0] = is_first ? part : 1;
+  n->parts[1] = is_first ? 1 : part;
+}
+
+/* Of its bytes, what it brings to its links. */
+static double parts_of(const blis__transfer *t) {
+  return t->parts[0] + (t->link_count > 1 ? t->parts[1] : 0);
 }
 
 static void begin_transfer(net *n, int k, double from_us, double bytes,
@@ -30,6 +44,8 @@ static void begin_transfer(net *n, int k, double from_us, double bytes,
   t->from_us = from_us;
   t->links[0] = a;
   t->links[1] = b;
+  t->parts[0] = n->parts[0];
+  t->parts[1] = n->parts[1];
   t->link_count = a == b ? 1 : 2;
   CHECK(blis__links_start(&n->links, t, bytes) == BLIS_OK);
 }
@@ -146,6 +162,79 @@ static void later_starts(void) {
   }
 }
 
+/* From one of the first seven links, and to the last one. */
+static void begin_parts(net *n, int k, double bytes, double out, double in) {
+  n->parts[0] = out;
+  n->parts[1] = in;
+  begin_transfer(n, k, n->links.now_us, bytes, n->ids[k], n->ids[7]);
+}
+
+/* k sources with one GPU each, and one destination with as many as `gpus`. */
+static void many_to_one_with_more_gpus(void) {
+  static const struct {
+    int sources, gpus;
+    double end_us;
+  } cases[] = {{1, 1, 100}, {2, 1, 200}, {2, 2, 100}, {4, 4, 100},
+               {1, 4, 100}, {4, 2, 200}, {6, 4, 150}, {5, 3, 500.0 / 3}};
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    net n;
+    begin(&n, 8, 1000);
+    for (int k = 0; k < cases[c].sources; k++) {
+      begin_parts(&n, k, 1e5, 1, 1.0 / cases[c].gpus);
+    }
+    finish(&n);
+    for (int k = 0; k < cases[c].sources; k++) {
+      check_end(&n, k, cases[c].end_us);
+      CHECK(fabs(n.links.all.items[k].bytes - 1e5) < 1e-6);
+    }
+    const blis__link *in = &n.links.all.items[7];
+    CHECK(fabs(in->bytes - 1e5 * cases[c].sources / cases[c].gpus) < 1e-6);
+    CHECK(fabs(in->busy_us - cases[c].end_us) < 1e-6);
+    CHECK(fabs(blis__links_moved(&n.links, 1e9) - 1e5 * cases[c].sources) <
+          1e-6);
+    close_net(&n);
+  }
+}
+
+/*
+ * Rates of whole transfers are equal on the link that limits them: there, one
+ * of which a quarter goes over it uses a quarter of what another one does.
+ */
+static void parts_beside_the_whole(void) {
+  net n;
+  begin(&n, 8, 1000);
+  begin_parts(&n, 0, 1e5, 1, 0.25);
+  begin_parts(&n, 1, 1e5, 0.5, 1);
+  CHECK(fabs(n.transfers[0].rate - 800) < 1e-9);
+  CHECK(fabs(n.transfers[1].rate - 800) < 1e-9);
+  begin_parts(&n, 2, 1e5, 1, 0.75);
+  CHECK(fabs(n.transfers[2].rate - 500) < 1e-9);
+  finish(&n);
+  close_net(&n);
+
+  /* The first source has little: what it leaves is for the other ones. */
+  begin(&n, 8, 1000);
+  n.links.all.items[0].bytes_per_us = 200;
+  begin_parts(&n, 0, 1e5, 1, 0.5);
+  begin_parts(&n, 1, 1e5, 1, 1);
+  CHECK(n.transfers[0].rate == 200);
+  CHECK(fabs(n.transfers[1].rate - 900) < 1e-9);
+  finish(&n);
+  close_net(&n);
+}
+
+/* So small a part that it is lost in a sum limits nothing. */
+static void parts_of_next_to_nothing(void) {
+  net n;
+  begin(&n, 8, 1000);
+  begin_parts(&n, 0, 1e5, 1, 1);
+  begin_parts(&n, 1, 1e5, 1, 1e-30);
+  finish(&n);
+  check_end(&n, 0, 100);
+  check_end(&n, 1, 100);
+  close_net(&n);
+}
+
 static void given_up(void) {
   net n;
   begin(&n, 1, 1000);
@@ -178,6 +267,7 @@ static void open_transfer(net *n, int k, double from_us, uint32_t link) {
   blis__transfer *t = &n->transfers[k];
   t->from_us = from_us;
   t->links[0] = link;
+  t->parts[0] = 1;
   t->link_count = 1;
   CHECK(blis__links_open(&n->links, t) == BLIS_OK);
 }
@@ -309,7 +399,7 @@ static void any_transfers(void) {
     int links = 1 + blis_random_intn(&random, 6);
     begin(&n, links, 100 + blis_random_intn(&random, 1000));
     double capacity = n.links.all.items[0].bytes_per_us;
-    double sent = 0;
+    double sent = 0, total = 0;
     int count = 1 + blis_random_intn(&random, MANY);
     for (int i = 0; i < count; i++) {
       double now_us = n.links.now_us + blis_random_intn(&random, 300);
@@ -328,14 +418,16 @@ static void any_transfers(void) {
                           .portion = 1.0 / (1 + blis_random_intn(&random, 60)),
                           .is_last = true});
       } else {
+        draw_parts(&n, &random);
         begin_transfer(&n, i, from_us, bytes, a, b);
       }
-      sent += bytes * n.transfers[i].link_count;
+      total += bytes;
+      sent += bytes * parts_of(&n.transfers[i]);
       double used[8] = {0};
       for (size_t k = 0; k < n.links.active.count; k++) {
         const blis__transfer *t = n.links.active.items[k];
         for (uint32_t j = 0; j < t->link_count; j++) {
-          used[t->links[j]] += t->rate;
+          used[t->links[j]] += t->rate * t->parts[j];
         }
       }
       for (int k = 0; k < links; k++) {
@@ -352,6 +444,7 @@ static void any_transfers(void) {
             fabs(link->busy_us * capacity - link->bytes) <= sent * 1e-9);
     }
     CHECK(fabs(moved - sent) <= sent * 1e-9);
+    CHECK(fabs(blis__links_moved(&n.links, 1e9) - total) <= total * 1e-9);
     close_net(&n);
   }
 }
@@ -370,7 +463,10 @@ static void check_looks(const net *a, const net *b, int links, double now_us) {
     CHECK(is_close(one.bytes, other.bytes));
     CHECK(is_close(one.busy_us, other.busy_us));
     CHECK(is_close(one.transfer_us, other.transfer_us));
+    CHECK(is_close(one.parts, other.parts));
   }
+  CHECK(is_close(blis__links_moved(&a->links, now_us),
+                 blis__links_moved(&b->links, now_us)));
 }
 
 /*
@@ -388,6 +484,7 @@ static void alone_or_not(void) {
       begin(&nets[i], links, 128);
     }
     for (int k = 0; k < links; k++) {
+      idle[k].parts[0] = 1;
       idle[k].links[idle[k].link_count++] = nets[1].ids[k];
       CHECK(blis__links_open(&nets[1].links, &idle[k]) == BLIS_OK);
     }
@@ -402,6 +499,9 @@ static void alone_or_not(void) {
       int stopped = blis_random_intn(&random, 4) == 0
                         ? blis_random_intn(&random, i + 1)
                         : i;
+      draw_parts(&nets[0], &random);
+      nets[1].parts[0] = nets[0].parts[0];
+      nets[1].parts[1] = nets[0].parts[1];
       for (int j = 0; j < 2; j++) {
         blis__links_advance(&nets[j].links, now_us);
         begin_transfer(&nets[j], i, from_us, bytes, a, b);
@@ -438,6 +538,9 @@ int main(void) {
   RUN(nested_arrivals);
   RUN(max_min_rates);
   RUN(later_starts);
+  RUN(many_to_one_with_more_gpus);
+  RUN(parts_beside_the_whole);
+  RUN(parts_of_next_to_nothing);
   RUN(given_up);
   RUN(endless_bandwidth);
   RUN(layer_by_layer);

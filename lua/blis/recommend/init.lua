@@ -242,14 +242,6 @@ local function add_notes(self, search, left_out, slack)
     add("in short runs of %s the decider split no request, so that prefill pools were idle; see "
       .. "the decider (--pd-decider), which is never in profile go-blis", layouts_text(idle))
   end
-  local mixed = 0
-  for _, layout in ipairs(self.layouts) do
-    if layout.options.prefill_tp ~= layout.options.decode_tp then mixed = mixed + 1 end
-  end
-  if mixed > 0 then
-    add("%s with pools of different TP may be understated where transfers compete: the end with "
-      .. "more GPUs is loaded as the other one (docs/disaggregation.md)", layouts_text(mixed))
-  end
   if self.layouts[1] and not self.layouts[1].usd_per_hour then
     add("the price of a GPU is not known, so there is no goodput for a dollar")
   end
