@@ -136,7 +136,7 @@ function experiment.read(spec)
   local admission = hooks.read_admission(values.admission, "admission")
   local cascade = hooks.read_cascade(values.cascade, "cascade")
   if cascade then check_cascade(cascade, cluster) end
-  local apart = disaggregation.read(values, cluster)
+  local apart = disaggregation.read(values, cluster, routing)
   local routing_ties
   if apart and apart.decode_routing then
     routing, routing_ties = apart.decode_routing, "decode-router"

@@ -8,6 +8,7 @@ local experiment = require "blis.experiment"
 local hooks = require "blis.policy.hooks"
 local latency = require "blis.engine.latency"
 local policy = require "blis.policy"
+local profiles = require "blis.engine.profiles"
 local result = require "blis.results.result"
 local schema = require "blis.config.schema"
 local statistics = require "blis.statistics"
@@ -111,6 +112,7 @@ end
 ---@param profile? string
 ---@return blis.LoneInstance
 function blis.instance(options, profile)
+  profiles.check(profile)
   local values = engine.read(options, "instance", profile)
   if values.groups or values.instances ~= 1 then
     errors.invalid("instance: this is one instance; make as many as you like")

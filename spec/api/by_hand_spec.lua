@@ -40,6 +40,21 @@ describe("an instance by itself", function()
     assert.equal(2, instance.completed)
   end)
 
+  it("knows each request that is here by one id and one number", function()
+    local instance = blis.instance(engine)
+    local a = { id = "a", prompt_tokens = 10 }
+    instance:add(a)
+    says(message_of(instance.add, instance, a), "id is the text 'a', and so is that of another")
+    instance:add { number = 7, prompt_tokens = 10 }
+    says(message_of(instance.add, instance, { id = "b", number = 7, prompt_tokens = 10 }),
+      "number is 7, and so is that of another request that is here")
+    assert.equal(2, #instance)
+    drain(instance)
+    assert.equal("a", instance:add(a))
+    assert.equal("request_7", instance:add { number = 7, prompt_tokens = 10 })
+    assert.equal(2, #drain(instance))
+  end)
+
   it("finds what is in its cache", function()
     local instance = blis.instance(engine)
     local prompt = { { "system", 64 }, { "user", 40 } }
@@ -96,6 +111,29 @@ describe("an instance by itself", function()
     says(message_of(instance.add, instance, { content = { { "a", 5 } }, prompt_tokens = 7 }),
       "content has 5 tokens")
     says(message_of(instance.add, instance, 5), "table expected")
+    for _, case in ipairs {
+      { { priority = 0 / 0 }, "priority is nan, expected a finite number" },
+      { { priority = "high" }, "priority is the text 'high', expected a finite number" },
+      { { slo_class = 5 }, "slo_class is 5, expected a text" },
+      { { tenant = {} }, "tenant is a table, expected a text" },
+      { { id = 3 }, "id is 3, expected a text" },
+      { { number = -1 }, "number is -1, expected an integer from 0 to" },
+      { { number = 1.5 }, "number is 1.5, expected an integer" },
+      { { arrival_us = 0 / 0 }, "arrival_us is nan, expected an integer" },
+      { { arrival_us = math.maxinteger }, "arrival_us is 9223372036854775807, expected" },
+      { { deadline_us = -4 }, "deadline_us is -4, expected" },
+      { { labels = { a = 1 } }, "a request has no field 'labels'" },
+      { { 5 }, "a request has named fields" },
+    } do
+      case[1].prompt_tokens = 10
+      says(message_of(instance.add, instance, case[1]), case[2])
+      assert.equal(0, #instance)
+    end
+    says(message_of(instance.add, instance, { prompt_tokens = 5 }, 0 / 0), "now_us is nan")
+    says(message_of(instance.add, instance, { prompt_tokens = 5 }, "soon"), "now_us is the text")
+    for _, profile in ipairs { "nosuch", 3 } do
+      says(message_of(blis.instance, {}, profile), "profile: there is no profile")
+    end
     local list = blis.workload { requests = 2, prefixes = { groups = 1, tokens = 64 } }
     says(message_of(instance.add, instance, list, 3), "no such request")
     says(message_of(instance.add, instance, list[1]), "give the list")

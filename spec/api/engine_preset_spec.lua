@@ -244,4 +244,23 @@ describe("the engine preset routesim", function()
     says(error_of { max_queue_depth = -1 }, "max_queue_depth")
     says(error_of { batching = "continuous" }, "batching")
   end)
+
+  it("leaves the batches to a scheduler that makes them, or the error says so", function()
+    local function run(cluster)
+      local function schedule(context)
+        local all = table.move(context.waiting, 1, #context.waiting, #context.running + 1,
+          { table.unpack(context.running) })
+        return { schedule = all }
+      end
+      cluster.instances, cluster.kv_blocks = 1, 300
+      return blis.run(small.experiment { cluster = cluster,
+        scheduler = { name = "everybody", make_batch = schedule } })
+    end
+    for _, cluster in ipairs { { batching = "boundary" }, { engine_preset = "routesim" } } do
+      says(message_of(run, cluster), 'make_batch says who joins a batch, and so does batching = '
+        .. '"boundary"')
+    end
+    local result = run { engine_preset = "routesim", batching = "iteration", max_queue_depth = 4 }
+    assert.equal(60, result.completed + result.rejected)
+  end)
 end)

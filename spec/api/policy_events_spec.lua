@@ -169,6 +169,42 @@ describe("on_event", function()
     end
   end)
 
+  it("starts afresh once in a run, whose stages share what it remembers", function()
+    local made, stages = 0, {}
+    local seen = {
+      name = "seen",
+      new = function()
+        made = made + 1
+        local count = 0
+        return {
+          route = function(_, _, context)
+            count = count + 1
+            stages[context.stage] = true
+            return 1
+          end,
+          events = { "request_complete" },
+          on_event = function() count = count + 1 end,
+          custom_metrics = function() return { seen = count } end,
+        }
+      end,
+    }
+    local kept = {
+      name = "kept",
+      new = function()
+        return { keep = function() return true end,
+          custom_metrics = function() return { kept = 1 } end }
+      end,
+    }
+    local result = blis.run(small.experiment { cluster = pools, routing = seen })
+    assert.same({ 1, { prefill = true, decode = true } }, { made, stages })
+    assert.equal(3 * 60, result.custom_metrics.seen)
+    assert.equal(result.hash,
+      blis.run(small.experiment { cluster = pools, routing = blis.router(seen) }).hash)
+    result = blis.run(small.experiment { cluster = pools, routing = { "weighted",
+      filters = { kept }, scorers = { { "queue-depth", 1 } } } })
+    assert.equal(1, result.custom_metrics.kept)
+  end)
+
   it("is described rightly, or the error says how", function()
     local function error_of(fields) return message_of(run, fields) end
     says(error_of { events = { "prefil_complete" }, on_event = print },
@@ -216,6 +252,16 @@ describe("what a routing policy in Lua returns", function()
       starts[i] = request.arrival_us + request.scheduling_delay_us
     end
     for i = 3, 19 do assert.is_true(starts[i] > starts[i + 1]) end
+  end)
+
+  it("may have a priority behind it in every stage, of which the last one asked holds", function()
+    for order, last in pairs { ["decode-first"] = "prefill", ["prefill-first"] = "decode" } do
+      local result = run({ route = function(request, instances, context)
+        return #instances, context.stage == last and tonumber(request.id:match "%d+") or 3
+      end }, { cluster = pools, disaggregation = { decider = "always", stage_order = order } })
+      assert.equal(60, result.completed)
+      for i, request in ipairs(result.requests) do assert.equal(i - 1, request.priority) end
+    end
   end)
 
   it("is told to observe, with who was chosen", function()

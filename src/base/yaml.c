@@ -402,7 +402,11 @@ static blis_status read_event(builder *b, bool *has_ended) {
   case YAML_SEQUENCE_END_EVENT:
   case YAML_MAPPING_END_EVENT:
     return end_collection(b);
-  case YAML_DOCUMENT_END_EVENT:
+  case YAML_DOCUMENT_START_EVENT:
+    return b->yaml->root == NULL ? BLIS_OK
+                                 : fail_line(b, line_of(b),
+                                             "a second document begins here; a "
+                                             "file may have one");
   case YAML_STREAM_END_EVENT:
     *has_ended = true;
     return BLIS_OK;

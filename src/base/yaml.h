@@ -10,8 +10,8 @@
  *
  * Anchors, aliases and "<<" merge keys work; a key given twice is an error that
  * names both lines. Nesting is limited to 100 levels and the nodes repeated by
- * aliases to a million, so that no small file becomes a large tree. Only the
- * first document of a file is read. libyaml's own memory is on the C heap.
+ * aliases to a million, so that no small file becomes a large tree. A file has
+ * one document. libyaml's own memory is on the C heap.
  */
 #ifndef BLIS_BASE_YAML_H
 #define BLIS_BASE_YAML_H

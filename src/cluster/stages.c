@@ -277,6 +277,9 @@ blis_status blis__cluster_choose(blis_cluster *cluster,
   if (choice->decision.rejected == NULL) {
     choice->instance = choice->view->instances[choice->decision.chosen];
   }
+  if (choice->decision.has_priority) {
+    request->live.priority = choice->decision.priority;
+  }
   return BLIS_OK;
 }
 
@@ -332,9 +335,6 @@ static blis_status route_and_send(blis_cluster *cluster,
   *rejected = choice.decision.rejected;
   if (*rejected != NULL) {
     return blis__cluster_tell_choice(cluster, request, &choice, error);
-  }
-  if (choice.decision.has_priority) {
-    request->live.priority = choice.decision.priority;
   }
   if (has_pools) {
     BLIS_TRY(cluster->divert(cluster, request, &choice, &is_taken, error));

@@ -98,6 +98,12 @@ static blis_status check_config(const blis_instance_config *config,
     return blis_fail(error, BLIS_ERR_INVALID,
                      "a scripted preemption needs choose_victim");
   }
+  if (config->make_batch != NULL && config->rules.joins_at_boundaries) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "make_batch says who joins a batch, and so does batching "
+                     "= \"boundary\"; expected one of them (with "
+                     "engine_preset, batching = \"iteration\" leaves it out)");
+  }
   return BLIS_OK;
 }
 

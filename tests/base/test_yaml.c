@@ -50,7 +50,7 @@ static void trees_are_built(void) {
        "{a=1,b=[x,{y=z,w=q r}]}"},
       {"a: # note\n  b: 'it''s'\nc: |\n  two\n  lines\n",
        "{a={b=it's},c=two\nlines\n}"},
-      {"first: 1\n---\nsecond: [\n", "{first=1}"},
+      {"# no\n---\nfirst: 1\n...\n# more\n", "{first=1}"},
       {"x: &a [1, 2]\ny: *a\nz: [*a, *a]\n",
        "{x=[1,2],y=[1,2],z=[[1,2],[1,2]]}"},
       {"x: &a 1\ny: &a 2\nz: *a\n", "{x=1,y=2,z=2}"},
@@ -114,6 +114,9 @@ static void broken_texts_are_errors(void) {
       {"y: {<<: [{a: 1}, 2]}\n", "s.yaml:1: '<<' needs a mapping or a list"},
       {"a: \xff\n", "s.yaml: byte 3: "},
       {"a: \"\\q\"\n", "s.yaml:1: "},
+      {"first: 1\n---\nsecond: [\n",
+       "s.yaml:2: a second document begins here; a file may have one"},
+      {"- 1\n---\n", "s.yaml:2: a second document begins here"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     check_error(cases[i].text, cases[i].message);

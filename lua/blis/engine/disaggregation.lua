@@ -24,18 +24,19 @@ local function bytes_per_us(gb_s)
   return gb_s == 0 and math.huge or gb_s * 1000
 end
 
---- The router of a stage, prefill or encode, and whose ties it has: that of the decode stage, anew,
---- but in BLIS (Go), where it is the same one.
-local function read_stage_routing(values, stage, experiment, path)
+--- The router of a stage, prefill or encode, and whose ties it has: that of the experiment, of
+--- which the core makes what is built in anew for each stage, and what the script makes once; in
+--- BLIS (Go) it is the same one as that of the decode stage.
+local function read_stage_routing(values, stage, experiment, routing, path)
   local name, ties = stage .. "_routing", stage .. "-router"
   if values[name] ~= nil then return policy.read_router(values[name], path .. "." .. name), ties end
-  if values.decode_routing ~= nil then return policy.read_router(experiment.routing, "routing") end
+  if values.decode_routing ~= nil then return routing end
   if experiment.profile == "go-blis" then return nil end
-  return policy.read_router(experiment.routing, "routing"), ties
+  return routing, ties
 end
 
 --- Nobody but the user knows what encoding costs; in BLIS (Go) it costs nothing.
-local function read_encode(values, given, experiment, cluster, path)
+local function read_encode(values, given, experiment, cluster, routing, path)
   if not cluster.has_encoders then
     for _, name in ipairs { "encode_decider", "encode_base_us", "encode_us_per_token",
       "encode_routing" } do
@@ -56,7 +57,8 @@ local function read_encode(values, given, experiment, cluster, path)
         .. "the encoder", path, name)
     end
   end
-  values.encode_routing, values.encode_ties = read_stage_routing(values, "encode", experiment, path)
+  values.encode_routing, values.encode_ties = read_stage_routing(values, "encode", experiment,
+    routing, path)
   -- In BLIS (Go) there is one main policy, with one memory, for stages without one of their own.
   if experiment.profile == "go-blis" and given.decode_routing ~= nil
     and given.prefill_routing == nil and given.encode_routing == nil then
@@ -125,8 +127,9 @@ end
 --- What the core takes; nil for a cluster without pools.
 ---@param experiment table the values of its options
 ---@param cluster table as engine.read has it
+---@param routing table the definition of the router of the experiment
 ---@return table?
-function disaggregation.read(experiment, cluster)
+function disaggregation.read(experiment, cluster, routing)
   local given, path = experiment.disaggregation, "disaggregation"
   if not cluster.has_pools then
     if given ~= nil then
@@ -151,8 +154,8 @@ function disaggregation.read(experiment, cluster)
   end
   values.decider = read_decider(values, path)
   values.prefill_routing, values.prefill_ties = read_stage_routing(values, "prefill", experiment,
-    path)
-  read_encode(values, given or {}, experiment, cluster, path)
+    routing, path)
+  read_encode(values, given or {}, experiment, cluster, routing, path)
   if values.decode_routing ~= nil then
     values.decode_routing = policy.read_router(values.decode_routing, path .. ".decode_routing")
   end

@@ -1,5 +1,8 @@
 --- What a profile says beside the defaults of options: which rules of a real engine hold. Profile
 --- go-blis has none of them, like BLIS (Go).
+local errors = require "blis.errors"
+local sorted = require "blis.sorted"
+
 local profiles = {}
 
 ---@class blis.Profile
@@ -22,6 +25,14 @@ local by_name = {
   },
   ["go-blis"] = { engine_rules = {}, counts_as_built = false },
 }
+
+--- Raises for a name of which there is no profile.
+---@param name? any design
+function profiles.check(name)
+  if name == nil or by_name[name] then return end
+  errors.invalid("profile: there is no profile %s%s", errors.show(name),
+    errors.suggestion(tostring(name), sorted.names(by_name)))
+end
 
 --- Adds to the options of a cluster what the profile says beside their defaults.
 ---@param name? string of the profile; design

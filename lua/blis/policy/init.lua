@@ -375,9 +375,10 @@ end
 --- `blis.router { name =, route = function(request, instances, context) return index end }`; with
 --- `new` as scorers have it. Behind the index it may return a priority (higher is more urgent),
 --- which the request has from then on; `return blis.reject(reason)` rejects it. `observe =
---- function(request, chosen)` hears of its decisions. Where prefill and decode are apart, context
---- has what blis.StageContext lists, and the policy of the decode stage may return { prefill =,
---- decode = } instead, instances or their indexes: no decider is asked then.
+--- function(request, chosen)` hears of its decisions. Where prefill and decode are apart, it is
+--- asked for each stage, the priority of the last one asked holds, context has what
+--- blis.StageContext lists, and the policy of the decode stage may return { prefill =, decode = }
+--- instead, instances or their indexes: no decider is asked then.
 ---
 --- Routers, scorers, filters, pickers and admission policies in Lua may have `on_event =
 --- function(event, instances)` as well, with `events = { "prefill_complete", ... }`: it is called

@@ -43,6 +43,7 @@ enum {
   ANCHOR_SELF,      /* the simulation */
   ANCHOR_CALLBACKS, /* of sim:at, by address */
   ANCHOR_METRICS,   /* that policies have given, by name */
+  ANCHOR_FRESH,     /* policies made for this run, by definition */
   ANCHOR_LOG,       /* how it was driven, see simulation/drive_log.h */
   ANCHOR_FUNCTIONS  /* and everything after it: functions of the hooks */
 };

@@ -1,5 +1,6 @@
 #include "lua/engine/lone_instance.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/nearest.h"
@@ -16,9 +17,9 @@
 
 #define LONE_INSTANCE_TYPE "blis.lone_instance"
 
-/* User values: the options, which names are borrowed from, and the record of
-   every request that is here, by its slot + 1. */
-enum { OPTIONS = 1, RECORDS, USER_VALUES = RECORDS };
+/* User values: the options, which names are borrowed from, the record of every
+   request that is here, by its slot + 1, and these records by id and number. */
+enum { OPTIONS = 1, RECORDS, KNOWN, USER_VALUES = KNOWN };
 
 /* A request that is here, in the order of coming; or has ended. */
 typedef struct held {
@@ -131,6 +132,8 @@ int bind_lone_instance_new(lua_State *L) {
   lua_setiuservalue(L, 2, OPTIONS);
   lua_newtable(L);
   lua_setiuservalue(L, 2, RECORDS);
+  lua_newtable(L);
+  lua_setiuservalue(L, 2, KNOWN);
   check_parts(L, self);
   lua_settop(L, 2);
   return 1;
@@ -143,17 +146,110 @@ static blis_status name_content(void *ud, const char *name, size_t length,
   return blis_intern_add(ud, name, length, stream);
 }
 
-static uint32_t check_tokens(lua_State *L, int index, const char *name,
-                             int64_t fallback) {
-  int64_t tokens = opt_field_integer(L, index, name, fallback);
-  if (tokens < 0 || tokens > BLIS_WORKLOAD_MAX_TOKENS) {
-    luaL_error(L, "%s is %I, expected an integer from 0 to %d", name,
-               (LUAI_UACINT)tokens, BLIS_WORKLOAD_MAX_TOKENS);
+/* What a described request may have; a record has it, too. */
+typedef enum field_kind { WHOLE, TEXT, NUMBER, ANY } field_kind;
+
+static const struct {
+  const char *name;
+  field_kind kind;
+  int64_t max;
+} described[] = {{"id", TEXT, 0},
+                 {"number", WHOLE, INT64_MAX - 1},
+                 {"arrival_us", WHOLE, INT64_MAX - 1},
+                 {"deadline_us", WHOLE, INT64_MAX},
+                 {"content", ANY, 0},
+                 {"slo_class", TEXT, 0},
+                 {"prompt_tokens", WHOLE, BLIS_WORKLOAD_MAX_TOKENS},
+                 {"output_tokens", WHOLE, BLIS_WORKLOAD_MAX_TOKENS},
+                 {"priority", NUMBER, 0},
+                 {"tenant", TEXT, 0},
+                 {"model", TEXT, 0},
+                 {"max_output_tokens", WHOLE, BLIS_WORKLOAD_MAX_TOKENS},
+                 {"session", TEXT, 0},
+                 {"client", TEXT, 0},
+                 {"prefix_group", TEXT, 0},
+                 {"prefix_tokens", WHOLE, BLIS_WORKLOAD_MAX_TOKENS},
+                 {"round_index", WHOLE, INT32_MAX},
+                 {"adapter", TEXT, 0},
+                 {"cascade", ANY, 0},
+                 {"mean_logprob", ANY, 0},
+                 {"shared_tokens", WHOLE, BLIS_WORKLOAD_MAX_TOKENS}};
+
+enum { DESCRIBED = sizeof described / sizeof *described };
+
+/* The place among them of the key below the top of the stack. */
+static size_t check_key(lua_State *L) {
+  if (lua_type(L, -2) != LUA_TSTRING) {
+    luaL_error(L, "a request has named fields: { prompt_tokens = 100, "
+                  "output_tokens = 10 }");
   }
-  return (uint32_t)tokens;
+  const char *name = lua_tostring(L, -2);
+  blis_nearest nearest = {.wanted = name};
+  for (size_t i = 0; i < DESCRIBED; i++) {
+    if (strcmp(described[i].name, name) == 0) {
+      return i;
+    }
+    blis_nearest_offer(&nearest, described[i].name);
+  }
+  blis_suggestion suggestion = blis_nearest_suggest_or(
+      &nearest, "it has prompt_tokens, output_tokens, content and others");
+  luaL_error(L, "a request has no field '%s'%s", name, suggestion.text);
+  return DESCRIBED;
 }
 
-/* A request that a script describes; pushes what its segments are in. */
+/* The value on top of the stack is that of a field. */
+static void check_described(lua_State *L, size_t field) {
+  const char *name = described[field].name;
+  int64_t max = described[field].max;
+  int is_whole = 0;
+  bool is_number = lua_type(L, -1) == LUA_TNUMBER;
+  int64_t whole = is_number ? lua_tointegerx(L, -1, &is_whole) : 0;
+  switch (described[field].kind) {
+  case WHOLE:
+    if (!is_whole || whole < 0 || whole > max) {
+      luaL_error(L, "%s is %s, expected an integer from 0 to %I", name,
+                 push_what(L, -1), (LUAI_UACINT)max);
+    }
+    break;
+  case TEXT:
+    if (lua_type(L, -1) != LUA_TSTRING) {
+      luaL_error(L, "%s is %s, expected a text", name, push_what(L, -1));
+    }
+    break;
+  case NUMBER:
+    if (!is_number || !isfinite(lua_tonumber(L, -1))) {
+      luaL_error(L, "%s is %s, expected a finite number", name,
+                 push_what(L, -1));
+    }
+    break;
+  case ANY:
+    break;
+  }
+}
+
+/* A checked copy of the table at index, which becomes a record. */
+static void push_copy(lua_State *L, int index) {
+  lua_newtable(L);
+  lua_pushnil(L);
+  while (lua_next(L, index) != 0) {
+    check_described(L, check_key(L));
+    lua_pushvalue(L, -2);
+    lua_insert(L, -2);
+    lua_rawset(L, -4);
+  }
+  if (opt_field_integer(L, lua_gettop(L), "shared_tokens", 0) > 0) {
+    luaL_error(L, "the request is one of a list, which has its content; give "
+                  "the list and the place of the request in it");
+  }
+}
+
+static uint32_t tokens_of(lua_State *L, int index, const char *name,
+                          int64_t fallback) {
+  return (uint32_t)opt_field_integer(L, index, name, fallback);
+}
+
+/* A request that a script describes in the checked table at index; pushes what
+   its segments are in. */
 static blis_request push_described(lua_State *L, int index, lone *self) {
   const bind_content_names names = {name_content, self->contents};
   blis_request request = {0};
@@ -161,62 +257,19 @@ static blis_request push_described(lua_State *L, int index, lone *self) {
     request = push_content(L, lua_gettop(L), &names);
   }
   uint32_t prompt_tokens =
-      check_tokens(L, index, "prompt_tokens", request.prompt_tokens);
+      tokens_of(L, index, "prompt_tokens", request.prompt_tokens);
   if (request.segment_count > 0 && prompt_tokens != request.prompt_tokens) {
     luaL_error(L, "prompt_tokens is %I, but content has %I tokens",
                (LUAI_UACINT)prompt_tokens, (LUAI_UACINT)request.prompt_tokens);
   }
   request.prompt_tokens = prompt_tokens;
-  request.output_tokens = check_tokens(L, index, "output_tokens", 1);
+  request.output_tokens = tokens_of(L, index, "output_tokens", 1);
   request.max_output_tokens =
-      check_tokens(L, index, "max_output_tokens", request.output_tokens);
+      tokens_of(L, index, "max_output_tokens", request.output_tokens);
   request.arrival_us = opt_field_integer(L, index, "arrival_us", self->now_us);
   request.deadline_us = opt_field_integer(L, index, "deadline_us", 0);
   request.number = opt_field_integer(L, index, "number", self->last_number + 1);
-  luaL_argcheck(L, request.number >= 0, index, "number is below 0");
-  luaL_argcheck(L, request.arrival_us >= 0, index, "arrival_us is below 0");
   return request;
-}
-
-/* What a described request may have; a record has it, too. */
-static const char *const described[] = {
-    "id",           "number",    "arrival_us",    "deadline_us",
-    "content",      "slo_class", "prompt_tokens", "output_tokens",
-    "priority",     "tenant",    "model",         "max_output_tokens",
-    "session",      "client",    "prefix_group",  "prefix_tokens",
-    "round_index",  "adapter",   "cascade",       "mean_logprob",
-    "shared_tokens"};
-
-/* The key below the top of the stack is one of these. */
-static void check_key(lua_State *L) {
-  const char *name =
-      lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "a number";
-  blis_nearest nearest = {.wanted = name};
-  for (size_t i = 0; i < sizeof described / sizeof *described; i++) {
-    if (strcmp(described[i], name) == 0) {
-      return;
-    }
-    blis_nearest_offer(&nearest, described[i]);
-  }
-  blis_suggestion suggestion = blis_nearest_suggest_or(
-      &nearest, "it has prompt_tokens, output_tokens, content and others");
-  luaL_error(L, "a request has no field '%s'%s", name, suggestion.text);
-}
-
-/* A copy of the table at index, which becomes a record. */
-static void push_copy(lua_State *L, int index) {
-  if (opt_field_integer(L, index, "shared_tokens", 0) > 0) {
-    luaL_error(L, "the request is one of a list, which has its content; give "
-                  "the list and the place of the request in it");
-  }
-  lua_newtable(L);
-  lua_pushnil(L);
-  while (lua_next(L, index) != 0) {
-    check_key(L);
-    lua_pushvalue(L, -2);
-    lua_insert(L, -2);
-    lua_rawset(L, -4);
-  }
 }
 
 /*
@@ -227,8 +280,10 @@ static blis_request push_request(lua_State *L, lone *self, int *next) {
   if (luaL_testudata(L, 2, WORKLOAD_TYPE) == NULL) {
     luaL_checktype(L, 2, LUA_TTABLE);
     *next = 3;
-    blis_request request = push_described(L, 2, self);
     push_copy(L, 2);
+    int record = lua_gettop(L);
+    blis_request request = push_described(L, record, self);
+    lua_pushvalue(L, record);
     return request;
   }
   const blis_workload *workload = check_workload(L, 2);
@@ -278,6 +333,59 @@ static void complete_record(lua_State *L, int record,
   lua_pop(L, 1);
 }
 
+/* Ids and numbers are those of one request, as long as it is here. */
+static void check_is_new(lua_State *L, int record) {
+  static const char *const names[] = {"id", "number"};
+  lua_getiuservalue(L, 1, KNOWN);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    lua_getfield(L, record, names[i]);
+    lua_pushvalue(L, -1);
+    if (lua_rawget(L, -3) != LUA_TNIL) {
+      luaL_error(L, "%s is %s, and so is that of another request that is here",
+                 names[i], push_what(L, -2));
+    }
+    lua_pop(L, 2);
+  }
+  lua_pop(L, 1);
+}
+
+/* Makes it known by id and number while it is here; then forgets it. */
+static void set_known(lua_State *L, int record, bool is_here) {
+  static const char *const names[] = {"id", "number"};
+  lua_getiuservalue(L, 1, KNOWN);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    lua_getfield(L, record, names[i]);
+    if (is_here) {
+      lua_pushvalue(L, record);
+    } else {
+      lua_pushnil(L);
+    }
+    lua_rawset(L, -3);
+  }
+  lua_pop(L, 1);
+}
+
+/* The time that a script says for a request, by default when it arrives. */
+static int64_t check_now(lua_State *L, int index, const lone *self,
+                         int64_t arrival_us) {
+  if (lua_isnoneornil(L, index)) {
+    return arrival_us > self->now_us ? arrival_us : self->now_us;
+  }
+  int is_whole = 0;
+  int64_t now_us = lua_type(L, index) == LUA_TNUMBER
+                       ? lua_tointegerx(L, index, &is_whole)
+                       : 0;
+  if (!is_whole || now_us == INT64_MAX) {
+    luaL_error(L, "now_us is %s, expected an integer from %I on",
+               push_what(L, index), (LUAI_UACINT)self->now_us);
+  }
+  if (now_us < self->now_us) {
+    luaL_error(L, "it is %I us here, and now_us is %I",
+               (LUAI_UACINT)self->now_us, (LUAI_UACINT)now_us);
+  }
+  return now_us;
+}
+
 /* add(workload, i [, now_us]), add(request [, now_us]): its id. */
 static int lone_add(lua_State *L) {
   lone *self = check_lone(L);
@@ -285,14 +393,9 @@ static int lone_add(lua_State *L) {
   int next = 0;
   const blis_request request = push_request(L, self, &next);
   int record = lua_gettop(L);
-  int64_t now_us = luaL_optinteger(
-      L, next,
-      request.arrival_us > self->now_us ? request.arrival_us : self->now_us);
-  if (now_us < self->now_us) {
-    luaL_error(L, "it is %I us here, and now_us is %I",
-               (LUAI_UACINT)self->now_us, (LUAI_UACINT)now_us);
-  }
+  int64_t now_us = check_now(L, next, self, request.arrival_us);
   complete_record(L, record, &request);
+  check_is_new(L, record);
   double priority = priority_of(L, record, self);
   blis_block_chain chain = check_chain(L, self, &request);
   uint32_t slot = 0;
@@ -314,6 +417,7 @@ static int lone_add(lua_State *L) {
     blis_pool_give(&self->pool, slot);
   }
   check_status(L, status, &error);
+  set_known(L, record, true);
   self->now_us = now_us;
   if (request.number > self->last_number) {
     self->last_number = request.number;
@@ -358,6 +462,7 @@ static void push_record(lua_State *L, lone *self, held *request) {
   set_field_integer(L, "end_us", request->end_us);
   lua_pushboolean(L, live->was_counted);
   lua_setfield(L, -2, "was_counted");
+  set_known(L, lua_gettop(L), false);
   lua_pushnil(L);
   lua_rawseti(L, -3, place);
   lua_remove(L, -2);

@@ -25,3 +25,30 @@ void check_fresh(lua_State *L, int index, const blis_policy_context *context) {
   lua_call(L, 4, 1);
   lua_replace(L, index);
 }
+
+/* Pushes the table of what was made for this run, by definition. */
+static void push_made(lua_State *L, bind_view *view) {
+  bind_hooks_anchor(L, view->hooks);
+  if (lua_rawgeti(L, -1, ANCHOR_FRESH) != LUA_TTABLE) {
+    lua_pop(L, 1);
+    lua_newtable(L);
+    lua_pushvalue(L, -1);
+    lua_rawseti(L, -3, ANCHOR_FRESH);
+  }
+  lua_remove(L, -2);
+}
+
+void check_fresh_once(lua_State *L, int index, bind_view *view) {
+  int top = lua_gettop(L);
+  push_made(L, view);
+  lua_pushvalue(L, index);
+  if (lua_rawget(L, top + 1) == LUA_TNIL) {
+    lua_pushvalue(L, index); // [made, nil, definition]
+    check_fresh(L, index, &view->context);
+    lua_pushvalue(L, index);
+    lua_rawset(L, top + 1);
+    lua_pushvalue(L, index);
+  }
+  lua_replace(L, index);
+  lua_settop(L, top);
+}

@@ -11,7 +11,7 @@
 #include <lua.h>
 #include <stdbool.h>
 
-#include "policy/contract/entry.h"
+#include "lua/policies/view.h"
 
 /*
  * Has the definition at index that function of the script, or does it get it
@@ -24,5 +24,11 @@ bool is_scripted_policy(lua_State *L, int index, const char *function);
  * returns for a run of that context; one without `make` stays. Raises.
  */
 void check_fresh(lua_State *L, int index, const blis_policy_context *context);
+
+/*
+ * The same for policies that several stages of a run may have: all get the one
+ * that is made for the first of them. Raises.
+ */
+void check_fresh_once(lua_State *L, int index, bind_view *view);
 
 #endif

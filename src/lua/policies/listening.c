@@ -29,7 +29,7 @@ static uint32_t check_kinds(lua_State *L, int index) {
   return kinds;
 }
 
-/* A policy of two stages is made for each, and hears of what happens once. */
+/* A policy of two stages hears of what happens once. */
 static bool is_known(lua_State *L, const bind_view *view,
                      const bind_ear *made) {
   bool is_same = false;

@@ -84,13 +84,6 @@ static void check_priority(lua_State *L, int index, router_call *call) {
   if (lua_isnil(L, index)) {
     return;
   }
-  uint32_t stage = view->request->stage;
-  if (stage != 0 && stage != BLIS_ROLE_DECODE) {
-    luaL_error(L,
-               "its second result is %s; where the cluster has pools, the "
-               "routing policy of the decode stage says the priority",
-               push_what(L, index));
-  }
   lua_Number priority = lua_tonumber(L, index);
   if (lua_type(L, index) != LUA_TNUMBER || isnan(priority)) {
     luaL_error(L,

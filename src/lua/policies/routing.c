@@ -50,7 +50,7 @@ static void check_filter(lua_State *L, int index, bind_view *view,
                          const blis_policy_context *context,
                          blis_filter *filter) {
   if (is_scripted_policy(L, index, "keep")) {
-    check_fresh(L, index, context);
+    check_fresh_once(L, index, view);
     check_scripted_filter(L, index, view, filter);
   } else {
     check_builtin_filter(L, index, context, filter);
@@ -61,7 +61,7 @@ static void check_picker(lua_State *L, int index, bind_view *view,
                          const blis_policy_context *context,
                          blis_picker *picker) {
   if (is_scripted_policy(L, index, "pick")) {
-    check_fresh(L, index, context);
+    check_fresh_once(L, index, view);
     check_scripted_picker(L, index, view, picker);
   } else {
     check_builtin_picker(L, index, context, picker);
@@ -138,7 +138,7 @@ void check_router(lua_State *L, int index, bind_view *view,
   int top = lua_gettop(L);
   luaL_checktype(L, index, LUA_TTABLE);
   if (is_scripted_policy(L, index, "route")) {
-    check_fresh(L, index, context);
+    check_fresh_once(L, index, view);
     check_scripted_router(L, index, view, router);
   } else if (lua_getfield(L, index, "scorers") != LUA_TNIL) {
     check_weighted(L, index, lua_gettop(L), view, context, router);

@@ -61,7 +61,8 @@ typedef struct blis_decision {
   int64_t prefill;
   /*
    * How urgent the request is from now on, higher is more urgent: what the
-   * instance that it goes to is told.
+   * instances that it goes to are told. Of several stages the last one that
+   * says so holds.
    */
   bool has_priority;
   double priority;
