@@ -175,7 +175,7 @@ describe("on_event", function()
       name = "seen",
       new = function()
         made = made + 1
-        local count = 0
+        local asked = 0
         return {
           route = function(_, _, context)
             count = count + 1
