@@ -178,13 +178,13 @@ describe("on_event", function()
         local asked = 0
         return {
           route = function(_, _, context)
-            count = count + 1
+            asked = asked + 1
             stages[context.stage] = true
             return 1
           end,
           events = { "request_complete" },
-          on_event = function() count = count + 1 end,
-          custom_metrics = function() return { seen = count } end,
+          on_event = function() asked = asked + 1 end,
+          custom_metrics = function() return { seen = asked } end,
         }
       end,
     }
