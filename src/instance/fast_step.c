@@ -295,6 +295,10 @@ blis_status blis__fast_step(fast_engine *engine, blis_error *error) {
   count_uncovered(engine, &plan);
   engine->stats.busy_us =
       blis_time_after_us(engine->stats.busy_us, duration_us);
+  if (plan.sums.prefill_tokens > 0) {
+    engine->stats.prefill_us =
+        blis_time_after_us(engine->stats.prefill_us, duration_us);
+  }
   int64_t end_us = blis_time_after_us(now_us, duration_us);
   engine->last_step_us = duration_us;
   engine->last_step_end_us = end_us;

@@ -312,6 +312,8 @@ static void add_past(blis_instance_stats *stats,
   ADD(output_tokens);
   ADD(steps);
   ADD(uncovered_steps);
+  ADD(busy_us);
+  ADD(prefill_us);
   ADD(queue_depth_sum);
 #undef ADD
   stats->end_us = blis_max_i64(stats->end_us, past->end_us);

@@ -279,6 +279,7 @@ typedef struct blis_instance_stats {
   int64_t uncovered_steps; /* beyond the coverage of the latency model; none
                               where that is not known */
   int64_t busy_us;         /* of these steps, the last one whole */
+  int64_t prefill_us;      /* of those of them that computed prompt tokens */
   int64_t queue_depth_sum; /* over steps, for the head-of-line counter */
   int64_t end_us;          /* min(time of the last executed event, horizon) */
 } blis_instance_stats;

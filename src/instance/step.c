@@ -21,8 +21,9 @@ static void count_uncovered(blis__stepwise *engine) {
 }
 
 static blis_status measure(blis__stepwise *engine, int64_t *step_us,
-                           blis_error *error) {
+                           bool *is_prefill, blis_error *error) {
   engine->items.count = 0;
+  *is_prefill = false;
   for (size_t i = 0; i < engine->batch.count; i++) {
     const blis_live_request *request = engine->batch.items[i]->place.request;
     blis_batch_item item = {
@@ -35,6 +36,8 @@ static blis_status measure(blis__stepwise *engine, int64_t *step_us,
         blis_array_push(&engine->alloc, &engine->items, item) != BLIS_OK) {
       return blis_fail_nomem(error);
     }
+    *is_prefill |=
+        item.new_tokens > 0 && item.progress_tokens < item.prompt_tokens;
   }
   BLIS_TRY(blis_latency_step_time(engine->config->latency, engine->items.items,
                                   engine->items.count, step_us, error));
@@ -231,6 +234,19 @@ static bool waits_for_kv(const blis__stepwise *engine) {
   return engine->config->reproduce_go_blis_defects && engine->parked_blocks > 0;
 }
 
+/* How long the engine has computed, and on what. */
+static void count_busy(blis__stepwise *engine, int64_t step_us,
+                       bool is_prefill) {
+  if (engine->items.count == 0 && engine->config->make_batch != NULL) {
+    return; /* it only waits */
+  }
+  engine->counts.busy_us = blis_time_after_us(engine->counts.busy_us, step_us);
+  if (is_prefill) {
+    engine->counts.prefill_us =
+        blis_time_after_us(engine->counts.prefill_us, step_us);
+  }
+}
+
 static blis_status check_progress(blis__stepwise *engine, blis_error *error) {
   bool goes_on = engine->has_progressed || waits_for_kv(engine);
   engine->idle_steps = goes_on ? 0 : engine->idle_steps + 1;
@@ -266,6 +282,7 @@ blis_status blis__step(blis__stepwise *engine, blis_error *error) {
     return BLIS_OK;
   }
   int64_t step_us = 1;
+  bool is_prefill;
   BLIS_TRY(blis__wait_queue_order(&engine->waiting, error));
   BLIS_TRY(blis__batch_form(engine, error));
   if (engine->batch.count == 0 && !engine->has_preempted &&
@@ -279,11 +296,8 @@ blis_status blis__step(blis__stepwise *engine, blis_error *error) {
   }
   engine->counts.steps++;
   engine->counts.queue_depth_sum += engine->waiting.count;
-  BLIS_TRY(measure(engine, &step_us, error));
-  if (engine->items.count > 0 || engine->config->make_batch == NULL) {
-    engine->counts.busy_us =
-        blis_time_after_us(engine->counts.busy_us, step_us);
-  }
+  BLIS_TRY(measure(engine, &step_us, &is_prefill, error));
+  count_busy(engine, step_us, is_prefill);
   engine->step_us = step_us;
   engine->step_end_us = blis_time_after_us(engine->clock_us, step_us);
   int64_t token_us = blis_time_after_us(

@@ -104,6 +104,8 @@
   XX(INTEGER, steps, "", NEUTRAL, "", "forward passes")                        \
   XX(INTEGER, busy_us, "us", NEUTRAL, "",                                      \
      "forward passes, up to the end of the last one")                          \
+  XX(INTEGER, prefill_us, "us", NEUTRAL, "",                                   \
+     "those of busy_us that computed prompt tokens")                           \
   XX(INTEGER, queue_depth_sum, "requests", NEUTRAL, "",                        \
      "waiting requests, added up over the steps")                              \
   XX(INTEGER, prompt_tokens, "tokens", NEUTRAL, "", "of accepted requests")    \

@@ -119,7 +119,7 @@ static void restarted_with_a_cold_cache(blis_engine_kind engine) {
   driver_deinit(&p.d);
 }
 
-enum { HALF = 7, TIER_COUNTERS = 4, COUNTERS = 17 };
+enum { HALF = 7, TIER_COUNTERS = 4, COUNTERS = 19 };
 
 /* Everything that is counted up; those of the tier come first. */
 static void get_counters(const plant *p, int64_t counters[COUNTERS]) {
@@ -139,6 +139,8 @@ static void get_counters(const plant *p, int64_t counters[COUNTERS]) {
                                  s.prompt_tokens,
                                  s.output_tokens,
                                  s.steps,
+                                 s.busy_us,
+                                 s.prefill_us,
                                  s.queue_depth_sum,
                                  s.uncovered_steps,
                                  s.kv_allocation_failures};

@@ -229,10 +229,31 @@ return {
         .. "reported.",
     },
     {
-      name = "gpu_idle_watts", type = "number", min = 0, max = 1e6, default = 0, unit = "W",
+      name = "gpu_idle_watts", type = "number", min = 0, max = 1e6, unit = "W",
       flag = "--gpu-idle-watts", group = "Cost and energy",
-      doc = "Power draw of one GPU without requests, for policies that look at rolling_watts; "
-        .. "gpu_watts is then its draw under load.",
+      doc = "Power draw of one GPU without requests; gpu_watts is then its draw under load. "
+        .. "Default: gpu_watts for the energy of a run, 0 for policies that look at rolling_watts.",
+    },
+    {
+      name = "gpu_prefill_watts", type = "number", min = 0, max = 1e6, unit = "W",
+      flag = "--gpu-prefill-watts", group = "Cost and energy",
+      doc = "Power draw of one GPU in steps that compute prompt tokens; default: gpu_watts.",
+    },
+    {
+      name = "gpu_decode_watts", type = "number", min = 0, max = 1e6, unit = "W",
+      flag = "--gpu-decode-watts", group = "Cost and energy",
+      doc = "Power draw of one GPU in all other steps; default: gpu_watts.",
+    },
+    {
+      name = "pue", type = "number", min = 1, max = 100, unit = "facility / GPUs",
+      flag = "--pue", group = "Cost and energy",
+      doc = "Power usage effectiveness: energy that the building takes for each kWh of the GPUs; "
+        .. "default: 1.",
+    },
+    {
+      name = "carbon_g_per_kwh", type = "number", min = 0, max = 1e6, unit = "g/kWh",
+      flag = "--carbon-g-per-kwh", group = "Cost and energy",
+      doc = "Carbon dioxide emitted for each kWh of the building, for the carbon of a run.",
     },
     {
       name = "max_model_len", type = "integer", min = 0, max = 1000000000, unit = "tokens",

@@ -144,6 +144,21 @@ local function read_hardware(values, sources)
   end
 end
 
+--- Who says what a GPU draws in one state says it for all of them: no state has a made-up figure.
+local function check_watts(values, path)
+  local given = values.gpu_prefill_watts and "gpu_prefill_watts"
+    or values.gpu_decode_watts and "gpu_decode_watts"
+  if not given then return end
+  local function need(name, default, when)
+    if values[name] or default then return end
+    errors.invalid("%s.%s is %s, but what a GPU draws %s is not known; give %s as well", path,
+      given, errors.show(values[given]), when, name)
+  end
+  need("gpu_prefill_watts", values.gpu_watts, "in steps with prompt tokens")
+  need("gpu_decode_watts", values.gpu_watts, "in steps without prompt tokens")
+  need("gpu_idle_watts", nil, "without requests")
+end
+
 --- The options of a cluster of equal instances.
 local function read_equal(given, path, profile)
   local definition = type(given) == "table" and core.latency_definition(given.latency_model)
@@ -156,6 +171,7 @@ local function read_equal(given, path, profile)
   profiles.apply(profile, values)
   presets.apply(values, path, profile)
   local sources = { beside = {}, files = values.catalogue, texts = {} }
+  check_watts(values, path)
   read_model(values, given or {}, sources)
   read_hardware(values, sources)
   values.catalogue = catalogue.with(sources)

@@ -73,6 +73,7 @@
 ---@field kv_allocation_failures integer times that no KV block was to be had
 ---@field steps integer forward passes
 ---@field busy_us integer forward passes, up to the end of the last one (us)
+---@field prefill_us integer those of busy_us that computed prompt tokens (us)
 ---@field queue_depth_sum integer waiting requests, added up over the steps (requests)
 ---@field prompt_tokens integer of accepted requests (tokens)
 ---@field output_tokens integer of completed requests (tokens)
@@ -189,11 +190,19 @@
 ---@field usd_per_thousand_tokens number? usd / (prompt_tokens + output_tokens) * 1000 (USD)
 ---@field usd_per_million_output_tokens number? usd / output_tokens * 1e6 (USD)
 
---- Energy of all GPUs from the start to the end of a run; empty without gpu_watts.
+--- Energy of all GPUs for as long as they were paid; empty without gpu_watts.
 ---@class blis.Energy
 ---@field gpu_watts number? of one GPU, as given (W)
----@field kwh number? gpu_watts * gpu_hours / 1000 (kWh)
+---@field mean_gpu_watts number? of one GPU over the time that it was paid (W)
+---@field kwh number? prefill_kwh + decode_kwh + idle_kwh (kWh)
+---@field prefill_kwh number? in steps that computed prompt tokens (kWh)
+---@field decode_kwh number? in all other steps (kWh)
+---@field idle_kwh number? between steps, and while instances started and drained (kWh)
+---@field coverage number? share of the paid GPU-seconds of which the draw is known (0 to 1)
+---@field facility_kwh number? kwh * pue (kWh)
 ---@field joules_per_output_token number? energy / output_tokens (J)
+---@field carbon_g number? facility_kwh * carbon_g_per_kwh (g)
+---@field carbon_g_per_request number? carbon_g / completed (g)
 
 --- How often the targets of an SLO class were kept.
 ---@class blis.ClassGoodput

@@ -2,6 +2,7 @@
 local core = require "blis.core"
 local decisions = require "blis.results.decisions"
 local deferred = require "blis.deferred"
+local energy = require "blis.results.energy"
 local errors = require "blis.errors"
 local figures = require "blis.results.figures"
 local fitness = require "blis.results.fitness"
@@ -271,16 +272,6 @@ local function cost_of(summary, price_per_replica)
   }
 end
 
-local function energy_of(summary, gpu_watts)
-  if not gpu_watts then return {} end
-  local kwh = gpu_watts * summary.cost.gpu_hours / 1000
-  local tokens = summary.output_tokens
-  return {
-    gpu_watts = gpu_watts, kwh = kwh,
-    joules_per_output_token = tokens > 0 and kwh * 3.6e6 / tokens or nil,
-  }
-end
-
 --- The figures without the warm-up.
 local function steady_of(summary, warm_up_us)
   local from_us, is_settled = warm_up_us, nil
@@ -394,8 +385,8 @@ function result.new(summary, config)
     summary.scaling.policy = name_of(config.scaling.policy)
   end
   summary.cost = cost_of(summary, config.scaling and config.scaling.replica_price_per_hour)
+  summary.energy = energy.of(summary, config.cluster)
   summary.paid = nil
-  summary.energy = energy_of(summary, config.cluster.gpu_watts)
   if summary.cascade then summary.cascade.policy = config.cascade.label end
   add_asked_for(summary, config)
   add_traffic_notes(summary.setup, config.workload)
