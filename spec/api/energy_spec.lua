@@ -102,8 +102,8 @@ describe("the energy of a run", function()
     local function refused(cluster, text)
       says(small.message_of(run, cluster), text)
     end
-    refused({ gpu_prefill_watts = 300 }, "cluster.gpu_prefill_watts is 300, but what a GPU draws in "
-      .. "steps without prompt tokens is not known; give gpu_decode_watts as well")
+    refused({ gpu_prefill_watts = 300 }, "cluster.gpu_prefill_watts is 300, but what a GPU draws "
+      .. "in steps without prompt tokens is not known; give gpu_decode_watts as well")
     refused({ gpu_decode_watts = 200, gpu_idle_watts = 60 }, "in steps with prompt tokens is not "
       .. "known; give gpu_prefill_watts as well")
     refused({ gpu_decode_watts = 200, gpu_watts = 300 }, "without requests is not known; give "

@@ -70,6 +70,8 @@ local examples = {
     .. "--enable-expert-parallel",
   ["--engine-version"] = "--engine-version vllm/vllm-openai:v0.8.4",
   ["--fitness-weights"] = "--fitness-weights throughput:1",
+  ["--gpu-decode-watts"] = "--gpu-watts 300 --gpu-idle-watts 60 --gpu-decode-watts 200",
+  ["--gpu-prefill-watts"] = "--gpu-watts 300 --gpu-idle-watts 60 --gpu-prefill-watts 400",
   ["--hardware"] = "--hardware H100",
   ["--pd-overlap"] = "--prefill-instances 1 --decode-instances 1 --pd-order destination "
     .. "--pd-overlap layers",
