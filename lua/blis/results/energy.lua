@@ -1,8 +1,8 @@
 --- What the GPUs of a run drew, by what they did.
 ---
---- An instance that prefills, decodes or waits draws differently, so its paid seconds are cut in three: steps that computed
---- prompt tokens, other steps, and the rest, in which it is idle, starts or drains. A step that
---- does both draws the larger of the two.
+--- An instance that prefills, decodes or waits draws differently, so its paid seconds are cut in
+--- three: steps that computed prompt tokens, other steps, and the rest, in which it is idle, starts
+--- or drains. A step that does both draws the larger of the two.
 local energy = {}
 
 local joules_per_kwh = 3.6e6
