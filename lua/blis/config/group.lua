@@ -13,7 +13,8 @@ for _, name in ipairs { "groups", "instances", "catalogue", "scheduler", "preemp
   "prefill_nic_gb_s", "decode_nic_gb_s",
   "prefill_hardware", "prefill_max_model_len", "prefill_latency_model", "decode_tp",
   "decode_hardware", "decode_max_model_len", "decode_latency_model",
-  "pue", "carbon_g_per_kwh", "routing_latency_us", "slo_priorities", "tenant_budgets", "max_requests_in_memory" } do
+  "pue", "carbon_g_per_kwh",
+  "routing_latency_us", "slo_priorities", "tenant_budgets", "max_requests_in_memory" } do
   whole[name] = true
 end
 
