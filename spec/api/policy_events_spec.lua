@@ -235,6 +235,23 @@ describe("what a routing policy in Lua returns", function()
     assert.equal("odd", result.requests[2].reason)
     local plain = run { route = function() return blis.reject() end }
     assert.equal("rejected-by-routing", plain.requests[1].reason)
+    assert.equal("rejected-by-routing",
+      run({ route = function() return blis.reject "" end }).requests[1].reason)
+  end)
+
+  it("may be a rejection for a long reason, which is cut between two characters", function()
+    for _, character in ipairs { "a", "\u{e4}", "\u{20ac}", "\u{1f600}" } do
+      for before = 0, 3 do
+        local text = ("x"):rep(before) .. character:rep(130)
+        local reason = run({ route = function() return blis.reject(text) end }).requests[1].reason
+        assert.equal(text:sub(1, #reason), reason)
+        assert.is_true(#reason > 127 - #character and #reason <= 127)
+        assert.is_truthy(utf8.len(reason))
+        local refused = blis.run(small.experiment { admission = {
+          name = "guard", decide = function() return blis.reject(text) end } })
+        assert.equal(reason, refused.requests[1].reason)
+      end
+    end
   end)
 
   it("may have a priority behind it, which the instance goes by", function()
@@ -285,7 +302,8 @@ describe("what a routing policy in Lua returns", function()
       return message_of(run, { route = function() return table.unpack(given, 1, given.n) end })
     end
     says(error_of "later", "from 1 to 3, or blis.reject(reason)")
-    says(error_of("reject", 3), "the reason of a rejection is a number")
+    says(error_of("reject", 3), "the reason is a number, expected a text")
+    says(error_of("reject", "a\0b"), "the reason has a zero byte in it")
     says(error_of(1, "high"), "its second result is")
     says(error_of(1, 0 / 0), "higher is more urgent")
     says(error_of(nil), "expected the index of a candidate")
@@ -321,6 +339,9 @@ describe("custom metrics of policies", function()
     says(error_of { a = "x" }, "'a' is")
     says(error_of { a = 1 / 0 }, "expected a finite number")
     says(error_of { 7 }, "expected a text")
+    says(error_of { [""] = 1 }, "a metric is named by the text '', expected a text of 1 to 200")
+    says(error_of { ["a\nb"] = 1 }, "the text 'a\\x0ab', expected a text of 1 to 200 bytes")
+    says(error_of { [("x"):rep(201)] = 1 }, "a metric is named by a long text")
     local guard = {
       name = "guard", decide = function() return true end,
       custom_metrics = function() return { same = 2 } end,

@@ -66,6 +66,13 @@ describe("blis routesim", function()
         assert.equal(55, read.completed_requests)
         assert.equal(55, read.total_requests)
         assert.equal(3, #read.per_backend_requests)
+        local sum, squares = 0, 0
+        for _, count in ipairs(read.per_backend_requests) do
+          sum, squares = sum + count, squares + count * count
+        end
+        assert.equal(55, sum)
+        assert.near(sum * sum / (3 * squares), read.jains_fairness_index, 1e-12)
+        assert.near(55 / read.duration_ms * 1000, read.requests_per_sec, 1e-9)
         assert.is_true(read.global_cache_hit_rate > 0.3 and read.global_cache_hit_rate <= 1)
         assert.is_true(read.ttft.p50 <= read.ttft.p99 and read.ttft.p99 <= read.ttft.max)
         assert.is_true(read.gpu_seconds_per_request > 0)
@@ -153,7 +160,15 @@ describe("blis routesim", function()
     local pools = "kv_cache_blocks = 2000\n[cluster.disaggregated]\nenabled = true\n"
       .. "prefill_backends = 1\ndecode_backends = %d\n"
     with({ ["kv_cache_blocks = 2000"] = pools:format(2) }, function(path)
-      says(commands.output_of("routesim", "run", "-c", path), "hand-offs   60 started")
+      with_output(function(output)
+        says(commands.output_of("routesim", "run", "-c", path, "-o", output),
+          "hand-offs   60 started")
+        local read = core.json_read(files.read(output), output)
+        local counts = read.per_backend_requests
+        assert.same({ 55, 55 }, { counts[1], counts[2] + counts[3] })
+        local sum, squares = counts[2] + counts[3], counts[2] ^ 2 + counts[3] ^ 2
+        assert.near(sum * sum / (2 * squares), read.jains_fairness_index, 1e-12)
+      end)
     end)
     local message = error_of { ["kv_cache_blocks = 2000"] = pools:format(3) }
     says(message, "FILE:10: cluster.disaggregated.prefill_backends: 1 prefill and 3 decode, "

@@ -45,7 +45,11 @@ end
 local function run_one(read, requests, algorithm)
   local spec = config.experiment(read)
   spec.workload, spec.routing = requests, config.algorithm(algorithm)
-  return { algorithm = algorithm, result = experiment.run(spec) }
+  local pools = read.tables.disaggregated
+  return {
+    algorithm = algorithm, result = experiment.run(spec),
+    prefill_backends = pools.enabled and pools.prefill_backends or 0,
+  }
 end
 
 define("run", {

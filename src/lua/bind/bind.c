@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/slice.h"
 #include "workload/request.h"
 
 #define ERROR_TYPE "blis.error"
@@ -154,6 +155,12 @@ void push_request_id(lua_State *L, const bind_request_name *name) {
                                        name->round_index, id));
 }
 
+static const char *push_shown_text(lua_State *L, int index) {
+  blis_slice text = {0};
+  text.data = lua_tolstring(L, index, &text.length);
+  return lua_pushfstring(L, "the text %s", blis_show(text).text);
+}
+
 const char *push_what(lua_State *L, int index) {
   switch (lua_type(L, index)) {
   case LUA_TNUMBER:
@@ -165,9 +172,8 @@ const char *push_what(lua_State *L, int index) {
   case LUA_TBOOLEAN:
     return luaL_tolstring(L, index, NULL);
   case LUA_TSTRING:
-    return lua_rawlen(L, index) > SHOWN_TEXT
-               ? lua_pushliteral(L, "a long text")
-               : lua_pushfstring(L, "the text '%s'", lua_tostring(L, index));
+    return lua_rawlen(L, index) > SHOWN_TEXT ? lua_pushliteral(L, "a long text")
+                                             : push_shown_text(L, index);
   case LUA_TNONE:
     return lua_pushliteral(L, "nothing");
   default:

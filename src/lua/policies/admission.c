@@ -1,6 +1,5 @@
 #include "lua/policies/admission.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "lua/bind/bind.h"
@@ -24,11 +23,7 @@ static void check_rejection(lua_State *L, int index, admission_call *call) {
   char *reason = call->admission->reason;
   reason[0] = '\0';
   if (!lua_isnoneornil(L, index)) {
-    if (lua_type(L, index) != LUA_TSTRING) {
-      luaL_error(L, "the reason of a rejection is a %s, expected a string",
-                 luaL_typename(L, index));
-    }
-    snprintf(reason, REASON_SIZE, "%s", lua_tostring(L, index));
+    check_reason_text(L, index, reason, REASON_SIZE);
   }
   call->decision.verdict = BLIS_REJECT;
   call->decision.reason = reason;

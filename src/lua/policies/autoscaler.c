@@ -41,12 +41,8 @@ static void check_reason(lua_State *L, int index, scale_call *call) {
   if (lua_isnil(L, index)) {
     return;
   }
-  if (lua_type(L, index) != LUA_TSTRING) {
-    luaL_error(L, "the reason is a %s, expected a text",
-               luaL_typename(L, index));
-  }
   scripted_autoscaler *self = call->autoscaler;
-  snprintf(self->reason, REASON_SIZE, "%s", lua_tostring(L, index));
+  check_reason_text(L, index, self->reason, REASON_SIZE);
   call->decision->reason = self->reason;
 }
 

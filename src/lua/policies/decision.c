@@ -24,6 +24,26 @@ void *check_copy(lua_State *L, const void *made, size_t size) {
   return memcpy(copy, made, size);
 }
 
+void check_reason_text(lua_State *L, int index, char *reason, size_t size) {
+  if (lua_type(L, index) != LUA_TSTRING) {
+    luaL_error(L, "the reason is a %s, expected a text",
+               luaL_typename(L, index));
+  }
+  size_t length;
+  const char *text = lua_tolstring(L, index, &length);
+  if (strlen(text) != length) {
+    luaL_error(L, "the reason has a zero byte in it");
+  }
+  if (length >= size) {
+    length = size - 1;
+    while (length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80) {
+      length--; /* a character goes on here */
+    }
+  }
+  memcpy(reason, text, length);
+  reason[length] = '\0';
+}
+
 typedef struct entry {
   const bind_decider *decider;
   bind_body body;

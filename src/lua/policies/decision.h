@@ -34,6 +34,12 @@ void *check_copy(lua_State *L, const void *made, size_t size);
 typedef int (*bind_body)(lua_State *L, void *call);
 enum { AT_ANCHOR = 2, AT_FUNCTION, AT_REQUEST };
 
+/*
+ * Copies the text at index, why something was decided, into reason[size]; what
+ * does not fit is left out by whole characters of UTF-8. Raises for others.
+ */
+void check_reason_text(lua_State *L, int index, char *reason, size_t size);
+
 /* One protected call of body, with call, about one decision. Never raises. */
 blis_status bind_decide(const bind_decider *decider,
                         const blis_routing_request *request,

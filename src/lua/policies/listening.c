@@ -80,13 +80,33 @@ typedef struct metrics_call {
   const bind_ear *ear;
 } metrics_call;
 
+enum { METRIC_NAME_MAX = 200 };
+
+/* Can it stand on a line of a summary? */
+static bool is_metric_name(const char *name, size_t length) {
+  for (size_t i = 0; i < length; i++) {
+    unsigned char byte = (unsigned char)name[i];
+    if (byte < 0x20 || byte == 0x7F) {
+      return false;
+    }
+  }
+  return length > 0 && length <= METRIC_NAME_MAX;
+}
+
 /* A figure that nobody has given yet; the table of all is at index all. */
 static void check_metric(lua_State *L, int all) {
   if (lua_type(L, -2) != LUA_TSTRING) {
     luaL_error(L, "custom_metrics: a metric is named by %s, expected a text",
                push_what(L, -2));
   }
-  const char *name = lua_tostring(L, -2);
+  size_t length;
+  const char *name = lua_tolstring(L, -2, &length);
+  if (!is_metric_name(name, length)) {
+    luaL_error(L,
+               "custom_metrics: a metric is named by %s, expected a text "
+               "of 1 to %d bytes without control characters",
+               push_what(L, -2), METRIC_NAME_MAX);
+  }
   lua_Number value = lua_tonumber(L, -1);
   if (lua_type(L, -1) != LUA_TNUMBER || !isfinite(value)) {
     luaL_error(L, "custom_metrics: '%s' is %s, expected a finite number", name,

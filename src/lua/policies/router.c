@@ -1,7 +1,6 @@
 #include "lua/policies/router.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "lua/bind/bind.h"
@@ -67,15 +66,11 @@ static void check_rejection(lua_State *L, int index, router_call *call) {
                (LUAI_UACINT)call->router->decider.view->view->count);
   }
   char *reason = call->router->reason;
-  snprintf(reason, REASON_SIZE, "%s", "rejected-by-routing");
+  reason[0] = '\0';
   if (!lua_isnil(L, index + 1)) {
-    if (lua_type(L, index + 1) != LUA_TSTRING) {
-      luaL_error(L, "the reason of a rejection is a %s, expected a string",
-                 luaL_typename(L, index + 1));
-    }
-    snprintf(reason, REASON_SIZE, "%s", lua_tostring(L, index + 1));
+    check_reason_text(L, index + 1, reason, REASON_SIZE);
   }
-  call->decision.rejected = reason;
+  call->decision.rejected = reason[0] != '\0' ? reason : "rejected-by-routing";
 }
 
 /* What it returned behind its choice: nothing, or a priority. */
