@@ -1,6 +1,11 @@
 # Every library comes from the system by pkg-config; scripts/setup installs
 # them. Headers of Lua are kept apart from the others: see the core library.
 
+if(EMSCRIPTEN)
+  include(cmake/web_libraries.cmake)
+  return()
+endif()
+
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(LUA REQUIRED lua5.4)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)

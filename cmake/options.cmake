@@ -18,8 +18,17 @@ set(CMAKE_C_STANDARD 17)
 set(CMAKE_C_STANDARD_REQUIRED ON)
 set(CMAKE_C_EXTENSIONS OFF)
 set(CMAKE_C_VISIBILITY_PRESET hidden)
-set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+if(NOT EMSCRIPTEN)
+  set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+endif()
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+# Lua raises errors by longjmp; as an exception of WebAssembly that costs nothing
+# where none is raised.
+if(EMSCRIPTEN)
+  add_compile_options(-sSUPPORT_LONGJMP=wasm)
+  add_link_options(-sSUPPORT_LONGJMP=wasm)
+endif()
 
 # Only gcc writes objects that hold machine code and LTO code side by side,
 # which lets the unit tests link without optimising the core once more each.

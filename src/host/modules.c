@@ -18,18 +18,19 @@ static const char command_folder[] = "blis/cmd/";
 static const char lua_suffix[] = ".lua";
 
 /*
- * Pushes the function of a compiled-in file, or an error message. Another
- * release of the shared liblua may refuse the chunk, but not the text.
+ * Pushes the function of a compiled-in file, or an error message. There need
+ * not be a chunk, and another release of the shared liblua may refuse it.
  */
-static int load_compiled(lua_State *L, const char *path) {
+static int load_compiled(lua_State *L, const blis_embedded_file *text) {
+  const char *path = text->name;
   const blis_embedded_file *chunk =
       blis_embedded_lookup(&blis_compiled_lua, path);
-  if (luaL_loadbufferx(L, chunk->bytes, chunk->size, path, "b") == LUA_OK) {
-    return LUA_OK;
+  if (chunk != NULL) {
+    if (luaL_loadbufferx(L, chunk->bytes, chunk->size, path, "b") == LUA_OK) {
+      return LUA_OK;
+    }
+    lua_pop(L, 1);
   }
-  lua_pop(L, 1);
-  const blis_embedded_file *text =
-      blis_embedded_lookup(&blis_embedded_lua, path);
   const char *chunk_name = lua_pushfstring(L, "@%s", path);
   int status = luaL_loadbufferx(L, text->bytes, text->size, chunk_name, "t");
   lua_remove(L, -2);
@@ -42,6 +43,7 @@ static int load_compiled(lua_State *L, const char *path) {
  */
 static int load_part(lua_State *L, const char *folder, const char *path) {
   int status;
+  const blis_embedded_file *text = NULL;
   if (folder != NULL) {
     const char *file = lua_pushfstring(L, "%s/%s", folder, path);
     struct stat information;
@@ -51,8 +53,8 @@ static int load_part(lua_State *L, const char *folder, const char *path) {
     }
     status = luaL_loadfilex(L, file, "t");
     lua_remove(L, -2);
-  } else if (blis_embedded_lookup(&blis_compiled_lua, path) != NULL) {
-    status = load_compiled(L, path);
+  } else if ((text = blis_embedded_lookup(&blis_embedded_lua, path)) != NULL) {
+    status = load_compiled(L, text);
   } else {
     return 0;
   }
