@@ -38,6 +38,9 @@ show("crash, requests fail",
   blis.run(experiment(one { kind = "crash", recover_after = seconds(30) })))
 show("crash, requests are rerouted", blis.run(experiment(one {
   kind = "crash", recover_after = seconds(30), requests = "rerouted" })))
+show("crash, clients try after 2 s", blis.run(experiment(one {
+  kind = "crash", recover_after = seconds(30), requests = "retried",
+  retry_after = seconds(2) })))
 show("hang, killed after 20 s", blis.run(experiment(one {
   kind = "hang", recover_after = seconds(20), restart_time = seconds(10),
   requests = "rerouted" })))

@@ -33,4 +33,19 @@ function units.milliseconds(number) return to_us("milliseconds", number, 1000) e
 ---@return integer us
 function units.minutes(number) return to_us("minutes", number, 60000000) end
 
+local factors = { us = 1, ms = 1000, s = 1000000, m = 60000000, h = 3600000000 }
+
+--- "50000", "50ms", "30s": whole microseconds; nil or false for other texts.
+---@param text string
+---@return integer|false|nil us
+function units.read(text)
+  local number, unit = text:match("^([%d.]+)(%a+)$")
+  local factor = number and factors[unit]
+  if factor and tonumber(number) then
+    local us = tonumber(number) * factor
+    return math.tointeger(us) or math.tointeger(math.floor(us + 0.5))
+  end
+  return text:match("^[+-]?%d+$") and math.tointeger(tonumber(text))
+end
+
 return units

@@ -47,7 +47,7 @@ describe("a declared fault", function()
     local lost = run { crash }
     assert.is_true(lost.failed > 0)
     assert.same({ time_us = seconds(10), instance = "instance_1", kind = "crash",
-      is_missed = false, lost = lost.failed, rerouted = 0 }, lost.faults[1])
+      is_missed = false, lost = lost.failed, rerouted = 0, retried = 0 }, lost.faults[1])
     crash.requests = "rerouted"
     local rerouted = run { crash }
     assert.equal(450, rerouted.completed)
@@ -100,6 +100,67 @@ describe("a declared fault", function()
       local gone = hashed "fast"
       assert.is_true(gone.rejected > 300 and conserves(gone))
     end
+  end)
+
+  it("says what becomes of hand-offs, before the policy of these does", function()
+    local function crashed(instance, requests, on_failure)
+      return run({ { at = seconds(5), instance = instance, kind = "crash",
+        recover_after = seconds(2), requests = requests } },
+        { cluster = { model = "qwen3-14b", tp = 1, prefill_instances = 2, decode_instances = 2 },
+          disaggregation = { on_failure = on_failure, bandwidth_gb_s = 1 } })
+    end
+    for instance = 1, 3, 2 do -- one of either stage
+      for _, on_failure in ipairs { "fail", "recompute", "retry" } do
+        local lost = crashed(instance, "failed", on_failure)
+        assert.is_true(lost.failed > 0 and lost.rerouted == 0 and conserves(lost))
+        for _, word in ipairs { "rerouted", "retried" } do
+          local saved = crashed(instance, word, on_failure)
+          assert.equal(450, saved.completed)
+          assert.is_true(saved[word] >= lost.failed)
+          assert.equal(saved[word], saved.faults[1][word])
+          assert.equal(0, saved[word == "retried" and "rerouted" or "retried"])
+        end
+      end
+      local usual = crashed(instance, nil, "fail")
+      assert.equal(crashed(instance, "failed", "fail").hash, usual.hash)
+      assert.is_true(crashed(instance, nil, "retry").failed < usual.failed)
+    end
+  end)
+
+  it("has clients send lost requests again after a pause, and admission asked again", function()
+    local function crashed(more)
+      local crash = { at = seconds(10), instance = 2, kind = "crash", requests = "retried" }
+      for key, value in pairs(more) do crash[key] = value end
+      local asked = 0
+      local r = run({ crash }, { admission = function()
+        asked = asked + 1
+        return blis.admit()
+      end, series_interval_us = seconds(10) })
+      assert.is_true(conserves(r))
+      return r, asked
+    end
+    local r, asked = crashed { retry_after = seconds(3) }
+    assert.equal(450, r.completed)
+    assert.is_true(r.retried > 0)
+    assert.equal(450 + r.retried, asked)
+    assert.equal(0, r.rerouted)
+    assert.matches(("%d to be retried"):format(r.retried), tostring(r), 1, true)
+    local again, none = crashed { requests = "rerouted" }
+    assert.equal(r.retried, again.rerouted)
+    assert.equal(450, none)
+    assert.is_true(r.ttft_ms.max > 3000 and r.ttft_ms.max > again.ttft_ms.max + 2000)
+    local twice = run { { at = seconds(10), instance = 2, kind = "crash", requests = "retried",
+      recover_after = seconds(1) }, { at = seconds(15), instance = 1, kind = "crash",
+      requests = "rerouted" } }
+    assert.equal(twice.faults[1].retried, twice.retried)
+    assert.matches(("in all %d requests rerouted, %d sent again"):format(twice.rerouted,
+      twice.retried), tostring(twice), 1, true)
+  end)
+
+  it("is not kept in numbers that fill memory", function()
+    local ok, message = pcall(run, { { kind = "slow", factor = 1, mtbf = 1 } })
+    assert.is_false(ok)
+    assert.matches("faults: there were 100000 by ", tostring(message), 1, true)
   end)
 
   it("does not have them wait for one that another fault takes for good", function()
@@ -336,6 +397,11 @@ describe("a declared fault", function()
     end
   end)
 
+  it("takes the place of an instance as any number has it", function()
+    local r = run { { at = seconds(1), instance = 2.0, kind = "lost-cache" } }
+    assert.equal("instance_1", r.faults[1].instance)
+  end)
+
   it("is refused where it is wrong", function()
     local at = seconds(1)
     local wrong = {
@@ -355,7 +421,35 @@ describe("a declared fault", function()
       { { { at = at, instance = 1, kind = "slow", notice = at } }, "notice is of no use" },
       { { { mtbf = at, kind = "crash", every = at } }, "every is of no use" },
       { { { at = at, kind = "rolling-restart", every = seconds(6), notice = seconds(4),
-        recover_after = seconds(3) } }, "may be gone for 7000000 us" },
+        recover_after = seconds(3) } }, "may be gone for 4000000 us (notice) and 3000000 us" },
+      { { { at = at, kind = "rolling-restart", notice = math.maxinteger, recover_after = 1 } },
+        "may be gone for" },
+      { { { at = at, instance = 1, kind = "crash", retry_after = 5 } },
+        "retry_after is of no use without requests = 'retried'" },
+      { { { at = at, instance = 1, kind = "slow", requests = "rerouted" } },
+        "requests is of no use to a fault of kind slow" },
+      { { { at = at, instance = 1, kind = "hang", requests = "rerouted" } },
+        "requests is of no use to a hang without recover_after" },
+      { { { at = at, instance = 1, kind = "lost-cache", recover_after = at } },
+        "recover_after is of no use" },
+      { { { at = at, instance = 1, kind = "crash", restart_time = at } },
+        "restart_time is of no use without recover_after" },
+      { { { at = at, instance = 1, kind = "crash", recover_after = 5, restart_time = 6 } },
+        "restart_time is 6 us, more than recover_after, 5 us" },
+      { { { at = at, instance = 1, kind = "partition", recover_after = 5, restart_time = 4 } },
+        "restart_time is of no use to a fault of kind partition" },
+      { { { at = at, instance = 1, kind = "rolling-restart", recover_after = 5 } },
+        "instance is of no use to a fault of kind rolling-restart" },
+      { { { at = at, instance = 1, kind = "flap", recover_after = 5, times = 1000000,
+        every = math.maxinteger // 4 } }, "faults[1]: 1000000 times every 2305843009213693951 us" },
+      { { { at = math.maxinteger, kind = "rolling-restart", recover_after = 5 } },
+        "more than a simulation can count" },
+      { { { at = at, instance = 1.5, kind = "crash" } }, "faults[1].instance: 1.5" },
+      { { { at = at, instance = 1, kind = "crash" }, nil, { at = at, instance = 1,
+        kind = "crash" } }, "faults[2] is nil, and there is a value at [3] behind it" },
+      { { { at = at, instance = 1, kind = "crash" }, kind = "crash" },
+        "faults: got a value at [kind]" },
+      { { { at = at, instance = 1, kind = "crash", "hang" } }, "got a value at [1]" },
       { "crash", "a list of faults" },
       { { at = 3 }, "a list of faults" },
     }

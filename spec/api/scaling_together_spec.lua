@@ -16,7 +16,7 @@ local function experiment(p)
       trigger_queue_depth = 6 },
     faults = {
       { at = seconds(6), instance = 1, kind = p.kind or "crash", recover_after = seconds(5),
-        requests = "rerouted" },
+        requests = p.kind ~= "slow" and "rerouted" or nil },
       { kind = "slow", mtbf = seconds(30), recover_after = seconds(4), factor = 2 },
     },
   }
@@ -170,6 +170,28 @@ describe("a cluster that scales and fails", function()
           metrics["scaling.phases.short.seconds"].mean, 1e-9)
       end
     end
+  end)
+
+  it("loses hand-offs, too, when an instance is stopped at once", function()
+    local function stopped(drain)
+      local spec = experiment()
+      spec.cluster.prefill_instances, spec.cluster.decode_instances = 2, 2
+      spec.cluster.instances, spec.faults, spec.workload.rate = nil, nil, 30
+      spec.disaggregation = { bandwidth_gb_s = 1 }
+      spec.scaling = { max_replicas = 2, drain = drain }
+      spec.autoscaler = { prefill = blis.autoscaler { name = "one", interval_us = seconds(3),
+        decide = function() return 1 end } }
+      local sim <close> = blis.simulation(spec)
+      sim:run_until(seconds(3))
+      local state = sim.instances[2].state
+      local r = sim:run()
+      assert.equal(250, r.completed + r.failed)
+      return state, r.failed
+    end
+    assert.same({ "draining", 0 }, { stopped "wait" })
+    local state, failed = stopped "immediate"
+    assert.equal("drained", state)
+    assert.is_true(failed > 0)
   end)
 
   it("has regrets of single decisions", function()

@@ -69,6 +69,31 @@ describe("traffic with a shape", function()
     assert.is_true(whole:last_arrival_us() <= minutes(20))
   end)
 
+  local function write(path, text)
+    local file = assert(io.open(path, "w"))
+    file:write(text)
+    file:close()
+  end
+
+  it("has the windows of a folder of ServeGen data, of all clients together", function()
+    local folder = os.tmpname()
+    os.remove(folder)
+    os.execute("mkdir " .. folder)
+    write(folder .. "/chunk-a-trace.csv", "0,1,0.5,Gamma,1,1\n600,3,1,Gamma,1,1\n")
+    write(folder .. "/chunk-b-trace.csv", "0,1,1,,0,0\n600,0,1,,0,0\n1200,1,1,,0,0\n")
+    write(folder .. "/chunk-b-dataset.json", "{}")
+    local list = traffic { rate = 2, shape = { "servegen", path = folder } }
+    near_counts({ 1200, 1800, 600 }, counts(list, minutes(30), 3)) -- 2, 3 and 1 a second
+    local days = traffic { rate = 2, shape = { "servegen", path = folder, speed = 10 } }
+    near_counts({ 120, 180, 60 }, counts(days, minutes(3), 3))
+    write(folder .. "/chunk-a-trace.csv", "0,0,0,,0,0\n")
+    write(folder .. "/chunk-b-trace.csv", "no row\n")
+    local ok, message = pcall(traffic, { rate = 2, shape = { "servegen", path = folder } })
+    assert.is_false(ok)
+    assert.matches("has no requests in any window", tostring(message), 1, true)
+    os.execute("rm -r " .. folder)
+  end)
+
   it("sends as many requests as are asked for", function()
     for _, shape in ipairs { "diurnal", "ramp", "surges", "servegen" } do
       local list = traffic { rate = 50, requests = 300, shape = shape }
@@ -153,8 +178,14 @@ describe("traffic with a shape", function()
       { { shape = "diurnel" }, "workload.shape" },
       { { shape = { "diurnal", peak = 3 } }, "unknown option 'peak'" },
       { { shape = { "diurnal", peak_to_trough = 0 } }, "workload.shape.peak_to_trough" },
+      { { shape = { "diurnal", peak_to_trough = 0.9 } }, "0.9 is not allowed, expected a number" },
       { { shape = { "surges", duration_us = minutes(9) } }, "the next one comes after" },
-      { { shape = { "diurnal", speed = 1e6, period_us = 5 } }, "less than a millisecond" },
+      { { shape = { "diurnal", speed = 1e6, period_us = 5000 } }, "it lasts 0.005 us" },
+      { { shape = { "diurnal", period_us = 5 } }, "workload.shape.period_us: 5" },
+      { { shape = { "surges", every_us = 0 } }, "workload.shape.every_us: 0" },
+      { { shape = { "servegen", days = 15 } }, "workload.shape.days: 15 is not allowed" },
+      { { shape = { "servegen", path = "spec/api" } },
+        "workload.shape.path: 'spec/api' has no file chunk-<id>-trace.csv" },
       { { shape = { "diurnal", period_us = minutes(1), speed = 1e4 }, horizon_us = 24 * hour },
         "changes more than 1000000 times" },
       { { shape = "ramp", sessions = { max_rounds = 2 } }, "closed_loop = false" },

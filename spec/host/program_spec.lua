@@ -101,6 +101,7 @@ local examples = {
   ["--prefix-zipf"] = "--prefix-tokens 16 --prefix-groups 2 --prefix-zipf 1",
   ["--priority-policy"] = "--priority-policy constant",
   ["--shape"] = "--shape surges",
+  ["--phases"] = "--phases night=0,day=1s",
   ["--figure"] = "--figure ttft_ms.p99",
   ["--report"] = "--report @/written",
   ["--routing-parameter"] = "--routing-policy weighted --routing-parameter tie=first",

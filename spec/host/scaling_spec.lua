@@ -129,6 +129,22 @@ describe("scaling by the program #host", function()
     assert.is_true(math.abs(r.arrived - 1200) < 180)
   end)
 
+  it("has a shape and phases of flags or of a bundle", function()
+    local flags = run("--shape ramp:from=0.5,to=2,duration=10s --phases low=0,high=10s")
+    files.with("shape: {kind: ramp, from: 0.5, to: 2, duration_us: 10000000}\n"
+      .. "phases:\n  - name: low\n  - {name: high, from_us: 10000000}\n", function(path)
+      local bundled = run("--policy-config " .. path)
+      assert.equal(flags.hash, bundled.hash)
+      assert.same(flags.phases, bundled.phases)
+      local first = run("--shape ramp:from=0.5,to=4,duration=10s --phases all=0 --policy-config "
+        .. path) -- flags go before it
+      assert.equal("all", first.phases[1].name)
+      assert.is_true(first.hash ~= bundled.hash)
+    end)
+    assert.equal("high", flags.phases[2].name)
+    assert.is_true(flags.phases[2].requests_per_sec > flags.phases[1].requests_per_sec)
+  end)
+
   it("does what docs/autoscaling.md writes", function()
     local text = files.read "docs/autoscaling.md"
     local line = text:match "\n    blis (run .-)\n\n"
@@ -157,7 +173,31 @@ describe("scaling by the program #host", function()
     fails("run --autoscaler hpe", 2, "unknown autoscaler 'hpe'", "did you mean 'hpa'")
     fails("run --autoscaler hpa --provisioning-delay soon", 2, "--provisioning-delay: 'soon'",
       "30s")
-    fails("run --autoscaler-max 3", 2, "no effect without autoscaler")
+    fails("run --autoscaler-max 3", 2, "--autoscaler-max has no effect without --autoscaler")
+    fails("run --provisioning-delay 30s", 2,
+      "--provisioning-delay has no effect without --autoscaler")
+    fails("run --autoscaler-parameter target=0.5", 2,
+      "--autoscaler-parameter needs --autoscaler")
+    fails("run --phases night", 2, "--phases: 'night' is not allowed, expected NAME=TIME")
+    fails("run --phases a=5s,b=3s", 2, "phases[2]: 'b' begins at 3000000 us")
+    fails("run --shape diurnal:period=0", 2, "--shape.period_us: 0 is not allowed")
+    fails("run --shape diurnal:peak_to_trough=0.5", 2, "--shape.peak_to_trough: 0.5")
+    fails("run --concurrency 4 --num-requests 10 --shape diurnal", 2,
+      "a shape (--shape) cannot be combined with --concurrency")
+    files.with("autoscale: {params: {target: 0.5}}", function(path)
+      fails("run --policy-config " .. path, 1, path .. ":1: autoscale.type is missing")
+      fails("run --autoscaler hpa --policy-config " .. path, 1, "autoscale.type is missing")
+    end)
+    files.with("faults: [{kind: crash, at: 6s, instance: 1}]", function(path)
+      fails("run --policy-config " .. path, 1, path .. ":1: faults[1].at: '6s'",
+        "; '6s' is 6000000")
+    end)
+    files.with("phases: [{name: a}, {name: b}]", function(path)
+      fails("run --policy-config " .. path, 1, path .. ":1:", "phases[2]: 'b' begins at 0 us")
+    end)
+    files.with("shape: {kind: diurnal, period: 5}", function(path)
+      fails("run --policy-config " .. path, 1, path .. ":1:", "did you mean 'period_us'")
+    end)
     fails("run --autoscaler hpa --autoscaler-min 2", 2, "begins with 1 instances")
     fails("run --shape diurnal:perod=2h", 2, "--shape: unknown option 'perod'")
     files.with("autoscale: {type: threshhold}", function(path)

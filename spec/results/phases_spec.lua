@@ -37,6 +37,14 @@ describe("phases", function()
     assert.equal(r.hash, run(nil).hash)
   end)
 
+  it("end with the run, so that their rates are those of the time there was", function()
+    local r = run { { name = "all" }, { name = "never", from_us = seconds(4000) } }
+    local alone = run { { name = "all" } }
+    assert.equal(alone.phases[1].to_us, r.phases[1].to_us)
+    assert.equal(alone.phases[1].requests_per_sec, r.phases[1].requests_per_sec)
+    assert.near(r.requests_per_sec, r.phases[1].requests_per_sec, 0.01)
+  end)
+
   it("need no targets", function()
     local r = run { { name = "all" } }
     assert.equal(400, r.phases[1].arrived)
@@ -51,6 +59,8 @@ describe("phases", function()
       { { { from_us = 0 } }, "phases[1]" },
       { { { name = "a", form_us = 3 } }, "did you mean 'from_us'" },
       { { { name = "a", from_us = -1 } }, "phases[1].from_us" },
+      { { { name = "a" }, nil, { name = "b", from_us = 5 } }, "phases[2] is nil" },
+      { { { name = "a" }, b = { name = "b" } }, "phases: got a value at [b]" },
       { { { name = "a", from_us = 5 }, { name = "b", from_us = 5 } },
         "phases[2]: 'b' begins at 5 us, expected more than the 5 us of 'a'" },
     }

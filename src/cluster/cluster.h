@@ -166,6 +166,7 @@ typedef struct blis_cluster_counts {
   int64_t failed;     /* lost with their instance */
   int64_t escalated;  /* times that a cascade asked another model */
   int64_t rerouted;   /* taken from an instance and routed once more */
+  int64_t retried;    /* lost with their instance and sent once more */
   int64_t in_flight;  /* arrived, not ended; 0 after finish */
   int64_t unfinished; /* in flight at finish */
 } blis_cluster_counts;
@@ -361,17 +362,32 @@ BLIS_MUSTUSE blis_status blis_cluster_pin(blis_cluster *cluster, int64_t number,
  */
 
 /*
- * The instance fails: its requests are lost (state failed, reason
- * instance-failed; those that are handed off to or from it as their hand-offs
- * say), or with re_route they go back to routing, with the routing
- * latency, in order of arrival. Those start from nothing, but all their times
- * count from their own arrival; admission is not asked again. Nothing happens
- * when it has failed or drained already. BLIS_ERR_STUCK when one of them goes
- * back for the 10001st time.
+ * What becomes of requests that lose their instance. Those that are not lost
+ * start from nothing, in order of arrival, and all their times count from their
+ * own arrival.
+ */
+typedef enum blis_loss_kind {
+  /* State failed, reason instance-failed; those that are handed off to or from
+     the instance as the policy of hand-offs says. */
+  BLIS_LOSS_USUAL,
+  BLIS_LOSS_FAILED,   /* all of them fail */
+  BLIS_LOSS_REROUTED, /* routing is asked again, with its latency */
+  BLIS_LOSS_RETRIED,  /* they are sent again after pause_us: admission, too */
+  BLIS_LOSS_KIND_COUNT
+} blis_loss_kind;
+
+typedef struct blis_loss {
+  blis_loss_kind kind;
+  int64_t pause_us; /* of RETRIED */
+} blis_loss;
+
+/*
+ * The instance fails. Nothing happens when it has failed or drained already.
+ * BLIS_ERR_STUCK when a request loses its instance for the 10001st time.
  */
 BLIS_MUSTUSE blis_status blis_cluster_instance_fail(blis_cluster *cluster,
                                                     uint32_t index,
-                                                    bool re_route,
+                                                    blis_loss loss,
                                                     blis_error *error);
 
 /*

@@ -10,6 +10,7 @@
 #include "cluster/ending.h"
 #include "cluster/features.h"
 #include "cluster/handoff_run.h"
+#include "cluster/send_again.h"
 #include "cluster/service.h"
 #include "cluster/stages.h"
 #include "cluster/waiting_room.h"
@@ -241,7 +242,7 @@ blis_status blis__encode_in_passing(blis_cluster *cluster,
 }
 
 blis_status blis__encode_lose_instance(blis_cluster *cluster, uint32_t instance,
-                                       bool re_route, blis_error *error) {
+                                       blis_loss loss, blis_error *error) {
   while (cluster->encoders != NULL &&
          cluster->encoders->all[instance].head != NULL) {
     /* From the end, so that nobody has a turn here. */
@@ -249,11 +250,8 @@ blis_status blis__encode_lose_instance(blis_cluster *cluster, uint32_t instance,
     blis__cluster_request *request = last->request;
     cluster->encoders->counts.lost++;
     BLIS_TRY(leave(cluster, last, error));
-    if (re_route) {
-      cluster->counts.rerouted++;
-      BLIS_TRY(blis__cluster_schedule(cluster, request, BLIS__CLUSTER_ROUTING,
-                                      cluster->config.routing_latency_us,
-                                      error));
+    if (blis__goes_on(loss)) {
+      BLIS_TRY(blis__send_again(cluster, request, loss, error));
     } else {
       request->live.state = BLIS_REQUEST_FAILED;
       BLIS_TRY(blis__cluster_end(cluster, request, cluster->now_us,

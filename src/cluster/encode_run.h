@@ -19,10 +19,10 @@ BLIS_MUSTUSE blis_status blis__encode_in_passing(blis_cluster *cluster,
                                                  blis__cluster_request *request,
                                                  blis_error *error);
 
-/* The instance has failed: who was there is routed again, or fails. */
+/* The instance has failed: what becomes of who was there. */
 BLIS_MUSTUSE blis_status blis__encode_lose_instance(blis_cluster *cluster,
                                                     uint32_t instance,
-                                                    bool re_route,
+                                                    blis_loss loss,
                                                     blis_error *error);
 
 #endif

@@ -34,6 +34,9 @@ struct blis__fault_plan {
   BLIS_ARRAY(blis_fault_note) notes;
 };
 
+/* Far more than a run can be asked about; they would fill memory. */
+enum { NOTES_MAX = 100000 };
+
 static bool is_up(blis_service service) {
   return service == BLIS_SERVICE_ACTIVE || service == BLIS_SERVICE_DRAINING;
 }
@@ -123,8 +126,7 @@ static blis_status crash(blis_cluster *cluster, uint32_t instance,
                          const blis_fault_effect *effect, int64_t recover_us,
                          blis_error *error) {
   cluster->service_times[instance].will_recover = false; /* as a reclaim said */
-  BLIS_TRY(
-      blis_cluster_instance_fail(cluster, instance, effect->re_route, error));
+  BLIS_TRY(blis_cluster_instance_fail(cluster, instance, effect->loss, error));
   end_all_at(cluster->fault_plan, instance);
   BLIS_TRY(set_speed(cluster, instance, error));
   set_signals(cluster, instance);
@@ -256,8 +258,8 @@ static blis_status reclaim(blis_cluster *cluster, uint32_t instance,
   BLIS_TRY(begin(cluster, instance, effect, effect->notice_us, &a, error));
   cluster->service_times[instance].will_recover =
       effect->recover_us != BLIS_TIME_NEVER_US;
-  return blis_cluster_instance_drain(cluster, instance, effect->re_route,
-                                     error);
+  return blis_cluster_instance_drain(
+      cluster, instance, effect->loss.kind == BLIS_LOSS_REROUTED, error);
 }
 
 static blis_status strike(blis_cluster *cluster, uint32_t instance,
@@ -278,18 +280,26 @@ static blis_status suffer(blis_cluster *cluster, uint32_t instance,
                           const blis_fault_effect *effect, blis_error *error) {
   struct blis__fault_plan *plan = cluster->fault_plan;
   blis_cluster_counts before = cluster->counts;
+  if (plan->notes.count == NOTES_MAX) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "faults: there were %d by %" PRId64
+                     " us, and more are not kept; fewer times, or a longer "
+                     "mtbf, leave room",
+                     NOTES_MAX, cluster->now_us);
+  }
   bool is_there =
       instance < cluster->existing && is_up(cluster->services[instance]);
   if (is_there) {
     BLIS_TRY(strike(cluster, instance, effect, error));
   }
-  const blis_fault_note note = {.time_us = cluster->now_us,
-                                .instance = instance,
-                                .kind = effect->kind,
-                                .is_missed = !is_there,
-                                .lost = cluster->counts.failed - before.failed,
-                                .rerouted =
-                                    cluster->counts.rerouted - before.rerouted};
+  const blis_fault_note note = {
+      .time_us = cluster->now_us,
+      .instance = instance,
+      .kind = effect->kind,
+      .is_missed = !is_there,
+      .lost = cluster->counts.failed - before.failed,
+      .rerouted = cluster->counts.rerouted - before.rerouted,
+      .retried = cluster->counts.retried - before.retried};
   BLIS_TRY_MEM(blis_array_push(&cluster->alloc, &plan->notes, note), error);
   return BLIS_OK;
 }
@@ -373,7 +383,7 @@ const char *blis_fault_kind_name(blis_fault_kind kind) {
 static blis_status check_effect(const blis_fault_effect *effect, size_t place,
                                 blis_error *error) {
   bool has_times = effect->recover_us >= 0 && effect->recovering_us >= 0 &&
-                   effect->notice_us >= 0;
+                   effect->notice_us >= 0 && effect->loss.pause_us >= 0;
   bool has_factor = effect->kind != BLIS_FAULT_SLOW ||
                     (effect->factor >= 1e-3 && effect->factor <= 1e6);
   bool has_period = effect->kind != BLIS_FAULT_STALE || effect->period_us >= 1;

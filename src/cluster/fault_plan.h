@@ -37,7 +37,7 @@ typedef struct blis_fault_effect {
   double factor;         /* of BLIS_FAULT_SLOW, 1e-3 to 1e6 */
   int64_t notice_us;     /* of BLIS_FAULT_RECLAIM */
   int64_t period_us;     /* of BLIS_FAULT_STALE, >= 1 */
-  bool re_route;         /* requests that it ends go back to routing */
+  blis_loss loss;        /* what becomes of the requests that it ends */
 } blis_fault_effect;
 
 typedef struct blis_fault {
@@ -62,6 +62,7 @@ typedef struct blis_fault_note {
   bool is_missed; /* the instance was not there, or not up */
   int64_t lost;   /* requests, at once */
   int64_t rerouted;
+  int64_t retried;
 } blis_fault_note;
 
 /* "crash", "hang", ...; static. */

@@ -9,42 +9,8 @@
 #include "cluster/ending.h"
 #include "cluster/handoff_run.h"
 #include "cluster/placement.h"
+#include "cluster/send_again.h"
 #include "cluster/service.h"
-#include "instance/arrival.h"
-
-/* Far more than a request can need that gets anywhere at all. */
-enum { RETURNS_MAX = 10000 };
-
-/* Instances that always fail before anything is done would go on for ever. */
-static blis_status note_return(const blis_cluster *cluster,
-                               blis__cluster_request *request,
-                               blis_error *error) {
-  char id[BLIS_REQUEST_ID_SIZE];
-  if (++request->returns <= RETURNS_MAX) {
-    return BLIS_OK;
-  }
-  return blis_fail(
-      error, BLIS_ERR_STUCK,
-      "%s was sent back to routing more than %d times, the last "
-      "time at %" PRId64 " us; instances keep failing before it makes progress",
-      blis_request_id(&request->request, cluster->source->strings, id),
-      RETURNS_MAX, cluster->now_us);
-}
-
-/* Routing is asked once more, as if for a new request of the same arrival. */
-static blis_status route_again(blis_cluster *cluster,
-                               blis__cluster_request *request,
-                               blis_error *error) {
-  BLIS_TRY(note_return(cluster, request, error));
-  blis_live_request *live = &request->live;
-  blis_block_namer_release(cluster->namer, &live->chain);
-  blis__reset_request(live);
-  request->instance = -1;
-  request->router_ticket = (blis_ticket){{0}};
-  cluster->counts.rerouted++;
-  return blis__cluster_schedule(cluster, request, BLIS__CLUSTER_ROUTING,
-                                cluster->config.routing_latency_us, error);
-}
 
 static blis_status lose(blis_cluster *cluster, blis__cluster_request *request,
                         const char *reason, blis_error *error) {
@@ -55,8 +21,9 @@ static blis_status lose(blis_cluster *cluster, blis__cluster_request *request,
 static blis_status evict(blis_cluster *cluster, blis__cluster_request *request,
                          const blis__eviction *how, blis_error *error) {
   BLIS_TRY(blis__cluster_take_away(cluster, request, error));
-  return how->re_route ? route_again(cluster, request, error)
-                       : lose(cluster, request, how->reason, error);
+  return blis__goes_on(how->loss)
+             ? blis__send_again(cluster, request, how->loss, error)
+             : lose(cluster, request, how->reason, error);
 }
 
 blis_status blis__evict_all(blis_cluster *cluster, const blis__eviction *how,
@@ -77,17 +44,17 @@ blis_status blis__evict_all(blis_cluster *cluster, const blis__eviction *how,
 }
 
 blis_status blis_cluster_instance_fail(blis_cluster *cluster, uint32_t index,
-                                       bool re_route, blis_error *error) {
+                                       blis_loss loss, blis_error *error) {
   BLIS_TRY(blis__check_changeable(cluster, index, error));
   blis_service service = cluster->services[index];
   if (service == BLIS_SERVICE_FAILED || service == BLIS_SERVICE_DRAINED) {
     return BLIS_OK;
   }
   BLIS_TRY(blis__set_service(cluster, index, BLIS_SERVICE_FAILED, error));
-  BLIS_TRY(blis__encode_lose_instance(cluster, index, re_route, error));
-  BLIS_TRY(blis__handoff_lose_instance(cluster, index, error));
+  BLIS_TRY(blis__encode_lose_instance(cluster, index, loss, error));
+  BLIS_TRY(blis__handoff_lose_instance(cluster, index, loss, error));
   const blis__eviction how = {
-      .index = index, .re_route = re_route, .reason = "instance-failed"};
+      .index = index, .loss = loss, .reason = "instance-failed"};
   BLIS_TRY(blis__evict_all(cluster, &how, error));
   BLIS_TRY(blis__restart_instance(cluster, index, error));
   blis__note_instance_change(cluster, index);
@@ -108,8 +75,9 @@ blis_status blis_cluster_instance_drain(blis_cluster *cluster, uint32_t index,
   BLIS_TRY_MEM(blis__add_drains(cluster), error);
   BLIS_TRY(blis__set_service(cluster, index, BLIS_SERVICE_DRAINING, error));
   if (re_route) {
-    const blis__eviction how = {
-        .index = index, .spares_running = true, .re_route = true};
+    const blis__eviction how = {.index = index,
+                                .spares_running = true,
+                                .loss = {.kind = BLIS_LOSS_REROUTED}};
     BLIS_TRY(blis__evict_all(cluster, &how, error));
     blis__note_instance_change(cluster, index);
   }
@@ -149,7 +117,8 @@ blis_status blis_cluster_instance_restore(blis_cluster *cluster, uint32_t index,
   BLIS_TRY(need_machine(cluster, index, error));
   if (service == BLIS_SERVICE_DRAINED) { /* one that failed is up already */
     /* In BLIS (Go), KV on its way there does not keep it from being drained. */
-    BLIS_TRY(blis__handoff_lose_instance(cluster, index, error));
+    BLIS_TRY(
+        blis__handoff_lose_instance(cluster, index, (blis_loss){0}, error));
     BLIS_TRY(blis__restart_instance(cluster, index, error));
   }
   cluster->service_times[index].will_recover = false;

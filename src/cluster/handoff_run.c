@@ -9,6 +9,7 @@
 #include "cluster/clock.h"
 #include "cluster/ending.h"
 #include "cluster/features.h"
+#include "cluster/send_again.h"
 #include "cluster/service.h"
 #include "cluster/stages.h"
 #include "instance/arrival.h"
@@ -365,8 +366,21 @@ blis_status blis__handoff_fail(blis_cluster *cluster, blis__handoff *handoff,
                      reason, error);
 }
 
+/* The fault says what becomes of it, which goes before the policy. */
+static blis_status lose(blis_cluster *cluster, blis__handoff *handoff,
+                        blis_loss loss, const char *reason, blis_error *error) {
+  blis__cluster_request *request = handoff->request;
+  cluster->handoffs->counts.failed++;
+  BLIS_TRY(blis__handoff_close(cluster, handoff, error));
+  return blis__goes_on(loss)
+             ? blis__send_again(cluster, request, loss, error)
+             : end_request(cluster, request, BLIS_REQUEST_FAILED,
+                           cluster->now_us, reason, error);
+}
+
 blis_status blis__handoff_lose_instance(blis_cluster *cluster,
-                                        uint32_t instance, blis_error *error) {
+                                        uint32_t instance, blis_loss loss,
+                                        blis_error *error) {
   blis__cluster_request *later;
   for (blis__cluster_request *request = cluster->requests.first;
        cluster->handoffs != NULL && request != NULL; request = later) {
@@ -376,11 +390,13 @@ blis_status blis__handoff_lose_instance(blis_cluster *cluster,
       continue;
     }
     bool is_source = handoff->is_at_source && handoff->source == instance;
-    if (is_source || handoff->destination == instance) {
-      BLIS_TRY(blis__handoff_fail(
-          cluster, handoff, is_source ? "prefill-failed" : "decode-failed",
-          error));
+    if (!is_source && handoff->destination != instance) {
+      continue;
     }
+    const char *reason = is_source ? "prefill-failed" : "decode-failed";
+    BLIS_TRY(loss.kind == BLIS_LOSS_USUAL
+                 ? blis__handoff_fail(cluster, handoff, reason, error)
+                 : lose(cluster, handoff, loss, reason, error));
   }
   return BLIS_OK;
 }

@@ -264,9 +264,11 @@ BLIS_MUSTUSE blis_status blis__handoff_give_up(blis_cluster *cluster,
                                                int64_t end_us,
                                                blis_error *error);
 
-/* The instance is about to lose all it has: its hand-offs fail. */
+/* The instance is about to lose all it has: its hand-offs fail. What becomes of
+   their requests is as the policy of hand-offs says, or the loss. */
 BLIS_MUSTUSE blis_status blis__handoff_lose_instance(blis_cluster *cluster,
                                                      uint32_t instance,
+                                                     blis_loss loss,
                                                      blis_error *error);
 
 /* BLIS_ERR_STUCK names a hand-off that waits and can never go on. */

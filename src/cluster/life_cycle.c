@@ -7,6 +7,7 @@
 #include "base/time.h"
 #include "cluster/clock.h"
 #include "cluster/features.h"
+#include "cluster/handoff_run.h"
 #include "cluster/placement.h"
 #include "cluster/places.h"
 #include "cluster/service.h"
@@ -259,6 +260,7 @@ blis_status blis__begin_loading(blis_cluster *cluster, uint32_t index,
 static blis_status cut_off(blis_cluster *cluster, uint32_t index,
                            blis_error *error) {
   const blis__eviction how = {.index = index, .reason = "instance-stopped"};
+  BLIS_TRY(blis__handoff_lose_instance(cluster, index, (blis_loss){0}, error));
   BLIS_TRY(blis__evict_all(cluster, &how, error));
   blis__note_instance_change(cluster, index);
   return blis__check_drained(cluster, index, error);

@@ -67,8 +67,8 @@ BLIS_MUSTUSE blis_status blis__restart_instance(blis_cluster *cluster,
 typedef struct blis__eviction {
   uint32_t index;
   bool spares_running;
-  bool re_route;
-  const char *reason; /* static; why they are lost if they are not rerouted */
+  blis_loss loss;
+  const char *reason; /* static; why they fail, if they do */
 } blis__eviction;
 
 /* In order of arrival. */

@@ -327,8 +327,11 @@ static blis_status do_act(void *ud, blis_cluster *cluster, blis_error *error) {
   switch (a->kind) {
   case FAIL:
   case FAIL_OVER:
-    return blis_cluster_instance_fail(cluster, a->index, a->kind == FAIL_OVER,
-                                      error);
+    return blis_cluster_instance_fail(
+        cluster, a->index,
+        (blis_loss){.kind = a->kind == FAIL_OVER ? BLIS_LOSS_REROUTED
+                                                 : BLIS_LOSS_USUAL},
+        error);
   case DRAIN:
   case HAND_OVER:
     return blis_cluster_instance_drain(cluster, a->index, a->kind == HAND_OVER,

@@ -142,7 +142,10 @@ static void deadlines_are_kept(void) {
 
 static blis_status fail_first(void *ud, blis_cluster *cluster,
                               blis_error *error) {
-  return blis_cluster_instance_fail(cluster, 1, *(bool *)ud, error);
+  return blis_cluster_instance_fail(
+      cluster, 1,
+      (blis_loss){.kind = *(bool *)ud ? BLIS_LOSS_REROUTED : BLIS_LOSS_USUAL},
+      error);
 }
 
 /* Its requests are encoded by the other one, or fail. */

@@ -24,8 +24,11 @@ static blis_status do_act(void *ud, blis_cluster *cluster, blis_error *error) {
   switch (a->kind) {
   case FAIL:
   case FAIL_OVER:
-    return blis_cluster_instance_fail(cluster, a->index, a->kind == FAIL_OVER,
-                                      error);
+    return blis_cluster_instance_fail(
+        cluster, a->index,
+        (blis_loss){.kind = a->kind == FAIL_OVER ? BLIS_LOSS_REROUTED
+                                                 : BLIS_LOSS_USUAL},
+        error);
   case DRAIN:
   case HAND_OVER:
     return blis_cluster_instance_drain(cluster, a->index, a->kind == HAND_OVER,
@@ -246,8 +249,8 @@ static void slow_steps_take_longer(void) {
 
 static blis_status fail_now(const blis_question *q, blis_decision *decision) {
   *decision = (blis_decision){.chosen = 0};
-  return blis_cluster_instance_fail(*(blis_cluster **)q->state, 0, false,
-                                    q->error);
+  return blis_cluster_instance_fail(*(blis_cluster **)q->state, 0,
+                                    (blis_loss){0}, q->error);
 }
 
 static void wrong_calls_are_refused(void) {
@@ -257,7 +260,7 @@ static void wrong_calls_are_refused(void) {
   slow_pair(&s, 1);
   blis_router router = {.ops = &ops, .state = &s.cluster, .name = "failing"};
   site_must_open_with(&s, &router);
-  CHECK_STATUS(blis_cluster_instance_fail(s.cluster, 2, false, &error),
+  CHECK_STATUS(blis_cluster_instance_fail(s.cluster, 2, (blis_loss){0}, &error),
                BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, "no instance 2; there are 0 to 1");
   CHECK_STATUS(blis_cluster_instance_slow(s.cluster, 1, 0, &error),
@@ -272,7 +275,8 @@ static void wrong_calls_are_refused(void) {
 
 /* The only instance fails and comes back for ever, faster than it serves. */
 static blis_status flap(void *ud, blis_cluster *cluster, blis_error *error) {
-  BLIS_TRY(blis_cluster_instance_fail(cluster, 0, true, error));
+  BLIS_TRY(blis_cluster_instance_fail(
+      cluster, 0, (blis_loss){.kind = BLIS_LOSS_REROUTED}, error));
   BLIS_TRY(blis_cluster_instance_restore(cluster, 0, error));
   return blis_cluster_call_at(cluster, blis_cluster_now_us(cluster) + 50, flap,
                               ud, error);

@@ -507,9 +507,10 @@ static blis_status do_act(void *ud, blis_cluster *cluster, blis_error *error) {
   const act *a = ud;
   switch (a->kind) {
   case 0:
-    return blis_cluster_instance_fail(cluster, a->index, true, error);
+    return blis_cluster_instance_fail(
+        cluster, a->index, (blis_loss){.kind = BLIS_LOSS_REROUTED}, error);
   case 1:
-    return blis_cluster_instance_fail(cluster, a->index, false, error);
+    return blis_cluster_instance_fail(cluster, a->index, (blis_loss){0}, error);
   case 2:
     return blis_cluster_instance_drain(cluster, a->index, false, error);
   default:

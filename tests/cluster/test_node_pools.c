@@ -147,14 +147,18 @@ static void a_failure_for_good_makes_room(void) {
   run_until(&s, 1000);
   CHECK_EQ_I64(service_of(&s, start(&s)), BLIS_SERVICE_PENDING);
   blis_error error;
-  CHECK_OK(blis_cluster_instance_fail(s.cluster, 0, true, &error), &error);
+  CHECK_OK(blis_cluster_instance_fail(
+               s.cluster, 0, (blis_loss){.kind = BLIS_LOSS_REROUTED}, &error),
+           &error);
   CHECK_OK(blis_cluster_instance_recover(s.cluster, 0, 3000, 0, &error),
            &error);
   run_until(&s, 3000);
   CHECK_EQ_I64(service_of(&s, 1), BLIS_SERVICE_PENDING); /* it comes back */
   run_until(&s, 5000);
   CHECK_EQ_I64(service_of(&s, 0), BLIS_SERVICE_ACTIVE);
-  CHECK_OK(blis_cluster_instance_fail(s.cluster, 0, true, &error), &error);
+  CHECK_OK(blis_cluster_instance_fail(
+               s.cluster, 0, (blis_loss){.kind = BLIS_LOSS_REROUTED}, &error),
+           &error);
   run_until(&s, 7000);
   CHECK_EQ_I64(service_of(&s, 1), BLIS_SERVICE_ACTIVE);
   site_run(&s);

@@ -48,7 +48,8 @@ static void what_cannot_be_pinned(void) {
   site_must_open(&s);
   CHECK_STATUS(blis_cluster_pin(s.cluster, 5, 0, 3, &error), BLIS_ERR_INVALID);
   CHECK_STR(error.message, "there is no instance_3 among 3 instances");
-  CHECK_OK(blis_cluster_instance_fail(s.cluster, 1, false, &error), &error);
+  CHECK_OK(blis_cluster_instance_fail(s.cluster, 1, (blis_loss){0}, &error),
+           &error);
   CHECK_OK(blis_cluster_pin(s.cluster, 5, 0, 1, &error), &error);
   CHECK_STATUS(blis_cluster_run_until(s.cluster, BLIS_TIME_NEVER_US, &error),
                BLIS_ERR_INVALID);

@@ -197,7 +197,8 @@ static void a_wait_ends_with_the_deadline(void) {
   config.cold_start.loading.mean_us = 75000;
   open_scaled(&s, 1, &p, &config);
   blis_error error;
-  CHECK_OK(blis_cluster_instance_fail(s.cluster, 0, false, &error), &error);
+  CHECK_OK(blis_cluster_instance_fail(s.cluster, 0, (blis_loss){0}, &error),
+           &error);
   site_run(&s);
   const blis_record *records = site_records(&s);
   CHECK_EQ_I64(records[0].state, BLIS_REQUEST_REJECTED);
@@ -303,7 +304,9 @@ static void one_recovers(void) {
   open_scaled(&s, 2, &p, &config);
   blis_error error;
   CHECK_OK(blis_cluster_run_until(s.cluster, 50000, &error), &error);
-  CHECK_OK(blis_cluster_instance_fail(s.cluster, 1, true, &error), &error);
+  CHECK_OK(blis_cluster_instance_fail(
+               s.cluster, 1, (blis_loss){.kind = BLIS_LOSS_REROUTED}, &error),
+           &error);
   CHECK_OK(blis_cluster_instance_recover(s.cluster, 1, 100000, 30000, &error),
            &error);
   CHECK_OK(blis_cluster_run_until(s.cluster, 130000, &error), &error);

@@ -88,7 +88,8 @@ static blis_fault_effect draw_effect(blis_random *random) {
       .factor = 0.5 + draw(random, 5),
       .notice_us = draw(random, 300000),
       .period_us = 1000 + draw(random, 200000),
-      .re_route = draw(random, 2) == 0};
+      .loss = {.kind = (blis_loss_kind)draw(random, BLIS_LOSS_KIND_COUNT),
+               .pause_us = (int64_t)draw(random, 3) * 100000}};
 }
 
 static void draw_faults(scene *s, blis_random *random) {

@@ -342,8 +342,9 @@ static void test_attempt_without_candidates(void) {
   one_request(&t, 20);
   must_open(&t);
   blis_error error;
-  CHECK_OK(blis_cluster_instance_fail(t.site.cluster, 2, false, &error),
-           &error);
+  CHECK_OK(
+      blis_cluster_instance_fail(t.site.cluster, 2, (blis_loss){0}, &error),
+      &error);
   site_run(&t.site);
   CHECK(blis_recorder_sort(t.site.recorder) == BLIS_OK);
   CHECK_STR(story_of(&t, only_record(&t)), "mid:escalate large:accept");
@@ -636,7 +637,11 @@ static uint64_t run_random(blis_engine_kind engine, int64_t seed,
   must_open(&t);
   blis_error error;
   CHECK_OK(blis_cluster_run_until(t.site.cluster, 1000000, &error), &error);
-  CHECK_OK(blis_cluster_instance_fail(t.site.cluster, 0, seed % 2 == 0, &error),
+  CHECK_OK(blis_cluster_instance_fail(
+               t.site.cluster, 0,
+               (blis_loss){.kind = seed % 2 == 0 ? BLIS_LOSS_REROUTED
+                                                 : BLIS_LOSS_USUAL},
+               &error),
            &error);
   bool done = !by_steps;
   while (!done) {

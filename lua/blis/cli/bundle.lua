@@ -5,9 +5,11 @@ local errors = require "blis.errors"
 local faults_section = require "blis.config.faults"
 local hooks = require "blis.policy.hooks"
 local policy = require "blis.policy"
+local phases = require "blis.results.phases"
 local queue = require "blis.policy.queue"
 local scaling_section = require "blis.config.scaling"
 local schema = require "blis.config.schema"
+local shape = require "blis.traffic.shape"
 local config = require "blis.config.bundle"
 local yaml_file = require "blis.yaml_file"
 
@@ -264,15 +266,22 @@ local function check_names(values, scorers)
   hooks.read_cascade(cascade_of(values.cascade), "bundle.cascade")
   queue.read(queue_of(values.queue), "design", "bundle.queue")
   local autoscaler = policy_of(values.autoscale)
+  if values.autoscale and not autoscaler then
+    errors.invalid("bundle.autoscale.type is missing, the name of the autoscaler that params are "
+      .. "for")
+  end
   if autoscaler then hooks.read_autoscaler(autoscaler, "bundle.autoscale") end
   check_pipeline(pipeline_of(values.autoscaler))
 end
 
 --- What would be found later, and said without the line of the file.
 local function check_lists(values)
+  if values.faults then schema.check_list(values.faults, "bundle.faults", "a list of faults") end
   for i, fault in ipairs(values.faults or {}) do
     schema.read(faults_section, fault, ("bundle.faults[%d]"):format(i))
   end
+  if values.phases then phases.read(values.phases, "bundle.phases") end
+  if values.shape then shape.read(values.shape, "bundle.shape") end
   if values.scaling then schema.read(scaling_section, values.scaling, "bundle.scaling") end
 end
 
@@ -339,6 +348,15 @@ local function add_queue(block, given)
   given.queue = companions.overlay(options, given.queue)
 end
 
+local function add_shape(block, given)
+  if not block then return end
+  if not given.workload then
+    errors.invalid("bundle.shape is for generated traffic, and a trace says itself when its "
+      .. "requests come")
+  end
+  given.workload.shape = given.workload.shape or block
+end
+
 --- Reads a bundle into the values of the flags that were not given.
 ---@param path string
 ---@param given table<string, table> values of flags by section, see blis.cli.Parsed
@@ -366,6 +384,8 @@ function bundle.add(path, given, talk)
   experiment.priority = experiment.priority or policy_of(values.priority)
   experiment.cascade = cascade_of(values.cascade)
   experiment.faults = values.faults
+  experiment.phases = experiment.phases or values.phases
+  add_shape(values.shape, given)
   experiment.autoscaler = experiment.autoscaler or policy_of(values.autoscale)
   for key, value in pairs(values.scaling or {}) do
     if given.scaling[key] == nil then given.scaling[key] = value end

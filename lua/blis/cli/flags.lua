@@ -8,6 +8,7 @@ local core = require "blis.core"
 local errors = require "blis.errors"
 local schema = require "blis.config.schema"
 local shape = require "blis.traffic.shape"
+local units = require "blis.units"
 
 local flags = {}
 
@@ -63,20 +64,6 @@ function flags.without_place(message)
   return (message:gsub("^%S+%.lua:%d+: ", ""))
 end
 
-local time_units = { us = 1, ms = 1000, s = 1000000, m = 60000000, h = 3600000000 }
-
---- "50000", "50ms", "30s": whole microseconds; nil or false for other texts.
----@param text string
-function flags.read_time(text)
-  local number, unit = text:match("^([%d.]+)(%a+)$")
-  local factor = number and time_units[unit]
-  if factor and tonumber(number) then
-    local us = tonumber(number) * factor
-    return math.tointeger(us) or math.tointeger(math.floor(us + 0.5))
-  end
-  return text:match("^[+-]?%d+$") and math.tointeger(tonumber(text))
-end
-
 local function read_number(text)
   return not text:lower():match("[in]") and not text:match("^%s") and tonumber(text) or nil
 end
@@ -95,10 +82,10 @@ end
 local readers = {
   integer = function(text) return text:match("^[+-]?%d+$") and math.tointeger(tonumber(text)) end,
   number = read_number,
-  time_us = flags.read_time,
-  delay_us = flags.read_time,
+  time_us = units.read,
+  delay_us = units.read,
   numbers = read_numbers,
-  warm_up_us = function(text) return text == "auto" and text or flags.read_time(text) end,
+  warm_up_us = function(text) return text == "auto" and text or units.read(text) end,
   boolean = function(text)
     local words = { ["true"] = true, ["false"] = false, ["1"] = true, ["0"] = false }
     return words[text:lower()]
@@ -123,7 +110,7 @@ function readers.shape(text)
     local key, value = item:match("^([%w_]+)=(.+)$")
     if not key then return nil end
     if known[key .. "_us"] then
-      given[key .. "_us"] = flags.read_time(value) or value
+      given[key .. "_us"] = units.read(value) or value
     else
       given[key] = read_number(value) or value
     end

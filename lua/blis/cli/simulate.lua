@@ -27,6 +27,7 @@ local result_text = require "blis.cli.result_text"
 local saturation = require "blis.results.saturation"
 local scaling_section = require "blis.config.scaling"
 local targets = require "blis.cli.targets"
+local units = require "blis.units"
 
 local simulate = {}
 
@@ -188,6 +189,10 @@ local function autoscaler_of(definition, parsed)
     given = "saturation-pipeline"
     parsed.values.scaling.interval_us = policies.autoscaler_interval_us
   end
+  if given == nil and policies.autoscaler_parameters then
+    flags.fail(definition, "--autoscaler-parameter needs --autoscaler, the name of the autoscaler "
+      .. "that it is for")
+  end
   if given == nil then return nil end
   local autoscaler = type(given) == "table" and given or { given }
   parameters.add(definition, autoscaler, "--autoscaler-parameter", policies.autoscaler_parameters)
@@ -195,14 +200,35 @@ local function autoscaler_of(definition, parsed)
 end
 
 --- Bounds and times of scaling; nil when none is given. BLIS (Go) replays on what is there.
-local function scaling_of(definition, parsed)
+local function scaling_of(definition, parsed, autoscaler)
   local given = parsed.values.scaling
   if definition.name == "replay" and parsed.values.experiment.profile == "go-blis"
     and (given.interval_us or given.node_pools) then
     flags.fail(definition, "under profile go-blis, a replay has neither an autoscaler "
       .. "(--model-autoscaler-interval-us, autoscaler.interval_us) nor node_pools")
   end
+  for _, option in ipairs(autoscaler == nil and scaling_section.options or {}) do
+    if option.flag and parsed.given[option.flag] and not given.node_pools then
+      flags.fail(definition, "%s has no effect without --autoscaler", option.flag)
+    end
+  end
   return given and next(given) ~= nil and given or nil
+end
+
+--- "night=0,morning=6h" as blis.run takes phases, which a bundle gives as they are.
+local function phases_of(definition, given)
+  if type(given) ~= "string" then return given end
+  local list = {}
+  for part in (given .. ","):gmatch("([^,]*),") do
+    local name, text = part:match("^%s*([^=]-)%s*=%s*(%S+)%s*$")
+    local from_us = text and units.read(text)
+    if not from_us or name == "" then
+      flags.fail(definition, "--phases: '%s' is not allowed, expected NAME=TIME such as "
+        .. "morning=6h", part)
+    end
+    list[#list + 1] = { name = name, from_us = from_us }
+  end
+  return list
 end
 
 -- What BLIS (Go) knows, where both leave requests the priority of their SLO class.
@@ -240,13 +266,15 @@ function simulate.experiment(definition, parsed, workload, horizon_us)
   local given = parsed.values.experiment
   local cluster = cluster_of(parsed)
   local keeps_records = not parsed.values.output.no_records
+  local autoscaler = autoscaler_of(definition, parsed)
   return {
     cluster = cluster, workload = workload, routing = routing_of(definition, parsed),
     disaggregation = disaggregation_of(definition, parsed),
     queue = queue_flags.of(definition, parsed),
     admission = admission_of(definition, parsed), priority = priority_of(parsed),
-    autoscaler = autoscaler_of(definition, parsed), scaling = scaling_of(definition, parsed),
-    faults = given.faults, cascade = given.cascade, seed = given.seed, horizon_us = horizon_us,
+    autoscaler = autoscaler, scaling = scaling_of(definition, parsed, autoscaler),
+    faults = given.faults, phases = phases_of(definition, given.phases),
+    cascade = given.cascade, seed = given.seed, horizon_us = horizon_us,
     profile = given.profile, trace_level = given.trace_level,
     counterfactual_k = given.counterfactual_k, instance_times = keeps_records,
     keep_records = keeps_records,
@@ -269,6 +297,7 @@ local made_of_records = {
   { "output", "requests_path", "--requests-path" },
   { "output", "trace_output", "--trace-output" },
   { "output", "timeline", "--timeline" },
+  { "experiment", "phases", "--phases" },
   { "experiment", "warm_up_us", "--warm-up" },
   { "experiment", "warm_up_requests", "--warm-up-requests" },
   { "detectors", "names", "--detectors" },

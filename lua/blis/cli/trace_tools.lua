@@ -8,6 +8,7 @@ local format = require "blis.format"
 local outputs = require "blis.cli.outputs"
 local sections = require "blis.config.trace"
 local trace = require "blis.traffic.trace"
+local units = require "blis.units"
 local workload = require "blis.traffic.workload"
 
 local trace_tools = {}
@@ -192,7 +193,7 @@ local function read_points(definition, text)
   local points = {}
   for item in (text .. ","):gmatch "([^,]*)," do
     local from, to = item:match "^([^:]+):([^:]+)$"
-    local from_us, to_us = flags.read_time(from or ""), flags.read_time(to or "")
+    local from_us, to_us = units.read(from or ""), units.read(to or "")
     if not from_us or not to_us then
       flags.fail(definition, "--points: '%s' is not allowed, expected FROM:TO with two times", item)
     end

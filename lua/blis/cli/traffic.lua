@@ -97,10 +97,14 @@ end
 --- Traffic of users, each of whom waits for an answer before the next request.
 local function with_users(definition, parsed, talk)
   local values, given = parsed.values.synthesis, parsed.values.workload
-  for _, flag in ipairs { "--rate", "--shape", "--arrival", "--prefix-groups", "--prefix-zipf" } do
+  for _, flag in ipairs { "--rate", "--arrival", "--prefix-groups", "--prefix-zipf" } do
     if parsed.given[flag] then
       flags.fail(definition, "%s cannot be combined with --concurrency", flag)
     end
+  end
+  if given.shape then -- of a policy bundle, too
+    flags.fail(definition, "a shape (--shape) cannot be combined with --concurrency: users send "
+      .. "their next request when they have an answer")
   end
   if presets.scenarios[values.preset] then
     flags.fail(definition, "--workload %s cannot be combined with --concurrency", values.preset)

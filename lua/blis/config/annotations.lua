@@ -71,6 +71,7 @@ local special = {
     .. "integer|blis.ScaleTarget|nil",
   ["blis.ScalingOptions.node_pools"] = "blis.NodePoolOptions[]",
   ["blis.Experiment.faults"] = "blis.FaultOptions[]",
+  ["blis.Experiment.phases"] = "{ name: string, from_us: integer }[]",
   ["blis.FaultOptions.instance"] = "integer|string",
   ["blis.Experiment.queue"] = "boolean|blis.QueueOptions",
   ["blis.QueueOptions.saturation"] = "string|table|blis.Policy|fun(instances: table[]): number",

@@ -129,6 +129,11 @@ local bundle = {
     { name = "faults", type = "table", doc = "What happens to instances: a list of faults." },
     { name = "scaling", type = "table",
       doc = "With autoscale: bounds, how long instances take to start, and how they leave." },
+    { name = "shape", type = "any",
+      doc = "How the rate of generated traffic changes with time: a name, or a block of options "
+        .. "with its kind ('blis help shape')." },
+    { name = "phases", type = "table",
+      doc = "Parts of the traffic, a list of { name, from_us }: results have figures of each." },
     block("instance_lifecycle", "How instances start.", {
       delay("loading_delay", "Delay between the start of an instance and its first request."),
       { name = "warm_start_initial_instances", type = "boolean",

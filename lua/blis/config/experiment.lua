@@ -151,7 +151,10 @@ return {
         .. "ttft_ms = 500, itl_ms = 50, e2e_ms = 10000 } }. Results then include goodput.",
     },
     {
-      name = "phases", type = "any",
+      name = "phases", type = "any", flag = "--phases", group = "Run",
+      metavar = "NAME=TIME,...",
+      flag_doc = "Parts of the traffic, each from a time until the next one begins, for figures of "
+        .. "each: night=0,morning=6h,evening=18h.",
       doc = "Parts of the traffic with names, each until the next one begins: { { name = "
         .. "\"night\" }, { name = \"morning\", from_us = blis.seconds(600) } }. Results then have "
         .. "figures of each, and how many requests kept slo_targets.",

@@ -55,9 +55,16 @@ return {
       doc = "Of reclaim and rolling-restart.",
     },
     {
-      name = "requests", type = "choice", choices = { "failed", "rerouted" }, default = "failed",
+      name = "requests", type = "choice", choices = { "failed", "rerouted", "retried" },
       doc = "What becomes of the requests that it ends: failed, reason instance-failed; rerouted: "
-        .. "they start again from nothing, and their times count from their own arrival.",
+        .. "they are routed again at once; retried: they are sent again after retry_after, and "
+        .. "admission is asked again. They start from nothing, and their times count from their "
+        .. "own arrival. It goes before disaggregation.on_failure. Default: failed, and hand-offs "
+        .. "as that says.",
+    },
+    {
+      name = "retry_after", type = "time_us", min = 0, default = 1000000, unit = "us",
+      doc = "With requests = \"retried\": the pause until they are sent again.",
     },
   },
 }

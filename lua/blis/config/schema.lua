@@ -148,6 +148,26 @@ function schema.raise_value(path, value, expected)
   errors.invalid("%s%s is not allowed, expected %s", in_front(path), errors.show(value), expected)
 end
 
+--- Raises unless the value is a list without holes, and with nothing beside its items.
+---@param given any
+---@param path string
+---@param expected string
+function schema.check_list(given, path, expected)
+  if type(given) ~= "table" then schema.raise_value(path, given, expected) end
+  local last = 0
+  for key in pairs(given) do
+    if math.type(key) ~= "integer" or key < 1 then
+      errors.invalid("%s: got a value at [%s], expected %s", path, tostring(key), expected)
+    end
+    last = math.max(last, key)
+  end
+  for i = 1, last do
+    if given[i] == nil then
+      errors.invalid("%s[%d] is nil, and there is a value at [%d] behind it", path, i, last)
+    end
+  end
+end
+
 --- Checks one value; returns the one to use.
 ---@param option blis.Option
 ---@param value any
@@ -156,7 +176,7 @@ function schema.check_value(option, value, path)
   local kind = types[option.type]
   local checked = kind.check(value, option, path)
   if checked == nil and not (option.type == "boolean" and value == false) then
-    local hint = ""
+    local hint = kind.hint and kind.hint(value) or ""
     if option.type == "choice" and type(value) == "string" then
       hint = errors.suggestion(value, option.choices, "")
     end

@@ -1,8 +1,10 @@
 --- The kinds of values that options have: what is allowed, and how it is said.
 ---
---- A kind has check(value, option, path), which returns the value to use or nil and what was
---- expected, and expected(option), the text for error messages and the reference page.
+--- A kind has check(value, option, path), which returns the value to use or nil, and
+--- expected(option), the text for error messages and the reference page. It may have hint(value),
+--- what a wrong value should have been.
 local errors = require "blis.errors"
+local units = require "blis.units"
 
 local types = {}
 
@@ -42,8 +44,15 @@ types.number = {
   end,
 }
 
+--- Units are for command lines: '6s' is 6000000 elsewhere.
+local function time_hint(value)
+  local us = type(value) == "string" and units.read(value)
+  return us and ("; '%s' is %d"):format(value, us) or ""
+end
+
 -- A point in time or a duration in microseconds; blis.seconds(30) gives one.
 types.time_us = {
+  hint = time_hint,
   expected = function(option)
     return "a whole number of microseconds" .. range_text(option) .. " (blis.seconds(n) gives one)"
   end,
@@ -58,31 +67,50 @@ types.time = {
   check = types.integer.check,
 }
 
-local delay_shapes = { normal = true, lognormal = true, uniform = true, exponential = true }
-local delay_keys = { mean_us = true, stddev_us = true, distribution = true }
+local delay_shapes = { "normal", "lognormal", "uniform", "exponential" }
+local delay_keys = { "distribution", "mean_us", "stddev_us" }
+
+local function is_among(word, words)
+  for _, one in ipairs(words) do
+    if one == word then return true end
+  end
+  return false
+end
+
+local function check_delay_part(value, name, option, path)
+  local number = types.number.check(value[name], option)
+  if number then return number end
+  errors.invalid("%s.%s: %s is not allowed, expected %s", path, name, errors.show(value[name]),
+    types.number.expected(option))
+end
 
 --- A time with a mean and a deviation, which an exponential one has by itself.
-local function check_drawn_delay(value, option)
-  for key in pairs(value) do
-    if not delay_keys[key] then return nil end
-  end
+local function check_drawn_delay(value, option, path)
+  errors.check_names(value, delay_keys, path, "option")
   local shape = value.distribution or "normal"
-  local mean_us, stddev_us = value.mean_us, value.stddev_us or 0
-  local is_alone = shape == "exponential" and value.stddev_us ~= nil
-  local is_delay = delay_shapes[shape] and not is_alone and types.number.check(mean_us, option)
-    and types.number.check(stddev_us, option)
-  return is_delay and { mean_us = mean_us, stddev_us = stddev_us, distribution = shape } or nil
+  if not is_among(shape, delay_shapes) then
+    errors.invalid("%s.distribution: %s is not allowed, expected one of %s", path,
+      errors.show(shape), table.concat(delay_shapes, ", "))
+  end
+  if shape == "exponential" and value.stddev_us ~= nil then
+    errors.invalid("%s.stddev_us: an exponential time deviates as much as it takes on average",
+      path)
+  end
+  local mean_us = check_delay_part(value, "mean_us", option, path)
+  local stddev_us = value.stddev_us ~= nil and check_delay_part(value, "stddev_us", option, path)
+  return { mean_us = mean_us, stddev_us = stddev_us or 0, distribution = shape }
 end
 
 -- How long something takes: always as long, or drawn.
 types.delay_us = {
+  hint = time_hint,
   expected = function(option)
     return types.time_us.expected(option) .. ", or { mean_us =, stddev_us =, distribution = "
       .. "\"normal\", \"lognormal\" or \"uniform\" }, or { mean_us =, distribution = "
       .. "\"exponential\" }"
   end,
-  check = function(value, option)
-    if type(value) == "table" then return check_drawn_delay(value, option) end
+  check = function(value, option, path)
+    if type(value) == "table" then return check_drawn_delay(value, option, path) end
     local mean_us = types.integer.check(value, option)
     return mean_us and { mean_us = mean_us, stddev_us = 0, distribution = "normal" }
   end,

@@ -481,6 +481,7 @@ function scorer:observe(request, instance) end
 ---@field is_missed boolean the instance was not there, or was down
 ---@field lost integer requests, at once
 ---@field rerouted integer
+---@field retried integer that are sent again after a pause
 
 --- A decision of an autoscaler that changed something, or was out of bounds.
 ---@class blis.ScaleEvent
@@ -598,6 +599,7 @@ function scorer:observe(request, instance) end
 ---@field failed integer lost with their instance
 ---@field escalated integer times that a cascade asked another model
 ---@field rerouted integer taken from an instance and routed once more
+---@field retried integer lost with their instance and sent once more
 ---@field in_flight integer arrived and not ended
 ---@field next_us integer? of the next event; nil when there is none
 ---@operator len: integer instances

@@ -335,6 +335,8 @@
 ---@field scaling blis.Scaling with autoscaler: how many instances there were, and why
 ---@field phases blis.Phase[] with phases: each part of the traffic that has a name
 ---@field faults blis.FaultNote[] with faults: what became of them
+---@field rerouted integer with faults: times that a request was taken from its instance and routed again (requests)
+---@field retried integer with faults: times that a request lost its instance and was sent again (requests)
 ---@field series blis.Series with series_interval_us
 ---@field decisions blis.Decisions with trace_level = "decisions"
 ---@field setup table model, hardware, tp, kv_blocks, ... as they were worked out

@@ -30,7 +30,7 @@
 ---@field keep_requests? boolean Keep the requests as they arrived (150 bytes and more each), for result:trace() and result:write_trace(path). (default false)
 ---@field keep_records? boolean Keep a record of every request (96 bytes). false is for very long runs: memory does not grow with their length, percentiles of TTFT, E2E and scheduling delay are up to 1/256 too low (all else is exact), and there is nothing by request, class, tenant or model. (default true)
 ---@field slo_targets? table<string, table<string, number>> Latency targets by SLO class ('default' for requests without one): { critical = { ttft_ms = 500, itl_ms = 50, e2e_ms = 10000 } }. Results then include goodput.
----@field phases? any Parts of the traffic with names, each until the next one begins: { { name = "night" }, { name = "morning", from_us = blis.seconds(600) } }. Results then have figures of each, and how many requests kept slo_targets.
+---@field phases? { name: string, from_us: integer }[] Parts of the traffic with names, each until the next one begins: { { name = "night" }, { name = "morning", from_us = blis.seconds(600) } }. Results then have figures of each, and how many requests kept slo_targets.
 ---@field warm_up_us? integer|"auto" Results have steady: figures without the requests that arrived before this time. 'auto': before TTFT settled (MSER-5); steady.from_us is that time. (us)
 ---@field warm_up_requests? integer Results have steady: figures of the requests that were completed behind the first so many, as RouteSim has them; steady.from_us is the first arrival of these. Instead of warm_up_us.
 ---@field series_interval_us? integer Results have series: figures of the cluster and its instances in intervals of this length. (us)
@@ -127,7 +127,8 @@
 ---@field times? integer Of flap. (default 3)
 ---@field every? integer Of flap, rolling-restart and stale: from one to the next. (us, default 60000000)
 ---@field notice? integer Of reclaim and rolling-restart. (us, default 30000000)
----@field requests? "failed"|"rerouted" What becomes of the requests that it ends: failed, reason instance-failed; rerouted: they start again from nothing, and their times count from their own arrival. (default failed)
+---@field requests? "failed"|"rerouted"|"retried" What becomes of the requests that it ends: failed, reason instance-failed; rerouted: they are routed again at once; retried: they are sent again after retry_after, and admission is asked again. They start from nothing, and their times count from their own arrival. It goes before disaggregation.on_failure. Default: failed, and hand-offs as that says.
+---@field retry_after? integer With requests = "retried": the pause until they are sent again. (us, default 1000000)
 
 --- Instances that come and go, with an autoscaler. A cluster begins with its instances.
 ---@class blis.ScalingOptions
@@ -304,7 +305,8 @@
 ---@field duration_us? integer ramp: How long it does; twice as long in all by default. surges: How long one lasts, at the end of that time. (30000000 by default) (us, default 600000000)
 ---@field every_us? integer surges: From one to the next. (us, default 300000000)
 ---@field height? number surges: Factor meanwhile; 1 at other times. (default 5)
----@field days? integer servegen: The first so many. (default 14)
+---@field days? integer servegen: The first so many.
+---@field path? string servegen: A folder of ServeGen data (chunk-<id>-trace.csv) in place of the hours that are built in: all of its clients together, by window; their mean is 1.
 
 --- Prefixes shared by prompts, as when applications with long system prompts share a cluster.
 ---@class blis.PrefixOptions

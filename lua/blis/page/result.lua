@@ -154,10 +154,11 @@ local function fault_section(r)
   for i = 1, math.min(#faults, most_rows) do
     local fault = faults[i]
     rows[i] = { number(fault.time_us / 1e6, 1), fault.kind, fault.instance, count(fault.lost),
-      count(fault.rerouted), fault.is_missed and "not in service" or "" }
+      count(fault.rerouted), count(fault.retried), fault.is_missed and "not in service" or "" }
   end
   return parts.section("faults", "Faults", parts.table(("The first %d at most"):format(most_rows),
-    { "time (s)", "kind", "instance", "lost", "rerouted", "" }, rows, { [2] = true, [3] = true }))
+    { "time (s)", "kind", "instance", "lost", "rerouted", "sent again", "" }, rows,
+    { [2] = true, [3] = true }))
 end
 
 local function notes_section(r)

@@ -39,11 +39,22 @@ function definition.entry(noun, entries, name, path)
   errors.invalid("%s: unknown %s '%s'%s", path, noun, name, errors.suggestion(name, words))
 end
 
---- The named fields of a table, and the ones in its list part left out.
-function definition.named_fields(given, except)
+--- The named fields of a table without some of them. Beside these it has a name at [1], or as many
+--- places as that; what is at others is an error.
+---@param given table
+---@param except table<string, any>
+---@param path string
+---@param places? integer
+---@return table<string, any>
+function definition.named_fields(given, except, path, places)
   local named = {}
   for key, value in pairs(given) do
-    if math.type(key) ~= "integer" and not except[key] then named[key] = value end
+    local place = math.type(key) == "integer" and key
+    if place and (place < 1 or place > (places or 1)) then
+      errors.invalid("%s: got a value at [%d], expected { name, parameter = value, ... }", path,
+        place)
+    end
+    if not place and not except[key] then named[key] = value end
   end
   return named
 end
@@ -201,7 +212,7 @@ function definition.read(kind, given, path)
   if type(given) == "string" and kind.builtins then given = { given } end
   local is_table = type(given) == "table" and next(given) ~= nil
   if is_table and type(given[1]) == "string" and kind.builtins then
-    local named = definition.named_fields(given, {})
+    local named = definition.named_fields(given, {}, path)
     local builtin = definition.builtin(kind.noun, catalogue[kind.builtins], given[1],
       named, path)
     builtin.kind = kind.kind

@@ -6,10 +6,14 @@ local sorted = require "blis.sorted"
 
 local faults = {}
 
+-- Times beyond this are never reached; sums of two do not wrap.
+local latest_us = math.maxinteger // 2
+
 --- The number of an instance from 0.
 local function instance_of(given, path)
+  local place = type(given) == "number" and math.tointeger(given)
   local number = type(given) == "string" and math.tointeger(given:match "^instance_(%d+)$")
-    or math.type(given) == "integer" and given - 1
+    or place and place - 1
   if not number or number < 0 or number > 999999 then
     schema.raise_value(path .. ".instance", given,
       "an id such as 'instance_2', or a place in sim.instances from 1")
@@ -21,7 +25,8 @@ local function effect_of(values, kind)
   return {
     kind = kind or values.kind, recover_us = values.recover_after,
     recovering_us = values.restart_time, factor = values.factor, notice_us = values.notice,
-    re_route = values.requests == "rerouted", period_us = values.every,
+    requests = values.requests or "usual", retry_us = values.retry_after,
+    period_us = values.every,
   }
 end
 
@@ -37,22 +42,59 @@ local function needs(values, name, path)
   end
 end
 
+-- Kinds that end what an instance is at, some of them only where it comes back.
+local ending = { "crash", "hang", "flap", "reclaim", "rolling-restart" }
+
 -- Options that are for some kinds only.
 local kinds_of = {
   factor = { "slow" },
   times = { "flap" },
   every = { "flap", "rolling-restart", "stale" },
   notice = { "reclaim", "rolling-restart" },
+  requests = ending,
+  restart_time = ending,
+  recover_after = { "crash", "hang", "slow", "flap", "partition", "stale", "reclaim",
+    "rolling-restart" },
+  instance = { "crash", "hang", "slow", "flap", "partition", "stale", "lost-cache", "reclaim" },
 }
 
---- One that would do nothing is a mistake.
-local function check_options(given, kind, path)
+--- What would do nothing for want of a time.
+local function check_recovery(given, values, path)
+  local recover_us = values.recover_after
+  if given.restart_time ~= nil and not recover_us then
+    errors.invalid("%s: restart_time is of no use without recover_after", path)
+  end
+  if given.restart_time ~= nil and values.kind ~= "hang" and values.restart_time > recover_us then
+    errors.invalid("%s: restart_time is %d us, more than recover_after, %d us, of which it is the "
+      .. "last part", path, values.restart_time, recover_us)
+  end
+  if given.retry_after ~= nil and values.requests ~= "retried" then
+    errors.invalid("%s: retry_after is of no use without requests = 'retried'", path)
+  end
+  if given.requests ~= nil and values.kind == "hang" and not recover_us then
+    errors.invalid("%s: requests is of no use to a hang without recover_after, at which the "
+      .. "instance is killed", path)
+  end
+end
+
+--- An option that would do nothing is a mistake.
+local function check_options(given, values, path)
+  local kind = values.kind
   for _, name in ipairs(sorted.names(kinds_of)) do
     local kinds = table.concat(kinds_of[name], ", ")
     if given[name] ~= nil and not (", " .. kinds .. ","):find(", " .. kind .. ",", 1, true) then
       errors.invalid("%s: %s is of no use to a fault of kind %s; it is for %s", path, name, kind,
         kinds)
     end
+  end
+  check_recovery(given, values, path)
+end
+
+--- The times of several, the last of which is to be one.
+local function check_last(values, count, path)
+  if values.every > (latest_us - values.at) // count then
+    errors.invalid("%s: %d times every %d us from %d us on is more than a simulation can count",
+      path, count, values.every, values.at)
   end
 end
 
@@ -64,17 +106,19 @@ local several = {
       errors.invalid("%s: recover_after is %d us, and the next crash comes after %d us (every)",
         path, values.recover_after, values.every)
     end
+    check_last(values, values.times, path)
     for k = 0, values.times - 1 do
       add(list, values, "crash", values.at + k * values.every, instance_of(values.instance, path))
     end
   end,
   ["rolling-restart"] = function(list, values, path, instances)
     needs(values, "recover_after", path)
-    if instances > 1 and values.notice + values.recover_after > values.every then
-      errors.invalid("%s: an instance may be gone for %d us (notice and recover_after), and the "
-        .. "next one goes after %d us (every)", path, values.notice + values.recover_after,
+    if instances > 1 and values.notice > values.every - values.recover_after then
+      errors.invalid("%s: an instance may be gone for %d us (notice) and %d us (recover_after), "
+        .. "and the next one goes after %d us (every)", path, values.notice, values.recover_after,
         values.every)
     end
+    check_last(values, instances, path)
     for k = 0, instances - 1 do
       add(list, values, "reclaim", values.at + k * values.every, k)
     end
@@ -95,14 +139,17 @@ local function random_of(values, path)
 end
 
 local function check_is_there(number, path, instances, may_grow)
-  if number and number >= instances and not may_grow then
+  if number >= instances and not may_grow then
     errors.invalid("%s: there is no instance_%d; there are %d instances", path, number, instances)
   end
 end
 
-local function read_one(read, given, path, instances)
+local function read_one(read, given, path, instances, may_grow)
   local values = schema.read(section, given, path)
-  check_options(given, values.kind, path)
+  check_options(given, values, path)
+  if values.instance ~= nil then
+    check_is_there(instance_of(values.instance, path), path, instances, may_grow)
+  end
   if values.mtbf then
     read.random[#read.random + 1] = random_of(values, path)
     return
@@ -123,20 +170,12 @@ end
 ---@return table?
 function faults.read(given, instances, may_grow)
   if given == nil then return nil end
-  if type(given) ~= "table" or (#given == 0 and next(given) ~= nil) then
-    schema.raise_value("faults", given, "a list of faults: { { at = blis.seconds(60), "
-      .. "instance = 2, kind = \"crash\", recover_after = blis.seconds(30) }, ... }")
-  end
+  schema.check_list(given, "faults", "a list of faults: { { at = blis.seconds(60), instance = 2, "
+    .. "kind = \"crash\", recover_after = blis.seconds(30) }, ... }")
   local read = { declared = {}, random = {} }
   for i, one in ipairs(given) do
     local path = ("faults[%d]"):format(i)
-    read_one(read, one, path, instances)
-    for _, fault in ipairs(read.declared) do
-      check_is_there(fault.instance, path, instances, may_grow)
-    end
-    for _, fault in ipairs(read.random) do
-      check_is_there(fault.instance, path, instances, may_grow)
-    end
+    read_one(read, one, path, instances, may_grow)
   end
   table.sort(read.declared, function(a, b)
     if a.at_us ~= b.at_us then return a.at_us < b.at_us end

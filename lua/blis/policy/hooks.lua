@@ -111,7 +111,7 @@ local function check_cascade_keys(name, given, path)
   local options = table.move(entry.options, 1, #entry.options, 1, {})
   table.move(cascade_section.options, 1, #cascade_section.options, #options + 1, options)
   schema.check_keys({ name = entry.name, options = options },
-    definition.named_fields(given, {}), path .. " " .. entry.name)
+    definition.named_fields(given, {}, path), path .. " " .. entry.name)
 end
 
 ---@type blis.Section
@@ -133,7 +133,7 @@ end
 
 --- A built-in cascade, with the functions of a script around it.
 local function read_cascade_table(given, path)
-  local own, parameters = {}, definition.named_fields(given, {})
+  local own, parameters = {}, definition.named_fields(given, {}, path)
   for _, option in ipairs(cascade_section.options) do
     own[option.name], parameters[option.name] = parameters[option.name], nil
   end
@@ -189,7 +189,7 @@ function hooks.read_priority(given, path)
       .. "... } or a function(request)")
   end
   local read = definition.builtin("priority policy", catalogue.priorities, given[1],
-    definition.named_fields(given, {}), path)
+    definition.named_fields(given, {}, path), path)
   if read.make then return nil, read end
   return read
 end

@@ -84,7 +84,7 @@ function policy.read_scorer(given, path)
     if type(name) ~= "string" then
       schema.raise_value(path .. "[1]", name, "the name of a scorer")
     end
-    return builtin("scorer", catalogue.scorers, name, named_fields(given, {}), path)
+    return builtin("scorer", catalogue.scorers, name, named_fields(given, {}, path), path)
   end
   if given.new ~= nil then return definition.fresh("scorer", given, path, scripted_scorer) end
   return scripted_scorer(given, path)
@@ -114,7 +114,7 @@ local function read_weighted(given, path)
   local weight = given[2] == nil and 1 or given[2]
   local is_valid = type(weight) == "number" and weight > 0 and weight < math.huge
   if not is_valid then schema.raise_value(path .. "[2]", weight, "a weight above 0") end
-  local parameters = named_fields(given, {})
+  local parameters = named_fields(given, {}, path, 2)
   if type(given[1]) == "string" then
     local scorer = builtin("scorer", catalogue.scorers, given[1], parameters, path)
     return { scorer = scorer, weight = weight }
@@ -307,7 +307,7 @@ local function builtin_router(given, path)
   local entry = definition.entry("routing policy", catalogue.routers, name, path)
   local has_stages = entry.name == "weighted"
   local except = has_stages and { scorers = true, filters = true, missing_scores = true } or {}
-  local parameters = named_fields(given, except)
+  local parameters = named_fields(given, except, path)
   local has_picker = has_stages or entry.name == "weighted-stateless"
   local picker = has_picker and take_picker(parameters, path)
   local router = builtin("routing policy", catalogue.routers, name, parameters, path)

@@ -23,11 +23,13 @@ local function add_targets(values, slo_targets)
   end
 end
 
-local function check_triggers(values)
-  local has_target = values.ttft_target_us + values.tpot_target_us + values.e2e_target_us > 0
+local function check_triggers(values, path)
+  local has_target = values.ttft_target_us > 0 or values.tpot_target_us > 0
+    or values.e2e_target_us > 0
   if values.trigger_slo_attainment > 0 and not has_target then
-    errors.invalid("scaling.trigger_slo_attainment needs a target: ttft_target_us, tpot_target_us, "
-      .. "e2e_target_us, or slo_targets of one class")
+    errors.invalid("%s.trigger_slo_attainment needs a target: %s.ttft_target_us, "
+      .. "%s.tpot_target_us or %s.e2e_target_us (--autoscaler-ttft-target and so on), or "
+      .. "slo_targets of one class alone", path, path, path, path)
   end
 end
 
@@ -53,12 +55,15 @@ local function fill_delays(options, values)
   end
 end
 
+local example_of_pools = "a list of node pools: { { name = \"a\", gpu = \"H100\", gpus_per_node = "
+  .. "8, nodes = 2 } }"
+
 local function read_node_pools(given, path, cluster)
   if given == nil then return nil end
-  if type(given) ~= "table" or #given == 0 then
-    schema.raise_value(path, given, "a list of node pools: { { name = \"a\", gpu = \"H100\", "
-      .. "gpus_per_node = 8, nodes = 2 } }")
+  if type(given) ~= "table" or next(given) == nil then
+    schema.raise_value(path, given, example_of_pools)
   end
+  schema.check_list(given, path, example_of_pools)
   local pools, names = {}, {}
   for i, one in ipairs(given) do
     local pool = schema.read(node_pool, one, ("%s[%d]"):format(path, i))
@@ -147,7 +152,7 @@ local function read_values(given, path, slo_targets)
   end
   fill_delays(section.options, values)
   add_targets(values, slo_targets)
-  check_triggers(values)
+  check_triggers(values, path)
   return values
 end
 
@@ -158,7 +163,7 @@ local function read_stages(autoscaler, given, cluster, slo_targets)
     local own, path = autoscaler, "autoscaler"
     if is_by_stage(autoscaler) then own, path = autoscaler[stage], "autoscaler." .. stage end
     if own ~= nil then
-      local values = read_values(options_of(given, stage), "scaling", slo_targets)
+      local values = read_values(options_of(given, stage), "scaling." .. stage, slo_targets)
       if values.min_replicas < 1 then
         errors.invalid("scaling.%s: min_replicas is 0, and hand-offs need one instance of each "
           .. "stage", stage)

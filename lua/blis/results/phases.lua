@@ -18,6 +18,9 @@ local section = {
   },
 }
 
+local example = "a list of phases: { { name = \"night\" }, { name = \"morning\", from_us = "
+  .. "blis.seconds(600) }, ... }"
+
 ---@class blis.PhaseStart
 ---@field name string
 ---@field from_us integer
@@ -27,10 +30,8 @@ local section = {
 ---@param path string
 ---@return blis.PhaseStart[]
 function phases.read(given, path)
-  if type(given) ~= "table" or #given == 0 then
-    schema.raise_value(path, given, "a list of phases: { { name = \"night\" }, "
-      .. "{ name = \"morning\", from_us = blis.seconds(600) }, ... }")
-  end
+  if type(given) ~= "table" or next(given) == nil then schema.raise_value(path, given, example) end
+  schema.check_list(given, path, example)
   local list = {}
   for i, one in ipairs(given) do
     list[i] = schema.read(section, one, ("%s[%d]"):format(path, i))
@@ -42,7 +43,8 @@ function phases.read(given, path)
   return list
 end
 
---- Their figures: those of the requests that arrived in each, and how many kept their targets.
+--- Their figures: those of the requests that arrived in each, and how many kept their targets. A
+--- phase ends with the run at the latest, so that its rates are those of the time there was.
 ---@param summary table
 ---@param starts blis.PhaseStart[]
 ---@param targets? blis.SloTarget[]
@@ -52,7 +54,8 @@ function phases.of(summary, starts, targets)
   for i, start in ipairs(starts) do times[i] = start.from_us end
   local spans = summary.requests:goodput_over_time(times, targets or {})
   for i, start in ipairs(starts) do
-    local to_us = times[i + 1] or math.max(summary.duration_us, start.from_us) + 1
+    local end_us = math.max(summary.duration_us, start.from_us) + 1
+    local to_us = math.min(times[i + 1] or end_us, end_us)
     local phase = summary.requests:window(start.from_us, to_us)
     phase.name = start.name
     if targets then

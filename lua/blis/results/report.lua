@@ -175,11 +175,16 @@ local function fault_lines(r)
     if fault.is_missed then ends[1] = "missed: the instance was not in service" end
     if fault.lost > 0 then ends[#ends + 1] = count(fault.lost) .. " lost" end
     if fault.rerouted > 0 then ends[#ends + 1] = count(fault.rerouted) .. " rerouted" end
+    if fault.retried > 0 then ends[#ends + 1] = count(fault.retried) .. " to be retried" end
     lines[i] = ("%s of %s at %s s%s"):format(fault.kind, fault.instance,
       number(fault.time_us / 1e6, 1), #ends > 0 and " (" .. table.concat(ends, ", ") .. ")" or "")
   end
   if #faults > most_faults then
     lines[most_faults + 1] = ("... and %s"):format(plural(#faults - most_faults, "more fault"))
+  end
+  if #faults > 1 and r.rerouted + r.retried > 0 then
+    lines[#lines + 1] = ("in all %s rerouted, %s sent again"):format(
+      plural(r.rerouted, "request"), count(r.retried))
   end
   return lines
 end

@@ -256,7 +256,7 @@ local function draw_faults(out, faults, from_us, to_us, pids)
     local pid = first_pid + (instance_number(fault.instance) or 0)
     if fault.time_us >= from_us and fault.time_us <= to_us then
       out:instant(pid, fault.kind, "fault", fault.time_us, "instance", fault.instance, "lost",
-        fault.lost, "rerouted", fault.rerouted)
+        fault.lost, "rerouted", fault.rerouted, "retried", fault.retried)
       pids[pid] = true
     end
   end

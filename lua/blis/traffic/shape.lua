@@ -4,6 +4,7 @@
 local errors = require "blis.errors"
 local schema = require "blis.config.schema"
 local servegen_hours = require "blis.traffic.servegen_hours"
+local servegen_rates = require "blis.traffic.servegen_rates"
 local types = require "blis.config.types"
 
 local shape = {}
@@ -12,12 +13,18 @@ local hour_us = 3600000000
 local day_steps, ramp_steps = 96, 100
 local most_points = 1000000
 
-local function time(name, default, doc)
-  return { name = name, type = "time_us", min = 0, default = default, unit = "us", doc = doc }
+-- What repeats takes a millisecond or more.
+local least_us = 1000
+
+local function time(name, default, doc, min)
+  return {
+    name = name, type = "time_us", min = min or 0, default = default, unit = "us", doc = doc,
+  }
 end
 
-local function factor(name, default, doc)
-  return { name = name, type = "number", min = 1e-6, max = 1e6, default = default, doc = doc }
+local function factor(name, default, doc, min)
+  return { name = name, type = "number", min = min or 1e-6, max = 1e6, default = default,
+    doc = doc }
 end
 
 local function section(kind, summary, options)
@@ -25,13 +32,33 @@ local function section(kind, summary, options)
   return { name = "shape", summary = summary, kind = kind, options = options }
 end
 
+local built_in_days = 14
+
+--- The hours that are built in.
+local function built_in_steps()
+  local steps = {}
+  for k = 1, built_in_days * 24 do steps[k] = { hour_us, servegen_hours[k] } end
+  return steps
+end
+
+--- The steps that begin before a time, the last of which ends there.
+local function cut(steps, until_us)
+  local kept, left_us = {}, until_us
+  for _, step in ipairs(steps) do
+    if left_us <= 0 then break end
+    kept[#kept + 1] = { math.min(step[1], left_us), step[2] }
+    left_us = left_us - step[1]
+  end
+  return kept
+end
+
 -- What each kind takes, and its steps: { length_us, factor } one after the other.
 local kinds = {
   diurnal = {
     section = section("diurnal", "A cosine over a day; its mean is 1.", {
-      time("period_us", 24 * hour_us, "Length of a day."),
+      time("period_us", 24 * hour_us, "Length of a day.", least_us),
       time("peak_us", nil, "When it is at its highest; default: 14 of 24 hours."),
-      factor("peak_to_trough", 4, "The highest rate is so many times the lowest one."),
+      factor("peak_to_trough", 4, "The highest rate is so many times the lowest one.", 1),
     }),
     repeats = true,
     steps = function(v)
@@ -64,8 +91,8 @@ local kinds = {
   },
   surges = {
     section = section("surges", "Now and then many more requests for a short time.", {
-      time("every_us", 300000000, "From one to the next."),
-      time("duration_us", 30000000, "How long one lasts, at the end of that time."),
+      time("every_us", 300000000, "From one to the next.", least_us),
+      time("duration_us", 30000000, "How long one lasts, at the end of that time.", 1),
       factor("height", 5, "Factor meanwhile; 1 at other times."),
     }),
     repeats = true, periods = 6,
@@ -81,14 +108,21 @@ local kinds = {
   },
   servegen = {
     section = section("servegen", "The hours of 14 days of ServeGen; their mean is 1.", {
-      { name = "days", type = "integer", min = 1, max = 14, default = 14,
-        doc = "The first so many." },
+      { name = "days", type = "integer", min = 1, max = 10000, doc = "The first so many." },
+      { name = "path", type = "path", doc = "A folder of ServeGen data (chunk-<id>-trace.csv) in "
+          .. "place of the hours that are built in: all of its clients together, by window; their "
+          .. "mean is 1." },
     }),
     repeats = true,
-    steps = function(v)
-      local steps = {}
-      for k = 1, v.days * 24 do steps[k] = { hour_us, servegen_hours[k] } end
-      return steps
+    check = function(v, path)
+      if not v.path and (v.days or 0) > built_in_days then
+        errors.invalid("%s.days: %d is not allowed, expected %d or fewer without path", path,
+          v.days, built_in_days)
+      end
+    end,
+    steps = function(v, path)
+      local steps = v.path and servegen_rates.steps(v.path, path .. ".path") or built_in_steps()
+      return v.days and cut(steps, v.days * 24 * hour_us) or steps
     end,
   },
 }
@@ -137,7 +171,7 @@ types.shape = {
   expected = function()
     return "'diurnal', { 'diurnal', period_us =, peak_to_trough = }, { 'ramp', from =, to =, "
       .. "duration_us = }, { 'surges', every_us =, duration_us =, height = } or { 'servegen', "
-      .. "days = }, each with speed ="
+      .. "days =, path = }, each with speed ="
   end,
   check = function(value)
     if type(value) == "string" then value = { value } end
@@ -165,13 +199,18 @@ function shape.read(given, path)
   local values = schema.read(kind.section, options, path)
   if kind.check then kind.check(values, path) end
   local steps, whole_us, even_us = {}, 0, 0
-  for _, step in ipairs(kind.steps(values)) do
+  for _, step in ipairs(kind.steps(values, path)) do
     if step[1] > 0 then
       steps[#steps + 1] = { step[1] / values.speed, step[2] }
       whole_us, even_us = whole_us + steps[#steps][1], even_us + steps[#steps][1] * step[2]
     end
   end
-  if whole_us < 1000 then errors.invalid("%s: it lasts less than a millisecond", path) end
+  if even_us == 0 then
+    errors.invalid("%s: there is no traffic in all of its time", path)
+  end
+  if whole_us < least_us then
+    errors.invalid("%s: at its speed it lasts %g us, expected %d or more", path, whole_us, least_us)
+  end
   return {
     steps = steps, whole_us = whole_us, even_us = even_us, repeats = kind.repeats or false,
     length_us = math.floor(whole_us * (kind.periods or 1)),

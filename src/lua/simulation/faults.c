@@ -4,6 +4,15 @@
 #include "cluster/fault_plan.h"
 #include "lua/bind/bind.h"
 
+/* The words of option requests; without one it is the usual. */
+static blis_loss check_loss(lua_State *L, int index) {
+  static const char *const kinds[] = {"usual", "failed", "rerouted", "retried",
+                                      NULL};
+  return (blis_loss){
+      .kind = (blis_loss_kind)check_field_choice(L, index, "requests", kinds),
+      .pause_us = opt_field_integer(L, index, "retry_us", 0)};
+}
+
 static blis_fault_effect check_effect(lua_State *L, int index) {
   static const char *const kinds[] = {"crash",      "hang",    "slow",
                                       "partition",  "reclaim", "stale",
@@ -16,7 +25,7 @@ static blis_fault_effect check_effect(lua_State *L, int index) {
       .factor = opt_field_number(L, index, "factor", 1),
       .notice_us = opt_field_integer(L, index, "notice_us", 0),
       .period_us = opt_field_integer(L, index, "period_us", 1),
-      .re_route = opt_field_boolean(L, index, "re_route", false)};
+      .loss = check_loss(L, index)};
 }
 
 static void check_declared(lua_State *L, int list, blis_fault *faults,
@@ -76,10 +85,14 @@ void set_faults(lua_State *L, const bind_simulation *sim) {
   if (!blis_cluster_get_faults(sim->cluster, &notes, &count)) {
     return;
   }
+  blis_cluster_counts counts;
+  blis_cluster_get_counts(sim->cluster, &counts);
+  set_field_integer(L, "rerouted", counts.rerouted);
+  set_field_integer(L, "retried", counts.retried);
   lua_createtable(L, (int)count, 0);
   for (size_t i = 0; i < count; i++) {
     const blis_fault_note *note = &notes[i];
-    lua_createtable(L, 0, 6);
+    lua_createtable(L, 0, 7);
     set_field_integer(L, "time_us", note->time_us);
     lua_pushfstring(L, "instance_%I", (LUAI_UACINT)note->instance);
     lua_setfield(L, -2, "instance");
@@ -88,6 +101,7 @@ void set_faults(lua_State *L, const bind_simulation *sim) {
     lua_setfield(L, -2, "is_missed");
     set_field_integer(L, "lost", note->lost);
     set_field_integer(L, "rerouted", note->rerouted);
+    set_field_integer(L, "retried", note->retried);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   lua_setfield(L, -2, "faults");

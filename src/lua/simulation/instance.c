@@ -16,13 +16,14 @@ typedef struct instance {
 typedef struct fault {
   uint32_t index;
   bool re_route;
+  blis_loss loss;
   double factor;
 } fault;
 
 static blis_status make_fail(void *ud, blis_cluster *cluster,
                              blis_error *error) {
   const fault *f = ud;
-  return blis_cluster_instance_fail(cluster, f->index, f->re_route, error);
+  return blis_cluster_instance_fail(cluster, f->index, f->loss, error);
 }
 
 static blis_status make_drain(void *ud, blis_cluster *cluster,
@@ -80,6 +81,9 @@ static const struct {
 int bind_simulation_change_instance(lua_State *L) {
   fault f = {.index = (uint32_t)luaL_checkinteger(L, 2),
              .re_route = lua_toboolean(L, 4),
+             .loss = {.kind = lua_isnil(L, 4)       ? BLIS_LOSS_USUAL
+                              : lua_toboolean(L, 4) ? BLIS_LOSS_REROUTED
+                                                    : BLIS_LOSS_FAILED},
              .factor = lua_tonumber(L, 4)};
   const char *method = luaL_checkstring(L, 3);
   for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
@@ -108,9 +112,14 @@ static int suffer(lua_State *L, const char *method) {
   return 1;
 }
 
-/* instance:fail([{ reroute = boolean }]) */
+/* instance:fail([{ reroute = boolean }]); without it hand-offs go as the
+   experiment says. */
 static int instance_fail(lua_State *L) {
-  lua_pushboolean(L, check_re_route(L));
+  if (lua_isnoneornil(L, 2)) {
+    lua_pushnil(L);
+  } else {
+    lua_pushboolean(L, check_re_route(L));
+  }
   return suffer(L, "fail");
 }
 

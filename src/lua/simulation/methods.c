@@ -210,7 +210,7 @@ static int simulation_close(lua_State *L) {
 static const char *const simulation_fields[] = {
     "now_us",    "seed",      "instances", "injected",   "routed",
     "rejected",  "completed", "timed_out", "unservable", "failed",
-    "escalated", "rerouted",  "in_flight", NULL};
+    "escalated", "rerouted",  "retried",   "in_flight",  NULL};
 
 static bool push_simulation_field(lua_State *L, const char *name) {
   bind_simulation *sim = check_simulation(L, 1);
@@ -245,6 +245,7 @@ static bool push_simulation_field(lua_State *L, const char *name) {
       {"failed", counts.failed},
       {"escalated", counts.escalated},
       {"rerouted", counts.rerouted},
+      {"retried", counts.retried},
       {"in_flight", counts.in_flight},
   };
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
