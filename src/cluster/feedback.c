@@ -16,7 +16,9 @@ static blis_request_times times_of(const blis_cluster *cluster,
 static const blis_router *sender_of(const blis_cluster *cluster,
                                     blis__cluster_request *request,
                                     blis_ticket **ticket) {
-  if (request->place != BLIS__AT_HANDOFF) {
+  const blis__handoff *handoff = request->handoff;
+  if (request->place != BLIS__AT_HANDOFF &&
+      !(handoff != NULL && handoff->is_at_home)) {
     *ticket = &request->router_ticket;
     return &cluster->router;
   }
@@ -27,12 +29,15 @@ static const blis_router *sender_of(const blis_cluster *cluster,
 
 static blis_status on_first_token(void *ud, blis_cluster *cluster,
                                   const blis__news *news, blis_error *error) {
-  (void)error;
-  const blis_router *router = ud;
+  (void)ud, (void)error;
   blis__cluster_request *request = news->request;
+  blis_ticket *ticket;
+  const blis_router *router = sender_of(cluster, request, &ticket);
   const blis_request_times times = times_of(cluster, &request->live);
-  router->ops->first_token(router->state, &request->router_ticket,
-                           (uint32_t)request->instance, &times);
+  if (router->ops->first_token != NULL) {
+    router->ops->first_token(router->state, ticket, (uint32_t)request->instance,
+                             &times);
+  }
   return BLIS_OK;
 }
 
@@ -54,7 +59,7 @@ static blis_status on_left(void *ud, blis_cluster *cluster,
 blis_status blis__add_router_feedback(blis_cluster *cluster) {
   const blis_router_ops *ops = cluster->router.ops;
   const blis__listener listener = {
-      .ud = &cluster->router,
+      .ud = NULL,
       .rank = BLIS__POLICIES,
       .need =
           cluster->router.is_blind ? BLIS__NEEDS_NOTHING : BLIS__NEEDS_STATE,

@@ -326,6 +326,17 @@ static blis_status retry(blis_cluster *cluster, blis__cluster_request *request,
       blis_time_after_us(pause_us, cluster->config.routing_latency_us), error);
 }
 
+/* It is one of that instance, from first to last. */
+static blis_status send_whole(blis_cluster *cluster,
+                              blis__cluster_request *request, uint32_t instance,
+                              blis_error *error) {
+  blis__request_move(request, BLIS__AT_ROUTING);
+  blis__chain_cache_begin(&cluster->chains, &request->request);
+  blis_status status = blis__cluster_send(cluster, request, instance, error);
+  blis__chain_cache_end(&cluster->chains);
+  return status;
+}
+
 blis_status blis__handoff_stay(blis_cluster *cluster, blis__handoff *handoff,
                                blis_error *error) {
   blis__cluster_request *request = handoff->request;
@@ -335,11 +346,19 @@ blis_status blis__handoff_stay(blis_cluster *cluster, blis__handoff *handoff,
     take_choice_back(cluster, handoff);
     return retry(cluster, request, 0, error);
   }
-  blis__request_move(request, BLIS__AT_ROUTING);
-  blis__chain_cache_begin(&cluster->chains, &request->request);
-  blis_status status = blis__cluster_send(cluster, request, destination, error);
-  blis__chain_cache_end(&cluster->chains);
-  return status;
+  return send_whole(cluster, request, destination, error);
+}
+
+blis_status blis__handoff_stay_at_source(blis_cluster *cluster,
+                                         blis__handoff *handoff,
+                                         uint32_t source, blis_error *error) {
+  blis__cluster_request *request = handoff->request;
+  handoff->is_booked = false; /* its router is told when it leaves */
+  BLIS_TRY(blis__handoff_close(cluster, handoff, error));
+  request->router_ticket = (blis_ticket){{0}};
+  handoff->is_at_home = true;
+  handoff->times = BLIS_STAGE_TIMES_NONE;
+  return send_whole(cluster, request, source, error);
 }
 
 blis_status blis__handoff_fail(blis_cluster *cluster, blis__handoff *handoff,

@@ -35,6 +35,7 @@ typedef struct blis__handoff {
   bool is_pending;   /* at the source, as the signal of that name says */
   bool waits;        /* for room, in the list of its destination */
   bool is_over;      /* what is left of it are its times */
+  bool is_at_home;   /* and its request is the source's alone */
   int32_t retries;
   uint32_t source; /* once it is routed */
   uint32_t destination;
@@ -252,6 +253,12 @@ BLIS_MUSTUSE blis_status blis__handoff_stay(blis_cluster *cluster,
                                             blis__handoff *handoff,
                                             blis_error *error);
 
+/* So does the source, to which it is about to go. */
+BLIS_MUSTUSE blis_status blis__handoff_stay_at_source(blis_cluster *cluster,
+                                                      blis__handoff *handoff,
+                                                      uint32_t source,
+                                                      blis_error *error);
+
 /* The deadline of its request is over while it is with no instance. */
 BLIS_MUSTUSE blis_status blis__handoff_is_late(blis_cluster *cluster,
                                                blis__handoff *handoff,
@@ -280,6 +287,14 @@ static inline const blis_live_request *
 blis__handoff_leg(const blis__cluster_request *request) {
   return request->place == BLIS__AT_HANDOFF ? &request->handoff->prefill
                                             : &request->live;
+}
+
+/* The source gives the only token that is wanted: no KV need move. */
+static inline bool blis__handoff_ends_at_source(const blis_cluster *cluster,
+                                                const blis_live_request *live) {
+  const blis_disaggregation *policy = &cluster->handoffs->policy;
+  return policy->gives_first_token && !policy->go_blis &&
+         live->output_tokens == 1;
 }
 
 static inline bool blis__handoff_is_source(const blis_cluster *cluster,

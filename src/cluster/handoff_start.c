@@ -165,11 +165,11 @@ static blis_status begin(blis_cluster *cluster, blis__cluster_request *request,
     blis__snapshot_add_in_flight(&cluster->snapshot, destination, 1);
     blis__snapshot_add_pending(&cluster->snapshot, destination, 1);
   }
-  handoff->state =
-      h->policy.reserves_first ? BLIS_HANDOFF_RESERVING : BLIS_HANDOFF_PREFILL;
+  bool reserves = h->policy.reserves_first &&
+                  !blis__handoff_ends_at_source(cluster, &request->live);
+  handoff->state = reserves ? BLIS_HANDOFF_RESERVING : BLIS_HANDOFF_PREFILL;
   return blis__handoff_schedule(
-      cluster, handoff,
-      h->policy.reserves_first ? BLIS__CLUSTER_MOVE : BLIS__CLUSTER_PREFILL,
+      cluster, handoff, reserves ? BLIS__CLUSTER_MOVE : BLIS__CLUSTER_PREFILL,
       cluster->now_us, error);
 }
 
@@ -213,6 +213,9 @@ blis_status blis__handoff_decide(blis_cluster *cluster,
                                  blis_error *error) {
   blis__handoffs *h = cluster->handoffs;
   blis_split split = {.prefill = -1, .decode = -1};
+  if (request->handoff != NULL) {
+    request->handoff->is_at_home = false; /* it has left, and is routed again */
+  }
   if (!h->policy.go_blis) { /* which traces only what it does not split */
     BLIS_TRY(blis__cluster_tell_choice(cluster, request, choice, error));
   }
@@ -347,23 +350,34 @@ static blis_status choose_source(blis_cluster *cluster, blis__handoff *handoff,
   return BLIS_OK;
 }
 
+/* One instance computes it all: the destination, or the source. */
+static blis_status cancel(blis_cluster *cluster, blis__handoff *handoff,
+                          uint32_t source, blis_error *error) {
+  cluster->handoffs->counts.cancelled++;
+  return source == handoff->destination
+             ? blis__handoff_stay(cluster, handoff, error)
+             : blis__handoff_stay_at_source(cluster, handoff, source, error);
+}
+
 static blis_status route(blis_cluster *cluster, blis__handoff *handoff,
-                         blis_decision *decision, bool *is_same,
-                         blis_error *error) {
-  uint32_t source = 0;
-  BLIS_TRY(choose_source(cluster, handoff, decision, &source, error));
+                         blis_decision *decision, uint32_t *source,
+                         bool *is_one, blis_error *error) {
+  const blis_live_request *live = &handoff->request->live;
+  BLIS_TRY(choose_source(cluster, handoff, decision, source, error));
   if (decision->rejected != NULL) {
     return BLIS_OK;
   }
-  *is_same =
-      source == handoff->destination && !cluster->handoffs->policy.go_blis;
-  return *is_same ? BLIS_OK : inject(cluster, handoff, source, error);
+  *is_one = !cluster->handoffs->policy.go_blis &&
+            (*source == handoff->destination ||
+             blis__handoff_ends_at_source(cluster, live));
+  return *is_one ? BLIS_OK : inject(cluster, handoff, *source, error);
 }
 
 blis_status blis__handoff_route(blis_cluster *cluster, blis__handoff *handoff,
                                 blis_error *error) {
   blis_decision decision = {.chosen = 0};
-  bool is_same = false;
+  uint32_t source = 0;
+  bool is_one = false;
   const blis__cluster_request *request = handoff->request;
   if (cluster->handoffs->policy.go_blis) { /* which knows tokens */
     blis__chain_cache_begin_again(&cluster->chains, &request->request,
@@ -371,7 +385,8 @@ blis_status blis__handoff_route(blis_cluster *cluster, blis__handoff *handoff,
   } else {
     blis__chain_cache_begin(&cluster->chains, &request->request);
   }
-  blis_status status = route(cluster, handoff, &decision, &is_same, error);
+  blis_status status =
+      route(cluster, handoff, &decision, &source, &is_one, error);
   blis__chain_cache_end(&cluster->chains);
   if (status != BLIS_OK) {
     return status;
@@ -379,11 +394,7 @@ blis_status blis__handoff_route(blis_cluster *cluster, blis__handoff *handoff,
   if (decision.rejected != NULL) {
     return refuse(cluster, handoff, decision.rejected, error);
   }
-  if (is_same) { /* one instance does both */
-    cluster->handoffs->counts.cancelled++;
-    return blis__handoff_stay(cluster, handoff, error);
-  }
-  return BLIS_OK;
+  return is_one ? cancel(cluster, handoff, source, error) : BLIS_OK;
 }
 
 /* What instances with roles report. */

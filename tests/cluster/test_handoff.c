@@ -161,6 +161,33 @@ static void times_of_one_request(void) {
   }
 }
 
+/* Who prefills gives the only token that is wanted; whoever would decode is
+   not needed, be its cache full. */
+static void one_token_needs_no_handoff(void) {
+  for (int reserves_first = 0; reserves_first < 2; reserves_first++) {
+    scene s = {0};
+    begin(&s, 1, 1, 0);
+    s.policy.gives_first_token = true;
+    s.policy.reserves_first = reserves_first != 0;
+    s.policy.on_no_room = BLIS_NO_ROOM_DROP;
+    s.policy.kv_limit = 0.01;
+    add_one(&s, 321, 1);
+    open_scene(&s);
+    site_run(&s.site);
+    const blis_record *r = site_records(&s.site);
+    CHECK_EQ_I64(r->state, BLIS_REQUEST_COMPLETED);
+    CHECK_EQ_I64(r->instance, 0);
+    CHECK_EQ_I64(r->ttft_us, 532 + 10815);
+    CHECK_EQ_I64(r->e2e_us, r->ttft_us);
+    blis_handoff_counts c = counts_of(&s);
+    CHECK_EQ_I64(c.started, 1);
+    CHECK_EQ_I64(c.cancelled, 1);
+    CHECK(c.bytes == 0 && c.moves == 0);
+    check_nothing_is_held(&s);
+    site_deinit(&s.site);
+  }
+}
+
 /*
  * The same request, with transfers that begin before its prefill is over: it
  * is computed in 10,815 us, or in two steps of 200 and 121 tokens, and its 21
@@ -619,6 +646,10 @@ static void draw_scene(scene *s, int64_t seed) {
     if (blis_random_intn(&random, 2) == 0) {
       r->image_tokens = (uint32_t)blis_random_intn(&random, 200);
     }
+    if (blis_random_intn(&random, 8) == 0) {
+      r->output_tokens = 1;
+      r->max_output_tokens = 1;
+    }
   }
 }
 
@@ -749,6 +780,7 @@ int main(int argc, char **argv) {
     first_case = argc > 2 ? strtoll(argv[2], NULL, 10) : 1;
   }
   RUN(times_of_one_request);
+  RUN(one_token_needs_no_handoff);
   RUN(overlap_of_one_request);
   RUN(ends_of_unequal_size);
   RUN(overlap_needs_room_first);

@@ -72,7 +72,8 @@ return {
       name = "first_token", type = "choice", choices = { "decode", "prefill" }, default = "decode",
       flag = "--pd-first-token", group = group,
       doc = "Who gives the first token: the instance that decodes, which computes the last token "
-        .. "of the prompt again (vLLM), or the one that prefills (SGLang).",
+        .. "of the prompt again (vLLM), or the one that prefills (SGLang); there, a request of one "
+        .. "output token needs no hand-off.",
     },
     {
       name = "on_no_room", type = "choice", choices = { "wait", "drop", "local" },
