@@ -226,11 +226,27 @@ local function gate_note(config)
     .. "per model"):format(count)
 end
 
+--- What sim:pin decided beforehand and nobody has asked; nil = nothing.
+local function pins_note(unused, number)
+  if unused == 0 then return nil end
+  local name = number < 0 and ("the follow-up with number %d"):format(-number)
+    or ("request_%d"):format(number)
+  local others = unused > 1 and (" and %d more"):format(unused - 1) or ""
+  return ("sim:pin: %s%s had no routing decision after it was pinned; its pin has changed nothing")
+    :format(name, others)
+end
+
 local function simulation_of(config)
   local note = gate_note(config)
-  function config.finish(summary)
+  function config.finish(summary, unused_pins, pinned)
     local made = result.new(summary, config)
-    if note then made.setup.notes = made.setup.notes .. note .. "\n" end
+    local function add(line) made.setup.notes = made.setup.notes .. line .. "\n" end
+    if note then add(note) end
+    local pins = pins_note(unused_pins, pinned)
+    if pins then
+      add(pins)
+      notices.tell(pins)
+    end
     return made
   end
   return errors.located(core.simulation, config)

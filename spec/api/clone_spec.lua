@@ -225,6 +225,21 @@ describe("sim:pin()", function()
     assert.equal(target, found)
   end)
 
+  it("tells of what was never routed", function()
+    local notices, told = require "blis.notices", {}
+    local before = notices.collect(function(line) told[#told + 1] = line end)
+    local sim = blis.simulation(small.experiment())
+    local result = sim:pin("request_0", "instance_1"):pin("request_77777", "instance_2"):run()
+    local other = blis.simulation(small.experiment()):pin("session_a_1", "instance_1")
+      :pin("request_99999", "instance_1"):run()
+    notices.collect(before)
+    local line = "sim:pin: request_77777 had no routing decision after it was pinned; its pin "
+      .. "has changed nothing"
+    assert.equal(line, told[1])
+    says(tostring(result), "note: " .. line)
+    says(tostring(other), "the follow-up with number 1 and 1 more had no")
+  end)
+
   it("tells what is wrong", function()
     local sim = blis.simulation(small.experiment())
     says(small.message_of(sim.pin, sim, "17", "instance_0"), "expected the id of a request")

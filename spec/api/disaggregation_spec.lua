@@ -30,6 +30,19 @@ describe("prefill and decode apart", function()
     assert.equal(40, none.handoffs.colocated)
   end)
 
+  it("says how even the instances of a role are", function()
+    local function cv(cluster)
+      local result = run(nil, cluster)
+      return result.balance_cv, tostring(result.requests_per_instance)
+    end
+    local even, counts = cv()
+    assert.equal("0.0 40 20 20", even .. " " .. counts)
+    even = cv { decode_instances = 0, prefill_decode_instances = 3 }
+    assert.is_true(even > 0) -- one that does both beside others of its kind, and one that prefills
+    local uneven = cv { instances = 8, prefill_instances = 3 }
+    assert.is_near(2 ^ 0.5 / 40, uneven, 1e-9)
+  end)
+
   it("moves the bytes of a model over links", function()
     -- 163,840 bytes a token in blocks of 16: 599 tokens are 38 blocks, or 99.6 MB.
     local result = run { bandwidth_gb_s = 25, base_latency_ms = 0, decider = "always" }

@@ -68,6 +68,16 @@ describe("the context of stages", function()
     assert.is_true(result.handoffs.mean_transfer_ms >= alone)
   end)
 
+  it("knows links from who prefills to who decodes alone", function()
+    for _, name in ipairs { "gb_s", "transfer_ms" } do
+      local ok, problem = pcall(run, { disaggregation = {
+        decider = function(_, context) return context.links[name](3, 1) > 0 and "split" or "local" end,
+      } })
+      assert.is_false(ok)
+      small.says(problem.message, "instance_2 does not prefill; KV goes from an instance that")
+    end
+  end)
+
   it("has no fields where there are no pools", function()
     local result = run { cluster = { instances = 2 },
       routing = blis.router { name = "mine", route = function(request, instances, context)

@@ -351,6 +351,10 @@ BLIS_MUSTUSE blis_status blis_cluster_pin(blis_cluster *cluster, int64_t number,
                                           uint32_t role, uint32_t instance,
                                           blis_error *error);
 
+/* How many pins wait for a decision, and the number of the request of the one
+   that was made first. */
+size_t blis_cluster_unused_pins(const blis_cluster *cluster, int64_t *number);
+
 /*
  * Faults. To be called from functions of call_at and between steps, not while
  * an event is being executed (BLIS_ERR_INVALID, as when there is no such

@@ -15,6 +15,11 @@ static const blis_routing_view *peers(void *ud,
   return blis__snapshot_show_peers(&cluster->snapshot, &other, cluster->now_us);
 }
 
+static uint32_t roles(void *ud, uint32_t instance) {
+  const blis_cluster *cluster = ud;
+  return cluster->facts[instance].roles;
+}
+
 /* Links. */
 
 /* Of a transfer with this part on the link. */
@@ -158,6 +163,7 @@ void blis__handoff_unbook(blis_cluster *cluster, blis__handoff *handoff) {
 blis_stages blis__handoff_stages(blis_cluster *cluster) {
   return (blis_stages){.ud = cluster,
                        .peers = peers,
+                       .roles = roles,
                        .bytes_per_us = bytes_per_us,
                        .transfer_us = transfer_us,
                        .preview = preview};

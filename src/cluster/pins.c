@@ -7,11 +7,13 @@
  */
 #include <inttypes.h>
 
+#include "base/array.h"
 #include "base/map.h"
 #include "cluster/features.h"
 
 struct blis__pins {
-  blis_map instances; /* by number of the request, and role */
+  blis_map instances; /* by number of the request, and role: those to come */
+  BLIS_ARRAY(uint64_t) keys; /* as they were made */
   blis_routing_view view;
   const blis_routing_view *whole; /* which the view shows a part of */
   size_t place;
@@ -117,15 +119,30 @@ blis_status blis_cluster_pin(blis_cluster *cluster, int64_t number,
                      instance, cluster->existing);
   }
   BLIS_TRY_MEM(add_pins(cluster), error);
-  BLIS_TRY_MEM(
-      blis_map_put(&cluster->pins->instances, key_of(number, role), instance),
-      error);
+  blis__pins *pins = cluster->pins;
+  uint64_t key = key_of(number, role);
+  BLIS_TRY_MEM(blis_array_push(&cluster->alloc, &pins->keys, key), error);
+  BLIS_TRY_MEM(blis_map_put(&pins->instances, key, instance), error);
   return BLIS_OK;
+}
+
+size_t blis_cluster_unused_pins(const blis_cluster *cluster, int64_t *number) {
+  const blis__pins *pins = cluster->pins;
+  size_t count = pins == NULL ? 0 : blis_map_count(&pins->instances);
+  uint64_t instance;
+  for (size_t i = 0; count > 0 && i < pins->keys.count; i++) {
+    if (blis_map_get(&pins->instances, pins->keys.items[i], &instance)) {
+      *number = (int64_t)pins->keys.items[i] >> 3;
+      break;
+    }
+  }
+  return count;
 }
 
 void blis__free_pins(blis_cluster *cluster) {
   if (cluster->pins != NULL) {
     blis_map_deinit(&cluster->pins->instances);
+    blis_array_deinit(&cluster->alloc, &cluster->pins->keys);
     blis_alloc_free(&cluster->alloc, cluster->pins, sizeof *cluster->pins);
   }
 }

@@ -643,7 +643,8 @@ function simulation:at(t_us, fn) end
 function simulation:change_routing(parameters) end
 
 --- Decides beforehand where the next routing decision sends a request: the policy is shown that
---- instance alone, as if the others were not there. Stops the run when it is no candidate then.
+--- instance alone, as if the others were not there. Stops the run when it is no candidate then; a
+--- note of the result tells when no decision came.
 ---@param request string "request_17"
 ---@param instance string "instance_2"
 ---@param stage? "any"|"prefill"|"decode" with pools: of which decision (default "any", the next one)

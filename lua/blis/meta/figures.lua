@@ -314,7 +314,7 @@
 ---@field itl_ms blis.Percentiles inter-token latency, of completed requests: over tokens; of groups and windows over the requests' own means (ms)
 ---@field e2e_ms blis.Percentiles arrival to last token, of completed requests (ms)
 ---@field scheduling_delay_ms blis.Percentiles arrival to first admission to a batch (ms)
----@field balance_cv number coefficient of variation of requests per instance, 0 = even
+---@field balance_cv number coefficient of variation of requests per instance, 0 = even; with pools among those of a role, of the least even one
 ---@field tenant_fairness number Jain's index of output tokens per tenant; 0 without tenants (0 to 1)
 ---@field tenant_cv number coefficient of variation of output tokens per tenant
 ---@field cpu_reload_rate number blocks brought back from CPU memory per block looked for (0 to 1)

@@ -255,7 +255,7 @@
 ---@field encode_us_per_token? number Time to encode a token that is not text; needed as well. (us)
 ---@field encode_routing? any Routing policy of the encode stage, as prefill_routing.
 ---@field order? "source"|"destination" Where a hand-off begins: source, prefill first and then room at the destination (vLLM); or destination, room first and then the prefill (SGLang). (default source)
----@field first_token? "decode"|"prefill" Who gives the first token: the instance that decodes, which computes the last token of the prompt again (vLLM), or the one that prefills (SGLang). (default decode)
+---@field first_token? "decode"|"prefill" Who gives the first token: the instance that decodes, which computes the last token of the prompt again (vLLM), or the one that prefills (SGLang); there, a request of one output token needs no hand-off. (default decode)
 ---@field on_no_room? "wait"|"drop"|"local" What becomes of a hand-off for which the destination has no room: it waits, first come, first served; the request fails; or the destination computes all of it. (default wait)
 ---@field kv_limit? number Back-pressure: no room is reserved that fills more of the destination's KV cache. (0 to 1, default 1)
 ---@field transfer_timeout_us? integer Limit from when room is first wanted at the destination until the KV is there, 0 = none. (us, default 300000000)

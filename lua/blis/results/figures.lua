@@ -44,6 +44,27 @@ end
 
 local evenness = figures.evenness
 
+--- Requests of the instances that can stand in for each other: all, or those of a role that
+--- prefills or decodes.
+local function alike(result)
+  local groups, has_roles = rawget(result.setup, "groups") or {}, false
+  for _, group in ipairs(groups) do has_roles = has_roles or group.role ~= nil end
+  if not has_roles then return { result.requests_per_instance } end
+  local pools = { prefill = {}, decode = {}, both = {} }
+  for i, instance in ipairs(result.instances) do
+    local pool = pools[groups[instance.group].role]
+    if pool then pool[#pool + 1] = result.requests_per_instance[i] end
+  end
+  return { pools.prefill, pools.decode, pools.both }
+end
+
+--- How uneven requests are among instances that are alike, where it is worst.
+local function unevenness(result)
+  local worst = 0.0
+  for _, counts in ipairs(alike(result)) do worst = math.max(worst, (evenness(counts))) end
+  return worst
+end
+
 local function tenant_tokens(result)
   local tokens = {}
   for _, tenant in ipairs(result.by_tenant) do
@@ -86,8 +107,9 @@ local head = {
 
 local derived = {
   { name = "balance_cv", type = "number", better = "less",
-    doc = "coefficient of variation of requests per instance, 0 = even",
-    of = function(result) return (evenness(result.requests_per_instance)) end },
+    doc = "coefficient of variation of requests per instance, 0 = even; with pools among those "
+      .. "of a role, of the least even one",
+    of = unevenness },
   { name = "tenant_fairness", type = "number", unit = "0 to 1", better = "more",
     from_records = true,
     doc = "Jain's index of output tokens per tenant; 0 without tenants",

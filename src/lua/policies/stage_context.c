@@ -40,11 +40,20 @@ static bind_view *check_view(lua_State *L) {
 
 /* Links. */
 
+/* One end of a transfer, which has to do what it is the end of. */
 static uint32_t check_end(lua_State *L, const bind_view *view, int argument,
-                          const char *name) {
+                          uint32_t role) {
+  const char *name = role == BLIS_ROLE_PREFILL ? "prefill" : "decode";
+  const blis_stages *stages = view->request->stages;
   int64_t number = check_instance_value(L, argument, name);
   if (number < 0 || number >= (int64_t)view->instance_count) {
     luaL_error(L, "%s is not an instance of this cluster", name);
+  }
+  if ((stages->roles(stages->ud, (uint32_t)number) & role) == 0) {
+    luaL_error(L,
+               "instance_%I does not %s; KV goes from an instance that "
+               "prefills to one that decodes, in this order",
+               (LUAI_UACINT)number, name);
   }
   return (uint32_t)number;
 }
@@ -53,8 +62,8 @@ static int links_gb_s(lua_State *L) {
   const bind_view *view = check_view(L);
   const blis_stages *stages = view->request->stages;
   lua_settop(L, 2);
-  uint32_t source = check_end(L, view, 1, "prefill");
-  uint32_t destination = check_end(L, view, 2, "decode");
+  uint32_t source = check_end(L, view, 1, BLIS_ROLE_PREFILL);
+  uint32_t destination = check_end(L, view, 2, BLIS_ROLE_DECODE);
   lua_pushnumber(L,
                  stages->bytes_per_us(stages->ud, source, destination) / 1000);
   return 1;
@@ -64,8 +73,8 @@ static int links_transfer_ms(lua_State *L) {
   const bind_view *view = check_view(L);
   const blis_stages *stages = view->request->stages;
   lua_settop(L, 2);
-  uint32_t source = check_end(L, view, 1, "prefill");
-  uint32_t destination = check_end(L, view, 2, "decode");
+  uint32_t source = check_end(L, view, 1, BLIS_ROLE_PREFILL);
+  uint32_t destination = check_end(L, view, 2, BLIS_ROLE_DECODE);
   blis_error error;
   double us = 0;
   check_status(L,

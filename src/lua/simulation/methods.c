@@ -53,6 +53,15 @@ static blis_status run_to_the_end(bind_simulation *sim, blis_error *error) {
   return bind_collect_metrics(&sim->view, error);
 }
 
+/* Pushes how many pins were not used, and the number of one's request. */
+static int push_unused_pins(lua_State *L, const bind_simulation *sim) {
+  int64_t number = 0;
+  size_t count = blis_cluster_unused_pins(sim->cluster, &number);
+  lua_pushinteger(L, (lua_Integer)count);
+  lua_pushinteger(L, number);
+  return 2;
+}
+
 /* sim:run(): to the end; returns the result. */
 static int simulation_run(lua_State *L) {
   lua_settop(L, 1);
@@ -65,7 +74,7 @@ static int simulation_run(lua_State *L) {
     lua_getiuservalue(L, 1, SIMULATION_CONFIG);
     lua_getfield(L, -1, "finish");
     push_summary(L, 1, sim);
-    lua_call(L, 1, 1);
+    lua_call(L, 1 + push_unused_pins(L, sim), 1);
     lua_pushvalue(L, -1);
     lua_setiuservalue(L, 1, SIMULATION_RESULT);
   }

@@ -19,6 +19,8 @@ typedef struct blis_stages {
    */
   const blis_routing_view *(*peers)(void *ud,
                                     const blis_routing_request *request);
+  /* BLIS_ROLE_*: what an instance does; KV goes from prefill to decode. */
+  uint32_t (*roles)(void *ud, uint32_t instance);
   /*
    * What a transfer that began now would get, in bytes/us: its share of the
    * tightest link. INFINITY = it takes no time.
