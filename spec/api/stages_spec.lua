@@ -71,7 +71,7 @@ describe("the context of stages", function()
   it("knows links from who prefills to who decodes alone", function()
     for _, name in ipairs { "gb_s", "transfer_ms" } do
       local ok, problem = pcall(run, { disaggregation = {
-        decider = function(_, context) return context.links[name](3, 1) > 0 and "split" or "local" end,
+        decider = function(_, context) return context.links[name](3, 1) > 0 and "split" end,
       } })
       assert.is_false(ok)
       small.says(problem.message, "instance_2 does not prefill; KV goes from an instance that")
