@@ -172,6 +172,8 @@ function experiment.read(spec)
     series_interval_us = values.series_interval_us,
     oracle = values.oracle,
     live_signals = values.live_signals,
+    alias = values.alias,
+    hides_output_limits = values.hide_output_limits,
     is_strict = values.locality == "strict",
     progress_interval_ms = values.progress_interval_ms,
   }

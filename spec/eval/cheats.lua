@@ -6,6 +6,22 @@ local function admit(body)
   return "return { admission = function(request, cluster) " .. body .. " end }"
 end
 
+--- The suite's baseline, which nothing else is better than, with more fields of a candidate.
+local function with(fields)
+  return [[local base = require("blis").scorer { name = "least-work", score = function(request, one)
+    local work = one.pending_prefill_tokens + request.prompt_tokens * (1 - one.prefix_hit)
+    return 1 / (1 + work / 500 + 0.05 * one.in_flight)
+  end }
+  return { routing = { "weighted", scorers = { { base, 1 } } }, ]] .. fields .. "}"
+end
+local function batches(body)
+  return with("scheduler = { name = 's', make_batch = function(c) " .. body .. " end }")
+end
+local function hears(event, body)
+  return "return { name = 'x', route = function(r, all) return #all end, events = { '" .. event
+    .. "' }, on_event = function(event, instances) " .. body .. " end }"
+end
+
 return {
   -- Reject or shed everything.
   { rule = "reject all", lua = "local blis = require 'blis' " .. admit "return blis.reject('no')",
@@ -49,6 +65,14 @@ return {
   { rule = "shuffle what has no end", says = "instructions",
     lua = "require('blis').rng(1, 'x'):shuffle(setmetatable({}, "
       .. "{ __len = function() return 1 << 30 end }))" },
+  { rule = "long vectors", says = "instructions",
+    lua = "local b, t = require 'blis', {} for i = 1, 1e5 do t[i] = i end local v = b.vec.new(t) "
+      .. "for _ = 1, 1e6 do v = v + v end" },
+  { rule = "long vectors, folded", says = "instructions",
+    lua = "local b, t = require 'blis', {} for i = 1, 1e5 do t[i] = i end local v = b.vec.new(t) "
+      .. "while true do b.vec.sum(v) end" },
+  { rule = "engines of its own", says = "memory",
+    lua = "local b = require 'blis' " .. route "for _ = 1, 99 do b.instance {} end return 1" },
   -- The length of the output.
   { rule = "output length", lua = route "return request.output_tokens % 3 + 1", says = "future" },
   { rule = "output length, by pieces", says = "future",
@@ -56,6 +80,26 @@ return {
   { rule = "output length, in a scorer", says = "future",
     lua = "return require('blis').scorer { name = 'x', score = function(r, i) "
       .. "return 1 / r.output_tokens end }" },
+  { rule = "output length, as the limit of tokens", says = "limit 0",
+    lua = route "error('limit ' .. request.max_output_tokens)" },
+  { rule = "output length, as the limit of tokens in an engine", says = "limit 0",
+    lua = batches "error('limit ' .. c.waiting[1].max_output_tokens)" },
+  { rule = "output length, in an engine", says = "has no field 'output_tokens'",
+    lua = batches "error(c.waiting[1].output_tokens)" },
+  { rule = "output length, as a priority", says = "future",
+    lua = with "priority = function(r) return -r.output_tokens end" },
+  -- Shorter answers, more instances, faster links.
+  { rule = "answers of one token", says = "this scenario has none",
+    lua = with "cascade = { chain = { 'qwen/qwen3-14b' }, quality = function() return 0, 1 end }" },
+  { rule = "more instances", says = "has no 'scaling'",
+    lua = with "autoscaler = function() return 50 end" },
+  { rule = "more instances, soon", says = "has no 'scaling'",
+    lua = with "autoscaler = { name = 'x', interval_us = 1000, decide = function() return 9 end }" },
+  { rule = "an autoscaler that knows arrivals", says = "has no 'scaling'",
+    lua = with "autoscaler = 'oracle'" },
+  { rule = "fast links", says = "does not decide 'bandwidth_gb_s'",
+    lua = with "disaggregation = { decider = 'always', bandwidth_gb_s = 1e9 }" },
+  { rule = "pools", says = "no pools", lua = with "disaggregation = 'always'" },
   -- Future arrivals, other requests.
   { rule = "the event queue", lua = "return require('blis').event_queue()", says = "event_queue" },
   { rule = "a run of its own", lua = "require('blis').run {} return 'round-robin'",
@@ -71,6 +115,24 @@ return {
       .. "return c.live_prefix_hit end }" },
   { rule = "a scorer that knows the caches", says = "it is for bounds",
     lua = "return { 'weighted', scorers = 'oracle-prefix:1' }" },
+  { rule = "a scorer that knows the caches, asked", says = "it is for bounds",
+    lua = "local o = require('blis').scorer 'oracle-prefix' " .. route
+      "return o:score(request, instances[1]) > 0 and 1 or 2" },
+  { rule = "a scorer that knows the caches, as base", says = "it is for bounds",
+    lua = "return require('blis').scorer { name = 'x', base = 'oracle-prefix', "
+      .. "score = function(r, one, base) return base end }" },
+  { rule = "every token", lua = hears("token_generated", ""), says = "no router hears" },
+  { rule = "every step", lua = hears("batch_schedule", ""), says = "no router hears" },
+  { rule = "instances as they are now", says = "can be read only while",
+    lua = hears("request_arrival", "local n = instances[1].queue_depth") },
+  { rule = "the instance of an event", says = "can be read only while",
+    lua = hears("request_complete", "local n = event.instance.kv_utilization") },
+  { rule = "faster instances", says = "has no field 'slow'",
+    lua = hears("request_arrival", "instances[1]:slow(0.01)") },
+  { rule = "a cache that is lost, and back", says = "has no field 'lose_cache'",
+    lua = hears("request_arrival", "instances[1]:lose_cache()") },
+  { rule = "figures of its own", lua = "return { name = 'x', route = function(r, all) "
+    .. "return 1 end, custom_metrics = function() return { good = 60, ttft_p99_ms = 0 } end }" },
   { rule = "signals of another age", lua = "return { cluster = { snapshot_refresh_us = 0 } }",
     says = "does not decide 'cluster'" },
   -- Shared tables.
@@ -82,6 +144,34 @@ return {
   { rule = "write in a scorer", says = "read-only",
     lua = "return require('blis').scorer { name = 'x', score = function(r, i) r.id = 'y' "
       .. "return 1 end }" },
+  { rule = "write to a running request", says = "read-only",
+    lua = batches("for _, r in ipairs(c.running) do r.progress_tokens = 19 end "
+      .. "local s = {} for _, r in ipairs(c.running) do s[#s + 1] = r end "
+      .. "for _, r in ipairs(c.waiting) do s[#s + 1] = r end return { schedule = s }") },
+  { rule = "write to an engine", says = "read-only",
+    lua = batches "c.free_kv_blocks = 1e9 return { schedule = {} }" },
+  { rule = "write later", lua = "local n = 0 " .. route("n = n + 1 if n > 45 then "
+    .. "instances[1].in_flight, request.prompt_tokens = 0, 1 end return n % #instances + 1") },
+  { rule = "tables that change", says = "has a metatable",
+    lua = "local n = 0 return { routing = setmetatable({}, { __index = function() n = n + 1 "
+      .. "return n < 3 and 'lmetric' or 'random' end }) }" },
+  -- An engine that does more than it can.
+  { rule = "more tokens than a step has", lua = batches("local s = {} "
+    .. "for _, list in ipairs { c.running, c.waiting } do for _, r in ipairs(list) do "
+    .. "s[#s + 1] = { r, 1000000 } end end return { schedule = s, wait_us = 1 }") },
+  { rule = "the same request twice", says = "there before",
+    lua = batches "return { schedule = { c.waiting[1], c.waiting[1] } }" },
+  { rule = "a request that is none", says = "expected { request, tokens }",
+    lua = batches "return { schedule = { {} } }" },
+  { rule = "an engine that waits", says = "progress",
+    lua = batches "return { schedule = {}, wait_us = 1 }" },
+  { rule = "an engine that waits for ever", says = "starved",
+    lua = batches "return { schedule = {}, wait_us = 1000000000 }" },
+  { rule = "a priority that is none", lua = route "return 1, 0 / 0", says = "nan" },
+  { rule = "a process for priorities", says = "the sandbox starts no processes",
+    lua = with "priority = { 'external', command = 'touch cheat' }" },
+  { rule = "a process for admission", says = "the sandbox starts no processes",
+    lua = with "admission = { 'external', command = 'touch cheat' }" },
   -- Out of the sandbox.
   { rule = "files", lua = "local f = io.open('/etc/passwd') return 'round-robin'", says = "io" },
   { rule = "processes", lua = "os.execute('true') return 'round-robin'", says = "os" },
@@ -103,6 +193,12 @@ return {
   -- Which scenario, which seed.
   { rule = "names", lua = "return scenario.id", says = "scenario" },
   { rule = "seeds", lua = "return require('blis').seed", says = "blis has no 'seed'" },
+  { rule = "the seed of a new policy", says = "not this one",
+    lua = "return { name = 'x', new = function(context) if context.seed > 100 then "
+      .. "error 'not this one' end end }" },
+  { rule = "the beginning of time", says = "not here",
+    lua = route "if request.arrival_us > 60000000 then error 'not here' end return 1" },
+  { rule = "the first request", lua = route "return request.id == 'request_0' and 2 or 1" },
   { rule = "arguments", lua = "local p = ... return p.scenario", says = "it returned nil" },
   -- A trace by heart.
   { rule = "by number", lua = "local n = 0 " .. route "n = n + 1 return n % #instances + 1" },
@@ -116,6 +212,10 @@ return {
   { rule = "choice 1.5", lua = route "return 1.5", says = "1.5" },
   { rule = "late", lua = "local n = 0 " .. route "n = n + 1 if n > 50 then return 99 end return 1",
     says = "it returned 99" },
+  { rule = "another tie", says = "breaks ties by",
+    lua = "return { 'weighted', scorers = 'queue-depth:1', tie = 'first' }" },
+  { rule = "another tie, of a policy that ships", says = "breaks ties by",
+    lua = "return { 'lmetric', tie = 'last' }" },
   -- No numbers.
   { rule = "nan", says = "not a number",
     lua = "return require('blis').scorer { name = 'x', score = function() return 0 / 0 end }" },

@@ -122,9 +122,57 @@ describe("an evaluation #host", function()
     local lua = [[return { "weighted", scorers = "prefix-affinity:1,queue-depth:1" }]]
     local function text(jobs)
       return (json.encode(evaluate(lua, { jobs = jobs, stage = suites.read(path).stages.full,
-        probes = true }).object):gsub('"wall_ms":%d+', ""))
+        probes = true, known = {} }).object):gsub('"wall_ms":%d+', ""))
     end
-    assert.equal(text(1), text(4))
+    local alone = text(1)
+    assert.equal(alone, text(8))
+    assert.equal(alone, text(8))
+  end)
+
+  it("shows ids, names and times that differ from seed to seed", function()
+    local function seen(seed)
+      local stage = quick_stage()
+      stage.seeds = { seed }
+      local result = evaluate([[
+        local seed
+        return { name = "x", new = function(context)
+          seed = context.seed
+          return { route = function(request, all)
+            print(request.id, all[1].id, request.prefix_group, request.prefix_hash, seed,
+              request.arrival_us == request.now_us and request.now_us > 60000000)
+            return 1
+          end }
+        end }]], { stage = stage })
+      return { result.feedback:match(
+        "printed: (request_%x+)%s+(instance_%x+)%s+(name_%x+)%s+(%d+)%s+(%d+)%s+true") }
+    end
+    local one, other = seen(1), seen(2)
+    assert.equal(5, #one)
+    for i, word in ipairs(one) do assert.is_true(word ~= other[i] and #word > 9, word) end
+    assert.same(one, seen(1))
+  end)
+
+  it("gains nothing by what a candidate writes when nobody watches", function()
+    local function hash_of(writes)
+      local text = "local n = 0 return function(request, instances) n = n + 1 if n > 45 then "
+        .. writes .. " end return (n + request.prompt_tokens) % 3 + 1 end"
+      local result = evaluate(text, { stage = quick_stage() })
+      assert.is_true(result.is_valid, result.feedback)
+      return result.measures[1][1].hash
+    end
+    assert.equal(hash_of "", hash_of [[for _, one in ipairs(instances) do
+      one.in_flight, one.id, one.index = 0, 'x', 1 end
+      request.id, request.deadline_us = 'y', nil]])
+  end)
+
+  it("watches longer where candidates are accepted", function()
+    local text = [[local n = 0 return function(request, instances)
+      n = n + 1
+      if n > 45 then request.prompt_tokens = 1 end
+      return n % 3 + 1
+    end]]
+    assert.is_true(evaluate(text).is_valid)
+    small.says(evaluate(text, { stage = suites.read(path).stages.full }).feedback, "read-only")
   end)
 
   it("holds parts outside of the block, when asked", function()

@@ -131,6 +131,8 @@ typedef struct blis_cluster_config {
   bool load_counts_in_flight; /* go-blis: effective load is q + b + in flight */
   bool keeps_traffic;         /* policies are told what tenants send */
   bool oracle;                /* policies see the true output length */
+  /* A limit of output tokens that is the output length itself is not said. */
+  bool hides_output_limits;
   /*
    * One each, borrowed as itl_us is: inter-token latencies by instance, which
    * itl_us then does not get. NULL = all of them go to itl_us.

@@ -17,6 +17,10 @@ blis_status blis__cluster_fetch_arrival(blis_cluster *cluster,
   bool done = false;
   BLIS_TRY(source->next(source->state, &cluster->arrival, &done, error));
   cluster->has_arrival = !done;
+  if (cluster->config.hides_output_limits &&
+      cluster->arrival.max_output_tokens == cluster->arrival.output_tokens) {
+    cluster->arrival.max_output_tokens = 0;
+  }
   if (!done && cluster->arrival.arrival_us < previous_us) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "request_%" PRId64 " arrives at %" PRId64

@@ -178,6 +178,7 @@ static const luaL_Reg core_functions[] = {
     {"folder", bind_folder},
     {"hardware", bind_catalogue_hardware},
     {"hash128", bind_hash128},
+    {"is_pipe", bind_is_pipe},
     {"is_trace_stream", core_is_trace_stream},
     {"is_workload", core_is_workload},
     {"is_workload_spec", core_is_workload_spec},

@@ -225,7 +225,19 @@ return {
     {
       name = "live_signals", type = "boolean", default = true,
       doc = "Let functions of policies read instance.live_prefix_hit, which is current whatever "
-        .. "the delay of cache signals; no router knows it.",
+        .. "the delay of cache signals, use scorer oracle-prefix, and get live instances and all "
+        .. "events in on_event; no router knows these.",
+    },
+    {
+      name = "hide_output_limits", type = "boolean", default = false,
+      doc = "Requests whose limit of output tokens is just the length of their output, as those of "
+        .. "generated workloads, have none (0), so that policies cannot read the length there.",
+    },
+    {
+      name = "alias", type = "integer", default = 0,
+      doc = "Other than 0: policies in Lua see other ids of requests, sessions, prefixes and "
+        .. "instances, another seed and a clock that starts elsewhere, all by this number, so that "
+        .. "they cannot tell runs apart by them. Results have what is.",
     },
   },
 }

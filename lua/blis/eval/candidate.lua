@@ -99,11 +99,14 @@ end
 candidate.most_bytes = sandbox.most_bytes
 
 --- A text of a file; nil and what is wrong where there is none. What has no end is read no longer
---- than candidates may be.
+--- than candidates may be; a pipe, at whose other end there may be nobody, is not read.
 ---@param path string
 ---@return string? text
 ---@return string? problem
 function candidate.read_file(path)
+  if core.is_pipe(path) then
+    return nil, path .. ": it is a pipe; '-' reads standard input"
+  end
   local file, problem = io.open(path, "rb")
   if not file then return nil, problem end
   local text, why = file:read(candidate.most_bytes + 1)
@@ -203,11 +206,22 @@ local function points_of(name, value)
   return chosen
 end
 
+--- Raises for tables that say something else each time they are asked.
+local function check_plain(name, value, seen)
+  if type(value) ~= "table" or seen[value] then return end
+  seen[value] = true
+  if getmetatable(value) ~= nil then
+    errors.invalid("%s: a table of a policy has a metatable, expected plain tables", name)
+  end
+  for _, item in next, value do check_plain(name, item, seen) end
+end
+
 --- What a candidate returned, as options of an experiment.
 ---@param value any
 ---@param name string
 ---@return table<string, any>
 function candidate.options(value, name)
+  check_plain(name, value, {})
   if type(value) == "function" or type(value) == "string" then return { routing = value } end
   local made = type(value) == "userdata" and core.policy_definition(value)
   if made and made.kind == "scorer" then
@@ -215,7 +229,7 @@ function candidate.options(value, name)
   elseif made and of_kind[made.kind] then
     return { [of_kind[made.kind]] = value }
   end
-  if type(value) ~= "table" or getmetatable(value) ~= nil then fail_shape(name, value) end
+  if type(value) ~= "table" then fail_shape(name, value) end
   if type(rawget(value, 1)) == "string" then return { routing = value } end
   if rawget(value, "route") ~= nil or rawget(value, "new") ~= nil then
     return { routing = value }

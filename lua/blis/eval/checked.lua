@@ -6,6 +6,9 @@ local checked = {}
 ---@field reads table<string, boolean> fields of requests and instances that were read
 ---@field violation? string where the candidate wrote to what it was shown
 
+-- Tables in tables that a decision may be: { schedule = { { request, tokens }, ... } }.
+local deepest = 4
+
 local originals = setmetatable({}, { __mode = "k" })
 
 local show
@@ -53,10 +56,11 @@ function show(value, watch)
   return proxy
 end
 
-local function original_of(value)
-  if type(value) ~= "table" then return value end
+--- What a function returned, with what it was shown in place of the glass.
+local function original_of(value, depth)
+  if type(value) ~= "table" or depth == 0 then return value end
   if originals[value] then return originals[value] end
-  for key, item in pairs(value) do value[key] = originals[item] or item end
+  for key, item in next, value do value[key] = original_of(item, depth - 1) end
   return value
 end
 
@@ -72,7 +76,7 @@ local function wrap_function(fn, watch)
       end
     end
     local results = table.pack(fn(table.unpack(arguments, 1, arguments.n)))
-    for i = 1, results.n do results[i] = wrap(original_of(results[i]), watch) end
+    for i = 1, results.n do results[i] = wrap(original_of(results[i], deepest), watch) end
     return table.unpack(results, 1, results.n)
   end
 end

@@ -167,7 +167,7 @@ end
 local hints = {
   { "read%-only", "keep state in variables of your own, not in what you are shown" },
   { "not a number", "guard divisions by 0 and logarithms of 0" },
-  { "nan", "guard divisions by 0 and logarithms of 0" },
+  { "%f[%a]nan%f[%A]", "guard divisions by 0 and logarithms of 0" },
   { "instructions", "look for a loop whose condition never changes" },
   { "expected the index", "return a place in the list of instances, from 1 to #instances" },
   { "future", "the length of the output is not known when a request is routed" },

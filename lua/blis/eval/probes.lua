@@ -1,5 +1,6 @@
 --- Questions about a policy that its score does not answer: does it depend on the order in which
 --- instances are listed, and does another idle instance make it worse? Reported, never fatal.
+local core = require "blis.core"
 local processes = require "blis.eval.processes"
 local score = require "blis.eval.score"
 
@@ -18,16 +19,42 @@ local function with_cluster(scenario, changes)
   return copy
 end
 
-local function reversed(list)
-  local turned = {}
-  for i = #list, 1, -1 do turned[#turned + 1] = list[i] end
-  return turned
+--- Every instance as a group of its own, by the number of the group that it was in.
+local function singles(groups)
+  local list = {}
+  for number, group in ipairs(groups) do
+    for _ = 1, group.instances or 1 do
+      local one = {}
+      for key, value in pairs(group) do one[key] = value end
+      one.instances = 1
+      list[#list + 1] = { number = number, group = one }
+    end
+  end
+  return list
 end
 
---- Instances that are all alike have no order that could matter; groups have.
-local function in_other_order(scenario)
-  local groups = scenario.cluster.groups
-  return groups and #groups > 1 and with_cluster(scenario, { groups = reversed(groups) }) or nil
+local function is_in_order(list)
+  for i = 2, #list do
+    if list[i].number < list[i - 1].number then return false end
+  end
+  return true
+end
+
+local function in_order_of(scenario, list)
+  local groups = {}
+  for i, one in ipairs(list) do groups[i] = one.group end
+  return with_cluster(scenario, { groups = groups })
+end
+
+--- Clusters whose instances are listed the other way round, and in an order by chance. Instances
+--- that are all alike have no order that could matter.
+local function in_other_orders(scenario, seed)
+  local list, turned = singles(scenario.cluster.groups or {}), {}
+  if #list == 0 or list[1].number == list[#list].number then return {} end
+  for i, one in ipairs(list) do turned[#list + 1 - i] = one end
+  local rng = core.rng(seed, "order of endpoints")
+  repeat rng:shuffle(list) until not is_in_order(list)
+  return { in_order_of(scenario, turned), in_order_of(scenario, list) }
 end
 
 local function with_one_more(scenario)
@@ -53,13 +80,14 @@ local function share(measures) return measures.good / math.max(1, measures.offer
 function probes.run(suite, one, options, measures)
   local tasks, kinds = {}, {}
   local function add(kind, index, scenario)
-    if not scenario then return end
     tasks[#tasks + 1] = { suite = suite, candidate = one, scenario = scenario,
       seed = options.stage.seeds[1], limits = options.limits }
     kinds[#tasks] = { kind = kind, index = index }
   end
   for index, scenario in ipairs(options.stage.scenarios) do
-    add("order", index, in_other_order(scenario))
+    for _, other in ipairs(in_other_orders(scenario, options.stage.seeds[1])) do
+      add("order", index, other)
+    end
     add("monotone", index, with_one_more(scenario))
   end
   local notes = {}
@@ -72,7 +100,7 @@ function probes.run(suite, one, options, measures)
       local change = score.of_run(tasks[i].scenario.cost, before, after)
       if math.abs(change) > order_tolerance then
         notes[#notes + 1] = ("PROBE: depends on the order of the endpoints: %s changes by %+.0f%%"
-          .. " when they are listed the other way round."):format(id, 100 * (math.exp(change) - 1))
+          .. " when they are listed in another order."):format(id, 100 * (math.exp(change) - 1))
       end
     elseif share(after) < share(before) * (1 - monotone_tolerance) then
       notes[#notes + 1] = ("PROBE: one more idle endpoint makes %s worse: %.1f%% served well "

@@ -3,13 +3,12 @@ local blis = require "blis"
 local candidate = require "blis.eval.candidate"
 local checked = require "blis.eval.checked"
 local core = require "blis.core"
-local errors = require "blis.errors"
+local decides = require "blis.eval.decides"
 local experiment = require "blis.experiment"
 local hindsight = require "blis.eval.hindsight"
 local json = require "blis.eval.json"
 local measure = require "blis.eval.measure"
 local notices = require "blis.notices"
-local policy = require "blis.policy"
 local sandbox = require "blis.sandbox"
 local suites = require "blis.eval.suite"
 
@@ -74,32 +73,40 @@ local function merged(...)
   return all
 end
 
---- The experiment of a scenario under a seed, without policies.
----@param scenario blis.eval.Scenario
----@param seed integer
----@param traffic any the requests, if they are there
----@return table
-function run.experiment(scenario, seed, traffic)
-  return merged(scenario.options, {
-    cluster = scenario.cluster, workload = traffic or scenario.workload, seed = seed,
-    horizon_us = scenario.horizon_us, slo_targets = scenario.slo, oracle = scenario.oracle,
-    live_signals = scenario.oracle,
-  })
+--- A number that names a suite and a seed, and that nobody guesses who has not seen the suite.
+local function alias_of(suite, seed)
+  local hash = core.hash128(("alias %s %d"):format(suite.hash or "", seed))
+  return tonumber(hash:sub(1, 13), 16) | 1
 end
 
--- Requests of the run in which functions are watched.
-local watched_requests = 40
+--- The experiment of a task, with the policies of its candidate. What these see of ids and times is
+--- not what it is, and differs from seed to seed.
+---@param task blis.eval.Task
+---@param policies table<string, any>
+---@param traffic any the requests, if they are there
+---@return table
+local function experiment_of(task, policies, traffic)
+  local suite, scenario = task.suite, task.scenario
+  return decides.experiment(merged(scenario.options, {
+    cluster = scenario.cluster, workload = traffic or scenario.workload, seed = task.seed,
+    horizon_us = scenario.horizon_us, slo_targets = scenario.slo, oracle = scenario.oracle,
+    live_signals = scenario.oracle, hide_output_limits = not scenario.oracle, alias = alias_of(suite, task.seed),
+  }), policies, suite, scenario)
+end
 
---- A short run that shows whether a candidate writes where it must not; nothing else is judged.
+-- Requests of the run in which functions are watched; of that before a candidate is accepted.
+local watched_requests, most_watched = 40, 2000
+
+--- A run that shows whether a candidate writes where it must not; nothing else is judged.
 local function watched_run(task, given)
-  local scenario, seed, watch = task.scenario, task.seed, checked.new()
+  local workload, watch = task.scenario.workload, checked.new()
   local function wrap(value) return checked.wrap(value, watch) end
   local policies = candidate.load(task.candidate, task.suite, merged(given, { wrap = wrap,
     guard = function(t) checked.guard(t, watch) end }))
-  local spec = run.experiment(scenario, seed)
-  spec.workload = merged(scenario.workload, {
-    [scenario.workload.num_requests and "num_requests" or "requests"] = watched_requests })
-  local ok = pcall(experiment.run, merged(spec, wrap(policies)))
+  local few = merged(workload, {
+    [workload.num_requests and "num_requests" or "requests"] =
+      math.min(task.scenario.requests, task.is_audited and most_watched or watched_requests) })
+  local ok = pcall(experiment.run, experiment_of(task, wrap(policies), few))
   if watch.violation then error(watch.violation, 0) end
   return ok and watch.reads or {}
 end
@@ -109,22 +116,6 @@ local function sorted_keys(set)
   for key in pairs(set) do list[#list + 1] = key end
   table.sort(list)
   return list
-end
-
---- Built-in scorers that know what no router does are no way around that either.
-local function check_scorers(policies, scenario, name)
-  if scenario.oracle or policies.routing == nil then return end
-  local router = policy.read_router(policies.routing, "routing")
-  for _, item in ipairs(router.scorers or {}) do
-    local one = item.scorer
-    while one do
-      if one.name:find "^oracle" and one.parameters then
-        errors.invalid("%s: scorer '%s' knows what no router does; it is for bounds", name,
-          one.name)
-      end
-      one = one.base
-    end
-  end
 end
 
 ---@class blis.eval.Task
@@ -157,8 +148,7 @@ local most_regrets = 3
 local function regrets_of(task, given)
   local function spec()
     local policies = candidate.load(task.candidate, task.suite, given)
-    return merged(run.experiment(task.scenario, task.seed, task.traffic), policies,
-      { trace_level = "decisions" })
+    return merged(experiment_of(task, policies, task.traffic), { trace_level = "decisions" })
   end
   return hindsight.worst(experiment.run(spec()), function(request, instance)
     local sim <close> = experiment.simulation(spec())
@@ -204,12 +194,11 @@ function run.one(task)
     call_instructions = limits.call_instructions, all_instructions = limits.all_instructions,
     memory_bytes = limits.memory_mb * 1000000,
   }, function()
-    local given = { seed = task.seed, write = keep, parameters = task.parameters }
+    local given = { seed = alias_of(task.suite, task.seed), write = keep, parameters = task.parameters }
     if task.is_watched then reads = watched_run(task, given) end
     local policies = candidate.load(task.candidate, task.suite, given)
-    check_scorers(policies, task.scenario, name)
-    local result = experiment.run(merged(run.experiment(task.scenario, task.seed, task.traffic),
-      policies, { progress = on_progress, progress_interval_ms = 0 }))
+    local result = experiment.run(merged(experiment_of(task, policies, task.traffic),
+      { progress = on_progress, progress_interval_ms = 0 }))
     check_events(result.steps, true)
     if task.wants_regrets then regrets = regrets_of(task, given) end
     return result
@@ -245,7 +234,8 @@ function run.warm()
   local scorer = blis.scorer { name = "warm", score = function() return 1 end }
   local policies = candidate.options(scorer, "warm")
   sandbox.environment { is_policy = true }
-  local result = experiment.run(merged(run.experiment(scenario, 1), policies))
+  local task = { suite = { tie = "random" }, scenario = scenario, seed = 1 }
+  local result = experiment.run(experiment_of(task, policies))
   json.encode(measure.of(result, scenario))
 end
 

@@ -45,6 +45,7 @@ suite.names = { "chat", "agents", "gateway" }
 ---@field policy fun(parameters: table<string, number>): table
 ---@field limits blis.eval.Limits
 ---@field fairness_floor number
+---@field tie string
 ---@field soft table<string, number> tolerated excess by name
 ---@field hash string
 ---@field baseline_hash string
@@ -155,6 +156,8 @@ local suite_section = {
     { name = "limits", type = "table", doc = "Limits of a candidate." },
     { name = "fairness_floor", type = "number", min = 0, max = 1, default = 0.5,
       doc = "A class or tenant served worse than this share of the baseline's is invalid." },
+    { name = "tie", type = "choice", choices = { "random", "lowest-id", "first", "last", "rotate" },
+      default = "random", doc = "How built-in routers choose among what is equally good." },
     { name = "soft", type = "table", doc = "Tolerated excess over the baseline of reject_frac and "
         .. "preemptions_per_request; what exceeds it costs score." },
   },
@@ -164,7 +167,7 @@ local default_cost = { { "miss_frac", 1 }, { "ttft_p99_ms", 1 }, { "e2e_mean_ms"
 
 --- Metrics that a cost may be made of: less is better, above 0, and every request counts.
 suite.cost_metrics = { "miss_frac", "ttft_p99_ms", "ttft_mean_ms", "e2e_mean_ms", "e2e_p99_ms",
-  "itl_mean_ms" }
+  "itl_mean_ms", "cost_usd" }
 
 local function read_cost(given, path)
   local list, known = {}, {}

@@ -104,7 +104,7 @@ local function copy_of(values)
   return copy
 end
 
-local plain_suite = { limits = schema.read(suites.limits_section, {}, "limits"), parameters = {},
+local plain_suite = { tie = "lowest-id", limits = schema.read(suites.limits_section, {}, "limits"), parameters = {},
   policy = function() errors.invalid("this scenario has no parameters; send a program") end }
 
 local function read_scenario(given, known)

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "lua/bind/alias.h"
 #include "lua/bind/bind.h"
 
 /*
@@ -55,6 +56,7 @@ typedef struct bind_hooks {
   struct bind_sandbox *sandbox; /* NULL = none; gives each call a budget */
   int functions;                /* places used from ANCHOR_FUNCTIONS on */
   uint64_t entries; /* how often code of a script may have run; never 0 */
+  bind_alias alias; /* of what they are shown */
 } bind_hooks;
 
 /* Who is called about what, for error texts. */

@@ -7,6 +7,7 @@
 #include "base/invariant.h"
 #include "lua/bind/bind.h"
 #include "lua/bind/fields.h"
+#include "lua/bind/sandbox.h"
 #include "lua/bind/vector_math.h"
 
 #define VECTOR_TYPE "blis.vector"
@@ -62,6 +63,24 @@ static bind_vector *check_vector(lua_State *L, int index) {
 }
 
 /*
+ * A script can make vectors as long as it likes, and its time goes by in here.
+ * The columns of a decision are short.
+ */
+static void charge(lua_State *L, const bind_vector *vector) {
+  enum { FREE_ITEMS = 1024, ITEMS_PER_INSTRUCTION = 4 };
+  if (vector->count > FREE_ITEMS) {
+    bind_sandbox_work(L, (int64_t)(vector->count / ITEMS_PER_INSTRUCTION));
+  }
+}
+
+/* One whose items are all looked at. */
+static bind_vector *check_whole(lua_State *L, int index) {
+  bind_vector *vector = check_vector(L, index);
+  charge(L, vector);
+  return vector;
+}
+
+/*
  * A number, or a vector of *count items; the first vector sets *count. *pool is
  * set when one of them belongs to a decision, as the result then does.
  */
@@ -78,6 +97,7 @@ static vector_operand check_operand(lua_State *L, int index, size_t *count,
                (LUAI_UACINT)*count, (LUAI_UACINT)vector->count);
   }
   *count = vector->count;
+  charge(L, vector);
   if (vector->decision != 0) {
     *pool = vector->pool;
   }
@@ -173,7 +193,7 @@ static int vector_min(lua_State *L) {
   if (!lua_isnoneornil(L, 2)) {
     return binary(L, vector_math_smaller);
   }
-  const bind_vector *vector = check_vector(L, 1);
+  const bind_vector *vector = check_whole(L, 1);
   lua_pushnumber(L, vector_math_min(vector->items, vector->count));
   return 1;
 }
@@ -182,13 +202,13 @@ static int vector_max(lua_State *L) {
   if (!lua_isnoneornil(L, 2)) {
     return binary(L, vector_math_larger);
   }
-  const bind_vector *vector = check_vector(L, 1);
+  const bind_vector *vector = check_whole(L, 1);
   lua_pushnumber(L, vector_math_max(vector->items, vector->count));
   return 1;
 }
 
 static int vector_sum(lua_State *L) {
-  const bind_vector *vector = check_vector(L, 1);
+  const bind_vector *vector = check_whole(L, 1);
   lua_pushnumber(L, vector_math_sum(vector->items, vector->count));
   return 1;
 }
@@ -213,7 +233,7 @@ static int vector_clamp(lua_State *L) {
 }
 
 static int vector_norm(lua_State *L) {
-  const bind_vector *vector = check_vector(L, 1);
+  const bind_vector *vector = check_whole(L, 1);
   double when_equal = luaL_optnumber(L, 2, 0);
   double *out = push_result(L, vector->count,
                             vector->decision != 0 ? vector->pool : NULL);
@@ -233,7 +253,7 @@ static int vector_where(lua_State *L) {
 }
 
 static int vector_totable(lua_State *L) {
-  const bind_vector *vector = check_vector(L, 1);
+  const bind_vector *vector = check_whole(L, 1);
   lua_createtable(L, (int)vector->count, 0);
   for (size_t i = 0; i < vector->count; i++) {
     lua_pushnumber(L, vector->items[i]);
@@ -247,6 +267,7 @@ static int vector_new(lua_State *L) {
   lua_Integer count = luaL_len(L, 1);
   luaL_argcheck(L, count >= 0, 1, "a list has no length below 0");
   luaL_argcheck(L, count <= INT32_MAX, 1, "too many items");
+  bind_sandbox_work(L, count);
   double *out = push_result(L, (size_t)count, NULL);
   for (lua_Integer i = 1; i <= count; i++) {
     if (lua_rawgeti(L, 1, i) != LUA_TNUMBER) {

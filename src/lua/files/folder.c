@@ -1,6 +1,7 @@
 #include "lua/files/folder.h"
 
 #include <dirent.h>
+#include <sys/stat.h>
 
 #include "lua/bind/bind.h"
 
@@ -40,5 +41,12 @@ int bind_folder(lua_State *L) {
   (void)closedir(*folder);
   *folder = NULL;
   sort_list(L);
+  return 1;
+}
+
+int bind_is_pipe(lua_State *L) {
+  struct stat found;
+  bool is_there = stat(luaL_checkstring(L, 1), &found) == 0;
+  lua_pushboolean(L, is_there && S_ISFIFO(found.st_mode));
   return 1;
 }

@@ -1,5 +1,5 @@
 /*
- * folder.h - directory listings for the Lua half; Lua itself has none.
+ * folder.h - what Lua itself cannot tell of paths: directory listings, pipes.
  */
 #ifndef BLIS_LUA_FILES_FOLDER_H
 #define BLIS_LUA_FILES_FOLDER_H
@@ -11,5 +11,8 @@
  * those that begin with a dot; an empty list when it cannot be read.
  */
 int bind_folder(lua_State *L);
+
+/* is_pipe(path): whether who opens that waits for somebody at the other end. */
+int bind_is_pipe(lua_State *L);
 
 #endif

@@ -67,7 +67,8 @@ static int ask(lua_State *L) {
   scale_call *call = lua_touserdata(L, CALL);
   bind_hooks_anchor(L, call->autoscaler->hooks);
   lua_rawgeti(L, ANCHOR, call->autoscaler->function);
-  push_scale_context(L, call->context, &call->autoscaler->samples);
+  push_scale_context(L, &call->autoscaler->hooks->alias, call->context,
+                     &call->autoscaler->samples);
   lua_call(L, 1, 1);
   int answer = lua_gettop(L);
   if (lua_isnil(L, answer)) {

@@ -61,14 +61,15 @@ static void set_requests(lua_State *L, const batch_call *call, const char *name,
 
 static void push_context(lua_State *L, const batch_call *call) {
   const blis_batch_context *c = call->context;
+  const bind_alias *alias = &call->self->scheduler->hooks->alias;
   lua_createtable(L, 0, 9);
-  set_field_integer(L, "now_us", c->now_us);
+  set_field_integer(L, "now_us", bind_alias_us(alias, c->now_us));
   set_field_integer(L, "free_kv_blocks", c->free_kv_blocks);
   set_field_integer(L, "kv_blocks", c->config->kv_blocks);
   set_field_integer(L, "block_size", c->config->block_size_tokens);
   set_field_integer(L, "max_num_seqs", c->config->max_num_seqs);
   set_field_integer(L, "max_num_batched_tokens", c->config->max_batched_tokens);
-  lua_pushfstring(L, "instance_%I", (LUAI_UACINT)call->self->index);
+  push_alias_instance(L, alias, call->self->index);
   lua_setfield(L, -2, "instance");
   set_requests(L, call, "running", c->running, c->running_count, 0);
   set_requests(L, call, "waiting", c->waiting, c->waiting_count,
@@ -216,7 +217,8 @@ static int arrive(lua_State *L) {
   lua_rawgeti(L, ANCHOR, call->self->scheduler->on_arrival);
   push_request(L, call->self->scheduler, call->request,
                call->request->progress_tokens);
-  lua_pushinteger(L, call->now_us);
+  lua_pushinteger(
+      L, bind_alias_us(&call->self->scheduler->hooks->alias, call->now_us));
   lua_call(L, 2, 0);
   return 0;
 }

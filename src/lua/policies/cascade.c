@@ -126,7 +126,8 @@ static void set_when(lua_State *L, const char *name, int64_t time_us) {
   lua_setfield(L, -2, name);
 }
 
-void set_attempt(lua_State *L, const blis_cascade_attempt *attempt) {
+void set_attempt(lua_State *L, const bind_alias *alias,
+                 const blis_cascade_attempt *attempt) {
   set_field_string(L, "model", attempt->model);
   set_field_integer(L, "step", attempt->step);
   set_field_integer(L, "stage", (int64_t)attempt->stage + 1);
@@ -139,14 +140,14 @@ void set_attempt(lua_State *L, const blis_cascade_attempt *attempt) {
   }
   lua_setfield(L, -2, "reason");
   if (attempt->instance >= 0) {
-    lua_pushfstring(L, "instance_%I", (LUAI_UACINT)attempt->instance);
+    push_alias_instance(L, alias, attempt->instance);
   } else {
     lua_pushnil(L);
   }
   lua_setfield(L, -2, "instance");
-  set_field_integer(L, "start_us", attempt->start_us);
+  set_field_integer(L, "start_us", bind_alias_us(alias, attempt->start_us));
   set_when(L, "ttft_us", attempt->ttft_us);
-  set_field_integer(L, "end_us", attempt->end_us);
+  set_field_integer(L, "end_us", bind_alias_us(alias, attempt->end_us));
   set_field_integer(L, "prompt_tokens", attempt->prompt_tokens);
   set_field_integer(L, "output_tokens", attempt->output_tokens);
   if (isnan(attempt->mean_logprob)) {
@@ -184,7 +185,7 @@ static int ask_escalate(lua_State *L, void *ud) {
   cascade_call *call = ud;
   const scripted_cascade *self = call->cascade;
   lua_rawgeti(L, AT_ANCHOR, self->attempt);
-  set_attempt(L, call->attempt);
+  set_attempt(L, &self->decider.view->hooks->alias, call->attempt);
   set_model(L, "next", call->request->strings, call->attempt,
             call->attempt->stage + 1);
   lua_pushboolean(L, *call->escalates);

@@ -87,7 +87,7 @@ static int cluster_index(lua_State *L) {
     return luaL_error(L, "the cluster can be read only during a decision");
   }
   if (strcmp(name, "now_us") == 0) {
-    lua_pushinteger(L, view->view->now_us);
+    lua_pushinteger(L, bind_alias_us(&view->hooks->alias, view->view->now_us));
     return 1;
   }
   if (strcmp(name, "instances") == 0 && view->is_strict) {

@@ -18,7 +18,7 @@ void check_fresh(lua_State *L, int index, const blis_policy_context *context) {
     lua_pop(L, 1);
     return;
   }
-  lua_pushinteger(L, context->seed);
+  lua_pushinteger(L, context->script_seed);
   lua_pushinteger(L, context->instance_count);
   lua_pushinteger(L, context->kv_block_size_tokens);
   lua_pushinteger(L, context->kv_blocks);

@@ -14,13 +14,32 @@ static uint32_t check_kind(lua_State *L, const char *name) {
   return (uint32_t)luaL_error(L, "there is no event '%s'", name);
 }
 
+/* A router sees what comes, first tokens, and how requests end. */
+static void check_is_heard(lua_State *L, const bind_view *view,
+                           const char *name, uint32_t kind) {
+  const uint32_t heard = BLIS_RUN_EVENT_BIT(BLIS_RUN_EVENT_REQUEST_ARRIVAL) |
+                         BLIS_RUN_EVENT_BIT(BLIS_RUN_EVENT_PREFILL_COMPLETE) |
+                         BLIS_RUN_EVENT_BIT(BLIS_RUN_EVENT_REQUEST_COMPLETE) |
+                         BLIS_RUN_EVENT_BIT(BLIS_RUN_EVENT_REQUEST_REJECTED) |
+                         BLIS_RUN_EVENT_BIT(BLIS_RUN_EVENT_REQUEST_FAILED);
+  if (view->hides_live && (kind & heard) == 0) {
+    luaL_error(L,
+               "on_event: no router hears of '%s'; policies do only with "
+               "live_signals = true in the experiment",
+               name);
+  }
+}
+
 /* The list in field events of the definition at index. */
-static uint32_t check_kinds(lua_State *L, int index) {
+static uint32_t check_kinds(lua_State *L, int index, const bind_view *view) {
   uint32_t kinds = 0;
   if (lua_getfield(L, index, "events") != LUA_TNIL) {
     luaL_checktype(L, -1, LUA_TTABLE);
     for (lua_Integer i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL; i++) {
-      kinds |= check_kind(L, luaL_checkstring(L, -1));
+      const char *name = luaL_checkstring(L, -1);
+      uint32_t kind = check_kind(L, name);
+      check_is_heard(L, view, name, kind);
+      kinds |= kind;
       lua_pop(L, 1);
     }
     lua_pop(L, 1);
@@ -53,7 +72,7 @@ void check_listening(lua_State *L, int index, bind_view *view,
   made.decider.function = push_hook_field(L, index, "on_event", view->hooks);
   made.custom_metrics =
       push_hook_field(L, index, "custom_metrics", view->hooks);
-  made.kinds = made.decider.function == 0 ? 0 : check_kinds(L, index);
+  made.kinds = made.decider.function == 0 ? 0 : check_kinds(L, index, view);
   if ((made.kinds == 0 && made.custom_metrics == 0) ||
       is_known(L, view, &made)) {
     return;

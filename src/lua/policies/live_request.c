@@ -52,12 +52,14 @@ void set_live_request(lua_State *L, bind_live_request *held,
                       const bind_view *view, const blis_live_request *request,
                       int64_t progress_tokens) {
   const double priority = bind_view_priority(view, request->priority);
+  const bind_alias *alias = &view->hooks->alias;
   int table = lua_gettop(L);
   push_hints(L, view, request->slot);
   const int64_t values[LIVE_REQUEST_FIELDS] = {
       request->number,
-      request->arrival_us,
-      request->deadline_us,
+      bind_alias_us(alias, request->arrival_us),
+      request->deadline_us == 0 ? 0
+                                : bind_alias_us(alias, request->deadline_us),
       request->prompt_tokens,
       bits_of(priority),
       request->output_budget_tokens,
@@ -70,7 +72,7 @@ void set_live_request(lua_State *L, bind_live_request *held,
     }
     if (i == ID) {
       const bind_request_name name = live_request_name(request);
-      push_request_id(L, &name);
+      push_alias_request(L, alias, &name);
     } else if (i == PRIORITY) {
       push_signal(L, priority);
     } else if (i == HINTS) {

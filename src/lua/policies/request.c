@@ -13,7 +13,10 @@ typedef enum field_kind {
   FIELD_NUMBER, /* bits of a double */
   FIELD_ID,     /* "request_<number>" */
   FIELD_TEXT,   /* number of a text */
-  FIELD_TIME,   /* 0 means none and is shown as nil */
+  FIELD_NAME,   /* number of a text that is made up, not of the user */
+  FIELD_MOMENT, /* a time of the run */
+  FIELD_TIME,   /* the same; 0 means none and is shown as nil */
+  FIELD_SPAN,   /* 0 means none and is shown as nil */
   FIELD_PEER,   /* the same */
   FIELD_HINTS,  /* a table of the priority policy, or nil */
   FIELD_STAGE,  /* one of BLIS_ROLE_* as a word, or nil */
@@ -30,9 +33,9 @@ typedef enum field_kind {
   XX(TENANT, "tenant", FIELD_TEXT, r->tenant)                                  \
   XX(SLO_CLASS, "slo_class", FIELD_TEXT, r->slo_class)                         \
   XX(MODEL, "model", FIELD_TEXT, r->model)                                     \
-  XX(SESSION, "session", FIELD_TEXT, r->session)                               \
+  XX(SESSION, "session", FIELD_NAME, r->session)                               \
   XX(CLIENT, "client", FIELD_TEXT, r->client)                                  \
-  XX(PREFIX_GROUP, "prefix_group", FIELD_TEXT, r->prefix_group)                \
+  XX(PREFIX_GROUP, "prefix_group", FIELD_NAME, r->prefix_group)                \
   XX(PREFIX_TOKENS, "prefix_tokens", FIELD_INTEGER, r->prefix_tokens)          \
   XX(ROUND_INDEX, "round_index", FIELD_INTEGER, r->round_index)                \
   XX(PRIORITY, "priority", FIELD_NUMBER, priority_bits(view, r))               \
@@ -49,13 +52,13 @@ typedef enum field_kind {
      pool_of(r, v).gateway_queue_size)                                         \
   XX(POOL_SATURATION, "pool_saturation", FIELD_NUMBER,                         \
      bits_of(pool_of(r, v).pool_saturation))                                   \
-  XX(PREFIX_HASH, "prefix_hash", FIELD_INTEGER, prefix_hash(r))                \
-  XX(ARRIVAL_US, "arrival_us", FIELD_INTEGER, r->arrival_us)                   \
+  XX(PREFIX_HASH, "prefix_hash", FIELD_INTEGER, prefix_hash(view, r))          \
+  XX(ARRIVAL_US, "arrival_us", FIELD_MOMENT, r->arrival_us)                    \
   XX(DEADLINE_US, "deadline_us", FIELD_TIME, r->deadline_us)                   \
-  XX(SLO_TARGET_US, "slo_target_us", FIELD_TIME, r->slo_target_us)             \
+  XX(SLO_TARGET_US, "slo_target_us", FIELD_SPAN, r->slo_target_us)             \
   XX(STAGE, "stage", FIELD_STAGE, r->stage)                                    \
   XX(PEER, "peer", FIELD_PEER, r->stage != 0 ? r->peer + 1 : 0)                \
-  XX(NOW_US, "now_us", FIELD_INTEGER, v->now_us)
+  XX(NOW_US, "now_us", FIELD_MOMENT, v->now_us)
 
 typedef enum request_field {
 #define XX(constant, name, kind, value) REQUEST_##constant,
@@ -108,14 +111,16 @@ static blis_pool_state pool_of(const blis_routing_request *request,
 }
 
 /* Of what the prompt shares with others; 0 when it shares nothing. */
-static int64_t prefix_hash(const blis_routing_request *request) {
+static int64_t prefix_hash(const bind_view *view,
+                           const blis_routing_request *request) {
   if (request->segment_count == 0) {
     return 0;
   }
   const blis_segment *first = &request->segments[0];
   const uint64_t name[] = {first->stream, first->offset_tokens,
                            first->length_tokens};
-  return (int64_t)(blis_hash64(name, sizeof name, 0) >> 11) + 1;
+  const uint64_t key = view->hooks->alias.key;
+  return (int64_t)(blis_hash64(name, sizeof name, key) >> 11) + 1;
 }
 
 static int64_t request_value(const bind_view *view, request_field field) {
@@ -149,9 +154,14 @@ static void push_request_value(lua_State *L, const bind_view *view,
       .number = request->number,
       .session = blis_intern_text(strings, request->session),
       .round_index = request->round_index};
+  const bind_alias *alias = &view->hooks->alias;
   switch (request_fields[field].kind) {
   case FIELD_ID:
-    push_request_id(L, &name);
+    push_alias_request(L, alias, &name);
+    return;
+  case FIELD_NAME:
+    push_alias_text(L, alias, blis_intern_text(strings, (uint32_t)value),
+                    blis_intern_length(strings, (uint32_t)value));
     return;
   case FIELD_TEXT:
     lua_pushlstring(L, blis_intern_text(strings, (uint32_t)value),
@@ -164,11 +174,14 @@ static void push_request_value(lua_State *L, const bind_view *view,
     push_hints(L, view, request->slot);
     return;
   case FIELD_TIME:
+  case FIELD_SPAN:
   case FIELD_PEER:
     if (value == 0) {
       lua_pushnil(L);
       return;
     }
+    break;
+  case FIELD_MOMENT:
     break;
   case FIELD_NUMBER:
     push_number(L, value);
@@ -177,7 +190,9 @@ static void push_request_value(lua_State *L, const bind_view *view,
   case FIELD_FUTURE:
     break;
   }
-  lua_pushinteger(L, value);
+  const bool is_time = request_fields[field].kind == FIELD_MOMENT ||
+                       request_fields[field].kind == FIELD_TIME;
+  lua_pushinteger(L, is_time ? bind_alias_us(alias, value) : value);
 }
 
 /* Equal for equal hints, as long as a table holds them; 0 for none. */

@@ -42,7 +42,7 @@ static void check_scorer(lua_State *L, int index, bind_view *view,
   if (is_scripted_policy(L, index, "score")) {
     check_scripted_scorer(L, index, view, scorer);
   } else {
-    check_builtin_scorer(L, index, context, scorer);
+    check_shown_scorer(L, index, view, context, scorer);
   }
 }
 

@@ -92,12 +92,13 @@ static void set_signal(lua_State *L, const char *name, double value) {
   lua_setfield(L, -2, name);
 }
 
-static void push_instances(lua_State *L, const blis_scale_context *context) {
+static void push_instances(lua_State *L, const bind_alias *alias,
+                           const blis_scale_context *context) {
   lua_createtable(L, (int)context->instance_count, 0);
   for (size_t i = 0; i < context->instance_count; i++) {
     const blis_scale_instance *instance = &context->instances[i];
     lua_createtable(L, 0, 9);
-    lua_pushfstring(L, "instance_%I", (LUAI_UACINT)instance->id);
+    push_alias_instance(L, alias, instance->id);
     lua_setfield(L, -2, "id");
     set_signal(L, "kv_utilization", instance->kv_utilization);
     set_signal(L, "queue_depth", instance->queue_depth);
@@ -112,11 +113,11 @@ static void push_instances(lua_State *L, const blis_scale_context *context) {
   }
 }
 
-static void keep_sample(bind_scale_samples *samples,
+static void keep_sample(bind_scale_samples *samples, int64_t now_us,
                         const blis_scale_context *context) {
   bind_scale_sample *sample =
       &samples->items[samples->looks++ % BIND_SCALE_SAMPLES];
-  sample->now_us = context->now_us;
+  sample->now_us = now_us;
   sample->replicas = context->replicas;
   sample->ready = context->ready;
   sample->collected = context->collected;
@@ -155,14 +156,16 @@ static void set_mean(lua_State *L, const char *name,
   set_signal(L, name, context->ready > 0 ? sum / context->ready : 0);
 }
 
-void push_scale_context(lua_State *L, const blis_scale_context *context,
+void push_scale_context(lua_State *L, const bind_alias *alias,
+                        const blis_scale_context *context,
                         bind_scale_samples *samples) {
   static const char *const pools[] = {"all", "prefill", "decode"};
-  keep_sample(samples, context);
+  const int64_t now_us = bind_alias_us(alias, context->now_us);
+  keep_sample(samples, now_us, context);
   lua_createtable(L, 0, BLIS_SCALE_METRIC_COUNT + 14);
   set_field_string(L, "pool", pools[context->role]);
   set_field_string(L, "trigger", blis_scale_cause_name(context->cause));
-  set_field_integer(L, "now_us", context->now_us);
+  set_field_integer(L, "now_us", now_us);
   if (context->since_last_scale_us != BLIS_TIME_NEVER_US) {
     set_field_integer(L, "since_last_scale_us", context->since_last_scale_us);
   }
@@ -180,7 +183,7 @@ void push_scale_context(lua_State *L, const blis_scale_context *context,
                  blis_scale_value(context, (blis_scale_metric)m));
     }
   }
-  push_instances(L, context);
+  push_instances(L, alias, context);
   lua_setfield(L, -2, "instances");
   push_samples(L, samples);
   lua_setfield(L, -2, "samples");

@@ -8,6 +8,7 @@
 #include <lauxlib.h>
 #include <lua.h>
 
+#include "lua/bind/alias.h"
 #include "policy/autoscale/autoscaler.h"
 
 /* The last looks at a pool. All zero at first. */
@@ -27,7 +28,8 @@ typedef struct bind_scale_samples {
 } bind_scale_samples;
 
 /* Pushes the table; the look becomes one of the samples. May raise. */
-void push_scale_context(lua_State *L, const blis_scale_context *context,
+void push_scale_context(lua_State *L, const bind_alias *alias,
+                        const blis_scale_context *context,
                         bind_scale_samples *samples);
 
 #endif

@@ -616,6 +616,21 @@ static void check_scripted(lua_State *L, int index, bind_scorer *self) {
   check_listening(L, index, view, &self->decider);
 }
 
+void check_shown_scorer(lua_State *L, int index, const bind_view *view,
+                        const blis_policy_context *context,
+                        blis_scorer *scorer) {
+  check_builtin_scorer(L, index, context, scorer);
+  if (view->hides_live &&
+      (scorer->needs & BLIS_SIGNAL_BIT(BLIS_SIGNAL_LIVE_PREFIX_HIT)) != 0) {
+    blis_scorer_free(scorer);
+    *scorer = (blis_scorer){0};
+    luaL_error(L,
+               "scorer '%s' knows what no router does; it is for bounds, with "
+               "live_signals = true in the experiment",
+               check_field_string(L, index, "name"));
+  }
+}
+
 /* The definition at index stays: the scorer is known by it. */
 static void check_new_scorer(lua_State *L, int index, bind_scorer *self) {
   const blis_policy_context *context = &self->decider.view->context;
@@ -627,7 +642,7 @@ static void check_new_scorer(lua_State *L, int index, bind_scorer *self) {
     check_scripted(L, lua_gettop(L), self);
     lua_pop(L, 1);
   } else {
-    check_builtin_scorer(L, index, context, &self->builtin);
+    check_shown_scorer(L, index, self->decider.view, context, &self->builtin);
   }
 }
 

@@ -39,6 +39,14 @@ void push_scorer_places(lua_State *L, const bind_view *view);
 void check_scripted_scorer(lua_State *L, int index, bind_view *view,
                            blis_scorer *scorer);
 
+/*
+ * Makes a built-in scorer from the definition at index. Raises as well where
+ * the view hides what it reads.
+ */
+void check_shown_scorer(lua_State *L, int index, const bind_view *view,
+                        const blis_policy_context *context,
+                        blis_scorer *scorer);
+
 /* The scorer of the definition at index; the anchor is open and keeps it. */
 bind_scorer *check_view_scorer(lua_State *L, int index, bind_view *view);
 

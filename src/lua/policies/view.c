@@ -263,7 +263,7 @@ static void push_instance_tables(lua_State *L, bind_view *view) {
   push_view_metatable(L, instance_meta, view);
   for (uint32_t i = 0; i < view->instance_count; i++) {
     lua_createtable(L, 0, BLIS_SIGNAL_COUNT);
-    lua_pushfstring(L, "instance_%I", (LUAI_UACINT)i);
+    push_alias_instance(L, &view->hooks->alias, i);
     lua_setfield(L, -2, "id");
     lua_pushinteger(L, (lua_Integer)i + 1);
     lua_setfield(L, -2, "index");

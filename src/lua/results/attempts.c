@@ -34,7 +34,7 @@ static void push_attempt(lua_State *L, const bind_records *records,
       .mean_logprob = record->mean_logprob,
   };
   lua_createtable(L, 0, 14);
-  set_attempt(L, &attempt);
+  set_attempt(L, &(bind_alias){0}, &attempt);
   set_field_string(L, "verdict", verdict_name(record));
 }
 

@@ -82,6 +82,7 @@ static void check_scheduler_parts(lua_State *L, int config,
 static void check_hooks_parts(lua_State *L, int self, int config,
                               bind_simulation *sim) {
   push_hooks_anchor(L, &sim->hooks); // [anchor]
+  sim->hooks.alias = bind_alias_of(opt_field_integer(L, config, "alias", 0));
   lua_pushvalue(L, self);
   lua_rawseti(L, -2, ANCHOR_SELF);
   lua_newtable(L);
@@ -95,6 +96,7 @@ static void check_hooks_parts(lua_State *L, int self, int config,
       .kv_block_size_tokens = sim->engine.config.block_size_tokens,
       .kv_blocks = sim->engine.config.kv_blocks,
       .seed = sim->seed,
+      .script_seed = bind_alias_seed(&sim->hooks.alias, sim->seed),
       .go_blis = opt_field_boolean(L, config, "go_blis", false),
   };
   push_view_tables(L, &sim->view, &sim->hooks, &context, oracle);
@@ -227,6 +229,8 @@ static blis_cluster_config check_cluster_config(lua_State *L, int config,
       .counts_priorities_down = sim->view.context.go_blis,
       .keeps_traffic = opt_field_boolean(L, config, "is_scripted", false),
       .oracle = sim->view.oracle,
+      .hides_output_limits =
+          opt_field_boolean(L, config, "hides_output_limits", false),
       .max_requests_in_memory =
           check_field_integer(L, options, "max_requests_in_memory"),
       .interrupted = is_interrupted,
@@ -333,7 +337,7 @@ static void check_simulation_parts(lua_State *L, int self, int config,
   sim->seed = check_field_integer(L, config, "seed");
   sim->script_random.hooks = &sim->hooks;
   sim->script_random.name = "scripts";
-  sim->script_random.seed = sim->seed;
+  sim->script_random.seed = bind_alias_seed(&sim->hooks.alias, sim->seed);
   lua_getfield(L, config, "cluster");
   luaL_checktype(L, -1, LUA_TTABLE);
   sim->instance_count = (uint32_t)check_field_integer(L, top + 1, "instances");

@@ -92,7 +92,7 @@ static int tell_escalation(lua_State *L, void *ud) {
   const event_call *call = ud;
   push_instance(L, call->attempt->instance);
   lua_rawgeti(L, AT_ANCHOR, call->observer->attempt);
-  set_attempt(L, call->attempt);
+  set_attempt(L, &call->observer->view->hooks->alias, call->attempt);
   lua_call(L, 3, 0);
   return 0;
 }

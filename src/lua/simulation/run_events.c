@@ -10,7 +10,7 @@ typedef struct event_call {
   const blis_run_event *event;
 } event_call;
 
-/* The instances as in sim.instances are at that index. */
+/* The list of instances is at that index. */
 static void set_instance(lua_State *L, int instances, int64_t instance,
                          const char *name) {
   if (instance < 0) {
@@ -37,7 +37,9 @@ static void push_event(lua_State *L, const event_call *call, int anchor,
   const blis_run_event *event = call->event;
   lua_rawgeti(L, anchor, call->events->event);
   set_field_string(L, "kind", blis_run_event_name(event->kind));
-  set_field_integer(L, "time_us", event->time_us);
+  set_field_integer(
+      L, "time_us",
+      bind_alias_us(&call->events->view->hooks->alias, event->time_us));
   set_instance(L, instances, event->instance, "instance");
   set_instance(L, instances, event->to, "to");
   set_count(L, event, BLIS_RUN_EVENT_TOKEN_GENERATED, "token");
@@ -52,10 +54,20 @@ static void push_event(lua_State *L, const event_call *call, int anchor,
   lua_setfield(L, -2, "request");
 }
 
-static int call_on_event(lua_State *L, const event_call *call, int anchor) {
+/* Those of sim.instances, or, where these are hidden, as policies know them. */
+static void push_shown_instances(lua_State *L, const bind_view *view,
+                                 int anchor) {
+  if (view->hides_live) {
+    lua_rawgeti(L, anchor, ANCHOR_INSTANCES);
+    return;
+  }
   lua_rawgeti(L, anchor, ANCHOR_SELF);
   int self = lua_gettop(L);
   push_instances(L, self, lua_touserdata(L, self));
+}
+
+static int call_on_event(lua_State *L, const event_call *call, int anchor) {
+  push_shown_instances(L, call->events->view, anchor);
   int instances = lua_gettop(L);
   lua_rawgeti(L, anchor, call->ear->decider.function);
   push_event(L, call, anchor, instances);

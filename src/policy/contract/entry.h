@@ -41,8 +41,9 @@ typedef enum blis_policy_kind {
 typedef struct blis_policy_context {
   uint32_t instance_count;
   int64_t kv_block_size_tokens;
-  int64_t kv_blocks; /* of one instance */
-  int64_t seed;      /* of the experiment */
+  int64_t kv_blocks;   /* of one instance */
+  int64_t seed;        /* of the experiment */
+  int64_t script_seed; /* what policies in Lua know as the seed */
   /* Of a router, the name of the stream that its random ties are drawn from;
      NULL = "router". */
   const char *ties;

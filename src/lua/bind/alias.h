@@ -1,0 +1,38 @@
+/*
+ * alias.h - ids and times as functions of a script see them: those of the run,
+ * or, where a number is given, others that follow from it. A policy cannot tell
+ * runs apart by them, and decides the same as long as it does not try to.
+ */
+#ifndef BLIS_LUA_BIND_ALIAS_H
+#define BLIS_LUA_BIND_ALIAS_H
+
+#include <lua.h>
+#include <stdint.h>
+
+#include "lua/bind/bind.h"
+
+typedef struct bind_alias {
+  uint64_t key; /* 0 = everything as it is */
+  int64_t start_us;
+} bind_alias;
+
+/* Of a number; 0 is none. */
+bind_alias bind_alias_of(int64_t number);
+
+static inline int64_t bind_alias_us(const bind_alias *alias, int64_t time_us) {
+  return time_us + alias->start_us;
+}
+
+/* The seed that policies know. */
+int64_t bind_alias_seed(const bind_alias *alias, int64_t seed);
+
+void push_alias_request(lua_State *L, const bind_alias *alias,
+                        const bind_request_name *name);
+void push_alias_instance(lua_State *L, const bind_alias *alias,
+                         int64_t instance);
+
+/* Of a text such as the name of a session; an empty one stays empty. */
+void push_alias_text(lua_State *L, const bind_alias *alias, const char *text,
+                     size_t length);
+
+#endif
