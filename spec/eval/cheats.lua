@@ -94,7 +94,7 @@ return {
   { rule = "more instances", says = "has no 'scaling'",
     lua = with "autoscaler = function() return 50 end" },
   { rule = "more instances, soon", says = "has no 'scaling'",
-    lua = with "autoscaler = { name = 'x', interval_us = 1000, decide = function() return 9 end }" },
+    lua = with "autoscaler = { name = 'x', interval_us = 9, decide = function() return 9 end }" },
   { rule = "an autoscaler that knows arrivals", says = "has no 'scaling'",
     lua = with "autoscaler = 'oracle'" },
   { rule = "fast links", says = "does not decide 'bandwidth_gb_s'",

@@ -90,7 +90,8 @@ local function experiment_of(task, policies, traffic)
   return decides.experiment(merged(scenario.options, {
     cluster = scenario.cluster, workload = traffic or scenario.workload, seed = task.seed,
     horizon_us = scenario.horizon_us, slo_targets = scenario.slo, oracle = scenario.oracle,
-    live_signals = scenario.oracle, hide_output_limits = not scenario.oracle, alias = alias_of(suite, task.seed),
+    live_signals = scenario.oracle, hide_output_limits = not scenario.oracle,
+    alias = alias_of(suite, task.seed),
   }), policies, suite, scenario)
 end
 
@@ -194,7 +195,8 @@ function run.one(task)
     call_instructions = limits.call_instructions, all_instructions = limits.all_instructions,
     memory_bytes = limits.memory_mb * 1000000,
   }, function()
-    local given = { seed = alias_of(task.suite, task.seed), write = keep, parameters = task.parameters }
+    local given = { seed = alias_of(task.suite, task.seed), write = keep,
+      parameters = task.parameters }
     if task.is_watched then reads = watched_run(task, given) end
     local policies = candidate.load(task.candidate, task.suite, given)
     local result = experiment.run(merged(experiment_of(task, policies, task.traffic),

@@ -104,8 +104,10 @@ local function copy_of(values)
   return copy
 end
 
-local plain_suite = { tie = "lowest-id", limits = schema.read(suites.limits_section, {}, "limits"), parameters = {},
-  policy = function() errors.invalid("this scenario has no parameters; send a program") end }
+local plain_suite = {
+  tie = "lowest-id", limits = schema.read(suites.limits_section, {}, "limits"), parameters = {},
+  policy = function() errors.invalid("this scenario has no parameters; send a program") end,
+}
 
 local function read_scenario(given, known)
   if type(given) == "string" then
