@@ -21,13 +21,14 @@ end
 describe("completion #host", function()
   it("knows every command and flag", function()
     local described = require("blis.cli.program").describe()
-    for _, shell in ipairs { "bash", "zsh" } do
+    for _, shell in ipairs { "bash", "zsh", "fish" } do
       local text = commands.output_of("completion", shell)
       for _, command in ipairs(described.commands) do
         assert.is_truthy(text:find(command.name, 1, true), command.name)
       end
       each_flag(function(flag, words)
-        assert.is_truthy(text:find(flag, 1, true), words .. " " .. flag)
+        local written = shell == "fish" and flag:gsub("^%-%-", "-l ") or flag
+        assert.is_truthy(text:find(written, 1, true), words .. " " .. flag)
       end)
     end
   end)
@@ -53,6 +54,7 @@ printf '%%s\n' "${COMPREPLY[@]}"]]):format(program.path, table.concat(words, " "
       { "json\n", "run", "--format", "=", "js" },
       { "qwen/qwen3-14b\n", "run", "--tp", "1", "--model", "qwen/qwen3-14" },
       { "H100\n", "--scripts", "lua", "run", "--hardware", "H1" },
+      { "RTX\\ 4090\n", "run", "--hardware", "RTX 4" },
       { "round-robin\n", "run", "--routing-policy", "round" },
       { "\n", "run", "--tp", "" },
       { "info\n", "trace", "inf" },
@@ -65,14 +67,33 @@ printf '%%s\n' "${COMPREPLY[@]}"]]):format(program.path, table.concat(words, " "
     end
   end)
 
+  it("works in fish", function()
+    if program.shell("command -v fish").status ~= 0 then return pending("fish is not installed") end
+    for _, case in ipairs {
+      { "replay\n", "repl" },
+      { "--format\n", "run --form" },
+      { "csv\n", "run --format c" },
+      { "H100\n", "--scripts lua run --hardware H10" },
+      { "RTX 4090\n", "run --hardware RTX\\ 4" },
+      { "info\n", "trace inf" },
+      { "--limit\n", "trace info --lim" },
+      { "README.md\n", "run --workload-spec READM" },
+    } do
+      local outcome = program.shell(("fish -N -c %s"):format(program.quote(
+        ("%s completion fish | source; complete -C 'blis %s' | cut -f1"):format(program.path,
+          case[2]))))
+      assert.equal(case[1], outcome.out)
+    end
+  end)
+
   it("is for shells that are known", function()
-    local code, message = commands.error_of("completion", "fish")
+    local code, message = commands.error_of("completion", "tcsh")
     assert.equal("usage", code)
-    assert.equal("completion: 'fish' is not allowed, expected bash or zsh; 'blis completion "
+    assert.equal("completion: 'tcsh' is not allowed, expected bash, zsh or fish; 'blis completion "
       .. "--help' lists the flags", message)
     code, message = commands.error_of("completion")
     assert.equal("usage", code)
-    assert.matches("SHELL is missing, expected bash or zsh", message, 1, true)
+    assert.matches("SHELL is missing, expected bash, zsh or fish", message, 1, true)
   end)
 end)
 

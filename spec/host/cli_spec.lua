@@ -62,13 +62,15 @@ describe("the program #host", function()
       assert.equal(0, run.status)
     end)
 
-    it("prints one line of versions", function()
+    it("prints its versions: of libraries, commit, sources and profiles", function()
       local run = program.run("--version")
-      assert.matches(
-        "^blis %d+%.%d+%.%d+ %(Lua 5%.4%.%d+, xxHash [%d.]+, libyaml [%d.]+, jansson [%d.]+%)\n$",
-        run.out)
+      local first, second = run.out:match "^(.-\n)(.-)\n$"
+      assert.matches("^blis %d+%.%d+%.%d+[-%w]* %(Lua 5%.4%.%d+, xxHash [%d.]+, libyaml [%d.]+, "
+        .. "jansson [%d.]+%)\n$", first)
+      assert.matches("^commit [%x+unkow]+, sources " .. require("blis.core").source_id
+        .. "; profiles: design of 20%d%d%-%d%d, go%-blis of 20%d%d%-%d%d$", second)
       assert.equal(0, run.status)
-      assert.equal(run.out .. "1\n", program.run("-v", "-e", "print(1)").out)
+      assert.equal(first .. "1\n", program.run("-v", "-e", "print(1)").out)
     end)
 
     it("prints help to standard output", function()
@@ -110,7 +112,7 @@ describe("the program #host", function()
   describe("finding modules", function()
     it("has the Lua half inside, whatever the working folder is", function()
       local run = program.shell([[cd / && "$BLIS" -e 'print(require("blis")._VERSION)']])
-      assert.matches("^%d+%.%d+%.%d+\n$", run.out)
+      assert.matches("^%d+%.%d+%.%d+[-%w]*\n$", run.out)
     end)
 
     it("reads it from a folder with --scripts", function()

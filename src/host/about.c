@@ -5,14 +5,27 @@
 #include <xxhash.h>
 #include <yaml.h>
 
+#include "commit.h"
 #include "host/command.h"
 #include "host/options.h"
+#include "lua/workers/source_id.h"
 
-void host_print_version(void) {
+/* When what they are true to was measured: data/latency/calibrated.yaml and
+   docs/profiles.md tell of it. */
+static const char profile_dates[] =
+    "profiles: design of 2026-11, go-blis of 2026-08";
+
+void host_print_name(void) {
   unsigned xxhash = XXH_versionNumber();
   printf("blis %s (%s, xxHash %u.%u.%u, libyaml %s, jansson %s)\n",
          BLIS_VERSION, LUA_RELEASE, xxhash / 10000, xxhash / 100 % 100,
          xxhash % 100, yaml_get_version_string(), jansson_version_str());
+}
+
+void host_print_version(void) {
+  host_print_name();
+  printf("commit %s, sources %s; %s\n", BLIS_COMMIT, blis_source_id,
+         profile_dates);
 }
 
 void host_print_help(lua_State *L, const char *folder) {

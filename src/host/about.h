@@ -7,6 +7,9 @@
 #include <lua.h>
 
 /* One line: the versions of the program and of the libraries in it. */
+void host_print_name(void);
+
+/* The same, and which sources these are and as of when the profiles are. */
 void host_print_version(void);
 
 /*

@@ -194,7 +194,7 @@ static int protected_main(lua_State *L) {
     return 0;
   }
   if (options->announce) {
-    host_print_version();
+    host_print_name();
   }
   if (!options->ignore_environment) {
     run_lua_init(L);

@@ -74,7 +74,7 @@ local ending = {
 function manual.text(described)
   local lines = {
     '.\\" Written by \'blis man\'; do not edit.',
-    (".TH BLIS 1 \"\" \"blis %s\" \"User Commands\""):format(core._VERSION:match("[%d.]+")),
+    (".TH BLIS 1 \"\" \"blis %s\" \"User Commands\""):format(core._VERSION),
     ".SH NAME",
     "blis \\- a deterministic, scriptable simulator of LLM inference clusters",
     ".SH SYNOPSIS",

@@ -9,8 +9,8 @@ local definition = {
   usage = "blis serve (--stdio | --mcp) [FLAGS]",
   description = "Stays until its input ends, and evaluates policies that come as lines of JSON "
     .. "(--stdio) or as calls of tools (--mcp, for coding agents), several at a time, each in a "
-    .. "sandboxed process of its own. docs/serve.md has the protocol, and share/blis_client.py is "
-    .. "a client.",
+    .. "sandboxed process of its own. docs/serve.md has the protocol, and docs/python.md a "
+    .. "client.",
   groups = {
     {
       title = "Server", section = "serve", has_defaults = true,

@@ -85,7 +85,9 @@ local function write_records(output, records, names)
 end
 
 --- Columns of the records of a run; those of a cascade have one more.
-local function columns_of(r)
+---@param r blis.Result
+---@return string[]
+function result_file.columns(r)
   local names = table.move(columns, 1, #columns, 1, {})
   if rawget(r, "queue") then names[#names + 1] = "gateway_wait_us" end
   if has_priorities(r) then names[#names + 1] = "priority" end
@@ -100,7 +102,7 @@ function result_file.save(result, path)
   errors.check_path("save", path)
   local output <close> = core.output(path)
   local writer = core.json_writer():object():field("blis_result", version)
-  local names = columns_of(result)
+  local names = result_file.columns(result)
   write_list(writer, "columns", names)
   write_object(writer, "figures", figures_of(result))
   output:write(writer:done():take()):write("\n")

@@ -11,7 +11,7 @@ local jobs = {}
 ---@class blis.serve.Job
 ---@field read fun(): blis.serve.Evaluation raises what is wrong with it
 ---@field evaluation? blis.serve.Evaluation once it is its turn
----@field finish fun(result?: table, problem?: table)
+---@field finish fun(result?: table|string, problem?: table) a string is JSON as it is
 ---@field progress? fun(done: number, interim: table)
 ---@field outcomes blis.eval.Outcome[]
 ---@field next_seed integer the first that has no task yet
@@ -72,6 +72,7 @@ end
 local function work(self, number)
   local task = self.tasks[number]
   local evaluation, start = task.job.evaluation, os.clock()
+  if evaluation.perform then return evaluation.perform() end
   core.jail(math.max(1, math.ceil(evaluation.limits.cpu_s)))
   local outcome = run.one {
     suite = evaluation.suite, candidate = evaluation.candidate, scenario = evaluation.scenario,
@@ -148,7 +149,8 @@ local function start_task(self, job)
   local number, index, evaluation = self.next_task, job.next_seed, job.evaluation
   self.next_task, job.next_seed = number + 1, index + 1
   self.tasks[number] = { job = job, index = index,
-    traffic = traffic_of(self, evaluation.scenario, evaluation.seeds[index]) }
+    traffic = evaluation.scenario
+      and traffic_of(self, evaluation.scenario, evaluation.seeds[index]) }
   job.tasks[number], self.started = true, self.started + 1
   self.workers:submit(number, math.ceil(evaluation.limits.wall_s * 1e6))
 end
@@ -173,19 +175,28 @@ function jobs.cancel(self, job)
   over(self, job, nil, answer.error("cancelled", "cancelled"))
 end
 
+--- What a task of another kind than evaluations said: "R" and its result as a text, or "F" and what
+--- failed.
+local function read_performed(text)
+  if text:sub(1, 1) == "R" then return { result = text:sub(2) } end
+  return { failure = json.decode(text:sub(2)) }
+end
+
 local function read_outcome(job, status, text, detail)
   local evaluation = job.evaluation
+  if status == "done" and evaluation.perform then return read_performed(text) end
   if status == "done" then
     local ok, outcome = pcall(json.decode, text)
     if ok and type(outcome) == "table" then return outcome end
     status, text = "error", "its process said what cannot be read"
   end
-  return { failure = processes.failure(evaluation.candidate.name, status, text, detail,
-    limits_of(job)) }
+  return { failure = processes.failure(evaluation.name or evaluation.candidate.name, status, text,
+    detail, limits_of(job)) }
 end
 
 --- The result of a job, unless an equal one came to something else.
 local function finish_job(self, job)
+  if job.evaluation.perform then return over(self, job, job.outcomes[1].result) end
   local result, digest = answer.result(job.evaluation, job.outcomes, job.cpu_s)
   local key = job.evaluation.key
   local before = self.digests[key]

@@ -22,6 +22,8 @@ local request = {}
 ---@field objectives blis.serve.Metric[]
 ---@field constraints { metric: blis.serve.Metric, bound: string }[]
 ---@field key string the same for equal requests
+---@field perform? fun(): string does it, in place of what else stands here (experiments.lua)
+---@field name? string for messages, in place of the candidate's
 
 ---@type blis.Section
 local evaluate_section = {

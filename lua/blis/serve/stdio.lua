@@ -4,6 +4,7 @@ local answer = require "blis.serve.answer"
 local core = require "blis.core"
 local describe = require "blis.serve.describe"
 local errors = require "blis.errors"
+local experiments = require "blis.serve.experiments"
 local jobs = require "blis.serve.jobs"
 local json = require "blis.eval.json"
 local metrics = require "blis.serve.metrics"
@@ -30,8 +31,16 @@ local function interim_of(job)
   return object
 end
 
+--- The line of an answer; a result that is a text already stands there as it is.
+local function line_of(id, result)
+  if type(result) == "string" then
+    return ('{"id":%s,"ok":true,"result":%s}'):format(json.encode(id), result)
+  end
+  return json.encode(json.object("id", id, "ok", true, "result", result))
+end
+
 --- Starts an evaluation whose answers have an id; is_over is called when it is answered.
----@param read fun(): table what it is given as params
+---@param read fun(): blis.serve.Evaluation raises what is wrong with it
 local function start(self, id, read, wants_progress, is_over)
   local key = key_of(id)
   if self.open[key] then
@@ -40,16 +49,14 @@ local function start(self, id, read, wants_progress, is_over)
   end
   local function finish(result, problem)
     self.open[key] = nil
-    self.write(json.encode(result and json.object("id", id, "ok", true, "result", result)
-      or answer.failed(id, problem)))
+    self.write(result and line_of(id, result) or json.encode(answer.failed(id, problem)))
     is_over()
   end
   local function progress(job, done)
     self.write(json.encode(json.object("id", id, "progress", json.object("done", done,
       "interim", interim_of(job)))))
   end
-  self.open[key] = jobs.add(self.work, function() return request.read(read(), self.known) end,
-    finish, wants_progress and progress or nil)
+  self.open[key] = jobs.add(self.work, read, finish, wants_progress and progress or nil)
   if not self.open[key] then
     fail(self, id, "busy", ("%d evaluations are open, or %d bytes of requests, the most there can "
       .. "be"):format(jobs.most_waiting, jobs.most_bytes))
@@ -61,7 +68,15 @@ local function nothing() end
 
 function methods.evaluate(self, id, message, text)
   -- A text takes less room than what it says.
-  start(self, id, function() return json.decode(text).params end, message.progress == true, nothing)
+  start(self, id, function() return request.read(json.decode(text).params, self.known) end,
+    message.progress == true, nothing)
+end
+
+for _, name in ipairs { "run", "compare" } do
+  methods[name] = function(self, id, _, text)
+    start(self, id, function() return experiments.read(name, json.decode(text).params) end, false,
+      nothing)
+  end
 end
 
 function methods.evaluate_batch(self, id, message)
@@ -81,7 +96,8 @@ function methods.evaluate_batch(self, id, message)
   for i, item in ipairs(items) do
     local own = ("%s/%d"):format(id, i - 1)
     batch.ids[i] = own
-    start(self, own, function() return item end, message.progress == true, function()
+    local function read() return request.read(item, self.known) end
+    start(self, own, read, message.progress == true, function()
       missing = missing - 1
       if missing == 0 then done() end
     end)
@@ -120,7 +136,7 @@ local function handle(self, message, text)
     return fail(self, id, "invalid_request", "method is missing")
   elseif not method then
     return fail(self, id, "unknown_method", ("unknown method '%s'; there are evaluate, "
-      .. "evaluate_batch, cancel and describe"):format(message.method))
+      .. "evaluate_batch, run, compare, cancel and describe"):format(message.method))
   end
   method(self, id, message, text)
 end
@@ -148,7 +164,8 @@ function stdio.opener(known, count)
   return function(work, write)
     local self = { work = work, write = write, known = known, open = {}, batches = {} }
     write(json.encode(json.object("ready", true, "protocol", 1, "version", core._VERSION,
-      "capabilities", { "evaluate", "cancel", "progress", "describe" }, "workers", count)))
+      "capabilities", { "evaluate", "run", "compare", "cancel", "progress",
+        "describe" }, "workers", count)))
     return {
       line = function(text) read_line(self, text) end,
       stop = function()
