@@ -10,7 +10,7 @@ local function python(code, ...)
   for i, one in ipairs(arguments) do arguments[i] = program.quote(one) end
   program.with_file(code, function(path)
     outcome = program.shell(("PYTHONPATH=share/python PYTHONDONTWRITEBYTECODE=1 "
-      .. "BLIS_PROGRAM=\"$BLIS\" timeout 200 python3 -I -c 'import sys; sys.path.insert(0, "
+      .. "BLIS_PROGRAM=\"$BLIS\" timeout 200 python3 -I -B -c 'import sys; sys.path.insert(0, "
       .. "\"share/python\"); exec(open(sys.argv.pop(1)).read())' %s %s"):format(path,
       table.concat(arguments, " ")))
   end)
@@ -91,7 +91,8 @@ def problem(fn):
         print(e.code, e, e.where and e.where["line"])
 problem(lambda: blis.run({"cluster": {"instnces": 2}}))
 problem(lambda: blis.run({**base, "routing": blis.policy("\nreturn function() error('boom') end")}))
-problem(lambda: blis.run({**base, "routing": blis.policy("return function() while true do end end")},
+endless = blis.policy("return function() while true do end end")
+problem(lambda: blis.run({**base, "routing": endless},
                          limits={"call_instructions": 10 ** 6}))
 problem(lambda: blis.run({**base, "routing": blis.policy("local f <", name="mine.lua")}))
 problem(lambda: blis.run(base, limits={"wall_s": -1}))
