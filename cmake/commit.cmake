@@ -1,20 +1,18 @@
 # The commit that is built, for `blis --version`. Included, this gives
-# blis_commit(); run with cmake -P, it writes the header, when it has changed.
+# blis_commit(); run with cmake -P, it writes the file, when it has changed.
 
 if(NOT CMAKE_SCRIPT_MODE_FILE)
   set(blis_commit_script ${CMAKE_CURRENT_LIST_FILE})
 
-  # blis_commit(<target>): the sources of <target> may include "commit.h",
-  # which defines BLIS_COMMIT.
-  function(blis_commit target)
-    set(folder ${CMAKE_CURRENT_BINARY_DIR}/generated/commit)
-    add_custom_target(blis_commit_header
-      BYPRODUCTS ${folder}/commit.h
+  # blis_commit(<variable>): sets <variable> to a generated C file that defines
+  # host_commit (src/host/commit.h). It is looked up in every build.
+  function(blis_commit variable)
+    set(output ${CMAKE_CURRENT_BINARY_DIR}/generated/blis_commit.c)
+    add_custom_target(blis_commit BYPRODUCTS ${output}
       COMMAND ${CMAKE_COMMAND} -D ROOT=${CMAKE_CURRENT_SOURCE_DIR}
-        -D OUTPUT=${folder}/commit.h -P ${blis_commit_script}
+        -D OUTPUT=${output} -P ${blis_commit_script}
       COMMENT "" VERBATIM)
-    add_dependencies(${target} blis_commit_header)
-    target_include_directories(${target} PRIVATE ${folder})
+    set(${variable} ${output} PARENT_SCOPE)
   endfunction()
   return()
 endif()
@@ -30,4 +28,6 @@ if(EXISTS ${ROOT}/.git)
     set(commit ${found})
   endif()
 endif()
-file(CONFIGURE OUTPUT ${OUTPUT} CONTENT "#define BLIS_COMMIT \"${commit}\"\n" @ONLY)
+file(CONFIGURE OUTPUT ${OUTPUT}
+  CONTENT "#include \"host/commit.h\"\n\nconst char host_commit[] = \"${commit}\";\n"
+  @ONLY)

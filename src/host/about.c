@@ -5,8 +5,8 @@
 #include <xxhash.h>
 #include <yaml.h>
 
-#include "commit.h"
 #include "host/command.h"
+#include "host/commit.h"
 #include "host/options.h"
 #include "lua/workers/source_id.h"
 
@@ -24,7 +24,7 @@ void host_print_name(void) {
 
 void host_print_version(void) {
   host_print_name();
-  printf("commit %s, sources %s; %s\n", BLIS_COMMIT, blis_source_id,
+  printf("commit %s, sources %s; %s\n", host_commit, blis_source_id,
          profile_dates);
 }
 
