@@ -154,6 +154,62 @@ describe("an export", function()
     fails("smg", { routing = "random", queue = {} }, "queue: no flag says it")
   end)
 
+  local function exported(points, options)
+    local made = export.of("llm-d", subject_of(points), options or {})
+    return export.text(made), made
+  end
+
+  local function queue_text(queue)
+    return exported { routing = weighted(), queue = queue }
+  end
+
+  it("has all that a queue says, whichever way it says it", function()
+    assert.matches("maxConcurrency: 7\n", queue_text { saturation = "concurrency",
+      max_concurrency = 7 }, 1, true)
+    local text = queue_text(blis.queue { queue_depth_threshold = 3, ttl_us = 1234567,
+      usage_limit_threshold = 0.25, order = "priority", band_max_requests = 0,
+      bands = { { priority = 3, max_requests = 0 } } })
+    for _, part in ipairs { "queueDepthThreshold: 3\n", "defaultRequestTTL: \"1234567us\"\n",
+      "minCeiling: 0.25\n", "orderingPolicyRef: fcfs-ordering-policy\n",
+      "maxRequests: 1000000000\n" } do
+      assert.matches(part, text, 1, true)
+    end
+    local _, made = queue_text { usage_limit = "linear", usage_limit_threshold = 0.25 }
+    assert.equal(made.decisions, made.equal)
+  end)
+
+  it("tells of every option that it leaves out", function()
+    fails("llm-d", { routing = weighted(), queue = { max_requests = 5, sheds = true } },
+      "queue.sheds: the router turns away who comes")
+    fails("llm-d", { routing = weighted(), queue = { cycle_us = 5000 } },
+      "queue.cycle_us: the router's cycle is 1 ms")
+    fails("llm-d", { routing = weighted(), queue = { band_selection = function() return 1 end } },
+      "queue.band_selection")
+    assert.matches("# queue.slo_targets: left out: requests bring their deadlines", queue_text {
+      order = "slo-deadline", slo_targets = { critical = 5 } }, 1, true)
+    local text = exported { routing = weighted(), disaggregation = { decider = "always",
+      bandwidth_gb_s = 50, on_failure = "recompute" } }
+    assert.matches("# disaggregation.bandwidth_gb_s: left out", text, 1, true)
+    assert.matches("# disaggregation.on_failure: left out", text, 1, true)
+    assert.not_matches("decider: left out", text, 1, true)
+  end)
+
+  it("has the stage that encodes", function()
+    local encode = { encode_decider = "multimodal", encode_routing = weighted(),
+      encode_base_us = 20000, encode_us_per_token = 20 }
+    local text = exported { routing = weighted(), disaggregation = encode }
+    assert.matches("encode: always-disagg-multimodal-decider", text, 1, true)
+    assert.matches("- name: encode\n", text, 1, true)
+    assert.not_matches("- name: prefill\n", text, 1, true)
+    encode.decider = "always"
+    local whole = exported { routing = weighted(), disaggregation = encode }
+    assert.matches("prefill: always-disagg-pd-decider", whole, 1, true)
+    files.with(whole, function(path)
+      local read = load(import.read(path).lua)("policy").disaggregation
+      assert.same({ "always", "multimodal" }, { read.decider, read.encode_decider })
+    end)
+  end)
+
   it("leaves that out where it may, and says so in the file", function()
     local made = export.of("llm-d", subject_of { routing = weighted { scorers = {
       { "load-balance", 2 }, { "llm-d.queue-scorer", 1 } } } }, { allow_missing = true })

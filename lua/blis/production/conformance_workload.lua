@@ -1,6 +1,7 @@
 --- The small experiment on which policies are held against each other: conversations and one-off
 --- prompts, shared prefixes, caches that fill up, and signals as old as asked for.
 local experiment = require "blis.experiment"
+local stages = require "blis.production.stages"
 
 local conformance_workload = {}
 
@@ -13,7 +14,7 @@ function conformance_workload.experiment(points, has_pools)
   for key, value in pairs(points) do spec[key] = value end
   spec.cluster = { instances = 4, kv_blocks = 2000, snapshot_refresh_us = 50000 }
   if has_pools then spec.cluster.prefill_instances, spec.cluster.decode_instances = 2, 2 end
-  if not has_pools then spec.disaggregation = nil end
+  spec.disaggregation = stages.fitting(spec.disaggregation, spec.cluster)
   spec.workload = {
     rate = 14, requests = 300, arrival = { "gamma", cv = 2 },
     prompt = { "gaussian", mean = 500, std_dev = 400, min = 16, max = 4000 },

@@ -2,7 +2,10 @@
 --- of a policy; as options of an experiment.
 local candidate = require "blis.eval.candidate"
 local errors = require "blis.errors"
+local hooks = require "blis.policy.hooks"
 local policy = require "blis.policy"
+local queue = require "blis.policy.queue"
+local stages = require "blis.production.stages"
 
 local subject = {}
 
@@ -31,6 +34,8 @@ local function of_value(value, name)
     and (value.cluster ~= nil or value.workload ~= nil or value.queue ~= nil)
   local chosen = is_experiment and pick(value, points) or candidate.options(value, name)
   chosen.routing = chosen.routing or "round-robin"
+  queue.read(chosen.queue, "design")
+  hooks.read_admission(chosen.admission, "admission")
   return { name = name, points = chosen, label = label_of(chosen.routing),
     signals = is_experiment and pick(value.cluster or {}, signals) or {} }
 end
@@ -105,7 +110,7 @@ function subject.experiment(self, scenario, seed)
   spec.cluster = merged(scenario.cluster, self.signals)
   spec.workload, spec.seed = scenario.workload, seed
   spec.slo_targets = scenario.slo
-  if not spec.cluster.prefill_instances then spec.disaggregation = nil end
+  spec.disaggregation = stages.fitting(spec.disaggregation, spec.cluster)
   return spec
 end
 

@@ -17,7 +17,8 @@ package scorers
 import (
 	"context"
 
-	scheduling "TODO: the scheduling framework of your llm-d-router"
+	// TODO: the scheduling framework of your llm-d-router.
+	scheduling "example.com/llm-d-router/scheduling"
 )
 ]]
 
@@ -29,7 +30,7 @@ const %sType = %q
 // %sParameters are read from its parameters; unknown ones are errors.
 type %sParameters struct{}
 
-// %s scores endpoints as %q does in the simulator.
+// %s scores endpoints as scorer "%s" does in the simulator.
 type %s struct {
 	parameters %sParameters
 }
@@ -48,23 +49,35 @@ func (s *%s) Score(ctx context.Context, state *scheduling.CycleState,
 
 local function exported_name(name)
   local made = name:gsub("[^%w]+(%w?)", string.upper):gsub("^%l", string.upper)
-  return (made:gsub("[^%w]", "") .. "Scorer"):gsub("^%d", "N%0")
+  return ((made:gsub("[^%w]", "") .. "Scorer"):gsub("^%d", "N%0"))
 end
+
+--- Names that no other scorer of the file has: of the Go type, and of the plugin.
+local function names_of(given, taken)
+  local own = given.name:match "%w" and given.name or "own"
+  local name = exported_name(own)
+  local kind = own:lower():gsub("[^%w]+", "-"):gsub("^%-", "") .. "-scorer"
+  local count = (taken[name] or 0) + 1
+  taken[name] = count
+  if count == 1 then return name, kind end
+  return ("%s%d"):format(name, count), ("%s-%d"):format(kind, count)
+end
+
+--- As it may stand in a comment.
+local function one_line(text) return (text:gsub("%c+", " ")) end
 
 --- The file, with a type for each scorer in Lua.
 ---@param one blis.production.Subject
 ---@return string
 function go.of(one)
   local router = policy.read_router(one.points.routing, "routing")
-  local parts = { head:format(one.name:match "[^/]*$") }
+  local parts, taken = { head:format(one_line(one.name:match "[^/]*$")) }, {}
   for _, item in ipairs(router.scorers or {}) do
     local given = item.scorer
     if given.score or given.make then
-      local name = exported_name(given.name == "" and "own" or given.name)
-      local kind = (given.name == "" and "own" or given.name):lower():gsub("[^%w]+", "-")
-        .. "-scorer"
-      parts[#parts + 1] = scorer:format(name, name, kind, name, name, name, given.name, name, name,
-        name, ("weight %.6g in %s"):format(item.weight, one.label))
+      local name, kind = names_of(given, taken)
+      parts[#parts + 1] = scorer:format(name, name, kind, name, name, name, one_line(given.name),
+        name, name, name, ("weight %.6g in %s"):format(item.weight, one_line(one.label)))
     end
   end
   if #parts == 1 then

@@ -2,6 +2,8 @@
 local errors = require "blis.errors"
 local findings = require "blis.production.findings"
 local names = require "blis.production.export.names"
+local queue = require "blis.production.export.llmd_queue"
+local sorted = require "blis.sorted"
 local yaml_text = require "blis.production.export.yaml_text"
 
 local llmd = {}
@@ -54,20 +56,9 @@ function Exporter:plugin(kind, parameters)
   return name or kind
 end
 
---- The name of a built-in policy and its parameters; nothing of one in Lua.
-local function parts_of(given)
-  if type(given) == "string" then return given, {} end
-  if type(given) ~= "table" or getmetatable(given) ~= nil then return nil end
-  local parameters = {}
-  for key, value in pairs(given) do
-    if type(key) == "string" then parameters[key] = value end
-  end
-  return given[1], parameters
-end
-
 --- The plugin of a part, or nothing.
 function Exporter:part(role, given, what)
-  local name, parameters = parts_of(given)
+  local name, parameters = names.parts_of(given)
   name = names.canonical(role, name)
   local kind = type(name) == "string" and names.type_of(role, name)
   if not kind then
@@ -106,7 +97,7 @@ function Exporter:prefix_scorer(given)
     lookup[name] = given[name] or usual
     parameters[name] = nil
   end
-  local _, own = parts_of(parameters)
+  local _, own = names.parts_of(parameters)
   local there = names.parameters_of("prefix-cache-scorer", own)
   there.prefixMatchInfoProducerName = self:producer(lookup)
   return self:plugin("prefix-cache-scorer", there)
@@ -129,7 +120,7 @@ function Exporter:scorers(profile, given, what)
   for i, item in ipairs(given) do
     local scorer, weight = weighted_parts(item)
     local at = ("%s.scorers[%d]"):format(what, i)
-    local name = names.canonical("scorer", (parts_of(scorer)))
+    local name = names.canonical("scorer", (names.parts_of(scorer)))
     local ref
     if name == "llm-d.prefix-cache-scorer" then
       ref = self:prefix_scorer(type(scorer) == "table" and scorer or { scorer })
@@ -160,7 +151,7 @@ function Exporter:utilization_filter(parameters)
 end
 
 function Exporter:filter(given, what)
-  local name, parameters = parts_of(given)
+  local name, parameters = names.parts_of(given)
   name = names.canonical("filter", name)
   if name == "llm-d.utilization-filter" then return self:utilization_filter(parameters) end
   local detector = names.detector_filters[name]
@@ -209,7 +200,7 @@ end
 function Exporter:profile(name, given, what, role)
   local profile = { name = name, plugins = {} }
   if role then table.insert(profile.plugins, { pluginRef = self:plugin(role) }) end
-  if names.canonical("routing", (parts_of(given))) == "random" then
+  if names.canonical("routing", (names.parts_of(given))) == "random" then
     table.insert(profile.plugins, { pluginRef = self:plugin "random-picker" })
   elseif type(given) == "table" and getmetatable(given) == nil and given[1] == "weighted"
     and given.scorers then
@@ -228,7 +219,7 @@ end
 
 function Exporter:decider(given)
   if given == "always" then return self:plugin "always-disagg-pd-decider" end
-  local name, parameters = parts_of(given)
+  local name, parameters = names.parts_of(given)
   name = names.canonical("decider", name)
   if name ~= "llmd.prefix-based" then
     self:unmapped("disaggregation.decider", "there is no decider like it")
@@ -239,26 +230,49 @@ function Exporter:decider(given)
   return self:plugin("prefix-based-pd-decider", there)
 end
 
+-- What the endpoint picker decides; everything else is up to engines and links.
+local of_picker = { decider = true, prefill_routing = true, decode_routing = true,
+  stage_order = true, encode_decider = true, encode_routing = true }
+
+function Exporter:encode_stage(given, routing)
+  if given.encode_decider == "always" then
+    self:unmapped("disaggregation.encode_decider", "there is no decider that encodes all requests")
+  end
+  self:profile("encode", given.encode_routing or routing, "encode_routing", "encode-filter")
+  return self:plugin "always-disagg-multimodal-decider"
+end
+
 function Exporter:pools(given, routing)
   local disaggregation = type(given) == "table" and given or { decider = given }
-  self:profile("prefill", disaggregation.prefill_routing or routing, "prefill_routing",
-    "prefill-filter")
-  self:profile("decode", disaggregation.decode_routing or routing, "routing", "decode-filter")
-  if disaggregation.stage_order == "prefill-first" then
-    self:plugin("disagg-profile-handler", { stageOrder = { "prefill", "encode", "decode" } })
-  else
-    local decider = disaggregation.decider or "always"
-    local ref = decider ~= "never" and self:decider(decider) or nil
-    self:plugin("disagg-profile-handler", ref and { deciders = { prefill = ref } } or nil)
+  local has_encode = (disaggregation.encode_decider or "never") ~= "never"
+  local is_encode_only = has_encode and not disaggregation.prefill_routing
+    and not disaggregation.decider
+  local deciders = {}
+  if has_encode then deciders.encode = self:encode_stage(disaggregation, routing) end
+  if not is_encode_only then
+    self:profile("prefill", disaggregation.prefill_routing or routing, "prefill_routing",
+      "prefill-filter")
   end
-  if disaggregation.encode_decider then
-    self:unmapped("disaggregation.encode_decider", "the encode stage is not exported")
+  self:profile("decode", disaggregation.decode_routing or routing, "routing", "decode-filter")
+  local stage_order
+  if disaggregation.stage_order == "prefill-first" then
+    stage_order = { "prefill", "encode", "decode" }
+  elseif not is_encode_only and disaggregation.decider ~= "never" then
+    deciders.prefill = self:decider(disaggregation.decider or "always")
+  end
+  self:plugin("disagg-profile-handler", { stageOrder = stage_order,
+    deciders = next(deciders) and deciders or nil })
+  for _, name in ipairs(sorted.names(disaggregation)) do
+    if not of_picker[name] then
+      self.findings:add("note", "disaggregation." .. name, nil, "left out: it is a matter of "
+        .. "engines and links, and not of the endpoint picker")
+    end
   end
 end
 
 function Exporter:admission(given)
   if given == nil or given == "always-admit" then return end
-  local name, parameters = parts_of(given)
+  local name, parameters = names.parts_of(given)
   name = names.canonical("admitter", name)
   if name == "gaie-legacy" then
     if parameters.qd_threshold or parameters.kv_threshold then
@@ -269,62 +283,6 @@ function Exporter:admission(given)
     return
   end
   self:part("admitter", given, "admission")
-end
-
-local function seconds(us) return us and ("%gs"):format(us / 1e6) end
-
-function Exporter:queue(given)
-  if given == nil then return end
-  if given == true then given = {} end
-  self.gates = { "flowControl" }
-  local flow, band = self.flow, {}
-  flow.maxRequests, flow.maxBytes = given.max_requests, given.max_bytes
-  flow.defaultRequestTTL = seconds(given.ttl_us)
-  flow.noEndpointRequestTTL = seconds(given.no_endpoint_ttl_us)
-  flow.enableEviction = given.eviction
-  band.maxRequests, band.maxBytes = given.band_max_requests, given.band_max_bytes
-  local saturation = given.saturation or "utilization"
-  flow.saturationDetector = { pluginRef = self:detector(saturation) }
-  if given.usage_limit then
-    flow.usageLimitPolicyPluginRef = self:part("limit", given.usage_limit, "queue.usage_limit")
-  end
-  if given.fairness then band.fairnessPolicyRef = self:fairness(given) end
-  if given.order then band.orderingPolicyRef = self:part("ordering", given.order, "queue.order") end
-  if next(band) then flow.defaultPriorityBand = band end
-  for i, one in ipairs(given.bands or {}) do
-    flow.priorityBands = flow.priorityBands or {}
-    flow.priorityBands[i] = { priority = one.priority, maxRequests = one.max_requests,
-      maxBytes = one.max_bytes }
-  end
-  if given.dispatch and given.dispatch ~= "cycle" then
-    self:unmapped("queue.dispatch", "the router dispatches in cycles")
-  end
-end
-
-function Exporter:detector(given)
-  local name, parameters = parts_of(given)
-  name = names.canonical("detector", name)
-  local own = {}
-  for key, value in pairs(parameters or {}) do own[key] = value end
-  local staleness = own.staleness_seconds
-  own.staleness_seconds = nil
-  local kind = name and names.type_of("detector", name)
-  if not kind then return self:part("detector", given, "queue.saturation") end
-  local there, unknown = names.parameters_of(kind, own)
-  for _, one in ipairs(unknown) do self:unmapped("queue.saturation", "no parameter '%s'", one) end
-  there.metricsStalenessThreshold = staleness and ("%gms"):format(staleness * 1000)
-  return self:plugin(kind, there)
-end
-
-function Exporter:fairness(given)
-  if type(given.fairness) ~= "string" then
-    self:unmapped("queue.fairness", "it is written in Lua")
-    return nil
-  end
-  local own = given.fairness == "least-service" and { given.fairness,
-    service_weight = given.service_weight, wait_weight = given.wait_weight,
-    service_half_life_s = given.service_half_life_s } or given.fairness
-  return self:part("fairness", own, "queue.fairness")
 end
 
 --- The configuration of policies, without comments.
@@ -342,7 +300,7 @@ function llmd.of(points, source)
     self:plugin "single-profile-handler"
   end
   self:admission(points.admission)
-  self:queue(points.queue)
+  queue.add(self, points.queue)
   for _, name in ipairs { "scheduler", "preemption", "priority", "cascade", "autoscaler" } do
     if points[name] ~= nil then self:unmapped(name, "it is no part of the endpoint picker") end
   end

@@ -7,6 +7,7 @@ local names = {}
 -- Policies here that are the same as another one with its defaults.
 local same = {
   ["active-requests"] = "llm-d.active-request-scorer",
+  priority = "fifo", -- of a queue, whose bands are priorities
   random = "llm-d.random-picker",
   ["weighted-random"] = "llm-d.weighted-random-picker",
 }
@@ -44,6 +45,20 @@ function names.canonical(role, name)
     end
   end
   return name
+end
+
+--- The name of a built-in policy and its parameters; nothing of one in Lua.
+---@param given any
+---@return string?
+---@return table<string, any>?
+function names.parts_of(given)
+  if type(given) == "string" then return given, {} end
+  if type(given) ~= "table" or getmetatable(given) ~= nil then return nil end
+  local parameters = {}
+  for key, value in pairs(given) do
+    if type(key) == "string" then parameters[key] = value end
+  end
+  return given[1], parameters
 end
 
 --- The type of the plugin that stands for a policy of a role; nil when there is none.

@@ -4,10 +4,22 @@ local sorted = require "blis.sorted"
 
 local yaml_text = {}
 
+-- Texts that mean something else without quotes.
+local words = { ["true"] = true, ["false"] = true, null = true, yes = true, no = true, on = true,
+  off = true, y = true, n = true }
+
+local escapes = { ['"'] = '\\"', ["\\"] = "\\\\", ["\n"] = "\\n", ["\t"] = "\\t" }
+
+local function quoted(text)
+  local inside = text:gsub('[%c"\\]', function(char)
+    return escapes[char] or ("\\x%02X"):format(char:byte())
+  end)
+  return '"' .. inside .. '"'
+end
+
 local function scalar(value)
   if type(value) == "string" then
-    return value:match "^[%a][%w._/-]*$" and value ~= "true" and value ~= "false" and value
-      or ("%q"):format(value)
+    return value:match "^[%a][%w._/-]*$" and not words[value:lower()] and value or quoted(value)
   end
   if math.type(value) == "float" and value == math.floor(value) and math.abs(value) < 1e15 then
     return ("%.1f"):format(value)
@@ -19,12 +31,12 @@ local add
 
 local function add_entry(lines, space, mark, name, value, order)
   if type(value) == "table" and next(value) ~= nil then
-    lines[#lines + 1] = ("%s%s%s:"):format(space, mark, name)
+    lines[#lines + 1] = ("%s%s%s:"):format(space, mark, scalar(name))
     add(lines, value, #space + #mark + (value[1] ~= nil and 0 or 2), order)
   elseif type(value) == "table" then
-    lines[#lines + 1] = ("%s%s%s: {}"):format(space, mark, name)
+    lines[#lines + 1] = ("%s%s%s: {}"):format(space, mark, scalar(name))
   else
-    lines[#lines + 1] = ("%s%s%s: %s"):format(space, mark, name, scalar(value))
+    lines[#lines + 1] = ("%s%s%s: %s"):format(space, mark, scalar(name), scalar(value))
   end
 end
 
