@@ -5,6 +5,7 @@ local errors = require "blis.errors"
 local json = require "blis.eval.json"
 local listing = require "blis.listing"
 local recorded = require "blis.production.conformance.recorded"
+local text_file = require "blis.production.text_file"
 local vectors = require "blis.production.conformance.vectors"
 
 local definition = {
@@ -99,14 +100,16 @@ local function run_all(name, folder)
 end
 
 local function read_vector(path)
-  local file, problem = io.open(path, "rb")
-  if not file then errors.raise("io", "cannot open " .. problem) end
-  local text = file:read "a"
-  file:close()
-  local ok, given = pcall(json.decode, text)
+  local ok, given = pcall(json.decode, text_file.read(path))
   if not ok or type(given) ~= "table" or given.format ~= "blis-conformance-1"
     or type(given.steps) ~= "table" then
     errors.raise("parse", path .. ": expected a vector of the format blis-conformance-1")
+  end
+  for i, step in ipairs(given.steps) do
+    if type(step) ~= "table" then
+      errors.raise("parse", ("%s: steps[%d] is %s, expected an object"):format(path, i,
+        errors.show(step)))
+    end
   end
   return given
 end
@@ -118,8 +121,8 @@ local function check(path)
       return vectors.difference(given, json.decode(vectors.of(case).text())), given
     end
   end
-  errors.invalid("%s: there is no %s '%s' here", path, tostring(given.kind),
-    tostring(given.policy))
+  errors.invalid("%s: there is no policy %s of kind %s here", path, errors.show(given.policy),
+    errors.show(given.kind))
 end
 
 return command.define(definition, function(parsed)

@@ -81,6 +81,15 @@ function Findings:write(writer)
   writer:done()
 end
 
+-- So much of what a file quotes is repeated, and so many problems are told.
+local longest_quote, most_problems = 120, 40
+
+local function clipped(text)
+  return (text:gsub("'([^']+)'", function(quoted)
+    return #quoted > longest_quote and ("'%s...'"):format(quoted:sub(1, longest_quote)) or nil
+  end))
+end
+
 ---@class blis.production.Problems what is wrong with a file, collected so that all is told at once
 ---@field path string
 ---@field list { line: integer, text: string }[]
@@ -94,7 +103,7 @@ function findings.problems(path) return setmetatable({ path = path, list = {} },
 ---@param line integer?
 ---@param text string
 function Problems:add(line, text, ...)
-  self.list[#self.list + 1] = { line = line or 1, text = text:format(...) }
+  self.list[#self.list + 1] = { line = line or 1, text = clipped(text:format(...)) }
 end
 
 --- Raises all of them, in the order of their lines; nothing when there are none.
@@ -109,6 +118,10 @@ function Problems:raise()
   end)
   local lines = {}
   for k, i in ipairs(order) do
+    if k > most_problems then
+      lines[k] = ("... and %d more"):format(#order - most_problems)
+      break
+    end
     lines[k] = ("%s:%d: %s"):format(self.path, self.list[i].line, self.list[i].text)
   end
   local object = core.error_object("parse", table.concat(lines, "\n"))

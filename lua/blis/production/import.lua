@@ -1,6 +1,9 @@
 --- Configurations of routers as experiments: which system a file is of, and who reads it.
 local errors = require "blis.errors"
+local experiment = require "blis.experiment"
 local flag_files = require "blis.production.flag_files"
+local script = require "blis.production.script"
+local text_file = require "blis.production.text_file"
 
 local import = {}
 
@@ -11,17 +14,6 @@ import.systems = { "llm-d", "dynamo", "smg", "vllm-router" }
 ---@field system string
 ---@field lua string the script
 ---@field findings blis.production.Findings
-
-local function text_of(path)
-  local file, problem = io.open(path, "rb")
-  local text
-  if file then
-    text, problem = file:read "a"
-    file:close()
-  end
-  if not text then errors.raise("io", ("cannot read %s"):format(problem or path)) end
-  return text
-end
 
 local words = {
   { "EndpointPickerConfig", "llm-d" },
@@ -37,6 +29,7 @@ local words = {
 ---@param path string
 ---@return string
 function import.guess(text, path)
+  if not text:find "%S" then errors.raise("parse", path .. ": is empty") end
   for _, one in ipairs(words) do
     if text:find(one[1]) then return one[2] end
   end
@@ -57,13 +50,22 @@ local function check_missing(found, allow_missing)
   errors.raise("parse", table.concat(lines, "\n"))
 end
 
+--- What a file says has to be something that can be simulated.
+local function check_runs(path, lua)
+  local ok, problem = pcall(function() experiment.read(script.load(lua, path) "policy") end)
+  if not ok then
+    errors.raise("parse", ("%s: what it says cannot be simulated: %s"):format(path,
+      script.message(problem)))
+  end
+end
+
 --- Reads a file.
 ---@param path string
 ---@param options? { from?: string, version?: string, allow_missing?: boolean }
 ---@return blis.production.Imported
 function import.read(path, options)
   options = options or {}
-  local text = text_of(path)
+  local text = text_file.read(path)
   local system = options.from or import.guess(text, path)
   local found
   if system == "llm-d" then
@@ -74,6 +76,7 @@ function import.read(path, options)
     found = flag_files.read(system, text, path)
   end
   check_missing(found, options.allow_missing)
+  check_runs(path, found.lua)
   found.system = system
   return found
 end

@@ -7,6 +7,7 @@ local errors = require "blis.errors"
 local json = require "blis.eval.json"
 local plugins = require "blis.production.epp.plugins"
 local sorted = require "blis.sorted"
+local text_file = require "blis.production.text_file"
 
 local records = {}
 
@@ -37,14 +38,19 @@ local function signals_of(one)
   return made
 end
 
+--- An object or a list; anything else is as good as an empty one.
+local function table_of(value) return type(value) == "table" and value or {} end
+
 --- A decision of a run here.
 local function of_run(line)
-  if line.kind ~= "routing" or not line.chosen or not line.candidates then return nil end
+  if line.kind ~= "routing" or type(line.chosen) ~= "string" then return nil end
   local list = {}
-  for i, one in ipairs(line.candidates) do
-    list[i] = { instance = one.instance, scores = one.scores or {}, signals = signals_of(one) }
+  for i, one in ipairs(table_of(line.candidates)) do
+    if type(one) ~= "table" or type(one.instance) ~= "string" then return nil end
+    list[i] = { instance = one.instance, scores = table_of(one.scores), signals = signals_of(one) }
   end
-  return { request = line.request, chosen = line.chosen, candidates = list }
+  if #list == 0 then return nil end
+  return { request = tostring(line.request), chosen = line.chosen, candidates = list }
 end
 
 local function name_here(plugin)
@@ -68,7 +74,7 @@ local function by_endpoint(scores)
   if not is_by_plugin then return scores end
   local turned = {}
   for plugin, list in next, scores do
-    for endpoint, score in next, list do
+    for endpoint, score in next, table_of(list) do
       turned[endpoint] = turned[endpoint] or {}
       turned[endpoint][plugin] = score
     end
@@ -93,6 +99,7 @@ local function of_gateway(line, fields)
     for plugin, score in pairs(turned[endpoint]) do own[name_here(plugin)] = score end
     list[i] = { instance = endpoint, scores = own, signals = {} }
   end
+  if #list == 0 then return nil end
   return { request = tostring(line[fields.request or "request"] or "?"), chosen = chosen,
     candidates = list }
 end
@@ -102,10 +109,10 @@ local value_keys = { "stringValue", "intValue", "doubleValue", "boolValue" }
 --- The attributes of a span as an object.
 local function flat(span)
   local made = { name = span.name }
-  for _, one in ipairs(span.attributes or {}) do
+  for _, one in ipairs(table_of(span.attributes)) do
+    local value = table_of(table_of(one).value)
     for _, key in ipairs(value_keys) do
-      local value = type(one.value) == "table" and one.value[key]
-      if value then made[one.key] = value end
+      if value[key] and type(one.key) == "string" then made[one.key] = value[key] end
     end
   end
   return made
@@ -114,9 +121,11 @@ end
 --- All spans of an OTLP/JSON object, one after the other.
 local function spans_of(root)
   local list = {}
-  for _, resource in ipairs(root.resourceSpans or {}) do
-    for _, scope in ipairs(resource.scopeSpans or {}) do
-      for _, span in ipairs(scope.spans or {}) do list[#list + 1] = flat(span) end
+  for _, resource in ipairs(table_of(root.resourceSpans)) do
+    for _, scope in ipairs(table_of(table_of(resource).scopeSpans)) do
+      for _, span in ipairs(table_of(table_of(scope).spans)) do
+        list[#list + 1] = flat(table_of(span))
+      end
     end
   end
   return list
@@ -149,12 +158,8 @@ end
 ---@param fields? table<string, string> names of a gateway's fields
 ---@return blis.records.List
 function records.read(path, fields)
-  local file, problem = io.open(path, "rb")
-  if not file then errors.raise("io", "cannot open " .. problem) end
-  local text = file:read "a"
-  file:close()
-  local objects, found = objects_of(text), { decisions = {}, skipped = 0 }
-  local is_run = objects[1] ~= nil and objects[1].scorers ~= nil
+  local objects, found = objects_of(text_file.read(path)), { decisions = {}, skipped = 0 }
+  local is_run = objects[1] ~= nil and type(objects[1].scorers) == "table"
   if not is_run then check_fields(fields or {}, path) end
   for i = is_run and 2 or 1, #objects do
     local one

@@ -5,7 +5,9 @@ local errors = require "blis.errors"
 local hooks = require "blis.policy.hooks"
 local policy = require "blis.policy"
 local queue = require "blis.policy.queue"
+local script = require "blis.production.script"
 local stages = require "blis.production.stages"
+local text_file = require "blis.production.text_file"
 
 local subject = {}
 
@@ -40,19 +42,9 @@ local function of_value(value, name)
     signals = is_experiment and pick(value.cluster or {}, signals) or {} }
 end
 
-local function run_script(text, path)
-  local chunk, problem = load(text, "@" .. path, "t")
-  if not chunk then errors.raise("invalid", problem) end
-  return chunk "policy"
-end
-
 --- A script has to return its policies.
 local function of_script(path)
-  local file, problem = io.open(path, "rb")
-  if not file then errors.raise("io", "cannot open " .. problem) end
-  local text = file:read "a"
-  file:close()
-  local value = run_script(text, path)
+  local value = script.load(text_file.read(path), path) "policy"
   if value == nil then
     errors.invalid("%s: it returns nothing, expected a policy or an experiment; end it with "
       .. "'return experiment'", path)
@@ -62,7 +54,7 @@ end
 
 local function of_configuration(path, options)
   local found = require("blis.production.import").read(path, options)
-  local made = of_value(run_script(found.lua, path), path)
+  local made = of_value(script.load(found.lua, path) "policy", path)
   made.findings = found.findings
   return made
 end

@@ -5,6 +5,7 @@
 --- Prompts begin with a prefix that they share with those of the same group; all other tokens are
 --- their own.
 local core = require "blis.core"
+local errors = require "blis.errors"
 local experiment = require "blis.experiment"
 local json = require "blis.eval.json"
 local workload = require "blis.traffic.workload"
@@ -203,6 +204,8 @@ function vectors.of(case)
     end }
 end
 
+local function shown(value) return type(value) == "string" and value or errors.show(value) end
+
 --- What of a vector that was written somewhere differs from the policy here: the first decision;
 --- nil when none does.
 ---@param given table the decoded file
@@ -213,12 +216,12 @@ function vectors.difference(given, own)
     local a, b = given.steps[i], own.steps[i]
     if not a or not b then return ("%d steps there, %d here"):format(#given.steps, #own.steps) end
     if a.event ~= b.event or a.request ~= b.request then
-      return ("step %d is %s of %s there, %s of %s here"):format(i, a.event, a.request, b.event,
-        b.request)
+      return ("step %d is %s of %s there, %s of %s here"):format(i, shown(a.event),
+        shown(a.request), b.event, b.request)
     end
     local there, here = a.chosen or a.rejected, b.chosen or b.rejected
     if a.event == "decision" and there ~= here then
-      return ("%s: %s there, %s here"):format(a.request, there, here)
+      return ("%s: %s there, %s here"):format(a.request, shown(there), here)
     end
   end
 end

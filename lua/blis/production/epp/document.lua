@@ -134,7 +134,8 @@ end
 function Reader:read_parameter(object, key, known, kind, place)
   local name, line = ("%s: %s%s"):format(kind, place, key), self:line(object, key)
   if not self:knows(known.since, name, line) then return nil end
-  local value = self:take(object, key, known[1], kind .. (place ~= "" and ": " .. place or ""))
+  local value = self:take(object, key, known[1],
+    kind .. (place ~= "" and ": " .. place:gsub("%.$", "") or ""))
   if value == nil then return nil end
   if known.fields then return read_fields(self, value, known.fields, kind, place .. key .. ".") end
   if known.choices and not is_among(value, known.choices) then
@@ -448,7 +449,12 @@ end
 function Reader:read_profiles()
   local list = self:take(self.root, "schedulingProfiles", "list", "the file") or {}
   for i, entry in ipairs(list) do
-    if type(entry) == "table" then self:read_profile(entry, i) end
+    if type(entry) == "table" then
+      self:read_profile(entry, i)
+    else
+      self:fail(self:line(list, i), "schedulingProfiles[%d] is %s, expected { name, plugins }", i,
+        errors.show(entry))
+    end
   end
   if #list == 0 then self:fill_profile() end
   for _, profile in ipairs(self.profiles) do self:fill_picker(profile) end
@@ -483,10 +489,10 @@ function Reader:read_gates()
   local list = self:take(self.root, "featureGates", "list", "the file") or {}
   for i, given in ipairs(list) do
     local line = self:line(list, i)
-    local name, value = tostring(given):match "^([^=]+)=?(.*)$"
+    local name, value = (type(given) == "string" and given or ""):match "^([^=]+)=?(.*)$"
     local known = versions.gates[name or ""]
     if not known then
-      self:fail(line, "unknown feature gate '%s'%s", tostring(given),
+      self:fail(line, "unknown feature gate %s%s", errors.show(given),
         errors.suggestion(name or "", sorted.names(versions.gates)))
     elseif known.since then
       self:change(known, ("feature gate '%s'"):format(name), line)
@@ -532,6 +538,19 @@ function Reader:read_band(given, what)
   }
 end
 
+--- Bands that are listed are told apart by their priorities.
+function Reader:check_band_priority(bands, band, what)
+  local own = bands[#bands].priority
+  if own == nil and band.priority == nil then
+    self:fail(self:line(band, next(band)), "%s: priority is missing", what)
+  end
+  for i = 1, #bands - 1 do
+    if own ~= nil and bands[i].priority == own then
+      self:fail(self:line(band, "priority"), "%s: priority %d is given twice", what, own)
+    end
+  end
+end
+
 function Reader:read_detector(flow)
   local given = self:object_at(flow, "saturationDetector", "flowControl")
   if self.root.saturationDetector ~= nil
@@ -568,8 +587,13 @@ function Reader:read_flow()
     if band then flow[key] = self:read_band(band, "flowControl." .. key) end
   end
   for i, band in ipairs(self:take(given, "priorityBands", "list", "flowControl") or {}) do
+    local what = ("flowControl.priorityBands[%d]"):format(i)
     if type(band) == "table" then
-      flow.bands[i] = self:read_band(band, ("flowControl.priorityBands[%d]"):format(i))
+      flow.bands[#flow.bands + 1] = self:read_band(band, what)
+      self:check_band_priority(flow.bands, band, what)
+    else
+      self:fail(self:line(given, "priorityBands"), "%s is %s, expected { priority, ... }", what,
+        errors.show(band))
     end
   end
   self.detector = self:read_detector(given)
@@ -587,6 +611,9 @@ function Reader:read_refs(list, what, roles, known)
         self:read_refs(self:take(one, "extractors", "list", at), at .. ".extractors", roles,
           { pluginRef = true })
       end
+    else
+      self:fail(self:line(list, i), "%s[%d] is %s, expected { pluginRef }", what, i,
+        errors.show(one))
     end
   end
 end
@@ -642,7 +669,7 @@ function document.read(path, version)
   local self = setmetatable({ root = root, where = where, version = version,
     problems = findings.problems(path), findings = findings.new(path, what), instances = {},
     by_name = {}, gone = {}, profiles = {} }, Reader)
-  if type(root) ~= "table" then
+  if type(root) ~= "table" or root[1] ~= nil then
     self:fail(1, "expected an EndpointPickerConfig")
     self.problems:raise()
   end

@@ -1,9 +1,12 @@
 --- An EndpointPickerConfig as an experiment in Lua.
+local catalogue = require "blis.policy.catalogue"
 local document = require "blis.production.epp.document"
 local errors = require "blis.errors"
 local experiment_text = require "blis.production.experiment_text"
 local lua_text = require "blis.production.lua_text"
 local plugins = require "blis.production.epp.plugins"
+local schema = require "blis.config.schema"
+local script = require "blis.production.script"
 local sorted = require "blis.sorted"
 
 local import = {}
@@ -23,13 +26,38 @@ function Importer:add(kind, plugin, ...)
   self.findings:add(kind, plugin.name, plugin.line, ...)
 end
 
+-- What the catalogue calls the policies of a role.
+local lists = { scorer = "scorers", filter = "filters", admitter = "admissions",
+  decider = "deciders", detector = "saturation_detectors", limit = "usage_limits" }
+
+--- What the catalogue says of a parameter; nil where it does not know it.
+local function option_of(role, policy, parameter)
+  for _, entry in ipairs(lists[role] and catalogue[lists[role]] or {}) do
+    for _, option in ipairs(entry.name == policy and entry.options or {}) do
+      if option.name == parameter then return option end
+    end
+  end
+end
+
+--- Whether a value is one that the router takes for its default.
+local function means_default(known, value)
+  local range = known.usual_outside
+  return range ~= nil and (value < range[1] or value > range[2])
+end
+
 --- Parameters of a plugin by the names they have here.
-local function parameters_of(plugin, into)
-  for name, known in pairs(plugin.known.parameters or {}) do
-    local value = plugin.parameters[name]
-    if known.as and value ~= nil then
+function Importer:parameters(plugin, into, policy)
+  for _, name in ipairs(sorted.names(plugin.known.parameters or {})) do
+    local known, value = plugin.known.parameters[name], plugin.parameters[name]
+    if known.as and value ~= nil and not means_default(known, value) then
       if type(value) == "number" and known.per then
         value = math.tointeger(value / known.per) or value / known.per
+      end
+      local option = option_of(plugin.known.role, policy or into[1], known.as)
+      local ok, problem = true, nil
+      if option then ok, problem = pcall(schema.check_value, option, value, name) end
+      if not ok then
+        self.problems:add(plugin.line, "%s: %s", plugin.name, script.message(problem))
       end
       into[known.as] = value
     end
@@ -157,7 +185,7 @@ function Importer:filter(plugin, profile)
     end
     return nil
   end
-  local made = parameters_of(plugin, { known.name })
+  local made = self:parameters(plugin, { known.name })
   if plugin.type == "utilization-filter" then
     self:limits_of(plugin, made)
   elseif plugin.type == "prefix-cache-affinity-filter" then
@@ -207,7 +235,7 @@ function Importer:scorer(item, profile)
     self:add("note", plugin, "the router tells cold requests by its default approximate index, "
       .. "here the caches themselves tell")
   end
-  local made = parameters_of(plugin, { known.name })
+  local made = self:parameters(plugin, { known.name })
   if plugin.type == "prefix-cache-scorer" and not self:prefix_index(plugin, made) then
     return nil
   end
@@ -238,8 +266,8 @@ function Importer:routing(profile)
     local made = self:scorer(item, profile)
     local name = made and type(made[1]) == "string" and made[1]
     if name and seen[name] then
-      self.problems:add(item.line, "profile '%s': scorer %s is there twice; one of a type is "
-        .. "simulated", profile.name, item.plugin.type)
+      self.problems:add(item.line or item.plugin.line, "profile '%s': scorer %s is there twice; "
+        .. "one of a type is simulated", profile.name, item.plugin.type)
     end
     if name then seen[name] = true end
     scorers[#scorers + 1] = made
@@ -257,11 +285,24 @@ end
 
 -- Handlers.
 
---- "decode" or "prefill", whatever form the order has.
-local function first_stage(order)
+local stage_names = { decode = true, prefill = true, encode = true }
+
+--- "decode" or "prefill", whatever form the order has: a list of stages, or decode-first.
+function Importer:first_stage(handler)
+  local order = handler.parameters.stageOrder
   if order == nil then return "decode" end
-  local first = type(order) == "table" and order[1] or order
-  return tostring(first):match "^%a+"
+  local list = type(order) == "table" and order
+    or { (tostring(order):gsub("%-first$", "")) }
+  for _, stage in ipairs(list) do
+    if not stage_names[stage] then list = {} end
+  end
+  local first = list[1]
+  if first ~= "decode" and first ~= "prefill" then
+    self.problems:add(handler.line, "%s: stageOrder is %s, expected decode-first, prefill-first, "
+      .. "or a list of stages that begins with decode or prefill", handler.name,
+      errors.show(order))
+  end
+  return first
 end
 
 function Importer:profile_named(name, what, handler)
@@ -293,7 +334,7 @@ function Importer:decider(handler, name)
       plugin.type)
     return nil
   end
-  local made = parameters_of(plugin, { "llmd.prefix-based" })
+  local made = self:parameters(plugin, { "llmd.prefix-based" })
   self:add("note", plugin, "the router looks into its default approximate index, here the caches "
     .. "themselves tell")
   self:add("taken", plugin, "splits from %d tokens on that are not cached",
@@ -332,7 +373,7 @@ function Importer:disaggregate(handler)
   end
   self.cluster.prefill_instances, self.cluster.decode_instances = 2, 2
   self.disaggregation.prefill_routing = self:routing(prefill)
-  if first_stage(given.stageOrder) == "prefill" then
+  if self:first_stage(handler) == "prefill" then
     if deciders.prefill then
       self.problems:add(handler.line, "%s: a prefill decider does not go with stageOrder prefill "
         .. "first", handler.name)
@@ -369,7 +410,7 @@ function Importer:saturation()
     self.findings:add("filled", "utilization-detector", nil, "with its defaults")
     return { "utilization" }
   end
-  local made = parameters_of(detector, { detector.known.name })
+  local made = self:parameters(detector, { detector.known.name })
   if made.kv_utilization_threshold and made.kv_utilization_threshold > 1 then
     made.kv_utilization_threshold = 1
   end
@@ -394,7 +435,7 @@ end
 
 function Importer:band_policies(queue, band)
   if band.fairness then
-    parameters_of(band.fairness, queue)
+    self:parameters(band.fairness, queue)
     queue.fairness = band.fairness.known.name
     self:add("taken", band.fairness, "fairness %s", queue.fairness)
   end
@@ -439,7 +480,7 @@ function Importer:queue()
     self:band_policies(queue, band)
   end
   if flow.limit then
-    queue.usage_limit = parameters_of(flow.limit, { flow.limit.known.name })
+    queue.usage_limit = self:parameters(flow.limit, { flow.limit.known.name })
     self:add("taken", flow.limit, "usage limit %s", flow.limit.known.name)
   end
   self.experiment.queue = queue
@@ -451,7 +492,7 @@ function Importer:admit()
       if self.experiment.admission then
         self.problems:add(plugin.line, "two admitters, and one is simulated")
       end
-      self.experiment.admission = parameters_of(plugin, { plugin.known.name })
+      self.experiment.admission = self:parameters(plugin, { plugin.known.name })
       self:add("taken", plugin, "admission policy %s", plugin.known.name)
     end
   end

@@ -6,6 +6,7 @@
 ---@class blis.epp.Parameter
 ---@field [1] string type: number, integer, boolean, string, duration, object, list, any
 ---@field as? string the parameter here; without it the value is read and has no effect
+---@field usual_outside? number[] values outside of this range mean the default
 ---@field per? number divides the value on its way here (0.001: from ms to us)
 ---@field routing? string it changes routing, and this is not simulated; why
 ---@field since? string version of the router
@@ -58,10 +59,12 @@ local plugins = {
     parameters = { threshold = as("threshold", "number") } },
   ["active-request-scorer"] = { role = "scorer", name = "llm-d.active-request-scorer",
     parameters = { idleThreshold = as("idle_threshold", "number"),
-      maxBusyScore = as("max_busy_score", "number"), requestTimeout = duration,
+      maxBusyScore = as("max_busy_score", "number", { usual_outside = { 0, 1 } }),
+      requestTimeout = duration,
       inFlightLoadProducerName = text } },
   ["token-load-scorer"] = { role = "scorer", name = "llm-d.token-load-scorer",
-    parameters = { queueThresholdTokens = as("queue_threshold_tokens", "number"),
+    parameters = { queueThresholdTokens = as("queue_threshold_tokens", "number",
+      { usual_outside = { 1e-300, math.huge } }),
       inFlightLoadProducerName = text } },
   ["prefix-cache-scorer"] = { role = "scorer", name = "llm-d.prefix-cache-scorer",
     parameters = { matchLengthWeight = as("match_length_weight", "number"),

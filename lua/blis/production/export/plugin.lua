@@ -1,7 +1,9 @@
 --- A script as the policy of the selector plugin for Dynamo's router: what it asks for has to be
 --- what the router passes.
 local errors = require "blis.errors"
+local script = require "blis.production.script"
 local selector = require "blis.production.export.selector"
+local text_file = require "blis.production.text_file"
 
 local plugin = {}
 
@@ -30,13 +32,8 @@ local head = [[
 ---@param path string
 ---@return string
 function plugin.of(path)
-  local file, problem = io.open(path, "rb")
-  if not file then errors.raise("io", "cannot open " .. problem) end
-  local text = file:read("a"):gsub("^#[^\n]*", "")
-  file:close()
-  local chunk
-  chunk, problem = load(text, "@" .. path, "t")
-  if not chunk then errors.raise("invalid", problem) end
+  local text = text_file.read(path):gsub("^#[^\n]*", "")
+  local chunk = script.load(text, path)
   local ok, found = pcall(function()
     return selector(chunk)(request, { worker(0, 0), worker(1, 320), worker(2, 640) })
   end)

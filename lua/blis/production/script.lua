@@ -1,0 +1,32 @@
+--- Scripts of policies, as a router configuration or a gate runs them.
+local errors = require "blis.errors"
+
+local script = {}
+
+--- A policy that ended the program would end it with its own exit status: that of a gate says
+--- whether something got worse.
+local function refuse_exit()
+  errors.invalid("os.exit: a policy cannot end the program")
+end
+
+--- The chunk of a text; its global variables are its own.
+---@param text string
+---@param path string for messages
+---@return fun(...): any
+function script.load(text, path)
+  local own = { os = setmetatable({ exit = refuse_exit }, { __index = os }) }
+  text = text:gsub("^#[^\n]*", "") -- #!/usr/bin/env blis
+  local chunk, problem = load(text, "@" .. path, "t", setmetatable(own, { __index = _G }))
+  if not chunk then errors.raise("parse", ("this is no Lua: %s"):format(problem)) end
+  return chunk
+end
+
+--- What an error says, without the place in a script that was written for somebody.
+---@param problem any
+---@return string
+function script.message(problem)
+  local text = type(problem) == "table" and problem.message or tostring(problem)
+  return (tostring(text):gsub("^%S+%.%w+:%d+: ", ""))
+end
+
+return script
