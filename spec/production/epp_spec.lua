@@ -271,7 +271,7 @@ describe("blis import #host", function()
 
   it("says what is wrong", function()
     for _, case in ipairs {
-      { { "no_such_file.yaml" }, 1, "cannot read no_such_file.yaml" },
+      { { "no_such_file.yaml" }, 1, "cannot open no_such_file.yaml" },
       { {}, 2, "which file?" },
       { { "README.md", "--from", "llm-d" }, 1, "README.md:" },
       { { "LICENSE" }, 2, "which system is this of?" },

@@ -8,7 +8,7 @@ local text_file = {}
 ---@return string
 function text_file.read(path)
   local file, problem = io.open(path, "rb")
-  if not file then errors.raise("io", "cannot read " .. problem) end
+  if not file then errors.raise("io", "cannot open " .. problem) end
   local text
   text, problem = file:read "a"
   file:close()
