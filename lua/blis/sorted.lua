@@ -1,4 +1,4 @@
---- The names in a table, in order: tables have none of their own.
+--- Things in order: the names in a table, which have none of their own, and lists by a number.
 local sorted = {}
 
 --- All keys that are text, sorted; raw, so that nothing is worked out by asking.
@@ -10,6 +10,21 @@ function sorted.names(values)
     if type(name) == "string" then list[#list + 1] = name end
   end
   table.sort(list)
+  return list
+end
+
+--- Sorts a list in place by a number of its items, the highest first; equal ones by another key,
+--- the lowest first.
+---@generic T: table
+---@param list T[]
+---@param number string
+---@param tie string
+---@return T[] list
+function sorted.by_highest(list, number, tie)
+  table.sort(list, function(a, b)
+    if a[number] ~= b[number] then return a[number] > b[number] end
+    return a[tie] < b[tie]
+  end)
   return list
 end
 

@@ -52,6 +52,12 @@ local function run_one(read, requests, algorithm)
   }
 end
 
+--- Prints a row for each run, and writes their figures if somebody wants them.
+local function tell(title, list, output)
+  command.print(report.table(title, list))
+  if output then write(output, report.json(list, true)) end
+end
+
 define("run", {
   summary = "run one algorithm",
   description = "Runs an algorithm on the trace of the configuration, or of --trace, and prints "
@@ -85,8 +91,7 @@ define("compare", {
   end
   for _, name in ipairs(names) do config.algorithm(name) end
   for i, name in ipairs(names) do list[i] = run_one(read, requests, name) end
-  command.print(report.table("Algorithm", list))
-  if given.output then write(given.output, report.json(list, true)) end
+  tell("Algorithm", list, given.output)
 end)
 
 define("gen-trace", {
@@ -140,8 +145,7 @@ define("sweep", {
     list[i] = run_one(read, requests, given.algorithm)
     list[i].algorithm = ("%g requests/s"):format(rate)
   end
-  command.print(report.table("Rate", list))
-  if given.output then write(given.output, report.json(list, true)) end
+  tell("Rate", list, given.output)
 end)
 
 define("list-algorithms", {

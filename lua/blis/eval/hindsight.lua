@@ -1,5 +1,7 @@
 --- Decisions that a policy would take otherwise if it knew what came of them: of the requests that
 --- waited longest, those that another instance would have served sooner, which is tried.
+local sorted = require "blis.sorted"
+
 local hindsight = {}
 
 -- Slow requests that are looked at; an instance is another choice when it held so many requests
@@ -43,10 +45,7 @@ local function doubtful(result)
         ttft_us = request.ttft_us, e2e_us = request.e2e_us, place = #list }
     end
   end
-  table.sort(list, function(a, b)
-    if a.ttft_us ~= b.ttft_us then return a.ttft_us > b.ttft_us end
-    return a.place < b.place
-  end)
+  sorted.by_highest(list, "ttft_us", "place")
   return table.move(list, 1, most_requests, 1, {})
 end
 
@@ -73,10 +72,7 @@ function hindsight.worst(result, again, count)
         best_load = load_of(one.least), loss_ms = (one.e2e_us - e2e_us) / 1000 }
     end
   end
-  table.sort(list, function(a, b)
-    if a.loss_ms ~= b.loss_ms then return a.loss_ms > b.loss_ms end
-    return a.request < b.request
-  end)
+  sorted.by_highest(list, "loss_ms", "request")
   return table.move(list, 1, count, 1, {})
 end
 

@@ -1,6 +1,7 @@
 --- Decisions of a run that are worth a look.
 local format = require "blis.format"
 local parts = require "blis.page.parts"
+local sorted = require "blis.sorted"
 
 local decisions = {}
 
@@ -13,21 +14,14 @@ local function regretted(trace)
     local one = trace[i]
     if one.regret and one.regret > 0 then list[#list + 1] = one end
   end
-  table.sort(list, function(a, b)
-    if a.regret ~= b.regret then return a.regret > b.regret end
-    return a.time_us < b.time_us
-  end)
-  return list
+  return sorted.by_highest(list, "regret", "time_us")
 end
 
 --- "instance_2 0.913, instance_0 0.421": the first few, best first.
 local function candidates_text(one)
   local list = {}
   for _, candidate in ipairs(one.candidates or {}) do list[#list + 1] = candidate end
-  table.sort(list, function(a, b)
-    if a.score ~= b.score then return a.score > b.score end
-    return a.instance < b.instance
-  end)
+  sorted.by_highest(list, "score", "instance")
   local words = {}
   for i = 1, math.min(#list, 4) do
     words[i] = ("%s %.4g"):format(list[i].instance, list[i].score)

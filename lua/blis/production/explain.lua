@@ -1,4 +1,6 @@
 --- Why one candidate came before another: what each scorer gave to both.
+local sorted = require "blis.sorted"
+
 local explain = {}
 
 ---@class blis.explain.Term a scorer's part in a difference
@@ -29,11 +31,7 @@ function explain.terms(decision, scorers, a, b)
     terms[i] = { scorer = scorer.name, weight = scorer.weight, a = x, b = y,
       gain = scorer.weight * (x - y) }
   end
-  table.sort(terms, function(x, y)
-    if x.gain ~= y.gain then return x.gain > y.gain end
-    return x.scorer < y.scorer
-  end)
-  return terms
+  return sorted.by_highest(terms, "gain", "scorer")
 end
 
 local function signals_of(one)
