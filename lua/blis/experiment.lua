@@ -149,7 +149,8 @@ function experiment.read(spec)
     admission = admission,
     cascade = cascade,
     scaling = (values.autoscaler ~= nil or values.scaling ~= nil) and scaling.read(
-      values.autoscaler, values.scaling, cluster, values.profile, targets) or nil,
+      values.autoscaler, values.scaling, cluster, values.profile, targets,
+      workload.length_us(traffic)) or nil,
     faults = faults.read(values.faults, instances_of(cluster), values.autoscaler ~= nil),
     is_scripted = is_scripted(routing, admission)
       or apart ~= nil and disaggregation.is_scripted(apart),

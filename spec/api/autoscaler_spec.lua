@@ -605,6 +605,92 @@ describe("an autoscaler", function()
     assert.equal(400, r.completed)
   end)
 
+  it("loads and warms those at first as it does others, which may fail at it", function()
+    local function first(more)
+      local options = { warm_start = false, loading_delay_us = seconds(4),
+        warmup_duration_us = seconds(2), provisioning_delay_us = seconds(3) }
+      for key, value in pairs(more) do options[key] = value end
+      local sim <close> = blis.simulation(experiment { autoscaler = plan(1), scaling = options })
+      local states = {}
+      for second = 1, 20 do
+        sim:run_until(seconds(second) - 1)
+        states[second] = sim.instances[1].state:sub(1, 1)
+      end
+      return table.concat(states), sim:run()
+    end
+    assert.equal("llllwwaaaaaaaaaaaaaa", (first {}))
+    local slow = first { warmup_factor = 3 }
+    assert.equal("llllaaaaaaaaaaaaaaaa", slow)
+    local states, r = first { start_failure = 0.6, start_retries = 100 }
+    local failed = r.scaling.failed_starts
+    assert.is_true(failed > 0)
+    assert.equal(("llllww" .. ("pppllllww"):rep(failed) .. ("a"):rep(20)):sub(1, 20), states)
+    assert.equal(400, r.completed)
+    local sim <close> = blis.simulation(experiment { autoscaler = plan(1),
+      scaling = { warm_start = false, provisioning_delay_us = seconds(1), start_failure = 1,
+        start_retries = 0 } })
+    sim:run_until(0)
+    assert.equal("failed", sim.instances[1].state)
+    assert.equal("provisioning", sim.instances[2].state) -- in its place
+  end)
+
+  it("has room for the starts of long runs, and says what gives more", function()
+    local function flip(traffic, more)
+      return { cluster = { model = "qwen3-14b", tp = 1, instances = 1 }, workload = traffic,
+        autoscaler = blis.autoscaler { name = "flip", interval_us = seconds(20),
+          decide = function(context) return context.now_us // seconds(20) % 2 + 1 end },
+        scaling = more }
+    end
+    local days = { rate = 0.01, requests = 200, prompt_tokens = 10, output_tokens = 2,
+      arrival = "constant" }
+    local r = blis.run(flip(days))
+    assert.is_true(r.scaling.started > 450) -- in 20,000 s; 256 is the least
+    assert.equal(r.hash, blis.run(flip(days, { max_starts = 2000 })).hash)
+    local ok, message = pcall(blis.run, flip(days, { max_starts = 100 }))
+    assert.is_false(ok)
+    assert.matches("100 instances have been started by %d+ us, and there is room for no more: "
+      .. "scaling.max_starts gives more", tostring(message))
+  end)
+
+  it("is shown what cannot be written", function()
+    local writes = {
+      { function(context) context.target = 3 end, "a context of scaling cannot be changed" },
+      { function(context) context.replicas = 3 end, "what is wanted is returned" },
+      { function(context) context.instances[1] = nil end, "the list of instances of a context" },
+      { function(context) context.instances[1].queue_depth = 0 end, "an instance of a context" },
+      { function(context) table.insert(context.samples, {}) end, "the list of samples" },
+      { function(context) context.samples[1].ready = 0 end, "a sample of a context" },
+    }
+    for _, one in ipairs(writes) do
+      local ok, message = pcall(run, { autoscaler = one[1] })
+      assert.is_false(ok)
+      assert.matches(one[2], tostring(message), 1, true)
+    end
+    local seen
+    run { autoscaler = function(context)
+      local names = {}
+      for name in pairs(context) do names[name] = true end
+      local places = {}
+      for i, instance in ipairs(context.instances) do places[i] = instance.id end
+      seen = { names.replicas and names.samples and not names.target, #context.instances, places,
+        context.instances[9] == nil, #context.samples > 0 }
+    end }
+    assert.same({ true, 1, { "instance_0" }, true, true }, seen)
+  end)
+
+  it("knows nothing of requests that follow on answers, and says so", function()
+    local function sessions(is_closed)
+      return run { autoscaler = "oracle", workload = { rate = 5, requests = 100,
+        sessions = { max_rounds = 4, think_time_us = 500000, closed_loop = is_closed } } }
+    end
+    assert.is_true(sessions(false).completed > 90)
+    local ok, message = pcall(sessions, true)
+    assert.is_false(ok)
+    assert.matches("autoscaler oracle: requests of this workload follow on answers",
+      tostring(message), 1, true)
+    assert.matches("give sessions closed_loop = false", tostring(message), 1, true)
+  end)
+
   local function apart(more)
     local spec = {
       cluster = { model = "qwen3-14b", tp = 1, prefill_instances = 1, decode_instances = 2,

@@ -7,12 +7,16 @@ local cases = 60
 
 local kinds = { "crash", "hang", "slow", "partition", "stale", "lost-cache", "reclaim" }
 
+local ends = { crash = true, hang = true, reclaim = true }
+local words = { "rerouted", "retried", "failed" } -- or none
+
 local function random_faults(pick)
   local faults = {}
   for i = 1, pick(0, 3) do
     local kind = kinds[pick(1, #kinds)]
-    local fault = { kind = kind, recover_after = seconds(pick(1, 6)),
-      requests = pick(0, 1) == 0 and "rerouted" or nil,
+    local recover_us, requests = seconds(pick(1, 6)), words[pick(1, 4)]
+    local fault = { kind = kind, recover_after = kind ~= "lost-cache" and recover_us or nil,
+      requests = ends[kind] and requests or nil,
       notice = kind == "reclaim" and seconds(pick(0, 3)) or nil }
     if pick(0, 2) == 0 then
       fault.mtbf = seconds(pick(4, 20))

@@ -179,9 +179,10 @@ static blis_status load_first_ones(blis_cluster *cluster, blis_error *error) {
   struct blis__go_blis_scaler *scaler = cluster->go_blis_scaler;
   for (uint32_t i = 0;
        i < cluster->existing && scaler->config.initial_ones_load; i++) {
-    BLIS_TRY(blis__begin_loading(
-        cluster, i, blis_delay_draw(&scaler->config.loading, &scaler->loading),
-        error));
+    blis__start start = {0};
+    start.part_us[BLIS_SERVICE_LOADING - BLIS_SERVICE_REQUESTED] =
+        blis_delay_draw(&scaler->config.loading, &scaler->loading);
+    BLIS_TRY(blis__begin_loading(cluster, i, &start, error));
   }
   return BLIS_OK;
 }

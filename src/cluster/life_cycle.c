@@ -15,6 +15,7 @@
 
 enum {
   PROVISIONING_PART = BLIS_SERVICE_PROVISIONING - BLIS_SERVICE_REQUESTED,
+  LOADING_PART = BLIS_SERVICE_LOADING - BLIS_SERVICE_REQUESTED,
   WARMING_PART = BLIS_SERVICE_WARMING - BLIS_SERVICE_REQUESTED
 };
 
@@ -192,7 +193,8 @@ blis_status blis__start_next(blis_cluster *cluster, uint32_t like,
     return blis_fail(
         error, BLIS_ERR_INVALID,
         "%" PRIu32 " instances have been started by %" PRId64
-        " us, and there is room for no more; max_starts gives more",
+        " us, and there is room for no more: scaling.max_starts gives more, "
+        "at 3 KB each, if so many starts are meant",
         room, cluster->now_us);
   }
   BLIS_TRY_MEM(need_lives(cluster), error);
@@ -217,13 +219,10 @@ static void draw_failures(blis__start *start, const blis_cold_start *cold_start,
   }
 }
 
-blis_status blis_cluster_instance_start(blis_cluster *cluster, uint32_t like,
-                                        const blis_cold_start *cold_start,
-                                        int64_t seed, uint32_t *index,
-                                        blis_error *error) {
-  uint32_t next = cluster->existing;
+blis__start blis__draw_start(const blis_cold_start *cold_start, uint32_t index,
+                             int64_t seed) {
   char stream[64];
-  snprintf(stream, sizeof stream, "cold start of instance_%" PRIu32, next);
+  snprintf(stream, sizeof stream, "cold start of instance_%" PRIu32, index);
   blis_random random;
   blis_random_init_named(&random, seed, stream);
   const struct {
@@ -239,20 +238,32 @@ blis_status blis_cluster_instance_start(blis_cluster *cluster, uint32_t like,
         blis_delay_draw(parts[k].delay, &random);
   }
   draw_failures(&start, cold_start, &random);
+  return start;
+}
+
+blis_status blis_cluster_instance_start(blis_cluster *cluster, uint32_t like,
+                                        const blis_cold_start *cold_start,
+                                        int64_t seed, uint32_t *index,
+                                        blis_error *error) {
+  const blis__start start =
+      blis__draw_start(cold_start, cluster->existing, seed);
   return blis__start_next(cluster, like, &start, index, error);
 }
 
 blis_status blis__begin_loading(blis_cluster *cluster, uint32_t index,
-                                int64_t for_us, blis_error *error) {
+                                const blis__start *start, blis_error *error) {
   BLIS_ASSERT(cluster->services[index] == BLIS_SERVICE_ACTIVE);
-  if (for_us == 0) {
+  bool takes_time = start->part_us[LOADING_PART] > 0 ||
+                    start->part_us[WARMING_PART] > 0 || start->failures > 0;
+  if (!takes_time) {
     return BLIS_OK;
   }
   BLIS_TRY_MEM(need_lives(cluster), error);
+  life *l = &cluster->life_cycle->lives[index];
+  l->start = *start;
   cluster->services[index] = BLIS_SERVICE_LOADING;
   blis__snapshot_put_in_service(&cluster->snapshot, index, false);
-  return wait_for(cluster, &cluster->life_cycle->lives[index],
-                  BLIS_SERVICE_LOADING - BLIS_SERVICE_REQUESTED, for_us, error);
+  return go_on(cluster, l, LOADING_PART, error);
 }
 
 /* Stopping. */

@@ -426,16 +426,11 @@ static blis_status load_first_ones(const struct blis__scaler *scaler,
   const blis_scaling_config *config = &scaler->config;
   for (uint32_t i = 0; i < cluster->existing && config->initial_ones_load;
        i++) {
-    if (!is_own(scaler, cluster, i)) {
-      continue;
+    if (is_own(scaler, cluster, i)) {
+      const blis__start start =
+          blis__draw_start(&config->cold_start, i, config->seed);
+      BLIS_TRY(blis__begin_loading(cluster, i, &start, error));
     }
-    blis_random random;
-    char stream[64];
-    snprintf(stream, sizeof stream, "cold start of %s", cluster->ids[i]);
-    blis_random_init_named(&random, config->seed, stream);
-    BLIS_TRY(blis__begin_loading(
-        cluster, i, blis_delay_draw(&config->cold_start.loading, &random),
-        error));
   }
   return BLIS_OK;
 }
@@ -472,8 +467,8 @@ blis_status blis_cluster_set_autoscaler(blis_cluster *cluster,
   BLIS_TRY(check_config(cluster, config, error));
   scaler->wanted = count_replicas(scaler, cluster);
   scaler->like = cheapest(scaler, cluster);
-  BLIS_TRY(load_first_ones(scaler, cluster, error));
   BLIS_TRY_MEM(add_scaler(scaler, cluster), error);
+  BLIS_TRY(load_first_ones(scaler, cluster, error));
   scaler->next_us = scaler->policy.interval_us;
   set_check(cluster);
   return BLIS_OK;

@@ -24,7 +24,8 @@ return {
     {
       name = "max_starts", type = "integer", min = 1, max = 1000000, unit = "instances",
       doc = "Instances that can be started during a run, the first ones included: each has an id "
-        .. "of its own and takes 3 KB. Default: 256, or 16 times max_replicas if that is more.",
+        .. "of its own and takes 3 KB; one more ends the run with an error. Default: the most of "
+        .. "256, 16 times max_replicas, and one for every 30 s of traffic up to 32768.",
     },
     delay("request_delay_us", "From being asked for until there is a machine. Every one of these "
       .. "times is a number, or drawn: { mean_us =, stddev_us = }, normal or with distribution = "
@@ -40,8 +41,9 @@ return {
     },
     {
       name = "start_failure", type = "number", min = 0, max = 1, default = 0,
-      doc = "How likely a start is to fail when the instance would take requests. It begins anew, "
-        .. "with its provisioning, and takes as long again.",
+      doc = "How likely a start is to fail when the instance would take requests, also of one "
+        .. "that is there at first and loads (warm_start = false). It begins anew, with its "
+        .. "provisioning, and takes as long again.",
     },
     {
       name = "start_retries", type = "integer", min = 0, max = 1000, default = 3,
@@ -61,7 +63,8 @@ return {
     { name = "decode", type = "table", doc = "The same of the decode pool." },
     {
       name = "warm_start", type = "boolean", default = true,
-      doc = "Whether the instances at first take requests at once; else they load first.",
+      doc = "Whether the instances at first take requests at once; else they have a machine, and "
+        .. "load and warm up as others do.",
     },
     {
       name = "node_pools", type = "table",

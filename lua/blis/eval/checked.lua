@@ -39,10 +39,11 @@ local function new_meta(original, watch)
     end,
     __len = function() return #original end,
     __pairs = function()
+      local step, state, first = pairs(original)
       return function(_, key)
-        local next_key, value = next(original, key)
+        local next_key, value = step(state, key)
         return next_key, show(value, watch)
-      end, original, nil
+      end, original, first
     end,
     __metatable = false,
   }

@@ -136,19 +136,19 @@
 ---@class blis.ScalingOptions
 ---@field min_replicas? integer Least number of instances. (default 1)
 ---@field max_replicas? integer Greatest number of instances. (default 8)
----@field max_starts? integer Instances that can be started during a run, the first ones included: each has an id of its own and takes 3 KB. Default: 256, or 16 times max_replicas if that is more. (instances)
+---@field max_starts? integer Instances that can be started during a run, the first ones included: each has an id of its own and takes 3 KB; one more ends the run with an error. Default: the most of 256, 16 times max_replicas, and one for every 30 s of traffic up to 32768. (instances)
 ---@field request_delay_us? integer|table<string, number> From being asked for until there is a machine. Every one of these times is a number, or drawn: { mean_us =, stddev_us = }, normal or with distribution = "lognormal", "uniform" or "exponential". Default: 0. (us)
 ---@field provisioning_delay_us? integer|table<string, number> Until the machine is up. Default: 0. (us)
 ---@field loading_delay_us? integer|table<string, number> Until weights are loaded and graphs captured. Default: 0. (us)
 ---@field warmup_duration_us? integer|table<string, number> Until it takes requests, after that. Default: 0. (us)
 ---@field warmup_factor? number It takes requests from the end of loading on, and its steps take so many times as long for warmup_duration_us. Default: it waits.
----@field start_failure? number How likely a start is to fail when the instance would take requests. It begins anew, with its provisioning, and takes as long again. (default 0)
+---@field start_failure? number How likely a start is to fail when the instance would take requests, also of one that is there at first and loads (warm_start = false). It begins anew, with its provisioning, and takes as long again. (default 0)
 ---@field start_retries? integer Starts that fail in a row after the first: one more, and the instance has failed for good; another one is started in its place. (default 3)
 ---@field actuation_delay_us? integer|table<string, number> From a decision of the autoscaler to its effect. Default: 0. (us)
 ---@field interval_us? integer How often the autoscaler is asked; default: its own interval. (us)
 ---@field prefill? table Where prefill and decode are apart: options of the prefill pool over these, such as { max_replicas = 4 }.
 ---@field decode? table The same of the decode pool.
----@field warm_start? boolean Whether the instances at first take requests at once; else they load first. (default true)
+---@field warm_start? boolean Whether the instances at first take requests at once; else they have a machine, and load and warm up as others do. (default true)
 ---@field node_pools? blis.NodePoolOptions[] Machines on which instances are placed, a list of pools such as { { name = "a", gpu = "H100", gpus_per_node = 8, nodes = 2, max_nodes = 4 } }: an instance that finds no room starts when there is some. Default: there is always room.
 ---@field drain? "wait"|"redirect"|"immediate" What becomes of the requests of an instance that is to go. wait: it finishes them; redirect: those that are not running yet are routed again; immediate: they fail, reason instance-stopped. (default wait)
 ---@field grace_us? integer How long an instance may take to finish; default: as long as it takes. (us)

@@ -9,6 +9,13 @@ local section = require "blis.config.scaling"
 local scaling = {}
 
 local starts_usual, starts_per_replica = 256, 16
+local us_per_start, starts_most = 30000000, 32768
+
+--- Room for the starts of a run with so much traffic.
+local function usual_starts(most_replicas, traffic_us)
+  return math.max(starts_usual, starts_per_replica * most_replicas,
+    math.min(traffic_us // us_per_start, starts_most))
+end
 
 -- Targets of scaling by those of an SLO class.
 local target_names = {
@@ -223,8 +230,9 @@ end
 ---@param cluster table read
 ---@param profile string
 ---@param slo_targets? blis.SloTarget[]
+---@param traffic_us integer how long requests come, 0 = not known
 ---@return table?
-function scaling.read(autoscaler, given, cluster, profile, slo_targets)
+function scaling.read(autoscaler, given, cluster, profile, slo_targets, traffic_us)
   local has_machines = type(given) == "table" and given.node_pools ~= nil
   if profile == "go-blis" and (autoscaler ~= nil or has_machines) then
     return read_go_blis(autoscaler, given, cluster)
@@ -242,8 +250,7 @@ function scaling.read(autoscaler, given, cluster, profile, slo_targets)
   for key, value in pairs(pools[1]) do values[key] = value end
   values.pools = pools
   values.node_pools = read_node_pools(values.node_pools, "scaling.node_pools", cluster)
-  values.max_starts = values.max_starts
-    or math.max(starts_usual, starts_per_replica * most)
+  values.max_starts = values.max_starts or usual_starts(most, traffic_us)
   if values.max_starts < cluster.instances then
     errors.invalid("scaling.max_starts is %d, less than the %d instances at first",
       values.max_starts, cluster.instances)

@@ -329,6 +329,21 @@ function workload.has_follow_ups(spec)
   return spec:has_follow_ups()
 end
 
+-- A stream has not been read to its end; files that are not read into memory are long.
+local stream_us = 14 * 24 * 3600 * 1000000
+
+--- About how long requests come, as far as that is known before they do.
+---@param spec userdata|table what workload.read returned
+---@return integer us 0: nobody knows
+function workload.length_us(spec)
+  if core.is_trace_stream(spec) then return stream_us end
+  if core.is_workload(spec) then return spec:last_arrival_us() end
+  if core.is_workload_spec(spec) then return spec:totals().horizon_us end
+  if spec.trace then return spec.trace:last_arrival_us() end
+  if spec.horizon_us > 0 then return spec.horizon_us end
+  return math.tointeger((spec.requests / spec.rate * 1e6) // 1) or 0
+end
+
 --- Raises for a text, which could be the name of several things.
 local function raise_text(text, path)
   local shown = errors.show(text)

@@ -1,6 +1,6 @@
 /*
  * closed.h - tables that know which fields they may have: another name is an
- * error, and not nil.
+ * error, and not nil. Some of them cannot be written to either.
  */
 #ifndef BLIS_LUA_BIND_CLOSED_H
 #define BLIS_LUA_BIND_CLOSED_H
@@ -20,5 +20,13 @@ typedef struct bind_closed {
 
 /* Closes the table on top of the stack; closed must be static. May raise. */
 void close_table(lua_State *L, const bind_closed *closed);
+
+/*
+ * Closes it, and puts an empty one in its place through which it is read and
+ * cannot be written; for what is made seldom. names of closed NULL: it is a
+ * list. instead, static, is what a script does that wants to change something,
+ * as the end of a sentence.
+ */
+void seal_table(lua_State *L, const bind_closed *closed, const char *instead);
 
 #endif

@@ -85,6 +85,15 @@ static const bind_closed of_sample = {"blis.ScaleSample",
                                       "a sample of a context", sample_names,
                                       help, offer_sampled};
 
+static const bind_closed of_instances = {"blis.ScaleInstances",
+                                         "the list of instances of a context",
+                                         NULL, help, NULL};
+static const bind_closed of_samples = {
+    "blis.ScaleSamples", "the list of samples of a context", NULL, help, NULL};
+
+static const char instead[] = "what is wanted is returned, as a number or "
+                              "{ target =, reason = }";
+
 /* The tables. */
 
 static void set_signal(lua_State *L, const char *name, double value) {
@@ -108,7 +117,7 @@ static void push_instances(lua_State *L, const bind_alias *alias,
     set_signal(L, "queued_kv_tokens", instance->queued_kv_tokens);
     set_signal(L, "kv_capacity_tokens", instance->kv_capacity_tokens);
     set_signal(L, "context_length_tokens", instance->context_length_tokens);
-    close_table(L, &of_instance);
+    seal_table(L, &of_instance, instead);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
 }
@@ -143,7 +152,7 @@ static void push_samples(lua_State *L, const bind_scale_samples *samples) {
         set_signal(L, blis_scale_metric_name(sampled[k]), sample->metrics[k]);
       }
     }
-    close_table(L, &of_sample);
+    seal_table(L, &of_sample, instead);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
 }
@@ -184,8 +193,10 @@ void push_scale_context(lua_State *L, const bind_alias *alias,
     }
   }
   push_instances(L, alias, context);
+  seal_table(L, &of_instances, instead);
   lua_setfield(L, -2, "instances");
   push_samples(L, samples);
+  seal_table(L, &of_samples, instead);
   lua_setfield(L, -2, "samples");
-  close_table(L, &of_context);
+  seal_table(L, &of_context, instead);
 }

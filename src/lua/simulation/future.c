@@ -4,6 +4,13 @@
 
 static blis_status read_all(bind_future *f, blis_error *error) {
   const blis_request_source *source = &f->source.source;
+  if (source->ended != NULL) {
+    return blis_fail(
+        error, BLIS_ERR_INVALID,
+        "autoscaler oracle: requests of this workload follow on answers, and "
+        "nobody knows beforehand when these come; give sessions closed_loop = "
+        "false, or a trace session_mode = 'fixed'");
+  }
   blis_request request;
   bool done = false;
   for (;;) {

@@ -40,6 +40,30 @@ const char *blis_scale_cause_name(blis_scale_cause cause) {
 
 BLIS__POLICY_FREE(autoscaler)
 
+/* Metrics that tell of requests where there is no instance. */
+#define SEES_WAITING                                                           \
+  (BLIS_SCALE_BIT(BLIS_SCALE_GATEWAY_QUEUE_SIZE) |                             \
+   BLIS_SCALE_BIT(BLIS_SCALE_INFLIGHT_TOKENS) |                                \
+   BLIS_SCALE_BIT(BLIS_SCALE_POOL_SATURATION) |                                \
+   BLIS_SCALE_BIT(BLIS_SCALE_REQUEST_RATE) | BLIS_SCALE_NEEDS_FUTURE)
+
+/* It looks at instances alone: without any it would never ask for one, nor keep
+   one that is starting. */
+static bool is_blind_at_zero(const blis_autoscaler *autoscaler) {
+  return (autoscaler->needs & SEES_WAITING) == 0;
+}
+
+static void keep_awake(const blis_autoscaler *autoscaler,
+                       const blis_scale_context *context,
+                       blis_scale_decision *decision) {
+  if (decision->target == 0 &&
+      context->metrics[BLIS_SCALE_GATEWAY_QUEUE_SIZE] > 0 &&
+      is_blind_at_zero(autoscaler)) {
+    decision->target = 1;
+    decision->reason = "requests wait at the gateway";
+  }
+}
+
 blis_status blis_autoscaler_decide(const blis_autoscaler *autoscaler,
                                    const blis_scale_context *context,
                                    blis_scale_decision *decision,
@@ -48,6 +72,7 @@ blis_status blis_autoscaler_decide(const blis_autoscaler *autoscaler,
       .target = context->replicas, .reason = "", .like = -1};
   BLIS_TRY(
       autoscaler->ops->decide(autoscaler->state, context, decision, error));
+  keep_awake(autoscaler, context, decision);
   *proposed = decision->target;
   if (decision->target < context->min) {
     decision->target = context->min;

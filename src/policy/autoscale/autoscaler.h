@@ -143,7 +143,8 @@ typedef struct blis_scale_context {
   uint32_t min;
   uint32_t max;
   blis_scale_needs collected;
-  double metrics[BLIS_SCALE_METRIC_COUNT]; /* to be read by blis_scale_value */
+  /* To be read by blis_scale_value; GATEWAY_QUEUE_SIZE is always there. */
+  double metrics[BLIS_SCALE_METRIC_COUNT];
   /* Tells those that take a search (BLIS_SCALE_TTFT_P90 to SLO_ATTAINMENT) when
      they are asked for; NULL = they are in metrics. */
   double (*measure)(void *ud, blis_scale_metric metric);
@@ -200,7 +201,9 @@ void blis_autoscaler_free(blis_autoscaler *autoscaler);
 
 /*
  * ops->decide, from the current number. *proposed is what it says; the target
- * of *decision is the number within [min, max] next to that.
+ * of *decision is the number within [min, max] next to that. A policy whose
+ * needs tell it nothing of requests that wait asks for one instance at least
+ * while some do.
  */
 BLIS_MUSTUSE blis_status blis_autoscaler_decide(
     const blis_autoscaler *autoscaler, const blis_scale_context *context,
