@@ -776,6 +776,18 @@ describe("an autoscaler", function()
         scaling = { min_replicas = 0 } }, "hand-offs need one instance of each stage" },
       { { autoscaler = "hpa", cluster = { prefill_instances = 1, decode_instances = 3 },
         scaling = { decode = { max_replicas = 2 } } }, "begins with 3 decode instances" },
+      { { autoscaler = "hpa", cluster = { prefill_instances = 1, decode_instances = 1 },
+        scaling = { decode = { max_starts = 900 } } }, "scaling.decode.max_starts: max_starts is "
+        .. "of all instances, and belongs into scaling" },
+      { { autoscaler = "hpa", cluster = { prefill_instances = 1, decode_instances = 1 },
+        scaling = { prefill = { e2e_target_us = -1 } } }, "scaling.prefill.e2e_target_us: -1" },
+      { { autoscaler = "hpa", scaling = { loading_delay_us = { mean = 3 } } },
+        "scaling.loading_delay_us: unknown option 'mean'; did you mean 'mean_us'?" },
+      { { autoscaler = "hpa", scaling = { loading_delay_us = { mean_us = -3 } } },
+        "scaling.loading_delay_us.mean_us: -3 is not allowed" },
+      { { autoscaler = "hpa", scaling = { loading_delay_us = { mean_us = 3,
+        distribution = "gamma" } } }, "scaling.loading_delay_us.distribution: 'gamma'" },
+      { { autoscaler = { "hpa", "keda" } }, "autoscaler: got a value at [2]" },
       { { autoscaler = "hpa", cluster = {
         groups = { { model = "qwen3-14b" }, { model = "llama-3.1-8b" } } } },
         "serve different models" },

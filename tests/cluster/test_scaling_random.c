@@ -32,6 +32,7 @@ struct scene {
   bool is_apart;             /* prefill and decode are */
   bool has_queue;            /* of the gateway */
   bool has_machines;         /* with room for so many */
+  bool sees_instances_alone; /* the autoscaler */
   blis_disaggregation apart; /* without its policies, as the next one */
   blis_gateway queue;
   const char *detector;
@@ -61,7 +62,8 @@ static blis_status wish(void *state, const blis_scale_context *context,
   CHECK(context->role == w->bounds->role);
   CHECK(context->ready == context->instance_count);
   for (int m = 0; m < BLIS_SCALE_METRIC_COUNT; m++) {
-    CHECK(isfinite(blis_scale_value(context, (blis_scale_metric)m)));
+    CHECK((context->collected & BLIS_SCALE_BIT(m)) == 0 ||
+          isfinite(blis_scale_value(context, (blis_scale_metric)m)));
   }
   decision->target = draw(&w->random, 9) - 1;
   decision->reason = "a wish";
@@ -233,6 +235,7 @@ static void draw_scene(scene *s, int64_t seed) {
   s->scaling.seed = seed;
   draw_surroundings(s, &random);
   s->interval_us = 150000 + draw(&random, 300000);
+  s->sees_instances_alone = draw(&random, 3) == 0;
   blis_engine_rules rules = draw_engine_rules(&random);
   for (uint32_t i = 0; i < SITE_INSTANCES_MAX; i++) {
     s->site.instances[i].rules = rules;
@@ -280,12 +283,14 @@ static void set_wisher(scene *s, int which, const blis_scaling_config *bounds) {
   wisher *w = &s->wishers[which];
   w->bounds = bounds;
   blis_random_init_named(&w->random, s->seed, which == 0 ? "wishes" : "more");
-  blis_autoscaler policy = {.ops = &wishes,
-                            .state = w,
-                            .alloc = s->site.alloc,
-                            .needs = BLIS_SCALE_NEEDS_ALL,
-                            .interval_us = s->interval_us * (1 + which),
-                            .name = "wishes"};
+  blis_autoscaler policy = {
+      .ops = &wishes,
+      .state = w,
+      .alloc = s->site.alloc,
+      .needs = s->sees_instances_alone ? BLIS_SCALE_BIT(BLIS_SCALE_QUEUE_DEPTH)
+                                       : BLIS_SCALE_NEEDS_ALL,
+      .interval_us = s->interval_us * (1 + which),
+      .name = "wishes"};
   blis_error error;
   CHECK_OK(
       blis_cluster_set_autoscaler(s->site.cluster, &policy, bounds, &error),

@@ -45,7 +45,7 @@ return {
       name = "factor", type = "number", min = 0.001, max = 1000000, default = 2,
       doc = "Of slow.",
     },
-    { name = "times", type = "integer", min = 1, max = 1000000, default = 3, doc = "Of flap." },
+    { name = "times", type = "integer", min = 1, max = 100000, default = 3, doc = "Of flap." },
     {
       name = "every", type = "time_us", min = 1, default = 60000000, unit = "us",
       doc = "Of flap, rolling-restart and stale: from one to the next.",

@@ -128,12 +128,13 @@ return {
     {
       name = "tpot_target_us", type = "time_us", min = 0, unit = "us",
       flag = "--autoscaler-tpot-target", group = "Autoscaling",
-      doc = "The same for the mean time per output token.",
+      doc = "Mean time per output token that requests are to keep, for slo_attainment; 0 = any.",
     },
     {
       name = "e2e_target_us", type = "time_us", min = 0, unit = "us",
       flag = "--autoscaler-e2e-target", group = "Autoscaling",
-      doc = "The same for the whole request.",
+      doc = "Time from arrival to last token that requests are to keep, for slo_attainment; 0 = "
+        .. "any.",
     },
   },
 }

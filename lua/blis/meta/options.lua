@@ -160,8 +160,8 @@
 ---@field trigger_slo_attainment? number The same, as soon as a smaller share of the requests that ended in the last minute, of ten or more, has kept its targets (ttft_target_us, ...); 0 = never. (default 0)
 ---@field trigger_gap_us? integer Least time since the autoscaler was last asked before a trigger asks it again. (us, default 1000000)
 ---@field ttft_target_us? integer Time to first token that requests are to keep, for slo_attainment; 0 = any. Default of this and the next two: what slo_targets says, if it names one class. (us)
----@field tpot_target_us? integer The same for the mean time per output token. (us)
----@field e2e_target_us? integer The same for the whole request. (us)
+---@field tpot_target_us? integer Mean time per output token that requests are to keep, for slo_attainment; 0 = any. (us)
+---@field e2e_target_us? integer Time from arrival to last token that requests are to keep, for slo_attainment; 0 = any. (us)
 
 --- Machines with equal GPUs, on which instances are placed: each takes its GPUs on one machine, the first with room.
 ---@class blis.NodePoolOptions

@@ -140,11 +140,20 @@ local function without_stages(given)
   return rest
 end
 
+-- Options that are not of one pool or the other.
+local of_all = { "instance_capacity", "max_starts", "node_pools", "replica_price_per_hour" }
+
 --- What is said of a pool: the options of all, and its own over them.
 local function options_of(given, stage)
   local own = (given or {})[stage]
   if own ~= nil and type(own) ~= "table" then
     schema.raise_value("scaling." .. stage, own, "options of that pool, such as max_replicas")
+  end
+  for _, name in ipairs(own and of_all or {}) do
+    if own[name] ~= nil then
+      errors.invalid("scaling.%s.%s: %s is of all instances, and belongs into scaling", stage, name,
+        name)
+    end
   end
   local options = without_stages(given)
   for key, value in pairs(own or {}) do options[key] = value end
