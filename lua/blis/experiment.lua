@@ -142,6 +142,7 @@ function experiment.read(spec)
     routing, routing_ties = apart.decode_routing, "decode-router"
   end
   local targets = targets_of(values, traffic)
+  local read_faults = faults.read(values.faults, instances_of(cluster), values.autoscaler ~= nil)
   local config = {
     cluster = cluster,
     workload = traffic,
@@ -150,8 +151,8 @@ function experiment.read(spec)
     cascade = cascade,
     scaling = (values.autoscaler ~= nil or values.scaling ~= nil) and scaling.read(
       values.autoscaler, values.scaling, cluster, values.profile, targets,
-      workload.length_us(traffic)) or nil,
-    faults = faults.read(values.faults, instances_of(cluster), values.autoscaler ~= nil),
+      workload.length_us(traffic), read_faults) or nil,
+    faults = read_faults,
     is_scripted = is_scripted(routing, admission)
       or apart ~= nil and disaggregation.is_scripted(apart),
     disaggregation = apart,

@@ -646,6 +646,11 @@ describe("an autoscaler", function()
     local r = blis.run(flip(days))
     assert.is_true(r.scaling.started > 450) -- in 20,000 s; 256 is the least
     assert.equal(r.hash, blis.run(flip(days, { max_starts = 2000 })).hash)
+    local crashing = flip({ rate = 1, requests = 3000, prompt_tokens = 10, output_tokens = 2,
+      arrival = "constant" })
+    crashing.autoscaler = function() return 4 end
+    crashing.faults = { { kind = "crash", mtbf = seconds(30) } }
+    assert.is_true(blis.run(crashing).scaling.started > 300) -- in 3,000 s
     local ok, message = pcall(blis.run, flip(days, { max_starts = 100 }))
     assert.is_false(ok)
     assert.matches("100 instances have been started by %d+ us, and there is room for no more: "

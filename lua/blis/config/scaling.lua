@@ -25,7 +25,8 @@ return {
       name = "max_starts", type = "integer", min = 1, max = 1000000, unit = "instances",
       doc = "Instances that can be started during a run, the first ones included: each has an id "
         .. "of its own and takes 3 KB; one more ends the run with an error. Default: the most of "
-        .. "256, 16 times max_replicas, and one for every 30 s of traffic up to 32768.",
+        .. "256, 16 times max_replicas, and one for every 30 s of traffic and two for every "
+        .. "fault, up to 32768.",
     },
     delay("request_delay_us", "From being asked for until there is a machine. Every one of these "
       .. "times is a number, or drawn: { mean_us =, stddev_us = }, normal or with distribution = "

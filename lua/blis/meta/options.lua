@@ -136,7 +136,7 @@
 ---@class blis.ScalingOptions
 ---@field min_replicas? integer Least number of instances. (default 1)
 ---@field max_replicas? integer Greatest number of instances. (default 8)
----@field max_starts? integer Instances that can be started during a run, the first ones included: each has an id of its own and takes 3 KB; one more ends the run with an error. Default: the most of 256, 16 times max_replicas, and one for every 30 s of traffic up to 32768. (instances)
+---@field max_starts? integer Instances that can be started during a run, the first ones included: each has an id of its own and takes 3 KB; one more ends the run with an error. Default: the most of 256, 16 times max_replicas, and one for every 30 s of traffic and two for every fault, up to 32768. (instances)
 ---@field request_delay_us? integer|table<string, number> From being asked for until there is a machine. Every one of these times is a number, or drawn: { mean_us =, stddev_us = }, normal or with distribution = "lognormal", "uniform" or "exponential". Default: 0. (us)
 ---@field provisioning_delay_us? integer|table<string, number> Until the machine is up. Default: 0. (us)
 ---@field loading_delay_us? integer|table<string, number> Until weights are loaded and graphs captured. Default: 0. (us)

@@ -184,4 +184,18 @@ function faults.read(given, instances, may_grow)
   return read
 end
 
+--- About how many faults there are in a run, each of which may take an instance away.
+---@param read? table what faults.read returned
+---@param traffic_us integer how long requests come
+---@param instances integer that there are at most at one time
+---@return number
+function faults.expected(read, traffic_us, instances)
+  if not read then return 0 end
+  local count = #read.declared
+  for _, fault in ipairs(read.random) do
+    count = count + traffic_us / fault.mtbf_us * (fault.instance and 1 or instances)
+  end
+  return count
+end
+
 return faults

@@ -1,6 +1,7 @@
 --- Instances that come and go: an autoscaler and what it may do, for the core.
 local catalogue = require "blis.engine.catalogue"
 local errors = require "blis.errors"
+local faults = require "blis.policy.faults"
 local hooks = require "blis.policy.hooks"
 local node_pool = require "blis.config.node_pool"
 local schema = require "blis.config.schema"
@@ -9,12 +10,14 @@ local section = require "blis.config.scaling"
 local scaling = {}
 
 local starts_usual, starts_per_replica = 256, 16
-local us_per_start, starts_most = 30000000, 32768
+local us_per_start, starts_per_fault, starts_most = 30000000, 2, 32768
 
---- Room for the starts of a run with so much traffic.
-local function usual_starts(most_replicas, traffic_us)
+--- Room for the starts of a run with so much traffic and such faults.
+local function usual_starts(most_replicas, traffic_us, read_faults)
+  local starts = traffic_us / us_per_start
+    + starts_per_fault * faults.expected(read_faults, traffic_us, most_replicas)
   return math.max(starts_usual, starts_per_replica * most_replicas,
-    math.min(traffic_us // us_per_start, starts_most))
+    math.floor(math.min(starts, starts_most)))
 end
 
 -- Targets of scaling by those of an SLO class.
@@ -240,8 +243,9 @@ end
 ---@param profile string
 ---@param slo_targets? blis.SloTarget[]
 ---@param traffic_us integer how long requests come, 0 = not known
+---@param read_faults? table what faults.read returned
 ---@return table?
-function scaling.read(autoscaler, given, cluster, profile, slo_targets, traffic_us)
+function scaling.read(autoscaler, given, cluster, profile, slo_targets, traffic_us, read_faults)
   local has_machines = type(given) == "table" and given.node_pools ~= nil
   if profile == "go-blis" and (autoscaler ~= nil or has_machines) then
     return read_go_blis(autoscaler, given, cluster)
@@ -259,7 +263,7 @@ function scaling.read(autoscaler, given, cluster, profile, slo_targets, traffic_
   for key, value in pairs(pools[1]) do values[key] = value end
   values.pools = pools
   values.node_pools = read_node_pools(values.node_pools, "scaling.node_pools", cluster)
-  values.max_starts = values.max_starts or usual_starts(most, traffic_us)
+  values.max_starts = values.max_starts or usual_starts(most, traffic_us, read_faults)
   if values.max_starts < cluster.instances then
     errors.invalid("scaling.max_starts is %d, less than the %d instances at first",
       values.max_starts, cluster.instances)
