@@ -61,7 +61,7 @@ end
 
 --- Reads a file.
 ---@param path string
----@param options? { from?: string, version?: string, allow_missing?: boolean }
+---@param options? { from?: string, version?: string, allow_missing?: boolean, labels?: table }
 ---@return blis.production.Imported
 function import.read(path, options)
   options = options or {}
@@ -69,7 +69,7 @@ function import.read(path, options)
   local system = options.from or import.guess(text, path)
   local found
   if system == "llm-d" then
-    found = require("blis.production.epp.import").read(path, options.version)
+    found = require("blis.production.epp.import").read(path, options.version, options.labels)
   elseif options.version then
     errors.raise("usage", "import: --version goes with llm-d")
   else

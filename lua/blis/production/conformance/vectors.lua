@@ -4,6 +4,7 @@
 ---
 --- Prompts begin with a prefix that they share with those of the same group; all other tokens are
 --- their own.
+local catalogue = require "blis.policy.catalogue"
 local core = require "blis.core"
 local errors = require "blis.errors"
 local experiment = require "blis.experiment"
@@ -37,17 +38,24 @@ local request_fields = { "prompt_tokens", "max_output_tokens", "session", "tenan
 local needed = {
   ["llm-d.utilization-filter"] = { max_waiting_queue = 2, fallback_on_empty = true },
   ["llm-d.concurrency-detector"] = { max_concurrency = 4 },
+  ["llm-d.label-selector-filter"] = { match = { tier = { "gold" } },
+    labels = { tier = { "gold", "-" } } },
+  ["llm-d.context-length-aware"] = { labels = { ["llm-d.ai/context-length-range"] = { "0-900", "-",
+    "901-4000" } } },
+  ["llm-d.header-label-affinity-scorer"] = { label = "owner", labels = { owner = { "-", "t" } } },
 }
 
-local function with_parameters(name)
-  local made = { name }
+local function with_parameters(name, weight)
+  local made = { name, weight }
   for key, value in pairs(needed[name] or {}) do made[key] = value end
   return made
 end
 
 local makers = {
   routers = function(name) return { name } end,
-  scorers = function(name) return { "weighted", scorers = { { name, 1 } }, tie = "first" } end,
+  scorers = function(name)
+    return { "weighted", scorers = { with_parameters(name, 1) }, tie = "first" }
+  end,
   filters = function(name)
     return { "weighted", scorers = { { "queue-depth", 1 } }, filters = { with_parameters(name) },
       tie = "first" }
@@ -68,7 +76,7 @@ local left_out = { external = true }
 function vectors.cases()
   local list = {}
   for _, kind in ipairs(kinds) do
-    for _, entry in ipairs(core.policies()[kind[1]]) do
+    for _, entry in ipairs(catalogue[kind[1]]) do
       if not left_out[entry.name] then
         list[#list + 1] = { kind = kind[2], name = entry.name, source = entry.source,
           aliases = entry.aliases, routing = makers[kind[1]](entry.name),

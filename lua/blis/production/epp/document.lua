@@ -297,7 +297,7 @@ function Reader:read_plugin(entry, i)
       parameters = { prefixMatchInfoProducerName = (name or was) .. "-producer" } }
     name = (name or was) .. "-producer"
   end
-  self:add_instance { name = name and name ~= "" and name or kind, type = kind, known = known,
+  self:add_instance { name = name and name ~= "" and name or entry.type, type = kind, known = known,
     parameters = read, line = line }
 end
 

@@ -3,6 +3,7 @@ local catalogue = require "blis.policy.catalogue"
 local document = require "blis.production.epp.document"
 local errors = require "blis.errors"
 local experiment_text = require "blis.production.experiment_text"
+local labels = require "blis.production.epp.labels"
 local lua_text = require "blis.production.lua_text"
 local plugins = require "blis.production.epp.plugins"
 local schema = require "blis.config.schema"
@@ -176,6 +177,7 @@ function Importer:filter(plugin, profile)
   local known = plugin.known
   if known.role == "detector" then return self:detector_filter(plugin, profile) end
   if known.missing then return self:missing(plugin, known.missing .. "; all candidates stay") end
+  if plugin.type == "label-selector-filter" then return labels.selector(self, plugin, profile) end
   if known.name == "role" then
     if not self.is_disaggregated then
       self:add("taken", plugin, "filter of profile %s: no instance has a role, so all stay",
@@ -239,6 +241,9 @@ function Importer:scorer(item, profile)
   if plugin.type == "prefix-cache-scorer" and not self:prefix_index(plugin, made) then
     return nil
   end
+  if labels.readers[plugin.type] and not labels.readers[plugin.type](self, plugin, made) then
+    return nil
+  end
   if plugin.type == "prefix-cache-scorer" and made.producer == "precise" then
     made.block_size, made.capacity, made.max_prefix_tokens = nil, nil, nil
   end
@@ -264,6 +269,7 @@ function Importer:routing(profile)
   end
   for _, item in ipairs(profile.scorers) do
     local made = self:scorer(item, profile)
+    filters[#filters + 1] = labels.length_filter(self, item.plugin, profile)
     local name = made and type(made[1]) == "string" and made[1]
     if name and seen[name] then
       self.problems:add(item.line or item.plugin.line, "profile '%s': scorer %s is there twice; "
@@ -523,17 +529,20 @@ end
 --- The experiment of a file, as text, and what was found.
 ---@param path string
 ---@param version string?
+---@param known? table<string, string[]> labels of instances, in place of examples
 ---@return { lua: string, findings: blis.production.Findings, model: blis.epp.Model }
-function import.read(path, version)
+function import.read(path, version, known)
   local model = document.read(path, version)
   local self = setmetatable({ model = model, findings = model.findings, definitions = {},
     problems = require("blis.production.findings").problems(path), experiment = {},
-    cluster = { snapshot_refresh_us = scrape_us } }, Importer)
+    cluster = { snapshot_refresh_us = scrape_us }, labels = {}, known_labels = known or {} },
+    Importer)
   self:handle()
   self:admit()
   self:tell_rest()
   self.problems:raise()
   if not self.is_disaggregated then self.cluster.instances = 4 end
+  labels.define(self)
   self.experiment.cluster, self.experiment.disaggregation = self.cluster, self.disaggregation
   local lua = experiment_text.of(self.experiment, { source = path, what = model.findings.what,
     definitions = self.definitions, findings = model.findings })

@@ -47,7 +47,6 @@ local attribute = {
   fallbackOnEmpty = boolean,
 }
 
-local no_labels = "labels of endpoints are not simulated"
 local no_headers = "headers of requests are not simulated"
 
 local plugins = {
@@ -76,13 +75,13 @@ local plugins = {
   ["session-affinity-scorer"] = { role = "scorer", name = "llm-d.session-affinity-scorer",
     parameters = affinity },
   ["lora-affinity-scorer"] = { role = "scorer", missing = "adapters are not simulated" },
-  ["context-length-aware"] = { role = "scorer",
-    missing = "it goes by labels, and labels of endpoints are not simulated",
-    parameters = { label = text, enableFiltering = boolean } },
+  ["context-length-aware"] = { role = "scorer", name = "llm-d.context-length-aware",
+    parameters = { label = as("label", "string"), enableFiltering = boolean } },
   ["topology-affinity-scorer"] = { role = "scorer", alpha = true, takes_any = true,
     missing = "all endpoints are equally far apart here" },
   ["header-label-affinity-scorer"] = { role = "scorer", alpha = true, since = "0.11",
-    missing = no_headers, parameters = { headerName = text, labelKey = text } },
+    name = "llm-d.header-label-affinity-scorer",
+    parameters = { headerName = text, labelKey = as("label", "string", { required = true }) } },
   ["mm-embeddings-cache-scorer"] = { role = "scorer",
     missing = "caches of embeddings are not simulated", takes_any = true },
   ["endpoint-attribute-scorer"] = { role = "scorer", since = "0.10", parameters = attribute,
@@ -96,7 +95,8 @@ local plugins = {
   ["decode-filter"] = { role = "filter", name = "role" },
   ["prefill-filter"] = { role = "filter", name = "role" },
   ["encode-filter"] = { role = "filter", name = "role" },
-  ["label-selector-filter"] = { role = "filter", missing = no_labels, takes_any = true },
+  ["label-selector-filter"] = { role = "filter", name = "llm-d.label-selector-filter",
+    takes_any = true },
   ["endpoint-attribute-filter"] = { role = "filter", since = "0.10", parameters = attribute,
     missing = "attributes of endpoints, such as the load of a GPU, are not simulated" },
   ["utilization-filter"] = { role = "filter", name = "llm-d.utilization-filter", since = "0.10",

@@ -30,12 +30,13 @@ local function configuration(system, one)
 end
 
 --- The policies that a configuration says, read as anybody would.
-local function imported(system, text)
+local function imported(system, text, labels)
   local path = os.tmpname()
   local file = assert(io.open(path, "wb"))
   file:write(text)
   file:close()
-  local ok, found = pcall(import.read, path, { from = system, allow_missing = true })
+  local ok, found = pcall(import.read, path, { from = system, allow_missing = true,
+    labels = labels })
   os.remove(path)
   if not ok then error(found, 0) end
   return load(found.lua, "=import", "t")("policy")
@@ -50,7 +51,8 @@ end
 local function check_round_trip(made, one)
   local has_pools = one.points.disaggregation ~= nil
   local before = workload.run(one.points, has_pools)
-  local after = workload.run(points_of(imported(made.system, made.config)), has_pools)
+  local after = workload.run(points_of(imported(made.system, made.config,
+    made.labels)), has_pools)
   made.equal, made.decisions = workload.agreement(before, after)
   made.hash, made.rounded_hash = tostring(before.hash), tostring(after.hash)
 end
@@ -100,7 +102,7 @@ end
 function export.of(system, one, options)
   local found = configuration(system, one)
   local made = { system = system, config = found.text, findings = found.findings,
-    label = one.label, signals = one.signals }
+    labels = found.labels, label = one.label, signals = one.signals }
   check_mapped(made, options.allow_missing)
   if #made.findings:of "unmapped" == 0 then check_round_trip(made, one) end
   if options.baseline then

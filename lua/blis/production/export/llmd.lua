@@ -1,6 +1,7 @@
 --- Policies as an EndpointPickerConfig of llm-d.
 local errors = require "blis.errors"
 local findings = require "blis.production.findings"
+local labels = require "blis.production.export.labels"
 local names = require "blis.production.export.names"
 local queue = require "blis.production.export.llmd_queue"
 local sorted = require "blis.sorted"
@@ -124,6 +125,8 @@ function Exporter:scorers(profile, given, what)
     local ref
     if name == "llm-d.prefix-cache-scorer" then
       ref = self:prefix_scorer(type(scorer) == "table" and scorer or { scorer })
+    elseif labels.scorers[name] and type(scorer) == "table" then
+      ref = labels.scorers[name](self, profile, scorer)
     else
       ref = self:part("scorer", scorer, at)
     end
@@ -154,6 +157,7 @@ function Exporter:filter(given, what)
   local name, parameters = names.parts_of(given)
   name = names.canonical("filter", name)
   if name == "llm-d.utilization-filter" then return self:utilization_filter(parameters) end
+  if name == "llm-d.label-selector-filter" then return labels.selector(self, parameters, what) end
   local detector = names.detector_filters[name]
   if detector then
     local there = {}
@@ -176,8 +180,10 @@ end
 
 function Exporter:filters(profile, given, what)
   for i, one in ipairs(given or {}) do
-    local ref = self:filter(one, ("%s.filters[%d]"):format(what, i))
-    if ref then table.insert(profile.plugins, { pluginRef = ref }) end
+    if not labels.take_length_filter(self, profile, one) then
+      local ref = self:filter(one, ("%s.filters[%d]"):format(what, i))
+      if ref then table.insert(profile.plugins, { pluginRef = ref }) end
+    end
   end
 end
 
@@ -206,6 +212,7 @@ function Exporter:profile(name, given, what, role)
     and given.scorers then
     self:filters(profile, given.filters, what)
     self:scorers(profile, given.scorers, what)
+    labels.add_length_filters(self, profile)
     self:picker(profile, given, what)
   else
     local label = type(given) == "string" and given or type(given) == "table"
@@ -290,7 +297,7 @@ end
 ---@param source string
 ---@return { text: string, findings: blis.production.Findings }
 function llmd.of(points, source)
-  local self = setmetatable({ plugins = {}, profiles = {}, flow = {},
+  local self = setmetatable({ plugins = {}, profiles = {}, flow = {}, labels = {},
     findings = findings.new(source, "as an EndpointPickerConfig of llm-d, llm-d.ai/v1alpha1") },
     Exporter)
   if points.disaggregation then
@@ -307,7 +314,7 @@ function llmd.of(points, source)
   local root = { apiVersion = "llm-d.ai/v1alpha1", kind = "EndpointPickerConfig",
     featureGates = self.gates, plugins = self.plugins, schedulingProfiles = self.profiles,
     flowControl = next(self.flow) and self.flow or nil }
-  return { text = yaml_text.of(root, order), findings = self.findings }
+  return { text = yaml_text.of(root, order), findings = self.findings, labels = self.labels }
 end
 
 return llmd

@@ -1,0 +1,76 @@
+--- Policies that go by labels of instances, as plugins of llm-d, which ask the endpoints for them.
+local epp_labels = require "blis.production.epp.labels"
+local names = require "blis.production.export.names"
+local sorted = require "blis.sorted"
+
+local labels = {}
+
+local range_label = "llm-d.ai/context-length-range"
+
+--- What was said of a label is the endpoints' there.
+local function keep(exporter, label, given)
+  if not exporter.labels[label] then
+    exporter.findings:add("note", "label " .. label, nil, "endpoints have to have it there")
+  end
+  exporter.labels[label] = (given.labels or {})[label]
+end
+
+--- A filter on labels, as a selector of Kubernetes.
+function labels.selector(exporter, given, what)
+  if given.allows_unlabelled then
+    exporter:unmapped(what, "a selector takes no endpoint without the label")
+  end
+  local equal, expressions = {}, {}
+  for _, label in ipairs(sorted.names(given.match or {})) do
+    local values = given.match[label]
+    keep(exporter, label, given)
+    if #values == 1 then
+      equal[label] = values[1]
+    else
+      expressions[#expressions + 1] = { key = label, operator = "In", values = values }
+    end
+  end
+  return exporter:plugin("label-selector-filter", { matchLabels = next(equal) and equal or nil,
+    matchExpressions = expressions[1] and expressions or nil })
+end
+
+labels.scorers = {}
+
+labels.scorers["llm-d.context-length-aware"] = function(exporter, profile, given)
+  local label = given.label or range_label
+  keep(exporter, label, given)
+  local filters = profile.length_filters
+  local is_filter = filters ~= nil and filters[label]
+  if is_filter then filters[label] = nil end
+  return exporter:plugin("context-length-aware", { label = label,
+    enableFiltering = is_filter or nil })
+end
+
+labels.scorers["llm-d.header-label-affinity-scorer"] = function(exporter, _, given)
+  keep(exporter, given.label, given)
+  return exporter:plugin("header-label-affinity-scorer", { labelKey = given.label,
+    headerName = epp_labels.headers[given.field or "tenant"] })
+end
+
+--- A filter on lengths is a part of its scorer there: kept until the scorers are known.
+---@return boolean is_one
+function labels.take_length_filter(exporter, profile, given)
+  local name, parameters = names.parts_of(given)
+  if name ~= "llm-d.context-length-aware" then return false end
+  local label = parameters.label or range_label
+  keep(exporter, label, parameters)
+  local filters = profile.length_filters or {}
+  filters[label], profile.length_filters = true, filters
+  return true
+end
+
+--- Those without a scorer: one that counts for nothing.
+function labels.add_length_filters(exporter, profile)
+  for _, label in ipairs(sorted.names(profile.length_filters or {})) do
+    table.insert(profile.plugins, { weight = 0, pluginRef = exporter:plugin("context-length-aware",
+      { label = label, enableFiltering = true }) })
+  end
+  profile.length_filters = nil
+end
+
+return labels
