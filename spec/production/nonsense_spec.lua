@@ -182,6 +182,53 @@ describe("commands", function()
     end)
   end)
 
+  it("do not write over what they read, nor two things into one file", function()
+    folders.with(function(folder)
+      local out = folder .. ".out"
+      files.with(head, function(path)
+        for _, line in ipairs { { "import", path, "--output", path },
+          { "export", "llm-d", path, "--output", path },
+          { "gate", path, path, "--json", path },
+          { "gate", path, path, "--json", out, "--markdown", out } } do
+          local _, message = commands.error_of(table.unpack(line))
+          assert.matches(" are both '", message)
+        end
+        assert.equal(head, files.read(path))
+      end)
+    end)
+  end)
+
+  it("take no suite that ends the program, and no review of something else", function()
+    local suite = 'return { scenarios = { { id = "a", cluster = { instances = 2 }, '
+      .. 'workload = { rate = 20, requests = 20 } } } }'
+    local function fails(text, expected, ...)
+      local more = { ... }
+      files.with(text, function(path)
+        local _, message = commands.error_of("gate", "random", "random", "--seeds", "2", "--suite",
+          path, table.unpack(more))
+        assert.matches(expected, message)
+      end)
+    end
+    fails("os.exit(0)", "a policy cannot end the program")
+    fails("x =", "this is no Lua: ")
+    fails("return { scenarios = { 5 } }", "scenarios%[1%]: id is missing")
+    for text, expected in pairs { ["{"] = "expected JSON", ['{"a":5}'] = "none of these scenarios",
+      ["[]"] = "none of these scenarios" } do
+      files.with(text, function(path) fails(suite, expected, "--reviewed", path) end)
+    end
+  end)
+
+  it("take flags of routers with any number behind them", function()
+    for line, expected in pairs { ["smg --policy cache_aware --block-size 0"] = "block_size: 0",
+      ["smg --policy cache_aware --cache-threshold 7"] = "cache_threshold: 7 is not allowed",
+      ["dynamo --router-mode kv --router-temperature nan"] = "'nan' is not allowed" } do
+      files.with(line, function(path)
+        local _, message = commands.error_of("import", path)
+        assert.matches(expected, message)
+      end)
+    end
+  end)
+
   it("know a vector when they see one", function()
     for text, expected in pairs { ["{"] = "expected a vector", ["[]"] = "expected a vector",
       ['{"format":"blis-conformance-1","steps":5}'] = "expected a vector",

@@ -2,6 +2,7 @@
 local command = require "blis.cli.command"
 local core = require "blis.core"
 local export = require "blis.production.export.export"
+local outputs = require "blis.cli.outputs"
 local subject = require "blis.production.subject"
 
 -- What JSON has figures of is measured against this.
@@ -80,6 +81,7 @@ return command.define(definition, function(parsed)
   elseif output.format == "selector" and system ~= "dynamo" then
     command.fail(definition, "--format selector goes with dynamo")
   end
+  command.checked(definition, outputs.check, definition, parsed)
   local text, made = command.checked(definition, run, parsed)
   if output.output then
     local file <close> = core.output(output.output)

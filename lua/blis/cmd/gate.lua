@@ -2,6 +2,7 @@
 local command = require "blis.cli.command"
 local core = require "blis.core"
 local gate = require "blis.production.gate.gate"
+local outputs = require "blis.cli.outputs"
 local report = require "blis.production.gate.report"
 local subject = require "blis.production.subject"
 
@@ -85,6 +86,7 @@ return command.define(definition, function(parsed)
   elseif values.update_reviewed and not values.reviewed then
     command.fail(definition, "--update-reviewed goes with --reviewed")
   end
+  command.checked(definition, outputs.check, definition, parsed)
   local result = command.checked(definition, run, parsed)
   write_all(result, values)
   local text = report.text(result)

@@ -2,6 +2,7 @@
 local command = require "blis.cli.command"
 local core = require "blis.core"
 local import = require "blis.production.import"
+local outputs = require "blis.cli.outputs"
 local versions = require "blis.production.epp.versions"
 
 local definition = {
@@ -64,6 +65,7 @@ return command.define(definition, function(parsed)
     command.fail(definition, "which file? %s", definition.usage)
   end
   local input, output = parsed.values.input, parsed.values.output
+  command.checked(definition, outputs.check, definition, parsed)
   local found = command.checked(definition, import.read, parsed.positional, input)
   local text = output.format == "json" and json_of(found) or found.lua
   if output.output then

@@ -93,7 +93,8 @@ end
 
 --- Blocks of one worker in a tree that all workers share.
 local function capacity_of(get)
-  return math.max(1, get "--max-tree-size" // (characters_per_token * get "--block-size"))
+  local block = characters_per_token * math.max(1, get "--block-size")
+  return math.max(1, get "--max-tree-size" // block)
 end
 
 local makers = {}

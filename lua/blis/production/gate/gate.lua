@@ -4,6 +4,7 @@ local errors = require "blis.errors"
 local json = require "blis.eval.json"
 local measure = require "blis.production.gate.measure"
 local suite = require "blis.production.gate.suite"
+local text_file = require "blis.production.text_file"
 
 local gate = {}
 
@@ -56,26 +57,27 @@ local function hashes_of(result)
   return hashes
 end
 
-local function read_file(path)
-  local file = io.open(path, "rb")
-  if not file then return nil end
-  local text = file:read "a"
-  file:close()
-  return text
-end
-
-local function review(result, path)
-  local text = read_file(path)
-  if not text then
+--- The hashes that somebody has reviewed, by scenario.
+local function reviewed_hashes(result, path)
+  local is_there, text = pcall(text_file.read, path)
+  if not is_there then
     errors.raise("io", ("there is no %s; --update-reviewed makes it"):format(path))
   end
   local ok, before = pcall(json.decode, text)
   if not ok or type(before) ~= "table" then errors.raise("parse", path .. ": expected JSON") end
-  local changed = {}
+  for _, one in ipairs(result.scenarios) do
+    if type(before[one.id]) == "table" then return before end
+  end
+  errors.raise("parse", path .. ": it has none of these scenarios; expected what "
+    .. "--update-reviewed writes")
+end
+
+local function review(result, path)
+  local before, changed = reviewed_hashes(result, path), {}
   for _, one in ipairs(result.scenarios) do
     local old = before[one.id]
     for i, values in ipairs(one.runs.new) do
-      if not old or old[i] ~= values.hash then
+      if type(old) ~= "table" or old[i] ~= values.hash then
         changed[#changed + 1] = one.id
         break
       end

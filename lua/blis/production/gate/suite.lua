@@ -5,6 +5,8 @@
 --- workload =, slo =, options = }, ... } }; suites of blis eval have that form as well.
 local errors = require "blis.errors"
 local schema = require "blis.config.schema"
+local script = require "blis.production.script"
+local text_file = require "blis.production.text_file"
 
 local suite = {}
 
@@ -82,10 +84,8 @@ end
 ---@return { name: string, scenarios: blis.gate.Scenario[] }
 function suite.read(path)
   if not path then return { name = "stock", scenarios = stock() } end
-  local chunk, problem = loadfile(path, "t")
-  if not chunk then errors.raise("invalid", problem) end
-  local given = check(chunk(), path)
-  return { name = given.name or path, scenarios = given.scenarios }
+  local given = check(script.load(text_file.read(path), path)(), path)
+  return { name = type(given.name) == "string" and given.name or path, scenarios = given.scenarios }
 end
 
 return suite
