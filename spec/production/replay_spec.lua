@@ -71,7 +71,8 @@ describe("recorded decisions", function()
     files.with(log, function(path)
       local out = commands.output_of("decisions", path, "llm-d.queue-scorer:1,kv-utilization:1",
         table.unpack(fields))
-      assert.matches("^1 of 2 decisions agree %(50.0 %%%); 2 lines or spans are no decisions", out)
+      assert.matches("^1 of 2 decisions agree %(50.0 %%%); 2 lines or spans are no routing "
+        .. "decisions", out)
       assert.matches("b went to pod-1, this policy prefers pod-2: llm-d.queue-scorer +0.500 "
         .. "(0.5 x (1.000 - 0.000)), kv-utilization +0.350 (0.5 x (0.900 - 0.200))", out, 1, true)
     end)

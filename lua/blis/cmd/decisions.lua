@@ -61,7 +61,7 @@ local function text_of(outcome, found)
   local lines = { ("%d of %d decisions agree (%.1f %%)"):format(outcome.agreed, outcome.decisions,
     percent(outcome.agreed, outcome.decisions)) }
   if found.skipped > 0 then
-    lines[1] = lines[1] .. ("; %d lines or spans are no decisions"):format(found.skipped)
+    lines[1] = lines[1] .. ("; %d lines or spans are no routing decisions"):format(found.skipped)
   end
   if outcome.absent > 0 then
     lines[#lines + 1] = ("%d chose an endpoint without scores"):format(outcome.absent)
