@@ -92,4 +92,5 @@ end
 print("\n" .. winner)
 local final = eval.run(suite, winner, "policy.lua", { stage = suite.stages.test })
 print("held-out: " .. final.feedback:match "^[^\n]*")
+print("digest: " .. final.digest) -- the same on every machine
 assert(final.scored.low > 0, "it does not beat the baseline")

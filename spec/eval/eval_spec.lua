@@ -261,6 +261,18 @@ describe("texts that are no candidates #host", function()
     end
   end)
 
+  it("may be pipes, whose other end is nobody's", function()
+    local result = program.shell(([[folder=$(mktemp -d) && mkfifo $folder/policy.lua
+      "$BLIS" eval %s $folder/policy.lua smoke; status=$?
+      echo '{"id":1,"method":"evaluate","params":{"program":{"file":"'$folder'/policy.lua"}}}' |
+        "$BLIS" serve --stdio --suite %s
+      echo '{"policy":"'$folder'/policy.lua"}' | "$BLIS" eval %s --batch - --stage smoke
+      rm -r $folder; exit $status]]):format(path, path, path))
+    assert.equal(2, result.status)
+    small.says(result.err, "policy.lua: it is a pipe; '-' reads standard input")
+    assert.equal(3, select(2, result.out:gsub("it is a pipe", ""))) -- a batch says it twice
+  end)
+
   it("may be no files", function()
     for _, name in ipairs { "/", "/proc/self/fd/nothing" } do
       local result = program.shell(('"$BLIS" eval %s %s smoke'):format(path, name))
@@ -334,20 +346,27 @@ describe("blis eval #host", function()
     end)
   end)
 
-  it("does not outlive the loop that asked", function()
-    with_policy("return function() while true do end end", function(file)
-      local seen = program.shell(([[
-        pid=$(sh -c '"$1" eval "$2" "$3" train --json --wall 30 --instr 1000000000000 \
-          >/dev/null 2>&1 </dev/null & echo $!
+  --- Ends whoever started `blis eval SUITE ARGUMENTS`, and gives what is left.
+  local function left_behind(arguments)
+    return program.shell(([[
+        pid=$(sh -c 'blis=$1; suite=$2; shift 2; "$blis" eval "$suite" "$@" \
+          --wall 30 --instr 1000000000000 >/dev/null 2>&1 </dev/null & echo $!
           until [ -n "$(cat /proc/$!/task/$!/children)" ]; do sleep 0.01; done' \
-          sh "$BLIS" $SUITE $FILE)
+          sh "$BLIS" $SUITE $ARGUMENTS)
         tries=0
         while grep -q '^State:.*[RSD] ' /proc/$pid/status 2>/dev/null; do
           tries=$((tries + 1))
           if [ $tries -gt 500 ]; then echo "it lives"; kill $pid; break; fi
           sleep 0.01
-        done]]):gsub("%$(%u%u+)", { SUITE = path, FILE = file }))
-      assert.equal("", seen.out)
+        done]]):gsub("%$(%u%u+)", { SUITE = path, ARGUMENTS = arguments })).out
+  end
+
+  it("does not outlive the loop that asked", function()
+    with_policy("return function() while true do end end", function(file)
+      assert.equal("", left_behind(file .. " train --json"))
+      with_policy(json.encode { policy = file }, function(batch)
+        assert.equal("", left_behind("--stage train --batch " .. batch))
+      end)
     end)
   end)
 

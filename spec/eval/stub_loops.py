@@ -19,6 +19,9 @@ BAD = {
     "text": "local s = ('x'):rep(1 << 30) return s",
     "memory": "local t = {} for i = 1, 1e9 do t[i] = { i, i, i, i, i, i, i, i } end",
     "late": "local n = 0 return function() n = n + 1 if n > 55 then error('late') end return 1 end",
+    "late stage": "return require('blis').scorer { name = 'x', score = function(request, one) "
+                  "if request.tenant == 'two' then error('late') end "
+                  "return one.prefix_hit / 2 + 0.5 / (1 + one.in_flight) end }",
     "fence": "```lua\nreturn 'random'\n```",
 }
 FILTERS = [re.compile(r"[A-Za-z0-9]{32,}"), re.compile(r"token[:=]\S*", re.I),
@@ -47,7 +50,7 @@ def check_metrics(metrics, is_good):
 
 def candidates(folder, suffix):
     for name, text in [("good", GOOD), *BAD.items()]:
-        path = os.path.join(folder, name + suffix)
+        path = os.path.join(folder, name.replace(" ", "_") + suffix)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
         yield name, path, text
@@ -122,7 +125,7 @@ def shinka(folder, names=("good", *BAD)):
     for name, path, _ in candidates(folder, ".lua"):
         if name not in names:
             continue
-        results = os.path.join(folder, "gen_" + name, "results")
+        results = os.path.join(folder, "gen_" + name.replace(" ", "_"), "results")
         os.makedirs(results)
         done = subprocess.run([sys.executable, os.path.join(folder, "evaluator.py"),
                                "--program_path", path, "--results_dir", results],
@@ -155,8 +158,7 @@ def skydiscover_container(folder):
 
 def gepa(folder):
     module = load(os.path.join(folder, "evaluator.py"))
-    pairs = [(text, example) for _, _, text in candidates(folder, ".lua")
-             for example in module.DATASET[:1]]
+    pairs = [(text, module.DATASET[-1]) for _, _, text in candidates(folder, ".lua")]
     pairs.append(({"code": GOOD}, module.VALSET[0]))
     results = module.batch_evaluator(pairs, opt_states=None)
     check(len(results) == len(pairs), "length")
@@ -165,12 +167,26 @@ def gepa(folder):
         check((score > 0) == is_good, "score", score, info)
         check_text(info["Feedback"], is_good)
         check(("Error" in info) == (not is_good), "Error")
-    score, info = module.evaluator(GOOD, module.DATASET[0])
+    score, info = module.evaluator(GOOD, module.DATASET[-1])
     check(score == results[0][0], "the same alone and in a batch", score, results[0][0])
     check(isinstance(info["scores"], dict), "scores")
 
 
+def processes_of(folder):
+    """Processes, but this one, that were started with BLIS_STUB = folder."""
+    mark, found = ("BLIS_STUB=" + folder).encode(), []
+    for number in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/environ" % number, "rb") as file:
+                if int(number) != os.getpid() and mark in file.read().split(b"\0"):
+                    found.append(number)
+        except OSError:
+            pass
+    return found
+
+
 if __name__ == "__main__":
-    os.environ["BLIS"] = sys.argv[3]
+    os.environ["BLIS"], os.environ["BLIS_STUB"] = sys.argv[3], sys.argv[2]
     globals()[sys.argv[1].replace("-", "_")](sys.argv[2])
+    check(not processes_of(sys.argv[2]), "processes are left behind", processes_of(sys.argv[2]))
     print("kept")

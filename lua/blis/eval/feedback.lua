@@ -130,7 +130,8 @@ end
 ---@param text string
 ---@return string
 function feedback.clean(text)
-  text = text:gsub("([Tt][Oo][Kk][Ee][Nn])([:=])", "%1 %2"):gsub("([Pp]assword)", "pass-word")
+  text = text:gsub("([Tt][Oo][Kk][Ee][Nn])([:=])", "%1 %2")
+  text = text:gsub("([Pp][Aa][Ss][Ss])([Ww][Oo][Rr][Dd])", "%1-%2")
   text = text:gsub("%w+", function(word)
     if #word < 32 then return word end
     return word:sub(1, 28) .. "..."
@@ -182,8 +183,8 @@ local hints = {
 ---@param where? string scenario and seed
 ---@return string
 function feedback.of_failure(failure, where)
-  local lines = { "INVALID: score 0. " .. failure.message }
-  if where then lines[#lines + 1] = "in " .. where .. "." end
+  local lines = { ("INVALID: score 0%s. %s"):format(where and " in " .. where or "",
+    failure.message) }
   for _, hint in ipairs(hints) do
     if failure.message:lower():find(hint[1]) then
       lines[#lines + 1] = "hint: " .. hint[2] .. "."

@@ -98,7 +98,7 @@ local function seal(object, provenance_of, start_us)
   end
   local all = object.pairs_of
   all[all.n + 1], all[all.n + 2], all.n = "provenance", provenance_of, all.n + 2
-  return object
+  return hash
 end
 
 ---@class blis.eval.Result
@@ -106,6 +106,7 @@ end
 ---@field is_valid boolean
 ---@field score number
 ---@field feedback string
+---@field digest string of all that is reproducible
 ---@field scenarios { id: string, score: number }[]
 
 local function invalid(suite, one, options, failure, where, outcomes, start_us)
@@ -120,8 +121,9 @@ local function invalid(suite, one, options, failure, where, outcomes, start_us)
     "correct", false, "metrics", json.object("combined_score", 0, "validity", -1),
     "scenarios", json.list(scenarios), "public", json.object(), "private", json.object(),
     "artifacts", json.object("feedback", text, "error", feedback.clean(failure.message)))
-  seal(object, provenance(suite, one, options, instructions_of(outcomes)), start_us)
-  return { object = object, is_valid = false, score = 0, feedback = text, failure = failure }
+  local digest = seal(object, provenance(suite, one, options, instructions_of(outcomes)), start_us)
+  return { object = object, is_valid = false, score = 0, feedback = text, failure = failure,
+    digest = digest }
 end
 
 local function round(number) return number == number and tonumber(("%.9g"):format(number)) or 0 end
@@ -234,9 +236,9 @@ local function valid(suite, one, options, scored, baseline, measures, outcomes, 
     "private", private_object(suite, one, options, combined),
     "artifacts", json.object("feedback", text, "explain", explain(options.stage, baseline,
       measures)))
-  seal(object, provenance(suite, one, options, instructions_of(outcomes)), start_us)
+  local digest = seal(object, provenance(suite, one, options, instructions_of(outcomes)), start_us)
   return { object = object, is_valid = true, score = combined, feedback = text, scored = scored,
-    measures = measures }
+    measures = measures, digest = digest }
 end
 
 --- What is wrong with a candidate before anything is run.
