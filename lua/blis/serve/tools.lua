@@ -1,6 +1,7 @@
 --- The tools of the server for coding agents: what they take and what they do.
 local answer = require "blis.serve.answer"
 local describe = require "blis.serve.describe"
+local errors = require "blis.errors"
 local jobs = require "blis.serve.jobs"
 local json = require "blis.eval.json"
 local metrics = require "blis.serve.metrics"
@@ -140,6 +141,9 @@ local function describe_all(self, _, finish) finish(describe.short(self.known)) 
 local function docs(_, arguments, finish)
   local reference, plain = require "blis.reference", require("blis.reference.text").plain
   local name = arguments.name
+  if name ~= nil and type(name) ~= "string" then
+    errors.invalid("name is %s, expected a text", errors.show(name))
+  end
   if name == nil then
     local seen, names = {}, {}
     for _, topic in ipairs(reference.topics()) do
@@ -149,7 +153,9 @@ local function docs(_, arguments, finish)
     return finish(json.object("chapters", table.concat(names, " "):sub(1, most_text)))
   end
   local parts = {}
-  for i, topic in ipairs(reference.find(tostring(name))) do parts[i] = plain(topic) end
+  local ok, found = pcall(reference.find, name)
+  if not ok then errors.invalid("%s", found.message) end
+  for i, topic in ipairs(found) do parts[i] = plain(topic) end
   finish(json.object("name", name, "text", table.concat(parts, "\n"):sub(1, most_text)))
 end
 
