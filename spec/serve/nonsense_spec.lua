@@ -72,7 +72,7 @@ describe("a server #host", function()
           is_ended = is_ended or answer.id == "END"
           assert.is_nil(line:find('"code":"internal"', 1, true) or line:find("-32603", 1, true),
             line)
-          assert.is_nil(line:find("0x%x+"), line)
+          assert.is_nil(line:find("0x%x%x%x%x%x%x"), line)
         end
         assert.is_true(is_ended)
       end)
