@@ -301,7 +301,7 @@ describe("the store of a sweep", function()
 
   it("is of the version whose sources computed it", function()
     local version = program.id()
-    assert.matches("^%d+%.%d+%.%d+%+%x+%.%x+$", version)
+    assert.matches("^%d+%.%d+%.%d+[-%w]*%+%x+%.%x+$", version)
     assert.equal(24, #version:match("%+(.*)"):gsub("%.", ""))
     folders.with(function(folder)
       run(new_sweep(), { store = folder })

@@ -181,6 +181,7 @@ end
 local function store(command, parsed, entry, flag, text)
   if entry.refused then return check_refused(command, entry.refused, flag, text) end
   local option = entry.option
+  schema.tell_deprecated(option, flag, option.flag, "")
   if is_nothing(option, text) then
     parsed.given[option.flag] = true
     return

@@ -5,6 +5,7 @@
 --- spells it on the command line, other names, and its defaults under other profiles. Validation,
 --- error texts, flags, YAML and the reference page all come from these descriptions.
 local errors = require "blis.errors"
+local notices = require "blis.notices"
 local types = require "blis.config.types"
 
 local schema = {}
@@ -29,6 +30,8 @@ local schema = {}
 ---@field flag_aliases? string[] older spellings of the flag
 ---@field suffixes? table<string, number> units that a number may have on a command line, in its own
 ---@field aliases? string[] other accepted names
+---@field deprecated? table<string, string> of these and of flag_aliases, those that go: the version
+--- that is without
 ---@field choices? string[]
 ---@field scripted? string type of the function that a script may give instead
 ---@field min? number
@@ -127,6 +130,19 @@ function schema.check_keys(section, given, path)
   raise_unknown(section, path, unknown[1])
 end
 
+--- Tells once of a name that still works and will not.
+---@param option blis.Option
+---@param name string as it was given
+---@param instead string
+---@param path string where it was given; "" = everywhere
+function schema.tell_deprecated(option, name, instead, path)
+  local version = option.deprecated and option.deprecated[name]
+  if version then
+    notices.tell(("%s'%s' is deprecated, and gone in blis %s: say '%s'"):format(in_front(path),
+      name, version, instead))
+  end
+end
+
 local function given_value(option, given, path)
   local value, name = given[option.name], option.name
   for _, alias in ipairs(option.aliases or {}) do
@@ -135,6 +151,7 @@ local function given_value(option, given, path)
         errors.invalid("%s'%s' and '%s' are the same option", in_front(path), name, alias)
       end
       value, name = given[alias], alias
+      schema.tell_deprecated(option, alias, option.name, path)
     end
   end
   return value, name

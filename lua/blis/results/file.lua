@@ -128,8 +128,8 @@ local function check_header(path, line)
     errors.invalid("%s:1: not a result of blis", path)
   end
   if header.blis_result ~= version then
-    errors.invalid("%s:1: blis_result is %s, this program reads version %d", path,
-      tostring(header.blis_result), version)
+    errors.invalid("%s:1: blis_result is %s, this program reads version %d; read it with the "
+      .. "version of blis that wrote it", path, tostring(header.blis_result), version)
   end
   errors.check_names(header, header_names, path .. ":1")
   local named = {}

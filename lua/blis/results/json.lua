@@ -6,7 +6,8 @@ local over_time = require "blis.results.series"
 local saturation = require "blis.results.saturation"
 local sorted = require "blis.sorted"
 
-local json = {}
+--- Which form a text has: share/schema/blis-result-1.json.
+local json = { format = "blis-result-1" }
 
 local function write_list(writer, name, list, write)
   writer:array(name)
@@ -117,7 +118,7 @@ end
 ---@param run blis.cli.Run
 ---@param key? string of the object
 function json.write(writer, run, key)
-  writer:object(key)
+  writer:object(key):field("format", json.format)
   write_figures(writer, "Result", run.result, run)
   if run.fitness then write_fitness(writer, run.fitness) end
   if run.saturation then saturation.write_final(writer, "saturation", run.saturation) end

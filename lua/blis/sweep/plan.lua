@@ -248,6 +248,10 @@ end
 ---@return blis.sweep.Plan
 function plan.from_json(text, path)
   local self = errors.located(core.json_read, text, path)
+  if type(self) == "table" and math.type(self.sweep) and self.sweep ~= 1 then
+    errors.invalid("%s: it is a sweep of format %s, this program reads format 1; read it with the "
+      .. "version of blis that wrote it", path, self.sweep)
+  end
   if not is_plan(self) then
     errors.invalid("%s: not a sweep of this version of blis", path)
   end

@@ -20,8 +20,11 @@ local plan_name = "sweep.json"
 ---@field known table<string, blis.sweep.Record> by key: done, or failed and not to be tried again
 ---@field journals integer
 
+-- The form of journals.
+local format = 2
+
 local function header_line(program)
-  return core.json_writer():object():field("journal", "blis-sweep"):field("format", 2)
+  return core.json_writer():object():field("journal", "blis-sweep"):field("format", format)
     :field("program", program):done():take()
 end
 
@@ -41,8 +44,13 @@ end
 --- The version that has written a journal.
 local function version_of(path, line)
   local ok, header = pcall(core.json_read, line, path .. ":1")
-  if not ok or type(header) ~= "table" or header.journal ~= "blis-sweep" or header.format ~= 2
-    or type(header.program) ~= "string" then
+  local is_journal = ok and type(header) == "table" and header.journal == "blis-sweep"
+  if is_journal and header.format ~= format then
+    errors.invalid("%s:1: it is a journal of format %s, this program reads format %d; read it with "
+      .. "the version of blis that wrote it, or move it away (its trials are run again)", path,
+      tostring(header.format), format)
+  end
+  if not is_journal or type(header.program) ~= "string" then
     errors.invalid("%s:1: not the journal of a sweep; move the file away (trials without another "
       .. "record are run again)", path)
   end
