@@ -131,7 +131,7 @@ local shows = {
     return r.ttft_ms.mean < plain.ttft_ms.mean
   end,
   ["a budget of a tenant"] = function(r) return r.rejected > 0 end,
-  ["faults of both pools"] = function(r) return r.handoffs.retried > 0 and #r.faults > 2 end,
+  ["faults of both pools"] = function(r) return r.rerouted > 0 and #r.faults > 2 end,
   preemption = function(r) return r.preemptions > 0 end,
   ["a CPU tier"] = function(r) return r.preemptions > 0 and r.cpu_reload_rate > 0 end,
   deadlines = function(r) return r.timed_out > 0 and r.handoffs.timed_out > 0 end,

@@ -64,7 +64,7 @@ local samples = {
   ["blis.rng"] = { make = function() return blis.rng(1, "router") end },
   ["blis.simulation"] = {
     fields = "now_us seed instances injected routed rejected completed timed_out unservable failed "
-      .. "escalated rerouted in_flight",
+      .. "escalated rerouted retried in_flight",
     counts = true, closes = true,
     make = function() return blis.simulation {} end,
   },
