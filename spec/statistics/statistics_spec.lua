@@ -160,6 +160,24 @@ end)
 describe("group-sequential tests #host", function()
   local stopping = require "blis.statistics.stopping"
 
+  it("have the boundaries of the tables, as levels of z", function()
+    local distribution = require "blis.statistics.distribution"
+    local tables = { ["obrien-fleming"] = { { 2.796, 1.977 }, { 3.471, 2.454, 2.004 },
+      { 4.048, 2.862, 2.337, 2.024 }, { 4.562, 3.226, 2.634, 2.281, 2.040 } },
+      pocock = { { 2.178, 2.178 }, { 2.289, 2.289, 2.289 }, { 2.361, 2.361, 2.361, 2.361 },
+        { 2.413, 2.413, 2.413, 2.413, 2.413 } } }
+    for name, of_rule in pairs(tables) do
+      for i, wanted in ipairs(of_rule) do
+        local rule = { rule = name, min = 4, max = 4 * (i + 1), level = 0.95 }
+        assert.equal(i + 1, #stopping.looks(rule))
+        for look, z in ipairs(wanted) do
+          assert.near(2 * distribution.normal_probability(z) - 1, stopping.level_at(rule, look),
+            1e-12)
+        end
+      end
+    end
+  end)
+
   it("have intervals that cover the truth although they stop when they like #slow", function()
     for _, name in ipairs { "obrien-fleming", "pocock" } do
       local rule = { rule = name, min = 5, max = 20, level = 0.95 }

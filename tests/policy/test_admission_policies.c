@@ -229,20 +229,36 @@ static void gaie_legacy_example(void) {
   desk_close(&d);
 }
 
-/* Saturation 0.2 refuses 9.6 % of the sheddable, from 0.32 on all of them. */
+/* How many of so many requests are refused at a KV utilisation. */
+static int refused_of(desk *d, const blis_routing_request *request,
+                      double kv_utilization, int count) {
+  fixture_set(&d->f, BLIS_SIGNAL_KV_UTILIZATION,
+              (double[]){kv_utilization, kv_utilization});
+  int refused = 0;
+  for (int i = 0; i < count; i++) {
+    refused += ask_again(d, *request, 0).verdict == BLIS_REJECT;
+  }
+  return refused;
+}
+
+/*
+ * Saturation 0.2 refuses 9.6 % of the sheddable, 0.3 refuses 72.9 %, and from
+ * 300^(-1/5) = 0.3196 on all of them are refused.
+ */
 static void probabilistic_example(void) {
   desk d;
   desk_open(&d, "probabilistic-admitter", NULL, 0, false);
   const blis_routing_request batch = {.slo_value = -1,
                                       .slo_class = number_of(&d, "batch")};
   const blis_routing_request standard = {.slo_value = 0};
-  fixture_set(&d.f, BLIS_SIGNAL_KV_UTILIZATION, (double[]){0.16, 0.16});
-  int refused = 0;
-  for (int i = 0; i < 5000; i++) {
-    refused += ask_again(&d, batch, 0).verdict == BLIS_REJECT;
-    CHECK_EQ_I64(ask_again(&d, standard, 0).verdict, BLIS_ADMIT);
-  }
+  enum { COUNT = 5000 };
+  int refused = refused_of(&d, &batch, 0.2 * 0.8, COUNT);
   CHECK(refused > 480 - 63 && refused < 480 + 63); /* 3 standard deviations */
+  refused = refused_of(&d, &batch, 0.3 * 0.8, COUNT);
+  CHECK(refused > 3645 - 95 && refused < 3645 + 95);
+  CHECK_EQ_I64(refused_of(&d, &batch, 0.3196 * 0.8, COUNT), COUNT);
+  CHECK(refused_of(&d, &batch, 0.31 * 0.8, COUNT) < COUNT);
+  CHECK_EQ_I64(refused_of(&d, &standard, 0.3 * 0.8, COUNT), 0);
   fixture_set(&d.f, BLIS_SIGNAL_QUEUE_DEPTH, (double[]){1.6, 1.6});
   check_rejected(ask(&d, batch, 0), "probability 1.000 at saturation 0.32");
   d.f.view.count = 0;
