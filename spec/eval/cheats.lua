@@ -253,6 +253,27 @@ return {
   { rule = "oracle", lua = "return { oracle = true, routing = 'random' }", says = "'oracle'" },
   { rule = "other hooks", lua = "return { on_completion = function() end, routing = 'random' }",
     says = "decide 'on_completion'" },
+  -- Tables without an end, and values that are none.
+  { rule = "a table in itself", says = "memory", lua = "local t = {} t.routing = t return t" },
+  { rule = "scorers in themselves", says = "memory",
+    lua = "local t = { 'weighted' } t.scorers = t return { routing = t }" },
+  { rule = "tables in tables", says = "memory", lua = "local t = {} local u = t "
+    .. "for _ = 1, 100000 do u.x = {} u = u.x end return { routing = t }" },
+  { rule = "too many events", says = "instructions", lua = "local e = {} for i = 1, 50000 do "
+    .. "e[i] = 'request_arrival' end return { name = 'x', route = function() return 1 end, "
+    .. "events = e, on_event = function() end }" },
+  { rule = "a metric without an end", says = "finite", lua = "return { name = 'x', "
+    .. "route = function() return 1 end, custom_metrics = function() return { a = 1 / 0 } end }" },
+  { rule = "more scores than candidates", lua = "return require('blis').scorer { name = 'x', "
+    .. "score_all = function(r, all, s) for i = 1, 1000 do s[i] = i end end }" },
+  { rule = "a column of another length", says = "6 items for 3",
+    lua = "local b = require 'blis' return b.scorer { name = 'x', columns = true, "
+      .. "score = function() return b.vec.new { 1, 2, 3, 4, 5, 6 } end }" },
+  { rule = "write to columns", says = "read-only",
+    lua = "return require('blis').scorer { name = 'x', columns = true, score = function(r, c) "
+      .. "c.in_flight = 1 return c.in_flight end }" },
+  { rule = "parameters twice", lua = '{"queue": 1, "queue": 5}', says = "no JSON" },
+  { rule = "parameters without an end", lua = '{"queue": ' .. ("["):rep(30000), says = "depth" },
   -- What is no policy.
   { rule = "nothing", lua = "", says = "it returned nil" },
   { rule = "a number", lua = "return 42", says = "it returned 42" },
