@@ -39,7 +39,7 @@ return routing.add {
   version = "2",
   name = "gateway",
   summary = "a bursty gateway of several tenants, with unequal instances",
-  -- The best of the catalogue here: it minds prefixes and load, and takes all instances for alike.
+  -- It minds prefixes and load, and takes all instances for alike.
   baseline = [[
 return "lmetric"
 ]],
