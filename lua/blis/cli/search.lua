@@ -45,20 +45,26 @@ function search.spec(definition, parsed)
   return spec
 end
 
---- The command: find returns what is printed, or written by write as an object of JSON.
+-- What a search ends with when nothing that was tried is known to keep the targets.
+local nothing_found = 3
+
+--- The command: find returns what is printed, or written by write as an object of JSON. Its exit
+--- status tells whether anything keeps the targets.
 ---@param definition blis.cli.Command
 ---@param find fun(parsed: blis.cli.Parsed): table
 ---@param write fun(writer: table, found: table)
-function search.define(definition, find, write)
+---@param is_found fun(found: table): boolean
+function search.define(definition, find, write, is_found)
   return command.define(definition, function(parsed)
     local found = command.checked(definition, find, parsed)
     if parsed.values.output.format ~= "json" then
       command.print(tostring(found) .. "\n")
-      return
+    else
+      local writer = core.json_writer(2):object()
+      write(writer, found)
+      command.print(writer:done():take() .. "\n")
     end
-    local writer = core.json_writer(2):object()
-    write(writer, found)
-    command.print(writer:done():take() .. "\n")
+    return is_found(found) and 0 or nothing_found
   end)
 end
 

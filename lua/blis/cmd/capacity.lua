@@ -93,4 +93,7 @@ local function write(writer, found)
 end
 
 return search.define(definition, function(parsed) return capacity.search(spec_of(parsed)) end,
-  write)
+  write, function(found)
+    if found.finds == "most" then return found.low ~= nil end
+    return found.high ~= nil
+  end)

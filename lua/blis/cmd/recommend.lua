@@ -88,4 +88,4 @@ local function write(writer, found)
 end
 
 return search.define(definition, function(parsed) return recommend.search(spec_of(parsed)) end,
-  write)
+  write, function(found) return #found.layouts > 0 end)
