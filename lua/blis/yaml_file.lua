@@ -7,6 +7,7 @@ local yaml_file = {}
 ---@field path string
 ---@field root any
 ---@field where table<table, table<string|integer, { [1]: integer, [2]: string? }>>
+---@field spelled? { [1]: string, [2]: string }[] how a path of a message stands in the file
 
 --- Reads a file; a key that is given twice is an error.
 ---@param path string
@@ -41,6 +42,17 @@ local function line_of(file, message)
   return line
 end
 
+--- A message as it is about the file: values may have been read under other names.
+local function as_spelled(file, message)
+  for _, pair in ipairs(file.spelled or {}) do
+    local path, spelling = pair[1], pair[2]
+    if message:sub(1, #path) == path and not message:find("^[%w_%-]", #path + 1) then
+      return spelling .. message:sub(#path + 1)
+    end
+  end
+  return message
+end
+
 --- Calls fn(...), which calls the values of the file name.key, name.key[2].key and so on; its
 --- errors get file and line in place of that name.
 ---@param file blis.YamlFile
@@ -53,7 +65,7 @@ function yaml_file.located(file, name, fn, ...)
   local message = type(object) == "table" and type(object.message) == "string"
     and object.message:match("%f[%w]" .. name .. "%f[%W](.*)")
   if message then
-    message = message:gsub("^[.:]? ?", "")
+    message = as_spelled(file, message:gsub("^[.:]? ?", ""))
     object.message = ("%s:%d: %s"):format(file.path, line_of(file, message), message)
     object.code = "parse"
   end

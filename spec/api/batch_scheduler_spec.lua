@@ -144,7 +144,13 @@ describe("a scheduler of batches", function()
     local function of(plan) return message_of(run, { name = "odd", make_batch = plan }) end
     says(of(function() return 5 end), "expected { schedule = {...} }")
     says(of(function(c) return { c.waiting[1] } end), "a batch has schedule, preempt and wait_us")
-    says(of(function() return { schedule = { {} } } end), "tokens")
+    says(of(function() return { schedule = { {} } } end), "as this call has them")
+    local kept
+    says(of(function(c)
+      kept = kept or c.waiting[1]
+      return { schedule = { kept } }
+    end), "schedule[1] is a table, expected a request of context.running or context.waiting, as")
+    says(of(function() return { schedule = 3 } end), "schedule is 3, expected a list of requests")
     says(of(function() return { schedule = { 7 } } end), "schedule[1] is 7")
     says(of(function(c) return { schedule = { c.waiting[1], c.waiting[1] } } end), "there before")
     says(of(function(c) return { schedule = { { c.waiting[1], 0 } } } end), "0 tokens")

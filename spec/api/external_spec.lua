@@ -39,6 +39,8 @@ describe("a policy in another process", function()
       command = answers([[case $line in *'"request_7"'*) ]]
         .. [[echo '{"action":"reject","reason":"no"}';; *) echo '{"action":"admit"}';; esac]]) } })
     assert.equal(1, rejected.rejected)
+    assert.equal(60, blis.run(small.experiment { admission = { "external",
+      command = always '{"action":"reject","reason":""}' } }).rejected)
     local delayed = blis.run(small.experiment { admission = { "external",
       command = answers([[case $line in *'"now_us":'*'0}'*) echo '{"action":"admit"}';;]]
         .. [[ *) echo '{"action":"delay","delay_us":7}';; esac]]) } })
@@ -137,6 +139,9 @@ priority: {type: external, params: {command: "while read -r line; do echo '{\"sc
     says(small.message_of(blis.run, small.experiment {
       admission = { "external", command = always '{"action":"delay"}' } }),
       "its answer delays the request and has no delay_us")
+    says(small.message_of(blis.run, small.experiment {
+      admission = { "external", command = always '{"action":"reject","delay_us":5}' } }),
+      "its answer has delay_us, which goes with action 'delay' and not 'reject'")
     says(small.message_of(blis.run, small.experiment { routing = "external" }),
       "command is missing, expected a text")
   end)

@@ -185,6 +185,11 @@ describe("blis routesim", function()
       "FILE:5: cluster.gpu_type: there is no GPU 'B200'; known are H100Sxm")
     says(error_of { ["rate = 20"] = "rate = -1" }, "FILE:11")
     says(error_of { ["[trace]"] = "[traces]" }, "unknown table; did you mean 'trace'?")
+    says(error_of { ["duration_sec = 3"] = "duration_sec = 0.01" },
+      "FILE:12: trace.synthetic.duration_sec: 20 requests/s for 0.01 s are 0.2 requests")
+    says(error_of { ["kv_cache_blocks = 2000"] = "[cluster.disaggregated]\nenabled = true\n"
+      .. "decode_backends = 3\nprefill_backends = 0" },
+      "FILE:10: cluster.disaggregated.prefill_backends: 0 is not allowed")
     says(error_of { ["warmup_requests = 5"] = "warmup_requests = -5" }, "FILE:3")
     says(error_of { ['format = "synthetic"'] = 'format = "yaml"' }, "FILE:9")
     says(error_of { ['format = "synthetic"'] = 'format = "jsonl"' }, "[trace] has no path")
@@ -204,6 +209,11 @@ describe("blis routesim", function()
       says(message("compare", "-c", path, "-A", "least_kv,most_kv"), "'most_kv'")
       says(message("sweep", "-c", path), "--rates is missing")
       says(message("sweep", "-c", path, "--rates", "5,0"), "0 is not above 0")
+      says(message("sweep", "-c", path, "--rates", "5", "--duration", "0.01"),
+        "--rates: 5 requests/s for 0.01 s are 0.05 requests, expected 1 to 10,000,000")
+      says(message("sweep", "-c", path, "--rates", "5,1e9"),
+        "--rates: 1000000000 requests/s for 60 s are 6e+10 requests")
+      says(message("gen-trace", "--rate", "1e6", "--duration", "1e7"), "--duration: 1000000")
     end)
   end)
 

@@ -31,8 +31,9 @@ end
 --- { { name =, weight = }, ... } as blis.run takes scorers; nil for an empty list.
 local function scorers_of(given)
   local list = {}
-  if given and #given == 0 and next(given) ~= nil then
-    errors.invalid("bundle.routing.scorers: expected a list of { name, weight }")
+  if given ~= nil and (type(given) ~= "table" or #given == 0 and next(given) ~= nil) then
+    errors.invalid("bundle.routing.scorers: %s is not allowed, expected a list of { name, weight }",
+      errors.show(given))
   end
   for i, one in ipairs(given or {}) do
     local path = ("bundle.routing.scorers[%d]"):format(i)
@@ -68,13 +69,17 @@ end
 -- Blocks that the macro-level plan writes { type =, params = }.
 local planned = { "admission", "routing", "priority", "autoscale" }
 
+--- Notes that a path of messages stands for another one in the file; longer paths come later.
+local function spell(file, path, spelling) table.insert(file.spelled, 1, { path, spelling }) end
+
 --- A copy in which the plan's spelling is that of BLIS in Go.
-local function without_types(given)
+local function without_types(given, file)
   local copy = {}
   for key, value in pairs(given) do copy[key] = value end
   for _, name in ipairs(planned) do
     local block = copy[name]
     if type(block) == "table" and block.type ~= nil and block.policy == nil then
+      spell(file, name .. ".policy", name .. ".type")
       copy[name] = { policy = block.type }
       for key, value in pairs(block) do
         if key ~= "type" then copy[name][key] = value end
@@ -84,8 +89,19 @@ local function without_types(given)
   return copy
 end
 
+--- Policies say "admission.policy NAME.key" of a parameter, which stands below params.
+local function spell_parameters(given, file)
+  for _, name in ipairs(planned) do
+    local block = given[name]
+    if type(block) == "table" and type(block.policy) == "string" and block.params ~= nil then
+      local own = name == "autoscale" and name or name .. ".policy"
+      spell(file, own .. " " .. block.policy, name .. ".params")
+    end
+  end
+end
+
 --- { routing-policy =, routing-scorers = } of the scorer framework as the routing block is written.
-local function without_flat_routing(given)
+local function without_flat_routing(given, file)
   local name, scorers = given["routing-policy"], given["routing-scorers"]
   if name == nil and scorers == nil then return given end
   if given.routing ~= nil then
@@ -96,6 +112,8 @@ local function without_flat_routing(given)
   for key, value in pairs(given) do copy[key] = value end
   copy["routing-policy"], copy["routing-scorers"] = nil, nil
   copy.routing = { policy = name, scorers = scorers }
+  spell(file, "routing.policy", "routing-policy")
+  spell(file, "routing.scorers", "routing-scorers")
   return copy
 end
 
@@ -115,7 +133,7 @@ local scheduler_section = {
 }
 
 --- A scheduler { type =, params = } as the two options that it is here.
-local function without_scheduler_params(given)
+local function without_scheduler_params(given, file)
   local scheduler = given.scheduler
   if type(scheduler) ~= "table" or scheduler.type == nil then return given end
   for key in pairs(scheduler) do
@@ -133,6 +151,7 @@ local function without_scheduler_params(given)
   local copy = {}
   for key, value in pairs(given) do copy[key] = value end
   copy.scheduler = scheduler.type
+  spell(file, "scheduler", "scheduler.type")
   if not params.respect_priority and scheduler.type == "priority-fcfs" then
     copy.scheduler = "fcfs"
   end
@@ -290,8 +309,11 @@ local function read(file)
     errors.invalid("bundle: %s is not allowed, expected keys and values", errors.show(file.root))
   end
   check_queue_is_said(file)
-  local given = without_flat_routing(without_empty(file.root))
-  given = without_scheduler_params(without_types(given))
+  file.spelled = {}
+  local given = without_flat_routing(without_empty(file.root), file)
+  given = without_types(given, file)
+  spell_parameters(given, file)
+  given = without_scheduler_params(given, file)
   local values = schema.read(config.section, given, "bundle")
   local scorers = scorers_of((values.routing or {}).scorers)
   check_one_autoscaler(values)
@@ -372,7 +394,9 @@ function bundle.add(path, given, talk)
   local experiment, cluster, policies = given.experiment, given.cluster, given.policies
   experiment.admission = experiment.admission or admission.policy
   experiment.routing = experiment.routing or (values.routing or {}).policy
-  policies.scorers = policies.scorers or scorers
+  if scorers and not policies.scorers then
+    policies.scorers, policies.scorers_of = scorers, "the scorers of " .. path
+  end
   policies.of_admission = admission_parameters(admission)
   policies.slo_targets_of_bundle = by_name_of(admission.slo_targets)
   if admission.policy and admission.params then

@@ -98,7 +98,8 @@ local function routing_of(definition, parsed)
     if routing[1] == "weighted" then
       routing.scorers = given.scorers
     else
-      command.talk(parsed, "--routing-scorers has no effect with routing policy %s", routing[1])
+      command.talk(parsed, "%s: no effect with routing policy %s",
+        given.scorers_of or "--routing-scorers", routing[1])
     end
   end
   parameters.add(definition, routing, "--routing-parameter", given.parameters)

@@ -102,6 +102,7 @@ define("gen-trace", {
     { name = "seed", type = "integer", default = 42, flag = "--seed", doc = "Of lengths." },
     table.unpack(traffic.section.options, 2)) },
 }, function(given)
+  traffic.check(given, "--duration")
   write(given.output, traffic.lines(given, given.seed))
 end)
 
@@ -137,13 +138,15 @@ define("sweep", {
       flag = "--duration", doc = "How long requests come." }, output_flag) },
 }, function(given, _, definition)
   local read = config.read(needs(given, "config", definition))
-  local list = {}
+  local loads, list = {}, {}
   for i, rate in ipairs(needs(given, "rates", definition)) do
     if rate <= 0 then flags.fail(definition, "--rates: %s is not above 0", rate) end
-    local requests = traffic.requests(sweep_traffic(rate, given.duration),
-      read.tables.simulation.seed)
-    list[i] = run_one(read, requests, given.algorithm)
-    list[i].algorithm = ("%g requests/s"):format(rate)
+    loads[i] = sweep_traffic(rate, given.duration)
+    traffic.check(loads[i], "--rates")
+  end
+  for i, load in ipairs(loads) do
+    list[i] = run_one(read, traffic.requests(load, read.tables.simulation.seed), given.algorithm)
+    list[i].algorithm = ("%g requests/s"):format(load.rate)
   end
   tell("Rate", list, given.output)
 end)

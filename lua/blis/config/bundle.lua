@@ -103,7 +103,7 @@ local bundle = {
     block("routing", "Where requests go.", {
       params,
       text("policy", "Routing policy; 'blis policies' lists them."),
-      { name = "scorers", type = "table", doc = "Of weighted: a list of { name, weight }." },
+      { name = "scorers", type = "any", doc = "Of weighted: a list of { name, weight }." },
     }),
     { name = "cascade", type = "table",
       doc = "Models that are asked one after the other: chain, confidence_threshold and the other "

@@ -66,6 +66,13 @@ local function without_nulls(value)
   return copy
 end
 
+--- The members of an answer; no reason is as good as an empty one.
+local function members_of(read)
+  local members = without_nulls(read)
+  if members.reason == "" then members.reason = nil end
+  return members
+end
+
 --- The answer to the question that write adds to, as section describes it.
 local function ask(self, decision, write, section)
   self.id = self.id + 1
@@ -79,7 +86,7 @@ local function ask(self, decision, write, section)
   if not ok or type(read) ~= "table" then
     fail(self, "its answer is no object of JSON: %s", errors.show(line))
   end
-  local is_right, answer = pcall(schema.read, section, without_nulls(read),
+  local is_right, answer = pcall(schema.read, section, members_of(read),
     self.place .. ": its answer")
   if not is_right then
     answer.code = "policy" -- and not the fault of what the experiment says
@@ -150,6 +157,10 @@ local function decide_admission(self)
     end, admit_section)
     if answer.action == "delay" and not answer.delay_us then
       fail(self, "its answer delays the request and has no delay_us")
+    end
+    if answer.action ~= "delay" and answer.delay_us then
+      fail(self, "its answer has delay_us, which goes with action 'delay' and not '%s'",
+        answer.action)
     end
     return answer.action, answer.delay_us or answer.reason
   end

@@ -88,6 +88,12 @@ local function hardware_of(gpu_type)
 end
 
 local function check_pools(pools, backends)
+  for _, name in ipairs { "prefill_backends", "decode_backends" } do
+    if pools[name] == 0 then
+      errors.invalid("file.cluster.disaggregated.%s: 0 is not allowed where prefill and decode are "
+        .. "apart, expected at least 1", name)
+    end
+  end
   if pools.prefill_backends + pools.decode_backends ~= backends then
     errors.invalid("file.cluster.disaggregated.prefill_backends: %d prefill and %d decode, "
       .. "together %d; num_backends is %d", pools.prefill_backends, pools.decode_backends,
@@ -118,6 +124,9 @@ local function read_tables(root)
     read(name, tables.cluster[name] or {}, "cluster." .. name)
   end
   read("synthetic", tables.trace.synthetic or {}, "trace.synthetic")
+  if tables.trace.format == "synthetic" then
+    traffic.check(tables.synthetic, "file.trace.synthetic.duration_sec")
+  end
   hardware_of(tables.cluster.gpu_type)
   if tables.disaggregated.enabled then
     check_pools(tables.disaggregated, tables.cluster.num_backends)

@@ -1,6 +1,8 @@
 --- The traffic generator of RouteSim: requests at even distances, lengths within a deviation of
 --- their means, some of the prompt one of a few prefixes.
 local core = require "blis.core"
+local errors = require "blis.errors"
+local format = require "blis.format"
 local trace = require "blis.traffic.trace"
 
 local traffic = {}
@@ -37,13 +39,29 @@ local function draw(rng, mean, std)
   return rng:integer(math.max(1, mean - std), math.max(1, mean + std - 1))
 end
 
---- Generated requests as lines of RouteSim's compact format.
+local most_requests = 10000000
+
+local function count_of(options) return options.rate * options.duration_sec + 1e-9 end
+
+--- Raises when nobody comes, or more than there is memory for.
 ---@param options table of traffic.section
+---@param place string where they stand
+function traffic.check(options, place)
+  local count = count_of(options)
+  if count < 1 or count >= most_requests + 1 then
+    errors.invalid("%s: %.10g requests/s for %.10g s are %.10g requests, expected 1 to %s", place,
+      options.rate, options.duration_sec, options.rate * options.duration_sec,
+      format.count(most_requests))
+  end
+end
+
+--- Generated requests as lines of RouteSim's compact format.
+---@param options table of traffic.section, checked
 ---@param seed integer
 ---@return string
 function traffic.lines(options, seed)
   local rng, lines = core.rng(seed, "routesim traffic"), {}
-  for i = 1, math.floor(options.rate * options.duration_sec + 1e-9) do
+  for i = 1, math.floor(count_of(options)) do
     local prompt = draw(rng, options.prompt_tokens_mean, options.prompt_tokens_std)
     local output = draw(rng, options.gen_tokens_mean, options.gen_tokens_std)
     local prefix = ""
@@ -62,9 +80,9 @@ end
 ---@param seed integer
 ---@return blis.Workload
 function traffic.requests(options, seed)
-  local path = os.tmpname()
+  local path, lines = os.tmpname(), traffic.lines(options, seed)
   local file <close> = assert(io.open(path, "w"))
-  file:write(traffic.lines(options, seed))
+  file:write(lines)
   file:close()
   local ok, requests = pcall(trace.read, path)
   os.remove(path)

@@ -94,7 +94,7 @@ static size_t check_place(lua_State *L, const char *list, lua_Integer i) {
   if (place < 0) {
     luaL_error(L,
                "%s[%I] is %s, expected a request of context.running or "
-               "context.waiting",
+               "context.waiting, as this call has them",
                list, (LUAI_UACINT)i, push_what(L, -1));
   }
   return (size_t)place;
@@ -106,6 +106,11 @@ static blis_batch_entry check_entry(lua_State *L, lua_Integer i) {
     return (blis_batch_entry){.index = check_place(L, "schedule", i)};
   }
   int item = lua_gettop(L);
+  if (lua_rawgeti(L, item, 1) == LUA_TNIL) {
+    lua_settop(L, item);
+    (void)check_place(L, "schedule", i); /* perhaps of an earlier call */
+  }
+  lua_settop(L, item);
   lua_rawgeti(L, item, 2);
   int is_integer = 0;
   lua_Integer tokens = lua_tointegerx(L, -1, &is_integer);
@@ -122,6 +127,13 @@ static blis_batch_entry check_entry(lua_State *L, lua_Integer i) {
   return entry;
 }
 
+static void check_is_list(lua_State *L, const char *name) {
+  if (!lua_istable(L, -1)) {
+    luaL_error(L, "%s is %s, expected a list of requests", name,
+               push_what(L, -1));
+  }
+}
+
 static void check_schedule(lua_State *L, const batch_call *call) {
   const blis_batch_context *c = call->context;
   size_t all = c->running_count + c->waiting_count;
@@ -129,7 +141,7 @@ static void check_schedule(lua_State *L, const batch_call *call) {
   if (lua_getfield(L, RESULT, "schedule") == LUA_TNIL) {
     return;
   }
-  luaL_argexpected(L, lua_istable(L, -1), RESULT, "a list in schedule");
+  check_is_list(L, "schedule");
   int list = lua_gettop(L);
   lua_Integer count = (lua_Integer)lua_rawlen(L, list);
   for (lua_Integer i = 1; i <= count; i++) {
@@ -149,7 +161,7 @@ static void check_preempt(lua_State *L, const batch_call *call) {
   if (lua_getfield(L, RESULT, "preempt") == LUA_TNIL) {
     return;
   }
-  luaL_argexpected(L, lua_istable(L, -1), RESULT, "a list in preempt");
+  check_is_list(L, "preempt");
   int list = lua_gettop(L);
   for (lua_Integer i = 1; i <= (lua_Integer)lua_rawlen(L, list); i++) {
     lua_rawgeti(L, list, i);

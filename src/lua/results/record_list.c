@@ -165,7 +165,11 @@ static uint32_t record_text(lua_State *L, bind_records *self,
   uint32_t id = 0;
   if (lua_getfield(L, 2, name) != LUA_TNIL) {
     size_t length;
-    const char *text = luaL_checklstring(L, -1, &length);
+    const char *text = lua_tolstring(L, -1, &length);
+    if (lua_type(L, -1) != LUA_TSTRING) {
+      luaL_error(L, "a request has %s = %s, expected a text", name,
+                 push_what(L, -1));
+    }
     check_status(L, blis_intern_add(self->strings, text, length, &id), NULL);
   }
   lua_pop(L, 1);

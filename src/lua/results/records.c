@@ -23,7 +23,13 @@ bind_records *push_records(lua_State *L) {
 
 blis_request_state check_record_state(lua_State *L, int index) {
   lua_getfield(L, index, "state");
-  const char *name = luaL_checkstring(L, -1);
+  if (lua_type(L, -1) != LUA_TSTRING) {
+    luaL_error(L,
+               "a request has state = %s, expected a text such as "
+               "'completed'",
+               push_what(L, -1));
+  }
+  const char *name = lua_tostring(L, -1);
   int state = 0;
   while (state < BLIS_REQUEST_STATE_COUNT &&
          strcmp(blis_request_state_name((blis_request_state)state), name) !=
@@ -40,8 +46,12 @@ blis_request_state check_record_state(lua_State *L, int index) {
 int32_t check_record_instance(lua_State *L, int index) {
   int32_t instance = -1;
   if (lua_getfield(L, index, "instance") != LUA_TNIL) {
-    const char *text = luaL_checkstring(L, -1);
+    const char *text = lua_tostring(L, -1);
     char rest = 0;
+    if (lua_type(L, -1) != LUA_TSTRING) {
+      luaL_error(L, "a request has instance = %s, expected instance_<number>",
+                 push_what(L, -1));
+    }
     if (sscanf(text, "instance_%" SCNd32 "%c", &instance, &rest) != 1 ||
         instance < 0) {
       luaL_error(L, "a request has instance = '%s', expected instance_<number>",
