@@ -11,6 +11,7 @@ local plan = require "blis.sweep.plan"
 local record = require "blis.sweep.record"
 local runner = require "blis.sweep.runner"
 local store = require "blis.sweep.store"
+local submit = require "blis.sweep.submit"
 local sweep = require "blis.sweep"
 local table_of = require "blis.sweep.table"
 
@@ -348,6 +349,127 @@ local function retry(parsed)
   command.say(("%d trials will be run again"):format(marked))
 end
 
+--- blis sweep submit ----------------------------------------------------------------------------
+
+local engine_flags = {
+  { name = "slurm", type = "boolean", default = false, flag = "--slurm",
+    doc = "An array of Slurm." },
+  { name = "k8s", type = "boolean", default = false, flag = "--k8s",
+    doc = "An indexed Job of Kubernetes." },
+  { name = "parallel", type = "boolean", default = false, flag = "--parallel",
+    doc = "GNU parallel, on the machines of the file BLIS_HOSTS, or on this one." },
+  { name = "condor", type = "boolean", default = false, flag = "--condor", doc = "HTCondor." },
+}
+
+local submit_definition = {
+  name = "sweep submit",
+  summary = "write the job that runs a sweep on many machines",
+  usage = "blis sweep submit FILE (--slurm | --k8s | --parallel | --condor) [FLAGS]",
+  description = "Prints the job for an engine, or, with --now, hands it in. All parts share a "
+    .. "store; a part that is repeated does what is missing.",
+  positional = { name = "FILE", doc = "The script with the sweep." },
+  groups = {
+    { title = "Engine", section = "engine", has_defaults = true, options = engine_flags },
+    {
+      title = "Job", section = "job", has_defaults = true, options = {
+        { name = "shards", type = "integer", min = 1, max = 1000000, default = 32,
+          flag = "--shards", doc = "Parts of the sweep; four to eight for each machine." },
+        { name = "cpus", type = "integer", min = 1, max = 100000, default = 1, flag = "--cpus",
+          doc = "Processors of a part." },
+        { name = "store", type = "path", default = "my.sweep", flag = "--store", metavar = "DIR",
+          doc = "The folder for results, which all machines see." },
+        { name = "only", type = "string", flag = "--only", metavar = "PARTS",
+          doc = "Parts to run again, such as 3,17 or 0-5." },
+        { name = "image", type = "string", default = "registry.example/blis", flag = "--image",
+          doc = "The container's image, of --k8s." },
+        { name = "now", type = "boolean", default = false, flag = "--now",
+          doc = "Hand the job in: sbatch, kubectl, sh or condor_submit." },
+      },
+    },
+  },
+}
+
+--- The engine that was named; one and no more.
+local function engine_of(parsed)
+  local found
+  for _, option in ipairs(engine_flags) do
+    if parsed.values.engine[option.name] then
+      if found then flags.fail(submit_definition, "--%s and --%s: one engine at a time", found,
+        option.name) end
+      found = option.name
+    end
+  end
+  return submit.engines[found]
+    or flags.fail(submit_definition, "one of --slurm, --k8s, --parallel and --condor is needed")
+end
+
+local function print_job(parsed)
+  if not parsed.positional then flags.fail(submit_definition, "FILE is missing") end
+  local engine, job = engine_of(parsed), parsed.values.job
+  job.script = parsed.positional
+  if job.only then
+    job.only = command.checked(submit_definition, submit.parts, job.only, job.shards)
+  end
+  local text = command.checked(submit_definition, engine.write, job)
+  if not job.now then return command.print(text) end
+  local pipe <close> = assert(io.popen(engine.command, "w"))
+  pipe:write(text)
+  local ok = pipe:close()
+  if not ok then
+    command.say(("blis: sweep submit: '%s' failed"):format(engine.command))
+    return 1
+  end
+end
+
+--- blis sweep watch -----------------------------------------------------------------------------
+
+local watch_definition = {
+  name = "sweep watch",
+  summary = "show how far all parts are, and what failed where",
+  usage = "blis sweep watch DIR [FLAGS]",
+  description = "Prints a line now and then until no trial is missing, with failures as they come "
+    .. "and the journal (host and process) that told of them.",
+  positional = folder,
+  groups = {
+    {
+      title = "Watching", section = "watch", has_defaults = true, options = {
+        { name = "interval_us", type = "time_us", min = 100000, default = 5000000, unit = "us",
+          flag = "--interval", metavar = "TIME", doc = "Time between two looks." },
+        { name = "once", type = "boolean", default = false, flag = "--once",
+          doc = "Look once." },
+      },
+    },
+    versions,
+  },
+}
+
+--- Prints the failures that were not told before.
+local function tell_failures(self, opened, told)
+  for _, trial in ipairs(self.trials) do
+    local one = opened.known[trial.key]
+    if one and one.status ~= "done" and not told[trial.key] then
+      told[trial.key] = true
+      command.print(("failed: %s: %s: %s (%s)\n"):format(plan.trial_name(self, trial), one.status,
+        one.reason or "", one.journal))
+    end
+  end
+end
+
+local function watch(parsed)
+  local values, told = parsed.values.watch, {}
+  while true do
+    local self, opened = open(watch_definition, parsed)
+    local counts = count(self, opened)
+    tell_failures(self, opened, told)
+    command.print(("%s: %d of %d trials, %d failed; %d journals\n"):format(self.name,
+      counts.done + counts.failed, counts.trials, counts.failed, opened.journals))
+    if counts.missing == 0 or values.once then return 0 end
+    io.stdout:flush()
+    local _, how = os.execute(("sleep %.1f"):format(values.interval_us / 1e6))
+    if how == "signal" then return 130 end
+  end
+end
+
 --- blis sweep -----------------------------------------------------------------------------------
 
 local parts = {
@@ -357,6 +479,8 @@ local parts = {
   { "export", command.define(export_definition, export_trials), export_definition },
   { "merge", command.define(merge_definition, merge), merge_definition },
   { "retry", command.define(retry_definition, retry), retry_definition },
+  { "submit", command.define(submit_definition, print_job), submit_definition },
+  { "watch", command.define(watch_definition, watch), watch_definition },
 }
 
 local subcommands = {}

@@ -14,6 +14,7 @@ local record = {}
 ---@field reason? string of one that failed
 ---@field notes? string
 ---@field wall_us? integer
+---@field journal? string that told of it
 
 -- Results tell of these what the parameters of the trial tell too, or what is no figure.
 local skipped = { setup = true }

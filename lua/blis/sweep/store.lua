@@ -99,6 +99,7 @@ local function read_journal(settings, name, visit)
     elseif record.is_whole(line) then
       local one = record.read(line, ("%s:%d"):format(path, number))
       if keys then one.key = keys[one.key] or one.key end
+      one.journal = name
       visit(one)
     else
       damaged[#damaged + 1] = number
