@@ -146,7 +146,7 @@ describe("blis sweep", function()
       .. "retry" .. hint,
       message)
     assert.equal("sweep: 'tabel' is not allowed, expected one of run, status, table, export, "
-      .. "merge, retry" .. hint, select(2, commands.error_of("sweep", "tabel")))
+      .. "merge, retry, submit, watch" .. hint, select(2, commands.error_of("sweep", "tabel")))
     assert.equal("sweep table: DIR is missing; 'blis sweep table --help' lists the flags",
       select(2, commands.error_of("sweep", "table")))
     assert.equal("/no/such: not a sweep (no file sweep.json)",
