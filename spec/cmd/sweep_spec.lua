@@ -143,7 +143,7 @@ describe("blis sweep", function()
     local code, message = commands.error_of("sweep")
     assert.equal("usage", code)
     assert.equal("sweep: COMMAND is missing, expected one of run, status, table, export, merge, "
-      .. "retry" .. hint,
+      .. "retry, submit, watch" .. hint,
       message)
     assert.equal("sweep: 'tabel' is not allowed, expected one of run, status, table, export, "
       .. "merge, retry, submit, watch" .. hint, select(2, commands.error_of("sweep", "tabel")))
@@ -152,7 +152,8 @@ describe("blis sweep", function()
     assert.equal("/no/such: not a sweep (no file sweep.json)",
       select(2, commands.error_of("sweep", "table", "/no/such")):gsub("^sweep table: ", ""))
     assert.matches("cannot open", select(2, commands.error_of("sweep", "run", "/no/such.lua")))
-    for _, name in ipairs { "run", "status", "table", "export", "merge", "retry" } do
+    for _, name in ipairs { "run", "status", "table", "export", "merge", "retry", "submit",
+      "watch" } do
       assert.matches("^usage: blis sweep " .. name, commands.output_of("sweep", name, "--help"))
     end
     assert.matches("^usage: blis sweep COMMAND", commands.output_of("sweep", "--help"))

@@ -202,7 +202,7 @@ local instead = {
   ["sweep submit --condor"] = "@/sweep.lua --condor --cpus 4 --store @/another",
   ["sweep submit --only"] = "@/sweep.lua --slurm --only 3,17",
   ["sweep submit --image"] = "@/sweep.lua --k8s --image here/blis",
-  ["sweep submit --now"] = "@/sweep.lua --parallel --shards 1 --store @/another --now",
+  ["sweep submit --now"] = "@/sweep.lua --parallel --shards 1 --store @/out --now",
   ["sweep export --output"] = "@/store --output @/written",
   ["sweep table --figure"] = "@/store --figure y",
   ["sweep table --report"] = "@/store --report @/written",
@@ -324,7 +324,8 @@ local status_of = { capacity = 3, recommend = 3 }
 local function problem_of(line, folder)
   os.remove(folder .. "/written")
   local text = line:gsub("@", folder)
-  local outcome = program.shell('"$BLIS" ' .. text .. " </dev/null")
+  -- A job that is handed in calls the program by its name.
+  local outcome = program.shell('PATH="$(dirname "$BLIS"):$PATH" "$BLIS" ' .. text .. " </dev/null")
   local function tell(what) return ("blis %s: %s: %s"):format(text, what, outcome.err) end
   local is_over = outcome.status == 0 or outcome.status == status_of[line:match "^%S+"]
   if not is_over then return tell("status " .. outcome.status) end
