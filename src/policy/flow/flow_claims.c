@@ -4,78 +4,192 @@
 #include <string.h>
 
 #include "base/invariant.h"
+#include "base/minmax.h"
 
-enum { GROUP = 16 };
+typedef blis_flow_claim item;
+typedef blis__claim_group group;
+
+enum { GROUP_MAX = BLIS__CLAIM_GROUP_MAX };
 
 void blis_flow_claims_deinit(blis_flow_claims *claims,
                              const blis_alloc *alloc) {
-  blis_array_deinit(alloc, &claims->items);
   blis_array_deinit(alloc, &claims->groups);
 }
 
-static void forget_from(blis_flow_claims *claims, size_t place) {
-  for (size_t g = place / GROUP; g < claims->groups.count; g++) {
-    claims->groups.items[g].is_known = false;
+/* Groups */
+
+static inline bool is_before(const item *a, const item *b) {
+  return a->service != b->service ? a->service < b->service
+                                  : strcmp(a->name, b->name) < 0;
+}
+
+/* The group that has the claim, or that it belongs to. */
+static size_t group_of(const blis_flow_claims *claims, const item *wanted) {
+  const group *groups = claims->groups.items;
+  size_t low = 0;
+  size_t high = claims->groups.count;
+  while (high - low > 1) {
+    size_t middle = (low + high) / 2;
+    if (is_before(wanted, &groups[middle].items[0])) {
+      high = middle;
+    } else {
+      low = middle;
+    }
+  }
+  return low;
+}
+
+/* How many of the group are before the claim. */
+static size_t place_in(const group *in, const item *wanted) {
+  size_t place = 0;
+  while (place < in->count && is_before(&in->items[place], wanted)) {
+    place++;
+  }
+  return place;
+}
+
+/* Its range is not wider than that of its claims. */
+static inline void widen(group *its, int64_t first_us, int64_t last_us) {
+  its->first_us = blis_min_i64(its->first_us, first_us);
+  its->last_us = blis_max_i64(its->last_us, last_us);
+}
+
+/* A claim of that time has left it. */
+static inline void narrow(group *its, int64_t enqueue_us) {
+  its->is_known =
+      its->is_known && its->first_us < enqueue_us && enqueue_us < its->last_us;
+}
+
+/* Room for one more group at g; there is memory for it. */
+static void open_group(blis_flow_claims *claims, size_t g) {
+  group *at = &claims->groups.items[g];
+  BLIS_ASSERT(claims->groups.count < claims->groups.capacity);
+  memmove(at + 1, at, (claims->groups.count++ - g) * sizeof *at);
+  at->count = 0;
+  at->is_known = false;
+  at->first_us = INT64_MAX;
+  at->last_us = INT64_MIN;
+}
+
+static void close_group(blis_flow_claims *claims, size_t g) {
+  group *at = &claims->groups.items[g];
+  memmove(at, at + 1, (--claims->groups.count - g) * sizeof *at);
+}
+
+/* The upper half of a full group becomes one of its own. */
+static void split(blis_flow_claims *claims, size_t g) {
+  open_group(claims, g + 1);
+  group *lower = &claims->groups.items[g];
+  group *upper = lower + 1;
+  upper->count = GROUP_MAX / 2;
+  lower->count -= upper->count;
+  memcpy(upper->items, &lower->items[lower->count],
+         upper->count * sizeof(item));
+  lower->is_known = false;
+}
+
+/* Two neighbours that have few claims become one. */
+static void merge(blis_flow_claims *claims, size_t g) {
+  group *lower = &claims->groups.items[g];
+  const group *upper = lower + 1;
+  if (g + 1 < claims->groups.count &&
+      lower->count + upper->count <= GROUP_MAX / 2) {
+    memcpy(&lower->items[lower->count], upper->items,
+           upper->count * sizeof(item));
+    lower->count += upper->count;
+    lower->is_known = lower->is_known && upper->is_known;
+    widen(lower, upper->first_us, upper->last_us);
+    close_group(claims, g + 1);
   }
 }
 
-blis_status blis_flow_claims_insert(blis_flow_claims *claims,
-                                    const blis_alloc *alloc, size_t place) {
-  size_t count = claims->items.count + 1;
-  BLIS_TRY(blis_array_reserve(alloc, &claims->items, count));
-  BLIS_TRY(blis_array_reserve(alloc, &claims->groups, count / GROUP + 1));
-  blis_flow_claim *items = claims->items.items;
-  memmove(&items[place + 1], &items[place],
-          (claims->items.count - place) * sizeof *items);
-  items[place] = (blis_flow_claim){0};
-  claims->items.count = count;
-  claims->groups.count = (count + GROUP - 1) / GROUP;
-  forget_from(claims, place);
+/* Claims */
+
+static void put(blis_flow_claims *claims, const item *added) {
+  if (claims->groups.count == 0) {
+    open_group(claims, 0);
+  }
+  size_t g = group_of(claims, added);
+  if (claims->groups.items[g].count == GROUP_MAX) {
+    split(claims, g);
+    g = group_of(claims, added);
+  }
+  group *in = &claims->groups.items[g];
+  size_t place = place_in(in, added);
+  memmove(&in->items[place + 1], &in->items[place],
+          (in->count++ - place) * sizeof(item));
+  in->items[place] = *added;
+  widen(in, added->enqueue_us, added->enqueue_us);
+}
+
+static void take(blis_flow_claims *claims, const item *gone) {
+  size_t g = group_of(claims, gone);
+  group *in = &claims->groups.items[g];
+  size_t place = place_in(in, gone);
+  BLIS_ASSERT(place < in->count && in->items[place].owner == gone->owner);
+  memmove(&in->items[place], &in->items[place + 1],
+          (--in->count - place) * sizeof(item));
+  narrow(in, gone->enqueue_us);
+  if (in->count == 0) {
+    close_group(claims, g);
+  }
+  merge(claims, g);
+  if (g > 0) {
+    merge(claims, g - 1);
+  }
+}
+
+blis_status blis_flow_claims_add(blis_flow_claims *claims,
+                                 const blis_alloc *alloc,
+                                 const blis_flow_claim *claim) {
+  /* As many groups as that many claims may ever be in. */
+  size_t most = (claims->count + 1) / (GROUP_MAX / 4) + 2;
+  BLIS_TRY(blis_array_reserve(alloc, &claims->groups, most));
+  claims->count++;
+  put(claims, claim);
   return BLIS_OK;
 }
 
-void blis_flow_claims_remove(blis_flow_claims *claims, size_t place) {
-  blis_flow_claim *items = claims->items.items;
-  size_t count = --claims->items.count;
-  memmove(&items[place], &items[place + 1], (count - place) * sizeof *items);
-  claims->groups.count = (count + GROUP - 1) / GROUP;
-  forget_from(claims, place);
+void blis_flow_claims_remove(blis_flow_claims *claims,
+                             const blis_flow_claim *claim) {
+  take(claims, claim);
+  claims->count--;
 }
 
-void blis_flow_claims_set(blis_flow_claims *claims, size_t place,
-                          const blis_flow_claim *claim) {
-  claims->items.items[place] = *claim;
-  claims->groups.items[place / GROUP].is_known = false;
-}
-
-static size_t end_of(const blis_flow_claims *claims, size_t group) {
-  size_t end = (group + 1) * GROUP;
-  return end < claims->items.count ? end : claims->items.count;
-}
-
-static const blis__claim_group *bounds_of(blis_flow_claims *claims, size_t g) {
-  blis__claim_group *group = &claims->groups.items[g];
-  if (group->is_known) {
-    return group;
+void blis_flow_claims_change(blis_flow_claims *claims, blis_flow_claim *claim,
+                             double service, int64_t enqueue_us) {
+  bool stays = service == claim->service;
+  if (stays && enqueue_us == claim->enqueue_us) {
+    return;
   }
-  *group = (blis__claim_group){.least_service = INFINITY,
-                               .most_service = -INFINITY,
-                               .first_us = INT64_MAX,
-                               .last_us = INT64_MIN,
-                               .is_known = true};
-  for (size_t i = g * GROUP; i < end_of(claims, g); i++) {
-    const blis_flow_claim *its = &claims->items.items[i];
-    group->least_service = its->service < group->least_service
-                               ? its->service
-                               : group->least_service;
-    group->most_service =
-        its->service > group->most_service ? its->service : group->most_service;
-    group->first_us =
-        its->enqueue_us < group->first_us ? its->enqueue_us : group->first_us;
-    group->last_us =
-        its->enqueue_us > group->last_us ? its->enqueue_us : group->last_us;
+  if (stays) {
+    group *in = &claims->groups.items[group_of(claims, claim)];
+    in->items[place_in(in, claim)].enqueue_us = enqueue_us;
+    narrow(in, claim->enqueue_us);
+    widen(in, enqueue_us, enqueue_us);
+  } else {
+    take(claims, claim);
   }
-  return group;
+  claim->service = service;
+  claim->enqueue_us = enqueue_us;
+  if (!stays) {
+    put(claims, claim);
+  }
+}
+
+/* Choosing */
+
+static const group *with_range(group *its) {
+  if (!its->is_known) {
+    its->first_us = its->items[0].enqueue_us;
+    its->last_us = its->first_us;
+    for (size_t i = 1; i < its->count; i++) {
+      its->first_us = blis_min_i64(its->first_us, its->items[i].enqueue_us);
+      its->last_us = blis_max_i64(its->last_us, its->items[i].enqueue_us);
+    }
+    its->is_known = true;
+  }
+  return its;
 }
 
 /* How scores follow from claims, at this choice. */
@@ -85,6 +199,7 @@ typedef struct measure {
   double least_wait_us;
   double per_us;
   double service_weight;
+  int64_t first_us; /* of all */
   int64_t now_us;
 } measure;
 
@@ -92,19 +207,20 @@ static double share_of(double range, double weight) {
   return range > 0 ? weight / range : 0;
 }
 
-static measure measure_all(blis_flow_claims *claims, double service_weight,
-                           double wait_weight, int64_t now_us) {
-  double least = INFINITY;
-  double most = -INFINITY;
+static measure measure_all(const blis_flow_claims *claims,
+                           double service_weight, double wait_weight,
+                           int64_t now_us) {
   int64_t first_us = INT64_MAX;
   int64_t last_us = INT64_MIN;
   for (size_t g = 0; g < claims->groups.count; g++) {
-    const blis__claim_group *its = bounds_of(claims, g);
-    least = its->least_service < least ? its->least_service : least;
-    most = its->most_service > most ? its->most_service : most;
-    first_us = its->first_us < first_us ? its->first_us : first_us;
-    last_us = its->last_us > last_us ? its->last_us : last_us;
+    const group *its = with_range(&claims->groups.items[g]);
+    first_us = blis_min_i64(first_us, its->first_us);
+    last_us = blis_max_i64(last_us, its->last_us);
   }
+  const group *lowest = claims->groups.items;
+  const group *highest = &lowest[claims->groups.count - 1];
+  double least = lowest->items[0].service;
+  double most = highest->items[highest->count - 1].service;
   double least_wait_us = (double)(now_us - last_us);
   double most_wait_us = (double)(now_us - first_us);
   return (measure){.least_service = least,
@@ -113,6 +229,7 @@ static measure measure_all(blis_flow_claims *claims, double service_weight,
                    .per_us =
                        share_of(most_wait_us - least_wait_us, wait_weight),
                    .service_weight = service_weight,
+                   .first_us = first_us,
                    .now_us = now_us};
 }
 
@@ -123,47 +240,37 @@ static inline double score(const measure *m, double service,
          ((double)(m->now_us - enqueue_us) - m->least_wait_us) * m->per_us;
 }
 
+/* So far, by service. */
 typedef struct winner {
-  size_t place;
+  const item *claim;
   double score;
+  int64_t first_us; /* of all that were passed */
 } winner;
 
-static void look_at(const blis_flow_claims *claims, size_t g, const measure *m,
-                    winner *best) {
-  for (size_t i = g * GROUP; i < end_of(claims, g); i++) {
-    const blis_flow_claim *its = &claims->items.items[i];
-    double its_score = score(m, its->service, its->enqueue_us);
-    if (its_score > best->score ||
-        (its_score == best->score && i < best->place)) {
-      *best = (winner){i, its_score};
+static void look_at(const group *its, const measure *m, winner *best) {
+  for (const item *at = its->items; at < its->items + its->count; at++) {
+    if (at->enqueue_us >= best->first_us) {
+      continue; /* who has waited longer has had less, too */
+    }
+    best->first_us = at->enqueue_us;
+    double its_score = score(m, at->service, at->enqueue_us);
+    if (its_score > best->score) {
+      best->claim = at;
+      best->score = its_score;
     }
   }
 }
 
-static double bound(const measure *m, const blis__claim_group *group) {
-  return score(m, group->least_service, group->first_us);
-}
-
-/* The group that promises most is looked at first: few of the others can have
-   the winner then. */
-size_t blis_flow_claims_pick(blis_flow_claims *claims, double service_weight,
-                             double wait_weight, int64_t now_us) {
-  BLIS_ASSERT(claims->items.count > 0);
-  measure m = measure_all(claims, service_weight, wait_weight, now_us);
-  const blis__claim_group *groups = claims->groups.items;
-  size_t first = 0;
-  double promise = -INFINITY;
-  for (size_t g = 0; g < claims->groups.count; g++) {
-    double its = bound(&m, &groups[g]);
-    first = its > promise ? g : first;
-    promise = its > promise ? its : promise;
-  }
-  winner best = {SIZE_MAX, -INFINITY};
-  look_at(claims, first, &m, &best);
-  for (size_t g = 0; g < claims->groups.count; g++) {
-    if (g != first && bound(&m, &groups[g]) >= best.score) {
-      look_at(claims, g, &m, &best);
+void *blis_flow_claims_pick(blis_flow_claims *claims, double service_weight,
+                            double wait_weight, int64_t now_us) {
+  BLIS_ASSERT(claims->count > 0);
+  const measure m = measure_all(claims, service_weight, wait_weight, now_us);
+  winner best = {NULL, -INFINITY, INT64_MAX};
+  for (const group *its = claims->groups.items; best.first_us > m.first_us;
+       its++) {
+    if (its->first_us < best.first_us) {
+      look_at(its, &m, &best);
     }
   }
-  return best.place;
+  return best.claim->owner;
 }

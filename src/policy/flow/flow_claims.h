@@ -5,12 +5,15 @@
  *   service_weight (1 - norm(service)) + wait_weight norm(wait of the head),
  *
  * norm being min-max over all of them (llm-d-router, program-aware-fairness);
- * of equal ones the first.
+ * of equal ones the one with the least service, then the first by name.
  *
- * Every service and every wait moves all scores, so nothing can be kept in
- * order. But a group of claims cannot score more than its least service with
- * its longest wait would: groups that cannot win are not looked at. A choice
- * costs O(n / 16 + 16), a change O(1), and a claim that comes or goes O(n).
+ * Every service and every wait moves all scores, so that nothing can be kept in
+ * their order. But one that has had more service and waited less than another
+ * does not win. So claims are kept by service, and a choice goes along them and
+ * looks at those alone which have waited longer than all before, up to the one
+ * that has waited longest. They are in groups of 32 at most, which are passed
+ * over where nobody has. A choice costs O(n / 16) and little more, a change
+ * O(log n + 32).
  */
 #ifndef BLIS_POLICY_FLOW_FLOW_CLAIMS_H
 #define BLIS_POLICY_FLOW_FLOW_CLAIMS_H
@@ -26,34 +29,42 @@
 typedef struct blis_flow_claim {
   double service;     /* of any time, the same for all */
   int64_t enqueue_us; /* of the head */
+  const char *name;   /* of the program; no two have the same */
+  void *owner;
 } blis_flow_claim;
 
+enum { BLIS__CLAIM_GROUP_MAX = 32 };
+
 typedef struct blis__claim_group {
-  double least_service;
-  double most_service;
+  size_t count;     /* 1 at least */
   int64_t first_us; /* the longest wait */
   int64_t last_us;
-  bool is_known; /* else it is to be worked out anew */
+  bool is_known; /* else these two are to be worked out anew */
+  blis_flow_claim items[BLIS__CLAIM_GROUP_MAX]; /* by service, then name */
 } blis__claim_group;
 
 typedef struct blis_flow_claims {
-  BLIS_ARRAY(blis_flow_claim) items;
-  BLIS_ARRAY(blis__claim_group) groups; /* of 16 each */
-} blis_flow_claims;                     /* zeroed = empty */
+  size_t count;
+  /* By service, too. Two that are neighbours have more claims than half of what
+     fits into one. */
+  BLIS_ARRAY(blis__claim_group) groups;
+} blis_flow_claims; /* zeroed = empty */
 
 void blis_flow_claims_deinit(blis_flow_claims *claims, const blis_alloc *alloc);
 
-/* A claim comes at a place, those from there on move up; it is to be set before
-   the next choice. */
-BLIS_MUSTUSE blis_status blis_flow_claims_insert(blis_flow_claims *claims,
-                                                 const blis_alloc *alloc,
-                                                 size_t place);
-void blis_flow_claims_remove(blis_flow_claims *claims, size_t place);
-void blis_flow_claims_set(blis_flow_claims *claims, size_t place,
-                          const blis_flow_claim *claim);
+/* Names and owners are borrowed. BLIS_ERR_NOMEM changes nothing. */
+BLIS_MUSTUSE blis_status blis_flow_claims_add(blis_flow_claims *claims,
+                                              const blis_alloc *alloc,
+                                              const blis_flow_claim *claim);
+/* One that is there, as it is there. */
+void blis_flow_claims_remove(blis_flow_claims *claims,
+                             const blis_flow_claim *claim);
+/* The same, of which service and enqueue_us are others from now on. */
+void blis_flow_claims_change(blis_flow_claims *claims, blis_flow_claim *claim,
+                             double service, int64_t enqueue_us);
 
-/* There is one at least. */
-size_t blis_flow_claims_pick(blis_flow_claims *claims, double service_weight,
-                             double wait_weight, int64_t now_us);
+/* Whose it is; there is one at least. */
+void *blis_flow_claims_pick(blis_flow_claims *claims, double service_weight,
+                            double wait_weight, int64_t now_us);
 
 #endif

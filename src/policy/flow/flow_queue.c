@@ -37,11 +37,12 @@ typedef struct list {
 
 /* A tenant that waits; it goes with its last entry. */
 struct flow {
-  blis_heap_node node; /* in its band, with strict-fifo; first */
+  blis_heap_node node;   /* in its band, with strict-fifo; first */
+  blis_flow_claim claim; /* the same with least-service */
   uint32_t tenant;
   uint32_t index;   /* in the pool */
   const char *name; /* of the tenant */
-  size_t place;     /* in its band, with names */
+  size_t place;     /* in its band, where that has them by name */
   int64_t count;
   list by_age;
   /* By order; as long as that is the same for all, age says who is first. */
@@ -60,8 +61,8 @@ struct band {
   flow everybody;           /* with strict, the only one */
   blis_map flow_of_tenant;  /* otherwise: index in the pool */
   blis_node_heap heads;     /* of these, with strict-fifo */
-  BLIS_ARRAY(flow *) flows; /* with the others, by name */
   blis_flow_claims claims;  /* of these, with least-service */
+  BLIS_ARRAY(flow *) flows; /* with the others, by name */
   int64_t claims_base_us;   /* of the service in them */
   const char *last_served;  /* name of a tenant; NULL = none yet */
 };
@@ -153,13 +154,13 @@ static bool is_strict(const blis_flow_queue *queue) {
   return queue->fairness == BLIS_FLOW_STRICT;
 }
 
-/* Are flows kept by name? Otherwise the one with the oldest entry is next. */
-static bool has_names(const blis_flow_queue *queue) {
-  return !is_strict(queue) && queue->fairness != BLIS_FLOW_STRICT_FIFO;
-}
-
 static bool has_claims(const blis_flow_queue *queue) {
   return queue->fairness == BLIS_FLOW_LEAST_SERVICE;
+}
+
+/* Is the flow with the oldest entry next? */
+static bool has_heads(const blis_flow_queue *queue) {
+  return queue->fairness == BLIS_FLOW_STRICT_FIFO;
 }
 
 static void free_band(blis_flow_queue *queue, band *its) {
@@ -323,25 +324,35 @@ static void number_flows(const band *in, size_t from) {
 }
 
 /* Its head or its service is another. */
-static void claim_anew(const blis_flow_queue *queue, band *in,
-                       const flow *its) {
+static void claim_anew(const blis_flow_queue *queue, band *in, flow *its) {
   if (has_claims(queue)) {
-    const blis_flow_claim claim = {
-        .service = blis_flow_service_share(queue->service, its->tenant),
-        .enqueue_us = first_of(its)->item.enqueue_us};
-    blis_flow_claims_set(&in->claims, its->place, &claim);
+    blis_flow_claims_change(
+        &in->claims, &its->claim,
+        blis_flow_service_share(queue->service, its->tenant),
+        first_of(its)->item.enqueue_us);
   }
 }
 
-static blis_status list_flow(blis_flow_queue *queue, band *in, flow *made) {
-  if (!has_names(queue)) {
+static blis_status claim_first(const blis_flow_queue *queue, band *in,
+                               flow *its, int64_t enqueue_us) {
+  its->claim = (blis_flow_claim){
+      .service = blis_flow_service_share(queue->service, its->tenant),
+      .enqueue_us = enqueue_us,
+      .name = its->name,
+      .owner = its};
+  return blis_flow_claims_add(&in->claims, &queue->alloc, &its->claim);
+}
+
+static blis_status list_flow(blis_flow_queue *queue, band *in, flow *made,
+                             int64_t enqueue_us) {
+  if (has_heads(queue)) {
     return blis_node_heap_add(&in->heads, &queue->alloc, &made->node);
+  }
+  if (has_claims(queue)) {
+    return claim_first(queue, in, made, enqueue_us);
   }
   BLIS_TRY(blis_array_reserve(&queue->alloc, &in->flows, in->flows.count + 1));
   size_t place = flow_place(in, made->name);
-  if (has_claims(queue)) {
-    BLIS_TRY(blis_flow_claims_insert(&in->claims, &queue->alloc, place));
-  }
   memmove(&in->flows.items[place + 1], &in->flows.items[place],
           (in->flows.count - place) * sizeof(flow *));
   in->flows.items[place] = made;
@@ -362,7 +373,7 @@ static blis_status add_flow(blis_flow_queue *queue, band *in, entry *item) {
                  .node = {.sequence = item->node.sequence}};
   blis_status status = blis_map_put(&in->flow_of_tenant, tenant, index);
   if (status == BLIS_OK) {
-    status = list_flow(queue, in, made);
+    status = list_flow(queue, in, made, item->item.enqueue_us);
     if (status != BLIS_OK) {
       blis_map_remove(&in->flow_of_tenant, tenant);
     }
@@ -387,17 +398,16 @@ static blis_status join_flow(blis_flow_queue *queue, band *in, entry *item) {
 }
 
 static void drop_flow(blis_flow_queue *queue, band *in, flow *its) {
-  if (has_names(queue)) {
+  if (has_heads(queue)) {
+    blis_node_heap_remove(&in->heads, &its->node);
+  } else if (has_claims(queue)) {
+    blis_flow_claims_remove(&in->claims, &its->claim);
+  } else {
     size_t place = its->place;
     in->flows.count--;
     memmove(&in->flows.items[place], &in->flows.items[place + 1],
             (in->flows.count - place) * sizeof(flow *));
     number_flows(in, place);
-    if (has_claims(queue)) {
-      blis_flow_claims_remove(&in->claims, place);
-    }
-  } else {
-    blis_node_heap_remove(&in->heads, &its->node);
   }
   blis_map_remove(&in->flow_of_tenant, its->tenant);
   blis_node_heap_deinit(&its->entries, &queue->alloc);
@@ -408,7 +418,7 @@ static void drop_flow(blis_flow_queue *queue, band *in, flow *its) {
 static void update_flow(blis_flow_queue *queue, band *in, flow *its) {
   if (its->count == 0) {
     drop_flow(queue, in, its);
-  } else if (has_names(queue)) {
+  } else if (!has_heads(queue)) {
     claim_anew(queue, in, its);
   } else if (its->node.sequence != its->by_age.oldest->node.sequence) {
     its->node.sequence = its->by_age.oldest->node.sequence;
@@ -532,7 +542,7 @@ bool blis_flow_queue_pass(blis_flow_queue *queue, const blis_flow_item *item) {
   queue->next_sequence++;
   in->idle_since_us = item->enqueue_us;
   in->last_served =
-      has_names(queue) ? blis_intern_text(queue->strings, item->tenant) : NULL;
+      is_strict(queue) ? NULL : blis_intern_text(queue->strings, item->tenant);
   return true;
 }
 
@@ -644,16 +654,25 @@ static size_t pick_in_turn(const band *in) {
   return place < in->flows.count ? place : 0;
 }
 
-static size_t pick_least_served(const blis_flow_queue *queue, band *in,
-                                int64_t now_us) {
+/* All service is told in other numbers. */
+static void claim_all_anew(const blis_flow_queue *queue, band *in) {
+  for (const entry *item = in->by_age.oldest; item != NULL;
+       item = item->in_band.newer) {
+    if (item == item->flow->by_age.oldest) { /* once for each flow */
+      claim_anew(queue, in, item->flow);
+    }
+  }
+}
+
+static flow *pick_least_served(const blis_flow_queue *queue, band *in,
+                               int64_t now_us) {
   const blis_flow_service_rules *rules =
       blis_flow_service_get_rules(queue->service);
   int64_t base_us = blis_flow_service_base(queue->service);
-  for (size_t i = 0; i < in->flows.count && in->claims_base_us != base_us;
-       i++) {
-    claim_anew(queue, in, in->flows.items[i]);
+  if (in->claims_base_us != base_us) {
+    claim_all_anew(queue, in);
+    in->claims_base_us = base_us;
   }
-  in->claims_base_us = base_us;
   return blis_flow_claims_pick(&in->claims, rules->service_weight,
                                rules->wait_weight, now_us);
 }
@@ -673,7 +692,7 @@ static flow *pick(blis_flow_queue *queue, band *in, int64_t now_us) {
   case BLIS_FLOW_ROUND_ROBIN:
     return in->flows.items[pick_in_turn(in)];
   case BLIS_FLOW_LEAST_SERVICE:
-    return in->flows.items[pick_least_served(queue, in, now_us)];
+    return pick_least_served(queue, in, now_us);
   case BLIS_FLOW_STRICT_FIFO:
     return (flow *)blis_node_heap_first(&in->heads);
   default:

@@ -6,8 +6,8 @@
  * instances: who dispatches asks band after band. Every item has a sequence
  * number by its enqueue, refused ones too. Adding and taking are O(1) while the
  * items of a flow want to go in the order in which they come, and O(log items)
- * otherwise; where flows are told apart O(log flows) more, and with service and
- * for policies that choose themselves O(flows that wait in the band).
+ * otherwise; where flows are told apart O(log flows) more, in turn and for
+ * policies that choose themselves O(flows that wait in the band).
  */
 #ifndef BLIS_POLICY_FLOW_FLOW_QUEUE_H
 #define BLIS_POLICY_FLOW_FLOW_QUEUE_H
