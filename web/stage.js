@@ -3,7 +3,7 @@
 import { colour, fitted } from "./dom.js";
 import { phase } from "./run.js";
 
-const gap = 10, title = 20, inset = 8, flight_ms = 260, routerHeight = 22;
+const gap = 10, title = 20, inset = 8, flight_ms = 150, routerHeight = 22;
 
 const colours = {
   [phase.router]: "soft", [phase.waiting]: "waiting", [phase.prefill]: "prefill",
@@ -12,9 +12,15 @@ const colours = {
 
 const mayMove = !window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-// Columns of boxes that are about twice as wide as high.
+// Columns of boxes, wide enough for their names and about twice as wide as high.
 function columnsFor(count, width) {
-  return Math.max(1, Math.min(count, Math.floor(width / 110), Math.ceil(Math.sqrt(count * 3))));
+  return Math.max(1, Math.min(count, Math.floor(width / 140), Math.ceil(Math.sqrt(count * 3))));
+}
+
+// All of the picture, which must not push the rest off the screen.
+function heightFor(count, width) {
+  const rows = Math.ceil(count / columnsFor(count, width));
+  return Math.min(520, Math.max(170, routerHeight + rows * 140));
 }
 
 export class Stage {
@@ -34,8 +40,6 @@ export class Stage {
 
   set run(run) {
     this.#run = run;
-    const rows = Math.ceil(run.instances.length / columnsFor(run.instances.length, 640));
-    this.#canvas.style.height = Math.min(520, Math.max(170, routerHeight + rows * 150)) + "px";
   }
 
   #nearest(x, y) {
@@ -61,6 +65,8 @@ export class Stage {
   // Draws the time; speed is how many microseconds of the run pass in one of the clock.
   draw(time, speed, selected) {
     if (!this.#run) return { running: 0, waiting: 0 };
+    this.#canvas.style.height =
+      heightFor(this.#run.instances.length, this.#canvas.clientWidth) + "px";
     const { context, width, height } = fitted(this.#canvas);
     const boxes = this.#boxes(width, height), run = this.#run;
     const ink = {};

@@ -19,8 +19,9 @@ function makePrinter() {
     if (sent > most) return;
     sent += line.length + 1;
     waiting += line + "\n";
-    if (sent > most) waiting += "... (more than a page can show)\n";
-    if (performance.now() - last > flush_ms) flush();
+    const isFull = sent > most;
+    if (isFull) waiting += "... (more than a page can show)\n";
+    if (isFull || performance.now() - last > flush_ms) flush();
   }
   return { print, flush };
 }

@@ -4,7 +4,8 @@
 const { withPage, withServer } = require("./browser.cjs");
 
 const q = JSON.stringify;
-const idle = "document.documentElement.dataset.state === 'idle'";
+const state = "document.documentElement?.dataset.state";
+const idle = `${state} === 'idle'`;
 const text = (id) => `document.getElementById(${q(id)}).textContent`;
 
 function check(condition, why) {
@@ -42,7 +43,7 @@ print("hashes", results[1].hash, results[2].hash)
 const tests = {
   async "plays the first example by itself"(page, address) {
     await page.open(address);
-    await page.until("document.documentElement.dataset.state === 'running'", "its start");
+    await page.until(`${state} === 'running'`, "its start");
     await page.until(idle, "its end");
     check((await page.eval(text("output"))).includes("against round-robin"), "no output");
     check(await page.eval("!document.getElementById('race').hidden"), "nothing to look at");
@@ -110,7 +111,7 @@ const tests = {
   async "stops a script that does not end"(page) {
     await type(page, "print 'going'\nwhile true do end\n");
     await press(page, "run");
-    await page.until("document.documentElement.dataset.state === 'running'", "its start");
+    await page.until(`${state} === 'running'`, "its start");
     await press(page, "stop");
     await page.until(idle, "its end", 10);
     check(await page.eval(text("status")) === "Stopped.", "it does not say so");
@@ -159,7 +160,9 @@ const tests = {
         + "document.getElementById('run').click(); })");
       await page.until(idle, name);
       const status = await page.eval(text("status"));
-      check(status.startsWith("Done") && !status.includes(" 0 runs"), `${name}: ${status}`);
+      check(status.startsWith("Done"), `${name}: ${status}`);
+      // A simulation that a script drives by hand is its own to show.
+      check(name === "epsilon_greedy" || !status.includes(" 0 runs"), `${name}: no run`);
     }
   },
 

@@ -13,8 +13,8 @@ async function main(site, folder) {
   await withServer(site, (address) => withPage(async (page) => {
     await page.show(views[0][1]);
     await page.open(address);
-    await page.until("document.documentElement.dataset.state === 'running'");
-    await page.until("document.documentElement.dataset.state === 'idle'");
+    await page.until("document.documentElement?.dataset.state === 'running'");
+    await page.until("document.documentElement?.dataset.state === 'idle'");
     for (const [name, view] of views) {
       await page.show(view);
       // Late enough that the first run is full.

@@ -1,0 +1,67 @@
+--- Runs of scripts as the page gets them.
+local blis = require "blis"
+local core = require "blis.core"
+local playground = require "blis.playground"
+local run = require "blis.playground.run"
+local small = require "spec.support.small"
+
+local function told(spec)
+  local result = blis.run(playground.recorded(spec))
+  return core.json_read(run.json(result, "a run"), "run"), result
+end
+
+describe("the record of a run", function()
+  it("does not change the result", function()
+    local spec = small.experiment { routing = "weighted" }
+    local json = told(spec)
+    assert.equal(blis.run(spec).hash, json.hash)
+    assert.is_nil(spec.trace_level)
+  end)
+
+  it("has the requests, as columns", function()
+    local json, result = told(small.experiment())
+    assert.equal(#result.requests, #json.requests.id)
+    for i, request in ipairs { result.requests[1], result.requests[60] } do
+      local at = i == 1 and 1 or 60
+      assert.equal(request.id, json.requests.id[at])
+      assert.equal(request.arrival_us + request.ttft_us, json.requests.first_us[at])
+      assert.equal(request.end_us, json.requests.end_us[at])
+      assert.equal(request.instance, json.instances[json.requests.instance[at] + 1])
+    end
+    assert.is_nil(json.requests.tenant)
+  end)
+
+  it("has the scores that decided", function()
+    local scorer = blis.scorer { name = "mine", score = function(_, instance)
+      return instance.index / 4
+    end }
+    local json = told(small.experiment { routing = { "weighted", scorers = { { scorer, 1 } } } })
+    assert.same({ { name = "mine", weight = 1 } }, json.decisions.scorers)
+    assert.equal(60, #json.decisions.list)
+    local decision = json.decisions.list[7]
+    assert.equal(6, decision.request)
+    assert.equal(2, decision.chosen)
+    assert.equal(3, #decision.candidates)
+    for place, candidate in ipairs(decision.candidates) do
+      assert.equal(place - 1, candidate[1])
+      assert.equal(place / 4, candidate[6])
+    end
+  end)
+
+  it("tells why a request was refused", function()
+    local json = told(small.experiment { admission = function() return blis.reject "full" end })
+    assert.equal("rejected", json.requests.state[1])
+    assert.equal("full", json.requests.reason[1])
+    assert.equal("reject", json.decisions.list[1].verdict)
+    assert.equal(core.json_null, json.requests.instance[1])
+  end)
+
+  it("stops telling decisions where there are too many", function()
+    local most = run.most_signals
+    run.most_signals = 100
+    local json = told(small.experiment())
+    run.most_signals = most
+    assert.is_false(json.decisions.is_complete)
+    assert.truthy(#json.decisions.list < 60)
+  end)
+end)
