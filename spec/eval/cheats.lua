@@ -161,7 +161,7 @@ return {
     .. "s[#s + 1] = { r, 1000000 } end end return { schedule = s, wait_us = 1 }") },
   { rule = "the same request twice", says = "there before",
     lua = batches "return { schedule = { c.waiting[1], c.waiting[1] } }" },
-  { rule = "a request that is none", says = "expected { request, tokens }",
+  { rule = "a request that is none", says = "expected a request of context",
     lua = batches "return { schedule = { {} } }" },
   { rule = "an engine that waits", says = "progress",
     lua = batches "return { schedule = {}, wait_us = 1 }" },
