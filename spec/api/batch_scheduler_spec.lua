@@ -152,6 +152,12 @@ describe("a scheduler of batches", function()
     end), "schedule[1] is a table, expected a request of context.running or context.waiting, as")
     says(of(function() return { schedule = 3 } end), "schedule is 3, expected a list of requests")
     says(of(function() return { schedule = { 7 } } end), "schedule[1] is 7")
+    says(of(function(c) return { schedule = { first = c.waiting[1] } } end),
+      "schedule has the key the text 'first', expected a list of requests: { first, second }")
+    says(of(function(c) return { schedule = { [3] = c.waiting[1] } } end), "schedule has the key 3")
+    says(of(function(c) return { preempt = { [c.waiting[1]] = true } } end),
+      "preempt has the key a table")
+    says(of(function(c) return { schedule = { c.waiting[1], nil, 7 } } end), "schedule[2] is nil")
     says(of(function(c) return { schedule = { c.waiting[1], c.waiting[1] } } end), "there before")
     says(of(function(c) return { schedule = { { c.waiting[1], 0 } } } end), "0 tokens")
     says(of(function(c) return { preempt = { c.waiting[1] } } end), "preempt[1] does not run")

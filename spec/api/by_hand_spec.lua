@@ -104,6 +104,45 @@ describe("an instance by itself", function()
     end
   end)
 
+  it("keeps what a run shows of a request, wherever its stages were", function()
+    local pools = { prefill_instances = 1, decode_instances = 1 }
+    for _, cluster in ipairs { { instances = 2 }, pools } do
+      local result = blis.run { cluster = cluster, workload = { rate = 30, requests = 40,
+        prompt_tokens = 300, output_tokens = 20, slo_class = "batch", tenant = "t" } }
+      local list = blis.records()
+      for _, record in ipairs(result.requests) do list:add(record) end
+      assert.equal(result.hash, list:hash())
+      for i, record in ipairs(result.requests) do assert.same(record, list[i]) end
+    end
+  end)
+
+  it("adds no record that is not one", function()
+    local list = blis.records()
+    local function wrong(changes, text)
+      local record = { number = 3, state = "completed", arrival_us = 5, ttft_us = 10, e2e_us = 20,
+        end_us = 30 }
+      for key, value in pairs(changes) do record[key] = value ~= "none" and value or nil end
+      says(message_of(list.add, list, record), text)
+      assert.equal(0, #list)
+    end
+    wrong({ tfft_us = 10 }, "a record has no field 'tfft_us'; did you mean 'ttft_us'?")
+    wrong({ colour = "red" }, "a record has no field 'colour'; it has those that list[i] shows")
+    wrong({ "completed" }, "a record has named fields")
+    wrong({ ttft_us = "none" }, "a completed request has no ttft_us")
+    wrong({ e2e_us = "none" }, "a completed request has no e2e_us")
+    wrong({ end_us = "none", state = "length_capped" }, "a length_capped request has no end_us")
+    wrong({ state = "none" }, "state = nil, expected a text")
+    wrong({ state = "done" }, "unknown request state 'done'")
+    wrong({ ttft_us = 0.5 }, "ttft_us = 0.5, expected an integer from 0")
+    wrong({ instance = 3 }, "instance = 3, expected instance_<number>")
+    wrong({ instance = "instance_99999999" }, "'instance_99999999', expected instance_<number>")
+    wrong({ prefill_instance = "pool" }, "prefill_instance = 'pool'")
+    wrong({ tenant = 5 }, "tenant = 5, expected a text")
+    wrong({ moved_bytes = -1 }, "moved_bytes = -1")
+    list:add { state = "rejected", reason = "full" }
+    assert.equal(1, #list)
+  end)
+
   it("says what is wrong", function()
     local instance = blis.instance(engine)
     says(message_of(instance.add, instance, { prompt_token = 5 }), "prompt_tokens")

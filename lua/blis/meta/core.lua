@@ -442,7 +442,9 @@ function requests:hash() end
 ---@return { ttft_mean_ms: number, ttft_p99_ms: number, e2e_mean_ms: number, e2e_p99_ms: number, itl_mean_ms: number, offered: integer, completed: integer, rejected: integer, worst: integer? }
 function requests:outcomes(patience_us, end_us, planned) end
 
---- One more record, of a list that `blis.records()` made.
+--- One more record, of a list that `blis.records()` made. Fields of requests that records do not
+--- show may be there; any other name is an error, and so is a completed request without ttft_us,
+--- e2e_us or end_us.
 ---@param record blis.RequestRecord
 function requests:add(record) end
 

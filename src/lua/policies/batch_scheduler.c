@@ -127,11 +127,29 @@ static blis_batch_entry check_entry(lua_State *L, lua_Integer i) {
   return entry;
 }
 
-static void check_is_list(lua_State *L, const char *name) {
+/*
+ * How long the list on top of the stack is. A table with a name in it, or with
+ * holes, is none: { first = request } would be an empty one.
+ */
+static lua_Integer check_list(lua_State *L, const char *name) {
   if (!lua_istable(L, -1)) {
     luaL_error(L, "%s is %s, expected a list of requests", name,
                push_what(L, -1));
   }
+  int list = lua_gettop(L);
+  lua_Integer count = (lua_Integer)lua_rawlen(L, list);
+  lua_pushnil(L);
+  while (lua_next(L, list) != 0) {
+    lua_pop(L, 1);
+    if (!lua_isinteger(L, -1) || lua_tointeger(L, -1) < 1 ||
+        lua_tointeger(L, -1) > count) {
+      luaL_error(L,
+                 "%s has the key %s, expected a list of requests: { first, "
+                 "second }",
+                 name, push_what(L, -1));
+    }
+  }
+  return count;
 }
 
 static void check_schedule(lua_State *L, const batch_call *call) {
@@ -141,9 +159,8 @@ static void check_schedule(lua_State *L, const batch_call *call) {
   if (lua_getfield(L, RESULT, "schedule") == LUA_TNIL) {
     return;
   }
-  check_is_list(L, "schedule");
   int list = lua_gettop(L);
-  lua_Integer count = (lua_Integer)lua_rawlen(L, list);
+  lua_Integer count = check_list(L, "schedule");
   for (lua_Integer i = 1; i <= count; i++) {
     lua_rawgeti(L, list, i);
     blis_batch_entry entry = check_entry(L, i);
@@ -161,9 +178,9 @@ static void check_preempt(lua_State *L, const batch_call *call) {
   if (lua_getfield(L, RESULT, "preempt") == LUA_TNIL) {
     return;
   }
-  check_is_list(L, "preempt");
   int list = lua_gettop(L);
-  for (lua_Integer i = 1; i <= (lua_Integer)lua_rawlen(L, list); i++) {
+  lua_Integer count = check_list(L, "preempt");
+  for (lua_Integer i = 1; i <= count; i++) {
     lua_rawgeti(L, list, i);
     size_t place = check_place(L, "preempt", i);
     if (place >= call->context->running_count) {

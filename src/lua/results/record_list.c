@@ -6,6 +6,7 @@
 #include "lua/results/figures.h"
 #include "lua/results/load.h"
 #include "lua/results/outcomes.h"
+#include "lua/results/record_add.h"
 #include "lua/results/records.h"
 #include "lua/results/spread.h"
 #include "lua/results/steady.h"
@@ -143,86 +144,6 @@ static int records_hash(lua_State *L) {
   return 1;
 }
 
-/* Records that a script adds. */
-
-static int64_t record_integer(lua_State *L, const char *name, int64_t low,
-                              int64_t high, int64_t fallback) {
-  int64_t value = fallback;
-  if (lua_getfield(L, 2, name) != LUA_TNIL) {
-    int is_integer = 0;
-    value = lua_tointegerx(L, -1, &is_integer);
-    if (!is_integer || value < low || value > high) {
-      luaL_error(L, "a request has %s = %s, expected an integer from %I to %I",
-                 name, push_what(L, -1), (LUAI_UACINT)low, (LUAI_UACINT)high);
-    }
-  }
-  lua_pop(L, 1);
-  return value;
-}
-
-static uint32_t record_text(lua_State *L, bind_records *self,
-                            const char *name) {
-  uint32_t id = 0;
-  if (lua_getfield(L, 2, name) != LUA_TNIL) {
-    size_t length;
-    const char *text = lua_tolstring(L, -1, &length);
-    if (lua_type(L, -1) != LUA_TSTRING) {
-      luaL_error(L, "a request has %s = %s, expected a text", name,
-                 push_what(L, -1));
-    }
-    check_status(L, blis_intern_add(self->strings, text, length, &id), NULL);
-  }
-  lua_pop(L, 1);
-  return id;
-}
-
-static blis_request record_request(lua_State *L, bind_records *self) {
-  return (blis_request){
-      .number = record_integer(L, "number", INT64_MIN, INT64_MAX, 0),
-      .arrival_us = record_integer(L, "arrival_us", 0, INT64_MAX, 0),
-      .prompt_tokens =
-          (uint32_t)record_integer(L, "prompt_tokens", 0, UINT32_MAX, 0),
-      .output_tokens =
-          (uint32_t)record_integer(L, "output_tokens", 0, UINT32_MAX, 0),
-      .tenant = record_text(L, self, "tenant"),
-      .slo_class = record_text(L, self, "slo_class"),
-      .model = record_text(L, self, "model"),
-      .session = record_text(L, self, "session"),
-      .round_index = (int32_t)record_integer(L, "round_index", 0, INT32_MAX, 0),
-  };
-}
-
-/* add(record): one more, with the fields that list[i] has. */
-static int records_add(lua_State *L) {
-  bind_records *self = check_records(L, 1);
-  luaL_argcheck(L, self->strings != NULL, 1, "the requests of a run");
-  luaL_checktype(L, 2, LUA_TTABLE);
-  lua_settop(L, 2);
-  const blis_request request = record_request(L, self);
-  const blis_request_end end = {
-      .request = &request,
-      .state = check_record_state(L, 2),
-      .instance = check_record_instance(L, 2),
-      .reason = opt_field_string(L, 2, "reason"),
-      .was_counted = opt_field_boolean(L, 2, "was_counted", false),
-      .had_hit = opt_field_boolean(L, 2, "had_hit", false),
-      .ttft_us = record_integer(L, "ttft_us", 0, INT64_MAX, -1),
-      .e2e_us = record_integer(L, "e2e_us", 0, INT64_MAX, -1),
-      .scheduling_delay_us =
-          record_integer(L, "scheduling_delay_us", 0, INT64_MAX, -1),
-      .itl_sum_us = record_integer(L, "itl_sum_us", 0, INT64_MAX, 0),
-      .itl_count = record_integer(L, "itl_count", 0, UINT32_MAX, 0),
-      .end_us = record_integer(L, "end_us", 0, INT64_MAX, 0),
-      .gateway_wait_us = record_integer(L, "gateway_wait_us", 0, INT64_MAX, -1),
-      .priority = opt_field_number(L, 2, "priority", 0),
-  };
-  const blis_request_sink *sink = blis_recorder_sink(self->recorder);
-  blis_error error = {0};
-  check_status(L, sink->ended(sink->ud, &end, &error), &error);
-  check_record_attempts(L, 2, self, &request);
-  return 0;
-}
-
 static int records_gc(lua_State *L) {
   bind_records *self = luaL_checkudata(L, 1, RECORDS_TYPE);
   blis_recorder_free(self->recorder);
@@ -243,7 +164,7 @@ static const luaL_Reg records_meta[] = {
 };
 
 static const luaL_Reg records_methods[] = {
-    {"add", records_add},
+    {"add", bind_records_add},
     {"after_completed", bind_records_after_completed},
     {"batches", bind_records_batches},
     {"goodput", bind_records_goodput},

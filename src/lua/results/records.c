@@ -43,19 +43,19 @@ blis_request_state check_record_state(lua_State *L, int index) {
   return (blis_request_state)state;
 }
 
-int32_t check_record_instance(lua_State *L, int index) {
+int32_t check_record_instance(lua_State *L, int index, const char *field) {
   int32_t instance = -1;
-  if (lua_getfield(L, index, "instance") != LUA_TNIL) {
-    const char *text = lua_tostring(L, -1);
-    char rest = 0;
+  if (lua_getfield(L, index, field) != LUA_TNIL) {
     if (lua_type(L, -1) != LUA_TSTRING) {
-      luaL_error(L, "a request has instance = %s, expected instance_<number>",
+      luaL_error(L, "a request has %s = %s, expected instance_<number>", field,
                  push_what(L, -1));
     }
-    if (sscanf(text, "instance_%" SCNd32 "%c", &instance, &rest) != 1 ||
+    const char *text = lua_tostring(L, -1);
+    char rest = 0;
+    if (sscanf(text, "instance_%7" SCNd32 "%c", &instance, &rest) != 1 ||
         instance < 0) {
-      luaL_error(L, "a request has instance = '%s', expected instance_<number>",
-                 text);
+      luaL_error(L, "a request has %s = '%s', expected instance_<number>",
+                 field, text);
     }
   }
   lua_pop(L, 1);

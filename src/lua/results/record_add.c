@@ -1,0 +1,178 @@
+#include "lua/results/record_add.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "lua/bind/bind.h"
+#include "lua/results/attempts.h"
+#include "lua/results/records.h"
+
+enum { RECORD = 2 }; /* its index in calls of add */
+
+/* What is kept, what follows from it, and what only requests have. */
+static const char *const known[] = {
+    "number", "state", "instance", "arrival_us", "ttft_us", "e2e_us",
+    "scheduling_delay_us", "itl_sum_us", "itl_count", "end_us",
+    "gateway_wait_us", "prompt_tokens", "output_tokens", "tenant", "slo_class",
+    "model", "session", "round_index", "was_counted", "had_hit", "reason",
+    "priority", "attempts", "encode_instance", "encode_start_us",
+    "encode_end_us", "prefill_instance", "prefill_admitted_us",
+    "prefill_end_us", "transfer_start_us", "transfer_end_us", "moved_bytes",
+    "prefill_e2e_us", "decode_e2e_us",
+    /* follow */
+    "id", "status_code", "steps", "model_used", "verdict",
+    /* of requests */
+    "deadline_us", "content", "max_output_tokens", "client", "prefix_group",
+    "prefix_tokens", "shared_tokens", "adapter", "cascade", "mean_logprob"};
+
+/* The key below the top of the stack. */
+static void check_key(lua_State *L) {
+  if (lua_type(L, -2) != LUA_TSTRING) {
+    luaL_error(L,
+               "a record has named fields, such as number and state; this one "
+               "has the key %s",
+               push_what(L, -2));
+  }
+  const char *name = lua_tostring(L, -2);
+  blis_nearest nearest = {.wanted = name};
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    if (strcmp(known[i], name) == 0) {
+      return;
+    }
+    blis_nearest_offer(&nearest, known[i]);
+  }
+  blis_suggestion suggestion =
+      blis_nearest_suggest_or(&nearest, "it has those that list[i] shows");
+  luaL_error(L, "a record has no field '%s'%s", name, suggestion.text);
+}
+
+static void check_keys(lua_State *L) {
+  lua_pushnil(L);
+  while (lua_next(L, RECORD) != 0) {
+    check_key(L);
+    lua_pop(L, 1);
+  }
+}
+
+static int64_t integer_of(lua_State *L, const char *name, int64_t low,
+                          int64_t high, int64_t fallback) {
+  int64_t value = fallback;
+  if (lua_getfield(L, RECORD, name) != LUA_TNIL) {
+    int is_integer = 0;
+    value = lua_tointegerx(L, -1, &is_integer);
+    if (!is_integer || value < low || value > high) {
+      luaL_error(L, "a request has %s = %s, expected an integer from %I to %I",
+                 name, push_what(L, -1), (LUAI_UACINT)low, (LUAI_UACINT)high);
+    }
+  }
+  lua_pop(L, 1);
+  return value;
+}
+
+/* -1 = it never came. */
+static int64_t time_of(lua_State *L, const char *name) {
+  return integer_of(L, name, 0, INT64_MAX, -1);
+}
+
+static uint32_t text_of(lua_State *L, bind_records *self, const char *name) {
+  uint32_t id = 0;
+  if (lua_getfield(L, RECORD, name) != LUA_TNIL) {
+    if (lua_type(L, -1) != LUA_TSTRING) {
+      luaL_error(L, "a request has %s = %s, expected a text", name,
+                 push_what(L, -1));
+    }
+    size_t length;
+    const char *text = lua_tolstring(L, -1, &length);
+    check_status(L, blis_intern_add(self->strings, text, length, &id), NULL);
+  }
+  lua_pop(L, 1);
+  return id;
+}
+
+static blis_request check_request(lua_State *L, bind_records *self) {
+  return (blis_request){
+      .number = integer_of(L, "number", INT64_MIN, INT64_MAX, 0),
+      .arrival_us = integer_of(L, "arrival_us", 0, INT64_MAX, 0),
+      .prompt_tokens =
+          (uint32_t)integer_of(L, "prompt_tokens", 0, UINT32_MAX, 0),
+      .output_tokens =
+          (uint32_t)integer_of(L, "output_tokens", 0, UINT32_MAX, 0),
+      .tenant = text_of(L, self, "tenant"),
+      .slo_class = text_of(L, self, "slo_class"),
+      .model = text_of(L, self, "model"),
+      .session = text_of(L, self, "session"),
+      .round_index = (int32_t)integer_of(L, "round_index", 0, INT32_MAX, 0),
+  };
+}
+
+/* Where stages of it were apart; false where none was. */
+static bool check_stages(lua_State *L, blis_stage_times *stages) {
+  *stages = (blis_stage_times){
+      .encode_instance = check_record_instance(L, RECORD, "encode_instance"),
+      .prefill_instance = check_record_instance(L, RECORD, "prefill_instance"),
+      .decode_instance = -1,
+      .encode_start_us = time_of(L, "encode_start_us"),
+      .encode_end_us = time_of(L, "encode_end_us"),
+      .prefill_admitted_us = time_of(L, "prefill_admitted_us"),
+      .prefill_end_us = time_of(L, "prefill_end_us"),
+      .transfer_start_us = time_of(L, "transfer_start_us"),
+      .transfer_end_us = time_of(L, "transfer_end_us"),
+      .moved_bytes = integer_of(L, "moved_bytes", 0, INT64_MAX, 0),
+      .prefill_e2e_us = time_of(L, "prefill_e2e_us"),
+      .decode_e2e_us = time_of(L, "decode_e2e_us"),
+  };
+  return stages->encode_instance >= 0 || stages->prefill_instance >= 0;
+}
+
+static blis_request_end check_end(lua_State *L) {
+  return (blis_request_end){
+      .state = check_record_state(L, RECORD),
+      .instance = check_record_instance(L, RECORD, "instance"),
+      .reason = opt_field_string(L, RECORD, "reason"),
+      .was_counted = opt_field_boolean(L, RECORD, "was_counted", false),
+      .had_hit = opt_field_boolean(L, RECORD, "had_hit", false),
+      .ttft_us = time_of(L, "ttft_us"),
+      .e2e_us = time_of(L, "e2e_us"),
+      .scheduling_delay_us = time_of(L, "scheduling_delay_us"),
+      .itl_sum_us = integer_of(L, "itl_sum_us", 0, INT64_MAX, 0),
+      .itl_count = integer_of(L, "itl_count", 0, UINT32_MAX, 0),
+      .end_us = integer_of(L, "end_us", 0, INT64_MAX, 0),
+      .gateway_wait_us = time_of(L, "gateway_wait_us"),
+      .priority = opt_field_number(L, RECORD, "priority", 0),
+  };
+}
+
+/* Figures are made of the times of completed requests, which all have them. */
+static void check_times(lua_State *L, blis_request_state state) {
+  static const char *const times[] = {"ttft_us", "e2e_us", "end_us"};
+  if (!blis_request_is_completed(state)) {
+    return;
+  }
+  for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+    if (lua_getfield(L, RECORD, times[i]) == LUA_TNIL) {
+      luaL_error(L, "a %s request has no %s", blis_request_state_name(state),
+                 times[i]);
+    }
+    lua_pop(L, 1);
+  }
+}
+
+int bind_records_add(lua_State *L) {
+  bind_records *self = check_records(L, 1);
+  luaL_argcheck(L, self->strings != NULL, 1, "the requests of a run");
+  luaL_checktype(L, RECORD, LUA_TTABLE);
+  lua_settop(L, RECORD);
+  check_keys(L);
+  const blis_request request = check_request(L, self);
+  blis_stage_times stages;
+  blis_request_end end = check_end(L);
+  check_times(L, end.state);
+  end.request = &request;
+  end.stages = check_stages(L, &stages) ? &stages : NULL;
+  const blis_request_sink *sink = blis_recorder_sink(self->recorder);
+  blis_error error = {0};
+  check_status(L, sink->ended(sink->ud, &end, &error), &error);
+  check_record_attempts(L, RECORD, self, &request);
+  return 0;
+}
