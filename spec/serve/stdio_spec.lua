@@ -165,6 +165,17 @@ describe("blis serve --stdio #host", function()
     end)
   end)
 
+  it("answers what is still open when its time after the end of the input is over", function()
+    local lines, endless = {}, "return function() while true do end end"
+    for id = 1, 5 do
+      lines[id] = evaluate(id, endless,
+        { limits = { instructions = 1000000000000, wall_s = 60 } })
+    end
+    local _, by_id, outcome = talk(lines, 5)
+    for id = 1, 5 do assert.equal("cancelled", by_id[id].error.code) end
+    assert.equal(0, outcome.status)
+  end)
+
   it("ends with its input", function()
     local result = program.shell('"$BLIS" serve --stdio </dev/null')
     assert.equal(0, result.status)

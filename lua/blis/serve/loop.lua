@@ -11,8 +11,9 @@ local loop = {}
 -- Of a line; of answers that nobody has read, above which nothing more is read.
 local longest_line, most_unread = 64 << 20, 64 << 20
 
--- How often a server looks up; how long it works on after the end of its input.
-local look_us, grace_us = 200000, 5000000
+-- How often a server looks up; how long it works on after the end of its input, and how long it
+-- then waits for the reader of its last answers.
+local look_us, grace_us, farewell_us = 200000, 5000000, 500000
 
 -- Garbage above what is alive, at which it is collected.
 local most_garbage_kb = 4096
@@ -64,7 +65,8 @@ function loop.run(count, open)
     end
     if end_us and (work.waiting == 0 or core.clock_us() >= end_us or out.is_closed) then
       session.stop()
-      if output.is_empty(out) or core.clock_us() >= end_us then return 0 end
+      output.flush(out)
+      if output.is_empty(out) or core.clock_us() >= end_us + farewell_us then return 0 end
     elseif out.is_closed then
       return 0
     end
