@@ -5,6 +5,7 @@ void blis__reset_request(blis_live_request *request) {
   request->has_first_token = false;
   request->was_counted = false;
   request->had_hit = false;
+  request->was_brought = false;
   request->rejection = NULL;
   request->prefill_tokens = request->prompt_tokens;
   request->progress_tokens = 0;

@@ -222,6 +222,8 @@ static void enter_batch(blis__stepwise *engine, blis__sequence *sequence,
                             &engine->counts);
   blis__note_admission(config, request, engine->clock_us,
                        step_under_way_us(engine));
+  request->was_brought = false; /* it may be asked about again */
+  sequence->loaded_blocks = 0;
   if (config->rules.knows_cached_context && tokens > 0) {
     request->progress_tokens = cached_tokens;
   }
@@ -265,15 +267,15 @@ static blis_status admit_with_kv(blis__stepwise *engine,
   if (*is_admitted) {
     sequence->has_kv = false;
     engine->waiting_with_kv--;
-    enter_batch(engine, sequence, progress, tokens, 0);
+    enter_batch(engine, sequence, progress, tokens, sequence->loaded_blocks);
     request->progress_tokens = progress;
   }
   return BLIS_OK;
 }
 
 /*
- * Admits a waiting request, if it fits. A prompt that is found completely in
- * the cache is admitted with no tokens and no blocks.
+ * Admits a waiting request, if it fits, or has its KV brought. A prompt that is
+ * found completely in the cache is admitted with no tokens and no blocks.
  */
 static blis_status admit(blis__stepwise *engine, blis__sequence *sequence,
                          bool *is_admitted, blis_error *error) {
@@ -284,6 +286,14 @@ static blis_status admit(blis__stepwise *engine, blis__sequence *sequence,
   engine->found.count = 0;
   if (sequence->has_kv) {
     return admit_with_kv(engine, sequence, is_admitted, error);
+  }
+  bool is_loading;
+  bool is_blocked;
+  BLIS_TRY(
+      blis__stepwise_load(engine, sequence, &is_loading, &is_blocked, error));
+  if (is_loading || is_blocked) {
+    *is_admitted = is_loading; /* the next one may be */
+    return BLIS_OK;
   }
   int64_t cached = 0;
   int64_t tokens = 1;
@@ -379,6 +389,9 @@ static blis_status schedule_waiting(blis__stepwise *engine, blis_error *error) {
   if (!goes_by_head) {
     BLIS_TRY(admit_those_with_kv(engine, error));
   }
+  /* Whose KV was brought does not lose its blocks to others for ever. */
+  is_admitted =
+      engine->config->kv_source == NULL || engine->waiting_with_kv == 0;
   while (is_admitted && engine->waiting.head != NULL && has_room(engine)) {
     BLIS_TRY(admit(engine, blis__sequence_at(engine->waiting.head),
                    &is_admitted, error));

@@ -35,6 +35,8 @@ typedef struct blis__engine_ops {
   blis_status (*activate)(void *state, blis_live_request *request,
                           const blis_kv_arrival *arrival, int64_t now_us,
                           blis_error *error);
+  blis_status (*loaded)(void *state, blis_live_request *request, uint32_t end,
+                        int64_t now_us, blis_error *error);
   blis_status (*evict)(void *state, blis_live_request *request, int64_t now_us,
                        blis_error *error);
   int64_t (*next_us)(const void *state);

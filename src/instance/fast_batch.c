@@ -30,6 +30,9 @@ bool blis__fast_is_blocked(const fast_engine *engine, int64_t budget_tokens) {
     return false;
   }
   const fast_request *head = engine->queue.head->request->engine;
+  if (engine->config->kv_source != NULL && !head->live->was_brought) {
+    return false; /* what its source offers is not known here */
+  }
   bool is_whole = blis__fast_takes_whole(engine, head, budget_tokens);
   if (is_whole && head->live->chain.shared_count == 0) {
     return blis__fast_blocks_of(engine, head->live->prefill_tokens) >
@@ -135,8 +138,11 @@ static blis_status enter_batch(fast_engine *engine, fast_request *request,
   const blis_instance_config *config = engine->config;
   blis_live_request *live = request->live;
   int64_t cached_tokens =
-      request->has_kv ? 0 : live->computed_tokens - live->new_tokens;
+      request->has_kv ? request->loaded_blocks * config->block_size_tokens
+                      : live->computed_tokens - live->new_tokens;
   request->has_kv = false;
+  request->loaded_blocks = 0;
+  live->was_brought = false; /* it may be asked about again */
   blis__wait_queue_remove(&engine->queue, &request->waiting);
   request->finish.order = engine->next_order++;
   blis__fast_list_append(&engine->batch, request);
@@ -214,11 +220,22 @@ blis_status blis__fast_admit(fast_engine *engine, fast_plan *plan,
   if (!goes_by_head) {
     BLIS_TRY(admit_the_ready(engine, plan, now_us, error));
   }
-  while (engine->queue.count > 0 && plan->budget_tokens > 0 &&
+  /* Whose KV was brought does not lose its blocks to others for ever. */
+  bool may_pass =
+      engine->config->kv_source == NULL || engine->waiting_with_kv == 0;
+  while (may_pass && engine->queue.count > 0 && plan->budget_tokens > 0 &&
          engine->batch.count < engine->config->max_num_seqs) {
     fast_request *head = engine->queue.head->request->engine;
     bool is_admitted = false;
-    bool is_blocked = blis__fast_is_blocked(engine, plan->budget_tokens);
+    bool is_loading;
+    bool is_blocked;
+    BLIS_TRY(
+        blis__fast_load(engine, head, now_us, &is_loading, &is_blocked, error));
+    if (is_loading) {
+      continue;
+    }
+    is_blocked =
+        is_blocked || blis__fast_is_blocked(engine, plan->budget_tokens);
     if (!is_blocked) {
       BLIS_TRY_MEM(try_head(engine, head, plan, &is_admitted), error);
     }
@@ -226,11 +243,11 @@ blis_status blis__fast_admit(fast_engine *engine, fast_plan *plan,
       remember_block(engine, head, plan->budget_tokens);
     }
     if (!is_admitted) {
-      return admit_somebody(engine, plan, now_us, error);
+      break;
     }
     BLIS_TRY_MEM(enter_batch(engine, head, plan, now_us), error);
   }
-  return BLIS_OK;
+  return admit_somebody(engine, plan, now_us, error);
 }
 
 /* Formation under shortage. */

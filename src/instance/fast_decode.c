@@ -201,7 +201,8 @@ static void move_clock(fast_engine *engine, size_t n, int64_t last_us,
   engine->step_index += (int64_t)n;
   count_uncovered_run(engine, n);
   engine->stats.steps += (int64_t)n;
-  engine->stats.queue_depth_sum += engine->queue.count * (int64_t)n;
+  engine->stats.queue_depth_sum +=
+      (engine->queue.count + engine->loads.count) * (int64_t)n;
   engine->decode_context += engine->decodes * (int64_t)n;
 }
 

@@ -140,6 +140,10 @@ static blis_status take_out(fast_engine *engine, fast_request *request,
     /* What was remembered about the head may be about this very record. */
     engine->block.head = NULL;
     blis__fast_withdraw_itl(engine, request);
+    if (request->is_loading) {
+      BLIS_TRY_MEM(blis__fast_cancel_load(engine, request), error);
+      return BLIS_OK;
+    }
     blis__wait_queue_remove(&engine->queue, &request->waiting);
     BLIS_TRY_MEM(blis__fast_give_up_kv(engine, request), error);
     return BLIS_OK;
@@ -214,7 +218,7 @@ static blis_instance_load engine_get_load(const void *state) {
   const fast_engine *engine = state;
   int64_t blocks = engine->config->kv_blocks;
   return (blis_instance_load){
-      .queue_depth = engine->queue.count,
+      .queue_depth = engine->queue.count + engine->loads.count,
       .batch_size = engine->batch.count,
       .kv_blocks = blocks,
       .used_kv_blocks = blocks - blis_run_pool_free_blocks(engine->pool)};
@@ -266,6 +270,10 @@ static blis_status engine_close(void *state, blis_error *error) {
        place = place->after) {
     blis__fast_withdraw_itl(engine, place->request->engine);
   }
+  for (fast_request *r = engine->loads.head; r != NULL;
+       r = r->links[FAST_LINK_PREFILL].next) {
+    blis__fast_withdraw_itl(engine, r);
+  }
   blis__fast_settle_itl(engine);
   return BLIS_OK;
 }
@@ -299,6 +307,7 @@ static const blis__engine_ops fast_ops = {
     .inject = engine_inject,
     .reserve = blis__fast_reserve,
     .activate = blis__fast_activate,
+    .loaded = blis__fast_loaded,
     .evict = engine_evict,
     .next_us = engine_next_us,
     .run_next = engine_run_next,
@@ -341,6 +350,7 @@ blis_status blis__fast_new(const blis_alloc *alloc,
       .batch.kind = FAST_LINK_BATCH,
       .prefills.kind = FAST_LINK_PREFILL,
       .firsts.kind = FAST_LINK_PREFILL,
+      .loads.kind = FAST_LINK_PREFILL,
       .deadlines.kind = FAST_LINK_DEADLINE,
       .keepers.kind = FAST_LINK_KEEPER};
   if (init(fast) != BLIS_OK) {

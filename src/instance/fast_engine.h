@@ -27,8 +27,9 @@
  * fast_batch.c admission, and formation
  * request by request; fast_preempt.c preemption; fast_latency.c inter-token
  * latencies; fast_naming.c output that can be found again; fast_remote.c KV
- * that moves; fast_request.c lists, arrivals and the life of a record;
- * fast_check.c; finish_heap.c; step_history.c.
+ * that moves; fast_load.c KV that is brought back; fast_request.c lists,
+ * arrivals and the life of a record; fast_check.c; finish_heap.c;
+ * step_history.c.
  */
 #ifndef BLIS_INSTANCE_FAST_ENGINE_H
 #define BLIS_INSTANCE_FAST_ENGINE_H
@@ -87,7 +88,9 @@ struct fast_request {
   /* Where KV moves (remote_kv.h). */
   bool is_parked; /* has blocks, and is neither in the queue nor in the batch */
   bool has_kv;    /* waits, with blocks that hold what it has computed */
-  bool was_reserved; /* its first latency may be wanted */
+  bool was_reserved;      /* its first latency may be wanted */
+  bool is_loading;        /* parked, until its KV is brought (kv_source.h) */
+  uint32_t loaded_blocks; /* that count as hits when it is admitted */
 };
 
 typedef struct fast_list {
@@ -157,6 +160,8 @@ typedef struct fast_engine {
   blis__wait_queue queue;
   fast_list batch;    /* in order of admission */
   fast_list prefills; /* the part of the batch with prompt left */
+  fast_list loads;    /* requests whose KV is brought; as the next one, of the
+                         same links as prefills */
   fast_list firsts;   /* that has computed a first token in the step under
                          way; of the same links as prefills */
   uint64_t next_order;
@@ -323,6 +328,25 @@ blis_status blis__fast_drop_kv(fast_engine *engine, bool *is_dropped);
 /* It has its KV: takes the block of its next token, if there is one. */
 blis_status blis__fast_try_with_kv(fast_engine *engine, fast_request *request,
                                    fast_plan *plan, bool *is_admitted);
+
+/* fast_load.c: what kv_source.h says of it. */
+/*
+ * About to be admitted: asks its source. *is_loading = true: it is out of the
+ * queue; *is_blocked = true: there are too few blocks for what could be
+ * brought; else it is to be computed.
+ */
+blis_status blis__fast_load(fast_engine *engine, fast_request *request,
+                            int64_t now_us, bool *is_loading, bool *is_blocked,
+                            blis_error *error);
+blis_status blis__fast_loaded(void *state, blis_live_request *live,
+                              uint32_t end, int64_t now_us, blis_error *error);
+/* It leaves the engine while its KV is being brought. */
+blis_status blis__fast_cancel_load(fast_engine *engine, fast_request *request);
+
+/* fast_remote.c: blocks of a request that does not run, and that is in no
+   queue. */
+void blis__fast_park(fast_engine *engine, fast_request *request);
+void blis__fast_unpark(fast_engine *engine, fast_request *request);
 
 /* fast_preempt.c */
 /*

@@ -4,14 +4,14 @@
 #include "instance/fast_engine.h"
 #include "instance/rules.h"
 
-static void park(fast_engine *engine, fast_request *request) {
+void blis__fast_park(fast_engine *engine, fast_request *request) {
   BLIS_ASSERT(!request->is_parked && !request->has_kv);
   request->is_parked = true;
   engine->parked_blocks += request->holder.anonymous;
 }
 
 /* Its anonymous blocks are no longer counted as parked. */
-static void unpark(fast_engine *engine, fast_request *request) {
+void blis__fast_unpark(fast_engine *engine, fast_request *request) {
   engine->parked_blocks -= request->holder.anonymous;
   engine->waiting_with_kv -= request->has_kv;
   BLIS_ASSERT(engine->parked_blocks >= 0 && engine->waiting_with_kv >= 0);
@@ -27,14 +27,14 @@ void blis__fast_hold(fast_engine *engine, fast_request *request,
     blis__fast_list_remove(&engine->deadlines, request);
     request->has_deadline = false;
   }
-  park(engine, request);
+  blis__fast_park(engine, request);
 }
 
 blis_status blis__fast_give_up_kv(fast_engine *engine, fast_request *request) {
   if (!request->is_parked && !request->has_kv) {
     return BLIS_OK;
   }
-  unpark(engine, request);
+  blis__fast_unpark(engine, request);
   request->has_kv = false;
   engine->releases++;
   return blis_run_pool_release(engine->pool, &request->holder);
@@ -51,8 +51,9 @@ blis_status blis__fast_drop_kv(fast_engine *engine, bool *is_dropped) {
   }
   fast_request *request = place->request->engine;
   int64_t stored = place->request->progress_tokens;
-  unpark(engine, request);
+  blis__fast_unpark(engine, request);
   request->has_kv = false;
+  request->loaded_blocks = 0;
   BLIS_TRY(blis__fast_track(engine, request, stored));
   BLIS_TRY(blis__fast_release(engine, request, stored));
   blis__note_lost_kv(place->request);
@@ -120,7 +121,7 @@ blis_status blis__fast_reserve(void *state, blis_live_request *live,
   blis__reset_request(live);
   BLIS_TRY_MEM(take(engine, request, demand, cached, fresh), error);
   request->was_reserved = true;
-  park(engine, request);
+  blis__fast_park(engine, request);
   return BLIS_OK;
 }
 
@@ -133,7 +134,7 @@ blis_status blis__fast_activate(void *state, blis_live_request *live,
   BLIS_ASSERT(request->is_parked && now_us >= engine->clock_us);
   BLIS_TRY(blis__fast_end_run(engine, error));
   engine->clock_us = now_us;
-  unpark(engine, request);
+  blis__fast_unpark(engine, request);
   engine->namings++;
   BLIS_TRY_MEM(blis_run_pool_name_up_to(
                    engine->pool, &request->holder, &live->chain,
@@ -169,7 +170,7 @@ blis_status blis__fast_try_with_kv(fast_engine *engine, fast_request *request,
   if (!*is_admitted) {
     return BLIS_OK;
   }
-  unpark(engine, request);
+  blis__fast_unpark(engine, request);
   live->new_tokens = chunk;
   live->computed_tokens = progress + chunk;
   if (!is_whole) {

@@ -289,7 +289,7 @@ blis_status blis__fast_step(fast_engine *engine, blis_error *error) {
     return BLIS_OK;
   }
   engine->stats.steps++;
-  engine->stats.queue_depth_sum += engine->queue.count;
+  engine->stats.queue_depth_sum += engine->queue.count + engine->loads.count;
   int64_t duration_us = 0;
   BLIS_TRY(time_step(engine, &plan, &duration_us, error));
   count_uncovered(engine, &plan);

@@ -98,6 +98,12 @@ static blis_status check_config(const blis_instance_config *config,
     return blis_fail(error, BLIS_ERR_INVALID,
                      "a scripted preemption needs choose_victim");
   }
+  if (config->kv_source != NULL && config->reproduce_go_blis_defects) {
+    return blis_fail(
+        error, BLIS_ERR_INVALID,
+        "profile go-blis has a CPU tier of its own (kv_cpu_blocks) "
+        "and no other source of KV");
+  }
   if (config->make_batch != NULL && config->rules.joins_at_boundaries) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "make_batch says who joins a batch, and so does batching "
@@ -217,6 +223,14 @@ blis_status blis_instance_activate(blis_instance *instance,
   BLIS_ASSERT(request->engine != NULL);
   return instance->engine.ops->activate(instance->engine.state, request,
                                         arrival, now_us, error);
+}
+
+blis_status blis_instance_loaded(blis_instance *instance,
+                                 blis_live_request *request, uint32_t end,
+                                 int64_t now_us, blis_error *error) {
+  BLIS_ASSERT(request->engine != NULL);
+  return instance->engine.ops->loaded(instance->engine.state, request, end,
+                                      now_us, error);
 }
 
 /* Nothing but the clock is left to move. */

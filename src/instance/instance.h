@@ -22,6 +22,7 @@
 #include "base/error.h"
 #include "base/histogram.h"
 #include "base/time.h"
+#include "instance/kv_source.h"
 #include "instance/live_request.h"
 #include "latency/latency_model.h"
 
@@ -193,6 +194,10 @@ typedef struct blis_instance_config {
   blis_status (*request_queued)(void *ud, const blis_live_request *request,
                                 int64_t now_us, blis_error *error);
   void *make_batch_ud; /* of both */
+  /* Where KV comes from that is not in the cache, see kv_source.h; borrowed,
+     outlives the instance. NULL = from nowhere. Not with
+     reproduce_go_blis_defects. */
+  const blis_kv_source *kv_source;
 } blis_instance_config;
 
 typedef struct blis_instance blis_instance;

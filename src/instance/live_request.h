@@ -77,6 +77,7 @@ typedef struct blis_live_request {
   bool has_first_token;
   bool was_counted; /* reached a wait queue or was late for it */
   bool had_hit; /* some of its prompt was cached when it was first admitted */
+  bool was_brought; /* its KV, since it was last in the batch (kv_source.h) */
   int64_t prefill_tokens;      /* to compute before the next token comes: the
                                   prompt, and output that was lost */
   int64_t progress_tokens;     /* tokens computed so far */
@@ -91,6 +92,7 @@ typedef struct blis_live_request {
   int64_t first_itl_us;  /* once out of the batch, reserved for, and not
                               rules.resumes_preempted; else -1 */
   int64_t e2e_us;        /* -1 until completed */
+  void *load;            /* of its source, while KV is brought for it */
   const char *rejection; /* why the instance has; static, NULL elsewhere */
   void *engine; /* what else the engine keeps about it; NULL at both ends */
 } blis_live_request;

@@ -32,7 +32,9 @@ typedef struct blis__sequence {
   bool is_parked; /* has blocks, and is neither in the queue nor in the batch */
   bool has_kv;    /* waits, with blocks that hold what it has computed */
   bool was_reserved;
-  int64_t first_itl_us; /* since the last preemption that starts anew */
+  bool is_loading;        /* parked, until its KV is brought (kv_source.h) */
+  uint32_t loaded_blocks; /* that count as hits when it is admitted */
+  int64_t first_itl_us;   /* since the last preemption that starts anew */
 } blis__sequence;
 
 /* All sequences of an engine. Zero it first. */

@@ -295,7 +295,7 @@ blis_status blis__step(blis__stepwise *engine, blis_error *error) {
                                   (int64_t)engine->batch.count, error));
   }
   engine->counts.steps++;
-  engine->counts.queue_depth_sum += engine->waiting.count;
+  engine->counts.queue_depth_sum += engine->waiting.count + engine->loading;
   BLIS_TRY(measure(engine, &step_us, &is_prefill, error));
   count_busy(engine, step_us, is_prefill);
   engine->step_us = step_us;

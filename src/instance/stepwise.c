@@ -23,6 +23,9 @@ blis_status blis__stepwise_schedule(blis__stepwise *engine, int64_t time_us,
 /* Parts the request from its blocks, its pending event and the engine. */
 static void part(blis__stepwise *engine, blis__sequence *sequence) {
   blis_event_queue_cancel(engine->queue, sequence->event);
+  if (sequence->is_loading) {
+    blis__stepwise_cancel_load(engine, sequence);
+  }
   blis__stepwise_unpark(engine, sequence);
   blis_kv_cache_release(engine->cache, &sequence->blocks);
   blis__sequences_give(&engine->sequences, sequence);
@@ -141,7 +144,8 @@ static void leave_batch_or_queue(blis__stepwise *engine,
       index++;
     }
     blis__batch_remove(engine, index);
-  } else if (sequence->place.request->state == BLIS_REQUEST_QUEUED) {
+  } else if (sequence->place.request->state == BLIS_REQUEST_QUEUED &&
+             !sequence->is_loading) {
     blis__wait_queue_remove(&engine->waiting, &sequence->place);
   }
 }
@@ -225,7 +229,7 @@ static void get_stats(const void *state, blis_instance_stats *stats) {
   blis_kv_cache_stats cache;
   blis_kv_cache_get_stats(engine->cache, &cache);
   *stats = engine->counts;
-  stats->queue_depth = engine->waiting.count;
+  stats->queue_depth = engine->waiting.count + engine->loading;
   stats->batch_size = (int64_t)engine->batch.count;
   stats->decoded_tokens = decoded_tokens(engine);
   stats->kv_blocks = cache.blocks;
@@ -340,6 +344,7 @@ static const blis__engine_ops stepwise_ops = {
     .inject = inject,
     .reserve = blis__stepwise_reserve,
     .activate = blis__stepwise_activate,
+    .loaded = blis__stepwise_loaded,
     .evict = evict,
     .next_us = next_us,
     .run_next = run_next,

@@ -7,7 +7,8 @@
  *
  * One module in several files: stepwise.c executes events, step.c is one step,
  * batch.c decides who takes part in it, batch_scripted.c does so as somebody
- * plans it, stepwise_remote.c is about KV that moves, sequence.c recycles what
+ * plans it, stepwise_remote.c is about KV that moves, stepwise_load.c about KV
+ * that is brought back, sequence.c recycles what
  * is kept per request.
  */
 #ifndef BLIS_INSTANCE_STEPWISE_H
@@ -67,6 +68,7 @@ typedef struct blis__stepwise {
 
   int64_t parked_blocks; /* of requests in neither queue nor batch */
   int64_t waiting_with_kv;
+  int64_t loading;            /* parked, while their KV is brought */
   int64_t idle_steps;         /* since the last one that has progressed */
   blis_instance_stats counts; /* only the counters */
 } blis__stepwise;
@@ -140,8 +142,28 @@ bool blis__stepwise_drop_kv(blis__stepwise *engine);
 /* It leaves the batch for good: see first_itl_us of its live record. */
 void blis__stepwise_note_first_itl(const blis__stepwise *engine,
                                    const blis__sequence *sequence);
+/* It has blocks, and is in neither queue nor batch. */
+void blis__stepwise_park(blis__stepwise *engine, blis__sequence *sequence);
 /* It is not to keep its blocks any longer, wherever it has them. */
 void blis__stepwise_unpark(blis__stepwise *engine, blis__sequence *sequence);
+
+/* stepwise_load.c: what kv_source.h says of it. */
+/*
+ * It waits, and is about to be admitted: asks its source. *is_loading = true:
+ * it is out of the queue; *is_blocked = true: there are too few blocks for what
+ * could be brought; else it is to be computed.
+ */
+BLIS_MUSTUSE blis_status blis__stepwise_load(blis__stepwise *engine,
+                                             blis__sequence *sequence,
+                                             bool *is_loading, bool *is_blocked,
+                                             blis_error *error);
+BLIS_MUSTUSE blis_status blis__stepwise_loaded(void *state,
+                                               blis_live_request *request,
+                                               uint32_t end, int64_t now_us,
+                                               blis_error *error);
+/* It leaves the engine while its KV is being brought. */
+void blis__stepwise_cancel_load(blis__stepwise *engine,
+                                blis__sequence *sequence);
 
 /* Executes a step at the engine's clock. */
 BLIS_MUSTUSE blis_status blis__step(blis__stepwise *engine, blis_error *error);

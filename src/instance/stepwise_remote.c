@@ -3,7 +3,7 @@
 #include "instance/arrival.h"
 #include "instance/stepwise.h"
 
-static void park(blis__stepwise *engine, blis__sequence *sequence) {
+void blis__stepwise_park(blis__stepwise *engine, blis__sequence *sequence) {
   BLIS_ASSERT(!sequence->is_parked);
   sequence->is_parked = true;
   engine->parked_blocks += (int64_t)sequence->blocks.count;
@@ -29,7 +29,7 @@ void blis__stepwise_note_first_itl(const blis__stepwise *engine,
 
 void blis__stepwise_hold(blis__stepwise *engine, blis__sequence *sequence) {
   blis_event_queue_cancel(engine->queue, sequence->event);
-  park(engine, sequence);
+  blis__stepwise_park(engine, sequence);
 }
 
 bool blis__stepwise_drop_kv(blis__stepwise *engine) {
@@ -43,6 +43,7 @@ bool blis__stepwise_drop_kv(blis__stepwise *engine) {
   blis__sequence *sequence = blis__sequence_at(place);
   blis__stepwise_unpark(engine, sequence);
   blis_kv_cache_release(engine->cache, &sequence->blocks);
+  sequence->loaded_blocks = 0;
   blis__note_lost_kv(place->request);
   engine->counts.preemptions++;
   return true;
@@ -100,7 +101,7 @@ blis_status blis__stepwise_reserve(void *state, blis_live_request *request,
     return status;
   }
   sequence->was_reserved = true;
-  park(engine, sequence);
+  blis__stepwise_park(engine, sequence);
   return BLIS_OK;
 }
 
