@@ -60,6 +60,19 @@ describe("an exported policy, read again, decides the same", function()
     assert.equal(10, count)
   end)
 
+  it("for weights below 0", function()
+    local made = round_trip("llm-d", { routing = weighted { scorers = {
+      { "inverted", 2, base = { "llm-d.prefix-cache-scorer", block_size = 128 } },
+      { "inverted", 0.5, base = "kv-utilization" }, { "llm-d.queue-scorer", 1 } } } },
+      "negative weights")
+    assert.matches("weight: -2\n", made.config, 1, true)
+    assert.matches("weight: -0.5\n", made.config, 1, true)
+    made = export.of("llm-d", subject_of { routing = weighted { scorers = {
+      { "inverted", 3, base = { "inverted", base = "kv-utilization" } } } } }, {})
+    assert.matches("weight: 3\n", made.config, 1, true)
+    assert.equal(made.decisions, made.equal)
+  end)
+
   it("for every filter, picker and admission policy that it has", function()
     local count = 0
     for _, entry in ipairs(core.policies().filters) do

@@ -5,6 +5,7 @@
 local core = require "blis.core"
 local deferred = require "blis.deferred"
 local external = deferred "blis.policy.external"
+local inverted = deferred "blis.policy.inverted"
 local labels = deferred "blis.policy.labels"
 local queue_policies = deferred "blis.config.queue_policies"
 
@@ -20,18 +21,20 @@ local function external_entry(kind)
   return late_entry("external", {}, function() return external.entries[kind] end)
 end
 
--- Policies that are written in Lua, with their aliases.
-local of_labels = {
-  filters = { { "llm-d.label-selector-filter", { "label-selector-filter" } },
-    { "llm-d.context-length-aware", {} } },
-  scorers = { { "llm-d.context-length-aware", {} },
-    { "llm-d.header-label-affinity-scorer", { "header-label-affinity-scorer" } } },
+-- Policies that are written in Lua: the file, with their names and aliases there.
+local in_lua = {
+  filters = { { labels, "llm-d.label-selector-filter", { "label-selector-filter" } },
+    { labels, "llm-d.context-length-aware", {} } },
+  scorers = { { labels, "llm-d.context-length-aware", {} },
+    { labels, "llm-d.header-label-affinity-scorer", { "header-label-affinity-scorer" } },
+    { inverted, "inverted", {} } },
 }
 
-local function add_of_labels(kind, entries)
-  for _, one in ipairs(of_labels[kind] or {}) do
-    entries[#entries + 1] = late_entry(one[1], one[2], function()
-      return labels.entries[kind][one[1]]
+local function add_in_lua(kind, entries)
+  for _, one in ipairs(in_lua[kind] or {}) do
+    local file, name, aliases = table.unpack(one)
+    entries[#entries + 1] = late_entry(name, aliases, function()
+      return file.entries[kind][name]
     end)
   end
 end
@@ -39,7 +42,7 @@ end
 return setmetatable({}, {
   __index = function(catalogue, kind)
     local entries = core.policies(kind) or queue_policies[kind]
-    add_of_labels(kind, entries)
+    add_in_lua(kind, entries)
     if external_kinds[kind] then entries[#entries + 1] = external_entry(kind) end
     catalogue[kind] = entries
     return entries

@@ -48,20 +48,47 @@ local function set_of(list)
   return set
 end
 
-local function selector(given, path)
-  local rules = {}
-  for i, label in ipairs(sorted.names(given.match)) do
-    rules[i] = { allowed = set_of(given.match[label]),
+-- What a selector may ask of the value of a label; nil where an instance has none.
+local requirements = {
+  match = function(texts)
+    local allowed = set_of(texts)
+    return function(value, takes_unlabelled)
+      if value == nil then return takes_unlabelled end
+      return allowed[value] ~= nil
+    end
+  end,
+  exclude = function(texts)
+    local refused = set_of(texts)
+    return function(value) return value == nil or not refused[value] end
+  end,
+  present = function() return function(value) return value ~= nil end end,
+  absent = function() return function(value) return value == nil end end,
+}
+
+--- Adds a rule for each label that one requirement names.
+local function add_rules(rules, kind, given, path)
+  local named = given[kind] or {}
+  local has_values = kind == "match" or kind == "exclude"
+  for _, label in ipairs(has_values and sorted.names(named) or named) do
+    rules[#rules + 1] = { holds = requirements[kind](has_values and named[label] or nil),
       values = values_of(given.labels, label, path) }
   end
-  if #rules == 0 then errors.invalid("%s.match: no label is named", path) end
+end
+
+--- All of a selector's rules hold, as in Kubernetes: a label that is not there is in no list of
+--- values, so it passes what excludes some.
+local function selector(given, path)
+  local rules = {}
+  for _, kind in ipairs { "match", "exclude", "present", "absent" } do
+    add_rules(rules, kind, given, path)
+  end
+  if #rules == 0 then
+    errors.invalid("%s: no label is named in match, exclude, present or absent", path)
+  end
   local takes_unlabelled = given.allows_unlabelled
   return function(_, instance)
     for _, rule in ipairs(rules) do
-      local value = value_of(rule.values, instance)
-      if value == nil and not takes_unlabelled or value ~= nil and not rule.allowed[value] then
-        return false
-      end
+      if not rule.holds(value_of(rule.values, instance), takes_unlabelled) then return false end
     end
     return true
   end
@@ -139,12 +166,19 @@ end
 labels.entries = {
   filters = {
     ["llm-d.label-selector-filter"] = {
-      summary = "keeps candidates whose labels have one of the values asked for", source = source,
+      summary = "keeps candidates whose labels are as asked for; all that is said must hold",
+      source = source,
       options = {
-        { name = "match", type = "texts_by_name", required = true, unit = "",
-          doc = "the values that are let through, for each label that counts" },
+        { name = "match", type = "texts_by_name", unit = "",
+          doc = "the values that are let through, for each label that counts (In)" },
+        { name = "exclude", type = "texts_by_name", unit = "",
+          doc = "values that are not let through; candidates without the label are (NotIn)" },
+        { name = "present", type = "texts", unit = "",
+          doc = "labels that a candidate has, whatever their value (Exists)" },
+        { name = "absent", type = "texts", unit = "",
+          doc = "labels that a candidate does not have (DoesNotExist)" },
         { name = "allows_unlabelled", type = "boolean", default = false, usual = false, unit = "",
-          doc = "let candidates without the label through" },
+          doc = "let candidates without a label of match through" },
         labels_option,
       },
       define = filter("llm-d.label-selector-filter", selector),

@@ -100,6 +100,7 @@ return {
   ["scorer.llm-d.session-affinity-scorer"] = "131dc570b6c27323",
   ["scorer.llm-d.context-length-aware"] = "2e15b219dc65d475",
   ["scorer.llm-d.header-label-affinity-scorer"] = "fc72f87179e3144e",
+  ["scorer.inverted"] = "f88ebcd98b18a0ab",
   ["picker.best"] = "4cbf24f9ef05f015",
   ["picker.random"] = "565bb8a8380c1def",
   ["picker.power-of-two"] = "ee9200237041e8ce",

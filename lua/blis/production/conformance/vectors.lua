@@ -42,6 +42,7 @@ local needed = {
     labels = { tier = { "gold", "-" } } },
   ["llm-d.context-length-aware"] = { labels = { ["llm-d.ai/context-length-range"] = { "0-900", "-",
     "901-4000" } } },
+  inverted = { base = "queue-depth" },
   ["llm-d.header-label-affinity-scorer"] = { label = "owner", labels = { owner = { "-", "t" } } },
 }
 

@@ -3,6 +3,7 @@ local catalogue = require "blis.policy.catalogue"
 local document = require "blis.production.epp.document"
 local errors = require "blis.errors"
 local experiment_text = require "blis.production.experiment_text"
+local header_profiles = require "blis.production.epp.header_profiles"
 local labels = require "blis.production.epp.labels"
 local lua_text = require "blis.production.lua_text"
 local plugins = require "blis.production.epp.plugins"
@@ -202,16 +203,6 @@ function Importer:filter(plugin, profile)
   return made
 end
 
---- A weight below 0 wants the worst: the scorer turned upside down, which orders candidates alike.
-function Importer:inverted(made)
-  local name = "inverted_" .. made[1]:gsub("^llm%-d%.", ""):gsub("[^%w]", "_")
-  self.definitions[#self.definitions + 1] = ("-- A negative weight: what this scorer likes best "
-    .. "comes last.\nlocal %s = blis.scorer {\n  name = %q,\n  base = %s,\n  score = "
-    .. "function(_, _, base) return 1 - base end,\n}"):format(name, "inverted " .. made[1],
-      lua_text.of(made, 2))
-  return code(name)
-end
-
 function Importer:scorer_entry(made, item, profile)
   local weight, plugin = item.weight, item.plugin
   if weight == 0 then
@@ -223,7 +214,7 @@ function Importer:scorer_entry(made, item, profile)
   if weight < 0 then
     self:add("note", plugin, "weight %s is negative: profile %s prefers what this scorer likes "
       .. "least", errors.show(weight), profile.name)
-    return { self:inverted(made), -weight }
+    return { "inverted", -weight, base = made }
   end
   table.insert(made, 2, weight)
   return made
@@ -261,8 +252,8 @@ function Importer:add_no_scores()
   return { { code "no_scores", 1 } }
 end
 
---- The routing policy of a profile.
-function Importer:routing(profile)
+--- Filters, scorers and picker of a profile, by what they are here.
+function Importer:stages(profile)
   local filters, scorers, seen = {}, {}, {}
   for _, plugin in ipairs(profile.filters) do
     filters[#filters + 1] = self:filter(plugin, profile)
@@ -270,7 +261,7 @@ function Importer:routing(profile)
   for _, item in ipairs(profile.scorers) do
     local made = self:scorer(item, profile)
     filters[#filters + 1] = labels.length_filter(self, item.plugin, profile)
-    local name = made and type(made[1]) == "string" and made[1]
+    local name = made and (made.base or made)[1]
     if name and seen[name] then
       self.problems:add(item.line or item.plugin.line, "profile '%s': scorer %s is there twice; "
         .. "one of a type is simulated", profile.name, item.plugin.type)
@@ -283,11 +274,20 @@ function Importer:routing(profile)
   if (picker.parameters.maxNumOfEndpoints or 1) > 1 then
     self:add("ignored", picker, "maxNumOfEndpoints: the first endpoint is the one that counts")
   end
+  return { filters = filters, scorers = scorers, picker = picker.known.name }
+end
+
+--- The routing policy that has these stages.
+function Importer:routing_of(stages)
+  local filters, scorers = stages.filters, stages.scorers
   if #scorers == 0 and #filters == 0 then return "random" end
   if #scorers == 0 then scorers = self:add_no_scores() end
   return { "weighted", scorers = scorers, filters = #filters > 0 and filters or nil,
-    picker = picker.known.name }
+    picker = stages.picker }
 end
+
+--- The routing policy of a profile.
+function Importer:routing(profile) return self:routing_of(self:stages(profile)) end
 
 -- Handlers.
 
@@ -392,15 +392,48 @@ function Importer:disaggregate(handler)
   end
 end
 
+--- One profile for all requests, the default one.
+function Importer:one_profile_of_header(handler, why)
+  self:missing(handler, why .. "; all requests get the default profile")
+  local name = handler.parameters.defaultProfile
+  return self:routing(name and self:profile_named(name, "defaultProfile", handler)
+    or self.model.profiles[1])
+end
+
+--- Profiles that a header chooses: see header_profiles.
+function Importer:header_profiles(handler)
+  local field = labels.field_of(handler.parameters.headerName)
+  if not field then
+    return self:one_profile_of_header(handler, ("no field of requests stands for the header %s")
+      :format(errors.show(handler.parameters.headerName)))
+  end
+  if not header_profiles.are_alike(self.model.profiles) then
+    return self:one_profile_of_header(handler, "only profiles that have the same filters and the "
+      .. "same picker are simulated side by side")
+  end
+  local name = handler.parameters.defaultProfile
+  local default = name and self:profile_named(name, "defaultProfile", handler)
+    or self.model.profiles[1]
+  self:add("taken", handler, "the profile that the header %s names, else %s; the field %s of "
+    .. "requests stands for it", errors.show(handler.parameters.headerName), default.name, field)
+  local parts = {}
+  for i, profile in ipairs(self.model.profiles) do
+    parts[i] = { name = profile.name, stages = self:stages(profile) }
+  end
+  local scorers = header_profiles.combine(parts, default.name, field, self.definitions)
+  return self:routing_of { filters = parts[1].stages.filters, scorers = scorers,
+    picker = parts[1].stages.picker }
+end
+
 function Importer:handle()
   local handler = self.model.handler
   if handler.type == "disagg-profile-handler" then return self:disaggregate(handler) end
-  local profile = self.model.profiles[1]
   if handler.type == "header-profile-handler" then
-    self:missing(handler, handler.known.missing .. "; all requests get the default profile")
-    profile = self:profile_named(handler.parameters.defaultProfile or profile.name,
-      "defaultProfile", handler) or profile
-  elseif handler.type == "data-parallel-profile-handler" then
+    self.experiment.routing = self:header_profiles(handler)
+    return
+  end
+  local profile = self.model.profiles[1]
+  if handler.type == "data-parallel-profile-handler" then
     self:add("ignored", handler, "deprecated; the ranks of an instance are one engine here")
   else
     self:add("taken", handler, "one profile, %s", profile.name)

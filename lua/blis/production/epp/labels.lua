@@ -23,6 +23,11 @@ local fields = {
 labels.headers = { tenant = "x-llm-d-inference-fairness-id", session = "x-session-id",
   slo_class = "x-llm-d-inference-objective", model = "x-gateway-model-name" }
 
+--- The field of requests that stands for a header; nil where there is none.
+---@param header any
+---@return string?
+function labels.field_of(header) return fields[tostring(header):lower()] end
+
 --- Notes that a label is looked at; examples are its values unless somebody knows better.
 local function use(importer, plugin, label, examples)
   local known = importer.known_labels[label]
@@ -34,7 +39,8 @@ local function use(importer, plugin, label, examples)
   return code "labels"
 end
 
--- Selectors: those of Kubernetes, and the parameters of by-label.
+-- Selectors: those of Kubernetes, and the parameters of by-label. Each reader adds to the filter
+-- what it finds, or returns what is wrong with it.
 
 local function is_texts(value)
   if type(value) ~= "table" or #value == 0 then return false end
@@ -44,53 +50,152 @@ local function is_texts(value)
   return true
 end
 
-local selector = {}
-
-function selector.matchLabels(match, value)
-  if type(value) ~= "table" then return false end
-  for _, label in ipairs(sorted.names(value)) do
-    if not is_texts { value[label] } then return false end
-    match[label] = { value[label] }
+--- Those of a that are in b, too.
+local function common(a, b)
+  local is_there, both = {}, {}
+  for _, one in ipairs(b) do is_there[one] = true end
+  for _, one in ipairs(a) do
+    if is_there[one] then both[#both + 1] = one end
   end
-  return #value == 0
+  return both
 end
 
-function selector.matchExpressions(match, value)
-  if type(value) ~= "table" then return false end
-  for _, one in ipairs(value) do
-    local is_known = type(one) == "table" and type(one.key) == "string" and one.operator == "In"
-      and is_texts(one.values)
-    if not is_known then return false end
-    match[one.key] = one.values
+local function add_once(list, one)
+  if #common(list, { one }) == 0 then list[#list + 1] = one end
+end
+
+--- A label has one of some values; said twice, both hold.
+local function match(made, label, values)
+  made.match = made.match or {}
+  made.match[label] = made.match[label] and common(made.match[label], values) or values
+  if #made.match[label] == 0 then
+    return ("no endpoint can have what it asks of the label %s"):format(errors.show(label))
   end
-  return true
 end
 
-function selector.label(match, value, given)
-  if type(value) ~= "string" or not is_texts(given.validValues) then return false end
-  match[value] = given.validValues
-  return true
-end
+local operators = {}
 
-function selector.validValues(_, _, given) return given.label ~= nil end
+operators.In = { has_values = true, add = match }
 
-function selector.allowsNoLabel(_, value) return type(value) == "boolean" end
+operators.NotIn = { has_values = true, add = function(made, label, values)
+  made.exclude = made.exclude or {}
+  made.exclude[label] = made.exclude[label] or {}
+  for _, value in ipairs(values) do add_once(made.exclude[label], value) end
+end }
 
---- A filter on labels; nil where its parameters say something else than that labels are equal.
-function labels.selector(importer, plugin, profile)
-  local match, given = {}, plugin.parameters
-  for _, name in ipairs(sorted.names(given)) do
-    if not selector[name] or not selector[name](match, given[name], given) then
-      return importer:missing(plugin, ("its parameter %s is not simulated, only that labels are "
-        .. "equal (matchLabels, or matchExpressions with In); all candidates stay"):format(name))
+operators.Exists = { add = function(made, label)
+  made.present = made.present or {}
+  add_once(made.present, label)
+end }
+
+operators.DoesNotExist = { add = function(made, label)
+  made.absent = made.absent or {}
+  add_once(made.absent, label)
+end }
+
+--- One of matchExpressions: { key, operator, values }.
+local function expression(made, one, at)
+  if type(one) ~= "table" or type(one.key) ~= "string" or one.key == "" then
+    return at .. ": expected { key, operator, values }"
+  end
+  local operator = operators[one.operator]
+  if not operator then
+    return ("%s.operator is %s, expected In, NotIn, Exists or DoesNotExist%s"):format(at,
+      errors.show(one.operator), errors.suggestion(tostring(one.operator), sorted.names(operators)))
+  end
+  for _, name in ipairs(sorted.names(one)) do
+    if name ~= "key" and name ~= "operator" and name ~= "values" then
+      return ("%s has no field '%s', only key, operator and values"):format(at, name)
     end
   end
-  if next(match) == nil then
-    return importer:missing(plugin, "it names no label; all candidates stay")
+  local has_values = one.values ~= nil and not (type(one.values) == "table" and #one.values == 0)
+  if operator.has_values and not is_texts(one.values) then
+    return ("%s.values: %s goes with a list of one or more texts"):format(at, one.operator)
+  elseif not operator.has_values and has_values then
+    return ("%s.values: %s goes without values"):format(at, one.operator)
   end
-  local made = { plugin.known.name, match = match, allows_unlabelled = given.allowsNoLabel or nil }
-  for _, label in ipairs(sorted.names(match)) do
-    made.labels = use(importer, plugin, label, { match[label][1], "-" })
+  return operator.add(made, one.key, one.values)
+end
+
+local selector = {}
+
+function selector.matchLabels(made, value)
+  if type(value) ~= "table" or #value > 0 then return "matchLabels: expected { label: value }" end
+  for _, label in ipairs(sorted.names(value)) do
+    if not is_texts { value[label] } then
+      return ("matchLabels: the value of %s is %s, expected a text"):format(errors.show(label),
+        errors.show(value[label]))
+    end
+    local problem = match(made, label, { value[label] })
+    if problem then return problem end
+  end
+end
+
+function selector.matchExpressions(made, value)
+  if type(value) ~= "table" or (next(value) ~= nil and #value == 0) then
+    return "matchExpressions: expected a list of { key, operator, values }"
+  end
+  for i, one in ipairs(value) do
+    local problem = expression(made, one, ("matchExpressions[%d]"):format(i))
+    if problem then return problem end
+  end
+end
+
+function selector.label(made, value, given)
+  if type(value) ~= "string" or not is_texts(given.validValues) then
+    return "label: expected a text, and validValues beside it"
+  end
+  return match(made, value, given.validValues)
+end
+
+function selector.validValues(_, _, given)
+  if given.label == nil then return "validValues: the label is missing that they are of" end
+end
+
+function selector.allowsNoLabel(made, value)
+  if type(value) ~= "boolean" then return "allowsNoLabel: expected true or false" end
+  made.allows_unlabelled = value or nil
+end
+
+-- Values of a label for which a requirement holds for some instances and not for others.
+local function examples_of(made, label)
+  if made.match and made.match[label] then return { made.match[label][1], "-" } end
+  if made.exclude and made.exclude[label] then return { made.exclude[label][1], "other" } end
+  return { "any", "-" }
+end
+
+--- The labels that a selector goes by.
+local function labels_of(made)
+  local all = {}
+  for _, kind in ipairs { "match", "exclude" } do
+    for label in pairs(made[kind] or {}) do all[label] = true end
+  end
+  for _, kind in ipairs { "present", "absent" } do
+    for _, label in ipairs(made[kind] or {}) do all[label] = true end
+  end
+  return sorted.names(all)
+end
+
+--- A filter on labels.
+function labels.selector(importer, plugin, profile)
+  local made, given = { plugin.known.name }, plugin.parameters
+  for _, name in ipairs(sorted.names(given)) do
+    local problem
+    if selector[name] then
+      problem = selector[name](made, given[name], given)
+    else
+      problem = ("it has no parameter '%s'%s"):format(name, errors.suggestion(name,
+        sorted.names(selector)))
+    end
+    if problem then importer.problems:add(plugin.line, "%s: %s", plugin.name, problem) end
+  end
+  local names = labels_of(made)
+  if #names == 0 then
+    importer:add("note", plugin, "it names no label: all candidates stay")
+    return nil
+  end
+  for _, label in ipairs(names) do
+    made.labels = use(importer, plugin, label, examples_of(made, label))
   end
   importer:add("taken", plugin, "filter %s of profile %s", plugin.known.name, profile.name)
   return made
@@ -109,7 +214,7 @@ end
 
 labels.readers["header-label-affinity-scorer"] = function(importer, plugin, made)
   local header = plugin.parameters.headerName
-  local field = fields[tostring(header):lower()]
+  local field = labels.field_of(header)
   if not field then
     importer:missing(plugin, ("no field of requests stands for the header %s; it scores all alike")
       :format(errors.show(header)))

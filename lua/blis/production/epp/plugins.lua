@@ -47,8 +47,6 @@ local attribute = {
   fallbackOnEmpty = boolean,
 }
 
-local no_headers = "headers of requests are not simulated"
-
 local plugins = {
   -- Scorers.
   ["queue-scorer"] = { role = "scorer", name = "llm-d.queue-scorer" },
@@ -133,8 +131,8 @@ local plugins = {
       stageOrder = { "any", since = "0.10" } } },
   ["data-parallel-profile-handler"] = { role = "handler",
     parameters = { primaryPort = { "integer" } } },
-  ["header-profile-handler"] = { role = "handler", since = "0.10", missing = no_headers,
-    parameters = { headerName = text, defaultProfile = text } },
+  ["header-profile-handler"] = { role = "handler", since = "0.10",
+    parameters = { headerName = { "string", required = true }, defaultProfile = text } },
   ["prefix-based-pd-decider"] = { role = "decider",
     parameters = { nonCachedTokens = as("non_cached_tokens", "integer"),
       promptTokens = as("prompt_tokens", "integer", { since = "0.10" }) } },

@@ -15,21 +15,33 @@ local function keep(exporter, label, given)
   exporter.labels[label] = (given.labels or {})[label]
 end
 
+local function add_expressions(expressions, operator, named)
+  for _, label in ipairs(sorted.names(named or {})) do
+    expressions[#expressions + 1] = { key = label, operator = operator, values = named[label] }
+  end
+end
+
+local function add_labels(expressions, operator, list)
+  for _, label in ipairs(list or {}) do
+    expressions[#expressions + 1] = { key = label, operator = operator }
+  end
+end
+
 --- A filter on labels, as a selector of Kubernetes.
 function labels.selector(exporter, given, what)
-  if given.allows_unlabelled then
-    exporter:unmapped(what, "a selector takes no endpoint without the label")
+  if given.allows_unlabelled and given.match then
+    exporter:unmapped(what, "a selector takes no endpoint without a label that it matches")
   end
-  local equal, expressions = {}, {}
-  for _, label in ipairs(sorted.names(given.match or {})) do
-    local values = given.match[label]
-    keep(exporter, label, given)
-    if #values == 1 then
-      equal[label] = values[1]
-    else
-      expressions[#expressions + 1] = { key = label, operator = "In", values = values }
-    end
+  local equal, several, expressions = {}, {}, {}
+  for label, values in pairs(given.match or {}) do
+    if #values == 1 then equal[label] = values[1] else several[label] = values end
   end
+  add_expressions(expressions, "In", several)
+  add_expressions(expressions, "NotIn", given.exclude)
+  add_labels(expressions, "Exists", given.present)
+  add_labels(expressions, "DoesNotExist", given.absent)
+  for _, label in ipairs(sorted.names(equal)) do keep(exporter, label, given) end
+  for _, one in ipairs(expressions) do keep(exporter, one.key, given) end
   return exporter:plugin("label-selector-filter", { matchLabels = next(equal) and equal or nil,
     matchExpressions = expressions[1] and expressions or nil })
 end

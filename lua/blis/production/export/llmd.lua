@@ -116,10 +116,18 @@ local function weighted_parts(item)
   return scorer, weight
 end
 
+--- A scorer that is turned upside down is one with a negative weight there.
+local function upright(scorer, weight)
+  while type(scorer) == "table" and scorer[1] == "inverted" do
+    scorer, weight = scorer.base, -weight
+  end
+  return scorer, weight
+end
+
 function Exporter:scorers(profile, given, what)
   if type(given) == "string" then given = require("blis.core").scorer_list(given, what) end
   for i, item in ipairs(given) do
-    local scorer, weight = weighted_parts(item)
+    local scorer, weight = upright(weighted_parts(item))
     local at = ("%s.scorers[%d]"):format(what, i)
     local name = names.canonical("scorer", (names.parts_of(scorer)))
     local ref
