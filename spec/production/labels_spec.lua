@@ -249,7 +249,8 @@ describe("profiles that a header chooses", function()
     local found
     files.with(two_profiles, function(path) found = import.read(path) end)
     local routing = load(found.lua)("policy").routing
-    local slow = alone "  - {pluginRef: queue-scorer, weight: 2}\n  - pluginRef: prefix-cache-scorer"
+    local slow = alone("  - {pluginRef: queue-scorer, weight: 2}\n"
+      .. "  - pluginRef: prefix-cache-scorer")
     local fast = alone("  - {pluginRef: queue-scorer, weight: -1}\n"
       .. "  - pluginRef: kv-cache-utilization-scorer")
     assert.same(decisions(slow, "nobody"), decisions(routing, "nobody")) -- the default

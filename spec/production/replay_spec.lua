@@ -46,13 +46,90 @@ describe("recorded decisions", function()
   it("tell other scorers what they saw", function()
     with_record(weighted, function(path)
       local out = commands.output_of("decisions", path, "running-requests:1,kv-utilization:1")
-      assert.matches("scores of running%-requests: worked out from recorded signals", out)
+      assert.matches("scores of running%-requests: worked out from the recorded state", out)
       local code, message = commands.error_of("decisions", path, "prefix-affinity:1")
       assert.equal("usage", code)
       assert.matches("scorer 'prefix-affinity' cannot be replayed", message, 1, true)
       code, message = commands.error_of("decisions", path, "least-loaded")
       assert.equal("usage", code)
       assert.matches("does not add up scores", message, 1, true)
+    end)
+  end)
+
+  --- What replaying a policy in Lua says: output, or the message of its error.
+  local function replayed(path, list, ...)
+    local path_of_policy = os.tmpname() .. ".lua"
+    local file = assert(io.open(path_of_policy, "wb"))
+    file:write("return { 'weighted', scorers = {", list, "} }")
+    file:close()
+    local outcome = commands.call("decisions", path, path_of_policy, ...)
+    os.remove(path_of_policy)
+    os.remove((path_of_policy:gsub("%.lua$", "")))
+    return outcome.problem and outcome.problem.message or outcome.out
+  end
+
+  it("tell scorers in Lua what they saw, too", function()
+    with_record({ "weighted", scorers = { { "queue-depth", 1 } }, tie = "lowest-id" },
+      function(path)
+        for _, own in ipairs {
+          "{ { name = 'own', score = function(_, one) return 1 / (1 + one.queue_depth) end }, 1 }",
+          "{ { name = 'own', score_all = function(_, list, scores) for i, one in ipairs(list) do "
+            .. "scores[i] = 1 / (1 + one.queue_depth) end end }, 1 }",
+          "{ 'inverted', base = { 'inverted', base = 'queue-depth' } }",
+          "{ { name = 'half', base = 'queue-depth', score = function(_, _, b) return b / 2 end }, "
+            .. "1 }",
+        } do
+          local out = replayed(path, own)
+          assert.matches("^300 of 300 decisions agree", out)
+          assert.matches("worked out from the recorded state", out, 1, true)
+        end
+        local out = replayed(path, "{ 'inverted', base = 'queue-depth' }")
+        assert.is_true(tonumber(out:match "^(%d+) of 300") < 250, out)
+      end)
+  end)
+
+  it("say what of the state a scorer in Lua misses", function()
+    with_record({ "weighted", scorers = { { "queue-depth", 1 } } }, function(path)
+      for _, case in ipairs {
+        { "{ 'llm-d.context-length-aware', labels = { ['llm-d.ai/context-length-range'] = {"
+          .. "'0-900', '901-4000' } } }", "it reads request.prompt_tokens, which is not recorded" },
+        { "{ 'llm-d.header-label-affinity-scorer', label = 'a', labels = { a = { 'x', 'y' } } }",
+          "it reads request.tenant, which is not recorded" },
+        { "{ { name = 'own', score = function(_, one) return one.cached_tokens end }, 1 }",
+          "scorer 'own' cannot be replayed: its scores are not recorded, and it reads "
+            .. "instance.cached_tokens, which is not recorded" },
+        { "{ { name = 'own', columns = true, score = function(_, c) return c.in_flight end }, 1 }",
+          "it works on columns" },
+        { "{ { name = 'own', score = function() return 1 end, observe = function() end }, 1 }",
+          "it goes by what it remembers of a run" },
+        { "{ 'inverted', base = 'prefix-affinity' }",
+          "'prefix-affinity', which it builds on, neither: " },
+        { "{ { name = 'own', score = function() return 0 / 0 end }, 1 }",
+          "for request request_0 it returns nan, expected a number" },
+        { "{ { name = 'own', score = function(_, one) one.queue_depth = 1 return 1 end }, 1 }",
+          "it writes instance.queue_depth, which is read-only" },
+      } do
+        assert.matches(case[2], replayed(path, case[1]), 1, true)
+      end
+    end)
+  end)
+
+  it("of a gateway that tells of its requests are asked of policies that read them", function()
+    local rows = {}
+    for i, tokens in ipairs { 100, 3000, 100 } do
+      rows[i] = ([[{"id":"%d","to":"pod-%d","len":%d,"who":"b","s":{"pod-1":{"queue-scorer":0.5},]]
+        .. [["pod-2":{"queue-scorer":0.5}}}]]):format(i, i == 2 and 2 or 1, tokens)
+    end
+    files.with(table.concat(rows, "\n"), function(path)
+      local fields = { "--field", "chosen=to", "--field", "scores=s", "--field",
+        "prompt_tokens=len", "--field", "tenant=who" }
+      local out = replayed(path, "{ 'llm-d.context-length-aware', labels = {"
+        .. "['llm-d.ai/context-length-range'] = { '0-900', '901-4000' } } }, 'llm-d.queue-scorer'",
+        table.unpack(fields))
+      assert.matches("^3 of 3 decisions agree", out)
+      out = replayed(path, "{ 'llm-d.header-label-affinity-scorer', label = 'owner', labels = {"
+        .. "owner = { 'a', 'b' } } }", table.unpack(fields))
+      assert.matches("^1 of 3 decisions agree", out)
     end)
   end)
 

@@ -25,7 +25,9 @@ local definition = {
           metavar = "PART=NAME",
           doc = "For the record of a gateway: the name of the field, or attribute, that has a "
             .. "part: chosen (an endpoint), scores (by endpoint and plugin, or by plugin and "
-            .. "endpoint, as an object or its text) and request (an id)." },
+            .. "endpoint, as an object or its text), request (an id), and what scorers in Lua "
+            .. "read of a request: prompt_tokens, max_output_tokens, priority, tenant, session, "
+            .. "slo_class, model." },
       },
     },
     {
@@ -43,12 +45,12 @@ local definition = {
 local function fields_of(list)
   local fields = {}
   for _, text in ipairs(list or {}) do
-    local part, name = text:match "^(%w+)=(.+)$"
+    local part, name = text:match "^([%w_]+)=(.+)$"
     local is_known = false
     for _, known in ipairs(records.fields) do is_known = is_known or known == part end
     if not is_known then
-      command.fail(definition, "--field: '%s' is not allowed, expected chosen=NAME, scores=NAME or "
-        .. "request=NAME", text)
+      command.fail(definition, "--field: '%s' is not allowed, expected PART=NAME with one of %s",
+        text, table.concat(records.fields, ", "))
     end
     fields[part] = name
   end
@@ -68,7 +70,7 @@ local function text_of(outcome, found)
   end
   for _, name in ipairs(sorted.names(outcome.asked)) do
     lines[#lines + 1] = ("  scores of %s: %s"):format(name, outcome.asked[name] == "recorded"
-      and "as recorded" or "worked out from recorded signals")
+      and "as recorded" or "worked out from the recorded state")
   end
   for _, one in ipairs(outcome.differences) do
     lines[#lines + 1] = ("%s went to %s, this policy prefers %s: %s"):format(one.request,

@@ -20,13 +20,19 @@ local records = {}
 ---@field request string
 ---@field chosen string
 ---@field candidates blis.records.Candidate[]
+---@field facts table<string, number|string> what else is known of the request
 
 ---@class blis.records.List
 ---@field decisions blis.records.Decision[]
+---@field facts table<string, boolean> what the record says of requests, where they have it
 ---@field skipped integer lines and spans that are no decisions
 
+-- What the record of a gateway can say of a request, as policies call it.
+local facts = { prompt_tokens = "number", max_output_tokens = "number", priority = "number",
+  tenant = "string", session = "string", slo_class = "string", model = "string" }
+
 --- What can be said of a gateway's fields.
-records.fields = { "request", "chosen", "scores" }
+records.fields = { "chosen", "scores", "request", table.unpack(sorted.names(facts)) }
 
 -- What a trace of decisions says of a candidate, beside its scores.
 local signals = { "queue_depth", "batch_size", "in_flight", "kv_utilization", "free_kv_blocks" }
@@ -50,7 +56,7 @@ local function of_run(line)
     list[i] = { instance = one.instance, scores = table_of(one.scores), signals = signals_of(one) }
   end
   if #list == 0 then return nil end
-  return { request = tostring(line.request), chosen = line.chosen, candidates = list }
+  return { request = tostring(line.request), chosen = line.chosen, candidates = list, facts = {} }
 end
 
 local function name_here(plugin)
@@ -82,6 +88,17 @@ local function by_endpoint(scores)
   return turned
 end
 
+--- What a line says of its request.
+local function facts_of(line, fields)
+  local made = {}
+  for name, kind in pairs(facts) do
+    local value = fields[name] and line[fields[name]]
+    if kind == "number" then value = tonumber(value) end
+    if type(value) == kind then made[name] = value end
+  end
+  return made
+end
+
 --- A decision of a gateway, out of the fields that were named.
 local function of_gateway(line, fields)
   local chosen, scores = line[fields.chosen], line[fields.scores]
@@ -101,7 +118,7 @@ local function of_gateway(line, fields)
   end
   if #list == 0 then return nil end
   return { request = tostring(line[fields.request or "request"] or "?"), chosen = chosen,
-    candidates = list }
+    candidates = list, facts = facts_of(line, fields) }
 end
 
 local value_keys = { "stringValue", "intValue", "doubleValue", "boolValue" }
@@ -158,7 +175,9 @@ end
 ---@param fields? table<string, string> names of a gateway's fields
 ---@return blis.records.List
 function records.read(path, fields)
-  local objects, found = objects_of(text_file.read(path)), { decisions = {}, skipped = 0 }
+  local objects = objects_of(text_file.read(path))
+  local found = { decisions = {}, skipped = 0, facts = {} }
+  for name in pairs(facts) do found.facts[name] = (fields or {})[name] ~= nil end
   local is_run = objects[1] ~= nil and type(objects[1].scorers) == "table"
   if not is_run then check_fields(fields or {}, path) end
   for i = is_run and 2 or 1, #objects do

@@ -1,10 +1,11 @@
 --- Recorded decisions, taken again by another policy with the same inputs.
 ---
---- Each scorer of the policy gives the score that is recorded under its name, or is asked with the
---- signals that are recorded; one that needs more cannot be replayed, and is named.
+--- Each scorer of the policy gives the score that is recorded under its name, or is asked about the
+--- state that is recorded (rescore.lua); one that needs more cannot be replayed, and is named.
 local errors = require "blis.errors"
 local explain = require "blis.production.explain"
 local policy = require "blis.policy"
+local rescore = require "blis.production.rescore"
 
 local replay = {}
 
@@ -23,13 +24,6 @@ local replay = {}
 
 local tie = 1e-12
 
--- Of the request only that is known: a scorer that reads its prompt says so.
-local request = { prompt_tokens = 64, shared_tokens = 64 }
-
--- Scorers that go by what they remember of earlier requests.
-local remembers = { ["llm-d.session-affinity-scorer"] = true, ["no-hit-lru"] = true,
-  ["llm-d.no-hit-lru-scorer"] = true }
-
 --- The scorers of a policy with weights that sum to 1.
 local function scorers_of(routing, name)
   local read = policy.read_router(routing, "routing")
@@ -46,41 +40,12 @@ local function scorers_of(routing, name)
   return list
 end
 
-local function is_recorded(decisions, name)
-  for _, decision in ipairs(decisions) do
-    for _, one in ipairs(decision.candidates) do
-      if type(one.scores[name]) ~= "number" then return false end
-    end
-  end
-  return true
-end
-
---- The scorer as it is asked about candidates of one's own; nil when it cannot be.
-local function by_hand(definition, decision)
-  if not definition.parameters or remembers[definition.name] then return nil end
-  local given = { definition.name }
-  for _, parameter in ipairs(definition.parameters) do given[parameter.name] = parameter.value end
-  local scorer, list = policy.scorer(given), {}
-  for i, one in ipairs(decision.candidates) do list[i] = one.signals end
-  local ok, problem = pcall(scorer.score_all, scorer, request, list)
-  if not ok then return nil, problem end
-  return scorer
-end
-
---- How each scorer is had; raises for one that cannot be.
-local function prepare(scorers, decisions, name)
+--- Where the scores of each scorer come from; raises for one that cannot be had.
+local function prepare(scorers, found, name)
   local asked = {}
   for _, scorer in ipairs(scorers) do
-    asked[scorer.name] = "recorded"
-    if not is_recorded(decisions, scorer.name) then
-      local made, problem = by_hand(scorer.definition, decisions[1])
-      if not made then
-        errors.invalid("%s: scorer '%s' cannot be replayed: its scores are not recorded%s", name,
-          scorer.name, problem and ", and " .. tostring(type(problem) == "table"
-            and problem.message or problem) or "")
-      end
-      scorer.made, asked[scorer.name] = made, "asked"
-    end
+    scorer.source = rescore.source(scorer.definition, found, name)
+    asked[scorer.name] = scorer.source.how
   end
   return asked
 end
@@ -88,18 +53,11 @@ end
 --- Scores by candidate, and their sum.
 local function evaluate(scorers, decision)
   local candidates, lists = {}, {}
-  for _, scorer in ipairs(scorers) do
-    if scorer.made then
-      local list = {}
-      for i, one in ipairs(decision.candidates) do list[i] = one.signals end
-      lists[scorer.name] = scorer.made:score_all(request, list)
-    end
-  end
+  for k, scorer in ipairs(scorers) do lists[k] = scorer.source.scores(decision) end
   for i, one in ipairs(decision.candidates) do
     local own = { instance = one.instance, scores = {}, score = 0.0 }
-    for _, scorer in ipairs(scorers) do
-      local score = lists[scorer.name] and lists[scorer.name][i] or one.scores[scorer.name]
-      score = math.max(0, math.min(1, score))
+    for k, scorer in ipairs(scorers) do
+      local score = math.max(0, math.min(1, lists[k][i]))
       own.scores[scorer.name] = score
       own.score = own.score + scorer.weight * score
     end
@@ -127,7 +85,7 @@ end
 function replay.run(found, routing, name, limit)
   local scorers = scorers_of(routing, name)
   local outcome = { decisions = #found.decisions, agreed = 0, absent = 0, differences = {},
-    asked = prepare(scorers, found.decisions, name), scorers = scorers }
+    asked = prepare(scorers, found, name), scorers = scorers }
   for _, decision in ipairs(found.decisions) do
     local asked = evaluate(scorers, decision)
     local preferred, is_there = best_of(asked, decision.chosen)

@@ -60,14 +60,16 @@ end
 --- Figures against a baseline, over the scenarios of the gate.
 local function measured(one, baseline, seeds)
   local lists, list = { base = {}, new = {} }, {}
+  local scenarios = suite.read().scenarios
   for i = 1, seeds do list[i] = i end
-  for _, scenario in ipairs(suite.read().scenarios) do
+  for _, scenario in ipairs(scenarios) do
     local runs = measure.run(baseline, one, scenario, list)
     for side, values in pairs(runs) do
       table.move(values, 1, #values, #lists[side] + 1, lists[side])
     end
   end
-  local found = { baseline = baseline.name, seeds = seeds, figures = {}, p99_ttft_ms = 0 }
+  local found = { baseline = baseline.name, seeds = seeds, scenarios = #scenarios, figures = {},
+    p99_ttft_ms = 0 }
   for _, values in ipairs(lists.new) do
     found.p99_ttft_ms = found.p99_ttft_ms + values.ttft_p99_ms / #lists.new
   end
@@ -129,8 +131,8 @@ local function comment_lines(made)
   lines[#lines + 1] = "signals: " .. signals_text(made)
   local gain = made.measured
   if gain then
-    lines[#lines + 1] = ("against %s, 8 stock scenarios x %d seeds, 95 %% intervals:"):format(
-      gain.baseline, gain.seeds)
+    lines[#lines + 1] = ("against %s, %d stock scenarios x %d seeds, 95 %% intervals:"):format(
+      gain.baseline, gain.scenarios, gain.seeds)
     for _, one in ipairs(gain.figures) do
       local pair = one.pair
       lines[#lines + 1] = ("  %s %s (%s to %s)"):format(one.title, words.change(pair, pair.change),
