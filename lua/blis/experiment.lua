@@ -16,6 +16,7 @@ local result = require "blis.results.result"
 local scaling = deferred "blis.policy.scaling"
 local schema = require "blis.config.schema"
 local slo = require "blis.results.slo"
+local watch = deferred "blis.watch"
 local workload = require "blis.traffic.workload"
 local experiment_section = require "blis.config.experiment"
 
@@ -179,6 +180,15 @@ function experiment.read(spec)
     is_strict = values.locality == "strict",
     progress_interval_ms = values.progress_interval_ms,
   }
+  function config.watcher()
+    local end_us = cluster.horizon_us
+    return watch.new(workload.request_count(traffic), end_us < never_us and end_us or nil)
+  end
+  if values.watch then
+    local usual_ms
+    config.watch, usual_ms = config.watcher()
+    config.watch_interval_ms = values.watch_interval_ms or usual_ms
+  end
   config.priority_policy, config.priority = hooks.read_priority(values.priority, "priority")
   hooks.copy_functions(values, config)
   return config

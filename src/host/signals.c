@@ -15,6 +15,9 @@ static volatile sig_atomic_t was_interrupted;
  */
 static void stop_script(lua_State *L, lua_Debug *activation) {
   (void)activation;
+  if (blis_interrupt_is_held()) {
+    return; /* and is called again */
+  }
   lua_sethook(L, NULL, 0, 0);
   if (blis_interrupt_requested()) {
     blis_interrupt_clear();

@@ -20,6 +20,7 @@
 #include "lua/files/json.h"
 #include "lua/files/output.h"
 #include "lua/files/sqlite.h"
+#include "lua/files/terminal.h"
 #include "lua/files/yaml.h"
 #include "lua/policies/by_hand.h"
 #include "lua/policies/catalogue.h"
@@ -36,7 +37,6 @@
 #include "lua/simulation/construct.h"
 #include "lua/simulation/event_queue.h"
 #include "lua/simulation/instance.h"
-#include "lua/simulation/progress.h"
 #include "lua/simulation/simulation.h"
 #include "lua/traffic/distribution.h"
 #include "lua/traffic/request_table.h"
@@ -178,6 +178,7 @@ static const luaL_Reg core_functions[] = {
     {"folder", bind_folder},
     {"hardware", bind_catalogue_hardware},
     {"hash128", bind_hash128},
+    {"is_in_background", bind_is_in_background},
     {"is_pipe", bind_is_pipe},
     {"is_trace_stream", core_is_trace_stream},
     {"is_workload", core_is_workload},
@@ -225,7 +226,7 @@ static const luaL_Reg core_functions[] = {
     {"parent", bind_parent},
     {"pipe_read", bind_pipe_read},
     {"pipe_write", bind_pipe_write},
-    {"terminal_columns", bind_terminal_columns},
+    {"terminal_size", bind_terminal_size},
     {"termination_requested", bind_termination_requested},
     {"token_ids", bind_token_ids},
     {"trace_cap", bind_trace_cap},

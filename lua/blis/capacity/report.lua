@@ -29,7 +29,7 @@ end
 --- The line of a search on standard error; it goes away when it is closed.
 ---@param search blis.capacity.Search
 function report.progress(search)
-  local columns = not search.quiet and core.terminal_columns()
+  local columns = not search.quiet and core.terminal_size()
   local function update(tried)
     if search.quiet then return end
     local values, runs = {}, 0

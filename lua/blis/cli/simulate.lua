@@ -322,6 +322,12 @@ local function check_records(definition, parsed)
   end
 end
 
+local function check_watch(definition, output)
+  if output.watch and output.quiet then
+    flags.fail(definition, "--watch cannot be combined with --quiet")
+  end
+end
+
 --- Fails, or says so, when an output is asked for without what fills it.
 local function check_results(definition, parsed)
   if parsed.values.output.series_path and not parsed.values.experiment.series_interval_us then
@@ -429,6 +435,7 @@ function simulate.run(definition, parsed, make_setting)
       function(...) command.talk(parsed, ...) end)
     check_results(definition, parsed)
     check_records(definition, parsed)
+    check_watch(definition, output)
     outputs.check(definition, parsed)
     simulate.prepare(parsed)
     setting = make_setting()
@@ -436,7 +443,8 @@ function simulate.run(definition, parsed, make_setting)
     if parsed.values.output.report and not spec.series_interval_us then
       spec.series_interval_us = report_interval(parsed, setting)
     end
-    spec.progress = line.tell
+    spec.watch = output.watch
+    if not output.watch then spec.progress = line.tell end
     sim = experiment.simulation(spec)
   end)
   local result = run_to_the_end(sim, line)

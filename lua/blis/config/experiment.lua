@@ -212,6 +212,16 @@ return {
       unit = "ms", doc = "Wall-clock time between two calls of progress.",
     },
     {
+      name = "watch", type = "boolean", default = false,
+      doc = "Show the cluster on standard error while a long run goes on: a picture that is drawn "
+        .. "again and again on a terminal, elsewhere a line every ten seconds. The result is the "
+        .. "same.",
+    },
+    {
+      name = "watch_interval_ms", type = "integer", min = 0, max = 1000000000, unit = "ms",
+      doc = "Wall-clock time between two pictures of watch; default: 250, between lines 10,000.",
+    },
+    {
       name = "oracle", type = "boolean", default = false,
       doc = "Let policies read request.output_tokens, which is knowledge of the future.",
     },

@@ -248,6 +248,11 @@ local results = {
         .. "p99_ttft, p50_ttft, mean_ttft, p99_e2e, p50_e2e, mean_e2e, each scaled to 0..1.",
     },
     {
+      name = "watch", type = "boolean", default = false, flag = "--watch",
+      doc = "Show instances, queues and rates while the run goes on: a picture on a terminal, a "
+        .. "line every ten seconds where standard error is none. Ctrl-C ends the run.",
+    },
+    {
       name = "save", type = "path", is_output = true, flag = "--save",
       doc = "Save the whole result to this file, for blis diff and for blis.load_result in a "
         .. "script.",

@@ -653,6 +653,13 @@ function simulation:change_routing(parameters) end
 ---@return blis.Simulation self
 function simulation:pin(request, instance, stage) end
 
+--- Shows the cluster on standard error from now on while sim:run and sim:run_until go on, as watch =
+--- true does in an experiment: on a terminal a picture that is drawn again and again and goes away at
+--- the end, elsewhere a line every ten seconds.
+---@param interval_ms? integer wall-clock time between two pictures
+---@return blis.Simulation self
+function simulation:watch(interval_ms) end
+
 --- A second simulation in the same state, made by doing everything that was done to this one once
 --- more: it takes as long as this one has taken so far. From then on both go their own ways.
 --- Functions of the script are shared; it is an error when one of them remembers so much that the

@@ -39,6 +39,8 @@
 ---@field counterfactual_k? integer Candidates kept per traced decision, best first; default: all of them, in the order of the instances.
 ---@field progress? fun(ended: integer, arrived: integer, now_us: integer, steps: integer) A function(ended, arrived, now_us, steps) that is called now and then during a long run, to show progress.
 ---@field progress_interval_ms? integer Wall-clock time between two calls of progress. (ms, default 1000)
+---@field watch? boolean Show the cluster on standard error while a long run goes on: a picture that is drawn again and again on a terminal, elsewhere a line every ten seconds. The result is the same. (default false)
+---@field watch_interval_ms? integer Wall-clock time between two pictures of watch; default: 250, between lines 10,000. (ms)
 ---@field oracle? boolean Let policies read request.output_tokens, which is knowledge of the future. (default false)
 ---@field locality? "open"|"strict" strict: policies see what is known at their place alone. What is cached where is hidden (cached_tokens, prefix_hit, estimated_ttft_us), and admission sees no instances, but what the router counts: sum_in_flight, and the rates of requests. Reading more is an error, unless oracle = true. (default open)
 ---@field live_signals? boolean Let functions of policies read instance.live_prefix_hit, which is current whatever the delay of cache signals, use scorer oracle-prefix, and get live instances and all events in on_event; no router knows these. (default true)

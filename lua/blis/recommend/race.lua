@@ -56,7 +56,7 @@ local function search_at(search, layout, changes, label)
   local spec = {
     trial = race.trial(search, layout), targets = search.targets, max_missed = search.max_missed,
     from = search.from, seed = search.seed, level = search.level, jobs = search.jobs,
-    quiet = not label or search.quiet or not core.terminal_columns(),
+    quiet = not label or search.quiet or not core.terminal_size(),
   }
   for key, value in pairs(changes) do spec[key] = value end
   return capacity.part(spec, label or "")

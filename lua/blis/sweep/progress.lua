@@ -78,7 +78,7 @@ function progress.new(name, first, total, is_quiet)
   if is_quiet then return silent end
   local now = core.clock_us()
   local state = { name = name, first = first, done = first, total = total, failed = 0, start = now,
-    drawn_at = now, columns = core.terminal_columns() }
+    drawn_at = now, columns = core.terminal_size() }
   local period = state.columns and bar_period_us or line_period_us
   return {
     update = function(done, wanted, failed)

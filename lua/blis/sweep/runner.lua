@@ -185,7 +185,7 @@ local function drive(state, values, work)
   local function submit(index) workers:submit(index) end
   submit_first(state, values, workers)
   state.progress = progress.new(state.plan.name, state.done, state.total, state.options.quiet)
-  if not state.options.quiet and not core.terminal_columns() and workers:pending() > 0 then
+  if not state.options.quiet and not core.terminal_size() and workers:pending() > 0 then
     state.progress.say("%s: %d trials, %d of them known; %d workers", state.plan.name, state.total,
       state.done, state.options.jobs)
   end

@@ -344,6 +344,21 @@ function workload.length_us(spec)
   return math.tointeger((spec.requests / spec.rate * 1e6) // 1) or 0
 end
 
+--- How many requests will come, as far as that is known before they do; nil: nobody knows.
+---@param spec userdata|table what workload.read returned
+---@return integer?
+function workload.request_count(spec)
+  local count
+  if core.is_workload(spec) then
+    count = #spec
+  elseif core.is_workload_spec(spec) then
+    count = spec:totals().num_requests
+  elseif type(spec) == "table" then
+    count = spec.trace and #spec.trace or spec.requests
+  end
+  return count and count > 0 and count or nil
+end
+
 --- Raises for a text, which could be the name of several things.
 local function raise_text(text, path)
   local shown = errors.show(text)

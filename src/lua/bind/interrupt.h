@@ -1,10 +1,10 @@
 /*
  * interrupt.h - the flag by which Ctrl-C reaches a running simulation.
  *
- * A signal handler has no argument to find its program by, so this flag is the
- * one mutable global of the project. The host raises it; whoever loops for
- * long in C polls it and gives up with BLIS_ERR_INTERRUPTED. Under stock Lua
- * nobody raises it.
+ * A signal handler has no argument to find its program by, so this flag, with
+ * whether it is heeded, is the one mutable global of the project. The host
+ * raises it; whoever loops for long in C polls it and gives up with
+ * BLIS_ERR_INTERRUPTED. Under stock Lua nobody raises it.
  */
 #ifndef BLIS_LUA_BIND_INTERRUPT_H
 #define BLIS_LUA_BIND_INTERRUPT_H
@@ -19,5 +19,12 @@ void blis_interrupt_raise(void);
 
 /* For a prompt that goes on after an interrupt. */
 void blis_interrupt_clear(void);
+
+/*
+ * Lua code that is not the script's, and soon over, runs to its end between
+ * hold(true) and hold(false): an interrupt is for what called it.
+ */
+void blis_interrupt_hold(bool hold);
+bool blis_interrupt_is_held(void);
 
 #endif

@@ -20,6 +20,7 @@
 static bool is_interrupted(void *ud) {
   bind_simulation *sim = ud;
   bind_progress_tell(&sim->progress);
+  bind_watch_tell(&sim->watch);
   return blis_interrupt_requested() || sim->hooks.has_error;
 }
 
@@ -108,6 +109,7 @@ static void check_hooks_parts(lua_State *L, int self, int config,
   check_observer(L, config, &sim->view, &sim->observer);
   check_scheduler_parts(L, config, sim);
   check_progress(L, config, &sim->hooks, &sim->progress);
+  check_watch(L, config, &sim->hooks, &sim->watch);
 }
 
 /* Built-in policies say beforehand what they read. */
@@ -310,6 +312,8 @@ static void check_cluster_part(lua_State *L, int config, bind_simulation *sim) {
   sim->scheduler.cluster = sim->cluster;
   sim->latency.cluster = sim->cluster;
   sim->progress.cluster = sim->cluster;
+  sim->watch.cluster = sim->cluster;
+  sim->watch.records = sim->records;
   hand_over_policies(L, sim);
   check_set_scaling(L, config, sim);
   check_set_faults(L, config, sim);

@@ -20,9 +20,11 @@ static int simulation_step(lua_State *L) {
   bind_simulation *sim = check_drivable(L, "step");
   blis_error error = {0};
   bool done = true;
+  sim->watch.is_asleep = true; /* who steps shows what he likes himself */
   blis_status status = sim->is_finished
                            ? BLIS_OK
                            : blis_cluster_step(sim->cluster, &done, &error);
+  sim->watch.is_asleep = false;
   check_shut(L, 1, sim, status, &error);
   lua_pushboolean(L, !done);
   return 1;
@@ -162,6 +164,26 @@ static int simulation_change_routing(lua_State *L) {
                &error);
   lua_settop(L, 2);
   log_drive(L, "change_routing");
+  lua_settop(L, 1);
+  return 1;
+}
+
+/* sim:watch([watch_interval_ms]) */
+static int simulation_watch(lua_State *L) {
+  bind_simulation *sim = check_simulation(L, 1);
+  lua_Integer interval_ms = luaL_optinteger(L, 2, -1);
+  luaL_argcheck(L, interval_ms >= 0 || lua_isnoneornil(L, 2), 2,
+                "expected at least 0 ms");
+  luaL_argcheck(L, !sim->is_finished, 1, "the simulation is over");
+  lua_settop(L, 1);
+  lua_getiuservalue(L, 1, SIMULATION_CONFIG);
+  lua_getiuservalue(L, 1, SIMULATION_ANCHOR);
+  lua_getfield(L, 2, "watcher");
+  lua_call(L, 0, 2); // [sim, config, anchor, function, usual interval]
+  sim->watch.interval_us =
+      (interval_ms >= 0 ? interval_ms : lua_tointeger(L, 5)) * 1000;
+  lua_settop(L, 4);
+  set_watch(L, 3, &sim->watch);
   lua_settop(L, 1);
   return 1;
 }
@@ -308,6 +330,7 @@ static const luaL_Reg simulation_methods[] = {
     {"run", simulation_run},
     {"run_until", simulation_run_until},
     {"step", simulation_step},
+    {"watch", simulation_watch},
     {NULL, NULL},
 };
 

@@ -1,7 +1,6 @@
 #include "lua/simulation/progress.h"
 
 #include <time.h>
-#include <unistd.h>
 
 #include "lua/bind/bind.h"
 
@@ -67,9 +66,4 @@ void bind_progress_tell(bind_progress *progress) {
   blis_status status =
       bind_pcall(progress->hooks, &place, call_function, progress, &error);
   (void)status; /* an error is in the hooks, where whoever drives looks */
-}
-
-int bind_is_terminal(lua_State *L) {
-  lua_pushboolean(L, isatty(STDERR_FILENO));
-  return 1;
 }

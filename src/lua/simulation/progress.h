@@ -33,7 +33,4 @@ void check_progress(lua_State *L, int index, bind_hooks *hooks,
  */
 void bind_progress_tell(bind_progress *progress);
 
-/* is_terminal(): whether standard error is one. */
-int bind_is_terminal(lua_State *L);
-
 #endif

@@ -29,6 +29,7 @@ void bind_simulation_close(bind_simulation *sim) {
   blis_cluster_free(sim->cluster);
   sim->cluster = NULL;
   blis_series_deinit(&sim->series);
+  bind_watch_close(&sim->watch);
   blis_router_free(&sim->router);
   blis_admission_free(&sim->admission);
   blis_cascade_free(&sim->cascade);
@@ -68,6 +69,7 @@ static void check_open(lua_State *L, int index, bind_simulation *sim) {
 
 void check_shut(lua_State *L, int index, bind_simulation *sim,
                 blis_status status, const blis_error *error) {
+  bind_watch_rest(L, &sim->watch, status != BLIS_OK || sim->hooks.has_error);
   sim->hooks.L = NULL;
   bind_script_random_leave(L, sim->random_before);
   bind_hooks_shut(L, &sim->hooks);

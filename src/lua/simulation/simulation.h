@@ -22,6 +22,7 @@
 #include "lua/simulation/observer.h"
 #include "lua/simulation/progress.h"
 #include "lua/simulation/run_events.h"
+#include "lua/simulation/watch.h"
 #include "policy/priority/priority.h"
 #include "results/series.h"
 
@@ -51,6 +52,7 @@ typedef struct bind_simulation {
   bind_observer observer;
   bind_run_events run_events;
   bind_progress progress;
+  bind_watch watch;
   bind_engine engine;               /* of the first group of instances */
   bind_groups groups;               /* and those of the others */
   bind_latency latency;             /* for a model in Lua */

@@ -5,7 +5,6 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -94,18 +93,6 @@ int bind_clock_us(lua_State *L) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
   lua_pushinteger(L, (lua_Integer)time.tv_sec * 1000000 + time.tv_nsec / 1000);
-  return 1;
-}
-
-int bind_terminal_columns(lua_State *L) {
-  struct winsize size = {0};
-  if (!isatty(STDERR_FILENO)) {
-    lua_pushnil(L);
-  } else if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
-    lua_pushinteger(L, size.ws_col);
-  } else {
-    lua_pushinteger(L, 80);
-  }
   return 1;
 }
 

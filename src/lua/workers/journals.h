@@ -24,8 +24,6 @@ int bind_processors(lua_State *L);
 /* clock_us(): of a clock that only goes forward; its zero is arbitrary. */
 int bind_clock_us(lua_State *L);
 
-/* terminal_columns(): of standard error; nil when that is no terminal. */
-int bind_terminal_columns(lua_State *L);
 
 /* hash128(text): XXH3, 32 hexadecimal digits. */
 int bind_hash128(lua_State *L);

@@ -1,0 +1,26 @@
+/*
+ * terminal.h - what scripts may know of the terminal that they talk to.
+ *
+ * Only displays ask; nothing that is simulated depends on it.
+ */
+#ifndef BLIS_LUA_FILES_TERMINAL_H
+#define BLIS_LUA_FILES_TERMINAL_H
+
+#include <lua.h>
+
+/* is_terminal(): whether standard error is one. */
+int bind_is_terminal(lua_State *L);
+
+/*
+ * terminal_size(["output"]): columns and rows of standard error, or of standard
+ * output; nothing when that is no terminal. 80 and 24 where it does not say.
+ */
+int bind_terminal_size(lua_State *L);
+
+/*
+ * is_in_background(): whether standard error is a terminal that is somebody
+ * else's for now: of jobs in the background and of worker processes.
+ */
+int bind_is_in_background(lua_State *L);
+
+#endif

@@ -1,0 +1,53 @@
+/*
+ * watch.h - a Lua function that is shown the cluster now and then while a run
+ * goes on, for a display (lua/blis/watch).
+ *
+ * It is called where the cluster asks whether it was interrupted, when enough
+ * time has passed by the clock on the wall: at least its interval, and so long
+ * that it takes no more than a two-hundredth of the time. Nothing that is
+ * simulated depends on it. Instances that lag behind the clock are shown as
+ * they are. Without a function it costs one comparison per some hundred events.
+ */
+#ifndef BLIS_LUA_SIMULATION_WATCH_H
+#define BLIS_LUA_SIMULATION_WATCH_H
+
+#include <lua.h>
+
+#include "cluster/cluster.h"
+#include "lua/bind/hook.h"
+#include "lua/results/records.h"
+#include "results/glance.h"
+
+typedef struct bind_watch {
+  bind_hooks *hooks;
+  const blis_cluster *cluster; /* set when there is one, like records */
+  const bind_records *records;
+  int function;   /* its place among the hooks; 0 = none */
+  bool is_on;     /* it has been called since it was last told to rest */
+  bool is_asleep; /* not to be called */
+  int64_t interval_us;
+  int64_t next_us; /* 0 = not started */
+  blis_glance glance;
+} bind_watch;
+
+/* Reads watch (a function) and watch_interval_ms of the table at index. */
+void check_watch(lua_State *L, int index, bind_hooks *hooks, bind_watch *watch);
+
+/* Keeps the function on top of the stack (popped) in the anchor at index. */
+void set_watch(lua_State *L, int anchor, bind_watch *watch);
+
+void bind_watch_close(bind_watch *watch);
+
+/*
+ * Calls the function with a look, when it is due: a table whose fields are
+ * those of blis.watch.Look. An error in it is stored in the hooks.
+ */
+void bind_watch_tell(bind_watch *watch);
+
+/*
+ * Nobody drives the run any more, for now: calls the function with false and
+ * whether something has failed, if it was called at all. The hooks are open.
+ */
+void bind_watch_rest(lua_State *L, bind_watch *watch, bool has_failed);
+
+#endif
