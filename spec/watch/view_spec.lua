@@ -77,7 +77,8 @@ describe("the picture", function()
   it("tells of ends, latencies, the gateway and scaling where there are any", function()
     local text = table.concat(lines_of(look_of(2, {
       completed = 50, rejected = 7, timed_out = 3, ttft = { p50_us = 12345, p99_us = 678900 },
-      itl = { p50_us = 9000, p99_us = 31000 }, gateway = { waiting = 5, peak = 12, saturation = 0.8 },
+      itl = { p50_us = 9000, p99_us = 31000 },
+      gateway = { waiting = 5, peak = 12, saturation = 0.8 },
       pools = { { role = "", ready = 2, wanted = 4, paid = 3, changes = 1, last_us = 1500000,
         from = 2, to = 4, reason = "queue" } },
       states = { "active", "loading" }, roles = { "prefill", "decode" },
