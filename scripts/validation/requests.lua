@@ -7,7 +7,7 @@ local markdown = require "markdown"
 local models = require "models"
 local observed = require "blis.calibrate.observed"
 local replay = require "blis.calibrate.replay"
-local scatter = require "blis.calibrate.scatter"
+local scatter = require "blis.charts.scatter"
 
 local requests = {}
 

@@ -36,7 +36,7 @@ local lines = {
   recommend = "--prompt-tokens 64 --output-tokens 8 --target ttft_ms.p50=0.001 --gpus 2 "
     .. "--layouts aggregated --tp-degrees 2 "
     .. "--hardware H100 --from 8 --replications 1 --quiet", -- nothing keeps it: soon over
-  replay = "@/t.csv",
+  plot = "@/a.blis --height 5", replay = "@/t.csv",
   run = small,
   serve = "--stdio", -- until its input ends: at once
   ["routesim run"] = "--config @/routesim.toml", ["routesim compare"] = "--config @/routesim.toml",
@@ -203,6 +203,9 @@ local instead = {
   ["sweep submit --only"] = "@/sweep.lua --slurm --only 3,17",
   ["sweep submit --image"] = "@/sweep.lua --k8s --image here/blis",
   ["sweep submit --now"] = "@/sweep.lua --parallel --shards 1 --store @/out --now",
+  ["plot --show"] = "@/a.blis --show ttft", ["plot --output"] = "@/a.blis --output @/out.svg",
+  ["plot --x"] = "@/store --x x", ["plot --y"] = "@/store --y y",
+  ["plot --log"] = "@/a.blis --log x",
   ["sweep export --output"] = "@/store --output @/written",
   ["sweep table --figure"] = "@/store --figure y",
   ["sweep table --report"] = "@/store --report @/written",

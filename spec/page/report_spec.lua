@@ -205,7 +205,7 @@ describe("pages of several runs", function()
       replications = 3, quiet = true })
     local text = page_of(compared)
     assert_has(text, "Change against round-robin; lines are 95 % intervals.")
-    assert_has(text, "<circle ")
+    assert_has(text, '<path class="line c0"')
     assert.equal(2, #island(text, "figures-json"))
   end)
 

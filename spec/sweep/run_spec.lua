@@ -634,17 +634,19 @@ plot \
 
   it("is plotted with characters", function()
     assert.equal([[
+square over x
 square
-25.04 |                             a
-      |                      a
-      |
-      |       a       a
-1.043 |a
-      +------------------------------
-       1             x              5]], result:plot { width = 30, height = 5 })
+30 |
+20 |                             a
+   |                      a
+10 |       a       a
+ 0 |a
+   +-------+--------------+-------
+           2              4
+                  x]], result:plot { width = 30, height = 5 })
     local text = result:plot { width = 30, height = 5, log = "xy" }
-    small.says(text, "square (log)")
-    small.says(text, "x (log)")
+    small.says(text, "square, logarithmic")
+    small.says(text, "x, logarithmic")
     small.says(small.message_of(result.plot, result, { log = "z" }), "expected 'x', 'y' or 'xy'")
     small.says(small.message_of(result.plot, result, { widht = 3 }),
       "plot: unknown option 'widht'; did you mean 'width'?")

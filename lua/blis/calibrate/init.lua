@@ -9,7 +9,7 @@ local fit = require "blis.calibrate.fit"
 local format = require "blis.format"
 local observed = require "blis.calibrate.observed"
 local parameters = require "blis.calibrate.parameters"
-local scatter = require "blis.calibrate.scatter"
+local scatter = require "blis.charts.scatter"
 local schema = require "blis.config.schema"
 local section = require "blis.config.fit"
 

@@ -4,31 +4,8 @@ local html = require "blis.page.html"
 
 local charts = {}
 
----@class blis.page.Axis
----@field label string
----@field unit? string
----@field log? boolean
----@field percent? boolean values are shares
----@field from_zero? boolean
----@field range? number[] its two ends
-
----@class blis.page.Chart
----@field title string
----@field caption? string what it shows
----@field kind? "lines"|"heat" default lines
----@field x blis.page.Axis
----@field y blis.page.Axis
----@field series? { label: string, is_thin?: boolean }[] of lines
----@field data (number|false)[][] lines: x and a list per series, false = nothing; heat: a list
---- per row
----@field bands? { series: integer[], colour: integer }[] areas between two series
----@field marks? boolean points instead of a line alone
----@field steps? boolean a value lasts until the next one
----@field rows? string[] names of the rows of a heat map
----@field times? number[] of its columns
-
 ---@class blis.page.Charts
----@field list blis.page.Chart[]
+---@field list blis.plot.Chart[]
 local Charts = {}
 Charts.__index = Charts
 
@@ -39,7 +16,7 @@ function charts.new()
 end
 
 --- Adds a chart; the element shows it.
----@param chart blis.page.Chart
+---@param chart blis.plot.Chart
 ---@return blis.page.Element
 function Charts:add(chart)
   local list = self.list
@@ -51,11 +28,13 @@ function Charts:add(chart)
     chart.caption and html.figcaption(chart.caption) or {})
 end
 
---- Charts beside each other.
----@param list blis.page.Element[]
----@return blis.page.Element
-function charts.row(list)
-  return html.div({ class = "charts" }, list)
+--- Charts beside each other; nothing of none.
+---@param list blis.plot.Chart[]
+---@return any
+function Charts:row(list)
+  local elements = {}
+  for i, chart in ipairs(list) do elements[i] = self:add(chart) end
+  return #elements > 0 and html.div({ class = "charts" }, elements) or {}
 end
 
 local function write_axis(writer, name, axis)
@@ -82,6 +61,24 @@ local function write_numbers(writer, list)
     writer:item(is_number and short(value) or core.json_null)
   end
   writer:done()
+end
+
+--- The lines of a chart: behind them their ends, which are thin, and the areas between these.
+local function lines_of(chart)
+  local list, data, bands = {}, { chart.data[1] }, {}
+  local function add(label, values, is_thin)
+    list[#list + 1] = { label = label, is_thin = is_thin }
+    data[#data + 1] = values
+  end
+  for i, one in ipairs(chart.series) do add(one.label, chart.data[i + 1]) end
+  for i, one in ipairs(chart.series) do
+    if one.low then
+      add(one.label .. ", upper end", one.high, true)
+      add(one.label .. ", lower end", one.low, true)
+      bands[#bands + 1] = { series = { #list - 1, #list }, colour = i - 1 }
+    end
+  end
+  return list, data, bands
 end
 
 local function write_series(writer, list)
@@ -125,11 +122,17 @@ local function write_chart(writer, chart)
   write_axis(writer, "y", chart.y)
   if chart.marks then writer:field("marks", true) end
   if chart.steps then writer:field("steps", true) end
-  if chart.series then write_series(writer, chart.series) end
-  if chart.bands then write_bands(writer, chart.bands) end
-  if chart.kind == "heat" then write_heat(writer, chart) end
+  local data = chart.data
+  if chart.kind == "heat" then
+    write_heat(writer, chart)
+  else
+    local series, bands
+    series, data, bands = lines_of(chart)
+    write_series(writer, series)
+    if #bands > 0 then write_bands(writer, bands) end
+  end
   writer:array "data"
-  for _, list in ipairs(chart.data) do write_numbers(writer, list) end
+  for _, list in ipairs(data) do write_numbers(writer, list) end
   writer:done():done()
 end
 

@@ -1,5 +1,5 @@
 --- Pages of several runs: policies under the same traffic, once each or over seeds.
-local cdf = require "blis.page.cdf"
+local cdf = require "blis.charts.cdf"
 local charts = require "blis.page.charts"
 local core = require "blis.core"
 local document = require "blis.page.document"
@@ -7,9 +7,11 @@ local format = require "blis.format"
 local html = require "blis.page.html"
 local json = require "blis.results.json"
 local origin = require "blis.page.origin"
-local over_time = require "blis.page.over_time"
+local over_time = require "blis.charts.over_time"
 local parts = require "blis.page.parts"
+local ranges = require "blis.charts.ranges"
 local report = require "blis.results.report"
+local svg = require "blis.plot.svg"
 local sweep = require "blis.page.sweep"
 
 local page = {}
@@ -86,51 +88,17 @@ function page.write(path, results)
     parts.section("compared", "Compared", table_of(results, labels),
       html.p "The same as text, with the differences from the first:",
       html.pre(tostring(results)), html.p({ class = "soft" }, hashes_of(results, labels))),
-    parts.section("latencies", "Latencies", cdf.row(chart_list, results, labels)),
-    parts.section("time", "Over time", over_time.of_results(chart_list, results, labels)),
+    parts.section("latencies", "Latencies", chart_list:row(cdf.charts(results, labels))),
+    parts.section("time", "Over time", chart_list:row(over_time.of_results(results, labels))),
     notes_of(results, labels),
   }, json_of(results, labels))
 end
 
-local row_height, left, width = 26, 190, 640
-
---- Where a change lies on the axis from low to high.
-local function place(x, low, high)
-  return ("%.1f"):format(left + (x - low) / (high - low) * (width - left - 20))
-end
-
---- Differences from the first policy as ranges around zero.
-local function ranges(self, metric)
-  local list, low, high = {}, 0, 0
-  for i, name in ipairs(self.policies) do
-    local pair = self.against[i] and self.against[i][metric]
-    if pair and pair.low and pair.change then
-      list[#list + 1] = { name = name, pair = pair }
-      low, high = math.min(low, pair.low), math.max(high, pair.high)
-    end
-  end
-  if #list == 0 then return {} end
-  if low == high then low, high = -1, 1 end
-  local bottom, shapes = #list * row_height + 8, {}
-  local zero = place(0, low, high)
-  shapes[1] = html.line { x1 = zero, x2 = zero, y1 = 0, y2 = bottom, class = "zero" }
-  for i, one in ipairs(list) do
-    local y = i * row_height - 10
-    shapes[#shapes + 1] = { html.text({ x = 0, y = y + 4 }, one.name),
-      html.line { x1 = place(one.pair.low, low, high), x2 = place(one.pair.high, low, high), y1 = y,
-        y2 = y, class = "range" },
-      html.circle { cx = place(one.pair.change, low, high), cy = y, r = 4, class = "mean" } }
-  end
-  local unit = list[1].pair.kind == "ratio" and 100 or 1
-  local function label(x, anchor, value)
-    return html.text({ x = x, y = bottom + 14, ["text-anchor"] = anchor },
-      ("%.3g%s"):format(value * unit, unit == 100 and " %" or ""))
-  end
-  return html.figure(html.h3(metric),
-    html.svg({ class = "ranges", width = width, height = bottom + 20, role = "img",
-      ["aria-label"] = ("%s: change against %s, with intervals"):format(metric,
-        self.policies[self.baseline]) }, shapes, label(left, "start", low),
-      label(width - 20, "end", high)),
+--- Differences from the baseline as ranges around zero.
+local function differences(self, metric)
+  local chart = ranges.differences(self, metric)
+  if not chart then return {} end
+  return html.figure(html.raw(svg.element(chart)),
     html.figcaption(("Change against %s; lines are %g %% intervals."):format(
       self.policies[self.baseline], self.level * 100)))
 end
@@ -140,7 +108,7 @@ end
 ---@param self blis.ReplicatedComparison
 function page.write_replicated(path, self)
   local chart_list, figures = charts.new(), {}
-  for _, metric in ipairs(self.table.shown) do figures[#figures + 1] = ranges(self, metric) end
+  for _, metric in ipairs(self.table.shown) do figures[#figures + 1] = differences(self, metric) end
   local title = ("%s compared"):format(table.concat(self.policies, ", "))
   write(path, title, origin.line(), chart_list, {
     parts.section("compared", "Compared", html.pre(tostring(self)), origin.element()),

@@ -1,20 +1,13 @@
 --- HTML from Lua: elements are values, and every text in them is escaped.
 ---
 ---     html.write(html.p("5 < 6"))   --> "<p>5 &lt; 6</p>"
+local markup = require "blis.markup"
+
 local html = {}
 
 local element_meta = {}
 
-local escapes = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;",
-  ["'"] = "&#39;" }
-
---- A text as HTML shows it; bytes that are no UTF-8, and controls, become "?".
----@param text string
----@return string
-function html.escape(text)
-  if not utf8.len(text) then text = text:gsub("[\x80-\xff]", "?") end
-  return (text:gsub("[%z\1-\8\11\12\14-\31\127]", "?"):gsub("[&<>\"']", escapes))
-end
+html.escape = markup.escape
 
 -- Elements without an end; those of SVG all have one.
 local is_void = { meta = true, br = true }

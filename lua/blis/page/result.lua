@@ -1,5 +1,5 @@
 --- The page of one run.
-local cdf = require "blis.page.cdf"
+local cdf = require "blis.charts.cdf"
 local charts = require "blis.page.charts"
 local decisions = require "blis.page.decisions"
 local document = require "blis.page.document"
@@ -9,7 +9,7 @@ local html = require "blis.page.html"
 local json = require "blis.results.json"
 local lives = require "blis.page.lives"
 local origin = require "blis.page.origin"
-local over_time = require "blis.page.over_time"
+local over_time = require "blis.charts.over_time"
 local parts = require "blis.page.parts"
 local report = require "blis.results.report"
 local signs = require "blis.results.signs"
@@ -78,7 +78,7 @@ end
 
 local function latency_section(chart_list, r)
   return parts.section("latencies", "Latencies", latency_table(r),
-    cdf.row(chart_list, { r }, { "requests" }))
+    chart_list:row(cdf.charts({ r }, { "requests" })))
 end
 
 local most_groups = 20
@@ -189,7 +189,7 @@ function page.write(path, r, run)
   local title = ("%s on %s"):format(r.routing:match "^[^(]*", origin.cluster(r.setup))
   local sections = {
     setup_section(r), latency_section(chart_list, r),
-    parts.section("time", "Over time", over_time.of_result(chart_list, r), series_note(r)),
+    parts.section("time", "Over time", chart_list:row(over_time.of_result(r)), series_note(r)),
     requests_section(r), instance_section(r),
   }
   for _, section in ipairs { scaling_section, fault_section, lives.slowest, decisions.section,

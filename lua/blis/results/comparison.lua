@@ -1,6 +1,7 @@
 --- Several policies, or variants of an experiment, under the same traffic.
-local core = require "blis.core"
 local deferred = require "blis.deferred"
+local charts = deferred "blis.charts"
+local core = require "blis.core"
 local errors = require "blis.errors"
 local experiment = require "blis.experiment"
 local options = require "blis.config.sweep"
@@ -17,12 +18,15 @@ local comparison = {}
 --- The results in the order of the policies; printed as a table.
 ---@class blis.Comparison
 ---@field report fun(self: blis.Comparison, path: string) writes a page to look at, one HTML file
+---@field plot fun(self: blis.Comparison, options?: blis.ResultPlotOptions): string? a picture of
+--- all policies: distributions, figures with intervals side by side
 ---@field [integer] blis.Result
 ---@field labels string[]? of variants
 ---@field remembering table<integer, boolean> those that came to another result when run again
 
 local comparison_meta = { __name = "blis.comparison", __tostring = report.comparison,
-  __index = { report = function(self, path) page.write(path, self) end } }
+  __index = { report = function(self, path) page.write(path, self) end,
+    plot = function(self, how) return charts.plot_comparison(self, how) end } }
 
 --- The experiment of a list of policies that run once each; raises for options that mean nothing
 --- then.

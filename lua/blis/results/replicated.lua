@@ -3,6 +3,7 @@
 --- Every policy meets the same seeds, so the difference of two policies is taken seed by seed,
 --- where it is much clearer than between their means.
 local deferred = require "blis.deferred"
+local charts = deferred "blis.charts"
 local errors = require "blis.errors"
 local experiment = require "blis.experiment"
 local figures = require "blis.results.figures"
@@ -302,6 +303,14 @@ end
 ---@param path string
 function Comparison:report(path)
   page.write_replicated(path, self)
+end
+
+--- A picture of the policies beside each other, with intervals. As characters, which are returned,
+--- or as a file: comparison:plot { show = "differences", path = "x.svg" }.
+---@param how? blis.ComparisonPlotOptions
+---@return string? text without a path
+function Comparison:plot(how)
+  return charts.plot_replicated(self, how)
 end
 
 --- What print(comparison) shows: the table, and what it says of every policy.

@@ -1,7 +1,8 @@
 --- Results: the figures of one run, and how they are printed.
+local deferred = require "blis.deferred"
+local charts = deferred "blis.charts"
 local core = require "blis.core"
 local decisions = require "blis.results.decisions"
-local deferred = require "blis.deferred"
 local energy = require "blis.results.energy"
 local errors = require "blis.errors"
 local figures = require "blis.results.figures"
@@ -134,6 +135,14 @@ end
 ---@param path string
 function methods:report(path)
   page.write(path, self)
+end
+
+--- A picture: which share of requests was within a time, or the run over time. As characters,
+--- which are returned, or as a file: result:plot { show = "queue", path = "queue.svg" }.
+---@param options? blis.ResultPlotOptions
+---@return string? text without a path
+function methods:plot(options)
+  return charts.plot_result(self, options)
 end
 
 --- Writes a file for ui.perfetto.dev and chrome://tracing: requests on lanes of the gateway and of

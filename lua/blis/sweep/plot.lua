@@ -1,4 +1,4 @@
---- Figures over a parameter: as characters, and as files for gnuplot.
+--- Figures over a parameter: what is to be drawn, and files for gnuplot.
 local errors = require "blis.errors"
 local plan = require "blis.sweep.plan"
 local statistics = require "blis.statistics"
@@ -15,24 +15,6 @@ local plot = {}
 ---@field series blis.sweep.Series[]
 ---@field has_ranges boolean low and high of some points are those of a few runs, not of intervals
 ---@field log string axes that are logarithmic: "", "x", "y" or "xy"
-
-local option_names = { "x", "y", "width", "height", "log" }
-local logs = { x = true, y = true, xy = true }
-
-local function check_options(options)
-  local known = {}
-  for _, name in ipairs(option_names) do known[name] = true end
-  for name in pairs(options) do
-    if not known[name] then
-      errors.invalid("plot: unknown option '%s'%s", tostring(name),
-        errors.suggestion(tostring(name), option_names))
-    end
-  end
-  if options.log ~= nil and not logs[options.log] then
-    errors.invalid("plot: log: %s is not allowed, expected 'x', 'y' or 'xy'",
-      errors.show(options.log))
-  end
-end
 
 local function is_numeric(self, name)
   for _, point in ipairs(self.points) do
@@ -79,7 +61,12 @@ local function check_logs(picture)
 end
 
 --- The ends of what a point may be: of its interval, or of its runs when these are too few for one.
-local function ends_of(estimate, values)
+---@param estimate blis.Estimate
+---@param values number[] of the runs
+---@return number? low
+---@return number? high
+---@return boolean is_range of the runs
+function plot.ends_of(estimate, values)
   if estimate.n >= statistics.fewest_for_interval or estimate.windows then
     return estimate.low, estimate.high, false
   end
@@ -91,7 +78,6 @@ end
 ---@param options blis.sweep.PlotOptions
 ---@return blis.sweep.Plot
 function plot.series(self, options)
-  check_options(options)
   local x, y = x_axis(self, options.x), options.y or self.shown[1]
   if not y then errors.invalid("plot: there are no figures yet") end
   self:check_metric(y)
@@ -104,7 +90,7 @@ function plot.series(self, options)
         by_name[name] = { name = name, points = {} }
         list[#list + 1] = by_name[name]
       end
-      local low, high, is_range = ends_of(estimate, point.values[y])
+      local low, high, is_range = plot.ends_of(estimate, point.values[y])
       has_ranges = has_ranges or is_range
       table.insert(by_name[name].points,
         { x = point.parameters[x], y = estimate.mean, low = low, high = high })
@@ -114,94 +100,6 @@ function plot.series(self, options)
     has_ranges = has_ranges }
   check_logs(picture)
   return picture
-end
-
-local function range_of(picture, key)
-  local low, high = math.huge, -math.huge
-  for _, series in ipairs(picture.series) do
-    for _, point in ipairs(series.points) do
-      low, high = math.min(low, point[key]), math.max(high, point[key])
-    end
-  end
-  if low > high then low, high = 0, 1 end
-  if low == high then
-    if picture.log:find(key, 1, true) then return low / 2, high * 2 end
-    low, high = low - 0.5, high + 0.5
-  end
-  return low, high
-end
-
-local letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-local function letter(i)
-  local k = (i - 1) % #letters + 1
-  return letters:sub(k, k)
-end
-
---- Where a value is between the ends of its axis, from 0 to 1.
-local function place(picture, axis, value, low, high)
-  if picture.log:find(axis, 1, true) then
-    value, low, high = math.log(value), math.log(low), math.log(high)
-  end
-  return (value - low) / (high - low)
-end
-
---- Places letters on a canvas of rows of characters; where several series meet there is a star.
-local function draw(picture, width, height)
-  local x_low, x_high = range_of(picture, "x")
-  local y_low, y_high = range_of(picture, "y")
-  local canvas, has_meetings = {}, false
-  for row = 1, height do
-    canvas[row] = {}
-    for column = 1, width do canvas[row][column] = " " end
-  end
-  for i, series in ipairs(picture.series) do
-    for _, point in ipairs(series.points) do
-      local right = place(picture, "x", point.x, x_low, x_high)
-      local up = place(picture, "y", point.y, y_low, y_high)
-      local column = 1 + math.floor(right * (width - 1) + 0.5)
-      local row = height - math.floor(up * (height - 1) + 0.5)
-      local there, mark = canvas[row][column], letter(i)
-      canvas[row][column] = (there == " " or there == mark) and mark or "*"
-      has_meetings = has_meetings or canvas[row][column] == "*"
-    end
-  end
-  return canvas, { x_low, x_high, y_low, y_high }, has_meetings
-end
-
-local function number_text(x)
-  return ("%.4g"):format(x)
-end
-
---- A picture of characters with its legend.
----@param picture blis.sweep.Plot
----@param options { width?: integer, height?: integer }
----@return string
-function plot.text(picture, options)
-  local width, height = options.width or 72, options.height or 18
-  local canvas, limits, has_meetings = draw(picture, width, height)
-  local top, bottom = number_text(limits[4]), number_text(limits[3])
-  local margin = math.max(#top, #bottom)
-  local function title(axis)
-    return picture[axis] .. (picture.log:find(axis, 1, true) and " (log)" or "")
-  end
-  local lines = { title "y" }
-  for row = 1, height do
-    local label = row == 1 and top or row == height and bottom or ""
-    lines[#lines + 1] = ("%" .. margin .. "s |%s"):format(label, table.concat(canvas[row]))
-      :gsub("%s+$", "")
-  end
-  lines[#lines + 1] = (" "):rep(margin + 1) .. "+" .. ("-"):rep(width)
-  local left, right = number_text(limits[1]), number_text(limits[2])
-  local room = width - #left - #right
-  local name = (" "):rep(math.max(1, (room - #title "x") // 2)) .. title "x"
-  lines[#lines + 1] = (" "):rep(margin + 2) .. left .. name
-    .. (" "):rep(math.max(1, room - #name)) .. right
-  for i, series in ipairs(picture.series) do
-    if series.name ~= "" then lines[#lines + 1] = ("  %s  %s"):format(letter(i), series.name) end
-  end
-  if has_meetings then lines[#lines + 1] = "  *  several of them" end
-  return table.concat(lines, "\n")
 end
 
 local function quoted(text)

@@ -1,13 +1,15 @@
 --- Tables of sweeps as text, CSV, Markdown, plots.
-local core = require "blis.core"
 local deferred = require "blis.deferred"
+local charts = deferred "blis.charts.sweep"
+local core = require "blis.core"
+local drawing = deferred "blis.plot"
 local errors = require "blis.errors"
 local figures = require "blis.results.figures"
 local format = require "blis.format"
 local csv = require "blis.csv"
 local plan = require "blis.sweep.plan"
 local plot = require "blis.sweep.plot"
-local svg = deferred "blis.sweep.svg"
+local svg = deferred "blis.plot.svg"
 local repeats = require "blis.policy.repeats"
 local statistics = require "blis.statistics"
 
@@ -357,20 +359,28 @@ function write.write_csv(self, path) write.file(path, write.csv(self)) end
 
 function write.write_markdown(self, path) write.file(path, write.markdown(self)) end
 
----@class blis.sweep.PlotOptions
----@field x? string parameter; default the last one that is a number in all points
+---@class blis.sweep.PlotOptions: blis.PlotOptions
+---@field show? "curve"|"front" a figure over a parameter, the default, or two figures against each
+--- other with the points that nothing else beats
+---@field x? string parameter, default the last one that is a number in all points; of a front a
+--- figure, as y
 ---@field y? string figure; default the first of the report
----@field width? integer default 72
----@field height? integer default 18
----@field log? "x"|"y"|"xy" axes that are logarithmic
 
---- A quick look: the mean of a figure over a parameter, a letter for each combination of the
---- others.
+local shown = { curve = "curve", front = "asked_front" }
+
+--- A figure over a parameter, a mark for each combination of the others; or a front. As
+--- characters, which are returned, or as a file: { path = "x.svg" }.
 ---@param self blis.SweepTable
 ---@param options? blis.sweep.PlotOptions
----@return string
+---@return string? text without a path
 function write.plot(self, options)
-  return plot.text(plot.series(self, options or {}), options or {})
+  options = drawing.check_options(options, { "x", "y", "show" })
+  local make = shown[options.show or "curve"]
+  if not make then
+    errors.invalid("plot: show: %s is not allowed, expected 'curve' or 'front'",
+      errors.show(options.show))
+  end
+  return drawing.draw({ charts[make](self, options) }, options)
 end
 
 --- Writes the same as an SVG file, with intervals: { log = "xy" } and so on.
@@ -378,7 +388,9 @@ end
 ---@param path string
 ---@param options? blis.sweep.PlotOptions
 function write.write_svg(self, path, options)
-  write.file(path, svg.text(plot.series(self, options or {})))
+  errors.check_path("write_svg", path)
+  options = drawing.check_options(options, { "x", "y", "show" })
+  write.file(path, svg.document({ charts.curve(self, options) }, options))
 end
 
 --- Writes stem.dat, with a block per line of the plot, and stem.gp, which plots it: `gnuplot -p
@@ -387,7 +399,8 @@ end
 ---@param stem string
 ---@param options? blis.sweep.PlotOptions
 function write.write_gnuplot(self, stem, options)
-  local data, script = plot.gnuplot(plot.series(self, options or {}), stem, self.level)
+  options = drawing.check_options(options, { "x", "y" })
+  local data, script = plot.gnuplot(plot.series(self, options), stem, self.level)
   write.file(stem .. ".dat", data)
   write.file(stem .. ".gp", script)
 end

@@ -1,6 +1,5 @@
 --- Charts over time: of the cluster, and of its instances, as lines or, when there are many, as
 --- heat maps.
-local charts = require "blis.page.charts"
 local scaling = require "blis.results.scaling"
 
 local over_time = {}
@@ -42,7 +41,7 @@ local function merged(r, lists)
 end
 
 --- One list per instance, in one chart.
-local function instance_chart(page, r, given)
+local function instance_chart(r, given)
   local chart = { title = given.title, caption = given.caption, x = time_axis, y = given.y }
   if #given.lists >= fewest_for_heat then
     chart.kind, chart.times = "heat", given.times
@@ -53,7 +52,7 @@ local function instance_chart(page, r, given)
       chart.series[i], chart.data[i + 1] = { label = name_of(r, i) }, list
     end
   end
-  return page:add(chart)
+  return chart
 end
 
 local function total(lists)
@@ -83,21 +82,22 @@ local function load_of(r)
   return r.requests:load(math.max(#r.instances, 1), math.max(r.duration_us, 1), intervals)
 end
 
---- From the records: rates, and what waited and ran at every instance.
-local function load_charts(page, r)
+--- Means of each interval, of what waited and ran at every instance; from the records.
+local function load_charts(r, wants)
+  if not r.keeps_records then return {} end
   local load, times = load_of(r), midpoints(r.duration_us)
   return {
-    page:add {
+    wants.rates and {
       title = "Arrivals and completions", x = time_axis,
       y = { label = "requests/s", from_zero = true }, series = { { label = "arrived" },
         { label = "completed" } },
       data = { times, rates(load.arrived, r.duration_us), rates(load.completed, r.duration_us) },
     },
-    instance_chart(page, r, { title = "Queue depth", y = waiting_axis, times = times,
+    wants.queue and instance_chart(r, { title = "Queue depth", y = waiting_axis, times = times,
       lists = column(load.instances, "waiting"),
       caption = "Requests that had reached an instance and were not admitted yet; means of each "
         .. "interval." }),
-    instance_chart(page, r, { title = "Batch size", y = running_axis, times = times,
+    wants.batch and instance_chart(r, { title = "Batch size", y = running_axis, times = times,
       lists = column(load.instances, "running"),
       caption = "Requests from their admission to their end; preempted ones count." }),
   }
@@ -118,50 +118,57 @@ local function seconds(times_us)
 end
 
 --- From the series, where there is one: how full the KV caches were.
-local function series_charts(page, r)
+local function kv_chart(r)
   local series = rawget(r, "series")
-  if not series or series.rows == 0 then return {} end
+  if not series or series.rows == 0 then return nil end
   local lists = {}
   for i, one in ipairs(series.instances) do lists[i] = thinned(one.kv_utilization) end
-  return { instance_chart(page, r, { title = "KV cache in use", times = seconds(series.t_us),
-    y = { label = "KV blocks in use", percent = true, from_zero = true }, lists = lists }) }
+  return instance_chart(r, { title = "KV cache in use", times = seconds(series.t_us),
+    y = { label = "KV blocks in use", percent = true, from_zero = true }, lists = lists })
 end
 
 --- What an autoscaler did.
-local function replica_charts(page, r)
+local function replica_chart(r)
   local given = rawget(r, "scaling")
-  if not given then return {} end
+  if not given then return nil end
   local times_us, last_us = {}, math.max(given.end_us, 1)
   for k = 0, intervals do times_us[k + 1] = last_us * k // intervals end
   local levels = scaling.at(given, times_us)
   local times = {}
   for k, time_us in ipairs(times_us) do times[k] = time_us / 1e6 end
-  return { page:add {
+  return {
     title = "Instances", x = time_axis, y = { label = "instances", from_zero = true }, steps = true,
     series = { { label = "ready" }, { label = "wanted" }, { label = "paid" } },
     data = { times, levels.ready, levels.wanted, levels.paid },
-  } }
+  }
 end
 
---- Charts of one run; nothing when it kept no records.
----@param page blis.page.Charts
+--- Names of the charts of one run: rates of requests, what waited, what ran, how full the KV caches
+--- were (with a series), how many instances there were (with an autoscaler).
+over_time.names = { "rates", "queue", "batch", "kv", "replicas" }
+
+--- Charts of one run: without records, and without series or scaling, there are fewer.
 ---@param r blis.Result
----@return any
-function over_time.of_result(page, r)
+---@param name? string that one alone
+---@return blis.plot.Chart[]
+function over_time.of_result(r, name)
+  local wants = {}
+  for _, one in ipairs(over_time.names) do wants[one] = not name or name == one end
   local list = {}
-  for _, some in ipairs { r.keeps_records and load_charts(page, r) or {}, series_charts(page, r),
-    replica_charts(page, r) } do
-    table.move(some, 1, #some, #list + 1, list)
+  if wants.rates or wants.queue or wants.batch then
+    local made = load_charts(r, wants)
+    for i = 1, 3 do list[#list + 1] = made[i] or nil end
   end
-  return #list > 0 and charts.row(list) or {}
+  list[#list + 1] = wants.kv and kv_chart(r) or nil
+  list[#list + 1] = wants.replicas and replica_chart(r) or nil
+  return list
 end
 
 --- Runs of several policies: all that waited, and all that ran. Shorter runs end earlier.
----@param page blis.page.Charts
 ---@param results blis.Result[]
 ---@param labels string[]
----@return any
-function over_time.of_results(page, results, labels)
+---@return blis.plot.Chart[]
+function over_time.of_results(results, labels)
   local duration_us = 1
   for _, r in ipairs(results) do
     if not r.keeps_records then return {} end
@@ -175,10 +182,10 @@ function over_time.of_results(page, results, labels)
     waiting[i + 1] = total(column(load.instances, "waiting"))
     running[i + 1] = total(column(load.instances, "running"))
   end
-  return charts.row {
-    page:add { title = "Requests waiting at instances", x = time_axis, y = waiting_axis,
-      series = series, data = waiting },
-    page:add { title = "Requests running", x = time_axis, y = running_axis, series = series,
+  return {
+    { title = "Requests waiting at instances", x = time_axis, y = waiting_axis, series = series,
+      data = waiting },
+    { title = "Requests running", x = time_axis, y = running_axis, series = series,
       data = running },
   }
 end

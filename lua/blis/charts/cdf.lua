@@ -1,16 +1,14 @@
 --- Distributions of the times of requests, drawn as what share of them was within a time.
-local charts = require "blis.page.charts"
-
 local cdf = {}
 
 -- Points of a curve; more cannot be told apart.
 local points = 160
 
 local kinds = {
-  { time = "ttft_us", figure = "ttft_ms", title = "TTFT", label = "TTFT" },
-  { time = "itl_us", figure = "itl_ms", title = "ITL, mean of each request",
+  { name = "ttft", time = "ttft_us", figure = "ttft_ms", title = "TTFT", label = "TTFT" },
+  { name = "itl", time = "itl_us", figure = "itl_ms", title = "ITL, mean of each request",
     label = "ITL" },
-  { time = "e2e_us", figure = "e2e_ms", title = "E2E", label = "E2E" },
+  { name = "e2e", time = "e2e_us", figure = "e2e_ms", title = "E2E", label = "E2E" },
 }
 
 --- Times at equal ratios from the least to the greatest of all results, whole microseconds; nil
@@ -51,21 +49,24 @@ local function chart_of(results, labels, kind)
   }
 end
 
+--- Names of the charts there are.
+cdf.names = {}
+for i, kind in ipairs(kinds) do cdf.names[i] = kind.name end
+
 --- A chart for each of TTFT, ITL and E2E, with a curve per result; nothing without records.
----@param page blis.page.Charts
 ---@param results blis.Result[]
 ---@param labels string[]
----@return any
-function cdf.row(page, results, labels)
+---@param name? "ttft"|"itl"|"e2e" that one alone
+---@return blis.plot.Chart[]
+function cdf.charts(results, labels, name)
   for _, r in ipairs(results) do
     if not r.keeps_records then return {} end
   end
-  local row = {}
+  local list = {}
   for _, kind in ipairs(kinds) do
-    local chart = chart_of(results, labels, kind)
-    row[#row + 1] = chart and page:add(chart) or nil
+    if not name or kind.name == name then list[#list + 1] = chart_of(results, labels, kind) end
   end
-  return charts.row(row)
+  return list
 end
 
 return cdf

@@ -1,0 +1,157 @@
+--- Pictures of results and comparisons: which charts there are by name, and drawing them.
+local cdf = require "blis.charts.cdf"
+local errors = require "blis.errors"
+local figures = require "blis.results.figures"
+local over_time = require "blis.charts.over_time"
+local plot = require "blis.plot"
+local ranges = require "blis.charts.ranges"
+local report = require "blis.results.report"
+
+local charts = {}
+
+---@class blis.ResultPlotOptions: blis.PlotOptions
+---@field show? string|string[] of a result: "ttft", "itl", "e2e" (which share of requests was
+--- within a time), "latencies" (these three, the default), "rates", "queue", "batch", "kv" (needs
+--- series_interval_us), "replicas" (needs autoscaler), "time" (all of these five there are). Of
+--- results of several policies: the first four, "time" (waiting and running requests), and any
+--- figure, such as "ttft_ms.p99", with intervals side by side
+---@field columns? integer charts of a file beside each other
+
+---@class blis.ComparisonPlotOptions: blis.PlotOptions
+---@field show? string|string[] "differences" from the baseline with intervals, "means" with
+--- intervals (the default), both of all figures of the report; or figures such as "ttft_ms.p99"
+---@field columns? integer charts of a file beside each other
+
+--- The names asked for, as a list.
+local function names_of(show, usual)
+  if show == nil then show = usual end
+  if type(show) == "string" then return { show } end
+  if type(show) ~= "table" or #show == 0 then
+    errors.invalid("plot: show: %s is not allowed, expected a name or a list of names",
+      errors.show(show))
+  end
+  return show
+end
+
+local function has(list, name)
+  for _, one in ipairs(list) do
+    if one == name then return true end
+  end
+  return false
+end
+
+local function fail_unknown(name, known)
+  errors.invalid("plot: show: %s is not allowed%s", errors.show(name),
+    errors.suggestion(tostring(name), known, "expected one of " .. table.concat(known, ", ")))
+end
+
+--- Why there is no chart of that name.
+local function fail_missing(name)
+  local needs = name == "kv" and "needs series_interval_us in the experiment"
+    or name == "replicas" and "needs an autoscaler in the experiment"
+    or "needs records of completed requests, and there are none"
+  errors.invalid("plot: show: '%s' %s", name, needs)
+end
+
+local function options_of(options)
+  options = plot.check_options(options, { "show", "columns" })
+  local columns = options.columns
+  if columns ~= nil and (math.type(columns) ~= "integer" or columns < 1 or columns > 12) then
+    errors.invalid("plot: columns: %s is not allowed, expected an integer from 1 to 12",
+      errors.show(columns))
+  end
+  return options
+end
+
+--- The charts of all names; of(name) gives those of one.
+local function drawn(options, usual, of)
+  local list = {}
+  for _, name in ipairs(names_of(options.show, usual)) do
+    local some = of(name)
+    if #some == 0 then fail_missing(name) end
+    table.move(some, 1, #some, #list + 1, list)
+  end
+  return plot.draw(list, options)
+end
+
+-- By what a result may be asked for; the last two are several charts.
+local of_one = table.move(over_time.names, 1, #over_time.names, #cdf.names + 1,
+  table.move(cdf.names, 1, #cdf.names, 1, {}))
+table.move({ "latencies", "time" }, 1, 2, #of_one + 1, of_one)
+
+--- A picture of a run.
+---@param r blis.Result
+---@param options? blis.ResultPlotOptions
+---@return string? text without a path
+function charts.plot_result(r, options)
+  options = options_of(options)
+  return drawn(options, "latencies", function(name)
+    if not has(of_one, name) then fail_unknown(name, of_one) end
+    if name == "time" then return over_time.of_result(r) end
+    if has(over_time.names, name) then return over_time.of_result(r, name) end
+    return cdf.charts({ r }, { "" }, name ~= "latencies" and name or nil)
+  end)
+end
+
+--- A picture of runs of several policies.
+---@param results blis.Result[]
+---@param labels string[]
+---@param options? blis.ResultPlotOptions
+---@return string? text without a path
+function charts.plot_results(results, labels, options)
+  options = options_of(options)
+  return drawn(options, "latencies", function(name)
+    if name == "time" then return over_time.of_results(results, labels) end
+    if name == "latencies" or has(cdf.names, name) then
+      return cdf.charts(results, labels, name ~= "latencies" and name or nil)
+    end
+    local figure = type(name) == "string" and figures.find(name, results[1])
+    if not figure or figure.type == "table" then
+      local known = { "ttft", "itl", "e2e", "latencies", "time" }
+      table.move(figures.paths "Result", 1, #figures.paths "Result", #known + 1, known)
+      errors.invalid("plot: show: %s is not allowed%s", errors.show(name),
+        errors.suggestion(tostring(name), known,
+          "expected ttft, itl, e2e, latencies, time or a figure such as ttft_ms.p99"))
+    end
+    return { ranges.of_results(results, labels, name) }
+  end)
+end
+
+--- A picture of a comparison: all results of it under their names.
+---@param results blis.Comparison
+---@param options? blis.ResultPlotOptions
+---@return string?
+function charts.plot_comparison(results, options)
+  return charts.plot_results(results, report.names(results), options)
+end
+
+--- A picture of a comparison over seeds.
+---@param self blis.ReplicatedComparison
+---@param options? blis.ComparisonPlotOptions
+---@return string? text without a path
+function charts.plot_replicated(self, options)
+  options = options_of(options)
+  local shown = self.table.shown
+  return drawn(options, "means", function(name)
+    local list = {}
+    if name == "differences" then
+      for _, metric in ipairs(shown) do list[#list + 1] = ranges.differences(self, metric) end
+      if #list == 0 then
+        errors.invalid("plot: show: 'differences' needs intervals, and there are none")
+      end
+    elseif name == "means" then
+      for i, metric in ipairs(shown) do
+        list[i] = ranges.of_table(self.policies, self.table, metric)
+      end
+    elseif has(self.table.metrics, name) then
+      list[1] = ranges.of_table(self.policies, self.table, name)
+    else
+      local known = table.move(self.table.metrics, 1, #self.table.metrics, 3,
+        { "means", "differences" })
+      fail_unknown(name, known)
+    end
+    return list
+  end)
+end
+
+return charts

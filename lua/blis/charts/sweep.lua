@@ -1,0 +1,148 @@
+--- Charts of sweeps: figures over a parameter, and two figures against each other with the points
+--- that nothing else beats.
+local errors = require "blis.errors"
+local figures = require "blis.results.figures"
+local plot = require "blis.sweep.plot"
+
+local sweep = {}
+
+--- The x of all series in ascending order, and the place of each.
+local function common_x(picture)
+  local xs, place = {}, {}
+  for _, series in ipairs(picture.series) do
+    for _, point in ipairs(series.points) do
+      if not place[point.x] then
+        xs[#xs + 1] = point.x
+        place[point.x] = true
+      end
+    end
+  end
+  table.sort(xs)
+  for i, x in ipairs(xs) do place[x] = i end
+  return xs, place
+end
+
+--- A figure over a parameter, with intervals; a line for each combination of the others.
+---@param self blis.SweepTable
+---@param options blis.sweep.PlotOptions
+---@return blis.plot.Chart
+function sweep.curve(self, options)
+  local picture = plot.series(self, options)
+  local xs, place = common_x(picture)
+  local chart = { title = ("%s over %s"):format(picture.y, picture.x), series = {}, data = { xs },
+    x = { label = picture.x, log = picture.log:find("x", 1, true) ~= nil },
+    y = { label = picture.y, log = picture.log:find("y", 1, true) ~= nil } }
+  for i, one in ipairs(picture.series) do
+    local values, low, high = {}, {}, {}
+    for k = 1, #xs do values[k], low[k], high[k] = false, false, false end
+    for _, point in ipairs(one.points) do
+      local k = place[point.x]
+      values[k], low[k], high[k] = point.y, point.low or point.y, point.high or point.y
+    end
+    chart.data[i + 1] = values
+    chart.series[i] = { label = one.name == "" and picture.y or one.name, low = low, high = high }
+  end
+  return chart
+end
+
+--- 1 when more is better, -1 when less is, nil when nobody can say.
+local function direction_of(metric)
+  local figure = figures.find(metric)
+  return figure and (figure.better == "more" and 1 or figure.better == "less" and -1) or nil
+end
+
+local function mean_of(point, metric)
+  local estimate = point.metrics[metric]
+  return estimate and estimate.mean
+end
+
+--- True when another point is at least as good in both figures and better in one.
+local function is_beaten(points, one, a, b, sign_a, sign_b)
+  local x, y = sign_a * mean_of(one, a), sign_b * mean_of(one, b)
+  for _, other in ipairs(points) do
+    local u, v = sign_a * mean_of(other, a), sign_b * mean_of(other, b)
+    if u >= x and v >= y and (u > x or v > y) then return true end
+  end
+  return false
+end
+
+--- The points with both figures, and those of them that none beats.
+---@param self blis.SweepTable
+---@param a string
+---@param b string
+---@return blis.sweep.PointResult[] all in the order of a
+---@return blis.sweep.PointResult[] front likewise
+function sweep.front_of(self, a, b)
+  local all, front, sign_a, sign_b = {}, {}, direction_of(a), direction_of(b)
+  for _, point in ipairs(self.points) do
+    if mean_of(point, a) and mean_of(point, b) then all[#all + 1] = point end
+  end
+  for _, point in ipairs(all) do
+    if not is_beaten(all, point, a, b, sign_a, sign_b) then front[#front + 1] = point end
+  end
+  local function by_a(p, q)
+    local x, y = mean_of(p, a), mean_of(q, a)
+    if x ~= y then return x < y end
+    return p.name < q.name
+  end
+  table.sort(all, by_a)
+  table.sort(front, by_a)
+  return all, front
+end
+
+--- The first two figures of which somebody can say what is better.
+---@param self blis.SweepTable
+---@return string? a
+---@return string? b
+function sweep.judged_pair(self)
+  local found = {}
+  for _, metric in ipairs(self.shown) do
+    if direction_of(metric) then found[#found + 1] = metric end
+  end
+  return found[1], found[2]
+end
+
+--- One figure against another one.
+---@param all blis.sweep.PointResult[] in the order of a
+---@param front blis.sweep.PointResult[] those that none beats
+---@param a string
+---@param b string
+---@return blis.plot.Chart
+function sweep.front(all, front, a, b)
+  local is_front, data = {}, { {}, {}, {} }
+  for _, point in ipairs(front) do is_front[point] = true end
+  for i, point in ipairs(all) do
+    data[1][i] = mean_of(point, a)
+    data[2][i] = is_front[point] and mean_of(point, b) or false
+    data[3][i] = not is_front[point] and mean_of(point, b)
+  end
+  return { title = ("%s against %s"):format(b, a), x = { label = a }, y = { label = b },
+    marks = true, data = data, series = { { label = "not beaten" }, { label = "others" } } }
+end
+
+--- The chart of a front for who asks for it; raises where there is nothing to say.
+---@param self blis.SweepTable
+---@param options blis.sweep.PlotOptions
+---@return blis.plot.Chart
+function sweep.asked_front(self, options)
+  local a, b = options.x, options.y
+  if not a or not b then
+    local first, second = sweep.judged_pair(self)
+    a = a or (first ~= b and first or second)
+    b = b or (second ~= a and second or first)
+  end
+  if not a or not b or a == b then
+    errors.invalid("plot: a front needs two figures of which it is known what is better: x and y")
+  end
+  for _, metric in ipairs { a, b } do
+    self:check_metric(metric)
+    if not direction_of(metric) then
+      errors.invalid("plot: nobody can say whether more or less of '%s' is better, so it has no "
+        .. "front", metric)
+    end
+  end
+  local all, front = sweep.front_of(self, a, b)
+  return sweep.front(all, front, a, b)
+end
+
+return sweep

@@ -1,0 +1,102 @@
+--- blis plot: pictures of saved results and of sweeps, in the terminal or as files.
+local charts = require "blis.charts"
+local command = require "blis.cli.command"
+local flags = require "blis.cli.flags"
+local result = require "blis.results.result"
+local store = require "blis.sweep.store"
+local table_of = require "blis.sweep.table"
+
+local definition = {
+  name = "plot",
+  summary = "draw saved results or a sweep, in the terminal or as SVG or PNG",
+  usage = "blis plot FILE... | DIR [FLAGS]",
+  description = "Draws results that were saved (--save, result:save), side by side when there are "
+    .. "several, or the sweep in a folder. Without --output as characters.",
+  positional = { name = "FILE... | DIR", count = math.huge,
+    doc = "Result files, or the folder of a sweep (its store = ...)." },
+  groups = {
+    {
+      title = "Output", section = "output", has_defaults = true,
+      options = {
+        {
+          name = "show", type = "string", is_list = true, flag = "--show", metavar = "NAME",
+          doc = "What: of a result ttft, itl, e2e, latencies (all three; the default), rates, "
+            .. "queue, batch, kv, replicas or time (these five); of several results ttft, itl, "
+            .. "e2e, latencies, time or figures such as ttft_ms.p99; of a sweep curve (a figure "
+            .. "over a parameter; the default) or front (two figures, and what nothing else "
+            .. "beats).",
+        },
+        {
+          name = "path", type = "path", is_output = true, flag = "--output", metavar = "FILE.svg",
+          doc = "A file that ends in .svg, .txt, or .png, which needs the program rsvg-convert "
+            .. "(package librsvg2-bin).",
+        },
+        {
+          name = "x", type = "string", flag = "--x", metavar = "NAME",
+          doc = "Of a sweep: the parameter, or of a front the figure, on the x axis.",
+        },
+        {
+          name = "y", type = "string", flag = "--y", metavar = "FIGURE",
+          doc = "Of a sweep: the figure on the y axis.",
+        },
+        {
+          name = "log", type = "choice", choices = { "x", "y", "xy" }, flag = "--log",
+          doc = "Axes that are logarithmic.",
+        },
+        {
+          name = "width", type = "integer", min = 5, max = 20000, flag = "--width",
+          doc = "Characters, or pixels of each chart of a file.",
+        },
+        {
+          name = "height", type = "integer", min = 5, max = 20000, flag = "--height",
+          doc = "Lines, or pixels of each chart of a file.",
+        },
+      },
+    },
+  },
+}
+
+--- "a" of "runs/a.blis"; the whole path where another file is called like that.
+local function labels_of(paths)
+  local labels, count = {}, {}
+  for i, path in ipairs(paths) do
+    labels[i] = path:match "([^/]+)$" or path
+    labels[i] = labels[i]:match "^(.+)%.[^.]*$" or labels[i]
+    count[labels[i]] = (count[labels[i]] or 0) + 1
+  end
+  for i, path in ipairs(paths) do
+    if count[labels[i]] > 1 then labels[i] = path end
+  end
+  return labels
+end
+
+local function plot_sweep(path, options)
+  if options.show and #options.show > 1 then
+    flags.fail(definition, "--show: a sweep has one picture at a time, 'curve' or 'front'")
+  end
+  options.show = options.show and options.show[1]
+  local self = store.plan(path)
+  return table_of.new(self, store.read(path, self).known):plot(options)
+end
+
+local function plot_results(paths, options)
+  for _, name in ipairs { "x", "y" } do
+    if options[name] then flags.fail(definition, "--%s is for the folder of a sweep", name) end
+  end
+  local results = {}
+  for i, path in ipairs(paths) do results[i] = result.load(path) end
+  if #results == 1 then return charts.plot_result(results[1], options) end
+  return charts.plot_results(results, labels_of(paths), options)
+end
+
+return command.define(definition, function(parsed)
+  local paths, given, options = parsed.positionals, parsed.values.output, {}
+  if #paths == 0 then flags.fail(definition, "FILE is missing") end
+  for _, option in ipairs(definition.groups[1].options) do
+    options[option.name] = given[option.name]
+  end
+  local is_sweep = #paths == 1 and store.has_plan(paths[1])
+  local text = command.checked(definition, is_sweep and plot_sweep or plot_results,
+    is_sweep and paths[1] or paths, options)
+  if text then command.print(text .. "\n") end
+end)

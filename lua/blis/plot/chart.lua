@@ -1,0 +1,73 @@
+--- What a picture shows, before anything draws it. Pages (blis.page), files and terminals
+--- (blis.plot) draw the same charts.
+
+---@class blis.plot.Axis
+---@field label string
+---@field unit? string
+---@field log? boolean
+---@field percent? boolean values are shares
+---@field from_zero? boolean
+---@field range? number[] its two ends
+
+---@class blis.plot.Series a line, or the rows of a chart of ranges
+---@field label string
+---@field low? (number|false)[] lower ends of intervals, where its values are
+---@field high? (number|false)[] upper ends
+
+---@class blis.plot.Chart
+---@field title string
+---@field caption? string what it shows; of ranges: what the lines are
+---@field kind? "lines"|"heat"|"ranges" default lines
+---@field x blis.plot.Axis of ranges: of their values
+---@field y blis.plot.Axis of ranges: what the rows are
+---@field series? blis.plot.Series[] of lines; one of ranges
+---@field data (number|false)[][] lines: x in ascending order and a list per series, false =
+--- nothing; heat: a list per row; ranges: a list of means
+---@field marks? boolean points instead of a line alone
+---@field dots? boolean these points are many, and small
+---@field steps? boolean a value lasts until the next one
+---@field rows? string[] names of the rows of a heat map or of ranges
+---@field times? number[] of the columns of a heat map
+---@field zero? boolean of ranges: a line where nothing changed
+---@field diagonal? boolean a line where x is y
+
+local chart = {}
+
+local function see(limits, value, is_log)
+  if not value or value ~= value or math.abs(value) == math.huge then return end
+  if is_log and value <= 0 then return end
+  limits.low, limits.high = math.min(limits.low, value), math.max(limits.high, value)
+end
+
+--- The least and the greatest value on an axis, intervals included; nil when there is none.
+---@param given blis.plot.Chart
+---@param key "x"|"y"
+---@return number? low
+---@return number? high
+function chart.limits(given, key)
+  local limits, is_log = { low = math.huge, high = -math.huge }, given[key].log
+  local is_mean = given.kind == "ranges" and key == "x"
+  local first, last = 1, 1
+  if key == "y" then first, last = 2, #given.data end
+  for i = first, last do
+    for _, value in ipairs(given.data[i]) do see(limits, value, is_log) end
+  end
+  for _, one in ipairs((is_mean or key == "y") and given.series or {}) do
+    for _, ends in ipairs { one.low or {}, one.high or {} } do
+      for _, value in ipairs(ends) do see(limits, value, is_log) end
+    end
+  end
+  if is_mean and given.zero then see(limits, 0) end
+  if limits.low > limits.high then return nil end
+  return limits.low, limits.high
+end
+
+--- "TTFT (ms), logarithmic"
+---@param axis blis.plot.Axis
+---@return string
+function chart.axis_title(axis)
+  return axis.label .. (axis.unit and (" (%s)"):format(axis.unit) or "")
+    .. (axis.log and ", logarithmic" or "")
+end
+
+return chart

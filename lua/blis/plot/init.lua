@@ -1,0 +1,124 @@
+--- Pictures of charts: as characters, or as files (SVG, PNG, text).
+local core = require "blis.core"
+local deferred = require "blis.deferred"
+local errors = require "blis.errors"
+local svg = deferred "blis.plot.svg"
+local text = require "blis.plot.text"
+
+local plot = {}
+
+---@class blis.PlotOptions
+---@field path? string a file: .svg, .png (with rsvg-convert of package librsvg2-bin), .txt
+---@field width? integer of text: characters, default 72; of files: pixels of a chart, default 720
+---@field height? integer of text: lines, default 18; of files: pixels, default 400
+---@field log? "x"|"y"|"xy" axes that are logarithmic
+
+local logs = { x = true, y = true, xy = true }
+
+-- What can be drawn at all, in characters and in pixels.
+local least, most = 5, 20000
+
+--- Raises for what is no option, or not allowed.
+---@param given any
+---@param more? string[] names of further options
+---@return table
+function plot.check_options(given, more)
+  if given ~= nil and type(given) ~= "table" then
+    errors.invalid("plot: %s is not allowed, expected a table of options", errors.show(given))
+  end
+  local options = given or {}
+  local names = { "path", "width", "height", "log" }
+  table.move(more or {}, 1, #(more or {}), #names + 1, names)
+  errors.check_names(options, names, "plot", "option")
+  for _, name in ipairs { "width", "height" } do
+    local value = options[name]
+    if value ~= nil and (math.type(value) ~= "integer" or value < least or value > most) then
+      errors.invalid("plot: %s: %s is not allowed, expected an integer from %d to %d", name,
+        errors.show(value), least, most)
+    end
+  end
+  if options.log ~= nil and not logs[options.log] then
+    errors.invalid("plot: log: %s is not allowed, expected 'x', 'y' or 'xy'",
+      errors.show(options.log))
+  end
+  if options.path ~= nil then
+    errors.check_path("plot", options.path)
+    plot.kind_of(options.path)
+  end
+  return options
+end
+
+--- Raises for a logarithmic axis with values that have no logarithm.
+local function check_logs(list, log)
+  for _, given in ipairs(list) do
+    for key in log:gmatch "." do
+      local axis = given[key]
+      local first, last = 1, 1
+      if key == "y" then first, last = 2, #given.data end
+      if given.kind then
+        errors.invalid("plot: log: the axes of '%s' cannot be logarithmic", given.title)
+      end
+      for i = first, last do
+        for _, value in ipairs(given.data[i]) do
+          if value and value <= 0 then
+            errors.invalid("plot: log: %s is %g at a point, but has to be above 0", axis.label,
+              value)
+          end
+        end
+      end
+      given[key] = { label = axis.label, unit = axis.unit, percent = axis.percent, log = true }
+    end
+  end
+end
+
+--- "svg", "png" or "txt"; raises for other names.
+---@param path string
+---@return string
+function plot.kind_of(path)
+  local kind = path:lower():match "%.(%w+)$"
+  if kind == "svg" or kind == "png" or kind == "txt" then return kind end
+  errors.invalid("plot: '%s' is not allowed, expected a name that ends in .svg, .png or .txt", path)
+end
+
+local function quoted(word) return "'" .. word:gsub("'", "'\\''") .. "'" end
+
+--- The bytes of a PNG, by the program of package librsvg2-bin.
+local function png_of(picture, path)
+  local ok, pipe = pcall(io.popen, "command -v rsvg-convert 2>/dev/null", "r")
+  local found = ok and pipe and pipe:read "a" or ""
+  if ok and pipe then pipe:close() end
+  if found == "" then
+    errors.invalid("plot: '%s' needs the program rsvg-convert to be made, which is not installed "
+      .. "(Debian: apt-get install librsvg2-bin); a name that ends in .svg needs nothing", path)
+  end
+  local name = os.tmpname()
+  local file <close> = assert(io.open(name, "w"))
+  file:write(picture)
+  file:close()
+  local convert <close> = assert(io.popen(("rsvg-convert --zoom 2 --format png %s 2>&1")
+    :format(quoted(name)), "r"))
+  local bytes = convert:read "a"
+  convert:close()
+  os.remove(name)
+  if bytes:sub(1, 4) ~= "\137PNG" then
+    errors.invalid("plot: '%s' could not be made by rsvg-convert: %s", path, bytes:sub(1, 300))
+  end
+  return bytes
+end
+
+--- Draws charts: returns them as characters, or writes options.path, whole or not at all.
+---@param list blis.plot.Chart[] whose axes may become logarithmic
+---@param options blis.PlotOptions that are checked
+---@return string? picture of characters, where there is no path
+function plot.draw(list, options)
+  if options.log then check_logs(list, options.log) end
+  if not options.path then return text.draw(list, options) end
+  local kind = plot.kind_of(options.path)
+  local bytes = kind == "txt" and text.draw(list, options) .. "\n" or svg.document(list, options)
+  if kind == "png" then bytes = png_of(bytes, options.path) end
+  local output <close> = errors.located(core.output, options.path)
+  errors.located(output.write, output, bytes)
+  errors.located(output.commit, output)
+end
+
+return plot
