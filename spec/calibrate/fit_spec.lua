@@ -73,7 +73,7 @@ describe("blis.calibrate", function()
       end
       local svg = files.read(picture)
       assert.matches("^<svg ", svg)
-      assert.equal(3 * 80, select(2, svg:gsub("<circle ", "")))
+      assert.equal(3 * (80 + 2), select(2, svg:gsub("<circle ", ""))) -- and in the legend
       os.remove(yaml)
       os.remove(picture)
     end)
