@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "cluster/clock.h"
 #include "cluster/gateway_run.h"
+#include "cluster/handoff_run.h"
 
 enum {
   FRUITLESS_MAX = 1000000,
@@ -91,7 +92,7 @@ bool blis_cluster_has_requests(const blis_cluster *cluster) {
  * fault, a function of a script, a request that is put off, ...
  */
 static int64_t last_planned_us(const blis_cluster *cluster) {
-  int64_t last_us = -1;
+  int64_t last_us = blis__handoff_last_due_us(cluster);
   for (size_t i = 0; i < blis_event_queue_count(cluster->queue); i++) {
     uint64_t sequence;
     blis_event event = blis_event_queue_look(cluster->queue, i, &sequence);
@@ -165,9 +166,20 @@ blis_status blis__cluster_note_fruitless(blis_cluster *cluster,
       tell_gateway(cluster, words));
 }
 
+void blis__cluster_ask_laggards(const blis_cluster *cluster) {
+  blis__laggards *late = cluster->laggards;
+  while (late->count > 0) {
+    uint32_t number = late->numbers[--late->count];
+    late->is_one[number] = false;
+    blis_winner_tree_set(cluster->next_events, number,
+                         blis_instance_next_us(cluster->instances[number]));
+  }
+}
+
 void blis__cluster_set_eager(blis_cluster *cluster, uint32_t number,
                              bool is_eager) {
   if (cluster->is_eager[number] != is_eager) {
+    blis__cluster_ask_laggards(cluster);
     blis_winner_tree_clear(
         is_eager ? cluster->next_events : cluster->eager_events, number);
     cluster->is_eager[number] = is_eager;

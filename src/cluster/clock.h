@@ -37,20 +37,38 @@ BLIS_MUSTUSE blis_status blis__cluster_note_fruitless(blis_cluster *cluster,
 /* The instance has something new to do, or has done something. */
 static inline void blis__cluster_note_next(blis_cluster *cluster,
                                            uint32_t number) {
-  bool is_eager = cluster->eager_events != NULL && cluster->is_eager[number];
-  blis_winner_tree_set(is_eager ? cluster->eager_events : cluster->next_events,
+  bool has_pools = cluster->eager_events != NULL;
+  if (has_pools && !cluster->is_eager[number]) {
+    blis__laggards *late = cluster->laggards;
+    late->numbers[late->count] = number;
+    late->count += !late->is_one[number];
+    late->is_one[number] = true;
+    return;
+  }
+  blis_winner_tree_set(has_pools ? cluster->eager_events : cluster->next_events,
                        number,
                        blis_instance_next_us(cluster->instances[number]));
 }
 
+/* With pools: next_events is about to be asked. */
+void blis__cluster_ask_laggards(const blis_cluster *cluster);
+
 /* When an instance has its next event; BLIS_TIME_NEVER_US = none has any. */
 static inline int64_t
 blis__cluster_instances_next_us(const blis_cluster *cluster) {
+  if (cluster->eager_events == NULL) {
+    return blis_winner_tree_min_us(cluster->next_events);
+  }
+  blis__cluster_ask_laggards(cluster);
   int64_t next_us = blis_winner_tree_min_us(cluster->next_events);
-  int64_t eager_us = cluster->eager_events != NULL
-                         ? blis_winner_tree_min_us(cluster->eager_events)
-                         : next_us;
+  int64_t eager_us = blis_winner_tree_min_us(cluster->eager_events);
   return eager_us < next_us ? eager_us : next_us;
+}
+
+/* When the cluster has its next event, but for an arrival of the source. */
+static inline int64_t blis__cluster_planned_us(const blis_cluster *cluster) {
+  int64_t next_us = blis_event_queue_next_us(cluster->queue);
+  return cluster->handoff_due_us < next_us ? cluster->handoff_due_us : next_us;
 }
 
 /* Something may follow on its events from now on, or no longer. */
@@ -63,8 +81,7 @@ void blis__cluster_set_eager(blis_cluster *cluster, uint32_t number,
  */
 static inline bool blis__cluster_is_free(const blis_cluster *cluster) {
   int64_t now_us = cluster->now_us;
-  return !cluster->is_stepped &&
-         blis_event_queue_next_us(cluster->queue) > now_us &&
+  return !cluster->is_stepped && blis__cluster_planned_us(cluster) > now_us &&
          (!cluster->has_arrival || cluster->arrival.arrival_us > now_us);
 }
 

@@ -23,13 +23,15 @@ enum {
 
 /* At equal times an arrival goes before everything in the queue. */
 static bool is_arrival_next(const blis_cluster *cluster) {
-  return cluster->has_arrival && cluster->arrival.arrival_us <=
-                                     blis_event_queue_next_us(cluster->queue);
+  return cluster->has_arrival &&
+         cluster->arrival.arrival_us <= blis__cluster_planned_us(cluster);
 }
 
 static int64_t next_cluster_us(const blis_cluster *cluster) {
-  return is_arrival_next(cluster) ? cluster->arrival.arrival_us
-                                  : blis_event_queue_next_us(cluster->queue);
+  int64_t next_us = blis__cluster_planned_us(cluster);
+  return cluster->has_arrival && cluster->arrival.arrival_us < next_us
+             ? cluster->arrival.arrival_us
+             : next_us;
 }
 
 /* Who waits at the gateway may find room now. */
@@ -66,6 +68,10 @@ static blis_status run_cluster_event(blis_cluster *cluster, int64_t time_us,
   }
   if (is_arrival) {
     return blis__cluster_arrive(cluster, error);
+  }
+  if (cluster->handoff_due_us == time_us && blis__handoff_goes_first(cluster)) {
+    BLIS_TRY(blis__handoff_run_due(cluster, error));
+    return look_again(cluster, error);
   }
   blis_event event = {0};
   bool is_there = blis_event_queue_pop(cluster->queue, &event);
@@ -152,6 +158,7 @@ static turn eager_turn(const blis_cluster *cluster, int64_t cluster_us,
   int64_t next_us = cluster_us < next.time_us ? cluster_us : next.time_us;
   if (next_us > last_us || next_us == BLIS_TIME_NEVER_US) {
     /* Nothing can follow on what the others do. */
+    blis__cluster_ask_laggards(cluster);
     next = first_of(cluster->next_events);
     next.runs_ahead = blis__listeners_let_run_ahead(&cluster->listeners);
   }
@@ -160,6 +167,7 @@ static turn eager_turn(const blis_cluster *cluster, int64_t cluster_us,
 
 /* With pools, whoever it is. */
 static turn ordered_turn(const blis_cluster *cluster) {
+  blis__cluster_ask_laggards(cluster);
   const turn eager = first_of(cluster->eager_events);
   const turn other = first_of(cluster->next_events);
   bool is_eager = eager.time_us != other.time_us ? eager.time_us < other.time_us

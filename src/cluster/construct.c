@@ -249,6 +249,7 @@ blis_cluster_new(const blis_alloc *alloc, const blis_cluster_config *config,
   c->sink = sink;
   c->until_interrupt_check = 1;
   c->check_us = BLIS_TIME_NEVER_US;
+  c->handoff_due_us = BLIS_TIME_NEVER_US;
   c->loaded_event_class = BLIS__CLUSTER_CALL;
   blis_arena_init(&c->texts, alloc);
   blis_pool_init(&c->calls, alloc, sizeof(blis__scheduled_call));

@@ -22,8 +22,7 @@ static void forget_pending(blis_cluster *cluster,
 static void on_queued(void *ud, blis_live_request *live, int64_t now_us) {
   (void)now_us;
   blis_cluster *cluster = ud;
-  blis__cluster_request *request =
-      blis__request_table_of(&cluster->requests, live);
+  blis__cluster_request *request = blis__request_of(live);
   BLIS_ASSERT(request->is_pending && live->state == BLIS_REQUEST_QUEUED);
   forget_pending(cluster, request);
 }
@@ -31,8 +30,7 @@ static void on_queued(void *ud, blis_live_request *live, int64_t now_us) {
 static void on_first_token(void *ud, blis_live_request *live, int64_t now_us) {
   (void)now_us;
   blis_cluster *cluster = ud;
-  blis__cluster_request *request =
-      blis__request_table_of(&cluster->requests, live);
+  blis__cluster_request *request = blis__request_of(live);
   BLIS_ASSERT(request->place == BLIS__AT_INSTANCE && live->ttft_us >= 0);
   blis_error *error = &cluster->event_error;
   bool is_prefilled_here = request->handoff == NULL ||
@@ -107,16 +105,15 @@ static blis_status on_completed(void *ud, const blis_live_request *live,
   blis_cluster *cluster = ud;
   *counts_itl = true;
   return BLIS__TELL(cluster, BLIS__COMPLETED, error,
-                    .request = blis__request_table_of(&cluster->requests, live),
-                    .end_us = end_us, .counts_itl = counts_itl);
+                    .request = blis__request_of(live), .end_us = end_us,
+                    .counts_itl = counts_itl);
 }
 
 static blis_status on_ended(void *ud, blis_live_request *live, int64_t now_us,
                             int64_t end_us, blis_error *error) {
   BLIS_ASSERT(end_us >= now_us && live->state >= BLIS_REQUEST_COMPLETED);
   blis_cluster *cluster = ud;
-  blis__cluster_request *request =
-      blis__request_table_of(&cluster->requests, live);
+  blis__cluster_request *request = blis__request_of(live);
   BLIS_TRY(blis__cluster_leave_instance(cluster, request, end_us, error));
   return blis__cluster_end(cluster, request, end_us, live->rejection, error);
 }

@@ -1,6 +1,7 @@
 /* fingerprint.c - one number for the state of a cluster. */
 #include "base/hash.h"
 #include "cluster/cascade_run.h"
+#include "cluster/clock.h"
 #include "cluster/state.h"
 
 static uint64_t add(uint64_t hash, const int64_t *values, size_t count) {
@@ -35,7 +36,7 @@ static uint64_t add_request(uint64_t hash,
 uint64_t blis_cluster_fingerprint(const blis_cluster *cluster) {
   const int64_t clock[] = {cluster->now_us, cluster->has_arrival,
                            cluster->arrival.number,
-                           blis_event_queue_next_us(cluster->queue)};
+                           blis__cluster_planned_us(cluster)};
   uint64_t hash = add(0, clock, sizeof clock / sizeof *clock);
   hash = blis_hash64(&cluster->counts, sizeof cluster->counts, hash);
   for (uint32_t i = 0; i < cluster->existing; i++) {

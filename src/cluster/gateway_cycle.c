@@ -78,7 +78,7 @@ static int64_t next_change_us(const blis_cluster *cluster,
                               const blis__gateway *gateway) {
   int64_t next_us = next_forgotten_us(gateway);
   if (!is_told(cluster, gateway)) {
-    next_us = earlier(next_us, blis_event_queue_next_us(cluster->queue));
+    next_us = earlier(next_us, blis__cluster_planned_us(cluster));
     next_us = earlier(next_us, blis__cluster_instances_next_us(cluster));
   }
   return gateway->evictables.count > 0 &&

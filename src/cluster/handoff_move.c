@@ -45,12 +45,9 @@ static void leave(blis_cluster *cluster, blis__handoff *handoff) {
   cluster->handoffs->counts.waiting--;
 }
 
-blis_status blis__handoff_note_room(blis_cluster *cluster, uint32_t instance,
+blis_status blis__handoff_try_again(blis_cluster *cluster, uint32_t instance,
                                     blis_error *error) {
   blis__handoff *first = cluster->handoffs->rooms[instance].head;
-  if (first == NULL) {
-    return BLIS_OK;
-  }
   blis__handoff_unschedule(cluster, first);
   return blis__handoff_schedule(cluster, first, BLIS__CLUSTER_MOVE,
                                 cluster->now_us, error);
@@ -71,11 +68,9 @@ static blis_status set_timeout(blis_cluster *cluster, blis__handoff *handoff,
   if (deadline_us > 0) {
     at_us = blis_min_i64(at_us, deadline_us);
   }
-  blis_event_queue_cancel(cluster->queue, handoff->timeout_event);
-  return at_us == BLIS_TIME_NEVER_US || policy->go_blis
+  return policy->go_blis
              ? BLIS_OK
-             : blis__handoff_schedule(cluster, handoff, BLIS__CLUSTER_TIMEOUT,
-                                      at_us, error);
+             : blis__handoff_set_timeout(cluster, handoff, at_us, error);
 }
 
 /* Room. */
@@ -129,7 +124,8 @@ static blis_status try_reserve(blis_cluster *cluster, blis__handoff *handoff,
   if (*is_done) {
     handoff->is_reserved = true;
     handoff->kv_tokens = demand.tokens;
-    blis__handoff_note_instance(cluster, number);
+    /* When it does something next is as before. */
+    blis__snapshot_instance_changed(&cluster->snapshot, number);
   }
   return BLIS_OK;
 }
@@ -211,27 +207,12 @@ static double bytes_to_move(const blis_cluster *cluster,
 }
 
 /* When the links have something to tell next. */
-static blis_status schedule_links(blis_cluster *cluster, blis_error *error) {
-  blis__handoffs *h = cluster->handoffs;
-  double next_us = blis__links_next_us(&h->links);
-  int64_t due_us = next_us < (double)BLIS_TIME_NEVER_US
-                       ? blis_max_i64((int64_t)ceil(next_us), cluster->now_us)
-                       : BLIS_TIME_NEVER_US;
-  if (due_us == h->links_due_us) {
-    return BLIS_OK;
-  }
-  if (h->links_due_us != BLIS_TIME_NEVER_US) {
-    blis_event_queue_cancel(cluster->queue, h->links_event);
-  }
-  h->links_due_us = due_us;
-  if (due_us == BLIS_TIME_NEVER_US) {
-    return BLIS_OK;
-  }
-  const blis_event event = {.time_us = due_us,
-                            .event_class = BLIS__CLUSTER_MOVED};
-  BLIS_TRY_MEM(blis_event_queue_push(cluster->queue, &event, &h->links_event),
-               error);
-  return BLIS_OK;
+static void schedule_links(blis_cluster *cluster) {
+  double next_us = blis__links_next_us(&cluster->handoffs->links);
+  blis__handoff_set_links_due(
+      cluster, next_us < (double)BLIS_TIME_NEVER_US
+                   ? blis_max_i64((int64_t)ceil(next_us), cluster->now_us)
+                   : BLIS_TIME_NEVER_US);
 }
 
 static blis_status prepare(blis_cluster *cluster, blis__handoff *handoff,
@@ -241,12 +222,18 @@ static blis_status prepare(blis_cluster *cluster, blis__handoff *handoff,
   uint32_t destination = handoff->destination;
   double handshake_us;
   BLIS_TRY_MEM(shake_hands(h, handoff, &handshake_us), error);
-  handoff->transfer = (blis__transfer){
-      .from_us = (double)now_us + h->policy.base_us + handshake_us,
-      .links = {h->egress[source], h->ingress[destination], h->fabric},
-      .parts = {blis__handoff_part(cluster, source, destination),
-                blis__handoff_part(cluster, destination, source), 1},
-      .link_count = h->has_fabric ? 3 : 2};
+  blis__transfer *transfer = &handoff->transfer;
+  transfer->from_us = (double)now_us + h->policy.base_us + handshake_us;
+  transfer->links[0] = h->egress[source];
+  transfer->parts[0] = blis__handoff_part(cluster, source, destination);
+  transfer->links[1] = h->ingress[destination];
+  transfer->parts[1] = blis__handoff_part(cluster, destination, source);
+  transfer->link_count = 2;
+  if (h->has_fabric) {
+    transfer->links[2] = h->fabric;
+    transfer->parts[2] = 1;
+    transfer->link_count = 3;
+  }
   blis__links_advance(&h->links, (double)now_us);
   return BLIS_OK;
 }
@@ -256,7 +243,8 @@ static blis_status start_on_links(blis_cluster *cluster, blis__handoff *handoff,
   blis__handoffs *h = cluster->handoffs;
   BLIS_TRY(prepare(cluster, handoff, cluster->now_us, error));
   BLIS_TRY_MEM(blis__links_start(&h->links, &handoff->transfer, bytes), error);
-  return schedule_links(cluster, error);
+  schedule_links(cluster);
+  return BLIS_OK;
 }
 
 /* BLIS (Go): what is decided at the start holds. */
@@ -330,7 +318,8 @@ blis_status blis__handoff_stop_moving(blis_cluster *cluster,
   }
   blis__links_advance(&h->links, (double)cluster->now_us);
   blis__links_stop(&h->links, &handoff->transfer);
-  return schedule_links(cluster, error);
+  schedule_links(cluster);
+  return BLIS_OK;
 }
 
 static bool overlaps(const blis_disaggregation *policy,
@@ -379,7 +368,8 @@ blis_status blis__handoff_feed(blis_cluster *cluster, blis__handoff *handoff,
   feed_tokens(cluster, handoff, step->from_tokens, start_us, start_us);
   feed_tokens(cluster, handoff, step->to_tokens, start_us,
               (double)step->end_us);
-  return schedule_links(cluster, error);
+  schedule_links(cluster);
+  return BLIS_OK;
 }
 
 /* The blocks are reserved: what comes next. */
@@ -531,18 +521,22 @@ static blis__handoff *handoff_of(blis__transfer *transfer) {
 
 blis_status blis__handoff_moved(blis_cluster *cluster, blis__handoff *handoff,
                                 blis_error *error) {
+  return end_transfer(cluster, handoff, error);
+}
+
+blis_status blis__handoff_links_moved(blis_cluster *cluster,
+                                      blis_error *error) {
   blis__handoffs *h = cluster->handoffs;
-  if (handoff != NULL) {
-    return end_transfer(cluster, handoff, error);
-  }
-  h->links_due_us = BLIS_TIME_NEVER_US; /* its event is this one */
+  /* Until they are asked again; policies may look in between. */
+  blis__handoff_set_links_due(cluster, BLIS_TIME_NEVER_US);
   blis__links_advance(&h->links, (double)cluster->now_us);
   for (blis__transfer *t = blis__links_take_ended(&h->links); t != NULL;
        t = blis__links_take_ended(&h->links)) {
-    handoff = handoff_of(t);
+    blis__handoff *handoff = handoff_of(t);
     handoff->has_moved = handoff->state != BLIS_HANDOFF_TRANSFER;
     BLIS_TRY(handoff->has_moved ? BLIS_OK
                                 : end_transfer(cluster, handoff, error));
   }
-  return schedule_links(cluster, error);
+  schedule_links(cluster);
+  return BLIS_OK;
 }

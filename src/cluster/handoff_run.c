@@ -8,7 +8,6 @@
 #include "base/time.h"
 #include "cluster/clock.h"
 #include "cluster/ending.h"
-#include "cluster/features.h"
 #include "cluster/send_again.h"
 #include "cluster/service.h"
 #include "cluster/stages.h"
@@ -25,10 +24,8 @@ static blis_status push(blis_cluster *cluster, blis__handoff *handoff,
   const blis_event event = {.time_us = blis_max_i64(at_us, cluster->now_us),
                             .event_class = event_class,
                             .object = handoff};
-  blis_event_handle *handle = event_class == BLIS__CLUSTER_TIMEOUT
-                                  ? &handoff->timeout_event
-                                  : &handoff->event;
-  BLIS_TRY_MEM(blis_event_queue_push(cluster->queue, &event, handle), error);
+  BLIS_TRY_MEM(blis_event_queue_push(cluster->queue, &event, &handoff->event),
+               error);
   return BLIS_OK;
 }
 
@@ -95,8 +92,8 @@ void blis__handoff_end_later(blis_cluster *cluster, blis__handoff *handoff) {
   *at = handoff;
 }
 
-/* As blis_cluster.after_run. */
-static blis_status report_ended(blis_cluster *cluster, blis_error *error) {
+blis_status blis__handoff_report_ended(blis_cluster *cluster,
+                                       blis_error *error) {
   blis__handoffs *h = cluster->handoffs;
   while (h->over != NULL) {
     blis__handoff *first = h->over;
@@ -147,8 +144,8 @@ static void leave_ready(blis__handoffs *h, const blis__handoff *handoff) {
 }
 
 /* Its last moment: the deadline of the request, or the policy's timeout. */
-static blis_status on_timeout(blis_cluster *cluster, blis__handoff *handoff,
-                              blis_error *error) {
+blis_status blis__handoff_timed_out(blis_cluster *cluster,
+                                    blis__handoff *handoff, blis_error *error) {
   int64_t deadline_us = handoff->request->live.deadline_us;
   return deadline_us > 0 && deadline_us <= cluster->now_us
              ? blis__handoff_is_late(cluster, handoff, error)
@@ -168,7 +165,7 @@ static blis_status run_event(blis_cluster *cluster, blis__handoff *handoff,
     return blis__handoff_moved(cluster, handoff, error);
   default:
     BLIS_ASSERT(event_class == BLIS__CLUSTER_TIMEOUT);
-    return on_timeout(cluster, handoff, error);
+    return blis__handoff_timed_out(cluster, handoff, error);
   }
 }
 
@@ -260,7 +257,7 @@ static blis_status close_handoff(blis_cluster *cluster, blis__handoff *handoff,
   blis__handoff_unbook(cluster, handoff);
   leave_ready(cluster->handoffs, handoff);
   blis__handoff_unschedule(cluster, handoff);
-  blis_event_queue_cancel(cluster->queue, handoff->timeout_event);
+  blis__handoff_clear_timeout(cluster, handoff);
   BLIS_TRY(blis__handoff_stop_moving(cluster, handoff, error));
   BLIS_TRY(blis__handoff_leave_source(cluster, handoff, error));
   BLIS_TRY(leave_destination(cluster, handoff, error));
@@ -285,7 +282,7 @@ blis_status blis__handoff_complete(blis_cluster *cluster,
   handoff->is_reserved = false;
   cluster->handoffs->counts.in_flight--;
   cluster->handoffs->counts.completed++;
-  blis_event_queue_cancel(cluster->queue, handoff->timeout_event);
+  blis__handoff_clear_timeout(cluster, handoff);
   return blis__handoff_leave_source(cluster, handoff, error);
 }
 
@@ -420,40 +417,7 @@ blis_status blis__handoff_lose_instance(blis_cluster *cluster,
   return BLIS_OK;
 }
 
-/* What is told. */
-
-/* What is known of the request's hand-off, also when the run is over. */
-static blis_status on_reporting(void *ud, blis_cluster *cluster,
-                                const blis__news *news, blis_error *error) {
-  (void)ud, (void)cluster, (void)error;
-  const blis__handoff *handoff = news->request->handoff;
-  if (handoff == NULL) {
-    return BLIS_OK;
-  }
-  news->end->stages = &handoff->times;
-  news->end->had_hit |= handoff->prefill.had_hit;
-  if (!handoff->is_over) {
-    news->end->instance = handoff->is_at_source ? (int32_t)handoff->source : -1;
-    news->end->was_counted = handoff->prefill.was_counted;
-    news->end->state = handoff->state == BLIS_HANDOFF_PREFILL
-                           ? handoff->prefill.state
-                           : BLIS_REQUEST_RUNNING;
-  }
-  return BLIS_OK;
-}
-
-static blis_status on_ended(void *ud, blis_cluster *cluster,
-                            const blis__news *news, blis_error *error) {
-  (void)cluster, (void)error;
-  blis__handoffs *h = ud;
-  blis__handoff *handoff = news->request->handoff;
-  if (handoff != NULL) {
-    blis_block_namer_release(cluster->namer, &handoff->prefill.chain);
-    blis_pool_give(&h->pool, handoff->slot);
-    news->request->handoff = NULL;
-  }
-  return BLIS_OK;
-}
+/* Looking. */
 
 /* What the hand-off lacks. */
 static blis_status name_stuck(const blis_cluster *cluster,
@@ -483,7 +447,7 @@ blis_status blis__handoff_check_stuck(const blis_cluster *cluster,
                                       blis_error *error) {
   bool may_go_on =
       cluster->handoffs == NULL || cluster->handoffs->policy.go_blis ||
-      blis_event_queue_next_us(cluster->queue) != BLIS_TIME_NEVER_US ||
+      blis__cluster_planned_us(cluster) != BLIS_TIME_NEVER_US ||
       blis__cluster_instances_next_us(cluster) != BLIS_TIME_NEVER_US ||
       cluster->has_arrival;
   for (const blis__cluster_request *r = cluster->requests.first;
@@ -537,181 +501,4 @@ void blis_cluster_get_handoffs(const blis_cluster *cluster,
   BLIS_ASSERT(counts->started == counts->completed + counts->failed +
                                      counts->timed_out + counts->cancelled +
                                      counts->in_flight);
-}
-
-/* Construction. */
-
-/* Room for those that wait, when somebody leaves. */
-static blis_status on_left(void *ud, blis_cluster *cluster,
-                           const blis__news *news, blis_error *error) {
-  (void)ud;
-  return news->request->place == BLIS__AT_HANDOFF
-             ? BLIS_OK /* it says so itself */
-             : blis__handoff_note_room(
-                   cluster, (uint32_t)news->request->instance, error);
-}
-
-blis_status blis__handoff_hear_who_leaves(blis_cluster *cluster) {
-  const blis__listener listener = {.rank = BLIS__SEQUELS,
-                                   .need = BLIS__NEEDS_NOTHING,
-                                   .on = {[BLIS__LEFT] = on_left}};
-  if (cluster->handoffs->has_waited) {
-    return BLIS_OK;
-  }
-  cluster->handoffs->has_waited = true;
-  return blis__listeners_add(&cluster->listeners, &listener);
-}
-
-static blis_status check_policy(const blis_cluster *cluster,
-                                const blis_disaggregation *policy,
-                                blis_error *error) {
-  uint32_t roles = 0;
-  for (uint32_t i = 0; i < cluster->config.instance_count; i++) {
-    roles |= cluster->facts[i].roles;
-  }
-  if ((roles & BLIS_ROLE_PREFILL) == 0 || (roles & BLIS_ROLE_DECODE) == 0) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "no instance has the role %s; prefill and decode apart "
-                     "need both",
-                     (roles & BLIS_ROLE_PREFILL) == 0 ? "prefill" : "decode");
-  }
-  if (!(policy->bytes_per_us > 0 && policy->fabric_bytes_per_us > 0 &&
-        policy->base_us >= 0 && isfinite(policy->base_us) &&
-        policy->handshake_us >= 0 && policy->timeout_us >= 0 &&
-        policy->retry_pause_us >= 0 && policy->retries_max >= 0 &&
-        policy->kv_limit > 0 && policy->kv_limit <= 1 &&
-        policy->overlap_portion >= 0 && policy->overlap_portion <= 1)) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "disaggregation: a time, bandwidth or limit is out of "
-                     "range");
-  }
-  if (policy->overlap_portion > 0 &&
-      (!policy->reserves_first || policy->go_blis)) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "disaggregation: transfers that overlap with the prefill "
-                     "need room at the destination before it (order = "
-                     "\"destination\"), and BLIS (Go) has none");
-  }
-  return BLIS_OK;
-}
-
-static blis_status make_links(blis_cluster *cluster, blis__handoffs *h) {
-  uint32_t count = cluster->config.instance_count;
-  for (uint32_t i = 0; i < count; i++) {
-    double bytes_per_us = cluster->facts[i].nic_bytes_per_us > 0
-                              ? cluster->facts[i].nic_bytes_per_us
-                              : h->policy.bytes_per_us;
-    BLIS_TRY(blis__links_add(&h->links, bytes_per_us, &h->egress[i]));
-    BLIS_TRY(blis__links_add(&h->links, bytes_per_us, &h->ingress[i]));
-  }
-  h->has_fabric = isfinite(h->policy.fabric_bytes_per_us);
-  return h->has_fabric
-             ? blis__links_add(&h->links, h->policy.fabric_bytes_per_us,
-                               &h->fabric)
-             : BLIS_OK;
-}
-
-/* Whose prefills end, moves KV at that time; who decodes alone may lag behind
-   until somebody waits for room there. */
-static blis_status make_order(blis_cluster *cluster) {
-  uint32_t count = cluster->config.instance_count;
-  cluster->eager_events = blis_winner_tree_new(&cluster->alloc, count);
-  cluster->is_eager =
-      blis_alloc_zeroed(&cluster->alloc, count, sizeof *cluster->is_eager);
-  if (cluster->eager_events == NULL || cluster->is_eager == NULL) {
-    return BLIS_ERR_NOMEM;
-  }
-  for (uint32_t i = 0; i < count; i++) {
-    if (!blis__handoff_is_source(cluster, i)) {
-      continue;
-    }
-    if (i < cluster->existing) {
-      blis__cluster_set_eager(cluster, i, true);
-    } else {
-      cluster->is_eager[i] = true;
-    }
-  }
-  return BLIS_OK;
-}
-
-/* What its policies see of instances. */
-static blis__need need_of(const blis_disaggregation *policy) {
-  bool is_blind = (policy->prefill.ops == NULL || policy->prefill.is_blind) &&
-                  (policy->decider.ops == NULL || policy->decider.is_blind);
-  return is_blind ? BLIS__NEEDS_NOTHING : BLIS__NEEDS_STATE;
-}
-
-static blis_status make_parts(blis_cluster *cluster, blis__handoffs *h) {
-  uint32_t count = cluster->config.instance_count;
-  const blis_alloc *alloc = &cluster->alloc;
-  h->rooms = blis_alloc_zeroed(alloc, count, sizeof *h->rooms);
-  h->egress = blis_alloc_zeroed(alloc, count, sizeof *h->egress);
-  h->ingress = blis_alloc_zeroed(alloc, count, sizeof *h->ingress);
-  if (h->rooms == NULL || h->egress == NULL || h->ingress == NULL) {
-    return BLIS_ERR_NOMEM;
-  }
-  while (!blis__handoff_is_source(cluster, h->go_blis_sender)) {
-    h->go_blis_sender++;
-  }
-  BLIS_TRY(make_links(cluster, h));
-  BLIS_TRY(make_order(cluster));
-  const blis__listener listener = {
-      .ud = h,
-      .rank = BLIS__SEQUELS,
-      .need = need_of(&h->policy),
-      .on = {[BLIS__REPORTING] = on_reporting, [BLIS__ENDED] = on_ended}};
-  return blis__listeners_add(&cluster->listeners, &listener);
-}
-
-blis_status blis_cluster_set_disaggregation(blis_cluster *cluster,
-                                            blis_disaggregation *disaggregation,
-                                            blis_error *error) {
-  BLIS_ASSERT(cluster->counts.arrived == 0 && cluster->handoffs == NULL);
-  blis_disaggregation policy = *disaggregation;
-  disaggregation->prefill = (blis_router){0};
-  disaggregation->decider = (blis_decider){0};
-  blis__handoffs *h = blis_alloc_zeroed(&cluster->alloc, 1, sizeof *h);
-  if (h == NULL) {
-    blis_router_free(&policy.prefill);
-    blis_decider_free(&policy.decider);
-    return blis_fail_nomem(error);
-  }
-  h->policy = policy;
-  h->links_due_us = BLIS_TIME_NEVER_US;
-  blis_pool_init(&h->pool, &cluster->alloc, sizeof(blis__handoff));
-  blis_map_init(&h->pairs, &cluster->alloc);
-  blis__links_init(&h->links, &cluster->alloc);
-  h->stages = blis__handoff_stages(cluster);
-  cluster->handoffs = h;
-  cluster->divert = blis__handoff_decide;
-  cluster->after_run = policy.go_blis ? report_ended : NULL;
-  cluster->ask_first = blis__handoff_ask_first;
-  cluster->stages = &h->stages;
-  BLIS_TRY(check_policy(cluster, &h->policy, error));
-  BLIS_TRY_MEM(make_parts(cluster, h), error);
-  blis__snapshot_declare(&cluster->snapshot,
-                         h->policy.prefill.needs | h->policy.decider.needs);
-  BLIS_TRY_MEM(blis__add_prefill_history(cluster), error);
-  BLIS_TRY_MEM(blis__add_prefill_feedback(cluster), error);
-  return BLIS_OK;
-}
-
-void blis__free_handoffs(blis_cluster *cluster) {
-  blis__handoffs *h = cluster->handoffs;
-  if (h == NULL) {
-    return;
-  }
-  uint32_t count = cluster->config.instance_count;
-  const blis_alloc *alloc = &cluster->alloc;
-  blis_router_free(&h->policy.prefill);
-  blis_decider_free(&h->policy.decider);
-  blis_pool_deinit(&h->pool);
-  blis_map_deinit(&h->pairs);
-  blis__links_deinit(&h->links);
-  blis_alloc_free(alloc, h->rooms, count * sizeof *h->rooms);
-  blis_alloc_free(alloc, h->egress, count * sizeof *h->egress);
-  blis_alloc_free(alloc, h->ingress, count * sizeof *h->ingress);
-  blis_alloc_free(alloc, h, sizeof *h);
-  blis_winner_tree_free(cluster->eager_events);
-  blis_alloc_free(alloc, cluster->is_eager, count * sizeof *cluster->is_eager);
 }

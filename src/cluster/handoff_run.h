@@ -4,7 +4,8 @@
  *
  * One module in several files: handoff_run.c the life of a hand-off and its
  * ends; handoff_start.c the decision and the prefill; handoff_move.c room,
- * links and transfers; handoff_ask.c what policies may ask.
+ * links and transfers; handoff_due.c when transfers end and time is out;
+ * handoff_ask.c what policies may ask; handoff_make.c construction.
  */
 #ifndef BLIS_CLUSTER_HANDOFF_RUN_H
 #define BLIS_CLUSTER_HANDOFF_RUN_H
@@ -36,6 +37,7 @@ typedef struct blis__handoff {
   bool waits;        /* for room, in the list of its destination */
   bool is_over;      /* what is left of it are its times */
   bool is_at_home;   /* and its request is the source's alone */
+  bool has_timeout;  /* in the list of these */
   int32_t retries;
   uint32_t source; /* once it is routed */
   uint32_t destination;
@@ -48,8 +50,12 @@ typedef struct blis__handoff {
   int64_t wait_since_us; /* for room */
   int64_t prefill_ttft_us;
   blis_ticket prefill_ticket;
-  blis_event_handle event;         /* the next one about it */
-  blis_event_handle timeout_event; /* and the last moment for it */
+  blis_event_handle event; /* the next one about it */
+  /* And the last moment for it, in the list or the queue: handoff_due.c. */
+  int64_t timeout_us;
+  struct blis__handoff *earlier_timeout;
+  struct blis__handoff *later_timeout;
+  blis_event_handle timeout_event;
   blis__transfer transfer;
   blis_stage_times times;
   struct blis__handoff *next_waiting;
@@ -92,10 +98,11 @@ typedef struct blis__handoffs {
   blis__handoff *soon;     /* its next event is due now, and not yet scheduled;
                               NULL between events */
   int soon_class;
-  blis_event_handle links_event; /* when the next transfer ends */
-  int64_t links_due_us;          /* its time; BLIS_TIME_NEVER_US = none */
-  blis_map pairs;                /* that have shaken hands */
-  int64_t active;                /* transfers */
+  int64_t links_due_us; /* when the next transfer ends; NEVER_US = none does */
+  blis__handoff *first_timeout;
+  blis__handoff *last_timeout;
+  blis_map pairs;       /* that have shaken hands */
+  int64_t active;       /* transfers */
   blis__handoff *ready; /* of go_blis: about to move, as they are to start */
   blis__handoff *over;  /* of go_blis: requests that have ended, unreported */
   blis_handoff_counts counts;
@@ -170,25 +177,67 @@ BLIS_MUSTUSE blis_status blis__handoff_feed(blis_cluster *cluster,
                                             const blis_prefill_step *step,
                                             blis_error *error);
 
-/* Transfers have ended. */
+/* Its transfer has ended, in BLIS (Go). */
 BLIS_MUSTUSE blis_status blis__handoff_moved(blis_cluster *cluster,
                                              blis__handoff *handoff,
                                              blis_error *error);
 
-/* There may be room at an instance for those that wait for it. */
-BLIS_MUSTUSE blis_status blis__handoff_note_room(blis_cluster *cluster,
+/* Links have something to tell: transfers have ended, as a rule. */
+BLIS_MUSTUSE blis_status blis__handoff_links_moved(blis_cluster *cluster,
+                                                   blis_error *error);
+
+/* Somebody waits for room at an instance, and there may be some. */
+BLIS_MUSTUSE blis_status blis__handoff_try_again(blis_cluster *cluster,
                                                  uint32_t instance,
                                                  blis_error *error);
+
+/* There may be room at an instance for those that wait for it, if any do. */
+static inline blis_status blis__handoff_note_room(blis_cluster *cluster,
+                                                  uint32_t instance,
+                                                  blis_error *error) {
+  return cluster->handoffs->rooms[instance].head == NULL
+             ? BLIS_OK
+             : blis__handoff_try_again(cluster, instance, error);
+}
 
 /* It no longer waits for room, nor is on its way. */
 BLIS_MUSTUSE blis_status blis__handoff_stop_moving(blis_cluster *cluster,
                                                    blis__handoff *handoff,
                                                    blis_error *error);
 
-/* handoff_run.c */
+/* handoff_due.c: what is in no queue, for cluster->handoff_due_us. */
+
+/* Links have something to tell then; BLIS_TIME_NEVER_US = nothing. */
+void blis__handoff_set_links_due(blis_cluster *cluster, int64_t due_us);
+
+/* Its last moment, in place of the one it had; BLIS_TIME_NEVER_US = none. */
+BLIS_MUSTUSE blis_status blis__handoff_set_timeout(blis_cluster *cluster,
+                                                   blis__handoff *handoff,
+                                                   int64_t at_us,
+                                                   blis_error *error);
+void blis__handoff_clear_timeout(blis_cluster *cluster, blis__handoff *handoff);
+
+/* Of what is due, something is before all that the queue has. */
+bool blis__handoff_goes_first(const blis_cluster *cluster);
+
+/* What is due first, which is now. */
+BLIS_MUSTUSE blis_status blis__handoff_run_due(blis_cluster *cluster,
+                                               blis_error *error);
+
+/* The last of what is due; -1 = nothing, also without pools. */
+int64_t blis__handoff_last_due_us(const blis_cluster *cluster);
+
+/* handoff_make.c */
 
 /* From now on, somebody waits for room when a request leaves an instance. */
 BLIS_MUSTUSE blis_status blis__handoff_hear_who_leaves(blis_cluster *cluster);
+
+/* handoff_run.c */
+
+/* Its last moment has come. */
+BLIS_MUSTUSE blis_status blis__handoff_timed_out(blis_cluster *cluster,
+                                                 blis__handoff *handoff,
+                                                 blis_error *error);
 
 /* An event of the classes from PREFILL to TIMEOUT. */
 BLIS_MUSTUSE blis_status blis__handoff_event(blis_cluster *cluster,
@@ -225,6 +274,10 @@ BLIS_MUSTUSE blis_status blis__handoff_schedule_move(blis_cluster *cluster,
  * order of their ids as texts.
  */
 void blis__handoff_end_later(blis_cluster *cluster, blis__handoff *handoff);
+
+/* Does so, as blis_cluster.after_run. */
+BLIS_MUSTUSE blis_status blis__handoff_report_ended(blis_cluster *cluster,
+                                                    blis_error *error);
 
 /* Its source gives up what it has of it: the prefill, or the KV. */
 BLIS_MUSTUSE blis_status blis__handoff_leave_source(blis_cluster *cluster,

@@ -1,6 +1,7 @@
 /* Hand-offs: the decision, and the prefill. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/invariant.h"
 #include "base/minmax.h"
@@ -107,10 +108,11 @@ static blis_status new_handoff(blis_cluster *cluster,
     BLIS_TRY(blis_pool_take(&cluster->handoffs->pool, &slot));
     handoff = blis_pool_item(&cluster->handoffs->pool, slot);
   }
-  *handoff = (blis__handoff){.request = request,
-                             .slot = slot,
-                             .retries = retries,
-                             .times = BLIS_STAGE_TIMES_NONE};
+  memset(handoff, 0, sizeof *handoff); /* where it is: it is large */
+  handoff->request = request;
+  handoff->slot = slot;
+  handoff->retries = retries;
+  handoff->times = BLIS_STAGE_TIMES_NONE;
   request->handoff = handoff;
   *made = handoff;
   return BLIS_OK;
@@ -240,25 +242,27 @@ blis_status blis__handoff_decide(blis_cluster *cluster,
 
 /* The prefill. */
 
-/* The part of the request that its source computes: the prompt alone. */
+/* The part of the request that its source computes: the prompt alone. All that
+   is not said here is 0 in a new hand-off, which is routed once. */
 static void make_leg(const blis_cluster *cluster, blis__handoff *handoff) {
   const blis_live_request *live = &handoff->request->live;
+  blis_live_request *leg = &handoff->prefill;
   bool go_blis = cluster->handoffs->policy.go_blis;
-  handoff->prefill = (blis_live_request){
-      .arrival_us = live->arrival_us,
-      .deadline_us = live->deadline_us,
-      .number = live->number,
-      .session = live->session,
-      .round_index = live->round_index,
-      .prompt_tokens = live->prompt_tokens,
-      .output_budget_tokens = go_blis ? live->output_budget_tokens : 1,
-      .priority = live->priority,
-      .slot = live->slot,
-      .holds_kv = !go_blis,
-      .part = go_blis ? 'p' : 0,
-      .ttft_us = -1,
-      .scheduling_delay_us = -1,
-      .e2e_us = -1};
+  BLIS_ASSERT(leg->prompt_tokens == 0 && leg->engine == NULL);
+  leg->arrival_us = live->arrival_us;
+  leg->deadline_us = live->deadline_us;
+  leg->number = live->number;
+  leg->session = live->session;
+  leg->round_index = live->round_index;
+  leg->prompt_tokens = live->prompt_tokens;
+  leg->output_budget_tokens = go_blis ? live->output_budget_tokens : 1;
+  leg->priority = live->priority;
+  leg->slot = live->slot;
+  leg->holds_kv = !go_blis;
+  leg->part = go_blis ? 'p' : 0;
+  leg->ttft_us = -1;
+  leg->scheduling_delay_us = -1;
+  leg->e2e_us = -1;
 }
 
 /* What one model has computed means nothing to another. */
@@ -399,32 +403,29 @@ blis_status blis__handoff_route(blis_cluster *cluster, blis__handoff *handoff,
 
 /* What instances with roles report. */
 
-static blis__cluster_request *request_of(const blis_cluster *cluster,
-                                         const blis_live_request *live) {
-  return blis__request_table_of(&cluster->requests, live);
+/* Is it the part of a request that its source computes? */
+static bool is_leg(const blis_live_request *live) {
+  return live->holds_kv || live->part == 'p';
 }
 
-/* Is it the part of a request that its source computes? */
-static bool is_leg(const blis__cluster_request *request,
-                   const blis_live_request *live) {
-  return live != &request->live;
+static blis__handoff *handoff_of(const blis_live_request *leg) {
+  return (blis__handoff *)((char *)leg - offsetof(blis__handoff, prefill));
 }
 
 static void on_queued(void *ud, blis_live_request *live, int64_t now_us) {
   blis_cluster *cluster = ud;
-  blis__cluster_request *request = request_of(cluster, live);
-  if (is_leg(request, live)) {
-    blis__handoff *handoff = request->handoff;
+  if (is_leg(live)) {
+    blis__handoff *handoff = handoff_of(live);
     BLIS_ASSERT(handoff->is_pending);
     handoff->is_pending = false;
     blis__snapshot_add_pending(&cluster->snapshot, handoff->source, -1);
-  } else if (request->is_pending) {
+  } else if (blis__request_of(live)->is_pending) {
     blis__cluster_instance_events.queued(ud, live, now_us);
   }
 }
 
 static void on_first_token(void *ud, blis_live_request *live, int64_t now_us) {
-  if (!is_leg(request_of(ud, live), live)) {
+  if (!is_leg(live)) {
     blis__cluster_instance_events.first_token(ud, live, now_us);
   }
 }
@@ -432,19 +433,17 @@ static void on_first_token(void *ud, blis_live_request *live, int64_t now_us) {
 static blis_status on_computing(void *ud, blis_live_request *live,
                                 const blis_prefill_step *step,
                                 blis_error *error) {
-  const blis__cluster_request *request = request_of(ud, live);
-  BLIS_ASSERT(is_leg(request, live)); /* nothing else holds its KV */
-  return blis__handoff_feed(ud, request->handoff, step, error);
+  BLIS_ASSERT(is_leg(live)); /* nothing else holds its KV */
+  return blis__handoff_feed(ud, handoff_of(live), step, error);
 }
 
 static blis_status on_completed(void *ud, const blis_live_request *live,
                                 int64_t end_us, bool *counts_itl,
                                 blis_error *error) {
   *counts_itl = true;
-  return is_leg(request_of(ud, live), live)
-             ? BLIS_OK
-             : blis__cluster_instance_events.completed(ud, live, end_us,
-                                                       counts_itl, error);
+  return is_leg(live) ? BLIS_OK
+                      : blis__cluster_instance_events.completed(
+                            ud, live, end_us, counts_itl, error);
 }
 
 static blis_status prefill_is_done(blis_cluster *cluster,
@@ -517,24 +516,22 @@ static void join_times(const blis_cluster *cluster, blis__handoff *handoff,
 static blis_status on_ended(void *ud, blis_live_request *live, int64_t now_us,
                             int64_t end_us, blis_error *error) {
   blis_cluster *cluster = ud;
-  blis__cluster_request *request = request_of(cluster, live);
-  if (!is_leg(request, live)) {
-    bool was_handed_off = request->handoff != NULL &&
-                          request->handoff->state == BLIS_HANDOFF_DECODE;
-    if (was_handed_off && cluster->handoffs->policy.go_blis) {
-      join_times(cluster, request->handoff, live, now_us, &end_us);
-      request->handoff->decode_now_us = now_us;
-      request->handoff->decode_end_us = end_us;
-      blis__handoff_end_later(cluster, request->handoff);
-      return BLIS_OK;
-    }
-    return blis__cluster_instance_events.ended(ud, live, now_us, end_us, error);
+  if (is_leg(live)) {
+    return live->state == BLIS_REQUEST_COMPLETED
+               ? prefill_is_done(cluster, handoff_of(live), now_us, error)
+               : blis__handoff_give_up(cluster, handoff_of(live), live->state,
+                                       end_us, error);
   }
-  if (live->state == BLIS_REQUEST_COMPLETED) {
-    return prefill_is_done(cluster, request->handoff, now_us, error);
+  blis__handoff *handoff = blis__request_of(live)->handoff;
+  if (cluster->handoffs->policy.go_blis && handoff != NULL &&
+      handoff->state == BLIS_HANDOFF_DECODE) {
+    join_times(cluster, handoff, live, now_us, &end_us);
+    handoff->decode_now_us = now_us;
+    handoff->decode_end_us = end_us;
+    blis__handoff_end_later(cluster, handoff);
+    return BLIS_OK;
   }
-  return blis__handoff_give_up(cluster, request->handoff, live->state, end_us,
-                               error);
+  return blis__cluster_instance_events.ended(ud, live, now_us, end_us, error);
 }
 
 const blis_instance_events blis__handoff_instance_events = {

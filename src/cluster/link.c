@@ -250,12 +250,13 @@ static void count_user(blis__links *links, const blis__transfer *t, int by) {
   }
 }
 
-static void begin_alone(const blis__links *links, blis__transfer *t) {
+static void begin_alone(blis__links *links, blis__transfer *t) {
   double rate = INFINITY;
   for (uint32_t k = 0; k < t->link_count; k++) {
     rate = fmin(rate, links->all.items[t->links[k]].bytes_per_us / t->parts[k]);
   }
   t->is_alone = true;
+  links->alone++;
   t->rate = rate;
   t->end_us = t->from_us + (isinf(rate) ? 0 : t->bytes_left / rate);
 }
@@ -273,13 +274,15 @@ static void leave_alone(blis__links *links, blis__transfer *t) {
   double us = fmin(links->now_us, t->end_us) - t->from_us;
   double bytes = moved_alone(t, links->now_us);
   t->is_alone = false;
+  links->alone--;
   t->bytes_left -= bytes;
   if (us < 0) {
     return;
   }
-  count_bytes(links, t, bytes);
+  links->bytes += bytes;
   for (uint32_t k = 0; k < t->link_count; k++) {
     blis__link *link = &links->all.items[t->links[k]];
+    link->bytes += bytes * t->parts[k];
     link->busy_us += us;
     link->transfer_us += us;
     link->peak = link->peak == 0 ? 1 : link->peak;
@@ -406,8 +409,32 @@ static void settle(blis__links *links) {
   find_next(links);
 }
 
+/* Goes on to to_us where all are alone: nothing happens but ends. */
+static void end_alone(blis__links *links, double to_us) {
+  while (links->next_us <= to_us) {
+    double now_us = links->next_us;
+    links->now_us = now_us;
+    links->next_us = INFINITY;
+    for (size_t i = 0; i < links->active.count;) {
+      blis__transfer *t = links->active.items[i];
+      if (t->end_us <= now_us) {
+        leave_alone(links, t);
+        end(links, i);
+      } else {
+        links->next_us = fmin(links->next_us, t->end_us);
+        i++;
+      }
+    }
+  }
+  links->now_us = to_us;
+}
+
 void blis__links_go_on(blis__links *links, double to_us) {
   BLIS_ASSERT(to_us >= links->now_us);
+  if (links->alone == links->active.count && links->busy.count == 0) {
+    end_alone(links, to_us);
+    return;
+  }
   while (links->next_us <= to_us) {
     for (size_t i = 0; i < links->active.count; i++) {
       blis__transfer *t = links->active.items[i];
@@ -423,6 +450,11 @@ void blis__links_go_on(blis__links *links, double to_us) {
   if (is_flowing_on) {
     find_next(links); /* as it is worked out from here, to the last bit */
   }
+}
+
+static void add(blis__links *links, blis__transfer *transfer) {
+  count_user(links, transfer, 1);
+  links->active.items[links->active.count++] = transfer;
 }
 
 static blis_status start(blis__links *links, blis__transfer *transfer,
@@ -442,14 +474,15 @@ static blis_status start(blis__links *links, blis__transfer *transfer,
   transfer->was_shared = false;
   transfer->is_on_its_way = true;
   transfer->is_alone = false;
-  bool changes_rates = false;
   if (!is_open && is_without_others(links, transfer)) {
     begin_alone(links, transfer);
-  } else {
-    changes_rates = join_others(links, transfer) || has_begun(links, transfer);
+    add(links, transfer);
+    links->next_us = fmin(links->next_us, transfer->end_us);
+    return BLIS_OK;
   }
-  count_user(links, transfer, 1);
-  links->active.items[links->active.count++] = transfer;
+  bool changes_rates =
+      join_others(links, transfer) || has_begun(links, transfer);
+  add(links, transfer);
   if (changes_rates) {
     share_out(links);
   }

@@ -83,6 +83,7 @@ typedef struct blis__links {
   double now_us;
   double bytes;   /* moved by now, but by those that are alone */
   double next_us; /* when something changes by itself; INFINITY = never */
+  size_t alone;   /* how many of the active ones are */
   BLIS_ARRAY(blis__link) all;
   BLIS_ARRAY(blis__transfer *) active; /* also those to come; by start */
   BLIS_ARRAY(blis__transfer *) ended;  /* not yet taken; from next_ended on */

@@ -4,6 +4,7 @@
 
 #include "base/time.h"
 #include "cluster/clock.h"
+#include "cluster/handoff_run.h"
 
 /* Behind all events of the cluster of that time. */
 enum { OF_INSTANCE = 100, OF_SCALER };
@@ -32,7 +33,7 @@ static const char *kind_of(int32_t event_class) {
 }
 
 int64_t blis_cluster_next_us(const blis_cluster *cluster) {
-  int64_t next_us = blis_event_queue_next_us(cluster->queue);
+  int64_t next_us = blis__cluster_planned_us(cluster);
   const int64_t others_us[] = {
       blis__cluster_instances_next_us(cluster), cluster->check_us,
       cluster->has_arrival ? cluster->arrival.arrival_us : BLIS_TIME_NEVER_US};
@@ -79,6 +80,28 @@ static blis_pending_event of_cluster(const blis_cluster *cluster, size_t i) {
   return shown;
 }
 
+/* What hand-offs have beside the queue, and before what it has. */
+static void add_handoffs(const blis_cluster *cluster,
+                         blis_pending_event *events, size_t *count) {
+  const blis__handoffs *h = cluster->handoffs;
+  blis_pending_event shown = {.kind = "hand-off", .instance = -1};
+  if (h == NULL) {
+    return;
+  }
+  if (h->links_due_us != BLIS_TIME_NEVER_US) {
+    shown.time_us = h->links_due_us;
+    shown.order = BLIS__CLUSTER_MOVED;
+    add(events, count, &shown);
+  }
+  for (const blis__handoff *at = h->first_timeout; at != NULL;
+       at = at->later_timeout) {
+    shown.time_us = at->timeout_us;
+    shown.order = BLIS__CLUSTER_TIMEOUT;
+    shown.sequence++;
+    add(events, count, &shown);
+  }
+}
+
 static size_t collect(const blis_cluster *cluster, blis_pending_event *events) {
   size_t count = 0;
   if (cluster->has_arrival) {
@@ -88,8 +111,11 @@ static size_t collect(const blis_cluster *cluster, blis_pending_event *events) {
     arrival.order = -1; /* before follow-ups of that time */
     add(events, &count, &arrival);
   }
+  add_handoffs(cluster, events, &count);
+  size_t before = count;
   for (size_t i = 0; i < blis_event_queue_count(cluster->queue); i++) {
-    const blis_pending_event event = of_cluster(cluster, i);
+    blis_pending_event event = of_cluster(cluster, i);
+    event.sequence += before;
     add(events, &count, &event);
   }
   for (uint32_t i = 0; i < cluster->existing; i++) {

@@ -4,6 +4,8 @@
 #ifndef BLIS_CLUSTER_REQUEST_TABLE_H
 #define BLIS_CLUSTER_REQUEST_TABLE_H
 
+#include <stddef.h>
+
 #include "base/pool.h"
 #include "instance/live_request.h"
 #include "policy/contract/view.h"
@@ -72,10 +74,18 @@ void blis__request_table_remove(blis__request_table *table,
 /* It goes on to a place that requests reach from where it is. */
 void blis__request_move(blis__cluster_request *request, blis__place place);
 
+/* Of any record about it: also of the prefill's, where that is apart. */
 static inline blis__cluster_request *
 blis__request_table_of(const blis__request_table *table,
                        const blis_live_request *live) {
   return blis_pool_item(&table->pool, live->slot);
+}
+
+/* Of the record that is part of it. */
+static inline blis__cluster_request *
+blis__request_of(const blis_live_request *live) {
+  return (blis__cluster_request *)((char *)live -
+                                   offsetof(blis__cluster_request, live));
 }
 
 #endif

@@ -126,14 +126,13 @@ static const blis_block_chain *give_chain(void *chain_ud, uint32_t block_size) {
   return blis__chain_cache_get(chain_ud, block_size);
 }
 
-static blis_routing_request shown_request(blis_cluster *cluster,
-                                          const blis__cluster_request *request,
-                                          blis_ticket *ticket) {
-  blis_routing_request shown = blis__cluster_show_request(cluster, request);
-  shown.ticket = ticket;
-  shown.chain = give_chain;
-  shown.chain_ud = &cluster->chains;
-  return shown;
+static void show_request(blis_cluster *cluster,
+                         const blis__cluster_request *request,
+                         blis_ticket *ticket, blis_routing_request *shown) {
+  *shown = blis__cluster_show_request(cluster, request);
+  shown->ticket = ticket;
+  shown->chain = give_chain;
+  shown->chain_ud = &cluster->chains;
 }
 
 static blis_status decide_admission(blis_cluster *cluster,
@@ -141,8 +140,8 @@ static blis_status decide_admission(blis_cluster *cluster,
                                     blis_admission_decision *decision,
                                     blis_error *error) {
   const blis_admission *admission = &cluster->admission;
-  blis_routing_request shown =
-      shown_request(cluster, request, &request->admission_ticket);
+  blis_routing_request shown;
+  show_request(cluster, request, &request->admission_ticket, &shown);
   blis__chain_cache_begin(&cluster->chains, &request->request);
   const blis_routing_view *view =
       blis__snapshot_show(&cluster->snapshot, &shown, cluster->now_us);
@@ -267,7 +266,7 @@ blis_status blis__cluster_choose(blis_cluster *cluster,
   choice->decision = (blis_decision){.chosen = 0};
   choice->policy = stage->router->name;
   choice->is_told = false;
-  *shown = shown_request(cluster, request, stage->ticket);
+  show_request(cluster, request, stage->ticket, shown);
   shown->wants_parts =
       blis__listeners_hear(&cluster->listeners, BLIS__ROUTING_DECIDED);
   shown->stage = stage->role;

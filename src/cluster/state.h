@@ -60,6 +60,16 @@ typedef struct blis__dropped_counts {
 
 struct blis__choice; /* stages.h */
 
+/*
+ * Instances that may lag behind and have done something since next_events was
+ * told of them, which is when it is asked.
+ */
+typedef struct blis__laggards {
+  bool *is_one; /* by instance */
+  uint32_t *numbers;
+  uint32_t count;
+} blis__laggards;
+
 struct blis_cluster {
   blis_alloc alloc;
   blis_cluster_config config;
@@ -88,8 +98,11 @@ struct blis_cluster {
    * lag behind. Else NULL.
    */
   blis_winner_tree *eager_events;
-  bool *is_eager;          /* by instance */
-  blis_event_queue *queue; /* of the cluster */
+  bool *is_eager;           /* by instance */
+  blis__laggards *laggards; /* of the others */
+  blis_event_queue *queue;  /* of the cluster */
+  /* What hand-offs do beside that, see handoff_due.c; else NEVER_US. */
+  int64_t handoff_due_us;
   blis_pool calls;
   blis_pool follow_ups; /* requests that are still to arrive */
   blis__request_table requests;

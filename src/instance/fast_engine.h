@@ -56,26 +56,28 @@ typedef enum fast_link_kind {
 } fast_link_kind;
 
 struct fast_request {
-  blis_live_request *live;
+  /* The memory of these stays with the record, for its next request. */
   blis_run_holder holder; /* anonymous is out of date while decoding */
-  struct {
-    fast_request *previous;
-    fast_request *next;
-  } links[FAST_LINK_COUNT];
-  blis__waiting waiting; /* its place in the wait queue */
-  finish_entry finish;   /* while decoding; finish.order = order of admission */
-  int64_t decode_base;
-  int64_t stored_base;
-  int64_t first_decode_step; /* that it decodes without a break since;
-                                INT64_MAX = none */
-  uint64_t itl_total_before; /* the running total when decoding began */
   /* Its steps before first_decode_step, in ascending order. */
   BLIS_ARRAY(step_range) kept_steps;
   /* With rules.resumes_preempted: latencies that are not those of kept_steps
      or since first_decode_step; */
   BLIS_ARRAY(int64_t) own_itl_us;
-  int64_t own_itl_sum_us;  /* of these and of its decoding before; */
-  int64_t gap_us;          /* steps since its last token that left it out; */
+  struct { /* while in that list */
+    fast_request *previous;
+    fast_request *next;
+  } links[FAST_LINK_COUNT];
+
+  blis_live_request *live; /* the first one that is cleared for it */
+  blis__waiting waiting;   /* its place in the wait queue */
+  finish_entry finish; /* while decoding; finish.order = order of admission */
+  int64_t decode_base;
+  int64_t stored_base;
+  int64_t first_decode_step; /* that it decodes without a break since;
+                                INT64_MAX = none */
+  uint64_t itl_total_before; /* the running total when decoding began */
+  int64_t own_itl_sum_us;    /* of own_itl_us and of its decoding before; */
+  int64_t gap_us;            /* steps since its last token that left it out; */
   int64_t token_end_us;    /* while preempted: end of the step of that token */
   int64_t furthest_tokens; /* progress at the best of its preemptions */
   bool is_decoding;

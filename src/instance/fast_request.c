@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "base/invariant.h"
 #include "instance/fast_engine.h"
 
@@ -93,15 +95,13 @@ void blis__fast_arrivals_remove(fast_engine *engine,
 
 /* Clears all but the memory that a record keeps for its next request. */
 static void reset(fast_request *request, blis_live_request *live) {
-  fast_request fresh = {.live = live,
-                        .holder = request->holder,
-                        .owns_prompt = true,
-                        .first_decode_step = INT64_MAX};
-  fresh.kept_steps.items = request->kept_steps.items;
-  fresh.kept_steps.capacity = request->kept_steps.capacity;
-  fresh.own_itl_us.items = request->own_itl_us.items;
-  fresh.own_itl_us.capacity = request->own_itl_us.capacity;
-  *request = fresh;
+  const size_t kept = offsetof(fast_request, live);
+  memset((char *)request + kept, 0, sizeof *request - kept);
+  request->kept_steps.count = 0;
+  request->own_itl_us.count = 0;
+  request->live = live;
+  request->owns_prompt = true;
+  request->first_decode_step = INT64_MAX;
 }
 
 static blis_status new_record(fast_engine *engine, fast_request **request) {

@@ -262,8 +262,13 @@ blis_status blis__fast_land(fast_engine *engine, blis_error *error) {
   if (!engine->config->rules.leaves_at_step_end) {
     return BLIS_OK;
   }
-  give_first_tokens(engine, engine->clock_us);
-  return complete(engine, engine->clock_us, engine->clock_us, error);
+  if (engine->firsts.head != NULL) {
+    give_first_tokens(engine, engine->clock_us);
+  }
+  const finish_entry *first = blis__finish_heap_first(&engine->finishes);
+  return first == NULL || first->step > engine->step_index
+             ? BLIS_OK
+             : complete(engine, engine->clock_us, engine->clock_us, error);
 }
 
 blis_status blis__fast_step(fast_engine *engine, blis_error *error) {

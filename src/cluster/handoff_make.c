@@ -1,0 +1,239 @@
+/* Hand-offs: construction, and what they hear of requests. */
+#include <math.h>
+
+#include "base/invariant.h"
+#include "base/time.h"
+#include "cluster/clock.h"
+#include "cluster/features.h"
+#include "cluster/handoff_run.h"
+
+/* What they hear. */
+
+/* What is known of the request's hand-off, also when the run is over. */
+static blis_status on_reporting(void *ud, blis_cluster *cluster,
+                                const blis__news *news, blis_error *error) {
+  (void)ud, (void)cluster, (void)error;
+  const blis__handoff *handoff = news->request->handoff;
+  if (handoff == NULL) {
+    return BLIS_OK;
+  }
+  news->end->stages = &handoff->times;
+  news->end->had_hit |= handoff->prefill.had_hit;
+  if (!handoff->is_over) {
+    news->end->instance = handoff->is_at_source ? (int32_t)handoff->source : -1;
+    news->end->was_counted = handoff->prefill.was_counted;
+    news->end->state = handoff->state == BLIS_HANDOFF_PREFILL
+                           ? handoff->prefill.state
+                           : BLIS_REQUEST_RUNNING;
+  }
+  return BLIS_OK;
+}
+
+static blis_status on_ended(void *ud, blis_cluster *cluster,
+                            const blis__news *news, blis_error *error) {
+  (void)cluster, (void)error;
+  blis__handoffs *h = ud;
+  blis__handoff *handoff = news->request->handoff;
+  if (handoff != NULL) {
+    blis_block_namer_release(cluster->namer, &handoff->prefill.chain);
+    blis_pool_give(&h->pool, handoff->slot);
+    news->request->handoff = NULL;
+  }
+  return BLIS_OK;
+}
+
+/* Room for those that wait, when somebody leaves. */
+static blis_status on_left(void *ud, blis_cluster *cluster,
+                           const blis__news *news, blis_error *error) {
+  (void)ud;
+  return news->request->place == BLIS__AT_HANDOFF
+             ? BLIS_OK /* it says so itself */
+             : blis__handoff_note_room(
+                   cluster, (uint32_t)news->request->instance, error);
+}
+
+blis_status blis__handoff_hear_who_leaves(blis_cluster *cluster) {
+  const blis__listener listener = {.rank = BLIS__SEQUELS,
+                                   .need = BLIS__NEEDS_NOTHING,
+                                   .on = {[BLIS__LEFT] = on_left}};
+  if (cluster->handoffs->has_waited) {
+    return BLIS_OK;
+  }
+  cluster->handoffs->has_waited = true;
+  return blis__listeners_add(&cluster->listeners, &listener);
+}
+
+/* Construction. */
+
+static blis_status check_policy(const blis_cluster *cluster,
+                                const blis_disaggregation *policy,
+                                blis_error *error) {
+  uint32_t roles = 0;
+  for (uint32_t i = 0; i < cluster->config.instance_count; i++) {
+    roles |= cluster->facts[i].roles;
+  }
+  if ((roles & BLIS_ROLE_PREFILL) == 0 || (roles & BLIS_ROLE_DECODE) == 0) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "no instance has the role %s; prefill and decode apart "
+                     "need both",
+                     (roles & BLIS_ROLE_PREFILL) == 0 ? "prefill" : "decode");
+  }
+  if (!(policy->bytes_per_us > 0 && policy->fabric_bytes_per_us > 0 &&
+        policy->base_us >= 0 && isfinite(policy->base_us) &&
+        policy->handshake_us >= 0 && policy->timeout_us >= 0 &&
+        policy->retry_pause_us >= 0 && policy->retries_max >= 0 &&
+        policy->kv_limit > 0 && policy->kv_limit <= 1 &&
+        policy->overlap_portion >= 0 && policy->overlap_portion <= 1)) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "disaggregation: a time, bandwidth or limit is out of "
+                     "range");
+  }
+  if (policy->overlap_portion > 0 &&
+      (!policy->reserves_first || policy->go_blis)) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "disaggregation: transfers that overlap with the prefill "
+                     "need room at the destination before it (order = "
+                     "\"destination\"), and BLIS (Go) has none");
+  }
+  return BLIS_OK;
+}
+
+static blis_status make_links(blis_cluster *cluster, blis__handoffs *h) {
+  uint32_t count = cluster->config.instance_count;
+  for (uint32_t i = 0; i < count; i++) {
+    double bytes_per_us = cluster->facts[i].nic_bytes_per_us > 0
+                              ? cluster->facts[i].nic_bytes_per_us
+                              : h->policy.bytes_per_us;
+    BLIS_TRY(blis__links_add(&h->links, bytes_per_us, &h->egress[i]));
+    BLIS_TRY(blis__links_add(&h->links, bytes_per_us, &h->ingress[i]));
+  }
+  h->has_fabric = isfinite(h->policy.fabric_bytes_per_us);
+  return h->has_fabric
+             ? blis__links_add(&h->links, h->policy.fabric_bytes_per_us,
+                               &h->fabric)
+             : BLIS_OK;
+}
+
+/* Whose prefills end, moves KV at that time; who decodes alone may lag behind
+   until somebody waits for room there. */
+static blis_status make_order(blis_cluster *cluster) {
+  uint32_t count = cluster->config.instance_count;
+  cluster->eager_events = blis_winner_tree_new(&cluster->alloc, count);
+  cluster->is_eager =
+      blis_alloc_zeroed(&cluster->alloc, count, sizeof *cluster->is_eager);
+  cluster->laggards =
+      blis_alloc_zeroed(&cluster->alloc, 1, sizeof *cluster->laggards);
+  if (cluster->eager_events == NULL || cluster->is_eager == NULL ||
+      cluster->laggards == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  blis__laggards *late = cluster->laggards;
+  late->is_one =
+      blis_alloc_zeroed(&cluster->alloc, count, sizeof *late->is_one);
+  /* One more than there can be: a number is written before it is counted. */
+  late->numbers = blis_alloc_zeroed(&cluster->alloc, (size_t)count + 1,
+                                    sizeof *late->numbers);
+  if (late->is_one == NULL || late->numbers == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    if (!blis__handoff_is_source(cluster, i)) {
+      continue;
+    }
+    if (i < cluster->existing) {
+      blis__cluster_set_eager(cluster, i, true);
+    } else {
+      cluster->is_eager[i] = true;
+    }
+  }
+  return BLIS_OK;
+}
+
+/* What its policies see of instances. */
+static blis__need need_of(const blis_disaggregation *policy) {
+  bool is_blind = (policy->prefill.ops == NULL || policy->prefill.is_blind) &&
+                  (policy->decider.ops == NULL || policy->decider.is_blind);
+  return is_blind ? BLIS__NEEDS_NOTHING : BLIS__NEEDS_STATE;
+}
+
+static blis_status make_parts(blis_cluster *cluster, blis__handoffs *h) {
+  uint32_t count = cluster->config.instance_count;
+  const blis_alloc *alloc = &cluster->alloc;
+  h->rooms = blis_alloc_zeroed(alloc, count, sizeof *h->rooms);
+  h->egress = blis_alloc_zeroed(alloc, count, sizeof *h->egress);
+  h->ingress = blis_alloc_zeroed(alloc, count, sizeof *h->ingress);
+  if (h->rooms == NULL || h->egress == NULL || h->ingress == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  while (!blis__handoff_is_source(cluster, h->go_blis_sender)) {
+    h->go_blis_sender++;
+  }
+  BLIS_TRY(make_links(cluster, h));
+  BLIS_TRY(make_order(cluster));
+  const blis__listener listener = {
+      .ud = h,
+      .rank = BLIS__SEQUELS,
+      .need = need_of(&h->policy),
+      .on = {[BLIS__REPORTING] = on_reporting, [BLIS__ENDED] = on_ended}};
+  return blis__listeners_add(&cluster->listeners, &listener);
+}
+
+blis_status blis_cluster_set_disaggregation(blis_cluster *cluster,
+                                            blis_disaggregation *disaggregation,
+                                            blis_error *error) {
+  BLIS_ASSERT(cluster->counts.arrived == 0 && cluster->handoffs == NULL);
+  blis_disaggregation policy = *disaggregation;
+  disaggregation->prefill = (blis_router){0};
+  disaggregation->decider = (blis_decider){0};
+  blis__handoffs *h = blis_alloc_zeroed(&cluster->alloc, 1, sizeof *h);
+  if (h == NULL) {
+    blis_router_free(&policy.prefill);
+    blis_decider_free(&policy.decider);
+    return blis_fail_nomem(error);
+  }
+  h->policy = policy;
+  h->links_due_us = BLIS_TIME_NEVER_US;
+  blis_pool_init(&h->pool, &cluster->alloc, sizeof(blis__handoff));
+  blis_map_init(&h->pairs, &cluster->alloc);
+  blis__links_init(&h->links, &cluster->alloc);
+  h->stages = blis__handoff_stages(cluster);
+  cluster->handoffs = h;
+  cluster->divert = blis__handoff_decide;
+  cluster->after_run = policy.go_blis ? blis__handoff_report_ended : NULL;
+  cluster->ask_first = blis__handoff_ask_first;
+  cluster->stages = &h->stages;
+  BLIS_TRY(check_policy(cluster, &h->policy, error));
+  BLIS_TRY_MEM(make_parts(cluster, h), error);
+  blis__snapshot_declare(&cluster->snapshot,
+                         h->policy.prefill.needs | h->policy.decider.needs);
+  BLIS_TRY_MEM(blis__add_prefill_history(cluster), error);
+  BLIS_TRY_MEM(blis__add_prefill_feedback(cluster), error);
+  return BLIS_OK;
+}
+
+void blis__free_handoffs(blis_cluster *cluster) {
+  blis__handoffs *h = cluster->handoffs;
+  if (h == NULL) {
+    return;
+  }
+  uint32_t count = cluster->config.instance_count;
+  const blis_alloc *alloc = &cluster->alloc;
+  blis_router_free(&h->policy.prefill);
+  blis_decider_free(&h->policy.decider);
+  blis_pool_deinit(&h->pool);
+  blis_map_deinit(&h->pairs);
+  blis__links_deinit(&h->links);
+  blis_alloc_free(alloc, h->rooms, count * sizeof *h->rooms);
+  blis_alloc_free(alloc, h->egress, count * sizeof *h->egress);
+  blis_alloc_free(alloc, h->ingress, count * sizeof *h->ingress);
+  blis_alloc_free(alloc, h, sizeof *h);
+  blis_winner_tree_free(cluster->eager_events);
+  blis__laggards *late = cluster->laggards;
+  if (late != NULL) {
+    blis_alloc_free(alloc, late->is_one, count * sizeof *late->is_one);
+    blis_alloc_free(alloc, late->numbers,
+                    ((size_t)count + 1) * sizeof *late->numbers);
+    blis_alloc_free(alloc, late, sizeof *late);
+  }
+  blis_alloc_free(alloc, cluster->is_eager, count * sizeof *cluster->is_eager);
+}
