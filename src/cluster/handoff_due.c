@@ -108,16 +108,3 @@ blis_status blis__handoff_run_due(blis_cluster *cluster, blis_error *error) {
   blis__handoff_clear_timeout(cluster, first);
   return blis__handoff_timed_out(cluster, first, error);
 }
-
-int64_t blis__handoff_last_due_us(const blis_cluster *cluster) {
-  const blis__handoffs *h = cluster->handoffs;
-  int64_t last_us = -1;
-  if (h != NULL && h->last_timeout != NULL) {
-    last_us = h->last_timeout->timeout_us;
-  }
-  if (h != NULL && h->links_due_us != BLIS_TIME_NEVER_US &&
-      h->links_due_us > last_us) {
-    last_us = h->links_due_us;
-  }
-  return last_us;
-}

@@ -11,6 +11,7 @@
 #define BLIS_CLUSTER_HANDOFF_RUN_H
 
 #include "base/map.h"
+#include "base/time.h"
 #include "cluster/link.h"
 #include "cluster/state.h"
 #include "policy/contract/stages.h"
@@ -225,7 +226,15 @@ BLIS_MUSTUSE blis_status blis__handoff_run_due(blis_cluster *cluster,
                                                blis_error *error);
 
 /* The last of what is due; -1 = nothing, also without pools. */
-int64_t blis__handoff_last_due_us(const blis_cluster *cluster);
+static inline int64_t blis__handoff_last_due_us(const blis_cluster *cluster) {
+  const blis__handoffs *h = cluster->handoffs;
+  int64_t last_us =
+      h != NULL && h->last_timeout != NULL ? h->last_timeout->timeout_us : -1;
+  return h != NULL && h->links_due_us != BLIS_TIME_NEVER_US &&
+                 h->links_due_us > last_us
+             ? h->links_due_us
+             : last_us;
+}
 
 /* handoff_make.c */
 
