@@ -143,10 +143,11 @@ describe("blis sweep", function()
     local code, message = commands.error_of("sweep")
     assert.equal("usage", code)
     assert.equal("sweep: COMMAND is missing, expected one of run, status, table, export, merge, "
-      .. "retry, submit, watch" .. hint,
+      .. "retry, submit, watch, ask, tell, try" .. hint,
       message)
     assert.equal("sweep: 'tabel' is not allowed, expected one of run, status, table, export, "
-      .. "merge, retry, submit, watch" .. hint, select(2, commands.error_of("sweep", "tabel")))
+      .. "merge, retry, submit, watch, ask, tell, try" .. hint,
+      select(2, commands.error_of("sweep", "tabel")))
     assert.equal("sweep table: DIR is missing; 'blis sweep table --help' lists the flags",
       select(2, commands.error_of("sweep", "table")))
     assert.equal("/no/such: not a sweep (no file sweep.json)",

@@ -11,6 +11,12 @@ local commands = is_program and described.commands or {}
 
 local small = "--num-requests 12 --prompt-tokens 64 --output-tokens 8"
 
+--- A trial that was asked for, in a store of its own, and its id.
+local function told(number)
+  return ([[@/asked%s $("$BLIS" sweep ask @/sweep.lua --store @/asked%s | cut -d'"' -f4) ]])
+    :format(number, number)
+end
+
 -- What stands beside a flag; @ is a folder with traces, results and files that flags name.
 local evaluated = "spec/eval/small_suite.lua @/policy.lua smoke -j 1 "
 local lines = {
@@ -48,6 +54,8 @@ local lines = {
   ["sweep status"] = "@/store", ["sweep table"] = "@/store", ["sweep export"] = "@/store",
   ["sweep merge"] = "@/store @/store", ["sweep retry"] = "@/store",
   ["sweep submit"] = "@/sweep.lua --slurm", ["sweep watch"] = "@/store --once",
+  ["sweep ask"] = "@/sweep.lua --store @/out", ["sweep try"] = "@/sweep.lua x=1",
+  ["sweep tell"] = told "1" .. "y=1",
   ["trace info"] = "@/t.csv",
   ["trace convert"] = "@/t.csv --output @/out",
   ["trace cap"] = "@/t.csv --output @/out --turns 2",
@@ -194,6 +202,14 @@ local instead = {
     .. "--prefill-routing-scorers queue-depth:1",
   ["recommend --decode-routing-scorers"] = recommended .. "--layouts all "
     .. "--decode-routing-scorers queue-depth:1",
+  ["sweep ask --store"] = "@/sweep.lua --store @/another",
+  ["sweep ask --sweep"] = "@/sweep.lua --store @/another --sweep small",
+  ["sweep try --figure"] = "@/sweep.lua x=1 --figure y",
+  ["sweep try --store"] = "@/sweep.lua x=1.5 --store @/another",
+  ["sweep try --sweep"] = "@/sweep.lua x=2 --sweep small",
+  ["sweep tell --values"] = told "2" .. "--values @/metrics.json",
+  ["sweep tell --failed"] = told "3" .. "--failed broken",
+  ["sweep tell --release"] = told "4" .. "--release",
   ["sweep run --store"] = "@/sweep.lua --quiet --store @/another",
   ["sweep run --shard"] = "@/sweep.lua --quiet --store @/another --shard 0/1",
   ["sweep submit --slurm"] = "@/sweep.lua --slurm --only 3,17",
@@ -202,10 +218,10 @@ local instead = {
   ["sweep submit --condor"] = "@/sweep.lua --condor --cpus 4 --store @/another",
   ["sweep submit --only"] = "@/sweep.lua --slurm --only 3,17",
   ["sweep submit --image"] = "@/sweep.lua --k8s --image here/blis",
-  ["sweep submit --now"] = "@/sweep.lua --parallel --shards 1 --store @/out --now",
   ["plot --show"] = "@/a.blis --show ttft", ["plot --output"] = "@/a.blis --output @/out.svg",
   ["plot --x"] = "@/store --x x", ["plot --y"] = "@/store --y y",
   ["plot --log"] = "@/a.blis --log x",
+  ["sweep submit --now"] = "@/sweep.lua --slurm --now",
   ["sweep export --output"] = "@/store --output @/written",
   ["sweep table --figure"] = "@/store --figure y",
   ["sweep table --report"] = "@/store --report @/written",
@@ -291,6 +307,7 @@ local function with_folder(body)
       echo 'local r = require("blis").sweep { parameters = { { "x", { 1, 2 } } }, name = "small",
         trial = function(p) return { y = p.x } end }:run { store = "@/store", quiet = true }
         print(r)' >@/sweep.lua && "$BLIS" @/sweep.lua >/dev/null &&
+      mkdir @/bin && printf '#!/bin/sh\ncat\n' >@/bin/sbatch && chmod +x @/bin/sbatch &&
       printf 'models: []\n' >@/catalogue.yaml &&
       printf '[simulation]\nseed = 7\nwarmup_requests = 1\n[cluster]\ngpu_type = "A100"\n' \
         >@/routesim.toml &&
@@ -317,7 +334,7 @@ end
 --- True for commands that tell what they did on standard error, if at all.
 local function says_nothing(line)
   return line:match "^check" or line:match "^sweep merge" or line:match "^sweep retry"
-    or line:match "^serve %-%-mcp"
+    or line:match "^serve %-%-mcp" or line:match "^sweep tell"
 end
 
 -- Searches whose lines nothing keeps, so that they are soon over.
@@ -327,8 +344,8 @@ local status_of = { capacity = 3, recommend = 3 }
 local function problem_of(line, folder)
   os.remove(folder .. "/written")
   local text = line:gsub("@", folder)
-  -- A job that is handed in calls the program by its name.
-  local outcome = program.shell('PATH="$(dirname "$BLIS"):$PATH" "$BLIS" ' .. text .. " </dev/null")
+  -- A job is handed in to a stand-in.
+  local outcome = program.shell(('PATH="%s/bin:$PATH" "$BLIS" %s </dev/null'):format(folder, text))
   local function tell(what) return ("blis %s: %s: %s"):format(text, what, outcome.err) end
   local is_over = outcome.status == 0 or outcome.status == status_of[line:match "^%S+"]
   if not is_over then return tell("status " .. outcome.status) end

@@ -167,6 +167,7 @@ static const luaL_Reg core_functions[] = {
     {"check_arrival", bind_check_arrival},
     {"check_distribution", bind_check_distribution},
     {"child", bind_child_new},
+    {"claim_file", bind_file_claim},
     {"clock_us", bind_clock_us},
     {"csv_read", bind_csv_read},
     {"embedded", core_embedded},

@@ -62,6 +62,32 @@ static void test_a_missing_folder_is_an_error(void) {
   CHECK_OK(blis_folder_make(folder, &error), &error);
 }
 
+static bool claim(const char *name) {
+  char path[256];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  blis_error error = {0};
+  bool claimed = false;
+  CHECK_OK(blis_file_claim(path, (blis_slice){.data = "me", .length = 2},
+                           &claimed, &error),
+           &error);
+  return claimed;
+}
+
+static void test_a_file_is_claimed_once(void) {
+  CHECK(claim("a.1"));
+  CHECK(!claim("a.1"));
+  CHECK(claim("a.2"));
+  check_text("a.1", "me\n");
+  blis_error error = {0};
+  bool claimed = true;
+  CHECK_STATUS(
+      blis_file_claim("/no/such/claim", (blis_slice){0}, &claimed, &error),
+      BLIS_ERR_IO);
+  CHECK(!claimed);
+  CHECK_STR(error.message,
+            "/no/such/claim: cannot be written: No such file or directory");
+}
+
 static void test_lack_of_memory_is_an_error(void) {
   for (long n = 1; n < 5; n++) {
     blis_alloc_probe probe = {.fail_at = n};
@@ -89,6 +115,7 @@ int main(void) {
   CHECK(mkdtemp(folder) != NULL);
   RUN(test_lines_are_there_before_the_end);
   RUN(test_a_missing_folder_is_an_error);
+  RUN(test_a_file_is_claimed_once);
   RUN(test_lack_of_memory_is_an_error);
   remove_folder();
   return check_done();

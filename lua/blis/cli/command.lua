@@ -111,7 +111,7 @@ function command.define(definition, body)
 end
 
 --- A command of commands: its first argument is the name of one of them.
----@param definition { name: string, summary: string, usage: string }
+---@param definition { name: string, summary: string, usage: string, description?: string }
 ---@param names string[] in the order in which help shows them
 ---@param commands table<string, table> by name: what command.define returned
 function command.group(definition, names, commands)
@@ -122,6 +122,9 @@ function command.group(definition, names, commands)
   end
   local function help_text()
     local lines = { "usage: " .. definition.usage, "" }
+    if definition.description then
+      table.move({ definition.description, "" }, 1, 2, #lines + 1, lines)
+    end
     for _, name in ipairs(names) do
       local space = (" "):rep(width - #name)
       lines[#lines + 1] = "  " .. name .. space .. commands[name].summary

@@ -1,10 +1,12 @@
 --- blis sweep: runs a script's sweep, and looks into the folder that keeps its results.
+local asking = require "blis.sweep.asking"
 local command = require "blis.cli.command"
 local core = require "blis.core"
 local deferred = require "blis.deferred"
 local export = require "blis.sweep.export"
 local flags = require "blis.cli.flags"
 local format = require "blis.format"
+local from_outside = require "blis.cli.sweep_outside"
 local options = require "blis.config.sweep"
 local origin = deferred "blis.page.origin"
 local plan = require "blis.sweep.plan"
@@ -32,7 +34,9 @@ local function open(definition, parsed)
   local path = parsed.positional
   if not path then flags.fail(definition, "DIR is missing") end
   local self = command.checked(definition, store.plan, path)
-  return self, command.checked(definition, store.read, path, self, parsed.values.versions.other)
+  local opened = command.checked(definition, store.read, path, self, parsed.values.versions.other)
+  plan.adopt(self, opened.known)
+  return self, opened
 end
 
 --- blis sweep run -------------------------------------------------------------------------------
@@ -79,6 +83,7 @@ local status_definition = {
 --- Counts of trials, by what became of them.
 local function count(self, opened)
   local counts = { trials = 0, done = 0, failed = 0, missing = 0, by_reason = {}, wall_us = 0 }
+  counts.asked, counts.overdue = asking.count(opened.folder, self, opened.known)
   for i = 1, #self.points do
     for r = 1, runner.wanted(self, opened.known, i) do
       local one = opened.known[self.trials[plan.index(self, i, r)].key]
@@ -107,13 +112,21 @@ local function sorted_versions(self)
   return list
 end
 
+--- Trials that are run elsewhere.
+local function asked_text(counts)
+  local text = ""
+  if counts.asked > 0 then text = (", %d asked for"):format(counts.asked) end
+  if counts.overdue > 0 then text = text .. (", %d overdue"):format(counts.overdue) end
+  return text
+end
+
 local function status_text(self, opened, counts)
   local lines = {
     ("%s: %s points, %s trials by blis %s"):format(self.name, format.count(#self.points),
       format.count(counts.trials), self.program),
     ("done     %s"):format(format.count(counts.done)),
     ("failed   %s"):format(format.count(counts.failed)),
-    ("missing  %s"):format(format.count(counts.missing)),
+    ("missing  %s%s"):format(format.count(counts.missing), asked_text(counts)),
     ("journals %s"):format(format.count(opened.journals)),
   }
   for _, kind in ipairs(failure_kinds) do
@@ -135,7 +148,7 @@ end
 local function status_json(self, opened, counts)
   local writer = core.json_writer(2):object():field("name", self.name)
     :field("program", self.program):field("points", #self.points)
-  for _, key in ipairs { "trials", "done", "failed", "missing" } do
+  for _, key in ipairs { "trials", "done", "failed", "missing", "asked", "overdue" } do
     writer:field(key, counts[key])
   end
   writer:field("journals", opened.journals):object("failures")
@@ -305,6 +318,7 @@ local function merge(parsed)
   local writer = store.writer(paths[1], self)
   for i = 2, #paths do
     local from = command.checked(merge_definition, store.read, paths[i], self, other_versions)
+    plan.adopt(self, from.known)
     command.say(("%s: %d results copied"):format(paths[i], copy_missing(self, from, into, writer)))
   end
   writer.close()
@@ -472,47 +486,21 @@ end
 
 --- blis sweep -----------------------------------------------------------------------------------
 
-local parts = {
-  { "run", command.define(run_definition, run_script), run_definition },
-  { "status", command.define(status_definition, print_status), status_definition },
-  { "table", command.define(table_definition, print_table), table_definition },
-  { "export", command.define(export_definition, export_trials), export_definition },
-  { "merge", command.define(merge_definition, merge), merge_definition },
-  { "retry", command.define(retry_definition, retry), retry_definition },
-  { "submit", command.define(submit_definition, print_job), submit_definition },
-  { "watch", command.define(watch_definition, watch), watch_definition },
+local commands = {
+  run = command.define(run_definition, run_script),
+  status = command.define(status_definition, print_status),
+  table = command.define(table_definition, print_table),
+  export = command.define(export_definition, export_trials),
+  merge = command.define(merge_definition, merge),
+  retry = command.define(retry_definition, retry),
+  submit = command.define(submit_definition, print_job),
+  watch = command.define(watch_definition, watch),
+  ask = from_outside.ask, tell = from_outside.tell, try = from_outside.try,
 }
 
-local subcommands = {}
-for i, part in ipairs(parts) do subcommands[i] = { name = part[1], definition = part[3] } end
-
-local function help()
-  local rows, lines = {}, { "usage: blis sweep COMMAND ...", "",
-    "Sweeps are described by scripts (blis.sweep); their results are kept in folders.", "" }
-  for i, part in ipairs(parts) do rows[i] = { "  " .. part[1], part[2].summary } end
-  for _, row in ipairs(rows) do lines[#lines + 1] = ("%-12s %s"):format(row[1], row[2]) end
-  lines[#lines + 1] = ""
-  lines[#lines + 1] = "'blis sweep COMMAND --help' for details."
-  return table.concat(lines, "\n") .. "\n"
-end
-
-local own_definition = { name = "sweep", summary = "run sweeps, and look at their results",
-  usage = "blis sweep COMMAND ...", groups = {} }
-
-local function run(args)
-  local name = args[1]
-  if name == "--help" or name == "-h" then
-    command.print(help())
-    return 0
-  end
-  local words = {}
-  for i, part in ipairs(parts) do
-    words[i] = part[1]
-    if part[1] == name then return part[2].run(table.move(args, 2, #args, 1, {})) end
-  end
-  local known = table.concat(words, ", ")
-  if not name then flags.fail(own_definition, "COMMAND is missing, expected one of %s", known) end
-  flags.fail(own_definition, "'%s' is not allowed, expected one of %s", name, known)
-end
-
-return { summary = own_definition.summary, subcommands = subcommands, run = run }
+return command.group({
+  name = "sweep", summary = "run sweeps, and look at their results",
+  usage = "blis sweep COMMAND ...",
+  description = "Sweeps are described by scripts (blis.sweep); their results are kept in folders.",
+}, { "run", "status", "table", "export", "merge", "retry", "submit", "watch", "ask", "tell",
+  "try" }, commands)

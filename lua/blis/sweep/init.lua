@@ -13,6 +13,7 @@ local table_of = require "blis.sweep.table"
 local sweep = {}
 
 ---@class blis.Sweep
+---@field options table what the section of sweeps has read
 ---@field plan blis.sweep.Plan
 ---@field values table<string, any>[] of the points
 ---@field trial fun(p: table): any
@@ -24,6 +25,11 @@ Sweep.__name = "blis.sweep"
 --- What the command line says in place of the script; set by `blis sweep run`.
 ---@type table<string, any>
 sweep.overrides = {}
+
+--- What runs a script's sweeps in place of the runner; set by commands that look for one of them.
+---@type fun(plan: blis.sweep.Plan, values: table[], trial: function, options: table,
+---  object: blis.Sweep): table<string, blis.sweep.Record>
+sweep.instead = nil
 
 --- Splits replications into a number or a rule.
 local function read_replications(values)
@@ -47,8 +53,8 @@ function sweep.new(spec)
   local point_values = {}
   for i, point in ipairs(points) do point_values[i] = point.values end
   return setmetatable({
-    plan = plan.new(values, names, points), values = point_values, trial = values.trial,
-    cost = values.cost,
+    options = values, plan = plan.new(values, names, points), values = point_values,
+    trial = values.trial, cost = values.cost,
   }, Sweep)
 end
 
@@ -94,8 +100,8 @@ end
 function Sweep:run(given)
   local values = read_run_options(self, given)
   values.cost = self.cost
-  local known = runner.run(self.plan, self.values, self.trial, values)
-  return table_of.new(self.plan, known)
+  local run = sweep.instead or runner.run
+  return table_of.new(self.plan, run(self.plan, self.values, self.trial, values, self))
 end
 
 return setmetatable(sweep, { __call = function(_, spec) return sweep.new(spec) end })

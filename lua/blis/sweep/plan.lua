@@ -14,6 +14,7 @@ local plan = {}
 ---@field point integer
 ---@field replication integer
 ---@field seed integer
+---@field tried? integer when its point was chosen from outside, as Unix time
 
 ---@class blis.sweep.Plan
 ---@field name string
@@ -21,7 +22,7 @@ local plan = {}
 ---@field versions table<string, "keep"|"ignore"> what is done with results of other versions
 ---@field script string hash of what the trials do
 ---@field names string[] of the parameters
----@field points { labels: table<string, any> }[]
+---@field points { labels: table<string, any>, tried?: integer }[]
 ---@field trials blis.sweep.Trial[] replications of a point stand side by side
 ---@field replications integer of each point; the most, with a rule
 ---@field rule? blis.StoppingRule
@@ -82,7 +83,8 @@ end
 local function add_trials(self)
   local trials = {}
   each_trial(self, self.program, function(key, point, replication, seed)
-    trials[#trials + 1] = { key = key, point = point, replication = replication, seed = seed }
+    trials[#trials + 1] = { key = key, point = point, replication = replication, seed = seed,
+      tried = self.points[point].tried }
   end)
   self.trials = trials
 end
@@ -130,6 +132,52 @@ function plan.new(options, names, points)
   check_size(self)
   add_trials(self)
   return self
+end
+
+local function with_points(self, points)
+  local other = {}
+  for key, value in pairs(self) do other[key] = value end
+  other.points = points
+  add_trials(other)
+  return other
+end
+
+--- The plan of the same trials at one point, which need not be one of its own.
+---@param self blis.sweep.Plan
+---@param point blis.sweep.Point
+---@return blis.sweep.Plan
+function plan.of_point(self, point)
+  point.tried = os.time()
+  return with_points(self, { point })
+end
+
+--- The plan to which points are added as they are tried.
+---@param self blis.sweep.Plan
+---@return blis.sweep.Plan
+function plan.without_points(self) return with_points(self, {}) end
+
+--- Adds the points of trials that were run one by one, in their order; those of other scripts and
+--- versions are no points of this plan.
+---@param self blis.sweep.Plan
+---@param records table<string, blis.sweep.Record> by key
+function plan.adopt(self, records)
+  local seen, added = {}, {}
+  for _, point in ipairs(self.points) do
+    seen[point.text or canonical.text(point.labels, "parameters")] = true
+  end
+  for key, one in pairs(records) do
+    local text = one.tried and canonical.text(one.parameters, "parameters")
+    if text and not seen[text] and key_of(self, self.program, text, one.seed) == key then
+      seen[text] = true
+      added[#added + 1] = { labels = one.parameters, text = text, tried = one.tried }
+    end
+  end
+  table.sort(added, function(a, b)
+    if a.tried ~= b.tried then return a.tried < b.tried end
+    return a.text < b.text
+  end)
+  table.move(added, 1, #added, #self.points + 1, self.points)
+  add_trials(self)
 end
 
 --- Indices of the trials of a point.

@@ -14,6 +14,9 @@ local record = {}
 ---@field reason? string of one that failed
 ---@field notes? string
 ---@field wall_us? integer
+---@field parameters? table<string, any> labels
+---@field seed? integer
+---@field tried? integer when, as Unix time, if its point was chosen from outside
 ---@field journal? string that told of it
 
 -- Results tell of these what the parameters of the trial tell too, or what is no figure.
@@ -108,14 +111,16 @@ end
 local function begin(self, trial, status)
   local writer = core.json_writer():object():field("key", trial.key):field("status", status)
   canonical.write(writer, self.points[trial.point].labels, "parameters", "parameters")
-  return writer:field("seed", trial.seed):field("replication", trial.replication)
+  writer:field("seed", trial.seed):field("replication", trial.replication)
+  if trial.tried then writer:field("tried", trial.tried) end
+  return writer
 end
 
 --- The line of a trial that returned something; raises when that is not what was to be returned.
 ---@param self blis.sweep.Plan
 ---@param trial blis.sweep.Trial
 ---@param outcome any
----@param facts { wall_us: integer, notes: string }
+---@param facts { wall_us?: integer, notes: string }
 ---@return string
 function record.of_outcome(self, trial, outcome, facts)
   check_outcome(outcome)
@@ -126,7 +131,8 @@ function record.of_outcome(self, trial, outcome, facts)
   local hash = type(outcome) == "table" and rawget(outcome, "hash")
   if type(hash) == "string" then writer:field("hash", plain(hash)) end
   if facts.notes ~= "" then writer:field("notes", plain(facts.notes)) end
-  return seal(writer:field("wall_us", facts.wall_us):done():take())
+  if facts.wall_us then writer:field("wall_us", facts.wall_us) end
+  return seal(writer:done():take())
 end
 
 --- The line of a trial that is done, from what a journal says of it.

@@ -213,10 +213,12 @@ end
 ---@param values table<string, any>[] of the points
 ---@param trial_function fun(p: table): any
 ---@param options table what the section of runs has read; shard is one of blis.sweep.shard, known
---- what an earlier call returned, cost the script's function
+--- what an earlier call returned, cost the script's function, joins true for a point from outside,
+--- whose store keeps the plan that it has
 ---@return table<string, blis.sweep.Record> known
 function runner.run(self, values, trial_function, options)
-  local opened = options.store and store.open(options.store, self, options.other_versions)
+  local open = options.joins and store.join or store.open
+  local opened = options.store and open(options.store, self, options.other_versions)
   local writer = options.store and store.writer(options.store, self)
   local state = new_state(self, opened and opened.known or options.known or {}, writer, options)
   state.progress = progress.new(self.name, 0, 0, true)

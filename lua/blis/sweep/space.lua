@@ -3,6 +3,7 @@ local canonical = require "blis.sweep.canonical"
 local errors = require "blis.errors"
 local samples = require "blis.sweep.samples"
 local schema = require "blis.config.schema"
+local sorted = require "blis.sorted"
 
 local space = {}
 
@@ -318,6 +319,69 @@ function space.points(options)
   end
   if #points == 0 then errors.invalid("parameters: the sweep has no points") end
   return names, points
+end
+
+--- A value that somebody else chose, as one of a parameter's; raises when it is none.
+local function item_from(parameter, value, path)
+  if not parameter.items then
+    local is_in = type(value) == "number" and value >= parameter.from and value <= parameter.to
+      and (not parameter.integer or math.tointeger(value) ~= nil)
+    if not is_in then
+      schema.raise_value(path, value, ("a %s from %g to %g"):format(parameter.integer
+        and "whole number" or "number", parameter.from, parameter.to))
+    end
+    value = parameter.integer and math.tointeger(value) or value + 0.0
+    return { label = value, value = value }
+  end
+  local labels, are_numbers = {}, type(value) == "number"
+  for i, item in ipairs(parameter.items) do
+    labels[i] = tostring(item.label)
+    if item.label == value or labels[i] == value then return item end
+    are_numbers = are_numbers and type(item.value) == "number"
+  end
+  -- A list of numbers is how a grid looks at a range.
+  if are_numbers and value - value == 0 then return { label = value, value = value } end
+  schema.raise_value(path, value, "one of " .. table.concat(labels, ", "))
+end
+
+--- The values of the parameters that a point of them has.
+local function choose(parameters, given, known)
+  local labels, values = {}, {}
+  for _, parameter in ipairs(parameters) do
+    local name = parameter.name
+    if parameter.when and not parameter.when(view_of(copy(values), known)) then
+      if given[name] ~= nil then
+        errors.invalid("%s: does not apply with the other values (when = returns false)", name)
+      end
+    elseif given[name] == nil then
+      errors.invalid("%s is missing", name)
+    else
+      local item = item_from(parameter, given[name], name)
+      labels[name], values[name] = item.label, item.value
+    end
+  end
+  return labels, values
+end
+
+--- A point that somebody else chose, an optimiser say; it need not be one of the sweep's own.
+---@param options table what the section of sweeps has read
+---@param names string[] of the parameters
+---@param given table<string, number|string|boolean>
+---@return blis.sweep.Point
+function space.chosen(options, names, given)
+  local known = name_set(names)
+  for _, name in ipairs(sorted.names(given)) do
+    if not known[name] or taken[name] then
+      errors.invalid("unknown parameter '%s'%s", name, errors.suggestion(name, names))
+    end
+  end
+  local labels, values = given, given
+  if not options.points then
+    labels, values = choose(read_parameters(options.parameters or {}), given, known)
+  end
+  local points, collect = new_collector(names, options.where)
+  collect(labels, values)
+  return points[1] or errors.invalid("where = returns false for these values")
 end
 
 --- The argument of functions that look at a point and not at one of its trials.

@@ -176,6 +176,34 @@ function store.read(folder, self, other_versions)
   return { folder = folder, known = settle(settings, names), journals = #names }
 end
 
+local function write_plan(folder, self)
+  local output <close> = errors.located(core.output, folder .. "/" .. plan_name)
+  output:write(plan.to_json(self))
+  output:commit()
+end
+
+--- What was decided about other versions counts for this plan too.
+local function take_versions(folder, self)
+  local before = store.plan(folder)
+  for version, treatment in pairs(before.versions) do self.versions[version] = treatment end
+  return before
+end
+
+--- Opens a folder for points that are chosen one by one: a plan of the same script stays as it is,
+--- else there is one without points, to which each reader adds those that were tried.
+---@param folder string
+---@param self blis.sweep.Plan
+---@param other_versions? "keep"|"ignore"|"refuse"
+---@return blis.sweep.Store
+function store.join(folder, self, other_versions)
+  errors.located(core.make_folder, folder)
+  local before = store.has_plan(folder) and take_versions(folder, self)
+  local result = store.read(folder, self, other_versions)
+  local is_same = before and before.script == self.script and before.program == self.program
+  if not is_same then write_plan(folder, plan.without_points(self)) end
+  return result
+end
+
 --- Opens the folder of a plan, made if need be, and reads what is there.
 ---@param folder string
 ---@param self blis.sweep.Plan
@@ -184,18 +212,9 @@ end
 function store.open(folder, self, other_versions)
   errors.located(core.make_folder, folder)
   local before = read_plan_text(folder)
-  if before then
-    for version, treatment in pairs(store.plan(folder).versions) do
-      self.versions[version] = treatment
-    end
-  end
+  if before then take_versions(folder, self) end
   local result = store.read(folder, self, other_versions)
-  local text = plan.to_json(self)
-  if before ~= text then
-    local output <close> = errors.located(core.output, folder .. "/" .. plan_name)
-    output:write(text)
-    output:commit()
-  end
+  if before ~= plan.to_json(self) then write_plan(folder, self) end
   return result
 end
 

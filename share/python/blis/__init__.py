@@ -25,7 +25,8 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 from .server import BlisError, Progress, Server, usual
 from .values import Columns, columns, flat, of_csv, to_json
 
-__all__ = ["BlisError", "Server", "compare", "evaluate", "policy", "run", "sweep"]
+__all__ = ["BlisError", "Server", "compare", "evaluate", "policy", "run", "sweep",
+           "to_json"]
 
 Policy = Dict[str, Any]
 Experiment = Mapping[str, Any]

@@ -74,20 +74,19 @@ blis_status blis_journal_create(const blis_alloc *alloc, const char *folder,
   return BLIS_OK;
 }
 
-static blis_status write_line(blis_journal *journal, blis_error *error) {
-  const char *bytes = journal->line.data;
-  size_t left = journal->line.length;
+/* False, and errno, when not all of it could be written. */
+static bool write_all(int file, const char *bytes, size_t left) {
   while (left > 0) {
-    ssize_t written = write(journal->file, bytes, left);
+    ssize_t written = write(file, bytes, left);
     if (written < 0 && errno != EINTR) {
-      return fail(journal, "cannot be written", error);
+      return false;
     }
     if (written > 0) {
       bytes += written;
       left -= (size_t)written;
     }
   }
-  return BLIS_OK;
+  return true;
 }
 
 blis_status blis_journal_append(blis_journal *journal, blis_slice line,
@@ -96,7 +95,9 @@ blis_status blis_journal_append(blis_journal *journal, blis_slice line,
   blis_buffer_bytes(&journal->line, line.data, line.length);
   blis_buffer_char(&journal->line, '\n');
   BLIS_TRY_MEM(blis_buffer_status(&journal->line), error);
-  BLIS_TRY(write_line(journal, error));
+  if (!write_all(journal->file, journal->line.data, journal->line.length)) {
+    return fail(journal, "cannot be written", error);
+  }
   time_t now = seconds_now();
   BLIS_ASSERT(now >= journal->synced_at);
   if (now != journal->synced_at) {
@@ -128,4 +129,23 @@ blis_status blis_folder_make(const char *path, blis_error *error) {
   }
   return blis_fail(error, BLIS_ERR_IO, "%s: cannot create folder: %s", path,
                    strerror(errno));
+}
+
+static blis_status fail_claim(const char *path, blis_error *error) {
+  return blis_fail(error, BLIS_ERR_IO, "%s: cannot be written: %s", path,
+                   strerror(errno));
+}
+
+blis_status blis_file_claim(const char *path, blis_slice line, bool *claimed,
+                            blis_error *error) {
+  int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  *claimed = file >= 0;
+  if (file < 0) {
+    return errno == EEXIST ? BLIS_OK : fail_claim(path, error);
+  }
+  bool is_written =
+      write_all(file, line.data, line.length) && write_all(file, "\n", 1);
+  blis_status status = is_written ? BLIS_OK : fail_claim(path, error);
+  close(file);
+  return status;
 }

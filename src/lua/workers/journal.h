@@ -8,6 +8,8 @@
 #ifndef BLIS_LUA_WORKERS_JOURNAL_H
 #define BLIS_LUA_WORKERS_JOURNAL_H
 
+#include <stdbool.h>
+
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/slice.h"
@@ -38,5 +40,13 @@ void blis_journal_close(blis_journal *journal);
 
 /* Makes a folder unless it is there; its parent must be. */
 BLIS_MUSTUSE blis_status blis_folder_make(const char *path, blis_error *error);
+
+/*
+ * Makes the file at path with line and a newline in it, unless there is one:
+ * of all who ask for the same path at once, *claimed is true for one, on
+ * shared file systems too (NFS from version 3 on).
+ */
+BLIS_MUSTUSE blis_status blis_file_claim(const char *path, blis_slice line,
+                                         bool *claimed, blis_error *error);
 
 #endif

@@ -62,6 +62,17 @@ int bind_folder_make(lua_State *L) {
   return 0;
 }
 
+int bind_file_claim(lua_State *L) {
+  const char *path = luaL_checkstring(L, 1);
+  blis_slice line;
+  line.data = luaL_checklstring(L, 2, &line.length);
+  blis_error error = {0};
+  bool claimed = false;
+  check_status(L, blis_file_claim(path, line, &claimed, &error), &error);
+  lua_pushboolean(L, claimed);
+  return 1;
+}
+
 int bind_writer_name(lua_State *L) {
   char host[256] = "host";
   if (gethostname(host, sizeof host) != 0) {

@@ -15,6 +15,9 @@ int bind_journal_new(lua_State *L);
 /* make_folder(path): raises unless it is there afterwards. */
 int bind_folder_make(lua_State *L);
 
+/* claim_file(path, line): true for the one who makes it, false for others. */
+int bind_file_claim(lua_State *L);
+
 /* writer_name(): "<host>-<pid>", different for all who write now. */
 int bind_writer_name(lua_State *L);
 
