@@ -39,6 +39,7 @@
 #include "lua/simulation/instance.h"
 #include "lua/simulation/simulation.h"
 #include "lua/traffic/distribution.h"
+#include "lua/traffic/graph_table.h"
 #include "lua/traffic/request_table.h"
 #include "lua/traffic/trace.h"
 #include "lua/traffic/trace_stream.h"
@@ -249,6 +250,7 @@ static const luaL_Reg core_functions[] = {
     {"workload_keys", bind_workload_keys},
     {"workload_methods", bind_workload_methods},
     {"workload_of_function", bind_workload_of_function},
+    {"check_graph", bind_check_graph},
     {"workload_spec", bind_written_spec_new},
     {"writer_name", bind_writer_name},
     {"yaml_read", bind_yaml_read},

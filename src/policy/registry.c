@@ -104,7 +104,8 @@ static const blis_policy_entry *const admissions[] = {
   XX(priority, slo_based)                                                      \
   XX(priority, tenant_priority)                                                \
   XX(priority, deadline_aware)                                                 \
-  XX(priority, inverted_slo)
+  XX(priority, inverted_slo)                                                   \
+  XX(priority, least_attained_service)
 
 PRIORITIES(BLIS__DECLARE_ENTRY)
 static const blis_policy_entry *const priorities[] = {

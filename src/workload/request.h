@@ -29,6 +29,34 @@ typedef struct blis_segment {
   uint32_t length_tokens;
 } blis_segment;
 
+/*
+ * A program (an agent at work on one task) that sends many requests, and what
+ * its clients can know of it: how much it has been served. It changes whenever
+ * one of its requests ends.
+ */
+typedef struct blis_program {
+  uint32_t name;          /* a number in the string table */
+  int64_t started_us;     /* when its first request arrives */
+  int64_t ended_requests; /* in whatever way */
+  int64_t requests_left;  /* not yet ended; -1 = it does not say */
+  int64_t prompt_tokens;  /* of its completed requests, cached ones, too */
+  int64_t output_tokens;  /* of these */
+  int64_t service_us;     /* of these, from admission to the end */
+} blis_program;
+
+/* A request as a call of a program. */
+typedef struct blis_call {
+  const blis_program *program;
+  uint32_t parent_session; /* a number in the string table; 0 = the root */
+  /* Of blis_program.service_us, the most on one way to this call. */
+  int64_t path_service_us;
+  /*
+   * How long after its end a call follows that has the same context, at the
+   * earliest; -1 = never, or the program does not say.
+   */
+  int64_t reused_after_us;
+} blis_call;
+
 typedef struct blis_request {
   int64_t arrival_us;
   int64_t deadline_us; /* absolute; 0 = none */
@@ -85,6 +113,11 @@ typedef struct blis_request {
    * one that answers to this request has only what is in the KV cache.
    */
   bool shares_last_output;
+  /*
+   * NULL = it is nobody's call. Borrowed, valid as long as the segments; lists
+   * do not keep it.
+   */
+  const blis_call *call;
 } blis_request;
 
 /* Room for most ids; longer ones are cut. */
@@ -109,6 +142,9 @@ typedef struct blis_request_outcome {
   int64_t end_us;          /* when its last step ended, or it was given up */
   int64_t produced_tokens; /* output in the KV cache: one less than was sent */
   bool is_completed;       /* the length-capped ones, too; false = given up */
+  /* As in records, from its arrival; -1 = it never came to that. */
+  int64_t scheduling_delay_us;
+  int64_t ttft_us;
 } blis_request_outcome;
 
 /*
@@ -131,6 +167,13 @@ typedef struct blis_request_source {
                        const blis_request_outcome *outcome,
                        blis_request *follow_up, bool *has_follow_up,
                        blis_error *error);
+  /*
+   * NULL unless several requests may follow on one. To be called after an ended
+   * that gave a follow-up, for the next one of the same end, as long as there
+   * is one.
+   */
+  blis_status (*also)(void *state, blis_request *follow_up, bool *has_follow_up,
+                      blis_error *error);
   /*
    * NULL unless the source wants back what it lends. To be called once for
    * every request of next() that nobody needs any more, behind ended; requests

@@ -70,6 +70,7 @@ blis_status blis_workload_add(blis_workload *workload,
   BLIS_TRY(blis_array_reserve(&workload->alloc, &workload->segments,
                               workload->segments.count + count));
   BLIS_TRY(blis_array_push(&workload->alloc, &workload->requests, *request));
+  workload->requests.items[workload->requests.count - 1].call = NULL;
   if (count > 0) {
     memcpy(workload->segments.items + workload->segments.count,
            request->segments, count * sizeof *request->segments);

@@ -65,6 +65,14 @@ local exercises = {
     require('blis.core').records():add(result.requests[1])
   end,
   function()
+    local node = { prompt_tokens = 9, output_tokens = 2 }
+    local graph = { node, { id = 'b', after = 1, prompt_tokens = 3, output_tokens = 1 },
+      { after = { 1, 'b' }, extends = false, prompt_tokens = 3, output_tokens = 1 } }
+    local one = { cluster = spec.cluster, workload = { concurrency = 1, count = 3,
+      graphs = function(_, number) return number < 3 and graph or nil end } }
+    assert(blis.run(one).completed == 6)
+  end,
+  function()
     local _, problem = pcall(run, function() error 'no' end)
     assert(tostring(problem):find('no', 1, true), problem)
   end,

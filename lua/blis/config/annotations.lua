@@ -18,6 +18,7 @@ local sections = {
   { "blis.SessionOptions", require("blis.config.workload").sessions },
   { "blis.FileOptions", require("blis.config.workload").file },
   { "blis.ReplayOptions", require("blis.config.workload").replay },
+  { "blis.GraphsOptions", require("blis.config.workload").graphs },
   { "blis.GeneratorOptions", require("blis.config.workload").generator },
   { "blis.ClientsOptions", require("blis.config.workload").with_clients },
   { "blis.ClientOptions", require("blis.config.workload").client },
@@ -60,7 +61,7 @@ local type_names = {
 local special = {
   ["blis.Experiment.cluster"] = "blis.ClusterOptions",
   ["blis.Experiment.workload"] = "blis.WorkloadOptions|blis.ClientsOptions|blis.FileOptions|"
-    .. "blis.ReplayOptions|blis.GeneratorOptions|blis.Workload|blis.TraceStream|"
+    .. "blis.ReplayOptions|blis.GeneratorOptions|blis.GraphsOptions|blis.Workload|blis.TraceStream|"
     .. "fun(rng: blis.Rng): table?",
   ["blis.Experiment.admission"] = "string|table|blis.Policy|fun(request: blis.Request, "
     .. "cluster: blis.ClusterView): string, any",
@@ -101,6 +102,7 @@ local special = {
     .. "steps: integer)",
   ["blis.Experiment.slo_targets"] = "table<string, table<string, number>>",
   ["blis.ReplayOptions.trace"] = "blis.Workload|blis.TraceStream|string",
+  ["blis.GraphsOptions.graphs"] = "table[]|fun(rng: blis.Rng, number: integer): table?",
   ["blis.GeneratorOptions.generator"] = "fun(rng: blis.Rng): table?",
   ["blis.ClientsOptions.clients"] = "blis.ClientOptions[]",
   ["blis.ClientsOptions.cohorts"] = "blis.CohortOptions[]",

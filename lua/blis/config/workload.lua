@@ -256,6 +256,67 @@ local generator = {
   },
 }
 
+---@type blis.Section
+local graphs = {
+  name = "workload",
+  summary = "Tasks of agents: requests that wait for the answers to others, as session graphs say.",
+  options = {
+    {
+      name = "graphs", type = "any", required = true,
+      doc = "A list of graphs, or a function(rng, number) that returns the next one, or nil at the "
+        .. "end. A graph is a list of requests, each behind those it waits for: { { id = 'plan', "
+        .. "prompt_tokens = 3000, output_tokens = 200 }, { after = 'plan', tool_us = 800000, "
+        .. "prompt_tokens = 900, output_tokens = 60 } }; see docs/agents.md.",
+    },
+    {
+      name = "rate", type = "number", above = 0, max = 1e9, unit = "graphs/s",
+      doc = "Graphs that start per second; default: each at its start_us, or at 0.",
+    },
+    {
+      name = "arrival", type = "arrival", default = "poisson",
+      doc = "With rate, how starts are spaced: 'poisson', 'constant', { 'gamma', cv = 3 } or "
+        .. "{ 'weibull', cv = 2 }.",
+    },
+    {
+      name = "concurrency", type = "integer", min = 1, max = 10000000, unit = "graphs",
+      doc = "In place of rate: so many graphs at a time; the next one starts when all requests of "
+        .. "one that are not in the background have ended.",
+    },
+    {
+      name = "count", type = "integer", min = 1, unit = "graphs",
+      doc = "Number of graphs; default: each of a list once, or as many as the function returns. A "
+        .. "list with fewer is played again, with content and sessions of its own.",
+    },
+    {
+      name = "on_failure", type = "choice", choices = { "break", "continue" }, default = "break",
+      doc = "What becomes of requests that wait for one that was rejected, timed out or failed: "
+        .. "break: they are never sent, and the task is broken; continue: they are sent as if it "
+        .. "had been answered.",
+    },
+    {
+      name = "timeout_us", type = "time_us", min = 0, default = 300000000, unit = "us",
+      doc = "Deadline of each request after its arrival, unless it has its own; 0 = none.",
+    },
+    {
+      name = "speed", type = "number", above = 0, max = 1e9, default = 1,
+      doc = "Divides recorded starts, and all delays and times of tools.",
+    },
+    {
+      name = "hints", type = "boolean", default = false,
+      doc = "Whether policies see what programs know of their future: request.program has "
+        .. "requests_left and reused_after_us.",
+    },
+    {
+      name = "seed", type = "integer",
+      doc = "Seed of starts and of the function's rng; default: the experiment's.",
+    },
+    {
+      name = "horizon_us", type = "time_us", min = 1, unit = "us",
+      doc = "No request arrives after it; default: the experiment's horizon.",
+    },
+  },
+}
+
 --- What specifications have, as the core describes it: { client = section, cohort = section, ... }.
 ---@return table<string, blis.Section>
 local function described()
@@ -276,7 +337,7 @@ local written = described()
 
 return {
   short = short, prefixes = prefixes, sessions = sessions, file = file, generator = generator,
-  replay = replay,
+  replay = replay, graphs = graphs,
   with_clients = written.workload, client = written.client, cohort = written.cohort,
   window = written.window, lifecycle = written.lifecycle, multi_turn = written.multi_turn,
   reasoning = written.reasoning, multimodal = written.multimodal, diurnal = written.diurnal,

@@ -17,6 +17,7 @@
 ---@field prefix_tokens integer length of the prefix shared with others
 ---@field round_index integer turn of the session, from 0
 ---@field priority number higher is more urgent (profile go-blis: lower)
+---@field program blis.Program? whose call it is, of session graphs; nil = nobody's
 ---@field hints table? what the priority policy said beside it; nil = nothing
 ---@field tenant_requests integer of its tenant that have arrived, this one included
 ---@field tenant_active integer of its tenant, admitted and not ended
@@ -31,6 +32,20 @@
 ---@field stage string? "prefill" or "decode" that it is routed for; nil where these are not apart
 ---@field peer integer? index of the instance of the other stage; nil = not known yet
 ---@field now_us integer time of the decision
+
+--- A program (an agent at work on a task) as of now: `request.program`. Its service is that of its
+--- completed calls; what is under way does not count.
+---@class blis.Program
+---@field id string the name of its graph
+---@field parent_session string that called the session of this request; "" = it is the root's
+---@field started_us integer
+---@field ended_requests integer in whatever way
+---@field prompt_tokens integer of its completed calls, cached ones included
+---@field output_tokens integer of these
+---@field service_us integer of these, each from its admission to a batch to its end
+---@field path_service_us integer the same on the longest way of calls to this one
+---@field requests_left integer? not yet ended, this one included; with hints = true of the workload
+---@field reused_after_us integer? when its context is used again after its end; likewise
 
 --- What policies see of an instance, as fresh as the experiment says. As with requests, what is
 --- written into it would be seen by others.

@@ -3,6 +3,7 @@ local core = require "blis.core"
 local deferred = require "blis.deferred"
 local errors = require "blis.errors"
 local format = require "blis.format"
+local graphs = require "blis.traffic.graphs"
 local presets = require "blis.traffic.presets"
 local schema = require "blis.config.schema"
 local sections = require "blis.config.workload"
@@ -324,7 +325,8 @@ end
 function workload.has_follow_ups(spec)
   if core.is_workload(spec) or core.is_trace_stream(spec) then return false end
   if type(spec) == "table" then
-    return spec.trace ~= nil or spec.sessions ~= nil and spec.sessions.closed_loop
+    if spec.trace or spec.graphs then return true end
+    return spec.sessions ~= nil and spec.sessions.closed_loop
   end
   return spec:has_follow_ups()
 end
@@ -340,6 +342,7 @@ function workload.length_us(spec)
   if core.is_workload(spec) then return spec:last_arrival_us() end
   if core.is_workload_spec(spec) then return spec:totals().horizon_us end
   if spec.trace then return spec.trace:last_arrival_us() end
+  if spec.graphs then return graphs.length_us(spec) end
   if spec.horizon_us > 0 then return spec.horizon_us end
   return math.tointeger((spec.requests / spec.rate * 1e6) // 1) or 0
 end
@@ -382,6 +385,7 @@ local function read_any(given, path, defaults)
   given = given or {}
   if given.file ~= nil then return read_file(given, path, defaults) end
   if given.trace ~= nil then return read_replay(given, path, defaults) end
+  if given.graphs ~= nil then return graphs.read(given, path, defaults) end
   if given.generator ~= nil then return read_generator(given, path, defaults) end
   if is_specification(given) then
     return written(given, path, { seed = defaults.seed, horizon_us = defaults.horizon_us,

@@ -10,17 +10,18 @@
 
 typedef enum field_kind {
   FIELD_INTEGER,
-  FIELD_NUMBER, /* bits of a double */
-  FIELD_ID,     /* "request_<number>" */
-  FIELD_TEXT,   /* number of a text */
-  FIELD_NAME,   /* number of a text that is made up, not of the user */
-  FIELD_MOMENT, /* a time of the run */
-  FIELD_TIME,   /* the same; 0 means none and is shown as nil */
-  FIELD_SPAN,   /* 0 means none and is shown as nil */
-  FIELD_PEER,   /* the same */
-  FIELD_HINTS,  /* a table of the priority policy, or nil */
-  FIELD_STAGE,  /* one of BLIS_ROLE_* as a word, or nil */
-  FIELD_FUTURE, /* shown in oracle experiments only */
+  FIELD_NUMBER,  /* bits of a double */
+  FIELD_ID,      /* "request_<number>" */
+  FIELD_TEXT,    /* number of a text */
+  FIELD_NAME,    /* number of a text that is made up, not of the user */
+  FIELD_MOMENT,  /* a time of the run */
+  FIELD_TIME,    /* the same; 0 means none and is shown as nil */
+  FIELD_SPAN,    /* 0 means none and is shown as nil */
+  FIELD_PEER,    /* the same */
+  FIELD_HINTS,   /* a table of the priority policy, or nil */
+  FIELD_PROGRAM, /* a table, or nil */
+  FIELD_STAGE,   /* one of BLIS_ROLE_* as a word, or nil */
+  FIELD_FUTURE,  /* shown in oracle experiments only */
 } field_kind;
 
 /* XX(constant, name, kind, value, from request r and view v) */
@@ -40,6 +41,7 @@ typedef enum field_kind {
   XX(ROUND_INDEX, "round_index", FIELD_INTEGER, r->round_index)                \
   XX(PRIORITY, "priority", FIELD_NUMBER, priority_bits(view, r))               \
   XX(HINTS, "hints", FIELD_HINTS, 0)                                           \
+  XX(PROGRAM, "program", FIELD_PROGRAM, program_hash(r))                       \
   XX(TENANT_REQUESTS, "tenant_requests", FIELD_INTEGER,                        \
      traffic_of(r, v).tenant_requests)                                         \
   XX(TENANT_ACTIVE, "tenant_active", FIELD_INTEGER,                            \
@@ -123,6 +125,52 @@ static int64_t prefix_hash(const bind_view *view,
   return (int64_t)(blis_hash64(name, sizeof name, key) >> 11) + 1;
 }
 
+/* Changes with everything that is shown of a program; 0 without one. */
+static int64_t program_hash(const blis_routing_request *request) {
+  const blis_call *call = request->call;
+  if (call == NULL) {
+    return 0;
+  }
+  const int64_t shown[] = {request->number, call->program->ended_requests,
+                           call->program->started_us,
+                           (int64_t)call->program->name};
+  return (int64_t)(blis_hash64(shown, sizeof shown, 0) >> 1) + 1;
+}
+
+static void set_known(lua_State *L, const char *name, int64_t value) {
+  if (value >= 0) {
+    set_field_integer(L, name, value);
+  }
+}
+
+/* What is known of the program of the request; nil when it has none. */
+static void push_program(lua_State *L, const bind_view *view) {
+  const blis_routing_request *request = view->request;
+  const blis_call *call = request->call;
+  const bind_alias *alias = &view->hooks->alias;
+  if (call == NULL) {
+    lua_pushnil(L);
+    return;
+  }
+  const blis_program *program = call->program;
+  const blis_intern *strings = request->strings;
+  lua_createtable(L, 0, 10);
+  push_alias_text(L, alias, blis_intern_text(strings, program->name),
+                  blis_intern_length(strings, program->name));
+  lua_setfield(L, -2, "id");
+  push_alias_text(L, alias, blis_intern_text(strings, call->parent_session),
+                  blis_intern_length(strings, call->parent_session));
+  lua_setfield(L, -2, "parent_session");
+  set_field_integer(L, "started_us", bind_alias_us(alias, program->started_us));
+  set_field_integer(L, "ended_requests", program->ended_requests);
+  set_field_integer(L, "prompt_tokens", program->prompt_tokens);
+  set_field_integer(L, "output_tokens", program->output_tokens);
+  set_field_integer(L, "service_us", program->service_us);
+  set_field_integer(L, "path_service_us", call->path_service_us);
+  set_known(L, "requests_left", program->requests_left);
+  set_known(L, "reused_after_us", call->reused_after_us);
+}
+
 static int64_t request_value(const bind_view *view, request_field field) {
   const blis_routing_request *r = view->request;
   const blis_routing_view *v = view->view;
@@ -172,6 +220,9 @@ static void push_request_value(lua_State *L, const bind_view *view,
     return;
   case FIELD_HINTS:
     push_hints(L, view, request->slot);
+    return;
+  case FIELD_PROGRAM:
+    push_program(L, view);
     return;
   case FIELD_TIME:
   case FIELD_SPAN:

@@ -289,6 +289,17 @@ static void hand_over_policies(lua_State *L, bind_simulation *sim) {
   }
 }
 
+/* A function of a script that failed has said more than the core can. */
+static void check_hook_status(lua_State *L, const bind_simulation *sim,
+                              blis_status status, const blis_error *error) {
+  if (sim->hooks.has_error) {
+    bind_hooks_anchor(L, &sim->hooks);
+    lua_rawgeti(L, -1, ANCHOR_ERROR);
+    lua_error(L);
+  }
+  check_status(L, status, error);
+}
+
 static void check_cluster_part(lua_State *L, int config, bind_simulation *sim) {
   blis_cluster_config made = check_cluster_config(L, config, sim);
   const blis_request_source *source =
@@ -297,11 +308,13 @@ static void check_cluster_part(lua_State *L, int config, bind_simulation *sim) {
   blis_error error = {0};
   blis_router router = sim->router;
   sim->router = (blis_router){0}; /* the cluster takes it, come what may */
-  check_status(L,
-               blis_cluster_new(&alloc, &made, &router, source,
-                                blis_recorder_sink(sim->records->recorder),
-                                &sim->itl_us, &sim->cluster, &error),
-               &error);
+  sim->hooks.L = L;               /* the first request may come of a script */
+  blis_status status =
+      blis_cluster_new(&alloc, &made, &router, source,
+                       blis_recorder_sink(sim->records->recorder), &sim->itl_us,
+                       &sim->cluster, &error);
+  sim->hooks.L = NULL;
+  check_hook_status(L, sim, status, &error);
   int64_t interval_us = opt_field_integer(L, config, "series_interval_us", 0);
   if (interval_us > 0) {
     check_status(L,
@@ -353,7 +366,7 @@ static void check_simulation_parts(lua_State *L, int self, int config,
   check_policy_parts(L, config, sim);
   lua_getfield(L, config, "workload");
   check_scaling_future(L, lua_gettop(L), sim);
-  check_source(L, lua_gettop(L), &sim->records->source);
+  check_source(L, lua_gettop(L), &sim->hooks, &sim->records->source);
   if (opt_field_boolean(L, config, "keep_requests", false)) {
     check_source_copy(L, &sim->records->source);
   }

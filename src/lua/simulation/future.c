@@ -30,7 +30,7 @@ static blis_status read_all(bind_future *f, blis_error *error) {
 
 void check_future(lua_State *L, int index, bind_future *future) {
   future->alloc = bind_alloc(L);
-  check_source(L, index, &future->source);
+  check_source(L, index, NULL, &future->source);
   blis_error error = {0};
   check_status(L, read_all(future, &error), &error);
   bind_source_close(&future->source);

@@ -295,6 +295,13 @@ check_observed_source(lua_State *L, bind_observer *self,
               "only sessions and users (concurrency) do");
     bind_raise(L, &error);
   }
+  if (source->also != NULL) {
+    blis_error error = {0};
+    blis_fail(&error, BLIS_ERR_INVALID,
+              "think_time: the requests of session graphs wait as their graphs "
+              "say; write delay_us there");
+    bind_raise(L, &error);
+  }
   self->inner = source;
   self->source = *source;
   self->source.next = source_next;

@@ -130,7 +130,13 @@ static void check_stream_source(lua_State *L, int index, bind_source *source) {
   source->source = blis_trace_cursor_source(source->stream);
 }
 
-void check_source(lua_State *L, int index, bind_source *source) {
+void check_source(lua_State *L, int index, bind_hooks *hooks,
+                  bind_source *source) {
+  if (bind_is_graphs(L, index)) {
+    check_graphs(L, index, hooks, &source->graphs);
+    source->source = blis_graph_player_source(source->graphs.player);
+    return;
+  }
   if (is_replay(L, index)) {
     check_replay(L, index, source);
     return;
@@ -161,5 +167,6 @@ void bind_source_close(bind_source *source) {
   blis_generator_free(source->generator);
   blis_replay_free(source->replay);
   blis_trace_cursor_close(source->stream);
+  bind_graphs_close(&source->graphs);
   *source = (bind_source){0};
 }

@@ -1,12 +1,13 @@
 /*
  * source.h - the requests of one run: from a list, a trace that stays in its
- * file, a replay or a specification.
+ * file, a replay, session graphs or a specification.
  */
 #ifndef BLIS_LUA_TRAFFIC_SOURCE_H
 #define BLIS_LUA_TRAFFIC_SOURCE_H
 
 #include <lua.h>
 
+#include "lua/traffic/graph_source.h"
 #include "workload/workload.h"
 
 /* The requests of one run and what they come from. Zero it first. */
@@ -14,6 +15,7 @@ typedef struct bind_source {
   struct blis_generator *generator;
   struct blis_replay *replay;
   struct blis_trace_cursor *stream;
+  bind_graphs graphs;            /* without a player: there are none */
   struct blis_source_copy *copy; /* NULL unless requests are kept */
   blis_workload_cursor cursor;
   blis_request_source source; /* valid while the bind_source does not move */
@@ -23,9 +25,10 @@ typedef struct bind_source {
  * Starts *source from the value at index: a workload userdata, which must then
  * outlive it (the table of a replay, too), a stream, or a specification. May
  * raise, and leaves *source so that bind_source_close can be called in any
- * case.
+ * case. hooks are those of the run, NULL where there is none.
  */
-void check_source(lua_State *L, int index, bind_source *source);
+void check_source(lua_State *L, int index, bind_hooks *hooks,
+                  bind_source *source);
 
 /* From here on the requests are kept. */
 void check_source_copy(lua_State *L, bind_source *source);

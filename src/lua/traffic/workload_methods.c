@@ -34,7 +34,7 @@ int bind_workload_new(lua_State *L) {
   lua_settop(L, 2);
   bind_source *source = push_guarded(L, 1, sizeof *source, source_close);
   blis_workload **self = push_workload(L);
-  check_source(L, 1, source);
+  check_source(L, 1, NULL, source);
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
   blis_status status =

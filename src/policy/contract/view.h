@@ -75,6 +75,7 @@ typedef struct blis_routing_request {
   /* What the prompt begins with; tokens of the request's own come behind. */
   const blis_segment *segments;
   uint32_t segment_count;
+  const blis_call *call; /* of a program; NULL = it is nobody's */
   /*
    * Where prefill and decode are apart: what the candidates are asked for, one
    * of BLIS_ROLE_*, and the instance of the other stage (-1 = not known yet).

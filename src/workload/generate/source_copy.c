@@ -69,6 +69,16 @@ static blis_status ended(void *state, const blis_request *request,
              : BLIS_OK;
 }
 
+static blis_status also(void *state, blis_request *follow_up,
+                        bool *has_follow_up, blis_error *error) {
+  blis_source_copy *copy = state;
+  BLIS_TRY(copy->original.also(copy->original.state, follow_up, has_follow_up,
+                               error));
+  return *has_follow_up
+             ? keep(&copy->alloc, &copy->follow_ups, follow_up, error)
+             : BLIS_OK;
+}
+
 static void release(void *state, const blis_request *request) {
   const blis_source_copy *copy = state;
   copy->original.release(copy->original.state, request);
@@ -79,6 +89,7 @@ blis_request_source blis_source_copy_source(blis_source_copy *copy) {
   source.release = copy->original.release != NULL ? release : NULL;
   source.next = next;
   source.ended = copy->original.ended != NULL ? ended : NULL;
+  source.also = copy->original.also != NULL ? also : NULL;
   source.state = copy;
   return source;
 }

@@ -1,0 +1,237 @@
+local blis = require "blis"
+local small = require "spec.support.small"
+
+local says = small.says
+
+local function run(workload, changes)
+  local spec = { cluster = { instances = 2 }, workload = workload }
+  for key, value in pairs(changes or {}) do spec[key] = value end
+  return blis.run(spec)
+end
+
+--- { [session .. "/" .. round] = record }
+local function by_round(result)
+  local found = {}
+  for _, record in ipairs(result.requests) do
+    found[record.session .. ":" .. (record.round_index or 0)] = record
+  end
+  return found
+end
+
+-- A, then B after half a second and C at once, then D when both have ended (control-plane.md 9.4).
+local diamond = {
+  name = "t",
+  { id = "A", prompt_tokens = 1000, output_tokens = 100 },
+  { id = "B", after = "A", delay_us = 500000, prompt_tokens = 20, output_tokens = 50 },
+  { id = "C", after = "A", prompt_tokens = 30, output_tokens = 200 },
+  { id = "D", after = { "C", "B" }, tool_us = 250000, prompt_tokens = 40, output_tokens = 10 },
+}
+
+--- A random graph, as a list of requests.
+local function random_graph(rng)
+  local graph = { tenant = "t" .. rng:integer(1, 3) }
+  for i = 1, rng:integer(1, 12) do
+    local after = {}
+    for other = math.max(1, i - 4), i - 1 do
+      if rng:integer(1, 3) == 1 then after[#after + 1] = other end
+    end
+    graph[i] = {
+      after = after, prompt_tokens = rng:integer(1, 400), output_tokens = rng:integer(0, 60),
+      delay_us = rng:integer(0, 50000), tool_us = rng:integer(0, 20000),
+      background = rng:integer(1, 6) == 1,
+    }
+    if #after > 0 and rng:integer(1, 4) == 1 then graph[i].extends = false end
+    if rng:integer(1, 30) == 1 then graph[i].timeout_us = 1000 end
+  end
+  return graph
+end
+
+describe("session graphs", function()
+  it("send what waits when all of it has ended, and its delay has passed", function()
+    local found = by_round(run { graphs = { diamond } })
+    local a, b, c, d = found["t:0"], found["t:1"], found["t/C:0"], found["t/C:1"]
+    assert.equal(0, a.arrival_us)
+    assert.equal(a.end_us + 500000, b.arrival_us)
+    assert.equal(a.end_us, c.arrival_us)
+    assert.equal(math.max(b.end_us, c.end_us) + 250000, d.arrival_us)
+  end)
+
+  it("chain prompts as conversations do", function()
+    local found = by_round(run { graphs = { diamond } })
+    assert.equal(1120, found["t:1"].prompt_tokens)
+    assert.equal(1130, found["t/C:0"].prompt_tokens)
+    assert.equal(1130 + 200 + 40, found["t/C:1"].prompt_tokens)
+    local one = run({ graphs = { diamond } }, { cluster = { instances = 1 } })
+    assert.is_false(by_round(one)["t:0"].had_hit)
+    for _, name in ipairs { "t:1", "t/C:0", "t/C:1" } do
+      assert.is_true(by_round(one)[name].had_hit, name)
+    end
+  end)
+
+  it("start at their time, at a rate or as many at a time", function()
+    local function starts(workload)
+      local times = {}
+      for _, record in ipairs(run(workload).requests) do
+        if record.round_index == 0 and not record.session:find "/" then
+          times[#times + 1] = record.arrival_us
+        end
+      end
+      return times
+    end
+    local early = { start_us = 5, { prompt_tokens = 10, output_tokens = 5 } }
+    local late = { start_us = 7000, { prompt_tokens = 10, output_tokens = 5 } }
+    assert.same({ 5, 7000 }, starts { graphs = { early, late } })
+    assert.same({ 5, 7000, 7005, 14000 }, starts { graphs = { early, late }, count = 4 })
+    assert.same({ 3, 3500 }, starts { graphs = { early, late }, speed = 2 })
+    assert.same({ 500000, 1000000 },
+      starts { graphs = { early, late }, rate = 2, arrival = "constant" })
+    local closed = starts { graphs = { early, late }, count = 5, concurrency = 2 }
+    assert.same({ 0, 0 }, { closed[1], closed[2] })
+    assert.is_true(closed[3] > 0 and #closed == 5)
+  end)
+
+  it("have sessions and content of their own when they are played again", function()
+    local result = run({ graphs = { diamond }, count = 3, concurrency = 1 },
+      { cluster = { instances = 1 } })
+    local found = by_round(result)
+    assert.is_false(found["t#2:0"].had_hit)
+    assert.is_false(found["t#3:0"].had_hit)
+    assert.is_true(found["t/C#3:1"].had_hit)
+  end)
+
+  it("break where a request is given up, or go on", function()
+    local function count(on_failure)
+      local graph = { diamond[1], diamond[2],
+        { id = "C", after = "A", prompt_tokens = 30, output_tokens = 200, timeout_us = 100 },
+        diamond[4], { after = "D", prompt_tokens = 1, output_tokens = 1 } }
+      local result = run { graphs = { graph }, on_failure = on_failure }
+      return result.completed, result.timed_out, #result.requests
+    end
+    assert.same({ 2, 1, 3 }, { count() })
+    assert.same({ 4, 1, 5 }, { count "continue" })
+  end)
+
+  it("are asked for one by one, with a stream of random numbers for each run", function()
+    local asked = {}
+    local function graph(rng, number)
+      asked[#asked + 1] = number
+      if number == 4 then return nil end
+      return { { prompt_tokens = rng:integer(1, 1000), output_tokens = 5 } }
+    end
+    local first = run { graphs = graph, count = 10, rate = 5 }
+    assert.same({ 1, 2, 3, 4 }, asked)
+    assert.equal(first.hash, run({ graphs = graph, count = 10, rate = 5 }).hash)
+    local sim = blis.simulation { cluster = { instances = 1 },
+      workload = { graphs = graph, count = 3, concurrency = 1 } }
+    sim:run_until(100000)
+    local copy = sim:clone()
+    assert.equal(sim:run().hash, copy:run().hash)
+  end)
+
+  it("are the same in both engines", function()
+    for seed = 1, 12 do
+      local hashes = {}
+      for _, name in ipairs { "fast", "stepwise" } do
+        local result = run({ graphs = random_graph, count = 30, [seed % 2 == 0 and "rate" or
+          "concurrency"] = 4, on_failure = seed % 3 == 0 and "continue" or "break" },
+          { seed = seed, cluster = { instances = 2, engine = name, total_kv_blocks = 700 } })
+        hashes[#hashes + 1] = result.hash
+      end
+      assert.equal(hashes[1], hashes[2], "seed " .. seed)
+    end
+  end)
+
+  it("tell policies whose call a request is", function()
+    local seen = {}
+    local function see(hints)
+      seen = {}
+      run({ graphs = { diamond }, hints = hints }, {
+        cluster = { instances = 1 },
+        routing = blis.router { name = "see", route = function(request)
+          local p = request.program
+          seen[request.session .. ":" .. request.round_index] = p
+          return 1
+        end },
+      })
+      return seen
+    end
+    local d = see(false)["t/C:1"]
+    assert.same({ "t", "t", 0, 3, 1000 + 1120 + 1130, 350 }, { d.id, d.parent_session, d.started_us,
+      d.ended_requests, d.prompt_tokens, d.output_tokens })
+    assert.is_true(d.service_us > d.path_service_us and d.path_service_us > 0)
+    assert.is_nil(d.requests_left)
+    see(true)
+    assert.same({ 4, 0 }, { seen["t:0"].requests_left, seen["t:0"].reused_after_us })
+    assert.same({ 1 }, { seen["t/C:1"].requests_left, seen["t/C:1"].reused_after_us })
+    run({ rate = 5, requests = 2 }, { routing = blis.router { name = "see",
+      route = function(request) assert(request.program == nil) return 1 end } })
+  end)
+
+  it("are served by least attained service", function()
+    -- Two programs: one has had 900 + 2 x 100 tokens when its second call meets a new program's.
+    local order = {}
+    local graphs = {
+      { name = "old", { prompt_tokens = 900, output_tokens = 100 },
+        { after = 1, prompt_tokens = 5, output_tokens = 5 } },
+      { name = "busy", start_us = 10, { prompt_tokens = 8000, output_tokens = 300 } },
+      { name = "new", start_us = 1600000, { prompt_tokens = 7, output_tokens = 5 } },
+    }
+    local function of(priority)
+      order = {}
+      run({ graphs = graphs }, {
+        cluster = { instances = 1, max_num_seqs = 1, scheduler = "priority-fcfs" },
+        priority = priority,
+        on_first_token = function(request)
+          order[#order + 1] = request.session .. request.round_index
+        end,
+      })
+      return table.concat(order, " ")
+    end
+    assert.equal("old0 busy0 old1 new0", of "constant")
+    for _, measure in ipairs { "tokens", "time", "path" } do
+      assert.equal("old0 busy0 new0 old1", of { "least-attained-service", measure = measure })
+    end
+  end)
+
+  it("say what is wrong with them", function()
+    local function of(graph, more)
+      local workload = { graphs = graph }
+      for key, value in pairs(more or {}) do workload[key] = value end
+      return small.message_of(run, workload)
+    end
+    local node = { prompt_tokens = 1, output_tokens = 1 }
+    local function with(changes)
+      local changed = { prompt_tokens = 1, output_tokens = 1 }
+      for key, value in pairs(changes) do changed[key] = value end
+      return { { node, changed } }
+    end
+    says(of(3), "workload.graphs: 3 is not allowed, expected a list of graphs")
+    says(of {}, "expected a list of graphs")
+    says(of { {} }, "workload.graphs[1]: a graph has at least one request")
+    says(of { 7 }, "workload.graphs[1]: a graph is a list of requests, not 7")
+    says(of { { 7 } }, "workload.graphs[1][1]: a request is a table, not 7")
+    says(of { { nodes = {}, node } }, "unknown field 'nodes'")
+    says(of(with { aftr = 1 }), "graphs[1][2]: unknown field 'aftr'; did you mean 'after'?")
+    says(of(with { after = 2 }), "after is 2; expected the id or the number of a request above")
+    says(of(with { after = { 1, 1 } }), "every request at most once")
+    says(of(with { after = "x" }), "after is the text 'x'")
+    says(of(with { extends = true }), "extends is true; expected a request above this one, or")
+    says(of(with { after = 1, prefix_group = "g" }), "prefix_group is for requests that begin")
+    says(of(with { prompt_tokens = 0 }), "prompt_tokens is 0; at least 1 is needed")
+    says(of(with { prompt_tokens = 1.5 }), "expected an integer from 0 to 1000000000")
+    says(of(with { after = 1, prompt_tokens = 1000000000 }), "at most 1000000000 are allowed")
+    says(of(with { background = 1 }), "background is 1; expected true or false")
+    says(of { { { id = "a", prompt_tokens = 1, output_tokens = 1 },
+      { id = "a", prompt_tokens = 1, output_tokens = 1 } } }, "an id that no other request")
+    says(of { { { prompt_tokens = 1 } } }, "output_tokens is missing")
+    says(of({ { node } }, { rate = 1, concurrency = 1 }), "exclude each other")
+    says(of({ { start_us = 9, node }, { start_us = 5, node } }), "starts before the one in front")
+    says(of(function() return {} end), "graphs of a function might never end")
+    says(of(function() return {} end, { count = 3 }), "graphs[1]: a graph has at least one request")
+    says(of(function() error "no idea" end, { count = 3 }), "no idea")
+    local spec = { cluster = { instances = 1 }, workload = { graphs = { { node } } },
+      think_time = function() return 1 end }
+    says(small.message_of(blis.run, spec), "write delay_us there")
+    says(small.message_of(blis.workload, { graphs = { { node } } }), "cannot be listed beforehand")
+  end)
+end)

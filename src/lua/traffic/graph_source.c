@@ -1,0 +1,112 @@
+#include "lua/traffic/graph_source.h"
+
+#include "lua/bind/bind.h"
+#include "lua/traffic/distribution.h"
+#include "lua/traffic/graph_table.h"
+
+typedef struct graph_call {
+  bind_graphs *graphs;
+  blis_graph *graph; /* out */
+  bool done;         /* out */
+} graph_call;
+
+static int ask_graph(lua_State *L) {
+  graph_call *call = lua_touserdata(L, 1);
+  bind_graphs *self = call->graphs;
+  bind_hooks_anchor(L, self->hooks);
+  lua_rawgeti(L, -1, self->function);
+  lua_pushinteger(L, self->count);
+  lua_call(L, 1, 1);
+  call->done = lua_isnil(L, -1);
+  if (!call->done) {
+    *call->graph = check_graph(L, lua_gettop(L), "graphs", self->count,
+                               &self->builder, self->strings);
+  }
+  return 0;
+}
+
+static blis_status next_graph(void *state, blis_graph *graph, bool *done,
+                              blis_error *error) {
+  bind_graphs *self = state;
+  if (self->function == 0) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "session graphs can only be had in a run");
+  }
+  graph_call call = {.graphs = self, .graph = graph};
+  const bind_hook_place place = {.kind = "workload", .name = "", .now_us = -1};
+  self->count++;
+  BLIS_TRY(bind_pcall(self->hooks, &place, ask_graph, &call, error));
+  *done = call.done;
+  return BLIS_OK;
+}
+
+static blis_status rewind_graphs(void *state, blis_error *error) {
+  (void)error;
+  bind_graphs *self = state;
+  self->count = 0;
+  return BLIS_OK;
+}
+
+bool bind_is_graphs(lua_State *L, int index) {
+  bool is_table = lua_type(L, index) == LUA_TTABLE;
+  bool has_graphs = is_table && lua_getfield(L, index, "graphs") != LUA_TNIL;
+  lua_pop(L, is_table ? 1 : 0);
+  return has_graphs;
+}
+
+static void check_function(lua_State *L, int index, bind_graphs *graphs) {
+  if (graphs->hooks == NULL) {
+    return;
+  }
+  lua_getfield(L, index, "graphs");
+  lua_call(L, 0, 1);
+  graphs->function = push_hook_function(L, graphs->hooks);
+}
+
+void check_graphs(lua_State *L, int index, bind_hooks *hooks,
+                  bind_graphs *graphs) {
+  int top = lua_gettop(L);
+  blis_alloc alloc = bind_alloc(L);
+  blis_arrival_spec arrival;
+  blis_graph_play play = {
+      .rate = opt_field_number(L, index, "rate", 0),
+      .concurrency = opt_field_integer(L, index, "concurrency", 0),
+      .count = opt_field_integer(L, index, "count", 0),
+      .horizon_us = check_field_integer(L, index, "horizon_us"),
+      .timeout_us = opt_field_integer(L, index, "timeout_us", 0),
+      .speed = check_field_number(L, index, "speed"),
+      .continues = opt_field_boolean(L, index, "continues", false),
+      .tells_future = opt_field_boolean(L, index, "tells_future", false),
+      .seed = check_field_integer(L, index, "seed")};
+  if (opt_part(L, index, "arrival")) {
+    check_arrival(L, top + 1, &arrival);
+    play.arrival = &arrival;
+  }
+  graphs->hooks = hooks;
+  blis_graph_builder_init(&graphs->builder, &alloc);
+  graphs->strings = blis_intern_new(&alloc);
+  if (graphs->strings == NULL) {
+    check_status(L, BLIS_ERR_NOMEM, NULL);
+  }
+  check_function(L, index, graphs);
+  const blis_graph_feed feed = {
+      .next = next_graph,
+      .rewind = opt_field_boolean(L, index, "can_repeat", false) ? rewind_graphs
+                                                                 : NULL,
+      .state = graphs,
+      .strings = graphs->strings};
+  blis_error error = {0};
+  check_status(
+      L, blis_graph_player_new(&alloc, &feed, &play, &graphs->player, &error),
+      &error);
+  lua_settop(L, top);
+}
+
+void bind_graphs_close(bind_graphs *graphs) {
+  blis_graph_player_free(graphs->player);
+  if (graphs->builder.alloc.fn != NULL) {
+    blis_graph_builder_deinit(&graphs->builder);
+  }
+  blis_intern_free(graphs->strings);
+  *graphs = (bind_graphs){0};
+}

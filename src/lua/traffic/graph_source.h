@@ -1,0 +1,37 @@
+/*
+ * graph_source.h - session graphs that a function of a script makes, one when
+ * one is to start, or that are read from a file, as the requests of a run.
+ */
+#ifndef BLIS_LUA_TRAFFIC_GRAPH_SOURCE_H
+#define BLIS_LUA_TRAFFIC_GRAPH_SOURCE_H
+
+#include <lua.h>
+
+#include "lua/bind/hook.h"
+#include "workload/graph/player.h"
+
+/* Must not move from push_graphs on. Zero it first. */
+typedef struct bind_graphs {
+  bind_hooks *hooks; /* of the run; NULL: no graph can be had */
+  int function;      /* its place in the anchor; 0 = none */
+  lua_Integer count; /* graphs that were asked for */
+  blis_graph_builder builder;
+  blis_intern *strings;
+  blis_graph_player *player;
+} bind_graphs;
+
+/* Does the value at index describe graphs? */
+bool bind_is_graphs(lua_State *L, int index);
+
+/*
+ * Starts *graphs from the table at index, {graphs = factory, rate =, ...}; the
+ * factory makes a function(number) that returns a graph, or nil. hooks may be
+ * NULL for who only asks whether requests follow on others. May raise.
+ */
+void check_graphs(lua_State *L, int index, bind_hooks *hooks,
+                  bind_graphs *graphs);
+
+/* Idempotent. Never raises. */
+void bind_graphs_close(bind_graphs *graphs);
+
+#endif

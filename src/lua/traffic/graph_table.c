@@ -1,0 +1,489 @@
+#include "lua/traffic/graph_table.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "base/time.h"
+#include "lua/bind/bind.h"
+#include "workload/workload.h"
+
+enum { WHERE_SIZE = 128 };
+
+/* What the table of a graph or of a request may have. */
+typedef enum field {
+  NAME, /* of a graph only */
+  START,
+  ID, /* from here on of requests only */
+  AFTER,
+  EXTENDS,
+  PROMPT,
+  OUTPUT,
+  MAX_OUTPUT,
+  DELAY,
+  TOOL,
+  BACKGROUND,
+  SESSION,
+  PREFIX_GROUP, /* from here on of both: a request has what its graph has */
+  PREFIX_TOKENS,
+  TENANT,
+  SLO_CLASS,
+  MODEL,
+  ADAPTER,
+  CLIENT,
+  TIMEOUT,
+  SLO_TARGET,
+  STREAMING,
+  FIELDS
+} field;
+
+typedef enum field_kind { WHOLE, TEXT, FLAG, OTHER } field_kind;
+
+static const struct {
+  const char *name;
+  field_kind kind;
+  int64_t max;
+} fields[FIELDS] = {
+    [NAME] = {.name = "name", .kind = TEXT},
+    [START] = {"start_us", WHOLE, BLIS_TIME_SPAN_MAX_US},
+    [ID] = {.name = "id", .kind = OTHER},
+    [AFTER] = {.name = "after", .kind = OTHER},
+    [EXTENDS] = {.name = "extends", .kind = OTHER},
+    [PROMPT] = {"prompt_tokens", WHOLE, BLIS_WORKLOAD_MAX_TOKENS},
+    [OUTPUT] = {"output_tokens", WHOLE, BLIS_WORKLOAD_MAX_TOKENS},
+    [MAX_OUTPUT] = {"max_output_tokens", WHOLE, BLIS_WORKLOAD_MAX_TOKENS},
+    [DELAY] = {"delay_us", WHOLE, BLIS_TIME_SPAN_MAX_US},
+    [TOOL] = {"tool_us", WHOLE, BLIS_TIME_SPAN_MAX_US},
+    [BACKGROUND] = {.name = "background", .kind = FLAG},
+    [SESSION] = {.name = "session", .kind = TEXT},
+    [PREFIX_GROUP] = {.name = "prefix_group", .kind = TEXT},
+    [PREFIX_TOKENS] = {"prefix_tokens", WHOLE, BLIS_WORKLOAD_MAX_TOKENS},
+    [TENANT] = {.name = "tenant", .kind = TEXT},
+    [SLO_CLASS] = {.name = "slo_class", .kind = TEXT},
+    [MODEL] = {.name = "model", .kind = TEXT},
+    [ADAPTER] = {.name = "adapter", .kind = TEXT},
+    [CLIENT] = {.name = "client", .kind = TEXT},
+    [TIMEOUT] = {"timeout_us", WHOLE, BLIS_TIME_SPAN_MAX_US},
+    [SLO_TARGET] = {"slo_target_us", WHOLE, BLIS_TIME_SPAN_MAX_US},
+    [STREAMING] = {.name = "streaming", .kind = FLAG},
+};
+
+static bool belongs_to(field f, bool is_graph) {
+  return f >= PREFIX_GROUP || (is_graph ? f <= START : f >= ID);
+}
+
+/* Values of a table; texts as their numbers. */
+typedef struct values {
+  bool is_given[FIELDS];
+  int64_t items[FIELDS];
+} values;
+
+/* A graph while it is read. */
+typedef struct reading {
+  lua_State *L;
+  int table;
+  int ids; /* table: the number of a request, from 1, by its id */
+  char where[WHERE_SIZE];
+  size_t where_length; /* of the graph's place; what follows is a request's */
+  blis_graph_builder *builder;
+  blis_intern *strings;
+  const char *name;
+  values graph;
+  values node;
+} reading;
+
+static void raise_at(const reading *r, const char *what) {
+  blis_error error = {0};
+  (void)blis_fail(&error, BLIS_ERR_INVALID, "%s: %s", r->where, what);
+  bind_raise(r->L, &error);
+}
+
+/* The name of a field is below the top of the stack. */
+static field check_name(const reading *r, bool is_graph) {
+  lua_State *L = r->L;
+  if (lua_type(L, -2) != LUA_TSTRING) {
+    raise_at(r, lua_pushfstring(L, "a request has named fields, not %s",
+                                push_what(L, -2)));
+  }
+  const char *name = lua_tostring(L, -2);
+  blis_nearest nearest = {.wanted = name};
+  for (field f = 0; f < FIELDS; f++) {
+    if (belongs_to(f, is_graph)) {
+      if (strcmp(fields[f].name, name) == 0) {
+        return f;
+      }
+      blis_nearest_offer(&nearest, fields[f].name);
+    }
+  }
+  raise_at(r, lua_pushfstring(L, "unknown field '%s'%s", name,
+                              blis_nearest_suggest(&nearest).text));
+  return FIELDS;
+}
+
+static void raise_value(const reading *r, field f, const char *expected) {
+  lua_State *L = r->L;
+  raise_at(r, lua_pushfstring(L, "%s is %s; expected %s", fields[f].name,
+                              push_what(L, -1), expected));
+}
+
+/* The number of the text on top of the stack, which stays there. */
+static uint32_t check_text(const reading *r) {
+  size_t length;
+  const char *text = lua_tolstring(r->L, -1, &length);
+  uint32_t id = 0;
+  if (length > 0) {
+    check_status(r->L, blis_intern_add(r->strings, text, length, &id), NULL);
+  }
+  return id;
+}
+
+/* The value of a field is on top of the stack. */
+static int64_t check_value(const reading *r, field f) {
+  lua_State *L = r->L;
+  int is_whole = 0;
+  int64_t value = 0;
+  switch (fields[f].kind) {
+  case WHOLE:
+    if (lua_type(L, -1) == LUA_TNUMBER) {
+      value = lua_tointegerx(L, -1, &is_whole);
+    }
+    if (!is_whole || value < 0 || value > fields[f].max) {
+      raise_value(r, f,
+                  lua_pushfstring(L, "an integer from 0 to %I",
+                                  (LUAI_UACINT)fields[f].max));
+    }
+    return value;
+  case TEXT:
+    if (lua_type(L, -1) != LUA_TSTRING) {
+      raise_value(r, f, "a text");
+    }
+    return check_text(r);
+  case FLAG:
+    if (lua_type(L, -1) != LUA_TBOOLEAN) {
+      raise_value(r, f, "true or false");
+    }
+    return lua_toboolean(L, -1);
+  case OTHER:
+    break;
+  }
+  return 0;
+}
+
+/* The named fields of the table on top of the stack. */
+static void check_fields(const reading *r, bool is_graph, values *given) {
+  lua_State *L = r->L;
+  int table = lua_gettop(L);
+  for (lua_pushnil(L); lua_next(L, table) != 0; lua_settop(L, table + 1)) {
+    if (is_graph && lua_isinteger(L, table + 1)) {
+      continue; /* a request */
+    }
+    field f = check_name(r, is_graph);
+    given->is_given[f] = true;
+    given->items[f] = check_value(r, f);
+  }
+}
+
+/* A request has what it says itself, or else its graph. */
+static int64_t value_of(const reading *r, field f, int64_t fallback) {
+  bool may_inherit = belongs_to(f, true) && r->graph.is_given[f];
+  return r->node.is_given[f] ? r->node.items[f]
+         : may_inherit       ? r->graph.items[f]
+                             : fallback;
+}
+
+/* The request, from 0, that the value on top of the stack names. */
+static uint32_t check_reference(const reading *r, field f) {
+  lua_State *L = r->L;
+  size_t above = r->builder->nodes.count;
+  int is_number = 0;
+  lua_Integer number = 0;
+  if (lua_type(L, -1) == LUA_TSTRING) {
+    lua_pushvalue(L, -1);
+    lua_rawget(L, r->ids);
+    number = lua_tointegerx(L, -1, &is_number);
+    lua_pop(L, 1);
+  } else if (lua_type(L, -1) == LUA_TNUMBER) {
+    number = lua_tointegerx(L, -1, &is_number);
+  }
+  if (!is_number || number < 1 || number > (lua_Integer)above) {
+    raise_value(r, f, "the id or the number of a request above this one");
+  }
+  return (uint32_t)(number - 1);
+}
+
+/* Pushes a buffer with those that the request on top of the stack waits for. */
+static uint32_t *push_waits(const reading *r, uint32_t *count) {
+  lua_State *L = r->L;
+  int node = lua_gettop(L);
+  bool is_list = lua_getfield(L, node, "after") == LUA_TTABLE;
+  lua_Unsigned length = is_list            ? lua_rawlen(L, node + 1)
+                        : lua_isnil(L, -1) ? 0
+                                           : 1;
+  uint32_t *waits = push_buffer(L, (size_t)length, sizeof *waits);
+  *count = (uint32_t)length;
+  for (lua_Unsigned i = 0; i < length; i++) {
+    if (is_list) {
+      lua_rawgeti(L, node + 1, (lua_Integer)i + 1);
+    } else {
+      lua_pushvalue(L, node + 1);
+    }
+    waits[i] = check_reference(r, AFTER);
+    for (lua_Unsigned other = 0; other < i; other++) {
+      if (waits[other] == waits[i]) {
+        raise_value(r, AFTER, "every request at most once");
+      }
+    }
+    lua_pop(L, 1);
+  }
+  lua_replace(L, node + 1);
+  return waits;
+}
+
+/* Whose context the request at index goes on with. */
+static uint32_t check_extends(const reading *r, int index,
+                              const uint32_t *waits, uint32_t count) {
+  lua_State *L = r->L;
+  uint32_t extends = count > 0 ? waits[0] : BLIS_GRAPH_NO_NODE;
+  switch (lua_getfield(L, index, "extends")) {
+  case LUA_TNIL:
+    break;
+  case LUA_TBOOLEAN:
+    if (lua_toboolean(L, -1)) {
+      raise_value(r, EXTENDS, "a request above this one, or false");
+    }
+    extends = BLIS_GRAPH_NO_NODE;
+    break;
+  default:
+    extends = check_reference(r, EXTENDS);
+  }
+  lua_pop(L, 1);
+  return extends;
+}
+
+static uint32_t check_new_text(const reading *r, const char *format,
+                               const char *name) {
+  lua_pushfstring(r->L, format, r->name, name);
+  uint32_t id = check_text(r);
+  lua_pop(r->L, 1);
+  return id;
+}
+
+/*
+ * The session and round of a node: it goes on with that of the first one that
+ * it extends; branches have sessions of their own.
+ */
+static void set_session(const reading *r, int index, blis_graph_node *node) {
+  lua_State *L = r->L;
+  blis_request *request = &node->request;
+  size_t number = r->builder->nodes.count;
+  bool extends = node->extends != BLIS_GRAPH_NO_NODE;
+  const blis_graph_node *before =
+      extends ? &r->builder->nodes.items[node->extends] : NULL;
+  bool goes_on = extends && !r->builder->is_extended.items[node->extends];
+  if (r->node.is_given[SESSION]) {
+    request->session = (uint32_t)r->node.items[SESSION];
+    goes_on = extends && before->request.session == request->session;
+  } else if (goes_on) {
+    request->session = before->request.session;
+  } else if (number == 0) {
+    request->session = check_new_text(r, "%s", NULL);
+  } else {
+    bool has_id = lua_getfield(L, index, "id") == LUA_TSTRING;
+    const char *id = has_id ? lua_tostring(L, -1)
+                            : lua_pushfstring(L, "%I", (LUAI_UACINT)number + 1);
+    request->session = check_new_text(r, "%s/%s", id);
+    lua_settop(L, index);
+  }
+  request->round_index = goes_on ? before->request.round_index + 1 : 0;
+  if (extends && !goes_on) {
+    node->parent_session = before->request.session;
+  } else if (extends) {
+    node->parent_session = before->parent_session;
+  }
+}
+
+static void set_labels(const reading *r, blis_request *request) {
+  request->tenant = (uint32_t)value_of(r, TENANT, 0);
+  request->slo_class = (uint32_t)value_of(r, SLO_CLASS, 0);
+  request->model = (uint32_t)value_of(r, MODEL, 0);
+  request->adapter = (uint32_t)value_of(r, ADAPTER, 0);
+  request->client = (uint32_t)value_of(r, CLIENT, 0);
+  request->deadline_us = value_of(r, TIMEOUT, 0);
+  request->slo_target_us = value_of(r, SLO_TARGET, 0);
+  request->is_streaming = value_of(r, STREAMING, 0) != 0;
+}
+
+static void need(const reading *r, field f, int64_t min) {
+  if (!r->node.is_given[f]) {
+    raise_at(r, lua_pushfstring(r->L, "%s is missing", fields[f].name));
+  }
+  if (r->node.items[f] < min) {
+    raise_at(r, lua_pushfstring(r->L, "%s is %I; at least %I is needed",
+                                fields[f].name, (LUAI_UACINT)r->node.items[f],
+                                (LUAI_UACINT)min));
+  }
+}
+
+/* A prefix is the first tokens of the content that is called like the group. */
+static void set_prefix(const reading *r, blis_graph_node *node,
+                       blis_segment *prefix) {
+  if (node->extends != BLIS_GRAPH_NO_NODE) {
+    if (r->node.is_given[PREFIX_GROUP] || r->node.is_given[PREFIX_TOKENS]) {
+      raise_at(r, "prefix_group is for requests that begin a context; this "
+                  "one extends another's (extends = false begins a new one)");
+    }
+    const blis_request *before =
+        &r->builder->nodes.items[node->extends].request;
+    node->request.prefix_group = before->prefix_group;
+    node->request.prefix_tokens = before->prefix_tokens;
+    return;
+  }
+  *prefix =
+      (blis_segment){.stream = (uint64_t)value_of(r, PREFIX_GROUP, 0),
+                     .length_tokens = (uint32_t)value_of(r, PREFIX_TOKENS, 0)};
+  if (prefix->stream == 0 || prefix->length_tokens == 0) {
+    return;
+  }
+  blis_request *request = &node->request;
+  request->prefix_group = (uint32_t)prefix->stream;
+  request->prefix_tokens = prefix->length_tokens;
+  request->segments = prefix;
+  request->segment_count = 1;
+  request->shared_tokens = prefix->length_tokens;
+}
+
+/* Notes the id of the request at index, if it has one. */
+static void check_id(const reading *r, int index) {
+  lua_State *L = r->L;
+  if (lua_getfield(L, index, "id") == LUA_TNIL) {
+    lua_pop(L, 1);
+    return;
+  }
+  if (lua_type(L, -1) != LUA_TSTRING) {
+    raise_value(r, ID, "a text");
+  }
+  lua_pushvalue(L, -1);
+  if (lua_rawget(L, r->ids) != LUA_TNIL) {
+    lua_pop(L, 1);
+    raise_value(r, ID, "an id that no other request of the graph has");
+  }
+  lua_pop(L, 1);
+  lua_pushinteger(L, (lua_Integer)r->builder->nodes.count + 1);
+  lua_rawset(L, r->ids);
+}
+
+/* The request on top of the stack. */
+static void check_node(reading *r) {
+  lua_State *L = r->L;
+  int index = lua_gettop(L);
+  if (!lua_istable(L, index)) {
+    raise_at(r, lua_pushfstring(L, "a request is a table, not %s",
+                                push_what(L, index)));
+  }
+  r->node = (values){{0}, {0}};
+  check_fields(r, false, &r->node);
+  need(r, PROMPT, 1);
+  need(r, OUTPUT, 0);
+  uint32_t wait_count;
+  const uint32_t *waits = push_waits(r, &wait_count);
+  lua_insert(L, index); /* the buffer stays below */
+  index++;
+  blis_graph_node node = {
+      .request = {.prompt_tokens = (uint32_t)r->node.items[PROMPT],
+                  .output_tokens = (uint32_t)r->node.items[OUTPUT]},
+      .tool_us = r->node.items[TOOL],
+      .delay_us = r->node.items[DELAY] + r->node.items[TOOL],
+      .is_background = r->node.items[BACKGROUND] != 0,
+      .extends = check_extends(r, index, waits, wait_count)};
+  node.request.max_output_tokens = r->node.is_given[MAX_OUTPUT]
+                                       ? (uint32_t)r->node.items[MAX_OUTPUT]
+                                       : node.request.output_tokens;
+  blis_segment prefix;
+  set_labels(r, &node.request);
+  set_prefix(r, &node, &prefix);
+  set_session(r, index, &node);
+  check_id(r, index);
+  blis_error error = {0};
+  if (blis_graph_builder_add(r->builder, &node, true, waits, wait_count,
+                             &error) != BLIS_OK) {
+    raise_at(r, error.message);
+  }
+}
+
+static void check_nodes(reading *r) {
+  lua_State *L = r->L;
+  lua_Integer count = (lua_Integer)lua_rawlen(L, r->table);
+  if (count == 0) {
+    raise_at(r, "a graph has at least one request");
+  }
+  int top = lua_gettop(L);
+  for (lua_Integer i = 1; i <= count; i++) {
+    snprintf(r->where + r->where_length, sizeof r->where - r->where_length,
+             "[%lld]", (long long)i);
+    lua_rawgeti(L, r->table, i);
+    check_node(r);
+    lua_settop(L, top);
+  }
+}
+
+blis_graph check_graph(lua_State *L, int index, const char *where,
+                       lua_Integer number, blis_graph_builder *builder,
+                       blis_intern *strings) {
+  reading r = {.L = L, .table = index, .builder = builder, .strings = strings};
+  int top = lua_gettop(L);
+  int length = snprintf(r.where, sizeof r.where, "%.80s[%lld]", where,
+                        (long long)number);
+  r.where_length = (size_t)length;
+  if (!lua_istable(L, index)) {
+    raise_at(&r, lua_pushfstring(L, "a graph is a list of requests, not %s",
+                                 push_what(L, index)));
+  }
+  lua_newtable(L);
+  r.ids = lua_gettop(L);
+  lua_pushvalue(L, index);
+  check_fields(&r, true, &r.graph);
+  if (!r.graph.is_given[NAME] || r.graph.items[NAME] == 0) {
+    lua_pushfstring(L, "task_%I", (LUAI_UACINT)number);
+    r.graph.items[NAME] = check_text(&r);
+  }
+  r.name = blis_intern_text(strings, (uint32_t)r.graph.items[NAME]);
+  blis_graph_builder_clear(builder);
+  check_nodes(&r);
+  lua_settop(L, top);
+  return blis_graph_builder_get(builder, (uint32_t)r.graph.items[NAME],
+                                r.graph.is_given[START] ? r.graph.items[START]
+                                                        : -1);
+}
+
+/* What is needed to look at a graph. */
+typedef struct scratch {
+  blis_graph_builder builder;
+  blis_intern *strings;
+} scratch;
+
+static int scratch_close(lua_State *L) {
+  scratch *s = lua_touserdata(L, 1);
+  blis_intern_free(s->strings);
+  if (s->builder.alloc.fn != NULL) {
+    blis_graph_builder_deinit(&s->builder);
+  }
+  *s = (scratch){0};
+  return 0;
+}
+
+int bind_check_graph(lua_State *L) {
+  lua_settop(L, 3);
+  const char *where = luaL_checkstring(L, 2);
+  lua_Integer number = luaL_checkinteger(L, 3);
+  scratch *s = push_guarded(L, 1, sizeof *s, scratch_close);
+  blis_alloc alloc = bind_alloc(L);
+  blis_graph_builder_init(&s->builder, &alloc);
+  s->strings = blis_intern_new(&alloc);
+  if (s->strings == NULL) {
+    check_status(L, BLIS_ERR_NOMEM, NULL);
+  }
+  blis_graph graph = check_graph(L, 1, where, number, &s->builder, s->strings);
+  lua_pushinteger(L, (lua_Integer)graph.node_count);
+  return 1;
+}

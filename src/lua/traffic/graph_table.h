@@ -1,0 +1,33 @@
+/*
+ * graph_table.h - session graphs as scripts write them:
+ *
+ *   { name = "task 7", tenant = "team-a",
+ *     { id = "plan", prompt_tokens = 3000, output_tokens = 200 },
+ *     { id = "search", after = "plan", tool_us = 800000, prompt_tokens = 900,
+ *       output_tokens = 60 },
+ *     { after = { "plan", "search" }, prompt_tokens = 50, output_tokens = 400 }
+ * }
+ *
+ * Requests are in an order in which each comes behind those that it waits for.
+ */
+#ifndef BLIS_LUA_TRAFFIC_GRAPH_TABLE_H
+#define BLIS_LUA_TRAFFIC_GRAPH_TABLE_H
+
+#include <lua.h>
+
+#include "base/intern.h"
+#include "workload/graph/graph.h"
+
+/*
+ * Builds the graph of the table at index; where and number say in messages
+ * which it is. Texts go to strings. Raises, and leaves the builder fit for the
+ * next graph.
+ */
+blis_graph check_graph(lua_State *L, int index, const char *where,
+                       lua_Integer number, blis_graph_builder *builder,
+                       blis_intern *strings);
+
+/* check_graph(table, where, number): raises what is wrong with it. */
+int bind_check_graph(lua_State *L);
+
+#endif

@@ -1,0 +1,776 @@
+#include "workload/graph/player.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/event_queue.h"
+#include "base/invariant.h"
+#include "base/map.h"
+#include "base/random.h"
+#include "base/time.h"
+#include "workload/workload.h"
+
+#define NO_NODE BLIS_GRAPH_NO_NODE
+
+typedef enum node_state { WAITING, SUBMITTED, COMPLETED, GIVEN_UP } node_state;
+
+/* What becomes of a node. */
+typedef struct node {
+  blis_call call;
+  struct live *live;
+  int64_t ready_us; /* the last end of what it waits for */
+  int64_t arrival_us;
+  int64_t end_us;
+  int64_t queue_us; /* from its arrival */
+  int64_t prefill_us;
+  uint32_t waits_left;
+  uint32_t waited_for; /* ended last; NO_NODE: a root */
+  uint32_t first_dependant;
+  uint32_t dependant_count;
+  node_state state;
+} node;
+
+/* A graph that is being played, in one piece of memory with all it has. */
+typedef struct live {
+  blis_program program;
+  blis_graph graph; /* a copy */
+  node *nodes;
+  uint32_t *dependants;
+  size_t size;
+  int64_t start_us;
+  uint32_t play;
+  uint32_t open;       /* nodes that are not over */
+  uint32_t foreground; /* of these, those not in the background */
+  uint32_t completed;
+  uint32_t lent;  /* requests of next() that were not released */
+  bool is_broken; /* a node that is not in the background was given up */
+  bool has_foreground;
+  bool holds_room;   /* of the concurrency */
+  struct live *next; /* in order of start */
+  struct live *previous;
+} live;
+
+typedef struct ready {
+  live *live;
+  uint32_t node;
+} ready;
+
+struct blis_graph_player {
+  blis_alloc alloc;
+  blis_graph_feed feed;
+  blis_graph_play play;
+  blis_arrival arrival;
+  blis_random random;
+
+  live *first; /* those that are being played */
+  live *last;
+  blis_map nodes;          /* that are on their way, by number of the request */
+  blis_event_queue *roots; /* that wait for their time */
+  BLIS_ARRAY(ready) ready; /* behind the last end, with their times */
+  size_t next_ready;
+  BLIS_ARRAY(uint32_t)
+  over; /* nodes of a graph whose dependants are not told */
+
+  blis_graph next; /* of the feed, not yet played */
+  bool has_next;
+  bool is_over; /* the feed has no more */
+  int64_t next_start_us;
+  int64_t last_start_us;
+  int64_t lap_start_us; /* of recorded starts, when played again */
+  uint32_t play_number;
+  int64_t started;
+  int64_t taken;
+  int64_t followed;
+  uint64_t streams; /* given to graphs so far */
+  BLIS_ARRAY(blis_task) tasks;
+  size_t finished; /* of these; the others are shown as they are */
+};
+
+/* Times. */
+
+static int64_t scaled(const blis_graph_player *p, int64_t time_us) {
+  if (p->play.speed == 1) {
+    return time_us;
+  }
+  double scaled_us = round((double)time_us / p->play.speed);
+  return scaled_us < (double)BLIS_TIME_SPAN_MAX_US ? (int64_t)scaled_us
+                                                   : BLIS_TIME_SPAN_MAX_US;
+}
+
+static bool is_in_time(const blis_graph_player *p, int64_t time_us) {
+  return time_us != BLIS_TIME_NEVER_US &&
+         (p->play.horizon_us == 0 || time_us <= p->play.horizon_us);
+}
+
+/* The feed. */
+
+static blis_status play_again(blis_graph_player *p, bool *done,
+                              blis_error *error) {
+  p->lap_start_us = p->last_start_us;
+  p->play_number++;
+  BLIS_TRY(p->feed.rewind(p->feed.state, error));
+  return p->feed.next(p->feed.state, &p->next, done, error);
+}
+
+static int64_t start_of(blis_graph_player *p, const blis_graph *graph) {
+  if (p->play.rate > 0) {
+    return blis_time_after_us(p->last_start_us,
+                              blis_arrival_draw(&p->arrival, &p->random));
+  }
+  int64_t recorded_us = graph->start_us < 0 ? 0 : scaled(p, graph->start_us);
+  return blis_time_after_us(p->lap_start_us, recorded_us);
+}
+
+/* Looks for a graph that is to be played, unless one is there. */
+static blis_status need_next(blis_graph_player *p, blis_error *error) {
+  bool wants_more = p->play.count == 0 || p->started < p->play.count;
+  if (p->has_next || p->is_over || !wants_more) {
+    return BLIS_OK;
+  }
+  bool done = false;
+  BLIS_TRY(p->feed.next(p->feed.state, &p->next, &done, error));
+  if (done && p->play.count > 0 && p->started > 0 && p->feed.rewind != NULL) {
+    BLIS_TRY(play_again(p, &done, error));
+  }
+  p->is_over = done;
+  p->has_next = !done;
+  if (p->has_next && p->play.concurrency == 0) {
+    p->next_start_us = start_of(p, &p->next);
+    if (p->next_start_us < p->last_start_us) {
+      return blis_fail(error, BLIS_ERR_INVALID,
+                       "graph '%.100s' starts before the one in front of it",
+                       blis_intern_text(p->feed.strings, p->next.name));
+    }
+  }
+  return BLIS_OK;
+}
+
+/* Copies of graphs. */
+
+static size_t count_segments(const blis_graph *graph) {
+  size_t count = 0;
+  for (uint32_t i = 0; i < graph->node_count; i++) {
+    count += graph->nodes[i].request.segment_count;
+  }
+  return count;
+}
+
+static size_t count_waits(const blis_graph *graph) {
+  const blis_graph_node *last = &graph->nodes[graph->node_count - 1];
+  return (size_t)last->first_wait + last->wait_count;
+}
+
+/* Segments of the graph alone become those of this play. */
+static void own_segments(const blis_graph_player *p, blis_segment *segments,
+                         size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    if ((segments[i].stream & BLIS_GRAPH_LOCAL) != 0) {
+      segments[i].stream += p->streams;
+    }
+  }
+}
+
+/* Memory is laid out by alignment: what has pointers comes first. */
+static live *new_live(blis_graph_player *p, const blis_graph *graph) {
+  size_t count = graph->node_count;
+  size_t waits = count_waits(graph);
+  size_t segments = count_segments(graph);
+  size_t size = sizeof(live) + count * sizeof(node) +
+                count * sizeof(blis_graph_node) +
+                segments * sizeof(blis_segment) + 2 * waits * sizeof(uint32_t);
+  char *memory = blis_alloc_zeroed(&p->alloc, 1, size);
+  if (memory == NULL) {
+    return NULL;
+  }
+  live *made = (live *)(void *)memory;
+  made->size = size;
+  made->graph = *graph;
+  made->nodes = (node *)(void *)(memory + sizeof(live));
+  blis_graph_node *nodes = (blis_graph_node *)(void *)(made->nodes + count);
+  memcpy(nodes, graph->nodes, count * sizeof *nodes);
+  blis_segment *segment = (blis_segment *)(void *)(nodes + count);
+  for (size_t i = 0; i < count; i++) {
+    blis_request *request = &nodes[i].request;
+    if (request->segment_count > 0) {
+      memcpy(segment, request->segments,
+             request->segment_count * sizeof *segment);
+      own_segments(p, segment, request->segment_count);
+    }
+    request->segments = request->segment_count > 0 ? segment : NULL;
+    segment += request->segment_count;
+  }
+  uint32_t *wait = (uint32_t *)(void *)segment;
+  if (waits > 0) {
+    memcpy(wait, graph->waits, waits * sizeof *wait);
+  }
+  made->graph.nodes = nodes;
+  made->graph.waits = wait;
+  made->dependants = wait + waits;
+  p->streams += graph->local_streams;
+  return made;
+}
+
+/* A text of a graph that is played again: that of play 2 of "a" is "a#2". */
+static blis_status again(const blis_graph_player *p, uint32_t *text) {
+  char name[BLIS_REQUEST_ID_SIZE];
+  int length =
+      snprintf(name, sizeof name, "%.200s#%" PRIu32,
+               blis_intern_text(p->feed.strings, *text), p->play_number + 1);
+  return blis_intern_add(p->feed.strings, name, (size_t)length, text);
+}
+
+/* Sessions are not those of the play before. */
+static blis_status rename_sessions(const blis_graph_player *p, live *l) {
+  blis_graph_node *nodes =
+      (blis_graph_node *)(void *)(l->nodes + l->graph.node_count);
+  if (p->play_number == 0) {
+    return BLIS_OK;
+  }
+  for (uint32_t i = 0; i < l->graph.node_count; i++) {
+    uint32_t *const texts[] = {&nodes[i].request.session,
+                               &nodes[i].parent_session};
+    for (size_t t = 0; t < 2; t++) {
+      if (*texts[t] != 0) {
+        BLIS_TRY(again(p, texts[t]));
+      }
+    }
+  }
+  return BLIS_OK;
+}
+
+/* Who waits for whom, the other way round; in order of the nodes. */
+static void list_dependants(live *l) {
+  const blis_graph *graph = &l->graph;
+  size_t waits = count_waits(graph);
+  for (size_t i = 0; i < waits; i++) {
+    l->nodes[graph->waits[i]].dependant_count++;
+  }
+  uint32_t place = 0;
+  for (uint32_t i = 0; i < graph->node_count; i++) {
+    l->nodes[i].first_dependant = place;
+    place += l->nodes[i].dependant_count;
+    l->nodes[i].dependant_count = 0;
+  }
+  for (uint32_t i = 0; i < graph->node_count; i++) {
+    const blis_graph_node *n = &graph->nodes[i];
+    for (uint32_t w = 0; w < n->wait_count; w++) {
+      node *other = &l->nodes[graph->waits[n->first_wait + w]];
+      l->dependants[other->first_dependant + other->dependant_count++] = i;
+    }
+  }
+}
+
+/* When the context of a node is used again, for programs that say it. */
+static void list_reuse(const blis_graph_player *p, live *l) {
+  for (uint32_t i = 0; i < l->graph.node_count; i++) {
+    l->nodes[i].call.reused_after_us = -1;
+  }
+  for (uint32_t i = 0; p->play.tells_future && i < l->graph.node_count; i++) {
+    const blis_graph_node *n = &l->graph.nodes[i];
+    if (n->extends != NO_NODE) {
+      int64_t *after_us = &l->nodes[n->extends].call.reused_after_us;
+      int64_t delay_us = scaled(p, n->delay_us);
+      *after_us = *after_us < 0 || delay_us < *after_us ? delay_us : *after_us;
+    }
+  }
+}
+
+static void fill_live(const blis_graph_player *p, live *l) {
+  const blis_graph *graph = &l->graph;
+  for (uint32_t i = 0; i < graph->node_count; i++) {
+    const blis_graph_node *given = &graph->nodes[i];
+    l->nodes[i].live = l;
+    l->nodes[i].waits_left = given->wait_count;
+    l->nodes[i].waited_for = NO_NODE;
+    l->nodes[i].call.program = &l->program;
+    l->nodes[i].call.parent_session = given->parent_session;
+    l->foreground += !given->is_background;
+  }
+  l->has_foreground = l->foreground > 0;
+  l->open = graph->node_count;
+  l->play = p->play_number;
+  l->program = (blis_program){
+      .name = graph->name,
+      .started_us = l->start_us,
+      .requests_left = p->play.tells_future ? (int64_t)graph->node_count : -1};
+  list_dependants(l);
+  list_reuse(p, l);
+}
+
+static void append(blis_graph_player *p, live *l) {
+  l->previous = p->last;
+  if (p->last != NULL) {
+    p->last->next = l;
+  } else {
+    p->first = l;
+  }
+  p->last = l;
+}
+
+static void free_live(blis_graph_player *p, live *l) {
+  if (l->previous != NULL) {
+    l->previous->next = l->next;
+  } else {
+    p->first = l->next;
+  }
+  if (l->next != NULL) {
+    l->next->previous = l->previous;
+  } else {
+    p->last = l->previous;
+  }
+  blis_alloc_free(&p->alloc, l, l->size);
+}
+
+/* Tasks. */
+
+static int64_t wait_of(const live *l, const node *n) {
+  return n->arrival_us - (n->waited_for == NO_NODE
+                              ? l->start_us
+                              : l->nodes[n->waited_for].end_us);
+}
+
+static void add_path(const blis_graph_player *p, const live *l, blis_task *task,
+                     uint32_t last) {
+  for (uint32_t i = last; i != NO_NODE; i = l->nodes[i].waited_for) {
+    const node *n = &l->nodes[i];
+    int64_t delay_us = wait_of(l, n);
+    int64_t tool_us = scaled(p, l->graph.nodes[i].tool_us);
+    tool_us = tool_us < delay_us ? tool_us : delay_us;
+    task->path_requests++;
+    task->tool_us += tool_us;
+    task->delay_us += delay_us - tool_us;
+    task->queue_us += n->queue_us;
+    task->prefill_us += n->prefill_us;
+    task->decode_us += n->end_us - n->arrival_us - n->queue_us - n->prefill_us;
+  }
+}
+
+/* Was it sent, and has it ended? */
+static bool has_ended(const node *n) {
+  return n->state == COMPLETED || (n->state == GIVEN_UP && n->end_us >= 0);
+}
+
+static blis_task task_of(const blis_graph_player *p, const live *l) {
+  blis_task task = {.program = l->program.name,
+                    .play = l->play,
+                    .requests = l->graph.node_count,
+                    .completed = l->completed,
+                    .start_us = l->start_us,
+                    .end_us = l->start_us,
+                    .state = l->foreground > 0 ? BLIS_TASK_UNFINISHED
+                             : l->is_broken    ? BLIS_TASK_BROKEN
+                                               : BLIS_TASK_COMPLETED,
+                    .prompt_tokens = l->program.prompt_tokens,
+                    .output_tokens = l->program.output_tokens};
+  uint32_t last = NO_NODE;
+  for (uint32_t i = 0; i < l->graph.node_count; i++) {
+    const node *n = &l->nodes[i];
+    task.submitted += has_ended(n) || n->state == SUBMITTED;
+    if (!has_ended(n)) {
+      continue;
+    }
+    task.request_us += n->end_us - n->arrival_us;
+    task.waited_us += wait_of(l, n);
+    if (!l->graph.nodes[i].is_background &&
+        (last == NO_NODE || n->end_us > task.end_us)) {
+      last = i;
+      task.end_us = n->end_us;
+    }
+  }
+  add_path(p, l, &task, last);
+  return task;
+}
+
+static blis_status finish(blis_graph_player *p, live *l, blis_error *error) {
+  BLIS_ASSERT(p->tasks.count == p->finished);
+  BLIS_TRY_MEM(blis_array_push(&p->alloc, &p->tasks, task_of(p, l)), error);
+  p->finished++;
+  if (l->lent == 0) {
+    free_live(p, l);
+  }
+  return BLIS_OK;
+}
+
+/* Submitting. */
+
+static blis_status make_request(blis_graph_player *p, live *l, uint32_t index,
+                                int64_t number, blis_request *request,
+                                blis_error *error) {
+  node *n = &l->nodes[index];
+  *request = l->graph.nodes[index].request;
+  int64_t allowed_us =
+      request->deadline_us > 0 ? request->deadline_us : p->play.timeout_us;
+  request->number = number;
+  request->arrival_us = n->arrival_us;
+  request->deadline_us =
+      allowed_us > 0 ? blis_time_after_us(n->arrival_us, allowed_us) : 0;
+  request->call = &n->call;
+  BLIS_TRY_MEM(blis_map_put(&p->nodes, (uint64_t)number, (uintptr_t)n), error);
+  return BLIS_OK;
+}
+
+static void submit(blis_graph_player *p, live *l, uint32_t index,
+                   int64_t after_us) {
+  node *n = &l->nodes[index];
+  n->state = SUBMITTED;
+  n->arrival_us =
+      blis_time_after_us(after_us, scaled(p, l->graph.nodes[index].delay_us));
+}
+
+static void count_over(live *l, uint32_t index) {
+  const node *n = &l->nodes[index];
+  bool is_background = l->graph.nodes[index].is_background;
+  l->open--;
+  l->foreground -= !is_background;
+  l->completed += n->state == COMPLETED;
+  l->is_broken = l->is_broken || (n->state == GIVEN_UP && !is_background);
+}
+
+/* What a node waited for has ended; the last one submits it. */
+static blis_status let_go(blis_graph_player *p, live *l, uint32_t index,
+                          uint32_t ended) {
+  node *n = &l->nodes[index];
+  const node *other = &l->nodes[ended];
+  if (n->waited_for == NO_NODE || other->end_us > n->ready_us) {
+    n->ready_us = other->end_us;
+    n->waited_for = ended;
+  }
+  if (other->call.path_service_us > n->call.path_service_us) {
+    n->call.path_service_us = other->call.path_service_us;
+  }
+  if (--n->waits_left > 0) {
+    return BLIS_OK;
+  }
+  submit(p, l, index, n->ready_us);
+  const ready one = {l, index};
+  return blis_array_push(&p->alloc, &p->ready, one);
+}
+
+/* Tells those that wait for a node that it is over. */
+static blis_status tell_dependants(blis_graph_player *p, live *l,
+                                   uint32_t index) {
+  const node *n = &l->nodes[index];
+  bool goes_on = n->state == COMPLETED || (p->play.continues && has_ended(n));
+  for (uint32_t i = 0; i < n->dependant_count; i++) {
+    uint32_t other = l->dependants[n->first_dependant + i];
+    node *waiting = &l->nodes[other];
+    if (goes_on) {
+      BLIS_TRY(let_go(p, l, other, index));
+    } else if (waiting->state == WAITING) {
+      waiting->state = GIVEN_UP;
+      waiting->end_us = -1;
+      BLIS_TRY(blis_array_push(&p->alloc, &p->over, other));
+    }
+  }
+  return BLIS_OK;
+}
+
+/* A node is over, and those that are never submitted then. */
+static blis_status settle(blis_graph_player *p, live *l, uint32_t index) {
+  p->over.count = 0;
+  BLIS_TRY(blis_array_push(&p->alloc, &p->over, index));
+  while (p->over.count > 0) {
+    uint32_t next = p->over.items[--p->over.count];
+    count_over(l, next);
+    BLIS_TRY(tell_dependants(p, l, next));
+  }
+  return BLIS_OK;
+}
+
+/* Starts the graph that is next; its roots are submitted in order. */
+static blis_status start(blis_graph_player *p, int64_t start_us, live **started,
+                         blis_error *error) {
+  BLIS_ASSERT(p->has_next);
+  live *l = new_live(p, &p->next);
+  BLIS_TRY_NEW(l, error);
+  p->has_next = false;
+  p->last_start_us = start_us;
+  p->started++;
+  append(p, l);
+  BLIS_TRY_MEM(rename_sessions(p, l), error);
+  l->start_us = start_us;
+  l->holds_room = true;
+  fill_live(p, l);
+  for (uint32_t i = 0; i < l->graph.node_count; i++) {
+    if (l->nodes[i].waits_left == 0) {
+      submit(p, l, i, start_us);
+    }
+  }
+  *started = l;
+  return BLIS_OK;
+}
+
+/* The source. */
+
+static blis_status start_timed(blis_graph_player *p, blis_error *error) {
+  live *l;
+  BLIS_TRY(start(p, p->next_start_us, &l, error));
+  for (uint32_t i = 0; i < l->graph.node_count; i++) {
+    if (l->graph.nodes[i].wait_count == 0) {
+      const blis_event root = {
+          .time_us = l->nodes[i].arrival_us, .number = i, .object = l};
+      BLIS_TRY_MEM(blis_event_queue_push(p->roots, &root, NULL), error);
+    }
+  }
+  return BLIS_OK;
+}
+
+/* Is a graph to be started before the first root that waits? */
+static bool is_next_due(const blis_graph_player *p) {
+  if (!p->has_next) {
+    return false;
+  }
+  if (p->play.concurrency > 0) {
+    return p->started < p->play.concurrency;
+  }
+  return p->next_start_us <= blis_event_queue_next_us(p->roots) &&
+         is_in_time(p, p->next_start_us);
+}
+
+static blis_status next_request(void *state, blis_request *request, bool *done,
+                                blis_error *error) {
+  blis_graph_player *p = state;
+  for (;;) {
+    /* With concurrency, the rest start when others end. */
+    if (p->play.concurrency == 0 || p->started < p->play.concurrency) {
+      BLIS_TRY(need_next(p, error));
+    }
+    if (!is_next_due(p)) {
+      break;
+    }
+    BLIS_TRY(start_timed(p, error));
+  }
+  blis_event root;
+  *done =
+      !blis_event_queue_pop(p->roots, &root) || !is_in_time(p, root.time_us);
+  if (*done) {
+    return BLIS_OK;
+  }
+  live *l = root.object;
+  l->lent++;
+  return make_request(p, l, (uint32_t)root.number, p->taken++, request, error);
+}
+
+static void note_service(node *n, const blis_request *request) {
+  blis_program *program = &n->live->program;
+  int64_t service_us = n->end_us - n->arrival_us - n->queue_us;
+  program->prompt_tokens += request->prompt_tokens;
+  program->output_tokens += request->output_tokens;
+  program->service_us += service_us;
+  n->call.path_service_us += service_us;
+}
+
+static void note_end(node *n, const blis_request *request,
+                     const blis_request_outcome *outcome) {
+  blis_program *program = &n->live->program;
+  int64_t e2e_us = outcome->end_us - n->arrival_us;
+  int64_t queue_us = outcome->scheduling_delay_us;
+  int64_t ttft_us = outcome->ttft_us;
+  n->end_us = outcome->end_us;
+  n->queue_us = queue_us < 0 || queue_us > e2e_us ? e2e_us : queue_us;
+  n->prefill_us = ttft_us < 0 || ttft_us > e2e_us ? e2e_us - n->queue_us
+                  : ttft_us > n->queue_us         ? ttft_us - n->queue_us
+                                                  : 0;
+  n->state = outcome->is_completed ? COMPLETED : GIVEN_UP;
+  program->ended_requests++;
+  program->requests_left -= program->requests_left > 0;
+  if (outcome->is_completed) {
+    note_service(n, request);
+  }
+}
+
+/*
+ * Whether a graph gives its room back now. One without anything in the
+ * foreground does so in the end.
+ */
+static bool gives_room(live *l) {
+  bool is_over = l->foreground == 0 && (l->has_foreground || l->open == 0);
+  bool gives = l->holds_room && is_over;
+  l->holds_room = l->holds_room && !is_over;
+  return gives;
+}
+
+/*
+ * When there is room: at once, but a second later behind a graph that has got
+ * nothing done, as a user would come back. Else one after the other could be
+ * refused for ever at the same time.
+ */
+static int64_t room_us(const live *l, int64_t end_us) {
+  return l->completed > 0 ? end_us : blis_time_after_us(end_us, 1000000);
+}
+
+/* Starts another graph where one has made room. */
+static blis_status use_room(blis_graph_player *p, int64_t at_us,
+                            blis_error *error) {
+  if (p->play.concurrency == 0) {
+    return BLIS_OK;
+  }
+  BLIS_TRY(need_next(p, error));
+  if (!p->has_next || !is_in_time(p, at_us)) {
+    return BLIS_OK;
+  }
+  live *l;
+  BLIS_TRY(start(p, at_us, &l, error));
+  for (uint32_t i = 0; i < l->graph.node_count; i++) {
+    if (l->graph.nodes[i].wait_count == 0) {
+      const ready one = {l, i};
+      BLIS_TRY_MEM(blis_array_push(&p->alloc, &p->ready, one), error);
+    }
+  }
+  return BLIS_OK;
+}
+
+/* Gives the next request that has become ready and is in time. */
+static blis_status next_ready(void *state, blis_request *follow_up,
+                              bool *has_follow_up, blis_error *error) {
+  blis_graph_player *p = state;
+  *has_follow_up = false;
+  while (p->next_ready < p->ready.count) {
+    const ready *one = &p->ready.items[p->next_ready++];
+    node *n = &one->live->nodes[one->node];
+    if (is_in_time(p, n->arrival_us)) {
+      *has_follow_up = true;
+      return make_request(p, one->live, one->node, -++p->followed, follow_up,
+                          error);
+    }
+    n->state = WAITING; /* for ever */
+  }
+  p->ready.count = 0;
+  p->next_ready = 0;
+  return BLIS_OK;
+}
+
+static blis_status request_ended(void *state, const blis_request *request,
+                                 const blis_request_outcome *outcome,
+                                 blis_request *follow_up, bool *has_follow_up,
+                                 blis_error *error) {
+  blis_graph_player *p = state;
+  uint64_t found;
+  *has_follow_up = false;
+  p->tasks.count = p->finished; /* those shown in between */
+  bool is_ours = request->call != NULL &&
+                 blis_map_get(&p->nodes, (uint64_t)request->number, &found);
+  if (!is_ours) {
+    return BLIS_OK; /* of a script */
+  }
+  node *n = (node *)(uintptr_t)found;
+  live *l = n->live;
+  if (request->number < 0) {
+    blis_map_remove(&p->nodes, (uint64_t)request->number);
+  }
+  note_end(n, request, outcome);
+  BLIS_TRY_MEM(settle(p, l, (uint32_t)(n - l->nodes)), error);
+  bool has_room = gives_room(l);
+  int64_t at_us = room_us(l, outcome->end_us);
+  if (l->open == 0) {
+    BLIS_TRY(finish(p, l, error));
+  }
+  if (has_room) {
+    BLIS_TRY(use_room(p, at_us, error));
+  }
+  return next_ready(p, follow_up, has_follow_up, error);
+}
+
+static void release(void *state, const blis_request *request) {
+  blis_graph_player *p = state;
+  uint64_t found;
+  if (request->number < 0 || request->call == NULL ||
+      !blis_map_get(&p->nodes, (uint64_t)request->number, &found)) {
+    return;
+  }
+  live *l = ((node *)(uintptr_t)found)->live;
+  blis_map_remove(&p->nodes, (uint64_t)request->number);
+  if (--l->lent == 0 && l->open == 0) {
+    free_live(p, l);
+  }
+}
+
+blis_request_source blis_graph_player_source(blis_graph_player *player) {
+  return (blis_request_source){.next = next_request,
+                               .ended = request_ended,
+                               .also = next_ready,
+                               .release = release,
+                               .state = player,
+                               .strings = player->feed.strings,
+                               .count = -1};
+}
+
+const blis_task *blis_graph_player_tasks(blis_graph_player *player,
+                                         size_t *count) {
+  *count = 0;
+  player->tasks.count = player->finished;
+  for (const live *l = player->first; l != NULL; l = l->next) {
+    /* One that is over waits only for its requests to be released. */
+    if (l->open > 0 && blis_array_push(&player->alloc, &player->tasks,
+                                       task_of(player, l)) != BLIS_OK) {
+      return NULL;
+    }
+  }
+  *count = player->tasks.count;
+  return player->tasks.items;
+}
+
+/* Making one. */
+
+static blis_status check_play(const blis_graph_play *play, blis_error *error) {
+  if (!(play->speed > 0)) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "the speed of graphs is %g; it must be above 0",
+                     play->speed);
+  }
+  if (play->rate > 0 && play->concurrency > 0) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "graphs start at a rate or with a concurrency, not both");
+  }
+  return play->rate > 0 && play->arrival != NULL
+             ? blis_arrival_check(play->arrival, "arrival", error)
+             : BLIS_OK;
+}
+
+blis_status blis_graph_player_new(const blis_alloc *alloc,
+                                  const blis_graph_feed *feed,
+                                  const blis_graph_play *play,
+                                  blis_graph_player **player,
+                                  blis_error *error) {
+  static const blis_arrival_spec poisson = {.process = "poisson"};
+  BLIS_TRY(check_play(play, error));
+  blis_graph_player *p = blis_alloc_zeroed(alloc, 1, sizeof *p);
+  BLIS_TRY_NEW(p, error);
+  p->alloc = *alloc;
+  p->feed = *feed;
+  p->play = *play;
+  p->play.arrival = NULL; /* is not kept */
+  blis_map_init(&p->nodes, alloc);
+  blis_random_init_named(&p->random, play->seed, "workload-graphs");
+  if (play->rate > 0) {
+    blis_arrival_init(&p->arrival,
+                      play->arrival != NULL ? play->arrival : &poisson,
+                      play->rate / 1e6);
+  }
+  p->roots = blis_event_queue_new(alloc);
+  if (p->roots == NULL || blis_map_reserve(&p->nodes, 64) != BLIS_OK) {
+    blis_graph_player_free(p);
+    return blis_fail_nomem(error);
+  }
+  *player = p;
+  return BLIS_OK;
+}
+
+void blis_graph_player_free(blis_graph_player *player) {
+  if (player == NULL) {
+    return;
+  }
+  blis_alloc alloc = player->alloc;
+  while (player->first != NULL) {
+    free_live(player, player->first);
+  }
+  blis_event_queue_free(player->roots);
+  blis_map_deinit(&player->nodes);
+  blis_array_deinit(&alloc, &player->ready);
+  blis_array_deinit(&alloc, &player->over);
+  blis_array_deinit(&alloc, &player->tasks);
+  blis_alloc_free(&alloc, player, sizeof *player);
+}
