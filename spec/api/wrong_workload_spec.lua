@@ -66,6 +66,7 @@ local places = {
   sessions = inside("sessions", { max_rounds = 2 }),
   file = in_workload { file = "tests/data/workload/prefix.yaml" },
   generator = in_workload { generator = function() return nil end },
+  graphs = in_workload { graphs = { { { prompt_tokens = 1, output_tokens = 1 } } } },
   replay = in_workload { trace = "tests/data/tracev2/mt.csv", session_mode = "closed-loop" },
   with_clients = in_workload { aggregate_rate = 1, num_requests = 2, clients = { client } },
   client = itself("clients", client),
@@ -113,7 +114,8 @@ local wrong = {
 wrong.lengths, wrong.gaps = wrong.distribution, wrong.arrival
 
 -- What makes a workload another one, or what has specs of its own.
-local other = { ["file.file"] = true, ["generator.generator"] = true, ["replay.trace"] = true }
+local other = { ["file.file"] = true, ["generator.generator"] = true, ["replay.trace"] = true,
+  ["graphs.graphs"] = true }
 
 --- Fails unless a workload is refused, with its place and one of some words.
 local function check(workload, place, shown, words)
