@@ -1,30 +1,8 @@
+--- What autoscalers see and are asked, and what they may say.
 local blis = require "blis"
+local scaled = require "spec.support.scaled"
 
-local seconds = blis.seconds
-
-local function experiment(more)
-  local spec = {
-    cluster = { model = "qwen3-14b", tp = 1, instances = 1, max_num_seqs = 16 },
-    workload = { rate = 12, requests = 400, prompt_tokens = 400, output_tokens = 200 },
-    routing = "least-loaded",
-  }
-  for key, value in pairs(more) do spec[key] = value end
-  return spec
-end
-
-local function run(more) return blis.run(experiment(more)) end
-
---- Says one number after the other, and the last one from then on.
-local function plan(...)
-  local targets = { ... }
-  return blis.autoscaler { name = "plan", new = function()
-    local looks = 0
-    return { interval_us = seconds(5), decide = function()
-      looks = looks + 1
-      return targets[math.min(looks, #targets)]
-    end }
-  end }
-end
+local experiment, run, plan, seconds = scaled.experiment, scaled.run, scaled.plan, blis.seconds
 
 describe("an autoscaler", function()
   it("sees the cluster and says how many instances there are to be", function()
@@ -196,113 +174,8 @@ describe("an autoscaler", function()
     assert.truthy(tostring(message):find("'queue_depth'", 1, true), tostring(message))
   end)
 
-  it("costs what its instances do, from being asked for on", function()
-    local fixed = run {}
-    local r = run { autoscaler = plan(2), scaling = { provisioning_delay_us = seconds(20) } }
-    local paid = 2 * r.scaling.end_us / 1e6 - 5
-    assert.near(paid, r.scaling.replica_seconds, 1e-6)
-    assert.near(paid / 3600, r.cost.gpu_hours, 1e-9)
-    assert.near(fixed.cost.usd_per_gpu_hour, r.cost.usd_per_gpu_hour, 1e-9)
-    assert.is_true(r.ttft_ms.p90 < fixed.ttft_ms.p90)
-    assert.truthy(tostring(r):find("by plan", 1, true))
-  end)
-
-  describe("tells when there were as many as wanted", function()
-    local function told(more)
-      local spec = { autoscaler = plan(3, 3, 1), slo_targets = { default = { ttft_ms = 1000 } },
-        scaling = { loading_delay_us = seconds(4), instance_capacity = 4.1 } }
-      for key, value in pairs(more or {}) do spec[key] = value end
-      return run(spec)
-    end
-
-    it("and how requests fared then", function()
-      local r = told()
-      local phases, arrived, good, whole = r.scaling.phases, 0, 0, 0.0
-      for _, phase in pairs(phases) do
-        arrived, good = arrived + phase.arrived, good + phase.good
-        whole = whole + phase.seconds
-      end
-      assert.equal(4.0, phases.short.seconds)
-      assert.equal(400, arrived)
-      assert.equal(r.goodput.good, good)
-      assert.near(r.scaling.end_us / 1e6, whole, 1e-6)
-      local between = 0
-      for i = 1, #r.requests do
-        local arrival_us = r.requests[i].arrival_us
-        between = between + (arrival_us >= seconds(5) and arrival_us < seconds(9) and 1 or 0)
-      end
-      assert.equal(between, phases.short.arrived)
-      assert.is_true(phases.short.attainment < phases.surplus.attainment)
-      assert.truthy(tostring(r):find("short of what was wanted for 4.0 s: " .. between, 1, true))
-      assert.truthy(tostring(r):find("1 to 3 at 5.0 s", 1, true))
-    end)
-
-    it("against what the load takes", function()
-      local scaled = told { workload = { arrival = "constant", rate = 8, requests = 959,
-        prompt_tokens = 40, output_tokens = 2 } }
-      local s = scaled.scaling -- two are needed: 1 for 5 s, 3 paid and 1 ready for 4 s, 3 for 6 s
-      assert.near(120, s.end_us / 1e6, 1)
-      assert.near(5 + 4 + s.end_us / 1e6 - 15, s.under_provisioned_seconds, 0.2)
-      assert.near(10, s.over_provisioned_seconds, 0.2)
-      assert.is_nil(run({ autoscaler = plan(1) }).scaling.over_provisioned_seconds)
-    end)
-
-    it("without targets or records", function()
-      local plain = run { autoscaler = plan(3), scaling = { loading_delay_us = seconds(4) } }
-      assert.equal(4.0, plain.scaling.phases.short.seconds)
-      assert.is_nil(plain.scaling.phases.short.good)
-      assert.is_true(plain.scaling.phases.short.arrived > 20)
-      local streaming = run { autoscaler = plan(3), keep_records = false,
-        scaling = { loading_delay_us = seconds(4), instance_capacity = 4 } }
-      assert.equal(4.0, streaming.scaling.phases.short.seconds)
-      assert.is_nil(streaming.scaling.phases.short.arrived)
-      assert.is_nil(streaming.scaling.over_provisioned_seconds)
-    end)
-
-    it("in files as well", function()
-      local path, r = os.tmpname(), told()
-      r:save(path)
-      local loaded = blis.load_result(path)
-      os.remove(path)
-      assert.same(r.scaling.events, loaded.scaling.events)
-      assert.same(r.scaling.levels, loaded.scaling.levels)
-      assert.equal(r.scaling.phases.short.good, loaded.scaling.phases.short.good)
-      assert.equal(tostring(r), tostring(loaded))
-    end)
-  end)
-
-  it("has a price", function()
-    local r = run { autoscaler = plan(2), scaling = { replica_price_per_hour = 7.2 } }
-    assert.near(r.scaling.replica_seconds * 7.2 / 3600, r.cost.usd, 1e-9)
-    assert.near(7.2, r.cost.usd_per_gpu_hour, 1e-9)
-  end)
-
-  it("costs by the GPUs of each group", function()
-    local r = run { routing = "least-loaded", disaggregation = {},
-      cluster = { model = "qwen3-14b", tp = 1, prefill_tp = 2, prefill_instances = 1,
-        decode_instances = 1 },
-      autoscaler = { decode = plan(3) } }
-    local paid = r.scaling.group_seconds
-    assert.near(r.scaling.end_us / 1e6, paid[1], 1e-6)
-    assert.near(3 * r.scaling.end_us / 1e6 - 2 * 5, paid[2], 1e-6)
-    assert.near(r.scaling.replica_seconds, paid[1] + paid[2], 1e-6)
-    assert.equal(3, r.cost.gpus) -- at first
-    assert.near((2 * paid[1] + paid[2]) / 3600, r.cost.gpu_hours, 1e-9)
-    assert.near(r.cost.gpu_hours * r.setup.groups[1].gpu_price_per_hour, r.cost.usd, 1e-9)
-  end)
-
   it("leaves a run as it is when it never acts", function()
     assert.equal(run({}).hash, run({ autoscaler = function() end }).hash)
-  end)
-
-  it("goes down to nothing, and requests wait for an instance", function()
-    local r = run {
-      autoscaler = plan(0, 0, 1), scaling = { min_replicas = 0, loading_delay_us = seconds(3) },
-    }
-    assert.equal(400, r.completed)
-    assert.is_true(r.scaling.waited > 50)
-    assert.near(13e3, r.scaling.waited_max_ms, 200)
-    assert.equal(2, #r.instances)
   end)
 
   it("is clamped, and that is told", function()
@@ -343,101 +216,12 @@ describe("an autoscaler", function()
     end
   end)
 
-  it("has instances that keep their ids and their states", function()
-    local sim = blis.simulation(experiment {
-      autoscaler = plan(2, 1, 2), scaling = { warmup_duration_us = seconds(1) } })
-    assert.equal(1, #sim.instances)
-    sim:run_until(seconds(5))
-    assert.equal("warming", sim.instances[2].state)
-    sim:run_until(seconds(6))
-    assert.equal("active", sim.instances[2].state)
-    sim:run_until(seconds(15))
-    assert.equal("warming", sim.instances[3].state)
-    assert.equal(3, #sim)
-    sim:run()
-    assert.equal("drained", sim.instances[2].state)
-  end)
-
-  it("does not get back an instance that it has stopped", function()
-    local sim = blis.simulation(experiment { autoscaler = plan(2, 1) })
-    sim:run_until(seconds(1))
-    repeat
-      sim:run_until(sim.now_us + seconds(1))
-    until #sim.instances == 2 and sim.instances[2].state == "drained"
-    local ok, message = pcall(function() return sim.instances[2]:restart() end)
-    assert.is_false(ok)
-    assert.matches("instance_1 cannot come back: it is drained", tostring(message), 1, true)
-    assert.equal("drained", sim.instances[2].state)
-  end)
-
   it("is told of a member of its answer that nobody knows", function()
     local ok, message = pcall(run, { autoscaler = function()
       return { target = 1, reasons = "one" }
     end })
     assert.is_false(ok)
     assert.matches("unknown member, the text 'reasons'", tostring(message), 1, true)
-  end)
-
-  it("shows policies the instances that take requests, and no others", function()
-    local most = 0
-    run { autoscaler = plan(3), scaling = { loading_delay_us = seconds(4) },
-      routing = function(_, instances)
-        most = math.max(most, #instances)
-        return #instances
-      end }
-    assert.equal(3, most)
-  end)
-
-  it("is in the series", function()
-    local r = run { autoscaler = plan(3), series_interval_us = seconds(4),
-      scaling = { loading_delay_us = seconds(2) } }
-    assert.same({ 1, 1, 3 }, { table.unpack(r.series.replicas, 1, 3) })
-    assert.same({ 1, 1, 3 }, { table.unpack(r.series.paid_replicas, 1, 3) })
-    assert.same({ 1, 1, 3 }, { table.unpack(r.series.wanted_replicas, 1, 3) })
-    assert.is_nil(r.series.good)
-    assert.equal(3, #r.series.instances)
-    assert.equal(0, r.series.instances[3].batch_size[1])
-  end)
-
-  it("places instances on machines, where some wait for room", function()
-    local function on(pool)
-      pool.name, pool.gpu, pool.gpus_per_node = "main", "H100", 2
-      return run { autoscaler = plan(4), scaling = { loading_delay_us = seconds(1),
-        node_pools = { pool } } }
-    end
-    local r = on { nodes = 1 }
-    local states = r.scaling.state_seconds
-    assert.equal(1.0, states.loading)
-    assert.is_true(states.pending > 20 and states.requested == 0)
-    assert.equal(2, r.scaling.levels[#r.scaling.levels].ready)
-    assert.equal(2, r.scaling.most_paid) -- one that is pending has nothing to pay for
-    assert.near(r.scaling.replica_seconds, states.active + states.loading, 1e-6)
-    assert.same({ { name = "main", gpu = "H100", nodes = 1, most_nodes = 1, gpus = 2, used = 2 } },
-      r.scaling.node_pools)
-    r = on { nodes = 1, max_nodes = 2, provisioning_delay_us = seconds(3) }
-    assert.equal(6.0, r.scaling.state_seconds.provisioning)
-    assert.equal(4, r.scaling.levels[#r.scaling.levels].ready)
-    assert.equal(2, r.scaling.node_pools[1].most_nodes)
-    assert.near(r.cost.gpu_hours * r.setup.gpu_price_per_hour, r.cost.usd, 1e-9)
-    r = on { nodes = 2, cost_per_hour = 36 }
-    assert.near(r.scaling.replica_seconds / 100, r.cost.usd, 1e-9)
-  end)
-
-  it("costs under go-blis what the GPUs do on which instances are placed", function()
-    local function usd(pools)
-      local r = run { profile = "go-blis", scaling = { node_pools = pools } }
-      return r.cost.usd / r.cost.gpu_hours
-    end
-    local function price(gpu) return blis.hardware(gpu).price_per_hour end
-    local function pool(gpu, more)
-      local one = { name = gpu, gpu = gpu, gpus_per_node = 8 }
-      for key, value in pairs(more or {}) do one[key] = value end
-      return one
-    end
-    assert.near(price "H100", usd { pool "H100" }, 1e-9)
-    assert.is_true(price "A100-80" ~= price "H100")
-    assert.near(price "A100-80", usd { pool "A100-80", pool "H100" }, 1e-9)
-    assert.near(7, usd { pool("A100-80", { cost_per_hour = 7 }) , pool "H100" }, 1e-9)
   end)
 
   it("plans with what an instance usually does, not with what it does in a fault", function()
@@ -499,86 +283,6 @@ describe("an autoscaler", function()
     assert.matches("0 instances started, by function\n", tostring(r))
   end)
 
-  it("is no sign of bad routing", function()
-    local herd = { routing = function() return 1 end, workload = { rate = 40, requests = 900,
-      prompt_tokens = 40, output_tokens = 20 } }
-    herd.autoscaler = plan(3)
-    herd.scaling = { loading_delay_us = seconds(100) } -- nobody has come when it is over
-    assert.not_matches("never got a request", tostring(run(herd)))
-    local alone = run { cluster = { model = "qwen3-14b", tp = 1, instances = 2 },
-      routing = "round-robin", workload = herd.workload,
-      faults = { { at = seconds(1), instance = 1, kind = "crash", recover_after = seconds(10),
-        requests = "rerouted" }, { at = seconds(12), instance = 2, kind = "crash",
-        requests = "rerouted" } } }
-    assert.is_true(alone.instances[1].active_seconds + alone.instances[2].active_seconds
-      < alone.duration_us / 1e6 + 3)
-    assert.not_matches("oscillation:", tostring(alone))
-  end)
-
-  it("may serve slowly while it warms up", function()
-    local function with(more)
-      more.warmup_duration_us, more.max_replicas = seconds(10), 2
-      return run { autoscaler = plan(2), scaling = more }
-    end
-    local waits, slow, fast = with {}, with { warmup_factor = 3 }, with { warmup_factor = 1 }
-    assert.equal(10.0, waits.scaling.state_seconds.warming)
-    assert.equal(0.0, slow.scaling.state_seconds.warming)
-    assert.is_true(fast.e2e_ms.mean < slow.e2e_ms.mean)
-    assert.is_true(slow.e2e_ms.mean < waits.e2e_ms.mean)
-    local plain = run { autoscaler = plan(2), scaling = { max_replicas = 2 } }
-    assert.equal(plain.hash, fast.hash)
-  end)
-
-  it("starts once more what has failed to start, and then another one", function()
-    local function with(more)
-      more.loading_delay_us, more.provisioning_delay_us = seconds(1), seconds(0.5)
-      return run { autoscaler = plan(2), scaling = more }
-    end
-    local usual, never = with {}, with { start_failure = 0, start_retries = 9 }
-    assert.equal(usual.hash, never.hash)
-    assert.equal(0, usual.scaling.failed_starts)
-    local always = with { start_failure = 1, start_retries = 2, max_starts = 1000 }
-    local s = always.scaling
-    assert.is_true(s.started > 3 and s.failed_starts >= 3 * (s.started - 1))
-    assert.equal(0, s.scale_ups - 1)
-    assert.equal(1, s.levels[#s.levels].ready)
-    assert.near(2.0, s.state_seconds.loading / s.state_seconds.provisioning, 0.1)
-    assert.matches("starts failed", tostring(always), 1, true)
-    local at_times = with { start_failure = 0.5, start_retries = 1000 }
-    assert.equal(1, at_times.scaling.started)
-    assert.equal(1.0 * (at_times.scaling.failed_starts + 1),
-      at_times.scaling.state_seconds.loading)
-  end)
-
-  it("draws how long a start takes", function()
-    local function loading(delay)
-      local r = run { workload = { rate = 40, requests = 800, prompt_tokens = 10,
-        output_tokens = 10 }, autoscaler = plan(40),
-        scaling = { max_replicas = 40, loading_delay_us = delay } }
-      return r.scaling.state_seconds.loading / 39
-    end
-    for _, shape in ipairs { "normal", "lognormal", "uniform", "exponential" } do
-      local mean = loading { mean_us = 2000000, distribution = shape,
-        stddev_us = shape ~= "exponential" and 500000 or nil }
-      local off = shape == "exponential" and 1 or 0.3
-      assert.is_true(mean ~= 2.0 and math.abs(mean - 2) < off, shape .. " " .. mean)
-    end
-  end)
-
-  it("lets budgets of tenants follow the instances in service", function()
-    local function shed(most)
-      local r = run {
-        cluster = { model = "qwen3-14b", tp = 1, instances = 1, max_num_seqs = 16,
-          tenant_budgets = { a = 0.5 } },
-        workload = { rate = 12, requests = 400, prompt_tokens = 400, output_tokens = 200,
-          tenant = "a", slo_class = "batch" },
-        autoscaler = plan(most), scaling = { max_replicas = 4 },
-      }
-      return r.rejected
-    end
-    assert.is_true(shed(1) > shed(4) and shed(4) > 0)
-  end)
-
   it("may be an oracle, which asks before the load comes", function()
     local spec = {
       workload = { rate = 12, requests = 1500, prompt_tokens = 400, output_tokens = 200,
@@ -595,66 +299,6 @@ describe("an autoscaler", function()
     assert.is_true(knows.scaling.scale_ups > 0 and knows.scaling.scale_downs > 0)
     assert.is_true(knows.ttft_ms.p99 < sees.ttft_ms.p99)
     assert.equal(knows.hash, with("oracle").hash)
-  end)
-
-  it("may let the instances at first load", function()
-    local r = run { autoscaler = plan(1), scaling = { warm_start = false,
-      loading_delay_us = seconds(4) } }
-    assert.equal(4.0, r.scaling.state_seconds.loading)
-    assert.is_true(r.scaling.waited > 30)
-    assert.equal(400, r.completed)
-  end)
-
-  it("loads and warms those at first as it does others, which may fail at it", function()
-    local function first(more)
-      local options = { warm_start = false, loading_delay_us = seconds(4),
-        warmup_duration_us = seconds(2), provisioning_delay_us = seconds(3) }
-      for key, value in pairs(more) do options[key] = value end
-      local sim <close> = blis.simulation(experiment { autoscaler = plan(1), scaling = options })
-      local states = {}
-      for second = 1, 20 do
-        sim:run_until(seconds(second) - 1)
-        states[second] = sim.instances[1].state:sub(1, 1)
-      end
-      return table.concat(states), sim:run()
-    end
-    assert.equal("llllwwaaaaaaaaaaaaaa", (first {}))
-    local slow = first { warmup_factor = 3 }
-    assert.equal("llllaaaaaaaaaaaaaaaa", slow)
-    local states, r = first { start_failure = 0.6, start_retries = 100 }
-    local failed = r.scaling.failed_starts
-    assert.is_true(failed > 0)
-    assert.equal(("llllww" .. ("pppllllww"):rep(failed) .. ("a"):rep(20)):sub(1, 20), states)
-    assert.equal(400, r.completed)
-    local sim <close> = blis.simulation(experiment { autoscaler = plan(1),
-      scaling = { warm_start = false, provisioning_delay_us = seconds(1), start_failure = 1,
-        start_retries = 0 } })
-    sim:run_until(0)
-    assert.equal("failed", sim.instances[1].state)
-    assert.equal("provisioning", sim.instances[2].state) -- in its place
-  end)
-
-  it("has room for the starts of long runs, and says what gives more", function()
-    local function flip(traffic, more)
-      return { cluster = { model = "qwen3-14b", tp = 1, instances = 1 }, workload = traffic,
-        autoscaler = blis.autoscaler { name = "flip", interval_us = seconds(20),
-          decide = function(context) return context.now_us // seconds(20) % 2 + 1 end },
-        scaling = more }
-    end
-    local days = { rate = 0.01, requests = 200, prompt_tokens = 10, output_tokens = 2,
-      arrival = "constant" }
-    local r = blis.run(flip(days))
-    assert.is_true(r.scaling.started > 450) -- in 20,000 s; 256 is the least
-    assert.equal(r.hash, blis.run(flip(days, { max_starts = 2000 })).hash)
-    local crashing = flip({ rate = 1, requests = 3000, prompt_tokens = 10, output_tokens = 2,
-      arrival = "constant" })
-    crashing.autoscaler = function() return 4 end
-    crashing.faults = { { kind = "crash", mtbf = seconds(30) } }
-    assert.is_true(blis.run(crashing).scaling.started > 300) -- in 3,000 s
-    local ok, message = pcall(blis.run, flip(days, { max_starts = 100 }))
-    assert.is_false(ok)
-    assert.matches("100 instances have been started by %d+ us, and there is room for no more: "
-      .. "scaling.max_starts gives more", tostring(message))
   end)
 
   it("is shown what cannot be written", function()
@@ -694,68 +338,6 @@ describe("an autoscaler", function()
     assert.matches("autoscaler oracle: requests of this workload follow on answers",
       tostring(message), 1, true)
     assert.matches("give sessions closed_loop = false", tostring(message), 1, true)
-  end)
-
-  local function apart(more)
-    local spec = {
-      cluster = { model = "qwen3-14b", tp = 1, prefill_instances = 1, decode_instances = 2,
-        max_num_seqs = 16 },
-      disaggregation = "always",
-    }
-    for key, value in pairs(more) do spec[key] = value end
-    return run(spec)
-  end
-
-  it("scales prefill and decode each on its own", function()
-    local seen = {}
-    local function watch(context)
-      seen[context.pool] = context
-      if context.pool == "prefill" then return 2 end
-      return { target = 4, reason = "decode" }
-    end
-    local r = apart { autoscaler = watch, scaling = { loading_delay_us = seconds(1),
-      prefill = { max_replicas = 2 }, decode = { max_replicas = 3, drain = "redirect" } } }
-    assert.equal(400, r.completed)
-    assert.equal(2, seen.prefill.replicas)
-    assert.equal(3, seen.decode.replicas)
-    assert.same({ 2, 3 }, { seen.prefill.max, seen.decode.max })
-    assert.is_true(#seen.prefill.instances == 2 and #seen.decode.instances == 3)
-    local pools = r.scaling.pools
-    assert.same({ 1, 1 }, { pools.prefill.started, pools.decode.started })
-    assert.equal(2, pools.prefill.levels[#pools.prefill.levels].ready)
-    assert.equal(5, r.scaling.levels[#r.scaling.levels].ready)
-    assert.equal("decode", r.scaling.events[2].pool)
-    assert.equal(2, r.scaling.scale_ups)
-    local prefills = {}
-    for i = 1, #r.requests do
-      local record = r.requests[i]
-      prefills[record.prefill_instance] = (prefills[record.prefill_instance] or 0) + 1
-    end
-    assert.is_true(prefills.instance_3 > 0)
-  end)
-
-  it("may leave one of two pools as it is", function()
-    local r = apart { autoscaler = { decode = plan(3, 1) } }
-    assert.equal(400, r.completed)
-    assert.same({ "decode" }, require("blis.sorted").names(r.scaling.pools))
-    assert.same({ 1, 1 }, { r.scaling.scale_ups, r.scaling.scale_downs })
-    assert.equal(1, r.scaling.levels[#r.scaling.levels].ready)
-  end)
-
-  it("starts the cheapest of unequal instances, and lets the dearest go first", function()
-    local groups = { { instances = 1, hardware = "H100", cost_per_hour = 4 },
-      { instances = 1, hardware = "L40S", cost_per_hour = 1 } }
-    local r = run { cluster = { model = "qwen3-14b", tp = 1, groups = groups },
-      autoscaler = plan(3, 2) }
-    assert.equal(400, r.completed)
-    local states, gpus = {}, {}
-    local sim = blis.simulation(experiment {
-      cluster = { model = "qwen3-14b", tp = 1, groups = groups }, autoscaler = plan(3, 2) })
-    sim:run()
-    for i = 1, 3 do states[i], gpus[i] = sim.instances[i].state, sim.instances[i].gpu end
-    assert.same({ "drained", "active", "active" }, states)
-    assert.same({ "H100", "L40S", "L40S" }, gpus)
-    sim:close()
   end)
 
   it("is refused where it makes no sense", function()

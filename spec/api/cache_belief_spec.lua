@@ -39,6 +39,16 @@ describe("what the router believes of the caches", function()
     assert.equal(0, belief.unknown_tokens)
   end)
 
+  it("finds less than a policy that asks the caches", function()
+    for _, kv_blocks in ipairs { 150, 200, 300, 20000 } do
+      local function hits(scorer)
+        return run({ "weighted", scorers = scorer .. ":1,queue-depth:1" }, kv_blocks).cache_belief
+          .true_hit_rate
+      end
+      assert.is_true(hits "precise-prefix-cache" > hits "prefix-affinity")
+    end
+  end)
+
   it("is absent from policies that do not look at caches", function()
     local belief = run("least-loaded").cache_belief
     assert.equal(0, belief.decisions)

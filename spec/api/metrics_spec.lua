@@ -424,6 +424,11 @@ describe("what to look at", function()
     says(told(spec), "oscillation: of 16 requests in a row")
     spec.routing = "round-robin"
     assert.is_nil(told(spec):find("oscillation", 1, true))
+    -- Who is rejected goes nowhere, and with pools all are decoded by the only one that does.
+    spec.admission = function(request) return tonumber(request.id:match "%d+") % 20 == 0 end
+    assert.is_nil(told(spec):find("oscillation", 1, true))
+    assert.is_nil(told({ cluster = { prefill_instances = 1, decode_instances = 1 },
+      workload = { rate = 5, requests = 100 } }):find("oscillation", 1, true))
   end)
 
   it("names every policy that took part", function()

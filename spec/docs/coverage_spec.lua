@@ -23,15 +23,24 @@ local function lacks_of_command(line)
   end
 end
 
---- What lacks of what shows a row, if anything: of a command, or of a file and a test in it, of
---- which the beginning of its title is given.
+--- Whether the text of a file has a test: of a spec the beginning of its title is given, of a test
+--- in C its name.
+local function has_test(path, text, title)
+  local pattern = title:gsub("%p", "%%%0")
+  if path:find "%.c$" then return text:find("RUN%(" .. pattern .. "%)") end
+  return text:find('it%(+%s*"' .. pattern)
+end
+
+--- What lacks of what shows a row, if anything: of a command, or of a file and a test in it. A file
+--- of tests in C says which.
 local function lacks_of(witness)
   if witness:find "^blis " then return lacks_of_command(witness) end
   local path, title = witness:match "^([^:]+): (.+)$"
   local text = read(path or witness)
   if not text then return path or witness end
-  local is_test = not title or text:find('it%(+%s*"' .. title:gsub("%p", "%%%0"))
-  if not is_test then return title end
+  local has_tests = not title and witness:find "%.c$" and text:find "RUN%("
+  if has_tests then return "which test of it" end
+  if title and not has_test(path, text, title) then return title end
 end
 
 describe("every row of the design documents", function()

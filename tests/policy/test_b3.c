@@ -1,4 +1,4 @@
-/* load_only, sticky, unified, capped on the examples of the B3 pseudocode. */
+/* lmetric, load_only, sticky, unified, capped as the B3 pseudocode has them. */
 #include "routing_fixture.h"
 
 enum { BLOCKS = 20, TICKETS = 16 };
@@ -66,6 +66,43 @@ static void bench_deinit(bench *b) {
     }
   }
   blis_router_free(&b->router);
+}
+
+/* Checks the scores of a request, which are of three instances; where it goes.
+ */
+static void check_lmetric(bench *b, int64_t tokens, uint32_t shared_blocks,
+                          const double expected[3], size_t chosen) {
+  blis_decision d = send(b, &b->f.view, 0, 0, tokens, shared_blocks);
+  for (size_t i = 0; i < 3; i++) {
+    CHECK_EQ_DOUBLE(d.scores[i], 0 - expected[i]);
+  }
+  CHECK_EQ_I64(d.chosen, chosen);
+}
+
+/* (pending prefill + what is not cached of it) x requests; ties to the first.
+ */
+static void lmetric_takes_the_least_work_times_requests(void) {
+  bench b;
+  bench_init(&b, "lmetric", NULL, 3);
+  check_lmetric(&b, 1000, 0, (double[]){0, 0, 0}, 0);
+  check_lmetric(&b, 512, 0, (double[]){1512, 0, 0}, 1);
+  check_lmetric(&b, 600, 0, (double[]){1600, 1112, 0}, 2);
+  check_lmetric(&b, 100, 0, (double[]){1100, 612, 700}, 1);
+  check_lmetric(&b, 100, 0, (double[]){1100, 2 * 712, 700}, 2);
+  fixture_first_token(&b.router, &b.tickets[0], 0); /* nothing is pending */
+  check_lmetric(&b, 100, 0, (double[]){100, 2 * 712, 2 * 800}, 0);
+  bench_deinit(&b);
+  /* 12 of 20 blocks of 512 tokens are on instance 1, with two requests. */
+  bench_init(&b, "lmetric", NULL, 3);
+  load(&b, 0, 1);
+  blis_routing_view warm = fixture_only(&b.f, 1);
+  send(&b, &warm, 0, 0, INT64_C(12) * 512, 12);
+  fixture_first_token(&b.router, &b.tickets[1], 1);
+  load(&b, 1, 1);
+  load(&b, 2, 1);
+  check_lmetric(&b, INT64_C(20) * 512, 20,
+                (double[]){20 * 512, 2 * 8 * 512, 20 * 512}, 1);
+  bench_deinit(&b);
 }
 
 static void load_only_takes_the_first_of_the_least_loaded(void) {
@@ -286,6 +323,7 @@ static void counters_come_back_to_zero(void) {
 }
 
 int main(void) {
+  RUN(lmetric_takes_the_least_work_times_requests);
   RUN(load_only_takes_the_first_of_the_least_loaded);
   RUN(sticky_stays_whatever_the_load);
   RUN(sticky_forgets_sessions_after_their_time);

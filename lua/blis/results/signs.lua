@@ -91,21 +91,34 @@ end
 -- at is no more than a part of a long run.
 local in_a_row, herd, even, most_records = 4, 0.75, 0.9, 20000
 
+--- The instances of requests that got to one, in order of arrival, and how many there are of them.
+--- Where prefill and decode are apart these are those that decode.
+local function served_by(r)
+  local names, is_known, known = {}, {}, 0
+  for i = 1, math.min(#r.requests, most_records) do
+    local name = r.requests[i].instance
+    if name then
+      names[#names + 1] = name
+      known = known + (is_known[name] and 0 or 1)
+      is_known[name] = true
+    end
+  end
+  return names, known
+end
+
 local function oscillation(r)
   for _, instance in ipairs(r.instances) do
     if not was_there(r, instance) then return nil end -- the others take what it cannot
   end
-  local instances = #r.requests_per_instance
+  local names, instances = served_by(r)
   local size = in_a_row * instances
-  local records = math.min(#r.requests, most_records)
-  if instances < 2 or records < 5 * size or r.balance < even then return nil end
+  if instances < 2 or #names < 5 * size or r.balance < even then return nil end
   local sum, parts = 0, 0
-  for from = 1, records - size + 1, size do
+  for from = 1, #names - size + 1, size do
     local seen, most = {}, 0
     for i = from, from + size - 1 do
-      local instance = r.requests[i].instance or ""
-      seen[instance] = (seen[instance] or 0) + 1
-      most = math.max(most, seen[instance])
+      seen[names[i]] = (seen[names[i]] or 0) + 1
+      most = math.max(most, seen[names[i]])
     end
     sum, parts = sum + most / size, parts + 1
   end
