@@ -48,6 +48,54 @@ describe("blis sweep submit #host", function()
     end)
   end)
 
+  --- The words of "arguments" as HTCondor reads them: double quotes around all, single ones around
+  --- words with spaces, each doubled where it is meant.
+  local function condor_words(text)
+    local inner = assert(text:match '\narguments%s*=%s*"(.-)"\n'):gsub('""', '"')
+    local words, word, is_quoted, i = {}, "", false, 1
+    while i <= #inner do
+      local char = inner:sub(i, i)
+      if char == "'" and is_quoted and inner:sub(i + 1, i + 1) == "'" then
+        word, i = word .. "'", i + 1
+      elseif char == "'" then
+        is_quoted = not is_quoted
+      elseif char == " " and not is_quoted then
+        words[#words + 1], word = word, ""
+      else
+        word = word .. char
+      end
+      i = i + 1
+    end
+    words[#words + 1] = word
+    return words
+  end
+
+  it("writes a file for HTCondor whose parts make the table of one run", function()
+    folders.with(function(folder)
+      assert(os.execute(("mkdir -p %s/bin"):format(folder)))
+      local name = "it's a \"sweep\".lua"
+      local out <close> = assert(io.open(folder .. "/" .. name, "w"))
+      out:write(script)
+      out:close()
+      local start = ('cd %s && ln -sf "$BLIS" bin/blis && export PATH=$PWD/bin:$PATH && ')
+        :format(folder)
+      local whole = program.shell(start .. "blis sweep run " .. program.quote(name)
+        .. " --store local 2>/dev/null && blis sweep table local --format csv")
+      local text = submitted(name, "--condor", "--shards", "3", "--only", "0-2", "--store", "a b")
+      assert.equal("/usr/bin/env", text:match "executable%s*=%s*(%S+)")
+      local macro, parts = text:match "queue (%w+) in %(([%d, ]+)%)"
+      for part in parts:gmatch "%d+" do
+        local words = condor_words((text:gsub("%$%(" .. macro .. "%)", part)))
+        for i, word in ipairs(words) do words[i] = program.quote(word) end
+        local run = program.shell(start .. "/usr/bin/env " .. table.concat(words, " "))
+        assert.equal(0, run.status, run.err)
+      end
+      local parted = program.shell(start .. "blis sweep table 'a b' --format csv")
+      assert.matches("y,", parted.out, 1, true)
+      assert.equal(whole.out, parted.out)
+    end)
+  end)
+
   --- What a folder holds, as a table and its trials without the time they took.
   local function held(folder, store)
     return program.shell(("cd %s && \"$BLIS\" sweep table %s --format csv"):format(folder,

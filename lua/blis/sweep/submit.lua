@@ -16,8 +16,9 @@ local function quote(text)
 end
 
 --- The command of a part, which the environment names.
-local function command_of(job)
-  return ("blis sweep run %s --store %s --jobs %d"):format(quote(job.script), quote(job.store),
+local function command_of(job, quoted)
+  quoted = quoted or quote
+  return ("blis sweep run %s --store %s --jobs %d"):format(quoted(job.script), quoted(job.store),
     job.cpus)
 end
 
@@ -91,6 +92,12 @@ local function parallel(job)
 ]]):format(parts, command_of(job), job.shards)
 end
 
+--- A word among the arguments of HTCondor: in single quotes, with all quotes inside doubled.
+local function condor_word(text)
+  if text:match "^[%w_./@:,+=-]+$" then return text end
+  return "'" .. text:gsub("'", "''"):gsub('"', '""') .. "'"
+end
+
 --- For condor_submit, with a file system that all machines see.
 local function condor(job)
   local queue = job.only and ("queue part in (%s)"):format(table.concat(job.only, ", "))
@@ -102,7 +109,7 @@ request_cpus = %d
 should_transfer_files = NO
 log          = blis-sweep.log
 %s
-]]):format(command_of(job), job.only and "part" or "Process", job.shards, job.cpus, queue)
+]]):format(command_of(job, condor_word), job.only and "part" or "Process", job.shards, job.cpus, queue)
 end
 
 --- Engines, and the command that takes their text from standard input.
