@@ -109,7 +109,8 @@ request_cpus = %d
 should_transfer_files = NO
 log          = blis-sweep.log
 %s
-]]):format(command_of(job, condor_word), job.only and "part" or "Process", job.shards, job.cpus, queue)
+]]):format(command_of(job, condor_word), job.only and "part" or "Process", job.shards, job.cpus,
+    queue)
 end
 
 --- Engines, and the command that takes their text from standard input.
