@@ -12,6 +12,7 @@
 #include "cluster/handoff_run.h"
 #include "cluster/scaler.h"
 #include "cluster/stages.h"
+#include "cluster/tiers_run.h"
 #include "policy/registry.h"
 
 enum {
@@ -87,6 +88,9 @@ static blis_status run_cluster_event(blis_cluster *cluster, int64_t time_us,
   case BLIS__CLUSTER_ENCODED:
   case BLIS__CLUSTER_ENCODE_LATE:
     BLIS_TRY(blis__encode_event(cluster, &event, error));
+    return look_again(cluster, error);
+  case BLIS__CLUSTER_TIERS:
+    BLIS_TRY(blis__tiers_event(cluster->tiers, error));
     return look_again(cluster, error);
   case BLIS__CLUSTER_EVICT:
   case BLIS__CLUSTER_EXPIRY:

@@ -17,6 +17,7 @@
 #include "cluster/encode.h"
 #include "cluster/gateway.h"
 #include "cluster/handoff.h"
+#include "cluster/kv_tiers.h"
 #include "cluster/run_events.h"
 #include "instance/instance.h"
 #include "instance/slo_priority.h"
@@ -140,6 +141,9 @@ typedef struct blis_cluster_config {
   blis_histogram *itl_of_instance_us;
   /* Hears of every decision; borrowed. NULL = nobody does, at no cost. */
   const blis_decision_sink *decisions;
+  /* KV below the caches of the instances; borrowed during construction, what
+     its functions need for longer. NULL = none. */
+  const blis_kv_tiers *kv_tiers;
   const blis_observer *observer; /* copied; NULL = nobody */
   /* Copied; NULL = nobody. Kinds that tell steps take the stepwise engine. */
   const blis_run_listener *run_listener;
@@ -292,6 +296,15 @@ bool blis_cluster_has_pools(const blis_cluster *cluster);
    with BLIS (Go), whose links are one number. */
 size_t blis_cluster_link_count(const blis_cluster *cluster);
 blis_link_counts blis_cluster_link(const blis_cluster *cluster, size_t index);
+
+/* KV tiers, in the order in which they were given, and all of them. */
+size_t blis_cluster_kv_tier_count(const blis_cluster *cluster);
+blis_kv_tier_counts blis_cluster_kv_tier(const blis_cluster *cluster,
+                                         size_t index);
+blis_kv_tiers_counts blis_cluster_kv_tiers(const blis_cluster *cluster);
+
+/* Walks every store; true when all invariants hold. For tests. */
+bool blis_cluster_check_kv_tiers(const blis_cluster *cluster);
 
 /*
  * Takes the router of *stage (also on failure), once, before the first event

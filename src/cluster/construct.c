@@ -13,6 +13,7 @@
 #include "cluster/places.h"
 #include "cluster/service.h"
 #include "cluster/stages.h"
+#include "cluster/tiers_run.h"
 
 static blis_status check_config(const blis_cluster_config *config,
                                 blis_error *error) {
@@ -176,6 +177,7 @@ static blis_status make_parts(blis_cluster *cluster, blis_histogram *itl_us,
   BLIS_TRY(blis_slo_priority_new(alloc, config->slo_overrides,
                                  config->slo_override_count,
                                  &cluster->priorities, error));
+  BLIS_TRY(blis__tiers_new(cluster, error));
   BLIS_TRY(make_instances(cluster, itl_us, error));
   BLIS_TRY(copy_facts(cluster, error));
   const blis__snapshot_config snapshot = {
@@ -215,6 +217,7 @@ static blis_status add_features(blis_cluster *cluster, blis_error *error) {
   BLIS_TRY_MEM(blis__add_decision_trace(cluster), error);
   BLIS_TRY_MEM(blis__add_observer(cluster), error);
   BLIS_TRY_MEM(blis__add_run_events(cluster), error);
+  BLIS_TRY_MEM(blis__add_tiers(cluster), error);
   BLIS_TRY_MEM(blis__add_follow_ups(cluster), error);
   BLIS_TRY_MEM(blis__add_prefill_history(cluster), error);
   return BLIS_OK;
@@ -265,6 +268,7 @@ blis_cluster_new(const blis_alloc *alloc, const blis_cluster_config *config,
   }
   c->config.instances = NULL; /* the caller's, no longer needed */
   c->config.facts = NULL;
+  c->config.kv_tiers = NULL;
   c->config.slo_overrides = NULL;
   c->config.tenant_budgets = NULL;
   if (status != BLIS_OK) {
@@ -300,6 +304,7 @@ void blis_cluster_free(blis_cluster *cluster) {
   blis__free_cascade(cluster);
   blis__free_handoffs(cluster);
   blis__free_encoders(cluster);
+  blis__free_tiers(cluster);
   blis__free_life_cycle(cluster);
   blis__free_waiting_room(cluster);
   blis__free_scaler(cluster);

@@ -1,6 +1,7 @@
 #include "cluster/places.h"
 
 #include "base/invariant.h"
+#include "cluster/tiers_run.h"
 
 struct blis__places {
   blis_instance_config *configs; /* one each; in the arena */
@@ -32,6 +33,9 @@ blis_status blis__places_init(blis_cluster *cluster,
     configs[i] = config->instances[i];
     if (config->horizon_us < configs[i].horizon_us) {
       configs[i].horizon_us = config->horizon_us;
+    }
+    if (cluster->tiers != NULL) {
+      configs[i].kv_source = &cluster->tiers->source;
     }
     bool tells_steps =
         (cluster->run_listener.kinds & BLIS_RUN_EVENTS_OF_STEPS) != 0;

@@ -36,6 +36,7 @@ enum {
   BLIS__CLUSTER_CHECK = 11,       /* of the load, in BLIS (Go) */
   BLIS__CLUSTER_SCALED = 12,      /* what follows from one */
   BLIS__CLUSTER_ENCODE_LATE = 13, /* the deadline of who is there */
+  BLIS__CLUSTER_TIERS = 14,       /* reads or writes of KV tiers have ended */
   BLIS__CLUSTER_CALL = 20
 };
 
@@ -120,6 +121,7 @@ struct blis_cluster {
   struct blis__cascades *cascades;
   struct blis__handoffs *handoffs; /* handoff_run.h */
   struct blis__encoders *encoders; /* encode.c */
+  struct blis__tiers *tiers;       /* tiers_run.h */
   struct blis__gateway *gateway;   /* gateway_run.h */
   /* With that: takes an admitted request, to be routed later. Else NULL. */
   blis_status (*hold)(blis_cluster *cluster, blis__cluster_request *request,

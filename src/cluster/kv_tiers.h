@@ -1,0 +1,156 @@
+/*
+ * kv_tiers.h - KV below the cache of the instances: what can be said about it,
+ * and what is counted.
+ *
+ * A tier has one store or several (kv/tier_store.h): one for each instance, for
+ * each node of so many instances, or one for all. What an instance has computed
+ * of a prompt is saved to the tiers; a request about to be admitted whose
+ * prompt goes on in them where the cache ends has it brought back
+ * (instance/kv_source.h) in place of computing it again. Tiers are asked in
+ * order, block by block: a block counts for the first one that has it, and the
+ * first block that none has is the end.
+ *
+ * A tier behind another one (stage) is read through it, in batches one behind
+ * the other, and what is read stays there, too (promotion); it gets what is
+ * saved there: all of it, or what is evicted there.
+ *
+ * Bytes go over links that are shared max-min fairly (link.h): one in and one
+ * out of every store, and, for what lies on another machine, the network of the
+ * instance that reads and of the one that is read.
+ *
+ * With an instance, the stores go that are its own, unless they survive it; who
+ * reads of them computes the rest.
+ *
+ * Model: the layers of vLLM's offloading connector (tiers behind a CPU tier,
+ * docs/features/kv_offloading_usage.md), Dynamo's G2 to G4, Mooncake Store;
+ * docs/kv-tiers.md says what is as there, and what is not.
+ */
+#ifndef BLIS_CLUSTER_KV_TIERS_H
+#define BLIS_CLUSTER_KV_TIERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "instance/live_request.h"
+#include "kv/tier_store.h"
+
+enum { BLIS_KV_TIERS_MAX = 8 };
+
+typedef enum blis_tier_scope {
+  BLIS_TIER_OF_INSTANCE,
+  BLIS_TIER_OF_NODE,
+  BLIS_TIER_OF_CLUSTER
+} blis_tier_scope;
+
+/* What comes into a tier. */
+typedef enum blis_tier_saving {
+  BLIS_TIER_WRITE_THROUGH, /* all that is computed, or saved in its stage */
+  BLIS_TIER_ON_EVICT,      /* what is evicted from its stage */
+  BLIS_TIER_SAVES_NOTHING  /* what is promoted alone */
+} blis_tier_saving;
+
+typedef struct blis_kv_tier {
+  const char *name; /* borrowed during construction */
+  int64_t blocks;   /* of a store, 0 = the tier is as if it were not there */
+  blis_tier_scope scope;
+  int64_t instances_per_node; /* >= 1, with that scope */
+  int32_t stage;              /* an earlier tier; -1 = none */
+  double read_bytes_per_us;   /* of a store; INFINITY = takes no time */
+  double write_bytes_per_us;
+  bool is_half_duplex; /* both share the bandwidth for reading */
+  double latency_us;   /* of each read and each write */
+  blis_tier_policy policy;
+  blis_tier_saving saving;
+  int64_t threshold;   /* a block is saved at that sight of it; 0 or 1: first */
+  int64_t sights_kept; /* of so many blocks at most, with a threshold */
+  bool promotes;       /* what is read from behind it stays in it */
+  bool is_shared;      /* other instances may read its stores */
+  bool survives;       /* its instance */
+  double weight;       /* of its blocks in tiered_prefix_hit, 0 to 1 */
+} blis_kv_tier;
+
+/* What a request could have brought, for load_choice. */
+typedef struct blis_kv_offer {
+  const blis_live_request *request;
+  uint32_t instance;
+  int64_t now_us;
+  int64_t cached_tokens;                  /* in its cache, whole blocks */
+  int64_t offered_tokens;                 /* behind these, in the tiers */
+  int64_t tier_tokens[BLIS_KV_TIERS_MAX]; /* of these, by tier */
+  double load_us;    /* estimated: as the links are used now, for all of them */
+  double compute_us; /* to compute them in one step alone; 0 = not known */
+} blis_kv_offer;
+
+/* A block that is saved in a tier, or is read there, for score. */
+typedef struct blis_kv_sight {
+  uint32_t tier;
+  uint32_t depth;  /* its place in its prompt, from 0, */
+  uint32_t blocks; /* of so many; 0 = evicted from another tier, not known */
+  int64_t uses;    /* so often seen since it came, this time included */
+  int64_t now_us;
+} blis_kv_sight;
+
+typedef enum blis_load_rule {
+  BLIS_LOADS_ALL,
+  BLIS_LOADS_IF_FASTER, /* than to compute it: load_us < compute_us */
+  BLIS_LOADS_AS_TOLD    /* by load_choice */
+} blis_load_rule;
+
+typedef struct blis_kv_tiers {
+  const blis_kv_tier *tiers;   /* borrowed during construction */
+  uint32_t count;              /* 0 = there are none */
+  double cache_weight;         /* of blocks of the KV cache itself, as weight */
+  double bytes_per_token;      /* 0 = as the facts of the instances say */
+  double network_bytes_per_us; /* in and out of each instance, for what lies
+                                  elsewhere; INFINITY = none */
+  int64_t chunk_blocks; /* only whole chunks of so many are brought; >= 1 */
+  int64_t batch_blocks; /* of reads in stages; >= 1 */
+  bool saves_output;    /* also what is decoded, when a request is over */
+  blis_load_rule rule;
+  /* *tokens of what is offered are brought, at most all; whole blocks. */
+  blis_status (*load_choice)(void *ud, const blis_kv_offer *offer,
+                             int64_t *tokens, blis_error *error);
+  /* For BLIS_TIER_SCORED, of a block that is saved or used: the lowest score
+     leaves. */
+  blis_status (*score)(void *ud, const blis_kv_sight *sight, double *score,
+                       blis_error *error);
+  void *ud; /* of both */
+} blis_kv_tiers;
+
+/* Of one tier. */
+typedef struct blis_kv_tier_counts {
+  const char *name;
+  int64_t capacity_blocks; /* of all its stores */
+  int64_t used_blocks;     /* now */
+  int64_t peak_blocks;     /* of the fullest store */
+  int64_t loads;           /* reads that have ended, for one request each */
+  int64_t loaded_blocks;   /* by these: hits */
+  int64_t lost_blocks;     /* of reads that were cut short by a failure */
+  int64_t peer_blocks;     /* of loaded_blocks, from another instance's store */
+  int64_t promoted_blocks; /* that have come by promotion */
+  int64_t saves;           /* writes that have ended */
+  int64_t saved_blocks;    /* by these */
+  int64_t dropped_blocks;  /* that found no room */
+  int64_t evicted_blocks;
+  int64_t removed_blocks; /* lost with their instance */
+  double loaded_bytes;
+  double saved_bytes;
+  double load_us;      /* from start to end of a read, added up */
+  double read_busy_us; /* of its busiest store */
+  double write_busy_us;
+} blis_kv_tier_counts;
+
+/* Of all tiers. */
+typedef struct blis_kv_tiers_counts {
+  int64_t requests;  /* times that a request had something brought */
+  int64_t completed; /* and had it all */
+  int64_t failed;    /* had some of it or nothing, since a store was lost */
+  int64_t canceled;  /* was gone before */
+  int64_t in_flight; /* is still waiting; = requests - these */
+  int64_t declined;  /* times that nothing of what is there was wanted */
+  int64_t loaded_blocks;
+  double wait_us; /* of completed and failed ones, added up */
+} blis_kv_tiers_counts;
+
+#endif

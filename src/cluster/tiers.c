@@ -1,0 +1,429 @@
+/* Construction, failures and counts of tiers: see tiers_run.h. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/invariant.h"
+#include "base/minmax.h"
+#include "base/time.h"
+#include "cluster/features.h"
+#include "cluster/handoff_run.h"
+#include "cluster/tiers_run.h"
+
+/* Checks. */
+
+static bool is_bandwidth(double bytes_per_us) {
+  return bytes_per_us > 0; /* INFINITY is one, too */
+}
+
+static blis_status check_tier(const blis_kv_tiers *config, uint32_t t,
+                              blis_error *error) {
+  const blis_kv_tier *tier = &config->tiers[t];
+  const char *wrong = NULL;
+  if (tier->blocks < 0 || tier->blocks > INT32_MAX) {
+    wrong = "blocks is not 0 to 2147483647";
+  } else if (!is_bandwidth(tier->read_bytes_per_us) ||
+             !is_bandwidth(tier->write_bytes_per_us)) {
+    wrong = "a bandwidth is not above 0";
+  } else if (!(tier->latency_us >= 0 && isfinite(tier->latency_us))) {
+    wrong = "latency_us is not 0 or more";
+  } else if (tier->stage < -1 || tier->stage >= (int32_t)t) {
+    wrong = "the stage is no earlier tier";
+  } else if (tier->stage >= 0 && config->tiers[tier->stage].stage >= 0) {
+    wrong = "the stage has a stage itself; reads have two stages at most";
+  } else if (tier->stage >= 0 &&
+             config->tiers[tier->stage].scope > tier->scope) {
+    wrong = "the stage is shared by more instances than the tier";
+  } else if (tier->scope == BLIS_TIER_OF_NODE && tier->instances_per_node < 1) {
+    wrong = "instances_per_node is not 1 or more";
+  } else if (tier->saving == BLIS_TIER_ON_EVICT && tier->stage < 0) {
+    wrong = "what is evicted comes from a stage, and there is none";
+  } else if (tier->policy == BLIS_TIER_SCORED && config->score == NULL) {
+    wrong = "scores need a function";
+  } else if (tier->threshold < 0 ||
+             (tier->threshold > 1 &&
+              (tier->sights_kept < 1 || tier->sights_kept > INT32_MAX))) {
+    wrong = "a threshold keeps 1 to 2147483647 sights";
+  } else if (tier->is_shared && tier->scope != BLIS_TIER_OF_INSTANCE) {
+    wrong = "stores that other instances may read are those of instances";
+  }
+  return wrong == NULL ? BLIS_OK
+                       : blis_fail(error, BLIS_ERR_INVALID, "KV tier %s: %s",
+                                   tier->name, wrong);
+}
+
+static blis_status check_tiers(const blis_kv_tiers *config, blis_error *error) {
+  if (config->count > BLIS_KV_TIERS_MAX) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "there are %" PRIu32 " KV tiers, expected %d at most",
+                     config->count, BLIS_KV_TIERS_MAX);
+  }
+  for (uint32_t t = 0; t < config->count; t++) {
+    BLIS_TRY(check_tier(config, t, error));
+  }
+  if (config->chunk_blocks < 1 || config->batch_blocks < 1 ||
+      config->chunk_blocks > INT32_MAX ||
+      !is_bandwidth(config->network_bytes_per_us) ||
+      !(config->bytes_per_token >= 0) || !isfinite(config->bytes_per_token)) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "KV tiers: a size or bandwidth is out of range");
+  }
+  return config->rule != BLIS_LOADS_AS_TOLD || config->load_choice != NULL
+             ? BLIS_OK
+             : blis_fail(error, BLIS_ERR_INVALID,
+                         "KV tiers: there is no function to say what is "
+                         "loaded");
+}
+
+static bool is_common(const blis_kv_tiers *config) {
+  bool found = false;
+  for (uint32_t t = 0; t < config->count; t++) {
+    found |= config->tiers[t].scope != BLIS_TIER_OF_INSTANCE ||
+             config->tiers[t].is_shared;
+  }
+  return found;
+}
+
+/* Blocks that go from one instance to another are those of one model. */
+static blis_status check_equal(const blis_cluster_config *config, uint32_t i,
+                               blis_error *error) {
+  const char *a = config->facts == NULL ? NULL : config->facts[0].model;
+  const char *b = config->facts == NULL ? NULL : config->facts[i].model;
+  if (config->instances[i].block_size_tokens !=
+          config->instances[0].block_size_tokens ||
+      !blis__is_same_model(a == NULL ? "" : a, b == NULL ? "" : b)) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "KV tiers that several instances use need the same model "
+                     "and block size everywhere; instance_%" PRIu32
+                     " differs from instance_0",
+                     i);
+  }
+  return BLIS_OK;
+}
+
+/* Construction. */
+
+static double bytes_per_token(const blis_cluster_config *config, uint32_t i) {
+  if (config->kv_tiers->bytes_per_token > 0 || config->facts == NULL) {
+    return config->kv_tiers->bytes_per_token;
+  }
+  const blis_instance_facts *facts = &config->facts[i];
+  return facts->kv_bytes_per_token * (double)blis_max_i64(facts->tp, 1);
+}
+
+static blis_status measure_blocks(blis__tiers *tiers, blis_error *error) {
+  const blis_cluster_config *config = &tiers->cluster->config;
+  bool has_common = is_common(config->kv_tiers);
+  tiers->block_bytes =
+      blis_alloc_zeroed(&tiers->cluster->alloc, config->instance_count,
+                        sizeof *tiers->block_bytes);
+  BLIS_TRY_NEW(tiers->block_bytes, error);
+  for (uint32_t i = 0; i < config->instance_count; i++) {
+    double bytes = bytes_per_token(config, i);
+    if (!(bytes > 0)) {
+      return blis_fail(error, BLIS_ERR_INVALID,
+                       "KV tiers: it is not known how many bytes the KV of a "
+                       "token of instance_%" PRIu32
+                       " has; give kv_bytes_per_token",
+                       i);
+    }
+    if (has_common) {
+      BLIS_TRY(check_equal(config, i, error));
+    }
+    tiers->block_bytes[i] =
+        bytes * (double)config->instances[i].block_size_tokens;
+  }
+  return BLIS_OK;
+}
+
+static blis_status add_store(blis__tiers *tiers, uint32_t t, uint32_t owner) {
+  const blis_alloc *alloc = &tiers->cluster->alloc;
+  const blis_kv_tier *tier = &tiers->all[t].is;
+  blis__tier_place place = {.tier = t, .owner = owner};
+  BLIS_TRY(blis__links_add(&tiers->links, tier->read_bytes_per_us,
+                           &place.read_link));
+  place.write_link = place.read_link;
+  if (!tier->is_half_duplex) {
+    BLIS_TRY(blis__links_add(&tiers->links, tier->write_bytes_per_us,
+                             &place.write_link));
+  }
+  BLIS_TRY(blis_array_reserve(alloc, &tiers->stores, tiers->stores.count + 1));
+  place.blocks = blis_tier_store_new(alloc, tier->blocks, tier->policy);
+  if (place.blocks != NULL && tier->threshold > 1) {
+    place.sights = blis_tier_store_new(alloc, tier->sights_kept, BLIS_TIER_LRU);
+  }
+  tiers->stores.items[tiers->stores.count++] = place;
+  return place.blocks == NULL || (tier->threshold > 1 && place.sights == NULL)
+             ? BLIS_ERR_NOMEM
+             : BLIS_OK;
+}
+
+static uint32_t stores_of(const blis_kv_tier *tier, uint32_t instances) {
+  switch (tier->scope) {
+  case BLIS_TIER_OF_INSTANCE:
+    return instances;
+  case BLIS_TIER_OF_NODE:
+    return (uint32_t)((instances + tier->instances_per_node - 1) /
+                      tier->instances_per_node);
+  case BLIS_TIER_OF_CLUSTER:
+    break;
+  }
+  return 1;
+}
+
+static blis_status add_tier(blis__tiers *tiers, uint32_t t) {
+  const blis_cluster *cluster = tiers->cluster;
+  blis__tier *made = &tiers->all[t];
+  made->is = tiers->config.tiers[t];
+  made->first_store = (int32_t)tiers->stores.count;
+  made->is.name = blis_arena_text(&tiers->cluster->texts, made->is.name,
+                                  strlen(made->is.name));
+  if (made->is.name == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  if (made->is.blocks == 0) {
+    return BLIS_OK; /* nobody finds anything there */
+  }
+  uint32_t count = stores_of(&made->is, cluster->config.instance_count);
+  for (uint32_t k = 0; k < count; k++) {
+    BLIS_TRY(add_store(tiers, t, k));
+  }
+  made->store_count = (int32_t)count;
+  return BLIS_OK;
+}
+
+static blis_status add_network(blis__tiers *tiers) {
+  const blis_alloc *alloc = &tiers->cluster->alloc;
+  uint32_t count = tiers->cluster->config.instance_count;
+  double bytes_per_us = tiers->config.network_bytes_per_us;
+  if (!isfinite(bytes_per_us)) {
+    return BLIS_OK;
+  }
+  tiers->network_in = blis_alloc_zeroed(alloc, count, sizeof(uint32_t));
+  tiers->network_out = blis_alloc_zeroed(alloc, count, sizeof(uint32_t));
+  if (tiers->network_in == NULL || tiers->network_out == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    BLIS_TRY(
+        blis__links_add(&tiers->links, bytes_per_us, &tiers->network_in[i]));
+    BLIS_TRY(
+        blis__links_add(&tiers->links, bytes_per_us, &tiers->network_out[i]));
+  }
+  return BLIS_OK;
+}
+
+static blis_status add_parts(blis__tiers *tiers) {
+  for (uint32_t t = 0; t < tiers->config.count; t++) {
+    BLIS_TRY(add_tier(tiers, t));
+    tiers->count = t + 1;
+  }
+  return add_network(tiers);
+}
+
+blis_status blis__tiers_new(blis_cluster *cluster, blis_error *error) {
+  const blis_kv_tiers *config = cluster->config.kv_tiers;
+  if (config == NULL || config->count == 0) {
+    return BLIS_OK;
+  }
+  BLIS_TRY(check_tiers(config, error));
+  blis__tiers *tiers = blis_alloc_zeroed(&cluster->alloc, 1, sizeof *tiers);
+  BLIS_TRY_NEW(tiers, error);
+  cluster->tiers = tiers;
+  tiers->cluster = cluster;
+  tiers->config = *config;
+  tiers->source = (blis_kv_source){.ud = tiers,
+                                   .offer = blis__tiers_offer,
+                                   .bring = blis__tiers_bring,
+                                   .cancel = blis__tiers_cancel};
+  tiers->clock = (blis__link_clock){.event_class = BLIS__CLUSTER_TIERS,
+                                    .due_us = BLIS_TIME_NEVER_US};
+  blis__links_init(&tiers->links, &cluster->alloc);
+  BLIS_TRY(measure_blocks(tiers, error));
+  BLIS_TRY_MEM(add_parts(tiers), error);
+  tiers->config.tiers = NULL; /* the caller's, no longer needed */
+  return BLIS_OK;
+}
+
+void blis__free_tiers(blis_cluster *cluster) {
+  blis__tiers *tiers = cluster->tiers;
+  if (tiers == NULL) {
+    return;
+  }
+  const blis_alloc *alloc = &cluster->alloc;
+  uint32_t count = cluster->config.instance_count;
+  while (tiers->jobs != NULL) {
+    blis__tier_job_free(tiers, tiers->jobs);
+  }
+  while (tiers->loads != NULL) {
+    tiers->loads->jobs_left = 0;
+    blis__tiers_free_load(tiers, tiers->loads);
+  }
+  for (size_t i = 0; i < tiers->stores.count; i++) {
+    blis_tier_store_free(tiers->stores.items[i].blocks);
+    blis_tier_store_free(tiers->stores.items[i].sights);
+  }
+  blis_array_deinit(alloc, &tiers->stores);
+  blis_array_deinit(alloc, &tiers->found);
+  blis__links_deinit(&tiers->links);
+  blis_alloc_free(alloc, tiers->network_in, count * sizeof(uint32_t));
+  blis_alloc_free(alloc, tiers->network_out, count * sizeof(uint32_t));
+  blis_alloc_free(alloc, tiers->block_bytes,
+                  count * sizeof *tiers->block_bytes);
+  blis_alloc_free(alloc, tiers, sizeof *tiers);
+  cluster->tiers = NULL;
+}
+
+/* What happens. */
+
+/* The record of the request where it was prefilled. */
+static const blis_live_request *prefilled(const blis__news *news) {
+  const blis__handoff *handoff = news->request->handoff;
+  return handoff != NULL && handoff->is_at_source &&
+                 handoff->source == news->instance
+             ? &handoff->prefill
+             : &news->request->live;
+}
+
+static blis_status on_prefilled(void *ud, blis_cluster *cluster,
+                                const blis__news *news, blis_error *error) {
+  (void)cluster;
+  const blis_block_chain *chain = &prefilled(news)->chain;
+  return blis__tiers_save_chain(ud, news->instance, chain, 0,
+                                chain->prompt_blocks, error);
+}
+
+/* Behind the prompt; the last token has not been computed. */
+static blis_status on_left(void *ud, blis_cluster *cluster,
+                           const blis__news *news, blis_error *error) {
+  const blis_live_request *live = &news->request->live;
+  uint32_t instance = (uint32_t)news->request->instance;
+  if (!blis_request_is_completed(live->state) ||
+      news->request->place != BLIS__AT_INSTANCE) {
+    return BLIS_OK;
+  }
+  int64_t size =
+      blis_instance_get_config(cluster->instances[instance])->block_size_tokens;
+  int64_t end = live->progress_tokens / size;
+  return blis__tiers_save_chain(ud, instance, &live->chain,
+                                live->chain.prompt_blocks,
+                                (uint32_t)blis_max_i64(end, 0), error);
+}
+
+/* The memory of an instance is gone, and what was under way in it. */
+static blis_status lose_instance(blis__tiers *tiers, uint32_t instance,
+                                 blis_error *error) {
+  blis__tiers_stop_loads(tiers, instance);
+  blis__tiers_stop_saves(tiers, instance, BLIS__NO_STORE);
+  for (uint32_t t = 0; t < tiers->count; t++) {
+    const blis_kv_tier *tier = &tiers->all[t].is;
+    int32_t store = blis__tier_store_of(tiers, t, instance);
+    if (tier->scope != BLIS_TIER_OF_INSTANCE || tier->survives ||
+        store == BLIS__NO_STORE) {
+      continue;
+    }
+    blis__tier_place *place = blis__tier_place_at(tiers, store);
+    BLIS_TRY(blis__tiers_cut_loads(tiers, store, error));
+    blis__tiers_stop_saves(tiers, -1, store);
+    blis_tier_store_clear(place->blocks);
+    if (place->sights != NULL) {
+      blis_tier_store_clear(place->sights);
+    }
+  }
+  return blis__link_clock_set(&tiers->clock, &tiers->links, tiers->cluster,
+                              error);
+}
+
+static blis_status on_service_changed(void *ud, blis_cluster *cluster,
+                                      const blis__news *news,
+                                      blis_error *error) {
+  blis_service service = cluster->services[news->instance];
+  return service == BLIS_SERVICE_FAILED || service == BLIS_SERVICE_DRAINED
+             ? lose_instance(ud, news->instance, error)
+             : BLIS_OK;
+}
+
+blis_status blis__add_tiers(blis_cluster *cluster) {
+  blis__tiers *tiers = cluster->tiers;
+  if (tiers == NULL) {
+    return BLIS_OK;
+  }
+  blis__listener listener = {
+      .ud = tiers,
+      .rank = BLIS__SEQUELS,
+      .need = BLIS__NEEDS_ORDER,
+      .on = {[BLIS__PREFILLED] = on_prefilled,
+             [BLIS__SERVICE_CHANGED] = on_service_changed}};
+  if (tiers->config.saves_output) {
+    listener.on[BLIS__LEFT] = on_left;
+  }
+  return blis__listeners_add(&cluster->listeners, &listener);
+}
+
+/* Counts. */
+
+size_t blis_cluster_kv_tier_count(const blis_cluster *cluster) {
+  return cluster->tiers == NULL ? 0 : cluster->tiers->count;
+}
+
+blis_kv_tier_counts blis_cluster_kv_tier(const blis_cluster *cluster,
+                                         size_t index) {
+  const blis__tiers *tiers = cluster->tiers;
+  const blis__tier *tier = &tiers->all[index];
+  double now_us = (double)cluster->now_us;
+  blis_kv_tier_counts counts = tier->counts;
+  counts.name = tier->is.name;
+  counts.capacity_blocks = tier->is.blocks * tier->store_count;
+  for (int32_t k = 0; k < tier->store_count; k++) {
+    const blis__tier_place *place =
+        blis__tier_place_at(tiers, tier->first_store + k);
+    const blis_tier_store_stats stats =
+        blis_tier_store_get_stats(place->blocks);
+    counts.used_blocks += stats.blocks - stats.incoming;
+    counts.peak_blocks = blis_max_i64(counts.peak_blocks, stats.peak);
+    counts.evicted_blocks += stats.evictions;
+    counts.removed_blocks += stats.removed;
+    counts.read_busy_us =
+        fmax(counts.read_busy_us,
+             blis__links_look(&tiers->links, place->read_link, now_us).busy_us);
+    counts.write_busy_us = fmax(
+        counts.write_busy_us,
+        blis__links_look(&tiers->links, place->write_link, now_us).busy_us);
+  }
+  return counts;
+}
+
+blis_kv_tiers_counts blis_cluster_kv_tiers(const blis_cluster *cluster) {
+  const blis__tiers *tiers = cluster->tiers;
+  blis_kv_tiers_counts counts =
+      tiers == NULL ? (blis_kv_tiers_counts){0} : tiers->counts;
+  BLIS_ASSERT(counts.requests == counts.completed + counts.failed +
+                                     counts.canceled + counts.in_flight);
+  return counts;
+}
+
+bool blis_cluster_check_kv_tiers(const blis_cluster *cluster) {
+  const blis__tiers *tiers = cluster->tiers;
+  int64_t incoming = 0;
+  int64_t on_their_way = 0;
+  for (size_t i = 0; tiers != NULL && i < tiers->stores.count; i++) {
+    const blis_tier_store *store = tiers->stores.items[i].blocks;
+    if (!blis_tier_store_check(store)) {
+      return false;
+    }
+    incoming += blis_tier_store_get_stats(store).incoming;
+  }
+  if (tiers == NULL) {
+    return true;
+  }
+  for (const blis__tier_job *job = tiers->jobs; job != NULL; job = job->later) {
+    on_their_way += (int64_t)job->blocks.count;
+  }
+  for (const blis__tier_load *load = tiers->loads; load != NULL;
+       load = load->later) {
+    for (size_t i = 0; i < load->blocks.count; i++) {
+      on_their_way += load->blocks.items[i].into != BLIS__NO_STORE;
+    }
+  }
+  return incoming == on_their_way;
+}

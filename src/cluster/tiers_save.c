@@ -1,0 +1,212 @@
+/* What is saved: see tiers_run.h. */
+#include "base/invariant.h"
+#include "cluster/tiers_run.h"
+
+static const blis_alloc *alloc_of(const blis__tiers *tiers) {
+  return &tiers->cluster->alloc;
+}
+
+blis_status blis__tiers_score(const blis__tiers *tiers, int32_t store,
+                              const blis__tier_block *block, double *score,
+                              blis_error *error) {
+  const blis_kv_tiers *config = &tiers->config;
+  const blis__tier_place *place = blis__tier_place_at(tiers, store);
+  if (tiers->all[place->tier].is.policy != BLIS_TIER_SCORED) {
+    return BLIS_OK;
+  }
+  bool is_known = blis_tier_store_knows(place->blocks, block->id);
+  const blis_kv_sight sight = {
+      .tier = place->tier,
+      .depth = block->depth,
+      .blocks = block->blocks,
+      .uses =
+          (is_known ? blis_tier_store_uses(place->blocks, block->id) : 0) + 1,
+      .now_us = tiers->cluster->now_us};
+  return config->score(config->ud, &sight, score, error);
+}
+
+/* Whether it has been seen often enough, this time included. */
+static blis_status is_wanted(const blis__tier_place *place, int64_t threshold,
+                             blis_block_id id, bool *wanted,
+                             blis_error *error) {
+  blis_block_id evicted;
+  bool is_done;
+  *wanted = true;
+  if (place->sights == NULL) {
+    return BLIS_OK;
+  }
+  if (blis_tier_store_has(place->sights, id)) {
+    blis_tier_store_touch(place->sights, id, 0);
+  } else {
+    BLIS_TRY_MEM(
+        blis_tier_store_reserve(place->sights, id, 0, &evicted, &is_done),
+        error);
+    blis_tier_store_commit(place->sights, id);
+  }
+  *wanted = blis_tier_store_uses(place->sights, id) >= threshold;
+  return BLIS_OK;
+}
+
+/* The last one first, so that the first ones leave last. */
+static blis_status touch_known(const blis__tiers *tiers, int32_t store,
+                               const blis__tier_block *blocks, size_t count,
+                               blis_error *error) {
+  blis_tier_store *known = blis__tier_place_at(tiers, store)->blocks;
+  for (size_t i = count; i-- > 0;) {
+    if (blis_tier_store_has(known, blocks[i].id)) {
+      double score = 0;
+      BLIS_TRY(blis__tiers_score(tiers, store, &blocks[i], &score, error));
+      blis_tier_store_touch(known, blocks[i].id, score);
+    }
+  }
+  return BLIS_OK;
+}
+
+/* A place for the block, if it is new and there is room; who leaves for it goes
+   to victims. */
+static blis_status place_one(blis__tiers *tiers, int32_t store,
+                             const blis__tier_block *block,
+                             blis__tier_blocks *placed,
+                             blis__tier_blocks *victims, blis_error *error) {
+  const blis__tier_place *place = blis__tier_place_at(tiers, store);
+  blis__tier *tier = blis__tier_at(tiers, store);
+  bool is_done = false;
+  double score = 0;
+  blis_block_id evicted;
+  if (blis_tier_store_knows(place->blocks, block->id)) {
+    return BLIS_OK;
+  }
+  BLIS_TRY(is_wanted(place, tier->is.threshold, block->id, &is_done, error));
+  if (!is_done) {
+    return BLIS_OK;
+  }
+  BLIS_TRY(blis__tiers_score(tiers, store, block, &score, error));
+  BLIS_TRY_MEM(blis_array_reserve(alloc_of(tiers), placed, placed->count + 1),
+               error);
+  BLIS_TRY_MEM(blis_array_reserve(alloc_of(tiers), victims, victims->count + 1),
+               error);
+  BLIS_TRY_MEM(blis_tier_store_reserve(place->blocks, block->id, score,
+                                       &evicted, &is_done),
+               error);
+  tier->counts.dropped_blocks += !is_done;
+  if (is_done) {
+    blis__tier_block *made = &placed->items[placed->count++];
+    *made = *block;
+    made->from = BLIS__NO_STORE;
+    made->into = store;
+  }
+  if (evicted != BLIS_BLOCK_NONE) {
+    victims->items[victims->count++] = (blis__tier_block){
+        .id = evicted, .from = store, .into = BLIS__NO_STORE};
+  }
+  return BLIS_OK;
+}
+
+static blis_status fill_job(blis__tiers *tiers, blis__tier_job *job,
+                            const blis__tier_block *blocks, size_t count,
+                            blis__tier_blocks *victims, blis_error *error) {
+  BLIS_TRY(touch_known(tiers, job->store, blocks, count, error));
+  for (size_t i = 0; i < count; i++) {
+    BLIS_TRY(
+        place_one(tiers, job->store, &blocks[i], &job->blocks, victims, error));
+  }
+  if (victims->count > 0) {
+    BLIS_TRY(
+        blis__tiers_evicted(tiers, job->instance, job->store, victims, error));
+  }
+  if (job->blocks.count > 0) {
+    return blis__tier_job_begin(tiers, job, (int64_t)job->blocks.count, error);
+  }
+  blis__tier_job_free(tiers, job);
+  return BLIS_OK;
+}
+
+/* Those of the blocks that a store does not know are written there. */
+static blis_status save(blis__tiers *tiers, uint32_t instance, int32_t store,
+                        const blis__tier_block *blocks, size_t count,
+                        blis_error *error) {
+  blis__tier_blocks victims = {0};
+  blis__tier_job *job = blis__tier_job_new(tiers, store, instance);
+  BLIS_TRY_NEW(job, error);
+  blis_status status = fill_job(tiers, job, blocks, count, &victims, error);
+  blis_array_deinit(alloc_of(tiers), &victims);
+  return status;
+}
+
+/* To every tier of that stage with that rule. */
+static blis_status save_behind(blis__tiers *tiers, uint32_t instance,
+                               int32_t stage, blis_tier_saving saving,
+                               const blis__tier_block *blocks, size_t count,
+                               blis_error *error) {
+  for (uint32_t t = 0; t < tiers->count; t++) {
+    int32_t store = blis__tier_store_of(tiers, t, instance);
+    if (store != BLIS__NO_STORE && tiers->all[t].is.stage == stage &&
+        tiers->all[t].is.saving == saving) {
+      BLIS_TRY(save(tiers, instance, store, blocks, count, error));
+    }
+  }
+  return BLIS_OK;
+}
+
+blis_status blis__tiers_evicted(blis__tiers *tiers, uint32_t instance,
+                                int32_t store, const blis__tier_blocks *victims,
+                                blis_error *error) {
+  return save_behind(tiers, instance,
+                     (int32_t)blis__tier_place_at(tiers, store)->tier,
+                     BLIS_TIER_ON_EVICT, victims->items, victims->count, error);
+}
+
+blis_status blis__tiers_save_chain(blis__tiers *tiers, uint32_t instance,
+                                   const blis_block_chain *chain,
+                                   uint32_t first, uint32_t end,
+                                   blis_error *error) {
+  blis__tier_blocks *blocks = &tiers->found; /* of no offer any more */
+  blocks->count = 0;
+  for (uint32_t k = first; k < end; k++) {
+    const blis__tier_block block = {.id = blis_block_chain_at(chain, k),
+                                    .depth = k,
+                                    .blocks = end,
+                                    .from = BLIS__NO_STORE,
+                                    .into = BLIS__NO_STORE};
+    BLIS_TRY_MEM(blis_array_push(alloc_of(tiers), blocks, block), error);
+  }
+  return blocks->count == 0
+             ? BLIS_OK
+             : save_behind(tiers, instance, -1, BLIS_TIER_WRITE_THROUGH,
+                           blocks->items, blocks->count, error);
+}
+
+/* The last one first, as above. */
+blis_status blis__tiers_written(blis__tiers *tiers, blis__tier_job *job,
+                                blis_error *error) {
+  const blis__tier_place *place = blis__tier_place_at(tiers, job->store);
+  blis_kv_tier_counts *counts = &tiers->all[place->tier].counts;
+  counts->saves++;
+  counts->saved_blocks += (int64_t)job->blocks.count;
+  counts->saved_bytes += job->bytes;
+  for (size_t i = job->blocks.count; i-- > 0;) {
+    blis_tier_store_commit(place->blocks, job->blocks.items[i].id);
+  }
+  BLIS_TRY(save_behind(tiers, job->instance, (int32_t)place->tier,
+                       BLIS_TIER_WRITE_THROUGH, job->blocks.items,
+                       job->blocks.count, error));
+  blis__tier_job_free(tiers, job);
+  return BLIS_OK;
+}
+
+void blis__tiers_stop_saves(blis__tiers *tiers, int64_t instance,
+                            int32_t store) {
+  blis__tier_job *later;
+  for (blis__tier_job *job = tiers->jobs; job != NULL; job = later) {
+    later = job->later;
+    if (job->load != NULL ||
+        (job->instance != instance && job->store != store)) {
+      continue;
+    }
+    for (size_t i = 0; i < job->blocks.count; i++) {
+      blis_tier_store_abandon(blis__tier_place_at(tiers, job->store)->blocks,
+                              job->blocks.items[i].id);
+    }
+    blis__tier_job_free(tiers, job);
+  }
+}
