@@ -19,7 +19,8 @@ local files = {
   "capacity/init", "capacity/report", "recommend/init", "recommend/report",
   "sweep/cma_es", "sweep/init", "sweep/table",
   "statistics/init", "statistics/distribution", "statistics/transfer", "calibrate/init",
-  "calibrate/accuracy", "meta/core",
+  "calibrate/accuracy", "meta/policies", "meta/results", "meta/simulation", "meta/engine",
+  "meta/traffic", "meta/bind",
 }
 
 -- What a name in those files is called by scripts.

@@ -78,7 +78,7 @@ function trace.merge(lists, options)
 end
 
 -- The methods that make a workload of another one, and a stream of another one; their contracts
--- are in meta/core.lua.
+-- are in meta/traffic.lua.
 local methods = {}
 
 --- What arrives in a window.

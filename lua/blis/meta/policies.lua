@@ -1,0 +1,325 @@
+---@meta
+--- What policies see, and policies as objects: types whose values come from C, for editors;
+--- nothing here is ever run.
+
+--- A request as policies see it. The table is the same for every decision; keep numbers and texts,
+--- not the table, and do not write into it: other policies and later decisions would see that.
+---@class blis.Request
+---@field id string "request_17"
+---@field prompt_tokens integer
+---@field max_output_tokens integer what the client allowed
+---@field output_tokens integer the future: only with oracle = true
+---@field tenant string "" = none, as for all texts
+---@field slo_class string
+---@field model string
+---@field session string
+---@field client string
+---@field prefix_group string
+---@field prefix_tokens integer length of the prefix shared with others
+---@field round_index integer turn of the session, from 0
+---@field priority number higher is more urgent (profile go-blis: lower)
+---@field program blis.Program? whose call it is, of session graphs; nil = nobody's
+---@field hints table? what the priority policy said beside it; nil = nothing
+---@field tenant_requests integer of its tenant that have arrived, this one included
+---@field tenant_active integer of its tenant, admitted and not ended
+---@field tenant_rate number of its tenant, arrivals per second over the last 10 s
+---@field request_rate number the same of all tenants
+---@field gateway_queue_size integer requests that wait at the gateway for the pool, as of now
+---@field pool_saturation number 1 = full; by the queue's detector on the router's signals
+---@field prefix_hash integer equal where prompts begin with the same shared prefix; 0 without one
+---@field arrival_us integer
+---@field deadline_us integer? nil = none
+---@field slo_target_us integer? wanted time to first token; nil = not said
+---@field stage string? "prefill" or "decode" that it is routed for; nil where these are not apart
+---@field peer integer? index of the instance of the other stage; nil = not known yet
+---@field now_us integer time of the decision
+
+--- A program (an agent at work on a task) as of now: `request.program`. Its service is that of its
+--- completed calls; what is under way does not count.
+---@class blis.Program
+---@field id string the name of its graph
+---@field parent_session string that called the session of this request; "" = it is the root's
+---@field started_us integer
+---@field ended_requests integer in whatever way
+---@field prompt_tokens integer of its completed calls, cached ones included
+---@field output_tokens integer of these
+---@field service_us integer of these, each from its admission to a batch to its end
+---@field path_service_us integer the same on the longest way of calls to this one
+---@field requests_left integer? not yet ended, this one included; with hints = true of the workload
+---@field reused_after_us integer? when its context is used again after its end; likewise
+
+--- What policies see of an instance, as fresh as the experiment says. As with requests, what is
+--- written into it would be seen by others.
+---@class blis.Candidate
+---@field id string "instance_3"
+---@field index integer place in the cluster, from 1
+---@field queue_depth integer waiting, not yet in a batch
+---@field batch_size integer in the running batch
+---@field pending integer routed here, not yet in the wait queue
+---@field in_flight integer routed here and not finished
+---@field requests integer another name of in_flight
+---@field effective_load integer queue_depth + batch_size + pending (profile go-blis: + in_flight)
+---@field kv_utilization number 0 to 1, share of the KV blocks that live requests hold
+---@field free_kv_blocks integer
+---@field kv_blocks integer
+---@field cached_tokens integer leading prompt tokens whose blocks are in the KV cache
+---@field prefix_hit number 0 to 1, cached full blocks / full blocks of the prompt
+---@field live_prefix_hit number prefix_hit as of now, whatever the delay of cache signals
+---@field pending_prefill_tokens integer uncached prompt tokens routed here, no first token yet
+---@field decoded_tokens integer in the contexts of the running batch behind the prompts
+---@field output_tokens integer decoded_tokens + outputs of the requests that completed here
+---@field preemptions integer so far
+---@field cache_hit_rate number 0 to 1, so far
+---@field max_num_seqs integer limit of the running batch
+---@field max_num_batched_tokens integer limit of a step
+---@field tp integer GPUs of the instance as stated, 0 = not stated
+---@field watts number mean power draw, as stated; 0 = not stated
+---@field capacity number how strong it is among its kind, 0 to 1, as stated; 1 = not stated
+---@field cost_per_hour number US dollars, as stated; 0 = not stated
+---@field role integer sum of what it does: 1 prefill, 2 decode, 4 encode; 0 = no pools
+---@field ongoing_tokens integer prompts of the requests in flight
+---@field ongoing_decode_tokens integer prompts of those that have their first token
+---@field requests_served integer completed here so far
+---@field recent_ttft_us number moving mean of the TTFT, each new one with 1/16; 0 = none yet
+---@field recent_tpot_us number the same of the mean time between the tokens of a request
+---@field estimated_wait_us number to compute pending_prefill_tokens beside the running batch, by the latency model; 0 for one in Lua
+---@field estimated_ttft_us number estimated_wait_us + the same of what is not cached of the prompt
+---@field utilization number 0 to 1, share of the last 30 s in which it had requests
+---@field rolling_watts number mean power draw of the last 30 s: gpu_idle_watts, and the rest of watts by utilization
+---@field tokens_per_sec number what a decode step of the running batch yields, by the latency model; 0 without a batch, and for a model in Lua
+
+--- What deciders and routing policies know of the other stage, where prefill and decode are apart;
+--- elsewhere all fields are nil. Worked out as it is read, and valid during the decision.
+---@class blis.StageContext
+---@field stage "prefill"|"decode" being routed; of deciders: "decode", which has been routed
+---@field peer blis.Candidate? choice of the other stage, if known; of deciders: who is to decode
+---@field prefill blis.Candidate[] that could compute the prompt
+---@field decode blis.Candidate[] that could decode
+---@field links blis.StageLinks
+
+--- The links between those that prefill and those that decode; of a transfer that began now.
+---@class blis.StageLinks
+---@field gb_s fun(prefill: any, decode: any): number bandwidth: its share of the tightest link
+---@field transfer_ms fun(prefill: any, decode: any): number time of the request's KV, with latency
+
+--- The same signals as columns over all candidates of a decision.
+---@class blis.Columns
+---@field count integer
+---@field queue_depth blis.Vector
+---@field batch_size blis.Vector
+---@field pending blis.Vector
+---@field in_flight blis.Vector
+---@field requests blis.Vector
+---@field effective_load blis.Vector
+---@field kv_utilization blis.Vector
+---@field free_kv_blocks blis.Vector
+---@field kv_blocks blis.Vector
+---@field cached_tokens blis.Vector
+---@field prefix_hit blis.Vector
+---@field live_prefix_hit blis.Vector
+---@field pending_prefill_tokens blis.Vector
+---@field decoded_tokens blis.Vector
+---@field output_tokens blis.Vector
+---@field preemptions blis.Vector
+---@field cache_hit_rate blis.Vector
+---@field max_num_seqs blis.Vector
+---@field max_num_batched_tokens blis.Vector
+---@field tp blis.Vector
+---@field watts blis.Vector
+---@field capacity blis.Vector
+---@field cost_per_hour blis.Vector
+---@field role blis.Vector
+---@field ongoing_tokens blis.Vector
+---@field ongoing_decode_tokens blis.Vector
+---@field requests_served blis.Vector
+---@field recent_ttft_us blis.Vector
+---@field recent_tpot_us blis.Vector
+---@field estimated_wait_us blis.Vector
+---@field estimated_ttft_us blis.Vector
+---@field utilization blis.Vector
+---@field rolling_watts blis.Vector
+---@field tokens_per_sec blis.Vector
+---@operator len: integer
+
+--- What admission policies see of the cluster. Beside these fields there are mean_, sum_, min_ and
+--- max_ with every signal: cluster.mean_queue_depth.
+---@class blis.ClusterView
+---@field instances blis.Candidate[]
+---@field now_us integer
+---@field [string] number
+
+--- A request in an instance, as schedulers see it.
+---@class blis.LiveRequest
+---@field id string
+---@field arrival_us integer
+---@field deadline_us integer 0 = none
+---@field prompt_tokens integer
+---@field priority number
+---@field hints table? what the priority policy said beside it; nil = nothing
+---@field max_output_tokens integer
+---@field progress_tokens integer computed already
+---@field output_tokens integer the future: only with oracle = true
+
+--- What a scheduler of batches is asked about.
+---@class blis.BatchContext
+---@field instance string "instance_0"
+---@field now_us integer
+---@field running blis.LiveRequest[] in the order of the batch
+---@field waiting blis.LiveRequest[] in the order of the queue
+---@field free_kv_blocks integer
+---@field kv_blocks integer
+---@field block_size integer tokens of a block
+---@field max_num_seqs integer
+---@field max_num_batched_tokens integer
+
+--- What `blis.scorer "name"` and `blis.scorer {...}` return; other kinds of policies have kind and
+--- name alone.
+---@class blis.Scorer : blis.Policy
+local scorer = {}
+
+--- What the scorer says, in the middle of a decision: of one instance, or of all as a vector.
+--- Built-in scorers can be asked at any other time, too, about a request and a candidate of one's
+--- own: tables with the fields that the scorer reads.
+---@param request blis.Request
+---@param candidates blis.Candidate|blis.Columns
+---@return number|blis.Vector
+function scorer:score(request, candidates) end
+
+--- The scores of all candidates, in their order; outside of decisions as with score. A candidate
+--- may say which instance it is with index, else it is its place in the list.
+---@param request blis.Request
+---@param instances blis.Candidate[]
+---@param scores? number[] filled and returned; left out, a new table
+---@return number[]
+function scorer:score_all(request, instances, scores) end
+
+--- Tells a built-in scorer that is asked outside of runs where a request went, so that one with a
+--- memory remembers it. In a run, scorers hear of decisions by themselves.
+---@param request blis.Request
+---@param instance blis.Candidate { index = 2 } will do
+function scorer:observe(request, instance) end
+
+--- An instance that is ready, as autoscalers see it.
+---@class blis.ScaleInstance
+---@field id string
+---@field kv_utilization number
+---@field queue_depth integer
+---@field batch_size integer
+---@field queued_prefill_tokens integer prompts of requests without a first token
+---@field running_kv_tokens integer held by the batch
+---@field queued_kv_tokens integer that the queue will hold
+---@field kv_capacity_tokens integer
+---@field context_length_tokens integer the longest request it takes
+
+--- What an autoscaler saw at one of its last looks.
+---@class blis.ScaleSample
+---@field now_us integer
+---@field replicas integer
+---@field ready integer
+---@field request_rate number
+---@field requests_running number
+---@field queue_depth number
+---@field kv_utilization number
+---@field gateway_queue_size number
+
+--- An instance, for saturation detectors as functions: as it was when it was last read.
+---@class blis.SaturationInstance
+---@field queue_depth number
+---@field kv_utilization number 0 to 1
+---@field in_flight number requests that were routed there and have not left
+---@field in_flight_tokens number their prompts
+---@field age_us number since it was read
+
+--- A tenant that waits in a band of the gateway's queue, for fairness as a function, which is asked
+--- where several do.
+---@class blis.Flow
+---@field tenant string
+---@field waiting integer requests
+---@field head_wait_us integer how long the one has waited that would be next
+---@field service_tokens number attained of late: prompt tokens and twice the output tokens
+
+--- A band of the gateway's queue with requests, for band_selection; the highest priority first. If
+--- the chosen band is closed, or none is chosen, nobody leaves.
+---@class blis.Band
+---@field priority integer
+---@field waiting integer requests
+---@field longest_wait_us integer
+---@field ceiling number it is open while saturation is below that
+---@field is_open boolean
+---@field dispatched integer requests since the start of the run
+---@field dispatched_tokens number the same in prompt tokens
+
+--- A look at a cluster, for blis.autoscaler.
+---@class blis.ScaleContext
+---@field now_us integer
+---@field since_last_scale_us? integer nil: it has not scaled yet
+---@field replicas integer wanted as of now
+---@field ready integer
+---@field starting integer asked for and not ready yet
+---@field draining integer on their way out, with requests left
+---@field pool "all"|"prefill"|"decode" whose number it is
+---@field trigger "interval"|"queue-depth"|"slo-attainment" why it is asked
+---@field min integer
+---@field max integer
+---@field avg_queue_depth number mean wait queue of the ready instances
+---@field avg_utilization number mean KV use of the ready instances
+---@field samples blis.ScaleSample[] up to 32 looks, oldest first; the last one is this
+---@field instances blis.ScaleInstance[] those that are ready
+---@field gateway_queue_size number requests that wait at the gateway for the pool
+---@field requests_running number requests that were given to instances and have not ended
+---@field pool_saturation number how full the pool is, 1 = full; may be above
+---@field inflight_tokens number prompt tokens of requests that have not had their first token
+---@field kv_utilization number used share of the KV blocks, summed over instances
+---@field queue_depth number requests in wait queues, summed over instances
+---@field batch_size number requests in batches, summed over instances
+---@field request_rate number arrivals since the last look, per second
+---@field ttft_p90_us number 90th percentile of the first tokens of the last minute
+---@field tpot_p90_us number 90th percentile of the mean times per output token of requests that ended in the last minute
+---@field slo_attainment number share of the requests of the last minute that kept their target
+---@field prompt_tokens_mean number mean prompt of the arrivals since the last look
+---@field output_tokens_mean number mean output of the requests that ended since the last look
+
+--- A router's own memory of the prompts it has sent where: what blis.prefix_index returns. Prompts are
+--- the request that the policy was called with, while it is being admitted or routed, or contents
+--- (blis.Prompt); one index holds one of the two sorts. Instances are what policies and observers
+--- get, or their index. `#index` is the number of blocks over all instances, and `pairs(index)` goes
+--- over instances and their blocks in order.
+---@class blis.PrefixIndex
+---@field capacity integer blocks per instance
+---@field block_size integer
+---@operator len: integer
+local prefix_index = {}
+
+--- The prompt goes to that instance. Its blocks become the most recent ones there.
+---@param prompt blis.Request|blis.Prompt
+---@param instance blis.Candidate|blis.Instance|integer
+function prefix_index:record(prompt, instance) end
+
+--- Leading tokens of the prompt, in full blocks, that the instance was sent before; of all
+--- candidates as a vector when asked with columns. It changes nothing.
+---@param prompt blis.Request|blis.Prompt
+---@param instance blis.Candidate|blis.Instance|integer|blis.Columns
+---@return integer|blis.Vector tokens
+function prefix_index:match(prompt, instance) end
+
+--- The same of several instances, in their order; left out, of all.
+---@param prompt blis.Request|blis.Prompt
+---@param instances? (blis.Candidate|blis.Instance|integer)[]
+---@param tokens? integer[] filled and returned; left out, a new table
+---@return integer[] tokens
+function prefix_index:match_all(prompt, instances, tokens) end
+
+--- Blocks that it believes at an instance, at most the capacity.
+---@param instance blis.Candidate|blis.Instance|integer
+---@return integer blocks
+function prefix_index:size(instance) end
+
+--- The instance has nothing any more: it has failed or was restarted.
+---@param instance blis.Candidate|blis.Instance|integer
+function prefix_index:forget(instance) end
+
+--- Nobody has anything any more.
+function prefix_index:clear() end
+
+--- Gives its memory back; it cannot be used any more.
+function prefix_index:close() end

@@ -1,0 +1,235 @@
+---@meta
+--- What results are made of: types whose values come from C, for editors;
+--- nothing here is ever run.
+
+--- How a request ended, as on_completion and on_rejection hear of it. One table serves all calls
+--- of a run: copy what is to be kept. Times that there are not are nil.
+---@class blis.Outcome
+---@field state "completed"|"length_capped"|"timed_out"|"unservable"|"failed"|"rejected"
+---@field ttft_us? integer
+---@field e2e_us? integer
+---@field end_us? integer
+---@field scheduling_delay_us? integer
+---@field mean_itl_us number 0 without inter-token latencies
+---@field output_tokens integer
+---@field steps integer models that were asked for it; 1 without a cascade
+---@field model? string the one that answered; nil without a cascade
+
+--- An attempt of a cascade that has ended, as escalate and on_escalation see it (one table serves
+--- all calls of a run: copy what is to be kept), and as result.requests[i].attempts has it.
+---@class blis.Attempt
+---@field model string that was asked
+---@field step integer which attempt of the request it is, from 1
+---@field stage integer place in the chain, from 1
+---@field stages integer length of the chain
+---@field next? string the model behind it in the chain; for escalate alone
+---@field state "completed"|"length_capped"|"timed_out"|"unservable"|"failed"|"rejected"
+---@field reason? string of a rejection or failure
+---@field instance? string
+---@field start_us integer when it began
+---@field ttft_us? integer from the arrival of the request on
+---@field end_us integer
+---@field prompt_tokens integer 0 of one that never reached a wait queue
+---@field output_tokens integer 0 of one that failed
+---@field mean_logprob? number of its tokens; nil of one that failed
+---@field verdict? "accept"|"escalate"|"accept_last"|"fail"|"unfinished" in results
+
+--- One request and what became of it. Times that there are not are nil.
+---@class blis.RequestRecord
+---@field id string "request_17"
+---@field number integer
+---@field state string "completed", or as in blis.Outcome; "still_running" and its like at the end
+---@field arrival_us integer
+---@field ttft_us? integer
+---@field e2e_us? integer
+---@field gateway_wait_us? integer in the gateway's queue, until it was dispatched; part of ttft_us
+---@field status_code? integer of HTTP, 429 or 503, where llm-d's gateway answers with one
+---@field scheduling_delay_us? integer from the arrival to the first step
+---@field itl_sum_us integer sum of the times between its tokens
+---@field itl_count integer how many these are
+---@field end_us integer
+---@field prompt_tokens integer
+---@field output_tokens integer
+---@field instance? string
+---@field tenant string
+---@field slo_class string
+---@field model string
+---@field session string
+---@field round_index? integer of requests with a session
+---@field was_counted boolean it is part of the percentiles
+---@field had_hit boolean some of its prompt was cached when it was first admitted
+---@field reason? string of a rejection
+---@field encode_instance? string where it was encoded, if it was; then also:
+---@field encode_start_us? integer when it had its turn there
+---@field encode_end_us? integer from then on it was routed
+---@field prefill_instance? string where its prompt was computed, if it decoded elsewhere; then also:
+---@field prefill_admitted_us? integer when it first got into a batch there
+---@field prefill_end_us? integer
+---@field transfer_start_us? integer
+---@field transfer_end_us? integer from then on it waited to decode
+---@field moved_bytes? integer of its KV, on one GPU
+---@field prefill_e2e_us? integer go-blis, where it is a request of its own: from the arrival
+---@field decode_e2e_us? integer go-blis, the same of the other part: from the start of decoding
+
+--- The requests of a run in the order of their arrival: `result.requests`.
+---@class blis.Requests
+---@field [integer] blis.RequestRecord
+---@operator len: integer
+local requests = {}
+
+--- Figures by a label, as a list that knows its items by name, too.
+---@param key "slo_class"|"tenant"|"model"
+---@return table<string|integer, blis.Group>
+function requests:groups(key) end
+
+--- Figures of those that arrived from from_us on and before to_us.
+---@param from_us integer
+---@param to_us integer
+---@return blis.Window
+function requests:window(from_us, to_us) end
+
+--- The same of the requests that were completed behind the first so many: their first arrival and
+--- last end are its times.
+---@param count integer
+---@return blis.Window
+function requests:after_completed(count) end
+
+--- How often targets were kept, in the order of the targets.
+---@param targets { slo_class: string, ttft_ms?: number, itl_ms?: number, e2e_ms?: number }[]
+---@return blis.ClassGoodput[]
+function requests:goodput(targets) end
+
+--- Requests that arrived in a part of a run.
+---@class blis.GoodputSpan
+---@field from_us integer the next span begins where this one ends
+---@field arrived integer
+---@field judged integer of these: their class has a target
+---@field good integer of these: they kept it
+
+--- How often targets were kept over time, by arrivals; the last span has no end.
+---@param times_us integer[] where spans begin, in ascending order
+---@param targets { slo_class: string, ttft_ms?: number, itl_ms?: number, e2e_ms?: number }[]
+---@return blis.GoodputSpan[]
+function requests:goodput_over_time(times_us, targets) end
+
+--- How many times lie in each of count equal intervals; what is outside counts at the ends.
+---@param time "ttft_us"|"itl_us"|"e2e_us"|"scheduling_delay_us" itl_us: the request's mean
+---@param from_us integer
+---@param to_us integer
+---@param count integer
+---@return integer[]
+function requests:spread(time, from_us, to_us, count) end
+
+--- How many times lie within each of some limits, in ascending order, and how many there are.
+---@param time "ttft_us"|"itl_us"|"e2e_us"|"scheduling_delay_us" itl_us: the request's mean
+---@param limits_us integer[]
+---@return integer[] counts
+---@return integer all
+function requests:within(time, limits_us) end
+
+--- What instances had to do over time: means over equal intervals.
+---@class blis.InstanceLoad
+---@field waiting number[] requests that had reached the instance and were not admitted yet
+---@field running number[] requests that were admitted (for good, after preemptions)
+
+---@class blis.Load
+---@field arrived integer[] requests
+---@field completed integer[]
+---@field instances blis.InstanceLoad[]
+
+--- What went on from 0 to to_us, in count equal intervals.
+---@param instances integer at least so many are listed
+---@param to_us integer
+---@param count integer
+---@return blis.Load
+function requests:load(instances, to_us, count) end
+
+--- The places in this list of the completed requests with the longest E2E, the longest first.
+---@param count integer at most so many
+---@return integer[]
+function requests:slowest(count) end
+
+--- Where the warm-up of the run ends (MSER-5 over the TTFT): the time from which requests count, 0
+--- when all do; and false when the run is too short to tell.
+---@return integer from_us
+---@return boolean is_settled
+function requests:warm_up() end
+
+---@class blis.BatchTarget
+---@field latency "ttft"|"itl"|"e2e"|"scheduling_delay"
+---@field share? number of a percentile, such as 0.99; default: the mean
+---@field limit_ms number
+
+---@class blis.BatchFigures
+---@field batches? number[] shares that were not served within the limit; or means in ms
+---@field tail? number[] shares beyond the percentile itself
+---@field value_ms? number the percentile, requests that were not completed being the slowest; nil
+--- when it is one of those
+
+--- Requests in 20 batches in the order of their arrivals; lists are nil when there are too few.
+---@class blis.Batches
+---@field arrived integer
+---@field completed integer
+---@field span_us integer from the first arrival to the last
+---@field e2e_us number mean of the completed
+---@field missed? number[] shares that were not completed
+---@field ttft? number[] means of the completed, in us
+---@field e2e? number[]
+---@field targets blis.BatchFigures[]
+
+--- How much the parts of a run differ, of the requests that arrived from from_us on.
+---@param from_us integer
+---@param targets blis.BatchTarget[]
+---@return blis.Batches
+function requests:batches(from_us, targets) end
+
+--- The hash of the records, 16 hexadecimal digits.
+---@return string
+function requests:hash() end
+
+--- Latencies over all requests that were to come, for evaluations: means and 99th percentiles of
+--- TTFT and E2E in which one that was not completed has waited, until end_us and at least
+--- patience_us; so have those that are missing to planned. worst is the place of the slowest.
+---@param patience_us integer
+---@param end_us integer
+---@param planned integer
+---@return { ttft_mean_ms: number, ttft_p99_ms: number, e2e_mean_ms: number, e2e_p99_ms: number, itl_mean_ms: number, offered: integer, completed: integer, rejected: integer, worst: integer? }
+function requests:outcomes(patience_us, end_us, planned) end
+
+--- One more record, of a list that `blis.records()` made. Fields of requests that records do not
+--- show may be there; any other name is an error, and so is a completed request without ttft_us,
+--- e2e_us or end_us.
+---@param record blis.RequestRecord
+function requests:add(record) end
+
+--- A fault that an experiment declared.
+---@class blis.FaultNote
+---@field time_us integer
+---@field instance string
+---@field kind string
+---@field is_missed boolean the instance was not there, or was down
+---@field lost integer requests, at once
+---@field rerouted integer
+---@field retried integer that are sent again after a pause
+
+--- A decision of an autoscaler that changed something, or was out of bounds.
+---@class blis.ScaleEvent
+---@field time_us integer
+---@field from integer wanted before
+---@field to integer wanted from then on
+---@field proposed integer what it said
+---@field is_oscillation boolean
+---@field trigger "interval"|"queue-depth"|"slo-attainment" why the autoscaler was asked
+---@field reason string
+
+--- How many instances there are from a time on.
+---@class blis.ScaleLevel
+---@field time_us integer
+---@field wanted integer
+---@field ready integer they take requests
+---@field paid integer from being asked for until they have gone
+
+--- What an autoscaler may return instead of a number.
+---@class blis.ScaleTarget
+---@field target integer
+---@field reason? string
