@@ -16,6 +16,10 @@ end
 
 local config_flag = path_flag("config", "--config", "-c", "The configuration, a TOML file.")
 local output_flag = path_flag("output", "--output", "-o", "Write here.")
+local trace_flag = path_flag("trace", "--trace", "-t",
+  "The requests; default: [trace] of the configuration.")
+local algorithm_flag = { name = "algorithm", type = "string", default = "round_robin",
+  flag = "--algorithm", flag_aliases = { "-a" }, doc = "Which one; see list-algorithms." }
 
 local function group(...)
   return { title = "Flags", section = "routesim", has_defaults = true, options = { ... } }
@@ -62,10 +66,7 @@ define("run", {
   summary = "run one algorithm",
   description = "Runs an algorithm on the trace of the configuration, or of --trace, and prints "
     .. "the summary; --output gets the figures as JSON.",
-  groups = { group(config_flag,
-    path_flag("trace", "--trace", "-t", "The requests; default: [trace] of the configuration."),
-    { name = "algorithm", type = "string", default = "round_robin", flag = "--algorithm",
-      flag_aliases = { "-a" }, doc = "Which one; see list-algorithms." }, output_flag) },
+  groups = { group(config_flag, trace_flag, algorithm_flag, output_flag) },
 }, function(given, _, definition)
   local read = config.read(needs(given, "config", definition))
   local one = run_one(read, config.requests(read, given.trace), given.algorithm)
@@ -77,8 +78,7 @@ define("compare", {
   summary = "run several algorithms on the same requests",
   description = "Runs algorithms on the same requests and prints a row for each; --output gets "
     .. "the figures as a list in JSON.",
-  groups = { group(config_flag,
-    path_flag("trace", "--trace", "-t", "The requests; default: [trace] of the configuration."),
+  groups = { group(config_flag, trace_flag,
     { name = "algorithms", type = "string", flag = "--algorithms", flag_aliases = { "-A" },
       metavar = "NAME,...", doc = "Which ones, default: all." }, output_flag) },
 }, function(given, _, definition)
@@ -129,9 +129,7 @@ define("sweep", {
   summary = "run an algorithm at several rates",
   description = "Generates requests at each rate (prompts of 500 to 699 tokens, of which 256 are "
     .. "one of ten prefixes, outputs of 150 to 199) and prints a row for each.",
-  groups = { group(config_flag,
-    { name = "algorithm", type = "string", default = "round_robin", flag = "--algorithm",
-      flag_aliases = { "-a" }, doc = "Which one; see list-algorithms." },
+  groups = { group(config_flag, algorithm_flag,
     { name = "rates", type = "numbers", flag = "--rates", unit = "requests/s",
       doc = "The rates, a list such as 50,100,200." },
     { name = "duration", type = "number", above = 0, max = 1e7, default = 60, unit = "s",

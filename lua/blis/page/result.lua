@@ -5,6 +5,7 @@ local decisions = require "blis.page.decisions"
 local document = require "blis.page.document"
 local figures = require "blis.results.figures"
 local format = require "blis.format"
+local groups = require "blis.results.groups"
 local html = require "blis.page.html"
 local json = require "blis.results.json"
 local lives = require "blis.page.lives"
@@ -81,22 +82,10 @@ local function latency_section(chart_list, r)
     chart_list:row(cdf.charts({ r }, { "requests" })))
 end
 
-local most_groups = 20
-
-local function group_table(title, groups)
-  if #groups < 2 then return {} end
-  local rows = {}
-  for i = 1, math.min(#groups, most_groups) do
-    local group = groups[i]
-    rows[i] = { group.name == "" and "(none)" or group.name, count(group.arrived),
-      count(group.completed), count(group.rejected), count(group.timed_out),
-      number(group.ttft_ms.mean), number(group.ttft_ms.p99), number(group.itl_ms.mean),
-      number(group.e2e_ms.mean), number(group.e2e_ms.p99) }
-  end
-  local caption = #groups > most_groups
-    and ("The first %d of %s; times in ms"):format(most_groups, count(#groups)) or "Times in ms"
-  return { html.h3(("By %s"):format(title)), parts.table(caption, { title, "arrived", "completed",
-    "rejected", "timed out", "TTFT mean", "TTFT p99", "ITL mean", "E2E mean", "E2E p99" }, rows) }
+local function group_table(one)
+  local caption = one.count > #one.rows and ("The first %d of %s; times in ms"):format(#one.rows,
+    count(one.count)) or "Times in ms"
+  return { html.h3(("By %s"):format(one.title)), parts.table(caption, one.header, one.rows) }
 end
 
 local function requests_section(r)
@@ -108,11 +97,11 @@ local function requests_section(r)
         percent(n / math.max(r.arrived, 1)), ending.doc }
     end
   end
-  local groups = r.keeps_records and { group_table("SLO class", r.by_slo_class),
-    group_table("tenant", r.by_tenant), group_table("model", r.by_model) } or {}
+  local tables = {}
+  for i, one in ipairs(groups.tables(r, true)) do tables[i] = group_table(one) end
   return parts.section("requests", "Requests by how they ended", html.p(report.conservation(r)),
     parts.table("All requests", { "end", "requests", "share", "meaning" }, rows, { [4] = true }),
-    groups)
+    tables)
 end
 
 local most_rows = 40

@@ -2,6 +2,7 @@
 local deferred = require "blis.deferred"
 local figures = require "blis.results.figures"
 local format = require "blis.format"
+local groups = require "blis.results.groups"
 local repeats = require "blis.policy.repeats"
 local signs = require "blis.results.signs"
 local phases = deferred "blis.results.phases"
@@ -292,32 +293,16 @@ function report.instance_counts(counts)
   return ("%s to %s"):format(count(least), count(most))
 end
 
-local most_groups = 20
-
---- Mean and p99 of the waits at the gateway's queue.
-local function gateway_cells(group)
-  local waits = rawget(group, "gateway_wait_ms")
-  return number(waits and waits.mean), number(waits and waits.p99)
-end
-
---- A table with a row per class, tenant or model; nothing when there is only one.
-local function group_lines(title, groups, has_queue)
-  if #groups < 2 then return {} end
-  local rows = {}
-  for i = 1, math.min(#groups, most_groups) do
-    local group = groups[i]
-    rows[i] = { group.name == "" and "(none)" or group.name, count(group.arrived),
-      count(group.completed), count(group.rejected), number(group.ttft_ms.mean),
-      number(group.ttft_ms.p99), number(group.itl_ms.mean), number(group.e2e_ms.mean),
-      number(group.e2e_ms.p99) }
-    if has_queue then rows[i][10], rows[i][11] = gateway_cells(group) end
-  end
-  local header = { title, "arrived", "completed", "rejected", "TTFT mean", "p99", "ITL mean",
-    "E2E mean", has_queue and "p99" or "p99 (ms)" }
-  if has_queue then header[10], header[11] = "gateway mean", "p99 (ms)" end
-  local lines = { "", format.table(header, rows, "  ") }
-  if #groups > most_groups then
-    lines[3] = ("  ... and %s more"):format(count(#groups - most_groups))
+--- Tables with a row per class, tenant and model; nothing where there is only one.
+local function group_lines(r)
+  local lines = {}
+  for _, one in ipairs(groups.tables(r, false)) do
+    one.header[#one.header] = one.header[#one.header] .. " (ms)"
+    lines[#lines + 1] = ""
+    lines[#lines + 1] = format.table(one.header, one.rows, "  ")
+    if one.count > #one.rows then
+      lines[#lines + 1] = ("  ... and %s more"):format(count(one.count - #one.rows))
+    end
   end
   return lines
 end
@@ -351,14 +336,8 @@ function report.summary(r)
   lines[#lines + 1] = latencies
   if not r.keeps_records then
     lines[#lines + 1] = "  no records kept: percentiles except ITL may be up to 0.4 % low"
-  else
-    local has_queue = rawget(r, "queue") ~= nil
-    for _, part in ipairs { { "SLO class", r.by_slo_class }, { "tenant", r.by_tenant },
-      { "model", r.by_model } } do
-      local more = group_lines(part[1], part[2], has_queue)
-      table.move(more, 1, #more, #lines + 1, lines)
-    end
   end
+  for _, line in ipairs(group_lines(r)) do lines[#lines + 1] = line end
   lines[#lines + 1] = ""
   lines[#lines + 1] = "result hash " .. r.hash
   return table.concat(lines, "\n")

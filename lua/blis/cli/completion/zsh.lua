@@ -6,22 +6,23 @@ local function zsh_text(text)
   return (text:gsub("'", "'\\''"):gsub("[%[%]:\\]", "\\%0"))
 end
 
-local function zsh_flag(one)
-  local text = ("'*%s[%s]"):format(one.flag, zsh_text(words.short(one.doc)))
-  if not one.takes_value then return text .. "'" end
-  local action = ""
-  if type(one.values) == "table" then
-    action = ("(%s)"):format(words.list(one.values))
-  elseif one.values == "files" then
-    action = "_files"
-  end
-  return ("%s:value:%s'"):format(text, action)
+--- A flag as _arguments has it; action is how its value is completed, nil without one.
+local function zsh_argument(flag, doc, action)
+  return ("'%s[%s]%s'"):format(flag, zsh_text(doc), action and ":value:" .. action or "")
+end
+
+--- How the value of a flag of a command is completed; nil when it has none.
+local function action_of(one)
+  if not one.takes_value then return nil end
+  if type(one.values) == "table" then return ("(%s)"):format(words.list(one.values)) end
+  return one.values == "files" and "_files" or ""
 end
 
 local function add_zsh_flags(lines, form, indent)
   lines[#lines + 1] = indent .. "_arguments \\"
   for _, one in ipairs(words.flags(form)) do
-    lines[#lines + 1] = ("%s  %s \\"):format(indent, zsh_flag(one))
+    lines[#lines + 1] = ("%s  %s \\"):format(indent,
+      zsh_argument("*" .. one.flag, words.short(one.doc), action_of(one)))
   end
   lines[#lines + 1] = indent .. "  '*:file:_files'"
 end
@@ -72,8 +73,8 @@ return function(described)
   lines[#lines + 1] = "  _arguments -C \\"
   for _, option in ipairs(described.options) do
     local name, value = option[1]:match("^(%S+) ?(%S*)$")
-    lines[#lines + 1] = ("    '%s[%s]%s' \\"):format(name, zsh_text(option[2]),
-      value ~= "" and ":value:_files" or "")
+    lines[#lines + 1] = ("    %s \\"):format(
+      zsh_argument(name, option[2], value ~= "" and "_files" or nil))
   end
   lines[#lines + 1] = "    '1:command or file:_blis_first' '*::argument:->rest'"
   lines[#lines + 1] = "  [[ $state == rest ]] || return"

@@ -1,0 +1,79 @@
+--- The rows of SLO classes, tenants and models, for the summary and for pages.
+local format = require "blis.format"
+
+local count, number = format.count, format.number
+
+local groups = {}
+
+local most_rows = 20
+
+local function wait_of(name)
+  return function(group)
+    local waits = rawget(group, "gateway_wait_ms")
+    return number(waits and waits[name])
+  end
+end
+
+-- What is told of a group: the name of the column, and a short one where the one before it tells of
+-- what; in_full alone, or only with a queue at the gateway.
+local columns = {
+  { "arrived", value = function(g) return count(g.arrived) end },
+  { "completed", value = function(g) return count(g.completed) end },
+  { "rejected", value = function(g) return count(g.rejected) end },
+  { "timed out", in_full = true, value = function(g) return count(g.timed_out) end },
+  { "TTFT mean", value = function(g) return number(g.ttft_ms.mean) end },
+  { "TTFT p99", short = "p99", value = function(g) return number(g.ttft_ms.p99) end },
+  { "ITL mean", value = function(g) return number(g.itl_ms.mean) end },
+  { "E2E mean", value = function(g) return number(g.e2e_ms.mean) end },
+  { "E2E p99", short = "p99", value = function(g) return number(g.e2e_ms.p99) end },
+  { "gateway mean", of_queue = true, value = wait_of "mean" },
+  { "gateway p99", short = "p99", of_queue = true, value = wait_of "p99" },
+}
+
+local function columns_for(r, in_full)
+  local has_queue, chosen = rawget(r, "queue") ~= nil, {}
+  for _, column in ipairs(columns) do
+    local is_told = (in_full or not column.in_full) and (has_queue or not column.of_queue)
+    if is_told then chosen[#chosen + 1] = column end
+  end
+  return chosen
+end
+
+local function table_of(title, list, chosen, in_full)
+  local header, rows = { title }, {}
+  for k, column in ipairs(chosen) do
+    header[k + 1] = not in_full and column.short or column[1]
+  end
+  for i = 1, math.min(#list, most_rows) do
+    local group = list[i]
+    rows[i] = { group.name == "" and "(none)" or group.name }
+    for k, column in ipairs(chosen) do rows[i][k + 1] = column.value(group) end
+  end
+  return { title = title, header = header, rows = rows, count = #list }
+end
+
+---@class blis.GroupTable
+---@field title string
+---@field header string[]
+---@field rows string[][] of the first groups
+---@field count integer of all groups
+
+--- A table for classes, tenants and models, each where there is more than one; times are in ms.
+--- None where no records were kept.
+---@param r blis.Result
+---@param in_full boolean every column under its whole name
+---@return blis.GroupTable[]
+function groups.tables(r, in_full)
+  local tables = {}
+  if not r.keeps_records then return tables end
+  local chosen = columns_for(r, in_full)
+  for _, part in ipairs { { "SLO class", r.by_slo_class }, { "tenant", r.by_tenant },
+    { "model", r.by_model } } do
+    if #part[2] > 1 then
+      tables[#tables + 1] = table_of(part[1], part[2], chosen, in_full)
+    end
+  end
+  return tables
+end
+
+return groups
