@@ -58,6 +58,8 @@ describe("the annotations", function()
           custom_metrics = function() return { one = 1 } end,
         },
       }
+      local graphs = { { { prompt_tokens = 9, output_tokens = 2 } } }
+      rawset(result, "tasks", blis.run { workload = { graphs = graphs } }.tasks)
       -- An autoscaler and pools do not go together.
       local pools = { prefill_instances = 1, decode_instances = 1 }
       rawset(result, "handoffs", blis.run { cluster = pools }.handoffs)

@@ -193,6 +193,61 @@ describe("session graphs", function()
     end
   end)
 
+  it("are told as tasks, whose parts add up", function()
+    local result = run({ graphs = { diamond }, count = 20, rate = 4 })
+    local tasks, list = result.tasks, result.requests:tasks()
+    assert.same({ 20, 20, 0, 0, 80, 0, 3.0 }, { tasks.started, tasks.completed, tasks.broken,
+      tasks.unfinished, tasks.requests, tasks.never_sent, tasks.path_requests })
+    assert.equal(250.0, tasks.tool_ms.mean)
+    local sum = 0
+    for _, name in ipairs { "queue", "prefill", "decode", "tool", "delay" } do
+      sum = sum + tasks[name .. "_ms"].mean
+    end
+    assert.is_true(math.abs(sum - tasks.task_ms.mean) < 1e-6)
+    assert.equal(20, #list)
+    local found = by_round(result)
+    local last, a = list[20], found["t/C#20:1"]
+    assert.same({ "t", 19, "completed", 4, 4, 4, 3, 250000, 500000 },
+      { last.program, last.play, last.state, last.requests, last.submitted, last.completed,
+        last.path_requests, last.tool_us, last.waited_us - last.tool_us - last.delay_us })
+    assert.equal(a.end_us, last.end_us)
+    assert.equal("t", a.program)
+    assert.equal(last.end_us - last.start_us,
+      last.queue_us + last.prefill_us + last.decode_us + last.tool_us + last.delay_us)
+    says(tostring(result), "tasks       20 started, 20 completed")
+    says(tostring(result), "critical path of 3.0 requests: queue")
+    assert.equal(0, #run({ rate = 5, requests = 2 }).requests:tasks())
+    says(small.message_of(function() return run({ rate = 5, requests = 2 }).tasks end),
+      "workload = { graphs = ... }")
+  end)
+
+  it("count tasks that broke or did not end", function()
+    local graph = { diamond[1], { after = "A", prompt_tokens = 3, output_tokens = 9,
+      timeout_us = 1 }, { after = 2, prompt_tokens = 3, output_tokens = 9 } }
+    local broken = run({ graphs = { graph } }).tasks
+    assert.same({ 1, 0, 1, 0, 3, 1 }, { broken.started, broken.completed, broken.broken,
+      broken.unfinished, broken.requests, broken.never_sent })
+    local cut = run({ graphs = { diamond } }, { horizon_us = 2300000 })
+    assert.equal(1, cut.tasks.unfinished)
+    says(tostring(cut), "1 unfinished")
+  end)
+
+  it("are written with their results", function()
+    local result = run({ graphs = { diamond }, count = 3, concurrency = 1 })
+    local path = os.tmpname()
+    result:save(path)
+    local loaded = blis.load_result(path)
+    assert.same(result.tasks, loaded.tasks)
+    assert.equal("t", loaded.requests[2].program)
+    result:export_tasks(path)
+    local file <close> = io.open(path)
+    assert.equal("program,play,state,requests,submitted,completed,path_requests,start_us,end_us,"
+      .. "queue_us,prefill_us,decode_us,tool_us,delay_us,request_us,waited_us,prompt_tokens,"
+      .. "output_tokens", file:read "l")
+    says(file:read "l", "t,0,completed,4,4,4,3,0,")
+    os.remove(path)
+  end)
+
   it("say what is wrong with them", function()
     local function of(graph, more)
       local workload = { graphs = graph }

@@ -3,6 +3,7 @@
 #include "results/goodput.h"
 #include "results/groups.h"
 #include "results/summary.h"
+#include "results/tasks.h"
 #include "results/window.h"
 
 /* The words of the maps. */
@@ -102,6 +103,10 @@ static const blis_figure attempts_figures[] = {BLIS_ATTEMPT_FIGURES(MEMBER)};
 
 #define OWNER blis_cascade_figures
 static const blis_figure cascade_figures[] = {BLIS_CASCADE_FIGURES(MEMBER)};
+#undef OWNER
+
+#define OWNER blis_task_summary
+static const blis_figure tasks_figures[] = {BLIS_TASK_FIGURES(MEMBER)};
 #undef OWNER
 
 static const struct {

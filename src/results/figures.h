@@ -280,6 +280,33 @@
   XX(INTEGER, requests, "requests", NEUTRAL, "", "that took part")             \
   XX(NUMBER, mean_steps, "", NEUTRAL, "", "models asked per request")
 
+/* Of the tasks of session graphs; times are those of completed ones. */
+#define BLIS_TASK_FIGURES(XX)                                                  \
+  XX(INTEGER, started, "tasks", NEUTRAL, "tasks: {0} started", "in the run")   \
+  XX(INTEGER, completed, "tasks", MORE, "tasks: {0} completed",                \
+     "all requests that are not in the background")                            \
+  XX(INTEGER, broken, "tasks", LESS, "tasks: {0?} broken",                     \
+     "some of these was given up, or waited for one that was")                 \
+  XX(INTEGER, unfinished, "tasks", LESS, "tasks: {0?} unfinished",             \
+     "at the end of the run")                                                  \
+  XX(INTEGER, requests, "requests", NEUTRAL, "", "of all these tasks")         \
+  XX(INTEGER, never_sent, "requests", LESS, "tasks: {0?} requests never sent", \
+     "of these: what they waited for did not come to an end, or not in time")  \
+  XX(NUMBER, tasks_per_sec, "tasks/s", MORE, "tasks: {2} tasks/s",             \
+     "completed")                                                              \
+  XX(NUMBER, path_requests, "requests", NEUTRAL, "",                           \
+     "on the critical path, mean")                                             \
+  XX(NUMBER, parallelism, "", NEUTRAL, "",                                     \
+     "time of all requests, from arrival to end / time of the tasks")          \
+  XX(TIMES, task_ms, "ms", LESS, "",                                           \
+     "start to the end of the last request that is not in the background")     \
+  XX(TIMES, queue_ms, "ms", LESS, "",                                          \
+     "of the critical path: arrival to first admission to a batch")            \
+  XX(TIMES, prefill_ms, "ms", LESS, "", "from then to the first token")        \
+  XX(TIMES, decode_ms, "ms", LESS, "", "from then to the end")                 \
+  XX(TIMES, tool_ms, "ms", NEUTRAL, "", "waiting for tools")                   \
+  XX(TIMES, delay_ms, "ms", NEUTRAL, "", "other delays in front of requests")
+
 /* Declares a figure of a map as a member. */
 #define BLIS_FIGURE_MEMBER(type, name, unit, better, shown, text)              \
   BLIS__FIGURE_##type name;
@@ -335,7 +362,8 @@ typedef struct blis_figure {
   XX(BAND, band)                 /* blis_queue_band */                         \
   XX(GOODPUT, goodput)           /* blis_goodput */                            \
   XX(ATTEMPTS, attempts)         /* blis_attempt_figures */                    \
-  XX(CASCADE, cascade)           /* blis_cascade_figures */
+  XX(CASCADE, cascade)           /* blis_cascade_figures */                    \
+  XX(TASKS, tasks)               /* blis_task_summary */
 
 typedef enum blis_figure_list {
 #define XX(constant, name) BLIS_FIGURES_##constant,

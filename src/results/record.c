@@ -22,6 +22,7 @@ blis_record blis_record_of(const blis_request_end *end) {
       .model = request->model,
       .session = request->session,
       .round_index = request->round_index,
+      .program = request->call == NULL ? 0 : request->call->program->name,
       .state = end->state & 15U,
       .was_counted = end->was_counted,
       .had_hit = end->had_hit,

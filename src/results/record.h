@@ -30,6 +30,7 @@ typedef struct blis_record {
   uint32_t model;
   uint32_t session;
   int32_t round_index;      /* of the session, from 0 */
+  uint32_t program;         /* whose call it was; 0 = nobody's */
   uint32_t reason;          /* of a rejection: the recorder's; 0 = none */
   uint32_t state : 4;       /* blis_request_state */
   uint32_t was_counted : 1; /* reached a wait queue or was late for it */

@@ -59,7 +59,8 @@ static blis_status find_origin(blis__record_store *store,
 static blis_status keep_session(blis__record_store *store,
                                 const blis_record *record) {
   const blis__session none = {0};
-  bool has_one = record->session != 0 || record->round_index != 0;
+  bool has_one =
+      record->session != 0 || record->round_index != 0 || record->program != 0;
   if (store->sessions.count == 0 && !has_one) {
     return BLIS_OK;
   }
@@ -69,7 +70,7 @@ static blis_status keep_session(blis__record_store *store,
     store->sessions.items[store->sessions.count++] = none;
   }
   store->sessions.items[store->sessions.count++] =
-      (blis__session){record->session, record->round_index};
+      (blis__session){record->session, record->round_index, record->program};
   return BLIS_OK;
 }
 
@@ -175,6 +176,7 @@ blis_record blis__record_store_get(const blis__record_store *store,
   if (store->sessions.count > 0) {
     record.session = store->sessions.items[index].session;
     record.round_index = store->sessions.items[index].round_index;
+    record.program = store->sessions.items[index].program;
   }
   return record;
 }

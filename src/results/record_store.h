@@ -55,6 +55,7 @@ typedef struct blis__long_record {
 typedef struct blis__session {
   uint32_t session;
   int32_t round_index;
+  uint32_t program;
 } blis__session;
 
 typedef struct blis__record_store {

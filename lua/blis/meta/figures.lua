@@ -252,6 +252,24 @@
 ---@field earlier_ms blis.Percentiles arrival to the last attempt, of requests with more than one
 ---@field models blis.CascadeModel[] in the order in which they were first done
 
+--- The tasks of session graphs: result.requests:tasks() lists them.
+---@class blis.Tasks
+---@field started integer in the run (tasks)
+---@field completed integer all requests that are not in the background (tasks)
+---@field broken integer some of these was given up, or waited for one that was (tasks)
+---@field unfinished integer at the end of the run (tasks)
+---@field requests integer of all these tasks (requests)
+---@field never_sent integer of these: what they waited for did not come to an end, or not in time (requests)
+---@field tasks_per_sec number completed (tasks/s)
+---@field path_requests number on the critical path, mean (requests)
+---@field parallelism number time of all requests, from arrival to end / time of the tasks
+---@field task_ms blis.Percentiles start to the end of the last request that is not in the background (ms)
+---@field queue_ms blis.Percentiles of the critical path: arrival to first admission to a batch (ms)
+---@field prefill_ms blis.Percentiles from then to the first token (ms)
+---@field decode_ms blis.Percentiles from then to the end (ms)
+---@field tool_ms blis.Percentiles waiting for tools (ms)
+---@field delay_ms blis.Percentiles other delays in front of requests (ms)
+
 --- All times together when there were as many instances as wanted, or not.
 ---@class blis.ScalePhase
 ---@field seconds number all of them together (s)
@@ -331,6 +349,7 @@
 ---@field handoffs blis.Handoffs with pools: from the instances that prefill to those that decode
 ---@field queue blis.Queue with queue: of the gateway
 ---@field cascade blis.Cascade with cascade: requests have attempts, steps, model_used and verdict
+---@field tasks blis.Tasks of session graphs: how long tasks took, and what of
 ---@field custom_metrics table<string, number> with custom_metrics of policies in Lua: what they returned
 ---@field scaling blis.Scaling with autoscaler: how many instances there were, and why
 ---@field phases blis.Phase[] with phases: each part of the traffic that has a name

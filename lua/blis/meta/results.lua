@@ -62,6 +62,7 @@
 ---@field encode_instance? string where it was encoded, if it was; then also:
 ---@field encode_start_us? integer when it had its turn there
 ---@field encode_end_us? integer from then on it was routed
+---@field program? string whose call it was, of session graphs
 ---@field prefill_instance? string where its prompt was computed, if it decoded elsewhere; then also:
 ---@field prefill_admitted_us? integer when it first got into a batch there
 ---@field prefill_end_us? integer
@@ -70,6 +71,29 @@
 ---@field moved_bytes? integer of its KV, on one GPU
 ---@field prefill_e2e_us? integer go-blis, where it is a request of its own: from the arrival
 ---@field decode_e2e_us? integer go-blis, the same of the other part: from the start of decoding
+
+--- A task: what became of a session graph. The critical path leads from its last end back to its
+--- start, from each request to the last one that it waited for; queue_us, prefill_us, decode_us,
+--- tool_us and delay_us are spent on it, and add up to end_us - start_us.
+---@class blis.Task
+---@field program string the name of its graph
+---@field play integer how often the graph had been played before
+---@field state string "completed", "broken" or "unfinished"
+---@field requests integer of its graph
+---@field submitted integer of these
+---@field completed integer of these
+---@field path_requests integer on the critical path
+---@field start_us integer
+---@field end_us integer of its last request that is not in the background
+---@field queue_us integer from arrivals to admissions to a batch
+---@field prefill_us integer from then to first tokens
+---@field decode_us integer from then to ends
+---@field tool_us integer waiting for tools
+---@field delay_us integer other delays in front of requests
+---@field request_us integer of all its requests, from arrival to end
+---@field waited_us integer of all its requests, delays and tools
+---@field prompt_tokens integer of completed requests
+---@field output_tokens integer of these
 
 --- The requests of a run in the order of their arrival: `result.requests`.
 ---@class blis.Requests
@@ -195,6 +219,11 @@ function requests:hash() end
 ---@param planned integer
 ---@return { ttft_mean_ms: number, ttft_p99_ms: number, e2e_mean_ms: number, e2e_p99_ms: number, itl_mean_ms: number, offered: integer, completed: integer, rejected: integer, worst: integer? }
 function requests:outcomes(patience_us, end_us, planned) end
+
+--- The tasks of session graphs, in the order in which they ended, unfinished ones last; none without
+--- graphs.
+---@return blis.Task[]
+function requests:tasks() end
 
 --- One more record, of a list that `blis.records()` made. Fields of requests that records do not
 --- show may be there; any other name is an error, and so is a completed request without ttft_us,

@@ -200,6 +200,8 @@ local parts = {
     doc = "with queue: of the gateway" },
   { name = "cascade", class = "Cascade", asked = "cascade = ...",
     doc = "with cascade: requests have attempts, steps, model_used and verdict" },
+  { name = "tasks", class = "Tasks", asked = "workload = { graphs = ... }",
+    doc = "of session graphs: how long tasks took, and what of" },
   { name = "custom_metrics", type = "table<string, number>", is_by_name = true,
     asked = "custom_metrics = function() ... end of a policy in Lua",
     doc = "with custom_metrics of policies in Lua: what they returned" },
@@ -365,6 +367,8 @@ figures.classes = {
         doc = "arrival to the last attempt, of requests with more than one" },
       { name = "models", class = "CascadeModel", is_list = true,
         doc = "in the order in which they were first done" } }),
+  class("Tasks", "The tasks of session graphs: result.requests:tasks() lists them.", nil,
+    lists.tasks),
   class("ScalePhase", "All times together when there were as many instances as wanted, or not.",
     nil, {
     { name = "seconds", type = "number", unit = "s", doc = "all of them together" },

@@ -30,7 +30,8 @@ local columns = { "number", "state", "instance", "arrival_us", "ttft_us", "sched
 local group_keys = { by_slo_class = "slo_class", by_tenant = "tenant", by_model = "model" }
 
 -- With those that are there where there is something to say.
-local known_columns = { "gateway_wait_us", "priority", "attempts", table.unpack(columns) }
+local known_columns = { "gateway_wait_us", "priority", "attempts", "program",
+  table.unpack(columns) }
 
 --- Records have them where requests are not equally urgent.
 local function has_priorities(r)
@@ -92,6 +93,7 @@ function result_file.columns(r)
   if rawget(r, "queue") then names[#names + 1] = "gateway_wait_us" end
   if has_priorities(r) then names[#names + 1] = "priority" end
   if rawget(r, "cascade") then names[#names + 1] = "attempts" end
+  if rawget(r, "tasks") then names[#names + 1] = "program" end
   return names
 end
 
@@ -201,6 +203,19 @@ function result_file.read(path)
   return figures
 end
 
+-- What is known of a task.
+local task_columns = { "program", "play", "state", "requests", "submitted", "completed",
+  "path_requests", "start_us", "end_us", "queue_us", "prefill_us", "decode_us", "tool_us",
+  "delay_us", "request_us", "waited_us", "prompt_tokens", "output_tokens" }
+
+--- Writes the tasks of session graphs for other programs, as export_requests does requests.
+---@param result blis.Result
+---@param path string
+function result_file.export_tasks(result, path)
+  local tasks = result.requests:tasks()
+  row_file.write(path, task_columns, #tasks, function(index) return tasks[index] end)
+end
+
 --- Writes the records of all requests for other programs: as CSV, or as JSON lines when the name
 --- ends in .jsonl.
 ---@param result blis.Result
@@ -214,6 +229,7 @@ function result_file.export_requests(result, path)
   if rawget(result, "cascade") then
     table.move({ "steps", "model_used", "verdict" }, 1, 3, #names + 1, names)
   end
+  if rawget(result, "tasks") then names[#names + 1] = "program" end
   row_file.write(path, names, #records, function(index) return records[index] end)
 end
 

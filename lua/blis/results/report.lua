@@ -133,6 +133,7 @@ report.class_of_line = {
   throughput = "Result", ["KV cache"] = "Result", ["CPU tier"] = "Result",
   router = "CacheBelief", ["hand-offs"] = "Handoffs", queue = "Queue", cost = "Cost",
   energy = "Energy", coverage = "Coverage", goodput = "Goodput",
+  tasks = "Tasks",
 }
 
 --- What figures tell on one of the lines, "0.030 GPU-hours, 0.104 USD".
@@ -260,6 +261,25 @@ local function cascade_lines(r)
   return lines
 end
 
+local function task_lines(r)
+  local tasks = rawget(r, "tasks")
+  if not tasks then return {} end
+  local lines = { "tasks       " .. shown("tasks", tasks) }
+  if tasks.completed > 0 then
+    lines[2] = ("            %s s mean, %s s p50, %s s p90, %s s p99"):format(
+      number(tasks.task_ms.mean / 1000, 1), number(tasks.task_ms.p50 / 1000, 1),
+      number(tasks.task_ms.p90 / 1000, 1), number(tasks.task_ms.p99 / 1000, 1))
+    local whole, parts = tasks.task_ms.mean, {}
+    for _, part in ipairs { "queue", "prefill", "decode", "tool", "delay" } do
+      parts[#parts + 1] = ("%s %s"):format(part,
+        percent(whole > 0 and tasks[part .. "_ms"].mean / whole or 0))
+    end
+    lines[3] = ("            critical path of %s requests: %s"):format(
+      number(tasks.path_requests, 1), table.concat(parts, ", "))
+  end
+  return lines
+end
+
 local function goodput_lines(r)
   local goodput = rawget(r, "goodput")
   if not goodput then return {} end
@@ -331,6 +351,7 @@ function report.summary(r)
     lines[#lines + 1] = "  " .. line
   end
   for _, line in ipairs(cascade_lines(r)) do lines[#lines + 1] = "  " .. line end
+  for _, line in ipairs(task_lines(r)) do lines[#lines + 1] = "  " .. line end
   for _, line in ipairs(goodput_lines(r)) do lines[#lines + 1] = "  " .. line end
   lines[#lines + 1] = ""
   lines[#lines + 1] = latencies

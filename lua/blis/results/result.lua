@@ -162,6 +162,13 @@ function methods:export_requests(path)
   result_file.export_requests(self, path)
 end
 
+--- Writes the tasks of session graphs for other programs: as CSV, or as JSON lines when the name
+--- ends in .jsonl.
+---@param path string
+function methods:export_tasks(path)
+  result_file.export_tasks(self, path)
+end
+
 --- Writes the trace of decisions to a file: a JSON line for every decision.
 ---@param path string
 function methods:save_decisions(path)

@@ -16,7 +16,7 @@ static const char *const known[] = {
     "scheduling_delay_us", "itl_sum_us", "itl_count", "end_us",
     "gateway_wait_us", "prompt_tokens", "output_tokens", "tenant", "slo_class",
     "model", "session", "round_index", "was_counted", "had_hit", "reason",
-    "priority", "attempts", "encode_instance", "encode_start_us",
+    "priority", "attempts", "program", "encode_instance", "encode_start_us",
     "encode_end_us", "prefill_instance", "prefill_admitted_us",
     "prefill_end_us", "transfer_start_us", "transfer_end_us", "moved_bytes",
     "prefill_e2e_us", "decode_e2e_us",
@@ -164,7 +164,10 @@ int bind_records_add(lua_State *L) {
   luaL_checktype(L, RECORD, LUA_TTABLE);
   lua_settop(L, RECORD);
   check_keys(L);
-  const blis_request request = check_request(L, self);
+  blis_request request = check_request(L, self);
+  const blis_program program = {.name = text_of(L, self, "program")};
+  const blis_call call = {.program = &program};
+  request.call = program.name != 0 ? &call : NULL;
   blis_stage_times stages;
   blis_request_end end = check_end(L);
   check_times(L, end.state);

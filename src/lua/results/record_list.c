@@ -1,4 +1,5 @@
 #include "lua/results/record_list.h"
+#include "lua/results/tasks.h"
 
 #include "lua/bind/bind.h"
 #include "lua/bind/fields.h"
@@ -95,6 +96,9 @@ static void push_record(lua_State *L, const bind_records *self, size_t index) {
   if (record->session != 0) {
     set_field_integer(L, "round_index", record->round_index);
   }
+  if (record->program != 0) {
+    set_field_text(L, "program", strings, record->program);
+  }
   lua_pushboolean(L, record->was_counted);
   lua_setfield(L, -2, "was_counted");
   lua_pushboolean(L, record->had_hit);
@@ -173,6 +177,7 @@ static const luaL_Reg records_methods[] = {
     {"hash", records_hash},
     {"load", bind_records_load},
     {"outcomes", bind_records_outcomes},
+    {"tasks", bind_records_tasks},
     {"slowest", bind_records_slowest},
     {"spread", bind_records_spread},
     {"warm_up", bind_records_warm_up},

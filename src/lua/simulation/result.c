@@ -8,6 +8,7 @@
 #include "lua/results/decisions.h"
 #include "lua/results/figures.h"
 #include "lua/results/series.h"
+#include "lua/results/tasks.h"
 #include "lua/simulation/faults.h"
 #include "lua/simulation/scaling.h"
 #include "results/instance_times.h"
@@ -231,6 +232,9 @@ void push_summary(lua_State *L, int index, bind_simulation *sim) {
   if (sim->has_cascade) {
     push_cascade(L, sim->records);
     lua_setfield(L, -2, "cascade");
+  }
+  if (push_tasks(L, sim->records, w->summary.duration_us)) {
+    lua_setfield(L, -2, "tasks");
   }
   set_scaling(L, sim, w->summary.duration_us);
   set_faults(L, sim);
