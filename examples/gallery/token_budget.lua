@@ -18,7 +18,11 @@ local function limited(budget, cost)
   }
 end
 
-local function tokens(request) return request.prompt_tokens + request.max_output_tokens end
+-- A gateway knows max_tokens where the client says it; where not (0), answers are 200 on average.
+local function tokens(request)
+  local most = request.max_output_tokens
+  return request.prompt_tokens + (most > 0 and most or 200)
+end
 local function one() return 1 end
 
 local cases = {

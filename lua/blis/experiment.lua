@@ -176,7 +176,7 @@ function experiment.read(spec)
     oracle = values.oracle,
     live_signals = values.live_signals,
     alias = values.alias,
-    hides_output_limits = values.hide_output_limits,
+    hides_output_limits = values.hide_output_limits and not values.oracle,
     is_strict = values.locality == "strict",
     progress_interval_ms = values.progress_interval_ms,
   }

@@ -128,7 +128,7 @@ describe("a scorer in Lua", function()
       tenant = "t", slo_class = "batch", prefixes = { groups = 1, tokens = 64 } } })
     assert.equal("request_0", seen.id)
     assert.equal(264, seen.prompt)
-    assert.equal(20, seen.max)
+    assert.equal(0, seen.max) -- its client says no max_tokens
     assert.equal("t", seen.tenant)
     assert.equal("batch", seen.class)
     assert.equal("shared", seen.group)

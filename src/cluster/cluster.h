@@ -132,7 +132,11 @@ typedef struct blis_cluster_config {
   bool load_counts_in_flight; /* go-blis: effective load is q + b + in flight */
   bool keeps_traffic;         /* policies are told what tenants send */
   bool oracle;                /* policies see the true output length */
-  /* A limit of output tokens that is the output length itself is not said. */
+  /*
+   * Policies see no limit of output tokens that is the output length itself:
+   * where a client says none, the workload has that in its place. The engines
+   * keep to it nevertheless.
+   */
   bool hides_output_limits;
   /*
    * One each, borrowed as itl_us is: inter-token latencies by instance, which

@@ -256,6 +256,7 @@ static void make_leg(const blis_cluster *cluster, blis__handoff *handoff) {
   leg->round_index = live->round_index;
   leg->prompt_tokens = live->prompt_tokens;
   leg->output_budget_tokens = go_blis ? live->output_budget_tokens : 1;
+  leg->max_output_tokens = go_blis ? live->max_output_tokens : 1;
   leg->priority = live->priority;
   leg->slot = live->slot;
   leg->holds_kv = !go_blis;

@@ -17,10 +17,6 @@ blis_status blis__cluster_fetch_arrival(blis_cluster *cluster,
   bool done = false;
   BLIS_TRY(source->next(source->state, &cluster->arrival, &done, error));
   cluster->has_arrival = !done;
-  if (cluster->config.hides_output_limits &&
-      cluster->arrival.max_output_tokens == cluster->arrival.output_tokens) {
-    cluster->arrival.max_output_tokens = 0;
-  }
   if (!done && cluster->arrival.arrival_us < previous_us) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "request_%" PRId64 " arrives at %" PRId64
@@ -71,6 +67,10 @@ static blis_status enter(blis_cluster *cluster, const blis_request *arrival,
   BLIS_TRY_MEM(classify(cluster, request), error);
   request->live.session =
       blis_intern_text(cluster->source->strings, arrival->session);
+  if (cluster->config.hides_output_limits &&
+      arrival->max_output_tokens == arrival->output_tokens) {
+    request->live.max_output_tokens = 0;
+  }
   cluster->counts.arrived++;
   cluster->counts.in_flight++;
   cluster->fruitless = 0;

@@ -65,6 +65,7 @@ typedef struct blis_live_request {
   int64_t prompt_tokens;
   int64_t output_tokens;
   int64_t output_budget_tokens; /* 0 = what the model length leaves */
+  int64_t max_output_tokens;    /* what policies see; 0 = no limit is said */
   double priority;              /* higher is more urgent */
   bool holds_kv; /* keeps its blocks when it is completed (remote_kv.h) */
   char part;     /* its id ends in "_prefill": 'p', or in "_decode": 'd'; else

@@ -63,7 +63,8 @@ typedef struct blis_request {
   int64_t number;      /* see blis_request_id */
   uint32_t prompt_tokens;
   uint32_t output_tokens;     /* how many it will produce: never for policies */
-  uint32_t max_output_tokens; /* what the client allowed; what policies see */
+  uint32_t max_output_tokens; /* what the client allowed; output_tokens where
+                                 it said nothing */
   /*
    * The prompt is these segments and, after them, tokens of the request's own.
    * Borrowed from the source, valid until the request is released, or the

@@ -239,9 +239,12 @@ return {
         .. "events in on_event; no router knows these.",
     },
     {
-      name = "hide_output_limits", type = "boolean", default = false,
-      doc = "Requests whose limit of output tokens is just the length of their output, as those of "
-        .. "generated workloads, have none (0), so that policies cannot read the length there.",
+      name = "hide_output_limits", type = "boolean", default = true,
+      profiles = { ["go-blis"] = false },
+      doc = "A gateway knows max_tokens where the client gave it, and no more. Workloads without "
+        .. "such a limit have the length of the output in its place; policies see 0 then, in "
+        .. "routing as in engines, unless oracle = true. A limit that happens to be the length is "
+        .. "hidden, too. Under profile go-blis all see it.",
     },
     {
       name = "alias", type = "integer", default = 0,

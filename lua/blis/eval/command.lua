@@ -34,7 +34,8 @@ local options = {
     doc = "What is outside of the EVOLVE-BLOCK must be as in this file; 'seed': as in the suite's "
       .. "seed program." },
   { name = "bounds", type = "boolean", default = false, flag = "--bounds",
-    doc = "In place of a policy: the scores of the suite's reactive and oracle bounds." },
+    doc = "In place of a policy: the scores of the suite's bounds: reactive (least-loaded), "
+      .. "catalogue (the best policy that ships, on train) and oracle (fresh signals)." },
   { name = "seed_program", type = "boolean", default = false, flag = "--seed-program",
     doc = "Print the policy that a search of this suite starts from." },
   { name = "emit_adapter", type = "choice", choices = adapters.names, flag = "--emit-adapter",

@@ -39,7 +39,7 @@ suite.names = { "chat", "agents", "gateway" }
 ---@field scenarios blis.eval.Scenario[]
 ---@field stages table<string, blis.eval.Stage>
 ---@field baseline string Lua text
----@field bounds table<string, string> "reactive" and "oracle": Lua texts
+---@field bounds table<string, string> "reactive", "catalogue" and "oracle": Lua texts
 ---@field seed_program string where a search starts
 ---@field parameters blis.eval.Parameter[]
 ---@field policy fun(parameters: table<string, number>): table
@@ -147,8 +147,8 @@ local suite_section = {
       doc = "The Lua text that others are compared with." },
     { name = "baseline_sha", type = "string",
       doc = "16 hexadecimal digits of its hash: a baseline that changes is an error." },
-    { name = "bounds", type = "table", doc = "reactive and oracle: Lua texts that say how much "
-        .. "there is to win." },
+    { name = "bounds", type = "table", doc = "reactive, catalogue, oracle: Lua texts that say how "
+        .. "much there is to win." },
     { name = "seed_program", type = "string", default = "", doc = "Where a search starts." },
     { name = "parameters", type = "table",
       doc = "A list of { name =, low =, high =, default = } for candidates that are numbers." },

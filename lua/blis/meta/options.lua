@@ -44,7 +44,7 @@
 ---@field oracle? boolean Let policies read request.output_tokens, which is knowledge of the future. (default false)
 ---@field locality? "open"|"strict" strict: policies see what is known at their place alone. What is cached where is hidden (cached_tokens, prefix_hit, estimated_ttft_us), and admission sees no instances, but what the router counts: sum_in_flight, and the rates of requests. Reading more is an error, unless oracle = true. (default open)
 ---@field live_signals? boolean Let functions of policies read instance.live_prefix_hit, which is current whatever the delay of cache signals, use scorer oracle-prefix, and get live instances and all events in on_event; no router knows these. (default true)
----@field hide_output_limits? boolean Requests whose limit of output tokens is just the length of their output, as those of generated workloads, have none (0), so that policies cannot read the length there. (default false)
+---@field hide_output_limits? boolean A gateway knows max_tokens where the client gave it, and no more. Workloads without such a limit have the length of the output in its place; policies see 0 then, in routing as in engines, unless oracle = true. A limit that happens to be the length is hidden, too. Under profile go-blis all see it. (default true)
 ---@field alias? integer Other than 0: policies in Lua see other ids of requests, sessions, prefixes and instances, another seed and a clock that starts elsewhere, all by this number, so that they cannot tell runs apart by them. Results have what is. (default 0)
 
 --- The simulated cluster: model, hardware, serving engines and the network between them.

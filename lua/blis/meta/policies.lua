@@ -7,7 +7,7 @@
 ---@class blis.Request
 ---@field id string "request_17"
 ---@field prompt_tokens integer
----@field max_output_tokens integer what the client allowed
+---@field max_output_tokens integer as the client says; 0 = it says nothing (hide_output_limits)
 ---@field output_tokens integer the future: only with oracle = true
 ---@field tenant string "" = none, as for all texts
 ---@field slo_class string
@@ -156,7 +156,7 @@
 ---@field prompt_tokens integer
 ---@field priority number
 ---@field hints table? what the priority policy said beside it; nil = nothing
----@field max_output_tokens integer
+---@field max_output_tokens integer as routers see it
 ---@field progress_tokens integer computed already
 ---@field output_tokens integer the future: only with oracle = true
 

@@ -62,7 +62,7 @@ void set_live_request(lua_State *L, bind_live_request *held,
                                 : bind_alias_us(alias, request->deadline_us),
       request->prompt_tokens,
       bits_of(priority),
-      request->output_budget_tokens,
+      request->max_output_tokens,
       progress_tokens,
       (int64_t)(intptr_t)lua_topointer(L, -1),
       view->oracle ? request->output_tokens : -1};

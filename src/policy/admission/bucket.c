@@ -104,7 +104,7 @@ static const blis_param_spec token_bucket_params[] = {
         "one bucket per tenant, or one for all (profile go-blis: one)"),
     BLIS__CHOICE("cost", "input_tokens|request|total_tokens",
                  "cost of a request: its prompt tokens, 1, or prompt plus "
-                 "maximum output tokens",
+                 "maximum output tokens, as far as its client says a maximum",
                  BLIS__INTO(buckets, cost)),
 };
 

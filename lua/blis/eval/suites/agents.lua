@@ -17,19 +17,37 @@ local function agents(id, split, changes)
   }, changes)
 end
 
+-- The least work, by what is cached as of now, but for sessions, which stay unless leaving saves
+-- much: an instance that has many of them will have to do with all that they come back for.
 local least_work = [[
-return require("blis").scorer { name = "least-work", score = function(request, instance)
-  local work = instance.pending_prefill_tokens
-    + request.prompt_tokens * (1 - instance.prefix_hit)
-  return 1 / (1 + work / 1000 + 0.1 * instance.in_flight)
+local bound_to, sessions = {}, {}
+return { name = "least-work", route = function(request, instances)
+  local best, least = 1, math.huge
+  local bound = request.session ~= "" and bound_to[request.session]
+  for i = 1, #instances do
+    local one = instances[i]
+    local work = one.pending_prefill_tokens + request.prompt_tokens * (1 - one.live_prefix_hit)
+      + 200 * one.in_flight + 400 * (sessions[i] or 0)
+    if bound == i then work = 0.6 * work end
+    if work < least then best, least = i, work end
+  end
+  if bound ~= best then
+    sessions[best] = (sessions[best] or 0) + 1
+    if bound then sessions[bound] = sessions[bound] - 1 end
+  end
+  bound_to[request.session] = best
+  return best
 end }
 ]]
 
 return routing.add {
-  version = "1",
+  version = "2",
   name = "agents",
   summary = "agents with long sessions",
-  bounds = { oracle = least_work },
+  bounds = {
+    catalogue = [[return "vllm-router.least_conn_sticky"]],
+    oracle = least_work,
+  },
   seed_program = [[
 local blis = require "blis"
 

@@ -18,17 +18,19 @@ local function chat(id, split, changes)
 end
 
 return routing.add {
-  version = "1",
+  version = "2",
   name = "chat",
   summary = "chat with shared system prompts",
   bounds = {
+    catalogue = [[return "b3.leastwork_kappa"]],
+    -- The least work, by what is cached as of now.
     oracle = [[
 return { name = "least-work", route = function(request, instances)
   local best, least = 1, math.huge
   for i = 1, #instances do
     local one = instances[i]
-    local work = (one.pending_prefill_tokens or 0)
-      + request.prompt_tokens * (1 - (one.prefix_hit or 0)) + 40 * one.in_flight
+    local work = one.pending_prefill_tokens
+      + request.prompt_tokens * (1 - one.live_prefix_hit) + 40 * one.in_flight
     if work < least then best, least = i, work end
   end
   return best

@@ -36,20 +36,23 @@ local function gateway(id, split, changes)
 end
 
 return routing.add {
-  version = "2",
+  version = "3",
   name = "gateway",
   summary = "a bursty gateway of several tenants, with unequal instances",
-  -- It minds prefixes and load, and takes all instances for alike.
+  -- The best of the catalogue on the train split: it learns how fast each instance is.
   baseline = [[
-return "lmetric"
+return "blitz.least-wait-token"
 ]],
-  baseline_sha = "762ef053a7aa6c03",
+  baseline_sha = "a7f5fd2c16537fab",
   bounds = {
+    catalogue = [[return "blitz.least-wait-token"]],
+    -- What is cached as of now, and how fast the instances are.
     oracle = [[
 return require("blis").scorer { name = "least-time", score = function(request, instance)
-  local speed = instance.tp == 2 and 0.4 or 1
-  local work = instance.pending_prefill_tokens + request.prompt_tokens * (1 - instance.prefix_hit)
-  return 1 / (1 + (work / 1000 + 0.1 * instance.in_flight) / speed)
+  local slowness = instance.tp == 2 and 4 or 1
+  local missing = request.prompt_tokens * (1 - instance.live_prefix_hit)
+  local work = instance.pending_prefill_tokens + missing + 150 * instance.in_flight
+  return 1 / (1 + work / 1000 * slowness)
 end }
 ]],
   },

@@ -18,8 +18,8 @@ return { "weighted", scorers = "prefix-affinity:3,queue-depth:2,kv-utilization:2
   end,
 }
 
---- Adds that to a suite, where it has no baseline or parameters of its own; its bounds.oracle and
---- first scenario are.
+--- Adds that to a suite, where it has no baseline or parameters of its own; its scenarios, and its
+--- bounds oracle and catalogue (the best of all policies that ship, on the train split), are.
 ---@param suite table
 ---@return table suite
 function routing.add(suite)
