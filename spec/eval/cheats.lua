@@ -234,7 +234,7 @@ return {
   { rule = "loop late", says = "instructions", lua = "local n = 0 " .. route
     "n = n + 1 while n > 55 do end return n % 3 + 1" },
   { rule = "memory late", says = "memory", lua = "local n, t = 0, {} " .. route
-    "n = n + 1 for i = 1, n > 50 and 99999 or 0 do t[i] = { n, n, n, n } end return n % 3 + 1" },
+    "n = n + 1 for i = 1, n > 50 and 999999 or 0 do t[i] = { n, n, n, n } end return n % 3 + 1" },
   -- Burn time.
   { rule = "loop", lua = route "while true do end", says = "instructions" },
   { rule = "loop when loaded", lua = "while true do end", says = "instructions" },

@@ -118,6 +118,20 @@ describe("an evaluation #host", function()
     end)
   end
 
+  it("gives no memory away that is garbage of the process that asks", function()
+    -- 30 MB of it, and a limit of 16 MB: 20 MB are too many.
+    local lua = "local t = {} for i = 1, 150000 do t[i] = { i, i, i, i } end return 'round-robin'"
+    assert.equal(0, evaluate(lua, { stage = quick_stage() }).score)
+    do
+      local garbage = {}
+      for i = 1, 30 do garbage[i] = ("y"):rep(1000000) .. i end
+      assert.equal(30, #garbage)
+    end
+    local result = evaluate(lua, { stage = quick_stage() })
+    assert.equal(0, result.score)
+    small.says(result.feedback, "memory")
+  end)
+
   it("says the same whatever the number of processes, but for the time", function()
     local lua = [[return { "weighted", scorers = "prefix-affinity:1,queue-depth:1" }]]
     local function text(jobs)

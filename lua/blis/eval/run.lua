@@ -222,11 +222,23 @@ function run.one(task)
   return outcome
 end
 
+-- What is left after a collection, and how much more may lie about.
+local kept_kb, most_garbage = nil, 0.1
+
+--- Collects garbage when there is some: a process has it from its parent, and what is freed of it
+--- during a run would count as memory that the candidate may use.
+local function tidy()
+  if kept_kb and collectgarbage "count" < kept_kb * (1 + most_garbage) then return end
+  collectgarbage()
+  kept_kb = collectgarbage "count"
+end
+
 local is_warm = false
 
---- Does once what the first run of a process does (modules, catalogues), so that processes that are
---- made from here on find it done.
+--- What comes before processes are made: does once what the first run of a process does (modules,
+--- catalogues), so that they find it done, and leaves no garbage to them.
 function run.warm()
+  tidy()
   if is_warm then return end
   is_warm = true
   core.jail_prepare()

@@ -146,6 +146,7 @@ end
 
 --- Hands out a task of a job.
 local function start_task(self, job)
+  run.warm()
   local number, index, evaluation = self.next_task, job.next_seed, job.evaluation
   self.next_task, job.next_seed = number + 1, index + 1
   self.tasks[number] = { job = job, index = index,
