@@ -1,7 +1,7 @@
 /*
- * column_program_priv.h - what a program over columns consists of, for the two
- * files of its module: column_program.c runs it, column_translate.c makes it of
- * a function.
+ * column_program_priv.h - what a program over columns consists of, for the
+ * files of its module: column_program.c runs it, column_translate.c and
+ * column_symbols.c make it of a function.
  */
 #ifndef BLIS_LUA_BIND_COLUMN_PROGRAM_PRIV_H
 #define BLIS_LUA_BIND_COLUMN_PROGRAM_PRIV_H

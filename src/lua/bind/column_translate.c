@@ -5,222 +5,21 @@
 
 #include "base/invariant.h"
 #include "lua/bind/bind.h"
-#include "lua/bind/bytecode.h"
-#include "lua/bind/column_program_priv.h"
+#include "lua/bind/column_translate_priv.h"
 #include "lua/bind/vector.h"
 #include "lua/bind/vector_math.h"
 
-enum {
-  REGISTERS = 256,
-  ARGUMENTS_MAX = 3,
-  CANDIDATE = 1 /* the argument that is one */
-};
-
-/* What a register holds at an instruction. */
-typedef enum symbol_kind {
-  SYMBOL_NONE,
-  SYMBOL_ARGUMENT, /* not looked at so far */
-  SYMBOL_READ,
-  SYMBOL_NODE
-} symbol_kind;
-
-typedef struct symbol {
-  symbol_kind kind;
-  int at; /* of the argument, read or node */
-} symbol;
-
-/* What a program is made for. */
-typedef struct purpose {
-  bool is_for_candidate;
-  size_t count; /* 0 = none: no vector is a number of a candidate */
-  size_t capacity;
-} purpose;
-
-typedef struct translator {
-  lua_State *L;
-  int function, keeper, base; /* places on the stack; reads are above base */
-  int argument_count;
-  purpose purpose;
-  int text_count;
-  int argument_end; /* behind the last value of a call with any number */
-  bind_translation outcome;
-  bind_column_program program;
-  symbol registers[REGISTERS];
-  int texts[BYTECODE_CONSTANTS]; /* places in the keeper; 0 = none yet */
-  bind_bytecode code;
-} translator;
-
-static symbol give_up(translator *t, bind_translation outcome) {
-  if (t->outcome == TRANSLATION_MADE) {
-    t->outcome = outcome;
-  }
-  return (symbol){SYMBOL_NONE, 0};
-}
-
-static bool is_vector(const translator *t, int at) {
-  return t->program.nodes[at].is_vector;
-}
-
-static symbol add_node(translator *t, step made) {
-  bind_column_program *program = &t->program;
-  if (program->node_count == NODES_MAX) {
-    return give_up(t, TRANSLATION_NEVER);
-  }
-  program->nodes[program->node_count] = made;
-  return (symbol){SYMBOL_NODE, program->node_count++};
-}
-
-static symbol add_constant(translator *t, value constant) {
-  symbol made = add_node(t, (step){.kind = NODE_GIVEN});
-  if (made.kind == SYMBOL_NODE) {
-    t->program.values[made.at] = constant;
-  }
-  return made;
-}
-
-/* The kind of the value on top of the stack. */
-static bool find_kind(translator *t, value_read *read) {
-  lua_State *L = t->L;
-  value found;
-  read->function = lua_tocfunction(L, -1);
-  if (read->from == FROM_CANDIDATE || lua_type(L, -1) == LUA_TNUMBER) {
-    read->kind = READ_NUMBER;
-  } else if (lua_type(L, -1) == LUA_TTABLE) {
-    read->kind = READ_TABLE;
-  } else if (bind_vector_function_of(read->function) != VECTOR_FUNCTIONS) {
-    read->kind = READ_FUNCTION;
-  } else if (bind__take_value(L, READ_VECTOR, t->purpose.count, &found)) {
-    read->kind = READ_VECTOR;
-  } else {
-    return false;
-  }
-  return true;
-}
-
-static bool is_same_read(const value_read *a, const value_read *b) {
-  return a->from == b->from && a->number == b->number && a->text == b->text;
-}
-
-static symbol symbol_of_read(const translator *t, int at) {
-  const value_read *read = &t->program.reads[at];
-  bool is_value = read->kind == READ_NUMBER || read->kind == READ_VECTOR;
-  return is_value ? (symbol){SYMBOL_NODE, read->node}
-                  : (symbol){SYMBOL_READ, at};
-}
-
-static symbol add_read(translator *t, value_read read) {
-  bind_column_program *program = &t->program;
-  for (int i = 0; i < program->read_count; i++) {
-    if (is_same_read(&program->reads[i], &read)) {
-      return symbol_of_read(t, i);
-    }
-  }
-  program->field_count += read.from == FROM_CANDIDATE;
-  if (program->read_count == READS_MAX ||
-      program->field_count > CANDIDATE_FIELDS_MAX) {
-    return give_up(t, TRANSLATION_NEVER);
-  }
-  bind__push_read(t->L, &read, t->base, t->function, t->keeper);
-  if (!find_kind(t, &read)) {
-    return give_up(t, TRANSLATION_NOT_NOW);
-  }
-  if (read.kind == READ_NUMBER || read.kind == READ_VECTOR) {
-    const step given = {.kind = NODE_GIVEN,
-                        .is_vector = read.kind == READ_VECTOR};
-    symbol made = add_node(t, given);
-    read.node = made.at;
-  }
-  program->reads[program->read_count] = read;
-  return symbol_of_read(t, program->read_count++);
-}
-
-static symbol looked_at(translator *t, symbol s) {
-  if (s.kind == SYMBOL_ARGUMENT && t->purpose.is_for_candidate &&
-      s.at == CANDIDATE) {
-    return give_up(t, TRANSLATION_NEVER);
-  }
-  return s.kind != SYMBOL_ARGUMENT
-             ? s
-             : add_read(t, (value_read){.from = FROM_ARGUMENT, .number = s.at});
-}
-
-/* The place of a constant text in the keeper. */
-static int text_of(translator *t, int constant) {
-  const bind_constant *c = &t->code.constants[constant];
-  if ((size_t)constant >= t->code.constant_count || c->type != LUA_TSTRING) {
-    give_up(t, TRANSLATION_NEVER);
-    return 0;
-  }
-  if (t->texts[constant] == 0) {
-    t->texts[constant] = ++t->text_count;
-    lua_pushlstring(t->L, c->text, c->length);
-    lua_rawseti(t->L, t->keeper, t->text_count);
-  }
-  return t->texts[constant];
-}
-
-/* A field of the candidate; it is a number in the table that is there. */
-static symbol candidate_field(translator *t, int constant) {
-  lua_State *L = t->L;
-  const int text = text_of(t, constant);
-  if (t->outcome != TRANSLATION_MADE) {
-    return (symbol){SYMBOL_NONE, 0};
-  }
-  lua_rawgeti(L, t->keeper, text);
-  bool is_number = lua_type(L, t->function + 1 + CANDIDATE) == LUA_TTABLE &&
-                   lua_rawget(L, t->function + 1 + CANDIDATE) == LUA_TNUMBER;
-  lua_pop(L, 1);
-  return is_number
-             ? add_read(t, (value_read){.from = FROM_CANDIDATE, .text = text})
-             : give_up(t, TRANSLATION_NOT_NOW);
-}
-
-static symbol field_of(translator *t, symbol owner, int constant) {
-  if (owner.kind == SYMBOL_ARGUMENT && t->purpose.is_for_candidate &&
-      owner.at == CANDIDATE) {
-    return candidate_field(t, constant);
-  }
-  const symbol table = looked_at(t, owner);
-  const int text = text_of(t, constant);
-  if (t->outcome != TRANSLATION_MADE) {
-    return (symbol){SYMBOL_NONE, 0};
-  }
-  if (table.kind != SYMBOL_READ ||
-      t->program.reads[table.at].kind != READ_TABLE) {
-    return give_up(t, TRANSLATION_NEVER);
-  }
-  return add_read(
-      t, (value_read){.from = FROM_FIELD, .number = table.at, .text = text});
-}
-
-static symbol number_constant(translator *t, int constant) {
-  const bind_constant *c = &t->code.constants[constant];
-  if ((size_t)constant >= t->code.constant_count || c->type != LUA_TNUMBER) {
-    return give_up(t, TRANSLATION_NEVER);
-  }
-  return add_constant(t, c->is_integer ? bind__integer_value(c->integer)
-                                       : bind__number_value(c->number));
-}
-
-/* The node of a register or an operand, which must be a number or vector. */
-static int node_of(translator *t, symbol operand) {
-  const symbol s = looked_at(t, operand);
-  if (s.kind != SYMBOL_NODE) {
-    give_up(t, TRANSLATION_NEVER);
-    return 0;
-  }
-  return s.at;
-}
+enum { ARGUMENTS_MAX = 3 };
 
 static symbol add_binary(translator *t, vector_binary *binary, symbol a,
                          symbol b) {
-  const int x = node_of(t, a);
-  const int y = node_of(t, b);
-  bool has_vector = is_vector(t, x) || is_vector(t, y);
-  return add_node(t, (step){.kind = NODE_BINARY,
-                            .binary = binary,
-                            .is_vector = has_vector,
-                            .operands = {x, y, y}});
+  const int x = bind__node_of(t, a);
+  const int y = bind__node_of(t, b);
+  bool has_vector = bind__is_vector(t, x) || bind__is_vector(t, y);
+  return bind__add_node(t, (step){.kind = NODE_BINARY,
+                                  .binary = binary,
+                                  .is_vector = has_vector,
+                                  .operands = {x, y, y}});
 }
 
 /* An operator of Lua on two numbers; the other case is a metamethod. */
@@ -262,12 +61,12 @@ static vector_binary *operator_of(int event) {
  */
 static symbol translate_arithmetic(translator *t, vector_binary *binary,
                                    symbol a, symbol b, size_t next) {
-  const int x = node_of(t, a);
-  const int y = node_of(t, b);
+  const int x = bind__node_of(t, a);
+  const int y = bind__node_of(t, b);
   if (t->outcome != TRANSLATION_MADE || next >= t->code.instruction_count) {
-    return give_up(t, TRANSLATION_NEVER);
+    return bind__give_up(t, TRANSLATION_NEVER);
   }
-  if (!is_vector(t, x) && !is_vector(t, y)) {
+  if (!bind__is_vector(t, x) && !bind__is_vector(t, y)) {
     return add_numbers(t, binary, a, b);
   }
   const bind_instruction i = bind_bytecode_at(&t->code, next);
@@ -276,15 +75,15 @@ static symbol translate_arithmetic(translator *t, vector_binary *binary,
   if (i.opcode == OPCODE_MMBIN) {
     right = t->registers[i.b];
   } else if (i.opcode == OPCODE_MMBINI) {
-    right = add_constant(t, bind__integer_value(i.sb));
+    right = bind__add_constant(t, bind__integer_value(i.sb));
   } else if (i.opcode == OPCODE_MMBINK) {
-    right = number_constant(t, i.b);
+    right = bind__number_constant(t, i.b);
   } else {
-    return give_up(t, TRANSLATION_NEVER);
+    return bind__give_up(t, TRANSLATION_NEVER);
   }
   vector_binary *named = operator_of(i.c);
   if (named == NULL) {
-    return give_up(t, TRANSLATION_NEVER);
+    return bind__give_up(t, TRANSLATION_NEVER);
   }
   bool is_flipped = i.k && i.opcode != OPCODE_MMBIN;
   return is_flipped ? add_binary(t, named, right, left)
@@ -292,17 +91,17 @@ static symbol translate_arithmetic(translator *t, vector_binary *binary,
 }
 
 static symbol translate_negation(translator *t, symbol operand) {
-  const int x = node_of(t, operand);
-  return add_node(t, (step){.kind = NODE_NEGATE,
-                            .is_vector = is_vector(t, x),
-                            .operands = {x, x, x}});
+  const int x = bind__node_of(t, operand);
+  return bind__add_node(t, (step){.kind = NODE_NEGATE,
+                                  .is_vector = bind__is_vector(t, x),
+                                  .operands = {x, x, x}});
 }
 
 /* min(v), max(v), sum(v): a number; they and norm take nothing else. */
 static symbol translate_reduction(translator *t, node_kind kind, int v) {
-  return is_vector(t, v)
-             ? add_node(t, (step){.kind = kind, .operands = {v, v, v}})
-             : give_up(t, TRANSLATION_NEVER);
+  return bind__is_vector(t, v)
+             ? bind__add_node(t, (step){.kind = kind, .operands = {v, v, v}})
+             : bind__give_up(t, TRANSLATION_NEVER);
 }
 
 static vector_binary *binary_function(bind_vector_function function) {
@@ -336,11 +135,11 @@ static vector_binary *binary_function(bind_vector_function function) {
 /* The argument at that place, or a number in place of one that is missing. */
 static int argument_or(translator *t, const symbol *arguments, int count,
                        int at, double missing) {
-  int found =
-      node_of(t, at < count ? arguments[at]
-                            : add_constant(t, bind__number_value(missing)));
-  if (is_vector(t, found)) {
-    give_up(t, TRANSLATION_NEVER);
+  int found = bind__node_of(
+      t, at < count ? arguments[at]
+                    : bind__add_constant(t, bind__number_value(missing)));
+  if (bind__is_vector(t, found)) {
+    bind__give_up(t, TRANSLATION_NEVER);
   }
   return found;
 }
@@ -348,13 +147,13 @@ static int argument_or(translator *t, const symbol *arguments, int count,
 static symbol translate_function(translator *t, bind_vector_function function,
                                  const symbol *arguments, int count) {
   if (count < 1) {
-    return give_up(t, TRANSLATION_NEVER);
+    return bind__give_up(t, TRANSLATION_NEVER);
   }
   vector_binary *binary = binary_function(function);
   if (binary != NULL && count >= 2) {
     return add_binary(t, binary, arguments[0], arguments[1]);
   }
-  const int v = node_of(t, arguments[0]);
+  const int v = bind__node_of(t, arguments[0]);
   step made = {.is_vector = true, .operands = {v, v, v}};
   switch (function) {
   case VECTOR_min:
@@ -365,22 +164,23 @@ static symbol translate_function(translator *t, bind_vector_function function,
     return translate_reduction(t, NODE_SUM, v);
   case VECTOR_clamp:
     made.kind = NODE_CLAMP;
-    made.is_vector = is_vector(t, v);
+    made.is_vector = bind__is_vector(t, v);
     made.operands[1] = argument_or(t, arguments, count, 1, 0);
     made.operands[2] = argument_or(t, arguments, count, 2, 1);
-    return add_node(t, made);
+    return bind__add_node(t, made);
   case VECTOR_norm:
     made.kind = NODE_NORM;
     made.operands[1] = argument_or(t, arguments, count, 1, 0);
-    return is_vector(t, v) ? add_node(t, made) : give_up(t, TRANSLATION_NEVER);
+    return bind__is_vector(t, v) ? bind__add_node(t, made)
+                                 : bind__give_up(t, TRANSLATION_NEVER);
   case VECTOR_where:
-    if (count < 3 || !is_vector(t, v)) {
-      return give_up(t, TRANSLATION_NEVER);
+    if (count < 3 || !bind__is_vector(t, v)) {
+      return bind__give_up(t, TRANSLATION_NEVER);
     }
     made.kind = NODE_WHERE;
-    made.operands[1] = node_of(t, arguments[1]);
-    made.operands[2] = node_of(t, arguments[2]);
-    return add_node(t, made);
+    made.operands[1] = bind__node_of(t, arguments[1]);
+    made.operands[2] = bind__node_of(t, arguments[2]);
+    return bind__add_node(t, made);
   case VECTOR_lt:
   case VECTOR_le:
   case VECTOR_gt:
@@ -391,7 +191,7 @@ static symbol translate_function(translator *t, bind_vector_function function,
   case VECTOR_FUNCTIONS:
     break;
   }
-  return give_up(t, TRANSLATION_NEVER);
+  return bind__give_up(t, TRANSLATION_NEVER);
 }
 
 /* R[A](R[A+1], ...): b and c count arguments and results, from 1; 0 = any. */
@@ -401,7 +201,7 @@ static void translate_call(translator *t, const bind_instruction *i,
   const int end = i->b == 0 ? t->argument_end : i->a + i->b;
   if (called->kind != SYMBOL_READ || end > REGISTERS ||
       t->program.reads[called->at].kind != READ_FUNCTION) {
-    give_up(t, TRANSLATION_NEVER);
+    bind__give_up(t, TRANSLATION_NEVER);
     return;
   }
   *called = translate_function(
@@ -419,24 +219,24 @@ static symbol translate_operator(translator *t, const bind_instruction *i,
   const symbol *r = t->registers;
   switch (i->opcode) {
   case OPCODE_ADDI:
-    return translate_arithmetic(t, vector_math_add, r[i->b],
-                                add_constant(t, bind__integer_value(i->sc)),
-                                next);
+    return translate_arithmetic(
+        t, vector_math_add, r[i->b],
+        bind__add_constant(t, bind__integer_value(i->sc)), next);
   case OPCODE_ADDK:
     return translate_arithmetic(t, vector_math_add, r[i->b],
-                                number_constant(t, i->c), next);
+                                bind__number_constant(t, i->c), next);
   case OPCODE_SUBK:
     return translate_arithmetic(t, vector_math_sub, r[i->b],
-                                number_constant(t, i->c), next);
+                                bind__number_constant(t, i->c), next);
   case OPCODE_MULK:
     return translate_arithmetic(t, vector_math_mul, r[i->b],
-                                number_constant(t, i->c), next);
+                                bind__number_constant(t, i->c), next);
   case OPCODE_POWK:
     return translate_arithmetic(t, vector_math_pow, r[i->b],
-                                number_constant(t, i->c), next);
+                                bind__number_constant(t, i->c), next);
   case OPCODE_DIVK:
     return translate_arithmetic(t, vector_math_div, r[i->b],
-                                number_constant(t, i->c), next);
+                                bind__number_constant(t, i->c), next);
   case OPCODE_ADD:
     return translate_arithmetic(t, vector_math_add, r[i->b], r[i->c], next);
   case OPCODE_SUB:
@@ -448,7 +248,7 @@ static symbol translate_operator(translator *t, const bind_instruction *i,
   case OPCODE_DIV:
     return translate_arithmetic(t, vector_math_div, r[i->b], r[i->c], next);
   default:
-    return give_up(t, TRANSLATION_NEVER);
+    return bind__give_up(t, TRANSLATION_NEVER);
   }
 }
 
@@ -458,24 +258,26 @@ static symbol translate_value(translator *t, const bind_instruction *i) {
   case OPCODE_MOVE:
     return t->registers[i->b];
   case OPCODE_LOADI:
-    return add_constant(t, bind__integer_value(i->sbx));
+    return bind__add_constant(t, bind__integer_value(i->sbx));
   case OPCODE_LOADF:
-    return add_constant(t, bind__number_value(i->sbx));
+    return bind__add_constant(t, bind__number_value(i->sbx));
   case OPCODE_LOADK:
-    return number_constant(t, i->bx);
+    return bind__number_constant(t, i->bx);
   case OPCODE_GETUPVAL:
-    return add_read(t, (value_read){.from = FROM_UPVALUE, .number = i->b});
+    return bind__add_read(t,
+                          (value_read){.from = FROM_UPVALUE, .number = i->b});
   case OPCODE_GETTABUP: {
     symbol table =
-        add_read(t, (value_read){.from = FROM_UPVALUE, .number = i->b});
-    return t->outcome == TRANSLATION_MADE ? field_of(t, table, i->c) : table;
+        bind__add_read(t, (value_read){.from = FROM_UPVALUE, .number = i->b});
+    return t->outcome == TRANSLATION_MADE ? bind__field_of(t, table, i->c)
+                                          : table;
   }
   case OPCODE_GETFIELD:
-    return field_of(t, t->registers[i->b], i->c);
+    return bind__field_of(t, t->registers[i->b], i->c);
   case OPCODE_UNM:
     return translate_negation(t, t->registers[i->b]);
   default:
-    return give_up(t, TRANSLATION_NEVER);
+    return bind__give_up(t, TRANSLATION_NEVER);
   }
 }
 
@@ -483,7 +285,7 @@ static symbol translate_value(translator *t, const bind_instruction *i) {
 static void translate(translator *t) {
   for (size_t at = 0; t->outcome == TRANSLATION_MADE; at++) {
     if (at >= t->code.instruction_count) {
-      give_up(t, TRANSLATION_NEVER);
+      bind__give_up(t, TRANSLATION_NEVER);
       return;
     }
     const bind_instruction i = bind_bytecode_at(&t->code, at);
@@ -509,12 +311,12 @@ static void translate(translator *t) {
       break;
     case OPCODE_RETURN:
       if (i.b == 1 || (i.b == 0 && t->argument_end <= i.a)) {
-        give_up(t, TRANSLATION_NEVER);
+        bind__give_up(t, TRANSLATION_NEVER);
       }
-      t->program.result = node_of(t, t->registers[i.a]);
+      t->program.result = bind__node_of(t, t->registers[i.a]);
       return;
     case OPCODE_RETURN1:
-      t->program.result = node_of(t, t->registers[i.a]);
+      t->program.result = bind__node_of(t, t->registers[i.a]);
       return;
     default:
       t->registers[i.a] = translate_value(t, &i);
