@@ -231,7 +231,7 @@ local instead = {
 
 for _, name in ipairs { "run", "replay" } do
   for flag, value in pairs { ["--timeline-from"] = "0", ["--timeline-to"] = "1s",
-    ["--timeline-every"] = "2" } do
+    ["--timeline-every"] = "2", ["--timeline-steps"] = "" } do
     instead[name .. " " .. flag] = ("%s --timeline @/written %s %s"):format(lines[name], flag,
       value)
   end

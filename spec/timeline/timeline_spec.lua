@@ -126,6 +126,114 @@ describe("a timeline", function()
     assert.is_true(counts.session > 20)
   end)
 
+  it("shows the steps of instances, whose times add up to what these computed", function()
+    local plain = blis.run(experiment())
+    local result = blis.run(experiment { keep_steps = true })
+    assert.equal(plain.hash, result.hash)
+    local _, events = read(result)
+    check.check(events)
+    local busy_us, steps, prefilled = {}, {}, 0
+    for _, event in ipairs(events) do
+      if event.cat == "step" then
+        assert.equal(1, event.tid)
+        busy_us[event.pid] = (busy_us[event.pid] or 0) + event.dur
+        steps[event.pid] = (steps[event.pid] or 0) + 1
+        prefilled = prefilled + event.args.prefill_tokens
+        local name = event.args.decode_requests > 0
+          and "decode B" .. event.args.decode_requests or "t"
+        assert.equal(name, event.name:sub(-#name))
+        assert.is_true(event.args.kv_utilization > 0 and event.args.kv_utilization <= 1)
+      end
+    end
+    for i, instance in ipairs(result.instances) do
+      assert.equal(instance.busy_us, busy_us[9 + i])
+      assert.equal(instance.steps, steps[9 + i])
+    end
+    assert.equal(300 * 300, prefilled)
+  end)
+
+  it("has steps of a window, of either profile and every kind of run, at random", function()
+    local rng = blis.rng(11, "steps")
+    for seed = 1, 10 do
+      local more = { seed = seed, profile = seed % 2 == 0 and "go-blis" or nil,
+        cluster = { model = "qwen3-14b", hardware = "H100", instances = 3, max_num_seqs = 8,
+          total_kv_blocks = seed % 3 == 0 and 200 or nil },
+        faults = seed % 4 == 0 and { { kind = "crash", at = rng:integer(0, 2000000),
+          instance = "instance_1", recover_after = 300000 } } or nil }
+      local plain = blis.run(experiment(more))
+      more.keep_steps = true
+      if seed > 6 then
+        more.keep_steps_from_us, more.keep_steps_to_us = 1000000, 1500000
+      end
+      local result = blis.run(experiment(more))
+      assert.equal(plain.hash, result.hash)
+      local _, events = read(result)
+      local counts, total = check.check(events), 0
+      for _, instance in ipairs(result.instances) do total = total + instance.steps end
+      assert.is_true(counts.step > 0 and counts.step <= total)
+      for _, event in ipairs(seed > 6 and events or {}) do
+        if event.cat == "step" then
+          assert.is_true(event.ts + event.dur >= 1000000 and event.ts <= 1500000)
+        end
+      end
+    end
+  end)
+
+  it("tells bands of the gateway and links apart", function()
+    local is_odd, count = false, 0
+    local result = blis.run(experiment { queue = { saturation = { "concurrency",
+      max_concurrency = 8 } }, workload = function()
+      count, is_odd = count + 1, not is_odd
+      if count > 200 then return nil end
+      return { arrival_us = count * 9000, prompt_tokens = 300, output_tokens = 60,
+        slo_class = is_odd and "critical" or "batch" }
+    end })
+    local _, events = read(result)
+    check.check(events)
+    local track, bands, waits = {}, {}, 0
+    for _, event in ipairs(events) do
+      if event.name == "thread_name" and event.pid == 1 then
+        local priority = event.args.name:match "^priority (%S+), lane %d+$"
+        track[event.tid] = tonumber(priority)
+      elseif event.ph == "C" and event.pid == 1 then
+        bands[event.name] = true
+      end
+    end
+    for _, event in ipairs(events) do
+      if event.cat == "request" and event.pid == 1 then
+        waits = waits + 1
+        assert.equal(event.args.priority, track[event.tid])
+      end
+    end
+    assert.is_true(waits > 50)
+    local names = {}
+    for name in pairs(bands) do names[#names + 1] = name end
+    assert.equal(2, #names)
+    local apart = blis.run(experiment { cluster = { model = "qwen3-14b", hardware = "H100",
+      instances = 4, prefill_instances = 2, decode_instances = 2 } })
+    _, events = read(apart)
+    check.check(events)
+    local links, rate = {}, 0
+    for _, event in ipairs(events) do
+      if event.name == "thread_name" and event.pid == 900 then
+        links[event.args.name:match "^(instance_%d+ %a+)"] = true
+      elseif event.ph == "C" and event.pid == 900 then
+        rate = math.max(rate, event.args.GB_per_s)
+      end
+    end
+    for _, name in ipairs { "instance_0 out", "instance_1 out", "instance_2 in",
+      "instance_3 in" } do
+      assert.is_true(links[name])
+    end
+    assert.is_true(rate > 0)
+  end)
+
+  it("keeps instances, links and control apart where there are many", function()
+    local result = blis.run(experiment { cluster = { model = "qwen3-14b", hardware = "H100",
+      instances = 1000, prefill_instances = 900, decode_instances = 100 } })
+    check.check((select(2, read(result))))
+  end)
+
   it("is whole where requests are rejected, lost, timed out or unfinished", function()
     local rng = blis.rng(5, "timeline")
     for seed = 1, 8 do

@@ -100,6 +100,13 @@ typedef struct blis_tenant_budget {
   double share; /* of the requests that all instances can run at once, 0 to 1 */
 } blis_tenant_budget;
 
+/* Gets the steps of the instances, those of each in order of time. */
+typedef struct blis_step_sink {
+  void *ud;
+  blis_status (*step)(void *ud, uint32_t instance,
+                      const blis_step_report *report, blis_error *error);
+} blis_step_sink;
+
 typedef struct blis_cluster_config {
   const blis_instance_config *instances; /* instance_count; copied */
   bool has_own_latencies; /* each of these has a latency model of its own */
@@ -151,6 +158,9 @@ typedef struct blis_cluster_config {
   const blis_observer *observer; /* copied; NULL = nobody */
   /* Copied; NULL = nobody. Kinds that tell steps take the stepwise engine. */
   const blis_run_listener *run_listener;
+  /* Hears of every step; copied. NULL = nobody; else all instances take the
+     stepwise engine. */
+  const blis_step_sink *steps;
   /*
    * The priority (higher is more urgent) of a request that arrives, which is
    * shown without prompt and with the priority of its SLO class; NULL = the

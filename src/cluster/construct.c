@@ -248,6 +248,8 @@ blis_cluster_new(const blis_alloc *alloc, const blis_cluster_config *config,
   c->run_listener = config->run_listener == NULL ? (blis_run_listener){0}
                                                  : *config->run_listener;
   c->config.run_listener = NULL;
+  c->steps = config->steps == NULL ? (blis_step_sink){0} : *config->steps;
+  c->config.steps = NULL;
   c->source = source;
   c->sink = sink;
   c->until_interrupt_check = 1;

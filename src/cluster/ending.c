@@ -60,6 +60,13 @@ static blis_status on_batch(void *ud, int64_t count, blis_error *error) {
                     .instance = cluster->running, .count = count);
 }
 
+static blis_status on_step(void *ud, const blis_step_report *report,
+                           blis_error *error) {
+  blis_cluster *cluster = ud;
+  return cluster->steps.step(cluster->steps.ud, cluster->running, report,
+                             error);
+}
+
 void blis__choose_step_events(const blis_cluster *cluster,
                               blis_instance_events *events) {
   uint32_t kinds = cluster->run_listener.kinds;
@@ -68,6 +75,9 @@ void blis__choose_step_events(const blis_cluster *cluster,
   }
   if ((kinds & BLIS_RUN_EVENT_BIT(BLIS_RUN_EVENT_BATCH_SCHEDULE)) != 0) {
     events->batch = on_batch;
+  }
+  if (cluster->steps.step != NULL) {
+    events->step = on_step;
   }
 }
 

@@ -39,7 +39,7 @@ blis_status blis__places_init(blis_cluster *cluster,
     }
     bool tells_steps =
         (cluster->run_listener.kinds & BLIS_RUN_EVENTS_OF_STEPS) != 0;
-    if (tells_steps || meets_itself(config, i)) {
+    if (tells_steps || cluster->steps.step != NULL || meets_itself(config, i)) {
       configs[i].engine = BLIS_ENGINE_STEPWISE;
     }
   }

@@ -24,6 +24,7 @@
 #include "base/time.h"
 #include "instance/kv_source.h"
 #include "instance/live_request.h"
+#include "instance/step_report.h"
 #include "latency/latency_model.h"
 
 typedef enum blis_scheduler_kind {
@@ -224,12 +225,15 @@ typedef struct blis_instance_events {
   void (*first_token)(void *ud, blis_live_request *request, int64_t now_us);
   /*
    * request gets its token of that number, from 1, of those since a preemption
-   * that starts anew; and a batch of count requests is formed. Only the
-   * stepwise engine tells, which computes tokens one by one.
+   * that starts anew; a batch of count requests is formed; and it is known how
+   * long its step takes, unless it computes nothing. Only the stepwise engine
+   * tells, which computes tokens one by one.
    */
   blis_status (*token)(void *ud, const blis_live_request *request,
                        int64_t number, blis_error *error);
   blis_status (*batch)(void *ud, int64_t count, blis_error *error);
+  blis_status (*step)(void *ud, const blis_step_report *report,
+                      blis_error *error);
   /* A step of a request with holds_kv begins; NULL = nobody wants to know. */
   blis_status (*computing)(void *ud, blis_live_request *request,
                            const blis_prefill_step *step, blis_error *error);

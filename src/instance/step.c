@@ -234,6 +234,31 @@ static bool waits_for_kv(const blis__stepwise *engine) {
   return engine->config->reproduce_go_blis_defects && engine->parked_blocks > 0;
 }
 
+/* For who wants to see every step. */
+static blis_status tell_step(blis__stepwise *engine, blis_error *error) {
+  if (engine->items.count == 0) {
+    return BLIS_OK;
+  }
+  blis_kv_cache_stats cache;
+  blis_kv_cache_get_stats(engine->cache, &cache);
+  blis_step_report report = {
+      .start_us = engine->clock_us,
+      .end_us = engine->step_end_us,
+      .waiting = (int64_t)engine->waiting.count,
+      .used_kv_blocks = cache.blocks - cache.free_blocks,
+  };
+  for (size_t i = 0; i < engine->items.count; i++) {
+    const blis_batch_item *item = &engine->items.items[i];
+    if (item->progress_tokens < item->prompt_tokens) {
+      report.prefill_requests++;
+      report.prefill_tokens += item->new_tokens;
+    } else {
+      report.decode_requests++;
+    }
+  }
+  return engine->events.step(engine->events.ud, &report, error);
+}
+
 /* How long the engine has computed, and on what. */
 static void count_busy(blis__stepwise *engine, int64_t step_us,
                        bool is_prefill) {
@@ -300,6 +325,9 @@ blis_status blis__step(blis__stepwise *engine, blis_error *error) {
   count_busy(engine, step_us, is_prefill);
   engine->step_us = step_us;
   engine->step_end_us = blis_time_after_us(engine->clock_us, step_us);
+  if (engine->events.step != NULL) {
+    BLIS_TRY(tell_step(engine, error));
+  }
   int64_t token_us = blis_time_after_us(
       step_us, blis_latency_output_token_time(engine->config->latency));
   for (size_t i = 0; i < engine->batch.count; i++) {

@@ -334,8 +334,8 @@ local function check_results(definition, parsed)
     flags.fail(definition, "--series-path needs --series-interval")
   end
   local output = parsed.values.output
-  for _, name in ipairs { "from", "to", "every" } do
-    if not output.timeline and output["timeline_" .. name .. (name ~= "every" and "_us" or "")] then
+  for name, option in pairs { from = "from_us", to = "to_us", every = "every", steps = "steps" } do
+    if not output.timeline and output["timeline_" .. option] then
       flags.fail(definition, "--timeline-" .. name .. " needs --timeline")
     end
   end
@@ -442,6 +442,10 @@ function simulate.run(definition, parsed, make_setting)
     local spec = simulate.experiment(definition, parsed, setting.workload, setting.horizon_us)
     if parsed.values.output.report and not spec.series_interval_us then
       spec.series_interval_us = report_interval(parsed, setting)
+    end
+    if output.timeline_steps then
+      spec.keep_steps, spec.keep_steps_from_us, spec.keep_steps_to_us = true,
+        output.timeline_from_us, output.timeline_to_us
     end
     spec.watch = output.watch
     if not output.watch then spec.progress = line.tell end

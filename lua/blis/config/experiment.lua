@@ -185,6 +185,20 @@ return {
         .. "length.",
     },
     {
+      name = "keep_steps", type = "boolean", default = false,
+      doc = "Results have step_log: what each step of each instance computed, for timelines. Every "
+        .. "step is computed then, so that the run takes longer; its result is the same. Of runs "
+        .. "with more than 262,144 steps, neighbours are put together.",
+    },
+    {
+      name = "keep_steps_from_us", type = "time_us", min = 0, unit = "us",
+      doc = "With keep_steps: steps that end before this time are left out.",
+    },
+    {
+      name = "keep_steps_to_us", type = "time_us", min = 0, unit = "us",
+      doc = "With keep_steps: steps that begin after this time are left out.",
+    },
+    {
       name = "profile", type = "choice", choices = { "design", "go-blis" }, default = "design",
       flag = "--profile", group = "Run",
       doc = "Which defaults and formulas apply: the design's, or those of the simulator BLIS in "

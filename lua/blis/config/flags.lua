@@ -281,6 +281,11 @@ local results = {
       doc = "In --timeline, only every Nth request; default: so that there are 200,000 at most.",
     },
     {
+      name = "timeline_steps", type = "boolean", default = false, flag = "--timeline-steps",
+      doc = "In --timeline, also the steps of each instance with their batches. Every step is "
+        .. "computed then, which takes longer.",
+    },
+    {
       name = "decisions_path", type = "path", is_output = true, flag = "--decisions-path",
       doc = "File with a JSON line for every decision; requires --trace-level decisions.",
     },

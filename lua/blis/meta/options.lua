@@ -34,6 +34,9 @@
 ---@field warm_up_us? integer|"auto" Results have steady: figures without the requests that arrived before this time. 'auto': before TTFT settled (MSER-5); steady.from_us is that time. (us)
 ---@field warm_up_requests? integer Results have steady: figures of the requests that were completed behind the first so many, as RouteSim has them; steady.from_us is the first arrival of these. Instead of warm_up_us.
 ---@field series_interval_us? integer Results have series: figures of the cluster and its instances in intervals of this length. (us)
+---@field keep_steps? boolean Results have step_log: what each step of each instance computed, for timelines. Every step is computed then, so that the run takes longer; its result is the same. Of runs with more than 262,144 steps, neighbours are put together. (default false)
+---@field keep_steps_from_us? integer With keep_steps: steps that end before this time are left out. (us)
+---@field keep_steps_to_us? integer With keep_steps: steps that begin after this time are left out. (us)
 ---@field profile? "design"|"go-blis" Which defaults and formulas apply: the design's, or those of the simulator BLIS in Go. (default design)
 ---@field trace_level? "none"|"decisions" decisions: record every decision with its candidates, their scores and the choice; takes 90 bytes plus 56 per candidate. (default none)
 ---@field counterfactual_k? integer Candidates kept per traced decision, best first; default: all of them, in the order of the instances.

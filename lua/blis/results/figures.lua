@@ -217,6 +217,8 @@ local parts = {
     doc = "with faults: times that a request lost its instance and was sent again" },
   { name = "series", type = "blis.Series", asked = "series_interval_us = ...",
     doc = "with series_interval_us" },
+  { name = "step_log", type = "blis.StepLog", asked = "keep_steps = true",
+    doc = "with keep_steps: what each step of each instance computed" },
   { name = "decisions", type = "blis.Decisions", asked = 'trace_level = "decisions"',
     doc = 'with trace_level = "decisions"' },
   { name = "setup", type = "table",

@@ -73,6 +73,7 @@ local special = {
       "unique_targets", "mean_regret", "max_regret" }, run.decisions:summary())
   end,
   ["blis.Requests"] = function() end, -- a file of their own
+  ["blis.StepLog"] = function() end, -- for timelines
   ["blis.SloTarget"] = function(writer, targets)
     json_parts.object(writer, "targets", { "ttft_ms", "itl_ms", "e2e_ms" }, targets)
   end,

@@ -37,6 +37,21 @@ local series = {}
 ---@field bands? { priority: integer, waiting: integer[] }[] of that queue
 ---@field instances { queue_depth: integer[], batch_size: integer[], kv_utilization: number[] }[]
 
+---@class blis.InstanceSteps columns with a row per step, or per some: sums, but for the times
+---@field steps integer[] in the row; 1 unless neighbours were put together
+---@field start_us integer[] of the first one
+---@field end_us integer[] of the last one
+---@field busy_us integer[]
+---@field prefill_requests integer[] that computed tokens of their prompts
+---@field prefill_tokens integer[] computed
+---@field decode_requests integer[] that computed a token each
+---@field waiting integer[] in the wait queue
+---@field used_kv_blocks integer[] referenced by requests
+
+---@class blis.StepLog of a run with keep_steps
+---@field merged integer steps that are in one row at most
+---@field instances blis.InstanceSteps[]
+
 local counts = { "arrived", "completed", "rejected", "timed_out", "prompt_tokens", "output_tokens",
   "preemptions" }
 

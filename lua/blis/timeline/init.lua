@@ -1,16 +1,25 @@
 --- A run as a file for chrome://tracing and ui.perfetto.dev: requests on their ways, how many wait
---- and run, hand-offs, faults and what an autoscaler did. Everything comes from the result, so a
---- run that is not drawn pays nothing.
+--- and run, the steps of instances, hand-offs, faults and what an autoscaler did. Everything comes
+--- from the result, so a run that is not drawn pays nothing.
 ---
---- Processes are the gateway (1), instance i (10 + i), links (900) and control (990). A request has
---- a slice on a lane of each place where it was, with what it did there inside.
+--- Processes are the gateway (1), instance i (10 + i), links and control, which come behind the
+--- last instance. A request has a slice on a lane of each place where it was, with what it did
+--- there inside; at the gateway lanes belong to bands of one priority, the most urgent on top.
 local errors = require "blis.errors"
 local lanes = require "blis.timeline.lanes"
+local links = require "blis.timeline.links"
+local steps = require "blis.timeline.steps"
 local writer = require "blis.timeline.writer"
 
 local timeline = {}
 
-local gateway_pid, first_pid, links_pid, control_pid = 1, 10, 900, 990
+local gateway_pid, first_pid = 1, 10
+
+--- Links and control have the same numbers in most runs: there where instances do not get that far.
+local function pids_behind(instances)
+  local last = first_pid + instances
+  return { links = math.max(900, last), control = math.max(990, last + 1) }
+end
 
 -- So many requests make a file that viewers still open; of more, every so-manieth is drawn.
 local requests_max = 200000
@@ -139,15 +148,16 @@ end
 
 local function said(text) return text ~= "" and text or nil end
 
-local function draw_visits(out, visits)
+--- Draws visits on lanes, tracks behind tid; returns how many these are.
+local function draw_visits(out, visits, tid)
   local free = lanes.new()
   for _, one in ipairs(visits) do
     local record = one.record
-    one.tid = free:take(one.start_us, one.end_us)
+    one.tid = tid + free:take(one.start_us, one.end_us)
     out:slice(one.pid, one.tid, record.id, "request", one.start_us, one.end_us, "req", record.id,
       "state", record.state, "reason", record.reason, "prompt_tokens", record.prompt_tokens,
       "output_tokens", record.output_tokens, "slo_class", said(record.slo_class), "tenant",
-      said(record.tenant))
+      said(record.tenant), "priority", record.priority)
     for _, part in ipairs(one.parts) do
       out:slice(one.pid, one.tid, part[1], "stage", part[2], part[3], "req", record.id)
     end
@@ -156,7 +166,7 @@ local function draw_visits(out, visits)
 end
 
 --- How many were in each stage, at every time when that changed.
-local function draw_levels(out, pid, visits, names)
+local function draw_levels(out, pid, counter, visits, names)
   local changes, of_name = {}, {}
   for i, name in ipairs(names) do of_name[name] = i end
   for _, one in ipairs(visits) do
@@ -176,7 +186,44 @@ local function draw_levels(out, pid, visits, names)
       levels[2 * stage] = levels[2 * stage] + (changes[place] % 2 == 1 and 1 or -1)
       place = place + 1
     end
-    out:counter(pid, "requests", at_us, table.unpack(levels))
+    out:counter(pid, counter, at_us, table.unpack(levels))
+  end
+end
+
+local function draw_instance(out, pid, visits)
+  local count = draw_visits(out, visits, steps.tid)
+  draw_levels(out, pid, "requests", visits, served)
+  for lane = 1, count do out:track(pid, steps.tid + lane, ("lane %d"):format(lane)) end
+end
+
+--- Visits by the priority of their requests, the highest first.
+local function bands_of(visits)
+  local bands, order = {}, {}
+  for _, one in ipairs(visits) do
+    local priority = one.record.priority
+    local key = priority or "none"
+    if not bands[key] then
+      bands[key] = { priority = priority, visits = {} }
+      order[#order + 1] = bands[key]
+    end
+    table.insert(bands[key].visits, one)
+  end
+  table.sort(order, function(a, b) return (a.priority or 0) > (b.priority or 0) end)
+  return order
+end
+
+--- What waits at the gateway: lanes and a counter for each priority, where these differ.
+local function draw_gateway(out, visits)
+  local tid = 0
+  for _, band in ipairs(bands_of(visits)) do
+    local name = band.priority and ("priority %g"):format(band.priority) or nil
+    local count = draw_visits(out, band.visits, tid)
+    draw_levels(out, gateway_pid, name and "requests of " .. name or "requests", band.visits,
+      { "waiting" })
+    for lane = 1, count do
+      out:track(gateway_pid, tid + lane, (name and name .. ", " or "") .. ("lane %d"):format(lane))
+    end
+    tid = tid + count
   end
 end
 
@@ -207,19 +254,6 @@ local function draw_flows(out, ways_of)
   end
 end
 
-local function draw_transfers(out, list)
-  local has_any = false
-  for _, record in ipairs(list) do
-    if record.transfer_start_us and record.transfer_end_us then
-      out:span(links_pid, record.id, "transfer", record.id, record.transfer_start_us,
-        record.transfer_end_us, "req", record.id, "from", record.prefill_instance, "to",
-        record.instance, "moved_bytes", record.moved_bytes)
-      has_any = true
-    end
-  end
-  if has_any then out:process(links_pid, "links") end
-end
-
 --- What series tell: KV use of instances, saturation and bands of the gateway.
 local function draw_series(out, series, from_us, to_us)
   for row = 1, series.rows do
@@ -236,7 +270,7 @@ local function draw_series(out, series, from_us, to_us)
   end
 end
 
-local function draw_scaling(out, scaling, from_us, to_us)
+local function draw_scaling(out, control_pid, scaling, from_us, to_us)
   for _, level in ipairs(scaling.levels) do
     if level.time_us >= from_us and level.time_us <= to_us then
       out:counter(control_pid, "replicas", level.time_us, "wanted", level.wanted, "ready",
@@ -275,6 +309,7 @@ function timeline.write(path, result, options)
   errors.check_path("timeline", path)
   local from_us, to_us, every = read_options(options)
   local list, step = chosen(result, from_us, to_us, every)
+  local behind = pids_behind(#result.instances)
   local visits, ways_of = {}, {}
   for i, record in ipairs(list) do
     ways_of[i] = visits_of(visits, record, result.duration_us)
@@ -285,12 +320,15 @@ function timeline.write(path, result, options)
     "drawn", #list, "every", step, "end_us", result.duration_us)
   for _, pid in ipairs(pids) do
     named[pid] = true
-    local count = draw_visits(out, by_pid[pid])
-    draw_levels(out, pid, by_pid[pid], pid == gateway_pid and { "waiting" } or served)
-    for lane = 1, count do out:track(pid, lane, ("lane %d"):format(lane)) end
+    if pid == gateway_pid then
+      draw_gateway(out, by_pid[pid])
+    else
+      draw_instance(out, pid, by_pid[pid])
+    end
   end
   draw_flows(out, ways_of)
-  draw_transfers(out, list)
+  if links.draw(out, behind.links, list) then out:process(behind.links, "links") end
+  if rawget(result, "step_log") then steps.draw(out, result, first_pid, from_us, to_us, named) end
   local series, scaling = rawget(result, "series"), rawget(result, "scaling")
   local faults = rawget(result, "faults")
   if series then
@@ -299,8 +337,8 @@ function timeline.write(path, result, options)
     if series.saturation then named[gateway_pid] = true end
   end
   if scaling then
-    draw_scaling(out, scaling, from_us, to_us)
-    out:process(control_pid, "control")
+    draw_scaling(out, behind.control, scaling, from_us, to_us)
+    out:process(behind.control, "control")
   end
   if faults then draw_faults(out, faults, from_us, to_us, named) end
   local order = {}

@@ -212,6 +212,29 @@ static void check_cluster_instances(lua_State *L, int options,
   made->initial_count = sim->initial_count;
 }
 
+static blis_status keep_step(void *ud, uint32_t instance,
+                             const blis_step_report *report,
+                             blis_error *error) {
+  BLIS_TRY_MEM(blis_step_log_add(ud, instance, report), error);
+  return BLIS_OK;
+}
+
+/* Entries that a picture can show, and Lua hold; of longer runs they are
+   several steps each. */
+enum { KEPT_STEPS = 1 << 18 };
+
+/* With keep_steps = true: what every step computed. */
+static void read_steps(lua_State *L, int config, bind_simulation *sim) {
+  if (opt_field_boolean(L, config, "keep_steps", false)) {
+    blis_alloc alloc = bind_alloc(L);
+    blis_step_log_init(
+        &sim->steps, &alloc, KEPT_STEPS,
+        opt_field_integer(L, config, "keep_steps_from_us", 0),
+        opt_field_integer(L, config, "keep_steps_to_us", INT64_MAX));
+    sim->step_sink = (blis_step_sink){.ud = &sim->steps, .step = keep_step};
+  }
+}
+
 /* What it returns borrows from the simulation and from what it pushes. */
 static blis_cluster_config check_cluster_config(lua_State *L, int config,
                                                 bind_simulation *sim) {
@@ -254,6 +277,8 @@ static blis_cluster_config check_cluster_config(lua_State *L, int config,
   bind_observer_configure(&sim->observer, &made);
   check_run_events(L, &sim->view, &sim->run_events);
   made.run_listener = &sim->run_events.listener;
+  read_steps(L, config, sim);
+  made.steps = sim->step_sink.step == NULL ? NULL : &sim->step_sink;
   return made;
 }
 

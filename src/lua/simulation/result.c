@@ -8,6 +8,7 @@
 #include "lua/results/decisions.h"
 #include "lua/results/figures.h"
 #include "lua/results/series.h"
+#include "lua/results/steps.h"
 #include "lua/results/tasks.h"
 #include "lua/simulation/faults.h"
 #include "lua/simulation/scaling.h"
@@ -222,6 +223,10 @@ void push_summary(lua_State *L, int index, bind_simulation *sim) {
   if (sim->series.interval_us > 0) {
     push_series(L, &sim->series);
     lua_setfield(L, -2, "series");
+  }
+  if (sim->step_sink.step != NULL) {
+    push_steps(L, &sim->steps);
+    lua_setfield(L, -2, "step_log");
   }
   if (sim->records->decisions != NULL) {
     lua_getiuservalue(L, index, SIMULATION_RECORDS);

@@ -29,6 +29,7 @@ void bind_simulation_close(bind_simulation *sim) {
   blis_cluster_free(sim->cluster);
   sim->cluster = NULL;
   blis_series_deinit(&sim->series);
+  blis_step_log_deinit(&sim->steps);
   bind_watch_close(&sim->watch);
   blis_router_free(&sim->router);
   blis_admission_free(&sim->admission);

@@ -25,6 +25,7 @@
 #include "lua/simulation/watch.h"
 #include "policy/priority/priority.h"
 #include "results/series.h"
+#include "results/step_log.h"
 
 #define SIMULATION_TYPE "blis.simulation"
 
@@ -60,6 +61,8 @@ typedef struct bind_simulation {
   blis_histogram itl_us;
   blis_histogram *itl_of_instance_us; /* NULL unless asked for */
   blis_series series;                 /* all-zero unless asked for */
+  blis_step_log steps;                /* all-zero unless asked for */
+  blis_step_sink step_sink;           /* likewise; fills it */
   bind_records *records;              /* a user value */
   blis_router router;                 /* until the cluster takes it */
   blis_admission admission;           /* until the cluster takes it */
