@@ -53,6 +53,7 @@ describe("the annotations", function()
         trace_level = "decisions",
         cascade = { "cognitora.cascade", chain = { "qwen/qwen3-14b" } },
         instance_times = instance_times, autoscaler = "threshold", faults = {}, queue = true,
+        keep_steps = true,
         admission = {
           name = "open", decide = function() return true end,
           custom_metrics = function() return { one = 1 } end,
