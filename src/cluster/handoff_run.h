@@ -57,12 +57,12 @@ typedef struct blis__handoff {
   struct blis__handoff *earlier_timeout;
   struct blis__handoff *later_timeout;
   blis_event_handle timeout_event;
-  blis__transfer transfer;
-  blis_stage_times times;
   struct blis__handoff *next_waiting;
   struct blis__handoff *next_ready; /* of go_blis, as the next two */
   int64_t decode_now_us; /* of the step in which its request has ended */
   int64_t decode_end_us; /* and of the request */
+  blis_stage_times times;
+  blis__transfer transfer; /* what follows from here is set when it starts */
 } blis__handoff;
 
 /* Hand-offs that wait for room, first come, first served. */

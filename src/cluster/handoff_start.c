@@ -108,11 +108,14 @@ static blis_status new_handoff(blis_cluster *cluster,
     BLIS_TRY(blis_pool_take(&cluster->handoffs->pool, &slot));
     handoff = blis_pool_item(&cluster->handoffs->pool, slot);
   }
-  memset(handoff, 0, sizeof *handoff); /* where it is: it is large */
+  memset(handoff, 0,
+         offsetof(blis__handoff, times)); /* in place: it is large */
   handoff->request = request;
   handoff->slot = slot;
   handoff->retries = retries;
   handoff->times = BLIS_STAGE_TIMES_NONE;
+  handoff->transfer.is_on_its_way = false;
+  handoff->transfer.was_shared = false;
   request->handoff = handoff;
   *made = handoff;
   return BLIS_OK;
