@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/invariant.h"
+#include "base/minmax.h"
 #include "base/time.h"
 #include "cluster/clock.h"
 #include "cluster/encode_run.h"
@@ -194,6 +195,39 @@ static inline turn next_turn(const blis_cluster *cluster, int64_t cluster_us,
 }
 
 /*
+ * In BLIS (Go), instances without free blocks make empty steps of 1 us until KV
+ * comes: all those before anybody does anything else.
+ */
+static int64_t idle_until_us(const blis_cluster *cluster, int64_t cluster_us,
+                             int64_t last_us) {
+  int64_t until_us = blis_min_i64(cluster_us, blis_time_after_us(last_us, 1));
+  for (uint32_t i = 0; i < cluster->existing; i++) {
+    until_us = blis_min_i64(until_us,
+                            blis_instance_next_work_us(cluster->instances[i]));
+  }
+  return until_us;
+}
+
+static bool idles(const blis_cluster *cluster, const turn *its) {
+  const blis__handoffs *h = cluster->handoffs;
+  return h != NULL && h->policy.go_blis && !cluster->is_stepped &&
+         blis_instance_next_work_us(cluster->instances[its->number]) >
+             its->time_us;
+}
+
+/* Up to when an instance executes events in its turn. */
+static int64_t limit_of_us(const blis_cluster *cluster, const turn *its,
+                           int64_t cluster_us, int64_t last_us) {
+  int64_t limit_us =
+      blis_time_after_us(its->runs_ahead ? last_us : its->time_us, 1);
+  if (idles(cluster, its)) {
+    limit_us =
+        blis_max_i64(limit_us, idle_until_us(cluster, cluster_us, last_us));
+  }
+  return blis_min_i64(limit_us, end_of_instances_us(cluster, cluster_us));
+}
+
+/*
  * Executes the next event if it is not later than last_us. Where listeners let
  * them, instances stay behind the cluster's events until their next request,
  * and their steps in between are computed together; or they run ahead of each
@@ -228,12 +262,9 @@ static inline blis_status run_one(blis_cluster *cluster, int64_t last_us,
   if (goes_first) {
     status = run_cluster_event(cluster, cluster_us, error);
   } else {
-    int64_t limit_us =
-        blis_time_after_us(chosen.runs_ahead ? last_us : next_us, 1);
-    int64_t end_us = end_of_instances_us(cluster, cluster_us);
-    limit_us = end_us < limit_us ? end_us : limit_us;
-    status = blis__cluster_run_instance(cluster, chosen.number, instance_us,
-                                        limit_us, error);
+    status = blis__cluster_run_instance(
+        cluster, chosen.number, instance_us,
+        limit_of_us(cluster, &chosen, cluster_us, last_us), error);
     if (status == BLIS_OK) {
       status = look_again(cluster, error);
     }

@@ -40,6 +40,7 @@ typedef struct blis__engine_ops {
   blis_status (*evict)(void *state, blis_live_request *request, int64_t now_us,
                        blis_error *error);
   int64_t (*next_us)(const void *state);
+  int64_t (*next_work_us)(const void *state); /* NULL = next_us */
   blis_status (*run_next)(void *state, int64_t limit_us, bool *clock_moved,
                           blis_error *error);
   void (*get_stats)(const void *state, blis_instance_stats *stats);

@@ -225,6 +225,28 @@ static blis_status decode_steps(fast_engine *engine, int64_t limit_us,
   return BLIS_OK;
 }
 
+/* They compute nothing, so they have no index and no latency. */
+void blis__fast_idle(fast_engine *engine, int64_t limit_us) {
+  int64_t us = engine->last_step_us;
+  int64_t until_us = quiet_until(engine, limit_us);
+  int64_t n = until_us < BLIS_TIME_NEVER_US
+                  ? (until_us - engine->step_us + us - 1) / us
+                  : 1;
+  BLIS_ASSERT(n > 0 && engine->batch.count == 0 && engine->ahead.end == 0);
+  engine->clock_us = engine->step_us + (n - 1) * us;
+  engine->step_us += n * us;
+  engine->last_step_end_us = engine->step_us;
+  engine->stats.steps += n;
+  engine->stats.queue_depth_sum += engine->queue.count * n;
+  engine->stats.busy_us = blis_time_after_us(engine->stats.busy_us, n * us);
+  const blis_coverage *coverage =
+      blis_latency_coverage(engine->config->latency);
+  if (coverage != NULL) {
+    engine->stats.uncovered_steps +=
+        n * blis_coverage_is_beyond(coverage, &(blis_batch_sums){0});
+  }
+}
+
 blis_status blis__fast_book_run(fast_engine *engine, blis_error *error) {
   fast_ahead *ahead = &engine->ahead;
   int64_t *itl_us = ahead->step_us;

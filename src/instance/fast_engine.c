@@ -191,6 +191,10 @@ static blis_status run_event(fast_engine *engine, int64_t now_us,
     BLIS_TRY(blis__fast_end_run(engine, error));
     return run_timeout(engine, error);
   }
+  if (engine->idles) {
+    blis__fast_idle(engine, limit_us);
+    return BLIS_OK;
+  }
   if (!blis__fast_knows_ahead(engine)) {
     BLIS_TRY(blis__fast_end_run(engine, error));
     BLIS_TRY(blis__fast_land(engine, error));
@@ -212,6 +216,13 @@ static blis_status engine_run_next(void *state, int64_t limit_us,
     BLIS_INVARIANT(blis__fast_check(engine));
   }
   return BLIS_OK;
+}
+
+static int64_t engine_next_work_us(const void *state) {
+  const fast_engine *engine = state;
+  return engine->idles
+             ? blis_min_i64(next_arrival_us(engine), next_deadline_us(engine))
+             : engine_next_us(engine);
 }
 
 static blis_instance_load engine_get_load(const void *state) {
@@ -287,6 +298,7 @@ static blis_status engine_forget(void *state, blis_error *error) {
 
 static void engine_retime(void *state) {
   fast_engine *engine = state;
+  engine->idles = false;
   engine->ahead.end = engine->ahead.next;
 }
 
@@ -311,6 +323,7 @@ static const blis__engine_ops fast_ops = {
     .evict = engine_evict,
     .next_us = engine_next_us,
     .run_next = engine_run_next,
+    .next_work_us = engine_next_work_us,
     .get_stats = engine_get_stats,
     .get_load = engine_get_load,
     .cached_blocks = engine_cached_blocks,

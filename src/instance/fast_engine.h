@@ -150,6 +150,7 @@ typedef struct fast_engine {
                               completed a request */
   int64_t step_us;          /* the pending step, BLIS_TIME_NEVER_US = none */
   bool hangs;               /* there is none, and will be none */
+  bool idles;               /* it will do what the last one did: nothing */
   int64_t step_index;       /* of the step to be formed next */
   int64_t last_decode_us;   /* how long the last step of a decode run took */
   int64_t last_step_us;     /* how long the last step takes, */
@@ -241,6 +242,13 @@ blis_status blis__fast_release(fast_engine *engine, fast_request *request,
 blis_status blis__fast_decode_run(fast_engine *engine, int64_t limit_us,
                                   blis_error *error);
 
+/*
+ * In BLIS (Go), an engine whose blocks are all reserved makes empty steps, of 1
+ * us as a rule, until their content has come. All of these before limit_us; one
+ * is pending.
+ */
+void blis__fast_idle(fast_engine *engine, int64_t limit_us);
+
 static inline bool blis__fast_knows_ahead(const fast_engine *engine) {
   return engine->ahead.next < engine->ahead.end;
 }
@@ -254,6 +262,7 @@ blis_status blis__fast_book_run(fast_engine *engine, blis_error *error);
  */
 static inline blis_status blis__fast_end_run(fast_engine *engine,
                                              blis_error *error) {
+  engine->idles = false;
   return engine->ahead.end == 0 ? BLIS_OK : blis__fast_book_run(engine, error);
 }
 

@@ -279,6 +279,7 @@ blis_status blis__fast_step(fast_engine *engine, blis_error *error) {
     return BLIS_OK;
   }
   fast_plan plan = {.budget_tokens = engine->config->max_batched_tokens};
+  int64_t changes = engine->releases + engine->namings;
   if (engine->queue.count > 0) {
     BLIS_TRY(blis__wait_queue_order(&engine->queue, error));
   }
@@ -293,6 +294,7 @@ blis_status blis__fast_step(fast_engine *engine, blis_error *error) {
     engine->step_us = BLIS_TIME_NEVER_US;
     return BLIS_OK;
   }
+  bool is_empty = engine->batch.count == 0;
   engine->stats.steps++;
   engine->stats.queue_depth_sum += engine->queue.count + engine->loads.count;
   int64_t duration_us = 0;
@@ -312,6 +314,9 @@ blis_status blis__fast_step(fast_engine *engine, blis_error *error) {
     give_first_tokens(engine, end_us);
     BLIS_TRY(complete(engine, now_us, end_us, error));
   }
+  engine->idles = is_empty && !plan.is_preempted && engine->queue.count > 0 &&
+                  engine->queue.is_ordered &&
+                  engine->releases + engine->namings == changes;
   bool has_work = engine->batch.count > 0 || engine->queue.count > 0;
   engine->step_us = has_work ? end_us : BLIS_TIME_NEVER_US;
   return BLIS_OK;

@@ -293,6 +293,13 @@ int64_t blis_instance_next_us(const blis_instance *instance) {
   return instance->engine.ops->next_us(instance->engine.state);
 }
 
+int64_t blis_instance_next_work_us(const blis_instance *instance) {
+  const blis__engine *engine = &instance->engine;
+  return engine->ops->next_work_us != NULL
+             ? engine->ops->next_work_us(engine->state)
+             : engine->ops->next_us(engine->state);
+}
+
 blis_status blis_instance_run_next(blis_instance *instance, int64_t limit_us,
                                    bool *clock_moved, blis_error *error) {
   blis_error *failure = &instance->failure;

@@ -374,6 +374,13 @@ BLIS_MUSTUSE blis_status blis_instance_hang(blis_instance *instance,
 int64_t blis_instance_next_us(const blis_instance *instance);
 
 /*
+ * The same, but for steps that do what the one before did: nothing. In BLIS
+ * (Go) there are many where reserved blocks are all that there are; the fast
+ * engine executes all of them before a limit at once.
+ */
+int64_t blis_instance_next_work_us(const blis_instance *instance);
+
+/*
  * Executes the next event and all others of its time (a fast engine: and more
  * of them, none at or after limit_us). There must be one before limit_us that
  * is not after the horizon.
