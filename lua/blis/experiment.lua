@@ -7,6 +7,7 @@ local engine = require "blis.engine"
 local errors = require "blis.errors"
 local faults = require "blis.policy.faults"
 local hooks = require "blis.policy.hooks"
+local kv_tiers = require "blis.engine.kv_tiers"
 local notices = require "blis.notices"
 local phases = deferred "blis.results.phases"
 local policy = require "blis.policy"
@@ -142,6 +143,7 @@ function experiment.read(spec)
   if apart and apart.decode_routing then
     routing, routing_ties = apart.decode_routing, "decode-router"
   end
+  local tiers = kv_tiers.read(values.kv_tiers, values.profile, cluster)
   local targets = targets_of(values, traffic)
   local read_faults = faults.read(values.faults, instances_of(cluster), values.autoscaler ~= nil)
   local config = {
@@ -156,6 +158,7 @@ function experiment.read(spec)
     faults = read_faults,
     is_scripted = is_scripted(routing, admission)
       or apart ~= nil and disaggregation.is_scripted(apart),
+    kv_tiers = tiers,
     disaggregation = apart,
     queue = values.queue and queue.read(values.queue, values.profile) or nil,
     routing_ties = routing_ties,

@@ -54,6 +54,7 @@ describe("the annotations", function()
         cascade = { "cognitora.cascade", chain = { "qwen/qwen3-14b" } },
         instance_times = instance_times, autoscaler = "threshold", faults = {}, queue = true,
         keep_steps = true,
+        kv_tiers = { { name = "cpu", gb = 1, read_gb_s = 1 } },
         admission = {
           name = "open", decide = function() return true end,
           custom_metrics = function() return { one = 1 } end,

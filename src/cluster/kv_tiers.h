@@ -53,11 +53,13 @@ typedef enum blis_tier_saving {
 typedef struct blis_kv_tier {
   const char *name; /* borrowed during construction */
   int64_t blocks;   /* of a store, 0 = the tier is as if it were not there */
+  double bytes;     /* above 0: of a store, in place of blocks */
   blis_tier_scope scope;
   int64_t instances_per_node; /* >= 1, with that scope */
   int32_t stage;              /* an earlier tier; -1 = none */
   double read_bytes_per_us;   /* of a store; INFINITY = takes no time */
   double write_bytes_per_us;
+  bool is_per_gpu;     /* bandwidths are those of each GPU of an instance */
   bool is_half_duplex; /* both share the bandwidth for reading */
   double latency_us;   /* of each read and each write */
   blis_tier_policy policy;
@@ -104,7 +106,8 @@ typedef struct blis_kv_tiers {
   double bytes_per_token;      /* 0 = as the facts of the instances say */
   double network_bytes_per_us; /* in and out of each instance, for what lies
                                   elsewhere; INFINITY = none */
-  int64_t chunk_blocks; /* only whole chunks of so many are brought; >= 1 */
+  int64_t chunk_tokens; /* only whole chunks of so many are brought, a multiple
+                           of every block size; 0 = of a block */
   int64_t batch_blocks; /* of reads in stages; >= 1 */
   bool saves_output;    /* also what is decoded, when a request is over */
   blis_load_rule rule;

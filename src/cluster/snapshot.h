@@ -76,6 +76,13 @@ typedef struct blis__snapshot {
   double *ranks; /* of ids, and their extremes; with those of any column */
   blis_extremes *rank_extremes;
 
+  /* With KV tiers: what the blocks of a chain come to at an instance whose
+     cache has the first ones, each with the weight of where it is. NULL = 1 for
+     these and 0 for the others. */
+  double (*weigh)(const void *ud, uint32_t instance,
+                  const blis_block_chain *chain, uint32_t cached);
+  const void *weigh_ud;
+
   blis__candidates candidates;
   blis__shown shown[BLIS__STAGE_COUNT];
   blis_routing_request peers_request; /* of the last decision that had some */

@@ -48,6 +48,16 @@ static double cached_value(blis_signal signal, uint32_t cached,
              : 0;
 }
 
+/* The same with what lies in tiers below the cache. */
+static double tiered_value(const blis__snapshot *snapshot, uint32_t i,
+                           uint32_t cached, const blis_block_chain *chain) {
+  if (snapshot->weigh == NULL || chain->prompt_blocks == 0) {
+    return cached_value(BLIS_SIGNAL_PREFIX_HIT, cached, chain, 0);
+  }
+  return snapshot->weigh(snapshot->weigh_ud, i, chain, cached) /
+         (double)chain->prompt_blocks;
+}
+
 /* What is ahead of a prompt there, and what of it is to be computed. */
 static double estimated_ttft_us(const blis__snapshot *snapshot, uint32_t i,
                                 int64_t prompt_tokens, int64_t cached_tokens) {
@@ -79,10 +89,14 @@ static bool write_request_signal(const blis__shown *shown, blis_signal signal) {
                BLIS_OK) {
       return false;
     }
-    column[k] = signal == BLIS_SIGNAL_ESTIMATED_TTFT_US
-                    ? estimated_ttft_us(snapshot, i, request->prompt_tokens,
-                                        (int64_t)cached * block_size)
-                    : cached_value(signal, cached, chain, block_size);
+    if (signal == BLIS_SIGNAL_ESTIMATED_TTFT_US) {
+      column[k] = estimated_ttft_us(snapshot, i, request->prompt_tokens,
+                                    (int64_t)cached * block_size);
+    } else if (signal == BLIS_SIGNAL_TIERED_PREFIX_HIT) {
+      column[k] = tiered_value(snapshot, i, cached, chain);
+    } else {
+      column[k] = cached_value(signal, cached, chain, block_size);
+    }
   }
   return true;
 }

@@ -20,7 +20,8 @@ static blis_status check_tier(const blis_kv_tiers *config, uint32_t t,
                               blis_error *error) {
   const blis_kv_tier *tier = &config->tiers[t];
   const char *wrong = NULL;
-  if (tier->blocks < 0 || tier->blocks > INT32_MAX) {
+  if (tier->blocks < 0 || tier->blocks > INT32_MAX ||
+      !(tier->bytes >= 0 && isfinite(tier->bytes))) {
     wrong = "blocks is not 0 to 2147483647";
   } else if (!is_bandwidth(tier->read_bytes_per_us) ||
              !is_bandwidth(tier->write_bytes_per_us)) {
@@ -61,8 +62,7 @@ static blis_status check_tiers(const blis_kv_tiers *config, blis_error *error) {
   for (uint32_t t = 0; t < config->count; t++) {
     BLIS_TRY(check_tier(config, t, error));
   }
-  if (config->chunk_blocks < 1 || config->batch_blocks < 1 ||
-      config->chunk_blocks > INT32_MAX ||
+  if (config->chunk_tokens < 0 || config->batch_blocks < 1 ||
       !is_bandwidth(config->network_bytes_per_us) ||
       !(config->bytes_per_token >= 0) || !isfinite(config->bytes_per_token)) {
     return blis_fail(error, BLIS_ERR_INVALID,
@@ -111,6 +111,30 @@ static double bytes_per_token(const blis_cluster_config *config, uint32_t i) {
   return facts->kv_bytes_per_token * (double)blis_max_i64(facts->tp, 1);
 }
 
+static blis_status measure_block(blis__tiers *tiers, uint32_t i,
+                                 blis_error *error) {
+  const blis_cluster_config *config = &tiers->cluster->config;
+  int64_t size = config->instances[i].block_size_tokens;
+  int64_t chunk = config->kv_tiers->chunk_tokens;
+  double bytes = bytes_per_token(config, i);
+  if (!(bytes > 0)) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "KV tiers: it is not known how many bytes the KV of a "
+                     "token of instance_%" PRIu32
+                     " has; give kv_bytes_per_token",
+                     i);
+  }
+  if (chunk % size != 0) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "KV tiers: chunk_tokens is %" PRId64
+                     ", expected a multiple of the KV blocks' %" PRId64
+                     " tokens",
+                     chunk, size);
+  }
+  tiers->block_bytes[i] = bytes * (double)size;
+  return BLIS_OK;
+}
+
 static blis_status measure_blocks(blis__tiers *tiers, blis_error *error) {
   const blis_cluster_config *config = &tiers->cluster->config;
   bool has_common = is_common(config->kv_tiers);
@@ -119,36 +143,53 @@ static blis_status measure_blocks(blis__tiers *tiers, blis_error *error) {
                         sizeof *tiers->block_bytes);
   BLIS_TRY_NEW(tiers->block_bytes, error);
   for (uint32_t i = 0; i < config->instance_count; i++) {
-    double bytes = bytes_per_token(config, i);
-    if (!(bytes > 0)) {
-      return blis_fail(error, BLIS_ERR_INVALID,
-                       "KV tiers: it is not known how many bytes the KV of a "
-                       "token of instance_%" PRIu32
-                       " has; give kv_bytes_per_token",
-                       i);
-    }
+    BLIS_TRY(measure_block(tiers, i, error));
     if (has_common) {
       BLIS_TRY(check_equal(config, i, error));
     }
-    tiers->block_bytes[i] =
-        bytes * (double)config->instances[i].block_size_tokens;
   }
   return BLIS_OK;
+}
+
+/* Of a store that belongs to an instance, its own; else as of the first one,
+   which all are like. */
+static uint32_t model_of(const blis_kv_tier *tier, uint32_t owner) {
+  return tier->scope == BLIS_TIER_OF_INSTANCE ? owner : 0;
+}
+
+static int64_t capacity_of(const blis__tiers *tiers, const blis_kv_tier *tier,
+                           uint32_t owner) {
+  double blocks =
+      floor(tier->bytes / tiers->block_bytes[model_of(tier, owner)]);
+  return tier->bytes > 0 ? (int64_t)fmin(blocks, INT32_MAX) : tier->blocks;
+}
+
+static double bandwidth_of(const blis__tiers *tiers, const blis_kv_tier *tier,
+                           uint32_t owner, double bytes_per_us) {
+  const blis_instance_facts *facts = tiers->cluster->config.facts;
+  return tier->is_per_gpu && facts != NULL
+             ? bytes_per_us *
+                   (double)blis_max_i64(facts[model_of(tier, owner)].tp, 1)
+             : bytes_per_us;
 }
 
 static blis_status add_store(blis__tiers *tiers, uint32_t t, uint32_t owner) {
   const blis_alloc *alloc = &tiers->cluster->alloc;
   const blis_kv_tier *tier = &tiers->all[t].is;
   blis__tier_place place = {.tier = t, .owner = owner};
-  BLIS_TRY(blis__links_add(&tiers->links, tier->read_bytes_per_us,
-                           &place.read_link));
+  BLIS_TRY(blis__links_add(
+      &tiers->links, bandwidth_of(tiers, tier, owner, tier->read_bytes_per_us),
+      &place.read_link));
   place.write_link = place.read_link;
   if (!tier->is_half_duplex) {
-    BLIS_TRY(blis__links_add(&tiers->links, tier->write_bytes_per_us,
-                             &place.write_link));
+    BLIS_TRY(blis__links_add(
+        &tiers->links,
+        bandwidth_of(tiers, tier, owner, tier->write_bytes_per_us),
+        &place.write_link));
   }
   BLIS_TRY(blis_array_reserve(alloc, &tiers->stores, tiers->stores.count + 1));
-  place.blocks = blis_tier_store_new(alloc, tier->blocks, tier->policy);
+  place.blocks =
+      blis_tier_store_new(alloc, capacity_of(tiers, tier, owner), tier->policy);
   if (place.blocks != NULL && tier->threshold > 1) {
     place.sights = blis_tier_store_new(alloc, tier->sights_kept, BLIS_TIER_LRU);
   }
@@ -181,10 +222,15 @@ static blis_status add_tier(blis__tiers *tiers, uint32_t t) {
   if (made->is.name == NULL) {
     return BLIS_ERR_NOMEM;
   }
-  if (made->is.blocks == 0) {
-    return BLIS_OK; /* nobody finds anything there */
+  if (made->is.stage >= 0 && tiers->all[made->is.stage].store_count == 0) {
+    made->is.stage = -1; /* there is nothing to go through */
   }
   uint32_t count = stores_of(&made->is, cluster->config.instance_count);
+  for (uint32_t k = 0; k < count; k++) {
+    if (capacity_of(tiers, &made->is, k) < 1) {
+      return BLIS_OK; /* nobody finds anything there */
+    }
+  }
   for (uint32_t k = 0; k < count; k++) {
     BLIS_TRY(add_store(tiers, t, k));
   }
@@ -354,6 +400,8 @@ blis_status blis__add_tiers(blis_cluster *cluster) {
       .need = BLIS__NEEDS_ORDER,
       .on = {[BLIS__PREFILLED] = on_prefilled,
              [BLIS__SERVICE_CHANGED] = on_service_changed}};
+  cluster->snapshot.weigh = blis__tiers_weigh;
+  cluster->snapshot.weigh_ud = tiers;
   if (tiers->config.saves_output) {
     listener.on[BLIS__LEFT] = on_left;
   }
@@ -373,12 +421,12 @@ blis_kv_tier_counts blis_cluster_kv_tier(const blis_cluster *cluster,
   double now_us = (double)cluster->now_us;
   blis_kv_tier_counts counts = tier->counts;
   counts.name = tier->is.name;
-  counts.capacity_blocks = tier->is.blocks * tier->store_count;
   for (int32_t k = 0; k < tier->store_count; k++) {
     const blis__tier_place *place =
         blis__tier_place_at(tiers, tier->first_store + k);
     const blis_tier_store_stats stats =
         blis_tier_store_get_stats(place->blocks);
+    counts.capacity_blocks += blis_tier_store_capacity(place->blocks);
     counts.used_blocks += stats.blocks - stats.incoming;
     counts.peak_blocks = blis_max_i64(counts.peak_blocks, stats.peak);
     counts.evicted_blocks += stats.evictions;

@@ -108,3 +108,22 @@ blis_status blis__tiers_find(blis__tiers *tiers, uint32_t instance,
   }
   return BLIS_OK;
 }
+
+double blis__tiers_weigh(const void *ud, uint32_t instance,
+                         const blis_block_chain *chain, uint32_t cached) {
+  const blis__tiers *tiers = ud;
+  double sum = cached * tiers->config.cache_weight;
+  for (uint32_t k = cached; k < chain->prompt_blocks; k++) {
+    blis_block_id id = blis_block_chain_at(chain, k);
+    uint32_t t = 0;
+    while (t < tiers->count &&
+           !has(tiers, blis__tier_store_of(tiers, t, instance), id)) {
+      t++;
+    }
+    if (t == tiers->count) {
+      return sum;
+    }
+    sum += tiers->all[t].is.weight;
+  }
+  return sum;
+}

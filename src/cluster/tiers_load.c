@@ -117,7 +117,9 @@ blis_status blis__tiers_offer(void *ud, const blis_live_request *request,
       blis__tiers_find(tiers, instance, &request->chain, first, stretch->end),
       error);
   BLIS_TRY(choose(tiers, instance, request, first, now_us, &count, error));
-  uint32_t chunk = (uint32_t)tiers->config.chunk_blocks;
+  int64_t size = blis_instance_get_config(tiers->cluster->instances[instance])
+                     ->block_size_tokens;
+  uint32_t chunk = (uint32_t)blis_max_i64(tiers->config.chunk_tokens / size, 1);
   uint32_t end = (first + count) / chunk * chunk;
   tiers->counts.declined += tiers->found.count > 0 && count == 0;
   stretch->end = end > first ? end : first;

@@ -112,6 +112,13 @@ BLIS_MUSTUSE blis_status blis__tiers_find(blis__tiers *tiers, uint32_t instance,
                                           const blis_block_chain *chain,
                                           uint32_t first, uint32_t end);
 
+/*
+ * As blis__snapshot.weigh; ud are the tiers. What lies in stores of other
+ * instances does not count. O(blocks * tiers).
+ */
+double blis__tiers_weigh(const void *ud, uint32_t instance,
+                         const blis_block_chain *chain, uint32_t cached);
+
 /* tiers_load.c: as kv_source.h has it; ud are the tiers. */
 BLIS_MUSTUSE blis_status blis__tiers_offer(void *ud,
                                            const blis_live_request *request,

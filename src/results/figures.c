@@ -4,6 +4,7 @@
 #include "results/groups.h"
 #include "results/summary.h"
 #include "results/tasks.h"
+#include "results/tier_summary.h"
 #include "results/window.h"
 
 /* The words of the maps. */
@@ -81,6 +82,16 @@ static const blis_figure handoffs_figures[] = {
 #define OWNER blis_link_summary
 static const blis_figure link_figures[] = {BLIS_LINK_COUNT_MAP(OF_COUNTS)
                                                BLIS_LINK_FIGURES(MEMBER)};
+#undef OWNER
+
+#define OWNER blis_tiers_summary
+static const blis_figure tiers_figures[] = {BLIS_TIERS_COUNT_MAP(OF_COUNTS)
+                                                BLIS_TIERS_FIGURES(MEMBER)};
+#undef OWNER
+
+#define OWNER blis_tier_summary
+static const blis_figure tier_figures[] = {BLIS_TIER_COUNT_MAP(OF_COUNTS)
+                                               BLIS_TIER_FIGURES(MEMBER)};
 #undef OWNER
 
 #define OWNER blis_queue_summary

@@ -196,6 +196,57 @@
   XX(NUMBER, mean_depth, "transfers", LESS, "",                                \
      "on it while it was used: above 1, they waited for each other")
 
+/* Members of blis_kv_tiers_counts, with KV tiers. */
+#define BLIS_TIERS_COUNT_MAP(XX)                                               \
+  XX(INTEGER, requests, "requests", NEUTRAL, "",                               \
+     "times that a request had KV brought back")                               \
+  XX(INTEGER, completed, "requests", NEUTRAL, "", "and had all of it")         \
+  XX(INTEGER, failed, "requests", LESS, "KV tiers: {0?} loads cut short",      \
+     "and had less, since a store was lost with its instance")                 \
+  XX(INTEGER, canceled, "requests", LESS, "", "and was gone before")           \
+  XX(INTEGER, in_flight, "requests", NEUTRAL, "",                              \
+     "and was still waiting at the end of the run")                            \
+  XX(INTEGER, declined, "times", NEUTRAL, "",                                  \
+     "that nothing of what was there was wanted, by load")                     \
+  XX(INTEGER, loaded_blocks, "blocks", MORE, "", "brought back")
+
+#define BLIS_TIERS_FIGURES(XX)                                                 \
+  XX(NUMBER, hit_rate, "0 to 1", MORE,                                         \
+     "KV tiers: {%} of the prompt blocks brought back",                        \
+     "loaded_blocks / blocks of prompts looked for")                           \
+  XX(NUMBER, mean_load_ms, "ms", LESS, "KV tiers: {2} ms a load",              \
+     "that a request waited for what was brought; part of its TTFT")
+
+/* Members of blis_kv_tier_counts. */
+#define BLIS_TIER_COUNT_MAP(XX)                                                \
+  XX(INTEGER, capacity_blocks, "blocks", NEUTRAL, "", "of all its stores")     \
+  XX(INTEGER, used_blocks, "blocks", NEUTRAL, "", "at the end of the run")     \
+  XX(INTEGER, peak_blocks, "blocks", NEUTRAL, "", "of its fullest store")      \
+  XX(INTEGER, loads, "reads", NEUTRAL, "", "that ended, one for a request")    \
+  XX(INTEGER, loaded_blocks, "blocks", MORE, "", "brought to requests: hits")  \
+  XX(INTEGER, peer_blocks, "blocks", NEUTRAL, "",                              \
+     "of these, from the store of another instance")                           \
+  XX(INTEGER, lost_blocks, "blocks", LESS, "",                                 \
+     "that were to be brought, and did not come")                              \
+  XX(INTEGER, promoted_blocks, "blocks", NEUTRAL, "",                          \
+     "that stayed when they were read through it")                             \
+  XX(INTEGER, saves, "writes", NEUTRAL, "", "that ended")                      \
+  XX(INTEGER, saved_blocks, "blocks", NEUTRAL, "", "by these")                 \
+  XX(INTEGER, dropped_blocks, "blocks", LESS, "",                              \
+     "not saved, since all others were being read or written")                 \
+  XX(INTEGER, evicted_blocks, "blocks", NEUTRAL, "", "that left for others")   \
+  XX(INTEGER, removed_blocks, "blocks", LESS, "", "lost with instances")
+
+#define BLIS_TIER_FIGURES(XX)                                                  \
+  XX(NUMBER, hit_rate, "0 to 1", MORE, "",                                     \
+     "loaded_blocks / blocks of prompts looked for")                           \
+  XX(NUMBER, mean_load_ms, "ms", LESS, "", "from start to end of a read")      \
+  XX(NUMBER, loaded_gb, "GB", NEUTRAL, "", "read")                             \
+  XX(NUMBER, saved_gb, "GB", NEUTRAL, "", "written")                           \
+  XX(NUMBER, read_utilization, "0 to 1", NEUTRAL, "",                          \
+     "share of the run in which its busiest store was read")                   \
+  XX(NUMBER, write_utilization, "0 to 1", NEUTRAL, "", "was written")
+
 /* Members of blis_gateway_counts, with a queue of the gateway. */
 #define BLIS_QUEUE_COUNT_MAP(XX)                                               \
   XX(INTEGER, enqueued, "requests", NEUTRAL, "", "that got into the queue")    \
@@ -358,6 +409,8 @@ typedef struct blis_figure {
   XX(CACHE_BELIEF, cache_belief) /* blis_belief */                             \
   XX(HANDOFFS, handoffs)         /* blis_handoff_summary */                    \
   XX(LINK, link)                 /* blis_link_summary */                       \
+  XX(TIERS, tiers)               /* blis_tiers_summary */                      \
+  XX(TIER, tier)                 /* blis_tier_summary */                       \
   XX(QUEUE, queue)               /* blis_queue_summary */                      \
   XX(BAND, band)                 /* blis_queue_band */                         \
   XX(GOODPUT, goodput)           /* blis_goodput */                            \

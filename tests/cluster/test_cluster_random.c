@@ -247,6 +247,8 @@ static void check_candidate(const scene *s, const blis_routing_view *view,
   CHECK(cached_blocks == (double)(int64_t)cached_blocks);
   CHECK(shown[BLIS_SIGNAL_PREFIX_HIT][k] >= 0 &&
         shown[BLIS_SIGNAL_PREFIX_HIT][k] <= 1);
+  CHECK(shown[BLIS_SIGNAL_TIERED_PREFIX_HIT][k] ==
+        shown[BLIS_SIGNAL_PREFIX_HIT][k]); /* there are no tiers */
   CHECK(where->config.cache_signal_delay_us > 0 ||
         shown[BLIS_SIGNAL_PREFIX_HIT][k] ==
             shown[BLIS_SIGNAL_LIVE_PREFIX_HIT][k]);

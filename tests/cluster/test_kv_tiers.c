@@ -52,7 +52,6 @@ static void begin(scene *s, uint32_t count) {
   s->config = (blis_kv_tiers){.tiers = s->tiers,
                               .cache_weight = 1,
                               .network_bytes_per_us = (double)INFINITY,
-                              .chunk_blocks = 1,
                               .batch_blocks = 10};
 }
 
@@ -289,7 +288,7 @@ static void a_threshold_saves_writes(void) {
 static void only_whole_chunks_hit(void) {
   scene s = {0};
   begin(&s, 1);
-  s.config.chunk_blocks = 16;
+  s.config.chunk_tokens = 256;
   add_tier(&s, "cpu", 1000, BLIS_TIER_OF_INSTANCE, 32);
   site_add_requests(&s.site, 2);
   ask_for(&s, 0, 0, 0, 1000, 0);
@@ -489,7 +488,7 @@ static void draw_tiers(scene *s, blis_random *random) {
   s->config.rule = (blis_load_rule)blis_random_intn(random, 3);
   s->config.load_choice = half_of_it;
   s->config.score = deep_ones_leave;
-  s->config.chunk_blocks = 1 + blis_random_intn(random, 3);
+  s->config.chunk_tokens = 16 * blis_random_intn(random, 4);
   s->config.batch_blocks = 1 + blis_random_intn(random, 20);
   s->config.saves_output = blis_random_intn(random, 2) == 0;
   if (blis_random_intn(random, 2) == 0) {

@@ -12,6 +12,8 @@ local sections = {
   { "blis.GroupOptions", require("blis.config.group").section },
   { "blis.QueueOptions", require "blis.config.queue" },
   { "blis.DisaggregationOptions", require "blis.config.disaggregation" },
+  { "blis.KvTiersOptions", require("blis.config.kv_tiers").all },
+  { "blis.KvTierOptions", require("blis.config.kv_tiers").tier },
   { "blis.WorkloadOptions", require("blis.config.workload").short },
   { "blis.ShapeOptions", require("blis.traffic.shape").described() },
   { "blis.PrefixOptions", require("blis.config.workload").prefixes },
@@ -84,6 +86,10 @@ local special = {
   ["blis.Experiment.preemption"] = "string|blis.Policy|fun(running: blis.Request[]): integer",
   ["blis.Experiment.disaggregation"] = "string|blis.Policy|blis.DisaggregationOptions|"
     .. "fun(request: blis.Request, context: table): any",
+  ["blis.Experiment.kv_tiers"] = "string|blis.KvTiersOptions|blis.KvTierOptions[]",
+  ["blis.KvTiersOptions.load"] = "string|fun(request: blis.Request, offer: table): "
+    .. "integer|boolean",
+  ["blis.KvTierOptions.policy"] = "string|fun(block: table): number",
   ["blis.Experiment.priority"] = "string|table|blis.Policy|fun(request: blis.Request): number",
   ["blis.Experiment.think_time"] = "fun(session: string, round: integer, usual_us: integer): "
     .. "integer",

@@ -57,6 +57,12 @@ return {
         .. "bandwidth_gb_s =, ... }, or the decider alone; without it the defaults hold.",
     },
     {
+      name = "kv_tiers", type = "any",
+      doc = "KV below the caches of the instances, in memory of hosts, on disks or in pools: a "
+        .. "list of { name =, gb =, scope =, read_gb_s =, ... }, the name of a preset, or both, "
+        .. "{ preset = \"vllm-0.22\", { name = \"cpu\", gb = 64 } }. Default: none.",
+    },
+    {
       name = "faults", type = "any",
       doc = "What happens to instances: a list of { at =, instance =, kind = \"crash\", "
         .. "recover_after =, requests = \"rerouted\" } and the like, or of random ones with mtbf.",

@@ -143,6 +143,42 @@
 ---@field busiest_link number share of the run in which it had something to move (0 to 1)
 ---@field links blis.Link[] those that were used; none under profile go-blis
 
+--- A tier of KV below the caches of the instances.
+---@class blis.KvTier
+---@field name string as the experiment has it
+---@field capacity_blocks integer of all its stores (blocks)
+---@field used_blocks integer at the end of the run (blocks)
+---@field peak_blocks integer of its fullest store (blocks)
+---@field loads integer that ended, one for a request (reads)
+---@field loaded_blocks integer brought to requests: hits (blocks)
+---@field peer_blocks integer of these, from the store of another instance (blocks)
+---@field lost_blocks integer that were to be brought, and did not come (blocks)
+---@field promoted_blocks integer that stayed when they were read through it (blocks)
+---@field saves integer that ended (writes)
+---@field saved_blocks integer by these (blocks)
+---@field dropped_blocks integer not saved, since all others were being read or written (blocks)
+---@field evicted_blocks integer that left for others (blocks)
+---@field removed_blocks integer lost with instances (blocks)
+---@field hit_rate number loaded_blocks / blocks of prompts looked for (0 to 1)
+---@field mean_load_ms number from start to end of a read (ms)
+---@field loaded_gb number read (GB)
+---@field saved_gb number written (GB)
+---@field read_utilization number share of the run in which its busiest store was read (0 to 1)
+---@field write_utilization number was written (0 to 1)
+
+--- KV below the caches of the instances, all tiers together.
+---@class blis.KvTiers
+---@field requests integer times that a request had KV brought back (requests)
+---@field completed integer and had all of it (requests)
+---@field failed integer and had less, since a store was lost with its instance (requests)
+---@field canceled integer and was gone before (requests)
+---@field in_flight integer and was still waiting at the end of the run (requests)
+---@field declined integer that nothing of what was there was wanted, by load (times)
+---@field loaded_blocks integer brought back (blocks)
+---@field hit_rate number loaded_blocks / blocks of prompts looked for (0 to 1)
+---@field mean_load_ms number that a request waited for what was brought; part of its TTFT (ms)
+---@field tiers blis.KvTier[] each of them, in their order
+
 --- A band of the gateway's queue.
 ---@class blis.QueueBand
 ---@field priority integer of the band
@@ -346,6 +382,7 @@
 ---@field energy blis.Energy of all GPUs
 ---@field goodput blis.Goodput with slo_targets
 ---@field steady blis.Window with warm_up_us: from then on; with warm_up_requests: behind these
+---@field kv_tiers blis.KvTiers with kv_tiers: what became of KV in tiers below the caches
 ---@field handoffs blis.Handoffs with pools: from the instances that prefill to those that decode
 ---@field queue blis.Queue with queue: of the gateway
 ---@field cascade blis.Cascade with cascade: requests have attempts, steps, model_used and verdict

@@ -12,6 +12,7 @@
 ---@field scaling? blis.ScalingOptions With autoscaler: bounds, how long instances take to start, and how they leave.
 ---@field queue? boolean|blis.QueueOptions The queue of the gateway, between admission and routing: { saturation =, dispatch =, ttl_us =, ... }, or true for the defaults. Default: there is none.
 ---@field disaggregation? string|blis.Policy|blis.DisaggregationOptions|fun(request: blis.Request, context: table): any Prefill and decode apart, for a cluster with pools: { decider =, order =, bandwidth_gb_s =, ... }, or the decider alone; without it the defaults hold.
+---@field kv_tiers? string|blis.KvTiersOptions|blis.KvTierOptions[] KV below the caches of the instances, in memory of hosts, on disks or in pools: a list of { name =, gb =, scope =, read_gb_s =, ... }, the name of a preset, or both, { preset = "vllm-0.22", { name = "cpu", gb = 64 } }. Default: none.
 ---@field faults? blis.FaultOptions[] What happens to instances: a list of { at =, instance =, kind = "crash", recover_after =, requests = "rerouted" } and the like, or of random ones with mtbf.
 ---@field scheduler? string|blis.Policy|fun(a: blis.Request, b: blis.Request): boolean Order of an instance's wait queue: a name, or a function(a, b) that returns whether a goes before b.
 ---@field preemption? string|blis.Policy|fun(running: blis.Request[]): integer Which request is preempted when KV blocks run out: a name, or a function(running) that returns the index of a running request.
@@ -278,6 +279,39 @@
 ---@field layer_groups? integer In how many equal groups the layers of a step go, with overlap layers. (groups, default 8)
 ---@field overlap_min_tokens? integer Shorter prompts go when they are computed. (tokens, default 0)
 ---@field contention? boolean Under profile go-blis, the bandwidth of a transfer is divided by the transfers under way when it starts. In the design, links are always shared. (default false)
+
+--- KV below the caches of the instances: a list of tiers, in the order in which they are asked, or the name of a preset, and what holds for all of them. docs/kv-tiers.md says what is modelled and what is not.
+---@class blis.KvTiersOptions
+---@field preset? "vllm-0.22"|"llm-d"|"lmcache"|"mooncake-store"|"dynamo-kvbm" The tiers of a system, as docs/kv-tiers.md lists them; tiers and options given beside it win.
+---@field load? string|fun(request: blis.Request, offer: table): integer|boolean What of a prompt that is in the tiers is brought back: all of it; if-faster, all when that is estimated to take less time than computing it in a step alone; or a function(request, offer) that returns a number of tokens, true or false. offer has cached_tokens, offered_tokens behind these, tiers (offered tokens by name), load_us, compute_us (0 = not known), instance (its index) and now_us. (default all)
+---@field chunk_tokens? integer Only whole chunks of so many tokens are found, a multiple of the block size; 0 = of a block. LMCache: 256. (tokens, default 0)
+---@field batch_blocks? integer Reads through a stage go in batches of so many, one behind the other. (blocks, default 10)
+---@field network_gb_s? number In and out of every instance, for tiers of scope cluster and shared ones; 0 = no limit but that of the stores. (GB/s, default 0)
+---@field save_output? boolean What is decoded is saved, too, when its request is over; else prompts alone, an answer when it has become part of one. (default false)
+---@field cache_weight? number As weight of the tiers, of blocks in the KV cache itself. (0 to 1, default 1)
+---@field kv_bytes_per_token? number KV of a token, over all GPUs of an instance; default: worked out from the model. (bytes)
+
+--- One tier of KV below the caches of the instances: memory of hosts, disks, or a pool.
+---@class blis.KvTierOptions
+---@field name string What results, policies and stage call it.
+---@field blocks? integer Capacity of a store, in KV blocks of the instances; 0 = as if there were no such tier. (blocks)
+---@field gb? number The same in 10^9 bytes; one of the two. (GB)
+---@field scope? "instance"|"node"|"cluster" Who has a store: every instance, every node of so many, or all together one. (default instance)
+---@field instances_per_node? integer With scope node, which needs it: instances 1 to so many are the first node.
+---@field stage? string An earlier tier that it is read through, and that what it gets has been saved in.
+---@field read_gb_s number Bandwidth of reads from a store, shared fairly; 0 = takes no time. (GB/s)
+---@field write_gb_s? number Of writes; default: as of reads. (GB/s)
+---@field per_gpu? boolean These are those of one GPU, each of which has a link of its own: an instance has tp times as much. (default false)
+---@field half_duplex? boolean Reads and writes share read_gb_s, as on many disks. (default false)
+---@field latency_us? number Of each read and each write of a request, beside its bytes. (us, default 0)
+---@field policy? string|fun(block: table): number Who leaves a full store: lru, fifo, lfu, arc, or a function(block) that returns a score whenever a block is saved or used, the lowest of which leaves; block has depth (its place in its prompt, from 0), blocks (of so many, 0 = not known), uses, now_us and tier. (default lru)
+---@field store? "write-through"|"on-evict"|"none" What comes into it: what was computed of a prompt, or saved in its stage; what is evicted from its stage; or what is read through it alone. (default write-through)
+---@field threshold? integer A block is saved when it was computed so often; 0 and 1 are the first time. (sights, default 0)
+---@field max_tracked? integer With threshold: of so many blocks at most is it known how often. (blocks, default 64000)
+---@field promote? boolean What is read through it stays in it. (default true)
+---@field shared? boolean With scope instance: other instances read it, too, over the network. (default false)
+---@field survives? boolean With scope instance: what is in it outlives a failure of the instance. (default false)
+---@field weight? number What a block in it counts for in the signal tiered_prefix_hit, where one in the KV cache counts for cache_weight. Dynamo: host memory 0.75, disk 0.25; llm-d: CPU 0.8. (0 to 1, default 0.75)
 
 --- Traffic in a few numbers.
 ---@class blis.WorkloadOptions

@@ -65,6 +65,7 @@
 ---@field cached_tokens integer leading prompt tokens whose blocks are in the KV cache
 ---@field prefix_hit number 0 to 1, cached full blocks / full blocks of the prompt
 ---@field live_prefix_hit number prefix_hit as of now, whatever the delay of cache signals
+---@field tiered_prefix_hit number prefix_hit that goes on in KV tiers, by weight of where blocks are
 ---@field pending_prefill_tokens integer uncached prompt tokens routed here, no first token yet
 ---@field decoded_tokens integer in the contexts of the running batch behind the prompts
 ---@field output_tokens integer decoded_tokens + outputs of the requests that completed here
@@ -117,6 +118,7 @@
 ---@field cached_tokens blis.Vector
 ---@field prefix_hit blis.Vector
 ---@field live_prefix_hit blis.Vector
+---@field tiered_prefix_hit blis.Vector
 ---@field pending_prefill_tokens blis.Vector
 ---@field decoded_tokens blis.Vector
 ---@field output_tokens blis.Vector

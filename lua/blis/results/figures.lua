@@ -194,6 +194,8 @@ local parts = {
   { name = "goodput", class = "Goodput", asked = "slo_targets = ...", doc = "with slo_targets" },
   { name = "steady", class = "Window", asked = "warm_up_us = ... or warm_up_requests = ...",
     doc = "with warm_up_us: from then on; with warm_up_requests: behind these" },
+  { name = "kv_tiers", class = "KvTiers", asked = "kv_tiers = ...",
+    doc = "with kv_tiers: what became of KV in tiers below the caches" },
   { name = "handoffs", class = "Handoffs", asked = "prefill_instances = ...",
     doc = "with pools: from the instances that prefill to those that decode" },
   { name = "queue", class = "Queue", asked = "queue = ...",
@@ -294,6 +296,10 @@ figures.classes = {
   class("Handoffs", "Hand-offs of KV, where prefill and decode are apart.", nil, lists.handoffs, {
     { name = "links", class = "Link", is_list = true,
       doc = "those that were used; none under profile go-blis" } }),
+  class("KvTier", "A tier of KV below the caches of the instances.", nil, {
+    { name = "name", type = "string", doc = "as the experiment has it" } }, lists.tier),
+  class("KvTiers", "KV below the caches of the instances, all tiers together.", nil, lists.tiers, {
+    { name = "tiers", class = "KvTier", is_list = true, doc = "each of them, in their order" } }),
   class("QueueBand", "A band of the gateway's queue.", nil, lists.band),
   class("Queue", "The queue of the gateway.", nil, lists.queue, {
     { name = "wait_fairness", type = "number", unit = "0 to 1", better = "more",

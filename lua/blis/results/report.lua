@@ -131,8 +131,8 @@ end
 --- The lines that figures may name in `shown`, with the class whose figures are on it.
 report.class_of_line = {
   throughput = "Result", ["KV cache"] = "Result", ["CPU tier"] = "Result",
-  router = "CacheBelief", ["hand-offs"] = "Handoffs", queue = "Queue", cost = "Cost",
-  energy = "Energy", coverage = "Coverage", goodput = "Goodput",
+  router = "CacheBelief", ["hand-offs"] = "Handoffs", ["KV tiers"] = "KvTiers", queue = "Queue",
+  cost = "Cost", energy = "Energy", coverage = "Coverage", goodput = "Goodput",
   tasks = "Tasks",
 }
 
@@ -200,6 +200,19 @@ local function metric_lines(r)
   return lines
 end
 
+--- What all tiers of KV have brought back, and each of them.
+local function tier_lines(r)
+  local tiers, lines = rawget(r, "kv_tiers"), {}
+  if not tiers then return lines end
+  lines[1] = shown("KV tiers", tiers)
+  for i, tier in ipairs(tiers.tiers) do
+    lines[i + 1] = ("%s: %s of the prompt blocks, %s GB read and %s GB written, %s blocks evicted")
+      :format(tier.name, percent(tier.hit_rate), number(tier.loaded_gb, 2),
+        number(tier.saved_gb, 2), count(tier.evicted_blocks))
+  end
+  return lines
+end
+
 local function load_lines(r)
   local lines, belief, saved = {}, r.cache_belief, 0
   local function add(title, text) lines[#lines + 1] = ("%-11s %s"):format(title, text) end
@@ -217,6 +230,7 @@ local function load_lines(r)
   end
   local handoffs = rawget(r, "handoffs")
   if handoffs then add("hand-offs", shown("hand-offs", handoffs)) end
+  for i, line in ipairs(tier_lines(r)) do add(i == 1 and "KV tiers" or "", line) end
   local queue = rawget(r, "queue")
   if queue then add("queue", shown("queue", queue)) end
   add("cost", shown("cost", r.cost))

@@ -181,8 +181,10 @@ static void check_instance_times(lua_State *L, int config,
 
 /* May a policy look at how much of a prompt is cached where? */
 static bool reads_caches(lua_State *L, int config, const bind_simulation *sim) {
-  const blis_signal_set signals = BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS) |
-                                  BLIS_SIGNAL_BIT(BLIS_SIGNAL_PREFIX_HIT);
+  const blis_signal_set signals =
+      BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS) |
+      BLIS_SIGNAL_BIT(BLIS_SIGNAL_PREFIX_HIT) |
+      BLIS_SIGNAL_BIT(BLIS_SIGNAL_TIERED_PREFIX_HIT);
   return opt_field_boolean(L, config, "is_scripted", false) ||
          ((sim->router.needs | sim->admission.needs | sim->apart.decider.needs |
            sim->apart.prefill.needs | sim->encode.router.needs) &
@@ -270,6 +272,11 @@ static blis_cluster_config check_cluster_config(lua_State *L, int config,
   if (sim->priority.ops != NULL) {
     made.priority = sim->priority.ops->decide;
     made.priority_ud = sim->priority.state;
+  }
+  if (lua_getfield(L, config, "kv_tiers") != LUA_TNIL) {
+    blis_kv_tiers *tiers = push_buffer(L, 1, sizeof *tiers);
+    check_kv_tiers(L, lua_gettop(L) - 1, &sim->view, &sim->kv_tiers, tiers);
+    made.kv_tiers = tiers;
   }
   if (!reads_caches(L, config, sim)) {
     made.cache_signal_delay_us = 0; /* nobody sees the difference */

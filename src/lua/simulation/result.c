@@ -14,6 +14,7 @@
 #include "lua/simulation/scaling.h"
 #include "results/instance_times.h"
 #include "results/summary.h"
+#include "results/tier_summary.h"
 
 /* What is computed on the way; Lua frees it should something raise. */
 typedef struct working {
@@ -181,6 +182,26 @@ static void set_links(lua_State *L, const blis_cluster *cluster,
   lua_setfield(L, -2, "links");
 }
 
+static void push_tiers(lua_State *L, const blis_cluster *cluster,
+                       int64_t duration_us) {
+  size_t count = blis_cluster_kv_tier_count(cluster);
+  blis_tiers_summary all;
+  blis_tiers_summary_fill(&all, cluster);
+  lua_createtable(L, 0, 10);
+  set_figures(L, BLIS_FIGURES_TIERS, &all);
+  lua_createtable(L, (int)count, 0);
+  for (size_t t = 0; t < count; t++) {
+    blis_tier_summary tier;
+    blis_tier_summary_fill(&tier, cluster, t, duration_us);
+    lua_createtable(L, 0, 20);
+    lua_pushstring(L, tier.counts.name);
+    lua_setfield(L, -2, "name");
+    set_figures(L, BLIS_FIGURES_TIER, &tier);
+    lua_rawseti(L, -2, (lua_Integer)t + 1);
+  }
+  lua_setfield(L, -2, "tiers");
+}
+
 /* What policies in Lua have said of themselves; nothing where none does. */
 static void set_custom_metrics(lua_State *L, int index) {
   lua_getiuservalue(L, index, SIMULATION_ANCHOR);
@@ -211,6 +232,10 @@ void push_summary(lua_State *L, int index, bind_simulation *sim) {
     set_figures(L, BLIS_FIGURES_HANDOFFS, &w->summary.handoffs);
     set_links(L, sim->cluster, w->summary.duration_us);
     lua_setfield(L, -2, "handoffs");
+  }
+  if (blis_cluster_kv_tier_count(sim->cluster) > 0) {
+    push_tiers(L, sim->cluster, w->summary.duration_us);
+    lua_setfield(L, -2, "kv_tiers");
   }
   if (sim->has_gateway) {
     push_queue(L, sim->cluster, &w->summary.queue);

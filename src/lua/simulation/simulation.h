@@ -15,6 +15,7 @@
 #include "lua/engine/groups.h"
 #include "lua/engine/latency.h"
 #include "lua/policies/batch_scheduler.h"
+#include "lua/policies/kv_tiers.h"
 #include "lua/policies/scheduler.h"
 #include "lua/policies/view.h"
 #include "lua/results/records.h"
@@ -49,6 +50,7 @@ typedef struct bind_simulation {
   bind_view view;
   bind_scheduler scheduler;
   bind_batch_scheduler batch_scheduler;
+  bind_kv_tiers kv_tiers; /* what scripts say of them */
   bind_instance_batches *batches; /* by instance; the anchor owns them */
   bind_observer observer;
   bind_run_events run_events;

@@ -70,7 +70,10 @@
      "by utilization")                                                         \
   XX(TOKENS_PER_SEC, "tokens_per_sec", "tokens/s",                             \
      "what a decode step of the running batch yields, by the latency model; "  \
-     "0 without a batch, and for a model in Lua")
+     "0 without a batch, and for a model in Lua")                              \
+  XX(TIERED_PREFIX_HIT, "tiered_prefix_hit", "0 to 1",                         \
+     "prefix_hit that goes on in the KV tiers, each block with the weight of " \
+     "where it is; tiers as of now")
 
 typedef enum blis_signal {
 #define XX(constant, name, unit, what) BLIS_SIGNAL_##constant,
@@ -113,6 +116,7 @@ typedef uint64_t blis_signal_set;
   (BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS) |                                \
    BLIS_SIGNAL_BIT(BLIS_SIGNAL_PREFIX_HIT) |                                   \
    BLIS_SIGNAL_BIT(BLIS_SIGNAL_LIVE_PREFIX_HIT) |                              \
+   BLIS_SIGNAL_BIT(BLIS_SIGNAL_TIERED_PREFIX_HIT) |                            \
    BLIS_SIGNAL_BIT(BLIS_SIGNAL_ESTIMATED_TTFT_US))
 
 /* Static storage. */

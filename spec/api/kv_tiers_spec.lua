@@ -1,0 +1,202 @@
+local blis = require "blis"
+local small = require "spec.support.small"
+
+--- The call fails, and says so.
+local function says(part, call)
+  local ok, problem = pcall(call)
+  assert.is_false(ok)
+  small.says(problem.message, part)
+end
+
+--- Long prompts of many groups on small caches, with such tiers.
+local function experiment(tiers, more)
+  local spec = {
+    cluster = { instances = 2, kv_blocks = 1000 },
+    workload = { rate = 8, requests = 120, prompt = 100, output = 20,
+      prefixes = { groups = 12, tokens = 3000 } },
+    kv_tiers = tiers, seed = 3,
+  }
+  for key, value in pairs(more or {}) do spec[key] = value end
+  return spec
+end
+
+local function run(tiers, more) return blis.run(experiment(tiers, more)) end
+
+local function cpu(more)
+  local tier = { name = "cpu", gb = 100, read_gb_s = 32 }
+  for key, value in pairs(more or {}) do tier[key] = value end
+  return tier
+end
+
+describe("KV tiers", function()
+  it("bring back what the caches have lost", function()
+    local without, with = run(), run { cpu() }
+    assert.is_nil(rawget(without, "kv_tiers"))
+    assert.is_true(with.cache_hit_rate_overall > without.cache_hit_rate_overall + 0.2)
+    assert.is_true(with.ttft_ms.mean < without.ttft_ms.mean)
+    local tiers = with.kv_tiers
+    assert.equal(tiers.requests, tiers.completed)
+    assert.equal(tiers.loaded_blocks, tiers.tiers[1].loaded_blocks)
+    assert.is_true(tiers.hit_rate > 0.2 and tiers.mean_load_ms > 0)
+    assert.equal("cpu", tiers.tiers[1].name)
+    small.says(tostring(with), "KV tiers")
+    small.says(tostring(with), "of the prompt blocks brought back")
+  end)
+
+  it("are the same in both engines, and in a clone", function()
+    local tiers = { cpu { gb = 1 }, { name = "disk", gb = 50, read_gb_s = 3, stage = "cpu" } }
+    local fast = run(tiers)
+    local plain = run(tiers, { cluster = { instances = 2, kv_blocks = 1000, engine = "stepwise" } })
+    assert.equal(plain.hash, fast.hash)
+    local sim <close> = blis.simulation(experiment(tiers))
+    sim:run_until(5000000)
+    local other <close> = sim:clone()
+    assert.equal(fast.hash, sim:run().hash)
+    assert.equal(fast.hash, other:run().hash)
+  end)
+
+  it("of no blocks change nothing", function()
+    local nothing = run { { name = "cpu", blocks = 0, read_gb_s = 1 } }
+    assert.equal(run().hash, nothing.hash)
+    assert.equal(0, nothing.kv_tiers.requests)
+  end)
+
+  it("share a pool, which holds each text once", function()
+    local own = run { cpu { gb = 3 } }
+    local pool = run { cpu { name = "pool", scope = "cluster", gb = 6 } }
+    assert.is_true(pool.cache_hit_rate_overall > own.cache_hit_rate_overall)
+    local node = run { cpu { scope = "node", instances_per_node = 2, gb = 6 } }
+    assert.equal(pool.hash, node.hash)
+  end)
+
+  it("make TTFT worse where the link is slow, and not if that is asked", function()
+    local slow = run { cpu { read_gb_s = 0.5 } }
+    local careful = run { cpu { read_gb_s = 0.5 }, load = "if-faster" }
+    assert.is_true(slow.ttft_ms.mean > run().ttft_ms.mean)
+    assert.is_true(careful.ttft_ms.mean < slow.ttft_ms.mean)
+    assert.is_true(careful.kv_tiers.declined > 0)
+  end)
+
+  it("ask a function what to bring", function()
+    local seen
+    local half = run { cpu(), load = function(request, offer)
+      seen = seen or { prompt = request.prompt_tokens, cached = offer.cached_tokens,
+        offered = offer.offered_tokens, of_cpu = offer.tiers.cpu, load_us = offer.load_us,
+        compute_us = offer.compute_us, instance = offer.instance }
+      return offer.offered_tokens // 2
+    end }
+    assert.equal(seen.offered, seen.of_cpu)
+    assert.is_true(seen.cached + seen.offered < seen.prompt)
+    assert.is_true(seen.load_us > 0 and seen.compute_us > seen.load_us)
+    assert.is_true(seen.instance == 1 or seen.instance == 2)
+    local all, none = run { cpu() }, run { cpu(), load = function() return false end }
+    assert.is_true(half.kv_tiers.loaded_blocks > 0)
+    assert.is_true(half.kv_tiers.loaded_blocks < all.kv_tiers.loaded_blocks)
+    assert.equal(0, none.kv_tiers.requests)
+    assert.equal(all.hash, run { cpu(), load = function() return true end }.hash)
+    says("it returned the text 'x', expected a number of tokens from 0, true or false",
+      function() run { cpu(), load = function() return "x" end } end)
+  end)
+
+  it("ask a function who leaves", function()
+    local depths = 0
+    local scored = run { cpu { gb = 2, policy = function(block)
+      depths = math.max(depths, block.depth)
+      assert(block.tier == "cpu" and block.uses >= 1 and block.now_us >= 0)
+      return -block.depth
+    end } }
+    assert.is_true(depths > 100)
+    assert.is_true(scored.kv_tiers.tiers[1].evicted_blocks > 0)
+    says("it returned nil, expected a number",
+      function() run { cpu { policy = function() end } } end)
+  end)
+
+  it("are seen by routing policies, by their weights", function()
+    local most, seen = 0, 0
+    local function routed(signal)
+      return run({ cpu { weight = 0.5 } }, { routing = { "weighted", scorers = {
+        { blis.scorer { name = signal, score = function(_, instance)
+          assert(instance.tiered_prefix_hit >= instance.prefix_hit / 2)
+          seen = math.max(seen, instance.tiered_prefix_hit - instance.prefix_hit)
+          most = math.max(most, instance.tiered_prefix_hit)
+          return instance[signal]
+        end }, 3 }, { "queue-depth", 1 } } } })
+    end
+    local blind, knowing = routed "prefix_hit", routed "tiered_prefix_hit"
+    assert.is_true(seen > 0.4 and seen <= 0.5 and most <= 1)
+    assert.is_true(knowing.cache_hit_rate_overall >= blind.cache_hit_rate_overall)
+    local columns = run({ cpu { weight = 0.5 } }, { routing = { "weighted", scorers = {
+      { blis.scorer { name = "c", columns = true, score = function(_, c)
+        return c.tiered_prefix_hit
+      end }, 3 }, { "queue-depth", 1 } } } })
+    assert.equal(knowing.hash, columns.hash)
+  end)
+
+  it("have policies by name", function()
+    local hashes = {}
+    for _, policy in ipairs { "lru", "fifo", "lfu", "arc" } do
+      local result = run { cpu { gb = 2, policy = policy } }
+      assert.is_true(result.kv_tiers.tiers[1].evicted_blocks > 0)
+      hashes[result.hash] = true
+    end
+    assert.is_not_nil(next(hashes, next(hashes)))
+  end)
+
+  it("lose with an instance what does not survive it", function()
+    local function fail(survives)
+      return run({ cpu { survives = survives } },
+        { faults = { { kind = "crash", at = 8000000, instance = 1, recover_after = 1000000,
+          requests = "rerouted" } } })
+    end
+    local lost, kept = fail(false), fail(true)
+    assert.is_true(lost.kv_tiers.tiers[1].removed_blocks > 0)
+    assert.equal(0, kept.kv_tiers.tiers[1].removed_blocks)
+    assert.is_true(kept.kv_tiers.loaded_blocks > lost.kv_tiers.loaded_blocks)
+  end)
+
+  it("come in presets", function()
+    local lmcache = run { preset = "lmcache", kv_bytes_per_token = 163840 }
+    -- Of two instances, 5e9 / (163840 * 16) each.
+    assert.equal(2 * 1907, lmcache.kv_tiers.tiers[1].capacity_blocks)
+    for preset, tier in pairs { ["vllm-0.22"] = "cpu", ["llm-d"] = "cpu", ["dynamo-kvbm"] = "g2",
+      ["mooncake-store"] = "pool" } do
+      local result = run { preset = preset, { name = tier, gb = 40 } }
+      assert.is_true(result.kv_tiers.completed > 0, preset)
+    end
+    local more = run { preset = "vllm-0.22", { name = "cpu", gb = 2 }, { name = "disk", gb = 100 },
+      { name = "far", gb = 10, read_gb_s = 1, scope = "cluster" } }
+    assert.equal(3, #more.kv_tiers.tiers)
+    assert.is_true(more.kv_tiers.tiers[2].loaded_blocks > 0)
+  end)
+
+  it("say what is wrong", function()
+    says("preset vllm-0.22 leaves the size of tier 'cpu' to you", function() run "vllm-0.22" end)
+    says("did you mean 'vllm-0.22'?", function() run { preset = "vllm" } end)
+    says("unknown option 'red_gb_s'; did you mean 'read_gb_s'?",
+      function() run { { name = "a", gb = 1, red_gb_s = 3 } } end)
+    says("kv_tiers[1].policy: 'lrv' is not allowed, expected lru, fifo, lfu, arc or a function",
+      function() run { cpu { policy = "lrv" } } end)
+    says("kv_tiers[1].stage: 'b' is no earlier tier", function() run { cpu { stage = "b" } } end)
+    says("kv_tiers[2].name: 'cpu' is the name of an earlier tier",
+      function() run { cpu(), cpu() } end)
+    says("expected its size, blocks or gb, one of the two",
+      function() run { cpu { blocks = 1 } } end)
+    says("there are 0 tiers, expected 1 to 8", function() run {} end)
+    says("kv_tiers: 3 is not allowed", function() run(3) end)
+    says("'on-evict' needs a stage", function() run { cpu { store = "on-evict" } } end)
+    says("has no effect without scope", function() run { cpu { instances_per_node = 2 } } end)
+    says("needs instances_per_node", function() run { cpu { scope = "node" } } end)
+    says("is for tiers of scope instance", function() run { cpu { scope = "cluster",
+      shared = true } } end)
+    says("max_tracked: has no effect", function() run { cpu { max_tracked = 5 } } end)
+    says("expected a multiple of the KV blocks' 16 tokens",
+      function() run { cpu(), chunk_tokens = 100 } end)
+    says("goes with profile design", function() run({ cpu() }, { profile = "go-blis" }) end)
+    says("kv_cpu_blocks is a CPU tier of its own", function()
+      run({ cpu() }, { cluster = { instances = 2, kv_cpu_blocks = 10 } })
+    end)
+    says("the stage has a stage itself", function()
+      run { cpu(), cpu { name = "b", stage = "cpu" }, cpu { name = "c", stage = "b" } }
+    end)
+  end)
+end)
