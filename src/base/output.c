@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -68,9 +69,29 @@ static blis_status open_part(blis_output *output, blis_error *error) {
   return fail(output, "cannot be written", error);
 }
 
+/* Kinds of files that nothing here writes, so that one of such a name would be
+   taken for what it is not. */
+static blis_status check_ending(const char *path, blis_error *error) {
+  static const char *const foreign[] = {".parquet", ".arrow", ".feather",
+                                        ".orc"};
+  size_t length = strlen(path);
+  for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++) {
+    size_t its = strlen(foreign[i]);
+    if (length > its && strcasecmp(path + length - its, foreign[i]) == 0) {
+      return blis_fail(error, BLIS_ERR_INVALID,
+                       "%s: files of that kind are not written; write .csv or "
+                       ".jsonl, of which DuckDB and pandas make one in a line "
+                       "(docs/tables.md)",
+                       path);
+    }
+  }
+  return BLIS_OK;
+}
+
 static blis_status open_file(blis_output *output, blis_error *error) {
   BLIS_TRY_MEM(blis_buffer_status(&output->path), error);
   const char *path = blis_buffer_text(&output->path);
+  BLIS_TRY(check_ending(path, error));
   blis_packing packing = blis_packing_of(path, NULL);
   if (packing != BLIS_PACKING_NONE) {
     output->packer = blis_packer_new(&output->alloc, packing);

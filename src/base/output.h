@@ -7,7 +7,9 @@
  * terminal, /dev/null) cannot be replaced and is written to directly; so is
  * standard output, called "-".
  *
- * A path that ends in .gz or .zst gets a file that is packed so.
+ * A path that ends in .gz or .zst gets a file that is packed so; one that ends
+ * as Parquet, Arrow, Feather or ORC do is BLIS_ERR_INVALID, for no such file is
+ * ever written.
  */
 #ifndef BLIS_BASE_OUTPUT_H
 #define BLIS_BASE_OUTPUT_H

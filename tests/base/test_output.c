@@ -152,6 +152,19 @@ static void faults_name_the_file(void) {
   CHECK_STATUS(blis_output_open(&heap, "tests", &output, &error), BLIS_ERR_IO);
 }
 
+static void no_file_pretends_to_be_of_another_kind(void) {
+  static const char *const paths[] = {"x.parquet", "/tmp/x.PARQUET", "x.arrow",
+                                      "no/such/folder/x.feather", "x.orc"};
+  blis_alloc alloc = blis_alloc_heap();
+  for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+    blis_output *output;
+    CHECK(blis_output_open(&alloc, paths[i], &output, &error) ==
+          BLIS_ERR_INVALID);
+    CHECK_CONTAINS(error.message, "files of that kind are not written");
+    CHECK(blis_output_probe(&alloc, paths[i], &error) == BLIS_ERR_INVALID);
+  }
+}
+
 static void a_probe_leaves_nothing(void) {
   const char *path = temp_file("target", "old");
   CHECK_OK(blis_output_probe(&heap, path, &error), &error);
@@ -204,6 +217,7 @@ int main(void) {
   RUN(the_end_of_a_path_asks_for_packing);
   RUN(an_empty_packed_file_is_one);
   RUN(faults_name_the_file);
+  RUN(no_file_pretends_to_be_of_another_kind);
   RUN(a_probe_leaves_nothing);
   RUN(a_full_disk_is_an_error);
   RUN(out_of_memory_is_an_error);

@@ -252,6 +252,7 @@ local function export_trials(parsed)
   local list = export.rows(self, opened.known)
   if values.format == "sqlite" then
     if not values.path then flags.fail(export_definition, "--format sqlite needs --output FILE") end
+    command.checked(export_definition, core.output_probe, values.path)
     export.write_sqlite(list, values.path)
   elseif values.path then
     export.write_file(values.path, export[values.format](list))

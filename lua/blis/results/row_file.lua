@@ -6,8 +6,8 @@ local errors = require "blis.errors"
 local row_file = {}
 
 -- Names of files that readers would take for something else.
-local other_formats = { parquet = true, arrow = true, feather = true, orc = true, avro = true,
-  xlsx = true, json = true, db = true, sqlite = true, gz = true, zst = true }
+local other_formats = { avro = true, xlsx = true, json = true, db = true, sqlite = true, gz = true,
+  zst = true }
 
 local function json_line(row, names)
   local writer = core.json_writer():object()
