@@ -1,4 +1,4 @@
--- Tables for other programs: that no file pretends to be of another kind, and that others read ours.
+-- Tables for other programs: no file pretends to be of another kind, and others read ours.
 local blis = require "blis"
 local commands = require "spec.support.commands"
 local core = require "blis.core"
