@@ -64,7 +64,7 @@ describe("blis sweep", function()
       assert.is_nil(files.read(path .. ".part"))
       assert.matches("--format sqlite needs --output FILE",
         select(2, commands.error_of("sweep", "export", folder, "--format", "sqlite")), 1, true)
-      assert.matches("/no/such/file.db.part: cannot be written: unable to open database file",
+      assert.matches("/no/such/file.db: cannot be written: No such file or directory",
         select(2, commands.error_of("sweep", "export", folder, "--format", "sqlite", "--output",
           "/no/such/file.db")), 1, true)
       local pipe = folder .. "/pipe"
