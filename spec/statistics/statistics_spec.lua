@@ -60,6 +60,37 @@ describe("pairs", function()
     assert.equal(1, statistics.paired({ 1, 2 }, { 1, 2 }).p_value)
   end)
 
+  it("tell of typical runs, or of what many runs have on average", function()
+    -- ln 2, and ln 3 and ln 1 without one of the two: 2 ln 2 - ln 3 and 2 ln 2
+    local pair = statistics.paired({ 1, 1 }, { 1, 3 }, { kind = "ratio-of-means" })
+    assert.near(4 / math.sqrt(3) - 1, pair.change, 1e-12)
+    assert.near(math.sqrt(3) - 1, statistics.paired({ 1, 1 }, { 1, 3 }).change, 1e-12)
+    assert.same({ 0, 1, 1 }, { pair.lower, pair.higher, pair.ties })
+    -- b is lognormal with median 1: a typical b / a is 1, that of the means is exp (0.6^2 / 2).
+    local rng, one, spread = blis.rng(7, "pairs"), {}, {}
+    for i = 1, 4000 do
+      one[i] = 1
+      spread[i] = math.exp(0.6 * statistics.normal_quantile((i - rng:number()) / 4000))
+    end
+    local typical = statistics.paired(one, spread)
+    local means = statistics.paired(one, spread, { kind = "ratio-of-means" })
+    assert.near(0, typical.change, 1e-3)
+    assert.near(math.exp(0.18) - 1, means.change, 2e-3)
+    assert.is_true(typical.high < means.low)
+    -- Twice as much in every run is so by any measure.
+    local twice = statistics.paired({ 1, 2, 4 }, { 2, 4, 8 }, { kind = "ratio-of-means" })
+    assert.near(1, twice.change, 1e-12)
+    assert.near(1, twice.high, 1e-12)
+    assert.matches("100.0 %", tostring(twice), 1, true)
+    local ok, problem = pcall(statistics.paired, a, b, { kind = "ratios" })
+    assert.is_false(ok)
+    assert.matches("kind: 'ratios' is not allowed, expected ratio, ratio-of-means or difference",
+      problem.message, 1, true)
+    local boot = { kind = "ratio-of-means", method = "bootstrap", seed = 3 }
+    assert.same(statistics.paired(a, b, boot).low, statistics.paired(a, b, boot).low)
+    assert.not_equal(statistics.paired(a, b).low, statistics.paired(a, b, boot).low)
+  end)
+
   it("of shares are differences", function()
     assert.equal("difference", statistics.kind_of("cache_hit_rate"))
     assert.equal("difference", statistics.kind_of("goodput.attainment"))

@@ -143,7 +143,7 @@ end
 
 ---@class blis.PairedEstimate
 ---@field n integer pairs
----@field kind "ratio"|"difference"
+---@field kind "ratio"|"ratio-of-means"|"difference"
 ---@field mean_a number
 ---@field mean_b number
 ---@field change number b / a - 1, or b - a
@@ -161,11 +161,31 @@ end
 ---@field windows integer? of one run that the interval comes from; nil for replications
 ---@field is_shown boolean? of windows: chance is no good explanation of the change
 
+local kinds = { ratio = true, ["ratio-of-means"] = true, difference = true }
+
 --- ln (b / a) of every pair, or b - a when a ratio means nothing.
 local function differences(a, b, kind)
   local list = {}
   for i = 1, #a do
     list[i] = kind == "ratio" and math.log(b[i] / a[i]) or b[i] - a[i]
+  end
+  return list
+end
+
+local function sum_of(values)
+  local sum = 0.0
+  for _, value in ipairs(values) do sum = sum + value end
+  return sum
+end
+
+--- Pseudo-values of ln (mean of b / mean of a), whose mean is without most of the bias that the
+--- logarithm of an average has (jackknife; Efron and Tibshirani 1993, 11).
+local function ratio_of_means(a, b)
+  local n, sum_a, sum_b, list = #a, sum_of(a), sum_of(b), {}
+  if n < 2 then return differences(a, b, "ratio") end
+  local whole = math.log(sum_b / sum_a)
+  for i = 1, n do
+    list[i] = n * whole - (n - 1) * math.log((sum_b - b[i]) / (sum_a - a[i]))
   end
   return list
 end
@@ -195,9 +215,15 @@ end
 
 --- Compares two lists of one figure per seed, the same seeds in both: b against a. As ratios where
 --- all figures are positive, else as differences.
+---
+--- "ratio" is about runs: the mean of ln (b / a), what b makes of a typical run. That is not quite
+--- ln of the ratio of what many runs have on average, for the logarithm of an average is biased:
+--- they differ by about half the difference of the squared coefficients of variation of a and b,
+--- over all runs alike, so that more runs do not help. "ratio-of-means" is about that.
 ---@param a number[]
 ---@param b number[]
----@param options? { level?: number, kind?: "ratio"|"difference" }
+---@param options? { level?: number, kind?: "ratio"|"ratio-of-means"|"difference",
+--- method?: "student-t"|"bootstrap", seed?: integer }
 ---@return blis.PairedEstimate
 function statistics.paired(a, b, options)
   options = options or {}
@@ -205,8 +231,13 @@ function statistics.paired(a, b, options)
     errors.invalid("paired: lists of %d and %d values cannot be paired", #a, #b)
   end
   local kind = options.kind or (all_positive(a) and all_positive(b) and "ratio" or "difference")
-  local list = differences(a, b, kind)
-  local estimate = statistics.estimate(list, { level = options.level })
+  if not kinds[kind] then
+    errors.invalid("paired: kind: %s is not allowed, expected ratio, ratio-of-means or difference",
+      errors.show(kind))
+  end
+  local list = differences(a, b, kind == "difference" and kind or "ratio")
+  local estimate = statistics.estimate(kind == "ratio-of-means" and ratio_of_means(a, b) or list,
+    { level = options.level, method = options.method, seed = options.seed })
   local function change(x)
     if not x or kind == "difference" then return x end
     return math.exp(x) - 1

@@ -81,7 +81,7 @@ end
 ---@return boolean
 function stopping.is_decided(rule, k, paired)
   if rule.rule == "precision" then
-    local scale = paired.kind == "ratio" and 1 or math.abs(paired.mean_a)
+    local scale = paired.kind ~= "difference" and 1 or math.abs(paired.mean_a)
     return paired.half_width ~= nil and paired.half_width <= rule.precision * scale
   end
   if not paired.p_value or paired.p_value == 0 then return paired.p_value == 0 end

@@ -6,7 +6,7 @@ local words = {}
 ---@param x number
 ---@return string
 function words.change(pair, x)
-  if pair.kind == "ratio" then
+  if pair.kind ~= "difference" then
     local percent = x * 100
     return (math.abs(percent) < 0.1 and "%.2g %%" or "%.1f %%"):format(percent)
   end
