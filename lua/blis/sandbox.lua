@@ -363,6 +363,17 @@ local for_runs = { compare = true, event_queue = true, kv_cache = true, kv_capac
 local constructors = { "admission", "autoscaler", "cascade", "disaggregation", "filter", "picker",
   "preemption", "router", "scheduler", "scorer" }
 
+--- blis.rng for policies that somebody judges: streams of their own. Traffic is drawn from streams
+--- that have a seed and a name, too; who could make these would know what is to come.
+local function own_streams(salt)
+  return function(seed, name)
+    local is_plain = math.tointeger(seed) and (name == nil or type(name) == "string")
+    if not is_plain then return core.rng(seed, name) end -- says what is wrong
+    local hash = core.hash128(("rng %d %d %s"):format(salt, math.tointeger(seed), name or ""))
+    return core.rng(tonumber(hash:sub(1, 13), 16), name)
+  end
+end
+
 local function facade(options)
   local blis, is_policy = require "blis", options.is_policy
   local shown = { vec = {} }
@@ -370,6 +381,7 @@ local function facade(options)
     if not (is_policy and for_runs[name]) then shown[name] = rawget(blis, name) end
   end
   if not is_policy then shown.compare = compare_once end
+  if is_policy and options.seed then shown.rng = own_streams(options.seed) end
   for _, name in ipairs(options.wrap and constructors or {}) do
     local construct = shown[name]
     shown[name] = function(spec) return construct(options.wrap(spec)) end

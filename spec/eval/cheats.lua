@@ -37,6 +37,19 @@ return {
   { rule = "delay some", lua = "local blis, n = require 'blis', 0 " .. admit
     "n = n + 1 if n % 4 == 0 then return blis.delay(9000000) end return blis.admit()" },
   { rule = "all onto one", lua = route "return 1" },
+  { rule = "filter out some", lua = "local n = 0 return { 'weighted', scorers = 'queue-depth:1', "
+    .. "filters = { function() n = n + 1 return n % 20 > 4 end } }" },
+  { rule = "filter out all", says = "starved",
+    lua = "return { 'weighted', scorers = 'queue-depth:1', filters = { function() return false "
+      .. "end } }" },
+  { rule = "delay until the end of time", says = "starved", lua = "local blis = require 'blis' "
+    .. admit "return blis.delay(math.maxinteger)" },
+  { rule = "delay by nothing", says = "above 0",
+    lua = "local blis = require 'blis' " .. admit "return blis.delay(0)" },
+  { rule = "delay by more than there is", says = "whole number",
+    lua = "local blis = require 'blis' " .. admit "return blis.delay(1e300)" },
+  { rule = "admit with a figure", says = "expected blis.admit()",
+    lua = admit "return { verdict = 'admit', ttft_us = 0 }" },
   -- Starve a class or a tenant.
   { rule = "starve a class", says = "starved", lua = "local blis = require 'blis' " .. admit
     "if request.slo_class == 'standard' then return blis.reject() end return blis.admit()" },
@@ -71,6 +84,8 @@ return {
   { rule = "long vectors, folded", says = "instructions",
     lua = "local b, t = require 'blis', {} for i = 1, 1e5 do t[i] = i end local v = b.vec.new(t) "
       .. "while true do b.vec.sum(v) end" },
+  { rule = "streams without number", says = "memory",
+    lua = "local b, t = require 'blis', {} for i = 1, 1e6 do t[i] = b.rng(i, 'x') end" },
   { rule = "engines of its own", says = "memory",
     lua = "local b = require 'blis' " .. route "for _ = 1, 99 do b.instance {} end return 1" },
   -- The length of the output.
@@ -100,6 +115,12 @@ return {
   { rule = "fast links", says = "does not decide 'bandwidth_gb_s'",
     lua = with "disaggregation = { decider = 'always', bandwidth_gb_s = 1e9 }" },
   { rule = "pools", says = "no pools", lua = with "disaggregation = 'always'" },
+  { rule = "a scorer that knows the caches, upside down twice", says = "it is for bounds",
+    lua = "return { 'weighted', scorers = { { 'inverted', base = { 'inverted', base = "
+      .. "'oracle-prefix' } } } }" },
+  { rule = "a scorer that is exchanged", says = "it is for bounds",
+    lua = "local p = { 'weighted', scorers = { { 'queue-depth', 1 } } } "
+      .. "(function() p.scorers[1][1] = 'oracle-prefix' end)() return p" },
   -- Future arrivals, other requests.
   { rule = "the event queue", lua = "return require('blis').event_queue()", says = "event_queue" },
   { rule = "a run of its own", lua = "require('blis').run {} return 'round-robin'",
@@ -228,7 +249,21 @@ return {
     .. "score = function() return 1e308 end }" },
   { rule = "infinite", lua = "return require('blis').scorer { name = 'x', "
     .. "score = function() return math.huge end }", may_say = true },
+  { rule = "a weight without a limit", says = "a weight above 0",
+    lua = "return { 'weighted', scorers = { { 'queue-depth', 1 / 0 } } }" },
+  { rule = "a priority without a limit", lua = with "priority = function() return 1 / 0 end" },
+  { rule = "a picker of nothing", says = "it returned nan",
+    lua = "return { 'weighted', scorers = 'queue-depth:1', "
+      .. "picker = function() return 0 / 0 end }" },
+  { rule = "an instance", lua = route "return instances[1]", says = "expected the index" },
+  { rule = "the text of an index", lua = route "return '1'", says = "expected the index" },
   -- Crash or time out late.
+  { rule = "crash late, when it hears of a decision", says = "late",
+    lua = "local n = 0 return { name = 'x', route = function() return 1 end, observe = function() "
+      .. "n = n + 1 if n == 60 then error 'late' end end }" },
+  { rule = "memory late, in hints", says = "memory", lua = "local n = 0 "
+    .. with("priority = function() n = n + 1 local t = {} for i = 1, 50000 do t[i] = n end "
+      .. "return 1, { big = t } end") },
   { rule = "crash late", says = "late",
     lua = "local n = 0 " .. route "n = n + 1 if n == 55 then error('late') end return n % 3 + 1" },
   { rule = "loop late", says = "instructions", lua = "local n = 0 " .. route
@@ -237,6 +272,8 @@ return {
     "n = n + 1 for i = 1, n > 50 and 999999 or 0 do t[i] = { n, n, n, n } end return n % 3 + 1" },
   -- Burn time.
   { rule = "loop", lua = route "while true do end", says = "instructions" },
+  { rule = "loop in the text of an error", says = "instructions",
+    lua = route "error(setmetatable({}, { __tostring = function() while true do end end }))" },
   { rule = "loop when loaded", lua = "while true do end", says = "instructions" },
   { rule = "loop behind pcall", says = "instructions",
     lua = route "while true do pcall(function() while true do end end) end" },

@@ -132,6 +132,23 @@ describe("an evaluation #host", function()
     small.says(result.feedback, "memory")
   end)
 
+  it("gives candidates no stream that traffic is drawn from", function()
+    local function drawn(lua)
+      return evaluate(("local blis = require 'blis' error('draws ' .. %s:integer(1000000))")
+        :format(lua), { stage = quick_stage() }).feedback:match "draws (%d+)"
+    end
+    for _, name in ipairs { "", ", 'workload-gen'", ", 'router'" } do
+      local text = ("blis.rng(1%s)"):format(name)
+      local outside = load(("return require('blis').rng(1%s):integer(1000000)"):format(name))()
+      assert.is_true(tonumber(drawn(text)) ~= outside, text)
+      assert.equal(drawn(text), drawn(text))
+    end
+    assert.not_equal(drawn "blis.rng(1)", drawn "blis.rng(2)")
+    assert.not_equal(drawn "blis.rng(1, 'a')", drawn "blis.rng(1, 'b')")
+    small.says(evaluate("require('blis').rng('x')", { stage = quick_stage() }).feedback,
+      "number expected")
+  end)
+
   it("says the same whatever the number of processes, but for the time", function()
     local lua = [[return { "weighted", scorers = "prefix-affinity:1,queue-depth:1" }]]
     local function text(jobs)
