@@ -21,6 +21,7 @@ static const blis_policy_entry *const filters[] = {
   XX(scorer, predicted_latency)                                                \
   XX(scorer, precise_prefix_cache)                                             \
   XX(scorer, oracle_prefix)                                                    \
+  XX(scorer, tiered_prefix)                                                    \
   XX(scorer, no_hit_lru)                                                       \
   XX(scorer, active_requests)                                                  \
   XX(scorer, running_requests)                                                 \

@@ -1,6 +1,6 @@
 /*
  * cache_scorers.c - scorers that look into the instances' own caches:
- * precise-prefix-cache, oracle-prefix.
+ * precise-prefix-cache, oracle-prefix, tiered-prefix.
  */
 #include "policy/contract/entry.h"
 #include "policy/scorers/column_scorer.h"
@@ -48,4 +48,24 @@ const blis_policy_entry blis__scorer_oracle_prefix = {
     .source = "Composable Scorer Framework for Weighted Routing",
     .ops = &(const blis_scorer_ops){.score = score_oracle},
     .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_LIVE_PREFIX_HIT),
+};
+
+static blis_status score_tiered(const blis_question *q, double *scores) {
+  const blis_routing_view *view = q->view;
+  const double *hit = view->columns[BLIS_SIGNAL_TIERED_PREFIX_HIT];
+  for (size_t i = 0; i < view->count; i++) {
+    scores[i] = hit[i];
+  }
+  return BLIS_OK;
+}
+
+const blis_policy_entry blis__scorer_tiered_prefix = {
+    .kind = BLIS_POLICY_SCORER,
+    .name = "tiered-prefix",
+    .summary = "share of the prompt in the instances' caches and, with the "
+               "weights of the tiers, in KV tiers below them",
+    .source = "tier weights of Dynamo's router and of llm-d's "
+              "precise-prefix-cache-scorer",
+    .ops = &(const blis_scorer_ops){.score = score_tiered},
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_TIERED_PREFIX_HIT),
 };

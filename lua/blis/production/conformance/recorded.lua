@@ -87,6 +87,7 @@ return {
   ["scorer.predicted-latency"] = "faf114b51f3d0e9a",
   ["scorer.precise-prefix-cache"] = "75097448fa6eab4d",
   ["scorer.oracle-prefix"] = "b4736ca74f09e8b2",
+  ["scorer.tiered-prefix"] = "2c2f88ea8c7c081c",
   ["scorer.no-hit-lru"] = "de680d91e654623d",
   ["scorer.active-requests"] = "1be327ff730464e0",
   ["scorer.running-requests"] = "1f01c79471c6081d",
