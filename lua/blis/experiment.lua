@@ -17,6 +17,7 @@ local result = require "blis.results.result"
 local scaling = deferred "blis.policy.scaling"
 local schema = require "blis.config.schema"
 local slo = require "blis.results.slo"
+local spot = require "blis.policy.spot"
 local watch = deferred "blis.watch"
 local workload = require "blis.traffic.workload"
 local experiment_section = require "blis.config.experiment"
@@ -145,7 +146,9 @@ function experiment.read(spec)
   end
   local tiers = kv_tiers.read(values.kv_tiers, values.profile, cluster)
   local targets = targets_of(values, traffic)
-  local read_faults = faults.read(values.faults, instances_of(cluster), values.autoscaler ~= nil)
+  local spot_capacity = spot.read(cluster, values.autoscaler ~= nil)
+  local read_faults = spot.add_to_faults(
+    faults.read(values.faults, instances_of(cluster), values.autoscaler ~= nil), spot_capacity)
   local config = {
     cluster = cluster,
     workload = traffic,
@@ -156,6 +159,8 @@ function experiment.read(spec)
       values.autoscaler, values.scaling, cluster, values.profile, targets,
       workload.length_us(traffic), read_faults) or nil,
     faults = read_faults,
+    prices = spot_capacity and spot_capacity.prices or nil,
+    has_spot = spot_capacity ~= nil,
     is_scripted = is_scripted(routing, admission)
       or apart ~= nil and disaggregation.is_scripted(apart),
     kv_tiers = tiers,

@@ -65,6 +65,8 @@ describe("the annotations", function()
       -- An autoscaler and pools do not go together.
       local pools = { prefill_instances = 1, decode_instances = 1 }
       rawset(result, "handoffs", blis.run { cluster = pools }.handoffs)
+      local spot = { steps = { { at = 0, available = 1 } } }
+      rawset(result, "spot", blis.run { cluster = { spot = spot } }.spot)
       check_class("Result", result, "result")
     end
   end)

@@ -73,7 +73,7 @@ local examples = {
   ["--admission-policy"] = "--admission-policy always-admit",
   ["--alpha-coeffs"] = "--latency-model blackbox --alpha-coeffs 1,2,3 --beta-coeffs 1000,10,10",
   ["--beta-coeffs"] = "--latency-model blackbox --alpha-coeffs 1,2,3 --beta-coeffs 1000,10,10",
-  ["--catalogue"] = "--catalogue @/catalogue.yaml",
+  ["--catalogue"] = "--catalogue @/catalogue.yaml", ["--spot"] = "--spot @/spot.csv",
   ["--detectors"] = "--detectors all",
   ["--enable-expert-parallel"] = "--model mistralai/mixtral-8x7b-v0.1 --hardware H100 --tp 2 "
     .. "--enable-expert-parallel",
@@ -309,6 +309,7 @@ local function with_folder(body)
         print(r)' >@/sweep.lua && "$BLIS" @/sweep.lua >/dev/null &&
       mkdir @/bin && printf '#!/bin/sh\ncat\n' >@/bin/sbatch && chmod +x @/bin/sbatch &&
       printf 'models: []\n' >@/catalogue.yaml &&
+      printf 'time_s,available\n0,1\n' >@/spot.csv &&
       printf '[simulation]\nseed = 7\nwarmup_requests = 1\n[cluster]\ngpu_type = "A100"\n' \
         >@/routesim.toml &&
       printf 'num_backends = 3\nkv_cache_blocks = 2000\n[trace]\nformat = "synthetic"\n' \

@@ -17,6 +17,7 @@ typedef struct active_fault {
   uint32_t instance;
   blis_fault_effect effect;
   bool is_on;
+  size_t note; /* its place among the notes */
 } active_fault;
 
 /* One that comes again and again. */
@@ -142,6 +143,7 @@ static blis_status end_reclaim(blis_cluster *cluster, active_fault *a,
                                blis_error *error) {
   const blis_fault_effect *effect = &a->effect;
   if (is_up(cluster->services[a->instance])) {
+    cluster->service_times[a->instance].is_given_back = effect->gives_back;
     return crash(cluster, a->instance, effect, effect->recover_us, error);
   }
   return effect->recover_us == BLIS_TIME_NEVER_US
@@ -151,13 +153,8 @@ static blis_status end_reclaim(blis_cluster *cluster, active_fault *a,
                                              effect->recovering_us, error);
 }
 
-static blis_status on_over(void *ud, blis_cluster *cluster, blis_error *error) {
-  active_fault *a = ud;
-  if (!a->is_on || !blis_cluster_has_requests(cluster)) {
-    return BLIS_OK;
-  }
-  a->is_on = false;
-  forget_over(a->plan);
+static blis_status end(blis_cluster *cluster, active_fault *a,
+                       blis_error *error) {
   switch (a->effect.kind) {
   case BLIS_FAULT_HANG: /* somebody has noticed, and starts it anew */
     return is_up(cluster->services[a->instance])
@@ -175,6 +172,23 @@ static blis_status on_over(void *ud, blis_cluster *cluster, blis_error *error) {
   }
 }
 
+/* What its end does to requests is its doing, too. */
+static blis_status on_over(void *ud, blis_cluster *cluster, blis_error *error) {
+  active_fault *a = ud;
+  if (!a->is_on || !blis_cluster_has_requests(cluster)) {
+    return BLIS_OK;
+  }
+  blis_cluster_counts before = cluster->counts;
+  a->is_on = false;
+  forget_over(a->plan);
+  BLIS_TRY(end(cluster, a, error));
+  blis_fault_note *note = &a->plan->notes.items[a->note];
+  note->lost += cluster->counts.failed - before.failed;
+  note->rerouted += cluster->counts.rerouted - before.rerouted;
+  note->retried += cluster->counts.retried - before.retried;
+  return BLIS_OK;
+}
+
 /* It is on until after_us have passed. */
 static blis_status begin(blis_cluster *cluster, uint32_t instance,
                          const blis_fault_effect *effect, int64_t after_us,
@@ -182,7 +196,7 @@ static blis_status begin(blis_cluster *cluster, uint32_t instance,
   struct blis__fault_plan *plan = cluster->fault_plan;
   active_fault *a = blis_arena_new(&cluster->texts, sizeof *a);
   BLIS_TRY_NEW(a, error);
-  *a = (active_fault){plan, instance, *effect, true};
+  *a = (active_fault){plan, instance, *effect, true, plan->notes.count};
   *made = a;
   BLIS_TRY_MEM(blis_array_push(&cluster->alloc, &plan->active, a), error);
   int64_t end_us = blis_time_after_us(cluster->now_us, after_us);

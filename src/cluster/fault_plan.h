@@ -36,8 +36,11 @@ typedef struct blis_fault_effect {
   int64_t recovering_us; /* the last part of that, in which it starts */
   double factor;         /* of BLIS_FAULT_SLOW, 1e-3 to 1e6 */
   int64_t notice_us;     /* of BLIS_FAULT_RECLAIM */
-  int64_t period_us;     /* of BLIS_FAULT_STALE, >= 1 */
-  blis_loss loss;        /* what becomes of the requests that it ends */
+  /* Of BLIS_FAULT_RECLAIM: the machine is given back, and is not paid until the
+     instance starts again on another one. */
+  bool gives_back;
+  int64_t period_us; /* of BLIS_FAULT_STALE, >= 1 */
+  blis_loss loss;    /* what becomes of the requests that it ends */
 } blis_fault_effect;
 
 typedef struct blis_fault {
@@ -60,7 +63,7 @@ typedef struct blis_fault_note {
   uint32_t instance;
   blis_fault_kind kind;
   bool is_missed; /* the instance was not there, or not up */
-  int64_t lost;   /* requests, at once */
+  int64_t lost;   /* requests, when it began and when it was over */
   int64_t rerouted;
   int64_t retried;
 } blis_fault_note;

@@ -65,8 +65,8 @@ static blis_status set_timeout(blis_cluster *cluster, blis__handoff *handoff,
   int64_t at_us = policy->timeout_us > 0
                       ? blis_time_after_us(cluster->now_us, policy->timeout_us)
                       : BLIS_TIME_NEVER_US;
-  if (deadline_us > 0) {
-    at_us = blis_min_i64(at_us, deadline_us);
+  if (deadline_us > 0) { /* which may have passed meanwhile */
+    at_us = blis_max_i64(blis_min_i64(at_us, deadline_us), cluster->now_us);
   }
   return policy->go_blis
              ? BLIS_OK

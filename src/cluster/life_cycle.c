@@ -320,7 +320,7 @@ static blis_status on_recovered(void *ud, blis_cluster *cluster,
       l->due_us != cluster->now_us || !blis_cluster_has_requests(cluster)) {
     return BLIS_OK;
   }
-  if (service == BLIS_SERVICE_FAILED && l->recovering_us > 0) {
+  if (service != BLIS_SERVICE_RECOVERING && l->recovering_us > 0) {
     set_due(cluster, l, l->recovering_us);
     l->recovering_us = 0;
     BLIS_TRY(
@@ -342,9 +342,6 @@ blis_status blis_cluster_instance_recover(blis_cluster *cluster, uint32_t index,
   life *l = &cluster->life_cycle->lives[index];
   cluster->service_times[index].will_recover = true;
   l->recovering_us = recovering_us < after_us ? recovering_us : after_us;
-  if (cluster->services[index] == BLIS_SERVICE_DRAINED) {
-    l->recovering_us = 0;
-  }
   set_due(cluster, l, after_us - l->recovering_us);
   BLIS_TRY(BLIS__TELL(cluster, BLIS__SERVICE_CHANGED, error,
                       .instance = index)); /* it is paid for again */
@@ -393,13 +390,14 @@ bool blis_cluster_instance_is_paid(const blis_cluster *cluster,
   blis_service service = cluster->services[index];
   return is_paid_service(service) &&
          (service != BLIS_SERVICE_FAILED ||
-          blis_cluster_instance_will_recover(cluster, index));
+          (blis_cluster_instance_will_recover(cluster, index) &&
+           !cluster->service_times[index].is_given_back));
 }
 
 int64_t blis_cluster_instance_paid_us(const blis_cluster *cluster,
                                       uint32_t index, int64_t until_us) {
   const struct blis__service_times *times = &cluster->service_times[index];
-  int64_t paid_us = 0;
+  int64_t paid_us = -times->unpaid_us;
   for (int s = 0; s < BLIS_SERVICE_COUNT; s++) {
     paid_us += is_paid_service((blis_service)s) ? times->spent_us[s] : 0;
   }

@@ -64,8 +64,8 @@ BLIS_MUSTUSE blis_status blis_cluster_instance_stop(blis_cluster *cluster,
 
 /*
  * One that has failed comes back after after_us, of which it shows the last
- * recovering_us as recovering; and so does, without that, one that has drained,
- * where there is no autoscaler. Nothing happens if it is up again by then.
+ * recovering_us as recovering; and so does one that has drained, where there is
+ * no autoscaler. Nothing happens if it is up again by then.
  */
 BLIS_MUSTUSE blis_status blis_cluster_instance_recover(blis_cluster *cluster,
                                                        uint32_t index,
@@ -93,8 +93,8 @@ int64_t blis_cluster_instance_time_us(const blis_cluster *cluster,
 
 /*
  * Whether an instance is paid for now: it was asked for, has a machine where
- * these are counted (node_pools.h), and has not gone, nor failed for good. The
- * time for which it was, up to until_us.
+ * these are counted (node_pools.h), and has not gone, nor failed for good, nor
+ * was its machine given back. The time for which it was, up to until_us.
  */
 bool blis_cluster_instance_is_paid(const blis_cluster *cluster, uint32_t index);
 int64_t blis_cluster_instance_paid_us(const blis_cluster *cluster,

@@ -38,7 +38,7 @@ static bool may_become(blis_service from, blis_service to) {
     return is_up || blis__is_starting(from) ||
            from == BLIS_SERVICE_RECOVERING || from == BLIS_SERVICE_ABSENT;
   case BLIS_SERVICE_RECOVERING:
-    return from == BLIS_SERVICE_FAILED;
+    return from == BLIS_SERVICE_FAILED || from == BLIS_SERVICE_DRAINED;
   case BLIS_SERVICE_DRAINING: /* one that drains may be told to once more */
     return is_up;
   default: /* the parts of a start follow each other, and it may begin anew */
@@ -68,6 +68,11 @@ blis_status blis__set_service(blis_cluster *cluster, uint32_t index,
   BLIS_ASSERT(may_become(before, service));
   BLIS_ASSERT(cluster->now_us >= times->since_us);
   times->spent_us[before] += cluster->now_us - times->since_us;
+  if (before == BLIS_SERVICE_FAILED) {
+    times->unpaid_us +=
+        times->is_given_back ? cluster->now_us - times->since_us : 0;
+    times->is_given_back = false;
+  }
   times->since_us = cluster->now_us;
   cluster->services[index] = service;
   keep_order(cluster, before, service);

@@ -223,6 +223,12 @@ return {
       doc = "Price of one GPU, for the cost of a run; default: the catalogue's price.",
     },
     {
+      name = "spot", type = "spot", flag = "--spot", metavar = "FILE.csv",
+      group = "Cost and energy",
+      doc = "Spot capacity: a CSV file with the columns time_s, available and gpu_price_per_hour, "
+        .. "or a table of options (blis help spot).",
+    },
+    {
       name = "gpu_watts", type = "number", min = 0, max = 1e6, unit = "W", flag = "--gpu-watts",
       group = "Cost and energy",
       doc = "Mean power draw of one GPU, for the energy of a run; without it, no energy is "

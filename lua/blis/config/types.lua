@@ -151,6 +151,15 @@ types.path = {
   check = types.string.check,
 }
 
+-- The path of a trace, or a table that may hold it.
+types.spot = {
+  expected = function() return "the path of a CSV file, or a table of options" end,
+  check = function(value)
+    if type(value) == "string" and value ~= "" then return { trace = value } end
+    return type(value) == "table" and value or nil
+  end,
+}
+
 -- A path, or a list of them.
 types.paths = {
   expected = function() return "the path of a file, or a list of them" end,

@@ -240,6 +240,17 @@
 ---@field carbon_g number? facility_kwh * carbon_g_per_kwh (g)
 ---@field carbon_g_per_request number? carbon_g / completed (g)
 
+--- Spot capacity: what was taken away, and what it cost.
+---@class blis.Spot
+---@field reclaims integer of instances that were there
+---@field lost integer that failed by them (requests)
+---@field rerouted integer that were routed again (requests)
+---@field retried integer that were sent again (requests)
+---@field availability number share of the instances' time in which they were paid (0 to 1)
+---@field usd number? nil = not known, as for the two below (USD)
+---@field on_demand_usd number? of as many for the whole run at the price of the cluster or the catalogue (USD)
+---@field saved_share number? 1 - usd / on_demand_usd (0 to 1)
+
 --- How often the targets of an SLO class were kept.
 ---@class blis.ClassGoodput
 ---@field name string SLO class
@@ -380,6 +391,7 @@
 ---@field coverage blis.Coverage where it is known what the step times were fitted to
 ---@field cost blis.Cost of all GPUs
 ---@field energy blis.Energy of all GPUs
+---@field spot blis.Spot with spot: how often instances were taken away, and what that saved
 ---@field goodput blis.Goodput with slo_targets
 ---@field steady blis.Window with warm_up_us: from then on; with warm_up_requests: behind these
 ---@field kv_tiers blis.KvTiers with kv_tiers: what became of KV in tiers below the caches

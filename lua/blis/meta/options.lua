@@ -90,6 +90,7 @@
 ---@field gpu_memory_utilization? number Share of the GPU memory that the engine may use. (default 0.9)
 ---@field kv_capacity_per_gpu? boolean Without kv_blocks, derive it from the memory of a single GPU. Otherwise the memory of all tp GPUs counts, as in BLIS (Go): about tp times more blocks than fit. (default true)
 ---@field gpu_price_per_hour? number Price of one GPU, for the cost of a run; default: the catalogue's price. (USD/h)
+---@field spot? string|blis.SpotOptions Spot capacity: a CSV file with the columns time_s, available and gpu_price_per_hour, or a table of options (blis help spot).
 ---@field gpu_watts? number Mean power draw of one GPU, for the energy of a run; without it, no energy is reported. (W)
 ---@field gpu_idle_watts? number Power draw of one GPU without requests; gpu_watts is then its draw under load. Default: gpu_watts for the energy of a run, 0 for policies that look at rolling_watts. (W)
 ---@field gpu_prefill_watts? number Power draw of one GPU in steps that compute prompt tokens; default: gpu_watts. (W)
@@ -137,6 +138,21 @@
 ---@field notice? integer Of reclaim and rolling-restart. (us, default 30000000)
 ---@field requests? "failed"|"rerouted"|"retried" What becomes of the requests that it ends: failed, reason instance-failed; rerouted: they are routed again at once; retried: they are sent again after retry_after, and admission is asked again. They start from nothing, and their times count from their own arrival. It goes before disaggregation.on_failure. Default: failed, and hand-offs as that says.
 ---@field retry_after? integer With requests = "retried": the pause until they are sent again. (us, default 1000000)
+
+--- Spot capacity: how many instances may run at which price, as a trace.
+---@class blis.SpotOptions
+---@field trace? string CSV with the columns time_s, available and gpu_price_per_hour, one of the last two at least; or:
+---@field steps? table A list of { at = blis.seconds(600), available = 2, gpu_price_per_hour = 1.1 }, in order of time.
+---@field notice? integer How long before it is taken away an instance hears of it, gets no more requests and may finish what it has. (us, default 120000000)
+---@field restart_time? integer From when there is room again until the instance serves; it is paid meanwhile. (us, default 60000000)
+---@field requests? "failed"|"rerouted"|"retried" What becomes of requests that are not finished by then; as of a fault. (default rerouted)
+---@field retry_after? integer With requests = "retried": the pause until they are sent again. (us, default 1000000)
+
+--- Spot capacity from a time on.
+---@class blis.SpotStep
+---@field at integer From when on. (us)
+---@field available? integer How many instances of the group may run; those with the highest numbers go first. Default: as before, all of them at first. (instances)
+---@field gpu_price_per_hour? number Price of one GPU; default: as before, at first the price of the cluster. (USD/h)
 
 --- Instances that come and go, with an autoscaler. A cluster begins with its instances.
 ---@class blis.ScalingOptions
@@ -204,6 +220,7 @@
 ---@field gpu_memory_utilization? number Share of the GPU memory that the engine may use. (default 0.9)
 ---@field kv_capacity_per_gpu? boolean Without kv_blocks, derive it from the memory of a single GPU. Otherwise the memory of all tp GPUs counts, as in BLIS (Go): about tp times more blocks than fit. (default true)
 ---@field gpu_price_per_hour? number Price of one GPU, for the cost of a run; default: the catalogue's price. (USD/h)
+---@field spot? string|blis.SpotOptions Spot capacity: a CSV file with the columns time_s, available and gpu_price_per_hour, or a table of options (blis help spot).
 ---@field gpu_watts? number Mean power draw of one GPU, for the energy of a run; without it, no energy is reported. (W)
 ---@field gpu_idle_watts? number Power draw of one GPU without requests; gpu_watts is then its draw under load. Default: gpu_watts for the energy of a run, 0 for policies that look at rolling_watts. (W)
 ---@field gpu_prefill_watts? number Power draw of one GPU in steps that compute prompt tokens; default: gpu_watts. (W)

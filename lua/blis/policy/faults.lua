@@ -26,7 +26,7 @@ local function effect_of(values, kind)
     kind = kind or values.kind, recover_us = values.recover_after,
     recovering_us = values.restart_time, factor = values.factor, notice_us = values.notice,
     requests = values.requests or "usual", retry_us = values.retry_after,
-    period_us = values.every,
+    period_us = values.every, gives_back = values.kind == "reclaim",
   }
 end
 

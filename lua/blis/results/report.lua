@@ -133,7 +133,7 @@ report.class_of_line = {
   throughput = "Result", ["KV cache"] = "Result", ["CPU tier"] = "Result",
   router = "CacheBelief", ["hand-offs"] = "Handoffs", ["KV tiers"] = "KvTiers", queue = "Queue",
   cost = "Cost", energy = "Energy", coverage = "Coverage", goodput = "Goodput",
-  tasks = "Tasks",
+  tasks = "Tasks", spot = "Spot",
 }
 
 --- What figures tell on one of the lines, "0.030 GPU-hours, 0.104 USD".
@@ -235,6 +235,8 @@ local function load_lines(r)
   if queue then add("queue", shown("queue", queue)) end
   add("cost", shown("cost", r.cost))
   if r.energy.kwh then add("energy", shown("energy", r.energy)) end
+  local spot = rawget(r, "spot")
+  if spot then add("spot", shown("spot", spot)) end
   if #r.instances > 1 then
     add("instances", ("%s requests (balance %s)"):format(
       report.instance_counts(r.requests_per_instance), balance_text(r)))

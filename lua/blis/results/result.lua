@@ -20,6 +20,7 @@ local schema = require "blis.config.schema"
 local series = require "blis.results.series"
 local signs = require "blis.results.signs"
 local slo = require "blis.results.slo"
+local spot = require "blis.results.spot"
 local trace_sections = require "blis.config.trace"
 local warm_up = require "blis.results.warm_up"
 local workload = require "blis.traffic.workload"
@@ -245,13 +246,14 @@ local function spent_on(groups, paid, price_per_replica)
   local gpu_hours, usd = 0, 0
   for i, group in ipairs(groups) do
     local gpus, price = gpus_and_price(group, price_per_replica)
-    local hours, node_usd = paid[i].seconds / 3600, 0
+    local hours, other_usd = paid[i].seconds / 3600, 0
     gpu_hours = gpu_hours + gpus * hours
     if not price_per_replica then
-      hours, node_usd = hours - paid[i].node_seconds / 3600, paid[i].node_usd
+      hours = hours - (paid[i].node_seconds + paid[i].listed_seconds) / 3600
+      other_usd = paid[i].node_usd + paid[i].listed_gpu_usd * gpus
     end
     if hours > 0 and not price then usd = nil end
-    usd = usd and usd + (price or 0) * hours + node_usd
+    usd = usd and usd + (price or 0) * hours + other_usd
   end
   return gpu_hours, usd
 end
@@ -402,6 +404,7 @@ function result.new(summary, config)
   end
   summary.cost = cost_of(summary, config.scaling and config.scaling.replica_price_per_hour)
   summary.energy = energy.of(summary, config.cluster)
+  if config.has_spot then summary.spot = spot.of(summary, config.cluster) end
   summary.paid = nil
   if summary.cascade then summary.cascade.policy = config.cascade.label end
   add_asked_for(summary, config)

@@ -14,6 +14,7 @@
 #include "lua/policies/scorer.h"
 #include "lua/policies/stage_context.h"
 #include "lua/simulation/faults.h"
+#include "lua/simulation/paid.h"
 #include "lua/simulation/scaling.h"
 #include "lua/simulation/simulation.h"
 
@@ -362,6 +363,7 @@ static void check_cluster_part(lua_State *L, int config, bind_simulation *sim) {
   hand_over_policies(L, sim);
   check_set_scaling(L, config, sim);
   check_set_faults(L, config, sim);
+  check_set_prices(L, config, sim);
 }
 
 /* With decisions = true: a trace of them. */

@@ -24,6 +24,7 @@ static blis_fault_effect check_effect(lua_State *L, int index) {
       .recovering_us = opt_field_integer(L, index, "recovering_us", 0),
       .factor = opt_field_number(L, index, "factor", 1),
       .notice_us = opt_field_integer(L, index, "notice_us", 0),
+      .gives_back = opt_field_boolean(L, index, "gives_back", false),
       .period_us = opt_field_integer(L, index, "period_us", 1),
       .loss = check_loss(L, index)};
 }

@@ -5,6 +5,7 @@
 #include "base/invariant.h"
 #include "cluster/life_cycle.h"
 #include "cluster/node_pools.h"
+#include "cluster/prices.h"
 #include "lua/bind/bind.h"
 
 /* Of a group. */
@@ -12,24 +13,32 @@ typedef struct paid {
   int64_t us;
   int64_t node_us;
   double node_usd;
+  int64_t listed_us;
+  double listed_gpu_usd;
 } paid;
 
 static void add(paid *group, const blis_cluster *cluster, uint32_t i,
                 int64_t end_us) {
   int64_t paid_us = blis_cluster_instance_paid_us(cluster, i, end_us);
-  double price = blis_cluster_node_price_per_hour(cluster, i);
+  double listed_usd = blis_cluster_instance_usd(cluster, i, end_us);
+  double node_price = blis_cluster_node_price_per_hour(cluster, i);
   group->us += paid_us;
-  if (price >= 0) {
+  if (listed_usd >= 0) {
+    group->listed_us += paid_us;
+    group->listed_gpu_usd += listed_usd;
+  } else if (node_price >= 0) {
     group->node_us += paid_us;
-    group->node_usd += price * ((double)paid_us / 3.6e9);
+    group->node_usd += node_price * ((double)paid_us / 3.6e9);
   }
 }
 
 static void push_group(lua_State *L, const paid *group) {
-  lua_createtable(L, 0, 3);
+  lua_createtable(L, 0, 5);
   set_field_number(L, "seconds", (double)group->us / 1e6);
   set_field_number(L, "node_seconds", (double)group->node_us / 1e6);
   set_field_number(L, "node_usd", group->node_usd);
+  set_field_number(L, "listed_seconds", (double)group->listed_us / 1e6);
+  set_field_number(L, "listed_gpu_usd", group->listed_gpu_usd);
 }
 
 void set_paid(lua_State *L, const bind_simulation *sim, int64_t end_us,
@@ -47,7 +56,7 @@ void set_paid(lua_State *L, const bind_simulation *sim, int64_t end_us,
     all_us += blis_cluster_instance_paid_us(cluster, i, end_us);
   }
   if (always || blis_cluster_node_pool_count(cluster) > 0 ||
-      all_us != (int64_t)count * end_us) {
+      blis_cluster_has_prices(cluster) || all_us != (int64_t)count * end_us) {
     lua_createtable(L, (int)group_count, 0);
     for (uint32_t g = 0; g < group_count; g++) {
       push_group(L, &groups[g]);
@@ -56,4 +65,38 @@ void set_paid(lua_State *L, const bind_simulation *sim, int64_t end_us,
     lua_setfield(L, -3, "paid");
   }
   lua_pop(L, 1);
+}
+
+/* The steps of the list on top of the stack. */
+static void set_list(lua_State *L, const bind_simulation *sim) {
+  int list = lua_gettop(L);
+  size_t count = lua_rawlen(L, list);
+  blis_price_step *steps = push_buffer(L, count, sizeof *steps);
+  for (size_t i = 0; i < count; i++) {
+    lua_rawgeti(L, list, (lua_Integer)i + 1);
+    int step = lua_gettop(L);
+    steps[i] = (blis_price_step){check_field_integer(L, step, "from_us"),
+                                 check_field_number(L, step, "per_hour")};
+    lua_pop(L, 1);
+  }
+  blis_error error = {0};
+  uint32_t group = (uint32_t)check_field_integer(L, list, "group");
+  check_status(
+      L, blis_cluster_set_prices(sim->cluster, group, steps, count, &error),
+      &error);
+}
+
+void check_set_prices(lua_State *L, int config, const bind_simulation *sim) {
+  int top = lua_gettop(L);
+  if (lua_getfield(L, config, "prices") == LUA_TNIL) {
+    lua_settop(L, top);
+    return;
+  }
+  size_t count = lua_rawlen(L, top + 1);
+  for (size_t i = 0; i < count; i++) {
+    lua_rawgeti(L, top + 1, (lua_Integer)i + 1);
+    set_list(L, sim);
+    lua_settop(L, top + 1);
+  }
+  lua_settop(L, top);
 }

@@ -8,12 +8,17 @@
 
 /*
  * Sets the field paid of the summary on top: for each group { seconds =,
- * node_seconds =, node_usd = } up to end_us, the last two of instances whose
- * price the pool of their machine says. Without pools of machines and where all
- * instances were paid all the time, which is told by the duration alone, only
- * if it is asked for.
+ * node_seconds =, node_usd =, listed_seconds =, listed_gpu_usd = } up to
+ * end_us: all of it, that of instances whose price the pool of their machine
+ * says, and that of those with a list of prices (of each of their GPUs).
+ * Without pools of machines and lists, and where all instances were paid all
+ * the time, which is told by the duration alone, only if it is asked for.
  */
 void set_paid(lua_State *L, const bind_simulation *sim, int64_t end_us,
               bool always);
+
+/* config.prices: { { group =, { from_us =, per_hour = }, ... }, ... }, groups
+   from 0; what each of their GPUs costs. */
+void check_set_prices(lua_State *L, int config, const bind_simulation *sim);
 
 #endif

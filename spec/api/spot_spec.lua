@@ -1,0 +1,140 @@
+-- Spot capacity: instances that are taken away and come back, at prices that change.
+local blis = require "blis"
+local files = require "spec.support.files"
+local program = require "spec.support.program"
+local small = require "spec.support.small"
+
+local seconds = blis.seconds
+
+local function run(spot, more)
+  local spec = { cluster = { instances = 3, gpu_price_per_hour = 3, spot = spot },
+    workload = { rate = 5, requests = 1000, prompt_tokens = 200, output_tokens = 50 },
+    routing = "least-loaded" }
+  for key, value in pairs(more or {}) do spec[key] = value end
+  return blis.run(spec)
+end
+
+--- Three instances from 0 on, one from 50 s, three from 100 s.
+local function dip(more)
+  local spot = { notice = seconds(10), restart_time = seconds(20), steps = {
+    { at = 0, available = 3, gpu_price_per_hour = 1 },
+    { at = seconds(50), available = 1, gpu_price_per_hour = 2 },
+    { at = seconds(100), available = 3, gpu_price_per_hour = 1.5 } } }
+  for key, value in pairs(more or {}) do spot[key] = value end
+  return spot
+end
+
+describe("spot capacity", function()
+  it("takes the last instances away at its time, and gives them back", function()
+    local r = run(dip())
+    assert.equal(2, r.spot.reclaims)
+    for _, fault in ipairs(r.faults) do
+      assert.equal("reclaim", fault.kind)
+      assert.equal(seconds(40), fault.time_us)
+    end
+    assert.equal("instance_1", r.faults[1].instance)
+    assert.equal("instance_2", r.faults[2].instance)
+    assert.equal(1000, r.completed)
+    for _, request in ipairs(r.requests) do
+      local is_between = request.arrival_us > seconds(40) and request.arrival_us < seconds(120)
+      if is_between then assert.equal("instance_0", request.instance) end
+    end
+  end)
+
+  it("costs its price of the time, while it is there and while it starts", function()
+    local r = run(dip { notice = 0 })
+    local end_s = r.duration_us / 1e6
+    -- The first one all the time; two more up to 50 s, and again from 100 s on, 20 s of it starting.
+    local first = 50 * 1 + 50 * 2 + (end_s - 100) * 1.5
+    local others = 50 * 1 + (end_s - 100) * 1.5
+    assert.is_true(math.abs(r.spot.usd * 3600 - (first + 2 * others)) < 1e-6)
+    assert.is_true(math.abs(r.spot.usd - r.cost.usd) < 1e-12)
+    assert.is_true(math.abs(r.spot.on_demand_usd * 3600 - 3 * 3 * end_s) < 1e-6)
+    assert.is_true(math.abs(r.spot.saved_share - (1 - r.spot.usd / r.spot.on_demand_usd)) < 1e-12)
+    assert.is_true(math.abs(r.spot.availability - (end_s + 2 * (end_s - 50)) / (3 * end_s)) < 1e-9)
+    assert.is_true(math.abs(r.cost.gpu_hours * 3600 - (3 * end_s - 100)) < 1e-6)
+  end)
+
+  it("has the two longest of three requests moved or not, by its notice", function()
+    -- Requests with about 30, 100 and 400 s left, on one instance of two.
+    local function moved(notice_s)
+      local r = blis.run { cluster = { instances = 2,
+        latency_model = function(batch) return batch.decode_requests > 0 and 100000 or 1000 end,
+        spot = { notice = seconds(notice_s), restart_time = 0, steps = {
+          { at = 0, available = 2 }, { at = seconds(200), available = 1 } } } },
+        workload = coroutine.wrap(function()
+          for _, tokens in ipairs { 300, 1000, 4000 } do
+            coroutine.yield { arrival_us = seconds(200 - notice_s) - 2000, prompt_tokens = 16,
+              output_tokens = tokens }
+          end
+        end),
+        routing = { "weighted", scorers = { { blis.scorer { name = "last", score = function(_, one)
+          return one.id == "instance_1" and 1 or 0
+        end }, 1 } } } }
+      assert.equal(3, r.completed)
+      return r.spot.rerouted
+    end
+    assert.equal(1, moved(120))
+    assert.equal(2, moved(60))
+  end)
+
+  it("leaves an instance away that would have to go before it has started", function()
+    local steps = { { at = 0, available = 3 }, { at = seconds(50), available = 2 },
+      { at = seconds(80), available = 3 }, { at = seconds(105), available = 2 },
+      { at = seconds(150), available = 3 } }
+    local r = run { notice = seconds(10), restart_time = seconds(20), steps = steps }
+    assert.equal(1, r.spot.reclaims)
+    r = run { notice = 0, restart_time = seconds(20), steps = steps }
+    assert.equal(2, r.spot.reclaims)
+  end)
+
+  it("gives the same in both engines, and with faults beside it", function()
+    local faults = { { at = seconds(20), instance = 1, kind = "crash", requests = "rerouted",
+      recover_after = seconds(5) } }
+    local function hash(engine)
+      local spec = { faults = faults, cluster = { instances = 3, engine = engine, spot = dip() } }
+      return run(nil, spec).hash
+    end
+    assert.equal(hash "fast", hash "stepwise")
+    assert.not_equal(hash "fast", run(nil, { cluster = { instances = 3, spot = dip() } }).hash)
+  end)
+
+  it("is of one group or all, and of a file", function()
+    local csv = "time_s,available,gpu_price_per_hour\n0,2,1\n50,1,\n100,2,1.5\n"
+    files.with(csv, function(path)
+      local r = run(nil, { cluster = { gpu_price_per_hour = 3, groups = {
+        { instances = 1 }, { instances = 2, spot = path } } } })
+      assert.equal(1, r.spot.reclaims)
+      assert.equal("instance_2", r.faults[1].instance)
+      assert.is_true(r.cost.usd > r.spot.usd)
+      local out = program.run("run", "--num-instances", "2", "--rate", "5", "--num-requests", "500",
+        "--spot", path)
+      assert.equal(0, out.status)
+      small.says(out.out, "spot        1 reclaim,")
+    end)
+  end)
+
+  it("says what is wrong with it", function()
+    local function says(part, spot, more)
+      small.says(small.message_of(run, spot, more), part)
+    end
+    says("expected one of trace and steps", {})
+    says("steps[1]: expected available or gpu_price_per_hour", { steps = { { at = 0 } } })
+    says("at = 5 us is not after 5 us", { steps = { { at = 5, available = 1 },
+      { at = 5, available = 2 } } })
+    says("expected at least one step", { steps = {} })
+    says("at is missing", { steps = { { available = 1 } } })
+    says("unknown option 'noticed'; did you mean 'notice'?", { noticed = 1 })
+    says("No such file", "/no/such.csv")
+    says("with an autoscaler", dip(), { autoscaler = "hpa" })
+    files.with("time_s,availible\n0,1\n", function(path)
+      says("unknown column 'availible'; did you mean 'available'?", path)
+    end)
+    files.with("time_s,available\nsoon,1\n", function(path)
+      says(path .. ":2: time_s: 'soon' is not allowed", path)
+    end)
+    files.with("time_s,gpu_price_per_hour\n0,1\n5,-1\n", function(path)
+      says(path .. ":3: gpu_price_per_hour: '-1' is not allowed", path)
+    end)
+  end)
+end)
