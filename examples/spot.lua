@@ -1,7 +1,7 @@
 #!/usr/bin/env blis
 -- Spot capacity: two instances on demand and four that are taken away when the market wants them,
--- against six on demand. What two carry is the floor; a longer notice moves fewer requests, and keeps
--- instances from new ones for longer.
+-- against six on demand. Two alone are too few; a longer notice moves fewer requests, and keeps new
+-- ones from an instance for longer.
 local blis = require "blis"
 
 -- A day's market in ten minutes: cheap and plentiful, then tight, then back. Figures are made up.

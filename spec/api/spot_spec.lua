@@ -44,7 +44,7 @@ describe("spot capacity", function()
   it("costs its price of the time, while it is there and while it starts", function()
     local r = run(dip { notice = 0 })
     local end_s = r.duration_us / 1e6
-    -- The first one all the time; two more up to 50 s, and again from 100 s on, 20 s of it starting.
+    -- The first one all the time; two more up to 50 s, and from 100 s on, 20 s of it starting.
     local first = 50 * 1 + 50 * 2 + (end_s - 100) * 1.5
     local others = 50 * 1 + (end_s - 100) * 1.5
     assert.is_true(math.abs(r.spot.usd * 3600 - (first + 2 * others)) < 1e-6)
