@@ -209,8 +209,18 @@ describe("on_event", function()
     local function error_of(fields) return message_of(run, fields) end
     says(error_of { events = { "prefil_complete" }, on_event = print },
       "router.events[1]: there is no event 'prefil_complete'; did you mean 'prefill_complete'?")
-    says(error_of { events = {}, on_event = print }, "router.events")
-    says(error_of { events = { 3 }, on_event = print }, "there is no event 3")
+    says(error_of { events = { 3 }, on_event = print }, "router.events[1]: 3 is not allowed")
+    says(error_of { events = "x", on_event = print }, "router.events: 'x' is not allowed")
+    says(error_of { events = {}, on_event = print }, "router.events: it is empty, expected a list")
+    says(error_of { events = { request_arrival = true }, on_event = print },
+      "router.events: it has the key 'request_arrival', expected a list of events")
+    says(error_of { events = { "request_arrival", [3] = "batch_schedule" }, on_event = print },
+      "it has the key 3, expected a list")
+    says(error_of { events = { "request_arrival", "request_arrival" }, on_event = print },
+      "router.events[2]: 'request_arrival' is there before, as [1]")
+    says(error_of { events = { "token_generated" }, on_event = function(e) return e.tokn end },
+      "an event has no field 'tokn'; did you mean 'token'?")
+    says(error_of { name = "two\nlines" }, "router.name: 'two\\x0alines' is not allowed")
     says(error_of { on_event = print }, "on_event and events go together")
     says(error_of { events = { "request_arrival" } }, "on_event and events go together")
     says(error_of { events = { "request_arrival" }, on_event = 3 }, "router.on_event")

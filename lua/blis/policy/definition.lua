@@ -96,7 +96,7 @@ function definition.builtin(noun, entries, name, given, path)
 end
 
 function definition.check_name(name, path)
-  if type(name) ~= "string" or name == "" or #name > name_limit then
+  if type(name) ~= "string" or name == "" or #name > name_limit or name:find "%c" then
     schema.raise_value(path .. ".name", name, "a text of at most " .. name_limit .. " letters")
   end
   return name

@@ -84,7 +84,9 @@ local function ask(self, decision, write, section)
   if not line then fail(self, "%s", problem) end
   local ok, read = pcall(core.json_read, line, "its answer")
   if not ok or type(read) ~= "table" then
-    fail(self, "its answer is no object of JSON: %s", errors.show(line))
+    local why = not ok and tostring(read):match "^its answer:%d+:%s*(.*)$"
+    fail(self, "its answer is no object of JSON: %s%s", errors.show(line),
+      why and " (" .. why .. ")" or "")
   end
   local is_right, answer = pcall(schema.read, section, members_of(read),
     self.place .. ": its answer")

@@ -35,25 +35,36 @@ listening.options = {
 ---@field batch_size? integer requests in the batch
 ---@field reason? string why a request was rejected or failed
 
+local function raise_list(path, what)
+  errors.invalid("%s: %s, expected a list of events, of %s", path, what,
+    table.concat(core.event_kinds(), ", "))
+end
+
 local function check_event(name, path)
   local known = core.event_kinds()
   for _, one in ipairs(known) do
     if one == name then return end
   end
-  local suggestion = type(name) == "string" and errors.suggestion(name, known)
-    or ", expected one of " .. table.concat(known, ", ")
-  errors.invalid("%s: there is no event %s%s", path, errors.show(name), suggestion)
+  if type(name) ~= "string" then
+    schema.raise_value(path, name, "one of " .. table.concat(known, ", "))
+  end
+  errors.invalid("%s: there is no event %s%s", path, errors.show(name),
+    errors.suggestion(name, known))
 end
 
 local function read_events(given, path)
-  if type(given) ~= "table" or #given == 0 then
-    schema.raise_value(path, given, "a list of events, of "
-      .. table.concat(core.event_kinds(), ", "))
-  end
-  local events = {}
+  if type(given) ~= "table" then raise_list(path, errors.show(given) .. " is not allowed") end
+  if next(given) == nil then raise_list(path, "it is empty") end
+  local events, places = {}, {}
   for i, name in ipairs(given) do
     check_event(name, ("%s[%d]"):format(path, i))
-    events[i] = name
+    if places[name] then
+      errors.invalid("%s[%d]: '%s' is there before, as [%d]", path, i, name, places[name])
+    end
+    events[i], places[name] = name, i
+  end
+  for key in pairs(given) do
+    if not events[key] then raise_list(path, ("it has the key %s"):format(errors.show(key))) end
   end
   return events
 end

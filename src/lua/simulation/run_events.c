@@ -1,6 +1,7 @@
 #include "lua/simulation/run_events.h"
 
 #include "lua/bind/bind.h"
+#include "lua/bind/closed.h"
 #include "lua/policies/listening.h"
 #include "lua/simulation/instance.h"
 
@@ -112,8 +113,16 @@ static blis_status hear(void *ud, const blis_run_event *event,
   return BLIS_OK;
 }
 
+static const char *const field_names[] = {"kind",       "time_us", "request",
+                                          "instance",   "to",      "token",
+                                          "batch_size", "reason",  NULL};
+static const bind_closed of_event = {"blis.RunEvent", "an event", field_names,
+                                     "'blis help RunEvent' lists what there is",
+                                     NULL};
+
 void check_run_events(lua_State *L, bind_view *view, bind_run_events *events) {
   lua_createtable(L, 0, 8);
+  close_table(L, &of_event);
   *events = (bind_run_events){
       .view = view,
       .event = push_hook_function(L, view->hooks),
