@@ -207,6 +207,9 @@ describe("blis routesim", function()
       says(message("run", "-c", path, "-a", "least_outstandin"),
         "there is no algorithm 'least_outstandin'; did you mean 'least_outstanding'?")
       says(message("compare", "-c", path, "-A", "least_kv,most_kv"), "'most_kv'")
+      says(message("compare", "-c", path, "-A", ","), "--algorithms names none")
+      says(message("sweep", "-c", path, "--rates", "5,-1"),
+        "--rates: -1 is not allowed, expected numbers of at least 0")
       says(message("sweep", "-c", path), "--rates is missing")
       says(message("sweep", "-c", path, "--rates", "5,0"), "0 is not above 0")
       says(message("sweep", "-c", path, "--rates", "5", "--duration", "0.01"),

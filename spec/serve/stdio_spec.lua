@@ -65,7 +65,7 @@ describe("blis serve --stdio #host", function()
   it("lives through garbage", function()
     local list, by_id = talk({ "garbage", "[1]", "{}", '{"id":{}}', '{"id":1}',
       '{"id":2,"method":"nope"}', '{"id":3,"method":"evaluate"}', "", "\0\255",
-      evaluate(4, "return 'round-robin'") }, 9)
+      evaluate(4, "return 'round-robin'"), '{"id":5,"method":"run","parms":{}}' }, 10)
     assert.equal("parse_error", list[2].error.code)
     assert.equal(json.null, list[2].id)
     assert.equal("invalid_request", list[3].error.code)
@@ -73,6 +73,7 @@ describe("blis serve --stdio #host", function()
     assert.equal("unknown_method", by_id[2].error.code)
     assert.equal("invalid_params", by_id[3].error.code)
     assert.is_true(by_id[4].ok)
+    assert.equal("unknown member 'parms'; did you mean 'params'?", by_id[5].error.message)
   end)
 
   it("says the same of the same", function()

@@ -11,6 +11,7 @@ local scaling_section = require "blis.config.scaling"
 local schema = require "blis.config.schema"
 local shape = require "blis.traffic.shape"
 local config = require "blis.config.bundle"
+local sorted = require "blis.sorted"
 local yaml_file = require "blis.yaml_file"
 
 local bundle = {}
@@ -96,6 +97,18 @@ local function spell_parameters(given, file)
     if type(block) == "table" and type(block.policy) == "string" and block.params ~= nil then
       local own = name == "autoscale" and name or name .. ".policy"
       spell(file, own .. " " .. block.policy, name .. ".params")
+    end
+  end
+end
+
+--- Raises for a key that bundles do not have, in either spelling.
+local function check_keys(given)
+  local names, is_known = { "routing-policy", "routing-scorers" }, {}
+  for _, option in ipairs(config.section.options) do names[#names + 1] = option.name end
+  for _, name in ipairs(names) do is_known[name] = true end
+  for _, key in ipairs(sorted.names(given)) do
+    if not is_known[key] then
+      errors.invalid("bundle: unknown option '%s'%s", key, errors.suggestion(key, names))
     end
   end
 end
@@ -310,7 +323,9 @@ local function read(file)
   end
   check_queue_is_said(file)
   file.spelled = {}
-  local given = without_flat_routing(without_empty(file.root), file)
+  local whole = without_empty(file.root)
+  check_keys(whole)
+  local given = without_flat_routing(whole, file)
   given = without_types(given, file)
   spell_parameters(given, file)
   given = without_scheduler_params(given, file)

@@ -68,7 +68,11 @@ local function translate(definition, whole)
   local function without_figures(name, rest)
     return not rest:find "^%.%w" and names[name] and names[name] .. rest or nil
   end
-  return put_back(message:gsub("%f[%w_]%l[%w_]+%.[%w_]+", names):gsub("^%l[%w_]+", names)
+  --- "routing policy x" is about the policy, wherever that was said.
+  local function first(name, rest)
+    return rest ~= " policy" and names[name] and names[name] .. rest or nil
+  end
+  return put_back(message:gsub("%f[%w_]%l[%w_]+%.[%w_]+", names):gsub("^(%l[%w_]+)( ?%l*)", first)
     :gsub("%f[%w_](%l+_[%w_]+)(%.?%w*)", without_figures))
 end
 

@@ -204,12 +204,15 @@ types.any = {
 
 types.numbers = {
   expected = function() return "a list of numbers of at least 0" end,
-  check = function(value)
+  check = function(value, _, path)
     if type(value) ~= "table" or #value == 0 then return nil end
     local copy = {}
     for i, number in ipairs(value) do
       local is_valid = type(number) == "number" and number >= 0 and number - number == 0
-      if not is_valid then return nil end
+      if not is_valid then
+        errors.invalid("%s: %s is not allowed, expected numbers of at least 0", path,
+          errors.show(number))
+      end
       copy[i] = number
     end
     return copy

@@ -9,6 +9,7 @@ local jobs = require "blis.serve.jobs"
 local json = require "blis.eval.json"
 local metrics = require "blis.serve.metrics"
 local request = require "blis.serve.request"
+local sorted = require "blis.sorted"
 
 local stdio = {}
 
@@ -121,6 +122,19 @@ function methods.describe(self, id)
   self.write(json.encode(json.object("id", id, "ok", true, "result", describe.all(self.known))))
 end
 
+local members = { "id", "method", "params", "items", "progress", "jsonrpc" }
+
+--- What is wrong with the members of a message; nil when nothing is.
+local function unknown_member(message)
+  local is_known = {}
+  for _, name in ipairs(members) do is_known[name] = true end
+  for _, name in ipairs(sorted.names(message)) do
+    if not is_known[name] then
+      return ("unknown member '%s'%s"):format(name, errors.suggestion(name, members))
+    end
+  end
+end
+
 local function is_id(value) return type(value) == "string" or math.type(value) ~= nil end
 
 local function handle(self, message, text)
@@ -131,6 +145,8 @@ local function handle(self, message, text)
   if self.open[key_of(id)] or self.batches[key_of(id)] then
     return fail(self, id, "duplicate_id", "a request with this id is open")
   end
+  local unknown = unknown_member(message)
+  if unknown then return fail(self, id, "invalid_request", unknown) end
   local method = methods[message.method]
   if type(message.method) ~= "string" then
     return fail(self, id, "invalid_request", "method is missing")
