@@ -110,6 +110,7 @@ describe("the annotations", function()
       { "LoneInstance", "lone", blis.instance { kv_blocks = 100 } },
       { "Workload", "list", blis.workload { requests = 1 } },
       { "TraceStream", "stream", blis.trace.stream "tests/data/azure_2023.csv" },
+      { "GraphFile", "graph_file", blis.session_graphs "tests/data/graphs/weka.jsonl" },
       { "Scorer", "scorer", blis.scorer "queue-depth" },
       { "Rng", "rng", blis.rng(1) },
       { "EventQueue", "queue", blis.event_queue() },

@@ -71,6 +71,9 @@ local samples = {
   ["blis.trace_cursor"] = { closes = true, make = function()
     return (select(4, blis.trace.stream("tests/data/azure_2023.csv"):requests()))
   end },
+  ["blis.graph_file"] = { counts = true, make = function()
+    return blis.session_graphs "tests/data/graphs/weka.jsonl"
+  end },
   ["blis.trace_stream"] = { counts = true, make = function()
     return blis.trace.stream "tests/data/azure_2023.csv"
   end },

@@ -66,6 +66,7 @@ local places = {
   sessions = inside("sessions", { max_rounds = 2 }),
   file = in_workload { file = "tests/data/workload/prefix.yaml" },
   generator = in_workload { generator = function() return nil end },
+  graph_file = in_workload { graphs = "tests/data/graphs/weka.jsonl", rate = 1 },
   graphs = in_workload { graphs = { { { prompt_tokens = 1, output_tokens = 1 } } } },
   replay = in_workload { trace = "tests/data/tracev2/mt.csv", session_mode = "closed-loop" },
   with_clients = in_workload { aggregate_rate = 1, num_requests = 2, clients = { client } },

@@ -39,6 +39,7 @@
 #include "lua/simulation/instance.h"
 #include "lua/simulation/simulation.h"
 #include "lua/traffic/distribution.h"
+#include "lua/traffic/graph_file.h"
 #include "lua/traffic/graph_table.h"
 #include "lua/traffic/request_table.h"
 #include "lua/traffic/trace.h"
@@ -163,6 +164,12 @@ static int core_is_trace_stream(lua_State *L) {
   return 1;
 }
 
+/* is_graph_file(value): what graph_file() returned */
+static int core_is_graph_file(lua_State *L) {
+  lua_pushboolean(L, bind_graph_file_at(L, 1) != NULL);
+  return 1;
+}
+
 /* is_workload_spec(value): what workload_spec() returned */
 static int core_is_workload_spec(lua_State *L) {
   luaL_checkany(L, 1);
@@ -260,6 +267,9 @@ static const luaL_Reg core_functions[] = {
     {"workload_methods", bind_workload_methods},
     {"workload_of_function", bind_workload_of_function},
     {"check_graph", bind_check_graph},
+    {"graph_file", bind_graph_file_new},
+    {"graph_formats", bind_graph_formats},
+    {"is_graph_file", core_is_graph_file},
     {"workload_spec", bind_written_spec_new},
     {"writer_name", bind_writer_name},
     {"yaml_read", bind_yaml_read},
@@ -290,6 +300,7 @@ int luaopen_blis_core(lua_State *L) {
   bind_open_simulations(L);
   bind_open_workers(L);
   bind_open_workloads(L);
+  bind_open_graph_files(L);
   bind_open_trace_streams(L);
   bind_open_written_specs(L);
   luaL_newlib(L, core_functions);

@@ -73,6 +73,11 @@ local exercises = {
     assert(blis.run(one).completed == 6)
   end,
   function()
+    local one = { cluster = spec.cluster, workload = { concurrency = 1, count = 2,
+      graphs = blis.session_graphs 'tests/data/graphs/weka.jsonl' } }
+    assert(blis.run(one).tasks.completed == 2)
+  end,
+  function()
     local _, problem = pcall(run, function() error 'no' end)
     assert(tostring(problem):find('no', 1, true), problem)
   end,

@@ -22,6 +22,7 @@ local sections = {
   { "blis.SessionOptions", require("blis.config.workload").sessions },
   { "blis.FileOptions", require("blis.config.workload").file },
   { "blis.ReplayOptions", require("blis.config.workload").replay },
+  { "blis.GraphFileOptions", require("blis.config.workload").graph_file },
   { "blis.GraphsOptions", require("blis.config.workload").graphs },
   { "blis.GeneratorOptions", require("blis.config.workload").generator },
   { "blis.ClientsOptions", require("blis.config.workload").with_clients },
@@ -110,7 +111,8 @@ local special = {
     .. "steps: integer)",
   ["blis.Experiment.slo_targets"] = "table<string, table<string, number>>",
   ["blis.ReplayOptions.trace"] = "blis.Workload|blis.TraceStream|string",
-  ["blis.GraphsOptions.graphs"] = "table[]|fun(rng: blis.Rng, number: integer): table?",
+  ["blis.GraphsOptions.graphs"] = "table[]|string|blis.GraphFile|"
+    .. "fun(rng: blis.Rng, number: integer): table?",
   ["blis.GeneratorOptions.generator"] = "fun(rng: blis.Rng): table?",
   ["blis.ClientsOptions.clients"] = "blis.ClientOptions[]",
   ["blis.ClientsOptions.cohorts"] = "blis.CohortOptions[]",

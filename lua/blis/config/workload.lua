@@ -256,6 +256,64 @@ local generator = {
   },
 }
 
+local graph_formats = {}
+for i, format in ipairs(core.graph_formats()) do graph_formats[i] = format.name end
+
+--- How session graphs are read from a file; part of graphs, and of blis.session_graphs.
+---@type blis.Section
+local graph_file = {
+  name = "graphs",
+  summary = "How session graphs are read from a file.",
+  options = {
+    {
+      name = "format", type = "choice", choices = graph_formats,
+      doc = "Of a file, its format; default: recognised by its beginning.",
+    },
+    {
+      name = "limit", type = "integer", min = 0, default = 0, unit = "graphs",
+      doc = "Of a file, at most this many graphs from its start, 0 = all.",
+    },
+    {
+      name = "reading", type = "choice", default = "design",
+      choices = { "design", "aiperf", "inference-perf", "guidellm", "go-blis", "llm-d-router",
+        "aisimulate" },
+      doc = "Of a weka corpus: which tool's reading of subagents, content and delays; "
+        .. "docs/agents.md has them.",
+    },
+    {
+      name = "delays", type = "choice", default = "usual",
+      choices = { "usual", "completion", "starts", "think-time", "none" },
+      doc = "Of a weka corpus, what is waited before a request: from the recorded end of what it "
+        .. "waits for to its start; from the start of the request before; its think_time; or "
+        .. "nothing. usual: that of the reading.",
+    },
+    {
+      name = "nested", type = "choice", default = "auto",
+      choices = { "auto", "relative", "absolute" },
+      doc = "Of a weka corpus, what times of subagents' requests count from: their marker or the "
+        .. "conversation. auto: the marker if any of the corpus is before its own.",
+    },
+    {
+      name = "delay_cap_us", type = "time_us", min = 0, default = 0, unit = "us",
+      doc = "Of a file: no delay is longer; 0 = as they are.",
+    },
+    {
+      name = "idle_gap_cap_us", type = "time_us", min = 0, default = 0, unit = "us",
+      doc = "Of a weka corpus: gaps between starts in a conversation are at most this; 0 = as "
+        .. "they are.",
+    },
+    {
+      name = "hash_block_tokens", type = "integer", min = 0, max = 1048576, default = 0,
+      unit = "tokens",
+      doc = "Of a file, tokens that each hash id stands for; 0 = as it says, or as is usual.",
+    },
+    {
+      name = "bytes_per_token", type = "number", above = 0, max = 1000, default = 4,
+      doc = "Of a file with texts and no counts of tokens (sharegpt).",
+    },
+  },
+}
+
 ---@type blis.Section
 local graphs = {
   name = "workload",
@@ -263,8 +321,9 @@ local graphs = {
   options = {
     {
       name = "graphs", type = "any", required = true,
-      doc = "A list of graphs, or a function(rng, number) that returns the next one, or nil at the "
-        .. "end. A graph is a list of requests, each behind those it waits for: { { id = 'plan', "
+      doc = "A list of graphs, the path of a file, what blis.session_graphs returned, or a "
+        .. "function(rng, number) that returns the next one, or nil at the end. A graph is a list "
+        .. "of requests, each behind those it waits for: { { id = 'plan', "
         .. "prompt_tokens = 3000, output_tokens = 200 }, { after = 'plan', tool_us = 800000, "
         .. "prompt_tokens = 900, output_tokens = 60 } }; see docs/agents.md.",
     },
@@ -317,6 +376,8 @@ local graphs = {
   },
 }
 
+table.move(graph_file.options, 1, #graph_file.options, #graphs.options + 1, graphs.options)
+
 --- What specifications have, as the core describes it: { client = section, cohort = section, ... }.
 ---@return table<string, blis.Section>
 local function described()
@@ -337,7 +398,7 @@ local written = described()
 
 return {
   short = short, prefixes = prefixes, sessions = sessions, file = file, generator = generator,
-  replay = replay, graphs = graphs,
+  replay = replay, graphs = graphs, graph_file = graph_file,
   with_clients = written.workload, client = written.client, cohort = written.cohort,
   window = written.window, lifecycle = written.lifecycle, multi_turn = written.multi_turn,
   reasoning = written.reasoning, multimodal = written.multimodal, diurnal = written.diurnal,

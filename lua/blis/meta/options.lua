@@ -399,9 +399,21 @@
 ---@field think_time? number|table closed-loop: delay between an answer and the next round; default: as recorded. (us)
 ---@field seed? integer Seed of think times; default: the experiment's.
 
+--- How session graphs are read from a file.
+---@class blis.GraphFileOptions
+---@field format? "weka"|"agentic-mooncake"|"applied-compute"|"sharegpt"|"spans" Of a file, its format; default: recognised by its beginning.
+---@field limit? integer Of a file, at most this many graphs from its start, 0 = all. (graphs, default 0)
+---@field reading? "design"|"aiperf"|"inference-perf"|"guidellm"|"go-blis"|"llm-d-router"|"aisimulate" Of a weka corpus: which tool's reading of subagents, content and delays; docs/agents.md has them. (default design)
+---@field delays? "usual"|"completion"|"starts"|"think-time"|"none" Of a weka corpus, what is waited before a request: from the recorded end of what it waits for to its start; from the start of the request before; its think_time; or nothing. usual: that of the reading. (default usual)
+---@field nested? "auto"|"relative"|"absolute" Of a weka corpus, what times of subagents' requests count from: their marker or the conversation. auto: the marker if any of the corpus is before its own. (default auto)
+---@field delay_cap_us? integer Of a file: no delay is longer; 0 = as they are. (us, default 0)
+---@field idle_gap_cap_us? integer Of a weka corpus: gaps between starts in a conversation are at most this; 0 = as they are. (us, default 0)
+---@field hash_block_tokens? integer Of a file, tokens that each hash id stands for; 0 = as it says, or as is usual. (tokens, default 0)
+---@field bytes_per_token? number Of a file with texts and no counts of tokens (sharegpt). (default 4)
+
 --- Tasks of agents: requests that wait for the answers to others, as session graphs say.
 ---@class blis.GraphsOptions
----@field graphs table[]|fun(rng: blis.Rng, number: integer): table? A list of graphs, or a function(rng, number) that returns the next one, or nil at the end. A graph is a list of requests, each behind those it waits for: { { id = 'plan', prompt_tokens = 3000, output_tokens = 200 }, { after = 'plan', tool_us = 800000, prompt_tokens = 900, output_tokens = 60 } }; see docs/agents.md.
+---@field graphs table[]|string|blis.GraphFile|fun(rng: blis.Rng, number: integer): table? A list of graphs, the path of a file, what blis.session_graphs returned, or a function(rng, number) that returns the next one, or nil at the end. A graph is a list of requests, each behind those it waits for: { { id = 'plan', prompt_tokens = 3000, output_tokens = 200 }, { after = 'plan', tool_us = 800000, prompt_tokens = 900, output_tokens = 60 } }; see docs/agents.md.
 ---@field rate? number Graphs that start per second; default: each at its start_us, or at 0. (graphs/s)
 ---@field arrival? string|table With rate, how starts are spaced: 'poisson', 'constant', { 'gamma', cv = 3 } or { 'weibull', cv = 2 }. (default poisson)
 ---@field concurrency? integer In place of rate: so many graphs at a time; the next one starts when all requests of one that are not in the background have ended. (graphs)
@@ -412,6 +424,15 @@
 ---@field hints? boolean Whether policies see what programs know of their future: request.program has requests_left and reused_after_us. (default false)
 ---@field seed? integer Seed of starts and of the function's rng; default: the experiment's.
 ---@field horizon_us? integer No request arrives after it; default: the experiment's horizon. (us)
+---@field format? "weka"|"agentic-mooncake"|"applied-compute"|"sharegpt"|"spans" Of a file, its format; default: recognised by its beginning.
+---@field limit? integer Of a file, at most this many graphs from its start, 0 = all. (graphs, default 0)
+---@field reading? "design"|"aiperf"|"inference-perf"|"guidellm"|"go-blis"|"llm-d-router"|"aisimulate" Of a weka corpus: which tool's reading of subagents, content and delays; docs/agents.md has them. (default design)
+---@field delays? "usual"|"completion"|"starts"|"think-time"|"none" Of a weka corpus, what is waited before a request: from the recorded end of what it waits for to its start; from the start of the request before; its think_time; or nothing. usual: that of the reading. (default usual)
+---@field nested? "auto"|"relative"|"absolute" Of a weka corpus, what times of subagents' requests count from: their marker or the conversation. auto: the marker if any of the corpus is before its own. (default auto)
+---@field delay_cap_us? integer Of a file: no delay is longer; 0 = as they are. (us, default 0)
+---@field idle_gap_cap_us? integer Of a weka corpus: gaps between starts in a conversation are at most this; 0 = as they are. (us, default 0)
+---@field hash_block_tokens? integer Of a file, tokens that each hash id stands for; 0 = as it says, or as is usual. (tokens, default 0)
+---@field bytes_per_token? number Of a file with texts and no counts of tokens (sharegpt). (default 4)
 
 --- Traffic generated by a function.
 ---@class blis.GeneratorOptions

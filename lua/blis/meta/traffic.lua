@@ -82,6 +82,26 @@ function list:last_arrival_us() end
 ---@return blis.Workload
 function list:map(fn) end
 
+--- Session graphs of a file: blis.session_graphs.
+---@class blis.GraphFile
+---@operator len: integer
+local graph_file = {}
+
+--- What it is.
+---@return { format: string, graphs: integer, requests: integer, has_starts: boolean }
+function graph_file:about() end
+
+--- The first graphs as tables, all of them by default: lists of requests with session, round_index,
+--- after (places in the list), delay_us, tool_us, prompt_tokens, known_tokens (of these, those whose
+--- content others may share), output_tokens, background and extends.
+---@param count? integer
+---@return table[]
+function graph_file:list(count) end
+
+--- What a user should hear of it: what was left out, fields that are not read.
+---@return string[]
+function graph_file:notes() end
+
 --- A trace that stays in its file: blis.trace.stream. Every loop, method and run reads the file
 --- anew, each for itself, so memory does not grow with its rows, only with what is different in them
 --- (60 to 100 bytes for every session, say). What is printed of it, or written, is what a list would

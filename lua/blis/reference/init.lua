@@ -12,7 +12,8 @@ local reference = {}
 local files = {
   "experiment", "results/comparison", "results/replicated", "policy/init", "policy/hooks",
   "policy/queue", "policy/listening",
-  "init", "engine/latency", "engine/catalogue", "units", "traffic/workload", "traffic/trace",
+  "init", "engine/latency", "engine/catalogue", "units", "traffic/workload", "traffic/graphs",
+  "traffic/trace",
   "meta/figures", "results/result", "results/file", "timeline/init", "results/series",
   "results/slo",
   "results/fitness", "results/saturation", "results/decisions", "results/diff", "results/regret",
@@ -32,14 +33,14 @@ local public_names = {
   scorer = "Scorer", list = "Workload", rng = "Rng", queue = "EventQueue", cache = "KvCache",
   prefix_index = "PrefixIndex", latency_model = "LatencyModel", latency = "blis",
   catalogue = "blis", methods = "Result", Sweep = "Sweep", Table = "SweepTable",
-  requests = "Requests", Search = "CmaEs", Calibration = "Calibration",
+  requests = "Requests", graph_file = "GraphFile", Search = "CmaEs", Calibration = "Calibration",
   Capacity = "Capacity", Recommendation = "Recommendation",
 }
 
 -- Functions that scripts reach under another name than the modules give them.
 local renamed = {
   ["latency.model"] = "blis.latency_model", ["workload.new"] = "blis.workload",
-  ["queue.new"] = "blis.queue",
+  ["queue.new"] = "blis.queue", ["graphs.open"] = "blis.session_graphs",
   ["result.load"] = "blis.load_result", ["diff.compare"] = "blis.diff",
   ["regret.examine"] = "blis.regret", ["capacity.search"] = "blis.capacity",
   ["recommend.search"] = "blis.recommend",

@@ -23,6 +23,31 @@ local function factory_of(given, path, seed)
   end
 end
 
+--- Session graphs of a file, to be looked at and to be played: formats weka, agentic-mooncake,
+--- applied-compute, sharegpt and spans (docs/agents.md). `workload = { graphs = that }` plays them.
+---@param path string
+---@param options? blis.GraphFileOptions
+---@return blis.GraphFile
+function graphs.open(path, options)
+  errors.check_path("session_graphs", path)
+  return errors.located(core.graph_file, path, schema.read(sections.graph_file, options, "graphs"))
+end
+
+--- The file of a path, or one that is open; nil for graphs of a script.
+local function file_of(values, given, path)
+  local options = {}
+  for _, option in ipairs(sections.graph_file.options) do
+    options[option.name] = values[option.name]
+    if type(values.graphs) ~= "string" and given[option.name] ~= nil then
+      errors.invalid("%s: '%s' is for the path of a file", path, option.name)
+    end
+  end
+  if type(values.graphs) == "string" then
+    return errors.located(core.graph_file, values.graphs, options)
+  end
+  return core.is_graph_file(values.graphs) and values.graphs or nil
+end
+
 --- What check_graphs of the core takes.
 ---@param given table
 ---@param path string
@@ -32,8 +57,10 @@ function graphs.read(given, path, defaults)
   local values = schema.read(sections.graphs, given, path)
   local place = path .. ".graphs"
   local is_function = type(values.graphs) == "function"
-  if not is_function and (type(values.graphs) ~= "table" or #values.graphs == 0) then
-    schema.raise_value(place, values.graphs, "a list of graphs, or a function(rng, number)")
+  local file = file_of(values, given, path)
+  if not is_function and not file and (type(values.graphs) ~= "table" or #values.graphs == 0) then
+    schema.raise_value(place, values.graphs, "a list of graphs, a path or a "
+      .. "function(rng, number)")
   end
   if values.rate and values.concurrency then
     errors.invalid("%s: 'rate' and 'concurrency' exclude each other", path)
@@ -42,15 +69,24 @@ function graphs.read(given, path, defaults)
   if is_function and not values.count and horizon_us == 0 then
     errors.invalid("%s: graphs of a function might never end; give count, or a horizon", path)
   end
+  if file and not file:about().has_starts and not values.rate and not values.concurrency then
+    errors.invalid("%s: the graphs of this file have no recorded starts; give rate or concurrency",
+      path)
+  end
   local seed = values.seed or defaults.seed
   return {
-    graphs = factory_of(values.graphs, place, seed), can_repeat = not is_function,
+    graphs = file or factory_of(values.graphs, place, seed), can_repeat = not is_function,
     rate = values.rate, arrival = types.arrival.check(values.arrival, nil, path .. ".arrival"),
     concurrency = values.concurrency,
     count = values.count, horizon_us = horizon_us, timeout_us = values.timeout_us,
     speed = values.speed, continues = values.on_failure == "continue",
     tells_future = values.hints, seed = seed,
   }
+end
+
+--- What a user should hear of them.
+function graphs.notes(spec)
+  return core.is_graph_file(spec.graphs) and spec.graphs:notes() or {}
 end
 
 --- About how long graphs start; 0: nobody knows.

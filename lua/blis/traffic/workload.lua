@@ -151,6 +151,7 @@ end
 function workload.notes(traffic)
   if type(traffic) ~= "table" then return traffic:notes() end
   if traffic.trace then return traffic.trace:notes() end
+  if traffic.graphs then return graphs.notes(traffic) end
   return { traffic.arrival and core.check_arrival(traffic.arrival, "arrival") }
 end
 

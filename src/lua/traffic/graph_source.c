@@ -2,6 +2,7 @@
 
 #include "lua/bind/bind.h"
 #include "lua/traffic/distribution.h"
+#include "lua/traffic/graph_file.h"
 #include "lua/traffic/graph_table.h"
 
 typedef struct graph_call {
@@ -63,6 +64,30 @@ static void check_function(lua_State *L, int index, bind_graphs *graphs) {
   graphs->function = push_hook_function(L, graphs->hooks);
 }
 
+/* The feed of the file in the table at index, or of its function. */
+static blis_graph_feed check_feed(lua_State *L, int index,
+                                  bind_graphs *graphs) {
+  lua_getfield(L, index, "graphs");
+  const blis_graph_file *known = bind_graph_file_at(L, lua_gettop(L));
+  if (known == NULL) {
+    check_function(L, index, graphs);
+    return (blis_graph_feed){
+        .next = next_graph,
+        .rewind = opt_field_boolean(L, index, "can_repeat", false)
+                      ? rewind_graphs
+                      : NULL,
+        .state = graphs,
+        .strings = graphs->strings};
+  }
+  blis_alloc alloc = bind_alloc(L);
+  blis_error error = {0};
+  check_status(L,
+               blis_graph_file_open_again(known, &alloc, graphs->strings,
+                                          &graphs->file, &error),
+               &error);
+  return blis_graph_file_feed(graphs->file);
+}
+
 void check_graphs(lua_State *L, int index, bind_hooks *hooks,
                   bind_graphs *graphs) {
   int top = lua_gettop(L);
@@ -88,13 +113,7 @@ void check_graphs(lua_State *L, int index, bind_hooks *hooks,
   if (graphs->strings == NULL) {
     check_status(L, BLIS_ERR_NOMEM, NULL);
   }
-  check_function(L, index, graphs);
-  const blis_graph_feed feed = {
-      .next = next_graph,
-      .rewind = opt_field_boolean(L, index, "can_repeat", false) ? rewind_graphs
-                                                                 : NULL,
-      .state = graphs,
-      .strings = graphs->strings};
+  const blis_graph_feed feed = check_feed(L, index, graphs);
   blis_error error = {0};
   check_status(
       L, blis_graph_player_new(&alloc, &feed, &play, &graphs->player, &error),
@@ -104,6 +123,7 @@ void check_graphs(lua_State *L, int index, bind_hooks *hooks,
 
 void bind_graphs_close(bind_graphs *graphs) {
   blis_graph_player_free(graphs->player);
+  blis_graph_file_close(graphs->file);
   if (graphs->builder.alloc.fn != NULL) {
     blis_graph_builder_deinit(&graphs->builder);
   }

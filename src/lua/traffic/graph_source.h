@@ -17,6 +17,7 @@ typedef struct bind_graphs {
   lua_Integer count; /* graphs that were asked for */
   blis_graph_builder builder;
   blis_intern *strings;
+  struct blis_graph_file *file; /* in place of a function; or NULL */
   blis_graph_player *player;
 } bind_graphs;
 
@@ -25,7 +26,8 @@ bool bind_is_graphs(lua_State *L, int index);
 
 /*
  * Starts *graphs from the table at index, {graphs = factory, rate =, ...}; the
- * factory makes a function(number) that returns a graph, or nil. hooks may be
+ * factory makes a function(number) that returns a graph, or nil; or it is a
+ * userdata of graph_file.h. hooks may be
  * NULL for who only asks whether requests follow on others. May raise.
  */
 void check_graphs(lua_State *L, int index, bind_hooks *hooks,

@@ -1,0 +1,321 @@
+-- The worked examples of session graphs in files (control-plane.md 9), and how the readings differ.
+local blis = require "blis"
+local small = require "spec.support.small"
+
+local says = small.says
+local corpus = "tests/data/graphs/weka.jsonl"
+
+--- Reads a text as a file of graphs: its list, and the file.
+local function read(text, options)
+  local path = os.tmpname()
+  local file <close> = assert(io.open(path, "w"))
+  file:write(text)
+  file:close()
+  local ok, found = pcall(blis.session_graphs, path, options)
+  if not ok then
+    os.remove(path)
+    error(found, 0)
+  end
+  local list = found:list()
+  os.remove(path)
+  return list, found
+end
+
+local function message_of(text, options)
+  return small.message_of(read, text, options)
+end
+
+--- "session:round<-a,b+delay_s" of every request, by session and round.
+local function shape(graph)
+  local lines = {}
+  for i, node in ipairs(graph) do
+    local after = {}
+    for k, other in ipairs(node.after) do
+      after[k] = ("%s:%d"):format(graph[other].session, graph[other].round_index)
+    end
+    lines[i] = ("%s:%d<-%s+%g%s"):format(node.session, node.round_index, table.concat(after, ","),
+      node.delay_us / 1e6, node.background and " bg" or "")
+  end
+  table.sort(lines)
+  return lines
+end
+
+local function of(reading, options)
+  local all = { reading = reading }
+  for key, value in pairs(options or {}) do all[key] = value end
+  return blis.session_graphs(corpus, all):list()
+end
+
+describe("weka corpora", function()
+  it("have chains that nobody marked: two workers of one fork, joined by the next turn", function()
+    assert.same({
+      "c1:0<-+0", "c1:1<-c1:0,c1::chain:1:0,c1::chain:2:0+3.5",
+      "c1::chain:1:0<-c1:0+1", "c1::chain:2:0<-c1:0+1.5",
+    }, shape(of "design" [1]))
+    assert.same({
+      "c1:0<-+0", "c1:1<-c1:0,c1::chain:1:0,c1::chain:2:0+9",
+      "c1::chain:1:0<-c1:0+2", "c1::chain:2:0<-c1:0+2.5",
+    }, shape(of "aiperf" [1]))
+  end)
+
+  it("have subagents that are spawned by the turn before and joined by the next", function()
+    local graph = of "design" [2]
+    assert.same({
+      "c2:0<-+0", "c2:1<-c2:0,c2::sa:a1:1,c2::sa:a2:0+0",
+      "c2::sa:a1:0<-c2:0+1.5", "c2::sa:a1:1<-c2::sa:a1:0+0.5",
+      "c2::sa:a2:0<-c2:0+2.5", "c2::sa:a3:0<-c2:1+1 bg",
+    }, shape(graph))
+    for _, node in ipairs(graph) do
+      if node.session ~= "c2" then assert.equal("c2", node.parent_session) end
+    end
+  end)
+
+  it("are read as other tools do", function()
+    assert.same({ "c2:0<-+0", "c2:1<-c2:0+0" }, shape(of "go-blis" [2]))
+    assert.same({
+      "c2:0<-+0", "c2:1<-c2:0+6", "c2::sa:a1:0<-+5.5", "c2::sa:a1:1<-c2::sa:a1:0+0.5",
+      "c2::sa:a2:0<-+6.5", "c2::sa:a3:0<-+12",
+    }, shape(of "llm-d-router" [2]))
+    -- What had ended when a call began: overlapping streams have lanes of their own.
+    assert.same({
+      "c2:0<-+0", "c2:1<-c2:s1:1+2.5", "c2:s1:0<-c2:0+1.5", "c2:s1:0<-c2:1+1",
+      "c2:s1:1<-c2:s1:0+0.5", "c2:s2:0<-c2:s1:0+0",
+    }, shape(of "inference-perf" [2]))
+    assert.same({
+      "c1:0<-+0", "c1:1<-c1:0+1", "c1:2<-c1:1+0", "c1:3<-c1:2+3.5",
+    }, shape(of "guidellm" [1]))
+    assert.equal("c2:1<-c2:0,c2::sa:a1:1,c2::sa:a2:0+0", shape(of "aisimulate" [2])[2])
+    assert.equal("c1:3<-c1:2+0.5", shape(of "go-blis" [1])[4])
+    assert.equal("c1:3<-c1:2+6.5", shape(of("guidellm", { delays = "starts" })[1])[4])
+    assert.equal("c1:3<-c1:2+0", shape(of("guidellm", { delays = "none" })[1])[4])
+    assert.equal("c1:3<-c1:2+2", shape(of("guidellm", { delay_cap_us = 2000000 })[1])[4])
+  end)
+
+  it("have prompts of hash ids: two of one conversation share 192 of 260 tokens", function()
+    local two = of "guidellm" [2]
+    local by = {}
+    for _, node in ipairs(two) do by[node.session .. node.round_index] = node end
+    assert.same({ 200, 192 }, { by.c20.prompt_tokens, by.c20.known_tokens })
+    assert.same({ 260, 256 }, { by.c21.prompt_tokens, by.c21.known_tokens })
+    local text = [[{"id":"x","block_size":64,"hash_id_scope":"local","requests":[]]
+      .. [[{"t":0,"in":200,"out":1,"hash_ids":[7,8,9]},]]
+      .. [[{"t":1,"in":260,"out":1,"hash_ids":[7,8,9,10]}]}]]
+    local path = os.tmpname()
+    local file <close> = assert(io.open(path, "w"))
+    file:write(text)
+    file:close()
+    local saved
+    blis.run {
+      cluster = { instances = 1, block_size = 16 },
+      workload = { graphs = path, concurrency = 1 },
+      routing = blis.router { name = "see", route = function(request, instances)
+        if request.round_index == 1 then saved = instances[1].cached_tokens end
+        return 1
+      end },
+    }
+    os.remove(path)
+    assert.equal(192, saved)
+  end)
+
+  it("share blocks across conversations only where ids are global", function()
+    local function hits(scope)
+      local lines = {}
+      for i = 1, 2 do
+        lines[i] = ([[{"id":"c%d","block_size":64,"hash_id_scope":"%s","requests":[]]
+          .. [[{"t":0,"in":640,"out":2,"hash_ids":[1,2,3,4,5,6,7,8,9,"10"]}]}]]):format(i, scope)
+      end
+      local path = os.tmpname()
+      local file <close> = assert(io.open(path, "w"))
+      file:write(table.concat(lines, "\n"))
+      file:close()
+      local result = blis.run { cluster = { instances = 1 },
+        workload = { graphs = path, concurrency = 1 } }
+      os.remove(path)
+      return result.requests[2].had_hit
+    end
+    assert.is_true(hits "global")
+    assert.is_false(hits "local")
+  end)
+
+  it("have nested times from the marker or from the start, by the whole corpus", function()
+    local function nested(t)
+      return ([[{"id":"n","block_size":64,"requests":[{"t":90,"in":1,"out":1},]]
+        .. [[{"t":100,"type":"subagent","agent_id":"a","requests":[]]
+        .. [[{"t":%s,"in":1,"out":1,"api_time":1},{"t":%s,"in":1,"out":1}]}]}]]):format(t[1], t[2])
+    end
+    local function starts(t, basis)
+      local graph = read(nested(t), { reading = "llm-d-router", nested = basis })[1]
+      return { graph[2].delay_us / 1e6 + 90, graph[2].delay_us / 1e6 + 90 + 1
+        + graph[3].delay_us / 1e6 }
+    end
+    assert.same({ 103.0, 109.0 }, starts { "3", "9" })
+    assert.same({ 100.5, 109.0 }, starts { "100.5", "109" })
+    assert.same({ 200.5, 209.0 }, starts({ "100.5", "109" }, "relative"))
+    -- One basis for all conversations.
+    local both = read(nested { "3", "9" } .. "\n" .. nested { "100.5", "109" },
+      { reading = "llm-d-router" })
+    assert.equal(110.5, both[2][2].delay_us / 1e6)
+  end)
+
+  it("have idle gaps that can be capped", function()
+    local lines = {}
+    for i, t in ipairs { 0, 5, 400, 405 } do lines[i] = ([[{"t":%d,"in":9,"out":1}]]):format(t) end
+    local graph = read([[{"id":"g","block_size":64,"requests":[]] .. table.concat(lines, ",")
+      .. "]}", { idle_gap_cap_us = 60000000 })[1]
+    local time, starts = 0, {}
+    for i, node in ipairs(graph) do
+      time = time + node.delay_us
+      starts[i] = time // 1000000
+    end
+    assert.same({ 0, 5, 65, 70 }, starts)
+  end)
+
+  it("keep compactions in their chain, and count what is odd", function()
+    local text = [[{"id":"k","block_size":64,"more":1,"requests":[]]
+      .. [[{"t":-0,"type":"subagent","agent_id":"early","requests":[{"t":0,"in":5,"out":1}]},]]
+      .. [[{"t":1,"in":256,"out":1,"hash_ids":[1,2,3,4]},{"t":2,"in":400,"out":1,]]
+      .. [["hash_ids":[1,2,3,4,5,18446744073709551615]},{"t":3,"in":128,"out":0,]]
+      .. [["hash_ids":[1,9,11]}]}]]
+    local list, file = read(text)
+    assert.same({ "k:0<-+0", "k:1<-k:0+1", "k:2<-k:1+1" }, shape(list[1]))
+    assert.equal(0, list[1][3].output_tokens)
+    local notes = table.concat(file:notes(), "\n")
+    says(notes, "subagents in front of every request of their conversation, left out: 1")
+    says(notes, "more hash ids than tokens, of which the last ones are left out: 1")
+    says(notes, "fields that are not read: 'more'")
+  end)
+
+  it("say what is wrong, with the line", function()
+    local function wrong(call)
+      return message_of([[{"id":"a","block_size":64,"requests":[]] .. call .. "]}")
+    end
+    says(wrong [[{"t":0,"in":1,"input_length":1,"out":1}]], ":1: key 'input_length'")
+    says(wrong [[{"t":0,"out":1}]], "key 'in': is missing")
+    says(wrong [[{"t":"x","in":1,"out":1}]], "key 't'")
+    says(wrong [[{"t":0,"in":-1,"out":1}]], "key 'in'")
+    says(wrong [[{"t":0,"type":"x","in":1,"out":1}]], "expected n, s or subagent")
+    says(wrong [[{"t":0,"in":1,"out":1,"hash_ids":[-3]}]], "hash_ids")
+    says(wrong [[7]], "object")
+    says(message_of [[{"block_size":64,"requests":[]}]], "key 'id': is missing")
+    says(message_of [[{"id":"a","block_size":0,"requests":[]}]], "expected at least 1")
+    says(message_of [[{"id":"a","block_size":64,"requests":[]}]], "there are no graphs")
+    says(message_of "{\"id\":\"a\",\"block_size\":64,\"requests\":[]}\n{", ":2:")
+    says(message_of "what", "not recognised as session graphs")
+    says(message_of("{}", { format = "wekka" }), "wekka")
+  end)
+end)
+
+describe("rows that wait for each other", function()
+  local rows = [[
+{"request_id":"A","session_id":"s","input_length":100,"output_length":10,"timestamp":0}
+{"request_id":"D","session_id":"s","input_length":9,"output_length":9,"wait_for":["B","C"],]]
+    .. [["tool_wait_ms":250}
+{"request_id":"B","session_id":"s","input_length":9,"output_length":9,"wait_for":["A"],"delay":500}
+{"request_id":"C","session_id":"t","input_length":120,"output_length":10,"wait_for":["A"],"delay":0}
+{"request_id":"E","input_length":9,"output_tokens":[1,2],"timestamp":70,"hash_ids":[]}
+]]
+
+  it("are a graph", function()
+    local list, file = read(rows)
+    assert.same({ format = "agentic-mooncake", graphs = 2, requests = 5, has_starts = true },
+      file:about())
+    local graph = list[1]
+    assert.same({ "s:0<-+0", "s:1<-s:0+0.5", "s:2<-s:1,t:0+0.25", "t:0<-s:0+0" }, shape(graph))
+    assert.same({ "E", 70000, 2 }, { list[2].name, list[2].start_us, list[2][1].output_tokens })
+  end)
+
+  it("of unknown names, themselves or circles are refused", function()
+    local function row(id, waits)
+      return ([[{"request_id":"%s","input_length":1,"output_length":1,"wait_for":%s}]]):format(id,
+        waits)
+    end
+    says(message_of(row("A", '["x"]')), ":1: key 'wait_for': 'x' is no row of the file")
+    says(message_of(row("A", '["A"]')), "'A' is the row itself")
+    says(message_of(row("A", '["B"]') .. "\n" .. row("B", '["A"]')), "waits for itself in a circle")
+    says(message_of(row("A", "[]") .. "\n" .. row("A", "[]")), ":2: key 'request_id'")
+  end)
+end)
+
+describe("other files of graphs", function()
+  it("are tasks of Applied Compute", function()
+    local list = read([[{"num_turns":2,"input_prompt_length":1000,"assistant_response_length":[50,]]
+      .. [[60],"tool_call_output_length":[300,20],"tool_call_latency":[1.5,0.25],]]
+      .. [["final_assistant_response_length":80}]])
+    local prompts, delays, outputs = {}, {}, {}
+    for i, node in ipairs(list[1]) do
+      prompts[i], delays[i], outputs[i] = node.prompt_tokens, node.tool_us, node.output_tokens
+    end
+    assert.same({ 1000, 1350, 1430 }, prompts)
+    assert.same({ 0, 1500000, 250000 }, delays)
+    assert.same({ 50, 60, 80 }, outputs)
+    says(message_of [[{"num_turns":1,"input_prompt_length":1,"assistant_response_length":[]}]],
+      "has not num_turns items")
+  end)
+
+  it("are conversations of ShareGPT", function()
+    local list, file = read([[[{"id":"a","conversations":[{"from":"system","value":"12345678"},]]
+      .. [[{"from":"human","value":"1234"},{"from":"gpt","value":"123456789"},]]
+      .. [[{"from":"human","value":"12"},{"from":"gpt","value":"1"}]},]]
+      .. [[{"conversations":[{"from":"human","value":"alone"}]}]] .. "]")
+    assert.same({ 1, 3, 3, 1, 7, 1 }, { #list, list[1][1].prompt_tokens,
+      list[1][1].output_tokens, list[1][2].after[1], list[1][2].prompt_tokens,
+      list[1][2].output_tokens })
+    says(table.concat(file:notes(), "\n"), "requests whose tokens were worked out of bytes: 2")
+  end)
+
+  it("are spans, by session, one by one or as OTLP", function()
+    local function span(start, input, output, trace)
+      return ([[{%s"start_time":%s,"end_time":%s,"status":{"code":"OK"},"attributes":]]
+        .. [[{"gen_ai.operation.name":"chat","gen_ai.usage.input_tokens":%d,]]
+        .. [["gen_ai.usage.output_tokens":%d}}]]):format(trace or "", start, start, input, output)
+    end
+    local first, second = '"2026-01-01T00:00:00Z"', "1767225605000"
+    local by_session = ([[{"trace_id":"a","spans":[%s,%s,{"start_time":1,"attributes":]]
+      .. [[{"gen_ai.operation.name":"execute_tool"}}]}]]):format(span(first, 100, 30),
+      span(second, 180, 9))
+    local a = '"trace_id":"a",'
+    local one_by_one = span(first, 100, 30, a) .. "\n" .. span(second, 180, 9, a) .. "\n"
+      .. span(second, 180, 9, '"trace_id":"b",')
+    local otlp = [[{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"a","startTimeUnixNano":]]
+      .. [["1767225605000000000","endTimeUnixNano":"1767225605000000000","attributes":[]]
+      .. [[{"key":"gen_ai.usage.input_tokens","value":{"intValue":"180"}},]]
+      .. [[{"key":"gen_ai.usage.output_tokens","value":{"intValue":"9"}}]},{"traceId":"a",]]
+      .. [["startTimeUnixNano":"1767225600000000000","endTimeUnixNano":"1767225600000000000",]]
+      .. [["attributes":[{"key":"gen_ai.usage.input_tokens","value":{"intValue":100}},]]
+      .. [[{"key":"gen_ai.usage.output_tokens","value":{"intValue":"30"}}]}]}]}]}]]
+    for _, text in ipairs { by_session, one_by_one, otlp } do
+      local graph = read(text)[1]
+      assert.same({ "a:0<-+0", "a:1<-a:0+5" }, shape(graph))
+      assert.same({ 100, 180, 1 }, { graph[1].prompt_tokens, graph[2].prompt_tokens,
+        graph[2].extends })
+    end
+    local list, file = read(by_session)
+    assert.equal(1, #list)
+    says(table.concat(file:notes(), "\n"), "entries that are no requests: 1")
+    assert.equal(2, #read(one_by_one))
+    local shrunk = read(([[{"trace_id":"a","spans":[%s,%s]}]]):format(span(first, 100, 30),
+      span(second, 90, 9)))
+    assert.is_nil(shrunk[1][2].extends)
+    says(message_of([[{"trace_id":"a","spans":[{"start_time":"x","attributes":]]
+      .. [[{"gen_ai.usage.input_tokens":1}}]}]]), "is no time")
+  end)
+
+  it("are played in both engines alike", function()
+    for _, reading in ipairs { "design", "aiperf", "inference-perf", "guidellm", "go-blis",
+      "llm-d-router", "aisimulate" } do
+      local hashes = {}
+      for i, engine in ipairs { "fast", "stepwise" } do
+        local result = blis.run { cluster = { instances = 2, engine = engine },
+          workload = { graphs = corpus, reading = reading, concurrency = 3, count = 7 } }
+        hashes[i] = result.hash
+        assert.equal(7, result.tasks.completed)
+      end
+      assert.equal(hashes[1], hashes[2], reading)
+    end
+    says(small.message_of(blis.run, { workload = { graphs = corpus } }), "give rate or concurrency")
+    says(small.message_of(blis.run, { workload = { graphs = "nosuch.jsonl", rate = 1 } }),
+      "nosuch.jsonl")
+    says(small.message_of(blis.run, { workload = { graphs = { {} }, reading = "aiperf" } }),
+      "'reading' is for the path of a file")
+  end)
+end)

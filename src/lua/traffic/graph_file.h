@@ -1,0 +1,29 @@
+/*
+ * graph_file.h - session graphs of a file as a userdata.
+ */
+#ifndef BLIS_LUA_TRAFFIC_GRAPH_FILE_H
+#define BLIS_LUA_TRAFFIC_GRAPH_FILE_H
+
+#include <lua.h>
+
+#include "workload/graph/file.h"
+
+#define GRAPH_FILE_TYPE "blis.graph_file"
+
+typedef struct bind_graph_file {
+  blis_graph_file *file;
+  blis_intern *strings;
+} bind_graph_file;
+
+void bind_open_graph_files(lua_State *L);
+
+/* graph_file(path, options): reads the file once. Raises. */
+int bind_graph_file_new(lua_State *L);
+
+/* graph_formats(): { { name =, summary = }, ... } */
+int bind_graph_formats(lua_State *L);
+
+/* The file of the value at index; NULL when it is none. */
+blis_graph_file *bind_graph_file_at(lua_State *L, int index);
+
+#endif

@@ -1,0 +1,118 @@
+/*
+ * format.h - the interface of the reader of one format of graph files; for
+ * graph files only.
+ *
+ * A reader gives the graphs of a file one after the other. It begins with a
+ * blis__graph_rows, which whoever opens it has set up. A file is read several
+ * times, each time by a new reader; what one has learned about the whole file
+ * is in blis__graph_known for those behind it.
+ */
+#ifndef BLIS_WORKLOAD_GRAPH_FORMAT_H
+#define BLIS_WORKLOAD_GRAPH_FORMAT_H
+
+#include "base/json.h"
+#include "base/text.h"
+#include "workload/graph/file.h"
+#include "workload/unread.h"
+
+/* What is counted and told; the first reader alone counts. */
+typedef struct blis__graph_known {
+  bool is_first;
+  bool has_starts;
+  bool nested_is_relative; /* of weka, once the first reader is through */
+  int64_t requests;
+  int64_t dropped_agents; /* nothing is there that would start them */
+  int64_t excess_ids;     /* requests with more hash ids than tokens */
+  int64_t left_out;       /* rows or spans that are no requests */
+  int64_t not_monotone;   /* prompts that are shorter than their context */
+  int64_t estimated;      /* requests whose tokens were made of bytes */
+  blis__unread unread;
+} blis__graph_known;
+
+/* The first member of every reader. */
+typedef struct blis__graph_rows {
+  const blis_alloc *alloc;
+  const char *path;
+  const blis_graph_file_options *options;
+  blis_intern *strings;
+  blis__graph_known *known;
+  blis_text *text;
+  blis_json json; /* of the line */
+  blis_graph_builder builder;
+} blis__graph_rows;
+
+typedef struct blis__graph_format {
+  const char *name;
+  const char *text;
+  /* Whether a file that starts with head (some KB, unpacked) is of it. */
+  bool (*recognise)(blis_slice head);
+  size_t reader_size;
+  /* Behind setting up the rows; NULL = nothing to do. */
+  blis_status (*open)(void *reader, blis_error *error);
+  /* The graph is valid until the next call. */
+  blis_status (*next)(void *reader, blis_graph *graph, bool *done,
+                      blis_error *error);
+  void (*close)(void *reader); /* NULL = it holds nothing besides */
+} blis__graph_format;
+
+/* In the order in which they are recognised. */
+#define BLIS__GRAPH_FORMAT_MAP(XX)                                             \
+  XX(weka)                                                                     \
+  XX(agentic_mooncake)                                                         \
+  XX(applied_compute)                                                          \
+  XX(sharegpt)                                                                 \
+  XX(spans)
+
+#define XX(name) extern const blis__graph_format blis__graph_##name;
+BLIS__GRAPH_FORMAT_MAP(XX)
+#undef XX
+
+/*
+ * The next line that is not blank as a JSON object; *line is its number. Whole
+ * numbers beyond 64 bits, as some hash ids are, become texts.
+ */
+BLIS_MUSTUSE blis_status blis__graph_next_object(blis__graph_rows *rows,
+                                                 blis_json_value *object,
+                                                 int64_t *line, bool *has_line,
+                                                 blis_error *error);
+
+/* The whole file as one JSON text. */
+BLIS_MUSTUSE blis_status blis__graph_read_all(blis__graph_rows *rows,
+                                              blis_json_value *root,
+                                              blis_error *error);
+
+/* Members. Those that are missing or null leave *result as it is. */
+
+/* A time in units of unit_us, from 0. */
+BLIS_MUSTUSE blis_status blis__graph_time(blis_json_value object,
+                                          const char *key, double unit_us,
+                                          int64_t *time_us, blis_error *error);
+BLIS_MUSTUSE blis_status blis__graph_tokens(blis_json_value object,
+                                            const char *key, uint32_t *tokens,
+                                            blis_error *error);
+/* A text or a whole number, as a number of strings. */
+BLIS_MUSTUSE blis_status blis__graph_name(blis__graph_rows *rows,
+                                          blis_json_value object,
+                                          const char *key, uint32_t *id,
+                                          blis_error *error);
+
+/* The number of a text that is put together. */
+BLIS_PRINTF(3, 4)
+BLIS_MUSTUSE blis_status blis__graph_text(blis__graph_rows *rows, uint32_t *id,
+                                          const char *format, ...);
+
+/* Fails unless a member is there. */
+BLIS_MUSTUSE blis_status blis__graph_need(blis_json_value object,
+                                          const char *key, blis_error *error);
+
+/* min(delay, the cap of the options). */
+int64_t blis__graph_capped(const blis__graph_rows *rows, int64_t delay_us);
+
+/* Notes members that are not among the known ones, a list that ends in NULL. */
+void blis__graph_see(blis__graph_rows *rows, blis_json_value object,
+                     const char *const *known);
+
+/* Whether head has all of these words, which end in NULL. */
+bool blis__graph_head_has(blis_slice head, const char *const *words);
+
+#endif
