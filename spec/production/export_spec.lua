@@ -156,7 +156,10 @@ describe("an export", function()
     fails("llm-d", { routing = weighted { scorers = { { own, 1 }, { "load-balance", 2 } } } },
       "routing.scorers[1]: it is written in Lua")
     fails("llm-d", { routing = weighted { scorers = { { "load-balance", 2 } } } },
-      "there is no scorer like 'load-balance'")
+      "there is no scorer like 'load-balance'\n")
+    fails("llm-d", { routing = weighted { scorers = "prefix-affinity:3,queue-depth:2" } },
+      "there is no scorer like 'queue-depth'; the nearest is llm-d.queue-scorer, which may decide "
+        .. "otherwise")
     fails("llm-d", { routing = weighted { picker = "softmax" } }, "routing.picker")
     fails("llm-d", { routing = weighted(), scheduler = "sjf" }, "scheduler")
     fails("llm-d", { routing = "least-loaded" }, "'least-loaded' is no sum of scores")

@@ -51,6 +51,24 @@ describe("the skeleton of a Go plugin", function()
     assert.not_matches("\npolicy", text, 1, true)
   end)
 
+  it("is for scorers of one's own, and not for those that the router has", function()
+    local own = blis.scorer { name = "own", score = function() return 1 end }
+    local labels = { a = { "x", "y" } }
+    local function text(...)
+      return go.of { name = "p.lua", label = "it", points = { routing = { "weighted",
+        scorers = { ... } } } }
+    end
+    local made = text({ "inverted", 2, base = own }, { "inverted", base = "kv-utilization" },
+      { "llm-d.header-label-affinity-scorer", label = "a", labels = labels })
+    assert.matches('const OwnScorerType = "own-scorer"', made, 1, true)
+    assert.matches("TODO: weight -2 in it", made, 1, true)
+    assert.not_matches("Inverted", made, 1, true)
+    assert.not_matches("header", made, 1, true)
+    local ok, problem = pcall(text, { "inverted", base = "kv-utilization" })
+    assert.is_false(ok)
+    assert.matches("no scorer of it is written in Lua", problem.message, 1, true)
+  end)
+
   it("is Go that gofmt leaves alone and go vet has nothing against #host", function()
     if not os.execute "go version >/dev/null 2>&1" then
       pending "go is not installed: nothing can compile the skeleton here"

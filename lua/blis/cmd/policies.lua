@@ -98,8 +98,9 @@ local function print_details(row)
   end
   for _, parameter in ipairs(row.parameters) do
     local unit = parameter.unit ~= "" and ", in " .. parameter.unit or ""
-    command.print(("  %s: %s\n    %s%s\n"):format(parameter_text(parameter), parameter.doc,
-      types[parameter.type].expected(parameter), unit))
+    command.print(("  %s: %s\n"):format(parameter_text(parameter), parameter.doc))
+    local expected = types[parameter.type].expected(parameter)
+    if expected ~= parameter.doc then command.print(("    %s%s\n"):format(expected, unit)) end
   end
 end
 

@@ -14,7 +14,8 @@ local function define(given, path)
       .. "own score be 1 - score", path)
   end
   return { kind = "scorer", name = ("inverted %s"):format(base.name):sub(1, longest_name),
-    base = base, form = "candidate", score = function(_, _, score) return 1 - score end }
+    base = base, inverts = base, form = "candidate",
+    score = function(_, _, score) return 1 - score end }
 end
 
 --- What the catalogue says of it.

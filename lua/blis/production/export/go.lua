@@ -2,6 +2,7 @@
 ---
 --- The interface of a scorer is a sketch: names of packages and types are those of the router's
 --- version that it is built with, and have to be put in.
+local catalogue = require "blis.policy.catalogue"
 local errors = require "blis.errors"
 local policy = require "blis.policy"
 
@@ -66,18 +67,27 @@ end
 --- As it may stand in a comment.
 local function one_line(text) return (text:gsub("%c+", " ")) end
 
---- The file, with a type for each scorer in Lua.
+--- Whether the catalogue has a scorer; some of it is in Lua, too, and llm-d has plugins for that.
+local function is_ours(name)
+  for _, entry in ipairs(catalogue.scorers) do
+    if entry.name == name then return true end
+  end
+  return false
+end
+
+--- The file, with a type for each scorer in Lua; one that is inverted has a negative weight there.
 ---@param one blis.production.Subject
 ---@return string
 function go.of(one)
   local router = policy.read_router(one.points.routing, "routing")
   local parts, taken = { head:format(one_line(one.name:match "[^/]*$")) }, {}
   for _, item in ipairs(router.scorers or {}) do
-    local given = item.scorer
-    if given.score or given.make then
+    local given, weight = item.scorer, item.weight
+    while given.inverts do given, weight = given.inverts, -weight end
+    if (given.score or given.make) and not is_ours(given.name) then
       local name, kind = names_of(given, taken)
       parts[#parts + 1] = scorer:format(name, name, kind, name, name, name, one_line(given.name),
-        name, name, name, ("weight %.6g in %s"):format(item.weight, one_line(one.label)))
+        name, name, name, ("weight %.6g in %s"):format(weight, one_line(one.label)))
     end
   end
   if #parts == 1 then

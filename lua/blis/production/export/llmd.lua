@@ -57,14 +57,26 @@ function Exporter:plugin(kind, parameters)
   return name or kind
 end
 
+-- What comes nearest to scorers that have no counterpart.
+local nearest = { ["queue-depth"] = "llm-d.queue-scorer",
+  ["prefix-affinity"] = "llm-d.prefix-cache-scorer",
+  ["precise-prefix-cache"] = "llm-d.prefix-cache-scorer with producer = 'precise'",
+  ["no-hit-lru"] = "llm-d.no-hit-lru-scorer" }
+
+local function no_part(role, name)
+  local near = role == "scorer" and nearest[name]
+  return ("there is no %s like '%s'%s"):format(role, name,
+    near and ("; the nearest is %s, which may decide otherwise"):format(near) or "")
+end
+
 --- The plugin of a part, or nothing.
 function Exporter:part(role, given, what)
   local name, parameters = names.parts_of(given)
   name = names.canonical(role, name)
   local kind = type(name) == "string" and names.type_of(role, name)
   if not kind then
-    self:unmapped(what, "%s", type(name) == "string" and ("there is no %s like '%s'"):format(role,
-      name) or "it is written in Lua")
+    self:unmapped(what, "%s", type(name) == "string" and no_part(role, name)
+      or "it is written in Lua")
     return nil
   end
   local there, unknown = names.parameters_of(kind, parameters)
