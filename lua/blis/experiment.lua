@@ -131,7 +131,8 @@ function experiment.read(spec)
   end
   local is_go_blis = values.profile == "go-blis"
   local traffic, horizon_us = workload.read(values.workload, "workload",
-    { seed = values.seed, horizon_us = values.horizon_us, profile = values.profile })
+    { seed = values.seed, horizon_us = values.horizon_us, profile = values.profile,
+      refuses_adapters = cluster.lora == nil })
   cluster.horizon_us = values.horizon_us or horizon_us or never_us
   cluster.reproduce_go_blis_defects = is_go_blis
   if not is_go_blis then add_realtime(cluster) end

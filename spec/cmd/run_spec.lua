@@ -477,7 +477,7 @@ describe("wrong specifications", function()
       { "aggregate_rate: 5\nclients:\n  - rate_fracton: 1\n",
         "SPEC:3: 'rate_fracton' is not a key of a client; did you mean 'rate_fraction'?" },
       { "aggregate_rate: 5\nclients:\n  - id: a\n    adapter: lora\n",
-        "SPEC:4: client 1 ('a'): unknown adapter 'lora': LoRA adapters are not supported" },
+        "SPEC:4: client 1 ('a'): unknown adapter 'lora': cluster.lora (--lora-config) has none" },
       { "aggregate_rate: 5\nclients:\n  - rate_fraction: 1\n    arrival: {process: poisson}\n"
         .. "    input_distribution: {type: constant, params: {value: 9}}\n"
         .. "    output_distribution: {type: constant, params: {value: 9}}\n"

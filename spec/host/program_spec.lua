@@ -150,6 +150,15 @@ for flag, value in pairs { ["--autoscaler-parameter"] = "cooldown_seconds=1",
   ["--autoscaler-trigger-slo-attainment"] = "0.9 --autoscaler-ttft-target 1s" } do
   examples[flag] = ("--autoscaler threshold %s %s"):format(flag, value)
 end
+for flag, value in pairs { ["--lora-adapter-capacity"] = "2", ["--lora-host-slots"] = "9",
+  ["--lora-rank"] = "16", ["--lora-zipf"] = "0.5", ["--lora-load-base-latency-us"] = "1500",
+  ["--lora-load-bandwidth-bytes-us"] = "25000", ["--lora-footprint-bytes-per-rank"] = "2e6",
+  ["--lora-order"] = "head-of-line", ["--lora-max-skip"] = "1s", ["--lora-mode"] = "block",
+  ["--lora-scorer-weight"] = "3 --routing-policy weighted" } do
+  examples[flag] = ("--lora-adapters 4 %s %s"):format(flag, value)
+end
+examples["--lora-adapters"] = "--lora-adapters 4"
+examples["--lora-config"] = "--lora-config spec/cmd/lora/adapters.yaml"
 for flag, value in pairs { ["--queue-depth-threshold"] = "5", ["--kv-cache-util-threshold"] = "0.8",
   ["--usage-limit-threshold"] = "0.5 --usage-limit linear",
   ["--queue-bands"] = "4=100:1000000,-1=10", ["--saturation-parameter"] = "staleness_seconds=1",
@@ -194,7 +203,6 @@ local instead = {
   ["recommend --prefill-nic"] = recommended .. "--layouts all --prefill-nic 25",
   ["recommend --decode-nic"] = recommended .. "--layouts all --decode-nic 25",
   ["recommend --tp-degrees"] = recommended .. "--tp-degrees 1,2",
-  ["recommend --store"] = recommended .. "--store @/recommended.store",
   ["recommend --enable-expert-parallel"] = recommended
     .. "--model mistralai/mixtral-8x7b-v0.1 --enable-expert-parallel",
   ["recommend --pd-overlap"] = recommended .. "--layouts all --pd-order destination "

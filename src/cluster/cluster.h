@@ -48,6 +48,7 @@ typedef struct blis_request_end {
   blis_cascade_verdict verdict;        /* about that one */
   const blis_stage_times *stages; /* NULL = prefill and decode were not apart */
   int64_t gateway_wait_us; /* in its queue, until dispatched; -1 = never */
+  int64_t adapter_wait_us; /* for its adapter; -1 = was not admitted with one */
 } blis_request_end;
 
 /* Where finished requests go. */
@@ -94,6 +95,13 @@ typedef struct blis_observer {
                        blis_error *error);
 } blis_observer;
 
+/* The adapters that requests may name, numbered from 1 in this order. */
+typedef struct blis_adapter_names {
+  const char *const *names; /* each once; borrowed as long as the cluster */
+  uint32_t count;           /* 0 = what requests name means nothing */
+  bool own_prefixes;        /* KV is shared only under the same adapter */
+} blis_adapter_names;
+
 /* How much of the cluster one tenant may fill with sheddable requests. */
 typedef struct blis_tenant_budget {
   const char *tenant;
@@ -120,6 +128,8 @@ typedef struct blis_cluster_config {
   /* Asked now and then; true stops the run with BLIS_ERR_INTERRUPTED. */
   bool (*interrupted)(void *ud);
   void *interrupted_ud;
+  /* With these, instances[i].adapters is about the same ones. */
+  blis_adapter_names adapters;
   uint32_t instance_count; /* >= 1 */
   /*
    * Those of them that are there at first; 0 = all. The others are room for
@@ -305,6 +315,23 @@ void blis_cluster_get_handoffs(const blis_cluster *cluster,
                                blis_handoff_counts *counts);
 
 bool blis_cluster_has_pools(const blis_cluster *cluster);
+
+/* Of the adapters of all instances; running and waiting stay 0. */
+void blis_cluster_get_adapters(const blis_cluster *cluster,
+                               blis_adapter_stats *stats);
+
+/* What one of them came to, over all instances. */
+typedef struct blis_cluster_adapter {
+  const char *name;
+  int64_t loads;
+  int64_t evictions;
+  int64_t instances; /* that have it now */
+} blis_cluster_adapter;
+
+uint32_t blis_cluster_adapter_count(const blis_cluster *cluster);
+/* adapter from 1 to the count. */
+blis_cluster_adapter blis_cluster_adapter_at(const blis_cluster *cluster,
+                                             uint32_t adapter);
 
 /* The links of hand-offs, also those that were never used; 0 without these, and
    with BLIS (Go), whose links are one number. */

@@ -7,6 +7,7 @@
 
 #include "base/invariant.h"
 #include "base/time.h"
+#include "cluster/adapters.h"
 #include "cluster/ending.h"
 #include "cluster/features.h"
 #include "cluster/handoff_run.h"
@@ -187,6 +188,7 @@ static blis_status make_parts(blis_cluster *cluster, blis_histogram *itl_us,
       .facts = cluster->facts,
       .refresh_us = config->snapshot_refresh_us,
       .cache_delay_us = config->cache_signal_delay_us,
+      .adapter_count = config->adapters.count,
       .load_counts_in_flight = config->load_counts_in_flight};
   BLIS_TRY_MEM(blis__snapshot_init(&cluster->snapshot, alloc, &snapshot),
                error);
@@ -208,6 +210,7 @@ static blis_status add_features(blis_cluster *cluster, blis_error *error) {
   if (has_scripts(config) || config->max_requests_in_memory > 0) {
     blis__listeners_need(&cluster->listeners, BLIS__NEEDS_STATE);
   }
+  BLIS_TRY(blis__add_adapters(cluster, error));
   BLIS_TRY_MEM(blis__add_late_signals(cluster), error);
   BLIS_TRY_MEM(blis__add_traffic_state(cluster), error);
   BLIS_TRY(blis__add_tenant_budgets(cluster, error));
@@ -303,6 +306,7 @@ void blis_cluster_free(blis_cluster *cluster) {
   blis__free_tenant_budgets(cluster);
   blis__free_traffic_state(cluster);
   blis__free_pins(cluster);
+  blis__free_adapters(cluster);
   blis__free_cascade(cluster);
   blis__free_handoffs(cluster);
   blis__free_encoders(cluster);

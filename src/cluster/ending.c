@@ -210,6 +210,7 @@ blis_status blis__cluster_report(blis_cluster *cluster,
       .itl_count = live->itl_count,
       .end_us = end_us,
       .gateway_wait_us = request->gateway_wait_us,
+      .adapter_wait_us = live->is_adapter_counted ? live->adapter_wait_us : -1,
       .priority = live->priority,
   };
   if (end_us > cluster->last_end_us) {

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "base/invariant.h"
+#include "base/minmax.h"
 #include "base/time.h"
 #include "cluster/clock.h"
 #include "cluster/features.h"
@@ -19,6 +20,10 @@ static blis_status on_reporting(void *ud, blis_cluster *cluster,
   }
   news->end->stages = &handoff->times;
   news->end->had_hit |= handoff->prefill.had_hit;
+  if (handoff->prefill.is_adapter_counted) { /* both stages need it */
+    news->end->adapter_wait_us = blis_max_i64(news->end->adapter_wait_us, 0) +
+                                 handoff->prefill.adapter_wait_us;
+  }
   if (!handoff->is_over) {
     news->end->instance = handoff->is_at_source ? (int32_t)handoff->source : -1;
     news->end->was_counted = handoff->prefill.was_counted;

@@ -262,11 +262,17 @@ static void make_leg(const blis_cluster *cluster, blis__handoff *handoff) {
   leg->max_output_tokens = go_blis ? live->max_output_tokens : 1;
   leg->priority = live->priority;
   leg->slot = live->slot;
+  leg->adapter = live->adapter;
   leg->holds_kv = !go_blis;
   leg->part = go_blis ? 'p' : 0;
   leg->ttft_us = -1;
   leg->scheduling_delay_us = -1;
   leg->e2e_us = -1;
+  leg->adapter_asked_us = -1;
+  if (go_blis) { /* parts lose it there */
+    leg->adapter = 0;
+    handoff->request->live.adapter = 0;
+  }
 }
 
 /* What one model has computed means nothing to another. */

@@ -13,11 +13,16 @@
    BIT(ESTIMATED_WAIT_US))
 #define TIME_SIGNALS (BIT(UTILIZATION) | BIT(ROLLING_WATTS))
 
+/* What instances say of their adapters. */
+#define ADAPTER_SIGNALS                                                        \
+  (BIT(ADAPTERS_LOADED) | BIT(ADAPTERS_RUNNING) | BIT(ADAPTERS_WAITING) |      \
+   BLIS_SIGNALS_OF_ADAPTER)
+
 #define ENGINE_SIGNALS                                                         \
   (BIT(QUEUE_DEPTH) | BIT(BATCH_SIZE) | BIT(EFFECTIVE_LOAD) |                  \
    BIT(KV_UTILIZATION) | BIT(FREE_KV_BLOCKS) | BIT(DECODED_TOKENS) |           \
    BIT(OUTPUT_TOKENS) | BIT(PREEMPTIONS) | BIT(CACHE_HIT_RATE) |               \
-   BIT(TOKENS_PER_SEC) | HISTORY_SIGNALS | TIME_SIGNALS)
+   BIT(TOKENS_PER_SEC) | ADAPTER_SIGNALS | HISTORY_SIGNALS | TIME_SIGNALS)
 #define CACHE_SIGNALS                                                          \
   (BIT(CACHED_TOKENS) | BIT(PREFIX_HIT) | BIT(TIERED_PREFIX_HIT) |             \
    BIT(ESTIMATED_TTFT_US))
@@ -118,6 +123,29 @@ static double time_value(const blis__snapshot *snapshot, uint32_t i,
              : idle_watts + (watts - idle_watts) * utilization;
 }
 
+/* The same in their adapters' stats a. */
+#define ADAPTER_READINGS(XX)                                                   \
+  XX(ADAPTERS_LOADED, (double)a->loaded)                                       \
+  XX(ADAPTERS_RUNNING, (double)a->running)                                     \
+  XX(ADAPTERS_WAITING, (double)a->waiting)
+
+static double adapters_value(const blis_instance *instance,
+                             blis_signal signal) {
+  blis_adapter_stats stats;
+  blis_instance_get_adapters(instance, &stats);
+  const blis_adapter_stats *a = &stats;
+  switch (signal) {
+#define XX(name, value)                                                        \
+  case BLIS_SIGNAL_##name:                                                     \
+    return value;
+    ADAPTER_READINGS(XX)
+#undef XX
+  default:
+    BLIS_ASSERT(false);
+    return 0;
+  }
+}
+
 /* Of one of these signals. */
 static double engine_value(const blis__snapshot *snapshot, uint32_t i,
                            blis_signal signal) {
@@ -129,6 +157,9 @@ static double engine_value(const blis__snapshot *snapshot, uint32_t i,
     return (BLIS_SIGNAL_BIT(signal) & TIME_SIGNALS) != 0
                ? time_value(snapshot, i, signal, snapshot->seen_us)
                : history_value(snapshot, i, signal);
+  }
+  if ((BLIS_SIGNAL_BIT(signal) & ADAPTER_SIGNALS) != 0) {
+    return adapters_value(instance, signal);
   }
   blis_instance_load load = blis_instance_get_load(instance);
   blis_instance_stats stats;
@@ -188,6 +219,21 @@ static void read_time(blis__snapshot *snapshot, uint32_t i, int64_t now_us) {
       time_value(snapshot, i, BLIS_SIGNAL_ROLLING_WATTS, now_us));
 }
 
+static void read_adapters(blis__snapshot *snapshot, uint32_t i) {
+  const blis_instance *instance = snapshot->instances[i];
+  blis_adapter_stats stats;
+  blis_instance_get_adapters(instance, &stats);
+  const blis_adapter_stats *a = &stats;
+#define XX(name, value) PUT(snapshot, name, i, value);
+  ADAPTER_READINGS(XX)
+#undef XX
+  blis_adapter_state *seen =
+      snapshot->adapters + (size_t)i * snapshot->adapter_count;
+  for (uint32_t k = 0; k < snapshot->adapter_count; k++) {
+    seen[k] = blis_instance_adapter(instance, k + 1);
+  }
+}
+
 static void read_again(blis__snapshot *snapshot, uint32_t i) {
   if (snapshot->is_apart[i]) {
     return; /* it is read when it can be */
@@ -211,6 +257,9 @@ static void read_again(blis__snapshot *snapshot, uint32_t i) {
   if ((written & HISTORY_SIGNALS) != 0) {
     read_history(snapshot, i);
   }
+  if ((written & ADAPTER_SIGNALS) != 0 && snapshot->adapter_count > 0) {
+    read_adapters(snapshot, i);
+  }
   snapshot->has_moved[i] = false;
 }
 
@@ -219,7 +268,12 @@ static void clear_readings(blis__snapshot *snapshot, uint32_t i) {
 #define XX(name, value) PUT(snapshot, name, i, 0);
   LOAD_READINGS(XX)
   STATS_READINGS(XX)
+  ADAPTER_READINGS(XX)
 #undef XX
+  for (uint32_t k = 0; k < snapshot->adapter_count; k++) {
+    snapshot->adapters[(size_t)i * snapshot->adapter_count + k] =
+        (blis_adapter_state){0};
+  }
   for (int s = 0; s < BLIS_SIGNAL_COUNT; s++) {
     if ((BLIS_SIGNAL_BIT(s) & (HISTORY_SIGNALS | TIME_SIGNALS)) != 0) {
       put(snapshot, (blis_signal)s, i, 0);
@@ -349,6 +403,8 @@ static void write_constants(blis__snapshot *snapshot, uint32_t i,
   COLUMN(snapshot, MAX_NUM_SEQS)[i] = (double)config->max_num_seqs;
   COLUMN(snapshot, MAX_NUM_BATCHED_TOKENS)
   [i] = (double)config->max_batched_tokens;
+  COLUMN(snapshot, ADAPTER_SLOTS)
+  [i] = config->adapters == NULL ? 0 : (double)config->adapters->slots;
   COLUMN(snapshot, TP)[i] = (double)facts->tp;
   COLUMN(snapshot, WATTS)[i] = facts->watts;
   snapshot->idle_watts[i] = facts->idle_watts;
@@ -386,6 +442,13 @@ static blis_status allocate(blis__snapshot *snapshot) {
       blis_alloc_zeroed(alloc, count, sizeof *snapshot->is_apart);
   snapshot->is_unmarked =
       blis_alloc_zeroed(alloc, count, sizeof *snapshot->is_unmarked);
+  if (snapshot->adapter_count > 0) {
+    snapshot->adapters = blis_alloc_zeroed(
+        alloc, count, snapshot->adapter_count * sizeof *snapshot->adapters);
+    if (snapshot->adapters == NULL) {
+      return BLIS_ERR_NOMEM;
+    }
+  }
   if (snapshot->values == NULL || snapshot->idle_watts == NULL ||
       snapshot->refreshed_us == NULL || snapshot->changes == NULL ||
       snapshot->has_moved == NULL || snapshot->is_apart == NULL ||
@@ -405,6 +468,7 @@ blis_status blis__snapshot_init(blis__snapshot *snapshot,
                        .instances = config->instances,
                        .refresh_us = config->refresh_us,
                        .cache_delay_us = config->cache_delay_us,
+                       .adapter_count = config->adapter_count,
                        .load_counts_in_flight = config->load_counts_in_flight};
   blis_status status = allocate(snapshot);
   if (status == BLIS_OK) {
@@ -436,6 +500,8 @@ void blis__snapshot_deinit(blis__snapshot *snapshot) {
                   count * sizeof *snapshot->idle_watts);
   blis_alloc_free(alloc, snapshot->refreshed_us,
                   count * sizeof *snapshot->refreshed_us);
+  blis_alloc_free(alloc, snapshot->adapters,
+                  count * snapshot->adapter_count * sizeof *snapshot->adapters);
   blis_alloc_free(alloc, snapshot->changes, count * sizeof *snapshot->changes);
   blis_alloc_free(alloc, snapshot->has_moved,
                   count * sizeof *snapshot->has_moved);

@@ -2,8 +2,8 @@
  * snapshot.h - the instance signals that policies see, and how fresh they are.
  *
  * One column of doubles per signal over all instances. Four kinds:
- *   engine signals (queue, batch, KV, ...): live with refresh_us 0. Otherwise
- *     read again, all of an instance together, when it is shown at least
+ *   engine signals (queue, batch, KV, adapters, ...): live with refresh_us 0.
+ * Otherwise read again, all of an instance together, when it is shown at least
  *     refresh_us after the last reading; zero until the first. No event is
  *     scheduled for it.
  *   cached prefixes of a request: live with cache_delay_us 0. Otherwise as of
@@ -66,6 +66,10 @@ typedef struct blis__snapshot {
   bool *is_unmarked;
   BLIS_ARRAY(uint32_t) unmarked; /* moved since the last mark; has room */
 
+  /* As last seen: those of an instance, one after the other. */
+  blis_adapter_state *adapters;
+  uint32_t adapter_count; /* 0 = there are none */
+
   blis__instance_history *history; /* by instance; NULL while not kept */
   double *idle_watts;              /* by instance */
   int64_t seen_us;                 /* time of the last look */
@@ -95,6 +99,7 @@ typedef struct blis__snapshot_config {
   uint32_t count;
   int64_t refresh_us;
   int64_t cache_delay_us;
+  uint32_t adapter_count; /* that requests may need */
   bool load_counts_in_flight;
 } blis__snapshot_config;
 

@@ -101,8 +101,41 @@ static bool write_request_signal(const blis__shown *shown, blis_signal signal) {
   return true;
 }
 
+static double adapter_value(const blis_adapter_state *seen,
+                            blis_signal signal) {
+  switch (signal) {
+  case BLIS_SIGNAL_ADAPTER_LOADED:
+    return seen->is_loaded;
+  case BLIS_SIGNAL_ADAPTER_LOADING:
+    return seen->is_loading;
+  case BLIS_SIGNAL_ADAPTER_RUNNING:
+    return (double)seen->running;
+  default:
+    return (double)seen->waiting;
+  }
+}
+
+/* As last seen of the adapter that the request needs; 0 if it needs none. */
+static void write_adapter_signal(const blis__shown *shown, blis_signal signal) {
+  const blis__snapshot *snapshot = shown->snapshot;
+  const blis__group *group = shown->group;
+  uint32_t number = shown->request->adapter_number;
+  double *column = shown_column(shown, signal);
+  for (uint32_t k = 0; k < group->count; k++) {
+    size_t first = (size_t)group->instances[k] * snapshot->adapter_count;
+    column[k] =
+        number == 0
+            ? 0
+            : adapter_value(&snapshot->adapters[first + number - 1], signal);
+  }
+}
+
 /* Brings a column of the view up to date; false = out of memory. */
 static bool fill(const blis__shown *shown, blis_signal signal) {
+  if ((BLIS_SIGNAL_BIT(signal) & BLIS_SIGNALS_OF_ADAPTER) != 0) {
+    write_adapter_signal(shown, signal);
+    return true;
+  }
   if ((BLIS_SIGNAL_BIT(signal) & BLIS_SIGNALS_OF_REQUEST) != 0) {
     return write_request_signal(shown, signal);
   }

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "base/invariant.h"
+#include "cluster/adapters.h"
 #include "cluster/clock.h"
 #include "cluster/ending.h"
 #include "cluster/stages.h"
@@ -65,6 +66,9 @@ static blis_status enter(blis_cluster *cluster, const blis_request *arrival,
       blis__request_table_add(&cluster->requests, arrival);
   BLIS_TRY_NEW(request, error);
   BLIS_TRY_MEM(classify(cluster, request), error);
+  if (cluster->adapters != NULL) {
+    BLIS_TRY(blis__find_adapter(cluster, request, error));
+  }
   request->live.session =
       blis_intern_text(cluster->source->strings, arrival->session);
   if (cluster->config.hides_output_limits &&

@@ -118,7 +118,8 @@ struct blis_cluster {
   /* What listeners keep, each in its file; NULL when it is not configured. */
   struct blis__tenant_budgets *budgets;
   struct blis__pins *pins;
-  struct blis__traffic *traffic; /* traffic_state.c */
+  struct blis__adapter_texts *adapters; /* adapters.c */
+  struct blis__traffic *traffic;        /* traffic_state.c */
   struct blis__cascades *cascades;
   struct blis__handoffs *handoffs; /* handoff_run.h */
   struct blis__encoders *encoders; /* encode.c */

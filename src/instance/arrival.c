@@ -1,5 +1,7 @@
 #include "instance/arrival.h"
 
+#include "base/invariant.h"
+
 void blis__reset_request(blis_live_request *request) {
   request->state = BLIS_REQUEST_ARRIVED;
   request->has_first_token = false;
@@ -18,6 +20,11 @@ void blis__reset_request(blis_live_request *request) {
   request->itl_count = 0;
   request->first_itl_us = -1;
   request->e2e_us = -1;
+  request->adapter_asked_us = -1;
+  request->adapter_wait_us = 0;
+  request->is_adapter_counted = false;
+  request->had_adapter = false;
+  BLIS_ASSERT(!request->pins_adapter);
 }
 
 static int64_t blocks_of(const blis_instance_config *config, int64_t tokens) {

@@ -117,6 +117,9 @@ static void preempt(blis__stepwise *engine, size_t index) {
   BLIS_ASSERT(engine->budget_tokens <= engine->config->max_batched_tokens);
   engine->has_preempted = true;
   engine->counts.preemptions++;
+  if (engine->adapters != NULL) {
+    blis__adapters_preempted(engine->adapters, request);
+  }
   blis__note_preemption(engine->config, request, request->progress_tokens);
   if (!engine->config->rules.resumes_preempted) {
     victim->itl_us.count = 0;
@@ -220,6 +223,9 @@ static void enter_batch(blis__stepwise *engine, blis__sequence *sequence,
   blis__count_prompt_blocks(config, request,
                             blis_max_i64(hits, (int64_t)engine->found.count),
                             &engine->counts);
+  if (engine->adapters != NULL) {
+    blis__adapters_admitted(engine->adapters, request);
+  }
   blis__note_admission(config, request, engine->clock_us,
                        step_under_way_us(engine));
   request->was_brought = false; /* it may be asked about again */
@@ -317,6 +323,9 @@ static blis_status admit(blis__stepwise *engine, blis__sequence *sequence,
   } else if (engine->config->rules.reserves_whole) {
     *is_admitted = true; /* the next one may be */
     blis__wait_queue_remove(&engine->waiting, &sequence->place);
+    if (engine->adapters != NULL) {
+      blis__adapters_left_queue(engine->adapters, request);
+    }
     return blis__stepwise_reject(engine, sequence, "kv-full", error);
   }
   return BLIS_OK;
@@ -327,76 +336,126 @@ static int64_t reserved_tokens(const blis_live_request *request) {
 }
 
 /* Whether the reservations of the batch leave the next one its own. */
-static bool is_within_reservations(const blis__stepwise *engine) {
+static bool is_within_reservations(const blis__stepwise *engine,
+                                   const blis__waiting *next) {
   int64_t limit = engine->config->max_reserved_tokens;
-  if (limit == 0 || engine->batch.count == 0 || engine->waiting.head == NULL) {
+  if (limit == 0 || engine->batch.count == 0 || next == NULL) {
     return true;
   }
-  int64_t tokens = reserved_tokens(engine->waiting.head->request);
+  int64_t tokens = reserved_tokens(next->request);
   for (size_t i = 0; i < engine->batch.count && tokens <= limit; i++) {
     tokens += reserved_tokens(engine->batch.items[i]->place.request);
   }
   return tokens <= limit;
 }
 
-static bool has_room(const blis__stepwise *engine) {
+/* For the one that waits at next. */
+static bool has_room(const blis__stepwise *engine, const blis__waiting *next) {
   return engine->budget_tokens > 0 &&
          (int64_t)engine->batch.count < engine->config->max_num_seqs &&
-         is_within_reservations(engine);
+         is_within_reservations(engine, next);
+}
+
+/* Its adapter is there, if it needs one; if not, it may be loaded from now on,
+   and goes_on says whether those behind it may pass. */
+static blis_status ask_for_adapter(blis__stepwise *engine,
+                                   const blis__waiting *place, bool *is_there,
+                                   bool *goes_on, blis_error *error) {
+  *is_there = true;
+  if (engine->adapters == NULL) {
+    return BLIS_OK;
+  }
+  bool was_loading = blis__stepwise_awaits_adapter(engine);
+  *is_there = blis__adapters_ask(engine->adapters, place->request,
+                                 engine->clock_us, goes_on);
+  if (was_loading || !blis__stepwise_awaits_adapter(engine)) {
+    return BLIS_OK;
+  }
+  return blis__stepwise_schedule(engine,
+                                 blis__adapters_load_end_us(engine->adapters),
+                                 BLIS__EVENT_LOADED, NULL, error);
 }
 
 blis_status blis__batch_admit(blis__stepwise *engine, blis__sequence *sequence,
                               bool *goes_on, blis_error *error) {
-  *goes_on = has_room(engine);
-  return *goes_on ? admit(engine, sequence, goes_on, error) : BLIS_OK;
+  bool is_there;
+  *goes_on = has_room(engine, engine->waiting.head);
+  if (!*goes_on) {
+    return BLIS_OK;
+  }
+  BLIS_TRY(
+      ask_for_adapter(engine, &sequence->place, &is_there, goes_on, error));
+  return is_there ? admit(engine, sequence, goes_on, error) : BLIS_OK;
 }
 
-/* Whoever has its KV goes first: nobody else can have these blocks before. */
+/* Whoever has its KV goes first: nobody else can have these blocks before.
+ *lacks_blocks is set when somebody lacks nothing but these. */
 static blis_status admit_those_with_kv(blis__stepwise *engine,
-                                       blis_error *error) {
-  bool is_admitted = true;
+                                       bool *lacks_blocks, blis_error *error) {
+  bool goes_on = true;
   blis__waiting *next = NULL;
   for (blis__waiting *place = engine->waiting.head;
-       place != NULL && is_admitted && has_room(engine) &&
+       place != NULL && goes_on && has_room(engine, engine->waiting.head) &&
        engine->waiting_with_kv > 0;
        place = next) {
     next = place->after;
-    if (blis__sequence_at(place)->has_kv) {
-      BLIS_TRY(admit(engine, blis__sequence_at(place), &is_admitted, error));
+    bool is_there;
+    if (!blis__sequence_at(place)->has_kv) {
+      continue;
+    }
+    BLIS_TRY(ask_for_adapter(engine, place, &is_there, &goes_on, error));
+    if (is_there) {
+      BLIS_TRY(admit(engine, blis__sequence_at(place), &goes_on, error));
+      *lacks_blocks |= !goes_on;
     }
   }
   return BLIS_OK;
 }
 
-/* Nobody runs, and the head lacks blocks: one that has its KV must. */
-static blis_status admit_somebody(blis__stepwise *engine, blis_error *error) {
+/*
+ * Nobody runs, and the head lacks blocks: one that has its KV must, unless it
+ * lacks nothing but an adapter that is to come. lacks_blocks is what was found
+ * in this step so far.
+ */
+static blis_status admit_somebody(blis__stepwise *engine, bool lacks_blocks,
+                                  blis_error *error) {
   while (engine->batch.count == 0 && engine->waiting_with_kv > 0) {
-    BLIS_TRY(admit_those_with_kv(engine, error));
-    if (engine->batch.count == 0 && !blis__stepwise_drop_kv(engine)) {
+    BLIS_TRY(admit_those_with_kv(engine, &lacks_blocks, error));
+    bool waits = !lacks_blocks && blis__stepwise_awaits_adapter(engine);
+    if (engine->batch.count == 0 &&
+        (waits || !blis__stepwise_drop_kv(engine))) {
       return BLIS_OK;
     }
+    lacks_blocks = false;
   }
   return BLIS_OK;
 }
 
-/* A request that does not fit blocks the others, but see remote_kv.h. */
+/* A request that does not fit blocks the others, but see remote_kv.h; one whose
+   adapter is not there need not. */
 static blis_status schedule_waiting(blis__stepwise *engine, blis_error *error) {
-  bool is_admitted = true;
+  bool goes_on = true;
+  bool lacks_blocks = false;
   bool goes_by_head = engine->config->reproduce_go_blis_defects;
   if (engine->has_preempted) {
-    return goes_by_head ? admit_somebody(engine, error) : BLIS_OK;
+    return goes_by_head ? admit_somebody(engine, false, error) : BLIS_OK;
   }
   if (!goes_by_head) {
-    BLIS_TRY(admit_those_with_kv(engine, error));
+    BLIS_TRY(admit_those_with_kv(engine, &lacks_blocks, error));
   }
   /* Whose KV was brought does not lose its blocks to others for ever. */
-  is_admitted =
-      engine->config->kv_source == NULL || engine->waiting_with_kv == 0;
-  while (is_admitted && engine->waiting.head != NULL && has_room(engine)) {
-    BLIS_TRY(admit(engine, blis__sequence_at(engine->waiting.head),
-                   &is_admitted, error));
+  goes_on = engine->config->kv_source == NULL || engine->waiting_with_kv == 0;
+  blis__waiting *next = NULL;
+  for (blis__waiting *place = engine->waiting.head;
+       goes_on && place != NULL && has_room(engine, place); place = next) {
+    next = place->after;
+    bool is_there;
+    BLIS_TRY(ask_for_adapter(engine, place, &is_there, &goes_on, error));
+    if (is_there) {
+      BLIS_TRY(admit(engine, blis__sequence_at(place), &goes_on, error));
+    }
   }
-  return admit_somebody(engine, error);
+  return admit_somebody(engine, lacks_blocks, error);
 }
 
 blis_status blis__batch_form(blis__stepwise *engine, blis_error *error) {
@@ -407,7 +466,7 @@ blis_status blis__batch_form(blis__stepwise *engine, blis_error *error) {
   }
   if (engine->config->make_batch != NULL) {
     BLIS_TRY(blis__batch_form_planned(engine, error));
-    return admit_somebody(engine, error);
+    return admit_somebody(engine, false, error);
   }
   bool may_join = !engine->config->rules.joins_at_boundaries ||
                   engine->is_at_boundary || engine->batch.count == 0;

@@ -8,18 +8,19 @@
 #ifndef BLIS_INSTANCE_ENGINE_H
 #define BLIS_INSTANCE_ENGINE_H
 
+#include "instance/adapters.h"
 #include "instance/instance.h"
 #include "instance/remote_kv.h"
 #include "kv/block_journal.h"
 
 /*
  * Classes of the events of an instance, first to last among equal times. The
- * numbers are those of BLIS (Go), where 2 loads an adapter and 4 marks that a
- * request was scheduled.
+ * numbers are those of BLIS (Go), where 4 marks that a request was scheduled.
  */
 enum {
   BLIS__EVENT_ARRIVAL = 0, /* a request was delivered */
   BLIS__EVENT_QUEUED = 1,  /* it reaches the wait queue */
+  BLIS__EVENT_LOADED = 2,  /* an adapter is there (adapters.h) */
   BLIS__EVENT_STEP = 3,
   BLIS__EVENT_LEFT = 5, /* the last step of a request ends: moves the clock */
   BLIS__EVENT_TIMEOUT = 6
@@ -67,17 +68,19 @@ typedef struct blis__engine {
 
 /*
  * Fills *engine, which the caller owns. config has been checked; it is
- * borrowed and stays where it is as long as the engine lives. Copies *alloc
- * and *events.
+ * borrowed and stays where it is as long as the engine lives, as are the
+ * adapters (NULL without config->adapters). Copies *alloc and *events.
  */
 BLIS_MUSTUSE blis_status blis__stepwise_new(const blis_alloc *alloc,
                                             const blis_instance_config *config,
                                             const blis_instance_events *events,
+                                            blis__adapters *adapters,
                                             blis__engine *engine,
                                             blis_error *error);
 BLIS_MUSTUSE blis_status blis__fast_new(const blis_alloc *alloc,
                                         const blis_instance_config *config,
                                         const blis_instance_events *events,
+                                        blis__adapters *adapters,
                                         blis__engine *engine,
                                         blis_error *error);
 

@@ -24,12 +24,42 @@ bool blis__fast_takes_whole(const fast_engine *engine,
          (threshold == 0 || tokens <= threshold);
 }
 
-bool blis__fast_is_blocked(const fast_engine *engine, int64_t budget_tokens) {
-  const fast_block *block = &engine->block;
-  if (engine->queue.head == NULL) {
-    return false;
+const fast_request *blis__fast_next_waiting(const fast_engine *engine,
+                                            bool *acts) {
+  *acts = false;
+  if (engine->adapters == NULL) {
+    return engine->queue.head->request->engine;
   }
-  const fast_request *head = engine->queue.head->request->engine;
+  for (const blis__waiting *place = engine->queue.head; place != NULL;
+       place = place->after) {
+    switch (blis__adapters_look(engine->adapters, place->request,
+                                engine->step_us)) {
+    case BLIS__ADAPTER_READY:
+      return place->request->engine;
+    case BLIS__ADAPTER_ACTS:
+      *acts = true;
+      return NULL;
+    case BLIS__ADAPTER_WAITS:
+      break;
+    case BLIS__ADAPTER_BLOCKS:
+      return NULL;
+    }
+  }
+  return NULL;
+}
+
+/* Its adapter is there, if it needs one; if not, it may be loaded from now on,
+   and goes_on says whether those behind it may pass. */
+static bool ask_for_adapter(fast_engine *engine, const fast_request *request,
+                            int64_t now_us, bool *goes_on) {
+  *goes_on = true;
+  return engine->adapters == NULL ||
+         blis__adapters_ask(engine->adapters, request->live, now_us, goes_on);
+}
+
+bool blis__fast_is_blocked(const fast_engine *engine, const fast_request *head,
+                           int64_t budget_tokens) {
+  const fast_block *block = &engine->block;
   if (engine->config->kv_source != NULL && !head->live->was_brought) {
     return false; /* what its source offers is not known here */
   }
@@ -91,8 +121,8 @@ static blis_status allocate(fast_engine *engine, fast_request *request,
 }
 
 /* *is_admitted = false: there are not enough blocks, and nothing changed. */
-static blis_status try_head(fast_engine *engine, fast_request *request,
-                            fast_plan *plan, bool *is_admitted) {
+static blis_status try_waiting(fast_engine *engine, fast_request *request,
+                               fast_plan *plan, bool *is_admitted) {
   blis_live_request *live = request->live;
   *is_admitted = false;
   if (request->has_kv) {
@@ -144,6 +174,9 @@ static blis_status enter_batch(fast_engine *engine, fast_request *request,
   request->loaded_blocks = 0;
   live->was_brought = false; /* it may be asked about again */
   blis__wait_queue_remove(&engine->queue, &request->waiting);
+  if (engine->adapters != NULL) {
+    blis__adapters_admitted(engine->adapters, live);
+  }
   request->finish.order = engine->next_order++;
   blis__fast_list_append(&engine->batch, request);
   blis__count_prompt_blocks(
@@ -166,47 +199,59 @@ static blis_status enter_batch(fast_engine *engine, fast_request *request,
   return BLIS_OK;
 }
 
-/* Whoever has its KV goes first: nobody else can have these blocks before. */
+/* Whoever has its KV goes first: nobody else can have these blocks before.
+ *lacks_blocks is set when somebody lacks nothing but these. */
 static blis_status admit_those_with_kv(fast_engine *engine, fast_plan *plan,
-                                       int64_t now_us) {
-  bool is_admitted = true;
+                                       int64_t now_us, bool *lacks_blocks) {
+  bool goes_on = true;
   blis__waiting *next = NULL;
   for (blis__waiting *place = engine->queue.head;
-       place != NULL && is_admitted && plan->budget_tokens > 0 &&
+       place != NULL && goes_on && plan->budget_tokens > 0 &&
        engine->batch.count < engine->config->max_num_seqs &&
        engine->waiting_with_kv > 0;
        place = next) {
     next = place->after;
     fast_request *request = place->request->engine;
-    if (!request->has_kv) {
+    if (!request->has_kv ||
+        !ask_for_adapter(engine, request, now_us, &goes_on)) {
       continue;
     }
-    BLIS_TRY(blis__fast_try_with_kv(engine, request, plan, &is_admitted));
-    if (is_admitted) {
+    BLIS_TRY(blis__fast_try_with_kv(engine, request, plan, &goes_on));
+    if (goes_on) {
       BLIS_TRY(enter_batch(engine, request, plan, now_us));
     }
+    *lacks_blocks |= !goes_on;
   }
   return BLIS_OK;
 }
 
 static blis_status admit_the_ready(fast_engine *engine, fast_plan *plan,
-                                   int64_t now_us, blis_error *error) {
-  BLIS_TRY_MEM(admit_those_with_kv(engine, plan, now_us), error);
+                                   int64_t now_us, bool *lacks_blocks,
+                                   blis_error *error) {
+  BLIS_TRY_MEM(admit_those_with_kv(engine, plan, now_us, lacks_blocks), error);
   return BLIS_OK;
 }
 
-/* Nobody runs, and the head lacks blocks: one that has its KV must. */
+/*
+ * Nobody runs, and the head lacks blocks: one that has its KV must, unless it
+ * lacks nothing but an adapter that is to come. lacks_blocks is what was found
+ * in this step so far.
+ */
 static blis_status admit_somebody(fast_engine *engine, fast_plan *plan,
-                                  int64_t now_us, blis_error *error) {
+                                  int64_t now_us, bool lacks_blocks,
+                                  blis_error *error) {
   while (engine->batch.count == 0 && engine->waiting_with_kv > 0) {
-    BLIS_TRY(admit_the_ready(engine, plan, now_us, error));
+    BLIS_TRY(admit_the_ready(engine, plan, now_us, &lacks_blocks, error));
+    bool waits =
+        !lacks_blocks && blis__fast_load_end_us(engine) < BLIS_TIME_NEVER_US;
     bool is_dropped = false;
-    if (engine->batch.count == 0) {
+    if (engine->batch.count == 0 && !waits) {
       BLIS_TRY_MEM(blis__fast_drop_kv(engine, &is_dropped), error);
     }
     if (!is_dropped) {
       return BLIS_OK;
     }
+    lacks_blocks = false;
   }
   return BLIS_OK;
 }
@@ -215,39 +260,48 @@ blis_status blis__fast_admit(fast_engine *engine, fast_plan *plan,
                              int64_t now_us, blis_error *error) {
   bool goes_by_head = engine->config->reproduce_go_blis_defects;
   if (plan->is_preempted) {
-    return goes_by_head ? admit_somebody(engine, plan, now_us, error) : BLIS_OK;
+    return goes_by_head ? admit_somebody(engine, plan, now_us, false, error)
+                        : BLIS_OK;
   }
+  bool lacks_blocks = false;
   if (!goes_by_head) {
-    BLIS_TRY(admit_the_ready(engine, plan, now_us, error));
+    BLIS_TRY(admit_the_ready(engine, plan, now_us, &lacks_blocks, error));
   }
   /* Whose KV was brought does not lose its blocks to others for ever. */
-  bool may_pass =
+  bool goes_on =
       engine->config->kv_source == NULL || engine->waiting_with_kv == 0;
-  while (may_pass && engine->queue.count > 0 && plan->budget_tokens > 0 &&
-         engine->batch.count < engine->config->max_num_seqs) {
-    fast_request *head = engine->queue.head->request->engine;
+  blis__waiting *after = NULL;
+  for (blis__waiting *place = engine->queue.head;
+       goes_on && place != NULL && plan->budget_tokens > 0 &&
+       engine->batch.count < engine->config->max_num_seqs;
+       place = after) {
+    after = place->after;
+    fast_request *next = place->request->engine;
     bool is_admitted = false;
+    if (!ask_for_adapter(engine, next, now_us, &goes_on)) {
+      continue;
+    }
     bool is_loading;
     bool is_blocked;
     BLIS_TRY(
-        blis__fast_load(engine, head, now_us, &is_loading, &is_blocked, error));
+        blis__fast_load(engine, next, now_us, &is_loading, &is_blocked, error));
     if (is_loading) {
       continue;
     }
     is_blocked =
-        is_blocked || blis__fast_is_blocked(engine, plan->budget_tokens);
+        is_blocked || blis__fast_is_blocked(engine, next, plan->budget_tokens);
     if (!is_blocked) {
-      BLIS_TRY_MEM(try_head(engine, head, plan, &is_admitted), error);
+      BLIS_TRY_MEM(try_waiting(engine, next, plan, &is_admitted), error);
     }
     if (!is_admitted && !is_blocked) {
-      remember_block(engine, head, plan->budget_tokens);
+      remember_block(engine, next, plan->budget_tokens);
     }
     if (!is_admitted) {
       break;
     }
-    BLIS_TRY_MEM(enter_batch(engine, head, plan, now_us), error);
+    BLIS_TRY_MEM(enter_batch(engine, next, plan, now_us), error);
   }
-  return admit_somebody(engine, plan, now_us, error);
+  return admit_somebody(engine, plan, now_us, lacks_blocks, error);
 }
 
 /* Formation under shortage. */

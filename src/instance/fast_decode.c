@@ -23,15 +23,21 @@ static int64_t quiet_until(const fast_engine *engine, int64_t limit_us) {
     int64_t deadline_us = engine->deadlines.head->live->deadline_us;
     limit_us = blis_min_i64(limit_us, blis_time_after_us(deadline_us, 1));
   }
-  return limit_us;
+  return blis_min_i64(limit_us, blis__fast_load_end_us(engine));
 }
 
 static bool can_admit(const fast_engine *engine) {
   int64_t budget = engine->config->max_batched_tokens - engine->decodes;
-  return engine->queue.count > 0 && budget > 0 &&
-         engine->batch.count < engine->config->max_num_seqs &&
-         !(engine->waiting_with_kv == 0 && engine->queue.is_ordered &&
-           blis__fast_is_blocked(engine, budget));
+  if (engine->queue.count == 0 || budget <= 0 ||
+      engine->batch.count >= engine->config->max_num_seqs) {
+    return false;
+  }
+  if (engine->waiting_with_kv > 0 || !engine->queue.is_ordered) {
+    return true;
+  }
+  bool acts;
+  const fast_request *next = blis__fast_next_waiting(engine, &acts);
+  return acts || (next != NULL && !blis__fast_is_blocked(engine, next, budget));
 }
 
 /*
@@ -64,14 +70,18 @@ static int64_t blocks_of_steps(const fast_engine *engine, size_t n) {
   return blocks;
 }
 
-/* True when the head of the queue may get in by what leaves the prefix table.
+/* True when the next of the queue may get in by what leaves the prefix table.
  */
 static bool is_table_watched(const fast_engine *engine) {
   int64_t budget = engine->config->max_batched_tokens - engine->decodes;
-  return engine->queue.count > 0 && budget > 0 &&
-         engine->batch.count < engine->config->max_num_seqs &&
-         !blis__fast_takes_whole(engine, engine->queue.head->request->engine,
-                                 budget);
+  if (engine->queue.count == 0 || budget <= 0 ||
+      engine->batch.count >= engine->config->max_num_seqs) {
+    return false;
+  }
+  bool acts;
+  const fast_request *next = blis__fast_next_waiting(engine, &acts);
+  return acts ||
+         (next != NULL && !blis__fast_takes_whole(engine, next, budget));
 }
 
 /* How many of the next n steps find blocks, where their number is all that
@@ -138,6 +148,18 @@ static int64_t steps_to_leaving(const fast_engine *engine) {
   return first->step - 1 + at_end - engine->step_index;
 }
 
+/* The steps that are known take longer with the adapters of the batch. */
+static void slow_steps(fast_engine *engine) {
+  if (engine->adapters == NULL ||
+      !blis__adapters_slow_steps(engine->adapters)) {
+    return;
+  }
+  for (size_t i = 0; i < engine->ahead.end; i++) {
+    engine->ahead.step_us[i] =
+        blis__adapters_step_us(engine->adapters, engine->ahead.step_us[i]);
+  }
+}
+
 /* Finds out the next steps, if they are decode steps and nothing else. */
 static void look_ahead(fast_engine *engine, int64_t limit_us) {
   int64_t left = steps_to_leaving(engine);
@@ -152,6 +174,7 @@ static void look_ahead(fast_engine *engine, int64_t limit_us) {
     engine->ahead.end = blis_latency_decode_times(
         engine->config->latency, engine->decodes, engine->decode_context, n,
         engine->ahead.step_us);
+    slow_steps(engine);
   }
 }
 

@@ -67,8 +67,10 @@ static int64_t next_deadline_us(const fast_engine *engine) {
 
 static int64_t engine_next_us(const void *state) {
   const fast_engine *engine = state;
-  return blis_min_i64(blis_min_i64(next_arrival_us(engine), engine->step_us),
-                      next_deadline_us(engine));
+  int64_t next_us =
+      blis_min_i64(blis_min_i64(next_arrival_us(engine), engine->step_us),
+                   next_deadline_us(engine));
+  return blis_min_i64(next_us, blis__fast_load_end_us(engine));
 }
 
 /* A request that ends without ever having been in the queue, or out of it. */
@@ -93,6 +95,9 @@ void blis__fast_enter_queue(fast_engine *engine, fast_request *request) {
   BLIS_ASSERT(live->state == BLIS_REQUEST_ARRIVED);
   live->state = BLIS_REQUEST_QUEUED;
   blis__wait_queue_push_back(&engine->queue, &request->waiting);
+  if (engine->adapters != NULL) {
+    blis__adapters_queued(engine->adapters, live);
+  }
   if (live->deadline_us > 0 &&
       live->deadline_us <= engine->config->horizon_us) {
     blis__fast_deadline_add(engine, request);
@@ -135,11 +140,17 @@ static blis_status take_out(fast_engine *engine, fast_request *request,
     BLIS_TRY_MEM(blis__fast_leave_batch(engine, request,
                                         blis__fast_stored(engine, request)),
                  error);
+    if (engine->adapters != NULL) {
+      blis__adapters_left_batch(engine->adapters, request->live);
+    }
     return BLIS_OK;
   case BLIS_REQUEST_QUEUED:
     /* What was remembered about the head may be about this very record. */
     engine->block.head = NULL;
     blis__fast_withdraw_itl(engine, request);
+    if (engine->adapters != NULL) {
+      blis__adapters_left_queue(engine->adapters, request->live);
+    }
     if (request->is_loading) {
       BLIS_TRY_MEM(blis__fast_cancel_load(engine, request), error);
       return BLIS_OK;
@@ -179,13 +190,25 @@ static blis_status run_timeout(fast_engine *engine, blis_error *error) {
   return BLIS_OK;
 }
 
-/* Equal times: what reaches the queue, then the step, then timeouts. */
+/* An adapter is there. */
+static void run_loaded(fast_engine *engine) {
+  engine->clock_us = blis__adapters_load_end_us(engine->adapters);
+  blis__adapters_loaded(engine->adapters);
+  blis__fast_wake(engine);
+}
+
+/* Equal times: what reaches the queue, adapters, the step, then timeouts. */
 static blis_status run_event(fast_engine *engine, int64_t now_us,
                              int64_t limit_us, blis_error *error) {
   BLIS_ASSERT(now_us >= engine->clock_us);
   if (next_arrival_us(engine) == now_us) {
     BLIS_TRY(blis__fast_end_run(engine, error));
     return run_queued(engine, error);
+  }
+  if (blis__fast_load_end_us(engine) == now_us) {
+    BLIS_TRY(blis__fast_end_run(engine, error));
+    run_loaded(engine);
+    return BLIS_OK;
   }
   if (engine->step_us != now_us) {
     BLIS_TRY(blis__fast_end_run(engine, error));
@@ -350,13 +373,15 @@ static blis_status init(fast_engine *engine) {
 blis_status blis__fast_new(const blis_alloc *alloc,
                            const blis_instance_config *config,
                            const blis_instance_events *events,
-                           blis__engine *engine, blis_error *error) {
+                           blis__adapters *adapters, blis__engine *engine,
+                           blis_error *error) {
   fast_engine *fast = blis_alloc_new(alloc, sizeof *fast);
   BLIS_TRY_NEW(fast, error);
   *fast = (fast_engine){
       .alloc = *alloc,
       .config = config,
       .events = *events,
+      .adapters = adapters,
       .output_token_us = blis_latency_output_token_time(config->latency),
       .fixed_overhead_us = blis_latency_fixed_overhead(config->latency),
       .step_us = BLIS_TIME_NEVER_US,

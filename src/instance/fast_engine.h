@@ -37,6 +37,7 @@
 #include "base/array.h"
 #include "base/minmax.h"
 #include "base/time.h"
+#include "instance/adapters.h"
 #include "instance/finish_heap.h"
 #include "instance/remote_kv.h"
 #include "instance/step_history.h"
@@ -114,7 +115,8 @@ typedef struct fast_arrivals {
   size_t first;
 } fast_arrivals;
 
-/* Why the head of the queue could not be admitted, to spare the next try. */
+/* Why the first of the queue that has its adapter could not be admitted, to
+   spare the next try. */
 typedef struct fast_block {
   const fast_request *head; /* NULL = nothing known */
   uint64_t table_version;
@@ -142,6 +144,7 @@ typedef struct fast_engine {
   blis_alloc alloc;
   const blis_instance_config *config; /* borrowed */
   blis_instance_events events;
+  blis__adapters *adapters; /* borrowed; NULL = requests need none */
   int64_t output_token_us;
   int64_t fixed_overhead_us;
 
@@ -333,7 +336,8 @@ void blis__fast_hold(fast_engine *engine, fast_request *request,
 blis_status blis__fast_give_up_kv(fast_engine *engine, fast_request *request);
 /*
  * Those that wait with their KV have no room for another token: the last one
- * gives way, as in a preemption, unless it is the only one.
+ * that could be computed here gives way, as in a preemption, unless it is the
+ * only one.
  */
 blis_status blis__fast_drop_kv(fast_engine *engine, bool *is_dropped);
 /* It has its KV: takes the block of its next token, if there is one. */
@@ -389,15 +393,23 @@ blis_status blis__fast_admit(fast_engine *engine, fast_plan *plan,
 bool blis__fast_takes_whole(const fast_engine *engine,
                             const fast_request *request, int64_t budget_tokens);
 /*
- * True when it is known that the head of the queue, which is in order, would
- * not be admitted: since it was tried, nothing it needs can have shrunk, and
+ * True when it is known that a waiting request that has its adapter would not
+ * be admitted: since it was tried, nothing it needs can have shrunk, and
  * the free blocks can only have got fewer, until blocks are given back, the
- * prefix table changes, or the head or the budget is another one. For one that
+ * prefix table changes, or it or the budget is another one. For one that
  * takes the whole prompt, what leaves the table is no reason, since nobody
  * holds it; and if nobody else can have any of its blocks, it need not even
  * have been tried.
  */
-bool blis__fast_is_blocked(const fast_engine *engine, int64_t budget_tokens);
+bool blis__fast_is_blocked(const fast_engine *engine,
+                           const fast_request *request, int64_t budget_tokens);
+/*
+ * Who of the queue, which is in order, would be tried first: the head, but for
+ * adapters. NULL: nobody. *acts: not even that can be said before somebody has
+ * asked for an adapter.
+ */
+const fast_request *blis__fast_next_waiting(const fast_engine *engine,
+                                            bool *acts);
 
 /* fast_batch.c: formation request by request. */
 blis_status blis__fast_form_carefully(fast_engine *engine, fast_plan *plan,
@@ -446,6 +458,13 @@ blis_status blis__fast_add_own_itl(fast_engine *engine, fast_request *request,
                                    int64_t itl_us, blis_error *error);
 /* Makes the histogram exact, but for requests that have not ended yet. */
 void blis__fast_settle_itl(fast_engine *engine);
+
+/* When the adapter is there that is on its way; BLIS_TIME_NEVER_US = none. */
+static inline int64_t blis__fast_load_end_us(const fast_engine *engine) {
+  return engine->adapters == NULL
+             ? BLIS_TIME_NEVER_US
+             : blis__adapters_load_end_us(engine->adapters);
+}
 
 static inline int64_t blis__fast_progress(const fast_engine *engine,
                                           const fast_request *request) {

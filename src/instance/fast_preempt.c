@@ -150,6 +150,9 @@ blis_status blis__fast_preempt(fast_engine *engine, fast_plan *plan,
   plan->is_preempted = true;
   blis__note_preemption(engine->config, live, progress);
   engine->stats.preemptions++;
+  if (engine->adapters != NULL) {
+    blis__adapters_preempted(engine->adapters, live);
+  }
   blis__wait_queue_push_front(&engine->queue, &victim->waiting);
   return BLIS_OK;
 }

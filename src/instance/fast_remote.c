@@ -41,14 +41,20 @@ blis_status blis__fast_give_up_kv(fast_engine *engine, fast_request *request) {
 }
 
 blis_status blis__fast_drop_kv(fast_engine *engine, bool *is_dropped) {
-  *is_dropped = engine->waiting_with_kv >= 2;
-  if (!*is_dropped) {
+  *is_dropped = false;
+  if (engine->waiting_with_kv < 2) {
     return BLIS_OK;
   }
   const blis__waiting *place = engine->queue.tail;
-  while (!((fast_request *)place->request->engine)->has_kv) {
+  while (place != NULL &&
+         (!((fast_request *)place->request->engine)->has_kv ||
+          blis__goes_without_block(engine->config, place->request))) {
     place = place->before;
   }
+  if (place == NULL) {
+    return BLIS_OK;
+  }
+  *is_dropped = true;
   fast_request *request = place->request->engine;
   int64_t stored = place->request->progress_tokens;
   blis__fast_unpark(engine, request);

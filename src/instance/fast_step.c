@@ -88,6 +88,11 @@ static blis_status time_step(fast_engine *engine, const fast_plan *plan,
                                         step_us)) {
     BLIS_TRY(time_by_items(engine, plan, step_us, error));
   }
+  if (engine->adapters != NULL) {
+    *step_us =
+        blis_time_after_us(blis__adapters_step_us(engine->adapters, *step_us),
+                           blis__adapters_take_load_us(engine->adapters));
+  }
   return blis__check_step_time(engine->config->latency, step_us, error);
 }
 
@@ -237,6 +242,9 @@ static blis_status complete(fast_engine *engine, int64_t now_us,
     engine->fruitless_preemptions = 0;
     blis__fast_stop_decoding(engine, r);
     blis__fast_list_remove(&engine->batch, r);
+    if (engine->adapters != NULL) {
+      blis__adapters_left_batch(engine->adapters, live);
+    }
     record_completion(engine, r, produced);
     bool holds_kv = live->holds_kv && live->state == BLIS_REQUEST_COMPLETED;
     if (holds_kv) {
@@ -289,8 +297,10 @@ blis_status blis__fast_step(fast_engine *engine, blis_error *error) {
   BLIS_ASSERT(engine->prefills.count + engine->decodes == engine->batch.count);
   BLIS_ASSERT(engine->batch.count <= engine->config->max_num_seqs);
   if (engine->batch.count == 0 && !plan.is_preempted &&
-      !engine->config->reproduce_go_blis_defects) {
-    /* The blocks are held by requests that do not run. */
+      (!engine->config->reproduce_go_blis_defects ||
+       blis__fast_load_end_us(engine) < BLIS_TIME_NEVER_US)) {
+    /* The blocks are held by requests that do not run, or adapters are to come.
+     */
     engine->step_us = BLIS_TIME_NEVER_US;
     return BLIS_OK;
   }

@@ -5,6 +5,7 @@
 
 #include "base/invariant.h"
 #include "base/minmax.h"
+#include "instance/adapters.h"
 #include "instance/arrival.h"
 #include "instance/engine.h"
 #include "instance/timing.h"
@@ -14,7 +15,8 @@ struct blis_instance {
   blis_alloc alloc;
   blis_instance_config config;
   blis__engine engine;
-  blis_error failure; /* of run_next: the engine may be in mid-step */
+  blis__adapters *adapters; /* NULL = requests need none */
+  blis_error failure;       /* of run_next: the engine may be in mid-step */
   blis_slowed_latency slowed;
   blis_latency_model slowed_model;
   blis_block_journal journal; /* of the prefix table, with is_watched */
@@ -79,6 +81,9 @@ static blis_status check_config(const blis_instance_config *config,
   BLIS_TRY(check_limits(config, error));
   BLIS_TRY(check_tier(config, error));
   BLIS_TRY(blis__check_latency_constants(config->latency, error));
+  if (config->adapters != NULL) {
+    BLIS_TRY(blis__adapters_check(config->adapters, error));
+  }
   int64_t size = config->block_size_tokens;
   int64_t model = config->max_model_len_tokens;
   int64_t model_blocks = model / size + (model % size != 0);
@@ -134,9 +139,19 @@ static blis_status new_engine(const blis_instance *instance,
   const blis_instance_config *config = &instance->config;
   return can_be_fast(config)
              ? blis__fast_new(&instance->alloc, config, &instance->events,
-                              engine, error)
+                              instance->adapters, engine, error)
              : blis__stepwise_new(&instance->alloc, config, &instance->events,
-                                  engine, error);
+                                  instance->adapters, engine, error);
+}
+
+static blis_status new_adapters(blis_instance *instance, blis_error *error) {
+  const blis_adapter_config *config = instance->config.adapters;
+  if (config == NULL) {
+    return BLIS_OK;
+  }
+  instance->adapters = blis__adapters_new(&instance->alloc, config);
+  BLIS_TRY_NEW(instance->adapters, error);
+  return BLIS_OK;
 }
 
 blis_status blis_instance_new(const blis_alloc *alloc,
@@ -153,8 +168,12 @@ blis_status blis_instance_new(const blis_alloc *alloc,
   i->slowed = (blis_slowed_latency){.model = config->latency, .factor = 1};
   i->slowed_model = blis_slowed_latency_model(&i->slowed);
   blis_block_journal_init(&i->journal, alloc);
-  blis_status status = new_engine(i, &i->engine, error);
+  blis_status status = new_adapters(i, error);
+  if (status == BLIS_OK) {
+    status = new_engine(i, &i->engine, error);
+  }
   if (status != BLIS_OK) {
+    blis__adapters_free(i->adapters);
     blis_alloc_free(alloc, i, sizeof *i);
     return status;
   }
@@ -168,6 +187,7 @@ void blis_instance_free(blis_instance *instance) {
   }
   blis_alloc alloc = instance->alloc;
   instance->engine.ops->free(instance->engine.state);
+  blis__adapters_free(instance->adapters);
   blis_block_journal_deinit(&instance->journal);
   blis_alloc_free(&alloc, instance, sizeof *instance);
 }
@@ -262,6 +282,9 @@ blis_status blis_instance_restart(blis_instance *instance, blis_error *error) {
   instance->has_past = true;
   instance->engine.ops->free(instance->engine.state);
   instance->engine = fresh;
+  if (instance->adapters != NULL) {
+    blis__adapters_restart(instance->adapters);
+  }
   if (instance->is_watched) {
     blis_block_journal_mark(&instance->journal);
     fresh.ops->set_journal(fresh.state, &instance->journal);
@@ -353,6 +376,21 @@ void blis_instance_get_stats(const blis_instance *instance,
 
 blis_instance_load blis_instance_get_load(const blis_instance *instance) {
   return instance->engine.ops->get_load(instance->engine.state);
+}
+
+void blis_instance_get_adapters(const blis_instance *instance,
+                                blis_adapter_stats *stats) {
+  *stats = (blis_adapter_stats){0};
+  if (instance->adapters != NULL) {
+    blis__adapters_get_stats(instance->adapters, stats);
+  }
+}
+
+blis_adapter_state blis_instance_adapter(const blis_instance *instance,
+                                         uint32_t adapter) {
+  return instance->adapters == NULL
+             ? (blis_adapter_state){0}
+             : blis__adapters_state(instance->adapters, adapter);
 }
 
 blis_status blis_instance_close(blis_instance *instance, blis_error *error) {

@@ -5,8 +5,8 @@
  * Behaviour follows BLIS (Go, inference-sim f90a1e3a), which follows vLLM's
  * v1 scheduler; blis_engine_rules are where a real engine differs from it.
  * Every change of state belongs to an event of this instance, ordered by
- * (time, class, sequence): arrival, queued, step, timeout. A step computes its
- * tokens at its start; when they get out is one of the rules.
+ * (time, class, sequence): arrival, queued, adapter loaded, step, timeout. A
+ * step computes its tokens at its start; when they get out is one of the rules.
  *
  * The caller owns the clock: it asks when the next event is, and lets the
  * instance execute it.
@@ -139,6 +139,40 @@ typedef struct blis_engine_rules {
   bool keeps_shared_only;
 } blis_engine_rules;
 
+/* Ranks near this one make steps longer by factor per adapter of the batch. */
+typedef struct blis_adapter_tier {
+  int64_t rank;
+  double factor; /* >= 0, finite */
+} blis_adapter_tier;
+
+/*
+ * LoRA adapters, numbered from 1, as one engine serves them (adapters.h).
+ *
+ * A load takes load_us, and fetch_us before that where the adapter is not on
+ * the host. A step takes 1 + factor * n times as long with requests of n
+ * adapters in the batch; factor is that of the tier nearest to the largest of
+ * their ranks, of two as near the lower one. Everything is borrowed.
+ */
+typedef struct blis_adapter_config {
+  uint32_t count;
+  const int64_t *ranks;    /* by number - 1, >= 1 */
+  const int64_t *load_us;  /* the same, >= 1 */
+  const int64_t *fetch_us; /* the same, >= 0 */
+  int64_t slots;           /* adapters on the GPUs at once, >= 1 */
+  int64_t host_slots;      /* on the host, >= slots; 0 = all of them */
+  const blis_adapter_tier *tiers;
+  size_t tier_count; /* 0 = adapters cost no time */
+  /* Those behind a request that waits for its adapter may pass it; but not
+     once it has waited for max_skip_us (0 = at any time). */
+  bool skips;
+  int64_t max_skip_us;
+  /* A load is part of the step that its request joins, and the engine waits
+     for it, as vLLM does; else steps go on meanwhile. */
+  bool loads_in_steps;
+  /* A preempted request's adapter keeps its slot, as in BLIS (Go). */
+  bool pins_preempted;
+} blis_adapter_config;
+
 typedef struct blis_instance_config {
   const blis_latency_model *latency;     /* borrowed; outlives the instance */
   int64_t kv_blocks;                     /* >= 1 */
@@ -169,6 +203,8 @@ typedef struct blis_instance_config {
   double cpu_bandwidth_tokens_per_us; /* > 0 with a tier */
   int64_t cpu_base_latency_us;
   double cpu_offload_threshold; /* 0 to 1, see kv_cache.h */
+  /* NULL = requests are served alike, whatever adapter they name. */
+  const blis_adapter_config *adapters;
   /*
    * For BLIS_SCHEDULER_SCRIPTED: does a go before b? Must be a strict weak
    * order; ties keep the order of the queue. May fail.
@@ -293,6 +329,32 @@ typedef struct blis_instance_stats {
   int64_t end_us;          /* min(time of the last executed event, horizon) */
 } blis_instance_stats;
 
+/* Of the adapters of an engine; counters since the start. */
+typedef struct blis_adapter_stats {
+  int64_t slots;
+  int64_t loaded;    /* adapters, */
+  int64_t running;   /* with requests in the batch, */
+  int64_t waiting;   /* with requests in the wait queue */
+  int64_t requests;  /* with an adapter, that were admitted */
+  int64_t hits;      /* whose adapter was there when it was first asked for */
+  int64_t waits;     /* times that requests waited for an adapter, */
+  int64_t wait_us;   /* and for how long */
+  int64_t loads;     /* that have begun, */
+  int64_t fetches;   /* of adapters that were not on the host, */
+  int64_t evictions; /* of others for them */
+  int64_t load_us;   /* of all loads, fetches included */
+} blis_adapter_stats;
+
+/* Of one adapter. */
+typedef struct blis_adapter_state {
+  bool is_loaded;
+  bool is_loading;
+  int64_t running; /* requests in the batch, */
+  int64_t waiting; /* in the wait queue */
+  int64_t loads;
+  int64_t evictions;
+} blis_adapter_state;
+
 /* The few of these that say how much there is to do. */
 typedef struct blis_instance_load {
   int64_t queue_depth;
@@ -403,6 +465,13 @@ void blis_instance_get_stats(const blis_instance *instance,
 
 /* The same of the load alone, at a fraction of the cost. */
 blis_instance_load blis_instance_get_load(const blis_instance *instance);
+
+/* Of its adapters; all zero without them. */
+void blis_instance_get_adapters(const blis_instance *instance,
+                                blis_adapter_stats *stats);
+/* adapter >= 1, up to the count of the configuration. */
+blis_adapter_state blis_instance_adapter(const blis_instance *instance,
+                                         uint32_t adapter);
 
 /*
  * How many leading full blocks of chain are in the prefix table right now.

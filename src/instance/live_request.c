@@ -16,5 +16,6 @@ blis_live_request blis_live_request_of(const blis_request *request,
       .ttft_us = -1,
       .scheduling_delay_us = -1,
       .e2e_us = -1,
+      .adapter_asked_us = -1,
   };
 }

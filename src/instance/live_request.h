@@ -71,6 +71,7 @@ typedef struct blis_live_request {
   char part;     /* its id ends in "_prefill": 'p', or in "_decode": 'd'; else
                     0. BLIS (Go) names what it hands off so */
   uint32_t slot; /* the cluster's index of this record */
+  uint32_t adapter;       /* of the configuration, from 1; 0 = it needs none */
   blis_block_chain chain; /* for the instance's block size */
 
   /* Kept by the instance. */
@@ -90,11 +91,16 @@ typedef struct blis_live_request {
   int64_t delivery_us;         /* from its first token to who asked for it */
   int64_t itl_sum_us;
   int64_t itl_count;
-  int64_t first_itl_us;  /* once out of the batch, reserved for, and not
+  int64_t first_itl_us; /* once out of the batch, reserved for, and not
                               rules.resumes_preempted; else -1 */
-  int64_t e2e_us;        /* -1 until completed */
-  void *load;            /* of its source, while KV is brought for it */
-  const char *rejection; /* why the instance has; static, NULL elsewhere */
+  int64_t e2e_us;       /* -1 until completed */
+  void *load;           /* of its source, while KV is brought for it */
+  int64_t adapter_asked_us; /* waits for its adapter since; -1 = does not */
+  int64_t adapter_wait_us;  /* all of that so far */
+  bool is_adapter_counted;  /* it has been admitted with its adapter */
+  bool had_adapter;         /* which was there when it was first asked for */
+  bool pins_adapter;        /* it keeps its adapter in its slot */
+  const char *rejection;    /* why the instance has; static, NULL elsewhere */
   void *engine; /* what else the engine keeps about it; NULL at both ends */
 } blis_live_request;
 

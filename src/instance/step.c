@@ -41,6 +41,11 @@ static blis_status measure(blis__stepwise *engine, int64_t *step_us,
   }
   BLIS_TRY(blis_latency_step_time(engine->config->latency, engine->items.items,
                                   engine->items.count, step_us, error));
+  if (engine->adapters != NULL) {
+    *step_us =
+        blis_time_after_us(blis__adapters_step_us(engine->adapters, *step_us),
+                           blis__adapters_take_load_us(engine->adapters));
+  }
   if (engine->config->make_batch != NULL && engine->items.count == 0) {
     *step_us = engine->wait_us;
   }
@@ -191,6 +196,9 @@ static blis_status complete_finished(blis__stepwise *engine,
       continue;
     }
     blis__batch_remove(engine, i);
+    if (engine->adapters != NULL) {
+      blis__adapters_left_batch(engine->adapters, sequence->place.request);
+    }
     int64_t end_us = step_end_us;
     BLIS_TRY(complete(engine, sequence, state, &end_us, error));
     if (end_us <= engine->config->horizon_us) {
@@ -273,7 +281,8 @@ static void count_busy(blis__stepwise *engine, int64_t step_us,
 }
 
 static blis_status check_progress(blis__stepwise *engine, blis_error *error) {
-  bool goes_on = engine->has_progressed || waits_for_kv(engine);
+  bool goes_on = engine->has_progressed || waits_for_kv(engine) ||
+                 blis__stepwise_awaits_adapter(engine);
   engine->idle_steps = goes_on ? 0 : engine->idle_steps + 1;
   int64_t most = engine->config->make_batch != NULL ? BLIS__STUCK_PLANS
                                                     : BLIS__STUCK_STEPS;
@@ -312,8 +321,10 @@ blis_status blis__step(blis__stepwise *engine, blis_error *error) {
   BLIS_TRY(blis__batch_form(engine, error));
   if (engine->batch.count == 0 && !engine->has_preempted &&
       engine->config->make_batch == NULL &&
-      !engine->config->reproduce_go_blis_defects) {
-    return BLIS_OK; /* the blocks are held by requests that do not run */
+      (!engine->config->reproduce_go_blis_defects ||
+       blis__stepwise_awaits_adapter(engine))) {
+    return BLIS_OK; /* the blocks are held by requests that do not run, or
+                       adapters are to come */
   }
   if (engine->events.batch != NULL) {
     BLIS_TRY(engine->events.batch(engine->events.ud,

@@ -101,6 +101,9 @@ blis_status blis__stepwise_enqueue(blis__stepwise *engine,
   }
   blis__wait_queue_push_back(&engine->waiting, &sequence->place);
   request->state = BLIS_REQUEST_QUEUED;
+  if (engine->adapters != NULL) {
+    blis__adapters_queued(engine->adapters, request);
+  }
   if (engine->events.queued != NULL) {
     engine->events.queued(engine->events.ud, request, engine->clock_us);
   }
@@ -137,16 +140,24 @@ static blis_status on_queued(blis__stepwise *engine, blis__sequence *sequence,
 /* A pending step stays pending, even when there is nothing left to do. */
 static void leave_batch_or_queue(blis__stepwise *engine,
                                  blis__sequence *sequence) {
-  if (sequence->place.request->state == BLIS_REQUEST_RUNNING) {
+  blis_live_request *request = sequence->place.request;
+  if (request->state == BLIS_REQUEST_RUNNING) {
     blis__stepwise_note_first_itl(engine, sequence);
     size_t index = 0;
     while (engine->batch.items[index] != sequence) {
       index++;
     }
     blis__batch_remove(engine, index);
-  } else if (sequence->place.request->state == BLIS_REQUEST_QUEUED &&
-             !sequence->is_loading) {
-    blis__wait_queue_remove(&engine->waiting, &sequence->place);
+    if (engine->adapters != NULL) {
+      blis__adapters_left_batch(engine->adapters, request);
+    }
+  } else if (request->state == BLIS_REQUEST_QUEUED) {
+    if (!sequence->is_loading) {
+      blis__wait_queue_remove(&engine->waiting, &sequence->place);
+    }
+    if (engine->adapters != NULL) {
+      blis__adapters_left_queue(engine->adapters, request);
+    }
   }
 }
 
@@ -169,6 +180,9 @@ static blis_status execute(blis__stepwise *engine, const blis_event *event,
     return on_arrival(engine, sequence, error);
   case BLIS__EVENT_QUEUED:
     return on_queued(engine, sequence, error);
+  case BLIS__EVENT_LOADED:
+    blis__adapters_loaded(engine->adapters);
+    return blis__stepwise_wake(engine, error);
   case BLIS__EVENT_STEP:
     return blis__step(engine, error);
   case BLIS__EVENT_TIMEOUT:
@@ -319,6 +333,8 @@ static bool check(const void *state) {
   return cache.references == engine->parked_blocks &&
          blis_kv_cache_check(engine->cache) &&
          blis__wait_queue_check(&engine->waiting) &&
+         (engine->adapters == NULL ||
+          blis__adapters_are_sound(engine->adapters)) &&
          blis_event_queue_check(engine->queue);
 }
 
@@ -362,7 +378,8 @@ static const blis__engine_ops stepwise_ops = {
 blis_status blis__stepwise_new(const blis_alloc *alloc,
                                const blis_instance_config *config,
                                const blis_instance_events *events,
-                               blis__engine *engine, blis_error *error) {
+                               blis__adapters *adapters, blis__engine *engine,
+                               blis_error *error) {
   blis_kv_cache_config cache = {
       .blocks = config->kv_blocks,
       .block_size_tokens = config->block_size_tokens,
@@ -379,6 +396,7 @@ blis_status blis__stepwise_new(const blis_alloc *alloc,
   e->alloc = *alloc;
   e->config = config;
   e->events = *events;
+  e->adapters = adapters;
   blis__wait_queue_init(&e->waiting, config);
   e->queue = blis_event_queue_new(alloc);
   blis_status status = e->queue == NULL

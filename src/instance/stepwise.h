@@ -16,6 +16,7 @@
 
 #include "base/array.h"
 #include "base/event_queue.h"
+#include "base/time.h"
 #include "instance/engine.h"
 #include "instance/sequence.h"
 #include "instance/wait_queue.h"
@@ -52,6 +53,7 @@ typedef struct blis__stepwise {
   blis_kv_cache *cache;
   blis__sequences sequences;
   blis__wait_queue waiting;
+  blis__adapters *adapters;           /* borrowed; NULL = requests need none */
   BLIS_ARRAY(blis__sequence *) batch; /* running, in order of admission */
 
   /* Of the step that is being formed. */
@@ -136,7 +138,8 @@ BLIS_MUSTUSE blis_status blis__stepwise_activate(void *state,
 void blis__stepwise_hold(blis__stepwise *engine, blis__sequence *sequence);
 /*
  * Those that wait with their KV have no room for another token: the last one
- * gives way, as in a preemption, unless it is the only one.
+ * that could be computed here gives way, as in a preemption, unless it is the
+ * only one.
  */
 bool blis__stepwise_drop_kv(blis__stepwise *engine);
 /* It leaves the batch for good: see first_itl_us of its live record. */
@@ -164,6 +167,11 @@ BLIS_MUSTUSE blis_status blis__stepwise_loaded(void *state,
 /* It leaves the engine while its KV is being brought. */
 void blis__stepwise_cancel_load(blis__stepwise *engine,
                                 blis__sequence *sequence);
+/* An adapter is on its way. */
+static inline bool blis__stepwise_awaits_adapter(const blis__stepwise *engine) {
+  return engine->adapters != NULL &&
+         blis__adapters_load_end_us(engine->adapters) < BLIS_TIME_NEVER_US;
+}
 
 /* Executes a step at the engine's clock. */
 BLIS_MUSTUSE blis_status blis__step(blis__stepwise *engine, blis_error *error);

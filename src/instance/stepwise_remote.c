@@ -1,6 +1,7 @@
 /* KV that moves, in the plain engine: see remote_kv.h. */
 #include "base/invariant.h"
 #include "instance/arrival.h"
+#include "instance/rules.h"
 #include "instance/stepwise.h"
 
 void blis__stepwise_park(blis__stepwise *engine, blis__sequence *sequence) {
@@ -37,8 +38,13 @@ bool blis__stepwise_drop_kv(blis__stepwise *engine) {
     return false;
   }
   blis__waiting *place = engine->waiting.tail;
-  while (!blis__sequence_at(place)->has_kv) {
+  while (place != NULL &&
+         (!blis__sequence_at(place)->has_kv ||
+          blis__goes_without_block(engine->config, place->request))) {
     place = place->before;
+  }
+  if (place == NULL) {
+    return false;
   }
   blis__sequence *sequence = blis__sequence_at(place);
   blis__stepwise_unpark(engine, sequence);

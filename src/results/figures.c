@@ -104,6 +104,15 @@ static const blis_figure band_figures[] = {BLIS_BAND_COUNT_MAP(OF_COUNTS)
                                                BLIS_BAND_FIGURES(MEMBER)};
 #undef OWNER
 
+#define OWNER blis_lora_summary
+static const blis_figure lora_figures[] = {BLIS_LORA_COUNT_MAP(OF_COUNTS)
+                                               BLIS_LORA_FIGURES(MEMBER)};
+#undef OWNER
+
+#define OWNER blis_adapter_summary
+static const blis_figure adapter_figures[] = {BLIS_ADAPTER_FIGURES(MEMBER)};
+#undef OWNER
+
 #define OWNER blis_goodput
 static const blis_figure goodput_figures[] = {BLIS_GOODPUT_FIGURES(MEMBER)};
 #undef OWNER

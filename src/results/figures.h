@@ -295,6 +295,39 @@
   XX(TIMES, wait_ms, "ms", LESS, "",                                           \
      "of the dispatched: percentiles, at most 0.4 % too low")
 
+/* Members of blis_adapter_stats, with adapters. */
+#define BLIS_LORA_COUNT_MAP(XX)                                                \
+  XX(INTEGER, slots, "adapters", NEUTRAL, "", "that instances have room for")  \
+  XX(INTEGER, requests, "requests", NEUTRAL, "",                               \
+     "with an adapter that were admitted to a batch; parts of hand-offs "      \
+     "apart")                                                                  \
+  XX(INTEGER, hits, "requests", MORE, "",                                      \
+     "of these whose adapter was there when they were first considered")       \
+  XX(INTEGER, waits, "", LESS, "",                                             \
+     "times that requests waited for an adapter until they were admitted")     \
+  XX(INTEGER, loads, "", LESS, "adapters: {0} loads", "that have begun")       \
+  XX(INTEGER, fetches, "", LESS, "adapters: {0?} fetched to the host",         \
+     "part of loads: of adapters that were not on the host")                   \
+  XX(INTEGER, evictions, "", LESS, "", "of other adapters for them")
+
+/* What follows from these counts. */
+#define BLIS_LORA_FIGURES(XX)                                                  \
+  XX(NUMBER, hit_rate, "0 to 1", MORE, "adapters: {%} found loaded",           \
+     "hits / requests")                                                        \
+  XX(NUMBER, loads_per_100, "", LESS, "adapters: {1} loads per 100 requests",  \
+     "loads / requests * 100")                                                 \
+  XX(NUMBER, mean_load_ms, "ms", LESS, "", "of a load, fetches included")      \
+  XX(NUMBER, mean_wait_ms, "ms", LESS,                                         \
+     "adapters: a wait of {2} ms on average",                                  \
+     "over all of these requests, hits as 0; it is part of their TTFT")
+
+/* Of one adapter, over all instances. */
+#define BLIS_ADAPTER_FIGURES(XX)                                               \
+  XX(INTEGER, loads, "", LESS, "", "of it, that have begun")                   \
+  XX(INTEGER, evictions, "", LESS, "", "of it, for others")                    \
+  XX(INTEGER, instances, "instances", NEUTRAL, "",                             \
+     "that have it at the end of the run")
+
 /* Of the requests of an SLO class with a target. */
 #define BLIS_GOODPUT_FIGURES(XX)                                               \
   XX(INTEGER, arrived, "requests", NEUTRAL, "", "of the class")                \
@@ -413,6 +446,8 @@ typedef struct blis_figure {
   XX(TIER, tier)                 /* blis_tier_summary */                       \
   XX(QUEUE, queue)               /* blis_queue_summary */                      \
   XX(BAND, band)                 /* blis_queue_band */                         \
+  XX(LORA, lora)                 /* blis_lora_summary */                       \
+  XX(ADAPTER, adapter)           /* blis_adapter_summary */                    \
   XX(GOODPUT, goodput)           /* blis_goodput */                            \
   XX(ATTEMPTS, attempts)         /* blis_attempt_figures */                    \
   XX(CASCADE, cascade)           /* blis_cascade_figures */                    \

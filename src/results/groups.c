@@ -13,6 +13,8 @@ static uint32_t text_of(const blis__origin *origin, blis_group_key key) {
     return origin->slo_class;
   case BLIS_GROUP_TENANT:
     return origin->tenant;
+  case BLIS_GROUP_ADAPTER:
+    return origin->adapter;
   case BLIS_GROUP_MODEL:
     break;
   }
@@ -116,6 +118,7 @@ blis_status blis__group_fill(blis_group *group, const blis_alloc *alloc,
   }
   put_hit_rate(group, hits);
   BLIS_TRY(blis__gateway_waits_fill(&group->gateway_wait, alloc, selection));
+  BLIS_TRY(blis__adapter_waits_fill(&group->adapter_wait, alloc, selection));
   return blis__times_fill(&group->times, alloc, selection, NULL);
 }
 
@@ -130,6 +133,7 @@ static blis_status fill_with_all(blis_group *group, const blis_alloc *alloc,
   put_hit_rate(group, blis_recorder_tally(recorder)->hits);
   const blis__record_store *store = blis__recorder_store(recorder);
   const blis__selection all = {.store = store, .count = store->records.count};
+  BLIS_TRY(blis__adapter_waits_fill(&group->adapter_wait, alloc, &all));
   return blis__gateway_waits_fill(&group->gateway_wait, alloc, &all);
 }
 

@@ -1,5 +1,5 @@
 /*
- * groups.h - a run by SLO class, tenant or model.
+ * groups.h - a run by SLO class, tenant, model or adapter.
  */
 #ifndef BLIS_RESULTS_GROUPS_H
 #define BLIS_RESULTS_GROUPS_H
@@ -10,7 +10,8 @@
 typedef enum blis_group_key {
   BLIS_GROUP_SLO_CLASS,
   BLIS_GROUP_TENANT,
-  BLIS_GROUP_MODEL
+  BLIS_GROUP_MODEL,
+  BLIS_GROUP_ADAPTER
 } blis_group_key;
 
 typedef struct blis_group {
@@ -20,6 +21,7 @@ typedef struct blis_group {
   BLIS_GROUP_FIGURES(BLIS_FIGURE_MEMBER)
   blis_times times; /* inter-token latencies are the requests' own means */
   blis_percentiles gateway_wait; /* of those that left the gateway's queue */
+  blis_percentiles adapter_wait; /* of those admitted with an adapter */
 } blis_group;
 
 typedef struct blis_groups {

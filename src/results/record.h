@@ -21,6 +21,7 @@ typedef struct blis_record {
   int64_t itl_sum_us;
   int64_t end_us;
   int64_t gateway_wait_us; /* in its queue, until dispatched; -1 = never */
+  int64_t adapter_wait_us; /* for its adapter; -1 = was not admitted with one */
   uint32_t itl_count;
   uint32_t prompt_tokens;
   uint32_t output_tokens; /* planned */
@@ -28,6 +29,7 @@ typedef struct blis_record {
   uint32_t tenant;        /* numbers in the workload's string table */
   uint32_t slo_class;
   uint32_t model;
+  uint32_t adapter;
   uint32_t session;
   int32_t round_index;      /* of the session, from 0 */
   uint32_t program;         /* whose call it was; 0 = nobody's */

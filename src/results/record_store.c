@@ -6,6 +6,7 @@ void blis__record_store_init(blis__record_store *store,
                              const blis_alloc *alloc) {
   *store = (blis__record_store){.alloc = *alloc};
   blis_map_init(&store->senders, alloc);
+  blis_map_init(&store->targets, alloc);
   blis_map_init(&store->origin_of_sender, alloc);
 }
 
@@ -14,20 +15,37 @@ void blis__record_store_deinit(blis__record_store *store) {
   blis_array_deinit(&store->alloc, &store->longs);
   blis_array_deinit(&store->alloc, &store->sessions);
   blis_array_deinit(&store->alloc, &store->gateway_waits_us);
+  blis_array_deinit(&store->alloc, &store->adapter_waits_us);
   blis_array_deinit(&store->alloc, &store->origins);
   blis_map_deinit(&store->senders);
+  blis_map_deinit(&store->targets);
   blis_map_deinit(&store->origin_of_sender);
 }
 
 static bool is_from(const blis__origin *origin, const blis_record *record) {
   return origin->tenant == record->tenant &&
          origin->slo_class == record->slo_class &&
-         origin->model == record->model;
+         origin->model == record->model && origin->adapter == record->adapter;
 }
 
 /* Two numbers as one. */
 static uint64_t pair(uint32_t a, uint32_t b) {
   return (uint64_t)a << 32 | b;
+}
+
+/* A model alone is its own number; those of models with adapters are above. */
+static blis_status find_target(blis__record_store *store,
+                               const blis_record *record, uint32_t *target) {
+  const uint32_t with_adapter = UINT32_C(1) << 31;
+  *target = record->model;
+  if (record->adapter == 0) {
+    return BLIS_OK;
+  }
+  uint64_t *found;
+  BLIS_TRY(blis_map_add(&store->targets, pair(record->model, record->adapter),
+                        blis_map_count(&store->targets), &found, NULL));
+  *target = with_adapter | (uint32_t)*found;
+  return BLIS_OK;
 }
 
 /* Requests mostly come from where the last one came from. */
@@ -44,13 +62,15 @@ static blis_status find_origin(blis__record_store *store,
   BLIS_TRY(blis_map_add(&store->senders,
                         pair(record->tenant, record->slo_class),
                         blis_map_count(&store->senders), &found, NULL));
+  uint32_t sender = (uint32_t)*found;
+  uint32_t target;
   bool is_new;
-  BLIS_TRY(blis_map_add(&store->origin_of_sender,
-                        pair((uint32_t)*found, record->model),
+  BLIS_TRY(find_target(store, record, &target));
+  BLIS_TRY(blis_map_add(&store->origin_of_sender, pair(sender, target),
                         store->origins.count, &found, &is_new));
   *place = (uint32_t)*found;
-  const blis__origin origin = {record->tenant, record->slo_class,
-                               record->model};
+  const blis__origin origin = {record->tenant, record->slo_class, record->model,
+                               record->adapter};
   return is_new ? blis_array_push(&store->alloc, &store->origins, origin)
                 : BLIS_OK;
 }
@@ -74,18 +94,24 @@ static blis_status keep_session(blis__record_store *store,
   return BLIS_OK;
 }
 
-static blis_status keep_gateway_wait(blis__record_store *store,
-                                     const blis_record *record) {
-  if (record->gateway_wait_us < 0) {
-    return BLIS_OK;
-  }
-  BLIS_TRY(blis_array_reserve(&store->alloc, &store->gateway_waits_us,
-                              store->records.count));
-  while (store->gateway_waits_us.count + 1 < store->records.count) {
-    store->gateway_waits_us.items[store->gateway_waits_us.count++] = -1;
-  }
-  store->gateway_waits_us.items[store->gateway_waits_us.count++] =
-      record->gateway_wait_us;
+/* The same of a time that few have; below 0 = it has none. */
+#define KEEP_WAIT(store, waits, wait_us)                                       \
+  do {                                                                         \
+    if ((wait_us) < 0) {                                                       \
+      break;                                                                   \
+    }                                                                          \
+    BLIS_TRY(blis_array_reserve(&(store)->alloc, &(store)->waits,              \
+                                (store)->records.count));                      \
+    while ((store)->waits.count + 1 < (store)->records.count) {                \
+      (store)->waits.items[(store)->waits.count++] = -1;                       \
+    }                                                                          \
+    (store)->waits.items[(store)->waits.count++] = (wait_us);                  \
+  } while (0)
+
+static blis_status keep_waits(blis__record_store *store,
+                              const blis_record *record) {
+  KEEP_WAIT(store, gateway_waits_us, record->gateway_wait_us);
+  KEEP_WAIT(store, adapter_waits_us, record->adapter_wait_us);
   return BLIS_OK;
 }
 
@@ -138,7 +164,7 @@ blis_status blis__record_store_add(blis__record_store *store,
   BLIS_TRY(find_origin(store, record, &kept.origin));
   BLIS_TRY(put_times(store, record, &kept));
   BLIS_TRY(blis_array_push(&store->alloc, &store->records, kept));
-  BLIS_TRY(keep_gateway_wait(store, record));
+  BLIS_TRY(keep_waits(store, record));
   return keep_session(store, record);
 }
 
@@ -157,6 +183,7 @@ blis_record blis__record_store_get(const blis__record_store *store,
       .itl_sum_us = times.itl_sum_us,
       .end_us = kept->arrival_us + (int64_t)kept->end_us - 1,
       .gateway_wait_us = blis__record_store_gateway_wait_us(store, index),
+      .adapter_wait_us = blis__record_store_adapter_wait_us(store, index),
       .itl_count = kept->itl_count,
       .prompt_tokens = kept->prompt_tokens,
       .output_tokens = kept->output_tokens,
@@ -164,6 +191,7 @@ blis_record blis__record_store_get(const blis__record_store *store,
       .tenant = origin->tenant,
       .slo_class = origin->slo_class,
       .model = origin->model,
+      .adapter = origin->adapter,
       .reason = kept->reason,
       .state = kept->state,
       .was_counted = kept->was_counted,

@@ -3,8 +3,8 @@
  *
  * Almost all times of a run fit 32 bits; the few records with longer ones keep
  * theirs beside the others. What few requests have, or all have alike, is kept
- * beside them, too: sessions, waits at the gateway, and who sent it for which
- * model.
+ * beside them, too: sessions, waits at the gateway and for adapters, and who
+ * sent it for which model and adapter.
  */
 #ifndef BLIS_RESULTS_RECORD_STORE_H
 #define BLIS_RESULTS_RECORD_STORE_H
@@ -18,6 +18,7 @@ typedef struct blis__origin {
   uint32_t tenant;
   uint32_t slo_class;
   uint32_t model;
+  uint32_t adapter;
 } blis__origin;
 
 /* Times are one more than they are: 0 = it never came to that. */
@@ -65,9 +66,11 @@ typedef struct blis__record_store {
   BLIS_ARRAY(blis__session) sessions; /* by record; none while all are 0 */
   /* In the gateway's queue, by record as far as any has one; -1 = none. */
   BLIS_ARRAY(int64_t) gateway_waits_us;
-  BLIS_ARRAY(blis__origin) origins; /* in the order of first sight */
-  blis_map origin_of_sender;        /* a sender is a tenant's class */
+  BLIS_ARRAY(int64_t) adapter_waits_us; /* for adapters, likewise */
+  BLIS_ARRAY(blis__origin) origins;     /* in the order of first sight */
+  blis_map origin_of_sender;            /* a sender is a tenant's class, */
   blis_map senders;
+  blis_map targets; /* and a target a model with an adapter */
 } blis__record_store;
 
 /* Copies *alloc; allocates nothing yet. */
@@ -88,6 +91,14 @@ blis__record_store_gateway_wait_us(const blis__record_store *store,
                                    size_t index) {
   return index < store->gateway_waits_us.count
              ? store->gateway_waits_us.items[index]
+             : -1;
+}
+
+static inline int64_t
+blis__record_store_adapter_wait_us(const blis__record_store *store,
+                                   size_t index) {
+  return index < store->adapter_waits_us.count
+             ? store->adapter_waits_us.items[index]
              : -1;
 }
 

@@ -248,6 +248,10 @@ bool blis_recorder_has_gateway_waits(const blis_recorder *recorder) {
   return recorder->store.gateway_waits_us.count > 0;
 }
 
+bool blis_recorder_has_adapter_waits(const blis_recorder *recorder) {
+  return recorder->store.adapter_waits_us.count > 0;
+}
+
 const blis_stage_times *blis_recorder_stages(const blis_recorder *recorder,
                                              size_t index) {
   if (recorder->stages.count == 0) {

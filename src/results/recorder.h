@@ -63,6 +63,9 @@ const blis_stage_times *blis_recorder_stages(const blis_recorder *recorder,
 /* Did any request leave the gateway's queue? */
 bool blis_recorder_has_gateway_waits(const blis_recorder *recorder);
 
+/* Was any request admitted with an adapter? */
+bool blis_recorder_has_adapter_waits(const blis_recorder *recorder);
+
 /* Why a request was rejected; "" for the others. */
 const char *blis_recorder_reason(const blis_recorder *recorder,
                                  const blis_record *record);

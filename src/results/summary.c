@@ -202,6 +202,24 @@ static void put_queue(blis_queue_summary *queue, const blis_cluster *cluster) {
   }
 }
 
+static void put_lora(blis_lora_summary *lora, const blis_cluster *cluster) {
+  const blis_adapter_stats *c = &lora->counts;
+  blis_cluster_get_adapters(cluster, &lora->counts);
+  lora->hit_rate = mean_of((double)c->hits, c->requests);
+  lora->loads_per_100 = mean_of(100.0 * (double)c->loads, c->requests);
+  lora->mean_load_ms = mean_of((double)c->load_us, c->loads) / 1000;
+  lora->mean_wait_ms = mean_of((double)c->wait_us, c->requests) / 1000;
+}
+
+void blis_adapter_summary_fill(blis_adapter_summary *summary,
+                               const blis_cluster *cluster, uint32_t adapter) {
+  const blis_cluster_adapter a = blis_cluster_adapter_at(cluster, adapter);
+  *summary = (blis_adapter_summary){.name = a.name,
+                                    .loads = a.loads,
+                                    .evictions = a.evictions,
+                                    .instances = a.instances};
+}
+
 void blis_queue_band_fill(blis_queue_band *band, const blis_cluster *cluster,
                           size_t index) {
   band->counts = blis_cluster_gateway_band(cluster, index);
@@ -224,6 +242,7 @@ blis_status blis_summary_init(blis_summary *summary, const blis_alloc *alloc,
   put_belief(&summary->cache_belief, cluster);
   put_handoffs(summary, cluster);
   put_queue(&summary->queue, cluster);
+  put_lora(&summary->lora, cluster);
   blis_status status = put_balance(summary, cluster, alloc);
   if (status == BLIS_OK) {
     status = put_times(summary, alloc, recorder, itl_us);

@@ -56,6 +56,22 @@ typedef struct blis_queue_band {
 void blis_queue_band_fill(blis_queue_band *band, const blis_cluster *cluster,
                           size_t index);
 
+/* What became of LoRA adapters; all zero without them. */
+typedef struct blis_lora_summary {
+  blis_adapter_stats counts;
+  BLIS_LORA_FIGURES(BLIS_FIGURE_MEMBER)
+} blis_lora_summary;
+
+/* The same of one of them. */
+typedef struct blis_adapter_summary {
+  const char *name; /* the cluster's */
+  BLIS_ADAPTER_FIGURES(BLIS_FIGURE_MEMBER)
+} blis_adapter_summary;
+
+/* adapter from 1 to blis_cluster_adapter_count(cluster). */
+void blis_adapter_summary_fill(blis_adapter_summary *summary,
+                               const blis_cluster *cluster, uint32_t adapter);
+
 typedef struct blis_summary {
   blis_state_counts counts;
   BLIS_RESULT_FIGURES(BLIS_FIGURE_MEMBER)
@@ -63,6 +79,7 @@ typedef struct blis_summary {
   blis_belief cache_belief;
   blis_handoff_summary handoffs;
   blis_queue_summary queue;
+  blis_lora_summary lora;
   int64_t uncovered_steps; /* of all instances, see blis_instance_stats */
   uint64_t hash;
   uint32_t instance_count;

@@ -61,18 +61,16 @@ blis_status blis__times_fill(blis_times *times, const blis_alloc *alloc,
   return BLIS_OK;
 }
 
-blis_status blis__gateway_waits_fill(blis_percentiles *waits,
-                                     const blis_alloc *alloc,
-                                     const blis__selection *selection) {
-  *waits = (blis_percentiles){0};
-  if (selection->store->gateway_waits_us.count == 0) {
-    return BLIS_OK;
-  }
+typedef int64_t (*wait_of)(const blis__record_store *store, size_t index);
+
+/* Those that are not below 0. */
+static blis_status fill_waits(blis_percentiles *waits, const blis_alloc *alloc,
+                              const blis__selection *selection, wait_of wait) {
   blis_value_set set;
   BLIS_TRY(blis_value_set_init(&set, alloc, selection->count, false));
   for (size_t i = 0; i < selection->count; i++) {
-    int64_t wait_us = blis__record_store_gateway_wait_us(
-        selection->store, blis__selected_index(selection, i));
+    int64_t wait_us =
+        wait(selection->store, blis__selected_index(selection, i));
     if (wait_us >= 0) {
       blis_value_set_add(&set, wait_us);
     }
@@ -80,6 +78,26 @@ blis_status blis__gateway_waits_fill(blis_percentiles *waits,
   blis_percentiles_of_set(waits, &set);
   blis_value_set_deinit(&set, alloc);
   return BLIS_OK;
+}
+
+blis_status blis__gateway_waits_fill(blis_percentiles *waits,
+                                     const blis_alloc *alloc,
+                                     const blis__selection *selection) {
+  *waits = (blis_percentiles){0};
+  return selection->store->gateway_waits_us.count == 0
+             ? BLIS_OK
+             : fill_waits(waits, alloc, selection,
+                          blis__record_store_gateway_wait_us);
+}
+
+blis_status blis__adapter_waits_fill(blis_percentiles *waits,
+                                     const blis_alloc *alloc,
+                                     const blis__selection *selection) {
+  *waits = (blis_percentiles){0};
+  return selection->store->adapter_waits_us.count == 0
+             ? BLIS_OK
+             : fill_waits(waits, alloc, selection,
+                          blis__record_store_adapter_wait_us);
 }
 
 static void add_tokens(blis__whole *whole, const blis__record_store *store) {

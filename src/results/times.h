@@ -32,6 +32,11 @@ BLIS_MUSTUSE blis_status blis__times_fill(blis_times *times,
                                           const blis__selection *selection,
                                           blis_histogram *itl_us);
 
+/* Waits for their adapters, of those that were admitted with one. */
+BLIS_MUSTUSE blis_status
+blis__adapter_waits_fill(blis_percentiles *waits, const blis_alloc *alloc,
+                         const blis__selection *selection);
+
 /* Waits in the gateway's queue, of those that left it for an instance. */
 BLIS_MUSTUSE blis_status
 blis__gateway_waits_fill(blis_percentiles *waits, const blis_alloc *alloc,

@@ -59,6 +59,7 @@ struct blis_block_namer {
   BLIS_ARRAY(const blis_block_id *) whole_chains;
   blis_arena arena;                    /* all arrays of identities */
   blis_block_id *free_arrays[CLASSES]; /* linked through their items[0] */
+  bool parts_adapters;
   uint64_t shared_count;
   uint64_t unfinished_count;
   uint64_t private_count;
@@ -84,6 +85,11 @@ void blis_block_namer_free(blis_block_namer *namer) {
   blis_array_deinit(&alloc, &namer->whole_chains);
   blis_arena_deinit(&namer->arena);
   blis_alloc_free(&alloc, namer, sizeof *namer);
+}
+
+void blis_block_namer_part_adapters(blis_block_namer *namer) {
+  BLIS_ASSERT(namer->shared_count == 0 && namer->private_count == 0);
+  namer->parts_adapters = true;
 }
 
 uint64_t blis_block_namer_shared_count(const blis_block_namer *namer) {
@@ -126,6 +132,14 @@ static void give_back_array(blis_block_namer *namer, blis_block_id *array) {
 }
 
 /* Runs. */
+
+/* What tells a root apart: its block size, and the adapter of its request. */
+static uint64_t root_of(const blis_block_namer *namer,
+                        const blis_request *request, uint32_t block_size) {
+  uint64_t adapter = namer->parts_adapters ? request->adapter : 0;
+  BLIS_ASSERT(adapter < (UINT64_C(1) << 28));
+  return adapter << 32 | block_size;
+}
 
 static bool is_same_key(const run_key *a, const run_key *b) {
   return a->parent == b->parent && a->stream == b->stream &&
@@ -319,8 +333,9 @@ static uint32_t shared_output(const blis_request *request) {
 static blis_status name_shared(blis_block_namer *namer,
                                const blis_request *request, uint32_t block_size,
                                blis_block_id *shared, uint32_t wanted) {
-  walker walk = {
-      .parent = ROOT | block_size, .block_size = block_size, .wanted = wanted};
+  walker walk = {.parent = ROOT | root_of(namer, request, block_size),
+                 .block_size = block_size,
+                 .wanted = wanted};
   walk.shared = shared;
   uint64_t stream = 0;
   uint32_t offset_tokens = 0;
@@ -361,7 +376,8 @@ static bool is_group_prefix(const blis_request *request) {
 static const blis_block_id *group_chain(blis_block_namer *namer,
                                         const blis_request *request,
                                         uint32_t block_size, uint32_t wanted) {
-  run_key key = {WHOLE_CHAIN | block_size, request->segments[0].stream, 0,
+  run_key key = {WHOLE_CHAIN | root_of(namer, request, block_size),
+                 request->segments[0].stream, 0,
                  request->segments[0].length_tokens};
   const run *known = intern_run(namer, &key, 0);
   if (known == NULL) {

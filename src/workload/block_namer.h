@@ -38,6 +38,12 @@ blis_block_namer *blis_block_namer_new(const blis_alloc *alloc);
 void blis_block_namer_free(blis_block_namer *namer);
 
 /*
+ * From now on, blocks under different adapters are different ones: before the
+ * first chain.
+ */
+void blis_block_namer_part_adapters(blis_block_namer *namer);
+
+/*
  * The chain of a request's blocks of block_size tokens, block_size > 0; those
  * of an output that is shared are named with it. Private
  * identities are set aside for the blocks of prompt and output and two more.

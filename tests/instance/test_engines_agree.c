@@ -2,14 +2,14 @@
  * The fast engine gives the stepwise engine's results, to the microsecond and
  * the block, on random traces and settings; every second case with evictions,
  * restarts and changes of speed, every third one with KV that moves. Arguments:
- * how many cases (default 2500, in the long form 25000, and half as many of two
- * other kinds) and the number of the first one.
+ * how many cases (default 2500, in the long form 25000, as many with adapters,
+ * and half as many of two other kinds) and the number of the first one.
  */
 #include "engine_rules.h"
 #include "engine_trial.h"
 #include "toy_engine.h"
 
-enum { MAX_REQUESTS = 60, PREFIX_BLOCKS = 40, GROUPS = 2 };
+enum { MAX_REQUESTS = 60, PREFIX_BLOCKS = 40, GROUPS = 2, ADAPTERS = 6 };
 
 typedef struct case_settings {
   blis_instance_config config;
@@ -20,6 +20,7 @@ typedef struct case_settings {
   int64_t text_tokens;   /* of prompts, fewer than so many */
   int64_t output_tokens; /* fewer than so many */
   int64_t gap_us;        /* between arrivals, at most; 0 = drawn */
+  bool has_adapters;     /* and requests name some of them */
 } case_settings;
 
 static blis_alloc heap;
@@ -93,6 +94,9 @@ static blis_live_request draw_request(blis_random *random,
   r.output_budget_tokens = draw(random, 8) == 0 ? 0 : r.output_tokens;
   if (draw(random, 3) == 0) {
     r.deadline_us = now_us + 1 + draw(random, 60000);
+  }
+  if (s->has_adapters) {
+    r.adapter = (uint32_t)draw(random, ADAPTERS + 1);
   }
   return r;
 }
@@ -185,6 +189,42 @@ static void run_retold_case(int64_t seed) {
   run_trial(seed, &s, &random);
 }
 
+/* Few slots for several adapters, under every rule that there is for them. */
+static blis_adapter_config draw_adapters(blis_random *random) {
+  static const int64_t ranks[ADAPTERS] = {8, 8, 12, 16, 64, 1};
+  static const int64_t load_us[ADAPTERS] = {1, 900, 2500, 6000, 40000, 5000};
+  static const int64_t fetch_us[ADAPTERS] = {0, 3000, 0, 20000, 1, 7};
+  static const blis_adapter_tier tiers[] = {{8, 0.02}, {16, 0.3}, {32, 1.25}};
+  int64_t slots = 1 + draw(random, ADAPTERS);
+  return (blis_adapter_config){
+      .count = ADAPTERS,
+      .ranks = ranks,
+      .load_us = load_us,
+      .fetch_us = fetch_us,
+      .slots = slots,
+      .host_slots = draw(random, 2) == 0 ? 0 : slots + draw(random, 3),
+      .tiers = tiers,
+      .tier_count = (size_t)draw(random, 4),
+      .skips = draw(random, 3) != 0,
+      .max_skip_us = draw(random, 2) == 0 ? 0 : 1 + draw(random, 20000),
+      .loads_in_steps = draw(random, 3) == 0,
+      .pins_preempted = draw(random, 3) == 0};
+}
+
+static void run_adapters_case(int64_t seed) {
+  blis_random random;
+  blis_random_init_named(&random, seed, "adapters");
+  case_settings s = draw_settings(&random);
+  blis_adapter_config adapters = draw_adapters(&random);
+  if (seed % 3 == 0) {
+    /* Where KV moves: it and a pinned slot could wait for each other. */
+    adapters.pins_preempted = false;
+  }
+  s.has_adapters = true;
+  s.config.adapters = &adapters;
+  run_trial(seed, &s, &random);
+}
+
 static int64_t case_count;
 static int64_t first_case;
 
@@ -209,6 +249,13 @@ static void engines_agree_on_what_is_retold(void) {
   }
 }
 
+static void engines_agree_on_adapters(void) {
+  for (int64_t i = 0; i < case_count; i++) {
+    printf("# case %" PRId64 "\n", first_case + i);
+    run_adapters_case(first_case + i);
+  }
+}
+
 int main(int argc, char **argv) {
   heap = blis_alloc_heap();
   case_count = twins_case_count(argc, argv, 2500);
@@ -221,5 +268,6 @@ int main(int argc, char **argv) {
   RUN(engines_agree);
   RUN(engines_agree_in_lockstep);
   RUN(engines_agree_on_what_is_retold);
+  RUN(engines_agree_on_adapters);
   return check_done();
 }

@@ -6,6 +6,8 @@
 #ifndef BLIS_ENGINE_TWINS_H
 #define BLIS_ENGINE_TWINS_H
 
+#include <string.h>
+
 #include "base/random.h"
 #include "base/time.h"
 #include "check.h"
@@ -160,6 +162,11 @@ static inline void twins_check_stats(const twins *t) {
   SAME(uncovered_steps);
   SAME(queue_depth_sum);
 #undef SAME
+  blis_adapter_stats a;
+  blis_adapter_stats b;
+  blis_instance_get_adapters(t->stepwise.instance, &a);
+  blis_instance_get_adapters(t->fast.instance, &b);
+  CHECK(memcmp(&a, &b, sizeof a) == 0);
   CHECK_EQ_I64(t->stepwise.reports, t->fast.reports);
   CHECK(t->stepwise.reports_hash == t->fast.reports_hash);
 }
@@ -175,6 +182,9 @@ static inline void twins_check_request(const twins *t, int i) {
   CHECK_EQ_I64(x->itl_count, y->itl_count);
   CHECK_EQ_I64(x->first_itl_us, y->first_itl_us);
   CHECK_EQ_I64(x->e2e_us, y->e2e_us);
+  CHECK_EQ_I64(x->adapter_wait_us, y->adapter_wait_us);
+  CHECK_EQ_I64(x->is_adapter_counted, y->is_adapter_counted);
+  CHECK_EQ_I64(x->had_adapter, y->had_adapter);
   CHECK_EQ_I64(t->stepwise.has_ended[i], t->fast.has_ended[i]);
   CHECK_EQ_I64(t->stepwise.end_us[i], t->fast.end_us[i]);
 }

@@ -14,6 +14,8 @@ local fitness = require "blis.results.fitness"
 local flag_sections = require "blis.config.flags"
 local flags = require "blis.cli.flags"
 local go_blis = require "blis.cli.go_blis"
+local lora_flags = require "blis.cli.lora_flags"
+local lora_section = require "blis.config.lora"
 local metrics = require "blis.cli.metrics"
 local origin = deferred "blis.page.origin"
 local outputs = require "blis.cli.outputs"
@@ -46,6 +48,7 @@ local function cluster_groups()
     group("Prefill and decode", cluster_section),
     group("Hand-off of the KV", disaggregation_section),
     group("Queue of the gateway", queue_section),
+    group("LoRA adapters", lora_section),
     group("Admission and routing", experiment_section),
     { title = "Parameters of policies", section = "policies",
       options = flag_sections.policies.options },
@@ -151,11 +154,11 @@ end
 
 --- The cluster as blis.run takes it: without pools, nothing is said of them. Profile go-blis
 --- ignores that itself.
-local function cluster_of(parsed)
-  local given = parsed.values.cluster
-  if has_pools(given) or parsed.values.experiment.profile == "go-blis" then return given end
-  local cluster = {}
+local function cluster_of(definition, parsed)
+  local given, cluster = parsed.values.cluster, {}
   for key, value in pairs(given) do cluster[key] = value end
+  cluster.lora = lora_flags.of(definition, parsed)
+  if has_pools(given) or parsed.values.experiment.profile == "go-blis" then return cluster end
   for _, name in ipairs(pool_config.given(given)) do cluster[name] = nil end
   return cluster
 end
@@ -265,7 +268,7 @@ end
 ---@return blis.Experiment
 function simulate.experiment(definition, parsed, workload, horizon_us)
   local given = parsed.values.experiment
-  local cluster = cluster_of(parsed)
+  local cluster = cluster_of(definition, parsed)
   local keeps_records = not parsed.values.output.no_records
   local autoscaler = autoscaler_of(definition, parsed)
   return {

@@ -20,7 +20,7 @@ local definition = {
     .. "of its own instead: --routing-policy, --prefill-routing-scorers). Nor are those that "
     .. "decide about what is not simulated: mooncake.conductor (copies between caches), "
     .. "aibrix.least-busy-time and least-latency (engine metrics), "
-    .. "llm-d.lora-affinity-scorer and latency-scorer (adapters, predictors).",
+    .. "llm-d.latency-scorer (predictors).",
   positional = {
     name = "NAME",
     doc = "Only the policies of this name or alias, in detail, with their parameters.",

@@ -13,6 +13,7 @@ local sections = {
   { "blis.NodePoolOptions", require "blis.config.node_pool" },
   { "blis.GroupOptions", require("blis.config.group").section },
   { "blis.QueueOptions", require "blis.config.queue" },
+  { "blis.LoraOptions", require "blis.config.lora" },
   { "blis.DisaggregationOptions", require "blis.config.disaggregation" },
   { "blis.KvTiersOptions", require("blis.config.kv_tiers").all },
   { "blis.KvTierOptions", require("blis.config.kv_tiers").tier },
@@ -117,6 +118,10 @@ local special = {
   ["blis.ClientsOptions.clients"] = "blis.ClientOptions[]",
   ["blis.ClientsOptions.cohorts"] = "blis.CohortOptions[]",
   ["blis.ClusterOptions.groups"] = "blis.GroupOptions[]",
+  ["blis.ClusterOptions.lora"] = "blis.LoraOptions",
+  ["blis.LoraOptions.adapters"] = "integer|(string|{ id: string, rank?: integer, "
+    .. "weight?: number })[]",
+  ["blis.LoraOptions.step_overhead_tiers"] = "{ rank: integer, factor: number }[]",
   ["blis.GroupOptions.latency_model"] = "string|blis.LatencyModel",
   ["blis.ClusterOptions.latency_model"] = "string|blis.LatencyModel|blis.LatencyOptions|"
     .. "fun(batch: blis.Batch): number",

@@ -372,6 +372,11 @@ return {
         .. "go-blis: for each block.",
     },
     {
+      name = "lora", type = "any",
+      doc = "LoRA adapters of the engines: { adapters = 128, slots = 8, ... }. Default: what "
+        .. "adapters requests name means nothing.",
+    },
+    {
       name = "snapshot_refresh_us", type = "time_us", min = 0, default = 0, unit = "us",
       profiles = { ["go-blis"] = 50000 }, flag = "--snapshot-refresh-interval",
       group = "Signals and delays",

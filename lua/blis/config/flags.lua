@@ -125,6 +125,16 @@ local policies = {
       doc = "Scorers of routing policy weighted, in order; 'blis policies' lists them.",
     },
     {
+      name = "lora_config", type = "path", flag = "--lora-config",
+      doc = "LoRA adapters, as BLIS (Go) describes them: a YAML file lora: { adapter_capacity, "
+        .. "adapters: [{ id, rank }], ... }; flags take precedence.",
+    },
+    {
+      name = "lora_scorer_weight", type = "number", above = 0, max = 1e9,
+      flag = "--lora-scorer-weight",
+      doc = "Adds the scorer lora-affinity with this weight to those of routing policy weighted.",
+    },
+    {
       name = "prefill_scorers", type = "string", flag = "--prefill-routing-scorers",
       path = "disaggregation.prefill_routing.scorers", metavar = "NAME:WEIGHT,...",
       doc = "Scorers for the prefill stage, by policy weighted; default: as --routing-policy.",
@@ -357,12 +367,6 @@ local refused_groups = {
   }),
   refuse("there is no offloading beyond --kv-cpu-blocks", {
     { "--kv-offload-config", "string" },
-  }),
-  refuse("there are no LoRA adapters", {
-    { "--lora-config", "string" }, { "--lora-adapter-capacity", "integer", 0 },
-    { "--lora-load-base-latency-us", "number", 0 },
-    { "--lora-load-bandwidth-bytes-us", "number", 0 },
-    { "--lora-footprint-bytes-per-rank", "number", 0 }, { "--lora-scorer-weight", "number", 0 },
   }),
   refuse("weights are given by --routing-scorers prefix-affinity:3,queue-depth:2", {
     { "--routing-cache-weight", "number" }, { "--routing-load-weight", "number" },

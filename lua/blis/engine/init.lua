@@ -8,6 +8,7 @@ local errors = require "blis.errors"
 local group_config = require "blis.config.group"
 local pool_config = require "blis.config.pool"
 local latency_section = require "blis.config.latency"
+local lora = require "blis.engine.lora"
 local notices = require "blis.notices"
 local presets = require "blis.engine.presets"
 local profiles = require "blis.engine.profiles"
@@ -171,6 +172,8 @@ local function read_equal(given, path, profile)
   profiles.apply(profile, values)
   presets.apply(values, path, profile)
   local sources = { beside = {}, files = values.catalogue, texts = {} }
+  values.lora = lora.read(values.lora, path .. ".lora", profile)
+  values.adapter_bytes = values.lora and values.lora.bytes
   check_watts(values, path)
   read_model(values, given or {}, sources)
   read_hardware(values, sources)

@@ -37,8 +37,9 @@
 ---@field e2e_ms blis.Percentiles arrival to last token, of completed requests (ms)
 ---@field scheduling_delay_ms blis.Percentiles arrival to first admission to a batch (ms)
 ---@field gateway_wait_ms blis.Percentiles with queue: in the gateway's queue, of those that left it; part of ttft_ms (ms)
+---@field adapter_wait_ms blis.Percentiles with cluster.lora: for their adapters, of those that were admitted with one; part of ttft_ms (ms)
 
---- One SLO class, tenant or model.
+--- One SLO class, tenant, model or adapter.
 ---@class blis.Group : blis.Part
 ---@field name string of the group; "" = none
 
@@ -209,6 +210,28 @@
 ---@field wait_ms blis.Percentiles the same: percentiles, at most 0.4 % too low (ms)
 ---@field wait_fairness number Jain's index of the mean waits of tenants, 1 = all wait alike; nil without records (0 to 1)
 ---@field bands blis.QueueBand[] each of them, the highest priority first
+
+--- A LoRA adapter that was loaded.
+---@class blis.LoraAdapter
+---@field name string as requests name it
+---@field loads integer of it, that have begun
+---@field evictions integer of it, for others
+---@field instances integer that have it at the end of the run (instances)
+
+--- LoRA adapters, over all instances.
+---@class blis.Lora
+---@field slots integer that instances have room for (adapters)
+---@field requests integer with an adapter that were admitted to a batch; parts of hand-offs apart (requests)
+---@field hits integer of these whose adapter was there when they were first considered (requests)
+---@field waits integer times that requests waited for an adapter until they were admitted
+---@field loads integer that have begun
+---@field fetches integer part of loads: of adapters that were not on the host
+---@field evictions integer of other adapters for them
+---@field hit_rate number hits / requests (0 to 1)
+---@field loads_per_100 number loads / requests * 100
+---@field mean_load_ms number of a load, fetches included (ms)
+---@field mean_wait_ms number over all of these requests, hits as 0; it is part of their TTFT (ms)
+---@field adapters blis.LoraAdapter[] those that were ever loaded
 
 --- Steps beyond what their times were fitted to.
 ---@class blis.Coverage
@@ -397,6 +420,7 @@
 ---@field kv_tiers blis.KvTiers with kv_tiers: what became of KV in tiers below the caches
 ---@field handoffs blis.Handoffs with pools: from the instances that prefill to those that decode
 ---@field queue blis.Queue with queue: of the gateway
+---@field lora blis.Lora with cluster.lora: loads of adapters, and waits for them
 ---@field cascade blis.Cascade with cascade: requests have attempts, steps, model_used and verdict
 ---@field tasks blis.Tasks of session graphs: how long tasks took, and what of
 ---@field custom_metrics table<string, number> with custom_metrics of policies in Lua: what they returned
@@ -413,6 +437,7 @@
 ---@field by_slo_class table<string|integer, blis.Group> figures of every SLO class
 ---@field by_tenant table<string|integer, blis.Group> figures of every tenant
 ---@field by_model table<string|integer, blis.Group> figures of every model
+---@field by_adapter table<string|integer, blis.Group> with cluster.lora: figures of the requests of every adapter; "" = of those without
 ---@field requests blis.Requests all requests and what became of them
 ---@field has_sessions boolean some requests belong to a session
 ---@field requests_per_instance integer[] routed to each

@@ -115,6 +115,7 @@
 ---@field kv_offload_threshold? number Blocks are copied to CPU memory while at least this share of the GPU's is in use. No effect under profile go-blis, as in BLIS (Go). (0 to 1, default 0)
 ---@field kv_transfer_bandwidth? number Speed of reloads from CPU memory. (tokens/us, default 100)
 ---@field kv_transfer_base_latency_us? integer Fixed latency of a reload from CPU memory, once for all blocks of a request; profile go-blis: for each block. (us, default 0)
+---@field lora? blis.LoraOptions LoRA adapters of the engines: { adapters = 128, slots = 8, ... }. Default: what adapters requests name means nothing.
 ---@field snapshot_refresh_us? integer How often the router's view of the instances is refreshed, 0 = always current. (us, default 0)
 ---@field cache_signal_delay_us? integer How old the router's view of the KV caches is, 0 = current. (us, default 0)
 ---@field admission_latency_us? integer Delay between a request's arrival and its admission. (us, default 0)
@@ -240,6 +241,7 @@
 ---@field kv_offload_threshold? number Blocks are copied to CPU memory while at least this share of the GPU's is in use. No effect under profile go-blis, as in BLIS (Go). (0 to 1, default 0)
 ---@field kv_transfer_bandwidth? number Speed of reloads from CPU memory. (tokens/us, default 100)
 ---@field kv_transfer_base_latency_us? integer Fixed latency of a reload from CPU memory, once for all blocks of a request; profile go-blis: for each block. (us, default 0)
+---@field lora? any LoRA adapters of the engines: { adapters = 128, slots = 8, ... }. Default: what adapters requests name means nothing.
 
 --- The queue of the gateway: admitted requests wait in bands, one per value of their SLO class, until the instances have room. Sources: llm-d-router; BLIS (Go), --flow-control.
 ---@class blis.QueueOptions
@@ -267,6 +269,24 @@
 ---@field ttl_us? integer Longest wait while there are instances, 0 = no limit; then a request is rejected. (us, default 60000000)
 ---@field no_endpoint_ttl_us? integer Longest wait while there are none (503); default: as ttl_us. When instances come or go, the wait is counted anew, up to the larger of both in all. (us)
 ---@field eviction? boolean Requests of classes below 0 are taken from their instances for higher ones that wait, and fail: two at once and not before 500 ms again (go-blis: one per try). (default false)
+
+--- LoRA adapters: a request that names one joins a batch only while the adapter is in a slot of its instance. Sources: BLIS (Go), LoRA control plane; vLLM (max_loras, max_cpu_loras).
+---@class blis.LoraOptions
+---@field adapters integer|(string|{ id: string, rank?: integer, weight?: number })[] The adapters that requests may name: a list of ids, or of { id =, rank =, weight = }, or a number, for adapter_1, adapter_2, ... Requests that name none get one by the weights; without weights they keep none. Those of a number have the weights of zipf.
+---@field slots? integer Adapters that an instance has on its GPUs at once (vLLM: max_loras); 0 = as without lora. (adapters, default 8)
+---@field host_slots? integer Adapters in the memory of an instance's host (vLLM: max_cpu_loras), at least slots; others are fetched first. 0 = all of them. (adapters, default 0)
+---@field rank? integer Of adapters that do not say theirs. (default 8)
+---@field zipf? number With a number of adapters: the weight of the k-th is 1 / k^zipf; 0 = all alike. (default 1)
+---@field load_base_latency_us? number Part of every load to the GPUs. (us, default 1500)
+---@field load_bandwidth_bytes_us? number Speed of loads: 25000 is 25 GB/s, a GPU's link to its host. (bytes/us, default 25000)
+---@field footprint_bytes_per_rank? number Size of an adapter, by rank. (bytes, default 2000000)
+---@field fetch_base_latency_us? number Part of every fetch to the host. (us, default 10000)
+---@field fetch_bandwidth_bytes_us? number Speed of fetches: 2000 is 2 GB/s, a disk. (bytes/us, default 2000)
+---@field order? "skip"|"head-of-line" skip: those behind a request that waits for its adapter may pass it, as in vLLM; head-of-line: they wait, too (BLIS, Go). (default skip)
+---@field max_skip_us? integer With skip: who has waited for so long is not passed any more, so that adapters in use run dry and give their slots up; 0 = passed at any time. (us, default 0)
+---@field mode? "overlap"|"block" overlap: steps go on while an adapter is loaded, one at a time; block: the step that a request joins waits for its load, and with it the batch (vLLM). (default overlap)
+---@field step_overhead_tiers? { rank: integer, factor: number }[] How much longer steps are: a list of { rank =, factor = }; the step takes 1 + factor * (adapters in the batch) times as long, by the tier nearest to their largest rank. Default: 0.02, 0.035 and 0.06 for ranks 8, 16 and 32; {} = they cost no time.
+---@field reserve_memory? boolean slots adapters of the largest rank take their place from the KV cache, where kv_blocks is not given. (default true)
 
 --- Prefill and decode apart: who decides it, and the way of the KV. Instances have roles: see prefill_instances and decode_instances of the cluster, and role of its groups. 'blis help blis.StageContext' has what deciders and routing policies are told, 'blis recommend --help' finds out how many instances of each role are best, and docs/disaggregation.md says what is modelled and what is not.
 ---@class blis.DisaggregationOptions
@@ -463,7 +483,7 @@
 ---@field tenant_id? string Tenant of its requests.
 ---@field slo_class? "critical"|"realtime"|"standard"|"sheddable"|"batch"|"background" Service class of its requests.
 ---@field model? string Model of its requests (default: the cluster's).
----@field adapter? string LoRA adapter; not supported yet.
+---@field adapter? string LoRA adapter, one of those of cluster.lora.
 ---@field rate_fraction? number Weight of its share of the rate (default: 1; 0 for users).
 ---@field concurrency? integer Number of users with one request at a time each, instead of a rate. (users, default 0)
 ---@field think_time_us? integer Delay between the end of a user's request and the next one. (us, default 0)
@@ -492,7 +512,7 @@
 ---@field tenant_id? string Tenant of its requests.
 ---@field slo_class? "critical"|"realtime"|"standard"|"sheddable"|"batch"|"background" Service class of its requests.
 ---@field model? string Model of its requests (default: the cluster's).
----@field adapter? string LoRA adapter; not supported yet.
+---@field adapter? string LoRA adapter, one of those of cluster.lora.
 ---@field rate_fraction? number Weight of its share of the rate (default: 1; 0 for users).
 ---@field arrival? string|table Arrival process: 'poisson', { process = 'gamma', cv = 3 }, ... (default poisson)
 ---@field input_distribution number|table Prompt lengths, without a shared prefix.
@@ -621,7 +641,7 @@
 ---@field experiment blis.Experiment|fun(p: table): blis.Experiment The experiment, whose cluster says nothing of instances and tensor parallelism, or a function(p) that returns one for p.rate, p.requests and p.seed.
 ---@field gpus? integer The budget. (GPUs, default 8)
 ---@field targets table Figures and the limits they must not exceed, as of blis.capacity: { ["ttft_ms.p90"] = 2000, ["itl_ms.p90"] = 50 }. Of a request, itl_ms is the mean time between its tokens (TPOT).
----@field tp_degrees? number[] Tensor parallel degrees that are tried, for each pool; default: 1, 2, 4 and 8.
+---@field degrees? number[] Tensor parallel degrees that are tried, for each pool; default: 1, 2, 4 and 8.
 ---@field layouts? "all"|"aggregated"|"disaggregated" Equal instances (aggregated), pools for prefill and decode (disaggregated), or both. (default all)
 ---@field hardware? string[] Types of GPUs that are tried, of equal instances and of both pools; default: that of the cluster.
 ---@field decode_hardware? string[] The same for the decode pool alone.
@@ -635,8 +655,6 @@
 ---@field replications? integer Number of seeds with which layouts are confirmed. (seeds, default 10)
 ---@field level? number Confidence of the intervals. (default 0.95)
 ---@field seed? integer The first seed; others count up from it. (default 42)
----@field store? string A folder that keeps what runs have shown, made if need be: what it knows of the same question, or of another one with the same runs, is not run again.
----@field identity? string What stands for the experiment in the store; default: its options if all are numbers, texts and tables, else the text of the script. Change it when something else changes what the experiment does, such as a file that it reads.
 ---@field jobs? integer|"auto" Number of worker processes; 'auto' = one per processor. (default auto)
 ---@field quiet? boolean Show no progress on standard error. (default false)
 

@@ -14,6 +14,7 @@
 ---@field model string
 ---@field session string
 ---@field client string
+---@field adapter string LoRA adapter
 ---@field prefix_group string
 ---@field prefix_tokens integer length of the prefix shared with others
 ---@field round_index integer turn of the session, from 0
@@ -66,6 +67,14 @@
 ---@field prefix_hit number 0 to 1, cached full blocks / full blocks of the prompt
 ---@field live_prefix_hit number prefix_hit as of now, whatever the delay of cache signals
 ---@field tiered_prefix_hit number prefix_hit that goes on in KV tiers, by weight of where blocks are
+---@field adapter_slots integer LoRA adapters that it has room for at once; 0 = there are none
+---@field adapters_loaded integer in these slots
+---@field adapters_running integer of requests in the running batch
+---@field adapters_waiting integer of requests in the wait queue
+---@field adapter_loaded integer the adapter of the request is in a slot: 1, else 0
+---@field adapter_loading integer it is on its way there: 1, else 0
+---@field adapter_running integer requests of the running batch that have the same adapter
+---@field adapter_waiting integer requests of the wait queue that have the same adapter
 ---@field pending_prefill_tokens integer uncached prompt tokens routed here, no first token yet
 ---@field decoded_tokens integer in the contexts of the running batch behind the prompts
 ---@field output_tokens integer decoded_tokens + outputs of the requests that completed here
@@ -119,6 +128,14 @@
 ---@field prefix_hit blis.Vector
 ---@field live_prefix_hit blis.Vector
 ---@field tiered_prefix_hit blis.Vector
+---@field adapter_slots blis.Vector
+---@field adapters_loaded blis.Vector
+---@field adapters_running blis.Vector
+---@field adapters_waiting blis.Vector
+---@field adapter_loaded blis.Vector
+---@field adapter_loading blis.Vector
+---@field adapter_running blis.Vector
+---@field adapter_waiting blis.Vector
 ---@field pending_prefill_tokens blis.Vector
 ---@field decoded_tokens blis.Vector
 ---@field output_tokens blis.Vector

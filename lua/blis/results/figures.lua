@@ -202,6 +202,8 @@ local parts = {
     doc = "with pools: from the instances that prefill to those that decode" },
   { name = "queue", class = "Queue", asked = "queue = ...",
     doc = "with queue: of the gateway" },
+  { name = "lora", class = "Lora", asked = "cluster = { lora = ... }",
+    doc = "with cluster.lora: loads of adapters, and waits for them" },
   { name = "cascade", class = "Cascade", asked = "cascade = ...",
     doc = "with cascade: requests have attempts, steps, model_used and verdict" },
   { name = "tasks", class = "Tasks", asked = "workload = { graphs = ... }",
@@ -235,6 +237,9 @@ local parts = {
     doc = "figures of every tenant" },
   { name = "by_model", class = "Group", is_named = true, from_records = true,
     doc = "figures of every model" },
+  { name = "by_adapter", class = "Group", is_named = true, from_records = true,
+    asked = "cluster = { lora = ... }",
+    doc = 'with cluster.lora: figures of the requests of every adapter; "" = of those without' },
   { name = "requests", type = "blis.Requests", from_records = true,
     doc = "all requests and what became of them" },
   { name = "has_sessions", type = "boolean", from_records = true,
@@ -274,8 +279,11 @@ figures.classes = {
   class("Counts", "Requests by how they ended.", nil, lists.counts),
   class("Part", "Some of the requests of a run.", "Counts", lists.group, lists.times, {
     { name = "gateway_wait_ms", class = "Percentiles", asked = "queue = ...", unit = "ms",
-      doc = "with queue: in the gateway's queue, of those that left it; part of ttft_ms" } }),
-  class("Group", "One SLO class, tenant or model.", "Part", {
+      doc = "with queue: in the gateway's queue, of those that left it; part of ttft_ms" },
+    { name = "adapter_wait_ms", class = "Percentiles", asked = "cluster = { lora = ... }",
+      unit = "ms", doc = "with cluster.lora: for their adapters, of those that were admitted with "
+        .. "one; part of ttft_ms" } }),
+  class("Group", "One SLO class, tenant, model or adapter.", "Part", {
     { name = "name", type = "string", doc = 'of the group; "" = none' } }),
   class("Window", "The requests that arrived in a part of a run.", "Part", lists.window, {
     { name = "left_out", type = "integer?", unit = "requests",
@@ -308,6 +316,11 @@ figures.classes = {
       doc = "Jain's index of the mean waits of tenants, 1 = all wait alike; nil without records" },
     { name = "bands", class = "QueueBand", is_list = true,
       doc = "each of them, the highest priority first" } }),
+  class("LoraAdapter", "A LoRA adapter that was loaded.", nil, {
+    { name = "name", type = "string", doc = "as requests name it" } }, lists.adapter),
+  class("Lora", "LoRA adapters, over all instances.", nil, lists.lora, {
+    { name = "adapters", class = "LoraAdapter", is_list = true,
+      doc = "those that were ever loaded" } }),
   class("Coverage", "Steps beyond what their times were fitted to.", nil, {
     { name = "steps_beyond", type = "integer", better = "less", doc = "of all instances" },
     { name = "share_beyond", type = "number", unit = "0 to 1", better = "less",

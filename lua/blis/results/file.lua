@@ -27,11 +27,14 @@ local columns = { "number", "state", "instance", "arrival_us", "ttft_us", "sched
   "slo_class", "model", "session", "round_index", "was_counted", "reason",
   "had_hit" }
 
-local group_keys = { by_slo_class = "slo_class", by_tenant = "tenant", by_model = "model" }
+local group_keys = { by_slo_class = "slo_class", by_tenant = "tenant", by_model = "model",
+  by_adapter = "adapter" }
 
 -- With those that are there where there is something to say.
-local known_columns = { "gateway_wait_us", "priority", "attempts", "program",
-  table.unpack(columns) }
+local known_columns = { "gateway_wait_us", "adapter", "adapter_wait_us", "priority", "attempts",
+  "program", table.unpack(columns) }
+
+local of_adapters = { "adapter", "adapter_wait_us" }
 
 --- Records have them where requests are not equally urgent.
 local function has_priorities(r)
@@ -91,6 +94,7 @@ end
 function result_file.columns(r)
   local names = table.move(columns, 1, #columns, 1, {})
   if rawget(r, "queue") then names[#names + 1] = "gateway_wait_us" end
+  if rawget(r, "lora") then table.move(of_adapters, 1, 2, #names + 1, names) end
   if has_priorities(r) then names[#names + 1] = "priority" end
   if rawget(r, "cascade") then names[#names + 1] = "attempts" end
   if rawget(r, "tasks") then names[#names + 1] = "program" end
@@ -197,7 +201,10 @@ function result_file.read(path)
   local figures = without_nulls(header.figures)
   if figures.keeps_records then
     figures.requests = read_records(file, header, path)
-    for name, key in pairs(group_keys) do figures[name] = figures.requests:groups(key) end
+    for name, key in pairs(group_keys) do
+      local is_there = key ~= "adapter" or figures.lora ~= nil
+      figures[name] = is_there and figures.requests:groups(key) or nil
+    end
   end
   if figures.goodput then name_items(figures.goodput.classes) end
   return figures
@@ -225,6 +232,7 @@ function result_file.export_requests(result, path)
   if rawget(result, "queue") then
     table.move({ "gateway_wait_us", "status_code" }, 1, 2, #names + 1, names)
   end
+  if rawget(result, "lora") then table.move(of_adapters, 1, 2, #names + 1, names) end
   if has_priorities(result) then names[#names + 1] = "priority" end
   if rawget(result, "cascade") then
     table.move({ "steps", "model_used", "verdict" }, 1, 3, #names + 1, names)

@@ -109,6 +109,7 @@ add_section_type("sessions", "{ max_rounds = 5, think_time_us = 1000000 }")
 ---@field seed integer
 ---@field horizon_us? integer
 ---@field profile? string
+---@field refuses_adapters? boolean there are none that a specification could name
 
 --- What the core makes of a specification, which is the path of a file or a table.
 ---@return userdata
@@ -255,6 +256,7 @@ local function read_file(given, path, defaults)
   local is_go_blis = defaults.profile == "go-blis"
   local horizon_us = values.horizon_us or defaults.horizon_us
   local spec = written(values.file, path, {
+    refuses_adapters = defaults.refuses_adapters,
     seed = values.seed or is_go_blis and 0 or defaults.seed,
     replaces_seed = values.seed ~= nil,
     num_requests = values.num_requests,
@@ -390,7 +392,7 @@ local function read_any(given, path, defaults)
   if given.generator ~= nil then return read_generator(given, path, defaults) end
   if is_specification(given) then
     return written(given, path, { seed = defaults.seed, horizon_us = defaults.horizon_us,
-      go_blis = defaults.profile == "go-blis" })
+      go_blis = defaults.profile == "go-blis", refuses_adapters = defaults.refuses_adapters })
   end
   return read_short(given, path, defaults)
 end

@@ -12,6 +12,7 @@ void check_capacity(lua_State *L, int index, const bind_engine_model *m,
       .block_size_tokens = check_field_integer(L, index, "block_size"),
       .memory_utilization =
           check_field_number(L, index, "gpu_memory_utilization"),
+      .reserved_bytes = opt_field_integer(L, index, "adapter_bytes", 0),
       .is_per_gpu = opt_field_boolean(L, index, "kv_capacity_per_gpu", false),
   };
   blis_error error = {0};

@@ -46,6 +46,7 @@ static blis_instance_config config_of(const bind_engine *engine,
   config.choose_victim = whole->choose_victim;
   config.choose_victim_ud = whole->choose_victim_ud;
   config.engine = whole->engine;
+  config.adapters = whole->adapters;
   config.reproduce_go_blis_defects = whole->reproduce_go_blis_defects;
   return config;
 }

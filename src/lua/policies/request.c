@@ -36,6 +36,7 @@ typedef enum field_kind {
   XX(MODEL, "model", FIELD_TEXT, r->model)                                     \
   XX(SESSION, "session", FIELD_NAME, r->session)                               \
   XX(CLIENT, "client", FIELD_TEXT, r->client)                                  \
+  XX(ADAPTER, "adapter", FIELD_TEXT, r->adapter)                               \
   XX(PREFIX_GROUP, "prefix_group", FIELD_NAME, r->prefix_group)                \
   XX(PREFIX_TOKENS, "prefix_tokens", FIELD_INTEGER, r->prefix_tokens)          \
   XX(ROUND_INDEX, "round_index", FIELD_INTEGER, r->round_index)                \

@@ -39,7 +39,7 @@ const double *bind_view_column(const bind_view *view, blis_signal signal) {
 static const double *check_column_of(lua_State *L, const bind_view *view,
                                      const blis_routing_view *shown,
                                      blis_signal signal) {
-  if ((BLIS_SIGNAL_BIT(signal) & BLIS_SIGNALS_OF_REQUEST) != 0 &&
+  if ((BLIS_SIGNAL_BIT(signal) & BLIS_SIGNALS_OF_PROMPT) != 0 &&
       view->is_strict) {
     luaL_error(L,
                "'%s' tells where prompts are cached, which locality = 'strict' "

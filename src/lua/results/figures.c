@@ -57,14 +57,23 @@ int bind_figures(lua_State *L) {
   return 1;
 }
 
-static void set_group(lua_State *L, const blis_group *group, bool has_waits) {
+static void set_waits(lua_State *L, const char *name,
+                      const blis_percentiles *waits) {
+  lua_createtable(L, 0, BLIS_PERCENTILE_COUNT + 4);
+  set_figures(L, BLIS_FIGURES_PERCENTILES, waits);
+  lua_setfield(L, -2, name);
+}
+
+static void set_group(lua_State *L, const blis_group *group,
+                      const blis_recorder *recorder) {
   set_figures(L, BLIS_FIGURES_COUNTS, &group->counts);
   set_figures(L, BLIS_FIGURES_GROUP, group);
   set_figures(L, BLIS_FIGURES_TIMES, &group->times);
-  if (has_waits) {
-    lua_createtable(L, 0, BLIS_PERCENTILE_COUNT + 4);
-    set_figures(L, BLIS_FIGURES_PERCENTILES, &group->gateway_wait);
-    lua_setfield(L, -2, "gateway_wait_ms");
+  if (blis_recorder_has_gateway_waits(recorder)) {
+    set_waits(L, "gateway_wait_ms", &group->gateway_wait);
+  }
+  if (blis_recorder_has_adapter_waits(recorder)) {
+    set_waits(L, "adapter_wait_ms", &group->adapter_wait);
   }
 }
 
@@ -95,7 +104,7 @@ void push_groups(lua_State *L, const bind_records *records,
     const blis_group *group = &self->groups.items[i];
     lua_createtable(L, 0, 18);
     set_field_string(L, "name", group->name);
-    set_group(L, group, blis_recorder_has_gateway_waits(records->recorder));
+    set_group(L, group, records->recorder);
     lua_pushvalue(L, -1);
     lua_setfield(L, -3, group->name);
     lua_rawseti(L, -2, i + 1);
@@ -105,7 +114,8 @@ void push_groups(lua_State *L, const bind_records *records,
 }
 
 int bind_records_groups(lua_State *L) {
-  static const char *const keys[] = {"slo_class", "tenant", "model", NULL};
+  static const char *const keys[] = {"slo_class", "tenant", "model", "adapter",
+                                     NULL};
   const bind_records *records = check_records(L, 1);
   push_groups(L, records, (blis_group_key)luaL_checkoption(L, 2, NULL, keys));
   return 1;
@@ -115,8 +125,7 @@ int bind_records_groups(lua_State *L) {
 static void push_window(lua_State *L, const bind_records *records,
                         const blis_window *window) {
   lua_createtable(L, 0, 24);
-  set_group(L, &window->group,
-            blis_recorder_has_gateway_waits(records->recorder));
+  set_group(L, &window->group, records->recorder);
   set_figures(L, BLIS_FIGURES_WINDOW, window);
 }
 

@@ -14,12 +14,12 @@ enum { RECORD = 2 }; /* its index in calls of add */
 static const char *const known[] = {
     "number", "state", "instance", "arrival_us", "ttft_us", "e2e_us",
     "scheduling_delay_us", "itl_sum_us", "itl_count", "end_us",
-    "gateway_wait_us", "prompt_tokens", "output_tokens", "tenant", "slo_class",
-    "model", "session", "round_index", "was_counted", "had_hit", "reason",
-    "priority", "attempts", "program", "encode_instance", "encode_start_us",
-    "encode_end_us", "prefill_instance", "prefill_admitted_us",
-    "prefill_end_us", "transfer_start_us", "transfer_end_us", "moved_bytes",
-    "prefill_e2e_us", "decode_e2e_us",
+    "gateway_wait_us", "adapter_wait_us", "prompt_tokens", "output_tokens",
+    "tenant", "slo_class", "model", "session", "round_index", "was_counted",
+    "had_hit", "reason", "priority", "attempts", "program", "encode_instance",
+    "encode_start_us", "encode_end_us", "prefill_instance",
+    "prefill_admitted_us", "prefill_end_us", "transfer_start_us",
+    "transfer_end_us", "moved_bytes", "prefill_e2e_us", "decode_e2e_us",
     /* follow */
     "id", "status_code", "steps", "model_used", "verdict",
     /* of requests */
@@ -101,6 +101,7 @@ static blis_request check_request(lua_State *L, bind_records *self) {
       .tenant = text_of(L, self, "tenant"),
       .slo_class = text_of(L, self, "slo_class"),
       .model = text_of(L, self, "model"),
+      .adapter = text_of(L, self, "adapter"),
       .session = text_of(L, self, "session"),
       .round_index = (int32_t)integer_of(L, "round_index", 0, INT32_MAX, 0),
   };
@@ -139,6 +140,7 @@ static blis_request_end check_end(lua_State *L) {
       .itl_count = integer_of(L, "itl_count", 0, UINT32_MAX, 0),
       .end_us = integer_of(L, "end_us", 0, INT64_MAX, 0),
       .gateway_wait_us = time_of(L, "gateway_wait_us"),
+      .adapter_wait_us = time_of(L, "adapter_wait_us"),
       .priority = opt_field_number(L, RECORD, "priority", 0),
   };
 }

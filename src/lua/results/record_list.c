@@ -84,6 +84,7 @@ static void push_record(lua_State *L, const bind_records *self, size_t index) {
   set_field_integer(L, "itl_count", record->itl_count);
   set_field_integer(L, "end_us", record->end_us);
   set_time(L, "gateway_wait_us", record->gateway_wait_us);
+  set_time(L, "adapter_wait_us", record->adapter_wait_us);
   set_field_integer(L, "prompt_tokens", record->prompt_tokens);
   set_field_integer(L, "output_tokens", record->output_tokens);
   if (record->instance >= 0) {
@@ -92,6 +93,9 @@ static void push_record(lua_State *L, const bind_records *self, size_t index) {
   set_field_text(L, "tenant", strings, record->tenant);
   set_field_text(L, "slo_class", strings, record->slo_class);
   set_field_text(L, "model", strings, record->model);
+  if (record->adapter != 0) {
+    set_field_text(L, "adapter", strings, record->adapter);
+  }
   set_field_text(L, "session", strings, record->session);
   if (record->session != 0) {
     set_field_integer(L, "round_index", record->round_index);
@@ -115,7 +119,6 @@ static void push_record(lua_State *L, const bind_records *self, size_t index) {
   }
   set_stages(L, blis_recorder_stages(self->recorder, index));
   set_record_attempts(L, self, record);
-  set_printable(L);
 }
 
 static int records_index(lua_State *L) {

@@ -4,6 +4,7 @@
 
 #include "lua/bind/bind.h"
 #include "lua/bind/interrupt.h"
+#include "lua/engine/adapters.h"
 #include "lua/engine/shares.h"
 #include "lua/policies/batch_scheduler.h"
 #include "lua/policies/builtin.h"
@@ -81,6 +82,18 @@ static void check_scheduler_parts(lua_State *L, int config,
   }
 }
 
+/* Adapters, which all instances serve in the same way. */
+static void check_adapters_part(lua_State *L, int cluster,
+                                bind_simulation *sim) {
+  if (lua_getfield(L, cluster, "lora") != LUA_TNIL) {
+    check_adapters(L, lua_gettop(L), &sim->adapters);
+    push_hook_function(L, &sim->hooks);
+    sim->engine.config.adapters = &sim->adapters.config;
+    sim->adapters.names.own_prefixes = !sim->view.context.go_blis;
+  }
+  lua_settop(L, cluster);
+}
+
 static void check_hooks_parts(lua_State *L, int self, int config,
                               bind_simulation *sim) {
   push_hooks_anchor(L, &sim->hooks); // [anchor]
@@ -124,7 +137,7 @@ static void check_locality(lua_State *L, const bind_simulation *sim) {
       {"admission policy", sim->admission.name, sim->admission.needs}};
   for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
     if (sim->view.is_strict &&
-        (policies[i].needs & BLIS_SIGNALS_OF_REQUEST) != 0) {
+        (policies[i].needs & BLIS_SIGNALS_OF_PROMPT) != 0) {
       blis_error error = {0};
       (void)blis_fail(&error, BLIS_ERR_INVALID,
                       "locality: %s '%s' reads where prompts are cached, which "
@@ -213,6 +226,7 @@ static void check_cluster_instances(lua_State *L, int options,
   made->facts = facts;
   made->instance_count = sim->instance_count;
   made->initial_count = sim->initial_count;
+  made->adapters = sim->adapters.names;
 }
 
 static blis_status keep_step(void *ud, uint32_t instance,
@@ -396,11 +410,15 @@ static void check_simulation_parts(lua_State *L, int self, int config,
   check_engine(L, top + 1, &sim->engine);
   check_groups(L, top + 1, self, SIMULATION_GROUPS, &sim->groups);
   check_hooks_parts(L, self, config, sim);
+  check_adapters_part(L, top + 1, sim);
   check_latency_part(L, config, sim);
   check_policy_parts(L, config, sim);
   lua_getfield(L, config, "workload");
   check_scaling_future(L, lua_gettop(L), sim);
   check_source(L, lua_gettop(L), &sim->hooks, &sim->records->source);
+  if (lua_getfield(L, top + 1, "lora") != LUA_TNIL) {
+    check_adapter_mix(L, lua_gettop(L), sim->seed, &sim->records->source);
+  }
   if (opt_field_boolean(L, config, "keep_requests", false)) {
     check_source_copy(L, &sim->records->source);
   }

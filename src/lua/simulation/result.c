@@ -104,6 +104,10 @@ static void set_from_records(lua_State *L, int index,
   lua_setfield(L, -2, "by_tenant");
   push_groups(L, records, BLIS_GROUP_MODEL);
   lua_setfield(L, -2, "by_model");
+  if (blis_recorder_has_adapter_waits(records->recorder)) {
+    push_groups(L, records, BLIS_GROUP_ADAPTER);
+    lua_setfield(L, -2, "by_adapter");
+  }
   lua_getiuservalue(L, index, SIMULATION_RECORDS);
   lua_setfield(L, -2, "requests");
   lua_pushboolean(L, blis_recorder_has_sessions(records->recorder));
@@ -156,6 +160,26 @@ static void push_queue(lua_State *L, const blis_cluster *cluster,
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   lua_setfield(L, -2, "bands");
+}
+
+/* Of adapters, those that were ever loaded. */
+static void push_lora(lua_State *L, const blis_cluster *cluster,
+                      const blis_lora_summary *lora) {
+  lua_createtable(L, 0, 16);
+  set_figures(L, BLIS_FIGURES_LORA, lora);
+  lua_newtable(L);
+  for (uint32_t i = 1; i <= blis_cluster_adapter_count(cluster); i++) {
+    blis_adapter_summary adapter;
+    blis_adapter_summary_fill(&adapter, cluster, i);
+    if (adapter.loads == 0) {
+      continue;
+    }
+    lua_createtable(L, 0, 4);
+    set_figures(L, BLIS_FIGURES_ADAPTER, &adapter);
+    set_field_string(L, "name", adapter.name);
+    lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+  }
+  lua_setfield(L, -2, "adapters");
 }
 
 /* Of links that were used; there are two for each instance. */
@@ -240,6 +264,10 @@ void push_summary(lua_State *L, int index, bind_simulation *sim) {
   if (sim->has_gateway) {
     push_queue(L, sim->cluster, &w->summary.queue);
     lua_setfield(L, -2, "queue");
+  }
+  if (sim->adapters.names.count > 0) {
+    push_lora(L, sim->cluster, &w->summary.lora);
+    lua_setfield(L, -2, "lora");
   }
   set_coverage(L, sim, &w->summary);
   set_setup(L, index, sim);

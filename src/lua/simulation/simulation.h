@@ -11,6 +11,7 @@
 #include "cluster/scaling.h"
 #include "lua/bind/hook.h"
 #include "lua/bind/math_random.h"
+#include "lua/engine/adapters.h"
 #include "lua/engine/engine.h"
 #include "lua/engine/groups.h"
 #include "lua/engine/latency.h"
@@ -58,6 +59,7 @@ typedef struct bind_simulation {
   bind_watch watch;
   bind_engine engine;               /* of the first group of instances */
   bind_groups groups;               /* and those of the others */
+  bind_adapters adapters;           /* all zero without them */
   bind_latency latency;             /* for a model in Lua */
   bind_instance_latency *latencies; /* by instance; the anchor owns them */
   blis_histogram itl_us;

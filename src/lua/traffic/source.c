@@ -5,6 +5,7 @@
 #include "lua/traffic/trace_stream.h"
 #include "lua/traffic/workload.h"
 #include "lua/traffic/written_spec.h"
+#include "workload/generate/adapter_mix.h"
 #include "workload/generate/generator.h"
 #include "workload/generate/replay.h"
 #include "workload/generate/source_copy.h"
@@ -153,6 +154,33 @@ void check_source(lua_State *L, int index, bind_hooks *hooks,
   source->source = blis_workload_source(workload, &source->cursor);
 }
 
+void check_adapter_mix(lua_State *L, int index, int64_t seed,
+                       bind_source *source) {
+  int top = lua_gettop(L);
+  lua_getfield(L, index, "adapters");
+  luaL_checktype(L, -1, LUA_TTABLE);
+  size_t count = lua_rawlen(L, -1);
+  blis_adapter_share *shares = push_buffer(L, count, sizeof *shares);
+  bool has_weights = false;
+  for (size_t i = 0; i < count; i++) {
+    lua_rawgeti(L, top + 1, (lua_Integer)i + 1);
+    shares[i].name = check_field_string(L, -1, "id"); /* the table has it */
+    shares[i].weight = opt_field_number(L, -1, "weight", 0);
+    has_weights |= shares[i].weight > 0;
+    lua_pop(L, 1);
+  }
+  if (has_weights) {
+    blis_alloc alloc = bind_alloc(L);
+    blis_error error = {0};
+    check_status(L,
+                 blis_adapter_mix_new(&alloc, &source->source, shares, count,
+                                      seed, &source->mix, &error),
+                 &error);
+    source->source = blis_adapter_mix_source(source->mix);
+  }
+  lua_settop(L, top);
+}
+
 void check_source_copy(lua_State *L, bind_source *source) {
   blis_alloc alloc = bind_alloc(L);
   source->copy = blis_source_copy_new(&alloc, &source->source);
@@ -164,6 +192,7 @@ void check_source_copy(lua_State *L, bind_source *source) {
 
 void bind_source_close(bind_source *source) {
   blis_source_copy_free(source->copy);
+  blis_adapter_mix_free(source->mix);
   blis_generator_free(source->generator);
   blis_replay_free(source->replay);
   blis_trace_cursor_close(source->stream);

@@ -17,6 +17,7 @@ typedef struct bind_source {
   struct blis_trace_cursor *stream;
   bind_graphs graphs;            /* without a player: there are none */
   struct blis_source_copy *copy; /* NULL unless requests are kept */
+  struct blis_adapter_mix *mix;  /* NULL unless it gives adapters */
   blis_workload_cursor cursor;
   blis_request_source source; /* valid while the bind_source does not move */
 } bind_source;
@@ -29,6 +30,14 @@ typedef struct bind_source {
  */
 void check_source(lua_State *L, int index, bind_hooks *hooks,
                   bind_source *source);
+
+/*
+ * From here on requests that name no adapter get one, by the weights of the
+ * table at index, { adapters = { { id =, weight = }, ... } }; where none has a
+ * weight, nothing changes.
+ */
+void check_adapter_mix(lua_State *L, int index, int64_t seed,
+                       bind_source *source);
 
 /* From here on the requests are kept. */
 void check_source_copy(lua_State *L, bind_source *source);

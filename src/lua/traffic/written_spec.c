@@ -48,7 +48,7 @@ static void check_settings(lua_State *L, blis_spec_settings *s) {
       .reproduce_go_blis_defects = opt_field_boolean(L, 3, "go_blis", false),
       .keeps_group_prefixes =
           opt_field_boolean(L, 3, "keeps_group_prefixes", false),
-      .refuses_adapters = !opt_field_boolean(L, 3, "is_only_read", false),
+      .refuses_adapters = opt_field_boolean(L, 3, "refuses_adapters", false),
       .may_be_endless = opt_field_boolean(L, 3, "is_only_read", false),
       .cohort_prefix = opt_field_string(L, 3, "cohort_prefix"),
   };

@@ -73,7 +73,21 @@
      "0 without a batch, and for a model in Lua")                              \
   XX(TIERED_PREFIX_HIT, "tiered_prefix_hit", "0 to 1",                         \
      "prefix_hit that goes on in the KV tiers, each block with the weight of " \
-     "where it is; tiers as of now")
+     "where it is; tiers as of now")                                           \
+  XX(ADAPTER_SLOTS, "adapter_slots", "adapters",                               \
+     "LoRA adapters that it has room for at once; 0 = there are none")         \
+  XX(ADAPTERS_LOADED, "adapters_loaded", "adapters", "in these slots")         \
+  XX(ADAPTERS_RUNNING, "adapters_running", "adapters",                         \
+     "of requests in the running batch")                                       \
+  XX(ADAPTERS_WAITING, "adapters_waiting", "adapters",                         \
+     "of requests in the wait queue")                                          \
+  XX(ADAPTER_LOADED, "adapter_loaded", "0 or 1",                               \
+     "the adapter of the request is in a slot")                                \
+  XX(ADAPTER_LOADING, "adapter_loading", "0 or 1", "it is on its way there")   \
+  XX(ADAPTER_RUNNING, "adapter_running", "requests",                           \
+     "of the running batch that have the same adapter")                        \
+  XX(ADAPTER_WAITING, "adapter_waiting", "requests",                           \
+     "of the wait queue that have the same adapter")
 
 typedef enum blis_signal {
 #define XX(constant, name, unit, what) BLIS_SIGNAL_##constant,
@@ -111,13 +125,22 @@ typedef uint64_t blis_signal_set;
    BLIS_SIGNAL_BIT(BLIS_SIGNAL_UTILIZATION) |                                  \
    BLIS_SIGNAL_BIT(BLIS_SIGNAL_ROLLING_WATTS))
 
-/* Signals about one request and one instance. */
-#define BLIS_SIGNALS_OF_REQUEST                                                \
+/* Signals about one request and one instance: what is cached of a prompt... */
+#define BLIS_SIGNALS_OF_PROMPT                                                 \
   (BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS) |                                \
    BLIS_SIGNAL_BIT(BLIS_SIGNAL_PREFIX_HIT) |                                   \
    BLIS_SIGNAL_BIT(BLIS_SIGNAL_LIVE_PREFIX_HIT) |                              \
    BLIS_SIGNAL_BIT(BLIS_SIGNAL_TIERED_PREFIX_HIT) |                            \
    BLIS_SIGNAL_BIT(BLIS_SIGNAL_ESTIMATED_TTFT_US))
+/* ...its adapter, which is an engine signal... */
+#define BLIS_SIGNALS_OF_ADAPTER                                                \
+  (BLIS_SIGNAL_BIT(BLIS_SIGNAL_ADAPTER_LOADED) |                               \
+   BLIS_SIGNAL_BIT(BLIS_SIGNAL_ADAPTER_LOADING) |                              \
+   BLIS_SIGNAL_BIT(BLIS_SIGNAL_ADAPTER_RUNNING) |                              \
+   BLIS_SIGNAL_BIT(BLIS_SIGNAL_ADAPTER_WAITING))
+/* ...and all of them. */
+#define BLIS_SIGNALS_OF_REQUEST                                                \
+  (BLIS_SIGNALS_OF_PROMPT | BLIS_SIGNALS_OF_ADAPTER)
 
 /* Static storage. */
 const char *blis_signal_name(blis_signal signal);

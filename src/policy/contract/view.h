@@ -70,6 +70,8 @@ typedef struct blis_routing_request {
   uint32_t model;
   uint32_t session;
   uint32_t client;
+  uint32_t adapter;
+  uint32_t adapter_number; /* of the cluster's, from 1; 0 = needs none */
   uint32_t prefix_group;
   uint32_t prefix_tokens;
   /* What the prompt begins with; tokens of the request's own come behind. */

@@ -27,6 +27,8 @@ static const blis_policy_entry *const filters[] = {
   XX(scorer, running_requests)                                                 \
   XX(scorer, load_aware)                                                       \
   XX(scorer, vllm_dp)                                                          \
+  XX(scorer, lora_affinity)                                                    \
+  XX(scorer, llmd_lora_affinity)                                               \
   XX(scorer, llmd_queue)                                                       \
   XX(scorer, llmd_active_request)                                              \
   XX(scorer, llmd_token_load)                                                  \

@@ -167,7 +167,7 @@ static const blis__key client_keys[] = {
     KEY(blis_client_spec, "model", TEXT, model,
         "Model of its requests (default: the cluster's)."),
     KEY(blis_client_spec, "adapter", TEXT, adapter,
-        "LoRA adapter; not supported yet."),
+        "LoRA adapter, one of those of cluster.lora."),
     NUMBER(blis_client_spec, "rate_fraction", rate_fraction, 0, "",
            "Weight of its share of the rate (default: 1; 0 for users).",
            .is_derived = true),

@@ -187,7 +187,7 @@ static blis_status check_adapters(const reading *r, blis_error *error) {
       char label[BLIS_CLIENT_LABEL_SIZE];
       blis_status status = blis_fail(
           error, BLIS_ERR_INVALID,
-          "%s: unknown adapter '%.100s': LoRA adapters are not supported",
+          "%s: unknown adapter '%.100s': cluster.lora (--lora-config) has none",
           blis_client_label(spec, i, label), client->adapter);
       const blis_spec_fault fault = {&client->adapter, client};
       return locate(r, &fault, status, error);

@@ -72,7 +72,7 @@ local plugins = {
       prefixPluginType = text, prefixPluginName = text } },
   ["session-affinity-scorer"] = { role = "scorer", name = "llm-d.session-affinity-scorer",
     parameters = affinity },
-  ["lora-affinity-scorer"] = { role = "scorer", missing = "adapters are not simulated" },
+  ["lora-affinity-scorer"] = { role = "scorer", name = "llm-d.lora-affinity-scorer" },
   ["context-length-aware"] = { role = "scorer", name = "llm-d.context-length-aware",
     parameters = { label = as("label", "string"), enableFiltering = boolean } },
   ["topology-affinity-scorer"] = { role = "scorer", alpha = true, takes_any = true,

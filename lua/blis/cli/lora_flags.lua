@@ -1,0 +1,129 @@
+--- What flags say of LoRA adapters, over a configuration of BLIS (Go).
+local command = require "blis.cli.command"
+local errors = require "blis.errors"
+local flags = require "blis.cli.flags"
+local yaml_file = require "blis.yaml_file"
+
+local lora_flags = {}
+
+-- What the file calls an option.
+local option_names = { adapter_capacity = "slots" }
+
+local known = { "adapter_capacity", "load_base_latency_us", "load_bandwidth_bytes_us",
+  "footprint_bytes_per_rank", "step_overhead_tiers", "adapters" }
+
+local function is_known(key)
+  for _, name in ipairs(known) do
+    if name == key then return true end
+  end
+  return false
+end
+
+--- { [8] = { k6 = 0.02, k7 = 1 } } as a list, by rank.
+local function tiers_of(given)
+  if type(given) ~= "table" then
+    errors.invalid("config.lora.step_overhead_tiers: %s is not allowed, expected ranks with k6 "
+      .. "and k7", errors.show(given))
+  end
+  local tiers = {}
+  for key, tier in pairs(given) do
+    local rank = math.tointeger(tonumber(key))
+    local k6, k7 = type(tier) == "table" and tier.k6, type(tier) == "table" and tier.k7
+    if not rank or type(k6) ~= "number" or type(k7) ~= "number" or k7 <= 0 then
+      errors.invalid("config.lora.step_overhead_tiers.%s: expected a rank with numbers k6 and k7 "
+        .. "above 0", tostring(key))
+    end
+    tiers[#tiers + 1] = { rank = rank, factor = k6 / k7 }
+  end
+  table.sort(tiers, function(a, b) return a.rank < b.rank end)
+  return tiers
+end
+
+--- The options in a file { lora = { adapter_capacity =, adapters = ... } }.
+local function read_file(root)
+  local given = type(root) == "table" and root.lora
+  if type(given) ~= "table" then
+    errors.invalid("config.lora: nothing is given, expected its options")
+  end
+  for key in pairs(root) do
+    if key ~= "lora" then
+      errors.invalid("config: unknown option '%s', expected lora", tostring(key))
+    end
+  end
+  local options = {}
+  for key, value in pairs(given) do
+    if not is_known(key) then
+      errors.invalid("config.lora: unknown option '%s'%s", tostring(key),
+        errors.suggestion(tostring(key), known))
+    end
+    options[option_names[key] or key] = value
+  end
+  if options.step_overhead_tiers ~= nil then
+    options.step_overhead_tiers = tiers_of(options.step_overhead_tiers)
+  end
+  return options
+end
+
+local usual_scorers = "prefix-affinity:3,queue-depth:2,kv-utilization:2"
+
+--- The scorers of a flag or of a bundle, and this one.
+local function with_affinity(definition, scorers, weight)
+  local names = {}
+  if type(scorers) == "string" then
+    for name in scorers:gmatch "([^,:%s]+)[^,]*" do names[#names + 1] = name end
+  else
+    for i, one in ipairs(scorers) do names[i] = one[1] end
+  end
+  for _, name in ipairs(names) do
+    if name == "lora-affinity" then
+      flags.fail(definition, "--lora-scorer-weight: the scorer lora-affinity has a weight already")
+    end
+  end
+  if type(scorers) == "string" then return ("%s,lora-affinity:%.17g"):format(scorers, weight) end
+  local all = table.move(scorers, 1, #scorers, 1, {})
+  all[#all + 1] = { "lora-affinity", weight }
+  return all
+end
+
+local function add_scorer(definition, parsed)
+  local policies = parsed.values.policies
+  local weight = policies.lora_scorer_weight
+  if not weight then return end
+  if parsed.values.experiment.routing ~= "weighted" then
+    command.talk(parsed, "--lora-scorer-weight: no effect with routing policy %s",
+      parsed.values.experiment.routing or "round-robin")
+    return
+  end
+  policies.scorers = with_affinity(definition, policies.scorers or usual_scorers, weight)
+end
+
+--- Adapters as blis.run takes them; nil without. In BLIS (Go) they are nothing without slots.
+---@param definition blis.cli.Command
+---@param parsed blis.cli.Parsed
+---@return table?
+function lora_flags.of(definition, parsed)
+  local path, all = parsed.values.policies.lora_config, {}
+  if path then
+    local file = yaml_file.read(path)
+    all = yaml_file.located(file, "config", read_file, file.root)
+  end
+  for key, value in pairs(parsed.values.lora) do
+    if key == "adapters" then
+      value = math.tointeger(tonumber(value)) or flags.fail(definition,
+        "--lora-adapters: '%s' is not allowed, expected a number of adapters", value)
+    end
+    all[key] = value
+  end
+  add_scorer(definition, parsed)
+  if all.adapters == nil then
+    if next(all) ~= nil then
+      command.talk(parsed, "flags of LoRA adapters have no effect without --lora-config or "
+        .. "--lora-adapters")
+    end
+    return nil
+  end
+  if parsed.values.experiment.profile == "go-blis" and (all.slots or 0) == 0 then return nil end
+  return all
+end
+
+return lora_flags

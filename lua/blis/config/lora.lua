@@ -1,0 +1,97 @@
+--- The options of LoRA adapters: how the engines of a cluster keep and load them.
+local group = "LoRA adapters"
+
+--- Values that are other ones where the reference is imitated.
+local function go_blis(value) return { ["go-blis"] = value } end
+
+---@type blis.Section
+return {
+  name = "lora",
+  summary = "LoRA adapters: a request that names one joins a batch only while the adapter is in a "
+    .. "slot of its instance. Sources: BLIS (Go), LoRA control plane; vLLM (max_loras, "
+    .. "max_cpu_loras).",
+  options = {
+    {
+      name = "adapters", type = "any", required = true, flag = "--lora-adapters", group = group,
+      metavar = "NUMBER",
+      flag_doc = "So many adapters, adapter_1, adapter_2, ..., that requests without one get by "
+        .. "--lora-zipf; --lora-config names them.",
+      doc = "The adapters that requests may name: a list of ids, or of { id =, rank =, weight = }, "
+        .. "or a number, for adapter_1, adapter_2, ... Requests that name none get one by the "
+        .. "weights; without weights they keep none. Those of a number have the weights of zipf.",
+    },
+    {
+      name = "slots", type = "integer", min = 0, max = 1000000, default = 8, unit = "adapters",
+      flag = "--lora-adapter-capacity", group = group,
+      doc = "Adapters that an instance has on its GPUs at once (vLLM: max_loras); 0 = as without "
+        .. "lora.",
+    },
+    {
+      name = "host_slots", type = "integer", min = 0, max = 1000000, default = 0,
+      unit = "adapters", flag = "--lora-host-slots", group = group,
+      doc = "Adapters in the memory of an instance's host (vLLM: max_cpu_loras), at least slots; "
+        .. "others are fetched first. 0 = all of them.",
+    },
+    {
+      name = "rank", type = "integer", min = 1, max = 65536, default = 8, flag = "--lora-rank",
+      group = group, doc = "Of adapters that do not say theirs.",
+    },
+    {
+      name = "zipf", type = "number", min = 0, max = 100, default = 1, flag = "--lora-zipf",
+      group = group,
+      doc = "With a number of adapters: the weight of the k-th is 1 / k^zipf; 0 = all alike.",
+    },
+    {
+      name = "load_base_latency_us", type = "number", min = 0, max = 3600000000, default = 1500,
+      unit = "us", flag = "--lora-load-base-latency-us", group = group,
+      doc = "Part of every load to the GPUs.",
+    },
+    {
+      name = "load_bandwidth_bytes_us", type = "number", above = 0, max = 1e12, default = 25000,
+      profiles = go_blis(2000000), unit = "bytes/us", flag = "--lora-load-bandwidth-bytes-us",
+      group = group, doc = "Speed of loads: 25000 is 25 GB/s, a GPU's link to its host.",
+    },
+    {
+      name = "footprint_bytes_per_rank", type = "number", above = 0, max = 1e12,
+      default = 2000000, unit = "bytes", flag = "--lora-footprint-bytes-per-rank", group = group,
+      doc = "Size of an adapter, by rank.",
+    },
+    {
+      name = "fetch_base_latency_us", type = "number", min = 0, max = 3600000000,
+      default = 10000, unit = "us", doc = "Part of every fetch to the host.",
+    },
+    {
+      name = "fetch_bandwidth_bytes_us", type = "number", above = 0, max = 1e12, default = 2000,
+      unit = "bytes/us", doc = "Speed of fetches: 2000 is 2 GB/s, a disk.",
+    },
+    {
+      name = "order", type = "choice", choices = { "skip", "head-of-line" }, default = "skip",
+      profiles = go_blis "head-of-line", flag = "--lora-order", group = group,
+      doc = "skip: those behind a request that waits for its adapter may pass it, as in vLLM; "
+        .. "head-of-line: they wait, too (BLIS, Go).",
+    },
+    {
+      name = "max_skip_us", type = "time_us", min = 0, default = 0, unit = "us",
+      flag = "--lora-max-skip", group = group,
+      doc = "With skip: who has waited for so long is not passed any more, so that adapters in "
+        .. "use run dry and give their slots up; 0 = passed at any time.",
+    },
+    {
+      name = "mode", type = "choice", choices = { "overlap", "block" }, default = "overlap",
+      flag = "--lora-mode", group = group,
+      doc = "overlap: steps go on while an adapter is loaded, one at a time; block: the step that "
+        .. "a request joins waits for its load, and with it the batch (vLLM).",
+    },
+    {
+      name = "step_overhead_tiers", type = "any",
+      doc = "How much longer steps are: a list of { rank =, factor = }; the step takes 1 + factor "
+        .. "* (adapters in the batch) times as long, by the tier nearest to their largest rank. "
+        .. "Default: 0.02, 0.035 and 0.06 for ranks 8, 16 and 32; {} = they cost no time.",
+    },
+    {
+      name = "reserve_memory", type = "boolean", default = true,
+      doc = "slots adapters of the largest rank take their place from the KV cache, where "
+        .. "kv_blocks is not given.",
+    },
+  },
+}

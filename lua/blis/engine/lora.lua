@@ -1,0 +1,128 @@
+--- LoRA adapters, for the core.
+local errors = require "blis.errors"
+local schema = require "blis.config.schema"
+local section = require "blis.config.lora"
+
+local lora = {}
+
+local most_adapters = 100000
+
+-- Of BLIS (Go): k6 / k7 by rank.
+local usual_tiers = {
+  { rank = 8, factor = 0.02 }, { rank = 16, factor = 0.035 }, { rank = 32, factor = 0.06 },
+}
+
+---@type blis.Section
+local adapter_section = {
+  name = "adapter",
+  summary = "A LoRA adapter.",
+  options = {
+    { name = "id", type = "string", required = true, doc = "As requests name it." },
+    { name = "rank", type = "integer", min = 1, max = 65536, doc = "Default: rank of all." },
+    { name = "weight", type = "number", min = 0, max = 1e12,
+      doc = "Share of the requests that name no adapter." },
+    { name = "base_model", type = "string", doc = "Of the configurations of BLIS (Go); not used." },
+  },
+}
+
+---@type blis.Section
+local tier_section = {
+  name = "tier",
+  summary = "What adapters of a rank cost in a step.",
+  options = {
+    { name = "rank", type = "integer", min = 1, max = 65536, required = true, doc = "Its rank." },
+    { name = "factor", type = "number", min = 0, max = 1e6, required = true,
+      doc = "Share of a step, for each adapter of the batch." },
+  },
+}
+
+local function raise_adapters(given, path)
+  schema.raise_value(path, given, ("a list of ids or of { id =, rank =, weight = }, or a number "
+    .. "from 1 to %d"):format(most_adapters))
+end
+
+--- So many adapters with a long tail.
+local function numbered(count, values)
+  local list = {}
+  for k = 1, count do
+    list[k] = { id = ("adapter_%d"):format(k), weight = 1 / k ^ values.zipf }
+  end
+  return list
+end
+
+local function read_adapters(given, values, path)
+  local count = math.tointeger(given)
+  if type(given) == "number" and count and count >= 1 and count <= most_adapters then
+    return numbered(count, values)
+  elseif type(given) ~= "table" or #given == 0 or #given > most_adapters then
+    raise_adapters(given, path)
+  end
+  local list, seen = {}, {}
+  for i, one in ipairs(given) do
+    local place = ("%s[%d]"):format(path, i)
+    list[i] = type(one) == "string" and { id = one } or schema.read(adapter_section, one, place)
+    local id = list[i].id
+    if id == "" or seen[id] then
+      errors.invalid("%s: the adapter '%s' %s", place, id,
+        id == "" and "has no name" or "is there twice")
+    end
+    seen[id] = true
+  end
+  return list
+end
+
+local function read_tiers(given, path)
+  if given == nil then return usual_tiers end
+  if type(given) ~= "table" then
+    schema.raise_value(path, given, "a list of { rank =, factor = }")
+  end
+  local tiers = {}
+  for i, one in ipairs(given) do
+    tiers[i] = schema.read(tier_section, one, ("%s[%d]"):format(path, i))
+  end
+  return tiers
+end
+
+--- Microseconds of something that has a base and moves bytes.
+local function time_us(base_us, bytes, bytes_per_us)
+  return math.max(1, math.ceil(base_us + bytes / bytes_per_us))
+end
+
+--- The options as the core takes them; nil for none.
+---@param given? table
+---@param path string
+---@param profile? string
+---@return table?
+function lora.read(given, path, profile)
+  if given == nil then return nil end
+  if type(given) ~= "table" then
+    schema.raise_value(path, given, "a table such as { adapters = 128, slots = 8 }")
+  end
+  local values = schema.read(section, given, path, profile)
+  if values.slots == 0 then return nil end
+  local adapters = read_adapters(values.adapters, values, path .. ".adapters")
+  if values.host_slots > 0 and values.host_slots < values.slots then
+    errors.invalid("%s.host_slots: %d is not allowed, expected at least slots, %d, or 0 for all",
+      path, values.host_slots, values.slots)
+  end
+  local largest = 1
+  for _, one in ipairs(adapters) do
+    one.rank = one.rank or values.rank
+    largest = math.max(largest, one.rank)
+    local bytes = one.rank * values.footprint_bytes_per_rank
+    one.load_us = time_us(values.load_base_latency_us, bytes, values.load_bandwidth_bytes_us)
+    one.fetch_us = time_us(values.fetch_base_latency_us, bytes, values.fetch_bandwidth_bytes_us)
+  end
+  local slots = math.min(values.slots, #adapters)
+  return {
+    adapters = adapters, slots = slots,
+    host_slots = values.host_slots > 0 and math.max(values.host_slots, slots) or 0,
+    tiers = read_tiers(values.step_overhead_tiers, path .. ".step_overhead_tiers"),
+    skips = values.order == "skip", max_skip_us = values.max_skip_us,
+    loads_in_steps = values.mode == "block", pins_preempted = profile == "go-blis",
+    bytes = values.reserve_memory and math.ceil(
+      values.slots * values.footprint_bytes_per_rank * largest) or 0,
+  }
+end
+
+return lora

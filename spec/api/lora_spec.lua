@@ -1,0 +1,268 @@
+--- LoRA adapters from scripts: what is loaded, who waits, what routers see and results tell.
+local blis = require "blis"
+
+--- Requests one after the other, from a list of { arrival_us, adapter, output tokens }.
+local function traffic(list)
+  local i = 0
+  return {
+    generator = function()
+      i = i + 1
+      local one = list[i]
+      return one and { arrival_us = one[1], prompt_tokens = one.prompt or 16,
+        output_tokens = one[3], adapter = one[2], prefix_group = one.group,
+        prefix_tokens = one.group and 16 or nil, session = one.session } or nil
+    end,
+    requests = #list,
+  }
+end
+
+local function run(lora, list, more)
+  local cluster = { instances = 1, kv_blocks = 1000, lora = lora, async_scheduling = false,
+    latency_model = blis.latency_model { name = "even", step_time = function() return 1000 end } }
+  for key, value in pairs(more or {}) do cluster[key] = value end
+  local profile, routing = cluster.profile, cluster.routing
+  cluster.profile, cluster.routing = nil, nil
+  return blis.run { cluster = cluster, workload = traffic(list), profile = profile,
+    routing = routing }
+end
+
+-- 1000 us + 8 * 10 MB / 20,000 bytes per us = 5000 us.
+local function example(more)
+  local lora = { adapters = { "a", "b", "c" }, rank = 8, slots = 2, load_base_latency_us = 1000,
+    footprint_bytes_per_rank = 10000000, load_bandwidth_bytes_us = 20000,
+    step_overhead_tiers = {} }
+  for key, value in pairs(more or {}) do lora[key] = value end
+  return lora
+end
+
+local four = { { 0, "a", 40 }, { 0, "b", 60 }, { 0, "a", 40 }, { 0, "c", 10 } }
+
+local function starts(r)
+  local at = {}
+  for i = 1, #r.requests do
+    at[i] = r.requests[i].arrival_us + r.requests[i].scheduling_delay_us
+  end
+  return at
+end
+
+local function says(pattern, fn, ...)
+  local ok, message = pcall(fn, ...)
+  assert.is_false(ok)
+  assert.truthy(tostring(message):find(pattern, 1, true), tostring(message))
+end
+
+describe("LoRA adapters", function()
+  it("are loaded one after the other, and those behind a cold one may pass", function()
+    local r = run(example(), four)
+    assert.same({ 5000, 10000, 5000, 50000 }, starts(r))
+    assert.equal(3, r.lora.loads)
+    assert.equal(1, r.lora.evictions)
+    assert.equal(5.0, r.lora.mean_load_ms)
+    assert.equal(0.0, r.lora.hit_rate)
+    assert.equal(10000, r.requests[2].adapter_wait_us)
+    assert.equal("a", r.requests[3].adapter)
+    assert.equal(10.0, r.by_adapter.b.adapter_wait_ms.mean)
+    assert.same({ "a", "b", "c" }, { r.by_adapter[1].name, r.by_adapter[2].name,
+      r.by_adapter[3].name })
+    assert.truthy(tostring(r):find("adapters    3 loads, 0.0 % found loaded", 1, true))
+  end)
+
+  it("hold up everybody behind a cold one where the order says so", function()
+    local at = starts(run(example { order = "head-of-line" }, four))
+    assert.same({ 5000, 10000, 10000 }, { at[1], at[2], at[3] })
+  end)
+
+  it("are served as BLIS (Go) does under its profile, and lost by parts of hand-offs", function()
+    local r = run(example(), four, { profile = "go-blis" })
+    assert.same({ 5000, 10000, 10000 }, { table.unpack(starts(r), 1, 3) })
+    local function apart(profile)
+      return blis.run { profile = profile, workload = traffic(four), disaggregation = "always",
+        cluster = { lora = example(), prefill_instances = 1, decode_instances = 1 } }
+    end
+    assert.equal(0, apart("go-blis").lora.loads)
+    assert.equal(6, apart("design").lora.loads)
+  end)
+
+  it("make the step wait that a request joins, in mode block", function()
+    local r = run(example { mode = "block" }, { { 0, nil, 4 }, { 500, "a", 2 }, { 500, "b", 1 } })
+    assert.same({ 0, 1000, 1000 }, starts(r))
+    assert.equal(14000, r.requests[1].e2e_us)
+  end)
+
+  it("make steps longer by their number and the largest rank", function()
+    local function e2e(rank, tiers)
+      local r = run({ adapters = { { id = "a", rank = 8 }, { id = "b", rank = rank } }, slots = 2,
+        mode = "block", load_base_latency_us = 1, footprint_bytes_per_rank = 1e-9,
+        step_overhead_tiers = tiers }, { { 0, "a", 5 }, { 0, "b", 5 } })
+      return r.requests[1].e2e_us - 4 -- of two loads, 2 us each
+    end
+    assert.equal(5 * 1040, e2e(8))
+    assert.equal(5 * 1120, e2e(64))
+    assert.equal(5 * 1300, e2e(8, { { rank = 8, factor = 0.15 } }))
+    assert.equal(5 * 1000, e2e(8, {}))
+  end)
+
+  it("share no prefixes, but in the reference", function()
+    local list = { { 0, "a", 1, group = "g", prompt = 32 }, { 100000, "b", 1, group = "g",
+      prompt = 32 }, { 200000, "a", 1, group = "g", prompt = 32 } }
+    local function hits(profile)
+      local r = run(example { adapters = { "a", "b" } }, list, { profile = profile })
+      return r.requests[2].had_hit, r.requests[3].had_hit
+    end
+    assert.same({ false, true }, { hits("design") })
+    assert.same({ true, true }, { hits("go-blis") })
+  end)
+
+  it("are given by weights where requests name none, alike in a session", function()
+    local list = {}
+    for i = 1, 4000 do
+      list[i] = { i * 100000, nil, 1, session = i % 2 == 0 and ("s%d"):format(i % 50) or nil }
+    end
+    list[5][2] = "rare"
+    local r = run({ adapters = { { id = "often", weight = 3 }, { id = "rare", weight = 1 },
+      { id = "never" } }, slots = 3 }, list)
+    local of_session, often, single = {}, 0, 0
+    for i = 1, #r.requests do
+      local one = r.requests[i]
+      if one.session ~= "" then
+        assert.equal(of_session[one.session] or one.adapter, one.adapter)
+        of_session[one.session] = one.adapter
+      else
+        single, often = single + 1, often + (one.adapter == "often" and 1 or 0)
+      end
+    end
+    assert.near(0.75, often / single, 0.04)
+    assert.equal("rare", r.requests[5].adapter)
+    assert.is_nil(r.by_adapter.never)
+  end)
+
+  it("have a long tail when they are only a number", function()
+    local list = {}
+    for i = 1, 3000 do list[i] = { i * 100000, nil, 1 } end
+    local r = run({ adapters = 3, zipf = 1, slots = 3 }, list)
+    assert.near(6 / 11, r.by_adapter.adapter_1.arrived / 3000, 0.04)
+    assert.near(2 / 11, r.by_adapter.adapter_3.arrived / 3000, 0.04)
+  end)
+
+  it("tell policies where they are, as fresh as other signals", function()
+    local seen = {}
+    local function route(request, instances)
+      local one = instances[1]
+      seen[#seen + 1] = { request.adapter, one.adapter_slots, one.adapters_loaded,
+        one.adapters_running, one.adapters_waiting, one.adapter_loaded, one.adapter_loading,
+        one.adapter_running, one.adapter_waiting }
+      return 1
+    end
+    local list = { { 0, "a", 40 }, { 1000, "a", 40 }, { 2000, "b", 1 }, { 7000, "a", 1 },
+      { 8000, "", 1 } }
+    run(example(), list, { instances = 2, routing = route })
+    assert.same({
+      { "a", 2, 0, 0, 0, 0, 0, 0, 0 },
+      { "a", 2, 0, 0, 1, 0, 1, 0, 1 },
+      { "b", 2, 0, 0, 1, 0, 0, 0, 0 },
+      { "a", 2, 1, 1, 1, 1, 0, 2, 0 },
+      { "", 2, 1, 1, 1, 0, 0, 0, 0 },
+    }, seen)
+    seen = {}
+    run(example(), list, { instances = 2, routing = route, snapshot_refresh_us = 7500 })
+    assert.same({ "a", 2, 0, 0, 0, 0, 0, 0, 0 }, seen[4])
+    assert.same({ "", 2, 1, 1, 1, 0, 0, 0, 0 }, seen[5])
+  end)
+
+  it("are followed by lora-affinity, and by llm-d's scorer in its order", function()
+    local function chosen(scorer, list)
+      local r = run(example { slots = 1 }, list, { instances = 2,
+        routing = { "weighted", scorers = { { scorer, 1 }, { "queue-depth", 0.2 } } } })
+      local at = {}
+      for i = 1, #r.requests do at[i] = r.requests[i].instance:match "%d" end
+      return table.concat(at)
+    end
+    local list = { { 0, "a", 90 }, { 1000, "b", 90 }, { 9000, "a", 90 }, { 9000, "c", 90 },
+      { 20000, "c", 1 } }
+    assert.equal("01010", chosen("lora-affinity", list))
+    -- b finds room at the other one; the second c goes where the first one waits.
+    assert.equal("01011", chosen("llm-d.lora-affinity-scorer", list))
+    local before = { "llm-d.lora-affinity-scorer", version = "before-2625" }
+    assert.equal("01010", chosen(before, list))
+  end)
+
+  it("take their place from the KV cache", function()
+    local function blocks(lora)
+      return blis.run { cluster = { model = "qwen3-14b", hardware = "H100", tp = 1, lora = lora },
+        workload = { requests = 1 } }.setup
+    end
+    local without, with = blocks(nil), blocks { adapters = { { id = "a", rank = 16 } }, slots = 4,
+      footprint_bytes_per_rank = 1 << 24 }
+    local bytes = 4 * 16 * (1 << 24)
+    assert.near(without.kv_blocks - bytes / without.capacity.bytes_per_block, with.kv_blocks, 1)
+  end)
+
+  it("are in saved results and exports", function()
+    local path = os.tmpname()
+    local r = run(example(), four)
+    r:save(path)
+    local loaded = blis.load_result(path)
+    assert.same(r.by_adapter, loaded.by_adapter)
+    assert.same(r.lora, loaded.lora)
+    assert.equal(r.hash, loaded.hash)
+    r:export_requests(path)
+    local file <close> = assert(io.open(path))
+    assert.truthy(file:read("l"):find(",adapter,adapter_wait_us", 1, true))
+    os.remove(path)
+  end)
+
+  it("cost nothing and change nothing where they are not configured", function()
+    local list = { { 0, "a", 40 }, { 0, "b", 60 } }
+    local r = run(nil, list)
+    assert.is_nil(rawget(r, "lora"))
+    assert.equal(run(nil, { { 0, nil, 40 }, { 0, nil, 60 } }).hash, r.hash)
+    says("result.lora is there when the experiment says cluster = { lora = ... }",
+      function() return r.lora end)
+  end)
+
+  it("say what is wrong", function()
+    local list = { { 0, "legl", 1 } }
+    says("request_0 needs adapter 'legl', which cluster.lora.adapters does not have; did you "
+      .. "mean 'legal'?", run, { adapters = { "legal" } }, list)
+    says("cluster.lora.adapters[2]: the adapter 'a' is there twice", run,
+      { adapters = { "a", "a" } }, list)
+    says("cluster.lora.adapters", run, { adapters = {} }, list)
+    says("cluster.lora.adapters", run, { adapters = 0 }, list)
+    says("cluster.lora.host_slots: 2 is not allowed, expected at least slots, 4, or 0 for all",
+      run, { adapters = 9, slots = 4, host_slots = 2 }, list)
+    says("did you mean 'slots'?", run, { adapters = 9, slot = 4 }, list)
+    assert.is_nil(rawget(run({ adapters = { "legl" }, slots = 0 }, list), "lora"))
+    says("cluster.lora: 9", run, 9, list)
+    says("cluster.lora.order", run, { adapters = 9, order = "any" }, list)
+    says("cluster.lora.step_overhead_tiers[1].factor", run, { adapters = 9,
+      step_overhead_tiers = { { rank = 8, factor = -1 } } }, list)
+    says("client 1 ('x'): unknown adapter 'c': cluster.lora (--lora-config) has none", blis.run, {
+      workload = { aggregate_rate = 5, num_requests = 5, clients = { { id = "x", rate_fraction = 1,
+        adapter = "c", arrival = { process = "poisson" },
+        input_distribution = { type = "constant", params = { value = 10 } },
+        output_distribution = { type = "constant", params = { value = 10 } } } } } })
+  end)
+
+  it("are the same in both engines, beside much else", function()
+    local function hash(engine, k)
+      return blis.run {
+        cluster = { engine = engine, instances = 3, kv_blocks = 400 + 100 * k,
+          max_num_seqs = 4 + 8 * (k % 3), snapshot_refresh_us = 20000 * (k % 2),
+          prefill_instances = k % 4 == 3 and 1 or nil, decode_instances = k % 4 == 3 and 2 or nil,
+          lora = { adapters = 12, slots = 1 + k % 5, zipf = k / 4, rank = 8 << k % 3,
+            host_slots = k % 3 == 0 and 6 or 0, mode = k % 4 == 1 and "block" or "overlap",
+            order = k % 5 == 2 and "head-of-line" or "skip",
+            max_skip_us = k % 2 * 100000 } },
+        workload = { rate = 30, requests = 300, prefixes = { groups = 4, tokens = 128 },
+          sessions = k % 2 == 1 and { max_rounds = 3 } or nil, timeout_us = 20000000 },
+        routing = { "weighted", scorers = { { "lora-affinity", 2 }, { "prefix-affinity", 1 },
+          { "queue-depth", 1 } } },
+        queue = k % 3 == 1 or nil,
+        faults = k % 2 == 0 and { { kind = "crash", at = 2000000, instance = 2,
+          recover_after = 3000000, requests = "rerouted" } } or nil,
+        seed = k,
+      }.hash
+    end
+    for k = 1, 10 do assert.equal(hash("stepwise", k), hash("fast", k)) end
+  end)
+end)

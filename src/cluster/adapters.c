@@ -1,0 +1,133 @@
+#include "cluster/adapters.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/invariant.h"
+#include "base/nearest.h"
+
+struct blis__adapter_texts {
+  blis_adapter_names names;     /* borrowed */
+  BLIS_ARRAY(uint32_t) numbers; /* by number of the text; 0 = is no adapter */
+};
+
+static blis_status add_name(blis_cluster *cluster, uint32_t number) {
+  struct blis__adapter_texts *a = cluster->adapters;
+  const char *name = a->names.names[number - 1];
+  uint32_t text;
+  BLIS_TRY(
+      blis_intern_add(cluster->source->strings, name, strlen(name), &text));
+  BLIS_TRY(blis_array_reserve(&cluster->alloc, &a->numbers, (size_t)text + 1));
+  while (a->numbers.count <= text) {
+    a->numbers.items[a->numbers.count++] = 0;
+  }
+  a->numbers.items[text] = number;
+  return BLIS_OK;
+}
+
+blis_status blis__add_adapters(blis_cluster *cluster, blis_error *error) {
+  if (cluster->config.adapters.count == 0) {
+    return BLIS_OK;
+  }
+  cluster->adapters =
+      blis_alloc_zeroed(&cluster->alloc, 1, sizeof *cluster->adapters);
+  BLIS_TRY_NEW(cluster->adapters, error);
+  cluster->adapters->names = cluster->config.adapters;
+  for (uint32_t i = 1; i <= cluster->adapters->names.count; i++) {
+    BLIS_TRY_MEM(add_name(cluster, i), error);
+  }
+  if (cluster->adapters->names.own_prefixes) {
+    blis_block_namer_part_adapters(cluster->namer);
+  }
+  return BLIS_OK;
+}
+
+void blis__free_adapters(blis_cluster *cluster) {
+  if (cluster->adapters != NULL) {
+    blis_array_deinit(&cluster->alloc, &cluster->adapters->numbers);
+    blis_alloc_free(&cluster->alloc, cluster->adapters,
+                    sizeof *cluster->adapters);
+    cluster->adapters = NULL;
+  }
+}
+
+static blis_status fail_unknown(const struct blis__adapter_texts *a,
+                                int64_t number, const char *wanted,
+                                blis_error *error) {
+  blis_nearest nearest = {.wanted = wanted};
+  for (uint32_t i = 0; i < a->names.count; i++) {
+    blis_nearest_offer(&nearest, a->names.names[i]);
+  }
+  char there_is[120];
+  snprintf(there_is, sizeof there_is, "there is '%.60s'%s", a->names.names[0],
+           a->names.count > 1 ? " and others" : "");
+  blis_suggestion suggestion = blis_nearest_suggest_or(&nearest, there_is);
+  return blis_fail(error, BLIS_ERR_INVALID,
+                   "request_%" PRId64
+                   " needs adapter '%.100s', which cluster.lora.adapters does "
+                   "not have%s",
+                   number, wanted, suggestion.text);
+}
+
+blis_status blis__find_adapter(blis_cluster *cluster,
+                               blis__cluster_request *request,
+                               blis_error *error) {
+  const struct blis__adapter_texts *a = cluster->adapters;
+  uint32_t text = request->request.adapter;
+  request->live.adapter = 0;
+  if (text == 0) {
+    return BLIS_OK;
+  }
+  if (text < a->numbers.count) {
+    request->live.adapter = a->numbers.items[text];
+  }
+  return request->live.adapter != 0
+             ? BLIS_OK
+             : fail_unknown(a, request->request.number,
+                            blis_intern_text(cluster->source->strings, text),
+                            error);
+}
+
+void blis_cluster_get_adapters(const blis_cluster *cluster,
+                               blis_adapter_stats *stats) {
+  *stats = (blis_adapter_stats){0};
+  for (uint32_t i = 0; i < cluster->config.instance_count; i++) {
+    blis_adapter_stats one;
+    if (cluster->instances[i] == NULL) {
+      continue;
+    }
+    blis_instance_get_adapters(cluster->instances[i], &one);
+    stats->slots += one.slots;
+    stats->loaded += one.loaded;
+    stats->requests += one.requests;
+    stats->hits += one.hits;
+    stats->waits += one.waits;
+    stats->wait_us = blis_time_after_us(stats->wait_us, one.wait_us);
+    stats->loads += one.loads;
+    stats->fetches += one.fetches;
+    stats->evictions += one.evictions;
+    stats->load_us = blis_time_after_us(stats->load_us, one.load_us);
+  }
+}
+
+uint32_t blis_cluster_adapter_count(const blis_cluster *cluster) {
+  return cluster->adapters == NULL ? 0 : cluster->adapters->names.count;
+}
+
+blis_cluster_adapter blis_cluster_adapter_at(const blis_cluster *cluster,
+                                             uint32_t adapter) {
+  BLIS_ASSERT(adapter >= 1 && adapter <= blis_cluster_adapter_count(cluster));
+  blis_cluster_adapter sum = {.name =
+                                  cluster->adapters->names.names[adapter - 1]};
+  for (uint32_t i = 0; i < cluster->config.instance_count; i++) {
+    if (cluster->instances[i] != NULL) {
+      const blis_adapter_state one =
+          blis_instance_adapter(cluster->instances[i], adapter);
+      sum.loads += one.loads;
+      sum.evictions += one.evictions;
+      sum.instances += one.is_loaded;
+    }
+  }
+  return sum;
+}

@@ -1,0 +1,39 @@
+/*
+ * adapter_mix.h - gives LoRA adapters to requests that name none, by weights.
+ *
+ * A source around another one. The adapter of a request follows from the seed
+ * and its number, that of a round of a session from the session, so that it
+ * does not depend on the order of arrivals. Requests that name an adapter keep
+ * it. O(log adapters) per request.
+ */
+#ifndef BLIS_WORKLOAD_GENERATE_ADAPTER_MIX_H
+#define BLIS_WORKLOAD_GENERATE_ADAPTER_MIX_H
+
+#include "base/alloc.h"
+#include "workload/request.h"
+
+typedef struct blis_adapter_mix blis_adapter_mix;
+
+/* An adapter and its share of the requests. */
+typedef struct blis_adapter_share {
+  const char *name;
+  double weight; /* >= 0, finite */
+} blis_adapter_share;
+
+/*
+ * Borrows *source, whose strings get the names, and copies the rest. The
+ * weights add up to more than 0. BLIS_ERR_INVALID names one that is out of
+ * range.
+ */
+BLIS_MUSTUSE blis_status blis_adapter_mix_new(const blis_alloc *alloc,
+                                              const blis_request_source *source,
+                                              const blis_adapter_share *shares,
+                                              size_t count, int64_t seed,
+                                              blis_adapter_mix **mix,
+                                              blis_error *error);
+void blis_adapter_mix_free(blis_adapter_mix *mix);
+
+/* The mix's own; with the count and the strings of the other source. */
+blis_request_source blis_adapter_mix_source(blis_adapter_mix *mix);
+
+#endif

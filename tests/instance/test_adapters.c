@@ -1,0 +1,284 @@
+/*
+ * LoRA adapters in both engines: the worked example of the control plane of
+ * BLIS (Go), every rule in a small case, the factor of steps.
+ */
+#include "engine_driver.h"
+#include "instance/adapters.h"
+
+enum { COUNT = 4 };
+
+static const int64_t ranks[COUNT] = {8, 8, 8, 8};
+static const int64_t load_us[COUNT] = {5000, 5000, 5000, 5000};
+static const int64_t fetch_us[COUNT] = {700, 700, 700, 700};
+
+/* A, B, C, D of rank 8: 1,000 us and 80 MB at 20,000 bytes/us are 5,000 us. */
+static blis_adapter_config base_adapters(void) {
+  return (blis_adapter_config){.count = COUNT,
+                               .ranks = ranks,
+                               .load_us = load_us,
+                               .fetch_us = fetch_us,
+                               .slots = 2};
+}
+
+/* Steps of 1000 us whatever is in them, and nothing else that takes time. */
+static blis_status even_step(void *state, const blis_batch_item *items,
+                             size_t count, int64_t *step_us,
+                             blis_error *error) {
+  (void)state, (void)items, (void)count, (void)error;
+  *step_us = 1000;
+  return BLIS_OK;
+}
+
+static bool even_sums(const void *state, const blis_batch_sums *sums,
+                      int64_t *step_us) {
+  (void)state, (void)sums;
+  *step_us = 1000;
+  return true;
+}
+
+static const blis_latency_ops even_ops = {.name = "even",
+                                          .step_time = even_step,
+                                          .step_time_from_sums = even_sums,
+                                          .may_look_ahead = true};
+static const blis_latency_model even = {.ops = &even_ops};
+
+typedef struct want {
+  int64_t number;
+  uint32_t adapter;
+  int64_t output;
+  int64_t arrival_us;
+} want;
+
+typedef struct outcome {
+  blis_live_request requests[8];
+  int64_t ended;
+  blis_adapter_stats stats;
+  int64_t end_us;
+} outcome;
+
+static blis_status on_ended(void *ud, blis_live_request *request,
+                            int64_t now_us, int64_t end_us, blis_error *error) {
+  (void)request, (void)now_us, (void)end_us, (void)error;
+  ((outcome *)ud)->ended++;
+  return BLIS_OK;
+}
+
+/* Runs requests with prompts of 4 tokens to their ends. */
+static void run_engine(const blis_adapter_config *adapters, const want *wanted,
+                       size_t count, blis_engine_kind engine, outcome *out) {
+  blis_alloc alloc = blis_alloc_heap();
+  blis_instance_config config = driver_base_config(&even);
+  config.adapters = adapters;
+  config.engine = engine;
+  config.rules.leaves_at_step_end = true;
+  const blis_instance_events events = {.ud = out, .ended = on_ended};
+  blis_instance *instance;
+  blis_error error;
+  *out = (outcome){.ended = 0};
+  CHECK_OK(blis_instance_new(&alloc, &config, &events, &instance, &error),
+           &error);
+  size_t next = 0;
+  for (;;) {
+    int64_t arrival_us =
+        next < count ? wanted[next].arrival_us : BLIS_TIME_NEVER_US;
+    int64_t event_us = blis_instance_next_us(instance);
+    if (arrival_us == BLIS_TIME_NEVER_US && event_us == BLIS_TIME_NEVER_US) {
+      break;
+    }
+    if (arrival_us <= event_us) {
+      const want *w = &wanted[next];
+      out->requests[next] = (blis_live_request){
+          .arrival_us = arrival_us,
+          .number = w->number,
+          .prompt_tokens = 4,
+          .output_tokens = w->output,
+          .output_budget_tokens = w->output,
+          .slot = (uint32_t)next,
+          .adapter = w->adapter,
+          .chain = {.prompt_blocks = 1,
+                    .private_base = BLIS_BLOCK_PRIVATE | (next << 20)}};
+      CHECK_OK(blis_instance_inject(instance, &out->requests[next++],
+                                    arrival_us, &error),
+               &error);
+      continue;
+    }
+    bool moved;
+    CHECK_OK(blis_instance_run_next(instance, arrival_us, &moved, &error),
+             &error);
+    CHECK(blis_instance_check(instance));
+  }
+  blis_instance_get_adapters(instance, &out->stats);
+  blis_instance_stats stats;
+  blis_instance_get_stats(instance, &stats);
+  out->end_us = stats.end_us;
+  CHECK_EQ_I64(out->ended, (int64_t)count);
+  blis_instance_free(instance);
+}
+
+static outcome run(const blis_adapter_config *adapters, const want *wanted,
+                   size_t count) {
+  outcome stepwise;
+  outcome fast;
+  run_engine(adapters, wanted, count, BLIS_ENGINE_STEPWISE, &stepwise);
+  run_engine(adapters, wanted, count, BLIS_ENGINE_FAST, &fast);
+  CHECK(memcmp(&stepwise.stats, &fast.stats, sizeof fast.stats) == 0);
+  CHECK_EQ_I64(stepwise.end_us, fast.end_us);
+  for (size_t i = 0; i < count; i++) {
+    CHECK_EQ_I64(stepwise.requests[i].scheduling_delay_us,
+                 fast.requests[i].scheduling_delay_us);
+    CHECK_EQ_I64(stepwise.requests[i].e2e_us, fast.requests[i].e2e_us);
+    CHECK_EQ_I64(stepwise.requests[i].adapter_wait_us,
+                 fast.requests[i].adapter_wait_us);
+  }
+  return fast;
+}
+
+static int64_t start_us(const outcome *o, size_t i) {
+  return o->requests[i].arrival_us + o->requests[i].scheduling_delay_us;
+}
+
+/* A, B, A, C at once, all long: 40, 60, 40 and 10 steps. */
+static const want example[] = {
+    {0, 1, 40, 0}, {1, 2, 60, 0}, {2, 1, 40, 0}, {3, 3, 10, 0}};
+
+static void test_example_of_the_control_plane(void) {
+  blis_adapter_config adapters = base_adapters();
+  adapters.pins_preempted = true;
+  outcome o = run(&adapters, example, 4);
+  CHECK_EQ_I64(start_us(&o, 0), 5000);
+  CHECK_EQ_I64(start_us(&o, 1), 10000);
+  CHECK_EQ_I64(start_us(&o, 2), 10000); /* warm, and behind B */
+  /* A's last request ends at 10,000 + 40 * 1000; then C is loaded. */
+  CHECK_EQ_I64(start_us(&o, 3), 55000);
+  CHECK_EQ_I64(o.stats.loads, 3);
+  CHECK_EQ_I64(o.stats.evictions, 1);
+  CHECK_EQ_I64(o.stats.hits, 1);
+  CHECK_EQ_I64(o.requests[2].adapter_wait_us, 0);
+  CHECK_EQ_I64(o.requests[1].adapter_wait_us, 5000);
+
+  adapters.skips = true;
+  o = run(&adapters, example, 4);
+  CHECK_EQ_I64(start_us(&o, 1), 10000);
+  CHECK_EQ_I64(start_us(&o, 2), 5000); /* passes B */
+  CHECK_EQ_I64(start_us(&o, 3), 50000);
+}
+
+static void test_attaches_to_a_load(void) {
+  const want wanted[] = {{0, 1, 3, 0}, {1, 1, 3, 100}, {2, 1, 3, 4999}};
+  blis_adapter_config adapters = base_adapters();
+  outcome o = run(&adapters, wanted, 3);
+  CHECK_EQ_I64(o.stats.loads, 1);
+  for (size_t i = 0; i < 3; i++) {
+    CHECK_EQ_I64(start_us(&o, i), 5000);
+  }
+}
+
+/* A step that a request joins waits for its load, and with it the batch. */
+static void test_loads_in_steps(void) {
+  const want wanted[] = {{0, 0, 4, 0}, {1, 1, 2, 500}, {2, 2, 1, 500}};
+  blis_adapter_config adapters = base_adapters();
+  adapters.loads_in_steps = true;
+  outcome o = run(&adapters, wanted, 3);
+  CHECK_EQ_I64(start_us(&o, 1), 1000);
+  CHECK_EQ_I64(start_us(&o, 2), 1000);
+  /* Steps of 1000, 11,000, 1000 and 1000 us. */
+  CHECK_EQ_I64(o.requests[0].e2e_us, 14000);
+  CHECK_EQ_I64(o.stats.load_us, 10000);
+}
+
+/* A rare adapter behind one that is always in use: for ever, or bounded. */
+static void test_starvation(void) {
+  want wanted[8] = {{0, 1, 4, 0}, {1, 2, 2, 5500}};
+  for (size_t i = 2; i < 8; i++) {
+    wanted[i] = (want){(int64_t)i, 1, 4, 2000 + 3000 * (int64_t)i};
+  }
+  blis_adapter_config adapters = base_adapters();
+  adapters.slots = 1;
+  adapters.skips = true;
+  outcome o = run(&adapters, wanted, 8);
+  /* The hot one comes every 3 steps and takes 4: B is last. */
+  CHECK(start_us(&o, 1) > start_us(&o, 7));
+  adapters.max_skip_us = 4000;
+  o = run(&adapters, wanted, 8);
+  /* Asked for at 6000; passed at 8000, and not at 11,000 any more. A's last
+     request then ends at 12,000. */
+  CHECK_EQ_I64(start_us(&o, 2), 8000);
+  CHECK_EQ_I64(start_us(&o, 1), 17000);
+  CHECK(start_us(&o, 3) > 17000);
+}
+
+/* 2 on the host and 1 slot: an adapter that left the host is fetched again. */
+static void test_host(void) {
+  const want wanted[] = {{0, 1, 1, 0},     {1, 2, 1, 10000}, {2, 1, 1, 20000},
+                         {3, 3, 1, 30000}, {4, 1, 1, 40000}, {5, 2, 1, 50000}};
+  blis_adapter_config adapters = base_adapters();
+  adapters.slots = 1;
+  adapters.host_slots = 2;
+  outcome o = run(&adapters, wanted, 6);
+  CHECK_EQ_I64(o.stats.loads, 6);
+  /* A, B, C, then B, which C has put out: A has been used since. */
+  CHECK_EQ_I64(o.stats.fetches, 4);
+  CHECK_EQ_I64(o.requests[0].adapter_wait_us, 5700);
+  CHECK_EQ_I64(o.requests[2].adapter_wait_us, 5000);
+}
+
+static void test_factor_of_steps(void) {
+  static const blis_adapter_tier tiers[] = {{8, 0.05}, {16, 0.1}, {32, 0.2}};
+  static const int64_t mixed[COUNT] = {8, 8, 8, 12};
+  static const int64_t at_once[COUNT] = {1, 1, 1, 1};
+  const want three[] = {
+      {0, 1, 5, 1000}, {1, 2, 5, 1000}, {2, 3, 5, 1000}, {3, 3, 5, 1000}};
+  blis_adapter_config adapters = base_adapters();
+  adapters.slots = 4;
+  adapters.load_us = at_once;
+  adapters.loads_in_steps = true;
+  adapters.tiers = tiers;
+  adapters.tier_count = 3;
+  outcome o = run(&adapters, three, 4);
+  /* 1 + 0.05 * 3 for five steps, and 3 us of loads. */
+  CHECK_EQ_I64(o.requests[0].e2e_us, 5 * 1150 + 3);
+
+  /* 12 is as near to 8 as to 16: the lower tier. */
+  adapters.ranks = mixed;
+  const want one[] = {{0, 4, 5, 1000}};
+  o = run(&adapters, one, 1);
+  CHECK_EQ_I64(o.requests[0].e2e_us, 5 * 1050 + 1);
+  static const int64_t higher[COUNT] = {8, 8, 8, 13};
+  adapters.ranks = higher;
+  o = run(&adapters, one, 1);
+  CHECK_EQ_I64(o.requests[0].e2e_us, 5 * 1100 + 1);
+}
+
+static void test_wrong_settings(void) {
+  blis_adapter_config adapters = base_adapters();
+  blis_error error;
+  adapters.slots = 0;
+  CHECK_STATUS(blis__adapters_check(&adapters, &error), BLIS_ERR_INVALID);
+  CHECK_CONTAINS(error.message, "there are 0 slots");
+  adapters = base_adapters();
+  adapters.host_slots = 1;
+  CHECK_STATUS(blis__adapters_check(&adapters, &error), BLIS_ERR_INVALID);
+  CHECK_CONTAINS(error.message, "the host has room for 1");
+  static const int64_t none[COUNT] = {8, 0, 8, 8};
+  adapters = base_adapters();
+  adapters.ranks = none;
+  CHECK_STATUS(blis__adapters_check(&adapters, &error), BLIS_ERR_INVALID);
+  CHECK_CONTAINS(error.message, "adapter 2 has rank 0");
+  const blis_adapter_tier tier = {8, -1};
+  adapters = base_adapters();
+  adapters.tiers = &tier;
+  adapters.tier_count = 1;
+  CHECK_STATUS(blis__adapters_check(&adapters, &error), BLIS_ERR_INVALID);
+  CHECK_CONTAINS(error.message, "steps grow by -1 for rank 8");
+}
+
+int main(void) {
+  RUN(test_example_of_the_control_plane);
+  RUN(test_attaches_to_a_load);
+  RUN(test_loads_in_steps);
+  RUN(test_starvation);
+  RUN(test_host);
+  RUN(test_factor_of_steps);
+  RUN(test_wrong_settings);
+  return check_done();
+}
