@@ -71,6 +71,40 @@ static bool is_of(const blis__trace_format *format, blis_slice head) {
                    blis__trace_first_line_has(head, format->marks[1]);
 }
 
+/* The format of which the first line has most fields, two at least, or NULL. */
+static const blis__trace_format *most_like(blis_slice head) {
+  const blis__trace_format *best = NULL;
+  size_t most = 1;
+  for (size_t i = 0; i < FORMATS; i++) {
+    size_t found = 0;
+    for (const char *const *f = formats[i]->fields; f != NULL && *f != NULL;
+         f++) {
+      found += blis__trace_first_line_has(head, *f);
+    }
+    if (found > most) {
+      best = formats[i];
+      most = found;
+    }
+  }
+  return best;
+}
+
+static blis_status fail_unknown(const blis_input *input, blis_slice head,
+                                blis_error *error) {
+  char names[NAMES_SIZE];
+  const char *what =
+      head.length == 0 ? "the file is empty" : "not recognised as a trace";
+  const blis__trace_format *near = most_like(head);
+  if (near == NULL) {
+    return blis_fail(error, BLIS_ERR_PARSE, "%s: %s; known formats are %s",
+                     blis_input_name(input), what, list_names(names));
+  }
+  return blis_fail(error, BLIS_ERR_PARSE,
+                   "%s: %s; its first line is most like %s: name that format "
+                   "to see what it lacks; known formats are %s",
+                   blis_input_name(input), what, near->name, list_names(names));
+}
+
 static blis_status recognise(blis_input *input,
                              const blis__trace_format **format,
                              blis_error *error) {
@@ -83,12 +117,7 @@ static blis_status recognise(blis_input *input,
       return BLIS_OK;
     }
   }
-  char names[NAMES_SIZE];
-  return blis_fail(error, BLIS_ERR_PARSE, "%s: %s; known formats are %s",
-                   blis_input_name(input),
-                   head.length == 0 ? "the file is empty"
-                                    : "not recognised as a trace",
-                   list_names(names));
+  return fail_unknown(input, head, error);
 }
 
 static blis_status check_options(const blis_trace_options *options,

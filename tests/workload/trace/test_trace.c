@@ -294,6 +294,11 @@ static void formats_are_named_or_recognised(void) {
                 "unknown trace format 'moncake'; did you mean 'mooncake'?");
   check_refused(temp_file("x.txt", "hello\n"), NULL,
                 "not recognised as a trace; known formats are mooncake");
+  check_refused(temp_file("x.csv", "TIMESTAMP,ContextToken,GeneratedTokens\n"),
+                NULL, "its first line is most like azure: name that format");
+  check_refused(temp_file("x.jsonl", "{\"timestamp\": 0, \"input_lenght\": 1, "
+                                     "\"output_length\": 5}\n"),
+                NULL, "its first line is most like mooncake");
   check_refused(temp_file("x.txt", ""), NULL, "the file is empty");
   check_refused("tests/data/nothing.csv", NULL, "tests/data/nothing.csv");
   options = (blis_trace_options){.limit = -1};
