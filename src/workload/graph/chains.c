@@ -1,7 +1,21 @@
-/* chains.c - the chains of a flat list of calls; part of weka.h. */
+/* chains.c - agents, and the chains of a flat list of calls; part of weka.h. */
 #include <string.h>
 
 #include "workload/graph/weka.h"
+
+blis_status blis__weka_add_agent(blis__weka *w, const blis__weka_agent *agent) {
+  if (w->agent_count == w->agents.count) {
+    BLIS_TRY(blis_array_push(&w->alloc, &w->agents, (blis__weka_agent){0}));
+  }
+  blis__weka_agent *made = &w->agents.items[w->agent_count++];
+  made->session = agent->session;
+  made->parent = agent->parent;
+  made->spawned = agent->spawned;
+  made->joined = agent->joined;
+  made->is_chain = agent->is_chain;
+  made->calls.count = 0;
+  return BLIS_OK;
+}
 
 /* The calls of an agent while they are split. */
 typedef struct splitting {

@@ -1,16 +1,12 @@
 #include "workload/graph/file.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/input.h"
 #include "base/nearest.h"
-#include "base/number.h"
-#include "base/time.h"
 #include "workload/graph/format.h"
-#include "workload/trace/rows.h"
 
 static const blis__graph_format *const formats[] = {
 #define XX(name) &blis__graph_##name,
@@ -21,9 +17,7 @@ static const blis__graph_format *const formats[] = {
 enum {
   FORMATS = sizeof formats / sizeof *formats,
   NOTES = 8,
-  NOTE_SIZE = BLIS__UNREAD_TEXT_SIZE + 256,
-  MAX_SIZE = 1 << 30,
-  LONG_DIGITS = 19 /* that a whole number of 64 bits may not have */
+  NOTE_SIZE = BLIS__UNREAD_TEXT_SIZE + 256
 };
 
 struct blis_graph_file {
@@ -331,188 +325,4 @@ bool blis_graph_file_has_starts(const blis_graph_file *file) {
 
 const char *blis_graph_file_note(const blis_graph_file *file, size_t index) {
   return index < file->note_count ? file->notes[index] : NULL;
-}
-
-/* Shared parts of readers. */
-
-/* A copy of a text in which long whole numbers are in quotes. */
-static void quote_long_numbers(blis_slice text, blis_buffer *quoted) {
-  bool in_text = false;
-  for (size_t i = 0; i < text.length; i++) {
-    char c = text.data[i];
-    bool is_digit = c >= '0' && c <= '9';
-    size_t length = 0;
-    while (!in_text && is_digit && i + length < text.length &&
-           text.data[i + length] >= '0' && text.data[i + length] <= '9') {
-      length++;
-    }
-    if (length >= LONG_DIGITS && (i == 0 || text.data[i - 1] != '.')) {
-      blis_buffer_char(quoted, '"');
-      blis_buffer_bytes(quoted, text.data + i, length);
-      blis_buffer_char(quoted, '"');
-      i += length - 1;
-      continue;
-    }
-    if (length > 0) {
-      blis_buffer_bytes(quoted, text.data + i, length);
-      i += length - 1;
-      continue;
-    }
-    blis_buffer_char(quoted, c);
-    if (in_text && c == '\\' && i + 1 < text.length) {
-      blis_buffer_char(quoted, text.data[++i]);
-    } else if (c == '"') {
-      in_text = !in_text;
-    }
-  }
-}
-
-static blis_status parse_quoted(blis__graph_rows *rows, blis_text_line line) {
-  blis_buffer quoted;
-  blis_buffer_init(&quoted, rows->alloc);
-  quote_long_numbers(line.content, &quoted);
-  blis_status status = blis_buffer_status(&quoted);
-  if (status == BLIS_OK) {
-    status = blis_json_parse(&rows->json, rows->path, line.number,
-                             blis_buffer_slice(&quoted), NULL);
-  }
-  blis_buffer_deinit(&quoted);
-  return status;
-}
-
-blis_status blis__graph_next_object(blis__graph_rows *rows,
-                                    blis_json_value *object, int64_t *number,
-                                    bool *has_line, blis_error *error) {
-  blis_text_line line;
-  do {
-    BLIS_TRY(blis_text_next(rows->text, &line, has_line, error));
-    if (!*has_line) {
-      return BLIS_OK;
-    }
-  } while (blis_slice_trim(line.content).length == 0);
-  blis_error own;
-  blis_status status =
-      blis_json_parse(&rows->json, rows->path, line.number, line.content, &own);
-  if (status != BLIS_OK && parse_quoted(rows, line) != BLIS_OK) {
-    return blis_fail(error, status, "%s", own.message);
-  }
-  *number = line.number;
-  *object = blis_json_root(&rows->json);
-  return blis_json_need_object(*object, error);
-}
-
-blis_status blis__graph_read_all(blis__graph_rows *rows, blis_json_value *root,
-                                 blis_error *error) {
-  blis_buffer buffer;
-  blis_buffer_init(&buffer, rows->alloc);
-  blis_text_line line;
-  bool has_line = true;
-  blis_status status = BLIS_OK;
-  while (status == BLIS_OK && has_line) {
-    status = blis_text_next(rows->text, &line, &has_line, error);
-    if (status == BLIS_OK && has_line) {
-      blis_buffer_bytes(&buffer, line.content.data, line.content.length);
-      blis_buffer_char(&buffer, '\n');
-      if (buffer.length > MAX_SIZE) {
-        status = blis_fail(error, BLIS_ERR_INVALID,
-                           "%s: a JSON text is longer than %d bytes, the limit "
-                           "here",
-                           rows->path, MAX_SIZE);
-      }
-    }
-  }
-  if (status == BLIS_OK && blis_buffer_status(&buffer) != BLIS_OK) {
-    status = blis_fail_nomem(error);
-  }
-  if (status == BLIS_OK) {
-    status = blis_json_parse(&rows->json, rows->path, 1,
-                             blis_buffer_slice(&buffer), error);
-  }
-  blis_buffer_deinit(&buffer);
-  *root = blis_json_root(&rows->json);
-  return status;
-}
-
-blis_status blis__graph_time(blis_json_value object, const char *key,
-                             double unit_us, int64_t *time_us,
-                             blis_error *error) {
-  blis_json_value value = blis_json_member(object, key);
-  double time;
-  if (!blis_json_has(value)) {
-    return BLIS_OK;
-  }
-  BLIS_TRY(blis_json_double(value, 0, (double)BLIS_TIME_SPAN_MAX_US / unit_us,
-                            &time, error));
-  *time_us = llround(time * unit_us);
-  return BLIS_OK;
-}
-
-blis_status blis__graph_tokens(blis_json_value object, const char *key,
-                               uint32_t *tokens, blis_error *error) {
-  blis_json_value value = blis_json_member(object, key);
-  int64_t read;
-  if (!blis_json_has(value)) {
-    return BLIS_OK;
-  }
-  BLIS_TRY(blis_json_int64(value, 0, BLIS_WORKLOAD_MAX_TOKENS, &read, error));
-  *tokens = (uint32_t)read;
-  return BLIS_OK;
-}
-
-blis_status blis__graph_name(blis__graph_rows *rows, blis_json_value object,
-                             const char *key, uint32_t *id, blis_error *error) {
-  blis_json_value value = blis_json_member(object, key);
-  char digits[BLIS_INT64_TEXT_SIZE];
-  blis_slice name = {0};
-  if (blis_json_type_of(value) == BLIS_JSON_INTEGER) {
-    int64_t number;
-    BLIS_TRY(blis_json_int64(value, INT64_MIN, INT64_MAX, &number, error));
-    name = (blis_slice){digits, blis_format_int64(number, digits)};
-  } else if (blis_json_has(value)) {
-    BLIS_TRY(blis_json_text(value, &name, error));
-  }
-  if (name.length > 0) {
-    BLIS_TRY_MEM(blis_intern_add(rows->strings, name.data, name.length, id),
-                 error);
-  }
-  return BLIS_OK;
-}
-
-blis_status blis__graph_text(blis__graph_rows *rows, uint32_t *id,
-                             const char *format, ...) {
-  char text[BLIS_REQUEST_ID_SIZE];
-  va_list arguments;
-  va_start(arguments, format);
-  int length = vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  size_t used = (size_t)length < sizeof text ? (size_t)length : sizeof text - 1;
-  return blis_intern_add(rows->strings, text, used, id);
-}
-
-blis_status blis__graph_need(blis_json_value object, const char *key,
-                             blis_error *error) {
-  blis_json_value value = blis_json_member(object, key);
-  return blis_json_has(value) ? BLIS_OK
-                              : blis_json_fail(value, "is missing", error);
-}
-
-int64_t blis__graph_capped(const blis__graph_rows *rows, int64_t delay_us) {
-  int64_t cap_us = rows->options->delay_cap_us;
-  return cap_us > 0 && delay_us > cap_us ? cap_us : delay_us;
-}
-
-void blis__graph_see(blis__graph_rows *rows, blis_json_value object,
-                     const char *const *known) {
-  if (rows->known->is_first) {
-    blis__unread_see_members(&rows->known->unread, object, known);
-  }
-}
-
-bool blis__graph_head_has(blis_slice head, const char *const *words) {
-  for (; *words != NULL; words++) {
-    if (!blis__trace_head_has(head, *words)) {
-      return false;
-    }
-  }
-  return head.length > 0;
 }

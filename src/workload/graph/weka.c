@@ -51,20 +51,6 @@ typedef struct entry {
   bool is_marker;
 } entry;
 
-blis_status blis__weka_add_agent(blis__weka *w, const blis__weka_agent *agent) {
-  if (w->agent_count == w->agents.count) {
-    BLIS_TRY(blis_array_push(&w->alloc, &w->agents, (blis__weka_agent){0}));
-  }
-  blis__weka_agent *made = &w->agents.items[w->agent_count++];
-  made->session = agent->session;
-  made->parent = agent->parent;
-  made->spawned = agent->spawned;
-  made->joined = agent->joined;
-  made->is_chain = agent->is_chain;
-  made->calls.count = 0;
-  return BLIS_OK;
-}
-
 /* Calls. */
 
 /* Lengths have two spellings, of which one is to be given. */
