@@ -1,6 +1,10 @@
---- Writes the types of all option tables for editors: lua/blis/meta/options.lua.
+--- Writes the types of all option tables, and of policies, for editors:
+--- lua/blis/meta/options.lua.
 ---
 ---   blis -e 'io.write(require("blis.config.annotations").generate())' >lua/blis/meta/options.lua
+local deferred = require "blis.deferred"
+local policies = deferred "blis.policy.annotations"
+
 local annotations = {}
 
 local sections = {
@@ -69,32 +73,30 @@ local special = {
   ["blis.Experiment.workload"] = "blis.WorkloadOptions|blis.ClientsOptions|blis.FileOptions|"
     .. "blis.ReplayOptions|blis.GeneratorOptions|blis.GraphsOptions|blis.Workload|blis.TraceStream|"
     .. "fun(rng: blis.Rng): table?",
-  ["blis.Experiment.admission"] = "string|table|blis.Policy|fun(request: blis.Request, "
-    .. "cluster: blis.ClusterView): string, any",
-  ["blis.Experiment.routing"] = "string|table|blis.Policy|fun(request: blis.Request, "
-    .. "instances: blis.Candidate[]): integer",
-  ["blis.Experiment.cascade"] = "table|blis.Policy",
-  ["blis.Experiment.autoscaler"] = "string|table|blis.Policy|fun(context: blis.ScaleContext): "
-    .. "integer|blis.ScaleTarget|nil",
+  ["blis.Experiment.admission"] = "blis.AnyAdmission",
+  ["blis.Experiment.routing"] = "blis.AnyRouter",
+  ["blis.Experiment.cascade"] = "blis.AnyCascade",
+  ["blis.Experiment.autoscaler"] = "blis.AnyAutoscaler|blis.PoolAutoscalers",
+  ["blis.DisaggregationOptions.decider"] = "blis.AnyDecider",
+  ["blis.DisaggregationOptions.prefill_routing"] = "blis.AnyRouter",
+  ["blis.DisaggregationOptions.decode_routing"] = "blis.AnyRouter",
+  ["blis.DisaggregationOptions.encode_routing"] = "blis.AnyRouter",
   ["blis.ScalingOptions.node_pools"] = "blis.NodePoolOptions[]",
   ["blis.Experiment.faults"] = "blis.FaultOptions[]",
   ["blis.Experiment.phases"] = "{ name: string, from_us: integer }[]",
   ["blis.FaultOptions.instance"] = "integer|string",
   ["blis.Experiment.queue"] = "boolean|blis.QueueOptions",
-  ["blis.QueueOptions.saturation"] = "string|table|blis.Policy|fun(instances: table[]): number",
-  ["blis.QueueOptions.usage_limit"] = "string|table|blis.Policy|fun(saturation: number, "
-    .. "priorities: integer[]): number[]",
+  ["blis.QueueOptions.saturation"] = "blis.AnySaturation",
+  ["blis.QueueOptions.usage_limit"] = "blis.AnyUsageLimit",
   ["blis.Experiment.scaling"] = "blis.ScalingOptions",
-  ["blis.Experiment.scheduler"] = "string|blis.Policy|fun(a: blis.Request, b: blis.Request): "
-    .. "boolean",
-  ["blis.Experiment.preemption"] = "string|blis.Policy|fun(running: blis.Request[]): integer",
-  ["blis.Experiment.disaggregation"] = "string|blis.Policy|blis.DisaggregationOptions|"
-    .. "fun(request: blis.Request, context: table): any",
+  ["blis.Experiment.scheduler"] = "blis.AnyScheduler",
+  ["blis.Experiment.preemption"] = "blis.AnyPreemption",
+  ["blis.Experiment.disaggregation"] = "blis.AnyDecider|blis.DisaggregationOptions",
   ["blis.Experiment.kv_tiers"] = "string|blis.KvTiersOptions|blis.KvTierOptions[]",
-  ["blis.KvTiersOptions.load"] = "string|fun(request: blis.Request, offer: table): "
-    .. "integer|boolean",
-  ["blis.KvTierOptions.policy"] = "string|fun(block: table): number",
-  ["blis.Experiment.priority"] = "string|table|blis.Policy|fun(request: blis.Request): number",
+  ["blis.KvTiersOptions.load"] = '"all"|"if-faster"|fun(request: blis.Request, '
+    .. "offer: blis.KvOffer): integer|boolean",
+  ["blis.KvTierOptions.policy"] = '"lru"|"fifo"|"lfu"|"arc"|fun(block: blis.KvTierBlock): number',
+  ["blis.Experiment.priority"] = "blis.AnyPriority",
   ["blis.Experiment.think_time"] = "fun(session: string, round: integer, usual_us: integer): "
     .. "integer",
   ["blis.Experiment.on_arrival"] = "fun(request: blis.Request)",
@@ -169,7 +171,8 @@ annotations.type_of = type_of
 function annotations.generate()
   local lines = {
     "---@meta",
-    "--- The tables of options, for editors. Written by blis.config.annotations; do not edit.",
+    "--- The tables of options, and the policies that they may name, for editors. Written by",
+    "--- blis.config.annotations; do not edit.",
   }
   for _, item in ipairs(sections) do
     local class, section = item[1], item[2]
@@ -182,7 +185,7 @@ function annotations.generate()
         type_of(class, option), option.doc, default_text(option))
     end
   end
-  return table.concat(lines, "\n") .. "\n"
+  return table.concat(lines, "\n") .. "\n\n" .. policies.generate()
 end
 
 return annotations

@@ -1,22 +1,23 @@
 ---@meta
---- The tables of options, for editors. Written by blis.config.annotations; do not edit.
+--- The tables of options, and the policies that they may name, for editors. Written by
+--- blis.config.annotations; do not edit.
 
 --- A cluster, the traffic it gets, and the policies in between.
 ---@class blis.Experiment
 ---@field cluster? blis.ClusterOptions Options of the cluster.
 ---@field workload? blis.WorkloadOptions|blis.ClientsOptions|blis.FileOptions|blis.ReplayOptions|blis.GeneratorOptions|blis.GraphsOptions|blis.Workload|blis.TraceStream|fun(rng: blis.Rng): table? Options of generated traffic, or what blis.workload, blis.trace.read or blis.trace.stream returned.
----@field admission? string|table|blis.Policy|fun(request: blis.Request, cluster: blis.ClusterView): string, any A policy by name, { name, parameter = value, ... }, or a function(request, cluster) that returns blis.admit() or blis.reject(reason).
----@field routing? string|table|blis.Policy|fun(request: blis.Request, instances: blis.Candidate[]): integer A policy by name, { name, parameter = value, ... }, or a function(request, instances) that returns the index of a candidate. (default round-robin)
----@field cascade? table|blis.Policy Models that are asked one after the other until an answer is good enough: { chain = { "small", "large" }, confidence_threshold = -1 }, or what blis.cascade returned.
----@field autoscaler? string|table|blis.Policy|fun(context: blis.ScaleContext): integer|blis.ScaleTarget|nil How many instances there are: an autoscaler by name, { name, parameter = value, ... }, what blis.autoscaler returned, or a function(context) that returns a number, { target =, reason = } or nil for no change. Where prefill and decode are apart, it is for either pool, or { prefill =, decode = } gives each its own. Default: the number stays.
+---@field admission? blis.AnyAdmission A policy by name, { name, parameter = value, ... }, or a function(request, cluster) that returns blis.admit() or blis.reject(reason).
+---@field routing? blis.AnyRouter A policy by name, { name, parameter = value, ... }, or a function(request, instances) that returns the index of a candidate. (default round-robin)
+---@field cascade? blis.AnyCascade Models that are asked one after the other until an answer is good enough: { chain = { "small", "large" }, confidence_threshold = -1 }, or what blis.cascade returned.
+---@field autoscaler? blis.AnyAutoscaler|blis.PoolAutoscalers How many instances there are: an autoscaler by name, { name, parameter = value, ... }, what blis.autoscaler returned, or a function(context) that returns a number, { target =, reason = } or nil for no change. Where prefill and decode are apart, it is for either pool, or { prefill =, decode = } gives each its own. Default: the number stays.
 ---@field scaling? blis.ScalingOptions With autoscaler: bounds, how long instances take to start, and how they leave.
 ---@field queue? boolean|blis.QueueOptions The queue of the gateway, between admission and routing: { saturation =, dispatch =, ttl_us =, ... }, or true for the defaults. Default: there is none.
----@field disaggregation? string|blis.Policy|blis.DisaggregationOptions|fun(request: blis.Request, context: table): any Prefill and decode apart, for a cluster with pools: { decider =, order =, bandwidth_gb_s =, ... }, or the decider alone; without it the defaults hold.
+---@field disaggregation? blis.AnyDecider|blis.DisaggregationOptions Prefill and decode apart, for a cluster with pools: { decider =, order =, bandwidth_gb_s =, ... }, or the decider alone; without it the defaults hold.
 ---@field kv_tiers? string|blis.KvTiersOptions|blis.KvTierOptions[] KV below the caches of the instances, in memory of hosts, on disks or in pools: a list of { name =, gb =, scope =, read_gb_s =, ... }, the name of a preset, or both, { preset = "vllm-0.22", { name = "cpu", gb = 64 } }. Default: none.
 ---@field faults? blis.FaultOptions[] What happens to instances: a list of { at =, instance =, kind = "crash", recover_after =, requests = "rerouted" } and the like, or of random ones with mtbf.
----@field scheduler? string|blis.Policy|fun(a: blis.Request, b: blis.Request): boolean Order of an instance's wait queue: a name, or a function(a, b) that returns whether a goes before b.
----@field preemption? string|blis.Policy|fun(running: blis.Request[]): integer Which request is preempted when KV blocks run out: a name, or a function(running) that returns the index of a running request.
----@field priority? string|table|blis.Policy|fun(request: blis.Request): number How urgent an arriving request is, for schedulers and preemption that use priorities: a policy by name, { name, parameter = value, ... }, or a function(request) that returns a number, higher is more urgent, and perhaps a table of hints, which admission, routing and schedulers read as request.hints. Default: the value of its SLO class (see slo_priorities). Under profile go-blis, functions return and see numbers where lower is more urgent, from 0 for the most important class.
+---@field scheduler? blis.AnyScheduler Order of an instance's wait queue: a name, or a function(a, b) that returns whether a goes before b.
+---@field preemption? blis.AnyPreemption Which request is preempted when KV blocks run out: a name, or a function(running) that returns the index of a running request.
+---@field priority? blis.AnyPriority How urgent an arriving request is, for schedulers and preemption that use priorities: a policy by name, { name, parameter = value, ... }, or a function(request) that returns a number, higher is more urgent, and perhaps a table of hints, which admission, routing and schedulers read as request.hints. Default: the value of its SLO class (see slo_priorities). Under profile go-blis, functions return and see numbers where lower is more urgent, from 0 for the most important class.
 ---@field think_time? fun(session: string, round: integer, usual_us: integer): integer A function(session, round, usual_us) that returns the microseconds from an answer to the next round of the session.
 ---@field on_arrival? fun(request: blis.Request) A function(request), called on every arrival.
 ---@field on_routed? fun(request: blis.Request, instance: blis.Candidate) A function(request, instance), called on every routing decision.
@@ -247,11 +248,11 @@
 ---@class blis.QueueOptions
 ---@field dispatch? "cycle"|"tick"|"event" When a request may leave. cycle: one when one comes, and one per cycle (llm-d); tick: one for each that comes, and one a cycle later (BLIS, Go); event: all that may, as soon as an instance has room (ideal). (default cycle)
 ---@field cycle_us? integer Time between two cycles; 0 = 1000. (us, default 1000)
----@field saturation? string|table|blis.Policy|fun(instances: table[]): number How full the instances are, 1 = full: a saturation detector by name, { name, parameter = value, ... }, or a function(instances) that returns it; each of these has queue_depth, kv_utilization, in_flight, in_flight_tokens, age_us. Routers read it as request.pool_saturation, by signals as old as theirs, autoscalers as pool_saturation, as of now; a function's and soft-reflective's is that of the last look. Without a queue it is max(queue_depth / 5, kv_utilization / 0.8), the mean of all instances. (default utilization)
+---@field saturation? blis.AnySaturation How full the instances are, 1 = full: a saturation detector by name, { name, parameter = value, ... }, or a function(instances) that returns it; each of these has queue_depth, kv_utilization, in_flight, in_flight_tokens, age_us. Routers read it as request.pool_saturation, by signals as old as theirs, autoscalers as pool_saturation, as of now; a function's and soft-reflective's is that of the last look. Without a queue it is max(queue_depth / 5, kv_utilization / 0.8), the mean of all instances. (default utilization)
 ---@field max_concurrency? integer Parameter of the detector concurrency; default: 100. (requests)
 ---@field queue_depth_threshold? number Parameter of the detector utilization; default: 5. (requests)
 ---@field kv_utilization_threshold? number Parameter of the detector utilization; default: 0.8. (0 to 1)
----@field usage_limit? string|table|blis.Policy|fun(saturation: number, priorities: integer[]): number[] Up to which saturation each band may leave: a usage limit by name, { name, parameter = value, ... }, or a function(saturation, priorities) that returns a list of ceilings; priorities are those of the bands, the highest first. (default static)
+---@field usage_limit? blis.AnyUsageLimit Up to which saturation each band may leave: a usage limit by name, { name, parameter = value, ... }, or a function(saturation, priorities) that returns a list of ceilings; priorities are those of the bands, the highest first. (default static)
 ---@field usage_limit_threshold? number The ceiling of the lowest band, with usage limit linear, which it asks for. (0 to 1)
 ---@field fairness? "global-strict"|"round-robin"|"least-service"|fun(flows: blis.Flow[], now_us: integer): integer Which tenant of a band is next. global-strict: whoever is first of all; round-robin: one after the other, a request each; least-service: the one with the least attained service of late, and the longest wait. All of llm-d-router; the last one is its program-aware-fairness. (default global-strict)
 ---@field service_half_life_s? number With least-service: service, prompt tokens and twice the output tokens of what is completed, counts half after this time, 0 = it never fades. (s, default 60)
@@ -290,15 +291,15 @@
 
 --- Prefill and decode apart: who decides it, and the way of the KV. Instances have roles: see prefill_instances and decode_instances of the cluster, and role of its groups. 'blis help blis.StageContext' has what deciders and routing policies are told, 'blis recommend --help' finds out how many instances of each role are best, and docs/disaggregation.md says what is modelled and what is not.
 ---@class blis.DisaggregationOptions
----@field decider? any Whether the prompt of a request is computed by the prefill pool: a policy by name, { name, parameter = value, ... }, or a function(request, context) that returns "local", "split" or { prefill = index, decode = index }, numbers of instances. (default always)
+---@field decider? blis.AnyDecider Whether the prompt of a request is computed by the prefill pool: a policy by name, { name, parameter = value, ... }, or a function(request, context) that returns "local", "split" or { prefill = index, decode = index }, numbers of instances. (default always)
 ---@field prefix_threshold? integer Parameter threshold of the decider prefix-threshold; default: 16. (tokens)
----@field prefill_routing? any Routing policy of the prefill stage, as routing of the experiment, which is that of the decode stage; default: the same policy, with a memory of its own (go-blis: one for both).
----@field decode_routing? any Routing policy of the decode stage; default: routing of the experiment.
+---@field prefill_routing? blis.AnyRouter Routing policy of the prefill stage, as routing of the experiment, which is that of the decode stage; default: the same policy, with a memory of its own (go-blis: one for both).
+---@field decode_routing? blis.AnyRouter Routing policy of the decode stage; default: routing of the experiment.
 ---@field stage_order? "decode-first"|"prefill-first" Which stage is routed first, so that the policy of the other one knows its choice. With prefill-first the decider has to be always, as in llm-d. (default decode-first)
 ---@field encode_decider? "never"|"always"|"multimodal" Which requests the instances of role encode get before all others: those with images, sound or video, all, or none; default: multimodal where there are such instances.
 ---@field encode_base_us? number Time to encode a request, one at a time on an instance, beside that of its tokens; needed with instances that encode, there is no default. (us)
 ---@field encode_us_per_token? number Time to encode a token that is not text; needed as well. (us)
----@field encode_routing? any Routing policy of the encode stage, as prefill_routing.
+---@field encode_routing? blis.AnyRouter Routing policy of the encode stage, as prefill_routing.
 ---@field order? "source"|"destination" Where a hand-off begins: source, prefill first and then room at the destination (vLLM); or destination, room first and then the prefill (SGLang). (default source)
 ---@field first_token? "decode"|"prefill" Who gives the first token: the instance that decodes, which computes the last token of the prompt again (vLLM), or the one that prefills (SGLang); there, a request of one output token needs no hand-off. (default decode)
 ---@field on_no_room? "wait"|"drop"|"local" What becomes of a hand-off for which the destination has no room: it waits, first come, first served; the request fails; or the destination computes all of it. (default wait)
@@ -320,7 +321,7 @@
 --- KV below the caches of the instances: a list of tiers, in the order in which they are asked, or the name of a preset, and what holds for all of them. docs/kv-tiers.md says what is modelled and what is not.
 ---@class blis.KvTiersOptions
 ---@field preset? "vllm-0.22"|"llm-d"|"lmcache"|"mooncake-store"|"dynamo-kvbm" The tiers of a system, as docs/kv-tiers.md lists them; tiers and options given beside it win.
----@field load? string|fun(request: blis.Request, offer: table): integer|boolean What of a prompt that is in the tiers is brought back: all of it; if-faster, all when that is estimated to take less time than computing it in a step alone; or a function(request, offer) that returns a number of tokens, true or false. offer has cached_tokens, offered_tokens behind these, tiers (offered tokens by name), load_us, compute_us (0 = not known), instance (its index) and now_us. (default all)
+---@field load? "all"|"if-faster"|fun(request: blis.Request, offer: blis.KvOffer): integer|boolean What of a prompt that is in the tiers is brought back: all of it; if-faster, all when that is estimated to take less time than computing it in a step alone; or a function(request, offer) that returns a number of tokens, true or false. offer has cached_tokens, offered_tokens behind these, tiers (offered tokens by name), load_us, compute_us (0 = not known), instance (its index) and now_us. (default all)
 ---@field chunk_tokens? integer Only whole chunks of so many tokens are found, a multiple of the block size; 0 = of a block. LMCache: 256. (tokens, default 0)
 ---@field batch_blocks? integer Reads through a stage go in batches of so many, one behind the other. (blocks, default 10)
 ---@field network_gb_s? number In and out of every instance, for tiers of scope cluster and shared ones; 0 = no limit but that of the stores. (GB/s, default 0)
@@ -341,7 +342,7 @@
 ---@field per_gpu? boolean These are those of one GPU, each of which has a link of its own: an instance has tp times as much. (default false)
 ---@field half_duplex? boolean Reads and writes share read_gb_s, as on many disks. (default false)
 ---@field latency_us? number Of each read and each write of a request, beside its bytes. (us, default 0)
----@field policy? string|fun(block: table): number Who leaves a full store: lru, fifo, lfu, arc, or a function(block) that returns a score whenever a block is saved or used, the lowest of which leaves; block has depth (its place in its prompt, from 0), blocks (of so many, 0 = not known), uses, now_us and tier. (default lru)
+---@field policy? "lru"|"fifo"|"lfu"|"arc"|fun(block: blis.KvTierBlock): number Who leaves a full store: lru, fifo, lfu, arc, or a function(block) that returns a score whenever a block is saved or used, the lowest of which leaves; block has depth (its place in its prompt, from 0), blocks (of so many, 0 = not known), uses, now_us and tier. (default lru)
 ---@field store? "write-through"|"on-evict"|"none" What comes into it: what was computed of a prompt, or saved in its stage; what is evicted from its stage; or what is read through it alone. (default write-through)
 ---@field threshold? integer A block is saved when it was computed so often; 0 and 1 are the first time. (sights, default 0)
 ---@field max_tracked? integer With threshold: of so many blocks at most is it known how often. (blocks, default 64000)
@@ -684,3 +685,700 @@
 ---@field until_gap? number Repeat comparing and fitting, with more coefficients each time, until the mean E2E error on held-out requests is at most this share, or nothing is left to try.
 ---@field trials? integer Maximum number of replays per round. (replays, default 400)
 ---@field tell? fun(round: integer, trials: integer, most: integer) Called with the progress of the search: tell(round, trials, most).
+
+--- Names of routing policies; 'blis help NAME' tells more of one.
+---@alias blis.RouterName
+---| "round-robin" # instances in turn
+---| "smg.round_robin" # round-robin
+---| "dynamo.round-robin" # round-robin
+---| "least-loaded" # lowest effective load
+---| "weighted" # highest weighted sum of scores; without scorers prefix-affinity:3, queue-depth:2, kv-utilization:2 (profile go-blis: precise-prefix-cache:2, queue-depth:1, kv-utilization:1)
+---| "lmetric" # least (pending prefill + new tokens) x requests
+---| "b3.lmetric" # lmetric
+---| "always-busiest" # highest effective load; deliberately bad, for testing detectors
+---| "weighted-stateless" # weighted with queue-depth:2, kv-utilization:2, load-balance:1
+---| "load_only" # fewest requests; ignores caches and sessions
+---| "b3.load_only" # load_only
+---| "sticky" # the session's instance whatever its load; for a new session the fewest requests
+---| "b3.sticky" # sticky
+---| "unified" # the session's instance while most of the prompt is cached there and it is not overloaded, else as lmetric
+---| "b3.unified" # unified
+---| "unified-as-printed" # unified to the letter of its pseudocode, which binds no session to an instance: lmetric with ties broken by prefill, requests and turns
+---| "b3.unified_as_printed" # unified-as-printed
+---| "capped" # lmetric for the first turns of every session; rejects later ones (turn-cap) instead of cutting them from the trace
+---| "b3.capped" # capped
+---| "routesim.round_robin" # the next instance by number with room in its queue, in turn
+---| "round_robin" # routesim.round_robin
+---| "routesim.least_outstanding" # fewest waiting and running requests
+---| "least_outstanding" # routesim.least_outstanding
+---| "routesim.least_kv" # lowest KV utilisation
+---| "least_kv" # routesim.least_kv
+---| "routesim.prefix_aware" # highest 0.8 [the prefix is cached] + 0.2 (1 - load / depth); overloaded instances as if they had none
+---| "prefix_aware" # routesim.prefix_aware
+---| "routesim.prefix_overlap" # highest 0.7 (share of the prompt's blocks cached) + 0.3 (1 - load / depth)
+---| "prefix_overlap" # routesim.prefix_overlap
+---| "routesim.session_affinity" # the session's instance unless its queue is full; for a new session the fewest waiting and decoding requests
+---| "session_affinity" # routesim.session_affinity
+---| "routesim.cost_escalation" # lowest cost; a decision adds base + queue x waiting + pressure x KV utilisation to its instance, and costs decay with time
+---| "cost_escalation" # routesim.cost_escalation
+---| "cognitora.score" # highest 0.55 overlap + 0.25 (1 - load) + 0.10 (1 - power) + 0.10 capacity; the weights may change during a run
+---| "prefix-affinity" # the same instance for prompts with the same full blocks; for new ones the lowest effective load
+---| "weighted-scoring" # highest 0.6 prefix-affinity + 0.3 load-balance + 0.1 queue-depth, plus 0.5 where the whole prompt is cached
+---| "weighted-v0.4" # highest 0.6 (free KV blocks / most free) + 0.4 / (1 + load); for regression studies
+---| "random" # any instance with equal probability
+---| "smg.random" # random
+---| "aibrix.random" # random
+---| "dynamo.random" # random
+---| "power-of-two" # the one of two random instances with the lower effective load
+---| "consistent-hash" # the next instance after the prefix or session on a hash ring whose load is within a bound
+---| "smg.consistent_hashing" # the next instance after the session on a hash ring; without a session any instance
+---| "smg.prefix_hash" # the next instance after the first tokens on a hash ring; if it is overloaded, the least loaded one
+---| "sglang.bounded_consistent_hashing" # the next instance after the session on a hash ring with no more than its share of the load; without a session any instance
+---| "b3.linear" # the session's instance unless overloaded, else least ongoing tokens - alpha x cached tokens
+---| "b3.lpwl" # least pending prefill + new tokens, then fewest requests, then in turn
+---| "b3.unified_ab" # unified with overload factor 1.3 and, beside the tokens to prefill, 0.01 x the prompts in decode
+---| "b3.leastwork_kappa" # least (pending prefill + new tokens) x (1 + kappa x tokens in decode)
+---| "blitz.join-shortest-weight" # least 4 x waiting + requests, as vLLM chooses between its ranks
+---| "blitz.least-bs" # fewest requests, waiting and running
+---| "blitz.least-waiting" # fewest waiting requests
+---| "blitz.least-wait-token" # least pending prefill + new tokens
+---| "blitz.bounded-most-hit" # most cached tokens among instances with little pending prefill; if none, least pending prefill + new tokens
+---| "blitz.lmetric" # least (pending prefill + new tokens) x (requests + 1), by what the engines report
+---| "blitz.least-active" # fewest tokens of requests in flight, prompts and outputs
+---| "blitz.least-token-load" # least pending prefill + tokens of requests in flight
+---| "blitz.dynamo" # least overlap weight x blocks to prefill + new blocks + blocks in decode
+---| "blitz.bailian" # drawn by cached share of the prompt, few requests and few tokens, each scaled to 0 to 1 over the instances
+---| "blitz.aibrix" # most cached tokens among those not far above the mean number of requests
+---| "blitz.llm-d" # highest 10 x cached share of the prompt + 0.5 (1 - waiting / 128), the last in a tie
+---| "smg.cache_aware" # the instance that knows most of the prompt if it knows enough and loads are balanced; else fewest requests in flight
+---| "smg.least_load" # least (queued + sent tokens) / throughput + 0.15 s x k / (1 - k), k = KV utilisation, as last polled
+---| "smg.bucket" # the instance that serves prompts of this length; when loads diverge, the one with the fewest recent characters
+---| "smg.power_of_two" # the one of two random instances with the lower KV utilisation
+---| "smg.manual" # the first available of the two instances bound to the session; else a random or idle one
+---| "sglang.lmetric" # least new tokens x (requests in flight + 1)
+---| "sglang.workload_aware" # any instance with few waiting requests; rejects the request if there is none
+---| "dynamo.kv" # least blocks to prefill and blocks in decode, less credit for cached ones
+---| "dynamo.lmetric" # least blocks to prefill x (blocks in decode + 1)
+---| "aibrix.prefix-cache" # longest match among instances not far above the mean load, else fewest requests
+---| "aibrix.prefix-cache-preble" # fewest recent requests among those that have most of the prompt; if none, least cost of recent prompts
+---| "aibrix.least-request" # fewest requests in flight, ties at random
+---| "aibrix.least-kv-cache" # lowest KV utilisation, the last in a tie
+---| "aibrix.least-gpu-cache" # lowest KV utilisation, the first in a tie
+---| "aibrix.power-of-two" # the one of two random instances with fewer requests in flight
+---| "aibrix.session-affinity" # highest hash of session and instance; without a session any instance
+---| "aibrix.vtc-basic" # least distance from the tenant's place by its recent tokens + requests in flight / 100 + noise; without a tenant any instance
+---| "ray.prefix-cache-affinity" # shortest queue among those that know most of the prompt, else among the smallest memories
+---| "vllm-stack.session" # the next instance after the session on a hash ring; without a session the lowest QPS
+---| "vllm-stack.kvaware" # most cached tokens if they cover nearly the whole prompt; else by session on a hash ring, else the lowest QPS
+---| "vllm-stack.prefixaware" # longest match, ties at random
+---| "vllm-router.kv_aware" # most cached tokens, else fewest requests in flight; without speculative entries
+---| "vllm-router.ttft_aware" # least expected TTFT, 0.6 x requests in flight x 100 ms + 0.4 x prompt tokens x 0.5 ms
+---| "vllm-router.smetric" # where most of the session is cached while its TTFT is in time; else least prefill work ahead x requests in flight
+---| "vllm-router.least_conn_sticky" # the session's instance; a new session goes to the least requests in flight + sessions
+---| "vllm-router.rendezvous_hash" # highest hash of instance and session, tenant or prompt
+---| "preble.e2" # least load cost among the instances that have the prompt if more of it is known than new, else among all; does not move prefixes to balance
+---| "infera.kv" # least weight x uncached blocks + requests in flight
+---| "external" # a process of one's own decides, by a line of JSON each; slow
+---| string
+
+--- One of the routing policies: by name, with its parameters, or made of functions.
+---@class blis.RouterSpec
+---@field [1]? blis.RouterName
+---@field name? string of one that is made of functions
+---@field new? fun(context: blis.PolicyContext): blis.RouterSpec returns the functions anew for every run
+---@field route? fun(request: blis.Request, instances: blis.Candidate[]): integer|table the index of a candidate, or blis.reject(reason)
+---@field observe? fun(request: blis.Request, chosen: blis.Candidate) hears of every decision
+---@field scorers? string|blis.ScorerSpec[]|any[] of weighted: { { name, weight }, ... }
+---@field filters? (blis.FilterName|blis.FilterSpec|blis.Policy)[] before the scorers
+---@field picker? blis.PickerName|blis.PickerSpec|blis.Policy|fun(request: blis.Request, instances: blis.Candidate[], scores: number[]): integer behind them
+---@field events? blis.RunEventKind[] that on_event hears of
+---@field on_event? fun(event: blis.RunEvent, instances?: blis.Instance[]) hears of them
+---@field custom_metrics? fun(): table<string, number> asked when the run is over
+---@field tie? "lowest-id"|"random"|"first"|"last"|"rotate"|"lowest-id"|"random"|"first"|"last"|"rotate"|"stable-hash"|"first"|"lowest-id"|"random"|"last"|"rotate"|"stable-hash"|"lowest-id"|"first"|"random"|"last"|"rotate" of least-loaded, weighted, lmetric, weighted-stateless and 9 more
+---@field temperature? number of weighted, weighted-stateless
+---@field exploration? number of weighted, weighted-stateless
+---@field block_size? integer of lmetric, unified, unified-as-printed, capped and 21 more
+---@field cache_capacity? integer of lmetric, unified, unified-as-printed, capped and 4 more
+---@field bs_offset? number of lmetric, capped
+---@field hotspot_guard? boolean of lmetric, capped
+---@field hotspot_window? integer of lmetric, capped
+---@field session_ttl_us? integer of sticky: rebind a session after this idle time; 0 = never
+---@field affinity_ratio? number of unified, unified-as-printed, b3.unified_ab
+---@field overload_factor? number of unified, unified-as-printed, b3.linear, b3.unified_ab
+---@field bind? "every-pick"|"first"|"never" of unified, b3.unified_ab
+---@field max_turns? integer of capped: turns of a session that are served
+---@field max_queue_depth? integer of routesim.round_robin, routesim.least_outstanding, routesim.least_kv, routesim.prefix_aware and 3 more
+---@field count_prefilling? boolean of routesim.round_robin, routesim.least_outstanding, routesim.least_kv, routesim.prefix_aware and 3 more
+---@field cache_weight? number of routesim.prefix_aware, routesim.prefix_overlap, weighted-v0.4
+---@field breaker? number of routesim.prefix_aware, routesim.prefix_overlap
+---@field imbalance? number of routesim.prefix_aware, blitz.aibrix, aibrix.prefix-cache, aibrix.prefix-cache-preble
+---@field profile? "design"|"routesim"|"design"|"cognitora" of routesim.prefix_aware, routesim.prefix_overlap, cognitora.score
+---@field blocks? "named"|"all" of routesim.prefix_overlap: named: prompts with block ids beyond a declared prefix, others go to the least outstanding; all: every prompt's
+---@field max_sessions? integer of routesim.session_affinity: when more are known, a new one evicts the least recently used half
+---@field base? number of routesim.cost_escalation: cost of every decision
+---@field queue? number of routesim.cost_escalation: cost of every request waiting there
+---@field pressure? number of routesim.cost_escalation: cost of a full KV cache, scaled by its utilisation
+---@field decay? number of routesim.cost_escalation: costs fall as exp(-decay x seconds); 0 = never
+---@field kv? number of cognitora.score: weight of the cached prefix
+---@field load? number of cognitora.score: weight of idleness
+---@field power? number of cognitora.score: weight of a low power draw
+---@field capacity? number|integer of cognitora.score, smg.cache_aware, sglang.lmetric, aibrix.prefix-cache and 3 more
+---@field overlap_tokens? integer of cognitora.score: prompt tokens looked up in the caches; 0 = all (profile cognitora: 0)
+---@field epsilon? number of cognitora.score: distance from the best score that counts as a tie for stable-hash
+---@field heartbeat_us? integer of cognitora.score: interval between readings of load and free blocks; 0 = live
+---@field max_concurrent? integer of cognitora.score: requests in flight at a fully loaded instance; 0 = its max_num_seqs
+---@field queue_full? integer of cognitora.score: waiting requests at a fully loaded instance, with utilization = queue
+---@field utilization? "in-flight"|"queue"|"max" of cognitora.score: load as requests in flight or waiting (profile cognitora: queue), or as the larger of the former and the share of the last 30 s in which the engine had work
+---@field capacity_from? "stated"|"free-blocks"|"hardware" of cognitora.score: capacity as stated, as the share of free KV blocks (profile cognitora: free-blocks), or as the mean of GPUs and KV blocks, each as a share of the highest among the candidates
+---@field power_from? "stated"|"rolling" of cognitora.score: power draw as stated, or of the last 30 s
+---@field max_queue? integer of cognitora.score: permits for each model and role (prefill, decode, or both in one): asked for after scoring and held until the request ends there; who gets none is rejected; 0 = no limit
+---@field max_entries? integer of prefix-affinity: prompts kept, the least recently used evicted first; 0 = all
+---@field cache_affinity_weight? number of weighted-scoring: weight of prefix-affinity
+---@field load_balance_weight? number of weighted-scoring: weight of load-balance
+---@field queue_depth_weight? number of weighted-scoring: weight of queue-depth
+---@field prefix_match_bonus? number of weighted-scoring: bonus where every full block of the prompt is cached
+---@field load_weight? number of weighted-v0.4, blitz.llm-d
+---@field key? "prefix"|"session" of consistent-hash: key on the ring; requests without a session use the prefix
+---@field prefix_tokens? integer of consistent-hash, vllm-router.rendezvous_hash
+---@field load_factor? number of consistent-hash, smg.prefix_hash
+---@field virtual_nodes? integer of consistent-hash, smg.consistent_hashing, smg.prefix_hash, sglang.bounded_consistent_hashing and 3 more
+---@field prefix_token_count? integer of smg.prefix_hash: prompt tokens that are hashed; 0 = all
+---@field max_load_skew? number of sglang.bounded_consistent_hashing: skip an instance with more than this multiple of the mean load; 0 = never
+---@field alpha? number of b3.linear: weight of a cached token
+---@field decode_weight? number of b3.unified_ab: cost of a prompt token in decode relative to one to prefill
+---@field kappa? number of b3.leastwork_kappa: weight of prompts in decode
+---@field max_pending_tokens? number of blitz.bounded-most-hit: an instance with this much pending prefill or more is not chosen for its cache
+---@field overlap_weight? number of blitz.dynamo, infera.kv
+---@field count? "prefill-and-decode"|"prefill" of blitz.dynamo: prefill excludes the blocks in decode
+---@field hit_weight? number of blitz.bailian, blitz.llm-d
+---@field requests_weight? number of blitz.bailian: weight of having few requests (another version: 0.33)
+---@field tokens_weight? number of blitz.bailian, blitz.llm-d
+---@field deviations? number of blitz.aibrix, aibrix.prefix-cache
+---@field cache_threshold? number of smg.cache_aware: minimum known share of the prompt to follow it (library: 0.5)
+---@field balance_abs_threshold? number of smg.cache_aware, smg.bucket
+---@field balance_rel_threshold? number of smg.cache_aware, smg.bucket
+---@field overload_token_usage_threshold? number of smg.cache_aware: balance at a higher KV utilisation; 1 = never
+---@field balance_token_usage_threshold? number of smg.cache_aware: balance if KV utilisations differ by more; 1 = never
+---@field index? "approximate"|"events" of smg.cache_aware: the gateway's own tree, or what the caches report
+---@field miss? "min-load"|"smallest-tree" of smg.cache_aware: choice for a prompt the tree knows too little of; its documentation says smallest-tree
+---@field gate? "range"|"mean" of smg.cache_aware: what loads are compared with: the lowest one, for all instances at once; or the mean, for the one that knows most (SMG f8daa883)
+---@field kv_pressure_weight? number of smg.least_load: of k / (1 - k), k being the KV utilisation
+---@field mean_prefill_tokens? number of smg.least_load: assumed for a request at an instance not polled yet
+---@field default_throughput? number of smg.least_load: assumed for an instance that generated nothing between two polls
+---@field poll_interval_us? integer of smg.least_load: polling interval; the first decision after each multiple polls
+---@field period_us? integer of smg.bucket: window in which prompts count, and interval between adjustments
+---@field first_range_characters? integer of smg.bucket: lengths shared equally by the instances at first
+---@field characters_per_token? number of smg.bucket: unit to which prompt lengths in characters are rounded down
+---@field assignment_mode? "random"|"min_load" of smg.manual: choice for an unknown session
+---@field max_idle_us? integer of smg.manual: forget a session after this idle time
+---@field max_waiting? number of sglang.workload_aware: an instance with more waiting requests gets no more
+---@field overlap_score_credit? number of dynamo.kv, dynamo.lmetric
+---@field overlap_score_credit_decay? number of dynamo.kv, dynamo.lmetric
+---@field prefill_load_scale? number of dynamo.kv, dynamo.lmetric
+---@field decode_active_request_weight? number of dynamo.kv, dynamo.lmetric
+---@field router_temperature? number of dynamo.kv, dynamo.lmetric
+---@field router_track_prefill_tokens? boolean of dynamo.kv, dynamo.lmetric
+---@field window_us? integer of aibrix.prefix-cache-preble, aibrix.vtc-basic, preble.e2
+---@field decode_length? integer of aibrix.prefix-cache-preble, preble.e2
+---@field first_tpot_us? number of aibrix.prefix-cache-preble, preble.e2
+---@field match_ratio? number of aibrix.prefix-cache-preble: minimum known share of the prompt to follow it
+---@field gpu? "V100"|"A6000" of aibrix.prefix-cache-preble: whose prefill times count
+---@field fairness_weight? number of aibrix.vtc-basic: weight of the distance from the tenant's place among the instances
+---@field utilization_weight? number of aibrix.vtc-basic: of the requests in flight
+---@field noise? number of aibrix.vtc-basic: factor of a random number from 0 to 1
+---@field max_load? number of aibrix.vtc-basic: requests in flight at which an instance counts as fully utilised
+---@field input_weight? number of aibrix.vtc-basic: of a prompt token of the tenant
+---@field output_weight? number of aibrix.vtc-basic: of an output token
+---@field output_ratio? number of aibrix.vtc-basic: expected output tokens per prompt token
+---@field imbalanced_threshold? number of ray.prefix-cache-affinity: if queue lengths differ by more, the shorter of two random queues
+---@field match_rate_threshold? number of ray.prefix-cache-affinity: minimum known share of the prompt to follow it
+---@field qps_window_us? integer of vllm-stack.session, vllm-stack.kvaware, vllm-stack.prefixaware
+---@field threshold? integer of vllm-stack.kvaware: prompt tokens that may be missing in the chosen cache
+---@field prefix_min_match_tokens? integer of vllm-stack.prefixaware: minimum match; below it the lowest QPS
+---@field pending_weight? number of vllm-router.ttft_aware: of the requests in flight
+---@field pending_ms? number of vllm-router.ttft_aware: assumed cost of each of them
+---@field token_weight? number of vllm-router.ttft_aware: of the prompt
+---@field token_ms? number of vllm-router.ttft_aware: assumed cost of each of its tokens, the same everywhere
+---@field hit_ratio? number of vllm-router.smetric: a session stays if more than this share of its last prompt is known
+---@field slack? number of vllm-router.smetric: factor of the TTFT target
+---@field slo_base_us? number of vllm-router.smetric: TTFT target for an empty prompt
+---@field slo_per_token_us? number of vllm-router.smetric: TTFT target per prompt token
+---@field crossover_tokens? number of vllm-router.smetric: context at which attention costs as much as the rest; 0 = it is free
+---@field prefill_rate? number of vllm-router.smetric: speed of an instance; 0 = learned: 90 % of the last 64 are slower
+---@field command? string of external: what /bin/sh runs, once for every run
+---@field timeout_ms? integer of external: how long an answer may take
+---@field signals? string[] of external: what is told of instances; default: role, queue_depth, batch_size, in_flight, kv_utilization, cache_hit_rate, recent_ttft_us, recent_tpot_us, estimated_wait_us
+
+--- What options take that want one of the routing policies.
+---@alias blis.AnyRouter blis.RouterName|blis.RouterSpec|blis.Policy|fun(request: blis.Request, instances: blis.Candidate[]): integer|table
+
+--- Names of filters; 'blis help NAME' tells more of one.
+---@alias blis.FilterName
+---| "llm-d.utilization-filter" # keeps candidates within all limits
+---| "llm-d.utilization-detector" # keeps candidates with a short queue and room in the KV cache; all if there are none
+---| "llm-d.concurrency-detector" # keeps candidates with few requests (and tokens) in flight; rejects the request if there are none
+---| "llm-d.session-affinity-filter" # keeps only the session's instance while it is a candidate
+---| "llm-d.prefix-cache-affinity-filter" # keeps the candidates that know most of the prompt, unless their TTFT is much longer
+---| "llm-d.label-selector-filter" # keeps candidates whose labels are as asked for; all that is said must hold
+---| "label-selector-filter" # llm-d.label-selector-filter
+---| "llm-d.context-length-aware" # keeps candidates whose range of lengths has the prompt, and those without one
+---| string
+
+--- One of the filters: by name, with its parameters, or made of functions.
+---@class blis.FilterSpec
+---@field [1]? blis.FilterName
+---@field name? string of one that is made of functions
+---@field new? fun(context: blis.PolicyContext): blis.FilterSpec returns the functions anew for every run
+---@field keep? fun(request: blis.Request, instance: blis.Candidate|blis.Columns): boolean|blis.Vector whether a candidate stays
+---@field columns? boolean keep gets all candidates at once
+---@field events? blis.RunEventKind[] that on_event hears of
+---@field on_event? fun(event: blis.RunEvent, instances?: blis.Instance[]) hears of them
+---@field custom_metrics? fun(): table<string, number> asked when the run is over
+---@field max_active_requests? number of llm-d.utilization-filter: most requests in flight of a candidate
+---@field max_running_requests? number of llm-d.utilization-filter: most requests in the batch of a candidate
+---@field max_waiting_queue? number of llm-d.utilization-filter: most waiting requests of a candidate
+---@field max_kv_cache_utilization? number of llm-d.utilization-filter: most use of the KV cache of a candidate
+---@field fallback_on_empty? boolean of llm-d.utilization-filter: keep all if none is within the limits
+---@field queue_depth_threshold? number of llm-d.utilization-detector: waiting requests of a saturated instance
+---@field kv_cache_util_threshold? number of llm-d.utilization-detector: use of the KV cache of a saturated instance
+---@field headroom? number of llm-d.utilization-detector, llm-d.concurrency-detector
+---@field max_concurrency? number of llm-d.concurrency-detector: in flight at a saturated instance
+---@field max_token_concurrency? number of llm-d.concurrency-detector: uncached tokens in flight at a saturated instance (mode tokens: 1,000,000)
+---@field ttl_us? integer of llm-d.session-affinity-filter: forget a session after this idle time
+---@field affinity_threshold? number of llm-d.prefix-cache-affinity-filter: minimum known share of the prompt; 0 = keep all
+---@field exploration_probability? number of llm-d.prefix-cache-affinity-filter: share of decisions that keep all regardless
+---@field max_ttft_penalty_ms? number of llm-d.prefix-cache-affinity-filter: maximum excess TTFT over other candidates; 0 = no limit
+---@field peak_prefill_throughput? number of llm-d.prefix-cache-affinity-filter: prefill rate that turns uncached tokens in flight into TTFT
+---@field block_size? integer of llm-d.prefix-cache-affinity-filter: block size of the filter's own index
+---@field capacity? integer of llm-d.prefix-cache-affinity-filter: size block size of the filter's own index per instance
+---@field match? table<string, string[]> of llm-d.label-selector-filter: the values that are let through, for each label that counts (In)
+---@field exclude? table<string, string[]> of llm-d.label-selector-filter: values that are not let through; candidates without the label are (NotIn)
+---@field present? string[] of llm-d.label-selector-filter: labels that a candidate has, whatever their value (Exists)
+---@field absent? string[] of llm-d.label-selector-filter: labels that a candidate does not have (DoesNotExist)
+---@field allows_unlabelled? boolean of llm-d.label-selector-filter: let candidates without a label of match through
+---@field labels? table<string, string[]> of llm-d.label-selector-filter, llm-d.context-length-aware
+---@field label? string of llm-d.context-length-aware: with the lengths of an instance, such as 0-8192
+
+--- What options take that want one of the filters.
+---@alias blis.AnyFilter blis.FilterName|blis.FilterSpec|blis.Policy|fun(request: blis.Request, instance: blis.Candidate|blis.Columns): boolean|blis.Vector
+
+--- Names of scorers; 'blis help NAME' tells more of one.
+---@alias blis.ScorerName
+---| "prefix-affinity" # matched leading blocks / blocks of the prompt, by the router's own LRU index of sent prompts
+---| "queue-depth" # (max - load) / (max - min) over the candidates; 1 when equal
+---| "kv-utilization" # 1 - share of the KV blocks in use
+---| "llm-d.kv-cache-utilization-scorer" # kv-utilization
+---| "load-balance" # 1 / (1 + effective load): keeps absolute differences
+---| "predicted-latency" # the shorter the predicted time to first token, the better: what is ahead and the rest of the prompt, by the latency model
+---| "precise-prefix-cache" # (cached - min) / (max - min), cached prefix tokens in the instances' own caches; 1 when equal
+---| "oracle-prefix" # prefix-affinity with the instances' own caches instead of the router's index: the value of perfect knowledge
+---| "tiered-prefix" # share of the prompt in the instances' caches and, with the weights of the tiers, in KV tiers below them
+---| "no-hit-lru" # 0.5 if any cache has a block of the prompt, else from 1 for the least recently used instance down to 0
+---| "active-requests" # (max - in flight) / max; 1 when idle, 0 for all when equally busy
+---| "running-requests" # (max - running) / (max - min); 1 when equal
+---| "llm-d.running-requests-size-scorer" # running-requests
+---| "load-aware" # 0.5 x (1 - min(waiting, threshold) / threshold): 0 to 0.5
+---| "llm-d.load-aware-scorer" # load-aware
+---| "vllm-dp" # (max - raw) / (max - min), raw = 4 x waiting + running; 1 when equal
+---| "lora-affinity" # 1 where the adapter of the request is loaded, else 0; 1 for all when it is everywhere, nowhere, or not needed
+---| "llm-d.lora-affinity-scorer" # 1 where requests with the adapter run, 0.8 where adapters that run and wait leave a slot, 0.6 where it waits, else 0
+---| "llm-d.queue-scorer" # (max - waiting) / (max - min); 1 when equal
+---| "llm-d.active-request-scorer" # (max - in flight) / max; 1 when idle, 0 for all when equally busy
+---| "llm-d.token-load-scorer" # 1 - uncached tokens in flight and of the request / threshold
+---| "llm-d.prefix-cache-scorer" # share of the prompt in the router's index, and length of the match
+---| "llm-d.no-hit-lru-scorer" # no-hit-lru with a limit on remembered instances
+---| "llm-d.session-affinity-scorer" # 1 for the session's instance, else 0
+---| "llm-d.context-length-aware" # how tightly the range of lengths of an instance holds the prompt; 0.5 without one
+---| "llm-d.header-label-affinity-scorer" # 1 where a label is what a field of the request says, in place of a header; else 0
+---| "header-label-affinity-scorer" # llm-d.header-label-affinity-scorer
+---| "inverted" # 1 minus another scorer, for what a negative weight says elsewhere
+---| string
+
+--- One of the scorers: by name, with its parameters, or made of functions.
+---@class blis.ScorerSpec
+---@field [1]? blis.ScorerName
+---@field name? string of one that is made of functions
+---@field new? fun(context: blis.PolicyContext): blis.ScorerSpec returns the functions anew for every run
+---@field score? fun(request: blis.Request, instance: blis.Candidate|blis.Columns, base?: number|blis.Vector): number|blis.Vector from 0, the worst, to 1
+---@field columns? boolean score gets all candidates at once
+---@field score_all? fun(request: blis.Request, instances: blis.Candidate[], scores: number[]) fills in the scores of all
+---@field observe? fun(request: blis.Request, chosen: blis.Candidate) hears of every decision
+---@field base? blis.ScorerName|blis.ScorerSpec|blis.Policy the scorer that this one builds on
+---@field events? blis.RunEventKind[] that on_event hears of
+---@field on_event? fun(event: blis.RunEvent, instances?: blis.Instance[]) hears of them
+---@field custom_metrics? fun(): table<string, number> asked when the run is over
+---@field block_size? integer of prefix-affinity, llm-d.prefix-cache-scorer
+---@field capacity? integer of prefix-affinity, llm-d.prefix-cache-scorer
+---@field load? "effective"|"queue" of queue-depth: effective load, or waiting requests alone (default of profile go-blis)
+---@field scale? "range"|"ratio" of predicted-latency: (max - TTFT) / (max - min) over the candidates, 1 when equal; or min / TTFT, which keeps proportions
+---@field threshold? number of load-aware: waiting requests at which the score reaches 0
+---@field version? "current"|"before-2625" of llm-d.lora-affinity-scorer: before-2625: with the defect of the servers' metrics, by which 0.6 is never given and adapters count twice
+---@field idle_threshold? number of llm-d.active-request-scorer: an instance with at most this many in flight is idle
+---@field max_busy_score? number of llm-d.active-request-scorer: highest score of an instance that is not idle
+---@field queue_threshold_tokens? number of llm-d.token-load-scorer: uncached tokens at which the score reaches 0
+---@field match_length_weight? number of llm-d.prefix-cache-scorer: weight of the match length against its share of the prompt
+---@field match_length_scale_tokens? number of llm-d.prefix-cache-scorer: longer matches score no higher
+---@field max_prefix_tokens? integer of llm-d.prefix-cache-scorer: what is behind them counts for nothing; 0 = all counts (llm-d's producer: 131072)
+---@field producer? "approx"|"precise" of llm-d.prefix-cache-scorer: approx: an index of what was sent; precise: what the instances say they have (block_size, capacity and max_prefix_tokens are of the other)
+---@field lru_size? integer of llm-d.no-hit-lru-scorer: instances remembered; non-candidates count in the order, so that others may drop to 0
+---@field ttl_us? integer of llm-d.session-affinity-scorer: forget a session after this idle time
+---@field label? string of llm-d.context-length-aware, llm-d.header-label-affinity-scorer
+---@field labels? table<string, string[]> of llm-d.context-length-aware, llm-d.header-label-affinity-scorer
+---@field field? "tenant"|"session"|"slo_class"|"model" of llm-d.header-label-affinity-scorer: in place of the header
+
+--- What options take that want one of the scorers.
+---@alias blis.AnyScorer blis.ScorerName|blis.ScorerSpec|blis.Policy|fun(request: blis.Request, instance: blis.Candidate|blis.Columns, base?: number|blis.Vector): number|blis.Vector
+
+--- Names of pickers; 'blis help NAME' tells more of one.
+---@alias blis.PickerName
+---| "best" # the highest score
+---| "random" # any candidate with equal probability
+---| "llm-d.random-picker" # random
+---| "power-of-two" # the higher score of two random candidates, the first in a tie
+---| "softmax" # with probability proportional to exp((score - max) / ((max - min) temperature))
+---| "epsilon-greedy" # occasionally any candidate, else the highest score
+---| "weighted-random" # with probability proportional to the score; any candidate if all are 0
+---| "llm-d.weighted-random-picker" # weighted-random
+---| "llm-d.max-score-picker" # the highest score, ties at random
+---| string
+
+--- One of the pickers: by name, with its parameters, or made of functions.
+---@class blis.PickerSpec
+---@field [1]? blis.PickerName
+---@field name? string of one that is made of functions
+---@field new? fun(context: blis.PolicyContext): blis.PickerSpec returns the functions anew for every run
+---@field pick? fun(request: blis.Request, instances: blis.Candidate[], scores: number[]): integer the index of a candidate
+---@field events? blis.RunEventKind[] that on_event hears of
+---@field on_event? fun(event: blis.RunEvent, instances?: blis.Instance[]) hears of them
+---@field custom_metrics? fun(): table<string, number> asked when the run is over
+---@field tie? "lowest-id"|"random"|"first"|"last"|"rotate"|"stable-hash"|"random"|"lowest-id"|"first"|"last"|"rotate" of best, epsilon-greedy, llm-d.max-score-picker
+---@field temperature? number of softmax: 0 = always the best; higher is more random
+---@field exploration? number of epsilon-greedy: share of decisions at random
+
+--- What options take that want one of the pickers.
+---@alias blis.AnyPicker blis.PickerName|blis.PickerSpec|blis.Policy|fun(request: blis.Request, instances: blis.Candidate[], scores: number[]): integer
+
+--- Names of admission policies; 'blis help NAME' tells more of one.
+---@alias blis.AdmissionName
+---| "always-admit" # admits every request
+---| "reject-all" # rejects every request; for testing
+---| "token-bucket" # requests take tokens from a bucket that refills over time; rejects a request when too few are left
+---| "rate-limit" # limits the requests per second of each tenant, with bursts
+---| "cognitora.rate_limit" # rate-limit
+---| "tenant-quota" # limits the requests of each tenant in the cluster
+---| "tier-shed" # rejects classes below a priority while any instance is above the load threshold
+---| "gaie-legacy" # rejects sheddable classes while the mean over instances of max(queue / its threshold, KV / its threshold) is 1 or more
+---| "probabilistic" # rejects sheddable classes with probability k x saturation ^ power; saturation is the mean over instances of max(queue / its threshold, KV / its threshold)
+---| "probabilistic-admitter" # probabilistic
+---| "latency-slo" # rejects sheddable requests with a target for TTFT that no instance is expected to keep, unless one is idle or cold
+---| "latency-slo-admitter" # latency-slo
+---| "cognitora.admission" # permits per model, held until a request ends; rejects a request when none is free
+---| "external" # a process of one's own decides, by a line of JSON each; slow
+---| string
+
+--- One of the admission policies: by name, with its parameters, or made of functions.
+---@class blis.AdmissionSpec
+---@field [1]? blis.AdmissionName
+---@field name? string of one that is made of functions
+---@field new? fun(context: blis.PolicyContext): blis.AdmissionSpec returns the functions anew for every run
+---@field decide? fun(request: blis.Request, cluster: blis.ClusterView): table|boolean blis.admit(), blis.reject(reason) or blis.delay(us)
+---@field events? blis.RunEventKind[] that on_event hears of
+---@field on_event? fun(event: blis.RunEvent, instances?: blis.Instance[]) hears of them
+---@field custom_metrics? fun(): table<string, number> asked when the run is over
+---@field bucket_size? number of token-bucket: bucket capacity (profile go-blis: 10000)
+---@field refill_rate? number of token-bucket: refill rate (profile go-blis: 1000)
+---@field per_tenant? boolean of token-bucket: one bucket per tenant, or one for all (profile go-blis: one)
+---@field cost? "input_tokens"|"request"|"total_tokens" of token-bucket: cost of a request: its prompt tokens, 1, or prompt plus maximum output tokens, as far as its client says a maximum
+---@field rps? number of rate-limit: long-run rate of one tenant
+---@field burst? number of rate-limit: burst of one tenant
+---@field on_limit? "reject"|"delay" of rate-limit: reject a request beyond the limit, or delay it
+---@field default_quota? integer of tenant-quota: limit for tenants without a quota of their own (default: none)
+---@field quota? table<string, number> of tenant-quota: by tenant: maximum number of requests in the cluster
+---@field threshold? integer of tier-shed: highest effective load of an instance at which every request is admitted
+---@field min_priority? integer of tier-shed: SLO classes with this value or a higher one are always admitted
+---@field qd_threshold? number of gaie-legacy: queue depth at which an instance is saturated
+---@field kv_threshold? number of gaie-legacy: KV utilization at which an instance is saturated
+---@field queue_depth_threshold? number of probabilistic: queue depth at which an instance is full
+---@field kv_utilization_threshold? number of probabilistic: KV utilization at which an instance is full
+---@field power? number of probabilistic: of saturation
+---@field k? number of probabilistic: times that is the probability
+---@field prefill_tokens_per_s? number of latency-slo: at which an instance computes prompts, as it is expected
+---@field cold_utilization? number of latency-slo: an instance with less of its KV cache in use takes any request
+---@field max_queue? integer of cognitora.admission: maximum number of requests of one model in the cluster
+---@field command? string of external: what /bin/sh runs, once for every run
+---@field timeout_ms? integer of external: how long an answer may take
+
+--- What options take that want one of the admission policies.
+---@alias blis.AnyAdmission blis.AdmissionName|blis.AdmissionSpec|blis.Policy|fun(request: blis.Request, cluster: blis.ClusterView): table|boolean
+
+--- Names of cascades; 'blis help NAME' tells more of one.
+---@alias blis.CascadeName
+---| "cognitora.cascade" # a chain of models, small ones first, until the mean log-probability of an answer reaches a threshold
+---| string
+
+--- One of the cascades: by name, with its parameters, or made of functions.
+---@class blis.CascadeSpec
+---@field [1]? blis.CascadeName
+---@field name? string of one that is made of functions
+---@field new? fun(context: blis.PolicyContext): blis.CascadeSpec returns the functions anew for every run
+---@field chain? string[] models, the first one first
+---@field quality? fun(request: blis.Request, model: string, rng: blis.Rng, output_tokens: integer): number a mean log-probability
+---@field escalate? fun(request: blis.Request, attempt: blis.Attempt, usual: boolean|string): boolean|string whether another model is asked, or which
+---@field enabled? boolean of cognitora.cascade: false: every request uses its own model only
+---@field chains? table<string, string[]> of cognitora.cascade: chains by requested model; an empty one means that model only
+---@field confidence_threshold? number of cognitora.cascade: mean log-probability below which the next model is used
+---@field mean_logprob? table<string, number> of cognitora.cascade: by model: mean log-probability of its answers, for requests without one of their own; if missing it follows from the length, as in Cognitora's program
+---@field logprob_std_dev? table<string, number> of cognitora.cascade: by model: standard deviation around mean_logprob; samples are at most 0
+
+--- What options take that want one of the cascades.
+---@alias blis.AnyCascade blis.CascadeName|blis.CascadeSpec|blis.Policy
+
+--- Names of priority policies; 'blis help NAME' tells more of one.
+---@alias blis.PriorityName
+---| "constant" # the same for every request
+---| "slo-based" # by SLO class: realtime and critical 100, batch 10, any other 50; higher is more urgent
+---| "tenant-priority" # by tenant; higher is more urgent
+---| "deadline-aware" # earliest deadline first; requests without one last
+---| "inverted-slo" # latest arrival first; deliberately bad, for testing detectors
+---| "least-attained-service" # calls of the program that has been served least; for session graphs
+---| "external" # a process of one's own decides, by a line of JSON each; slow
+---| string
+
+--- One of the priority policies: by name, with its parameters, or made of functions.
+---@class blis.PrioritySpec
+---@field [1]? blis.PriorityName
+---@field name? string of one that is made of functions
+---@field new? fun(context: blis.PolicyContext): blis.PrioritySpec returns the functions anew for every run
+---@field decide? fun(request: blis.Request): number, table? how urgent it is, higher is more; and hints
+---@field score? number of constant: of every request
+---@field realtime_score? number of slo-based: of the SLO classes realtime and critical
+---@field batch_score? number of slo-based: of the SLO class batch
+---@field default_score? number of slo-based, tenant-priority
+---@field scores? table<string, number> of slo-based, tenant-priority
+---@field targets_ms? table<string, number> of deadline-aware: by SLO class: time from arrival to the deadline, for requests without one of their own
+---@field measure? "tokens"|"time"|"path" of least-attained-service: of service: the weighted tokens of completed calls; their seconds from admission to the end; or these on the longest way of calls to this one
+---@field prompt_weight? number of least-attained-service: of a prompt token, cached ones included
+---@field output_weight? number of least-attained-service: of an output token
+---@field command? string of external: what /bin/sh runs, once for every run
+---@field timeout_ms? integer of external: how long an answer may take
+
+--- What options take that want one of the priority policies.
+---@alias blis.AnyPriority blis.PriorityName|blis.PrioritySpec|blis.Policy|fun(request: blis.Request): number, table?
+
+--- Names of autoscalers; 'blis help NAME' tells more of one.
+---@alias blis.AutoscalerName
+---| "threshold" # one more above a mean utilization, one less below another
+---| "target-utilization" # as many as bring the mean utilization to its target
+---| "queue-depth" # one more above a mean queue depth, one less below another
+---| "hpa" # Kubernetes' HorizontalPodAutoscaler with its behavior: tolerance, stabilization windows, limits of speed
+---| "kubernetes.hpa" # hpa
+---| "keda" # KEDA's ScaledObject: to and from zero by whether a trigger is active, above that Kubernetes' controller on the triggers
+---| "llm-d.queue" # KEDA on requests at the gateway (1 per instance) and at instances (16)
+---| "llm-d.saturation" # KEDA on the saturation of the pool (0.7, divided by its replicas) and requests at instances (16)
+---| "llm-d.guard" # llm-d.queue as one formula, in which instances on their way count against the demand
+---| "llm-d.token-aware" # KEDA on seconds of prefill that wait and on KV cache in use, by the role of the pool
+---| "llm-d.slo-aware" # keeps the 90th percentiles of TTFT and TPOT at 40 to 55 % of their targets
+---| "llm-d.wva" # one more where the mean room of unsaturated instances is small, one less where it would not be without one
+---| "dynamo.planner" # Dynamo's planner: one more or one less by the load of each engine, or as many as a predicted load needs
+---| "ray-serve" # ongoing requests per replica, after delays in each direction
+---| "knative" # concurrency per replica over a stable window, and over a short one in a panic, in which it never goes down
+---| "saturation-pipeline" # as many as hold the KV tokens in use and waiting, of the cheapest machines
+---| "oracle" # as many as the arrivals need that it knows beforehand, asked for as early as they take to start
+---| "external" # a process of one's own decides, by a line of JSON each; slow
+---| string
+
+--- One of the autoscalers: by name, with its parameters, or made of functions.
+---@class blis.AutoscalerSpec
+---@field [1]? blis.AutoscalerName
+---@field name? string of one that is made of functions
+---@field new? fun(context: blis.PolicyContext): blis.AutoscalerSpec returns the functions anew for every run
+---@field decide? fun(context: blis.ScaleContext): integer|blis.ScaleTarget|nil the wanted number of instances; nil = no change
+---@field interval_us? integer how often it is asked
+---@field metrics? string[] that decide reads; the others are not collected
+---@field signal? "kv-utilization"|"queue-depth"|"batch-size" of threshold, target-utilization
+---@field scale_up_threshold? number of threshold, saturation-pipeline
+---@field scale_down_threshold? number of threshold: one less at this value or a lower one
+---@field cooldown_seconds? number of threshold, target-utilization, queue-depth, keda and 5 more
+---@field interval_seconds? number of threshold, target-utilization, queue-depth, hpa and 12 more
+---@field target? number of target-utilization, ray-serve
+---@field tolerance? number of target-utilization: ratio of value to target less 1 that is left alone
+---@field up? number of queue-depth: one more above this
+---@field down? number of queue-depth: one less below this
+---@field metric_type? "average-value"|"value"|"pods" of hpa, keda
+---@field up_window_seconds? number of hpa, keda, llm-d.queue, llm-d.saturation and 3 more
+---@field up_select? "max"|"min"|"disabled" of hpa, keda, llm-d.queue, llm-d.saturation and 3 more
+---@field up_pods? number of hpa, keda, llm-d.queue, llm-d.saturation and 3 more
+---@field up_pods_period_seconds? number of hpa, keda, llm-d.queue, llm-d.saturation and 3 more
+---@field up_percent? number of hpa, keda, llm-d.queue, llm-d.saturation and 3 more
+---@field up_percent_period_seconds? number of hpa, keda, llm-d.queue, llm-d.saturation and 3 more
+---@field up_tolerance? number of hpa, keda, llm-d.queue, llm-d.saturation and 3 more
+---@field down_window_seconds? number of hpa, keda, llm-d.queue, llm-d.saturation and 3 more
+---@field down_select? "max"|"min"|"disabled" of hpa, keda, llm-d.queue, llm-d.saturation and 3 more
+---@field down_pods? number of hpa, keda, llm-d.queue, llm-d.saturation and 3 more
+---@field down_pods_period_seconds? number of hpa, keda, llm-d.queue, llm-d.saturation and 3 more
+---@field down_percent? number of hpa, keda, llm-d.queue, llm-d.saturation and 3 more
+---@field down_percent_period_seconds? number of hpa, keda, llm-d.queue, llm-d.saturation and 3 more
+---@field down_tolerance? number of hpa, keda, llm-d.queue, llm-d.saturation and 3 more
+---@field polling_seconds? number of keda, llm-d.queue, llm-d.saturation, llm-d.guard and 2 more
+---@field initial_cooldown_seconds? number of keda, llm-d.queue, llm-d.saturation, llm-d.guard and 2 more
+---@field activation? number of keda, llm-d.queue, llm-d.saturation, llm-d.guard and 2 more
+---@field idle? integer of keda, llm-d.queue, llm-d.saturation, llm-d.guard and 2 more
+---@field queue_target? number of llm-d.guard: at the gateway, per instance
+---@field running_target? number of llm-d.guard: at instances, per instance
+---@field prefill_tokens_per_second? number of llm-d.token-aware: of one instance; the guide's is of Qwen3-32B on two H100
+---@field backlog_seconds? number of llm-d.token-aware: of prefill that wait, per instance
+---@field kv_target? number of llm-d.token-aware: KV cache in use
+---@field ttft_target_ms? number of llm-d.slo-aware: of the 90th percentile
+---@field tpot_target_ms? number of llm-d.slo-aware: of the 90th percentile
+---@field smoothing_seconds? number of llm-d.slo-aware: over which latencies are averaged
+---@field kv_limit? number of llm-d.wva: KV utilization from which an instance is saturated
+---@field queue_limit? number of llm-d.wva: queue depth from which an instance is saturated
+---@field spare_kv? number of llm-d.wva: one more below this mean room
+---@field spare_queue? number of llm-d.wva: one more below this mean room
+---@field optimization_target? "throughput"|"latency"|"load"|"sla" of dynamo.planner: what scales: easy rules for throughput, latency or thresholds of one's own (load), or promised latencies (sla)
+---@field ttft_ms? number of dynamo.planner: sla: promised TTFT
+---@field itl_ms? number of dynamo.planner, oracle
+---@field load_scaling? boolean of dynamo.planner: sla: also one more or one less by the load of each engine
+---@field sensitivity? number of dynamo.planner: sla: share of the promise that must be left after scaling down
+---@field throughput_interval_seconds? number of dynamo.planner: sla: between plans for a predicted load
+---@field predictor? "constant"|"kalman"|"holt" of dynamo.planner: sla: how the load is predicted
+---@field prefill_scale_up_queue_tokens? number of dynamo.planner: load: one more prefill instance from this queue on
+---@field prefill_scale_down_queue_tokens? number of dynamo.planner: load: one less where every queue is below
+---@field decode_scale_up_kv_rate? number of dynamo.planner: load: one more decode instance above this share of KV cache
+---@field decode_scale_down_kv_rate? number of dynamo.planner: load: one less where every share is below
+---@field upscaling_factor? number of ray-serve: share of the way up that is gone at once
+---@field downscaling_factor? number of ray-serve: share of the way down that is gone at once
+---@field upscale_delay_seconds? number of ray-serve: for which every decision has to be up
+---@field downscale_delay_seconds? number of ray-serve: for which every decision has to be down
+---@field downscale_to_zero_delay_seconds? number of ray-serve: the same for the last replica; -1 = as the others
+---@field container_concurrency? number of knative: that a replica takes at most
+---@field target_utilization? number of knative: share of it that is aimed at
+---@field stable_window_seconds? number of knative: over which concurrency is averaged
+---@field panic_window_share? number of knative: length of the panic window in the stable one's
+---@field panic_threshold? number of knative: panic where the panic window asks for this many times the ready replicas
+---@field max_scale_up_rate? number of knative: most replicas of a decision, per ready one
+---@field max_scale_down_rate? number of knative: ready replicas per least replicas of a decision
+---@field scale_to_zero_grace_seconds? number of knative: that the last replica stays
+---@field kv_cache_threshold? number of saturation-pipeline: share of a KV cache that counts as supply
+---@field scale_down_boundary? number of saturation-pipeline: fewer where one less stays below this ratio
+---@field avg_input_tokens? number of saturation-pipeline: demand of a waiting request
+---@field scale_up_stabilization_seconds? number of saturation-pipeline: how long the need for more must last
+---@field scale_down_stabilization_seconds? number of saturation-pipeline: how long the room for fewer must last
+---@field utilization? number of oracle: of an instance by the work of its slice
+---@field slice_seconds? number of oracle: of which arrivals are added up
+---@field margin_seconds? number of oracle: beyond the mean time of a start
+---@field requests_per_second? number of oracle: that an instance can do; 0 = by its latency model
+---@field command? string of external: what /bin/sh runs, once for every run
+---@field timeout_ms? integer of external: how long an answer may take
+
+--- What options take that want one of the autoscalers.
+---@alias blis.AnyAutoscaler blis.AutoscalerName|blis.AutoscalerSpec|blis.Policy|fun(context: blis.ScaleContext): integer|blis.ScaleTarget|nil
+
+--- Names of saturation detectors; 'blis help NAME' tells more of one.
+---@alias blis.SaturationName
+---| "never" # nothing is ever full
+---| "utilization" # mean over instances of max(queue / its threshold, KV / its threshold)
+---| "utilization-detector" # utilization
+---| "concurrency" # requests or tokens in flight, as a share of what instances take
+---| "concurrency-detector" # concurrency
+---| string
+
+--- One of the saturation detectors: by name, with its parameters, or made of functions.
+---@class blis.SaturationSpec
+---@field [1]? blis.SaturationName
+---@field name? string of one that is made of functions
+---@field new? fun(context: blis.PolicyContext): blis.SaturationSpec returns the functions anew for every run
+---@field measure? fun(instances: blis.SaturationInstance[]): number 1 = full
+---@field queue_depth_threshold? number of utilization: queue depth at which an instance is full
+---@field kv_utilization_threshold? number of utilization: KV utilization at which an instance is full
+---@field staleness_seconds? number of utilization: an instance with an older sample counts as full; 0 = never
+---@field max_concurrency? number of concurrency: in flight at an instance when it is full
+---@field max_token_concurrency? number of concurrency: in flight at an instance when it is full
+---@field mode? "requests"|"tokens"|"hybrid" of concurrency: what is counted; hybrid = the larger share of each instance
+
+--- What options take that want one of the saturation detectors.
+---@alias blis.AnySaturation blis.SaturationName|blis.SaturationSpec|blis.Policy|fun(instances: blis.SaturationInstance[]): number
+
+--- Names of usage limits; 'blis help NAME' tells more of one.
+---@alias blis.UsageLimitName
+---| "static" # the same ceiling for every band
+---| "static-usage-limit-policy" # static
+---| "linear" # 1 for the highest band, down to a threshold for the lowest
+---| "priority-holdback" # ceilings between those of the lowest and the highest band
+---| "priority-holdback-policy" # priority-holdback
+---| "soft-reflective" # lower bands are closed the sooner the lower they are, and opened together now and then
+---| "soft-reflective-ceiling-policy" # soft-reflective
+---| string
+
+--- One of the usage limits: by name, with its parameters, or made of functions.
+---@class blis.UsageLimitSpec
+---@field [1]? blis.UsageLimitName
+---@field name? string of one that is made of functions
+---@field new? fun(context: blis.PolicyContext): blis.UsageLimitSpec returns the functions anew for every run
+---@field ceilings? fun(saturation: number, priorities: integer[]): number[] up to which saturation each band may leave
+---@field ceiling? number of static: of every band
+---@field threshold? number of linear: of the lowest band
+---@field min_ceiling? number of priority-holdback: of the lowest band; llm-d-router has no default, 0.5 is this program's
+---@field max_ceiling? number of priority-holdback: of the highest band
+---@field mode? "rank"|"value" of priority-holdback: what places the bands between: their order or their priorities
+
+--- What options take that want one of the usage limits.
+---@alias blis.AnyUsageLimit blis.UsageLimitName|blis.UsageLimitSpec|blis.Policy|fun(saturation: number, priorities: integer[]): number[]
+
+--- Names of deciders of disaggregation; 'blis help NAME' tells more of one.
+---@alias blis.DeciderName
+---| "never" # the instance that decodes computes the prompt, too
+---| "always" # every prompt is computed by an instance of the prefill pool
+---| "llmd.always-disagg" # always
+---| "llmd.always-disagg-pd-decider" # always
+---| "routesim.split" # always
+---| "prefix-threshold" # split what is long where it is not cached
+---| "llmd.prefix-based" # split long prompts of which much is not cached
+---| "llmd.prefix-based-pd-decider" # llmd.prefix-based
+---| "llmd.if-available" # split unless all full blocks of the prompt are cached
+---| "dynamo.conditional-disagg" # do not split what is short and mostly cached, or what a busy prefill instance would keep waiting
+---| "dynamo.isl-bounding" # dynamo.conditional-disagg
+---| "dynamo.token-cap" # split what is long where it is not cached; superseded
+---| "cognitora.plan" # split prompts longer than a threshold
+---| string
+
+--- One of the deciders of disaggregation: by name, with its parameters, or made of functions.
+---@class blis.DeciderSpec
+---@field [1]? blis.DeciderName
+---@field name? string of one that is made of functions
+---@field new? fun(context: blis.PolicyContext): blis.DeciderSpec returns the functions anew for every run
+---@field decide? fun(request: blis.Request, context: blis.StageContext): "local"|"split"|{ prefill: integer, decode: integer } who computes the prompt
+---@field threshold? number of prefix-threshold: prompt tokens not cached where the request decodes: more are split
+---@field non_cached_tokens? number of llmd.prefix-based: prompt tokens not cached where the request decodes: so many and more are split; 0 = never
+---@field prompt_tokens? number of llmd.prefix-based: shorter prompts are not split
+---@field policy? "isl_bounding"|"prefill_load"|"isl_or_load" of dynamo.conditional-disagg: what is not split: short prompts, those for which the prefill instance is busy, or both
+---@field eff_isl_threshold? number of dynamo.conditional-disagg: fewer prompt tokens not cached where the request decodes are short, if they are also below the ratio
+---@field eff_isl_ratio_threshold? number of dynamo.conditional-disagg: share of the prompt that is not cached there
+---@field prefill_busy_threshold? number of dynamo.conditional-disagg: it is busy with more prompt tokens without a first token than so many times its max_num_batched_tokens
+---@field decode_busy_threshold? number of dynamo.conditional-disagg: nevertheless split if with the prompt more than such a share of the KV blocks were in use where the request decodes; left out = never for that
+---@field bypass_below_tokens? number of dynamo.token-cap: prompt tokens not cached where the request decodes: more are split
+---@field colocate_below_tokens? number of cognitora.plan: longer prompts are split
+---@field at_least? boolean of cognitora.plan: prompts of just so many tokens are split, too, as in the code
+
+--- What options take that want one of the deciders of disaggregation.
+---@alias blis.AnyDecider blis.DeciderName|blis.DeciderSpec|blis.Policy|fun(request: blis.Request, context: blis.StageContext): "local"|"split"|{ prefill: integer, decode: integer }
+
+--- One of the orders of an instance's wait queue: by name, with its parameters, or made of functions.
+---@class blis.SchedulerSpec
+---@field name? string of one that is made of functions
+---@field new? fun(context: blis.PolicyContext): blis.SchedulerSpec returns the functions anew for every run
+---@field goes_before? fun(a: blis.Request, b: blis.Request): boolean whether a goes before b
+---@field make_batch? fun(context: blis.BatchContext): table { schedule = { request, { request, tokens }, ... } }
+---@field on_arrival? fun(request: blis.Request, now_us: integer) beside make_batch
+
+--- What options take that want one of the orders of an instance's wait queue.
+---@alias blis.AnyScheduler string|blis.SchedulerSpec|blis.Policy|fun(a: blis.Request, b: blis.Request): boolean
+
+--- One of the preemption policies: by name, with its parameters, or made of functions.
+---@class blis.PreemptionSpec
+---@field name? string of one that is made of functions
+---@field new? fun(context: blis.PolicyContext): blis.PreemptionSpec returns the functions anew for every run
+---@field victim? fun(running: blis.Request[]): integer the index of who gives way
+
+--- What options take that want one of the preemption policies.
+---@alias blis.AnyPreemption string|blis.PreemptionSpec|blis.Policy|fun(running: blis.Request[]): integer

@@ -342,3 +342,26 @@ function prefix_index:clear() end
 
 --- Gives its memory back; it cannot be used any more.
 function prefix_index:close() end
+
+--- What lower tiers have of a prompt, for load of kv_tiers as a function.
+---@class blis.KvOffer
+---@field cached_tokens integer in the KV cache itself
+---@field offered_tokens integer behind these, in the tiers
+---@field tiers table<string, integer> offered tokens by the name of the tier
+---@field load_us number time to bring them back
+---@field compute_us number time to compute them in a step alone; 0 = not known
+---@field instance integer its index
+---@field now_us integer
+
+--- A block of a store, for policy of a tier as a function.
+---@class blis.KvTierBlock
+---@field depth integer its place in its prompt, from 0
+---@field blocks integer of the prompt; 0 = not known
+---@field uses integer
+---@field now_us integer
+---@field tier string
+
+--- Autoscalers of either pool, where prefill and decode are apart.
+---@class blis.PoolAutoscalers
+---@field prefill? blis.AnyAutoscaler
+---@field decode? blis.AnyAutoscaler

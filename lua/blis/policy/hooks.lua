@@ -103,6 +103,8 @@ local cascade_section = {
   },
 }
 
+hooks.cascade_section = cascade_section
+
 local usual_cascade = "cognitora.cascade"
 
 --- Names that are neither parameters nor functions, told with all that could be meant.
@@ -225,7 +227,7 @@ hooks.functions = { "think_time", "on_arrival", "on_routed", "on_first_token",
 --- An admission policy: `blis.admission "token-bucket"`, or `blis.admission { name =, decide =
 --- function(request, cluster) ... end }`, which returns blis.admit(), blis.reject(reason) or
 --- blis.delay(us).
----@param spec any
+---@param spec blis.AnyAdmission
 ---@return blis.Policy
 function hooks.admission(spec)
   return core.policy(definition.read(hooks.kinds.admission, spec, "admission"))
@@ -237,7 +239,7 @@ end
 --- tokens end` says how good and how long the answer of a model is, `escalate = function(request,
 --- attempt, usual) return usual end` whether another model is asked: true, false, or a model
 --- further on in the chain; usual is what would be without the function.
----@param spec any
+---@param spec blis.AnyCascade
 ---@return blis.Policy
 function hooks.cascade(spec)
   return core.policy(read_some_cascade(spec, "cascade"))
@@ -255,7 +257,7 @@ end
 --- prompt; the others wait. Who runs keeps its blocks, unless preempt lists it. wait_us, 1,000 by
 --- default, is when it is asked again if nobody computes. Every step is a call with tables of all
 --- requests: that is slow.
----@param spec any
+---@param spec blis.AnyScheduler
 ---@return blis.Policy
 function hooks.scheduler(spec)
   return core.policy(scripted_scheduler(spec, "scheduler"))
@@ -264,7 +266,7 @@ end
 --- Whom to preempt when KV blocks run out: `blis.preemption { name =, victim = function(running)
 --- ... end }`, which returns an index into the running requests, in the order of the batch. They
 --- have the fields that schedulers see.
----@param spec any
+---@param spec blis.AnyPreemption
 ---@return blis.Policy
 function hooks.preemption(spec)
   return core.policy(definition.read(hooks.kinds.preemption, spec, "preemption"))
@@ -282,7 +284,7 @@ end
 --- It returns a number, { target =, reason = }, or nil for no change; what is out of bounds is
 --- clamped and told. context has what blis.ScaleContext lists: replicas, ready, min, max, metrics
 --- such as queue_depth and ttft_p90_us, and instances.
----@param spec any
+---@param spec blis.AnyAutoscaler
 ---@return blis.Policy
 function hooks.autoscaler(spec)
   return core.policy(definition.read(hooks.kinds.autoscaler, spec, "autoscaler"))
@@ -294,7 +296,7 @@ end
 --- "local" (that one does both), "split" (routing chooses who prefills), or { prefill =, decode =
 --- }, instances or their indexes; what is left out routing chooses. context is a
 --- blis.StageContext: the candidates of both stages, and the links between them.
----@param spec any
+---@param spec blis.AnyDecider
 ---@return blis.Policy
 function hooks.disaggregation(spec)
   return core.policy(definition.read(hooks.kinds.disaggregation, spec, "disaggregation"))

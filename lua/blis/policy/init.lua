@@ -100,7 +100,7 @@ end
 --- score = ..., observe = ... } end }`: new is called once for every run (blis.PolicyContext), so
 --- that runs of comparisons, sweeps and clones do not disturb each other. All policies have that
 --- form.
----@param spec string|table
+---@param spec blis.ScorerName|blis.ScorerSpec
 ---@return blis.Policy
 function policy.scorer(spec)
   return core.policy(policy.read_scorer(spec, "scorer"))
@@ -202,7 +202,7 @@ local picker_kind = {
 --- { name =, keep = function(request, instance) return true end }`. With `columns = true`, keep
 --- gets all candidates as columns and returns a column, in which 0 means out. When no candidate
 --- is left the request is rejected, reason no-candidate.
----@param spec any
+---@param spec blis.FilterName|blis.FilterSpec
 ---@return blis.Policy
 function policy.filter(spec)
   return core.policy(definition.read(filter_kind, spec, "filter"))
@@ -211,7 +211,7 @@ end
 --- A picker, the last stage of routing: `blis.picker "softmax"`, or `blis.picker { name =, pick =
 --- function(request, instances, scores) return index end }`. Scores are sums of weighted scores
 --- from 0 to 1.
----@param spec any
+---@param spec blis.PickerName|blis.PickerSpec
 ---@return blis.Policy
 function policy.picker(spec)
   return core.policy(definition.read(picker_kind, spec, "picker"))
@@ -389,10 +389,14 @@ end
 --- over: result.custom_metrics.
 --- In `{ "weighted", scorers = ..., missing_scores = "zero" }` a score that a scorer in Lua does
 --- not give (nil, or left out of the list) counts as 0; otherwise it is an error.
----@param spec any
+---@param spec blis.RouterName|blis.RouterSpec
 ---@return blis.Policy
 function policy.router(spec)
   return core.policy(policy.read_router(spec, "router"))
 end
+
+--- What scripted ones may say, for who describes it.
+policy.sections = { router = router_section, scorer = scorer_section, filter = filter_kind.section,
+  picker = picker_kind.section }
 
 return policy
