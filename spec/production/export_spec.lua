@@ -57,7 +57,7 @@ describe("an exported policy, read again, decides the same", function()
           entry.name)
       end
     end
-    assert.equal(10, count)
+    assert.equal(11, count)
   end)
 
   it("for weights below 0", function()
@@ -256,7 +256,7 @@ describe("blis export #host", function()
     local outcome = program.run("export", "llm-d", folder .. "epp-config.yaml", "--baseline",
       "random", "--seeds", "2")
     assert.equal(0, outcome.status, outcome.err)
-    assert.matches("# against random, 8 stock scenarios x 2 seeds, 95 %% intervals:\n#   TTFT mean",
+    assert.matches("# against random, 9 stock scenarios x 2 seeds, 95 %% intervals:\n#   TTFT mean",
       outcome.out)
     local made = program.run("export", "dynamo", "dynamo.kv", "--format", "json", "--seeds", "2")
     local found = json.decode(made.out)

@@ -203,20 +203,37 @@ describe("a policy that follows another one", function()
   end)
 end)
 
+describe("the scenario with adapters", function()
+  it("shows what a scorer of adapters is worth, and its wrong sign", function()
+    local lora
+    for _, one in ipairs(require("blis.production.gate.suite").read().scenarios) do
+      if one.id == "lora-mix" then lora = one end
+    end
+    local function policy(affinity)
+      return { name = "it", label = "it", signals = {}, points = { routing = { "weighted",
+        scorers = { { "llm-d.queue-scorer", 1 }, affinity },
+        picker = "llm-d.max-score-picker" } } }
+    end
+    local runs = measure.run(policy { "llm-d.lora-affinity-scorer", 2 },
+      policy { "inverted", 2, base = "llm-d.lora-affinity-scorer" }, lora, { 1, 2, 3 })
+    for i = 1, 3 do assert.is_true(runs.new[i].ttft_mean_ms > 3 * runs.base[i].ttft_mean_ms) end
+  end)
+end)
+
 describe("blis gate #host", function()
   it("ends with 3 on a regression and writes what CI systems read", function()
     with_weights("2", "-2", function(base, new, folder)
       local outcome = program.run("gate", base, new, "--markdown", folder .. "/m.md", "--junit",
         folder .. "/j.xml", "--json", folder .. "/g.json", "--quiet")
       assert.equal(3, outcome.status, outcome.err)
-      assert.matches("^regression: %d+ of 40 comparisons regressed; %d+ rules are broken\n$",
+      assert.matches("^regression: %d+ of 45 comparisons regressed; %d+ rules are broken\n$",
         outcome.out)
       assert.matches("| long-prompts | TTFT mean |", files.read(folder .. "/m.md"), 1, true)
       assert.matches('<failure message="', files.read(folder .. "/j.xml"), 1, true)
       local found = json.decode(files.read(folder .. "/g.json"))
       assert.is_true(found.regression)
-      assert.equal(40, #found.comparisons)
-      assert.equal(8, #found.scenarios)
+      assert.equal(45, #found.comparisons)
+      assert.equal(9, #found.scenarios)
       assert.equal("llm-d.queue-scorer", found.scenarios[5].changes[1].base_terms[1].scorer)
     end)
   end)

@@ -13,7 +13,7 @@ local function skeleton(...)
     routing = { "weighted", scorers = scorers } } }
 end
 
-local odd_names = { "least work", "least-work", "übel\n3", "3x", "a\\b\"c", "func", "scorer" }
+local odd_names = { "least work", "least-work", "übel 3", "3x", "a\\b\"c", "func", "scorer" }
 
 -- As much of the router's framework as the skeleton speaks of.
 local stub = [[

@@ -93,6 +93,8 @@ return {
   ["scorer.running-requests"] = "1f01c79471c6081d",
   ["scorer.load-aware"] = "faae857ee16b69db",
   ["scorer.vllm-dp"] = "afdb60dfc084598d",
+  ["scorer.lora-affinity"] = "d3a98938cfdf1010",
+  ["scorer.llm-d.lora-affinity-scorer"] = "13cb5f8cb3144d49",
   ["scorer.llm-d.queue-scorer"] = "4a3ff6a487c1d064",
   ["scorer.llm-d.active-request-scorer"] = "fe3b068d400f8ff7",
   ["scorer.llm-d.token-load-scorer"] = "07b17637ca5838c8",

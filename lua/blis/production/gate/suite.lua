@@ -48,6 +48,8 @@ local function stock()
     scenario("sessions", "conversations that come back with all that was said", {
       workload = { rate = 5, requests = 400, prefixes = { groups = 4, tokens = 1024 },
         sessions = { max_rounds = 6, think_time_us = 1500000, closed_loop = false } } }),
+    scenario("lora-mix", "16 adapters, a few of them popular, and room for 4 in an instance", {
+      cluster = { lora = { slots = 4, adapters = 16 } }, workload = { rate = 20 } }),
     scenario("disaggregation", "prefill and decode apart", {
       cluster = { instances = 5, prefill_instances = 3, decode_instances = 2 } }),
     scenario("faults", "an instance is gone for five seconds", {
