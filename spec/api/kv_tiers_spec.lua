@@ -61,6 +61,25 @@ describe("KV tiers", function()
     assert.equal(0, nothing.kv_tiers.requests)
   end)
 
+  it("get what the caches evict, if that is asked", function()
+    local evicted = run { cpu { store = "on-evict" } }
+    assert.is_true(evicted.kv_tiers.tiers[1].saved_blocks > 0)
+    assert.is_true(evicted.cache_hit_rate_overall > run().cache_hit_rate_overall + 0.2)
+    -- With a cache for everything there is nothing to save.
+    local roomy = run({ cpu { store = "on-evict" } }, { cluster = { instances = 2 } })
+    assert.equal(0, roomy.kv_tiers.tiers[1].saved_blocks)
+  end)
+
+  it("are seen over time", function()
+    local series = run({ cpu() }, { series_interval_us = 1000000 }).series
+    local tier = series.kv_tiers[1]
+    assert.equal("cpu", tier.name)
+    assert.equal(series.rows, #tier.used_blocks)
+    assert.is_true(tier.saved_blocks[series.rows] >= tier.used_blocks[series.rows])
+    assert.is_true(tier.loaded_blocks[series.rows] > tier.loaded_blocks[1])
+    assert.is_nil(rawget(run(nil, { series_interval_us = 1000000 }).series, "kv_tiers"))
+  end)
+
   it("share a pool, which holds each text once", function()
     local own = run { cpu { gb = 3 } }
     local pool = run { cpu { name = "pool", scope = "cluster", gb = 6 } }
@@ -183,7 +202,6 @@ describe("KV tiers", function()
       function() run { cpu { blocks = 1 } } end)
     says("there are 0 tiers, expected 1 to 8", function() run {} end)
     says("kv_tiers: 3 is not allowed", function() run(3) end)
-    says("'on-evict' needs a stage", function() run { cpu { store = "on-evict" } } end)
     says("has no effect without scope", function() run { cpu { instances_per_node = 2 } } end)
     says("needs instances_per_node", function() run { cpu { scope = "node" } } end)
     says("is for tiers of scope instance", function() run { cpu { scope = "cluster",

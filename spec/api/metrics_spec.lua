@@ -460,6 +460,11 @@ describe("the summary of a result", function()
       routing = { "weighted", scorers = { { "prefix-affinity", 1 } } } })
       .. tostring(blis.run { cluster = { prefill_instances = 1, decode_instances = 1 },
         workload = { rate = 200, requests = 300, prompt_tokens = 64, output_tokens = 300 } })
+      .. tostring(blis.run { cluster = { instances = 1, gpu_price_per_hour = 3,
+        spot = { notice = 1000, steps = { { at = 0, available = 1 } } } } })
+      .. tostring(blis.run { kv_tiers = { { name = "cpu", gb = 1, read_gb_s = 1 } },
+        cluster = { lora = { adapters = { "a" }, rank = 8, slots = 1 } },
+        workload = { graphs = { { adapter = "a", { prompt_tokens = 10, output_tokens = 5 } } } } })
     for line in pairs(lines) do
       says(text, "\n  " .. line .. " ")
     end

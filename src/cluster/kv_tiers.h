@@ -46,7 +46,8 @@ typedef enum blis_tier_scope {
 /* What comes into a tier. */
 typedef enum blis_tier_saving {
   BLIS_TIER_WRITE_THROUGH, /* all that is computed, or saved in its stage */
-  BLIS_TIER_ON_EVICT,      /* what is evicted from its stage */
+  BLIS_TIER_ON_EVICT,      /* what is evicted from its stage; without one, from
+                              the caches, for which every step is computed */
   BLIS_TIER_SAVES_NOTHING  /* what is promoted alone */
 } blis_tier_saving;
 

@@ -34,9 +34,6 @@ blis_status blis__places_init(blis_cluster *cluster,
     if (config->horizon_us < configs[i].horizon_us) {
       configs[i].horizon_us = config->horizon_us;
     }
-    if (cluster->tiers != NULL) {
-      configs[i].kv_source = &cluster->tiers->source;
-    }
     bool tells_steps =
         (cluster->run_listener.kinds & BLIS_RUN_EVENTS_OF_STEPS) != 0;
     if (tells_steps || cluster->steps.step != NULL || meets_itself(config, i)) {
@@ -81,6 +78,9 @@ blis_status blis__make_instance(blis_cluster *cluster, uint32_t i,
   blis_instance_config config = places->configs[like];
   if (cluster->config.has_own_latencies) {
     config.latency = places->configs[i].latency;
+  }
+  if (cluster->tiers != NULL) {
+    config.kv_source = &cluster->tiers->ends[i].source;
   }
   places->configs[i] = config;
   blis_error cause = {0};

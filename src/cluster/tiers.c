@@ -37,8 +37,6 @@ static blis_status check_tier(const blis_kv_tiers *config, uint32_t t,
     wrong = "the stage is shared by more instances than the tier";
   } else if (tier->scope == BLIS_TIER_OF_NODE && tier->instances_per_node < 1) {
     wrong = "instances_per_node is not 1 or more";
-  } else if (tier->saving == BLIS_TIER_ON_EVICT && tier->stage < 0) {
-    wrong = "what is evicted comes from a stage, and there is none";
   } else if (tier->policy == BLIS_TIER_SCORED && config->score == NULL) {
     wrong = "scores need a function";
   } else if (tier->threshold < 0 ||
@@ -238,6 +236,33 @@ static blis_status add_tier(blis__tiers *tiers, uint32_t t) {
   return BLIS_OK;
 }
 
+/* Only a tier that gets what caches evict wants to hear of it. */
+static blis_status add_ends(blis__tiers *tiers) {
+  uint32_t count = tiers->cluster->config.instance_count;
+  bool hears = false;
+  tiers->ends =
+      blis_alloc_zeroed(&tiers->cluster->alloc, count, sizeof *tiers->ends);
+  if (tiers->ends == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  for (uint32_t t = 0; t < tiers->count; t++) {
+    const blis__tier *tier = &tiers->all[t];
+    hears |= tier->is.saving == BLIS_TIER_ON_EVICT && tier->is.stage < 0 &&
+             tier->store_count > 0;
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    blis__tier_end *end = &tiers->ends[i];
+    *end = (blis__tier_end){.tiers = tiers, .instance = i};
+    end->source =
+        (blis_kv_source){.ud = end,
+                         .offer = blis__tiers_offer,
+                         .bring = blis__tiers_bring,
+                         .cancel = blis__tiers_cancel,
+                         .evicted = hears ? blis__tiers_hear_eviction : NULL};
+  }
+  return BLIS_OK;
+}
+
 static blis_status add_network(blis__tiers *tiers) {
   const blis_alloc *alloc = &tiers->cluster->alloc;
   uint32_t count = tiers->cluster->config.instance_count;
@@ -264,6 +289,7 @@ static blis_status add_parts(blis__tiers *tiers) {
     BLIS_TRY(add_tier(tiers, t));
     tiers->count = t + 1;
   }
+  BLIS_TRY(add_ends(tiers));
   return add_network(tiers);
 }
 
@@ -278,10 +304,6 @@ blis_status blis__tiers_new(blis_cluster *cluster, blis_error *error) {
   cluster->tiers = tiers;
   tiers->cluster = cluster;
   tiers->config = *config;
-  tiers->source = (blis_kv_source){.ud = tiers,
-                                   .offer = blis__tiers_offer,
-                                   .bring = blis__tiers_bring,
-                                   .cancel = blis__tiers_cancel};
   tiers->clock = (blis__link_clock){.event_class = BLIS__CLUSTER_TIERS,
                                     .due_us = BLIS_TIME_NEVER_US};
   blis__links_init(&tiers->links, &cluster->alloc);
@@ -311,7 +333,9 @@ void blis__free_tiers(blis_cluster *cluster) {
   }
   blis_array_deinit(alloc, &tiers->stores);
   blis_array_deinit(alloc, &tiers->found);
+  blis_array_deinit(alloc, &tiers->evictions);
   blis__links_deinit(&tiers->links);
+  blis_alloc_free(alloc, tiers->ends, count * sizeof *tiers->ends);
   blis_alloc_free(alloc, tiers->network_in, count * sizeof(uint32_t));
   blis_alloc_free(alloc, tiers->network_out, count * sizeof(uint32_t));
   blis_alloc_free(alloc, tiers->block_bytes,

@@ -145,7 +145,10 @@ double blis__tier_read_us(const blis__tiers *tiers, int32_t store,
 blis_status blis__tiers_event(blis__tiers *tiers, blis_error *error) {
   blis_cluster *cluster = tiers->cluster;
   cluster->fruitless = 0;
-  blis__link_clock_rang(&tiers->clock);
+  BLIS_TRY(blis__tiers_save_evicted(tiers, error));
+  if (tiers->clock.due_us <= cluster->now_us) {
+    blis__link_clock_rang(&tiers->clock);
+  }
   blis__links_advance(&tiers->links, (double)cluster->now_us);
   for (blis__transfer *t = blis__links_take_ended(&tiers->links); t != NULL;
        t = blis__links_take_ended(&tiers->links)) {

@@ -109,8 +109,9 @@ static blis_status choose(blis__tiers *tiers, uint32_t instance,
 blis_status blis__tiers_offer(void *ud, const blis_live_request *request,
                               blis_kv_stretch *stretch, int64_t now_us,
                               blis_error *error) {
-  blis__tiers *tiers = ud;
-  uint32_t instance = tiers->cluster->running;
+  const blis__tier_end *end_of = ud;
+  blis__tiers *tiers = end_of->tiers;
+  uint32_t instance = end_of->instance;
   uint32_t first = stretch->first;
   uint32_t count;
   BLIS_TRY_MEM(
@@ -266,7 +267,8 @@ static blis_status begin_jobs(blis__tiers *tiers, blis__tier_load *load,
 blis_status blis__tiers_bring(void *ud, blis_live_request *request,
                               const blis_kv_stretch *stretch, int64_t now_us,
                               blis_error *error) {
-  blis__tiers *tiers = ud;
+  const blis__tier_end *end_of = ud;
+  blis__tiers *tiers = end_of->tiers;
   uint32_t count = stretch->end - stretch->first;
   BLIS_ASSERT(count <= tiers->found.count &&
               tiers->found.items[0].depth == stretch->first);
@@ -275,7 +277,7 @@ blis_status blis__tiers_bring(void *ud, blis_live_request *request,
   BLIS_TRY_NEW(load, error);
   link_load(tiers, load);
   load->live = request;
-  load->instance = tiers->cluster->running;
+  load->instance = end_of->instance;
   load->stretch = *stretch;
   load->since_us = now_us;
   BLIS_TRY_MEM(blis_array_reserve(alloc_of(tiers), &load->blocks, count),
@@ -376,7 +378,7 @@ blis_status blis__tiers_read(blis__tiers *tiers, blis__tier_job *job,
 }
 
 void blis__tiers_cancel(void *ud, blis_live_request *request) {
-  blis__tiers *tiers = ud;
+  blis__tiers *tiers = ((const blis__tier_end *)ud)->tiers;
   blis__tier_load *load = request->load;
   drop_jobs(tiers, load);
   settle(tiers, load, 0);

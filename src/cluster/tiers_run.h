@@ -72,6 +72,19 @@ typedef struct blis__tier_load {
   struct blis__tier_load *later;
 } blis__tier_load;
 
+/* The tiers as an instance has them. */
+typedef struct blis__tier_end {
+  struct blis__tiers *tiers;
+  uint32_t instance;
+  blis_kv_source source; /* ud is this */
+} blis__tier_end;
+
+/* A block that an instance's own cache has evicted. */
+typedef struct blis__tier_eviction {
+  uint32_t instance;
+  blis_block_id id;
+} blis__tier_eviction;
+
 typedef struct blis__tier {
   blis_kv_tier is;
   int32_t first_store; /* of its stores, which are next to each other */
@@ -82,7 +95,8 @@ typedef struct blis__tier {
 typedef struct blis__tiers {
   blis_cluster *cluster;
   blis_kv_tiers config;
-  blis_kv_source source; /* of all instances */
+  blis__tier_end *ends;                      /* by instance */
+  BLIS_ARRAY(blis__tier_eviction) evictions; /* by caches, not yet saved */
   blis__tier all[BLIS_KV_TIERS_MAX];
   uint32_t count;
   BLIS_ARRAY(blis__tier_place) stores;
@@ -119,7 +133,7 @@ BLIS_MUSTUSE blis_status blis__tiers_find(blis__tiers *tiers, uint32_t instance,
 double blis__tiers_weigh(const void *ud, uint32_t instance,
                          const blis_block_chain *chain, uint32_t cached);
 
-/* tiers_load.c: as kv_source.h has it; ud are the tiers. */
+/* tiers_load.c: as kv_source.h has it; ud is the end of an instance. */
 BLIS_MUSTUSE blis_status blis__tiers_offer(void *ud,
                                            const blis_live_request *request,
                                            blis_kv_stretch *stretch,
@@ -159,6 +173,12 @@ BLIS_MUSTUSE blis_status blis__tiers_evicted(blis__tiers *tiers,
                                              uint32_t instance, int32_t store,
                                              const blis__tier_blocks *victims,
                                              blis_error *error);
+
+/* As kv_source.h has it; what was evicted at a time is saved together, as soon
+   as the event is over. */
+void blis__tiers_hear_eviction(void *ud, blis_block_id id);
+BLIS_MUSTUSE blis_status blis__tiers_save_evicted(blis__tiers *tiers,
+                                                  blis_error *error);
 
 /* A write has ended. */
 BLIS_MUSTUSE blis_status blis__tiers_written(blis__tiers *tiers,

@@ -176,6 +176,45 @@ blis_status blis__tiers_save_chain(blis__tiers *tiers, uint32_t instance,
                            blocks->items, blocks->count, error);
 }
 
+void blis__tiers_hear_eviction(void *ud, blis_block_id id) {
+  const blis__tier_end *end = ud;
+  blis__tiers *tiers = end->tiers;
+  blis_cluster *cluster = tiers->cluster;
+  const blis__tier_eviction eviction = {end->instance, id};
+  const blis_event event = {.time_us = cluster->now_us,
+                            .event_class = BLIS__CLUSTER_TIERS};
+  blis_status status = BLIS_OK;
+  if (tiers->evictions.count == 0) {
+    status = blis_event_queue_push(cluster->queue, &event, NULL);
+  }
+  if (status == BLIS_OK) {
+    status = blis_array_push(alloc_of(tiers), &tiers->evictions, eviction);
+  }
+  if (status != BLIS_OK && cluster->event_error.status == BLIS_OK) {
+    cluster->event_error.status = blis_fail_nomem(&cluster->event_error);
+  }
+}
+
+blis_status blis__tiers_save_evicted(blis__tiers *tiers, blis_error *error) {
+  size_t count = tiers->evictions.count;
+  for (size_t first = 0; first < count;) {
+    uint32_t instance = tiers->evictions.items[first].instance;
+    blis__tier_blocks *blocks = &tiers->found; /* of no offer any more */
+    blocks->count = 0;
+    for (; first < count && tiers->evictions.items[first].instance == instance;
+         first++) {
+      const blis__tier_block block = {.id = tiers->evictions.items[first].id,
+                                      .from = BLIS__NO_STORE,
+                                      .into = BLIS__NO_STORE};
+      BLIS_TRY_MEM(blis_array_push(alloc_of(tiers), blocks, block), error);
+    }
+    BLIS_TRY(save_behind(tiers, instance, -1, BLIS_TIER_ON_EVICT, blocks->items,
+                         blocks->count, error));
+  }
+  tiers->evictions.count = 0;
+  return BLIS_OK;
+}
+
 /* The last one first, as above. */
 blis_status blis__tiers_written(blis__tiers *tiers, blis__tier_job *job,
                                 blis_error *error) {

@@ -51,6 +51,10 @@ typedef struct blis_kv_source {
                        blis_error *error);
   /* A request that waits for what is brought does not want it any more. */
   void (*cancel)(void *ud, blis_live_request *request);
+  /* A block of the cache was taken for another one, and cannot be found there
+     any more. NULL = not wanted; with it, every step is computed, whatever the
+     engine. */
+  void (*evicted)(void *ud, blis_block_id id);
 } blis_kv_source;
 
 /*

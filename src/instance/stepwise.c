@@ -406,6 +406,10 @@ blis_status blis__stepwise_new(const blis_alloc *alloc,
     free_engine(e);
     return status;
   }
+  if (config->kv_source != NULL) {
+    blis_kv_cache_hear(e->cache, config->kv_source->evicted,
+                       config->kv_source->ud);
+  }
   *engine = (blis__engine){.ops = &stepwise_ops, .state = e};
   return BLIS_OK;
 }

@@ -19,8 +19,10 @@ typedef struct block {
 struct blis_block_pool {
   blis_alloc alloc;
   block *blocks;
-  blis_map table;              /* identity -> block */
-  blis_block_journal *journal; /* of the table; NULL = none */
+  blis_map table;                              /* identity -> block */
+  blis_block_journal *journal;                 /* of the table; NULL = none */
+  void (*evicted)(void *ud, blis_block_id id); /* NULL = nobody hears */
+  void *evicted_ud;
   uint32_t block_count;
   uint32_t block_size_tokens;
   uint32_t free_head; /* reused next */
@@ -161,6 +163,13 @@ uint32_t blis_block_pool_count_cached(const blis_block_pool *pool,
   return count;
 }
 
+void blis_block_pool_hear(blis_block_pool *pool,
+                          void (*evicted)(void *ud, blis_block_id id),
+                          void *ud) {
+  pool->evicted = evicted;
+  pool->evicted_ud = ud;
+}
+
 void blis_block_pool_set_journal(blis_block_pool *pool,
                                  blis_block_journal *journal) {
   pool->journal = journal;
@@ -253,8 +262,12 @@ static uint32_t take_free(blis_block_pool *pool) {
   remove_free(pool, index);
   if (taken->id != BLIS_BLOCK_NONE) {
     /* Even when the entry leads to another block of the same identity. */
-    if (blis_map_remove(&pool->table, taken->id) && pool->journal != NULL) {
+    bool was_found = blis_map_remove(&pool->table, taken->id);
+    if (was_found && pool->journal != NULL) {
       blis_block_journal_toggle(pool->journal, taken->id, 1);
+    }
+    if (was_found && pool->evicted != NULL) {
+      pool->evicted(pool->evicted_ud, taken->id);
     }
     taken->id = BLIS_BLOCK_NONE;
   }

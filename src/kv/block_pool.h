@@ -88,6 +88,14 @@ uint32_t blis_block_pool_count_cached(const blis_block_pool *pool,
 void blis_block_pool_set_journal(blis_block_pool *pool,
                                  blis_block_journal *journal);
 
+/*
+ * From now on evicted (ud, identity) hears of every block that can no longer be
+ * found, since its place was taken for another one. NULL = nobody does.
+ */
+void blis_block_pool_hear(blis_block_pool *pool,
+                          void (*evicted)(void *ud, blis_block_id id),
+                          void *ud);
+
 /* As count_cached, of the table as it was at that mark. */
 uint32_t blis_block_pool_count_at_mark(const blis_block_pool *pool,
                                        const blis_block_chain *chain);

@@ -130,6 +130,11 @@ static blis_status or_nomem(blis_status status, blis_error *error) {
   return status == BLIS_OK ? BLIS_OK : blis_fail_nomem(error);
 }
 
+void blis_kv_cache_hear(blis_kv_cache *cache,
+                        void (*evicted)(void *ud, blis_block_id id), void *ud) {
+  blis_block_pool_hear(cache->pool, evicted, ud);
+}
+
 void blis_kv_cache_set_journal(blis_kv_cache *cache,
                                blis_block_journal *journal) {
   blis_block_pool_set_journal(cache->pool, journal);

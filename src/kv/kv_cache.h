@@ -82,6 +82,9 @@ uint32_t blis_kv_cache_count_cached(const blis_kv_cache *cache,
 /* As blis_block_pool_set_journal; the CPU tier does not count. */
 void blis_kv_cache_set_journal(blis_kv_cache *cache,
                                blis_block_journal *journal);
+/* As blis_block_pool_hear. */
+void blis_kv_cache_hear(blis_kv_cache *cache,
+                        void (*evicted)(void *ud, blis_block_id id), void *ud);
 uint32_t blis_kv_cache_count_at_mark(const blis_kv_cache *cache,
                                      const blis_block_chain *chain);
 

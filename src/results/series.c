@@ -97,6 +97,17 @@ static blis_status add_handoffs(blis_series *series,
   return blis_array_push(&series->alloc, &series->handoffs, seen);
 }
 
+static blis_status add_tiers(blis_series *series, const blis_cluster *cluster) {
+  series->tier_count = blis_cluster_kv_tier_count(cluster);
+  for (size_t t = 0; t < series->tier_count; t++) {
+    const blis_kv_tier_counts counts = blis_cluster_kv_tier(cluster, t);
+    const blis_series_tier seen = {counts.name, counts.used_blocks,
+                                   counts.loaded_blocks, counts.saved_blocks};
+    BLIS_TRY(blis_array_push(&series->alloc, &series->tiers, seen));
+  }
+  return BLIS_OK;
+}
+
 static blis_status take_row(void *ud, blis_cluster *cluster,
                             blis_error *error) {
   blis_series *series = ud;
@@ -111,6 +122,7 @@ static blis_status take_row(void *ud, blis_cluster *cluster,
   BLIS_TRY_MEM(add_instances(series, cluster), error);
   BLIS_TRY_MEM(add_queue(series, cluster), error);
   BLIS_TRY_MEM(add_handoffs(series, cluster), error);
+  BLIS_TRY_MEM(add_tiers(series, cluster), error);
   series->rows++;
   BLIS_ASSERT(series->counts.count == series->rows * BLIS_SERIES_COUNT_COUNT);
   BLIS_ASSERT(series->row_ends.count == series->rows);
@@ -146,6 +158,7 @@ void blis_series_deinit(blis_series *series) {
     blis_array_deinit(&series->alloc, &series->band_ends);
     blis_array_deinit(&series->alloc, &series->handoffs);
     blis_array_deinit(&series->alloc, &series->links);
+    blis_array_deinit(&series->alloc, &series->tiers);
   }
   *series = (blis_series){0};
 }

@@ -64,6 +64,14 @@ typedef struct blis_series_link {
   double transfer_us; /* added up over its transfers */
 } blis_series_link;
 
+/* A KV tier at the time of a row; counts are since the start. */
+typedef struct blis_series_tier {
+  const char *name; /* borrowed from the cluster */
+  int64_t used_blocks;
+  int64_t loaded_blocks;
+  int64_t saved_blocks;
+} blis_series_tier;
+
 typedef struct blis_series {
   blis_alloc alloc;
   int64_t interval_us;
@@ -79,6 +87,8 @@ typedef struct blis_series {
   BLIS_ARRAY(blis_series_handoffs) handoffs; /* none without pools */
   size_t link_count;                         /* as blis_cluster_link has them */
   BLIS_ARRAY(blis_series_link) links;        /* so many per row */
+  size_t tier_count;
+  BLIS_ARRAY(blis_series_tier) tiers; /* so many per row */
 } blis_series;
 
 /*

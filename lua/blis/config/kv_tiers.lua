@@ -45,7 +45,8 @@ local tier = {
     { name = "store", type = "choice", choices = { "write-through", "on-evict", "none" },
       default = "write-through",
       doc = "What comes into it: what was computed of a prompt, or saved in its stage; what is "
-        .. "evicted from its stage; or what is read through it alone." },
+        .. "evicted from its stage, or, without one, from the KV caches (every step is computed "
+        .. "then, which is slow); or what is read through it alone." },
     { name = "threshold", type = "integer", min = 0, max = 1000000000, default = 0,
       unit = "sights",
       doc = "A block is saved when it was computed so often; 0 and 1 are the first time." },

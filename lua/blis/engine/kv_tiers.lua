@@ -86,9 +86,6 @@ local function check_companions(given, values, path)
         values.scope)
     end
   end
-  if values.store == "on-evict" and not values.stage then
-    errors.invalid("%s.store: 'on-evict' needs a stage, whose evicted blocks it gets", path)
-  end
   if given.max_tracked ~= nil and values.threshold < 2 then
     errors.invalid("%s.max_tracked: has no effect without a threshold of 2 or more", path)
   end

@@ -343,7 +343,7 @@
 ---@field half_duplex? boolean Reads and writes share read_gb_s, as on many disks. (default false)
 ---@field latency_us? number Of each read and each write of a request, beside its bytes. (us, default 0)
 ---@field policy? "lru"|"fifo"|"lfu"|"arc"|fun(block: blis.KvTierBlock): number Who leaves a full store: lru, fifo, lfu, arc, or a function(block) that returns a score whenever a block is saved or used, the lowest of which leaves; block has depth (its place in its prompt, from 0), blocks (of so many, 0 = not known), uses, now_us and tier. (default lru)
----@field store? "write-through"|"on-evict"|"none" What comes into it: what was computed of a prompt, or saved in its stage; what is evicted from its stage; or what is read through it alone. (default write-through)
+---@field store? "write-through"|"on-evict"|"none" What comes into it: what was computed of a prompt, or saved in its stage; what is evicted from its stage, or, without one, from the KV caches (every step is computed then, which is slow); or what is read through it alone. (default write-through)
 ---@field threshold? integer A block is saved when it was computed so often; 0 and 1 are the first time. (sights, default 0)
 ---@field max_tracked? integer With threshold: of so many blocks at most is it known how often. (blocks, default 64000)
 ---@field promote? boolean What is read through it stays in it. (default true)

@@ -10,6 +10,12 @@ local series = {}
 ---@field utilization number[] share of the time in which it had something to move
 ---@field mean_depth number[] transfers on it meanwhile: above 1, they waited for each other
 
+---@class blis.SeriesTier of a KV tier, all its stores together
+---@field name string as in blis.KvTier
+---@field used_blocks integer[] that can be read
+---@field loaded_blocks integer[] since the start, brought to requests
+---@field saved_blocks integer[] since the start
+
 ---@class blis.Series columns with a row per interval; counts are since the start
 ---@field interval_us integer
 ---@field rows integer
@@ -33,6 +39,7 @@ local series = {}
 ---@field transfers_on_one_link? integer[] on the link that has most of them
 ---@field moved_gb? number[] since the start, of transfers that had begun
 ---@field links? blis.SeriesLink[] with pools: the links that were used
+---@field kv_tiers? blis.SeriesTier[] with kv_tiers: each of them
 ---@field saturation? number[] of the instances, by the detector of the gateway's queue
 ---@field bands? { priority: integer, waiting: integer[] }[] of that queue
 ---@field instances { queue_depth: integer[], batch_size: integer[], kv_utilization: number[] }[]
@@ -98,12 +105,16 @@ local optional = { "judged", "good", "replicas", "wanted_replicas", "paid_replic
 
 local plain = { "t_us", "requests_per_sec", "tokens_per_sec", table.unpack(counts) }
 local of_links = { "utilization", "mean_depth" }
+local of_tiers = { "used_blocks", "loaded_blocks", "saved_blocks" }
 local levels = { "queue_depth", "batch_size", "kv_utilization" }
 
 local function band_column(band) return ("band_%d.waiting"):format(band.priority) end
 
 --- "instance_0_out.utilization"
 local function link_column(link, name) return link.name:gsub(" ", "_") .. "." .. name end
+
+--- "tier_cpu.used_blocks"
+local function tier_column(tier, name) return "tier_" .. tier.name .. "." .. name end
 
 --- The names of the columns of a file.
 ---@param given blis.Series
@@ -119,6 +130,9 @@ function series.columns(given)
   end
   for _, link in ipairs(given.links or {}) do
     for _, name in ipairs(of_links) do names[#names + 1] = link_column(link, name) end
+  end
+  for _, tier in ipairs(given.kv_tiers or {}) do
+    for _, name in ipairs(of_tiers) do names[#names + 1] = tier_column(tier, name) end
   end
   table.move(levels, 1, #levels, #names + 1, names)
   for i in ipairs(given.instances) do
@@ -144,6 +158,9 @@ function series.row(given, index)
   end
   for _, link in ipairs(given.links or {}) do
     for _, name in ipairs(of_links) do row[link_column(link, name)] = link[name][index] end
+  end
+  for _, tier in ipairs(given.kv_tiers or {}) do
+    for _, name in ipairs(of_tiers) do row[tier_column(tier, name)] = tier[name][index] end
   end
   for i, instance in ipairs(given.instances) do
     for _, level in ipairs(levels) do

@@ -155,6 +155,45 @@ static void set_links(lua_State *L, const blis_series *series) {
   lua_setfield(L, -2, "links");
 }
 
+static void push_tier(lua_State *L, const blis_series *series, size_t tier) {
+  enum { USED = 1, LOADED, SAVED };
+  static const char *const names[] = {"used_blocks", "loaded_blocks",
+                                      "saved_blocks"};
+  lua_createtable(L, 0, 4);
+  int top = lua_gettop(L);
+  lua_pushstring(L, series->tiers.items[tier].name);
+  lua_setfield(L, top, "name");
+  for (int column = USED; column <= SAVED; column++) {
+    lua_createtable(L, (int)series->rows, 0);
+  }
+  for (size_t row = 0; row < series->rows; row++) {
+    const blis_series_tier *seen =
+        &series->tiers.items[row * series->tier_count + tier];
+    lua_Integer place = (lua_Integer)row + 1;
+    lua_pushinteger(L, seen->used_blocks);
+    lua_rawseti(L, top + USED, place);
+    lua_pushinteger(L, seen->loaded_blocks);
+    lua_rawseti(L, top + LOADED, place);
+    lua_pushinteger(L, seen->saved_blocks);
+    lua_rawseti(L, top + SAVED, place);
+  }
+  for (int column = SAVED; column >= USED; column--) {
+    lua_setfield(L, top, names[column - 1]);
+  }
+}
+
+static void set_tiers(lua_State *L, const blis_series *series) {
+  if (series->tier_count == 0 || series->rows == 0) {
+    return;
+  }
+  lua_createtable(L, (int)series->tier_count, 0);
+  for (size_t t = 0; t < series->tier_count; t++) {
+    push_tier(L, series, t);
+    lua_rawseti(L, -2, (lua_Integer)t + 1);
+  }
+  lua_setfield(L, -2, "kv_tiers");
+}
+
 void push_series(lua_State *L, const blis_series *series) {
   lua_createtable(L, 0, BLIS_SERIES_COUNT_COUNT + 5);
   set_field_integer(L, "interval_us", series->interval_us);
@@ -166,6 +205,7 @@ void push_series(lua_State *L, const blis_series *series) {
   set_queue(L, series);
   set_handoffs(L, series);
   set_links(L, series);
+  set_tiers(L, series);
   lua_createtable(L, (int)series->instance_count, 0);
   for (uint32_t i = 0; i < series->instance_count; i++) {
     push_instance(L, series, i);
