@@ -86,24 +86,26 @@ static int64_t check_small(lua_State *L, const char *name, int64_t low,
 }
 
 static void check_attempt(lua_State *L, bind_records *records,
-                          const blis_request *request) {
+                          const blis_request *request, lua_Integer step) {
   uint32_t model = 0;
   const char *text = check_field_string(L, -1, "model");
   check_status(L, blis_intern_add(records->strings, text, strlen(text), &model),
                NULL);
+  const int64_t start_us =
+      check_small(L, "start_us", request->arrival_us, INT64_C(1) << 53);
   const blis_cascade_attempt attempt = {
       .model = text,
       .model_id = model,
-      .step = (uint32_t)check_small(L, "step", 1, UINT16_MAX),
+      .step = (uint32_t)check_small(L, "step", step, step),
       .stage = (uint32_t)check_small(L, "stage", 1, UINT16_MAX) - 1,
       .stage_count = (uint32_t)check_small(L, "stages", 1, UINT16_MAX),
       .state = check_record_state(L, -1),
       .reason = opt_field_string(L, -1, "reason"),
       .instance = check_record_instance(L, -1, "instance"),
       .arrival_us = request->arrival_us,
-      .start_us = check_small(L, "start_us", 0, INT64_MAX),
+      .start_us = start_us,
       .ttft_us = opt_field_integer(L, -1, "ttft_us", -1),
-      .end_us = check_small(L, "end_us", 0, INT64_MAX),
+      .end_us = check_small(L, "end_us", start_us, INT64_C(1) << 53),
       .prompt_tokens = check_small(L, "prompt_tokens", 0, UINT32_MAX),
       .output_tokens = check_small(L, "output_tokens", 0, UINT32_MAX),
       .mean_logprob = opt_field_number(L, -1, "mean_logprob", NAN),
@@ -119,12 +121,18 @@ void check_record_attempts(lua_State *L, int index, bind_records *records,
                            const blis_request *request) {
   int top = lua_gettop(L);
   if (lua_getfield(L, index, "attempts") != LUA_TNIL) {
-    luaL_checktype(L, -1, LUA_TTABLE);
+    if (!lua_istable(L, -1)) {
+      luaL_error(L, "a request has attempts = %s, expected a list",
+                 push_what(L, -1));
+    }
     lua_Integer count = (lua_Integer)lua_rawlen(L, top + 1);
     for (lua_Integer i = 1; i <= count; i++) {
       lua_rawgeti(L, top + 1, i);
-      luaL_checktype(L, -1, LUA_TTABLE);
-      check_attempt(L, records, request);
+      if (!lua_istable(L, -1)) {
+        luaL_error(L, "attempts[%I] is %s, expected a table", (LUAI_UACINT)i,
+                   push_what(L, -1));
+      }
+      check_attempt(L, records, request, i);
       lua_pop(L, 1);
     }
   }

@@ -10,6 +10,10 @@
 
 enum { RECORD = 2 }; /* its index in calls of add */
 
+/* 285 years: sums over as many requests as memory has room for do not
+   overflow. */
+static const int64_t time_max_us = INT64_C(1) << 53;
+
 /* What is kept, what follows from it, and what only requests have. */
 static const char *const known[] = {
     "number", "state", "instance", "arrival_us", "ttft_us", "e2e_us",
@@ -72,7 +76,7 @@ static int64_t integer_of(lua_State *L, const char *name, int64_t low,
 
 /* -1 = it never came. */
 static int64_t time_of(lua_State *L, const char *name) {
-  return integer_of(L, name, 0, INT64_MAX, -1);
+  return integer_of(L, name, 0, time_max_us, -1);
 }
 
 static uint32_t text_of(lua_State *L, bind_records *self, const char *name) {
@@ -93,7 +97,7 @@ static uint32_t text_of(lua_State *L, bind_records *self, const char *name) {
 static blis_request check_request(lua_State *L, bind_records *self) {
   return (blis_request){
       .number = integer_of(L, "number", INT64_MIN, INT64_MAX, 0),
-      .arrival_us = integer_of(L, "arrival_us", 0, INT64_MAX, 0),
+      .arrival_us = integer_of(L, "arrival_us", 0, time_max_us, 0),
       .prompt_tokens =
           (uint32_t)integer_of(L, "prompt_tokens", 0, UINT32_MAX, 0),
       .output_tokens =
@@ -119,7 +123,7 @@ static bool check_stages(lua_State *L, blis_stage_times *stages) {
       .prefill_end_us = time_of(L, "prefill_end_us"),
       .transfer_start_us = time_of(L, "transfer_start_us"),
       .transfer_end_us = time_of(L, "transfer_end_us"),
-      .moved_bytes = integer_of(L, "moved_bytes", 0, INT64_MAX, 0),
+      .moved_bytes = integer_of(L, "moved_bytes", 0, time_max_us, 0),
       .prefill_e2e_us = time_of(L, "prefill_e2e_us"),
       .decode_e2e_us = time_of(L, "decode_e2e_us"),
   };
@@ -136,9 +140,9 @@ static blis_request_end check_end(lua_State *L) {
       .ttft_us = time_of(L, "ttft_us"),
       .e2e_us = time_of(L, "e2e_us"),
       .scheduling_delay_us = time_of(L, "scheduling_delay_us"),
-      .itl_sum_us = integer_of(L, "itl_sum_us", 0, INT64_MAX, 0),
+      .itl_sum_us = integer_of(L, "itl_sum_us", 0, time_max_us, 0),
       .itl_count = integer_of(L, "itl_count", 0, UINT32_MAX, 0),
-      .end_us = integer_of(L, "end_us", 0, INT64_MAX, 0),
+      .end_us = integer_of(L, "end_us", 0, time_max_us, 0),
       .gateway_wait_us = time_of(L, "gateway_wait_us"),
       .adapter_wait_us = time_of(L, "adapter_wait_us"),
       .priority = opt_field_number(L, RECORD, "priority", 0),
@@ -146,17 +150,26 @@ static blis_request_end check_end(lua_State *L) {
 }
 
 /* Figures are made of the times of completed requests, which all have them. */
-static void check_times(lua_State *L, blis_request_state state) {
+static void check_times(lua_State *L, const blis_request_end *end) {
   static const char *const times[] = {"ttft_us", "e2e_us", "end_us"};
-  if (!blis_request_is_completed(state)) {
+  if (!blis_request_is_completed(end->state)) {
     return;
   }
   for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
     if (lua_getfield(L, RECORD, times[i]) == LUA_TNIL) {
-      luaL_error(L, "a %s request has no %s", blis_request_state_name(state),
-                 times[i]);
+      luaL_error(L, "a %s request has no %s",
+                 blis_request_state_name(end->state), times[i]);
     }
     lua_pop(L, 1);
+  }
+  if (end->end_us < end->request->arrival_us) {
+    luaL_error(L,
+               "a request has arrival_us = %I and end_us = %I, which is less",
+               (LUAI_UACINT)end->request->arrival_us, (LUAI_UACINT)end->end_us);
+  }
+  if (end->ttft_us > end->e2e_us) {
+    luaL_error(L, "a request has ttft_us = %I and e2e_us = %I, which is less",
+               (LUAI_UACINT)end->ttft_us, (LUAI_UACINT)end->e2e_us);
   }
 }
 
@@ -172,12 +185,12 @@ int bind_records_add(lua_State *L) {
   request.call = program.name != 0 ? &call : NULL;
   blis_stage_times stages;
   blis_request_end end = check_end(L);
-  check_times(L, end.state);
   end.request = &request;
+  check_times(L, &end);
   end.stages = check_stages(L, &stages) ? &stages : NULL;
+  check_record_attempts(L, RECORD, self, &request);
   const blis_request_sink *sink = blis_recorder_sink(self->recorder);
   blis_error error = {0};
   check_status(L, sink->ended(sink->ud, &end, &error), &error);
-  check_record_attempts(L, RECORD, self, &request);
   return 0;
 }

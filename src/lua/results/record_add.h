@@ -13,7 +13,8 @@
  * follow from others (id, decode_instance, steps ...) and those that only
  * requests have (client, content ...) may be there and are not kept; another
  * name is an error, and so is a completed request without its times. Raises,
- * and then the list is as before. Cost: a lookup per field among some 40 names.
+ * and then the list has no more requests than before. Cost: a lookup per field
+ * among some 40 names.
  */
 int bind_records_add(lua_State *L);
 

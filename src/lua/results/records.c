@@ -53,7 +53,7 @@ int32_t check_record_instance(lua_State *L, int index, const char *field) {
     const char *text = lua_tostring(L, -1);
     char rest = 0;
     if (sscanf(text, "instance_%7" SCNd32 "%c", &instance, &rest) != 1 ||
-        instance < 0) {
+        text[sizeof "instance_" - 1] < '0') { /* no sign, no space */
       luaL_error(L, "a request has %s = '%s', expected instance_<number>",
                  field, text);
     }
