@@ -262,7 +262,7 @@ local function pins_note(unused, number)
     :format(name, others)
 end
 
-local function simulation_of(config)
+local function simulation_of(config, finished)
   local note = gate_note(config)
   function config.finish(summary, unused_pins, pinned)
     local made = result.new(summary, config)
@@ -273,6 +273,7 @@ local function simulation_of(config)
       add(pins)
       notices.tell(pins)
     end
+    if finished then finished(made) end
     return made
   end
   return errors.located(core.simulation, config)
@@ -281,9 +282,10 @@ end
 --- Builds a simulation, to be driven by hand: `sim:at(t_us, fn)`, `sim:step()`,
 --- `sim:run_until(t_us)`, `sim:run()`; see its fields in blis.Simulation.
 ---@param spec blis.Experiment
+---@param finished? fun(result: blis.Result) called with the result of sim:run(), of clones, too
 ---@return blis.Simulation
-function experiment.simulation(spec)
-  return simulation_of(experiment.read(spec))
+function experiment.simulation(spec, finished)
+  return simulation_of(experiment.read(spec), finished)
 end
 
 --- Runs an experiment to its end.

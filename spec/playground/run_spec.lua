@@ -65,3 +65,42 @@ describe("the record of a run", function()
     assert.truthy(#json.decisions.list < 60)
   end)
 end)
+
+describe("a script that is watched #host", function()
+  local files = require "spec.support.files"
+  local folders = require "spec.support.folders"
+  local program = require "spec.support.program"
+
+  it("has every run told, those driven by hand as the others", function()
+    folders.with(function(folder)
+      core.make_folder(folder)
+      local script = ([[
+local blis = require "blis"
+require("blis.playground").watch "%s"
+local spec = { cluster = { instances = 2 }, workload = { requests = 40, rate = 50 } }
+local first = blis.run(spec)
+local sim = blis.simulation(spec)
+sim:run_until(200000)
+local other = sim:clone()
+local second = sim:run()
+sim:run()
+assert(first.hash == second.hash)
+print(first.hash, other:run().hash)
+blis.simulation(spec):run_until(1000)
+]]):format(folder)
+      local path = folder .. "/script.lua"
+      local file = assert(io.open(path, "w"))
+      file:write(script)
+      file:close()
+      local outcome = program.run(path)
+      assert.equal(0, outcome.status, outcome.err)
+      local first, third = outcome.out:match "^(%x+)\t(%x+)\n$"
+      for i, hash in ipairs { first, first, third } do
+        local json = core.json_read(files.read(("%s/%d.json"):format(folder, i)), "run")
+        assert.equal(hash, json.hash)
+        assert.equal(40, #json.requests.id)
+      end
+      assert.is_nil(io.open(folder .. "/4.json"))
+    end)
+  end)
+end)

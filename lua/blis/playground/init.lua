@@ -1,5 +1,6 @@
 --- What the page in web/ asks of the program: a script runs as it always does, and every run that
---- it makes by blis.run or blis.compare is told in a file, for the page to play.
+--- it makes by blis.run or blis.compare, or drives by hand to its end, is told in a file, for the
+--- page to play.
 local core = require "blis.core"
 local report = require "blis.results.report"
 local run = require "blis.playground.run"
@@ -36,7 +37,7 @@ end
 ---@param folder string
 function playground.watch(folder)
   local blis = require "blis"
-  local compare, run_one, count = blis.compare, blis.run, 0
+  local compare, run_one, simulation, count = blis.compare, blis.run, blis.simulation, 0
 
   local function tell(result, label)
     if not rawget(result, "requests") then return end
@@ -49,6 +50,14 @@ function playground.watch(folder)
     local result = run_one(playground.recorded(spec))
     tell(result, result.routing)
     return result
+  end
+
+  -- One that sim:run() does not bring to its end has no result.
+  function blis.simulation(spec, finished)
+    return simulation(playground.recorded(spec), function(result)
+      tell(result, result.routing)
+      if finished then finished(result) end
+    end)
   end
 
   function blis.compare(spec)
