@@ -296,7 +296,7 @@ return {
     lua = "local t = { 'weighted' } t.scorers = t return { routing = t }" },
   { rule = "tables in tables", says = "memory", lua = "local t = {} local u = t "
     .. "for _ = 1, 100000 do u.x = {} u = u.x end return { routing = t }" },
-  { rule = "too many events", says = "instructions", lua = "local e = {} for i = 1, 50000 do "
+  { rule = "too many events", says = "is there before", lua = "local e = {} for i = 1, 50000 do "
     .. "e[i] = 'request_arrival' end return { name = 'x', route = function() return 1 end, "
     .. "events = e, on_event = function() end }" },
   { rule = "a metric without an end", says = "finite", lua = "return { name = 'x', "
