@@ -1,4 +1,5 @@
 local blis = require "blis"
+local notices = require "blis.notices"
 local small = require "spec.support.small"
 
 local function constant(value) return { type = "constant", params = { value = value } } end
@@ -101,5 +102,69 @@ describe("the encode stage", function()
     }
     assert.is_true(result.handoffs.encoded > 10)
     assert.equal(60, result.completed)
+  end)
+
+  it("tells of costs that nothing comes of", function()
+    local told = {}
+    local before = notices.collect(function(line) told[#told + 1] = line end)
+    run { encode_decider = "never", encode_base_us = 5 }
+    notices.collect(before)
+    assert.same({ "disaggregation: encode_base_us has no effect, encode_decider = \"never\" "
+      .. "encodes nothing" }, told)
+  end)
+
+  --- The records of those that were encoded, with a fault at the encoder, or one of two.
+  local function encoded_with(fault, encoders)
+    fault.instance = fault.instance or "instance_2"
+    local result = blis.run {
+      cluster = { prefill_instances = 1, decode_instances = 1, encode_instances = encoders or 1 },
+      disaggregation = { encode_base_us = 1000, encode_us_per_token = 20 },
+      workload = traffic, faults = { fault },
+    }
+    local list = {}
+    for _, record in ipairs(result.requests) do
+      if record.encode_instance then list[#list + 1] = record end
+    end
+    return list, result
+  end
+
+  it("is slowed down by a fault, from the next turn on", function()
+    local times = {}
+    for _, record in ipairs((encoded_with { kind = "slow", factor = 3, at = 1000000 })) do
+      local took_us = record.encode_end_us - record.encode_start_us
+      assert.equal(record.encode_start_us < 1000000 and 9000 or 27000, took_us)
+      times[took_us] = true
+    end
+    assert.is_true(times[9000] and times[27000])
+  end)
+
+  it("hangs with its instance until that is killed", function()
+    local function check(fault, encoders)
+      fault.kind, fault.at = "hang", 1000000
+      local list, result = encoded_with(fault, encoders)
+      for _, record in ipairs(list) do
+        local is_there = record.encode_instance == "instance_2"
+        local ends_us = record.encode_end_us or 0
+        assert.is_false(is_there and ends_us > 1000000 and ends_us < 1500000)
+      end
+      assert.equal(60, result.completed + result.failed + result.still_arriving)
+      return result
+    end
+    local for_ever = check {}
+    assert.is_true(for_ever.still_arriving > 10)
+    local lost = check { recover_after = 500000 }
+    assert.equal(0, lost.still_arriving)
+    assert.is_true(lost.failed > 3)
+    local again = check { recover_after = 500000, requests = "rerouted" }
+    assert.equal(60, again.completed)
+    assert.equal(60, check({ recover_after = 500000, requests = "rerouted" }, 2).completed)
+  end)
+
+  it("finishes what it has when its instance is reclaimed", function()
+    local list, result = encoded_with({ kind = "reclaim", at = 1000000, notice = 5000000 }, 2)
+    assert.equal(60, result.completed)
+    for _, record in ipairs(list) do
+      assert.is_true(record.encode_instance == "instance_3" or record.encode_start_us < 1200000)
+    end
   end)
 end)

@@ -34,6 +34,7 @@ typedef struct blis__encoding {
 typedef struct encoder {
   blis__encoding *head;
   blis__encoding *tail;
+  bool hangs; /* and will never be done */
 } encoder;
 
 typedef struct blis__encoders {
@@ -100,11 +101,13 @@ static blis_status start_next(blis_cluster *cluster, uint32_t instance,
                               blis_error *error) {
   const blis__encoders *e = cluster->encoders;
   blis__encoding *first = e->all[instance].head;
-  if (first == NULL || first->times.encode_start_us >= 0) {
+  if (first == NULL || first->times.encode_start_us >= 0 ||
+      e->all[instance].hangs) {
     return BLIS_OK;
   }
   int64_t tokens = modal_tokens(&first->request->request);
-  double us = ceil(e->stage.base_us + e->stage.us_per_token * (double)tokens);
+  double us = ceil((e->stage.base_us + e->stage.us_per_token * (double)tokens) *
+                   blis__slowness_of(cluster, instance));
   int64_t end_us = us < (double)BLIS_TIME_NEVER_US
                        ? blis_time_after_us(cluster->now_us, (int64_t)us)
                        : BLIS_TIME_NEVER_US;
@@ -258,7 +261,25 @@ blis_status blis__encode_lose_instance(blis_cluster *cluster, uint32_t instance,
                                  "instance-failed", error));
     }
   }
+  blis__encode_start_anew(cluster, instance);
   return BLIS_OK;
+}
+
+void blis__encode_hang(blis_cluster *cluster, uint32_t instance) {
+  encoder *its =
+      cluster->encoders == NULL ? NULL : &cluster->encoders->all[instance];
+  if (its != NULL) {
+    its->hangs = true;
+  }
+  if (its != NULL && its->head != NULL) {
+    blis_event_queue_cancel(cluster->queue, its->head->end_event);
+  }
+}
+
+void blis__encode_start_anew(blis_cluster *cluster, uint32_t instance) {
+  if (cluster->encoders != NULL) {
+    cluster->encoders->all[instance].hangs = false;
+  }
 }
 
 /* What is told. */

@@ -7,6 +7,7 @@
 
 #include "base/time.h"
 #include "cluster/clock.h"
+#include "cluster/encode_run.h"
 #include "cluster/features.h"
 #include "cluster/service.h"
 #include "cluster/waiting_room.h"
@@ -210,6 +211,7 @@ static blis_status hang(blis_cluster *cluster, uint32_t instance,
                         blis_error *error) {
   BLIS_TRY(blis__cluster_bring_forward(cluster, instance, error));
   BLIS_TRY(blis_instance_hang(cluster->instances[instance], error));
+  blis__encode_hang(cluster, instance);
   blis__note_instance_change(cluster, instance);
   return BLIS_OK;
 }

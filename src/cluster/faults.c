@@ -120,6 +120,7 @@ blis_status blis_cluster_instance_restore(blis_cluster *cluster, uint32_t index,
     BLIS_TRY(
         blis__handoff_lose_instance(cluster, index, (blis_loss){0}, error));
     BLIS_TRY(blis__restart_instance(cluster, index, error));
+    blis__encode_start_anew(cluster, index);
   }
   cluster->service_times[index].will_recover = false;
   BLIS_TRY(blis__set_service(cluster, index, BLIS_SERVICE_ACTIVE, error));

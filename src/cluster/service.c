@@ -97,16 +97,20 @@ bool blis__will_serve(const blis_cluster *cluster, uint32_t index) {
            service == BLIS_SERVICE_DRAINING));
 }
 
-void blis__slow_down(blis_cluster *cluster, uint32_t index,
-                     blis__slowness reason, double factor) {
-  struct blis__speed *speed = &cluster->speeds[index];
-  speed->factors[reason] = factor;
+double blis__slowness_of(const blis_cluster *cluster, uint32_t index) {
+  const struct blis__speed *speed = &cluster->speeds[index];
   double all = 1;
   for (int k = 0; k < BLIS__SLOWNESS_COUNT; k++) {
     all *= speed->factors[k] == 0 ? 1 : speed->factors[k];
   }
+  return fmin(fmax(all, 1e-3), 1e6);
+}
+
+void blis__slow_down(blis_cluster *cluster, uint32_t index,
+                     blis__slowness reason, double factor) {
+  cluster->speeds[index].factors[reason] = factor;
   blis_instance_slow_down(cluster->instances[index],
-                          fmin(fmax(all, 1e-3), 1e6));
+                          blis__slowness_of(cluster, index));
 }
 
 void blis__note_instance_change(blis_cluster *cluster, uint32_t index) {

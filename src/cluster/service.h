@@ -57,6 +57,9 @@ struct blis__speed {
 void blis__slow_down(blis_cluster *cluster, uint32_t index,
                      blis__slowness reason, double factor);
 
+/* By what it does takes longer, for all reasons together. */
+double blis__slowness_of(const blis_cluster *cluster, uint32_t index);
+
 /* The instance was changed from outside of its own events. */
 void blis__note_instance_change(blis_cluster *cluster, uint32_t index);
 

@@ -17,6 +17,7 @@ typedef struct scene {
   blis_disaggregation policy;
   const char *decider;
   const blis_decider_ops *decides; /* NULL: the decider of that name */
+  const blis_router *prefill;      /* NULL: as the router of the site */
   blis_encode_stage stage;
 } scene;
 
@@ -71,9 +72,13 @@ static void open_scene(scene *s) {
   blis_disaggregation policy = s->policy;
   blis_alloc heap = blis_alloc_heap();
   site_must_open(&s->site);
-  CHECK_OK(blis_router_create(&heap, s->site.policy, NULL, &context,
-                              &policy.prefill, &error),
-           &error);
+  if (s->prefill != NULL) {
+    policy.prefill = *s->prefill;
+  } else {
+    CHECK_OK(blis_router_create(&heap, s->site.policy, NULL, &context,
+                                &policy.prefill, &error),
+             &error);
+  }
   if (s->decides != NULL) {
     policy.decider = (blis_decider){.ops = s->decides};
   } else {
@@ -184,6 +189,44 @@ static void one_token_needs_no_handoff(void) {
     CHECK_EQ_I64(c.cancelled, 1);
     CHECK(c.bytes == 0 && c.moves == 0);
     check_nothing_is_held(&s);
+    site_deinit(&s.site);
+  }
+}
+
+/* Requests that a router has sent somewhere, and that have not ended since. */
+static int64_t booked[2];
+
+static blis_status book(const blis_question *q, blis_decision *decision) {
+  (void)q;
+  decision->chosen = 0;
+  booked[0]++;
+  return BLIS_OK;
+}
+
+static void unbook(void *state, blis_ticket *ticket, uint32_t instance,
+                   const blis_request_times *times) {
+  (void)state, (void)ticket, (void)times;
+  CHECK_EQ_I64(instance, 0);
+  booked[1]++;
+}
+
+/* Its router hears of each end, of requests that need no hand-off as well. */
+static void who_routes_prefills_hears_of_ends(void) {
+  static const blis_router_ops ops = {.route = book, .ended = unbook};
+  static const blis_router counting = {.ops = &ops, .name = "counting"};
+  for (uint32_t output = 1; output <= 2; output++) {
+    scene s = {0};
+    begin(&s, 1, 1, 0);
+    s.policy.gives_first_token = true;
+    s.prefill = &counting;
+    add_equal(&s, 5, 321, output);
+    booked[0] = 0;
+    booked[1] = 0;
+    open_scene(&s);
+    site_run(&s.site);
+    CHECK_EQ_I64(counts_of(&s).cancelled, output == 1 ? 5 : 0);
+    CHECK_EQ_I64(booked[0], 5);
+    CHECK_EQ_I64(booked[1], 5);
     site_deinit(&s.site);
   }
 }
@@ -781,6 +824,7 @@ int main(int argc, char **argv) {
   }
   RUN(times_of_one_request);
   RUN(one_token_needs_no_handoff);
+  RUN(who_routes_prefills_hears_of_ends);
   RUN(overlap_of_one_request);
   RUN(ends_of_unequal_size);
   RUN(overlap_needs_room_first);

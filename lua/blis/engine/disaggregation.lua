@@ -2,6 +2,7 @@
 local core = require "blis.core"
 local errors = require "blis.errors"
 local hooks = require "blis.policy.hooks"
+local notices = require "blis.notices"
 local policy = require "blis.policy"
 local schema = require "blis.config.schema"
 local section = require "blis.config.disaggregation"
@@ -49,7 +50,15 @@ local function read_encode(values, given, experiment, cluster, routing, path)
     return
   end
   values.encode_decider = values.encode_decider or "multimodal"
-  if values.encode_decider == "never" then return end
+  if values.encode_decider == "never" then
+    for _, name in ipairs { "encode_base_us", "encode_us_per_token", "encode_routing" } do
+      if given[name] ~= nil then
+        notices.tell(("%s: %s has no effect, encode_decider = \"never\" encodes nothing"):format(
+          path, name))
+      end
+    end
+    return
+  end
   for _, name in ipairs { "encode_base_us", "encode_us_per_token" } do
     if experiment.profile == "go-blis" then values[name] = 0.0 end
     if values[name] == nil then
