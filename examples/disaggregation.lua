@@ -10,18 +10,18 @@ local blis = require "blis"
 
 local gpus = math.tointeger(arg[1])
 local models = gpus and {
-  { name = "qwen/qwen3-14b", gpus = gpus, degrees = { 1, 2, 4, 8 } },
-  { name = "meta-llama/llama-3.1-70b-instruct", gpus = gpus, degrees = { 4, 8 } },
+  { name = "qwen/qwen3-14b", gpus = gpus, tp_degrees = { 1, 2, 4, 8 } },
+  { name = "meta-llama/llama-3.1-70b-instruct", gpus = gpus, tp_degrees = { 4, 8 } },
 } or {
-  { name = "qwen/qwen3-14b", gpus = 4, degrees = { 1 } },
-  { name = "meta-llama/llama-3.1-70b-instruct", gpus = 16, degrees = { 4 } },
+  { name = "qwen/qwen3-14b", gpus = 4, tp_degrees = { 1 } },
+  { name = "meta-llama/llama-3.1-70b-instruct", gpus = 16, tp_degrees = { 4 } },
 }
 
 --- Requests/s with which the first token comes within two seconds and the others tpot_ms apart, of
 --- nine requests in ten.
 local function recommend(model, tpot_ms)
   local spec = {
-    gpus = model.gpus, degrees = model.degrees, quiet = true, jobs = "auto",
+    gpus = model.gpus, tp_degrees = model.tp_degrees, quiet = true, jobs = "auto",
     replications = gpus and 10 or 2, max_requests = gpus and 16000 or 4000,
     tolerance = gpus and 0.05 or 0.1,
     targets = { ["ttft_ms.p90"] = 2000, ["itl_ms.p90"] = tpot_ms },

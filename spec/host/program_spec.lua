@@ -203,6 +203,7 @@ local instead = {
   ["recommend --prefill-nic"] = recommended .. "--layouts all --prefill-nic 25",
   ["recommend --decode-nic"] = recommended .. "--layouts all --decode-nic 25",
   ["recommend --tp-degrees"] = recommended .. "--tp-degrees 1,2",
+  ["recommend --store"] = recommended .. "--store @/recommended.store",
   ["recommend --enable-expert-parallel"] = recommended
     .. "--model mistralai/mixtral-8x7b-v0.1 --enable-expert-parallel",
   ["recommend --pd-overlap"] = recommended .. "--layouts all --pd-order destination "

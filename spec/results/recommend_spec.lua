@@ -1,6 +1,8 @@
 -- The best layouts of a budget of GPUs.
 local blis = require "blis"
 local commands = require "spec.support.commands"
+local core = require "blis.core"
+local folders = require "spec.support.folders"
 local layouts = require "blis.recommend.layouts"
 local small = require "spec.support.small"
 
@@ -19,7 +21,7 @@ local function search(changes)
       cluster = { model = "qwen/qwen3-14b", hardware = "H100" },
       workload = { prompt_tokens = 500, output_tokens = 8 },
     },
-    gpus = 2, degrees = { 1, 2 }, targets = { ["ttft_ms.p90"] = 200 }, from = 4, tolerance = 0.2,
+    gpus = 2, tp_degrees = { 1, 2 }, targets = { ["ttft_ms.p90"] = 200 }, from = 4, tolerance = 0.2,
     requests = 200, max_requests = 400, replications = 2, jobs = 2, quiet = true,
   }
   for key, value in pairs(changes or {}) do given[key] = value end
@@ -89,7 +91,7 @@ describe("blis.recommend", function()
   end)
 
   it("tries types of GPUs, for each pool", function()
-    local found = search { degrees = { 1 }, hardware = { "H100" },
+    local found = search { tp_degrees = { 1 }, hardware = { "H100" },
       decode_hardware = { "H100", "A100-80" } }
     local prices = {}
     for _, layout in ipairs(found.layouts) do prices[layout.name] = layout.usd_per_hour end
@@ -121,7 +123,7 @@ describe("blis.recommend", function()
     local ok, problem = pcall(search, { experiment = { cluster = { tp = 2 } } })
     assert.is_false(ok)
     says(problem.message, "layouts say cluster.tp")
-    ok, problem = pcall(search, { degrees = { 1.5 } })
+    ok, problem = pcall(search, { tp_degrees = { 1.5 } })
     assert.is_false(ok)
     says(problem.message, "whole numbers")
   end)
@@ -153,8 +155,8 @@ describe("blis.recommend", function()
       says(problem.message, part)
     end
     refuses("'H100' is there twice", { hardware = { "H100", "H100" } })
-    refuses("recommend.degrees: 1 is there twice", { degrees = { 1, 2, 1 } })
-    refuses("no layout (all) of 2 GPUs has instances of 3 GPUs", { degrees = { 3 } })
+    refuses("recommend.tp_degrees: 1 is there twice", { tp_degrees = { 1, 2, 1 } })
+    refuses("no layout (all) of 2 GPUs has instances of 3 GPUs", { tp_degrees = { 3 } })
     refuses("'ttft_ms.p90' = -1 is not allowed", { targets = { ["ttft_ms.p90"] = -1 } })
     refuses("recommend.targets: ttft_ms has count, mean, min, p50", { targets = { ttft_ms = 5 } })
     refuses("unknown hardware 'nope'", { hardware = { "H100", "nope" } })
@@ -172,7 +174,7 @@ describe("blis.recommend", function()
   end)
 
   it("starts where nothing is kept, and says so in time", function()
-    local found = search { degrees = { 1 }, from = 1e9, max_requests = 20, requests = 20 }
+    local found = search { tp_degrees = { 1 }, from = 1e9, max_requests = 20, requests = 20 }
     assert.equal(0, #found.layouts)
     says(tostring(found), "no layout keeps the targets")
     says(tostring(found), "2 x TP 1: misses the targets at 1e+09 requests/s")
@@ -200,7 +202,7 @@ describe("blis.recommend", function()
   end)
 
   it("says where pools are idle", function()
-    local changes = { degrees = { 1 }, experiment = { disaggregation = { decider = "never" },
+    local changes = { tp_degrees = { 1 }, experiment = { disaggregation = { decider = "never" },
       cluster = { model = "qwen/qwen3-14b", hardware = "H100" },
       workload = { prompt_tokens = 500, output_tokens = 8 } } }
     local part = "in short runs of 1 layout the decider split no request"
@@ -210,10 +212,85 @@ describe("blis.recommend", function()
   end)
 
   it("takes options of pools, and layouts whose pools have different TP", function()
-    local found = search { gpus = 3, degrees = { 1, 2 }, experiment = {
+    local found = search { gpus = 3, tp_degrees = { 1, 2 }, experiment = {
       cluster = { model = "qwen/qwen3-14b", hardware = "H100", prefill_nic_gb_s = 25 },
       workload = { prompt_tokens = 500, output_tokens = 8 } } }
     says(tostring(found), "1P TP 1 + 1D TP 2")
+  end)
+
+  --- What a folder has, a line each, and how many runs there are.
+  local function runs_in(folder)
+    local count = 0
+    for _, name in ipairs(core.folder(folder)) do
+      if name:match "%.jsonl$" then
+        for _ in io.lines(folder .. "/" .. name) do count = count + 1 end
+        count = count - 1 -- its head
+      end
+    end
+    return count
+  end
+
+  it("does not run again what a store knows", function()
+    folders.with(function(folder)
+      local store = folder
+      local first = search { store = store }
+      local runs = runs_in(store)
+      assert.is_true(runs > 4)
+      local second = search { store = store }
+      assert.equal(tostring(first), tostring(second))
+      assert.equal(runs, runs_in(store))
+      assert.equal(tostring(search()), tostring(first))
+      -- Other questions are others.
+      for _, changes in ipairs { { targets = { ["ttft_ms.p90"] = 100 } }, { replications = 3 },
+        { max_requests = 300, seed = 7 }, { identity = "another" } } do
+        changes.store = store
+        local found = search(changes)
+        changes.store = nil
+        assert.equal(tostring(search(changes)), tostring(found))
+        local more = runs_in(store)
+        assert.is_true(more > runs)
+        runs = more
+      end
+      local other = search { store = store, experiment = {
+        cluster = { model = "qwen/qwen3-14b", hardware = "A100-80" },
+        workload = { prompt_tokens = 500, output_tokens = 8 } } }
+      assert.are_not.equal(tostring(first), tostring(other))
+    end)
+  end)
+
+  it("wants to be told what stands for functions in a store", function()
+    local changes = { store = "never-made", experiment = {
+      cluster = { model = "qwen/qwen3-14b", hardware = "H100" },
+      routing = function() return 1 end,
+      workload = { prompt_tokens = 500, output_tokens = 8 } } }
+    says(small.message_of(search, changes), "give identity = \"...\"")
+  end)
+
+  it("takes the older name of tp_degrees", function()
+    local found = blis.recommend {
+      experiment = { cluster = { model = "qwen/qwen3-14b", hardware = "H100" },
+        workload = { prompt_tokens = 500, output_tokens = 8 } },
+      gpus = 2, degrees = { 2 }, targets = { ["ttft_ms.p90"] = 200 }, replications = 2,
+      max_requests = 200, requests = 200, quiet = true,
+    }
+    assert.equal("1 x TP 2", found.layouts[1].name)
+    assert.equal(1, #found.layouts)
+  end)
+
+  it("keeps what flags asked for #host", function()
+    folders.with(function(folder)
+      local function call(...)
+        return commands.call("recommend", "--gpus", "1", "--tp-degrees", "1", "--hardware", "H100",
+          "--target", "ttft_ms.p90=400", "--prompt-tokens", "500", "--output-tokens", "8",
+          "--replications", "2", "--max-requests", "300", "--quiet", "--store", folder, ...)
+      end
+      local first = call()
+      local runs = runs_in(folder)
+      assert.equal(first.out, call().out)
+      assert.equal(runs, runs_in(folder))
+      call("--routing-policy", "round-robin")
+      assert.is_true(runs_in(folder) > runs)
+    end)
   end)
 
   it("heeds the flags of hand-offs #host", function()

@@ -54,16 +54,16 @@ local function run_missing(search, wanted, requests)
     search.seen[one.value] = seen
     if not seen[one.i] or (seen[one.i].requests or math.huge) < requests then
       missing[#missing + 1] = one
-      points[#points + 1] = { value = one.value, of_seed = search.seed + one.i - 1 }
+      points[#points + 1] = { value = one.value, of_seed = search.seed + one.i - 1,
+        requests = requests }
     end
   end
   if #points == 0 then return end
   local round = sweep.new {
-    name = "capacity", points = points, identity = "capacity", seed = search.seed,
-    trial = function(p) return probe.run(search, p.value, p.of_seed, requests) end,
+    name = "capacity", points = points, identity = search.identity, seed = search.seed,
+    trial = function(p) return probe.run(search, p.value, p.of_seed, p.requests) end,
   }
-  local known = runner.run(round.plan, round.values, round.trial,
-    { jobs = search.jobs, quiet = true })
+  local known = search.run(round, { jobs = search.jobs, quiet = true })
   for k, trial in ipairs(round.plan.trials) do
     local one, outcome = missing[k], known[trial.key]
     if outcome.status ~= "done" then
@@ -340,13 +340,28 @@ local function read_search(spec)
   return search
 end
 
+--- How a round of runs is run, and what stands for them.
+---@class blis.capacity.Rounds
+---@field identity string
+---@field run fun(round: blis.Sweep, options: table): table<string, blis.sweep.Record>
+
+---@type blis.capacity.Rounds
+local usual_rounds = {
+  identity = "capacity",
+  run = function(round, how)
+    return runner.run(round.plan, round.values, round.trial, how)
+  end,
+}
+
 --- As search, of one that is part of another search; label is what its progress is told of.
 ---@param spec blis.CapacityOptions
 ---@param label string
+---@param rounds? blis.capacity.Rounds
 ---@return blis.Capacity
-function capacity.part(spec, label)
+function capacity.part(spec, label, rounds)
   local search = read_search(spec)
   search.label = label
+  search.identity, search.run = (rounds or usual_rounds).identity, (rounds or usual_rounds).run
   local self = { parameter = search.parameter, targets = {}, figures = {}, notes = {},
     finds = search.starts_kept and "most" or "least", from = search.from, to = search.to,
     max_missed = search.max_missed }

@@ -25,6 +25,8 @@ local probe = {}
 ---@field quiet boolean
 ---@field tell { update: fun(values: number[]) } the line of progress
 ---@field label string what that is told of
+---@field identity string what stands for the runs
+---@field run fun(round: blis.Sweep, options: table): table<string, blis.sweep.Record>
 ---@field margin_names string[] of targets, and "missed"
 ---@field seen table<number, blis.capacity.Seen[]> by value, then by number of the seed
 

@@ -21,7 +21,8 @@ local definition = {
     .. "rates (or other numbers), for as long as it takes to reach steady state, and prints the "
     .. "answer with its interval and the values tried.",
   groups = groups,
-  notes = "TIME is a number of microseconds, or one with a unit: 500us, 50ms, 30s, 5m, 1h.",
+  notes = "Exit status: 3 when no value is known to keep the targets. TIME is a number of "
+    .. "microseconds, or one with a unit: 500us, 50ms, 30s, 5m, 1h.",
 }
 
 --- The option that --vary names, and its section.

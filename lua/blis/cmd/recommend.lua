@@ -1,4 +1,6 @@
 --- blis recommend: the best layouts of a budget of GPUs.
+local canonical = require "blis.sweep.canonical"
+local core = require "blis.core"
 local json_parts = require "blis.json_parts"
 local recommend = require "blis.recommend"
 local scaling_section = require "blis.config.scaling"
@@ -29,9 +31,9 @@ for _, option in ipairs(scaling_section.options) do
   if option.flag then not_here[option.flag] = is_fixed end
 end
 
-local groups = search.groups(sweep_sections.recommend, { "gpus", "degrees", "layouts", "hardware",
-  "decode_hardware", "finalists", "exhaustive", "max_missed", "from", "tolerance", "max_requests",
-  "replications", "jobs" }, not_here)
+local groups = search.groups(sweep_sections.recommend, { "gpus", "tp_degrees", "layouts",
+  "hardware", "decode_hardware", "finalists", "exhaustive", "max_missed", "from", "tolerance",
+  "max_requests", "replications", "store", "jobs" }, not_here)
 
 local definition = {
   name = "recommend",
@@ -44,7 +46,8 @@ local definition = {
     .. "why others are infeasible.",
   groups = groups,
   not_here = not_here,
-  notes = "TIME is a number of microseconds, or one with a unit: 500us, 50ms, 30s, 5m, 1h.",
+  notes = "Exit status: 3 when no layout is known to keep the targets. TIME is a number of "
+    .. "microseconds, or one with a unit: 500us, 50ms, 30s, 5m, 1h.",
 }
 
 --- The experiment that the flags describe at a rate.
@@ -63,8 +66,25 @@ local function new_experiment(parsed)
   end
 end
 
+--- What stands for the experiment in a store: its flags, and the files that they name.
+local function identity_of(parsed)
+  local parts = {}
+  for _, group in ipairs(groups) do
+    for _, option in ipairs(group.options) do
+      local value = parsed.values[group.section] and parsed.values[group.section][option.name]
+      if parsed.given[option.flag] and group.section ~= "search" and group.section ~= "output" then
+        parts[#parts + 1] = option.flag .. " " .. canonical.text(value, option.flag)
+        local file <close> = type(value) == "string" and io.open(value, "rb") or nil
+        parts[#parts + 1] = file and core.hash128(file:read "a" or "") or nil
+      end
+    end
+  end
+  return table.concat(parts, "\0")
+end
+
 local function spec_of(parsed)
   local spec = search.spec(definition, parsed)
+  spec.identity = spec.store and "flags " .. identity_of(parsed)
   simulate.prepare(parsed)
   spec.experiment = new_experiment(parsed)
   return spec

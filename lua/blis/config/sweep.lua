@@ -398,7 +398,8 @@ sweep.recommend = {
         .. "time between its tokens (TPOT).",
     },
     {
-      name = "degrees", type = "numbers", flag = "--tp-degrees",
+      name = "tp_degrees", type = "numbers", flag = "--tp-degrees",
+      aliases = { "degrees" }, deprecated = { degrees = "2.0.0" },
       doc = "Tensor parallel degrees that are tried, for each pool; default: 1, 2, 4 and 8.",
     },
     {
@@ -460,6 +461,17 @@ sweep.recommend = {
     {
       name = "seed", type = "integer", default = 42,
       doc = "The first seed; others count up from it.",
+    },
+    {
+      name = "store", type = "path", flag = "--store", metavar = "DIR",
+      doc = "A folder that keeps what runs have shown, made if need be: what it knows of the same "
+        .. "question, or of another one with the same runs, is not run again.",
+    },
+    {
+      name = "identity", type = "string",
+      doc = "What stands for the experiment in the store; default: its options if all are numbers, "
+        .. "texts and tables, else the text of the script. Change it when something else changes "
+        .. "what the experiment does, such as a file that it reads.",
     },
     run_option "jobs", run_option "quiet",
   },

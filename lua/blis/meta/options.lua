@@ -642,7 +642,7 @@
 ---@field experiment blis.Experiment|fun(p: table): blis.Experiment The experiment, whose cluster says nothing of instances and tensor parallelism, or a function(p) that returns one for p.rate, p.requests and p.seed.
 ---@field gpus? integer The budget. (GPUs, default 8)
 ---@field targets table Figures and the limits they must not exceed, as of blis.capacity: { ["ttft_ms.p90"] = 2000, ["itl_ms.p90"] = 50 }. Of a request, itl_ms is the mean time between its tokens (TPOT).
----@field degrees? number[] Tensor parallel degrees that are tried, for each pool; default: 1, 2, 4 and 8.
+---@field tp_degrees? number[] Tensor parallel degrees that are tried, for each pool; default: 1, 2, 4 and 8.
 ---@field layouts? "all"|"aggregated"|"disaggregated" Equal instances (aggregated), pools for prefill and decode (disaggregated), or both. (default all)
 ---@field hardware? string[] Types of GPUs that are tried, of equal instances and of both pools; default: that of the cluster.
 ---@field decode_hardware? string[] The same for the decode pool alone.
@@ -656,6 +656,8 @@
 ---@field replications? integer Number of seeds with which layouts are confirmed. (seeds, default 10)
 ---@field level? number Confidence of the intervals. (default 0.95)
 ---@field seed? integer The first seed; others count up from it. (default 42)
+---@field store? string A folder that keeps what runs have shown, made if need be: what it knows of the same question, or of another one with the same runs, is not run again.
+---@field identity? string What stands for the experiment in the store; default: its options if all are numbers, texts and tables, else the text of the script. Change it when something else changes what the experiment does, such as a file that it reads.
 ---@field jobs? integer|"auto" Number of worker processes; 'auto' = one per processor. (default auto)
 ---@field quiet? boolean Show no progress on standard error. (default false)
 

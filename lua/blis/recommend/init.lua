@@ -5,6 +5,7 @@ local figures = require "blis.results.figures"
 local experiment = require "blis.experiment"
 local format = require "blis.format"
 local layouts = require "blis.recommend.layouts"
+local memory = require "blis.recommend.memory"
 local options = require "blis.config.sweep"
 local processors = require "blis.processors"
 local race = require "blis.recommend.race"
@@ -190,15 +191,15 @@ local function read(spec)
   search.experiment = experiment_function(values.experiment)
   search.jobs = values.jobs == "auto" and processors.usable() or values.jobs
   search.degrees, search.kinds, search.seeds = {}, values.layouts, values.replications
-  for i, tp in ipairs(values.degrees or usual_degrees) do
+  for i, tp in ipairs(values.tp_degrees or usual_degrees) do
     search.degrees[i] = math.tointeger(tp)
     if not search.degrees[i] or tp < 1 then
-      errors.invalid("recommend.degrees: %s is not allowed, expected whole numbers of at least 1",
-        errors.show(tp))
+      errors.invalid("recommend.tp_degrees: %s is not allowed, expected whole numbers of at least "
+        .. "1", errors.show(tp))
     end
   end
   check_targets(values.targets)
-  check_distinct(search.degrees, "degrees")
+  check_distinct(search.degrees, "tp_degrees")
   check_distinct(search.hardware, "hardware")
   check_distinct(search.decode_hardware, "decode_hardware")
   return search
@@ -209,7 +210,7 @@ local function layouts_of(search)
   local list = layouts.all(search)
   if #list == 0 then
     errors.invalid("recommend: no layout (%s) of %d GPUs has instances of %s GPUs; change gpus, "
-      .. "degrees or layouts", search.kinds, search.gpus, table.concat(search.degrees, ", "))
+      .. "tp_degrees or layouts", search.kinds, search.gpus, table.concat(search.degrees, ", "))
   end
   return list
 end
@@ -247,12 +248,24 @@ local function add_notes(self, search, left_out, slack)
   end
 end
 
+--- What all runs of a search depend on beside the experiment, in one text.
+local function question_of(search)
+  local parts = { ("missed %.17g, from %.17g, level %.17g"):format(search.max_missed, search.from,
+    search.level) }
+  for _, name in ipairs(search.names) do
+    parts[#parts + 1] = ("%s %.17g"):format(name, search.targets[name])
+  end
+  return table.concat(parts, ", ")
+end
+
 --- Looks for the layouts of a budget of GPUs that take most load while targets are kept: equal
 --- instances, and pools for prefill and decode of any split, at several tensor parallel degrees.
 ---@param spec blis.RecommendOptions
 ---@return blis.Recommendation
 function recommend.search(spec)
   local search = read(spec)
+  local known <close> = memory.open(search.store, spec.experiment, search.identity)
+  search.memory, search.question = known, question_of(search)
   local self = { gpus = search.gpus, targets = {}, seeds = search.seeds, infeasible = {},
     notes = {} }
   for i, name in ipairs(search.names) do

@@ -52,6 +52,7 @@ function race.trial(search, layout)
   end
 end
 
+--- A search in this process, and no worker, has a label and uses what is known.
 local function search_at(search, layout, changes, label)
   local spec = {
     trial = race.trial(search, layout), targets = search.targets, max_missed = search.max_missed,
@@ -59,7 +60,12 @@ local function search_at(search, layout, changes, label)
     quiet = not label or search.quiet or not core.terminal_size(),
   }
   for key, value in pairs(changes) do spec[key] = value end
-  return capacity.part(spec, label or "")
+  local rounds = label and {
+    identity = search.memory:identity_of(search.question, layout.name, "confirm",
+      spec.replications, spec.max_requests, spec.level),
+    run = function(round, options) return search.memory:run(round, options) end,
+  }
+  return capacity.part(spec, label or "", rounds)
 end
 
 --- The same, from a rate that it may keep, unless it does not surely.
@@ -73,21 +79,27 @@ local function search_near(search, layout, near, changes, label)
   return search_at(search, layout, changes, label)
 end
 
---- In worker processes, fn for each of a list; it returns numbers, figure among them.
-local function each(search, name, list, figure, fn)
-  local points, outcomes = {}, {}
-  for i = 1, #list do points[i] = { item = i } end
+--- In worker processes, fn for each of a list; it returns numbers. What stands for one is what all
+--- depends on that fn looks at.
+local function each(search, name, list, key_of, fn)
+  local points, outcomes, items = {}, {}, {}
+  for i, item in ipairs(list) do
+    points[i] = { item = key_of(item) }
+    items[points[i].item] = item
+  end
   if #points == 0 then return outcomes end
-  local found = sweep {
+  local round = sweep.new {
     name = "recommend " .. name, points = points, seed = search.seed,
-    identity = "recommend " .. name, report = { figure },
-    trial = function(p) return fn(list[p.item]) end,
-  }:run { jobs = search.jobs, quiet = search.quiet }
-  local failure = found.failures[1]
-  if failure then errors.invalid("%s of layouts: %s", name, failure.reason) end
-  for i, point in ipairs(found.points) do
-    outcomes[i] = {}
-    for key, values in pairs(point.values) do outcomes[i][key] = values[1] end
+    identity = search.memory:identity_of(search.question, name),
+    trial = function(p) return fn(items[p.item]) end,
+  }
+  local known = search.memory:run(round, { jobs = search.jobs, quiet = search.quiet })
+  for i, trial in ipairs(round.plan.trials) do
+    local outcome = known[trial.key]
+    if outcome.status ~= "done" then
+      errors.invalid("%s of layouts: %s", name, outcome.reason)
+    end
+    outcomes[i] = outcome.values
   end
   return outcomes
 end
@@ -164,7 +176,12 @@ end
 ---@param list blis.recommend.Layout[]
 function race.bound(search, list)
   local chains = chains_of(list)
-  local found = each(search, "bounds", chains, "l1_bound", function(chain)
+  local function key_of(chain)
+    local names = {}
+    for k, layout in ipairs(chain) do names[k] = layout.name end
+    return table.concat(names, ", ")
+  end
+  local found = each(search, "bounds", chains, key_of, function(chain)
     return bound_chain(search, chain)
   end)
   for c, chain in ipairs(chains) do
@@ -245,7 +262,11 @@ end
 --- Tries those that were picked at the rate to beat, each in a process of its own.
 local function screen(self, search, picked)
   local seeds = math.min(screen_seeds, search.seeds)
-  local found = each(search, "screening", picked, "is_measured", function(layout)
+  local function key_of(layout)
+    return ("%s at %.17g, %d seeds, %d to %d requests"):format(layout.name,
+      self:rate_to_beat(layout), seeds, search.requests, search.max_requests)
+  end
+  local found = each(search, "screening", picked, key_of, function(layout)
     local rate = self:rate_to_beat(layout)
     local one = search_at(search, layout, { from = rate, to = rate, jobs = 1,
       replications = seeds, requests = search.requests, max_requests = search.max_requests })
@@ -258,12 +279,14 @@ local function screen(self, search, picked)
 end
 
 local function confirm(self, search, layout)
-  report.tell(search, "recommend: %s with %d seeds", layout.name, search.seeds)
+  local label = ("recommend: %s with %d seeds"):format(layout.name, search.seeds)
+  -- On a terminal the line of progress says it.
+  if not core.terminal_size() then report.tell(search, "%s", label) end
   -- What is tried depends on the layout alone, not on what others have shown.
   local found = search_near(search, layout, layout.bound / likely_part, {
     replications = search.seeds, requests = search.requests, max_requests = search.max_requests,
     tolerance = search.tolerance,
-  }, layout.name)
+  }, label)
   self:measure(layout, found)
   layout.is_confirmed = true
   layout.per_gpu, layout.per_usd = race.per(layout, race.middle(layout) or layout.low)

@@ -40,7 +40,9 @@ local function read_file(path)
 end
 
 --- The text of the script that has the function; where there is none, its compiled form.
-local function script_text(fn)
+---@param fn function
+---@return string
+function plan.script_text(fn)
   local source = debug.getinfo(fn, "S").source
   if source:sub(1, 1) == "@" then
     local text = read_file(source:sub(2))
@@ -54,7 +56,7 @@ end
 --- What the trials do, besides parameters and seed: script and input files, or what stands for
 --- them.
 local function script_hash(options)
-  local parts = { options.identity or script_text(options.trial) }
+  local parts = { options.identity or plan.script_text(options.trial) }
   for _, path in ipairs(options.inputs or {}) do
     local text = read_file(path)
     if not text then errors.invalid("inputs: %s cannot be read", path) end

@@ -214,12 +214,13 @@ end
 ---@param trial_function fun(p: table): any
 ---@param options table what the section of runs has read; shard is one of blis.sweep.shard, known
 --- what an earlier call returned, cost the script's function, joins true for a point from outside,
---- whose store keeps the plan that it has
+--- whose store keeps the plan that it has; writer that of a store which the caller has opened
 ---@return table<string, blis.sweep.Record> known
 function runner.run(self, values, trial_function, options)
   local open = options.joins and store.join or store.open
   local opened = options.store and open(options.store, self, options.other_versions)
-  local writer = options.store and store.writer(options.store, self)
+  local own_writer = options.store and store.writer(options.store, self)
+  local writer = own_writer or options.writer
   local state = new_state(self, opened and opened.known or options.known or {}, writer, options)
   state.progress = progress.new(self.name, 0, 0, true)
   -- Nearly all that is made here stays; looking for garbage would take longer than the work.
@@ -227,7 +228,7 @@ function runner.run(self, values, trial_function, options)
   local ok, problem = pcall(drive, state, values, new_work(self, values, trial_function, pause))
   collectgarbage("setpause", pause)
   state.progress.finish()
-  if writer then writer.close() end
+  if own_writer then own_writer.close() end
   if not ok then
     tell_kept(state)
     error(problem, 0)
