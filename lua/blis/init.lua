@@ -11,6 +11,7 @@ local policy = require "blis.policy"
 local profiles = require "blis.engine.profiles"
 local result = require "blis.results.result"
 local schema = require "blis.config.schema"
+local show = require "blis.show"
 local statistics = require "blis.statistics"
 local sweep = require "blis.sweep"
 local trace = require "blis.traffic.trace"
@@ -166,7 +167,7 @@ end
 ---@param options? blis.ClusterOptions
 ---@return blis.KvCapacity
 function blis.kv_capacity(options)
-  return errors.located(core.kv_capacity, engine.read(options, "cluster"))
+  return show.figures(errors.located(core.kv_capacity, engine.read(options, "cluster")))
 end
 
 --- The tokens of the prompt of a request, for policies that look at them: inside a decision, of the

@@ -98,7 +98,7 @@ local samples = {
 -- Types that no value of a script ever has.
 local internal = { ["blis.scorer_at_work"] = true,
   ["blis.scorer_by_hand"] = true, ["blis.prefix_store"] = true,
-  ["blis.batch"] = true, ["blis.catalogue"] = true,
+  ["blis.batch"] = true, ["blis.figures"] = true, ["blis.catalogue"] = true,
   -- Tables of autoscalers, which know their fields.
   ["blis.ScaleContext"] = true, ["blis.ScaleInstance"] = true, ["blis.ScaleSample"] = true }
 

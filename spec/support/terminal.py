@@ -5,6 +5,8 @@ python3 terminal.py COLUMNS ROWS STEPS [NAME=VALUE ...] PROGRAM [ARGUMENT ...]
 STEPS is a JSON list of what a person does, in order:
   ["see", TEXT]         wait until TEXT is on the screen
   ["told", TEXT]        wait until the program has written TEXT since the last step
+  ["prompt"]            wait until keys are read one by one, as editors of lines do
+  ["run"]               wait until they are not
   ["type", TEXT]        press these keys ("\u0003" is Ctrl-C)
   ["size", COLUMNS, ROWS]
   ["end"]               wait for the end of the program (also the last step)
@@ -127,26 +129,33 @@ def main():
     screen, text, decoder = Screen(columns, rows), "", codecs.getincrementaldecoder("utf-8")("replace")
     problem, is_open, last = "", True, 0
 
+    def take():
+        """Takes what has come; False at the end."""
+        nonlocal text, is_open
+        try:
+            some = os.read(terminal, 65536)
+        except OSError:
+            some = b""
+        is_open = some != b""
+        some = decoder.decode(some)
+        text += some
+        screen.feed(some)
+        return is_open
+
     def read(until):
         """Takes what comes until the condition holds; False when it takes too long."""
-        nonlocal text, is_open
         end = time.monotonic() + PATIENCE_S
         while not until():
             if not is_open:
                 return until()
-            ready = select.select([terminal], [], [], max(0, end - time.monotonic()))[0]
-            if not ready:
+            if time.monotonic() > end:
                 return False
-            try:
-                some = os.read(terminal, 65536)
-            except OSError:
-                some = b""
-            if not some:
-                is_open = False
-            some = decoder.decode(some)
-            text += some
-            screen.feed(some)
+            if select.select([terminal], [], [], 0.01)[0]:
+                take()
         return True
+
+    def is_edited():
+        return not termios.tcgetattr(terminal)[3] & termios.ICANON
 
     for step in steps + [["end"]]:
         what, rest = step[0], step[1:]
@@ -154,9 +163,15 @@ def main():
             done = read(lambda: rest[0] in screen.text())
         elif what == "told":
             done = read(lambda: rest[0] in text[last:])
+        elif what == "prompt":
+            done = read(is_edited)
+        elif what == "run":
+            done = read(lambda: not is_edited())
         elif what == "end":
             done = read(lambda: not is_open)
         else:
+            while select.select([terminal], [], [], 0)[0] and take():
+                pass  # what was there before
             done, last = True, len(text)
             if what == "type":
                 os.write(terminal, rest[0].encode())

@@ -206,7 +206,7 @@ static int protected_main(lua_State *L) {
     run_file(L, h, NULL);
   }
   if (options->interactive) {
-    host_repl_run(L);
+    host_repl_run(L, !options->no_history);
   }
   return 0;
 }

@@ -9,6 +9,7 @@ const host_option_text host_option_texts[] = {
     {"-e STATEMENT", "run a Lua statement"},
     {"-l MODULE", "require a module into a global of its name"},
     {"-i", "start a prompt (after the script, if any)"},
+    {"--no-history", "do not keep or read what is typed at the prompt"},
     {"-v", "print the version, then go on"},
     {"-E", "ignore environment variables such as LUA_INIT"},
     {"-W", "enable warnings"},
@@ -88,6 +89,8 @@ static bool read_long(host_options *options, const char *argument,
     options->show_help = true;
   } else if (strcmp(argument, "--version") == 0) {
     options->show_version = true;
+  } else if (strcmp(argument, "--no-history") == 0) {
+    options->no_history = true;
   } else if (strcmp(argument, "--sandbox") == 0) {
     options->is_sandboxed = true;
   } else if (find_number(argument) < NUMBERS) {

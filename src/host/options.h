@@ -15,6 +15,7 @@ typedef struct host_options {
   bool show_version; /* print it and end */
   bool announce;     /* print the version, then go on (-v, -i) */
   bool interactive;
+  bool no_history; /* what is typed at the prompt leaves no trace */
   bool ignore_environment;
   bool warnings;
   bool is_sandboxed;

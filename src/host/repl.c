@@ -2,139 +2,155 @@
 
 #include <lauxlib.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "host/line.h"
 #include "host/report.h"
 #include "host/signals.h"
 
-#ifdef BLIS_HAVE_EDITLINE
-#include <editline/readline.h>
-#include <unistd.h>
-#endif
-
-/* Pushes a line from the terminal, without its end. False at end of input. */
-static int push_plain_line(lua_State *L, const char *prompt) {
-  fputs(prompt, stdout);
-  fflush(stdout);
-  luaL_Buffer line;
-  luaL_buffinit(L, &line);
-  int c;
-  int is_empty = 1;
-  while ((c = getchar()) != EOF && c != '\n') {
-    luaL_addchar(&line, (char)c);
-    is_empty = 0;
-  }
-  luaL_pushresult(&line);
-  if (c == EOF && is_empty) {
-    lua_pop(L, 1);
-    return 0;
-  }
-  return 1;
-}
-
-#ifdef BLIS_HAVE_EDITLINE
-static int push_line(lua_State *L, const char *prompt) {
-  if (!isatty(STDIN_FILENO)) {
-    return push_plain_line(L, prompt);
-  }
-  char *line = readline(prompt);
-  if (line == NULL) {
-    return 0;
-  }
-  if (line[0] != '\0') {
-    add_history(line);
-  }
-  lua_pushstring(L, line);
-  free(line);
-  return 1;
-}
-#else
-#define push_line push_plain_line
-#endif
+/* What lies at the bottom of the stack. The last three come from blis.prompt,
+   and are nil when that is not there. */
+enum { HANDLER = 1, WORDS, SHOW, SHORT_ERROR, BOTTOM = SHORT_ERROR };
 
 /* True when the statement only lacks more lines; then the message is popped. */
-static int is_incomplete(lua_State *L, int status) {
+static bool is_incomplete(lua_State *L, int status) {
   static const char mark[] = "<eof>";
   if (status != LUA_ERRSYNTAX) {
-    return 0;
+    return false;
   }
   size_t length;
   const char *message = lua_tolstring(L, -1, &length);
   size_t mark_length = sizeof mark - 1;
   if (length < mark_length ||
       strcmp(message + length - mark_length, mark) != 0) {
-    return 0;
+    return false;
   }
   lua_pop(L, 1);
-  return 1;
+  return true;
 }
+
+typedef enum statement_news {
+  STATEMENT_LOADED, /* a function is on top in place of the line */
+  STATEMENT_WRONG,  /* a message is */
+  STATEMENT_CLEARED /* nothing is */
+} statement_news;
 
 /*
  * Turns the first line, on top of the stack, into a function, reading more
- * lines as needed. Leaves the function, or an error message, in its place.
+ * lines as needed.
  */
-static int load_statement(lua_State *L) {
+static statement_news load_statement(lua_State *L) {
   const char *line = lua_tostring(L, -1);
   line += line[0] == '='; /* as older prompts of Lua demanded */
   const char *expression = lua_pushfstring(L, "return %s", line);
   int status = luaL_loadbuffer(L, expression, strlen(expression), "=stdin");
   if (status == LUA_OK) {
-    lua_insert(L, -3);
-    lua_pop(L, 2);
-    return status;
+    lua_replace(L, BOTTOM + 1);
+    lua_settop(L, BOTTOM + 1);
+    return STATEMENT_LOADED;
   }
-  lua_pop(L, 2);
+  lua_settop(L, BOTTOM + 1);
   for (;;) {
     size_t length;
-    const char *text = lua_tolstring(L, -1, &length);
+    const char *text = lua_tolstring(L, BOTTOM + 1, &length);
     status = luaL_loadbuffer(L, text, length, "=stdin");
     if (!is_incomplete(L, status)) {
-      break;
-    }
-    if (!push_line(L, ">> ")) {
-      lua_pushliteral(L, "stdin: the statement is not complete");
-      status = LUA_ERRSYNTAX;
-      break;
+      lua_replace(L, BOTTOM + 1);
+      return status == LUA_OK ? STATEMENT_LOADED : STATEMENT_WRONG;
     }
     lua_pushliteral(L, "\n");
-    lua_insert(L, -2);
-    lua_concat(L, 3);
+    lua_concat(L, 2);
+    text = lua_tostring(L, BOTTOM + 1);
+    switch (host_line_read(L, ">> ", WORDS, text)) {
+    case HOST_LINE_READ:
+      lua_concat(L, 2);
+      break;
+    case HOST_LINE_CLEARED:
+      return STATEMENT_CLEARED;
+    case HOST_LINE_END:
+      lua_pushliteral(L, "stdin: the statement is not complete");
+      lua_replace(L, BOTTOM + 1);
+      return STATEMENT_WRONG;
+    }
   }
-  lua_remove(L, -2);
-  return status;
 }
 
-/* Calls print on everything above index base. */
-static int print_results(lua_State *L, int base) {
-  int count = lua_gettop(L) - base;
+/* Shows everything above the bottom. */
+static int print_results(lua_State *L) {
+  int count = lua_gettop(L) - BOTTOM;
   if (count == 0) {
     return LUA_OK;
   }
   luaL_checkstack(L, LUA_MINSTACK, "too many results to print");
-  lua_getglobal(L, "print");
-  lua_insert(L, base + 1);
-  return lua_pcall(L, count, 0, base);
+  if (lua_isnil(L, SHOW)) {
+    lua_getglobal(L, "print");
+  } else {
+    lua_pushvalue(L, SHOW);
+  }
+  lua_insert(L, BOTTOM + 1);
+  return lua_pcall(L, count, 0, HANDLER);
 }
 
-void host_repl_run(lua_State *L) {
+/* Runs the function on top of the stack; an error value may take its place. */
+static int run_statement(lua_State *L) {
+  host_signals_watch(L);
+  int status = lua_pcall(L, 0, LUA_MULTRET, HANDLER);
+  if (status == LUA_OK) {
+    status = print_results(L);
+  }
+  fflush(stdout);
+  return status;
+}
+
+/* The error value on top of the stack, as short as it can be. */
+static void print_error(lua_State *L) {
+  if (lua_isstring(L, -1) && !lua_isnil(L, SHORT_ERROR)) {
+    lua_pushvalue(L, SHORT_ERROR);
+    lua_pushvalue(L, -2);
+    if (lua_pcall(L, 1, 1, 0) != LUA_OK) {
+      lua_pop(L, 1);
+    }
+  }
+  host_print_error(L);
+}
+
+/* Pushes what blis.prompt offers, once it has set up the globals. */
+static void push_prompt(lua_State *L) {
+  static const char *const names[] = {"words", "show", "short_error"};
+  lua_getglobal(L, "require");
+  lua_pushliteral(L, "blis.prompt");
+  bool is_there = lua_pcall(L, 1, 1, 0) == LUA_OK && lua_istable(L, -1);
+  int module = lua_gettop(L);
+  if (is_there && lua_getfield(L, module, "open") == LUA_TFUNCTION) {
+    is_there = lua_pcall(L, 0, 0, 0) == LUA_OK;
+    lua_settop(L, module);
+  }
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if (is_there) {
+      lua_getfield(L, module, names[i]);
+    } else {
+      lua_pushnil(L);
+    }
+  }
+  lua_remove(L, module);
+}
+
+void host_repl_run(lua_State *L, bool keeps_history) {
   lua_settop(L, 0);
   lua_pushcfunction(L, host_handle_error);
-  host_signals_reset();
-  while (push_line(L, "> ")) {
-    int status = load_statement(L);
-    if (status == LUA_OK) {
-      host_signals_watch(L);
-      status = lua_pcall(L, 0, LUA_MULTRET, 1);
-      if (status == LUA_OK) {
-        status = print_results(L, 1);
+  push_prompt(L);
+  host_line_open(keeps_history);
+  host_line_news news;
+  while ((news = host_line_read(L, "> ", WORDS, "")) != HOST_LINE_END) {
+    if (news == HOST_LINE_READ) {
+      statement_news loaded = load_statement(L);
+      if (loaded == STATEMENT_WRONG ||
+          (loaded == STATEMENT_LOADED && run_statement(L) != LUA_OK)) {
+        print_error(L);
       }
     }
-    if (status != LUA_OK) {
-      host_print_error(L);
-    }
-    host_signals_reset();
-    lua_settop(L, 1);
+    host_signals_ignore(); /* until Ctrl-C is a key again */
+    lua_settop(L, BOTTOM);
   }
   putchar('\n');
 }

@@ -55,6 +55,12 @@ void host_signals_reset(void) {
   blis_interrupt_clear();
 }
 
+void host_signals_ignore(void) {
+  install(SIG_IGN);
+  was_interrupted = 0;
+  blis_interrupt_clear();
+}
+
 bool host_signals_interrupted(void) {
   return was_interrupted != 0;
 }

@@ -21,6 +21,9 @@ void host_signals_watch(lua_State *L);
  */
 void host_signals_reset(void);
 
+/* Interrupts have no effect until one of the others is called; likewise. */
+void host_signals_ignore(void);
+
 /* True once an interrupt came in while it was watched for. */
 bool host_signals_interrupted(void);
 

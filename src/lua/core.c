@@ -142,6 +142,14 @@ static int core_set_tostring(lua_State *L) {
   return 0;
 }
 
+/* printable(table): it prints as short Lua from now on. */
+static int core_printable(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  set_printable(L);
+  return 1;
+}
+
 /* is_workload(value): a list of requests, not a specification */
 static int core_is_workload(lua_State *L) {
   luaL_checkany(L, 1);
@@ -214,6 +222,7 @@ static const luaL_Reg core_functions[] = {
     {"output_probe", bind_output_probe},
     {"is_terminal", bind_is_terminal},
     {"policies", bind_policy_catalogue},
+    {"printable", core_printable},
     {"policy", bind_policy_new},
     {"policy_definition", bind_policy_definition},
     {"prefix_index", bind_prefix_index_new},
@@ -270,6 +279,7 @@ static const luaL_Reg core_functions[] = {
 int luaopen_blis_core(lua_State *L) {
   luaL_checkversion(L);
   bind_open_errors(L);
+  bind_open_figures_type(L);
   bind_open_by_hand(L);
   bind_open_children(L);
   bind_open_decisions(L);

@@ -1,12 +1,13 @@
 --- The help text of a command, from the same descriptions that its flags are read by.
 local flags = require "blis.cli.flags"
 local format = require "blis.format"
+local terminal = require "blis.terminal"
 local types = require "blis.config.types"
 
 local help = {}
 
-local width = 100
-local flag_width = 34
+-- Below this, flags and what they are do not stand beside each other.
+local least_for_columns = 76
 
 local metavars = {
   integer = "N", number = "X", time_us = "TIME", delay_us = "TIME", numbers = "X,X,...",
@@ -72,7 +73,8 @@ local function describe(option, by_name)
   return text
 end
 
-local function add_entry(lines, left, text)
+local function add_entry(lines, left, text, width)
+  local flag_width = width >= least_for_columns and 34 or 8
   local indent = (" "):rep(flag_width)
   local described = format.wrap(text, width - flag_width)
   local head = "  " .. left
@@ -117,7 +119,7 @@ function help.refused(command)
   return list
 end
 
-local function add_refused(lines, command)
+local function add_refused(lines, command, width)
   local refused = help.refused(command)
   if #refused == 0 then return end
   lines[#lines + 1] = ""
@@ -132,28 +134,30 @@ end
 
 --- The whole text.
 ---@param command blis.cli.Command
+---@param width? integer of the terminal's lines if it is not given
 ---@return string
-function help.text(command)
+function help.text(command, width)
+  width = width or terminal.width()
   local lines = { "usage: " .. command.usage, "" }
   for _, line in ipairs(format.wrap(command.description or command.summary, width)) do
     lines[#lines + 1] = line
   end
   if command.positional then
     lines[#lines + 1] = ""
-    add_entry(lines, command.positional.name, command.positional.doc)
+    add_entry(lines, command.positional.name, command.positional.doc, width)
   end
   for _, group in ipairs(help.groups(command)) do
     lines[#lines + 1] = ""
     lines[#lines + 1] = group.title .. ":"
-    for _, entry in ipairs(group.entries) do add_entry(lines, entry[1], entry[2]) end
+    for _, entry in ipairs(group.entries) do add_entry(lines, entry[1], entry[2], width) end
   end
   lines[#lines + 1] = ""
-  add_entry(lines, flag_text(flags.help_option), flags.help_option.doc)
+  add_entry(lines, flag_text(flags.help_option), flags.help_option.doc, width)
   if command.notes then
     lines[#lines + 1] = ""
     for _, line in ipairs(format.wrap(command.notes, width)) do lines[#lines + 1] = line end
   end
-  add_refused(lines, command)
+  add_refused(lines, command, width)
   return table.concat(lines, "\n") .. "\n"
 end
 

@@ -2,15 +2,18 @@
 local command = require "blis.cli.command"
 local reference = require "blis.reference"
 local reference_text = require "blis.reference.text"
+local terminal = require "blis.terminal"
 
 local definition = {
   name = "help",
-  summary = "explain an option, function, type or policy of the Lua interface",
+  summary = "explain an option, function, figure, type or policy of the Lua interface",
   usage = "blis help [TOPIC] [FLAGS]",
-  description = "Without a topic, the list of topics; 'blis help all' prints every one. The text "
-    .. "is that of the annotations for editors.",
+  description = "Without a topic, the list of topics; 'blis help all' prints every one. Topics are "
+    .. "also the names of figures, signals and options, flags without their dashes, and parts of "
+    .. "names. The text is that of the annotations for editors.",
   positional = {
-    name = "TOPIC", doc = "For example cluster, signals, scorer, Candidate, vec.norm.",
+    name = "TOPIC",
+    doc = "For example cluster, signals, ttft_ms, num-instances, scorer, Candidate, vec.norm.",
   },
   groups = {
     {
@@ -30,7 +33,7 @@ local titles = {
   { "policy", "Built-in policies" },
 }
 
-local function list()
+local function list(width)
   local topics, lines = reference.topics(), {}
   for _, item in ipairs(titles) do
     lines[#lines + 1] = item[2] .. ":"
@@ -39,7 +42,7 @@ local function list()
       local name = seen[topic.alias] and topic.name or topic.alias or topic.name
       if topic.kind == item[1] and not seen[name] then
         seen[name] = true
-        if #line + #name > 90 then
+        if #line + #name > width - 2 then
           lines[#lines + 1] = line
           line = " "
         end
@@ -53,12 +56,12 @@ end
 
 return command.define(definition, function(parsed)
   local word = parsed.positional
-  if not word then return command.print(list()) end
+  if not word then return command.print(list(math.min(92, terminal.width()))) end
   local topics = word == "all" and reference.topics() or reference.find(word)
   if parsed.values.output.format == "markdown" then
     return command.print(reference_text.markdown(topics))
   end
-  local parts = {}
-  for i, topic in ipairs(topics) do parts[i] = reference_text.plain(topic) end
+  local parts, width = {}, terminal.width()
+  for i, topic in ipairs(topics) do parts[i] = reference_text.plain(topic, width) end
   command.print(table.concat(parts, "\n"))
 end)

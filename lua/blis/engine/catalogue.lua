@@ -3,6 +3,7 @@ local core = require "blis.core"
 local deferred = require "blis.deferred"
 local descriptions = require "blis.engine.descriptions"
 local errors = require "blis.errors"
+local show = require "blis.show"
 local json_parts = deferred "blis.json_parts"
 local listing = require "blis.listing"
 local notices = require "blis.notices"
@@ -122,6 +123,9 @@ catalogue.hardware_columns = {
 
 --- A list of a catalogue, which prints as a table.
 local function printed(entries, columns)
+  for _, entry in pairs(entries) do
+    if type(entry) == "table" then show.figures(entry) end
+  end
   return setmetatable(entries, {
     __tostring = function(list)
       return (listing.text({ columns = columns, rows = list }, "table"):gsub("\n$", ""))

@@ -56,7 +56,7 @@ local internal = { blis = true, vec = true, WorkloadDefaults = true, CatalogueSo
 
 ---@class blis.Topic
 ---@field name string "blis.run", "Candidate", "ClusterOptions"
----@field kind string "options", "function", "type", "policy"
+---@field kind string "options", "function", "type", "policy", "names"
 ---@field title string
 ---@field alias? string another name: "cluster"
 ---@field lines string[]
@@ -220,45 +220,113 @@ local function find_kind(word)
   end
 end
 
---- A topic for each field of that name, with its unit or without: what it is, and whose it is.
-local function find_fields(word)
-  local found = {}
-  for _, topic in ipairs(reference.topics()) do
+--- Calls visit(topic, name, from, to) for each field, with the lines that tell of it.
+local function each_field(topics, visit)
+  for _, topic in ipairs(topics) do
     for i, line in ipairs(topic.lines) do
-      local name = line:match "^@field ([%w_]+)"
-      if name == word or name == word .. "_ms" then
+      local name = line:match "^@field %[?\"?([%w_.]+)"
+      if name then
         local last = i
         while (topic.lines[last + 1] or "@"):find "^[^@]" do last = last + 1 end
-        found[#found + 1] = new_topic(topic.kind, topic.name .. "." .. name,
-          topic.title .. "." .. name, table.move(topic.lines, i, last, 1, {}))
+        visit(topic, name, i, last)
+      end
+    end
+  end
+end
+
+--- A topic for each field of that name, with its unit or without: what it is, and whose it is.
+local function find_fields(topics, word)
+  local found = {}
+  each_field(topics, function(topic, name, from, to)
+    if name:lower() ~= word and name:lower() ~= word .. "_ms" then return end
+    found[#found + 1] = new_topic(topic.kind, topic.name .. "." .. name, topic.title .. "." .. name,
+      table.move(topic.lines, from, to, 1, {}))
+  end)
+  return found
+end
+
+--- Options that have that flag on the command line.
+local function find_flags(flag)
+  local found = {}
+  for _, item in ipairs(annotations.sections) do
+    local class, section = item[1], item[2]
+    for _, option in ipairs(section.options) do
+      if option.flag == flag then
+        found[#found + 1] = new_topic("options", class:gsub("^blis%.", "") .. "." .. option.name,
+          ("%s, the option %s.%s"):format(flag, section.name, option.name),
+          { ("@field %s %s %s%s"):format(option.name, annotations.type_of(class, option),
+            option.doc, notes_of(option, option.default)) })
       end
     end
   end
   return found
 end
 
+local function last_part(name)
+  return name:match "[.:]([%w_]+)$"
+end
+
+--- Everything that can be asked for by its name: topics, and the fields and options in them.
+---@return string[]
+function reference.words()
+  local topics, words, seen = reference.topics(), {}, {}
+  local function add(name)
+    if not seen[name] then
+      seen[name] = true
+      words[#words + 1] = name
+    end
+  end
+  for _, topic in ipairs(topics) do add(topic.alias or topic.name) end
+  for _, topic in ipairs(topics) do add(last_part(topic.name) or topic.name) end
+  each_field(topics, function(_, name) add(name) end)
+  return words
+end
+
+--- All names that have the word in them, as a topic; nil for none.
+local function containing(word)
+  local names, seen = {}, {}
+  for _, name in ipairs(reference.words()) do
+    if not seen[name:lower()] and name:lower():find(word, 1, true) then
+      seen[name:lower()] = true
+      names[#names + 1] = name
+    end
+  end
+  return #names > 0 and new_topic("names", word, ("names with '%s'"):format(word),
+    { "Nothing is called just so; 'blis help NAME' tells of each of these.", "",
+      table.concat(names, ", ") }) or nil
+end
+
+--- "ttft_p99" and "ttft_ms.p99" are a figure and what is wanted of it.
+local function without_percentile(word)
+  return word:match "^(.-)[._]p%d[%d.]*$" or word:match "^(.-)[._]mean$"
+end
+
 --- The topics that a word means: by name, with or without what stands before a dot; else the
---- fields of that name.
+--- fields of that name, or a list of names that have it in them.
 ---@param word string
 ---@return blis.Topic[]
 function reference.find(word)
-  local found, names, wanted = {}, {}, word:lower()
-  for _, topic in ipairs(reference.topics()) do
+  local wanted = word:lower()
+  local topics = reference.topics()
+  local found = {}
+  for _, topic in ipairs(topics) do
     local name = topic.name:lower()
-    local last = name:match "[.:]([%w_]+)$"
     local is_end = name:sub(-#wanted - 1) == "." .. wanted
-    local is_meant = name == wanted or topic.title:lower() == wanted or last == wanted or is_end
+    local is_meant = name == wanted or topic.title:lower() == wanted or last_part(name) == wanted
+      or is_end
     if is_meant or topic.alias == wanted then found[#found + 1] = topic end
-    names[#names + 1] = topic.alias or last or name
   end
-  if #found == 0 then
-    found = { find_kind(wanted) }
-    local fields = find_fields(word)
+  if #found > 0 then return found end
+  found = find_flags(wanted:find "^%-%-" and wanted or "--" .. wanted)
+  found[#found + 1] = find_kind(wanted)
+  for _, name in ipairs { wanted, without_percentile(wanted) } do
+    local fields = find_fields(topics, name)
     table.move(fields, 1, #fields, #found + 1, found)
   end
+  if #found == 0 then found = { #wanted > 1 and containing(wanted) or nil } end
   if #found == 0 then
     errors.raise("usage", ("help: unknown topic '%s'%s"):format(word,
-      errors.suggestion(wanted, names, "'blis help' lists all")))
+      errors.suggestion(wanted, reference.words(), "'blis help' lists all")))
   end
   return found
 end

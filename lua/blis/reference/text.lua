@@ -39,32 +39,71 @@ local function visit(topic, on)
   end
 end
 
-local width, indent = 100, 31
+local usual_width = 100
+
+-- Below this, names and what they are do not stand beside each other.
+local least_for_columns = 76
+
+--- Lines that are no paragraph: lists, code.
+local function stands_alone(line)
+  return line == "" or line:find "^[%s|#]" or line:find "^[-*] " or line:find "^```"
+end
+
+--- Collects lines of text and gives paragraphs in lines of a width.
+local function paragraphs(out, width)
+  local open
+  local function close()
+    if open then table.move(format.wrap(open, width), 1, 1000, #out + 1, out) end
+    open = nil
+  end
+  local function add(line)
+    if stands_alone(line) then
+      close()
+      out[#out + 1] = line
+    else
+      open = open and open .. " " .. line or line
+    end
+  end
+  return add, close
+end
 
 --- A topic as text: names in one column, what they are in another.
 ---@param topic blis.Topic
+---@param width? integer
 ---@return string
-function reference_text.plain(topic)
+function reference_text.plain(topic, width)
+  width = width or usual_width
   local out = { topic.title, "" }
+  local add_text, close = paragraphs(out, width)
+  local indent = width >= least_for_columns and 31 or 6
   local function entry(name, text)
+    close()
     local name_part = ("  %-28s "):format(name)
-    local lines = format.wrap(text, width - math.max(#name_part, indent))
-    out[#out + 1] = name_part .. table.concat(lines, "\n" .. (" "):rep(indent))
+    local is_beside = indent > #name
+    local lines = format.wrap(text, width - (is_beside and math.max(#name_part, indent) or indent))
+    if is_beside then
+      out[#out + 1] = name_part .. table.concat(lines, "\n" .. (" "):rep(indent))
+    else
+      out[#out + 1] = "  " .. name .. "\n" .. (" "):rep(indent)
+        .. table.concat(lines, "\n" .. (" "):rep(indent))
+    end
+  end
+  local function line(text, start)
+    close()
+    out[#out + 1] = start .. table.concat(format.wrap(text, width - 4), "\n    ")
   end
   local function field(name, kind, doc)
     if #kind > width // 2 then kind = kind:gsub("|", " | ") end -- so that it can be cut
     entry(name, kind .. (doc == "" and "" or ": " .. doc))
   end
   visit(topic, {
-    text = function(line) out[#out + 1] = line end,
-    field = field, item = function(rest) entry(rest:match "^(%S+)%s+(.*)$") end,
-    param = function(name, kind, doc)
-      local lines = format.wrap(("%s %s %s"):format(name, kind, doc), width - 4)
-      out[#out + 1] = "  " .. table.concat(lines, "\n    ")
-    end,
-    ["return"] = function(rest) out[#out + 1] = "  returns " .. rest end,
-    operator = function(rest) out[#out + 1] = "  operator " .. rest end,
+    text = add_text, field = field,
+    item = function(rest) entry(rest:match "^(%S+)%s+(.*)$") end,
+    param = function(name, kind, doc) line(("%s %s %s"):format(name, kind, doc), "  ") end,
+    ["return"] = function(rest) line("returns " .. rest, "  ") end,
+    operator = function(rest) line("operator " .. rest, "  ") end,
   })
+  close()
   return (table.concat(out, "\n"):gsub("\n\n+", "\n\n"):gsub("%s+$", "")) .. "\n"
 end
 

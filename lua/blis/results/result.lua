@@ -18,6 +18,7 @@ local scaling = deferred "blis.results.scaling"
 local saturation = require "blis.results.saturation"
 local schema = require "blis.config.schema"
 local series = require "blis.results.series"
+local show = require "blis.show"
 local signs = require "blis.results.signs"
 local slo = require "blis.results.slo"
 local spot = require "blis.results.spot"
@@ -40,6 +41,11 @@ local result_meta = { __name = "blis.result", __metatable = false, __tostring = 
 ---@class blis.Result
 local methods = {}
 
+--- Figures that are tables print as such.
+local function printable(figure)
+  return type(figure) == "table" and show.figures(figure) or figure
+end
+
 --- "; did you mean 'completed'?", of all there can be in a result.
 local function suggestion(self, key)
   local names = {}
@@ -59,7 +65,7 @@ function result_meta.__index(self, key)
   if figure.from_records and not rawget(self, "requests") then
     errors.invalid("result.%s needs records, and this run kept none (keep_records = false)", key)
   elseif figure.of then
-    self[key] = figure.of(self)
+    self[key] = printable(figure.of(self))
     return rawget(self, key)
   elseif figure.asked then
     errors.invalid("result.%s is there when the experiment says %s", key, figure.asked)
@@ -349,6 +355,7 @@ end
 
 local function of_summary(summary)
   setmetatable(summary.requests_per_instance, list_meta)
+  for _, figure in next, summary do printable(figure) end
   return setmetatable(summary, result_meta)
 end
 

@@ -84,6 +84,15 @@ void bind_open_errors(lua_State *L) {
   lua_pop(L, 1);
 }
 
+void bind_open_figures_type(lua_State *L) {
+  luaL_newmetatable(L, FIGURES_TYPE);
+  lua_pop(L, 1);
+}
+
+void set_printable(lua_State *L) {
+  luaL_setmetatable(L, FIGURES_TYPE);
+}
+
 bool push_error_text(lua_State *L, int index, const char *name) {
   index = lua_absindex(L, index);
   int top = lua_gettop(L);

@@ -33,6 +33,16 @@ void push_new_type(lua_State *L, const char *name, const luaL_Reg *meta,
 void bind_open_errors(lua_State *L);
 
 /*
+ * Tables of figures have a metatable of this name, by which they print as short
+ * Lua: lua/blis/show.lua says how. Made once per state.
+ */
+#define FIGURES_TYPE "blis.figures"
+void bind_open_figures_type(lua_State *L);
+
+/* Gives it to the table on top of the stack. */
+void set_printable(lua_State *L);
+
+/*
  * Raises the error object of a core failure: a table with code ("invalid",
  * "parse", "nomem", ...) and message, whose tostring is the message. The one
  * place where a core status becomes a Lua error. Does not return.

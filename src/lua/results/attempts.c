@@ -54,8 +54,10 @@ void set_record_attempts(lua_State *L, const bind_records *records,
   lua_createtable(L, (int)count, 0);
   for (size_t i = 0; i < count; i++) {
     push_attempt(L, records, &attempts[i]);
+    set_printable(L);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
+  set_printable(L);
   lua_setfield(L, -2, "attempts");
 }
 

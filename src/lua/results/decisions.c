@@ -40,6 +40,7 @@ static void set_scorers(lua_State *L, const blis_decisions *decisions,
         L, blis_decisions_scorer_name(decisions, record->stage, k),
         blis_decisions_scorer_score(decisions, record, candidate, k));
   }
+  set_printable(L);
   lua_setfield(L, -2, "scores");
 }
 
@@ -66,8 +67,10 @@ static void set_candidates(lua_State *L, const blis_decisions *decisions,
     if (record->scorer_count > 0) {
       set_scorers(L, decisions, record, i);
     }
+    set_printable(L);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
+  set_printable(L);
   lua_setfield(L, -2, "candidates");
 }
 
@@ -78,6 +81,7 @@ static void set_facts(lua_State *L, const blis_decisions *decisions,
     blis_decision_fact fact = blis_decisions_fact(decisions, record, i);
     set_signal(L, fact.name, fact.value);
   }
+  set_printable(L);
   lua_setfield(L, -2, "facts");
 }
 
@@ -187,6 +191,7 @@ static int decisions_index(lua_State *L) {
   int64_t place = check_list_item(L, "a list of decisions", count);
   if (place >= 0) {
     push_decision(L, records, blis_decisions_at(decisions, (size_t)place));
+    set_printable(L);
   }
   return 1;
 }
@@ -215,7 +220,9 @@ static int decisions_summary(lua_State *L) {
       lua_rawset(L, -3);
     }
   }
+  set_printable(L);
   lua_setfield(L, -2, "targets");
+  set_printable(L);
   return 1;
 }
 

@@ -119,6 +119,7 @@ static void push_record(lua_State *L, const bind_records *self, size_t index) {
   }
   set_stages(L, blis_recorder_stages(self->recorder, index));
   set_record_attempts(L, self, record);
+  set_printable(L);
 }
 
 static int records_index(lua_State *L) {

@@ -302,6 +302,7 @@ void push_instances(lua_State *L, int index, const bind_simulation *sim) {
   if (lua_getiuservalue(L, index, SIMULATION_INSTANCES) == LUA_TNIL) {
     lua_pop(L, 1);
     lua_createtable(L, (int)count, 0);
+    set_printable(L);
     lua_pushvalue(L, -1);
     lua_setiuservalue(L, index, SIMULATION_INSTANCES);
   }

@@ -217,8 +217,10 @@ static int simulation_events(lua_State *L) {
   lua_createtable(L, (int)count, 0);
   for (size_t i = 0; i < count; i++) {
     push_pending_event(L, &events[i]);
+    set_printable(L);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
+  set_printable(L);
   return 1;
 }
 

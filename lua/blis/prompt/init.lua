@@ -1,0 +1,86 @@
+--- The Lua half of the prompt of `blis -i`: what is printed, what is completed, help, and errors in
+--- a line.
+local complete = require "blis.prompt.complete"
+local errors = require "blis.errors"
+local reference = require "blis.reference"
+local reference_text = require "blis.reference.text"
+local show = require "blis.show"
+local terminal = require "blis.terminal"
+
+local prompt = {}
+
+local stdout = io.stdout
+local last_error
+
+--- What a value prints as: text as it is, tables as Lua, objects as what they say of themselves.
+local function text_of(value)
+  local meta = debug.getmetatable(value)
+  local is_table = type(value) == "table" and not (meta and meta.__tostring)
+  if is_table or type(value) == "function" or meta and meta.__name == "blis.figures" then
+    return show.text(value, terminal.width())
+  end
+  return tostring(value)
+end
+
+--- Prints values: on one line if each fits in one.
+function prompt.show(...)
+  local texts, has_lines = table.pack(...), false
+  for i = 1, texts.n do
+    texts[i] = text_of(texts[i])
+    has_lines = has_lines or texts[i]:find("\n", 1, true) ~= nil
+  end
+  stdout:write(table.concat(texts, has_lines and "\n" or "\t"), "\n")
+end
+
+prompt.words = complete.words
+
+--- The name by which scripts know a function of blis.
+local function name_of(value)
+  local blis = require "blis"
+  for name, one in next, blis do
+    if one == value then return "blis." .. name end
+  end
+end
+
+local introduction = [[
+help "TOPIC" explains a function, option, figure, signal or policy: help "ttft", help "cluster",
+help(blis.run). Tab completes names and options. An expression prints its value, Ctrl-C ends what
+runs or clears the line, Ctrl-D leaves. traceback() tells more of the last error.]]
+
+local function help(topic)
+  if topic == nil then
+    stdout:write(introduction, "\n")
+    return
+  end
+  local word = type(topic) == "string" and topic or name_of(topic)
+  if not word then
+    errors.invalid("help: %s is not allowed, expected a name such as \"ttft\"", errors.show(topic))
+  end
+  local parts = {}
+  for i, found in ipairs(reference.find(word)) do
+    parts[i] = reference_text.plain(found, terminal.width())
+  end
+  stdout:write(table.concat(parts, "\n"))
+end
+
+local function traceback()
+  stdout:write(last_error or "there was no error", "\n")
+end
+
+--- The part of an error's text that says what went wrong; traceback() prints the rest.
+---@param text string
+---@return string
+function prompt.short_error(text)
+  last_error = text
+  local message = text:match "^(.-)\nstack traceback:"
+  return message and message .. " (traceback() tells where)" or text
+end
+
+--- Gives scripts typed at the prompt what they find there, unless it has these names already.
+function prompt.open()
+  for name, value in pairs { blis = require "blis", help = help, traceback = traceback } do
+    if _G[name] == nil then _G[name] = value end
+  end
+end
+
+return prompt
