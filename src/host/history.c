@@ -1,6 +1,6 @@
-#ifdef BLIS_HAVE_EDITLINE
-
 #include "host/history.h"
+
+#ifdef BLIS_HAVE_EDITLINE
 
 #include <editline/readline.h>
 #include <fcntl.h>
