@@ -124,6 +124,8 @@ describe("a watched run on a terminal #host", function()
       assert(utf8.len(line) < 40 or line:find "interrupted", line)
     end
     assert.matches("instance_2", last)
+    local _, pictures = run.screen:gsub("%[[#-]+%] ", "") -- the wide one stays where it is
+    assert.equal(2, pictures)
   end)
 
   it("has no colours with NO_COLOR, and lines on a terminal that cannot do more", function()

@@ -3,6 +3,7 @@
 #include <lauxlib.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "host/line.h"
 #include "host/report.h"
@@ -140,6 +141,9 @@ void host_repl_run(lua_State *L, bool keeps_history) {
   lua_pushcfunction(L, host_handle_error);
   push_prompt(L);
   host_line_open(keeps_history);
+  if (isatty(STDIN_FILENO) && !lua_isnil(L, SHOW)) {
+    puts("help() says what can be done here, Ctrl-D leaves");
+  }
   host_line_news news;
   while ((news = host_line_read(L, "> ", WORDS, "")) != HOST_LINE_END) {
     if (news == HOST_LINE_READ) {

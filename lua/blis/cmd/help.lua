@@ -51,6 +51,8 @@ local function list(width)
     end
     lines[#lines + 1] = line
   end
+  lines[#lines + 1] = "'blis help TOPIC' explains one. Figures, options and flags are topics, too:"
+  lines[#lines + 1] = "blis help ttft_ms, blis help num-instances, blis help hit_rate."
   return table.concat(lines, "\n") .. "\n"
 end
 
