@@ -99,8 +99,9 @@ local samples = {
 local internal = { ["blis.scorer_at_work"] = true,
   ["blis.scorer_by_hand"] = true, ["blis.prefix_store"] = true,
   ["blis.batch"] = true, ["blis.figures"] = true, ["blis.catalogue"] = true,
-  -- Tables of autoscalers, which know their fields.
-  ["blis.ScaleContext"] = true, ["blis.ScaleInstance"] = true, ["blis.ScaleSample"] = true }
+  -- Tables of autoscalers and listeners, which know their fields.
+  ["blis.RunEvent"] = true, ["blis.ScaleContext"] = true,
+  ["blis.ScaleInstance"] = true, ["blis.ScaleSample"] = true }
 
 local names = {}
 for name in pairs(samples) do names[#names + 1] = name end
