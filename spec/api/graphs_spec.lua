@@ -248,6 +248,21 @@ describe("session graphs", function()
     os.remove(path)
   end)
 
+  it("have presets: agents that are made up from the seed", function()
+    for _, name in ipairs { "coding-agent", "rag", "deep-research" } do
+      local function of(seed)
+        return run({ preset = name, concurrency = 4, count = 12 }, { seed = seed })
+      end
+      local result = of(1)
+      assert.equal(12, result.tasks.completed)
+      assert.equal(result.hash, of(1).hash)
+      assert.are_not.equal(result.hash, of(2).hash)
+    end
+    says(small.message_of(run, { preset = "rag", count = 1 }), "give rate or concurrency")
+    says(small.message_of(run, { preset = "rag", graphs = { { diamond[1] } }, count = 1 }),
+      "exclude each other")
+  end)
+
   it("say what is wrong with them", function()
     local function of(graph, more)
       local workload = { graphs = graph }

@@ -1,5 +1,6 @@
 --- The options of generated traffic: the short form, that of a file, and what a specification has.
 --- Specifications, of files and of tables, are read by the core, which describes their keys, too.
+local agents = require "blis.traffic.agents"
 local core = require "blis.core"
 local presets = require "blis.traffic.presets"
 
@@ -43,7 +44,8 @@ local short = {
       name = "preset", type = "choice", choices = presets.names,
       doc = "Lengths typical of an application (chatbot, summarization, contentgen, multidoc), a "
         .. "scenario of several clients with its own lengths and arrivals, or traffic with a shape "
-        .. "(diurnal, ramp and surges with the lengths of chatbot, servegen-days with its own).",
+        .. "(diurnal, ramp and surges with the lengths of chatbot, servegen-days with its own). "
+        .. "coding-agent, rag and deep-research are session graphs, with their options.",
     },
     {
       name = "prompt", type = "lengths",
@@ -320,12 +322,16 @@ local graphs = {
   summary = "Tasks of agents: requests that wait for the answers to others, as session graphs say.",
   options = {
     {
-      name = "graphs", type = "any", required = true,
+      name = "graphs", type = "any",
       doc = "A list of graphs, the path of a file, what blis.session_graphs returned, or a "
         .. "function(rng, number) that returns the next one, or nil at the end. A graph is a list "
         .. "of requests, each behind those it waits for: { { id = 'plan', "
         .. "prompt_tokens = 3000, output_tokens = 200 }, { after = 'plan', tool_us = 800000, "
         .. "prompt_tokens = 900, output_tokens = 60 } }; see docs/agents.md.",
+    },
+    {
+      name = "preset", type = "choice", choices = agents.names,
+      doc = "In place of graphs: tasks of a kind of agent, made up from the seed.",
     },
     {
       name = "rate", type = "number", above = 0, max = 1e9, unit = "graphs/s",

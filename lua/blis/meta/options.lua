@@ -357,7 +357,7 @@
 ---@field requests? integer Number of requests, 0 = as many as fit before the horizon. (requests, default 100)
 ---@field arrival? string|table|fun(rng: blis.Rng): integer How requests are spaced: 'poisson', 'constant', { 'gamma', cv = 3 }, { 'weibull', cv = 2 }, or a function(rng) that draws the microseconds until the next one. (default poisson)
 ---@field shape? string|blis.ShapeOptions How the rate changes with time, which it is multiplied by: 'diurnal', 'ramp', 'surges', 'servegen' (the hours of 14 days), or { 'diurnal', period_us =, peak_to_trough =, speed = } and so on, see shape. Without requests and horizon, requests come for as long as the shape lasts.
----@field preset? "chatbot"|"summarization"|"contentgen"|"multidoc"|"bursty"|"unfair-tenants"|"prefix-heavy"|"mixed-slo"|"diurnal"|"ramp"|"surges"|"servegen-days" Lengths typical of an application (chatbot, summarization, contentgen, multidoc), a scenario of several clients with its own lengths and arrivals, or traffic with a shape (diurnal, ramp and surges with the lengths of chatbot, servegen-days with its own).
+---@field preset? "chatbot"|"summarization"|"contentgen"|"multidoc"|"bursty"|"unfair-tenants"|"prefix-heavy"|"mixed-slo"|"diurnal"|"ramp"|"surges"|"servegen-days" Lengths typical of an application (chatbot, summarization, contentgen, multidoc), a scenario of several clients with its own lengths and arrivals, or traffic with a shape (diurnal, ramp and surges with the lengths of chatbot, servegen-days with its own). coding-agent, rag and deep-research are session graphs, with their options.
 ---@field prompt? number|table|fun(rng: blis.Rng): integer Lengths of prompts, or a function(rng) that draws one; default: { 'gaussian', mean = 512, std_dev = 256, min = 2, max = 7000 }.
 ---@field output? number|table|fun(rng: blis.Rng): integer Lengths of outputs, or a function(rng) that draws one; default: { 'gaussian', mean = 512, std_dev = 256, min = 2, max = 7000 }.
 ---@field prompt_tokens? integer The same length for all prompts, instead of prompt. (tokens)
@@ -434,7 +434,8 @@
 
 --- Tasks of agents: requests that wait for the answers to others, as session graphs say.
 ---@class blis.GraphsOptions
----@field graphs table[]|string|blis.GraphFile|fun(rng: blis.Rng, number: integer): table? A list of graphs, the path of a file, what blis.session_graphs returned, or a function(rng, number) that returns the next one, or nil at the end. A graph is a list of requests, each behind those it waits for: { { id = 'plan', prompt_tokens = 3000, output_tokens = 200 }, { after = 'plan', tool_us = 800000, prompt_tokens = 900, output_tokens = 60 } }; see docs/agents.md.
+---@field graphs? table[]|string|blis.GraphFile|fun(rng: blis.Rng, number: integer): table? A list of graphs, the path of a file, what blis.session_graphs returned, or a function(rng, number) that returns the next one, or nil at the end. A graph is a list of requests, each behind those it waits for: { { id = 'plan', prompt_tokens = 3000, output_tokens = 200 }, { after = 'plan', tool_us = 800000, prompt_tokens = 900, output_tokens = 60 } }; see docs/agents.md.
+---@field preset? "coding-agent"|"rag"|"deep-research" In place of graphs: tasks of a kind of agent, made up from the seed.
 ---@field rate? number Graphs that start per second; default: each at its start_us, or at 0. (graphs/s)
 ---@field arrival? string|table With rate, how starts are spaced: 'poisson', 'constant', { 'gamma', cv = 3 } or { 'weibull', cv = 2 }. (default poisson)
 ---@field concurrency? integer In place of rate: so many graphs at a time; the next one starts when all requests of one that are not in the background have ended. (graphs)

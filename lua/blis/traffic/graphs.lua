@@ -1,4 +1,5 @@
 --- Session graphs as a workload: requests that wait for others.
+local agents = require "blis.traffic.agents"
 local core = require "blis.core"
 local errors = require "blis.errors"
 local schema = require "blis.config.schema"
@@ -56,6 +57,15 @@ end
 function graphs.read(given, path, defaults)
   local values = schema.read(sections.graphs, given, path)
   local place = path .. ".graphs"
+  if values.preset then
+    if values.graphs ~= nil then
+      errors.invalid("%s: 'graphs' and 'preset' exclude each other", path)
+    end
+    values.graphs = agents.by_name[values.preset]
+    if not values.rate and not values.concurrency then
+      errors.invalid("%s: give rate or concurrency with preset '%s'", path, values.preset)
+    end
+  end
   local is_function = type(values.graphs) == "function"
   local file = file_of(values, given, path)
   if not is_function and not file and (type(values.graphs) ~= "table" or #values.graphs == 0) then

@@ -1,4 +1,5 @@
 --- Traffic: what blis.workload and the workload of an experiment may be, and how it is printed.
+local agents = require "blis.traffic.agents"
 local core = require "blis.core"
 local deferred = require "blis.deferred"
 local errors = require "blis.errors"
@@ -388,7 +389,9 @@ local function read_any(given, path, defaults)
   given = given or {}
   if given.file ~= nil then return read_file(given, path, defaults) end
   if given.trace ~= nil then return read_replay(given, path, defaults) end
-  if given.graphs ~= nil then return graphs.read(given, path, defaults) end
+  if given.graphs ~= nil or agents.by_name[given.preset] then
+    return graphs.read(given, path, defaults)
+  end
   if given.generator ~= nil then return read_generator(given, path, defaults) end
   if is_specification(given) then
     return written(given, path, { seed = defaults.seed, horizon_us = defaults.horizon_us,
