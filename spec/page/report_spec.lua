@@ -204,7 +204,7 @@ describe("pages of several runs", function()
     local compared = blis.compare(small.experiment { routing = { "round-robin", "weighted" },
       replications = 3, quiet = true })
     local text = page_of(compared)
-    assert_has(text, "Change against round-robin; lines are 95 % intervals.")
+    assert_has(text, "change against round-robin, with 95 % intervals")
     assert_has(text, '<path class="line c0"')
     assert.equal(2, #island(text, "figures-json"))
   end)

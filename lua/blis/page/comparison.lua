@@ -98,9 +98,7 @@ end
 local function differences(self, metric)
   local chart = ranges.differences(self, metric)
   if not chart then return {} end
-  return html.figure(html.raw(svg.element(chart)),
-    html.figcaption(("Change against %s; lines are %g %% intervals."):format(
-      self.policies[self.baseline], self.level * 100)))
+  return html.figure(html.raw(svg.element(chart)))
 end
 
 --- Writes the page of a comparison over seeds.
