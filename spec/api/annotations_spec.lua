@@ -47,7 +47,8 @@ describe("the annotations", function()
     for _, instance_times in ipairs { false, true } do
       local result = blis.run {
         workload = { requests = 20, slo_class = "batch", tenant = "t" },
-        cluster = { gpu_watts = 9, latency_model = "calibrated", lora = { adapters = 2 } },
+        cluster = { gpu_watts = 9, latency_model = "calibrated", lora = { adapters = 2 },
+          speculation = { method = "ngram", acceptance = 0.7 } },
         slo_targets = { batch = { ttft_ms = 100 } },
         warm_up_us = 1000, phases = { { name = "all" } }, series_interval_us = 1000000,
         trace_level = "decisions",

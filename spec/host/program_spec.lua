@@ -158,6 +158,12 @@ for flag, value in pairs { ["--lora-adapter-capacity"] = "2", ["--lora-host-slot
   examples[flag] = ("--lora-adapters 4 %s %s"):format(flag, value)
 end
 examples["--lora-adapters"] = "--lora-adapters 4"
+for flag, value in pairs { ["--speculative-method"] = "", ["--speculative-acceptance"] = "",
+  ["--speculative-tokens"] = "--speculative-tokens 4", ["--draft-base-us"] = "--draft-base-us 90",
+  ["--draft-per-sequence-us"] = "--draft-per-sequence-us 5",
+  ["--speculative-max-batch"] = "--speculative-max-batch 8" } do
+  examples[flag] = ("--speculative-method ngram --speculative-acceptance 0.7 %s"):format(value)
+end
 examples["--lora-config"] = "--lora-config spec/cmd/lora/adapters.yaml"
 for flag, value in pairs { ["--queue-depth-threshold"] = "5", ["--kv-cache-util-threshold"] = "0.8",
   ["--usage-limit-threshold"] = "0.5 --usage-limit linear",

@@ -7,10 +7,21 @@
 #include "base/invariant.h"
 #include "base/minmax.h"
 #include "instance/rules.h"
+#include "instance/speculation.h"
 #include "instance/stepwise.h"
+
+/* The blocks of its last drafts are free again. */
+static void give_up_drafts(blis__stepwise *engine, blis__sequence *sequence) {
+  if (sequence->ahead.count > 0) {
+    blis_kv_cache_release(engine->cache, &sequence->ahead);
+  }
+  sequence->drafted_tokens = 0;
+  sequence->ahead_tokens = 0;
+}
 
 void blis__batch_remove(blis__stepwise *engine, size_t index) {
   blis__sequence **items = engine->batch.items;
+  give_up_drafts(engine, items[index]);
   engine->batch.count--;
   engine->is_at_boundary = true;
   memmove(&items[index], &items[index + 1],
@@ -110,6 +121,7 @@ static blis_status choose_victim(blis__stepwise *engine, size_t *victim,
 static void preempt(blis__stepwise *engine, size_t index) {
   blis__sequence *victim = engine->batch.items[index];
   blis_live_request *request = victim->place.request;
+  engine->budget_tokens += victim->ahead_tokens;
   blis__batch_remove(engine, index);
   blis_kv_cache_release(engine->cache, &victim->blocks);
   blis__wait_queue_push_front(&engine->waiting, &victim->place);
@@ -127,26 +139,20 @@ static void preempt(blis__stepwise *engine, size_t index) {
 }
 
 /*
- * Gets blocks for the next tokens of the running request at *index,
+ * Gets blocks of the running request at *index for a list of its own,
  * preempting others until there are enough. *index follows the request when
  * one before it leaves the batch. *is_scheduled is false when the request had
  * to be preempted itself.
  */
 static blis_status allocate_preempting(blis__stepwise *engine, size_t *index,
-                                       int64_t tokens, bool *is_scheduled,
-                                       blis_error *error) {
-  blis__sequence *sequence = engine->batch.items[*index];
-  blis_live_request *request = sequence->place.request;
-  blis_block_span span =
-      blis__span_of(request, request->progress_tokens, tokens);
-  if (engine->config->rules.reserves_whole) {
-    *is_scheduled = true; /* it has all its blocks */
-    return BLIS_OK;
-  }
+                                       blis_block_list *list,
+                                       const blis_block_span *span,
+                                       bool *is_scheduled, blis_error *error) {
+  const blis__sequence *sequence = engine->batch.items[*index];
   for (;;) {
     BLIS_ASSERT(engine->batch.items[*index] == sequence);
-    BLIS_TRY(blis_kv_cache_allocate(engine->cache, &sequence->blocks, &span,
-                                    NULL, is_scheduled, error));
+    BLIS_TRY(blis_kv_cache_allocate(engine->cache, list, span, NULL,
+                                    is_scheduled, error));
     if (*is_scheduled) {
       return BLIS_OK;
     }
@@ -162,6 +168,56 @@ static blis_status allocate_preempting(blis__stepwise *engine, size_t *index,
   }
 }
 
+/* Blocks for its next tokens, and for the ahead drafts behind them that will
+   not hold, whose content nobody may find. */
+static blis_status get_blocks(blis__stepwise *engine, size_t *index,
+                              int64_t tokens, int64_t ahead, bool *is_scheduled,
+                              blis_error *error) {
+  blis__sequence *sequence = engine->batch.items[*index];
+  const blis_live_request *request = sequence->place.request;
+  int64_t size = engine->config->block_size_tokens;
+  if (engine->config->rules.reserves_whole) {
+    *is_scheduled = true; /* it has all its blocks */
+    return BLIS_OK;
+  }
+  int64_t end = request->progress_tokens + tokens + ahead;
+  blis_block_span span =
+      blis__span_of(request, request->progress_tokens, tokens);
+  BLIS_TRY(allocate_preempting(engine, index, &sequence->blocks, &span,
+                               is_scheduled, error));
+  int64_t more = (end + size - 1) / size - (int64_t)sequence->blocks.count;
+  if (!*is_scheduled || ahead == 0 || more <= 0) {
+    return BLIS_OK;
+  }
+  span = blis__span_of(request, 0, more * size);
+  span.chain = NULL;
+  return allocate_preempting(engine, index, &sequence->ahead, &span,
+                             is_scheduled, error);
+}
+
+/* The running request at *index computes what it wants, tokens at least. */
+static blis_status run(blis__stepwise *engine, size_t *index, int64_t tokens,
+                       bool *is_scheduled, blis_error *error) {
+  blis__sequence *sequence = engine->batch.items[*index];
+  blis_live_request *request = sequence->place.request;
+  blis__burst burst = {.tokens = tokens};
+  if (engine->config->speculation != NULL &&
+      request->progress_tokens >= request->prefill_tokens) {
+    burst = blis__speculate(engine->config, request, engine->batch_size,
+                            engine->budget_tokens);
+  }
+  int64_t ahead = burst.drafted + 1 - burst.tokens;
+  ahead = burst.drafted > 0 ? blis_max_i64(ahead, 0) : 0;
+  BLIS_TRY(get_blocks(engine, index, burst.tokens, ahead, is_scheduled, error));
+  if (*is_scheduled) {
+    give_tokens(engine, request, burst.tokens);
+    engine->budget_tokens -= ahead;
+    sequence->drafted_tokens = burst.drafted;
+    sequence->ahead_tokens = ahead;
+  }
+  return BLIS_OK;
+}
+
 /* A request that has preempted itself ends this, too: the rest is skipped. */
 static blis_status schedule_running(blis__stepwise *engine, blis_error *error) {
   for (size_t i = 0; i < engine->batch.count && engine->budget_tokens > 0;
@@ -172,11 +228,10 @@ static blis_status schedule_running(blis__stepwise *engine, blis_error *error) {
     if (tokens == 0) {
       continue;
     }
-    BLIS_TRY(allocate_preempting(engine, &i, tokens, &is_scheduled, error));
+    BLIS_TRY(run(engine, &i, tokens, &is_scheduled, error));
     if (!is_scheduled) {
       return BLIS_OK;
     }
-    give_tokens(engine, request, tokens);
   }
   return BLIS_OK;
 }
@@ -189,11 +244,7 @@ blis_status blis__batch_run(blis__stepwise *engine, size_t index, bool *goes_on,
   if (tokens == 0) {
     return BLIS_OK;
   }
-  BLIS_TRY(allocate_preempting(engine, &index, tokens, goes_on, error));
-  if (*goes_on) {
-    give_tokens(engine, request, tokens);
-  }
-  return BLIS_OK;
+  return run(engine, &index, tokens, goes_on, error);
 }
 
 void blis__batch_preempt(blis__stepwise *engine, size_t index) {
@@ -461,8 +512,10 @@ static blis_status schedule_waiting(blis__stepwise *engine, blis_error *error) {
 blis_status blis__batch_form(blis__stepwise *engine, blis_error *error) {
   engine->budget_tokens = engine->config->max_batched_tokens;
   engine->has_preempted = false;
+  engine->batch_size = (int64_t)engine->batch.count;
   for (size_t i = 0; i < engine->batch.count; i++) {
     engine->batch.items[i]->place.request->new_tokens = 0;
+    give_up_drafts(engine, engine->batch.items[i]);
   }
   if (engine->config->make_batch != NULL) {
     BLIS_TRY(blis__batch_form_planned(engine, error));

@@ -8,6 +8,7 @@
 #include "instance/adapters.h"
 #include "instance/arrival.h"
 #include "instance/engine.h"
+#include "instance/speculation.h"
 #include "instance/timing.h"
 #include "latency/slowed.h"
 
@@ -84,6 +85,9 @@ static blis_status check_config(const blis_instance_config *config,
   if (config->adapters != NULL) {
     BLIS_TRY(blis__adapters_check(config->adapters, error));
   }
+  if (config->speculation != NULL) {
+    BLIS_TRY(blis__speculation_check(config->speculation, error));
+  }
   int64_t size = config->block_size_tokens;
   int64_t model = config->max_model_len_tokens;
   int64_t model_blocks = model / size + (model % size != 0);
@@ -121,7 +125,8 @@ static blis_status check_config(const blis_instance_config *config,
 static bool is_stepped(const blis_instance_config *config) {
   const blis_engine_rules *rules = &config->rules;
   return rules->joins_at_boundaries || rules->reserves_whole ||
-         rules->keeps_shared_only || config->max_queue_depth > 0 ||
+         rules->keeps_shared_only || config->speculation != NULL ||
+         config->max_queue_depth > 0 ||
          config->max_reserved_tokens > 0;
 }
 
@@ -360,6 +365,9 @@ static void add_past(blis_instance_stats *stats,
   ADD(busy_us);
   ADD(prefill_us);
   ADD(queue_depth_sum);
+  ADD(drafts);
+  ADD(draft_tokens);
+  ADD(accepted_tokens);
 #undef ADD
   stats->end_us = blis_max_i64(stats->end_us, past->end_us);
 }

@@ -173,6 +173,26 @@ typedef struct blis_adapter_config {
   bool pins_preempted;
 } blis_adapter_config;
 
+/* Drafts of a sequence in a step, at most. */
+enum { BLIS_SPECULATION_MAX = 16 };
+
+/*
+ * Speculative decoding (speculation.h). The verified tokens of a step, those
+ * drafted and one more, enter its time as decodes; drafting is added to it.
+ */
+typedef struct blis_speculation_config {
+  int64_t tokens; /* drafted per sequence and step, 1 to the limit above */
+  /* That draft i holds when those before it do, 0 to 1. */
+  double acceptance[BLIS_SPECULATION_MAX];
+  /* A pass of the drafter, and more for each sequence that drafts; it takes as
+     many as tokens are drafted, or one for all. */
+  double pass_us;
+  double pass_us_per_sequence;
+  bool drafts_in_one_pass;
+  int64_t max_batch; /* no drafts in larger batches; 0 = in all */
+  uint64_t seed;
+} blis_speculation_config;
+
 typedef struct blis_instance_config {
   const blis_latency_model *latency;     /* borrowed; outlives the instance */
   int64_t kv_blocks;                     /* >= 1 */
@@ -205,6 +225,9 @@ typedef struct blis_instance_config {
   double cpu_offload_threshold; /* 0 to 1, see kv_cache.h */
   /* NULL = requests are served alike, whatever adapter they name. */
   const blis_adapter_config *adapters;
+  /* NULL = a step gives a sequence one token. With it, every step is computed,
+     whatever the engine. */
+  const blis_speculation_config *speculation;
   /*
    * For BLIS_SCHEDULER_SCRIPTED: does a go before b? Must be a strict weak
    * order; ties keep the order of the queue. May fail.
@@ -326,6 +349,9 @@ typedef struct blis_instance_stats {
   int64_t busy_us;         /* of these steps, the last one whole */
   int64_t prefill_us;      /* of those of them that computed prompt tokens */
   int64_t queue_depth_sum; /* over steps, for the head-of-line counter */
+  int64_t drafts;          /* steps of sequences that drafted, */
+  int64_t draft_tokens;    /* how many tokens, */
+  int64_t accepted_tokens; /* and those of them that were given out */
   int64_t end_us;          /* min(time of the last executed event, horizon) */
 } blis_instance_stats;
 

@@ -27,6 +27,9 @@ blis_status blis__sequences_take(const blis_alloc *alloc,
   blis__sequence *taken = sequences->spare.items[--sequences->spare.count];
   taken->place.request = request;
   taken->itl_us.count = 0;
+  taken->told_tokens = 0;
+  taken->drafted_tokens = 0;
+  taken->ahead_tokens = 0;
   taken->event = BLIS_EVENT_NONE;
   taken->furthest_tokens = -1;
   taken->is_parked = false;
@@ -40,7 +43,7 @@ blis_status blis__sequences_take(const blis_alloc *alloc,
 
 void blis__sequences_give(blis__sequences *sequences,
                           blis__sequence *sequence) {
-  BLIS_ASSERT(sequence->blocks.count == 0);
+  BLIS_ASSERT(sequence->blocks.count == 0 && sequence->ahead.count == 0);
   BLIS_ASSERT(sequence->place.request->engine == sequence);
   sequence->place.request->engine = NULL;
   sequences->spare.items[sequences->spare.count++] = sequence;
@@ -51,6 +54,7 @@ void blis__sequences_deinit(const blis_alloc *alloc,
   for (size_t i = 0; i < sequences->all.count; i++) {
     blis__sequence *freed = sequences->all.items[i];
     blis_array_deinit(alloc, &freed->blocks);
+    blis_array_deinit(alloc, &freed->ahead);
     blis_array_deinit(alloc, &freed->itl_us);
     blis_alloc_free(alloc, freed, sizeof *freed);
   }

@@ -6,6 +6,7 @@
 #include "base/time.h"
 #include "instance/arrival.h"
 #include "instance/rules.h"
+#include "instance/speculation.h"
 #include "instance/stepwise.h"
 #include "instance/timing.h"
 #include "latency/coverage.h"
@@ -20,22 +21,54 @@ static void count_uncovered(blis__stepwise *engine) {
   }
 }
 
+/* Verified tokens are decodes one behind the other. */
+static blis_status add_items(blis__stepwise *engine, blis_batch_item item,
+                             const blis__sequence *sequence) {
+  if (sequence->drafted_tokens == 0) {
+    return item.new_tokens > 0
+               ? blis_array_push(&engine->alloc, &engine->items, item)
+               : BLIS_OK;
+  }
+  int64_t verified = item.new_tokens + sequence->ahead_tokens;
+  item.new_tokens = 1;
+  for (int64_t i = 0; i < verified; i++) {
+    BLIS_TRY(blis_array_push(&engine->alloc, &engine->items, item));
+    item.progress_tokens++;
+  }
+  return BLIS_OK;
+}
+
+/* How long it takes to draft what the step verifies. */
+static int64_t draft_us(const blis__stepwise *engine) {
+  int64_t count = 0;
+  int64_t drafted = 0;
+  if (engine->config->speculation == NULL) {
+    return 0;
+  }
+  for (size_t i = 0; i < engine->batch.count; i++) {
+    int64_t tokens = engine->batch.items[i]->drafted_tokens;
+    count += tokens > 0;
+    drafted = blis_max_i64(drafted, tokens);
+  }
+  return count == 0
+             ? 0
+             : blis__draft_us(engine->config->speculation, count, drafted);
+}
+
 static blis_status measure(blis__stepwise *engine, int64_t *step_us,
                            bool *is_prefill, blis_error *error) {
   engine->items.count = 0;
   *is_prefill = false;
   for (size_t i = 0; i < engine->batch.count; i++) {
-    const blis_live_request *request = engine->batch.items[i]->place.request;
+    const blis__sequence *sequence = engine->batch.items[i];
+    const blis_live_request *request = sequence->place.request;
     blis_batch_item item = {
         .progress_tokens = request->progress_tokens,
         .new_tokens = request->new_tokens,
         .prompt_tokens = request->prefill_tokens,
         .output_tokens = request->output_tokens,
     };
-    if (item.new_tokens > 0 &&
-        blis_array_push(&engine->alloc, &engine->items, item) != BLIS_OK) {
-      return blis_fail_nomem(error);
-    }
+    BLIS_TRY_MEM(add_items(engine, item, sequence), error);
     *is_prefill |=
         item.new_tokens > 0 && item.progress_tokens < item.prompt_tokens;
   }
@@ -51,19 +84,15 @@ static blis_status measure(blis__stepwise *engine, int64_t *step_us,
   }
   count_uncovered(engine);
   int64_t transfer_us = blis_kv_cache_take_transfer_us(engine->cache);
+  transfer_us = blis_time_after_us(transfer_us, draft_us(engine));
   *step_us = blis_time_after_us(blis_max_i64(*step_us, 0), transfer_us);
   return blis__check_step_time(engine->config->latency, step_us, error);
 }
 
-/* A token that is not the first one is there. */
-static blis_status count_token(blis__stepwise *engine, blis__sequence *sequence,
-                               int64_t token_us, blis_error *error) {
+static blis_status count_latency(blis__stepwise *engine,
+                                 blis__sequence *sequence, int64_t itl_us,
+                                 blis_error *error) {
   blis_live_request *request = sequence->place.request;
-  int64_t itl_us = token_us;
-  if (engine->config->rules.resumes_preempted) {
-    BLIS_ASSERT(sequence->token_end_us <= engine->clock_us);
-    itl_us += engine->clock_us - sequence->token_end_us;
-  }
   if (engine->events.itl_us != NULL &&
       blis_array_push(&engine->alloc, &sequence->itl_us, itl_us) != BLIS_OK) {
     return blis_fail_nomem(error);
@@ -76,12 +105,34 @@ static blis_status count_token(blis__stepwise *engine, blis__sequence *sequence,
   return BLIS_OK;
 }
 
+/* A token that is not the first one is there. */
+static blis_status count_token(blis__stepwise *engine, blis__sequence *sequence,
+                               int64_t token_us, blis_error *error) {
+  int64_t itl_us = token_us;
+  if (engine->config->rules.resumes_preempted) {
+    BLIS_ASSERT(sequence->token_end_us <= engine->clock_us);
+    itl_us += engine->clock_us - sequence->token_end_us;
+  }
+  return count_latency(engine, sequence, itl_us, error);
+}
+
+/* Of the drafts of a step, so many are given out. */
+static void count_drafts(blis__stepwise *engine, const blis__sequence *sequence,
+                         int64_t accepted) {
+  if (sequence->drafted_tokens > 0) {
+    engine->counts.drafts++;
+    engine->counts.draft_tokens += sequence->drafted_tokens;
+    engine->counts.accepted_tokens += accepted;
+  }
+}
+
 /* The tokens of the step are there. An inter-token latency is the time of the
    step, and of those since the token before only as the rules say. */
 static blis_status advance(blis__stepwise *engine, blis__sequence *sequence,
                            int64_t token_us, blis_error *error) {
   blis_live_request *request = sequence->place.request;
   bool gives_token = request->new_tokens > 0;
+  int64_t more = 0;
   if (request->progress_tokens < request->prefill_tokens) {
     BLIS_ASSERT(request->computed_tokens >= request->progress_tokens);
     BLIS_TRY(blis__tell_computing(&engine->events, request, engine->clock_us,
@@ -90,11 +141,16 @@ static blis_status advance(blis__stepwise *engine, blis__sequence *sequence,
     gives_token = request->has_first_token &&
                   request->progress_tokens == request->prefill_tokens;
   } else if (gives_token) {
-    request->progress_tokens++;
+    request->progress_tokens += request->new_tokens;
+    more = request->new_tokens - 1;
+    count_drafts(engine, sequence, more);
   }
-  sequence->has_new_token = gives_token;
+  sequence->told_tokens = gives_token ? 1 + more : 0;
   if (gives_token) {
     BLIS_TRY(count_token(engine, sequence, token_us, error));
+  }
+  for (; more > 0; more--) { /* they come together */
+    BLIS_TRY(count_latency(engine, sequence, 0, error));
   }
   if (request->progress_tokens >= request->prefill_tokens &&
       (gives_token || !request->has_first_token)) {
@@ -119,7 +175,7 @@ static void give_first_tokens(blis__stepwise *engine, int64_t step_end_us) {
     }
     engine->is_at_boundary = true;
     blis__note_first_token(request, token_us);
-    engine->batch.items[i]->has_new_token = request->output_tokens > 0;
+    engine->batch.items[i]->told_tokens = request->output_tokens > 0;
     if (engine->events.first_token != NULL) {
       engine->events.first_token(engine->events.ud, request, engine->clock_us);
     }
@@ -217,10 +273,10 @@ static blis_status tell_tokens(blis__stepwise *engine, blis_error *error) {
   for (size_t i = 0; i < engine->batch.count; i++) {
     blis__sequence *sequence = engine->batch.items[i];
     const blis_live_request *request = sequence->place.request;
-    if (sequence->has_new_token) {
-      sequence->has_new_token = false;
-      BLIS_TRY(engine->events.token(engine->events.ud, request,
-                                    request->itl_count + 1, error));
+    for (; sequence->told_tokens > 0; sequence->told_tokens--) {
+      BLIS_TRY(engine->events.token(
+          engine->events.ud, request,
+          request->itl_count + 2 - sequence->told_tokens, error));
     }
   }
   return BLIS_OK;

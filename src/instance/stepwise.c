@@ -321,7 +321,8 @@ static bool check(const void *state) {
         sequence->place.request->engine != sequence) {
       return false;
     }
-    cache.references -= (int64_t)sequence->blocks.count;
+    cache.references -=
+        (int64_t)(sequence->blocks.count + sequence->ahead.count);
   }
   for (blis__waiting *place = engine->waiting.head; place != NULL;
        place = place->after) {

@@ -60,6 +60,7 @@ typedef struct blis__stepwise {
   int64_t budget_tokens;      /* not yet given out */
   int64_t chunk_limit_tokens; /* of a prefill, as planned; 0 = none */
   int64_t wait_us;            /* as planned, if nobody computes */
+  int64_t batch_size;         /* before anybody left or joined */
   blis__plan_room plan;
   bool has_preempted;
   bool is_at_boundary; /* others may join the batch, see joins_at_boundaries */

@@ -104,6 +104,11 @@ static const blis_figure band_figures[] = {BLIS_BAND_COUNT_MAP(OF_COUNTS)
                                                BLIS_BAND_FIGURES(MEMBER)};
 #undef OWNER
 
+#define OWNER blis_speculation_summary
+static const blis_figure speculation_figures[] = {
+    BLIS_SPECULATION_FIGURES(MEMBER)};
+#undef OWNER
+
 #define OWNER blis_lora_summary
 static const blis_figure lora_figures[] = {BLIS_LORA_COUNT_MAP(OF_COUNTS)
                                                BLIS_LORA_FIGURES(MEMBER)};

@@ -328,6 +328,20 @@
   XX(INTEGER, instances, "instances", NEUTRAL, "",                             \
      "that have it at the end of the run")
 
+/* Of speculative decoding, over all instances. */
+#define BLIS_SPECULATION_FIGURES(XX)                                           \
+  XX(INTEGER, drafts, "", NEUTRAL, "",                                         \
+     "steps in which a request drafted, over requests")                        \
+  XX(INTEGER, draft_tokens, "tokens", NEUTRAL, "", "drafted in them")          \
+  XX(INTEGER, accepted_tokens, "tokens", MORE, "",                             \
+     "of these that were given out; what is behind the end of an output is "   \
+     "not")                                                                    \
+  XX(NUMBER, acceptance_rate, "0 to 1", MORE,                                  \
+     "speculation: {%} of the drafts held", "accepted_tokens / draft_tokens")  \
+  XX(NUMBER, mean_acceptance_length, "tokens", MORE,                           \
+     "speculation: {2} tokens per step of a request",                          \
+     "1 + accepted_tokens / drafts")
+
 /* Of the requests of an SLO class with a target. */
 #define BLIS_GOODPUT_FIGURES(XX)                                               \
   XX(INTEGER, arrived, "requests", NEUTRAL, "", "of the class")                \
@@ -446,6 +460,7 @@ typedef struct blis_figure {
   XX(TIER, tier)                 /* blis_tier_summary */                       \
   XX(QUEUE, queue)               /* blis_queue_summary */                      \
   XX(BAND, band)                 /* blis_queue_band */                         \
+  XX(SPECULATION, speculation)   /* blis_speculation_summary */                \
   XX(LORA, lora)                 /* blis_lora_summary */                       \
   XX(ADAPTER, adapter)           /* blis_adapter_summary */                    \
   XX(GOODPUT, goodput)           /* blis_goodput */                            \

@@ -202,6 +202,19 @@ static void put_queue(blis_queue_summary *queue, const blis_cluster *cluster) {
   }
 }
 
+static void put_speculation(blis_speculation_summary *s,
+                            const blis_summary *summary) {
+  for (uint32_t i = 0; i < summary->instance_count; i++) {
+    const blis_instance_stats *stats = &summary->instances[i].stats;
+    s->drafts += stats->drafts;
+    s->draft_tokens += stats->draft_tokens;
+    s->accepted_tokens += stats->accepted_tokens;
+  }
+  s->acceptance_rate = mean_of((double)s->accepted_tokens, s->draft_tokens);
+  s->mean_acceptance_length =
+      1 + mean_of((double)s->accepted_tokens, s->drafts);
+}
+
 static void put_lora(blis_lora_summary *lora, const blis_cluster *cluster) {
   const blis_adapter_stats *c = &lora->counts;
   blis_cluster_get_adapters(cluster, &lora->counts);
@@ -243,6 +256,7 @@ blis_status blis_summary_init(blis_summary *summary, const blis_alloc *alloc,
   put_handoffs(summary, cluster);
   put_queue(&summary->queue, cluster);
   put_lora(&summary->lora, cluster);
+  put_speculation(&summary->speculation, summary);
   blis_status status = put_balance(summary, cluster, alloc);
   if (status == BLIS_OK) {
     status = put_times(summary, alloc, recorder, itl_us);

@@ -56,6 +56,11 @@ typedef struct blis_queue_band {
 void blis_queue_band_fill(blis_queue_band *band, const blis_cluster *cluster,
                           size_t index);
 
+/* What came of drafts; all zero without them. */
+typedef struct blis_speculation_summary {
+  BLIS_SPECULATION_FIGURES(BLIS_FIGURE_MEMBER)
+} blis_speculation_summary;
+
 /* What became of LoRA adapters; all zero without them. */
 typedef struct blis_lora_summary {
   blis_adapter_stats counts;
@@ -80,6 +85,7 @@ typedef struct blis_summary {
   blis_handoff_summary handoffs;
   blis_queue_summary queue;
   blis_lora_summary lora;
+  blis_speculation_summary speculation;
   int64_t uncovered_steps; /* of all instances, see blis_instance_stats */
   uint64_t hash;
   uint32_t instance_count;

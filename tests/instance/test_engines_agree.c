@@ -3,7 +3,7 @@
  * the block, on random traces and settings; every second case with evictions,
  * restarts and changes of speed, every third one with KV that moves. Arguments:
  * how many cases (default 2500, in the long form 25000, as many with adapters,
- * and half as many of two other kinds) and the number of the first one.
+ * and half as many of three other kinds) and the number of the first one.
  */
 #include "engine_rules.h"
 #include "engine_trial.h"
@@ -225,6 +225,32 @@ static void run_adapters_case(int64_t seed) {
   run_trial(seed, &s, &random);
 }
 
+/* With drafts, which either engine computes step by step: that nothing gets
+   lost, whatever else happens. */
+static void run_speculation_case(int64_t seed) {
+  blis_random random;
+  blis_random_init_named(&random, seed, "speculation");
+  case_settings s = draw_settings(&random);
+  blis_adapter_config adapters = draw_adapters(&random);
+  adapters.pins_preempted = adapters.pins_preempted && seed % 3 != 0;
+  blis_speculation_config speculation = {
+      .tokens = 1 + draw(&random, BLIS_SPECULATION_MAX),
+      .pass_us = (double)draw(&random, 300),
+      .pass_us_per_sequence = 1.5,
+      .drafts_in_one_pass = draw(&random, 2) == 0,
+      .max_batch = draw(&random, 4),
+      .seed = (uint64_t)seed};
+  for (int i = 0; i < BLIS_SPECULATION_MAX; i++) {
+    speculation.acceptance[i] = (double)draw(&random, 101) / 100;
+  }
+  s.config.speculation = &speculation;
+  if (draw(&random, 2) == 0) {
+    s.has_adapters = true;
+    s.config.adapters = &adapters;
+  }
+  run_trial(seed, &s, &random);
+}
+
 static int64_t case_count;
 static int64_t first_case;
 
@@ -256,6 +282,13 @@ static void engines_agree_on_adapters(void) {
   }
 }
 
+static void nothing_is_lost_with_drafts(void) {
+  for (int64_t i = 0; i < case_count / 2; i++) {
+    printf("# case %" PRId64 "\n", first_case + i);
+    run_speculation_case(first_case + i);
+  }
+}
+
 int main(int argc, char **argv) {
   heap = blis_alloc_heap();
   case_count = twins_case_count(argc, argv, 2500);
@@ -269,5 +302,6 @@ int main(int argc, char **argv) {
   RUN(engines_agree_in_lockstep);
   RUN(engines_agree_on_what_is_retold);
   RUN(engines_agree_on_adapters);
+  RUN(nothing_is_lost_with_drafts);
   return check_done();
 }

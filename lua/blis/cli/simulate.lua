@@ -28,6 +28,8 @@ local queue_section = require "blis.config.queue"
 local result_text = require "blis.cli.result_text"
 local saturation = require "blis.results.saturation"
 local scaling_section = require "blis.config.scaling"
+local speculation_flags = require "blis.cli.speculation_flags"
+local speculation_section = require "blis.config.speculation"
 local targets = require "blis.cli.targets"
 local units = require "blis.units"
 
@@ -49,6 +51,7 @@ local function cluster_groups()
     group("Hand-off of the KV", disaggregation_section),
     group("Queue of the gateway", queue_section),
     group("LoRA adapters", lora_section),
+    group("Speculative decoding", speculation_section),
     group("Admission and routing", experiment_section),
     { title = "Parameters of policies", section = "policies",
       options = flag_sections.policies.options },
@@ -158,6 +161,7 @@ local function cluster_of(definition, parsed)
   local given, cluster = parsed.values.cluster, {}
   for key, value in pairs(given) do cluster[key] = value end
   cluster.lora = lora_flags.of(definition, parsed)
+  cluster.speculation = speculation_flags.of(definition, parsed)
   if has_pools(given) or parsed.values.experiment.profile == "go-blis" then return cluster end
   for _, name in ipairs(pool_config.given(given)) do cluster[name] = nil end
   return cluster

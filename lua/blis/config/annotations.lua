@@ -18,6 +18,7 @@ local sections = {
   { "blis.GroupOptions", require("blis.config.group").section },
   { "blis.QueueOptions", require "blis.config.queue" },
   { "blis.LoraOptions", require "blis.config.lora" },
+  { "blis.SpeculationOptions", require "blis.config.speculation" },
   { "blis.DisaggregationOptions", require "blis.config.disaggregation" },
   { "blis.KvTiersOptions", require("blis.config.kv_tiers").all },
   { "blis.KvTierOptions", require("blis.config.kv_tiers").tier },
@@ -121,6 +122,8 @@ local special = {
   ["blis.ClientsOptions.cohorts"] = "blis.CohortOptions[]",
   ["blis.ClusterOptions.groups"] = "blis.GroupOptions[]",
   ["blis.ClusterOptions.lora"] = "blis.LoraOptions",
+  ["blis.ClusterOptions.speculation"] = "blis.SpeculationOptions",
+  ["blis.SpeculationOptions.acceptance"] = "number|number[]",
   ["blis.LoraOptions.adapters"] = "integer|(string|{ id: string, rank?: integer, "
     .. "weight?: number })[]",
   ["blis.LoraOptions.step_overhead_tiers"] = "{ rank: integer, factor: number }[]",

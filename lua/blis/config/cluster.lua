@@ -372,6 +372,12 @@ return {
         .. "go-blis: for each block.",
     },
     {
+      name = "speculation", type = "any",
+      doc = "Speculative decoding: { method = \"draft\", tokens = 3, acceptance = { 0.8, 0.7, "
+        .. "0.6 }, draft_base_us = 900 }. With it every step is computed, slowly. Default: a "
+        .. "step gives a request one token.",
+    },
+    {
       name = "lora", type = "any",
       doc = "LoRA adapters of the engines: { adapters = 128, slots = 8, ... }. Default: what "
         .. "adapters requests name means nothing.",

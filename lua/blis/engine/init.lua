@@ -13,6 +13,7 @@ local notices = require "blis.notices"
 local presets = require "blis.engine.presets"
 local profiles = require "blis.engine.profiles"
 local schema = require "blis.config.schema"
+local speculation = require "blis.engine.speculation"
 local types = require "blis.config.types"
 
 local engine = {}
@@ -174,6 +175,7 @@ local function read_equal(given, path, profile)
   local sources = { beside = {}, files = values.catalogue, texts = {} }
   values.lora = lora.read(values.lora, path .. ".lora", profile)
   values.adapter_bytes = values.lora and values.lora.bytes
+  values.speculation = speculation.read(values.speculation, path .. ".speculation", profile)
   check_watts(values, path)
   read_model(values, given or {}, sources)
   read_hardware(values, sources)

@@ -211,6 +211,14 @@
 ---@field wait_fairness number Jain's index of the mean waits of tenants, 1 = all wait alike; nil without records (0 to 1)
 ---@field bands blis.QueueBand[] each of them, the highest priority first
 
+--- Speculative decoding, over all instances.
+---@class blis.Speculation
+---@field drafts integer steps in which a request drafted, over requests
+---@field draft_tokens integer drafted in them (tokens)
+---@field accepted_tokens integer of these that were given out; what is behind the end of an output is not (tokens)
+---@field acceptance_rate number accepted_tokens / draft_tokens (0 to 1)
+---@field mean_acceptance_length number 1 + accepted_tokens / drafts (tokens)
+
 --- A LoRA adapter that was loaded.
 ---@class blis.LoraAdapter
 ---@field name string as requests name it
@@ -420,6 +428,7 @@
 ---@field kv_tiers blis.KvTiers with kv_tiers: what became of KV in tiers below the caches
 ---@field handoffs blis.Handoffs with pools: from the instances that prefill to those that decode
 ---@field queue blis.Queue with queue: of the gateway
+---@field speculation blis.Speculation with cluster.speculation: how many drafts held
 ---@field lora blis.Lora with cluster.lora: loads of adapters, and waits for them
 ---@field cascade blis.Cascade with cascade: requests have attempts, steps, model_used and verdict
 ---@field tasks blis.Tasks of session graphs: how long tasks took, and what of

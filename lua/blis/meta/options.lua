@@ -116,6 +116,7 @@
 ---@field kv_offload_threshold? number Blocks are copied to CPU memory while at least this share of the GPU's is in use. No effect under profile go-blis, as in BLIS (Go). (0 to 1, default 0)
 ---@field kv_transfer_bandwidth? number Speed of reloads from CPU memory. (tokens/us, default 100)
 ---@field kv_transfer_base_latency_us? integer Fixed latency of a reload from CPU memory, once for all blocks of a request; profile go-blis: for each block. (us, default 0)
+---@field speculation? blis.SpeculationOptions Speculative decoding: { method = "draft", tokens = 3, acceptance = { 0.8, 0.7, 0.6 }, draft_base_us = 900 }. With it every step is computed, slowly. Default: a step gives a request one token.
 ---@field lora? blis.LoraOptions LoRA adapters of the engines: { adapters = 128, slots = 8, ... }. Default: what adapters requests name means nothing.
 ---@field snapshot_refresh_us? integer How often the router's view of the instances is refreshed, 0 = always current. (us, default 0)
 ---@field cache_signal_delay_us? integer How old the router's view of the KV caches is, 0 = current. (us, default 0)
@@ -242,6 +243,7 @@
 ---@field kv_offload_threshold? number Blocks are copied to CPU memory while at least this share of the GPU's is in use. No effect under profile go-blis, as in BLIS (Go). (0 to 1, default 0)
 ---@field kv_transfer_bandwidth? number Speed of reloads from CPU memory. (tokens/us, default 100)
 ---@field kv_transfer_base_latency_us? integer Fixed latency of a reload from CPU memory, once for all blocks of a request; profile go-blis: for each block. (us, default 0)
+---@field speculation? any Speculative decoding: { method = "draft", tokens = 3, acceptance = { 0.8, 0.7, 0.6 }, draft_base_us = 900 }. With it every step is computed, slowly. Default: a step gives a request one token.
 ---@field lora? any LoRA adapters of the engines: { adapters = 128, slots = 8, ... }. Default: what adapters requests name means nothing.
 
 --- The queue of the gateway: admitted requests wait in bands, one per value of their SLO class, until the instances have room. Sources: llm-d-router; BLIS (Go), --flow-control.
@@ -288,6 +290,15 @@
 ---@field mode? "overlap"|"block" overlap: steps go on while an adapter is loaded, one at a time; block: the step that a request joins waits for its load, and with it the batch (vLLM). (default overlap)
 ---@field step_overhead_tiers? { rank: integer, factor: number }[] How much longer steps are: a list of { rank =, factor = }; the step takes 1 + factor * (adapters in the batch) times as long, by the tier nearest to their largest rank. Default: 0.02, 0.035 and 0.06 for ranks 8, 16 and 32; {} = they cost no time.
 ---@field reserve_memory? boolean slots adapters of the largest rank take their place from the KV cache, where kv_blocks is not given. (default true)
+
+--- Speculative decoding: each decoding request drafts some tokens, which a step verifies together with one more; the first that does not hold ends what the step gives it. Sources: vLLM (num_speculative_tokens), Dynamo (nextn).
+---@class blis.SpeculationOptions
+---@field method "draft"|"mtp"|"ngram" Who drafts. draft: a model of its own, and mtp: heads of the model, each by a pass per token that costs draft_base_us + draft_per_sequence_us * (requests that draft); ngram: a look-up in the text, once for all tokens, free unless these are given.
+---@field tokens? integer Drafted by a request in a step. (tokens, default 3)
+---@field acceptance number|number[] Probability that a draft holds, given that those before it in the step do: a number, or a list with one for each of tokens. Rates over all drafts are products of these.
+---@field draft_base_us? number What a pass of the drafter takes. Methods draft and mtp need it or the next one: drafts that cost nothing show a speed-up that nobody gets. (us)
+---@field draft_per_sequence_us? number And more for each request in it. (us)
+---@field max_batch? integer With more running requests nobody drafts; 0 = always. (requests, default 0)
 
 --- Prefill and decode apart: who decides it, and the way of the KV. Instances have roles: see prefill_instances and decode_instances of the cluster, and role of its groups. 'blis help blis.StageContext' has what deciders and routing policies are told, 'blis recommend --help' finds out how many instances of each role are best, and docs/disaggregation.md says what is modelled and what is not.
 ---@class blis.DisaggregationOptions

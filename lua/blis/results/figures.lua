@@ -202,6 +202,8 @@ local parts = {
     doc = "with pools: from the instances that prefill to those that decode" },
   { name = "queue", class = "Queue", asked = "queue = ...",
     doc = "with queue: of the gateway" },
+  { name = "speculation", class = "Speculation", asked = "cluster = { speculation = ... }",
+    doc = "with cluster.speculation: how many drafts held" },
   { name = "lora", class = "Lora", asked = "cluster = { lora = ... }",
     doc = "with cluster.lora: loads of adapters, and waits for them" },
   { name = "cascade", class = "Cascade", asked = "cascade = ...",
@@ -316,6 +318,7 @@ figures.classes = {
       doc = "Jain's index of the mean waits of tenants, 1 = all wait alike; nil without records" },
     { name = "bands", class = "QueueBand", is_list = true,
       doc = "each of them, the highest priority first" } }),
+  class("Speculation", "Speculative decoding, over all instances.", nil, lists.speculation),
   class("LoraAdapter", "A LoRA adapter that was loaded.", nil, {
     { name = "name", type = "string", doc = "as requests name it" } }, lists.adapter),
   class("Lora", "LoRA adapters, over all instances.", nil, lists.lora, {

@@ -132,7 +132,8 @@ end
 report.class_of_line = {
   throughput = "Result", ["KV cache"] = "Result", ["CPU tier"] = "Result",
   router = "CacheBelief", ["hand-offs"] = "Handoffs", ["KV tiers"] = "KvTiers", queue = "Queue",
-  adapters = "Lora", cost = "Cost", energy = "Energy", coverage = "Coverage", goodput = "Goodput",
+  speculation = "Speculation", adapters = "Lora", cost = "Cost", energy = "Energy",
+  coverage = "Coverage", goodput = "Goodput",
   tasks = "Tasks", spot = "Spot",
 }
 
@@ -233,6 +234,8 @@ local function load_lines(r)
   for i, line in ipairs(tier_lines(r)) do add(i == 1 and "KV tiers" or "", line) end
   local queue = rawget(r, "queue")
   if queue then add("queue", shown("queue", queue)) end
+  local speculation = rawget(r, "speculation")
+  if speculation then add("speculation", shown("speculation", speculation)) end
   local lora = rawget(r, "lora")
   if lora then add("adapters", shown("adapters", lora)) end
   add("cost", shown("cost", r.cost))

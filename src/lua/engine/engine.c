@@ -190,6 +190,32 @@ static blis_engine_rules check_rules(lua_State *L, int index) {
   return rules;
 }
 
+/* {tokens =, acceptance = {...}, pass_us =, ...} */
+static void check_speculation(lua_State *L, int index, bind_engine *engine) {
+  int top = lua_gettop(L);
+  blis_speculation_config *made = &engine->speculation;
+  if (lua_getfield(L, index, "speculation") != LUA_TNIL) {
+    int table = lua_gettop(L);
+    *made = (blis_speculation_config){
+        .tokens = check_field_integer(L, table, "tokens"),
+        .pass_us = check_field_number(L, table, "pass_us"),
+        .pass_us_per_sequence =
+            check_field_number(L, table, "pass_us_per_sequence"),
+        .drafts_in_one_pass =
+            opt_field_boolean(L, table, "drafts_in_one_pass", false),
+        .max_batch = check_field_integer(L, table, "max_batch")};
+    lua_getfield(L, table, "acceptance");
+    luaL_checktype(L, -1, LUA_TTABLE);
+    for (int i = 0; i < BLIS_SPECULATION_MAX; i++) {
+      lua_rawgeti(L, table + 1, i + 1);
+      made->acceptance[i] = lua_tonumber(L, -1);
+      lua_pop(L, 1);
+    }
+    engine->config.speculation = made;
+  }
+  lua_settop(L, top);
+}
+
 static void check_instance_config(lua_State *L, int index,
                                   const bind_engine_model *m,
                                   bind_engine *engine) {
@@ -231,6 +257,7 @@ static void check_instance_config(lua_State *L, int index,
       .cpu_offload_threshold =
           opt_field_number(L, index, "kv_offload_threshold", 0),
   };
+  check_speculation(L, index, engine);
 }
 
 static void set_names(lua_State *L, int index, const bind_engine_model *m,

@@ -15,8 +15,9 @@ enum { ENGINE_NAME_SIZE = 128, ENGINE_NOTES_SIZE = 1024 };
 
 /* Zero it first. */
 typedef struct bind_engine {
-  blis_latency_model latency;  /* empty for a model in Lua */
-  blis_instance_config config; /* of every instance; borrows latency */
+  blis_latency_model latency;          /* empty for a model in Lua */
+  blis_instance_config config;         /* of every instance; borrows latency */
+  blis_speculation_config speculation; /* all zero without it */
   char model[ENGINE_NAME_SIZE];
   char hardware[ENGINE_NAME_SIZE]; /* "" when no model needed one */
   char latency_name[ENGINE_NAME_SIZE];

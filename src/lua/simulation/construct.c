@@ -82,6 +82,14 @@ static void check_scheduler_parts(lua_State *L, int config,
   }
 }
 
+/* Which drafts hold is drawn anew with every seed. */
+static void seed_speculation(bind_simulation *sim) {
+  sim->engine.speculation.seed = (uint64_t)sim->seed;
+  for (uint32_t i = 0; i < sim->groups.other_count; i++) {
+    sim->groups.others[i].speculation.seed = (uint64_t)sim->seed;
+  }
+}
+
 /* Adapters, which all instances serve in the same way. */
 static void check_adapters_part(lua_State *L, int cluster,
                                 bind_simulation *sim) {
@@ -411,6 +419,7 @@ static void check_simulation_parts(lua_State *L, int self, int config,
   check_groups(L, top + 1, self, SIMULATION_GROUPS, &sim->groups);
   check_hooks_parts(L, self, config, sim);
   check_adapters_part(L, top + 1, sim);
+  seed_speculation(sim);
   check_latency_part(L, config, sim);
   check_policy_parts(L, config, sim);
   lua_getfield(L, config, "workload");

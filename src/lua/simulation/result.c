@@ -162,6 +162,15 @@ static void push_queue(lua_State *L, const blis_cluster *cluster,
   lua_setfield(L, -2, "bands");
 }
 
+/* Does any group of instances? */
+static bool speculates(const bind_simulation *sim) {
+  bool does = sim->engine.config.speculation != NULL;
+  for (uint32_t i = 0; i < sim->groups.other_count; i++) {
+    does = does || sim->groups.others[i].config.speculation != NULL;
+  }
+  return does;
+}
+
 /* Of adapters, those that were ever loaded. */
 static void push_lora(lua_State *L, const blis_cluster *cluster,
                       const blis_lora_summary *lora) {
@@ -264,6 +273,11 @@ void push_summary(lua_State *L, int index, bind_simulation *sim) {
   if (sim->has_gateway) {
     push_queue(L, sim->cluster, &w->summary.queue);
     lua_setfield(L, -2, "queue");
+  }
+  if (speculates(sim)) {
+    lua_createtable(L, 0, 8);
+    set_figures(L, BLIS_FIGURES_SPECULATION, &w->summary.speculation);
+    lua_setfield(L, -2, "speculation");
   }
   if (sim->adapters.names.count > 0) {
     push_lora(L, sim->cluster, &w->summary.lora);

@@ -1,0 +1,175 @@
+--- Speculative decoding from scripts and flags: tokens per step, times, blocks, what is told.
+local blis = require "blis"
+local program = require "spec.support.program"
+
+--- Steps of 1000 us and 100 us for every token in them.
+local function model()
+  return blis.latency_model { name = "even", step_time = function(batch)
+    return 1000 + 100 * #batch
+  end }
+end
+
+local function run(speculation, outputs, more)
+  local i = 0
+  local cluster = { instances = 1, kv_blocks = 1000, speculation = speculation,
+    async_scheduling = false, latency_model = model() }
+  for key, value in pairs(more or {}) do cluster[key] = value end
+  local profile = cluster.profile
+  cluster.profile = nil
+  return blis.run { cluster = cluster, profile = profile, workload = { requests = #outputs,
+    generator = function()
+      i = i + 1
+      return outputs[i] and { arrival_us = 0, prompt_tokens = 16, output_tokens = outputs[i] }
+    end } }
+end
+
+local function ngram(tokens, acceptance, more)
+  local all = { method = "ngram", tokens = tokens, acceptance = acceptance }
+  for key, value in pairs(more or {}) do all[key] = value end
+  return all
+end
+
+local function says(pattern, ...)
+  local ok, message = pcall(run, ...)
+  assert.is_false(ok)
+  assert.truthy(tostring(message):find(pattern, 1, true), tostring(message))
+end
+
+describe("speculative decoding", function()
+  it("takes 22 steps for 64 tokens with two drafts that hold", function()
+    local r = run(ngram(2, 1), { 64 })
+    assert.equal(22, r.steps)
+    assert.equal(64, r.output_tokens)
+    -- A prefill of 1100 us, 21 steps of three verified tokens.
+    assert.equal(1100 + 21 * 1300, r.requests[1].e2e_us)
+    assert.equal(63, r.requests[1].itl_count)
+    assert.near(21 * 1.3 / 63, r.itl_ms.mean, 1e-9)
+    assert.equal(1.3, r.itl_ms.max)
+    assert.equal(0.0, r.itl_ms.p50)
+    assert.equal(3.0, r.speculation.mean_acceptance_length)
+    assert.equal(1.0, r.speculation.acceptance_rate)
+  end)
+
+  it("never gives more than the output, and counts what is behind it as not accepted", function()
+    local r = run(ngram(3, 1), { 6 }) -- 1 + 4 + 1
+    assert.equal(3, r.steps)
+    assert.equal(6, r.output_tokens)
+    assert.same({ 2, 6, 3 }, { r.speculation.drafts, r.speculation.draft_tokens,
+      r.speculation.accepted_tokens })
+  end)
+
+  it("is a loss of time when no draft holds", function()
+    local plain, r = run(nil, { 30 }), run(ngram(3, 0), { 30 })
+    assert.equal(plain.steps, r.steps)
+    assert.equal(plain.requests[1].e2e_us + 29 * 300, r.requests[1].e2e_us)
+    assert.equal(0, r.speculation.accepted_tokens)
+  end)
+
+  it("gives as many tokens a step as the rates say", function()
+    local r = run(ngram(3, { 0.8, 0.7, 0.6 }), { 60000 }, { kv_blocks = 10000, max_model_len = 0 })
+    assert.near(2.696, r.speculation.mean_acceptance_length, 0.02)
+    assert.near(0.5653, r.speculation.acceptance_rate, 0.007)
+    r = run(ngram(4, 0.7), { 60000 }, { kv_blocks = 10000, max_model_len = 0 })
+    assert.near(2.7731, r.speculation.mean_acceptance_length, 0.03)
+  end)
+
+  it("takes drafting times of one pass for each token, or of one for all", function()
+    local costs = { draft_base_us = 500, draft_per_sequence_us = 50 }
+    local r = run(ngram(2, 1, costs), { 4, 4 })
+    -- Two prefills in a step of 1200 us; 6 verified tokens, and a pass of two sequences.
+    assert.equal(1200 + 1600 + 600, r.requests[1].e2e_us)
+    costs.method = "draft"
+    r = run(ngram(2, 1, costs), { 4, 4 })
+    assert.equal(1200 + 1600 + 1200, r.requests[1].e2e_us)
+  end)
+
+  it("speeds up and slows down as steps and rates say", function()
+    local function tpot(acceptance)
+      local slow = blis.latency_model { name = "slow", step_time = function() return 20000 end }
+      local r = run({ method = "draft", tokens = 3, acceptance = acceptance,
+        draft_base_us = 10000 / 3 }, { 20000 }, { latency_model = slow, kv_blocks = 10000,
+        max_model_len = 0 })
+      return r.itl_ms.mean
+    end
+    assert.near(11.13, tpot { 0.8, 0.7, 0.6 }, 0.15)
+    assert.near(21.96, tpot { 0.3, 0.2, 0.1 }, 0.3)
+  end)
+
+  it("stops in larger batches", function()
+    local r = run(ngram(2, 1, { max_batch = 1 }), { 4, 7 })
+    -- Nobody drafts beside another one: three steps after the prefills, then one of three.
+    assert.equal(1, r.speculation.drafts)
+    assert.equal(5, r.steps)
+  end)
+
+  it("needs blocks for what it drafts, and gives them back", function()
+    -- 16 tokens a block: two requests of 16 + 12 tokens need two blocks each.
+    local few = { kv_blocks = 4, max_num_seqs = 2 }
+    local r = run(ngram(4, 0), { 12, 12 }, few)
+    assert.equal(2, r.completed)
+    assert.equal(0, r.preemptions)
+    -- With outputs of 14, the last drafts want a third block, which others hold.
+    r = run(ngram(8, 0), { 14, 14 }, few)
+    assert.equal(2, r.completed)
+    assert.is_true(r.preemptions > 0)
+    -- Alone in the cache, it drafts less.
+    r = run(ngram(8, 0), { 14 }, { kv_blocks = 2 })
+    assert.equal(0, r.preemptions)
+    assert.equal(1, r.completed)
+  end)
+
+  it("draws alike in every batch and both engines", function()
+    local one = run(ngram(3, 0.6), { 100 })
+    local many = run(ngram(3, 0.6), { 100, 100, 100 })
+    local function steps_of(r) return r.requests[1].itl_count end
+    assert.equal(steps_of(one), steps_of(many))
+    assert.equal(many.hash, run(ngram(3, 0.6), { 100, 100, 100 }, { engine = "stepwise" }).hash)
+  end)
+
+  it("goes together with everything else", function()
+    for k = 1, 8 do
+      local r = blis.run {
+        cluster = { instances = k % 3 == 0 and nil or 2, kv_blocks = 300 + 200 * k,
+          prefill_instances = k % 3 == 0 and 1 or nil, decode_instances = k % 3 == 0 and 1 or nil,
+          speculation = { method = "mtp", tokens = k, acceptance = 0.7, draft_base_us = 100 },
+          lora = k % 2 == 0 and { adapters = 6, slots = 2 } or nil },
+        workload = { rate = 20, requests = 120, prompt_tokens = 100, output_tokens = 60,
+          prefixes = { groups = 3, tokens = 64 },
+          sessions = k % 4 == 1 and { max_rounds = 3 } or nil },
+        faults = k % 2 == 1 and k % 3 ~= 0 and { { kind = "crash", at = 1000000, instance = 1,
+          recover_after = 1000000, requests = "rerouted" } } or nil,
+        queue = k % 4 == 2 or nil, seed = k,
+      }
+      assert.equal(r.arrived, r.completed)
+      assert.is_true(r.speculation.mean_acceptance_length > 1)
+    end
+  end)
+
+  it("says what is wrong", function()
+    says("cluster.speculation: method 'draft' needs draft_base_us or draft_per_sequence_us",
+      { method = "draft", acceptance = 0.5 }, { 4 })
+    says("cluster.speculation.acceptance: there are 2 probabilities for 3 tokens",
+      ngram(3, { 0.5, 0.5 }), { 4 })
+    says("cluster.speculation.acceptance[2]", ngram(2, { 0.5, 2 }), { 4 })
+    says("cluster.speculation.acceptance", ngram(2, "often"), { 4 })
+    says("cluster.speculation.tokens", ngram(17, 0.5), { 4 })
+    says("cluster.speculation", 3, { 4 })
+    assert.is_nil(rawget(run(nil, { 4 }), "speculation"))
+  end)
+
+  it("can be asked for by flags", function()
+    local line = "$BLIS run --num-requests 40 --output-tokens 50 --speculative-method draft "
+    local plain = program.shell(line .. "--speculative-acceptance 0.8,0.7,0.6 --draft-base-us 900")
+    assert.equal(0, plain.status, plain.err)
+    assert.truthy(plain.out:find("speculation +%d+%.%d %% of the drafts held"), plain.out)
+    for text, expected in pairs {
+      [""] = "speculative decoding needs --speculative-method and --speculative-acceptance",
+      ["--speculative-acceptance 0.5,x"] = "'x' is not allowed, expected a number from 0 to 1",
+      ["--speculative-acceptance 0.5"] = "needs --draft-base-us or --draft-per-sequence-us",
+    } do
+      local done = program.shell(line .. text)
+      assert.not_equal(0, done.status)
+      assert.truthy(done.err:find(expected, 1, true), done.err)
+    end
+  end)
+end)
