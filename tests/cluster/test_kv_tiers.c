@@ -265,6 +265,68 @@ static void blocks_add_up(void) {
   site_deinit(&s.site);
 }
 
+/* A tier of 120 blocks: of a text of 100, what comes later takes the place of
+   the deepest blocks. */
+static void deep_blocks_leave_first(void) {
+  scene s = {0};
+  begin(&s, 1);
+  add_tier(&s, "cpu", 120, BLIS_TIER_OF_INSTANCE, 32);
+  site_add_requests(&s.site, 4);
+  ask_for(&s, 0, 0, 0, 1600, 0);
+  ask_for(&s, 1, 500000, 1, 320, 0); /* 20 blocks: it is full */
+  ask_for(&s, 2, 1000000, 2, 640, 0);
+  ask_for(&s, 3, 1500000, 0, 1600, 0);
+  site_must_open(&s.site);
+  call_at(&s, 1400000, forget_caches);
+  site_run(&s.site);
+  CHECK_EQ_I64(tier_of(&s, 0).loaded_blocks, 60);
+  CHECK_EQ_I64(tier_of(&s, 0).evicted_blocks, 40 + 40);
+  site_deinit(&s.site);
+}
+
+/* The same when the text was used again: 20 blocks of the second text leave,
+   and then the 20 deepest of the first. */
+static void deep_blocks_are_used_last(void) {
+  scene s = {0};
+  begin(&s, 1);
+  add_tier(&s, "cpu", 120, BLIS_TIER_OF_INSTANCE, 32);
+  site_add_requests(&s.site, 5);
+  ask_for(&s, 0, 0, 0, 1600, 0);
+  ask_for(&s, 1, 500000, 1, 320, 0);
+  ask_for(&s, 2, 1000000, 0, 1600, 0);
+  ask_for(&s, 3, 1500000, 2, 640, 0);
+  ask_for(&s, 4, 2000000, 0, 1600, 0);
+  site_must_open(&s.site);
+  call_at(&s, 900000, forget_caches);
+  call_at(&s, 1900000, forget_caches);
+  site_run(&s.site);
+  /* All but the last one, whose last token is computed; then 80. */
+  CHECK_EQ_I64(tier_of(&s, 0).loaded_blocks, 99 + 80);
+  CHECK_EQ_I64(tier_of(&s, 0).evicted_blocks, 40 + 20);
+  site_deinit(&s.site);
+}
+
+/* At 5 GB/s a token takes 32.8 us alone and 65.6 beside another reader,
+   and 56.6 to compute: of two at once, the second computes. */
+static void estimates_know_of_other_readers(void) {
+  scene s = {0};
+  begin(&s, 1);
+  set_model(&s.site, 0, 56.6);
+  s.config.bytes_per_token = 163840;
+  s.config.rule = BLIS_LOADS_IF_FASTER;
+  add_tier(&s, "cpu", 1000, BLIS_TIER_OF_INSTANCE, 5);
+  site_add_requests(&s.site, 4);
+  for (uint32_t i = 0; i < 4; i++) {
+    ask_for(&s, i, i < 2 ? 0 : 1000000, i % 2, 1600, 16);
+  }
+  site_must_open(&s.site);
+  call_at(&s, 900000, forget_caches);
+  site_run(&s.site);
+  CHECK_EQ_I64(counts_of(&s).completed, 1);
+  CHECK_EQ_I64(counts_of(&s).declined, 1);
+  site_deinit(&s.site);
+}
+
 /* With the second sight a block is saved, and found at the third. */
 static void a_threshold_saves_writes(void) {
   scene s = {0};
@@ -734,6 +796,9 @@ int main(int argc, char **argv) {
   RUN(shared_links);
   RUN(stages);
   RUN(blocks_add_up);
+  RUN(deep_blocks_leave_first);
+  RUN(deep_blocks_are_used_last);
+  RUN(estimates_know_of_other_readers);
   RUN(a_threshold_saves_writes);
   RUN(only_whole_chunks_hit);
   RUN(evicted_blocks_go_on);
