@@ -154,7 +154,8 @@ typedef struct blis_kv_tiers_counts {
   int64_t in_flight; /* is still waiting; = requests - these */
   int64_t declined;  /* times that nothing of what is there was wanted */
   int64_t loaded_blocks;
-  double wait_us; /* of completed and failed ones, added up */
+  double wait_us;     /* of completed and failed ones, added up */
+  double moved_bytes; /* by all reads and writes, each byte once */
 } blis_kv_tiers_counts;
 
 #endif

@@ -469,6 +469,10 @@ blis_kv_tiers_counts blis_cluster_kv_tiers(const blis_cluster *cluster) {
   const blis__tiers *tiers = cluster->tiers;
   blis_kv_tiers_counts counts =
       tiers == NULL ? (blis_kv_tiers_counts){0} : tiers->counts;
+  if (tiers != NULL) {
+    counts.moved_bytes =
+        blis__links_moved(&tiers->links, (double)cluster->now_us);
+  }
   BLIS_ASSERT(counts.requests == counts.completed + counts.failed +
                                      counts.canceled + counts.in_flight);
   return counts;
