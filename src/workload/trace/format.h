@@ -103,7 +103,9 @@ typedef struct blis__trace_format {
   XX(llmservingsim)                                                            \
   XX(vidur)                                                                    \
   XX(splitwise)                                                                \
-  XX(otel)
+  XX(otel)                                                                     \
+  XX(inference_perf)                                                           \
+  XX(guidellm)
 
 #define XX(name) extern const blis__trace_format blis__trace_##name;
 BLIS__TRACE_FORMAT_MAP(XX)

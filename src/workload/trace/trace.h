@@ -13,6 +13,8 @@
  *   vidur     CSV: arrived_at (s), num_prefill_tokens, num_decode_tokens
  *   splitwise CSV: arrival_timestamp (s), prompt_size, token_size
  *   otel      OTLP JSON: spans with llm.prompt_tokens or gen_ai.prompt.tokens
+ *   inference-perf  JSON: per_request_lifecycle_metrics.json
+ *   guidellm  JSON: a report with its requests
  *
  * A format is recognised by the first lines of the file, or named; "-" is
  * standard input. Files may be packed (gzip, zstd). Errors name file, line,

@@ -3,8 +3,9 @@
  * whose input_lens, output_lens and start_times (s) have an entry per request.
  *
  * Start times are on a clock of the machine, so requests arrive from the first
- * one on. Requests with an entry in errors failed; they are left out, with a
- * note.
+ * one on. With queue_times (newest versions) they arrive when the client has
+ * let them go: with a limit of concurrency, some wait for others there.
+ * Requests with an entry in errors failed; they are left out, with a note.
  */
 #include <math.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@ typedef struct result_lists {
   blis_json_value inputs;
   blis_json_value outputs;
   blis_json_value starts;
+  blis_json_value waits;  /* may be missing */
   blis_json_value errors; /* may be missing */
 } result_lists;
 
@@ -64,8 +66,8 @@ static blis_status check_count(blis_json_value list, size_t count,
  * text. Everything else is about the whole run.
  */
 static const char *const known_lists[] = {
-    "input_lens", "output_lens", "start_times",     "errors",
-    "ttfts",      "itls",        "generated_texts", NULL};
+    "input_lens", "output_lens",     "start_times", "errors",    "ttfts",
+    "itls",       "generated_texts", "queue_times", "latencies", NULL};
 
 static void see_lists(reading *r, blis_json_value root) {
   const char *name = NULL;
@@ -90,6 +92,11 @@ static blis_status find_lists(const blis__trace_job *job, blis_json_value root,
   size_t count = blis_json_count(lists->inputs);
   BLIS_TRY(check_count(lists->outputs, count, error));
   BLIS_TRY(check_count(lists->starts, count, error));
+  lists->waits = blis_json_member(root, "queue_times");
+  if (blis_json_has(lists->waits)) {
+    BLIS_TRY(blis_json_need_array(lists->waits, error));
+    BLIS_TRY(check_count(lists->waits, count, error));
+  }
   lists->errors = blis_json_member(root, "errors");
   if (!blis_json_has(lists->errors)) {
     return BLIS_OK;
@@ -110,8 +117,13 @@ static blis_status read_entry(const result_lists *lists, size_t index,
                            BLIS_WORKLOAD_MAX_TOKENS, &output, error));
   BLIS_TRY(blis_json_double(blis_json_item(lists->starts, index), 0, MAX_TIME_S,
                             &start_s, error));
+  double wait_s = 0;
+  if (blis_json_has(lists->waits)) {
+    BLIS_TRY(blis_json_double(blis_json_item(lists->waits, index), 0,
+                              MAX_TIME_S, &wait_s, error));
+  }
   *row = (blis_request){.number = (int64_t)index,
-                        .arrival_us = llround(start_s * 1e6),
+                        .arrival_us = llround((start_s + wait_s) * 1e6),
                         .prompt_tokens = (uint32_t)input,
                         .output_tokens = (uint32_t)output,
                         .max_output_tokens = (uint32_t)output};

@@ -278,10 +278,10 @@ static void limits_count_rows_from_the_start(void) {
 }
 
 static void formats_are_named_or_recognised(void) {
-  static const char *const names[] = {"mooncake",  "azure",         "tracev2",
-                                      "burstgpt",  "bailian",       "routesim",
-                                      "vllm",      "llmservingsim", "vidur",
-                                      "splitwise", "otel"};
+  static const char *const names[] = {
+      "mooncake", "azure",          "tracev2",       "burstgpt", "bailian",
+      "routesim", "vllm",           "llmservingsim", "vidur",    "splitwise",
+      "otel",     "inference-perf", "guidellm"};
   CHECK_EQ_I64(blis_trace_format_count(), COUNT(names));
   for (size_t i = 0; i < COUNT(names); i++) {
     CHECK_STR(blis_trace_format_name(i), names[i]);

@@ -230,6 +230,76 @@ static void wrong_vllm_results_are_named(void) {
   check_refused("bad.json", cases, COUNT(cases));
 }
 
+/* A client that lets few requests go at a time has others wait. */
+static void vllm_requests_arrive_behind_the_client(void) {
+  static const expected_request rows[] = {{0, 0, 9, 1, "", 0, ""},
+                                          {1, 1500000, 8, 2, "", 0, ""}};
+  blis_workload *workload = read_trace(temp_file(
+      "queue.json",
+      "{\"input_lens\": [9, 8], \"output_lens\": [1, 2], \"start_times\": "
+      "[5, 5], \"queue_times\": [0.5, 2.0], \"latencies\": [1, 1]}"));
+  check_requests(workload, rows, COUNT(rows));
+  CHECK_EQ_I64(blis_workload_note_count(workload), 0);
+  blis_workload_free(workload);
+}
+
+/* Reports of load generators. */
+
+static void inference_perf_reports_are_their_requests(void) {
+  static const expected_request rows[] = {{0, 0, 100, 3, "", 0, ""},
+                                          {1, 250000, 7, 2, "", 0, ""}};
+  blis_workload *workload = read_trace(temp_file(
+      "per_request.json",
+      "[{\"start_time\": 10.0, \"end_time\": 10.3, \"request\": \"{}\", "
+      "\"info\": {\"request_metrics\": {\"text\": {\"input_tokens\": 100}}, "
+      "\"response_metrics\": {\"output_tokens\": 3, \"output_token_times\": "
+      "[10.2, 10.23, 10.29]}}, \"error\": null},\n"
+      " {\"start_time\": 10.1, \"error\": {\"error_type\": \"x\"}},\n"
+      " {\"start_time\": 10.25, \"info\": {\"input_tokens\": 7, "
+      "\"response_metrics\": {\"output_tokens\": 2}}}]"));
+  check_requests(workload, rows, COUNT(rows));
+  CHECK_CONTAINS(blis_workload_note_text(workload, 0),
+                 "failed requests skipped, since their output is unknown: 1");
+  blis_workload_free(workload);
+}
+
+static void guidellm_reports_are_their_requests(void) {
+  static const expected_request rows[] = {{1, 0, 50, 100, "c", 0, ""},
+                                          {0, 2000000, 64, 10, "c", 1, ""},
+                                          {2, 3500000, 5, 6, "", 0, ""}};
+  blis_workload *workload = read_trace(temp_file(
+      "benchmarks.json",
+      "{\"metadata\": {\"guidellm_version\": \"0.6.0\"}, \"benchmarks\": ["
+      "{\"requests\": {\"successful\": ["
+      "{\"prompt_tokens\": 64, \"output_tokens\": 10, \"info\": "
+      "{\"conversation_id\": \"c\", \"timings\": {\"request_start\": "
+      "1700000007.0}}},"
+      "{\"prompt_tokens\": 50, \"output_tokens\": 100, "
+      "\"request_start_time\": 1700000005.0, \"info\": "
+      "{\"conversation_id\": \"c\"}}], \"errored\": [{}, {}]}},"
+      "{\"requests\": {\"successful\": [{\"prompt_tokens\": 5, "
+      "\"output_tokens\": 6, \"request_start_time\": 1700000008.5}]}}]}"));
+  check_requests(workload, rows, COUNT(rows));
+  CHECK_CONTAINS(blis_workload_note_text(workload, 0),
+                 "failed requests skipped, since their output is unknown: 2");
+  blis_workload_free(workload);
+}
+
+static void wrong_reports_are_named(void) {
+  static const bad_trace cases[] = {
+      {"[{\"start_time\": 1, \"info\": {}}]", "key 'input_tokens': is missing"},
+      {"[{\"start_time\": \"x\", \"end_time\": 1}]",
+       "key 'start_time': 'x' is not a number"},
+      {"[7, {\"start_time\": 1, \"info\": 1}]", "7 is not an object"},
+      {"{\"metadata\": 1, \"benchmarks\": 5}",
+       "key 'benchmarks': 5 is not an array"},
+      {"{\"metadata\": 1, \"benchmarks\": [{\"requests\": {\"successful\": "
+       "[{\"request_start_time\": 1}]}}]}",
+       "key 'prompt_tokens': is missing"},
+  };
+  check_refused("bad.json", cases, COUNT(cases));
+}
+
 /* LLMServingSim. */
 
 static void llmservingsim_tokens_are_compared(void) {
@@ -422,6 +492,10 @@ int main(void) {
   RUN(wrong_bailian_rows_are_named);
   RUN(vllm_results_are_their_requests);
   RUN(wrong_vllm_results_are_named);
+  RUN(vllm_requests_arrive_behind_the_client);
+  RUN(inference_perf_reports_are_their_requests);
+  RUN(guidellm_reports_are_their_requests);
+  RUN(wrong_reports_are_named);
   RUN(llmservingsim_tokens_are_compared);
   RUN(wrong_llmservingsim_rows_are_named);
   RUN(llmservingsim_calls_are_rounds);
