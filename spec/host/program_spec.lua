@@ -186,6 +186,7 @@ local recommended = lines.recommend .. " "
 local instead = {
   ["compare --routing-parameter"] = compared .. " --routing-parameter tie=first",
   ["compare --policies"] = compared,
+  ["compare --lora-scorer-weight"] = compared .. " --lora-adapters 4 --lora-scorer-weight 3",
   ["compare --routing-policy"] = small .. " --variant '--routing-policy weighted' --replications 1 "
     .. "--quiet --routing-policy least-loaded",
   ["compare --variant"] = small .. " --variant '--scheduler fcfs' --variant '--scheduler sjf' "

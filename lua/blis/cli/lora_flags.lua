@@ -85,16 +85,21 @@ local function with_affinity(definition, scorers, weight)
   return all
 end
 
-local function add_scorer(definition, parsed)
-  local policies = parsed.values.policies
-  local weight = policies.lora_scorer_weight
-  if not weight then return end
-  if parsed.values.experiment.routing ~= "weighted" then
+--- The scorers of a routing policy, those that are given or none, with the weight of a flag.
+---@param definition blis.cli.Command
+---@param parsed blis.cli.Parsed
+---@param routing? string its name
+---@return any
+function lora_flags.scorers(definition, parsed, routing)
+  local scorers = parsed.values.policies.scorers
+  local weight = parsed.values.policies.lora_scorer_weight
+  if not weight then return scorers end
+  if routing ~= "weighted" then
     command.talk(parsed, "--lora-scorer-weight: no effect with routing policy %s",
-      parsed.values.experiment.routing or "round-robin")
-    return
+      routing or "round-robin")
+    return scorers
   end
-  policies.scorers = with_affinity(definition, policies.scorers or usual_scorers, weight)
+  return with_affinity(definition, scorers or usual_scorers, weight)
 end
 
 --- Adapters as blis.run takes them; nil without. In BLIS (Go) they are nothing without slots.
@@ -114,7 +119,6 @@ function lora_flags.of(definition, parsed)
     end
     all[key] = value
   end
-  add_scorer(definition, parsed)
   if all.adapters == nil then
     if next(all) ~= nil then
       command.talk(parsed, "flags of LoRA adapters have no effect without --lora-config or "

@@ -97,12 +97,13 @@ local function routing_of(definition, parsed)
   local name = parsed.values.experiment.routing
   local given = parsed.values.policies
   local of_bundle = (given.of_routing or {})[name]
-  if not given.scorers and not given.parameters and not of_bundle then return name end
+  local scorers = lora_flags.scorers(definition, parsed, name)
+  if not scorers and not given.parameters and not of_bundle then return name end
   local routing = { name or "round-robin" }
   for key, value in pairs(of_bundle or {}) do routing[key] = value end
-  if given.scorers then
+  if scorers then
     if routing[1] == "weighted" then
-      routing.scorers = given.scorers
+      routing.scorers = scorers
     else
       command.talk(parsed, "%s: no effect with routing policy %s",
         given.scorers_of or "--routing-scorers", routing[1])
