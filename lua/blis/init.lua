@@ -16,7 +16,6 @@ local statistics = require "blis.statistics"
 local sweep = require "blis.sweep"
 local trace = require "blis.traffic.trace"
 local units = require "blis.units"
-local graphs = require "blis.traffic.graphs"
 local workload = require "blis.traffic.workload"
 
 --- A function of a module that its first call loads: scripts that do without it start sooner.
@@ -42,7 +41,7 @@ local blis = {
   statistics = statistics,
 
   workload = workload.new,
-  session_graphs = graphs.open,
+  session_graphs = at_first_call("blis.traffic.graphs", "open"),
   trace = trace,
 
   filter = policy.filter,

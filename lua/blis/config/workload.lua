@@ -1,6 +1,5 @@
 --- The options of generated traffic: the short form, that of a file, and what a specification has.
 --- Specifications, of files and of tables, are read by the core, which describes their keys, too.
-local agents = require "blis.traffic.agents"
 local core = require "blis.core"
 local presets = require "blis.traffic.presets"
 
@@ -330,7 +329,7 @@ local graphs = {
         .. "prompt_tokens = 900, output_tokens = 60 } }; see docs/agents.md.",
     },
     {
-      name = "preset", type = "choice", choices = agents.names,
+      name = "preset", type = "choice", choices = presets.agents,
       doc = "In place of graphs: tasks of a kind of agent, made up from the seed.",
     },
     {

@@ -112,7 +112,4 @@ end
 agents.by_name = { ["coding-agent"] = agents.coding_agent, rag = agents.rag,
   ["deep-research"] = agents.deep_research }
 
---- All names, in the order of help texts.
-agents.names = { "coding-agent", "rag", "deep-research" }
-
 return agents

@@ -1,6 +1,7 @@
 --- Session graphs as a workload: requests that wait for others.
-local agents = require "blis.traffic.agents"
 local core = require "blis.core"
+local deferred = require "blis.deferred"
+local agents = deferred "blis.traffic.agents"
 local errors = require "blis.errors"
 local schema = require "blis.config.schema"
 local sections = require "blis.config.workload"

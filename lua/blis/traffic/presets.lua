@@ -62,6 +62,9 @@ presets.lengths["servegen-days"] = {
   output = { "lognormal", mu = 4.64, sigma = 0.93 },
 }
 
+--- Tasks of agents, which are session graphs: blis.traffic.agents makes them.
+presets.agents = { "coding-agent", "rag", "deep-research" }
+
 --- All names, in the order of help texts.
 presets.names = { "chatbot", "summarization", "contentgen", "multidoc", "bursty",
   "unfair-tenants", "prefix-heavy", "mixed-slo", "diurnal", "ramp", "surges", "servegen-days" }

@@ -1,10 +1,9 @@
 --- Traffic: what blis.workload and the workload of an experiment may be, and how it is printed.
-local agents = require "blis.traffic.agents"
 local core = require "blis.core"
 local deferred = require "blis.deferred"
 local errors = require "blis.errors"
 local format = require "blis.format"
-local graphs = require "blis.traffic.graphs"
+local graphs = deferred "blis.traffic.graphs"
 local presets = require "blis.traffic.presets"
 local schema = require "blis.config.schema"
 local sections = require "blis.config.workload"
@@ -376,6 +375,10 @@ local function raise_text(text, path)
       shown))
 end
 
+-- Presets that are session graphs.
+local is_agent = {}
+for _, name in ipairs(presets.agents) do is_agent[name] = true end
+
 local function read_any(given, path, defaults)
   if core.is_workload(given) or core.is_workload_spec(given) or core.is_trace_stream(given) then
     return given
@@ -389,7 +392,7 @@ local function read_any(given, path, defaults)
   given = given or {}
   if given.file ~= nil then return read_file(given, path, defaults) end
   if given.trace ~= nil then return read_replay(given, path, defaults) end
-  if given.graphs ~= nil or agents.by_name[given.preset] then
+  if given.graphs ~= nil or is_agent[given.preset] then
     return graphs.read(given, path, defaults)
   end
   if given.generator ~= nil then return read_generator(given, path, defaults) end
