@@ -3,17 +3,18 @@
 local core = require "blis.core"
 local catalogue = require "blis.engine.catalogue"
 local cluster_section = require "blis.config.cluster"
+local deferred = require "blis.deferred"
 local descriptions = require "blis.engine.descriptions"
 local errors = require "blis.errors"
 local group_config = require "blis.config.group"
 local pool_config = require "blis.config.pool"
 local latency_section = require "blis.config.latency"
-local lora = require "blis.engine.lora"
+local lora = deferred "blis.engine.lora"
 local notices = require "blis.notices"
 local presets = require "blis.engine.presets"
 local profiles = require "blis.engine.profiles"
 local schema = require "blis.config.schema"
-local speculation = require "blis.engine.speculation"
+local speculation = deferred "blis.engine.speculation"
 local types = require "blis.config.types"
 
 local engine = {}
@@ -173,9 +174,11 @@ local function read_equal(given, path, profile)
   profiles.apply(profile, values)
   presets.apply(values, path, profile)
   local sources = { beside = {}, files = values.catalogue, texts = {} }
-  values.lora = lora.read(values.lora, path .. ".lora", profile)
+  if values.lora ~= nil then values.lora = lora.read(values.lora, path .. ".lora", profile) end
   values.adapter_bytes = values.lora and values.lora.bytes
-  values.speculation = speculation.read(values.speculation, path .. ".speculation", profile)
+  if values.speculation ~= nil then
+    values.speculation = speculation.read(values.speculation, path .. ".speculation", profile)
+  end
   check_watts(values, path)
   read_model(values, given or {}, sources)
   read_hardware(values, sources)
