@@ -195,6 +195,7 @@ describe("LoRA adapters", function()
       footprint_bytes_per_rank = 1 << 24 }
     local bytes = 4 * 16 * (1 << 24)
     assert.near(without.kv_blocks - bytes / without.capacity.bytes_per_block, with.kv_blocks, 1)
+    assert.near(bytes / 2 ^ 30, with.capacity.reserved_gib, 1e-9)
   end)
 
   it("are in saved results and exports", function()
@@ -232,10 +233,27 @@ describe("LoRA adapters", function()
       run, { adapters = 9, slots = 4, host_slots = 2 }, list)
     says("did you mean 'slots'?", run, { adapters = 9, slot = 4 }, list)
     assert.is_nil(rawget(run({ adapters = { "legl" }, slots = 0 }, list), "lora"))
+    says("cluster.lora.adapters[2] is nil", run, { adapters = { "a", nil, "b" } }, list)
+    says("cluster.lora.adapters: got a value at [b]", run, { adapters = { "a", b = 8 } }, list)
+    says("cluster.lora.adapters[1]: '' is not allowed", run, { adapters = { "" } }, list)
+    says("expected a name without control characters", run, { adapters = { "a\0b", "a\0c" } },
+      list)
+    says("cluster.lora: to load an adapter of rank 8 takes 1.6e+307 us", run,
+      { adapters = 9, load_bandwidth_bytes_us = 1e-300 }, list)
+    says("cluster.lora: to fetch an adapter of rank 8 takes 1.6e+16 us", run,
+      { adapters = 9, fetch_bandwidth_bytes_us = 1e-9 }, list)
+    says("does not fit", blis.run, { workload = { requests = 1 }, cluster = {
+      model = "qwen3-14b", lora = { adapters = 9, slots = 1000000, rank = 65536,
+        footprint_bytes_per_rank = 1e12, load_bandwidth_bytes_us = 1e12,
+        fetch_bandwidth_bytes_us = 1e12 } } })
     says("cluster.lora: 9", run, 9, list)
     says("cluster.lora.order", run, { adapters = 9, order = "any" }, list)
     says("cluster.lora.step_overhead_tiers[1].factor", run, { adapters = 9,
       step_overhead_tiers = { { rank = 8, factor = -1 } } }, list)
+    says("cluster.lora.step_overhead_tiers: got a value at [", run, { adapters = 9,
+      step_overhead_tiers = { rank = 8, factor = 1 } }, list)
+    says("cluster.lora.step_overhead_tiers[2]: rank 8 is there twice", run, { adapters = 9,
+      step_overhead_tiers = { { rank = 8, factor = 1 }, { rank = 8, factor = 2 } } }, list)
     says("client 1 ('x'): unknown adapter 'c': cluster.lora (--lora-config) has none", blis.run, {
       workload = { aggregate_rate = 5, num_requests = 5, clients = { { id = "x", rate_fraction = 1,
         adapter = "c", arrival = { process = "poisson" },

@@ -31,6 +31,12 @@ describe("flags of LoRA adapters", function()
     assert.equal(200, r.lora.requests)
   end)
 
+  it("are in the line that says where the memory goes", function()
+    local done = shell("run --num-requests 2 --lora-adapters 9")
+    -- 8 slots of rank 8, 2 MB for each.
+    assert.truthy(done.out:find("other %- 0%.12 adapters\n"), done.out)
+  end)
+
   it("go before the file", function()
     local r = run(clients .. file
       .. " --lora-adapter-capacity 1 --lora-load-bandwidth-bytes-us 1e9")
@@ -60,9 +66,13 @@ describe("flags of LoRA adapters", function()
       "FILE:4: lora: unknown option 'slots'")
     wrong("lora:\n  step_overhead_tiers:\n    8: { k6: 1 }\n",
       "FILE:3: lora.step_overhead_tiers.8: expected a rank with numbers k6 and k7 above 0")
+    wrong("lora:\n  step_overhead_tiers:\n    8: { k6: 1, k7: 2, k8: 3 }\n",
+      "FILE:3: lora.step_overhead_tiers.8: unknown option 'k8', expected k6 and k7")
     wrong("lora: 9\n", "FILE:1: lora: nothing is given, expected its options")
     os.remove(path)
     says("cluster.lora.adapters", clients .. "--lora-adapters 0")
+    says("run: --lora-host-slots: 1 is not allowed, expected at least slots, 8", clients
+      .. "--lora-adapters 3 --lora-host-slots 1")
     says("--lora-adapters: 'many' is not allowed, expected a number", clients
       .. "--lora-adapters many")
     says("unknown adapter 'legal': cluster.lora (--lora-config) has none", clients, 1)

@@ -33,6 +33,12 @@ local function tiers_of(given)
       errors.invalid("config.lora.step_overhead_tiers.%s: expected a rank with numbers k6 and k7 "
         .. "above 0", tostring(key))
     end
+    for name in pairs(tier) do
+      if name ~= "k6" and name ~= "k7" then
+        errors.invalid("config.lora.step_overhead_tiers.%s: unknown option '%s', expected k6 and "
+          .. "k7", tostring(key), tostring(name))
+      end
+    end
     tiers[#tiers + 1] = { rank = rank, factor = k6 / k7 }
   end
   table.sort(tiers, function(a, b) return a.rank < b.rank end)

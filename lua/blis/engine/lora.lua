@@ -7,6 +7,12 @@ local lora = {}
 
 local most_adapters = 100000
 
+-- The core counts microseconds up to this, BLIS__DURATION_MAX_US.
+local longest_us = 1 << 50
+
+-- More than any memory has.
+local most_bytes = 1 << 60
+
 -- Of BLIS (Go): k6 / k7 by rank.
 local usual_tiers = {
   { rank = 8, factor = 0.02 }, { rank = 16, factor = 0.035 }, { rank = 32, factor = 0.06 },
@@ -36,10 +42,8 @@ local tier_section = {
   },
 }
 
-local function raise_adapters(given, path)
-  schema.raise_value(path, given, ("a list of ids or of { id =, rank =, weight = }, or a number "
-    .. "from 1 to %d"):format(most_adapters))
-end
+local expected_adapters = ("a list of ids or of { id =, rank =, weight = }, or a number "
+  .. "from 1 to %d"):format(most_adapters)
 
 --- So many adapters with a long tail.
 local function numbered(count, values)
@@ -54,17 +58,20 @@ local function read_adapters(given, values, path)
   local count = math.tointeger(given)
   if type(given) == "number" and count and count >= 1 and count <= most_adapters then
     return numbered(count, values)
-  elseif type(given) ~= "table" or #given == 0 or #given > most_adapters then
-    raise_adapters(given, path)
+  end
+  schema.check_list(given, path, expected_adapters)
+  if #given == 0 or #given > most_adapters then
+    schema.raise_value(path, given, expected_adapters)
   end
   local list, seen = {}, {}
   for i, one in ipairs(given) do
     local place = ("%s[%d]"):format(path, i)
     list[i] = type(one) == "string" and { id = one } or schema.read(adapter_section, one, place)
     local id = list[i].id
-    if id == "" or seen[id] then
-      errors.invalid("%s: the adapter '%s' %s", place, id,
-        id == "" and "has no name" or "is there twice")
+    if id == "" or id:find "%c" then
+      schema.raise_value(place, id, "a name without control characters")
+    elseif seen[id] then
+      errors.invalid("%s: the adapter '%s' is there twice", place, id)
     end
     seen[id] = true
   end
@@ -73,19 +80,29 @@ end
 
 local function read_tiers(given, path)
   if given == nil then return usual_tiers end
-  if type(given) ~= "table" then
-    schema.raise_value(path, given, "a list of { rank =, factor = }")
-  end
-  local tiers = {}
+  schema.check_list(given, path, "a list of { rank =, factor = }")
+  local tiers, seen = {}, {}
   for i, one in ipairs(given) do
-    tiers[i] = schema.read(tier_section, one, ("%s[%d]"):format(path, i))
+    local place = ("%s[%d]"):format(path, i)
+    tiers[i] = schema.read(tier_section, one, place)
+    if seen[tiers[i].rank] then
+      errors.invalid("%s: rank %d is there twice", place, tiers[i].rank)
+    end
+    seen[tiers[i].rank] = true
   end
   return tiers
 end
 
---- Microseconds of something that has a base and moves bytes.
-local function time_us(base_us, bytes, bytes_per_us)
-  return math.max(1, math.ceil(base_us + bytes / bytes_per_us))
+--- Microseconds that a load or a fetch of an adapter takes.
+local function time_us(what, values, rank, path)
+  local us = values[what .. "_base_latency_us"]
+    + rank * values.footprint_bytes_per_rank / values[what .. "_bandwidth_bytes_us"]
+  if us > longest_us then
+    errors.invalid("%s: to %s an adapter of rank %d takes %.3g us with %s_bandwidth_bytes_us = %g; "
+      .. "expected at most %d", path, what, rank, us, what, values[what .. "_bandwidth_bytes_us"],
+      longest_us)
+  end
+  return math.max(1, math.ceil(us))
 end
 
 --- The options as the core takes them; nil for none.
@@ -109,9 +126,8 @@ function lora.read(given, path, profile)
   for _, one in ipairs(adapters) do
     one.rank = one.rank or values.rank
     largest = math.max(largest, one.rank)
-    local bytes = one.rank * values.footprint_bytes_per_rank
-    one.load_us = time_us(values.load_base_latency_us, bytes, values.load_bandwidth_bytes_us)
-    one.fetch_us = time_us(values.fetch_base_latency_us, bytes, values.fetch_bandwidth_bytes_us)
+    one.load_us = time_us("load", values, one.rank, path)
+    one.fetch_us = time_us("fetch", values, one.rank, path)
   end
   local slots = math.min(values.slots, #adapters)
   return {
@@ -120,8 +136,8 @@ function lora.read(given, path, profile)
     tiers = read_tiers(values.step_overhead_tiers, path .. ".step_overhead_tiers"),
     skips = values.order == "skip", max_skip_us = values.max_skip_us,
     loads_in_steps = values.mode == "block", pins_preempted = profile == "go-blis",
-    bytes = values.reserve_memory and math.ceil(
-      values.slots * values.footprint_bytes_per_rank * largest) or 0,
+    bytes = values.reserve_memory and math.ceil(math.min(most_bytes,
+      values.slots * values.footprint_bytes_per_rank * largest)) or 0,
   }
 end
 

@@ -16,9 +16,7 @@ local function read_acceptance(given, count, path)
     for i = 1, count do list[i] = given end
     return list
   end
-  if type(given) ~= "table" then
-    schema.raise_value(path, given, "a number from 0 to 1, or a list of such")
-  end
+  schema.check_list(given, path, "a number from 0 to 1, or a list of such")
   for i, one in ipairs(given) do
     if not is_probability(one) then
       schema.raise_value(("%s[%d]"):format(path, i), one, "a number from 0 to 1")

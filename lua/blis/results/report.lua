@@ -58,8 +58,9 @@ local function cache_line(s)
     plural(s.block_size, "token"), plural(s.kv_blocks * s.block_size, "token"))
   local c = rawget(s, "capacity")
   if not c then return size .. (s.kv_blocks_computed and ", as measured" or ", as given") end
-  return ("%s: %.1f GiB usable - %.2f weights - %.2f activations - %.2f other"):format(size,
+  local line = ("%s: %.1f GiB usable - %.2f weights - %.2f activations - %.2f other"):format(size,
     c.memory_gib, c.weights_gib, c.activations_gib, c.non_torch_gib)
+  return c.reserved_gib > 0 and ("%s - %.2f adapters"):format(line, c.reserved_gib) or line
 end
 
 --- How long the first two of the example batches take.
