@@ -205,6 +205,7 @@ for name in pairs(blis) do names[#names + 1] = name end
 table.sort(names)
 
 return setmetatable(blis, {
+  __tostring = function() return "blis " .. core._VERSION end,
   __index = function(_, name)
     errors.invalid("blis has no '%s'%s", tostring(name), errors.suggestion(tostring(name), names))
   end,

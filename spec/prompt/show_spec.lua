@@ -90,19 +90,22 @@ describe("what scripts get", function()
   local result = blis.run(small.experiment { trace_level = "decisions", instance_times = true,
     series_interval_us = 1000000 })
 
-  it("prints without addresses, down to single figures", function()
-    local seen = 0
-    local function visit(value, path, depth)
-      if type(value) == "table" or type(value) == "userdata" then
-        seen = seen + 1
-        local text = tostring(value)
-        assert.is_nil(text:find "^%l+: 0x", path .. ": " .. text)
-        assert.is_nil(text:find "table: 0x", path .. ": " .. text)
-      end
-      if type(value) == "table" and depth < 5 then
-        for key, item in pairs(value) do visit(item, path .. "." .. tostring(key), depth + 1) end
-      end
+  local seen
+  before_each(function() seen = 0 end)
+
+  local function visit(value, path, depth)
+    if type(value) == "table" or type(value) == "userdata" then
+      seen = seen + 1
+      local text = tostring(value)
+      assert.is_nil(text:find "^%l+: 0x", path .. ": " .. text)
+      assert.is_nil(text:find "table: 0x", path .. ": " .. text)
     end
+    if type(value) == "table" and depth < 5 then
+      for key, item in pairs(value) do visit(item, path .. "." .. tostring(key), depth + 1) end
+    end
+  end
+
+  it("prints without addresses, down to single figures", function()
     visit(result, "result", 1)
     visit(result.requests[1], "requests[1]", 1)
     visit(result.decisions[1], "decisions[1]", 1)
@@ -113,7 +116,59 @@ describe("what scripts get", function()
     visit(sim:events(), "events", 1)
     visit(blis.kv_capacity(), "kv_capacity", 1)
     visit(blis.models(), "models", 1)
+    visit(result:window(0, 1000000), "window", 1)
+    visit(result.requests:groups("slo_class"), "groups", 1)
+    visit(result.requests:after_completed(3), "after_completed", 1)
+    visit(result:saturation { keep_records = true }, "saturation", 1)
+    visit(result.decisions:scorers(), "scorers", 1)
+    visit(blis.diff(result, result).metrics, "diff.metrics", 1)
+    visit(blis.trace.formats(), "formats", 1)
+    visit(blis, "blis", 5)
     assert(seen > 50, seen)
+  end)
+
+  it("prints traffic without addresses", function()
+    local traffic = blis.workload(small.experiment().workload)
+    visit(traffic[1], "workload[1]", 1)
+    visit(traffic:statistics(), "workload:statistics()", 1)
+    visit(traffic:goodput_targets(), "workload:goodput_targets()", 1)
+    visit(traffic:notes(), "workload:notes()", 1)
+    for _, request in traffic:requests() do visit(request, "requests()", 1) end
+    assert(seen > 60, seen)
+  end)
+
+  it("prints what loops of one's own get without addresses", function()
+    local lone = blis.instance { model = "qwen/qwen3-14b", hardware = "H100" }
+    lone:add { id = "a", prompt_tokens = 100, output_tokens = 3 }
+    visit(lone.waiting, "lone.waiting", 1)
+    visit(lone:step(), "lone:step()", 1)
+    assert.equal('{ "a" }', tostring(lone.running))
+    local ended = {}
+    while #ended == 0 do ended = lone:step() end
+    visit(ended, "lone:step()", 1)
+    assert.matches('id = "a"', tostring(ended))
+
+    local search = blis.cma_es { start = { 0, 0 }, step = 1 }
+    assert.equal("CMA-ES in 2 dimensions, generation 0, step 1", tostring(search))
+    local values = {}
+    for i in ipairs(search:ask()) do values[i] = i end
+    visit(search:ask(), "search:ask()", 1)
+    search:tell(values)
+    assert.matches("^CMA%-ES in 2 dimensions, generation 1, step %S+: best value 1 at { .* }$",
+      tostring(search))
+    visit(search.best, "search.best", 1)
+    visit(search.mean, "search.mean", 1)
+  end)
+
+  it("prints statistics without addresses", function()
+    local few = { 1, 2, 4, 5, 6, 7, 8, 9, 10, 12 }
+    local statistics = blis.statistics
+    visit(statistics.estimate(few), "estimate", 1)
+    visit(statistics.quantile_interval(few, 0.5), "quantile_interval", 1)
+    visit(statistics.paired(few, few), "paired", 1)
+    visit(statistics.power(few), "power", 1)
+    visit(statistics.mser5(few), "mser5", 1)
+    assert.equal("{ 0.02, 0.5 }", tostring(statistics.holm { 0.01, 0.5 }))
   end)
 
   it("prints as Lua", function()

@@ -3,6 +3,7 @@ local errors = require "blis.errors"
 local figures = require "blis.results.figures"
 local format = require "blis.format"
 local result = require "blis.results.result"
+local show = require "blis.show"
 
 local diff = {}
 
@@ -93,7 +94,7 @@ local function compare_requests(a, b)
   return found
 end
 
-local function show(x)
+local function number_text(x)
   if x == nil then return "-" end
   return math.type(x) == "integer" and format.count(x) or format.number(x, 3)
 end
@@ -106,7 +107,8 @@ local function metric_lines(list)
   local rows = {}
   for _, one in ipairs(list) do
     if one.change ~= 0 then
-      rows[#rows + 1] = { one.name, show(one.a), show(one.b), signed(one.change, show(one.change)),
+      rows[#rows + 1] = { one.name, number_text(one.a), number_text(one.b),
+        signed(one.change, number_text(one.change)),
         signed(one.relative, format.percent(one.relative)) }
     end
   end
@@ -141,8 +143,9 @@ local function request_rows(changed, limit)
     rows[i] = { one.id, a.state == b.state and a.state or a.state .. " -> " .. b.state,
       a.instance == b.instance and (a.instance or "-")
         or ("%s -> %s"):format(a.instance or "-", b.instance or "-"),
-      show(ms(a.ttft_us)), show(ms(b.ttft_us)), show(ms(a.e2e_us)), show(ms(b.e2e_us)),
-      signed(change, show(change)) }
+      number_text(ms(a.ttft_us)), number_text(ms(b.ttft_us)), number_text(ms(a.e2e_us)),
+      number_text(ms(b.e2e_us)),
+      signed(change, number_text(change)) }
   end
   return format.table({ "request", "state", "instance", "TTFT A", "B", "E2E A", "B (ms)", "B - A" },
     rows, nil, { [2] = true, [3] = true })
@@ -192,9 +195,9 @@ end
 ---@return blis.Diff
 function diff.compare(a, b)
   a, b = read(a, "A"), read(b, "B")
-  local found = { metrics = compare_metrics(a, b) }
+  local found = { metrics = show.figures(compare_metrics(a, b)) }
   if a.keeps_records and b.keeps_records then
-    found.requests = compare_requests(a.requests, b.requests)
+    found.requests = show.figures(compare_requests(a.requests, b.requests))
   end
   found.is_equal = a.hash == b.hash
   for _, one in ipairs(found.metrics) do

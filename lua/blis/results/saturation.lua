@@ -3,6 +3,7 @@
 local core = require "blis.core"
 local errors = require "blis.errors"
 local schema = require "blis.config.schema"
+local show = require "blis.show"
 local sorted = require "blis.sorted"
 
 local saturation = {}
@@ -260,7 +261,7 @@ function saturation.examine(records, options)
     end
   end
   for i, name in ipairs(found.detectors) do found.final[name] = final_level(counts[i]) end
-  return found
+  return show.figures(found)
 end
 
 local function write_sorted(writer, key, values)

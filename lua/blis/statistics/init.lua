@@ -5,6 +5,7 @@
 local core = require "blis.core"
 local distribution = require "blis.statistics.distribution"
 local errors = require "blis.errors"
+local show = require "blis.show"
 local transfer = require "blis.statistics.transfer"
 local words = require "blis.statistics.words"
 
@@ -135,7 +136,7 @@ function statistics.quantile_interval(values, p, level)
   local sorted = table.move(values, 1, #values, 1, {})
   table.sort(sorted)
   local low, high = quantile_ranks(#sorted, p, level or 0.95)
-  return {
+  return show.figures {
     n = #sorted, value = statistics.quantile(sorted, p),
     low = low and sorted[low], high = low and sorted[high],
   }
@@ -316,7 +317,7 @@ function statistics.power(a, b, options)
     local pairs_ = statistics.needed_pairs(share, change, options) + 2 -- for Student's t
     needed[change] = math.max(statistics.fewest_for_interval, pairs_)
   end
-  return setmetatable({ std_dev = share, needed = needed }, power_meta)
+  return setmetatable({ std_dev = share, needed = show.figures(needed) }, power_meta)
 end
 
 --- Raises p-values of several comparisons so that one of them is below 0.05 by chance in 5 % of
@@ -334,7 +335,7 @@ function statistics.holm(p_values)
     largest = math.max(largest, math.min(1, p_values[i] * (#order - rank + 1)))
     adjusted[i] = largest
   end
-  return adjusted
+  return show.figures(adjusted)
 end
 
 --- Where the warm-up of a series ends: MSER-5 (White 1997). The series is averaged in batches of
@@ -346,7 +347,7 @@ end
 function statistics.mser5(series)
   local cut, is_settled = core.mser5(series)
   local rest = table.move(series, cut + 1, #series, 1, {})
-  return { cut = cut, mean = (statistics.moments(rest)), is_settled = is_settled }
+  return show.figures { cut = cut, mean = (statistics.moments(rest)), is_settled = is_settled }
 end
 
 return statistics

@@ -8,6 +8,7 @@ local errors = require "blis.errors"
 local matrix = require "blis.statistics.matrix"
 local options = require "blis.config.sweep"
 local schema = require "blis.config.schema"
+local show = require "blis.show"
 
 local cma_es = {}
 
@@ -21,6 +22,13 @@ local cma_es = {}
 local Search = {}
 Search.__index = Search
 Search.__name = "blis.cma_es"
+
+function Search:__tostring()
+  local what = ("CMA-ES in %d dimensions, generation %d, step %g"):format(self.size,
+    self.generation, self.step)
+  if not self.best then return what end
+  return ("%s: best value %g at %s"):format(what, self.best_value, show.text(self.best))
+end
 
 -- Where a function falls for ever, the search walks on for ever, but stays among the numbers.
 local largest_step = 1e100
@@ -106,7 +114,8 @@ function cma_es.new(spec)
   local n = #values.start
   local population = values.population or 4 + math.floor(3 * math.log(n))
   return decompose(setmetatable({
-    generation = 0, is_settled = false, bests = {}, mean = values.start, step = values.step,
+    generation = 0, is_settled = false, bests = {}, mean = show.figures(values.start),
+    step = values.step,
     size = n, population = population,
     low = values.low, high = values.high, stream = core.rng(values.seed, "cma-es"),
     parameters = parameters_of(n, population), covariance = matrix.identity(n),
@@ -154,7 +163,7 @@ function Search:ask()
       self.drawn[k], self.places[k] = vector, folded(self, place)
     end
   end
-  return self.places
+  return show.figures(self.places)
 end
 
 local function check_values(self, values)
@@ -259,7 +268,7 @@ local function remember_best(self, values, order)
   local value = values[order[1]]
   if value == value and value < (self.best_value or math.huge) then
     self.best_value = value
-    self.best = table.move(self.places[order[1]], 1, self.size, 1, {})
+    self.best = show.figures(table.move(self.places[order[1]], 1, self.size, 1, {}))
   end
 end
 
@@ -279,7 +288,7 @@ function Search:tell(values)
   local p = self.parameters
   local growth = math.sqrt(squared_length(self.step_path)) / p.length - 1
   self.step = math.min(largest_step, self.step * math.exp(p.step_rate / p.damping * growth))
-  self.mean = folded(self, mean)
+  self.mean = show.figures(folded(self, mean))
   self.generation, self.places, self.drawn = self.generation + 1, nil, nil
   decompose(self)
 end

@@ -494,8 +494,10 @@ static int lone_step(lua_State *L) {
   lua_newtable(L);
   for (lua_Integer n = 1; self->over.first != NULL; n++) {
     push_record(L, self, self->over.first);
+    set_printable(L);
     lua_rawseti(L, 2, n);
   }
+  set_printable(L);
   return 1;
 }
 
@@ -516,6 +518,7 @@ static void push_ids(lua_State *L, const lone *self, blis_request_state state) {
     }
   }
   lua_settop(L, list);
+  set_printable(L);
 }
 
 /* And next_us, which may be nil. */

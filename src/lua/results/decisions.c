@@ -240,8 +240,10 @@ static int decisions_scorers(lua_State *L) {
                      blis_decisions_scorer_name(decisions, stage, k));
     set_field_number(L, "weight",
                      blis_decisions_scorer_weight(decisions, stage, k));
+    set_printable(L);
     lua_rawseti(L, -2, (lua_Integer)k + 1);
   }
+  set_printable(L);
   return 1;
 }
 

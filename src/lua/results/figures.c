@@ -19,6 +19,7 @@ void set_figures(lua_State *L, blis_figure_list list, const void *values) {
     case BLIS_FIGURE_TIMES:
       lua_createtable(L, 0, BLIS_PERCENTILE_COUNT + 4);
       set_figures(L, BLIS_FIGURES_PERCENTILES, place);
+      set_printable(L);
       break;
     }
     lua_setfield(L, -2, figures[i].name);
@@ -61,6 +62,7 @@ static void set_waits(lua_State *L, const char *name,
                       const blis_percentiles *waits) {
   lua_createtable(L, 0, BLIS_PERCENTILE_COUNT + 4);
   set_figures(L, BLIS_FIGURES_PERCENTILES, waits);
+  set_printable(L);
   lua_setfield(L, -2, name);
 }
 
@@ -105,11 +107,13 @@ void push_groups(lua_State *L, const bind_records *records,
     lua_createtable(L, 0, 18);
     set_field_string(L, "name", group->name);
     set_group(L, group, records->recorder);
+    set_printable(L);
     lua_pushvalue(L, -1);
     lua_setfield(L, -3, group->name);
     lua_rawseti(L, -2, i + 1);
   }
   blis_groups_deinit(&self->groups, &self->alloc);
+  set_printable(L);
   lua_remove(L, -2);
 }
 
@@ -127,6 +131,7 @@ static void push_window(lua_State *L, const bind_records *records,
   lua_createtable(L, 0, 24);
   set_group(L, &window->group, records->recorder);
   set_figures(L, BLIS_FIGURES_WINDOW, window);
+  set_printable(L);
 }
 
 int bind_records_window(lua_State *L) {

@@ -22,7 +22,9 @@ int bind_trace_formats(lua_State *L) {
     lua_createtable(L, 0, 2);
     set_field_string(L, "name", blis_trace_format_name(i));
     set_field_string(L, "summary", blis_trace_format_text(i));
+    set_printable(L);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
+  set_printable(L);
   return 1;
 }

@@ -25,6 +25,7 @@ static void set_lengths(lua_State *L, const char *name,
   set_field_integer(L, "p90", lengths->p90);
   set_field_integer(L, "p99", lengths->p99);
   set_field_integer(L, "max", lengths->max);
+  set_printable(L);
   lua_setfield(L, -2, name);
 }
 
@@ -57,6 +58,7 @@ void push_statistics(lua_State *L, const blis_workload_statistics *measured,
   set_field_integer(L, "clients", measured->clients);
   set_field_integer(L, "prefix_groups", measured->prefix_groups);
   set_lengths(L, "turns", &measured->turns);
+  set_printable(L);
 }
 
 void push_recorded_request(lua_State *L, const blis_request *request,
@@ -91,6 +93,7 @@ void push_recorded_request(lua_State *L, const blis_request *request,
   set_field_text(L, "prefix_group", strings, request->prefix_group);
   set_field_integer(L, "prefix_tokens", request->prefix_tokens);
   set_field_integer(L, "round_index", request->round_index);
+  set_printable(L);
 }
 
 void push_workload_request(lua_State *L, const blis_workload *workload,
@@ -108,8 +111,10 @@ void push_goodput_targets(lua_State *L, const blis_goodput_target *targets,
     set_field_number(L, "ttft_ms", targets[i].ttft_ms);
     set_field_number(L, "itl_ms", targets[i].itl_ms);
     set_field_number(L, "e2e_ms", targets[i].e2e_ms);
+    set_printable(L);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
+  set_printable(L);
 }
 
 void push_notes(lua_State *L, const blis_workload *workload) {
@@ -118,4 +123,5 @@ void push_notes(lua_State *L, const blis_workload *workload) {
     lua_pushstring(L, blis_workload_note_text(workload, i));
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
+  set_printable(L);
 }
