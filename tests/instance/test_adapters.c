@@ -173,6 +173,20 @@ static void test_attaches_to_a_load(void) {
   }
 }
 
+/* The adapter that has been out of use for longest gives its slot up. */
+static void test_least_recent_leaves(void) {
+  const want wanted[] = {{0, 1, 1, 0},
+                         {1, 2, 1, 10000},
+                         {2, 1, 1, 20000},
+                         {3, 3, 1, 30000},
+                         {4, 1, 1, 40000}};
+  blis_adapter_config adapters = base_adapters();
+  outcome o = run(&adapters, wanted, 5);
+  CHECK_EQ_I64(o.stats.loads, 3);
+  CHECK_EQ_I64(o.stats.hits, 2);
+  CHECK_EQ_I64(start_us(&o, 4), 40000);
+}
+
 /* A step that a request joins waits for its load, and with it the batch. */
 static void test_loads_in_steps(void) {
   const want wanted[] = {{0, 0, 4, 0}, {1, 1, 2, 500}, {2, 2, 1, 500}};
@@ -205,6 +219,11 @@ static void test_starvation(void) {
   CHECK_EQ_I64(start_us(&o, 2), 8000);
   CHECK_EQ_I64(start_us(&o, 1), 17000);
   CHECK(start_us(&o, 3) > 17000);
+  /* At 8000 it has waited for just as long as it has to. */
+  adapters.max_skip_us = 2000;
+  o = run(&adapters, wanted, 8);
+  CHECK_EQ_I64(start_us(&o, 1), 14000);
+  CHECK(start_us(&o, 2) > 14000);
 }
 
 /* 2 on the host and 1 slot: an adapter that left the host is fetched again. */
@@ -220,6 +239,8 @@ static void test_host(void) {
   CHECK_EQ_I64(o.stats.fetches, 4);
   CHECK_EQ_I64(o.requests[0].adapter_wait_us, 5700);
   CHECK_EQ_I64(o.requests[2].adapter_wait_us, 5000);
+  CHECK_EQ_I64(o.requests[4].adapter_wait_us, 5000);
+  CHECK_EQ_I64(o.requests[5].adapter_wait_us, 5700);
 }
 
 static void test_factor_of_steps(void) {
@@ -243,10 +264,22 @@ static void test_factor_of_steps(void) {
   const want one[] = {{0, 4, 5, 1000}};
   o = run(&adapters, one, 1);
   CHECK_EQ_I64(o.requests[0].e2e_us, 5 * 1050 + 1);
+  static const blis_adapter_tier falling[] = {{16, 0.1}, {8, 0.05}};
+  adapters.tiers = falling;
+  adapters.tier_count = 2;
+  o = run(&adapters, one, 1);
+  CHECK_EQ_I64(o.requests[0].e2e_us, 5 * 1050 + 1);
+  adapters.tiers = tiers;
+  adapters.tier_count = 3;
   static const int64_t higher[COUNT] = {8, 8, 8, 13};
   adapters.ranks = higher;
   o = run(&adapters, one, 1);
   CHECK_EQ_I64(o.requests[0].e2e_us, 5 * 1100 + 1);
+
+  /* A larger one that is loaded and not in the batch is no matter. */
+  const want later[] = {{0, 4, 1, 0}, {1, 1, 5, 9000}};
+  o = run(&adapters, later, 2);
+  CHECK_EQ_I64(o.requests[1].e2e_us, 5 * 1050 + 1);
 }
 
 static void test_wrong_settings(void) {
@@ -275,6 +308,7 @@ static void test_wrong_settings(void) {
 int main(void) {
   RUN(test_example_of_the_control_plane);
   RUN(test_attaches_to_a_load);
+  RUN(test_least_recent_leaves);
   RUN(test_loads_in_steps);
   RUN(test_starvation);
   RUN(test_host);
