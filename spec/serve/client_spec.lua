@@ -96,7 +96,18 @@ problem(lambda: blis.run({**base, "routing": endless},
                          limits={"call_instructions": 10 ** 6}))
 problem(lambda: blis.run({**base, "routing": blis.policy("local f <", name="mine.lua")}))
 problem(lambda: blis.run(base, limits={"wall_s": -1}))
-problem(lambda: blis.evaluate("least-laoded", scenario="chat-steady"))]==])
+problem(lambda: blis.evaluate("least-laoded", scenario="chat-steady"))
+problem(lambda: blis.run({**base, "seed": 2 ** 63}))
+with blis.Server() as server:
+    try:
+        server.call("run", {"experiment": {"seed": float("nan")}})
+    except ValueError:
+        print("open", len(server._open))
+    try:
+        blis.evaluate("round-robin", scenario="chat-steady", seeds=[1, 2], server=server,
+                      progress=lambda p: 1 // 0)
+    except ZeroDivisionError:
+        print("raised", server.call("describe", {}).result(60) != {})]==])
     local _, message = pcall(require("blis").run, { cluster = { instnces = 2 } })
     small.says(out, "invalid_params " .. message.message:gsub("^%S+:%d+: ", "") .. " None\n")
     small.says(out, "policy.lua:2: boom 2\n")
@@ -104,6 +115,8 @@ problem(lambda: blis.evaluate("least-laoded", scenario="chat-steady"))]==])
     small.says(out, "mine.lua:1:")
     small.says(out, "invalid_params limits.wall_s: -1 is not allowed")
     small.says(out, "did you mean 'least-loaded'?")
+    small.says(out, "parse_error column")
+    small.says(out, "too big integer near '9223372036854775808' None\nopen 0\nraised True\n")
   end)
 
   it("refuses Python functions as policies, and says what to write", function()

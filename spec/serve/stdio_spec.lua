@@ -65,7 +65,9 @@ describe("blis serve --stdio #host", function()
   it("lives through garbage", function()
     local list, by_id = talk({ "garbage", "[1]", "{}", '{"id":{}}', '{"id":1}',
       '{"id":2,"method":"nope"}', '{"id":3,"method":"evaluate"}', "", "\0\255",
-      evaluate(4, "return 'round-robin'"), '{"id":5,"method":"run","parms":{}}' }, 10)
+      evaluate(4, "return 'round-robin'"), '{"id":5,"method":"run","parms":{}}',
+      '{"id":6,"method":"run","params":{"experiment":{"seed":9223372036854775808}}}' }, 11)
+    assert.equal("parse_error", by_id[6].error.code)
     assert.equal("parse_error", list[2].error.code)
     assert.equal(json.null, list[2].id)
     assert.equal("invalid_request", list[3].error.code)

@@ -50,6 +50,16 @@ local ask_definition = {
   },
 }
 
+--- A folder says by itself what would be asked of a script.
+local function check_folder_alone(values)
+  for _, name in ipairs { "store", "name" } do
+    if values[name] then
+      flags.fail(ask_definition, "%s goes with a script, not with a sweep's folder",
+        name == "store" and "--store" or "--sweep")
+    end
+  end
+end
+
 --- The folder of a script's sweep, made if need be.
 local function folder_of_script(definition, path, values)
   sweep.overrides.store = values.store
@@ -73,7 +83,9 @@ end
 local function ask(parsed)
   local path, values = parsed.positional, parsed.values.ask
   if not path then flags.fail(ask_definition, "DIR or FILE is missing") end
-  local folder = store.has_plan(path) and path or folder_of_script(ask_definition, path, values)
+  local is_folder = store.has_plan(path)
+  if is_folder then check_folder_alone(values) end
+  local folder = is_folder and path or folder_of_script(ask_definition, path, values)
   local self = command.checked(ask_definition, store.plan, folder)
   local opened = command.checked(ask_definition, store.read, folder, self)
   local list, others = command.checked(ask_definition, asking.ask, folder, self, opened.known,
@@ -115,8 +127,10 @@ local function read_values(path)
   local file, problem = io.stdin, nil
   if path ~= "-" then file, problem = io.open(path, "rb") end
   if not file then errors.invalid("%s", problem) end
-  local text = file:read("a")
-  return core.json_read(text, path)
+  local text, unread = file:read("a")
+  if path ~= "-" then file:close() end
+  if not text then errors.invalid("cannot read %s: %s", path, unread) end
+  return core.json_read(text, path == "-" and "standard input" or path)
 end
 
 local function pair_of(definition, text)

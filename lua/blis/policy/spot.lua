@@ -53,7 +53,7 @@ local function read_steps(given, path, instances, first_price)
     local where = ("%s[%d]"):format(path, i)
     local values = schema.read(config.step, one, where)
     if values.available == nil and values.gpu_price_per_hour == nil then
-      errors.invalid("%s: expected available or gpu_price_per_hour", where)
+      errors.invalid("%s: expected 'available' or 'gpu_price_per_hour'", where)
     end
     if values.at <= before.at then
       errors.invalid("%s: at = %d us is not after %d us, the step before", where, values.at,

@@ -157,6 +157,12 @@ local function handle(self, message, text)
   method(self, id, message, text)
 end
 
+--- The id of a line that is no JSON: a number that comes first, so that who sent it does not wait
+--- for ever.
+local function id_at_start(text)
+  return math.tointeger(tonumber(text:match '^%s*{%s*"id"%s*:%s*(%d+)%s*,')) or json.null
+end
+
 local function read_line(self, text)
   if not text then
     return fail(self, json.null, "too_large", "the line has more than 67108864 bytes")
@@ -165,7 +171,8 @@ local function read_line(self, text)
   end
   local ok, message = pcall(json.decode, text)
   if not ok then
-    return fail(self, json.null, "parse_error", (tostring(message):gsub("^JSON:1: ", "")))
+    local problem = tostring(message):gsub("^JSON:1: ", "")
+    return fail(self, id_at_start(text), "parse_error", problem)
   elseif type(message) ~= "table" or message[1] ~= nil then
     return fail(self, json.null, "invalid_request", "expected an object")
   end

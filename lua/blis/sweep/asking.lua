@@ -72,8 +72,9 @@ end
 ---@return integer number
 function asking.trial_of(self, id)
   local key, number = id:match "^(%x+)%.(%d+)$"
-  for _, trial in ipairs(self.trials) do
-    if trial.key == key then return trial, math.tointeger(tonumber(number)) end
+  number = math.tointeger(tonumber(number))
+  for _, trial in ipairs(number and self.trials or {}) do
+    if trial.key == key then return trial, number end
   end
   errors.invalid("id: '%s' is no trial of this sweep; ids come from 'blis sweep ask', and are of "
     .. "other trials once the script or blis has changed", id)

@@ -51,7 +51,7 @@ class Server:
             future, progress = self._open.get(answer["id"], (None, None))
             if "progress" in answer:
                 if progress:
-                    progress(answer["progress"])
+                    self._tell(answer, future, progress)
                 continue
             self._open.pop(answer["id"], None)
             if future and answer["ok"]:
@@ -63,6 +63,14 @@ class Server:
         for future, _ in left:
             future.set_exception(BlisError({"code": "internal", "message": "the server ended"}))
 
+    def _tell(self, answer: Dict[str, Any], future: "Future[Any]", progress: Progress) -> None:
+        """What the caller's function raises is for who waits; the others' answers go on."""
+        try:
+            progress(answer["progress"])
+        except Exception as problem:
+            self._open.pop(answer["id"], None)
+            future.set_exception(problem)
+
     def call(self, method: str, params: Dict[str, Any],
              progress: Optional[Progress] = None) -> "Future[Any]":
         """Sends a request; its answer comes to the future."""
@@ -71,11 +79,13 @@ class Server:
             if self.process.poll() is not None:
                 raise BlisError({"code": "internal", "message": "the server ended"})
             self._last += 1
-            future.number = self._last  # type: ignore[attr-defined]
-            self._open[self._last] = (future, progress)
             message = {"id": self._last, "method": method, "params": params,
                        "progress": progress is not None}
-            self.process.stdin.write(json.dumps(message, allow_nan=False) + "\n")
+            line = json.dumps(message, allow_nan=False) + "\n"
+            # What cannot be said in JSON has raised by now, and is nothing to wait for.
+            future.number = self._last  # type: ignore[attr-defined]
+            self._open[self._last] = (future, progress)
+            self.process.stdin.write(line)
             self.process.stdin.flush()
         return future
 
