@@ -317,4 +317,13 @@ describe("blis run --timeline #host", function()
     assert.not_equal(0, outcome.status)
     assert.matches("--timeline-every needs --timeline", outcome.err, 1, true)
   end)
+
+  it("says that its part of the run ends before it starts, before the run", function()
+    local all = table.move(flags, 1, #flags, 1, {})
+    table.move({ "20", "--timeline", "never.json", "--timeline-from", "2s", "--timeline-to", "1s" },
+      1, 7, #all + 1, all)
+    local outcome = program.run(table.unpack(all))
+    assert.equal(2, outcome.status)
+    assert.matches("--timeline-to is before --timeline-from", outcome.err, 1, true)
+  end)
 end)

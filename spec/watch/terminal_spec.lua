@@ -66,8 +66,10 @@ describe("a watched run #host", function()
   it("says what is wrong with how it is asked for", function()
     assert.matches("watch: 3 is not allowed, expected true or false",
       program.run("-e", script_of(3, run_it)).err)
-    assert.matches("expected at least 0 ms", program.run("-e", script_of(false,
-      "blis.simulation(spec):watch(-1)")).err)
+    for _, interval in ipairs { "-1", "math.maxinteger" } do
+      assert.matches("expected 0 to 1000000000 ms", program.run("-e", script_of(false,
+        ("blis.simulation(spec):watch(%s)"):format(interval))).err)
+    end
     assert.matches("the simulation is over", program.run("-e", script_of(false,
       "local sim = blis.simulation(spec) sim:run() sim:watch()")).err)
     local run = program.run("run", "--watch", "--quiet")

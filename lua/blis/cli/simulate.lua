@@ -347,6 +347,10 @@ local function check_results(definition, parsed)
       flags.fail(definition, "--timeline-" .. name .. " needs --timeline")
     end
   end
+  local from_us, to_us = output.timeline_from_us, output.timeline_to_us
+  if from_us and to_us and to_us < from_us then
+    flags.fail(definition, "--timeline-to is before --timeline-from")
+  end
   if parsed.values.experiment.trace_level == "decisions" then return end
   if output.decisions_path then
     flags.fail(definition, "--decisions-path needs --trace-level decisions")

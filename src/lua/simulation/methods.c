@@ -168,12 +168,16 @@ static int simulation_change_routing(lua_State *L) {
   return 1;
 }
 
+/* So that the microseconds of an interval are a number, too. */
+enum { MAX_WATCH_INTERVAL_MS = 1000000000 };
+
 /* sim:watch([watch_interval_ms]) */
 static int simulation_watch(lua_State *L) {
   bind_simulation *sim = check_simulation(L, 1);
   lua_Integer interval_ms = luaL_optinteger(L, 2, -1);
-  luaL_argcheck(L, interval_ms >= 0 || lua_isnoneornil(L, 2), 2,
-                "expected at least 0 ms");
+  bool is_allowed = interval_ms >= 0 && interval_ms <= MAX_WATCH_INTERVAL_MS;
+  luaL_argcheck(L, is_allowed || lua_isnoneornil(L, 2), 2,
+                "expected 0 to 1000000000 ms");
   luaL_argcheck(L, !sim->is_finished, 1, "the simulation is over");
   lua_settop(L, 1);
   lua_getiuservalue(L, 1, SIMULATION_CONFIG);
@@ -305,11 +309,12 @@ static int simulation_tostring(lua_State *L) {
   }
   blis_cluster_counts counts;
   blis_cluster_get_counts(sim->cluster, &counts);
-  lua_pushfstring(L,
-                  "simulation (%I instances, at %I us, %I of %I requests done)",
-                  (LUAI_UACINT)blis_cluster_instance_count(sim->cluster),
-                  (LUAI_UACINT)blis_cluster_now_us(sim->cluster),
-                  (LUAI_UACINT)counts.completed, (LUAI_UACINT)counts.arrived);
+  size_t instances = blis_cluster_instance_count(sim->cluster);
+  lua_pushfstring(
+      L, "simulation (%I instance%s, at %I us, %I of %I requests done)",
+      (LUAI_UACINT)instances, instances == 1 ? "" : "s",
+      (LUAI_UACINT)blis_cluster_now_us(sim->cluster),
+      (LUAI_UACINT)counts.completed, (LUAI_UACINT)counts.arrived);
   return 1;
 }
 
