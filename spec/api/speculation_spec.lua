@@ -14,12 +14,13 @@ local function run(speculation, outputs, more)
   local cluster = { instances = 1, kv_blocks = 1000, speculation = speculation,
     async_scheduling = false, latency_model = model() }
   for key, value in pairs(more or {}) do cluster[key] = value end
-  local profile = cluster.profile
-  cluster.profile = nil
+  local profile, prompt_tokens = cluster.profile, cluster.prompt_tokens or 16
+  cluster.profile, cluster.prompt_tokens = nil, nil
   return blis.run { cluster = cluster, profile = profile, workload = { requests = #outputs,
     generator = function()
       i = i + 1
-      return outputs[i] and { arrival_us = 0, prompt_tokens = 16, output_tokens = outputs[i] }
+      return outputs[i] and { arrival_us = 0, prompt_tokens = prompt_tokens,
+        output_tokens = outputs[i] }
     end } }
 end
 
@@ -83,6 +84,24 @@ describe("speculative decoding", function()
     assert.equal(1200 + 1600 + 1200, r.requests[1].e2e_us)
   end)
 
+  it("drafts what the token budget leaves", function()
+    -- Of 10 tokens the first request verifies 9 while it lasts, 4 steps with outputs of 9, 9, 9
+    -- and 2, and the second one has a plain decode beside it; then that takes 9, 9 and 7.
+    local r = run({ method = "draft", tokens = 8, acceptance = 1, draft_base_us = 100 },
+      { 30, 30 }, { max_num_batched_tokens = 10, max_num_seqs = 2, prompt_tokens = 5 })
+    assert.equal(1200 + 4 * (2000 + 800), r.requests[1].e2e_us)
+    assert.equal(1200 + 4 * 2800 + 3 * (1900 + 800), r.requests[2].e2e_us)
+    assert.same({ 7, 56, 25 + 22 }, { r.speculation.drafts, r.speculation.draft_tokens,
+      r.speculation.accepted_tokens })
+  end)
+
+  it("drafts no token behind the longest sequence of the model", function()
+    -- A prompt of 16 and 4 tokens: behind the first one, there is room for three and the last.
+    assert.equal(1100 + 1400, run(ngram(8, 1), { 4 }, { max_model_len = 20 }).requests[1].e2e_us)
+    local r = run(ngram(8, 0), { 4 }, { max_model_len = 20 })
+    assert.equal(1100 + 1400 + 1300 + 1200, r.requests[1].e2e_us)
+  end)
+
   it("speeds up and slows down as steps and rates say", function()
     local function tpot(acceptance)
       local slow = blis.latency_model { name = "slow", step_time = function() return 20000 end }
@@ -119,11 +138,17 @@ describe("speculative decoding", function()
   end)
 
   it("draws alike in every batch and both engines", function()
-    local one = run(ngram(3, 0.6), { 100 })
-    local many = run(ngram(3, 0.6), { 100, 100, 100 })
-    local function steps_of(r) return r.requests[1].itl_count end
-    assert.equal(steps_of(one), steps_of(many))
-    assert.equal(many.hash, run(ngram(3, 0.6), { 100, 100, 100 }, { engine = "stepwise" }).hash)
+    local many = run(ngram(3, 0.6), { 200, 200, 200 })
+    local single = { { 200, 1, 1 }, { 1, 200, 1 }, { 1, 1, 200 } }
+    local drafts, differ = 0, {}
+    for i = 1, 3 do -- only the i-th drafts
+      single[i] = run(ngram(3, 0.6), single[i]).speculation.drafts
+      drafts = drafts + single[i]
+      differ[single[i]] = true
+    end
+    assert.equal(drafts, many.speculation.drafts)
+    assert.is_truthy(next(differ, next(differ)), "all requests draw the same")
+    assert.equal(many.hash, run(ngram(3, 0.6), { 200, 200, 200 }, { engine = "stepwise" }).hash)
   end)
 
   it("goes together with everything else", function()
