@@ -202,6 +202,7 @@ describe("KV tiers", function()
       function() run { cpu { blocks = 1 } } end)
     says("there are 0 tiers, expected 1 to 8", function() run {} end)
     says("kv_tiers: 3 is not allowed", function() run(3) end)
+    says("kv_tiers[2] is nil", function() run { cpu {}, [3] = cpu { name = "b" } } end)
     says("has no effect without scope", function() run { cpu { instances_per_node = 2 } } end)
     says("needs instances_per_node", function() run { cpu { scope = "node" } } end)
     says("is for tiers of scope instance", function() run { cpu { scope = "cluster",

@@ -30,7 +30,8 @@ local function split(given, path)
   for key, value in pairs(given) do
     if math.type(key) == "integer" then list[key] = value else named[key] = value end
   end
-  for i = 1, #given do
+  schema.check_list(list, path, "a list of tiers")
+  for i = 1, #list do
     if type(list[i]) ~= "table" then
       schema.raise_value(("%s[%d]"):format(path, i), list[i], "a table of options of a tier")
     end

@@ -69,9 +69,12 @@ function graphs.read(given, path, defaults)
   end
   local is_function = type(values.graphs) == "function"
   local file = file_of(values, given, path)
-  if not is_function and not file and (type(values.graphs) ~= "table" or #values.graphs == 0) then
-    schema.raise_value(place, values.graphs, "a list of graphs, a path or a "
-      .. "function(rng, number)")
+  if not is_function and not file then
+    local expected = "a list of graphs, a path or a function(rng, number)"
+    schema.check_list(values.graphs, place, expected)
+    if #values.graphs == 0 then
+      errors.invalid("%s: the list is empty, expected %s", place, expected)
+    end
   end
   if values.rate and values.concurrency then
     errors.invalid("%s: 'rate' and 'concurrency' exclude each other", path)

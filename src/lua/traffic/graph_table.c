@@ -121,10 +121,25 @@ static field check_name(const reading *r, bool is_graph) {
   return FIELDS;
 }
 
+/* The value is on top of the stack. */
 static void raise_value(const reading *r, field f, const char *expected) {
   lua_State *L = r->L;
   raise_at(r, lua_pushfstring(L, "%s is %s; expected %s", fields[f].name,
                               push_what(L, -1), expected));
+}
+
+/* How long the list at index is, in which nothing else may be. */
+static lua_Unsigned check_list(const reading *r, int index, const char *what) {
+  lua_State *L = r->L;
+  lua_Unsigned length = lua_rawlen(L, index);
+  for (lua_pushnil(L); lua_next(L, index) != 0; lua_pop(L, 1)) {
+    lua_Integer place = lua_isinteger(L, -2) ? lua_tointeger(L, -2) : 0;
+    if (place < 1 || (lua_Unsigned)place > length) {
+      raise_at(r, lua_pushfstring(L, "%s is a list, and %s is no place of it",
+                                  what, push_what(L, -2)));
+    }
+  }
+  return length;
 }
 
 /* The number of the text on top of the stack, which stays there. */
@@ -149,9 +164,10 @@ static int64_t check_value(const reading *r, field f) {
       value = lua_tointegerx(L, -1, &is_whole);
     }
     if (!is_whole || value < 0 || value > fields[f].max) {
-      raise_value(r, f,
-                  lua_pushfstring(L, "an integer from 0 to %I",
-                                  (LUAI_UACINT)fields[f].max));
+      raise_at(r,
+               lua_pushfstring(L, "%s is %s; expected an integer from 0 to %I",
+                               fields[f].name, push_what(L, -1),
+                               (LUAI_UACINT)fields[f].max));
     }
     return value;
   case TEXT:
@@ -174,14 +190,24 @@ static int64_t check_value(const reading *r, field f) {
 static void check_fields(const reading *r, bool is_graph, values *given) {
   lua_State *L = r->L;
   int table = lua_gettop(L);
+  lua_Unsigned requests = is_graph ? lua_rawlen(L, table) : 0;
   for (lua_pushnil(L); lua_next(L, table) != 0; lua_settop(L, table + 1)) {
     if (is_graph && lua_isinteger(L, table + 1)) {
-      continue; /* a request */
+      lua_Integer place = lua_tointeger(L, table + 1);
+      if (place < 1 || (lua_Unsigned)place > requests) {
+        raise_at(r, lua_pushfstring(L, "request %I comes after a gap",
+                                    (LUAI_UACINT)place));
+      }
+      continue;
     }
     field f = check_name(r, is_graph);
     given->is_given[f] = true;
     given->items[f] = check_value(r, f);
   }
+}
+
+static bool is_said(const reading *r, field f) {
+  return r->node.is_given[f] || (belongs_to(f, true) && r->graph.is_given[f]);
 }
 
 /* A request has what it says itself, or else its graph. */
@@ -217,7 +243,7 @@ static uint32_t *push_waits(const reading *r, uint32_t *count) {
   lua_State *L = r->L;
   int node = lua_gettop(L);
   bool is_list = lua_getfield(L, node, "after") == LUA_TTABLE;
-  lua_Unsigned length = is_list            ? lua_rawlen(L, node + 1)
+  lua_Unsigned length = is_list            ? check_list(r, node + 1, "after")
                         : lua_isnil(L, -1) ? 0
                                            : 1;
   uint32_t *waits = push_buffer(L, (size_t)length, sizeof *waits);
@@ -342,6 +368,13 @@ static void set_prefix(const reading *r, blis_graph_node *node,
   *prefix =
       (blis_segment){.stream = (uint64_t)value_of(r, PREFIX_GROUP, 0),
                      .length_tokens = (uint32_t)value_of(r, PREFIX_TOKENS, 0)};
+  bool has_group = is_said(r, PREFIX_GROUP);
+  bool has_tokens = is_said(r, PREFIX_TOKENS);
+  if ((prefix->stream != 0 && !has_tokens) ||
+      (prefix->length_tokens > 0 && !has_group)) {
+    raise_at(r, has_group ? "prefix_group needs prefix_tokens, how long it is"
+                          : "prefix_tokens needs prefix_group, what it is");
+  }
   if (prefix->stream == 0 || prefix->length_tokens == 0) {
     return;
   }
