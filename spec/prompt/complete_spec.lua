@@ -68,6 +68,7 @@ describe("completion", function()
 
   it("knows names of policies, models, GPUs and choices inside quotes", function()
     assert.is_true(has(at 'blis.run { routing = "', "round-robin"))
+    assert.is_true(has(at 'blis.run { disaggregation = { decider = "', "prefix-threshold"))
     assert.is_true(has(at "blis.run { routing = { 'wei", "weighted"))
     assert.is_true(has(at 'blis.run { routing = { "weighted", scorers = { { "pref',
       "prefix-affinity"))
