@@ -7,7 +7,7 @@ local engine = require "blis.engine"
 local errors = require "blis.errors"
 local faults = require "blis.policy.faults"
 local hooks = require "blis.policy.hooks"
-local kv_tiers = require "blis.engine.kv_tiers"
+local kv_tiers = deferred "blis.engine.kv_tiers"
 local notices = require "blis.notices"
 local phases = deferred "blis.results.phases"
 local policy = require "blis.policy"
@@ -17,7 +17,7 @@ local result = require "blis.results.result"
 local scaling = deferred "blis.policy.scaling"
 local schema = require "blis.config.schema"
 local slo = require "blis.results.slo"
-local spot = require "blis.policy.spot"
+local spot = deferred "blis.policy.spot"
 local watch = deferred "blis.watch"
 local workload = require "blis.traffic.workload"
 local experiment_section = require "blis.config.experiment"
@@ -118,6 +118,13 @@ local function instances_of(cluster)
   return count
 end
 
+local function has_spot(cluster)
+  for _, group in ipairs(cluster.groups or { cluster }) do
+    if group.spot then return true end
+  end
+  return false
+end
+
 --- The flat configuration that the core takes.
 ---@param spec table
 ---@return table
@@ -145,11 +152,15 @@ function experiment.read(spec)
   if apart and apart.decode_routing then
     routing, routing_ties = apart.decode_routing, "decode-router"
   end
-  local tiers = kv_tiers.read(values.kv_tiers, values.profile, cluster)
+  local tiers = values.kv_tiers ~= nil
+    and kv_tiers.read(values.kv_tiers, values.profile, cluster) or nil
   local targets = targets_of(values, traffic)
-  local spot_capacity = spot.read(cluster, values.autoscaler ~= nil)
-  local read_faults = spot.add_to_faults(
-    faults.read(values.faults, instances_of(cluster), values.autoscaler ~= nil), spot_capacity)
+  local read_faults = faults.read(values.faults, instances_of(cluster), values.autoscaler ~= nil)
+  local spot_capacity
+  if has_spot(cluster) then
+    spot_capacity = spot.read(cluster, values.autoscaler ~= nil)
+    read_faults = spot.add_to_faults(read_faults, spot_capacity)
+  end
   local config = {
     cluster = cluster,
     workload = traffic,

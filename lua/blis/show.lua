@@ -176,16 +176,7 @@ core.set_tostring(figures_type, function(value) return show.text(value) end)
 ---@param value T
 ---@return T value
 function show.figures(value)
-  if getmetatable(value) ~= nil then return value end
-  core.printable(value)
-  -- Lists have items of one kind.
-  local is_flat = type(value[1]) ~= "table" and #value > 0
-  for key, item in next, value do
-    local is_item = is_flat and math.type(key) == "integer"
-    if type(item) == "table" then show.figures(item) end
-    if is_item and #value > most_items then break end
-  end
-  return value
+  return core.printable(value)
 end
 
 return show

@@ -16,6 +16,11 @@
 #include "cluster/tiers_run.h"
 #include "policy/registry.h"
 
+/* The loop over events stays small enough to be inlined where it is run: what
+   few events need would cost all of them 30 instructions. */
+#define NOT_INLINE __attribute__((noinline))
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
 enum {
   EVENTS_PER_INTERRUPT_CHECK = 256,
   CALLS_AT_ONE_TIME_MAX = 1000000,
@@ -60,17 +65,10 @@ static blis_status run_call(blis_cluster *cluster, uint32_t index,
   return look_again(cluster, error);
 }
 
-static blis_status run_cluster_event(blis_cluster *cluster, int64_t time_us,
-                                     blis_error *error) {
-  bool is_arrival = is_arrival_next(cluster);
-  BLIS_ASSERT(time_us >= cluster->now_us);
-  if (time_us != cluster->now_us) {
-    cluster->now_us = time_us;
-    cluster->calls_at_now = 0;
-  }
-  if (is_arrival) {
-    return blis__cluster_arrive(cluster, error);
-  }
+/* Anything but an arrival. */
+static NOT_INLINE blis_status run_planned_event(blis_cluster *cluster,
+                                                int64_t time_us,
+                                                blis_error *error) {
   if (cluster->handoff_due_us == time_us && blis__handoff_goes_first(cluster)) {
     BLIS_TRY(blis__handoff_run_due(cluster, error));
     return look_again(cluster, error);
@@ -106,6 +104,18 @@ static blis_status run_cluster_event(blis_cluster *cluster, int64_t time_us,
     BLIS_TRY(blis__handoff_event(cluster, &event, error));
     return look_again(cluster, error);
   }
+}
+
+static blis_status run_cluster_event(blis_cluster *cluster, int64_t time_us,
+                                     blis_error *error) {
+  bool is_arrival = is_arrival_next(cluster);
+  BLIS_ASSERT(time_us >= cluster->now_us);
+  if (time_us != cluster->now_us) {
+    cluster->now_us = time_us;
+    cluster->calls_at_now = 0;
+  }
+  return is_arrival ? blis__cluster_arrive(cluster, error)
+                    : run_planned_event(cluster, time_us, error);
 }
 
 static blis_status check_interrupt(blis_cluster *cluster, blis_error *error) {
@@ -180,13 +190,19 @@ static turn ordered_turn(const blis_cluster *cluster) {
   return is_eager ? eager : other;
 }
 
+static NOT_INLINE turn turn_with_pools(const blis_cluster *cluster,
+                                       int64_t cluster_us, int64_t last_us,
+                                       bool lets_lag) {
+  return lets_lag && cluster->check_us == BLIS_TIME_NEVER_US
+             ? eager_turn(cluster, cluster_us, last_us)
+             : ordered_turn(cluster);
+}
+
 static inline turn next_turn(const blis_cluster *cluster, int64_t cluster_us,
                              int64_t last_us, bool may_run_ahead,
                              bool lets_lag) {
   if (cluster->eager_events != NULL) {
-    return lets_lag && cluster->check_us == BLIS_TIME_NEVER_US
-               ? eager_turn(cluster, cluster_us, last_us)
-               : ordered_turn(cluster);
+    return turn_with_pools(cluster, cluster_us, last_us, lets_lag);
   }
   turn next = first_of(cluster->next_events);
   next.runs_ahead =
@@ -208,23 +224,16 @@ static int64_t idle_until_us(const blis_cluster *cluster, int64_t cluster_us,
   return until_us;
 }
 
-static bool idles(const blis_cluster *cluster, const turn *its) {
-  const blis__handoffs *h = cluster->handoffs;
-  return h != NULL && h->policy.go_blis && !cluster->is_stepped &&
-         blis_instance_next_work_us(cluster->instances[its->number]) >
-             its->time_us;
-}
-
-/* Up to when an instance executes events in its turn. */
-static int64_t limit_of_us(const blis_cluster *cluster, const turn *its,
-                           int64_t cluster_us, int64_t last_us) {
-  int64_t limit_us =
-      blis_time_after_us(its->runs_ahead ? last_us : its->time_us, 1);
-  if (idles(cluster, its)) {
-    limit_us =
-        blis_max_i64(limit_us, idle_until_us(cluster, cluster_us, last_us));
-  }
-  return blis_min_i64(limit_us, end_of_instances_us(cluster, cluster_us));
+/* With pools: limit_us, or later where its next events are such steps. */
+static NOT_INLINE int64_t idle_limit_us(const blis_cluster *cluster, turn its,
+                                        int64_t limit_us, int64_t cluster_us,
+                                        int64_t last_us) {
+  bool idles =
+      cluster->handoffs->policy.go_blis && !cluster->is_stepped &&
+      blis_instance_next_work_us(cluster->instances[its.number]) > its.time_us;
+  return idles ? blis_max_i64(limit_us,
+                              idle_until_us(cluster, cluster_us, last_us))
+               : limit_us;
 }
 
 /*
@@ -234,9 +243,9 @@ static int64_t limit_of_us(const blis_cluster *cluster, const turn *its,
  * other, but neither beyond last_us nor past the next event of the cluster.
  * With pools, those whose events something may follow on do neither.
  */
-static inline blis_status run_one(blis_cluster *cluster, int64_t last_us,
-                                  bool may_run_ahead, bool *done,
-                                  blis_error *error) {
+static ALWAYS_INLINE blis_status run_one(blis_cluster *cluster, int64_t last_us,
+                                         bool may_run_ahead, bool *done,
+                                         blis_error *error) {
   int64_t cluster_us = next_cluster_us(cluster);
   bool lets_lag = may_run_ahead && blis__listeners_let_lag(&cluster->listeners);
   const turn chosen =
@@ -262,9 +271,14 @@ static inline blis_status run_one(blis_cluster *cluster, int64_t last_us,
   if (goes_first) {
     status = run_cluster_event(cluster, cluster_us, error);
   } else {
-    status = blis__cluster_run_instance(
-        cluster, chosen.number, instance_us,
-        limit_of_us(cluster, &chosen, cluster_us, last_us), error);
+    int64_t limit_us =
+        blis_time_after_us(chosen.runs_ahead ? last_us : instance_us, 1);
+    if (cluster->handoffs != NULL) {
+      limit_us = idle_limit_us(cluster, chosen, limit_us, cluster_us, last_us);
+    }
+    limit_us = blis_min_i64(limit_us, end_of_instances_us(cluster, cluster_us));
+    status = blis__cluster_run_instance(cluster, chosen.number, instance_us,
+                                        limit_us, error);
     if (status == BLIS_OK) {
       status = look_again(cluster, error);
     }

@@ -142,11 +142,35 @@ static int core_set_tostring(lua_State *L) {
   return 0;
 }
 
-/* printable(table): it prints as short Lua from now on. */
+/* The table on top; lists whose items are no tables are not looked through. */
+static void set_all_printable(lua_State *L) {
+  if (lua_getmetatable(L, -1)) {
+    lua_pop(L, 1);
+    return;
+  }
+  luaL_checkstack(L, 8, "tables in tables are too deep");
+  set_printable(L);
+  bool is_flat = lua_rawgeti(L, -1, 1) != LUA_TTABLE && !lua_isnil(L, -1);
+  lua_pop(L, 1);
+  lua_pushnil(L);
+  while (lua_next(L, -2) != 0) {
+    if (lua_istable(L, -1)) {
+      set_all_printable(L);
+    }
+    lua_pop(L, 1);
+    if (is_flat && lua_isinteger(L, -1)) { /* names come behind the items */
+      lua_pop(L, 1);
+      return;
+    }
+  }
+}
+
+/* printable(table): it prints as short Lua from now on, and so do the tables in
+   it; those that have a metatable are as they were. Returns it. */
 static int core_printable(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
-  set_printable(L);
+  set_all_printable(L);
   return 1;
 }
 

@@ -131,12 +131,12 @@ local function read_group(group, path, cluster)
   return values, steps
 end
 
---- The reclaims and prices of a cluster's spot capacity; nil when no group has any.
+--- The reclaims and prices of a cluster, a group of which is spot capacity.
 ---@param cluster table its options as they were read
 ---@param has_autoscaler boolean
----@return { reclaims: table[], prices: table[] }?
+---@return { reclaims: table[], prices: table[] }
 function spot.read(cluster, has_autoscaler)
-  local made, first = nil, 0
+  local made, first = { reclaims = {}, prices = {} }, 0
   for i, group in ipairs(cluster.groups or { cluster }) do
     if group.spot then
       local path = cluster.groups and ("cluster.groups[%d].spot"):format(i) or "cluster.spot"
@@ -144,7 +144,6 @@ function spot.read(cluster, has_autoscaler)
         errors.invalid("%s: with an autoscaler, which decides how many instances there are, spot "
           .. "capacity is not modelled; faults of kind reclaim are", path)
       end
-      made = made or { reclaims = {}, prices = {} }
       local values, steps = read_group(group, path, cluster)
       add_reclaims(made.reclaims, group, first, steps, values)
       made.prices[#made.prices + 1] = prices_of(i - 1, steps)
@@ -156,10 +155,10 @@ end
 
 --- Faults that an experiment declares, with the reclaims among them.
 ---@param read? table what faults.read returned
----@param made? { reclaims: table[] }
+---@param made { reclaims: table[] }
 ---@return table?
 function spot.add_to_faults(read, made)
-  if not made or #made.reclaims == 0 then return read end
+  if #made.reclaims == 0 then return read end
   read = read or { declared = {}, random = {} }
   for _, reclaim in ipairs(made.reclaims) do
     reclaim.place = #read.declared

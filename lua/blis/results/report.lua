@@ -2,7 +2,7 @@
 local deferred = require "blis.deferred"
 local figures = require "blis.results.figures"
 local format = require "blis.format"
-local groups = require "blis.results.groups"
+local groups = deferred "blis.results.groups"
 local repeats = require "blis.policy.repeats"
 local signs = require "blis.results.signs"
 local phases = deferred "blis.results.phases"
