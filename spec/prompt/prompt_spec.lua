@@ -74,7 +74,7 @@ describe("the prompt on a terminal #host", function()
     local seen = run(typing({ { "type", "blis.kv_cap\t" }, { "see", "blis.kv_capacity" },
       { "type", " { ha\t" }, { "see", "{ hardware =" }, { "type", "\"RTX P\t" },
       { "see", "PRO 6000" }, { "type", "\" }.blocks\n" } },
-      "x = {", { { "type", "1, blis.ve\t" }, { "see", "blis.vec" }, { "type", "\3" } },
+      { { "type", "x = {\n" }, { "told", ">> " } }, { { "type", "1, blis.ve\t" }, { "see", "blis.vec" }, { "type", "\3" } },
       { { "type", "x = { 1 } blis.ve\t" }, { "see", "blis.vec" }, { "type", "\3" } },
       { { "type", "blis.run { profile = \"\t\t" }, { "see", "go-blis" }, { "type", "\3" } }))
     assert.matches("\n%d+\n", seen.screen)
