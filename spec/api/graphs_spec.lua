@@ -263,6 +263,36 @@ describe("session graphs", function()
       "exclude each other")
   end)
 
+  it("are complete without a background request that never fits", function()
+    local function one(changes)
+      local made = { prompt_tokens = 10, output_tokens = 5 }
+      for key, value in pairs(changes) do made[key] = value end
+      return made
+    end
+    local function broken(is_background)
+      local graph = { one {}, one { after = 1, prompt_tokens = 5000, background = is_background } }
+      return blis.run { cluster = { instances = 1, kv_blocks = 20 },
+        workload = { graphs = { graph }, rate = 1 } }.tasks.broken
+    end
+    assert.same({ 0, 1 }, { broken(true), broken(false) })
+  end)
+
+  it("tell policies the service along a way, summed over its calls", function()
+    local seen = {}
+    local node = { prompt_tokens = 10, output_tokens = 5 }
+    local function behind(number)
+      return { prompt_tokens = 10, output_tokens = 5, after = number }
+    end
+    local result = blis.run { cluster = { instances = 1 },
+      workload = { graphs = { { node, behind(1), behind(2) } }, rate = 1 },
+      routing = blis.router { name = "see", route = function(request)
+        seen[#seen + 1] = request.program.path_service_us
+        return 1
+      end } }
+    local first, second = result.requests[1].e2e_us, result.requests[2].e2e_us
+    assert.same({ 0, first, first + second }, seen)
+  end)
+
   it("say what is wrong with them", function()
     local function of(graph, more)
       local workload = { graphs = graph }
