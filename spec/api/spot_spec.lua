@@ -114,6 +114,17 @@ describe("spot capacity", function()
     end)
   end)
 
+  it("keeps an instance away that would hear of the next reclaim before it serves", function()
+    local function spot_with(notice_s)
+      return run({ notice = seconds(notice_s), restart_time = seconds(20), steps = {
+        { at = seconds(50), available = 1 }, { at = seconds(90), available = 3 },
+        { at = seconds(120), available = 1 } } }).spot
+    end
+    assert.equal(4, spot_with(5).reclaims)
+    assert.equal(2, spot_with(15).reclaims)
+    assert.is_true(spot_with(15).availability < spot_with(5).availability)
+  end)
+
   it("says what is wrong with it", function()
     local function says(part, spot, more)
       small.says(small.message_of(run, spot, more), part)
