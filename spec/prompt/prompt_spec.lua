@@ -52,7 +52,7 @@ describe("the prompt on a terminal #host", function()
   end)
 
   it("clears the line, or all lines of a statement, on Ctrl-C", function()
-    local ctrl_c = { { "type", "x = 5 no\3" }, { "told", "^C" } }
+    local ctrl_c = { { "type", "x = 5 no\3" }, { "told", "^C" }, { "told", "> " } }
     local seen = run(typing(ctrl_c, "for i = 1, 2 do", ctrl_c, "'still ' .. 'here'"))
     assert.matches("> x = 5 no%^C\n> for i = 1, 2 do\n>> x = 5 no%^C\n> .*\nstill here\n> ",
       seen.screen)
@@ -61,22 +61,25 @@ describe("the prompt on a terminal #host", function()
 
   it("ends what runs on Ctrl-C and stays", function()
     local endless = { { "type", "while true do end\n" }, { "run" }, { "type", "\3" },
-      { "told", "interrupted" } }
+      { "told", "interrupted" }, { "told", "> " } }
     local long = { { "type", "blis.run { workload = { rate = 50, requests = 1000000000 }, "
       .. "watch = true }\n" }, { "see", "requests ended" }, { "type", "\3" },
-      { "told", "interrupted" } }
+      { "told", "interrupted" }, { "told", "> " } }
     local seen = run(typing(endless, endless, long, "6 * 7"))
     assert.matches("\n42\n", seen.screen)
     assert.equal(0, seen.status)
   end)
 
   it("completes with Tab", function()
+    local clear = { { "type", "\3" }, { "told", "> " } }
     local seen = run(typing({ { "type", "blis.kv_cap\t" }, { "see", "blis.kv_capacity" },
       { "type", " { ha\t" }, { "see", "{ hardware =" }, { "type", "\"RTX P\t" },
-      { "see", "PRO 6000" }, { "type", "\" }.blocks\n" } },
-      { { "type", "x = {\n" }, { "told", ">> " } }, { { "type", "1, blis.ve\t" }, { "see", "blis.vec" }, { "type", "\3" } },
-      { { "type", "x = { 1 } blis.ve\t" }, { "see", "blis.vec" }, { "type", "\3" } },
-      { { "type", "blis.run { profile = \"\t\t" }, { "see", "go-blis" }, { "type", "\3" } }))
+      { "see", "PRO 6000" }, { "type", "\" }.blocks\n" }, { "told", "\n> " } },
+      { { "type", "x = {\n" }, { "told", ">> " } },
+      { { "type", "1, blis.ve\t" }, { "see", "blis.vec" }, table.unpack(clear) },
+      { { "type", "x = { 1 } blis.ve\t" }, { "see", "blis.vec" }, table.unpack(clear) },
+      { { "type", "blis.run { profile = \"\t\t" }, { "see", "go-blis" },
+        table.unpack(clear) }))
     assert.matches("\n%d+\n", seen.screen)
     assert.matches('blis.kv_capacity { hardware = "RTX PRO 6000" }.blocks\n', seen.screen)
   end)
