@@ -11,7 +11,8 @@ local flags = { "run", "--model", "qwen/qwen3-14b", "--hardware", "H100", "--num
 
 --- True when Debian's pandas, or another one, is there.
 local function has_pandas()
-  return program.shell("python3 -c 'import pandas' || /usr/bin/python3 -c 'import pandas'").status
+  return program.shell("python3 -c 'import pandas; pandas.read_csv' "
+    .. "2>/dev/null || /usr/bin/python3 -c 'import pandas; pandas.read_csv'").status
     == 0
 end
 

@@ -15,7 +15,7 @@ local function has(words, word)
   return false
 end
 
-describe("completion", function()
+describe("completion #host", function()
   setup(function()
     rawset(_G, "blis", blis)
     rawset(_G, "a_result", blis.run(small.experiment()))
