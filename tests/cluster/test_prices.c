@@ -32,7 +32,7 @@ static void each_hour_has_its_price(void) {
   CHECK_EQ_DOUBLE(blis_cluster_instance_usd(s.cluster, 1, hour_us), 2);
   CHECK_EQ_DOUBLE(blis_cluster_instance_usd(s.cluster, 1, 2 * hour_us), 7);
   CHECK_EQ_DOUBLE(blis_cluster_instance_usd(s.cluster, 1, 5 * hour_us), 14);
-  site_close(&s);
+  site_deinit(&s);
 }
 
 static blis_status fail_first(void *ud, blis_cluster *cluster,
@@ -53,7 +53,7 @@ static void one_that_has_gone_costs_no_more(void) {
   site_run(&s);
   CHECK(fabs(blis_cluster_instance_usd(s.cluster, 0, 10000000) - 0.5) < 1e-9);
   CHECK(fabs(blis_cluster_instance_usd(s.cluster, 1, 10000000) - 19.9) < 1e-9);
-  site_close(&s);
+  site_deinit(&s);
 }
 
 static void lists_are_checked(void) {
@@ -75,7 +75,7 @@ static void lists_are_checked(void) {
   CHECK_OK(set(&s, fine, 1, &error), &error);
   CHECK_STATUS(set(&s, fine, 1, &error), BLIS_ERR_INVALID);
   CHECK_STR(error.message, "prices: group 0 has prices already");
-  site_close(&s);
+  site_deinit(&s);
 }
 
 int main(void) {

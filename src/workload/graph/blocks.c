@@ -86,9 +86,8 @@ blis_status blis__blocks_segments(blis__blocks *b, uint32_t first,
   b->segments.count = 0;
   for (uint32_t i = 0; i < count; i++) {
     uint32_t offset = ids[i] % per_stream * block_tokens;
-    blis_segment *last = b->segments.items + b->segments.count - 1;
     if (i > 0 && ids[i] == ids[i - 1] + 1 && offset > 0) {
-      last->length_tokens += block_tokens;
+      b->segments.items[b->segments.count - 1].length_tokens += block_tokens;
       continue;
     }
     const blis_segment segment = {.stream = stream + ids[i] / per_stream,
