@@ -77,7 +77,9 @@
   XX(router, vllm_router_least_conn_sticky)                                    \
   XX(router, vllm_router_rendezvous_hash)                                      \
   XX(router, preble_e2)                                                        \
-  XX(router, infera_kv)
+  XX(router, infera_kv)                                                        \
+  XX(router, vllm_dp)                                                          \
+  XX(router, sglang_dp_room)
 
 ROUTERS(BLIS__DECLARE_ENTRY)
 static const blis_policy_entry *const routers[] = {

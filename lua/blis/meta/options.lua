@@ -792,6 +792,8 @@
 ---| "vllm-router.rendezvous_hash" # highest hash of instance and session, tenant or prompt
 ---| "preble.e2" # least load cost among the instances that have the prompt if more of it is known than new, else among all; does not move prefixes to balance
 ---| "infera.kv" # least weight x uncached blocks + requests in flight
+---| "vllm.dp" # least 4 x waiting + running, as published every 100 ms, and what was sent since
+---| "sglang.dp_room" # number of the request mod candidates, so that its prefill and its decode go to ranks of equal place
 ---| "external" # a process of one's own decides, by a line of JSON each; slow
 ---| string
 
@@ -919,6 +921,8 @@
 ---@field slo_per_token_us? number of vllm-router.smetric: TTFT target per prompt token
 ---@field crossover_tokens? number of vllm-router.smetric: context at which attention costs as much as the rest; 0 = it is free
 ---@field prefill_rate? number of vllm-router.smetric: speed of an instance; 0 = learned: 90 % of the last 64 are slower
+---@field clients? integer of vllm.dp: that take requests in turn and know only of their own what was sent since the counts were published
+---@field publish_us? integer of vllm.dp: counts are published at the first decision after each multiple and a half; 0 = at every decision
 ---@field command? string of external: what /bin/sh runs, once for every run
 ---@field timeout_ms? integer of external: how long an answer may take
 ---@field signals? string[] of external: what is told of instances; default: role, queue_depth, batch_size, in_flight, kv_utilization, cache_hit_rate, recent_ttft_us, recent_tpot_us, estimated_wait_us

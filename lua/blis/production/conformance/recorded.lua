@@ -73,6 +73,8 @@ return {
   ["router.vllm-router.rendezvous_hash"] = "109ab600a9b03181",
   ["router.preble.e2"] = "7e397a596f3ff494",
   ["router.infera.kv"] = "8330b35ec8cd0c76",
+  ["router.vllm.dp"] = "4bc2aa86bd1eec63",
+  ["router.sglang.dp_room"] = "564e30ca1eb51cca",
   ["filter.llm-d.utilization-filter"] = "e3c78e909ac53612",
   ["filter.llm-d.utilization-detector"] = "e3c78e909ac53612",
   ["filter.llm-d.concurrency-detector"] = "8fa7a5a02cc35c53",
