@@ -164,6 +164,13 @@ for flag, value in pairs { ["--speculative-method"] = "", ["--speculative-accept
   ["--speculative-max-batch"] = "--speculative-max-batch 8" } do
   examples[flag] = ("--speculative-method ngram --speculative-acceptance 0.7 %s"):format(value)
 end
+for flag, value in pairs { ["--dp-ranks"] = "", ["--dp-barrier"] = "--dp-barrier",
+  ["--dp-dummy-us"] = "--dp-dummy-us 90", ["--dp-sync-every"] = "--dp-sync-every 8",
+  ["--prefill-schedule-interval"] = "--prefill-schedule-interval 4",
+  ["--expert-imbalance"] = "--expert-imbalance 1.2 --expert-share 0.5",
+  ["--expert-share"] = "--expert-imbalance 1.2 --expert-share 0.5" } do
+  examples[flag] = ("--dp-ranks 2 %s"):format(value)
+end
 examples["--lora-config"] = "--lora-config spec/cmd/lora/adapters.yaml"
 for flag, value in pairs { ["--queue-depth-threshold"] = "5", ["--kv-cache-util-threshold"] = "0.8",
   ["--usage-limit-threshold"] = "0.5 --usage-limit linear",

@@ -116,6 +116,7 @@ struct blis_cluster {
 
   blis__listeners listeners;
   /* What listeners keep, each in its file; NULL when it is not configured. */
+  struct blis__ranks *ranks; /* ranks.h */
   struct blis__tenant_budgets *budgets;
   struct blis__pins *pins;
   struct blis__adapter_texts *adapters; /* adapters.c */

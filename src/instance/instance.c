@@ -126,8 +126,7 @@ static bool is_stepped(const blis_instance_config *config) {
   const blis_engine_rules *rules = &config->rules;
   return rules->joins_at_boundaries || rules->reserves_whole ||
          rules->keeps_shared_only || config->speculation != NULL ||
-         config->max_queue_depth > 0 ||
-         config->max_reserved_tokens > 0;
+         config->max_queue_depth > 0 || config->max_reserved_tokens > 0;
 }
 
 /* The fast engine has no CPU tier, no rules of RouteSim, and a counter per

@@ -193,6 +193,20 @@ typedef struct blis_speculation_config {
   uint64_t seed;
 } blis_speculation_config;
 
+/*
+ * Data-parallel ranks: instances with consecutive numbers are one deployment of
+ * a model together, a group.
+ */
+typedef struct blis_rank_config {
+  uint32_t count; /* of the group's ranks, >= 1 */
+  /* Passes of all of them begin and end together. */
+  bool has_barrier;
+  int64_t dummy_us; /* of a pass without work; -1 = as a decode of one token */
+  int64_t sync_every; /* passes; then a group without work may stop; >= 1 */
+  int64_t prefill_interval; /* prompts in every so many passes alone; >= 1 */
+  double expert_factor;     /* steps take so many times as long, >= 1 */
+} blis_rank_config;
+
 typedef struct blis_instance_config {
   const blis_latency_model *latency;     /* borrowed; outlives the instance */
   int64_t kv_blocks;                     /* >= 1 */
@@ -228,6 +242,8 @@ typedef struct blis_instance_config {
   /* NULL = a step gives a sequence one token. With it, every step is computed,
      whatever the engine. */
   const blis_speculation_config *speculation;
+  /* Borrowed, equal for all of a group; NULL = none, and a group of its own. */
+  const blis_rank_config *ranks;
   /*
    * For BLIS_SCHEDULER_SCRIPTED: does a go before b? Must be a strict weak
    * order; ties keep the order of the queue. May fail.

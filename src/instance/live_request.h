@@ -91,10 +91,10 @@ typedef struct blis_live_request {
   int64_t delivery_us;         /* from its first token to who asked for it */
   int64_t itl_sum_us;
   int64_t itl_count;
-  int64_t first_itl_us; /* once out of the batch, reserved for, and not
-                              rules.resumes_preempted; else -1 */
-  int64_t e2e_us;       /* -1 until completed */
-  void *load;           /* of its source, while KV is brought for it */
+  int64_t first_itl_us;     /* once out of the batch, reserved for, and not
+                                  rules.resumes_preempted; else -1 */
+  int64_t e2e_us;           /* -1 until completed */
+  void *load;               /* of its source, while KV is brought for it */
   int64_t adapter_asked_us; /* waits for its adapter since; -1 = does not */
   int64_t adapter_wait_us;  /* all of that so far */
   bool is_adapter_counted;  /* it has been admitted with its adapter */

@@ -25,6 +25,8 @@ local pool_config = require "blis.config.pool"
 local progress = require "blis.cli.progress"
 local queue_flags = require "blis.cli.queue_flags"
 local queue_section = require "blis.config.queue"
+local rank_flags = require "blis.cli.rank_flags"
+local ranks_section = require "blis.config.ranks"
 local result_text = require "blis.cli.result_text"
 local saturation = require "blis.results.saturation"
 local scaling_section = require "blis.config.scaling"
@@ -50,6 +52,7 @@ local function cluster_groups()
     group("Prefill and decode", cluster_section),
     group("Hand-off of the KV", disaggregation_section),
     group("Queue of the gateway", queue_section),
+    group("Data-parallel ranks", ranks_section),
     group("LoRA adapters", lora_section),
     group("Speculative decoding", speculation_section),
     group("Admission and routing", experiment_section),
@@ -163,6 +166,7 @@ local function cluster_of(definition, parsed)
   for key, value in pairs(given) do cluster[key] = value end
   cluster.lora = lora_flags.of(definition, parsed)
   cluster.speculation = speculation_flags.of(definition, parsed)
+  cluster.ranks = rank_flags.of(definition, parsed)
   if has_pools(given) or parsed.values.experiment.profile == "go-blis" then return cluster end
   for _, name in ipairs(pool_config.given(given)) do cluster[name] = nil end
   return cluster

@@ -19,6 +19,7 @@ local sections = {
   { "blis.QueueOptions", require "blis.config.queue" },
   { "blis.LoraOptions", require "blis.config.lora" },
   { "blis.SpeculationOptions", require "blis.config.speculation" },
+  { "blis.RankOptions", require "blis.config.ranks" },
   { "blis.DisaggregationOptions", require "blis.config.disaggregation" },
   { "blis.KvTiersOptions", require("blis.config.kv_tiers").all },
   { "blis.KvTierOptions", require("blis.config.kv_tiers").tier },
@@ -123,6 +124,8 @@ local special = {
   ["blis.ClusterOptions.groups"] = "blis.GroupOptions[]",
   ["blis.ClusterOptions.lora"] = "blis.LoraOptions",
   ["blis.ClusterOptions.speculation"] = "blis.SpeculationOptions",
+  ["blis.ClusterOptions.ranks"] = "integer|blis.RankOptions",
+  ["blis.RankOptions.expert_imbalance"] = "number|number[]",
   ["blis.SpeculationOptions.acceptance"] = "number|number[]",
   ["blis.LoraOptions.adapters"] = "integer|(string|{ id: string, rank?: integer, "
     .. "weight?: number })[]",

@@ -378,6 +378,11 @@ return {
         .. "step gives a request one token.",
     },
     {
+      name = "ranks", type = "any",
+      doc = "Data-parallel ranks: a number of them, or { count = 4, barrier = true, ... }; each "
+        .. "instance is a group of so many targets. Default: an instance is one target.",
+    },
+    {
       name = "lora", type = "any",
       doc = "LoRA adapters of the engines: { adapters = 128, slots = 8, ... }. Default: what "
         .. "adapters requests name means nothing.",

@@ -13,6 +13,7 @@ local lora = deferred "blis.engine.lora"
 local notices = require "blis.notices"
 local presets = require "blis.engine.presets"
 local profiles = require "blis.engine.profiles"
+local ranks = deferred "blis.engine.ranks"
 local schema = require "blis.config.schema"
 local speculation = deferred "blis.engine.speculation"
 local types = require "blis.config.types"
@@ -179,6 +180,9 @@ local function read_equal(given, path, profile)
   if values.speculation ~= nil then
     values.speculation = speculation.read(values.speculation, path .. ".speculation", profile)
   end
+  if values.ranks ~= nil then
+    values.ranks = ranks.read(values.ranks, path .. ".ranks", profile)
+  end
   check_watts(values, path)
   read_model(values, given or {}, sources)
   read_hardware(values, sources)
@@ -234,6 +238,7 @@ local function read_group(given, group, path, profile)
     local name = group_config.section.options[i].name
     values[name] = own[name]
   end
+  if values.ranks then ranks.expand(values, path, group_config.instances_max) end
   values.horizon_us = math.maxinteger -- that of the cluster holds
   return values
 end
@@ -449,6 +454,7 @@ function engine.read(given, path, profile)
     return read_groups(given, path, profile)
   end
   local values = read_equal(given, path, profile)
+  if values.ranks then ranks.expand(values, path, group_config.instances_max) end
   set_models({ values }, profile)
   return values
 end

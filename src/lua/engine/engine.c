@@ -216,6 +216,25 @@ static void check_speculation(lua_State *L, int index, bind_engine *engine) {
   lua_settop(L, top);
 }
 
+/* {count =, barrier =, ...} */
+static void check_ranks(lua_State *L, int index, const bind_engine_model *m,
+                        bind_engine *engine) {
+  int top = lua_gettop(L);
+  if (lua_getfield(L, index, "ranks") != LUA_TNIL) {
+    int table = lua_gettop(L);
+    bool is_moe = m->spec != NULL && blis_model_spec_is_moe(m->spec);
+    engine->ranks = (blis_rank_config){
+        .count = (uint32_t)check_field_integer(L, table, "count"),
+        .has_barrier = opt_field_boolean(L, table, "barrier", is_moe),
+        .dummy_us = opt_field_integer(L, table, "dummy_us", -1),
+        .sync_every = check_field_integer(L, table, "sync_every"),
+        .prefill_interval = check_field_integer(L, table, "prefill_interval"),
+        .expert_factor = check_field_number(L, table, "expert_factor")};
+    engine->config.ranks = &engine->ranks;
+  }
+  lua_settop(L, top);
+}
+
 static void check_instance_config(lua_State *L, int index,
                                   const bind_engine_model *m,
                                   bind_engine *engine) {
@@ -258,6 +277,7 @@ static void check_instance_config(lua_State *L, int index,
           opt_field_number(L, index, "kv_offload_threshold", 0),
   };
   check_speculation(L, index, engine);
+  check_ranks(L, index, m, engine);
 }
 
 static void set_names(lua_State *L, int index, const bind_engine_model *m,

@@ -51,7 +51,7 @@ typedef struct bind_simulation {
   bind_view view;
   bind_scheduler scheduler;
   bind_batch_scheduler batch_scheduler;
-  bind_kv_tiers kv_tiers; /* what scripts say of them */
+  bind_kv_tiers kv_tiers;         /* what scripts say of them */
   bind_instance_batches *batches; /* by instance; the anchor owns them */
   bind_observer observer;
   bind_run_events run_events;

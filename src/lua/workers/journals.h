@@ -27,7 +27,6 @@ int bind_processors(lua_State *L);
 /* clock_us(): of a clock that only goes forward; its zero is arbitrary. */
 int bind_clock_us(lua_State *L);
 
-
 /* hash128(text): XXH3, 32 hexadecimal digits. */
 int bind_hash128(lua_State *L);
 

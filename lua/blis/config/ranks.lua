@@ -1,0 +1,57 @@
+--- The options of data-parallel ranks.
+local group = "Data-parallel ranks"
+
+---@type blis.Section
+return {
+  name = "ranks",
+  summary = "Data-parallel ranks: an instance of the cluster is a group of replicas, each with its "
+    .. "own scheduler, wait queue and KV cache, and each a target for routing. Sources: vLLM "
+    .. "(--data-parallel-size), Dynamo (dp_rank).",
+  options = {
+    {
+      name = "count", type = "integer", min = 1, max = 4096, required = true, unit = "ranks",
+      flag = "--dp-ranks", flag_aliases = { "--data-parallel-size" }, group = group,
+      doc = "Ranks of a group. Instances are then groups: 2 instances of 4 ranks are 8 targets, "
+        .. "instance_0 to instance_7, each on tp GPUs.",
+    },
+    {
+      name = "barrier", type = "boolean", flag = "--dp-barrier", group = group,
+      doc = "All ranks of a group begin and end their passes together, as the expert layers of a "
+        .. "mixture-of-experts model need it; then every step is computed, slowly. Default: true "
+        .. "for such models.",
+    },
+    {
+      name = "dummy_us", type = "time_us", min = 0, max = 3600000000, unit = "us",
+      flag = "--dp-dummy-us", group = group,
+      doc = "What the pass of a rank without work takes, at the barrier; default: a step that "
+        .. "decodes one token without context.",
+    },
+    {
+      name = "sync_every", type = "integer", min = 1, max = 1000000, default = 32, unit = "passes",
+      flag = "--dp-sync-every", group = group,
+      doc = "After every so many passes, the ranks at a barrier find out whether all of them are "
+        .. "without work; until then they run passes without any.",
+    },
+    {
+      name = "prefill_interval", type = "integer", min = 1, max = 1000000, default = 1,
+      unit = "passes", flag = "--prefill-schedule-interval", group = group,
+      doc = "Prompts are computed in every so many passes alone, so that those of all ranks "
+        .. "coincide; above 1 every step is computed, slowly.",
+    },
+    {
+      name = "expert_imbalance", type = "any", flag = "--expert-imbalance", group = group,
+      metavar = "X",
+      flag_doc = "Tokens at the busiest of the ranks' expert layers, over the mean: 1 or more.",
+      doc = "Tokens at the busiest of the ranks' expert layers, over the mean: a number from 1 on, "
+        .. "or a list with the tokens of each, such as { 120, 80, 100, 100 } for 1.2. Needs "
+        .. "expert_share. Default: 1.",
+    },
+    {
+      name = "expert_share", type = "number", min = 0, max = 1, flag = "--expert-share",
+      group = group,
+      doc = "Share of a step's time that expert layers take where all have equally much to do: "
+        .. "with expert_imbalance, a step takes 1 + expert_share * (expert_imbalance - 1) times as "
+        .. "long.",
+    },
+  },
+}

@@ -1,0 +1,84 @@
+--- Data-parallel ranks, for the core.
+local errors = require "blis.errors"
+local schema = require "blis.config.schema"
+local section = require "blis.config.ranks"
+
+local ranks = {}
+
+local function is_load(value)
+  return type(value) == "number" and value >= 0 and value < math.huge
+end
+
+--- Most over mean; a number says so itself.
+local function read_imbalance(given, path)
+  if type(given) ~= "table" then
+    if not is_load(given) or given < 1 then
+      schema.raise_value(path, given, "a number from 1 on, or a list of loads")
+    end
+    return given
+  end
+  schema.check_list(given, path, "a number from 1 on, or a list of loads")
+  local most, sum = 0, 0
+  for i, load in ipairs(given) do
+    if not is_load(load) then
+      schema.raise_value(("%s[%d]"):format(path, i), load, "a number of 0 or more")
+    end
+    most, sum = math.max(most, load), sum + load
+  end
+  if sum == 0 then errors.invalid("%s: all loads are 0, expected one above", path) end
+  return most / (sum / #given)
+end
+
+--- How much longer a step takes than with equal loads.
+local function factor_of(values, path)
+  if values.expert_imbalance == nil then
+    if values.expert_share then
+      errors.invalid("%s.expert_share: has no effect without expert_imbalance", path)
+    end
+    return 1.0
+  end
+  local imbalance = read_imbalance(values.expert_imbalance, path .. ".expert_imbalance")
+  if not values.expert_share then
+    errors.invalid("%s: expert_imbalance needs expert_share, the part of a step's time that "
+      .. "expert layers take", path)
+  end
+  return 1 + values.expert_share * (imbalance - 1)
+end
+
+--- The options as the core takes them; nil for none.
+---@param given? integer|table
+---@param path string
+---@param profile? string
+---@return table?
+function ranks.read(given, path, profile)
+  if given == nil then return nil end
+  if math.type(given) == "integer" then given = { count = given } end
+  if type(given) ~= "table" then
+    schema.raise_value(path, given, "a number of ranks, or a table such as { count = 4 }")
+  end
+  local values = schema.read(section, given, path, profile)
+  return {
+    count = values.count, barrier = values.barrier, dummy_us = values.dummy_us,
+    sync_every = values.sync_every, prefill_interval = values.prefill_interval,
+    expert_factor = factor_of(values, path),
+  }
+end
+
+--- Instances become targets: the ranks of each.
+---@param values table options of a cluster, or of a group of instances
+---@param path string
+---@param most integer targets at most
+function ranks.expand(values, path, most)
+  if values.dp > 1 then
+    errors.invalid("%s: dp is %d and ranks %d; dp is for replicas that share a batch, ranks have "
+      .. "one each; leave one of them out", path, values.dp, values.ranks.count)
+  end
+  local count = values.instances * values.ranks.count
+  if count > most then
+    errors.invalid("%s: %d instances of %d ranks are %d targets, expected at most %d", path,
+      values.instances, values.ranks.count, count, most)
+  end
+  values.instances = count
+end
+
+return ranks
