@@ -150,7 +150,7 @@ describe("an autoscaler", function()
     assert.same({ 2, 3, 99, 2, 0 },
       { facts.from, facts.to, facts.proposed, facts.ready, facts.starting })
     assert.is_true(facts.request_rate > 6 and facts.ttft_p90_us > 0)
-    local path = os.tmpname()
+    local path = os.tmpname() .. ".jsonl"
     r:save_decisions(path)
     local found
     for line in io.lines(path) do found = found or line:find('"kind":"scaling"', 1, true) end

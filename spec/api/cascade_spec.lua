@@ -107,6 +107,7 @@ describe("a cascade", function()
       assert.same(r.cascade, loaded.cascade)
     end)
     folders.with(function(path)
+      path = path .. ".csv"
       r:export_requests(path)
       local file <close> = assert(io.open(path))
       says(file:read("l"), ",steps,model_used,verdict")

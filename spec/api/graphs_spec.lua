@@ -239,6 +239,8 @@ describe("session graphs", function()
     local loaded = blis.load_result(path)
     assert.same(result.tasks, loaded.tasks)
     assert.equal("t", loaded.requests[2].program)
+    os.remove(path)
+    path = path .. ".csv"
     result:export_tasks(path)
     local file <close> = io.open(path)
     assert.equal("program,play,state,requests,submitted,completed,path_requests,start_us,end_us,"

@@ -206,6 +206,8 @@ describe("LoRA adapters", function()
     assert.same(r.by_adapter, loaded.by_adapter)
     assert.same(r.lora, loaded.lora)
     assert.equal(r.hash, loaded.hash)
+    os.remove(path)
+    path = path .. ".csv"
     r:export_requests(path)
     local file <close> = assert(io.open(path))
     assert.truthy(file:read("l"):find(",adapter,adapter_wait_us", 1, true))

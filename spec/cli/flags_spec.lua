@@ -15,6 +15,8 @@ local section = {
     { name = "paths", type = "path", is_list = true, flag = "--path", doc = "Where." },
     { name = "mood", type = "choice", choices = { "good", "bad" }, flag = "--mood",
       may_be_empty = true, doc = "Which." },
+    { name = "page", type = "path", is_output = true, flag = "--page", doc = "Shown.",
+      endings = { ".html", ".htm" } },
     { name = "silent", type = "string", doc = "No flag." },
   },
 }
@@ -52,6 +54,17 @@ describe("flags", function()
     local parsed = flags.parse(definition, { "--old-count", "5" })
     assert.equal(5, parsed.values.part.count)
     assert.is_true(parsed.given["--count"])
+  end)
+
+  it("name files by what is in them", function()
+    for _, name in ipairs { "x.html", "X.HTML", "a.b/x.htm", "-", "/dev/null", "/dev/fd/63" } do
+      assert.same({ page = name }, values_of("--page", name))
+    end
+    for _, name in ipairs { "x", "x.txt", "html", "x.html.gz", "x.html/" } do
+      assert.matches("--page: '" .. name .. "' is not allowed, expected a name that ends in "
+        .. ".html or .htm", message_of("--page", name), 1, true)
+    end
+    assert.matches("--page: '' is not allowed", message_of("--page", ""), 1, true)
   end)
 
   it("that are booleans take no argument", function()
@@ -92,7 +105,7 @@ describe("flags", function()
     for _, case in ipairs {
       { { "--cout", "1" }, "try: unknown flag '--cout'; did you mean '--count'?" },
       { { "-c", "1" }, "try: unknown flag '-c'; known are --help, --count, --share, --wait, "
-        .. "--coeffs, --on, --kind, --path, --mood, --moon, --sun" },
+        .. "--coeffs, --on, --kind, --path, --mood, --page, --moon, --sun" },
       { { "--count" }, "try: a value is missing after '--count'" },
       { { "--count", "x" }, "try: --count: 'x' is not allowed, expected an integer from 1 to 9" },
       { { "--count", "10" }, "try: --count: 10 is not allowed, expected an integer from 1 to 9" },
@@ -144,6 +157,7 @@ Part:
   --kind WORD                     Which. One of plain, fancy. (go-blis: fancy)
   --path PATH                     Where. (may be repeated)
   --mood WORD                     Which. One of good, bad.
+  --page PATH                     Shown.
 
   --help                          Print this text.
 

@@ -147,8 +147,8 @@ describe("blis run", function()
         assert.equal(40, row.completed)
         assert.matches(("^%d,"):format(row.t_us), lines[#lines])
         os.remove(json)
-      end)
-    end)
+      end, ".csv")
+    end, ".csv")
     assert.matches("%-%-series%-path needs %-%-series%-interval", message_of("--series-path", "x"))
   end)
 
@@ -283,12 +283,12 @@ clients:
           lines = lines + 1
         end
         assert.equal(81, lines)
-      end)
+      end, ".jsonl")
     end)
     assert.matches("\n=== Trace Summary ===\nTotal Decisions: 40\n", output_of("--profile",
       "go-blis", "--trace-level", "decisions", "--summarize-trace"))
     assert.matches("--decisions-path needs --trace-level decisions",
-      message_of("--decisions-path", "x"), 1, true)
+      message_of("--decisions-path", "x.jsonl"), 1, true)
     local outcome = commands.call("run", with("--summarize-trace"))
     assert.matches("no effect without --trace-level decisions", outcome.said[1], 1, true)
   end)
@@ -520,7 +520,7 @@ end)
 describe("the program #host", function()
   it("writes results and requests to files, for run and for replay", function()
     files.with(nil, function(path)
-      local saved, rows, trace = path .. ".blis", path .. ".requests", path .. ".trace"
+      local saved, rows, trace = path .. ".blis", path .. ".csv", path .. ".trace"
       for _, line in ipairs {
         { "run", with("--trace-output", trace) },
         { "replay", trace .. ".csv", "--num-instances", "2" },

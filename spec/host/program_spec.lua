@@ -112,15 +112,15 @@ local examples = {
   ["--shape"] = "--shape surges",
   ["--phases"] = "--phases night=0,day=1s",
   ["--figure"] = "--figure ttft_ms.p99",
-  ["--report"] = "--report @/written",
+  ["--report"] = "--report @/written.html",
   ["--routing-parameter"] = "--routing-policy weighted --routing-parameter tie=first",
   ["--routing-scorers"] = "--routing-policy weighted --routing-scorers queue-depth:1",
   ["--saturation-config"] = "--detectors all --saturation-config @/detectors.yaml",
   ["--saturation-final-window"] = "--detectors all --saturation-final-window 30s",
   ["--saturation-report"] = "--detectors all --saturation-report @/written",
   ["--series-interval"] = "--series-interval 1s",
-  ["--series-path"] = "--series-interval 1s --series-path @/written",
-  ["--decisions-path"] = "--trace-level decisions --decisions-path @/written",
+  ["--series-path"] = "--series-interval 1s --series-path @/written.csv",
+  ["--decisions-path"] = "--trace-level decisions --decisions-path @/written.jsonl",
   ["--slo-e2e"] = "--slo-e2e default=1s",
   ["--slo-itl"] = "--slo-itl default=1s",
   ["--slo-ttft"] = "--slo-ttft default=1s",
@@ -248,7 +248,7 @@ local instead = {
   ["sweep submit --now"] = "@/sweep.lua --slurm --now",
   ["sweep export --output"] = "@/store --output @/written",
   ["sweep table --figure"] = "@/store --figure y",
-  ["sweep table --report"] = "@/store --report @/written",
+  ["sweep table --report"] = "@/store --report @/written.html",
   ["sweep table --x"] = "@/store --format plot --x x",
   ["trace scale --rate"] = "@/t.csv --output @/out --rate 4",
 }
@@ -256,7 +256,7 @@ local instead = {
 for _, name in ipairs { "run", "replay" } do
   for flag, value in pairs { ["--timeline-from"] = "0", ["--timeline-to"] = "1s",
     ["--timeline-every"] = "2", ["--timeline-steps"] = "" } do
-    instead[name .. " " .. flag] = ("%s --timeline @/written %s %s"):format(lines[name], flag,
+    instead[name .. " " .. flag] = ("%s --timeline @/written.json %s %s"):format(lines[name], flag,
       value)
   end
 end
@@ -315,7 +315,7 @@ local function usual(option)
   for _, choice in ipairs(option.choices or {}) do
     if choice ~= option.default then return ("%s '%s'"):format(flag, choice) end
   end
-  if option.is_output then return flag .. " @/written" end
+  if option.is_output then return flag .. " @/written" .. (option.endings or { "" })[1] end
   if option.default ~= nil then return ("%s '%s'"):format(flag, option.default) end
   if option.min then return ("%s %d"):format(flag, math.max(option.min, 1)) end
 end
@@ -367,7 +367,7 @@ local status_of = { capacity = 3, recommend = 3 }
 
 --- Runs one line; returns what is wrong with how it went, or nil.
 local function problem_of(line, folder)
-  os.remove(folder .. "/written")
+  os.execute(("rm -f '%s'/written*"):format(folder))
   local text = line:gsub("@", folder)
   -- A job is handed in to a stand-in.
   local outcome = program.shell(('PATH="%s/bin:$PATH" "$BLIS" %s </dev/null'):format(folder, text))
@@ -376,7 +376,8 @@ local function problem_of(line, folder)
   if not is_over then return tell("status " .. outcome.status) end
   if outcome.err:find("traceback", 1, true) then return tell "traceback" end
   if line:find("@/written", 1, true) then
-    local written = files.read(folder .. "/written") or files.read(folder .. "/written.csv")
+    local name = line:match "@/(written%S*)"
+    local written = files.read(folder .. "/" .. name) or files.read(folder .. "/written.csv")
     if not written or written == "" then return tell "nothing was written" end
   elseif outcome.out == "" and not line:find("@/out", 1, true) and not says_nothing(line) then
     return tell "nothing was printed"

@@ -10,7 +10,7 @@ local function page_of(shown)
   files.with(nil, function(path)
     shown:report(path)
     text = files.read(path)
-  end)
+  end, ".html")
   return text
 end
 
@@ -245,7 +245,7 @@ describe("--report #host", function()
       json.series = nil
       assert.same(json, island(text, "result"))
       assert_has(text, "blis run --model qwen/qwen3-14b --hardware H100 --rate 40")
-    end)
+    end, ".html")
   end)
 
   it("has a series when none was asked for, which changes nothing", function()
@@ -253,7 +253,7 @@ describe("--report #host", function()
       local plain, done = run("run"), run("run", "--report", path)
       assert.equal(plain.out, done.out)
       assert_has(files.read(path), "KV cache in use")
-    end)
+    end, ".html")
   end)
 
   it("compares", function()
@@ -262,7 +262,7 @@ describe("--report #host", function()
         "--report", path)
       assert.equal(0, done.status)
       assert_has(files.read(path), "blis compare --model")
-    end)
+    end, ".html")
   end)
 
   it("is tried before anything is run", function()

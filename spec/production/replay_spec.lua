@@ -10,7 +10,7 @@ local policy = "llm-d.queue-scorer:2,kv-utilization:2,llm-d.prefix-cache-scorer:
 
 --- Calls body with the record of a run.
 local function with_record(routing, body)
-  local path = os.tmpname()
+  local path = os.tmpname() .. ".jsonl"
   workload.run({ routing = routing }):save_decisions(path)
   local ok, problem = pcall(body, path)
   os.remove(path)

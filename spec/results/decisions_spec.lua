@@ -35,7 +35,7 @@ local function check_written(result)
       end
     end
     assert.equal(#result.decisions, i)
-  end)
+  end, ".jsonl")
 end
 
 describe("a trace of decisions", function()

@@ -167,16 +167,16 @@ end)
 describe("exported requests", function()
   it("are not written under the name of another format", function()
     local result = blis.run(rich())
-    for _, name in ipairs { "b.JSON", "c.csv.gz" } do
+    for _, name in ipairs { "b.JSON", "c.csv.gz", "rows" } do
       local ok, message = pcall(result.export_requests, result, os.tmpname() .. name)
       assert.is_false(ok)
-      says(tostring(message), "tables are written as CSV")
+      says(tostring(message), "ends in .csv or .jsonl")
     end
   end)
 
   it("are CSV or JSON lines #slow", function()
     local result = blis.run(rich())
-    local path = os.tmpname()
+    local path = os.tmpname() .. ".csv"
     result:export_requests(path)
     local text = files.read(path)
     os.remove(path)

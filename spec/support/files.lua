@@ -11,9 +11,11 @@ function files.read(path)
 end
 
 --- Calls body with the path of a file that holds text (of none, without text), then removes it.
-function files.with(text, body)
+---@param ending? string of its name
+function files.with(text, body, ending)
   local path = os.tmpname()
   os.remove(path)
+  path = path .. (ending or "")
   if text then
     local file = assert(io.open(path, "wb"))
     file:write(text)

@@ -4,6 +4,7 @@ local accuracy = require "blis.calibrate.accuracy"
 local coefficients_file = require "blis.calibrate.coefficients_file"
 local core = require "blis.core"
 local engine = require "blis.engine"
+local endings = require "blis.endings"
 local errors = require "blis.errors"
 local fit = require "blis.calibrate.fit"
 local format = require "blis.format"
@@ -110,7 +111,7 @@ end
 --- Writes the coefficients as a catalogue file.
 ---@param path string
 function Calibration:save(path)
-  errors.check_path("save", path)
+  endings.check("save", path, endings.yaml)
   coefficients_file.write(path, self)
 end
 
@@ -129,7 +130,7 @@ end
 --- Writes a picture (SVG) of predicted over observed times.
 ---@param path string
 function Calibration:plot(path)
-  errors.check_path("plot", path)
+  endings.check("plot", path, endings.svg)
   local panels, count = {}, #self.task.observed
   for i, figure in ipairs(accuracy.figures) do
     panels[i] = { title = figure.title, series = {

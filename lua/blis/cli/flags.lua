@@ -5,6 +5,7 @@
 --- parsed.values[section][option.name]. A refused flag, { flag =, type =, harmless =, feature = },
 --- is known, but what it asks for does not exist here: only its harmless values are accepted.
 local core = require "blis.core"
+local endings = require "blis.endings"
 local errors = require "blis.errors"
 local schema = require "blis.config.schema"
 local shape = require "blis.traffic.shape"
@@ -144,7 +145,9 @@ end
 local may_be_empty = { string = true, path = true, described = true }
 
 local function is_nothing(option, text)
-  return text == "" and (may_be_empty[option.type] or option.may_be_empty)
+  if text ~= "" then return false end
+  if option.may_be_empty ~= nil then return option.may_be_empty end
+  return may_be_empty[option.type] and not option.endings
 end
 
 --- The entries of a command by every spelling of their flags, and these in order.
@@ -178,6 +181,14 @@ local function check_refused(command, refused, flag, text)
   flags.fail(command, "%s is not available: %s", flag, refused.feature)
 end
 
+--- Names of files say what is in them.
+local function check_ending(command, option, flag, path)
+  local problem = option.endings and endings.problem(path, option.endings)
+  if problem then
+    flags.fail(command, "%s: %s is not allowed, %s", flag, errors.show(path), problem)
+  end
+end
+
 local function store(command, parsed, entry, flag, text)
   if entry.refused then return check_refused(command, entry.refused, flag, text) end
   local option = entry.option
@@ -195,6 +206,7 @@ local function store(command, parsed, entry, flag, text)
     parsed.wants_help = value
     return
   end
+  check_ending(command, option, flag, value)
   parsed.given[option.flag] = true
   local values = parsed.values[entry.section]
   if option.is_list then

@@ -2,6 +2,7 @@
 local command = require "blis.cli.command"
 local comparison = require "blis.results.comparison"
 local deferred = require "blis.deferred"
+local endings = require "blis.endings"
 local flag_sections = require "blis.config.flags"
 local flags = require "blis.cli.flags"
 local origin = deferred "blis.page.origin"
@@ -38,6 +39,7 @@ groups[#groups + 1] = {
 local outputs = table.move(flag_sections.quiet.options, 1, #flag_sections.quiet.options, 2, {
   {
     name = "report", type = "path", is_output = true, flag = "--report", metavar = "FILE.html",
+    endings = endings.page,
     doc = "A page to look at, besides: one file that needs no network.",
   },
 })

@@ -1,6 +1,7 @@
 --- blis gate: may a change of a scheduling policy come in?
 local command = require "blis.cli.command"
 local core = require "blis.core"
+local endings = require "blis.endings"
 local gate = require "blis.production.gate.gate"
 local outputs = require "blis.cli.outputs"
 local report = require "blis.production.gate.report"
@@ -9,8 +10,9 @@ local subject = require "blis.production.subject"
 -- Exit status when something got worse.
 local regressed = 3
 
-local function output(name, doc)
-  return { name = name, type = "path", is_output = true, flag = "--" .. name, doc = doc }
+local function output(name, list, doc)
+  return { name = name, type = "path", is_output = true, flag = "--" .. name, endings = list,
+    doc = doc }
 end
 
 local definition = {
@@ -43,9 +45,9 @@ local definition = {
     {
       title = "Output", section = "output", has_defaults = true,
       options = {
-        output("markdown", "Write a comment for a pull request to this file."),
-        output("junit", "Write test results as XML to this file."),
-        output("json", "Write everything as JSON to this file."),
+        output("markdown", endings.markdown, "Write a comment for a pull request to this file."),
+        output("junit", endings.xml, "Write test results as XML to this file."),
+        output("json", endings.json, "Write everything as JSON to this file."),
         { name = "reviewed", type = "path", flag = "--reviewed",
           doc = "A file of hashes of the new policy's runs, which is kept beside it: another "
             .. "result than the reviewed one is a regression, too." },

@@ -1,6 +1,7 @@
 --- blis plot: pictures of saved results and of sweeps, in the terminal or as files.
 local charts = require "blis.charts"
 local command = require "blis.cli.command"
+local endings = require "blis.endings"
 local flags = require "blis.cli.flags"
 local result = require "blis.results.result"
 local store = require "blis.sweep.store"
@@ -20,6 +21,7 @@ local definition = {
       options = {
         {
           name = "show", type = "string", is_list = true, flag = "--show", metavar = "NAME",
+          may_be_empty = false, expected = "what to draw, such as ttft, time or front",
           doc = "What: of a result ttft, itl, e2e, latencies (all three; the default), rates, "
             .. "queue, batch, kv, replicas or time (these five); of several results ttft, itl, "
             .. "e2e, latencies, time or figures such as ttft_ms.p99; of a sweep curve (a figure "
@@ -28,15 +30,16 @@ local definition = {
         },
         {
           name = "path", type = "path", is_output = true, flag = "--output", metavar = "FILE.svg",
+          endings = endings.picture,
           doc = "A file that ends in .svg, .txt, or .png, which needs the program rsvg-convert "
             .. "(package librsvg2-bin).",
         },
         {
-          name = "x", type = "string", flag = "--x", metavar = "NAME",
+          name = "x", type = "string", flag = "--x", metavar = "NAME", may_be_empty = false,
           doc = "Of a sweep: the parameter, or of a front the figure, on the x axis.",
         },
         {
-          name = "y", type = "string", flag = "--y", metavar = "FIGURE",
+          name = "y", type = "string", flag = "--y", metavar = "FIGURE", may_be_empty = false,
           doc = "Of a sweep: the figure on the y axis.",
         },
         {

@@ -3,6 +3,7 @@ local asking = require "blis.sweep.asking"
 local command = require "blis.cli.command"
 local core = require "blis.core"
 local deferred = require "blis.deferred"
+local endings = require "blis.endings"
 local export = require "blis.sweep.export"
 local flags = require "blis.cli.flags"
 local format = require "blis.format"
@@ -193,6 +194,7 @@ local table_definition = {
         },
         {
           name = "page", type = "path", is_output = true, flag = "--report", metavar = "FILE.html",
+          endings = endings.page,
           doc = "A page to look at, instead: curves over parameters, and what nothing else beats.",
         },
       },

@@ -1,4 +1,6 @@
 --- The flags and files of `blis calibrate`.
+local endings = require "blis.endings"
+
 local function path(name, flag, doc)
   return { name = name, type = "path", flag = flag, doc = doc }
 end
@@ -101,8 +103,10 @@ return {
     name = "output", summary = "What is said.",
     options = {
       { name = "coefficients", type = "path", is_output = true, flag = "--coefficients",
+        endings = endings.yaml,
         doc = "Fitted coefficients (YAML), for --catalogue of blis run." },
       { name = "plot", type = "path", is_output = true, flag = "--plot",
+        endings = endings.svg,
         doc = "Picture (SVG) of predicted over observed times." },
       { name = "quiet", type = "boolean", default = false, flag = "--quiet",
         doc = "No summary on standard error." },

@@ -1,5 +1,6 @@
 --- Options that only command lines have: traffic in single numbers, how results are shown, where
 --- they go; and the flags of the simulator BLIS in Go for which there is nothing here.
+local endings = require "blis.endings"
 local presets = require "blis.traffic.presets"
 
 local formats = { "table", "json", "csv" }
@@ -244,11 +245,13 @@ local results = {
     },
     {
       name = "requests_path", type = "path", is_output = true, flag = "--requests-path",
-      doc = "The record of every request, as CSV, or as JSON lines when the name ends in .jsonl.",
+      endings = endings.rows,
+      doc = "The record of every request: CSV in FILE.csv, JSON lines in FILE.jsonl.",
     },
     {
       name = "series_path", type = "path", is_output = true, flag = "--series-path",
-      doc = "Figures over time, as CSV, or as JSON lines when the name ends in .jsonl; requires "
+      endings = endings.rows,
+      doc = "Figures over time: CSV in FILE.csv, JSON lines in FILE.jsonl; requires "
         .. "--series-interval.",
     },
     {
@@ -264,17 +267,19 @@ local results = {
     },
     {
       name = "save", type = "path", is_output = true, flag = "--save",
+      may_be_empty = false,
       doc = "Save the whole result to this file, for blis diff and for blis.load_result in a "
         .. "script.",
     },
     {
       name = "report", type = "path", is_output = true, flag = "--report", metavar = "FILE.html",
+      endings = endings.page,
       doc = "A page to look at: figures with intervals, distributions, the run over time, its "
         .. "slowest requests. One file that needs no network.",
     },
     {
       name = "timeline", type = "path", is_output = true, flag = "--timeline",
-      metavar = "FILE.json.gz",
+      metavar = "FILE.json.gz", endings = endings.timeline,
       doc = "Requests on their ways, levels, hand-offs, faults and scaling over time, for "
         .. "ui.perfetto.dev and chrome://tracing; packed when the name ends in .gz.",
     },
@@ -297,6 +302,7 @@ local results = {
     },
     {
       name = "decisions_path", type = "path", is_output = true, flag = "--decisions-path",
+      endings = endings.lines,
       doc = "File with a JSON line for every decision; requires --trace-level decisions.",
     },
     {

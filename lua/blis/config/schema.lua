@@ -20,11 +20,15 @@ local schema = {}
 ---@field flag? string spelling on the command line
 ---@field group? string title over the flag in the help of commands that simulate
 ---@field flag_doc? string doc for command lines, if not the same
+---@field expected? string of a text: which ones are allowed, in words
 ---@field path? string what messages of other modules call it, if not section and name
 ---@field metavar? string what stands for the value in the help of command lines
 ---@field is_list? boolean the flag may be repeated
----@field may_be_empty? boolean a flag without text is not given; always so for texts and paths
+---@field may_be_empty? boolean a flag without text is not given; if not said, so for texts, and
+--- for paths of any name
 ---@field is_output? boolean a path that is written to
+---@field endings? string[] what its name may end in: a list of blis.endings
+---@field endings? string[] what its name may end in; a list of blis.endings
 ---@field files? fun(path: string): string[]?, string? what is written for a path that is only a
 --- name, or why that cannot be
 ---@field flag_aliases? string[] older spellings of the flag

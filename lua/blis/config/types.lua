@@ -142,7 +142,7 @@ types.boolean = {
 }
 
 types.string = {
-  expected = function() return "a text" end,
+  expected = function(option) return option.expected or "a text" end,
   check = function(value) return type(value) == "string" and value ~= "" and value or nil end,
 }
 

@@ -2,7 +2,7 @@
 --- anything. A content security policy allows just the scripts and styles that come with blis, by
 --- their hashes, so that no text in it can become a script.
 local core = require "blis.core"
-local errors = require "blis.errors"
+local endings = require "blis.endings"
 local html = require "blis.page.html"
 
 local document = {}
@@ -78,7 +78,7 @@ end
 ---@param path string
 ---@param given blis.page.Document
 function document.write(path, given)
-  errors.check_path("report", path)
+  endings.check("report", path, endings.page)
   local output <close> = core.output(path)
   output:write(document.text(given))
   output:commit()

@@ -1,6 +1,7 @@
 --- Pictures of charts: as characters, or as files (SVG, PNG, text).
 local core = require "blis.core"
 local deferred = require "blis.deferred"
+local endings = require "blis.endings"
 local errors = require "blis.errors"
 local svg = deferred "blis.plot.svg"
 local text = require "blis.plot.text"
@@ -42,8 +43,7 @@ function plot.check_options(given, more)
       errors.show(options.log))
   end
   if options.path ~= nil then
-    errors.check_path("plot", options.path)
-    plot.kind_of(options.path)
+    endings.check("plot", options.path, endings.picture)
   end
   return options
 end
@@ -69,15 +69,6 @@ local function check_logs(list, log)
       given[key] = { label = axis.label, unit = axis.unit, percent = axis.percent, log = true }
     end
   end
-end
-
---- "svg", "png" or "txt"; raises for other names.
----@param path string
----@return string
-function plot.kind_of(path)
-  local kind = path:lower():match "%.(%w+)$"
-  if kind == "svg" or kind == "png" or kind == "txt" then return kind end
-  errors.invalid("plot: '%s' is not allowed, expected a name that ends in .svg, .png or .txt", path)
 end
 
 local function quoted(word) return "'" .. word:gsub("'", "'\\''") .. "'" end
@@ -113,8 +104,9 @@ end
 function plot.draw(list, options)
   if options.log then check_logs(list, options.log) end
   if not options.path then return text.draw(list, options) end
-  local kind = plot.kind_of(options.path)
-  local bytes = kind == "txt" and text.draw(list, options) .. "\n" or svg.document(list, options)
+  local kind = options.path:lower():match "%.(%w+)$"
+  local is_picture = kind == "svg" or kind == "png"
+  local bytes = is_picture and svg.document(list, options) or text.draw(list, options) .. "\n"
   if kind == "png" then bytes = png_of(bytes, options.path) end
   local output <close> = errors.located(core.output, options.path)
   errors.located(output.write, output, bytes)

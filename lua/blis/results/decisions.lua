@@ -1,6 +1,6 @@
 --- Traces of decisions: how they are printed and written.
 local core = require "blis.core"
-local errors = require "blis.errors"
+local endings = require "blis.endings"
 local format = require "blis.format"
 
 local decisions = {}
@@ -101,7 +101,7 @@ end
 ---@param list blis.Decisions
 ---@param path string
 function decisions.save(list, path)
-  errors.check_path("save_decisions", path)
+  endings.check("save_decisions", path, endings.lines)
   local output <close> = core.output(path)
   local scorers, prefill_scorers = list:scorers(), list:scorers("prefill")
   local writer = core.json_writer():object()

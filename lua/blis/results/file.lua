@@ -223,8 +223,8 @@ function result_file.export_tasks(result, path)
   row_file.write(path, task_columns, #tasks, function(index) return tasks[index] end)
 end
 
---- Writes the records of all requests for other programs: as CSV, or as JSON lines when the name
---- ends in .jsonl.
+--- Writes the records of all requests for other programs: CSV in NAME.csv, JSON lines in
+--- NAME.jsonl.
 ---@param result blis.Result
 ---@param path string
 function result_file.export_requests(result, path)

@@ -124,8 +124,8 @@ function methods:saturation(options)
   return saturation.examine(self.requests, options)
 end
 
---- Writes the figures over time to a file, a row per interval: CSV, or JSON lines when the name
---- ends in .jsonl.
+--- Writes the figures over time to a file, a row per interval: CSV in NAME.csv, JSON
+--- lines in NAME.jsonl.
 ---@param path string
 function methods:export_series(path)
   series.export(self.series, path)
@@ -162,15 +162,15 @@ function methods:timeline(path, options)
   timeline.write(path, self, options)
 end
 
---- Writes the records of all requests for other programs: as CSV, or as JSON lines when the name
---- ends in .jsonl.
+--- Writes the records of all requests for other programs: CSV in NAME.csv, JSON lines in
+--- NAME.jsonl.
 ---@param path string
 function methods:export_requests(path)
   result_file.export_requests(self, path)
 end
 
---- Writes the tasks of session graphs for other programs: as CSV, or as JSON lines when the name
---- ends in .jsonl.
+--- Writes the tasks of session graphs for other programs: CSV in NAME.csv, JSON lines in
+--- NAME.jsonl.
 ---@param path string
 function methods:export_tasks(path)
   result_file.export_tasks(self, path)

@@ -1,13 +1,9 @@
---- Tables in files, for other programs: as CSV, or as JSON lines when the name ends in .jsonl.
+--- Tables in files, for other programs: CSV in NAME.csv, JSON lines in NAME.jsonl.
 local core = require "blis.core"
 local csv = require "blis.csv"
-local errors = require "blis.errors"
+local endings = require "blis.endings"
 
 local row_file = {}
-
--- Names of files that readers would take for something else.
-local other_formats = { avro = true, xlsx = true, json = true, db = true, sqlite = true, gz = true,
-  zst = true }
 
 local function json_line(row, names)
   local writer = core.json_writer():object()
@@ -29,13 +25,8 @@ end
 ---@param count integer of rows
 ---@param row_at fun(index: integer): table with a value by the name of each column
 function row_file.write(path, names, count, row_at)
-  errors.check_path("export", path)
-  local other = path:lower():match "%.(%w+)$"
-  if other_formats[other] then
-    errors.invalid("export: '%s' would not be a file of that kind; tables are written as CSV (any "
-      .. "other name) or JSON lines (.jsonl)", path)
-  end
-  local line_of = path:match("%.jsonl$") and json_line or csv_line
+  endings.check("export", path, endings.rows)
+  local line_of = path:lower():match "%.jsonl$" and json_line or csv_line
   local output <close> = core.output(path)
   if line_of == csv_line then output:write(table.concat(names, ",")):write("\n") end
   for i = 1, count do output:write(line_of(row_at(i), names)):write("\n") end

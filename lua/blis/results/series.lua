@@ -173,7 +173,7 @@ function series.row(given, index)
   return row
 end
 
---- Writes all rows to a file: CSV, or JSON lines when the name ends in .jsonl.
+--- Writes all rows to a file: CSV in NAME.csv, JSON lines in NAME.jsonl.
 ---@param given blis.Series
 ---@param path string
 function series.export(given, path)

@@ -3,6 +3,7 @@ local deferred = require "blis.deferred"
 local charts = deferred "blis.charts.sweep"
 local core = require "blis.core"
 local drawing = deferred "blis.plot"
+local endings = require "blis.endings"
 local errors = require "blis.errors"
 local figures = require "blis.results.figures"
 local format = require "blis.format"
@@ -355,9 +356,15 @@ function write.file(path, text)
   errors.located(output.commit, output)
 end
 
-function write.write_csv(self, path) write.file(path, write.csv(self)) end
+function write.write_csv(self, path)
+  endings.check("write_csv", path, endings.csv)
+  write.file(path, write.csv(self))
+end
 
-function write.write_markdown(self, path) write.file(path, write.markdown(self)) end
+function write.write_markdown(self, path)
+  endings.check("write_markdown", path, endings.markdown)
+  write.file(path, write.markdown(self))
+end
 
 ---@class blis.sweep.PlotOptions: blis.PlotOptions
 ---@field show? "curve"|"front" a figure over a parameter, the default, or two figures against each
@@ -388,7 +395,7 @@ end
 ---@param path string
 ---@param options? blis.sweep.PlotOptions
 function write.write_svg(self, path, options)
-  errors.check_path("write_svg", path)
+  endings.check("write_svg", path, endings.svg)
   options = drawing.check_options(options, { "x", "y", "show" })
   write.file(path, svg.document({ charts.curve(self, options) }, options))
 end

@@ -5,6 +5,7 @@
 --- Processes are the gateway (1), instance i (10 + i), links and control, which come behind the
 --- last instance. A request has a slice on a lane of each place where it was, with what it did
 --- there inside; at the gateway lanes belong to bands of one priority, the most urgent on top.
+local endings = require "blis.endings"
 local errors = require "blis.errors"
 local lanes = require "blis.timeline.lanes"
 local links = require "blis.timeline.links"
@@ -306,7 +307,7 @@ end
 ---@param result blis.Result
 ---@param options? blis.TimelineOptions
 function timeline.write(path, result, options)
-  errors.check_path("timeline", path)
+  endings.check("timeline", path, endings.timeline)
   local from_us, to_us, every = read_options(options)
   local list, step = chosen(result, from_us, to_us, every)
   local behind = pids_behind(#result.instances)
