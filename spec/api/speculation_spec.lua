@@ -15,8 +15,10 @@ local function run(speculation, outputs, more)
     async_scheduling = false, latency_model = model() }
   for key, value in pairs(more or {}) do cluster[key] = value end
   local profile, prompt_tokens = cluster.profile, cluster.prompt_tokens or 16
-  cluster.profile, cluster.prompt_tokens = nil, nil
-  return blis.run { cluster = cluster, profile = profile, workload = { requests = #outputs,
+  local instance_times = cluster.instance_times
+  cluster.profile, cluster.prompt_tokens, cluster.instance_times = nil, nil, nil
+  return blis.run { cluster = cluster, profile = profile, instance_times = instance_times,
+    workload = { requests = #outputs,
     generator = function()
       i = i + 1
       return outputs[i] and { arrival_us = 0, prompt_tokens = prompt_tokens,
@@ -57,6 +59,61 @@ describe("speculative decoding", function()
     assert.equal(6, r.output_tokens)
     assert.same({ 2, 6, 3 }, { r.speculation.drafts, r.speculation.draft_tokens,
       r.speculation.accepted_tokens })
+  end)
+
+  it("tells of requests what they drafted, and nothing where nobody may", function()
+    local r = run(ngram(3, 1), { 6, 1 })
+    assert.same({ 6, 3 }, { r.requests[1].drafted_tokens, r.requests[1].accepted_tokens })
+    assert.same({ 0, 0 }, { r.requests[2].drafted_tokens, r.requests[2].accepted_tokens })
+    local columns = { ",drafted_tokens,accepted_tokens", "6,3", "0,0" }
+    local path = os.tmpname()
+    r:export_requests(path)
+    local line = 0
+    for text in io.lines(path) do
+      line = line + 1
+      assert.truthy(text:sub(-#columns[line]) == columns[line], text)
+    end
+    assert.equal(3, line)
+    r:save(path)
+    local again = blis.load_result(path)
+    assert.same({ 6, 3 }, { again.requests[1].drafted_tokens, again.requests[1].accepted_tokens })
+    assert.equal(0, again.requests[2].drafted_tokens)
+    assert.same(r.speculation, again.speculation)
+    local plain = run(nil, { 6 })
+    assert.is_nil(plain.requests[1].drafted_tokens)
+    plain:export_requests(path)
+    assert.is_nil(io.open(path):read("a"):find("drafted", 1, true))
+    os.remove(path)
+  end)
+
+  it("counts by position", function()
+    -- 1 + 4 + 4 + 2: two whole steps, and one of which only the first draft is in the output.
+    local r = run(ngram(3, 1), { 11 })
+    assert.same({ 3, 2, 2 }, r.speculation.accepted_per_position)
+    assert.near(2 / 3, r.speculation.acceptance_rate_per_position[2], 1e-12)
+    r = run(ngram(3, { 0.8, 0.7, 0.6 }), { 60000 }, { kv_blocks = 10000, max_model_len = 0 })
+    for i, rate in ipairs { 0.8, 0.56, 0.336 } do
+      assert.near(rate, r.speculation.acceptance_rate_per_position[i], 0.01)
+    end
+    assert.equal(3, #r.speculation.accepted_per_position)
+    assert.same({ 0, 0 }, run(ngram(2, 0), { 9 }).speculation.accepted_per_position)
+    assert.same({ 0.0, 0.0 }, run(ngram(2, 0), { 1 }).speculation.acceptance_rate_per_position)
+  end)
+
+  it("tells inter-token latencies of chunks", function()
+    local r = run(ngram(2, 1), { 64 }) -- 21 steps of three tokens behind the first one
+    local chunks = r.speculation.itl_per_chunk_ms
+    assert.same({ 1.3, 1.3, 1.3 }, { chunks.mean, chunks.p50, chunks.max })
+    assert.same({ 1.3, 1.3 }, { chunks.min, chunks["p99.9"] })
+    assert.near(1.3 / 3, r.itl_ms.mean, 1e-12)
+    -- Asked for twice, and together with the times of instances.
+    r = run(ngram(2, 1), { 64 }, { instance_times = true })
+    assert.near(1.3 / 3, r.itl_ms.mean, 1e-12)
+    assert.equal(1.3, r.speculation.itl_per_chunk_ms.min)
+    -- Where no draft holds, a chunk is a token; a request of one token has none.
+    r = run(ngram(2, 0), { 30, 1 })
+    assert.same(r.itl_ms.mean, r.speculation.itl_per_chunk_ms.mean)
+    assert.equal(0.0, run(ngram(2, 1), { 1 }).speculation.itl_per_chunk_ms.max)
   end)
 
   it("is a loss of time when no draft holds", function()
@@ -167,6 +224,25 @@ describe("speculative decoding", function()
       }
       assert.equal(r.arrived, r.completed)
       assert.is_true(r.speculation.mean_acceptance_length > 1)
+      local drafted, accepted, latencies, by_position = 0, 0, 0, 0
+      for i = 1, #r.requests do
+        local request = r.requests[i]
+        drafted = drafted + request.drafted_tokens
+        accepted = accepted + request.accepted_tokens
+        latencies = latencies + request.itl_count
+      end
+      for _, count in ipairs(r.speculation.accepted_per_position) do
+        by_position = by_position + count
+      end
+      assert.equal(r.speculation.accepted_tokens, by_position)
+      if rawget(r, "faults") then -- drafts of an instance that was lost are of no request
+        assert.is_true(drafted <= r.speculation.draft_tokens)
+      else
+        assert.same({ r.speculation.draft_tokens, r.speculation.accepted_tokens },
+          { drafted, accepted })
+      end
+      assert.near(r.itl_ms.mean * latencies,
+        r.speculation.itl_per_chunk_ms.mean * (latencies - accepted), 1e-3)
     end
   end)
 

@@ -49,6 +49,8 @@ typedef struct blis_request_end {
   const blis_stage_times *stages; /* NULL = prefill and decode were not apart */
   int64_t gateway_wait_us; /* in its queue, until dispatched; -1 = never */
   int64_t adapter_wait_us; /* for its adapter; -1 = was not admitted with one */
+  int64_t drafted_tokens;  /* where it ended; -1 = nobody drafts there, */
+  int64_t accepted_tokens; /* and those of them that were given out */
 } blis_request_end;
 
 /* Where finished requests go. */

@@ -211,6 +211,8 @@ blis_status blis__cluster_report(blis_cluster *cluster,
       .end_us = end_us,
       .gateway_wait_us = request->gateway_wait_us,
       .adapter_wait_us = live->is_adapter_counted ? live->adapter_wait_us : -1,
+      .drafted_tokens = live->may_draft ? live->drafted_tokens : -1,
+      .accepted_tokens = live->may_draft ? live->accepted_tokens : -1,
       .priority = live->priority,
   };
   if (end_us > cluster->last_end_us) {

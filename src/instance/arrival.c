@@ -5,6 +5,7 @@
 void blis__reset_request(blis_live_request *request) {
   request->state = BLIS_REQUEST_ARRIVED;
   request->has_first_token = false;
+  request->may_draft = false;
   request->was_counted = false;
   request->had_hit = false;
   request->was_brought = false;
@@ -18,6 +19,8 @@ void blis__reset_request(blis_live_request *request) {
   request->delivery_us = 0;
   request->itl_sum_us = 0;
   request->itl_count = 0;
+  request->drafted_tokens = 0;
+  request->accepted_tokens = 0;
   request->first_itl_us = -1;
   request->e2e_us = -1;
   request->adapter_asked_us = -1;

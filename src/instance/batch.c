@@ -135,6 +135,7 @@ static void preempt(blis__stepwise *engine, size_t index) {
   blis__note_preemption(engine->config, request, request->progress_tokens);
   if (!engine->config->rules.resumes_preempted) {
     victim->itl_us.count = 0;
+    victim->itl_zeros = 0;
   }
 }
 

@@ -46,6 +46,7 @@ typedef struct blis__engine_ops {
                           blis_error *error);
   void (*get_stats)(const void *state, blis_instance_stats *stats);
   blis_instance_load (*get_load)(const void *state);
+  const blis_draft_stats *(*drafts)(const void *state); /* NULL = none */
   uint32_t (*cached_blocks)(const void *state, const blis_block_chain *chain);
   /* The journal of the prefix table from now on, borrowed; and its answers. */
   void (*set_journal)(void *state, blis_block_journal *journal);

@@ -25,6 +25,7 @@ struct blis_instance {
   bool has_past;
   blis_instance_events events;
   blis_instance_stats past; /* counters of the engines before a restart */
+  blis_draft_stats past_drafts;
 };
 
 typedef struct limit {
@@ -208,8 +209,10 @@ static blis_status report_failure(const blis_instance *instance,
 blis_status blis_instance_inject(blis_instance *instance,
                                  blis_live_request *request, int64_t now_us,
                                  blis_error *error) {
-  return instance->engine.ops->inject(instance->engine.state, request, now_us,
-                                      error);
+  BLIS_TRY(instance->engine.ops->inject(instance->engine.state, request, now_us,
+                                        error));
+  request->may_draft = instance->config.speculation != NULL;
+  return BLIS_OK;
 }
 
 blis_status blis_instance_evict(blis_instance *instance,
@@ -237,8 +240,10 @@ blis_status blis_instance_reserve(blis_instance *instance,
                                   blis_error *error) {
   BLIS_ASSERT(request->engine == NULL && demand->tokens >= 1 &&
               demand->tokens <= request->prompt_tokens);
-  return instance->engine.ops->reserve(instance->engine.state, request, demand,
-                                       cached_tokens, is_done, error);
+  BLIS_TRY(instance->engine.ops->reserve(
+      instance->engine.state, request, demand, cached_tokens, is_done, error));
+  request->may_draft = instance->config.speculation != NULL;
+  return BLIS_OK;
 }
 
 blis_status blis_instance_activate(blis_instance *instance,
@@ -284,6 +289,7 @@ blis_status blis_instance_restart(blis_instance *instance, blis_error *error) {
   blis_instance_stats past;
   blis_instance_get_stats(instance, &past);
   instance->past = past;
+  blis_instance_get_drafts(instance, &instance->past_drafts);
   instance->has_past = true;
   instance->engine.ops->free(instance->engine.state);
   instance->engine = fresh;
@@ -364,9 +370,6 @@ static void add_past(blis_instance_stats *stats,
   ADD(busy_us);
   ADD(prefill_us);
   ADD(queue_depth_sum);
-  ADD(drafts);
-  ADD(draft_tokens);
-  ADD(accepted_tokens);
 #undef ADD
   stats->end_us = blis_max_i64(stats->end_us, past->end_us);
 }
@@ -384,6 +387,28 @@ void blis_instance_get_stats(const blis_instance *instance,
 
 blis_instance_load blis_instance_get_load(const blis_instance *instance) {
   return instance->engine.ops->get_load(instance->engine.state);
+}
+
+void blis_draft_stats_add(blis_draft_stats *sum,
+                          const blis_draft_stats *stats) {
+  sum->drafts += stats->drafts;
+  sum->draft_tokens += stats->draft_tokens;
+  sum->accepted_tokens += stats->accepted_tokens;
+  sum->itl_zeros += stats->itl_zeros;
+  for (int i = 0; i < BLIS_SPECULATION_MAX; i++) {
+    sum->accepted_at[i] += stats->accepted_at[i];
+  }
+}
+
+void blis_instance_get_drafts(const blis_instance *instance,
+                              blis_draft_stats *stats) {
+  const blis__engine *engine = &instance->engine;
+  blis_draft_stats past = instance->past_drafts; /* may be *stats */
+  *stats = (blis_draft_stats){0};
+  if (engine->ops->drafts != NULL) {
+    *stats = *engine->ops->drafts(engine->state);
+  }
+  blis_draft_stats_add(stats, &past);
 }
 
 void blis_instance_get_adapters(const blis_instance *instance,

@@ -365,11 +365,19 @@ typedef struct blis_instance_stats {
   int64_t busy_us;         /* of these steps, the last one whole */
   int64_t prefill_us;      /* of those of them that computed prompt tokens */
   int64_t queue_depth_sum; /* over steps, for the head-of-line counter */
-  int64_t drafts;          /* steps of sequences that drafted, */
-  int64_t draft_tokens;    /* how many tokens, */
-  int64_t accepted_tokens; /* and those of them that were given out */
   int64_t end_us;          /* min(time of the last executed event, horizon) */
 } blis_instance_stats;
+
+/* Of speculative decoding; counters since the start. */
+typedef struct blis_draft_stats {
+  int64_t drafts;          /* steps of sequences that drafted, */
+  int64_t draft_tokens;    /* how many tokens, */
+  int64_t accepted_tokens; /* and those of them that were given out, */
+  int64_t accepted_at[BLIS_SPECULATION_MAX]; /* by their place in the step */
+  /* Of the inter-token latencies in itl_us: tokens behind the first one of
+     their step, which are 0. */
+  int64_t itl_zeros;
+} blis_draft_stats;
 
 /* Of the adapters of an engine; counters since the start. */
 typedef struct blis_adapter_stats {
@@ -507,6 +515,12 @@ void blis_instance_get_stats(const blis_instance *instance,
 
 /* The same of the load alone, at a fraction of the cost. */
 blis_instance_load blis_instance_get_load(const blis_instance *instance);
+
+/* Of its drafts; all zero without speculative decoding. */
+void blis_instance_get_drafts(const blis_instance *instance,
+                              blis_draft_stats *stats);
+/* *sum has those of *stats, too. */
+void blis_draft_stats_add(blis_draft_stats *sum, const blis_draft_stats *stats);
 
 /* Of its adapters; all zero without them. */
 void blis_instance_get_adapters(const blis_instance *instance,

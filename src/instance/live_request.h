@@ -77,6 +77,7 @@ typedef struct blis_live_request {
   /* Kept by the instance. */
   blis_request_state state;
   bool has_first_token;
+  bool may_draft;   /* has come to an instance with speculative decoding */
   bool was_counted; /* reached a wait queue or was late for it */
   bool had_hit; /* some of its prompt was cached when it was first admitted */
   bool was_brought; /* its KV, since it was last in the batch (kv_source.h) */
@@ -91,6 +92,8 @@ typedef struct blis_live_request {
   int64_t delivery_us;         /* from its first token to who asked for it */
   int64_t itl_sum_us;
   int64_t itl_count;
+  int64_t drafted_tokens;   /* with may_draft, since it came there, */
+  int64_t accepted_tokens;  /* and those of them that were given out */
   int64_t first_itl_us;     /* once out of the batch, reserved for, and not
                                   rules.resumes_preempted; else -1 */
   int64_t e2e_us;           /* -1 until completed */

@@ -27,6 +27,7 @@ blis_status blis__sequences_take(const blis_alloc *alloc,
   blis__sequence *taken = sequences->spare.items[--sequences->spare.count];
   taken->place.request = request;
   taken->itl_us.count = 0;
+  taken->itl_zeros = 0;
   taken->told_tokens = 0;
   taken->drafted_tokens = 0;
   taken->ahead_tokens = 0;

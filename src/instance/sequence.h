@@ -22,6 +22,7 @@ typedef struct blis__sequence {
   blis__waiting place;    /* and the request; first, so that it leads to this */
   blis_block_list blocks; /* held; empty while waiting */
   BLIS_ARRAY(int64_t) itl_us; /* since the last preemption that starts anew */
+  int64_t itl_zeros;      /* of these, behind the first token of their step */
   int64_t told_tokens;    /* of the last step, that are told when they leave */
   blis_block_list ahead;  /* for drafts, until the next step */
   int64_t drafted_tokens; /* in this step; */

@@ -76,6 +76,19 @@ blis__burst blis__speculate(const blis_instance_config *config,
   return burst;
 }
 
+void blis__count_drafts(blis_draft_stats *stats, blis_live_request *request,
+                        int64_t drafted, int64_t accepted) {
+  BLIS_ASSERT(accepted >= 0 && accepted <= drafted);
+  stats->drafts++;
+  stats->draft_tokens += drafted;
+  stats->accepted_tokens += accepted;
+  for (int64_t i = 0; i < accepted; i++) {
+    stats->accepted_at[i]++;
+  }
+  request->drafted_tokens += drafted;
+  request->accepted_tokens += accepted;
+}
+
 int64_t blis__draft_us(const blis_speculation_config *config, int64_t count,
                        int64_t drafted) {
   int64_t passes = config->drafts_in_one_pass ? 1 : drafted;

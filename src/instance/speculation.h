@@ -33,6 +33,11 @@ blis__burst blis__speculate(const blis_instance_config *config,
                             const blis_live_request *request,
                             int64_t batch_size, int64_t budget_tokens);
 
+/* A step in which request drafted so many tokens, of which so many are given
+   out. */
+void blis__count_drafts(blis_draft_stats *stats, blis_live_request *request,
+                        int64_t drafted, int64_t accepted);
+
 /* How long count sequences draft, at most drafted tokens each. */
 int64_t blis__draft_us(const blis_speculation_config *config, int64_t count,
                        int64_t drafted);

@@ -116,16 +116,6 @@ static blis_status count_token(blis__stepwise *engine, blis__sequence *sequence,
   return count_latency(engine, sequence, itl_us, error);
 }
 
-/* Of the drafts of a step, so many are given out. */
-static void count_drafts(blis__stepwise *engine, const blis__sequence *sequence,
-                         int64_t accepted) {
-  if (sequence->drafted_tokens > 0) {
-    engine->counts.drafts++;
-    engine->counts.draft_tokens += sequence->drafted_tokens;
-    engine->counts.accepted_tokens += accepted;
-  }
-}
-
 /* The tokens of the step are there. An inter-token latency is the time of the
    step, and of those since the token before only as the rules say. */
 static blis_status advance(blis__stepwise *engine, blis__sequence *sequence,
@@ -143,13 +133,17 @@ static blis_status advance(blis__stepwise *engine, blis__sequence *sequence,
   } else if (gives_token) {
     request->progress_tokens += request->new_tokens;
     more = request->new_tokens - 1;
-    count_drafts(engine, sequence, more);
+    if (sequence->drafted_tokens > 0) {
+      blis__count_drafts(&engine->drafts, request, sequence->drafted_tokens,
+                         more);
+    }
   }
   sequence->told_tokens = gives_token ? 1 + more : 0;
   if (gives_token) {
     BLIS_TRY(count_token(engine, sequence, token_us, error));
   }
-  for (; more > 0; more--) { /* they come together */
+  sequence->itl_zeros += more; /* they come together */
+  for (; more > 0; more--) {
     BLIS_TRY(count_latency(engine, sequence, 0, error));
   }
   if (request->progress_tokens >= request->prefill_tokens &&
@@ -229,6 +223,7 @@ static blis_status complete(blis__stepwise *engine, blis__sequence *sequence,
   if (counts_itl) {
     BLIS_TRY(blis__count_itl(engine->events.itl_us, sequence->itl_us.items,
                              sequence->itl_us.count, 1, error));
+    engine->drafts.itl_zeros += sequence->itl_zeros;
   }
   return blis__stepwise_end(engine, sequence, state, *end_us, error);
 }

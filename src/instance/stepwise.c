@@ -227,6 +227,11 @@ static int64_t next_us(const void *state) {
   return blis_event_queue_next_us(engine->queue);
 }
 
+static const blis_draft_stats *drafts(const void *state) {
+  const blis__stepwise *engine = state;
+  return &engine->drafts;
+}
+
 static int64_t decoded_tokens(const blis__stepwise *engine) {
   int64_t decoded = 0;
   for (size_t i = 0; i < engine->batch.count; i++) {
@@ -366,6 +371,7 @@ static const blis__engine_ops stepwise_ops = {
     .next_us = next_us,
     .run_next = run_next,
     .get_stats = get_stats,
+    .drafts = drafts,
     .get_load = get_load,
     .cached_blocks = cached_blocks,
     .set_journal = set_journal,

@@ -74,6 +74,7 @@ typedef struct blis__stepwise {
   int64_t loading;            /* parked, while their KV is brought */
   int64_t idle_steps;         /* since the last one that has progressed */
   blis_instance_stats counts; /* only the counters */
+  blis_draft_stats drafts;
 } blis__stepwise;
 
 /*

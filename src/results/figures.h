@@ -340,7 +340,10 @@
      "speculation: {%} of the drafts held", "accepted_tokens / draft_tokens")  \
   XX(NUMBER, mean_acceptance_length, "tokens", MORE,                           \
      "speculation: {2} tokens per step of a request",                          \
-     "1 + accepted_tokens / drafts")
+     "1 + accepted_tokens / drafts")                                           \
+  XX(TIMES, itl_per_chunk_ms, "ms", LESS, "",                                  \
+     "inter-token latency of a client to which what comes in a step is one: "  \
+     "itl_ms without the tokens that come with the one before them")
 
 /* Of the requests of an SLO class with a target. */
 #define BLIS_GOODPUT_FIGURES(XX)                                               \

@@ -14,6 +14,8 @@ blis_record blis_record_of(const blis_request_end *end) {
       .end_us = end->end_us,
       .gateway_wait_us = end->gateway_wait_us,
       .adapter_wait_us = end->adapter_wait_us,
+      .drafted_tokens = end->drafted_tokens,
+      .accepted_tokens = end->accepted_tokens,
       .itl_count = (uint32_t)end->itl_count,
       .prompt_tokens = request->prompt_tokens,
       .output_tokens = request->output_tokens,

@@ -16,6 +16,7 @@ void blis__record_store_deinit(blis__record_store *store) {
   blis_array_deinit(&store->alloc, &store->sessions);
   blis_array_deinit(&store->alloc, &store->gateway_waits_us);
   blis_array_deinit(&store->alloc, &store->adapter_waits_us);
+  blis_array_deinit(&store->alloc, &store->drafted);
   blis_array_deinit(&store->alloc, &store->origins);
   blis_map_deinit(&store->senders);
   blis_map_deinit(&store->targets);
@@ -75,43 +76,45 @@ static blis_status find_origin(blis__record_store *store,
                 : BLIS_OK;
 }
 
-/* Behind the record that was added last. */
+/* In a list beside the records, behind the record that was added last; those
+   before it that are not there get none. */
+#define KEEP_BESIDE(store, list, none, value)                                  \
+  do {                                                                         \
+    BLIS_TRY(blis_array_reserve(&(store)->alloc, &(store)->list,               \
+                                (store)->records.count));                      \
+    while ((store)->list.count + 1 < (store)->records.count) {                 \
+      (store)->list.items[(store)->list.count++] = (none);                     \
+    }                                                                          \
+    (store)->list.items[(store)->list.count++] = (value);                      \
+  } while (0)
+
 static blis_status keep_session(blis__record_store *store,
                                 const blis_record *record) {
   const blis__session none = {0};
-  bool has_one =
-      record->session != 0 || record->round_index != 0 || record->program != 0;
-  if (store->sessions.count == 0 && !has_one) {
-    return BLIS_OK;
+  const blis__session session = {record->session, record->round_index,
+                                 record->program};
+  if (store->sessions.count > 0 || record->session != 0 ||
+      record->round_index != 0 || record->program != 0) {
+    KEEP_BESIDE(store, sessions, none, session);
   }
-  BLIS_TRY(blis_array_reserve(&store->alloc, &store->sessions,
-                              store->records.count));
-  while (store->sessions.count + 1 < store->records.count) {
-    store->sessions.items[store->sessions.count++] = none;
-  }
-  store->sessions.items[store->sessions.count++] =
-      (blis__session){record->session, record->round_index, record->program};
   return BLIS_OK;
 }
 
-/* The same of a time that few have; below 0 = it has none. */
-#define KEEP_WAIT(store, waits, wait_us)                                       \
-  do {                                                                         \
-    if ((wait_us) < 0) {                                                       \
-      break;                                                                   \
-    }                                                                          \
-    BLIS_TRY(blis_array_reserve(&(store)->alloc, &(store)->waits,              \
-                                (store)->records.count));                      \
-    while ((store)->waits.count + 1 < (store)->records.count) {                \
-      (store)->waits.items[(store)->waits.count++] = -1;                       \
-    }                                                                          \
-    (store)->waits.items[(store)->waits.count++] = (wait_us);                  \
-  } while (0)
-
-static blis_status keep_waits(blis__record_store *store,
-                              const blis_record *record) {
-  KEEP_WAIT(store, gateway_waits_us, record->gateway_wait_us);
-  KEEP_WAIT(store, adapter_waits_us, record->adapter_wait_us);
+/* What few have; below 0 = it has none. */
+static blis_status keep_rare(blis__record_store *store,
+                             const blis_record *record) {
+  const blis__drafted none = {-1, -1};
+  const blis__drafted drafted = {record->drafted_tokens,
+                                 record->accepted_tokens};
+  if (record->gateway_wait_us >= 0) {
+    KEEP_BESIDE(store, gateway_waits_us, -1, record->gateway_wait_us);
+  }
+  if (record->adapter_wait_us >= 0) {
+    KEEP_BESIDE(store, adapter_waits_us, -1, record->adapter_wait_us);
+  }
+  if (drafted.drafted_tokens >= 0) {
+    KEEP_BESIDE(store, drafted, none, drafted);
+  }
   return BLIS_OK;
 }
 
@@ -164,7 +167,7 @@ blis_status blis__record_store_add(blis__record_store *store,
   BLIS_TRY(find_origin(store, record, &kept.origin));
   BLIS_TRY(put_times(store, record, &kept));
   BLIS_TRY(blis_array_push(&store->alloc, &store->records, kept));
-  BLIS_TRY(keep_waits(store, record));
+  BLIS_TRY(keep_rare(store, record));
   return keep_session(store, record);
 }
 
@@ -174,6 +177,7 @@ blis_record blis__record_store_get(const blis__record_store *store,
   const blis__short_record *kept = &store->records.items[index];
   const blis__origin *origin = &store->origins.items[kept->origin];
   const blis__record_times times = blis__record_store_times(store, kept);
+  const blis__drafted drafted = blis__record_store_drafted(store, index);
   blis_record record = {
       .number = kept->number,
       .arrival_us = kept->arrival_us,
@@ -184,6 +188,8 @@ blis_record blis__record_store_get(const blis__record_store *store,
       .end_us = kept->arrival_us + (int64_t)kept->end_us - 1,
       .gateway_wait_us = blis__record_store_gateway_wait_us(store, index),
       .adapter_wait_us = blis__record_store_adapter_wait_us(store, index),
+      .drafted_tokens = drafted.drafted_tokens,
+      .accepted_tokens = drafted.accepted_tokens,
       .itl_count = kept->itl_count,
       .prompt_tokens = kept->prompt_tokens,
       .output_tokens = kept->output_tokens,

@@ -3,8 +3,8 @@
  *
  * Almost all times of a run fit 32 bits; the few records with longer ones keep
  * theirs beside the others. What few requests have, or all have alike, is kept
- * beside them, too: sessions, waits at the gateway and for adapters, and who
- * sent it for which model and adapter.
+ * beside them, too: sessions, waits at the gateway and for adapters, drafts,
+ * and who sent it for which model and adapter.
  */
 #ifndef BLIS_RESULTS_RECORD_STORE_H
 #define BLIS_RESULTS_RECORD_STORE_H
@@ -59,6 +59,11 @@ typedef struct blis__session {
   uint32_t program;
 } blis__session;
 
+typedef struct blis__drafted {
+  int64_t drafted_tokens; /* -1 = nobody drafts there */
+  int64_t accepted_tokens;
+} blis__drafted;
+
 typedef struct blis__record_store {
   blis_alloc alloc;
   BLIS_ARRAY(blis__short_record) records;
@@ -67,6 +72,7 @@ typedef struct blis__record_store {
   /* In the gateway's queue, by record as far as any has one; -1 = none. */
   BLIS_ARRAY(int64_t) gateway_waits_us;
   BLIS_ARRAY(int64_t) adapter_waits_us; /* for adapters, likewise */
+  BLIS_ARRAY(blis__drafted) drafted;    /* likewise */
   BLIS_ARRAY(blis__origin) origins;     /* in the order of first sight */
   blis_map origin_of_sender;            /* a sender is a tenant's class, */
   blis_map senders;
@@ -100,6 +106,12 @@ blis__record_store_adapter_wait_us(const blis__record_store *store,
   return index < store->adapter_waits_us.count
              ? store->adapter_waits_us.items[index]
              : -1;
+}
+
+static inline blis__drafted
+blis__record_store_drafted(const blis__record_store *store, size_t index) {
+  return index < store->drafted.count ? store->drafted.items[index]
+                                      : (blis__drafted){-1, -1};
 }
 
 /* The times of one record; below 0 = it has none. */

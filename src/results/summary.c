@@ -202,17 +202,37 @@ static void put_queue(blis_queue_summary *queue, const blis_cluster *cluster) {
   }
 }
 
-static void put_speculation(blis_speculation_summary *s,
-                            const blis_summary *summary) {
-  for (uint32_t i = 0; i < summary->instance_count; i++) {
-    const blis_instance_stats *stats = &summary->instances[i].stats;
-    s->drafts += stats->drafts;
-    s->draft_tokens += stats->draft_tokens;
-    s->accepted_tokens += stats->accepted_tokens;
+/* Without the latencies of 0 of tokens that came with the one before them,
+   which are in the histogram again afterwards. */
+static blis_status put_itl_per_chunk(blis_speculation_summary *s,
+                                     blis_histogram *itl_us) {
+  uint64_t zeros = (uint64_t)s->counts.itl_zeros;
+  if (zeros > 0) {
+    blis_histogram_remove(itl_us, 0, zeros);
   }
-  s->acceptance_rate = mean_of((double)s->accepted_tokens, s->draft_tokens);
+  blis_percentiles_of_histogram(&s->itl_per_chunk_ms, itl_us);
+  return zeros > 0 ? blis_histogram_add(itl_us, 0, zeros) : BLIS_OK;
+}
+
+static blis_status put_speculation(blis_speculation_summary *s,
+                                   const blis_cluster *cluster,
+                                   blis_histogram *itl_us) {
+  const blis_draft_stats *c = &s->counts;
+  bool speculates = false;
+  for (uint32_t i = 0; i < blis_cluster_instance_count(cluster); i++) {
+    const blis_instance *instance = blis_cluster_instance(cluster, i);
+    blis_draft_stats stats;
+    blis_instance_get_drafts(instance, &stats);
+    blis_draft_stats_add(&s->counts, &stats);
+    speculates |= blis_instance_get_config(instance)->speculation != NULL;
+  }
+  s->drafts = c->drafts;
+  s->draft_tokens = c->draft_tokens;
+  s->accepted_tokens = c->accepted_tokens;
+  s->acceptance_rate = mean_of((double)c->accepted_tokens, c->draft_tokens);
   s->mean_acceptance_length =
-      1 + mean_of((double)s->accepted_tokens, s->drafts);
+      1 + mean_of((double)c->accepted_tokens, c->drafts);
+  return speculates ? put_itl_per_chunk(s, itl_us) : BLIS_OK;
 }
 
 static void put_lora(blis_lora_summary *lora, const blis_cluster *cluster) {
@@ -256,8 +276,10 @@ blis_status blis_summary_init(blis_summary *summary, const blis_alloc *alloc,
   put_handoffs(summary, cluster);
   put_queue(&summary->queue, cluster);
   put_lora(&summary->lora, cluster);
-  put_speculation(&summary->speculation, summary);
-  blis_status status = put_balance(summary, cluster, alloc);
+  blis_status status = put_speculation(&summary->speculation, cluster, itl_us);
+  if (status == BLIS_OK) {
+    status = put_balance(summary, cluster, alloc);
+  }
   if (status == BLIS_OK) {
     status = put_times(summary, alloc, recorder, itl_us);
   }

@@ -58,6 +58,7 @@ void blis_queue_band_fill(blis_queue_band *band, const blis_cluster *cluster,
 
 /* What came of drafts; all zero without them. */
 typedef struct blis_speculation_summary {
+  blis_draft_stats counts;
   BLIS_SPECULATION_FIGURES(BLIS_FIGURE_MEMBER)
 } blis_speculation_summary;
 

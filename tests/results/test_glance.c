@@ -15,7 +15,8 @@ static void end_request(blis_recorder *recorder, int64_t number,
                           .scheduling_delay_us = -1,
                           .itl_sum_us = is_done ? 4 * time_us : 0,
                           .itl_count = is_done ? 8 : 0,
-                          .gateway_wait_us = -1};
+                          .gateway_wait_us = -1,
+                          .drafted_tokens = -1};
   const blis_request_sink *sink = blis_recorder_sink(recorder);
   CHECK(sink->ended(sink->ud, &end, NULL) == BLIS_OK);
 }

@@ -24,6 +24,7 @@ static void add(blis_recorder *recorder, int64_t number, const stay *one,
       .scheduling_delay_us = one->delay_us,
       .end_us = one->end_us,
       .gateway_wait_us = -1,
+      .drafted_tokens = -1,
       .stages = stages};
   const blis_request_sink *sink = blis_recorder_sink(recorder);
   CHECK(sink->ended(sink->ud, &end, NULL) == BLIS_OK);

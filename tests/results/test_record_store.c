@@ -57,6 +57,10 @@ static blis_record draw_record(blis_random *random, int64_t i,
       .was_counted = blis_random_intn(random, 2) == 1,
   };
   record.end_us = record.arrival_us + draw_us(random, 0);
+  record.gateway_wait_us = i < 10 ? -1 : draw_us(random, -1);
+  record.adapter_wait_us = i % 7 < 5 ? -1 : draw_us(random, -1);
+  record.drafted_tokens = i < COUNT / 2 || i % 5 == 0 ? -1 : i;
+  record.accepted_tokens = record.drafted_tokens < 0 ? -1 : i / 2;
   if (has_sessions && i > COUNT / 2) {
     record.session = (uint32_t)blis_random_intn(random, 50);
     record.round_index = (int32_t)blis_random_intn(random, 5);
@@ -72,6 +76,10 @@ static void check_equal(const blis_record *a, const blis_record *b) {
   CHECK_EQ_I64(a->scheduling_delay_us, b->scheduling_delay_us);
   CHECK_EQ_I64(a->itl_sum_us, b->itl_sum_us);
   CHECK_EQ_I64(a->end_us, b->end_us);
+  CHECK_EQ_I64(a->gateway_wait_us, b->gateway_wait_us);
+  CHECK_EQ_I64(a->adapter_wait_us, b->adapter_wait_us);
+  CHECK_EQ_I64(a->drafted_tokens, b->drafted_tokens);
+  CHECK_EQ_I64(a->accepted_tokens, b->accepted_tokens);
   CHECK_EQ_I64(a->itl_count, b->itl_count);
   CHECK_EQ_I64(a->prompt_tokens, b->prompt_tokens);
   CHECK_EQ_I64(a->output_tokens, b->output_tokens);

@@ -218,6 +218,9 @@
 ---@field accepted_tokens integer of these that were given out; what is behind the end of an output is not (tokens)
 ---@field acceptance_rate number accepted_tokens / draft_tokens (0 to 1)
 ---@field mean_acceptance_length number 1 + accepted_tokens / drafts (tokens)
+---@field itl_per_chunk_ms blis.Percentiles inter-token latency of a client to which what comes in a step is one: itl_ms without the tokens that come with the one before them (ms)
+---@field accepted_per_position integer[] accepted_tokens by their place in the step, from the first draft on (tokens)
+---@field acceptance_rate_per_position number[] accepted_per_position / drafts: the unconditional rates, as vLLM counts them (0 to 1)
 
 --- A LoRA adapter that was loaded.
 ---@class blis.LoraAdapter

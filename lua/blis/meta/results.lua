@@ -45,6 +45,8 @@
 ---@field gateway_wait_us? integer in the gateway's queue, until it was dispatched; part of ttft_us
 ---@field adapter? string LoRA adapter
 ---@field adapter_wait_us? integer for its adapter, of those that were admitted with one; part of ttft_us
+---@field drafted_tokens? integer with cluster.speculation: drafted for it, where it ended
+---@field accepted_tokens? integer those of them that were given out
 ---@field status_code? integer of HTTP, 429 or 503, where llm-d's gateway answers with one
 ---@field scheduling_delay_us? integer from the arrival to the first step
 ---@field itl_sum_us integer sum of the times between its tokens

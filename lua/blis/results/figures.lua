@@ -318,7 +318,11 @@ figures.classes = {
       doc = "Jain's index of the mean waits of tenants, 1 = all wait alike; nil without records" },
     { name = "bands", class = "QueueBand", is_list = true,
       doc = "each of them, the highest priority first" } }),
-  class("Speculation", "Speculative decoding, over all instances.", nil, lists.speculation),
+  class("Speculation", "Speculative decoding, over all instances.", nil, lists.speculation, {
+    { name = "accepted_per_position", type = "integer[]", unit = "tokens",
+      doc = "accepted_tokens by their place in the step, from the first draft on" },
+    { name = "acceptance_rate_per_position", type = "number[]", unit = "0 to 1",
+      doc = "accepted_per_position / drafts: the unconditional rates, as vLLM counts them" } }),
   class("LoraAdapter", "A LoRA adapter that was loaded.", nil, {
     { name = "name", type = "string", doc = "as requests name it" } }, lists.adapter),
   class("Lora", "LoRA adapters, over all instances.", nil, lists.lora, {

@@ -31,10 +31,11 @@ local group_keys = { by_slo_class = "slo_class", by_tenant = "tenant", by_model 
   by_adapter = "adapter" }
 
 -- With those that are there where there is something to say.
-local known_columns = { "gateway_wait_us", "adapter", "adapter_wait_us", "priority", "attempts",
-  "program", table.unpack(columns) }
+local known_columns = { "gateway_wait_us", "adapter", "adapter_wait_us", "drafted_tokens",
+  "accepted_tokens", "priority", "attempts", "program", table.unpack(columns) }
 
 local of_adapters = { "adapter", "adapter_wait_us" }
+local of_drafts = { "drafted_tokens", "accepted_tokens" }
 
 --- Records have them where requests are not equally urgent.
 local function has_priorities(r)
@@ -95,6 +96,7 @@ function result_file.columns(r)
   local names = table.move(columns, 1, #columns, 1, {})
   if rawget(r, "queue") then names[#names + 1] = "gateway_wait_us" end
   if rawget(r, "lora") then table.move(of_adapters, 1, 2, #names + 1, names) end
+  if rawget(r, "speculation") then table.move(of_drafts, 1, 2, #names + 1, names) end
   if has_priorities(r) then names[#names + 1] = "priority" end
   if rawget(r, "cascade") then names[#names + 1] = "attempts" end
   if rawget(r, "tasks") then names[#names + 1] = "program" end
@@ -233,6 +235,7 @@ function result_file.export_requests(result, path)
     table.move({ "gateway_wait_us", "status_code" }, 1, 2, #names + 1, names)
   end
   if rawget(result, "lora") then table.move(of_adapters, 1, 2, #names + 1, names) end
+  if rawget(result, "speculation") then table.move(of_drafts, 1, 2, #names + 1, names) end
   if has_priorities(result) then names[#names + 1] = "priority" end
   if rawget(result, "cascade") then
     table.move({ "steps", "model_used", "verdict" }, 1, 3, #names + 1, names)

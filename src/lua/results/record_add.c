@@ -18,12 +18,13 @@ static const int64_t time_max_us = INT64_C(1) << 53;
 static const char *const known[] = {
     "number", "state", "instance", "arrival_us", "ttft_us", "e2e_us",
     "scheduling_delay_us", "itl_sum_us", "itl_count", "end_us",
-    "gateway_wait_us", "adapter_wait_us", "prompt_tokens", "output_tokens",
-    "tenant", "slo_class", "model", "session", "round_index", "was_counted",
-    "had_hit", "reason", "priority", "attempts", "program", "encode_instance",
-    "encode_start_us", "encode_end_us", "prefill_instance",
-    "prefill_admitted_us", "prefill_end_us", "transfer_start_us",
-    "transfer_end_us", "moved_bytes", "prefill_e2e_us", "decode_e2e_us",
+    "gateway_wait_us", "adapter_wait_us", "drafted_tokens", "accepted_tokens",
+    "prompt_tokens", "output_tokens", "tenant", "slo_class", "model", "session",
+    "round_index", "was_counted", "had_hit", "reason", "priority", "attempts",
+    "program", "encode_instance", "encode_start_us", "encode_end_us",
+    "prefill_instance", "prefill_admitted_us", "prefill_end_us",
+    "transfer_start_us", "transfer_end_us", "moved_bytes", "prefill_e2e_us",
+    "decode_e2e_us",
     /* follow */
     "id", "status_code", "steps", "model_used", "verdict",
     /* of requests */
@@ -145,6 +146,8 @@ static blis_request_end check_end(lua_State *L) {
       .end_us = integer_of(L, "end_us", 0, time_max_us, 0),
       .gateway_wait_us = time_of(L, "gateway_wait_us"),
       .adapter_wait_us = time_of(L, "adapter_wait_us"),
+      .drafted_tokens = integer_of(L, "drafted_tokens", 0, time_max_us, -1),
+      .accepted_tokens = integer_of(L, "accepted_tokens", 0, time_max_us, -1),
       .priority = opt_field_number(L, RECORD, "priority", 0),
   };
 }

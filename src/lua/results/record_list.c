@@ -24,11 +24,15 @@ int bind_records_new(lua_State *L) {
   return 1;
 }
 
-/* Times that never came are nil. */
-static void set_time(lua_State *L, const char *name, int64_t time_us) {
-  if (time_us >= 0) {
-    set_field_integer(L, name, time_us);
+/* What never came is nil. */
+static void set_count(lua_State *L, const char *name, int64_t count) {
+  if (count >= 0) {
+    set_field_integer(L, name, count);
   }
+}
+
+static void set_time(lua_State *L, const char *name, int64_t time_us) {
+  set_count(L, name, time_us);
 }
 
 static void set_instance(lua_State *L, const char *name, int32_t instance) {
@@ -85,6 +89,8 @@ static void push_record(lua_State *L, const bind_records *self, size_t index) {
   set_field_integer(L, "end_us", record->end_us);
   set_time(L, "gateway_wait_us", record->gateway_wait_us);
   set_time(L, "adapter_wait_us", record->adapter_wait_us);
+  set_count(L, "drafted_tokens", record->drafted_tokens);
+  set_count(L, "accepted_tokens", record->accepted_tokens);
   set_field_integer(L, "prompt_tokens", record->prompt_tokens);
   set_field_integer(L, "output_tokens", record->output_tokens);
   if (record->instance >= 0) {

@@ -162,13 +162,38 @@ static void push_queue(lua_State *L, const blis_cluster *cluster,
   lua_setfield(L, -2, "bands");
 }
 
-/* Does any group of instances? */
-static bool speculates(const bind_simulation *sim) {
-  bool does = sim->engine.config.speculation != NULL;
+/* Tokens that a request drafts in a step, where most; 0 = none drafts. */
+static int64_t most_drafts(const bind_simulation *sim) {
+  int64_t most = sim->engine.speculation.tokens;
   for (uint32_t i = 0; i < sim->groups.other_count; i++) {
-    does = does || sim->groups.others[i].config.speculation != NULL;
+    int64_t tokens = sim->groups.others[i].speculation.tokens;
+    most = tokens > most ? tokens : most;
   }
-  return does;
+  return most;
+}
+
+/* By the place of a draft in its step; nothing without speculation. */
+static void set_speculation(lua_State *L, const bind_simulation *sim,
+                            const blis_speculation_summary *speculation) {
+  const blis_draft_stats *counts = &speculation->counts;
+  int places = (int)most_drafts(sim);
+  if (places == 0) {
+    return;
+  }
+  lua_createtable(L, 0, 10);
+  set_figures(L, BLIS_FIGURES_SPECULATION, speculation);
+  lua_createtable(L, places, 0);
+  lua_createtable(L, places, 0);
+  for (int i = 0; i < places; i++) {
+    double drafts = counts->drafts > 0 ? (double)counts->drafts : 1;
+    lua_pushinteger(L, counts->accepted_at[i]);
+    lua_rawseti(L, -3, i + 1);
+    lua_pushnumber(L, (double)counts->accepted_at[i] / drafts);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -3, "acceptance_rate_per_position");
+  lua_setfield(L, -2, "accepted_per_position");
+  lua_setfield(L, -2, "speculation");
 }
 
 /* Of adapters, those that were ever loaded. */
@@ -274,11 +299,7 @@ void push_summary(lua_State *L, int index, bind_simulation *sim) {
     push_queue(L, sim->cluster, &w->summary.queue);
     lua_setfield(L, -2, "queue");
   }
-  if (speculates(sim)) {
-    lua_createtable(L, 0, 8);
-    set_figures(L, BLIS_FIGURES_SPECULATION, &w->summary.speculation);
-    lua_setfield(L, -2, "speculation");
-  }
+  set_speculation(L, sim, &w->summary.speculation);
   if (sim->adapters.names.count > 0) {
     push_lora(L, sim->cluster, &w->summary.lora);
     lua_setfield(L, -2, "lora");
