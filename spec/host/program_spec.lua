@@ -171,6 +171,23 @@ for flag, value in pairs { ["--dp-ranks"] = "", ["--dp-barrier"] = "--dp-barrier
   ["--expert-share"] = "--expert-imbalance 1.2 --expert-share 0.5" } do
   examples[flag] = ("--dp-ranks 2 %s"):format(value)
 end
+for flag, value in pairs { ["--kv-tier"] = "", ["--kv-tiers-load"] = "if-faster",
+  ["--kv-tiers-chunk-tokens"] = "256", ["--kv-tiers-batch-blocks"] = "5",
+  ["--kv-tiers-network-gb-s"] = "25", ["--kv-tiers-save-output"] = "true",
+  ["--kv-tiers-cache-weight"] = "0.9", ["--kv-tiers-bytes-per-token"] = "1e5" } do
+  examples[flag] = "--kv-tier cpu:gb=4,read_gb_s=32"
+    .. (value ~= "" and (" %s=%s"):format(flag, value) or "")
+end
+examples["--kv-tiers"] = "--kv-tiers vllm-0.22 --kv-tier cpu:gb=4"
+-- They take the place of other traffic, and so of a part of the usual line.
+local of_graphs = { ["--graphs"] = "" }
+for flag, value in pairs { ["--graph-format"] = "weka", ["--graph-limit"] = "1",
+  ["--graph-reading"] = "aiperf", ["--graph-delays"] = "none", ["--graph-nested"] = "relative",
+  ["--graph-delay-cap"] = "1s", ["--graph-idle-gap-cap"] = "1s",
+  ["--graph-hash-block-tokens"] = "32", ["--graph-bytes-per-token"] = "3", ["--num-graphs"] = "12",
+  ["--graph-on-failure"] = "continue", ["--graph-speed"] = "2", ["--graph-hints"] = "true" } do
+  of_graphs[flag] = ("%s=%s"):format(flag, value)
+end
 examples["--lora-config"] = "--lora-config spec/cmd/lora/adapters.yaml"
 for flag, value in pairs { ["--queue-depth-threshold"] = "5", ["--kv-cache-util-threshold"] = "0.8",
   ["--usage-limit-threshold"] = "0.5 --usage-limit linear",
@@ -253,6 +270,14 @@ local instead = {
   ["trace scale --rate"] = "@/t.csv --output @/out --rate 4",
 }
 
+for _, name in ipairs { "run", "capacity", "compare", "recommend" } do
+  for flag, value in pairs(of_graphs) do
+    local line = lines[name]:gsub("^%-%-num%-requests %d+", "")
+      .. " --graphs tests/data/graphs/weka.jsonl --graph-limit 2 "
+    instead[name .. " " .. flag] = line .. value
+      .. (name == "recommend" and "" or " --rate 1")
+  end
+end
 for _, name in ipairs { "run", "replay" } do
   for flag, value in pairs { ["--timeline-from"] = "0", ["--timeline-to"] = "1s",
     ["--timeline-every"] = "2", ["--timeline-steps"] = "" } do

@@ -1,6 +1,7 @@
 --- The trial of a search: the script's own, or the experiment with a value put in its place.
 local errors = require "blis.errors"
 local experiment = require "blis.experiment"
+local presets = require "blis.traffic.presets"
 
 local setting = {}
 
@@ -29,7 +30,9 @@ local function is_generated(workload)
 end
 
 local function length_option(workload)
-  return workload and (workload.clients or workload.file) and "num_requests" or "requests"
+  if not workload then return "requests" end
+  if workload.graphs ~= nil or presets.is_agent[workload.preset] then return "count" end
+  return (workload.clients or workload.file) and "num_requests" or "requests"
 end
 
 local function of_experiment(given, parameter)

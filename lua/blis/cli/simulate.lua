@@ -14,6 +14,7 @@ local fitness = require "blis.results.fitness"
 local flag_sections = require "blis.config.flags"
 local flags = require "blis.cli.flags"
 local go_blis = require "blis.cli.go_blis"
+local kv_tiers_flags = require "blis.cli.kv_tiers_flags"
 local lora_flags = require "blis.cli.lora_flags"
 local lora_section = require "blis.config.lora"
 local metrics = require "blis.cli.metrics"
@@ -47,6 +48,7 @@ local function cluster_groups()
     group("Model and hardware", cluster_section),
     { title = "Catalogue", section = "catalogue", options = flag_sections.catalogue.options },
     group("KV cache", cluster_section),
+    kv_tiers_flags.group(),
     group("Cost and energy", cluster_section),
     group("Serving engine", cluster_section),
     group("Prefill and decode", cluster_section),
@@ -283,7 +285,7 @@ function simulate.experiment(definition, parsed, workload, horizon_us)
   return {
     cluster = cluster, workload = workload, routing = routing_of(definition, parsed),
     disaggregation = disaggregation_of(definition, parsed),
-    queue = queue_flags.of(definition, parsed),
+    queue = queue_flags.of(definition, parsed), kv_tiers = kv_tiers_flags.of(definition, parsed),
     admission = admission_of(definition, parsed), priority = priority_of(parsed),
     autoscaler = autoscaler, scaling = scaling_of(definition, parsed, autoscaler),
     faults = given.faults, phases = phases_of(definition, given.phases),

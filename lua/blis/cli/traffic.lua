@@ -1,6 +1,7 @@
 --- The workload of `blis run`, from its flags.
 local flag_sections = require "blis.config.flags"
 local flags = require "blis.cli.flags"
+local graph_flags = require "blis.cli.graph_flags"
 local presets = require "blis.traffic.presets"
 local sections = require "blis.config.workload"
 
@@ -163,6 +164,18 @@ local function from_file(definition, parsed, talk)
   }
 end
 
+--- So many requests are to come, or graphs, as a search wants it.
+---@param parsed blis.cli.Parsed
+---@param count integer
+function traffic.set_length(parsed, count)
+  local values, given = parsed.values, parsed.given
+  if graph_flags.are_given(parsed) then
+    values.graphs.count, given["--num-graphs"] = count, true
+  else
+    values.workload.requests, given["--num-requests"] = count, true
+  end
+end
+
 --- The workload for blis.run.
 ---@param definition blis.cli.Command
 ---@param parsed blis.cli.Parsed
@@ -170,6 +183,10 @@ end
 ---@return table workload
 function traffic.of_flags(definition, parsed, talk)
   local values = parsed.values.synthesis
+  if graph_flags.are_meant(definition, parsed) then
+    say_without_effect(parsed, length_flags, "session graphs", talk)
+    return graph_flags.of(definition, parsed, timeout_us(values))
+  end
   if values.spec then
     if values.concurrency > 0 then
       flags.fail(definition, "--concurrency cannot be combined with --workload-spec")
@@ -224,6 +241,7 @@ function traffic.groups()
       options = flag_sections.synthesis.options,
     },
     { title = "Shared prefixes", section = "prefixes", options = prefix_options() },
+    graph_flags.group(),
   }
 end
 

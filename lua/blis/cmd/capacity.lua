@@ -54,7 +54,7 @@ local function new_trial(parsed, option, section)
     values.output.quiet = true -- what there is to be said of flags has been said
     values[section][option.name], given[option.flag] = p[option.name], true
     values.experiment.seed, given["--seed"] = p.seed, true
-    values.workload.requests, given["--num-requests"] = p.requests, true
+    traffic.set_length(parsed, p.requests)
     return experiment.run(experiment_of(parsed))
   end
 end
@@ -68,7 +68,7 @@ local function spec_of(parsed)
   spec.parameter = option.name
   spec.integer = option.type == "integer"
   spec.trial = new_trial(parsed, option, section)
-  spec.requests = parsed.values.workload.requests
+  spec.requests = parsed.values.workload.requests or parsed.values.graphs.count
   return spec
 end
 

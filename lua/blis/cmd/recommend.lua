@@ -56,7 +56,7 @@ local function new_experiment(parsed)
   return function(p)
     values.output.quiet = true -- what there is to be said of flags has been said
     values.workload.rate, given["--rate"] = p.rate, true
-    values.workload.requests, given["--num-requests"] = p.requests, true
+    traffic.set_length(parsed, p.requests)
     local function talk() end
     values.cluster.architecture = "pd" -- flags of hand-offs count: there will be pools
     local spec = simulate.experiment(definition, parsed,

@@ -59,6 +59,7 @@ local catalogue = {
 }
 
 local workloads = table.move(presets.names, 1, #presets.names, 2, { "distribution" })
+table.move(presets.agents, 1, #presets.agents, #workloads + 1, workloads)
 
 --- The four flags of one kind of length.
 local function lengths(kind, what)
@@ -88,7 +89,8 @@ local synthesis = {
       name = "preset", type = "choice", choices = workloads, default = "distribution",
       flag = "--workload",
       doc = "Lengths of prompts and outputs: as the flags below say, or typical of an application; "
-        .. "or a scenario of several clients.",
+        .. "or a scenario of several clients; or the tasks of agents: coding-agent, rag and "
+        .. "deep-research are session graphs.",
     },
     {
       name = "spec", type = "path", flag = "--workload-spec",
@@ -111,6 +113,21 @@ local synthesis = {
       metavar = "SECONDS",
       doc = "Deadline after arrival; negative = none. Overrides the file of --workload-spec only "
         .. "if given.",
+    },
+  },
+}
+
+---@type blis.Section
+local kv_tiers = {
+  name = "kv_tiers",
+  summary = "KV below the caches of the instances, as command lines describe it.",
+  options = {
+    {
+      name = "tiers", type = "string", is_list = true, flag = "--kv-tier", path = "kv_tiers",
+      metavar = "NAME:KEY=VALUE,...",
+      doc = "A tier below the KV caches, such as cpu:gb=64,read_gb_s=32 or "
+        .. "pool:gb=500,read_gb_s=50,scope=cluster; one of the name of a tier of --kv-tiers is "
+        .. "laid over that. 'blis help kv_tier' lists the keys.",
     },
   },
 }
@@ -371,7 +388,7 @@ local refused_groups = {
   refuse("the catalogue takes its place; --catalogue FILE adds to it", {
     { "--defaults-filepath", "string", "defaults.yaml" }, { "--hardware-config", "string" },
   }),
-  refuse("there is no offloading beyond --kv-cpu-blocks", {
+  refuse("--kv-tiers and --kv-tier say where KV is offloaded to", {
     { "--kv-offload-config", "string" },
   }),
   refuse("weights are given by --routing-scorers prefix-affinity:3,queue-depth:2", {
@@ -412,6 +429,6 @@ local ignored = {
 
 return {
   answer = answer, quiet = quiet, catalogue = catalogue, description = description,
-  ignored = ignored, listing = listing, policies = policies, refused = refused, results = results,
+  ignored = ignored, kv_tiers = kv_tiers, listing = listing, policies = policies, refused = refused, results = results,
   sessions = sessions, synthesis = synthesis, trace = trace,
 }

@@ -3,6 +3,8 @@
 -- 0 stands for links that take no time, as for those of hand-offs.
 local link = { type = "number", min = 0, max = 1e9, unit = "GB/s" }
 
+local group = "KV tiers"
+
 local function bandwidth(name, doc, required)
   return { name = name, type = link.type, min = link.min, max = link.max, unit = link.unit,
     required = required, doc = doc }
@@ -71,32 +73,38 @@ local all = {
     .. "asked, or the name of a preset, and what holds for all of them. docs/kv-tiers.md says what "
     .. "is modelled and what is not.",
   options = {
-    { name = "preset", type = "choice",
+    { name = "preset", type = "choice", flag = "--kv-tiers", group = group,
       choices = { "vllm-0.22", "llm-d", "lmcache", "mooncake-store", "dynamo-kvbm" },
       doc = "The tiers of a system, as docs/kv-tiers.md lists them; tiers and options given beside "
         .. "it win." },
-    { name = "load", type = "any", default = "all",
+    { name = "load", type = "any", default = "all", flag = "--kv-tiers-load", group = group,
+      flag_doc = "What of a prompt that is in the tiers is brought back: all of it; if-faster, all "
+        .. "when that is estimated to take less time than computing it in a step alone.",
       doc = "What of a prompt that is in the tiers is brought back: all of it; if-faster, all when "
         .. "that is estimated to take less time than computing it in a step alone; or a "
         .. "function(request, offer) that returns a number of tokens, true or false. offer has "
         .. "cached_tokens, offered_tokens behind these, tiers (offered tokens by name), load_us, "
         .. "compute_us (0 = not known), instance (its index) and now_us." },
     { name = "chunk_tokens", type = "integer", min = 0, max = 1000000000, default = 0,
-      unit = "tokens",
+      unit = "tokens", flag = "--kv-tiers-chunk-tokens", group = group,
       doc = "Only whole chunks of so many tokens are found, a multiple of the block size; 0 = of a "
         .. "block. LMCache: 256." },
     { name = "batch_blocks", type = "integer", min = 1, max = 1000000000, default = 10,
-      unit = "blocks",
+      unit = "blocks", flag = "--kv-tiers-batch-blocks", group = group,
       doc = "Reads through a stage go in batches of so many, one behind the other." },
     { name = "network_gb_s", type = "number", min = 0, max = 1e9, default = 0, unit = "GB/s",
+      flag = "--kv-tiers-network-gb-s", group = group,
       doc = "In and out of every instance, for tiers of scope cluster and shared ones; 0 = no "
         .. "limit but that of the stores." },
-    { name = "save_output", type = "boolean", default = false,
+    { name = "save_output", type = "boolean", default = false, flag = "--kv-tiers-save-output",
+      group = group,
       doc = "What is decoded is saved, too, when its request is over; else prompts alone, an "
         .. "answer when it has become part of one." },
     { name = "cache_weight", type = "number", min = 0, max = 1, default = 1, unit = "0 to 1",
+      flag = "--kv-tiers-cache-weight", group = group,
       doc = "As weight of the tiers, of blocks in the KV cache itself." },
     { name = "kv_bytes_per_token", type = "number", above = 0, max = 1e12, unit = "bytes",
+      flag = "--kv-tiers-bytes-per-token", group = group,
       doc = "KV of a token, over all GPUs of an instance; default: worked out from the model." },
   },
 }

@@ -260,6 +260,8 @@ local generator = {
 local graph_formats = {}
 for i, format in ipairs(core.graph_formats()) do graph_formats[i] = format.name end
 
+local graph_group = "Session graphs"
+
 --- How session graphs are read from a file; part of graphs, and of blis.session_graphs.
 ---@type blis.Section
 local graph_file = {
@@ -268,14 +270,17 @@ local graph_file = {
   options = {
     {
       name = "format", type = "choice", choices = graph_formats,
+      flag = "--graph-format", group = graph_group,
       doc = "Of a file, its format; default: recognised by its beginning.",
     },
     {
       name = "limit", type = "integer", min = 0, default = 0, unit = "graphs",
+      flag = "--graph-limit", group = graph_group,
       doc = "Of a file, at most this many graphs from its start, 0 = all.",
     },
     {
       name = "reading", type = "choice", default = "design",
+      flag = "--graph-reading", group = graph_group,
       choices = { "design", "aiperf", "inference-perf", "guidellm", "go-blis", "llm-d-router",
         "aisimulate" },
       doc = "Of a weka corpus: which tool's reading of subagents, content and delays; "
@@ -283,6 +288,7 @@ local graph_file = {
     },
     {
       name = "delays", type = "choice", default = "usual",
+      flag = "--graph-delays", group = graph_group,
       choices = { "usual", "completion", "starts", "think-time", "none" },
       doc = "Of a weka corpus, what is waited before a request: from the recorded end of what it "
         .. "waits for to its start; from the start of the request before; its think_time; or "
@@ -290,26 +296,31 @@ local graph_file = {
     },
     {
       name = "nested", type = "choice", default = "auto",
+      flag = "--graph-nested", group = graph_group,
       choices = { "auto", "relative", "absolute" },
       doc = "Of a weka corpus, what times of subagents' requests count from: their marker or the "
         .. "conversation. auto: the marker if any of the corpus is before its own.",
     },
     {
       name = "delay_cap_us", type = "time_us", min = 0, default = 0, unit = "us",
+      flag = "--graph-delay-cap", group = graph_group,
       doc = "Of a file: no delay is longer; 0 = as they are.",
     },
     {
       name = "idle_gap_cap_us", type = "time_us", min = 0, default = 0, unit = "us",
+      flag = "--graph-idle-gap-cap", group = graph_group,
       doc = "Of a weka corpus: gaps between starts in a conversation are at most this; 0 = as "
         .. "they are.",
     },
     {
       name = "hash_block_tokens", type = "integer", min = 0, max = 1048576, default = 0,
+      flag = "--graph-hash-block-tokens", group = graph_group,
       unit = "tokens",
       doc = "Of a file, tokens that each hash id stands for; 0 = as it says, or as is usual.",
     },
     {
       name = "bytes_per_token", type = "number", above = 0, max = 1000, default = 4,
+      flag = "--graph-bytes-per-token", group = graph_group,
       doc = "Of a file with texts and no counts of tokens (sharegpt).",
     },
   },
@@ -322,6 +333,9 @@ local graphs = {
   options = {
     {
       name = "graphs", type = "any",
+      flag = "--graphs", group = graph_group, metavar = "FILE",
+      flag_doc = "File of session graphs: tasks of agents, whose requests wait for the answers to "
+        .. "others. --rate, --arrival and --concurrency count graphs then.",
       doc = "A list of graphs, the path of a file, what blis.session_graphs returned, or a "
         .. "function(rng, number) that returns the next one, or nil at the end. A graph is a list "
         .. "of requests, each behind those it waits for: { { id = 'plan', "
@@ -348,11 +362,15 @@ local graphs = {
     },
     {
       name = "count", type = "integer", min = 1, unit = "graphs",
+      flag = "--num-graphs", group = graph_group,
+      flag_doc = "Number of graphs; default: each of a file once, 100 of a preset without "
+        .. "--horizon. A file with fewer is played again, with content and sessions of its own.",
       doc = "Number of graphs; default: each of a list once, or as many as the function returns. A "
         .. "list with fewer is played again, with content and sessions of its own.",
     },
     {
       name = "on_failure", type = "choice", choices = { "break", "continue" }, default = "break",
+      flag = "--graph-on-failure", group = graph_group,
       doc = "What becomes of requests that wait for one that was rejected, timed out or failed: "
         .. "break: they are never sent, and the task is broken; continue: they are sent as if it "
         .. "had been answered.",
@@ -363,10 +381,12 @@ local graphs = {
     },
     {
       name = "speed", type = "number", above = 0, max = 1e9, default = 1,
+      flag = "--graph-speed", group = graph_group,
       doc = "Divides recorded starts, and all delays and times of tools.",
     },
     {
       name = "hints", type = "boolean", default = false,
+      flag = "--graph-hints", group = graph_group,
       doc = "Whether policies see what programs know of their future: request.program has "
         .. "requests_left and reused_after_us.",
     },

@@ -7,6 +7,7 @@ local format = require "blis.format"
 local layouts = require "blis.recommend.layouts"
 local memory = require "blis.recommend.memory"
 local options = require "blis.config.sweep"
+local presets = require "blis.traffic.presets"
 local processors = require "blis.processors"
 local race = require "blis.recommend.race"
 local report = require "blis.recommend.report"
@@ -56,7 +57,8 @@ local function experiment_function(given)
     local spec, changed = {}, {}
     for key, value in pairs(given) do spec[key] = value end
     for key, value in pairs(workload) do changed[key] = value end
-    changed.rate, changed.requests = p.rate, p.requests
+    local are_graphs = workload.graphs ~= nil or presets.is_agent[workload.preset]
+    changed.rate, changed[are_graphs and "count" or "requests"] = p.rate, p.requests
     spec.workload = changed
     return spec
   end

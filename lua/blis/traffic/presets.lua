@@ -65,6 +65,9 @@ presets.lengths["servegen-days"] = {
 --- Tasks of agents, which are session graphs: blis.traffic.agents makes them.
 presets.agents = { "coding-agent", "rag", "deep-research" }
 
+presets.is_agent = {}
+for _, name in ipairs(presets.agents) do presets.is_agent[name] = true end
+
 --- All names, in the order of help texts.
 presets.names = { "chatbot", "summarization", "contentgen", "multidoc", "bursty",
   "unfair-tenants", "prefix-heavy", "mixed-slo", "diurnal", "ramp", "surges", "servegen-days" }

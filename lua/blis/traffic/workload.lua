@@ -375,10 +375,6 @@ local function raise_text(text, path)
       shown))
 end
 
--- Presets that are session graphs.
-local is_agent = {}
-for _, name in ipairs(presets.agents) do is_agent[name] = true end
-
 local function read_any(given, path, defaults)
   if core.is_workload(given) or core.is_workload_spec(given) or core.is_trace_stream(given) then
     return given
@@ -392,7 +388,7 @@ local function read_any(given, path, defaults)
   given = given or {}
   if given.file ~= nil then return read_file(given, path, defaults) end
   if given.trace ~= nil then return read_replay(given, path, defaults) end
-  if given.graphs ~= nil or is_agent[given.preset] then
+  if given.graphs ~= nil or presets.is_agent[given.preset] then
     return graphs.read(given, path, defaults)
   end
   if given.generator ~= nil then return read_generator(given, path, defaults) end

@@ -1,0 +1,95 @@
+--- What flags say of session graphs: tasks of agents, of a file or of a preset.
+local flags = require "blis.cli.flags"
+local presets = require "blis.traffic.presets"
+local sections = require "blis.config.workload"
+
+local graph_flags = {}
+
+local title = "Session graphs"
+
+-- Of a preset, which has no end; as there are so many requests of other traffic.
+local usual_count = 100
+
+--- The flags of session graphs; a path is all of graphs that a command line can give.
+---@return blis.cli.Group
+function graph_flags.group()
+  local options = flags.of_group(sections.graphs, title)
+  options[1] = setmetatable({ type = "path" }, { __index = options[1] })
+  return { title = title, section = "graphs", path = "workload", options = options }
+end
+
+--- Graphs are asked for.
+---@param parsed blis.cli.Parsed
+---@return boolean
+function graph_flags.are_given(parsed)
+  return parsed.values.graphs.graphs ~= nil or presets.is_agent[parsed.values.synthesis.preset]
+    or false
+end
+
+--- The same; raises for flags of graphs without any.
+---@param definition blis.cli.Command
+---@param parsed blis.cli.Parsed
+---@return boolean
+function graph_flags.are_meant(definition, parsed)
+  if graph_flags.are_given(parsed) then return true end
+  for _, option in ipairs(graph_flags.group().options) do
+    if parsed.values.graphs[option.name] ~= nil then
+      flags.fail(definition, "%s needs --graphs, or one of --workload %s", option.flag,
+        table.concat(presets.agents, ", "))
+    end
+  end
+  return false
+end
+
+-- What says something of single requests, or in another way.
+local other_traffic = { "--workload-spec", "--num-requests", "--shape", "--think-time-ms",
+  "--tenant", "--slo-class", "--prefix-tokens", "--prefix-groups", "--prefix-zipf" }
+
+-- What is about a file of graphs.
+local of_files = { sections.graphs.options[1] }
+table.move(sections.graph_file.options, 1, #sections.graph_file.options, 2, of_files)
+
+local function check_other_traffic(definition, parsed, preset)
+  local asked = preset and "--workload " .. preset or "--graphs"
+  for _, option in ipairs(preset and of_files or {}) do
+    if parsed.given[option.flag] then
+      flags.fail(definition, "%s cannot be combined with %s", option.flag, asked)
+    end
+  end
+  for _, flag in ipairs(other_traffic) do
+    if parsed.given[flag] then
+      flags.fail(definition, "%s cannot be combined with %s%s", flag, asked,
+        flag == "--num-requests" and "; --num-graphs says how many" or "")
+    end
+  end
+end
+
+--- The workload for blis.run.
+---@param definition blis.cli.Command
+---@param parsed blis.cli.Parsed
+---@param timeout_us integer
+---@return table
+function graph_flags.of(definition, parsed, timeout_us)
+  local synthesis, traffic = parsed.values.synthesis, parsed.values.workload
+  local preset = presets.is_agent[synthesis.preset] and synthesis.preset or nil
+  check_other_traffic(definition, parsed, preset)
+  local made = { preset = preset, timeout_us = timeout_us }
+  for name, value in pairs(parsed.values.graphs) do made[name] = value end
+  made.rate = traffic.rate
+  made.arrival = traffic.arrival
+  made.concurrency = synthesis.concurrency > 0 and synthesis.concurrency or nil
+  if made.rate and made.concurrency then
+    flags.fail(definition, "--rate cannot be combined with --concurrency")
+  elseif preset and not made.rate and not made.concurrency then
+    flags.fail(definition, "--workload %s needs --rate or --concurrency", preset)
+  end
+  if made.arrival and not made.rate then
+    flags.fail(definition, "--arrival has no effect without --rate, with which graphs start")
+  end
+  if preset and not made.count and not parsed.values.experiment.horizon_us then
+    made.count = usual_count
+  end
+  return made
+end
+
+return graph_flags

@@ -1,0 +1,98 @@
+--- Session graphs and KV tiers on command lines.
+local blis = require "blis"
+local core = require "blis.core"
+local program = require "spec.support.program"
+
+local function shell(line) return program.shell("$BLIS " .. line .. " </dev/null") end
+
+local function run(line)
+  local done = shell("run --format json " .. line)
+  assert.equal(0, done.status, done.err)
+  return core.json_read(done.out)
+end
+
+local function says(text, line)
+  local done = shell(line)
+  assert.equal(2, done.status, done.err)
+  assert.truthy(done.err:find(text, 1, true), done.err)
+end
+
+local rag = "--workload rag --num-graphs 20 --rate 2 "
+
+describe("flags of session graphs #host", function()
+  it("play the tasks of a preset", function()
+    local r = run(rag)
+    local same = blis.run { workload = { preset = "rag", count = 20, rate = 2 } }
+    assert.equal(20, r.tasks.completed)
+    assert.equal(same.hash, r.hash)
+    assert.equal(20, run("--workload rag --num-graphs 20 --concurrency 3").tasks.completed)
+    assert.equal(100, run("--workload rag --rate 9").tasks.completed)
+  end)
+
+  it("play the graphs of a file, as they are told to read it", function()
+    local corpus = "tests/data/graphs/weka.jsonl"
+    local function both(line, more)
+      local workload = { graphs = corpus, concurrency = 2 }
+      for key, value in pairs(more) do workload[key] = value end
+      assert.equal(blis.run { workload = workload }.hash,
+        run("--graphs " .. corpus .. " --concurrency 2 " .. line).hash)
+    end
+    both("", {})
+    both("--graph-reading go-blis --graph-delays none", { reading = "go-blis", delays = "none" })
+    both("--graph-limit 1 --graph-speed 4", { limit = 1, speed = 4 })
+    both("--num-graphs 7 --graph-delay-cap 2s --timeout 9", { count = 7, delay_cap_us = 2000000,
+      timeout_us = 9000000 })
+  end)
+
+  it("say what does not go together", function()
+    says("--num-graphs needs --graphs, or one of --workload", "run --num-graphs 4")
+    says("--workload rag needs --rate or --concurrency", "run --workload rag --num-graphs 3")
+    says("--rate cannot be combined with --concurrency", "run " .. rag .. "--concurrency 3")
+    says("--num-requests cannot be combined with --workload rag; --num-graphs says how many",
+      "run " .. rag .. "--num-requests 4")
+    says("--graph-format cannot be combined with --workload rag",
+      "run " .. rag .. "--graph-format weka")
+    says("--graphs cannot be combined with --workload rag", "run " .. rag .. "--graphs x")
+    says("--shape cannot be combined with --graphs", "run --graphs x --rate 1 --shape surges")
+    says("--arrival has no effect without --rate", "run --graphs x --arrival constant")
+    says("no recorded starts", "run --graphs tests/data/graphs/weka.jsonl")
+  end)
+
+  it("let searches say how many tasks there are", function()
+    local found = shell("capacity --workload rag --rate 1 --from 1 --to 2 --target ttft_ms.p50=1e6 "
+      .. "--replications 1 --max-requests 60 --quiet")
+    assert.equal(0, found.status, found.err)
+  end)
+end)
+
+describe("flags of KV tiers #host", function()
+  local small = "--total-kv-blocks 2000 "
+  local cluster = { kv_blocks = 2000 }
+
+  it("name a preset, tiers, or both", function()
+    local function both(line, tiers)
+      local r = run(rag .. small .. line)
+      local same = blis.run { cluster = cluster, kv_tiers = tiers,
+        workload = { preset = "rag", count = 20, rate = 2 } }
+      assert.equal(same.hash, r.hash)
+      assert.is_true(r.kv_tiers.loaded_blocks > 0)
+    end
+    both("--kv-tier cpu:gb=20,read_gb_s=32,per_gpu=true --kv-tier disk:blocks=90000,read_gb_s=5,"
+      .. "stage=cpu --kv-tiers-load if-faster", {
+      { name = "cpu", gb = 20, read_gb_s = 32, per_gpu = true },
+      { name = "disk", blocks = 90000, read_gb_s = 5, stage = "cpu" }, load = "if-faster" })
+    both("--kv-tiers llm-d --kv-tier cpu:gb=20 --kv-tiers-chunk-tokens 256",
+      { preset = "llm-d", { name = "cpu", gb = 20 }, chunk_tokens = 256 })
+  end)
+
+  it("say what is wrong with them", function()
+    says("--kv-tier: 'cpu' is not allowed, expected NAME:KEY=VALUE,...", "run --kv-tier cpu")
+    says("--kv-tier: 'gb' is given twice", "run --kv-tier cpu:gb=1,gb=2")
+    says("--kv-tier[1]: unknown option 'gbs'", "run --kv-tier cpu:gbs=1,read_gb_s=2")
+    says("--kv-tier[1].gb: 'x' is not allowed, expected a number",
+      "run --kv-tier cpu:gb=x,read_gb_s=2")
+    says("flags of KV tiers need --kv-tiers or --kv-tier", "run --kv-tiers-load all")
+    says("leaves the size of tier 'cpu' to you", "run --kv-tiers vllm-0.22")
+    says("--kv-tiers: 'vllm' is not allowed, expected one of", "run --kv-tiers vllm")
+  end)
+end)
