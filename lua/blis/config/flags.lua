@@ -429,6 +429,6 @@ local ignored = {
 
 return {
   answer = answer, quiet = quiet, catalogue = catalogue, description = description,
-  ignored = ignored, kv_tiers = kv_tiers, listing = listing, policies = policies, refused = refused, results = results,
-  sessions = sessions, synthesis = synthesis, trace = trace,
+  ignored = ignored, kv_tiers = kv_tiers, listing = listing, policies = policies,
+  refused = refused, results = results, sessions = sessions, synthesis = synthesis, trace = trace,
 }
