@@ -198,8 +198,8 @@ local function disaggregation(draw)
 end
 
 local function ranks(draw)
-  return { count = draw.int(1, 3), barrier = draw.chance(0.5), prefill_interval = draw.of { 1, 1, 3 },
-    sync_every = draw.of { 1, 32 } }
+  return { count = draw.int(1, 3), barrier = draw.chance(0.5),
+    prefill_interval = draw.of { 1, 1, 3 }, sync_every = draw.of { 1, 32 } }
 end
 
 --- The experiment of a seed, and the names of its parts.
