@@ -140,6 +140,10 @@ function experiment.read(spec)
   local traffic, horizon_us = workload.read(values.workload, "workload",
     { seed = values.seed, horizon_us = values.horizon_us, profile = values.profile,
       refuses_adapters = cluster.lora == nil })
+  if (values.warm_up_us or values.warm_up_requests) and workload.is_measured(traffic) then
+    errors.invalid("the workload has a warm-up or a duration of its own; expected neither "
+      .. "warm_up_us nor warm_up_requests of the experiment")
+  end
   cluster.horizon_us = values.horizon_us or horizon_us or never_us
   cluster.reproduce_go_blis_defects = is_go_blis
   if not is_go_blis then add_realtime(cluster) end

@@ -83,9 +83,10 @@ describe("session graphs", function()
     assert.same({ 5, 7000 }, starts { graphs = { early, late } })
     assert.same({ 5, 7000, 7005, 14000 }, starts { graphs = { early, late }, count = 4 })
     assert.same({ 3, 3500 }, starts { graphs = { early, late }, speed = 2 })
+    local any = { { prompt_tokens = 10, output_tokens = 5 } }
     assert.same({ 500000, 1000000 },
-      starts { graphs = { early, late }, rate = 2, arrival = "constant" })
-    local closed = starts { graphs = { early, late }, count = 5, concurrency = 2 }
+      starts { graphs = { any, any }, rate = 2, arrival = "constant" })
+    local closed = starts { graphs = { any, any }, count = 5, concurrency = 2 }
     assert.same({ 0, 0 }, { closed[1], closed[2] })
     assert.is_true(closed[3] > 0 and #closed == 5)
   end)

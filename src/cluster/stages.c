@@ -107,7 +107,16 @@ blis_status blis__cluster_go_to_routing(blis_cluster *cluster,
   return blis__cluster_route(cluster, request, error);
 }
 
+/* Was it given only once, or not yet brought forward? */
+static bool is_due(const blis_cluster *cluster, const blis_request *request) {
+  const blis_request_source *source = cluster->source;
+  return source->is_due == NULL || source->is_due(source->state, request);
+}
+
 blis_status blis__cluster_arrive(blis_cluster *cluster, blis_error *error) {
+  if (!is_due(cluster, &cluster->arrival)) {
+    return blis__cluster_fetch_arrival(cluster, error);
+  }
   blis__cluster_request *request;
   BLIS_TRY(enter(cluster, &cluster->arrival, &request, error));
   BLIS_TRY(blis__cluster_fetch_arrival(cluster, error));
@@ -119,6 +128,9 @@ blis_status blis__cluster_follow_up_arrives(blis_cluster *cluster,
   const blis_request follow_up =
       *(blis_request *)blis_pool_item(&cluster->follow_ups, index);
   blis_pool_give(&cluster->follow_ups, index);
+  if (!is_due(cluster, &follow_up)) {
+    return BLIS_OK;
+  }
   blis__cluster_request *request;
   BLIS_TRY(enter(cluster, &follow_up, &request, error));
   return go_to_admission(cluster, request, error);

@@ -70,12 +70,14 @@ static int compare_completions(const void *a, const void *b) {
   return (left->number > right->number) - (left->number < right->number);
 }
 
-static size_t list_completions(completion *list,
-                               const blis_recorder *recorder) {
+/* Of those that arrived from from_us to to_us. */
+static size_t list_completions(completion *list, const blis_recorder *recorder,
+                               int64_t from_us, int64_t to_us) {
   size_t found = 0;
   for (size_t i = 0; i < blis_recorder_count(recorder); i++) {
     const blis_record record = blis_recorder_record(recorder, i);
-    if (blis_record_is_completed(&record)) {
+    if (blis_record_is_completed(&record) && record.arrival_us >= from_us &&
+        record.arrival_us <= to_us) {
       list[found++] = (completion){record.end_us, record.number, (uint32_t)i};
     }
   }
@@ -110,10 +112,10 @@ static blis_status fill_with_completions(blis_window *window,
   return BLIS_OK;
 }
 
-blis_status blis_window_after_completed(blis_window *window,
-                                        const blis_alloc *alloc,
-                                        const blis_recorder *recorder,
-                                        size_t count) {
+/* Of the completions of these arrivals behind the first skipped ones. */
+static blis_status fill_behind(blis_window *window, const blis_alloc *alloc,
+                               const blis_recorder *recorder, int64_t from_us,
+                               int64_t to_us, size_t skipped) {
   *window = (blis_window){.group = {.name = ""}, .to_us = 1};
   size_t room = blis_recorder_count(recorder);
   if (room == 0) {
@@ -123,13 +125,26 @@ blis_status blis_window_after_completed(blis_window *window,
   uint32_t *which = blis_alloc_new(alloc, room * sizeof *which);
   blis_status status = list == NULL || which == NULL ? BLIS_ERR_NOMEM : BLIS_OK;
   if (status == BLIS_OK) {
-    size_t found = list_completions(list, recorder);
-    if (found > count) {
-      status = fill_with_completions(window, alloc, recorder, list + count,
-                                     found - count, which);
+    size_t found = list_completions(list, recorder, from_us, to_us);
+    if (found > skipped) {
+      status = fill_with_completions(window, alloc, recorder, list + skipped,
+                                     found - skipped, which);
     }
   }
   blis_alloc_free(alloc, list, room * sizeof *list);
   blis_alloc_free(alloc, which, room * sizeof *which);
   return status;
+}
+
+blis_status blis_window_after_completed(blis_window *window,
+                                        const blis_alloc *alloc,
+                                        const blis_recorder *recorder,
+                                        size_t count) {
+  return fill_behind(window, alloc, recorder, INT64_MIN, INT64_MAX, count);
+}
+
+blis_status blis_window_of_cohort(blis_window *window, const blis_alloc *alloc,
+                                  const blis_recorder *recorder,
+                                  int64_t from_us, int64_t to_us) {
+  return fill_behind(window, alloc, recorder, from_us, to_us, 0);
 }

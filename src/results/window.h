@@ -33,4 +33,16 @@ BLIS_MUSTUSE blis_status
 blis_window_after_completed(blis_window *window, const blis_alloc *alloc,
                             const blis_recorder *recorder, size_t count);
 
+/*
+ * The requests that arrived from from_us on and not after to_us, and were
+ * completed, whenever that was; times as above, so throughput is over the
+ * interval from the first arrival to the last end.
+ *
+ * Source: the AgentX profile of AISimulate, its throughput interval.
+ */
+BLIS_MUSTUSE blis_status blis_window_of_cohort(blis_window *window,
+                                               const blis_alloc *alloc,
+                                               const blis_recorder *recorder,
+                                               int64_t from_us, int64_t to_us);
+
 #endif

@@ -181,6 +181,12 @@ typedef struct blis_request_source {
    * that are never released stay until the source is freed.
    */
   void (*release)(void *state, const blis_request *request);
+  /*
+   * NULL unless requests may be brought forward: such a one was given a second
+   * time, with an earlier arrival. To be called for every request when it
+   * arrives; false = this is not the one that is to arrive, drop it.
+   */
+  bool (*is_due)(void *state, const blis_request *request);
   void *state;
   blis_intern *strings; /* what the string numbers mean; borrowed, may grow */
   int64_t count;        /* how many next() will give, or -1 when nobody knows */

@@ -4,50 +4,25 @@
  */
 #include "workload/trace/trace.h"
 
-#include <unistd.h>
-
-#include "fuzz.h"
+#include "fuzz_files.h"
 #include "workload/trace/write.h"
-
-enum { PATH_SIZE = 256 };
 
 #define HEADER "trace_version: 3\ntime_unit: us\nmode: real\n"
 #define ROWS "request_id,input_tokens,output_tokens,arrival_time_us\n0,1,2,3\n"
 
-static char folder[PATH_SIZE / 2];
 static const char *const names[] = {"input",     "header.yaml", "data.csv",
                                     "out.jsonl", "out.csv",     "out.yaml"};
 
 static const char *path_of(size_t index) {
-  static char paths[sizeof names / sizeof *names][PATH_SIZE];
-  snprintf(paths[index], PATH_SIZE, "%s/%s", folder, names[index]);
-  return paths[index];
-}
-
-/* A new file: some file systems wait for the disk when an old one is reused. */
-static void write_file(const char *path, const void *bytes, size_t size) {
-  unlink(path);
-  FILE *file = fopen(path, "wb");
-  FUZZ_NEED(file != NULL);
-  FUZZ_NEED(fwrite(bytes, 1, size, file) == size);
-  FUZZ_NEED(fclose(file) == 0);
-}
-
-static void remove_folder(void) {
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    unlink(path_of(i));
-  }
-  rmdir(folder);
+  return fuzz_path(index, names[index]);
 }
 
 static void make_folder(void) {
-  const char *parent = getenv("TMPDIR");
-  snprintf(folder, sizeof folder, "%.80s/blis-fuzz-XXXXXX",
-           parent != NULL ? parent : "/tmp");
-  FUZZ_NEED(mkdtemp(folder) != NULL);
-  atexit(remove_folder);
-  write_file(path_of(1), HEADER, strlen(HEADER));
-  write_file(path_of(2), ROWS, strlen(ROWS));
+  if (fuzz_make_folder()) {
+    fuzz_write_file(path_of(1), HEADER, strlen(HEADER));
+    fuzz_write_file(path_of(2), ROWS, strlen(ROWS));
+    (void)path_of(5); /* is written beside out.csv */
+  }
 }
 
 static void check_workload(const blis_workload *workload) {
@@ -112,11 +87,9 @@ static blis_status read_as(const blis_alloc *alloc, const char *path,
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   blis_alloc_probe memory = {0};
   blis_alloc alloc = blis_alloc_probed(&memory);
-  if (folder[0] == '\0') {
-    make_folder();
-  }
+  make_folder();
   const char *input = path_of(0);
-  write_file(input, data, size);
+  fuzz_write_file(input, data, size);
   blis_trace_options options = {.header_path = path_of(1)};
   if (read_as(&alloc, input, &options) != BLIS_OK) {
     options.format = blis_trace_format_name(size % blis_trace_format_count());

@@ -348,7 +348,8 @@ local graphs = {
     },
     {
       name = "rate", type = "number", above = 0, max = 1e9, unit = "graphs/s",
-      doc = "Graphs that start per second; default: each at its start_us, or at 0.",
+      doc = "Graphs that start per second; default: each at its start_us, or at 0. Graphs of a "
+        .. "script have no start_us then; the starts of a file are not used.",
     },
     {
       name = "arrival", type = "arrival", default = "poisson",
@@ -366,7 +367,45 @@ local graphs = {
       flag_doc = "Number of graphs; default: each of a file once, 100 of a preset without "
         .. "--horizon. A file with fewer is played again, with content and sessions of its own.",
       doc = "Number of graphs; default: each of a list once, or as many as the function returns. A "
-        .. "list with fewer is played again, with content and sessions of its own.",
+        .. "list with fewer is played again, with content and sessions of its own. With "
+        .. "duration_us: without end.",
+    },
+    {
+      name = "play", type = "choice", choices = { "agentx" },
+      doc = "Graphs are played as a benchmark plays a corpus: agentx sets primers, "
+        .. "warm_up_requests = 10, duration_us = 3600 s, response_grace_us = 30 s, "
+        .. "tree_idle_cap_us = 300 s and idle_cap_us = 10 s, which may be given, too. "
+        .. "concurrency is the number of lanes.",
+    },
+    {
+      name = "duration_us", type = "time_us", min = 1, unit = "us",
+      doc = "With concurrency: measure for so long, playing the graphs again and again until "
+        .. "count. result.steady has the requests that arrived in it and were completed.",
+    },
+    {
+      name = "response_grace_us", type = "time_us", min = 0, unit = "us",
+      doc = "With duration_us: requests that have not ended so long after it are given up; "
+        .. "default: they may take their time.",
+    },
+    {
+      name = "warm_up_requests", type = "integer", min = 0, max = 1000000, unit = "requests",
+      doc = "With concurrency: so many requests of each graph that is played at first, with one "
+        .. "token of output and without delays, before the measurement begins: when the last one "
+        .. "of these has ended.",
+    },
+    {
+      name = "primers", type = "boolean",
+      doc = "With concurrency: the first graphs begin at a request that is drawn. The one in front "
+        .. "of it is sent in the warm-up; those before that count as played.",
+    },
+    {
+      name = "tree_idle_cap_us", type = "time_us", min = 0, unit = "us",
+      doc = "With concurrency: while no request of a graph is on its way, the next one comes after "
+        .. "so long at the latest, and those behind it as much earlier; 0 = delays as they are.",
+    },
+    {
+      name = "idle_cap_us", type = "time_us", min = 0, unit = "us",
+      doc = "With concurrency: the same of all graphs, while no request at all is on its way.",
     },
     {
       name = "on_failure", type = "choice", choices = { "break", "continue" }, default = "break",

@@ -427,7 +427,7 @@
 ---@field energy blis.Energy of all GPUs
 ---@field spot blis.Spot with spot: how often instances were taken away, and what that saved
 ---@field goodput blis.Goodput with slo_targets
----@field steady blis.Window with warm_up_us: from then on; with warm_up_requests: behind these
+---@field steady blis.Window with warm_up_us: from then on; with warm_up_requests: behind these; of session graphs with a warm-up or duration_us: what arrived while they were measured and was completed
 ---@field kv_tiers blis.KvTiers with kv_tiers: what became of KV in tiers below the caches
 ---@field handoffs blis.Handoffs with pools: from the instances that prefill to those that decode
 ---@field queue blis.Queue with queue: of the gateway

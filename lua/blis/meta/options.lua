@@ -447,10 +447,17 @@
 ---@class blis.GraphsOptions
 ---@field graphs? table[]|string|blis.GraphFile|fun(rng: blis.Rng, number: integer): table? A list of graphs, the path of a file, what blis.session_graphs returned, or a function(rng, number) that returns the next one, or nil at the end. A graph is a list of requests, each behind those it waits for: { { id = 'plan', prompt_tokens = 3000, output_tokens = 200 }, { after = 'plan', tool_us = 800000, prompt_tokens = 900, output_tokens = 60 } }; see docs/agents.md.
 ---@field preset? "coding-agent"|"rag"|"deep-research" In place of graphs: tasks of a kind of agent, made up from the seed.
----@field rate? number Graphs that start per second; default: each at its start_us, or at 0. (graphs/s)
+---@field rate? number Graphs that start per second; default: each at its start_us, or at 0. Graphs of a script have no start_us then; the starts of a file are not used. (graphs/s)
 ---@field arrival? string|table With rate, how starts are spaced: 'poisson', 'constant', { 'gamma', cv = 3 } or { 'weibull', cv = 2 }. (default poisson)
 ---@field concurrency? integer In place of rate: so many graphs at a time; the next one starts when all requests of one that are not in the background have ended. (graphs)
----@field count? integer Number of graphs; default: each of a list once, or as many as the function returns. A list with fewer is played again, with content and sessions of its own. (graphs)
+---@field count? integer Number of graphs; default: each of a list once, or as many as the function returns. A list with fewer is played again, with content and sessions of its own. With duration_us: without end. (graphs)
+---@field play? "agentx" Graphs are played as a benchmark plays a corpus: agentx sets primers, warm_up_requests = 10, duration_us = 3600 s, response_grace_us = 30 s, tree_idle_cap_us = 300 s and idle_cap_us = 10 s, which may be given, too. concurrency is the number of lanes.
+---@field duration_us? integer With concurrency: measure for so long, playing the graphs again and again until count. result.steady has the requests that arrived in it and were completed. (us)
+---@field response_grace_us? integer With duration_us: requests that have not ended so long after it are given up; default: they may take their time. (us)
+---@field warm_up_requests? integer With concurrency: so many requests of each graph that is played at first, with one token of output and without delays, before the measurement begins: when the last one of these has ended. (requests)
+---@field primers? boolean With concurrency: the first graphs begin at a request that is drawn. The one in front of it is sent in the warm-up; those before that count as played.
+---@field tree_idle_cap_us? integer With concurrency: while no request of a graph is on its way, the next one comes after so long at the latest, and those behind it as much earlier; 0 = delays as they are. (us)
+---@field idle_cap_us? integer With concurrency: the same of all graphs, while no request at all is on its way. (us)
 ---@field on_failure? "break"|"continue" What becomes of requests that wait for one that was rejected, timed out or failed: break: they are never sent, and the task is broken; continue: they are sent as if it had been answered. (default break)
 ---@field timeout_us? integer Deadline of each request after its arrival, unless it has its own; 0 = none. (us, default 300000000)
 ---@field speed? number Divides recorded starts, and all delays and times of tools. (default 1)

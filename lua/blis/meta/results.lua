@@ -122,6 +122,19 @@ function requests:window(from_us, to_us) end
 ---@return blis.Window
 function requests:after_completed(count) end
 
+--- The same of those that arrived from from_us to to_us and were completed: their throughput is that
+--- of the interval from their first arrival to their last end.
+---@param from_us integer
+---@param to_us integer
+---@return blis.Window
+function requests:cohort(from_us, to_us) end
+
+--- When the measurement of session graphs began, behind their warm-up, and after when nothing more
+--- arrives; nil where there is none (see duration_us and warm_up_requests of their workload).
+---@return integer? from_us
+---@return integer? to_us
+function requests:measured() end
+
 --- How often targets were kept, in the order of the targets.
 ---@param targets { slo_class: string, ttft_ms?: number, itl_ms?: number, e2e_ms?: number }[]
 ---@return blis.ClassGoodput[]

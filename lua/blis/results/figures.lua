@@ -195,7 +195,8 @@ local parts = {
     doc = "with spot: how often instances were taken away, and what that saved" },
   { name = "goodput", class = "Goodput", asked = "slo_targets = ...", doc = "with slo_targets" },
   { name = "steady", class = "Window", asked = "warm_up_us = ... or warm_up_requests = ...",
-    doc = "with warm_up_us: from then on; with warm_up_requests: behind these" },
+    doc = "with warm_up_us: from then on; with warm_up_requests: behind these; of session graphs "
+      .. "with a warm-up or duration_us: what arrived while they were measured and was completed" },
   { name = "kv_tiers", class = "KvTiers", asked = "kv_tiers = ...",
     doc = "with kv_tiers: what became of KV in tiers below the caches" },
   { name = "handoffs", class = "Handoffs", asked = "prefill_instances = ...",

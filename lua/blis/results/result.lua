@@ -320,6 +320,19 @@ local function after_requests(summary, count)
   return steady
 end
 
+--- The figures of what session graphs are measured for.
+local function measured_of(summary)
+  local from_us, to_us = summary.requests:measured()
+  local problem = "the warm-up of the graphs did not end: nothing was measured"
+  local steady
+  if from_us then
+    steady = summary.requests:cohort(from_us, to_us)
+    problem = steady.completed == 0 and "no request of the measurement was completed"
+  end
+  if problem then summary.setup.notes = summary.setup.notes .. problem .. "\n" end
+  return steady
+end
+
 --- How evenly tenants waited in the gateway's queue.
 local function wait_fairness_of(by_tenant)
   local waits = {}
@@ -343,6 +356,9 @@ local function add_asked_for(summary, config)
   if config.warm_up_us then summary.steady = steady_of(summary, config.warm_up_us) end
   if config.warm_up_requests then
     summary.steady = after_requests(summary, config.warm_up_requests)
+  end
+  if config.keep_records and workload.is_measured(config.workload) then
+    summary.steady = measured_of(summary)
   end
   if summary.series then
     series.add_rates(summary.series)

@@ -9,16 +9,29 @@ local types = require "blis.config.types"
 
 local graphs = {}
 
+--- Who starts graphs has the last word, so a graph cannot have one of its own.
+local function check_start(graph, place, number, starter)
+  if starter and type(graph) == "table" and graph.start_us ~= nil then
+    errors.invalid("%s[%d]: start_us is %s, but %s says when graphs start; expected one of them",
+      place, number, tostring(graph.start_us), starter)
+  end
+end
+
 --- A function that makes, for every run anew, a function(number) that returns a graph.
-local function factory_of(given, path, seed)
+local function factory_of(given, path, seed, starter)
   if type(given) == "function" then
     return function()
       local rng = core.rng(seed, "workload-graphs")
-      return function(number) return given(rng, number) end
+      return function(number)
+        local graph = given(rng, number)
+        check_start(graph, "graphs", number, starter)
+        return graph
+      end
     end
   end
   for i = 1, #given do
     errors.located(core.check_graph, given[i], path, i)
+    check_start(given[i], path, i, starter)
   end
   return function()
     return function(number) return given[number] end
@@ -50,6 +63,32 @@ local function file_of(values, given, path)
   return core.is_graph_file(values.graphs) and values.graphs or nil
 end
 
+-- What the AgentX profile says (AISimulate; control-plane.md 9.5).
+local plays = {
+  agentx = { primers = true, warm_up_requests = 10, duration_us = 3600000000,
+    response_grace_us = 30000000, tree_idle_cap_us = 300000000, idle_cap_us = 10000000 },
+}
+
+local play_options = { "duration_us", "response_grace_us", "warm_up_requests", "primers",
+  "tree_idle_cap_us", "idle_cap_us" }
+
+--- Fills in what a named play says; all of it is for as many graphs at a time.
+local function read_play(values, path)
+  local named = plays[values.play] or {}
+  for _, name in ipairs(play_options) do
+    if values[name] ~= nil and not values.concurrency then
+      errors.invalid("%s: %s is for graphs with concurrency", path, name)
+    end
+    if values[name] == nil then values[name] = named[name] end
+  end
+  if values.play and not values.concurrency then
+    errors.invalid("%s: play = '%s' needs concurrency, the number of its lanes", path, values.play)
+  end
+  if values.response_grace_us and not values.duration_us then
+    errors.invalid("%s: response_grace_us is for graphs with duration_us", path)
+  end
+end
+
 --- What check_graphs of the core takes.
 ---@param given table
 ---@param path string
@@ -79,8 +118,10 @@ function graphs.read(given, path, defaults)
   if values.rate and values.concurrency then
     errors.invalid("%s: 'rate' and 'concurrency' exclude each other", path)
   end
+  read_play(values, path)
   local horizon_us = values.horizon_us or defaults.horizon_us or 0
-  if is_function and not values.count and horizon_us == 0 then
+  local has_end = values.count or values.duration_us or horizon_us > 0
+  if is_function and not has_end then
     errors.invalid("%s: graphs of a function might never end; give count, or a horizon", path)
   end
   if file and not file:about().has_starts and not values.rate and not values.concurrency then
@@ -88,24 +129,40 @@ function graphs.read(given, path, defaults)
       path)
   end
   local seed = values.seed or defaults.seed
-  return {
-    graphs = file or factory_of(values.graphs, place, seed), can_repeat = not is_function,
+  local starter = values.rate and "rate" or values.concurrency and "concurrency"
+  local read = {
+    graphs = file or factory_of(values.graphs, place, seed, starter),
+    can_repeat = not is_function, starter = starter,
     rate = values.rate, arrival = types.arrival.check(values.arrival, nil, path .. ".arrival"),
     concurrency = values.concurrency,
     count = values.count, horizon_us = horizon_us, timeout_us = values.timeout_us,
     speed = values.speed, continues = values.on_failure == "continue",
     tells_future = values.hints, seed = seed,
   }
+  for _, name in ipairs(play_options) do read[name] = values[name] end
+  return read
+end
+
+--- Do the results of a run have a part of it that is measured?
+function graphs.is_measured(spec)
+  return spec.duration_us ~= nil or spec.primers or (spec.warm_up_requests or 0) > 0
 end
 
 --- What a user should hear of them.
 function graphs.notes(spec)
-  return core.is_graph_file(spec.graphs) and spec.graphs:notes() or {}
+  local is_file = core.is_graph_file(spec.graphs)
+  local notes = is_file and spec.graphs:notes() or {}
+  if is_file and spec.starter and spec.graphs:about().has_starts then
+    notes[#notes + 1] = ("recorded starts of graphs are not used, for %s says when they start")
+      :format(spec.starter)
+  end
+  return notes
 end
 
 --- About how long graphs start; 0: nobody knows.
 function graphs.length_us(spec)
   if spec.horizon_us > 0 then return spec.horizon_us end
+  if spec.duration_us then return spec.duration_us end
   return spec.rate and spec.count and math.tointeger((spec.count / spec.rate * 1e6) // 1) or 0
 end
 

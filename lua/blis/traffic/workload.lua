@@ -337,6 +337,14 @@ end
 -- A stream has not been read to its end; files that are not read into memory are long.
 local stream_us = 14 * 24 * 3600 * 1000000
 
+--- Does it say which part of a run is measured, as session graphs may?
+---@param spec userdata|table what workload.read returned
+---@return boolean
+function workload.is_measured(spec)
+  local has_graphs = type(spec) == "table" and spec.graphs ~= nil
+  return has_graphs and graphs.is_measured(spec) or false
+end
+
 --- About how long requests come, as far as that is known before they do.
 ---@param spec userdata|table what workload.read returned
 ---@return integer us 0: nobody knows

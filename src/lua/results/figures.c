@@ -162,6 +162,20 @@ int bind_records_after_completed(lua_State *L) {
   return 1;
 }
 
+int bind_records_cohort(lua_State *L) {
+  const bind_records *records = check_records(L, 1);
+  lua_Integer from_us = luaL_checkinteger(L, 2);
+  lua_Integer to_us = luaL_checkinteger(L, 3);
+  blis_alloc alloc = bind_alloc(L);
+  blis_window window;
+  check_status(
+      L,
+      blis_window_of_cohort(&window, &alloc, records->recorder, from_us, to_us),
+      NULL);
+  push_window(L, records, &window);
+  return 1;
+}
+
 /* A buffer, which it pushes, of the targets in the list at index. */
 static blis_goodput_target *push_targets(lua_State *L, int index,
                                          size_t *count) {

@@ -27,6 +27,9 @@ int bind_records_window(lua_State *L);
 
 /* after_completed(count): the same of those completed behind the first ones. */
 int bind_records_after_completed(lua_State *L);
+
+/* cohort(from_us, to_us): the same of those that arrived then. */
+int bind_records_cohort(lua_State *L);
 int bind_records_goodput(lua_State *L);
 int bind_records_goodput_over_time(lua_State *L);
 

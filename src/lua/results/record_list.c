@@ -181,6 +181,8 @@ static const luaL_Reg records_meta[] = {
 static const luaL_Reg records_methods[] = {
     {"add", bind_records_add},
     {"after_completed", bind_records_after_completed},
+    {"cohort", bind_records_cohort},
+    {"measured", bind_records_measured},
     {"batches", bind_records_batches},
     {"goodput", bind_records_goodput},
     {"goodput_over_time", bind_records_goodput_over_time},

@@ -26,6 +26,11 @@ bool push_tasks(lua_State *L, const bind_records *records,
   }
   size_t count;
   const blis_task *tasks = check_tasks(L, records, &count);
+  int64_t from_us, to_us;
+  if (blis_graph_player_measured(records->source.graphs.player, &from_us,
+                                 &to_us)) {
+    duration_us = (to_us < duration_us ? to_us : duration_us) - from_us;
+  }
   blis_alloc alloc = bind_alloc(L);
   blis_task_summary summary;
   check_status(
@@ -72,4 +77,17 @@ int bind_records_tasks(lua_State *L) {
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   return 1;
+}
+
+int bind_records_measured(lua_State *L) {
+  const bind_records *records = check_records(L, 1);
+  const blis_graph_player *player = records->source.graphs.player;
+  int64_t from_us, to_us;
+  if (player == NULL || !blis_graph_player_measured(player, &from_us, &to_us)) {
+    lua_pushnil(L);
+    return 1;
+  }
+  lua_pushinteger(L, from_us);
+  lua_pushinteger(L, to_us);
+  return 2;
 }

@@ -12,4 +12,7 @@ bool push_tasks(lua_State *L, const bind_records *records, int64_t duration_us);
 /* records:tasks(): a list of { program =, state =, ... }, empty without. */
 int bind_records_tasks(lua_State *L);
 
+/* records:measured() -> from_us, to_us; or nil */
+int bind_records_measured(lua_State *L);
+
 #endif

@@ -5,89 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/array.h"
-#include "base/event_queue.h"
 #include "base/invariant.h"
-#include "base/map.h"
-#include "base/random.h"
 #include "base/time.h"
+#include "workload/graph/player_state.h"
 #include "workload/workload.h"
 
 #define NO_NODE BLIS_GRAPH_NO_NODE
 
-typedef enum node_state { WAITING, SUBMITTED, COMPLETED, GIVEN_UP } node_state;
-
-/* What becomes of a node. */
-typedef struct node {
-  blis_call call;
-  struct live *live;
-  int64_t ready_us; /* the last end of what it waits for */
-  int64_t arrival_us;
-  int64_t end_us;
-  int64_t queue_us; /* from its arrival */
-  int64_t prefill_us;
-  uint32_t waits_left;
-  uint32_t waited_for; /* ended last; NO_NODE: a root */
-  uint32_t first_dependant;
-  uint32_t dependant_count;
-  node_state state;
-} node;
-
-/* A graph that is being played, in one piece of memory with all it has. */
-typedef struct live {
-  blis_program program;
-  blis_graph graph; /* a copy */
-  node *nodes;
-  uint32_t *dependants;
-  size_t size;
-  int64_t start_us;
-  uint32_t play;
-  uint32_t open;       /* nodes that are not over */
-  uint32_t foreground; /* of these, those not in the background */
-  uint32_t completed;
-  uint32_t lent;  /* requests of next() that were not released */
-  bool is_broken; /* a node that is not in the background was given up */
-  bool has_foreground;
-  bool holds_room;   /* of the concurrency */
-  struct live *next; /* in order of start */
-  struct live *previous;
-} live;
-
-typedef struct ready {
-  live *live;
-  uint32_t node;
-} ready;
-
-struct blis_graph_player {
-  blis_alloc alloc;
-  blis_graph_feed feed;
-  blis_graph_play play;
-  blis_arrival arrival;
-  blis_random random;
-
-  live *first; /* those that are being played */
-  live *last;
-  blis_map nodes;          /* that are on their way, by number of the request */
-  blis_event_queue *roots; /* that wait for their time */
-  BLIS_ARRAY(ready) ready; /* behind the last end, with their times */
-  size_t next_ready;
-  BLIS_ARRAY(uint32_t)
-  over; /* nodes of a graph whose dependants are not told */
-
-  blis_graph next; /* of the feed, not yet played */
-  bool has_next;
-  bool is_over; /* the feed has no more */
-  int64_t next_start_us;
-  int64_t last_start_us;
-  int64_t lap_start_us; /* of recorded starts, when played again */
-  uint32_t play_number;
-  int64_t started;
-  int64_t taken;
-  int64_t followed;
-  uint64_t streams; /* given to graphs so far */
-  BLIS_ARRAY(blis_task) tasks;
-  size_t finished; /* of these; the others are shown as they are */
-};
+typedef blis__node node;
+typedef blis__live live;
 
 /* Times. */
 
@@ -101,8 +27,7 @@ static int64_t scaled(const blis_graph_player *p, int64_t time_us) {
 }
 
 static bool is_in_time(const blis_graph_player *p, int64_t time_us) {
-  return time_us != BLIS_TIME_NEVER_US &&
-         (p->play.horizon_us == 0 || time_us <= p->play.horizon_us);
+  return time_us != BLIS_TIME_NEVER_US && time_us <= blis__player_end_us(p);
 }
 
 /* The feed. */
@@ -124,15 +49,15 @@ static int64_t start_of(blis_graph_player *p, const blis_graph *graph) {
   return blis_time_after_us(p->lap_start_us, recorded_us);
 }
 
-/* Looks for a graph that is to be played, unless one is there. */
-static blis_status need_next(blis_graph_player *p, blis_error *error) {
+blis_status blis__player_need_next(blis_graph_player *p, blis_error *error) {
+  bool may_wrap = p->play.count > 0 || p->play.duration_us > 0;
   bool wants_more = p->play.count == 0 || p->started < p->play.count;
   if (p->has_next || p->is_over || !wants_more) {
     return BLIS_OK;
   }
   bool done = false;
   BLIS_TRY(p->feed.next(p->feed.state, &p->next, &done, error));
-  if (done && p->play.count > 0 && p->started > 0 && p->feed.rewind != NULL) {
+  if (done && may_wrap && p->started > 0 && p->feed.rewind != NULL) {
     BLIS_TRY(play_again(p, &done, error));
   }
   p->is_over = done;
@@ -350,7 +275,8 @@ static void add_path(const blis_graph_player *p, const live *l, blis_task *task,
 
 /* Was it sent, and has it ended? */
 static bool has_ended(const node *n) {
-  return n->state == COMPLETED || (n->state == GIVEN_UP && n->end_us >= 0);
+  return n->state == BLIS__COMPLETED ||
+         (n->state == BLIS__GIVEN_UP && n->end_us >= 0);
 }
 
 static blis_task task_of(const blis_graph_player *p, const live *l) {
@@ -368,7 +294,7 @@ static blis_task task_of(const blis_graph_player *p, const live *l) {
   uint32_t last = NO_NODE;
   for (uint32_t i = 0; i < l->graph.node_count; i++) {
     const node *n = &l->nodes[i];
-    task.submitted += has_ended(n) || n->state == SUBMITTED;
+    task.submitted += has_ended(n) || n->state == BLIS__SUBMITTED;
     if (!has_ended(n)) {
       continue;
     }
@@ -384,10 +310,13 @@ static blis_task task_of(const blis_graph_player *p, const live *l) {
   return task;
 }
 
-static blis_status finish(blis_graph_player *p, live *l, blis_error *error) {
-  BLIS_ASSERT(p->tasks.count == p->finished);
-  BLIS_TRY_MEM(blis_array_push(&p->alloc, &p->tasks, task_of(p, l)), error);
-  p->finished++;
+blis_status blis__player_finish(blis_graph_player *p, live *l,
+                                blis_error *error) {
+  if (!l->is_partial) {
+    BLIS_ASSERT(p->tasks.count == p->finished);
+    BLIS_TRY_MEM(blis_array_push(&p->alloc, &p->tasks, task_of(p, l)), error);
+    p->finished++;
+  }
   if (l->lent == 0) {
     free_live(p, l);
   }
@@ -403,30 +332,54 @@ static blis_status make_request(blis_graph_player *p, live *l, uint32_t index,
   *request = l->graph.nodes[index].request;
   int64_t allowed_us =
       request->deadline_us > 0 ? request->deadline_us : p->play.timeout_us;
+  int64_t cancel_us = blis__player_cancel_us(p);
+  int64_t deadline_us = allowed_us > 0
+                            ? blis_time_after_us(n->arrival_us, allowed_us)
+                            : BLIS_TIME_NEVER_US;
+  deadline_us = cancel_us < deadline_us ? cancel_us : deadline_us;
   request->number = number;
   request->arrival_us = n->arrival_us;
-  request->deadline_us =
-      allowed_us > 0 ? blis_time_after_us(n->arrival_us, allowed_us) : 0;
+  request->deadline_us = deadline_us != BLIS_TIME_NEVER_US ? deadline_us : 0;
   request->call = &n->call;
+  if (p->warming > 0) {
+    request->output_tokens = request->output_tokens > 0;
+    request->max_output_tokens = 1;
+  }
+  n->number = number;
+  n->place = BLIS__SENT;
   BLIS_TRY_MEM(blis_map_put(&p->nodes, (uint64_t)number, (uintptr_t)n), error);
   return BLIS_OK;
 }
 
-static void submit(blis_graph_player *p, live *l, uint32_t index,
-                   int64_t after_us) {
+blis_status blis__player_submit(blis_graph_player *p, live *l, uint32_t index,
+                                int64_t after_us) {
   node *n = &l->nodes[index];
-  n->state = SUBMITTED;
+  n->state = BLIS__SUBMITTED;
+  n->place = BLIS__READY;
   n->arrival_us =
       blis_time_after_us(after_us, scaled(p, l->graph.nodes[index].delay_us));
+  const blis__ready one = {l, index};
+  return blis_array_push(&p->alloc, &p->ready, one);
 }
 
-static void count_over(live *l, uint32_t index) {
+blis_status blis__player_submit_free(blis_graph_player *p, live *l,
+                                     int64_t at_us) {
+  for (uint32_t i = 0; i < l->graph.node_count; i++) {
+    const node *n = &l->nodes[i];
+    if (n->state == BLIS__WAITING && n->waits_left == 0) {
+      BLIS_TRY(blis__player_submit(p, l, i, at_us));
+    }
+  }
+  return blis__player_cap_tree(p, l, at_us);
+}
+
+void blis__player_count_over(live *l, uint32_t index) {
   const node *n = &l->nodes[index];
   bool is_background = l->graph.nodes[index].is_background;
   l->open--;
   l->foreground -= !is_background;
-  l->completed += n->state == COMPLETED;
-  l->is_broken = l->is_broken || (n->state == GIVEN_UP && !is_background);
+  l->completed += n->state == BLIS__COMPLETED;
+  l->is_broken = l->is_broken || (n->state == BLIS__GIVEN_UP && !is_background);
 }
 
 /* What a node waited for has ended; the last one submits it. */
@@ -444,23 +397,22 @@ static blis_status let_go(blis_graph_player *p, live *l, uint32_t index,
   if (--n->waits_left > 0) {
     return BLIS_OK;
   }
-  submit(p, l, index, n->ready_us);
-  const ready one = {l, index};
-  return blis_array_push(&p->alloc, &p->ready, one);
+  return blis__player_submit(p, l, index, n->ready_us);
 }
 
 /* Tells those that wait for a node that it is over. */
 static blis_status tell_dependants(blis_graph_player *p, live *l,
                                    uint32_t index) {
   const node *n = &l->nodes[index];
-  bool goes_on = n->state == COMPLETED || (p->play.continues && has_ended(n));
+  bool goes_on =
+      n->state == BLIS__COMPLETED || (p->play.continues && has_ended(n));
   for (uint32_t i = 0; i < n->dependant_count; i++) {
     uint32_t other = l->dependants[n->first_dependant + i];
     node *waiting = &l->nodes[other];
     if (goes_on) {
       BLIS_TRY(let_go(p, l, other, index));
-    } else if (waiting->state == WAITING) {
-      waiting->state = GIVEN_UP;
+    } else if (waiting->state == BLIS__WAITING) {
+      waiting->state = BLIS__GIVEN_UP;
       waiting->end_us = -1;
       BLIS_TRY(blis_array_push(&p->alloc, &p->over, other));
     }
@@ -474,15 +426,14 @@ static blis_status settle(blis_graph_player *p, live *l, uint32_t index) {
   BLIS_TRY(blis_array_push(&p->alloc, &p->over, index));
   while (p->over.count > 0) {
     uint32_t next = p->over.items[--p->over.count];
-    count_over(l, next);
+    blis__player_count_over(l, next);
     BLIS_TRY(tell_dependants(p, l, next));
   }
   return BLIS_OK;
 }
 
-/* Starts the graph that is next; its roots are submitted in order. */
-static blis_status start(blis_graph_player *p, int64_t start_us, live **started,
-                         blis_error *error) {
+blis_status blis__player_start(blis_graph_player *p, int64_t start_us,
+                               live **started, blis_error *error) {
   BLIS_ASSERT(p->has_next);
   live *l = new_live(p, &p->next);
   BLIS_TRY_NEW(l, error);
@@ -494,64 +445,106 @@ static blis_status start(blis_graph_player *p, int64_t start_us, live **started,
   l->start_us = start_us;
   l->holds_room = true;
   fill_live(p, l);
-  for (uint32_t i = 0; i < l->graph.node_count; i++) {
-    if (l->nodes[i].waits_left == 0) {
-      submit(p, l, i, start_us);
-    }
-  }
   *started = l;
   return BLIS_OK;
 }
 
 /* The source. */
 
-static blis_status start_timed(blis_graph_player *p, blis_error *error) {
-  live *l;
-  BLIS_TRY(start(p, p->next_start_us, &l, error));
-  for (uint32_t i = 0; i < l->graph.node_count; i++) {
-    if (l->graph.nodes[i].wait_count == 0) {
-      const blis_event root = {
-          .time_us = l->nodes[i].arrival_us, .number = i, .object = l};
-      BLIS_TRY_MEM(blis_event_queue_push(p->roots, &root, NULL), error);
-    }
+/* What is ready arrives with the requests of next(). */
+static blis_status queue_roots(blis_graph_player *p) {
+  for (size_t i = 0; i < p->ready.count; i++) {
+    live *l = p->ready.items[i].live;
+    uint32_t index = p->ready.items[i].node;
+    const blis_event root = {
+        .time_us = l->nodes[index].arrival_us, .number = index, .object = l};
+    BLIS_TRY(blis_event_queue_push(p->roots, &root, NULL));
+    l->nodes[index].place = BLIS__AMONG_ROOTS;
+    l->lent++;
   }
+  p->ready.count = 0;
   return BLIS_OK;
 }
 
-/* Is a graph to be started before the first root that waits? */
-static bool is_next_due(const blis_graph_player *p) {
-  if (!p->has_next) {
-    return false;
+/* Starts graphs that are due before the first root that waits. */
+static blis_status start_timed(blis_graph_player *p, blis_error *error) {
+  for (;;) {
+    BLIS_TRY(blis__player_need_next(p, error));
+    bool is_due = p->has_next &&
+                  p->next_start_us <= blis_event_queue_next_us(p->roots) &&
+                  is_in_time(p, p->next_start_us);
+    if (!is_due) {
+      return BLIS_OK;
+    }
+    live *l;
+    BLIS_TRY(blis__player_start(p, p->next_start_us, &l, error));
+    BLIS_TRY_MEM(blis__player_submit_free(p, l, p->next_start_us), error);
+    BLIS_TRY_MEM(queue_roots(p), error);
   }
-  if (p->play.concurrency > 0) {
-    return p->started < p->play.concurrency;
+}
+
+/* Nobody has what was lent any more. */
+static void take_back(blis_graph_player *p, live *l) {
+  if (--l->lent == 0 && l->open == 0) {
+    free_live(p, l);
   }
-  return p->next_start_us <= blis_event_queue_next_us(p->roots) &&
-         is_in_time(p, p->next_start_us);
+}
+
+/* The next root that nobody has brought forward. */
+static bool pop_root(blis_graph_player *p, blis_event *root) {
+  while (blis_event_queue_pop(p->roots, root)) {
+    live *l = root->object;
+    if (l->nodes[root->number].place == BLIS__AMONG_ROOTS) {
+      return true;
+    }
+    take_back(p, l);
+  }
+  return false;
 }
 
 static blis_status next_request(void *state, blis_request *request, bool *done,
                                 blis_error *error) {
   blis_graph_player *p = state;
-  for (;;) {
-    /* With concurrency, the rest start when others end. */
-    if (p->play.concurrency == 0 || p->started < p->play.concurrency) {
-      BLIS_TRY(need_next(p, error));
-    }
-    if (!is_next_due(p)) {
-      break;
-    }
+  if (p->play.concurrency == 0) {
     BLIS_TRY(start_timed(p, error));
+  } else if (!p->has_begun) { /* all others start when these end */
+    p->has_begun = true;
+    BLIS_TRY(blis__player_begin(p, error));
+    BLIS_TRY_MEM(queue_roots(p), error);
   }
   blis_event root;
-  *done =
-      !blis_event_queue_pop(p->roots, &root) || !is_in_time(p, root.time_us);
+  *done = !pop_root(p, &root) || !is_in_time(p, root.time_us);
   if (*done) {
     return BLIS_OK;
   }
-  live *l = root.object;
-  l->lent++;
-  return make_request(p, l, (uint32_t)root.number, p->taken++, request, error);
+  return make_request(p, root.object, (uint32_t)root.number, p->taken++,
+                      request, error);
+}
+
+/* A request arrives, unless it was brought forward since it was sent. */
+static bool is_due(void *state, const blis_request *request) {
+  blis_graph_player *p = state;
+  uint64_t found;
+  if (request->call == NULL) {
+    return true; /* of a script */
+  }
+  if (!blis_map_get(&p->nodes, (uint64_t)request->number, &found)) {
+    return false;
+  }
+  node *n = (node *)(uintptr_t)found;
+  live *l = n->live;
+  if (n->place != BLIS__SENT || n->number != request->number ||
+      n->arrival_us != request->arrival_us) {
+    if (request->number >= 0) {
+      blis_map_remove(&p->nodes, (uint64_t)request->number);
+      take_back(p, l);
+    }
+    return false;
+  }
+  n->place = BLIS__THERE;
+  l->there++;
+  p->there++;
+  return true;
 }
 
 static void note_service(node *n, const blis_request *request) {
@@ -574,7 +567,7 @@ static void note_end(node *n, const blis_request *request,
   n->prefill_us = ttft_us < 0 || ttft_us > e2e_us ? e2e_us - n->queue_us
                   : ttft_us > n->queue_us         ? ttft_us - n->queue_us
                                                   : 0;
-  n->state = outcome->is_completed ? COMPLETED : GIVEN_UP;
+  n->state = outcome->is_completed ? BLIS__COMPLETED : BLIS__GIVEN_UP;
   program->ended_requests++;
   program->requests_left -= program->requests_left > 0;
   if (outcome->is_completed) {
@@ -582,11 +575,8 @@ static void note_end(node *n, const blis_request *request,
   }
 }
 
-/*
- * Whether a graph gives its room back now. One without anything in the
- * foreground does so in the end.
- */
-static bool gives_room(live *l) {
+/* One without anything in the foreground does so in the end. */
+bool blis__player_gives_room(live *l) {
   bool is_over = l->foreground == 0 && (l->has_foreground || l->open == 0);
   bool gives = l->holds_room && is_over;
   l->holds_room = l->holds_room && !is_over;
@@ -602,24 +592,18 @@ static int64_t room_us(const live *l, int64_t end_us) {
   return l->completed > 0 ? end_us : blis_time_after_us(end_us, 1000000);
 }
 
-/* Starts another graph where one has made room. */
-static blis_status use_room(blis_graph_player *p, int64_t at_us,
-                            blis_error *error) {
+blis_status blis__player_use_room(blis_graph_player *p, int64_t at_us,
+                                  blis_error *error) {
   if (p->play.concurrency == 0) {
     return BLIS_OK;
   }
-  BLIS_TRY(need_next(p, error));
+  BLIS_TRY(blis__player_need_next(p, error));
   if (!p->has_next || !is_in_time(p, at_us)) {
     return BLIS_OK;
   }
   live *l;
-  BLIS_TRY(start(p, at_us, &l, error));
-  for (uint32_t i = 0; i < l->graph.node_count; i++) {
-    if (l->graph.nodes[i].wait_count == 0) {
-      const ready one = {l, i};
-      BLIS_TRY_MEM(blis_array_push(&p->alloc, &p->ready, one), error);
-    }
-  }
+  BLIS_TRY(blis__player_start(p, at_us, &l, error));
+  BLIS_TRY_MEM(blis__player_submit_free(p, l, at_us), error);
   return BLIS_OK;
 }
 
@@ -629,18 +613,33 @@ static blis_status next_ready(void *state, blis_request *follow_up,
   blis_graph_player *p = state;
   *has_follow_up = false;
   while (p->next_ready < p->ready.count) {
-    const ready *one = &p->ready.items[p->next_ready++];
+    const blis__ready *one = &p->ready.items[p->next_ready++];
     node *n = &one->live->nodes[one->node];
     if (is_in_time(p, n->arrival_us)) {
+      /* One that is brought forward keeps its number, unless it was a root. */
+      int64_t number = n->number < 0 ? n->number : -++p->followed;
       *has_follow_up = true;
-      return make_request(p, one->live, one->node, -++p->followed, follow_up,
-                          error);
+      return make_request(p, one->live, one->node, number, follow_up, error);
     }
-    n->state = WAITING; /* for ever */
+    n->state = BLIS__WAITING; /* for ever, unless it is brought forward */
+    n->place = BLIS__LATE;
   }
   p->ready.count = 0;
   p->next_ready = 0;
   return BLIS_OK;
+}
+
+/* A request is over: what follows on it is ready. */
+static blis_status go_on(blis_graph_player *p, live *l, uint32_t index,
+                         int64_t end_us, blis_error *error) {
+  BLIS_TRY_MEM(settle(p, l, index), error);
+  BLIS_TRY_MEM(blis__player_cap_tree(p, l, end_us), error);
+  bool has_room = blis__player_gives_room(l);
+  int64_t at_us = room_us(l, end_us);
+  if (l->open == 0) {
+    BLIS_TRY(blis__player_finish(p, l, error));
+  }
+  return has_room ? blis__player_use_room(p, at_us, error) : BLIS_OK;
 }
 
 static blis_status request_ended(void *state, const blis_request *request,
@@ -661,16 +660,16 @@ static blis_status request_ended(void *state, const blis_request *request,
   if (request->number < 0) {
     blis_map_remove(&p->nodes, (uint64_t)request->number);
   }
+  l->there -= n->place == BLIS__THERE;
+  p->there -= n->place == BLIS__THERE;
+  n->place = BLIS__NOWHERE;
   note_end(n, request, outcome);
-  BLIS_TRY_MEM(settle(p, l, (uint32_t)(n - l->nodes)), error);
-  bool has_room = gives_room(l);
-  int64_t at_us = room_us(l, outcome->end_us);
-  if (l->open == 0) {
-    BLIS_TRY(finish(p, l, error));
+  if (p->warming > 0) {
+    BLIS_TRY(blis__player_warmed(p, n, outcome->end_us, error));
+  } else {
+    BLIS_TRY(go_on(p, l, (uint32_t)(n - l->nodes), outcome->end_us, error));
   }
-  if (has_room) {
-    BLIS_TRY(use_room(p, at_us, error));
-  }
+  BLIS_TRY_MEM(blis__player_cap_all(p, outcome->end_us), error);
   return next_ready(p, follow_up, has_follow_up, error);
 }
 
@@ -683,16 +682,17 @@ static void release(void *state, const blis_request *request) {
   }
   live *l = ((node *)(uintptr_t)found)->live;
   blis_map_remove(&p->nodes, (uint64_t)request->number);
-  if (--l->lent == 0 && l->open == 0) {
-    free_live(p, l);
-  }
+  take_back(p, l);
 }
 
 blis_request_source blis_graph_player_source(blis_graph_player *player) {
+  const blis_graph_play *play = &player->play;
+  bool caps_idle = play->tree_idle_cap_us > 0 || play->idle_cap_us > 0;
   return (blis_request_source){.next = next_request,
                                .ended = request_ended,
                                .also = next_ready,
                                .release = release,
+                               .is_due = caps_idle ? is_due : NULL,
                                .state = player,
                                .strings = player->feed.strings,
                                .count = -1};
@@ -704,13 +704,21 @@ const blis_task *blis_graph_player_tasks(blis_graph_player *player,
   player->tasks.count = player->finished;
   for (const live *l = player->first; l != NULL; l = l->next) {
     /* One that is over waits only for its requests to be released. */
-    if (l->open > 0 && blis_array_push(&player->alloc, &player->tasks,
-                                       task_of(player, l)) != BLIS_OK) {
+    bool is_shown = l->open > 0 && !l->is_partial;
+    if (is_shown && blis_array_push(&player->alloc, &player->tasks,
+                                    task_of(player, l)) != BLIS_OK) {
       return NULL;
     }
   }
   *count = player->tasks.count;
   return player->tasks.items;
+}
+
+bool blis_graph_player_measured(const blis_graph_player *player,
+                                int64_t *from_us, int64_t *to_us) {
+  *from_us = player->measured_us;
+  *to_us = blis__player_end_us(player);
+  return player->measured_us >= 0;
 }
 
 /* Making one. */
@@ -724,6 +732,14 @@ static blis_status check_play(const blis_graph_play *play, blis_error *error) {
   if (play->rate > 0 && play->concurrency > 0) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "graphs start at a rate or with a concurrency, not both");
+  }
+  bool has_lanes = play->warm_up_requests > 0 || play->has_primers ||
+                   play->duration_us > 0 || play->tree_idle_cap_us > 0 ||
+                   play->idle_cap_us > 0;
+  if (has_lanes && play->concurrency == 0) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "a warm-up, a duration and caps of idle times are for "
+                     "graphs with a concurrency");
   }
   return play->rate > 0 && play->arrival != NULL
              ? blis_arrival_check(play->arrival, "arrival", error)
@@ -743,6 +759,7 @@ blis_status blis_graph_player_new(const blis_alloc *alloc,
   p->feed = *feed;
   p->play = *play;
   p->play.arrival = NULL; /* is not kept */
+  p->measured_us = -1;
   blis_map_init(&p->nodes, alloc);
   blis_random_init_named(&p->random, play->seed, "workload-graphs");
   if (play->rate > 0) {
@@ -770,6 +787,7 @@ void blis_graph_player_free(blis_graph_player *player) {
   blis_event_queue_free(player->roots);
   blis_map_deinit(&player->nodes);
   blis_array_deinit(&alloc, &player->ready);
+  blis_array_deinit(&alloc, &player->lanes);
   blis_array_deinit(&alloc, &player->over);
   blis_array_deinit(&alloc, &player->tasks);
   blis_alloc_free(&alloc, player, sizeof *player);

@@ -18,6 +18,11 @@
  * waited for: what it spends with delays, waiting in queues, in prefill and in
  * decode adds up to the time of the task, to the microsecond.
  *
+ * With concurrency, graphs may be played as benchmarks play a corpus: a
+ * warm-up, which begins inside of graphs, then for a while again and again,
+ * with waits that are cut short while nothing goes on. What began in the
+ * warm-up is load and no task.
+ *
  * Memory: the graphs that are being played, and 120 bytes per task. Costs about
  * 100 ns per request.
  */
@@ -49,6 +54,28 @@ typedef struct blis_graph_play {
    * and content and sessions of the graphs are others in every play.
    */
   int64_t count;
+  /*
+   * With concurrency only: so long from the end of the warm-up on graphs are
+   * played, again and again without a count; 0 = until they are over. What has
+   * not ended after it is given up grace_us later; -1 = it may take its time.
+   */
+  int64_t duration_us;
+  int64_t grace_us;
+  /*
+   * With concurrency only: so many requests with one token of output in each
+   * graph, one after the other and without delays, before the measurement
+   * begins: when the last one of these has ended. With has_primers the first
+   * graphs begin at a node that is drawn; the one in front of it is sent, too.
+   */
+  int64_t warm_up_requests;
+  bool has_primers;
+  /*
+   * With concurrency only: when nothing of a graph is on its way (or nothing at
+   * all), its next request comes after so long at the latest, and those behind
+   * it are as much earlier; 0 = delays are as they are.
+   */
+  int64_t tree_idle_cap_us;
+  int64_t idle_cap_us;
   int64_t horizon_us; /* nothing arrives after it; 0 = none */
   int64_t timeout_us; /* of requests without one of their own; 0 = none */
   double speed;       /* divides recorded starts and all delays */
@@ -113,5 +140,13 @@ blis_request_source blis_graph_player_source(blis_graph_player *player);
  */
 const blis_task *blis_graph_player_tasks(blis_graph_player *player,
                                          size_t *count);
+
+/*
+ * When the measurement began, and after when nothing arrives
+ * (BLIS_TIME_NEVER_US = that is open). false and -1: it has not begun, or there
+ * is none, as neither a warm-up nor a duration was asked for.
+ */
+bool blis_graph_player_measured(const blis_graph_player *player,
+                                int64_t *from_us, int64_t *to_us);
 
 #endif

@@ -1,0 +1,234 @@
+-- Session graphs as benchmarks play a corpus (control-plane.md 9.5), and when they start.
+local blis = require "blis"
+local small = require "spec.support.small"
+
+local says = small.says
+local second = 1000000
+
+local function run(workload, changes)
+  local spec = { cluster = { instances = 1 }, workload = workload }
+  for key, value in pairs(changes or {}) do spec[key] = value end
+  return blis.run(spec)
+end
+
+local function message_of(workload, changes)
+  return small.message_of(run, workload, changes)
+end
+
+--- A request of 100 + 10 tokens.
+local function node(changes)
+  local made = { prompt_tokens = 100, output_tokens = 10 }
+  for key, value in pairs(changes or {}) do made[key] = value end
+  return made
+end
+
+describe("idle times of session graphs", function()
+  it("are cut where nothing of a graph is on its way, and what is behind comes earlier", function()
+    local graph = { node(), node { after = 1, delay_us = 400 * second },
+      node { after = 1, extends = false, delay_us = 500 * second } }
+    local r = run({ graphs = { graph }, concurrency = 1,
+      tree_idle_cap_us = 300 * second }).requests
+    assert.equal(3, #r)
+    assert.equal(r[1].end_us + 300 * second, r[2].arrival_us)
+    assert.equal(r[1].end_us + 400 * second, r[3].arrival_us)
+  end)
+
+  it("are cut when the last request of the graph has ended, once", function()
+    -- The tool's time began while another request was on its way.
+    local graph = { node(), node { after = 1, output_tokens = 1000 },
+      node { after = 1, extends = false, tool_us = 1000 * second },
+      node { after = 3 } }
+    local result = run { graphs = { graph }, concurrency = 1, tree_idle_cap_us = 300 * second }
+    local r = result.requests
+    assert.equal(4, #r)
+    assert.is_true(r[2].end_us > r[1].end_us + 5 * second)
+    assert.equal(r[2].end_us + 300 * second, r[3].arrival_us)
+    assert.equal(1, result.tasks.completed)
+    assert.equal(r[4].end_us, result.duration_us)
+    local plain = run({ graphs = { graph }, concurrency = 1 }).requests
+    assert.equal(plain[1].end_us + 1000 * second, plain[3].arrival_us)
+  end)
+
+  it("are cut for all graphs while nothing at all is on its way", function()
+    local function graph(delay_s)
+      return { node(), node { after = 1, delay_us = delay_s * second } }
+    end
+    local graphs = { graph(60), graph(65) }
+    local r = run({ graphs = graphs, concurrency = 2, idle_cap_us = 10 * second }).requests
+    local last_us = math.max(r[1].end_us, r[2].end_us)
+    assert.equal(4, #r)
+    assert.equal(last_us + 10 * second, r[3].arrival_us)
+    assert.equal(r[3].arrival_us + 5 * second, r[4].arrival_us)
+    -- Somebody else keeps the cluster busy: nothing is cut for it.
+    graphs[3] = { node { output_tokens = 3000 } }
+    local busy = run({ graphs = graphs, concurrency = 3, idle_cap_us = 1 * second }).requests
+    local by = {}
+    for _, record in ipairs(busy) do by[record.session .. record.round_index] = record end
+    assert.is_true(by.task_30.end_us < 60 * second)
+    assert.equal(by.task_30.end_us + 1 * second, by.task_11.arrival_us)
+  end)
+
+  it("are cut in front of roots, too, and of those that would come too late", function()
+    local graph = { node { delay_us = 50 * second }, node { delay_us = 52 * second } }
+    local r = run({ graphs = { graph }, concurrency = 1, count = 2,
+      tree_idle_cap_us = 20 * second }).requests
+    assert.equal(20 * second, r[1].arrival_us)
+    assert.equal(22 * second, r[2].arrival_us)
+    assert.equal(r[2].end_us + 20 * second, r[3].arrival_us)
+    local late = { node(), node { after = 1, output_tokens = 1000 },
+      node { after = 1, extends = false, tool_us = 1000 * second } }
+    local cut = run({ graphs = { late }, concurrency = 1, tree_idle_cap_us = 20 * second },
+      { horizon_us = 500 * second })
+    assert.equal(3, cut.completed)
+  end)
+end)
+
+describe("session graphs that are played as AgentX does", function()
+  local workload = { preset = "coding-agent", play = "agentx", concurrency = 4,
+    duration_us = 300 * second }
+
+  it("warm up in lanes, then measure for a while", function()
+    local result = run(workload, { cluster = { instances = 2 } })
+    local from_us, to_us = result.requests:measured()
+    assert.equal(300 * second, to_us - from_us)
+    local warm, cohort = 0, { first_us = math.maxinteger, last_us = 0, count = 0 }
+    for _, r in ipairs(result.requests) do
+      if r.arrival_us < from_us then
+        warm = warm + 1
+        assert.equal(1, r.output_tokens)
+        assert.is_true(r.end_us <= from_us)
+      else
+        assert.is_true(r.arrival_us <= to_us and r.end_us <= to_us + 30 * second)
+        if r.state == "completed" then
+          cohort.count = cohort.count + 1
+          cohort.first_us = math.min(cohort.first_us, r.arrival_us)
+          cohort.last_us = math.max(cohort.last_us, r.end_us)
+        end
+      end
+    end
+    assert.is_true(warm >= 40 and warm <= 44, warm)
+    local steady = result.steady
+    assert.same({ cohort.count, cohort.first_us, cohort.last_us },
+      { steady.completed, steady.from_us, steady.to_us })
+    assert.near(cohort.count / ((cohort.last_us - cohort.first_us) / 1e6),
+      steady.requests_per_sec, 1e-9)
+    -- What the warm-up began is no task.
+    for _, task in ipairs(result.requests:tasks()) do
+      assert.is_true(task.start_us >= from_us)
+    end
+    assert.near(result.tasks.completed / 300, result.tasks.tasks_per_sec, 1e-9)
+    says(tostring(result), ("after %.1f s: TTFT"):format(steady.from_us / 1e6))
+  end)
+
+  it("play a list again and again, with content of its own", function()
+    local graph = { name = "g", node(), node { after = 1 }, node { after = 2 } }
+    local result = run { graphs = { graph }, concurrency = 1, duration_us = 60 * second,
+      warm_up_requests = 2 }
+    local r = result.requests
+    local from_us = result.requests:measured()
+    assert.same({ "g", "g", "g", "g#2", "g#2", "g#2" }, { r[1].session, r[2].session,
+      r[3].session, r[4].session, r[5].session, r[6].session })
+    assert.same({ 1, 1, 10, 10 }, { r[1].output_tokens, r[2].output_tokens, r[3].output_tokens,
+      r[4].output_tokens })
+    assert.same({ r[1].end_us, from_us }, { r[2].arrival_us, r[2].end_us })
+    assert.equal(from_us, r[3].arrival_us)
+    assert.is_false(r[4].had_hit)
+    assert.is_true(#r > 100)
+    assert.equal(3, run({ graphs = { graph }, concurrency = 1, warm_up_requests = 2,
+      count = 1 }).completed)
+    -- A warm-up that is longer than a graph goes on with the next one.
+    local long = run { graphs = { graph }, concurrency = 1, count = 3, warm_up_requests = 4 }
+    assert.same({ 1, 10 }, { long.requests[4].output_tokens, long.requests[5].output_tokens })
+    assert.same({ 1, 1 }, { long.tasks.started, long.tasks.completed })
+  end)
+
+  it("begin inside of graphs, with the context in front of there", function()
+    local long = { name = "g", node() }
+    for i = 2, 40 do long[i] = node { after = i - 1 } end
+    local result = run { graphs = { long }, concurrency = 3, duration_us = 20 * second,
+      primers = true }
+    local rounds, different = {}, 0
+    for i = 1, 3 do
+      local r = result.requests[i]
+      assert.equal(0, r.arrival_us)
+      assert.equal(1, r.output_tokens)
+      assert.equal(100 + r.round_index * 110, r.prompt_tokens)
+      rounds[r.round_index] = true
+    end
+    for _ in pairs(rounds) do different = different + 1 end
+    assert.is_true(different > 1)
+    local from_us = result.requests:measured()
+    for _, r in ipairs(result.requests) do
+      if r.arrival_us == from_us then assert.is_true(r.had_hit) end
+    end
+  end)
+
+  it("give up what has not ended in time", function()
+    local graph = { node { output_tokens = 3000 } }
+    local result = run { graphs = { graph }, concurrency = 1, duration_us = 10 * second,
+      response_grace_us = 5 * second }
+    assert.same({ 0, 1, 15 * second }, { result.completed, result.timed_out,
+      result.requests[1].end_us })
+    says(result.setup.notes, "no request of the measurement was completed")
+    local patient = run { graphs = { graph }, concurrency = 1, duration_us = 10 * second }
+    assert.equal(1, patient.completed)
+    local never = run({ graphs = { graph }, concurrency = 1, count = 9, warm_up_requests = 3 },
+      { cluster = { instances = 1, kv_blocks = 1000 }, horizon_us = 1 })
+    says(never.setup.notes, "the warm-up of the graphs did not end")
+  end)
+
+  it("are the same in both engines, and in clones", function()
+    for seed = 1, 3 do
+      local hashes = {}
+      for i, engine in ipairs { "fast", "stepwise" } do
+        hashes[i] = run({ preset = "deep-research", play = "agentx", concurrency = 3,
+          warm_up_requests = seed, idle_cap_us = seed * second, duration_us = 60 * second },
+          { seed = seed, cluster = { instances = 2, engine = engine } }).hash
+      end
+      assert.equal(hashes[1], hashes[2], "seed " .. seed)
+    end
+    local sim = blis.simulation { cluster = { instances = 1 }, workload = workload }
+    sim:run_until(30 * second)
+    local copy = sim:clone()
+    assert.equal(sim:run().hash, copy:run().hash)
+  end)
+
+  it("say what does not go together", function()
+    local graph = { node() }
+    says(message_of { graphs = { graph }, play = "agentx" }, "needs concurrency")
+    says(message_of { graphs = { graph }, play = "agent" }, "agentx")
+    for _, name in ipairs { "duration_us", "tree_idle_cap_us", "idle_cap_us",
+      "warm_up_requests" } do
+      says(message_of { graphs = { graph }, rate = 1, [name] = 5 },
+        name .. " is for graphs with concurrency")
+    end
+    says(message_of { graphs = { graph }, concurrency = 1, response_grace_us = 5 },
+      "response_grace_us is for graphs with duration_us")
+    says(message_of({ graphs = { graph }, concurrency = 1, duration_us = 5 }, { warm_up_us = 1 }),
+      "a warm-up or a duration of its own")
+  end)
+end)
+
+describe("starts of session graphs", function()
+  it("are those of who starts them, and nobody else's", function()
+    local graph = { start_us = 7, node() }
+    says(message_of { graphs = { { node() }, graph }, rate = 1 },
+      "workload.graphs[2]: start_us is 7, but rate says when graphs start")
+    says(message_of { graphs = { graph }, concurrency = 1 }, "but concurrency says when")
+    says(message_of { graphs = function() return graph end, count = 1, rate = 1 },
+      "graphs[1]: start_us is 7, but rate says")
+    assert.equal(7, run({ graphs = { graph } }).requests[1].arrival_us)
+  end)
+
+  it("of files are told where they are not used", function()
+    local path = os.tmpname()
+    local file <close> = assert(io.open(path, "w"))
+    file:write [[{"request_id":"A","input_length":9,"output_length":2,"timestamp":70}
+{"request_id":"B","input_length":9,"output_length":2,"wait_for":["A"]}]]
+    file:close()
+    says(run({ graphs = path, rate = 1 }).setup.notes, "recorded starts of graphs are not used, "
+      .. "for rate says when they start")
+    assert.is_nil(run({ graphs = path }).setup.notes:find "recorded starts")
+    os.remove(path)
+  end)
+end)

@@ -1,0 +1,182 @@
+/*
+ * player_state.h - what a player of session graphs knows; for the player only.
+ *
+ * One module in several files: player.c has the graphs, their requests and
+ * tasks; player_lanes.c the warm-up, the measurement and idle times.
+ */
+#ifndef BLIS_WORKLOAD_GRAPH_PLAYER_STATE_H
+#define BLIS_WORKLOAD_GRAPH_PLAYER_STATE_H
+
+#include "base/array.h"
+#include "base/event_queue.h"
+#include "base/map.h"
+#include "base/random.h"
+#include "workload/graph/player.h"
+
+typedef enum blis__node_state {
+  BLIS__WAITING,
+  BLIS__SUBMITTED,
+  BLIS__COMPLETED,
+  BLIS__GIVEN_UP
+} blis__node_state;
+
+/* Where a submitted node is. */
+typedef enum blis__node_place {
+  BLIS__NOWHERE,
+  BLIS__AMONG_ROOTS,
+  BLIS__READY, /* behind the last end */
+  BLIS__LATE,  /* it would arrive when all is over: as if not submitted */
+  BLIS__SENT,
+  BLIS__THERE /* it has arrived: known only where idle times are capped */
+} blis__node_place;
+
+/* What becomes of a node. */
+typedef struct blis__node {
+  blis_call call;
+  struct blis__live *live;
+  int64_t number;   /* of its request, once it was sent */
+  int64_t ready_us; /* the last end of what it waits for */
+  int64_t arrival_us;
+  int64_t end_us;
+  int64_t queue_us; /* from its arrival */
+  int64_t prefill_us;
+  uint32_t waits_left;
+  uint32_t waited_for; /* ended last; NO_NODE: a root */
+  uint32_t first_dependant;
+  uint32_t dependant_count;
+  blis__node_state state;
+  blis__node_place place;
+} blis__node;
+
+/* A graph that is being played, in one piece of memory with all it has. */
+typedef struct blis__live {
+  blis_program program;
+  blis_graph graph; /* a copy */
+  blis__node *nodes;
+  uint32_t *dependants;
+  size_t size;
+  int64_t start_us;
+  uint32_t play;
+  uint32_t open;       /* nodes that are not over */
+  uint32_t foreground; /* of these, those not in the background */
+  uint32_t completed;
+  uint32_t lent;   /* roots that wait, or were sent and not yet released */
+  uint32_t there;  /* requests that have arrived and are not over; see THERE */
+  uint32_t lane;   /* of the warm-up */
+  bool is_partial; /* began in the warm-up: no task */
+  bool is_broken;  /* a node that is not in the background was given up */
+  bool has_foreground;
+  bool holds_room;         /* of the concurrency */
+  struct blis__live *next; /* in order of start */
+  struct blis__live *previous;
+} blis__live;
+
+/* One of as many graphs at a time as there may be, in the warm-up. */
+typedef struct blis__lane {
+  blis__live *live; /* NULL: there are no more graphs */
+  uint32_t next;    /* node that it sends */
+  int64_t left;     /* requests of the warm-up */
+} blis__lane;
+
+typedef struct blis__ready {
+  blis__live *live;
+  uint32_t node;
+} blis__ready;
+
+struct blis_graph_player {
+  blis_alloc alloc;
+  blis_graph_feed feed;
+  blis_graph_play play;
+  blis_arrival arrival;
+  blis_random random;
+
+  blis__live *first; /* those that are being played */
+  blis__live *last;
+  blis_map nodes;          /* that are on their way, by number of the request */
+  blis_event_queue *roots; /* that wait for their time */
+  BLIS_ARRAY(blis__ready) ready; /* behind the last end, with their times */
+  size_t next_ready;
+  BLIS_ARRAY(uint32_t)
+  over; /* nodes of a graph whose dependants are not told */
+
+  BLIS_ARRAY(blis__lane) lanes; /* of the warm-up */
+  size_t warming;               /* of these */
+  int64_t there; /* requests that have arrived and are not over; see THERE */
+  int64_t measured_us; /* when the measurement began; -1 = not yet */
+  bool has_begun;
+
+  blis_graph next; /* of the feed, not yet played */
+  bool has_next;
+  bool is_over; /* the feed has no more */
+  int64_t next_start_us;
+  int64_t last_start_us;
+  int64_t lap_start_us; /* of recorded starts, when played again */
+  uint32_t play_number;
+  int64_t started;
+  int64_t taken;
+  int64_t followed;
+  uint64_t streams; /* given to graphs so far */
+  BLIS_ARRAY(blis_task) tasks;
+  size_t finished; /* of these; the others are shown as they are */
+};
+
+/* Of player.c. */
+
+/* Looks for a graph that is to be played, unless one is there. */
+BLIS_MUSTUSE blis_status blis__player_need_next(blis_graph_player *p,
+                                                blis_error *error);
+
+/* Starts the graph that is next; nothing of it is submitted. */
+BLIS_MUSTUSE blis_status blis__player_start(blis_graph_player *p,
+                                            int64_t start_us,
+                                            blis__live **started,
+                                            blis_error *error);
+
+/* A node waits for nothing any more: it arrives its delay behind after_us. */
+BLIS_MUSTUSE blis_status blis__player_submit(blis_graph_player *p,
+                                             blis__live *l, uint32_t index,
+                                             int64_t after_us);
+
+/* The same of all that wait for nothing; they idle no longer than they may. */
+BLIS_MUSTUSE blis_status blis__player_submit_free(blis_graph_player *p,
+                                                  blis__live *l, int64_t at_us);
+
+/* Whether a graph gives its room of the concurrency back now. */
+bool blis__player_gives_room(blis__live *l);
+
+/* Starts another graph where one has made room. */
+BLIS_MUSTUSE blis_status blis__player_use_room(blis_graph_player *p,
+                                               int64_t at_us,
+                                               blis_error *error);
+
+void blis__player_count_over(blis__live *l, uint32_t index);
+
+/* All nodes of the graph are over: what is left of it is its task. */
+BLIS_MUSTUSE blis_status blis__player_finish(blis_graph_player *p,
+                                             blis__live *l, blis_error *error);
+
+/* Of player_lanes.c. */
+
+/* With concurrency: the first graphs start, all at time 0. */
+BLIS_MUSTUSE blis_status blis__player_begin(blis_graph_player *p,
+                                            blis_error *error);
+
+/* Nothing arrives after it; BLIS_TIME_NEVER_US = for ever. */
+int64_t blis__player_end_us(const blis_graph_player *p);
+
+/* From then on requests are given up; BLIS_TIME_NEVER_US = never. */
+int64_t blis__player_cancel_us(const blis_graph_player *p);
+
+/* A request of the warm-up is over: its lane goes on. */
+BLIS_MUSTUSE blis_status blis__player_warmed(blis_graph_player *p,
+                                             blis__node *n, int64_t end_us,
+                                             blis_error *error);
+
+/* Shortens waits where at now_us nothing of the graph is on its way, ... */
+BLIS_MUSTUSE blis_status blis__player_cap_tree(blis_graph_player *p,
+                                               blis__live *l, int64_t now_us);
+/* ... or nothing at all. */
+BLIS_MUSTUSE blis_status blis__player_cap_all(blis_graph_player *p,
+                                              int64_t now_us);
+
+#endif
