@@ -1,4 +1,5 @@
---- Data-parallel ranks: how many targets there are, and what is refused.
+--- Data-parallel ranks: how many targets there are, passes at a barrier, prompts every so many
+--- passes, uneven experts, and what is refused.
 local blis = require "blis"
 
 --- A decode step takes 20 ms, one with a prompt 120 ms.
@@ -44,6 +45,90 @@ describe("data-parallel ranks", function()
     assert.equal(5, #r.instances)
     assert.equal(1, r.instances[3].group)
     assert.equal(2, r.instances[4].group)
+  end)
+
+  --- Mean step of rank 0: its tokens follow each other, ten per request, while the first requests
+  --- of the ranks have these numbers of them.
+  local function mean_step_ms(ranks, first, more)
+    local requests, each = {}, 8
+    for n = 1, each do
+      for rank = 1, 4 do requests[#requests + 1] = { 0, 16, n == 1 and first[rank] or 10 } end
+    end
+    local cluster = { ranks = ranks, instances = ranks and 1 or 4, max_num_seqs = 1 }
+    for key, value in pairs(more or {}) do cluster[key] = value end
+    local r = run(cluster, requests)
+    local ends = {}
+    for _, request in ipairs(r.requests) do
+      if request.instance == "instance_0" then ends[#ends + 1] = request.e2e_us end
+    end
+    table.sort(ends)
+    return (ends[5] - ends[4]) / 10000, r
+  end
+  local apart, together = { 10, 8, 6, 4 }, { 10, 10, 10, 10 }
+
+  it("lose at the barrier what aligned prompts do not", function()
+    -- control-plane.md 7.2: steps of 20 ms, 120 ms with a prompt, which each rank has in one of 10.
+    local alone, r = mean_step_ms(nil, apart)
+    assert.equal(30.0, alone)
+    local free, free_r = mean_step_ms({ count = 4, barrier = false }, apart)
+    assert.equal(30.0, free)
+    assert.equal(r.hash, free_r.hash)
+    local at_barrier = { count = 4, barrier = true, dummy_us = 0 }
+    assert.equal(60.0, (mean_step_ms(at_barrier, apart)))
+    assert.equal(30.0, (mean_step_ms(at_barrier, together)))
+    local aligned = { count = 4, barrier = true, dummy_us = 0, prefill_interval = 10 }
+    local by_interval, fast = mean_step_ms(aligned, apart)
+    assert.equal(30.0, by_interval)
+    assert.equal(fast.hash, select(2, mean_step_ms(aligned, apart, { engine = "stepwise" })).hash)
+  end)
+
+  it("are nothing new where there is one of them", function()
+    local _, r = mean_step_ms(nil, apart)
+    local one = { count = 1, barrier = true }
+    assert.equal(r.hash, select(2, mean_step_ms(one, apart, { instances = 4 })).hash)
+  end)
+
+  it("begin at the end of a pass, and of those without work", function()
+    local ranks = { count = 2, barrier = true, dummy_us = 10000, sync_every = 4 }
+    -- Passes end at 120 ms, and without work at 130 and 140; then the fourth ends at 260.
+    local r = run({ ranks = ranks }, { { 0, 16, 1 }, { 135000, 16, 1 }, { 265000, 16, 1 } })
+    local ttft = {}
+    for i, request in ipairs(r.requests) do ttft[i] = request.ttft_us end
+    assert.same({ 120000, 125000, 120000 }, ttft)
+    -- The second waits for the pass of the other rank, whose decodes wait for the second.
+    r = run({ ranks = ranks }, { { 0, 16, 2 }, { 50000, 16, 1 } })
+    assert.equal(240000, r.requests[1].e2e_us)
+    assert.equal(190000, r.requests[2].ttft_us)
+  end)
+
+  it("take a decode's step for a rank without work, unless it is given", function()
+    local function times(batch) return #batch == 1 and batch[1].progress_tokens < 16 and 7 or 5 end
+    local slow = blis.latency_model { name = "slow alone", step_time = function(batch)
+      return batch[1].prompt_tokens == 1 and 900 or times(batch)
+    end }
+    local r = run({ ranks = { count = 2, barrier = true }, latency_model = slow }, { { 0, 16, 1 } })
+    assert.equal(900, r.requests[1].ttft_us)
+    r = run({ ranks = { count = 2, barrier = true, dummy_us = 0 }, latency_model = slow },
+      { { 0, 16, 1 } })
+    assert.equal(7, r.requests[1].ttft_us)
+  end)
+
+  it("compute prompts in every so many steps of an instance that decodes", function()
+    local r = run({ ranks = { count = 1, prefill_interval = 4 } },
+      { { 0, 16, 20 }, { 130000, 16, 2 }, { 10000000, 16, 1 } })
+    -- 120 ms, then 20 ms each to 180 ms; the fifth step computes the prompt.
+    assert.equal(180000 + 120000 - 130000, r.requests[2].ttft_us)
+    assert.equal(120000, r.requests[3].ttft_us)
+  end)
+
+  it("take longer with uneven experts", function()
+    -- control-plane.md 7.2: 5 ms of attention, 10 ms of experts at the mean.
+    local even = blis.latency_model { name = "even", step_time = function() return 15000 end }
+    for _, imbalance in ipairs { 1.2, { 120, 80, 100, 100 } } do
+      local r = run({ latency_model = even, ranks = { count = 4, barrier = true,
+        expert_imbalance = imbalance, expert_share = 10 / 15 } }, { { 0, 16, 1 } })
+      assert.equal(17000, r.requests[1].ttft_us)
+    end
   end)
 
   it("refuse what cannot be", function()

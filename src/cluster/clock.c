@@ -187,6 +187,35 @@ void blis__cluster_set_eager(blis_cluster *cluster, uint32_t number,
   }
 }
 
+/* What an instance did has come to this. */
+static blis_status check_run(blis_cluster *cluster, uint32_t number,
+                             blis_status status, const blis_error *cause,
+                             blis_error *error) {
+  if (cluster->event_error.status != BLIS_OK) {
+    *error = cluster->event_error;
+    return error->status;
+  }
+  if (status != BLIS_OK) {
+    return blis_fail(error, status, "%s: %s", cluster->ids[number],
+                     cause->message);
+  }
+  return cluster->after_run != NULL ? cluster->after_run(cluster, error)
+                                    : BLIS_OK;
+}
+
+blis_status blis__cluster_go_on(blis_cluster *cluster, uint32_t number,
+                                int64_t step_us, blis_error *error) {
+  blis_error cause;
+  cause.message[0] = '\0';
+  cluster->running = number;
+  blis_status status =
+      blis_instance_go_on(cluster->instances[number], step_us, &cause);
+  BLIS_TRY(check_run(cluster, number, status, &cause, error));
+  blis__snapshot_instance_changed(&cluster->snapshot, number);
+  blis__cluster_note_next(cluster, number);
+  return BLIS_OK;
+}
+
 blis_status blis__cluster_run_instance(blis_cluster *cluster, uint32_t number,
                                        int64_t time_us, int64_t limit_us,
                                        blis_error *error) {
@@ -200,17 +229,7 @@ blis_status blis__cluster_run_instance(blis_cluster *cluster, uint32_t number,
   cause.message[0] = '\0';
   blis_status status =
       blis_instance_run_next(instance, limit_us, &clock_moved, &cause);
-  if (cluster->event_error.status != BLIS_OK) {
-    *error = cluster->event_error;
-    return error->status;
-  }
-  if (status != BLIS_OK) {
-    return blis_fail(error, status, "%s: %s", cluster->ids[number],
-                     cause.message);
-  }
-  if (cluster->after_run != NULL) {
-    BLIS_TRY(cluster->after_run(cluster, error));
-  }
+  BLIS_TRY(check_run(cluster, number, status, &cause, error));
   /* One that lagged behind does not turn back the clock of the others. */
   if (!clock_moved || time_us < before_us) {
     cluster->now_us = before_us;
@@ -219,7 +238,8 @@ blis_status blis__cluster_run_instance(blis_cluster *cluster, uint32_t number,
   cluster->fruitless = 0;
   blis__snapshot_instance_changed(&cluster->snapshot, number);
   blis__cluster_note_next(cluster, number);
-  return BLIS_OK;
+  return cluster->meet != NULL ? cluster->meet(cluster, number, error)
+                               : BLIS_OK;
 }
 
 blis_status blis__cluster_bring_forward(blis_cluster *cluster, uint32_t number,

@@ -92,6 +92,11 @@ BLIS_MUSTUSE blis_status blis__cluster_run_instance(blis_cluster *cluster,
                                                     int64_t limit_us,
                                                     blis_error *error);
 
+/* The open step of an instance goes on now, see blis_instance_go_on. */
+BLIS_MUSTUSE blis_status blis__cluster_go_on(blis_cluster *cluster,
+                                             uint32_t number, int64_t step_us,
+                                             blis_error *error);
+
 /* Executes what the instance has before now_us, if it lags behind. */
 BLIS_MUSTUSE blis_status blis__cluster_bring_forward(blis_cluster *cluster,
                                                      uint32_t number,

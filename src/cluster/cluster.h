@@ -316,6 +316,30 @@ bool blis_cluster_gateway_saturation(blis_cluster *cluster, double *value);
 void blis_cluster_get_handoffs(const blis_cluster *cluster,
                                blis_handoff_counts *counts);
 
+/*
+ * Passes at the barriers of data-parallel ranks, all zero without. Sums of
+ * times count each rank; loads are weighted with the times of the passes.
+ */
+typedef struct blis_rank_counts {
+  int64_t passes;       /* of groups, and */
+  int64_t rank_passes;  /* of their ranks, */
+  int64_t dummy_passes; /* of which so many had nothing to compute */
+  int64_t own_us;       /* that they would have taken alone, */
+  int64_t pass_us;      /* and with the slowest of their group */
+  double running;       /* requests * us, at the mean of the ranks, */
+  double most_running;  /* and at the rank with most */
+  double kv_blocks;     /* in use, likewise */
+  double most_kv_blocks;
+} blis_rank_counts;
+
+void blis_cluster_get_ranks(const blis_cluster *cluster,
+                            blis_rank_counts *counts);
+
+/* The deployment unit of an instance, from 0, and its number in it; without
+   ranks, its own number and 0. */
+uint32_t blis_cluster_rank_group(const blis_cluster *cluster, uint32_t index);
+uint32_t blis_cluster_rank(const blis_cluster *cluster, uint32_t index);
+
 bool blis_cluster_has_pools(const blis_cluster *cluster);
 
 /* Of the adapters of all instances; running and waiting stay 0. */

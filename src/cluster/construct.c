@@ -12,6 +12,7 @@
 #include "cluster/features.h"
 #include "cluster/handoff_run.h"
 #include "cluster/places.h"
+#include "cluster/rank_barrier.h"
 #include "cluster/ranks.h"
 #include "cluster/service.h"
 #include "cluster/stages.h"
@@ -121,6 +122,7 @@ static blis_status make_instances(blis_cluster *cluster, blis_histogram *itl_us,
                                                  : config->initial_count;
   BLIS_TRY(name_instances(cluster, error));
   BLIS_TRY(blis__ranks_init(cluster, error));
+  BLIS_TRY(blis__barriers_init(cluster, error));
   BLIS_TRY(blis__places_init(cluster, &events, itl_us, error));
   for (uint32_t i = 0; i < cluster->existing; i++) {
     BLIS_TRY(blis__make_instance(cluster, i, i, error));

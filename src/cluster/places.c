@@ -1,6 +1,7 @@
 #include "cluster/places.h"
 
 #include "base/invariant.h"
+#include "cluster/rank_barrier.h"
 #include "cluster/tiers_run.h"
 
 struct blis__places {
@@ -82,6 +83,7 @@ blis_status blis__make_instance(blis_cluster *cluster, uint32_t i,
   if (cluster->tiers != NULL) {
     config.kv_source = &cluster->tiers->ends[i].source;
   }
+  config.gate = blis__barrier_gate(cluster, i);
   places->configs[i] = config;
   blis_error cause = {0};
   blis_status status = blis_instance_new(&cluster->alloc, &config, &events,

@@ -59,3 +59,11 @@ blis_status blis__ranks_init(blis_cluster *cluster, blis_error *error) {
   cluster->ranks = ranks;
   return BLIS_OK;
 }
+
+uint32_t blis_cluster_rank_group(const blis_cluster *cluster, uint32_t index) {
+  return blis__rank_group(cluster, index);
+}
+
+uint32_t blis_cluster_rank(const blis_cluster *cluster, uint32_t index) {
+  return index - blis__rank_first(cluster, index);
+}

@@ -116,7 +116,8 @@ struct blis_cluster {
 
   blis__listeners listeners;
   /* What listeners keep, each in its file; NULL when it is not configured. */
-  struct blis__ranks *ranks; /* ranks.h */
+  struct blis__ranks *ranks;       /* ranks.h */
+  struct blis__barriers *barriers; /* rank_barrier.h */
   struct blis__tenant_budgets *budgets;
   struct blis__pins *pins;
   struct blis__adapter_texts *adapters; /* adapters.c */
@@ -150,6 +151,9 @@ struct blis_cluster {
   const struct blis_stages *stages; /* what policies may ask; else NULL */
   /* When an instance has executed events, at their time; or NULL. */
   blis_status (*after_run)(blis_cluster *cluster, blis_error *error);
+  /* The same, where its steps may have to wait for those of others. */
+  blis_status (*meet)(blis_cluster *cluster, uint32_t number,
+                      blis_error *error);
   struct blis__life_cycle *life_cycle;         /* life_cycle.c */
   struct blis__waiting_room *waiting_room;     /* waiting_room.h */
   struct blis__scaler *scaler;                 /* scaler.c */

@@ -41,6 +41,9 @@ blis_block_span blis__span_of(const blis_live_request *request, int64_t start,
 /* How much of the prefill behind its first done tokens to compute next. */
 static int64_t chunk_tokens(const blis__stepwise *engine,
                             const blis_live_request *request, int64_t done) {
+  if (engine->defers_prefills) {
+    return 0;
+  }
   const blis_instance_config *config = engine->config;
   int64_t threshold = config->long_prefill_threshold_tokens;
   int64_t tokens = request->prefill_tokens - done;
@@ -440,6 +443,10 @@ blis_status blis__batch_admit(blis__stepwise *engine, blis__sequence *sequence,
   return is_there ? admit(engine, sequence, goes_on, error) : BLIS_OK;
 }
 
+static bool is_prefilled(const blis_live_request *request) {
+  return request->progress_tokens >= request->prefill_tokens;
+}
+
 /* Whoever has its KV goes first: nobody else can have these blocks before.
  *lacks_blocks is set when somebody lacks nothing but these. */
 static blis_status admit_those_with_kv(blis__stepwise *engine,
@@ -452,7 +459,8 @@ static blis_status admit_those_with_kv(blis__stepwise *engine,
        place = next) {
     next = place->after;
     bool is_there;
-    if (!blis__sequence_at(place)->has_kv) {
+    if (!blis__sequence_at(place)->has_kv ||
+        (engine->defers_prefills && !is_prefilled(place->request))) {
       continue;
     }
     BLIS_TRY(ask_for_adapter(engine, place, &is_there, &goes_on, error));
@@ -492,8 +500,11 @@ static blis_status schedule_waiting(blis__stepwise *engine, blis_error *error) {
   if (engine->has_preempted) {
     return goes_by_head ? admit_somebody(engine, false, error) : BLIS_OK;
   }
-  if (!goes_by_head) {
+  if (!goes_by_head || engine->defers_prefills) {
     BLIS_TRY(admit_those_with_kv(engine, &lacks_blocks, error));
+  }
+  if (engine->defers_prefills) {
+    return BLIS_OK;
   }
   /* Whose KV was brought does not lose its blocks to others for ever. */
   goes_on = engine->config->kv_source == NULL || engine->waiting_with_kv == 0;
@@ -510,8 +521,33 @@ static blis_status schedule_waiting(blis__stepwise *engine, blis_error *error) {
   return admit_somebody(engine, lacks_blocks, error);
 }
 
+static bool has_decodes(const blis__stepwise *engine) {
+  for (size_t i = 0; i < engine->batch.count; i++) {
+    if (is_prefilled(engine->batch.items[i]->place.request)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Do prompts wait for a later step? On its own, an engine lets them wait only
+   while it decodes. */
+static bool defers_prefills(blis__stepwise *engine) {
+  const blis_step_gate *gate = engine->config->gate;
+  const blis_rank_config *ranks = engine->config->ranks;
+  if (gate != NULL) {
+    return !gate->may_prefill(gate->ud);
+  }
+  if (ranks == NULL || ranks->prefill_interval == 1) {
+    return false;
+  }
+  engine->decoding_steps = has_decodes(engine) ? engine->decoding_steps + 1 : 0;
+  return engine->decoding_steps % ranks->prefill_interval != 0;
+}
+
 blis_status blis__batch_form(blis__stepwise *engine, blis_error *error) {
   engine->budget_tokens = engine->config->max_batched_tokens;
+  engine->defers_prefills = defers_prefills(engine);
   engine->has_preempted = false;
   engine->batch_size = (int64_t)engine->batch.count;
   for (size_t i = 0; i < engine->batch.count; i++) {

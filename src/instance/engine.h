@@ -56,6 +56,10 @@ typedef struct blis__engine_ops {
   blis_status (*forget)(void *state, blis_error *error);
   /* Steps take another time from the next one on; NULL = it is not told. */
   void (*retime)(void *state);
+  /* Of a gate; NULL = the engine has none. See instance.h. */
+  int64_t (*open_us)(const void *state);
+  blis_status (*go_on)(void *state, int64_t step_us, blis_error *error);
+  void (*be_busy)(void *state, int64_t us);
   /* No step ends or begins any more. */
   blis_status (*hang)(void *state, blis_error *error);
   blis_status (*close)(void *state, blis_error *error);

@@ -114,6 +114,12 @@ static blis_status check_config(const blis_instance_config *config,
         "profile go-blis has a CPU tier of its own (kv_cpu_blocks) "
         "and no other source of KV");
   }
+  if (config->make_batch != NULL && config->ranks != NULL &&
+      config->ranks->prefill_interval > 1) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "make_batch says when prompts are computed, and so does "
+                     "prefill_interval; expected one of them");
+  }
   if (config->make_batch != NULL && config->rules.joins_at_boundaries) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "make_batch says who joins a batch, and so does batching "
@@ -127,6 +133,8 @@ static bool is_stepped(const blis_instance_config *config) {
   const blis_engine_rules *rules = &config->rules;
   return rules->joins_at_boundaries || rules->reserves_whole ||
          rules->keeps_shared_only || config->speculation != NULL ||
+         config->gate != NULL ||
+         (config->ranks != NULL && config->ranks->prefill_interval > 1) ||
          config->max_queue_depth > 0 || config->max_reserved_tokens > 0;
 }
 
@@ -160,6 +168,16 @@ static blis_status new_adapters(blis_instance *instance, blis_error *error) {
   return BLIS_OK;
 }
 
+/* Of the time of steps, beside what its experts make of it. */
+static void set_factor(blis_instance *instance, double factor) {
+  const blis_rank_config *ranks = instance->config.ranks;
+  instance->slowed.factor =
+      ranks == NULL ? factor : factor * ranks->expert_factor;
+  instance->config.latency = instance->slowed.factor == 1
+                                 ? instance->slowed.model
+                                 : &instance->slowed_model;
+}
+
 blis_status blis_instance_new(const blis_alloc *alloc,
                               const blis_instance_config *config,
                               const blis_instance_events *events,
@@ -171,8 +189,9 @@ blis_status blis_instance_new(const blis_alloc *alloc,
   i->alloc = *alloc;
   i->config = *config;
   i->events = *events;
-  i->slowed = (blis_slowed_latency){.model = config->latency, .factor = 1};
+  i->slowed = (blis_slowed_latency){.model = config->latency};
   i->slowed_model = blis_slowed_latency_model(&i->slowed);
+  set_factor(i, 1);
   blis_block_journal_init(&i->journal, alloc);
   blis_status status = new_adapters(i, error);
   if (status == BLIS_OK) {
@@ -310,9 +329,7 @@ blis_status blis_instance_forget_cache(blis_instance *instance,
 
 void blis_instance_slow_down(blis_instance *instance, double factor) {
   BLIS_ASSERT(factor > 0 && isfinite(factor));
-  instance->slowed.factor = factor;
-  instance->config.latency =
-      factor == 1 ? instance->slowed.model : &instance->slowed_model;
+  set_factor(instance, factor);
   if (instance->engine.ops->retime != NULL) {
     instance->engine.ops->retime(instance->engine.state);
   }
@@ -344,6 +361,28 @@ blis_status blis_instance_run_next(blis_instance *instance, int64_t limit_us,
         instance->engine.state, limit_us, clock_moved, failure);
   }
   return report_failure(instance, error);
+}
+
+int64_t blis_instance_open_us(const blis_instance *instance) {
+  const blis__engine *engine = &instance->engine;
+  return engine->ops->open_us != NULL ? engine->ops->open_us(engine->state)
+                                      : -1;
+}
+
+blis_status blis_instance_go_on(blis_instance *instance, int64_t step_us,
+                                blis_error *error) {
+  blis_error *failure = &instance->failure;
+  BLIS_ASSERT(blis_instance_open_us(instance) >= 0 && step_us >= 1);
+  if (failure->status == BLIS_OK) {
+    failure->status =
+        instance->engine.ops->go_on(instance->engine.state, step_us, failure);
+  }
+  return report_failure(instance, error);
+}
+
+void blis_instance_be_busy(blis_instance *instance, int64_t us) {
+  BLIS_ASSERT(instance->config.gate != NULL && us >= 0);
+  instance->engine.ops->be_busy(instance->engine.state, us);
 }
 
 static void add_past(blis_instance_stats *stats,

@@ -207,6 +207,20 @@ typedef struct blis_rank_config {
   double expert_factor;     /* steps take so many times as long, >= 1 */
 } blis_rank_config;
 
+/*
+ * Begins and ends the steps of an instance together with those of others. Such
+ * a step is formed, and then stays open (blis_instance_open_us) until
+ * blis_instance_go_on says how long it takes.
+ */
+typedef struct blis_step_gate {
+  void *ud;
+  /* When a step may begin that could begin now, *at_us >= now_us. */
+  blis_status (*begins_at)(void *ud, int64_t now_us, int64_t *at_us,
+                           blis_error *error);
+  /* May the one that begins compute prompts? */
+  bool (*may_prefill)(const void *ud);
+} blis_step_gate;
+
 typedef struct blis_instance_config {
   const blis_latency_model *latency;     /* borrowed; outlives the instance */
   int64_t kv_blocks;                     /* >= 1 */
@@ -244,6 +258,9 @@ typedef struct blis_instance_config {
   const blis_speculation_config *speculation;
   /* Borrowed, equal for all of a group; NULL = none, and a group of its own. */
   const blis_rank_config *ranks;
+  /* Borrowed; NULL = steps begin and end on their own. With it, every step is
+     computed, whatever the engine. */
+  const blis_step_gate *gate;
   /*
    * For BLIS_SCHEDULER_SCRIPTED: does a go before b? Must be a strict weak
    * order; ties keep the order of the queue. May fail.
@@ -508,6 +525,22 @@ BLIS_MUSTUSE blis_status blis_instance_run_next(blis_instance *instance,
                                                 int64_t limit_us,
                                                 bool *clock_moved,
                                                 blis_error *error);
+
+/*
+ * With a gate: how long the step that is open would take alone, 0 if it
+ * computes nothing; -1 = none is open. An instance with an open step has no
+ * next event.
+ */
+int64_t blis_instance_open_us(const blis_instance *instance);
+
+/* The open step goes on at the time of its beginning, and takes step_us >= 1.
+   Fails like run_next. */
+BLIS_MUSTUSE blis_status blis_instance_go_on(blis_instance *instance,
+                                             int64_t step_us,
+                                             blis_error *error);
+
+/* With a gate: its GPUs were busy for so long, for the steps of others. */
+void blis_instance_be_busy(blis_instance *instance, int64_t us);
 
 /* State as of the last executed event. */
 void blis_instance_get_stats(const blis_instance *instance,

@@ -332,8 +332,8 @@ static void count_busy(blis__stepwise *engine, int64_t step_us,
 }
 
 static blis_status check_progress(blis__stepwise *engine, blis_error *error) {
-  bool goes_on = engine->has_progressed || waits_for_kv(engine) ||
-                 blis__stepwise_awaits_adapter(engine);
+  bool goes_on = engine->has_progressed || engine->defers_prefills ||
+                 waits_for_kv(engine) || blis__stepwise_awaits_adapter(engine);
   engine->idle_steps = goes_on ? 0 : engine->idle_steps + 1;
   int64_t most = engine->config->make_batch != NULL ? BLIS__STUCK_PLANS
                                                     : BLIS__STUCK_STEPS;
@@ -355,35 +355,10 @@ static blis_status check_progress(blis__stepwise *engine, blis_error *error) {
                    stuck->blocks.count, cache.free_blocks, cache.blocks);
 }
 
-blis_status blis__step(blis__stepwise *engine, blis_error *error) {
+/* It is known how long the step takes. */
+static blis_status finish(blis__stepwise *engine, int64_t step_us,
+                          bool is_prefill, blis_error *error) {
   bool leaves_at_end = engine->config->rules.leaves_at_step_end;
-  BLIS_ASSERT(engine->step_pending);
-  engine->step_pending = false;
-  engine->has_progressed = false;
-  if (leaves_at_end) {
-    BLIS_TRY(deliver(engine, engine->clock_us, error));
-  }
-  if (engine->batch.count == 0 && engine->waiting.count == 0) {
-    return BLIS_OK;
-  }
-  int64_t step_us = 1;
-  bool is_prefill;
-  BLIS_TRY(blis__wait_queue_order(&engine->waiting, error));
-  BLIS_TRY(blis__batch_form(engine, error));
-  if (engine->batch.count == 0 && !engine->has_preempted &&
-      engine->config->make_batch == NULL &&
-      (!engine->config->reproduce_go_blis_defects ||
-       blis__stepwise_awaits_adapter(engine))) {
-    return BLIS_OK; /* the blocks are held by requests that do not run, or
-                       adapters are to come */
-  }
-  if (engine->events.batch != NULL) {
-    BLIS_TRY(engine->events.batch(engine->events.ud,
-                                  (int64_t)engine->batch.count, error));
-  }
-  engine->counts.steps++;
-  engine->counts.queue_depth_sum += engine->waiting.count + engine->loading;
-  BLIS_TRY(measure(engine, &step_us, &is_prefill, error));
   count_busy(engine, step_us, is_prefill);
   engine->step_us = step_us;
   engine->step_end_us = blis_time_after_us(engine->clock_us, step_us);
@@ -409,4 +384,73 @@ blis_status blis__step(blis__stepwise *engine, blis_error *error) {
   engine->step_pending = true;
   return blis__stepwise_schedule(engine, engine->step_end_us, BLIS__EVENT_STEP,
                                  NULL, error);
+}
+
+blis_status blis__step_go_on(blis__stepwise *engine, int64_t step_us,
+                             blis_error *error) {
+  BLIS_ASSERT(engine->is_open && engine->step_pending);
+  engine->is_open = false;
+  engine->step_pending = false;
+  return finish(engine, step_us, engine->open_prefills, error);
+}
+
+/* Nothing but prompts is there, and these have to wait. */
+static bool is_dummy(const blis__stepwise *engine) {
+  if (engine->config->gate == NULL || !engine->defers_prefills) {
+    return false;
+  }
+  for (size_t i = 0; i < engine->batch.count; i++) {
+    if (engine->batch.items[i]->place.request->new_tokens > 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* Its gate says when it goes on. */
+static blis_status stay_open(blis__stepwise *engine, int64_t step_us,
+                             bool is_prefill) {
+  engine->is_open = true;
+  engine->step_pending = true;
+  engine->open_prefills = is_prefill;
+  engine->open_us = step_us;
+  return BLIS_OK;
+}
+
+blis_status blis__step(blis__stepwise *engine, blis_error *error) {
+  bool leaves_at_end = engine->config->rules.leaves_at_step_end;
+  BLIS_ASSERT(engine->step_pending);
+  engine->step_pending = false;
+  engine->has_progressed = false;
+  if (leaves_at_end) {
+    BLIS_TRY(deliver(engine, engine->clock_us, error));
+  }
+  if (engine->batch.count == 0 && engine->waiting.count == 0) {
+    return BLIS_OK;
+  }
+  int64_t step_us = 1;
+  bool is_prefill;
+  BLIS_TRY(blis__wait_queue_order(&engine->waiting, error));
+  BLIS_TRY(blis__batch_form(engine, error));
+  if (is_dummy(engine)) {
+    engine->items.count = 0;
+    return stay_open(engine, 0, false);
+  }
+  if (engine->batch.count == 0 && !engine->has_preempted &&
+      engine->config->make_batch == NULL &&
+      (!engine->config->reproduce_go_blis_defects ||
+       blis__stepwise_awaits_adapter(engine))) {
+    return BLIS_OK; /* the blocks are held by requests that do not run, or
+                       adapters are to come */
+  }
+  if (engine->events.batch != NULL) {
+    BLIS_TRY(engine->events.batch(engine->events.ud,
+                                  (int64_t)engine->batch.count, error));
+  }
+  engine->counts.steps++;
+  engine->counts.queue_depth_sum += engine->waiting.count + engine->loading;
+  BLIS_TRY(measure(engine, &step_us, &is_prefill, error));
+  return engine->config->gate == NULL
+             ? finish(engine, step_us, is_prefill, error)
+             : stay_open(engine, step_us, is_prefill);
 }

@@ -77,9 +77,14 @@ blis_status blis__stepwise_wake(blis__stepwise *engine, blis_error *error) {
   if (engine->step_pending || engine->waiting.count == 0) {
     return BLIS_OK;
   }
+  const blis_step_gate *gate = engine->config->gate;
+  int64_t begin_us = engine->clock_us;
+  if (gate != NULL) {
+    BLIS_TRY(gate->begins_at(gate->ud, engine->clock_us, &begin_us, error));
+  }
   engine->step_pending = true;
-  return blis__stepwise_schedule(engine, engine->clock_us, BLIS__EVENT_STEP,
-                                 NULL, error);
+  return blis__stepwise_schedule(engine, begin_us, BLIS__EVENT_STEP, NULL,
+                                 error);
 }
 
 blis_status blis__stepwise_reject(blis__stepwise *engine,
@@ -192,7 +197,8 @@ static blis_status execute(blis__stepwise *engine, const blis_event *event,
   }
 }
 
-/* All of a time together, so that nobody can see the engine between two. */
+/* All of a time together, so that nobody can see the engine between two. What
+   follows on a step that is open waits for its end. */
 static blis_status run_next(void *state, int64_t limit_us, bool *clock_moved,
                             blis_error *error) {
   blis__stepwise *engine = state;
@@ -200,7 +206,8 @@ static blis_status run_next(void *state, int64_t limit_us, bool *clock_moved,
   blis_event event;
   BLIS_ASSERT(now_us < limit_us);
   *clock_moved = false; /* timeouts of ended requests have been cancelled */
-  while (blis_event_queue_next_us(engine->queue) == now_us) {
+  while (blis_event_queue_next_us(engine->queue) == now_us &&
+         !engine->is_open) {
     bool is_there = blis_event_queue_pop(engine->queue, &event);
     BLIS_ASSERT(is_there);
     if (engine->hangs && event.event_class == BLIS__EVENT_STEP) {
@@ -224,7 +231,22 @@ static blis_status evict(void *state, blis_live_request *request,
 
 static int64_t next_us(const void *state) {
   const blis__stepwise *engine = state;
-  return blis_event_queue_next_us(engine->queue);
+  return engine->is_open ? BLIS_TIME_NEVER_US
+                         : blis_event_queue_next_us(engine->queue);
+}
+
+static int64_t open_us(const void *state) {
+  const blis__stepwise *engine = state;
+  return engine->is_open ? engine->open_us : -1;
+}
+
+static blis_status go_on(void *state, int64_t step_us, blis_error *error) {
+  return blis__step_go_on(state, step_us, error);
+}
+
+static void be_busy(void *state, int64_t us) {
+  blis__stepwise *engine = state;
+  engine->counts.busy_us = blis_time_after_us(engine->counts.busy_us, us);
 }
 
 static const blis_draft_stats *drafts(const void *state) {
@@ -377,6 +399,9 @@ static const blis__engine_ops stepwise_ops = {
     .set_journal = set_journal,
     .cached_blocks_at_mark = cached_blocks_at_mark,
     .forget = forget,
+    .open_us = open_us,
+    .go_on = go_on,
+    .be_busy = be_busy,
     .hang = hang,
     .close = close_engine,
     .check = check,

@@ -47,6 +47,9 @@ typedef struct blis__stepwise {
   int64_t clock_us; /* time of the last executed event */
   bool step_pending;
   bool hangs;
+  bool is_open;        /* a step is formed, and its gate has not closed it: */
+  bool open_prefills;  /* what it computes, and how long that would take; */
+  int64_t open_us;     /* 0 = it computes nothing */
   int64_t step_us;     /* how long the last step takes, */
   int64_t step_end_us; /* and until when */
 
@@ -63,6 +66,8 @@ typedef struct blis__stepwise {
   int64_t batch_size;         /* before anybody left or joined */
   blis__plan_room plan;
   bool has_preempted;
+  bool defers_prefills;   /* to a later step, by config.ranks */
+  int64_t decoding_steps; /* since the last one in which nobody decoded */
   bool is_at_boundary; /* others may join the batch, see joins_at_boundaries */
   bool has_progressed; /* a request got further than ever */
   blis_block_list found;                    /* prefix of the request to admit */
@@ -175,8 +180,11 @@ static inline bool blis__stepwise_awaits_adapter(const blis__stepwise *engine) {
          blis__adapters_load_end_us(engine->adapters) < BLIS_TIME_NEVER_US;
 }
 
-/* Executes a step at the engine's clock. */
+/* Executes a step at the engine's clock; with a gate, as far as that. */
 BLIS_MUSTUSE blis_status blis__step(blis__stepwise *engine, blis_error *error);
+/* The open step goes on, and takes step_us. */
+BLIS_MUSTUSE blis_status blis__step_go_on(blis__stepwise *engine,
+                                          int64_t step_us, blis_error *error);
 
 /*
  * The request leaves in its last state: its blocks and its timeout are given
