@@ -27,7 +27,32 @@
     return text(value) + (axis.unit && value !== null ? " " + axis.unit : "");
   }
 
-  function axisOf(axis, size) {
+  // What the legend says of a place; nothing while the pointer is nowhere.
+  function read(place, value, axis) {
+    return place === null || place === undefined ? "" : withUnit(value, axis);
+  }
+
+  // Texts at ticks; those that would run into the one before stay away.
+  function textsOf(plot, axis, scale, splits) {
+    let end = -Infinity;
+    return splits.map((value) => {
+      if (value === null) return "";
+      const told = axis.percent ? text(value * 100) + "%" : text(value);
+      if (scale !== "x") return told;
+      const half = told.length * 3.5, at = plot.valToPos(value, scale);
+      if (at - half < end + 4) return "";
+      end = at + half;
+      return told;
+    });
+  }
+
+  // Room for the texts of an axis of heights.
+  function widthOf(_, texts) {
+    const longest = Math.max(0, ...(texts || []).map((one) => one.length));
+    return Math.max(58, 7 * longest + 20);
+  }
+
+  function axisOf(axis, size, scale) {
     return {
       label: axis.label + (axis.unit ? " (" + axis.unit + ")" : ""),
       labelSize: 18,
@@ -37,8 +62,7 @@
       ticks: { stroke: colour("line"), width: 1 },
       splits: axis.log ? logSplits : undefined,
       filter: axis.log ? (_, splits) => splits : undefined,
-      values: (_, splits) => splits.map((value) => value === null ? ""
-        : axis.percent ? text(value * 100) + "%" : text(value)),
+      values: (plot, splits) => textsOf(plot, axis, scale, splits),
     };
   }
 
@@ -54,8 +78,20 @@
       }
       return splits;
     };
-    const splits = at([1, 2, 5]);
-    return splits.length > 7 ? at([1]) : splits.length < 3 ? at([1, 2, 3, 4, 5, 7]) : splits;
+    const splits = [at([1]), at([1, 2, 5]), at([1, 2, 3, 4, 5, 7])]
+      .find((list) => list.length >= 4);
+    return splits || evenSplits(low, high);
+  }
+
+  // Round numbers at equal distances, where the ends of a logarithmic axis are close.
+  function evenSplits(low, high) {
+    const power = Math.pow(10, Math.floor(Math.log10((high - low) / 4)));
+    const step = [1, 2, 2.5, 5, 10].find((digit) => digit * power >= (high - low) / 4) * power;
+    const splits = [];
+    for (let i = Math.ceil(low / step); i * step <= high; i++) {
+      splits.push(Number((i * step).toPrecision(12)));
+    }
+    return splits;
   }
 
   function rangeOf(axis) {
@@ -79,7 +115,7 @@
       dash: i >= colours ? [6, 3] : undefined,
       points: chart.marks ? { show: true, size: 7, stroke: stroke, fill: stroke } : { show: false },
       paths: chart.marks ? () => null : chart.steps ? uPlot.paths.stepped({ align: 1 }) : undefined,
-      value: (_, value) => withUnit(value, chart.y),
+      value: (_, value, __, place) => read(place, value, chart.y),
     };
   }
 
@@ -92,8 +128,8 @@
       width: Math.max(place.clientWidth, 200),
       height: 230,
       scales: { x: scale(chart.x), y: scale(chart.y) },
-      axes: [axisOf(chart.x, 34), axisOf(chart.y, 58)],
-      series: [{ label: chart.x.label, value: (_, value) => withUnit(value, chart.x) }]
+      axes: [axisOf(chart.x, 34, "x"), axisOf(chart.y, widthOf, "y")],
+      series: [{ label: chart.x.label, value: (_, value, __, place) => read(place, value, chart.x) }]
         .concat(chart.series.map((one, i) => seriesOf(chart, one, i))),
       bands: (chart.bands || []).map((band) => ({
         series: band.series, fill: colour("c" + (band.colour % colours)) + "33",

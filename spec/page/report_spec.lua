@@ -1,6 +1,7 @@
 local blis = require "blis"
 local core = require "blis.core"
 local files = require "spec.support.files"
+local format = require "blis.format"
 local program = require "spec.support.program"
 local small = require "spec.support.small"
 
@@ -186,6 +187,103 @@ describe("the page of a run", function()
   it("says where it cannot be written", function()
     assert_has(small.message_of(result.report, result, "no/such/folder/x.html"), "no/such/folder")
     assert.has_error(function() result:report(5) end)
+  end)
+end)
+
+describe("what a run was asked to simulate beside instances", function()
+  --- The text of a section, without tags.
+  local function section_of(text, title)
+    local found = text:match('<section aria%-label="' .. title .. '" id=.-</section>')
+    return (assert(found, "no section " .. title):gsub("<[^>]*>", "|"):gsub("|+", "|"))
+  end
+
+  it("is told of session graphs, with the critical paths of the slowest tasks", function()
+    local result = blis.run { workload = { preset = "coding-agent", rate = 1, count = 12,
+      timeout_us = 0 } }
+    local section, slowest = section_of(page_of(result), "Session graphs"), 0
+    assert_has(section, ("|completed|%d|"):format(result.tasks.completed))
+    for _, task in ipairs(result.requests:tasks()) do
+      slowest = math.max(slowest, task.end_us - task.start_us)
+    end
+    assert.near(result.tasks.task_ms.max * 1000, slowest, 1000)
+    local mean = section:match "|mean of all|[%d.]+|([%d.,]+)|"
+    assert.equal(format.number(result.tasks.task_ms.mean / 1000), mean)
+    local first = section:match "|task_%d+, play 1|%d+|([%d.,]+)|"
+    assert.equal(format.number(slowest / 1e6), first)
+    assert_has(section, "|tool|")
+  end)
+
+  it("is told of KV tiers, adapters, drafts and spot capacity", function()
+    local result = blis.run { kv_tiers = { { name = "host", gb = 4, read_gb_s = 10 },
+        { name = "<disk>", gb = 20, read_gb_s = 2 } }, series_interval_us = 100000,
+      cluster = { instances = 2, kv_blocks = 1500, gpu_price_per_hour = 3,
+        lora = { adapters = 3, slots = 1 },
+        speculation = { method = "ngram", acceptance = 0.7 },
+        spot = { notice = 1000, steps = { { at = 0, available = 2, gpu_price_per_hour = 1 } } } },
+      workload = { rate = 20, requests = 200, prompt_tokens = 100, output_tokens = 20,
+        prefixes = { groups = 20, tokens = 2000 } } }
+    local text = page_of(result)
+    local tiers = section_of(text, "KV tiers")
+    assert.is_true(result.kv_tiers.tiers[1].hit_rate > 0)
+    assert_has(tiers, ("|hit rate of host|%s|"):format(
+      format.percent(result.kv_tiers.tiers[1].hit_rate)))
+    assert_has(tiers, "|hit rate of &lt;disk&gt;|")
+    assert_has(tiers, ("|saved blocks|%s|%s|"):format(
+      format.count(result.kv_tiers.tiers[1].saved_blocks),
+      format.count(result.kv_tiers.tiers[2].saved_blocks)))
+    local adapters = section_of(text, "LoRA adapters")
+    assert_has(adapters, ("|hit rate|%s|"):format(format.percent(result.lora.hit_rate)))
+    assert_has(adapters, ("|adapter_1|%d|"):format(result.lora.adapters[1].loads))
+    assert_has(section_of(text, "Speculative decoding"), ("|acceptance rate|%s|"):format(
+      format.percent(result.speculation.acceptance_rate)))
+    assert_has(section_of(text, "Spot capacity"), ("|saved share|%s|"):format(
+      format.percent(result.spot.saved_share)))
+    assert_has(section_of(text, "Requests by how they ended"), "By adapter")
+    local drawn
+    for _, chart in ipairs(island(text, "charts")) do
+      if chart.title == "Brought back by KV tiers" then drawn = chart end
+    end
+    assert.equal("<disk>", drawn.series[2].label)
+    local loaded, rows = result.series.kv_tiers[1].loaded_blocks, result.series.rows
+    assert.equal(loaded[1], drawn.data[2][1])
+    assert.equal(loaded[rows], drawn.data[2][rows])
+  end)
+
+  it("is told of pools and of the gateway's queue", function()
+    local result = blis.run { queue = { max_requests = 50 }, series_interval_us = 100000,
+      cluster = { prefill_instances = 1, decode_instances = 2 },
+      workload = { rate = 50, requests = 200, prompt_tokens = 800, output_tokens = 40 } }
+    local text = page_of(result)
+    local section = section_of(text, "Prefill and decode apart")
+    assert_has(section, ("|busiest link|%s|"):format(format.percent(
+      result.handoffs.busiest_link)))
+    assert_has(section, "|instance_0 out|")
+    assert_has(section_of(text, "Instances"), "|instance_2|decode|")
+    assert_has(section_of(text, "Queue of the gateway"), "|priority ")
+    local labels = {}
+    for _, chart in ipairs(island(text, "charts")) do
+      labels[chart.title] = chart.series[1].label
+    end
+    assert.equal("instance_0 (prefill)", labels["Batch size"])
+    assert.equal("KV under way", labels["Hand-offs"])
+    assert.truthy(labels["Queue of the gateway"]:find "^priority ")
+  end)
+
+  it("is not told of runs without it", function()
+    local text = page_of(blis.run(small.experiment()))
+    for _, title in ipairs { "KV tiers", "Session graphs", "Targets", "Energy" } do
+      assert.is_nil(text:find(('aria-label="%s"'):format(title), 1, true), title)
+    end
+  end)
+
+  it("is side by side in comparisons", function()
+    local compared = blis.compare(small.experiment { routing = { "round-robin", "least-loaded" },
+      slo_targets = { default = { ttft_ms = 20 } } })
+    local section = section_of(page_of(compared), "What else was simulated")
+    assert_has(section, ("|attainment|%s|%s|"):format(format.percent(
+      compared[1].goodput.attainment), format.percent(compared[2].goodput.attainment)))
+    assert.is_nil(page_of(blis.compare(small.experiment { routing = { "round-robin",
+      "least-loaded" } })):find("What else", 1, true))
   end)
 end)
 

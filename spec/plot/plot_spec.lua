@@ -256,6 +256,7 @@ describe("pictures of runs", function()
       { { show = "ttfx" }, "plot: show: 'ttfx' is not allowed; did you mean 'ttft'?" },
       { { show = {} }, "expected a name or a list of names" },
       { { show = "replicas" }, "plot: show: 'replicas' needs an autoscaler" },
+      { { show = "tiers" }, "plot: show: 'tiers' needs series_interval_us and kv_tiers" },
       { { widht = 3 }, "plot: unknown option 'widht'; did you mean 'width'?" },
       { { width = 2 }, "plot: width: 2 is not allowed, expected an integer from 5 to 20000" },
       { { log = "z" }, "expected 'x', 'y' or 'xy'" },

@@ -12,9 +12,10 @@ local charts = {}
 ---@class blis.ResultPlotOptions: blis.PlotOptions
 ---@field show? string|string[] of a result: "ttft", "itl", "e2e" (which share of requests was
 --- within a time), "latencies" (these three, the default), "rates", "queue", "batch", "kv" (needs
---- series_interval_us), "replicas" (needs autoscaler), "time" (all of these five there are). Of
---- results of several policies: the first four, "time" (waiting and running requests), and any
---- figure, such as "ttft_ms.p99", with intervals side by side
+--- series_interval_us), "tiers", "transfers", "gateway" (these too, and kv_tiers, pools or queue),
+--- "replicas" (needs autoscaler), "time" (all of these eight there are). Of results of several
+--- policies: the first four, "time" (waiting and running requests), and any figure, such as
+--- "ttft_ms.p99", with intervals side by side
 ---@field columns? integer charts of a file beside each other
 
 ---@class blis.ComparisonPlotOptions: blis.PlotOptions
@@ -45,10 +46,16 @@ local function fail_unknown(name, known)
     errors.suggestion(tostring(name), known, "expected one of " .. table.concat(known, ", ")))
 end
 
+-- What an experiment needs for a chart.
+local missing = {
+  kv = "series_interval_us", tiers = "series_interval_us and kv_tiers",
+  transfers = "series_interval_us and pools", gateway = "series_interval_us and a queue",
+  replicas = "an autoscaler",
+}
+
 --- Why there is no chart of that name.
 local function fail_missing(name)
-  local needs = name == "kv" and "needs series_interval_us in the experiment"
-    or name == "replicas" and "needs an autoscaler in the experiment"
+  local needs = missing[name] and ("needs %s in the experiment"):format(missing[name])
     or "needs records of completed requests, and there are none"
   errors.invalid("plot: show: '%s' %s", name, needs)
 end

@@ -18,10 +18,17 @@ local function midpoints(duration_us)
   return times
 end
 
-local time_axis = { label = "time", unit = "s" }
+local time_axis = { label = "time", unit = "s", from_zero = true }
 
 local function name_of(r, i)
   return r.instances[i] and r.instances[i].id or ("instance_%d"):format(i - 1)
+end
+
+--- The same with what it does, where instances do different things.
+local function label_of(r, i)
+  local groups, instance = rawget(r.setup, "groups"), r.instances[i]
+  local role = groups and instance and groups[instance.group] and groups[instance.group].role
+  return role and ("%s (%s)"):format(name_of(r, i), role) or name_of(r, i)
 end
 
 --- Lists of neighbouring instances as means, at most most_rows of them, with their names.
@@ -49,7 +56,7 @@ local function instance_chart(r, given)
   else
     chart.series, chart.data = {}, { given.times }
     for i, list in ipairs(given.lists) do
-      chart.series[i], chart.data[i + 1] = { label = name_of(r, i) }, list
+      chart.series[i], chart.data[i + 1] = { label = label_of(r, i) }, list
     end
   end
   return chart
@@ -143,9 +150,50 @@ local function replica_chart(r)
   }
 end
 
---- Names of the charts of one run: rates of requests, what waited, what ran, how full the KV caches
---- were (with a series), how many instances there were (with an autoscaler).
-over_time.names = { "rates", "queue", "batch", "kv", "replicas" }
+--- A chart of columns of the series.
+local function series_chart(r, title, y, columns, caption)
+  local chart = { title = title, caption = caption, x = time_axis, y = y, series = {},
+    data = { seconds(r.series.t_us) } }
+  for i, one in ipairs(columns) do
+    chart.series[i], chart.data[i + 1] = { label = one[1] }, thinned(one[2])
+  end
+  return chart
+end
+
+--- How much of the prompts every tier of KV has brought back so far, in blocks.
+local function tier_chart(r)
+  local columns = {}
+  for i, tier in ipairs(r.series.kv_tiers) do columns[i] = { tier.name, tier.loaded_blocks } end
+  return series_chart(r, "Brought back by KV tiers", { label = "blocks so far", from_zero = true },
+    columns)
+end
+
+--- Hand-offs: what moves, and what waits for room.
+local function transfer_chart(r)
+  return series_chart(r, "Hand-offs", { label = "hand-offs", from_zero = true }, {
+    { "KV under way", r.series.transfers }, { "waiting for room", r.series.waiting_for_room } })
+end
+
+--- Requests in the bands of the gateway's queue.
+local function gateway_chart(r)
+  local columns = {}
+  for i, band in ipairs(r.series.bands) do
+    columns[i] = { ("priority %d"):format(band.priority), band.waiting }
+  end
+  return series_chart(r, "Queue of the gateway", waiting_axis, columns)
+end
+
+-- Charts of what some runs have in their series: which column has to be there.
+local of_series = {
+  { name = "tiers", column = "kv_tiers", chart = tier_chart },
+  { name = "transfers", column = "transfers", chart = transfer_chart },
+  { name = "gateway", column = "bands", chart = gateway_chart },
+}
+
+--- Names of the charts of one run: rates of requests, what waited, what ran; with a series how full
+--- the KV caches were, what tiers of KV brought back, hand-offs, the queue of the gateway; how many
+--- instances there were (with an autoscaler).
+over_time.names = { "rates", "queue", "batch", "kv", "tiers", "transfers", "gateway", "replicas" }
 
 --- Charts of one run: without records, and without series or scaling, there are fewer.
 ---@param r blis.Result
@@ -160,6 +208,11 @@ function over_time.of_result(r, name)
     for i = 1, 3 do list[#list + 1] = made[i] or nil end
   end
   list[#list + 1] = wants.kv and kv_chart(r) or nil
+  local series = rawget(r, "series")
+  for _, one in ipairs(series and series.rows > 0 and of_series or {}) do
+    local values = wants[one.name] and series[one.column]
+    if values and #values > 0 then list[#list + 1] = one.chart(r) end
+  end
   list[#list + 1] = wants.replicas and replica_chart(r) or nil
   return list
 end

@@ -3,6 +3,7 @@ local cdf = require "blis.charts.cdf"
 local charts = require "blis.page.charts"
 local core = require "blis.core"
 local document = require "blis.page.document"
+local features = require "blis.page.features"
 local format = require "blis.format"
 local html = require "blis.page.html"
 local json = require "blis.results.json"
@@ -83,15 +84,18 @@ end
 ---@param results blis.Comparison
 function page.write(path, results)
   local chart_list, labels = charts.new(), report.names(results)
-  write(path, ("%s compared"):format(table.concat(labels, ", ")), origin.line(), chart_list, {
+  local sections = {
     parts.section("setup", "What was run", html.pre(report.setup(results[1])), origin.element()),
     parts.section("compared", "Compared", table_of(results, labels),
       html.p "The same as text, with the differences from the first:",
       html.pre(tostring(results)), html.p({ class = "soft" }, hashes_of(results, labels))),
     parts.section("latencies", "Latencies", chart_list:row(cdf.charts(results, labels))),
     parts.section("time", "Over time", chart_list:row(over_time.of_results(results, labels))),
-    notes_of(results, labels),
-  }, json_of(results, labels))
+  }
+  sections[#sections + 1] = features.compared(results, labels)
+  sections[#sections + 1] = notes_of(results, labels)
+  write(path, ("%s compared"):format(table.concat(labels, ", ")), origin.line(), chart_list,
+    sections, json_of(results, labels))
 end
 
 --- Differences from the baseline as ranges around zero.

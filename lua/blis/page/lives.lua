@@ -1,7 +1,8 @@
---- The lives of single requests, told in words and as a bar.
+--- The lives of single requests and tasks, told in words and as a bar.
 local format = require "blis.format"
 local html = require "blis.page.html"
 local parts = require "blis.page.parts"
+local sorted = require "blis.sorted"
 
 local lives = {}
 
@@ -42,6 +43,17 @@ local function bar(phases, longest_us)
     ["aria-hidden"] = "true" }, rects)
 end
 
+--- What the colours of bars mean.
+local function legend(phases)
+  local items = {}
+  for i, phase in ipairs(phases) do
+    items[i] = html.li(html.svg({ class = "swatch", width = 12, height = 12,
+      ["aria-hidden"] = "true" }, html.rect { width = 12, height = 12, class = phase.class }),
+      phase.name)
+  end
+  return html.ul({ class = "legend" }, items)
+end
+
 --- "waited 1,200.0 ms, prefill 80.0 ms, decode 900.0 ms (99 tokens, 9.1 ms each)"
 local function story(request, phases)
   local words = {}
@@ -79,8 +91,58 @@ function lives.slowest(r)
     parts.table("The completed requests with the longest E2E.", { "request", "arrived (s)",
       "instance", "prompt tokens", "output tokens", "E2E (ms)", "its time", "in words" }, rows,
       { [8] = true }),
-    html.p({ class = "soft" }, "Bars: at the gateway grey, waiting orange, prefill blue, decode "
-      .. "green."))
+    legend(phases_of(r.requests[places[1]])))
+end
+
+local parts_of_path = { "queue", "prefill", "decode", "tool", "delay" }
+local classes_of_path = { queue = "f1", prefill = "f2", decode = "f3", tool = "f4", delay = "f0" }
+
+--- What a critical path was spent on; of(part) gives its microseconds.
+local function path_of(of)
+  local list = {}
+  for i, name in ipairs(parts_of_path) do
+    list[i] = { name = name, us = of(name), class = classes_of_path[name] }
+  end
+  return list
+end
+
+local function path_row(name, requests, us, path, longest_us)
+  local row = { name, requests, number(us / 1e6, 1) }
+  for _, part in ipairs(path) do row[#row + 1] = number(part.us / 1e6, 1) end
+  row[#row + 1] = bar(path, longest_us)
+  return row
+end
+
+--- The critical paths of tasks, of all of them and of the slowest; nothing where none was
+--- completed.
+---@param r blis.Result
+---@return any
+function lives.tasks(r)
+  local sums, list = r.tasks, {}
+  for _, task in ipairs(r.keeps_records and r.requests:tasks() or {}) do
+    if task.state == "completed" then
+      task.us = task.end_us - task.start_us
+      list[#list + 1] = task
+    end
+  end
+  if sums.completed == 0 then return {} end
+  sorted.by_highest(list, "us", "start_us")
+  local mean_us = sums.task_ms.mean * 1000
+  local longest_us = list[1] and list[1].us or mean_us
+  local mean = path_of(function(name) return sums[name .. "_ms"].mean * 1000 end)
+  local rows = { path_row("mean of all", number(sums.path_requests, 1), mean_us, mean, longest_us) }
+  for i = 1, math.min(#list, lives.usual_count) do
+    local task = list[i]
+    rows[i + 1] = path_row(("%s, play %d"):format(task.program, task.play + 1),
+      format.count(task.path_requests), task.us,
+      path_of(function(name) return task[name .. "_us"] end), longest_us)
+  end
+  local header = { "task", "requests on it", "whole" }
+  for _, name in ipairs(parts_of_path) do header[#header + 1] = name end
+  header[#header + 1] = "its time"
+  local caption = "Seconds of the longest way through a task, by what they were spent on; the "
+    .. "slowest of the completed tasks."
+  return { html.h3 "Critical paths", parts.table(caption, header, rows), legend(mean) }
 end
 
 return lives

@@ -3,6 +3,7 @@ local cdf = require "blis.charts.cdf"
 local charts = require "blis.page.charts"
 local decisions = require "blis.page.decisions"
 local document = require "blis.page.document"
+local features = require "blis.page.features"
 local figures = require "blis.results.figures"
 local format = require "blis.format"
 local groups = require "blis.results.groups"
@@ -106,17 +107,42 @@ end
 
 local most_rows = 40
 
+--- What tells instances apart: the name of a column, and of the field of their groups.
+local kinds = { { "role", "role" }, { "model", "model" }, { "hardware", "hardware" } }
+
+--- Those of the kinds in which groups differ.
+local function kinds_of(r)
+  local list, all = {}, rawget(r.setup, "groups") or {}
+  for _, kind in ipairs(kinds) do
+    for _, group in ipairs(all) do
+      if rawget(group, kind[2]) ~= rawget(all[1], kind[2]) then
+        list[#list + 1] = kind
+        break
+      end
+    end
+  end
+  return list, all
+end
+
 local function instance_section(r)
-  local rows = {}
+  local rows, header, told, all = {}, { "instance" }, kinds_of(r)
+  for i, kind in ipairs(told) do header[i + 1] = kind[1] end
+  for _, name in ipairs { "requests", "completed", "steps", "output tokens",
+    "prompt blocks in cache", "preemptions" } do
+    header[#header + 1] = name
+  end
   for i = 1, math.min(#r.instances, most_rows) do
     local one = r.instances[i]
-    rows[i] = { one.id, count(one.requests), count(one.completed), count(one.steps),
-      count(one.output_tokens), percent(one.cache_hit_rate), count(one.preemptions) }
+    rows[i] = { one.id }
+    for k, kind in ipairs(told) do rows[i][k + 1] = rawget(all[one.group], kind[2]) or "-" end
+    for _, text in ipairs { count(one.requests), count(one.completed), count(one.steps),
+      count(one.output_tokens), percent(one.cache_hit_rate), count(one.preemptions) } do
+      table.insert(rows[i], text)
+    end
   end
   local caption = #r.instances > most_rows and ("The first %d of %s"):format(most_rows,
     count(#r.instances)) or "All instances"
-  return parts.section("instances", "Instances", parts.table(caption, { "instance", "requests",
-    "completed", "steps", "output tokens", "prompt blocks in cache", "preemptions" }, rows))
+  return parts.section("instances", "Instances", parts.table(caption, header, rows))
 end
 
 local function scaling_section(r)
@@ -181,6 +207,8 @@ function page.write(path, r, run)
     parts.section("time", "Over time", chart_list:row(over_time.of_result(r)), series_note(r)),
     requests_section(r), instance_section(r),
   }
+  local own = features.sections(r)
+  table.move(own, 1, #own, #sections + 1, sections)
   for _, section in ipairs { scaling_section, fault_section, lives.slowest, decisions.section,
     notes_section } do
     sections[#sections + 1] = section(r)

@@ -58,8 +58,8 @@ end
 ---@field rows string[][] of the first groups
 ---@field count integer of all groups
 
---- A table for classes, tenants and models, each where there is more than one; times are in ms.
---- None where no records were kept.
+--- A table for classes, tenants and models, each where there is more than one; in full for
+--- adapters, too. Times are in ms. None where no records were kept.
 ---@param r blis.Result
 ---@param in_full boolean every column under its whole name
 ---@return blis.GroupTable[]
@@ -67,8 +67,9 @@ function groups.tables(r, in_full)
   local tables = {}
   if not r.keeps_records then return tables end
   local chosen = columns_for(r, in_full)
+  local by_adapter = in_full and rawget(r, "by_adapter") or {}
   for _, part in ipairs { { "SLO class", r.by_slo_class }, { "tenant", r.by_tenant },
-    { "model", r.by_model } } do
+    { "model", r.by_model }, { "adapter", by_adapter } } do
     if #part[2] > 1 then
       tables[#tables + 1] = table_of(part[1], part[2], chosen, in_full)
     end

@@ -1,0 +1,221 @@
+--- What a run has beside its latencies because the experiment asked for it: session graphs, KV
+--- tiers, pools, the gateway's queue, drafts, adapters, cascades, spot capacity, targets, energy.
+--- Tables follow from the lists of figures, so that a new figure is here without more.
+local figures = require "blis.results.figures"
+local format = require "blis.format"
+local html = require "blis.page.html"
+local lives = require "blis.page.lives"
+local parts = require "blis.page.parts"
+
+local features = {}
+
+local count, number, percent = format.count, format.number, format.percent
+
+-- The parts of a result that are told, in this order, and what a section of them is called.
+local told = {
+  { "tasks", "Session graphs" }, { "handoffs", "Prefill and decode apart" },
+  { "kv_tiers", "KV tiers" }, { "queue", "Queue of the gateway" },
+  { "speculation", "Speculative decoding" }, { "lora", "LoRA adapters" }, { "cascade", "Cascade" },
+  { "spot", "Spot capacity" }, { "goodput", "Targets" }, { "energy", "Energy" },
+}
+
+-- Of a list of tiers or adapters.
+local most_items = 20
+
+-- One class of targets is all that there is of them.
+local told_from = { classes = 2 }
+
+-- Longer tables of figures are only shown to who asks.
+local most_rows = 10
+
+-- Things with many figures are columns instead of rows, as long as there are few of them.
+local most_as_columns, fewest_figures = 6, 8
+
+local own_words = { gb_s = "bandwidth", usd = "cost", on_demand_usd = "cost on demand",
+  classes = "class" }
+
+local function words_of(name)
+  if own_words[name] then return own_words[name] end
+  return (name:gsub("_ms$", ""):gsub("_gb$", ""):gsub("_kwh$", ""):gsub("_per_sec$", "")
+    :gsub("_", " "))
+end
+
+--- A figure as people read it, with its unit, but for counts: their names say what they count.
+local function text_of(figure, value)
+  if value == nil or value ~= value then return "-" end
+  if type(value) ~= "number" then return tostring(value) end
+  if figure.unit == "0 to 1" then return percent(value) end
+  if math.type(value) == "integer" then return count(value) end
+  local size = math.abs(value)
+  local text = number(value, size >= 100 and 1 or size >= 1 and 2 or size == 0 and 0 or 4)
+  return figure.unit and ("%s %s"):format(text, figure.unit) or text
+end
+
+local function is_number(figure)
+  return figure.type and figure.type:find "^integer%??$" or figure.type
+    and figure.type:find "^number%??$"
+end
+
+--- What a figure means; a count with what it counts.
+local function meaning_of(figure)
+  local is_count = figure.type:find "^integer" and figure.unit
+  return is_count and ("%s (%s)"):format(figure.doc, figure.unit) or figure.doc
+end
+
+--- The numbers of a class that one of these has.
+local function numbers_of(class, values)
+  local list = {}
+  for _, figure in ipairs(figures.of(class)) do
+    local has_any = false
+    for _, one in ipairs(values) do has_any = has_any or figures.value(one, figure) ~= nil end
+    if is_number(figure) and has_any then list[#list + 1] = figure end
+  end
+  return list
+end
+
+--- A row per figure, a column per thing that has them, and what the figures mean.
+local function table_by_figure(caption, class, values, labels)
+  local rows, header = {}, { "", table.unpack(labels) }
+  header[#header + 1] = "meaning"
+  for i, figure in ipairs(numbers_of(class, values)) do
+    rows[i] = { words_of(figure.name) }
+    for k, one in ipairs(values) do
+      rows[i][k + 1] = text_of(figure, figures.value(one, figure))
+    end
+    rows[i][#header] = meaning_of(figure)
+  end
+  return parts.table(caption, header, rows, { [#header] = true })
+end
+
+--- A row per thing, a column per figure.
+local function table_by_thing(caption, class, values, labels)
+  local list, header, rows = numbers_of(class, values), { "" }, {}
+  for i, figure in ipairs(list) do header[i + 1] = words_of(figure.name) end
+  for k = 1, math.min(#values, most_items) do
+    rows[k] = { labels[k] }
+    for i, figure in ipairs(list) do
+      rows[k][i + 1] = text_of(figure, figures.value(values[k], figure))
+    end
+  end
+  if #values > most_items then
+    caption = ("%s, the first %d of %s"):format(caption, most_items, count(#values))
+  end
+  return parts.table(caption, header, rows)
+end
+
+--- All figures of a part of one run or several.
+local function all_figures(class, values, labels)
+  local element = table_by_figure("All figures of it", class, values, labels)
+  if #numbers_of(class, values) <= most_rows then return element end
+  return html.details(html.summary "All figures of it", element)
+end
+
+--- Of a list of tiers, adapters, links, ...
+local function table_of_list(title, class, list)
+  local labels = {}
+  for i, one in ipairs(list) do
+    labels[i] = rawget(one, "name") or rawget(one, "model")
+      or ("priority %d"):format(rawget(one, "priority"))
+  end
+  local make = #list <= most_as_columns and #numbers_of(class, list) >= fewest_figures
+    and table_by_figure or table_by_thing
+  return make(title, class, list, labels)
+end
+
+local statistics = { "mean", "p50", "p90", "p99", "max" }
+
+--- The times of a part; nothing where it has none.
+local function table_of_times(class, value)
+  local rows = {}
+  for _, figure in ipairs(figures.of(class)) do
+    local times = figure.class == "Percentiles" and figures.value(value, figure)
+    if times and times.count > 0 then
+      local row = { words_of(figure.name), count(times.count) }
+      for i, name in ipairs(statistics) do row[i + 2] = number(times[name]) end
+      row[#row + 1] = figure.doc
+      rows[#rows + 1] = row
+    end
+  end
+  if #rows == 0 then return {} end
+  local header = table.move(statistics, 1, #statistics, 3, { "", "of" })
+  header[#header + 1] = "meaning"
+  return parts.table("Times in ms", header, rows, { [#header] = true })
+end
+
+--- What the summary tells of a part, in large print.
+local function cards_of(class, value)
+  local list = {}
+  for _, figure in ipairs(figures.of(class)) do
+    local one = (figure.shown or "") ~= "" and figures.value(value, figure)
+    if one and not (one == 0 and figure.shown:find "{%d?%?}") then
+      local text, unit = text_of(figure, one):match "^(%S+) ?(.*)$"
+      local is_share = unit == "%"
+      list[#list + 1] = { words_of(figure.name), is_share and text .. " %" or text,
+        not is_share and unit ~= "" and unit or nil }
+    end
+  end
+  return list
+end
+
+--- How much of the prompts each tier has brought back.
+local function add_tier_cards(cards, value)
+  for i, tier in ipairs(value.tiers) do
+    if i > most_as_columns then break end
+    cards[#cards + 1] = { "hit rate of " .. tier.name, percent(tier.hit_rate) }
+  end
+end
+
+local function part_of_result(name)
+  for _, figure in ipairs(figures.of "Result") do
+    if figure.name == name then return figure end
+  end
+end
+
+local function section(r, name, title)
+  local part, value = part_of_result(name), rawget(r, name)
+  if not value or name == "energy" and not value.kwh then return nil end
+  local class, lists = part.class, {}
+  local cards = cards_of(class, value)
+  if name == "kv_tiers" then add_tier_cards(cards, value) end
+  for _, figure in ipairs(figures.of(class)) do
+    local list = (figure.is_list or figure.is_named) and figures.value(value, figure) or {}
+    if #list >= (told_from[figure.name] or 1) then
+      lists[#lists + 1] = table_of_list("By " .. words_of(figure.name):gsub("([^s])s$", "%1"),
+        figure.class, list)
+    end
+  end
+  return parts.section("part-" .. name:gsub("_", "-"), title, parts.cards(cards),
+    name == "tasks" and lives.tasks(r) or {}, lists, table_of_times(class, value),
+    all_figures(class, { value }, { "value" }))
+end
+
+--- A section for each of those parts that the run has.
+---@param r blis.Result
+---@return blis.page.Element[]
+function features.sections(r)
+  local list = {}
+  for _, one in ipairs(told) do list[#list + 1] = section(r, one[1], one[2]) end
+  return list
+end
+
+--- The parts that one of several runs has, side by side; nil where none has any.
+---@param results blis.Result[]
+---@param labels string[]
+---@return blis.page.Element?
+function features.compared(results, labels)
+  local tables = {}
+  for _, one in ipairs(told) do
+    local values, has_any = {}, false
+    for i, r in ipairs(results) do
+      values[i] = rawget(r, one[1]) or {}
+      has_any = has_any or next(values[i]) ~= nil
+    end
+    if has_any then
+      tables[#tables + 1] = { html.h3(one[2]), all_figures(part_of_result(one[1]).class,
+        values, labels) }
+    end
+  end
+  return #tables > 0 and parts.section("features", "What else was simulated", tables) or nil
+end
+
+return features
