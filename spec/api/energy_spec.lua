@@ -98,6 +98,74 @@ describe("the energy of a run", function()
     assert.equal(busy "stepwise", busy "fast")
   end)
 
+  it("is cut by a cap, which makes steps longer whose draw is above it", function()
+    local watts = { gpu_prefill_watts = 600, gpu_decode_watts = 300, gpu_idle_watts = 60 }
+    local function capped(more)
+      local cluster = {}
+      for key, value in pairs(watts) do cluster[key] = value end
+      for key, value in pairs(more) do cluster[key] = value end
+      local r = run(cluster)
+      return r.requests[1].ttft_us / 1e6, (r.duration_us - 400000000) / 1e6, r.energy
+    end
+    local ttft_s, all_s = capped {}
+    assert.same({ 100.0, 600.0 }, { ttft_s, all_s })
+    local energy
+    ttft_s, all_s, energy = capped { gpu_power_cap_watts = 400, power_cap_exponent = 0.5 }
+    assert.is_near(100 * 1.5 ^ 0.5, ttft_s, 1e-6)
+    assert.is_near(500 + 100 * 1.5 ^ 0.5, all_s, 1e-6)
+    near(400 * ttft_s / 3.6e6, energy.prefill_kwh)
+    near(300 * 500 / 3.6e6, energy.decode_kwh)
+    ttft_s, all_s, energy = capped { gpu_power_cap_watts = 150, power_cap_exponent = 1 }
+    assert.same({ 400.0, 1400.0 }, { ttft_s, all_s })
+    near((150 * 1400 + 60 * 400) / 3.6e6, energy.kwh)
+    local rows = { { 200, 3, 1.5 }, { 300, 2, 1 }, { 600, 1, 1 } }
+    ttft_s, all_s = capped { gpu_power_cap_watts = 250, power_cap_slowdown = rows }
+    assert.same({ 250.0, 250.0 + 500 * 1.25 }, { ttft_s, all_s })
+    ttft_s, all_s = capped { gpu_power_cap_watts = 700, power_cap_slowdown = rows }
+    assert.same({ 100.0, 600.0 }, { ttft_s, all_s })
+  end)
+
+  it("has caps by group, the same in both engines", function()
+    local function capped(engine)
+      return blis.run { cluster = { engine = engine, gpu_watts = 500, gpu_idle_watts = 50,
+        power_cap_exponent = 0.5, groups = { { role = "prefill" },
+          { role = "decode", gpu_power_cap_watts = 250 } } },
+        workload = { rate = 5, requests = 100, prompt_tokens = 500, output_tokens = 40 } }
+    end
+    local fast, stepwise = capped "fast", capped "stepwise"
+    assert.equal(stepwise.hash, fast.hash)
+    assert.equal(stepwise.energy.kwh, fast.energy.kwh)
+    local free = blis.run { cluster = { gpu_watts = 500, gpu_idle_watts = 50, groups = {
+      { role = "prefill" }, { role = "decode" } } },
+      workload = { rate = 5, requests = 100, prompt_tokens = 500, output_tokens = 40 } }
+    assert.is_true(fast.itl_ms.mean > 1.3 * free.itl_ms.mean)
+    assert.is_true(fast.energy.decode_kwh < free.energy.decode_kwh)
+  end)
+
+  it("does not know what a cap does unless it is told", function()
+    local function refused(cluster, text)
+      says(small.message_of(run, cluster), text)
+    end
+    refused({ gpu_power_cap_watts = 200 }, "cluster.gpu_power_cap_watts is 200, but what a GPU "
+      .. "draws without it is not known; give gpu_watts, or power_cap_slowdown")
+    refused({ gpu_power_cap_watts = 200, gpu_watts = 300 }, "is 200, below the 300 W of some "
+      .. "steps, but how much slower they get is not known; give power_cap_exponent or "
+      .. "power_cap_slowdown")
+    refused({ gpu_watts = 300, power_cap_exponent = 0.5 },
+      "cluster.power_cap_exponent: has no effect without gpu_power_cap_watts")
+    local function with_rows(...)
+      return { gpu_watts = 300, gpu_power_cap_watts = 100, power_cap_slowdown = { ... } }
+    end
+    refused(with_rows({ 200, 2, 1 }), "what a cap of 100 W does is not known, the lowest row has "
+      .. "200 W")
+    refused(with_rows({ 50, 2, 1 }, { 50, 1, 1 }), "cluster.power_cap_slowdown[2]: 50 W is not "
+      .. "above 50 W")
+    refused(with_rows({ 50, 0, 1 }), "cluster.power_cap_slowdown[1]: ")
+    refused(with_rows(), "expected at least one row")
+    refused({ gpu_watts = 300, gpu_power_cap_watts = 100, power_cap_exponent = 1,
+      power_cap_slowdown = { { 50, 1, 1 } } }, "both say what a cap does")
+  end)
+
   it("is never made up of a part of what has to be known", function()
     local function refused(cluster, text)
       says(small.message_of(run, cluster), text)

@@ -16,9 +16,11 @@ struct blis_instance {
   blis_alloc alloc;
   blis_instance_config config;
   blis__engine engine;
-  blis__adapters *adapters; /* NULL = requests need none */
-  blis_error failure;       /* of run_next: the engine may be in mid-step */
-  blis_slowed_latency slowed;
+  blis__adapters *adapters;   /* NULL = requests need none */
+  blis_error failure;         /* of run_next: the engine may be in mid-step */
+  blis_slowed_latency capped; /* as the configuration has it */
+  blis_latency_model capped_model;
+  blis_slowed_latency slowed; /* as something has made it */
   blis_latency_model slowed_model;
   blis_block_journal journal; /* of the prefix table, with is_watched */
   bool is_watched;
@@ -78,9 +80,21 @@ static blis_status check_tier(const blis_instance_config *config,
   return BLIS_OK;
 }
 
+static blis_status check_slowdown(const char *name, double factor,
+                                  blis_error *error) {
+  if (!(factor >= 0) || isinf(factor)) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "%s is %g, must be a finite number of at least 0", name,
+                     factor);
+  }
+  return BLIS_OK;
+}
+
 static blis_status check_config(const blis_instance_config *config,
                                 blis_error *error) {
   BLIS_TRY(check_limits(config, error));
+  BLIS_TRY(check_slowdown("prefill_slowdown", config->prefill_slowdown, error));
+  BLIS_TRY(check_slowdown("decode_slowdown", config->decode_slowdown, error));
   BLIS_TRY(check_tier(config, error));
   BLIS_TRY(blis__check_latency_constants(config->latency, error));
   if (config->adapters != NULL) {
@@ -168,14 +182,28 @@ static blis_status new_adapters(blis_instance *instance, blis_error *error) {
   return BLIS_OK;
 }
 
-/* Of the time of steps, beside what its experts make of it. */
+/* Of the time of steps, beside what their experts and a cap make of it. */
 static void set_factor(blis_instance *instance, double factor) {
   const blis_rank_config *ranks = instance->config.ranks;
-  instance->slowed.factor =
-      ranks == NULL ? factor : factor * ranks->expert_factor;
-  instance->config.latency = instance->slowed.factor == 1
-                                 ? instance->slowed.model
-                                 : &instance->slowed_model;
+  double whole = ranks == NULL ? factor : factor * ranks->expert_factor;
+  instance->slowed.prefill_factor = whole;
+  instance->slowed.decode_factor = whole;
+  instance->config.latency =
+      whole == 1 ? instance->slowed.model : &instance->slowed_model;
+}
+
+static void set_latency(blis_instance *i, const blis_instance_config *config) {
+  double prefill = config->prefill_slowdown;
+  double decode = config->decode_slowdown;
+  bool is_capped = (prefill > 0 && prefill != 1) || (decode > 0 && decode != 1);
+  i->capped = (blis_slowed_latency){.model = config->latency,
+                                    .prefill_factor = prefill > 0 ? prefill : 1,
+                                    .decode_factor = decode > 0 ? decode : 1};
+  i->capped_model = blis_slowed_latency_model(&i->capped);
+  i->slowed = (blis_slowed_latency){.model = is_capped ? &i->capped_model
+                                                       : config->latency};
+  i->slowed_model = blis_slowed_latency_model(&i->slowed);
+  set_factor(i, 1);
 }
 
 blis_status blis_instance_new(const blis_alloc *alloc,
@@ -189,9 +217,7 @@ blis_status blis_instance_new(const blis_alloc *alloc,
   i->alloc = *alloc;
   i->config = *config;
   i->events = *events;
-  i->slowed = (blis_slowed_latency){.model = config->latency};
-  i->slowed_model = blis_slowed_latency_model(&i->slowed);
-  set_factor(i, 1);
+  set_latency(i, config);
   blis_block_journal_init(&i->journal, alloc);
   blis_status status = new_adapters(i, error);
   if (status == BLIS_OK) {

@@ -222,7 +222,11 @@ typedef struct blis_step_gate {
 } blis_step_gate;
 
 typedef struct blis_instance_config {
-  const blis_latency_model *latency;     /* borrowed; outlives the instance */
+  const blis_latency_model *latency; /* borrowed; outlives the instance */
+  /* So many times as long take steps that compute prompt tokens, and others,
+     as with power caps; 0 = 1. */
+  double prefill_slowdown;
+  double decode_slowdown;
   int64_t kv_blocks;                     /* >= 1 */
   int64_t block_size_tokens;             /* >= 1 */
   int64_t max_num_seqs;                  /* running requests, >= 1 */

@@ -59,6 +59,10 @@ static case_settings draw_settings(blis_random *random) {
   s.config.reproduce_go_blis_defects =
       s.config.horizon_us < BLIS_TIME_NEVER_US && draw(random, 2) == 0;
   s.config.rules = draw_engine_rules(random);
+  if (draw(random, 4) == 0) { /* as under a power cap */
+    s.config.prefill_slowdown = 0.7 + (double)draw(random, 200) / 100;
+    s.config.decode_slowdown = 0.7 + (double)draw(random, 100) / 100;
+  }
   return s;
 }
 

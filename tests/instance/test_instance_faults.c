@@ -11,15 +11,23 @@ typedef struct plant {
   blis_latency_model latency;
 } plant;
 
-static void build(plant *p, blis_alloc alloc, blis_engine_kind engine,
-                  driver_request *requests, size_t count) {
+static void build_capped(plant *p, blis_alloc alloc, blis_engine_kind engine,
+                         driver_request *requests, size_t count,
+                         double prefill_slowdown, double decode_slowdown) {
   p->state = (driver_latency){0};
   p->latency =
       (blis_latency_model){.ops = &driver_latency_ops, .state = &p->state};
   blis_instance_config config = driver_base_config(&p->latency);
   config.engine = engine;
   config.max_num_seqs = 1;
+  config.prefill_slowdown = prefill_slowdown;
+  config.decode_slowdown = decode_slowdown;
   driver_set_up(&p->d, &alloc, &config, requests, count);
+}
+
+static void build(plant *p, blis_alloc alloc, blis_engine_kind engine,
+                  driver_request *requests, size_t count) {
+  build_capped(p, alloc, engine, requests, count, 0, 0);
 }
 
 /* Arrivals and events before limit_us, and no event behind it. */
@@ -212,6 +220,21 @@ static void slowed_down(blis_engine_kind engine) {
   driver_deinit(&p.d);
 }
 
+/* A prompt twice as long, and decodes half as long again; beside that they are
+   slowed down as above. */
+static void capped(blis_engine_kind engine) {
+  driver_request requests[] = {DRIVER_PLAIN(0, 0, 8, 11)};
+  plant p;
+  build_capped(&p, blis_alloc_heap(), engine, requests, 1, 2, 1.5);
+  run_before(&p, 100 + 2 * 1010 + 3 * 1515);
+  blis_instance_slow_down(p.d.instances[0], 3);
+  run_before(&p, 100 + 2 * 1010 + 3 * 1515 + 2 * 4545);
+  blis_instance_slow_down(p.d.instances[0], 1);
+  run_before(&p, 1000000);
+  CHECK_EQ_I64(driver_stats(&p.d).end_us, 100 + 2 * 1010 + 8 * 1515 + 2 * 4545);
+  driver_deinit(&p.d);
+}
+
 static void both(void (*test)(blis_engine_kind engine)) {
   test(BLIS_ENGINE_STEPWISE);
   test(BLIS_ENGINE_FAST);
@@ -231,6 +254,10 @@ static void counters_go_on_over_a_restart(void) {
 
 static void steps_slow_down(void) {
   both(slowed_down);
+}
+
+static void caps_slow_steps_by_kind(void) {
+  both(capped);
 }
 
 static void no_memory_for_a_restart(void) {
@@ -256,6 +283,7 @@ int main(void) {
   RUN(a_restart_empties_the_cache);
   RUN(counters_go_on_over_a_restart);
   RUN(steps_slow_down);
+  RUN(caps_slow_steps_by_kind);
   RUN(no_memory_for_a_restart);
   return check_done();
 }

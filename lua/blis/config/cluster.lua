@@ -251,6 +251,24 @@ return {
       doc = "Power draw of one GPU in all other steps; default: gpu_watts.",
     },
     {
+      name = "gpu_power_cap_watts", type = "number", above = 0, max = 1e6, unit = "W",
+      flag = "--gpu-power-cap-watts", group = "Cost and energy",
+      doc = "Most that one GPU may draw. Where steps draw more without it, power_cap_exponent or "
+        .. "power_cap_slowdown has to say how much slower they get.",
+    },
+    {
+      name = "power_cap_exponent", type = "number", min = 0, max = 10,
+      flag = "--power-cap-exponent", group = "Cost and energy",
+      doc = "Steps that would draw more than the cap take (draw / cap)^exponent times as long; 0.4 "
+        .. "to 0.6 is a guess that nobody has measured.",
+    },
+    {
+      name = "power_cap_slowdown", type = "table",
+      doc = "What caps do, measured: a list of { watts, prefill_factor, decode_factor }, by "
+        .. "rising watts. With a cap of so much, steps with and without prompt tokens take so "
+        .. "many times as long; between rows on a straight line.",
+    },
+    {
       name = "pue", type = "number", min = 1, max = 100, unit = "facility / GPUs",
       flag = "--pue", group = "Cost and energy",
       doc = "Power usage effectiveness: energy that the building takes for each kWh of the GPUs; "

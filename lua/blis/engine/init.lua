@@ -11,6 +11,7 @@ local pool_config = require "blis.config.pool"
 local latency_section = require "blis.config.latency"
 local lora = deferred "blis.engine.lora"
 local notices = require "blis.notices"
+local power = require "blis.engine.power"
 local presets = require "blis.engine.presets"
 local profiles = require "blis.engine.profiles"
 local ranks = deferred "blis.engine.ranks"
@@ -148,21 +149,6 @@ local function read_hardware(values, sources)
   end
 end
 
---- Who says what a GPU draws in one state says it for all of them: no state has a made-up figure.
-local function check_watts(values, path)
-  local given = values.gpu_prefill_watts and "gpu_prefill_watts"
-    or values.gpu_decode_watts and "gpu_decode_watts"
-  if not given then return end
-  local function need(name, default, when)
-    if values[name] or default then return end
-    errors.invalid("%s.%s is %s, but what a GPU draws %s is not known; give %s as well", path,
-      given, errors.show(values[given]), when, name)
-  end
-  need("gpu_prefill_watts", values.gpu_watts, "in steps with prompt tokens")
-  need("gpu_decode_watts", values.gpu_watts, "in steps without prompt tokens")
-  need("gpu_idle_watts", nil, "without requests")
-end
-
 --- The options of a cluster of equal instances.
 local function read_equal(given, path, profile)
   local definition = type(given) == "table" and core.latency_definition(given.latency_model)
@@ -183,7 +169,7 @@ local function read_equal(given, path, profile)
   if values.ranks ~= nil then
     values.ranks = ranks.read(values.ranks, path .. ".ranks", profile)
   end
-  check_watts(values, path)
+  power.apply(values, path)
   read_model(values, given or {}, sources)
   read_hardware(values, sources)
   values.catalogue = catalogue.with(sources)
@@ -324,6 +310,7 @@ local function read_groups(given, path, profile)
     errors.invalid("%s.groups: %d instances in all, expected at most %d", path, count, most)
   end
   set_models(groups, profile)
+  power.check_caps(groups, path)
   if has_roles(groups) then
     if models_differ(groups) then check_models_of_pools(groups, path) end
     for _, group in ipairs(groups) do group.roles = role_bits[group.role or "none"] end
@@ -455,6 +442,7 @@ function engine.read(given, path, profile)
   end
   local values = read_equal(given, path, profile)
   if values.ranks then ranks.expand(values, path, group_config.instances_max) end
+  power.check_caps({ values }, path)
   set_models({ values }, profile)
   return values
 end

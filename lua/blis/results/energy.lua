@@ -3,19 +3,11 @@
 --- An instance that prefills, decodes or waits draws differently, so its paid seconds are cut in
 --- three: steps that computed prompt tokens, other steps, and the rest, in which it is idle, starts
 --- or drains. A step that does both draws the larger of the two.
+local power = require "blis.engine.power"
+
 local energy = {}
 
 local joules_per_kwh = 3.6e6
-
---- W of a GPU by what its instance does; nil when nothing is said of them. gpu_watts alone is the
---- mean over all the time.
-local function draw_of(options)
-  local decode = options.gpu_decode_watts or options.gpu_watts
-  if not decode then return nil end
-  local prefill = options.gpu_prefill_watts or options.gpu_watts
-  return { prefill = math.max(prefill, decode), decode = decode,
-    idle = options.gpu_idle_watts or options.gpu_watts }
-end
 
 --- Seconds of the instances of each group: busy with prompts, with decoding alone, and paid.
 local function seconds_by_group(summary, groups)
@@ -51,7 +43,7 @@ function energy.of(summary, cluster)
   local known, all = 0, 0
   for i, seconds in ipairs(seconds_by_group(summary, groups)) do
     local gpus = groups[i].tp * groups[i].dp
-    local draw = draw_of(cluster.groups and cluster.groups[i] or cluster)
+    local draw = power.draw_of(cluster.groups and cluster.groups[i] or cluster)
     for state, sum in pairs(joules) do
       joules[state] = sum + (draw and draw[state] * gpus * seconds[state] or 0)
     end

@@ -246,6 +246,8 @@ static void check_instance_config(lua_State *L, int index,
   int64_t block_size = check_field_integer(L, index, "block_size");
   engine->config = (blis_instance_config){
       .latency = &engine->latency,
+      .prefill_slowdown = opt_field_number(L, index, "prefill_slowdown", 0),
+      .decode_slowdown = opt_field_number(L, index, "decode_slowdown", 0),
       .kv_blocks = blocks,
       .block_size_tokens = block_size,
       .max_num_seqs = check_field_integer(L, index, "max_num_seqs"),

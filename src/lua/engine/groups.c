@@ -1,5 +1,7 @@
 #include "lua/engine/groups.h"
 
+#include <math.h>
+
 #include "lua/bind/bind.h"
 
 void check_groups(lua_State *L, int index, int owner, int value,
@@ -55,15 +57,17 @@ static blis_instance_config config_of(const bind_engine *engine,
 static blis_instance_facts facts_of(lua_State *L, int index,
                                     const bind_engine *engine) {
   double gpus = (double)engine->tp * (double)engine->dp;
+  double cap = opt_field_number(L, index, "gpu_power_cap_watts", INFINITY);
+  double watts = fmin(opt_field_number(L, index, "gpu_watts", 0), cap);
+  double idle = fmin(opt_field_number(L, index, "gpu_idle_watts", 0), cap);
   return (blis_instance_facts){
       .model = opt_field_string(L, index, "serves"),
       .gpu = engine->hardware,
       .tp = engine->tp,
       .cost_per_hour = opt_field_number(L, index, "cost_per_hour",
                                         engine->gpu_price_per_hour * gpus),
-      .watts = opt_field_number(
-          L, index, "watts", opt_field_number(L, index, "gpu_watts", 0) * gpus),
-      .idle_watts = opt_field_number(L, index, "gpu_idle_watts", 0) * gpus,
+      .watts = opt_field_number(L, index, "watts", watts * gpus),
+      .idle_watts = idle * gpus,
       .capacity = opt_field_number(L, index, "capacity", 1),
       .roles = (uint32_t)opt_field_integer(L, index, "roles", 0),
       .kv_bytes_per_token = engine->kv_bytes_per_token,

@@ -1,0 +1,139 @@
+--- What GPUs draw, and how much slower power caps make them.
+---
+--- Who says what a GPU draws in one state says it for all of them: no state has a made-up figure,
+--- and no cap a made-up effect.
+local errors = require "blis.errors"
+local schema = require "blis.config.schema"
+
+local power = {}
+
+local row_text = "{ watts, prefill_factor, decode_factor }"
+
+local function check_watts(values, path)
+  local given = values.gpu_prefill_watts and "gpu_prefill_watts"
+    or values.gpu_decode_watts and "gpu_decode_watts"
+  if not given then return end
+  local function need(name, default, when)
+    if values[name] or default then return end
+    errors.invalid("%s.%s is %s, but what a GPU draws %s is not known; give %s as well", path,
+      given, errors.show(values[given]), when, name)
+  end
+  need("gpu_prefill_watts", values.gpu_watts, "in steps with prompt tokens")
+  need("gpu_decode_watts", values.gpu_watts, "in steps without prompt tokens")
+  need("gpu_idle_watts", nil, "without requests")
+end
+
+--- W of a GPU by what its instance does, a cap aside; nil when nothing is said of them. gpu_watts
+--- alone is the mean over all the time.
+---@param options table of a cluster or a group
+---@return { prefill: number, decode: number, idle: number }?
+local function figures_of(options)
+  local decode = options.gpu_decode_watts or options.gpu_watts
+  if not decode then return nil end
+  local prefill = options.gpu_prefill_watts or options.gpu_watts
+  return { prefill = math.max(prefill, decode), decode = decode,
+    idle = options.gpu_idle_watts or options.gpu_watts }
+end
+
+--- The same with the cap, which no state draws more than.
+function power.draw_of(options)
+  local draw = figures_of(options)
+  for state, watts in pairs(draw or {}) do
+    draw[state] = math.min(watts, options.gpu_power_cap_watts or watts)
+  end
+  return draw
+end
+
+local function is_row(row)
+  if type(row) ~= "table" or #row ~= 3 then return false end
+  for _, number in ipairs(row) do
+    if type(number) ~= "number" or not (number > 0 and number <= 1e6) then return false end
+  end
+  return true
+end
+
+local function check_table(list, path)
+  schema.check_list(list, path, "a list of " .. row_text)
+  for i, row in ipairs(list) do
+    local where = ("%s[%d]"):format(path, i)
+    if not is_row(row) then
+      schema.raise_value(where, row, row_text .. ", numbers above 0 and up to 1000000")
+    end
+    if i > 1 and row[1] <= list[i - 1][1] then
+      errors.invalid("%s: %s W is not above %s W, the row before", where, errors.show(row[1]),
+        errors.show(list[i - 1][1]))
+    end
+  end
+  if #list == 0 then errors.invalid("%s: expected at least one row", path) end
+end
+
+--- On the lines between the rows of a table; above the last one, as there.
+local function factors_between(list, cap, path)
+  if cap < list[1][1] then
+    errors.invalid("%s: what a cap of %s W does is not known, the lowest row has %s W", path,
+      errors.show(cap), errors.show(list[1][1]))
+  end
+  for i = 2, #list do
+    local low, high = list[i - 1], list[i]
+    if cap <= high[1] then
+      local share = (cap - low[1]) / (high[1] - low[1])
+      return low[2] + share * (high[2] - low[2]), low[3] + share * (high[3] - low[3])
+    end
+  end
+  return list[#list][2], list[#list][3]
+end
+
+--- By the law (figure / cap)^exponent, for steps whose figure is above the cap.
+local function factors_by_law(values, cap, path)
+  local draw = figures_of(values)
+  if not draw then
+    errors.invalid("%s.gpu_power_cap_watts is %s, but what a GPU draws without it is not known; "
+      .. "give gpu_watts, or power_cap_slowdown", path, errors.show(cap))
+  end
+  local function factor(watts)
+    if watts <= cap then return 1 end
+    if not values.power_cap_exponent then
+      errors.invalid("%s.gpu_power_cap_watts is %s, below the %s W of some steps, but how much "
+        .. "slower they get is not known; give power_cap_exponent or power_cap_slowdown", path,
+        errors.show(cap), errors.show(watts))
+    end
+    return (watts / cap) ^ values.power_cap_exponent
+  end
+  return factor(draw.prefill), factor(draw.decode)
+end
+
+--- Checks what is said of the power of the instances at path, and adds how much slower a cap makes
+--- their steps: prefill_slowdown and decode_slowdown, both nil without one.
+---@param values table their options
+---@param path string
+function power.apply(values, path)
+  check_watts(values, path)
+  local list, cap = values.power_cap_slowdown, values.gpu_power_cap_watts
+  if list then check_table(list, path .. ".power_cap_slowdown") end
+  if list and values.power_cap_exponent then
+    errors.invalid("%s: power_cap_exponent and power_cap_slowdown both say what a cap does", path)
+  end
+  if not cap then return end
+  if list then
+    values.prefill_slowdown, values.decode_slowdown =
+      factors_between(list, cap, path .. ".power_cap_slowdown")
+  else
+    values.prefill_slowdown, values.decode_slowdown = factors_by_law(values, cap, path)
+  end
+end
+
+--- What caps do is for nothing where no GPU has one.
+---@param groups table[] options as apply has left them
+---@param path string
+function power.check_caps(groups, path)
+  for _, group in ipairs(groups) do
+    if group.gpu_power_cap_watts then return end
+  end
+  local name = groups[1].power_cap_exponent and "power_cap_exponent"
+    or groups[1].power_cap_slowdown and "power_cap_slowdown"
+  if name then
+    errors.invalid("%s.%s: has no effect without gpu_power_cap_watts", path, name)
+  end
+end
+
+return power
