@@ -120,6 +120,7 @@
 ---@field kv_transfer_bandwidth? number Speed of reloads from CPU memory. (tokens/us, default 100)
 ---@field kv_transfer_base_latency_us? integer Fixed latency of a reload from CPU memory, once for all blocks of a request; profile go-blis: for each block. (us, default 0)
 ---@field speculation? blis.SpeculationOptions Speculative decoding: { method = "draft", tokens = 3, acceptance = { 0.8, 0.7, 0.6 }, draft_base_us = 900 }. With it every step is computed, slowly. Default: a step gives a request one token.
+---@field ranks? integer|blis.RankOptions Data-parallel ranks: a number of them, or { count = 4, barrier = true, ... }; each instance is a group of so many targets. Default: an instance is one target.
 ---@field lora? blis.LoraOptions LoRA adapters of the engines: { adapters = 128, slots = 8, ... }. Default: what adapters requests name means nothing.
 ---@field snapshot_refresh_us? integer How often the router's view of the instances is refreshed, 0 = always current. (us, default 0)
 ---@field cache_signal_delay_us? integer How old the router's view of the KV caches is, 0 = current. (us, default 0)
@@ -250,6 +251,7 @@
 ---@field kv_transfer_bandwidth? number Speed of reloads from CPU memory. (tokens/us, default 100)
 ---@field kv_transfer_base_latency_us? integer Fixed latency of a reload from CPU memory, once for all blocks of a request; profile go-blis: for each block. (us, default 0)
 ---@field speculation? any Speculative decoding: { method = "draft", tokens = 3, acceptance = { 0.8, 0.7, 0.6 }, draft_base_us = 900 }. With it every step is computed, slowly. Default: a step gives a request one token.
+---@field ranks? any Data-parallel ranks: a number of them, or { count = 4, barrier = true, ... }; each instance is a group of so many targets. Default: an instance is one target.
 ---@field lora? any LoRA adapters of the engines: { adapters = 128, slots = 8, ... }. Default: what adapters requests name means nothing.
 
 --- The queue of the gateway: admitted requests wait in bands, one per value of their SLO class, until the instances have room. Sources: llm-d-router; BLIS (Go), --flow-control.
@@ -305,6 +307,16 @@
 ---@field draft_base_us? number What a pass of the drafter takes. Methods draft and mtp need it or the next one: drafts that cost nothing show a speed-up that nobody gets. (us)
 ---@field draft_per_sequence_us? number And more for each request in it. (us)
 ---@field max_batch? integer With more running requests nobody drafts; 0 = always. (requests, default 0)
+
+--- Data-parallel ranks: an instance of the cluster is a group of replicas, each with its own scheduler, wait queue and KV cache, and each a target for routing. Sources: vLLM (--data-parallel-size), Dynamo (dp_rank).
+---@class blis.RankOptions
+---@field count integer Ranks of a group. Instances are then groups: 2 instances of 4 ranks are 8 targets, instance_0 to instance_7, each on tp GPUs. (ranks)
+---@field barrier? boolean All ranks of a group begin and end their passes together, as the expert layers of a mixture-of-experts model need it; then every step is computed, slowly. Default: true for such models.
+---@field dummy_us? integer What the pass of a rank without work takes, at the barrier; default: a step that decodes one token without context. (us)
+---@field sync_every? integer After every so many passes, the ranks at a barrier find out whether all of them are without work; until then they run passes without any. (passes, default 32)
+---@field prefill_interval? integer Prompts are computed in every so many passes alone, so that those of all ranks coincide; above 1 every step is computed, slowly. (passes, default 1)
+---@field expert_imbalance? number|number[] Tokens at the busiest of the ranks' expert layers, over the mean: a number from 1 on, or a list with the tokens of each, such as { 120, 80, 100, 100 } for 1.2. Needs expert_share. Default: 1.
+---@field expert_share? number Share of a step's time that expert layers take where all have equally much to do: with expert_imbalance, a step takes 1 + expert_share * (expert_imbalance - 1) times as long.
 
 --- Prefill and decode apart: who decides it, and the way of the KV. Instances have roles: see prefill_instances and decode_instances of the cluster, and role of its groups. 'blis help blis.StageContext' has what deciders and routing policies are told, 'blis recommend --help' finds out how many instances of each role are best, and docs/disaggregation.md says what is modelled and what is not.
 ---@class blis.DisaggregationOptions
