@@ -48,7 +48,7 @@ describe("the annotations", function()
       local result = blis.run {
         workload = { requests = 20, slo_class = "batch", tenant = "t" },
         cluster = { gpu_watts = 9, latency_model = "calibrated", lora = { adapters = 2 },
-          speculation = { method = "ngram", acceptance = 0.7 } },
+          speculation = { method = "ngram", acceptance = 0.7 }, ranks = 1 },
         slo_targets = { batch = { ttft_ms = 100 } },
         warm_up_us = 1000, phases = { { name = "all" } }, series_interval_us = 1000000,
         trace_level = "decisions",

@@ -45,6 +45,10 @@ describe("data-parallel ranks", function()
     assert.equal(5, #r.instances)
     assert.equal(1, r.instances[3].group)
     assert.equal(2, r.instances[4].group)
+    local places = {}
+    for i, one in ipairs(r.instances) do places[i] = one.rank_group .. "." .. one.rank end
+    assert.same({ "0.0", "0.1", "0.2", "1.0", "2.0" }, places)
+    assert.equal(0, r.ranks.passes)
   end)
 
   --- Mean step of rank 0: its tokens follow each other, ten per request, while the first requests
@@ -75,7 +79,12 @@ describe("data-parallel ranks", function()
     assert.equal(r.hash, free_r.hash)
     local at_barrier = { count = 4, barrier = true, dummy_us = 0 }
     assert.equal(60.0, (mean_step_ms(at_barrier, apart)))
-    assert.equal(30.0, (mean_step_ms(at_barrier, together)))
+    local even_ms, even = mean_step_ms(at_barrier, together)
+    assert.equal(30.0, even_ms)
+    assert.same({ 80, 0.0, 0.0, 1.0, 1.0 }, { even.ranks.passes, even.ranks.barrier_loss,
+      even.ranks.dummy_share, even.ranks.running_imbalance, even.ranks.kv_imbalance })
+    assert.same({ 80, 30 * 80 / 1e3 }, { even.instances[2].steps,
+      even.instances[2].busy_us / 1e6 })
     local aligned = { count = 4, barrier = true, dummy_us = 0, prefill_interval = 10 }
     local by_interval, fast = mean_step_ms(aligned, apart)
     assert.equal(30.0, by_interval)
@@ -95,6 +104,13 @@ describe("data-parallel ranks", function()
     local ttft = {}
     for i, request in ipairs(r.requests) do ttft[i] = request.ttft_us end
     assert.same({ 120000, 125000, 120000 }, ttft)
+    -- Five passes of two ranks, and seven times one without work.
+    assert.equal(5, r.ranks.passes)
+    assert.equal(0.7, r.ranks.dummy_share)
+    assert.near(1 - (3 * 130 + 2 * 20) / (3 * 240 + 2 * 20), r.ranks.barrier_loss, 1e-12)
+    assert.equal(2.0, r.ranks.running_imbalance)
+    assert.equal(380000, r.instances[1].busy_us)
+    assert.equal(380000, r.instances[2].busy_us)
     -- The second waits for the pass of the other rank, whose decodes wait for the second.
     r = run({ ranks = ranks }, { { 0, 16, 2 }, { 50000, 16, 1 } })
     assert.equal(240000, r.requests[1].e2e_us)

@@ -191,9 +191,10 @@ static blis_status meet(blis_cluster *cluster, uint32_t number,
   return is_open ? run_pass(b, error) : BLIS_OK;
 }
 
+/* One rank waits for nobody. */
 static bool has_barrier(const blis_cluster *cluster, uint32_t number) {
   const blis_rank_config *ranks = cluster->config.instances[number].ranks;
-  return ranks != NULL && ranks->has_barrier;
+  return ranks != NULL && ranks->has_barrier && ranks->count > 1;
 }
 
 blis_status blis__barriers_init(blis_cluster *cluster, blis_error *error) {

@@ -109,6 +109,10 @@ static const blis_figure speculation_figures[] = {
     BLIS_SPECULATION_FIGURES(MEMBER)};
 #undef OWNER
 
+#define OWNER blis_ranks_summary
+static const blis_figure ranks_figures[] = {BLIS_RANKS_FIGURES(MEMBER)};
+#undef OWNER
+
 #define OWNER blis_lora_summary
 static const blis_figure lora_figures[] = {BLIS_LORA_COUNT_MAP(OF_COUNTS)
                                                BLIS_LORA_FIGURES(MEMBER)};

@@ -345,6 +345,22 @@
      "inter-token latency of a client to which what comes in a step is one: "  \
      "itl_ms without the tokens that come with the one before them")
 
+/* Of data-parallel ranks, over all groups with a barrier; 0 without one. */
+#define BLIS_RANKS_FIGURES(XX)                                                 \
+  XX(INTEGER, passes, "", NEUTRAL, "", "of groups, at their barriers")         \
+  XX(NUMBER, barrier_loss, "0 to 1", LESS,                                     \
+     "ranks: {%} of the time lost at barriers",                                \
+     "of the ranks' time in passes, what they waited for the slowest: 1 - "    \
+     "sum "                                                                    \
+     "of own times / sum of passes, a dummy pass with its own time")           \
+  XX(NUMBER, dummy_share, "0 to 1", LESS,                                      \
+     "ranks: {%} of their passes without work",                                \
+     "passes of ranks that had nothing to compute / all of them")              \
+  XX(NUMBER, running_imbalance, "", LESS, "",                                  \
+     "running requests of the rank with most / mean of its group, weighted "   \
+     "with the times of passes; 1 = even")                                     \
+  XX(NUMBER, kv_imbalance, "", LESS, "", "the same of the KV blocks in use")
+
 /* Of the requests of an SLO class with a target. */
 #define BLIS_GOODPUT_FIGURES(XX)                                               \
   XX(INTEGER, arrived, "requests", NEUTRAL, "", "of the class")                \
@@ -464,6 +480,7 @@ typedef struct blis_figure {
   XX(QUEUE, queue)               /* blis_queue_summary */                      \
   XX(BAND, band)                 /* blis_queue_band */                         \
   XX(SPECULATION, speculation)   /* blis_speculation_summary */                \
+  XX(RANKS, ranks)               /* blis_ranks_summary */                      \
   XX(LORA, lora)                 /* blis_lora_summary */                       \
   XX(ADAPTER, adapter)           /* blis_adapter_summary */                    \
   XX(GOODPUT, goodput)           /* blis_goodput */                            \

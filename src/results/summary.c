@@ -235,6 +235,23 @@ static blis_status put_speculation(blis_speculation_summary *s,
   return speculates ? put_itl_per_chunk(s, itl_us) : BLIS_OK;
 }
 
+static double ratio_of(double a, double b) {
+  return b > 0 ? a / b : 0;
+}
+
+void blis_ranks_summary_fill(blis_ranks_summary *summary,
+                             const blis_cluster *cluster) {
+  blis_rank_counts c;
+  blis_cluster_get_ranks(cluster, &c);
+  double lost_us = (double)(c.pass_us - c.own_us);
+  *summary = (blis_ranks_summary){
+      .passes = c.passes,
+      .barrier_loss = mean_of(lost_us, c.pass_us),
+      .dummy_share = mean_of((double)c.dummy_passes, c.rank_passes),
+      .running_imbalance = ratio_of(c.most_running, c.running),
+      .kv_imbalance = ratio_of(c.most_kv_blocks, c.kv_blocks)};
+}
+
 static void put_lora(blis_lora_summary *lora, const blis_cluster *cluster) {
   const blis_adapter_stats *c = &lora->counts;
   blis_cluster_get_adapters(cluster, &lora->counts);

@@ -62,6 +62,14 @@ typedef struct blis_speculation_summary {
   BLIS_SPECULATION_FIGURES(BLIS_FIGURE_MEMBER)
 } blis_speculation_summary;
 
+/* What ranks did at their barriers; all zero without them. */
+typedef struct blis_ranks_summary {
+  BLIS_RANKS_FIGURES(BLIS_FIGURE_MEMBER)
+} blis_ranks_summary;
+
+void blis_ranks_summary_fill(blis_ranks_summary *summary,
+                             const blis_cluster *cluster);
+
 /* What became of LoRA adapters; all zero without them. */
 typedef struct blis_lora_summary {
   blis_adapter_stats counts;

@@ -96,6 +96,8 @@
 ---@field itl_ms blis.Percentiles inter-token latency, of completed requests: over tokens; of groups and windows over the requests' own means; with instance_times (ms)
 ---@field e2e_ms blis.Percentiles arrival to last token, of completed requests; with instance_times (ms)
 ---@field scheduling_delay_ms blis.Percentiles arrival to first admission to a batch; with instance_times (ms)
+---@field rank_group integer with cluster.ranks: the deployment it is a rank of, from 0
+---@field rank integer with cluster.ranks: its number in that, from 0
 
 --- What the routing policy took to be in the caches, and what was there.
 ---@class blis.CacheBelief
@@ -221,6 +223,14 @@
 ---@field itl_per_chunk_ms blis.Percentiles inter-token latency of a client to which what comes in a step is one: itl_ms without the tokens that come with the one before them (ms)
 ---@field accepted_per_position integer[] accepted_tokens by their place in the step, from the first draft on (tokens)
 ---@field acceptance_rate_per_position number[] accepted_per_position / drafts: the unconditional rates, as vLLM counts them (0 to 1)
+
+--- Data-parallel ranks, over all groups with a barrier; 0 without one.
+---@class blis.Ranks
+---@field passes integer of groups, at their barriers
+---@field barrier_loss number of the ranks' time in passes, what they waited for the slowest: 1 - sum of own times / sum of passes, a dummy pass with its own time (0 to 1)
+---@field dummy_share number passes of ranks that had nothing to compute / all of them (0 to 1)
+---@field running_imbalance number running requests of the rank with most / mean of its group, weighted with the times of passes; 1 = even
+---@field kv_imbalance number the same of the KV blocks in use
 
 --- A LoRA adapter that was loaded.
 ---@class blis.LoraAdapter
@@ -432,6 +442,7 @@
 ---@field handoffs blis.Handoffs with pools: from the instances that prefill to those that decode
 ---@field queue blis.Queue with queue: of the gateway
 ---@field speculation blis.Speculation with cluster.speculation: how many drafts held
+---@field ranks blis.Ranks with cluster.ranks: what data-parallel ranks did at their barriers
 ---@field lora blis.Lora with cluster.lora: loads of adapters, and waits for them
 ---@field cascade blis.Cascade with cascade: requests have attempts, steps, model_used and verdict
 ---@field tasks blis.Tasks of session graphs: how long tasks took, and what of

@@ -205,6 +205,8 @@ local parts = {
     doc = "with queue: of the gateway" },
   { name = "speculation", class = "Speculation", asked = "cluster = { speculation = ... }",
     doc = "with cluster.speculation: how many drafts held" },
+  { name = "ranks", class = "Ranks", asked = "cluster = { ranks = ... }",
+    doc = "with cluster.ranks: what data-parallel ranks did at their barriers" },
   { name = "lora", class = "Lora", asked = "cluster = { lora = ... }",
     doc = "with cluster.lora: loads of adapters, and waits for them" },
   { name = "cascade", class = "Cascade", asked = "cascade = ...",
@@ -300,7 +302,11 @@ figures.classes = {
     { name = "attainment", type = "number?", unit = "0 to 1", better = "more",
       doc = "good / those with targets" } }),
   class("InstanceFigures", "One instance of a result.", nil,
-    { { name = "id", type = "string", doc = '"instance_3"' } }, lists.instance, of_requests),
+    { { name = "id", type = "string", doc = '"instance_3"' } }, lists.instance, of_requests, {
+      { name = "rank_group", type = "integer", asked = "cluster = { ranks = ... }",
+        doc = "with cluster.ranks: the deployment it is a rank of, from 0" },
+      { name = "rank", type = "integer", asked = "cluster = { ranks = ... }",
+        doc = "with cluster.ranks: its number in that, from 0" } }),
   class("CacheBelief", "What the routing policy took to be in the caches, and what was there.", nil,
     lists.cache_belief),
   class("Link", "A link that KV has moved over.", nil, {
@@ -324,6 +330,8 @@ figures.classes = {
       doc = "accepted_tokens by their place in the step, from the first draft on" },
     { name = "acceptance_rate_per_position", type = "number[]", unit = "0 to 1",
       doc = "accepted_per_position / drafts: the unconditional rates, as vLLM counts them" } }),
+  class("Ranks", "Data-parallel ranks, over all groups with a barrier; 0 without one.", nil,
+    lists.ranks),
   class("LoraAdapter", "A LoRA adapter that was loaded.", nil, {
     { name = "name", type = "string", doc = "as requests name it" } }, lists.adapter),
   class("Lora", "LoRA adapters, over all instances.", nil, lists.lora, {

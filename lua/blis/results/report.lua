@@ -133,7 +133,7 @@ end
 report.class_of_line = {
   throughput = "Result", ["KV cache"] = "Result", ["CPU tier"] = "Result",
   router = "CacheBelief", ["hand-offs"] = "Handoffs", ["KV tiers"] = "KvTiers", queue = "Queue",
-  speculation = "Speculation", adapters = "Lora", cost = "Cost", energy = "Energy",
+  speculation = "Speculation", ranks = "Ranks", adapters = "Lora", cost = "Cost", energy = "Energy",
   coverage = "Coverage", goodput = "Goodput",
   tasks = "Tasks", spot = "Spot",
 }
@@ -237,6 +237,8 @@ local function load_lines(r)
   if queue then add("queue", shown("queue", queue)) end
   local speculation = rawget(r, "speculation")
   if speculation then add("speculation", shown("speculation", speculation)) end
+  local ranks = rawget(r, "ranks")
+  if ranks then add("ranks", shown("ranks", ranks)) end
   local lora = rawget(r, "lora")
   if lora then add("adapters", shown("adapters", lora)) end
   add("cost", shown("cost", r.cost))

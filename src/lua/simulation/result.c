@@ -196,6 +196,36 @@ static void set_speculation(lua_State *L, const bind_simulation *sim,
   lua_setfield(L, -2, "speculation");
 }
 
+/* Has any group of instances? */
+static bool has_ranks(const bind_simulation *sim) {
+  bool has = sim->engine.config.ranks != NULL;
+  for (uint32_t i = 0; i < sim->groups.other_count; i++) {
+    has = has || sim->groups.others[i].config.ranks != NULL;
+  }
+  return has;
+}
+
+/* Of the result on the stack, and of its instances; nothing without ranks. */
+static void set_ranks(lua_State *L, const bind_simulation *sim) {
+  if (!has_ranks(sim)) {
+    return;
+  }
+  blis_ranks_summary ranks;
+  blis_ranks_summary_fill(&ranks, sim->cluster);
+  lua_createtable(L, 0, 6);
+  set_figures(L, BLIS_FIGURES_RANKS, &ranks);
+  lua_setfield(L, -2, "ranks");
+  lua_getfield(L, -1, "instances");
+  for (uint32_t i = 0; i < blis_cluster_instance_count(sim->cluster); i++) {
+    lua_rawgeti(L, -1, (lua_Integer)i + 1);
+    set_field_integer(L, "rank_group",
+                      blis_cluster_rank_group(sim->cluster, i));
+    set_field_integer(L, "rank", blis_cluster_rank(sim->cluster, i));
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+}
+
 /* Of adapters, those that were ever loaded. */
 static void push_lora(lua_State *L, const blis_cluster *cluster,
                       const blis_lora_summary *lora) {
@@ -300,6 +330,7 @@ void push_summary(lua_State *L, int index, bind_simulation *sim) {
     lua_setfield(L, -2, "queue");
   }
   set_speculation(L, sim, &w->summary.speculation);
+  set_ranks(L, sim);
   if (sim->adapters.names.count > 0) {
     push_lora(L, sim->cluster, &w->summary.lora);
     lua_setfield(L, -2, "lora");
