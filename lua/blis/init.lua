@@ -204,9 +204,13 @@ local names = {}
 for name in pairs(blis) do names[#names + 1] = name end
 table.sort(names)
 
-return setmetatable(blis, {
+setmetatable(blis, {
   __tostring = function() return "blis " .. core._VERSION end,
   __index = function(_, name)
     errors.invalid("blis has no '%s'%s", tostring(name), errors.suggestion(tostring(name), names))
   end,
 })
+
+show.module("blis", blis)
+
+return blis

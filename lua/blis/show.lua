@@ -1,6 +1,7 @@
 --- Tables as short Lua that people read: what a prompt prints, and what figures of results are as
 --- text.
 local core = require "blis.core"
+local format = require "blis.format"
 local sorted = require "blis.sorted"
 
 local show = {}
@@ -35,7 +36,11 @@ local function number_text(x)
   return math.tointeger(text) and text .. ".0" or text
 end
 
+-- What scripts call functions of blis.
+local public_names = setmetatable({}, { __mode = "k" })
+
 local function function_text(fn)
+  if public_names[fn] then return "function " .. public_names[fn] end
   local info = debug.getinfo(fn, "S")
   if info.what == "C" then return "function" end
   return ("function of %s:%d"):format(info.short_src, info.linedefined)
@@ -170,6 +175,42 @@ function show.text(value, width)
 end
 
 core.set_tostring(figures_type, function(value) return show.text(value) end)
+
+local function module_text(name, module)
+  if getmetatable(module).__call then
+    return ("function %s; help(%s) explains it"):format(name, name)
+  end
+  local functions = {}
+  for _, key in ipairs(sorted.names(module)) do
+    if type(rawget(module, key)) == "function" then functions[#functions + 1] = key end
+  end
+  local text = ('%s has %s; help(%s.%s) explains the first one'):format(name,
+    table.concat(functions, ", "), name, functions[1])
+  return table.concat(format.wrap(text, usual_width), "\n")
+end
+
+--- Lets a table of functions, and the tables of functions in it, print as what they have; its
+--- functions are known by their names from then on.
+---@param name string that scripts have for it: "blis"
+---@param module table
+function show.module(name, module)
+  local meta = getmetatable(module) or {}
+  if not meta.__tostring then
+    meta.__tostring = function() return module_text(name, module) end
+    setmetatable(module, meta)
+  end
+  public_names[module] = name
+  for key, value in next, module do
+    local its = name .. "." .. tostring(key)
+    if type(value) == "function" then public_names[value] = its end
+    if type(value) == "table" then show.module(its, value) end
+  end
+end
+
+--- What scripts call a function, or a table of functions, of blis; nil for others.
+---@param value any
+---@return string?
+function show.name_of(value) return public_names[value] end
 
 --- Lets a table without a metatable, and those in it, print like that.
 ---@generic T: table

@@ -43,6 +43,17 @@ describe("every command", function()
     assert.matches("blis%.Result%.ttft_ms\n", commands.output_of("help", "ttft"))
   end)
 
+  it("is found by a flag #host", function()
+    local text = commands.output_of("help", "--watch")
+    assert.matches("^%-%-watch of blis replay, blis run\n\nShow instances", text)
+    assert.matches("^# .*%-%-show of blis plot", commands.output_of("help", "--show", "--format",
+      "markdown"))
+    assert.matches("option cluster.instances", commands.output_of("help", "--num-instances"), 1,
+      true)
+    local _, message = commands.error_of("help", "--no-such-flag")
+    assert.matches("unknown topic '--no-such-flag'", message, 1, true)
+  end)
+
   it("is in the list of commands #host", function()
     local text = program.run("--help").out
     for _, name in ipairs { "run", "replay", "trace", table.unpack(names) } do

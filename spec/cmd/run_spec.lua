@@ -149,7 +149,8 @@ describe("blis run", function()
         os.remove(json)
       end, ".csv")
     end, ".csv")
-    assert.matches("%-%-series%-path needs %-%-series%-interval", message_of("--series-path", "x"))
+    assert.matches("%-%-series%-path needs %-%-series%-interval",
+      message_of("--series-path", "x.csv"))
   end)
 
   it("tells of every tenant and model", function()

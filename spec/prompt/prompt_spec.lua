@@ -45,7 +45,7 @@ describe("the prompt on a terminal #host", function()
       "x.completed, x.arrived", "{ 1, a = { 'b' } }", "'text'", "x", "= 1 + 1", "blis.run"))
     assert.matches("\n20\t", seen.text)
     for _, line in ipairs { '\n{ 1, a = { "b" } }\n', "\ntext\n", "result hash", "\n2\n",
-      "function of " } do
+      "function blis.run; help(blis.run) explains it" } do
       assert.is_truthy(seen.screen:find(line, 1, true), line .. "\n" .. seen.screen)
     end
     assert.equal(0, seen.status)

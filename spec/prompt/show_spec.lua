@@ -56,7 +56,8 @@ describe("a value as short Lua", function()
 
   it("has objects and functions by what they are", function()
     local text = show.text { blis.rng(1, "x"), blis.run, print, coroutine.create(print) }
-    assert.is_truthy(text:find("function of ", 1, true), text)
+    assert.is_truthy(text:find("function blis.run", 1, true), text)
+    assert.matches("function of .*show_spec.lua:%d+", show.text(function() end))
     assert.is_nil(text:find "0x%x+ ?[,}].*userdata")
     local broken = setmetatable({}, { __tostring = function() error "no" end })
     assert.equal("{ table }", show.text { broken })

@@ -10,6 +10,7 @@ local fit = require "blis.calibrate.fit"
 local format = require "blis.format"
 local observed = require "blis.calibrate.observed"
 local parameters = require "blis.calibrate.parameters"
+local show = require "blis.show"
 local scatter = require "blis.charts.scatter"
 local schema = require "blis.config.schema"
 local section = require "blis.config.fit"
@@ -101,7 +102,8 @@ function calibrate.run(spec)
   return setmetatable({
     path = values.observed, format = seen.format, is_by_request = seen.requests ~= nil,
     cluster = whole, engine = facts, prior = prior, fitted = found.set,
-    before = before, after = found.figures,
+    before = show.figures(before),
+    after = show.figures(found.figures),
     dropped = seen.requests and seen.requests.dropped or {}, hits = found.hits,
     trials = found.trials, gap = gap, until_gap = values.until_gap,
     is_within = is_within, task = task,

@@ -1,4 +1,6 @@
 --- What searches print: their answer in one line, and what is behind it.
+local show = require "blis.show"
+
 local answer = {}
 
 --- Lines below each other: the answer, what was asked, all that was seen, and notes.
@@ -22,7 +24,7 @@ end
 function answer.class(name)
   local class = { __name = name }
   class.__index = class
-  return class, function(found) return setmetatable(found, class) end
+  return class, function(found) return setmetatable(show.figures(found), class) end
 end
 
 return answer

@@ -8,8 +8,8 @@ local errors = require "blis.errors"
 local flags = require "blis.cli.flags"
 local outside = require "blis.sweep.outside"
 local statistics = require "blis.statistics"
+local settings = require "blis.sweep.settings"
 local store = require "blis.sweep.store"
-local sweep = require "blis.sweep"
 local table_of = require "blis.sweep.table"
 
 local commands = {}
@@ -62,7 +62,7 @@ end
 
 --- The folder of a script's sweep, made if need be.
 local function folder_of_script(definition, path, values)
-  sweep.overrides.store = values.store
+  settings.overrides.store = values.store
   local object, run_values = command.checked(definition, outside.sweep_of, path, values.name)
   if not run_values.store then
     flags.fail(definition, "--store is missing: %s keeps its results nowhere", path)
@@ -278,8 +278,8 @@ end
 local function try(parsed)
   local path, values = parsed.positional, parsed.values.try
   if not path then flags.fail(try_definition, "FILE is missing") end
-  sweep.overrides.store, sweep.overrides.jobs, sweep.overrides.quiet = values.store, values.jobs,
-    true
+  local overrides = settings.overrides
+  overrides.store, overrides.jobs, overrides.quiet = values.store, values.jobs, true
   local given = point_of(parsed)
   local object, run_values = command.checked(try_definition, outside.sweep_of, path, values.name)
   local tried = command.checked(try_definition, outside.try, object, run_values, given)

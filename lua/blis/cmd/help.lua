@@ -9,7 +9,7 @@ local definition = {
   summary = "explain an option, function, figure, type or policy of the Lua interface",
   usage = "blis help [TOPIC] [FLAGS]",
   description = "Without a topic, the list of topics; 'blis help all' prints every one. Topics are "
-    .. "also the names of figures, signals and options, flags without their dashes, and parts of "
+    .. "also the names of figures, signals and options, flags (blis help --watch), and parts of "
     .. "names. The text is that of the annotations for editors.",
   positional = {
     name = "TOPIC",
@@ -56,7 +56,14 @@ local function list(width)
   return table.concat(lines, "\n") .. "\n"
 end
 
-return command.define(definition, function(parsed)
+--- A flag that is asked about: it is none of this command.
+local function asked_flag(args)
+  local own = { ["--help"] = true, ["--format"] = true }
+  local flag = args[1] and args[1]:match "^%-%-%l[%w-]*$"
+  return flag and not own[flag] and flag or nil
+end
+
+local help = command.define(definition, function(parsed)
   local word = parsed.positional
   if not word then return command.print(list(math.min(92, terminal.width()))) end
   local topics = word == "all" and reference.topics() or reference.find(word)
@@ -67,3 +74,16 @@ return command.define(definition, function(parsed)
   for i, topic in ipairs(topics) do parts[i] = reference_text.plain(topic, width) end
   command.print(table.concat(parts, "\n"))
 end)
+
+local run = help.run
+
+--- "blis help --watch" asks about a flag, as "blis help watch" does.
+function help.run(args)
+  local flag = asked_flag(args)
+  if not flag then return run(args) end
+  local others = table.move(args, 2, #args, 1, {})
+  table.move({ "--", flag }, 1, 2, #others + 1, others)
+  return run(others)
+end
+
+return help

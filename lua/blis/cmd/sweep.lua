@@ -13,9 +13,9 @@ local origin = deferred "blis.page.origin"
 local plan = require "blis.sweep.plan"
 local record = require "blis.sweep.record"
 local runner = require "blis.sweep.runner"
+local settings = require "blis.sweep.settings"
 local store = require "blis.sweep.store"
 local submit = require "blis.sweep.submit"
-local sweep = require "blis.sweep"
 local table_of = require "blis.sweep.table"
 
 local folder = { name = "DIR", doc = "The sweep's folder (its store = ...)." }
@@ -57,7 +57,7 @@ local function run_script(parsed)
   if not path then flags.fail(run_definition, "FILE is missing") end
   local chunk, problem = loadfile(path)
   if not chunk then flags.fail(run_definition, "%s", problem) end
-  for name, value in pairs(parsed.values.run) do sweep.overrides[name] = value end
+  for name, value in pairs(parsed.values.run) do settings.overrides[name] = value end
   _G.arg = table.move(parsed.positionals, 1, #parsed.positionals, 0, {})
   chunk(table.unpack(_G.arg))
 end

@@ -15,6 +15,8 @@ local last_error
 --- What a value prints as: text as it is, tables as Lua, objects as what they say of themselves.
 local function text_of(value)
   local meta = debug.getmetatable(value)
+  local name = type(value) == "function" and show.name_of(value)
+  if name then return ("function %s; help(%s) explains it"):format(name, name) end
   local is_table = type(value) == "table" and not (meta and meta.__tostring)
   if is_table or type(value) == "function" or meta and meta.__name == "blis.figures" then
     return show.text(value, terminal.width())
@@ -34,14 +36,6 @@ end
 
 prompt.words = complete.words
 
---- The name by which scripts know a function of blis.
-local function name_of(value)
-  local blis = require "blis"
-  for name, one in next, blis do
-    if one == value then return "blis." .. name end
-  end
-end
-
 local introduction = [[
 help "TOPIC" explains a function, option, figure, signal or policy: help "ttft", help "cluster",
 help(blis.run). Tab completes names and options. An expression prints its value, Ctrl-C ends what
@@ -52,7 +46,7 @@ local function help(topic)
     stdout:write(introduction, "\n")
     return
   end
-  local word = type(topic) == "string" and topic or name_of(topic)
+  local word = type(topic) == "string" and topic or show.name_of(topic)
   if not word then
     errors.invalid("help: %s is not allowed, expected a name such as \"ttft\"", errors.show(topic))
   end

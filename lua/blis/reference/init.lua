@@ -245,6 +245,28 @@ local function find_fields(topics, word)
   return found
 end
 
+--- What a flag that is only one of command lines does: one topic for those that say the same of it.
+local function find_command_flags(flag)
+  local found, by_doc = {}, {}
+  for _, command in ipairs(require("blis.cli.program").describe().commands) do
+    for _, form in ipairs(command.forms) do
+      for _, group in ipairs(form.definition.groups) do
+        for _, option in ipairs(group.options) do
+          local doc = option.flag == flag and (option.flag_doc or option.doc)
+          if doc and by_doc[doc] then
+            by_doc[doc].title = by_doc[doc].title .. ", blis " .. form.words
+          elseif doc then
+            by_doc[doc] = new_topic("options", flag, ("%s of blis %s"):format(flag, form.words),
+              { doc .. notes_of(option, option.default) })
+            found[#found + 1] = by_doc[doc]
+          end
+        end
+      end
+    end
+  end
+  return found
+end
+
 --- Options that have that flag on the command line.
 local function find_flags(flag)
   local found = {}
@@ -259,7 +281,7 @@ local function find_flags(flag)
       end
     end
   end
-  return found
+  return #found > 0 and found or find_command_flags(flag)
 end
 
 local function last_part(name)

@@ -9,6 +9,7 @@ local page = deferred "blis.page.comparison"
 local replicated = require "blis.results.replicated"
 local repeats = require "blis.policy.repeats"
 local report = require "blis.results.report"
+local show = require "blis.show"
 local variants = require "blis.results.variants"
 local warm_up = require "blis.results.warm_up"
 local workload = require "blis.traffic.workload"
@@ -103,10 +104,11 @@ function comparison.compare(spec)
   end
   local results = {}
   for i, one in ipairs(list) do results[i] = experiment.run(variants.apply(shared, one.changes)) end
-  results.remembering = find_remembering(shared, list, results)
+  results.remembering = show.figures(find_remembering(shared, list, results))
   if spec.variants then
     results.labels = {}
     for i, one in ipairs(list) do results.labels[i] = one.label end
+    show.figures(results.labels)
   end
   if spec.warm_up_us == "auto" then warm_up.align(results) end
   return setmetatable(results, comparison_meta)

@@ -15,6 +15,7 @@ local format = require "blis.format"
 local notices = require "blis.notices"
 local repeats = require "blis.policy.repeats"
 local schema = require "blis.config.schema"
+local show = require "blis.show"
 local statistics = require "blis.statistics"
 local workload = require "blis.traffic.workload"
 
@@ -372,6 +373,7 @@ function regret.examine(options)
   for _, decision in ipairs(decisions) do add_decision(found, examine(look, decision)) end
   found.mean_regret = found.mean_regret / math.max(#found.decisions, 1)
   found.noise = count >= statistics.fewest_for_interval and noise_of(found.decisions) or nil
+  show.figures(found.decisions)
   return setmetatable(found, regret_meta)
 end
 

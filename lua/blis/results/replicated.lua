@@ -16,6 +16,7 @@ local runner = require "blis.sweep.runner"
 local schema = require "blis.config.schema"
 local statistics = require "blis.statistics"
 local stopping = require "blis.statistics.stopping"
+local show = require "blis.show"
 local sweep = require "blis.sweep"
 local table_of = require "blis.sweep.table"
 local variants = require "blis.results.variants"
@@ -163,7 +164,7 @@ local function all_pairs(result, baseline, level)
     end
     for k, p in ipairs(statistics.holm(p_values)) do against[order[k]][metric].adjusted_p = p end
   end
-  return against
+  return show.figures(against)
 end
 
 --- Traffic that no seed changes: one run of each policy.
@@ -171,9 +172,10 @@ local function compare_once(values, shared, list)
   local stage = new_stage(values, shared, list, 1, values.report)
   local found, against, drawn = one_run.compare(stage, values.baseline, values.level)
   return setmetatable({
-    policies = labels_of(list), baseline = values.baseline, replications = 1, looks = 1,
-    max_looks = 1, rule = "fixed", warm_up_us = shared.warm_up_us, table = found,
-    level = values.level, against = against, is_one_run = true, windows = drawn and drawn.count,
+    policies = show.figures(labels_of(list)), baseline = values.baseline, replications = 1,
+    looks = 1, max_looks = 1, rule = "fixed", warm_up_us = shared.warm_up_us, table = found,
+    level = values.level, against = show.figures(against), is_one_run = true,
+    windows = drawn and drawn.count,
   }, Comparison)
 end
 
@@ -207,7 +209,8 @@ function replicated.compare(spec, list)
     end
   end
   return setmetatable({
-    policies = labels_of(list), baseline = values.baseline, replications = result.points[1].wanted,
+    policies = show.figures(labels_of(list)), baseline = values.baseline,
+    replications = result.points[1].wanted,
     looks = looks, rule = rule.rule, warm_up_us = shared.warm_up_us, table = result,
     level = values.level,
     max_looks = #stopping.looks(rule),

@@ -6,6 +6,7 @@ local plan = require "blis.sweep.plan"
 local processors = deferred "blis.processors"
 local runner = require "blis.sweep.runner"
 local schema = require "blis.config.schema"
+local settings = require "blis.sweep.settings"
 local shard = require "blis.sweep.shard"
 local space = require "blis.sweep.space"
 local table_of = require "blis.sweep.table"
@@ -21,15 +22,6 @@ local sweep = {}
 local Sweep = {}
 Sweep.__index = Sweep
 Sweep.__name = "blis.sweep"
-
---- What the command line says in place of the script; set by `blis sweep run`.
----@type table<string, any>
-sweep.overrides = {}
-
---- What runs a script's sweeps in place of the runner; set by commands that look for one of them.
----@type fun(plan: blis.sweep.Plan, values: table[], trial: function, options: table,
----  object: blis.Sweep): table<string, blis.sweep.Record>
-sweep.instead = nil
 
 --- Splits replications into a number or a rule.
 local function read_replications(values)
@@ -88,7 +80,7 @@ end
 
 local function read_run_options(self, given)
   local values = schema.read(options.run, given, "run")
-  for name, value in pairs(sweep.overrides) do values[name] = value end
+  for name, value in pairs(settings.overrides) do values[name] = value end
   if values.jobs == "auto" then values.jobs = processors.usable() end
   values.shard = read_shard(values, self)
   return values
@@ -100,7 +92,7 @@ end
 function Sweep:run(given)
   local values = read_run_options(self, given)
   values.cost = self.cost
-  local run = sweep.instead or runner.run
+  local run = settings.instead or runner.run
   return table_of.new(self.plan, run(self.plan, self.values, self.trial, values, self))
 end
 

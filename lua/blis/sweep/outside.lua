@@ -6,7 +6,7 @@ local plan = require "blis.sweep.plan"
 local processors = deferred "blis.processors"
 local runner = require "blis.sweep.runner"
 local space = require "blis.sweep.space"
-local sweep = require "blis.sweep"
+local settings = require "blis.sweep.settings"
 
 local outside = {}
 
@@ -35,14 +35,14 @@ function outside.sweep_of(path, name)
   local chunk, problem = loadfile(path)
   if not chunk then errors.invalid("%s", problem) end
   local one, values
-  sweep.instead = function(_, _, _, options, object)
+  settings.instead = function(_, _, _, options, object)
     if name and object.plan.name ~= name then return {} end
     one, values = object, options
     error("the sweep was found", 0)
   end
   _G.arg = { [0] = path }
   local ok, failure = with_output_aside(chunk)
-  sweep.instead = nil
+  settings.instead = nil
   if one then return one, values end
   if not ok then error(failure, 0) end
   errors.invalid("%s runs no sweep%s", path, name and (" called '%s'"):format(name) or "")

@@ -6,6 +6,8 @@ local plan = require "blis.sweep.plan"
 local record = require "blis.sweep.record"
 local repeats = require "blis.policy.repeats"
 local runner = require "blis.sweep.runner"
+local show = require "blis.show"
+local sorted = require "blis.sorted"
 local statistics = require "blis.statistics"
 local write = require "blis.sweep.write"
 
@@ -82,6 +84,12 @@ local function new_metrics(values, options)
     local estimate = statistics.estimate(values[name], options)
     metrics[name] = estimate
     return estimate
+  end, __tostring = function(metrics)
+    local lines = {}
+    for i, name in ipairs(sorted.names(values)) do
+      lines[i] = ("%s %s"):format(name, tostring(metrics[name]))
+    end
+    return table.concat(lines, "\n")
   end })
 end
 
@@ -118,8 +126,8 @@ local function point_result(self, known, i, result)
     end
   end
   return setmetatable({
-    shown = result.shown, parameters = copy(self.points[i].labels),
-    name = plan.point_name(self, i), n = n, wanted = wanted, values = values,
+    shown = result.shown, parameters = show.figures(copy(self.points[i].labels)),
+    name = plan.point_name(self, i), n = n, wanted = wanted, values = show.figures(values),
     remembers = remembers,
     metrics = new_metrics(values, { level = self.level, method = self.interval }),
   }, point_meta)
@@ -137,6 +145,9 @@ function table_of.new(self, known)
     shown = shown_of(self, names, seen),
   }
   for i = 1, #self.points do result.points[i] = point_result(self, known, i, result) end
+  for _, name in ipairs { "points", "failures", "metrics", "parameters", "shown" } do
+    show.figures(result[name])
+  end
   return setmetatable(result, Table)
 end
 
