@@ -285,4 +285,39 @@ describe("LoRA adapters", function()
     end
     for k = 1, 10 do assert.equal(hash("stepwise", k), hash("fast", k)) end
   end)
+
+  it("are given to the requests of session graphs, to each of a fork as well", function()
+    local function fork()
+      local graph = { { id = "a", prompt_tokens = 40, output_tokens = 4 } }
+      for k = 2, 4 do
+        graph[k] = { after = "a", prompt_tokens = 9, output_tokens = k, session = "s" .. k }
+      end
+      return graph
+    end
+    local r = blis.run { cluster = { lora = { adapters = 3 } },
+      workload = { graphs = fork, count = 20, concurrency = 4 } }
+    assert.equal(80, r.completed)
+    assert.equal(20, r.tasks.completed)
+    local seen = {}
+    for _, request in ipairs(r.requests) do seen[request.adapter] = true end
+    assert.same({ adapter_1 = true, adapter_2 = true, adapter_3 = true }, seen)
+  end)
+
+  it("are never all kept by preempted requests that may not pass", function()
+    local function preempting(engine)
+      return blis.run { profile = "go-blis", seed = 1319, priority = "slo-based",
+        cluster = { kv_blocks = 110, max_num_seqs = 3, max_num_batched_tokens = 200,
+          engine = engine, hardware = "H100", tp = 1, scheduler = "sjf", preemption_policy = "priority",
+          async_scheduling = false,
+          lora = { adapters = 5, slots = 1, host_slots = 4, load_base_latency_us = 40000,
+            max_skip_us = 200000, mode = "block", reserve_memory = false } },
+        workload = { rate = 5, requests = 75, sessions = { max_rounds = 4, think_time_us = 0 },
+          prompt = { "gaussian", mean = 300, std_dev = 250, min = 4, max = 1400 },
+          output = { "gaussian", mean = 40, std_dev = 40, min = 1, max = 150 } } }
+    end
+    local r = preempting "fast"
+    assert.is_true(r.preemptions > 0)
+    assert.equal(0, r.timed_out)
+    assert.equal(r.hash, preempting("stepwise").hash)
+  end)
 end)

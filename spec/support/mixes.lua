@@ -82,6 +82,7 @@ local function kv_tiers(draw)
     tiers[2] = { name = "disk", blocks = draw.of { 60, 1000 }, read_gb_s = draw.of { 1, 5 },
       stage = draw.maybe(0.7, "cpu"), store = draw.of { "write-through", "on-evict", "none" },
       scope = draw.of { "instance", "cluster" }, promote = draw.chance(0.7) }
+    if cpu.scope ~= "instance" and tiers[2].stage then tiers[2].scope = "cluster" end
   end
   tiers.load = draw.of { "all", "all", "if-faster",
     function(_, offer) return offer.offered_tokens // 2 end }
@@ -190,7 +191,7 @@ end
 
 local function disaggregation(draw)
   return {
-    decider = draw.of { "always", { "prefix-threshold", prefix_threshold = 200 } },
+    decider = draw.of { "always", { "prefix-threshold", threshold = 200 } },
     order = draw.of { "source", "destination" }, bandwidth_gb_s = draw.of { 0.5, 25 },
     on_failure = draw.of { "fail", "recompute", "retry" },
     stage_order = draw.of { "decode-first", "prefill-first" },
@@ -200,6 +201,16 @@ end
 local function ranks(draw)
   return { count = draw.int(1, 3), barrier = draw.chance(0.5),
     prefill_interval = draw.of { 1, 1, 3 }, sync_every = draw.of { 1, 32 } }
+end
+
+--- What there is in profile go-blis: the parts it shares with the other one.
+local function as_in_go_blis(spec)
+  spec.profile, spec.kv_tiers, spec.cluster.speculation = "go-blis", nil, nil
+  spec.cluster.ranks, spec.cluster.spot, spec.faults = nil, nil, nil
+  if spec.disaggregation then spec.disaggregation = {} end
+  if spec.autoscaler then
+    spec.autoscaler, spec.scaling = not spec.disaggregation and "saturation-pipeline" or nil, nil
+  end
 end
 
 --- The experiment of a seed, and the names of its parts.
@@ -225,15 +236,26 @@ function mixes.experiment(seed, engine)
   if has("speculation", 0.3) then spec.cluster.speculation = speculation(draw) end
   if has("ranks", 0.15) then spec.cluster.ranks = ranks(draw) end
   if has("kv_tiers", 0.5) then spec.kv_tiers = kv_tiers(draw) end
-  if has("kv_cpu_blocks", 0.08) then spec.cluster.kv_cpu_blocks = draw.of { 50, 500 } end
+  if has("kv_cpu_blocks", spec.kv_tiers and 0.02 or 0.15) then
+    spec.cluster.kv_cpu_blocks = draw.of { 50, 500 }
+  end
   local kind = has("graphs", 0.4) and "graphs" or "short"
   spec.workload = workloads[kind](draw, spec.cluster.lora ~= nil)
   if has("faults", 0.3) then spec.faults = faults(draw, instances) end
-  if has("spot", 0.15) then spec.cluster.spot = spot(draw, instances) end
+  if has("spot", 0.12) then spec.cluster.spot = spot(draw, instances) end
   if has("queue", 0.2) then spec.queue = queue(draw) end
-  if has("autoscaler", 0.2) then scaling(draw, spec) end
-  if has("go-blis", 0.08) then spec.profile = "go-blis" end
-  spec.priority = draw.maybe(0.2, "slo-based")
+  local is_fixed = spec.cluster.ranks ~= nil -- ranks come and go in groups
+  if not is_fixed and has("autoscaler", spec.cluster.spot and 0.05 or 0.2) then
+    scaling(draw, spec)
+  end
+  if draw.chance(0.07) then
+    as_in_go_blis(spec)
+    parts = { "go-blis" }
+  end
+  spec.priority = draw.maybe(0.2, draw.of { "slo-based",
+    spec.profile == nil and "least-attained-service" or "slo-based" })
+  spec.series_interval_us = draw.maybe(0.1, seconds(1))
+  spec.trace_level = draw.maybe(0.1, "decisions")
   spec.admission = draw.maybe(0.1, "probabilistic")
   spec.horizon_us = draw.maybe(0.15, seconds(draw.int(2, 9)))
   spec.routing = routing(draw, spec.kv_tiers ~= nil, spec.cluster.lora ~= nil)

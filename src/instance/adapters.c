@@ -409,19 +409,30 @@ static void begin_load(blis__adapters *adapters, uint32_t number,
   adapters->load_end_us = blis_time_after_us(now_us, load_us);
 }
 
+static bool has_slot(const blis__adapters *adapters) {
+  return adapters->taken < (int64_t)slot_count(adapters->config) ||
+         adapters->idle > 0;
+}
+
 static bool may_load(const blis__adapters *adapters, const entry *e) {
-  bool has_slot = adapters->taken < (int64_t)slot_count(adapters->config) ||
-                  adapters->idle > 0;
-  return !e->is_loading && adapters->loading == 0 && has_slot;
+  return !e->is_loading && adapters->loading == 0 && has_slot(adapters);
+}
+
+/* Every slot is kept by preempted requests that wait: unless these pass, nobody
+   ever gets one. */
+static bool is_stuck(const blis__adapters *adapters) {
+  return adapters->stats.running == 0 && adapters->loading == 0 &&
+         !has_slot(adapters);
 }
 
 /* Of a request that waits: may those behind it pass? */
 static bool lets_pass(const blis__adapters *adapters,
                       const blis_live_request *request, int64_t now_us) {
   const blis_adapter_config *config = adapters->config;
-  return config->skips &&
-         (config->max_skip_us == 0 ||
-          now_us - request->adapter_asked_us < config->max_skip_us);
+  bool is_patient = config->skips &&
+                    (config->max_skip_us == 0 ||
+                     now_us - request->adapter_asked_us < config->max_skip_us);
+  return is_patient || is_stuck(adapters);
 }
 
 bool blis__adapters_ask(blis__adapters *adapters, blis_live_request *request,

@@ -134,6 +134,17 @@ static blis_status ended(void *state, const blis_request *request,
   return BLIS_OK;
 }
 
+static blis_status also(void *state, blis_request *follow_up,
+                        bool *has_follow_up, blis_error *error) {
+  const blis_adapter_mix *mix = state;
+  BLIS_TRY(
+      mix->source.also(mix->source.state, follow_up, has_follow_up, error));
+  if (*has_follow_up) {
+    give_adapter(mix, follow_up);
+  }
+  return BLIS_OK;
+}
+
 static void release(void *state, const blis_request *request) {
   const blis_adapter_mix *mix = state;
   mix->source.release(mix->source.state, request);
@@ -144,6 +155,7 @@ blis_request_source blis_adapter_mix_source(blis_adapter_mix *mix) {
   source.state = mix;
   source.next = next;
   source.ended = mix->source.ended == NULL ? NULL : ended;
+  source.also = mix->source.also == NULL ? NULL : also;
   source.release = mix->source.release == NULL ? NULL : release;
   return source;
 }
