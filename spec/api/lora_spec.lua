@@ -307,7 +307,8 @@ describe("LoRA adapters", function()
     local function preempting(engine)
       return blis.run { profile = "go-blis", seed = 1319, priority = "slo-based",
         cluster = { kv_blocks = 110, max_num_seqs = 3, max_num_batched_tokens = 200,
-          engine = engine, hardware = "H100", tp = 1, scheduler = "sjf", preemption_policy = "priority",
+          engine = engine, hardware = "H100", tp = 1, scheduler = "sjf",
+          preemption_policy = "priority",
           async_scheduling = false,
           lora = { adapters = 5, slots = 1, host_slots = 4, load_base_latency_us = 40000,
             max_skip_us = 200000, mode = "block", reserve_memory = false } },
