@@ -168,6 +168,9 @@ for flag, value in pairs { ["--speculative-method"] = "", ["--speculative-accept
 end
 for flag, value in pairs { ["--dp-ranks"] = "", ["--dp-barrier"] = "--dp-barrier",
   ["--dp-dummy-us"] = "--dp-dummy-us 90", ["--dp-sync-every"] = "--dp-sync-every 8",
+  ["--dp-balance"] = "--dp-balance internal",
+  ["--dp-clients"] = "--dp-balance internal --dp-clients 2",
+  ["--dp-publish-us"] = "--dp-balance internal --dp-publish-us 9",
   ["--prefill-schedule-interval"] = "--prefill-schedule-interval 4",
   ["--expert-imbalance"] = "--expert-imbalance 1.2 --expert-share 0.5",
   ["--expert-share"] = "--expert-imbalance 1.2 --expert-share 0.5" } do

@@ -58,9 +58,14 @@ static blis_status note_models(blis__candidates *c) {
   return BLIS_OK;
 }
 
-/* Behind the groups of the names: that of all, and of those that take any. */
+/* Behind the groups of the names: that of all, of those that take any, and of
+   all with those behind others. */
 static size_t groups_of_stage(const blis__candidates *c) {
-  return c->names.count + 2;
+  return c->names.count + 2 + (c->fronts != NULL);
+}
+
+static bool has_those_behind(const blis__candidates *c, size_t index) {
+  return c->fronts != NULL && index % groups_of_stage(c) == c->names.count + 2;
 }
 
 static size_t group_count(const blis__candidates *c) {
@@ -99,11 +104,13 @@ static blis_status allocate(blis__candidates *c) {
 blis_status blis__candidates_init(blis__candidates *candidates,
                                   const blis_alloc *alloc,
                                   const blis_instance_facts *facts,
-                                  const char *const *ids, uint32_t count) {
+                                  const char *const *ids,
+                                  const uint32_t *fronts, uint32_t count) {
   *candidates = (blis__candidates){.alloc = *alloc,
                                    .count = count,
                                    .facts = facts,
                                    .ids = ids,
+                                   .fronts = fronts,
                                    .version = 1};
   blis_status status = allocate(candidates);
   if (status != BLIS_OK) {
@@ -183,7 +190,11 @@ static blis_status make_room(const blis__candidates *c, blis__group *group) {
 static bool belongs(const blis__candidates *c, size_t index, uint32_t i) {
   size_t stage = index / groups_of_stage(c);
   size_t model = index % groups_of_stage(c);
-  bool takes_all = model == c->names.count;
+  bool is_shown = c->fronts == NULL || c->fronts[i] == i;
+  if (!is_shown && !has_those_behind(c, index)) {
+    return false;
+  }
+  bool takes_all = model == c->names.count || has_those_behind(c, index);
   bool serves = takes_all || c->models[i] == ANY_MODEL || c->models[i] == model;
   return serves && has_role(c, i, stage);
 }
@@ -205,8 +216,10 @@ static blis_status make_group(const blis__candidates *c, size_t index) {
       group->id_ranks[k] = c->id_ranks[i];
     }
   }
-  group->is_prefix = group->count == 0 ||
-                     group->instances[group->count - 1] + 1 == group->count;
+  bool is_each_alone = c->fronts == NULL || has_those_behind(c, index);
+  group->is_prefix =
+      group->count == 0 ||
+      (is_each_alone && group->instances[group->count - 1] + 1 == group->count);
   group->is_everybody = group->count + c->out_count == c->count;
   group->version = c->version;
   group->due_us = 0;
@@ -231,6 +244,18 @@ static blis_status find_group(blis__candidates *c, const blis_intern *strings,
   return BLIS_OK;
 }
 
+/* Up to date; NULL = out of memory. */
+static blis__group *group_at(blis__candidates *c, uint32_t index,
+                             uint32_t role) {
+  BLIS_ASSERT(role == 0 || c->stages > 1);
+  index += blis__stage_of(role) * (uint32_t)groups_of_stage(c);
+  blis__group *group = &c->groups[index];
+  if (group->version != c->version && make_group(c, index) != BLIS_OK) {
+    return NULL;
+  }
+  return group;
+}
+
 blis__group *blis__candidates_for(blis__candidates *candidates,
                                   const blis_intern *strings, uint32_t model,
                                   uint32_t role) {
@@ -240,11 +265,11 @@ blis__group *blis__candidates_for(blis__candidates *candidates,
       find_group(c, strings, model, &index) != BLIS_OK) {
     return NULL;
   }
-  BLIS_ASSERT(role == 0 || c->stages > 1);
-  index += blis__stage_of(role) * (uint32_t)groups_of_stage(c);
-  blis__group *group = &c->groups[index];
-  if (group->version != c->version && make_group(c, index) != BLIS_OK) {
-    return NULL;
-  }
-  return group;
+  return group_at(c, index, role);
+}
+
+blis__group *blis__candidates_all(blis__candidates *candidates, uint32_t role) {
+  uint32_t index = (uint32_t)candidates->names.count;
+  return group_at(candidates, candidates->fronts == NULL ? index : index + 2,
+                  role);
 }

@@ -2,6 +2,9 @@
  * candidates.h - the instances a request can be routed to: those in service
  * that serve its model, and, where there are pools, have the role asked for.
  *
+ * Where instances stand behind others (fronts), only those in front are
+ * candidates, each for all of them. They go in and out of service together.
+ *
  * Requests with the same wish share one group of candidates. A group is made
  * at the first question and again after somebody went out of service or came
  * back, O(instances); every other question is O(1).
@@ -42,6 +45,9 @@ typedef struct blis__candidates {
   uint32_t count;                   /* instances */
   const blis_instance_facts *facts; /* borrowed, like ids; NULL = no facts */
   const char *const *ids;
+  /* By instance: the one that is shown for it, itself or one before it, with
+     all those between them. Borrowed; NULL = each is shown. */
+  const uint32_t *fronts;
   uint32_t *id_ranks;
   bool *is_out; /* of service */
   uint32_t out_count;
@@ -49,7 +55,7 @@ typedef struct blis__candidates {
   uint32_t *models; /* of the instances: numbers of the names below, or any */
   BLIS_ARRAY(const char *) names;
   uint32_t stages;     /* 1, or one per role and one more */
-  blis__group *groups; /* one per name, and two more; by stage */
+  blis__group *groups; /* one per name, and some more; by stage */
   BLIS_ARRAY(uint32_t) group_of_model; /* + 1, by number of the text; 0 = ? */
 } blis__candidates;
 
@@ -58,6 +64,7 @@ BLIS_MUSTUSE blis_status blis__candidates_init(blis__candidates *candidates,
                                                const blis_alloc *alloc,
                                                const blis_instance_facts *facts,
                                                const char *const *ids,
+                                               const uint32_t *fronts,
                                                uint32_t count);
 void blis__candidates_deinit(blis__candidates *candidates);
 
@@ -80,6 +87,16 @@ void blis__candidates_put_in_service(blis__candidates *candidates, uint32_t i,
 blis__group *blis__candidates_for(blis__candidates *candidates,
                                   const blis_intern *strings, uint32_t model,
                                   uint32_t role);
+
+/* The same of all instances, also those behind others, whatever the model. */
+blis__group *blis__candidates_all(blis__candidates *candidates, uint32_t role);
+
+/* Is front shown for instance i, which may be behind the last one? */
+static inline bool blis__is_shown_by(const blis__candidates *candidates,
+                                     uint32_t i, uint32_t front) {
+  return i == front || (candidates->fronts != NULL && i < candidates->count &&
+                        candidates->fronts[i] == front);
+}
 
 /* Would it be one of the group if it were in service? */
 bool blis__may_be_candidate(const blis__candidates *candidates,

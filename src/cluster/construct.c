@@ -12,6 +12,7 @@
 #include "cluster/features.h"
 #include "cluster/handoff_run.h"
 #include "cluster/places.h"
+#include "cluster/rank_balance.h"
 #include "cluster/rank_barrier.h"
 #include "cluster/ranks.h"
 #include "cluster/service.h"
@@ -185,11 +186,13 @@ static blis_status make_parts(blis_cluster *cluster, blis_histogram *itl_us,
   BLIS_TRY(blis__tiers_new(cluster, error));
   BLIS_TRY(make_instances(cluster, itl_us, error));
   BLIS_TRY(copy_facts(cluster, error));
+  BLIS_TRY(blis__add_rank_balance(cluster, error));
   const blis__snapshot_config snapshot = {
       .instances = cluster->instances,
       .ids = (const char *const *)cluster->ids,
       .count = count,
       .facts = cluster->facts,
+      .fronts = blis__rank_fronts(cluster),
       .refresh_us = config->snapshot_refresh_us,
       .cache_delay_us = config->cache_signal_delay_us,
       .adapter_count = config->adapters.count,
@@ -309,6 +312,7 @@ void blis_cluster_free(blis_cluster *cluster) {
   blis__listeners_deinit(&cluster->listeners);
   blis__free_tenant_budgets(cluster);
   blis__free_traffic_state(cluster);
+  blis__free_rank_balance(cluster);
   blis__free_pins(cluster);
   blis__free_adapters(cluster);
   blis__free_cascade(cluster);

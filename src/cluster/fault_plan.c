@@ -9,6 +9,7 @@
 #include "cluster/clock.h"
 #include "cluster/encode_run.h"
 #include "cluster/features.h"
+#include "cluster/ranks.h"
 #include "cluster/service.h"
 #include "cluster/waiting_room.h"
 
@@ -127,11 +128,14 @@ static void end_all_at(struct blis__fault_plan *plan, uint32_t instance) {
 static blis_status crash(blis_cluster *cluster, uint32_t instance,
                          const blis_fault_effect *effect, int64_t recover_us,
                          blis_error *error) {
-  cluster->service_times[instance].will_recover = false; /* as a reclaim said */
+  blis__set_will_recover(cluster, instance, false); /* as a reclaim said */
   BLIS_TRY(blis_cluster_instance_fail(cluster, instance, effect->loss, error));
-  end_all_at(cluster->fault_plan, instance);
-  BLIS_TRY(set_speed(cluster, instance, error));
-  set_signals(cluster, instance);
+  uint32_t end = blis__rank_end(cluster, instance);
+  for (uint32_t i = blis__rank_first(cluster, instance); i < end; i++) {
+    end_all_at(cluster->fault_plan, i);
+    BLIS_TRY(set_speed(cluster, i, error));
+    set_signals(cluster, i);
+  }
   if (recover_us == BLIS_TIME_NEVER_US) {
     return BLIS_OK;
   }
@@ -144,7 +148,10 @@ static blis_status end_reclaim(blis_cluster *cluster, active_fault *a,
                                blis_error *error) {
   const blis_fault_effect *effect = &a->effect;
   if (is_up(cluster->services[a->instance])) {
-    cluster->service_times[a->instance].is_given_back = effect->gives_back;
+    uint32_t end = blis__rank_end(cluster, a->instance);
+    for (uint32_t i = blis__rank_first(cluster, a->instance); i < end; i++) {
+      cluster->service_times[i].is_given_back = effect->gives_back;
+    }
     return crash(cluster, a->instance, effect, effect->recover_us, error);
   }
   return effect->recover_us == BLIS_TIME_NEVER_US
@@ -206,13 +213,27 @@ static blis_status begin(blis_cluster *cluster, uint32_t instance,
              : blis_cluster_call_at(cluster, end_us, on_over, a, error);
 }
 
-/* Until its engine comes up anew. */
-static blis_status hang(blis_cluster *cluster, uint32_t instance,
-                        blis_error *error) {
+static blis_status hang_one(blis_cluster *cluster, uint32_t instance,
+                            blis_error *error) {
   BLIS_TRY(blis__cluster_bring_forward(cluster, instance, error));
   BLIS_TRY(blis_instance_hang(cluster->instances[instance], error));
   blis__encode_hang(cluster, instance);
   blis__note_instance_change(cluster, instance);
+  return BLIS_OK;
+}
+
+/* Until its engine comes up anew; others wait for it at their barrier. */
+static blis_status hang(blis_cluster *cluster, uint32_t instance,
+                        blis_error *error) {
+  const blis_rank_config *ranks =
+      blis_instance_get_config(cluster->instances[instance])->ranks;
+  if (ranks == NULL || !ranks->has_barrier) {
+    return hang_one(cluster, instance, error);
+  }
+  uint32_t end = blis__rank_end(cluster, instance);
+  for (uint32_t i = blis__rank_first(cluster, instance); i < end; i++) {
+    BLIS_TRY(hang_one(cluster, i, error));
+  }
   return BLIS_OK;
 }
 
@@ -272,8 +293,8 @@ static blis_status reclaim(blis_cluster *cluster, uint32_t instance,
                            const blis_fault_effect *effect, blis_error *error) {
   active_fault *a;
   BLIS_TRY(begin(cluster, instance, effect, effect->notice_us, &a, error));
-  cluster->service_times[instance].will_recover =
-      effect->recover_us != BLIS_TIME_NEVER_US;
+  blis__set_will_recover(cluster, instance,
+                         effect->recover_us != BLIS_TIME_NEVER_US);
   return blis_cluster_instance_drain(
       cluster, instance, effect->loss.kind == BLIS_LOSS_REROUTED, error);
 }

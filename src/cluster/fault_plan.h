@@ -7,6 +7,11 @@
  * stale. A crash ends what it finds: hangs and slowness before it are over, and
  * so is their end. What is between an instance and its routers, partitions and
  * stale signals, goes on through a crash.
+ *
+ * Of a group of data-parallel ranks (cluster/ranks.h), all fail, restart and
+ * are reclaimed with the one that is named, and hang with it where they have a
+ * barrier; one alone is slow, cut off, or without its cache. Random faults
+ * strike each rank as often as an instance.
  */
 #ifndef BLIS_CLUSTER_FAULT_PLAN_H
 #define BLIS_CLUSTER_FAULT_PLAN_H

@@ -9,6 +9,7 @@
 #include "cluster/ending.h"
 #include "cluster/handoff_run.h"
 #include "cluster/placement.h"
+#include "cluster/ranks.h"
 #include "cluster/send_again.h"
 #include "cluster/service.h"
 
@@ -29,11 +30,13 @@ static blis_status evict(blis_cluster *cluster, blis__cluster_request *request,
 blis_status blis__evict_all(blis_cluster *cluster, const blis__eviction *how,
                             blis_error *error) {
   blis__cluster_request *later;
+  int32_t first = (int32_t)blis__rank_first(cluster, how->index);
+  int32_t end = (int32_t)blis__rank_end(cluster, how->index);
   for (blis__cluster_request *request = cluster->requests.first;
        request != NULL; request = later) {
     later = request->later;
-    bool is_there = request->instance == (int32_t)how->index &&
-                    request->place == BLIS__AT_INSTANCE;
+    bool is_there = request->place == BLIS__AT_INSTANCE &&
+                    request->instance >= first && request->instance < end;
     bool is_spared =
         how->spares_running && request->live.state == BLIS_REQUEST_RUNNING;
     if (is_there && !is_spared) {
@@ -50,14 +53,20 @@ blis_status blis_cluster_instance_fail(blis_cluster *cluster, uint32_t index,
   if (service == BLIS_SERVICE_FAILED || service == BLIS_SERVICE_DRAINED) {
     return BLIS_OK;
   }
+  uint32_t first = blis__rank_first(cluster, index);
+  uint32_t end = blis__rank_end(cluster, index);
   BLIS_TRY(blis__set_service(cluster, index, BLIS_SERVICE_FAILED, error));
-  BLIS_TRY(blis__encode_lose_instance(cluster, index, loss, error));
-  BLIS_TRY(blis__handoff_lose_instance(cluster, index, loss, error));
+  for (uint32_t i = first; i < end; i++) {
+    BLIS_TRY(blis__encode_lose_instance(cluster, i, loss, error));
+    BLIS_TRY(blis__handoff_lose_instance(cluster, i, loss, error));
+  }
   const blis__eviction how = {
       .index = index, .loss = loss, .reason = "instance-failed"};
   BLIS_TRY(blis__evict_all(cluster, &how, error));
-  BLIS_TRY(blis__restart_instance(cluster, index, error));
-  blis__note_instance_change(cluster, index);
+  for (uint32_t i = first; i < end; i++) {
+    BLIS_TRY(blis__restart_instance(cluster, i, error));
+  }
+  blis__note_group_change(cluster, index);
   return BLIS_OK;
 }
 
@@ -79,7 +88,7 @@ blis_status blis_cluster_instance_drain(blis_cluster *cluster, uint32_t index,
                                 .spares_running = true,
                                 .loss = {.kind = BLIS_LOSS_REROUTED}};
     BLIS_TRY(blis__evict_all(cluster, &how, error));
-    blis__note_instance_change(cluster, index);
+    blis__note_group_change(cluster, index);
   }
   return blis__check_drained(cluster, index, error);
 }
@@ -88,14 +97,26 @@ blis_status blis_cluster_instance_drain(blis_cluster *cluster, uint32_t index,
 static blis_status need_machine(blis_cluster *cluster, uint32_t index,
                                 blis_error *error) {
   blis__placement placement;
-  BLIS_TRY(blis__place_instance(cluster, index, &placement, error));
+  BLIS_TRY(blis__place_group(cluster, index, &placement, error));
   if (placement == BLIS__PLACED) {
     return BLIS_OK;
   }
-  blis__unplace_instance(cluster, index);
+  blis__unplace_group(cluster, index);
   return blis_fail(error, BLIS_ERR_INVALID,
                    "%s cannot come back: the nodes have no room for it now",
                    cluster->ids[index]);
+}
+
+static blis_status start_anew(blis_cluster *cluster, uint32_t index,
+                              blis_error *error) {
+  uint32_t end = blis__rank_end(cluster, index);
+  for (uint32_t i = blis__rank_first(cluster, index); i < end; i++) {
+    /* In BLIS (Go), KV on its way there does not keep it from being drained. */
+    BLIS_TRY(blis__handoff_lose_instance(cluster, i, (blis_loss){0}, error));
+    BLIS_TRY(blis__restart_instance(cluster, i, error));
+    blis__encode_start_anew(cluster, i);
+  }
+  return BLIS_OK;
 }
 
 blis_status blis_cluster_instance_restore(blis_cluster *cluster, uint32_t index,
@@ -116,15 +137,11 @@ blis_status blis_cluster_instance_restore(blis_cluster *cluster, uint32_t index,
   }
   BLIS_TRY(need_machine(cluster, index, error));
   if (service == BLIS_SERVICE_DRAINED) { /* one that failed is up already */
-    /* In BLIS (Go), KV on its way there does not keep it from being drained. */
-    BLIS_TRY(
-        blis__handoff_lose_instance(cluster, index, (blis_loss){0}, error));
-    BLIS_TRY(blis__restart_instance(cluster, index, error));
-    blis__encode_start_anew(cluster, index);
+    BLIS_TRY(start_anew(cluster, index, error));
   }
-  cluster->service_times[index].will_recover = false;
+  blis__set_will_recover(cluster, index, false);
   BLIS_TRY(blis__set_service(cluster, index, BLIS_SERVICE_ACTIVE, error));
-  blis__note_instance_change(cluster, index);
+  blis__note_group_change(cluster, index);
   return BLIS_OK;
 }
 

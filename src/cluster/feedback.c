@@ -3,6 +3,7 @@
  */
 #include "cluster/features.h"
 #include "cluster/handoff_run.h"
+#include "cluster/rank_balance.h"
 
 static blis_request_times times_of(const blis_cluster *cluster,
                                    const blis_live_request *live) {
@@ -27,6 +28,12 @@ static const blis_router *sender_of(const blis_cluster *cluster,
   return prefill->ops != NULL ? prefill : &cluster->router;
 }
 
+/* The instance that the router has chosen. */
+static uint32_t chosen_of(const blis_cluster *cluster,
+                          const blis__cluster_request *request) {
+  return blis__rank_front(cluster, (uint32_t)request->instance);
+}
+
 static blis_status on_first_token(void *ud, blis_cluster *cluster,
                                   const blis__news *news, blis_error *error) {
   (void)ud, (void)error;
@@ -35,7 +42,7 @@ static blis_status on_first_token(void *ud, blis_cluster *cluster,
   const blis_router *router = sender_of(cluster, request, &ticket);
   const blis_request_times times = times_of(cluster, &request->live);
   if (router->ops->first_token != NULL) {
-    router->ops->first_token(router->state, ticket, (uint32_t)request->instance,
+    router->ops->first_token(router->state, ticket, chosen_of(cluster, request),
                              &times);
   }
   return BLIS_OK;
@@ -50,7 +57,7 @@ static blis_status on_left(void *ud, blis_cluster *cluster,
   const blis_request_times times =
       times_of(cluster, blis__handoff_leg(request));
   if (router->ops->ended != NULL) {
-    router->ops->ended(router->state, ticket, (uint32_t)request->instance,
+    router->ops->ended(router->state, ticket, chosen_of(cluster, request),
                        &times);
   }
   return BLIS_OK;

@@ -141,9 +141,9 @@ static blis_status measure(blis_cluster *cluster, blis__gateway *gateway,
              .is_live = when == AS_IT_IS,
              .counts_bound =
                  gateway->bound.requests > 0 && role != BLIS_ROLE_DECODE};
-  BLIS_TRY_MEM(blis__snapshot_survey(
-                   &cluster->snapshot, cluster->source->strings, role,
-                   when == AS_SAMPLED ? cluster->now_us : -1, &s.group),
+  BLIS_TRY_MEM(blis__snapshot_survey(&cluster->snapshot, role,
+                                     when == AS_SAMPLED ? cluster->now_us : -1,
+                                     &s.group),
                error);
   *value = 0;
   return gateway->policy.saturation.ops == NULL ? BLIS_OK

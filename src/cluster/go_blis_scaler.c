@@ -62,10 +62,9 @@ static blis_status look(blis_cluster *cluster, blis_scale_context *context,
                         blis_error *error) {
   struct blis__go_blis_scaler *scaler = cluster->go_blis_scaler;
   const blis__group *all;
-  BLIS_TRY_MEM(blis__snapshot_survey(&cluster->snapshot,
-                                     cluster->source->strings, 0,
-                                     cluster->now_us, &all),
-               error);
+  BLIS_TRY_MEM(
+      blis__snapshot_survey(&cluster->snapshot, 0, cluster->now_us, &all),
+      error);
   scaler->seen.count = 0;
   for (uint32_t k = 0; k < all->count; k++) {
     const blis_scale_instance seen = look_at(cluster, all->instances[k]);

@@ -10,6 +10,9 @@
 #include "cluster/handoff_run.h"
 #include "cluster/placement.h"
 #include "cluster/places.h"
+#include "cluster/rank_balance.h"
+#include "cluster/rank_barrier.h"
+#include "cluster/ranks.h"
 #include "cluster/service.h"
 #include "cluster/start.h"
 
@@ -19,10 +22,10 @@ enum {
   WARMING_PART = BLIS_SERVICE_WARMING - BLIS_SERVICE_REQUESTED
 };
 
-/* What an instance waits for. */
+/* What an instance waits for, and all of its group with it. */
 typedef struct life {
   blis_cluster *cluster;
-  uint32_t index;
+  uint32_t index; /* the first of its group */
   blis__start start;
   int64_t due_us; /* of its start or its recovery */
   int64_t recovering_us;
@@ -65,6 +68,10 @@ void blis__free_life_cycle(blis_cluster *cluster) {
   }
 }
 
+static life *life_of(const blis_cluster *cluster, uint32_t index) {
+  return &cluster->life_cycle->lives[blis__rank_first(cluster, index)];
+}
+
 static void set_due(blis_cluster *cluster, life *l, int64_t after_us) {
   l->due_us = blis_time_after_us(cluster->now_us, after_us);
   blis__note_life_due(cluster, l->due_us);
@@ -95,15 +102,15 @@ static blis_status wait_for(blis_cluster *cluster, life *l, int part,
 static blis_status on_warm(void *ud, blis_cluster *cluster, blis_error *error) {
   (void)error;
   const life *l = ud;
-  blis__slow_down(cluster, l->index, BLIS__SLOW_BY_WARMING, 1);
+  blis__slow_down_group(cluster, l->index, BLIS__SLOW_BY_WARMING, 1);
   return BLIS_OK;
 }
 
 /* It serves already. */
 static blis_status warm_up(blis_cluster *cluster, life *l, int64_t for_us,
                            blis_error *error) {
-  blis__slow_down(cluster, l->index, BLIS__SLOW_BY_WARMING,
-                  l->start.warming_factor);
+  blis__slow_down_group(cluster, l->index, BLIS__SLOW_BY_WARMING,
+                        l->start.warming_factor);
   return blis_cluster_call_at(
       cluster, blis_time_after_us(cluster->now_us, for_us), on_warm, l, error);
 }
@@ -138,7 +145,7 @@ static blis_status go_on(blis_cluster *cluster, life *l, int part,
     BLIS_TRY(warm_up(cluster, l, l->start.part_us[part], error));
   }
   BLIS_TRY(blis__set_service(cluster, l->index, BLIS_SERVICE_ACTIVE, error));
-  blis__note_instance_change(cluster, l->index);
+  blis__note_group_change(cluster, l->index);
   return BLIS_OK;
 }
 
@@ -146,7 +153,7 @@ static blis_status go_on(blis_cluster *cluster, life *l, int part,
 static blis_status find_machine(blis_cluster *cluster, life *l,
                                 blis_error *error) {
   blis__placement placement;
-  BLIS_TRY(blis__place_instance(cluster, l->index, &placement, error));
+  BLIS_TRY(blis__place_group(cluster, l->index, &placement, error));
   l->waits = placement != BLIS__PLACED;
   switch (placement) {
   case BLIS__PENDING:
@@ -185,26 +192,44 @@ blis_status blis__start_pending(blis_cluster *cluster, blis_error *error) {
   return BLIS_OK;
 }
 
+/* The next places are instances like those of a group. */
+static blis_status make_group(blis_cluster *cluster, uint32_t like,
+                              blis_error *error) {
+  uint32_t first = cluster->existing;
+  uint32_t other = blis__rank_first(cluster, like);
+  uint32_t size = blis__rank_count(cluster, like);
+  blis__ranks_join(cluster, first, other);
+  blis__barriers_join(cluster, first, other);
+  for (uint32_t k = 0; k < size; k++) {
+    BLIS_TRY(blis__make_instance(cluster, first + k, other + k, error));
+    cluster->facts[first + k] = cluster->facts[other + k];
+    cluster->service_times[first + k].since_us = cluster->now_us;
+    cluster->existing++;
+  }
+  blis__rank_balance_join(cluster, first, size, first);
+  for (uint32_t k = 0; k < size; k++) {
+    BLIS_TRY_MEM(blis__snapshot_add(&cluster->snapshot, first + k), error);
+  }
+  return BLIS_OK;
+}
+
 blis_status blis__start_next(blis_cluster *cluster, uint32_t like,
                              const blis__start *start, uint32_t *index,
                              blis_error *error) {
   uint32_t room = cluster->config.instance_count;
-  if (cluster->existing == room) {
+  if (room - cluster->existing < blis__rank_count(cluster, like)) {
     return blis_fail(
         error, BLIS_ERR_INVALID,
         "%" PRIu32 " instances have been started by %" PRId64
         " us, and there is room for no more: scaling.max_starts gives more, "
         "at 3 KB each, if so many starts are meant",
-        room, cluster->now_us);
+        cluster->existing, cluster->now_us);
   }
   BLIS_TRY_MEM(need_lives(cluster), error);
-  BLIS_TRY(blis__make_instance(cluster, cluster->existing, like, error));
-  *index = cluster->existing++;
-  cluster->facts[*index] = cluster->facts[like];
-  BLIS_TRY_MEM(blis__snapshot_add(&cluster->snapshot, *index), error);
+  *index = cluster->existing;
+  BLIS_TRY(make_group(cluster, like, error));
   life *l = &cluster->life_cycle->lives[*index];
   l->start = *start;
-  cluster->service_times[*index].since_us = cluster->now_us;
   return start->part_us[0] > 0
              ? wait_for(cluster, l, 0, start->part_us[0], error)
              : find_machine(cluster, l, error);
@@ -259,10 +284,12 @@ blis_status blis__begin_loading(blis_cluster *cluster, uint32_t index,
     return BLIS_OK;
   }
   BLIS_TRY_MEM(need_lives(cluster), error);
-  life *l = &cluster->life_cycle->lives[index];
+  life *l = life_of(cluster, index);
   l->start = *start;
-  cluster->services[index] = BLIS_SERVICE_LOADING;
-  blis__snapshot_put_in_service(&cluster->snapshot, index, false);
+  for (uint32_t i = l->index; i < blis__rank_end(cluster, index); i++) {
+    cluster->services[i] = BLIS_SERVICE_LOADING;
+    blis__snapshot_put_in_service(&cluster->snapshot, i, false);
+  }
   return go_on(cluster, l, LOADING_PART, error);
 }
 
@@ -271,9 +298,12 @@ blis_status blis__begin_loading(blis_cluster *cluster, uint32_t index,
 static blis_status cut_off(blis_cluster *cluster, uint32_t index,
                            blis_error *error) {
   const blis__eviction how = {.index = index, .reason = "instance-stopped"};
-  BLIS_TRY(blis__handoff_lose_instance(cluster, index, (blis_loss){0}, error));
+  uint32_t end = blis__rank_end(cluster, index);
+  for (uint32_t i = blis__rank_first(cluster, index); i < end; i++) {
+    BLIS_TRY(blis__handoff_lose_instance(cluster, i, (blis_loss){0}, error));
+  }
   BLIS_TRY(blis__evict_all(cluster, &how, error));
-  blis__note_instance_change(cluster, index);
+  blis__note_group_change(cluster, index);
   return blis__check_drained(cluster, index, error);
 }
 
@@ -299,7 +329,7 @@ blis_status blis_cluster_instance_stop(blis_cluster *cluster, uint32_t index,
   if (how == BLIS_STOP_IMMEDIATE || grace_us == 0) {
     return cut_off(cluster, index, error);
   }
-  life *l = &cluster->life_cycle->lives[index];
+  life *l = life_of(cluster, index);
   l->grace_end_us = blis_time_after_us(cluster->now_us, grace_us);
   if (l->grace_end_us == BLIS_TIME_NEVER_US) {
     return BLIS_OK;
@@ -339,18 +369,20 @@ blis_status blis_cluster_instance_recover(blis_cluster *cluster, uint32_t index,
   if (!blis__may_recover(cluster, index)) {
     return BLIS_OK;
   }
-  life *l = &cluster->life_cycle->lives[index];
-  cluster->service_times[index].will_recover = true;
+  life *l = life_of(cluster, index);
+  blis__set_will_recover(cluster, index, true);
   l->recovering_us = recovering_us < after_us ? recovering_us : after_us;
   set_due(cluster, l, after_us - l->recovering_us);
-  BLIS_TRY(BLIS__TELL(cluster, BLIS__SERVICE_CHANGED, error,
-                      .instance = index)); /* it is paid for again */
+  for (uint32_t i = l->index; i < blis__rank_end(cluster, index); i++) {
+    BLIS_TRY(BLIS__TELL(cluster, BLIS__SERVICE_CHANGED, error,
+                        .instance = i)); /* it is paid for again */
+  }
   return blis_cluster_call_at(cluster, l->due_us, on_recovered, l, error);
 }
 
 blis_status blis_cluster_instance_give_up(blis_cluster *cluster, uint32_t index,
                                           blis_error *error) {
-  cluster->service_times[index].will_recover = false;
+  blis__set_will_recover(cluster, index, false);
   return blis__set_service(cluster, index, BLIS_SERVICE_DRAINED, error);
 }
 
@@ -363,9 +395,8 @@ bool blis_cluster_instance_will_recover(const blis_cluster *cluster,
 
 int64_t blis_cluster_instance_failed_starts(const blis_cluster *cluster,
                                             uint32_t index) {
-  return cluster->life_cycle == NULL
-             ? 0
-             : cluster->life_cycle->lives[index].failed_starts;
+  return cluster->life_cycle == NULL ? 0
+                                     : life_of(cluster, index)->failed_starts;
 }
 
 int64_t blis_cluster_instance_time_us(const blis_cluster *cluster,

@@ -7,6 +7,9 @@
  * from then on until it has gone. One that is to go finishes what it has, or
  * not, and its place stays empty.
  *
+ * Of data-parallel ranks (ranks.h) a group comes and goes, with one cold start
+ * for all of it: what is said here of an instance is done to its group.
+ *
  * As the faults of cluster.h, these are called between events.
  */
 #ifndef BLIS_CLUSTER_LIFE_CYCLE_H
@@ -44,7 +47,8 @@ typedef enum blis_stop {
 } blis_stop;
 
 /*
- * Starts the next instance, like one that is or was there; its times are drawn
+ * Starts the next instance, like one that is or was there, or as many as that
+ * one's group has, of which *index is the first; its times are drawn
  * from a stream of its own name under the seed. BLIS_ERR_INVALID: there is no
  * room for more.
  */
@@ -82,7 +86,7 @@ BLIS_MUSTUSE blis_status blis_cluster_instance_give_up(blis_cluster *cluster,
 bool blis_cluster_instance_will_recover(const blis_cluster *cluster,
                                         uint32_t index);
 
-/* How often its start has failed so far. */
+/* How often its start, or that of its group, has failed so far. */
 int64_t blis_cluster_instance_failed_starts(const blis_cluster *cluster,
                                             uint32_t index);
 

@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "cluster/features.h"
 #include "cluster/placement.h"
+#include "cluster/ranks.h"
 
 enum { NODES_MAX = 100000, GPUS_MAX = 4096 };
 
@@ -198,6 +199,28 @@ blis_status blis__place_instance(blis_cluster *cluster, uint32_t i,
     return BLIS_OK;
   }
   BLIS_TRY_MEM(take(cluster, i, place), error);
+  return BLIS_OK;
+}
+
+void blis__unplace_group(const blis_cluster *cluster, uint32_t i) {
+  for (uint32_t k = blis__rank_first(cluster, i);
+       k < blis__rank_end(cluster, i); k++) {
+    blis__unplace_instance(cluster, k);
+  }
+}
+
+blis_status blis__place_group(blis_cluster *cluster, uint32_t i,
+                              blis__placement *placement, blis_error *error) {
+  *placement = BLIS__PLACED;
+  for (uint32_t k = blis__rank_first(cluster, i);
+       k < blis__rank_end(cluster, i); k++) {
+    blis__placement own;
+    BLIS_TRY(blis__place_instance(cluster, k, &own, error));
+    *placement = own > *placement ? own : *placement;
+  }
+  if (*placement == BLIS__PENDING) {
+    blis__unplace_group(cluster, i);
+  }
   return BLIS_OK;
 }
 

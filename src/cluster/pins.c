@@ -3,13 +3,15 @@
  *
  * For a pinned request the policy is shown its instance alone, as if the others
  * were out of service at that moment. So the policy remembers this decision
- * like any other, and every policy can be pinned, scripted ones included.
+ * like any other, and every policy can be pinned, scripted ones included. Of
+ * ranks that are balanced by their group it is shown the group.
  */
 #include <inttypes.h>
 
 #include "base/array.h"
 #include "base/map.h"
 #include "cluster/features.h"
+#include "cluster/rank_balance.h"
 
 struct blis__pins {
   blis_map instances; /* by number of the request, and role: those to come */
@@ -71,14 +73,14 @@ static bool take_pin(blis__pins *pins, const blis_routing_request *shown,
 
 static blis_status on_routing(void *ud, blis_cluster *cluster,
                               const blis__news *news, blis_error *error) {
-  (void)cluster;
   blis__pins *pins = ud;
   const blis_routing_view *view = *news->view;
   uint64_t instance = 0;
   if (!take_pin(pins, news->shown, &instance)) {
     return BLIS_OK;
   }
-  size_t place = blis_routing_view_find(view, (uint32_t)instance);
+  size_t place = blis_routing_view_find(
+      view, blis__rank_front(cluster, (uint32_t)instance));
   if (place == view->count) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "request number %" PRId64 " is pinned to instance_%" PRIu64
@@ -87,6 +89,7 @@ static blis_status on_routing(void *ud, blis_cluster *cluster,
   }
   show_one(pins, view, place);
   *news->view = &pins->view;
+  blis__name_rank(cluster, (uint32_t)instance);
   return BLIS_OK;
 }
 

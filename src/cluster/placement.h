@@ -28,6 +28,15 @@ BLIS_MUSTUSE blis_status blis__place_instance(blis_cluster *cluster, uint32_t i,
 /* It has none any more. */
 void blis__unplace_instance(const blis_cluster *cluster, uint32_t i);
 
+/*
+ * The same for all ranks of an instance's group, which may be on several nodes:
+ * all of them are placed, or wait for a node, or take nothing.
+ */
+BLIS_MUSTUSE blis_status blis__place_group(blis_cluster *cluster, uint32_t i,
+                                           blis__placement *placement,
+                                           blis_error *error);
+void blis__unplace_group(const blis_cluster *cluster, uint32_t i);
+
 /* Is there room now for another one with such GPUs? */
 bool blis__has_room_like(const blis_cluster *cluster, uint32_t i);
 

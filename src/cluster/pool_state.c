@@ -36,8 +36,7 @@ static double mean_fullness(blis_cluster *cluster,
   const blis__group *group = NULL;
   double sum = 0;
   if (queue == NULL || kv == NULL ||
-      blis__snapshot_survey(&cluster->snapshot, cluster->source->strings, 0, -1,
-                            &group) != BLIS_OK) {
+      blis__snapshot_survey(&cluster->snapshot, 0, -1, &group) != BLIS_OK) {
     return 0;
   }
   for (uint32_t k = 0; k < group->count; k++) {

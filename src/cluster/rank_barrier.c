@@ -215,7 +215,7 @@ blis_status blis__barriers_init(blis_cluster *cluster, blis_error *error) {
   for (uint32_t i = 0; i < count; i += blis__rank_count(cluster, i)) {
     barrier *b = &items[blis__rank_group(cluster, i)];
     *b = (barrier){.cluster = cluster,
-                   .config = has_barrier(cluster, i)
+                   .config = i < cluster->existing && has_barrier(cluster, i)
                                  ? cluster->config.instances[i].ranks
                                  : NULL,
                    .first = i,
@@ -225,6 +225,17 @@ blis_status blis__barriers_init(blis_cluster *cluster, blis_error *error) {
   cluster->meet = meet;
   blis__listeners_need(&cluster->listeners, BLIS__NEEDS_ORDER);
   return BLIS_OK;
+}
+
+void blis__barriers_join(const blis_cluster *cluster, uint32_t first,
+                         uint32_t other) {
+  if (cluster->barriers != NULL) {
+    barrier *items = cluster->barriers->items;
+    barrier *b = &items[blis__rank_group(cluster, first)];
+    b->config = items[blis__rank_group(cluster, other)].config;
+    b->first = first;
+    b->end_us = cluster->now_us;
+  }
 }
 
 const blis_step_gate *blis__barrier_gate(const blis_cluster *cluster,

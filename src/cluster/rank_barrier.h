@@ -22,6 +22,11 @@
 BLIS_MUSTUSE blis_status blis__barriers_init(blis_cluster *cluster,
                                              blis_error *error);
 
+/* The group of ranks that is about to be made from first on gets one like that
+   of another group. */
+void blis__barriers_join(const blis_cluster *cluster, uint32_t first,
+                         uint32_t other);
+
 /* Of the barrier of an instance's group; NULL = it has none. */
 const blis_step_gate *blis__barrier_gate(const blis_cluster *cluster,
                                          uint32_t number);

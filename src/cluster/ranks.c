@@ -2,6 +2,8 @@
 
 #include <inttypes.h>
 
+#include "base/invariant.h"
+
 static bool has_ranks(const blis_cluster_config *config) {
   for (uint32_t i = 0; i < config->instance_count; i++) {
     if (config->instances[i].ranks != NULL) {
@@ -21,7 +23,7 @@ static blis_status check_group(const blis_cluster *cluster, uint32_t first,
                                uint32_t size, blis_error *error) {
   const blis_cluster_config *config = &cluster->config;
   for (uint32_t k = 1; k < size; k++) {
-    if (k >= config->instance_count - first ||
+    if (k >= cluster->existing - first ||
         config->instances[first + k].ranks != config->instances[first].ranks) {
       return blis_fail(error, BLIS_ERR_INVALID,
                        "instance_%" PRIu32 ": its group has %" PRIu32
@@ -31,6 +33,15 @@ static blis_status check_group(const blis_cluster *cluster, uint32_t first,
     }
   }
   return BLIS_OK;
+}
+
+static void put(const blis__ranks *ranks, uint32_t first, uint32_t size,
+                uint32_t group) {
+  for (uint32_t i = first; i < first + size; i++) {
+    ranks->first[i] = first;
+    ranks->group[i] = group;
+    ranks->size[i] = size;
+  }
 }
 
 blis_status blis__ranks_init(blis_cluster *cluster, blis_error *error) {
@@ -47,17 +58,22 @@ blis_status blis__ranks_init(blis_cluster *cluster, blis_error *error) {
   *ranks = (blis__ranks){columns, columns + count, columns + 2 * (size_t)count};
   uint32_t group = 0;
   for (uint32_t first = 0; first < count; group++) {
-    uint32_t size = size_at(config, first);
+    uint32_t size = first < cluster->existing ? size_at(config, first) : 1;
     BLIS_TRY(check_group(cluster, first, size, error));
-    for (uint32_t end = first + size, i = first; i < end; i++) {
-      ranks->first[i] = first;
-      ranks->group[i] = group;
-      ranks->size[i] = size;
-    }
+    put(ranks, first, size, group);
     first += size;
   }
   cluster->ranks = ranks;
   return BLIS_OK;
+}
+
+void blis__ranks_join(const blis_cluster *cluster, uint32_t first,
+                      uint32_t other) {
+  blis__ranks *ranks = cluster->ranks;
+  if (ranks != NULL) {
+    BLIS_ASSERT(first > 0 && first >= cluster->existing);
+    put(ranks, first, ranks->size[other], ranks->group[first - 1] + 1);
+  }
 }
 
 uint32_t blis_cluster_rank_group(const blis_cluster *cluster, uint32_t index) {

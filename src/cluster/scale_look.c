@@ -102,16 +102,19 @@ static blis_status on_ended(void *ud, blis_cluster *cluster,
              : BLIS_OK;
 }
 
-/* One decode or prefill step of so much, as the engine's model has it. */
+/* One decode or prefill step of so much, as the engine's model has it; ranks
+   share it evenly. */
 static double step_us(void *state, double prefill_tokens, double requests,
                       double kv_tokens) {
-  const blis_latency_model *model = ((const blis__scale_look *)state)->latency;
-  int64_t t = (int64_t)prefill_tokens;
-  int64_t n = (int64_t)requests;
+  const blis__scale_look *look = state;
+  const blis_latency_model *model = look->latency;
+  int64_t t = (int64_t)(prefill_tokens / look->ranks);
+  int64_t n = (int64_t)(requests / look->ranks);
   const blis_batch_sums sums = {.requests = n + (t > 0),
                                 .prefill_tokens = t,
                                 .decode_requests = n,
-                                .decode_context_tokens = (int64_t)kv_tokens,
+                                .decode_context_tokens =
+                                    (int64_t)(kv_tokens / look->ranks),
                                 .prefill_attention = 3 * t * t,
                                 .prefill_pairs = t * (t - 1)};
   int64_t told_us = 1;
@@ -221,9 +224,9 @@ static double measure(void *ud, blis_scale_metric metric) {
   }
 }
 
-static void look_at_instance(blis__scale_look *look,
-                             const blis_cluster *cluster, uint32_t i,
-                             double *metrics) {
+/* Adds one rank of a group to what is seen of that. */
+static void add_rank(blis_scale_instance *seen, const blis_cluster *cluster,
+                     uint32_t i, double *metrics) {
   const blis_instance *instance = cluster->instances[i];
   const blis_instance_config *config = blis_instance_get_config(instance);
   blis_instance_stats stats;
@@ -232,34 +235,46 @@ static void look_at_instance(blis__scale_look *look,
   double room = (double)stats.kv_blocks * block;
   double longest = (double)config->max_model_len_tokens;
   blis__machine machine = blis__machine_of(cluster, i);
-  const blis_scale_instance seen = {
-      .id = i,
-      .kv_utilization = (double)stats.used_kv_blocks / (double)stats.kv_blocks,
-      .queue_depth = (double)stats.queue_depth,
-      .batch_size = (double)stats.batch_size,
-      .running_kv_tokens = (double)stats.used_kv_blocks * block,
-      .kv_capacity_tokens = room,
-      .context_length_tokens = longest > 0 ? longest : room,
-      .gpu = machine.gpu,
-      .tp = machine.tp,
-      .cost_per_hour = machine.cost_per_hour};
-  look->instances.items[look->instances.count++] = seen;
-  look->place_of[i] = (uint32_t)look->instances.count;
+  double part = 1 / (double)blis__rank_count(cluster, i);
+  double use = (double)stats.used_kv_blocks / (double)stats.kv_blocks;
+  double queue_depth = (double)stats.queue_depth;
+  seen->kv_utilization += part * use;
+  seen->queue_depth += queue_depth;
+  seen->batch_size += (double)stats.batch_size;
+  seen->running_kv_tokens += (double)stats.used_kv_blocks * block;
+  seen->kv_capacity_tokens += room;
+  seen->context_length_tokens = longest > 0 ? longest : room;
+  seen->gpu = machine.gpu;
+  seen->tp += machine.tp;
+  seen->cost_per_hour += machine.cost_per_hour;
+  metrics[BLIS_SCALE_POOL_SATURATION] +=
+      part * blis__instance_fullness(queue_depth, use);
+}
+
+static void look_at_group(blis__scale_look *look, const blis_cluster *cluster,
+                          uint32_t first, double *metrics) {
+  blis_scale_instance seen = {.id = first};
+  size_t place = look->instances.count++;
+  for (uint32_t i = first; i < blis__rank_end(cluster, first); i++) {
+    add_rank(&seen, cluster, i, metrics);
+    look->place_of[i] = (uint32_t)place + 1;
+  }
+  look->instances.items[place] = seen;
   metrics[BLIS_SCALE_KV_UTILIZATION] += seen.kv_utilization;
   metrics[BLIS_SCALE_QUEUE_DEPTH] += seen.queue_depth;
   metrics[BLIS_SCALE_BATCH_SIZE] += seen.batch_size;
-  metrics[BLIS_SCALE_POOL_SATURATION] +=
-      blis__instance_fullness(seen.queue_depth, seen.kv_utilization);
 }
 
 static void look_at_instances(blis__scale_look *look,
                               const blis_cluster *cluster, double *metrics) {
   look->instances.count = 0;
-  for (uint32_t i = 0; i < cluster->existing; i++) {
-    look->place_of[i] = 0;
+  for (uint32_t i = 0; i < cluster->existing; i = blis__rank_end(cluster, i)) {
+    for (uint32_t k = i; k < blis__rank_end(cluster, i); k++) {
+      look->place_of[k] = 0;
+    }
     if (cluster->services[i] == BLIS_SERVICE_ACTIVE &&
         is_own(look, cluster, i)) {
-      look_at_instance(look, cluster, i, metrics);
+      look_at_group(look, cluster, i, metrics);
     }
   }
   /* Nobody is there who could take anything: full, as llm-d has it. */
@@ -388,13 +403,14 @@ void blis__scale_look_take(blis__scale_look *look, blis_cluster *cluster,
   const blis_instance_config *kind =
       blis_instance_get_config(cluster->instances[first]);
   look->latency = blis_instance_usual_latency(cluster->instances[first]);
+  look->ranks = (double)blis__rank_count(cluster, first);
   if (blis_latency_uses_sums(look->latency)) {
     look->model = (blis_scale_model){
         .step_us = step_us,
         .state = look,
-        .kv_capacity_tokens =
-            (double)kind->kv_blocks * (double)kind->block_size_tokens,
-        .max_num_seqs = (double)kind->max_num_seqs};
+        .kv_capacity_tokens = look->ranks * (double)kind->kv_blocks *
+                              (double)kind->block_size_tokens,
+        .max_num_seqs = look->ranks * (double)kind->max_num_seqs};
     context->model = &look->model;
   }
 }

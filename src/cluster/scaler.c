@@ -1,6 +1,7 @@
 /*
  * scaler.c - asks an autoscaler at its intervals, and keeps as many instances
- * as it wants. Where prefill and decode are apart, each pool may have one.
+ * as it wants. Where prefill and decode are apart, each pool may have one. What
+ * it counts are groups of ranks, each by its first instance.
  */
 #include "cluster/scaler.h"
 
@@ -13,6 +14,7 @@
 #include "cluster/clock.h"
 #include "cluster/features.h"
 #include "cluster/placement.h"
+#include "cluster/ranks.h"
 #include "cluster/scale_trigger.h"
 #include "cluster/scaling.h"
 #include "cluster/service.h"
@@ -51,7 +53,7 @@ static bool is_replica(const blis_cluster *cluster, uint32_t i) {
 
 static bool is_own(const struct blis__scaler *scaler,
                    const blis_cluster *cluster, uint32_t i) {
-  return blis__is_in_scaled_pool(cluster, scaler->config.role, i);
+  return blis__is_scaled_group(cluster, scaler->config.role, i);
 }
 
 static uint32_t count_replicas(const struct blis__scaler *scaler,
@@ -83,9 +85,24 @@ static blis_status note_level(struct blis__scaler *scaler,
 
 /* Keeping the number. */
 
+static double price_of(const blis_cluster *cluster, uint32_t i) {
+  double sum = 0;
+  for (uint32_t k = i; k < blis__rank_end(cluster, i); k++) {
+    sum += blis__machine_of(cluster, k).cost_per_hour;
+  }
+  return sum;
+}
+
 static bool is_dearer(const blis_cluster *cluster, uint32_t i, uint32_t other) {
-  return blis__machine_of(cluster, i).cost_per_hour >
-         blis__machine_of(cluster, other).cost_per_hour;
+  return price_of(cluster, i) > price_of(cluster, other);
+}
+
+static double load_of(const blis_cluster *cluster, uint32_t i) {
+  double sum = 0;
+  for (uint32_t k = i; k < blis__rank_end(cluster, i); k++) {
+    sum += blis__snapshot_live(&cluster->snapshot, k, BLIS_SIGNAL_IN_FLIGHT);
+  }
+  return sum;
 }
 
 /* Later ones are newer. Those that have not started yet go before all others,
@@ -105,10 +122,8 @@ static bool goes_before(const struct blis__scaler *scaler,
   case BLIS_VICTIM_OLDEST:
     return serves ? i < other : i > other;
   case BLIS_VICTIM_LEAST_LOADED: {
-    double load =
-        blis__snapshot_live(&cluster->snapshot, i, BLIS_SIGNAL_IN_FLIGHT);
-    double other_load =
-        blis__snapshot_live(&cluster->snapshot, other, BLIS_SIGNAL_IN_FLIGHT);
+    double load = load_of(cluster, i);
+    double other_load = load_of(cluster, other);
     return load < other_load || (load == other_load && i > other);
   }
   default:
@@ -368,7 +383,7 @@ static blis_status check_config(const blis_cluster *cluster,
   uint32_t count = 0;
   BLIS_TRY(check_bounds(config, error));
   for (uint32_t i = 0; i < cluster->existing; i++) {
-    count += blis__is_in_scaled_pool(cluster, config->role, i);
+    count += blis__is_scaled_group(cluster, config->role, i);
     if (config->role == BLIS_SCALE_BOTH && cluster->facts[i].roles != 0) {
       return blis_fail(error, BLIS_ERR_INVALID,
                        "autoscaler: %s has a role; the pools of prefill and "

@@ -5,6 +5,8 @@
 
 #include "base/invariant.h"
 #include "cluster/clock.h"
+#include "cluster/rank_barrier.h"
+#include "cluster/ranks.h"
 
 blis_status blis__check_changeable(const blis_cluster *cluster, uint32_t index,
                                    blis_error *error) {
@@ -61,8 +63,8 @@ static void keep_order(blis_cluster *cluster, blis_service before,
   }
 }
 
-blis_status blis__set_service(blis_cluster *cluster, uint32_t index,
-                              blis_service service, blis_error *error) {
+static void become(blis_cluster *cluster, uint32_t index,
+                   blis_service service) {
   blis_service before = cluster->services[index];
   struct blis__service_times *times = &cluster->service_times[index];
   BLIS_ASSERT(may_become(before, service));
@@ -80,7 +82,28 @@ blis_status blis__set_service(blis_cluster *cluster, uint32_t index,
   if (serves != (before == BLIS_SERVICE_ACTIVE)) {
     blis__snapshot_put_in_service(&cluster->snapshot, index, serves);
   }
-  return BLIS__TELL(cluster, BLIS__SERVICE_CHANGED, error, .instance = index);
+}
+
+/* All of them have changed when the first is told of. */
+blis_status blis__set_service(blis_cluster *cluster, uint32_t index,
+                              blis_service service, blis_error *error) {
+  uint32_t first = blis__rank_first(cluster, index);
+  uint32_t end = blis__rank_end(cluster, index);
+  for (uint32_t i = first; i < end; i++) {
+    become(cluster, i, service);
+  }
+  for (uint32_t i = first; i < end; i++) {
+    BLIS_TRY(BLIS__TELL(cluster, BLIS__SERVICE_CHANGED, error, .instance = i));
+  }
+  return BLIS_OK;
+}
+
+void blis__set_will_recover(const blis_cluster *cluster, uint32_t index,
+                            bool will_recover) {
+  uint32_t end = blis__rank_end(cluster, index);
+  for (uint32_t i = blis__rank_first(cluster, index); i < end; i++) {
+    cluster->service_times[i].will_recover = will_recover;
+  }
 }
 
 bool blis__may_recover(const blis_cluster *cluster, uint32_t index) {
@@ -113,9 +136,24 @@ void blis__slow_down(blis_cluster *cluster, uint32_t index,
                           blis__slowness_of(cluster, index));
 }
 
+void blis__slow_down_group(blis_cluster *cluster, uint32_t index,
+                           blis__slowness reason, double factor) {
+  uint32_t end = blis__rank_end(cluster, index);
+  for (uint32_t i = blis__rank_first(cluster, index); i < end; i++) {
+    blis__slow_down(cluster, i, reason, factor);
+  }
+}
+
 void blis__note_instance_change(blis_cluster *cluster, uint32_t index) {
   blis__snapshot_instance_changed(&cluster->snapshot, index);
   blis__cluster_note_next(cluster, index);
+}
+
+void blis__note_group_change(blis_cluster *cluster, uint32_t index) {
+  uint32_t end = blis__rank_end(cluster, index);
+  for (uint32_t i = blis__rank_first(cluster, index); i < end; i++) {
+    blis__note_instance_change(cluster, i);
+  }
 }
 
 blis_status blis__restart_instance(blis_cluster *cluster, uint32_t index,
@@ -123,15 +161,25 @@ blis_status blis__restart_instance(blis_cluster *cluster, uint32_t index,
   BLIS_ASSERT(blis__snapshot_live(&cluster->snapshot, index,
                                   BLIS_SIGNAL_IN_FLIGHT) == 0);
   BLIS_TRY(blis_instance_restart(cluster->instances[index], error));
+  blis__barrier_reset(cluster, index);
   blis__snapshot_forget(&cluster->snapshot, index);
   return BLIS_OK;
+}
+
+static bool has_requests(const blis_cluster *cluster, uint32_t index) {
+  uint32_t end = blis__rank_end(cluster, index);
+  for (uint32_t i = blis__rank_first(cluster, index); i < end; i++) {
+    if (blis__snapshot_live(&cluster->snapshot, i, BLIS_SIGNAL_IN_FLIGHT) > 0) {
+      return true;
+    }
+  }
+  return false;
 }
 
 blis_status blis__check_drained(blis_cluster *cluster, uint32_t index,
                                 blis_error *error) {
   if (cluster->services[index] == BLIS_SERVICE_DRAINING &&
-      blis__snapshot_live(&cluster->snapshot, index, BLIS_SIGNAL_IN_FLIGHT) ==
-          0) {
+      !has_requests(cluster, index)) {
     return blis__set_service(cluster, index, BLIS_SERVICE_DRAINED, error);
   }
   return BLIS_OK;

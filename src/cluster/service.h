@@ -5,6 +5,9 @@
  * Every change of a state goes through blis__set_service, which asserts that it
  * is a step of the life cycle, keeps the candidates and the books, and tells
  * listeners (BLIS__SERVICE_CHANGED).
+ *
+ * All ranks of a group (ranks.h) change together: what is asked of one instance
+ * here is done to all of its group.
  */
 #ifndef BLIS_CLUSTER_SERVICE_H
 #define BLIS_CLUSTER_SERVICE_H
@@ -28,6 +31,10 @@ static inline bool blis__is_starting(blis_service service) {
 BLIS_MUSTUSE blis_status blis__set_service(blis_cluster *cluster,
                                            uint32_t index, blis_service service,
                                            blis_error *error);
+
+/* That the group is to come back, or not. */
+void blis__set_will_recover(const blis_cluster *cluster, uint32_t index,
+                            bool will_recover);
 
 /* One that is down might come back: an autoscaler has done without those that
    have drained. */
@@ -57,11 +64,16 @@ struct blis__speed {
 void blis__slow_down(blis_cluster *cluster, uint32_t index,
                      blis__slowness reason, double factor);
 
+/* The same for all of its group. */
+void blis__slow_down_group(blis_cluster *cluster, uint32_t index,
+                           blis__slowness reason, double factor);
+
 /* By what it does takes longer, for all reasons together. */
 double blis__slowness_of(const blis_cluster *cluster, uint32_t index);
 
 /* The instance was changed from outside of its own events. */
 void blis__note_instance_change(blis_cluster *cluster, uint32_t index);
+void blis__note_group_change(blis_cluster *cluster, uint32_t index);
 
 /* Whatever the engine was at is gone, and so is its cache. It has no requests.
  */
@@ -69,7 +81,7 @@ BLIS_MUSTUSE blis_status blis__restart_instance(blis_cluster *cluster,
                                                 uint32_t index,
                                                 blis_error *error);
 
-/* Which requests leave an instance, and what becomes of them. */
+/* Which requests leave the instances of a group, and what becomes of them. */
 typedef struct blis__eviction {
   uint32_t index;
   bool spares_running;
@@ -77,7 +89,7 @@ typedef struct blis__eviction {
   const char *reason; /* static; why they fail, if they do */
 } blis__eviction;
 
-/* In order of arrival. */
+/* In order of arrival; routers are shown the instances as they are then. */
 BLIS_MUSTUSE blis_status blis__evict_all(blis_cluster *cluster,
                                          const blis__eviction *how,
                                          blis_error *error);

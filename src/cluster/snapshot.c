@@ -473,7 +473,7 @@ blis_status blis__snapshot_init(blis__snapshot *snapshot,
   blis_status status = allocate(snapshot);
   if (status == BLIS_OK) {
     status = blis__candidates_init(&snapshot->candidates, alloc, config->facts,
-                                   config->ids, config->count);
+                                   config->ids, config->fronts, config->count);
   }
   if (status != BLIS_OK) {
     blis__snapshot_deinit(snapshot);
@@ -696,23 +696,31 @@ void blis__snapshot_update(blis__snapshot *snapshot) {
   snapshot->changed.count = 0;
 }
 
+/* When it is due next. */
+static int64_t read_if_due(blis__snapshot *snapshot, uint32_t i,
+                           int64_t now_us) {
+  if (now_us - snapshot->refreshed_us[i] >= snapshot->refresh_us) {
+    snapshot->refreshed_us[i] = now_us;
+    read_time(snapshot, i, now_us);
+    if (snapshot->has_moved[i]) {
+      read_again(snapshot, i);
+      mark(snapshot, i, COUNTERS_CHANGED);
+    }
+  }
+  return blis_time_after_us(snapshot->refreshed_us[i], snapshot->refresh_us);
+}
+
 /* Those of the group that are due; the others keep what was read before. */
 static void read_due(blis__snapshot *snapshot, blis__group *group,
                      int64_t now_us) {
   int64_t due_us = BLIS_TIME_NEVER_US;
   for (uint32_t k = 0; k < group->count; k++) {
-    uint32_t i = group->instances[k];
-    if (now_us - snapshot->refreshed_us[i] >= snapshot->refresh_us) {
-      snapshot->refreshed_us[i] = now_us;
-      read_time(snapshot, i, now_us);
-      if (snapshot->has_moved[i]) {
-        read_again(snapshot, i);
-        mark(snapshot, i, COUNTERS_CHANGED);
-      }
+    uint32_t front = group->instances[k];
+    for (uint32_t i = front; blis__is_shown_by(&snapshot->candidates, i, front);
+         i++) {
+      int64_t next_us = read_if_due(snapshot, i, now_us);
+      due_us = next_us < due_us ? next_us : due_us;
     }
-    int64_t next_us =
-        blis_time_after_us(snapshot->refreshed_us[i], snapshot->refresh_us);
-    due_us = next_us < due_us ? next_us : due_us;
   }
   group->due_us = due_us;
 }
@@ -732,7 +740,11 @@ void blis__snapshot_catch_up(blis__snapshot *snapshot, blis__group *group,
   snapshot->seen_us = now_us;
   if (snapshot->refresh_us == 0 && (snapshot->kept & TIME_SIGNALS) != 0) {
     for (uint32_t k = 0; k < group->count; k++) {
-      read_time(snapshot, group->instances[k], now_us);
+      uint32_t front = group->instances[k];
+      for (uint32_t i = front;
+           blis__is_shown_by(&snapshot->candidates, i, front); i++) {
+        read_time(snapshot, i, now_us);
+      }
     }
   }
   if (snapshot->refresh_us > 0 && snapshot->has_readers &&

@@ -14,6 +14,9 @@
  *   constants: facts and sizes.
  * Both rules are those of BLIS (Go, inference-sim f90a1e3a).
  *
+ * A candidate that is shown for several instances (candidates.h) has the sum of
+ * what they count, and the mean of shares, rates and times.
+ *
  * Work follows need: an instance is read again only if it has changed, and
  * unused columns are not updated. A view costs O(instances that changed),
  * O(candidates) for each signal of the request, and for each other column only
@@ -96,6 +99,7 @@ typedef struct blis__snapshot_config {
   blis_instance *const *instances;  /* borrowed, like ids and facts */
   const char *const *ids;           /* one each */
   const blis_instance_facts *facts; /* one each, or NULL */
+  const uint32_t *fronts;           /* likewise; see candidates.h */
   uint32_t count;
   int64_t refresh_us;
   int64_t cache_delay_us;
@@ -177,12 +181,12 @@ BLIS_MUSTUSE blis_status blis__snapshot_refresh(blis__snapshot *snapshot,
                                                 uint32_t model, int64_t now_us);
 
 /*
- * The instances in service with a role (0 = whatever they do), all models; the
+ * The instances in service with a role (0 = whatever they do), all models and
+ * also those that others are shown for; the
  * columns that are kept are as fresh as in a view at now_us; below 0 nothing
  * that lags behind is read again.
  */
 BLIS_MUSTUSE blis_status blis__snapshot_survey(blis__snapshot *snapshot,
-                                               const blis_intern *strings,
                                                uint32_t role, int64_t now_us,
                                                const blis__group **group);
 

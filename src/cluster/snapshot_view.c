@@ -28,12 +28,32 @@ static double *shown_column(const blis__shown *shown, blis_signal signal) {
              : shown->gathered + (size_t)signal * shown->snapshot->count;
 }
 
+/* Of several instances that are shown as one, the mean; of others the sum. */
+#define BIT(name) BLIS_SIGNAL_BIT(BLIS_SIGNAL_##name)
+#define MEAN_SIGNALS                                                           \
+  (BIT(KV_UTILIZATION) | BLIS_SIGNALS_OF_PROMPT | BIT(CACHE_HIT_RATE) |        \
+   BIT(CAPACITY) | BIT(ROLE) | BIT(RECENT_TTFT_US) | BIT(RECENT_TPOT_US) |     \
+   BIT(ESTIMATED_WAIT_US) | BIT(UTILIZATION) | BIT(ADAPTER_LOADED) |           \
+   BIT(ADAPTER_LOADING))
+
+static double combine(blis_signal signal, double sum, uint32_t count) {
+  bool is_mean = (BLIS_SIGNAL_BIT(signal) & MEAN_SIGNALS) != 0;
+  return is_mean && count > 1 ? sum / count : sum;
+}
+
 static void gather(const blis__shown *shown, blis_signal signal) {
+  const blis__candidates *all = &shown->snapshot->candidates;
   const double *from = blis__snapshot_column(shown->snapshot, signal);
   double *to = shown_column(shown, signal);
   const blis__group *group = shown->group;
   for (uint32_t k = 0; k < group->count; k++) {
-    to[k] = from[group->instances[k]];
+    uint32_t front = group->instances[k];
+    uint32_t i = front + 1;
+    double sum = from[front];
+    for (; blis__is_shown_by(all, i, front); i++) {
+      sum += from[i];
+    }
+    to[k] = combine(signal, sum, i - front);
   }
 }
 
@@ -68,35 +88,52 @@ static double estimated_ttft_us(const blis__snapshot *snapshot, uint32_t i,
                                               tokens > 0 ? (double)tokens : 1);
 }
 
-static bool write_request_signal(const blis__shown *shown, blis_signal signal) {
+/* False = out of memory. */
+static bool read_request_signal(const blis__shown *shown, blis_signal signal,
+                                uint32_t i, double *value) {
   const blis__snapshot *snapshot = shown->snapshot;
   const blis_routing_request *request = shown->request;
+  const blis_instance *instance = snapshot->instances[i];
+  int64_t block_size = blis_instance_get_config(instance)->block_size_tokens;
+  const blis_block_chain *chain =
+      request->chain(request->chain_ud, (uint32_t)block_size);
+  uint32_t cached = 0;
+  if (chain == NULL) {
+    return false;
+  }
+  if (signal == BLIS_SIGNAL_LIVE_PREFIX_HIT) {
+    cached = blis_instance_cached_blocks(instance, chain);
+  } else if (blis__snapshot_cached_blocks(snapshot, i, chain, &cached) !=
+             BLIS_OK) {
+    return false;
+  }
+  if (signal == BLIS_SIGNAL_ESTIMATED_TTFT_US) {
+    *value = estimated_ttft_us(snapshot, i, request->prompt_tokens,
+                               (int64_t)cached * block_size);
+  } else if (signal == BLIS_SIGNAL_TIERED_PREFIX_HIT) {
+    *value = tiered_value(snapshot, i, cached, chain);
+  } else {
+    *value = cached_value(signal, cached, chain, block_size);
+  }
+  return true;
+}
+
+static bool write_request_signal(const blis__shown *shown, blis_signal signal) {
+  const blis__candidates *all = &shown->snapshot->candidates;
   const blis__group *group = shown->group;
   double *column = shown_column(shown, signal);
   for (uint32_t k = 0; k < group->count; k++) {
-    uint32_t i = group->instances[k];
-    const blis_instance *instance = snapshot->instances[i];
-    int64_t block_size = blis_instance_get_config(instance)->block_size_tokens;
-    const blis_block_chain *chain =
-        request->chain(request->chain_ud, (uint32_t)block_size);
-    uint32_t cached = 0;
-    if (chain == NULL) {
-      return false;
+    uint32_t front = group->instances[k];
+    uint32_t i = front;
+    double sum = 0;
+    for (; blis__is_shown_by(all, i, front); i++) {
+      double value = 0;
+      if (!read_request_signal(shown, signal, i, &value)) {
+        return false;
+      }
+      sum += value;
     }
-    if (signal == BLIS_SIGNAL_LIVE_PREFIX_HIT) {
-      cached = blis_instance_cached_blocks(instance, chain);
-    } else if (blis__snapshot_cached_blocks(snapshot, i, chain, &cached) !=
-               BLIS_OK) {
-      return false;
-    }
-    if (signal == BLIS_SIGNAL_ESTIMATED_TTFT_US) {
-      column[k] = estimated_ttft_us(snapshot, i, request->prompt_tokens,
-                                    (int64_t)cached * block_size);
-    } else if (signal == BLIS_SIGNAL_TIERED_PREFIX_HIT) {
-      column[k] = tiered_value(snapshot, i, cached, chain);
-    } else {
-      column[k] = cached_value(signal, cached, chain, block_size);
-    }
+    column[k] = combine(signal, sum, i - front);
   }
   return true;
 }
@@ -122,11 +159,17 @@ static void write_adapter_signal(const blis__shown *shown, blis_signal signal) {
   uint32_t number = shown->request->adapter_number;
   double *column = shown_column(shown, signal);
   for (uint32_t k = 0; k < group->count; k++) {
-    size_t first = (size_t)group->instances[k] * snapshot->adapter_count;
-    column[k] =
-        number == 0
-            ? 0
-            : adapter_value(&snapshot->adapters[first + number - 1], signal);
+    uint32_t front = group->instances[k];
+    uint32_t i = front;
+    double sum = 0;
+    for (; blis__is_shown_by(&snapshot->candidates, i, front); i++) {
+      size_t first = (size_t)i * snapshot->adapter_count;
+      sum +=
+          number == 0
+              ? 0
+              : adapter_value(&snapshot->adapters[first + number - 1], signal);
+    }
+    column[k] = combine(signal, sum, i - front);
   }
 }
 
@@ -244,11 +287,9 @@ blis_status blis__snapshot_refresh(blis__snapshot *snapshot,
   return BLIS_OK;
 }
 
-blis_status blis__snapshot_survey(blis__snapshot *snapshot,
-                                  const blis_intern *strings, uint32_t role,
+blis_status blis__snapshot_survey(blis__snapshot *snapshot, uint32_t role,
                                   int64_t now_us, const blis__group **group) {
-  blis__group *found =
-      blis__candidates_for(&snapshot->candidates, strings, 0, role);
+  blis__group *found = blis__candidates_all(&snapshot->candidates, role);
   if (found == NULL) {
     return BLIS_ERR_NOMEM;
   }

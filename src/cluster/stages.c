@@ -8,6 +8,7 @@
 #include "cluster/adapters.h"
 #include "cluster/clock.h"
 #include "cluster/ending.h"
+#include "cluster/rank_balance.h"
 #include "cluster/stages.h"
 #include "cluster/waiting_room.h"
 
@@ -352,6 +353,10 @@ static blis_status route_and_send(blis_cluster *cluster,
   blis__choice choice;
   BLIS_TRY(blis__cluster_choose(cluster, request, &stage, &choice, error));
   *rejected = choice.decision.rejected;
+  if (cluster->rank_balance != NULL) {
+    BLIS_TRY(blis__balance_ranks(
+        cluster, *rejected == NULL ? &choice.instance : NULL, error));
+  }
   if (*rejected != NULL) {
     return blis__cluster_tell_choice(cluster, request, &choice, error);
   }

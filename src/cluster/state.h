@@ -118,6 +118,7 @@ struct blis_cluster {
   /* What listeners keep, each in its file; NULL when it is not configured. */
   struct blis__ranks *ranks;       /* ranks.h */
   struct blis__barriers *barriers; /* rank_barrier.h */
+  struct blis__rank_balance *rank_balance;
   struct blis__tenant_budgets *budgets;
   struct blis__pins *pins;
   struct blis__adapter_texts *adapters; /* adapters.c */

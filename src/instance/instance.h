@@ -205,6 +205,14 @@ typedef struct blis_rank_config {
   int64_t sync_every; /* passes; then a group without work may stop; >= 1 */
   int64_t prefill_interval; /* prompts in every so many passes alone; >= 1 */
   double expert_factor;     /* steps take so many times as long, >= 1 */
+  /*
+   * Routers choose the group, and that the rank: as so many clients do that
+   * know the load of ranks as published every so often (see
+   * policy/memory/rank_balancer.h, which has their ranges).
+   */
+  bool balances_itself;
+  uint32_t clients;
+  int64_t publish_us;
 } blis_rank_config;
 
 /*

@@ -39,6 +39,26 @@ return {
         .. "coincide; above 1 every step is computed, slowly.",
     },
     {
+      name = "balance", type = "choice", choices = { "router", "internal" }, default = "router",
+      flag = "--dp-balance", group = group,
+      doc = "Who chooses the rank of a request. router: routing policies, which see the ranks as "
+        .. "targets. internal: the group, by least 4 * waiting + running as last published and "
+        .. "what was sent since; routing policies see the first instance of each group, with the "
+        .. "load of all.",
+    },
+    {
+      name = "clients", type = "integer", min = 1, max = 1024, unit = "processes",
+      flag = "--dp-clients", group = group,
+      doc = "Of internal balance: processes of the front end, which take requests in turn, each "
+        .. "of which knows only of its own what was sent since the last publication. Default: 1.",
+    },
+    {
+      name = "publish_us", type = "time_us", min = 0, max = 3600000000, unit = "us",
+      flag = "--dp-publish-us", group = group,
+      doc = "Of internal balance: how often the load of the ranks is published, first after half "
+        .. "of it; 0 = for every request. Default: 100000.",
+    },
+    {
       name = "expert_imbalance", type = "any", flag = "--expert-imbalance", group = group,
       metavar = "X",
       flag_doc = "Tokens at the busiest of the ranks' expert layers, over the mean: 1 or more.",

@@ -91,7 +91,8 @@ return {
     {
       name = "replica_price_per_hour", type = "number", min = 0, unit = "USD/h",
       flag = "--replica-price-per-hour", group = "Autoscaling",
-      doc = "Price of an instance, for the cost of a run; default: that of its GPUs.",
+      doc = "Price of an instance, with all its ranks, for the cost of a run; default: that of its "
+        .. "GPUs.",
     },
     {
       name = "instance_capacity", type = "number", above = 0, max = 1e9, unit = "requests/s",

@@ -45,6 +45,16 @@ local function factor_of(values, path)
   return 1 + values.expert_share * (imbalance - 1)
 end
 
+local internal_only = { "clients", "publish_us" }
+
+local function check_balance(values, path)
+  for _, name in ipairs(internal_only) do
+    if values[name] and values.balance ~= "internal" then
+      errors.invalid("%s.%s: has no effect without balance = \"internal\"", path, name)
+    end
+  end
+end
+
 --- The options as the core takes them; nil for none.
 ---@param given? integer|table
 ---@param path string
@@ -57,10 +67,12 @@ function ranks.read(given, path, profile)
     schema.raise_value(path, given, "a number of ranks, or a table such as { count = 4 }")
   end
   local values = schema.read(section, given, path, profile)
+  check_balance(values, path)
   return {
     count = values.count, barrier = values.barrier, dummy_us = values.dummy_us,
     sync_every = values.sync_every, prefill_interval = values.prefill_interval,
-    expert_factor = factor_of(values, path),
+    expert_factor = factor_of(values, path), is_internal = values.balance == "internal",
+    clients = values.clients or 1, publish_us = values.publish_us or 100000,
   }
 end
 

@@ -182,7 +182,7 @@
 ---@field drain? "wait"|"redirect"|"immediate" What becomes of the requests of an instance that is to go. wait: it finishes them; redirect: those that are not running yet are routed again; immediate: they fail, reason instance-stopped. (default wait)
 ---@field grace_us? integer How long an instance may take to finish; default: as long as it takes. (us)
 ---@field victim? "newest"|"oldest"|"least-loaded" Who goes first, after those that are still starting. (default newest)
----@field replica_price_per_hour? number Price of an instance, for the cost of a run; default: that of its GPUs. (USD/h)
+---@field replica_price_per_hour? number Price of an instance, with all its ranks, for the cost of a run; default: that of its GPUs. (USD/h)
 ---@field instance_capacity? number What one instance takes within its targets; for over_provisioned_seconds and under_provisioned_seconds of results. (requests/s)
 ---@field oscillation_us? integer A change that undoes the direction of the last one within this time counts as an oscillation. (us, default 120000000)
 ---@field trigger_queue_depth? integer The autoscaler is also asked between its intervals, as soon as a request finds so many waiting for its instance, or is one of so many that wait at the gateway. Default: at its intervals only. (requests)
@@ -315,6 +315,9 @@
 ---@field dummy_us? integer What the pass of a rank without work takes, at the barrier; default: a step that decodes one token without context. (us)
 ---@field sync_every? integer After every so many passes, the ranks at a barrier find out whether all of them are without work; until then they run passes without any. (passes, default 32)
 ---@field prefill_interval? integer Prompts are computed in every so many passes alone, so that those of all ranks coincide; above 1 every step is computed, slowly. (passes, default 1)
+---@field balance? "router"|"internal" Who chooses the rank of a request. router: routing policies, which see the ranks as targets. internal: the group, by least 4 * waiting + running as last published and what was sent since; routing policies see the first instance of each group, with the load of all. (default router)
+---@field clients? integer Of internal balance: processes of the front end, which take requests in turn, each of which knows only of its own what was sent since the last publication. Default: 1. (processes)
+---@field publish_us? integer Of internal balance: how often the load of the ranks is published, first after half of it; 0 = for every request. Default: 100000. (us)
 ---@field expert_imbalance? number|number[] Tokens at the busiest of the ranks' expert layers, over the mean: a number from 1 on, or a list with the tokens of each, such as { 120, 80, 100, 100 } for 1.2. Needs expert_share. Default: 1.
 ---@field expert_share? number Share of a step's time that expert layers take where all have equally much to do: with expert_imbalance, a step takes 1 + expert_share * (expert_imbalance - 1) times as long.
 

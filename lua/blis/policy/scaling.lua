@@ -107,6 +107,10 @@ local function read_go_blis(autoscaler, given, cluster)
     errors.invalid("autoscaler: under profile go-blis instances that come have no role; it cannot "
       .. "be combined with pools of prefill and decode, nor with groups")
   end
+  if cluster.ranks then
+    errors.invalid("autoscaler: under profile go-blis it knows nothing of data-parallel ranks; "
+      .. "leave cluster.ranks out")
+  end
   local values = schema.read(section, given, "scaling")
   fill_delays(section.options, values)
   values.go_blis = true
@@ -119,13 +123,24 @@ local function read_go_blis(autoscaler, given, cluster)
   return values
 end
 
---- How many instances of a cluster with pools do a stage alone.
+--- Targets of an instance, which is a group of data-parallel ranks where it has any.
+local function ranks_of(values) return values.ranks and values.ranks.count or 1 end
+
+--- How many instances of a cluster do a stage alone; without a role, all of them.
 local function count_of(cluster, role)
   local count = 0
-  for _, group in ipairs(cluster.groups) do
-    if group.role == role then count = count + group.instances end
+  for _, group in ipairs(cluster.groups or { cluster }) do
+    if not role or group.role == role then count = count + group.instances // ranks_of(group) end
   end
   return count
+end
+
+local function most_ranks(cluster)
+  local most = 1
+  for _, group in ipairs(cluster.groups or { cluster }) do
+    most = math.max(most, ranks_of(group))
+  end
+  return most
 end
 
 local stages = { "prefill", "decode" }
@@ -212,7 +227,7 @@ local function read_one_pool(autoscaler, given, cluster, slo_targets)
   end
   check_alike(cluster)
   local values = read_values(given, "scaling", slo_targets)
-  check_bounds(values, cluster.instances, "scaling", "instances")
+  check_bounds(values, count_of(cluster), "scaling", "instances")
   values.role, values.policy = roles.all, hooks.read_autoscaler(autoscaler, "autoscaler")
   return { values }, values.max_replicas
 end
@@ -264,10 +279,11 @@ function scaling.read(autoscaler, given, cluster, profile, slo_targets, traffic_
   values.pools = pools
   values.node_pools = read_node_pools(values.node_pools, "scaling.node_pools", cluster)
   values.max_starts = values.max_starts or usual_starts(most, traffic_us, read_faults)
-  if values.max_starts < cluster.instances then
+  if values.max_starts < count_of(cluster) then
     errors.invalid("scaling.max_starts is %d, less than the %d instances at first",
-      values.max_starts, cluster.instances)
+      values.max_starts, count_of(cluster))
   end
+  values.max_starts = values.max_starts * most_ranks(cluster)
   return values
 end
 

@@ -28,8 +28,8 @@ local function write_any(writer, key, value)
   end
 end
 
-local setup_fields = { "model", "hardware", "tp", "dp", "instances", "latency_model", "kv_blocks",
-  "kv_blocks_computed", "block_size", "max_model_len" }
+local setup_fields = { "model", "hardware", "tp", "dp", "ranks", "instances", "latency_model",
+  "kv_blocks", "kv_blocks_computed", "block_size", "max_model_len" }
 
 local function write_setup(writer, result)
   local setup = result.setup

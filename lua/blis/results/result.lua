@@ -229,10 +229,12 @@ function methods:write_trace(path, options)
   })
 end
 
---- GPUs of an instance of a group, and its price per hour; nil when the catalogue has none.
+--- GPUs of an instance of a group (of one of its ranks), and its price per hour; nil when the
+--- catalogue has none.
 local function gpus_and_price(group, price_per_replica)
   local gpus, price = group.tp * group.dp, group.gpu_price_per_hour
-  return gpus, price_per_replica or price > 0 and gpus * price or nil
+  local own = price_per_replica and price_per_replica / (group.ranks or 1)
+  return gpus, own or price > 0 and gpus * price or nil
 end
 
 --- GPU-hours and what they cost, over all groups, when instances of each run for so many hours in

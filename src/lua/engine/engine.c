@@ -229,7 +229,10 @@ static void check_ranks(lua_State *L, int index, const bind_engine_model *m,
         .dummy_us = opt_field_integer(L, table, "dummy_us", -1),
         .sync_every = check_field_integer(L, table, "sync_every"),
         .prefill_interval = check_field_integer(L, table, "prefill_interval"),
-        .expert_factor = check_field_number(L, table, "expert_factor")};
+        .expert_factor = check_field_number(L, table, "expert_factor"),
+        .balances_itself = opt_field_boolean(L, table, "is_internal", false),
+        .clients = (uint32_t)check_field_integer(L, table, "clients"),
+        .publish_us = check_field_integer(L, table, "publish_us")};
     engine->config.ranks = &engine->ranks;
   }
   lua_settop(L, top);

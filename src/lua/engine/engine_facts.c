@@ -79,6 +79,9 @@ void push_engine_facts(lua_State *L, const bind_engine *engine) {
   set_field_string(L, "hardware", engine->hardware);
   set_field_integer(L, "tp", engine->tp);
   set_field_integer(L, "dp", engine->dp);
+  if (engine->config.ranks != NULL) {
+    set_field_integer(L, "ranks", engine->config.ranks->count);
+  }
   set_field_string(L, "latency_model", engine->latency_name);
   set_field_integer(L, "kv_blocks", engine->config.kv_blocks);
   set_field_integer(L, "block_size", engine->config.block_size_tokens);
