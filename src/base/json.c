@@ -114,9 +114,10 @@ static bool is_array(blis_json_value value) {
   return blis_json_type_of(value) == BLIS_JSON_ARRAY;
 }
 
-/* The items of an array, or keys and values of an object. */
+/* The items of an array, or keys and values of an object; NULL = none. */
 static const blis__json_node *content_of(blis_json_value value) {
-  return value.json->nodes.items + value.node->first;
+  return value.node->count > 0 ? value.json->nodes.items + value.node->first
+                               : NULL;
 }
 
 size_t blis_json_count(blis_json_value value) {

@@ -382,8 +382,11 @@ static blis_status find_twice_sorted(const blis_json *json,
 }
 
 static blis_status check_keys(const parser *p, size_t base) {
-  const blis__json_node *keys = p->json->open.items + base;
   size_t count = (p->json->open.count - base) / 2;
+  if (count < 2) {
+    return BLIS_OK;
+  }
+  const blis__json_node *keys = p->json->open.items + base;
   bool is_twice = false;
   if (count > FEW_MEMBERS) {
     BLIS_TRY(find_twice_sorted(p->json, keys, count, &is_twice));

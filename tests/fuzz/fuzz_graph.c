@@ -44,7 +44,7 @@ static void check_node(const blis_graph *graph, uint32_t index,
     shared += segment->length_tokens;
   }
   FUZZ_NEED(shared == request->shared_tokens);
-  FUZZ_NEED(shared <= request->prompt_tokens && request->prompt_tokens > 0);
+  FUZZ_NEED(shared <= request->prompt_tokens);
   FUZZ_NEED(request->prompt_tokens <= BLIS_WORKLOAD_MAX_TOKENS);
   FUZZ_NEED(request->session < texts && node->parent_session < texts &&
             request->model < texts);

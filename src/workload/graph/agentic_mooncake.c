@@ -323,20 +323,22 @@ static blis_status add_row(reading *r, const place *p, uint32_t name,
   bool is_root = one->wait_count == 0;
   int64_t late_us =
       is_root && one->time_us > p->start_us ? one->time_us - p->start_us : 0;
-  blis_graph_node node = {
-      .request = {.prompt_tokens = one->prompt_tokens,
-                  .output_tokens = one->output_tokens,
-                  .max_output_tokens = one->output_tokens},
-      .delay_us =
-          is_root ? late_us
-                  : blis__graph_capped(&r->rows, one->delay_us + one->tool_us),
-      .tool_us = is_root ? 0 : one->tool_us,
-      .extends = BLIS_GRAPH_NO_NODE};
+  int64_t delay_us =
+      is_root ? late_us
+              : blis__graph_capped(&r->rows, one->delay_us + one->tool_us);
+  int64_t tool_us = is_root ? 0 : one->tool_us;
+  blis_graph_node node = {.request = {.prompt_tokens = one->prompt_tokens,
+                                      .output_tokens = one->output_tokens,
+                                      .max_output_tokens = one->output_tokens},
+                          .delay_us = delay_us,
+                          .tool_us = tool_us < delay_us ? tool_us : delay_us,
+                          .extends = BLIS_GRAPH_NO_NODE};
   BLIS_TRY_MEM(set_session(r, one, &node, name), error);
   BLIS_TRY(blis__blocks_segments(&r->blocks, one->first_id, one->id_count,
                                  BLIS__BLOCKS_GLOBAL, r->block_tokens,
                                  &node.request, error));
-  uint32_t *waits = r->waits.items + one->first_wait;
+  uint32_t *waits =
+      one->wait_count > 0 ? &r->waits.items[one->first_wait] : NULL;
   one->node = (uint32_t)r->rows.builder.nodes.count;
   for (uint32_t i = 0; i < one->wait_count; i++) {
     waits[i] = r->items.items[waits[i]].node; /* is not needed again */

@@ -81,7 +81,7 @@ blis_status blis__blocks_segments(blis__blocks *b, uint32_t first,
                                   uint32_t count, uint64_t stream,
                                   uint32_t block_tokens, blis_request *request,
                                   blis_error *error) {
-  const uint32_t *ids = b->ids.items + first;
+  const uint32_t *ids = count > 0 ? &b->ids.items[first] : NULL;
   uint32_t per_stream = blocks_per_stream(block_tokens);
   b->segments.count = 0;
   for (uint32_t i = 0; i < count; i++) {

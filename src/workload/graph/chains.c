@@ -32,11 +32,11 @@ static const blis__weka_call *call_at(const splitting *s, uint32_t place) {
 
 static uint32_t common(const blis__weka *w, const blis__weka_call *a,
                        const blis__weka_call *b) {
-  const uint32_t *left = w->blocks.ids.items + a->first_id;
-  const uint32_t *right = w->blocks.ids.items + b->first_id;
+  const uint32_t *ids = w->blocks.ids.items;
   uint32_t most = a->id_count < b->id_count ? a->id_count : b->id_count;
   uint32_t length = 0;
-  while (length < most && left[length] == right[length]) {
+  while (length < most &&
+         ids[a->first_id + length] == ids[b->first_id + length]) {
     length++;
   }
   return length;

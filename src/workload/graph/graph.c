@@ -37,6 +37,9 @@ uint64_t blis_graph_builder_streams(blis_graph_builder *builder,
 static blis_status push_segments(blis_graph_builder *b,
                                  const blis_segment *segments, size_t place,
                                  uint32_t count) {
+  if (count == 0) {
+    return BLIS_OK;
+  }
   BLIS_TRY(
       blis_array_reserve(&b->alloc, &b->segments, b->segments.count + count));
   if (segments == NULL) {
@@ -152,8 +155,10 @@ blis_graph blis_graph_builder_get(blis_graph_builder *b, uint32_t name,
                                   int64_t start_us) {
   BLIS_ASSERT(b->nodes.count > 0);
   for (size_t i = 0; i < b->nodes.count; i++) {
-    b->nodes.items[i].request.segments =
-        b->segments.items + b->first_segments.items[i];
+    blis_request *request = &b->nodes.items[i].request;
+    request->segments = request->segment_count > 0
+                            ? b->segments.items + b->first_segments.items[i]
+                            : NULL;
   }
   return (blis_graph){.name = name,
                       .start_us = start_us,
