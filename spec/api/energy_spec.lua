@@ -32,6 +32,23 @@ local function run(cluster, more)
   return blis.run(spec)
 end
 
+--- Two requests in steps with 100 prompt tokens; 99 and a decode, twice; 2 and a decode.
+local function mixed(more)
+  local given = 0
+  local requests = { { arrival_us = 0, prompt_tokens = 100, output_tokens = 4 },
+    { arrival_us = 0, prompt_tokens = 200, output_tokens = 1 } }
+  local cluster = { max_num_batched_tokens = 100, async_scheduling = false, gpu_idle_watts = 0,
+    latency_model = blis.latency_model { name = "sums", from_sums = true,
+      step_time = function(batch)
+        return 1000 * batch.prefill_tokens + 25000 * batch.decode_requests
+      end } }
+  for key, value in pairs(more) do cluster[key] = value end
+  return blis.run { cluster = cluster, workload = { generator = function()
+    given = given + 1
+    return requests[given]
+  end } }
+end
+
 local function near(expected, got) assert.is_near(expected, got, 1e-9 * math.abs(expected)) end
 
 describe("the energy of a run", function()
@@ -96,6 +113,117 @@ describe("the energy of a run", function()
       return prefill
     end
     assert.equal(busy "stepwise", busy "fast")
+  end)
+
+  it("of steps that do both is the larger figure, or between the two", function()
+    -- The first decodes 3 of its tokens while 200 prompt tokens of the second are computed.
+    local max = mixed { gpu_prefill_watts = 600, gpu_decode_watts = 200 }
+    near(600 * (0.1 + 0.124 + 0.124 + 0.027), max.energy.prefill_kwh * 3.6e6)
+    local linear = mixed { gpu_prefill_watts = 600, gpu_decode_watts = 200,
+      mixed_step_power = "linear" }
+    local function between(prefill_s) return 600 * prefill_s + 200 * 0.025 end
+    assert.is_near(600 * 0.1 + 2 * between(0.099) + between(0.002),
+      linear.energy.prefill_kwh * 3.6e6, 1e-3)
+    near(linear.energy.prefill_kwh, linear.energy.kwh)
+  end)
+
+  it("may be what a function says of each step", function()
+    local seen = {}
+    local r = mixed { gpu_step_watts = function(step)
+      seen[#seen + 1] = { step.prefill_tokens, step.decode_tokens, step.kv_tokens,
+        step.duration_us }
+      return 100 + step.prefill_tokens
+    end }
+    assert.same({ { 100, 0, 0, 100000 }, { 99, 1, 100, 124000 }, { 99, 1, 200, 124000 },
+      { 2, 1, 300, 27000 } }, seen)
+    near(200 * 0.1 + 199 * 0.248 + 102 * 0.027, r.energy.kwh * 3.6e6)
+    local capped = mixed { gpu_power_cap_watts = 150, power_cap_slowdown = { { 1, 1, 1 } },
+      gpu_step_watts = function(step) return 100 + step.prefill_tokens end }
+    near(150 * 0.348 + 102 * 0.027, capped.energy.kwh * 3.6e6)
+    says(small.message_of(mixed, { gpu_step_watts = function() return "much" end }),
+      "gpu_step_watts: it returned the text 'much', expected W of a GPU from 0 to 1000000")
+    says(small.message_of(mixed, { gpu_step_watts = function(step) return step.watts.none end }),
+      "gpu_step_watts: ")
+    says(small.message_of(mixed, { gpu_step_watts = 5 }), "cluster.gpu_step_watts: 5 is not "
+      .. "allowed, expected a function(step) that returns W")
+    says(small.message_of(mixed, { gpu_step_watts = print, gpu_decode_watts = 5 }),
+      "gpu_step_watts and gpu_decode_watts both say what a GPU draws in steps")
+    says(small.message_of(run, { gpu_step_watts = print }), "give gpu_idle_watts as well")
+  end)
+
+  it("is that of the requests, by the tokens that were computed for each", function()
+    local r = mixed { gpu_prefill_watts = 600, gpu_decode_watts = 200 }
+    local per_token = { 600 * 0.124 / 100, 600 * 0.027 / 3 }
+    near(600 * 0.1 + 2 * per_token[1] + per_token[2], r.requests[1].energy_j)
+    near(2 * 99 * per_token[1] + 2 * per_token[2], r.requests[2].energy_j)
+    near(r.energy.kwh * 3.6e6 / 2, r.energy.joules_per_request)
+    assert.is_nil(run {}.requests[1].energy_j)
+  end)
+
+  it("of requests adds up to that of all steps, whatever becomes of them", function()
+    local function with(more)
+      local spec = { cluster = { gpu_prefill_watts = 612.5, gpu_decode_watts = 233.7,
+        gpu_idle_watts = 71, mixed_step_power = "linear", kv_blocks = 300,
+        carbon_g_per_kwh = { { 0, 400 }, { 4000000, 100 } } },
+        workload = { rate = 30, requests = 300, prompt_tokens = 400, output_tokens = 80 },
+        routing = "least-loaded", seed = 7 }
+      for key, value in pairs(more.cluster or {}) do spec.cluster[key] = value end
+      for _, key in ipairs { "faults", "horizon_us" } do spec[key] = more[key] end
+      local results = {}
+      for _, engine in ipairs { "stepwise", "fast" } do
+        spec.cluster.engine = engine
+        local r = blis.run(spec)
+        local sum = 0
+        for i = 1, #r.requests do sum = sum + r.requests[i].energy_j end
+        near(r.energy.prefill_kwh + r.energy.decode_kwh, sum / 3.6e6)
+        results[engine] = r
+      end
+      for i = 1, #results.fast.requests do
+        assert.equal(results.stepwise.requests[i].energy_j, results.fast.requests[i].energy_j)
+      end
+      assert.same(results.stepwise.energy, results.fast.energy)
+    end
+    with { cluster = { instances = 3 } }
+    with { cluster = { instances = 3 }, horizon_us = 4000000 }
+    with { cluster = { instances = 3 }, faults = {
+      { kind = "crash", at = 3000000, instance = 1, recover_after = 2000000,
+        requests = "rerouted" },
+      { kind = "crash", at = 5000000, instance = 2, recover_after = 2000000,
+        requests = "retried" } } }
+    with { cluster = { groups = { { role = "prefill", instances = 2, tp = 2 },
+      { role = "decode", instances = 2 } } } }
+  end)
+
+  it("emits what the grid does at the time", function()
+    local watts = { gpu_prefill_watts = 285, gpu_decode_watts = 190, gpu_idle_watts = 60,
+      pue = 1.3 }
+    local function emitted(given)
+      watts.carbon_g_per_kwh = given
+      return run(watts).energy.carbon_g
+    end
+    local constant = emitted(400)
+    near(constant, emitted { { 0, 400 } })
+    near(constant, emitted { { 0, 400 }, { 450000000, 400 }, { 10000000000, 90 } })
+    -- 300 s idle at 400, 100 s at 100; 50 s of prefill at 100, 50 s at 200; decoding at 200, and
+    -- from 700 s on at 0.
+    local g = 60 * (300 * 400 + 100 * 100) + 285 * (50 * 100 + 50 * 200) + 190 * 200 * 200
+    local steps = { { 0, 400 }, { 300000000, 100 }, { 450000000, 200 }, { 700000000, 0 } }
+    near(1.3 * g / 3.6e6, emitted(steps))
+    local path = os.tmpname()
+    local file <close> = assert(io.open(path, "w"))
+    file:write("time_s,g_per_kwh\n0,400\n300,100\n450,200\n700,0\n"):flush()
+    near(1.3 * g / 3.6e6, emitted(path))
+    near(constant, emitted "400")
+    local function refused(given, text) says(small.message_of(emitted, given), text) end
+    refused({}, "cluster.carbon_g_per_kwh: expected at least one step")
+    refused({ { 5, 400 } }, "cluster.carbon_g_per_kwh[1]: 5 us is not 0")
+    refused({ { 0, 400 }, { 0, 1 } }, "cluster.carbon_g_per_kwh[2]: 0 us is not after 0 us")
+    refused({ { 0, -1 } }, "cluster.carbon_g_per_kwh[1]: ")
+    file:write("600,1\n"):flush()
+    refused(path, path .. ":6: time_s: 600000000 us is not after 700000000 us")
+    file:write("900,much\n"):flush()
+    refused(path, path .. ":7: g_per_kwh: 'much' is not allowed")
+    os.remove(path)
   end)
 
   it("is cut by a cap, which makes steps longer whose draw is above it", function()

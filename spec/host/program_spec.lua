@@ -82,6 +82,8 @@ local examples = {
   ["--gpu-decode-watts"] = "--gpu-watts 300 --gpu-idle-watts 60 --gpu-decode-watts 200",
   ["--gpu-power-cap-watts"] = "--gpu-watts 300 --gpu-power-cap-watts 250 --power-cap-exponent 0.5",
   ["--power-cap-exponent"] = "--gpu-watts 300 --gpu-power-cap-watts 250 --power-cap-exponent 0.5",
+  ["--mixed-step-power"] =
+    "--gpu-prefill-watts 600 --gpu-decode-watts 200 --gpu-idle-watts 60 --mixed-step-power linear",
   ["--gpu-prefill-watts"] = "--gpu-watts 300 --gpu-idle-watts 60 --gpu-prefill-watts 400",
   ["--hardware"] = "--hardware H100",
   ["--pd-overlap"] = "--prefill-instances 1 --decode-instances 1 --pd-order destination "

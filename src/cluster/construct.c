@@ -131,6 +131,15 @@ static blis_status make_instances(blis_cluster *cluster, blis_histogram *itl_us,
   return BLIS_OK;
 }
 
+static bool has_power(const blis_cluster_config *config) {
+  for (uint32_t i = 0; i < config->instance_count; i++) {
+    if (config->instances[i].power != NULL) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /* Do instances ask functions that may share what they keep? */
 static bool has_scripts(const blis_cluster_config *config) {
   bool found = false;
@@ -138,7 +147,8 @@ static bool has_scripts(const blis_cluster_config *config) {
     const blis_instance_config *instance = &config->instances[i];
     found |= instance->scheduler == BLIS_SCHEDULER_SCRIPTED ||
              instance->preemption == BLIS_PREEMPTION_SCRIPTED ||
-             !instance->latency->ops->may_look_ahead;
+             !instance->latency->ops->may_look_ahead ||
+             (instance->power != NULL && instance->power->draw != NULL);
   }
   return found;
 }
@@ -271,6 +281,7 @@ blis_cluster_new(const blis_alloc *alloc, const blis_cluster_config *config,
   blis_pool_init(&c->follow_ups, alloc, sizeof(blis_request));
   blis__request_table_init(&c->requests, alloc);
   blis__listeners_init(&c->listeners, alloc);
+  c->has_power = has_power(&c->config);
   status = make_parts(c, itl_us, error);
   if (status == BLIS_OK) {
     status = add_features(c, error);

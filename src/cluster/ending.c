@@ -213,6 +213,7 @@ blis_status blis__cluster_report(blis_cluster *cluster,
       .adapter_wait_us = live->is_adapter_counted ? live->adapter_wait_us : -1,
       .drafted_tokens = live->may_draft ? live->drafted_tokens : -1,
       .accepted_tokens = live->may_draft ? live->accepted_tokens : -1,
+      .energy_nj = cluster->has_power ? (int64_t)live->energy_nj : -1,
       .priority = live->priority,
   };
   if (end_us > cluster->last_end_us) {

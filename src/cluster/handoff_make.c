@@ -24,6 +24,9 @@ static blis_status on_reporting(void *ud, blis_cluster *cluster,
     news->end->adapter_wait_us = blis_max_i64(news->end->adapter_wait_us, 0) +
                                  handoff->prefill.adapter_wait_us;
   }
+  if (news->end->energy_nj >= 0) { /* while its source has it */
+    news->end->energy_nj += (int64_t)handoff->prefill.energy_nj;
+  }
   if (!handoff->is_over) {
     news->end->instance = handoff->is_at_source ? (int32_t)handoff->source : -1;
     news->end->was_counted = handoff->prefill.was_counted;

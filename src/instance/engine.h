@@ -10,6 +10,7 @@
 
 #include "instance/adapters.h"
 #include "instance/instance.h"
+#include "instance/power.h"
 #include "instance/remote_kv.h"
 #include "kv/block_journal.h"
 
@@ -74,19 +75,16 @@ typedef struct blis__engine {
 /*
  * Fills *engine, which the caller owns. config has been checked; it is
  * borrowed and stays where it is as long as the engine lives, as are the
- * adapters (NULL without config->adapters). Copies *alloc and *events.
+ * adapters and the power (NULL where config has none of these). Copies *alloc
+ * and *events.
  */
-BLIS_MUSTUSE blis_status blis__stepwise_new(const blis_alloc *alloc,
-                                            const blis_instance_config *config,
-                                            const blis_instance_events *events,
-                                            blis__adapters *adapters,
-                                            blis__engine *engine,
-                                            blis_error *error);
-BLIS_MUSTUSE blis_status blis__fast_new(const blis_alloc *alloc,
-                                        const blis_instance_config *config,
-                                        const blis_instance_events *events,
-                                        blis__adapters *adapters,
-                                        blis__engine *engine,
-                                        blis_error *error);
+BLIS_MUSTUSE blis_status
+blis__stepwise_new(const blis_alloc *alloc, const blis_instance_config *config,
+                   const blis_instance_events *events, blis__adapters *adapters,
+                   blis__power *power, blis__engine *engine, blis_error *error);
+BLIS_MUSTUSE blis_status
+blis__fast_new(const blis_alloc *alloc, const blis_instance_config *config,
+               const blis_instance_events *events, blis__adapters *adapters,
+               blis__power *power, blis__engine *engine, blis_error *error);
 
 #endif

@@ -244,12 +244,18 @@ static blis_status decode_steps(fast_engine *engine, int64_t limit_us,
     engine->pool_misses += blocks;
   }
   BLIS_TRY_MEM(blis__fast_name_outputs(engine, steps), error);
+  if (engine->power != NULL) {
+    BLIS_TRY(blis__power_decodes(engine->power, engine->decodes,
+                                 engine->decode_context, engine->step_us,
+                                 step_us, steps, error));
+  }
   move_clock(engine, steps, last_us, step_us[steps - 1]);
   return BLIS_OK;
 }
 
 /* They compute nothing, so they have no index and no latency. */
-void blis__fast_idle(fast_engine *engine, int64_t limit_us) {
+blis_status blis__fast_idle(fast_engine *engine, int64_t limit_us,
+                            blis_error *error) {
   int64_t us = engine->last_step_us;
   int64_t until_us = quiet_until(engine, limit_us);
   int64_t n = until_us < BLIS_TIME_NEVER_US
@@ -268,6 +274,10 @@ void blis__fast_idle(fast_engine *engine, int64_t limit_us) {
     engine->stats.uncovered_steps +=
         n * blis_coverage_is_beyond(coverage, &(blis_batch_sums){0});
   }
+  return engine->power == NULL
+             ? BLIS_OK
+             : blis__power_idle_steps(engine->power, engine->step_us - n * us,
+                                      us, n, error);
 }
 
 blis_status blis__fast_book_run(fast_engine *engine, blis_error *error) {

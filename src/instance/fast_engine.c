@@ -215,8 +215,7 @@ static blis_status run_event(fast_engine *engine, int64_t now_us,
     return run_timeout(engine, error);
   }
   if (engine->idles) {
-    blis__fast_idle(engine, limit_us);
-    return BLIS_OK;
+    return blis__fast_idle(engine, limit_us, error);
   }
   if (!blis__fast_knows_ahead(engine)) {
     BLIS_TRY(blis__fast_end_run(engine, error));
@@ -373,8 +372,8 @@ static blis_status init(fast_engine *engine) {
 blis_status blis__fast_new(const blis_alloc *alloc,
                            const blis_instance_config *config,
                            const blis_instance_events *events,
-                           blis__adapters *adapters, blis__engine *engine,
-                           blis_error *error) {
+                           blis__adapters *adapters, blis__power *power,
+                           blis__engine *engine, blis_error *error) {
   fast_engine *fast = blis_alloc_new(alloc, sizeof *fast);
   BLIS_TRY_NEW(fast, error);
   *fast = (fast_engine){
@@ -382,6 +381,7 @@ blis_status blis__fast_new(const blis_alloc *alloc,
       .config = config,
       .events = *events,
       .adapters = adapters,
+      .power = power,
       .output_token_us = blis_latency_output_token_time(config->latency),
       .fixed_overhead_us = blis_latency_fixed_overhead(config->latency),
       .step_us = BLIS_TIME_NEVER_US,

@@ -39,6 +39,7 @@
 #include "base/time.h"
 #include "instance/adapters.h"
 #include "instance/finish_heap.h"
+#include "instance/power.h"
 #include "instance/remote_kv.h"
 #include "instance/step_history.h"
 #include "instance/wait_queue.h"
@@ -77,6 +78,7 @@ struct fast_request {
   int64_t first_decode_step; /* that it decodes without a break since;
                                 INT64_MAX = none */
   uint64_t itl_total_before; /* the running total when decoding began */
+  uint64_t token_nj_before;  /* the same of power->token_nj */
   int64_t own_itl_sum_us;    /* of own_itl_us and of its decoding before; */
   int64_t gap_us;            /* steps since its last token that left it out; */
   int64_t token_end_us;    /* while preempted: end of the step of that token */
@@ -145,6 +147,7 @@ typedef struct fast_engine {
   const blis_instance_config *config; /* borrowed */
   blis_instance_events events;
   blis__adapters *adapters; /* borrowed; NULL = requests need none */
+  blis__power *power;       /* borrowed; NULL = nobody asks what it draws */
   int64_t output_token_us;
   int64_t fixed_overhead_us;
 
@@ -250,7 +253,8 @@ blis_status blis__fast_decode_run(fast_engine *engine, int64_t limit_us,
  * us as a rule, until their content has come. All of these before limit_us; one
  * is pending.
  */
-void blis__fast_idle(fast_engine *engine, int64_t limit_us);
+blis_status blis__fast_idle(fast_engine *engine, int64_t limit_us,
+                            blis_error *error);
 
 static inline bool blis__fast_knows_ahead(const fast_engine *engine) {
   return engine->ahead.next < engine->ahead.end;
@@ -298,8 +302,10 @@ int64_t blis__fast_itl_sum_us(const fast_engine *engine,
  * Brings the live record of a running request up to date: its progress and
  * inter-token latencies are only implied while it decodes.
  */
-void blis__fast_note_progress(const fast_engine *engine,
-                              const fast_request *request);
+void blis__fast_note_progress(const fast_engine *engine, fast_request *request);
+
+/* What its tokens have drawn while it decodes, up to now, becomes its own. */
+void blis__fast_note_energy(const fast_engine *engine, fast_request *request);
 /* fast_check.c: sums, lists, heap and pool agree with a walk over the batch. */
 bool blis__fast_check(const fast_engine *engine);
 

@@ -164,8 +164,17 @@ int64_t blis__fast_itl_sum_us(const fast_engine *engine,
              : BLIS_TIME_NEVER_US;
 }
 
+void blis__fast_note_energy(const fast_engine *engine, fast_request *request) {
+  if (engine->power == NULL || !request->is_decoding) {
+    return;
+  }
+  request->live->energy_nj +=
+      engine->power->token_nj - request->token_nj_before;
+  request->token_nj_before = engine->power->token_nj;
+}
+
 void blis__fast_note_progress(const fast_engine *engine,
-                              const fast_request *request) {
+                              fast_request *request) {
   if (!request->is_decoding) {
     return;
   }
@@ -174,4 +183,5 @@ void blis__fast_note_progress(const fast_engine *engine,
   BLIS_ASSERT(live->progress_tokens >= live->prefill_tokens);
   live->itl_sum_us = blis__fast_itl_sum_us(engine, request);
   live->itl_count = live->progress_tokens - live->prompt_tokens;
+  blis__fast_note_energy(engine, request);
 }

@@ -35,6 +35,8 @@ blis_status blis__fast_start_decoding(fast_engine *engine,
   request->stored_base = next_step - stored;
   request->first_decode_step = next_step;
   request->itl_total_before = engine->itl_total_us;
+  request->token_nj_before =
+      engine->power == NULL ? 0 : engine->power->token_nj;
   request->finish.step = next_step + steps;
   engine->decodes++;
   engine->decode_context += done;
@@ -47,6 +49,7 @@ blis_status blis__fast_start_decoding(fast_engine *engine,
 
 void blis__fast_stop_decoding(fast_engine *engine, fast_request *request) {
   engine->decodes--;
+  blis__fast_note_energy(engine, request);
   engine->gaps -= request->gap_us > 0;
   request->gap_us = 0;
   engine->decode_context -= blis__fast_progress(engine, request);
@@ -127,6 +130,10 @@ static blis_status advance_prefills(fast_engine *engine, int64_t step_end_us,
     next = r->links[FAST_LINK_PREFILL].next;
     BLIS_TRY(blis__tell_computing(&engine->events, r->live, engine->clock_us,
                                   step_end_us, error));
+    if (engine->power != NULL) {
+      r->live->energy_nj +=
+          engine->power->step_nj * (uint64_t)r->live->new_tokens;
+    }
     r->live->progress_tokens = r->live->computed_tokens;
     if (r->live->progress_tokens >= r->live->prefill_tokens) {
       BLIS_TRY(finish_prefill(engine, r, step_end_us, error));
@@ -315,6 +322,10 @@ blis_status blis__fast_step(fast_engine *engine, blis_error *error) {
   if (plan.sums.prefill_tokens > 0) {
     engine->stats.prefill_us =
         blis_time_after_us(engine->stats.prefill_us, duration_us);
+  }
+  if (engine->power != NULL) {
+    BLIS_TRY(blis__power_step(engine->power, &plan.sums, now_us, duration_us,
+                              error));
   }
   int64_t end_us = blis_time_after_us(now_us, duration_us);
   engine->last_step_us = duration_us;

@@ -17,6 +17,7 @@ struct blis_instance {
   blis_instance_config config;
   blis__engine engine;
   blis__adapters *adapters;   /* NULL = requests need none */
+  blis__power power;          /* with config.power */
   blis_error failure;         /* of run_next: the engine may be in mid-step */
   blis_slowed_latency capped; /* as the configuration has it */
   blis_latency_model capped_model;
@@ -100,6 +101,9 @@ static blis_status check_config(const blis_instance_config *config,
   if (config->adapters != NULL) {
     BLIS_TRY(blis__adapters_check(config->adapters, error));
   }
+  if (config->power != NULL) {
+    BLIS_TRY(blis__power_check(config->power, error));
+  }
   if (config->speculation != NULL) {
     BLIS_TRY(blis__speculation_check(config->speculation, error));
   }
@@ -162,14 +166,15 @@ static bool can_be_fast(const blis_instance_config *config) {
          config->block_size_tokens <= max_block_size_tokens;
 }
 
-static blis_status new_engine(const blis_instance *instance,
-                              blis__engine *engine, blis_error *error) {
+static blis_status new_engine(blis_instance *instance, blis__engine *engine,
+                              blis_error *error) {
   const blis_instance_config *config = &instance->config;
+  blis__power *power = config->power != NULL ? &instance->power : NULL;
   return can_be_fast(config)
              ? blis__fast_new(&instance->alloc, config, &instance->events,
-                              instance->adapters, engine, error)
+                              instance->adapters, power, engine, error)
              : blis__stepwise_new(&instance->alloc, config, &instance->events,
-                                  instance->adapters, engine, error);
+                                  instance->adapters, power, engine, error);
 }
 
 static blis_status new_adapters(blis_instance *instance, blis_error *error) {
@@ -218,6 +223,7 @@ blis_status blis_instance_new(const blis_alloc *alloc,
   i->config = *config;
   i->events = *events;
   set_latency(i, config);
+  i->power = blis__power_of(config->power, config->latency);
   blis_block_journal_init(&i->journal, alloc);
   blis_status status = new_adapters(i, error);
   if (status == BLIS_OK) {
@@ -482,6 +488,15 @@ void blis_instance_get_adapters(const blis_instance *instance,
   if (instance->adapters != NULL) {
     blis__adapters_get_stats(instance->adapters, stats);
   }
+}
+
+void blis_instance_get_energy(const blis_instance *instance,
+                              blis_instance_energy *energy) {
+  *energy = (blis_instance_energy){.busy_nj = instance->power.busy_nj,
+                                   .prefill_nj = instance->power.prefill_nj,
+                                   .rest_nj = instance->power.rest_nj,
+                                   .carbon_g = instance->power.carbon_g,
+                                   .carbon_us = instance->power.carbon_us};
 }
 
 blis_adapter_state blis_instance_adapter(const blis_instance *instance,

@@ -229,6 +229,47 @@ typedef struct blis_step_gate {
   bool (*may_prefill)(const void *ud);
 } blis_step_gate;
 
+/* What is known of a step when somebody says what it draws. */
+typedef struct blis_power_step {
+  int64_t prefill_tokens;
+  int64_t decode_tokens;
+  int64_t kv_tokens; /* before these, of all requests */
+  int64_t duration_us;
+} blis_power_step;
+
+/* How much carbon dioxide a kWh stands for, from a time on. */
+typedef struct blis_carbon_step {
+  int64_t from_us; /* of the first one 0, and rising */
+  double g_per_kwh;
+  double before; /* g / kWh times us, from 0 to from_us */
+} blis_carbon_step;
+
+/* Sums up what is before each step. */
+void blis_carbon_add_up(blis_carbon_step *steps, size_t count);
+
+/* g / kWh times us from 0 to time_us, which is not below 0. */
+double blis_carbon_until(const blis_carbon_step *steps, size_t count,
+                         int64_t time_us);
+
+/* What one GPU of an engine draws while it computes (power.h), in W. */
+typedef struct blis_power_config {
+  double prefill_watts; /* in steps that compute prompt tokens, */
+  double decode_watts;  /* and in the others */
+  /* Steps that do both draw something between these, by the time that both
+     would take alone. */
+  bool mixes;
+  double cap_watts;               /* none draws more */
+  int64_t gpus;                   /* of the engine, >= 1 */
+  const blis_carbon_step *carbon; /* borrowed; NULL = not counted */
+  size_t carbon_count;
+  /* Says what a step draws, in place of the first three; NULL = nobody. Steps
+     may be told in another order than that of their times over several engines.
+     May fail. */
+  blis_status (*draw)(void *ud, const blis_power_step *step, double *watts,
+                      blis_error *error);
+  void *draw_ud;
+} blis_power_config;
+
 typedef struct blis_instance_config {
   const blis_latency_model *latency; /* borrowed; outlives the instance */
   /* So many times as long take steps that compute prompt tokens, and others,
@@ -273,6 +314,8 @@ typedef struct blis_instance_config {
   /* Borrowed; NULL = steps begin and end on their own. With it, every step is
      computed, whatever the engine. */
   const blis_step_gate *gate;
+  /* NULL = nobody asks what it draws. */
+  const blis_power_config *power;
   /*
    * For BLIS_SCHEDULER_SCRIPTED: does a go before b? Must be a strict weak
    * order; ties keep the order of the queue. May fail.
@@ -407,6 +450,15 @@ typedef struct blis_draft_stats {
      their step, which are 0. */
   int64_t itl_zeros;
 } blis_draft_stats;
+
+/* What the steps of an instance have drawn, in nJ, restarts included. */
+typedef struct blis_instance_energy {
+  uint64_t busy_nj;
+  uint64_t prefill_nj; /* of those that computed prompt tokens */
+  uint64_t rest_nj;    /* of busy_nj, of no request; less than 1 nJ a token */
+  double carbon_g;     /* of busy_nj, where config.power has carbon, */
+  double carbon_us;    /* and g / kWh times us while it computed */
+} blis_instance_energy;
 
 /* Of the adapters of an engine; counters since the start. */
 typedef struct blis_adapter_stats {
@@ -566,6 +618,10 @@ void blis_instance_get_drafts(const blis_instance *instance,
                               blis_draft_stats *stats);
 /* *sum has those of *stats, too. */
 void blis_draft_stats_add(blis_draft_stats *sum, const blis_draft_stats *stats);
+
+/* All 0 without config.power. */
+void blis_instance_get_energy(const blis_instance *instance,
+                              blis_instance_energy *energy);
 
 /* Of its adapters; all zero without them. */
 void blis_instance_get_adapters(const blis_instance *instance,

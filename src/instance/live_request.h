@@ -102,8 +102,10 @@ typedef struct blis_live_request {
   int64_t adapter_wait_us;  /* all of that so far */
   bool is_adapter_counted;  /* it has been admitted with its adapter */
   bool had_adapter;         /* which was there when it was first asked for */
-  bool pins_adapter;        /* it keeps its adapter in its slot */
-  const char *rejection;    /* why the instance has; static, NULL elsewhere */
+  uint64_t energy_nj; /* of its tokens, wherever they were computed (power.h);
+                         0 where nobody asks */
+  bool pins_adapter;  /* it keeps its adapter in its slot */
+  const char *rejection; /* why the instance has; static, NULL elsewhere */
   void *engine; /* what else the engine keeps about it; NULL at both ends */
 } blis_live_request;
 

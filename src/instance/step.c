@@ -11,6 +11,11 @@
 #include "instance/timing.h"
 #include "latency/coverage.h"
 
+/* A plan of a script may compute nothing, and wait for something. */
+static bool is_waiting(const blis__stepwise *engine) {
+  return engine->items.count == 0 && engine->config->make_batch != NULL;
+}
+
 static void count_uncovered(blis__stepwise *engine) {
   const blis_coverage *coverage =
       blis_latency_coverage(engine->config->latency);
@@ -55,6 +60,30 @@ static int64_t draft_us(const blis__stepwise *engine) {
              : blis__draft_us(engine->config->speculation, count, drafted);
 }
 
+/* What the step draws, and for whom. */
+static blis_status count_energy(blis__stepwise *engine, int64_t step_us,
+                                blis_error *error) {
+  blis__power *power = engine->power;
+  if (power == NULL || is_waiting(engine)) {
+    return BLIS_OK;
+  }
+  const blis_batch_sums sums =
+      blis_batch_sums_of(engine->items.items, engine->items.count);
+  BLIS_TRY(blis__power_step(power, &sums, engine->clock_us, step_us, error));
+  for (size_t i = 0; i < engine->batch.count; i++) {
+    const blis__sequence *sequence = engine->batch.items[i];
+    blis_live_request *request = sequence->place.request;
+    bool is_prefill = request->progress_tokens < request->prefill_tokens;
+    int64_t verified =
+        sequence->drafted_tokens > 0 ? sequence->ahead_tokens : 0;
+    if (request->new_tokens > 0 && (is_prefill || request->output_tokens > 0)) {
+      request->energy_nj +=
+          power->step_nj * (uint64_t)(request->new_tokens + verified);
+    }
+  }
+  return BLIS_OK;
+}
+
 static blis_status measure(blis__stepwise *engine, int64_t *step_us,
                            bool *is_prefill, blis_error *error) {
   engine->items.count = 0;
@@ -79,7 +108,7 @@ static blis_status measure(blis__stepwise *engine, int64_t *step_us,
         blis_time_after_us(blis__adapters_step_us(engine->adapters, *step_us),
                            blis__adapters_take_load_us(engine->adapters));
   }
-  if (engine->config->make_batch != NULL && engine->items.count == 0) {
+  if (is_waiting(engine)) {
     *step_us = engine->wait_us;
   }
   count_uncovered(engine);
@@ -321,8 +350,8 @@ static blis_status tell_step(blis__stepwise *engine, blis_error *error) {
 /* How long the engine has computed, and on what. */
 static void count_busy(blis__stepwise *engine, int64_t step_us,
                        bool is_prefill) {
-  if (engine->items.count == 0 && engine->config->make_batch != NULL) {
-    return; /* it only waits */
+  if (is_waiting(engine)) {
+    return;
   }
   engine->counts.busy_us = blis_time_after_us(engine->counts.busy_us, step_us);
   if (is_prefill) {
@@ -360,6 +389,7 @@ static blis_status finish(blis__stepwise *engine, int64_t step_us,
                           bool is_prefill, blis_error *error) {
   bool leaves_at_end = engine->config->rules.leaves_at_step_end;
   count_busy(engine, step_us, is_prefill);
+  BLIS_TRY(count_energy(engine, step_us, error));
   engine->step_us = step_us;
   engine->step_end_us = blis_time_after_us(engine->clock_us, step_us);
   if (engine->events.step != NULL) {

@@ -410,8 +410,8 @@ static const blis__engine_ops stepwise_ops = {
 blis_status blis__stepwise_new(const blis_alloc *alloc,
                                const blis_instance_config *config,
                                const blis_instance_events *events,
-                               blis__adapters *adapters, blis__engine *engine,
-                               blis_error *error) {
+                               blis__adapters *adapters, blis__power *power,
+                               blis__engine *engine, blis_error *error) {
   blis_kv_cache_config cache = {
       .blocks = config->kv_blocks,
       .block_size_tokens = config->block_size_tokens,
@@ -429,6 +429,7 @@ blis_status blis__stepwise_new(const blis_alloc *alloc,
   e->config = config;
   e->events = *events;
   e->adapters = adapters;
+  e->power = power;
   blis__wait_queue_init(&e->waiting, config);
   e->queue = blis_event_queue_new(alloc);
   blis_status status = e->queue == NULL

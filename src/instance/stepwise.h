@@ -56,7 +56,8 @@ typedef struct blis__stepwise {
   blis_kv_cache *cache;
   blis__sequences sequences;
   blis__wait_queue waiting;
-  blis__adapters *adapters;           /* borrowed; NULL = requests need none */
+  blis__adapters *adapters; /* borrowed; NULL = requests need none */
+  blis__power *power;       /* borrowed; NULL = nobody asks what it draws */
   BLIS_ARRAY(blis__sequence *) batch; /* running, in order of admission */
 
   /* Of the step that is being formed. */

@@ -16,6 +16,7 @@ blis_record blis_record_of(const blis_request_end *end) {
       .adapter_wait_us = end->adapter_wait_us,
       .drafted_tokens = end->drafted_tokens,
       .accepted_tokens = end->accepted_tokens,
+      .energy_nj = end->energy_nj,
       .itl_count = (uint32_t)end->itl_count,
       .prompt_tokens = request->prompt_tokens,
       .output_tokens = request->output_tokens,

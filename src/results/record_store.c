@@ -17,6 +17,7 @@ void blis__record_store_deinit(blis__record_store *store) {
   blis_array_deinit(&store->alloc, &store->gateway_waits_us);
   blis_array_deinit(&store->alloc, &store->adapter_waits_us);
   blis_array_deinit(&store->alloc, &store->drafted);
+  blis_array_deinit(&store->alloc, &store->energies_nj);
   blis_array_deinit(&store->alloc, &store->origins);
   blis_map_deinit(&store->senders);
   blis_map_deinit(&store->targets);
@@ -112,6 +113,9 @@ static blis_status keep_rare(blis__record_store *store,
   if (record->adapter_wait_us >= 0) {
     KEEP_BESIDE(store, adapter_waits_us, -1, record->adapter_wait_us);
   }
+  if (record->energy_nj >= 0) {
+    KEEP_BESIDE(store, energies_nj, -1, record->energy_nj);
+  }
   if (drafted.drafted_tokens >= 0) {
     KEEP_BESIDE(store, drafted, none, drafted);
   }
@@ -188,6 +192,7 @@ blis_record blis__record_store_get(const blis__record_store *store,
       .end_us = kept->arrival_us + (int64_t)kept->end_us - 1,
       .gateway_wait_us = blis__record_store_gateway_wait_us(store, index),
       .adapter_wait_us = blis__record_store_adapter_wait_us(store, index),
+      .energy_nj = blis__record_store_energy_nj(store, index),
       .drafted_tokens = drafted.drafted_tokens,
       .accepted_tokens = drafted.accepted_tokens,
       .itl_count = kept->itl_count,

@@ -215,6 +215,51 @@ static blis_adapter_config draw_adapters(blis_random *random) {
       .pins_preempted = draw(random, 3) == 0};
 }
 
+static blis_status draw_watts(void *ud, const blis_power_step *step,
+                              double *watts, blis_error *error) {
+  (void)ud, (void)error;
+  *watts = 50 + (double)(step->prefill_tokens * 7 + step->decode_tokens * 3 +
+                         step->kv_tokens % 11 + step->duration_us % 13);
+  return BLIS_OK;
+}
+
+static blis_power_config draw_power(blis_random *random) {
+  bool is_asked = draw(random, 3) == 0;
+  return (blis_power_config){.prefill_watts =
+                                 0.123 * (double)draw(random, 5000),
+                             .decode_watts = 0.123 * (double)draw(random, 5000),
+                             .mixes = draw(random, 2) == 0,
+                             .cap_watts = draw(random, 2) == 0 ? 1e6 : 300,
+                             .gpus = 1 + draw(random, 4),
+                             .draw = is_asked ? draw_watts : NULL};
+}
+
+/* Energy of engines and requests, with and without adapters and drafts. */
+static void run_power_case(int64_t seed) {
+  blis_random random;
+  blis_random_init_named(&random, seed, "power");
+  case_settings s = draw_settings(&random);
+  blis_power_config power = draw_power(&random);
+  blis_adapter_config adapters = draw_adapters(&random);
+  adapters.pins_preempted = adapters.pins_preempted && seed % 3 != 0;
+  blis_speculation_config speculation = {
+      .tokens = 3, .acceptance = {0.7, 0.6, 0.5}, .seed = (uint64_t)seed};
+  blis_carbon_step carbon[] = {
+      {0, 400, 0}, {1 + draw(&random, 50000), 35.5, 0}, {90000, 700, 0}};
+  blis_carbon_add_up(carbon, 3);
+  if (draw(&random, 2) == 0) {
+    power.carbon = carbon;
+    power.carbon_count = 3;
+  }
+  s.config.power = &power;
+  s.config.speculation = draw(&random, 4) == 0 ? &speculation : NULL;
+  if (draw(&random, 3) == 0) {
+    s.has_adapters = true;
+    s.config.adapters = &adapters;
+  }
+  run_trial(seed, &s, &random);
+}
+
 static void run_adapters_case(int64_t seed) {
   blis_random random;
   blis_random_init_named(&random, seed, "adapters");
@@ -286,6 +331,13 @@ static void engines_agree_on_adapters(void) {
   }
 }
 
+static void engines_agree_on_energy(void) {
+  for (int64_t i = 0; i < case_count; i++) {
+    printf("# case %" PRId64 "\n", first_case + i);
+    run_power_case(first_case + i);
+  }
+}
+
 static void nothing_is_lost_with_drafts(void) {
   for (int64_t i = 0; i < case_count / 2; i++) {
     printf("# case %" PRId64 "\n", first_case + i);
@@ -306,6 +358,7 @@ int main(int argc, char **argv) {
   RUN(engines_agree_in_lockstep);
   RUN(engines_agree_on_what_is_retold);
   RUN(engines_agree_on_adapters);
+  RUN(engines_agree_on_energy);
   RUN(nothing_is_lost_with_drafts);
   return check_done();
 }

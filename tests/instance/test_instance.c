@@ -69,8 +69,9 @@ static void test_stuck_is_an_error(void) {
       .chain = {.prompt_blocks = 7, .private_base = BLIS_BLOCK_PRIVATE}};
   blis__engine engine;
   blis_error error;
-  CHECK_OK(blis__stepwise_new(&alloc, &config, &events, NULL, &engine, &error),
-           &error);
+  CHECK_OK(
+      blis__stepwise_new(&alloc, &config, &events, NULL, NULL, &engine, &error),
+      &error);
   CHECK_OK(engine.ops->inject(engine.state, &request, 0, &error), &error);
   blis__stepwise *stepwise = engine.state;
   blis_status status = BLIS_OK;
@@ -106,8 +107,9 @@ static void test_stuck_fast_engine_is_an_error(void) {
       .chain = {.prompt_blocks = 7, .private_base = BLIS_BLOCK_PRIVATE}};
   blis__engine engine;
   blis_error error;
-  CHECK_OK(blis__fast_new(&alloc, &config, &events, NULL, &engine, &error),
-           &error);
+  CHECK_OK(
+      blis__fast_new(&alloc, &config, &events, NULL, NULL, &engine, &error),
+      &error);
   CHECK_OK(engine.ops->inject(engine.state, &request, 0, &error), &error);
   fast_engine *fast = engine.state;
   blis_status status = BLIS_OK;

@@ -162,6 +162,11 @@ static inline void twins_check_stats(const twins *t) {
   SAME(uncovered_steps);
   SAME(queue_depth_sum);
 #undef SAME
+  blis_instance_energy e;
+  blis_instance_energy f;
+  blis_instance_get_energy(t->stepwise.instance, &e);
+  blis_instance_get_energy(t->fast.instance, &f);
+  CHECK(memcmp(&e, &f, sizeof e) == 0);
   blis_adapter_stats a;
   blis_adapter_stats b;
   blis_instance_get_adapters(t->stepwise.instance, &a);
@@ -183,6 +188,7 @@ static inline void twins_check_request(const twins *t, int i) {
   CHECK_EQ_I64(x->first_itl_us, y->first_itl_us);
   CHECK_EQ_I64(x->e2e_us, y->e2e_us);
   CHECK_EQ_I64(x->adapter_wait_us, y->adapter_wait_us);
+  CHECK(x->energy_nj == y->energy_nj);
   CHECK_EQ_I64(x->is_adapter_counted, y->is_adapter_counted);
   CHECK_EQ_I64(x->had_adapter, y->had_adapter);
   CHECK_EQ_I64(t->stepwise.has_ended[i], t->fast.has_ended[i]);
@@ -200,6 +206,18 @@ static inline void twins_check_itl(twins *t) {
     CHECK_EQ_I64(count_x, count_y);
   }
   CHECK(!blis_histogram_next(&t->fast.itl_us, &y, &count_y));
+}
+
+/* Nobody's energy is lost: it is that of requests, but for a rest. */
+static inline void twins_check_energy(const twins *t) {
+  blis_instance_energy energy;
+  blis_instance_get_energy(t->fast.instance, &energy);
+  uint64_t sum_nj = energy.rest_nj;
+  for (int i = 0; i < t->count; i++) {
+    sum_nj += t->fast.requests[i].energy_nj;
+  }
+  CHECK(sum_nj == energy.busy_nj);
+  CHECK(energy.prefill_nj <= energy.busy_nj);
 }
 
 static inline int64_t twin_end_us(const twin *t) {
@@ -226,6 +244,7 @@ static inline void twins_finish(twins *t, bool is_over) {
   for (int i = 0; i < t->count; i++) {
     twins_check_request(t, i);
   }
+  twins_check_energy(t);
   twins_check_itl(t);
   twin_free(&t->stepwise);
   twin_free(&t->fast);

@@ -65,6 +65,7 @@ local type_names = {
   described = "string|table", paths = "string|string[]",
   names = "string[]", numbers_by_name = "table<string, number>",
   shape = "string|blis.ShapeOptions", spot = "string|blis.SpotOptions",
+  carbon = "number|string|number[][]",
   distribution = "number|table", arrival = "string|table", prefixes = "blis.PrefixOptions",
   lengths = "number|table|fun(rng: blis.Rng): integer", sessions = "blis.SessionOptions",
   gaps = "string|table|fun(rng: blis.Rng): integer",

@@ -251,6 +251,19 @@ return {
       doc = "Power draw of one GPU in all other steps; default: gpu_watts.",
     },
     {
+      name = "gpu_step_watts", type = "any",
+      doc = "What one GPU draws in a step, in Lua: a function(step) that returns W from the "
+        .. "step's prefill_tokens, decode_tokens, kv_tokens (before these, of all its requests) "
+        .. "and duration_us, and from nothing else; in place of gpu_prefill_watts and "
+        .. "gpu_decode_watts.",
+    },
+    {
+      name = "mixed_step_power", type = "choice", choices = { "max", "linear" }, default = "max",
+      flag = "--mixed-step-power", group = "Cost and energy",
+      doc = "Draw of steps that prefill and decode: the larger of the two figures, or between them "
+        .. "by the times that both would take alone.",
+    },
+    {
       name = "gpu_power_cap_watts", type = "number", above = 0, max = 1e6, unit = "W",
       flag = "--gpu-power-cap-watts", group = "Cost and energy",
       doc = "Most that one GPU may draw. Where steps draw more without it, power_cap_exponent or "
@@ -275,9 +288,12 @@ return {
         .. "default: 1.",
     },
     {
-      name = "carbon_g_per_kwh", type = "number", min = 0, max = 1e6, unit = "g/kWh",
+      name = "carbon_g_per_kwh", type = "carbon", min = 0, max = 1e6, unit = "g/kWh",
+      metavar = "NUM|FILE.csv",
       flag = "--carbon-g-per-kwh", group = "Cost and energy",
-      doc = "Carbon dioxide emitted for each kWh of the building, for the carbon of a run.",
+      doc = "Carbon dioxide emitted for each kWh of the building, for the carbon of a run: a "
+        .. "number; or a CSV file with the columns time_s and g_per_kwh, or a list of "
+        .. "{ time_us, g_per_kwh }, from which times on it is how much.",
     },
     {
       name = "max_model_len", type = "integer", min = 0, max = 1000000000, unit = "tokens",

@@ -1,6 +1,7 @@
 --- From the options of a cluster to what the core takes: models and GPUs that are described in
 --- files or tables, catalogues, and latency models in Lua.
 local core = require "blis.core"
+local carbon = require "blis.engine.carbon"
 local catalogue = require "blis.engine.catalogue"
 local cluster_section = require "blis.config.cluster"
 local deferred = require "blis.deferred"
@@ -170,6 +171,7 @@ local function read_equal(given, path, profile)
     values.ranks = ranks.read(values.ranks, path .. ".ranks", profile)
   end
   power.apply(values, path)
+  values.carbon_steps = carbon.steps(values.carbon_g_per_kwh, path .. ".carbon_g_per_kwh")
   read_model(values, given or {}, sources)
   read_hardware(values, sources)
   values.catalogue = catalogue.with(sources)

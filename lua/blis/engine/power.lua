@@ -9,7 +9,26 @@ local power = {}
 
 local row_text = "{ watts, prefill_factor, decode_factor }"
 
+--- A function says what steps draw, and no figure does.
+local function check_function(values, path)
+  local draw = values.gpu_step_watts
+  if draw == nil then return end
+  if type(draw) ~= "function" then
+    schema.raise_value(path .. ".gpu_step_watts", draw, "a function(step) that returns W")
+  end
+  for _, name in ipairs { "gpu_prefill_watts", "gpu_decode_watts" } do
+    if values[name] then
+      errors.invalid("%s: gpu_step_watts and %s both say what a GPU draws in steps", path, name)
+    end
+  end
+  if not (values.gpu_idle_watts or values.gpu_watts) then
+    errors.invalid("%s.gpu_step_watts: what a GPU draws without requests is not known; give "
+      .. "gpu_idle_watts as well", path)
+  end
+end
+
 local function check_watts(values, path)
+  check_function(values, path)
   local given = values.gpu_prefill_watts and "gpu_prefill_watts"
     or values.gpu_decode_watts and "gpu_decode_watts"
   if not given then return end
@@ -23,25 +42,32 @@ local function check_watts(values, path)
   need("gpu_idle_watts", nil, "without requests")
 end
 
---- W of a GPU by what its instance does, a cap aside; nil when nothing is said of them. gpu_watts
---- alone is the mean over all the time.
----@param options table of a cluster or a group
----@return { prefill: number, decode: number, idle: number }?
+--- W of a GPU in steps with prompt tokens and in others, a cap aside; nil when nothing is said of
+--- them. gpu_watts alone is the mean over all the time. Steps that do both draw the larger figure,
+--- unless that is to be in proportion.
 local function figures_of(options)
   local decode = options.gpu_decode_watts or options.gpu_watts
   if not decode then return nil end
   local prefill = options.gpu_prefill_watts or options.gpu_watts
-  return { prefill = math.max(prefill, decode), decode = decode,
-    idle = options.gpu_idle_watts or options.gpu_watts }
+  if options.mixed_step_power ~= "linear" then prefill = math.max(prefill, decode) end
+  return prefill, decode
 end
 
---- The same with the cap, which no state draws more than.
-function power.draw_of(options)
-  local draw = figures_of(options)
-  for state, watts in pairs(draw or {}) do
-    draw[state] = math.min(watts, options.gpu_power_cap_watts or watts)
-  end
-  return draw
+--- W of a GPU that computes nothing, as far as it is known what the others draw.
+---@param options table of a cluster or a group, as apply has left them
+---@return number?
+function power.idle_watts(options)
+  if not options.power then return nil end
+  local watts = options.gpu_idle_watts or options.gpu_watts
+  return math.min(watts, options.gpu_power_cap_watts or watts)
+end
+
+--- What the core is to ask of steps; nil when nothing is said of them.
+local function power_of(values)
+  local prefill, decode = figures_of(values)
+  if not (prefill or values.gpu_step_watts) then return nil end
+  return { prefill_watts = prefill or 0, decode_watts = decode or 0,
+    cap_watts = values.gpu_power_cap_watts or 1e6, mixes = values.mixed_step_power == "linear" }
 end
 
 local function is_row(row)
@@ -85,8 +111,8 @@ end
 
 --- By the law (figure / cap)^exponent, for steps whose figure is above the cap.
 local function factors_by_law(values, cap, path)
-  local draw = figures_of(values)
-  if not draw then
+  local prefill, decode = figures_of(values)
+  if not prefill or values.gpu_step_watts then
     errors.invalid("%s.gpu_power_cap_watts is %s, but what a GPU draws without it is not known; "
       .. "give gpu_watts, or power_cap_slowdown", path, errors.show(cap))
   end
@@ -99,11 +125,12 @@ local function factors_by_law(values, cap, path)
     end
     return (watts / cap) ^ values.power_cap_exponent
   end
-  return factor(draw.prefill), factor(draw.decode)
+  return factor(prefill), factor(decode)
 end
 
---- Checks what is said of the power of the instances at path, and adds how much slower a cap makes
---- their steps: prefill_slowdown and decode_slowdown, both nil without one.
+--- Checks what is said of the power of the instances at path, and adds what the core takes: power,
+--- nil when nobody says what they draw, and how much slower a cap makes their steps,
+--- prefill_slowdown and decode_slowdown, both nil without one.
 ---@param values table their options
 ---@param path string
 function power.apply(values, path)
@@ -113,6 +140,7 @@ function power.apply(values, path)
   if list and values.power_cap_exponent then
     errors.invalid("%s: power_cap_exponent and power_cap_slowdown both say what a cap does", path)
   end
+  values.power = power_of(values)
   if not cap then return end
   if list then
     values.prefill_slowdown, values.decode_slowdown =

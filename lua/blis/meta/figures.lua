@@ -270,7 +270,7 @@
 ---@field usd_per_thousand_tokens number? usd / (prompt_tokens + output_tokens) * 1000 (USD)
 ---@field usd_per_million_output_tokens number? usd / output_tokens * 1e6 (USD)
 
---- Energy of all GPUs for as long as they were paid; empty without gpu_watts.
+--- Energy of all GPUs while they were paid; empty without figures of power.
 ---@class blis.Energy
 ---@field gpu_watts number? of one GPU, as given (W)
 ---@field mean_gpu_watts number? of one GPU over the time that it was paid (W)
@@ -281,6 +281,7 @@
 ---@field coverage number? share of the paid GPU-seconds of which the draw is known (0 to 1)
 ---@field facility_kwh number? kwh * pue (kWh)
 ---@field joules_per_output_token number? energy / output_tokens (J)
+---@field joules_per_request number? energy / completed; what its tokens took is energy_j of a request (J)
 ---@field carbon_g number? facility_kwh * carbon_g_per_kwh (g)
 ---@field carbon_g_per_request number? carbon_g / completed (g)
 

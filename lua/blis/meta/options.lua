@@ -96,11 +96,13 @@
 ---@field gpu_idle_watts? number Power draw of one GPU without requests; gpu_watts is then its draw under load. Default: gpu_watts for the energy of a run, 0 for policies that look at rolling_watts. (W)
 ---@field gpu_prefill_watts? number Power draw of one GPU in steps that compute prompt tokens; default: gpu_watts. (W)
 ---@field gpu_decode_watts? number Power draw of one GPU in all other steps; default: gpu_watts. (W)
+---@field gpu_step_watts? any What one GPU draws in a step, in Lua: a function(step) that returns W from the step's prefill_tokens, decode_tokens, kv_tokens (before these, of all its requests) and duration_us, and from nothing else; in place of gpu_prefill_watts and gpu_decode_watts.
+---@field mixed_step_power? "max"|"linear" Draw of steps that prefill and decode: the larger of the two figures, or between them by the times that both would take alone. (default max)
 ---@field gpu_power_cap_watts? number Most that one GPU may draw. Where steps draw more without it, power_cap_exponent or power_cap_slowdown has to say how much slower they get. (W)
 ---@field power_cap_exponent? number Steps that would draw more than the cap take (draw / cap)^exponent times as long; 0.4 to 0.6 is a guess that nobody has measured.
 ---@field power_cap_slowdown? table What caps do, measured: a list of { watts, prefill_factor, decode_factor }, by rising watts. With a cap of so much, steps with and without prompt tokens take so many times as long; between rows on a straight line.
 ---@field pue? number Power usage effectiveness: energy that the building takes for each kWh of the GPUs; default: 1. (facility / GPUs)
----@field carbon_g_per_kwh? number Carbon dioxide emitted for each kWh of the building, for the carbon of a run. (g/kWh)
+---@field carbon_g_per_kwh? number|string|number[][] Carbon dioxide emitted for each kWh of the building, for the carbon of a run: a number; or a CSV file with the columns time_s and g_per_kwh, or a list of { time_us, g_per_kwh }, from which times on it is how much. (g/kWh)
 ---@field max_model_len? integer Longest sequence, 0 = unlimited; default: what the model allows. Never more than the KV cache holds. (tokens)
 ---@field max_num_seqs? integer Maximum number of requests in a batch. (requests, default 256)
 ---@field max_num_batched_tokens? integer Token budget of an engine step; longer prefills are chunked. (tokens, default 2048)
@@ -232,6 +234,8 @@
 ---@field gpu_idle_watts? number Power draw of one GPU without requests; gpu_watts is then its draw under load. Default: gpu_watts for the energy of a run, 0 for policies that look at rolling_watts. (W)
 ---@field gpu_prefill_watts? number Power draw of one GPU in steps that compute prompt tokens; default: gpu_watts. (W)
 ---@field gpu_decode_watts? number Power draw of one GPU in all other steps; default: gpu_watts. (W)
+---@field gpu_step_watts? any What one GPU draws in a step, in Lua: a function(step) that returns W from the step's prefill_tokens, decode_tokens, kv_tokens (before these, of all its requests) and duration_us, and from nothing else; in place of gpu_prefill_watts and gpu_decode_watts.
+---@field mixed_step_power? "max"|"linear" Draw of steps that prefill and decode: the larger of the two figures, or between them by the times that both would take alone. (default max)
 ---@field gpu_power_cap_watts? number Most that one GPU may draw. Where steps draw more without it, power_cap_exponent or power_cap_slowdown has to say how much slower they get. (W)
 ---@field power_cap_exponent? number Steps that would draw more than the cap take (draw / cap)^exponent times as long; 0.4 to 0.6 is a guess that nobody has measured.
 ---@field power_cap_slowdown? table What caps do, measured: a list of { watts, prefill_factor, decode_factor }, by rising watts. With a cap of so much, steps with and without prompt tokens take so many times as long; between rows on a straight line.

@@ -47,6 +47,7 @@
 ---@field adapter_wait_us? integer for its adapter, of those that were admitted with one; part of ttft_us
 ---@field drafted_tokens? integer with cluster.speculation: drafted for it, where it ended
 ---@field accepted_tokens? integer those of them that were given out
+---@field energy_j? number its share of the energy of the steps that computed its tokens, where that is known
 ---@field status_code? integer of HTTP, 429 or 503, where llm-d's gateway answers with one
 ---@field scheduling_delay_us? integer from the arrival to the first step
 ---@field itl_sum_us integer sum of the times between its tokens

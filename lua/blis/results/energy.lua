@@ -1,36 +1,56 @@
 --- What the GPUs of a run drew, by what they did.
 ---
---- An instance that prefills, decodes or waits draws differently, so its paid seconds are cut in
---- three: steps that computed prompt tokens, other steps, and the rest, in which it is idle, starts
---- or drains. A step that does both draws the larger of the two.
+--- The core says what steps drew; the rest of their paid seconds instances were idle, started or
+--- drained.
+local carbon = require "blis.engine.carbon"
 local power = require "blis.engine.power"
 
 local energy = {}
 
 local joules_per_kwh = 3.6e6
 
---- Seconds of the instances of each group: busy with prompts, with decoding alone, and paid.
-local function seconds_by_group(summary, groups)
-  local seconds = {}
+--- What the instances of each group drew in steps, and for how many seconds they were paid and
+--- computed nothing.
+local function sums_by_group(summary, groups)
+  local sums = {}
   for i, group in ipairs(groups) do
-    seconds[i] = { prefill = 0, decode = 0, paid = summary.paid and summary.paid[i].seconds
-      or group.instances * summary.duration_us / 1e6 }
+    sums[i] = { prefill_j = 0, busy_j = 0, busy_s = 0, carbon_g = 0, carbon_s = 0,
+      paid_s = summary.paid and summary.paid[i].seconds
+        or group.instances * summary.duration_us / 1e6 }
   end
-  for _, instance in ipairs(summary.instances) do
-    local of = seconds[instance.group]
-    of.prefill = of.prefill + instance.prefill_us / 1e6
-    of.decode = of.decode + (instance.busy_us - instance.prefill_us) / 1e6
+  for i, instance in ipairs(summary.instances) do
+    local of, drawn = sums[instance.group], summary.drawn[i]
+    of.busy_s = of.busy_s + instance.busy_us / 1e6
+    of.busy_j = of.busy_j + drawn.busy_j
+    of.prefill_j = of.prefill_j + drawn.prefill_j
+    of.carbon_g, of.carbon_s = of.carbon_g + drawn.carbon_g, of.carbon_s + drawn.carbon_s
   end
-  for _, of in ipairs(seconds) do of.idle = math.max(of.paid - of.prefill - of.decode, 0) end
-  return seconds
+  for _, of in ipairs(sums) do of.idle_s = math.max(of.paid_s - of.busy_s, 0) end
+  return sums
 end
 
-local function add_carbon(given, cluster, completed)
+--- Grams of carbon dioxide of the energy of a group's GPUs, where that differs over time. Of
+--- instances that are there all the time it is known when they are idle; of others it is taken for
+--- spread over the run.
+local function carbon_of(sums, idle_kwh, group, steps, duration_s)
+  local all_s = group.instances * duration_s
+  local mean = carbon.mean(steps, duration_s)
+  if sums.idle_s > 0 and math.abs(sums.paid_s - all_s) <= 1e-9 * all_s then
+    mean = math.max(mean * all_s - sums.carbon_s, 0) / sums.idle_s
+  end
+  return sums.carbon_g + idle_kwh * mean
+end
+
+--- g is what the GPUs emit where intensity differs over time.
+local function add_carbon(given, cluster, completed, g)
   given.facility_kwh = given.kwh * (cluster.pue or 1)
   if not cluster.carbon_g_per_kwh then return end
-  given.carbon_g = given.facility_kwh * cluster.carbon_g_per_kwh
+  given.carbon_g = cluster.carbon_steps and g * (cluster.pue or 1)
+    or given.facility_kwh * cluster.carbon_g_per_kwh
   given.carbon_g_per_request = completed > 0 and given.carbon_g / completed or nil
 end
+
+local function share(sum, count) return count > 0 and sum / count or nil end
 
 --- Energy of a run; empty when no group says what its GPUs draw. Where some do, it is theirs, and
 --- `coverage` tells their share.
@@ -38,27 +58,35 @@ end
 ---@param cluster table its options
 ---@return blis.Energy
 function energy.of(summary, cluster)
+  if not summary.drawn then return {} end
   local groups = summary.setup.groups or { summary.setup }
-  local joules = { prefill = 0, decode = 0, idle = 0 }
-  local known, all = 0, 0
-  for i, seconds in ipairs(seconds_by_group(summary, groups)) do
+  local joules = { prefill = 0, busy = 0, idle = 0 }
+  local known, all, carbon_g = 0, 0, 0
+  for i, sums in ipairs(sums_by_group(summary, groups)) do
     local gpus = groups[i].tp * groups[i].dp
-    local draw = power.draw_of(cluster.groups and cluster.groups[i] or cluster)
-    for state, sum in pairs(joules) do
-      joules[state] = sum + (draw and draw[state] * gpus * seconds[state] or 0)
+    local idle_watts = power.idle_watts(cluster.groups and cluster.groups[i] or cluster)
+    joules.prefill = joules.prefill + sums.prefill_j
+    joules.busy = joules.busy + sums.busy_j
+    local idle_j = (idle_watts or 0) * gpus * sums.idle_s
+    joules.idle = joules.idle + idle_j
+    if cluster.carbon_steps then
+      carbon_g = carbon_g + carbon_of(sums, idle_j / joules_per_kwh, groups[i],
+        cluster.carbon_steps, summary.duration_us / 1e6)
     end
-    all = all + gpus * seconds.paid
-    known = known + (draw and gpus * seconds.paid or 0)
+    all = all + gpus * sums.paid_s
+    known = known + (idle_watts and gpus * sums.paid_s or 0)
   end
   if known == 0 then return {} end
-  local sum = joules.prefill + joules.decode + joules.idle
+  local sum = joules.busy + joules.idle
   local given = {
     gpu_watts = cluster.gpu_watts, mean_gpu_watts = sum / known, kwh = sum / joules_per_kwh,
-    prefill_kwh = joules.prefill / joules_per_kwh, decode_kwh = joules.decode / joules_per_kwh,
+    prefill_kwh = joules.prefill / joules_per_kwh,
+    decode_kwh = (joules.busy - joules.prefill) / joules_per_kwh,
     idle_kwh = joules.idle / joules_per_kwh, coverage = known / all,
-    joules_per_output_token = summary.output_tokens > 0 and sum / summary.output_tokens or nil,
+    joules_per_output_token = share(sum, summary.output_tokens),
+    joules_per_request = share(sum, summary.completed),
   }
-  add_carbon(given, cluster, summary.completed)
+  add_carbon(given, cluster, summary.completed, carbon_g)
   return given
 end
 

@@ -358,7 +358,7 @@ figures.classes = {
       doc = "usd / (prompt_tokens + output_tokens) * 1000" },
     { name = "usd_per_million_output_tokens", type = "number?", unit = "USD", better = "less",
       shown = "cost: {3} USD per million output tokens", doc = "usd / output_tokens * 1e6" } }),
-  class("Energy", "Energy of all GPUs for as long as they were paid; empty without gpu_watts.",
+  class("Energy", "Energy of all GPUs while they were paid; empty without figures of power.",
     nil, {
       { name = "gpu_watts", type = "number?", unit = "W", doc = "of one GPU, as given" },
       { name = "mean_gpu_watts", type = "number?", unit = "W", better = "less",
@@ -377,6 +377,8 @@ figures.classes = {
         doc = "kwh * pue" },
       { name = "joules_per_output_token", type = "number?", unit = "J", better = "less",
         shown = "energy: {3} J per output token", doc = "energy / output_tokens" },
+      { name = "joules_per_request", type = "number?", unit = "J", better = "less",
+        doc = "energy / completed; what its tokens took is energy_j of a request" },
       { name = "carbon_g", type = "number?", unit = "g", better = "less",
         shown = "energy: {1} g of CO2", doc = "facility_kwh * carbon_g_per_kwh" },
       { name = "carbon_g_per_request", type = "number?", unit = "g", better = "less",

@@ -32,7 +32,7 @@ local group_keys = { by_slo_class = "slo_class", by_tenant = "tenant", by_model 
 
 -- With those that are there where there is something to say.
 local known_columns = { "gateway_wait_us", "adapter", "adapter_wait_us", "drafted_tokens",
-  "accepted_tokens", "priority", "attempts", "program", table.unpack(columns) }
+  "accepted_tokens", "energy_j", "priority", "attempts", "program", table.unpack(columns) }
 
 local of_adapters = { "adapter", "adapter_wait_us" }
 local of_drafts = { "drafted_tokens", "accepted_tokens" }
@@ -89,6 +89,11 @@ local function write_records(output, records, names)
   end
 end
 
+local function has_energy(r)
+  local given = rawget(r, "energy")
+  return given and given.kwh
+end
+
 --- Columns of the records of a run; those of a cascade have one more.
 ---@param r blis.Result
 ---@return string[]
@@ -97,6 +102,7 @@ function result_file.columns(r)
   if rawget(r, "queue") then names[#names + 1] = "gateway_wait_us" end
   if rawget(r, "lora") then table.move(of_adapters, 1, 2, #names + 1, names) end
   if rawget(r, "speculation") then table.move(of_drafts, 1, 2, #names + 1, names) end
+  if has_energy(r) then names[#names + 1] = "energy_j" end
   if has_priorities(r) then names[#names + 1] = "priority" end
   if rawget(r, "cascade") then names[#names + 1] = "attempts" end
   if rawget(r, "tasks") then names[#names + 1] = "program" end
@@ -236,6 +242,7 @@ function result_file.export_requests(result, path)
   end
   if rawget(result, "lora") then table.move(of_adapters, 1, 2, #names + 1, names) end
   if rawget(result, "speculation") then table.move(of_drafts, 1, 2, #names + 1, names) end
+  if has_energy(result) then names[#names + 1] = "energy_j" end
   if has_priorities(result) then names[#names + 1] = "priority" end
   if rawget(result, "cascade") then
     table.move({ "steps", "model_used", "verdict" }, 1, 3, #names + 1, names)

@@ -430,7 +430,7 @@ function result.new(summary, config)
   summary.cost = cost_of(summary, config.scaling and config.scaling.replica_price_per_hour)
   summary.energy = energy.of(summary, config.cluster)
   if config.has_spot then summary.spot = spot.of(summary, config.cluster) end
-  summary.paid = nil
+  summary.paid, summary.drawn = nil, nil
   if summary.cascade then summary.cascade.policy = config.cascade.label end
   add_asked_for(summary, config)
   add_traffic_notes(summary.setup, config.workload)

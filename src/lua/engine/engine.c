@@ -238,6 +238,23 @@ static void check_ranks(lua_State *L, int index, const bind_engine_model *m,
   lua_settop(L, top);
 }
 
+/* {prefill_watts =, decode_watts =, cap_watts =, mixes =}; what is to say a
+   function is lua/engine/power.h's. */
+static void check_power(lua_State *L, int index, bind_engine *engine) {
+  int top = lua_gettop(L);
+  if (lua_getfield(L, index, "power") != LUA_TNIL) {
+    int table = lua_gettop(L);
+    engine->power = (blis_power_config){
+        .prefill_watts = check_field_number(L, table, "prefill_watts"),
+        .decode_watts = check_field_number(L, table, "decode_watts"),
+        .cap_watts = check_field_number(L, table, "cap_watts"),
+        .mixes = opt_field_boolean(L, table, "mixes", false),
+        .gpus = engine->tp * engine->dp};
+    engine->config.power = &engine->power;
+  }
+  lua_settop(L, top);
+}
+
 static void check_instance_config(lua_State *L, int index,
                                   const bind_engine_model *m,
                                   bind_engine *engine) {
@@ -283,6 +300,7 @@ static void check_instance_config(lua_State *L, int index,
   };
   check_speculation(L, index, engine);
   check_ranks(L, index, m, engine);
+  check_power(L, index, engine);
 }
 
 static void set_names(lua_State *L, int index, const bind_engine_model *m,

@@ -115,6 +115,7 @@ static void check_parts(lua_State *L, lone *self) {
       L,
       blis_slo_priority_new(&self->alloc, NULL, 0, &self->priorities, &error),
       &error);
+  self->engine.config.power = NULL; /* nobody asks */
   const blis_instance_events events = {.ud = self, .ended = on_ended};
   check_status(L,
                blis_instance_new(&self->alloc, &self->engine.config, &events,

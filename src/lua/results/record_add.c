@@ -19,12 +19,12 @@ static const char *const known[] = {
     "number", "state", "instance", "arrival_us", "ttft_us", "e2e_us",
     "scheduling_delay_us", "itl_sum_us", "itl_count", "end_us",
     "gateway_wait_us", "adapter_wait_us", "drafted_tokens", "accepted_tokens",
-    "prompt_tokens", "output_tokens", "tenant", "slo_class", "model", "session",
-    "round_index", "was_counted", "had_hit", "reason", "priority", "attempts",
-    "program", "encode_instance", "encode_start_us", "encode_end_us",
-    "prefill_instance", "prefill_admitted_us", "prefill_end_us",
-    "transfer_start_us", "transfer_end_us", "moved_bytes", "prefill_e2e_us",
-    "decode_e2e_us",
+    "energy_j", "prompt_tokens", "output_tokens", "tenant", "slo_class",
+    "model", "session", "round_index", "was_counted", "had_hit", "reason",
+    "priority", "attempts", "program", "encode_instance", "encode_start_us",
+    "encode_end_us", "prefill_instance", "prefill_admitted_us",
+    "prefill_end_us", "transfer_start_us", "transfer_end_us", "moved_bytes",
+    "prefill_e2e_us", "decode_e2e_us",
     /* follow */
     "id", "status_code", "steps", "model_used", "verdict",
     /* of requests */
@@ -131,6 +131,20 @@ static bool check_stages(lua_State *L, blis_stage_times *stages) {
   return stages->encode_instance >= 0 || stages->prefill_instance >= 0;
 }
 
+/* Of at most 2^53 nJ, up to which they are whole; -1 = it has none. */
+static int64_t energy_of(lua_State *L) {
+  const double most_j = (double)(INT64_C(1) << 53) / 1e9;
+  double joules = opt_field_number(L, RECORD, "energy_j", -1);
+  if (joules == -1) {
+    return -1;
+  }
+  if (!(joules >= 0 && joules <= most_j)) {
+    luaL_error(L, "energy_j: %f is not allowed, expected a number from 0 to %f",
+               joules, most_j);
+  }
+  return (int64_t)(joules * 1e9 + 0.5);
+}
+
 static blis_request_end check_end(lua_State *L) {
   return (blis_request_end){
       .state = check_record_state(L, RECORD),
@@ -146,6 +160,7 @@ static blis_request_end check_end(lua_State *L) {
       .end_us = integer_of(L, "end_us", 0, time_max_us, 0),
       .gateway_wait_us = time_of(L, "gateway_wait_us"),
       .adapter_wait_us = time_of(L, "adapter_wait_us"),
+      .energy_nj = energy_of(L),
       .drafted_tokens = integer_of(L, "drafted_tokens", 0, time_max_us, -1),
       .accepted_tokens = integer_of(L, "accepted_tokens", 0, time_max_us, -1),
       .priority = opt_field_number(L, RECORD, "priority", 0),

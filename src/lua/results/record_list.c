@@ -91,6 +91,9 @@ static void push_record(lua_State *L, const bind_records *self, size_t index) {
   set_time(L, "adapter_wait_us", record->adapter_wait_us);
   set_count(L, "drafted_tokens", record->drafted_tokens);
   set_count(L, "accepted_tokens", record->accepted_tokens);
+  if (record->energy_nj >= 0) {
+    set_field_number(L, "energy_j", (double)record->energy_nj / 1e9);
+  }
   set_field_integer(L, "prompt_tokens", record->prompt_tokens);
   set_field_integer(L, "output_tokens", record->output_tokens);
   if (record->instance >= 0) {

@@ -102,6 +102,31 @@ static void check_adapters_part(lua_State *L, int cluster,
   lua_settop(L, cluster);
 }
 
+/* Functions that say what steps draw, one for each group. */
+static void check_power_part(lua_State *L, int cluster, bind_simulation *sim) {
+  uint32_t count = sim->groups.other_count + 1;
+  sim->powers = push_buffer(L, count, sizeof *sim->powers);
+  push_hook_function(L, &sim->hooks);
+  size_t carbon_count;
+  const blis_carbon_step *carbon = push_carbon(L, cluster, &carbon_count);
+  push_hook_function(L, &sim->hooks);
+  bool has_groups = lua_getfield(L, cluster, "groups") != LUA_TNIL;
+  for (uint32_t i = 0; i < count; i++) {
+    bind_engine *engine = i == 0 ? &sim->engine : &sim->groups.others[i - 1];
+    if (has_groups) {
+      lua_rawgeti(L, cluster + 1, (lua_Integer)i + 1);
+    } else {
+      lua_pushvalue(L, cluster);
+    }
+    check_power_function(L, lua_gettop(L), &sim->hooks, &sim->powers[i],
+                         &engine->power);
+    engine->power.carbon = carbon;
+    engine->power.carbon_count = carbon_count;
+    lua_pop(L, 1);
+  }
+  lua_settop(L, cluster);
+}
+
 static void check_hooks_parts(lua_State *L, int self, int config,
                               bind_simulation *sim) {
   push_hooks_anchor(L, &sim->hooks); // [anchor]
@@ -419,6 +444,7 @@ static void check_simulation_parts(lua_State *L, int self, int config,
   check_groups(L, top + 1, self, SIMULATION_GROUPS, &sim->groups);
   check_hooks_parts(L, self, config, sim);
   check_adapters_part(L, top + 1, sim);
+  check_power_part(L, top + 1, sim);
   seed_speculation(sim);
   check_latency_part(L, config, sim);
   check_policy_parts(L, config, sim);

@@ -114,6 +114,31 @@ static void set_from_records(lua_State *L, int index,
   lua_setfield(L, -2, "has_sessions");
 }
 
+/* With engines that are asked: what the steps of each instance have drawn, a
+   list in the field drawn. */
+static void set_drawn(lua_State *L, const bind_simulation *sim) {
+  bool is_asked = sim->engine.config.power != NULL;
+  for (uint32_t i = 0; i < sim->groups.other_count; i++) {
+    is_asked |= sim->groups.others[i].config.power != NULL;
+  }
+  if (!is_asked) {
+    return;
+  }
+  uint32_t count = blis_cluster_instance_count(sim->cluster);
+  lua_createtable(L, (int)count, 0);
+  for (uint32_t i = 0; i < count; i++) {
+    blis_instance_energy energy;
+    blis_instance_get_energy(blis_cluster_instance(sim->cluster, i), &energy);
+    lua_createtable(L, 0, 2);
+    set_field_number(L, "busy_j", (double)energy.busy_nj / 1e9);
+    set_field_number(L, "prefill_j", (double)energy.prefill_nj / 1e9);
+    set_field_number(L, "carbon_g", energy.carbon_g);
+    set_field_number(L, "carbon_s", energy.carbon_us / 1e6);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, "drawn");
+}
+
 /* Whether the range of any of the coefficients is known. */
 static bool has_coverage(const bind_simulation *sim) {
   bool has = bind_engine_coverage(&sim->engine) != NULL;
@@ -335,6 +360,7 @@ void push_summary(lua_State *L, int index, bind_simulation *sim) {
     push_lora(L, sim->cluster, &w->summary.lora);
     lua_setfield(L, -2, "lora");
   }
+  set_drawn(L, sim);
   set_coverage(L, sim, &w->summary);
   set_setup(L, index, sim);
   set_clamped_scores(L, &sim->view);

@@ -15,6 +15,7 @@
 #include "lua/engine/engine.h"
 #include "lua/engine/groups.h"
 #include "lua/engine/latency.h"
+#include "lua/engine/power.h"
 #include "lua/policies/batch_scheduler.h"
 #include "lua/policies/kv_tiers.h"
 #include "lua/policies/scheduler.h"
@@ -60,6 +61,7 @@ typedef struct bind_simulation {
   bind_engine engine;               /* of the first group of instances */
   bind_groups groups;               /* and those of the others */
   bind_adapters adapters;           /* all zero without them */
+  bind_power *powers;               /* by group; the anchor owns them */
   bind_latency latency;             /* for a model in Lua */
   bind_instance_latency *latencies; /* by instance; the anchor owns them */
   blis_histogram itl_us;

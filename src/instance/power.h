@@ -1,0 +1,58 @@
+/*
+ * power.h - what the steps of an engine draw, and for whose tokens that was.
+ *
+ * Everything is in whole nJ, of all GPUs: what a step has drawn is shared by
+ * the tokens that it computes, each the same, and what that leaves, less than 1
+ * nJ a token, goes to the next step. So the shares of all requests and what is
+ * left at the end are the energy of the steps, in either engine. A step costs
+ * O(1), and so do decode steps in a row unless a function says what they draw
+ * or carbon is counted.
+ */
+#ifndef BLIS_INSTANCE_POWER_H
+#define BLIS_INSTANCE_POWER_H
+
+#include "instance/instance.h"
+
+typedef struct blis__power {
+  const blis_power_config *config;
+  const blis_latency_model *latency; /* for shares of time; borrowed */
+  uint64_t busy_nj;                  /* of all steps, */
+  uint64_t prefill_nj; /* and of those that computed prompt tokens */
+  uint64_t token_nj;   /* taken by one token in every step so far; wraps */
+  uint64_t step_nj;    /* the same of the last step */
+  uint64_t rest_nj;    /* of steps so far, for nobody yet */
+  double carbon_g;     /* as in blis_instance_energy */
+  double carbon_us;
+} blis__power;
+
+BLIS_MUSTUSE blis_status blis__power_check(const blis_power_config *config,
+                                           blis_error *error);
+
+/* config and latency are borrowed. Nothing to free. */
+blis__power blis__power_of(const blis_power_config *config,
+                           const blis_latency_model *latency);
+
+/* A step over these requests begins at start_us and takes duration_us. */
+BLIS_MUSTUSE blis_status blis__power_step(blis__power *power,
+                                          const blis_batch_sums *sums,
+                                          int64_t start_us, int64_t duration_us,
+                                          blis_error *error);
+
+/*
+ * count steps in a row: each gives one token to each of decodes requests and
+ * prefills nothing; context is the sum of their contexts before the first.
+ */
+BLIS_MUSTUSE blis_status blis__power_decodes(blis__power *power,
+                                             int64_t decodes, int64_t context,
+                                             int64_t start_us,
+                                             const int64_t *step_us,
+                                             size_t count, blis_error *error);
+
+/* count steps in a row that compute nothing. */
+BLIS_MUSTUSE blis_status blis__power_idle_steps(blis__power *power,
+                                                int64_t start_us,
+                                                int64_t duration_us,
+                                                int64_t count,
+                                                blis_error *error);
+
+#endif

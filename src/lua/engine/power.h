@@ -1,0 +1,34 @@
+/*
+ * power.h - what steps draw, by a function in Lua.
+ *
+ * It is asked about every step, in either engine the same ones of an instance
+ * in the same order.
+ */
+#ifndef BLIS_LUA_ENGINE_POWER_H
+#define BLIS_LUA_ENGINE_POWER_H
+
+#include <lua.h>
+
+#include "instance/instance.h"
+#include "lua/bind/hook.h"
+
+typedef struct bind_power {
+  bind_hooks *hooks;
+  int draw; /* places in the anchor: the function, and the table it gets */
+  int table;
+} bind_power;
+
+/*
+ * For the options of an engine at index: where they have a function, its power
+ * asks it. *power must not move; the anchor of hooks is open. May raise.
+ */
+void check_power_function(lua_State *L, int index, bind_hooks *hooks,
+                          bind_power *power, blis_power_config *config);
+
+/*
+ * The list carbon_steps of the options of a cluster at index, { from_us =,
+ * g_per_kwh = } each; NULL without one. Pushes a value that owns it. May raise.
+ */
+const blis_carbon_step *push_carbon(lua_State *L, int index, size_t *count);
+
+#endif
