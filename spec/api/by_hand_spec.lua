@@ -146,6 +146,9 @@ describe("an instance by itself", function()
       "an attempt has step = 7, expected 1 to 1")
     wrong({ attempts = { { model = "m", step = 1, stage = 1, stages = 1, start_us = 4 } } },
       "an attempt has start_us = 4, expected 5 to")
+    wrong({ attempts = { { model = "m", step = 1, stages = 1, start_u = 5 } } },
+      "an attempt has no field 'start_u'; did you mean 'start_us'?")
+    wrong({ attempts = { { [1] = 5 } } }, "an attempt has named fields")
     wrong({ prefill_instance = "pool" }, "prefill_instance = 'pool'")
     wrong({ tenant = 5 }, "tenant = 5, expected a text")
     wrong({ moved_bytes = -1 }, "moved_bytes = -1")

@@ -15,7 +15,7 @@ local charts = {}
 --- series_interval_us), "tiers", "transfers", "gateway" (these too, and kv_tiers, pools or queue),
 --- "replicas" (needs autoscaler), "time" (all of these eight there are). Of results of several
 --- policies: the first four, "time" (waiting and running requests), and any figure, such as
---- "ttft_ms.p99", with intervals side by side
+--- "ttft_ms.p99", with intervals side by side where it is one of requests
 ---@field columns? integer charts of a file beside each other
 
 ---@class blis.ComparisonPlotOptions: blis.PlotOptions
@@ -43,7 +43,7 @@ end
 
 local function fail_unknown(name, known)
   errors.invalid("plot: show: %s is not allowed%s", errors.show(name),
-    errors.suggestion(tostring(name), known, "expected one of " .. table.concat(known, ", ")))
+    figures.suggestion(tostring(name), known, "expected one of " .. table.concat(known, ", ")))
 end
 
 -- What an experiment needs for a chart.
@@ -117,7 +117,7 @@ function charts.plot_results(results, labels, options)
       local known = { "ttft", "itl", "e2e", "latencies", "time" }
       table.move(figures.paths "Result", 1, #figures.paths "Result", #known + 1, known)
       errors.invalid("plot: show: %s is not allowed%s", errors.show(name),
-        errors.suggestion(tostring(name), known,
+        figures.suggestion(tostring(name), known,
           "expected ttft, itl, e2e, latencies, time or a figure such as ttft_ms.p99"))
     end
     return { ranges.of_results(results, labels, name) }

@@ -61,7 +61,8 @@ function ranges.of_results(results, labels, metric)
       or { mean = value, n = 1 }
     has_intervals = has_intervals or list[i].low ~= nil
   end
-  local caption = has_intervals and "with 95 % intervals for other traffic like this" or nil
+  local caption = has_intervals and "with 95 % intervals for other traffic like this"
+    or "one run of each; intervals of this figure take replications"
   return chart_of(metric, caption, metric, labels, list)
 end
 

@@ -130,7 +130,9 @@ local function read_values(path)
   local text, unread = file:read("a")
   if path ~= "-" then file:close() end
   if not text then errors.invalid("cannot read %s: %s", path, unread) end
-  return core.json_read(text, path == "-" and "standard input" or path)
+  local ok, values = pcall(core.json_read, text, path == "-" and "standard input" or path)
+  if not ok then errors.invalid("--values: %s", values.message or tostring(values)) end
+  return values
 end
 
 local function pair_of(definition, text)

@@ -1,5 +1,4 @@
 --- Targets of a search on the command line: --target FIGURE=LIMIT.
-local errors = require "blis.errors"
 local figures = require "blis.results.figures"
 local flags = require "blis.cli.flags"
 
@@ -25,7 +24,7 @@ function target_flags.read(definition, texts)
         .. "ttft_ms.p99=500", text)
     elseif not figures.find(name) then
       flags.fail(definition, "--target: unknown figure '%s'%s", name,
-        errors.suggestion(name, figures.paths "Result", ""))
+        figures.suggestion(name, figures.paths "Result", ""))
     end
     local problem = figures.why_no_number(name)
     if problem then flags.fail(definition, "--target: %s", problem) end

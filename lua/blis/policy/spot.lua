@@ -16,7 +16,8 @@ local function check_columns(path)
   local file <close>, problem = io.open(path, "r")
   if not file then errors.invalid("%s", problem) end
   local known = {}
-  for name in (file:read("l") or ""):gmatch "[^,\r]+" do known[name:match '^"?(.-)"?$'] = true end
+  local line = (file:read("l") or ""):gsub("^\xEF\xBB\xBF", "") -- as spreadsheets write it
+  for name in line:gmatch "[^,\r]+" do known[name:match '^"?(.-)"?$'] = true end
   errors.check_names(known, { "time_s", "available", "gpu_price_per_hour" }, path, "column")
 end
 

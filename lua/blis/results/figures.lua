@@ -3,6 +3,7 @@
 --- the reference follow from these lists.
 local anomalies = require "blis.results.anomalies"
 local core = require "blis.core"
+local errors = require "blis.errors"
 
 local figures = {}
 
@@ -529,6 +530,33 @@ function figures.why_no_number(path)
   local paths = figures.paths(figure.class)
   return ("%s has %s; say which, as in %s.%s"):format(path, table.concat(paths, ", "), path,
     paths[#paths])
+end
+
+-- What others call figures, in front of a dot or alone, without the unit.
+local other_names = { tpot = "itl_ms", tbt = "itl_ms", inter_token_latency = "itl_ms",
+  time_per_output_token = "itl_ms", time_to_first_token = "ttft_ms", ttft = "ttft_ms",
+  itl = "itl_ms", e2e = "e2e_ms", e2el = "e2e_ms", latency = "e2e_ms", end_to_end = "e2e_ms",
+  e2e_latency = "e2e_ms", request_latency = "e2e_ms", queue_time = "scheduling_delay_ms",
+  queueing_delay = "scheduling_delay_ms", throughput = "requests_per_sec", rps = "requests_per_sec",
+  qps = "requests_per_sec", request_throughput = "requests_per_sec", tps = "tokens_per_sec",
+  token_throughput = "tokens_per_sec", output_throughput = "tokens_per_sec",
+  hit_rate = "cache_hit_rate", prefix_hit_rate = "cache_hit_rate" }
+
+--- The end of a message about a figure that nobody knows, as errors.suggestion; what other programs
+--- call tpot is known to be itl_ms.
+---@param path string
+---@param paths string[] those that there are
+---@param otherwise? string
+---@return string
+function figures.suggestion(path, paths, otherwise)
+  local word, statistic = path:lower():gsub("-", "_"):match "^([%w_]+)(.*)$"
+  local plain = (word or ""):gsub("_m?s$", ""):gsub("_seconds$", "")
+  local meant = other_names[plain]
+  if meant and statistic == "" and meant:find "_ms$" then statistic = ".p99" end
+  for _, name in ipairs(meant and paths or {}) do
+    if name == meant .. statistic then return ("; did you mean '%s'?"):format(name) end
+  end
+  return errors.suggestion(path, paths, otherwise)
 end
 
 --- Those of a result, by name.

@@ -1,6 +1,7 @@
 --- The outcome of a sweep: for every point the mean of every figure and its interval.
 local deferred = require "blis.deferred"
 local errors = require "blis.errors"
+local figures = require "blis.results.figures"
 local page = deferred "blis.page.sweep"
 local plan = require "blis.sweep.plan"
 local record = require "blis.sweep.record"
@@ -157,7 +158,7 @@ local function check_metric(self, name)
     if known == name then return end
   end
   errors.invalid("%s: unknown figure '%s'%s", self.name, tostring(name),
-    errors.suggestion(tostring(name), self.metrics))
+    figures.suggestion(tostring(name), self.metrics))
 end
 
 local function matches(point, wanted)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "base/slice.h"
 #include "workload/request.h"
 
@@ -187,6 +188,32 @@ const char *push_what(lua_State *L, int index) {
     return lua_pushliteral(L, "nothing");
   default:
     return lua_pushfstring(L, "a %s", luaL_typename(L, index));
+  }
+}
+
+void check_names(lua_State *L, int index, const char *what,
+                 const char *const *names, size_t count) {
+  lua_pushnil(L);
+  while (lua_next(L, index) != 0) {
+    if (lua_type(L, -2) != LUA_TSTRING) {
+      luaL_error(L,
+                 "%s has named fields, such as %s and %s; this one has the "
+                 "key %s",
+                 what, names[0], names[1], push_what(L, -2));
+    }
+    const char *name = lua_tostring(L, -2);
+    blis_nearest nearest = {.wanted = name};
+    size_t i = 0;
+    while (i < count && strcmp(names[i], name) != 0) {
+      blis_nearest_offer(&nearest, names[i]);
+      i++;
+    }
+    if (i == count) {
+      blis_suggestion suggestion =
+          blis_nearest_suggest_or(&nearest, "it has those that list[i] shows");
+      luaL_error(L, "%s has no field '%s'%s", what, name, suggestion.text);
+    }
+    lua_pop(L, 1);
   }
 }
 

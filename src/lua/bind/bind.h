@@ -86,6 +86,13 @@ void push_request_id(lua_State *L, const bind_request_name *name);
 const char *push_what(lua_State *L, int index);
 
 /*
+ * Raises for a key of the table at index that is none of the names, and tells
+ * the nearest one; what is the table: "a record".
+ */
+void check_names(lua_State *L, int index, const char *what,
+                 const char *const *names, size_t count);
+
+/*
  * Readers of the table at index, which the Lua half has filled and checked;
  * they raise when a field is missing or has another type.
  */

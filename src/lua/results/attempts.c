@@ -87,8 +87,16 @@ static int64_t check_small(lua_State *L, const char *name, int64_t low,
   return value;
 }
 
+/* What set_record_attempts sets. */
+static const char *const known[] = {
+    "model",         "step",          "stage",        "stages",  "state",
+    "reason",        "instance",      "start_us",     "ttft_us", "end_us",
+    "prompt_tokens", "output_tokens", "mean_logprob", "verdict"};
+
 static void check_attempt(lua_State *L, bind_records *records,
                           const blis_request *request, lua_Integer step) {
+  check_names(L, lua_gettop(L), "an attempt", known,
+              sizeof known / sizeof *known);
   uint32_t model = 0;
   const char *text = check_field_string(L, -1, "model");
   check_status(L, blis_intern_add(records->strings, text, strlen(text), &model),

@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/nearest.h"
 #include "lua/bind/bind.h"
 #include "lua/results/attempts.h"
 #include "lua/results/records.h"
@@ -30,35 +29,6 @@ static const char *const known[] = {
     /* of requests */
     "deadline_us", "content", "max_output_tokens", "client", "prefix_group",
     "prefix_tokens", "shared_tokens", "adapter", "cascade", "mean_logprob"};
-
-/* The key below the top of the stack. */
-static void check_key(lua_State *L) {
-  if (lua_type(L, -2) != LUA_TSTRING) {
-    luaL_error(L,
-               "a record has named fields, such as number and state; this one "
-               "has the key %s",
-               push_what(L, -2));
-  }
-  const char *name = lua_tostring(L, -2);
-  blis_nearest nearest = {.wanted = name};
-  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-    if (strcmp(known[i], name) == 0) {
-      return;
-    }
-    blis_nearest_offer(&nearest, known[i]);
-  }
-  blis_suggestion suggestion =
-      blis_nearest_suggest_or(&nearest, "it has those that list[i] shows");
-  luaL_error(L, "a record has no field '%s'%s", name, suggestion.text);
-}
-
-static void check_keys(lua_State *L) {
-  lua_pushnil(L);
-  while (lua_next(L, RECORD) != 0) {
-    check_key(L);
-    lua_pop(L, 1);
-  }
-}
 
 static int64_t integer_of(lua_State *L, const char *name, int64_t low,
                           int64_t high, int64_t fallback) {
@@ -196,7 +166,7 @@ int bind_records_add(lua_State *L) {
   luaL_argcheck(L, self->strings != NULL, 1, "the requests of a run");
   luaL_checktype(L, RECORD, LUA_TTABLE);
   lua_settop(L, RECORD);
-  check_keys(L);
+  check_names(L, RECORD, "a record", known, sizeof known / sizeof *known);
   blis_request request = check_request(L, self);
   const blis_program program = {.name = text_of(L, self, "program")};
   const blis_call call = {.program = &program};
