@@ -100,7 +100,7 @@ describe("spot capacity", function()
   end)
 
   it("is of one group or all, and of a file", function()
-    local csv = "time_s,available,gpu_price_per_hour\n0,2,1\n50,1,\n100,2,1.5\n"
+    local csv = "\xEF\xBB\xBFtime_s,available,gpu_price_per_hour\n0,2,1\n50,1,\n100,2,1.5\n"
     files.with(csv, function(path)
       local r = run(nil, { cluster = { gpu_price_per_hour = 3, groups = {
         { instances = 1 }, { instances = 2, spot = path } } } })
