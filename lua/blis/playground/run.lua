@@ -13,6 +13,7 @@ run.most_signals = 600000
 --- Four digits are more than a page shows.
 local function short(value)
   if math.type(value) == "integer" then return value end
+  if value % 1 == 0 and math.abs(value) < 10000 then return math.tointeger(value) end
   if value ~= value or math.abs(value) == math.huge then return core.json_null end
   return tonumber(("%.4g"):format(value))
 end

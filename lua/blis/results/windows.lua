@@ -18,6 +18,7 @@ local draws = 999
 ---@field count integer
 ---@field requests integer of the traffic
 ---@field weights integer[][] how often each window is in a draw
+---@field last? table the sample that was made last, and what of
 local Windows = {}
 Windows.__index = Windows
 Windows.__name = "blis.windows"
@@ -42,13 +43,9 @@ function windows.new(requests)
   return setmetatable({ count = count, requests = requests, weights = weights }, Windows)
 end
 
--- What a request adds to a figure, in the figure's unit; nil when it does not count.
+-- What a request adds to a figure of milliseconds: a field of its record.
 local latencies = {
-  ttft_ms = function(record) return record.ttft_us and record.ttft_us / 1000 end,
-  e2e_ms = function(record) return record.e2e_us and record.e2e_us / 1000 end,
-  scheduling_delay_ms = function(record)
-    return record.scheduling_delay_us and record.scheduling_delay_us / 1000
-  end,
+  ttft_ms = "ttft_us", e2e_ms = "e2e_us", scheduling_delay_ms = "scheduling_delay_us",
 }
 
 --- "steady.ttft_ms.p99" as "ttft_ms", "p99", true.
@@ -59,23 +56,55 @@ local function parts_of(metric)
   if is_known then return name, statistic, rest ~= nil end
 end
 
---- The values of a run by window, largest first, with their sums.
+-- A time and its window are one integer, so that they are sorted fast: the window is below this.
+local packed = 64
+-- Of so many times each it is known how many are of which window.
+local stride = 64
+
+--- How many of the first stride, 2 * stride, ... times are of each window.
+local function counted(self, list)
+  local rows, counts = {}, {}
+  for k = 1, self.count do counts[k] = 0 end
+  for i, item in ipairs(list) do
+    local k = item % packed
+    counts[k] = counts[k] + 1
+    if i % stride == 0 or i == #list then
+      rows[#rows + 1] = table.move(counts, 1, self.count, 1, {})
+    end
+  end
+  return rows
+end
+
+---@class blis.windows.Sample
+---@field list integer[] times and windows, the longest time first
+---@field rows integer[][] see counted
+---@field sums number[] of the times of each window, ms
+---@field counts integer[] of them
+
+--- The times of a run by window. The last ones are kept: of a time there mostly are some figures.
+---@return blis.windows.Sample
 local function sample_of(self, result, name, from_us)
-  local value_of, list, sums, counts = latencies[name], {}, {}, {}
+  local last = self.last
+  if last and last.result == result and last.name == name and last.from_us == from_us then
+    return last.sample
+  end
+  local field, list, sums, counts = latencies[name], {}, {}, {}
   for k = 1, self.count do sums[k], counts[k] = 0.0, 0 end
   local requests = result.requests
   local n = #requests
   for i = 1, n do
     local record = requests[i]
-    local value = record.arrival_us >= from_us and record.was_counted and value_of(record)
-    if value then
+    local time_us = record.arrival_us >= from_us and record.was_counted and record[field]
+    if time_us then
       local k = (i - 1) * self.count // n + 1
-      list[#list + 1] = { value = value, k = k }
-      sums[k], counts[k] = sums[k] + value, counts[k] + 1
+      list[#list + 1] = k - time_us * packed
+      sums[k], counts[k] = sums[k] + time_us / 1000, counts[k] + 1
     end
   end
-  table.sort(list, function(a, b) return a.value > b.value end)
-  return { list = list, sums = sums, counts = counts }
+  table.sort(list)
+  local sample = { list = list, rows = counted(self, list), sums = sums, counts = counts }
+  self.last = { result = result, name = name, from_us = from_us, sample = sample }
+  return sample
 end
 
 local function weighted(values, weights)
@@ -90,10 +119,17 @@ local function figure_of(sample, statistic, weights)
   if total == 0 then return nil end
   if statistic == "mean" then return weighted(sample.sums, weights) / total end
   local above = (1 - tonumber(statistic:sub(2)) / 100) * (total - 1)
-  local seen = 0
-  for _, item in ipairs(sample.list) do
-    seen = seen + weights[item.k]
-    if seen > above then return item.value end
+  local list, rows = sample.list, sample.rows
+  local low, high = 1, #rows -- the first row with more than above
+  while low < high do
+    local middle = (low + high) // 2
+    if weighted(rows[middle], weights) > above then high = middle else low = middle + 1 end
+  end
+  local seen = low > 1 and weighted(rows[low - 1], weights) or 0
+  for i = (low - 1) * stride + 1, #list do
+    local k = list[i] % packed
+    seen = seen + weights[k]
+    if seen > above then return (k - list[i]) // packed / 1000 end
   end
 end
 
