@@ -1,6 +1,6 @@
 // The time of the race: plays, stands still, is dragged. Tells whoever listens.
 import { byId, colour, fitted } from "./dom.js";
-import { moment } from "./format.js";
+import { moment, number } from "./format.js";
 
 const steps = 1000, points = 300, speeds = [0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 500, 2000];
 
@@ -13,6 +13,7 @@ export class Clock {
   #end = 1;
   #last = null; // when the last picture was, while it plays
   #curves = [];
+  #most = 1; // of all curves
   #listener;
   #slider = byId("time");
   #button = byId("play");
@@ -42,6 +43,8 @@ export class Clock {
     this.speed = speeds.find((speed) => seconds / speed <= wanted_s) ?? speeds.at(-1);
     this.#speeds.value = this.speed;
     this.time = 0;
+    this.#most = Math.max(1, ...this.#curves.flat());
+    byId("most").textContent = ` (at most ${number(this.#most)})`;
     this.#show();
   }
 
@@ -76,13 +79,12 @@ export class Clock {
   // The requests in the system over time, and a line at the time.
   draw() {
     const { context, width, height } = fitted(byId("waits"));
-    const most = Math.max(1, ...this.#curves.flat());
     context.lineWidth = 1.5;
     this.#curves.forEach((curve, k) => {
       context.strokeStyle = colour(k === 0 ? "first" : "second");
       context.beginPath();
       curve.forEach((value, i) => context.lineTo(i / (points - 1) * width,
-        height - 2 - value / most * (height - 4)));
+        height - 2 - value / this.#most * (height - 4)));
       context.stroke();
     });
     context.fillStyle = colour("ink");

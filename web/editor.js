@@ -96,7 +96,10 @@ export class Editor {
     const { line, text } = this.#problem;
     const note = document.createElement("span");
     note.className = "wrong";
+    // Behind the end of the line, which it marks.
+    const length = (this.#area.value.split("\n")[line - 1] ?? "").length;
     note.style.top = `calc(${line - 1} * var(--line-height) + var(--padding))`;
+    note.style.paddingLeft = `calc(${length + 2}ch + var(--padding))`;
     note.textContent = text;
     this.#shown.append(note);
     this.#numbers.children[line - 1]?.classList.add("wrong");

@@ -58,7 +58,8 @@ function candidates(run, decision) {
       const cells = [number(score), ...scorers.map((_, k) => number(scores[k])), number(queued),
         number(running), percent(kv)];
       return make("tr", { class: isChosen ? "chosen" : null },
-        make("th", { scope: "row" }, nameOf(run, place) + (isChosen ? " (chosen)" : "")),
+        make("th", { scope: "row" }, nameOf(run, place).replace(/^instance_/, "")
+          + (isChosen ? " (chosen)" : "")),
         cells.map((text) => make("td", {}, text)));
     }))));
 }

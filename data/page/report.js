@@ -161,7 +161,8 @@
     const told = document.createElement("p");
     told.className = "soft";
     const resting = "faintest 0, strongest " + withUnit(chart.most, chart.y)
-      + "; time from left to right, " + chart.rows[0] + " on top, " + chart.rows[rows - 1]
+      + "; time from left to right, 0 to "
+      + withUnit(chart.times[columns - 1], chart.x) + ", " + chart.rows[0] + " on top, " + chart.rows[rows - 1]
       + " at the bottom";
     told.textContent = resting;
     canvas.addEventListener("mousemove", (event) => {

@@ -74,6 +74,15 @@ local function filled(command)
 end
 
 describe("the README #host", function()
+  it("shows the plot that the program draws", function()
+    folders.with(function(folder)
+      succeeds("mkdir @", folder)
+      succeeds("blis scripts/lib/plot.lua @/plot.svg", folder)
+      assert.equal(files.read(folder .. "/plot.svg"), files.read "docs/plot.svg")
+      says(readme, "(docs/plot.svg)")
+    end)
+  end)
+
   it("has commands that run", function()
     local list = commands_of(readme)
     assert.is_true(#list >= 12)

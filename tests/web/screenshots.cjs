@@ -1,4 +1,5 @@
-// node screenshots.cjs SITE FOLDER: pictures of the playground, light and dark, wide and narrow.
+// node screenshots.cjs SITE FOLDER: pictures of the playground, light and dark, wide and narrow, and
+// of an error.
 "use strict";
 const path = require("path");
 const { withPage, withServer } = require("./browser.cjs");
@@ -28,6 +29,13 @@ async function main(site, folder) {
         + "return new Promise((done) => setTimeout(done, 500)); })()");
       await page.picture(path.join(folder, `playground-${name}.png`));
     }
+    await page.show(views[0][1]);
+    await page.eval("(() => { const area = document.getElementById('source'); "
+      + "area.value = area.value.replace('pending_prefill_tokens', 'pending_prefil_tokens'); "
+      + "area.dispatchEvent(new Event('input')); document.getElementById('run').click(); })()");
+    await page.until("document.documentElement?.dataset.state === 'running'");
+    await page.until("document.documentElement?.dataset.state === 'idle'");
+    await page.picture(path.join(folder, "playground-error.png"));
   }));
 }
 
