@@ -26,7 +26,7 @@ local function phases_of(request)
   }
 end
 
-local bar_width, bar_height = 220, 12
+local bar_width, bar_height = 140, 12
 
 --- The phases in their proportions; longest_us fills the width.
 local function bar(phases, longest_us)
