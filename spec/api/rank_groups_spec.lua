@@ -42,10 +42,12 @@ describe("ranks that their group balances", function()
     end
   end)
 
-  it("are one candidate with the load of all", function()
+  local function check_what_routers_see(refresh_us, rate)
     local sent, looks = { 0, 0 }, 0
-    run({ count = 3, balance = "internal" }, { more = { instances = 2 },
-      workload = { rate = 200, requests = 60, prompt_tokens = 32, output_tokens = 2000 },
+    run({ count = 3, balance = "internal" }, {
+      more = { instances = 2, snapshot_refresh_us = refresh_us },
+      workload = { arrival = "constant", rate = rate, requests = 60, prompt_tokens = 32,
+        output_tokens = 2000 },
       routing = function(request, instances)
         assert.equal(2, #instances)
         local use = 0.0
@@ -66,6 +68,11 @@ describe("ranks that their group balances", function()
       end })
     assert.equal(60, looks)
     assert.same({ 40, 20 }, sent)
+  end
+
+  it("are one candidate with the load of all", function()
+    check_what_routers_see(0, 200)
+    check_what_routers_see(100000, 8) -- all are read again for each request
   end)
 
   it("are shared evenly, beside groups that are not", function()
