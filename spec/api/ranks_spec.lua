@@ -147,6 +147,22 @@ describe("data-parallel ranks", function()
     end
   end)
 
+  it("share the experts of a model that has some, by default", function()
+    local function busy(ranks, more)
+      local cluster = { model = "qwen3-30b-a3b", hardware = "H100", tp = 1, ranks = ranks }
+      for key, value in pairs(more or {}) do cluster[key] = value end
+      local r = blis.run { cluster = cluster, routing = "round-robin", workload = { rate = 1e6,
+        requests = 256, prompt_tokens = 64, output_tokens = 50 } }
+      return r.ranks.passes > 0, r.itl_ms.mean
+    end
+    local at_barrier, shared_ms = busy(8)
+    local is_aligned, own_ms = busy { count = 8, barrier = false }
+    assert.is_true(at_barrier)
+    assert.is_false(is_aligned)
+    assert.is_true(shared_ms < own_ms) -- a GPU reads an eighth of the experts
+    assert.is_false((busy(2, { model = "qwen3-14b" })))
+  end)
+
   it("refuse what cannot be", function()
     says("cluster.ranks: '4' is not allowed, expected a number of ranks", "4")
     says("cluster.ranks.count", 0)

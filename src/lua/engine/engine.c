@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "latency/copied.h"
 #include "latency/coverage.h"
 #include "latency/transformer.h"
 #include "lua/bind/bind.h"
@@ -89,12 +90,60 @@ static void check_strict_coverage(lua_State *L, int index,
   }
 }
 
+/* {count =, barrier =, ...} */
+static void check_ranks(lua_State *L, int index, const bind_engine_model *m,
+                        bind_engine *engine) {
+  int top = lua_gettop(L);
+  if (lua_getfield(L, index, "ranks") != LUA_TNIL) {
+    int table = lua_gettop(L);
+    bool is_moe = m->spec != NULL && blis_model_spec_is_moe(m->spec);
+    engine->ranks = (blis_rank_config){
+        .count = (uint32_t)check_field_integer(L, table, "count"),
+        .has_barrier = opt_field_boolean(L, table, "barrier", is_moe),
+        .dummy_us = opt_field_integer(L, table, "dummy_us", -1),
+        .sync_every = check_field_integer(L, table, "sync_every"),
+        .prefill_interval = check_field_integer(L, table, "prefill_interval"),
+        .expert_factor = check_field_number(L, table, "expert_factor"),
+        .balances_itself = opt_field_boolean(L, table, "is_internal", false),
+        .clients = (uint32_t)check_field_integer(L, table, "clients"),
+        .publish_us = check_field_integer(L, table, "publish_us")};
+  }
+  lua_settop(L, top);
+}
+
+/*
+ * The experts of a model are spread over the ranks of a barrier, and its tokens
+ * come from all of them: where the latency model knows what that takes.
+ */
+static bool shares_experts(const bind_engine_model *m,
+                           const bind_engine *engine) {
+  bool knows = strcmp(m->kind, "calibrated") == 0 ||
+               strcmp(m->kind, "trained-physics") == 0;
+  return knows && engine->ranks.has_barrier && engine->ranks.count > 1 &&
+         m->spec != NULL && blis_model_spec_is_moe(m->spec);
+}
+
+/* A rank's own step is that of the group if the others had the same batch. */
+static void share_experts(lua_State *L, bind_engine *engine) {
+  blis_alloc alloc = bind_alloc(L);
+  blis_error error = {0};
+  blis_latency_model of_group = engine->latency;
+  engine->latency = (blis_latency_model){0};
+  check_status(L,
+               blis_copied_latency_new(&alloc, &of_group, engine->ranks.count,
+                                       &engine->latency, &error),
+               &error);
+}
+
 static void check_latency(lua_State *L, int index, const bind_engine_model *m,
                           bind_engine *engine) {
-  const blis_latency_config config = check_latency_config(L, index, m);
+  blis_latency_config config = check_latency_config(L, index, m);
   if (strcmp(m->kind, ENGINE_SCRIPTED) == 0) {
     check_scripted(L, index, &config, engine);
     return;
+  }
+  if (shares_experts(m, engine)) {
+    config.parallelism.dp = engine->ranks.count;
   }
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
@@ -105,6 +154,9 @@ static void check_latency(lua_State *L, int index, const bind_engine_model *m,
            engine->latency.ops->name);
   blis_latency_warnings(&config, add_note, engine);
   check_strict_coverage(L, index, m, engine);
+  if (shares_experts(m, engine)) {
+    share_experts(L, engine);
+  }
 }
 
 /* Blocks measured together with the coefficients of a blackbox model. */
@@ -216,28 +268,6 @@ static void check_speculation(lua_State *L, int index, bind_engine *engine) {
   lua_settop(L, top);
 }
 
-/* {count =, barrier =, ...} */
-static void check_ranks(lua_State *L, int index, const bind_engine_model *m,
-                        bind_engine *engine) {
-  int top = lua_gettop(L);
-  if (lua_getfield(L, index, "ranks") != LUA_TNIL) {
-    int table = lua_gettop(L);
-    bool is_moe = m->spec != NULL && blis_model_spec_is_moe(m->spec);
-    engine->ranks = (blis_rank_config){
-        .count = (uint32_t)check_field_integer(L, table, "count"),
-        .has_barrier = opt_field_boolean(L, table, "barrier", is_moe),
-        .dummy_us = opt_field_integer(L, table, "dummy_us", -1),
-        .sync_every = check_field_integer(L, table, "sync_every"),
-        .prefill_interval = check_field_integer(L, table, "prefill_interval"),
-        .expert_factor = check_field_number(L, table, "expert_factor"),
-        .balances_itself = opt_field_boolean(L, table, "is_internal", false),
-        .clients = (uint32_t)check_field_integer(L, table, "clients"),
-        .publish_us = check_field_integer(L, table, "publish_us")};
-    engine->config.ranks = &engine->ranks;
-  }
-  lua_settop(L, top);
-}
-
 /* {prefill_watts =, decode_watts =, cap_watts =, mixes =}; what is to say a
    function is lua/engine/power.h's. */
 static void check_power(lua_State *L, int index, bind_engine *engine) {
@@ -299,7 +329,7 @@ static void check_instance_config(lua_State *L, int index,
           opt_field_number(L, index, "kv_offload_threshold", 0),
   };
   check_speculation(L, index, engine);
-  check_ranks(L, index, m, engine);
+  engine->config.ranks = engine->ranks.count > 0 ? &engine->ranks : NULL;
   check_power(L, index, engine);
 }
 
@@ -336,6 +366,7 @@ void check_engine(lua_State *L, int index, bind_engine *engine) {
                      &m);
   set_names(L, index, &m, engine);
   set_kv_bytes(L, index, &m, engine);
+  check_ranks(L, index, &m, engine);
   check_latency(L, index, &m, engine);
   check_instance_config(L, index, &m, engine);
   lua_settop(L, top);
