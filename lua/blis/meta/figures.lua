@@ -269,6 +269,7 @@
 ---@field gpu_seconds_per_request number? busy_gpu_seconds / completed (s)
 ---@field usd_per_thousand_tokens number? usd / (prompt_tokens + output_tokens) * 1000 (USD)
 ---@field usd_per_million_output_tokens number? usd / output_tokens * 1e6 (USD)
+---@field usd_per_good_request number? usd / goodput.good; nil without SLO targets (USD)
 
 --- Energy of all GPUs while they were paid; empty without figures of power.
 ---@class blis.Energy

@@ -358,7 +358,9 @@ figures.classes = {
     { name = "usd_per_thousand_tokens", type = "number?", unit = "USD", better = "less",
       doc = "usd / (prompt_tokens + output_tokens) * 1000" },
     { name = "usd_per_million_output_tokens", type = "number?", unit = "USD", better = "less",
-      shown = "cost: {3} USD per million output tokens", doc = "usd / output_tokens * 1e6" } }),
+      shown = "cost: {3} USD per million output tokens", doc = "usd / output_tokens * 1e6" },
+    { name = "usd_per_good_request", type = "number?", unit = "USD", better = "less",
+      doc = "usd / goodput.good; nil without SLO targets" } }),
   class("Energy", "Energy of all GPUs while they were paid; empty without figures of power.",
     nil, {
       { name = "gpu_watts", type = "number?", unit = "W", doc = "of one GPU, as given" },

@@ -348,6 +348,8 @@ end
 local function add_asked_for(summary, config)
   if config.slo_targets then
     summary.goodput = slo.goodput(summary.requests, config.slo_targets, summary.duration_us)
+    local usd, good = summary.cost.usd, summary.goodput.good
+    summary.cost.usd_per_good_request = usd and good > 0 and usd / good or nil
   end
   if summary.queue and summary.by_tenant then
     summary.queue.wait_fairness = wait_fairness_of(summary.by_tenant)
