@@ -193,7 +193,8 @@ describe("KV tiers", function()
     says("did you mean 'vllm-0.22'?", function() run { preset = "vllm" } end)
     says("unknown option 'red_gb_s'; did you mean 'read_gb_s'?",
       function() run { { name = "a", gb = 1, red_gb_s = 3 } } end)
-    says("kv_tiers[1].policy: 'lrv' is not allowed, expected lru, fifo, lfu, arc or a function",
+    says("kv_tiers[1].policy: 'lrv' is not allowed, expected lru, fifo, lfu, arc, reuse-hint or a "
+      .. "function",
       function() run { cpu { policy = "lrv" } } end)
     says("kv_tiers[1].stage: 'b' is no earlier tier", function() run { cpu { stage = "b" } } end)
     says("kv_tiers[2].name: 'cpu' is the name of an earlier tier",
@@ -217,5 +218,82 @@ describe("KV tiers", function()
     says("the stage has a stage itself", function()
       run { cpu(), cpu { name = "b", stage = "cpu" }, cpu { name = "c", stage = "b" } }
     end)
+  end)
+
+  it("keep what a program says it uses again, and lose what others would have used", function()
+    -- Agents come back to their context after 8 s of a tool; in between, many single requests with
+    -- shared prefixes, which fill the tier several times.
+    local function agents(rng, number)
+      if number % 8 ~= 0 then
+        return { prefix_group = "g" .. rng:integer(1, 12), prefix_tokens = 1600,
+          { prompt_tokens = 60, output_tokens = 4 } }
+      end
+      local calls = { { id = "c1", prompt_tokens = 3000, output_tokens = 8 } }
+      for k = 2, 4 do
+        calls[k] = { id = "c" .. k, after = "c" .. (k - 1), tool_us = 8000000,
+          prompt_tokens = 200, output_tokens = 8 }
+      end
+      return calls
+    end
+    local function found(policy, hints, more, rate)
+      local tier = { name = "cpu", blocks = 1500, read_gb_s = 32, policy = policy }
+      for key, value in pairs(more or {}) do tier[key] = value end
+      local shares = {}
+      local r = blis.run { seed = 3,
+        cluster = { instances = 1, kv_blocks = 600, model = "qwen3-14b" },
+        workload = { graphs = agents, rate = rate or 2, count = 240, hints = hints },
+        kv_tiers = { tier, load = function(request, offer)
+          shares[request.id] = (offer.cached_tokens + offer.offered_tokens) / request.prompt_tokens
+          return true
+        end } }
+      local again, others = 0, 0
+      for _, request in ipairs(r.requests) do
+        local share = shares[request.id] or 0
+        if request.prompt_tokens > 3000 then again = again + share / 90 end
+        if request.prompt_tokens < 2000 then others = others + share / 210 end
+      end
+      return again, others, r.hash, r.ttft_ms.mean
+    end
+    local lru_again, lru_others = found("lru", true)
+    local kept_again, kept_others = found("reuse-hint", true)
+    assert.is_true(kept_again > 0.9 and lru_again < 0.1)
+    assert.is_true(kept_others < lru_others / 2)
+    -- More is kept than fits: what is kept is lost before it is used, and the rest at once.
+    local _, _, _, lru_ms = found("lru", true, nil, 4)
+    local _, _, _, kept_ms = found("reuse-hint", true, nil, 4)
+    assert.is_true(kept_ms > lru_ms)
+    -- Without hints, and where they are longer than is honoured, it is as lru.
+    local blind_again, _, blind_hash = found("reuse-hint", false)
+    local _, _, short_hash = found("reuse-hint", true, { keep_us = 7999999 })
+    assert.is_true(blind_again < 0.1)
+    assert.equal(blind_hash, short_hash)
+    -- A function can do the same as far as it is told while blocks are saved.
+    local scored = found(function(block)
+      return block.now_us + (block.reused_after_us or 0)
+    end, true)
+    assert.is_true(scored > lru_again + 0.3)
+    says("keep_us: has no effect without policy = \"reuse-hint\"",
+      function() run { cpu { keep_us = 5 } } end)
+  end)
+
+  it("read the first of peers that have as much", function()
+    -- The third instance reads for seconds what both others have; one of them fails meanwhile.
+    local function failing(instance)
+      local at = { 0, 20, 40 }
+      local i = 0
+      return blis.run { cluster = { instances = 3 }, routing = "round-robin",
+        kv_tiers = { cpu { read_gb_s = 0.1, write_gb_s = 100, shared = true } },
+        faults = { { kind = "crash", at = blis.seconds(42), instance = instance } },
+        workload = function()
+          i = i + 1
+          return at[i] and { arrival_us = blis.seconds(at[i]), prompt_tokens = 3010,
+            output_tokens = 4, prefix_group = "g", prefix_tokens = 3000 } or nil
+        end }.kv_tiers
+    end
+    local first, second = failing(1), failing(2)
+    assert.equal(2, first.requests)
+    assert.equal(1, first.failed)
+    assert.equal(0, second.failed)
+    assert.is_true(second.tiers[1].peer_blocks > 300)
   end)
 end)

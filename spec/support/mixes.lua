@@ -67,7 +67,7 @@ local function kv_tiers(draw)
   local tiers = {
     { name = "cpu", blocks = draw.of { 0, 30, 400 }, read_gb_s = draw.of { 0, 0.5, 32 },
       scope = draw.of { "instance", "instance", "cluster", "node" },
-      policy = draw.of { "lru", "fifo", "lfu", "arc",
+      policy = draw.of { "lru", "fifo", "lfu", "arc", "reuse-hint",
         function(block) return block.uses - block.depth end },
       store = draw.of { "write-through", "write-through", "on-evict" },
       latency_us = draw.of { 0, 300 }, half_duplex = draw.chance(0.2),

@@ -64,6 +64,12 @@ typedef struct blis_kv_tier {
   bool is_half_duplex; /* both share the bandwidth for reading */
   double latency_us;   /* of each read and each write */
   blis_tier_policy policy;
+  /* Of BLIS_TIER_SCORED: scores are the times until which blocks are kept, when
+     they were used and as much later as programs said that they are used again,
+     unless that is more than keep_us; without hints, that is about lru. Else
+     score gives them. */
+  bool keeps_hinted;
+  int64_t keep_us; /* >= 0 */
   blis_tier_saving saving;
   int64_t threshold;   /* a block is saved at that sight of it; 0 or 1: first */
   int64_t sights_kept; /* of so many blocks at most, with a threshold */
@@ -91,6 +97,9 @@ typedef struct blis_kv_sight {
   uint32_t depth;  /* its place in its prompt, from 0, */
   uint32_t blocks; /* of so many; 0 = evicted from another tier, not known */
   int64_t uses;    /* so often seen since it came, this time included */
+  /* What its program said: used again so long after the end of its request; -1
+     = it says nothing. */
+  int64_t reused_after_us;
   int64_t now_us;
 } blis_kv_sight;
 
@@ -115,8 +124,8 @@ typedef struct blis_kv_tiers {
   /* *tokens of what is offered are brought, at most all; whole blocks. */
   blis_status (*load_choice)(void *ud, const blis_kv_offer *offer,
                              int64_t *tokens, blis_error *error);
-  /* For BLIS_TIER_SCORED, of a block that is saved or used: the lowest score
-     leaves. */
+  /* For BLIS_TIER_SCORED, of a block that is saved or used, without
+     keeps_hinted: the lowest score leaves. */
   blis_status (*score)(void *ud, const blis_kv_sight *sight, double *score,
                        blis_error *error);
   void *ud; /* of both */

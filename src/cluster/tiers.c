@@ -37,8 +37,12 @@ static blis_status check_tier(const blis_kv_tiers *config, uint32_t t,
     wrong = "the stage is shared by more instances than the tier";
   } else if (tier->scope == BLIS_TIER_OF_NODE && tier->instances_per_node < 1) {
     wrong = "instances_per_node is not 1 or more";
-  } else if (tier->policy == BLIS_TIER_SCORED && config->score == NULL) {
+  } else if (tier->policy == BLIS_TIER_SCORED && !tier->keeps_hinted &&
+             config->score == NULL) {
     wrong = "scores need a function";
+  } else if (tier->keeps_hinted &&
+             (tier->policy != BLIS_TIER_SCORED || tier->keep_us < 0)) {
+    wrong = "hints are honoured by scores, for 0 us or longer";
   } else if (tier->threshold < 0 ||
              (tier->threshold > 1 &&
               (tier->sights_kept < 1 || tier->sights_kept > INT32_MAX))) {
@@ -355,17 +359,37 @@ static const blis_live_request *prefilled(const blis__news *news) {
              : &news->request->live;
 }
 
+static bool keeps_hinted(const blis__tiers *tiers) {
+  bool keeps = false;
+  for (uint32_t t = 0; t < tiers->count; t++) {
+    keeps = keeps || tiers->all[t].is.keeps_hinted;
+  }
+  return keeps;
+}
+
+/* When its context is used again after its end, if its program says it. */
+static int64_t reused_after_us(const blis__cluster_request *request) {
+  const blis_call *call = request->request.call;
+  return call == NULL ? -1 : call->reused_after_us;
+}
+
 static blis_status on_prefilled(void *ud, blis_cluster *cluster,
                                 const blis__news *news, blis_error *error) {
   (void)cluster;
   const blis_block_chain *chain = &prefilled(news)->chain;
-  return blis__tiers_save_chain(ud, news->instance, chain, 0,
-                                chain->prompt_blocks, error);
+  const blis__tier_stretch prompt = {.instance = news->instance,
+                                     .chain = chain,
+                                     .end = chain->prompt_blocks,
+                                     .reused_after_us =
+                                         reused_after_us(news->request)};
+  return blis__tiers_save_chain(ud, &prompt, error);
 }
 
-/* Behind the prompt; the last token has not been computed. */
+/* What was decoded is behind the prompt; the last token has not been computed.
+ */
 static blis_status on_left(void *ud, blis_cluster *cluster,
                            const blis__news *news, blis_error *error) {
+  blis__tiers *tiers = ud;
   const blis_live_request *live = &news->request->live;
   uint32_t instance = (uint32_t)news->request->instance;
   if (!blis_request_is_completed(live->state) ||
@@ -375,9 +399,21 @@ static blis_status on_left(void *ud, blis_cluster *cluster,
   int64_t size =
       blis_instance_get_config(cluster->instances[instance])->block_size_tokens;
   int64_t end = live->progress_tokens / size;
-  return blis__tiers_save_chain(ud, instance, &live->chain,
-                                live->chain.prompt_blocks,
-                                (uint32_t)blis_max_i64(end, 0), error);
+  blis__tier_stretch answer = {.instance = instance,
+                               .chain = &live->chain,
+                               .first = live->chain.prompt_blocks,
+                               .end = (uint32_t)blis_max_i64(end, 0),
+                               .reused_after_us =
+                                   reused_after_us(news->request)};
+  if (tiers->config.saves_output) {
+    BLIS_TRY(blis__tiers_save_chain(tiers, &answer, error));
+  }
+  if (!keeps_hinted(tiers) || answer.reused_after_us < 0) {
+    return BLIS_OK;
+  }
+  answer.first = 0;
+  answer.end = live->chain.prompt_blocks;
+  return blis__tiers_keep_chain(tiers, &answer, error);
 }
 
 /* The memory of an instance is gone, and what was under way in it. */
@@ -426,7 +462,7 @@ blis_status blis__add_tiers(blis_cluster *cluster) {
              [BLIS__SERVICE_CHANGED] = on_service_changed}};
   cluster->snapshot.weigh = blis__tiers_weigh;
   cluster->snapshot.weigh_ud = tiers;
-  if (tiers->config.saves_output) {
+  if (tiers->config.saves_output || keeps_hinted(tiers)) {
     listener.on[BLIS__LEFT] = on_left;
   }
   return blis__listeners_add(&cluster->listeners, &listener);

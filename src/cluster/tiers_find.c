@@ -102,6 +102,7 @@ blis_status blis__tiers_find(blis__tiers *tiers, uint32_t instance,
     const blis__tier_block block = {.id = blis_block_chain_at(chain, k),
                                     .depth = k,
                                     .blocks = end,
+                                    .reused_after_us = -1,
                                     .from = from,
                                     .into = BLIS__NO_STORE};
     BLIS_TRY(blis_array_push(&tiers->cluster->alloc, &tiers->found, block));

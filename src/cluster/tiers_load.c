@@ -198,7 +198,10 @@ static blis_status reserve_in_stage(blis__tiers *tiers, blis__tier_load *load,
   block->into = is_done ? into : BLIS__NO_STORE;
   if (evicted != BLIS_BLOCK_NONE) {
     victims->items[victims->count++] =
-        (blis__tier_block){.id = evicted, .from = into, .into = BLIS__NO_STORE};
+        (blis__tier_block){.id = evicted,
+                           .reused_after_us = -1,
+                           .from = into,
+                           .into = BLIS__NO_STORE};
   }
   return BLIS_OK;
 }

@@ -35,10 +35,11 @@ typedef struct blis__tier_place {
 /* A block on its way. */
 typedef struct blis__tier_block {
   blis_block_id id;
-  uint32_t depth;  /* in its prompt, */
-  uint32_t blocks; /* of so many; 0 = not known */
-  int32_t from;    /* the store that it is read of; BLIS__NO_STORE: a save */
-  int32_t into;    /* the store in which it is incoming */
+  uint32_t depth;          /* in its prompt, */
+  uint32_t blocks;         /* of so many; 0 = not known */
+  int64_t reused_after_us; /* as its program said; -1 = it did not */
+  int32_t from; /* the store that it is read of; BLIS__NO_STORE: a save */
+  int32_t into; /* the store in which it is incoming */
 } blis__tier_block;
 
 typedef BLIS_ARRAY(blis__tier_block) blis__tier_blocks;
@@ -160,13 +161,22 @@ void blis__tiers_free_load(blis__tiers *tiers, blis__tier_load *load);
 
 /* tiers_save.c */
 
-/* Those blocks of a prompt, from `first` to before `end`, were computed by the
-   instance. */
-BLIS_MUSTUSE blis_status blis__tiers_save_chain(blis__tiers *tiers,
-                                                uint32_t instance,
-                                                const blis_block_chain *chain,
-                                                uint32_t first, uint32_t end,
-                                                blis_error *error);
+/* Blocks of a prompt, from `first` to before `end`, as an instance has them. */
+typedef struct blis__tier_stretch {
+  uint32_t instance;
+  const blis_block_chain *chain;
+  uint32_t first;
+  uint32_t end;
+  int64_t reused_after_us; /* -1 = not said */
+} blis__tier_stretch;
+
+/* These were computed. */
+BLIS_MUSTUSE blis_status blis__tiers_save_chain(
+    blis__tiers *tiers, const blis__tier_stretch *stretch, blis_error *error);
+
+/* Their request is over: from now on it counts when they are used again. */
+BLIS_MUSTUSE blis_status blis__tiers_keep_chain(
+    blis__tiers *tiers, const blis__tier_stretch *stretch, blis_error *error);
 
 /* Blocks have left a store for others: they go to the tiers behind it. */
 BLIS_MUSTUSE blis_status blis__tiers_evicted(blis__tiers *tiers,

@@ -6,12 +6,31 @@ static const blis_alloc *alloc_of(const blis__tiers *tiers) {
   return &tiers->cluster->alloc;
 }
 
+/* The tier honours what a program said. */
+static bool keeps(const blis_kv_tier *tier, int64_t reused_after_us) {
+  return tier->keeps_hinted && reused_after_us >= 0 &&
+         reused_after_us <= tier->keep_us;
+}
+
+/* Until when a block is kept that is used now. */
+static double kept_until_us(const blis_kv_tier *tier, int64_t now_us,
+                            int64_t reused_after_us) {
+  return (double)now_us +
+         (keeps(tier, reused_after_us) ? (double)reused_after_us : 0);
+}
+
 blis_status blis__tiers_score(const blis__tiers *tiers, int32_t store,
                               const blis__tier_block *block, double *score,
                               blis_error *error) {
   const blis_kv_tiers *config = &tiers->config;
   const blis__tier_place *place = blis__tier_place_at(tiers, store);
-  if (tiers->all[place->tier].is.policy != BLIS_TIER_SCORED) {
+  const blis_kv_tier *tier = &tiers->all[place->tier].is;
+  if (tier->policy != BLIS_TIER_SCORED) {
+    return BLIS_OK;
+  }
+  if (tier->keeps_hinted) {
+    *score =
+        kept_until_us(tier, tiers->cluster->now_us, block->reused_after_us);
     return BLIS_OK;
   }
   bool is_known = blis_tier_store_knows(place->blocks, block->id);
@@ -21,6 +40,7 @@ blis_status blis__tiers_score(const blis__tiers *tiers, int32_t store,
       .blocks = block->blocks,
       .uses =
           (is_known ? blis_tier_store_uses(place->blocks, block->id) : 0) + 1,
+      .reused_after_us = block->reused_after_us,
       .now_us = tiers->cluster->now_us};
   return config->score(config->ud, &sight, score, error);
 }
@@ -96,8 +116,11 @@ static blis_status place_one(blis__tiers *tiers, int32_t store,
     made->into = store;
   }
   if (evicted != BLIS_BLOCK_NONE) {
-    victims->items[victims->count++] = (blis__tier_block){
-        .id = evicted, .from = store, .into = BLIS__NO_STORE};
+    victims->items[victims->count++] =
+        (blis__tier_block){.id = evicted,
+                           .reused_after_us = -1,
+                           .from = store,
+                           .into = BLIS__NO_STORE};
   }
   return BLIS_OK;
 }
@@ -156,24 +179,49 @@ blis_status blis__tiers_evicted(blis__tiers *tiers, uint32_t instance,
                      BLIS_TIER_ON_EVICT, victims->items, victims->count, error);
 }
 
-blis_status blis__tiers_save_chain(blis__tiers *tiers, uint32_t instance,
-                                   const blis_block_chain *chain,
-                                   uint32_t first, uint32_t end,
-                                   blis_error *error) {
-  blis__tier_blocks *blocks = &tiers->found; /* of no offer any more */
+/* Fills tiers->found, which is of no offer any more. */
+static blis_status list_stretch(blis__tiers *tiers,
+                                const blis__tier_stretch *stretch,
+                                blis_error *error) {
+  blis__tier_blocks *blocks = &tiers->found;
   blocks->count = 0;
-  for (uint32_t k = first; k < end; k++) {
-    const blis__tier_block block = {.id = blis_block_chain_at(chain, k),
+  for (uint32_t k = stretch->first; k < stretch->end; k++) {
+    const blis__tier_block block = {.id =
+                                        blis_block_chain_at(stretch->chain, k),
                                     .depth = k,
-                                    .blocks = end,
+                                    .blocks = stretch->end,
+                                    .reused_after_us = stretch->reused_after_us,
                                     .from = BLIS__NO_STORE,
                                     .into = BLIS__NO_STORE};
     BLIS_TRY_MEM(blis_array_push(alloc_of(tiers), blocks, block), error);
   }
-  return blocks->count == 0
+  return BLIS_OK;
+}
+
+blis_status blis__tiers_save_chain(blis__tiers *tiers,
+                                   const blis__tier_stretch *stretch,
+                                   blis_error *error) {
+  BLIS_TRY(list_stretch(tiers, stretch, error));
+  return tiers->found.count == 0
              ? BLIS_OK
-             : save_behind(tiers, instance, -1, BLIS_TIER_WRITE_THROUGH,
-                           blocks->items, blocks->count, error);
+             : save_behind(tiers, stretch->instance, -1,
+                           BLIS_TIER_WRITE_THROUGH, tiers->found.items,
+                           tiers->found.count, error);
+}
+
+blis_status blis__tiers_keep_chain(blis__tiers *tiers,
+                                   const blis__tier_stretch *stretch,
+                                   blis_error *error) {
+  BLIS_TRY(list_stretch(tiers, stretch, error));
+  for (uint32_t t = 0; t < tiers->count; t++) {
+    int32_t store = blis__tier_store_of(tiers, t, stretch->instance);
+    if (store != BLIS__NO_STORE &&
+        keeps(&tiers->all[t].is, stretch->reused_after_us)) {
+      BLIS_TRY(touch_known(tiers, store, tiers->found.items, tiers->found.count,
+                           error));
+    }
+  }
+  return BLIS_OK;
 }
 
 void blis__tiers_hear_eviction(void *ud, blis_block_id id) {
@@ -204,6 +252,7 @@ blis_status blis__tiers_save_evicted(blis__tiers *tiers, blis_error *error) {
     for (; first < count && tiers->evictions.items[first].instance == instance;
          first++) {
       const blis__tier_block block = {.id = tiers->evictions.items[first].id,
+                                      .reused_after_us = -1,
                                       .from = BLIS__NO_STORE,
                                       .into = BLIS__NO_STORE};
       BLIS_TRY_MEM(blis_array_push(alloc_of(tiers), blocks, block), error);

@@ -40,10 +40,14 @@ local tier = {
     { name = "latency_us", type = "number", min = 0, max = 1e12, default = 0, unit = "us",
       doc = "Of each read and each write of a request, beside its bytes." },
     { name = "policy", type = "any", default = "lru",
-      doc = "Who leaves a full store: lru, fifo, lfu, arc, or a function(block) that returns a "
-        .. "score whenever a block is saved or used, the lowest of which leaves; block has depth "
-        .. "(its place in its prompt, from 0), blocks (of so many, 0 = not known), uses, now_us "
-        .. "and tier." },
+      doc = "Who leaves a full store: lru, fifo, lfu, arc; reuse-hint: as lru, but a block whose "
+        .. "program said when it is used again (workload.hints) as if it were used then; or a "
+        .. "function(block) that returns a score whenever a block is saved or used, the lowest of "
+        .. "which leaves; block has depth (its place in its prompt, from 0), blocks (of so many, "
+        .. "0 = not known), uses, now_us, "
+        .. "tier, and reused_after_us, what its program said, or nil." },
+    { name = "keep_us", type = "time_us", min = 0, default = 300000000, unit = "us",
+      doc = "With policy reuse-hint: longer times that programs say are not honoured." },
     { name = "store", type = "choice", choices = { "write-through", "on-evict", "none" },
       default = "write-through",
       doc = "What comes into it: what was computed of a prompt, or saved in its stage; what is "

@@ -68,8 +68,11 @@ local function read_policy(values, path)
   local policy = values.policy
   if type(policy) == "function" then
     values.policy, values.score = "scored", policy
+  elseif policy == "reuse-hint" then
+    values.policy, values.keeps_hinted = "scored", true
   elseif not policies[policy] then
-    schema.raise_value(path .. ".policy", policy, "lru, fifo, lfu, arc or a function(block)")
+    schema.raise_value(path .. ".policy", policy,
+      "lru, fifo, lfu, arc, reuse-hint or a function(block)")
   end
 end
 
@@ -89,6 +92,9 @@ local function check_companions(given, values, path)
   end
   if given.max_tracked ~= nil and values.threshold < 2 then
     errors.invalid("%s.max_tracked: has no effect without a threshold of 2 or more", path)
+  end
+  if given.keep_us ~= nil and values.policy ~= "reuse-hint" then
+    errors.invalid("%s.keep_us: has no effect without policy = \"reuse-hint\"", path)
   end
   if given.write_gb_s ~= nil and values.half_duplex then
     errors.invalid("%s.write_gb_s: has no effect with half_duplex, where reads and writes share "

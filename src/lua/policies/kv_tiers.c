@@ -89,6 +89,12 @@ static int ask_score(lua_State *L) {
   set_field_integer(L, "blocks", sight->blocks);
   set_field_integer(L, "uses", sight->uses);
   set_field_integer(L, "now_us", sight->now_us);
+  if (sight->reused_after_us >= 0) {
+    lua_pushinteger(L, sight->reused_after_us);
+  } else {
+    lua_pushnil(L);
+  }
+  lua_setfield(L, -2, "reused_after_us");
   lua_rawgeti(L, ANCHOR, scripts->names[sight->tier]);
   lua_setfield(L, -2, "tier");
   lua_call(L, 1, 1);
@@ -136,6 +142,8 @@ static void check_tier(lua_State *L, int index, uint32_t t,
       .latency_us = check_field_number(L, index, "latency_us"),
       .policy =
           (blis_tier_policy)check_field_choice(L, index, "policy", policies),
+      .keeps_hinted = opt_field_boolean(L, index, "keeps_hinted", false),
+      .keep_us = opt_field_integer(L, index, "keep_us", 0),
       .saving = (blis_tier_saving)check_field_choice(L, index, "store", stores),
       .threshold = check_field_integer(L, index, "threshold"),
       .sights_kept = check_field_integer(L, index, "max_tracked"),
