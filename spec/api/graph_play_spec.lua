@@ -232,3 +232,45 @@ describe("starts of session graphs", function()
     os.remove(path)
   end)
 end)
+
+describe("the lineage of session graphs", function()
+  it("tell routers the root and the parent", function()
+    local seen = {}
+    local made = { name = "t", node(), node { id = "b", after = 1, extends = 1 },
+      node { id = "c", after = 1, extends = false } }
+    run({ graphs = { made }, count = 2, concurrency = 1 }, {
+      routing = blis.router { name = "see", route = function(request)
+        local p = request.program
+        seen[request.session] = p.id .. " " .. p.root_session .. " " .. p.parent_session
+        return 1
+      end },
+    })
+    assert.same({ t = "t t ", ["t/c"] = "t t t", ["t#2"] = "t t#2 ", ["t/c#2"] = "t t#2 t#2" },
+      seen)
+  end)
+
+  it("keep siblings together, or a program, where the router is told to", function()
+    -- Workers that one request calls, some with its context and some without.
+    local made = { name = "t", node(), node { after = 1 } }
+    for i = 3, 6 do made[i] = node { after = 1, extends = i > 4 and 1 or false } end
+    local function places(key)
+      local by = {}
+      local result = run({ graphs = { made } }, { cluster = { instances = 4 },
+        routing = { "weighted", scorers = { { "llm-d.session-affinity-scorer", 10, key = key },
+          { "queue-depth", 1 } } } })
+      for _, r in ipairs(result.requests) do by[r.session .. r.round_index] = r.instance end
+      local children, count = {}, 0
+      for name, instance in pairs(by) do
+        if name:find "/" and not children[instance] then
+          children[instance], count = true, count + 1
+        end
+      end
+      return count, next(children), by.t0
+    end
+    assert.is_true(places() > 1)
+    assert.equal(1, (places "siblings"))
+    local count, child, root = places "program"
+    assert.same({ 1, root }, { count, child })
+    assert.is_true(places "session" > 1)
+  end)
+end)

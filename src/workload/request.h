@@ -36,6 +36,7 @@ typedef struct blis_segment {
  */
 typedef struct blis_program {
   uint32_t name;          /* a number in the string table */
+  uint32_t root_session;  /* likewise, of its first request: its own alone */
   int64_t started_us;     /* when its first request arrives */
   int64_t ended_requests; /* in whatever way */
   int64_t requests_left;  /* not yet ended; -1 = it does not say */

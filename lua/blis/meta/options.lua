@@ -996,6 +996,7 @@
 ---@field max_concurrency? number of llm-d.concurrency-detector: in flight at a saturated instance
 ---@field max_token_concurrency? number of llm-d.concurrency-detector: uncached tokens in flight at a saturated instance (mode tokens: 1,000,000)
 ---@field ttl_us? integer of llm-d.session-affinity-filter: forget a session after this idle time
+---@field key? "session"|"siblings"|"program" of llm-d.session-affinity-filter: what stays together: a session; of session graphs, all sessions that the same one has called; or a whole program
 ---@field affinity_threshold? number of llm-d.prefix-cache-affinity-filter: minimum known share of the prompt; 0 = keep all
 ---@field exploration_probability? number of llm-d.prefix-cache-affinity-filter: share of decisions that keep all regardless
 ---@field max_ttft_penalty_ms? number of llm-d.prefix-cache-affinity-filter: maximum excess TTFT over other candidates; 0 = no limit
@@ -1073,6 +1074,7 @@
 ---@field producer? "approx"|"precise" of llm-d.prefix-cache-scorer: approx: an index of what was sent; precise: what the instances say they have (block_size, capacity and max_prefix_tokens are of the other)
 ---@field lru_size? integer of llm-d.no-hit-lru-scorer: instances remembered; non-candidates count in the order, so that others may drop to 0
 ---@field ttl_us? integer of llm-d.session-affinity-scorer: forget a session after this idle time
+---@field key? "session"|"siblings"|"program" of llm-d.session-affinity-scorer: what stays together: a session; of session graphs, all sessions that the same one has called; or a whole program
 ---@field label? string of llm-d.context-length-aware, llm-d.header-label-affinity-scorer
 ---@field labels? table<string, string[]> of llm-d.context-length-aware, llm-d.header-label-affinity-scorer
 ---@field field? "tenant"|"session"|"slo_class"|"model" of llm-d.header-label-affinity-scorer: in place of the header

@@ -39,6 +39,7 @@
 --- completed calls; what is under way does not count.
 ---@class blis.Program
 ---@field id string the name of its graph
+---@field root_session string of its first request: that of one play alone, which id is not
 ---@field parent_session string that called the session of this request; "" = it is the root's
 ---@field started_us integer
 ---@field ended_requests integer in whatever way

@@ -132,9 +132,9 @@ static int64_t program_hash(const blis_routing_request *request) {
   if (call == NULL) {
     return 0;
   }
-  const int64_t shown[] = {request->number, call->program->ended_requests,
-                           call->program->started_us,
-                           (int64_t)call->program->name};
+  const int64_t shown[] = {
+      request->number, call->program->ended_requests, call->program->started_us,
+      (int64_t)call->program->root_session, (int64_t)call->program->name};
   return (int64_t)(blis_hash64(shown, sizeof shown, 0) >> 1) + 1;
 }
 
@@ -159,6 +159,9 @@ static void push_program(lua_State *L, const bind_view *view) {
   push_alias_text(L, alias, blis_intern_text(strings, program->name),
                   blis_intern_length(strings, program->name));
   lua_setfield(L, -2, "id");
+  push_alias_text(L, alias, blis_intern_text(strings, program->root_session),
+                  blis_intern_length(strings, program->root_session));
+  lua_setfield(L, -2, "root_session");
   push_alias_text(L, alias, blis_intern_text(strings, call->parent_session),
                   blis_intern_length(strings, call->parent_session));
   lua_setfield(L, -2, "parent_session");

@@ -297,9 +297,11 @@ static uint32_t check_new_text(const reading *r, const char *format,
 
 /*
  * The session and round of a node: it goes on with that of the first one that
- * it extends; branches have sessions of their own.
+ * it extends; branches have sessions of their own. caller is the node that it
+ * extends, or else waits for first.
  */
-static void set_session(const reading *r, int index, blis_graph_node *node) {
+static void set_session(const reading *r, int index, uint32_t caller,
+                        blis_graph_node *node) {
   lua_State *L = r->L;
   blis_request *request = &node->request;
   size_t number = r->builder->nodes.count;
@@ -322,10 +324,11 @@ static void set_session(const reading *r, int index, blis_graph_node *node) {
     lua_settop(L, index);
   }
   request->round_index = goes_on ? before->request.round_index + 1 : 0;
-  if (extends && !goes_on) {
-    node->parent_session = before->request.session;
-  } else if (extends) {
-    node->parent_session = before->parent_session;
+  if (caller != BLIS_GRAPH_NO_NODE) {
+    const blis_graph_node *by = &r->builder->nodes.items[caller];
+    node->parent_session = by->request.session != request->session
+                               ? by->request.session
+                               : by->parent_session;
   }
 }
 
@@ -435,7 +438,8 @@ static void check_node(reading *r) {
   blis_segment prefix;
   set_labels(r, &node.request);
   set_prefix(r, &node, &prefix);
-  set_session(r, index, &node);
+  bool has_caller = node.extends == BLIS_GRAPH_NO_NODE && wait_count > 0;
+  set_session(r, index, has_caller ? waits[0] : node.extends, &node);
   check_id(r, index);
   blis_error error = {0};
   if (blis_graph_builder_add(r->builder, &node, true, waits, wait_count,

@@ -1,23 +1,42 @@
 /*
  * session.c - scorer llm-d.session-affinity-scorer and filter
  * llm-d.session-affinity-filter: the instance to which a session was sent last.
+ *
+ * With key = siblings, all sessions that one session has called count as one,
+ * as in the AgentX profile of AISimulate; with key = program all of a program.
  */
 #include "policy/contract/entry.h"
 #include "policy/memory/bindings.h"
 
+enum { SESSION, SIBLINGS, PROGRAM };
+
+/* Groups of siblings are not the session that has called them. */
+#define GROUP (UINT64_C(1) << 32)
+
 typedef struct session_memory {
   blis__bindings sessions;
   int64_t ttl_us;
+  uint32_t key; /* one of those */
 } session_memory;
+
+/* 0 = the request has none. */
+static uint64_t key_of(const session_memory *self,
+                       const blis_routing_request *request) {
+  const blis_call *call = request->call;
+  if (call != NULL && self->key == SIBLINGS && call->parent_session != 0) {
+    return GROUP | call->parent_session;
+  }
+  return call != NULL && self->key == PROGRAM ? call->program->root_session
+                                              : request->session;
+}
 
 /* The candidate that the session is bound to, or view->count. */
 static size_t bound_candidate(const session_memory *self,
                               const blis_routing_request *request,
                               const blis_routing_view *view) {
+  uint64_t key = key_of(self, request);
   const blis__binding *binding =
-      request->session == 0
-          ? NULL
-          : blis__bindings_find(&self->sessions, request->session);
+      key == 0 ? NULL : blis__bindings_find(&self->sessions, key);
   bool is_bound =
       binding != NULL && view->now_us - binding->last_use_us <= self->ttl_us;
   return is_bound ? blis_routing_view_find(view, binding->instance)
@@ -27,9 +46,10 @@ static size_t bound_candidate(const session_memory *self,
 static blis_status observe(const blis_question *q, size_t chosen) {
   const blis_routing_view *view = q->view;
   session_memory *self = q->state;
-  if (q->request->session != 0 &&
-      blis__bindings_put(&self->sessions, q->request->session,
-                         view->instances[chosen], view->now_us) != BLIS_OK) {
+  uint64_t key = key_of(self, q->request);
+  if (key != 0 &&
+      blis__bindings_put(&self->sessions, key, view->instances[chosen],
+                         view->now_us) != BLIS_OK) {
     return blis_fail_nomem(q->error);
   }
   return BLIS_OK;
@@ -64,6 +84,10 @@ static const blis_param_spec params_of[] = {
     BLIS__INTEGER("ttl_us", 0, 1e15, 300e6, "us",
                   "forget a session after this idle time",
                   BLIS__INTO(session_memory, ttl_us)),
+    BLIS__CHOICE("key", "session|siblings|program",
+                 "what stays together: a session; of session graphs, all "
+                 "sessions that the same one has called; or a whole program",
+                 BLIS__INTO(session_memory, key)),
 };
 
 static blis_status init(void *state, blis_policy_setup *setup,

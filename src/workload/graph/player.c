@@ -219,6 +219,7 @@ static void fill_live(const blis_graph_player *p, live *l) {
   l->play = p->play_number;
   l->program = (blis_program){
       .name = graph->name,
+      .root_session = graph->nodes[0].request.session,
       .started_us = l->start_us,
       .requests_left = p->play.tells_future ? (int64_t)graph->node_count : -1};
   list_dependants(l);
