@@ -1,7 +1,8 @@
 /*
- * Data-parallel ranks at their barriers, on random clusters: passes of a group
- * never overlap and end together, every request ends once, both engines and
- * both ways to drive a cluster agree, and a group of one is no group.
+ * Data-parallel ranks at their barriers, on random clusters, some of which
+ * balance themselves: passes of a group never overlap and end together, every
+ * request ends once, both engines and both ways to drive a cluster agree, a
+ * group of one is no group, and ranks come and go with their group.
  */
 #include "cluster_fixture.h"
 #include "engine_rules.h"
@@ -72,6 +73,9 @@ static void scene_init(scene *s, int64_t seed) {
     blis_request *r = &s->site.source.requests[i];
     r->deadline_us = draw(&random, 8) == 0 ? r->arrival_us + 300000 : 0;
   }
+  s->ranks.balances_itself = draw(&random, 3) == 0;
+  s->ranks.clients = 1 + (uint32_t)draw(&random, 3);
+  s->ranks.publish_us = draw(&random, 3) * 40000;
 }
 
 static void set_engine(scene *s, blis_engine_kind engine) {
@@ -188,6 +192,24 @@ static blis_status do_act(void *ud, blis_cluster *cluster, blis_error *error) {
   }
 }
 
+static void check_states(const scene *s) {
+  for (uint32_t i = 0; i < s->site.config.instance_count; i++) {
+    uint32_t first = i - i % s->ranks.count;
+    CHECK(blis_cluster_instance_service(s->site.cluster, i) ==
+          blis_cluster_instance_service(s->site.cluster, first));
+  }
+}
+
+static void run_with_states(scene *s) {
+  blis_error error;
+  bool done = false;
+  while (!done) {
+    CHECK_OK(blis_cluster_step(s->site.cluster, &done, &error), &error);
+    check_states(s);
+  }
+  CHECK_OK(blis_cluster_finish(s->site.cluster, &error), &error);
+}
+
 static void faults_lose_nobody(void) {
   for (int64_t seed = 0; seed < 60; seed++) {
     scene s;
@@ -207,7 +229,7 @@ static void faults_lose_nobody(void) {
                                     &acts[i], &error),
                &error);
     }
-    site_run(&s.site);
+    run_with_states(&s);
     site_check_states_sum_up(&s.site, REQUESTS);
     site_check_counters_are_zero(&s.site);
     site_deinit(&s.site);
@@ -231,9 +253,12 @@ static void memory_may_run_out(void) {
   CHECK(s.ranks.count > 1);
   s.ranks.has_barrier = true;
   s.site.source.count = 12;
-  bool done = false;
-  for (long at = 1; !done; at++) {
-    done = site_run_with_failure_at(&s.site, at, site_try_run);
+  for (int balance = 0; balance < 2; balance++) {
+    bool done = false;
+    s.ranks.balances_itself = balance == 1;
+    for (long at = 1; !done; at++) {
+      done = site_run_with_failure_at(&s.site, at, site_try_run);
+    }
   }
   s.site.source.count = REQUESTS;
   site_deinit(&s.site);
