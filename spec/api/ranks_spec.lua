@@ -111,6 +111,8 @@ describe("data-parallel ranks", function()
     assert.equal(2.0, r.ranks.running_imbalance)
     assert.equal(380000, r.instances[1].busy_us)
     assert.equal(380000, r.instances[2].busy_us)
+    r = run({ ranks = ranks, gpu_watts = 100, gpu_idle_watts = 0 }, { { 0, 16, 1 } })
+    assert.near(2 * 0.12 * 100, r.energy.joules_per_request, 1e-9) -- the dummy pass draws, too
     -- The second waits for the pass of the other rank, whose decodes wait for the second.
     r = run({ ranks = ranks }, { { 0, 16, 2 }, { 50000, 16, 1 } })
     assert.equal(240000, r.requests[1].e2e_us)

@@ -45,10 +45,12 @@ static blis_status dummy_us(const barrier *b, int64_t *us, blis_error *error) {
 }
 
 /* So many passes without work, at all ranks. */
-static void run_dummies(barrier *b, int64_t passes, int64_t each_us) {
+static blis_status run_dummies(barrier *b, int64_t passes, int64_t each_us,
+                               blis_error *error) {
   blis_rank_counts *counts = &b->cluster->barriers->counts;
   int64_t us = passes * each_us;
   int64_t ranks = b->config->count;
+  int64_t start_us = b->end_us;
   b->passes += passes;
   b->end_us += us;
   counts->passes += passes;
@@ -59,9 +61,10 @@ static void run_dummies(barrier *b, int64_t passes, int64_t each_us) {
   for (uint32_t k = 0; k < b->config->count; k++) {
     blis_instance *instance = b->cluster->instances[b->first + k];
     if (instance != NULL) {
-      blis_instance_be_busy(instance, us);
+      BLIS_TRY(blis_instance_be_busy(instance, start_us, us, error));
     }
   }
+  return BLIS_OK;
 }
 
 /*
@@ -77,7 +80,7 @@ static blis_status wake(barrier *b, int64_t now_us, blis_error *error) {
   }
   if (each_us > 0) {
     int64_t begun = (now_us - b->end_us - 1) / each_us + 1;
-    run_dummies(b, blis_min_i64(begun, left), each_us);
+    BLIS_TRY(run_dummies(b, blis_min_i64(begun, left), each_us, error));
   }
   if (b->end_us < now_us) {
     b->end_us = now_us;
@@ -164,7 +167,8 @@ static blis_status run_pass(barrier *b, blis_error *error) {
     if (open_us(b, k) >= 0) {
       BLIS_TRY(blis__cluster_go_on(cluster, b->first + k, pass_us, error));
     } else if (cluster->instances[b->first + k] != NULL) {
-      blis_instance_be_busy(cluster->instances[b->first + k], pass_us);
+      BLIS_TRY(blis_instance_be_busy(cluster->instances[b->first + k],
+                                     cluster->now_us, pass_us, error));
     }
   }
   return BLIS_OK;

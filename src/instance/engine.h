@@ -60,7 +60,8 @@ typedef struct blis__engine_ops {
   /* Of a gate; NULL = the engine has none. See instance.h. */
   int64_t (*open_us)(const void *state);
   blis_status (*go_on)(void *state, int64_t step_us, blis_error *error);
-  void (*be_busy)(void *state, int64_t us);
+  blis_status (*be_busy)(void *state, int64_t start_us, int64_t us,
+                         blis_error *error);
   /* No step ends or begins any more. */
   blis_status (*hang)(void *state, blis_error *error);
   blis_status (*close)(void *state, blis_error *error);

@@ -412,9 +412,11 @@ blis_status blis_instance_go_on(blis_instance *instance, int64_t step_us,
   return report_failure(instance, error);
 }
 
-void blis_instance_be_busy(blis_instance *instance, int64_t us) {
+blis_status blis_instance_be_busy(blis_instance *instance, int64_t start_us,
+                                  int64_t us, blis_error *error) {
   BLIS_ASSERT(instance->config.gate != NULL && us >= 0);
-  instance->engine.ops->be_busy(instance->engine.state, us);
+  return instance->engine.ops->be_busy(instance->engine.state, start_us, us,
+                                       error);
 }
 
 static void add_past(blis_instance_stats *stats,

@@ -603,8 +603,11 @@ BLIS_MUSTUSE blis_status blis_instance_go_on(blis_instance *instance,
                                              int64_t step_us,
                                              blis_error *error);
 
-/* With a gate: its GPUs were busy for so long, for the steps of others. */
-void blis_instance_be_busy(blis_instance *instance, int64_t us);
+/* With a gate: its GPUs are busy for so long from then on, for the steps of
+   others. Fails as a function that says what steps draw does. */
+BLIS_MUSTUSE blis_status blis_instance_be_busy(blis_instance *instance,
+                                               int64_t start_us, int64_t us,
+                                               blis_error *error);
 
 /* State as of the last executed event. */
 void blis_instance_get_stats(const blis_instance *instance,

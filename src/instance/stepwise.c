@@ -244,9 +244,14 @@ static blis_status go_on(void *state, int64_t step_us, blis_error *error) {
   return blis__step_go_on(state, step_us, error);
 }
 
-static void be_busy(void *state, int64_t us) {
+static blis_status be_busy(void *state, int64_t start_us, int64_t us,
+                           blis_error *error) {
+  const blis_batch_sums nothing = {0};
   blis__stepwise *engine = state;
   engine->counts.busy_us = blis_time_after_us(engine->counts.busy_us, us);
+  return engine->power == NULL || us == 0
+             ? BLIS_OK
+             : blis__power_step(engine->power, &nothing, start_us, us, error);
 }
 
 static const blis_draft_stats *drafts(const void *state) {
