@@ -10,20 +10,6 @@ typedef struct copied {
   BLIS_ARRAY(blis_batch_item) items; /* of the last batch, copied */
 } copied;
 
-static blis_status step_time(void *state, const blis_batch_item *items,
-                             size_t count, int64_t *step_us,
-                             blis_error *error) {
-  copied *c = state;
-  c->items.count = 0;
-  for (int64_t k = 0; k < c->copies; k++) {
-    for (size_t i = 0; i < count; i++) {
-      BLIS_TRY_MEM(blis_array_push(&c->alloc, &c->items, items[i]), error);
-    }
-  }
-  return blis_latency_step_time(&c->model, c->items.items, c->items.count,
-                                step_us, error);
-}
-
 static int64_t times(int64_t sum, int64_t copies) {
   return sum > INT64_MAX / copies ? INT64_MAX : sum * copies;
 }
@@ -40,6 +26,24 @@ static bool step_time_from_sums(const void *state, const blis_batch_sums *sums,
       .prefill_pairs = times(sums->prefill_pairs, c->copies),
       .prefill_context_tokens = times(sums->prefill_context_tokens, c->copies)};
   return blis_latency_step_time_from_sums(&c->model, &all, step_us);
+}
+
+static blis_status step_time(void *state, const blis_batch_item *items,
+                             size_t count, int64_t *step_us,
+                             blis_error *error) {
+  copied *c = state;
+  const blis_batch_sums sums = blis_batch_sums_of(items, count);
+  if (step_time_from_sums(c, &sums, step_us)) {
+    return BLIS_OK;
+  }
+  c->items.count = 0;
+  for (int64_t k = 0; k < c->copies; k++) {
+    for (size_t i = 0; i < count; i++) {
+      BLIS_TRY_MEM(blis_array_push(&c->alloc, &c->items, items[i]), error);
+    }
+  }
+  return blis_latency_step_time(&c->model, c->items.items, c->items.count,
+                                step_us, error);
 }
 
 static int64_t queueing_time(const void *state, int64_t prompt_tokens) {

@@ -3,8 +3,9 @@
  * the step times of another model for as many copies of the batch.
  *
  * Experts that are spread over all replicas are that model's business; a
- * replica's own step takes as long as if the others had the same batch. Sums
- * cost what they cost the other model; items cost a copy of them.
+ * replica's own step takes as long as if the others had the same batch. Costs
+ * what sums cost the other model; where it has no answer from these, a copy of
+ * the items for each replica.
  */
 #ifndef BLIS_LATENCY_COPIED_H
 #define BLIS_LATENCY_COPIED_H

@@ -8,6 +8,7 @@
 #include "base/minmax.h"
 #include "latency/numbers.h"
 #include "latency/parallelism.h"
+#include "latency/transformer.h"
 
 static const double GIB = 1073741824.0;
 static const double MOE_ACTIVATIONS_GIB = 8.0;
@@ -253,12 +254,27 @@ static blis_status fail_too_small(const blis_kv_capacity_config *config,
       config->tp == 1 ? "" : "s", remedy);
 }
 
+/* Of the routed experts, those that lie on other replicas or ranks. */
+static double experts_elsewhere_bytes(const blis_kv_capacity_config *config) {
+  int64_t sharing = config->is_per_gpu ? config->dp : 1;
+  sharing = blis_max_i64(sharing, config->ranks);
+  if (sharing == 1 || !blis_model_spec_is_moe(config->model)) {
+    return 0.0;
+  }
+  const blis_transformer parts = blis_transformer_of(config->model);
+  double experts =
+      (double)config->model->experts * parts.expert * parts.moe_layers;
+  return experts * blis_model_spec_weight_bytes(config->model) *
+         (1.0 - 1.0 / (double)sharing);
+}
+
 static void sum_up_memory(const blis_kv_capacity_config *config,
                           blis_kv_capacity *c) {
   double tp = (double)config->tp;
   c->memory_gib =
       config->hardware->memory_gib * config->memory_utilization * tp;
-  c->weights_gib = (double)c->weight_bytes / GIB;
+  c->weights_gib =
+      ((double)c->weight_bytes - experts_elsewhere_bytes(config)) / GIB;
   c->activations_gib = activations_gib(config->model);
   if (config->is_per_gpu) {
     /* Every GPU has those of the whole hidden state; experts are split. */

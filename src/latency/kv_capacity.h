@@ -9,7 +9,8 @@
  *
  * Known property: memory is summed over the TP GPUs, bytes per block are those
  * of one GPU, so above TP 1 the count is about TP times what hardware holds.
- * is_per_gpu corrects that.
+ * is_per_gpu corrects that. Every replica of a MoE model has all experts there;
+ * where capacity is per GPU, and for ranks, each has its share of them.
  */
 #ifndef BLIS_LATENCY_KV_CAPACITY_H
 #define BLIS_LATENCY_KV_CAPACITY_H
@@ -24,12 +25,15 @@
 typedef struct blis_kv_capacity_config {
   const blis_model_spec *model;
   const blis_hardware_spec *hardware;
-  int64_t tp; /* >= 1 */
-  int64_t dp; /* >= 1; multiplies the blocks of a MoE model */
+  int64_t tp;    /* >= 1 */
+  int64_t dp;    /* >= 1; multiplies the blocks of a MoE model */
+  int64_t ranks; /* that share the experts of a MoE model; capacity is that of
+                    one of them; 0 = 1 */
   int64_t block_size_tokens;
   double memory_utilization; /* in (0, 1] */
   int64_t reserved_bytes;    /* for adapters, over all GPUs */
-  bool is_per_gpu;           /* of one GPU, with activations of its own */
+  bool is_per_gpu;           /* of one GPU, with activations of its own, and
+                                experts spread over replicas */
 } blis_kv_capacity_config;
 
 /* The result with its terms; GiB are over all tp GPUs. */

@@ -92,7 +92,12 @@ static void test_what_does_not_fit_says_how_many_gpus_it_needs(void) {
   CHECK_CONTAINS(error.message, "80 GiB per GPU x 0.9 utilization x 8 GPUs");
   blis_model_spec spec = fixture_model(catalogue, "qwen3-14b");
   blis_hardware_spec hardware = {.name = "tiny", .memory_gib = 0.5};
-  blis_kv_capacity_config config = {&spec, &hardware, 1, 1, 16, 0.9, 0, false};
+  blis_kv_capacity_config config = {.model = &spec,
+                                    .hardware = &hardware,
+                                    .tp = 1,
+                                    .dp = 1,
+                                    .block_size_tokens = 16,
+                                    .memory_utilization = 0.9};
   CHECK_STATUS(blis_kv_capacity_compute(&config, &c, &error), BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, "no number of GPUs suffices");
 }
@@ -100,7 +105,12 @@ static void test_what_does_not_fit_says_how_many_gpus_it_needs(void) {
 static void test_data_parallel_and_reserved_memory(void) {
   blis_model_spec spec = fixture_model(catalogue, "mixtral-8x7b-v0.1");
   blis_hardware_spec hardware = fixture_hardware(catalogue, "H100");
-  blis_kv_capacity_config config = {&spec, &hardware, 2, 3, 16, 0.9, 0, false};
+  blis_kv_capacity_config config = {.model = &spec,
+                                    .hardware = &hardware,
+                                    .tp = 2,
+                                    .dp = 3,
+                                    .block_size_tokens = 16,
+                                    .memory_utilization = 0.9};
   blis_kv_capacity c;
   blis_error error = {0};
   CHECK_OK(blis_kv_capacity_compute(&config, &c, &error), &error);
@@ -124,8 +134,13 @@ static void test_one_gpu_by_hand(void) {
   blis_hardware_spec hardware = fixture_hardware(catalogue, "H100");
   spec.counts_as_built = true;
   for (int64_t tp = 1; tp <= 8; tp *= 2) {
-    blis_kv_capacity_config config = {&spec, &hardware, tp, 1,
-                                      16,    0.9,       0,  true};
+    blis_kv_capacity_config config = {.model = &spec,
+                                      .hardware = &hardware,
+                                      .tp = tp,
+                                      .dp = 1,
+                                      .block_size_tokens = 16,
+                                      .memory_utilization = 0.9,
+                                      .is_per_gpu = true};
     blis_kv_capacity c;
     blis_error error = {0};
     CHECK_OK(blis_kv_capacity_compute(&config, &c, &error), &error);
@@ -164,6 +179,34 @@ static void test_every_gpu_has_a_kv_head(void) {
   CHECK_EQ_DOUBLE(whole, 2 * few);
 }
 
+/* Experts of qwen3-30b-a3b: 48 layers * 128 * 3 * 2,048 * 768 * 2 B = 54 GiB,
+   of which a replica or rank of four has a quarter. */
+static void test_experts_lie_on_all_replicas(void) {
+  blis_model_spec spec = fixture_model(catalogue, "qwen3-30b-a3b");
+  blis_hardware_spec hardware = fixture_hardware(catalogue, "H100");
+  blis_kv_capacity_config config = {.model = &spec,
+                                    .hardware = &hardware,
+                                    .tp = 1,
+                                    .dp = 1,
+                                    .block_size_tokens = 16,
+                                    .memory_utilization = 0.9,
+                                    .is_per_gpu = true};
+  blis_kv_capacity alone, rank, replicas, go;
+  blis_error error = {0};
+  CHECK_OK(blis_kv_capacity_compute(&config, &alone, &error), &error);
+  config.ranks = 4;
+  CHECK_OK(blis_kv_capacity_compute(&config, &rank, &error), &error);
+  CHECK_EQ_DOUBLE(rank.weights_gib, alone.weights_gib - 54.0 * 0.75);
+  CHECK(rank.blocks > 5 * alone.blocks);
+  config.ranks = 0;
+  config.dp = 4;
+  CHECK_OK(blis_kv_capacity_compute(&config, &replicas, &error), &error);
+  CHECK_EQ_I64(replicas.blocks, 4 * rank.blocks);
+  config.is_per_gpu = false;
+  CHECK_OK(blis_kv_capacity_compute(&config, &go, &error), &error);
+  CHECK_EQ_I64(go.blocks, 4 * alone.blocks);
+}
+
 static void check_refused(const blis_kv_capacity_config *config,
                           const char *part) {
   blis_kv_capacity c;
@@ -177,8 +220,12 @@ static void test_bad_input_is_named(void) {
   blis_hardware_spec h100 = fixture_hardware(catalogue, "H100");
   blis_model_spec model = good;
   blis_hardware_spec hardware = h100;
-  const blis_kv_capacity_config valid = {&model, &hardware, 1, 1,
-                                         16,     0.9,       0, false};
+  const blis_kv_capacity_config valid = {.model = &model,
+                                         .hardware = &hardware,
+                                         .tp = 1,
+                                         .dp = 1,
+                                         .block_size_tokens = 16,
+                                         .memory_utilization = 0.9};
   blis_kv_capacity_config config = valid;
   config.memory_utilization = 1.5;
   check_refused(&config, "got 1.5");
@@ -230,6 +277,7 @@ int main(void) {
   RUN(test_one_gpu_by_hand);
   RUN(test_projections_as_wide_as_heads);
   RUN(test_every_gpu_has_a_kv_head);
+  RUN(test_experts_lie_on_all_replicas);
   RUN(test_bad_input_is_named);
   RUN(test_longest_sequence);
   blis_catalogue_free(catalogue);

@@ -9,6 +9,7 @@ void check_capacity(lua_State *L, int index, const bind_engine_model *m,
       .hardware = &m->hardware->spec,
       .tp = m->parallelism.tp,
       .dp = m->parallelism.dp,
+      .ranks = m->sharing_ranks,
       .block_size_tokens = check_field_integer(L, index, "block_size"),
       .memory_utilization =
           check_field_number(L, index, "gpu_memory_utilization"),

@@ -115,12 +115,10 @@ static void check_ranks(lua_State *L, int index, const bind_engine_model *m,
  * The experts of a model are spread over the ranks of a barrier, and its tokens
  * come from all of them: where the latency model knows what that takes.
  */
-static bool shares_experts(const bind_engine_model *m,
-                           const bind_engine *engine) {
+static bool tells_sharing(const bind_engine_model *m) {
   bool knows = strcmp(m->kind, "calibrated") == 0 ||
                strcmp(m->kind, "trained-physics") == 0;
-  return knows && engine->ranks.has_barrier && engine->ranks.count > 1 &&
-         m->spec != NULL && blis_model_spec_is_moe(m->spec);
+  return knows && m->sharing_ranks > 1;
 }
 
 /* A rank's own step is that of the group if the others had the same batch. */
@@ -142,8 +140,8 @@ static void check_latency(lua_State *L, int index, const bind_engine_model *m,
     check_scripted(L, index, &config, engine);
     return;
   }
-  if (shares_experts(m, engine)) {
-    config.parallelism.dp = engine->ranks.count;
+  if (tells_sharing(m)) {
+    config.parallelism.dp = m->sharing_ranks;
   }
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
@@ -154,7 +152,7 @@ static void check_latency(lua_State *L, int index, const bind_engine_model *m,
            engine->latency.ops->name);
   blis_latency_warnings(&config, add_note, engine);
   check_strict_coverage(L, index, m, engine);
-  if (shares_experts(m, engine)) {
+  if (tells_sharing(m)) {
     share_experts(L, engine);
   }
 }

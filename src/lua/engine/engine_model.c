@@ -122,6 +122,18 @@ static void check_parallelism(lua_State *L, int index, bind_engine_model *m) {
   }
 }
 
+/* Expert layers of a MoE model are spread over ranks with a barrier. */
+static void check_sharing(lua_State *L, int index, bind_engine_model *m) {
+  int top = lua_gettop(L);
+  m->sharing_ranks = 1;
+  if (m->spec != NULL && blis_model_spec_is_moe(m->spec) &&
+      lua_getfield(L, index, "ranks") != LUA_TNIL &&
+      opt_field_boolean(L, top + 1, "barrier", true)) {
+    m->sharing_ranks = check_field_integer(L, top + 1, "count");
+  }
+  lua_settop(L, top);
+}
+
 /* In BLIS (Go), a pool with roofline has the alpha of the model that the others
    have: "overheads_of", where no alpha is given. */
 static void check_overheads(lua_State *L, int index, bind_engine_model *m) {
@@ -158,6 +170,7 @@ void check_engine_model(lua_State *L, int index, bool has_blocks,
   count_as_built(L, index, m);
   check_hardware(L, index, m);
   check_parallelism(L, index, m);
+  check_sharing(L, index, m);
   check_overheads(L, index, m);
 }
 

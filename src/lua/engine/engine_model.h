@@ -21,6 +21,7 @@ typedef struct bind_engine_model {
   const blis_model_spec *spec;             /* NULL: dimensions not known */
   const blis_catalogue_hardware *hardware; /* NULL: not needed */
   blis_parallelism parallelism;
+  int64_t sharing_ranks; /* over which experts are spread; 1 = none */
   blis_coefficients coefficients;
   blis_model_spec own_spec; /* of a config.json that the options name */
 } bind_engine_model;
