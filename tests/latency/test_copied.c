@@ -39,12 +39,40 @@ static void a_batch_counts_once_for_each(void) {
   blis_latency_free(&model);
 }
 
+/* A model that needs the requests: 10 us for each. */
+static blis_status ten_each(void *state, const blis_batch_item *items,
+                            size_t count, int64_t *step_us, blis_error *error) {
+  (void)state;
+  (void)error;
+  CHECK(items != NULL);
+  *step_us = 10 * (int64_t)count;
+  return BLIS_OK;
+}
+
+static const blis_latency_ops needs_items = {.name = "ten each",
+                                             .step_time = ten_each};
+
+static void requests_are_copied_for_who_needs_them(void) {
+  blis_alloc heap = blis_alloc_heap();
+  blis_error error;
+  blis_latency_model inner = {.ops = &needs_items, .alloc = heap};
+  blis_latency_model model;
+  CHECK_OK(blis_copied_latency_new(&heap, &inner, 3, &model, &error), &error);
+  int64_t step_us;
+  for (int again = 0; again < 2; again++) {
+    CHECK_OK(blis_latency_step_time(&model, batch, 2, &step_us, &error),
+             &error);
+    CHECK_EQ_I64(step_us, 60);
+  }
+  blis_latency_free(&model);
+}
+
 static void memory_may_run_out(void) {
   for (long at = 1; at <= 2; at++) {
     blis_alloc_probe memory = {.fail_at = at, .fail_forever = 1};
     blis_alloc alloc = blis_alloc_probed(&memory);
     blis_alloc heap = blis_alloc_heap();
-    blis_latency_model inner = linear(&heap);
+    blis_latency_model inner = {.ops = &needs_items, .alloc = heap};
     blis_latency_model model = {0};
     blis_error error;
     blis_status status =
@@ -62,6 +90,7 @@ static void memory_may_run_out(void) {
 
 int main(void) {
   RUN(a_batch_counts_once_for_each);
+  RUN(requests_are_copied_for_who_needs_them);
   RUN(memory_may_run_out);
   return check_done();
 }
