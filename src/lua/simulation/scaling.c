@@ -232,8 +232,8 @@ static void push_states(lua_State *L, const blis_cluster *cluster,
     int64_t spent_us = 0;
     for (uint32_t i = 0; i < blis_cluster_instance_count(cluster); i++) {
       spent_us += blis_cluster_rank(cluster, i) == 0
-                      ? blis_cluster_instance_time_us(
-                            cluster, i, (blis_service)s, end_us)
+                      ? blis_cluster_instance_time_us(cluster, i,
+                                                      (blis_service)s, end_us)
                       : 0;
     }
     if (s != BLIS_SERVICE_ABSENT && s != BLIS_SERVICE_DRAINED) {
