@@ -64,6 +64,41 @@ describe("a saved result", function()
     end
   end)
 
+  it("has the stages of every request, where these are apart", function()
+    local function constant(value) return { type = "constant", params = { value = value } } end
+    local pictures = { num_requests = 40, aggregate_rate = 20, clients = {
+      { id = "a", rate_fraction = 0.5, input_distribution = constant(1),
+        output_distribution = constant(20), multimodal = {
+          text_distribution = constant(200), image_distribution = constant(400),
+          image_count_distribution = constant(1) } },
+      { id = "b", rate_fraction = 0.5, input_distribution = constant(900),
+        output_distribution = constant(20) },
+    } }
+    local encoders = { encode_base_us = 1000, encode_us_per_token = 20 }
+    for _, one in ipairs { { 1, encoders, "encode_end_us" }, { nil, nil, "transfer_end_us" } } do
+      local result = blis.run { cluster = { prefill_instances = 1, decode_instances = 1,
+        encode_instances = one[1] }, disaggregation = one[2], workload = pictures }
+      saved(result, function(path)
+        local back, count = blis.load_result(path), 0
+        assert.equal(tostring(result), tostring(back))
+        for i, record in ipairs(result.requests) do
+          assert.same(record, back.requests[i])
+          count = count + (record[one[3]] and 1 or 0)
+        end
+        assert.is_true(count > 10)
+        local timelines = {}
+        for k, r in ipairs { result, back } do
+          files.with(nil, function(name)
+            r:timeline(name .. ".json")
+            timelines[k] = files.read(name .. ".json")
+            os.remove(name .. ".json")
+          end)
+        end
+        assert.equal(timelines[1], timelines[2])
+      end)
+    end
+  end)
+
   it("is the same file when it is saved again #slow", function()
     saved(blis.run(rich()), function(path)
       saved(blis.load_result(path), function(other)

@@ -94,6 +94,27 @@ describe("the picture", function()
     end
   end)
 
+  it("tells of tasks, adapters, KV tiers and groups of ranks where there are any", function()
+    local text = table.concat(lines_of(look_of(2, {
+      tasks = { running = 12, ended = 33, completed = 30 },
+      lora = { slots = 8, loaded = 6, running = 4, waiting = 1, loads = 1234 },
+      kv_tiers = { { name = "cpu", used_blocks = 30, capacity_blocks = 40 },
+        { name = "disk", used_blocks = 0, capacity_blocks = 0 } },
+      groups = { 0, 3 },
+    })), "\n")
+    for _, line in ipairs {
+      "tasks       12 running, 30 completed, 3 broken\n",
+      "adapters    6 loaded in 8 slots, 4 running, 1 waiting; 1,234 loads\n",
+      "KV tiers    cpu 75.0 %, disk 0.0 %\n",
+      "instance      group    queue   batch  KV blocks in use",
+      "instance_1    3            0       4  █",
+    } do
+      assert.is_truthy(text:find(line, 1, true), line .. "\n\n" .. text)
+    end
+    assert.is_nil(table.concat(lines_of(look_of(1, { tasks = { running = 1, ended = 2,
+      completed = 2 } })), "\n"):find("broken", 1, true))
+  end)
+
   it("leaves out instances that have gone", function()
     local text = table.concat(lines_of(look_of(2, { states = { "drained", "active" } })), "\n")
     assert.is_nil(text:find "instance_0")

@@ -36,6 +36,14 @@ local known_columns = { "gateway_wait_us", "adapter", "adapter_wait_us", "drafte
 
 local of_adapters = { "adapter", "adapter_wait_us" }
 local of_drafts = { "drafted_tokens", "accepted_tokens" }
+local of_encodes = { "encode_instance", "encode_start_us", "encode_end_us" }
+local of_handoffs = { "prefill_instance", "prefill_admitted_us", "prefill_end_us",
+  "transfer_start_us", "transfer_end_us", "moved_bytes", "prefill_e2e_us", "decode_e2e_us" }
+
+local function append(names, more) table.move(more, 1, #more, #names + 1, names) end
+
+append(known_columns, of_encodes)
+append(known_columns, of_handoffs)
 
 --- Records have them where requests are not equally urgent.
 local function has_priorities(r)
@@ -100,8 +108,11 @@ end
 function result_file.columns(r)
   local names = table.move(columns, 1, #columns, 1, {})
   if rawget(r, "queue") then names[#names + 1] = "gateway_wait_us" end
-  if rawget(r, "lora") then table.move(of_adapters, 1, 2, #names + 1, names) end
-  if rawget(r, "speculation") then table.move(of_drafts, 1, 2, #names + 1, names) end
+  if rawget(r, "lora") then append(names, of_adapters) end
+  if rawget(r, "speculation") then append(names, of_drafts) end
+  local handoffs = rawget(r, "handoffs")
+  if handoffs then append(names, of_handoffs) end
+  if handoffs and handoffs.encoded > 0 then append(names, of_encodes) end
   if has_energy(r) then names[#names + 1] = "energy_j" end
   if has_priorities(r) then names[#names + 1] = "priority" end
   if rawget(r, "cascade") then names[#names + 1] = "attempts" end
@@ -238,14 +249,14 @@ end
 function result_file.export_requests(result, path)
   local records, names = result.requests, { "id", table.unpack(columns) }
   if rawget(result, "queue") then
-    table.move({ "gateway_wait_us", "status_code" }, 1, 2, #names + 1, names)
+    append(names, { "gateway_wait_us", "status_code" })
   end
-  if rawget(result, "lora") then table.move(of_adapters, 1, 2, #names + 1, names) end
-  if rawget(result, "speculation") then table.move(of_drafts, 1, 2, #names + 1, names) end
+  if rawget(result, "lora") then append(names, of_adapters) end
+  if rawget(result, "speculation") then append(names, of_drafts) end
   if has_energy(result) then names[#names + 1] = "energy_j" end
   if has_priorities(result) then names[#names + 1] = "priority" end
   if rawget(result, "cascade") then
-    table.move({ "steps", "model_used", "verdict" }, 1, 3, #names + 1, names)
+    append(names, { "steps", "model_used", "verdict" })
   end
   if rawget(result, "tasks") then names[#names + 1] = "program" end
   row_file.write(path, names, #records, function(index) return records[index] end)

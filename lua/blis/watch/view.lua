@@ -31,6 +31,10 @@ local view = {}
 ---@field batches integer[]
 ---@field kv number[] 0 to 1
 ---@field hits number[] 0 to 1; below 0 = nothing was looked up
+---@field groups? integer[] deployments of data-parallel ranks, from 0
+---@field lora? table<"slots"|"loaded"|"running"|"waiting"|"loads", integer> adapters
+---@field kv_tiers? { name: string, used_blocks: integer, capacity_blocks: integer }[]
+---@field tasks? { running: integer, ended: integer, completed: integer } of session graphs
 
 local bar_width = 16
 
@@ -120,6 +124,34 @@ local function gateway_line(gateway)
       styled.heat(math.min(1, gateway.saturation)) } }
 end
 
+local function lora_line(lora)
+  if not lora then return nil end
+  return { { "adapters    ", "dim" }, { ("%s loaded in %s slots, %s running, %s waiting; %s loads")
+    :format(format.count(lora.loaded), format.count(lora.slots), format.count(lora.running),
+      format.count(lora.waiting), format.count(lora.loads)) } }
+end
+
+--- How full each tier is.
+local function tiers_line(tiers)
+  if not tiers then return nil end
+  local line = { { "KV tiers    ", "dim" } }
+  for i, tier in ipairs(tiers) do
+    local share = tier.capacity_blocks > 0 and tier.used_blocks / tier.capacity_blocks or 0
+    line[#line + 1] = { ("%s%s "):format(i > 1 and ", " or "", tier.name) }
+    line[#line + 1] = { format.percent(share), styled.heat(math.min(1, share)) }
+  end
+  return line
+end
+
+local function tasks_line(tasks)
+  if not tasks then return nil end
+  local text = ("%s running, %s completed"):format(format.count(tasks.running),
+    format.count(tasks.completed))
+  local line, broken = { { "tasks       ", "dim" }, { text } }, tasks.ended - tasks.completed
+  if broken > 0 then line[3] = { (", %s broken"):format(format.count(broken)), "hot" } end
+  return line
+end
+
 local function scaling_line(pool)
   local name = pool.role == "" and "scaling" or pool.role
   local text = ("%s ready, %s wanted, %s paid"):format(pool.ready or "-", pool.wanted or "-",
@@ -138,7 +170,10 @@ local function head(look, progress)
   lines[#lines + 1] = traffic_line(rates)
   lines[#lines + 1] = ends_line(look)
   lines[#lines + 1] = latency_line(look)
+  lines[#lines + 1] = tasks_line(look.tasks)
   lines[#lines + 1] = gateway_line(look.gateway)
+  lines[#lines + 1] = lora_line(look.lora)
+  lines[#lines + 1] = tiers_line(look.kv_tiers)
   for _, pool in ipairs(look.pools) do lines[#lines + 1] = scaling_line(pool) end
   return lines
 end
@@ -158,6 +193,7 @@ local function instance_row(look, i, has_states, has_roles)
   local full = math.floor(kv * kv_bar_width + 0.5)
   return {
     { ("%-14s"):format(("instance_%d"):format(i - 1)) },
+    { look.groups and ("%-7d"):format(look.groups[i]) or "" },
     { has_states and ("%-13s"):format(look.states[i]) or "",
       look.states[i] ~= "active" and "warm" or nil },
     { has_roles and ("%-16s"):format(look.roles[i]) or "" },
@@ -171,9 +207,11 @@ end
 local function instance_table(look, present)
   local has_states = has_any(look.states, present, "active")
   local has_roles = has_any(look.roles, present, "")
-  local lines = { { { ("%-14s%s%s%7s %7s  %-17s %9s"):format("instance",
-    has_states and ("%-13s"):format "state" or "", has_roles and ("%-16s"):format "role" or "",
-    "queue", "batch", "KV blocks in use", "cache hit"), "dim" } } }
+  local lines = { { { ("%-14s%s%s%s%7s %7s  %-17s %9s"):format("instance",
+    look.groups and ("%-7s"):format "group" or "",
+    has_states and ("%-13s"):format "state" or "",
+    has_roles and ("%-16s"):format "role" or "", "queue", "batch", "KV blocks in use",
+    "cache hit"), "dim" } } }
   for _, i in ipairs(present) do
     lines[#lines + 1] = instance_row(look, i, has_states, has_roles)
   end

@@ -133,6 +133,74 @@ static void set_pools(lua_State *L, const blis_cluster *cluster) {
   lua_setfield(L, -2, "pools");
 }
 
+/* Sets lora, of all instances, if requests may need adapters. */
+static void set_adapters(lua_State *L, const blis_cluster *cluster) {
+  if (blis_cluster_adapter_count(cluster) == 0) {
+    return;
+  }
+  blis_adapter_stats sum;
+  blis_cluster_get_adapters(cluster, &sum);
+  int64_t running = 0, waiting = 0;
+  for (uint32_t i = 0; i < blis_cluster_instance_count(cluster); i++) {
+    blis_adapter_stats stats;
+    blis_instance_get_adapters(blis_cluster_instance(cluster, i), &stats);
+    running += stats.running;
+    waiting += stats.waiting;
+  }
+  lua_createtable(L, 0, 5);
+  set_field_integer(L, "slots", sum.slots);
+  set_field_integer(L, "loaded", sum.loaded);
+  set_field_integer(L, "running", running);
+  set_field_integer(L, "waiting", waiting);
+  set_field_integer(L, "loads", sum.loads);
+  lua_setfield(L, -2, "lora");
+}
+
+static void set_tiers(lua_State *L, const blis_cluster *cluster) {
+  size_t count = blis_cluster_kv_tier_count(cluster);
+  if (count == 0) {
+    return;
+  }
+  lua_createtable(L, (int)count, 0);
+  for (size_t i = 0; i < count; i++) {
+    blis_kv_tier_counts tier = blis_cluster_kv_tier(cluster, i);
+    lua_createtable(L, 0, 3);
+    set_field_string(L, "name", tier.name);
+    set_field_integer(L, "used_blocks", tier.used_blocks);
+    set_field_integer(L, "capacity_blocks", tier.capacity_blocks);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, "kv_tiers");
+}
+
+/* Of session graphs. */
+static void set_tasks(lua_State *L, const bind_records *records) {
+  const blis_graph_player *player = records->source.graphs.player;
+  if (player == NULL) {
+    return;
+  }
+  blis_task_counts counts = blis_graph_player_task_counts(player);
+  lua_createtable(L, 0, 3);
+  set_field_integer(L, "running", counts.running);
+  set_field_integer(L, "ended", counts.ended);
+  set_field_integer(L, "completed", counts.completed);
+  lua_setfield(L, -2, "tasks");
+}
+
+/* Sets groups, a list by instance, where there are data-parallel ranks. */
+static void set_groups(lua_State *L, const blis_cluster *cluster) {
+  uint32_t count = blis_cluster_instance_count(cluster);
+  if (count == 0 || blis_cluster_rank_group(cluster, count - 1) == count - 1) {
+    return;
+  }
+  lua_createtable(L, (int)count, 0);
+  for (uint32_t i = 0; i < count; i++) {
+    lua_pushinteger(L, blis_cluster_rank_group(cluster, i));
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, "groups");
+}
+
 /* The lists of set_instances, in the order in which they are on the stack. */
 enum { STATES, ROLES, QUEUES, BATCHES, KV, HITS, LISTS };
 
@@ -180,12 +248,16 @@ static int call_function(lua_State *L) {
   blis_cluster_get_counts(cluster, &counts);
   bind_hooks_anchor(L, watch->hooks);
   lua_rawgeti(L, ANCHOR, watch->function);
-  lua_createtable(L, 0, 24);
+  lua_createtable(L, 0, 28);
   set_field_integer(L, "now_us", blis_cluster_now_us(cluster));
   set_counts(L, &counts);
   set_latencies(L, watch);
   set_gateway(L, cluster);
   set_pools(L, cluster);
+  set_adapters(L, cluster);
+  set_tiers(L, cluster);
+  set_tasks(L, watch->records);
+  set_groups(L, cluster);
   set_instances(L, cluster);
   lua_call(L, 1, 0);
   return 0;

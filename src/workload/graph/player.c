@@ -699,20 +699,35 @@ blis_request_source blis_graph_player_source(blis_graph_player *player) {
                                .count = -1};
 }
 
+/* One that is over waits only for its requests to be released. */
+static bool is_shown(const live *l) {
+  return l->open > 0 && !l->is_partial;
+}
+
 const blis_task *blis_graph_player_tasks(blis_graph_player *player,
                                          size_t *count) {
   *count = 0;
   player->tasks.count = player->finished;
   for (const live *l = player->first; l != NULL; l = l->next) {
-    /* One that is over waits only for its requests to be released. */
-    bool is_shown = l->open > 0 && !l->is_partial;
-    if (is_shown && blis_array_push(&player->alloc, &player->tasks,
-                                    task_of(player, l)) != BLIS_OK) {
+    if (is_shown(l) && blis_array_push(&player->alloc, &player->tasks,
+                                       task_of(player, l)) != BLIS_OK) {
       return NULL;
     }
   }
   *count = player->tasks.count;
   return player->tasks.items;
+}
+
+blis_task_counts
+blis_graph_player_task_counts(const blis_graph_player *player) {
+  blis_task_counts counts = {.ended = (int64_t)player->finished};
+  for (size_t i = 0; i < player->finished; i++) {
+    counts.completed += player->tasks.items[i].state == BLIS_TASK_COMPLETED;
+  }
+  for (const live *l = player->first; l != NULL; l = l->next) {
+    counts.running += is_shown(l);
+  }
+  return counts;
 }
 
 bool blis_graph_player_measured(const blis_graph_player *player,

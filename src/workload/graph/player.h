@@ -141,6 +141,16 @@ blis_request_source blis_graph_player_source(blis_graph_player *player);
 const blis_task *blis_graph_player_tasks(blis_graph_player *player,
                                          size_t *count);
 
+/* How many tasks are on their way, have ended, and of these have completed. */
+typedef struct blis_task_counts {
+  int64_t running;
+  int64_t ended;
+  int64_t completed;
+} blis_task_counts;
+
+/* Of the tasks so far; takes a look at each. */
+blis_task_counts blis_graph_player_task_counts(const blis_graph_player *player);
+
 /*
  * When the measurement began, and after when nothing arrives
  * (BLIS_TIME_NEVER_US = that is open). false and -1: it has not begun, or there
