@@ -31,7 +31,8 @@ static fast_list *list_of(const fast_engine *engine,
   return &engine->naming[blis__fast_residue(engine, request->stored_base)];
 }
 
-/* Blocks of one token are not named when decoding fills them, as in BLIS. */
+/* Blocks of one token are not named when decoding fills them, as in BLIS (Go);
+   where they are, every step is computed (stepwise.h). */
 static bool can_name(const fast_engine *engine, const fast_request *request) {
   const blis_block_chain *chain = &request->live->chain;
   return request->owns_prompt && chain->shared_count > chain->prompt_blocks &&

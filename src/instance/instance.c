@@ -151,6 +151,7 @@ static bool is_stepped(const blis_instance_config *config) {
   const blis_engine_rules *rules = &config->rules;
   return rules->joins_at_boundaries || rules->reserves_whole ||
          rules->keeps_shared_only || config->speculation != NULL ||
+         (rules->names_whole_blocks && config->block_size_tokens == 1) ||
          config->gate != NULL ||
          (config->ranks != NULL && config->ranks->prefill_interval > 1) ||
          config->max_queue_depth > 0 || config->max_reserved_tokens > 0;

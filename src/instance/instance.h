@@ -123,6 +123,10 @@ typedef struct blis_engine_rules {
   /* The base latency of the CPU tier is paid once for all blocks of an
      allocation that come back together, not for each of them. */
   bool pays_transfer_once;
+  /* Output that fills a block at once makes it findable, as other full blocks
+     are. Without it, output in blocks of one token never is; with it, every
+     step of an instance with such blocks is computed. */
+  bool names_whole_blocks;
   /*
    * The next three are those of RouteSim's design document; with any of them,
    * every step is computed, whatever the engine.

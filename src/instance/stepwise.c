@@ -427,6 +427,7 @@ blis_status blis__stepwise_new(const blis_alloc *alloc,
       .offload_threshold = config->cpu_offload_threshold,
       .keeps_failed_claims = config->reproduce_go_blis_defects,
       .keeps_shared_only = config->rules.keeps_shared_only,
+      .names_whole_blocks = config->rules.names_whole_blocks,
   };
   blis__stepwise *e = blis_alloc_zeroed(alloc, 1, sizeof *e);
   BLIS_TRY_NEW(e, error);

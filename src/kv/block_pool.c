@@ -32,6 +32,7 @@ struct blis_block_pool {
   int64_t hits;
   int64_t misses;
   bool keeps_shared_only;
+  bool names_whole_blocks;
 };
 
 static blis_status check_size(const char *what, int64_t value,
@@ -121,6 +122,11 @@ blis_status blis_block_pool_new(const blis_alloc *alloc, int64_t blocks,
 void blis_block_pool_keep_shared_only(blis_block_pool *pool) {
   BLIS_ASSERT(pool->references == 0 && pool->misses == 0);
   pool->keeps_shared_only = true;
+}
+
+void blis_block_pool_name_whole_blocks(blis_block_pool *pool) {
+  BLIS_ASSERT(pool->references == 0 && pool->misses == 0);
+  pool->names_whole_blocks = true;
 }
 
 void blis_block_pool_free(blis_block_pool *pool) {
@@ -332,11 +338,11 @@ static void store(blis_block_pool *pool, blis_block_list *holder,
     int64_t taken = rest < room ? rest : room;
     last->tokens += (uint32_t)taken;
     at += taken;
-    /* Output names a block it completes, but not one it fills at once: with
-       a block size of 1 output is never findable. */
+    /* In BLIS (Go), output names a block it completes, but not one it fills at
+       once: with a block size of 1 it is never findable. */
     int64_t start = at - pool->block_size_tokens;
-    if (taken == room && (is_prompt || !is_new) &&
-        is_named(pool, span, start)) {
+    bool is_nameable = is_prompt || !is_new || pool->names_whole_blocks;
+    if (taken == room && is_nameable && is_named(pool, span, start)) {
       name_last(pool, holder, span->chain, start);
     }
   }

@@ -74,6 +74,13 @@ BLIS_MUSTUSE blis_status blis_block_pool_new(const blis_alloc *alloc,
  */
 void blis_block_pool_keep_shared_only(blis_block_pool *pool);
 
+/*
+ * From now on, output that fills a new block at once names it, too, as real
+ * engines do: those of one token, or of a burst of drafted tokens. To be said
+ * of a pool that nobody has used.
+ */
+void blis_block_pool_name_whole_blocks(blis_block_pool *pool);
+
 /* NULL is allowed. Holders' lists are freed by their owners. */
 void blis_block_pool_free(blis_block_pool *pool);
 

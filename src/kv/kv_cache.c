@@ -92,6 +92,9 @@ blis_status blis_kv_cache_new(const blis_alloc *alloc,
   if (status == BLIS_OK && config->keeps_shared_only) {
     blis_block_pool_keep_shared_only(c->pool);
   }
+  if (status == BLIS_OK && config->names_whole_blocks) {
+    blis_block_pool_name_whole_blocks(c->pool);
+  }
   if (status == BLIS_OK && config->cpu_blocks > 0) {
     c->pays_base_once = config->pays_base_once;
     c->base_latency_us = config->cpu_base_latency_us;

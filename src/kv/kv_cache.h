@@ -44,6 +44,7 @@ typedef struct blis_kv_cache_config {
   /* Blocks that nobody else may share are not kept (block_pool.h); not with a
      CPU tier. */
   bool keeps_shared_only;
+  bool names_whole_blocks; /* blis_block_pool_name_whole_blocks */
 } blis_kv_cache_config;
 
 typedef struct blis_kv_cache_stats {

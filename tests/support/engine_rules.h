@@ -7,7 +7,7 @@
 
 /* None, all, each alone, or any of them. */
 static inline blis_engine_rules draw_engine_rules(blis_random *random) {
-  enum { RULES = 8 };
+  enum { RULES = 9 };
   int32_t all = (1 << RULES) - 1;
   int32_t one = 1 << blis_random_intn(random, RULES);
   int32_t any = blis_random_intn(random, all + 1);
@@ -20,7 +20,8 @@ static inline blis_engine_rules draw_engine_rules(blis_random *random) {
                              .drops_last_kv = set & 16,
                              .knows_cached_context = set & 32,
                              .schedules_ahead = set & 64,
-                             .pays_transfer_once = set & 128};
+                             .pays_transfer_once = set & 128,
+                             .names_whole_blocks = set & 256};
 }
 
 #endif

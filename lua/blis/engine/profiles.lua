@@ -20,6 +20,7 @@ local by_name = {
       drops_last_kv = true,
       knows_cached_context = true,
       pays_transfer_once = true,
+      names_whole_blocks = true,
     },
     counts_as_built = true,
   },

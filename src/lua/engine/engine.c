@@ -231,6 +231,7 @@ static blis_engine_rules check_rules(lua_State *L, int index) {
     RULE(knows_cached_context);
     RULE(schedules_ahead);
     RULE(pays_transfer_once);
+    RULE(names_whole_blocks);
     RULE(joins_at_boundaries);
     RULE(reserves_whole);
     RULE(keeps_shared_only);
