@@ -119,6 +119,10 @@ function blis.instance(options, profile)
   if values.groups or values.instances ~= 1 then
     errors.invalid("instance: this is one instance; make as many as you like")
   end
+  if values.speculation and values.speculation.acceptance_of then
+    errors.invalid("instance.speculation.acceptance: what requests differ by is known in a cluster "
+      .. "only; an instance by itself takes a number or a list")
+  end
   local is_chosen = type(options) == "table" and options.engine ~= nil
   if not is_chosen then values.engine = "stepwise" end -- shows every step
   values.horizon_us = math.maxinteger

@@ -66,7 +66,7 @@ describe("speculative decoding", function()
     assert.same({ 6, 3 }, { r.requests[1].drafted_tokens, r.requests[1].accepted_tokens })
     assert.same({ 0, 0 }, { r.requests[2].drafted_tokens, r.requests[2].accepted_tokens })
     local columns = { ",drafted_tokens,accepted_tokens", "6,3", "0,0" }
-    local path = os.tmpname()
+    local path = os.tmpname() .. ".csv"
     r:export_requests(path)
     local line = 0
     for text in io.lines(path) do
@@ -208,6 +208,121 @@ describe("speculative decoding", function()
     assert.equal(many.hash, run(ngram(3, 0.6), { 200, 200, 200 }, { engine = "stepwise" }).hash)
   end)
 
+  it("asks a function once for each request and position, when it comes", function()
+    local asked, at = {}, {}
+    local function acceptance(request, position)
+      asked[#asked + 1] = request.id .. ":" .. position
+      at[#asked] = request.now_us
+      return ({ 0.8, 0.7, 0.6 })[position]
+    end
+    local r = run(ngram(3, acceptance), { 40, 1, 30 })
+    assert.same({ "request_0:1", "request_0:2", "request_0:3", "request_1:1", "request_1:2",
+      "request_1:3", "request_2:1", "request_2:2", "request_2:3" }, asked)
+    assert.equal(0, at[9])
+    assert.equal(run(ngram(3, { 0.8, 0.7, 0.6 }), { 40, 1, 30 }).hash, r.hash)
+    -- Neither preemption nor the batch asks again, or another time.
+    local few = { kv_blocks = 6, max_num_seqs = 3, engine = "fast" }
+    asked = {}
+    r = run(ngram(3, acceptance), { 40, 40, 40 }, few)
+    assert.is_true(r.preemptions > 0)
+    assert.equal(9, #asked)
+    assert.equal(run(ngram(3, { 0.8, 0.7, 0.6 }), { 40, 40, 40 }, few).hash, r.hash)
+  end)
+
+  it("lets requests differ", function()
+    local function of(acceptance, more)
+      local i = 0
+      local spec = { cluster = { instances = 2, kv_blocks = 1000,
+        speculation = { method = "ngram", tokens = 2, acceptance = acceptance } },
+        workload = { requests = 6, generator = function()
+          i = i + 1
+          return i <= 6 and { arrival_us = i * 1000, prompt_tokens = 16, output_tokens = 31,
+            slo_class = i % 2 == 0 and "batch" or "chat", tenant = "t" .. i } or nil
+        end } }
+      for key, value in pairs(more or {}) do spec[key] = value end
+      return blis.run(spec)
+    end
+    local function drafted(r)
+      local list = {}
+      for i = 1, #r.requests do list[i] = r.requests[i].accepted_tokens end
+      return list
+    end
+    local by_function = of(function(request) return request.slo_class == "batch" and 1 or 0 end)
+    assert.same({ 0, 20, 0, 20, 0, 20 }, drafted(by_function))
+    assert.equal(by_function.hash, of({ slo_class = { batch = 1 }, default = 0 }).hash)
+    assert.same({ 0, 0, 0, 15, 0, 0 },
+      drafted(of { tenant = { t4 = { 1, 0 } }, default = { 0, 0.5 } }))
+    -- Moved, sent again, or seen by an observer: it is the same request.
+    local ends = 0
+    local seen = of(function(request) return request.slo_class == "batch" and 1 or 0 end,
+      { on_completion = function() ends = ends + 1 end })
+    assert.equal(6, ends)
+    assert.equal(by_function.hash, seen.hash)
+  end)
+
+  it("has a drafter for each group of instances", function()
+    local r = blis.run { routing = "round-robin", cluster = { kv_blocks = 1000, groups = {
+      { instances = 1, speculation = ngram(2, function() return 1 end) },
+      { instances = 1, speculation = ngram(4, function(_, position)
+        return position < 3 and 1 or 0
+      end) }, { instances = 1 } } },
+      workload = { requests = 6, rate = 10, prompt_tokens = 16, output_tokens = 31 } }
+    local by_instance = {}
+    for i = 1, #r.requests do
+      local one = r.requests[i]
+      by_instance[one.instance] = ("%s/%s"):format(one.accepted_tokens, one.drafted_tokens)
+    end
+    assert.same({ instance_0 = "20/20", instance_1 = "20/40", instance_2 = "nil/nil" },
+      by_instance)
+    assert.same({ 40, 40, 0, 0 }, r.speculation.accepted_per_position)
+  end)
+
+  it("asks where the request decodes, and again where it is sent after a crash", function()
+    local asked = 0
+    local function acceptance()
+      asked = asked + 1
+      return 0.5
+    end
+    local speculation = { method = "ngram", tokens = 1, acceptance = acceptance }
+    local workload = { requests = 20, rate = 50, prompt_tokens = 64, output_tokens = 64 }
+    local r = blis.run { workload = workload, cluster = { kv_blocks = 1000,
+      prefill_instances = 1, decode_instances = 1, speculation = speculation } }
+    assert.equal(20, r.completed)
+    assert.equal(20, asked)
+    asked = 0
+    r = blis.run { workload = workload, cluster = { instances = 2, kv_blocks = 1000,
+      speculation = speculation }, faults = { { kind = "crash", at = 200000, instance = 1,
+      recover_after = 1000000, requests = "rerouted" } } }
+    assert.equal(20, r.completed)
+    assert.is_true(asked > 20)
+  end)
+
+  it("shows what policies see, within what they may take", function()
+    local function fails(pattern, acceptance, more)
+      says(pattern, ngram(2, acceptance), { 4, 9 }, more)
+    end
+    fails("request.output_tokens lies in the future",
+      function(request) return request.output_tokens / 9 end)
+    fails("speculation 'acceptance', request_1, at 0 us: it returned", function(request, position)
+      return request.id == "request_1" and position == 2 and 1.5 or 1
+    end)
+    fails("it returned 1.5 for position 2, expected the probability that this draft holds, 0 to 1",
+      function(_, position) return position == 2 and 1.5 or 1 end)
+    fails("it returned nil", function() end)
+    fails("it returned nan", function() return 0 / 0 end)
+    fails("it returned the text '0.5'", function() return "0.5" end)
+    fails("no field 'slo_clas'; did you mean 'slo_class'", function(request)
+      return request.slo_clas
+    end)
+    local kept
+    run(ngram(2, function(request)
+      kept = request
+      return 1
+    end), { 4 })
+    assert.has_error(function() return kept.tenant end,
+      "a request can be read only during a decision about it")
+  end)
+
   it("goes together with everything else", function()
     for k = 1, 8 do
       local r = blis.run {
@@ -256,6 +371,24 @@ describe("speculative decoding", function()
     says("cluster.speculation.acceptance[2] is nil", ngram(3, { 0.5, nil, 0.5 }), { 4 })
     says("cluster.speculation.acceptance: got a value at [draft]", ngram(1, { 0.5, draft = 1 }),
       { 4 })
+    says("cluster.speculation.acceptance: there are slo_class and tenant; expected one",
+      ngram(1, { slo_class = { a = 1 }, tenant = { b = 1 }, default = 1 }), { 4 })
+    says("cluster.speculation.acceptance.default is missing", ngram(1, { tenant = { b = 1 } }),
+      { 4 })
+    says("cluster.speculation.acceptance: there is a default of nothing",
+      ngram(1, { default = 1 }), { 4 })
+    says("cluster.speculation.acceptance.tenant.b: there are 1 probabilities for 2 tokens",
+      ngram(2, { tenant = { b = { 1 } }, default = 1 }), { 4 })
+    says("cluster.speculation.acceptance.tenant", ngram(2, { tenant = {}, default = 1 }), { 4 })
+    says("cluster.speculation.acceptance.tenant.1: expected names",
+      ngram(2, { tenant = { 1 }, default = 1 }), { 4 })
+    says("cluster.speculation.acceptance: unknown member 'other'",
+      ngram(2, { tenant = { b = 1 }, default = 1, other = 2 }), { 4 })
+    local ok, message = pcall(blis.instance, { kv_blocks = 100,
+      speculation = ngram(2, function() return 1 end) })
+    assert.is_false(ok)
+    assert.truthy(tostring(message):find("instance.speculation.acceptance: what requests differ by "
+      .. "is known in a cluster only", 1, true))
     says("cluster.speculation.tokens", ngram(17, 0.5), { 4 })
     says("cluster.speculation", 3, { 4 })
     assert.is_nil(rawget(run(nil, { 4 }), "speculation"))

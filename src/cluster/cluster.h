@@ -522,6 +522,10 @@ const blis_instance_facts *
 blis_cluster_instance_facts(const blis_cluster *cluster, uint32_t index);
 
 int64_t blis_cluster_now_us(const blis_cluster *cluster);
+
+/* One that is at an instance, as policies see it, without its prompt. */
+blis_routing_request blis_cluster_show(blis_cluster *cluster,
+                                       const blis_live_request *live);
 void blis_cluster_get_counts(const blis_cluster *cluster,
                              blis_cluster_counts *counts);
 

@@ -207,8 +207,11 @@ static blis_status run(blis__stepwise *engine, size_t *index, int64_t tokens,
   blis__burst burst = {.tokens = tokens};
   if (engine->config->speculation != NULL &&
       request->progress_tokens >= request->prefill_tokens) {
-    burst = blis__speculate(engine->config, request, engine->batch_size,
-                            engine->budget_tokens);
+    burst = blis__speculate(engine->config, request,
+                            sequence->rates.count > 0
+                                ? sequence->rates.items
+                                : engine->config->speculation->acceptance,
+                            engine->batch_size, engine->budget_tokens);
   }
   int64_t ahead = burst.drafted + 1 - burst.tokens;
   ahead = burst.drafted > 0 ? blis_max_i64(ahead, 0) : 0;

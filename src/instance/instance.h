@@ -188,6 +188,13 @@ typedef struct blis_speculation_config {
   int64_t tokens; /* drafted per sequence and step, 1 to the limit above */
   /* That draft i holds when those before it do, 0 to 1. */
   double acceptance[BLIS_SPECULATION_MAX];
+  /*
+   * The same of one request: fills rates[tokens], each 0 to 1. Asked once when
+   * the request comes to the instance. May fail. NULL = it is the same for all.
+   */
+  blis_status (*rates_of)(void *ud, const blis_live_request *request,
+                          double *rates, blis_error *error);
+  void *rates_ud;
   /* A pass of the drafter, and more for each sequence that drafts; it takes as
      many as tokens are drafted, or one for all. */
   double pass_us;

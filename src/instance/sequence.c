@@ -27,6 +27,7 @@ blis_status blis__sequences_take(const blis_alloc *alloc,
   blis__sequence *taken = sequences->spare.items[--sequences->spare.count];
   taken->place.request = request;
   taken->itl_us.count = 0;
+  taken->rates.count = 0;
   taken->itl_zeros = 0;
   taken->told_tokens = 0;
   taken->drafted_tokens = 0;
@@ -57,6 +58,7 @@ void blis__sequences_deinit(const blis_alloc *alloc,
     blis_array_deinit(alloc, &freed->blocks);
     blis_array_deinit(alloc, &freed->ahead);
     blis_array_deinit(alloc, &freed->itl_us);
+    blis_array_deinit(alloc, &freed->rates);
     blis_alloc_free(alloc, freed, sizeof *freed);
   }
   blis_array_deinit(alloc, &sequences->all);

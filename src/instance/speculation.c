@@ -50,24 +50,29 @@ static int64_t room_of(const blis_instance_config *config,
          request->progress_tokens;
 }
 
-blis__burst blis__speculate(const blis_instance_config *config,
-                            const blis_live_request *request,
-                            int64_t batch_size, int64_t budget_tokens) {
-  const blis_speculation_config *s = config->speculation;
+/* Of its output, behind what is computed. */
+static int64_t left_of(const blis_instance_config *config,
+                       const blis_live_request *request) {
   int64_t progress = request->progress_tokens;
   int64_t limit = config->max_model_len_tokens;
   int64_t left = request->prompt_tokens + request->output_tokens - 1 - progress;
-  if (limit > 0) {
-    left = blis_min_i64(left, limit - 1 - progress);
-  }
+  return limit > 0 ? blis_min_i64(left, limit - 1 - progress) : left;
+}
+
+blis__burst blis__speculate(const blis_instance_config *config,
+                            const blis_live_request *request,
+                            const double *rates, int64_t batch_size,
+                            int64_t budget_tokens) {
+  const blis_speculation_config *s = config->speculation;
+  int64_t left = left_of(config, request);
   if (left < 1 || (s->max_batch > 0 && batch_size > s->max_batch)) {
     return (blis__burst){.tokens = 1};
   }
   int64_t most = blis_min_i64(budget_tokens, room_of(config, request)) - 1;
   blis__burst burst = {
       .drafted = blis_max_i64(blis_min_i64(s->tokens, most), 0), .tokens = 1};
-  for (int64_t i = 0;
-       i < burst.drafted && draw(s, request, progress + i) < s->acceptance[i];
+  for (int64_t i = 0; i < burst.drafted &&
+                      draw(s, request, request->progress_tokens + i) < rates[i];
        i++) {
     burst.tokens++;
   }

@@ -26,12 +26,14 @@ BLIS_MUSTUSE blis_status blis__speculation_check(
     const blis_speculation_config *config, blis_error *error);
 
 /*
- * What a decoding request of this instance gets from a step in which it may
- * compute up to budget_tokens (>= 1) beside others in a batch of that size.
+ * What a decoding request of this instance, whose drafts hold with rates, gets
+ * from a step in which it may compute up to budget_tokens (>= 1) beside others
+ * in a batch of that size.
  */
 blis__burst blis__speculate(const blis_instance_config *config,
                             const blis_live_request *request,
-                            int64_t batch_size, int64_t budget_tokens);
+                            const double *rates, int64_t batch_size,
+                            int64_t budget_tokens);
 
 /* A step in which request drafted so many tokens, of which so many are given
    out. */

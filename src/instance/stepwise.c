@@ -46,6 +46,23 @@ blis_status blis__stepwise_end(blis__stepwise *engine, blis__sequence *sequence,
                               end_us, error);
 }
 
+blis_status blis__stepwise_ask_rates(blis__stepwise *engine,
+                                     blis__sequence *sequence,
+                                     blis_error *error) {
+  const blis_speculation_config *config = engine->config->speculation;
+  const blis_live_request *request = sequence->place.request;
+  if (config == NULL || config->rates_of == NULL || request->holds_kv) {
+    return BLIS_OK; /* or it is only prefilled here */
+  }
+  BLIS_TRY_MEM(blis_array_reserve(&engine->alloc, &sequence->rates,
+                                  (size_t)config->tokens),
+               error);
+  BLIS_TRY(config->rates_of(config->rates_ud, request, sequence->rates.items,
+                            error));
+  sequence->rates.count = (size_t)config->tokens;
+  return BLIS_OK;
+}
+
 static blis_status inject(void *state, blis_live_request *request,
                           int64_t now_us, blis_error *error) {
   blis__stepwise *engine = state;
@@ -55,8 +72,11 @@ static blis_status inject(void *state, blis_live_request *request,
   BLIS_TRY_MEM(blis__sequences_take(&engine->alloc, &engine->sequences, request,
                                     &sequence),
                error);
-  blis_status status = blis__stepwise_schedule(
-      engine, now_us, BLIS__EVENT_ARRIVAL, sequence, error);
+  blis_status status = blis__stepwise_ask_rates(engine, sequence, error);
+  if (status == BLIS_OK) {
+    status = blis__stepwise_schedule(engine, now_us, BLIS__EVENT_ARRIVAL,
+                                     sequence, error);
+  }
   if (status != BLIS_OK) {
     blis__sequences_give(&engine->sequences, sequence);
     return status;

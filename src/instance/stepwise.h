@@ -142,6 +142,10 @@ BLIS_MUSTUSE blis_status blis__stepwise_activate(void *state,
                                                  const blis_kv_arrival *arrival,
                                                  int64_t now_us,
                                                  blis_error *error);
+/* It has come to stay: whether its drafts hold, if that is its own. */
+BLIS_MUSTUSE blis_status blis__stepwise_ask_rates(blis__stepwise *engine,
+                                                  blis__sequence *sequence,
+                                                  blis_error *error);
 /* It is completed, and keeps its blocks; it is in neither queue nor batch. */
 void blis__stepwise_hold(blis__stepwise *engine, blis__sequence *sequence);
 /*

@@ -100,6 +100,9 @@ blis_status blis__stepwise_reserve(void *state, blis_live_request *request,
   blis__reset_request(request);
   blis_status status =
       allocate(engine, sequence, demand, cached_tokens, is_done, error);
+  if (status == BLIS_OK && *is_done) {
+    status = blis__stepwise_ask_rates(engine, sequence, error);
+  }
   if (status != BLIS_OK || !*is_done) {
     /* What was reloaded for it stays cached: who has no room holds nothing. */
     blis_kv_cache_release(engine->cache, &sequence->blocks);

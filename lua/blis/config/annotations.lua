@@ -127,7 +127,8 @@ local special = {
   ["blis.ClusterOptions.speculation"] = "blis.SpeculationOptions",
   ["blis.ClusterOptions.ranks"] = "integer|blis.RankOptions",
   ["blis.RankOptions.expert_imbalance"] = "number|number[]",
-  ["blis.SpeculationOptions.acceptance"] = "number|number[]",
+  ["blis.SpeculationOptions.acceptance"] = "number|number[]|"
+    .. "fun(request: blis.Request, position: integer): number|table<string, any>",
   ["blis.LoraOptions.adapters"] = "integer|(string|{ id: string, rank?: integer, "
     .. "weight?: number })[]",
   ["blis.LoraOptions.step_overhead_tiers"] = "{ rank: integer, factor: number }[]",

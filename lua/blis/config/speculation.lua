@@ -25,7 +25,10 @@ return {
       flag_doc = "Probability that a draft holds, given that those before it do: one for all, or "
         .. "one for each.",
       doc = "Probability that a draft holds, given that those before it in the step do: a number, "
-        .. "or a list with one for each of tokens. Rates over all drafts are products of these.",
+        .. "or a list with one for each of tokens. Rates over all drafts are products of these. Or "
+        .. "a function(request, position), asked for every position when a request comes to an "
+        .. "instance; or such numbers and lists by name: { slo_class = { batch = 0.8 }, default = "
+        .. "0.6 }, likewise tenant, client or model.",
     },
     {
       name = "draft_base_us", type = "number", min = 0, max = 1e9, unit = "us",

@@ -241,7 +241,8 @@ static blis_engine_rules check_rules(lua_State *L, int index) {
   return rules;
 }
 
-/* {tokens =, acceptance = {...}, pass_us =, ...} */
+/* {tokens =, acceptance = {...}, pass_us =, ...}; with acceptance_of in place
+   of acceptance, that is for who makes a simulation of it. */
 static void check_speculation(lua_State *L, int index, bind_engine *engine) {
   int top = lua_gettop(L);
   blis_speculation_config *made = &engine->speculation;
@@ -255,9 +256,8 @@ static void check_speculation(lua_State *L, int index, bind_engine *engine) {
         .drafts_in_one_pass =
             opt_field_boolean(L, table, "drafts_in_one_pass", false),
         .max_batch = check_field_integer(L, table, "max_batch")};
-    lua_getfield(L, table, "acceptance");
-    luaL_checktype(L, -1, LUA_TTABLE);
-    for (int i = 0; i < BLIS_SPECULATION_MAX; i++) {
+    bool is_list = lua_getfield(L, table, "acceptance") == LUA_TTABLE;
+    for (int i = 0; is_list && i < BLIS_SPECULATION_MAX; i++) {
       lua_rawgeti(L, table + 1, i + 1);
       made->acceptance[i] = lua_tonumber(L, -1);
       lua_pop(L, 1);

@@ -82,12 +82,37 @@ static void check_scheduler_parts(lua_State *L, int config,
   }
 }
 
-/* Which drafts hold is drawn anew with every seed. */
-static void seed_speculation(bind_simulation *sim) {
-  sim->engine.speculation.seed = (uint64_t)sim->seed;
-  for (uint32_t i = 0; i < sim->groups.other_count; i++) {
-    sim->groups.others[i].speculation.seed = (uint64_t)sim->seed;
+static bind_engine *engine_of_group(bind_simulation *sim, uint32_t group) {
+  return group == 0 ? &sim->engine : &sim->groups.others[group - 1];
+}
+
+/* Which drafts hold is drawn anew with every seed; how probable that is, a
+   function may say. */
+static void check_speculation_part(lua_State *L, int cluster,
+                                   bind_simulation *sim) {
+  uint32_t count = sim->groups.other_count + 1;
+  bool drafts = false;
+  for (uint32_t g = 0; g < count; g++) {
+    bind_engine *engine = engine_of_group(sim, g);
+    engine->speculation.seed = (uint64_t)sim->seed;
+    drafts |= engine->config.speculation != NULL;
   }
+  if (!drafts) {
+    return;
+  }
+  sim->acceptances = push_buffer(L, count, sizeof *sim->acceptances);
+  push_hook_function(L, &sim->hooks);
+  lua_getfield(L, cluster, "groups");
+  for (uint32_t g = 0; g < count; g++) {
+    lua_pushvalue(L, cluster);
+    if (g > 0) {
+      lua_rawgeti(L, cluster + 1, (lua_Integer)g + 1);
+    }
+    check_acceptance(L, lua_gettop(L), &sim->view, &sim->acceptances[g],
+                     &engine_of_group(sim, g)->speculation);
+    lua_settop(L, cluster + 1);
+  }
+  lua_settop(L, cluster);
 }
 
 /* Adapters, which all instances serve in the same way. */
@@ -404,6 +429,10 @@ static void check_cluster_part(lua_State *L, int config, bind_simulation *sim) {
   }
   sim->scheduler.cluster = sim->cluster;
   sim->latency.cluster = sim->cluster;
+  for (uint32_t g = 0; sim->acceptances != NULL && g <= sim->groups.other_count;
+       g++) {
+    sim->acceptances[g].cluster = sim->cluster;
+  }
   sim->progress.cluster = sim->cluster;
   sim->watch.cluster = sim->cluster;
   sim->watch.records = sim->records;
@@ -445,7 +474,7 @@ static void check_simulation_parts(lua_State *L, int self, int config,
   check_hooks_parts(L, self, config, sim);
   check_adapters_part(L, top + 1, sim);
   check_power_part(L, top + 1, sim);
-  seed_speculation(sim);
+  check_speculation_part(L, top + 1, sim);
   check_latency_part(L, config, sim);
   check_policy_parts(L, config, sim);
   lua_getfield(L, config, "workload");

@@ -16,6 +16,7 @@
 #include "lua/engine/groups.h"
 #include "lua/engine/latency.h"
 #include "lua/engine/power.h"
+#include "lua/policies/acceptance.h"
 #include "lua/policies/batch_scheduler.h"
 #include "lua/policies/kv_tiers.h"
 #include "lua/policies/scheduler.h"
@@ -64,6 +65,7 @@ typedef struct bind_simulation {
   bind_power *powers;               /* by group; the anchor owns them */
   bind_latency latency;             /* for a model in Lua */
   bind_instance_latency *latencies; /* by instance; the anchor owns them */
+  bind_acceptance *acceptances;     /* by group; the anchor owns them */
   blis_histogram itl_us;
   blis_histogram *itl_of_instance_us; /* NULL unless asked for */
   blis_series series;                 /* all-zero unless asked for */
