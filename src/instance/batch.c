@@ -10,10 +10,11 @@
 #include "instance/speculation.h"
 #include "instance/stepwise.h"
 
-/* The blocks of its last drafts are free again. */
+/* The blocks of its last drafts are free again, and the next to be taken: as
+   if it had kept them. */
 static void give_up_drafts(blis__stepwise *engine, blis__sequence *sequence) {
   if (sequence->ahead.count > 0) {
-    blis_kv_cache_release(engine->cache, &sequence->ahead);
+    blis_kv_cache_put_back(engine->cache, &sequence->ahead);
   }
   sequence->drafted_tokens = 0;
   sequence->ahead_tokens = 0;

@@ -22,9 +22,9 @@ typedef struct blis__sequence {
   blis__waiting place;    /* and the request; first, so that it leads to this */
   blis_block_list blocks; /* held; empty while waiting */
   BLIS_ARRAY(int64_t) itl_us; /* since the last preemption that starts anew */
-  int64_t itl_zeros;     /* of these, behind the first token of their step */
-  int64_t told_tokens;   /* of the last step, that are told when they leave */
-  blis_block_list ahead; /* for drafts, until the next step */
+  int64_t itl_zeros;   /* and as many of 0, of tokens that come with another */
+  int64_t told_tokens; /* of the last step, that are told when they leave */
+  blis_block_list ahead;    /* for drafts, until the next step */
   BLIS_ARRAY(double) rates; /* that they hold, of its own; empty = none */
   int64_t drafted_tokens;   /* in this step; */
   int64_t ahead_tokens;     /* those that it verifies and does not give out */

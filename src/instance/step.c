@@ -35,9 +35,11 @@ static blis_status add_items(blis__stepwise *engine, blis_batch_item item,
                : BLIS_OK;
   }
   int64_t verified = item.new_tokens + sequence->ahead_tokens;
+  BLIS_TRY(blis_array_reserve(&engine->alloc, &engine->items,
+                              engine->items.count + (size_t)verified));
   item.new_tokens = 1;
   for (int64_t i = 0; i < verified; i++) {
-    BLIS_TRY(blis_array_push(&engine->alloc, &engine->items, item));
+    engine->items.items[engine->items.count++] = item;
     item.progress_tokens++;
   }
   return BLIS_OK;
@@ -172,9 +174,7 @@ static blis_status advance(blis__stepwise *engine, blis__sequence *sequence,
     BLIS_TRY(count_token(engine, sequence, token_us, error));
   }
   sequence->itl_zeros += more; /* they come together */
-  for (; more > 0; more--) {
-    BLIS_TRY(count_latency(engine, sequence, 0, error));
-  }
+  request->itl_count += more;
   if (request->progress_tokens >= request->prefill_tokens &&
       (gives_token || !request->has_first_token)) {
     sequence->token_end_us = engine->step_end_us;
@@ -252,7 +252,10 @@ static blis_status complete(blis__stepwise *engine, blis__sequence *sequence,
   if (counts_itl) {
     BLIS_TRY(blis__count_itl(engine->events.itl_us, sequence->itl_us.items,
                              sequence->itl_us.count, 1, error));
+    static const int64_t zero = 0;
     engine->drafts.itl_zeros += sequence->itl_zeros;
+    BLIS_TRY(blis__count_itl(engine->events.itl_us, &zero, 1,
+                             sequence->itl_zeros, error));
   }
   return blis__stepwise_end(engine, sequence, state, *end_us, error);
 }

@@ -407,6 +407,17 @@ void blis_block_pool_release(blis_block_pool *pool, blis_block_list *holder) {
   holder->count = 0;
 }
 
+void blis_block_pool_put_back(blis_block_pool *pool, blis_block_list *holder) {
+  for (size_t i = holder->count; i-- > 0;) {
+    block *held = &pool->blocks[holder->items[i]];
+    BLIS_ASSERT(held->references == 1 && held->id == BLIS_BLOCK_NONE);
+    held->references = 0;
+    prepend_free(pool, holder->items[i]);
+  }
+  pool->references -= (int64_t)holder->count;
+  holder->count = 0;
+}
+
 void blis_block_pool_forget(blis_block_pool *pool) {
   for (int64_t left = pool->free_count; left > 0; left--) {
     append_free(pool, take_free(pool));

@@ -141,6 +141,12 @@ BLIS_MUSTUSE blis_status blis_block_pool_name(blis_block_pool *pool,
 void blis_block_pool_release(blis_block_pool *pool, blis_block_list *holder);
 
 /*
+ * The same of blocks that are holder's alone and have no names, in the order in
+ * which they were taken: they are the next to be taken again.
+ */
+void blis_block_pool_put_back(blis_block_pool *pool, blis_block_list *holder);
+
+/*
  * What is cached in free blocks can no longer be found; who holds blocks keeps
  * them with their identities.
  */

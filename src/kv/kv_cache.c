@@ -291,6 +291,10 @@ void blis_kv_cache_release(blis_kv_cache *cache, blis_block_list *holder) {
   blis_block_pool_release(cache->pool, holder);
 }
 
+void blis_kv_cache_put_back(blis_kv_cache *cache, blis_block_list *holder) {
+  blis_block_pool_put_back(cache->pool, holder);
+}
+
 void blis_kv_cache_forget(blis_kv_cache *cache) {
   blis_block_pool_forget(cache->pool);
 }

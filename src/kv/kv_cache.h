@@ -112,6 +112,8 @@ BLIS_MUSTUSE blis_status blis_kv_cache_name(blis_kv_cache *cache,
 
 /* Gives back all blocks of holder, the last one first, and empties its list. */
 void blis_kv_cache_release(blis_kv_cache *cache, blis_block_list *holder);
+/* The same of what nobody has named: the next to be taken (block_pool.h). */
+void blis_kv_cache_put_back(blis_kv_cache *cache, blis_block_list *holder);
 
 /* As blis_block_pool_forget; the CPU tier keeps what it has. */
 void blis_kv_cache_forget(blis_kv_cache *cache);

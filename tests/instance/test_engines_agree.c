@@ -274,6 +274,17 @@ static void run_adapters_case(int64_t seed) {
   run_trial(seed, &s, &random);
 }
 
+/* A rate for each request and position, which nothing else changes. */
+static blis_status rates_of(void *ud, const blis_live_request *request,
+                            double *rates, blis_error *error) {
+  const blis_speculation_config *speculation = ud;
+  (void)error;
+  for (int64_t i = 0; i < speculation->tokens; i++) {
+    rates[i] = (double)((request->number * 31 + i * 17) & 63) / 63;
+  }
+  return BLIS_OK;
+}
+
 /* With drafts, which either engine computes step by step: that nothing gets
    lost, whatever else happens. */
 static void run_speculation_case(int64_t seed) {
@@ -296,6 +307,10 @@ static void run_speculation_case(int64_t seed) {
   if (draw(&random, 2) == 0) {
     s.has_adapters = true;
     s.config.adapters = &adapters;
+  }
+  if (seed % 2 == 0) {
+    speculation.rates_of = rates_of;
+    speculation.rates_ud = &speculation;
   }
   run_trial(seed, &s, &random);
 }

@@ -398,6 +398,46 @@ static void test_wrong_sizes(void) {
   blis_block_pool_free(NULL);
 }
 
+static void take_blocks(blis_block_pool *pool, blis_block_list *holder,
+                        const blis_block_chain *chain, int64_t tokens) {
+  const blis_block_span span = {
+      .chain = chain, .prompt_tokens = tokens, .end_tokens = tokens};
+  bool is_done;
+  CHECK_STATUS(blis_block_pool_allocate(pool, holder, &span, NULL, &is_done),
+               BLIS_OK);
+  CHECK(is_done);
+}
+
+/* What is put back is taken again, and others lose no named block for it. */
+static void test_put_back(void) {
+  blis_alloc alloc = blis_alloc_heap();
+  blis_block_pool *pool;
+  blis_block_list named = {0};
+  blis_block_list ahead = {0};
+  blis_block_list found = {0};
+  blis_block_chain chain = own_chain(1, 50);
+  CHECK_STATUS(blis_block_pool_new(&alloc, 8, 4, &pool, NULL), BLIS_OK);
+  take_blocks(pool, &named, &chain, 24);
+  blis_block_pool_release(pool, &named); /* six of the eight are findable */
+  for (int i = 0; i < 20; i++) {
+    take_blocks(pool, &ahead, NULL, 8);
+    CHECK_EQ_I64(ahead.count, 2);
+    CHECK(i == 0 || ahead.items[0] < ahead.items[1]);
+    blis_block_pool_put_back(pool, &ahead);
+    CHECK_EQ_I64(ahead.count, 0);
+    CHECK(blis_block_pool_check(pool));
+    blis_block_pool_stats stats;
+    blis_block_pool_get_stats(pool, &stats);
+    CHECK_EQ_I64(stats.free_blocks, 8);
+  }
+  CHECK_STATUS(blis_block_pool_match(pool, &chain, &found), BLIS_OK);
+  CHECK_EQ_I64(found.count, 6);
+  blis_array_deinit(&alloc, &named);
+  blis_array_deinit(&alloc, &ahead);
+  blis_array_deinit(&alloc, &found);
+  blis_block_pool_free(pool);
+}
+
 /* One allocation after the other, each repeated until memory suffices. */
 static void grow_under_pressure(blis_block_pool *pool, const blis_alloc *alloc,
                                 int64_t *failures) {
@@ -451,6 +491,7 @@ static void test_out_of_memory(void) {
 int main(void) {
   RUN(test_random_operations);
   RUN(test_identity_on_and_off_the_chain);
+  RUN(test_put_back);
   RUN(test_wrong_sizes);
   RUN(test_out_of_memory);
   return check_done();

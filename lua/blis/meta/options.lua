@@ -307,7 +307,7 @@
 ---@class blis.SpeculationOptions
 ---@field method "draft"|"mtp"|"ngram" Who drafts. draft: a model of its own, and mtp: heads of the model, each by a pass per token that costs draft_base_us + draft_per_sequence_us * (requests that draft); ngram: a look-up in the text, once for all tokens, free unless these are given.
 ---@field tokens? integer Drafted by a request in a step. (tokens, default 3)
----@field acceptance number|number[]|fun(request: blis.Request, position: integer): number|table<string, any> Probability that a draft holds, given that those before it in the step do: a number, or a list with one for each of tokens. Rates over all drafts are products of these. Or a function(request, position), asked for every position when a request comes to an instance; or such numbers and lists by name: { slo_class = { code = 0.8 }, default = 0.6 }, likewise tenant, client or model.
+---@field acceptance number|number[]|fun(request: blis.Request, position: integer): number|table<string, any> Probability that a draft holds, given that those before it in the step do: a number, or a list with one for each of tokens. Rates over all drafts are products of these. Or a function(request, position), asked for every position when a request comes to an instance; or such numbers and lists by name: { slo_class = { batch = 0.8 }, default = 0.6 }, likewise tenant, client or model.
 ---@field draft_base_us? number What a pass of the drafter takes. Methods draft and mtp need it or the next one: drafts that cost nothing show a speed-up that nobody gets. (us)
 ---@field draft_per_sequence_us? number And more for each request in it. (us)
 ---@field max_batch? integer With more running requests nobody drafts; 0 = always. (requests, default 0)
