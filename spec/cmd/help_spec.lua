@@ -53,6 +53,12 @@ describe("every command", function()
     assert.matches("unknown topic 'gpu_houx'", message, 1, true)
   end)
 
+  it("explains a topic and the flag of the same name", function()
+    local text = commands.output_of("help", "watch")
+    assert.is_truthy(text:find("Simulation:watch", 1, true))
+    assert.is_truthy(text:find("--watch of blis", 1, true))
+  end)
+
   it("is found by a flag #host", function()
     local text = commands.output_of("help", "--watch")
     assert.matches("^%-%-watch of blis replay, blis run\n\nShow instances", text)

@@ -7,6 +7,7 @@ local flag_sections = require "blis.config.flags"
 local flags = require "blis.cli.flags"
 local origin = deferred "blis.page.origin"
 local output_files = require "blis.cli.outputs"
+local progress = require "blis.cli.progress"
 local simulate = require "blis.cli.simulate"
 local sweep_sections = require "blis.config.sweep"
 local traffic = require "blis.cli.traffic"
@@ -140,7 +141,10 @@ return command.define(definition, function(parsed)
   local path = parsed.values.output.report
   local found = command.checked(definition, function()
     output_files.check(definition, parsed)
-    return comparison.compare(spec_of(parsed))
+    local spec = spec_of(parsed)
+    local line <close> = progress.line(parsed, (parsed.values.workload or {}).requests)
+    if not spec.replications then spec.progress = line.tell end -- of each run
+    return comparison.compare(spec)
   end)
   if path then
     origin.set_command { definition.name, table.unpack(parsed.args) }

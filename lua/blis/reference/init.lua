@@ -338,8 +338,9 @@ function reference.find(word)
       or is_end
     if is_meant or topic.alias == wanted then found[#found + 1] = topic end
   end
-  if #found > 0 then return found end
-  found = find_flags(wanted:find "^%-%-" and wanted or "--" .. wanted)
+  local of_flags = find_flags(wanted:find "^%-%-" and wanted or "--" .. wanted)
+  if #found > 0 then return table.move(of_flags, 1, #of_flags, #found + 1, found) end
+  found = of_flags
   found[#found + 1] = find_kind(wanted)
   for _, name in ipairs { wanted, without_percentile(wanted) } do
     local fields = find_fields(topics, name)
