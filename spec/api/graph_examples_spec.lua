@@ -1,4 +1,4 @@
--- Worked examples of control-plane.md 9 that no other spec has, and its rules of sessions (9.6).
+-- Worked examples of traces of agents that no other spec has, and the rules of sessions.
 local blis = require "blis"
 local corpus = require "spec.support.corpus"
 

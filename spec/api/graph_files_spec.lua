@@ -1,4 +1,4 @@
--- The worked examples of session graphs in files (control-plane.md 9), and how the readings differ.
+-- The worked examples of session graphs in files, and how the readings differ.
 local blis = require "blis"
 local small = require "spec.support.small"
 

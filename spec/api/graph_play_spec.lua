@@ -1,4 +1,4 @@
--- Session graphs as benchmarks play a corpus (control-plane.md 9.5), and when they start.
+-- Session graphs as benchmarks play a corpus (AgentX), and when they start.
 local blis = require "blis"
 local small = require "spec.support.small"
 

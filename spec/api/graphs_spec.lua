@@ -18,7 +18,7 @@ local function by_round(result)
   return found
 end
 
--- A, then B after half a second and C at once, then D when both have ended (control-plane.md 9.4).
+-- A, then B after half a second and C at once, then D when both have ended.
 local diamond = {
   name = "t",
   { id = "A", prompt_tokens = 1000, output_tokens = 100 },

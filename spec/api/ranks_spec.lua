@@ -71,7 +71,7 @@ describe("data-parallel ranks", function()
   local apart, together = { 10, 8, 6, 4 }, { 10, 10, 10, 10 }
 
   it("lose at the barrier what aligned prompts do not", function()
-    -- control-plane.md 7.2: steps of 20 ms, 120 ms with a prompt, which each rank has in one of 10.
+    -- Steps of 20 ms, 120 ms with a prompt, which each rank has in one of 10.
     local alone, r = mean_step_ms(nil, apart)
     assert.equal(30.0, alone)
     local free, free_r = mean_step_ms({ count = 4, barrier = false }, apart)
@@ -140,7 +140,7 @@ describe("data-parallel ranks", function()
   end)
 
   it("take longer with uneven experts", function()
-    -- control-plane.md 7.2: 5 ms of attention, 10 ms of experts at the mean.
+    -- 5 ms of attention, 10 ms of experts at the mean.
     local even = blis.latency_model { name = "even", step_time = function() return 15000 end }
     for _, imbalance in ipairs { 1.2, { 120, 80, 100, 100 } } do
       local r = run({ latency_model = even, ranks = { count = 4, barrier = true,

@@ -142,7 +142,7 @@ static void use_engine(scene *s, blis_engine_kind engine) {
 }
 
 /*
- * control-plane.md 4.6: 163,840 B a token and 56.6 us to compute one. At 32
+ * 163,840 B a token and 56.6 us to compute one. At 32
  * GB/s a token is loaded in 5.12 us, at 5 GB/s in 32.8: load; at 1 GB/s in
  * 163.8: compute. They break even at 2.89 GB/s.
  */

@@ -63,7 +63,7 @@ local function file_of(values, given, path)
   return core.is_graph_file(values.graphs) and values.graphs or nil
 end
 
--- What the AgentX profile says (AISimulate; control-plane.md 9.5).
+-- What the AgentX profile says (AISimulate, mid 2026).
 local plays = {
   agentx = { primers = true, warm_up_requests = 10, duration_us = 3600000000,
     response_grace_us = 30000000, tree_idle_cap_us = 300000000, idle_cap_us = 10000000 },

@@ -2,8 +2,8 @@
  * player_lanes.c - graphs as benchmarks of agents play them: the first ones,
  * the warm-up in lanes, the measurement, and waits that are cut short.
  *
- * Source: the AgentX profile of AISimulate (control-plane.md 9.5). What that
- * leaves open is ours: the node at which a lane begins is drawn evenly, and
+ * Source: the AgentX profile of AISimulate, mid 2026. What that leaves open is
+ * ours: the node at which a lane begins is drawn evenly, and
  * waits behind the one that is cut short come as much earlier.
  */
 #include "base/time.h"

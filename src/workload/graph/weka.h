@@ -7,8 +7,8 @@
  * to be (chains.h). An agent is spawned by a call of its parent and joined by
  * a later one, or by none: then it is in the background.
  *
- * What the readings make of that (control-plane.md 9.1 to 9.3 of the design's
- * references; tools of August and September 2026, their choices in our words):
+ * What the readings make of that (tools of August and September 2026, their
+ * choices in our words):
  *
  *   reading         subagents                       content      delays
  *   design          spawned and joined; chains      hash ids     completion

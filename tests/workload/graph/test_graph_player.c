@@ -173,7 +173,7 @@ static const blis_task *only_task(blis_graph_player *player) {
 
 #define NONE BLIS_GRAPH_NO_NODE
 
-/* control-plane.md 9.4: A (2 s), then B (1 s) and C (4 s), then D. */
+/* A (2 s), then B (1 s) and C (4 s), then D. */
 static const spec diamond[] = {
     {.prompt = 100, .output = 2000000, .extends = NONE},
     {.prompt = 10, .output = 1000000, .delay_us = 500000, .wait_count = 1},
