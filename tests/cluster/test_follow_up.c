@@ -106,9 +106,7 @@ static uint64_t run(loop *l) {
 static uint64_t run_by_steps(loop *l) {
   blis_error error;
   loop_open(l);
-  for (bool done = false; !done;) {
-    CHECK_OK(blis_cluster_step(l->site.cluster, &done, &error), &error);
-  }
+  CHECK_OK(site_step_to_end(&l->site, NULL, &error), &error);
   CHECK_OK(blis_cluster_finish(l->site.cluster, &error), &error);
   return check_and_close(l);
 }

@@ -445,9 +445,8 @@ static uint64_t run_scene(scene *s, int64_t seed, blis_engine_kind engine,
         blis_cluster_call_at(s->site.cluster, at_us, do_act, &acts[i], &error),
         &error);
   }
-  bool done = !by_steps;
-  while (!done) {
-    CHECK_OK(blis_cluster_step(s->site.cluster, &done, &error), &error);
+  if (by_steps) {
+    CHECK_OK(site_step_to_end(&s->site, NULL, &error), &error);
   }
   run_to(s, BLIS_TIME_NEVER_US);
   blis_gateway_counts c = counts_of(s);

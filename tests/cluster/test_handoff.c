@@ -760,11 +760,9 @@ static uint64_t close_books(scene *s) {
   return blis_recorder_hash(s->site.recorder) ^ blis_hash64(&c, sizeof c, 1);
 }
 
-static blis_status run_to_end(const scene *s, bool by_steps,
-                              blis_error *error) {
-  bool done = !by_steps;
-  while (!done) {
-    BLIS_TRY(blis_cluster_step(s->site.cluster, &done, error));
+static blis_status run_to_end(scene *s, bool by_steps, blis_error *error) {
+  if (by_steps) {
+    BLIS_TRY(site_step_to_end(&s->site, NULL, error));
   }
   return blis_cluster_run_until(s->site.cluster, BLIS_TIME_NEVER_US, error);
 }

@@ -716,6 +716,10 @@ static uint64_t check_books(scene *s, bool is_undisturbed) {
   return hash ^ blis_hash64(&c, sizeof c, 1);
 }
 
+static void check_tiers(const site *s) {
+  CHECK(blis_cluster_check_kv_tiers(s->cluster));
+}
+
 static uint64_t run_scene(scene *s, int64_t seed, blis_engine_kind engine,
                           bool by_steps) {
   static act acts[ACTS];
@@ -734,10 +738,8 @@ static uint64_t run_scene(scene *s, int64_t seed, blis_engine_kind engine,
                                   &acts[i], &error),
              &error);
   }
-  bool done = !by_steps;
-  while (!done) {
-    CHECK_OK(blis_cluster_step(s->site.cluster, &done, &error), &error);
-    CHECK(blis_cluster_check_kv_tiers(s->site.cluster));
+  if (by_steps) {
+    CHECK_OK(site_step_to_end(&s->site, check_tiers, &error), &error);
   }
   site_run(&s->site);
   uint64_t hash = check_books(s, seed % 2 != 0 && s->site.config.horizon_us ==

@@ -86,11 +86,8 @@ static void set_engine(scene *s, blis_engine_kind engine) {
 
 static uint64_t hash_by_steps(scene *s) {
   blis_error error;
-  bool done = false;
   site_must_open(&s->site);
-  while (!done) {
-    CHECK_OK(blis_cluster_step(s->site.cluster, &done, &error), &error);
-  }
+  CHECK_OK(site_step_to_end(&s->site, NULL, &error), &error);
   CHECK_OK(blis_cluster_finish(s->site.cluster, &error), &error);
   uint64_t hash = blis_recorder_hash(s->site.recorder);
   site_close(&s->site);

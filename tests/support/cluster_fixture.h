@@ -220,6 +220,18 @@ static inline void site_run(site *s) {
   CHECK_OK(site_try_run(s, &error), &error);
 }
 
+/* Event by event until nothing is left to do; `check`, or NULL, after each. */
+static inline blis_status
+site_step_to_end(site *s, void (*check)(const site *s), blis_error *error) {
+  for (bool done = false; !done;) {
+    BLIS_TRY(blis_cluster_step(s->cluster, &done, error));
+    if (check != NULL) {
+      check(s);
+    }
+  }
+  return BLIS_OK;
+}
+
 /* Tries to run the requests of a site; false when there was no memory. */
 static inline bool
 site_run_with_failure_at(site *s, long request,
