@@ -1,6 +1,7 @@
 --- Data-parallel ranks: how many targets there are, passes at a barrier, prompts every so many
 --- passes, uneven experts, and what is refused.
 local blis = require "blis"
+local report = require "blis.results.report"
 
 --- A decode step takes 20 ms, one with a prompt 120 ms.
 local function model()
@@ -163,6 +164,21 @@ describe("data-parallel ranks", function()
     assert.is_false(is_aligned)
     assert.is_true(shared_ms < own_ms) -- a GPU reads an eighth of the experts
     assert.is_false((busy(2, { model = "qwen3-14b" })))
+  end)
+
+  it("are echoed as groups, with a line of their own at a barrier alone", function()
+    local function said(cluster)
+      local r = run(cluster, { { 0 } })
+      return report.setup(r):match "^[^\n]+ of ", report.summary(r)
+    end
+    local function has_line(text) return text:find "time lost at barriers" ~= nil end
+    local size, lines = said { instances = 2, ranks = { count = 4, barrier = false } }
+    assert.equal("2 groups of 4 ranks of ", size)
+    assert.is_false(has_line(lines))
+    size, lines = said { ranks = { count = 2, barrier = true } }
+    assert.equal("1 group of 2 ranks of ", size)
+    assert.is_true(has_line(lines))
+    assert.equal("2 instances of ", (said { instances = 2, ranks = 1 }))
   end)
 
   it("refuse what cannot be", function()

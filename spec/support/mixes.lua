@@ -200,7 +200,8 @@ end
 
 local function ranks(draw)
   return { count = draw.int(1, 3), barrier = draw.chance(0.5),
-    prefill_interval = draw.of { 1, 1, 3 }, sync_every = draw.of { 1, 32 } }
+    prefill_interval = draw.of { 1, 1, 3 }, sync_every = draw.of { 1, 32 },
+    dummy_us = draw.maybe(0.3, draw.of { 0, 30000 }) }
 end
 
 --- What there is in profile go-blis: the parts it shares with the other one.
@@ -244,8 +245,7 @@ function mixes.experiment(seed, engine)
   if has("faults", 0.3) then spec.faults = faults(draw, instances) end
   if has("spot", 0.12) then spec.cluster.spot = spot(draw, instances) end
   if has("queue", 0.2) then spec.queue = queue(draw) end
-  local is_fixed = spec.cluster.ranks ~= nil -- ranks come and go in groups
-  if not is_fixed and has("autoscaler", spec.cluster.spot and 0.05 or 0.2) then
+  if has("autoscaler", spec.cluster.spot and 0.05 or 0.2) then
     scaling(draw, spec)
   end
   if draw.chance(0.07) then

@@ -81,13 +81,19 @@ local function policies_line(s)
     s.scheduler, s.preemption, s.priority)
 end
 
+--- "2 instances", or "2 groups of 4 ranks" each.
+local function size_of(group)
+  local ranks = rawget(group, "ranks") or 1
+  if ranks == 1 then return plural(group.instances, "instance") end
+  return ("%s of %s ranks"):format(plural(group.instances // ranks, "group"), count(ranks))
+end
+
 local function setup_lines(r)
   local s, lines = r.setup, {}
   for _, group in ipairs(rawget(s, "groups") or { s }) do
     local hardware = group.hardware == "" and ""
       or (" on %s, tp %d"):format(group.hardware, group.tp)
-    lines[#lines + 1] = ("%s of %s%s"):format(plural(group.instances, "instance"), group.model,
-      hardware)
+    lines[#lines + 1] = ("%s of %s%s"):format(size_of(group), group.model, hardware)
     lines[#lines + 1] = cache_line(group)
     lines[#lines + 1] = step_line(group)
   end
@@ -238,7 +244,7 @@ local function load_lines(r)
   local speculation = rawget(r, "speculation")
   if speculation then add("speculation", shown("speculation", speculation)) end
   local ranks = rawget(r, "ranks")
-  if ranks then add("ranks", shown("ranks", ranks)) end
+  if ranks and ranks.passes > 0 then add("ranks", shown("ranks", ranks)) end
   local lora = rawget(r, "lora")
   if lora then add("adapters", shown("adapters", lora)) end
   add("cost", shown("cost", r.cost))
