@@ -466,7 +466,8 @@ describe("the summary of a result", function()
         cluster = { lora = { adapters = { "a" }, rank = 8, slots = 1 } },
         workload = { graphs = { { adapter = "a", { prompt_tokens = 10, output_tokens = 5 } } } } })
     text = text .. tostring(blis.run { workload = { requests = 20 },
-      cluster = { speculation = { method = "ngram", acceptance = 0.7 }, ranks = 2 } })
+      cluster = { speculation = { method = "ngram", acceptance = 0.7 },
+        ranks = { count = 2, barrier = true } } })
     for line in pairs(lines) do
       says(text, "\n  " .. line .. " ")
     end
