@@ -142,6 +142,42 @@ describe("the page of a run", function()
     assert.equal(3, found)
   end)
 
+  it("draws rates of enough requests each, all of them", function()
+    local function widths(requests)
+      local r = blis.run { workload = { rate = 200, requests = requests, prompt_tokens = 20,
+        output_tokens = 3 } }
+      local drawn
+      for _, chart in ipairs(island(page_of(r), "charts")) do
+        if chart.title == "Arrivals and completions" then drawn = chart end
+      end
+      local points, sum = #drawn.data[1], 0
+      assert.equal(points, #drawn.data[2])
+      for _, rate in ipairs(drawn.data[3]) do
+        sum = sum + rate * r.duration_us / 1e6 / points
+      end
+      assert.near(r.completed, sum, 1e-3 * requests)
+      return points
+    end
+    assert.equal(30, widths(300))
+    assert.equal(120, widths(3000))
+    assert.equal(240, widths(6000))
+  end)
+
+  it("says in one note how much was beyond what step times were fitted to", function()
+    local beyond = blis.run { cluster = { model = "qwen/qwen3-14b", hardware = "H100" },
+      workload = { rate = 60, requests = 600, prompt_tokens = 500, output_tokens = 100 } }
+    assert.is_true(beyond.coverage.steps_beyond > 0)
+    assert.truthy(page_of(beyond):match "<li>coverage [^<]*%([^<]*%)</li>")
+  end)
+
+  it("puts its rules for paper last, so that they override", function()
+    local styles = core.embedded "page/report.css"
+    local at = assert(styles:find("@media print", 1, true))
+    assert.is_nil(styles:find("\n@media print", at + 1, true))
+    assert.is_true(at > styles:find("\nnav {", 1, true) and at > styles:find("\n.wide {", 1, true))
+    assert.is_nil(styles:find("@media (prefers", 1, true), "paper would be dark")
+  end)
+
   it("draws what the series has", function()
     local drawn
     for _, chart in ipairs(island(text, "charts")) do
@@ -193,7 +229,8 @@ end)
 describe("what a run was asked to simulate beside instances", function()
   --- The text of a section, without tags.
   local function section_of(text, title)
-    local found = text:match('<section aria%-label="' .. title .. '" id=.-</section>')
+    local found = text:match('<section aria%-label="' .. title:gsub("%-", "%%-")
+      .. '" id=.-</section>')
     return (assert(found, "no section " .. title):gsub("<[^>]*>", "|"):gsub("|+", "|"))
   end
 
@@ -254,6 +291,8 @@ describe("what a run was asked to simulate beside instances", function()
       cluster = { prefill_instances = 1, decode_instances = 2 },
       workload = { rate = 50, requests = 200, prompt_tokens = 800, output_tokens = 40 } }
     local text = page_of(result)
+    assert_has(section_of(text, "What was run"), ", for prefill\n")
+    assert.truthy(text:match "<h1>[^<]*%(prefill%), 2 ×[^<]*%(decode%)</h1>")
     local section = section_of(text, "Prefill and decode apart")
     assert_has(section, ("|busiest link|%s|"):format(format.percent(
       result.handoffs.busiest_link)))
@@ -267,6 +306,27 @@ describe("what a run was asked to simulate beside instances", function()
     assert.equal("instance_0 (prefill)", labels["Batch size"])
     assert.equal("KV under way", labels["Hand-offs"])
     assert.truthy(labels["Queue of the gateway"]:find "^priority ")
+  end)
+
+  it("is told of data-parallel ranks", function()
+    local result = blis.run { cluster = { instances = 1, model = "qwen3-30b-a3b",
+        hardware = "H100", tp = 1, ranks = { count = 2 } },
+      workload = { rate = 20, requests = 60, prompt_tokens = 400, output_tokens = 20 } }
+    assert.is_true(result.ranks.barrier_loss > 0)
+    assert_has(section_of(page_of(result), "Data-parallel ranks"), ("|barrier loss|%s|"):format(
+      format.percent(result.ranks.barrier_loss)))
+  end)
+
+  it("is told of targets, by what the good requests are", function()
+    local result = blis.run(small.experiment { slo_targets = { default = { ttft_ms = 50 } } })
+    assert_has(section_of(page_of(result), "Targets"), "|good requests|")
+  end)
+
+  it("is in the title where an autoscaler changes how many instances there are", function()
+    local experiment = small.experiment { autoscaler = { "hpa", metrics = { queue_depth = 1 } },
+      scaling = { max_replicas = 4 } }
+    assert.truthy(page_of(blis.run(experiment)):match "<h1>[^<]*at first, then autoscaled</h1>")
+    assert.is_nil(page_of(blis.run(small.experiment())):find("autoscaled</h1>", 1, true))
   end)
 
   it("is not told of runs without it", function()
@@ -292,6 +352,7 @@ describe("pages of several runs", function()
     local compared = blis.compare(small.experiment { routing = { "round-robin", "weighted" } })
     local text = page_of(compared)
     assert_has(text, "round-robin, weighted compared")
+    assert_has(text, "<p>round-robin, the first of 2:</p>")
     local shown = island(text, "figures-json")
     assert.equal("weighted", shown[2].label)
     assert.equal(compared[2].hash, shown[2].result.hash)

@@ -12,9 +12,15 @@ local fewest_for_heat = 16
 -- More rows of a heat map than this are put together, neighbours with neighbours.
 local most_rows = 128
 
-local function midpoints(duration_us)
-  local times = {}
-  for k = 1, intervals do times[k] = (k - 0.5) / intervals * duration_us / 1e6 end
+-- Rates are over so many requests on average, where that leaves enough points: widths are powers of
+-- two, and divide the intervals.
+local fewest_requests, most_width = 25, 8
+
+--- Of the intervals, or of so many of them together.
+local function midpoints(duration_us, width)
+  width = width or 1
+  local times, count = {}, intervals // width
+  for k = 1, count do times[k] = (k - 0.5) / count * duration_us / 1e6 end
   return times
 end
 
@@ -70,9 +76,21 @@ local function total(lists)
   return sums
 end
 
-local function rates(counts, duration_us)
-  local seconds, list = duration_us / 1e6 / intervals, {}
-  for k, n in ipairs(counts) do list[k] = n / seconds end
+--- How many intervals to count requests in together: fewer in each would show chance alone.
+local function width_for(count)
+  local width = 1
+  while width < most_width and count * width < fewest_requests * intervals do width = width * 2 end
+  return width
+end
+
+--- Counts as rates, each over so many intervals.
+local function rates(counts, duration_us, width)
+  local seconds, list = duration_us / 1e6 / intervals * width, {}
+  for first = 1, intervals, width do
+    local sum = 0
+    for k = first, first + width - 1 do sum = sum + counts[k] end
+    list[#list + 1] = sum / seconds
+  end
   return list
 end
 
@@ -92,13 +110,14 @@ end
 --- Means of each interval, of what waited and ran at every instance; from the records.
 local function load_charts(r, wants)
   if not r.keeps_records then return {} end
-  local load, times = load_of(r), midpoints(r.duration_us)
+  local load, times, width = load_of(r), midpoints(r.duration_us), width_for(r.arrived)
   return {
     wants.rates and {
       title = "Arrivals and completions", x = time_axis,
       y = { label = "requests/s", from_zero = true }, series = { { label = "arrived" },
         { label = "completed" } },
-      data = { times, rates(load.arrived, r.duration_us), rates(load.completed, r.duration_us) },
+      data = { midpoints(r.duration_us, width), rates(load.arrived, r.duration_us, width),
+        rates(load.completed, r.duration_us, width) },
     },
     wants.queue and instance_chart(r, { title = "Queue depth", y = waiting_axis, times = times,
       lists = column(load.instances, "waiting"),

@@ -1,5 +1,6 @@
 --- What a run has beside its latencies because the experiment asked for it: session graphs, KV
---- tiers, pools, the gateway's queue, drafts, adapters, cascades, spot capacity, targets, energy.
+--- tiers, pools, ranks, the gateway's queue, drafts, adapters, cascades, spot capacity, targets,
+--- energy.
 --- Tables follow from the lists of figures, so that a new figure is here without more.
 local figures = require "blis.results.figures"
 local format = require "blis.format"
@@ -14,9 +15,10 @@ local count, number, percent = format.count, format.number, format.percent
 -- The parts of a result that are told, in this order, and what a section of them is called.
 local told = {
   { "tasks", "Session graphs" }, { "handoffs", "Prefill and decode apart" },
-  { "kv_tiers", "KV tiers" }, { "queue", "Queue of the gateway" },
-  { "speculation", "Speculative decoding" }, { "lora", "LoRA adapters" }, { "cascade", "Cascade" },
-  { "spot", "Spot capacity" }, { "goodput", "Targets" }, { "energy", "Energy" },
+  { "kv_tiers", "KV tiers" }, { "ranks", "Data-parallel ranks" },
+  { "queue", "Queue of the gateway" }, { "speculation", "Speculative decoding" },
+  { "lora", "LoRA adapters" }, { "cascade", "Cascade" }, { "spot", "Spot capacity" },
+  { "goodput", "Targets" }, { "energy", "Energy" },
 }
 
 -- Of a list of tiers or adapters.
@@ -32,7 +34,7 @@ local most_rows = 10
 local most_as_columns, fewest_figures = 6, 8
 
 local own_words = { gb_s = "bandwidth", usd = "cost", on_demand_usd = "cost on demand",
-  classes = "class" }
+  classes = "class", requests_per_sec = "good requests" }
 
 local function words_of(name)
   if own_words[name] then return own_words[name] end

@@ -51,7 +51,7 @@ function origin.line(hash)
   return hash and ("%s, result hash %s"):format(line, hash) or line
 end
 
---- "4 x qwen/qwen3-14b on H100", of the first groups of a cluster.
+--- "4 × qwen/qwen3-14b on H100", with what a pool is there for, of the first groups of a cluster.
 ---@param setup table
 ---@return string
 function origin.cluster(setup)
@@ -61,8 +61,10 @@ function origin.cluster(setup)
       words[#words + 1] = "..."
       break
     end
-    words[i] = ("%s × %s%s"):format(format.count(group.instances), group.model,
-      group.hardware == "" and "" or " on " .. group.hardware)
+    local role = rawget(group, "role")
+    words[i] = ("%s × %s%s%s"):format(format.count(group.instances), group.model,
+      group.hardware == "" and "" or " on " .. group.hardware,
+      role and (" (%s)"):format(role) or "")
   end
   return table.concat(words, ", ")
 end

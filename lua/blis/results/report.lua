@@ -93,7 +93,9 @@ local function setup_lines(r)
   for _, group in ipairs(rawget(s, "groups") or { s }) do
     local hardware = group.hardware == "" and ""
       or (" on %s, tp %d"):format(group.hardware, group.tp)
-    lines[#lines + 1] = ("%s of %s%s"):format(size_of(group), group.model, hardware)
+    local role = rawget(group, "role")
+    lines[#lines + 1] = ("%s of %s%s%s"):format(size_of(group), group.model, hardware,
+      role and ", for " .. role or "")
     lines[#lines + 1] = cache_line(group)
     lines[#lines + 1] = step_line(group)
   end
@@ -166,13 +168,13 @@ local function coverage_lines(r)
   return lines
 end
 
---- The same without the indents of the summary.
+--- The same as one note, without the indents of the summary; none where all was covered.
 ---@param r blis.Result
 ---@return string[]
 function report.coverage(r)
-  local lines = {}
-  for i, line in ipairs(coverage_lines(r)) do lines[i] = line:gsub("%s+", " "):gsub("^ ", "") end
-  return lines
+  local lines = coverage_lines(r)
+  if #lines == 0 then return lines end
+  return { (table.concat(lines, " "):gsub("%s+", " ")) }
 end
 
 local most_faults = 3
