@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/inline.h"
 #include "base/invariant.h"
 #include "base/random_tables.h"
 #include "base/random_tables.inc"
@@ -10,10 +11,8 @@
 enum { WORDS = BLIS_RANDOM_WORDS, LAG = BLIS_RANDOM_LAG };
 
 #if defined(__GNUC__)
-#define ALWAYS_INLINE __attribute__((always_inline))
 #define UNROLL _Pragma("GCC unroll 4")
 #else
-#define ALWAYS_INLINE
 #define UNROLL
 #endif
 #if defined(__GNUC__) && defined(__x86_64__)
@@ -115,8 +114,8 @@ static inline int32_t int31_of(uint64_t word) {
  * Makes the next batch; returns how many of its 31-bit draws are at most
  * largest. Inline, so that it becomes vectors of the width of its caller's.
  */
-static inline ALWAYS_INLINE uint32_t make_batch(uint64_t *words,
-                                                int32_t largest) {
+static BLIS_ALWAYS_INLINE uint32_t make_batch(uint64_t *words,
+                                              int32_t largest) {
   uint32_t accepted = 0;
   UNROLL
   for (int i = 0; i < LAG; i++) {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/inline.h"
 #include "base/invariant.h"
 
 #define ANY_MODEL UINT32_MAX
@@ -245,8 +246,8 @@ static blis_status find_group(blis__candidates *c, const blis_intern *strings,
 }
 
 /* Up to date; NULL = out of memory. */
-static blis__group *group_at(blis__candidates *c, uint32_t index,
-                             uint32_t role) {
+static BLIS_ALWAYS_INLINE blis__group *group_at(blis__candidates *c,
+                                                uint32_t index, uint32_t role) {
   BLIS_ASSERT(role == 0 || c->stages > 1);
   index += blis__stage_of(role) * (uint32_t)groups_of_stage(c);
   blis__group *group = &c->groups[index];

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/inline.h"
 #include "base/invariant.h"
 #include "base/minmax.h"
 #include "base/time.h"
@@ -18,8 +19,6 @@
 
 /* The loop over events stays small enough to be inlined where it is run: what
    few events need would cost all of them 30 instructions. */
-#define NOT_INLINE __attribute__((noinline))
-#define ALWAYS_INLINE inline __attribute__((always_inline))
 
 enum {
   EVENTS_PER_INTERRUPT_CHECK = 256,
@@ -66,9 +65,9 @@ static blis_status run_call(blis_cluster *cluster, uint32_t index,
 }
 
 /* Anything but an arrival. */
-static NOT_INLINE blis_status run_planned_event(blis_cluster *cluster,
-                                                int64_t time_us,
-                                                blis_error *error) {
+static BLIS_NOT_INLINE blis_status run_planned_event(blis_cluster *cluster,
+                                                     int64_t time_us,
+                                                     blis_error *error) {
   if (cluster->handoff_due_us == time_us && blis__handoff_goes_first(cluster)) {
     BLIS_TRY(blis__handoff_run_due(cluster, error));
     return look_again(cluster, error);
@@ -190,9 +189,9 @@ static turn ordered_turn(const blis_cluster *cluster) {
   return is_eager ? eager : other;
 }
 
-static NOT_INLINE turn turn_with_pools(const blis_cluster *cluster,
-                                       int64_t cluster_us, int64_t last_us,
-                                       bool lets_lag) {
+static BLIS_NOT_INLINE turn turn_with_pools(const blis_cluster *cluster,
+                                            int64_t cluster_us, int64_t last_us,
+                                            bool lets_lag) {
   return lets_lag && cluster->check_us == BLIS_TIME_NEVER_US
              ? eager_turn(cluster, cluster_us, last_us)
              : ordered_turn(cluster);
@@ -225,9 +224,10 @@ static int64_t idle_until_us(const blis_cluster *cluster, int64_t cluster_us,
 }
 
 /* With pools: limit_us, or later where its next events are such steps. */
-static NOT_INLINE int64_t idle_limit_us(const blis_cluster *cluster, turn its,
-                                        int64_t limit_us, int64_t cluster_us,
-                                        int64_t last_us) {
+static BLIS_NOT_INLINE int64_t idle_limit_us(const blis_cluster *cluster,
+                                             turn its, int64_t limit_us,
+                                             int64_t cluster_us,
+                                             int64_t last_us) {
   bool idles =
       cluster->handoffs->policy.go_blis && !cluster->is_stepped &&
       blis_instance_next_work_us(cluster->instances[its.number]) > its.time_us;
@@ -243,9 +243,10 @@ static NOT_INLINE int64_t idle_limit_us(const blis_cluster *cluster, turn its,
  * other, but neither beyond last_us nor past the next event of the cluster.
  * With pools, those whose events something may follow on do neither.
  */
-static ALWAYS_INLINE blis_status run_one(blis_cluster *cluster, int64_t last_us,
-                                         bool may_run_ahead, bool *done,
-                                         blis_error *error) {
+static BLIS_ALWAYS_INLINE blis_status run_one(blis_cluster *cluster,
+                                              int64_t last_us,
+                                              bool may_run_ahead, bool *done,
+                                              blis_error *error) {
   int64_t cluster_us = next_cluster_us(cluster);
   bool lets_lag = may_run_ahead && blis__listeners_let_lag(&cluster->listeners);
   const turn chosen =

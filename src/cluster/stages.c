@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 
+#include "base/inline.h"
 #include "base/invariant.h"
 #include "cluster/adapters.h"
 #include "cluster/clock.h"
@@ -84,9 +85,8 @@ static blis_status enter(blis_cluster *cluster, const blis_request *arrival,
   return BLIS_OK;
 }
 
-static blis_status go_to_admission(blis_cluster *cluster,
-                                   blis__cluster_request *request,
-                                   blis_error *error) {
+static BLIS_ALWAYS_INLINE blis_status go_to_admission(
+    blis_cluster *cluster, blis__cluster_request *request, blis_error *error) {
   int64_t latency_us = cluster->config.admission_latency_us;
   if (latency_us > 0 || !blis__cluster_is_free(cluster)) {
     return blis__cluster_schedule(cluster, request, BLIS__CLUSTER_ADMISSION,

@@ -1,3 +1,4 @@
+#include "base/inline.h"
 #include "base/invariant.h"
 #include "instance/fast_engine.h"
 #include "instance/rules.h"
@@ -157,8 +158,10 @@ static void give_first_tokens(fast_engine *engine, int64_t step_end_us) {
 }
 
 /* The tokens of this step, which takes duration_us, are computed. */
-static blis_status advance(fast_engine *engine, const fast_plan *plan,
-                           int64_t duration_us, blis_error *error) {
+static BLIS_ALWAYS_INLINE blis_status advance(fast_engine *engine,
+                                              const fast_plan *plan,
+                                              int64_t duration_us,
+                                              blis_error *error) {
   int64_t decodes = plan->sums.decode_requests;
   int64_t itl_us = duration_us + engine->output_token_us;
   BLIS_TRY(blis__fast_record_itl(engine, &itl_us, 1, (uint64_t)itl_us, decodes,

@@ -1,0 +1,16 @@
+/*
+ * inline.h - says where the compiler's own judgement costs every request
+ * something; scripts/bench --gate counts how much.
+ */
+#ifndef BLIS_BASE_INLINE_H
+#define BLIS_BASE_INLINE_H
+
+#if defined(__GNUC__)
+#define BLIS_ALWAYS_INLINE inline __attribute__((always_inline))
+#define BLIS_NOT_INLINE __attribute__((noinline))
+#else
+#define BLIS_ALWAYS_INLINE inline
+#define BLIS_NOT_INLINE
+#endif
+
+#endif
