@@ -35,6 +35,23 @@ describe("fitness", function()
       small.message_of(fitness.score, run, { ["itl_ms.p50"] = 1 }), 1, true)
   end)
 
+  it("takes energy, carbon and money, of which less is better", function()
+    local run = { energy = { joules_per_output_token = 3, carbon_g = 9, kwh = 1, coverage = 0.5 },
+      cost = { usd_per_million_output_tokens = 4 },
+      spot = { availability = 0.75, saved_share = 0.25, usd = 7 } }
+    for key, value in pairs { ["energy.joules_per_output_token"] = 0.25,
+      ["energy.carbon_g"] = 0.1, ["energy.kwh"] = 0.5, ["energy.coverage"] = 0.5,
+      ["cost.usd_per_million_output_tokens"] = 0.2, ["spot.availability"] = 0.75,
+      ["spot.saved_share"] = 0.25, ["spot.usd"] = 0.125 } do
+      assert.equal(value, fitness.score(run, { [key] = 1 }), key)
+    end
+    for _, key in ipairs { "energy.gpu_watts", "spot.on_demand_usd" } do
+      assert.matches("unknown key", small.message_of(fitness.score, run, { [key] = 1 }), 1, true)
+    end
+    assert.matches("this result has no energy.facility_kwh",
+      small.message_of(fitness.score, run, { ["energy.facility_kwh"] = 1 }), 1, true)
+  end)
+
   it("takes the last of equal keys", function()
     assert.equal(2, fitness.parse("throughput:1,throughput:2").throughput)
   end)

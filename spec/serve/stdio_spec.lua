@@ -297,6 +297,21 @@ describe("blis serve --stdio #host", function()
     assert.is_true(by_id[2].result.metrics.balance_cv > 1)
   end)
 
+  it("has energy and carbon as objectives, of clusters with figures of power", function()
+    local function ask(id, cluster)
+      return json.encode(json.object("id", id, "method", "evaluate", "params", {
+        program = { name = "round-robin" }, objectives = { "joules_per_token", "carbon_g" },
+        scenario = { cluster = cluster, workload = { rate = 20, requests = 30 } } }))
+    end
+    local _, by_id = talk({ ask(1, { gpu_watts = 100, carbon_g_per_kwh = 400 }),
+      ask(2, { gpu_watts = 200, carbon_g_per_kwh = 400 }) }, 2)
+    local one, two = by_id[1].result.objectives, by_id[2].result.objectives
+    assert.is_true(one.joules_per_token > 0)
+    assert.near(2 * one.joules_per_token, two.joules_per_token, 1e-9 * two.joules_per_token)
+    assert.near(2 * one.carbon_g, two.carbon_g, 1e-9 * two.carbon_g)
+    assert.equal("min", by_id[1].result.directions.joules_per_token)
+  end)
+
   it("says that a line is too long, and goes on with the next", function()
     local result = program.shell(([[{ head -c 68000000 /dev/zero | tr '\0' x; echo;
       echo '{"id":1,"method":"describe"}'; } | "$BLIS" serve --stdio --suite %s]]):format(suite))

@@ -282,6 +282,38 @@ static void test_factor_of_steps(void) {
   CHECK_EQ_I64(o.requests[1].e2e_us, 5 * 1050 + 1);
 }
 
+/* One that was running waits for blocks: may another adapter have its slot? */
+static blis__adapter_look look_behind_preempted(bool pins_preempted) {
+  blis_alloc alloc = blis_alloc_heap();
+  blis_adapter_config config = base_adapters();
+  config.slots = 1;
+  config.pins_preempted = pins_preempted;
+  blis__adapters *adapters = blis__adapters_new(&alloc, &config);
+  CHECK(adapters != NULL);
+  blis_live_request first = {.adapter = 1, .adapter_asked_us = -1};
+  blis_live_request second = {.adapter = 2, .adapter_asked_us = -1};
+  blis__adapters_queued(adapters, &first);
+  blis__adapters_queued(adapters, &second);
+  bool goes_on;
+  CHECK(!blis__adapters_ask(adapters, &first, 0, &goes_on));
+  blis__adapters_loaded(adapters);
+  CHECK(blis__adapters_ask(adapters, &first, 5000, &goes_on));
+  blis__adapters_admitted(adapters, &first);
+  CHECK(!blis__adapters_ask(adapters, &second, 5000, &goes_on));
+  CHECK(blis__adapters_look(adapters, &second, 5000) != BLIS__ADAPTER_ACTS);
+  blis__adapters_preempted(adapters, &first);
+  CHECK(blis__adapters_are_sound(adapters));
+  CHECK(first.pins_adapter == pins_preempted);
+  blis__adapter_look look = blis__adapters_look(adapters, &second, 5000);
+  blis__adapters_free(adapters);
+  return look;
+}
+
+static void test_preempted_give_their_slot_up(void) {
+  CHECK(look_behind_preempted(false) == BLIS__ADAPTER_ACTS);
+  CHECK(look_behind_preempted(true) != BLIS__ADAPTER_ACTS);
+}
+
 static void test_wrong_settings(void) {
   blis_adapter_config adapters = base_adapters();
   blis_error error;
@@ -313,6 +345,7 @@ int main(void) {
   RUN(test_starvation);
   RUN(test_host);
   RUN(test_factor_of_steps);
+  RUN(test_preempted_give_their_slot_up);
   RUN(test_wrong_settings);
   return check_done();
 }

@@ -22,6 +22,8 @@ local measure = {}
 ---@field e2e_p99_ms number
 ---@field itl_mean_ms number
 ---@field goodput_rps number
+---@field joules_per_token? number nil without figures of power, as the next
+---@field carbon_g? number
 ---@field classes { name: string, offered: integer, good: integer }[] by class and by tenant
 ---@field hash string
 
@@ -196,6 +198,7 @@ function measure.of(result, scenario, is_audited)
     preemptions_per_request = result.preemptions / math.max(1, offered),
     queue_ms = result.scheduling_delay_ms.mean or 0.0,
     cost_usd = result.cost.usd,
+    joules_per_token = result.energy.joules_per_output_token, carbon_g = result.energy.carbon_g,
     tokens_per_s = result.tokens_per_sec,
     worst = described(figures.worst and result.requests[figures.worst]),
     hash = result.hash,

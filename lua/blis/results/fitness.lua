@@ -8,11 +8,14 @@ local fitness = {}
 local keys = { "throughput", "tokens_per_sec", "p99_ttft", "p50_ttft", "mean_ttft", "p99_e2e",
   "p50_e2e", "mean_e2e" }
 
+-- Of times, energy, money: nothing of it is 1.
+local function falling(x) return 1 / (1 + x) end
+
 -- How figures are scaled, by their units. A figure without one cannot be weighed.
 local scales = {
   ["requests/s"] = function(x) return x / (x + 100) end,
   ["tokens/s"] = function(x) return x / (x + 10000) end,
-  ms = function(x) return 1 / (1 + x) end,
+  ms = falling, J = falling, kWh = falling, g = falling, USD = falling,
   ["0 to 1"] = function(x, is_less_better) return is_less_better and 1 - x or x end,
 }
 
