@@ -364,11 +364,14 @@ static void count_busy(blis__stepwise *engine, int64_t step_us,
 }
 
 static blis_status check_progress(blis__stepwise *engine, blis_error *error) {
+  bool is_planned = engine->config->make_batch != NULL;
+  /* A function may well say "wait" until an adapter is there. Who computes
+     while one is loaded gets on, or there may be loads for ever. */
   bool goes_on = engine->has_progressed || engine->defers_prefills ||
-                 waits_for_kv(engine) || blis__stepwise_awaits_adapter(engine);
+                 waits_for_kv(engine) ||
+                 (is_planned && blis__stepwise_awaits_adapter(engine));
   engine->idle_steps = goes_on ? 0 : engine->idle_steps + 1;
-  int64_t most = engine->config->make_batch != NULL ? BLIS__STUCK_PLANS
-                                                    : BLIS__STUCK_STEPS;
+  int64_t most = is_planned ? BLIS__STUCK_PLANS : BLIS__STUCK_STEPS;
   if (engine->idle_steps < most) {
     return BLIS_OK;
   }

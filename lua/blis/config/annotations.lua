@@ -98,7 +98,8 @@ local special = {
   ["blis.Experiment.kv_tiers"] = "string|blis.KvTiersOptions|blis.KvTierOptions[]",
   ["blis.KvTiersOptions.load"] = '"all"|"if-faster"|fun(request: blis.Request, '
     .. "offer: blis.KvOffer): integer|boolean",
-  ["blis.KvTierOptions.policy"] = '"lru"|"fifo"|"lfu"|"arc"|fun(block: blis.KvTierBlock): number',
+  ["blis.KvTierOptions.policy"] = '"lru"|"fifo"|"lfu"|"arc"|"reuse-hint"|'
+    .. 'fun(block: blis.KvTierBlock): number',
   ["blis.Experiment.priority"] = "blis.AnyPriority",
   ["blis.Experiment.think_time"] = "fun(session: string, round: integer, usual_us: integer): "
     .. "integer",
