@@ -127,6 +127,8 @@ local special = {
   ["blis.ClusterOptions.lora"] = "blis.LoraOptions",
   ["blis.ClusterOptions.speculation"] = "blis.SpeculationOptions",
   ["blis.ClusterOptions.ranks"] = "integer|blis.RankOptions",
+  ["blis.ClusterOptions.gpu_step_watts"] = "fun(step: blis.PowerStep): number",
+  ["blis.GroupOptions.gpu_step_watts"] = "fun(step: blis.PowerStep): number",
   ["blis.RankOptions.expert_imbalance"] = "number|number[]",
   ["blis.SpeculationOptions.acceptance"] = "number|number[]|"
     .. "fun(request: blis.Request, position: integer): number|table<string, any>",

@@ -96,7 +96,7 @@
 ---@field gpu_idle_watts? number Power draw of one GPU without requests; gpu_watts is then its draw under load. Default: gpu_watts for the energy of a run, 0 for policies that look at rolling_watts. (W)
 ---@field gpu_prefill_watts? number Power draw of one GPU in steps that compute prompt tokens; default: gpu_watts. (W)
 ---@field gpu_decode_watts? number Power draw of one GPU in all other steps; default: gpu_watts. (W)
----@field gpu_step_watts? any What one GPU draws in a step, in Lua: a function(step) that returns W from the step's prefill_tokens, decode_tokens, kv_tokens (before these, of all its requests) and duration_us, and from nothing else; in place of gpu_prefill_watts and gpu_decode_watts.
+---@field gpu_step_watts? fun(step: blis.PowerStep): number What one GPU draws in a step, in Lua: a function(step) that returns W from the step's prefill_tokens, decode_tokens, kv_tokens (before these, of all its requests) and duration_us, and from nothing else; in place of gpu_prefill_watts and gpu_decode_watts.
 ---@field mixed_step_power? "max"|"linear" Draw of steps that prefill and decode: the larger of the two figures, or between them by the times that both would take alone. (default max)
 ---@field gpu_power_cap_watts? number Most that one GPU may draw. Where steps draw more without it, power_cap_exponent or power_cap_slowdown has to say how much slower they get. (W)
 ---@field power_cap_exponent? number Steps that would draw more than the cap take (draw / cap)^exponent times as long; 0.4 to 0.6 is a guess that nobody has measured.
@@ -234,7 +234,7 @@
 ---@field gpu_idle_watts? number Power draw of one GPU without requests; gpu_watts is then its draw under load. Default: gpu_watts for the energy of a run, 0 for policies that look at rolling_watts. (W)
 ---@field gpu_prefill_watts? number Power draw of one GPU in steps that compute prompt tokens; default: gpu_watts. (W)
 ---@field gpu_decode_watts? number Power draw of one GPU in all other steps; default: gpu_watts. (W)
----@field gpu_step_watts? any What one GPU draws in a step, in Lua: a function(step) that returns W from the step's prefill_tokens, decode_tokens, kv_tokens (before these, of all its requests) and duration_us, and from nothing else; in place of gpu_prefill_watts and gpu_decode_watts.
+---@field gpu_step_watts? fun(step: blis.PowerStep): number What one GPU draws in a step, in Lua: a function(step) that returns W from the step's prefill_tokens, decode_tokens, kv_tokens (before these, of all its requests) and duration_us, and from nothing else; in place of gpu_prefill_watts and gpu_decode_watts.
 ---@field mixed_step_power? "max"|"linear" Draw of steps that prefill and decode: the larger of the two figures, or between them by the times that both would take alone. (default max)
 ---@field gpu_power_cap_watts? number Most that one GPU may draw. Where steps draw more without it, power_cap_exponent or power_cap_slowdown has to say how much slower they get. (W)
 ---@field power_cap_exponent? number Steps that would draw more than the cap take (draw / cap)^exponent times as long; 0.4 to 0.6 is a guess that nobody has measured.

@@ -354,6 +354,13 @@ function prefix_index:close() end
 ---@field instance integer its index
 ---@field now_us integer
 
+--- A step that gpu_step_watts says the draw of.
+---@class blis.PowerStep
+---@field prefill_tokens integer computed in it
+---@field decode_tokens integer computed in it
+---@field kv_tokens integer in the caches of its requests, before these
+---@field duration_us integer
+
 --- A block of a store, for policy of a tier as a function.
 ---@class blis.KvTierBlock
 ---@field depth integer its place in its prompt, from 0
@@ -361,6 +368,7 @@ function prefix_index:close() end
 ---@field uses integer
 ---@field now_us integer
 ---@field tier string
+---@field reused_after_us? integer what its program said
 
 --- Autoscalers of either pool, where prefill and decode are apart.
 ---@class blis.PoolAutoscalers
