@@ -53,7 +53,7 @@ describe("every command", function()
     assert.matches("unknown topic 'gpu_houx'", message, 1, true)
   end)
 
-  it("explains a topic and the flag of the same name", function()
+  it("explains a topic and the flag of the same name #host", function()
     local text = commands.output_of("help", "watch")
     assert.is_truthy(text:find("Simulation:watch", 1, true))
     assert.is_truthy(text:find("--watch of blis", 1, true))

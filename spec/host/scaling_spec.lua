@@ -78,7 +78,7 @@ describe("scaling by the program #host", function()
         assert.truthy(("," .. header .. ","):find("," .. column .. ",", 1, true), column)
       end
       assert.equal(r.goodput.good, r.series[#r.series].good)
-    end)
+    end, ".csv")
     files.with("", function(path)
       local r = run("--autoscaler threshold --trace-level decisions --decisions-path " .. path)
       local looks = 0
@@ -91,7 +91,7 @@ describe("scaling by the program #host", function()
         end
       end
       assert.equal(r.scaling.checks, looks)
-    end)
+    end, ".jsonl")
   end)
 
   it("takes what a policy bundle says, in the words of the plan, and its faults", function()
