@@ -150,7 +150,7 @@ blis_json_value blis_json_item(blis_json_value value, size_t index) {
 
 bool blis_json_next(blis_json_value value, const char **key,
                     blis_json_value *member) {
-  if (!is_object(value)) {
+  if (!is_object(value) || value.node->count == 0) {
     return false;
   }
   const blis__json_node *first = content_of(value);
