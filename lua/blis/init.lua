@@ -1,7 +1,7 @@
 --- A deterministic, scriptable simulator of LLM inference clusters.
 local core = require "blis.core"
 local catalogue = require "blis.engine.catalogue"
-local comparison = require "blis.results.comparison"
+local deferred = require "blis.deferred"
 local errors = require "blis.errors"
 local engine = require "blis.engine"
 local experiment = require "blis.experiment"
@@ -13,7 +13,6 @@ local result = require "blis.results.result"
 local schema = require "blis.config.schema"
 local show = require "blis.show"
 local statistics = require "blis.statistics"
-local sweep = require "blis.sweep"
 local trace = require "blis.traffic.trace"
 local units = require "blis.units"
 local workload = require "blis.traffic.workload"
@@ -29,11 +28,12 @@ local blis = {
 
   run = experiment.run,
   simulation = experiment.simulation,
-  compare = comparison.compare,
+  compare = at_first_call("blis.results.comparison", "compare"),
   load_result = result.load,
   diff = at_first_call("blis.results.diff", "compare"),
   regret = at_first_call("blis.results.regret", "examine"),
-  sweep = sweep,
+  ---@type blis.sweep.Module
+  sweep = deferred "blis.sweep",
   capacity = at_first_call("blis.capacity", "search"),
   recommend = at_first_call("blis.recommend", "search"),
   calibrate = at_first_call("blis.calibrate", "run"),

@@ -27,27 +27,31 @@ static bool is_on_path(lua_State *L, const char *module) {
   return found;
 }
 
-static void raise_unknown(lua_State *L, const blis_nearest *nearest) {
+/* The list of commands is at the top. */
+static void raise_unknown(lua_State *L, const char *name) {
   static const char help[] = "'blis --help' lists the commands";
-  if (strcmp(nearest->wanted, "observe") == 0) {
+  if (strcmp(name, "observe") == 0) {
     host_raise(L, "usage",
                "'observe' of BLIS (Go) does not exist here, since blis never "
                "talks to a server; 'blis replay' and 'blis calibrate' read the "
                "traces it writes; %s",
                help);
   }
-  host_raise(L, "usage", "'%.200s' is neither a file nor a command%s",
-             nearest->wanted, blis_nearest_suggest_or(nearest, help).text);
+  blis_nearest nearest = {.wanted = name};
+  for (lua_Integer i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL; i++) {
+    blis_nearest_offer(&nearest, lua_tostring(L, -1)); /* the list has it */
+    lua_pop(L, 1);
+  }
+  host_raise(L, "usage", "'%.200s' is neither a file nor a command%s", name,
+             blis_nearest_suggest_or(&nearest, help).text);
 }
 
-/* True when the list of commands at the top has the name that is wanted. */
-static bool is_listed(lua_State *L, blis_nearest *nearest) {
+/* True when the list of commands at the top has the name. */
+static bool is_listed(lua_State *L, const char *name) {
   int list = lua_gettop(L);
   bool found = false;
   for (lua_Integer i = 1; !found && lua_rawgeti(L, list, i) != LUA_TNIL; i++) {
-    const char *known = lua_tostring(L, -1);
-    blis_nearest_offer(nearest, known);
-    found = strcmp(known, nearest->wanted) == 0;
+    found = strcmp(lua_tostring(L, -1), name) == 0;
     lua_pop(L, 1);
   }
   lua_settop(L, list);
@@ -55,9 +59,8 @@ static bool is_listed(lua_State *L, blis_nearest *nearest) {
 }
 
 bool host_command_is_known(lua_State *L, const char *folder, const char *name) {
-  blis_nearest nearest = {.wanted = name};
   host_modules_push_commands(L, folder);
-  bool found = is_listed(L, &nearest);
+  bool found = is_listed(L, name);
   lua_pop(L, 1);
   return found;
 }
@@ -65,12 +68,11 @@ bool host_command_is_known(lua_State *L, const char *folder, const char *name) {
 /* Returns the name of the command's module, pushed; raises if there is none. */
 static const char *push_module_name(lua_State *L, const char *folder,
                                     const char *name) {
-  blis_nearest nearest = {.wanted = name};
   const char *module = lua_pushfstring(L, "blis.cmd.%s", name);
   host_modules_push_commands(L, folder);
-  if (!is_listed(L, &nearest) &&
+  if (!is_listed(L, name) &&
       !(could_be_command(name) && is_on_path(L, module))) {
-    raise_unknown(L, &nearest);
+    raise_unknown(L, name);
   }
   lua_pop(L, 1);
   return module;

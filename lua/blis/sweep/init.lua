@@ -11,6 +11,8 @@ local shard = require "blis.sweep.shard"
 local space = require "blis.sweep.space"
 local table_of = require "blis.sweep.table"
 
+---@class blis.sweep.Module what `blis.sweep` is
+---@overload fun(spec: blis.SweepOptions): blis.Sweep
 local sweep = {}
 
 ---@class blis.Sweep
