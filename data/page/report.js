@@ -107,14 +107,14 @@
   }
 
   function seriesOf(chart, one, i) {
-    const stroke = colour("c" + (i % colours));
+    const stroke = colour("c" + (i % colours)), isPoints = chart.marks || one.is_points;
     return {
       label: one.label,
       stroke: stroke,
       width: one.is_thin ? 0.5 : 1.5,
       dash: i >= colours ? [6, 3] : undefined,
-      points: chart.marks ? { show: true, size: 7, stroke: stroke, fill: stroke } : { show: false },
-      paths: chart.marks ? () => null : chart.steps ? uPlot.paths.stepped({ align: 1 }) : undefined,
+      points: isPoints ? { show: true, size: 7, stroke: stroke, fill: stroke } : { show: false },
+      paths: isPoints ? () => null : chart.steps ? uPlot.paths.stepped({ align: 1 }) : undefined,
       value: (_, value, __, place) => read(place, value, chart.y),
     };
   }

@@ -176,7 +176,7 @@ function experiment.read(spec)
       workload.length_us(traffic), read_faults) or nil,
     faults = read_faults,
     prices = spot_capacity and spot_capacity.prices or nil,
-    has_spot = spot_capacity ~= nil,
+    spot_offers = spot_capacity and spot_capacity.offers or nil,
     is_scripted = is_scripted(routing, admission)
       or apart ~= nil and disaggregation.is_scripted(apart),
     kv_tiers = tiers,

@@ -317,6 +317,81 @@ describe("what a run was asked to simulate beside instances", function()
       format.percent(result.ranks.barrier_loss)))
   end)
 
+  --- The chart of a page with a title, with its rows by the labels of its series.
+  local function chart_of(text, title)
+    for _, chart in ipairs(island(text, "charts")) do
+      if chart.title == title then
+        local rows, points = {}, {}
+        for i, one in ipairs(chart.series) do
+          rows[one.label], points[one.label] = chart.data[i + 1], one.is_points
+        end
+        return rows, points, chart.data[1]
+      end
+    end
+  end
+
+  --- What a row says at a time, of steps.
+  local function at(times, row, second)
+    local value
+    for k, time in ipairs(times) do
+      if time <= second then value = row[k] end
+    end
+    return value
+  end
+
+  it("draws a market: what is wanted, to be had, there and serving, and what it costs", function()
+    local s, null = blis.seconds, core.json_null
+    local result = blis.run { cluster = { gpu_price_per_hour = 3, latency_model = function()
+        return 100000 end, groups = { { instances = 1 }, { instances = 2, spot = { notice = s(4),
+        restart_time = s(3), steps = { { at = s(20), available = 0, gpu_price_per_hour = 2 },
+          { at = s(30), available = 2 }, { at = s(40), gpu_price_per_hour = 1 } } } } } },
+      faults = { { kind = "crash", at = s(5), instance = 1, recover_after = s(2),
+        requests = "rerouted" }, { kind = "slow", at = s(25), instance = 1 },
+        { kind = "crash", at = s(25), instance = 2 } },
+      routing = "round-robin",
+      workload = { rate = 2, requests = 100, prompt_tokens = 20, output_tokens = 100,
+        arrival = "constant" } }
+    local text = page_of(result)
+    local rows, points, times = chart_of(text, "Instances")
+    local expected = { -- wanted, to be had, there, serving
+      [1] = { 3, 3, 3, 3 }, [6] = { 3, 3, 2, 2 }, [8] = { 3, 3, 3, 3 }, [17] = { 3, 3, 3, 1 },
+      [21] = { 3, 1, 1, 1 }, [31] = { 3, 3, 3, 1 }, [34] = { 3, 3, 3, 3 },
+    }
+    for second, counts in pairs(expected) do
+      for i, label in ipairs { "wanted", "to be had", "there", "serving" } do
+        assert.equal(counts[i], at(times, rows[label], second), label .. " at " .. second)
+        assert.is_nil(points[label])
+      end
+    end
+    for label, time in pairs { crash = 5, ["told to go"] = 16, slower = 25 } do
+      assert.is_true(points[label])
+      for k, value in ipairs(rows[label]) do
+        assert.equal(times[k] == time, value ~= null, label)
+      end
+    end
+    local prices, _, price_times = chart_of(text, "Price of spot capacity")
+    for second, price in pairs { [1] = 2, [30] = 2, [41] = 1 } do
+      assert.equal(price, at(price_times, prices["price of a GPU"], second))
+    end
+    files.with(nil, function(path)
+      result:save(path)
+      assert.equal(result:plot { show = { "replicas", "price" } },
+        blis.load_result(path):plot { show = { "replicas", "price" } })
+    end)
+  end)
+
+  it("draws faults where an autoscaler replaces instances, and nothing where none goes", function()
+    local experiment = small.experiment { autoscaler = function() end,
+      scaling = { max_replicas = 4 }, faults = { { kind = "crash", at = 100000, instance = 1,
+        requests = "rerouted" } } }
+    local _, points = chart_of(page_of(blis.run(experiment)), "Instances")
+    assert.is_true(points.crash)
+    assert.is_nil(points.paid)
+    local plain = page_of(blis.run(small.experiment()))
+    assert.is_nil(chart_of(plain, "Instances"))
+    assert.is_nil(chart_of(plain, "Price of spot capacity"))
+  end)
+
   it("is told of targets, by what the good requests are", function()
     local result = blis.run(small.experiment { slo_targets = { default = { ttft_ms = 50 } } })
     assert_has(section_of(page_of(result), "Targets"), "|good requests|")

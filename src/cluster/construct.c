@@ -336,6 +336,7 @@ void blis_cluster_free(blis_cluster *cluster) {
   blis__free_go_blis_scaler(cluster);
   blis__free_node_pools(cluster);
   blis__free_fault_plan(cluster);
+  blis__free_presence(cluster);
   blis__free_gateway(cluster);
   blis_pool_deinit(&cluster->calls);
   blis_pool_deinit(&cluster->follow_ups);

@@ -518,6 +518,7 @@ blis_status blis_cluster_set_faults(blis_cluster *cluster,
   if (cluster->waiting_room == NULL) {
     BLIS_TRY_MEM(blis__add_waiting_room(cluster), error);
   }
+  BLIS_TRY_MEM(blis__add_presence(cluster), error);
   BLIS_TRY(copy_declared(cluster, faults, count, error));
   return begin_random(cluster, random, random_count, error);
 }

@@ -76,6 +76,10 @@ void blis__free_node_pools(blis_cluster *cluster);
 /* fault_plan.c: faults of blis_cluster_set_faults. */
 void blis__free_fault_plan(blis_cluster *cluster);
 
+/* presence.c: how many instances there are, where faults are set. */
+BLIS_MUSTUSE blis_status blis__add_presence(blis_cluster *cluster);
+void blis__free_presence(blis_cluster *cluster);
+
 /*
  * cascade_run.c: the cascade of blis_cluster_set_cascade, which adds the
  * listener.

@@ -161,6 +161,7 @@ struct blis_cluster {
   struct blis__go_blis_scaler *go_blis_scaler; /* go_blis_scaler.c */
   struct blis__node_pools *node_pools;         /* node_pools.c */
   struct blis__fault_plan *fault_plan;         /* fault_plan.c */
+  struct blis__presence *presence;             /* presence.c */
   bool has_power;              /* some engine is asked what it draws */
   struct blis__prices *prices; /* prices.c */
   bool has_prefill_history;

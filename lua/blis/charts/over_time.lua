@@ -1,6 +1,6 @@
 --- Charts over time: of the cluster, and of its instances, as lines or, when there are many, as
 --- heat maps.
-local scaling = require "blis.results.scaling"
+local presence = require "blis.charts.presence"
 
 local over_time = {}
 
@@ -153,22 +153,6 @@ local function kv_chart(r)
     y = { label = "KV blocks in use", percent = true, from_zero = true }, lists = lists })
 end
 
---- What an autoscaler did.
-local function replica_chart(r)
-  local given = rawget(r, "scaling")
-  if not given then return nil end
-  local times_us, last_us = {}, math.max(given.end_us, 1)
-  for k = 0, intervals do times_us[k + 1] = last_us * k // intervals end
-  local levels = scaling.at(given, times_us)
-  local times = {}
-  for k, time_us in ipairs(times_us) do times[k] = time_us / 1e6 end
-  return {
-    title = "Instances", x = time_axis, y = { label = "instances", from_zero = true }, steps = true,
-    series = { { label = "ready" }, { label = "wanted" }, { label = "paid" } },
-    data = { times, levels.ready, levels.wanted, levels.paid },
-  }
-end
-
 --- A chart of columns of the series.
 local function series_chart(r, title, y, columns, caption)
   local chart = { title = title, caption = caption, x = time_axis, y = y, series = {},
@@ -211,10 +195,12 @@ local of_series = {
 
 --- Names of the charts of one run: rates of requests, what waited, what ran; with a series how full
 --- the KV caches were, what tiers of KV brought back, hand-offs, the queue of the gateway; how many
---- instances there were (with an autoscaler).
-over_time.names = { "rates", "queue", "batch", "kv", "tiers", "transfers", "gateway", "replicas" }
+--- instances there were (with an autoscaler, faults or spot capacity), and what these cost.
+over_time.names = { "rates", "queue", "batch", "kv", "tiers", "transfers", "gateway", "replicas",
+  "price" }
 
---- Charts of one run: without records, and without series or scaling, there are fewer.
+--- Charts of one run: without records, without series, and where instances are always there, there
+--- are fewer.
 ---@param r blis.Result
 ---@param name? string that one alone
 ---@return blis.plot.Chart[]
@@ -232,7 +218,8 @@ function over_time.of_result(r, name)
     local values = wants[one.name] and series[one.column]
     if values and #values > 0 then list[#list + 1] = one.chart(r) end
   end
-  list[#list + 1] = wants.replicas and replica_chart(r) or nil
+  list[#list + 1] = wants.replicas and presence.instances(r) or nil
+  list[#list + 1] = wants.price and presence.prices(r) or nil
   return list
 end
 

@@ -293,9 +293,10 @@
 ---@field rerouted integer that were routed again (requests)
 ---@field retried integer that were sent again (requests)
 ---@field availability number share of the instances' time in which they were paid (0 to 1)
----@field usd number? nil = not known, as for the two below (USD)
+---@field usd number? at the market's prices, of the time in which they were paid; nil = not known, as for the two below (USD)
 ---@field on_demand_usd number? of as many for the whole run at the price of the cluster or the catalogue (USD)
 ---@field saved_share number? 1 - usd / on_demand_usd (0 to 1)
+---@field offers blis.SpotOffer[] what there was to be had at which price, from when on
 
 --- How often the targets of an SLO class were kept.
 ---@class blis.ClassGoodput
@@ -452,6 +453,7 @@
 ---@field scaling blis.Scaling with autoscaler: how many instances there were, and why
 ---@field phases blis.Phase[] with phases: each part of the traffic that has a name
 ---@field faults blis.FaultNote[] with faults: what became of them
+---@field presence blis.PresenceLevel[] with faults or spot: how many instances there were, from when on
 ---@field rerouted integer with faults: times that a request was taken from its instance and routed again (requests)
 ---@field retried integer with faults: times that a request lost its instance and was sent again (requests)
 ---@field series blis.Series with series_interval_us

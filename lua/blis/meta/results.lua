@@ -259,6 +259,20 @@ function requests:add(record) end
 ---@field rerouted integer
 ---@field retried integer that are sent again after a pause
 
+--- How many instances there are from a time on, where faults or a market take them away.
+---@class blis.PresenceLevel
+---@field time_us integer
+---@field serving integer they take requests
+---@field leaving integer they finish what they have, and take nothing new
+---@field starting integer they do not serve yet, or not again
+
+--- What a market of spot capacity has from a time on.
+---@class blis.SpotOffer
+---@field time_us integer
+---@field group integer that it is for, from 1
+---@field available integer instances
+---@field gpu_price_per_hour number? USD; nil = not known
+
 --- A decision of an autoscaler that changed something, or was out of bounds.
 ---@class blis.ScaleEvent
 ---@field time_us integer

@@ -66,11 +66,13 @@ end
 --- The lines of a chart: behind them their ends, which are thin, and the areas between these.
 local function lines_of(chart)
   local list, data, bands = {}, { chart.data[1] }, {}
-  local function add(label, values, is_thin)
-    list[#list + 1] = { label = label, is_thin = is_thin }
+  local function add(label, values, is_thin, is_points)
+    list[#list + 1] = { label = label, is_thin = is_thin, is_points = is_points }
     data[#data + 1] = values
   end
-  for i, one in ipairs(chart.series) do add(one.label, chart.data[i + 1]) end
+  for i, one in ipairs(chart.series) do
+    add(one.label, chart.data[i + 1], nil, one.is_points)
+  end
   for i, one in ipairs(chart.series) do
     if one.low then
       add(one.label .. ", upper end", one.high, true)
@@ -86,6 +88,7 @@ local function write_series(writer, list)
   for _, one in ipairs(list) do
     writer:object():field("label", one.label)
     if one.is_thin then writer:field("is_thin", true) end
+    if one.is_points then writer:field("is_points", true) end
     writer:done()
   end
   writer:done()

@@ -13,6 +13,7 @@
 ---@field label string
 ---@field low? (number|false)[] lower ends of intervals, where its values are
 ---@field high? (number|false)[] upper ends
+---@field is_points? boolean nothing between its values
 
 ---@class blis.plot.Chart
 ---@field title string

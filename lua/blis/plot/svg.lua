@@ -89,10 +89,11 @@ local function draw_line(frame, given, i)
       or given.steps and ("H%.1fV%.1f"):format(point.x, point.y)
       or ("L%.1f %.1f"):format(point.x, point.y)
   end
-  if #list > 1 and not given.marks then
+  local is_points = given.marks or one.is_points
+  if #list > 1 and not is_points then
     frame:add(shapes.path("line " .. shapes.colour(i), table.concat(path)))
   end
-  local is_dense = not given.marks and #list > most_marks
+  local is_dense = not is_points and #list > most_marks
   local every = is_dense and math.ceil(#list / 8) or 1
   local first = is_dense and 1 + every * i // (#given.series + 1) or 1
   if given.dots then

@@ -45,7 +45,8 @@ local function places(given, i, x, width)
       list[#list + 1] = { x:share(at), value }
     end
   end
-  if given.marks or #list <= most_points then return list end
+  local is_points = given.marks or given.series[i].is_points
+  if is_points or #list <= most_points and not given.steps then return list end
   local filled, k = {}, 1
   for column = 0, width - 1 do
     local share = column / (width - 1)

@@ -132,12 +132,20 @@ local function read_group(group, path, cluster)
   return values, steps
 end
 
---- The reclaims and prices of a cluster, a group of which is spot capacity.
+--- What the market has, as results tell it.
+local function add_offers(list, group, steps)
+  for _, step in ipairs(steps) do
+    list[#list + 1] = { time_us = step.at, group = group, available = step.available,
+      gpu_price_per_hour = step.gpu_price_per_hour }
+  end
+end
+
+--- The reclaims and prices of a cluster, a group of which is spot capacity, and what the market had.
 ---@param cluster table its options as they were read
 ---@param has_autoscaler boolean
----@return { reclaims: table[], prices: table[] }
+---@return { reclaims: table[], prices: table[], offers: blis.SpotOffer[] }
 function spot.read(cluster, has_autoscaler)
-  local made, first = { reclaims = {}, prices = {} }, 0
+  local made, first = { reclaims = {}, prices = {}, offers = {} }, 0
   for i, group in ipairs(cluster.groups or { cluster }) do
     if group.spot then
       local path = cluster.groups and ("cluster.groups[%d].spot"):format(i) or "cluster.spot"
@@ -147,6 +155,7 @@ function spot.read(cluster, has_autoscaler)
       end
       local values, steps = read_group(group, path, cluster)
       add_reclaims(made.reclaims, group, first, steps, values)
+      add_offers(made.offers, i, steps)
       made.prices[#made.prices + 1] = prices_of(i - 1, steps)
     end
     first = first + group.instances

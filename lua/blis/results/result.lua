@@ -431,7 +431,9 @@ function result.new(summary, config)
   end
   summary.cost = cost_of(summary, config.scaling and config.scaling.replica_price_per_hour)
   summary.energy = energy.of(summary, config.cluster)
-  if config.has_spot then summary.spot = spot.of(summary, config.cluster) end
+  if config.spot_offers then
+    summary.spot = spot.of(summary, config.cluster, config.spot_offers)
+  end
   summary.paid, summary.drawn = nil, nil
   if summary.cascade then summary.cascade.policy = config.cascade.label end
   add_asked_for(summary, config)

@@ -18,11 +18,13 @@ end
 --- how long it was there.
 ---@param summary table with paid, unless all instances were there all the time
 ---@param cluster table its options
+---@param offers blis.SpotOffer[]
 ---@return blis.Spot
-function spot.of(summary, cluster)
+function spot.of(summary, cluster, offers)
   local groups = summary.setup.groups or { summary.setup }
   local hours = summary.duration_us / 3.6e9
-  local made = { reclaims = 0, lost = 0, rerouted = 0, retried = 0, usd = 0, on_demand_usd = 0 }
+  local made = { reclaims = 0, lost = 0, rerouted = 0, retried = 0, usd = 0, on_demand_usd = 0,
+    offers = offers }
   local there, all = 0, 0
   for i, group in ipairs(groups) do
     if (cluster.groups and cluster.groups[i] or cluster).spot then

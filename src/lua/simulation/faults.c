@@ -2,6 +2,7 @@
 
 #include "base/time.h"
 #include "cluster/fault_plan.h"
+#include "cluster/presence.h"
 #include "lua/bind/bind.h"
 
 /* The words of option requests; without one it is the usual. */
@@ -80,6 +81,25 @@ void check_set_faults(lua_State *L, int config, const bind_simulation *sim) {
   lua_settop(L, top);
 }
 
+/* Sets presence of the table on top of the stack. */
+static void set_presence(lua_State *L, const bind_simulation *sim) {
+  size_t count = 0;
+  const blis_presence_level *levels = NULL;
+  if (!blis_cluster_get_presence(sim->cluster, &levels, &count)) {
+    return;
+  }
+  lua_createtable(L, (int)count, 0);
+  for (size_t i = 0; i < count; i++) {
+    lua_createtable(L, 0, 4);
+    set_field_integer(L, "time_us", levels[i].time_us);
+    set_field_integer(L, "serving", levels[i].serving);
+    set_field_integer(L, "leaving", levels[i].leaving);
+    set_field_integer(L, "starting", levels[i].starting);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, "presence");
+}
+
 void set_faults(lua_State *L, const bind_simulation *sim) {
   size_t count = 0;
   const blis_fault_note *notes = NULL;
@@ -106,4 +126,5 @@ void set_faults(lua_State *L, const bind_simulation *sim) {
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   lua_setfield(L, -2, "faults");
+  set_presence(L, sim);
 }

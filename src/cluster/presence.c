@@ -1,0 +1,76 @@
+#include "cluster/presence.h"
+
+#include "base/array.h"
+#include "cluster/features.h"
+#include "cluster/listeners.h"
+#include "cluster/service.h"
+
+struct blis__presence {
+  BLIS_ARRAY(blis_presence_level) levels;
+};
+
+static blis_presence_level count(const blis_cluster *cluster) {
+  blis_presence_level level = {.time_us = cluster->now_us};
+  for (uint32_t i = 0; i < cluster->existing; i++) {
+    blis_service service = cluster->services[i];
+    level.serving += service == BLIS_SERVICE_ACTIVE;
+    level.leaving += service == BLIS_SERVICE_DRAINING;
+    level.starting +=
+        service == BLIS_SERVICE_RECOVERING || blis__is_starting(service);
+  }
+  return level;
+}
+
+/* Of several changes at one time the last one counts. */
+static blis_status note(struct blis__presence *presence,
+                        const blis_cluster *cluster) {
+  blis_presence_level level = count(cluster);
+  size_t known = presence->levels.count;
+  if (known > 0 && presence->levels.items[known - 1].time_us == level.time_us) {
+    presence->levels.items[known - 1] = level;
+    return BLIS_OK;
+  }
+  return blis_array_push(&cluster->alloc, &presence->levels, level);
+}
+
+static blis_status on_service_changed(void *ud, blis_cluster *cluster,
+                                      const blis__news *news,
+                                      blis_error *error) {
+  (void)news;
+  BLIS_TRY_MEM(note(ud, cluster), error);
+  return BLIS_OK;
+}
+
+blis_status blis__add_presence(blis_cluster *cluster) {
+  struct blis__presence *presence =
+      blis_alloc_zeroed(&cluster->alloc, 1, sizeof *presence);
+  if (presence == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  cluster->presence = presence;
+  const blis__listener listener = {
+      .ud = presence,
+      .rank = BLIS__BOOKS,
+      .on = {[BLIS__SERVICE_CHANGED] = on_service_changed}};
+  BLIS_TRY(blis__listeners_add(&cluster->listeners, &listener));
+  return note(presence, cluster);
+}
+
+void blis__free_presence(blis_cluster *cluster) {
+  if (cluster->presence != NULL) {
+    blis_array_deinit(&cluster->alloc, &cluster->presence->levels);
+    blis_alloc_free(&cluster->alloc, cluster->presence,
+                    sizeof *cluster->presence);
+  }
+}
+
+bool blis_cluster_get_presence(const blis_cluster *cluster,
+                               const blis_presence_level **levels,
+                               size_t *count) {
+  if (cluster->presence == NULL) {
+    return false;
+  }
+  *levels = cluster->presence->levels.items;
+  *count = cluster->presence->levels.count;
+  return true;
+}
