@@ -11,6 +11,7 @@ local statistics = require "blis.statistics"
 local settings = require "blis.sweep.settings"
 local store = require "blis.sweep.store"
 local table_of = require "blis.sweep.table"
+local write = require "blis.sweep.write"
 
 local commands = {}
 
@@ -265,11 +266,18 @@ local function text_of(tried, figures)
   writer:done():object("intervals")
   for _, name in ipairs(figures) do
     local metric = point.metrics[name]
-    if metric and point.n >= statistics.fewest_for_interval then
+    if metric and metric.n >= statistics.fewest_for_interval then
       writer:array(name):item(metric.low):item(metric.high):done()
     end
   end
-  writer:done():array("trials")
+  writer:done()
+  local notes = is_done and write.notes(result) or {}
+  if #notes > 0 then
+    writer:array "warnings"
+    for _, note in ipairs(notes) do writer:item(note) end
+    writer:done()
+  end
+  writer:array("trials")
   for _, trial in ipairs(tried.plan.trials) do
     local one = tried.known[trial.key]
     if one then write_trial(writer, one, figures) end

@@ -6,6 +6,7 @@ local html = require "blis.page.html"
 local origin = require "blis.page.origin"
 local parts = require "blis.page.parts"
 local sweep = require "blis.charts.sweep"
+local write = require "blis.sweep.write"
 
 local page = {}
 
@@ -32,7 +33,9 @@ end
 function page.json(self)
   local writer = core.json_writer(2):array()
   for _, point in ipairs(self.points) do
-    writer:object():field("name", point.name):field("runs", point.n):object("metrics")
+    writer:object():field("name", point.name):field("runs", point.n)
+    if point.is_copied then writer:field("is_copied", true) end
+    writer:object("metrics")
     for _, metric in ipairs(self.metrics) do
       local estimate = point.metrics[metric]
       if estimate and estimate.mean then
@@ -92,7 +95,8 @@ end
 function page.write(path, self)
   local chart_list, title = charts.new(), ("Sweep %s"):format(self.name)
   local sections = {
-    parts.section("points", "Points", page.table(self), origin.element()),
+    parts.section("points", "Points", page.table(self), parts.notes(write.notes(self)),
+      origin.element()),
     parts.section("curves", "Over parameters", curves(chart_list, self)),
   }
   sections[#sections + 1] = front_section(chart_list, self)

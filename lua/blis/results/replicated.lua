@@ -129,7 +129,7 @@ local function paired(result, baseline, i, metric, level)
     { level = level, kind = statistics.kind_of(metric) })
   -- Runs that depend on what ran before are no replications.
   if result.points[baseline].remembers or result.points[i].remembers then
-    pair.low, pair.high, pair.half_width, pair.p_value, pair.effect = nil, nil, nil, nil, nil
+    table_of.leave_change_alone(pair)
   end
   return pair
 end

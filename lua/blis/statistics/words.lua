@@ -50,7 +50,7 @@ local paired_meta = {
   __tostring = function(pair)
     if not pair.change then return "no pairs" end
     local change = words.change(pair, pair.change)
-    if not pair.low then return ("%s (1 pair)"):format(change) end
+    if not pair.low then return ("%s (%s, no interval)"):format(change, counted(pair.n, "pair")) end
     if pair.windows then return ("%s (%s)"):format(change, words.of_windows(pair)) end
     return ("%s (%g %% CI %s to %s, %s, %s%s)"):format(change, pair.level * 100,
       words.change(pair, pair.low), words.change(pair, pair.high), counted(pair.n, "pair"),

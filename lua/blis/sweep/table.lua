@@ -23,6 +23,8 @@ local table_of = {}
 ---@field metrics table<string, blis.Estimate>
 ---@field values table<string, number[]> a figure of each replication that is done
 ---@field remembers boolean? it came to another result when it was run again
+---@field is_copied boolean? all its replications came to the same: no seed changes anything, and they
+--- count as one
 
 ---@class blis.sweep.Failure
 ---@field name string "prefix_weight=2 rate=40 seed=43"
@@ -78,11 +80,12 @@ local function copy(given)
   return result
 end
 
---- Estimates are computed on demand: most figures are never read.
-local function new_metrics(values, options)
+--- Estimates are computed on demand: most figures are never read. Copies of one run count once.
+local function new_metrics(values, is_copied, options)
   return setmetatable({}, { __index = function(metrics, name)
-    if not values[name] then return nil end
-    local estimate = statistics.estimate(values[name], options)
+    local list = values[name]
+    if not list then return nil end
+    local estimate = statistics.estimate(is_copied and { list[1] } or list, options)
     metrics[name] = estimate
     return estimate
   end, __tostring = function(metrics)
@@ -110,15 +113,31 @@ local function is_told(one)
   return one.notes and one.notes:find(repeats.note, 1, true) ~= nil
 end
 
+--- True when several trials that are done came to the same in all they tell.
+local function is_copied(done)
+  local first = done[1]
+  for i = 2, #done do
+    local one = done[i]
+    if one.hash ~= first.hash then return false end
+    for name, value in next, first.values do
+      if one.values[name] ~= value then return false end
+    end
+    for name in next, one.values do
+      if first.values[name] == nil then return false end
+    end
+  end
+  return #done > 1
+end
+
 local function point_result(self, known, i, result)
-  local values, n, wanted, remembers = {}, 0, runner.wanted(self, known, i), nil
+  local values, done, wanted, remembers = {}, {}, runner.wanted(self, known, i), nil
   for r = 1, wanted do
     local trial = self.trials[plan.index(self, i, r)]
     local one = known[trial.key]
     if not one then
       result.missing = result.missing + 1
     elseif one.status == "done" then
-      n = n + 1
+      done[#done + 1] = one
       remembers = remembers or is_told(one) or nil
       collect_values(values, one, result.metrics)
     else
@@ -126,11 +145,12 @@ local function point_result(self, known, i, result)
         reason = one.reason, key = trial.key })
     end
   end
+  local copied = is_copied(done) or nil
   return setmetatable({
     shown = result.shown, parameters = show.figures(copy(self.points[i].labels)),
-    name = plan.point_name(self, i), n = n, wanted = wanted, values = show.figures(values),
-    remembers = remembers,
-    metrics = new_metrics(values, { level = self.level, method = self.interval }),
+    name = plan.point_name(self, i), n = #done, wanted = wanted, values = show.figures(values),
+    remembers = remembers, is_copied = copied,
+    metrics = new_metrics(values, copied, { level = self.level, method = self.interval }),
   }, point_meta)
 end
 
@@ -214,21 +234,30 @@ function table_of.values_of_pairs(self, point, metric)
   return values
 end
 
---- Point b against point a with the same seeds.
+--- Takes from a pair what only independent replications tell: interval, p-value, effect.
+---@param pair blis.PairedEstimate
+function table_of.leave_change_alone(pair)
+  pair.low, pair.high, pair.half_width, pair.p_value, pair.effect = nil, nil, nil, nil, nil
+end
+
+--- Point b against point a with the same seeds; without an interval where no seed changes either.
 ---@param a table<string, any> parameters
 ---@param b table<string, any> parameters
 ---@param metric string
 ---@return blis.PairedEstimate
 function Table:paired(a, b, metric)
   check_metric(self, metric)
-  local lists = {}
+  local lists, copied = {}, 0
   for i, wanted in ipairs { a, b } do
     local point = self:point(wanted)
     if not point then errors.invalid("%s: no such point", self.name) end
     lists[i] = table_of.values_of_pairs(self, point, metric)
+    copied = copied + (point.is_copied and 1 or 0)
   end
-  return statistics.paired(lists[1], lists[2],
+  local pair = statistics.paired(lists[1], lists[2],
     { level = self.level, kind = statistics.kind_of(metric) })
+  if copied == 2 then table_of.leave_change_alone(pair) end
+  return pair
 end
 
 --- Writes a page to look at: curves over parameters, and what nothing else beats. One HTML file

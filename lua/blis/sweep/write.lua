@@ -77,6 +77,28 @@ local function replications_text(self)
   return ("%d to %d replications"):format(least, most), true
 end
 
+--- How many points have replications that are copies of one run.
+local function copied_points(self)
+  local count = 0
+  for _, point in ipairs(self.points) do count = count + (point.is_copied and 1 or 0) end
+  return count
+end
+
+--- That a seed changes nothing is told once, however many points there are.
+local function copied_line(self)
+  local count, most = copied_points(self), 0
+  if count == 0 then return nil end
+  for _, point in ipairs(self.points) do
+    most = point.is_copied and math.max(most, point.n) or most
+  end
+  if count == #self.points then
+    return ("%s replications are equal: the seed changes nothing here, so they count as one run, "
+      .. "without intervals"):format(most == 2 and "both" or ("all %d"):format(most))
+  end
+  return ("all replications of %s are equal: the seed changes nothing there, so they count as one "
+    .. "run, without intervals"):format(count == 1 and "one point" or count_text(count, "point"))
+end
+
 --- What the table is, in one line.
 local function title(self)
   local replications, is_varied = replications_text(self)
@@ -85,6 +107,8 @@ local function title(self)
   if self.windows then
     parts[2] = ("value ± half of the %g %% interval (%s)"):format(self.level * 100,
       tostring(self.windows))
+  elseif copied_points(self) == #self.points then
+    parts[2] = nil
   elseif not is_varied and self.points[1].wanted > 1
     and self.points[1].wanted < statistics.fewest_for_interval then
     parts[2] = "mean and range, for that is too few for intervals"
@@ -227,7 +251,8 @@ end
 --- How many replications would do, when there are too few for intervals.
 local function power_line(self)
   local wanted, name = self.points[1].wanted, self.shown[1]
-  if self.windows or wanted < 2 or wanted >= statistics.fewest_for_interval or not name then
+  if self.windows or wanted < 2 or wanted >= statistics.fewest_for_interval or not name
+    or copied_points(self) == #self.points then
     return
   end
   local most
@@ -240,14 +265,12 @@ local function power_line(self)
     statistics.fewest_for_interval, name, most.needed[0.05], most.needed[0.1])
 end
 
---- What is missing and why.
-local function footer(self)
-  local lines = { power_line(self) }
-  local hidden = #self.shown - shown_figures
-  if hidden > 0 then
-    lines[#lines + 1] = ("%s more: report = { ... } chooses, CSV has all"):format(
-      count_text(hidden, "figure"))
-  end
+--- What is to be known of the figures.
+---@param self blis.SweepTable
+---@return string[]
+function write.notes(self)
+  local lines = { copied_line(self) }
+  lines[#lines + 1] = power_line(self)
   for _, name in ipairs(shown_report(self)) do
     local missing, of = missing_values(self, name)
     if missing > 0 then
@@ -268,6 +291,16 @@ local function footer(self)
     if point.remembers then
       lines[#lines + 1] = ("%s: %s"):format(point.name, repeats.short_note)
     end
+  end
+  return lines
+end
+
+--- What is to be known, what is missing, and why.
+local function footer(self)
+  local lines, hidden = write.notes(self), #self.shown - shown_figures
+  if hidden > 0 then
+    lines[#lines + 1] = ("%s more: report = { ... } chooses, CSV has all"):format(
+      count_text(hidden, "figure"))
   end
   if self.missing > 0 then
     lines[#lines + 1] = ("%s not run yet"):format(count_text(self.missing, "trial"))
