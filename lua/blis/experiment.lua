@@ -15,9 +15,11 @@ local queue = deferred "blis.policy.queue"
 local repeats = require "blis.policy.repeats"
 local result = require "blis.results.result"
 local scaling = deferred "blis.policy.scaling"
+local scripted = require "blis.policy.scripted"
 local schema = require "blis.config.schema"
 local slo = require "blis.results.slo"
 local spot = deferred "blis.policy.spot"
+local told = require "blis.traffic.told"
 local watch = deferred "blis.watch"
 local workload = require "blis.traffic.workload"
 local experiment_section = require "blis.config.experiment"
@@ -221,10 +223,10 @@ function experiment.read(spec)
   return config
 end
 
---- Whether policies of the script outlive a run, and may carry something into the next one.
----@param config table with their definitions
----@return boolean
-local function may_remember(config)
+--- The definitions of all policies.
+---@param config table
+---@return table[]
+local function all_policies(config)
   local policies = policies_of(config.routing, config.admission)
   for _, name in ipairs { "cascade", "scheduler", "preemption", "priority" } do
     policies[#policies + 1] = config[name]
@@ -235,7 +237,14 @@ local function may_remember(config)
   if config.queue then
     for _, one in ipairs(queue.policies(config.queue)) do policies[#policies + 1] = one end
   end
-  return repeats.may_remember(policies)
+  return policies
+end
+
+--- Whether policies of the script outlive a run, and may carry something into the next one.
+---@param config table with their definitions
+---@return boolean
+local function may_remember(config)
+  return repeats.may_remember(all_policies(config))
 end
 
 --- Whether it is worth checking that the experiment gives the same result twice: a policy may
@@ -277,10 +286,18 @@ local function pins_note(unused, number)
     :format(name, others)
 end
 
-local function simulation_of(config, finished)
+--- Tells what an experiment was of that no figure does: its traffic, the policies of its script.
+local function tell(setup, spec, config)
+  setup.traffic, setup.traffic_file = told.of(spec.workload)
+  local policies = scripted.list(all_policies(config))
+  setup.scripted = #policies > 0 and table.concat(policies, ", ") or nil
+end
+
+local function simulation_of(spec, config, finished)
   local note = gate_note(config)
   function config.finish(summary, unused_pins, pinned)
     local made = result.new(summary, config)
+    tell(made.setup, spec, config)
     local function add(line) made.setup.notes = made.setup.notes .. line .. "\n" end
     if note then add(note) end
     local pins = pins_note(unused_pins, pinned)
@@ -300,7 +317,7 @@ end
 ---@param finished? fun(result: blis.Result) called with the result of sim:run(), of clones, too
 ---@return blis.Simulation
 function experiment.simulation(spec, finished)
-  return simulation_of(experiment.read(spec), finished)
+  return simulation_of(spec, experiment.read(spec), finished)
 end
 
 --- Runs an experiment to its end.
@@ -308,7 +325,7 @@ end
 ---@return blis.Result
 function experiment.run(spec)
   local config = experiment.read(spec)
-  local sim <close> = simulation_of(config)
+  local sim <close> = simulation_of(spec, config)
   local r = sim:run()
   if may_remember(config) and repeats.is_other(spec, r.hash) then
     r.setup.notes = r.setup.notes .. repeats.note .. "\n"

@@ -87,7 +87,7 @@ function page.write(path, results)
   local sections = {
     parts.section("setup", "What was run",
       html.p(("%s, the first of %s:"):format(labels[1], count(#results))),
-      html.pre(report.setup(results[1])), origin.element()),
+      html.pre(report.setup(results[1])), origin.inputs(results[1].setup), origin.element()),
     parts.section("compared", "Compared", table_of(results, labels),
       html.p "The same as text, with the differences from the first:",
       html.pre(tostring(results)), html.p({ class = "soft" }, hashes_of(results, labels))),

@@ -32,6 +32,27 @@ local function command()
   return table.concat(words, " ")
 end
 
+-- Larger files take long to read.
+local most_bytes = 64 << 20
+
+--- " (XXH128 06b05ab6733a618578af5f94892f3950)" of the content of a file; nothing where it is not known.
+---@param path string
+---@return string
+function origin.file_hash(path)
+  local file <close> = io.open(path, "rb")
+  local size = file and file:seek "end"
+  if not size or size > most_bytes then return "" end
+  file:seek "set"
+  return (" (XXH128 %s)"):format(core.hash128(file:read "a" or ""))
+end
+
+--- The script, unless the page is that of a command.
+local function script()
+  local path = not arguments and type(arg) == "table" and arg[0]
+  local hash = type(path) == "string" and origin.file_hash(path) or ""
+  return hash ~= "" and (" of the script%s and the files that it reads"):format(hash) or ""
+end
+
 --- How to repeat a run that had this hash.
 ---@param hash? string
 ---@return any
@@ -39,8 +60,20 @@ function origin.element(hash)
   local line = command()
   if not line then return {} end
   return { html.h3 "Again", html.pre({ class = "command" }, line), html.p({ class = "soft" },
-    "The same bytes come out, on any machine",
+    ("The same bytes come out%s, on any machine"):format(script()),
     hash and { ": the result hash is ", html.code(hash), "." } or ".") }
+end
+
+--- What came in, and what of the script decided.
+---@param setup table of a result
+---@return any
+function origin.inputs(setup)
+  local traffic, policies = rawget(setup, "traffic"), rawget(setup, "scripted")
+  local file = rawget(setup, "traffic_file")
+  return {
+    traffic and html.p(("Traffic: %s%s."):format(traffic, file and origin.file_hash(file) or "")) or {},
+    policies and html.p(("Policies of the script: %s."):format(policies)) or {},
+  }
 end
 
 --- "blis 0.9, result hash 1234567890abcdef"

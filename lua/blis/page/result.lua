@@ -44,7 +44,7 @@ end
 --- What was run, and how to do it again.
 local function setup_section(r)
   return parts.section("setup", "What was run", html.pre(report.setup(r)),
-    origin.element(r.hash))
+    origin.inputs(r.setup), origin.element(r.hash))
 end
 
 local statistics_shown = { "mean", "p50", "p75", "p90", "p95", "p99", "p99.9", "max" }

@@ -166,7 +166,7 @@ function definition.fresh(kind, given, path, read)
   local name = definition.check_name(values.name, path)
   local new = definition.check_function(values, "new", path)
   return {
-    kind = kind, name = name,
+    kind = kind, name = name, new = new,
     make = function(seed, instances, block_size, kv_blocks)
       local context = {
         seed = seed, rng = core.rng(seed, "policy " .. name), instances = instances,

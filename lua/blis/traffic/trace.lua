@@ -4,6 +4,7 @@ local core = require "blis.core"
 local errors = require "blis.errors"
 local schema = require "blis.config.schema"
 local sections = require "blis.config.trace"
+local told = require "blis.traffic.told"
 
 local trace = {}
 
@@ -22,7 +23,7 @@ end
 function trace.read(path, options)
   check_path("read", path)
   local values = schema.read(sections.read, options, "trace")
-  return errors.located(core.trace_read, path, values)
+  return told.remember(errors.located(core.trace_read, path, values), path)
 end
 
 --- A trace that stays in its file, for files that are too large for a list: it can be looped over,
@@ -33,7 +34,8 @@ end
 ---@return blis.TraceStream
 function trace.stream(path, options)
   check_path("stream", path)
-  return errors.located(core.trace_stream, path, schema.read(sections.read, options, "trace"))
+  return told.remember(errors.located(core.trace_stream, path,
+    schema.read(sections.read, options, "trace")), path)
 end
 
 local openers = { auto = core.trace_open, always = core.trace_stream, never = core.trace_read }
@@ -47,7 +49,8 @@ local openers = { auto = core.trace_open, always = core.trace_stream, never = co
 function trace.open(path, options, mode)
   check_path("open", path)
   mode = schema.check_value(sections.open.options[1], mode or "auto", "stream")
-  return errors.located(openers[mode], path, schema.read(sections.read, options, "trace"))
+  return told.remember(errors.located(openers[mode], path,
+    schema.read(sections.read, options, "trace")), path)
 end
 
 --- The formats that can be read: { { name =, summary = }, ... }.

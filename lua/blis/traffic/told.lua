@@ -1,0 +1,96 @@
+--- What the traffic of an experiment is, in a sentence for reports.
+local core = require "blis.core"
+local format = require "blis.format"
+local presets = require "blis.traffic.presets"
+local show = require "blis.show"
+
+local told = {}
+
+-- Files that lists and streams of requests were read from.
+local files = setmetatable({}, { __mode = "k" })
+
+--- Remembers where requests come from.
+---@generic T
+---@param requests T
+---@param path string
+---@return T requests
+function told.remember(requests, path)
+  files[requests] = path
+  return requests
+end
+
+--- Options as somebody would write them, in one line.
+local function options_text(given)
+  return (show.text(given, 200):gsub("%s*\n%s*", " "))
+end
+
+local function of_function(fn)
+  return ("the requests that a %s returns, one after the other"):format(show.text(fn))
+end
+
+local function is_object(value)
+  return core.is_workload(value) or core.is_workload_spec(value) or core.is_trace_stream(value)
+end
+
+local function of_object(value)
+  local file = files[value]
+  if core.is_trace_stream(value) then
+    return file and ("the trace %s"):format(file) or "a stream of requests that the script made", file
+  end
+  if core.is_workload_spec(value) then return "a workload specification" end
+  local requests = ("%s request%s"):format(format.count(#value), #value == 1 and "" or "s")
+  if file then return ("the trace %s, %s"):format(file, requests), file end
+  return ("a list of %s that the script made"):format(requests)
+end
+
+--- Options beside what they are of.
+local function with_options(text, given, left_out)
+  local others = {}
+  for key, value in pairs(given) do
+    if key ~= left_out then others[key] = value end
+  end
+  return next(others) == nil and text or ("%s, with %s"):format(text, options_text(others))
+end
+
+local function of_table(given)
+  if given.trace ~= nil then
+    local text, file = given.trace, nil
+    if type(text) == "string" then
+      text, file = "the trace " .. text, text
+    elseif is_object(text) then
+      text, file = of_object(text)
+    end
+    return with_options(tostring(text), given, "trace"), file
+  end
+  if given.file ~= nil then
+    local file = type(given.file) == "string" and given.file or nil
+    local text = file and "the workload specification " .. file or "a workload specification"
+    return with_options(text, given, "file"), file
+  end
+  if type(given.graphs) == "string" then
+    return with_options("the session graphs of " .. given.graphs, given, "graphs"), given.graphs
+  end
+  if given.graphs ~= nil then
+    return with_options("session graphs of the script", given, "graphs")
+  end
+  if type(given.generator) == "function" then
+    return with_options(of_function(given.generator), given, "generator")
+  end
+  if next(given) == nil then return "generated requests, with the usual options" end
+  local kind = presets.is_agent[given.preset] and "session graphs" or "generated requests"
+  return ("%s, with %s"):format(kind, options_text(given))
+end
+
+--- What traffic was given to an experiment, and the file that it is read from, if any.
+---@param given any the option workload
+---@return string
+---@return string? file
+function told.of(given)
+  if is_object(given) then return of_object(given) end
+  if type(given) == "function" then
+    return of_function(given)
+  end
+  return of_table(given or {})
+end
+
+return told
