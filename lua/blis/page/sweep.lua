@@ -6,24 +6,40 @@ local html = require "blis.page.html"
 local origin = require "blis.page.origin"
 local parts = require "blis.page.parts"
 local sweep = require "blis.charts.sweep"
+local plot = require "blis.sweep.plot"
 local write = require "blis.sweep.write"
 
 local page = {}
+
+--- A figure of a point, with its interval below it or, of few runs, the range of these; and whether
+--- it is the latter.
+local function estimate_of(point, metric, decimals)
+  local estimate = point.metrics[metric]
+  if not estimate or not estimate.mean then return "-" end
+  if estimate.n < 2 and not estimate.windows then return parts.estimate({ mean = estimate.mean }, decimals) end
+  local low, high, is_range = plot.ends_of(estimate, point.values[metric])
+  return parts.estimate({ mean = estimate.mean, low = low, high = high }, decimals), is_range
+end
 
 --- Means and intervals of all points.
 ---@param self blis.SweepTable
 ---@return blis.page.Element
 function page.table(self)
-  local rows = {}
+  local rows, has_below, has_ranges = {}, false, false
   for i, point in ipairs(self.points) do
     rows[i] = { point.name, ("%d of %d"):format(point.n, point.wanted) }
     for _, metric in ipairs(self.shown) do
       local estimate = point.metrics[metric]
       local decimals = estimate and estimate.mean and math.abs(estimate.mean) < 10 and 4 or 1
-      table.insert(rows[i], parts.estimate(estimate, decimals))
+      local text, is_range = estimate_of(point, metric, decimals)
+      has_below = has_below or is_range ~= nil
+      has_ranges = has_ranges or is_range
+      table.insert(rows[i], text)
     end
   end
-  return parts.table(("Means, with %g %% intervals below them"):format(self.level * 100),
+  local below = has_ranges and "the range of the runs below them"
+    or ("%g %% intervals below them"):format(self.level * 100)
+  return parts.table(has_below and "Means, with " .. below or "Means",
     { "point", "runs", table.unpack(self.shown) }, rows)
 end
 
@@ -68,8 +84,7 @@ local function front_section(chart_list, self)
   if #all < 2 then return nil end
   local rows = {}
   for i, point in ipairs(front) do
-    rows[i] = { point.name, parts.estimate(point.metrics[a], 2),
-      parts.estimate(point.metrics[b], 2) }
+    rows[i] = { point.name, (estimate_of(point, a, 2)), (estimate_of(point, b, 2)) }
   end
   return parts.section("front", "What nothing else beats",
     chart_list:add(sweep.front(all, front, a, b)),

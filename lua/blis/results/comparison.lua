@@ -12,6 +12,7 @@ local report = require "blis.results.report"
 local show = require "blis.show"
 local variants = require "blis.results.variants"
 local warm_up = require "blis.results.warm_up"
+local told = require "blis.traffic.told"
 local workload = require "blis.traffic.workload"
 
 local comparison = {}
@@ -99,7 +100,7 @@ function comparison.compare(spec)
     if type(given) == "userdata" then
       shared.workload = given
     elseif not workload.has_follow_ups(given) then
-      shared.workload = workload.collect(given)
+      shared.workload = told.remember_options(workload.collect(given), spec.workload)
     end
   end
   local results = {}

@@ -6,16 +6,28 @@ local show = require "blis.show"
 
 local told = {}
 
--- Files that lists and streams of requests were read from.
-local files = setmetatable({}, { __mode = "k" })
+-- What lists and streams of requests were made of: { text =, file = }.
+local origins = setmetatable({}, { __mode = "k" })
 
---- Remembers where requests come from.
+--- Remembers the trace that requests come from.
 ---@generic T
 ---@param requests T
 ---@param path string
 ---@return T requests
 function told.remember(requests, path)
-  files[requests] = path
+  origins[requests] = { text = "the trace " .. path, file = path }
+  return requests
+end
+
+--- Remembers what somebody gave for a list of requests.
+---@param requests blis.Workload
+---@param given any
+---@return blis.Workload requests
+function told.remember_options(requests, given)
+  if not origins[requests] then
+    local text, file = told.of(given)
+    origins[requests] = { text = text, file = file }
+  end
   return requests
 end
 
@@ -33,14 +45,12 @@ local function is_object(value)
 end
 
 local function of_object(value)
-  local file = files[value]
-  if core.is_trace_stream(value) then
-    return file and ("the trace %s"):format(file) or "a stream of requests that the script made", file
-  end
+  local origin = origins[value]
+  if origin then return origin.text, origin.file end
+  if core.is_trace_stream(value) then return "a stream of requests that the script made" end
   if core.is_workload_spec(value) then return "a workload specification" end
-  local requests = ("%s request%s"):format(format.count(#value), #value == 1 and "" or "s")
-  if file then return ("the trace %s, %s"):format(file, requests), file end
-  return ("a list of %s that the script made"):format(requests)
+  return ("a list of %s request%s that the script made"):format(format.count(#value),
+    #value == 1 and "" or "s")
 end
 
 --- Options beside what they are of.

@@ -8,6 +8,7 @@ local presets = require "blis.traffic.presets"
 local schema = require "blis.config.schema"
 local sections = require "blis.config.workload"
 local shape = deferred "blis.traffic.shape"
+local told = require "blis.traffic.told"
 local trace = require "blis.traffic.trace"
 local types = require "blis.config.types"
 
@@ -472,7 +473,7 @@ function workload.new(spec)
     errors.invalid("workload: requests that wait for answers cannot be listed beforehand; give "
       .. "these options to blis.run itself")
   end
-  return workload.collect(given)
+  return told.remember_options(workload.collect(given), spec)
 end
 
 local function length_row(name, lengths)
