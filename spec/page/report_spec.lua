@@ -190,6 +190,19 @@ describe("the page of a run", function()
     end
   end)
 
+  it("says in words what charts show, for who does not see them", function()
+    local least, most = math.huge, 0
+    for _, chart in ipairs(island(text, "charts")) do
+      if chart.title == "KV cache in use" then
+        for _, value in ipairs(chart.data[2]) do
+          least, most = math.min(least, value), math.max(most, value)
+        end
+      end
+    end
+    assert_has(text, ('aria-label="KV cache in use: KV blocks in use over time (s). instance_0 '
+      .. '%.4g to %.4g %%, instance_1 '):format(least * 100, most * 100))
+  end)
+
   it("draws many instances as rows of one map", function()
     local many = blis.run(small.experiment { cluster = { instances = 300 } })
     for _, chart in ipairs(island(page_of(many), "charts")) do

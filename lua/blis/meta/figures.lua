@@ -452,10 +452,10 @@
 ---@field custom_metrics table<string, number> with custom_metrics of policies in Lua: what they returned
 ---@field scaling blis.Scaling with autoscaler: how many instances there were, and why
 ---@field phases blis.Phase[] with phases: each part of the traffic that has a name
----@field faults blis.FaultNote[] with faults: what became of them
+---@field faults blis.FaultNote[] with faults or spot: what became of them
 ---@field presence blis.PresenceLevel[] with faults or spot: how many instances there were, from when on
----@field rerouted integer with faults: times that a request was taken from its instance and routed again (requests)
----@field retried integer with faults: times that a request lost its instance and was sent again (requests)
+---@field rerouted integer with faults or spot: times that a request was taken from its instance and routed again (requests)
+---@field retried integer with faults or spot: times that a request lost its instance and was sent again (requests)
 ---@field series blis.Series with series_interval_us
 ---@field step_log blis.StepLog with keep_steps: what each step of each instance computed
 ---@field decisions blis.Decisions with trace_level = "decisions"

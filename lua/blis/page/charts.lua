@@ -1,4 +1,5 @@
 --- Charts of a page: what data/page/report.js is to draw, as data.
+local chart_of = require "blis.plot.chart"
 local core = require "blis.core"
 local html = require "blis.page.html"
 
@@ -15,13 +16,42 @@ function charts.new()
   return setmetatable({ list = {} }, Charts)
 end
 
+-- More lines than this are not told one by one.
+local most_told = 8
+
+--- "arrived 12 to 80": a line's least and greatest value; nil where it has none.
+local function ends_text(axis, label, values)
+  local low, high = math.huge, -math.huge
+  for _, value in ipairs(values) do
+    if value and value == value then low, high = math.min(low, value), math.max(high, value) end
+  end
+  if low > high then return nil end
+  local factor, unit = axis.percent and 100 or 1, axis.percent and " %" or ""
+  return ("%s %.4g to %.4g%s"):format(label, low * factor, high * factor, unit)
+end
+
+--- What a chart shows, for who does not see it.
+local function text_of(chart)
+  local axes = ("%s: %s over %s"):format(chart.title, chart_of.axis_title(chart.y),
+    chart_of.axis_title(chart.x))
+  local rows, first = chart.data, 0
+  if chart.kind ~= "heat" then first = 1 end
+  local words = {}
+  for i = 1, math.min(#rows - first, most_told) do
+    local label = chart.kind == "heat" and chart.rows[i] or chart.series[i].label
+    words[#words + 1] = ends_text(chart.y, label, rows[i + first])
+  end
+  if #rows - first > most_told then words[#words + 1] = "and more" end
+  return #words > 0 and ("%s. %s"):format(axes, table.concat(words, ", ")) or axes
+end
+
 --- Adds a chart; the element shows it.
 ---@param chart blis.plot.Chart
 ---@return blis.page.Element
 function Charts:add(chart)
   local list = self.list
   list[#list + 1] = chart
-  local label = ("%s: %s over %s"):format(chart.title, chart.y.label, chart.x.label)
+  local label = text_of(chart)
   return html.figure(html.h3(chart.title),
     html.div { class = "chart", role = "img", ["aria-label"] = label,
       ["data-chart"] = #list - 1 },

@@ -35,7 +35,8 @@ end
 -- Larger files take long to read.
 local most_bytes = 64 << 20
 
---- " (XXH128 06b05ab6733a618578af5f94892f3950)" of the content of a file; nothing where it is not known.
+--- " (XXH128 06b05ab6733a618578af5f94892f3950)" of the content of a file; nothing where it is not
+--- known.
 ---@param path string
 ---@return string
 function origin.file_hash(path)
@@ -71,7 +72,8 @@ function origin.inputs(setup)
   local traffic, policies = rawget(setup, "traffic"), rawget(setup, "scripted")
   local file = rawget(setup, "traffic_file")
   return {
-    traffic and html.p(("Traffic: %s%s."):format(traffic, file and origin.file_hash(file) or "")) or {},
+    traffic and html.p(("Traffic: %s%s."):format(traffic,
+      file and origin.file_hash(file) or "")) or {},
     policies and html.p(("Policies of the script: %s."):format(policies)) or {},
   }
 end

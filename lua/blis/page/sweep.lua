@@ -16,7 +16,9 @@ local page = {}
 local function estimate_of(point, metric, decimals)
   local estimate = point.metrics[metric]
   if not estimate or not estimate.mean then return "-" end
-  if estimate.n < 2 and not estimate.windows then return parts.estimate({ mean = estimate.mean }, decimals) end
+  if estimate.n < 2 and not estimate.windows then
+    return parts.estimate({ mean = estimate.mean }, decimals)
+  end
   local low, high, is_range = plot.ends_of(estimate, point.values[metric])
   return parts.estimate({ mean = estimate.mean, low = low, high = high }, decimals), is_range
 end

@@ -4,8 +4,8 @@ local show = require "blis.show"
 local scripted = {}
 
 -- What a policy is asked by; new makes one for every run.
-local mains = { "new", "route", "decide", "score", "score_all", "keep", "pick", "goes_before", "order",
-  "victim", "scale", "escalate", "quality", "measure", "priority" }
+local mains = { "new", "route", "decide", "score", "score_all", "keep", "pick", "goes_before",
+  "order", "victim", "scale", "escalate", "quality", "measure", "priority" }
 
 --- "scorer mine (function of x.lua:12)"; nil for a policy that comes with blis.
 local function text_of(definition)

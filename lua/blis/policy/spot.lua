@@ -140,7 +140,8 @@ local function add_offers(list, group, steps)
   end
 end
 
---- The reclaims and prices of a cluster, a group of which is spot capacity, and what the market had.
+--- The reclaims and prices of a cluster, a group of which is spot capacity, and what the market
+--- had.
 ---@param cluster table its options as they were read
 ---@param has_autoscaler boolean
 ---@return { reclaims: table[], prices: table[], offers: blis.SpotOffer[] }

@@ -41,9 +41,12 @@ help "TOPIC" explains a function, option, figure, signal or policy: help "ttft",
 help(blis.run). Tab completes names and options. An expression prints its value, Ctrl-C ends what
 runs or clears the line, Ctrl-D leaves. traceback() tells more of the last error.]]
 
-local function help(topic)
+local function help(...)
+  local topic = ...
   if topic == nil then
-    stdout:write(introduction, "\n")
+    local is_given = select("#", ...) > 0
+    stdout:write(is_given and "There is no value of this name; quotes ask for a word.\n" or "",
+      introduction, "\n")
     return
   end
   local word = type(topic) == "string" and topic or show.name_of(topic)

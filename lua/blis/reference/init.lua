@@ -5,6 +5,7 @@ local annotations = require "blis.config.annotations"
 local catalogue = require "blis.policy.catalogue"
 local core = require "blis.core"
 local errors = require "blis.errors"
+local figures = require "blis.results.figures"
 
 local reference = {}
 
@@ -323,6 +324,16 @@ local function without_percentile(word)
   return word:match "^(.-)[._]p%d[%d.]*$" or word:match "^(.-)[._]mean$"
 end
 
+--- A figure of results by its path: "spot.usd", "result.scaling.levels"; nil for none.
+local function find_figure(word)
+  local path = word:gsub("^result%.", "")
+  local figure = figures.find(path)
+  if not figure then return nil end
+  local kind = figure.class and "blis." .. figure.class or figure.type
+  return new_topic("figures", path, "result." .. path, { ("@field %s %s %s%s"):format(figure.name,
+    kind, figure.doc, figure.unit and (" (%s)"):format(figure.unit) or "") })
+end
+
 --- The topics that a word means: by name, with or without what stands before a dot; else the
 --- fields of that name, or a list of names that have it in them.
 ---@param word string
@@ -346,6 +357,7 @@ function reference.find(word)
     local fields = find_fields(topics, name)
     table.move(fields, 1, #fields, #found + 1, found)
   end
+  if #found == 0 then found = { find_figure(wanted) } end
   if #found == 0 then found = { #wanted > 1 and containing(wanted) or nil } end
   if #found == 0 then
     errors.raise("usage", ("help: unknown topic '%s'%s"):format(word,

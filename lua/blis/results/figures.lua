@@ -184,6 +184,8 @@ local lists_of_scaling = {
   { name = "levels", type = "blis.ScaleLevel[]", doc = "how many there were, from when on" },
 }
 
+local asked_faults = "faults = ... or cluster = { spot = ... }"
+
 local parts = {
   { name = "cache_belief", class = "CacheBelief",
     doc = "what the router knew of the caches, against the caches" },
@@ -221,14 +223,15 @@ local parts = {
     doc = "with autoscaler: how many instances there were, and why" },
   { name = "phases", class = "Phase", is_list = true, asked = "phases = ...",
     doc = "with phases: each part of the traffic that has a name" },
-  { name = "faults", type = "blis.FaultNote[]", asked = "faults = ...",
-    doc = "with faults: what became of them" },
-  { name = "presence", type = "blis.PresenceLevel[]", asked = "faults = ...",
+  { name = "faults", type = "blis.FaultNote[]", asked = asked_faults,
+    doc = "with faults or spot: what became of them" },
+  { name = "presence", type = "blis.PresenceLevel[]", asked = asked_faults,
     doc = "with faults or spot: how many instances there were, from when on" },
-  { name = "rerouted", type = "integer", unit = "requests", asked = "faults = ...",
-    doc = "with faults: times that a request was taken from its instance and routed again" },
-  { name = "retried", type = "integer", unit = "requests", asked = "faults = ...",
-    doc = "with faults: times that a request lost its instance and was sent again" },
+  { name = "rerouted", type = "integer", unit = "requests", asked = asked_faults,
+    doc = "with faults or spot: times that a request was taken from its instance and routed "
+      .. "again" },
+  { name = "retried", type = "integer", unit = "requests", asked = asked_faults,
+    doc = "with faults or spot: times that a request lost its instance and was sent again" },
   { name = "series", type = "blis.Series", asked = "series_interval_us = ...",
     doc = "with series_interval_us" },
   { name = "step_log", type = "blis.StepLog", asked = "keep_steps = true",

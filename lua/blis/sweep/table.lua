@@ -23,8 +23,8 @@ local table_of = {}
 ---@field metrics table<string, blis.Estimate>
 ---@field values table<string, number[]> a figure of each replication that is done
 ---@field remembers boolean? it came to another result when it was run again
----@field is_copied boolean? all its replications came to the same: no seed changes anything, and they
---- count as one
+---@field is_copied boolean? all its replications came to the same: no seed changes anything, and
+--- they count as one
 
 ---@class blis.sweep.Failure
 ---@field name string "prefix_weight=2 rate=40 seed=43"
