@@ -142,6 +142,20 @@ describe("the page of a run", function()
     assert.equal(3, found)
   end)
 
+  it("draws distributions from where there is something, though some tokens come at once", function()
+    local r = blis.run(small.experiment { cluster = { instances = 3,
+      speculation = { method = "ngram", acceptance = 0.7 } } })
+    assert.equal(0, r.itl_ms.min)
+    for _, chart in ipairs(island(page_of(r), "charts")) do
+      if chart.title:find "^ITL" then
+        local empty = 0
+        for _, share in ipairs(chart.data[2]) do empty = empty + (share == 0 and 1 or 0) end
+        assert.is_true(empty <= 8, empty)
+        assert.equal(1, chart.data[2][#chart.data[2]])
+      end
+    end
+  end)
+
   it("draws rates of enough requests each, all of them", function()
     local function widths(requests)
       local r = blis.run { workload = { rate = 200, requests = requests, prompt_tokens = 20,

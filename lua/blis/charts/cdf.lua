@@ -11,16 +11,8 @@ local kinds = {
   { name = "e2e", time = "e2e_us", figure = "e2e_ms", title = "E2E", label = "E2E" },
 }
 
---- Times at equal ratios from the least to the greatest of all results, whole microseconds; nil
---- when there are none.
-local function limits_of(results, figure)
-  local low, high = math.huge, 0
-  for _, r in ipairs(results) do
-    local d = r[figure]
-    if d.count > 0 then low, high = math.min(low, d.min), math.max(high, d.max) end
-  end
-  if high <= 0 then return nil end
-  local from_us, to_us = math.max(low * 1000, 1), math.max(high * 1000, 2)
+--- Times at equal ratios, whole microseconds.
+local function limits_between(from_us, to_us)
   local limits = {}
   for i = 0, points do
     local time_us = from_us * (to_us / from_us) ^ (i / points)
@@ -29,9 +21,40 @@ local function limits_of(results, figure)
   return limits
 end
 
+--- Such times from the least to the greatest of all results; nil when there are none.
+local function limits_of(results, figure)
+  local low, high = math.huge, 0
+  for _, r in ipairs(results) do
+    local d = r[figure]
+    if d.count > 0 then low, high = math.min(low, d.min), math.max(high, d.max) end
+  end
+  if high <= 0 then return nil end
+  return limits_between(math.max(low * 1000, 1), math.max(high * 1000, 2))
+end
+
+-- A curve may begin with so many points at which there is nothing yet.
+local most_empty = 8
+
+--- The same from where the first request is: means of requests are above the least single time,
+--- which is 0 where a step gives several tokens.
+local function trimmed(limits, results, kind)
+  local first = #limits
+  for _, r in ipairs(results) do
+    for k, n in ipairs(r.requests:within(kind.time, limits)) do
+      if n > 0 then
+        first = math.min(first, k)
+        break
+      end
+    end
+  end
+  if first <= most_empty then return limits end
+  return limits_between(math.max(limits[first - 1], 1), limits[#limits])
+end
+
 local function chart_of(results, labels, kind)
   local limits = limits_of(results, kind.figure)
   if not limits then return nil end
+  limits = trimmed(limits, results, kind)
   local x, data, series = {}, {}, {}
   for i, limit in ipairs(limits) do x[i] = limit / 1000 end
   for _, r in ipairs(results) do
