@@ -102,26 +102,6 @@ static blis_status on_ended(void *ud, blis_cluster *cluster,
              : BLIS_OK;
 }
 
-/* One decode or prefill step of so much, as the engine's model has it; ranks
-   share it evenly. */
-static double step_us(void *state, double prefill_tokens, double requests,
-                      double kv_tokens) {
-  const blis__scale_look *look = state;
-  const blis_latency_model *model = look->latency;
-  int64_t t = (int64_t)(prefill_tokens / look->ranks);
-  int64_t n = (int64_t)(requests / look->ranks);
-  const blis_batch_sums sums = {.requests = n + (t > 0),
-                                .prefill_tokens = t,
-                                .decode_requests = n,
-                                .decode_context_tokens =
-                                    (int64_t)(kv_tokens / look->ranks),
-                                .prefill_attention = 3 * t * t,
-                                .prefill_pairs = t * (t - 1)};
-  int64_t told_us = 1;
-  (void)blis_latency_step_time_from_sums(model, &sums, &told_us);
-  return (double)told_us;
-}
-
 blis_status blis__scale_look_init(blis__scale_look *look, blis_cluster *cluster,
                                   const blis_scaling_config *config,
                                   blis_scale_needs wanted) {
@@ -396,21 +376,6 @@ void blis__scale_look_take(blis__scale_look *look, blis_cluster *cluster,
   context->instances = look->instances.items;
   context->instance_count = look->instances.count;
   context->starting_kv_tokens = starting_kv_tokens(look, cluster);
-  uint32_t first = 0;
-  while (!is_own(look, cluster, first)) { /* there was one at first */
-    first++;
-  }
-  const blis_instance_config *kind =
-      blis_instance_get_config(cluster->instances[first]);
-  look->latency = blis_instance_usual_latency(cluster->instances[first]);
-  look->ranks = (double)blis__rank_count(cluster, first);
-  if (blis_latency_uses_sums(look->latency)) {
-    look->model = (blis_scale_model){
-        .step_us = step_us,
-        .state = look,
-        .kv_capacity_tokens = look->ranks * (double)kind->kv_blocks *
-                              (double)kind->block_size_tokens,
-        .max_num_seqs = look->ranks * (double)kind->max_num_seqs};
-    context->model = &look->model;
-  }
+  context->model =
+      blis__scale_engine_of(&look->engine, cluster, look->config->role);
 }

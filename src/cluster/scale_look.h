@@ -12,7 +12,7 @@
 #ifndef BLIS_CLUSTER_SCALE_LOOK_H
 #define BLIS_CLUSTER_SCALE_LOOK_H
 
-#include "cluster/ranks.h"
+#include "cluster/scale_pool.h"
 #include "cluster/scaling.h"
 #include "cluster/state.h"
 
@@ -37,24 +37,8 @@ typedef struct blis__scale_look {
   int64_t looked_us;
   BLIS_ARRAY(blis_scale_instance) instances;
   uint32_t *place_of; /* in instances; by number, + 1, 0 = not ready */
-  const blis_latency_model *latency; /* of that model; borrowed */
-  double ranks;                      /* that share what that model is asked */
-  blis_scale_model model;
+  blis__scale_engine engine;
 } blis__scale_look;
-
-/* Is the instance one of those that are scaled for a role? */
-static inline bool blis__is_in_scaled_pool(const blis_cluster *cluster,
-                                           blis_scale_role role, uint32_t i) {
-  static const uint32_t roles[] = {0, BLIS_ROLE_PREFILL, BLIS_ROLE_DECODE};
-  return cluster->facts[i].roles == roles[role];
-}
-
-/* The same, for the first of each group of ranks: these are what is counted. */
-static inline bool blis__is_scaled_group(const blis_cluster *cluster,
-                                         blis_scale_role role, uint32_t i) {
-  return blis__rank_first(cluster, i) == i &&
-         blis__is_in_scaled_pool(cluster, role, i);
-}
 
 /* Adds its listeners; config outlives the look. deinit whatever the status. */
 BLIS_MUSTUSE blis_status blis__scale_look_init(

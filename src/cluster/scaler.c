@@ -28,9 +28,12 @@ struct blis__scaler {
   blis_scaling_config config;
   blis__scale_look look;
   blis__scale_trigger trigger;
+  blis__scale_pool own; /* of policies that look at pools */
+  blis__scale_pool other;
   int64_t next_us;    /* of the next look by the interval */
   blis_random random; /* of actuation delays */
   uint32_t wanted;
+  int64_t wish;      /* of the policy at its last look */
   uint32_t like;     /* those that start are like this one */
   bool is_due;       /* the number is to be looked after, see reconcile */
   int64_t scaled_us; /* last; -1 = never */
@@ -56,13 +59,18 @@ static bool is_own(const struct blis__scaler *scaler,
   return blis__is_scaled_group(cluster, scaler->config.role, i);
 }
 
-static uint32_t count_replicas(const struct blis__scaler *scaler,
-                               const blis_cluster *cluster) {
+static uint32_t count_of_role(const blis_cluster *cluster,
+                              blis_scale_role role) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < cluster->existing; i++) {
-    count += is_own(scaler, cluster, i) && is_replica(cluster, i);
+    count += blis__is_scaled_group(cluster, role, i) && is_replica(cluster, i);
   }
   return count;
+}
+
+static uint32_t count_replicas(const struct blis__scaler *scaler,
+                               const blis_cluster *cluster) {
+  return count_of_role(cluster, scaler->config.role);
 }
 
 static blis_status note_level(struct blis__scaler *scaler,
@@ -268,6 +276,46 @@ static double startup_us(const blis_scaling_config *config) {
          start->provisioning.mean_us + start->loading.mean_us + warming_us;
 }
 
+static void show_numbers(const struct blis__scaler *scaler,
+                         blis_scale_pool *seen) {
+  seen->replicas = scaler->wanted;
+  seen->wish = scaler->wish;
+  seen->min = scaler->config.min;
+  seen->max = scaler->config.max;
+}
+
+/* A pool that nobody scales has no other number. */
+static void show_other(const blis_cluster *cluster, blis_scale_role role,
+                       blis_scale_pool *seen) {
+  const struct blis__scaler *s = cluster->scaler;
+  while (s != NULL && s->config.role != role) {
+    s = s->next;
+  }
+  if (s != NULL) {
+    show_numbers(s, seen);
+    return;
+  }
+  seen->replicas = seen->min = seen->max = count_of_role(cluster, role);
+  seen->wish = seen->replicas;
+}
+
+static void look_at_pools(struct blis__scaler *scaler,
+                          const blis_cluster *cluster,
+                          blis_scale_context *context) {
+  blis_scale_role role = scaler->config.role;
+  blis_scale_role other =
+      role == BLIS_SCALE_PREFILL ? BLIS_SCALE_DECODE : BLIS_SCALE_PREFILL;
+  if (blis__scale_pool_look(&scaler->own, cluster, role)) {
+    show_numbers(scaler, &scaler->own.seen);
+    context->own = &scaler->own.seen;
+  }
+  if (role != BLIS_SCALE_BOTH &&
+      blis__scale_pool_look(&scaler->other, cluster, other)) {
+    show_other(cluster, other, &scaler->other.seen);
+    context->other = &scaler->other.seen;
+  }
+}
+
 static blis_status decide(struct blis__scaler *scaler, blis_cluster *cluster,
                           blis_scale_cause cause, blis_error *error) {
   const blis_scaling_config *config = &scaler->config;
@@ -286,6 +334,9 @@ static blis_status decide(struct blis__scaler *scaler, blis_cluster *cluster,
   blis__scale_look_take(&scaler->look, cluster, &context);
   context.ready = (uint32_t)context.instance_count;
   count_others(scaler, cluster, &context);
+  if ((scaler->look.needs & BLIS_SCALE_NEEDS_POOLS) != 0) {
+    look_at_pools(scaler, cluster, &context);
+  }
   blis_scale_decision decision;
   int64_t proposed;
   BLIS_TRY(blis_autoscaler_decide(&scaler->policy, &context, &decision,
@@ -297,6 +348,7 @@ static blis_status decide(struct blis__scaler *scaler, blis_cluster *cluster,
   BLIS_TRY_MEM(note_decision(scaler, cluster, &decision, cause, proposed),
                error);
   scaler->wanted = (uint32_t)decision.target;
+  scaler->wish = decision.wish;
   scaler->report.checks++;
   cluster->scaler_looks++;
   scaler->report.triggered += cause != BLIS_SCALE_BY_INTERVAL;
@@ -481,6 +533,7 @@ blis_status blis_cluster_set_autoscaler(blis_cluster *cluster,
   append(cluster, scaler);
   BLIS_TRY(check_config(cluster, config, error));
   scaler->wanted = count_replicas(scaler, cluster);
+  scaler->wish = scaler->wanted;
   scaler->like = cheapest(scaler, cluster);
   BLIS_TRY_MEM(add_scaler(scaler, cluster), error);
   BLIS_TRY(load_first_ones(scaler, cluster, error));

@@ -132,6 +132,7 @@ static const blis_policy_entry *const cascades[] = {
   XX(autoscaler, llmd_slo_aware)                                               \
   XX(autoscaler, llmd_wva)                                                     \
   XX(autoscaler, dynamo_planner)                                               \
+  XX(autoscaler, dynamo_power)                                                 \
   XX(autoscaler, ray_serve)                                                    \
   XX(autoscaler, knative)                                                      \
   XX(autoscaler, saturation_pipeline)                                          \

@@ -231,12 +231,14 @@ static void test_planner_budget(void) {
   for (size_t i = 0; i < 3; i++) {
     blis_planner_pools shared =
         blis_planner_share_budget((blis_planner_pools){rows[i][0], rows[i][1]},
-                                  rows[i][2], rows[i][3], 1, 8);
+                                  (blis_planner_pools){rows[i][2], rows[i][3]},
+                                  (blis_planner_pools){1, 1}, 8);
     CHECK_EQ_I64(shared.prefill, rows[i][4]);
     CHECK_EQ_I64(shared.decode, rows[i][5]);
   }
-  blis_planner_pools none =
-      blis_planner_share_budget((blis_planner_pools){2, 2}, 8, 8, 1, 8);
+  blis_planner_pools none = blis_planner_share_budget(
+      (blis_planner_pools){2, 2}, (blis_planner_pools){8, 8},
+      (blis_planner_pools){1, 1}, 8);
   CHECK(none.prefill == 0 && none.decode == 0);
 }
 
@@ -282,6 +284,7 @@ static void test_planner_load(void) {
 typedef struct asked {
   blis_autoscaler policy;
   blis_scale_instance instances[64];
+  blis_scale_pool pools[2];
   blis_scale_context context;
 } asked;
 
@@ -555,6 +558,48 @@ static void test_planner_rules(void) {
   blis_autoscaler_free(&a.policy);
 }
 
+/* What both want of a budget, while the other has what it has. */
+static int64_t planner_with(blis_scale_role role, int64_t max_gpus,
+                            uint32_t replicas, uint32_t others, int64_t wish) {
+  const blis_param given[] = {{.name = "max_gpus", .number = (double)max_gpus}};
+  const blis_scale_instance busy = {.kv_capacity_tokens = 1000,
+                                    .context_length_tokens = 1000,
+                                    .queued_prefill_tokens = 1000,
+                                    .running_kv_tokens = 1001};
+  asked a;
+  make(&a, "dynamo.planner", given, 1);
+  a.pools[0] = (blis_scale_pool){.replicas = replicas, .min = 1, .gpus = 2};
+  a.pools[1] =
+      (blis_scale_pool){.replicas = others, .wish = wish, .min = 1, .gpus = 1};
+  a.context.role = role;
+  a.context.own = &a.pools[0];
+  a.context.other = role == BLIS_SCALE_BOTH ? NULL : &a.pools[1];
+  show(&a, replicas, busy);
+  int64_t target = target_of(&a);
+  blis_autoscaler_free(&a.policy);
+  return target;
+}
+
+static void test_planner_gpus(void) {
+  /* One more is wanted, of 2 GPUs; the others have one each. */
+  CHECK_EQ_I64(planner_with(BLIS_SCALE_PREFILL, 10, 2, 4, 4), 3);
+  CHECK_EQ_I64(planner_with(BLIS_SCALE_PREFILL, 9, 2, 4, 4), 2);
+  CHECK_EQ_I64(planner_with(BLIS_SCALE_PREFILL, 0, 2, 4, 4), 3); /* any */
+  /* The others want more than they have: 3 of 6 and 8 of 8 on 9 GPUs are
+     floor(3 x 9 / 14) = 1 and 7. */
+  CHECK_EQ_I64(planner_with(BLIS_SCALE_PREFILL, 9, 2, 1, 8), 1);
+  /* They have taken what there is. */
+  CHECK_EQ_I64(planner_with(BLIS_SCALE_PREFILL, 9, 2, 5, 1), 2);
+  /* Decode has what prefill leaves: (9 - 3) / 2. */
+  CHECK_EQ_I64(planner_with(BLIS_SCALE_DECODE, 9, 3, 4, 4), 3);
+  CHECK_EQ_I64(planner_with(BLIS_SCALE_DECODE, 9, 2, 3, 3), 3);
+  CHECK_EQ_I64(planner_with(BLIS_SCALE_DECODE, 7, 2, 3, 3), 2);
+  /* Not even one each. */
+  CHECK_EQ_I64(planner_with(BLIS_SCALE_DECODE, 2, 2, 3, 3), 1);
+  CHECK_EQ_I64(planner_with(BLIS_SCALE_BOTH, 9, 4, 0, 0), 4);
+  CHECK_EQ_I64(planner_with(BLIS_SCALE_BOTH, 10, 4, 0, 0), 5);
+}
+
 static void test_wva(void) {
   asked a;
   make(&a, "llm-d.wva", NULL, 0);
@@ -583,6 +628,19 @@ static blis_scale_instance random_instance(blis_random *random) {
       .context_length_tokens = 40960};
 }
 
+static blis_scale_pool random_pool(blis_random *random,
+                                   const blis_scale_context *context) {
+  return (blis_scale_pool){
+      .replicas = context->replicas,
+      .wish = blis_random_intn(random, 100),
+      .min = context->min,
+      .max = context->max,
+      .gpus = blis_random_intn(random, 9),
+      .prefill_watts = blis_random_intn(random, 1000) - 1,
+      .decode_watts = blis_random_intn(random, 1000) - 1,
+      .model = blis_random_intn(random, 8) == 0 ? NULL : context->model};
+}
+
 static void look_at_random(asked *a, blis_random *random, int64_t now_us) {
   static const blis_scale_model model = {.step_us = linear_step_us};
   blis_scale_context *c = &a->context;
@@ -596,6 +654,10 @@ static void look_at_random(asked *a, blis_random *random, int64_t now_us) {
                  : (uint32_t)blis_random_intn(random, (int32_t)c->replicas + 1);
   c->instance_count = c->ready;
   c->model = &model;
+  a->pools[0] = random_pool(random, c);
+  a->pools[1] = random_pool(random, c);
+  c->own = &a->pools[0];
+  c->other = c->role == BLIS_SCALE_BOTH ? NULL : &a->pools[1];
   for (uint32_t i = 0; i < c->ready; i++) {
     a->instances[i] = random_instance(random);
   }
@@ -641,6 +703,16 @@ static void test_random_looks(void) {
   const blis_param promised[] = {{.name = "optimization_target", .text = "sla"},
                                  {.name = "load_scaling", .number = 1}};
   compare_twins("dynamo.planner", promised, 2);
+  const blis_param budget[] = {{.name = "max_gpus", .number = 40}};
+  compare_twins("dynamo.planner", budget, 1);
+  const blis_param power[] = {{.name = "budget_watts", .number = 20000},
+                              {.name = "prefill_watts", .number = 700},
+                              {.name = "decode_watts", .number = 250},
+                              {.name = "misses", .number = 1},
+                              {.name = "plan_gap_seconds", .number = 0},
+                              {.name = "itl_ms", .number = 1000},
+                              {.name = "ttft_ms", .number = 1e6}};
+  compare_twins("dynamo.power", power, 7);
 }
 
 /* An oracle */
@@ -790,6 +862,7 @@ int main(void) {
   RUN(test_llmd_tokens);
   RUN(test_ray_serve);
   RUN(test_planner_rules);
+  RUN(test_planner_gpus);
   RUN(test_wva);
   RUN(test_oracle);
   RUN(test_pipeline);

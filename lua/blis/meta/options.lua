@@ -1233,6 +1233,7 @@
 ---| "llm-d.slo-aware" # keeps the 90th percentiles of TTFT and TPOT at 40 to 55 % of their targets
 ---| "llm-d.wva" # one more where the mean room of unsaturated instances is small, one less where it would not be without one
 ---| "dynamo.planner" # Dynamo's planner: one more or one less by the load of each engine, or as many as a predicted load needs
+---| "dynamo.power" # Dynamo's power planner: as many replicas as a budget of power allows, decode first
 ---| "ray-serve" # ongoing requests per replica, after delays in each direction
 ---| "knative" # concurrency per replica over a stable window, and over a short one in a panic, in which it never goes down
 ---| "saturation-pipeline" # as many as hold the KV tokens in use and waiting, of the cheapest machines
@@ -1252,7 +1253,7 @@
 ---@field scale_up_threshold? number of threshold, saturation-pipeline
 ---@field scale_down_threshold? number of threshold: one less at this value or a lower one
 ---@field cooldown_seconds? number of threshold, target-utilization, queue-depth, keda and 5 more
----@field interval_seconds? number of threshold, target-utilization, queue-depth, hpa and 12 more
+---@field interval_seconds? number of threshold, target-utilization, queue-depth, hpa and 13 more
 ---@field target? number of target-utilization, ray-serve
 ---@field tolerance? number of target-utilization: ratio of value to target less 1 that is left alone
 ---@field up? number of queue-depth: one more above this
@@ -1289,8 +1290,8 @@
 ---@field spare_kv? number of llm-d.wva: one more below this mean room
 ---@field spare_queue? number of llm-d.wva: one more below this mean room
 ---@field optimization_target? "throughput"|"latency"|"load"|"sla" of dynamo.planner: what scales: easy rules for throughput, latency or thresholds of one's own (load), or promised latencies (sla)
----@field ttft_ms? number of dynamo.planner: sla: promised TTFT
----@field itl_ms? number of dynamo.planner, oracle
+---@field ttft_ms? number of dynamo.planner, dynamo.power
+---@field itl_ms? number of dynamo.planner, dynamo.power, oracle
 ---@field load_scaling? boolean of dynamo.planner: sla: also one more or one less by the load of each engine
 ---@field sensitivity? number of dynamo.planner: sla: share of the promise that must be left after scaling down
 ---@field throughput_interval_seconds? number of dynamo.planner: sla: between plans for a predicted load
@@ -1299,6 +1300,13 @@
 ---@field prefill_scale_down_queue_tokens? number of dynamo.planner: load: one less where every queue is below
 ---@field decode_scale_up_kv_rate? number of dynamo.planner: load: one more decode instance above this share of KV cache
 ---@field decode_scale_down_kv_rate? number of dynamo.planner: load: one less where every share is below
+---@field max_gpus? integer of dynamo.planner: of both pools together, shared by what they want; 0 = any
+---@field budget_watts? number of dynamo.power: what all GPUs of the pools may draw; 0 = any
+---@field prefill_watts? number of dynamo.power: what a GPU is expected to draw that prefills; needed with a budget
+---@field decode_watts? number of dynamo.power: the same of one that decodes; of one that does both, the mean counts
+---@field misses? integer of dynamo.power: in a row with a promise that was broken or more requests than planned for, before a new plan
+---@field threshold? number of dynamo.power: share by which requests may exceed what was planned for
+---@field plan_gap_seconds? number of dynamo.power: between two plans, at least
 ---@field upscaling_factor? number of ray-serve: share of the way up that is gone at once
 ---@field downscaling_factor? number of ray-serve: share of the way down that is gone at once
 ---@field upscale_delay_seconds? number of ray-serve: for which every decision has to be up

@@ -231,6 +231,16 @@ function scorer:observe(request, instance) end
 ---@field kv_capacity_tokens integer
 ---@field context_length_tokens integer the longest request it takes
 
+--- A pool, for autoscalers whose pool shares something with another one.
+---@class blis.ScalePool
+---@field replicas integer wanted as of now
+---@field wish integer what its autoscaler would have at its last look if nothing were shared
+---@field min integer its bounds; both are replicas where nothing scales it
+---@field max integer
+---@field gpus_per_replica integer
+---@field prefill_watts? number what a GPU drew since the last look, in steps that computed prompt tokens; nil: there were none, or it is not known
+---@field decode_watts? number the same in all other steps
+
 --- What an autoscaler saw at one of its last looks.
 ---@class blis.ScaleSample
 ---@field now_us integer
@@ -285,6 +295,8 @@ function scorer:observe(request, instance) end
 ---@field avg_utilization number mean KV use of the ready instances
 ---@field samples blis.ScaleSample[] up to 32 looks, oldest first; the last one is this
 ---@field instances blis.ScaleInstance[] those that are ready
+---@field own? blis.ScalePool the pool with its GPUs and what they drew
+---@field other? blis.ScalePool the same of the decode pool for prefill, of the prefill pool for decode; nil: there is one pool
 ---@field gateway_queue_size number requests that wait at the gateway for the pool
 ---@field requests_running number requests that were given to instances and have not ended
 ---@field pool_saturation number how full the pool is, 1 = full; may be above

@@ -294,3 +294,4 @@ function requests:add(record) end
 ---@class blis.ScaleTarget
 ---@field target integer
 ---@field reason? string
+---@field wish? integer what the target would be if nothing were shared: other pools see it

@@ -46,17 +46,37 @@ static void check_reason(lua_State *L, int index, scale_call *call) {
   call->decision->reason = self->reason;
 }
 
+static void check_wish(lua_State *L, int index, scale_call *call) {
+  int is_whole = 0;
+  lua_Integer wish = lua_tointegerx(L, index, &is_whole);
+  bool is_wish = lua_type(L, index) == LUA_TNUMBER && is_whole && wish >= 0;
+  if (!lua_isnil(L, index) && !is_wish) {
+    luaL_error(L, "it returned the wish %s, expected a number of instances",
+               push_what(L, index));
+  }
+  call->decision->wish = is_wish ? wish : -1;
+}
+
+static bool is_member(const char *name) {
+  static const char *const names[] = {"target", "reason", "wish"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if (strcmp(names[i], name) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 static void check_keys(lua_State *L, int answer) {
   lua_pushnil(L);
   while (lua_next(L, answer) != 0) {
     lua_pop(L, 1);
-    bool is_known = lua_type(L, -1) == LUA_TSTRING &&
-                    (strcmp(lua_tostring(L, -1), "target") == 0 ||
-                     strcmp(lua_tostring(L, -1), "reason") == 0);
+    bool is_known =
+        lua_type(L, -1) == LUA_TSTRING && is_member(lua_tostring(L, -1));
     if (!is_known) {
       luaL_error(L,
                  "it returned a table with an unknown member, %s; expected "
-                 "{ target =, reason = }",
+                 "{ target =, reason =, wish = }",
                  push_what(L, -1));
     }
   }
@@ -84,6 +104,8 @@ static int ask(lua_State *L) {
     check_target(L, answer + 1, call);
     lua_getfield(L, answer, "reason");
     check_reason(L, answer + 2, call);
+    lua_getfield(L, answer, "wish");
+    check_wish(L, answer + 3, call);
   } else {
     check_target(L, answer, call);
   }
@@ -101,7 +123,7 @@ static blis_status decide(void *state, const blis_scale_context *context,
 
 static const blis_autoscaler_ops ops = {.decide = decide};
 
-/* Those that its field metrics names; all without one. */
+/* The pools, and the metrics that its field metrics names; all without one. */
 static blis_scale_needs check_needs(lua_State *L, int index) {
   if (lua_getfield(L, index, "metrics") == LUA_TNIL) {
     lua_pop(L, 1);
@@ -109,7 +131,7 @@ static blis_scale_needs check_needs(lua_State *L, int index) {
   }
   int list = lua_gettop(L);
   luaL_checktype(L, list, LUA_TTABLE);
-  blis_scale_needs needs = 0;
+  blis_scale_needs needs = BLIS_SCALE_NEEDS_POOLS;
   for (lua_Integer i = 1; lua_rawgeti(L, list, i) != LUA_TNIL; i++) {
     blis_scale_metric metric;
     blis_error error = {0};

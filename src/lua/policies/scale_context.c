@@ -59,7 +59,13 @@ static const char *const context_names[] = {"pool",
                                             "max",
                                             "instances",
                                             "samples",
+                                            "own",
+                                            "other",
                                             NULL};
+
+static const char *const pool_names[] = {
+    "replicas",         "wish",          "min",          "max",
+    "gpus_per_replica", "prefill_watts", "decode_watts", NULL};
 
 static const char *const instance_names[] = {"id",
                                              "kv_utilization",
@@ -81,6 +87,8 @@ static const bind_closed of_context = {"blis.ScaleContext",
 static const bind_closed of_instance = {"blis.ScaleInstance",
                                         "an instance of a context",
                                         instance_names, help, NULL};
+static const bind_closed of_pool = {"blis.ScalePool", "a pool of a context",
+                                    pool_names, help, NULL};
 static const bind_closed of_sample = {"blis.ScaleSample",
                                       "a sample of a context", sample_names,
                                       help, offer_sampled};
@@ -120,6 +128,28 @@ static void push_instances(lua_State *L, const bind_alias *alias,
     seal_table(L, &of_instance, instead);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
+}
+
+/* Nothing where it is not known, or there is no such pool. */
+static void set_pool(lua_State *L, const char *name,
+                     const blis_scale_pool *pool) {
+  if (pool == NULL) {
+    return;
+  }
+  lua_createtable(L, 0, 7);
+  set_field_integer(L, "replicas", pool->replicas);
+  set_field_integer(L, "wish", pool->wish);
+  set_field_integer(L, "min", pool->min);
+  set_field_integer(L, "max", pool->max);
+  set_field_integer(L, "gpus_per_replica", (lua_Integer)pool->gpus);
+  if (pool->prefill_watts >= 0) {
+    set_field_number(L, "prefill_watts", pool->prefill_watts);
+  }
+  if (pool->decode_watts >= 0) {
+    set_field_number(L, "decode_watts", pool->decode_watts);
+  }
+  seal_table(L, &of_pool, instead);
+  lua_setfield(L, -2, name);
 }
 
 static void keep_sample(bind_scale_samples *samples, int64_t now_us,
@@ -171,7 +201,7 @@ void push_scale_context(lua_State *L, const bind_alias *alias,
   static const char *const pools[] = {"all", "prefill", "decode"};
   const int64_t now_us = bind_alias_us(alias, context->now_us);
   keep_sample(samples, now_us, context);
-  lua_createtable(L, 0, BLIS_SCALE_METRIC_COUNT + 14);
+  lua_createtable(L, 0, BLIS_SCALE_METRIC_COUNT + 16);
   set_field_string(L, "pool", pools[context->role]);
   set_field_string(L, "trigger", blis_scale_cause_name(context->cause));
   set_field_integer(L, "now_us", now_us);
@@ -192,6 +222,8 @@ void push_scale_context(lua_State *L, const bind_alias *alias,
                  blis_scale_value(context, (blis_scale_metric)m));
     }
   }
+  set_pool(L, "own", context->own);
+  set_pool(L, "other", context->other);
   push_instances(L, alias, context);
   seal_table(L, &of_instances, instead);
   lua_setfield(L, -2, "instances");

@@ -69,11 +69,12 @@ blis_status blis_autoscaler_decide(const blis_autoscaler *autoscaler,
                                    blis_scale_decision *decision,
                                    int64_t *proposed, blis_error *error) {
   *decision = (blis_scale_decision){
-      .target = context->replicas, .reason = "", .like = -1};
+      .target = context->replicas, .reason = "", .like = -1, .wish = -1};
   BLIS_TRY(
       autoscaler->ops->decide(autoscaler->state, context, decision, error));
   keep_awake(autoscaler, context, decision);
   *proposed = decision->target;
+  decision->wish = decision->wish < 0 ? *proposed : decision->wish;
   if (decision->target < context->min) {
     decision->target = context->min;
   } else if (decision->target > context->max) {

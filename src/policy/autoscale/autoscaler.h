@@ -64,8 +64,9 @@ typedef uint32_t blis_scale_needs;
 #define BLIS_SCALE_BIT(metric) ((blis_scale_needs)1 << (metric))
 #define BLIS_SCALE_NEEDS_QUEUED_TOKENS ((blis_scale_needs)1 << 31)
 #define BLIS_SCALE_NEEDS_FUTURE                                                \
-  ((blis_scale_needs)1 << 30) /* an oracle does                                \
-                               */
+  ((blis_scale_needs)1 << 30)                              /* an oracle does   \
+                                                            */
+#define BLIS_SCALE_NEEDS_POOLS ((blis_scale_needs)1 << 29) /* own and other */
 #define BLIS_SCALE_NEEDS_ALL (UINT32_MAX & ~BLIS_SCALE_NEEDS_FUTURE)
 
 /* Of that name; BLIS_ERR_INVALID names the nearest one. */
@@ -117,6 +118,20 @@ typedef struct blis_scale_model {
   double max_num_seqs;
 } blis_scale_model;
 
+/* A pool as one that shares something with another has to know both. */
+typedef struct blis_scale_pool {
+  uint32_t replicas; /* wanted as of now */
+  int64_t wish;      /* its policy's, last; see blis_scale_decision */
+  uint32_t min;      /* its bounds: as many as there are where nothing scales */
+  uint32_t max;      /* it */
+  double gpus;       /* of one replica */
+  /* What a GPU drew since the last look, in steps that computed prompt tokens
+     and in others; below 0 = there were none, or it is not known. */
+  double prefill_watts;
+  double decode_watts;
+  const blis_scale_model *model; /* NULL = not known */
+} blis_scale_pool;
+
 /* What nobody but an oracle knows: the requests that come from the trace
    itself, in order of time, with their true lengths. */
 typedef struct blis_scale_arrival {
@@ -154,6 +169,10 @@ typedef struct blis_scale_context {
   double starting_kv_tokens;     /* capacity of those that are starting */
   const blis_scale_model *model; /* NULL = not known */
   double startup_us;             /* from a decision to a ready instance, mean */
+  /* With BLIS_SCALE_NEEDS_POOLS, else NULL; other is also NULL where the pool
+     is the only one. */
+  const blis_scale_pool *own;
+  const blis_scale_pool *other;
   /* NULL without BLIS_SCALE_NEEDS_FUTURE. */
   const blis_scale_future *future;
 } blis_scale_context;
@@ -174,6 +193,9 @@ typedef struct blis_scale_decision {
   /* The id of a ready instance like which those are that come or go; -1 = it
      does not matter. */
   int64_t like;
+  /* What the target would be without what the pool shares with the other one,
+     which is shown that; -1 = the target. */
+  int64_t wish;
 } blis_scale_decision;
 
 typedef struct blis_autoscaler_ops {

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/minmax.h"
 #include "policy/autoscale/forecast.h"
 #include "policy/autoscale/planner.h"
 #include "policy/contract/entry.h"
@@ -37,6 +38,7 @@ typedef struct state {
   double prefill_down;
   double decode_up;
   double decode_down;
+  int64_t max_gpus;
   int64_t next_throughput_us;
   int64_t floor; /* replicas that the throughput loop asks for at least */
   blis_forecast rate;
@@ -229,19 +231,17 @@ static void settle(state *self, vote voted, blis_scale_decision *decision) {
   decision->reason = self->reason;
 }
 
-static blis_status decide(void *ud, const blis_scale_context *context,
-                          blis_scale_decision *decision, blis_error *error) {
-  (void)error;
-  state *self = ud;
+static void decide_alone(state *self, const blis_scale_context *context,
+                         blis_scale_decision *decision) {
   if (context->instance_count == 0) {
-    return BLIS_OK;
+    return;
   }
   if (self->target == TARGET_SLA) {
     plan(self, context);
   }
   // While replicas are on their way it only observes.
   if (context->replicas != context->ready) {
-    return BLIS_OK;
+    return;
   }
   vote voted = VOTE_STAY;
   if (self->target != TARGET_SLA) {
@@ -250,6 +250,61 @@ static blis_status decide(void *ud, const blis_scale_context *context,
     voted = sla_vote(self, context);
   }
   settle(self, voted, decision);
+}
+
+/* A budget of GPUs */
+
+static int64_t gpus_of(const blis_scale_pool *pool) {
+  return pool->gpus < 1 ? 1 : (int64_t)pool->gpus;
+}
+
+/* What both pools want is shared; which of both is prefill does matter. */
+static int64_t shared(const state *self, const blis_scale_context *context,
+                      int64_t wanted) {
+  const blis_scale_pool *own = context->own;
+  const blis_scale_pool *other = context->other;
+  if (other == NULL) {
+    return blis_min_i64(wanted, self->max_gpus / gpus_of(own));
+  }
+  bool is_prefill = context->role == BLIS_SCALE_PREFILL;
+  const blis_scale_pool *prefill = is_prefill ? own : other;
+  const blis_scale_pool *decode = is_prefill ? other : own;
+  blis_planner_pools both = blis_planner_share_budget(
+      (blis_planner_pools){is_prefill ? wanted : other->wish,
+                           is_prefill ? other->wish : wanted},
+      (blis_planner_pools){gpus_of(prefill), gpus_of(decode)},
+      (blis_planner_pools){prefill->min, decode->min}, self->max_gpus);
+  return is_prefill ? both.prefill : both.decode;
+}
+
+/* Each is asked on its own: it takes no more than the other has left by now. */
+static int64_t free_for(const state *self, const blis_scale_context *context) {
+  const blis_scale_pool *other = context->other;
+  int64_t taken = other == NULL ? 0 : other->replicas * gpus_of(other);
+  int64_t left = (self->max_gpus - taken) / gpus_of(context->own);
+  return blis_max_i64(left, context->replicas);
+}
+
+static void keep_budget(const state *self, const blis_scale_context *context,
+                        blis_scale_decision *decision) {
+  decision->wish =
+      blis_max_i64(context->min, blis_min_i64(decision->target, context->max));
+  int64_t allowed = blis_min_i64(shared(self, context, decision->wish),
+                                 free_for(self, context));
+  if (allowed < decision->target) {
+    decision->target = allowed;
+    decision->reason = "max_gpus allows no more";
+  }
+}
+
+static blis_status decide(void *ud, const blis_scale_context *context,
+                          blis_scale_decision *decision, blis_error *error) {
+  (void)error;
+  state *self = ud;
+  decide_alone(self, context, decision);
+  if (self->max_gpus > 0 && context->own != NULL) {
+    keep_budget(self, context, decision);
+  }
   return BLIS_OK;
 }
 
@@ -257,6 +312,7 @@ static blis_status init(void *ud, blis_policy_setup *setup, blis_error *error) {
   (void)error;
   state *self = ud;
   setup->needs = BLIS_SCALE_NEEDS_QUEUED_TOKENS;
+  setup->needs |= self->max_gpus > 0 ? BLIS_SCALE_NEEDS_POOLS : 0;
   if (self->target == TARGET_SLA) {
     setup->needs |= BLIS_SCALE_BIT(BLIS_SCALE_REQUEST_RATE) |
                     BLIS_SCALE_BIT(BLIS_SCALE_PROMPT_TOKENS_MEAN) |
@@ -304,6 +360,9 @@ static const blis_param_spec params[] = {
     BLIS__NUMBER("decode_scale_down_kv_rate", 0, 100, 0.5, "",
                  "load: one less where every share is below",
                  BLIS__INTO(state, decode_down)),
+    BLIS__INTEGER("max_gpus", 0, 1e9, 0, "GPUs",
+                  "of both pools together, shared by what they want; 0 = any",
+                  BLIS__INTO(state, max_gpus)),
     BLIS__SCALE_INTERVAL(state, 5),
 };
 

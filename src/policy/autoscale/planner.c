@@ -5,24 +5,23 @@
 #include "base/minmax.h"
 
 blis_planner_pools blis_planner_share_budget(blis_planner_pools wanted,
-                                             int64_t prefill_gpus,
-                                             int64_t decode_gpus,
-                                             int64_t min_replicas,
+                                             blis_planner_pools gpus,
+                                             blis_planner_pools min,
                                              int64_t max_gpus) {
-  int64_t total = wanted.prefill * prefill_gpus + wanted.decode * decode_gpus;
+  int64_t total = wanted.prefill * gpus.prefill + wanted.decode * gpus.decode;
   if (total <= max_gpus) {
     return wanted;
   }
-  if (min_replicas * (prefill_gpus + decode_gpus) > max_gpus) {
+  if (min.prefill * gpus.prefill + min.decode * gpus.decode > max_gpus) {
     return (blis_planner_pools){0, 0};
   }
   double scale = (double)max_gpus / (double)total;
-  int64_t room = (max_gpus - min_replicas * decode_gpus) / prefill_gpus;
+  int64_t room = (max_gpus - min.decode * gpus.decode) / gpus.prefill;
   int64_t prefill = blis_max_i64(
-      min_replicas,
+      min.prefill,
       blis_min_i64(room, (int64_t)floor((double)wanted.prefill * scale)));
   int64_t decode = blis_max_i64(
-      min_replicas, (max_gpus - prefill * prefill_gpus) / decode_gpus);
+      min.decode, (max_gpus - prefill * gpus.prefill) / gpus.decode);
   return (blis_planner_pools){prefill, decode};
 }
 
@@ -40,18 +39,26 @@ int64_t blis_planner_prefill(const blis_scale_model *model,
   return at_least_one(fmax(by_rate, by_target));
 }
 
-/* The largest batch that keeps the target and fits. */
-static double largest_batch(const blis_scale_model *model,
-                            const blis_planner_load *load, double context) {
+/* Of a request in the middle of its output. */
+static double context_of(const blis_planner_load *load) {
+  return fmax(1, load->prompt_tokens + load->output_tokens / 2);
+}
+
+double blis_planner_decode_us(const blis_scale_model *model,
+                              const blis_planner_load *load, double batch) {
+  return model->step_us(model->state, 0, batch, batch * context_of(load));
+}
+
+double blis_planner_batch(const blis_scale_model *model,
+                          const blis_planner_load *load) {
   double low = 1;
-  double high = fmax(1, floor(load->kv_capacity_tokens / context));
+  double high = fmax(1, floor(load->kv_capacity_tokens / context_of(load)));
   if (load->requests_max > 0) {
     high = fmin(high, load->requests_max);
   }
   while (low < high) {
     double middle = ceil((low + high) / 2);
-    double step_us = model->step_us(model->state, 0, middle, middle * context);
-    if (step_us <= load->itl_us) {
+    if (blis_planner_decode_us(model, load, middle) <= load->itl_us) {
       low = middle;
     } else {
       high = middle - 1;
@@ -62,9 +69,8 @@ static double largest_batch(const blis_scale_model *model,
 
 double blis_planner_token_us(const blis_scale_model *model,
                              const blis_planner_load *load) {
-  double context = fmax(1, load->prompt_tokens + load->output_tokens / 2);
-  double batch = largest_batch(model, load, context);
-  return model->step_us(model->state, 0, batch, batch * context) / batch;
+  double batch = blis_planner_batch(model, load);
+  return blis_planner_decode_us(model, load, batch) / batch;
 }
 
 int64_t blis_planner_decode(const blis_scale_model *model,

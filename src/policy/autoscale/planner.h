@@ -22,9 +22,8 @@ typedef struct blis_planner_pools {
  * minimum; {0, 0} where even the minimum does not fit. GPUs are of one replica.
  */
 blis_planner_pools blis_planner_share_budget(blis_planner_pools wanted,
-                                             int64_t prefill_gpus,
-                                             int64_t decode_gpus,
-                                             int64_t min_replicas,
+                                             blis_planner_pools gpus,
+                                             blis_planner_pools min,
                                              int64_t max_gpus);
 
 /* A load to plan for, and what is promised. */
@@ -37,6 +36,14 @@ typedef struct blis_planner_load {
   double kv_capacity_tokens; /* of a replica */
   double requests_max;       /* in a batch; 0 = any number */
 } blis_planner_load;
+
+/* The largest batch of decodes that keeps the ITL and fits; at least 1. */
+double blis_planner_batch(const blis_scale_model *model,
+                          const blis_planner_load *load);
+
+/* How long a step of so many takes. */
+double blis_planner_decode_us(const blis_scale_model *model,
+                              const blis_planner_load *load, double batch);
 
 /* Time of a decode step of the largest batch that keeps the ITL, per request.
  */

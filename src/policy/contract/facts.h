@@ -22,6 +22,7 @@ typedef struct blis_instance_facts {
   const char *model;    /* it serves, in whatever case; NULL or "" = any */
   const char *gpu;      /* type of its GPUs; NULL or "" = unknown */
   int64_t tp;           /* its GPUs; 0 = unknown */
+  int64_t gpus;         /* where these are more, with dp > 1; 0 = tp */
   double cost_per_hour; /* in whatever money, >= 0 */
   double watts;         /* that it draws, >= 0 */
   double idle_watts;    /* of these without requests, >= 0 */
