@@ -1,5 +1,6 @@
 --- From what a user writes to what the core runs: reads an experiment, checks it, fills in
 --- defaults.
+local billing = require "blis.engine.billing"
 local core = require "blis.core"
 local deferred = require "blis.deferred"
 local disaggregation = require "blis.engine.disaggregation"
@@ -178,6 +179,7 @@ function experiment.read(spec)
       workload.length_us(traffic), read_faults) or nil,
     faults = read_faults,
     prices = spot_capacity and spot_capacity.prices or nil,
+    billing = billing.of(cluster),
     spot_offers = spot_capacity and spot_capacity.offers or nil,
     is_scripted = is_scripted(routing, admission)
       or apart ~= nil and disaggregation.is_scripted(apart),

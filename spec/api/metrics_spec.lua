@@ -481,10 +481,12 @@ describe("the summary of a result", function()
     end
     local line, cost = cost_of(2.5)
     near(2.5 * cost.gpu_hours, cost.usd, "USD")
-    assert.equal(("%.3f GPU-hours, %.3f USD, %.3f USD per million output tokens"):format(
-      cost.gpu_hours, cost.usd, cost.usd_per_million_output_tokens), line)
+    assert.equal(("%.3f GPU-hours, %.1f %% of them idle, %.3f USD, %.3f USD per million "
+      .. "output tokens"):format(cost.gpu_hours, 100 * cost.idle_share, cost.usd,
+      cost.usd_per_million_output_tokens), line)
     line, cost = cost_of(0)
-    assert.equal(("%.3f GPU-hours"):format(cost.gpu_hours), line)
+    assert.equal(("%.3f GPU-hours, %.1f %% of them idle"):format(cost.gpu_hours,
+      100 * cost.idle_share), line)
   end)
 end)
 

@@ -29,6 +29,18 @@ describe("the cost of a run", function()
     assert.equal(0.8, r.goodput.attainment)
     assert.is_near(r.cost.usd / (0.8 * 10), r.cost.usd_per_good_request, 1e-12)
     assert.is_near(20, r.cost.usd, 0.01)
+    local busy = r.instances[1].busy_us + r.instances[2].busy_us
+    assert.is_near(1 - busy / (2 * r.duration_us), r.cost.idle_share, 1e-12)
+    assert.equal(r.cost.gpu_hours, r.cost.billed_gpu_hours)
+  end)
+
+  it("says which share of its GPUs was idle", function()
+    local r = blis.run { cluster = { instances = 4 }, routing = function() return 1 end,
+      workload = { rate = 50, requests = 500 } }
+    local idle = 1 - r.instances[1].busy_us / (4 * r.duration_us)
+    assert.is_true(idle > 0.75)
+    assert.is_near(idle, r.cost.idle_share, 1e-12)
+    assert.matches(("%.1f %%%% of them idle"):format(100 * idle), tostring(r))
   end)
 
   it("by good request is not told without targets", function()

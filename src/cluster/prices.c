@@ -36,8 +36,7 @@ struct blis__prices {
   bill *bills; /* of all instances */
 };
 
-/* From 0 to time_us. */
-static double usd_until(const price_list *list, int64_t time_us) {
+static const step *step_at(const price_list *list, int64_t time_us) {
   size_t low = 0;
   size_t high = list->count;
   while (high - low > 1) {
@@ -48,7 +47,12 @@ static double usd_until(const price_list *list, int64_t time_us) {
       high = middle;
     }
   }
-  const step *at = &list->steps[low];
+  return &list->steps[low];
+}
+
+/* From 0 to time_us. */
+static double usd_until(const price_list *list, int64_t time_us) {
+  const step *at = step_at(list, time_us);
   return at->usd +
          at->per_hour * ((double)(time_us - at->from_us) / us_per_hour);
 }
@@ -176,4 +180,11 @@ double blis_cluster_instance_usd(const blis_cluster *cluster, uint32_t index,
   const struct blis__prices *prices = cluster->prices;
   bool is_billed = prices != NULL && prices->bills[index].list != NULL;
   return is_billed ? usd_of(&prices->bills[index], until_us) : -1;
+}
+
+double blis_cluster_gpu_price_per_hour(const blis_cluster *cluster,
+                                       uint32_t index, int64_t time_us) {
+  const struct blis__prices *prices = cluster->prices;
+  bool is_billed = prices != NULL && prices->bills[index].list != NULL;
+  return is_billed ? step_at(prices->bills[index].list, time_us)->per_hour : -1;
 }

@@ -35,4 +35,8 @@ bool blis_cluster_has_prices(const blis_cluster *cluster);
 double blis_cluster_instance_usd(const blis_cluster *cluster, uint32_t index,
                                  int64_t until_us);
 
+/* What a GPU of it costs at a time; below 0 = its group has no prices. */
+double blis_cluster_gpu_price_per_hour(const blis_cluster *cluster,
+                                       uint32_t index, int64_t time_us);
+
 #endif

@@ -162,8 +162,9 @@ struct blis_cluster {
   struct blis__node_pools *node_pools;         /* node_pools.c */
   struct blis__fault_plan *fault_plan;         /* fault_plan.c */
   struct blis__presence *presence;             /* presence.c */
-  bool has_power;              /* some engine is asked what it draws */
-  struct blis__prices *prices; /* prices.c */
+  bool has_power;                /* some engine is asked what it draws */
+  struct blis__prices *prices;   /* prices.c */
+  struct blis__billing *billing; /* billing.c */
   bool has_prefill_history;
   bool has_drains;
   bool may_scale;         /* one of them may change the number of instances */

@@ -223,6 +223,17 @@ return {
       doc = "Price of one GPU, for the cost of a run; default: the catalogue's price.",
     },
     {
+      name = "billing_granularity_us", type = "time_us", min = 0, max = 1000000000000, default = 0,
+      unit = "us", flag = "--billing-granularity", group = "Cost and energy",
+      doc = "The time for which an instance is paid is rounded up to a multiple of this, each time "
+        .. "that it is there; 0 = it is not.",
+    },
+    {
+      name = "billing_minimum_us", type = "time_us", min = 0, max = 1000000000000, default = 0,
+      unit = "us", flag = "--billing-minimum", group = "Cost and energy",
+      doc = "Least time for which an instance is paid, each time that it is there.",
+    },
+    {
       name = "spot", type = "spot", flag = "--spot", metavar = "FILE.csv",
       group = "Cost and energy",
       doc = "Spot capacity: a CSV file with the columns time_s, available and gpu_price_per_hour, "

@@ -263,6 +263,8 @@
 ---@class blis.Cost
 ---@field gpus integer of all instances (GPUs)
 ---@field gpu_hours number gpus * duration (h)
+---@field billed_gpu_hours number gpu_hours, rounded as billing_granularity_us and billing_minimum_us say (h)
+---@field idle_share number? 1 - busy_gpu_seconds / (gpu_hours * 3600) (0 to 1)
 ---@field usd_per_gpu_hour number? nil = not known, as for the two below (USD/h)
 ---@field usd number? of the run (USD)
 ---@field busy_gpu_seconds number of GPUs whose instance computes; idle ones cost as much (s)

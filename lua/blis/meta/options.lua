@@ -91,6 +91,8 @@
 ---@field gpu_memory_utilization? number Share of the GPU memory that the engine may use. (default 0.9)
 ---@field kv_capacity_per_gpu? boolean Without kv_blocks, derive it from the memory of a single GPU. Otherwise the memory of all tp GPUs counts, as in BLIS (Go): about tp times more blocks than fit. (default true)
 ---@field gpu_price_per_hour? number Price of one GPU, for the cost of a run; default: the catalogue's price. (USD/h)
+---@field billing_granularity_us? integer The time for which an instance is paid is rounded up to a multiple of this, each time that it is there; 0 = it is not. (us, default 0)
+---@field billing_minimum_us? integer Least time for which an instance is paid, each time that it is there. (us, default 0)
 ---@field spot? string|blis.SpotOptions Spot capacity: a CSV file with the columns time_s, available and gpu_price_per_hour, or a table of options (blis help spot).
 ---@field gpu_watts? number Mean power draw of one GPU, for the energy of a run; without it, no energy is reported. (W)
 ---@field gpu_idle_watts? number Power draw of one GPU without requests; gpu_watts is then its draw under load. Default: gpu_watts for the energy of a run, 0 for policies that look at rolling_watts. (W)
@@ -229,6 +231,8 @@
 ---@field gpu_memory_utilization? number Share of the GPU memory that the engine may use. (default 0.9)
 ---@field kv_capacity_per_gpu? boolean Without kv_blocks, derive it from the memory of a single GPU. Otherwise the memory of all tp GPUs counts, as in BLIS (Go): about tp times more blocks than fit. (default true)
 ---@field gpu_price_per_hour? number Price of one GPU, for the cost of a run; default: the catalogue's price. (USD/h)
+---@field billing_granularity_us? integer The time for which an instance is paid is rounded up to a multiple of this, each time that it is there; 0 = it is not. (us, default 0)
+---@field billing_minimum_us? integer Least time for which an instance is paid, each time that it is there. (us, default 0)
 ---@field spot? string|blis.SpotOptions Spot capacity: a CSV file with the columns time_s, available and gpu_price_per_hour, or a table of options (blis help spot).
 ---@field gpu_watts? number Mean power draw of one GPU, for the energy of a run; without it, no energy is reported. (W)
 ---@field gpu_idle_watts? number Power draw of one GPU without requests; gpu_watts is then its draw under load. Default: gpu_watts for the energy of a run, 0 for policies that look at rolling_watts. (W)

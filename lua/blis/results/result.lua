@@ -251,11 +251,12 @@ end
 
 --- The same, of instances that were paid for a part of a run, or whose machines have prices.
 local function spent_on(groups, paid, price_per_replica)
-  local gpu_hours, usd = 0, 0
+  local gpu_hours, billed_hours, usd = 0, 0, 0
   for i, group in ipairs(groups) do
     local gpus, price = gpus_and_price(group, price_per_replica)
-    local hours, other_usd = paid[i].seconds / 3600, 0
-    gpu_hours = gpu_hours + gpus * hours
+    local hours, other_usd = paid[i].billed_seconds / 3600, 0
+    gpu_hours = gpu_hours + gpus * paid[i].seconds / 3600
+    billed_hours = billed_hours + gpus * hours
     if not price_per_replica then
       hours = hours - (paid[i].node_seconds + paid[i].listed_seconds) / 3600
       other_usd = paid[i].node_usd + paid[i].listed_gpu_usd * gpus
@@ -263,7 +264,7 @@ local function spent_on(groups, paid, price_per_replica)
     if hours > 0 and not price then usd = nil end
     usd = usd and usd + (price or 0) * hours + other_usd
   end
-  return gpu_hours, usd
+  return gpu_hours, usd, billed_hours
 end
 
 --- Seconds of GPUs in which their instances computed.
@@ -282,9 +283,9 @@ local function cost_of(summary, price_per_replica)
   for i, group in ipairs(groups) do instances[i] = group.instances end
   local gpus, usd_per_hour = spent_in(groups, instances, price_per_replica)
   local hours = summary.duration_us / 3.6e9
-  local gpu_hours, usd = gpus * hours, usd_per_hour and usd_per_hour * hours
+  local gpu_hours, usd, billed = gpus * hours, usd_per_hour and usd_per_hour * hours, nil
   if summary.paid then
-    gpu_hours, usd = spent_on(groups, summary.paid, price_per_replica)
+    gpu_hours, usd, billed = spent_on(groups, summary.paid, price_per_replica)
   end
   local tokens, busy = summary.output_tokens, busy_gpu_seconds(summary, groups)
   local all_tokens = summary.prompt_tokens + tokens
@@ -292,7 +293,9 @@ local function cost_of(summary, price_per_replica)
     busy_gpu_seconds = busy,
     gpu_seconds_per_request = summary.completed > 0 and busy / summary.completed or nil,
     usd_per_thousand_tokens = usd and all_tokens > 0 and usd / all_tokens * 1000 or nil,
-    gpus = gpus, gpu_hours = gpu_hours, usd_per_gpu_hour = usd_per_hour and usd_per_hour / gpus,
+    idle_share = gpu_hours > 0 and math.max(1 - busy / (gpu_hours * 3600), 0) or nil,
+    gpus = gpus, gpu_hours = gpu_hours, billed_gpu_hours = billed or gpu_hours,
+    usd_per_gpu_hour = usd_per_hour and usd_per_hour / gpus,
     usd = usd,
     usd_per_million_output_tokens = usd and tokens > 0 and usd / tokens * 1e6 or nil,
   }

@@ -30,15 +30,16 @@ function spot.of(summary, cluster, offers)
     if (cluster.groups and cluster.groups[i] or cluster).spot then
       local gpus = group.tp * group.dp
       local paid = summary.paid and summary.paid[i]
-        or { seconds = group.instances * hours * 3600, listed_seconds = 0, listed_gpu_usd = 0 }
+        or { seconds = group.instances * hours * 3600, whole_seconds = hours * 3600,
+          billed_seconds = group.instances * hours * 3600, listed_seconds = 0, listed_gpu_usd = 0 }
       local price = group.gpu_price_per_hour
-      local unlisted = (paid.seconds - paid.listed_seconds) / 3600
+      local unlisted = (paid.billed_seconds - paid.listed_seconds) / 3600
       there, all = there + paid.seconds / 3600, all + group.instances * hours
       local has_price = price > 0
       made.usd = made.usd and (has_price or unlisted == 0) and made.usd
         + gpus * (paid.listed_gpu_usd + price * unlisted) or nil
       made.on_demand_usd = made.on_demand_usd and has_price and made.on_demand_usd
-        + gpus * price * group.instances * hours or nil
+        + gpus * price * group.instances * paid.whole_seconds / 3600 or nil
     end
   end
   made.availability = all > 0 and math.min(there / all, 1) or 1

@@ -440,6 +440,7 @@ static void check_cluster_part(lua_State *L, int config, bind_simulation *sim) {
   check_set_scaling(L, config, sim);
   check_set_faults(L, config, sim);
   check_set_prices(L, config, sim);
+  check_set_billing(L, config, sim);
 }
 
 /* With decisions = true: a trace of them. */

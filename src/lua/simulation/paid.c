@@ -3,14 +3,16 @@
 #include <string.h>
 
 #include "base/invariant.h"
+#include "cluster/billing.h"
 #include "cluster/life_cycle.h"
 #include "cluster/node_pools.h"
 #include "cluster/prices.h"
 #include "lua/bind/bind.h"
 
-/* Of a group. */
+/* Of a group; all but the first as it is billed. */
 typedef struct paid {
   int64_t us;
+  int64_t billed_us;
   int64_t node_us;
   double node_usd;
   int64_t listed_us;
@@ -20,21 +22,27 @@ typedef struct paid {
 static void add(paid *group, const blis_cluster *cluster, uint32_t i,
                 int64_t end_us) {
   int64_t paid_us = blis_cluster_instance_paid_us(cluster, i, end_us);
+  blis_rounding more = blis_cluster_instance_rounding(cluster, i, end_us);
+  int64_t billed_us = paid_us + more.us;
   double listed_usd = blis_cluster_instance_usd(cluster, i, end_us);
   double node_price = blis_cluster_node_price_per_hour(cluster, i);
   group->us += paid_us;
+  group->billed_us += billed_us;
   if (listed_usd >= 0) {
-    group->listed_us += paid_us;
-    group->listed_gpu_usd += listed_usd;
+    group->listed_us += billed_us;
+    group->listed_gpu_usd += listed_usd + more.gpu_usd;
   } else if (node_price >= 0) {
-    group->node_us += paid_us;
-    group->node_usd += node_price * ((double)paid_us / 3.6e9);
+    group->node_us += billed_us;
+    group->node_usd += node_price * ((double)billed_us / 3.6e9);
   }
 }
 
-static void push_group(lua_State *L, const paid *group) {
-  lua_createtable(L, 0, 5);
+/* all_us: of one that is there all the time. */
+static void push_group(lua_State *L, const paid *group, int64_t all_us) {
+  lua_createtable(L, 0, 7);
   set_field_number(L, "seconds", (double)group->us / 1e6);
+  set_field_number(L, "billed_seconds", (double)group->billed_us / 1e6);
+  set_field_number(L, "whole_seconds", (double)all_us / 1e6);
   set_field_number(L, "node_seconds", (double)group->node_us / 1e6);
   set_field_number(L, "node_usd", group->node_usd);
   set_field_number(L, "listed_seconds", (double)group->listed_us / 1e6);
@@ -56,10 +64,12 @@ void set_paid(lua_State *L, const bind_simulation *sim, int64_t end_us,
     all_us += blis_cluster_instance_paid_us(cluster, i, end_us);
   }
   if (always || blis_cluster_node_pool_count(cluster) > 0 ||
-      blis_cluster_has_prices(cluster) || all_us != (int64_t)count * end_us) {
+      blis_cluster_has_prices(cluster) || blis_cluster_has_billing(cluster) ||
+      all_us != (int64_t)count * end_us) {
     lua_createtable(L, (int)group_count, 0);
     for (uint32_t g = 0; g < group_count; g++) {
-      push_group(L, &groups[g]);
+      blis_billing billing = blis_cluster_billing(cluster, g);
+      push_group(L, &groups[g], blis_billed_us(&billing, end_us));
       lua_rawseti(L, -2, (lua_Integer)g + 1);
     }
     lua_setfield(L, -3, "paid");
@@ -96,6 +106,31 @@ void check_set_prices(lua_State *L, int config, const bind_simulation *sim) {
   for (size_t i = 0; i < count; i++) {
     lua_rawgeti(L, top + 1, (lua_Integer)i + 1);
     set_list(L, sim);
+    lua_settop(L, top + 1);
+  }
+  lua_settop(L, top);
+}
+
+void check_set_billing(lua_State *L, int config, const bind_simulation *sim) {
+  int top = lua_gettop(L);
+  if (lua_getfield(L, config, "billing") == LUA_TNIL) {
+    lua_settop(L, top);
+    return;
+  }
+  size_t count = lua_rawlen(L, top + 1);
+  for (size_t i = 0; i < count; i++) {
+    lua_rawgeti(L, top + 1, (lua_Integer)i + 1);
+    int rule = lua_gettop(L);
+    const blis_billing billing = {
+        .granularity_us = check_field_integer(L, rule, "granularity_us"),
+        .minimum_us = check_field_integer(L, rule, "minimum_us")};
+    blis_error error = {0};
+    check_status(L,
+                 blis_cluster_set_billing(
+                     sim->cluster,
+                     (uint32_t)check_field_integer(L, rule, "group"), &billing,
+                     &error),
+                 &error);
     lua_settop(L, top + 1);
   }
   lua_settop(L, top);
