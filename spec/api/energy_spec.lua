@@ -14,12 +14,12 @@ local function model()
   end }
 end
 
-local function one_request()
+local function one_request(output_tokens)
   local is_given
   return function()
     if is_given then return nil end
     is_given = true
-    return { arrival_us = 400000000, prompt_tokens = 64, output_tokens = 101 }
+    return { arrival_us = 400000000, prompt_tokens = 64, output_tokens = output_tokens or 101 }
   end
 end
 
@@ -67,6 +67,22 @@ describe("the energy of a run", function()
     near(147500 / 101, r.energy.joules_per_output_token)
     assert.equal(1, r.energy.coverage)
     says(tostring(r), "0.041 kWh, 1,460.396 J per output token, 21.3 g of CO2")
+  end)
+
+  -- 49,999 decodes in 500 s, of which the first takes 20 ms and the others 10.
+  it("by token is 2.95 J where the same makes 50,000 tokens", function()
+    local is_first = true
+    local r = run({ gpu_prefill_watts = 285, gpu_decode_watts = 190, gpu_idle_watts = 60,
+      max_model_len = 0, async_scheduling = false, latency_model = function(batch)
+        if batch.decode_requests == 0 then return 100000000 end
+        local took_us = is_first and 20000 or 10000
+        is_first = false
+        return took_us
+      end }, { workload = { generator = one_request(50000) } })
+    assert.equal(1000000000, r.duration_us)
+    near(147500 / 50000, r.energy.joules_per_output_token)
+    says(tostring(r), "2.950 J per output token")
+    near(40.97, math.floor(r.energy.kwh * 1e5 + 0.5) / 100)
   end)
 
   it("is the mean draw of all the time where no more is said", function()

@@ -56,14 +56,14 @@ describe("spot capacity", function()
   end)
 
   it("has the two longest of three requests moved or not, by its notice", function()
-    -- Requests with about 30, 100 and 400 s left, on one instance of two.
+    -- Requests with 30, 100 and 400 s left less 1 ms, on one instance of two.
     local function moved(notice_s)
       local r = blis.run { cluster = { instances = 2,
         latency_model = function(batch) return batch.decode_requests > 0 and 100000 or 1000 end,
         spot = { notice = seconds(notice_s), restart_time = 0, steps = {
           { at = 0, available = 2 }, { at = seconds(200), available = 1 } } } },
         workload = coroutine.wrap(function()
-          for _, tokens in ipairs { 300, 1000, 4000 } do
+          for _, tokens in ipairs { 301, 1001, 4001 } do
             coroutine.yield { arrival_us = seconds(200 - notice_s) - 2000, prompt_tokens = 16,
               output_tokens = tokens }
           end
@@ -76,6 +76,8 @@ describe("spot capacity", function()
     end
     assert.equal(1, moved(120))
     assert.equal(2, moved(60))
+    assert.equal(2, moved(30))
+    assert.equal(3, moved(29))
   end)
 
   it("leaves an instance away that would have to go before it has started", function()
