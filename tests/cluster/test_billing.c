@@ -102,6 +102,17 @@ static void one_that_is_to_come_back_stays(void) {
   site_deinit(&s);
 }
 
+static void one_that_has_gone_is_rounded_once(void) {
+  site s;
+  open_pair(&s);
+  set(&s, (blis_billing){.minimum_us = 1000});
+  fail_at(&s, 100, false);
+  site_run(&s);
+  CHECK_EQ_I64(more_us(&s, 0, 1700000), 900);
+  CHECK_EQ_I64(more_us(&s, 1, 1700000), 0);
+  site_deinit(&s);
+}
+
 /* From 0 to 100, and from 40,000 on. */
 static void each_time_is_rounded(void) {
   site s;
@@ -109,15 +120,15 @@ static void each_time_is_rounded(void) {
   const blis_price_step steps[] = {{0, 3.6e9}, {101, 7.2e9}, {50000, 1.08e10}};
   blis_error error = {0};
   CHECK_OK(blis_cluster_set_prices(s.cluster, 0, steps, 3, &error), &error);
-  set(&s, (blis_billing){.minimum_us = 1000, .granularity_us = 2});
+  set(&s, (blis_billing){.minimum_us = 1000, .granularity_us = 7});
   fail_at(&s, 100, false);
   CHECK_OK(blis_cluster_call_at(s.cluster, 40000, restore_first, NULL, &error),
            &error);
   site_run(&s);
   blis_rounding more =
       blis_cluster_instance_rounding(s.cluster, 0, 40000 + 1000001);
-  CHECK_EQ_I64(more.us, 900 + 1);
-  CHECK_EQ_DOUBLE(more.gpu_usd, 900 * 1 + 1 * 3); /* USD/us when it went */
+  CHECK_EQ_I64(more.us, 900 + 5);
+  CHECK_EQ_DOUBLE(more.gpu_usd, 900 * 1 + 5 * 3); /* USD/us when it went */
   site_deinit(&s);
 }
 
@@ -126,6 +137,7 @@ int main(void) {
   RUN(nothing_is_rounded_without_rules);
   RUN(rules_are_checked);
   RUN(one_that_is_to_come_back_stays);
+  RUN(one_that_has_gone_is_rounded_once);
   RUN(each_time_is_rounded);
   return check_done();
 }

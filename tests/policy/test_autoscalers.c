@@ -594,10 +594,15 @@ static void test_planner_gpus(void) {
   CHECK_EQ_I64(planner_with(BLIS_SCALE_DECODE, 9, 3, 4, 4), 3);
   CHECK_EQ_I64(planner_with(BLIS_SCALE_DECODE, 9, 2, 3, 3), 3);
   CHECK_EQ_I64(planner_with(BLIS_SCALE_DECODE, 7, 2, 3, 3), 2);
+  /* Prefill wants 8 of 9 in all: it gets 5, and 2 of 2 GPUs are left. */
+  CHECK_EQ_I64(planner_with(BLIS_SCALE_DECODE, 9, 2, 1, 8), 2);
+  /* The others want none, and keep one. */
+  CHECK_EQ_I64(planner_with(BLIS_SCALE_PREFILL, 10, 19, 0, 0), 4);
   /* Not even one each. */
   CHECK_EQ_I64(planner_with(BLIS_SCALE_DECODE, 2, 2, 3, 3), 1);
   CHECK_EQ_I64(planner_with(BLIS_SCALE_BOTH, 9, 4, 0, 0), 4);
   CHECK_EQ_I64(planner_with(BLIS_SCALE_BOTH, 10, 4, 0, 0), 5);
+  CHECK_EQ_I64(planner_with(BLIS_SCALE_BOTH, 9, 6, 0, 0), 4);
 }
 
 static void test_wva(void) {

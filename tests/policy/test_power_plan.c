@@ -318,6 +318,42 @@ static void test_latency_is_corrected(void) {
   }
 }
 
+/* Decodes that take 1.255 times as long leave room for a batch, a smaller one;
+   of those that take twice as long, not even one keeps 10 ms. */
+static void test_itl_is_corrected(void) {
+  for (int is_slow = 0; is_slow < 2; is_slow++) {
+    asked a;
+    make(&a, usual, USUAL_COUNT, BLIS_SCALE_DECODE);
+    CHECK_EQ_I64(ask(&a), 3);
+    a.own.max = 2;
+    a.context.metrics[BLIS_SCALE_TPOT_P90] = is_slow ? 100000 : 15000;
+    (void)ask(&a);
+    CHECK_EQ_I64(ask(&a), is_slow ? 3 : 2);
+    blis_autoscaler_free(&a.policy);
+  }
+}
+
+/* What was seen of the last minute is no news while nobody comes: prompts of
+   100 ms keep 120. */
+static void test_corrects_while_requests_come(void) {
+  blis_param items[USUAL_COUNT];
+  memcpy(items, usual, sizeof usual);
+  items[3].number = 120;
+  asked a;
+  make(&a, items, USUAL_COUNT, BLIS_SCALE_DECODE);
+  CHECK_EQ_I64(ask(&a), 3);
+  a.own.max = 2;
+  a.context.metrics[BLIS_SCALE_TTFT_P90] = 1e6;
+  a.context.metrics[BLIS_SCALE_REQUEST_RATE] = 0;
+  (void)ask(&a);
+  a.context.metrics[BLIS_SCALE_TTFT_P90] = 100000;
+  a.context.metrics[BLIS_SCALE_TPOT_P90] = 10001;
+  a.context.metrics[BLIS_SCALE_REQUEST_RATE] = 10;
+  (void)ask(&a);
+  CHECK_EQ_I64(ask(&a), 2);
+  blis_autoscaler_free(&a.policy);
+}
+
 /* Nothing to plan with. */
 static void test_what_is_not_known(void) {
   asked a;
@@ -352,6 +388,8 @@ int main(void) {
   RUN(test_gap_between_plans);
   RUN(test_targets_out_of_reach);
   RUN(test_latency_is_corrected);
+  RUN(test_itl_is_corrected);
+  RUN(test_corrects_while_requests_come);
   RUN(test_what_is_not_known);
   return check_done();
 }

@@ -35,12 +35,8 @@ blis_planner_pools blis_power_share(double budget_watts,
   if (!(budget_watts > 0)) {
     return (blis_planner_pools){prefill->min, decode->max};
   }
-  double for_decode =
-      budget_watts - (double)prefill->min * prefill->replica_watts;
-  if (for_decode <= 0) {
-    return (blis_planner_pools){prefill->min, decode->min};
-  }
-  int64_t decodes = fitting(for_decode, decode);
+  double least = (double)prefill->min * prefill->replica_watts;
+  int64_t decodes = fitting(budget_watts - least, decode);
   double left = budget_watts - (double)decodes * decode->replica_watts;
   return (blis_planner_pools){fitting(left, prefill), decodes};
 }
