@@ -81,6 +81,17 @@ local function check_cascade(cascade, cluster)
   end
 end
 
+--- Models that stand for those of a corpus are there.
+local function check_models(traffic, cluster)
+  local models = models_of(cluster)
+  for _, model in ipairs(workload.models(traffic)) do
+    if not is_among(model, models) then
+      errors.invalid("workload.models: no instance serves '%s', expected %s", model,
+        table.concat(models, " or "))
+    end
+  end
+end
+
 local needs_records = { "instance_times", "keep_requests", "phases", "slo_targets", "warm_up_us",
   "warm_up_requests" }
 
@@ -154,6 +165,7 @@ function experiment.read(spec)
   local admission = hooks.read_admission(values.admission, "admission")
   local cascade = hooks.read_cascade(values.cascade, "cascade")
   if cascade then check_cascade(cascade, cluster) end
+  check_models(traffic, cluster)
   local apart = disaggregation.read(values, cluster, routing)
   local routing_ties
   if apart and apart.decode_routing then

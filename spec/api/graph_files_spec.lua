@@ -205,6 +205,121 @@ describe("weka corpora", function()
   end)
 end)
 
+describe("models of a corpus", function()
+  local names = { "big", "small", "big", "other" }
+
+  --- A subagent in front, whose model is not the first one all the same.
+  local function conversation(id, models)
+    return ([[{"id":"%s","block_size":64,"requests":[{"t":1,"type":"subagent","agent_id":"x",]]
+      .. [["requests":[{"t":1,"in":9,"out":2,"model":"%s"}]},{"t":0,"in":9,"out":2,"model":"%s"},]]
+      .. [[{"t":2,"in":9,"out":2,"model":"%s"},{"t":3,"in":9,"out":2}]}]]):format(id,
+      models[1], models[2], models[3])
+  end
+  local text = conversation("c", { "sub", "parent", "third" }) .. "\n"
+    .. conversation("d", { "fourth", "third", "sub" })
+
+  --- "session:round=model" of all requests.
+  local function models_of(list)
+    local found = {}
+    for _, graph in ipairs(list) do
+      for _, node in ipairs(graph) do
+        found[#found + 1] = ("%s:%d=%s"):format(node.session, node.round_index, node.model or "")
+      end
+    end
+    table.sort(found)
+    return found
+  end
+
+  it("are not used by default", function()
+    for _, one in ipairs(models_of(read(text))) do assert.truthy(one:find "=$") end
+  end)
+
+  it("are given in the order in which they appear, those of a parent first", function()
+    -- parent, third, sub, fourth.
+    local list, file = read(text, { models = { "A", "B", "C" }, reading = "aisimulate" })
+    assert.same({ "c:0=A", "c:1=B", "c:2=", "c::sa:x:0=C", "d:0=B", "d:1=C", "d:2=",
+      "d::sa:x:0=A" }, models_of(list))
+    assert.same({ "A", "B", "C" }, file:about().models)
+    says(table.concat(file:notes(), "\n"), "models by their order in the file: 'parent' is A, "
+      .. "'third' is B, 'sub' is C, 'fourth' is A")
+    for _, spelled in ipairs { "A", { "A" } } do
+      for _, one in ipairs(models_of(read(text, { models = spelled }))) do
+        assert.truthy(one:find("=A", 1, true) or one:find "chain:2:0=$")
+      end
+    end
+    assert.same(models_of(list), models_of(read(text, { models = "A,B,C",
+      reading = "aisimulate" })))
+  end)
+
+  it("are given by their names, all of them", function()
+    local by_name = { parent = "A", third = "B", sub = "B", fourth = "A" }
+    local list = read(text, { models = by_name, reading = "aisimulate" })
+    assert.same({ "c:0=A", "c:1=B", "c:2=", "c::sa:x:0=B", "d:0=B", "d:1=B", "d:2=",
+      "d::sa:x:0=A" }, models_of(list))
+    assert.same(models_of(list), models_of(read(text,
+      { models = "parent=A,third=B,sub=B,fourth=A", reading = "aisimulate" })))
+    by_name.fourth = nil
+    says(message_of(text, { models = by_name }), ":2: key 'model': 'fourth' is no name that "
+      .. "'models' knows, expected parent, sub or third")
+    says(message_of(text, { models = {} }), "graphs.models")
+    says(message_of(text, { models = { "A", [3] = "B" } }), "graphs.models")
+    says(message_of(text, { models = { parent = 3 } }), "graphs.models")
+    for _, wrong in ipairs { "", ",", "A,", "a=A,B", "=A", "a=", "a=A=B,c" } do
+      says(message_of(text, { models = wrong }), "graphs.models")
+    end
+    says(message_of(text, { models = "a=A,a=B" }), "'a' is there twice")
+    says(message_of([[{"id":"e","block_size":64,"requests":[{"t":0,"in":1,"out":1}]}]],
+      { models = "A" }), "'models' is given, but no request of the file tells its model")
+    says(message_of([[{"id":"e","block_size":64,"requests":[{"t":0,"in":1,"out":1,"model":[]}]}]],
+      { models = "A" }), ":1: key 'model'")
+  end)
+
+  it("are those of spans, as asked for or as answered", function()
+    local lines = {}
+    for i, name in ipairs(names) do
+      lines[i] = ([[{"trace_id":"t%d","start_time":%d,"attributes":{"gen_ai.%s.model":"%s",]]
+        .. [["gen_ai.usage.input_tokens":9}}]]):format(i, i, i == 2 and "response" or "request",
+        name)
+    end
+    local list = read(table.concat(lines, "\n"), { models = { "A", "B" } })
+    assert.same({ "t1:0=A", "t2:0=B", "t3:0=A", "t4:0=A" }, models_of(list))
+  end)
+
+  it("are served where they are, in both engines and in a clone", function()
+    local path = os.tmpname()
+    local file <close> = assert(io.open(path, "w"))
+    file:write(text)
+    file:close()
+    local llama, qwen = "meta-llama/llama-3.1-8b-instruct", "qwen/qwen3-14b"
+    local function experiment(engine, models)
+      return { workload = { graphs = path, concurrency = 1, models = models, count = 6 },
+        cluster = { engine = engine, hardware = "H100", tp = 1,
+          groups = { { model = llama, instances = 2 }, { model = qwen } } } }
+    end
+    local by_name = { parent = llama, third = qwen, sub = llama, fourth = qwen }
+    local fast = blis.run(experiment("fast", by_name))
+    assert.equal(fast.hash, blis.run(experiment("stepwise", by_name)).hash)
+    assert.equal(24, fast.completed)
+    local seen = {}
+    for _, request in ipairs(fast.requests) do
+      if request.model == qwen then assert.equal("instance_2", request.instance) end
+      if request.model == llama then assert.not_equal("instance_2", request.instance) end
+      seen[request.model] = (seen[request.model] or 0) + 1
+    end
+    -- A call of each conversation names none.
+    assert.same({ [llama] = 9, [qwen] = 9, [""] = 6 }, seen)
+    local sim <close> = blis.simulation(experiment("fast", by_name))
+    sim:step()
+    local other <close> = sim:clone()
+    assert.equal(fast.hash, other:run().hash)
+    says(small.message_of(blis.run, experiment("fast", { parent = llama, third = qwen, sub = llama, fourth = "gpt" })),
+      "workload.models: no instance serves 'gpt', expected " .. llama .. " or " .. qwen)
+    os.remove(path)
+    says(small.message_of(blis.run, { workload = { graphs = { {} }, models = "x", rate = 1 } }),
+      "'models' is for the path of a file")
+  end)
+end)
+
 describe("rows that wait for each other", function()
   local rows = [[
 {"request_id":"A","session_id":"s","input_length":100,"output_length":10,"timestamp":0}
@@ -250,6 +365,96 @@ describe("other files of graphs", function()
     assert.same({ 50, 60, 80 }, outputs)
     says(message_of [[{"num_turns":1,"input_prompt_length":1,"assistant_response_length":[]}]],
       "has not num_turns items")
+  end)
+
+  it("are tasks of Applied Compute without tools, or say what is wrong", function()
+    local alone = read [[{"num_turns":0,"input_prompt_length":7,"final_assistant_response_length":2}]]
+    assert.same({ 1, 7, 2 }, { #alone[1], alone[1][1].prompt_tokens, alone[1][1].output_tokens })
+    local whole = [[{"num_turns":1,"input_prompt_length":10,"assistant_response_length":[5],]]
+      .. [["tool_call_output_length":[3],"tool_call_latency":[0.5],]]
+      .. [["final_assistant_response_length":4}]]
+    for change, message in pairs {
+      ['"num_turns":1|"num_turns":2'] = ":2: key 'assistant_response_length': an array has not num_turns items",
+      ['"num_turns":1|"num_turns":-1'] = ":2: key 'num_turns': -1 is not allowed",
+      ['"num_turns":1|"num_turns":1e6'] = ":2: key 'num_turns':",
+      ['[3]|[-3]'] = ":2: key 'tool_call_output_length': item 1: -3 is not allowed",
+      ['[0.5]|["x"]'] = ":2: key 'tool_call_latency': item 1: 'x' is not a number",
+      ['[5]|5'] = ":2: key 'assistant_response_length': 5 is not",
+      ['"input_prompt_length":10|"input":10'] = ":2: key 'input_prompt_length': is missing",
+      [',"final_assistant_response_length":4|'] =
+        ":2: key 'final_assistant_response_length': is missing",
+      ['[3]|[1000000000]'] = ":2: the prompt with what it extends has 1000000015 tokens",
+    } do
+      local from, to = change:match "^(.*)|(.*)$"
+      local first, last = whole:find(from, 1, true)
+      says(message_of(whole .. "\n" .. whole:sub(1, first - 1) .. to .. whole:sub(last + 1)),
+        message)
+    end
+  end)
+
+  it("are turns that say what is new (mooncake-delta)", function()
+    local rows = [[
+{"session_id":"a","timestamp":1000,"input_length":1000,"output_length":20,"hash_ids":[7]}
+{"session_id":"b","timestamp":500,"input_length":1100,"output_length":5,"hash_ids":[7,8]}
+{"session_id":"a","delay":2500,"input_length":30,"output_length":10,"hash_ids":[]}
+{"input_length":9,"output_length":1,"timestamp":700}
+{"session_id":"a","timestamp":9000,"input_length":0,"output_length":4}
+{"session_id":"a","timestamp":9750.5,"delay_ms":1,"input_length":6,"output_length":2}
+{"session_id":"a","timestamp":9750.5,"input_length":1,"output_length":2}
+]]
+    local list, file = read(rows)
+    assert.same({ format = "mooncake-delta", graphs = 3, requests = 7, has_starts = true },
+      file:about())
+    assert.same({ "b", 500000, "line_4", 700000, "a", 1000000 }, { list[1].name,
+      list[1].start_us, list[2].name, list[2].start_us, list[3].name, list[3].start_us })
+    local a, prompts = list[3], {}
+    for i, node in ipairs(a) do prompts[i] = node.prompt_tokens end
+    -- Each the one before, its answer and what is new: 1000 + 20 + 30, ...
+    assert.same({ 1000, 1050, 1060, 1070, 1073 }, prompts)
+    -- The third comes 8 s behind the second, as its time is behind that of the first.
+    assert.same({ "a:0<-+0", "a:1<-a:0+2.5", "a:2<-a:1+8", "a:3<-a:2+0.001", "a:4<-a:3+0" },
+      shape(a))
+    assert.equal(2.5, read(rows, { delay_cap_us = 3000000 })[3][2].delay_us / 1e6)
+    assert.equal(3.0, read(rows, { delay_cap_us = 3000000 })[3][3].delay_us / 1e6)
+    -- 512 tokens of both first prompts are the same.
+    local path = os.tmpname()
+    local out <close> = assert(io.open(path, "w"))
+    out:write(rows)
+    out:close()
+    local cached = {}
+    local result = blis.run { cluster = { instances = 1, block_size = 16 },
+      workload = { graphs = path },
+      routing = blis.router { name = "see", route = function(request, instances)
+        cached[request.session .. request.round_index] = instances[1].cached_tokens
+        return 1
+      end } }
+    os.remove(path)
+    assert.same({ 7, 0, 512, 1008 }, { result.completed, cached.b0, cached.a0, cached.a1 })
+  end)
+
+  it("are turns without times, when rate or concurrency says when they start", function()
+    local row = [[{"session_id":"a","input_length":5,"output_length":2}]]
+    says(message_of(row), "not recognised as session graphs")
+    local list, file = read(row .. "\n" .. row, { format = "mooncake-delta" })
+    assert.same({ 1, false, "a:1<-a:0+0" }, { #list, file:about().has_starts, shape(list[1])[2] })
+    local first = [[{"session_id":"b","delay":5,"input_length":2,"output_length":2}]] .. "\n"
+    for text, message in pairs {
+      [first .. [[{"session_id":"a","delay":0,"output_length":2}]] ] =
+        ":2: key 'input_length': is missing",
+      [ [[{"session_id":"a","delay":0,"input_length":2}]] ] = ":1: key 'output_length': is missing",
+      [ [[{"session_id":"a","delay":-1,"input_length":2,"output_length":2}]] ] =
+        ":1: key 'delay': -1 is not allowed",
+      [ [[{"session_id":[],"delay":1,"input_length":2,"output_length":2}]] ] =
+        ":1: key 'session_id'",
+      [ [[{"session_id":"a","timestamp":5,"delay":1,"input_length":2,"output_length":2}]] .. "\n"
+        .. [[{"session_id":"a","timestamp":4,"input_length":2,"output_length":2}]] ] =
+        ":2: key 'timestamp': 4 is before that of an earlier turn of its session",
+      [ [[{"session_id":"a","delay":5,"input_length":999999999,"output_length":9}]] .. "\n"
+        .. [[{"session_id":"a","delay":4,"input_length":2,"output_length":2}]] ] =
+        ":2: the prompt with what it extends has 1000000010 tokens",
+    } do
+      says(message_of(text), message)
+    end
   end)
 
   it("are conversations of ShareGPT", function()

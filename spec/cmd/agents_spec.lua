@@ -44,6 +44,22 @@ describe("flags of session graphs #host", function()
       timeout_us = 9000000 })
   end)
 
+  it("say which models serve a corpus", function()
+    local path = os.tmpname()
+    local file <close> = assert(io.open(path, "w"))
+    file:write [[{"trace_id":"t","start_time":1,"attributes":{"gen_ai.request.model":"opus",]]
+    file:write '"gen_ai.usage.input_tokens":9,"gen_ai.usage.output_tokens":2}}'
+    file:close()
+    local line = "--graphs " .. path .. " --rate 1 --graph-models "
+    for _, models in ipairs { "qwen/qwen3-14b", "opus=qwen/qwen3-14b,haiku=Qwen/qwen3-14b" } do
+      local r = run(line .. models)
+      assert.equal(1, r.completed)
+    end
+    says("no instance serves 'gpt', expected qwen/qwen3-14b", "run " .. line .. "gpt")
+    says("--graph-models: ',' is not allowed, expected models in an order", "run " .. line .. ",")
+    os.remove(path)
+  end)
+
   it("say what does not go together", function()
     says("--num-graphs needs --graphs, or one of --workload", "run --num-graphs 4")
     says("--workload rag needs --rate or --concurrency", "run --workload rag --num-graphs 3")

@@ -18,11 +18,13 @@ static blis_graph_file_options options_of(size_t size) {
   static const blis_graph_delays delays[] = {
       BLIS_GRAPH_DELAYS_USUAL, BLIS_GRAPH_DELAYS_USUAL,
       BLIS_GRAPH_DELAYS_STARTS, BLIS_GRAPH_DELAYS_THINK};
+  static const char *const served[] = {"one", "two"};
   return (blis_graph_file_options){
       .reading = (blis_graph_reading)(size % (BLIS_GRAPH_AISIMULATE + 1)),
       .delays = delays[size / 7 % 4],
       .delay_cap_us = size % 5 == 0 ? 60000000 : 0,
-      .idle_gap_cap_us = size % 3 == 0 ? 60000000 : 0};
+      .idle_gap_cap_us = size % 3 == 0 ? 60000000 : 0,
+      .models = {.served = served, .count = size % 4 == 0 ? 2 : 0}};
 }
 
 static void check_node(const blis_graph *graph, uint32_t index,

@@ -63,6 +63,7 @@ local type_names = {
   experiment = "blis.Experiment|fun(p: table): blis.Experiment",
   comparisons = 'integer|"auto"|blis.StoppingOptions',
   described = "string|table", paths = "string|string[]",
+  served_models = "string|string[]|table<string, string>",
   names = "string[]", numbers_by_name = "table<string, number>",
   shape = "string|blis.ShapeOptions", spot = "string|blis.SpotOptions",
   carbon = "number|string|number[][]",

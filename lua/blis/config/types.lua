@@ -293,4 +293,29 @@ types.texts_by_name = {
   end,
 }
 
+-- Models in an order, or by the names that a corpus has for them; in a text with commas between.
+types.served_models = {
+  expected = function()
+    return "models in an order, or by recorded name: a list, a table of texts by name, "
+      .. "\"MODEL,...\" or \"NAME=MODEL,...\""
+  end,
+  check = function(value)
+    if type(value) == "string" then
+      local _, commas = value:gsub(",", "")
+      local _, names = value:gsub("[^,=]+=[^,=]+", "")
+      local _, models = value:gsub("[^,]+", "")
+      local is_plain = models == commas + 1 and (names == 0 or names == models)
+      return is_plain and (names > 0 or not value:find "=") and value or nil
+    end
+    if type(value) ~= "table" or next(value) == nil then return nil end
+    if #value > 0 then return texts_of(value) end
+    for name, model in pairs(value) do
+      local is_pair = type(name) == "string" and type(model) == "string" and name ~= ""
+        and model ~= ""
+      if not is_pair then return nil end
+    end
+    return value
+  end,
+}
+
 return types

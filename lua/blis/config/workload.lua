@@ -319,6 +319,14 @@ local graph_file = {
       doc = "Of a file, tokens that each hash id stands for; 0 = as it says, or as is usual.",
     },
     {
+      name = "models", type = "served_models", flag = "--graph-models", group = graph_group,
+      metavar = "MODEL,...|NAME=MODEL,...",
+      doc = "Of a corpus that tells models (weka, spans), what serves them here: models in the "
+        .. "order in which recorded names appear, again from the first one where there are more; "
+        .. "or one for each name. Default: recorded names are not used, any instance serves any "
+        .. "request.",
+    },
+    {
       name = "bytes_per_token", type = "number", above = 0, max = 1000, default = 4,
       flag = "--graph-bytes-per-token", group = graph_group,
       doc = "Of a file with texts and no counts of tokens (sharegpt).",

@@ -87,13 +87,14 @@ function list:map(fn) end
 ---@operator len: integer
 local graph_file = {}
 
---- What it is.
----@return { format: string, graphs: integer, requests: integer, has_starts: boolean }
+--- What it is; models are those that the option of this name maps recorded ones to, as often as it
+--- says them.
+---@return { format: string, graphs: integer, requests: integer, has_starts: boolean, models?: string[] }
 function graph_file:about() end
 
 --- The first graphs as tables, all of them by default: lists of requests with session, round_index,
 --- after (places in the list), delay_us, tool_us, prompt_tokens, known_tokens (of these, those whose
---- content others may share), output_tokens, background and extends.
+--- content others may share), output_tokens, background, extends, and model where it is mapped.
 ---@param count? integer
 ---@return table[]
 function graph_file:list(count) end

@@ -4,6 +4,7 @@ local deferred = require "blis.deferred"
 local agents = deferred "blis.traffic.agents"
 local errors = require "blis.errors"
 local schema = require "blis.config.schema"
+local sorted = require "blis.sorted"
 local sections = require "blis.config.workload"
 local types = require "blis.config.types"
 
@@ -38,14 +39,41 @@ local function factory_of(given, path, seed, starter)
   end
 end
 
+--- What the core takes: { served =, recorded = }, recorded without names for an order.
+local function models_of(given)
+  if given == nil then return nil end
+  if type(given) == "string" then
+    local read = {}
+    for one in given:gmatch "[^,]+" do
+      local name, model = one:match "^([^=]+)=(.+)$"
+      if name and read[name] then
+        errors.invalid("graphs.models: '%s' is there twice", name)
+      end
+      read[name or #read + 1] = model or one
+    end
+    given = read
+  end
+  if #given > 0 then return { served = given } end
+  local served, recorded = {}, {}
+  for i, name in ipairs(sorted.names(given)) do
+    recorded[i], served[i] = name, given[name]
+  end
+  return { served = served, recorded = recorded }
+end
+
+local function open_file(path, options)
+  options.models = models_of(options.models)
+  return errors.located(core.graph_file, path, options)
+end
+
 --- Session graphs of a file, to be looked at and to be played: formats weka, agentic-mooncake,
---- applied-compute, sharegpt and spans (docs/agents.md). `workload = { graphs = that }` plays them.
+--- mooncake-delta, applied-compute, sharegpt and spans (docs/agents.md). `workload = { graphs = that }` plays them.
 ---@param path string
 ---@param options? blis.GraphFileOptions
 ---@return blis.GraphFile
 function graphs.open(path, options)
   errors.check_path("session_graphs", path)
-  return errors.located(core.graph_file, path, schema.read(sections.graph_file, options, "graphs"))
+  return open_file(path, schema.read(sections.graph_file, options, "graphs"))
 end
 
 --- The file of a path, or one that is open; nil for graphs of a script.
@@ -58,7 +86,7 @@ local function file_of(values, given, path)
     end
   end
   if type(values.graphs) == "string" then
-    return errors.located(core.graph_file, values.graphs, options)
+    return open_file(values.graphs, options)
   end
   return core.is_graph_file(values.graphs) and values.graphs or nil
 end
@@ -146,6 +174,12 @@ end
 --- Do the results of a run have a part of it that is measured?
 function graphs.is_measured(spec)
   return spec.duration_us ~= nil or spec.primers or (spec.warm_up_requests or 0) > 0
+end
+
+--- The models that requests of a file may want, as its option `models` says.
+---@return string[]
+function graphs.models(spec)
+  return core.is_graph_file(spec.graphs) and spec.graphs:about().models or {}
 end
 
 --- What a user should hear of them.

@@ -346,6 +346,14 @@ function workload.is_measured(spec)
   return has_graphs and graphs.is_measured(spec) or false
 end
 
+--- The models that requests of session graphs of a file may want.
+---@param spec userdata|table what workload.read returned
+---@return string[]
+function workload.models(spec)
+  local has_graphs = type(spec) == "table" and spec.graphs ~= nil
+  return has_graphs and graphs.models(spec) or {}
+end
+
 --- About how long requests come, as far as that is known before they do.
 ---@param spec userdata|table what workload.read returned
 ---@return integer us 0: nobody knows

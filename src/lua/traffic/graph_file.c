@@ -21,6 +21,32 @@ static int file_gc(lua_State *L) {
   return 0;
 }
 
+/* The texts of a list in a table, which keeps them; NULL = there is none. The
+   array is left on the stack. */
+static const char *const *check_texts(lua_State *L, int index, const char *name,
+                                      size_t *count) {
+  if (lua_getfield(L, index, name) == LUA_TNIL) {
+    return NULL;
+  }
+  int list = lua_gettop(L);
+  *count = (size_t)luaL_len(L, list);
+  const char **texts = push_buffer(L, *count, sizeof *texts);
+  for (size_t i = 0; i < *count; i++) {
+    lua_rawgeti(L, list, (lua_Integer)i + 1);
+    texts[i] = luaL_checkstring(L, -1);
+    lua_pop(L, 1);
+  }
+  return texts;
+}
+
+static void check_models(lua_State *L, int index, blis_graph_models *models) {
+  if (lua_getfield(L, index, "models") == LUA_TTABLE) {
+    int given = lua_gettop(L);
+    models->recorded = check_texts(L, given, "recorded", &models->count);
+    models->served = check_texts(L, given, "served", &models->count);
+  }
+}
+
 static void check_options(lua_State *L, int index,
                           blis_graph_file_options *options) {
   static const char *const readings[] = {
@@ -44,6 +70,7 @@ static void check_options(lua_State *L, int index,
       .delay_cap_us = opt_field_integer(L, index, "delay_cap_us", 0),
       .idle_gap_cap_us = opt_field_integer(L, index, "idle_gap_cap_us", 0),
       .bytes_per_token = opt_field_number(L, index, "bytes_per_token", 0)};
+  check_models(L, index, &options->models);
 }
 
 int bind_graph_file_new(lua_State *L) {
@@ -91,6 +118,9 @@ static void push_node(lua_State *L, const blis_graph *graph, uint32_t index,
   set_field_integer(L, "prompt_tokens", request->prompt_tokens);
   set_field_integer(L, "known_tokens", request->shared_tokens);
   set_field_integer(L, "output_tokens", request->output_tokens);
+  if (request->model != 0) {
+    set_field_text(L, "model", strings, request->model);
+  }
   set_field_integer(L, "delay_us", node->delay_us);
   set_field_integer(L, "tool_us", node->tool_us);
   lua_pushboolean(L, node->is_background);
@@ -151,15 +181,30 @@ static int file_notes(lua_State *L) {
   return 1;
 }
 
-/* file:about(): { format =, graphs =, requests =, has_starts = } */
+/* nil where none are given. */
+static void push_models(lua_State *L, const blis_graph_file *file) {
+  if (blis_graph_file_model(file, 0) == NULL) {
+    lua_pushnil(L);
+    return;
+  }
+  lua_newtable(L);
+  for (size_t i = 0; blis_graph_file_model(file, i) != NULL; i++) {
+    lua_pushstring(L, blis_graph_file_model(file, i));
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+}
+
+/* file:about(): { format =, graphs =, requests =, has_starts =, models = } */
 static int file_about(lua_State *L) {
   const bind_graph_file *self = check_file(L, 1);
-  lua_createtable(L, 0, 4);
+  lua_createtable(L, 0, 5);
   set_field_string(L, "format", blis_graph_file_format(self->file));
   set_field_integer(L, "graphs", blis_graph_file_count(self->file));
   set_field_integer(L, "requests", blis_graph_file_requests(self->file));
   lua_pushboolean(L, blis_graph_file_has_starts(self->file));
   lua_setfield(L, -2, "has_starts");
+  push_models(L, self->file);
+  lua_setfield(L, -2, "models");
   return 1;
 }
 

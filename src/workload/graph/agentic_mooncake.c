@@ -86,10 +86,12 @@ static blis_status read_length(blis_json_value object, const char *length,
                                const char *tokens, uint32_t *count,
                                blis_error *error) {
   blis_json_value list = blis_json_member(object, tokens);
-  if (!blis_json_has(blis_json_member(object, length)) &&
-      blis_json_type_of(list) == BLIS_JSON_ARRAY) {
-    *count = (uint32_t)blis_json_count(list);
-    return BLIS_OK;
+  if (blis_json_has(list)) {
+    BLIS_TRY(blis_json_need_array(list, error));
+    if (!blis_json_has(blis_json_member(object, length))) {
+      *count = (uint32_t)blis_json_count(list);
+      return BLIS_OK;
+    }
   }
   BLIS_TRY(blis__graph_need(object, length, error));
   return blis__graph_tokens(object, length, count, error);
@@ -343,8 +345,8 @@ static blis_status add_row(reading *r, const place *p, uint32_t name,
   for (uint32_t i = 0; i < one->wait_count; i++) {
     waits[i] = r->items.items[waits[i]].node; /* is not needed again */
   }
-  return blis_graph_builder_add(&r->rows.builder, &node, false, waits,
-                                one->wait_count, error);
+  return blis__graph_add(&r->rows, one->line, &node, false, waits,
+                         one->wait_count, error);
 }
 
 static blis_status next(void *reader, blis_graph *graph, bool *done,

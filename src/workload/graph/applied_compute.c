@@ -25,6 +25,7 @@ typedef struct task {
   blis_json_value outputs;
   blis_json_value latencies;
   int64_t turns;
+  int64_t line;
 } task;
 
 /* A list with an item per turn. */
@@ -70,19 +71,17 @@ static blis_status add_turn(blis__graph_rows *rows, const task *t, int64_t turn,
   request->session = session;
   request->round_index = (int32_t)turn;
   const uint32_t before = (uint32_t)turn - 1;
-  return blis_graph_builder_add(&rows->builder, node, true, &before, turn > 0,
-                                error);
+  return blis__graph_add(rows, t->line, node, true, &before, turn > 0, error);
 }
 
 static blis_status next(void *reader, blis_graph *graph, bool *done,
                         blis_error *error) {
   blis__graph_rows *rows = reader;
   blis_json_value object;
-  int64_t line;
   bool has_line;
   task t = {0};
   uint32_t name = 0;
-  BLIS_TRY(blis__graph_next_object(rows, &object, &line, &has_line, error));
+  BLIS_TRY(blis__graph_next_object(rows, &object, &t.line, &has_line, error));
   *done = !has_line;
   if (*done) {
     return BLIS_OK;
@@ -96,7 +95,7 @@ static blis_status next(void *reader, blis_graph *graph, bool *done,
       read_list(object, "tool_call_output_length", t.turns, &t.outputs, error));
   BLIS_TRY(
       read_list(object, "tool_call_latency", t.turns, &t.latencies, error));
-  BLIS_TRY_MEM(blis__graph_text(rows, &name, "line_%lld", (long long)line),
+  BLIS_TRY_MEM(blis__graph_text(rows, &name, "line_%lld", (long long)t.line),
                error);
   blis_graph_builder_clear(&rows->builder);
   for (int64_t turn = 0; turn <= t.turns; turn++) {

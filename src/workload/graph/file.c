@@ -16,7 +16,7 @@ static const blis__graph_format *const formats[] = {
 
 enum {
   FORMATS = sizeof formats / sizeof *formats,
-  NOTES = 8,
+  NOTES = 8, /* at most */
   NOTE_SIZE = BLIS__UNREAD_TEXT_SIZE + 256
 };
 
@@ -28,6 +28,7 @@ struct blis_graph_file {
   blis_intern *strings;
   const blis__graph_format *format;
   blis__graph_known known;
+  blis__graph_names models;
   void *reader; /* NULL = none is open */
   int64_t count;
   int64_t taken;
@@ -74,13 +75,14 @@ static blis_status recognise(blis_graph_file *file, blis_input *input,
       return BLIS_OK;
     }
   }
-  return blis_fail(error, BLIS_ERR_PARSE,
-                   "%s: %s; known formats of graphs are weka, "
-                   "agentic-mooncake, applied-compute, sharegpt and spans "
-                   "(traces of single requests: { trace = path })",
-                   file->path,
-                   head.length == 0 ? "the file is empty"
-                                    : "not recognised as session graphs");
+  return blis_fail(
+      error, BLIS_ERR_PARSE,
+      "%s: %s; known formats of graphs are weka, "
+      "agentic-mooncake, mooncake-delta, applied-compute, sharegpt "
+      "and spans (traces of single requests: { trace = path })",
+      file->path,
+      head.length == 0 ? "the file is empty"
+                       : "not recognised as session graphs");
 }
 
 /* Readers. */
@@ -129,6 +131,7 @@ static blis_status open_reader(blis_graph_file *file, blis_error *error) {
   rows->options = &file->options;
   rows->strings = file->strings;
   rows->known = &file->known;
+  rows->models = &file->models;
   rows->text = text;
   blis_json_init(&rows->json, &file->alloc);
   blis_graph_builder_init(&rows->builder, &file->alloc);
@@ -186,6 +189,9 @@ static blis_status make_notes(blis_graph_file *file) {
   BLIS_TRY(note_count(file, known->dropped_agents,
                       "subagents in front of every request of their "
                       "conversation, left out"));
+  BLIS_TRY(note_count(file, known->same_ids,
+                      "conversations with the id of an earlier one, and so "
+                      "with its sessions"));
   BLIS_TRY(note_count(file, known->excess_ids,
                       "requests with more hash ids than tokens, of which the "
                       "last ones are left out"));
@@ -195,6 +201,12 @@ static blis_status make_notes(blis_graph_file *file) {
                       "begin a new one"));
   BLIS_TRY(note_count(file, known->estimated,
                       "requests whose tokens were worked out of bytes"));
+  if (file->models.given.recorded == NULL && file->models.seen.count > 0) {
+    char models[NOTE_SIZE - 128];
+    blis__graph_names_show(&file->models, models, sizeof models);
+    BLIS_TRY(note(file, "%s: models by their order in the file: %s", file->path,
+                  models));
+  }
   if (known->unread.count > 0) {
     char names[BLIS__UNREAD_TEXT_SIZE];
     blis__unread_list(&known->unread, names);
@@ -223,11 +235,22 @@ static blis_status read_through(blis_graph_file *file, blis_error *error) {
     return blis_fail(error, BLIS_ERR_PARSE, "%s: there are no graphs",
                      file->path);
   }
+  if (file->models.given.count > 0 && file->models.seen.count == 0) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "%s: 'models' is given, but no request of the file tells "
+                     "its model",
+                     file->path);
+  }
   BLIS_TRY_MEM(make_notes(file), error);
   return BLIS_OK;
 }
 
-static blis_status keep_path(blis_graph_file *file, const char *path) {
+/* What is not the caller's any more. */
+static blis_status keep(blis_graph_file *file, const char *path,
+                        const blis_graph_models *models) {
+  file->options.models = (blis_graph_models){0};
+  BLIS_TRY(blis__graph_names_init(&file->models, &file->alloc, models,
+                                  file->strings));
   file->path_size = strlen(path) + 1;
   file->path = blis_alloc_new(&file->alloc, file->path_size);
   if (file->path == NULL) {
@@ -240,7 +263,7 @@ static blis_status keep_path(blis_graph_file *file, const char *path) {
 static blis_status fill(blis_graph_file *file, const char *path,
                         const blis_graph_file_options *options,
                         blis_error *error) {
-  BLIS_TRY_MEM(keep_path(file, path), error);
+  BLIS_TRY_MEM(keep(file, path, &options->models), error);
   file->options.format = NULL; /* is not kept */
   if (options->format != NULL) {
     BLIS_TRY(find_format(file, options->format, error));
@@ -279,7 +302,7 @@ blis_status blis_graph_file_open_again(const blis_graph_file *known,
   made->format = known->format;
   made->known = known->known;
   made->count = known->count;
-  if (keep_path(made, known->path) != BLIS_OK) {
+  if (keep(made, known->path, &known->models.given) != BLIS_OK) {
     blis_graph_file_close(made);
     return blis_fail_nomem(error);
   }
@@ -296,6 +319,7 @@ void blis_graph_file_close(blis_graph_file *file) {
   for (size_t i = 0; i < file->note_count; i++) {
     blis_alloc_free(&alloc, file->notes[i], strlen(file->notes[i]) + 1);
   }
+  blis__graph_names_deinit(&file->models);
   blis_alloc_free(&alloc, file->path, file->path_size);
   blis_alloc_free(&alloc, file, sizeof *file);
 }
@@ -321,6 +345,11 @@ int64_t blis_graph_file_requests(const blis_graph_file *file) {
 
 bool blis_graph_file_has_starts(const blis_graph_file *file) {
   return file->known.has_starts;
+}
+
+const char *blis_graph_file_model(const blis_graph_file *file, size_t index) {
+  return index < file->models.given.count ? file->models.given.served[index]
+                                          : NULL;
 }
 
 const char *blis_graph_file_note(const blis_graph_file *file, size_t index) {

@@ -5,6 +5,8 @@
  *             hash_ids, api_time, ...}, subagents]} (weka.h)
  *   agentic-mooncake  JSONL: a request per line, {request_id, wait_for,
  *             input_length, output_length, hash_ids, delay, tool_wait_ms}
+ *   mooncake-delta    JSONL: a turn per line, {session_id, timestamp or delay,
+ *             input_length of what is new, output_length, hash_ids}
  *   applied-compute   JSONL: a task per line, {num_turns, input_prompt_length,
  *             assistant_response_length: [], tool_call_output_length: [],
  *             tool_call_latency: [], final_assistant_response_length}
@@ -58,6 +60,15 @@ typedef enum blis_graph_nested {
   BLIS_GRAPH_NESTED_ABSOLUTE
 } blis_graph_nested;
 
+/* What serves the models that a corpus recorded. */
+typedef struct blis_graph_models {
+  /* NULL: names become those of served in the order in which they appear, again
+     from the first one. */
+  const char *const *recorded;
+  const char *const *served;
+  size_t count; /* 0 = recorded names are not used */
+} blis_graph_models;
+
 /* Zeroed options are the defaults. */
 typedef struct blis_graph_file_options {
   const char *format; /* NULL = recognise it */
@@ -66,9 +77,10 @@ typedef struct blis_graph_file_options {
   blis_graph_reading reading;
   blis_graph_delays delays;
   blis_graph_nested nested;
-  int64_t delay_cap_us;    /* no delay is longer; 0 = none */
-  int64_t idle_gap_cap_us; /* no gap between starts is longer; 0 = none */
-  double bytes_per_token;  /* of texts without token counts; 0 = 4 */
+  int64_t delay_cap_us;     /* no delay is longer; 0 = none */
+  int64_t idle_gap_cap_us;  /* no gap between starts is longer; 0 = none */
+  double bytes_per_token;   /* of texts without token counts; 0 = 4 */
+  blis_graph_models models; /* copied */
 } blis_graph_file_options;
 
 typedef struct blis_graph_file blis_graph_file;
@@ -100,6 +112,10 @@ int64_t blis_graph_file_requests(const blis_graph_file *file);
 
 /* Do its graphs have recorded starts? */
 bool blis_graph_file_has_starts(const blis_graph_file *file);
+
+/* The models that its requests may want, index < count; NULL behind the last.
+ */
+const char *blis_graph_file_model(const blis_graph_file *file, size_t index);
 
 /* What a user should hear of the file, number index; NULL behind the last. */
 const char *blis_graph_file_note(const blis_graph_file *file, size_t index);

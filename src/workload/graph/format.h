@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "workload/graph/file.h"
+#include "workload/graph/models.h"
 #include "workload/unread.h"
 
 /* What is counted and told; the first reader alone counts. */
@@ -22,6 +23,7 @@ typedef struct blis__graph_known {
   bool nested_is_relative; /* of weka, once the first reader is through */
   int64_t requests;
   int64_t dropped_agents; /* nothing is there that would start them */
+  int64_t same_ids;       /* conversations with the id of an earlier one */
   int64_t excess_ids;     /* requests with more hash ids than tokens */
   int64_t left_out;       /* rows or spans that are no requests */
   int64_t not_monotone;   /* prompts that are shorter than their context */
@@ -36,6 +38,7 @@ typedef struct blis__graph_rows {
   const blis_graph_file_options *options;
   blis_intern *strings;
   blis__graph_known *known;
+  blis__graph_names *models;
   blis_text *text;
   blis_json json; /* of the line */
   blis_graph_builder builder;
@@ -59,6 +62,7 @@ typedef struct blis__graph_format {
 #define BLIS__GRAPH_FORMAT_MAP(XX)                                             \
   XX(weka)                                                                     \
   XX(agentic_mooncake)                                                         \
+  XX(mooncake_delta)                                                           \
   XX(applied_compute)                                                          \
   XX(sharegpt)                                                                 \
   XX(spans)
@@ -104,6 +108,13 @@ BLIS_MUSTUSE blis_status blis__graph_text(blis__graph_rows *rows, uint32_t *id,
 /* Fails unless a member is there. */
 BLIS_MUSTUSE blis_status blis__graph_need(blis_json_value object,
                                           const char *key, blis_error *error);
+
+/* blis_graph_builder_add of what is written in a line; errors say so. */
+BLIS_MUSTUSE blis_status blis__graph_add(blis__graph_rows *rows, int64_t line,
+                                         const blis_graph_node *node,
+                                         bool chains, const uint32_t *waits,
+                                         uint32_t wait_count,
+                                         blis_error *error);
 
 /* min(delay, the cap of the options). */
 int64_t blis__graph_capped(const blis__graph_rows *rows, int64_t delay_us);

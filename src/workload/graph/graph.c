@@ -23,6 +23,7 @@ void blis_graph_builder_clear(blis_graph_builder *builder) {
   builder->segments.count = 0;
   builder->first_segments.count = 0;
   builder->is_extended.count = 0;
+  builder->has_empty = false;
   builder->local_streams = 0;
 }
 
@@ -83,6 +84,7 @@ static blis_status extend(blis_graph_builder *b, blis_request *request,
                                   .length_tokens = own};
     BLIS_TRY_MEM(blis_array_push(&b->alloc, &b->segments, segment), error);
     request->segment_count++;
+    b->has_empty = b->has_empty || own == 0;
   }
   b->is_extended.items[extended] = true;
   before->shares_output = true;
@@ -107,6 +109,7 @@ static blis_status begin(blis_graph_builder *b, blis_request *request,
                error);
   BLIS_TRY_MEM(blis_array_push(&b->alloc, &b->segments, segment), error);
   request->segment_count++;
+  b->has_empty = b->has_empty || segment.length_tokens == 0;
   request->prompt_tokens = (uint32_t)tokens;
   request->shared_tokens = request->prompt_tokens;
   return BLIS_OK;
@@ -151,14 +154,31 @@ blis_status blis_graph_builder_add(blis_graph_builder *b,
   return BLIS_OK;
 }
 
+/* Takes empty segments out, which nobody goes on with any more. */
+static void drop_empty(blis_segment *segments, blis_request *request) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < request->segment_count; i++) {
+    if (segments[i].length_tokens > 0) {
+      segments[count++] = segments[i];
+    }
+  }
+  request->segment_count = count;
+}
+
 blis_graph blis_graph_builder_get(blis_graph_builder *b, uint32_t name,
                                   int64_t start_us) {
   BLIS_ASSERT(b->nodes.count > 0);
   for (size_t i = 0; i < b->nodes.count; i++) {
     blis_request *request = &b->nodes.items[i].request;
-    request->segments = request->segment_count > 0
-                            ? b->segments.items + b->first_segments.items[i]
-                            : NULL;
+    if (request->segment_count == 0) {
+      request->segments = NULL;
+      continue;
+    }
+    blis_segment *segments = b->segments.items + b->first_segments.items[i];
+    if (b->has_empty) {
+      drop_empty(segments, request);
+    }
+    request->segments = request->segment_count > 0 ? segments : NULL;
   }
   return (blis_graph){.name = name,
                       .start_us = start_us,

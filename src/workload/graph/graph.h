@@ -87,6 +87,7 @@ typedef struct blis_graph_builder {
   BLIS_ARRAY(blis_segment) segments;
   BLIS_ARRAY(size_t) first_segments; /* by node */
   BLIS_ARRAY(bool) is_extended;      /* by node */
+  bool has_empty;                    /* segments, where a node may go on */
   uint64_t local_streams;
 } blis_graph_builder;
 

@@ -175,6 +175,19 @@ blis_status blis__graph_need(blis_json_value object, const char *key,
                               : blis_json_fail(value, "is missing", error);
 }
 
+blis_status blis__graph_add(blis__graph_rows *rows, int64_t line,
+                            const blis_graph_node *node, bool chains,
+                            const uint32_t *waits, uint32_t wait_count,
+                            blis_error *error) {
+  blis_error own = {0};
+  blis_status status = blis_graph_builder_add(&rows->builder, node, chains,
+                                              waits, wait_count, &own);
+  return status == BLIS_OK || status == BLIS_ERR_NOMEM
+             ? status
+             : blis_fail(error, status, "%s:%lld: %s", rows->path,
+                         (long long)line, own.message);
+}
+
 int64_t blis__graph_capped(const blis__graph_rows *rows, int64_t delay_us) {
   int64_t cap_us = rows->options->delay_cap_us;
   return cap_us > 0 && delay_us > cap_us ? cap_us : delay_us;

@@ -14,6 +14,7 @@ typedef struct reading {
   blis__graph_rows rows;
   blis_json_value root;
   size_t next;
+  uint32_t name; /* of the conversation, a number of strings */
 } reading;
 
 static bool recognise(blis_slice head) {
@@ -49,8 +50,7 @@ static blis_status read_turn(const reading *r, blis_json_value turn,
 
 static blis_status add_request(reading *r, uint32_t session, uint32_t question,
                                uint32_t answer, blis_error *error) {
-  blis_graph_builder *builder = &r->rows.builder;
-  uint32_t round = (uint32_t)builder->nodes.count;
+  uint32_t round = (uint32_t)r->rows.builder.nodes.count;
   const uint32_t before = round - 1;
   const blis_graph_node node = {.request = {.prompt_tokens = question,
                                             .output_tokens = answer,
@@ -60,8 +60,7 @@ static blis_status add_request(reading *r, uint32_t session, uint32_t question,
                                 .extends =
                                     round > 0 ? before : BLIS_GRAPH_NO_NODE};
   r->rows.known->estimated += r->rows.known->is_first;
-  return blis_graph_builder_add(builder, &node, true, &before, round > 0,
-                                error);
+  return blis__graph_add(&r->rows, 1, &node, true, &before, round > 0, error);
 }
 
 static blis_status build(reading *r, blis_json_value entry, uint32_t session,
@@ -87,24 +86,39 @@ static blis_status build(reading *r, blis_json_value entry, uint32_t session,
   return BLIS_OK;
 }
 
+/* The file is one JSON text: which conversation it is says more than a line. */
+static blis_status fail_in(const reading *r, blis_status status,
+                           const blis_error *own, blis_error *error) {
+  if (status == BLIS_OK || status == BLIS_ERR_NOMEM) {
+    return status;
+  }
+  return blis_fail(error, status, "%s (conversation %zu of the list)",
+                   own->message, r->next + 1);
+}
+
+static blis_status read_entry(reading *r, blis_error *error) {
+  blis_json_value entry = blis_json_item(r->root, r->next);
+  r->name = 0;
+  BLIS_TRY(blis_json_need_object(entry, error));
+  BLIS_TRY(blis__graph_name(&r->rows, entry, "id", &r->name, error));
+  if (r->name == 0) {
+    BLIS_TRY_MEM(
+        blis__graph_text(&r->rows, &r->name, "conversation_%zu", r->next + 1),
+        error);
+  }
+  return build(r, entry, r->name, error);
+}
+
 static blis_status next(void *reader, blis_graph *graph, bool *done,
                         blis_error *error) {
   reading *r = reader;
   for (; r->next < blis_json_count(r->root); r->next++) {
-    blis_json_value entry = blis_json_item(r->root, r->next);
-    uint32_t name = 0;
-    BLIS_TRY(blis_json_need_object(entry, error));
-    BLIS_TRY(blis__graph_name(&r->rows, entry, "id", &name, error));
-    if (name == 0) {
-      BLIS_TRY_MEM(
-          blis__graph_text(&r->rows, &name, "conversation_%zu", r->next + 1),
-          error);
-    }
-    BLIS_TRY(build(r, entry, name, error));
+    blis_error own = {0};
+    BLIS_TRY(fail_in(r, read_entry(r, &own), &own, error));
     if (r->rows.builder.nodes.count > 0) {
       r->next++;
       *done = false;
-      *graph = blis_graph_builder_get(&r->rows.builder, name, -1);
+      *graph = blis_graph_builder_get(&r->rows.builder, r->name, -1);
       return BLIS_OK;
     }
     r->rows.known->left_out += r->rows.known->is_first;

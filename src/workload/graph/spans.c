@@ -29,7 +29,9 @@ typedef struct span {
   uint32_t prompt_tokens;
   uint32_t output_tokens;
   uint32_t trace; /* a number of strings */
+  uint32_t model; /* what serves it, a number of strings; 0 = any */
   uint32_t order;
+  int64_t line;
 } span;
 
 typedef struct reading {
@@ -38,6 +40,7 @@ typedef struct reading {
   size_t next;            /* of the spans of a line, sorted by session */
   span held;              /* begins the next session */
   bool has_held;
+  int64_t line; /* that is being read */
 } reading;
 
 static bool recognise(blis_slice head) {
@@ -172,13 +175,16 @@ static blis_status read_span(reading *r, blis_json_value object, uint32_t trace,
                                        "gen_ai.usage.prompt_tokens", NULL};
   static const char *const outputs[] = {"gen_ai.usage.output_tokens",
                                         "gen_ai.usage.completion_tokens", NULL};
+  static const char *const models[] = {"gen_ai.request.model",
+                                       "gen_ai.response.model", NULL};
   BLIS_TRY(blis_json_need_object(object, error));
   blis_json_value input = first_of(object, inputs);
   if (!is_request(object, input)) {
     r->rows.known->left_out += r->rows.known->is_first;
     return BLIS_OK;
   }
-  span made = {.trace = trace, .order = (uint32_t)r->spans.count};
+  span made = {
+      .trace = trace, .order = (uint32_t)r->spans.count, .line = r->line};
   if (trace == 0) {
     BLIS_TRY(read_name(r, object, "trace_id", "traceId", &made.trace, error));
   }
@@ -195,6 +201,8 @@ static blis_status read_span(reading *r, blis_json_value object, uint32_t trace,
   }
   BLIS_TRY(read_tokens(input, &made.prompt_tokens, error));
   BLIS_TRY(read_tokens(first_of(object, outputs), &made.output_tokens, error));
+  BLIS_TRY(blis__graph_names_find(r->rows.models, first_of(object, models),
+                                  &made.model, error));
   BLIS_TRY_MEM(blis_array_push(r->rows.alloc, &r->spans, made), error);
   return BLIS_OK;
 }
@@ -261,6 +269,7 @@ static blis_status add_span(reading *r, const span *spans, uint32_t index,
                                       .output_tokens = one->output_tokens,
                                       .max_output_tokens = one->output_tokens,
                                       .session = name,
+                                      .model = one->model,
                                       .round_index = (int32_t)index},
                           .extends = BLIS_GRAPH_NO_NODE};
   bool waits = wait != BLIS_GRAPH_NO_NODE;
@@ -277,8 +286,7 @@ static blis_status add_span(reading *r, const span *spans, uint32_t index,
       r->rows.known->not_monotone += r->rows.known->is_first;
     }
   }
-  return blis_graph_builder_add(&r->rows.builder, &node, true, &wait, waits,
-                                error);
+  return blis__graph_add(&r->rows, one->line, &node, true, &wait, waits, error);
 }
 
 static blis_status build(reading *r, size_t first, size_t count,
@@ -307,10 +315,10 @@ static blis_status read_session(reading *r, blis_error *error) {
   }
   for (;;) {
     blis_json_value top;
-    int64_t line;
     bool has_line;
     size_t had = r->spans.count;
-    BLIS_TRY(blis__graph_next_object(&r->rows, &top, &line, &has_line, error));
+    BLIS_TRY(
+        blis__graph_next_object(&r->rows, &top, &r->line, &has_line, error));
     if (!has_line) {
       return BLIS_OK;
     }

@@ -11,6 +11,7 @@ enum { USUAL_BLOCK_TOKENS = 64, MAX_DEPTH = 16 };
 typedef struct reading {
   blis__graph_rows rows;
   blis__weka w;
+  blis_map ids; /* of conversations, for the first reader alone */
 } reading;
 
 static bool recognise(blis_slice head) {
@@ -107,6 +108,8 @@ static blis_status read_call(reading *r, uint32_t agent, blis_json_value value,
   BLIS_TRY(blis__graph_time(value, "api_time", 1e6, &took_us, error));
   BLIS_TRY(blis__graph_time(value, "think_time", 1e6, &call.think_us, error));
   BLIS_TRY(blis__graph_name(&r->rows, value, "model", &call.model, error));
+  BLIS_TRY(blis__graph_names_find(
+      r->rows.models, blis_json_member(value, "model"), &call.served, error));
   BLIS_TRY(blis__blocks_read(&w->blocks, blis_json_member(value, "hash_ids"),
                              &call.first_id, &call.id_count, error));
   call.end_us = blis_time_after_us(start_us, took_us);
@@ -288,13 +291,44 @@ static blis_status read_scope(blis__weka *w, blis_json_value top,
                               error);
 }
 
+static blis_status note_same_id(reading *r, blis_error *error) {
+  blis__graph_known *known = r->rows.known;
+  uint64_t *count;
+  bool is_new;
+  if (known->is_first) {
+    BLIS_TRY_MEM(blis_map_add(&r->ids, r->w.id, 0, &count, &is_new), error);
+    known->same_ids += !is_new;
+  }
+  return BLIS_OK;
+}
+
+/* The models of a conversation's own calls appear in front of those of its
+   subagents, wherever these are in the list. */
+static blis_status see_models(reading *r, blis_json_value list,
+                              blis_error *error) {
+  size_t count = r->rows.models->given.count > 0 ? blis_json_count(list) : 0;
+  for (size_t i = 0; i < count; i++) {
+    blis_json_value value = blis_json_item(list, i);
+    uint32_t served;
+    BLIS_TRY(blis__graph_names_find(
+        r->rows.models, blis_json_member(value, "model"), &served, error));
+  }
+  return BLIS_OK;
+}
+
 static blis_status read_conversation(reading *r, blis_json_value top,
                                      blis_error *error) {
   blis__weka *w = &r->w;
   const blis_graph_file_options *options = r->rows.options;
   blis__graph_see(&r->rows, top, top_fields);
   BLIS_TRY(blis__graph_need(top, "id", error));
+  w->id = 0;
   BLIS_TRY(blis__graph_name(&r->rows, top, "id", &w->id, error));
+  if (w->id == 0) {
+    return blis_json_fail(blis_json_member(top, "id"),
+                          "is not allowed, expected a name", error);
+  }
+  BLIS_TRY(note_same_id(r, error));
   w->block_tokens = USUAL_BLOCK_TOKENS;
   BLIS_TRY(blis__graph_tokens(top, "block_size", &w->block_tokens, error));
   if (options->hash_block_tokens > 0) {
@@ -310,8 +344,10 @@ static blis_status read_conversation(reading *r, blis_json_value top,
   w->agent_count = 0;
   const blis__weka_agent root = {.session = w->id, .parent = BLIS__WEKA_NONE};
   BLIS_TRY_MEM(blis__weka_add_agent(w, &root), error);
+  blis_json_value list = blis_json_member(top, "requests");
   BLIS_TRY(blis__graph_need(top, "requests", error));
-  return read_list(r, 0, blis_json_member(top, "requests"), 0, 0, error);
+  BLIS_TRY(see_models(r, list, error));
+  return read_list(r, 0, list, 0, 0, error);
 }
 
 static blis_status next(void *reader, blis_graph *graph, bool *done,
@@ -320,9 +356,9 @@ static blis_status next(void *reader, blis_graph *graph, bool *done,
   bool is_empty = true;
   while (is_empty) {
     blis_json_value top;
-    int64_t line;
     bool has_line;
-    BLIS_TRY(blis__graph_next_object(&r->rows, &top, &line, &has_line, error));
+    BLIS_TRY(
+        blis__graph_next_object(&r->rows, &top, &r->w.line, &has_line, error));
     *done = !has_line;
     if (*done) {
       return BLIS_OK;
@@ -338,6 +374,7 @@ static blis_status open_reading(void *reader, blis_error *error) {
   reading *r = reader;
   r->w.alloc = *r->rows.alloc;
   blis__blocks_init(&r->w.blocks, r->rows.alloc);
+  blis_map_init(&r->ids, r->rows.alloc);
   return BLIS_OK;
 }
 
@@ -350,6 +387,7 @@ static void close_reading(void *reader) {
   blis_array_deinit(&w->alloc, &w->agents);
   blis_array_deinit(&w->alloc, &w->calls);
   blis__blocks_deinit(&w->blocks);
+  blis_map_deinit(&r->ids);
 }
 
 const blis__graph_format blis__graph_weka = {

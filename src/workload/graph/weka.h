@@ -40,7 +40,8 @@ typedef struct blis__weka_call {
   uint32_t output_tokens;
   uint32_t first_id; /* in the blocks */
   uint32_t id_count;
-  uint32_t model; /* a number of strings */
+  uint32_t model;  /* a number of strings */
+  uint32_t served; /* what it becomes, a number of strings; 0 = any */
   bool is_streamed;
   bool calls_tool; /* it stopped to use one */
 } blis__weka_call;
@@ -60,6 +61,7 @@ typedef struct blis__weka_agent {
 typedef struct blis__weka {
   blis_alloc alloc;
   uint32_t id; /* its name, a number of strings */
+  int64_t line;
   uint32_t block_tokens;
   bool is_global; /* hash ids mean the same in all conversations */
   blis__blocks blocks;

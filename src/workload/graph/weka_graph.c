@@ -105,6 +105,7 @@ static blis_status add_node(building *b, uint32_t agent, uint32_t k,
                   .output_tokens = call->output_tokens,
                   .max_output_tokens = call->output_tokens,
                   .session = a->session,
+                  .model = call->served,
                   .round_index = (int32_t)k,
                   .is_streaming = call->is_streamed},
       .delay_us = delay_us,
@@ -123,8 +124,8 @@ static blis_status add_node(building *b, uint32_t agent, uint32_t k,
   }
   b->nodes[index] = (uint32_t)b->rows->builder.nodes.count;
   a->last_node = index;
-  return blis_graph_builder_add(&b->rows->builder, &node, grows, waits,
-                                (uint32_t)b->waits.count, error);
+  return blis__graph_add(b->rows, w->line, &node, grows, waits,
+                         (uint32_t)b->waits.count, error);
 }
 
 static blis_status wait_for(building *b, uint32_t call) {
