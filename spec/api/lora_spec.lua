@@ -9,6 +9,7 @@ local function traffic(list)
       i = i + 1
       local one = list[i]
       return one and { arrival_us = one[1], prompt_tokens = one.prompt or 16,
+        timeout_us = one.timeout_us,
         output_tokens = one[3], adapter = one[2], prefix_group = one.group,
         prefix_tokens = one.group and 16 or nil, session = one.session } or nil
     end,
@@ -65,6 +66,32 @@ describe("LoRA adapters", function()
     assert.same({ "a", "b", "c" }, { r.by_adapter[1].name, r.by_adapter[2].name,
       r.by_adapter[3].name })
     assert.truthy(tostring(r):find("adapters    3 loads, 0.0 % found loaded", 1, true))
+  end)
+
+  it("are loaded to the end when nobody waits for them any more", function()
+    -- The load is there at 5000 us, the request gone at 2000.
+    local r = run(example(), { { 0, "a", 4, timeout_us = 2000 }, { 10000, "a", 4 } })
+    assert.same({ "timed_out", "completed" }, { r.requests[1].state, r.requests[2].state })
+    assert.same({ 1, 0, 10000 }, { r.lora.loads, r.requests[2].scheduling_delay_us,
+      r.requests[2].arrival_us })
+  end)
+
+  it("make the steps of every latency model longer alike", function()
+    for _, model in ipairs { "roofline", "trained-physics", "calibrated", "blackbox" } do
+      local function busy_us(factor)
+        local r = blis.run { cluster = { model = "qwen3-14b", hardware = "H100", tp = 1,
+          latency_model = model, async_scheduling = false,
+          alpha_coeffs = model == "blackbox" and { 0, 0, 0 } or nil,
+          beta_coeffs = model == "blackbox" and { 5000, 50, 9 } or nil,
+          lora = { adapters = { "a" }, slots = 1, rank = 8, reserve_memory = false,
+            step_overhead_tiers = { { rank = 8, factor = factor } } } },
+          workload = traffic { { 0, "a", 3 } } }
+        return r.instances[1].busy_us
+      end
+      local plain_us = busy_us(0) -- of three steps
+      assert.is_true(plain_us > 1000)
+      assert.near(1.15 * plain_us, busy_us(0.15), 3, model)
+    end
   end)
 
   it("hold up everybody behind a cold one where the order says so", function()

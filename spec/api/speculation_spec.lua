@@ -43,6 +43,7 @@ describe("speculative decoding", function()
     local r = run(ngram(2, 1), { 64 })
     assert.equal(22, r.steps)
     assert.equal(64, r.output_tokens)
+    assert.near(2.909, r.output_tokens / r.steps, 5e-4)
     -- A prefill of 1100 us, 21 steps of three verified tokens.
     assert.equal(1100 + 21 * 1300, r.requests[1].e2e_us)
     assert.equal(63, r.requests[1].itl_count)
@@ -165,10 +166,18 @@ describe("speculative decoding", function()
       local r = run({ method = "draft", tokens = 3, acceptance = acceptance,
         draft_base_us = 10000 / 3 }, { 20000 }, { latency_model = slow, kv_blocks = 10000,
         max_model_len = 0 })
-      return r.itl_ms.mean
+      return r.itl_ms.mean, r.speculation.mean_acceptance_length
     end
-    assert.near(11.13, tpot { 0.8, 0.7, 0.6 }, 0.15)
-    assert.near(21.96, tpot { 0.3, 0.2, 0.1 }, 0.3)
+    -- 30 ms for m tokens, in place of 20 ms for each.
+    local fast_ms, m = tpot { 0.8, 0.7, 0.6 }
+    assert.near(2.696, m, 0.03)
+    assert.near(30 / m, fast_ms, 0.01)
+    assert.near(11.13, fast_ms, 0.15)
+    assert.near(1.797, 20 / fast_ms, 0.025)
+    local slow_ms, few = tpot { 0.3, 0.2, 0.1 }
+    assert.near(1.366, few, 0.02)
+    assert.near(30 / few, slow_ms, 0.01)
+    assert.near(21.96, slow_ms, 0.3)
   end)
 
   it("stops in larger batches", function()
@@ -399,6 +408,19 @@ describe("speculative decoding", function()
     local plain = program.shell(line .. "--speculative-acceptance 0.8,0.7,0.6 --draft-base-us 900")
     assert.equal(0, plain.status, plain.err)
     assert.truthy(plain.out:find("speculation +%d+%.%d %% of the drafts held"), plain.out)
+    local hashes, count = {}, 0
+    for _, more in ipairs { "", "--speculative-acceptance 0.8,0.7,0.6 --draft-base-us 900",
+      "--speculative-acceptance 0.3,0.2,0.1 --draft-base-us 900",
+      "--speculative-acceptance 0.3,0.2,0.1 --draft-base-us 901",
+      "--speculative-acceptance 0.3,0.2,0.1 --draft-base-us 900 --speculative-tokens 3",
+      "--speculative-acceptance 0.5 --speculative-tokens 2 --draft-base-us 900" } do
+      local asked = more == "" and line:gsub("%-%-speculative%-method draft", "") or line .. more
+      local hash = program.shell(asked .. " --format json").out:match '"hash": *"(%x+)"'
+      assert.is_string(hash)
+      count = count + (hashes[hash] and 0 or 1)
+      hashes[hash] = true
+    end
+    assert.equal(5, count) -- no flag is ignored; three rates are three tokens
     for text, expected in pairs {
       [""] = "speculative decoding needs --speculative-method and --speculative-acceptance",
       ["--speculative-acceptance 0.5,x"] = "'x' is not allowed, expected a number from 0 to 1",
