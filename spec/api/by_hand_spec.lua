@@ -215,6 +215,21 @@ describe("a scorer that is asked by hand", function()
     assert.equal(scores, blis.scorer("kv-utilization"):score_all(request, used, scores))
   end)
 
+  it("scores where an adapter runs, has room or waits, as llm-d does", function()
+    local function at(has, running, waiting, waits)
+      return { adapter_running = has, adapters_running = running, adapters_waiting = waiting,
+        adapter_waiting = waits, adapter_slots = 3 }
+    end
+    local places = { at(1, 3, 0, 0), at(0, 1, 1, 0), at(0, 2, 1, 1), at(0, 2, 1, 0),
+      at(0, 1, 0, 0) }
+    local wanted = { adapter = "a" }
+    assert.same({ 1, 0.8, 0.6, 0, 0.8 },
+      blis.scorer("llm-d.lora-affinity-scorer"):score_all(wanted, places))
+    -- Those that run were told as waiting as well: twice their number has to leave a slot.
+    local before = blis.scorer { "llm-d.lora-affinity-scorer", version = "before-2625" }
+    assert.same({ 1, 0.8, 0, 0, 0.8 }, before:score_all(wanted, places))
+  end)
+
   it("remembers what it is told", function()
     local scorer = blis.scorer { "prefix-affinity", capacity = 100 }
     local a = { content = { { "system", 64 }, { "a", 16 } } }

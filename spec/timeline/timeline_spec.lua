@@ -65,6 +65,37 @@ describe("lanes", function()
 end)
 
 describe("a timeline", function()
+  it("has lanes and counts of requests at each time", function()
+    -- A 0 to 10 ms, B 2 to 5, C 5 to 9, D 10 to 12, in steps of 1 ms.
+    local requests, i = { { 0, 10 }, { 2, 3 }, { 5, 4 }, { 10, 2 } }, 0
+    local result = blis.run {
+      cluster = { instances = 1, kv_blocks = 100, async_scheduling = false,
+        latency_model = blis.latency_model { name = "even",
+          step_time = function() return 1000 end } },
+      workload = { requests = 4, generator = function()
+        i = i + 1
+        local one = requests[i]
+        return one and { arrival_us = 1000 * one[1], prompt_tokens = 4, output_tokens = one[2] }
+      end },
+    }
+    local _, events = read(result)
+    local active, lane_of, first_tid = {}, {}, math.huge
+    for _, event in ipairs(events) do
+      if event.ph == "C" and event.name == "requests" and event.pid >= 10 then
+        local count = 0
+        for _, value in pairs(event.args) do count = count + value end
+        active[#active + 1] = ("%d:%d"):format(event.ts // 1000, count)
+      elseif event.ph == "X" and event.args.req and event.pid >= 10 then
+        lane_of[event.args.req] = event.tid
+        first_tid = math.min(first_tid, event.tid)
+      end
+    end
+    assert.same({ "0:1", "1:1", "2:2", "3:2", "5:2", "6:2", "9:1", "10:1", "11:1", "12:0" }, active)
+    local lanes_taken = {}
+    for k = 1, 4 do lanes_taken[k] = lane_of["request_" .. k - 1] - first_tid end
+    assert.same({ 0, 1, 1, 0 }, lanes_taken)
+  end)
+
   it("has the stages of every request, to the microsecond", function()
     local result = blis.run(experiment())
     local head, events = read(result)

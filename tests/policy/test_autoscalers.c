@@ -279,6 +279,35 @@ static void test_planner_load(void) {
   CHECK_EQ_I64(blis_planner_decode(&model, &more), 2);
 }
 
+static double even_step_us(void *ud, double prefill, double decodes,
+                           double context) {
+  (void)ud, (void)prefill, (void)decodes, (void)context;
+  return 40000;
+}
+
+/* 16 requests in steps of 40 ms, 64 tokens each: 6.25 requests/s, and 18.2 with
+   2.909 tokens a step, which are 13.75 ms apart. */
+static void test_planner_with_drafts(void) {
+  const blis_scale_model model = {.step_us = even_step_us};
+  blis_planner_load load = {.requests_per_s = 18,
+                            .prompt_tokens = 100,
+                            .output_tokens = 64,
+                            .itl_us = 40000,
+                            .kv_capacity_tokens = 400000,
+                            .requests_max = 16};
+  CHECK_EQ_DOUBLE(blis_planner_token_us(&model, &load), 2500);
+  CHECK_EQ_I64(blis_planner_decode(&model, &load), 3);
+  load.accept_length = 64.0 / 22;
+  load.itl_us = 13750;
+  CHECK_EQ_DOUBLE(round(16 * blis_planner_token_us(&model, &load)), 13750);
+  CHECK_EQ_I64(blis_planner_decode(&model, &load), 1);
+  load.requests_per_s = 18.25;
+  CHECK_EQ_I64(blis_planner_decode(&model, &load), 2);
+  /* A promise that a batch cannot keep leaves one request at a time. */
+  load.itl_us = 13700;
+  CHECK_EQ_DOUBLE(round(blis_planner_token_us(&model, &load)), 13750);
+}
+
 /* Policies as the cluster asks them */
 
 typedef struct asked {
@@ -858,6 +887,7 @@ int main(void) {
   RUN(test_planner_budget);
   RUN(test_kalman);
   RUN(test_planner_load);
+  RUN(test_planner_with_drafts);
   RUN(test_templates);
   RUN(test_thresholds_the_wrong_way_round);
   RUN(test_keda_to_zero);

@@ -1298,6 +1298,7 @@
 ---@field optimization_target? "throughput"|"latency"|"load"|"sla" of dynamo.planner: what scales: easy rules for throughput, latency or thresholds of one's own (load), or promised latencies (sla)
 ---@field ttft_ms? number of dynamo.planner, dynamo.power
 ---@field itl_ms? number of dynamo.planner, dynamo.power, oracle
+---@field accept_length? number of dynamo.planner: sla: tokens that a decode step gives a request, with drafts (speculative_nextn); ITL is the step's time by it
 ---@field load_scaling? boolean of dynamo.planner: sla: also one more or one less by the load of each engine
 ---@field sensitivity? number of dynamo.planner: sla: share of the promise that must be left after scaling down
 ---@field throughput_interval_seconds? number of dynamo.planner: sla: between plans for a predicted load

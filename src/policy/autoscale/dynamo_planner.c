@@ -33,6 +33,7 @@ typedef struct state {
   double throughput_s;
   double ttft_us;
   double itl_us;
+  double accept_length;
   double sensitivity;
   double prefill_up;
   double prefill_down;
@@ -115,10 +116,12 @@ static double prefill_us(const blis_scale_context *context, double tokens) {
   return context->model->step_us(context->model->state, fmax(tokens, 1), 0, 0);
 }
 
-static double decode_us(const blis_scale_context *context,
+/* ITL, which drafts that hold divide. */
+static double decode_us(const state *self, const blis_scale_context *context,
                         const blis_scale_instance *instance, double tokens) {
   double requests = fmax(1, instance->batch_size);
-  return context->model->step_us(context->model->state, 0, requests, tokens);
+  return context->model->step_us(context->model->state, 0, requests, tokens) /
+         self->accept_length;
 }
 
 /* n engines become n - 1; a single one stays. */
@@ -148,10 +151,11 @@ static vote decode_vote(const state *self, const blis_scale_context *context) {
     const blis_scale_instance *instance = &context->instances[i];
     double tokens = instance->running_kv_tokens + instance->queued_kv_tokens;
     double merged = tokens * n / (n - 1);
-    is_over = is_over && decode_us(context, instance, tokens) > self->itl_us;
-    is_safe =
-        is_safe && merged < instance->kv_capacity_tokens &&
-        decode_us(context, instance, merged) < self->itl_us * self->sensitivity;
+    is_over =
+        is_over && decode_us(self, context, instance, tokens) > self->itl_us;
+    is_safe = is_safe && merged < instance->kv_capacity_tokens &&
+              decode_us(self, context, instance, merged) <
+                  self->itl_us * self->sensitivity;
   }
   return is_over ? VOTE_UP : is_safe ? VOTE_DOWN : VOTE_STAY;
 }
@@ -186,6 +190,7 @@ static int64_t planned(const state *self, const blis_scale_context *context) {
       .itl_us = self->itl_us,
       .kv_capacity_tokens = context->instances[0].kv_capacity_tokens,
       .requests_max = context->model->max_num_seqs,
+      .accept_length = self->accept_length,
   };
   int64_t prefill = context->role == BLIS_SCALE_DECODE
                         ? 1
@@ -335,6 +340,10 @@ static const blis_param_spec params[] = {
                  BLIS__INTO(state, ttft_us)),
     BLIS__NUMBER("itl_ms", 1e-3, 1e9, 50, "ms", "sla: promised ITL",
                  BLIS__INTO(state, itl_us)),
+    BLIS__NUMBER("accept_length", 1, 100, 1, "tokens",
+                 "sla: tokens that a decode step gives a request, with drafts "
+                 "(speculative_nextn); ITL is the step's time by it",
+                 BLIS__INTO(state, accept_length)),
     BLIS__BOOLEAN("load_scaling", 0,
                   "sla: also one more or one less by the load of each engine",
                   BLIS__INTO(state, has_load_loop)),

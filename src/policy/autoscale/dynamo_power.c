@@ -109,7 +109,7 @@ static estimate estimate_of(const state *self, const blis_scale_model *prefill,
       .kv_capacity_tokens = decode->kv_capacity_tokens,
       .requests_max = decode->max_num_seqs};
   double batch = blis_planner_batch(decode, &load);
-  double itl_us = blis_planner_decode_us(decode, &load, batch);
+  double itl_us = blis_planner_itl_us(decode, &load, batch);
   return (estimate){
       .ttft_us = prefill->step_us(prefill->state, load.prompt_tokens, 0, 0),
       .itl_us = itl_us,

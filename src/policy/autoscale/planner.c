@@ -44,9 +44,11 @@ static double context_of(const blis_planner_load *load) {
   return fmax(1, load->prompt_tokens + load->output_tokens / 2);
 }
 
-double blis_planner_decode_us(const blis_scale_model *model,
-                              const blis_planner_load *load, double batch) {
-  return model->step_us(model->state, 0, batch, batch * context_of(load));
+double blis_planner_itl_us(const blis_scale_model *model,
+                           const blis_planner_load *load, double batch) {
+  double step_us =
+      model->step_us(model->state, 0, batch, batch * context_of(load));
+  return step_us / fmax(1, load->accept_length);
 }
 
 double blis_planner_batch(const blis_scale_model *model,
@@ -58,7 +60,7 @@ double blis_planner_batch(const blis_scale_model *model,
   }
   while (low < high) {
     double middle = ceil((low + high) / 2);
-    if (blis_planner_decode_us(model, load, middle) <= load->itl_us) {
+    if (blis_planner_itl_us(model, load, middle) <= load->itl_us) {
       low = middle;
     } else {
       high = middle - 1;
@@ -70,7 +72,7 @@ double blis_planner_batch(const blis_scale_model *model,
 double blis_planner_token_us(const blis_scale_model *model,
                              const blis_planner_load *load) {
   double batch = blis_planner_batch(model, load);
-  return blis_planner_decode_us(model, load, batch) / batch;
+  return blis_planner_itl_us(model, load, batch) / batch;
 }
 
 int64_t blis_planner_decode(const blis_scale_model *model,

@@ -35,15 +35,16 @@ typedef struct blis_planner_load {
   double itl_us;
   double kv_capacity_tokens; /* of a replica */
   double requests_max;       /* in a batch; 0 = any number */
+  double accept_length;      /* tokens of a step with drafts; below 1 = 1 */
 } blis_planner_load;
 
 /* The largest batch of decodes that keeps the ITL and fits; at least 1. */
 double blis_planner_batch(const blis_scale_model *model,
                           const blis_planner_load *load);
 
-/* How long a step of so many takes. */
-double blis_planner_decode_us(const blis_scale_model *model,
-                              const blis_planner_load *load, double batch);
+/* Mean time between the tokens of a request, in a batch of so many. */
+double blis_planner_itl_us(const blis_scale_model *model,
+                           const blis_planner_load *load, double batch);
 
 /* Time of a decode step of the largest batch that keeps the ITL, per request.
  */
