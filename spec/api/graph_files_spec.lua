@@ -312,7 +312,8 @@ describe("models of a corpus", function()
     sim:step()
     local other <close> = sim:clone()
     assert.equal(fast.hash, other:run().hash)
-    says(small.message_of(blis.run, experiment("fast", { parent = llama, third = qwen, sub = llama, fourth = "gpt" })),
+    by_name.fourth = "gpt"
+    says(small.message_of(blis.run, experiment("fast", by_name)),
       "workload.models: no instance serves 'gpt', expected " .. llama .. " or " .. qwen)
     os.remove(path)
     says(small.message_of(blis.run, { workload = { graphs = { {} }, models = "x", rate = 1 } }),
@@ -351,6 +352,133 @@ describe("rows that wait for each other", function()
   end)
 end)
 
+describe("nonsense in files of graphs", function()
+  local whole = {
+    weka = [[{"id":"a","block_size":64,"requests":[{"t":0,"in":200,"out":5,"hash_ids":[1,2,3]},]]
+      .. [[{"t":5,"type":"subagent","agent_id":"x","requests":[{"t":6,"in":64,"out":2}]},]]
+      .. [[{"t":9,"in":260,"out":5,"api_time":1,"model":"m"}]}]],
+    ["agentic-mooncake"] = [[{"request_id":"A","session_id":"s","input_length":100,]]
+      .. [["output_length":10,"timestamp":0,"delay":3,"hash_ids":[1]}]],
+    ["mooncake-delta"] = [[{"session_id":"a","input_length":100,"output_length":10,"timestamp":0,]]
+      .. [["delay":3,"hash_ids":[1]}]],
+    ["applied-compute"] = [[{"num_turns":1,"input_prompt_length":10,]]
+      .. [["assistant_response_length":[5],"tool_call_output_length":[3],]]
+      .. [["tool_call_latency":[0.5],"final_assistant_response_length":4}]],
+    sharegpt = '[{"id":"a","conversations":[{"from":"human","value":"hello"},'
+      .. '{"from":"gpt","value":"hi"}]}]',
+    spans = [[{"trace_id":"a","start_time":1767225605000,"attributes":{]]
+      .. [["gen_ai.operation.name":"chat","gen_ai.usage.input_tokens":100,]]
+      .. [["gen_ai.usage.output_tokens":9}}]],
+  }
+
+  --- The text with another value for the first member of this name.
+  local function with_value(text, key, value)
+    local _, place = text:find('"' .. key .. '":', 1, true)
+    local behind = text:match("^%b[]()", place + 1) or text:match('^"[^"]*"()', place + 1)
+      or text:match("^[%d.]+()", place + 1)
+    return text:sub(1, place) .. value .. text:sub(behind)
+  end
+
+  it("is told with its line in every format", function()
+    for format, text in pairs(whole) do
+      local options = { format = format }
+      assert.equal(format, select(2, read(text)):about().format)
+      says(message_of(text:sub(1, #text // 2), options), ":1: column ")
+      says(message_of("\0" .. text, options), ":1: the line contains a zero byte")
+      says(message_of((text:gsub('"', '"\xe9', 1)), options), "unable to decode byte 0xe9")
+      says(message_of(text:sub(1, -2) .. ',"x":' .. ("["):rep(100000), options), ":1: column")
+      if format ~= "sharegpt" then
+        for line, message in pairs { what = "column 4: invalid token",
+          ["[1]"] = "an array is not an object", null = "null is not an object",
+          ["3"] = "3 is not an object" } do
+          says(message_of(text .. "\n\n" .. line, options), ":3: " .. message)
+        end
+      end
+      assert.equal(1, #read("\xef\xbb\xbf" .. text .. "\r\n\r\n"))
+    end
+  end)
+
+  it("of values is told with their key", function()
+    for format, keys in pairs {
+      weka = { "in", "out", "t", "api_time", "hash_ids", "requests", "block_size" },
+      ["agentic-mooncake"] = { "input_length", "output_length", "timestamp", "delay", "hash_ids" },
+      ["mooncake-delta"] = { "input_length", "output_length", "timestamp", "delay", "hash_ids" },
+      ["applied-compute"] = { "num_turns", "input_prompt_length", "assistant_response_length",
+        "tool_call_output_length", "tool_call_latency", "final_assistant_response_length" },
+      sharegpt = { "conversations", "value", "from" },
+      spans = { "start_time", "gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens" },
+    } do
+      for _, key in ipairs(keys) do
+        for _, value in ipairs { "-1", "1e308", "true", "{}", '"x"' } do
+          local text = with_value(whole[format], key, value)
+          local is_text = value:find('^"') and (key == "value" or key == "from")
+          local ok, found = pcall(read, text, { format = format })
+          if is_text then
+            assert.is_true(ok or tostring(found):find "no graphs" ~= nil)
+          else
+            assert.is_false(ok, format .. " " .. key .. " " .. value)
+            says(tostring(found), (":1: key '%s': "):format(key))
+          end
+        end
+      end
+    end
+  end)
+
+  it("of a conversation in a list is told with its number", function()
+    says(message_of(whole.sharegpt:sub(1, -2)
+      .. ',{"conversations":[{"from":"gpt","value":3}]}]'),
+      ":1: key 'value': 3 is not a string (conversation 2 of the list)")
+  end)
+
+  it("of names: none, or the same one again", function()
+    says(message_of((whole.weka:gsub('"a"', '""'))), ":1: key 'id': '' is not allowed")
+    local list, file = read(whole.weka .. "\n" .. whole.weka)
+    assert.equal(2, #list)
+    says(table.concat(file:notes(), "\n"), "conversations with the id of an earlier one, and so "
+      .. "with its sessions: 1")
+    says(message_of(whole["agentic-mooncake"] .. "\n" .. whole["agentic-mooncake"]),
+      ":2: key 'request_id': 'A' is given twice")
+    says(message_of((whole["agentic-mooncake"]:gsub('"delay"', '"input_tokens":-1,"delay"'))),
+      ":1: key 'input_tokens': -1 is not an array")
+  end)
+
+  it("of sizes: nothing in prompts and answers is served, and nesting has an end", function()
+    for format, text in pairs {
+      weka = [[{"id":"a","block_size":64,"requests":[{"t":0,"in":0,"out":0},]]
+        .. [[{"t":1,"in":0,"out":0}]}]],
+      ["agentic-mooncake"] = [[{"request_id":"A","input_length":0,"output_length":0}]],
+      ["mooncake-delta"] = [[{"session_id":"a","input_length":0,"output_length":0}]] .. "\n"
+        .. [[{"session_id":"a","input_length":0,"output_length":0}]] .. "\n"
+        .. [[{"session_id":"a","input_length":3,"output_length":0}]],
+      ["applied-compute"] = [[{"num_turns":1,"input_prompt_length":0,]]
+        .. [["assistant_response_length":[0],"tool_call_output_length":[0],]]
+        .. [["tool_call_latency":[0],"final_assistant_response_length":0}]],
+      spans = [[{"trace_id":"a","start_time":1,"attributes":{"gen_ai.usage.input_tokens":0}}]],
+    } do
+      local path = os.tmpname()
+      local file <close> = assert(io.open(path, "w"))
+      file:write(text)
+      file:close()
+      local hashes = {}
+      for i, engine in ipairs { "fast", "stepwise" } do
+        local result = blis.run { cluster = { instances = 1, engine = engine },
+          workload = { graphs = path, format = format, rate = 1 } }
+        assert.equal(result.arrived, result.completed, format)
+        hashes[i] = result.hash
+      end
+      assert.equal(hashes[1], hashes[2])
+      os.remove(path)
+    end
+    local inner = '[{"t":0,"in":1,"out":1}]'
+    for depth = 1, 20 do
+      inner = '[{"t":0,"in":1,"out":1},{"t":0,"type":"subagent","agent_id":"' .. depth
+        .. '","requests":' .. inner .. "}]"
+    end
+    says(message_of('{"id":"a","block_size":64,"requests":' .. inner .. "}"),
+      ":1: key 'requests': an array is nested too deeply")
+  end)
+end)
+
 describe("other files of graphs", function()
   it("are tasks of Applied Compute", function()
     local list = read([[{"num_turns":2,"input_prompt_length":1000,"assistant_response_length":[50,]]
@@ -368,13 +496,15 @@ describe("other files of graphs", function()
   end)
 
   it("are tasks of Applied Compute without tools, or say what is wrong", function()
-    local alone = read [[{"num_turns":0,"input_prompt_length":7,"final_assistant_response_length":2}]]
+    local alone = read([[{"num_turns":0,"input_prompt_length":7,]]
+      .. [["final_assistant_response_length":2}]])
     assert.same({ 1, 7, 2 }, { #alone[1], alone[1][1].prompt_tokens, alone[1][1].output_tokens })
     local whole = [[{"num_turns":1,"input_prompt_length":10,"assistant_response_length":[5],]]
       .. [["tool_call_output_length":[3],"tool_call_latency":[0.5],]]
       .. [["final_assistant_response_length":4}]]
     for change, message in pairs {
-      ['"num_turns":1|"num_turns":2'] = ":2: key 'assistant_response_length': an array has not num_turns items",
+      ['"num_turns":1|"num_turns":2'] =
+        ":2: key 'assistant_response_length': an array has not num_turns items",
       ['"num_turns":1|"num_turns":-1'] = ":2: key 'num_turns': -1 is not allowed",
       ['"num_turns":1|"num_turns":1e6'] = ":2: key 'num_turns':",
       ['[3]|[-3]'] = ":2: key 'tool_call_output_length': item 1: -3 is not allowed",

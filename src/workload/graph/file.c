@@ -68,6 +68,10 @@ static blis_status recognise(blis_graph_file *file, blis_input *input,
                              blis_error *error) {
   blis_slice head;
   BLIS_TRY(blis_input_peek(input, &head, error));
+  if (head.length >= 3 && memcmp(head.data, "\xef\xbb\xbf", 3) == 0) {
+    head.data += 3; /* byte order mark */
+    head.length -= 3;
+  }
   head = blis_slice_trim(head);
   for (size_t i = 0; i < FORMATS; i++) {
     if (formats[i]->recognise(head)) {
