@@ -69,6 +69,39 @@ meta-llama/llama-3.1-8b-instruct
       steps("llama-3.1-8b-instruct", "--latency-model", "roofline"))
   end)
 
+  it("shows what a model means on a group of ranks", function()
+    local function engine_of(...)
+      return json_of("models", "qwen3-30b-a3b", "--hardware", "H100", "--tp", "1", ...).engine
+    end
+    local alone, rank = engine_of(), engine_of("--dp-ranks", "4")
+    -- 48 layers of 128 experts of 3 matrices of 2,048 x 768 in 16 bits; a quarter stays.
+    local experts_gib = 48 * 128 * 3 * 2048 * 768 * 2 / (1 << 30)
+    assert.near(experts_gib * 3 / 4, alone.capacity.weights_gib - rank.capacity.weights_gib, 1e-9)
+    assert.same({ nil, 4 }, { alone.ranks, rank.ranks })
+    assert.is_true(rank.kv_blocks > alone.kv_blocks)
+    assert.is_true(rank.step_times[1].step_us < alone.step_times[1].step_us)
+    assert.equal(rank.kv_blocks, rank.kv_blocks_by_tp[1].kv_blocks)
+    -- Who does not meet at a barrier has all experts.
+    local apart = engine_of("--dp-ranks", "4", "--dp-barrier=false")
+    assert.equal(alone.kv_blocks, apart.kv_blocks)
+    assert.same(alone.step_times, apart.step_times)
+    local text = commands.output_of("models", "qwen3-30b-a3b", "--hardware", "H100", "--tp", "1",
+      "--dp-ranks", "4")
+    for _, line in ipairs {
+      "\nKV cache on H100, tp 1, a rank of 4\n", "\nstep times on H100, tp 1, a rank of 4, by ",
+      ("\n  %s blocks on the 4 GPUs of the group\n"):format(
+        tostring(rank.kv_blocks * 4):gsub("(%d)(%d%d%d)$", "%1,%2")),
+    } do
+      assert.matches(line, text, 1, true)
+    end
+    local code, message = commands.error_of("models", "qwen3-14b", "--dp-barrier=false")
+    assert.equal("usage", code)
+    assert.matches("options of data-parallel ranks need --dp-ranks", message, 1, true)
+    code, message = commands.error_of("models", "qwen3-14b", "--dp-ranks", "4", "--dp", "2")
+    assert.equal("usage", code)
+    assert.matches("dp is 2 and ranks 4", message, 1, true)
+  end)
+
   it("says where step times were fitted", function()
     local text = commands.output_of("models", "qwen3-14b", "--latency-model", "calibrated")
     assert.matches("\n  fitted on vLLM 0.14 to 0.15, 5 models", text, 1, true)

@@ -9,6 +9,8 @@ local flags = require "blis.cli.flags"
 local format = require "blis.format"
 local library = require "blis.engine.catalogue"
 local listing = require "blis.listing"
+local rank_flags = require "blis.cli.rank_flags"
+local ranks_section = require "blis.config.ranks"
 
 local definition = {
   name = "models",
@@ -16,7 +18,9 @@ local definition = {
   usage = "blis models [NAME] [FLAGS]",
   description = "Without a name: the models of the catalogue, and those that models/NAME.yaml and "
     .. "models/NAME/config.json in this folder describe. With one: its dimensions, the blocks of "
-    .. "KV cache that fit beside it on a GPU, and the time of some engine steps.",
+    .. "KV cache that fit beside it on a GPU, and the time of some engine steps. With --dp-ranks, "
+    .. "these of one of so many ranks: at a barrier, a mixture-of-experts model has its experts "
+    .. "spread over all of them.",
   positional = {
     name = "NAME",
     doc = "Model id of the catalogue, with or without its owner, in any case; or the path of a "
@@ -27,6 +31,10 @@ local definition = {
       title = "For one model", section = "cluster",
       options = flags.pick(cluster_section, { "hardware", "tp", "dp", "expert_parallel",
         "latency_model", "block_size", "gpu_memory_utilization" }),
+    },
+    {
+      title = "As a group of data-parallel ranks", section = "ranks",
+      options = flags.pick(ranks_section, { "count", "barrier" }),
     },
     { title = "Catalogue", section = "catalogue", options = flag_sections.catalogue.options },
     {
@@ -94,16 +102,25 @@ local function print_coverage(coverage)
   if coverage.limits ~= "" then command.print(("  they hold for %s\n"):format(coverage.limits)) end
 end
 
+--- ", a rank of 4" where it is one.
+local function rank_text(facts)
+  return facts.ranks and (", a rank of %s"):format(format.count(facts.ranks)) or ""
+end
+
 local function print_engine(facts, cluster)
-  command.print(("\nKV cache on %s, tp %d\n"):format(facts.hardware, facts.tp))
+  command.print(("\nKV cache on %s, tp %d%s\n"):format(facts.hardware, facts.tp, rank_text(facts)))
   if facts.capacity then command.print(capacity_line(facts)) end
+  if facts.ranks then
+    command.print(("  %s blocks on the %s GPUs of the group\n"):format(
+      format.count(facts.kv_blocks * facts.ranks), format.count(facts.tp * facts.ranks)))
+  end
   local parts = {}
   for i, one in ipairs(capacities(cluster)) do
     parts[i] = ("tp %d: %s"):format(one.tp, one.kv_blocks and format.count(one.kv_blocks) or "-")
   end
   command.print("  blocks at " .. table.concat(parts, ", ") .. "\n")
-  command.print(("\nstep times on %s, tp %d, by %s\n"):format(facts.hardware, facts.tp,
-    facts.latency_model))
+  command.print(("\nstep times on %s, tp %d%s, by %s\n"):format(facts.hardware, facts.tp,
+    rank_text(facts), facts.latency_model))
   for _, example in ipairs(facts.step_times) do
     command.print(("  %8s us  %s\n"):format(format.count(example.step_us), example.batch))
   end
@@ -122,7 +139,8 @@ local capacity_fields = { "bytes_per_token", "bytes_per_block", "weight_bytes", 
 
 local function write_engine(writer, facts, cluster)
   writer:object("engine")
-  write_fields(writer, facts, { "hardware", "tp", "latency_model", "kv_blocks", "block_size" })
+  write_fields(writer, facts, { "hardware", "tp", "ranks", "latency_model", "kv_blocks",
+    "block_size" })
   if facts.capacity then
     writer:object("capacity")
     write_fields(writer, facts.capacity, capacity_fields)
@@ -157,7 +175,9 @@ local function print_one(parsed)
   local model = library.models(parsed.positional)
   local facts, cluster
   if model.has_dimensions then
-    facts, cluster = engine_of(model, parsed.values.cluster, parsed.positional)
+    local given = parsed.values.cluster
+    given.ranks = rank_flags.of(definition, parsed)
+    facts, cluster = engine_of(model, given, parsed.positional)
   end
   if parsed.values.output.format == "json" then
     print_json(model, facts, cluster)
