@@ -13,15 +13,17 @@ local function model()
   end }
 end
 
-local function run(cluster, requests)
+local function run(cluster, requests, faults)
   local all = { kv_blocks = 1000, async_scheduling = false, latency_model = model() }
   for key, value in pairs(cluster) do all[key] = value end
   local i = 0
-  return blis.run { cluster = all, routing = "round-robin", workload = { requests = #requests,
+  return blis.run { cluster = all, routing = "round-robin", faults = faults,
+    workload = { requests = #requests,
     generator = function()
       i = i + 1
       local r = requests[i]
-      return r and { arrival_us = r[1], prompt_tokens = r[2] or 16, output_tokens = r[3] or 4 }
+      return r and { arrival_us = r[1], prompt_tokens = r[2] or 16, output_tokens = r[3] or 4,
+        deadline_us = r.deadline_us }
     end } }
 end
 
@@ -118,6 +120,66 @@ describe("data-parallel ranks", function()
     r = run({ ranks = ranks }, { { 0, 16, 2 }, { 50000, 16, 1 } })
     assert.equal(240000, r.requests[1].e2e_us)
     assert.equal(190000, r.requests[2].ttft_us)
+  end)
+
+  --- The times to first token of requests { arrival_us, prompt, output } at a barrier of two ranks
+  --- that take 10 ms for a pass without work.
+  local function ttft_of(ranks, requests, faults)
+    local all = { count = 2, barrier = true, dummy_us = 10000 }
+    for key, value in pairs(ranks) do all[key] = value end
+    local r, ttft = run({ ranks = all }, requests, faults), {}
+    for i, request in ipairs(r.requests) do ttft[i] = request.ttft_us or false end
+    return ttft, r
+  end
+
+  it("run passes without work until all know of each other, and not one more", function()
+    -- One is left from 120 to 130 ms.
+    assert.same({ 120000, 125000 }, ttft_of({ sync_every = 2 }, { { 0, 16, 1 },
+      { 125000, 16, 1 } }))
+    -- Who comes at the very end of a pass begins there: of one with work, or of one without.
+    assert.same({ 120000, 120000 }, ttft_of({ sync_every = 4 }, { { 0, 16, 1 },
+      { 120000, 16, 1 } }))
+    local ttft, r = ttft_of({ sync_every = 4 }, { { 0, 16, 1 }, { 130000, 16, 1 },
+      { 265000, 16, 1 } })
+    -- The second begins at 130, as third pass; the fourth ends at 260, where all stop.
+    assert.same({ 120000, 120000, 120000 }, ttft)
+    assert.equal(5, r.ranks.passes)
+    -- Stopped since 140 ms: no pass begins before the request comes, at whatever time.
+    assert.same({ 120000, 120000 }, ttft_of({ sync_every = 3 }, { { 0, 16, 1 },
+      { 155500, 16, 1 } }))
+  end)
+
+  it("count passes for prompts from the first one on that a group runs", function()
+    assert.same({ 120000 }, ttft_of({ prefill_interval = 4 }, { { 0, 16, 1 } }))
+    -- After three passes the group has stopped: the next one is its first again.
+    assert.same({ 120000, 120000 }, ttft_of({ prefill_interval = 2, sync_every = 3 },
+      { { 0, 16, 1 }, { 155500, 16, 1 } }))
+  end)
+
+  it("wait for a rank without work alone, and for one that may not compute its prompt", function()
+    -- Both ranks work: 120 + 20 + 20 ms.
+    local _, r = ttft_of({ dummy_us = 50000 }, { { 0, 16, 3 }, { 0, 16, 3 } })
+    assert.same({ 160000, 160000 }, { r.requests[1].e2e_us, r.requests[2].e2e_us })
+    -- Passes end at 120, 170 and 220 ms, since rank 1 has nothing to compute until then.
+    assert.same({ 120000, 210000 }, ttft_of({ dummy_us = 50000, prefill_interval = 3 },
+      { { 0, 16, 4 }, { 130000, 16, 1 } }))
+  end)
+
+  it("begin anew after a failure, without what was under way or counted", function()
+    assert.same({ false, 120000 }, ttft_of({}, { { 0, 16, 1 }, { 45000, 16, 1 } },
+      { { kind = "crash", at = 10000, instance = "instance_0", recover_after = 20000 } }))
+  end)
+
+  it("have a request until the step that it is part of has begun, at its deadline", function()
+    -- The first one is over as the pass begins that would give its second token; the pass goes on
+    -- without it, from 120 to 140 ms, and the next one has a prompt.
+    local ttft, r = ttft_of({}, { { 0, 16, 5, deadline_us = 120000 }, { 0, 16, 3 },
+      { 125000, 16, 1 } })
+    assert.same({ 120000, 120000, 135000 }, ttft)
+    assert.same({ "timed_out", 120000 }, { r.requests[1].state, r.requests[1].end_us })
+    assert.equal(260000, r.requests[2].e2e_us)
+    assert.same({ 3, 3 }, { r.instances[1].steps, r.instances[2].steps })
+    assert.equal(0.0, r.ranks.dummy_share)
   end)
 
   it("take a decode's step for a rank without work, unless it is given", function()
