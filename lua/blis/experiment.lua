@@ -214,6 +214,7 @@ function experiment.read(spec)
     counterfactual_k = values.counterfactual_k,
     series_interval_us = values.series_interval_us,
     keep_steps = values.keep_steps,
+    keep_timeline = values.keep_timeline,
     keep_steps_from_us = values.keep_steps_from_us,
     keep_steps_to_us = values.keep_steps_to_us,
     oracle = values.oracle,

@@ -1,4 +1,5 @@
 local blis = require "blis"
+local files = require "spec.support.files"
 local small = require "spec.support.small"
 
 --- The call fails, and says so.
@@ -78,6 +79,134 @@ describe("KV tiers", function()
     assert.is_true(tier.saved_blocks[series.rows] >= tier.used_blocks[series.rows])
     assert.is_true(tier.loaded_blocks[series.rows] > tier.loaded_blocks[1])
     assert.is_nil(rawget(run(nil, { series_interval_us = 1000000 }).series, "kv_tiers"))
+  end)
+
+  --- Prompt tokens of the requests of a run, and of these those that were found nowhere.
+  local function found_of(r)
+    local prompts, left, of_tiers = 0, 0, {}
+    for _, record in ipairs(r.requests) do
+      if record.cached_tokens then
+        local here = record.prompt_tokens - record.cached_tokens
+        assert.equal(#r.kv_tiers.tiers, #record.tier_tokens)
+        for i, tokens in ipairs(record.tier_tokens) do
+          assert.is_true(tokens >= 0)
+          here, of_tiers[i] = here - tokens, (of_tiers[i] or 0) + tokens
+        end
+        assert.is_true(here >= 1 and here <= record.prompt_tokens, record.id)
+        assert.equal(here < record.prompt_tokens, record.had_hit)
+        prompts, left = prompts + record.prompt_tokens, left + here
+      end
+    end
+    return left, of_tiers, prompts
+  end
+
+  --- Prompt tokens that the steps of a run computed.
+  local function computed_in(r)
+    local tokens = 0
+    for _, instance in ipairs(r.step_log.instances) do
+      for _, count in ipairs(instance.prefill_tokens) do tokens = tokens + count end
+    end
+    return tokens
+  end
+
+  it("are told in records: what was found where, and the rest was computed", function()
+    local two = { cpu { gb = 1 }, { name = "disk", gb = 50, read_gb_s = 3, stage = "cpu" } }
+    local pool = { cpu { gb = 2, shared = true }, { name = "pool", scope = "cluster", gb = 4,
+      read_gb_s = 10 }, network_gb_s = 25 }
+    for i, case in ipairs {
+      { two }, { pool }, { { cpu { store = "on-evict" } } }, { { cpu(), load = "if-faster" } },
+      { { cpu(), load = function(_, offer) return offer.offered_tokens // 3 end } },
+      { two, { cluster = { instances = 2, kv_blocks = 1000, max_num_batched_tokens = 256 } } },
+      { two, { cluster = { prefill_instances = 2, decode_instances = 1, kv_blocks = 2000 },
+        disaggregation = "always" } },
+    } do
+      local more = { keep_steps = true }
+      for key, value in pairs(case[2] or {}) do more[key] = value end
+      local r = run(case[1], more)
+      assert.equal(0, r.preemptions, i)
+      local left, of_tiers = found_of(r)
+      -- Who decodes what another instance has prefilled computes the last token again.
+      local again = rawget(r, "handoffs") and #r.requests or 0
+      assert.equal(computed_in(r), left + again, i)
+      for t, tier in ipairs(r.kv_tiers.tiers) do
+        assert.equal(tier.loaded_blocks * 16, of_tiers[t], i)
+      end
+      assert.is_true(r.kv_tiers.loaded_blocks > 0, i)
+    end
+  end)
+
+  it("are told of the first admission alone where requests are preempted", function()
+    local function crowded(engine)
+      return run({ cpu { gb = 1 } }, { keep_steps = engine == "stepwise",
+        cluster = { instances = 1, kv_blocks = 700, engine = engine },
+        workload = { rate = 30, requests = 150, prompt = 100, output = 600,
+          prefixes = { groups = 6, tokens = 1500 } } })
+    end
+    local r, fast = crowded "stepwise", crowded "fast"
+    assert.equal(r.hash, fast.hash)
+    assert.is_true(r.preemptions > 10)
+    local left, of_tiers, prompts = found_of(r)
+    -- Lost tokens are computed again, or brought again.
+    assert.is_true(computed_in(r) > left and left < prompts)
+    assert.is_true(r.kv_tiers.tiers[1].loaded_blocks * 16 >= of_tiers[1])
+    for i, record in ipairs(r.requests) do
+      local other = fast.requests[i]
+      assert.same({ record.cached_tokens, record.tier_tokens },
+        { other.cached_tokens, other.tier_tokens })
+    end
+  end)
+
+  it("are told in records of where a request was sent again, and of nobody else", function()
+    local r = run({ cpu { read_gb_s = 0.5 } }, { faults = { { kind = "crash", at = 8000000,
+      instance = "instance_0", requests = "rerouted", recover_after = 1000000 } },
+      horizon_us = 12000000 })
+    found_of(r)
+    local known = 0
+    for _, record in ipairs(r.requests) do
+      assert.equal(record.scheduling_delay_us ~= nil, record.cached_tokens ~= nil)
+      known = known + (record.cached_tokens and 1 or 0)
+    end
+    assert.is_true(known > 20 and known < #r.requests)
+    assert.is_nil(run().requests[1].cached_tokens)
+  end)
+
+  it("are in files of requests and of results", function()
+    local r = run { cpu(), { name = "disk", gb = 50, read_gb_s = 3 } }
+    local path = os.tmpname()
+    r:save(path)
+    local again = blis.load_result(path)
+    for i, record in ipairs(r.requests) do
+      assert.same({ record.cached_tokens, record.tier_tokens },
+        { again.requests[i].cached_tokens, again.requests[i].tier_tokens })
+    end
+    local function exported(result, name)
+      result:export_requests(name)
+      local text = files.read(name)
+      os.remove(name)
+      return text
+    end
+    local csv = exported(r, path .. ".csv")
+    assert.equal(csv, exported(again, path .. ".csv"))
+    assert.matches(",had_hit,cached_tokens,tier_cpu_tokens,tier_disk_tokens\n", csv, 1, true)
+    local last = r.requests[#r.requests]
+    assert.matches(('"cached_tokens":%d,"tier_cpu_tokens":%d,"tier_disk_tokens":%d}\n$'):format(
+      last.cached_tokens, table.unpack(last.tier_tokens)), exported(r, path .. ".jsonl"))
+    -- A line that says something else of tiers than the others.
+    local text = files.read(path)
+    for _, case in ipairs {
+      { "%[%d+,%d+%]%]\n$", "[1]]\n", "tokens in 1 KV tiers, and another one in 2" },
+      { "%[%d+,%d+%]%]\n$", "3]\n", "tier_tokens = 3, expected a list of 1 to 8" },
+      { "%[%d+,%d+%]%]\n$", "[1,-2]]\n", "tier_tokens[2] = -2, expected a number of tokens" },
+    } do
+      local broken, count = text:gsub(case[1], case[2])
+      assert.equal(1, count)
+      files.with(broken, function(name)
+        local ok, problem = pcall(blis.load_result, name)
+        assert.is_false(ok)
+        assert.matches(case[3], tostring(problem), 1, true)
+      end)
+    end
+    os.remove(path)
   end)
 
   it("share a pool, which holds each text once", function()

@@ -94,6 +94,65 @@ describe("LoRA adapters", function()
     end
   end)
 
+  --- The columns of the series of a run of those four, in rows 4 ms apart.
+  local function series_of(lora, more)
+    local cluster = { instances = 1, kv_blocks = 1000, lora = lora, async_scheduling = false,
+      latency_model = blis.latency_model { name = "even", step_time = function() return 1000 end } }
+    for key, value in pairs(more or {}) do cluster[key] = value end
+    return blis.run { cluster = cluster, workload = traffic(four), series_interval_us = 4000 }
+  end
+
+  it("are seen over time", function()
+    local r = series_of(example())
+    local lora = r.series.lora
+    local function at(t_us)
+      local row = t_us // 4000 + 1
+      assert.equal(t_us, r.series.t_us[row])
+      return { lora.loaded[row], lora.loading[row], lora.running[row], lora.waiting[row],
+        lora.free_slots[row], lora.loads[row] }
+    end
+    -- Loaded, loading, running, waited for, free slots, loads so far. A is loaded until 5 ms, B
+    -- until 10 ms; C takes the slot of A when its requests have ended, from 45 to 50 ms.
+    assert.same({ 0, 0, 0, 0, 2, 0 }, at(0)) -- rows come before what instances do
+    assert.same({ 0, 1, 0, 3, 1, 1 }, at(4000))
+    assert.same({ 1, 1, 1, 2, 0, 2 }, at(8000))
+    assert.same({ 2, 0, 2, 1, 0, 2 }, at(12000))
+    assert.same({ 2, 0, 2, 1, 0, 2 }, at(44000))
+    assert.same({ 1, 1, 1, 1, 0, 3 }, at(48000))
+    assert.same({ 2, 0, 2, 0, 0, 3 }, at(52000))
+    assert.same({ 2, 0, 1, 0, 0, 3 }, at(64000)) -- C ends at 60 ms
+    assert.is_nil(rawget(blis.run { workload = traffic { { 0, nil, 1 } },
+      series_interval_us = 1000 }.series, "lora"))
+  end)
+
+  it("are seen over time as sums over instances, and in files and charts", function()
+    local r = series_of(example { adapters = { "a", "b", "c" } }, { instances = 2 })
+    local path = os.tmpname() .. ".csv"
+    r:export_series(path)
+    local file = assert(io.open(path))
+    local names, rows = file:read "l", 0
+    for line in file:lines() do
+      rows = rows + 1
+      local cells = {}
+      for cell in line:gmatch "[^,]+" do cells[#cells + 1] = tonumber(cell) end
+      local place, at = 0, {}
+      for name in names:gmatch "[^,]+" do
+        place = place + 1
+        at[name] = cells[place]
+      end
+      assert.equal(4, at["lora.loaded"] + at["lora.loading"] + at["lora.free_slots"])
+      assert.is_true(at["lora.loads"] >= at["lora.loaded"])
+    end
+    file:close()
+    os.remove(path)
+    assert.equal(r.series.rows, rows)
+    assert.matches("LoRA adapters", r:plot { show = "lora" }, 1, true)
+    local ok, problem = pcall(r.plot, blis.run { workload = traffic { { 0, nil, 1 } } },
+      { show = "lora" })
+    assert.is_false(ok)
+    assert.matches("needs series_interval_us and cluster.lora", tostring(problem), 1, true)
+  end)
+
   it("hold up everybody behind a cold one where the order says so", function()
     local at = starts(run(example { order = "head-of-line" }, four))
     assert.same({ 5000, 10000, 10000 }, { at[1], at[2], at[3] })

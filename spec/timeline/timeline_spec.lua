@@ -259,6 +259,212 @@ describe("a timeline", function()
     assert.is_true(rate > 0)
   end)
 
+  --- Requests of { arrival_us, adapter, output tokens } on one instance whose steps take 1 ms.
+  local function adapters_run(list, more)
+    local lora = { adapters = { "a", "b", "c" }, rank = 8, slots = 2, load_base_latency_us = 1000,
+      footprint_bytes_per_rank = 10000000, load_bandwidth_bytes_us = 20000,
+      step_overhead_tiers = {} }
+    for key, value in pairs(more or {}) do lora[key] = value end
+    local i = 0
+    return blis.run {
+      cluster = { instances = 1, kv_blocks = 1000, async_scheduling = false, lora = lora,
+        latency_model = blis.latency_model { name = "even",
+          step_time = function() return 1000 end } },
+      workload = { requests = #list, generator = function()
+        i = i + 1
+        local one = list[i]
+        return one and { arrival_us = one[1], prompt_tokens = 16, output_tokens = one[3],
+          adapter = one[2] }
+      end },
+      keep_timeline = true,
+    }
+  end
+
+  local four = { { 0, "a", 40 }, { 0, "b", 60 }, { 0, "a", 40 }, { 0, "c", 10 } }
+
+  --- { name, start, end, who it began for, who waited as it ended } of loads of adapters.
+  local function adapter_loads(events)
+    local list = {}
+    for _, event in ipairs(events) do
+      if event.cat == "adapter" then
+        assert.same({ 10, 2, 8, event.name }, { event.pid, event.tid, event.args.rank,
+          event.args.adapter })
+        list[#list + 1] = { event.name, event.ts, event.ts + event.dur, event.args.req,
+          event.args.waiting }
+      end
+    end
+    return list
+  end
+
+  it("shows loads of adapters on a track of their instance", function()
+    local result = adapters_run(four)
+    local _, events = read(result)
+    assert.equal(3, check.check(events, result).adapter)
+    -- A ends at 45 ms; b and c wait for the first load, c for the second.
+    assert.same({ { "a", 0, 5000, "request_0", 2 }, { "b", 5000, 10000, "request_1", 1 },
+      { "c", 45000, 50000, "request_3", 1 } }, adapter_loads(events))
+    local _, part = read(result, { from_us = 5001, to_us = 44999 })
+    check.check(part, result)
+    assert.same({ { "b", 5000, 10000, "request_1", 1 } }, adapter_loads(part))
+    -- Three loads are in one step.
+    result = adapters_run(four, { mode = "block", slots = 3 })
+    _, events = read(result)
+    check.check(events, result)
+    assert.same({ { "a", 0, 5000, "request_0", 2 }, { "b", 5000, 10000, "request_1", 1 },
+      { "c", 10000, 15000, "request_3", 1 } }, adapter_loads(events))
+  end)
+
+  local function tiers_run(more)
+    local spec = {
+      cluster = { instances = 2, kv_blocks = 1000 },
+      workload = { rate = 8, requests = 120, prompt = 100, output = 20,
+        prefixes = { groups = 12, tokens = 3000 } },
+      kv_tiers = { { name = "cpu", gb = 4, read_gb_s = 32 },
+        { name = "disk", gb = 100, read_gb_s = 3, scope = "cluster", stage = "cpu" } },
+      keep_timeline = true, seed = 3,
+    }
+    for key, value in pairs(more or {}) do spec[key] = value end
+    return blis.run(spec)
+  end
+
+  --- Slices and bytes of a kind on the tracks of links, by the name of these.
+  local function on_links(events, category)
+    local names, found = {}, {}
+    for _, event in ipairs(events) do
+      if event.name == "thread_name" and event.pid == 900 then
+        names[event.tid] = event.args.name:gsub(", lane %d+$", "")
+      end
+    end
+    for _, event in ipairs(events) do
+      if event.cat == category then
+        local name = names[event.tid]
+        found[name] = found[name] or { count = 0, blocks = 0 }
+        found[name].count = found[name].count + 1
+        found[name].blocks = found[name].blocks + event.args.blocks
+      end
+    end
+    return found
+  end
+
+  it("shows what KV tiers read and write, as much as was counted", function()
+    local result = tiers_run()
+    local _, events = read(result)
+    local counts = check.check(events, result)
+    local cpu, disk = result.kv_tiers.tiers[1],
+      result.kv_tiers.tiers[2]
+    local loads, stores = on_links(events, "load"), on_links(events, "store")
+    local own = { reads = 0, writes = 0, read_blocks = 0, written_blocks = 0 }
+    for i = 0, 1 do
+      local reads = loads[("tier cpu of instance_%d, reads"):format(i)]
+      local writes = stores[("tier cpu of instance_%d, writes"):format(i)]
+      own.reads, own.writes = own.reads + reads.count, own.writes + writes.count
+      own.read_blocks = own.read_blocks + reads.blocks
+      own.written_blocks = own.written_blocks + writes.blocks
+    end
+    assert.same({ cpu.loaded_blocks, cpu.saved_blocks }, { own.read_blocks, own.written_blocks })
+    assert.equal(disk.loaded_blocks, loads["tier disk, reads"].blocks)
+    assert.equal(disk.saved_blocks, stores["tier disk, writes"].blocks)
+    assert.equal(own.reads + loads["tier disk, reads"].count, counts.load)
+    assert.is_true(disk.loaded_blocks > 0 and cpu.loaded_blocks > 0)
+    -- Requests and their hash are those of a run that keeps nothing.
+    assert.equal(result.hash, tiers_run({ keep_timeline = false }).hash)
+    local shut = tiers_run { horizon_us = 9000000 }
+    _, events = read(shut)
+    check.check(events, shut)
+  end)
+
+  it("says what was cut short by a failure", function()
+    local result = tiers_run { kv_tiers = { { name = "cpu", gb = 4, read_gb_s = 0.05 } },
+      faults = { { kind = "crash", at = 8000000, instance = "instance_0",
+        recover_after = 500000 } } }
+    local _, events = read(result)
+    check.check(events, result)
+    local cut = 0
+    for _, event in ipairs(events) do
+      if event.args and event.args.cut then
+        cut = cut + 1
+        assert.equal(8000000, event.ts + event.dur)
+      end
+    end
+    assert.is_true(cut > 0)
+  end)
+
+  -- A; B half a second later and C at once; D when both have ended, a quarter of a second later.
+  local function diamond(name)
+    return {
+      name = name,
+      { id = "A", prompt_tokens = 1000, output_tokens = 100 },
+      { id = "B", after = "A", delay_us = 500000, prompt_tokens = 20, output_tokens = 50 },
+      { id = "C", after = "A", prompt_tokens = 30, output_tokens = 200 },
+      { id = "D", after = { "C", "B" }, tool_us = 250000, prompt_tokens = 40, output_tokens = 10 },
+    }
+  end
+
+  local function graphs_run(graphs, more)
+    local workload = { graphs = graphs }
+    for key, value in pairs(more or {}) do workload[key] = value end
+    return blis.run { cluster = { instances = 2 }, workload = workload, keep_timeline = true }
+  end
+
+  it("has an arrow for everything that a request of a session graph waited for", function()
+    local result = graphs_run { diamond "t" }
+    local _, events = read(result)
+    local counts = check.check(events, result)
+    assert.equal(2 * 4, counts.join)
+    assert.is_nil(counts.session)
+    local first, last = {}, {}
+    for _, event in ipairs(events) do
+      if event.cat == "join" then
+        (event.ph == "s" and first or last)[event.id] = event.ts
+      end
+    end
+    local id = {}
+    for _, record in ipairs(result.requests) do
+      id[({ ["t:0"] = "A", ["t:1"] = "B", ["t/C:0"] = "C",
+        ["t/C:1"] = "D" })[record.session .. ":" .. record.round_index]] = record
+    end
+    for _, pair in ipairs { { "A", "B" }, { "A", "C" }, { "B", "D" }, { "C", "D" } } do
+      local parent, child = id[pair[1]], id[pair[2]]
+      local name = parent.id .. " > " .. child.id
+      assert.equal(parent.end_us - 1, first[name])
+      assert.equal(child.arrival_us, last[name])
+    end
+  end)
+
+  it("has no loose joins in a window, a sample, or where requests are given up", function()
+    local graphs = {}
+    for i = 1, 30 do
+      graphs[i] = diamond("t" .. i)
+      graphs[i][2].timeout_us = i % 3 == 0 and 1000 or nil
+    end
+    for _, more in ipairs { { rate = 20 }, { rate = 20, on_failure = "continue" },
+      { concurrency = 4 }, { rate = 20, horizon_us = 4000000 } } do
+      local result = graphs_run(graphs, more)
+      local joins = check.check(select(2, read(result)), result).join
+      assert.is_true(joins > 20)
+      for _, options in ipairs { { every = 2 }, { every = 3 },
+        { from_us = 500000, to_us = 1500000 }, { to_us = 400000, every = 2 } } do
+        local part = check.check(select(2, read(result, options)), result).join or 0
+        assert.is_true(part < joins)
+      end
+    end
+  end)
+
+  it("of a result that was saved is the same", function()
+    local path, written = os.tmpname(), os.tmpname()
+    for _, result in ipairs { adapters_run(four), tiers_run(), graphs_run { diamond "t" } } do
+      local function text_of(one)
+        one:timeline(written .. ".json")
+        return files.read(written .. ".json")
+      end
+      result:save(path)
+      assert.equal(text_of(result), text_of(blis.load_result(path)))
+    end
+    os.remove(path)
+    os.remove(written)
+    os.remove(written .. ".json")
+  end)
+
   it("keeps instances, links and control apart where there are many", function()
     local result = blis.run(experiment { cluster = { model = "qwen3-14b", hardware = "H100",
       instances = 1000, prefill_instances = 900, decode_instances = 100 } })
@@ -316,6 +522,89 @@ describe("a timeline", function()
     end })
     local _, events = read(result)
     assert.equal('a"}],\n<b>\\', slices(events, "request_0").request_0.args.tenant)
+  end)
+end)
+
+describe("the check of timelines", function()
+  local function graph_run()
+    local graph = { name = "t", { id = "A", prompt_tokens = 100, output_tokens = 10 },
+      { id = "B", after = "A", prompt_tokens = 20, output_tokens = 5 } }
+    return blis.run { cluster = { instances = 1, lora = { adapters = 1, slots = 1 },
+      kv_blocks = 500 }, workload = { graphs = { graph } }, keep_timeline = true,
+      kv_tiers = { { name = "cpu", gb = 1, read_gb_s = 32 } } }
+  end
+
+  local function first(events, wanted)
+    for i, event in ipairs(events) do
+      if wanted(event) then return i, event end
+    end
+    error "there is none"
+  end
+  local function join(kind)
+    return function(event) return event.ph == kind and event.cat == "join" end
+  end
+  local function of(category) return function(event) return event.cat == category end end
+
+  --- What must not pass: what it is, what the check says, and the change that makes it.
+  local broken = {
+    { "a join without an end", "joins are missing", function(events)
+      table.remove(events, (first(events, join "f")))
+    end },
+    { "no joins", "joins are missing", function(events)
+      table.remove(events, (first(events, join "f")))
+      table.remove(events, (first(events, join "s")))
+    end },
+    { "a join that comes too early", "not where its requests are", function(events)
+      select(2, first(events, join "f")).ts = 0
+    end },
+    { "a join of others", "a join of nobody", function(events)
+      select(2, first(events, join "s")).id = "request_7 > request_9"
+    end },
+    { "an arrow with two ends", "ends twice", function(events)
+      local _, event = first(events, function(one) return one.ph == "s" and one.cat ~= "join" end)
+      events[#events + 1] = { ph = "f", pid = event.pid, tid = event.tid, name = "x", bp = "e",
+        cat = event.cat, id = event.id, ts = event.ts }
+      events[#events + 1] = events[#events]
+    end, function(events)
+      local _, event = first(events, of "request")
+      events[#events + 1] = { ph = "s", pid = event.pid, tid = event.tid, name = "x", cat = "x",
+        id = "x", ts = event.ts }
+    end },
+    { "a load inside of another one", "two of adapter at a time", function(events)
+      local i, event = first(events, of "adapter")
+      local copy = {}
+      for key, value in pairs(event) do copy[key] = value end
+      table.insert(events, i, copy)
+    end },
+    { "a write of nobody's track", "a track without a name", function(events)
+      select(2, first(events, of "store")).tid = 77
+    end },
+    { "a request that there was not", "there is no request request_99", function(events)
+      select(2, first(events, of "adapter")).args.req = "request_99"
+    end },
+    { "a load for nobody", "a slice of no request", function(events)
+      select(2, first(events, of "adapter")).args.req = nil
+    end },
+    { "a counter of a tier that stays", "somebody is left", function(events)
+      for _, event in ipairs(events) do
+        if event.ph == "C" and event.name:find "^tier" then event.args.transfers = 1 end
+      end
+    end },
+  }
+
+  it("passes what is whole, and finds each of these", function()
+    local result = graph_run()
+    local counts = check.check(select(2, read(result)), result)
+    assert.same({ 2, 1 }, { counts.join, counts.adapter })
+    assert.is_true(counts.store > 0)
+    for _, case in ipairs(broken) do
+      local _, events = read(result)
+      if case[4] then case[4](events) end
+      case[3](events)
+      local ok, problem = pcall(check.check, events, result)
+      assert.is_false(ok, case[1])
+      assert.matches(case[2], tostring(problem), 1, true)
+    end
   end)
 end)
 

@@ -100,6 +100,9 @@ void blis_cluster_get_adapters(const blis_cluster *cluster,
     blis_instance_get_adapters(cluster->instances[i], &one);
     stats->slots += one.slots;
     stats->loaded += one.loaded;
+    stats->loading += one.loading;
+    stats->running += one.running;
+    stats->waiting += one.waiting;
     stats->requests += one.requests;
     stats->hits += one.hits;
     stats->waits += one.waits;

@@ -52,6 +52,7 @@ typedef struct blis_request_end {
   int64_t drafted_tokens;  /* where it ended; -1 = nobody drafts there, */
   int64_t accepted_tokens; /* and those of them that were given out */
   int64_t energy_nj; /* of its tokens; -1 = no engine is asked what it draws */
+  const blis_kv_hits *hits; /* NULL = no tiers, or never admitted */
 } blis_request_end;
 
 /* Where finished requests go. */
@@ -118,6 +119,15 @@ typedef struct blis_step_sink {
                       const blis_step_report *report, blis_error *error);
 } blis_step_sink;
 
+/* Gets what is loaded, in the order in which it has ended at each instance and
+   in the tiers: adapters, and KV. */
+typedef struct blis_load_sink {
+  void *ud;
+  blis_status (*adapter)(void *ud, uint32_t instance,
+                         const blis_adapter_load *load, blis_error *error);
+  blis_status (*moved)(void *ud, const blis_kv_move *move, blis_error *error);
+} blis_load_sink;
+
 typedef struct blis_cluster_config {
   const blis_instance_config *instances; /* instance_count; copied */
   bool has_own_latencies; /* each of these has a latency model of its own */
@@ -174,6 +184,7 @@ typedef struct blis_cluster_config {
   /* Hears of every step; copied. NULL = nobody; else all instances take the
      stepwise engine. */
   const blis_step_sink *steps;
+  const blis_load_sink *loads; /* copied; NULL = nobody wants to hear of them */
   /*
    * The priority (higher is more urgent) of a request that arrives, which is
    * shown without prompt and with the priority of its SLO class; NULL = the

@@ -270,6 +270,8 @@ blis_cluster_new(const blis_alloc *alloc, const blis_cluster_config *config,
   c->config.run_listener = NULL;
   c->steps = config->steps == NULL ? (blis_step_sink){0} : *config->steps;
   c->config.steps = NULL;
+  c->loads = config->loads == NULL ? (blis_load_sink){0} : *config->loads;
+  c->config.loads = NULL;
   c->source = source;
   c->sink = sink;
   c->until_interrupt_check = 1;

@@ -67,6 +67,15 @@ static blis_status on_step(void *ud, const blis_step_report *report,
                              error);
 }
 
+static void on_adapter_loaded(void *ud, const blis_adapter_load *load) {
+  blis_cluster *cluster = ud;
+  blis_error *error = &cluster->event_error;
+  if (error->status == BLIS_OK) {
+    error->status = cluster->loads.adapter(cluster->loads.ud, cluster->running,
+                                           load, error);
+  }
+}
+
 void blis__choose_step_events(const blis_cluster *cluster,
                               blis_instance_events *events) {
   uint32_t kinds = cluster->run_listener.kinds;
@@ -78,6 +87,9 @@ void blis__choose_step_events(const blis_cluster *cluster,
   }
   if (cluster->steps.step != NULL) {
     events->step = on_step;
+  }
+  if (cluster->loads.adapter != NULL) {
+    events->adapter_loaded = on_adapter_loaded;
   }
 }
 

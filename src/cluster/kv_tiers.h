@@ -131,9 +131,32 @@ typedef struct blis_kv_tiers {
   void *ud; /* of both */
 } blis_kv_tiers;
 
+/* Where the tokens of a prompt were found that were not computed, when its
+   request was first admitted. */
+typedef struct blis_kv_hits {
+  uint32_t count;                         /* of tiers; 0 = nothing is known */
+  int64_t cached_tokens;                  /* in the cache of the instance, */
+  int64_t tier_tokens[BLIS_KV_TIERS_MAX]; /* and below it: the rest */
+} blis_kv_hits;
+
+/* A read of a store for a request, or a write, that is over. */
+typedef struct blis_kv_move {
+  uint32_t tier;
+  uint32_t owner;    /* of the store: an instance or a node, by its scope */
+  uint32_t instance; /* that has read or written */
+  bool is_read;
+  bool is_cut; /* was given up before its end, or lost with its store */
+  blis_request_name request; /* of a read */
+  int64_t start_us;
+  int64_t end_us;
+  int64_t blocks;
+  double bytes;
+} blis_kv_move;
+
 /* Of one tier. */
 typedef struct blis_kv_tier_counts {
   const char *name;
+  blis_tier_scope scope;
   int64_t capacity_blocks; /* of all its stores */
   int64_t used_blocks;     /* now */
   int64_t peak_blocks;     /* of the fullest store */

@@ -79,6 +79,7 @@ struct blis_cluster {
   blis_observer observer;
   blis_run_listener run_listener;
   blis_step_sink steps;
+  blis_load_sink loads;
   uint32_t running; /* the instance that executes events, when one does */
   const blis_request_source *source;
   const blis_request_sink *sink;

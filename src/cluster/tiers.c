@@ -262,6 +262,7 @@ static blis_status add_ends(blis__tiers *tiers) {
                          .offer = blis__tiers_offer,
                          .bring = blis__tiers_bring,
                          .cancel = blis__tiers_cancel,
+                         .admitted = blis__tiers_admitted,
                          .evicted = hears ? blis__tiers_hear_eviction : NULL};
   }
   return BLIS_OK;
@@ -337,6 +338,7 @@ void blis__free_tiers(blis_cluster *cluster) {
   }
   blis_array_deinit(alloc, &tiers->stores);
   blis_array_deinit(alloc, &tiers->found);
+  blis_array_deinit(alloc, &tiers->hits);
   blis_array_deinit(alloc, &tiers->evictions);
   blis__links_deinit(&tiers->links);
   blis_alloc_free(alloc, tiers->ends, count * sizeof *tiers->ends);
@@ -416,6 +418,13 @@ static blis_status on_left(void *ud, blis_cluster *cluster,
   return blis__tiers_keep_chain(tiers, &answer, error);
 }
 
+static blis_status on_reporting(void *ud, blis_cluster *cluster,
+                                const blis__news *news, blis_error *error) {
+  (void)cluster, (void)error;
+  news->end->hits = blis__tier_hits_of(ud, &news->request->live);
+  return BLIS_OK;
+}
+
 /* The memory of an instance is gone, and what was under way in it. */
 static blis_status lose_instance(blis__tiers *tiers, uint32_t instance,
                                  blis_error *error) {
@@ -459,6 +468,7 @@ blis_status blis__add_tiers(blis_cluster *cluster) {
       .rank = BLIS__SEQUELS,
       .need = BLIS__NEEDS_ORDER,
       .on = {[BLIS__PREFILLED] = on_prefilled,
+             [BLIS__REPORTING] = on_reporting,
              [BLIS__SERVICE_CHANGED] = on_service_changed}};
   cluster->snapshot.weigh = blis__tiers_weigh;
   cluster->snapshot.weigh_ud = tiers;
@@ -481,6 +491,7 @@ blis_kv_tier_counts blis_cluster_kv_tier(const blis_cluster *cluster,
   double now_us = (double)cluster->now_us;
   blis_kv_tier_counts counts = tier->counts;
   counts.name = tier->is.name;
+  counts.scope = tier->is.scope;
   for (int32_t k = 0; k < tier->store_count; k++) {
     const blis__tier_place *place =
         blis__tier_place_at(tiers, tier->first_store + k);

@@ -40,6 +40,30 @@ void blis__tier_job_free(blis__tiers *tiers, blis__tier_job *job) {
   blis_alloc_free(alloc, job, sizeof *job);
 }
 
+void blis__tier_job_tell(blis__tiers *tiers, const blis__tier_job *job,
+                         bool is_cut) {
+  blis_cluster *cluster = tiers->cluster;
+  const blis_load_sink *sink = &cluster->loads;
+  if (sink->moved == NULL || cluster->event_error.status != BLIS_OK) {
+    return;
+  }
+  const blis__tier_place *place = blis__tier_place_at(tiers, job->store);
+  blis_kv_move move = {.tier = place->tier,
+                       .owner = place->owner,
+                       .instance = job->instance,
+                       .is_read = job->load != NULL,
+                       .is_cut = is_cut,
+                       .start_us = job->since_us,
+                       .end_us = cluster->now_us,
+                       .blocks = job->block_count,
+                       .bytes = job->bytes};
+  if (move.is_read) {
+    move.request = blis_request_name_of(job->load->live);
+  }
+  cluster->event_error.status =
+      sink->moved(sink->ud, &move, &cluster->event_error);
+}
+
 /* The stages of a read, the store itself first: at most two. */
 static uint32_t read_links(const blis__tiers *tiers, int32_t store,
                            uint32_t instance, uint32_t *links) {
@@ -113,6 +137,7 @@ blis_status blis__tier_job_begin(blis__tiers *tiers, blis__tier_job *job,
                                  int64_t blocks, blis_error *error) {
   blis_cluster *cluster = tiers->cluster;
   blis__transfer *transfer = &job->transfer;
+  job->block_count = blocks;
   job->bytes = (double)blocks * tiers->block_bytes[job->instance];
   job->since_us = cluster->now_us;
   *transfer =

@@ -289,6 +289,7 @@ blis_status blis__tiers_bring(void *ud, blis_live_request *request,
     load->blocks.items[load->blocks.count++] = tiers->found.items[i];
   }
   request->load = load;
+  BLIS_TRY_MEM(blis__tier_hits_begin(tiers, request), error);
   tiers->counts.requests++;
   tiers->counts.in_flight++;
   BLIS_TRY(use_blocks(tiers, load, error));
@@ -307,6 +308,8 @@ static void settle(blis__tiers *tiers, blis__tier_load *load, uint32_t came) {
     blis_tier_store_unpin(store_at(tiers, block->from), block->id);
     if (i < came) {
       tier->counts.loaded_blocks++;
+      blis__tier_hits_add(tiers, load->live,
+                          blis__tier_place_at(tiers, block->from)->tier);
       tier->counts.peer_blocks +=
           block->from !=
           blis__tier_store_of(tiers,
@@ -332,6 +335,7 @@ static void settle(blis__tiers *tiers, blis__tier_load *load, uint32_t came) {
 static void drop_jobs(blis__tiers *tiers, blis__tier_load *load) {
   for (uint32_t i = 0; i < load->job_count; i++) {
     if (load->jobs[i] != NULL) {
+      blis__tier_job_tell(tiers, load->jobs[i], true);
       blis__tier_job_free(tiers, load->jobs[i]);
     }
   }
@@ -374,6 +378,7 @@ blis_status blis__tiers_read(blis__tiers *tiers, blis__tier_job *job,
     }
   }
   load->jobs_left--;
+  blis__tier_job_tell(tiers, job, false);
   blis__tier_job_free(tiers, job);
   return load->jobs_left > 0
              ? BLIS_OK

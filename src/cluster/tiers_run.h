@@ -3,7 +3,8 @@
  *
  * One module in several files: tiers.c construction, failures and counts;
  * tiers_find.c what is where; tiers_load.c what is brought to requests;
- * tiers_save.c what is saved; tiers_job.c reads and writes on their links.
+ * tiers_hits.c what was found of their prompts; tiers_save.c what is saved;
+ * tiers_job.c reads and writes on their links.
  *
  * Main invariants: a block of a store is incoming exactly while one save or one
  * promotion of a load will settle it, and is pinned exactly while a load reads
@@ -53,6 +54,7 @@ typedef struct blis__tier_job {
   int32_t store;
   uint32_t instance; /* that reads, or has saved */
   int64_t since_us;
+  int64_t block_count;
   double bytes;
   blis__tier_blocks blocks; /* of a write */
   struct blis__tier_job *earlier;
@@ -72,6 +74,13 @@ typedef struct blis__tier_load {
   struct blis__tier_load *earlier;
   struct blis__tier_load *later;
 } blis__tier_load;
+
+/* What was found of a prompt, by the slot of its request. */
+typedef struct blis__tier_hits {
+  int64_t number; /* of the request */
+  blis_kv_hits hits;
+  int64_t brought_blocks[BLIS_KV_TIERS_MAX]; /* before its admission */
+} blis__tier_hits;
 
 /* The tiers as an instance has them. */
 typedef struct blis__tier_end {
@@ -110,6 +119,7 @@ typedef struct blis__tiers {
   blis__tier_job *jobs;
   /* What was offered last: the blocks found for a request. */
   blis__tier_blocks found;
+  BLIS_ARRAY(blis__tier_hits) hits; /* by slot, as far as any has some */
   blis_kv_tiers_counts counts;
 } blis__tiers;
 
@@ -158,6 +168,22 @@ BLIS_MUSTUSE blis_status blis__tiers_cut_loads(blis__tiers *tiers,
                                                blis_error *error);
 
 void blis__tiers_free_load(blis__tiers *tiers, blis__tier_load *load);
+
+/* tiers_hits.c: something is about to be brought to a request, ... */
+BLIS_MUSTUSE blis_status blis__tier_hits_begin(blis__tiers *tiers,
+                                               const blis_live_request *live);
+
+/* ... a block of a tier has come, ... */
+void blis__tier_hits_add(blis__tiers *tiers, const blis_live_request *live,
+                         uint32_t tier);
+
+/* ... and it is admitted: as kv_source.h has it. */
+void blis__tiers_admitted(void *ud, const blis_live_request *live,
+                          int64_t cached_tokens);
+
+/* What is known of a request that ends; NULL = nothing. */
+const blis_kv_hits *blis__tier_hits_of(const blis__tiers *tiers,
+                                       const blis_live_request *live);
 
 /* tiers_save.c */
 
@@ -219,6 +245,10 @@ BLIS_MUSTUSE blis_status blis__tier_job_begin(blis__tiers *tiers,
 
 /* Wherever it is: it is no more. */
 void blis__tier_job_free(blis__tiers *tiers, blis__tier_job *job);
+
+/* It is over at this time, to whom it may concern. */
+void blis__tier_job_tell(blis__tiers *tiers, const blis__tier_job *job,
+                         bool is_cut);
 
 /* Estimated, as the links are used now, with the latencies. */
 double blis__tier_read_us(const blis__tiers *tiers, int32_t store,

@@ -269,6 +269,7 @@ blis_status blis__tiers_written(blis__tiers *tiers, blis__tier_job *job,
                                 blis_error *error) {
   const blis__tier_place *place = blis__tier_place_at(tiers, job->store);
   blis_kv_tier_counts *counts = &tiers->all[place->tier].counts;
+  blis__tier_job_tell(tiers, job, false);
   counts->saves++;
   counts->saved_blocks += (int64_t)job->blocks.count;
   counts->saved_bytes += job->bytes;
@@ -295,6 +296,7 @@ void blis__tiers_stop_saves(blis__tiers *tiers, int64_t instance,
       blis_tier_store_abandon(blis__tier_place_at(tiers, job->store)->blocks,
                               job->blocks.items[i].id);
     }
+    blis__tier_job_tell(tiers, job, true);
     blis__tier_job_free(tiers, job);
   }
 }

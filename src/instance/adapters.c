@@ -26,6 +26,7 @@ typedef struct entry {
 struct blis__adapters {
   blis_alloc alloc;
   const blis_adapter_config *config;
+  const blis_instance_events *events;
   entry *entries;  /* by number - 1 */
   uint32_t *slots; /* numbers; 0 = free */
   int64_t taken;   /* slots */
@@ -33,7 +34,9 @@ struct blis__adapters {
   int64_t on_host;
   uint64_t uses;
   uint32_t loading; /* the one under way; 0 = none */
+  int64_t load_start_us;
   int64_t load_end_us;
+  blis_request_name loads_for;
   int64_t step_load_us; /* of loads in the step that is being formed */
   double factor;        /* of steps */
   blis_adapter_stats stats;
@@ -104,13 +107,15 @@ static void reset(blis__adapters *a) {
 }
 
 blis__adapters *blis__adapters_new(const blis_alloc *alloc,
-                                   const blis_adapter_config *config) {
+                                   const blis_adapter_config *config,
+                                   const blis_instance_events *events) {
   blis__adapters *a = blis_alloc_zeroed(alloc, 1, sizeof *a);
   if (a == NULL) {
     return NULL;
   }
   a->alloc = *alloc;
   a->config = config;
+  a->events = events;
   a->entries = blis_alloc_zeroed(alloc, config->count, sizeof *a->entries);
   a->slots = blis_alloc_zeroed(alloc, slot_count(config), sizeof *a->slots);
   if ((a->entries == NULL && config->count > 0) ||
@@ -377,17 +382,37 @@ static int64_t fetch(blis__adapters *adapters, entry *e) {
   return config->fetch_us[e - adapters->entries];
 }
 
-static void come_in(blis__adapters *adapters, entry *e, int64_t loaded_us) {
+static void tell_load(const blis__adapters *adapters, const entry *e,
+                      const blis_request_name *request, int64_t start_us) {
+  const blis_instance_events *events = adapters->events;
+  if (events->adapter_loaded != NULL) {
+    uint32_t place = (uint32_t)(e - adapters->entries);
+    const blis_adapter_load load = {.adapter = place + 1,
+                                    .rank = adapters->config->ranks[place],
+                                    .request = *request,
+                                    .start_us = start_us,
+                                    .end_us = e->loaded_us,
+                                    .waiting = e->waiting};
+    events->adapter_loaded(events->ud, &load);
+  }
+}
+
+static void come_in(blis__adapters *adapters, entry *e,
+                    const blis_request_name *request, int64_t start_us,
+                    int64_t loaded_us) {
   e->is_loading = false;
   e->is_loaded = true;
   e->loaded_us = loaded_us;
   e->used = ++adapters->uses;
   adapters->stats.loaded++;
   adapters->idle += e->pins == 0;
+  tell_load(adapters, e, request, start_us);
 }
 
-static void begin_load(blis__adapters *adapters, uint32_t number,
-                       int64_t now_us) {
+static void begin_load(blis__adapters *adapters,
+                       const blis_live_request *request, int64_t now_us) {
+  uint32_t number = request->adapter;
+  blis_request_name name = blis_request_name_of(request);
   entry *e = &adapters->entries[number - 1];
   uint32_t *slot = find_slot(adapters);
   empty_slot(adapters, slot);
@@ -400,12 +425,16 @@ static void begin_load(blis__adapters *adapters, uint32_t number,
   adapters->stats.load_us =
       blis_time_after_us(adapters->stats.load_us, load_us);
   if (adapters->config->loads_in_steps) {
+    int64_t start_us = blis_time_after_us(now_us, adapters->step_load_us);
     adapters->step_load_us =
         blis_time_after_us(adapters->step_load_us, load_us);
-    come_in(adapters, e, blis_time_after_us(now_us, adapters->step_load_us));
+    come_in(adapters, e, &name, start_us,
+            blis_time_after_us(now_us, adapters->step_load_us));
     return;
   }
   adapters->loading = number;
+  adapters->loads_for = name;
+  adapters->load_start_us = now_us;
   adapters->load_end_us = blis_time_after_us(now_us, load_us);
 }
 
@@ -446,7 +475,7 @@ bool blis__adapters_ask(blis__adapters *adapters, blis_live_request *request,
     request->adapter_asked_us = now_us;
   }
   if (may_load(adapters, e)) {
-    begin_load(adapters, request->adapter, now_us);
+    begin_load(adapters, request, now_us);
   }
   *goes_on = e->is_loaded || lets_pass(adapters, request, now_us);
   return e->is_loaded;
@@ -473,7 +502,8 @@ int64_t blis__adapters_load_end_us(const blis__adapters *adapters) {
 void blis__adapters_loaded(blis__adapters *adapters) {
   BLIS_ASSERT(adapters->loading != 0);
   entry *e = &adapters->entries[adapters->loading - 1];
-  come_in(adapters, e, adapters->load_end_us);
+  come_in(adapters, e, &adapters->loads_for, adapters->load_start_us,
+          adapters->load_end_us);
   adapters->loading = 0;
   adapters->load_end_us = BLIS_TIME_NEVER_US;
 }
@@ -484,6 +514,7 @@ void blis__adapters_get_stats(const blis__adapters *adapters,
                               blis_adapter_stats *stats) {
   *stats = adapters->stats;
   stats->slots = adapters->config->slots;
+  stats->loading = adapters->loading != 0;
 }
 
 blis_adapter_state blis__adapters_state(const blis__adapters *adapters,

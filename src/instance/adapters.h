@@ -32,10 +32,11 @@ typedef struct blis__adapters blis__adapters;
 
 /*
  * NULL = out of memory. Borrows *config, which has been checked
- * (blis__adapters_check).
+ * (blis__adapters_check), and *events.
  */
 blis__adapters *blis__adapters_new(const blis_alloc *alloc,
-                                   const blis_adapter_config *config);
+                                   const blis_adapter_config *config,
+                                   const blis_instance_events *events);
 void blis__adapters_free(blis__adapters *adapters);
 
 /* The engine comes up anew, without adapters and requests; counters go on. */

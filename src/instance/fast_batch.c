@@ -172,7 +172,6 @@ static blis_status enter_batch(fast_engine *engine, fast_request *request,
                       : live->computed_tokens - live->new_tokens;
   request->has_kv = false;
   request->loaded_blocks = 0;
-  live->was_brought = false; /* it may be asked about again */
   blis__wait_queue_remove(&engine->queue, &request->waiting);
   if (engine->adapters != NULL) {
     blis__adapters_admitted(engine->adapters, live);
@@ -181,6 +180,7 @@ static blis_status enter_batch(fast_engine *engine, fast_request *request,
   blis__fast_list_append(&engine->batch, request);
   blis__count_prompt_blocks(
       config, live, cached_tokens / config->block_size_tokens, &engine->stats);
+  live->was_brought = false; /* it may be asked about again */
   blis__note_admission(config, live, now_us,
                        now_us <= engine->last_step_end_us ? engine->last_step_us
                                                           : 0);

@@ -183,7 +183,8 @@ static blis_status new_adapters(blis_instance *instance, blis_error *error) {
   if (config == NULL) {
     return BLIS_OK;
   }
-  instance->adapters = blis__adapters_new(&instance->alloc, config);
+  instance->adapters =
+      blis__adapters_new(&instance->alloc, config, &instance->events);
   BLIS_TRY_NEW(instance->adapters, error);
   return BLIS_OK;
 }

@@ -361,6 +361,16 @@ typedef struct blis_instance_config {
 
 typedef struct blis_instance blis_instance;
 
+/* A load of an adapter that has ended. */
+typedef struct blis_adapter_load {
+  uint32_t adapter; /* of the configuration, from 1 */
+  int64_t rank;
+  blis_request_name request; /* that it began for */
+  int64_t start_us;
+  int64_t end_us;
+  int64_t waiting; /* requests that wait and have the adapter, as it ends */
+} blis_adapter_load;
+
 /*
  * What the instance tells its owner. Every pointer but ended may be NULL.
  * Calls happen inside blis_instance_run_next; they may inject requests into
@@ -381,6 +391,8 @@ typedef struct blis_instance_events {
   /* Each time a first token is recorded: again after a preemption, unless
      rules.resumes_preempted. */
   void (*first_token)(void *ud, blis_live_request *request, int64_t now_us);
+  /* One that is lost with its instance has not ended. */
+  void (*adapter_loaded)(void *ud, const blis_adapter_load *load);
   /*
    * request gets its token of that number, from 1, of those since a preemption
    * that starts anew; a batch of count requests is formed; and it is known how
@@ -475,6 +487,7 @@ typedef struct blis_instance_energy {
 typedef struct blis_adapter_stats {
   int64_t slots;
   int64_t loaded;    /* adapters, */
+  int64_t loading;   /* on their way into a slot, */
   int64_t running;   /* with requests in the batch, */
   int64_t waiting;   /* with requests in the wait queue */
   int64_t requests;  /* with an adapter, that were admitted */

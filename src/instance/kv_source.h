@@ -51,6 +51,10 @@ typedef struct blis_kv_source {
                        blis_error *error);
   /* A request that waits for what is brought does not want it any more. */
   void (*cancel)(void *ud, blis_live_request *request);
+  /* A request is admitted for the first time here; so many tokens of its prompt
+     were cached then, or have been brought (was_brought). NULL = not wanted. */
+  void (*admitted)(void *ud, const blis_live_request *request,
+                   int64_t cached_tokens);
   /* A block of the cache was taken for another one, and cannot be found there
      any more. NULL = not wanted; with it, every step is computed, whatever the
      engine. */

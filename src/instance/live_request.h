@@ -109,6 +109,20 @@ typedef struct blis_live_request {
   void *engine; /* what else the engine keeps about it; NULL at both ends */
 } blis_live_request;
 
+/* What the id of a request is made of (blis_request_id_of), for who remembers
+   it longer than the request is there. */
+typedef struct blis_request_name {
+  int64_t number;
+  const char *session; /* borrowed from the source; may be NULL */
+  int32_t round_index;
+} blis_request_name;
+
+static inline blis_request_name
+blis_request_name_of(const blis_live_request *request) {
+  return (blis_request_name){request->number, request->session,
+                             request->round_index};
+}
+
 /* One that has just arrived: without chain, session and priority. */
 blis_live_request blis_live_request_of(const blis_request *request,
                                        uint32_t slot);

@@ -53,6 +53,10 @@ void blis__count_prompt_blocks(const blis_instance_config *config,
   request->had_hit |= cached_blocks > 0;
   stats->cache_hits += cached_blocks;
   stats->cache_misses += tokens / size + (tokens % size != 0) - cached_blocks;
+  const blis_kv_source *source = config->kv_source;
+  if (source != NULL && source->admitted != NULL) {
+    source->admitted(source->ud, request, cached_blocks * size);
+  }
 }
 
 void blis__note_preemption(const blis_instance_config *config,

@@ -7,6 +7,8 @@
 #include "base/intern.h"
 #include "base/invariant.h"
 
+#define NOT_ADMITTED UINT32_MAX
+
 struct blis_recorder {
   blis_alloc alloc;
   bool is_streaming; /* no records are kept */
@@ -16,6 +18,10 @@ struct blis_recorder {
   double first_priority;         /* of the first record */
   BLIS_ARRAY(double) priorities; /* by record; none while all have that one */
   BLIS_ARRAY(blis_stage_times) stages; /* by record, as far as any has them */
+  /* What was found of prompts: of each record, as far as any has it, tokens in
+     caches and in each of the tiers; NOT_ADMITTED in the first place. */
+  BLIS_ARRAY(uint32_t) hits;
+  uint32_t tier_count;
   blis_intern *reasons;
   blis_tally tally;
   blis_attempts attempts;
@@ -66,6 +72,29 @@ static blis_status keep_stages(blis_recorder *recorder,
   return blis_array_push(&recorder->alloc, &recorder->stages, *stages);
 }
 
+/* The same for what was found of its prompt. */
+static blis_status keep_hits(blis_recorder *recorder,
+                             const blis_kv_hits *hits) {
+  if (hits == NULL) {
+    return BLIS_OK;
+  }
+  BLIS_ASSERT(recorder->tier_count == 0 || recorder->tier_count == hits->count);
+  recorder->tier_count = hits->count;
+  size_t width = (size_t)hits->count + 1;
+  size_t before = (recorder->store.records.count - 1) * width;
+  BLIS_TRY(
+      blis_array_reserve(&recorder->alloc, &recorder->hits, before + width));
+  while (recorder->hits.count < before) {
+    recorder->hits.items[recorder->hits.count++] = NOT_ADMITTED;
+  }
+  recorder->hits.items[recorder->hits.count++] = (uint32_t)hits->cached_tokens;
+  for (uint32_t t = 0; t < hits->count; t++) {
+    recorder->hits.items[recorder->hits.count++] =
+        (uint32_t)hits->tier_tokens[t];
+  }
+  return BLIS_OK;
+}
+
 /* Who did other stages of it got the request as well. */
 static blis_status count_stages(blis_recorder *recorder,
                                 const blis_stage_times *stages) {
@@ -94,6 +123,7 @@ static blis_status on_ended(void *ud, const blis_request_end *end,
     BLIS_TRY_MEM(blis__record_store_add(&recorder->store, &record), error);
     BLIS_TRY_MEM(keep_priority(recorder, end->priority), error);
     BLIS_TRY_MEM(keep_stages(recorder, end->stages), error);
+    BLIS_TRY_MEM(keep_hits(recorder, end->hits), error);
   }
   BLIS_TRY_MEM(blis__tally_add(&recorder->tally, &record), error);
   BLIS_TRY_MEM(count_stages(recorder, end->stages), error);
@@ -158,6 +188,7 @@ void blis_recorder_free(blis_recorder *recorder) {
   blis_array_deinit(&alloc, &recorder->order);
   blis_array_deinit(&alloc, &recorder->priorities);
   blis_array_deinit(&alloc, &recorder->stages);
+  blis_array_deinit(&alloc, &recorder->hits);
   blis_intern_free(recorder->reasons);
   blis__tally_deinit(&recorder->tally);
   blis_attempts_deinit(&recorder->attempts);
@@ -263,6 +294,25 @@ const blis_stage_times *blis_recorder_stages(const blis_recorder *recorder,
                  (stages->prefill_instance >= 0 || stages->encode_instance >= 0)
              ? stages
              : NULL;
+}
+
+uint32_t blis_recorder_tier_count(const blis_recorder *recorder) {
+  return recorder->tier_count;
+}
+
+bool blis_recorder_hits(const blis_recorder *recorder, size_t index,
+                        blis_kv_hits *hits) {
+  size_t width = (size_t)recorder->tier_count + 1;
+  size_t at = index_of(recorder, index) * width;
+  if (at >= recorder->hits.count || recorder->hits.items[at] == NOT_ADMITTED) {
+    return false;
+  }
+  *hits = (blis_kv_hits){.count = recorder->tier_count,
+                         .cached_tokens = recorder->hits.items[at]};
+  for (uint32_t t = 0; t < hits->count; t++) {
+    hits->tier_tokens[t] = recorder->hits.items[at + 1 + t];
+  }
+  return true;
 }
 
 bool blis_recorder_priority(const blis_recorder *recorder, size_t index,

@@ -60,6 +60,14 @@ bool blis_recorder_priority(const blis_recorder *recorder, size_t index,
 const blis_stage_times *blis_recorder_stages(const blis_recorder *recorder,
                                              size_t index);
 
+/* Of records that have hits; 0 = none has so far. */
+uint32_t blis_recorder_tier_count(const blis_recorder *recorder);
+
+/* What was found of the prompt of record index; false: there were no KV tiers,
+   or it was not admitted. */
+bool blis_recorder_hits(const blis_recorder *recorder, size_t index,
+                        blis_kv_hits *hits);
+
 /* Did any request leave the gateway's queue? */
 bool blis_recorder_has_gateway_waits(const blis_recorder *recorder);
 

@@ -108,6 +108,24 @@ static blis_status add_tiers(blis_series *series, const blis_cluster *cluster) {
   return BLIS_OK;
 }
 
+static blis_status add_adapters(blis_series *series,
+                                const blis_cluster *cluster) {
+  if (blis_cluster_adapter_count(cluster) == 0) {
+    return BLIS_OK;
+  }
+  blis_adapter_stats stats;
+  blis_cluster_get_adapters(cluster, &stats);
+  const blis_series_adapters seen = {
+      .loaded = stats.loaded,
+      .loading = stats.loading,
+      .running = stats.running,
+      .waiting = stats.waiting,
+      .free_slots = stats.slots - stats.loaded - stats.loading,
+      .loads = stats.loads,
+  };
+  return blis_array_push(&series->alloc, &series->adapters, seen);
+}
+
 static blis_status take_row(void *ud, blis_cluster *cluster,
                             blis_error *error) {
   blis_series *series = ud;
@@ -123,6 +141,7 @@ static blis_status take_row(void *ud, blis_cluster *cluster,
   BLIS_TRY_MEM(add_queue(series, cluster), error);
   BLIS_TRY_MEM(add_handoffs(series, cluster), error);
   BLIS_TRY_MEM(add_tiers(series, cluster), error);
+  BLIS_TRY_MEM(add_adapters(series, cluster), error);
   series->rows++;
   BLIS_ASSERT(series->counts.count == series->rows * BLIS_SERIES_COUNT_COUNT);
   BLIS_ASSERT(series->row_ends.count == series->rows);
@@ -159,6 +178,7 @@ void blis_series_deinit(blis_series *series) {
     blis_array_deinit(&series->alloc, &series->handoffs);
     blis_array_deinit(&series->alloc, &series->links);
     blis_array_deinit(&series->alloc, &series->tiers);
+    blis_array_deinit(&series->alloc, &series->adapters);
   }
   *series = (blis_series){0};
 }

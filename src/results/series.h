@@ -72,6 +72,17 @@ typedef struct blis_series_tier {
   int64_t saved_blocks;
 } blis_series_tier;
 
+/* The LoRA adapters of all instances at the time of a row: one that is with two
+   of them counts twice. */
+typedef struct blis_series_adapters {
+  int64_t loaded;
+  int64_t loading;
+  int64_t running;    /* with requests in a batch, */
+  int64_t waiting;    /* in a wait queue */
+  int64_t free_slots; /* with neither a loaded adapter nor one on its way */
+  int64_t loads;      /* that have begun, since the start */
+} blis_series_adapters;
+
 typedef struct blis_series {
   blis_alloc alloc;
   int64_t interval_us;
@@ -88,7 +99,8 @@ typedef struct blis_series {
   size_t link_count;                         /* as blis_cluster_link has them */
   BLIS_ARRAY(blis_series_link) links;        /* so many per row */
   size_t tier_count;
-  BLIS_ARRAY(blis_series_tier) tiers; /* so many per row */
+  BLIS_ARRAY(blis_series_tier) tiers;        /* so many per row */
+  BLIS_ARRAY(blis_series_adapters) adapters; /* none without adapters */
 } blis_series;
 
 /*

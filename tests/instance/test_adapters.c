@@ -51,6 +51,8 @@ typedef struct want {
 
 typedef struct outcome {
   blis_live_request requests[8];
+  blis_adapter_load loads[8];
+  size_t load_count;
   int64_t ended;
   blis_adapter_stats stats;
   int64_t end_us;
@@ -63,6 +65,12 @@ static blis_status on_ended(void *ud, blis_live_request *request,
   return BLIS_OK;
 }
 
+static void on_loaded(void *ud, const blis_adapter_load *load) {
+  outcome *o = ud;
+  CHECK(o->load_count < 8);
+  o->loads[o->load_count++] = *load;
+}
+
 /* Runs requests with prompts of 4 tokens to their ends. */
 static void run_engine(const blis_adapter_config *adapters, const want *wanted,
                        size_t count, blis_engine_kind engine, outcome *out) {
@@ -71,7 +79,8 @@ static void run_engine(const blis_adapter_config *adapters, const want *wanted,
   config.adapters = adapters;
   config.engine = engine;
   config.rules.leaves_at_step_end = true;
-  const blis_instance_events events = {.ud = out, .ended = on_ended};
+  const blis_instance_events events = {
+      .ud = out, .adapter_loaded = on_loaded, .ended = on_ended};
   blis_instance *instance;
   blis_error error;
   *out = (outcome){.ended = 0};
@@ -115,6 +124,16 @@ static void run_engine(const blis_adapter_config *adapters, const want *wanted,
   blis_instance_free(instance);
 }
 
+static void check_load(const blis_adapter_load *load,
+                       blis_adapter_load wanted) {
+  CHECK_EQ_I64(load->adapter, wanted.adapter);
+  CHECK_EQ_I64(load->rank, wanted.rank);
+  CHECK_EQ_I64(load->request.number, wanted.request.number);
+  CHECK_EQ_I64(load->start_us, wanted.start_us);
+  CHECK_EQ_I64(load->end_us, wanted.end_us);
+  CHECK_EQ_I64(load->waiting, wanted.waiting);
+}
+
 static outcome run(const blis_adapter_config *adapters, const want *wanted,
                    size_t count) {
   outcome stepwise;
@@ -123,6 +142,10 @@ static outcome run(const blis_adapter_config *adapters, const want *wanted,
   run_engine(adapters, wanted, count, BLIS_ENGINE_FAST, &fast);
   CHECK(memcmp(&stepwise.stats, &fast.stats, sizeof fast.stats) == 0);
   CHECK_EQ_I64(stepwise.end_us, fast.end_us);
+  CHECK_EQ_I64(stepwise.load_count, fast.load_count);
+  for (size_t i = 0; i < fast.load_count; i++) {
+    check_load(&stepwise.loads[i], fast.loads[i]);
+  }
   for (size_t i = 0; i < count; i++) {
     CHECK_EQ_I64(stepwise.requests[i].scheduling_delay_us,
                  fast.requests[i].scheduling_delay_us);
@@ -155,6 +178,12 @@ static void test_example_of_the_control_plane(void) {
   CHECK_EQ_I64(o.stats.hits, 1);
   CHECK_EQ_I64(o.requests[2].adapter_wait_us, 0);
   CHECK_EQ_I64(o.requests[1].adapter_wait_us, 5000);
+  CHECK_EQ_I64(o.load_count, 3);
+  check_load(&o.loads[0], (blis_adapter_load){1, 8, {.number = 0}, 0, 5000, 2});
+  check_load(&o.loads[1],
+             (blis_adapter_load){2, 8, {.number = 1}, 5000, 10000, 1});
+  check_load(&o.loads[2],
+             (blis_adapter_load){3, 8, {.number = 3}, 50000, 55000, 1});
 
   adapters.skips = true;
   o = run(&adapters, example, 4);
@@ -198,6 +227,10 @@ static void test_loads_in_steps(void) {
   /* Steps of 1000, 11,000, 1000 and 1000 us. */
   CHECK_EQ_I64(o.requests[0].e2e_us, 14000);
   CHECK_EQ_I64(o.stats.load_us, 10000);
+  check_load(&o.loads[0],
+             (blis_adapter_load){1, 8, {.number = 1}, 1000, 6000, 1});
+  check_load(&o.loads[1],
+             (blis_adapter_load){2, 8, {.number = 2}, 6000, 11000, 1});
 }
 
 /* A rare adapter behind one that is always in use: for ever, or bounded. */
@@ -282,13 +315,15 @@ static void test_factor_of_steps(void) {
   CHECK_EQ_I64(o.requests[1].e2e_us, 5 * 1050 + 1);
 }
 
+static const blis_instance_events nobody = {.ended = on_ended};
+
 /* One that was running waits for blocks: may another adapter have its slot? */
 static blis__adapter_look look_behind_preempted(bool pins_preempted) {
   blis_alloc alloc = blis_alloc_heap();
   blis_adapter_config config = base_adapters();
   config.slots = 1;
   config.pins_preempted = pins_preempted;
-  blis__adapters *adapters = blis__adapters_new(&alloc, &config);
+  blis__adapters *adapters = blis__adapters_new(&alloc, &config, &nobody);
   CHECK(adapters != NULL);
   blis_live_request first = {.adapter = 1, .adapter_asked_us = -1};
   blis_live_request second = {.adapter = 2, .adapter_asked_us = -1};

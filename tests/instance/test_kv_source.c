@@ -188,7 +188,8 @@ static void run_case(int64_t seed) {
   t = (twins){0};
   for (int i = 0; i < 2; i++) {
     sides[i] = (side){.twin = both[i], .seed = seed};
-    sides[i].source = (blis_kv_source){&sides[i], offer, bring, cancel, NULL};
+    sides[i].source = (blis_kv_source){
+        .ud = &sides[i], .offer = offer, .bring = bring, .cancel = cancel};
     config.kv_source = &sides[i].source;
     twin_begin(both[i], &heap, &config,
                i == 0 ? BLIS_ENGINE_STEPWISE : BLIS_ENGINE_FAST, true);
@@ -288,8 +289,10 @@ static void one_request_waits_for_its_kv(void) {
   for (int engine = 0; engine < 2; engine++) {
     static twin t;
     plain p = {.end = 10};
-    const blis_kv_source source = {&p, plain_offer, plain_bring, plain_cancel,
-                                   NULL};
+    const blis_kv_source source = {.ud = &p,
+                                   .offer = plain_offer,
+                                   .bring = plain_bring,
+                                   .cancel = plain_cancel};
     const blis_instance_config config = {
         .latency = &toy_models[0],
         .kv_blocks = 40,
@@ -344,8 +347,10 @@ static void one_request_waits_for_its_kv(void) {
 
 static void go_blis_has_no_other_source(void) {
   plain p = {0};
-  const blis_kv_source source = {&p, plain_offer, plain_bring, plain_cancel,
-                                 NULL};
+  const blis_kv_source source = {.ud = &p,
+                                 .offer = plain_offer,
+                                 .bring = plain_bring,
+                                 .cancel = plain_cancel};
   const blis_instance_config config = {.latency = &toy_models[0],
                                        .kv_blocks = 40,
                                        .block_size_tokens = 4,

@@ -12,9 +12,9 @@ local charts = {}
 ---@class blis.ResultPlotOptions: blis.PlotOptions
 ---@field show? string|string[] of a result: "ttft", "itl", "e2e" (which share of requests was
 --- within a time), "latencies" (these three, the default), "rates", "queue", "batch", "kv" (needs
---- series_interval_us), "tiers", "transfers", "gateway" (these too, and kv_tiers, pools or queue),
---- "replicas" (needs an autoscaler, faults or spot capacity), "price" (needs spot capacity whose
---- price changes), "time" (all of these nine there are). Of results of several
+--- series_interval_us), "tiers", "lora", "transfers", "gateway" (these too, and kv_tiers, lora,
+--- pools or queue), "replicas" (needs an autoscaler, faults or spot capacity), "price" (needs spot
+--- capacity whose price changes), "time" (all of these ten there are). Of results of several
 --- policies: the first four, "time" (waiting and running requests), and any figure, such as
 --- "ttft_ms.p99", with intervals side by side where it is one of requests
 ---@field columns? integer charts of a file beside each other
@@ -50,6 +50,7 @@ end
 -- What an experiment needs for a chart.
 local missing = {
   kv = "series_interval_us", tiers = "series_interval_us and kv_tiers",
+  lora = "series_interval_us and cluster.lora",
   transfers = "series_interval_us and pools", gateway = "series_interval_us and a queue",
   replicas = "an autoscaler, faults or spot capacity",
   price = "spot capacity whose price changes",

@@ -171,6 +171,14 @@ local function tier_chart(r)
     columns)
 end
 
+--- Adapters in slots, on their way, and with requests that wait.
+local function lora_chart(r)
+  local lora = r.series.lora
+  return series_chart(r, "LoRA adapters", { label = "adapters", from_zero = true }, {
+    { "loaded", lora.loaded }, { "loading", lora.loading },
+    { "with waiting requests", lora.waiting }, { "free slots", lora.free_slots } })
+end
+
 --- Hand-offs: what moves, and what waits for room.
 local function transfer_chart(r)
   return series_chart(r, "Hand-offs", { label = "hand-offs", from_zero = true }, {
@@ -189,15 +197,17 @@ end
 -- Charts of what some runs have in their series: which column has to be there.
 local of_series = {
   { name = "tiers", column = "kv_tiers", chart = tier_chart },
+  { name = "lora", column = "lora", chart = lora_chart },
   { name = "transfers", column = "transfers", chart = transfer_chart },
   { name = "gateway", column = "bands", chart = gateway_chart },
 }
 
 --- Names of the charts of one run: rates of requests, what waited, what ran; with a series how full
---- the KV caches were, what tiers of KV brought back, hand-offs, the queue of the gateway; how many
---- instances there were (with an autoscaler, faults or spot capacity), and what these cost.
-over_time.names = { "rates", "queue", "batch", "kv", "tiers", "transfers", "gateway", "replicas",
-  "price" }
+--- the KV caches were, what tiers of KV brought back, LoRA adapters, hand-offs, the queue of the
+--- gateway; how many instances there were (with an autoscaler, faults or spot capacity), and what
+--- these cost.
+over_time.names = { "rates", "queue", "batch", "kv", "tiers", "lora", "transfers", "gateway",
+  "replicas", "price" }
 
 --- Charts of one run: without records, without series, and where instances are always there, there
 --- are fewer.
@@ -216,7 +226,7 @@ function over_time.of_result(r, name)
   local series = rawget(r, "series")
   for _, one in ipairs(series and series.rows > 0 and of_series or {}) do
     local values = wants[one.name] and series[one.column]
-    if values and #values > 0 then list[#list + 1] = one.chart(r) end
+    if values and next(values) then list[#list + 1] = one.chart(r) end
   end
   list[#list + 1] = wants.replicas and presence.instances(r) or nil
   list[#list + 1] = wants.price and presence.prices(r) or nil

@@ -461,6 +461,7 @@ function simulate.run(definition, parsed, make_setting)
     if parsed.values.output.report and not spec.series_interval_us then
       spec.series_interval_us = report_interval(parsed, setting)
     end
+    spec.keep_timeline = output.timeline and true or nil
     if output.timeline_steps then
       spec.keep_steps, spec.keep_steps_from_us, spec.keep_steps_to_us = true,
         output.timeline_from_us, output.timeline_to_us

@@ -205,6 +205,12 @@ return {
       doc = "With keep_steps: steps that begin after this time are left out.",
     },
     {
+      name = "keep_timeline", type = "boolean", default = false,
+      doc = "Results have timeline_log: what timelines show beside requests and steps, which is "
+        .. "loads of LoRA adapters, reads and writes of KV tiers, and, of session graphs, which "
+        .. "request waited for which. Of each, the first 262,144.",
+    },
+    {
       name = "profile", type = "choice", choices = { "design", "go-blis" }, default = "design",
       flag = "--profile", group = "Run",
       doc = "Which defaults and formulas apply: the design's, or those of the simulator BLIS in "

@@ -44,6 +44,8 @@
 ---@field e2e_us? integer
 ---@field gateway_wait_us? integer in the gateway's queue, until it was dispatched; part of ttft_us
 ---@field adapter? string LoRA adapter
+---@field cached_tokens? integer with kv_tiers: of its prompt, found in the cache of its instance when it was first admitted there
+---@field tier_tokens? integer[] with kv_tiers: of its prompt, brought before that from each of result.kv_tiers.tiers; the rest was computed
 ---@field adapter_wait_us? integer for its adapter, of those that were admitted with one; part of ttft_us
 ---@field drafted_tokens? integer with cluster.speculation: drafted for it, where it ended
 ---@field accepted_tokens? integer those of them that were given out

@@ -236,6 +236,8 @@ local parts = {
     doc = "with series_interval_us" },
   { name = "step_log", type = "blis.StepLog", asked = "keep_steps = true",
     doc = "with keep_steps: what each step of each instance computed" },
+  { name = "timeline_log", type = "blis.TimelineLog", asked = "keep_timeline = true",
+    doc = "with keep_timeline: what was loaded, and which requests waited for others" },
   { name = "decisions", type = "blis.Decisions", asked = 'trace_level = "decisions"',
     doc = 'with trace_level = "decisions"' },
   { name = "setup", type = "table",

@@ -39,11 +39,13 @@ local of_drafts = { "drafted_tokens", "accepted_tokens" }
 local of_encodes = { "encode_instance", "encode_start_us", "encode_end_us" }
 local of_handoffs = { "prefill_instance", "prefill_admitted_us", "prefill_end_us",
   "transfer_start_us", "transfer_end_us", "moved_bytes", "prefill_e2e_us", "decode_e2e_us" }
+local of_tiers = { "cached_tokens", "tier_tokens" }
 
 local function append(names, more) table.move(more, 1, #more, #names + 1, names) end
 
 append(known_columns, of_encodes)
 append(known_columns, of_handoffs)
+append(known_columns, of_tiers)
 
 --- Records have them where requests are not equally urgent.
 local function has_priorities(r)
@@ -113,6 +115,7 @@ function result_file.columns(r)
   local handoffs = rawget(r, "handoffs")
   if handoffs then append(names, of_handoffs) end
   if handoffs and handoffs.encoded > 0 then append(names, of_encodes) end
+  if rawget(r, "kv_tiers") then append(names, of_tiers) end
   if has_energy(r) then names[#names + 1] = "energy_j" end
   if has_priorities(r) then names[#names + 1] = "priority" end
   if rawget(r, "cascade") then names[#names + 1] = "attempts" end
@@ -242,6 +245,19 @@ function result_file.export_tasks(result, path)
   row_file.write(path, task_columns, #tasks, function(index) return tasks[index] end)
 end
 
+--- A record with its tokens by tier as fields of their own.
+local function with_tiers(record, names)
+  for i, tokens in ipairs(record.tier_tokens or {}) do record[names[i]] = tokens end
+  return record
+end
+
+--- Names of the columns of these: "tier_cpu_tokens".
+local function tier_columns(tiers)
+  local names = {}
+  for i, tier in ipairs(tiers) do names[i] = "tier_" .. tier.name .. "_tokens" end
+  return names
+end
+
 --- Writes the records of all requests for other programs: CSV in NAME.csv, JSON lines in
 --- NAME.jsonl.
 ---@param result blis.Result
@@ -253,13 +269,21 @@ function result_file.export_requests(result, path)
   end
   if rawget(result, "lora") then append(names, of_adapters) end
   if rawget(result, "speculation") then append(names, of_drafts) end
+  local tiers = rawget(result, "kv_tiers")
+  local of_each = tier_columns(tiers and tiers.tiers or {})
+  if tiers then
+    names[#names + 1] = "cached_tokens"
+    append(names, of_each)
+  end
   if has_energy(result) then names[#names + 1] = "energy_j" end
   if has_priorities(result) then names[#names + 1] = "priority" end
   if rawget(result, "cascade") then
     append(names, { "steps", "model_used", "verdict" })
   end
   if rawget(result, "tasks") then names[#names + 1] = "program" end
-  row_file.write(path, names, #records, function(index) return records[index] end)
+  row_file.write(path, names, #records, function(index)
+    return with_tiers(records[index], of_each)
+  end)
 end
 
 return result_file

@@ -74,6 +74,7 @@ local special = {
   end,
   ["blis.Requests"] = function() end, -- a file of their own
   ["blis.StepLog"] = function() end, -- for timelines
+  ["blis.TimelineLog"] = function() end,
   ["blis.SloTarget"] = function(writer, targets)
     json_parts.object(writer, "targets", { "ttft_ms", "itl_ms", "e2e_ms" }, targets)
   end,

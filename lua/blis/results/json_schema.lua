@@ -20,7 +20,8 @@ local of_type = {
 }
 
 --- Requests are a file of their own.
-local not_written = { ["blis.Requests"] = true, ["blis.StepLog"] = true }
+local not_written = { ["blis.Requests"] = true, ["blis.StepLog"] = true,
+  ["blis.TimelineLog"] = true }
 local function is_written(figure) return not not_written[figure.type] end
 
 local function schema_of(figure)

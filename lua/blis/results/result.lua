@@ -154,8 +154,9 @@ end
 
 --- Writes a file for ui.perfetto.dev and chrome://tracing: requests on lanes of the gateway and of
 --- instances with the stages that they went through, how many were in each, KV use (with
---- series_interval_us), steps with their batches (with keep_steps), transfers on links, arrows of
---- dispatch, hand-offs and sessions, faults and scaling. Packed when the name ends in .gz.
+--- series_interval_us), steps with their batches (with keep_steps), loads of adapters, reads and
+--- writes of KV tiers and joins of session graphs (with keep_timeline), transfers on links, arrows
+--- of dispatch, hand-offs and sessions, faults and scaling. Packed when the name ends in .gz.
 ---@param path string
 ---@param options? blis.TimelineOptions
 function methods:timeline(path, options)

@@ -16,6 +16,14 @@ local series = {}
 ---@field loaded_blocks integer[] since the start, brought to requests
 ---@field saved_blocks integer[] since the start
 
+---@class blis.SeriesLora of the LoRA adapters of all instances: one that is with two counts twice
+---@field loaded integer[] in slots
+---@field loading integer[] on their way into one
+---@field running integer[] with requests in a batch
+---@field waiting integer[] with requests in a wait queue, whether they are loaded or not
+---@field free_slots integer[] with neither a loaded adapter nor one on its way
+---@field loads integer[] that have begun since the start
+
 ---@class blis.Series columns with a row per interval; counts are since the start
 ---@field interval_us integer
 ---@field rows integer
@@ -40,6 +48,7 @@ local series = {}
 ---@field moved_gb? number[] since the start, of transfers that had begun
 ---@field links? blis.SeriesLink[] with pools: the links that were used
 ---@field kv_tiers? blis.SeriesTier[] with kv_tiers: each of them
+---@field lora? blis.SeriesLora with cluster.lora
 ---@field saturation? number[] of the instances, by the detector of the gateway's queue
 ---@field bands? { priority: integer, waiting: integer[] }[] of that queue
 ---@field instances { queue_depth: integer[], batch_size: integer[], kv_utilization: number[] }[]
@@ -58,6 +67,37 @@ local series = {}
 ---@class blis.StepLog of a run with keep_steps
 ---@field merged integer steps that are in one row at most
 ---@field instances blis.InstanceSteps[]
+
+---@class blis.AdapterLoads columns with a row per load that has ended, of each instance in order
+---@field instance string[]
+---@field adapter string[]
+---@field rank integer[]
+---@field request string[] id of the one that it began for
+---@field start_us integer[]
+---@field end_us integer[]
+---@field waiting integer[] requests that waited and had this adapter when the load ended
+
+---@class blis.KvMoves columns with a row per read or write of a KV tier, in the order of their ends
+---@field tier string[] as in blis.KvTier
+---@field owner string[] of the store: "instance_2", "node_0"; "" = all instances
+---@field instance string[] that has read or written
+---@field is_read boolean[]
+---@field is_cut boolean[] given up before its end
+---@field request string[] id of who it was read for; "" for writes
+---@field start_us integer[]
+---@field end_us integer[]
+---@field blocks integer[]
+---@field bytes integer[]
+
+---@class blis.Joins columns with a row per request that was sent and one that it had waited for
+---@field parent string[] id
+---@field child string[] id
+
+---@class blis.TimelineLog of a run with keep_timeline
+---@field left_out integer rows that were too many
+---@field loads? blis.AdapterLoads with cluster.lora
+---@field moves? blis.KvMoves with kv_tiers
+---@field joins? blis.Joins of session graphs
 
 local counts = { "arrived", "completed", "rejected", "timed_out", "prompt_tokens", "output_tokens",
   "preemptions" }
@@ -106,6 +146,7 @@ local optional = { "judged", "good", "replicas", "wanted_replicas", "paid_replic
 local plain = { "t_us", "requests_per_sec", "tokens_per_sec", table.unpack(counts) }
 local of_links = { "utilization", "mean_depth" }
 local of_tiers = { "used_blocks", "loaded_blocks", "saved_blocks" }
+local of_lora = { "loaded", "loading", "running", "waiting", "free_slots", "loads" }
 local levels = { "queue_depth", "batch_size", "kv_utilization" }
 
 local function band_column(band) return ("band_%d.waiting"):format(band.priority) end
@@ -115,6 +156,9 @@ local function link_column(link, name) return link.name:gsub(" ", "_") .. "." ..
 
 --- "tier_cpu.used_blocks"
 local function tier_column(tier, name) return "tier_" .. tier.name .. "." .. name end
+
+--- "lora.loaded"
+local function lora_column(name) return "lora." .. name end
 
 --- The names of the columns of a file.
 ---@param given blis.Series
@@ -134,6 +178,7 @@ function series.columns(given)
   for _, tier in ipairs(given.kv_tiers or {}) do
     for _, name in ipairs(of_tiers) do names[#names + 1] = tier_column(tier, name) end
   end
+  for _, name in ipairs(given.lora and of_lora or {}) do names[#names + 1] = lora_column(name) end
   table.move(levels, 1, #levels, #names + 1, names)
   for i in ipairs(given.instances) do
     for _, level in ipairs(levels) do
@@ -161,6 +206,9 @@ function series.row(given, index)
   end
   for _, tier in ipairs(given.kv_tiers or {}) do
     for _, name in ipairs(of_tiers) do row[tier_column(tier, name)] = tier[name][index] end
+  end
+  for _, name in ipairs(given.lora and of_lora or {}) do
+    row[lora_column(name)] = given.lora[name][index]
   end
   for i, instance in ipairs(given.instances) do
     for _, level in ipairs(levels) do

@@ -1,10 +1,12 @@
 --- A run as a file for chrome://tracing and ui.perfetto.dev: requests on their ways, how many wait
---- and run, the steps of instances, hand-offs, faults and what an autoscaler did. Everything comes
---- from the result, so a run that is not drawn pays nothing.
+--- and run, the steps of instances, loads of adapters, hand-offs, what KV tiers read and wrote, who
+--- waited for whom in session graphs, faults and what an autoscaler did. Everything comes from the
+--- result, so a run that is not drawn pays nothing.
 ---
 --- Processes are the gateway (1), instance i (10 + i), links and control, which come behind the
 --- last instance. A request has a slice on a lane of each place where it was, with what it did
 --- there inside; at the gateway lanes belong to bands of one priority, the most urgent on top.
+local adapters = require "blis.timeline.adapters"
 local endings = require "blis.endings"
 local errors = require "blis.errors"
 local lanes = require "blis.timeline.lanes"
@@ -191,10 +193,11 @@ local function draw_levels(out, pid, counter, visits, names)
   end
 end
 
-local function draw_instance(out, pid, visits)
-  local count = draw_visits(out, visits, steps.tid)
+--- On lanes behind tid.
+local function draw_instance(out, pid, tid, visits)
+  local count = draw_visits(out, visits, tid)
   draw_levels(out, pid, "requests", visits, served)
-  for lane = 1, count do out:track(pid, steps.tid + lane, ("lane %d"):format(lane)) end
+  for lane = 1, count do out:track(pid, tid + lane, ("lane %d"):format(lane)) end
 end
 
 --- Visits by the priority of their requests, the highest first.
@@ -235,8 +238,8 @@ local function last_of(one)
 end
 
 --- Arrows from the gateway to an instance, from prefill to decode, and to the next round of a
---- session.
-local function draw_flows(out, ways_of)
+--- session; of graphs whose joins are known these are drawn in its place.
+local function draw_flows(out, ways_of, has_joins)
   local last_of_session = {}
   for _, ways in ipairs(ways_of) do
     local record = ways[1] and ways[1].record
@@ -244,13 +247,24 @@ local function draw_flows(out, ways_of)
       local kind = ways[i - 1].pid == gateway_pid and "dispatch" or "handoff"
       out:flow(kind, record.id, last_of(ways[i - 1]), start_of(ways[i]))
     end
-    if record and record.session ~= "" then
+    if record and record.session ~= "" and not (has_joins and record.program) then
       local before = last_of_session[record.session]
       local from = before and last_of(before)
       if from and from.at_us <= ways[1].start_us then
         out:flow("session", record.id, from, start_of(ways[1]))
       end
       last_of_session[record.session] = ways[#ways]
+    end
+  end
+end
+
+--- Arrows from the end of every request that another one waited for, to the arrival of that one;
+--- where both are drawn.
+local function draw_joins(out, joins, ways_of_id)
+  for i, child in ipairs(joins.child or {}) do
+    local from, to = ways_of_id[joins.parent[i]], ways_of_id[child]
+    if from and to then
+      out:flow("join", joins.parent[i] .. " > " .. child, last_of(from[#from]), start_of(to[1]))
     end
   end
 end
@@ -286,6 +300,27 @@ local function draw_scaling(out, control_pid, scaling, from_us, to_us)
   end
 end
 
+--- Visits by process, and loads of adapters in front of those of instances.
+local function draw_places(out, result, by_pid, pids, window, named)
+  local log, loads_of = rawget(result, "timeline_log"), adapters.rows(result, window)
+  local tid = log and log.loads and adapters.tid or steps.tid
+  for _, pid in ipairs(pids) do
+    named[pid] = true
+    if pid == gateway_pid then
+      draw_gateway(out, by_pid[pid])
+    else
+      draw_instance(out, pid, tid, by_pid[pid])
+    end
+  end
+  for i, instance in ipairs(result.instances) do
+    local rows, pid = loads_of[instance.id], first_pid + i - 1
+    if rows then
+      adapters.draw(out, pid, log.loads, rows)
+      named[pid] = true
+    end
+  end
+end
+
 local function draw_faults(out, faults, from_us, to_us, pids)
   for _, fault in ipairs(faults) do
     local pid = first_pid + (instance_number(fault.instance) or 0)
@@ -311,24 +346,22 @@ function timeline.write(path, result, options)
   local from_us, to_us, every = read_options(options)
   local list, step = chosen(result, from_us, to_us, every)
   local behind = pids_behind(#result.instances)
-  local visits, ways_of = {}, {}
+  local window, log = { from_us = from_us, to_us = to_us }, rawget(result, "timeline_log")
+  local visits, ways_of, ways_of_id = {}, {}, {}
   for i, record in ipairs(list) do
     ways_of[i] = visits_of(visits, record, result.duration_us)
+    if log then ways_of_id[record.id] = ways_of[i] end
   end
   local by_pid, pids = sort_visits(visits)
-  local named = {}
+  local named, joins = {}, log and log.joins
   local out = writer.new(path, "program", "blis", "hash", result.hash, "requests", #result.requests,
     "drawn", #list, "every", step, "end_us", result.duration_us)
-  for _, pid in ipairs(pids) do
-    named[pid] = true
-    if pid == gateway_pid then
-      draw_gateway(out, by_pid[pid])
-    else
-      draw_instance(out, pid, by_pid[pid])
-    end
+  draw_places(out, result, by_pid, pids, window, named)
+  draw_flows(out, ways_of, joins)
+  if joins then draw_joins(out, joins, ways_of_id) end
+  if links.draw(out, behind.links, list, result, window, ways_of_id) then
+    out:process(behind.links, "links")
   end
-  draw_flows(out, ways_of)
-  if links.draw(out, behind.links, list) then out:process(behind.links, "links") end
   if rawget(result, "step_log") then steps.draw(out, result, first_pid, from_us, to_us, named) end
   local series, scaling = rawget(result, "series"), rawget(result, "scaling")
   local faults = rawget(result, "faults")

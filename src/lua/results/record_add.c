@@ -23,7 +23,7 @@ static const char *const known[] = {
     "priority", "attempts", "program", "encode_instance", "encode_start_us",
     "encode_end_us", "prefill_instance", "prefill_admitted_us",
     "prefill_end_us", "transfer_start_us", "transfer_end_us", "moved_bytes",
-    "prefill_e2e_us", "decode_e2e_us",
+    "prefill_e2e_us", "decode_e2e_us", "cached_tokens", "tier_tokens",
     /* follow */
     "id", "status_code", "steps", "model_used", "verdict",
     /* of requests */
@@ -101,6 +101,42 @@ static bool check_stages(lua_State *L, blis_stage_times *stages) {
   return stages->encode_instance >= 0 || stages->prefill_instance >= 0;
 }
 
+/* What was found of its prompt; false where nothing is said. */
+static bool check_hits(lua_State *L, const bind_records *self,
+                       blis_kv_hits *hits) {
+  uint32_t others = blis_recorder_tier_count(self->recorder);
+  int64_t cached = integer_of(L, "cached_tokens", 0, UINT32_MAX - 1, -1);
+  if (cached < 0) {
+    return false;
+  }
+  *hits = (blis_kv_hits){.cached_tokens = cached};
+  if (lua_getfield(L, RECORD, "tier_tokens") != LUA_TTABLE ||
+      lua_rawlen(L, -1) < 1 || lua_rawlen(L, -1) > BLIS_KV_TIERS_MAX) {
+    luaL_error(L, "a request has tier_tokens = %s, expected a list of 1 to %d",
+               push_what(L, -1), BLIS_KV_TIERS_MAX);
+  }
+  hits->count = (uint32_t)lua_rawlen(L, -1);
+  if (others > 0 && hits->count != others) {
+    luaL_error(L, "a request has tokens in %d KV tiers, and another one in %d",
+               (int)hits->count, (int)others);
+  }
+  for (uint32_t t = 0; t < hits->count; t++) {
+    lua_rawgeti(L, -1, (lua_Integer)t + 1);
+    int is_integer = 0;
+    hits->tier_tokens[t] = lua_tointegerx(L, -1, &is_integer);
+    if (!is_integer || hits->tier_tokens[t] < 0 ||
+        hits->tier_tokens[t] > UINT32_MAX) {
+      luaL_error(L,
+                 "a request has tier_tokens[%d] = %s, expected a number of "
+                 "tokens",
+                 (int)t + 1, push_what(L, -1));
+    }
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+  return true;
+}
+
 /* Of at most 2^53 nJ, up to which they are whole; -1 = it has none. */
 static int64_t energy_of(lua_State *L) {
   const double most_j = (double)(INT64_C(1) << 53) / 1e9;
@@ -176,6 +212,8 @@ int bind_records_add(lua_State *L) {
   end.request = &request;
   check_times(L, &end);
   end.stages = check_stages(L, &stages) ? &stages : NULL;
+  blis_kv_hits hits;
+  end.hits = check_hits(L, self, &hits) ? &hits : NULL;
   check_record_attempts(L, RECORD, self, &request);
   const blis_request_sink *sink = blis_recorder_sink(self->recorder);
   blis_error error = {0};

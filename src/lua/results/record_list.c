@@ -60,6 +60,21 @@ static void set_stages(lua_State *L, const blis_stage_times *stages) {
   set_time(L, "decode_e2e_us", stages->decode_e2e_us);
 }
 
+/* What was found of its prompt, with KV tiers: a list of these. */
+static void set_hits(lua_State *L, const bind_records *self, size_t index) {
+  blis_kv_hits hits;
+  if (!blis_recorder_hits(self->recorder, index, &hits)) {
+    return;
+  }
+  set_field_integer(L, "cached_tokens", hits.cached_tokens);
+  lua_createtable(L, (int)hits.count, 0);
+  for (uint32_t t = 0; t < hits.count; t++) {
+    lua_pushinteger(L, hits.tier_tokens[t]);
+    lua_rawseti(L, -2, (lua_Integer)t + 1);
+  }
+  lua_setfield(L, -2, "tier_tokens");
+}
+
 /* Of who was turned away at the gateway's queue. */
 static void set_status_code(lua_State *L, const char *reason) {
   int code = blis_gateway_status_code(reason);
@@ -127,6 +142,7 @@ static void push_record(lua_State *L, const bind_records *self, size_t index) {
     lua_setfield(L, -2, "priority");
   }
   set_stages(L, blis_recorder_stages(self->recorder, index));
+  set_hits(L, self, index);
   set_record_attempts(L, self, record);
   set_printable(L);
 }

@@ -194,6 +194,34 @@ static void set_tiers(lua_State *L, const blis_series *series) {
   lua_setfield(L, -2, "kv_tiers");
 }
 
+/* Columns of adapters, where there are some. */
+static void set_adapters(lua_State *L, const blis_series *series) {
+  static const struct {
+    const char *name;
+    size_t offset;
+  } columns[] = {
+#define COLUMN(name) {#name, offsetof(blis_series_adapters, name)}
+      COLUMN(loaded),  COLUMN(loading),    COLUMN(running),
+      COLUMN(waiting), COLUMN(free_slots), COLUMN(loads),
+#undef COLUMN
+  };
+  const size_t count = sizeof columns / sizeof *columns;
+  if (series->adapters.count == 0) {
+    return;
+  }
+  lua_createtable(L, 0, (int)count);
+  for (size_t i = 0; i < count; i++) {
+    lua_createtable(L, (int)series->rows, 0);
+    for (size_t row = 0; row < series->rows; row++) {
+      const char *seen = (const char *)&series->adapters.items[row];
+      lua_pushinteger(L, *(const int64_t *)(seen + columns[i].offset));
+      lua_rawseti(L, -2, (lua_Integer)row + 1);
+    }
+    lua_setfield(L, -2, columns[i].name);
+  }
+  lua_setfield(L, -2, "lora");
+}
+
 void push_series(lua_State *L, const blis_series *series) {
   lua_createtable(L, 0, BLIS_SERIES_COUNT_COUNT + 5);
   set_field_integer(L, "interval_us", series->interval_us);
@@ -206,6 +234,7 @@ void push_series(lua_State *L, const blis_series *series) {
   set_handoffs(L, series);
   set_links(L, series);
   set_tiers(L, series);
+  set_adapters(L, series);
   lua_createtable(L, (int)series->instance_count, 0);
   for (uint32_t i = 0; i < series->instance_count; i++) {
     push_instance(L, series, i);

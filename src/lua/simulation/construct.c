@@ -310,6 +310,20 @@ static void read_steps(lua_State *L, int config, bind_simulation *sim) {
   }
 }
 
+/* With keep_timeline = true: what is loaded, and who has waited for whom. */
+static void read_timeline(lua_State *L, int config, bind_simulation *sim) {
+  if (!opt_field_boolean(L, config, "keep_timeline", false)) {
+    return;
+  }
+  blis_alloc alloc = bind_alloc(L);
+  blis_load_log_init(&sim->loads, &alloc, KEPT_STEPS);
+  sim->load_sink = blis_load_log_sink(&sim->loads);
+  if (sim->records->source.graphs.player != NULL) {
+    blis_graph_player_keep_joins(sim->records->source.graphs.player,
+                                 KEPT_STEPS);
+  }
+}
+
 /* What it returns borrows from the simulation and from what it pushes. */
 static blis_cluster_config check_cluster_config(lua_State *L, int config,
                                                 bind_simulation *sim) {
@@ -359,6 +373,8 @@ static blis_cluster_config check_cluster_config(lua_State *L, int config,
   made.run_listener = &sim->run_events.listener;
   read_steps(L, config, sim);
   made.steps = sim->step_sink.step == NULL ? NULL : &sim->step_sink;
+  read_timeline(L, config, sim);
+  made.loads = sim->load_sink.moved == NULL ? NULL : &sim->load_sink;
   return made;
 }
 

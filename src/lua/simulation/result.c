@@ -12,6 +12,7 @@
 #include "lua/results/tasks.h"
 #include "lua/simulation/faults.h"
 #include "lua/simulation/scaling.h"
+#include "lua/simulation/timeline_log.h"
 #include "results/instance_times.h"
 #include "results/summary.h"
 #include "results/tier_summary.h"
@@ -372,6 +373,10 @@ void push_summary(lua_State *L, int index, bind_simulation *sim) {
   if (sim->step_sink.step != NULL) {
     push_steps(L, &sim->steps);
     lua_setfield(L, -2, "step_log");
+  }
+  if (sim->load_sink.moved != NULL) {
+    push_timeline_log(L, sim);
+    lua_setfield(L, -2, "timeline_log");
   }
   if (sim->records->decisions != NULL) {
     lua_getiuservalue(L, index, SIMULATION_RECORDS);

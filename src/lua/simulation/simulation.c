@@ -30,6 +30,7 @@ void bind_simulation_close(bind_simulation *sim) {
   sim->cluster = NULL;
   blis_series_deinit(&sim->series);
   blis_step_log_deinit(&sim->steps);
+  blis_load_log_deinit(&sim->loads);
   bind_watch_close(&sim->watch);
   blis_router_free(&sim->router);
   blis_admission_free(&sim->admission);

@@ -28,6 +28,7 @@
 #include "lua/simulation/run_events.h"
 #include "lua/simulation/watch.h"
 #include "policy/priority/priority.h"
+#include "results/load_log.h"
 #include "results/series.h"
 #include "results/step_log.h"
 
@@ -71,6 +72,8 @@ typedef struct bind_simulation {
   blis_series series;                 /* all-zero unless asked for */
   blis_step_log steps;                /* all-zero unless asked for */
   blis_step_sink step_sink;           /* likewise; fills it */
+  blis_load_log loads;                /* all-zero unless asked for */
+  blis_load_sink load_sink;           /* likewise; fills it */
   bind_records *records;              /* a user value */
   blis_router router;                 /* until the cluster takes it */
   blis_admission admission;           /* until the cluster takes it */

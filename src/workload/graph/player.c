@@ -326,6 +326,33 @@ blis_status blis__player_finish(blis_graph_player *p, live *l,
 
 /* Submitting. */
 
+static blis_join_end end_of_join(const live *l, uint32_t index) {
+  const blis_request *request = &l->graph.nodes[index].request;
+  return (blis_join_end){l->nodes[index].number, request->session,
+                         request->round_index};
+}
+
+/* What a node has waited for and was sent itself; it is sent for the first
+   time. */
+static blis_status keep_joins(blis_graph_player *p, const live *l,
+                              uint32_t index) {
+  const blis_graph_node *waiting = &l->graph.nodes[index];
+  for (uint32_t i = 0; i < waiting->wait_count; i++) {
+    uint32_t parent = l->graph.waits[waiting->first_wait + i];
+    const node *n = &l->nodes[parent];
+    if (!n->was_sent || n->state < BLIS__COMPLETED) {
+      continue;
+    }
+    if (p->joins.count == p->joins_most) {
+      p->joins_left_out++;
+      continue;
+    }
+    const blis_join join = {end_of_join(l, parent), end_of_join(l, index)};
+    BLIS_TRY(blis_array_push(&p->alloc, &p->joins, join));
+  }
+  return BLIS_OK;
+}
+
 static blis_status make_request(blis_graph_player *p, live *l, uint32_t index,
                                 int64_t number, blis_request *request,
                                 blis_error *error) {
@@ -348,6 +375,10 @@ static blis_status make_request(blis_graph_player *p, live *l, uint32_t index,
   }
   n->number = number;
   n->place = BLIS__SENT;
+  if (p->joins_most > 0 && !n->was_sent) {
+    BLIS_TRY_MEM(keep_joins(p, l, index), error);
+  }
+  n->was_sent = true;
   BLIS_TRY_MEM(blis_map_put(&p->nodes, (uint64_t)number, (uintptr_t)n), error);
   return BLIS_OK;
 }
@@ -718,6 +749,17 @@ const blis_task *blis_graph_player_tasks(blis_graph_player *player,
   return player->tasks.items;
 }
 
+void blis_graph_player_keep_joins(blis_graph_player *player, size_t most) {
+  player->joins_most = most;
+}
+
+const blis_join *blis_graph_player_joins(const blis_graph_player *player,
+                                         size_t *count, int64_t *left_out) {
+  *count = player->joins.count;
+  *left_out = player->joins_left_out;
+  return player->joins.items;
+}
+
 blis_task_counts
 blis_graph_player_task_counts(const blis_graph_player *player) {
   blis_task_counts counts = {.ended = (int64_t)player->finished};
@@ -805,6 +847,7 @@ void blis_graph_player_free(blis_graph_player *player) {
   blis_array_deinit(&alloc, &player->ready);
   blis_array_deinit(&alloc, &player->lanes);
   blis_array_deinit(&alloc, &player->over);
+  blis_array_deinit(&alloc, &player->joins);
   blis_array_deinit(&alloc, &player->tasks);
   blis_alloc_free(&alloc, player, sizeof *player);
 }

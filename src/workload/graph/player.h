@@ -114,6 +114,19 @@ typedef struct blis_task {
   int64_t output_tokens;
 } blis_task;
 
+/* A request as its id names it (blis_request_id_of). */
+typedef struct blis_join_end {
+  int64_t number;
+  uint32_t session; /* a number in the string table */
+  int32_t round_index;
+} blis_join_end;
+
+/* A request was sent that had waited for another one. */
+typedef struct blis_join {
+  blis_join_end parent;
+  blis_join_end child;
+} blis_join;
+
 typedef struct blis_graph_player blis_graph_player;
 
 /*
@@ -140,6 +153,14 @@ blis_request_source blis_graph_player_source(blis_graph_player *player);
  */
 const blis_task *blis_graph_player_tasks(blis_graph_player *player,
                                          size_t *count);
+
+/* From the start on, so many joins are kept at most; else none are. */
+void blis_graph_player_keep_joins(blis_graph_player *player, size_t most);
+
+/* Who has waited for whom, in the order in which they were sent; those that are
+   too many are counted. Borrowed until the next call of the source. */
+const blis_join *blis_graph_player_joins(const blis_graph_player *player,
+                                         size_t *count, int64_t *left_out);
 
 /* How many tasks are on their way, have ended, and of these have completed. */
 typedef struct blis_task_counts {

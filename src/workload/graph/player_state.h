@@ -46,6 +46,7 @@ typedef struct blis__node {
   uint32_t dependant_count;
   blis__node_state state;
   blis__node_place place;
+  bool was_sent;
 } blis__node;
 
 /* A graph that is being played, in one piece of memory with all it has. */
@@ -116,6 +117,9 @@ struct blis_graph_player {
   int64_t taken;
   int64_t followed;
   uint64_t streams; /* given to graphs so far */
+  BLIS_ARRAY(blis_join) joins;
+  size_t joins_most;
+  int64_t joins_left_out;
   BLIS_ARRAY(blis_task) tasks;
   size_t finished; /* of these; the others are shown as they are */
 };
