@@ -170,6 +170,15 @@ describe("data-parallel ranks", function()
       { { kind = "crash", at = 10000, instance = "instance_0", recover_after = 20000 } }))
   end)
 
+  it("draw what passes without work do when these are", function()
+    -- The dummy pass from 120 to 130 ms is before the dear hours, of which there are 120 ms.
+    local r = run({ ranks = { count = 2, barrier = true, dummy_us = 10000, sync_every = 2 },
+      gpu_watts = 100, gpu_idle_watts = 0, carbon_g_per_kwh = { { 0, 0 }, { 130000, 1000 } } },
+      { { 0, 16, 1 }, { 5000000, 16, 1 } })
+    assert.near(2 * 0.25 * 100 / 2, r.energy.joules_per_request, 1e-9)
+    assert.near(2 * 0.12 * 100 / 3.6e6 * 1000, r.energy.carbon_g, 1e-9)
+  end)
+
   it("have a request until the step that it is part of has begun, at its deadline", function()
     -- The first one is over as the pass begins that would give its second token; the pass goes on
     -- without it, from 120 to 140 ms, and the next one has a prompt.
@@ -178,6 +187,10 @@ describe("data-parallel ranks", function()
     assert.same({ 120000, 120000, 135000 }, ttft)
     assert.same({ "timed_out", 120000 }, { r.requests[1].state, r.requests[1].end_us })
     assert.equal(260000, r.requests[2].e2e_us)
+    -- It leaves behind the step's beginning, as without a barrier.
+    local alone = run({}, { { 0, 16, 5, deadline_us = 120000 } }).requests[1]
+    assert.same({ 1, 20000 }, { alone.itl_count, alone.itl_sum_us })
+    assert.same({ 1, 20000 }, { r.requests[1].itl_count, r.requests[1].itl_sum_us })
     assert.same({ 3, 3 }, { r.instances[1].steps, r.instances[2].steps })
     assert.equal(0.0, r.ranks.dummy_share)
   end)

@@ -1,7 +1,6 @@
 /* What was found of prompts, and where: see tiers_run.h. */
 #include "base/invariant.h"
 #include "base/minmax.h"
-#include "cluster/handoff_run.h"
 #include "cluster/tiers_run.h"
 
 static blis_status make_room(blis__tiers *tiers, uint32_t slot) {
@@ -39,20 +38,12 @@ static void fill(blis__tier_hits *its, uint32_t tiers, int64_t size,
   }
 }
 
-/* Who only decodes has its KV from another instance. */
-static bool is_decode(const blis__cluster_request *request,
-                      const blis_live_request *live) {
-  return request->handoff != NULL && live != &request->handoff->prefill;
-}
-
+/* Where prefill and decode are apart, who decodes has been admitted before. */
 void blis__tiers_admitted(void *ud, const blis_live_request *live,
                           int64_t cached_tokens) {
   const blis__tier_end *end_of = ud;
   blis__tiers *tiers = end_of->tiers;
   blis_cluster *cluster = tiers->cluster;
-  if (is_decode(blis__request_table_of(&cluster->requests, live), live)) {
-    return;
-  }
   if (!live->was_brought && blis__tier_hits_begin(tiers, live) != BLIS_OK) {
     if (cluster->event_error.status == BLIS_OK) {
       cluster->event_error.status = blis_fail_nomem(&cluster->event_error);

@@ -280,7 +280,6 @@ void blis__adapters_admitted(blis__adapters *adapters,
   }
   BLIS_ASSERT(e->is_loaded);
   count_wait(adapters, e, request);
-  e->used = ++adapters->uses;
   add_waiting(adapters, e, -1);
   pin(adapters, e, request);
   add_running(adapters, e, 1);

@@ -216,6 +216,17 @@ static void test_least_recent_leaves(void) {
   CHECK_EQ_I64(start_us(&o, 4), 40000);
 }
 
+/* Out of use from the end of its last request on, not from its beginning: A is
+   admitted before B, and for longer. */
+static void test_use_lasts_to_the_end(void) {
+  const want wanted[] = {
+      {0, 1, 30, 0}, {1, 2, 1, 0}, {2, 3, 1, 50000}, {3, 1, 1, 60000}};
+  blis_adapter_config adapters = base_adapters();
+  outcome o = run(&adapters, wanted, 4);
+  CHECK_EQ_I64(o.stats.loads, 3);
+  CHECK_EQ_I64(start_us(&o, 3), 60000);
+}
+
 /* A step that a request joins waits for its load, and with it the batch. */
 static void test_loads_in_steps(void) {
   const want wanted[] = {{0, 0, 4, 0}, {1, 1, 2, 500}, {2, 2, 1, 500}};
@@ -376,6 +387,7 @@ int main(void) {
   RUN(test_example_of_the_control_plane);
   RUN(test_attaches_to_a_load);
   RUN(test_least_recent_leaves);
+  RUN(test_use_lasts_to_the_end);
   RUN(test_loads_in_steps);
   RUN(test_starvation);
   RUN(test_host);
