@@ -136,7 +136,7 @@ static void test_failures_are_told_and_the_rest_goes_on(void) {
       [EXITS] = BLIS_WORKER_EXITED,  [ABORTS] = BLIS_WORKER_KILLED,
       [HANGS] = BLIS_WORKER_TIMEOUT,
   };
-  blis_worker_pool *pool = new_pool(2, 300000, 0);
+  blis_worker_pool *pool = new_pool(2, 2000000, 0);
   for (int round = 0; round < 3; round++) {
     for (int kind = GOOD; kind <= HANGS; kind++) {
       submit(pool, round * 10 + kind);
@@ -254,7 +254,7 @@ static void test_fresh_workers_know_nothing_of_each_other(void) {
 
 static void test_a_task_may_have_a_limit_of_its_own(void) {
   blis_worker_pool *pool = new_fresh_pool(2);
-  CHECK(blis_worker_pool_submit(pool, HANGS, 20000, NULL) == BLIS_OK);
+  CHECK(blis_worker_pool_submit(pool, HANGS, 1000000, NULL) == BLIS_OK);
   submit(pool, 10);
   blis_worker_result result = next(pool);
   CHECK_EQ_I64(result.task, 10);
