@@ -46,15 +46,6 @@ local function function_text(fn)
   return ("function of %s:%d"):format(info.short_src, info.linedefined)
 end
 
--- Scripts print functions of blis by their names, like all else of it, and still call plain
--- functions: all functions share one metatable, and it changes nothing of those of others. A script
--- that has set one of its own keeps it.
-if debug.getmetatable(print) == nil then
-  debug.setmetatable(print, { __metatable = false, __tostring = function(fn)
-    return public_names[fn] and "function " .. public_names[fn] or ("function: %p"):format(fn)
-  end })
-end
-
 --- The first line of what a value says of itself.
 local function own_text(value)
   local ok, text = pcall(tostring, value)
