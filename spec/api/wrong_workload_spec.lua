@@ -111,6 +111,7 @@ local wrong = {
   table = { { 7, list_words } },
   prefixes = { { 7, list_words }, { { nosuch = 1 }, { "known are", "did you mean" } } },
   sessions = { { 7, list_words }, { { nosuch = 1 }, { "known are", "did you mean" } } },
+  served_models = { { 7, { "expected" } }, { {}, { "expected" } }, { "a=b,c", { "expected" } } },
 }
 wrong.lengths, wrong.gaps = wrong.distribution, wrong.arrival
 

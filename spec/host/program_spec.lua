@@ -192,7 +192,8 @@ for flag, value in pairs { ["--graph-format"] = "weka", ["--graph-limit"] = "1",
   ["--graph-reading"] = "aiperf", ["--graph-delays"] = "none", ["--graph-nested"] = "relative",
   ["--graph-delay-cap"] = "1s", ["--graph-idle-gap-cap"] = "1s",
   ["--graph-hash-block-tokens"] = "32", ["--graph-bytes-per-token"] = "3", ["--num-graphs"] = "12",
-  ["--graph-on-failure"] = "continue", ["--graph-speed"] = "2", ["--graph-hints"] = "true" } do
+  ["--graph-models"] = "m=qwen/qwen3-14b", ["--graph-on-failure"] = "continue",
+  ["--graph-speed"] = "2", ["--graph-hints"] = "true" } do
   of_graphs[flag] = ("%s=%s"):format(flag, value)
 end
 examples["--lora-config"] = "--lora-config spec/cmd/lora/adapters.yaml"

@@ -1,46 +1,6 @@
 --- The options of sweeps, of how they are run, and of what is built on them.
 local types = require "blis.config.types"
 
-types.callback = {
-  expected = function(option) return "a function" .. (option.arguments or "") end,
-  check = function(value) return type(value) == "function" and value or nil end,
-}
-
-types.strings = {
-  expected = function() return "a list of texts" end,
-  check = function(value)
-    if type(value) ~= "table" or #value == 0 then return nil end
-    for key, text in pairs(value) do
-      if math.type(key) ~= "integer" or type(text) ~= "string" or text == "" then return nil end
-    end
-    return table.move(value, 1, #value, 1, {})
-  end,
-}
-
---- As a flag, names with commas in between.
-types.names = {
-  expected = function() return "a list of names" end,
-  check = function(value)
-    if type(value) ~= "string" then return types.strings.check(value) end
-    local list = {}
-    for name in value:gmatch "[^,]+" do list[#list + 1] = name:match "^%s*(.-)%s*$" end
-    return types.strings.check(list)
-  end,
-}
-
-types.reals = {
-  expected = function() return "a list of numbers" end,
-  check = function(value)
-    if type(value) ~= "table" or #value == 0 then return nil end
-    for key, number in pairs(value) do
-      local is_valid = math.type(key) == "integer" and type(number) == "number"
-        and number - number == 0
-      if not is_valid then return nil end
-    end
-    return table.move(value, 1, #value, 1, {})
-  end,
-}
-
 types.jobs = {
   expected = function() return "a number of processes from 1 to 1024, or 'auto'" end,
   check = function(value)
