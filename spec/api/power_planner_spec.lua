@@ -75,6 +75,38 @@ describe("dynamo.power", function()
     assert.same(r.scaling.events, stepwise.scaling.events)
   end)
 
+  -- GPUs draw what is expected. Two replicas of prefill, which it begins with, beside the three of
+  -- decode that are planned would draw 2 x 2,800 + 3 x 2,000 = 11,600 W.
+  local function most_watts(scaling)
+    local r = apart({ scaling = scaling,
+      autoscaler = with(planner, { misses = 1, plan_gap_seconds = 0, ttft_ms = 30 }),
+      workload = { rate = 40, requests = 1200, prompt_tokens = 400, output_tokens = 100 } },
+      { gpu_decode_watts = 250, gpu_prefill_watts = 700, gpu_idle_watts = 0 })
+    local most, have = 0, { prefill = 2, decode = 1 }
+    for _, event in ipairs(r.scaling.events) do
+      have[event.pool] = event.to
+      most = math.max(most, 2800 * have.prefill + 8 * 250 * have.decode)
+    end
+    return most, r
+  end
+
+  it("keeps its budget where each pool is looked at in its own time", function()
+    for _, case in ipairs { { 15, 5 }, { 5, 15 }, { 7, 3 } } do
+      local most, r = most_watts({ max_replicas = 8, prefill = { interval_us = seconds(case[1]) },
+        decode = { interval_us = seconds(case[2]) } })
+      assert.is_true(most <= 10000, most)
+      assert.equal(1, last_of(r.scaling.pools.prefill))
+      assert.equal(3, last_of(r.scaling.pools.decode))
+    end
+  end)
+
+  it("keeps its budget where a queue has one pool looked at", function()
+    local most, r = most_watts({ max_replicas = 8, prefill = { interval_us = seconds(15) },
+      decode = { interval_us = seconds(15), trigger_queue_depth = 1 } })
+    assert.is_true(most <= 10000, most)
+    assert.equal(3, last_of(r.scaling.pools.decode))
+  end)
+
   it("plans for instances that do both by the mean of both", function()
     local r = blis.run { cluster = { model = "qwen3-14b", tp = 2, instances = 1 },
       autoscaler = with(planner, { budget_watts = 5000 }), scaling = { max_replicas = 8 },

@@ -47,7 +47,8 @@ static const rule *rule_of(const struct blis__billing *billing,
   return r;
 }
 
-/* With that of the last stay, up to until_us. */
+/* With that of the last stay, up to until_us. What it adds costs what the last
+   instant did: a price that begins as it goes is none it was there at. */
 static blis_rounding rounded(const blis_cluster *cluster, uint32_t i,
                              int64_t until_us) {
   const stay *s = &cluster->billing->stays[i];
@@ -56,7 +57,8 @@ static blis_rounding rounded(const blis_cluster *cluster, uint32_t i,
   int64_t paid_us = until_us - s->from_us;
   int64_t more_us =
       blis_billed_us(&billing, paid_us) - blis_max_i64(paid_us, 0);
-  double price = blis_cluster_gpu_price_per_hour(cluster, i, until_us);
+  double price = blis_cluster_gpu_price_per_hour(
+      cluster, i, blis_max_i64(until_us - 1, s->from_us));
   return (blis_rounding){
       s->before.us + more_us,
       s->before.gpu_usd + (price > 0 ? price * ((double)more_us / 3.6e9) : 0)};

@@ -36,7 +36,8 @@ bool blis_cluster_has_billing(const blis_cluster *cluster);
    until_us, not before now. */
 typedef struct blis_rounding {
   int64_t us;
-  double gpu_usd; /* of each GPU, at the price of its list when it went */
+  double gpu_usd; /* of each GPU, at the price of its list just before it
+                     went */
 } blis_rounding;
 
 blis_rounding blis_cluster_instance_rounding(const blis_cluster *cluster,

@@ -117,7 +117,7 @@ static void one_that_has_gone_is_rounded_once(void) {
 static void each_time_is_rounded(void) {
   site s;
   open_pair(&s);
-  const blis_price_step steps[] = {{0, 3.6e9}, {101, 7.2e9}, {50000, 1.08e10}};
+  const blis_price_step steps[] = {{0, 3.6e9}, {100, 7.2e9}, {50000, 1.08e10}};
   blis_error error = {0};
   CHECK_OK(blis_cluster_set_prices(s.cluster, 0, steps, 3, &error), &error);
   set(&s, (blis_billing){.minimum_us = 1000, .granularity_us = 7});
@@ -132,6 +132,26 @@ static void each_time_is_rounded(void) {
   site_deinit(&s);
 }
 
+/* 1 s at 1 USD/h and the 3,599 s that an hour adds, though the step that took
+   it away was one to 10 USD/h. */
+static void what_is_added_costs_what_was_paid(void) {
+  site s;
+  open_pair(&s);
+  const blis_price_step steps[] = {{0, 1}, {1000000, 10}};
+  blis_error error = {0};
+  CHECK_OK(blis_cluster_set_prices(s.cluster, 0, steps, 2, &error), &error);
+  set(&s, (blis_billing){.granularity_us = 3600000000});
+  fail_at(&s, 1000000, false);
+  site_run(&s);
+  blis_rounding more = blis_cluster_instance_rounding(s.cluster, 0, 2000000);
+  CHECK_EQ_I64(more.us, 3599000000);
+  CHECK_EQ_DOUBLE(more.gpu_usd, 3599000000 / 3.6e9);
+  /* The other one was there for 1 s at 10 USD/h. */
+  more = blis_cluster_instance_rounding(s.cluster, 1, 2000000);
+  CHECK_EQ_DOUBLE(more.gpu_usd, 10 * (3598000000 / 3.6e9));
+  site_deinit(&s);
+}
+
 int main(void) {
   RUN(time_is_rounded_up);
   RUN(nothing_is_rounded_without_rules);
@@ -139,5 +159,6 @@ int main(void) {
   RUN(one_that_is_to_come_back_stays);
   RUN(one_that_has_gone_is_rounded_once);
   RUN(each_time_is_rounded);
+  RUN(what_is_added_costs_what_was_paid);
   return check_done();
 }

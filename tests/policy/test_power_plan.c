@@ -193,6 +193,57 @@ static void test_bounds_of_both(void) {
   blis_autoscaler_free(&a.policy);
 }
 
+/* Two replicas of prefill leave 4,400 W, room for two of decode; one leaves
+   what is planned, and four leave nothing. What there is stays. */
+static void test_takes_what_is_left(void) {
+  asked a;
+  make(&a, usual, USUAL_COUNT, BLIS_SCALE_DECODE);
+  a.other.replicas = 4;
+  CHECK_EQ_I64(ask(&a), 1);
+  CHECK_STR(a.last.reason, "budget_watts allows no more beside the other pool");
+  a.other.replicas = 2;
+  CHECK_EQ_I64(ask(&a), 2);
+  a.other.replicas = 1;
+  CHECK_EQ_I64(ask(&a), 3);
+  CHECK_CONTAINS(a.last.reason, "10000 W allow 1 prefill and 3 decode");
+  a.other.replicas = 8;
+  CHECK_EQ_I64(ask(&a), 3);
+  blis_autoscaler_free(&a.policy);
+  make(&a, usual, USUAL_COUNT, BLIS_SCALE_PREFILL);
+  a.other.max = 1; /* the plan is two of prefill beside one of decode */
+  a.other.replicas = 3;
+  CHECK_EQ_I64(ask(&a), 1); /* 4,000 W are left, room for one */
+  a.other.replicas = 2;
+  CHECK_EQ_I64(ask(&a), 2);
+  blis_autoscaler_free(&a.policy);
+}
+
+/* What is left is left by estimates as of now: 288 W and then 322 W a GPU, of
+   which two have room in 7,200 W, though three were planned. */
+static void test_grows_by_estimates_of_now(void) {
+  asked a;
+  make(&a, usual, USUAL_COUNT, BLIS_SCALE_DECODE);
+  a.other.replicas = 2;
+  a.own.decode_watts = 375;
+  CHECK_EQ_I64(ask(&a), 1);
+  a.other.replicas = 1;
+  a.own.decode_watts = 430;
+  CHECK_EQ_I64(ask(&a), 2);
+  blis_autoscaler_free(&a.policy);
+}
+
+/* Budgets are told as they were given. */
+static void test_tells_fractions_of_watts(void) {
+  blis_param items[USUAL_COUNT];
+  memcpy(items, usual, sizeof usual);
+  items[0].number = 1.5;
+  asked a;
+  make(&a, items, USUAL_COUNT, BLIS_SCALE_DECODE);
+  (void)ask(&a);
+  CHECK_CONTAINS(a.last.reason, "1.5 W allow 1 prefill and 1 decode replicas");
+  blis_autoscaler_free(&a.policy);
+}
+
 /* One and a half times the draw of decode is 1.15 times after one look: 288 W
    a GPU, and at the second one 2.005, which is 500 W. */
 static void test_power_is_corrected(void) {
@@ -382,6 +433,9 @@ int main(void) {
   RUN(test_first_plan);
   RUN(test_waits_for_lengths);
   RUN(test_bounds_of_both);
+  RUN(test_takes_what_is_left);
+  RUN(test_grows_by_estimates_of_now);
+  RUN(test_tells_fractions_of_watts);
   RUN(test_power_is_corrected);
   RUN(test_plans_anew);
   RUN(test_broken_promises);

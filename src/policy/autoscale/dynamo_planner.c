@@ -272,22 +272,21 @@ static int64_t shared(const state *self, const blis_scale_context *context,
     return blis_min_i64(wanted, self->max_gpus / gpus_of(own));
   }
   bool is_prefill = context->role == BLIS_SCALE_PREFILL;
-  const blis_scale_pool *prefill = is_prefill ? own : other;
-  const blis_scale_pool *decode = is_prefill ? other : own;
+  const blis_planner_sides sides = blis_planner_sides_of(context);
   blis_planner_pools both = blis_planner_share_budget(
       (blis_planner_pools){is_prefill ? wanted : other->wish,
                            is_prefill ? other->wish : wanted},
-      (blis_planner_pools){gpus_of(prefill), gpus_of(decode)},
-      (blis_planner_pools){prefill->min, decode->min}, self->max_gpus);
+      (blis_planner_pools){gpus_of(sides.prefill), gpus_of(sides.decode)},
+      (blis_planner_pools){sides.prefill->min, sides.decode->min},
+      self->max_gpus);
   return is_prefill ? both.prefill : both.decode;
 }
 
-/* Each is asked on its own: it takes no more than the other has left by now. */
 static int64_t free_for(const state *self, const blis_scale_context *context) {
   const blis_scale_pool *other = context->other;
-  int64_t taken = other == NULL ? 0 : other->replicas * gpus_of(other);
-  int64_t left = (self->max_gpus - taken) / gpus_of(context->own);
-  return blis_max_i64(left, context->replicas);
+  return blis_planner_free(context, (double)self->max_gpus,
+                           (double)gpus_of(context->own),
+                           other == NULL ? 0 : (double)gpus_of(other));
 }
 
 static void keep_budget(const state *self, const blis_scale_context *context,

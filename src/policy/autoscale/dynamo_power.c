@@ -3,8 +3,10 @@
  * replicas as a budget of power allows, by estimates of what GPUs draw that are
  * corrected by what they did draw.
  *
- * Each pool has a policy of its own. Both see the same and come to the same
- * plan, of which each takes its own part.
+ * Each pool has a policy of its own, which plans for both and takes its own
+ * part of that. Looked at together, both come to the same plan; at different
+ * times they see different things, and their corrections and plans differ. So a
+ * pool grows only by what the other has left of the budget by now.
  */
 #include <math.h>
 #include <stdio.h>
@@ -48,16 +50,6 @@ typedef struct state {
   char reason[160];
 } state;
 
-/* The pools of a look. */
-
-static const blis_scale_pool *prefill_of(const blis_scale_context *context) {
-  return context->role == BLIS_SCALE_DECODE ? context->other : context->own;
-}
-
-static const blis_scale_pool *decode_of(const blis_scale_context *context) {
-  return context->role == BLIS_SCALE_PREFILL ? context->other : context->own;
-}
-
 static bool has_requests(const blis_scale_context *context) {
   return blis_scale_value(context, BLIS_SCALE_REQUEST_RATE) > 0;
 }
@@ -86,8 +78,9 @@ static void correct_time(double *correction, double observed_us,
 
 /* Latencies by the estimates of the plan that is followed. */
 static void correct(state *self, const blis_scale_context *context) {
-  correct_power(&self->prefill, prefill_of(context)->prefill_watts);
-  correct_power(&self->decode, decode_of(context)->decode_watts);
+  const blis_planner_sides sides = blis_planner_sides_of(context);
+  correct_power(&self->prefill, sides.prefill->prefill_watts);
+  correct_power(&self->decode, sides.decode->decode_watts);
   if (self->has_plan && has_requests(context)) {
     correct_time(&self->ttft_correction,
                  blis_scale_value(context, BLIS_SCALE_TTFT_P90),
@@ -125,6 +118,10 @@ static bool keeps_targets(const state *self, const estimate *made) {
 
 /* Plans */
 
+static double cap_of(const side *s) {
+  return blis_power_cap(s->watts, s->correction);
+}
+
 static blis_power_pool limits(const blis_scale_pool *pool, double cap_watts) {
   return (blis_power_pool){
       .replica_watts = cap_watts * pool->gpus,
@@ -136,7 +133,7 @@ static blis_power_pool limits(const blis_scale_pool *pool, double cap_watts) {
 static void say_pools(state *self, double prefill_cap, double decode_cap) {
   if (self->budget_watts > 0) {
     snprintf(self->reason, sizeof self->reason,
-             "%.0f W allow %lld prefill and %lld decode replicas, of %.0f and "
+             "%.15g W allow %lld prefill and %lld decode replicas, of %.0f and "
              "%.0f W a GPU",
              self->budget_watts, (long long)self->pools.prefill,
              (long long)self->pools.decode, prefill_cap, decode_cap);
@@ -147,13 +144,12 @@ static void say_pools(state *self, double prefill_cap, double decode_cap) {
 }
 
 static void share(state *self, const blis_scale_context *context) {
-  double prefill_cap =
-      blis_power_cap(self->prefill.watts, self->prefill.correction);
-  double decode_cap =
-      blis_power_cap(self->decode.watts, self->decode.correction);
+  double prefill_cap = cap_of(&self->prefill);
+  double decode_cap = cap_of(&self->decode);
   if (context->role != BLIS_SCALE_BOTH) {
-    blis_power_pool prefill = limits(prefill_of(context), prefill_cap);
-    blis_power_pool decode = limits(decode_of(context), decode_cap);
+    const blis_planner_sides sides = blis_planner_sides_of(context);
+    blis_power_pool prefill = limits(sides.prefill, prefill_cap);
+    blis_power_pool decode = limits(sides.decode, decode_cap);
     self->pools = blis_power_share(self->budget_watts, &prefill, &decode);
     say_pools(self, prefill_cap, decode_cap);
     return;
@@ -164,7 +160,7 @@ static void share(state *self, const blis_scale_context *context) {
   self->pools = (blis_planner_pools){replicas, replicas};
   snprintf(self->reason, sizeof self->reason,
            self->budget_watts > 0
-               ? "%.0f W allow %lld replicas, of %.4g W a GPU"
+               ? "%.15g W allow %lld replicas, of %.4g W a GPU"
                : "no budget: as many as there may be",
            self->budget_watts, (long long)replicas, cap);
 }
@@ -172,8 +168,9 @@ static void share(state *self, const blis_scale_context *context) {
 /* One that does not keep the targets changes nothing; as the first, for good.
  */
 static void plan(state *self, const blis_scale_context *context) {
-  const blis_scale_model *prefill = prefill_of(context)->model;
-  const blis_scale_model *decode = decode_of(context)->model;
+  const blis_planner_sides sides = blis_planner_sides_of(context);
+  const blis_scale_model *prefill = sides.prefill->model;
+  const blis_scale_model *decode = sides.decode->model;
   if (prefill == NULL || decode == NULL) {
     return;
   }
@@ -209,6 +206,33 @@ static bool is_due(state *self, const blis_scale_context *context) {
          (double)(context->now_us - self->planned_us) >= self->gap_s * 1e6;
 }
 
+/* By the estimates as of now, which may be above those of the plan. */
+static int64_t free_for(const state *self, const blis_scale_context *context) {
+  double prefill = cap_of(&self->prefill);
+  double decode = cap_of(&self->decode);
+  bool is_prefill = context->role == BLIS_SCALE_PREFILL;
+  return blis_planner_free(context, self->budget_watts,
+                           (is_prefill ? prefill : decode) * context->own->gpus,
+                           (is_prefill ? decode : prefill) *
+                               context->other->gpus);
+}
+
+/* Shrinks as planned; grows as far as the other pool has left of the budget,
+   and on at later looks. */
+static void follow(state *self, const blis_scale_context *context,
+                   blis_scale_decision *decision) {
+  decision->target = context->role == BLIS_SCALE_PREFILL ? self->pools.prefill
+                                                         : self->pools.decode;
+  decision->reason = self->reason;
+  if (self->budget_watts > 0 && context->other != NULL) {
+    int64_t allowed = free_for(self, context);
+    if (allowed < decision->target) {
+      decision->target = allowed;
+      decision->reason = "budget_watts allows no more beside the other pool";
+    }
+  }
+}
+
 static blis_status decide(void *ud, const blis_scale_context *context,
                           blis_scale_decision *decision, blis_error *error) {
   (void)error;
@@ -223,9 +247,7 @@ static blis_status decide(void *ud, const blis_scale_context *context,
     plan(self, context);
   }
   if (self->has_plan) {
-    decision->target = context->role == BLIS_SCALE_PREFILL ? self->pools.prefill
-                                                           : self->pools.decode;
-    decision->reason = self->reason;
+    follow(self, context, decision);
   }
   return BLIS_OK;
 }

@@ -25,6 +25,21 @@ blis_planner_pools blis_planner_share_budget(blis_planner_pools wanted,
   return (blis_planner_pools){prefill, decode};
 }
 
+blis_planner_sides blis_planner_sides_of(const blis_scale_context *context) {
+  bool is_prefill = context->role != BLIS_SCALE_DECODE;
+  bool is_decode = context->role != BLIS_SCALE_PREFILL;
+  return (blis_planner_sides){is_prefill ? context->own : context->other,
+                              is_decode ? context->own : context->other};
+}
+
+int64_t blis_planner_free(const blis_scale_context *context, double budget,
+                          double own_cost, double other_cost) {
+  double others = context->other == NULL ? 0 : context->other->replicas;
+  double room = floor((budget - others * other_cost) / own_cost);
+  // Compared as doubles: there may be room for more than whole numbers hold.
+  return (int64_t)fmax(context->replicas, fmin(room, UINT32_MAX));
+}
+
 static int64_t at_least_one(double replicas) {
   return replicas > 1 ? (int64_t)ceil(replicas) : 1;
 }

@@ -1,6 +1,7 @@
 /*
  * planner.h - the rules of Dynamo's planner that stand alone: how a budget of
- * GPUs is shared, and how many replicas a predicted load needs.
+ * GPUs is shared, what of a budget the other pool has left, and how many
+ * replicas a predicted load needs.
  *
  * Source: ai-dynamo/dynamo components/src/dynamo/planner/core (budget.py,
  * load_scaling.py, throughput_scaling.py).
@@ -25,6 +26,23 @@ blis_planner_pools blis_planner_share_budget(blis_planner_pools wanted,
                                              blis_planner_pools gpus,
                                              blis_planner_pools min,
                                              int64_t max_gpus);
+
+/* The pools of a look by what they do: the same one where one kind does both.
+   With context->own. */
+typedef struct blis_planner_sides {
+  const blis_scale_pool *prefill;
+  const blis_scale_pool *decode;
+} blis_planner_sides;
+
+blis_planner_sides blis_planner_sides_of(const blis_scale_context *context);
+
+/*
+ * Each pool is asked on its own, at times of its own: how many replicas it may
+ * have beside those that the other one has by now, and as many as it has in any
+ * case. Costs are of one replica, in what the budget is in; own_cost > 0.
+ */
+int64_t blis_planner_free(const blis_scale_context *context, double budget,
+                          double own_cost, double other_cost);
 
 /* A load to plan for, and what is promised. */
 typedef struct blis_planner_load {
