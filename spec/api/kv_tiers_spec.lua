@@ -225,6 +225,24 @@ describe("KV tiers", function()
     assert.is_true(careful.kv_tiers.declined > 0)
   end)
 
+  -- A step takes 1 us or 10 s, whatever is in it: loads take longer than the one, and less than the
+  -- other.
+  it("ask functions of step times whether computing is faster", function()
+    local function declined(step_us)
+      local latency = blis.latency_model { name = "flat",
+        step_time = function() return step_us end }
+      local r = run({ cpu(), load = "if-faster" }, {
+        cluster = { instances = 2, kv_blocks = 1000, latency_model = latency } })
+      return r.kv_tiers.declined, r.kv_tiers.loaded_blocks
+    end
+    local never, loaded = declined(10000000)
+    assert.equal(0, never)
+    assert.is_true(loaded > 0)
+    never, loaded = declined(1)
+    assert.is_true(never > 0)
+    assert.equal(0, loaded)
+  end)
+
   it("ask a function what to bring", function()
     local seen
     local half = run { cpu(), load = function(request, offer)

@@ -107,6 +107,29 @@ describe("dynamo.power", function()
     assert.equal(3, last_of(r.scaling.pools.decode))
   end)
 
+  it("says once why it is off", function()
+    local r = apart { autoscaler = with(planner, { ttft_ms = 0.001 }) }
+    assert.same({}, r.scaling.events)
+    local note = "autoscaler: its first plan does not keep ttft_ms and itl_ms with one engine alone: "
+      .. "nothing is scaled\n"
+    local told = 0
+    for line in r.setup.notes:gmatch "[^\n]+\n" do told = told + (line == note and 1 or 0) end
+    assert.equal(1, told)
+    assert.not_matches("autoscaler:", apart { autoscaler = planner }.setup.notes)
+  end)
+
+  it("says that functions of step times cannot be asked, as dynamo.planner does", function()
+    local latency = blis.latency_model { name = "slow", step_time = function() return 20000 end }
+    local function notes(autoscaler)
+      local r = apart({ autoscaler = autoscaler }, { latency_model = latency })
+      assert.same({}, r.scaling.events)
+      return r.setup.notes
+    end
+    small.says(notes(planner), "autoscaler: step times are a function of the script")
+    small.says(notes { "dynamo.planner", optimization_target = "sla", load_scaling = true },
+      "autoscaler: step times are a function of the script")
+  end)
+
   it("plans for instances that do both by the mean of both", function()
     local r = blis.run { cluster = { model = "qwen3-14b", tp = 2, instances = 1 },
       autoscaler = with(planner, { budget_watts = 5000 }), scaling = { max_replicas = 8 },

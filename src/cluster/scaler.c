@@ -349,6 +349,9 @@ static blis_status decide(struct blis__scaler *scaler, blis_cluster *cluster,
                error);
   scaler->wanted = (uint32_t)decision.target;
   scaler->wish = decision.wish;
+  if (decision.off != NULL) {
+    scaler->report.off = decision.off;
+  }
   scaler->report.checks++;
   cluster->scaler_looks++;
   scaler->report.triggered += cause != BLIS_SCALE_BY_INTERVAL;

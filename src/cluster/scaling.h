@@ -85,6 +85,7 @@ typedef struct blis_scaling_report {
   int64_t waited_us;     /* all of them together */
   int64_t longest_us;    /* one of them */
   int64_t most_waiting;
+  const char *off; /* blis_scale_decision; NULL = it scales */
 } blis_scaling_report;
 
 /*

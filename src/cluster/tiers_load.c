@@ -49,40 +49,44 @@ static double load_us(const blis__tiers *tiers, uint32_t instance,
   return us;
 }
 
-/* To compute so many tokens behind the cached ones in a step of their own; 0 =
-   the latency model does not say. */
-static double compute_us(const blis_instance_config *config,
-                         int64_t cached_tokens, int64_t tokens) {
+/* To compute so many tokens behind the cached ones in a step of their own. */
+static blis_status compute_us(const blis_instance_config *config,
+                              int64_t cached_tokens, int64_t tokens, double *us,
+                              blis_error *error) {
   const blis_batch_item item = {.progress_tokens = cached_tokens,
                                 .new_tokens = tokens,
                                 .prompt_tokens = cached_tokens + tokens,
                                 .output_tokens = 1};
   const blis_batch_sums sums = blis_batch_sums_of(&item, 1);
   int64_t step_us = 0;
-  return blis_latency_step_time_from_sums(config->latency, &sums, &step_us)
-             ? (double)step_us
-             : 0;
+  if (!blis_latency_step_time_from_sums(config->latency, &sums, &step_us)) {
+    BLIS_TRY(
+        blis_latency_step_time(config->latency, &item, 1, &step_us, error));
+  }
+  *us = (double)step_us;
+  return BLIS_OK;
 }
 
-static blis_kv_offer show(const blis__tiers *tiers, uint32_t instance,
-                          const blis_live_request *request, uint32_t first,
-                          int64_t now_us) {
+static blis_status show(const blis__tiers *tiers, uint32_t instance,
+                        const blis_live_request *request, uint32_t first,
+                        int64_t now_us, blis_kv_offer *offer,
+                        blis_error *error) {
   const blis_instance_config *config =
       blis_instance_get_config(tiers->cluster->instances[instance]);
   int64_t size = config->block_size_tokens;
   uint32_t count = (uint32_t)tiers->found.count;
-  blis_kv_offer offer = {.request = request,
-                         .instance = instance,
-                         .now_us = now_us,
-                         .cached_tokens = first * size,
-                         .offered_tokens = count * size,
-                         .load_us = load_us(tiers, instance, count)};
-  offer.compute_us = compute_us(config, offer.cached_tokens, count * size);
+  *offer = (blis_kv_offer){.request = request,
+                           .instance = instance,
+                           .now_us = now_us,
+                           .cached_tokens = first * size,
+                           .offered_tokens = count * size,
+                           .load_us = load_us(tiers, instance, count)};
   for (uint32_t i = 0; i < count; i++) {
-    offer.tier_tokens[blis__tier_place_at(tiers, tiers->found.items[i].from)
-                          ->tier] += size;
+    offer->tier_tokens[blis__tier_place_at(tiers, tiers->found.items[i].from)
+                           ->tier] += size;
   }
-  return offer;
+  return compute_us(config, offer->cached_tokens, count * size,
+                    &offer->compute_us, error);
 }
 
 /* How many of the blocks found are wanted. */
@@ -94,11 +98,12 @@ static blis_status choose(blis__tiers *tiers, uint32_t instance,
   if (config->rule == BLIS_LOADS_ALL || *count == 0) {
     return BLIS_OK;
   }
-  const blis_kv_offer offer = show(tiers, instance, request, first, now_us);
+  blis_kv_offer offer;
+  BLIS_TRY(show(tiers, instance, request, first, now_us, &offer, error));
   int64_t tokens = offer.offered_tokens;
   if (config->rule == BLIS_LOADS_AS_TOLD) {
     BLIS_TRY(config->load_choice(config->ud, &offer, &tokens, error));
-  } else if (offer.compute_us > 0 && offer.load_us >= offer.compute_us) {
+  } else if (offer.load_us >= offer.compute_us) {
     tokens = 0;
   }
   int64_t size = offer.offered_tokens / *count;

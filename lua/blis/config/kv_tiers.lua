@@ -88,7 +88,7 @@ local all = {
         .. "that is estimated to take less time than computing it in a step alone; or a "
         .. "function(request, offer) that returns a number of tokens, true or false. offer has "
         .. "cached_tokens, offered_tokens behind these, tiers (offered tokens by name), load_us, "
-        .. "compute_us (0 = not known), instance (its index) and now_us." },
+        .. "compute_us, instance (its index) and now_us." },
     { name = "chunk_tokens", type = "integer", min = 0, max = 1000000000, default = 0,
       unit = "tokens", flag = "--kv-tiers-chunk-tokens", group = group,
       doc = "Only whole chunks of so many tokens are found, a multiple of the block size; 0 = of a "

@@ -362,7 +362,7 @@ function prefix_index:close() end
 ---@field offered_tokens integer behind these, in the tiers
 ---@field tiers table<string, integer> offered tokens by the name of the tier
 ---@field load_us number time to bring them back
----@field compute_us number time to compute them in a step alone; 0 = not known
+---@field compute_us number time to compute them in a step alone
 ---@field instance integer its index
 ---@field now_us integer
 

@@ -432,6 +432,9 @@ function result.new(summary, config)
     scaling.complete(summary.scaling, config.keep_records and summary.requests or nil,
       config.slo_targets, config.scaling.instance_capacity)
     summary.scaling.policy = name_of(config.scaling.policy)
+    for _, reason in ipairs(scaled_pools.take_reasons_off(summary.scaling)) do
+      summary.setup.notes = summary.setup.notes .. ("autoscaler: %s\n"):format(reason)
+    end
   end
   summary.cost = cost_of(summary, config.scaling and config.scaling.replica_price_per_hour)
   summary.energy = energy.of(summary, config.cluster)

@@ -70,4 +70,18 @@ function scaled_pools.add_up(scaling)
   scaling.events, scaling.levels = merge_events(pools, names), add_levels(pools, names)
 end
 
+--- Takes out why policies scale nothing, each reason once.
+---@param scaling table of a summary
+---@return string[]
+function scaled_pools.take_reasons_off(scaling)
+  local reasons, is_told = {}, {}
+  local pools = scaling.pools or { both = scaling }
+  for _, name in ipairs { "both", "prefill", "decode" } do
+    local off = pools[name] and pools[name].off
+    if off and not is_told[off] then reasons[#reasons + 1], is_told[off] = off, true end
+    if off then pools[name].off = nil end
+  end
+  return reasons
+end
+
 return scaled_pools

@@ -280,6 +280,9 @@ static void set_pool(lua_State *L, const blis_scaling_report *report) {
   set_field_integer(L, "oscillations", report->oscillations);
   set_field_integer(L, "started", report->started);
   set_field_integer(L, "failed_starts", report->failed_starts);
+  if (report->off != NULL) {
+    set_field_string(L, "off", report->off);
+  }
   push_events(L, report);
   lua_setfield(L, -2, "events");
   push_levels(L, report);

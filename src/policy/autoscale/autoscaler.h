@@ -63,9 +63,8 @@ const char *blis_scale_metric_name(blis_scale_metric metric);
 typedef uint32_t blis_scale_needs;
 #define BLIS_SCALE_BIT(metric) ((blis_scale_needs)1 << (metric))
 #define BLIS_SCALE_NEEDS_QUEUED_TOKENS ((blis_scale_needs)1 << 31)
-#define BLIS_SCALE_NEEDS_FUTURE                                                \
-  ((blis_scale_needs)1 << 30)                              /* an oracle does   \
-                                                            */
+/* An oracle's. */
+#define BLIS_SCALE_NEEDS_FUTURE ((blis_scale_needs)1 << 30)
 #define BLIS_SCALE_NEEDS_POOLS ((blis_scale_needs)1 << 29) /* own and other */
 #define BLIS_SCALE_NEEDS_ALL (UINT32_MAX & ~BLIS_SCALE_NEEDS_FUTURE)
 
@@ -196,6 +195,9 @@ typedef struct blis_scale_decision {
   /* What the target would be without what the pool shares with the other one,
      which is shown that; -1 = the target. */
   int64_t wish;
+  /* Why the policy scales nothing, now and later, for people to read: static;
+     NULL = it does. */
+  const char *off;
 } blis_scale_decision;
 
 typedef struct blis_autoscaler_ops {

@@ -161,9 +161,6 @@ static vote decode_vote(const state *self, const blis_scale_context *context) {
 }
 
 static vote sla_vote(const state *self, const blis_scale_context *context) {
-  if (context->model == NULL) {
-    return VOTE_STAY;
-  }
   switch (context->role) {
   case BLIS_SCALE_PREFILL:
     return prefill_vote(self, context);
@@ -213,7 +210,7 @@ static void plan(state *self, const blis_scale_context *context) {
   }
   self->next_throughput_us =
       context->now_us + llround(self->throughput_s * 1e6);
-  if (context->model != NULL && self->rate.has_begun) {
+  if (self->rate.has_begun) {
     self->floor = planned(self, context);
   }
 }
@@ -239,6 +236,11 @@ static void settle(state *self, vote voted, blis_scale_decision *decision) {
 static void decide_alone(state *self, const blis_scale_context *context,
                          blis_scale_decision *decision) {
   if (context->instance_count == 0) {
+    return;
+  }
+  if (self->target == TARGET_SLA && context->model == NULL) {
+    decision->off = "step times are a function of the script, which target "
+                    "sla cannot ask: nothing is scaled";
     return;
   }
   if (self->target == TARGET_SLA) {

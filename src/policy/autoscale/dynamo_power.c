@@ -171,9 +171,6 @@ static void plan(state *self, const blis_scale_context *context) {
   const blis_planner_sides sides = blis_planner_sides_of(context);
   const blis_scale_model *prefill = sides.prefill->model;
   const blis_scale_model *decode = sides.decode->model;
-  if (prefill == NULL || decode == NULL) {
-    return;
-  }
   estimate made = estimate_of(self, prefill, decode);
   self->planned_us = context->now_us;
   self->misses = 0;
@@ -233,12 +230,26 @@ static void follow(state *self, const blis_scale_context *context,
   }
 }
 
+static const char off_reason[] =
+    "its first plan does not keep ttft_ms and itl_ms with one engine alone: "
+    "nothing is scaled";
+
 static blis_status decide(void *ud, const blis_scale_context *context,
                           blis_scale_decision *decision, blis_error *error) {
   (void)error;
   state *self = ud;
   bool is_alone = context->role != BLIS_SCALE_BOTH && context->other == NULL;
-  if (self->is_off || context->own == NULL || is_alone) {
+  if (context->own == NULL || is_alone) {
+    return BLIS_OK;
+  }
+  const blis_planner_sides sides = blis_planner_sides_of(context);
+  if (sides.prefill->model == NULL || sides.decode->model == NULL) {
+    decision->off = "step times are a function of the script, which plans "
+                    "cannot ask: nothing is scaled";
+    return BLIS_OK;
+  }
+  if (self->is_off) {
+    decision->off = off_reason;
     return BLIS_OK;
   }
   note_lengths(self, context);
@@ -246,6 +257,7 @@ static blis_status decide(void *ud, const blis_scale_context *context,
   if (is_due(self, context)) {
     plan(self, context);
   }
+  decision->off = self->is_off ? off_reason : NULL;
   if (self->has_plan) {
     follow(self, context, decision);
   }
