@@ -110,8 +110,8 @@ describe("dynamo.power", function()
   it("says once why it is off", function()
     local r = apart { autoscaler = with(planner, { ttft_ms = 0.001 }) }
     assert.same({}, r.scaling.events)
-    local note = "autoscaler: its first plan does not keep ttft_ms and itl_ms with one engine alone: "
-      .. "nothing is scaled\n"
+    local note = "autoscaler: its first plan does not keep ttft_ms and itl_ms with one engine "
+      .. "alone: nothing is scaled\n"
     local told = 0
     for line in r.setup.notes:gmatch "[^\n]+\n" do told = told + (line == note and 1 or 0) end
     assert.equal(1, told)

@@ -5,7 +5,7 @@ local scripted = {}
 
 -- What a policy is asked by; new makes one for every run.
 local mains = { "new", "route", "decide", "score", "score_all", "keep", "pick", "goes_before",
-  "order", "victim", "scale", "escalate", "quality", "measure", "priority" }
+  "order", "victim", "escalate", "quality", "measure", "priority" }
 
 --- "scorer mine (function of x.lua:12)"; nil for a policy that comes with blis.
 local function text_of(definition)
