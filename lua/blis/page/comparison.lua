@@ -14,6 +14,7 @@ local ranges = require "blis.charts.ranges"
 local report = require "blis.results.report"
 local svg = require "blis.plot.svg"
 local sweep = require "blis.page.sweep"
+local warnings = require "blis.page.warnings"
 
 local page = {}
 
@@ -58,17 +59,6 @@ local function json_of(results, labels)
   return writer:done():take()
 end
 
-local function notes_of(results, labels)
-  local notes = {}
-  for i, r in ipairs(results) do
-    for note in r.setup.notes:gmatch "[^\n]+" do
-      notes[#notes + 1] = ("%s: %s"):format(labels[i], note)
-    end
-  end
-  return parts.section("notes", "Coverage and warnings",
-    #notes > 0 and parts.notes(notes) or html.p "Nothing to warn of.")
-end
-
 local function write(path, title, line, chart_list, sections, figures)
   sections[#sections + 1] = parts.figures "figures-json"
   document.write(path, {
@@ -95,7 +85,7 @@ function page.write(path, results)
     parts.section("time", "Over time", chart_list:row(over_time.of_results(results, labels))),
   }
   sections[#sections + 1] = features.compared(results, labels)
-  sections[#sections + 1] = notes_of(results, labels)
+  sections[#sections + 1] = warnings.compared(results, labels)
   write(path, ("%s compared"):format(table.concat(labels, ", ")), origin.line(), chart_list,
     sections, json_of(results, labels))
 end

@@ -11,19 +11,31 @@ local number, ms = format.number, parts.ms
 -- How many are told.
 lives.usual_count = 10
 
+---@class blis.page.Phase
+---@field name string
+---@field kind? string what legends call it, if not by its name
+---@field us integer
+---@field class string of its colour
+
 --- The times of a request that add up to its E2E, in the order in which they pass.
 ---@param request blis.RequestRecord
----@return { name: string, us: integer, class: string }[]
+---@return blis.page.Phase[]
 local function phases_of(request)
   local gateway = request.gateway_wait_us or 0
   local admitted = math.max(request.scheduling_delay_us or 0, gateway)
   local first = math.max(request.ttft_us or 0, admitted)
-  return {
+  local adapter = math.min(request.adapter_wait_us or 0, admitted - gateway)
+  local phases = {
     { name = "at the gateway", us = gateway, class = "f0" },
-    { name = "waiting", us = admitted - gateway, class = "f1" },
-    { name = "prefill", us = first - admitted, class = "f2" },
-    { name = "decode", us = math.max(request.e2e_us - first, 0), class = "f3" },
+    { name = "waiting", us = admitted - gateway - adapter, class = "f1" },
   }
+  if adapter > 0 then
+    phases[3] = { name = "waiting for " .. request.adapter, kind = "waiting for an adapter",
+      us = adapter, class = "f4" }
+  end
+  phases[#phases + 1] = { name = "prefill", us = first - admitted, class = "f2" }
+  phases[#phases + 1] = { name = "decode", us = math.max(request.e2e_us - first, 0), class = "f3" }
+  return phases
 end
 
 local bar_width, bar_height = 140, 12
@@ -49,13 +61,25 @@ local function legend(phases)
   for i, phase in ipairs(phases) do
     items[i] = html.li(html.svg({ class = "swatch", width = 12, height = 12,
       ["aria-hidden"] = "true" }, html.rect { width = 12, height = 12, class = phase.class }),
-      phase.name)
+      phase.kind or phase.name)
   end
   return html.ul({ class = "legend" }, items)
 end
 
---- "waited 1,200.0 ms, prefill 80.0 ms, decode 900.0 ms (99 tokens, 9.1 ms each)"
-local function story(request, phases)
+--- "; 4,096 tokens of its prompt brought from cpu, 512 from disk": what KV tiers gave a request.
+local function tiers_text(request, tiers)
+  local words = {}
+  for i, tokens in ipairs(request.tier_tokens or {}) do
+    if tokens > 0 then
+      words[#words + 1] = ("%s%s from %s"):format(format.count(tokens),
+        #words == 0 and " tokens of its prompt brought" or "", tiers[i].name)
+    end
+  end
+  return #words > 0 and "; " .. table.concat(words, ", ") or ""
+end
+
+--- "waiting 1,200.0 ms, prefill 80.0 ms, decode 900.0 ms (99 tokens, 9.1 ms each)"
+local function story(request, phases, tiers)
   local words = {}
   for _, phase in ipairs(phases) do
     if phase.us > 0 then
@@ -70,7 +94,16 @@ local function story(request, phases)
   if request.prefill_instance then
     text = ("%s; prefilled by %s"):format(text, request.prefill_instance)
   end
-  return text
+  return text .. tiers_text(request, tiers)
+end
+
+--- The phases of a legend: all that one of these lives has, in the order in which they pass.
+local function longest(lives_of)
+  local most = lives_of[1]
+  for _, phases in ipairs(lives_of) do
+    if #phases > #most then most = phases end
+  end
+  return most
 end
 
 --- A table of the slowest requests; nothing without records.
@@ -79,19 +112,21 @@ end
 function lives.slowest(r)
   local places = r.keeps_records and r.requests:slowest(lives.usual_count) or {}
   if #places == 0 then return nil end
-  local rows, longest_us = {}, r.requests[places[1]].e2e_us
+  local rows, told, longest_us = {}, {}, r.requests[places[1]].e2e_us
+  local tiers = (rawget(r, "kv_tiers") or {}).tiers
   for i, place in ipairs(places) do
     local request = r.requests[place]
     local phases = phases_of(request)
+    told[i] = phases
     rows[i] = { request.id, number(request.arrival_us / 1e6, 2), request.instance or "-",
       format.count(request.prompt_tokens), format.count(request.output_tokens),
-      number(request.e2e_us / 1000), bar(phases, longest_us), story(request, phases) }
+      number(request.e2e_us / 1000), bar(phases, longest_us), story(request, phases, tiers) }
   end
   return parts.section("slowest", "Slowest requests",
     parts.table("The completed requests with the longest E2E.", { "request", "arrived (s)",
       "instance", "prompt tokens", "output tokens", "E2E (ms)", "its time", "in words" }, rows,
       { [8] = true }),
-    legend(phases_of(r.requests[places[1]])))
+    legend(longest(told)))
 end
 
 local parts_of_path = { "queue", "prefill", "decode", "tool", "delay" }

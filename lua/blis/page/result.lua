@@ -14,7 +14,7 @@ local origin = require "blis.page.origin"
 local over_time = require "blis.charts.over_time"
 local parts = require "blis.page.parts"
 local report = require "blis.results.report"
-local signs = require "blis.results.signs"
+local warnings = require "blis.page.warnings"
 local windows = require "blis.results.windows"
 
 local page = {}
@@ -176,19 +176,6 @@ local function fault_section(r)
     { [2] = true, [3] = true }))
 end
 
-local function notes_section(r)
-  local notes = {}
-  for note in r.setup.notes:gmatch "[^\n]+" do notes[#notes + 1] = note end
-  for _, sign in ipairs(signs.of_result(r)) do notes[#notes + 1] = sign end
-  for _, line in ipairs(report.coverage(r)) do notes[#notes + 1] = line end
-  if not r.keeps_records then
-    notes[#notes + 1] = "The run kept no records: percentiles but those of ITL may be 0.4 % low, "
-      .. "and there are no distributions and no requests to tell of."
-  end
-  return parts.section("notes", "Coverage and warnings",
-    #notes > 0 and parts.notes(notes) or html.p "Nothing to warn of.")
-end
-
 local function series_note(r)
   if rawget(r, "series") or rawget(r, "scaling") then return {} end
   return html.p({ class = "soft" }, "With a series (", html.code "series_interval_us", " or ",
@@ -211,7 +198,7 @@ function page.write(path, r, run)
   local own = features.sections(r)
   table.move(own, 1, #own, #sections + 1, sections)
   for _, section in ipairs { scaling_section, fault_section, lives.slowest, decisions.section,
-    notes_section } do
+    warnings.section } do
     sections[#sections + 1] = section(r)
   end
   sections[#sections + 1] = parts.figures "result"

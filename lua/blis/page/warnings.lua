@@ -1,0 +1,57 @@
+--- What to know before one believes the figures of a page.
+local doubts = require "blis.results.doubts"
+local html = require "blis.page.html"
+local parts = require "blis.page.parts"
+local report = require "blis.results.report"
+local signs = require "blis.results.signs"
+
+local warnings = {}
+
+--- All of a run, with the gravest first.
+local function of_result(r)
+  local list = doubts.of_result(r)
+  local function add(more) table.move(more, 1, #more, #list + 1, list) end
+  for note in r.setup.notes:gmatch "[^\n]+" do list[#list + 1] = note end
+  add(signs.of_result(r))
+  add(report.coverage(r))
+  if not r.keeps_records then
+    list[#list + 1] = "The run kept no records: percentiles but those of ITL may be 0.4 % low, "
+      .. "and there are no distributions and no requests to tell of."
+  end
+  return list
+end
+
+local function section(list)
+  return parts.section("notes", "Coverage and warnings",
+    #list > 0 and parts.notes(list) or html.p "Nothing to warn of.")
+end
+
+---@param r blis.Result
+---@return blis.page.Element
+function warnings.section(r)
+  return section(of_result(r))
+end
+
+--- Those of several runs: each sentence once, with the runs that it is about.
+---@param results blis.Result[]
+---@param labels string[]
+---@return blis.page.Element
+function warnings.compared(results, labels)
+  local texts, about = {}, {}
+  for i, r in ipairs(results) do
+    for _, text in ipairs(of_result(r)) do
+      if not about[text] then
+        texts[#texts + 1], about[text] = text, {}
+      end
+      table.insert(about[text], labels[i])
+    end
+  end
+  local list = {}
+  for i, text in ipairs(texts) do
+    list[i] = ("%s: %s"):format(#about[text] == #results and "all"
+      or table.concat(about[text], ", "), text)
+  end
+  return section(list)
+end
+
+return warnings

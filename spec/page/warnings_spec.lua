@@ -1,0 +1,106 @@
+local blis = require "blis"
+local files = require "spec.support.files"
+
+--- The warnings of the page of a result or comparison, one each.
+local function warnings_of(shown)
+  local list
+  files.with(nil, function(path)
+    shown:report(path)
+    local section = files.read(path):match '<section [^>]*id="notes">.-</section>'
+    list = {}
+    for item in section:gmatch "<li>(.-)</li>" do list[#list + 1] = item end
+    if #list == 0 then assert.truthy(section:find("Nothing to warn of.", 1, true)) end
+  end, ".html")
+  return list
+end
+
+local function run(changes)
+  local spec = { cluster = { instances = 2 }, workload = { rate = 5, requests = 50 } }
+  for key, value in pairs(changes or {}) do spec[key] = value end
+  return blis.run(spec)
+end
+
+local function has(list, wanted)
+  for _, text in ipairs(list) do
+    if text:find(wanted, 1, true) then return true end
+  end
+  return false
+end
+
+describe("warnings of pages", function()
+  -- One slow instance that is sent twice of what it can do.
+  local overloaded = { cluster = { instances = 1, max_num_seqs = 4 },
+    workload = { rate = 20, requests = 400, prompt_tokens = 200, output_tokens = 50 } }
+
+  it("are none of a run in which all is well", function()
+    assert.same({}, warnings_of(run()))
+    assert.same({}, warnings_of(run { workload = { rate = 5, requests = 1000 } }))
+  end)
+
+  it("say that no request completed, and why", function()
+    assert.same({ "no request completed: of 50 that arrived, 50 timed out" },
+      warnings_of(run { workload = { rate = 5, requests = 50, timeout_us = 10000 } }))
+    assert.same({ "no request completed: of 50 that arrived, 50 rejected" },
+      warnings_of(run { admission = "reject-all" }))
+    assert.same({ "no request arrived, so there is nothing to measure" },
+      warnings_of(run { workload = { rate = 1, requests = 0, horizon_us = 1 } }))
+  end)
+
+  it("say how many requests did not complete, from one in twenty on", function()
+    local function rejecting(every)
+      local n = 0
+      return run { workload = { rate = 5, requests = 100 }, admission = blis.admission {
+        name = "some", decide = function()
+          n = n + 1
+          return every(n)
+        end } }
+    end
+    assert.same({ "most requests did not complete: 51 of 100 requests (51.0 %) ended as rejected: "
+      .. "E2E and ITL are those of the 49 that completed" },
+      warnings_of(rejecting(function(n) return n <= 49 end)))
+    assert.same({ "5 of 100 requests (5.0 %) ended as rejected: E2E and ITL are those of the 95 "
+      .. "that completed" }, warnings_of(rejecting(function(n) return n > 5 end)))
+    assert.same({}, warnings_of(rejecting(function(n) return n > 4 end)))
+  end)
+
+  it("say that a queue grows without end, and that intervals do not hold then", function()
+    local r = run(overloaded)
+    assert.equal("OVERLOADED", r:saturation().final.composite)
+    local list = warnings_of(r)
+    assert.truthy(list[1]:find("the cluster is overloaded (by the detectors composite, threshold)",
+      1, true))
+    assert.truthy(list[1]:find("intervals, which take the run for stationary, do not hold", 1,
+      true))
+  end)
+
+  it("do not take long answers for a queue", function()
+    local r = run { workload = { rate = 2, requests = 200, output_tokens = 1500 } }
+    assert.equal("OVERLOADED", r:saturation().final.threshold)
+    assert.is_false(has(warnings_of(r), "overloaded"))
+  end)
+
+  it("say that some waited far longer than the rest", function()
+    local workload = { rate = 5, requests = 400, prompt_tokens = 100, output_tokens = 10 }
+    assert.is_false(has(warnings_of(run { workload = workload }), "far longer"))
+    -- Who comes while the only adapter is loaded, which is a quarter of all, waits for it.
+    local r = run { workload = workload, cluster = { instances = 1,
+      lora = { adapters = 1, slots = 1, load_base_latency_us = 20000000 } } }
+    assert.is_true(r.ttft_ms.max > 20000)
+    assert.is_true(has(warnings_of(r), "some requests waited far longer than the rest: the longest "
+      .. "TTFT is 20,"))
+  end)
+
+  it("name the policies that they are about, and say once what is so for all", function()
+    local spec = { cluster = { instances = 2 },
+      workload = { rate = 5, requests = 50, timeout_us = 10000 } }
+    spec.routing = { "round-robin", "least-loaded" }
+    local list = warnings_of(blis.compare(spec))
+    assert.equal("all: no request completed: of 50 that arrived, 50 timed out", list[1])
+    spec.workload = { rate = 5, requests = 50 }
+    spec.routing = { "round-robin", blis.router { name = "first",
+      route = function() return 1 end } }
+    list = warnings_of(blis.compare(spec))
+    assert.equal(1, #list)
+    assert.truthy(list[1]:find("first: 1 of 2 instances never got a request", 1, true))
+  end)
+end)
