@@ -1,10 +1,12 @@
 -- Pictures of charts: axes, SVG, characters, and who asks for them.
 local axis = require "blis.plot.axis"
 local blis = require "blis"
+local cdf = require "blis.charts.cdf"
 local commands = require "spec.support.commands"
 local files = require "spec.support.files"
 local folders = require "spec.support.folders"
 local plot = require "blis.plot"
+local report = require "blis.results.report"
 local small = require "spec.support.small"
 local svg = require "blis.plot.svg"
 local text = require "blis.plot.text"
@@ -274,7 +276,48 @@ describe("pictures of runs", function()
   end)
 end)
 
+describe("distributions of one value", function()
+  it("are vertical steps with room on both sides", function()
+    local one = blis.run { workload = { requests = 1 } }
+    local charts = cdf.charts({ one }, { "" })
+    assert.equal(3, #charts)
+    for _, chart in ipairs(charts) do
+      local x, shares = chart.data[1], chart.data[2]
+      assert.equal(0, shares[1])
+      assert.equal(1, shares[#shares])
+      assert.is_true(x[#x] / x[1] > 1.1)
+      local rise
+      for i = 2, #x do
+        assert.is_true(x[i] > x[i - 1])
+        if shares[i] > shares[i - 1] then
+          assert.is_nil(rise)
+          rise = x[i] - x[i - 1]
+        end
+      end
+      assert.is_true(rise < 0.0015) -- one microsecond
+      local texts = axis.new(chart, "x").texts
+      for i = 2, #texts do assert.not_equal(texts[i - 1], texts[i]) end
+    end
+  end)
+end)
+
 describe("pictures of comparisons", function()
+  it("have names as they were given", function()
+    local list = {}
+    for i, name in ipairs { "mine(a)", "mine(b)" } do
+      list[i] = { name = name, route = function() return i end }
+    end
+    list[3] = { "weighted", scorers = { { "queue-depth", 1 } } }
+    local compared = blis.compare { cluster = { instances = 2 }, workload = { requests = 5 },
+      routing = list }
+    assert.same({ "mine(a)", "mine(b)", "weighted" }, report.names(compared))
+    local text_of = tostring(compared)
+    assert.is_truthy(text_of:find("\nmine%(a%) "))
+    assert.is_truthy(text_of:find("\nmine%(b%) "))
+    assert.is_truthy(text_of:find("\nweighted .-\n  queue%-depth:1"))
+    assert.is_nil(text_of:find "\n  a\n")
+  end)
+
   it("have the policies beside each other", function()
     local compared = blis.compare(small.experiment { routing = { "round-robin", "weighted" } })
     small.says(compared:plot { show = "ttft" }, "\n  a  round-robin\n  b  weighted")

@@ -99,6 +99,28 @@ describe("a saved result", function()
     end
   end)
 
+  it("reads back from a file that its name made packed", function()
+    local result = blis.run { workload = { requests = 20 }, seed = 3 }
+    for _, ending in ipairs { ".gz", ".zst" } do
+      files.with(nil, function(path)
+        local packed = path .. ending
+        result:save(packed)
+        local ok, back = pcall(blis.load_result, packed)
+        local bytes = files.read(packed)
+        assert.is_true(os.remove(packed))
+        assert.is_nil(bytes:find("blis_result", 1, true))
+        assert.is_true(ok, tostring(back))
+        assert.equal(tostring(result), tostring(back))
+        assert.equal(result.hash, back.hash)
+        assert.equal(20, #back.requests)
+        files.with(bytes:sub(1, #bytes // 2), function(cut)
+          local told = small.message_of(blis.load_result, cut)
+          says(told, cut)
+        end)
+      end)
+    end
+  end)
+
   it("is the same file when it is saved again #slow", function()
     saved(blis.run(rich()), function(path)
       saved(blis.load_result(path), function(other)

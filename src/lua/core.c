@@ -21,6 +21,7 @@
 #include "lua/files/output.h"
 #include "lua/files/sqlite.h"
 #include "lua/files/terminal.h"
+#include "lua/files/unpacked.h"
 #include "lua/files/yaml.h"
 #include "lua/policies/by_hand.h"
 #include "lua/policies/catalogue.h"
@@ -283,6 +284,7 @@ static const luaL_Reg core_functions[] = {
     {"trace_warp", bind_trace_warp},
     {"trace_write", bind_trace_write},
     {"trace_write_formats", bind_trace_write_formats},
+    {"unpacked", bind_unpacked},
     {"watch_termination", bind_watch_termination},
     {"workers", bind_workers_new},
     {"workload", bind_workload_new},

@@ -51,10 +51,29 @@ local function trimmed(limits, results, kind)
   return limits_between(math.max(limits[first - 1], 1), limits[#limits])
 end
 
+-- Times whose ends are closer than this ratio get so much room on both sides.
+local least_ratio, margin = 1.05, 1.1
+
+--- Where all times are about the same: with an axis around them, and whole microseconds at them, so
+--- that the curve of a single value is a vertical step.
+local function widened(limits)
+  local low, high = limits[1], limits[#limits]
+  if high / low >= least_ratio then return limits end
+  local all = limits_between(math.max(low / margin, 1), high * margin + 1)
+  for limit = low - 1, high, math.max((high - low) // points, 1) do all[#all + 1] = limit end
+  all[#all + 1] = high
+  table.sort(all)
+  local list = {}
+  for _, limit in ipairs(all) do
+    if limit > 0 and limit ~= list[#list] then list[#list + 1] = limit end
+  end
+  return list
+end
+
 local function chart_of(results, labels, kind)
   local limits = limits_of(results, kind.figure)
   if not limits then return nil end
-  limits = trimmed(limits, results, kind)
+  limits = widened(trimmed(limits, results, kind))
   local x, data, series = {}, {}, {}
   for i, limit in ipairs(limits) do x[i] = limit / 1000 end
   for _, r in ipairs(results) do

@@ -229,14 +229,14 @@ local function read_filters(given, path)
   return list
 end
 
---- "weighted(prefix-affinity:3,queue-depth:2)"
+--- "prefix-affinity:3,queue-depth:2"; nil without scorers.
 local function label_of_scorers(router)
-  if not router.scorers then return router.name end
+  if not router.scorers then return nil end
   local parts = {}
   for i, item in ipairs(router.scorers) do
     parts[i] = ("%s:%.14g"):format(item.scorer.name, item.weight)
   end
-  return ("%s(%s)"):format(router.name, table.concat(parts, ","))
+  return table.concat(parts, ",")
 end
 
 --- The picker that was named, if any; "picker" for a function.
@@ -247,9 +247,8 @@ local function label_of_picker(router)
   end
 end
 
---- Its scorers, with filters before and a picker behind them.
-local function label_of(router)
-  local text = label_of_scorers(router)
+--- A router's name with filters before and a picker behind it.
+local function label_of(router, text)
   for i = #(router.filters or {}), 1, -1 do
     local name = router.filters[i].name
     text = (name == "" and "filter" or name) .. " > " .. text
@@ -346,7 +345,8 @@ local function router_of_fields(given, path)
   return router
 end
 
---- The definition of a routing policy however it is written; its label is what results call it.
+--- The definition of a routing policy however it is written; its label is what results call it,
+--- short_label the same without its scorers, which are in scorers_label.
 ---@param given any
 ---@param path string
 ---@return table
@@ -367,7 +367,11 @@ function policy.read_router(given, path)
     schema.raise_value(path, given,
       "the name of a policy, { name, parameter = value, ... } or a function(request, instances)")
   end
-  router.label = label_of(router)
+  router.scorers_label = label_of_scorers(router)
+  router.short_label = label_of(router, router.name)
+  router.label = router.scorers_label
+    and label_of(router, ("%s(%s)"):format(router.name, router.scorers_label))
+    or router.short_label
   return router
 end
 

@@ -188,9 +188,9 @@ local function add_record(records, header, path, number, line)
   end
 end
 
-local function read_records(file, header, path)
+local function read_records(next_line, header, path)
   local records, number = core.records(), 1
-  for line in file:lines() do
+  for line in next_line do
     number = number + 1
     add_record(records, header, path, number, line)
   end
@@ -206,6 +206,23 @@ local function name_items(list)
   for _, item in ipairs(list) do list[item.name] = item end
 end
 
+-- The first bytes of gzip and of zstd.
+local packed_starts = { ["\x1f"] = true, ["\x28"] = true }
+
+--- What gives the lines of a file one by one, and the first of them.
+---@param start string its first byte
+---@return fun(): string?
+---@return string
+local function lines_of(file, start, path)
+  if packed_starts[start] then
+    local next_line = core.unpacked(path):gmatch "[^\n]+"
+    return next_line, next_line() or ""
+  elseif start ~= "{" then -- a line of something else may have no end
+    errors.invalid("%s:1: not a result of blis", path)
+  end
+  return file:lines(), start .. (file:read("l") or "")
+end
+
 --- The figures of a result that save wrote, with its requests if it kept them.
 ---@param path string
 ---@return table
@@ -216,13 +233,12 @@ function result_file.read(path)
   local start, why = file:read(1)
   if not start then
     errors.invalid("cannot read %s: %s", path, why or "it is empty, not a result of blis")
-  elseif start ~= "{" then -- a line of something else may have no end
-    errors.invalid("%s:1: not a result of blis", path)
   end
-  local header = check_header(path, start .. (file:read("l") or ""))
+  local next_line, head = lines_of(file, start, path)
+  local header = check_header(path, head)
   local figures = without_nulls(header.figures)
   if figures.keeps_records then
-    figures.requests = read_records(file, header, path)
+    figures.requests = read_records(next_line, header, path)
     for name, key in pairs(group_keys) do
       local is_there = key ~= "adapter" or figures.lora ~= nil
       figures[name] = is_there and figures.requests:groups(key) or nil

@@ -396,9 +396,16 @@ function report.summary(r)
   return table.concat(lines, "\n")
 end
 
+--- What the policy is called without its scorers. Names are never taken apart: scripts choose them.
+---@param r blis.Result
+---@return string
+function report.policy(r)
+  return rawget(r.setup, "routing_name") or r.routing
+end
+
 --- Latencies and throughput are those without the warm-up where there is one.
 local function comparison_row(r)
-  local name, part = r.routing:match("^[^(]+"), rawget(r, "steady") or r
+  local name, part = report.policy(r), rawget(r, "steady") or r
   local ttft, e2e = part.ttft_ms, part.e2e_ms
   return { name, number(time_of(ttft, "mean")), number(time_of(ttft, "p99")),
     number(time_of(part.itl_ms, "mean"), 2), number(time_of(e2e, "mean")),
@@ -483,7 +490,7 @@ function report.names(results)
   if results.labels then return results.labels end
   local names, met, seen = {}, {}, {}
   for i, r in ipairs(results) do
-    names[i] = r.routing:match "^[^(]+"
+    names[i] = report.policy(r)
     met[names[i]] = (met[names[i]] or 0) + 1
   end
   for i, r in ipairs(results) do
@@ -539,7 +546,8 @@ function report.comparison(results)
   local lines, i = {}, 0
   for line in format.table(header, rows):gmatch("[^\n]+") do
     lines[#lines + 1] = line
-    local scorers = i > 0 and not results.labels and results[i].routing:match("%((.*)%)$")
+    local scorers = i > 0 and not results.labels
+      and rawget(results[i].setup, "routing_scorers")
     if scorers then lines[#lines + 1] = "  " .. scorers:gsub(",", ", ") end
     lines[#lines + 1] = i > 0 and lost_line(results[i]) or nil
     if results.remembering and results.remembering[i] then

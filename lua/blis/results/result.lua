@@ -404,6 +404,10 @@ end
 --- Who decided beside the routing policy.
 local function set_policies(setup, config)
   local cluster = config.cluster
+  if config.routing.scorers_label then
+    setup.routing_name, setup.routing_scorers = config.routing.short_label,
+      config.routing.scorers_label
+  end
   setup.profile = config.go_blis and "go-blis" or nil
   if config.scaling and config.scaling.go_blis then
     setup.later = { first = cluster.instances, model = cluster.model }
