@@ -267,7 +267,7 @@ describe("models of a corpus", function()
     for _, wrong in ipairs { "", ",", "A,", "a=A,B", "=A", "a=", "a=A=B,c" } do
       says(message_of(text, { models = wrong }), "graphs.models")
     end
-    says(message_of(text, { models = "a=A,a=B" }), "'a' is there twice")
+    says(message_of(text, { models = "a=A,a=B" }), "workload.models: 'a' is there twice")
     says(message_of([[{"id":"e","block_size":64,"requests":[{"t":0,"in":1,"out":1}]}]],
       { models = "A" }), "'models' is given, but no request of the file tells its model")
     says(message_of([[{"id":"e","block_size":64,"requests":[{"t":0,"in":1,"out":1,"model":[]}]}]],

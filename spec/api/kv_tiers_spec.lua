@@ -346,6 +346,8 @@ describe("KV tiers", function()
     says("kv_tiers[1].stage: 'b' is no earlier tier", function() run { cpu { stage = "b" } } end)
     says("kv_tiers[2].name: 'cpu' is the name of an earlier tier",
       function() run { cpu(), cpu() } end)
+    says("expected a name without control characters",
+      function() run { cpu { name = "a\nb" } } end)
     says("expected its size, blocks or gb, one of the two",
       function() run { cpu { blocks = 1 } } end)
     says("there are 0 tiers, expected 1 to 8", function() run {} end)

@@ -280,6 +280,13 @@ describe("the program #host", function()
       assert.equal(0, run.status)
     end)
 
+    it("goes on reading while an expression is not complete", function()
+      assert.equal("> >> 3\n> \n", (prompt("1 +\n2\n")))
+      assert.equal("> >> >> 6\n> \n", (prompt("=1 +\n2 +\n3\n")))
+      local _, run = prompt("1 +\n)\n")
+      assert.matches("stdin:1: unexpected symbol near '1'", run.err, 1, true)
+    end)
+
     it("says what lacks when the input ends within a statement", function()
       local _, run = prompt("if x then\n")
       assert.matches("blis: stdin: the statement is not complete", run.err, 1, true)

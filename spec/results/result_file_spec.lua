@@ -121,6 +121,17 @@ describe("a saved result", function()
     end
   end)
 
+  it("has columns in quotes where names of tiers have commas", function()
+    local result = blis.run { workload = { requests = 2 },
+      kv_tiers = { { name = "a,b", blocks = 10, read_gb_s = 10, write_gb_s = 10 } } }
+    files.with(nil, function(path)
+      result:export_requests(path .. ".csv")
+      local written = files.read(path .. ".csv")
+      assert.is_true(os.remove(path .. ".csv"))
+      says(written:match "^[^\n]*", '"tier_a,b_tokens"')
+    end)
+  end)
+
   it("is the same file when it is saved again #slow", function()
     saved(blis.run(rich()), function(path)
       saved(blis.load_result(path), function(other)

@@ -30,6 +30,33 @@ static bool is_incomplete(lua_State *L, int status) {
   return true;
 }
 
+/*
+ * What is no statement, as the message on top says, may be an expression of
+ * several lines. True when that lacks lines, too: the message is popped. Where
+ * it is complete, its function takes the place of the message.
+ */
+static bool is_begun_expression(lua_State *L, int *status) {
+  if (*status != LUA_ERRSYNTAX) {
+    return false;
+  }
+  const char *text = lua_tostring(L, BOTTOM + 1);
+  const char *expression =
+      lua_pushfstring(L, "return %s", text + (text[0] == '='));
+  int found = luaL_loadbuffer(L, expression, strlen(expression), "=stdin");
+  lua_remove(L, -2);
+  if (is_incomplete(L, found)) {
+    lua_pop(L, 1);
+    return true;
+  }
+  if (found == LUA_OK) {
+    lua_remove(L, -2);
+    *status = LUA_OK;
+  } else {
+    lua_pop(L, 1);
+  }
+  return false;
+}
+
 typedef enum statement_news {
   STATEMENT_LOADED, /* a function is on top in place of the line */
   STATEMENT_WRONG,  /* a message is */
@@ -55,7 +82,7 @@ static statement_news load_statement(lua_State *L) {
     size_t length;
     const char *text = lua_tolstring(L, BOTTOM + 1, &length);
     status = luaL_loadbuffer(L, text, length, "=stdin");
-    if (!is_incomplete(L, status)) {
+    if (!is_incomplete(L, status) && !is_begun_expression(L, &status)) {
       lua_replace(L, BOTTOM + 1);
       return status == LUA_OK ? STATEMENT_LOADED : STATEMENT_WRONG;
     }

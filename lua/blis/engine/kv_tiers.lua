@@ -127,6 +127,9 @@ end
 
 local function read_tier(given, path, place, preset)
   local values = schema.read(sections.tier, given, path, "design")
+  if values.name:find "%c" then
+    schema.raise_value(path .. ".name", values.name, "a name without control characters")
+  end
   if place[values.name] then
     errors.invalid("%s.name: '%s' is the name of an earlier tier", path, values.name)
   end

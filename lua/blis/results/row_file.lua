@@ -19,6 +19,12 @@ local function csv_line(row, names)
   return table.concat(cells, ",")
 end
 
+local function header_line(names)
+  local cells = {}
+  for i, name in ipairs(names) do cells[i] = csv.field(name) end
+  return table.concat(cells, ",")
+end
+
 --- Writes a table; whole or not at all.
 ---@param path string
 ---@param names string[] of the columns
@@ -28,7 +34,7 @@ function row_file.write(path, names, count, row_at)
   endings.check("export", path, endings.rows)
   local line_of = path:lower():match "%.jsonl$" and json_line or csv_line
   local output <close> = core.output(path)
-  if line_of == csv_line then output:write(table.concat(names, ",")):write("\n") end
+  if line_of == csv_line then output:write(header_line(names)):write("\n") end
   for i = 1, count do output:write(line_of(row_at(i), names)):write("\n") end
   output:commit()
 end
