@@ -140,7 +140,15 @@ describe("a timeline", function()
     assert.equal(600, counts.transfer)
     local faulty = blis.run(experiment { faults = { { kind = "crash", at = 1000000,
       instance = "instance_1", recover_after = 500000 } } })
-    assert.equal(1, check.check((select(2, read(faulty)))).fault)
+    local events = select(2, read(faulty))
+    assert.equal(1, check.check(events).fault)
+    local names = {}
+    for _, event in ipairs(events) do
+      if event.name == "thread_name" and event.tid == 0 then
+        names[#names + 1] = event.pid .. " " .. event.args.name
+      end
+    end
+    assert.same({ "11 faults" }, names)
     local scaled = blis.run(experiment { autoscaler = { "queue-depth" },
       scaling = { interval_us = 200000, min_replicas = 1, max_replicas = 6 } })
     counts = check.check((select(2, read(scaled))))

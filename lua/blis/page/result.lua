@@ -188,7 +188,7 @@ end
 ---@param run? blis.cli.Run what else was asked for
 function page.write(path, r, run)
   local chart_list = charts.new()
-  local title = ("%s on %s%s"):format(r.routing:match "^[^(]*", origin.cluster(r.setup),
+  local title = ("%s on %s%s"):format(report.policy(r), origin.cluster(r.setup),
     rawget(r, "scaling") and " at first, then autoscaled" or "")
   local sections = {
     setup_section(r), latency_section(chart_list, r),

@@ -321,13 +321,19 @@ local function draw_places(out, result, by_pid, pids, window, named)
   end
 end
 
+--- Instants are on a track of their own, which has a name once there is a fault on it.
+local instants_tid = 0
+
 local function draw_faults(out, faults, from_us, to_us, pids)
+  local tracks = {}
   for _, fault in ipairs(faults) do
     local pid = first_pid + (instance_number(fault.instance) or 0)
     if fault.time_us >= from_us and fault.time_us <= to_us then
       out:instant(pid, fault.kind, "fault", fault.time_us, "instance", fault.instance, "lost",
         fault.lost, "rerouted", fault.rerouted, "retried", fault.retried)
       pids[pid] = true
+      if not tracks[pid] then out:track(pid, instants_tid, "faults") end
+      tracks[pid] = true
     end
   end
 end

@@ -294,16 +294,16 @@ static blis_status keep_step(void *ud, uint32_t instance,
   return BLIS_OK;
 }
 
-/* Entries that a picture can show, and Lua hold; of longer runs they are
-   several steps each. */
-enum { KEPT_STEPS = 1 << 18 };
+/* Rows of each log that a picture can show, and Lua hold. Of longer runs a row
+   is several steps; loads and joins beyond it are not kept. */
+enum { KEPT_ROWS = 1 << 18 };
 
 /* With keep_steps = true: what every step computed. */
 static void read_steps(lua_State *L, int config, bind_simulation *sim) {
   if (opt_field_boolean(L, config, "keep_steps", false)) {
     blis_alloc alloc = bind_alloc(L);
     blis_step_log_init(
-        &sim->steps, &alloc, KEPT_STEPS,
+        &sim->steps, &alloc, KEPT_ROWS,
         opt_field_integer(L, config, "keep_steps_from_us", 0),
         opt_field_integer(L, config, "keep_steps_to_us", INT64_MAX));
     sim->step_sink = (blis_step_sink){.ud = &sim->steps, .step = keep_step};
@@ -316,11 +316,10 @@ static void read_timeline(lua_State *L, int config, bind_simulation *sim) {
     return;
   }
   blis_alloc alloc = bind_alloc(L);
-  blis_load_log_init(&sim->loads, &alloc, KEPT_STEPS);
+  blis_load_log_init(&sim->loads, &alloc, KEPT_ROWS);
   sim->load_sink = blis_load_log_sink(&sim->loads);
   if (sim->records->source.graphs.player != NULL) {
-    blis_graph_player_keep_joins(sim->records->source.graphs.player,
-                                 KEPT_STEPS);
+    blis_graph_player_keep_joins(sim->records->source.graphs.player, KEPT_ROWS);
   }
 }
 
