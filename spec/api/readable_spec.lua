@@ -80,8 +80,8 @@ local made = {
     from = 5, to = 10, max_requests = 100, requests = 50 } end,
   recommend = function() return blis.recommend { experiment = { workload = traffic,
     cluster = { model = "qwen/qwen3-14b", hardware = "H100" } }, gpus = 1, quiet = true,
-    max_requests = 100, requests = 50,
-    targets = { ["ttft_ms.p90"] = 500 } } end,
+    max_requests = 100, requests = 50, replications = 2, from = 5, tolerance = 0.2,
+    tp_degrees = { 1 }, targets = { ["ttft_ms.p90"] = 500 } } end,
   cma_es = function() return blis.cma_es { start = { 0 }, low = { -1 }, high = { 1 } } end,
   workload = function() return blis.workload(traffic) end,
   session_graphs = function()

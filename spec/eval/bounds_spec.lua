@@ -22,7 +22,7 @@ local function policies()
   return texts
 end
 
-describe("the bounds of suites that ship #host", function()
+describe("the bounds of suites that ship #host #lengthy", function()
   for _, name in ipairs(suites.names) do
     it("are those of the catalogue, and above: " .. name, function()
       local suite, known = suites.read(name), {}

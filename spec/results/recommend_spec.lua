@@ -230,28 +230,33 @@ describe("blis.recommend", function()
     return count
   end
 
-  it("does not run again what a store knows", function()
+  it("does not run again what a store knows #host", function()
     folders.with(function(folder)
       local store = folder
-      local first = search { store = store }
+      -- One layout, for what is looked at is not which is best.
+      local function search_one(changes)
+        changes.layouts, changes.tp_degrees = "aggregated", { 2 }
+        return search(changes)
+      end
+      local first = search_one { store = store }
       local runs = runs_in(store)
       assert.is_true(runs > 4)
-      local second = search { store = store }
+      local second = search_one { store = store }
       assert.equal(tostring(first), tostring(second))
       assert.equal(runs, runs_in(store))
-      assert.equal(tostring(search()), tostring(first))
+      assert.equal(tostring(search_one {}), tostring(first))
       -- Other questions are others.
       for _, changes in ipairs { { targets = { ["ttft_ms.p90"] = 100 } }, { replications = 3 },
         { max_requests = 300, seed = 7 }, { identity = "another" } } do
         changes.store = store
-        local found = search(changes)
+        local found = search_one(changes)
         changes.store = nil
-        assert.equal(tostring(search(changes)), tostring(found))
+        assert.equal(tostring(search_one(changes)), tostring(found))
         local more = runs_in(store)
         assert.is_true(more > runs)
         runs = more
       end
-      local other = search { store = store, experiment = {
+      local other = search_one { store = store, experiment = {
         cluster = { model = "qwen/qwen3-14b", hardware = "A100-80" },
         workload = { prompt_tokens = 500, output_tokens = 8 } } }
       assert.are_not.equal(tostring(first), tostring(other))

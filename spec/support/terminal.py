@@ -6,7 +6,7 @@ STEPS is a JSON list of what a person does, in order:
   ["see", TEXT]         wait until TEXT is on the screen
   ["told", TEXT]        wait until the program has written TEXT since the last step
   ["prompt"]            wait until keys are read one by one, as editors of lines do
-  ["run"]               wait until they are not
+  ["run"]               wait until they are not, and Ctrl-C is a signal again
   ["type", TEXT]        press these keys ("\u0003" is Ctrl-C)
   ["size", COLUMNS, ROWS]
   ["end"]               wait for the end of the program (also the last step)
@@ -157,6 +157,10 @@ def main():
     def is_edited():
         return not termios.tcgetattr(terminal)[3] & termios.ICANON
 
+    def runs():
+        # Editors give the terminal back in two moves: before the second one Ctrl-C is a key.
+        return not is_edited() and termios.tcgetattr(terminal)[6][termios.VINTR] == b"\x03"
+
     for step in steps + [["end"]]:
         what, rest = step[0], step[1:]
         if what == "see":
@@ -166,7 +170,7 @@ def main():
         elif what == "prompt":
             done = read(is_edited)
         elif what == "run":
-            done = read(lambda: not is_edited())
+            done = read(runs)
         elif what == "end":
             done = read(lambda: not is_open)
         else:

@@ -206,7 +206,7 @@ static char *read_edited(lua_State *L, const char *prompt) {
   char *line = readline(prompt);
   host_signals_watch(L);
   if (is_known) {
-    (void)tcsetattr(STDIN_FILENO, TCSADRAIN, &usual);
+    (void)tcsetattr(STDIN_FILENO, TCSANOW, &usual);
   }
   return line;
 }
