@@ -212,6 +212,7 @@ end)
 
 describe("the reference", function()
   local reference = require "blis.reference"
+  local search = require "blis.reference.search"
 
   it("is up to date: blis help all --format markdown >lua/reference.md #host", function()
     local page = require("blis.reference.text").markdown(reference.topics())
@@ -221,13 +222,13 @@ describe("the reference", function()
   it("knows every public name, each topic once by name and kind #host", function()
     local missing, seen = {}, {}
     for name, value in pairs(blis) do
-      if type(value) == "function" and not pcall(reference.find, "blis." .. name) then
+      if type(value) == "function" and not pcall(search.find, "blis." .. name) then
         missing[#missing + 1] = name
       end
       for inner, fn in pairs(type(value) == "table" and value or {}) do
         local full = ("blis.%s.%s"):format(name, inner)
         local is_public = type(fn) == "function" and full ~= "blis.sweep.new"
-        if is_public and not pcall(reference.find, full) then missing[#missing + 1] = full end
+        if is_public and not pcall(search.find, full) then missing[#missing + 1] = full end
       end
     end
     table.sort(missing)

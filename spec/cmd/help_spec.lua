@@ -40,7 +40,34 @@ describe("every command", function()
   end)
 
   it("finds a figure without its unit #host", function()
-    assert.matches("blis%.Result%.ttft_ms\n", commands.output_of("help", "ttft"))
+    assert.matches("^blis%.Result%.ttft_ms, blis%.Part%.ttft_ms\n\n  ttft_ms +blis",
+      commands.output_of("help", "ttft"))
+  end)
+
+  it("is found by words of its description, in any spelling #host", function()
+    for _, words in ipairs { { "cold start" }, { "cold", "start" }, { "Cold-Starts" } } do
+      local text = commands.output_of("help", table.unpack(words))
+      assert.matches("^told of with '[Cc]old", text)
+      assert.matches("ScalePhases.short +fewer were ready", text)
+    end
+    local _, message = commands.error_of("help", "no", "such", "words")
+    assert.matches("unknown topic 'no such words'", message, 1, true)
+  end)
+
+  it("lists names in an order of use, with what they are, and not all of them #host", function()
+    local text = commands.output_of("help", "slo")
+    local own, other = text:find("latency-slo ", 1, true), text:find("lora.slots", 1, true)
+    assert.is_true(own ~= nil and own < (other or math.huge))
+    assert.matches("experiment%.slo_targets +Latency targets by SLO class", text)
+    text = commands.output_of("help", "kv_")
+    local _, items = text:gsub("\n  %S", "")
+    assert.equal(24, items)
+    assert.matches("\nAnd %d+ more: ", text)
+  end)
+
+  it("keeps what goes on under a field in its column #host", function()
+    assert.matches("\n  plot +fun.-a picture of all policies:",
+      commands.output_of("help", "Comparison"))
   end)
 
   it("is found by a part of a name #host", function()

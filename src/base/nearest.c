@@ -6,6 +6,9 @@
 
 enum { MAX_LENGTH = 63, LEAST_PREFIX = 3 };
 
+/* A swap keeps every letter: "rnu" is meant to be "run" and not "rng". */
+enum { SWAP = 1, CHANGE = 2 };
+
 static int folded(char c) {
   if (c >= 'A' && c <= 'Z') {
     return c - 'A' + 'a';
@@ -24,14 +27,14 @@ static size_t smaller(size_t a, size_t b) {
 static void next_row(const char *a, size_t i, const char *b, size_t b_length,
                      const size_t *before_last, const size_t *last,
                      size_t *row) {
-  row[0] = i;
+  row[0] = i * CHANGE;
   for (size_t j = 1; j <= b_length; j++) {
-    size_t differs = folded(a[i - 1]) != folded(b[j - 1]);
+    size_t replacing = folded(a[i - 1]) != folded(b[j - 1]) ? CHANGE : 0;
     row[j] =
-        smaller(smaller(last[j] + 1, row[j - 1] + 1), last[j - 1] + differs);
+        smaller(smaller(last[j], row[j - 1]) + CHANGE, last[j - 1] + replacing);
     if (i > 1 && j > 1 && folded(a[i - 1]) == folded(b[j - 2]) &&
         folded(a[i - 2]) == folded(b[j - 1])) {
-      row[j] = smaller(row[j], before_last[j - 2] + 1);
+      row[j] = smaller(row[j], before_last[j - 2] + SWAP);
     }
   }
 }
@@ -40,7 +43,7 @@ static size_t distance(const char *a, size_t a_length, const char *b,
                        size_t b_length) {
   size_t rows[3][MAX_LENGTH + 1];
   for (size_t j = 0; j <= b_length; j++) {
-    rows[0][j] = j;
+    rows[0][j] = j * CHANGE;
   }
   for (size_t i = 1; i <= a_length; i++) {
     next_row(a, i, b, b_length, rows[(i + 1) % 3], rows[(i + 2) % 3],
@@ -66,9 +69,9 @@ void blis_nearest_offer(blis_nearest *nearest, const char *word) {
     return;
   }
   size_t d = distance(nearest->wanted, wanted_length, word, length);
-  bool is_misspelling = d <= (length + 2) / 3 && d < length;
+  bool is_misspelling = d <= (length + 2) / 3 * CHANGE && d < length * CHANGE;
   if (!is_misspelling && is_prefix(nearest->wanted, word)) {
-    d += MAX_LENGTH;
+    d += MAX_LENGTH * CHANGE;
   } else if (!is_misspelling) {
     return;
   }

@@ -3,9 +3,10 @@
  * all of them.
  *
  * Distance is the number of insertions, deletions, replacements and swaps of
- * neighbours (optimal string alignment); upper and lower case, '-' and '_'
- * count as equal. Cost: the product of the lengths per word. A word of which
- * the unknown one is a prefix is near, too, but less so than a misspelling.
+ * neighbours (optimal string alignment), where a swap counts half; upper and
+ * lower case, '-' and '_' count as equal. Cost: the product of the lengths per
+ * word. A word of which the unknown one is a prefix is near, too, but less so
+ * than a misspelling.
  */
 #ifndef BLIS_BASE_NEAREST_H
 #define BLIS_BASE_NEAREST_H
@@ -19,8 +20,8 @@
 typedef struct blis_nearest {
   const char *wanted;
   const char *word; /* NULL while nothing offered is close enough */
-  size_t distance;
-  char known[480]; /* all words: "a, b, c"; cut when there are many */
+  size_t distance;  /* in halves */
+  char known[480];  /* all words: "a, b, c"; cut when there are many */
 } blis_nearest;
 
 /*

@@ -44,6 +44,13 @@ static void of_equally_near_words_the_first_is_taken(void) {
   CHECK_STR(nearest.word, "car");
 }
 
+static void a_swap_is_nearer_than_another_letter(void) {
+  blis_nearest nearest = {.wanted = "rnu"};
+  blis_nearest_offer(&nearest, "rng");
+  blis_nearest_offer(&nearest, "run");
+  CHECK_STR(nearest.word, "run");
+}
+
 static void lists_are_cut_to_the_buffer(void) {
   char list[12] = "";
   blis_word_list_add(list, sizeof list, "one");
@@ -95,6 +102,7 @@ int main(void) {
   RUN(misspellings_are_recognised);
   RUN(strange_words_are_left_alone);
   RUN(of_equally_near_words_the_first_is_taken);
+  RUN(a_swap_is_nearer_than_another_letter);
   RUN(lists_are_cut_to_the_buffer);
   RUN(the_beginning_of_a_word_is_near);
   RUN(suggestions_are_sentences);

@@ -2,6 +2,7 @@
 local command = require "blis.cli.command"
 local reference = require "blis.reference"
 local reference_text = require "blis.reference.text"
+local search = require "blis.reference.search"
 local terminal = require "blis.terminal"
 
 local definition = {
@@ -9,11 +10,13 @@ local definition = {
   summary = "explain an option, function, figure, type or policy of the Lua interface",
   usage = "blis help [TOPIC] [FLAGS]",
   description = "Without a topic, the list of topics; 'blis help all' prints every one. Topics are "
-    .. "also the names of figures, signals and options, flags (blis help --watch), and parts of "
-    .. "names. The text is that of the annotations for editors.",
+    .. "also the names of figures, signals and options, flags (blis help --watch), parts of names, "
+    .. "and words that descriptions have. The text is that of the annotations for editors.",
   positional = {
     name = "TOPIC",
-    doc = "For example cluster, signals, ttft_ms, num-instances, scorer, Candidate, vec.norm.",
+    count = math.huge,
+    doc = "For example cluster, signals, ttft_ms, num-instances, scorer, Candidate, vec.norm; or "
+      .. "words to look for, such as cold start.",
   },
   groups = {
     {
@@ -64,9 +67,9 @@ local function asked_flag(args)
 end
 
 local help = command.define(definition, function(parsed)
-  local word = parsed.positional
-  if not word then return command.print(list(math.min(92, terminal.width()))) end
-  local topics = word == "all" and reference.topics() or reference.find(word)
+  local word = table.concat(parsed.positionals, " ")
+  if word == "" then return command.print(list(math.min(92, terminal.width()))) end
+  local topics = word == "all" and reference.topics() or search.find(word)
   if parsed.values.output.format == "markdown" then
     return command.print(reference_text.markdown(topics))
   end

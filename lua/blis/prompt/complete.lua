@@ -4,6 +4,7 @@ local annotations = require "blis.config.annotations"
 local catalogue = require "blis.policy.catalogue"
 local library = require "blis.engine.catalogue"
 local reference = require "blis.reference"
+local search = require "blis.reference.search"
 local scan = require "blis.prompt.scan"
 
 local complete = {}
@@ -216,7 +217,7 @@ end
 
 local function texts_at(place)
   local owner = place.chain and { chain = place.chain } or owner_of(place.brackets)
-  if place.chain == "help" then return reference.words() end
+  if place.chain == "help" then return search.words() end
   if place.key == "model" then return names_of(library.models()) end
   if place.key == "hardware" then return names_of(library.hardware()) end
   if place.key then

@@ -2,8 +2,8 @@
 --- a line.
 local complete = require "blis.prompt.complete"
 local errors = require "blis.errors"
-local reference = require "blis.reference"
 local reference_text = require "blis.reference.text"
+local search = require "blis.reference.search"
 local show = require "blis.show"
 local terminal = require "blis.terminal"
 
@@ -54,7 +54,7 @@ local function help(...)
     errors.invalid("help: %s is not allowed, expected a name such as \"ttft\"", errors.show(topic))
   end
   local parts = {}
-  for i, found in ipairs(reference.find(word)) do
+  for i, found in ipairs(search.find(word)) do
     parts[i] = reference_text.plain(found, terminal.width())
   end
   stdout:write(table.concat(parts, "\n"))

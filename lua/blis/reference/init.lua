@@ -1,11 +1,9 @@
 --- The reference of everything that scripts may use, from the same sources as the annotations for
 --- editors: the descriptions of options and policies, and the comments that stand at functions and
---- types. How it is written: blis.reference.text.
+--- types. How it is written: blis.reference.text; what a word means: blis.reference.search.
 local annotations = require "blis.config.annotations"
 local catalogue = require "blis.policy.catalogue"
 local core = require "blis.core"
-local errors = require "blis.errors"
-local figures = require "blis.results.figures"
 
 local reference = {}
 
@@ -62,9 +60,16 @@ local internal = { blis = true, vec = true, WorkloadDefaults = true, CatalogueSo
 ---@field alias? string another name: "cluster"
 ---@field lines string[]
 
-local function new_topic(kind, name, title, lines)
+---@param kind string
+---@param name string
+---@param title string
+---@param lines string[] text, and tags as comments have them: "@field name type what it is"
+---@return blis.Topic
+function reference.new_topic(kind, name, title, lines)
   return { kind = kind, name = name, title = title, lines = lines }
 end
+
+local new_topic = reference.new_topic
 
 --- One block of comments and the line behind it.
 local function function_topic(line, comment)
@@ -112,14 +117,19 @@ local function read_file(topics, text, is_exported)
   end
 end
 
---- "tokens, default 16"
-local function notes_of(option, usual)
+--- " (tokens, default 16)"; "" for none.
+---@param option blis.Option
+---@param usual any
+---@return string
+function reference.notes_of(option, usual)
   local notes = {}
   if option.unit and option.unit ~= "" then notes[#notes + 1] = option.unit end
   if usual ~= nil then notes[#notes + 1] = "default " .. tostring(usual) end
   if option.required then notes[#notes + 1] = "required" end
   return #notes > 0 and " (" .. table.concat(notes, ", ") .. ")" or ""
 end
+
+local notes_of = reference.notes_of
 
 local function add_options(topics)
   for _, item in ipairs(annotations.sections) do
@@ -205,165 +215,6 @@ function reference.topics()
   end
   add_policies(topics)
   return topics
-end
-
---- The policies of a kind, under its name: "scorers", "routing", "admission policies".
-local function find_kind(word)
-  for _, kind in ipairs(reference.policy_kinds) do
-    local plural = kind.name:gsub("y$", "ie") .. "s"
-    if word == kind.key or word == plural or word == kind.name:match "^%S+" then
-      local lines = { "'blis help NAME' tells more of one.", "" }
-      for _, entry in ipairs(catalogue[kind.key]) do
-        lines[#lines + 1] = ("@item %s %s"):format(entry.name, entry.summary)
-      end
-      return new_topic("policy", kind.key, plural, lines)
-    end
-  end
-end
-
---- Calls visit(topic, name, from, to) for each field, with the lines that tell of it.
-local function each_field(topics, visit)
-  for _, topic in ipairs(topics) do
-    for i, line in ipairs(topic.lines) do
-      local name = line:match "^@field %[?\"?([%w_.]+)"
-      if name then
-        local last = i
-        while (topic.lines[last + 1] or "@"):find "^[^@]" do last = last + 1 end
-        visit(topic, name, i, last)
-      end
-    end
-  end
-end
-
---- A topic for each field of that name, with its unit or without: what it is, and whose it is.
-local function find_fields(topics, word)
-  local found = {}
-  each_field(topics, function(topic, name, from, to)
-    if name:lower() ~= word and name:lower() ~= word .. "_ms" then return end
-    found[#found + 1] = new_topic(topic.kind, topic.name .. "." .. name, topic.title .. "." .. name,
-      table.move(topic.lines, from, to, 1, {}))
-  end)
-  return found
-end
-
---- What a flag that is only one of command lines does: one topic for those that say the same of it.
-local function find_command_flags(flag)
-  local found, by_doc = {}, {}
-  for _, command in ipairs(require("blis.cli.program").describe().commands) do
-    for _, form in ipairs(command.forms) do
-      for _, group in ipairs(form.definition.groups) do
-        for _, option in ipairs(group.options) do
-          local doc = option.flag == flag and (option.flag_doc or option.doc)
-          if doc and by_doc[doc] then
-            by_doc[doc].title = by_doc[doc].title .. ", blis " .. form.words
-          elseif doc then
-            by_doc[doc] = new_topic("options", flag, ("%s of blis %s"):format(flag, form.words),
-              { doc .. notes_of(option, option.default) })
-            found[#found + 1] = by_doc[doc]
-          end
-        end
-      end
-    end
-  end
-  return found
-end
-
---- Options that have that flag on the command line.
-local function find_flags(flag)
-  local found = {}
-  for _, item in ipairs(annotations.sections) do
-    local class, section = item[1], item[2]
-    for _, option in ipairs(section.options) do
-      if option.flag == flag then
-        found[#found + 1] = new_topic("options", class:gsub("^blis%.", "") .. "." .. option.name,
-          ("%s, the option %s.%s"):format(flag, section.name, option.name),
-          { ("@field %s %s %s%s"):format(option.name, annotations.type_of(class, option),
-            option.doc, notes_of(option, option.default)) })
-      end
-    end
-  end
-  return #found > 0 and found or find_command_flags(flag)
-end
-
-local function last_part(name)
-  return name:match "[.:]([%w_]+)$"
-end
-
---- Everything that can be asked for by its name: topics, and the fields and options in them.
----@return string[]
-function reference.words()
-  local topics, words, seen = reference.topics(), {}, {}
-  local function add(name)
-    if not seen[name] then
-      seen[name] = true
-      words[#words + 1] = name
-    end
-  end
-  for _, topic in ipairs(topics) do add(topic.alias or topic.name) end
-  for _, topic in ipairs(topics) do add(last_part(topic.name) or topic.name) end
-  each_field(topics, function(_, name) add(name) end)
-  return words
-end
-
---- All names that have the word in them, as a topic; nil for none.
-local function containing(word)
-  local names, seen = {}, {}
-  for _, name in ipairs(reference.words()) do
-    if not seen[name:lower()] and name:lower():find(word, 1, true) then
-      seen[name:lower()] = true
-      names[#names + 1] = name
-    end
-  end
-  return #names > 0 and new_topic("names", word, ("names with '%s'"):format(word),
-    { "Nothing is called just so; 'blis help NAME' tells of each of these.", "",
-      table.concat(names, ", ") }) or nil
-end
-
---- "ttft_p99" and "ttft_ms.p99" are a figure and what is wanted of it.
-local function without_percentile(word)
-  return word:match "^(.-)[._]p%d[%d.]*$" or word:match "^(.-)[._]mean$"
-end
-
---- A figure of results by its path: "spot.usd", "result.scaling.levels"; nil for none.
-local function find_figure(word)
-  local path = word:gsub("^result%.", "")
-  local figure = figures.find(path)
-  if not figure then return nil end
-  local kind = figure.class and "blis." .. figure.class or figure.type
-  return new_topic("figures", path, "result." .. path, { ("@field %s %s %s%s"):format(figure.name,
-    kind, figure.doc, figure.unit and (" (%s)"):format(figure.unit) or "") })
-end
-
---- The topics that a word means: by name, with or without what stands before a dot; else the
---- fields of that name, or a list of names that have it in them.
----@param word string
----@return blis.Topic[]
-function reference.find(word)
-  local wanted = word:lower()
-  local topics = reference.topics()
-  local found = {}
-  for _, topic in ipairs(topics) do
-    local name = topic.name:lower()
-    local is_end = name:sub(-#wanted - 1) == "." .. wanted
-    local is_meant = name == wanted or topic.title:lower() == wanted or last_part(name) == wanted
-      or is_end
-    if is_meant or topic.alias == wanted then found[#found + 1] = topic end
-  end
-  local of_flags = find_flags(wanted:find "^%-%-" and wanted or "--" .. wanted)
-  if #found > 0 then return table.move(of_flags, 1, #of_flags, #found + 1, found) end
-  found = of_flags
-  found[#found + 1] = find_kind(wanted)
-  for _, name in ipairs { wanted, without_percentile(wanted) } do
-    local fields = find_fields(topics, name)
-    table.move(fields, 1, #fields, #found + 1, found)
-  end
-  if #found == 0 then found = { find_figure(wanted) } end
-  if #found == 0 then found = { #wanted > 1 and containing(wanted) or nil } end
-  if #found == 0 then
-    errors.raise("usage", ("help: unknown topic '%s'%s"):format(word,
-      errors.suggestion(wanted, reference.words(), "'blis help' lists all")))
-  end
-  return found
 end
 
 return reference

@@ -25,9 +25,31 @@ local function split_field(rest)
   return name, after:sub(1, position - 1), after:sub(position + 1)
 end
 
+--- What is said of a field, as "name type doc" has it.
+---@param rest string
+---@return string
+function reference_text.doc_of(rest)
+  local _, _, doc = split_field(rest)
+  return doc
+end
+
+--- Lines of comments, in which what goes on under a tag belongs to it, up to an empty line.
+local function joined(lines)
+  local out, is_open = {}, false
+  for _, line in ipairs(lines) do
+    if is_open and line ~= "" and line:sub(1, 1) ~= "@" then
+      out[#out] = out[#out] .. " " .. line
+    else
+      out[#out + 1] = line
+      is_open = line:sub(1, 1) == "@"
+    end
+  end
+  return out
+end
+
 --- Calls on[tag] with what the line says, on.text without a tag.
 local function visit(topic, on)
-  for _, line in ipairs(topic.lines) do
+  for _, line in ipairs(joined(topic.lines)) do
     local tag, rest = line:match "^@(%w+)%s*(.*)$"
     if not tag then
       on.text(line)
@@ -123,16 +145,7 @@ local function markdown_topic(topic)
       cell(doc))
   end
   visit(topic, {
-    -- Comments go on over lines: behind a field they belong to it.
-    text = function(line)
-      if #rows > 0 and #results == 0 and line ~= "" then
-        rows[#rows] = rows[#rows]:sub(1, -3) .. " " .. cell(line) .. " |"
-      elseif #results > 0 then
-        results[#results] = results[#results] .. " " .. line
-      else
-        text[#text + 1] = line
-      end
-    end,
+    text = function(line) text[#text + 1] = line end,
     field = row, param = row,
     item = function(rest)
       local name, doc = rest:match "^(%S+)%s+(.*)$"

@@ -139,7 +139,8 @@ end
 local function describe_all(self, _, finish) finish(describe.short(self.known)) end
 
 local function docs(_, arguments, finish)
-  local reference, plain = require "blis.reference", require("blis.reference.text").plain
+  local reference, search = require "blis.reference", require "blis.reference.search"
+  local plain = require("blis.reference.text").plain
   local name = arguments.name
   if name ~= nil and type(name) ~= "string" then
     errors.invalid("name is %s, expected a text", errors.show(name))
@@ -153,7 +154,7 @@ local function docs(_, arguments, finish)
     return finish(json.object("chapters", table.concat(names, " "):sub(1, most_text)))
   end
   local parts = {}
-  local ok, found = pcall(reference.find, name)
+  local ok, found = pcall(search.find, name)
   if not ok then errors.invalid("%s", found.message) end
   for i, topic in ipairs(found) do parts[i] = plain(topic) end
   finish(json.object("name", name, "text", table.concat(parts, "\n"):sub(1, most_text)))

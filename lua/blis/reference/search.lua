@@ -1,0 +1,283 @@
+--- What a word means in the reference: a topic, a flag, a kind of policy, a figure or option; or
+--- else what has it in its name, or at last in what is said of it.
+local annotations = require "blis.config.annotations"
+local catalogue = require "blis.policy.catalogue"
+local errors = require "blis.errors"
+local figures = require "blis.results.figures"
+local reference = require "blis.reference"
+
+local search = {}
+
+local new_topic, notes_of = reference.new_topic, reference.notes_of
+
+--- Names as they are compared: "cold start" and "Cold-Start" are cold_start.
+local function folded(text) return (text:lower():gsub("[%s-]+", "_")) end
+
+local function last_part(name) return name:match "[.:]([%w_]+)$" end
+
+--- The policies of a kind, under its name: "scorers", "routing", "admission policies".
+local function find_kind(word)
+  for _, kind in ipairs(reference.policy_kinds) do
+    local plural = kind.name:gsub("y$", "ie") .. "s"
+    if word == kind.key or word == folded(plural) or word == kind.name:match "^%S+" then
+      local lines = { "'blis help NAME' tells more of one.", "" }
+      for _, entry in ipairs(catalogue[kind.key]) do
+        lines[#lines + 1] = ("@item %s %s"):format(entry.name, entry.summary)
+      end
+      return new_topic("policy", kind.key, plural, lines)
+    end
+  end
+end
+
+--- What a flag that is only one of command lines does: one topic for those that say the same of it.
+local function find_command_flags(flag)
+  local found, by_doc = {}, {}
+  for _, command in ipairs(require("blis.cli.program").describe().commands) do
+    for _, form in ipairs(command.forms) do
+      for _, group in ipairs(form.definition.groups) do
+        for _, option in ipairs(group.options) do
+          local doc = option.flag == flag and (option.flag_doc or option.doc)
+          if doc and by_doc[doc] then
+            by_doc[doc].title = by_doc[doc].title .. ", blis " .. form.words
+          elseif doc then
+            by_doc[doc] = new_topic("options", flag, ("%s of blis %s"):format(flag, form.words),
+              { doc .. notes_of(option, option.default) })
+            found[#found + 1] = by_doc[doc]
+          end
+        end
+      end
+    end
+  end
+  return found
+end
+
+--- Options that have that flag on the command line.
+local function find_flags(flag)
+  local found = {}
+  for _, item in ipairs(annotations.sections) do
+    local class, section = item[1], item[2]
+    for _, option in ipairs(section.options) do
+      if option.flag == flag then
+        found[#found + 1] = new_topic("options", class:gsub("^blis%.", "") .. "." .. option.name,
+          ("%s, the option %s.%s"):format(flag, section.name, option.name),
+          { ("@field %s %s %s%s"):format(option.name, annotations.type_of(class, option),
+            option.doc, notes_of(option, option.default)) })
+      end
+    end
+  end
+  return #found > 0 and found or find_command_flags(flag)
+end
+
+--- Calls visit(topic, name, from, to) for each field, with the lines that tell of it.
+local function each_field(topics, visit)
+  for _, topic in ipairs(topics) do
+    for i, line in ipairs(topic.lines) do
+      local name = line:match "^@field %[?\"?([%w_.]+)"
+      if name then
+        local last = i
+        while (topic.lines[last + 1] or "@"):find "^[^@]" do last = last + 1 end
+        visit(topic, name, i, last)
+      end
+    end
+  end
+end
+
+--- What most people ask for comes first: figures of a whole run, then options, then all others.
+local function rank_of(topic)
+  if topic.name == "Result" then return 1 end
+  return topic.kind == "options" and 2 or 3
+end
+
+--- Fields of that name, with its unit or without; those of which the same is said are one topic.
+local function find_fields(topics, word)
+  local found, by_text = {}, {}
+  each_field(topics, function(topic, name, from, to)
+    if folded(name) ~= word and folded(name) ~= word .. "_ms" then return end
+    local lines = table.move(topic.lines, from, to, 1, {})
+    local text, title = table.concat(lines, "\n"), topic.title .. "." .. name
+    local one = by_text[text]
+    if not one then
+      one = new_topic(topic.kind, topic.name .. "." .. name, title, lines)
+      one.rank, one.place, one.titles = rank_of(topic), #found, { title }
+      found[#found + 1], by_text[text] = one, one
+    elseif rank_of(topic) < one.rank then
+      one.rank = rank_of(topic)
+      table.insert(one.titles, 1, title)
+    else
+      table.insert(one.titles, title)
+    end
+  end)
+  table.sort(found, function(a, b)
+    if a.rank ~= b.rank then return a.rank < b.rank end
+    return a.place < b.place
+  end)
+  for _, one in ipairs(found) do one.title = table.concat(one.titles, ", ") end
+  return found
+end
+
+--- Everything that can be asked for by its name: topics, and the fields and options in them.
+---@return string[]
+function search.words()
+  local topics, words, seen = reference.topics(), {}, {}
+  local function add(name)
+    if not seen[name] then
+      seen[name] = true
+      words[#words + 1] = name
+    end
+  end
+  for _, topic in ipairs(topics) do add(topic.alias or topic.name) end
+  for _, topic in ipairs(topics) do add(last_part(topic.name) or topic.name) end
+  each_field(topics, function(_, name) add(name) end)
+  return words
+end
+
+-- More than this is a wall nobody reads.
+local listed_max = 24
+
+--- The first sentence of lines.
+local function gist_of(lines)
+  local words = {}
+  for _, line in ipairs(lines) do
+    if line == "" or line:find "^@" then break end
+    words[#words + 1] = line
+  end
+  local text = table.concat(words, " ")
+  return text:match "^(.-%.)%s" or text
+end
+
+--- What a field is, without its name and type.
+local function doc_of_field(line)
+  return require("blis.reference.text").doc_of(line:match "^@field (.*)$")
+end
+
+--- Topics and fields that a test of (name, what is said of it) holds for, as lines of a list; a
+--- name stands there once.
+local function items_where(topics, holds)
+  local items, seen = {}, {}
+  local function offer(name, key, doc)
+    if seen[key] or not holds(folded(key), folded(doc)) then return end
+    seen[key] = true
+    items[#items + 1] = { name = name, doc = doc }
+  end
+  for _, topic in ipairs(topics) do
+    local name = topic.alias or topic.name
+    offer(name, name, gist_of(topic.lines))
+  end
+  each_field(topics, function(topic, name, from)
+    local owner = topic.name == "Result" and "result" or topic.alias or topic.name
+    offer(owner .. "." .. name, name, doc_of_field(topic.lines[from]))
+  end)
+  return items
+end
+
+--- A list of what was found, as a topic; nil for nothing.
+local function list_topic(word, title, items)
+  if #items == 0 then return nil end
+  local lines, names = { "'blis help NAME' tells of each of these.", "" }, {}
+  for i, item in ipairs(items) do
+    if i <= listed_max then
+      lines[#lines + 1] = ("@item %s %s"):format(item.name, item.doc)
+    else
+      names[#names + 1] = item.name
+    end
+  end
+  if #names > 0 then
+    table.move({ "", ("And %d more: %s."):format(#names, table.concat(names, ", ")) }, 1, 2,
+      #lines + 1, lines)
+  end
+  return new_topic("names", word, title, lines)
+end
+
+--- Names that have the word as a part of their own, "slo_targets", in front of others: "slots".
+local function containing(topics, wanted)
+  local own, others = {}, {}
+  local pattern = "%f[%w]" .. wanted:gsub("%p", "%%%0") .. "%f[%W]"
+  for _, item in ipairs(items_where(topics, function(name)
+    return name:find(wanted, 1, true) ~= nil
+  end)) do
+    local parts = item.name:gsub("_", " "):gsub("%l%u", function(two)
+      return two:sub(1, 1) .. " " .. two:sub(2)
+    end):lower()
+    local list = parts:find(pattern:gsub("_", " ")) and own or others
+    list[#list + 1] = item
+  end
+  return table.move(others, 1, #others, #own + 1, own)
+end
+
+--- What is told with all of these words.
+local function telling_of(topics, wanted)
+  return items_where(topics, function(_, doc)
+    for part in wanted:gmatch "[^_]+" do
+      if not doc:find("%f[%w]" .. part:gsub("%p", "%%%0")) then return false end
+    end
+    return true
+  end)
+end
+
+-- So few names may not be what was looked for.
+local few_names = 8
+
+local function find_mentions(topics, word, wanted)
+  local names = containing(topics, wanted)
+  local found = { list_topic(word, ("names with '%s'"):format(word), names) }
+  if #names < few_names then
+    found[#found + 1] = list_topic(word, ("told of with '%s'"):format(word),
+      telling_of(topics, wanted))
+  end
+  return found
+end
+
+--- "ttft_p99" and "ttft_ms.p99" are a figure and what is wanted of it.
+local function without_percentile(word)
+  return word:match "^(.-)[._]p%d[%d.]*$" or word:match "^(.-)[._]mean$"
+end
+
+--- A figure of results by its path: "spot.usd", "result.scaling.levels"; nil for none.
+local function find_figure(word)
+  local path = word:gsub("^result%.", "")
+  local figure = figures.find(path)
+  if not figure then return nil end
+  local kind = figure.class and "blis." .. figure.class or figure.type
+  return new_topic("figures", path, "result." .. path, { ("@field %s %s %s%s"):format(figure.name,
+    kind, figure.doc, figure.unit and (" (%s)"):format(figure.unit) or "") })
+end
+
+--- Topics of just that name, with or without what stands before a dot.
+local function find_topics(topics, wanted)
+  local found = {}
+  for _, topic in ipairs(topics) do
+    local name = folded(topic.name)
+    local is_end = name:sub(-#wanted - 1) == "." .. wanted
+    local is_meant = name == wanted or folded(topic.title) == wanted or last_part(name) == wanted
+      or is_end
+    if is_meant or topic.alias == wanted then found[#found + 1] = topic end
+  end
+  return found
+end
+
+--- The topics that a word, or some of them, mean: by name; else the fields of that name, or a list
+--- of what has it in its name or is told of with it.
+---@param word string
+---@return blis.Topic[]
+function search.find(word)
+  local lower, wanted = word:lower(), folded(word)
+  local topics = reference.topics()
+  local found = find_topics(topics, wanted)
+  local of_flags = find_flags(lower:find "^%-%-" and lower or "--" .. lower)
+  if #found > 0 then return table.move(of_flags, 1, #of_flags, #found + 1, found) end
+  found = of_flags
+  found[#found + 1] = find_kind(wanted)
+  for _, name in ipairs { wanted, without_percentile(wanted) } do
+    local fields = find_fields(topics, name)
+    table.move(fields, 1, #fields, #found + 1, found)
+  end
+  if #found == 0 then found = { find_figure(lower) } end
+  if #found == 0 and #wanted > 1 then found = find_mentions(topics, word, wanted) end
+  if #found == 0 then
+    errors.raise("usage", ("help: unknown topic '%s'%s"):format(word,
+      errors.suggestion(lower, search.words(), "'blis help' lists all")))
+  end
+  return found
+end
+
+return search
