@@ -412,7 +412,7 @@ static void test_coefficients_are_checked(void) {
   for (int i = 0; i < BLIS_CALIBRATED_BETA_COUNT; i++) {
     double beta[BLIS_CALIBRATED_BETA_COUNT];
     const blis_coefficients fit = {ALPHA, 3, beta, BLIS_CALIBRATED_BETA_COUNT};
-    char name[16];
+    char name[24];
     (void)snprintf(name, sizeof name, "beta[%d]", i);
     memcpy(beta, BETA, sizeof beta);
     beta[i] = -1.0;

@@ -193,7 +193,7 @@ enum { CLAIMS_MAX = 300 };
 
 /* Of a program that may wait. */
 typedef struct program {
-  char name[8];
+  char name[16];
   bool waits;
   blis_flow_claim claim;
 } program;

@@ -114,7 +114,7 @@ static void members_of_a_cohort_share_its_weight_and_its_prefix(void) {
     list_requests(&list, text, NULL);
     check_number_of("a", 0, 60 * SECOND, 120);
     for (int member = 0; member < 3; member++) {
-      char id[8];
+      char id[16];
       snprintf(id, sizeof id, "c-%d", member);
       check_number_of(id, 0, 60 * SECOND, 120);
     }
@@ -239,7 +239,7 @@ static void a_spike_may_have_a_rate_of_its_own(void) {
   list_requests(&list, text, NULL);
   CHECK_EQ_I64(list.count, 12); /* 2 requests/s of each for 2 s */
   for (int member = 0; member < 3; member++) {
-    char id[8];
+    char id[16];
     snprintf(id, sizeof id, "s-%d", member);
     CHECK_EQ_I64(count_between(&list, id, 5 * SECOND, 7 * SECOND), 4);
   }
