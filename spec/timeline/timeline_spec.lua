@@ -322,6 +322,33 @@ describe("a timeline", function()
       { "c", 10000, 15000, "request_3", 1 } }, adapter_loads(events))
   end)
 
+  it("has the same rows of loads and moves with either engine", function()
+    local rows = 0
+    for k = 1, 6 do
+      local function log(engine, horizon_us)
+        return blis.run {
+          cluster = { engine = engine, instances = 3, kv_blocks = 1000, max_num_seqs = 4,
+            lora = { adapters = 12, slots = 2, mode = k % 3 == 0 and "block" or "overlap" } },
+          workload = { rate = 30, requests = 200, prefixes = { groups = 12, tokens = 1000 } },
+          kv_tiers = k > 3 and { { name = "cpu", gb = 4, read_gb_s = 32 } } or nil,
+          routing = k % 2 == 0 and "round-robin" or nil, horizon_us = horizon_us,
+          keep_timeline = true, seed = k,
+        }.timeline_log
+      end
+      for _, horizon_us in ipairs { 3000000, 600000000 } do
+        local fast = log("fast", horizon_us)
+        assert.same(log("stepwise", horizon_us), fast)
+        local ends, instances = fast.loads.end_us, fast.loads.instance
+        for i = 2, #ends do
+          assert.is_true(ends[i - 1] < ends[i]
+            or ends[i - 1] == ends[i] and instances[i - 1] < instances[i])
+        end
+        rows = rows + #ends
+      end
+    end
+    assert.is_true(rows > 300)
+  end)
+
   local function tiers_run(more)
     local spec = {
       cluster = { instances = 2, kv_blocks = 1000 },

@@ -1,5 +1,7 @@
 #include "results/load_log.h"
 
+#include <stdlib.h>
+
 void blis_load_log_init(blis_load_log *log, const blis_alloc *alloc,
                         size_t most) {
   *log = (blis_load_log){.alloc = *alloc, .most = most};
@@ -13,13 +15,39 @@ void blis_load_log_deinit(blis_load_log *log) {
   *log = (blis_load_log){0};
 }
 
+static int compare_i64(int64_t a, int64_t b) {
+  return (a > b) - (a < b);
+}
+
+static int compare_loads(const void *a, const void *b) {
+  const blis_logged_load *x = a;
+  const blis_logged_load *y = b;
+  int by = compare_i64(x->load.end_us, y->load.end_us);
+  by = by != 0 ? by : compare_i64(x->instance, y->instance);
+  by = by != 0 ? by : compare_i64(x->load.adapter, y->load.adapter);
+  return by != 0 ? by : compare_i64(x->load.start_us, y->load.start_us);
+}
+
+void blis_load_log_settle(blis_load_log *log) {
+  if (log->loads.count > 0) {
+    qsort(log->loads.items, log->loads.count, sizeof *log->loads.items,
+          compare_loads);
+  }
+  if (log->loads.count > log->most) {
+    log->left_out += (int64_t)(log->loads.count - log->most);
+    log->loads.count = log->most;
+  }
+}
+
+/* Instances tell of their loads when they get to it, which is sooner or later
+   with one engine or the other: who is first is only known once all are there.
+   Keeping twice as many as are wanted, one sort is for many loads. */
 static blis_status add_load(void *ud, uint32_t instance,
                             const blis_adapter_load *load, blis_error *error) {
   blis_load_log *log = ud;
   const blis_logged_load logged = {instance, *load};
-  if (log->loads.count == log->most) {
-    log->left_out++;
-    return BLIS_OK;
+  if (log->loads.count >= 2 * log->most) {
+    blis_load_log_settle(log);
   }
   BLIS_TRY_MEM(blis_array_push(&log->alloc, &log->loads, logged), error);
   return BLIS_OK;

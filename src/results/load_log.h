@@ -2,9 +2,10 @@
  * load_log.h - what was loaded in a run, for pictures: adapters into the slots
  * of instances, and KV from and to tiers.
  *
- * Keeps up to so many of each; those behind them are counted. Invariant: the
- * loads of an instance are in order of time and do not overlap. Adding is O(1)
- * amortised.
+ * Keeps up to so many of each, the first to end; the others are counted. Once
+ * settled, loads are in the order of their ends, of equal ones by instance,
+ * whichever engine told of them in which order. Adding is O(log most)
+ * amortised; twice as many loads are held while they come.
  */
 #ifndef BLIS_RESULTS_LOAD_LOG_H
 #define BLIS_RESULTS_LOAD_LOG_H
@@ -31,6 +32,10 @@ void blis_load_log_init(blis_load_log *log, const blis_alloc *alloc,
 
 /* Idempotent; an all-zero log is allowed. */
 void blis_load_log_deinit(blis_load_log *log);
+
+/* Sorts the loads and drops those that are too many. More may come behind it.
+ */
+void blis_load_log_settle(blis_load_log *log);
 
 /* What fills it; borrows it. */
 blis_load_sink blis_load_log_sink(blis_load_log *log);

@@ -15,6 +15,7 @@ static void the_first_ones_are_kept(void) {
     CHECK_OK(sink.adapter(sink.ud, 40 + i, &load, &error), &error);
     CHECK_OK(sink.moved(sink.ud, &move, &error), &error);
   }
+  blis_load_log_settle(&log);
   CHECK_EQ_I64((int64_t)log.loads.count, 2);
   CHECK_EQ_I64((int64_t)log.moves.count, 2);
   CHECK_EQ_I64(log.left_out, 2);
@@ -25,7 +26,58 @@ static void the_first_ones_are_kept(void) {
   blis_load_log_deinit(&log);
 }
 
+/* End, instance, adapter, start: in the order in which they are to be. */
+static const int64_t ends[][4] = {{10, 2, 1, 3}, {20, 0, 4, 9}, {20, 1, 1, 9},
+                                  {20, 1, 2, 8}, {20, 1, 2, 9}, {30, 0, 1, 0}};
+
+enum { END_COUNT = sizeof ends / sizeof ends[0] };
+
+static void add(const blis_load_sink *sink, size_t i) {
+  const blis_adapter_load load = {.adapter = (uint32_t)ends[i][2],
+                                  .start_us = ends[i][3],
+                                  .end_us = ends[i][0]};
+  blis_error error;
+  CHECK_OK(sink->adapter(sink->ud, (uint32_t)ends[i][1], &load, &error),
+           &error);
+}
+
+static void check_kept(const blis_load_log *log, size_t count) {
+  CHECK_EQ_I64((int64_t)log->loads.count, (int64_t)count);
+  CHECK_EQ_I64(log->left_out, (int64_t)(END_COUNT - count));
+  for (size_t i = 0; i < count; i++) {
+    const blis_logged_load *logged = &log->loads.items[i];
+    CHECK_EQ_I64(logged->load.end_us, ends[i][0]);
+    CHECK_EQ_I64(logged->instance, ends[i][1]);
+    CHECK_EQ_I64(logged->load.adapter, ends[i][2]);
+    CHECK_EQ_I64(logged->load.start_us, ends[i][3]);
+  }
+}
+
+/* Every rotation, both ways, also with a look in between: the same is kept. */
+static void it_does_not_matter_when_one_is_told_of(void) {
+  blis_alloc alloc = blis_alloc_heap();
+  for (size_t most = 0; most <= END_COUNT; most++) {
+    for (size_t k = 0; k < 4 * END_COUNT; k++) {
+      blis_load_log log;
+      blis_load_log_init(&log, &alloc, most);
+      const blis_load_sink sink = blis_load_log_sink(&log);
+      for (size_t i = 0; i < END_COUNT; i++) {
+        size_t at = (i + k) % END_COUNT;
+        add(&sink, k / END_COUNT % 2 == 0 ? at : END_COUNT - 1 - at);
+        if (k >= 2 * END_COUNT && i == END_COUNT / 2) {
+          blis_load_log_settle(&log);
+        }
+      }
+      CHECK(log.loads.count <= (most == 0 ? 1 : 2 * most));
+      blis_load_log_settle(&log);
+      check_kept(&log, most);
+      blis_load_log_deinit(&log);
+    }
+  }
+}
+
 int main(void) {
   RUN(the_first_ones_are_kept);
+  RUN(it_does_not_matter_when_one_is_told_of);
   return check_done();
 }

@@ -68,7 +68,7 @@ local series = {}
 ---@field merged integer steps that are in one row at most
 ---@field instances blis.InstanceSteps[]
 
----@class blis.AdapterLoads columns with a row per load that has ended, of each instance in order
+---@class blis.AdapterLoads columns with a row per load, in the order of ends, then of instances
 ---@field instance string[]
 ---@field adapter string[]
 ---@field rank integer[]

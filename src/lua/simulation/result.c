@@ -375,6 +375,7 @@ void push_summary(lua_State *L, int index, bind_simulation *sim) {
     lua_setfield(L, -2, "step_log");
   }
   if (sim->load_sink.moved != NULL) {
+    blis_load_log_settle(&sim->loads);
     push_timeline_log(L, sim);
     lua_setfield(L, -2, "timeline_log");
   }
