@@ -103,6 +103,12 @@ static blis_status lose_first(void *ud, blis_cluster *cluster,
   return blis_cluster_instance_fail(cluster, 0, (blis_loss){0}, error);
 }
 
+static blis_status lose_second(void *ud, blis_cluster *cluster,
+                               blis_error *error) {
+  (void)ud;
+  return blis_cluster_instance_fail(cluster, 1, (blis_loss){0}, error);
+}
+
 static void call_at(scene *s, int64_t at_us,
                     blis_status (*fn)(void *ud, blis_cluster *cluster,
                                       blis_error *error)) {
@@ -446,6 +452,43 @@ static void losses_are_computed(blis_engine_kind engine) {
   CHECK_EQ_I64(counts_of(&s).failed, 1);
   CHECK_EQ_I64(tier_of(&s, 0).lost_blocks, 100);
   CHECK_EQ_I64(tier_of(&s, 0).removed_blocks, 101);
+  site_deinit(&s.site);
+}
+
+/*
+ * Of 100 blocks, 50 have come from its own tier when the peer dies that has the
+ * others. Until it may join the batch of one, who runs there grows to 110 of
+ * 130 blocks: 20 of those that came are left to be found.
+ */
+static void what_came_may_go_again(blis_engine_kind engine) {
+  scene s = {0};
+  begin(&s, 2);
+  use_engine(&s, engine);
+  s.config.network_bytes_per_us = 1;
+  add_tier(&s, "cpu", 1000, BLIS_TIER_OF_INSTANCE, 32)->is_shared = true;
+  s.site.instances[0].kv_blocks = 130;
+  s.site.instances[0].max_num_seqs = 1;
+  site_add_requests(&s.site, 5);
+  ask_for(&s, 0, 0, 0, 800, 16);
+  ask_for(&s, 1, 0, 0, 1600, 16);
+  ask_for(&s, 2, 1000000, 0, 1600, 16); /* at instance 0, as the first one */
+  ask_for(&s, 3, 1000000, 1, 16, 0);
+  ask_for(&s, 4, 1100000, 2, 160, 0);
+  s.site.source.requests[4].output_tokens = 1600;
+  s.site.source.requests[4].max_output_tokens = 1600;
+  site_must_open(&s.site);
+  call_at(&s, 900000, forget_caches);
+  call_at(&s, 1200000, lose_second);
+  site_run(&s.site);
+  CHECK_EQ_I64(counts_of(&s).failed, 1);
+  CHECK_EQ_I64(tier_of(&s, 0).loaded_blocks, 50);
+  CHECK_EQ_I64(tier_of(&s, 0).lost_blocks, 50);
+  const blis_record *all = site_records(&s.site);
+  size_t place = (size_t)(record_of(all, 2, 5) - all);
+  blis_kv_hits hits;
+  CHECK(blis_recorder_hits(s.site.recorder, place, &hits));
+  CHECK_EQ_I64(hits.tier_tokens[0], 20 * BLOCK);
+  CHECK_EQ_I64(hits.cached_tokens, 0);
   site_deinit(&s.site);
 }
 
@@ -799,6 +842,9 @@ static void peers(void) {
 static void losses(void) {
   in_both_engines(losses_are_computed);
 }
+static void comings_and_goings(void) {
+  in_both_engines(what_came_may_go_again);
+}
 
 int main(int argc, char **argv) {
   const char *wanted = argc > 1 ? argv[1] : getenv("BLIS_CASES");
@@ -817,6 +863,7 @@ int main(int argc, char **argv) {
   RUN(evictions_of_the_cache_are_saved);
   RUN(peers);
   RUN(losses);
+  RUN(comings_and_goings);
   RUN(empty_tiers_change_nothing);
   RUN(what_is_wrong_is_told);
   RUN(memory_may_run_out);
