@@ -6,6 +6,7 @@
 
 #include "base/invariant.h"
 #include "base/nearest.h"
+#include "cluster/service.h"
 
 struct blis__adapter_texts {
   blis_adapter_names names;     /* borrowed */
@@ -89,6 +90,11 @@ blis_status blis__find_adapter(blis_cluster *cluster,
                             error);
 }
 
+/* What was in the slots of an engine is gone with it, and so are they. */
+static bool has_slots(const blis_cluster *cluster, uint32_t instance) {
+  return blis__is_up(cluster->services[instance]);
+}
+
 void blis_cluster_get_adapters(const blis_cluster *cluster,
                                blis_adapter_stats *stats) {
   *stats = (blis_adapter_stats){0};
@@ -98,9 +104,11 @@ void blis_cluster_get_adapters(const blis_cluster *cluster,
       continue;
     }
     blis_instance_get_adapters(cluster->instances[i], &one);
-    stats->slots += one.slots;
-    stats->loaded += one.loaded;
-    stats->loading += one.loading;
+    if (has_slots(cluster, i)) {
+      stats->slots += one.slots;
+      stats->loaded += one.loaded;
+      stats->loading += one.loading;
+    }
     stats->running += one.running;
     stats->waiting += one.waiting;
     stats->requests += one.requests;
@@ -129,7 +137,7 @@ blis_cluster_adapter blis_cluster_adapter_at(const blis_cluster *cluster,
           blis_instance_adapter(cluster->instances[i], adapter);
       sum.loads += one.loads;
       sum.evictions += one.evictions;
-      sum.instances += one.is_loaded;
+      sum.instances += one.is_loaded && has_slots(cluster, i);
     }
   }
   return sum;

@@ -13,6 +13,7 @@
 #include "cluster/gateway_run.h"
 #include "cluster/handoff_run.h"
 #include "cluster/scaler.h"
+#include "cluster/service.h"
 #include "cluster/stages.h"
 #include "cluster/tiers_run.h"
 #include "policy/registry.h"
@@ -407,6 +408,10 @@ bool blis_cluster_has_history(const blis_cluster *cluster) {
 
 double blis_cluster_signal(const blis_cluster *cluster, uint32_t index,
                            blis_signal signal) {
+  if (signal == BLIS_SIGNAL_ADAPTERS_LOADED &&
+      !blis__is_up(cluster->services[index])) {
+    return 0;
+  }
   return blis__snapshot_live(&cluster->snapshot, index, signal);
 }
 

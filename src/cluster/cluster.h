@@ -354,7 +354,8 @@ uint32_t blis_cluster_rank(const blis_cluster *cluster, uint32_t index);
 
 bool blis_cluster_has_pools(const blis_cluster *cluster);
 
-/* Of the adapters of all instances; running and waiting stay 0. */
+/* Of the adapters of all instances; slots and what is in them, of those that
+   are up. */
 void blis_cluster_get_adapters(const blis_cluster *cluster,
                                blis_adapter_stats *stats);
 
@@ -568,7 +569,8 @@ const char *blis_cluster_instance_id(const blis_cluster *cluster,
  */
 bool blis_cluster_has_history(const blis_cluster *cluster);
 
-/* The live value of a signal that does not depend on a request. */
+/* The live value of a signal that does not depend on a request. Of one that is
+   not up, no adapter is loaded. */
 double blis_cluster_signal(const blis_cluster *cluster, uint32_t index,
                            blis_signal signal);
 

@@ -40,10 +40,6 @@ struct blis__fault_plan {
 /* Far more than a run can be asked about; they would fill memory. */
 enum { NOTES_MAX = 100000 };
 
-static bool is_up(blis_service service) {
-  return service == BLIS_SERVICE_ACTIVE || service == BLIS_SERVICE_DRAINING;
-}
-
 /* What lasts. */
 
 static blis_status set_speed(blis_cluster *cluster, uint32_t instance,
@@ -147,7 +143,7 @@ static blis_status crash(blis_cluster *cluster, uint32_t instance,
 static blis_status end_reclaim(blis_cluster *cluster, active_fault *a,
                                blis_error *error) {
   const blis_fault_effect *effect = &a->effect;
-  if (is_up(cluster->services[a->instance])) {
+  if (blis__is_up(cluster->services[a->instance])) {
     uint32_t end = blis__rank_end(cluster, a->instance);
     for (uint32_t i = blis__rank_first(cluster, a->instance); i < end; i++) {
       cluster->service_times[i].is_given_back = effect->gives_back;
@@ -165,7 +161,7 @@ static blis_status end(blis_cluster *cluster, active_fault *a,
                        blis_error *error) {
   switch (a->effect.kind) {
   case BLIS_FAULT_HANG: /* somebody has noticed, and starts it anew */
-    return is_up(cluster->services[a->instance])
+    return blis__is_up(cluster->services[a->instance])
                ? crash(cluster, a->instance, &a->effect,
                        a->effect.recovering_us, error)
                : BLIS_OK;
@@ -325,7 +321,7 @@ static blis_status suffer(blis_cluster *cluster, uint32_t instance,
                      NOTES_MAX, cluster->now_us);
   }
   bool is_there =
-      instance < cluster->existing && is_up(cluster->services[instance]);
+      instance < cluster->existing && blis__is_up(cluster->services[instance]);
   if (is_there) {
     BLIS_TRY(strike(cluster, instance, effect, error));
   }

@@ -27,7 +27,7 @@ blis_status blis__check_changeable(const blis_cluster *cluster, uint32_t index,
 }
 
 static bool may_become(blis_service from, blis_service to) {
-  bool is_up = from == BLIS_SERVICE_ACTIVE || from == BLIS_SERVICE_DRAINING;
+  bool is_up = blis__is_up(from);
   switch (to) {
   case BLIS_SERVICE_ABSENT:
     return false;

@@ -28,6 +28,11 @@ static inline bool blis__is_starting(blis_service service) {
   return service >= BLIS_SERVICE_REQUESTED && service <= BLIS_SERVICE_WARMING;
 }
 
+/* Its engine has requests, or could; of the others nothing is left to find. */
+static inline bool blis__is_up(blis_service service) {
+  return service == BLIS_SERVICE_ACTIVE || service == BLIS_SERVICE_DRAINING;
+}
+
 BLIS_MUSTUSE blis_status blis__set_service(blis_cluster *cluster,
                                            uint32_t index, blis_service service,
                                            blis_error *error);

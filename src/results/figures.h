@@ -297,7 +297,8 @@
 
 /* Members of blis_adapter_stats, with adapters. */
 #define BLIS_LORA_COUNT_MAP(XX)                                                \
-  XX(INTEGER, slots, "adapters", NEUTRAL, "", "that instances have room for")  \
+  XX(INTEGER, slots, "adapters", NEUTRAL, "",                                  \
+     "of the instances that are up at the end of the run")                     \
   XX(INTEGER, requests, "requests", NEUTRAL, "",                               \
      "with an adapter that were admitted to a batch; parts of hand-offs "      \
      "apart")                                                                  \

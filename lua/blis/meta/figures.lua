@@ -241,7 +241,7 @@
 
 --- LoRA adapters, over all instances.
 ---@class blis.Lora
----@field slots integer that instances have room for (adapters)
+---@field slots integer of the instances that are up at the end of the run (adapters)
 ---@field requests integer with an adapter that were admitted to a batch; parts of hand-offs apart (requests)
 ---@field hits integer of these whose adapter was there when they were first considered (requests)
 ---@field waits integer times that requests waited for an adapter until they were admitted

@@ -16,7 +16,7 @@ local series = {}
 ---@field loaded_blocks integer[] since the start, brought to requests
 ---@field saved_blocks integer[] since the start
 
----@class blis.SeriesLora of the LoRA adapters of all instances: one that is with two counts twice
+---@class blis.SeriesLora of all instances that are up; an adapter that two have counts twice
 ---@field loaded integer[] in slots
 ---@field loading integer[] on their way into one
 ---@field running integer[] with requests in a batch

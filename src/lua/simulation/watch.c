@@ -140,18 +140,11 @@ static void set_adapters(lua_State *L, const blis_cluster *cluster) {
   }
   blis_adapter_stats sum;
   blis_cluster_get_adapters(cluster, &sum);
-  int64_t running = 0, waiting = 0;
-  for (uint32_t i = 0; i < blis_cluster_instance_count(cluster); i++) {
-    blis_adapter_stats stats;
-    blis_instance_get_adapters(blis_cluster_instance(cluster, i), &stats);
-    running += stats.running;
-    waiting += stats.waiting;
-  }
   lua_createtable(L, 0, 5);
   set_field_integer(L, "slots", sum.slots);
   set_field_integer(L, "loaded", sum.loaded);
-  set_field_integer(L, "running", running);
-  set_field_integer(L, "waiting", waiting);
+  set_field_integer(L, "running", sum.running);
+  set_field_integer(L, "waiting", sum.waiting);
   set_field_integer(L, "loads", sum.loads);
   lua_setfield(L, -2, "lora");
 }
