@@ -268,7 +268,7 @@ describe("a timeline", function()
   end)
 
   --- Requests of { arrival_us, adapter, output tokens } on one instance whose steps take 1 ms.
-  local function adapters_run(list, more)
+  local function adapters_run(list, more, faults)
     local lora = { adapters = { "a", "b", "c" }, rank = 8, slots = 2, load_base_latency_us = 1000,
       footprint_bytes_per_rank = 10000000, load_bandwidth_bytes_us = 20000,
       step_overhead_tiers = {} }
@@ -284,7 +284,7 @@ describe("a timeline", function()
         return one and { arrival_us = one[1], prompt_tokens = 16, output_tokens = one[3],
           adapter = one[2] }
       end },
-      keep_timeline = true,
+      faults = faults, keep_timeline = true,
     }
   end
 
@@ -320,6 +320,18 @@ describe("a timeline", function()
     check.check(events, result)
     assert.same({ { "a", 0, 5000, "request_0", 2 }, { "b", 5000, 10000, "request_1", 1 },
       { "c", 10000, 15000, "request_3", 1 } }, adapter_loads(events))
+  end)
+
+  it("has no loads that were lost with their instance, in steps neither", function()
+    -- Of three loads of 5 ms in the first step, one has ended at 7 ms; then all begin anew.
+    local result = adapters_run({ four[1], four[2], { 0, "c", 10 } }, { mode = "block",
+      slots = 3 }, { { kind = "crash", at = 7000, instance = 1, recover_after = 1000,
+        requests = "rerouted" } })
+    local _, events = read(result)
+    assert.equal(4, check.check(events, result).adapter)
+    assert.same({ { "a", 0, 5000, "request_0", 1 }, { "a", 8000, 13000, "request_0", 1 },
+      { "b", 13000, 18000, "request_1", 1 }, { "c", 18000, 23000, "request_2", 1 } },
+      adapter_loads(events))
   end)
 
   it("has the same rows of loads and moves with either engine", function()

@@ -119,12 +119,16 @@ typedef struct blis_step_sink {
                       const blis_step_report *report, blis_error *error);
 } blis_step_sink;
 
-/* Gets what is loaded, in the order in which it has ended at each instance and
-   in the tiers: adapters, and KV. */
+/*
+ * Gets what is loaded, in the order in which it has ended at each instance and
+ * in the tiers: adapters, and KV. Loads that are part of a step are told as it
+ * begins; those that would have ended after at_us are lost with their instance.
+ */
 typedef struct blis_load_sink {
   void *ud;
   blis_status (*adapter)(void *ud, uint32_t instance,
                          const blis_adapter_load *load, blis_error *error);
+  void (*lost)(void *ud, uint32_t instance, int64_t at_us);
   blis_status (*moved)(void *ud, const blis_kv_move *move, blis_error *error);
 } blis_load_sink;
 

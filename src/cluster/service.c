@@ -161,6 +161,9 @@ blis_status blis__restart_instance(blis_cluster *cluster, uint32_t index,
   BLIS_ASSERT(blis__snapshot_live(&cluster->snapshot, index,
                                   BLIS_SIGNAL_IN_FLIGHT) == 0);
   BLIS_TRY(blis_instance_restart(cluster->instances[index], error));
+  if (cluster->loads.lost != NULL) {
+    cluster->loads.lost(cluster->loads.ud, index, cluster->now_us);
+  }
   blis__barrier_reset(cluster, index);
   blis__snapshot_forget(&cluster->snapshot, index);
   return BLIS_OK;

@@ -53,6 +53,18 @@ static blis_status add_load(void *ud, uint32_t instance,
   return BLIS_OK;
 }
 
+static void lose_loads(void *ud, uint32_t instance, int64_t at_us) {
+  blis_load_log *log = ud;
+  size_t kept = 0;
+  for (size_t i = 0; i < log->loads.count; i++) {
+    const blis_logged_load *logged = &log->loads.items[i];
+    if (logged->instance != instance || logged->load.end_us <= at_us) {
+      log->loads.items[kept++] = *logged;
+    }
+  }
+  log->loads.count = kept;
+}
+
 static blis_status add_move(void *ud, const blis_kv_move *move,
                             blis_error *error) {
   blis_load_log *log = ud;
@@ -65,5 +77,6 @@ static blis_status add_move(void *ud, const blis_kv_move *move,
 }
 
 blis_load_sink blis_load_log_sink(blis_load_log *log) {
-  return (blis_load_sink){.ud = log, .adapter = add_load, .moved = add_move};
+  return (blis_load_sink){
+      .ud = log, .adapter = add_load, .lost = lose_loads, .moved = add_move};
 }

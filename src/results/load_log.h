@@ -5,7 +5,8 @@
  * Keeps up to so many of each, the first to end; the others are counted. Once
  * settled, loads are in the order of their ends, of equal ones by instance,
  * whichever engine told of them in which order. Adding is O(log most)
- * amortised; twice as many loads are held while they come.
+ * amortised, the loss of an instance O(most); twice as many loads are held
+ * while they come.
  */
 #ifndef BLIS_RESULTS_LOAD_LOG_H
 #define BLIS_RESULTS_LOAD_LOG_H

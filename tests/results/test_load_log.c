@@ -76,8 +76,28 @@ static void it_does_not_matter_when_one_is_told_of(void) {
   }
 }
 
+static void lost_loads_are_forgotten(void) {
+  blis_alloc alloc = blis_alloc_heap();
+  blis_load_log log;
+  blis_load_log_init(&log, &alloc, END_COUNT);
+  const blis_load_sink sink = blis_load_log_sink(&log);
+  for (size_t i = 0; i < END_COUNT; i++) {
+    add(&sink, i);
+  }
+  sink.lost(sink.ud, 1, 20); /* they have just ended */
+  CHECK_EQ_I64((int64_t)log.loads.count, END_COUNT);
+  sink.lost(sink.ud, 1, 19);
+  CHECK_EQ_I64((int64_t)log.loads.count, END_COUNT - 3);
+  for (size_t i = 0; i < log.loads.count; i++) {
+    CHECK(log.loads.items[i].instance != 1);
+  }
+  CHECK_EQ_I64(log.left_out, 0);
+  blis_load_log_deinit(&log);
+}
+
 int main(void) {
   RUN(the_first_ones_are_kept);
   RUN(it_does_not_matter_when_one_is_told_of);
+  RUN(lost_loads_are_forgotten);
   return check_done();
 }
