@@ -7,24 +7,30 @@
 
 struct blis__presence {
   BLIS_ARRAY(blis_presence_level) levels;
+  blis_presence_level now;
+  blis_service *counted; /* by instance: as it is counted now */
 };
 
-static blis_presence_level count(const blis_cluster *cluster) {
-  blis_presence_level level = {.time_us = cluster->now_us};
-  for (uint32_t i = 0; i < cluster->existing; i++) {
-    blis_service service = cluster->services[i];
-    level.serving += service == BLIS_SERVICE_ACTIVE;
-    level.leaving += service == BLIS_SERVICE_DRAINING;
-    level.starting +=
-        service == BLIS_SERVICE_RECOVERING || blis__is_starting(service);
-  }
-  return level;
+static void add(blis_presence_level *level, blis_service service, int change) {
+  bool is_starting =
+      service == BLIS_SERVICE_RECOVERING || blis__is_starting(service);
+  level->serving += service == BLIS_SERVICE_ACTIVE ? change : 0;
+  level->leaving += service == BLIS_SERVICE_DRAINING ? change : 0;
+  level->starting += is_starting ? change : 0;
+}
+
+static void count(struct blis__presence *presence, const blis_cluster *cluster,
+                  uint32_t instance) {
+  add(&presence->now, presence->counted[instance], -1);
+  presence->counted[instance] = cluster->services[instance];
+  add(&presence->now, presence->counted[instance], 1);
 }
 
 /* Of several changes at one time the last one counts. */
 static blis_status note(struct blis__presence *presence,
                         const blis_cluster *cluster) {
-  blis_presence_level level = count(cluster);
+  blis_presence_level level = presence->now;
+  level.time_us = cluster->now_us;
   size_t known = presence->levels.count;
   if (known > 0 && presence->levels.items[known - 1].time_us == level.time_us) {
     presence->levels.items[known - 1] = level;
@@ -36,7 +42,7 @@ static blis_status note(struct blis__presence *presence,
 static blis_status on_service_changed(void *ud, blis_cluster *cluster,
                                       const blis__news *news,
                                       blis_error *error) {
-  (void)news;
+  count(ud, cluster, news->instance);
   BLIS_TRY_MEM(note(ud, cluster), error);
   return BLIS_OK;
 }
@@ -48,6 +54,16 @@ blis_status blis__add_presence(blis_cluster *cluster) {
     return BLIS_ERR_NOMEM;
   }
   cluster->presence = presence;
+  uint32_t instances = cluster->config.instance_count;
+  presence->counted =
+      blis_alloc_zeroed(&cluster->alloc, instances, sizeof *presence->counted);
+  if (presence->counted == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  for (uint32_t i = 0; i < instances; i++) {
+    presence->counted[i] = BLIS_SERVICE_ABSENT;
+    count(presence, cluster, i);
+  }
   const blis__listener listener = {
       .ud = presence,
       .rank = BLIS__BOOKS,
@@ -59,6 +75,9 @@ blis_status blis__add_presence(blis_cluster *cluster) {
 void blis__free_presence(blis_cluster *cluster) {
   if (cluster->presence != NULL) {
     blis_array_deinit(&cluster->alloc, &cluster->presence->levels);
+    blis_alloc_free(&cluster->alloc, cluster->presence->counted,
+                    cluster->config.instance_count *
+                        sizeof *cluster->presence->counted);
     blis_alloc_free(&cluster->alloc, cluster->presence,
                     sizeof *cluster->presence);
   }

@@ -1,6 +1,11 @@
 /*
  * presence.h - how many instances there were, from when on, where faults or a
  * market take them away. Clusters without such faults keep nothing of it.
+ *
+ * A change costs O(1), and so does what is kept of it: 32 bytes per time at
+ * which something changed. There are a few such times per fault (of which a run
+ * has at most 100,000, see fault_plan.h), and per decision of an autoscaler or
+ * a script.
  */
 #ifndef BLIS_CLUSTER_PRESENCE_H
 #define BLIS_CLUSTER_PRESENCE_H
