@@ -53,9 +53,16 @@ local function is_scripted(routing, admission)
   return false
 end
 
+--- As the core has it: in any case, and with or without the owner.
+local function is_same_model(a, b)
+  a, b = a:lower(), b:lower()
+  local a_name, b_name = a:match "/([^/]*)$", b:match "/([^/]*)$"
+  return a == b or not b_name and a_name == b or not a_name and b_name == a
+end
+
 local function is_among(model, models)
   for _, known in ipairs(models) do
-    if known:lower() == model:lower() then return true end
+    if is_same_model(known, model) then return true end
   end
   return false
 end

@@ -312,6 +312,20 @@ describe("models of a corpus", function()
     sim:step()
     local other <close> = sim:clone()
     assert.equal(fast.hash, other:run().hash)
+    -- The owner may be left out, on either side.
+    local bare = { parent = "Llama-3.1-8b-instruct", third = qwen, sub = llama,
+      fourth = "qwen3-14b" }
+    assert.equal(24, blis.run(experiment("fast", bare)).completed)
+    local some = experiment("fast", by_name)
+    some.cluster.groups[2].model = "qwen3-14b"
+    for _, request in ipairs(blis.run(some).requests) do
+      if request.model ~= "" then
+        assert.equal(request.model == qwen, request.instance == "instance_2")
+      end
+    end
+    by_name.fourth = "other/qwen3-14b"
+    says(small.message_of(blis.run, experiment("fast", by_name)),
+      "workload.models: no instance serves 'other/qwen3-14b', expected " .. llama)
     by_name.fourth = "gpt"
     says(small.message_of(blis.run, experiment("fast", by_name)),
       "workload.models: no instance serves 'gpt', expected " .. llama .. " or " .. qwen)

@@ -39,7 +39,8 @@ typedef struct blis_instance_facts {
 /* Of an instance about which nothing is stated. */
 #define BLIS_INSTANCE_FACTS_UNKNOWN ((blis_instance_facts){.capacity = 1})
 
-/* Do two texts name the same model? They may differ in case. */
+/* Do two texts name the same model? They may differ in case, and one may leave
+   the owner out: qwen3-14b is qwen/qwen3-14b. */
 bool blis__is_same_model(const char *a, const char *b);
 
 #endif
