@@ -61,6 +61,29 @@ describe("a policy in another process", function()
     assert.equal(5, scaled.scaling.events[1].to)
   end)
 
+  it("scales a pool by what another one wishes", function()
+    local apart = { prefill_instances = 1, decode_instances = 1, gpu_watts = 400 }
+    local function run(command)
+      return small.experiment { cluster = apart, disaggregation = "always",
+        scaling = { prefill = { max_replicas = 4 }, decode = { max_replicas = 4 } },
+        autoscaler = {
+          prefill = { "external", interval_us = 200000, command = always '{"target":1,"wish":3}' },
+          decode = { "external", interval_us = 200000, command = command } } }
+    end
+    files.with("", function(path)
+      blis.run(run(answers(("echo \"$line\" >>'%s'; echo '{}'"):format(path))))
+      local file <close> = assert(io.open(path))
+      file:read "l"
+      local second = file:read "l"
+      says(second, '"own":{"replicas":1,"wish":1,"min":1,"max":4,"gpus_per_replica":1,')
+      says(second, '"other":{"replicas":1,"wish":3,"min":1,"max":4,"gpus_per_replica":1,')
+    end)
+    says(small.message_of(blis.run, run(always '{"wish":3}')),
+      "its answer has wish, which goes with a target")
+    says(small.message_of(blis.run, run(always '{"target":1,"wish":-3}')),
+      "its answer.wish: -3 is not allowed")
+  end)
+
   it("is told of instances what is asked for", function()
     files.with("", function(path)
       blis.run(small.experiment { routing = { "external", signals = { "kv_blocks" },

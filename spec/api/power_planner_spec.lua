@@ -257,7 +257,8 @@ describe("an autoscaler of a script", function()
         return { target = 1, wish = wish }
       end })
     end
-    small.says(message(1.5), "it returned the wish 1.5, expected a number of instances")
-    small.says(message(-1), "it returned the wish -1, expected a number of instances")
+    small.says(message(1.5), "it returned the wish 1.5, expected a whole number of instances")
+    small.says(message(-1), "it returned the wish -1, expected a whole number of instances of at "
+      .. "least 0, or nil for the target")
   end)
 end)

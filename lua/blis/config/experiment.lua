@@ -38,9 +38,9 @@ return {
       flag_doc = "Autoscaler; 'blis policies' lists them. (default: the number of instances stays)",
       doc = "How many instances there are: an autoscaler by name, { name, parameter = value, "
         .. "... }, what blis.autoscaler returned, or a function(context) that returns a number, "
-        .. "{ target =, reason = } or nil for no change. Where prefill and decode are apart, it "
-        .. "is for either pool, or { prefill =, decode = } gives each its own. Default: the number "
-        .. "stays.",
+        .. "{ target =, reason =, wish = } or nil for no change. Where prefill and decode are "
+        .. "apart, it is for either pool, or { prefill =, decode = } gives each its own. Default: "
+        .. "the number stays.",
     },
     {
       name = "scaling", type = "table",

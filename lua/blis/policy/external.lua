@@ -25,6 +25,9 @@ local context_fields = { "now_us", "since_last_scale_us", "replicas", "ready", "
   "queue_depth", "batch_size", "request_rate", "ttft_p90_us", "tpot_p90_us", "slo_attainment",
   "prompt_tokens_mean", "output_tokens_mean" }
 
+local pool_fields = { "replicas", "wish", "min", "max", "gpus_per_replica", "prefill_watts",
+  "decode_watts" }
+
 -- Those of the macro-level plan's InstanceSnapshot.
 local usual_signals = { "role", "queue_depth", "batch_size", "in_flight", "kv_utilization",
   "cache_hit_rate", "recent_ttft_us", "recent_tpot_us", "estimated_wait_us" }
@@ -185,14 +188,25 @@ end
 local scale_section = section_of {
   { name = "target", type = "integer", doc = "wanted number of instances" },
   { name = "reason", type = "string", doc = "why" },
+  { name = "wish", type = "integer", min = 0,
+    doc = "the target without what the pool shares with another one; default: the target" },
 }
 
 local function decide_scaling(self)
   return function(context)
     local answer = ask(self, "autoscaling", function(writer)
-      json_parts.object(writer, "context", context_fields, context)
+      writer:object "context"
+      json_parts.fields(writer, context_fields, context)
+      for _, pool in ipairs { "own", "other" } do
+        if context[pool] then json_parts.object(writer, pool, pool_fields, context[pool]) end
+      end
+      writer:done()
     end, scale_section)
-    return answer.target and { target = answer.target, reason = answer.reason } or nil
+    if answer.wish and not answer.target then
+      fail(self, "its answer has wish, which goes with a target")
+    end
+    return answer.target
+      and { target = answer.target, reason = answer.reason, wish = answer.wish } or nil
   end
 end
 

@@ -281,9 +281,10 @@ end
 
 --- How many instances there should be: `blis.autoscaler { name =, interval_us =, decide =
 --- function(context) ... end }`, asked every interval_us (10 s) after everything else of that time.
---- It returns a number, { target =, reason = }, or nil for no change; what is out of bounds is
---- clamped and told. context has what blis.ScaleContext lists: replicas, ready, min, max, metrics
---- such as queue_depth and ttft_p90_us, and instances.
+--- It returns a number, { target =, reason =, wish = }, or nil for no change; what is out of bounds
+--- is clamped and told. wish is what the target would be without what the pool shares with another
+--- one, which sees it as context.other.wish; default: the target. context has what ScaleContext
+--- lists: replicas, ready, min, max, metrics such as queue_depth and ttft_p90_us, and instances.
 ---@param spec blis.AnyAutoscaler
 ---@return blis.Policy
 function hooks.autoscaler(spec)

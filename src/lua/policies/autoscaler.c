@@ -30,8 +30,8 @@ static void check_target(lua_State *L, int index, scale_call *call) {
   lua_Integer target = lua_tointegerx(L, index, &is_whole);
   if (lua_type(L, index) != LUA_TNUMBER || !is_whole) {
     luaL_error(L,
-               "it returned %s, expected a whole number of instances, { target "
-               "=, reason = }, or nil for no change",
+               "it returned %s, expected a whole number of "
+               "instances, " BIND_SCALE_ANSWER ", or nil for no change",
                push_what(L, index));
   }
   call->decision->target = target;
@@ -51,7 +51,9 @@ static void check_wish(lua_State *L, int index, scale_call *call) {
   lua_Integer wish = lua_tointegerx(L, index, &is_whole);
   bool is_wish = lua_type(L, index) == LUA_TNUMBER && is_whole && wish >= 0;
   if (!lua_isnil(L, index) && !is_wish) {
-    luaL_error(L, "it returned the wish %s, expected a number of instances",
+    luaL_error(L,
+               "it returned the wish %s, expected a whole number of instances "
+               "of at least 0, or nil for the target",
                push_what(L, index));
   }
   call->decision->wish = is_wish ? wish : -1;
@@ -75,8 +77,8 @@ static void check_keys(lua_State *L, int answer) {
         lua_type(L, -1) == LUA_TSTRING && is_member(lua_tostring(L, -1));
     if (!is_known) {
       luaL_error(L,
-                 "it returned a table with an unknown member, %s; expected "
-                 "{ target =, reason =, wish = }",
+                 "it returned a table with an unknown member, %s; "
+                 "expected " BIND_SCALE_ANSWER,
                  push_what(L, -1));
     }
   }
@@ -99,7 +101,7 @@ static int ask(lua_State *L) {
     if (lua_getfield(L, answer, "target") == LUA_TNIL) {
       return luaL_error(
           L, "it returned a table without target, expected a whole number of "
-             "instances, { target =, reason = }, or nil for no change");
+             "instances, " BIND_SCALE_ANSWER ", or nil for no change");
     }
     check_target(L, answer + 1, call);
     lua_getfield(L, answer, "reason");

@@ -14,7 +14,8 @@
 /*
  * Makes *autoscaler from the definition at index. A function is called with a
  * table of what blis_scale_context says, metrics by their names, and returns
- * the wanted number of instances, { target =, reason = } or nil for no change.
+ * the wanted number of instances, { target =, reason =, wish = } or nil for no
+ * change.
  * The caller owns *autoscaler, which borrows hooks. May raise, and then nothing
  * is left behind.
  */

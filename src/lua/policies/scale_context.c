@@ -99,8 +99,8 @@ static const bind_closed of_instances = {"blis.ScaleInstances",
 static const bind_closed of_samples = {
     "blis.ScaleSamples", "the list of samples of a context", NULL, help, NULL};
 
-static const char instead[] = "what is wanted is returned, as a number or "
-                              "{ target =, reason = }";
+static const char instead[] =
+    "what is wanted is returned, as a number or " BIND_SCALE_ANSWER;
 
 /* The tables. */
 

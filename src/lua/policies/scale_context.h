@@ -11,6 +11,9 @@
 #include "lua/bind/alias.h"
 #include "policy/autoscale/autoscaler.h"
 
+/* What is returned in place of a number; reason and wish may be left out. */
+#define BIND_SCALE_ANSWER "{ target =, reason =, wish = }"
+
 /* The last looks at a pool. All zero at first. */
 enum { BIND_SCALE_SAMPLES = 32, BIND_SAMPLED_METRICS = 5 };
 
