@@ -150,8 +150,11 @@ end
 ---@param spec table
 ---@return table
 function experiment.read(spec)
-  local profile = type(spec) == "table" and spec.profile or "design"
-  local values = schema.read(experiment_section, spec, "", profile)
+  if type(spec) ~= "table" then
+    schema.raise_value("the experiment", spec,
+      "a table of options such as { cluster = { instances = 4 } }")
+  end
+  local values = schema.read(experiment_section, spec, "", spec.profile or "design")
   local cluster = engine.read(values.cluster, "cluster", values.profile)
   check_records_are_kept(values)
   if values.warm_up_us and values.warm_up_requests then
@@ -339,6 +342,10 @@ end
 ---@param finished? fun(result: blis.Result) called with the result of sim:run(), of clones, too
 ---@return blis.Simulation
 function experiment.simulation(spec, finished)
+  if finished ~= nil and type(finished) ~= "function" then
+    schema.raise_value("blis.simulation: its second argument", finished,
+      "a function(result) that hears how runs end, or nil")
+  end
   return simulation_of(spec, experiment.read(spec), finished)
 end
 

@@ -586,6 +586,8 @@ describe("other files of graphs", function()
       [first .. [[{"session_id":"a","delay":0,"output_length":2}]] ] =
         ":2: key 'input_length': is missing",
       [ [[{"session_id":"a","delay":0,"input_length":2}]] ] = ":1: key 'output_length': is missing",
+      [ [[{"session_id":"a","delay":0,"input_length":null,"output_length":2}]] ] =
+        ":1: key 'input_length': null is not allowed, expected a value",
       [ [[{"session_id":"a","delay":-1,"input_length":2,"output_length":2}]] ] =
         ":1: key 'delay': -1 is not allowed",
       [ [[{"session_id":[],"delay":1,"input_length":2,"output_length":2}]] ] =

@@ -316,6 +316,10 @@ describe("LoRA adapters", function()
     says("cluster.lora.adapters[2]: the adapter 'a' is there twice", run,
       { adapters = { "a", "a" } }, list)
     says("cluster.lora.adapters", run, { adapters = {} }, list)
+    says("cluster.lora.adapters is missing, expected a list of ids or of { id =, rank =, "
+      .. "weight = }, or a number from 1 to 100000", run, { slots = 4 }, list)
+    says("cluster.lora.adapters[1]: 5 is not allowed, expected an id or { id =", run,
+      { adapters = { 5 } }, list)
     says("cluster.lora.adapters", run, { adapters = 0 }, list)
     says("cluster.lora.host_slots: 2 is not allowed, expected at least slots, 4, or 0 for all",
       run, { adapters = 9, slots = 4, host_slots = 2 }, list)

@@ -109,7 +109,7 @@ describe("an option that is wrong", function()
     for _, case in ipairs {
       { { clustr = {} }, ":%d+: unknown option 'clustr'" },
       { { 5 }, ":%d+: expected named options" },
-      { 5, ":%d+: 5 is not allowed" },
+      { 5, ":%d+: the experiment: 5 is not allowed" },
     } do
       local message = small.error_of(blis.simulation, case[1]).message
       assert.is_truthy(message:find(case[2]), message)

@@ -19,6 +19,14 @@ describe("a simulation", function()
     assert.equal(expected, jumped:run().hash)
   end)
 
+  it("is made of an experiment, and a function that hears of its end", function()
+    says(small.message_of(blis.simulation), "the experiment: nil is not allowed, expected a table")
+    says(small.message_of(blis.run), "the experiment: nil is not allowed, expected a table")
+    says(small.message_of(blis.run, "x"), "the experiment: 'x' is not allowed")
+    says(small.message_of(blis.simulation, small.experiment(), "x"),
+      "blis.simulation: its second argument: 'x' is not allowed, expected a function(result)")
+  end)
+
   it("can be looked into at any time", function()
     local sim = blis.simulation(small.experiment())
     assert.equal(0, sim.now_us)

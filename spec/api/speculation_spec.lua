@@ -376,7 +376,10 @@ describe("speculative decoding", function()
     says("cluster.speculation.acceptance: there are 2 probabilities for 3 tokens",
       ngram(3, { 0.5, 0.5 }), { 4 })
     says("cluster.speculation.acceptance[2]", ngram(2, { 0.5, 2 }), { 4 })
-    says("cluster.speculation.acceptance", ngram(2, "often"), { 4 })
+    says("cluster.speculation.acceptance: 'often' is not allowed, expected a number from 0 to 1, a "
+      .. "list of such, a function(request, position), or {", ngram(2, "often"), { 4 })
+    says("cluster.speculation.acceptance is missing, expected a number from 0 to 1, a list of such",
+      ngram(2), { 4 })
     says("cluster.speculation.acceptance[2] is nil", ngram(3, { 0.5, nil, 0.5 }), { 4 })
     says("cluster.speculation.acceptance: got a value at [draft]", ngram(1, { 0.5, draft = 1 }),
       { 4 })

@@ -59,6 +59,16 @@ local function cascade_of(given)
   return cascade
 end
 
+--- Raises for parameters without names, which blis.run would take for something else.
+local function check_parameters(block, path)
+  for key, value in pairs(block and block.params or {}) do
+    if type(key) ~= "string" then
+      errors.invalid("%s.params[%s]: %s has no name, expected { NAME: value, ... }", path,
+        tostring(key), errors.show(value))
+    end
+  end
+end
+
 --- A policy and its parameters as blis.run takes them.
 local function policy_of(block)
   if not block or not block.policy then return nil end
@@ -272,7 +282,9 @@ local function queue_of(given)
   for key, value in pairs(given) do options[key] = value end
   for _, name in ipairs { "saturation", "usage_limit" } do
     if type(options[name]) == "table" then
-      local block = schema.read(queue_policy_section, options[name], "bundle.queue." .. name)
+      local path = "bundle.queue." .. name
+      local block = schema.read(queue_policy_section, options[name], path)
+      check_parameters(block, path)
       options[name] = policy_of(block)
     end
   end
@@ -289,6 +301,7 @@ end
 
 local function check_names(values, scorers)
   local admission, routing = values.admission or {}, values.routing or {}
+  for _, name in ipairs(planned) do check_parameters(values[name], "bundle." .. name) end
   if admission.policy then
     hooks.read_admission(policy_of(admission), "bundle.admission.policy")
   end

@@ -6,7 +6,7 @@ return {
   options = {
     { name = "name", type = "string", default = "latency model", doc = "Its name." },
     {
-      name = "step_time", type = "any", required = true,
+      name = "step_time", type = "any", required = true, expected = "a function(batch)",
       doc = "a function(batch) that returns the microseconds of an engine step",
     },
     {

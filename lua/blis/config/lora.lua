@@ -14,6 +14,7 @@ return {
     {
       name = "adapters", type = "any", required = true, flag = "--lora-adapters", group = group,
       metavar = "NUMBER",
+      expected = "a list of ids or of { id =, rank =, weight = }, or a number from 1 to 100000",
       flag_doc = "So many adapters, adapter_1, adapter_2, ..., that requests without one get by "
         .. "--lora-zipf; --lora-config names them.",
       doc = "The adapters that requests may name: a list of ids, or of { id =, rank =, weight = }, "

@@ -20,7 +20,7 @@ local schema = {}
 ---@field flag? string spelling on the command line
 ---@field group? string title over the flag in the help of commands that simulate
 ---@field flag_doc? string doc for command lines, if not the same
----@field expected? string of a text: which ones are allowed, in words
+---@field expected? string of a text, or of type any: what is allowed, in words
 ---@field path? string what messages of other modules call it, if not section and name
 ---@field metavar? string what stands for the value in the help of command lines
 ---@field is_list? boolean the flag may be repeated
@@ -28,7 +28,6 @@ local schema = {}
 --- for paths of any name
 ---@field is_output? boolean a path that is written to
 ---@field endings? string[] what its name may end in: a list of blis.endings
----@field endings? string[] what its name may end in; a list of blis.endings
 ---@field files? fun(path: string): string[]?, string? what is written for a path that is only a
 --- name, or why that cannot be
 ---@field flag_aliases? string[] older spellings of the flag
@@ -74,6 +73,15 @@ end
 --- The option that a key of a table names, or nil.
 local function find_option(section, key)
   return index_of(section.options)[key]
+end
+
+--- What is allowed of an option, in words.
+---@param section blis.Section
+---@param name string
+---@return string
+function schema.expected(section, name)
+  local option = find_option(section, name)
+  return types[option.type].expected(option)
 end
 
 --- Every word that could have been meant.

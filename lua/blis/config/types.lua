@@ -198,7 +198,7 @@ types.table = {
 
 -- Read by the module that owns it, which knows more forms than one.
 types.any = {
-  expected = function(option) return option.doc end,
+  expected = function(option) return option.expected or option.doc end,
   check = function(value) return value end,
 }
 

@@ -42,8 +42,7 @@ local tier_section = {
   },
 }
 
-local expected_adapters = ("a list of ids or of { id =, rank =, weight = }, or a number "
-  .. "from 1 to %d"):format(most_adapters)
+local expected_adapters = schema.expected(section, "adapters")
 
 --- So many adapters with a long tail.
 local function numbered(count, values)
@@ -66,6 +65,9 @@ local function read_adapters(given, values, path)
   local list, seen = {}, {}
   for i, one in ipairs(given) do
     local place = ("%s[%d]"):format(path, i)
+    if type(one) ~= "string" and type(one) ~= "table" then
+      schema.raise_value(place, one, "an id or { id =, rank =, weight = }")
+    end
     list[i] = type(one) == "string" and { id = one } or schema.read(adapter_section, one, place)
     local id = list[i].id
     if id == "" or id:find "%c" then

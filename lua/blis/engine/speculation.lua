@@ -13,13 +13,13 @@ end
 local keys = { "slo_class", "tenant", "client", "model" }
 
 --- One probability for each draft.
-local function read_acceptance(given, count, path)
+local function read_acceptance(given, count, path, expected)
   local list = {}
   if is_probability(given) then
     for i = 1, count do list[i] = given end
     return list
   end
-  schema.check_list(given, path, "a number from 0 to 1, or a list of such")
+  schema.check_list(given, path, expected or "a number from 0 to 1, or a list of such")
   for i, one in ipairs(given) do
     if not is_probability(one) then
       schema.raise_value(("%s[%d]"):format(path, i), one, "a number from 0 to 1")
@@ -80,7 +80,7 @@ local function acceptance_of(given, count, path)
   if type(given) == "function" then return nil, given end
   local key = type(given) == "table" and key_of(given, path)
   if key then return nil, by_name(given, key, count, path) end
-  return read_acceptance(given, count, path)
+  return read_acceptance(given, count, path, schema.expected(section, "acceptance"))
 end
 
 --- The options as the core takes them; nil for none.

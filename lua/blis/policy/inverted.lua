@@ -26,6 +26,7 @@ inverted.entries = {
       source = "llm-d-router ebab6879, weights below 0",
       options = {
         { name = "base", type = "any", required = true, unit = "",
+          expected = "a scorer: a name, or { name, parameter = value, ... }",
           doc = "the scorer: a name, or { name, parameter = value, ... }" },
       },
       define = define,

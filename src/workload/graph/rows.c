@@ -172,7 +172,10 @@ blis_status blis__graph_need(blis_json_value object, const char *key,
                              blis_error *error) {
   blis_json_value value = blis_json_member(object, key);
   return blis_json_has(value) ? BLIS_OK
-                              : blis_json_fail(value, "is missing", error);
+                              : blis_json_fail(value,
+                                               "is not allowed, expected a "
+                                               "value",
+                                               error);
 }
 
 blis_status blis__graph_add(blis__graph_rows *rows, int64_t line,
