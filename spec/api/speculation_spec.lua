@@ -203,6 +203,42 @@ describe("speculative decoding", function()
     assert.equal(1, r.completed)
   end)
 
+  it("verifies tokens one behind the other", function()
+    local seen = {}
+    run(ngram(2, 1), { 7 }, { latency_model = blis.latency_model { name = "watch",
+      step_time = function(batch)
+        local contexts = {}
+        for k = 1, #batch do
+          contexts[k] = batch[k].progress_tokens
+          assert.equal(#seen == 0 and 16 or 1, batch[k].new_tokens)
+        end
+        seen[#seen + 1] = contexts
+        return 1000
+      end } })
+    assert.same({ { 0 }, { 16, 17, 18 }, { 19, 20, 21 } }, seen)
+  end)
+
+  it("takes the same blocks for drafts again and again", function()
+    -- Of 6 blocks, 2 have the first prompt, and the second request takes 2. In each of its steps
+    -- it has one more for its drafts: were it another one, the first prompt would soon be lost.
+    local list = {
+      { arrival_us = 0, prompt_tokens = 32, prefix_group = "g", prefix_tokens = 32,
+        output_tokens = 1 },
+      { arrival_us = 100000, prompt_tokens = 16, output_tokens = 14 },
+      { arrival_us = 900000, prompt_tokens = 48, prefix_group = "g", prefix_tokens = 32,
+        output_tokens = 1 },
+    }
+    local i = 0
+    local r = blis.run { cluster = { kv_blocks = 6, speculation = ngram(15, 0),
+      async_scheduling = false, latency_model = model() }, workload = { requests = #list,
+      generator = function()
+        i = i + 1
+        return list[i]
+      end } }
+    assert.equal(13, r.speculation.drafts)
+    assert.is_true(r.requests[3].had_hit)
+  end)
+
   it("draws alike in every batch and both engines", function()
     local many = run(ngram(3, 0.6), { 200, 200, 200 })
     local single = { { 200, 1, 1 }, { 1, 200, 1 }, { 1, 1, 200 } }
@@ -304,6 +340,38 @@ describe("speculative decoding", function()
       recover_after = 1000000, requests = "rerouted" } } }
     assert.equal(20, r.completed)
     assert.is_true(asked > 20)
+  end)
+
+  it("is counted over crashes", function()
+    -- A prefill of 1100 us and 4 steps of 1300 that have begun by 5100 us; then all of it anew.
+    local i = 0
+    local r = blis.run { cluster = { kv_blocks = 1000, speculation = ngram(2, 1),
+      async_scheduling = false, latency_model = model() }, workload = { requests = 1,
+        generator = function()
+          i = i + 1
+          return i == 1 and { arrival_us = 0, prompt_tokens = 16, output_tokens = 64 } or nil
+        end }, faults = { { kind = "crash", at = 5100, instance = 1, recover_after = 1000,
+          requests = "rerouted" } } }
+    assert.equal(4 + 21, r.speculation.drafts)
+    assert.equal(2 * (4 + 21), r.speculation.accepted_tokens)
+    assert.equal(2 * 21, r.requests[1].drafted_tokens)
+  end)
+
+  it("takes energy for drafts that do not hold as for those that do", function()
+    -- Both verify three tokens in the first two steps of 1600 us; the second goes on alone.
+    local i = 0
+    local r = blis.run { cluster = { kv_blocks = 1000, async_scheduling = false,
+      latency_model = model(), gpu_prefill_watts = 400, gpu_decode_watts = 400,
+      gpu_idle_watts = 0, speculation = ngram(2, function(request)
+        return request.tenant == "a" and 1 or 0
+      end) }, workload = { requests = 2, generator = function()
+        i = i + 1
+        return i <= 2 and { arrival_us = 0, prompt_tokens = 16, output_tokens = 7,
+          tenant = i == 1 and "a" or "b" } or nil
+      end } }
+    local both_us, alone_us = 1200 + 2 * 1600, 4 * 1300
+    assert.near(400 * both_us / 2 / 1e6, r.requests[1].energy_j, 1e-6)
+    assert.near(400 * (both_us / 2 + alone_us) / 1e6, r.requests[2].energy_j, 1e-6)
   end)
 
   it("shows what policies see, within what they may take", function()

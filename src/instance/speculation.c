@@ -44,10 +44,9 @@ static double draw(const blis_speculation_config *config,
 /* Tokens for which there is room behind those that are computed. */
 static int64_t room_of(const blis_instance_config *config,
                        const blis_live_request *request) {
-  int64_t limit = config->max_model_len_tokens;
+  int64_t limit = config->max_model_len_tokens; /* fits into the cache */
   int64_t room = config->kv_blocks * config->block_size_tokens;
-  return (limit > 0 ? blis_min_i64(limit, room) : room) -
-         request->progress_tokens;
+  return (limit > 0 ? limit : room) - request->progress_tokens;
 }
 
 /* Of its output, behind what is computed. */
