@@ -1,5 +1,6 @@
 --- From what a user writes to what the core runs: reads an experiment, checks it, fills in
 --- defaults.
+local asked = require "blis.results.asked"
 local billing = require "blis.engine.billing"
 local core = require "blis.core"
 local deferred = require "blis.deferred"
@@ -203,6 +204,7 @@ function experiment.read(spec)
     prices = spot_capacity and spot_capacity.prices or nil,
     billing = billing.of(cluster),
     spot_offers = spot_capacity and spot_capacity.offers or nil,
+    spot_plans = spot_capacity and spot_capacity.plans or nil,
     is_scripted = is_scripted(routing, admission)
       or apart ~= nil and disaggregation.is_scripted(apart),
     kv_tiers = tiers,
@@ -311,11 +313,13 @@ local function pins_note(unused, number)
     :format(name, others)
 end
 
---- Tells what an experiment was of that no figure does: its traffic, the policies of its script.
+--- Tells what an experiment was of that no figure does: its traffic, the policies of its
+--- script, and what it asked for beside instances.
 local function tell(setup, spec, config)
   setup.traffic, setup.traffic_file = told.of(spec.workload)
   local policies = scripted.list(all_policies(config))
   setup.scripted = #policies > 0 and table.concat(policies, ", ") or nil
+  setup.asked = asked.list(config)
 end
 
 local function simulation_of(spec, config, finished)

@@ -26,6 +26,14 @@ function format.number(x, decimals)
   return (text:sub(1, 1) == "-" and "-" or "") .. grouped .. rest
 end
 
+--- "1 block", "1,200 blocks".
+---@param n integer
+---@param word string
+---@return string
+function format.plural(n, word)
+  return ("%s %s%s"):format(format.count(n), word, n == 1 and "" or "s")
+end
+
 --- 0.1234 as "12.3 %".
 ---@param share number?
 ---@return string

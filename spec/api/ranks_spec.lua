@@ -2,6 +2,7 @@
 --- passes, uneven experts, and what is refused.
 local blis = require "blis"
 local report = require "blis.results.report"
+local setup = require "blis.results.setup"
 
 --- A decode step takes 20 ms, one with a prompt 120 ms.
 local function model()
@@ -244,7 +245,7 @@ describe("data-parallel ranks", function()
   it("are echoed as groups, with a line of their own at a barrier alone", function()
     local function said(cluster)
       local r = run(cluster, { { 0 } })
-      return report.setup(r):match "^[^\n]+ of ", report.summary(r)
+      return setup.text(r):match "^[^\n]+ of ", report.summary(r)
     end
     local function has_line(text) return text:find "time lost at barriers" ~= nil end
     local size, lines = said { instances = 2, ranks = { count = 4, barrier = false } }

@@ -12,6 +12,7 @@ local over_time = require "blis.charts.over_time"
 local parts = require "blis.page.parts"
 local ranges = require "blis.charts.ranges"
 local report = require "blis.results.report"
+local setup = require "blis.page.setup"
 local svg = require "blis.plot.svg"
 local sweep = require "blis.page.sweep"
 local warnings = require "blis.page.warnings"
@@ -75,9 +76,7 @@ end
 function page.write(path, results)
   local chart_list, labels = charts.new(), report.names(results)
   local sections = {
-    parts.section("setup", "What was run",
-      html.p(("%s, the first of %s:"):format(labels[1], count(#results))),
-      html.pre(report.setup(results[1])), origin.inputs(results[1].setup), origin.element()),
+    setup.compared(results, labels),
     parts.section("compared", "Compared", table_of(results, labels),
       html.p "The same as text, with the differences from the first:",
       html.pre(tostring(results)), html.p({ class = "soft" }, hashes_of(results, labels))),
@@ -105,9 +104,10 @@ function page.write_replicated(path, self)
   for _, metric in ipairs(self.table.shown) do figures[#figures + 1] = differences(self, metric) end
   local title = ("%s compared"):format(table.concat(self.policies, ", "))
   write(path, title, origin.line(), chart_list, {
-    parts.section("compared", "Compared", html.pre(tostring(self)), origin.element()),
+    parts.section("compared", "Compared", html.pre(tostring(self))),
     parts.section("differences", "Differences", figures),
     parts.section("means", "Means and intervals", sweep.table(self.table)),
+    setup.replicated(self),
   }, sweep.json(self.table))
 end
 

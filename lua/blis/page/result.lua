@@ -14,6 +14,7 @@ local origin = require "blis.page.origin"
 local over_time = require "blis.charts.over_time"
 local parts = require "blis.page.parts"
 local report = require "blis.results.report"
+local setup = require "blis.page.setup"
 local warnings = require "blis.page.warnings"
 local windows = require "blis.results.windows"
 
@@ -39,12 +40,6 @@ local function cards_of(r)
   if goodput then list[#list + 1] = { "within targets", percent(goodput.attainment) } end
   if cost.usd then list[#list + 1] = { "cost", number(cost.usd, 3), "USD" } end
   return parts.cards(list)
-end
-
---- What was run, and how to do it again.
-local function setup_section(r)
-  return parts.section("setup", "What was run", html.pre(report.setup(r)),
-    origin.inputs(r.setup), origin.element(r.hash))
 end
 
 local statistics_shown = { "mean", "p50", "p75", "p90", "p95", "p99", "p99.9", "max" }
@@ -191,7 +186,7 @@ function page.write(path, r, run)
   local title = ("%s on %s%s"):format(report.policy(r), origin.cluster(r.setup),
     rawget(r, "scaling") and " at first, then autoscaled" or "")
   local sections = {
-    setup_section(r), latency_section(chart_list, r),
+    setup.section(r), latency_section(chart_list, r),
     parts.section("time", "Over time", chart_list:row(over_time.of_result(r)), series_note(r)),
     requests_section(r), instance_section(r),
   }

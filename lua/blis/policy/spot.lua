@@ -140,13 +140,19 @@ local function add_offers(list, group, steps)
   end
 end
 
---- The reclaims and prices of a cluster, a group of which is spot capacity, and what the market
---- had.
+--- What was asked for, as reports tell it.
+local function plan_of(number, group, values, steps)
+  return { group = number, instances = group.instances, trace = values.trace, steps = #steps,
+    notice_us = values.notice, restart_us = values.restart_time, requests = values.requests }
+end
+
+--- The reclaims and prices of a cluster, a group of which is spot capacity, what the market had, and
+--- what was asked for.
 ---@param cluster table its options as they were read
 ---@param has_autoscaler boolean
----@return { reclaims: table[], prices: table[], offers: blis.SpotOffer[] }
+---@return { reclaims: table[], prices: table[], offers: blis.SpotOffer[], plans: table[] }
 function spot.read(cluster, has_autoscaler)
-  local made, first = { reclaims = {}, prices = {}, offers = {} }, 0
+  local made, first = { reclaims = {}, prices = {}, offers = {}, plans = {} }, 0
   for i, group in ipairs(cluster.groups or { cluster }) do
     if group.spot then
       local path = cluster.groups and ("cluster.groups[%d].spot"):format(i) or "cluster.spot"
@@ -157,6 +163,7 @@ function spot.read(cluster, has_autoscaler)
       local values, steps = read_group(group, path, cluster)
       add_reclaims(made.reclaims, group, first, steps, values)
       add_offers(made.offers, i, steps)
+      table.insert(made.plans, plan_of(cluster.groups and i, group, values, steps))
       made.prices[#made.prices + 1] = prices_of(i - 1, steps)
     end
     first = first + group.instances

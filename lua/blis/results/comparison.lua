@@ -24,6 +24,7 @@ local comparison = {}
 --- all policies: distributions, figures with intervals side by side
 ---@field [integer] blis.Result
 ---@field labels string[]? of variants
+---@field changes string[]? of variants: what they change, as it was given
 ---@field remembering table<integer, boolean> those that came to another result when run again
 
 local comparison_meta = { __name = "blis.comparison", __tostring = report.comparison,
@@ -107,8 +108,11 @@ function comparison.compare(spec)
   for i, one in ipairs(list) do results[i] = experiment.run(variants.apply(shared, one.changes)) end
   results.remembering = show.figures(find_remembering(shared, list, results))
   if spec.variants then
-    results.labels = {}
-    for i, one in ipairs(list) do results.labels[i] = one.label end
+    results.labels, results.changes = {}, {}
+    for i, one in ipairs(list) do
+      results.labels[i] = one.label
+      results.changes[i] = next(one.changes) and told.options(one.changes) or "nothing"
+    end
     show.figures(results.labels)
   end
   if spec.warm_up_us == "auto" then warm_up.align(results) end

@@ -17,8 +17,10 @@ local schema = require "blis.config.schema"
 local statistics = require "blis.statistics"
 local stopping = require "blis.statistics.stopping"
 local show = require "blis.show"
+local sorted = require "blis.sorted"
 local sweep = require "blis.sweep"
 local table_of = require "blis.sweep.table"
+local told = require "blis.traffic.told"
 local variants = require "blis.results.variants"
 local words = require "blis.statistics.words"
 
@@ -33,6 +35,7 @@ local replicated = {}
 ---@field rule string
 ---@field warm_up_us integer? what was left out of steady
 ---@field is_one_run boolean? the traffic has no seed, and more runs would have been copies
+---@field given { same: blis.results.Asked[], changes: string[] } as the script has it
 ---@field windows integer? of that run, from which the intervals come; nil when it was too short
 ---@field table blis.SweepTable means and intervals of each policy
 ---@field against table<integer, table<string, blis.PairedEstimate>> policy and figure, against the
@@ -167,6 +170,19 @@ local function all_pairs(result, baseline, level)
   return show.figures(against)
 end
 
+--- What was asked for, as it was given: what each variant changes, and what is the same for all.
+local function given_of(values, shared, list)
+  local same, changes = {}, {}
+  for _, name in ipairs(sorted.names(shared)) do
+    if name ~= "workload" and (name ~= "routing" or values.variants) then
+      same[#same + 1] = { name = name, text = told.options(shared[name]) }
+    end
+  end
+  table.insert(same, 1, { name = "traffic", text = (told.of(shared.workload)) })
+  for i, one in ipairs(list) do changes[i] = told.options(one.changes) end
+  return { same = same, changes = changes }
+end
+
 --- Traffic that no seed changes: one run of each policy.
 local function compare_once(values, shared, list)
   local stage = new_stage(values, shared, list, 1, values.report)
@@ -175,7 +191,7 @@ local function compare_once(values, shared, list)
     policies = show.figures(labels_of(list)), baseline = values.baseline, replications = 1,
     looks = 1, max_looks = 1, rule = "fixed", warm_up_us = shared.warm_up_us, table = found,
     level = values.level, against = show.figures(against), is_one_run = true,
-    windows = drawn and drawn.count,
+    windows = drawn and drawn.count, given = given_of(values, shared, list),
   }, Comparison)
 end
 
@@ -213,7 +229,7 @@ function replicated.compare(spec, list)
     replications = result.points[1].wanted,
     looks = looks, rule = rule.rule, warm_up_us = shared.warm_up_us, table = result,
     level = values.level,
-    max_looks = #stopping.looks(rule),
+    max_looks = #stopping.looks(rule), given = given_of(values, shared, list),
     against = all_pairs(result, values.baseline, stopping.level_at(rule, looks)),
   }, Comparison)
 end

@@ -9,11 +9,12 @@ local phases = deferred "blis.results.phases"
 local sorted = require "blis.sorted"
 local windows = require "blis.results.windows"
 local words = require "blis.statistics.words"
+local setup = require "blis.results.setup"
 local scaling = deferred "blis.results.scaling"
 
 local report = {}
 
-local count, number, percent = format.count, format.number, format.percent
+local count, number, percent, plural = format.count, format.number, format.percent, format.plural
 
 --- A figure of times; nil where there were none.
 local function time_of(d, name)
@@ -48,72 +49,8 @@ local function add_sketch(row, r, name, d)
   return row
 end
 
-local function plural(n, word)
-  return ("%s %s%s"):format(count(n), word, n == 1 and "" or "s")
-end
-
---- "KV cache of 26,312 blocks of 16 tokens (420,992 tokens): 72.0 GiB usable - 14.96 weights - ..."
-local function cache_line(s)
-  local size = ("KV cache of %s of %s (%s)"):format(plural(s.kv_blocks, "block"),
-    plural(s.block_size, "token"), plural(s.kv_blocks * s.block_size, "token"))
-  local c = rawget(s, "capacity")
-  if not c then return size .. (s.kv_blocks_computed and ", as measured" or ", as given") end
-  local line = ("%s: %.1f GiB usable - %.2f weights - %.2f activations - %.2f other"):format(size,
-    c.memory_gib, c.weights_gib, c.activations_gib, c.non_torch_gib)
-  return c.reserved_gib > 0 and ("%s - %.2f adapters"):format(line, c.reserved_gib) or line
-end
-
---- How long the first two of the example batches take.
-local function step_line(s)
-  if #s.step_times == 0 then return "step times by the script's " .. s.latency_model end
-  local parts = {}
-  for i = 1, 2 do
-    parts[i] = ("%s us (%s)"):format(count(s.step_times[i].step_us),
-      s.step_times[i].batch)
-  end
-  return ("step times by %s: %s"):format(s.latency_model, table.concat(parts, ", "))
-end
-
---- Who decided beside the routing policy; nil of results that do not know it.
-local function policies_line(s)
-  if not rawget(s, "scheduler") then return nil end
-  return ("admission %s; scheduler %s; preemption %s; priority by %s"):format(s.admission,
-    s.scheduler, s.preemption, s.priority)
-end
-
---- "2 instances", or "2 groups of 4 ranks" each.
-local function size_of(group)
-  local ranks = rawget(group, "ranks") or 1
-  if ranks == 1 then return plural(group.instances, "instance") end
-  return ("%s of %s ranks"):format(plural(group.instances // ranks, "group"), count(ranks))
-end
-
-local function setup_lines(r)
-  local s, lines = r.setup, {}
-  for _, group in ipairs(rawget(s, "groups") or { s }) do
-    local hardware = group.hardware == "" and ""
-      or (" on %s, tp %d"):format(group.hardware, group.tp)
-    local role = rawget(group, "role")
-    lines[#lines + 1] = ("%s of %s%s%s"):format(size_of(group), group.model, hardware,
-      role and ", for " .. role or "")
-    lines[#lines + 1] = cache_line(group)
-    lines[#lines + 1] = step_line(group)
-  end
-  lines[#lines + 1] = ("routing %s; seed %d"):format(r.routing, s.seed)
-  lines[#lines + 1] = policies_line(s)
-  for note in s.notes:gmatch("[^\n]+") do lines[#lines + 1] = "note: " .. note end
-  return lines
-end
-
 -- Counts that do not add up to arrived.
 local no_ending = { arrived = true, length_capped = true }
-
---- What was run, in the lines above the figures.
----@param r blis.Result
----@return string
-function report.setup(r)
-  return table.concat(setup_lines(r), "\n")
-end
 
 --- "4,000 arrived = 3,990 completed + 10 timed out"
 function report.conservation(counts)
@@ -374,7 +311,7 @@ function report.summary(r)
   table.move(steady, 1, #steady, #rows + 1, rows)
   local header = { "latency (ms)", "mean", "p50", "p90", "p99", "max", "min to p99" }
   local latencies = format.table(header, rows, "  ", { [7] = true })
-  local lines = setup_lines(r)
+  local lines = setup.lines(r)
   lines[#lines + 1] = ""
   for _, line in ipairs(load_lines(r)) do lines[#lines + 1] = "  " .. line end
   for _, line in ipairs(coverage_lines(r)) do lines[#lines + 1] = "  " .. line end

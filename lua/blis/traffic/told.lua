@@ -31,10 +31,14 @@ function told.remember_options(requests, given)
   return requests
 end
 
---- Options as somebody would write them, in one line.
-local function options_text(given)
+--- Options, or what is given for one, as somebody would write them, in one line.
+---@param given any
+---@return string
+function told.options(given)
   return (show.text(given, 200):gsub("%s*\n%s*", " "))
 end
+
+local options_text = told.options
 
 local function of_function(fn)
   return ("the requests that a %s returns, one after the other"):format(show.text(fn))

@@ -1,0 +1,211 @@
+--- What an experiment asked for beside instances and the policies that every run has, in words: the
+--- rows that pages have under "What was run".
+local format = require "blis.format"
+
+local asked = {}
+
+---@class blis.results.Asked
+---@field name string
+---@field text string
+
+local plural = format.plural
+
+--- "2.5" or "12": as many decimals as there are.
+local function short(value)
+  return ("%.6g"):format(value)
+end
+
+local function seconds(us)
+  return short(us / 1e6) .. " s"
+end
+
+--- "8" or "8 to 32": the ranks of adapters.
+local function ranks_text(adapters)
+  local low, high = math.huge, 0
+  for _, one in ipairs(adapters) do low, high = math.min(low, one.rank), math.max(high, one.rank) end
+  return low == high and ("rank %d"):format(low) or ("ranks %d to %d"):format(low, high)
+end
+
+local function lora_text(group)
+  local lora = group.lora
+  if not lora then return nil end
+  local host = lora.host_slots > 0 and ("%s in the memory of its host"):format(
+    plural(lora.host_slots, "place")) or "room for all in the memory of its host"
+  return ("%s of %s; %s on the GPUs of an instance, %s; %s"):format(
+    plural(#lora.adapters, "adapter"), ranks_text(lora.adapters), plural(lora.slots, "slot"), host,
+    lora.loads_in_steps and "steps wait for loads" or "steps go on during loads")
+end
+
+local function acceptance_text(given)
+  if given.acceptance_of then return "acceptance by request" end
+  local words, is_same = {}, true
+  for i, one in ipairs(given.acceptance) do
+    words[i] = short(one)
+    is_same = is_same and one == given.acceptance[1]
+  end
+  return "acceptance " .. (is_same and words[1] or table.concat(words, ", "))
+end
+
+local function speculation_text(group)
+  local given = group.speculation
+  if not given then return nil end
+  local text = ("%s a step %s, %s"):format(plural(given.tokens, "draft"),
+    given.drafts_in_one_pass and "by look-up" or "by a pass each", acceptance_text(given))
+  if given.pass_us > 0 or given.pass_us_per_sequence > 0 then
+    text = ("%s; a pass takes %s us and %s us per request"):format(text, short(given.pass_us),
+      short(given.pass_us_per_sequence))
+  end
+  return given.max_batch > 0 and ("%s; none with more than %s"):format(text,
+    plural(given.max_batch, "running request")) or text
+end
+
+--- The texts of all groups, each once; several are told apart by the numbers of their groups.
+local function of_groups(cluster, text_of)
+  local texts, numbers, groups = {}, {}, cluster.groups or { cluster }
+  for i, group in ipairs(groups) do
+    local text = text_of(group)
+    if text and not numbers[text] then
+      texts[#texts + 1], numbers[text] = text, {}
+    end
+    if text then table.insert(numbers[text], tostring(i)) end
+  end
+  for i, text in ipairs(texts) do
+    if #numbers[text] < #groups then
+      texts[i] = ("group %s: %s"):format(table.concat(numbers[text], ", "), text)
+    end
+  end
+  return #texts > 0 and table.concat(texts, "; ") or nil
+end
+
+local function spot_text(plans)
+  local words = {}
+  for i, plan in ipairs(plans) do
+    words[i] = ("%s%s, by %s; %s notice, serving again %s after there is room; unfinished "
+      .. "requests are %s"):format(plan.group and ("group %d: "):format(plan.group) or "",
+      plural(plan.instances, "instance"), plan.trace and "the trace " .. plan.trace
+      or plural(plan.steps, "step"), seconds(plan.notice_us), seconds(plan.restart_us),
+      plan.requests)
+  end
+  return table.concat(words, "; ")
+end
+
+local function targets_text(targets)
+  local words = {}
+  for i, target in ipairs(targets) do
+    local limits = {}
+    for _, time in ipairs { { "ttft_ms", "TTFT" }, { "itl_ms", "ITL" }, { "e2e_ms", "E2E" } } do
+      local limit = target[time[1]]
+      limits[#limits + 1] = limit and ("%s at most %s ms"):format(time[2], short(limit)) or nil
+    end
+    words[i] = ("%s: %s"):format(target.slo_class, table.concat(limits, ", "))
+  end
+  return table.concat(words, "; ")
+end
+
+local scopes = { instance = "of each instance", node = "of each node", cluster = "of all instances" }
+
+local function bandwidth_text(gb_s, verb)
+  return gb_s == 0 and verb .. " in no time" or ("%s at %s GB/s"):format(verb, short(gb_s))
+end
+
+local function tier_text(tier)
+  local size = tier.bytes > 0 and short(tier.bytes / 1e9) .. " GB"
+    or plural(tier.blocks, "block")
+  local links = bandwidth_text(tier.read_gb_s, "read")
+  if tier.half_duplex then
+    links = links .. ", writes included"
+  else
+    links = ("%s, %s"):format(links, bandwidth_text(tier.write_gb_s or tier.read_gb_s, "written"))
+  end
+  return ("%s: %s %s, %s%s; %s, %s%s"):format(tier.name, size, scopes[tier.scope], links,
+    tier.per_gpu and " per GPU" or "", tier.policy, tier.store,
+    tier.stage and ", through " .. tier.stage or "")
+end
+
+local function add_tiers(rows, tiers)
+  if not tiers then return end
+  for i, tier in ipairs(tiers) do
+    rows[#rows + 1] = { name = ("KV tier %d"):format(i), text = tier_text(tier) }
+  end
+  rows[#rows + 1] = { name = "links of KV tiers", text = ("network %s; load: %s"):format(
+    tiers.network_gb_s > 0 and ("of an instance %s GB/s"):format(short(tiers.network_gb_s))
+    or "without a limit", tiers.load_choice and "as a function says" or tiers.load) }
+end
+
+local function link_text(gb_s)
+  return gb_s > 0 and ("%s GB/s"):format(short(gb_s)) or "no limit"
+end
+
+local function pools_text(pools)
+  return ("decided by %s; links of instances %s, fabric %s, %s ms each; KV is moved in order of %s")
+    :format(pools.decider.label or pools.decider.name or "a function",
+      link_text(pools.bandwidth_gb_s), link_text(pools.fabric_gb_s),
+      short(pools.base_latency_ms), pools.order)
+end
+
+local function queue_text(queue)
+  local detector = queue.saturation
+  return ("saturation by %s; %s"):format(detector.label or detector.name or "a function",
+    queue.max_requests and queue.max_requests > 0
+      and ("at most %s"):format(plural(queue.max_requests, "request")) or "as long as it gets")
+end
+
+local function faults_text(faults, plans)
+  local declared = 0
+  for _, one in ipairs(faults.declared) do
+    declared = declared + ((plans and one.gives_back) and 0 or 1)
+  end
+  local words = {}
+  if declared > 0 then words[1] = declared .. " declared" end
+  if #faults.random > 0 then words[#words + 1] = plural(#faults.random, "random kind") end
+  return #words > 0 and table.concat(words, ", ") or nil
+end
+
+local roles = { [0] = "", "prefill: ", "decode: " }
+
+local function scaling_text(scaling)
+  local words = {}
+  for _, pool in ipairs(scaling.pools) do
+    words[#words + 1] = pool.policy and ("%s%s, %d to %d instances"):format(roles[pool.role],
+      pool.policy.label or pool.policy.name or "a function", pool.min_replicas, pool.max_replicas)
+  end
+  return #words > 0 and table.concat(words, "; ") or nil
+end
+
+local parts = { "slo_targets", "kv_tiers", "disaggregation", "queue", "cascade", "scaling",
+  "spot_plans", "faults" }
+
+--- Most experiments ask for nothing of this.
+local function asks(config)
+  for _, name in ipairs(parts) do
+    if config[name] then return true end
+  end
+  for _, group in ipairs(config.cluster.groups or { config.cluster }) do
+    if group.lora or group.speculation then return true end
+  end
+  return false
+end
+
+--- The rows of an experiment; nil where there are none.
+---@param config table as the core takes it
+---@return blis.results.Asked[]?
+function asked.list(config)
+  if not asks(config) then return nil end
+  local rows, cluster = {}, config.cluster
+  local function add(name, text)
+    if text then rows[#rows + 1] = { name = name, text = text } end
+  end
+  add("SLO targets", config.slo_targets and targets_text(config.slo_targets))
+  add("LoRA adapters", of_groups(cluster, lora_text))
+  add("speculative decoding", of_groups(cluster, speculation_text))
+  add_tiers(rows, config.kv_tiers)
+  add("prefill and decode", config.disaggregation and pools_text(config.disaggregation))
+  add("gateway's queue", config.queue and queue_text(config.queue))
+  add("cascade", config.cascade and config.cascade.label)
+  add("spot capacity", config.spot_plans and spot_text(config.spot_plans))
+  add("autoscaler", config.scaling and scaling_text(config.scaling))
+  add("faults", config.faults and faults_text(config.faults, config.spot_plans))
+  return #rows > 0 and rows or nil
+end
+
+return asked

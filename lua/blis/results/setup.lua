@@ -1,0 +1,96 @@
+--- What was run, in words: the lines above the figures of a summary, and the rows of pages.
+local format = require "blis.format"
+
+local setup = {}
+
+local count, plural = format.count, format.plural
+
+--- "KV cache of 26,312 blocks of 16 tokens (420,992 tokens): 72.0 GiB usable - 14.96 weights - ..."
+local function cache_line(s)
+  local size = ("KV cache of %s of %s (%s)"):format(plural(s.kv_blocks, "block"),
+    plural(s.block_size, "token"), plural(s.kv_blocks * s.block_size, "token"))
+  local c = rawget(s, "capacity")
+  if not c then return size .. (s.kv_blocks_computed and ", as measured" or ", as given") end
+  local line = ("%s: %.1f GiB usable - %.2f weights - %.2f activations - %.2f other"):format(size,
+    c.memory_gib, c.weights_gib, c.activations_gib, c.non_torch_gib)
+  return c.reserved_gib > 0 and ("%s - %.2f adapters"):format(line, c.reserved_gib) or line
+end
+
+--- How long the first two of the example batches take.
+local function step_line(s)
+  if #s.step_times == 0 then return "step times by the script's " .. s.latency_model end
+  local parts = {}
+  for i = 1, 2 do
+    parts[i] = ("%s us (%s)"):format(count(s.step_times[i].step_us),
+      s.step_times[i].batch)
+  end
+  return ("step times by %s: %s"):format(s.latency_model, table.concat(parts, ", "))
+end
+
+--- Who decided beside the routing policy; nil of results that do not know it.
+local function policies_line(s)
+  if not rawget(s, "scheduler") then return nil end
+  return ("admission %s; scheduler %s; preemption %s; priority by %s"):format(s.admission,
+    s.scheduler, s.preemption, s.priority)
+end
+
+--- "2 instances", or "2 groups of 4 ranks" each.
+local function size_of(group)
+  local ranks = rawget(group, "ranks") or 1
+  if ranks == 1 then return plural(group.instances, "instance") end
+  return ("%s of %s ranks"):format(plural(group.instances // ranks, "group"), count(ranks))
+end
+
+--- "2 instances of qwen/qwen3-14b on H100, tp 1, for prefill"
+local function instances_line(group)
+  local hardware = group.hardware == "" and ""
+    or (" on %s, tp %d"):format(group.hardware, group.tp)
+  local role = rawget(group, "role")
+  return ("%s of %s%s%s"):format(size_of(group), group.model, hardware,
+    role and ", for " .. role or "")
+end
+
+local function groups_of(s) return rawget(s, "groups") or { s } end
+
+--- The lines above the figures of a summary.
+---@param r blis.Result
+---@return string[]
+function setup.lines(r)
+  local s, lines = r.setup, {}
+  for _, group in ipairs(groups_of(s)) do
+    lines[#lines + 1] = instances_line(group)
+    lines[#lines + 1] = cache_line(group)
+    lines[#lines + 1] = step_line(group)
+  end
+  lines[#lines + 1] = ("routing %s; seed %d"):format(r.routing, s.seed)
+  lines[#lines + 1] = policies_line(s)
+  for note in s.notes:gmatch("[^\n]+") do lines[#lines + 1] = "note: " .. note end
+  return lines
+end
+
+local policies = { { "admission", "admission" }, { "scheduler", "scheduler" },
+  { "preemption", "preemption" }, { "priority by", "priority" } }
+
+--- The same as rows, with what else the experiment asked for, but without the notes.
+---@param r blis.Result
+---@return blis.results.Asked[]
+function setup.rows(r)
+  local s, rows = r.setup, {}
+  local function add(name, text)
+    if text then rows[#rows + 1] = { name = name, text = text } end
+  end
+  local groups = groups_of(s)
+  for i, group in ipairs(groups) do
+    local of = #groups > 1 and (" of group %d"):format(i) or ""
+    add(#groups > 1 and ("group %d"):format(i) or "instances", instances_line(group))
+    add("KV cache" .. of, (cache_line(group):gsub("^KV cache of ", "")))
+    add("step times" .. of, (step_line(group):gsub("^step times ", "")))
+  end
+  add("routing", (r.routing:gsub(",", ", ")))
+  for _, one in ipairs(policies) do add(one[1], rawget(s, one[2])) end
+  for _, row in ipairs(rawget(s, "asked") or {}) do add(row.name, row.text) end
+  add("seed", ("%d"):format(s.seed))
+  return rows
+end
+
+return setup

@@ -1,0 +1,150 @@
+--- "What was run" of pages: what an experiment asked for, and what tells several runs apart.
+local blis = require "blis"
+local files = require "spec.support.files"
+local small = require "spec.support.small"
+
+local s = blis.seconds
+
+--- The rows of the section by their names, each with the texts of its cells, and the headings in
+--- front of them.
+local function rows_of(shown)
+  local rows, heads = {}, {}
+  files.with(nil, function(path)
+    shown:report(path)
+    local text = files.read(path):match '<section [^>]*id="setup">.-</section>'
+    local head
+    for kind, body in text:gmatch "<([ht][3r])>(.-)</[ht][3r]>" do
+      if kind == "h3" then
+        head = body
+      else
+        local cells = {}
+        for cell in body:gmatch "<t[hd][^>]*>(.-)</t[hd]>" do cells[#cells + 1] = cell end
+        rows[cells[1]], heads[cells[1]] = { table.unpack(cells, 2) }, head
+      end
+    end
+  end, ".html")
+  return rows, heads
+end
+
+local function assert_rows(expected, rows)
+  for name, text in pairs(expected) do
+    assert.truthy(rows[name], "no row " .. name)
+    assert.equal(text, rows[name][1])
+  end
+end
+
+describe("what was run", function()
+  it("has adapters, drafts, targets, tiers and spot capacity", function()
+    local experiment = {
+      kv_tiers = { network_gb_s = 12.5, load = "if-faster",
+        { name = "host", gb = 4, read_gb_s = 10, write_gb_s = 8 },
+        { name = "disk", blocks = 1200, read_gb_s = 0, half_duplex = true, scope = "cluster",
+          stage = "host", policy = "fifo" } },
+      slo_targets = { standard = { ttft_ms = 200, e2e_ms = 800.5 }, batch = { itl_ms = 30 } },
+      cluster = { instances = 2, kv_blocks = 1500,
+        lora = { adapters = { "a", { id = "b", rank = 32 } }, slots = 1, host_slots = 1 },
+        speculation = { method = "draft", tokens = 2, acceptance = { 0.7, 0.5 },
+          draft_base_us = 300, max_batch = 8 },
+        spot = { notice = s(4), restart_time = s(3), requests = "failed",
+          steps = { { at = s(20), available = 0 }, { at = s(30), available = 2 } } } },
+      workload = { rate = 5, requests = 5, prompt_tokens = 100, output_tokens = 4 },
+    }
+    local expected = {
+      ["SLO targets"] = "batch: ITL at most 30 ms; standard: TTFT at most 200 ms, E2E at most "
+        .. "800.5 ms",
+      ["LoRA adapters"] = "2 adapters of ranks 8 to 32; 1 slot on the GPUs of an instance, 1 place "
+        .. "in the memory of its host; steps go on during loads",
+      ["speculative decoding"] = "2 drafts a step by a pass each, acceptance 0.7, 0.5; a pass "
+        .. "takes 300 us and 0 us per request; none with more than 8 running requests",
+      ["KV tier 1"] = "host: 4 GB of each instance, read at 10 GB/s, written at 8 GB/s; lru, "
+        .. "write-through",
+      ["KV tier 2"] = "disk: 1,200 blocks of all instances, read in no time, writes included; "
+        .. "fifo, write-through, through host",
+      ["links of KV tiers"] = "network of an instance 12.5 GB/s; load: if-faster",
+      ["spot capacity"] = "2 instances, by 2 steps; 4 s notice, serving again 3 s after there is "
+        .. "room; unfinished requests are failed",
+    }
+    local result = blis.run(experiment)
+    local rows = rows_of(result)
+    assert_rows(expected, rows)
+    assert.is_nil(rows.faults) -- reclaims are the market's
+    files.with(nil, function(path)
+      result:save(path)
+      assert_rows(expected, rows_of(blis.load_result(path)))
+    end)
+  end)
+
+  it("has pools, the gateway's queue, autoscalers and faults", function()
+    local rows = rows_of(blis.run { queue = { max_requests = 50, saturation = "concurrency" },
+      disaggregation = { bandwidth_gb_s = 40, base_latency_ms = 0.2 },
+      faults = { { kind = "crash", at = s(1), instance = 1, recover_after = s(2) } },
+      cluster = { prefill_instances = 1, decode_instances = 2 },
+      workload = { rate = 5, requests = 5 } })
+    assert_rows({ ["prefill and decode"] = "decided by always; links of instances 40 GB/s, fabric "
+      .. "no limit, 0.2 ms each; KV is moved in order of source",
+      faults = "1 declared" }, rows)
+    assert.equal("saturation by concurrency; at most 50 requests",
+      rows["gateway&#39;s queue"][1])
+    rows = rows_of(blis.run(small.experiment { autoscaler = { "hpa", metrics = { queue_depth = 1 } },
+      scaling = { max_replicas = 4 } }))
+    assert_rows({ autoscaler = "hpa, 1 to 4 instances" }, rows)
+  end)
+
+  it("says which groups have what", function()
+    local function group(slots)
+      return { instances = 1, lora = slots and { adapters = 4, slots = slots } }
+    end
+    local rows = rows_of(blis.run { cluster = { groups = { group(2), group(3), group(2) } },
+      workload = { rate = 5, requests = 5 } })
+    local text = "4 adapters of rank 8; %d slots on the GPUs of an instance, room for all in the "
+      .. "memory of its host; steps go on during loads"
+    assert_rows({ ["LoRA adapters"] = ("group 1, 3: %s; group 2: %s"):format(text:format(2),
+      text:format(3)) }, rows)
+    assert.truthy(rows["KV cache of group 3"])
+  end)
+
+  it("has nothing of what was not asked for", function()
+    local result = blis.run(small.experiment())
+    assert.is_nil(rawget(result.setup, "asked"))
+    assert.is_nil(rows_of(result)["SLO targets"])
+  end)
+end)
+
+describe("what was compared", function()
+  it("is apart from what is the same for all policies", function()
+    local rows, heads = rows_of(blis.compare(small.experiment {
+      slo_targets = { standard = { ttft_ms = 200 } }, routing = { "round-robin", { "weighted",
+        scorers = { { "prefix-affinity", 3 }, { "queue-depth", 1 } } } } }))
+    assert.same({ "round-robin", "weighted(prefix-affinity:3, queue-depth:1)" }, rows.routing)
+    assert.equal("What differs", heads.routing)
+    assert.same({ "standard: TTFT at most 200 ms" }, rows["SLO targets"])
+    for _, name in ipairs { "SLO targets", "scheduler", "KV cache", "seed" } do
+      assert.equal("The same for all", heads[name])
+    end
+  end)
+
+  it("is told of variants as they were given, with what follows", function()
+    local experiment = small.experiment { variants = { { scheduler = "sjf" },
+      { name = "plain" }, { slo_targets = { batch = { itl_ms = 9 } } } } }
+    local rows, heads = rows_of(blis.compare(experiment))
+    assert.same({ '{ scheduler = &quot;sjf&quot; }', "nothing",
+      "{ slo_targets = { batch = { itl_ms = 9 } } }" }, rows.changed)
+    assert.same({ "sjf", "fcfs", "fcfs" }, rows.scheduler)
+    assert.same({ "-", "-", "batch: ITL at most 9 ms" }, rows["SLO targets"])
+    for _, name in ipairs { "changed", "scheduler", "SLO targets" } do
+      assert.equal("What differs", heads[name])
+    end
+    assert.equal("The same for all", heads.routing)
+  end)
+
+  it("is told of runs over seeds as it was given", function()
+    local rows, heads = rows_of(blis.compare(small.experiment { replications = 2, quiet = true,
+      scheduler = "sjf", routing = { "round-robin", "weighted" } }))
+    assert.equal("{ routing = &quot;weighted&quot; }", rows.weighted[1])
+    assert.equal("What differs", heads.weighted)
+    assert.equal("&quot;sjf&quot;", rows.scheduler[1])
+    assert.truthy(rows.traffic[1]:find "^generated requests")
+    assert.is_nil(rows.routing)
+    assert.equal("The same for all", heads.scheduler)
+  end)
+end)
