@@ -55,6 +55,16 @@ describe("spot capacity", function()
     assert.is_true(math.abs(r.cost.gpu_hours * 3600 - (3 * end_s - 100)) < 1e-6)
   end)
 
+  it("tells what was there and paid apart from what took requests", function()
+    local r = run(dip { notice = 0 })
+    local end_s = r.duration_us / 1e6
+    -- Two of three are away from 50 to 100 s, and start until 120 s.
+    assert.near((end_s + 2 * (end_s - 50)) / (3 * end_s), r.spot.availability, 1e-9)
+    assert.near((end_s + 2 * (end_s - 70)) / (3 * end_s), r.spot.serving_share, 1e-9)
+    assert.truthy(tostring(r):find(("there and paid %.1f %% of the time, taking requests %.1f %%")
+      :format(100 * r.spot.availability, 100 * r.spot.serving_share), 1, true))
+  end)
+
   it("has the two longest of three requests moved or not, by its notice", function()
     -- Requests with 30, 100 and 400 s left less 1 ms, on one instance of two.
     local function moved(notice_s)

@@ -419,6 +419,50 @@ describe("what a run was asked to simulate beside instances", function()
     assert.is_nil(chart_of(plain, "Price of spot capacity"))
   end)
 
+  it("is explained in sentences, that do not hang on the name of the figure", function()
+    local figures = require "blis.results.figures"
+    local hanging = { of = true, that = true, ["for"] = true, by = true, ["and"] = true,
+      from = true, on = true, at = true, ["in"] = true, with = true, these = true, was = true }
+    for _, class in ipairs { "Counts", "Tasks", "Handoffs", "Link", "KvTiers", "KvTier", "Ranks",
+      "Queue", "QueueBand", "Speculation", "Lora", "LoraAdapter", "CascadeSums", "Cascade", "Spot",
+      "ClassGoodput", "Goodput", "Energy", "Cost", "Coverage" } do
+      for _, figure in ipairs(figures.of(class)) do
+        local first = figure.doc:match "^%S+"
+        local kind = figure.type or ""
+        if kind:find "^integer" or kind:find "^number" then
+          assert.is_nil(hanging[first], ("%s.%s: %s"):format(class, figure.name, figure.doc))
+          assert.truthy(figure.doc:find " ", figure.doc)
+        end
+      end
+    end
+    local parts = require "blis.page.parts"
+    assert.equal("Requests that wait.", parts.sentence "requests that wait")
+    assert.equal("KV.", parts.sentence "KV.")
+    local ends = section_of(page_of(blis.run(small.experiment())), "Requests by how they ended")
+    assert_has(ends, "|Requests that were answered, length_capped ones included.|")
+  end)
+
+  it("tells the share of all prompt blocks that were in caches, not the mean of instances",
+    function()
+      local n = 0
+      local experiment = small.experiment { cluster = { instances = 3 }, routing = blis.router {
+        name = "first", route = function()
+          n = n + 1
+          return n % 4 == 0 and 2 or 1
+        end },
+        workload = { rate = 20, requests = 60, prompt_tokens = 50, output_tokens = 3,
+          prefixes = { groups = 2, tokens = 400 } } }
+      local result = blis.run(experiment)
+      local overall = format.percent(result.cache_hit_rate_overall)
+      assert.not_equal(overall, format.percent(result.cache_hit_rate))
+      assert_has(page_of(result), "<dt>prompt blocks in cache</dt><dd>" .. overall)
+      experiment.routing = { experiment.routing, "round-robin" }
+      local text = page_of(blis.compare(experiment))
+      local row = text:match '<tr><th scope="row">first</th>(.-)</tr>'
+      assert_has(row, "<td>" .. overall .. "</td>")
+      assert.truthy(text:match("\nfirst[^\n]*" .. overall:gsub("%p", "%%%0")))
+    end)
+
   it("is told of targets, by what the good requests are", function()
     local result = blis.run(small.experiment { slo_targets = { default = { ttft_ms = 50 } } })
     assert_has(section_of(page_of(result), "Targets"), "|good requests|")

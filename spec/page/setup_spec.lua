@@ -85,7 +85,8 @@ describe("what was run", function()
       faults = "1 declared" }, rows)
     assert.equal("saturation by concurrency; at most 50 requests",
       rows["gateway&#39;s queue"][1])
-    rows = rows_of(blis.run(small.experiment { autoscaler = { "hpa", metrics = { queue_depth = 1 } },
+    rows = rows_of(blis.run(small.experiment {
+      autoscaler = { "hpa", metrics = { queue_depth = 1 } },
       scaling = { max_replicas = 4 } }))
     assert_rows({ autoscaler = "hpa, 1 to 4 instances" }, rows)
   end)

@@ -35,17 +35,23 @@ enum { BLIS_REQUEST_STATE_COUNT = BLIS_REQUEST_FAILED + 1 };
  * XX(state, name, what is better, what it says of requests).
  */
 #define BLIS_REQUEST_STATE_MAP(XX)                                             \
-  XX(COMPLETED, completed, MORE, "answered, length_capped ones included")      \
+  XX(COMPLETED, completed, MORE,                                               \
+     "requests that were answered, length_capped ones included")               \
   XX(LENGTH_CAPPED, length_capped, NEUTRAL,                                    \
-     "part of completed: stopped at the model's maximum sequence length")      \
-  XX(REJECTED, rejected, LESS, "refused by admission or routing")              \
-  XX(TIMED_OUT, timed_out, LESS, "not answered before their deadline")         \
-  XX(UNSERVABLE, unservable, LESS, "dropped: too long for the instance")       \
-  XX(FAILED, failed, LESS, "lost with an instance")                            \
-  XX(RUNNING, still_running, NEUTRAL, "in a batch at the end of the run")      \
-  XX(QUEUED, still_queued, NEUTRAL, "in a wait queue at the end of the run")   \
+     "part of completed: requests that stopped at the model's maximum "        \
+     "sequence length")                                                        \
+  XX(REJECTED, rejected, LESS, "requests that admission or routing refused")   \
+  XX(TIMED_OUT, timed_out, LESS,                                               \
+     "requests that were not answered before their deadline")                  \
+  XX(UNSERVABLE, unservable, LESS,                                             \
+     "requests that were dropped, since they are too long for the instance")   \
+  XX(FAILED, failed, LESS, "requests that were lost with an instance")         \
+  XX(RUNNING, still_running, NEUTRAL,                                          \
+     "requests in a batch at the end of the run")                              \
+  XX(QUEUED, still_queued, NEUTRAL,                                            \
+     "requests in a wait queue at the end of the run")                         \
   XX(ARRIVED, still_arriving, NEUTRAL,                                         \
-     "not yet in a wait queue at the end of the run")
+     "requests that were in no wait queue yet at the end of the run")
 
 /* Also at the maximum model length. */
 static inline bool blis_request_is_completed(blis_request_state state) {

@@ -144,286 +144,364 @@
 /* Members of blis_handoff_counts, where prefill and decode are apart. */
 #define BLIS_HANDOFF_COUNT_MAP(XX)                                             \
   XX(INTEGER, colocated, "requests", NEUTRAL, "",                              \
-     "decoded where they were prefilled, by the decider")                      \
+     "requests that were decoded where they were prefilled, because the "      \
+     "decider said so")                                                        \
   XX(INTEGER, started, "hand-offs", NEUTRAL, "hand-offs: {0} started",         \
-     "the sum of the next five")                                               \
+     "hand-offs that were begun: completed + failed + timed_out + cancelled "  \
+     "+ in_flight")                                                            \
   XX(INTEGER, completed, "hand-offs", MORE, "hand-offs: {0} completed",        \
-     "the KV got where it was wanted")                                         \
-  XX(INTEGER, failed, "hand-offs", LESS, "", "for whatever reason but")        \
+     "hand-offs whose KV got where it was wanted")                             \
+  XX(INTEGER, failed, "hand-offs", LESS, "",                                   \
+     "hand-offs that failed for any reason but the deadline of the request")   \
   XX(INTEGER, timed_out, "hand-offs", LESS, "",                                \
-     "because the deadline of the request was over")                           \
+     "hand-offs that ended because the deadline of the request was over")      \
   XX(INTEGER, cancelled, "hand-offs", NEUTRAL, "",                             \
-     "because one instance did both after all")                                \
-  XX(INTEGER, in_flight, "hand-offs", NEUTRAL, "", "at the end of the run")    \
-  XX(INTEGER, dropped, "hand-offs", LESS, "", "part of failed: no room")       \
-  XX(INTEGER, retried, "hand-offs", LESS, "", "part of failed: routed again")  \
+     "hand-offs that ended because one instance did both stages after all")    \
+  XX(INTEGER, in_flight, "hand-offs", NEUTRAL, "",                             \
+     "hand-offs that were under way at the end of the run")                    \
+  XX(INTEGER, dropped, "hand-offs", LESS, "",                                  \
+     "hand-offs that failed because there was no room; part of failed")        \
+  XX(INTEGER, retried, "hand-offs", LESS, "",                                  \
+     "hand-offs after whose failure the request was routed again; part of "    \
+     "failed")                                                                 \
   XX(INTEGER, recomputed, "hand-offs", LESS, "",                               \
-     "part of failed: computed by one instance then")                          \
+     "hand-offs after whose failure one instance computed everything; part "   \
+     "of failed")                                                              \
   XX(INTEGER, waited, "hand-offs", LESS, "hand-offs: {0} waited for room",     \
-     "for room at the destination")                                            \
+     "hand-offs that waited for room at the destination")                      \
   XX(INTEGER, waiting, "hand-offs", NEUTRAL, "",                               \
-     "for it at the end of the run")                                           \
-  XX(INTEGER, shared, "transfers", LESS, "", "shared a link with another")     \
-  XX(INTEGER, peak, "transfers", NEUTRAL, "", "under way at once, at most")
+     "hand-offs that waited for room at the end of the run")                   \
+  XX(INTEGER, shared, "transfers", LESS, "",                                   \
+     "transfers that shared a link with another one")                          \
+  XX(INTEGER, peak, "transfers", NEUTRAL, "",                                  \
+     "most transfers under way at one time")
 
 /* What follows from these counts. */
 #define BLIS_HANDOFF_FIGURES(XX)                                               \
-  XX(NUMBER, mean_wait_ms, "ms", LESS, "", "for room, of those that waited")   \
+  XX(NUMBER, mean_wait_ms, "ms", LESS, "",                                     \
+     "mean wait for room at the destination, over the hand-offs that waited")  \
   XX(NUMBER, mean_transfer_ms, "ms", LESS,                                     \
      "hand-offs: {2} ms each on their way",                                    \
-     "from the start of a transfer to its end")                                \
+     "mean time from the start of a transfer to its end")                      \
   XX(NUMBER, mean_depth, "transfers", NEUTRAL, "",                             \
-     "under way when one starts, this one included")                           \
-  XX(INTEGER, encoded, "requests", NEUTRAL, "", "by the encode pool")          \
+     "mean number of transfers under way when one starts, this one included")  \
+  XX(INTEGER, encoded, "requests", NEUTRAL, "",                                \
+     "requests that the encode pool encoded")                                  \
   XX(NUMBER, mean_encode_wait_ms, "ms", LESS, "",                              \
-     "for their turn, of those that were encoded")                             \
-  XX(NUMBER, mean_encode_ms, "ms", LESS, "", "from then on")                   \
-  XX(NUMBER, moved_gb, "GB", NEUTRAL, "", "over all links, each byte once")    \
+     "mean wait of these requests for their turn")                             \
+  XX(NUMBER, mean_encode_ms, "ms", LESS, "",                                   \
+     "mean time from their turn to the end of encoding")                       \
+  XX(NUMBER, moved_gb, "GB", NEUTRAL, "",                                      \
+     "KV moved over all links, each byte counted once")                        \
   XX(NUMBER, busiest_link, "0 to 1", NEUTRAL,                                  \
      "hand-offs: busiest link busy {%} of the time",                           \
-     "share of the run in which it had something to move")
+     "share of the run in which the busiest link had something to move")
 
 /* Members of blis_link_counts, of a link that was used. */
 #define BLIS_LINK_COUNT_MAP(XX)                                                \
-  XX(INTEGER, transfers, "transfers", NEUTRAL, "", "that ended")               \
-  XX(INTEGER, peak, "transfers", LESS, "", "on it at once, at most")
+  XX(INTEGER, transfers, "transfers", NEUTRAL, "",                             \
+     "transfers over the link that ended")                                     \
+  XX(INTEGER, peak, "transfers", LESS, "",                                     \
+     "most transfers on the link at one time")
 
 #define BLIS_LINK_FIGURES(XX)                                                  \
-  XX(NUMBER, gb_s, "GB/s", NEUTRAL, "", "its bandwidth; 0 = takes no time")    \
-  XX(NUMBER, moved_gb, "GB", NEUTRAL, "", "over it")                           \
+  XX(NUMBER, gb_s, "GB/s", NEUTRAL, "",                                        \
+     "bandwidth of the link; 0 = takes no time")                               \
+  XX(NUMBER, moved_gb, "GB", NEUTRAL, "", "KV moved over the link")            \
   XX(NUMBER, utilization, "0 to 1", NEUTRAL, "",                               \
-     "share of the run in which it had something to move")                     \
+     "share of the run in which the link had something to move")               \
   XX(NUMBER, mean_depth, "transfers", LESS, "",                                \
-     "on it while it was used: above 1, they waited for each other")
+     "mean number of transfers on the link while it was used: above 1, they "  \
+     "waited for each other")
 
 /* Members of blis_kv_tiers_counts, with KV tiers. */
 #define BLIS_TIERS_COUNT_MAP(XX)                                               \
   XX(INTEGER, requests, "requests", NEUTRAL, "",                               \
-     "times that a request had KV brought back")                               \
-  XX(INTEGER, completed, "requests", NEUTRAL, "", "and had all of it")         \
+     "times that a request had KV brought back; the sum of the next four")     \
+  XX(INTEGER, completed, "requests", NEUTRAL, "",                              \
+     "times that all of it came back")                                         \
   XX(INTEGER, failed, "requests", LESS, "KV tiers: {0?} loads cut short",      \
-     "and had less, since a store was lost with its instance")                 \
-  XX(INTEGER, canceled, "requests", LESS, "", "and was gone before")           \
+     "times that less came, since a store was lost with its instance")         \
+  XX(INTEGER, canceled, "requests", LESS, "",                                  \
+     "times that the request was gone before its KV came")                     \
   XX(INTEGER, in_flight, "requests", NEUTRAL, "",                              \
-     "and was still waiting at the end of the run")                            \
+     "times that the request still waited at the end of the run")              \
   XX(INTEGER, declined, "times", NEUTRAL, "",                                  \
-     "that nothing of what was there was wanted, by load")                     \
-  XX(INTEGER, loaded_blocks, "blocks", MORE, "", "brought back")
+     "times that load wanted nothing of what was there")                       \
+  XX(INTEGER, loaded_blocks, "blocks", MORE, "",                               \
+     "KV blocks that were brought back")
 
 #define BLIS_TIERS_FIGURES(XX)                                                 \
   XX(NUMBER, hit_rate, "0 to 1", MORE,                                         \
      "KV tiers: {%} of the prompt blocks brought back",                        \
-     "loaded_blocks / blocks of prompts looked for")                           \
+     "share of the looked-for prompt blocks that tiers brought back")          \
   XX(NUMBER, mean_load_ms, "ms", LESS, "KV tiers: {2} ms a load",              \
-     "that a request waited for what was brought; part of its TTFT")
+     "mean time that a request waited for what was brought back; part of its " \
+     "TTFT")
 
 /* Members of blis_kv_tier_counts. */
 #define BLIS_TIER_COUNT_MAP(XX)                                                \
-  XX(INTEGER, capacity_blocks, "blocks", NEUTRAL, "", "of all its stores")     \
-  XX(INTEGER, used_blocks, "blocks", NEUTRAL, "", "at the end of the run")     \
-  XX(INTEGER, peak_blocks, "blocks", NEUTRAL, "", "of its fullest store")      \
-  XX(INTEGER, loads, "reads", NEUTRAL, "", "that ended, one for a request")    \
-  XX(INTEGER, loaded_blocks, "blocks", MORE, "", "brought to requests: hits")  \
+  XX(INTEGER, capacity_blocks, "blocks", NEUTRAL, "",                          \
+     "KV blocks that all stores of the tier can hold")                         \
+  XX(INTEGER, used_blocks, "blocks", NEUTRAL, "",                              \
+     "KV blocks in the tier at the end of the run")                            \
+  XX(INTEGER, peak_blocks, "blocks", NEUTRAL, "",                              \
+     "most KV blocks that its fullest store held")                             \
+  XX(INTEGER, loads, "reads", NEUTRAL, "",                                     \
+     "reads that ended, one for a request")                                    \
+  XX(INTEGER, loaded_blocks, "blocks", MORE, "",                               \
+     "KV blocks that the tier brought to requests: its hits")                  \
   XX(INTEGER, peer_blocks, "blocks", NEUTRAL, "",                              \
-     "of these, from the store of another instance")                           \
+     "KV blocks from the store of another instance; part of loaded_blocks")    \
   XX(INTEGER, lost_blocks, "blocks", LESS, "",                                 \
-     "that were to be brought, and did not come")                              \
+     "KV blocks that were to be brought and did not come")                     \
   XX(INTEGER, promoted_blocks, "blocks", NEUTRAL, "",                          \
-     "that stayed when they were read through it")                             \
-  XX(INTEGER, saves, "writes", NEUTRAL, "", "that ended")                      \
-  XX(INTEGER, saved_blocks, "blocks", NEUTRAL, "", "by these")                 \
+     "KV blocks that stayed in the tier when they were read through it")       \
+  XX(INTEGER, saves, "writes", NEUTRAL, "", "writes that ended")               \
+  XX(INTEGER, saved_blocks, "blocks", NEUTRAL, "",                             \
+     "KV blocks that these wrote")                                             \
   XX(INTEGER, dropped_blocks, "blocks", LESS, "",                              \
-     "not saved, since all others were being read or written")                 \
-  XX(INTEGER, evicted_blocks, "blocks", NEUTRAL, "", "that left for others")   \
-  XX(INTEGER, removed_blocks, "blocks", LESS, "", "lost with instances")
+     "KV blocks that were not saved, since all others were being read or "     \
+     "written")                                                                \
+  XX(INTEGER, evicted_blocks, "blocks", NEUTRAL, "",                           \
+     "KV blocks that left for others")                                         \
+  XX(INTEGER, removed_blocks, "blocks", LESS, "",                              \
+     "KV blocks that were lost with instances")
 
 #define BLIS_TIER_FIGURES(XX)                                                  \
   XX(NUMBER, hit_rate, "0 to 1", MORE, "",                                     \
-     "loaded_blocks / blocks of prompts looked for")                           \
-  XX(NUMBER, mean_load_ms, "ms", LESS, "", "from start to end of a read")      \
-  XX(NUMBER, loaded_gb, "GB", NEUTRAL, "", "read")                             \
-  XX(NUMBER, saved_gb, "GB", NEUTRAL, "", "written")                           \
+     "share of the looked-for prompt blocks that the tier brought")            \
+  XX(NUMBER, mean_load_ms, "ms", LESS, "",                                     \
+     "mean time from the start of a read to its end")                          \
+  XX(NUMBER, loaded_gb, "GB", NEUTRAL, "", "KV that was read from the tier")   \
+  XX(NUMBER, saved_gb, "GB", NEUTRAL, "", "KV that was written to the tier")   \
   XX(NUMBER, read_utilization, "0 to 1", NEUTRAL, "",                          \
      "share of the run in which its busiest store was read")                   \
-  XX(NUMBER, write_utilization, "0 to 1", NEUTRAL, "", "was written")
+  XX(NUMBER, write_utilization, "0 to 1", NEUTRAL, "",                         \
+     "share of the run in which its busiest store was written")
 
 /* Members of blis_gateway_counts, with a queue of the gateway. */
 #define BLIS_QUEUE_COUNT_MAP(XX)                                               \
-  XX(INTEGER, enqueued, "requests", NEUTRAL, "", "that got into the queue")    \
+  XX(INTEGER, enqueued, "requests", NEUTRAL, "",                               \
+     "requests that got into the queue")                                       \
   XX(INTEGER, dispatched, "requests", MORE, "queue: {0} dispatched",           \
-     "that left it to be routed")                                              \
+     "requests that left the queue to be routed")                              \
   XX(INTEGER, rejected, "requests", LESS, "queue: {0?} found no room",         \
-     "for which there was no room, 429 or 503")                                \
+     "requests for which the queue had no room, 429 or 503")                   \
   XX(INTEGER, shed, "requests", LESS, "queue: {0?} shed",                      \
-     "that made room for one of a higher class, 429")                          \
+     "requests that made room for one of a higher class, 429")                 \
   XX(INTEGER, expired, "requests", LESS, "queue: {0?} waited too long",        \
-     "that waited too long, 429 or 503")                                       \
+     "requests that waited too long, 429 or 503")                              \
   XX(INTEGER, without_instances, "requests", LESS, "",                         \
-     "part of rejected and expired: there was no instance, 503")               \
+     "requests that ended because there was no instance, 503; part of "        \
+     "rejected and expired")                                                   \
   XX(INTEGER, evicted, "requests", LESS, "queue: {0?} evicted",                \
-     "taken from their instances for others that waited, 429")                 \
+     "requests that were taken from their instances for others that waited, "  \
+     "429")                                                                    \
   XX(INTEGER, waiting, "requests", NEUTRAL, "queue: {0?} waiting at the end",  \
-     "at the end of the run")                                                  \
+     "requests in the queue at the end of the run")                            \
   XX(INTEGER, peak, "requests", LESS, "queue: {0} at once at most",            \
-     "waiting at once, at most")
+     "most requests in the queue at one time")
 
 /* What follows from these counts. */
 #define BLIS_QUEUE_FIGURES(XX)                                                 \
   XX(INTEGER, status_429, "requests", LESS, "queue: {0?} with status 429",     \
-     "that ended here with status 429 of HTTP, too many requests")             \
+     "requests that ended here with status 429 of HTTP, too many requests")    \
   XX(INTEGER, status_503, "requests", LESS, "queue: {0?} with status 503",     \
-     "the same with status 503, no instance")                                  \
+     "requests that ended here with status 503 of HTTP, no instance")          \
   XX(NUMBER, mean_wait_ms, "ms", LESS, "queue: a wait of {2} ms on average",   \
-     "of the dispatched; it is part of their TTFT")                            \
+     "mean wait of the dispatched requests; it is part of their TTFT")         \
   XX(TIMES, wait_ms, "ms", LESS, "",                                           \
-     "the same: percentiles, at most 0.4 % too low")
+     "waits of the dispatched requests: percentiles, at most 0.4 % too low")
 
 /* Members of blis_gateway_band_counts, of a band of that queue. */
 #define BLIS_BAND_COUNT_MAP(XX)                                                \
-  XX(INTEGER, priority, "", NEUTRAL, "", "of the band")                        \
-  XX(INTEGER, enqueued, "requests", NEUTRAL, "", "that got into the band")     \
-  XX(INTEGER, dispatched, "requests", MORE, "", "that left it to be routed")   \
-  XX(INTEGER, rejected, "requests", LESS, "", "for which there was no room")   \
+  XX(INTEGER, priority, "", NEUTRAL, "", "priority of the band")               \
+  XX(INTEGER, enqueued, "requests", NEUTRAL, "",                               \
+     "requests that got into the band")                                        \
+  XX(INTEGER, dispatched, "requests", MORE, "",                                \
+     "requests that left the band to be routed")                               \
+  XX(INTEGER, rejected, "requests", LESS, "",                                  \
+     "requests for which the band had no room")                                \
   XX(INTEGER, shed, "requests", LESS, "",                                      \
-     "that made room for one of a higher class")                               \
-  XX(INTEGER, expired, "requests", LESS, "", "that waited too long")           \
-  XX(INTEGER, evicted, "requests", LESS, "", "taken from their instances")     \
-  XX(INTEGER, waiting, "requests", NEUTRAL, "", "at the end of the run")       \
-  XX(INTEGER, peak, "requests", LESS, "", "waiting at once, at most")
+     "requests that made room for one of a higher class")                      \
+  XX(INTEGER, expired, "requests", LESS, "", "requests that waited too long")  \
+  XX(INTEGER, evicted, "requests", LESS, "",                                   \
+     "requests that were taken from their instances")                          \
+  XX(INTEGER, waiting, "requests", NEUTRAL, "",                                \
+     "requests in the band at the end of the run")                             \
+  XX(INTEGER, peak, "requests", LESS, "",                                      \
+     "most requests in the band at one time")
 
 #define BLIS_BAND_FIGURES(XX)                                                  \
   XX(TIMES, wait_ms, "ms", LESS, "",                                           \
-     "of the dispatched: percentiles, at most 0.4 % too low")
+     "waits of the dispatched requests: percentiles, at most 0.4 % too low")
 
 /* Members of blis_adapter_stats, with adapters. */
 #define BLIS_LORA_COUNT_MAP(XX)                                                \
   XX(INTEGER, slots, "adapters", NEUTRAL, "",                                  \
+<<<<<<< HEAD
      "of the instances that are up at the end of the run")                     \
+=======
+     "adapters that all instances have room for")                              \
+>>>>>>> c747561a (meanings of figures stand alone; one share of prompt blocks in caches; spot capacity tells what took requests)
   XX(INTEGER, requests, "requests", NEUTRAL, "",                               \
-     "with an adapter that were admitted to a batch; parts of hand-offs "      \
-     "apart")                                                                  \
+     "requests with an adapter that were admitted to a batch; parts of "       \
+     "hand-offs apart")                                                        \
   XX(INTEGER, hits, "requests", MORE, "",                                      \
-     "of these whose adapter was there when they were first considered")       \
+     "requests whose adapter was there when they were first considered")       \
   XX(INTEGER, waits, "", LESS, "",                                             \
-     "times that requests waited for an adapter until they were admitted")     \
-  XX(INTEGER, loads, "", LESS, "adapters: {0} loads", "that have begun")       \
+     "times that a request waited for its adapter before it was admitted")     \
+  XX(INTEGER, loads, "", LESS, "adapters: {0} loads",                          \
+     "loads of adapters that have begun")                                      \
   XX(INTEGER, fetches, "", LESS, "adapters: {0?} fetched to the host",         \
-     "part of loads: of adapters that were not on the host")                   \
-  XX(INTEGER, evictions, "", LESS, "", "of other adapters for them")
+     "loads of adapters that were not on the host and were fetched first")     \
+  XX(INTEGER, evictions, "", LESS, "",                                         \
+     "adapters that left their slots for others")
 
 /* What follows from these counts. */
 #define BLIS_LORA_FIGURES(XX)                                                  \
   XX(NUMBER, hit_rate, "0 to 1", MORE, "adapters: {%} found loaded",           \
-     "hits / requests")                                                        \
+     "share of these requests whose adapter was there: hits / requests")       \
   XX(NUMBER, loads_per_100, "", LESS, "adapters: {1} loads per 100 requests",  \
-     "loads / requests * 100")                                                 \
-  XX(NUMBER, mean_load_ms, "ms", LESS, "", "of a load, fetches included")      \
+     "loads per 100 of these requests")                                        \
+  XX(NUMBER, mean_load_ms, "ms", LESS, "",                                     \
+     "mean time of a load, fetches included")                                  \
   XX(NUMBER, mean_wait_ms, "ms", LESS,                                         \
      "adapters: a wait of {2} ms on average",                                  \
-     "over all of these requests, hits as 0; it is part of their TTFT")
+     "mean wait for adapters over all of these requests, hits as 0; it is "    \
+     "part of their TTFT")
 
 /* Of one adapter, over all instances. */
 #define BLIS_ADAPTER_FIGURES(XX)                                               \
-  XX(INTEGER, loads, "", LESS, "", "of it, that have begun")                   \
-  XX(INTEGER, evictions, "", LESS, "", "of it, for others")                    \
+  XX(INTEGER, loads, "", LESS, "", "loads of the adapter that have begun")     \
+  XX(INTEGER, evictions, "", LESS, "",                                         \
+     "times that the adapter left its slot for others")                        \
   XX(INTEGER, instances, "instances", NEUTRAL, "",                             \
-     "that have it at the end of the run")
+     "instances that have the adapter at the end of the run")
 
 /* Of speculative decoding, over all instances. */
 #define BLIS_SPECULATION_FIGURES(XX)                                           \
   XX(INTEGER, drafts, "", NEUTRAL, "",                                         \
-     "steps in which a request drafted, over requests")                        \
-  XX(INTEGER, draft_tokens, "tokens", NEUTRAL, "", "drafted in them")          \
+     "steps in which a request drafted, over all requests")                    \
+  XX(INTEGER, draft_tokens, "tokens", NEUTRAL, "",                             \
+     "tokens that were drafted in these steps")                                \
   XX(INTEGER, accepted_tokens, "tokens", MORE, "",                             \
-     "of these that were given out; what is behind the end of an output is "   \
-     "not")                                                                    \
+     "drafted tokens that were given out; what is behind the end of an "       \
+     "output is not")                                                          \
   XX(NUMBER, acceptance_rate, "0 to 1", MORE,                                  \
-     "speculation: {%} of the drafts held", "accepted_tokens / draft_tokens")  \
+     "speculation: {%} of the drafts held",                                    \
+     "share of the drafted tokens that held: accepted_tokens / draft_tokens")  \
   XX(NUMBER, mean_acceptance_length, "tokens", MORE,                           \
      "speculation: {2} tokens per step of a request",                          \
-     "1 + accepted_tokens / drafts")                                           \
+     "mean number of tokens that such a step gives: 1 + accepted_tokens / "    \
+     "drafts")                                                                 \
   XX(TIMES, itl_per_chunk_ms, "ms", LESS, "",                                  \
      "inter-token latency of a client to which what comes in a step is one: "  \
      "itl_ms without the tokens that come with the one before them")
 
 /* Of data-parallel ranks, over all groups with a barrier; 0 without one. */
 #define BLIS_RANKS_FIGURES(XX)                                                 \
-  XX(INTEGER, passes, "", NEUTRAL, "", "of groups, at their barriers")         \
+  XX(INTEGER, passes, "", NEUTRAL, "", "passes of groups at their barriers")   \
   XX(NUMBER, barrier_loss, "0 to 1", LESS,                                     \
      "ranks: {%} of the time lost at barriers",                                \
-     "of the ranks' time in passes, what they waited for the slowest: 1 - "    \
-     "sum "                                                                    \
-     "of own times / sum of passes, a dummy pass with its own time")           \
+     "share of the ranks' time in passes in which they waited for the "        \
+     "slowest: 1 - sum of own times / sum of passes, a dummy pass with its "   \
+     "own time")                                                               \
   XX(NUMBER, dummy_share, "0 to 1", LESS,                                      \
      "ranks: {%} of their passes without work",                                \
-     "passes of ranks that had nothing to compute / all of them")              \
+     "share of the passes of ranks that had nothing to compute")               \
   XX(NUMBER, running_imbalance, "", LESS, "",                                  \
      "running requests of the rank with most / mean of its group, weighted "   \
      "with the times of passes; 1 = even")                                     \
-  XX(NUMBER, kv_imbalance, "", LESS, "", "the same of the KV blocks in use")
+  XX(NUMBER, kv_imbalance, "", LESS, "",                                       \
+     "KV blocks in use of the rank with most / mean of its group, weighted "   \
+     "likewise; 1 = even")
 
 /* Of the requests of an SLO class with a target. */
 #define BLIS_GOODPUT_FIGURES(XX)                                               \
-  XX(INTEGER, arrived, "requests", NEUTRAL, "", "of the class")                \
-  XX(INTEGER, completed, "requests", MORE, "", "of these")                     \
+  XX(INTEGER, arrived, "requests", NEUTRAL, "",                                \
+     "requests of the class that arrived")                                     \
+  XX(INTEGER, completed, "requests", MORE, "",                                 \
+     "requests of the class that completed")                                   \
   XX(INTEGER, good, "requests", MORE, "",                                      \
-     "completed with every time within its target")                            \
+     "requests that completed with every time within its target")              \
   XX(INTEGER, ttft_met, "requests", MORE, "",                                  \
-     "of the completed ones; all of them without a target for it")             \
-  XX(INTEGER, itl_met, "requests", MORE, "", "the same of the mean ITL")       \
-  XX(INTEGER, e2e_met, "requests", MORE, "", "the same of E2E")                \
-  XX(NUMBER, attainment, "0 to 1", MORE, "", "good / arrived")
+     "completed requests with TTFT within its target; all of them without "    \
+     "one")                                                                    \
+  XX(INTEGER, itl_met, "requests", MORE, "",                                   \
+     "completed requests with their mean ITL within its target; all of them "  \
+     "without one")                                                            \
+  XX(INTEGER, e2e_met, "requests", MORE, "",                                   \
+     "completed requests with E2E within its target; all of them without one") \
+  XX(NUMBER, attainment, "0 to 1", MORE, "",                                   \
+     "share of the arrived requests that were good: good / arrived")
 
 /* Of a cascade: of all attempts, and of those with one model. */
 #define BLIS_ATTEMPT_FIGURES(XX)                                               \
-  XX(INTEGER, attempts, "", NEUTRAL, "", "models asked")                       \
+  XX(INTEGER, attempts, "", NEUTRAL, "", "times that a model was asked")       \
   XX(INTEGER, accepted, "", NEUTRAL, "", "answers that were good enough")      \
   XX(INTEGER, escalated, "", NEUTRAL, "",                                      \
      "attempts after which another model was asked")                           \
   XX(INTEGER, accepted_last, "", NEUTRAL, "",                                  \
-     "answers that were not, at the end of the chain")                         \
+     "answers at the end of the chain that were taken though they were not "   \
+     "good enough")                                                            \
   XX(INTEGER, failed, "", LESS, "",                                            \
      "last attempts that were rejected, lost, timed out or unservable")        \
-  XX(INTEGER, unfinished, "", NEUTRAL, "", "attempts at the end of the run")   \
-  XX(INTEGER, prompt_tokens, "tokens", NEUTRAL, "", "that instances took")     \
-  XX(INTEGER, output_tokens, "tokens", NEUTRAL, "", "that were sent")          \
+  XX(INTEGER, unfinished, "", NEUTRAL, "",                                     \
+     "attempts that were not over at the end of the run")                      \
+  XX(INTEGER, prompt_tokens, "tokens", NEUTRAL, "",                            \
+     "prompt tokens that instances took")                                      \
+  XX(INTEGER, output_tokens, "tokens", NEUTRAL, "",                            \
+     "output tokens that were sent")                                           \
   XX(INTEGER, dropped_output_tokens, "tokens", LESS, "",                       \
-     "of answers that were not accepted")                                      \
+     "output tokens of answers that were not accepted")                        \
   XX(NUMBER, mean_logprob, "", NEUTRAL, "",                                    \
      "mean over answers of their mean log-probabilities")                      \
-  XX(NUMBER, mean_attempt_ms, "ms", LESS, "", "from start to end, over answers")
+  XX(NUMBER, mean_attempt_ms, "ms", LESS, "",                                  \
+     "mean time of an attempt from its start to its end, over answers")
 
 /* Of a cascade over all models. */
 #define BLIS_CASCADE_FIGURES(XX)                                               \
-  XX(INTEGER, requests, "requests", NEUTRAL, "", "that took part")             \
-  XX(NUMBER, mean_steps, "", NEUTRAL, "", "models asked per request")
+  XX(INTEGER, requests, "requests", NEUTRAL, "",                               \
+     "requests that took part in the cascade")                                 \
+  XX(NUMBER, mean_steps, "", NEUTRAL, "",                                      \
+     "mean number of models asked per request")
 
 /* Of the tasks of session graphs; times are those of completed ones. */
 #define BLIS_TASK_FIGURES(XX)                                                  \
-  XX(INTEGER, started, "tasks", NEUTRAL, "tasks: {0} started", "in the run")   \
+  XX(INTEGER, started, "tasks", NEUTRAL, "tasks: {0} started",                 \
+     "tasks that started in the run")                                          \
   XX(INTEGER, completed, "tasks", MORE, "tasks: {0} completed",                \
-     "all requests that are not in the background")                            \
+     "tasks all of whose requests that are not in the background completed")   \
   XX(INTEGER, broken, "tasks", LESS, "tasks: {0?} broken",                     \
-     "some of these was given up, or waited for one that was")                 \
+     "tasks of which a request was given up, or waited for one that was")      \
   XX(INTEGER, unfinished, "tasks", LESS, "tasks: {0?} unfinished",             \
-     "at the end of the run")                                                  \
-  XX(INTEGER, requests, "requests", NEUTRAL, "", "of all these tasks")         \
+     "tasks that were not over at the end of the run")                         \
+  XX(INTEGER, requests, "requests", NEUTRAL, "",                               \
+     "requests of all these tasks")                                            \
   XX(INTEGER, never_sent, "requests", LESS, "tasks: {0?} requests never sent", \
-     "of these: what they waited for did not come to an end, or not in time")  \
+     "requests that were not sent, since what they waited for did not end, "   \
+     "or not in time")                                                         \
   XX(NUMBER, tasks_per_sec, "tasks/s", MORE, "tasks: {2} tasks/s",             \
-     "completed")                                                              \
+     "completed tasks per second")                                             \
   XX(NUMBER, path_requests, "requests", NEUTRAL, "",                           \
-     "on the critical path, mean")                                             \
+     "mean number of requests on the critical path")                           \
   XX(NUMBER, parallelism, "", NEUTRAL, "",                                     \
      "time of all requests, from arrival to end / time of the tasks")          \
   XX(TIMES, task_ms, "ms", LESS, "",                                           \
-     "start to the end of the last request that is not in the background")     \
+     "start of a task to the end of the last request that is not in the "      \
+     "background")                                                             \
   XX(TIMES, queue_ms, "ms", LESS, "",                                          \
-     "of the critical path: arrival to first admission to a batch")            \
-  XX(TIMES, prefill_ms, "ms", LESS, "", "from then to the first token")        \
-  XX(TIMES, decode_ms, "ms", LESS, "", "from then to the end")                 \
-  XX(TIMES, tool_ms, "ms", NEUTRAL, "", "waiting for tools")                   \
-  XX(TIMES, delay_ms, "ms", NEUTRAL, "", "other delays in front of requests")
+     "on the critical path: arrival to first admission to a batch")            \
+  XX(TIMES, prefill_ms, "ms", LESS, "",                                        \
+     "on the critical path: admission to the first token")                     \
+  XX(TIMES, decode_ms, "ms", LESS, "",                                         \
+     "on the critical path: the first token to the end")                       \
+  XX(TIMES, tool_ms, "ms", NEUTRAL, "",                                        \
+     "on the critical path: waiting for tools")                                \
+  XX(TIMES, delay_ms, "ms", NEUTRAL, "",                                       \
+     "on the critical path: other delays in front of requests")
 
 /* Declares a figure of a map as a member. */
 #define BLIS_FIGURE_MEMBER(type, name, unit, better, shown, text)              \

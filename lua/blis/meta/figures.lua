@@ -17,15 +17,15 @@
 --- Requests by how they ended.
 ---@class blis.Counts
 ---@field arrived integer the sum of all below but length_capped (requests)
----@field completed integer answered, length_capped ones included (requests)
----@field length_capped integer part of completed: stopped at the model's maximum sequence length (requests)
----@field rejected integer refused by admission or routing (requests)
----@field timed_out integer not answered before their deadline (requests)
----@field unservable integer dropped: too long for the instance (requests)
----@field failed integer lost with an instance (requests)
----@field still_running integer in a batch at the end of the run (requests)
----@field still_queued integer in a wait queue at the end of the run (requests)
----@field still_arriving integer not yet in a wait queue at the end of the run (requests)
+---@field completed integer requests that were answered, length_capped ones included (requests)
+---@field length_capped integer part of completed: requests that stopped at the model's maximum sequence length (requests)
+---@field rejected integer requests that admission or routing refused (requests)
+---@field timed_out integer requests that were not answered before their deadline (requests)
+---@field unservable integer requests that were dropped, since they are too long for the instance (requests)
+---@field failed integer requests that were lost with an instance (requests)
+---@field still_running integer requests in a batch at the end of the run (requests)
+---@field still_queued integer requests in a wait queue at the end of the run (requests)
+---@field still_arriving integer requests that were in no wait queue yet at the end of the run (requests)
 
 --- Some of the requests of a run.
 ---@class blis.Part : blis.Counts
@@ -87,11 +87,11 @@
 ---@field cpu_transfers integer times that blocks came back from the CPU tier for a request
 ---@field cpu_transfer_us integer what these added to steps (us)
 ---@field arrived integer the sum of all below but length_capped; with instance_times (requests)
----@field rejected integer refused by admission or routing; with instance_times (requests)
----@field failed integer lost with an instance; with instance_times (requests)
----@field still_running integer in a batch at the end of the run; with instance_times (requests)
----@field still_queued integer in a wait queue at the end of the run; with instance_times (requests)
----@field still_arriving integer not yet in a wait queue at the end of the run; with instance_times (requests)
+---@field rejected integer requests that admission or routing refused; with instance_times (requests)
+---@field failed integer requests that were lost with an instance; with instance_times (requests)
+---@field still_running integer requests in a batch at the end of the run; with instance_times (requests)
+---@field still_queued integer requests in a wait queue at the end of the run; with instance_times (requests)
+---@field still_arriving integer requests that were in no wait queue yet at the end of the run; with instance_times (requests)
 ---@field ttft_ms blis.Percentiles time to first token, of requests that got one; with instance_times (ms)
 ---@field itl_ms blis.Percentiles inter-token latency, of completed requests: over tokens; of groups and windows over the requests' own means; with instance_times (ms)
 ---@field e2e_ms blis.Percentiles arrival to last token, of completed requests; with instance_times (ms)
@@ -113,227 +113,228 @@
 --- A link that KV has moved over.
 ---@class blis.Link
 ---@field name string "instance_3 out", "instance_3 in" or "fabric"
----@field transfers integer that ended (transfers)
----@field peak integer on it at once, at most (transfers)
----@field gb_s number its bandwidth; 0 = takes no time (GB/s)
----@field moved_gb number over it (GB)
----@field utilization number share of the run in which it had something to move (0 to 1)
----@field mean_depth number on it while it was used: above 1, they waited for each other (transfers)
+---@field transfers integer transfers over the link that ended (transfers)
+---@field peak integer most transfers on the link at one time (transfers)
+---@field gb_s number bandwidth of the link; 0 = takes no time (GB/s)
+---@field moved_gb number KV moved over the link (GB)
+---@field utilization number share of the run in which the link had something to move (0 to 1)
+---@field mean_depth number mean number of transfers on the link while it was used: above 1, they waited for each other (transfers)
 
 --- Hand-offs of KV, where prefill and decode are apart.
 ---@class blis.Handoffs
----@field colocated integer decoded where they were prefilled, by the decider (requests)
----@field started integer the sum of the next five (hand-offs)
----@field completed integer the KV got where it was wanted (hand-offs)
----@field failed integer for whatever reason but (hand-offs)
----@field timed_out integer because the deadline of the request was over (hand-offs)
----@field cancelled integer because one instance did both after all (hand-offs)
----@field in_flight integer at the end of the run (hand-offs)
----@field dropped integer part of failed: no room (hand-offs)
----@field retried integer part of failed: routed again (hand-offs)
----@field recomputed integer part of failed: computed by one instance then (hand-offs)
----@field waited integer for room at the destination (hand-offs)
----@field waiting integer for it at the end of the run (hand-offs)
----@field shared integer shared a link with another (transfers)
----@field peak integer under way at once, at most (transfers)
----@field mean_wait_ms number for room, of those that waited (ms)
----@field mean_transfer_ms number from the start of a transfer to its end (ms)
----@field mean_depth number under way when one starts, this one included (transfers)
----@field encoded integer by the encode pool (requests)
----@field mean_encode_wait_ms number for their turn, of those that were encoded (ms)
----@field mean_encode_ms number from then on (ms)
----@field moved_gb number over all links, each byte once (GB)
----@field busiest_link number share of the run in which it had something to move (0 to 1)
+---@field colocated integer requests that were decoded where they were prefilled, because the decider said so (requests)
+---@field started integer hand-offs that were begun: completed + failed + timed_out + cancelled + in_flight (hand-offs)
+---@field completed integer hand-offs whose KV got where it was wanted (hand-offs)
+---@field failed integer hand-offs that failed for any reason but the deadline of the request (hand-offs)
+---@field timed_out integer hand-offs that ended because the deadline of the request was over (hand-offs)
+---@field cancelled integer hand-offs that ended because one instance did both stages after all (hand-offs)
+---@field in_flight integer hand-offs that were under way at the end of the run (hand-offs)
+---@field dropped integer hand-offs that failed because there was no room; part of failed (hand-offs)
+---@field retried integer hand-offs after whose failure the request was routed again; part of failed (hand-offs)
+---@field recomputed integer hand-offs after whose failure one instance computed everything; part of failed (hand-offs)
+---@field waited integer hand-offs that waited for room at the destination (hand-offs)
+---@field waiting integer hand-offs that waited for room at the end of the run (hand-offs)
+---@field shared integer transfers that shared a link with another one (transfers)
+---@field peak integer most transfers under way at one time (transfers)
+---@field mean_wait_ms number mean wait for room at the destination, over the hand-offs that waited (ms)
+---@field mean_transfer_ms number mean time from the start of a transfer to its end (ms)
+---@field mean_depth number mean number of transfers under way when one starts, this one included (transfers)
+---@field encoded integer requests that the encode pool encoded (requests)
+---@field mean_encode_wait_ms number mean wait of these requests for their turn (ms)
+---@field mean_encode_ms number mean time from their turn to the end of encoding (ms)
+---@field moved_gb number KV moved over all links, each byte counted once (GB)
+---@field busiest_link number share of the run in which the busiest link had something to move (0 to 1)
 ---@field links blis.Link[] those that were used; none under profile go-blis
 
 --- A tier of KV below the caches of the instances.
 ---@class blis.KvTier
 ---@field name string as the experiment has it
----@field capacity_blocks integer of all its stores (blocks)
----@field used_blocks integer at the end of the run (blocks)
----@field peak_blocks integer of its fullest store (blocks)
----@field loads integer that ended, one for a request (reads)
----@field loaded_blocks integer brought to requests: hits (blocks)
----@field peer_blocks integer of these, from the store of another instance (blocks)
----@field lost_blocks integer that were to be brought, and did not come (blocks)
----@field promoted_blocks integer that stayed when they were read through it (blocks)
----@field saves integer that ended (writes)
----@field saved_blocks integer by these (blocks)
----@field dropped_blocks integer not saved, since all others were being read or written (blocks)
----@field evicted_blocks integer that left for others (blocks)
----@field removed_blocks integer lost with instances (blocks)
----@field hit_rate number loaded_blocks / blocks of prompts looked for (0 to 1)
----@field mean_load_ms number from start to end of a read (ms)
----@field loaded_gb number read (GB)
----@field saved_gb number written (GB)
+---@field capacity_blocks integer KV blocks that all stores of the tier can hold (blocks)
+---@field used_blocks integer KV blocks in the tier at the end of the run (blocks)
+---@field peak_blocks integer most KV blocks that its fullest store held (blocks)
+---@field loads integer reads that ended, one for a request (reads)
+---@field loaded_blocks integer KV blocks that the tier brought to requests: its hits (blocks)
+---@field peer_blocks integer KV blocks from the store of another instance; part of loaded_blocks (blocks)
+---@field lost_blocks integer KV blocks that were to be brought and did not come (blocks)
+---@field promoted_blocks integer KV blocks that stayed in the tier when they were read through it (blocks)
+---@field saves integer writes that ended (writes)
+---@field saved_blocks integer KV blocks that these wrote (blocks)
+---@field dropped_blocks integer KV blocks that were not saved, since all others were being read or written (blocks)
+---@field evicted_blocks integer KV blocks that left for others (blocks)
+---@field removed_blocks integer KV blocks that were lost with instances (blocks)
+---@field hit_rate number share of the looked-for prompt blocks that the tier brought (0 to 1)
+---@field mean_load_ms number mean time from the start of a read to its end (ms)
+---@field loaded_gb number KV that was read from the tier (GB)
+---@field saved_gb number KV that was written to the tier (GB)
 ---@field read_utilization number share of the run in which its busiest store was read (0 to 1)
----@field write_utilization number was written (0 to 1)
+---@field write_utilization number share of the run in which its busiest store was written (0 to 1)
 
 --- KV below the caches of the instances, all tiers together.
 ---@class blis.KvTiers
----@field requests integer times that a request had KV brought back (requests)
----@field completed integer and had all of it (requests)
----@field failed integer and had less, since a store was lost with its instance (requests)
----@field canceled integer and was gone before (requests)
----@field in_flight integer and was still waiting at the end of the run (requests)
----@field declined integer that nothing of what was there was wanted, by load (times)
----@field loaded_blocks integer brought back (blocks)
----@field hit_rate number loaded_blocks / blocks of prompts looked for (0 to 1)
----@field mean_load_ms number that a request waited for what was brought; part of its TTFT (ms)
+---@field requests integer times that a request had KV brought back; the sum of the next four (requests)
+---@field completed integer times that all of it came back (requests)
+---@field failed integer times that less came, since a store was lost with its instance (requests)
+---@field canceled integer times that the request was gone before its KV came (requests)
+---@field in_flight integer times that the request still waited at the end of the run (requests)
+---@field declined integer times that load wanted nothing of what was there (times)
+---@field loaded_blocks integer KV blocks that were brought back (blocks)
+---@field hit_rate number share of the looked-for prompt blocks that tiers brought back (0 to 1)
+---@field mean_load_ms number mean time that a request waited for what was brought back; part of its TTFT (ms)
 ---@field tiers blis.KvTier[] each of them, in their order
 
 --- A band of the gateway's queue.
 ---@class blis.QueueBand
----@field priority integer of the band
----@field enqueued integer that got into the band (requests)
----@field dispatched integer that left it to be routed (requests)
----@field rejected integer for which there was no room (requests)
----@field shed integer that made room for one of a higher class (requests)
----@field expired integer that waited too long (requests)
----@field evicted integer taken from their instances (requests)
----@field waiting integer at the end of the run (requests)
----@field peak integer waiting at once, at most (requests)
----@field wait_ms blis.Percentiles of the dispatched: percentiles, at most 0.4 % too low (ms)
+---@field priority integer priority of the band
+---@field enqueued integer requests that got into the band (requests)
+---@field dispatched integer requests that left the band to be routed (requests)
+---@field rejected integer requests for which the band had no room (requests)
+---@field shed integer requests that made room for one of a higher class (requests)
+---@field expired integer requests that waited too long (requests)
+---@field evicted integer requests that were taken from their instances (requests)
+---@field waiting integer requests in the band at the end of the run (requests)
+---@field peak integer most requests in the band at one time (requests)
+---@field wait_ms blis.Percentiles waits of the dispatched requests: percentiles, at most 0.4 % too low (ms)
 
 --- The queue of the gateway.
 ---@class blis.Queue
----@field enqueued integer that got into the queue (requests)
----@field dispatched integer that left it to be routed (requests)
----@field rejected integer for which there was no room, 429 or 503 (requests)
----@field shed integer that made room for one of a higher class, 429 (requests)
----@field expired integer that waited too long, 429 or 503 (requests)
----@field without_instances integer part of rejected and expired: there was no instance, 503 (requests)
----@field evicted integer taken from their instances for others that waited, 429 (requests)
----@field waiting integer at the end of the run (requests)
----@field peak integer waiting at once, at most (requests)
----@field status_429 integer that ended here with status 429 of HTTP, too many requests (requests)
----@field status_503 integer the same with status 503, no instance (requests)
----@field mean_wait_ms number of the dispatched; it is part of their TTFT (ms)
----@field wait_ms blis.Percentiles the same: percentiles, at most 0.4 % too low (ms)
+---@field enqueued integer requests that got into the queue (requests)
+---@field dispatched integer requests that left the queue to be routed (requests)
+---@field rejected integer requests for which the queue had no room, 429 or 503 (requests)
+---@field shed integer requests that made room for one of a higher class, 429 (requests)
+---@field expired integer requests that waited too long, 429 or 503 (requests)
+---@field without_instances integer requests that ended because there was no instance, 503; part of rejected and expired (requests)
+---@field evicted integer requests that were taken from their instances for others that waited, 429 (requests)
+---@field waiting integer requests in the queue at the end of the run (requests)
+---@field peak integer most requests in the queue at one time (requests)
+---@field status_429 integer requests that ended here with status 429 of HTTP, too many requests (requests)
+---@field status_503 integer requests that ended here with status 503 of HTTP, no instance (requests)
+---@field mean_wait_ms number mean wait of the dispatched requests; it is part of their TTFT (ms)
+---@field wait_ms blis.Percentiles waits of the dispatched requests: percentiles, at most 0.4 % too low (ms)
 ---@field wait_fairness number Jain's index of the mean waits of tenants, 1 = all wait alike; nil without records (0 to 1)
 ---@field bands blis.QueueBand[] each of them, the highest priority first
 
 --- Speculative decoding, over all instances.
 ---@class blis.Speculation
----@field drafts integer steps in which a request drafted, over requests
----@field draft_tokens integer drafted in them (tokens)
----@field accepted_tokens integer of these that were given out; what is behind the end of an output is not (tokens)
----@field acceptance_rate number accepted_tokens / draft_tokens (0 to 1)
----@field mean_acceptance_length number 1 + accepted_tokens / drafts (tokens)
+---@field drafts integer steps in which a request drafted, over all requests
+---@field draft_tokens integer tokens that were drafted in these steps (tokens)
+---@field accepted_tokens integer drafted tokens that were given out; what is behind the end of an output is not (tokens)
+---@field acceptance_rate number share of the drafted tokens that held: accepted_tokens / draft_tokens (0 to 1)
+---@field mean_acceptance_length number mean number of tokens that such a step gives: 1 + accepted_tokens / drafts (tokens)
 ---@field itl_per_chunk_ms blis.Percentiles inter-token latency of a client to which what comes in a step is one: itl_ms without the tokens that come with the one before them (ms)
----@field accepted_per_position integer[] accepted_tokens by their place in the step, from the first draft on (tokens)
----@field acceptance_rate_per_position number[] accepted_per_position / drafts: the unconditional rates, as vLLM counts them (0 to 1)
+---@field accepted_per_position integer[] drafted tokens that held by their place in the step, from the first draft on (tokens)
+---@field acceptance_rate_per_position number[] share of the drafts that held by their place in the step: the unconditional rates, as vLLM counts them (0 to 1)
 
 --- Data-parallel ranks, over all groups with a barrier; 0 without one.
 ---@class blis.Ranks
----@field passes integer of groups, at their barriers
----@field barrier_loss number of the ranks' time in passes, what they waited for the slowest: 1 - sum of own times / sum of passes, a dummy pass with its own time (0 to 1)
----@field dummy_share number passes of ranks that had nothing to compute / all of them (0 to 1)
+---@field passes integer passes of groups at their barriers
+---@field barrier_loss number share of the ranks' time in passes in which they waited for the slowest: 1 - sum of own times / sum of passes, a dummy pass with its own time (0 to 1)
+---@field dummy_share number share of the passes of ranks that had nothing to compute (0 to 1)
 ---@field running_imbalance number running requests of the rank with most / mean of its group, weighted with the times of passes; 1 = even
----@field kv_imbalance number the same of the KV blocks in use
+---@field kv_imbalance number KV blocks in use of the rank with most / mean of its group, weighted likewise; 1 = even
 
 --- A LoRA adapter that was loaded.
 ---@class blis.LoraAdapter
 ---@field name string as requests name it
----@field loads integer of it, that have begun
----@field evictions integer of it, for others
----@field instances integer that have it at the end of the run (instances)
+---@field loads integer loads of the adapter that have begun
+---@field evictions integer times that the adapter left its slot for others
+---@field instances integer instances that have the adapter at the end of the run (instances)
 
 --- LoRA adapters, over all instances.
 ---@class blis.Lora
----@field slots integer of the instances that are up at the end of the run (adapters)
----@field requests integer with an adapter that were admitted to a batch; parts of hand-offs apart (requests)
----@field hits integer of these whose adapter was there when they were first considered (requests)
----@field waits integer times that requests waited for an adapter until they were admitted
----@field loads integer that have begun
----@field fetches integer part of loads: of adapters that were not on the host
----@field evictions integer of other adapters for them
----@field hit_rate number hits / requests (0 to 1)
----@field loads_per_100 number loads / requests * 100
----@field mean_load_ms number of a load, fetches included (ms)
----@field mean_wait_ms number over all of these requests, hits as 0; it is part of their TTFT (ms)
+---@field slots integer adapters that all instances have room for (adapters)
+---@field requests integer requests with an adapter that were admitted to a batch; parts of hand-offs apart (requests)
+---@field hits integer requests whose adapter was there when they were first considered (requests)
+---@field waits integer times that a request waited for its adapter before it was admitted
+---@field loads integer loads of adapters that have begun
+---@field fetches integer loads of adapters that were not on the host and were fetched first
+---@field evictions integer adapters that left their slots for others
+---@field hit_rate number share of these requests whose adapter was there: hits / requests (0 to 1)
+---@field loads_per_100 number loads per 100 of these requests
+---@field mean_load_ms number mean time of a load, fetches included (ms)
+---@field mean_wait_ms number mean wait for adapters over all of these requests, hits as 0; it is part of their TTFT (ms)
 ---@field adapters blis.LoraAdapter[] those that were ever loaded
 
 --- Steps beyond what their times were fitted to.
 ---@class blis.Coverage
----@field steps_beyond integer of all instances
----@field share_beyond number steps_beyond / steps (0 to 1)
+---@field steps_beyond integer steps of all instances that were beyond what their times were fitted to
+---@field share_beyond number share of the steps that were: steps_beyond / steps (0 to 1)
 
 --- What all GPUs cost from the start to the end of a run.
 ---@class blis.Cost
----@field gpus integer of all instances (GPUs)
----@field gpu_hours number gpus * duration (h)
+---@field gpus integer GPUs of all instances (GPUs)
+---@field gpu_hours number hours of all GPUs from the start to the end of the run: gpus * duration (h)
 ---@field billed_gpu_hours number gpu_hours, rounded as billing_granularity_us and billing_minimum_us say (h)
----@field idle_share number? 1 - busy_gpu_seconds / (gpu_hours * 3600) (0 to 1)
----@field usd_per_gpu_hour number? nil = not known, as for the two below (USD/h)
----@field usd number? of the run (USD)
----@field busy_gpu_seconds number of GPUs whose instance computes; idle ones cost as much (s)
----@field gpu_seconds_per_request number? busy_gpu_seconds / completed (s)
----@field usd_per_thousand_tokens number? usd / (prompt_tokens + output_tokens) * 1000 (USD)
----@field usd_per_million_output_tokens number? usd / output_tokens * 1e6 (USD)
----@field usd_per_good_request number? usd / goodput.good; nil without SLO targets (USD)
+---@field idle_share number? share of the GPU-hours in which the instance computed nothing: 1 - busy_gpu_seconds / (gpu_hours * 3600) (0 to 1)
+---@field usd_per_gpu_hour number? price of a GPU; nil = not known, as for all figures in USD (USD/h)
+---@field usd number? what the run costs (USD)
+---@field busy_gpu_seconds number seconds of GPUs whose instance computes; idle ones cost as much (s)
+---@field gpu_seconds_per_request number? busy seconds of GPUs per completed request: busy_gpu_seconds / completed (s)
+---@field usd_per_thousand_tokens number? cost of a thousand tokens, prompts included: usd / (prompt_tokens + output_tokens) * 1000 (USD)
+---@field usd_per_million_output_tokens number? cost of a million output tokens: usd / output_tokens * 1e6 (USD)
+---@field usd_per_good_request number? cost of a request that kept its targets: usd / goodput.good; nil without SLO targets (USD)
 
 --- Energy of all GPUs while they were paid; empty without figures of power.
 ---@class blis.Energy
----@field gpu_watts number? of one GPU, as given (W)
----@field mean_gpu_watts number? of one GPU over the time that it was paid (W)
----@field kwh number? prefill_kwh + decode_kwh + idle_kwh (kWh)
----@field prefill_kwh number? in steps that computed prompt tokens (kWh)
----@field decode_kwh number? in all other steps (kWh)
----@field idle_kwh number? between steps, and while instances started and drained (kWh)
+---@field gpu_watts number? power of one GPU, as it was given (W)
+---@field mean_gpu_watts number? mean power of one GPU over the time that it was paid (W)
+---@field kwh number? energy of all GPUs: prefill_kwh + decode_kwh + idle_kwh (kWh)
+---@field prefill_kwh number? energy of steps that computed prompt tokens (kWh)
+---@field decode_kwh number? energy of all other steps (kWh)
+---@field idle_kwh number? energy between steps, and while instances started and drained (kWh)
 ---@field coverage number? share of the paid GPU-seconds of which the draw is known (0 to 1)
----@field facility_kwh number? kwh * pue (kWh)
----@field joules_per_output_token number? energy / output_tokens (J)
----@field joules_per_request number? energy / completed; what its tokens took is energy_j of a request (J)
----@field carbon_g number? facility_kwh * carbon_g_per_kwh (g)
----@field carbon_g_per_request number? carbon_g / completed (g)
+---@field facility_kwh number? energy of the whole facility: kwh * pue (kWh)
+---@field joules_per_output_token number? energy per output token: energy / output_tokens (J)
+---@field joules_per_request number? energy per completed request: energy / completed; what its tokens took is energy_j of a request (J)
+---@field carbon_g number? emissions of the facility: facility_kwh * carbon_g_per_kwh (g)
+---@field carbon_g_per_request number? emissions per completed request: carbon_g / completed (g)
 
 --- Spot capacity: what was taken away, and what it cost.
 ---@class blis.Spot
----@field reclaims integer of instances that were there
----@field lost integer that failed by them (requests)
----@field rerouted integer that were routed again (requests)
----@field retried integer that were sent again (requests)
----@field availability number share of the instances' time in which they were paid (0 to 1)
----@field usd number? at the market's prices, of the time in which they were paid; nil = not known, as for the two below (USD)
----@field on_demand_usd number? of as many for the whole run at the price of the cluster or the catalogue (USD)
----@field saved_share number? 1 - usd / on_demand_usd (0 to 1)
+---@field reclaims integer times that an instance that was there was taken away
+---@field lost integer requests that failed because their instance was taken away (requests)
+---@field rerouted integer requests that were routed to another instance because theirs was taken away (requests)
+---@field retried integer requests that were sent again because their instance was taken away (requests)
+---@field availability number share of the instances' time in which they were there and paid, also while they start or have been told to go (0 to 1)
+---@field serving_share number share of the instances' time in which they took requests; what is missing to availability is paid and takes none (0 to 1)
+---@field usd number? what the instances cost at the market's prices for the time in which they were paid; nil = not known, as for the two below (USD)
+---@field on_demand_usd number? what as many would have cost for the whole run at the price of the cluster or the catalogue (USD)
+---@field saved_share number? share of the price on demand that was saved: 1 - usd / on_demand_usd (0 to 1)
 ---@field offers blis.SpotOffer[] what there was to be had at which price, from when on
 
 --- How often the targets of an SLO class were kept.
 ---@class blis.ClassGoodput
 ---@field name string SLO class
----@field arrived integer of the class (requests)
----@field completed integer of these (requests)
----@field good integer completed with every time within its target (requests)
----@field ttft_met integer of the completed ones; all of them without a target for it (requests)
----@field itl_met integer the same of the mean ITL (requests)
----@field e2e_met integer the same of E2E (requests)
----@field attainment number good / arrived (0 to 1)
----@field requests_per_sec number good ones (requests/s)
----@field targets blis.SloTarget what was asked
+---@field arrived integer requests of the class that arrived (requests)
+---@field completed integer requests of the class that completed (requests)
+---@field good integer requests that completed with every time within its target (requests)
+---@field ttft_met integer completed requests with TTFT within its target; all of them without one (requests)
+---@field itl_met integer completed requests with their mean ITL within its target; all of them without one (requests)
+---@field e2e_met integer completed requests with E2E within its target; all of them without one (requests)
+---@field attainment number share of the arrived requests that were good: good / arrived (0 to 1)
+---@field requests_per_sec number requests per second that kept their targets (requests/s)
+---@field targets blis.SloTarget the targets of the class
 
 --- How often targets were kept, over all classes with one.
 ---@class blis.Goodput
----@field arrived integer of these classes (requests)
----@field good integer completed with every time within its target (requests)
----@field attainment number good / arrived (0 to 1)
----@field requests_per_sec number good ones (requests/s)
+---@field arrived integer requests of classes with targets that arrived (requests)
+---@field good integer requests that completed with every time within its target (requests)
+---@field attainment number share of the arrived requests that were good: good / arrived (0 to 1)
+---@field requests_per_sec number requests per second that kept their targets (requests/s)
 ---@field classes table<string|integer, blis.ClassGoodput> each class
 
 --- Attempts with one model of a cascade, or with all of them.
 ---@class blis.CascadeSums
----@field attempts integer models asked
+---@field attempts integer times that a model was asked
 ---@field accepted integer answers that were good enough
 ---@field escalated integer attempts after which another model was asked
----@field accepted_last integer answers that were not, at the end of the chain
+---@field accepted_last integer answers at the end of the chain that were taken though they were not good enough
 ---@field failed integer last attempts that were rejected, lost, timed out or unservable
----@field unfinished integer attempts at the end of the run
----@field prompt_tokens integer that instances took (tokens)
----@field output_tokens integer that were sent (tokens)
----@field dropped_output_tokens integer of answers that were not accepted (tokens)
+---@field unfinished integer attempts that were not over at the end of the run
+---@field prompt_tokens integer prompt tokens that instances took (tokens)
+---@field output_tokens integer output tokens that were sent (tokens)
+---@field dropped_output_tokens integer output tokens of answers that were not accepted (tokens)
 ---@field mean_logprob number mean over answers of their mean log-probabilities
----@field mean_attempt_ms number from start to end, over answers (ms)
+---@field mean_attempt_ms number mean time of an attempt from its start to its end, over answers (ms)
 
 --- Attempts with one model of a cascade.
 ---@class blis.CascadeModel : blis.CascadeSums
@@ -342,29 +343,29 @@
 --- What a cascade did, over all models.
 ---@class blis.Cascade : blis.CascadeSums
 ---@field policy string what the cascade is called
----@field requests integer that took part (requests)
----@field mean_steps number models asked per request
+---@field requests integer requests that took part in the cascade (requests)
+---@field mean_steps number mean number of models asked per request
 ---@field steps integer[] requests by how many models were asked
 ---@field earlier_ms blis.Percentiles arrival to the last attempt, of requests with more than one
 ---@field models blis.CascadeModel[] in the order in which they were first done
 
 --- The tasks of session graphs: result.requests:tasks() lists them.
 ---@class blis.Tasks
----@field started integer in the run (tasks)
----@field completed integer all requests that are not in the background (tasks)
----@field broken integer some of these was given up, or waited for one that was (tasks)
----@field unfinished integer at the end of the run (tasks)
----@field requests integer of all these tasks (requests)
----@field never_sent integer of these: what they waited for did not come to an end, or not in time (requests)
----@field tasks_per_sec number completed (tasks/s)
----@field path_requests number on the critical path, mean (requests)
+---@field started integer tasks that started in the run (tasks)
+---@field completed integer tasks all of whose requests that are not in the background completed (tasks)
+---@field broken integer tasks of which a request was given up, or waited for one that was (tasks)
+---@field unfinished integer tasks that were not over at the end of the run (tasks)
+---@field requests integer requests of all these tasks (requests)
+---@field never_sent integer requests that were not sent, since what they waited for did not end, or not in time (requests)
+---@field tasks_per_sec number completed tasks per second (tasks/s)
+---@field path_requests number mean number of requests on the critical path (requests)
 ---@field parallelism number time of all requests, from arrival to end / time of the tasks
----@field task_ms blis.Percentiles start to the end of the last request that is not in the background (ms)
----@field queue_ms blis.Percentiles of the critical path: arrival to first admission to a batch (ms)
----@field prefill_ms blis.Percentiles from then to the first token (ms)
----@field decode_ms blis.Percentiles from then to the end (ms)
----@field tool_ms blis.Percentiles waiting for tools (ms)
----@field delay_ms blis.Percentiles other delays in front of requests (ms)
+---@field task_ms blis.Percentiles start of a task to the end of the last request that is not in the background (ms)
+---@field queue_ms blis.Percentiles on the critical path: arrival to first admission to a batch (ms)
+---@field prefill_ms blis.Percentiles on the critical path: admission to the first token (ms)
+---@field decode_ms blis.Percentiles on the critical path: the first token to the end (ms)
+---@field tool_ms blis.Percentiles on the critical path: waiting for tools (ms)
+---@field delay_ms blis.Percentiles on the critical path: other delays in front of requests (ms)
 
 --- All times together when there were as many instances as wanted, or not.
 ---@class blis.ScalePhase

@@ -34,11 +34,11 @@ local function table_of(results, labels)
     local part = rawget(r, "steady") or r
     rows[i] = { labels[i], number(at(part.ttft_ms, "mean")), number(at(part.ttft_ms, "p99")),
       number(at(part.itl_ms, "mean"), 2), number(at(part.e2e_ms, "mean")),
-      number(at(part.e2e_ms, "p99")), number(part.tokens_per_sec), percent(r.cache_hit_rate),
-      number(r.balance, 3), ("%s of %s"):format(count(r.completed), count(r.arrived)) }
+      number(at(part.e2e_ms, "p99")), number(part.tokens_per_sec),
+      percent(r.cache_hit_rate_overall), number(r.balance, 3), ("%s of %s"):format(count(r.completed), count(r.arrived)) }
   end
-  local caption = "Times in ms, the same requests for all; in cache: blocks of prompts that were "
-    .. "found"
+  local caption = "Times in ms, the same requests for all; in cache: the share of the prompt "
+    .. "blocks of all instances"
   return parts.table(caption, { "", "TTFT mean", "TTFT p99", "ITL mean", "E2E mean", "E2E p99",
     "tokens/s", "in cache", "balance", "completed" }, rows)
 end

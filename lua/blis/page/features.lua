@@ -33,7 +33,8 @@ local most_rows = 10
 -- Things with many figures are columns instead of rows, as long as there are few of them.
 local most_as_columns, fewest_figures = 6, 8
 
-local own_words = { gb_s = "bandwidth", usd = "cost", on_demand_usd = "cost on demand",
+local own_words = { availability = "there and paid", serving_share = "taking requests",
+  gb_s = "bandwidth", usd = "cost", on_demand_usd = "cost on demand",
   classes = "class", requests_per_sec = "good requests" }
 
 local function words_of(name)
@@ -58,12 +59,6 @@ local function is_number(figure)
     and figure.type:find "^number%??$"
 end
 
---- What a figure means; a count with what it counts.
-local function meaning_of(figure)
-  local is_count = figure.type:find "^integer" and figure.unit
-  return is_count and ("%s (%s)"):format(figure.doc, figure.unit) or figure.doc
-end
-
 --- The numbers of a class that one of these has.
 local function numbers_of(class, values)
   local list = {}
@@ -84,7 +79,7 @@ local function table_by_figure(caption, class, values, labels)
     for k, one in ipairs(values) do
       rows[i][k + 1] = text_of(figure, figures.value(one, figure))
     end
-    rows[i][#header] = meaning_of(figure)
+    rows[i][#header] = parts.sentence(figure.doc)
   end
   return parts.table(caption, header, rows, { [#header] = true })
 end
@@ -134,7 +129,7 @@ local function table_of_times(class, value)
     if times and times.count > 0 then
       local row = { words_of(figure.name), count(times.count) }
       for i, name in ipairs(statistics) do row[i + 2] = number(times[name]) end
-      row[#row + 1] = figure.doc
+      row[#row + 1] = parts.sentence(figure.doc)
       rows[#rows + 1] = row
     end
   end

@@ -61,6 +61,13 @@ function parts.table(caption, header, rows, is_words)
     html.table(html.caption(caption), html.thead(html.tr(heads)), html.tbody(body)))
 end
 
+--- What a figure means as a sentence: it begins with a capital letter, and ends.
+---@param doc string
+---@return string
+function parts.sentence(doc)
+  return (doc:gsub("^%l", string.upper)) .. (doc:find "%.$" and "" or ".")
+end
+
 --- "12.3 ms"
 ---@param value number?
 ---@return string

@@ -35,7 +35,7 @@ local function cards_of(r)
     { "ITL mean", ms(r.itl_ms.count > 0 and r.itl_ms.mean or nil) },
     { "E2E p99", ms(r.e2e_ms.count > 0 and r.e2e_ms.p99 or nil) },
     { "throughput", number(r.tokens_per_sec), "tokens/s" },
-    { "prompt blocks in cache", percent(r.cache_hit_rate) },
+    { "prompt blocks in cache", percent(r.cache_hit_rate_overall) },
   }
   if goodput then list[#list + 1] = { "within targets", percent(goodput.attainment) } end
   if cost.usd then list[#list + 1] = { "cost", number(cost.usd, 3), "USD" } end
@@ -90,7 +90,7 @@ local function requests_section(r)
     local n = r[ending.name]
     if ending.name ~= "arrived" and n > 0 then
       rows[#rows + 1] = { (ending.name:gsub("_", " ")), count(n),
-        percent(n / math.max(r.arrived, 1)), ending.doc }
+        percent(n / math.max(r.arrived, 1)), parts.sentence(ending.doc) }
     end
   end
   local tables = {}

@@ -146,8 +146,8 @@ local function plan_of(number, group, values, steps)
     notice_us = values.notice, restart_us = values.restart_time, requests = values.requests }
 end
 
---- The reclaims and prices of a cluster, a group of which is spot capacity, what the market had, and
---- what was asked for.
+--- The reclaims and prices of a cluster, a group of which is spot capacity, what the market had,
+--- and what was asked for.
 ---@param cluster table its options as they were read
 ---@param has_autoscaler boolean
 ---@return { reclaims: table[], prices: table[], offers: blis.SpotOffer[], plans: table[] }

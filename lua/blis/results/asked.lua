@@ -22,7 +22,9 @@ end
 --- "8" or "8 to 32": the ranks of adapters.
 local function ranks_text(adapters)
   local low, high = math.huge, 0
-  for _, one in ipairs(adapters) do low, high = math.min(low, one.rank), math.max(high, one.rank) end
+  for _, one in ipairs(adapters) do
+    low, high = math.min(low, one.rank), math.max(high, one.rank)
+  end
   return low == high and ("rank %d"):format(low) or ("ranks %d to %d"):format(low, high)
 end
 
@@ -102,7 +104,8 @@ local function targets_text(targets)
   return table.concat(words, "; ")
 end
 
-local scopes = { instance = "of each instance", node = "of each node", cluster = "of all instances" }
+local scopes = { instance = "of each instance", node = "of each node",
+  cluster = "of all instances" }
 
 local function bandwidth_text(gb_s, verb)
   return gb_s == 0 and verb .. " in no time" or ("%s at %s GB/s"):format(verb, short(gb_s))

@@ -25,9 +25,10 @@ function spot.of(summary, cluster, offers)
   local hours = summary.duration_us / 3.6e9
   local made = { reclaims = 0, lost = 0, rerouted = 0, retried = 0, usd = 0, on_demand_usd = 0,
     offers = offers }
-  local there, all = 0, 0
+  local there, serving, all, is_spot = 0, 0, 0, {}
   for i, group in ipairs(groups) do
     if (cluster.groups and cluster.groups[i] or cluster).spot then
+      is_spot[i] = true
       local gpus = group.tp * group.dp
       local paid = summary.paid and summary.paid[i]
         or { seconds = group.instances * hours * 3600, whole_seconds = hours * 3600,
@@ -42,7 +43,11 @@ function spot.of(summary, cluster, offers)
         + gpus * price * group.instances * paid.whole_seconds / 3600 or nil
     end
   end
+  for _, instance in ipairs(summary.instances) do
+    if is_spot[instance.group] then serving = serving + instance.active_seconds / 3600 end
+  end
   made.availability = all > 0 and math.min(there / all, 1) or 1
+  made.serving_share = all > 0 and math.min(serving / all, 1) or 1
   if made.usd and made.on_demand_usd and made.on_demand_usd > 0 then
     made.saved_share = 1 - made.usd / made.on_demand_usd
   end
