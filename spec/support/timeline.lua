@@ -57,8 +57,8 @@ local function has_slice(slices, event)
 end
 
 -- Of these, one at a time is on a track: not even inside each other.
-local alone = { request = true, step = true, adapter = true, transfer = true, load = true,
-  store = true }
+local alone = { request = true, stage = true, step = true, adapter = true, transfer = true,
+  load = true, store = true, state = true }
 
 local function check_alone(ends, track, event)
   if not alone[event.cat] then return end
@@ -90,7 +90,10 @@ local function ways_of(events)
     end
   end
   for _, way in pairs(ways) do
-    table.sort(way, function(a, b) return a.ts < b.ts end)
+    table.sort(way, function(a, b)
+      if a.ts ~= b.ts then return a.ts < b.ts end
+      return a.dur < b.dur
+    end)
   end
   return ways
 end

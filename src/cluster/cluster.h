@@ -19,6 +19,7 @@
 #include "cluster/handoff.h"
 #include "cluster/kv_tiers.h"
 #include "cluster/run_events.h"
+#include "cluster/visits.h"
 #include "instance/instance.h"
 #include "instance/slo_priority.h"
 #include "policy/admission/admission.h"
@@ -189,6 +190,7 @@ typedef struct blis_cluster_config {
      stepwise engine. */
   const blis_step_sink *steps;
   const blis_load_sink *loads; /* copied; NULL = nobody wants to hear of them */
+  const blis_visit_sink *visits; /* the same */
   /*
    * The priority (higher is more urgent) of a request that arrives, which is
    * shown without prompt and with the priority of its SLO class; NULL = the

@@ -18,6 +18,7 @@
 #include "cluster/service.h"
 #include "cluster/stages.h"
 #include "cluster/tiers_run.h"
+#include "cluster/visit_watch.h"
 
 static blis_status check_config(const blis_cluster_config *config,
                                 blis_error *error) {
@@ -119,6 +120,8 @@ static blis_status make_instances(blis_cluster *cluster, blis_histogram *itl_us,
                                     : blis__cluster_instance_events;
   events.ud = cluster;
   blis__choose_step_events(cluster, &events);
+  BLIS_TRY(blis__visits_init(cluster, error));
+  blis__choose_visit_events(cluster, &events);
   cluster->existing = config->initial_count == 0 ? config->instance_count
                                                  : config->initial_count;
   BLIS_TRY(name_instances(cluster, error));
@@ -228,6 +231,7 @@ static blis_status add_features(blis_cluster *cluster, blis_error *error) {
     blis__listeners_need(&cluster->listeners, BLIS__NEEDS_STATE);
   }
   BLIS_TRY(blis__add_adapters(cluster, error));
+  BLIS_TRY(blis__add_visits(cluster, error));
   BLIS_TRY_MEM(blis__add_late_signals(cluster), error);
   BLIS_TRY_MEM(blis__add_traffic_state(cluster), error);
   BLIS_TRY(blis__add_tenant_budgets(cluster, error));
@@ -296,6 +300,7 @@ blis_cluster_new(const blis_alloc *alloc, const blis_cluster_config *config,
   c->config.kv_tiers = NULL;
   c->config.slo_overrides = NULL;
   c->config.tenant_budgets = NULL;
+  c->config.visits = NULL;
   if (status != BLIS_OK) {
     blis_cluster_free(c);
     return status;
@@ -339,6 +344,7 @@ void blis_cluster_free(blis_cluster *cluster) {
   blis__free_node_pools(cluster);
   blis__free_fault_plan(cluster);
   blis__free_presence(cluster);
+  blis__free_visits(cluster);
   blis__free_gateway(cluster);
   blis_pool_deinit(&cluster->calls);
   blis_pool_deinit(&cluster->follow_ups);

@@ -320,6 +320,8 @@ static blis_status retry(blis_cluster *cluster, blis__cluster_request *request,
                          int64_t pause_us, blis_error *error) {
   request->router_ticket = (blis_ticket){{0}};
   cluster->counts.rerouted++;
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__SENT_AGAIN, error, .request = request,
+                      .loss = BLIS_LOSS_REROUTED));
   return blis__cluster_schedule(
       cluster, request, BLIS__CLUSTER_ROUTING,
       blis_time_after_us(pause_us, cluster->config.routing_latency_us), error);

@@ -15,6 +15,7 @@
 #include "cluster/ranks.h"
 #include "cluster/service.h"
 #include "cluster/start.h"
+#include "cluster/visit_watch.h"
 
 enum {
   PROVISIONING_PART = BLIS_SERVICE_PROVISIONING - BLIS_SERVICE_REQUESTED,
@@ -289,6 +290,7 @@ blis_status blis__begin_loading(blis_cluster *cluster, uint32_t index,
   for (uint32_t i = l->index; i < blis__rank_end(cluster, index); i++) {
     cluster->services[i] = BLIS_SERVICE_LOADING;
     blis__snapshot_put_in_service(&cluster->snapshot, i, false);
+    BLIS_TRY(blis__visits_note_service(cluster, i, error));
   }
   return go_on(cluster, l, LOADING_PART, error);
 }

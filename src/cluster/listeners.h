@@ -44,6 +44,7 @@ typedef enum blis__moment {
   BLIS__TRANSFER_ENDED,    /* likewise; it has not joined that one yet */
   BLIS__COMPLETED,         /* it is still at its instance; end_us, counts_itl */
   BLIS__LEFT,              /* its instance, in whatever way; end_us */
+  BLIS__SENT_AGAIN,        /* lost by an instance or a hand-off; loss */
   BLIS__OVER,              /* in its last state; end_us, reason, goes_on */
   BLIS__JUDGED,            /* by a cascade; attempt, verdict */
   BLIS__REPORTING,         /* end, to be added to before the sink gets it */
@@ -61,6 +62,7 @@ typedef struct blis__news {
   uint32_t destination;
   int64_t count;
   int64_t end_us;
+  blis_loss_kind loss;
   const char *reason; /* of a rejection or failure; or NULL */
   const blis_admission_decision *admission;
   const blis_decision *routing;

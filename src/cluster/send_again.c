@@ -31,6 +31,8 @@ blis_status blis__send_again(blis_cluster *cluster,
                              blis_error *error) {
   BLIS_ASSERT(blis__goes_on(loss));
   BLIS_TRY(note_return(cluster, request, error));
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__SENT_AGAIN, error, .request = request,
+                      .loss = loss.kind));
   blis_live_request *live = &request->live;
   blis_block_namer_release(cluster->namer, &live->chain);
   blis__reset_request(live);

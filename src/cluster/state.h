@@ -163,6 +163,7 @@ struct blis_cluster {
   struct blis__node_pools *node_pools;         /* node_pools.c */
   struct blis__fault_plan *fault_plan;         /* fault_plan.c */
   struct blis__presence *presence;             /* presence.c */
+  struct blis__visits *visits;                 /* visit_watch.c */
   bool has_power;                /* some engine is asked what it draws */
   struct blis__prices *prices;   /* prices.c */
   struct blis__billing *billing; /* billing.c */

@@ -136,7 +136,8 @@ static void preempt(blis__stepwise *engine, size_t index) {
   if (engine->adapters != NULL) {
     blis__adapters_preempted(engine->adapters, request);
   }
-  blis__note_preemption(engine->config, request, request->progress_tokens);
+  blis__note_preemption(engine->config, &engine->events, request,
+                        request->progress_tokens, engine->clock_us);
   if (!engine->config->rules.resumes_preempted) {
     victim->itl_us.count = 0;
     victim->itl_zeros = 0;
@@ -285,7 +286,7 @@ static void enter_batch(blis__stepwise *engine, blis__sequence *sequence,
   if (engine->adapters != NULL) {
     blis__adapters_admitted(engine->adapters, request);
   }
-  blis__note_admission(config, request, engine->clock_us,
+  blis__note_admission(config, &engine->events, request, engine->clock_us,
                        step_under_way_us(engine));
   request->was_brought = false; /* it may be asked about again */
   sequence->loaded_blocks = 0;

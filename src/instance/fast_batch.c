@@ -181,7 +181,7 @@ static blis_status enter_batch(fast_engine *engine, fast_request *request,
   blis__count_prompt_blocks(
       config, live, cached_tokens / config->block_size_tokens, &engine->stats);
   live->was_brought = false; /* it may be asked about again */
-  blis__note_admission(config, live, now_us,
+  blis__note_admission(config, &engine->events, live, now_us,
                        now_us <= engine->last_step_end_us ? engine->last_step_us
                                                           : 0);
   plan->budget_tokens -= live->new_tokens;

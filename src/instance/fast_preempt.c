@@ -148,7 +148,8 @@ blis_status blis__fast_preempt(fast_engine *engine, fast_plan *plan,
   plan->budget_tokens += live->new_tokens;
   BLIS_ASSERT(plan->budget_tokens <= engine->config->max_batched_tokens);
   plan->is_preempted = true;
-  blis__note_preemption(engine->config, live, progress);
+  blis__note_preemption(engine->config, &engine->events, live, progress,
+                        engine->clock_us);
   engine->stats.preemptions++;
   if (engine->adapters != NULL) {
     blis__adapters_preempted(engine->adapters, live);

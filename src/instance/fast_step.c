@@ -119,6 +119,9 @@ static blis_status finish_prefill(fast_engine *engine, fast_request *request,
     blis__fast_list_append(&engine->firsts, request);
     return BLIS_OK;
   }
+  if (engine->events.recomputed != NULL) {
+    engine->events.recomputed(engine->events.ud, request->live, step_end_us);
+  }
   return blis__fast_add_own_itl(
       engine, request,
       step_end_us - request->token_end_us + engine->output_token_us, error);

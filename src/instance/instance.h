@@ -391,6 +391,15 @@ typedef struct blis_instance_events {
   /* Each time a first token is recorded: again after a preemption, unless
      rules.resumes_preempted. */
   void (*first_token)(void *ud, blis_live_request *request, int64_t now_us);
+  /*
+   * request has left the batch for the wait queue; is in it again, or for the
+   * first time where its KV came from elsewhere; and what it had lost is
+   * computed at end_us, to which its step goes. Without rules.resumes_preempted
+   * its prompt is computed as at first, which first_token tells.
+   */
+  void (*preempted)(void *ud, blis_live_request *request, int64_t now_us);
+  void (*readmitted)(void *ud, blis_live_request *request, int64_t now_us);
+  void (*recomputed)(void *ud, blis_live_request *request, int64_t end_us);
   /* One that is lost with its instance has not ended. */
   void (*adapter_loaded)(void *ud, const blis_adapter_load *load);
   /*

@@ -27,14 +27,29 @@ static int64_t delivery_us(const blis_instance_config *config,
                                : BLIS__DURATION_MAX_US);
 }
 
+/* Once more; or its KV has been admitted elsewhere. */
+static void note_readmission(const blis_instance_config *config,
+                             const blis_instance_events *events,
+                             blis_live_request *request, int64_t now_us) {
+  if (!config->rules.resumes_preempted) {
+    request->scheduling_delay_us = now_us - request->arrival_us;
+  }
+  if (events->readmitted != NULL) {
+    events->readmitted(events->ud, request, now_us);
+  }
+}
+
 void blis__note_admission(const blis_instance_config *config,
+                          const blis_instance_events *events,
                           blis_live_request *request, int64_t now_us,
                           int64_t step_us) {
   BLIS_ASSERT(request->state == BLIS_REQUEST_QUEUED);
   BLIS_ASSERT(now_us >= request->arrival_us);
   request->state = BLIS_REQUEST_RUNNING;
-  if (!config->rules.resumes_preempted || request->scheduling_delay_us < 0) {
+  if (request->scheduling_delay_us < 0) {
     request->scheduling_delay_us = now_us - request->arrival_us;
+  } else {
+    note_readmission(config, events, request, now_us);
   }
   if (!request->has_first_token) {
     request->delivery_us = delivery_us(config, step_us);
@@ -60,9 +75,13 @@ void blis__count_prompt_blocks(const blis_instance_config *config,
 }
 
 void blis__note_preemption(const blis_instance_config *config,
-                           blis_live_request *request,
-                           int64_t progress_tokens) {
+                           const blis_instance_events *events,
+                           blis_live_request *request, int64_t progress_tokens,
+                           int64_t now_us) {
   BLIS_ASSERT(request->state == BLIS_REQUEST_RUNNING);
+  if (events->preempted != NULL) {
+    events->preempted(events->ud, request, now_us);
+  }
   request->state = BLIS_REQUEST_QUEUED;
   request->progress_tokens = 0;
   request->new_tokens = 0;

@@ -39,6 +39,7 @@ static inline bool blis__goes_without_block(const blis_instance_config *config,
  * taken, 0 = the engine was idle.
  */
 void blis__note_admission(const blis_instance_config *config,
+                          const blis_instance_events *events,
                           blis_live_request *request, int64_t now_us,
                           int64_t step_us);
 
@@ -53,7 +54,9 @@ void blis__count_prompt_blocks(const blis_instance_config *config,
 
 /* It is preempted, with progress_tokens computed. */
 void blis__note_preemption(const blis_instance_config *config,
-                           blis_live_request *request, int64_t progress_tokens);
+                           const blis_instance_events *events,
+                           blis_live_request *request, int64_t progress_tokens,
+                           int64_t now_us);
 
 /* It gets its first token, which the engine has at token_us. */
 void blis__note_first_token(blis_live_request *request, int64_t token_us);

@@ -161,6 +161,10 @@ static blis_status advance(blis__stepwise *engine, blis__sequence *sequence,
     request->progress_tokens = request->computed_tokens;
     gives_token = request->has_first_token &&
                   request->progress_tokens == request->prefill_tokens;
+    if (gives_token && engine->events.recomputed != NULL) {
+      engine->events.recomputed(engine->events.ud, request,
+                                engine->step_end_us);
+    }
   } else if (gives_token) {
     request->progress_tokens += request->new_tokens;
     more = request->new_tokens - 1;

@@ -207,6 +207,7 @@ return {
     {
       name = "keep_timeline", type = "boolean", default = false,
       doc = "Results have timeline_log: what timelines show beside requests and steps, which is "
+        .. "every instance that a request was at, when it was preempted, the states of instances, "
         .. "loads of LoRA adapters, reads and writes of KV tiers, and, of session graphs, which "
         .. "request waited for which. Of each, the first 262,144.",
     },

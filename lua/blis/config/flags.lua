@@ -297,9 +297,9 @@ local results = {
     {
       name = "timeline", type = "path", is_output = true, flag = "--timeline",
       metavar = "FILE.json.gz", endings = endings.timeline,
-      doc = "Requests on their ways and what they waited for, levels, hand-offs, what adapters and "
-        .. "KV tiers load, faults and scaling over time, for ui.perfetto.dev and "
-        .. "chrome://tracing; packed when the name ends in .gz.",
+      doc = "Requests on their ways and what they waited for, preemptions, levels, hand-offs, what "
+        .. "adapters and KV tiers load, faults, states of instances and scaling over time, for "
+        .. "ui.perfetto.dev and chrome://tracing; packed when the name ends in .gz.",
     },
     {
       name = "timeline_from_us", type = "time_us", min = 0, flag = "--timeline-from",

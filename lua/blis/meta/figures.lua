@@ -461,7 +461,7 @@
 ---@field retried integer with faults or spot: times that a request lost its instance and was sent again (requests)
 ---@field series blis.Series with series_interval_us
 ---@field step_log blis.StepLog with keep_steps: what each step of each instance computed
----@field timeline_log blis.TimelineLog with keep_timeline: what was loaded, and which requests waited for others
+---@field timeline_log blis.TimelineLog with keep_timeline: where requests were, preemptions, states of instances, what was loaded, and which requests waited for others
 ---@field decisions blis.Decisions with trace_level = "decisions"
 ---@field setup table model, hardware, tp, kv_blocks, ... as they were worked out
 ---@field keeps_records boolean false: with keep_records = false, none of the next five are there

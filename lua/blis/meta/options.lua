@@ -39,7 +39,7 @@
 ---@field keep_steps? boolean Results have step_log: what each step of each instance computed, for timelines. Every step is computed then, so that the run takes longer; its result is the same. Of runs with more than 262,144 steps, neighbours are put together. (default false)
 ---@field keep_steps_from_us? integer With keep_steps: steps that end before this time are left out. (us)
 ---@field keep_steps_to_us? integer With keep_steps: steps that begin after this time are left out. (us)
----@field keep_timeline? boolean Results have timeline_log: what timelines show beside requests and steps, which is loads of LoRA adapters, reads and writes of KV tiers, and, of session graphs, which request waited for which. Of each, the first 262,144. (default false)
+---@field keep_timeline? boolean Results have timeline_log: what timelines show beside requests and steps, which is every instance that a request was at, when it was preempted, the states of instances, loads of LoRA adapters, reads and writes of KV tiers, and, of session graphs, which request waited for which. Of each, the first 262,144. (default false)
 ---@field profile? "design"|"go-blis" Which defaults and formulas apply: the design's, or those of the simulator BLIS in Go. (default design)
 ---@field trace_level? "none"|"decisions" decisions: record every decision with its candidates, their scores and the choice; takes 90 bytes plus 56 per candidate. (default none)
 ---@field counterfactual_k? integer Candidates kept per traced decision, best first; default: all of them, in the order of the instances.

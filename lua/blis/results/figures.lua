@@ -237,7 +237,8 @@ local parts = {
   { name = "step_log", type = "blis.StepLog", asked = "keep_steps = true",
     doc = "with keep_steps: what each step of each instance computed" },
   { name = "timeline_log", type = "blis.TimelineLog", asked = "keep_timeline = true",
-    doc = "with keep_timeline: what was loaded, and which requests waited for others" },
+    doc = "with keep_timeline: where requests were, preemptions, states of instances, what was "
+      .. "loaded, and which requests waited for others" },
   { name = "decisions", type = "blis.Decisions", asked = 'trace_level = "decisions"',
     doc = 'with trace_level = "decisions"' },
   { name = "setup", type = "table",

@@ -154,9 +154,11 @@ end
 
 --- Writes a file for ui.perfetto.dev and chrome://tracing: requests on lanes of the gateway and of
 --- instances with the stages that they went through, how many were in each, KV use (with
---- series_interval_us), steps with their batches (with keep_steps), loads of adapters, reads and
---- writes of KV tiers and joins of session graphs (with keep_timeline), transfers on links, arrows
---- of dispatch, hand-offs and sessions, faults and scaling. Packed when the name ends in .gz.
+--- series_interval_us), steps with their batches (with keep_steps), transfers on links, arrows of
+--- dispatch, hand-offs and sessions, faults and scaling. With keep_timeline, also every instance
+--- that a request was at before it was sent again, preemptions, states of instances, loads of
+--- adapters, reads and writes of KV tiers and joins of session graphs; without it, a request is
+--- drawn where it was last, and as if it had never been preempted. Packed when the name ends in .gz.
 ---@param path string
 ---@param options? blis.TimelineOptions
 function methods:timeline(path, options)

@@ -93,8 +93,64 @@ local series = {}
 ---@field parent string[] id
 ---@field child string[] id
 
+--- "prefilled": its KV was handed off; "recomputed": that failed, and all is done elsewhere.
+---@alias blis.VisitOutcome
+---| "completed"
+---| "length_capped"
+---| "timed_out"
+---| "unservable"
+---| "rejected"
+---| "failed"
+---| "unfinished"
+---| "prefilled"
+---| "recomputed"
+---| "rerouted"
+---| "retried"
+
+---@alias blis.InstanceState
+---| "absent"
+---| "requested"
+---| "pending"
+---| "provisioning"
+---| "loading"
+---| "warming"
+---| "active"
+---| "draining"
+---| "drained"
+---| "failed"
+---| "recovering"
+
+---@class blis.Visits columns with a row per stay of a request at an instance, in order of from_us
+---@field request string[] id
+---@field instance string[]
+---@field number integer[] among those of the request, from 1
+---@field from_us integer[] it was sent there
+---@field admitted_us integer[] first in a batch; -1 = never
+---@field first_us integer[] first token; from_us where the prompt was computed elsewhere; -1: none
+---@field left_us integer[] out of the batch or the queue for good
+---@field to_us integer[] left_us, or when its client had its last token
+---@field preemptions integer[]
+---@field outcome blis.VisitOutcome[] what became of the request
+---@field instance_state blis.InstanceState[] of its instance as it left: "failed" after a crash
+
+---@class blis.Preemptions columns with a row per preemption, in order of time
+---@field request string[] id
+---@field instance string[]
+---@field visit integer[] its number
+---@field time_us integer[]
+---@field resumed_us integer[] in a batch again; -1 = never
+---@field recomputed_us integer[] what was lost is computed again; -1 = never, or nothing was
+
+---@class blis.InstanceStates columns with a row per change, in order of time
+---@field time_us integer[] 0: of an instance that is there from the start
+---@field instance string[]
+---@field state blis.InstanceState[]
+
 ---@class blis.TimelineLog of a run with keep_timeline
 ---@field left_out integer rows that were too many
+---@field visits blis.Visits
+---@field preemptions blis.Preemptions
+---@field states blis.InstanceStates
 ---@field loads? blis.AdapterLoads with cluster.lora
 ---@field moves? blis.KvMoves with kv_tiers
 ---@field joins? blis.Joins of session graphs

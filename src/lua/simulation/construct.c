@@ -295,7 +295,7 @@ static blis_status keep_step(void *ud, uint32_t instance,
 }
 
 /* Rows of each log that a picture can show, and Lua hold. Of longer runs a row
-   is several steps; loads and joins beyond it are not kept. */
+   is several steps; the rest of the others is not kept. */
 enum { KEPT_ROWS = 1 << 18 };
 
 /* With keep_steps = true: what every step computed. */
@@ -310,7 +310,8 @@ static void read_steps(lua_State *L, int config, bind_simulation *sim) {
   }
 }
 
-/* With keep_timeline = true: what is loaded, and who has waited for whom. */
+/* With keep_timeline = true: where requests are, what is loaded, and who has
+   waited for whom. */
 static void read_timeline(lua_State *L, int config, bind_simulation *sim) {
   if (!opt_field_boolean(L, config, "keep_timeline", false)) {
     return;
@@ -318,6 +319,8 @@ static void read_timeline(lua_State *L, int config, bind_simulation *sim) {
   blis_alloc alloc = bind_alloc(L);
   blis_load_log_init(&sim->loads, &alloc, KEPT_ROWS);
   sim->load_sink = blis_load_log_sink(&sim->loads);
+  blis_visit_log_init(&sim->visits, &alloc, KEPT_ROWS);
+  sim->visit_sink = blis_visit_log_sink(&sim->visits);
   if (sim->records->source.graphs.player != NULL) {
     blis_graph_player_keep_joins(sim->records->source.graphs.player, KEPT_ROWS);
   }
@@ -374,6 +377,7 @@ static blis_cluster_config check_cluster_config(lua_State *L, int config,
   made.steps = sim->step_sink.step == NULL ? NULL : &sim->step_sink;
   read_timeline(L, config, sim);
   made.loads = sim->load_sink.moved == NULL ? NULL : &sim->load_sink;
+  made.visits = sim->visit_sink.visit == NULL ? NULL : &sim->visit_sink;
   return made;
 }
 

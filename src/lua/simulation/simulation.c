@@ -31,6 +31,7 @@ void bind_simulation_close(bind_simulation *sim) {
   blis_series_deinit(&sim->series);
   blis_step_log_deinit(&sim->steps);
   blis_load_log_deinit(&sim->loads);
+  blis_visit_log_deinit(&sim->visits);
   bind_watch_close(&sim->watch);
   blis_router_free(&sim->router);
   blis_admission_free(&sim->admission);

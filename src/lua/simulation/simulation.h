@@ -31,6 +31,7 @@
 #include "results/load_log.h"
 #include "results/series.h"
 #include "results/step_log.h"
+#include "results/visit_log.h"
 
 #define SIMULATION_TYPE "blis.simulation"
 
@@ -74,10 +75,12 @@ typedef struct bind_simulation {
   blis_step_sink step_sink;           /* likewise; fills it */
   blis_load_log loads;                /* all-zero unless asked for */
   blis_load_sink load_sink;           /* likewise; fills it */
-  bind_records *records;              /* a user value */
-  blis_router router;                 /* until the cluster takes it */
-  blis_admission admission;           /* until the cluster takes it */
-  blis_cascade cascade;               /* until the cluster takes it */
+  blis_visit_log visits;              /* with these */
+  blis_visit_sink visit_sink;
+  bind_records *records;    /* a user value */
+  blis_router router;       /* until the cluster takes it */
+  blis_admission admission; /* until the cluster takes it */
+  blis_cascade cascade;     /* until the cluster takes it */
   /* By pool, until the cluster takes them. */
   blis_autoscaler autoscalers[SIMULATION_SCALED_POOLS];
   bind_future future;        /* for one that knows it */

@@ -1,6 +1,7 @@
 #include "lua/simulation/timeline_log.h"
 
 #include "lua/bind/bind.h"
+#include "lua/simulation/visit_columns.h"
 
 /* The value on top becomes that of a row in a column of the table below it. */
 static void set_cell(lua_State *L, int table, const char *column, size_t row) {
@@ -116,9 +117,16 @@ static int64_t push_joins(lua_State *L, const bind_simulation *sim) {
   return left_out;
 }
 
-void push_timeline_log(lua_State *L, const bind_simulation *sim) {
-  int64_t left_out = sim->loads.left_out;
-  lua_createtable(L, 0, 4);
+void push_timeline_log(lua_State *L, bind_simulation *sim) {
+  blis_visit_log_sort(&sim->visits);
+  int64_t left_out = sim->loads.left_out + sim->visits.left_out;
+  lua_createtable(L, 0, 7);
+  push_visits(L, &sim->visits);
+  lua_setfield(L, -2, "visits");
+  push_preemptions(L, &sim->visits);
+  lua_setfield(L, -2, "preemptions");
+  push_states(L, &sim->visits);
+  lua_setfield(L, -2, "states");
   if (sim->adapters.names.count > 0) {
     push_loads(L, sim);
     lua_setfield(L, -2, "loads");

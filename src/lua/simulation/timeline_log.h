@@ -7,10 +7,11 @@
 #include "lua/simulation/simulation.h"
 
 /*
- * Pushes { left_out =, loads =, moves =, joins = }: columns of the loads of
- * adapters, of reads and writes of KV tiers and of who waited for whom, each
- * where there can be some.
+ * Pushes { left_out =, visits =, preemptions =, states =, loads =, moves =,
+ * joins = }: columns of where requests were, of preemptions, of the states of
+ * instances; and of the loads of adapters, of reads and writes of KV tiers and
+ * of who waited for whom, each where there can be some.
  */
-void push_timeline_log(lua_State *L, const bind_simulation *sim);
+void push_timeline_log(lua_State *L, bind_simulation *sim);
 
 #endif

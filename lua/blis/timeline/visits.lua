@@ -1,0 +1,220 @@
+--- Where requests were, and when: as results with keep_timeline have it, every instance that a
+--- request was at, without the times when it was preempted; of other results what records tell,
+--- which is where each was last.
+local pids = require "blis.timeline.pids"
+
+local visits = {}
+
+---@class blis.timeline.Visit where a request was, and when
+---@field record blis.RequestRecord
+---@field pid integer
+---@field start_us integer
+---@field end_us integer
+---@field parts { [1]: string, [2]: integer, [3]: integer }[] what it did, one after the other
+---@field outcome? string what became of it, at an instance of a logged run
+---@field preemptions? integer the same
+---@field instance_state? string the same, of the instance as it left
+---@field is_last? boolean of the visits to instances
+---@field tid? integer
+
+--- When a request left everything behind it; the end of the run for one that did not.
+---@param record blis.RequestRecord
+---@param run_end_us integer
+---@return integer
+function visits.end_of(record, run_end_us)
+  return record.state:find "^still" and math.max(run_end_us, record.arrival_us) or record.end_us
+end
+
+local function clamp(value, low, high) return math.max(low, math.min(value, high)) end
+
+local function new(list, record, pid, start_us, end_us)
+  local one = { record = record, pid = pid, start_us = start_us, end_us = end_us, parts = {} }
+  list[#list + 1] = one
+  return one
+end
+
+--- Appends a part that ends then, or with the visit; returns when that is.
+local function add_part(one, name, at_us, until_us)
+  until_us = clamp(until_us or one.end_us, at_us, one.end_us)
+  if until_us > at_us then one.parts[#one.parts + 1] = { name, at_us, until_us } end
+  return until_us
+end
+
+--- A visit whose parts end at these times, the last one with it; nil: the part before goes on.
+local function visit(list, record, pid, start_us, end_us, names, times)
+  local one, at_us = new(list, record, pid, start_us, end_us), start_us
+  for i, name in ipairs(names) do at_us = add_part(one, name, at_us, times[i]) end
+  return one
+end
+
+local served = { "queued", "prefill", "decode" }
+
+--- What a record tells.
+local function from_record(list, record, run_end_us)
+  local arrival_us, end_us = record.arrival_us, visits.end_of(record, run_end_us)
+  local waits_us = record.gateway_wait_us
+  local there, source = pids.of(record.instance), pids.of(record.prefill_instance)
+  local ways, at_us = {}, arrival_us
+  if waits_us or not (there or source) then
+    at_us = arrival_us + (waits_us or end_us - arrival_us)
+    ways[1] = visit(list, record, pids.gateway, arrival_us, at_us, { "waiting" }, {})
+  end
+  local first_us = record.ttft_us and arrival_us + record.ttft_us
+  if source then
+    local prefilled_us = record.prefill_end_us or end_us
+    ways[#ways + 1] = visit(list, record, source, at_us, prefilled_us, { "queued", "prefill" },
+      { record.prefill_admitted_us })
+    at_us = record.transfer_end_us or prefilled_us
+    if there and record.transfer_end_us then
+      ways[#ways + 1] = visit(list, record, there, at_us, math.max(at_us, end_us),
+        { "queued", "decode" }, { first_us })
+    end
+  elseif there then
+    local delay_us = record.scheduling_delay_us
+    ways[#ways + 1] = visit(list, record, there, math.min(at_us, end_us), end_us, served,
+      { delay_us and arrival_us + delay_us, first_us })
+  end
+  if #ways > 0 then ways[#ways].is_last = ways[#ways].pid ~= pids.gateway end
+  return ways
+end
+
+---@class blis.timeline.Rows what is logged of a request
+---@field visits integer[] rows
+---@field cuts integer[] rows of preemptions
+
+--- The rows of the requests of a log, by their ids.
+---@param log blis.TimelineLog
+---@param records blis.RequestRecord[] those that are asked for
+---@return table<string, blis.timeline.Rows>
+local function rows_of(log, records)
+  local rows = {}
+  for _, record in ipairs(records) do rows[record.id] = { visits = {}, cuts = {} } end
+  for i, id in ipairs(log.visits.request) do
+    local its = rows[id]
+    if its then its.visits[#its.visits + 1] = i end
+  end
+  for i, id in ipairs(log.preemptions.request) do
+    local its = rows[id]
+    if its then its.cuts[#its.cuts + 1] = i end
+  end
+  return rows
+end
+
+local function known(time_us) return time_us >= 0 and time_us or nil end
+
+--- In the batch from then on, and computing its prompt, or that once more, up to a time.
+local function add_running(one, at_us, until_us, computed_us)
+  at_us = add_part(one, "prefill", at_us, math.min(computed_us or until_us, until_us))
+  return add_part(one, "decode", at_us, until_us)
+end
+
+--- What a request did at an instance, preemptions cut out.
+local function add_stages(one, log, row, cuts)
+  local its, preempted = log.visits, log.preemptions
+  local left_us, first_us = its.left_us[row], known(its.first_us[row])
+  local at_us = add_part(one, "queued", one.start_us, known(its.admitted_us[row]) or left_us)
+  local computed_us = first_us
+  for _, cut in ipairs(cuts) do
+    if preempted.visit[cut] == its.number[row] then
+      at_us = add_running(one, at_us, preempted.time_us[cut], computed_us)
+      at_us = add_part(one, "preempted", at_us, known(preempted.resumed_us[cut]) or left_us)
+      computed_us = known(preempted.recomputed_us[cut])
+        or first_us and first_us > at_us and first_us or left_us
+    end
+  end
+  add_part(one, "delivery", add_running(one, at_us, left_us, computed_us))
+end
+
+local function visit_of_row(list, record, log, row, cuts)
+  local its = log.visits
+  local one = new(list, record, pids.of(its.instance[row]), its.from_us[row], its.to_us[row])
+  add_stages(one, log, row, cuts)
+  one.outcome, one.preemptions = its.outcome[row], its.preemptions[row]
+  one.instance_state = its.instance_state[row]
+  return one
+end
+
+--- In front of instances, first: in the gateway's queue, at encoders, on the way.
+local function first_gap(list, record, end_us)
+  local arrival_us, waits_us = record.arrival_us, record.gateway_wait_us
+  return visit(list, record, pids.gateway, arrival_us, end_us,
+    { "waiting", "routing", "encoding", "routing" },
+    { arrival_us + (waits_us or 0), record.encode_start_us or end_us, record.encode_end_us })
+end
+
+--- The same between two instances. What is known of waits is of all of them together: behind the
+--- pause of who sends again.
+local function later_gap(list, record, start_us, end_us, outcome, waits_us)
+  local waits_from_us = math.max(start_us, end_us - waits_us)
+  return visit(list, record, pids.gateway, start_us, end_us,
+    { outcome == "retried" and "retrying" or "routing", "waiting" }, { waits_from_us })
+end
+
+--- What was logged. What is not in front of the first instance is on no arrow, unless the request
+--- ends there.
+local function from_log(list, record, run_end_us, log, rows)
+  local its, ways, at_us = log.visits, {}, record.arrival_us
+  local waits_us, end_us = record.gateway_wait_us or 0, visits.end_of(record, run_end_us)
+  for i, row in ipairs(rows.visits) do
+    local from_us = its.from_us[row]
+    if i == 1 and (record.gateway_wait_us or from_us > at_us) then
+      ways[1] = first_gap(list, record, from_us)
+    elseif i > 1 and from_us > at_us then
+      later_gap(list, record, at_us, from_us, ways[#ways].outcome, waits_us)
+    end
+    waits_us = math.max(0, waits_us - math.max(0, from_us - at_us))
+    ways[#ways + 1] = visit_of_row(list, record, log, row, rows.cuts)
+    at_us = its.to_us[row]
+  end
+  local last = ways[#ways]
+  last.is_last = true
+  local is_lost = last.outcome == "rerouted" or last.outcome == "retried"
+  if is_lost and end_us > at_us and not record.instance then
+    ways[#ways + 1] = later_gap(list, record, at_us, end_us, last.outcome, end_us - at_us)
+  end
+  return ways
+end
+
+--- Where requests were: all visits, and those of each request in order of time.
+---@param result blis.Result
+---@param records blis.RequestRecord[] that are drawn
+---@return blis.timeline.Visit[] list
+---@return blis.timeline.Visit[][] ways_of by place in records
+function visits.of(result, records)
+  local list, ways_of, log = {}, {}, rawget(result, "timeline_log")
+  local rows = log and log.visits and rows_of(log, records) or {}
+  for i, record in ipairs(records) do
+    local its = rows[record.id]
+    if its and its.visits[1] then
+      ways_of[i] = from_log(list, record, result.duration_us, log, its)
+    else
+      ways_of[i] = from_record(list, record, result.duration_us)
+    end
+  end
+  return list, ways_of
+end
+
+local function by_start(a, b)
+  if a.start_us ~= b.start_us then return a.start_us < b.start_us end
+  return a.record.number < b.record.number
+end
+
+--- Visits by process, each in the order of their starts, and the processes in order.
+---@param list blis.timeline.Visit[]
+---@return table<integer, blis.timeline.Visit[]>
+---@return integer[]
+function visits.by_process(list)
+  local by_pid, order = {}, {}
+  for _, one in ipairs(list) do
+    if not by_pid[one.pid] then
+      by_pid[one.pid] = {}
+      order[#order + 1] = one.pid
+    end
+    table.insert(by_pid[one.pid], one)
+  end
+  table.sort(order)
+  for _, pid in ipairs(order) do table.sort(by_pid[pid], by_start) end
+  return by_pid, order
+end
+
+return visits

@@ -1,0 +1,369 @@
+-- Timelines of runs with keep_timeline: every instance that a request was at, preemptions, states of
+-- instances; and, at random, that what is drawn agrees with itself and with steps.
+local blis = require "blis"
+local check = require "spec.support.timeline"
+local truth = require "spec.support.timeline_truth"
+local files = require "spec.support.files"
+local mixes = require "spec.support.mixes"
+
+local function written(result, options)
+  local path = os.tmpname()
+  os.remove(path)
+  path = path .. ".json"
+  result:timeline(path, options)
+  local text = files.read(path)
+  os.remove(path)
+  return text
+end
+
+local function read(result, options) return check.read(written(result, options)) end
+
+--- Requests of { arrival_us, prompt, output } on instances whose steps take 1 ms.
+local function even_run(list, instances, more)
+  local i = 0
+  local spec = {
+    cluster = { instances = instances, kv_blocks = 1000, async_scheduling = false,
+      latency_model = blis.latency_model { name = "even", step_time = function() return 1000 end } },
+    workload = { requests = #list, generator = function()
+      i = i + 1
+      local one = list[i]
+      return one and { arrival_us = one[1], prompt_tokens = one[2], output_tokens = one[3] }
+    end },
+    routing = "round-robin", keep_timeline = true,
+  }
+  for key, value in pairs(more or {}) do
+    if key == "cluster" then
+      for name, option in pairs(value) do spec.cluster[name] = option end
+    else
+      spec[key] = value
+    end
+  end
+  return blis.run(spec)
+end
+
+--- "pid name from to" of the parts of a request in order of time, in milliseconds.
+local function parts_of(events, id)
+  local parts = {}
+  for _, event in ipairs(events) do
+    if event.cat == "stage" and event.args.req == id then parts[#parts + 1] = event end
+  end
+  table.sort(parts, function(a, b) return a.ts < b.ts end)
+  for i, event in ipairs(parts) do
+    parts[i] = ("%d %s %g %g"):format(event.pid, event.name, event.ts / 1000,
+      (event.ts + event.dur) / 1000)
+  end
+  return parts
+end
+
+--- The slices of a request in order of time.
+local function visits_of(events, id)
+  local visits = {}
+  for _, event in ipairs(events) do
+    if event.cat == "request" and event.args.req == id then visits[#visits + 1] = event end
+  end
+  table.sort(visits, function(a, b) return a.ts < b.ts end)
+  return visits
+end
+
+--- "time name ..." of a counter.
+local function levels_of(events, pid, names)
+  local levels = {}
+  for _, event in ipairs(events) do
+    if event.ph == "C" and event.name == "requests" and event.pid == pid then
+      local line = { ("%g:"):format(event.ts / 1000) }
+      for i, name in ipairs(names) do line[i + 1] = event.args[name] end
+      levels[#levels + 1] = table.concat(line, " ")
+    end
+  end
+  return levels
+end
+
+--- "track name from to reason" of the states of instances.
+local function states_of(events)
+  local states = {}
+  for _, event in ipairs(events) do
+    if event.cat == "state" then
+      states[#states + 1] = ("%s %s %g %g %s"):format(event.args.instance, event.name,
+        event.ts / 1000, (event.ts + event.dur) / 1000, event.args.reason or "-")
+    end
+  end
+  return states
+end
+
+--- "kind from-pid from-time to-pid to-time" of arrows.
+local function arrows_of(events)
+  local starts, arrows = {}, {}
+  for _, event in ipairs(events) do
+    if event.ph == "s" then
+      starts[event.cat .. event.id] = event
+    elseif event.ph == "f" then
+      local from = starts[event.cat .. event.id]
+      arrows[#arrows + 1] = ("%s %d %d > %d %d"):format(event.cat, from.pid, from.ts, event.pid,
+        event.ts)
+    end
+  end
+  return arrows
+end
+
+describe("what a timeline shows of visits", function()
+  -- Both have a block for their prompt and one for 16 tokens behind it, which is all there is. At
+  -- 17 ms each wants a third one: the first takes a block of the second, and at 33 ms the other, for
+  -- its tokens 33 to 55. With 40 tokens it ends at 40 ms. The second has 17 of its 20 then: its
+  -- prompt and these are computed once more, with the 18th.
+  local function tight(engine)
+    return even_run({ { 0, 16, 40 }, { 0, 16, 20 } }, 1, { keep_steps = engine == nil,
+      cluster = { kv_blocks = 4, block_size = 16, engine = engine } })
+  end
+
+  it("cuts preemptions out, by hand", function()
+    local result = tight()
+    local _, events = read(result)
+    check.check(events, result)
+    local steps, preemptions = truth.check(events, blis.rng(1, "truth"), "all")
+    assert.same({ 43, 1 }, { steps, preemptions })
+    assert.same({ "10 prefill 0 1", "10 decode 1 40" }, parts_of(events, "request_0"))
+    assert.same({ "10 prefill 0 1", "10 decode 1 17", "10 preempted 17 40", "10 prefill 40 41",
+      "10 decode 41 43" }, parts_of(events, "request_1"))
+    assert.same({ "0: 0 2 0 0", "1: 0 0 2 0", "17: 0 0 1 1", "40: 0 1 0 0", "41: 0 0 1 0",
+      "43: 0 0 0 0" }, levels_of(events, 10, { "queued", "prefill", "decode", "preempted" }))
+    assert.same({ "completed", 1 }, { visits_of(events, "request_1")[1].args.ended,
+      visits_of(events, "request_1")[1].args.preemptions })
+    assert.is_nil(visits_of(events, "request_0")[1].args.preemptions)
+    local log = result.timeline_log.preemptions
+    assert.same({ request = { "request_1" }, instance = { "instance_0" }, visit = { 1 },
+      time_us = { 17000 }, resumed_us = { 40000 }, recomputed_us = { 41000 } }, log)
+    assert.same(log, tight("stepwise").timeline_log.preemptions)
+  end)
+
+  it("starts anew after a preemption under profile go-blis", function()
+    local result = even_run({ { 0, 16, 40 }, { 0, 16, 20 } }, 1, { profile = "go-blis",
+      cluster = { kv_blocks = 4, block_size = 16, async_scheduling = nil } })
+    local _, events = read(result)
+    check.check(events, result)
+    truth.check(events, blis.rng(1, "truth"), "all")
+    -- What it has given is lost. Its prompt is still in the cache, which is admitted there without a
+    -- block, and its output gets the last one, until the first request wants that at 33 ms.
+    assert.same({ "10 prefill 0 1", "10 decode 1 17", "10 preempted 17 18", "10 prefill 18 19",
+      "10 decode 19 33", "10 preempted 33 40", "10 prefill 40 41", "10 decode 41 60" },
+      parts_of(events, "request_1"))
+  end)
+
+  -- The first one has 4 of 20 tokens when its instance fails, in the middle of its 6th step. It goes
+  -- to the other one, where it is in the batch at 6 ms and begins anew.
+  local function crash(more)
+    local fault = { kind = "crash", at = 5500, instance = "instance_0", recover_after = 3000 }
+    for key, value in pairs(more) do fault[key] = value end
+    return even_run({ { 0, 16, 20 }, { 0, 16, 20 } }, 2, { faults = { fault }, keep_steps = true })
+  end
+
+  it("has a slice at each instance of a request that was routed again, by hand", function()
+    local result = crash { requests = "rerouted" }
+    local _, events = read(result)
+    check.check(events, result)
+    assert.equal(0, select(2, truth.check(events, blis.rng(1, "truth"), "all")))
+    assert.same({ "10 prefill 0 1", "10 decode 1 5.5", "11 queued 5.5 6", "11 prefill 6 7",
+      "11 decode 7 26" }, parts_of(events, "request_0"))
+    local visits = visits_of(events, "request_0")
+    assert.same({ "rerouted", "failed" }, { visits[1].args.ended, visits[1].args.instance_state })
+    assert.same({ "completed" }, { visits[2].args.ended, visits[2].args.instance_state })
+    assert.same({ "reroute 10 5499 > 11 5500" }, arrows_of(events))
+    assert.same({ "0: 0 1 0", "1: 0 0 1", "5.5: 0 0 0" },
+      levels_of(events, 10, { "queued", "prefill", "decode" }))
+    assert.same({ "0: 0 1 0", "1: 0 0 1", "5.5: 1 0 1", "6: 0 1 1", "7: 0 0 2", "20: 0 0 1",
+      "26: 0 0 0" }, levels_of(events, 11, { "queued", "prefill", "decode" }))
+    assert.same({ "instance_0 active 0 5.5 -", "instance_0 failed 5.5 8.5 crash",
+      "instance_0 active 8.5 26 -", "instance_1 active 0 26 -" }, states_of(events))
+  end)
+
+  it("shows the pause of one that is sent again, by hand", function()
+    local result = crash { requests = "retried", retry_after = 2000 }
+    local _, events = read(result)
+    check.check(events, result)
+    truth.check(events, blis.rng(1, "truth"), "all")
+    assert.same({ "10 prefill 0 1", "10 decode 1 5.5", "1 retrying 5.5 7.5", "11 queued 7.5 8",
+      "11 prefill 8 9", "11 decode 9 28" }, parts_of(events, "request_0"))
+    assert.equal("retried", visits_of(events, "request_0")[1].args.ended)
+    assert.same({ "retry 10 5499 > 11 7500" }, arrows_of(events))
+  end)
+
+  it("ends one that is lost with its instance", function()
+    local result = crash { requests = "failed" }
+    local _, events = read(result)
+    check.check(events, result)
+    assert.same({ "10 prefill 0 1", "10 decode 1 5.5" }, parts_of(events, "request_0"))
+    assert.equal("failed", visits_of(events, "request_0")[1].args.ended)
+    assert.same({}, arrows_of(events))
+  end)
+
+  it("has the tokens on their way behind the last step", function()
+    local result = blis.run { cluster = { instances = 1 }, keep_timeline = true, keep_steps = true,
+      workload = { requests = 1, rate = 1, prompt = 100, output = 10 } }
+    local _, events = read(result)
+    check.check(events, result)
+    truth.check(events, blis.rng(1, "truth"), "all")
+    local last_us = 0
+    for _, event in ipairs(events) do
+      if event.cat == "step" then last_us = math.max(last_us, event.ts + event.dur) end
+    end
+    local record = result.requests[1]
+    assert.is_true(record.end_us > last_us)
+    local parts = parts_of(events, "request_0")
+    assert.equal(("10 delivery %g %g"):format(last_us / 1000, record.end_us / 1000), parts[#parts])
+  end)
+
+  it("draws what records tell where there is no log", function()
+    local fault = { kind = "crash", at = 5500, instance = "instance_0", requests = "rerouted",
+      recover_after = 3000 }
+    local result = even_run({ { 0, 16, 20 }, { 0, 16, 20 } }, 2, { faults = { fault },
+      keep_timeline = false })
+    local _, events = read(result)
+    check.check(events, result)
+    assert.same({ "11 queued 0 6", "11 prefill 6 7", "11 decode 7 26" },
+      parts_of(events, "request_0"))
+    assert.same({}, states_of(events))
+  end)
+
+  it("says why instances come and go", function()
+    local result = even_run({ { 0, 16, 9 }, { 200000, 16, 500 }, { 200000, 16, 500 } }, 1, {
+      autoscaler = blis.autoscaler { name = "two", interval_us = 100000,
+        decide = function(context) return context.now_us < 500000 and 2 or 1 end },
+      scaling = { min_replicas = 1, max_replicas = 2, loading_delay_us = 50000 } })
+    local _, events = read(result)
+    check.check(events, result)
+    truth.check(events, blis.rng(1, "truth"), "all")
+    local states = states_of(events)
+    local log = result.timeline_log.states
+    assert.same({ 0, "instance_0", "active" }, { log.time_us[1], log.instance[1], log.state[1] })
+    assert.matches("^instance_0 active 0 ", states[1])
+    local seen = {}
+    for _, state in ipairs(states) do
+      local id, name, from, to, reason = state:match "^(%S+) (%S+) (%S+) (%S+) (.*)$"
+      if id == "instance_1" then seen[name] = { tonumber(from), tonumber(to), reason } end
+    end
+    local first = result.scaling.events[1]
+    assert.equal(50, seen.loading[2] - seen.loading[1])
+    assert.equal(first.time_us / 1000, seen.loading[1])
+    assert.matches("^" .. first.trigger, seen.loading[3])
+    assert.is_true(seen.draining[2] > seen.draining[1])
+    assert.is_nil(seen.active[3]:match "^%w")
+  end)
+
+  it("draws faults of no instance at control", function()
+    local result = crash { requests = "rerouted" }
+    result.faults[#result.faults + 1] = { time_us = 7000, kind = "outage" }
+    local _, events = read(result)
+    local pids = {}
+    for _, event in ipairs(events) do
+      if event.cat == "fault" then pids[event.name] = event.pid end
+    end
+    assert.same({ crash = 10, outage = 990 }, pids)
+    check.check(events, result)
+  end)
+
+  it("is the same of a saved result", function()
+    local result = crash { requests = "retried" }
+    local path = os.tmpname() .. ".json"
+    result:save(path)
+    assert.equal(written(result), written(blis.load_result(path)))
+    os.remove(path)
+  end)
+end)
+
+-- Few KV blocks, instances that fail, come and go, both profiles.
+local function hard_case(seed, engine)
+  local rng = blis.rng(seed, "hard")
+  local function of(list) return list[rng:integer(1, #list)] end
+  local instances = rng:integer(2, 4)
+  local spec = {
+    seed = seed, keep_timeline = true, profile = rng:number() < 0.3 and "go-blis" or nil,
+    cluster = { model = "qwen3-14b", hardware = "H100", instances = instances,
+      kv_blocks = of { 60, 90, 150 }, max_num_seqs = of { 4, 16 }, engine = engine,
+      async_scheduling = rng:number() < 0.5 },
+    workload = { rate = of { 20, 60 }, requests = 80, timeout_us = of { 2000000, 30000000 },
+      prompt = { "gaussian", mean = 200, std_dev = 150, min = 4, max = 500 },
+      output = { "gaussian", mean = 100, std_dev = 80, min = 1, max = 300 } },
+  }
+  local kind = spec.profile and "none" or of { "faults", "spot", "autoscaler", "none" }
+  if kind == "faults" then
+    spec.faults = {}
+    for i = 1, 3 do
+      local fault = { kind = of { "crash", "crash", "reclaim" }, at = rng:integer(0, 3000000),
+        instance = rng:integer(1, instances), recover_after = of { 200000, 900000 },
+        requests = of { "rerouted", "retried", "failed" } }
+      if fault.requests == "retried" then fault.retry_after = of { 0, 400000 } end
+      spec.faults[i] = fault
+    end
+  elseif kind == "spot" then
+    spec.cluster.spot = { notice = of { 0, 300000 }, restart_time = 200000,
+      requests = of { "rerouted", "retried" },
+      steps = { { at = 0, available = instances, gpu_price_per_hour = 1 },
+        { at = 700000, available = 1 }, { at = 1500000, available = instances } } }
+  elseif kind == "autoscaler" then
+    spec.autoscaler = { "queue-depth", interval_seconds = 1 }
+    spec.scaling = { min_replicas = 1, max_replicas = 5, loading_delay_us = 300000,
+      drain = of { "wait", "redirect", "immediate" } }
+  end
+  return spec
+end
+
+describe("a timeline at random", function()
+  local cases = tonumber(os.getenv "BLIS_CASES") or 40
+
+  it("agrees with itself, with steps and with states, in hard cases", function()
+    local seen = { steps = 0, preemptions = 0 }
+    for seed = 1, cases do
+      local spec = hard_case(seed)
+      spec.keep_steps = true
+      local result = blis.run(spec)
+      local _, events = read(result)
+      local counts = check.check(events, result)
+      local ok, steps, preemptions = pcall(truth.check, events, blis.rng(seed, "truth"),
+        spec.profile and "some" or "all")
+      assert.is_true(ok, ("case %d: %s"):format(seed, steps))
+      assert.equal(result.preemptions, preemptions, "case " .. seed)
+      seen.steps, seen.preemptions = seen.steps + steps, seen.preemptions + preemptions
+      for _, name in ipairs { "reroute", "retry", "state" } do
+        seen[name] = (seen[name] or 0) + (counts[name] or 0)
+      end
+      local rerouted = 0
+      for _, outcome in ipairs(result.timeline_log.visits.outcome) do
+        rerouted = rerouted + ((outcome == "rerouted" or outcome == "retried") and 1 or 0)
+      end
+      if spec.faults or spec.cluster.spot then
+        assert.equal(result.rerouted + result.retried, rerouted, "case " .. seed)
+      end
+    end
+    for name, count in pairs(seen) do assert.is_true(count > 20, name .. " " .. count) end
+  end)
+
+  it("agrees with itself whatever meets whatever", function()
+    for seed = 1, cases do
+      local spec = mixes.experiment(seed)
+      spec.keep_timeline, spec.keep_steps = true, true
+      local is_made, result = pcall(blis.run, spec)
+      if is_made then
+        local _, events = read(result)
+        check.check(events, result)
+        local ok, problem = pcall(truth.check, events, blis.rng(seed, "truth"),
+          spec.cluster.speculation and "drafts" or "some")
+        assert.is_true(ok, ("case %d: %s"):format(seed, problem))
+      end
+    end
+  end)
+
+  it("is the same file of both engines", function()
+    for seed = 1, cases do
+      local fast = blis.run(hard_case(seed, "fast"))
+      assert.equal(written(fast), written(blis.run(hard_case(seed, "stepwise"))), "case " .. seed)
+      local spec = mixes.experiment(seed, "fast")
+      spec.keep_timeline = true
+      local is_made
+      is_made, fast = pcall(blis.run, spec)
+      if is_made then
+        spec = mixes.experiment(seed, "stepwise")
+        spec.keep_timeline = true
+        assert.equal(written(fast), written(blis.run(spec)), "mix " .. seed)
+      end
+    end
+  end)
+end)

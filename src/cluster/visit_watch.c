@@ -1,0 +1,346 @@
+#include "cluster/visit_watch.h"
+
+#include "base/invariant.h"
+#include "base/minmax.h"
+#include "cluster/handoff_run.h"
+
+/* The visit of a request, by the slot of its record. */
+typedef struct watched {
+  blis_visit visit;
+  blis_preempted preempted;
+  bool is_there;     /* and nothing of its end is known, */
+  bool is_leaving;   /* or not yet what becomes of it */
+  bool is_preempted; /* preempted is not over */
+  bool is_leg;       /* the prefill of a hand-off */
+  bool brings_times; /* its record has those of that */
+  uint32_t count;    /* visits of the request so far */
+} watched;
+
+struct blis__visits {
+  blis_visit_sink sink;
+  /* What instances reported to before. */
+  blis_status (*ended)(void *ud, blis_live_request *request, int64_t now_us,
+                       int64_t end_us, blis_error *error);
+  BLIS_ARRAY(watched) slots;
+};
+
+const char *blis_visit_end_name(blis_visit_end end) {
+  static const char *const names[] = {
+#define XX(constant, name) name,
+      BLIS_VISIT_END_MAP(XX)
+#undef XX
+  };
+  return names[end];
+}
+
+static watched *watched_of(const blis_cluster *cluster,
+                           const blis_live_request *live) {
+  struct blis__visits *visits = cluster->visits;
+  return live->slot < visits->slots.count ? &visits->slots.items[live->slot]
+                                          : NULL;
+}
+
+static blis_status make_slot(blis_cluster *cluster, uint32_t slot) {
+  struct blis__visits *visits = cluster->visits;
+  while (visits->slots.count <= slot) {
+    const watched none = {0};
+    BLIS_TRY(blis_array_push(&cluster->alloc, &visits->slots, none));
+  }
+  return BLIS_OK;
+}
+
+/* Preemptions. */
+
+static blis_status tell_preempted(const blis_cluster *cluster, watched *w,
+                                  blis_error *error) {
+  if (!w->is_preempted) {
+    return BLIS_OK;
+  }
+  const blis_visit_sink *sink = &cluster->visits->sink;
+  w->is_preempted = false;
+  return sink->preempted(sink->ud, &w->preempted, error);
+}
+
+/* Of profile go-blis the record has the times since the last preemption, which
+   starts anew. */
+static void note_times(watched *w, const blis_live_request *live) {
+  int64_t token_us =
+      live->has_first_token ? live->arrival_us + live->ttft_us : -1;
+  if (w->visit.admitted_us < 0 && !w->brings_times &&
+      live->scheduling_delay_us >= 0) {
+    w->visit.admitted_us = live->arrival_us + live->scheduling_delay_us;
+  }
+  if (w->visit.first_us < 0) {
+    w->visit.first_us = token_us;
+  } else if (w->is_preempted && w->preempted.recomputed_us < 0 &&
+             w->preempted.resumed_us >= 0 &&
+             token_us > w->preempted.resumed_us) {
+    w->preempted.recomputed_us = token_us;
+  }
+}
+
+static void note_failure(blis_cluster *cluster, blis_status status) {
+  if (cluster->event_error.status == BLIS_OK) {
+    cluster->event_error.status = status;
+  }
+}
+
+static void on_preempted(void *ud, blis_live_request *live, int64_t now_us) {
+  blis_cluster *cluster = ud;
+  watched *w = watched_of(cluster, live);
+  BLIS_ASSERT(w != NULL && w->is_there);
+  note_times(w, live);
+  note_failure(cluster, tell_preempted(cluster, w, &cluster->event_error));
+  w->visit.preemptions++;
+  w->is_preempted = true;
+  w->preempted = (blis_preempted){.request = w->visit.request,
+                                  .instance = w->visit.instance,
+                                  .visit = w->visit.number,
+                                  .time_us = now_us,
+                                  .resumed_us = -1,
+                                  .recomputed_us = -1};
+}
+
+static void on_readmitted(void *ud, blis_live_request *live, int64_t now_us) {
+  const blis_cluster *cluster = ud;
+  watched *w = watched_of(cluster, live);
+  BLIS_ASSERT(w != NULL && w->is_there);
+  if (w->is_preempted) {
+    BLIS_ASSERT(w->preempted.resumed_us < 0);
+    w->preempted.resumed_us = now_us;
+  } else if (w->visit.admitted_us < 0) {
+    w->visit.admitted_us = now_us;
+  }
+}
+
+static void on_recomputed(void *ud, blis_live_request *live, int64_t end_us) {
+  const blis_cluster *cluster = ud;
+  watched *w = watched_of(cluster, live);
+  BLIS_ASSERT(w != NULL && w->is_there);
+  if (w->is_preempted) {
+    w->preempted.recomputed_us = end_us;
+  }
+}
+
+/* Visits. */
+
+static blis_status tell_visit(const blis_cluster *cluster, watched *w,
+                              blis_visit_end end, blis_error *error) {
+  const blis_visit_sink *sink = &cluster->visits->sink;
+  w->is_leaving = false;
+  w->visit.end = (uint8_t)end;
+  return sink->visit(sink->ud, &w->visit, error);
+}
+
+/* It has left, and what becomes of it is told later. */
+static blis_status leave(const blis_cluster *cluster, watched *w,
+                         const blis_live_request *live, int64_t left_us,
+                         int64_t to_us, blis_error *error) {
+  BLIS_ASSERT(w->is_there && left_us >= w->visit.from_us && to_us >= left_us);
+  note_times(w, live);
+  /* The step that would have computed it again may have been lost. */
+  if (w->is_preempted && w->preempted.recomputed_us > left_us) {
+    w->preempted.recomputed_us = -1;
+  }
+  w->is_there = false;
+  w->is_leaving = true;
+  w->visit.left_us = left_us;
+  w->visit.to_us = to_us;
+  w->visit.service = (uint8_t)cluster->services[w->visit.instance];
+  return tell_preempted(cluster, w, error);
+}
+
+static blis_visit_end end_of(blis_request_state state) {
+  switch (state) {
+  case BLIS_REQUEST_COMPLETED:
+    return BLIS_VISIT_COMPLETED;
+  case BLIS_REQUEST_LENGTH_CAPPED:
+    return BLIS_VISIT_LENGTH_CAPPED;
+  case BLIS_REQUEST_TIMED_OUT:
+    return BLIS_VISIT_TIMED_OUT;
+  case BLIS_REQUEST_UNSERVABLE:
+    return BLIS_VISIT_UNSERVABLE;
+  case BLIS_REQUEST_REJECTED:
+    return BLIS_VISIT_REJECTED;
+  case BLIS_REQUEST_FAILED:
+    return BLIS_VISIT_FAILED;
+  default:
+    return BLIS_VISIT_UNFINISHED;
+  }
+}
+
+static blis_status on_ended(void *ud, blis_live_request *live, int64_t now_us,
+                            int64_t end_us, blis_error *error) {
+  blis_cluster *cluster = ud;
+  watched *w = watched_of(cluster, live);
+  BLIS_ASSERT(w != NULL && w->is_there);
+  const blis_instance *instance = cluster->instances[w->visit.instance];
+  /* Without that rule its last step is about to begin. */
+  bool is_out = blis_instance_get_config(instance)->rules.leaves_at_step_end;
+  bool is_handed_off = w->is_leg && live->state == BLIS_REQUEST_COMPLETED;
+  BLIS_TRY(leave(cluster, w, live, is_out || is_handed_off ? now_us : end_us,
+                 is_handed_off ? now_us : end_us, error));
+  BLIS_TRY(tell_visit(
+      cluster, w, is_handed_off ? BLIS_VISIT_PREFILLED : end_of(live->state),
+      error));
+  return cluster->visits->ended(ud, live, now_us, end_us, error);
+}
+
+static blis_status on_joined(void *ud, blis_cluster *cluster,
+                             const blis__news *news, blis_error *error) {
+  (void)ud;
+  const blis__cluster_request *request = news->request;
+  const blis_live_request *live = &request->live;
+  const blis__handoff *handoff = request->handoff;
+  BLIS_TRY_MEM(make_slot(cluster, live->slot), error);
+  watched *w = watched_of(cluster, live);
+  if (w->is_leaving) {
+    BLIS_TRY(tell_visit(cluster, w, BLIS_VISIT_RECOMPUTED, error));
+  }
+  BLIS_ASSERT(!w->is_there);
+  bool is_leg = handoff != NULL && handoff->is_at_source;
+  bool comes_with_kv =
+      handoff != NULL && !is_leg && handoff->state == BLIS_HANDOFF_DECODE;
+  bool is_prefilled =
+      comes_with_kv && handoff->kv_tokens == live->prompt_tokens;
+  *w = (watched){.visit = {.request = blis_request_name_of(live),
+                           .instance = news->instance,
+                           .number = w->count + 1,
+                           .from_us = cluster->now_us,
+                           .admitted_us = -1,
+                           .first_us = is_prefilled ? cluster->now_us : -1},
+                 .is_there = true,
+                 .is_leg = is_leg,
+                 .brings_times =
+                     comes_with_kv && !cluster->handoffs->policy.go_blis,
+                 .count = w->count + 1};
+  return BLIS_OK;
+}
+
+/* One that ended there has left before that. */
+static blis_status on_left(void *ud, blis_cluster *cluster,
+                           const blis__news *news, blis_error *error) {
+  (void)ud;
+  const blis__cluster_request *request = news->request;
+  watched *w = watched_of(cluster, &request->live);
+  if (w == NULL || !w->is_there) {
+    return BLIS_OK;
+  }
+  return leave(cluster, w,
+               w->is_leg ? &request->handoff->prefill : &request->live,
+               cluster->now_us, cluster->now_us, error);
+}
+
+static blis_status on_sent_again(void *ud, blis_cluster *cluster,
+                                 const blis__news *news, blis_error *error) {
+  (void)ud;
+  watched *w = watched_of(cluster, &news->request->live);
+  if (w == NULL || !w->is_leaving) {
+    return BLIS_OK;
+  }
+  return tell_visit(cluster, w,
+                    news->loss == BLIS_LOSS_RETRIED ? BLIS_VISIT_RETRIED
+                                                    : BLIS_VISIT_REROUTED,
+                    error);
+}
+
+static blis_status on_over(void *ud, blis_cluster *cluster,
+                           const blis__news *news, blis_error *error) {
+  (void)ud;
+  watched *w = watched_of(cluster, &news->request->live);
+  return w == NULL || !w->is_leaving
+             ? BLIS_OK
+             : tell_visit(cluster, w, end_of(news->request->live.state), error);
+}
+
+/* Also what is unfinished when the run is. */
+static blis_status on_reporting(void *ud, blis_cluster *cluster,
+                                const blis__news *news, blis_error *error) {
+  (void)ud;
+  watched *w = watched_of(cluster, &news->request->live);
+  if (w == NULL) {
+    return BLIS_OK;
+  }
+  if (w->is_there) {
+    BLIS_TRY(on_left(ud, cluster, news, error));
+  }
+  if (w->is_leaving) {
+    BLIS_TRY(tell_visit(cluster, w, end_of(news->request->live.state), error));
+  }
+  w->count = 0;
+  return BLIS_OK;
+}
+
+/* States. */
+
+blis_status blis__visits_note_service(blis_cluster *cluster, uint32_t index,
+                                      blis_error *error) {
+  if (cluster->visits == NULL) {
+    return BLIS_OK;
+  }
+  const blis_visit_sink *sink = &cluster->visits->sink;
+  const blis_service_change change = {.time_us = cluster->now_us,
+                                      .instance = index,
+                                      .service =
+                                          (uint8_t)cluster->services[index]};
+  return sink->service(sink->ud, &change, error);
+}
+
+static blis_status on_service_changed(void *ud, blis_cluster *cluster,
+                                      const blis__news *news,
+                                      blis_error *error) {
+  (void)ud;
+  return blis__visits_note_service(cluster, news->instance, error);
+}
+
+/* Making and freeing. */
+
+blis_status blis__visits_init(blis_cluster *cluster, blis_error *error) {
+  const blis_visit_sink *sink = cluster->config.visits;
+  if (sink == NULL) {
+    return BLIS_OK;
+  }
+  cluster->visits =
+      blis_alloc_zeroed(&cluster->alloc, 1, sizeof *cluster->visits);
+  BLIS_TRY_NEW(cluster->visits, error);
+  cluster->visits->sink = *sink;
+  return BLIS_OK;
+}
+
+void blis__free_visits(blis_cluster *cluster) {
+  if (cluster->visits != NULL) {
+    blis_array_deinit(&cluster->alloc, &cluster->visits->slots);
+    blis_alloc_free(&cluster->alloc, cluster->visits, sizeof *cluster->visits);
+  }
+}
+
+void blis__choose_visit_events(const blis_cluster *cluster,
+                               blis_instance_events *events) {
+  if (cluster->visits == NULL) {
+    return;
+  }
+  cluster->visits->ended = events->ended;
+  events->ended = on_ended;
+  events->preempted = on_preempted;
+  events->readmitted = on_readmitted;
+  events->recomputed = on_recomputed;
+}
+
+blis_status blis__add_visits(blis_cluster *cluster, blis_error *error) {
+  if (cluster->visits == NULL) {
+    return BLIS_OK;
+  }
+  const blis__listener listener = {
+      .rank = BLIS__BOOKS,
+      .on = {[BLIS__JOINED] = on_joined,
+             [BLIS__LEFT] = on_left,
+             [BLIS__SENT_AGAIN] = on_sent_again,
+             [BLIS__OVER] = on_over,
+             [BLIS__REPORTING] = on_reporting,
+             [BLIS__SERVICE_CHANGED] = on_service_changed}};
+  BLIS_TRY_MEM(blis__listeners_add(&cluster->listeners, &listener), error);
+  for (uint32_t i = 0; i < cluster->existing; i++) {
+    BLIS_TRY(blis__visits_note_service(cluster, i, error));
+  }
+  return BLIS_OK;
+}
