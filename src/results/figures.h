@@ -340,11 +340,8 @@
 /* Members of blis_adapter_stats, with adapters. */
 #define BLIS_LORA_COUNT_MAP(XX)                                                \
   XX(INTEGER, slots, "adapters", NEUTRAL, "",                                  \
-<<<<<<< HEAD
-     "of the instances that are up at the end of the run")                     \
-=======
-     "adapters that all instances have room for")                              \
->>>>>>> c747561a (meanings of figures stand alone; one share of prompt blocks in caches; spot capacity tells what took requests)
+     "adapters that the instances that are up at the end of the run have "     \
+     "room for")                                                               \
   XX(INTEGER, requests, "requests", NEUTRAL, "",                               \
      "requests with an adapter that were admitted to a batch; parts of "       \
      "hand-offs apart")                                                        \

@@ -241,7 +241,7 @@
 
 --- LoRA adapters, over all instances.
 ---@class blis.Lora
----@field slots integer adapters that all instances have room for (adapters)
+---@field slots integer adapters that the instances that are up at the end of the run have room for (adapters)
 ---@field requests integer requests with an adapter that were admitted to a batch; parts of hand-offs apart (requests)
 ---@field hits integer requests whose adapter was there when they were first considered (requests)
 ---@field waits integer times that a request waited for its adapter before it was admitted
