@@ -78,24 +78,19 @@ local function from_record(list, record, run_end_us)
   return ways
 end
 
----@class blis.timeline.Rows what is logged of a request
----@field visits integer[] rows
----@field cuts integer[] rows of preemptions
+---@class blis.timeline.Rows what is logged of requests: chains of rows in order of time
+---@field first table<integer, integer> the first row of a request, by its place
+---@field next table<integer, integer> the row behind one
 
---- The rows of the requests of a log, by their ids.
----@param log blis.TimelineLog
----@param records blis.RequestRecord[] those that are asked for
----@return table<string, blis.timeline.Rows>
-local function rows_of(log, records)
-  local rows = {}
-  for _, record in ipairs(records) do rows[record.id] = { visits = {}, cuts = {} } end
-  for i, id in ipairs(log.visits.request) do
-    local its = rows[id]
-    if its then its.visits[#its.visits + 1] = i end
-  end
-  for i, id in ipairs(log.preemptions.request) do
-    local its = rows[id]
-    if its then its.cuts[#its.cuts + 1] = i end
+--- The rows of requests, by their places.
+---@param ids string[] of the requests of all rows
+---@param place_of table<string, integer> of the requests that are asked for
+---@return blis.timeline.Rows
+local function rows_of(ids, place_of)
+  local rows = { first = {}, next = {} }
+  for row = #ids, 1, -1 do
+    local place = place_of[ids[row]]
+    if place then rows.next[row], rows.first[place] = rows.first[place], row end
   end
   return rows
 end
@@ -109,26 +104,28 @@ local function add_running(one, at_us, until_us, computed_us)
 end
 
 --- What a request did at an instance, preemptions cut out.
-local function add_stages(one, log, row, cuts)
+local function add_stages(one, log, row, cuts, first_cut)
   local its, preempted = log.visits, log.preemptions
   local left_us, first_us = its.left_us[row], known(its.first_us[row])
   local at_us = add_part(one, "queued", one.start_us, known(its.admitted_us[row]) or left_us)
   local computed_us = first_us
-  for _, cut in ipairs(cuts) do
+  local cut = first_cut
+  while cut do
     if preempted.visit[cut] == its.number[row] then
       at_us = add_running(one, at_us, preempted.time_us[cut], computed_us)
       at_us = add_part(one, "preempted", at_us, known(preempted.resumed_us[cut]) or left_us)
       computed_us = known(preempted.recomputed_us[cut])
         or first_us and first_us > at_us and first_us or left_us
     end
+    cut = cuts.next[cut]
   end
   add_part(one, "delivery", add_running(one, at_us, left_us, computed_us))
 end
 
-local function visit_of_row(list, record, log, row, cuts)
+local function visit_of_row(list, record, log, row, cuts, first_cut)
   local its = log.visits
   local one = new(list, record, pids.of(its.instance[row]), its.from_us[row], its.to_us[row])
-  add_stages(one, log, row, cuts)
+  add_stages(one, log, row, cuts, first_cut)
   one.outcome, one.preemptions = its.outcome[row], its.preemptions[row]
   one.instance_state = its.instance_state[row]
   return one
@@ -152,19 +149,21 @@ end
 
 --- What was logged. What is not in front of the first instance is on no arrow, unless the request
 --- ends there.
-local function from_log(list, record, run_end_us, log, rows)
+local function from_log(list, record, run_end_us, logged, place)
+  local log, row = logged.log, logged.rows.first[place]
   local its, ways, at_us = log.visits, {}, record.arrival_us
-  local waits_us, end_us = record.gateway_wait_us or 0, visits.end_of(record, run_end_us)
-  for i, row in ipairs(rows.visits) do
+  local known_wait_us, end_us = record.gateway_wait_us, visits.end_of(record, run_end_us)
+  local waits_us = known_wait_us or 0
+  while row do
     local from_us = its.from_us[row]
-    if i == 1 and (record.gateway_wait_us or from_us > at_us) then
+    if not ways[1] and (known_wait_us or from_us > at_us) then
       ways[1] = first_gap(list, record, from_us)
-    elseif i > 1 and from_us > at_us then
+    elseif ways[1] and from_us > at_us then
       later_gap(list, record, at_us, from_us, ways[#ways].outcome, waits_us)
     end
     waits_us = math.max(0, waits_us - math.max(0, from_us - at_us))
-    ways[#ways + 1] = visit_of_row(list, record, log, row, rows.cuts)
-    at_us = its.to_us[row]
+    ways[#ways + 1] = visit_of_row(list, record, log, row, logged.cuts, logged.cuts.first[place])
+    at_us, row = its.to_us[row], logged.rows.next[row]
   end
   local last = ways[#ways]
   last.is_last = true
@@ -181,14 +180,19 @@ end
 ---@return blis.timeline.Visit[] list
 ---@return blis.timeline.Visit[][] ways_of by place in records
 function visits.of(result, records)
-  local list, ways_of, log = {}, {}, rawget(result, "timeline_log")
-  local rows = log and log.visits and rows_of(log, records) or {}
+  local list, ways_of, log, logged = {}, {}, rawget(result, "timeline_log"), nil
+  local run_end_us = result.duration_us
+  if log and log.visits then
+    local place_of = {}
+    for i, record in ipairs(records) do place_of[record.id] = i end
+    logged = { log = log, rows = rows_of(log.visits.request, place_of),
+      cuts = rows_of(log.preemptions.request, place_of) }
+  end
   for i, record in ipairs(records) do
-    local its = rows[record.id]
-    if its and its.visits[1] then
-      ways_of[i] = from_log(list, record, result.duration_us, log, its)
+    if logged and logged.rows.first[i] then
+      ways_of[i] = from_log(list, record, run_end_us, logged, i)
     else
-      ways_of[i] = from_record(list, record, result.duration_us)
+      ways_of[i] = from_record(list, record, run_end_us)
     end
   end
   return list, ways_of
