@@ -134,6 +134,50 @@ describe("what a timeline shows of visits", function()
     assert.same({ request = { "request_1" }, instance = { "instance_0" }, visit = { 1 },
       time_us = { 17000 }, resumed_us = { 40000 }, recomputed_us = { 41000 } }, log)
     assert.same(log, tight("stepwise").timeline_log.preemptions)
+    -- No instance has changed its state, so there is nothing to be seen of these.
+    assert.same({}, states_of(events))
+    for _, event in ipairs(events) do assert.is_true(event.pid < 900) end
+  end)
+
+  it("shows what was lost before it was computed again as prefill", function()
+    local result = even_run({ { 0, 16, 40 }, { 0, 16, 20 } }, 1, { cluster = { kv_blocks = 4,
+      block_size = 16 }, faults = { { kind = "crash", at = 40300, instance = "instance_0",
+      requests = "failed" } } })
+    local _, events = read(result)
+    check.check(events, result)
+    assert.same({ "10 prefill 0 1", "10 decode 1 17", "10 preempted 17 40",
+      "10 prefill 40 40.3" }, parts_of(events, "request_1"))
+    assert.same({ -1 }, result.timeline_log.preemptions.recomputed_us)
+  end)
+
+  it("says how many rows were left out", function()
+    local result = tight()
+    assert.equal(0, result.timeline_log.left_out)
+    assert.is_nil(read(result).otherData.left_out)
+    result.timeline_log.left_out = 5
+    assert.equal(5, (read(result)).otherData.left_out)
+  end)
+
+  -- Besides 4999 us, there is one for the 8 bytes.
+  it("names the adapter that a queued request waited for", function()
+    local i = 0
+    local result = even_run({}, 1, { cluster = { lora = { adapters = { "a" }, rank = 8,
+      load_base_latency_us = 4999, footprint_bytes_per_rank = 1, step_overhead_tiers = {} } },
+      workload = { requests = 1, generator = function()
+        i = i + 1
+        return i == 1 and { arrival_us = 0, prompt_tokens = 16, output_tokens = 2, adapter = "a" }
+          or nil
+      end } })
+    local _, events = read(result)
+    check.check(events, result)
+    for _, event in ipairs(events) do
+      if event.name == "queued" then
+        assert.same({ 5000, "a", 5000 }, { event.dur, event.args.adapter,
+          event.args.adapter_wait_us })
+        i = i + 10
+      end
+    end
+    assert.is_true(i > 10)
   end)
 
   it("starts anew after a preemption under profile go-blis", function()
@@ -187,6 +231,37 @@ describe("what a timeline shows of visits", function()
     assert.same({ "retry 10 5499 > 11 7500" }, arrows_of(events))
   end)
 
+  it("has one that nobody takes any more in front of instances", function()
+    local result = even_run({ { 0, 16, 20 } }, 1, { faults = { { kind = "crash", at = 5500,
+      instance = "instance_0", requests = "retried", retry_after = 2000 } } })
+    local _, events = read(result)
+    check.check(events, result)
+    assert.equal("rejected", result.requests[1].state)
+    assert.same({ "10 prefill 0 1", "10 decode 1 5.5", "1 retrying 5.5 7.5" },
+      parts_of(events, "request_0"))
+    assert.same({ "retry 10 5499 > 1 5500" }, arrows_of(events))
+  end)
+
+  it("tells pauses from waits in the gateway's queue", function()
+    local result = even_run({ { 0, 16, 20 }, { 0, 16, 20 }, { 1000, 16, 20 } }, 2, {
+      cluster = { max_num_seqs = 1 },
+      queue = { saturation = { "concurrency", max_concurrency = 1 }, dispatch = "event" },
+      faults = { { kind = "crash", at = 5500, instance = "instance_0", requests = "retried",
+        retry_after = 2000 } } })
+    local _, events = read(result)
+    check.check(events, result)
+    truth.check(events, blis.rng(1, "truth"), "some")
+    -- The second one ends at 20 ms, on the instance that is left; the third one has its place until
+    -- 40 ms, and then comes the first, which is sent again at 7.5 ms.
+    -- The gateway looks a microsecond after there is room.
+    local function rounded(id)
+      return table.concat(parts_of(events, id), ", "):gsub("%.00%d", "")
+    end
+    assert.equal("10 prefill 0 1, 10 decode 1 5.5, 1 retrying 5.5 7.5, 1 waiting 7.5 40, "
+      .. "11 prefill 40 41, 11 decode 41 60", (rounded "request_0"))
+    assert.equal("1 waiting 1 20, 11 prefill 20 21, 11 decode 21 40", (rounded "request_2"))
+  end)
+
   it("ends one that is lost with its instance", function()
     local result = crash { requests = "failed" }
     local _, events = read(result)
@@ -224,11 +299,34 @@ describe("what a timeline shows of visits", function()
     assert.same({}, states_of(events))
   end)
 
+  it("has an arrow to each model that a cascade asks", function()
+    local small, large = "qwen/qwen2.5-7b-instruct", "qwen/qwen3-14b"
+    local i = 0
+    local result = blis.run { keep_timeline = true,
+      cluster = { groups = { { instances = 1, model = small, hardware = "H100" },
+        { instances = 1, model = large, hardware = "H100" } } },
+      cascade = { chain = { small, large }, confidence_threshold = -1 },
+      workload = function()
+        i = i + 1
+        return i == 1 and { arrival_us = 0, prompt_tokens = 100, output_tokens = 20,
+          mean_logprob = { [small] = -2, [large] = -0.5 } } or nil
+      end }
+    local _, events = read(result)
+    check.check(events, result)
+    local visits = visits_of(events, "request_0")
+    assert.same({ 2, 10, "completed", 11, "completed" }, { #visits, visits[1].pid,
+      visits[1].args.ended, visits[2].pid, visits[2].args.ended })
+    local end_us = visits[1].ts + visits[1].dur
+    assert.same({ ("escalate 10 %d > 11 %d"):format(end_us - 1, visits[2].ts) }, arrows_of(events))
+  end)
+
   it("says why instances come and go", function()
-    local result = even_run({ { 0, 16, 9 }, { 200000, 16, 500 }, { 200000, 16, 500 } }, 1, {
+    local result = even_run({ { 0, 16, 9 }, { 250000, 16, 500 }, { 250000, 16, 500 } }, 1, {
       autoscaler = blis.autoscaler { name = "two", interval_us = 100000,
-        decide = function(context) return context.now_us < 500000 and 2 or 1 end },
-      scaling = { min_replicas = 1, max_replicas = 2, loading_delay_us = 50000 } })
+        decide = function(context)
+          return context.now_us < 200000 and 2 or context.now_us < 500000 and 3 or 1
+        end },
+      scaling = { min_replicas = 1, max_replicas = 3, loading_delay_us = 100000 } })
     local _, events = read(result)
     check.check(events, result)
     truth.check(events, blis.rng(1, "truth"), "all")
@@ -242,11 +340,13 @@ describe("what a timeline shows of visits", function()
       if id == "instance_1" then seen[name] = { tonumber(from), tonumber(to), reason } end
     end
     local first = result.scaling.events[1]
-    assert.equal(50, seen.loading[2] - seen.loading[1])
+    assert.equal(100, seen.loading[2] - seen.loading[1])
     assert.equal(first.time_us / 1000, seen.loading[1])
     assert.matches("^" .. first.trigger, seen.loading[3])
     assert.is_true(seen.draining[2] > seen.draining[1])
-    assert.is_nil(seen.active[3]:match "^%w")
+    -- Another one is asked for as it starts to serve, which is not why it does.
+    assert.same({ 200, "-" }, { seen.active[1], seen.active[3] })
+    assert.equal(200000, result.scaling.events[2].time_us)
   end)
 
   it("draws faults of no instance at control", function()

@@ -108,7 +108,6 @@ local series = {}
 ---| "retried"
 
 ---@alias blis.InstanceState
----| "absent"
 ---| "requested"
 ---| "pending"
 ---| "provisioning"

@@ -67,7 +67,7 @@ local function spells_of(states, run_end_us)
   local function close(id, at_us)
     local one = open[id]
     one.to_us = math.max(one.from_us, at_us)
-    if one.to_us > one.from_us and one.state ~= "absent" then spells[#spells + 1] = one end
+    if one.to_us > one.from_us then spells[#spells + 1] = one end
   end
   for i, id in ipairs(states.instance) do
     if open[id] then

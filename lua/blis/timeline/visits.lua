@@ -107,7 +107,7 @@ end
 local function add_stages(one, log, row, cuts, first_cut)
   local its, preempted = log.visits, log.preemptions
   local left_us, first_us = its.left_us[row], known(its.first_us[row])
-  local at_us = add_part(one, "queued", one.start_us, known(its.admitted_us[row]) or left_us)
+  local at_us = add_part(one, "queued", one.start_us, known(its.admitted_us[row]))
   local computed_us = first_us
   local cut = first_cut
   while cut do
@@ -169,7 +169,7 @@ local function from_log(list, record, run_end_us, logged, place)
   last.is_last = true
   local is_lost = last.outcome == "rerouted" or last.outcome == "retried"
   if is_lost and end_us > at_us and not record.instance then
-    ways[#ways + 1] = later_gap(list, record, at_us, end_us, last.outcome, end_us - at_us)
+    ways[#ways + 1] = later_gap(list, record, at_us, end_us, last.outcome, waits_us)
   end
   return ways
 end
