@@ -320,6 +320,65 @@ describe("what a timeline shows of visits", function()
     assert.same({ ("escalate 10 %d > 11 %d"):format(end_us - 1, visits[2].ts) }, arrows_of(events))
   end)
 
+  local function pools(more)
+    local spec = { keep_timeline = true, keep_steps = true, seed = 3,
+      cluster = { model = "qwen3-14b", hardware = "H100", instances = 4, prefill_instances = 2,
+        decode_instances = 2 },
+      workload = { rate = 60, requests = 300, prompt = 300, output = 60 } }
+    for key, value in pairs(more or {}) do spec[key] = value end
+    return blis.run(spec)
+  end
+
+  it("has requests that are handed off in the queue of who decodes until they decode", function()
+    local result
+    -- Who decodes computes the last token of the prompt, unless it has the first one already.
+    for _, first_token in ipairs { "decode", "prefill" } do
+      result = pools { disaggregation = { first_token = first_token } }
+      local _, events = read(result)
+      check.check(events, result)
+      truth.check(events, blis.rng(1, "truth"), "all")
+      local counts = {}
+      for _, event in ipairs(events) do
+        if event.cat == "stage" and event.pid >= 12 then
+          counts[event.name] = (counts[event.name] or 0) + 1
+        end
+      end
+      assert.is_true(counts.queued > 200)
+      assert.equal(first_token == "decode" and 300 or nil, counts.prefill)
+    end
+    local log = result.timeline_log.visits
+    local last = {}
+    for i, id in ipairs(log.request) do
+      last[id] = (last[id] or 0) + 1
+      assert.equal(last[id], log.number[i])
+      assert.equal(last[id] == 1 and "prefilled" or "completed", log.outcome[i])
+    end
+  end)
+
+  it("has an arrow to where a hand-off that failed is tried again", function()
+    local result = pools { disaggregation = { on_failure = "retry" },
+      faults = { { kind = "crash", at = 1000000, instance = "instance_0" } } }
+    local _, events = read(result)
+    check.check(events, result)
+    local outcomes = {}
+    for i, outcome in ipairs(result.timeline_log.visits.outcome) do
+      if result.timeline_log.visits.instance_state[i] == "failed" then
+        outcomes[outcome] = (outcomes[outcome] or 0) + 1
+      end
+    end
+    assert.is_true((outcomes.rerouted or 0) > 0)
+    assert.is_nil(outcomes.recomputed)
+  end)
+
+  it("has instances that load at the start", function()
+    local result = even_run({ { 0, 16, 9 }, { 2500000, 16, 9 } }, 2, { autoscaler = "queue-depth",
+      scaling = { warm_start = false, loading_delay_us = 2000000 } })
+    local _, events = read(result)
+    local states = states_of(events)
+    assert.matches("^instance_0 loading 0 2000 ", states[1])
+    assert.matches("^instance_0 active 2000 ", states[2])
+  end)
+
   it("says why instances come and go", function()
     local result = even_run({ { 0, 16, 9 }, { 250000, 16, 500 }, { 250000, 16, 500 } }, 1, {
       autoscaler = blis.autoscaler { name = "two", interval_us = 100000,
