@@ -13,6 +13,26 @@ function sorted.names(values)
   return list
 end
 
+--- A name whose numbers sort by their values: "instance_2" in front of "instance_10".
+local function natural_key(name)
+  return (name:gsub("%d+", function(digits) return ("0"):rep(20 - #digits) .. digits end))
+end
+
+--- A copy of a list in the order in which people count, by a text of its items.
+---@generic T: table
+---@param list T[]
+---@param key string of the text
+---@return T[]
+function sorted.naturally(list, key)
+  local copy, keys = table.move(list, 1, #list, 1, {}), {}
+  for _, one in ipairs(copy) do keys[one] = natural_key(one[key]) end
+  table.sort(copy, function(a, b)
+    if keys[a] ~= keys[b] then return keys[a] < keys[b] end
+    return a[key] < b[key]
+  end)
+  return copy
+end
+
 --- Sorts a list in place by a number of its items, the highest first; equal ones by another key,
 --- the lowest first.
 ---@generic T: table

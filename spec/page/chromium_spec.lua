@@ -21,6 +21,37 @@ local function opened(shown)
   return outcome
 end
 
+-- How far anything but what scrolls in its box gets out of the page or of its chart, in pixels.
+local measuring = [[<script>
+  addEventListener("load", () => setTimeout(() => {
+    let out = document.documentElement.scrollWidth - innerWidth;
+    document.querySelectorAll(".u-legend .u-series:not([hidden])").forEach((one) => {
+      const end = one.closest("figure").getBoundingClientRect().right;
+      [one].concat(...one.children).forEach((part) => {
+        out = Math.max(out, part.getBoundingClientRect().right - end);
+      });
+    });
+    document.documentElement.dataset.out = Math.round(out);
+  }, 500));
+</script>]]
+
+--- The same of a page on a screen of some width.
+local function overhang(shown, width)
+  local outcome
+  files.with(nil, function(path)
+    shown:report(path .. ".html")
+    local text = files.read(path .. ".html"):gsub('<meta[^>]*http%-equiv[^>]*>', "", 1)
+    local file <close> = assert(io.open(path .. ".html", "w"))
+    file:write((text:gsub("</body>", function() return measuring .. "</body>" end)))
+    file:flush()
+    outcome = program.shell(("chromium --headless --no-sandbox --disable-gpu "
+      .. "--virtual-time-budget=3000 --disable-dev-shm-usage --window-size=%d,900 --dump-dom %s")
+      :format(width, program.quote("file://" .. path .. ".html")))
+    os.remove(path .. ".html")
+  end)
+  return tonumber(outcome.out:match 'data%-out="(%-?%d+)"')
+end
+
 local function count(text, pattern)
   return select(2, text:gsub(pattern, ""))
 end
@@ -52,6 +83,21 @@ describe("a page in a browser #host", function()
 
   it("draws a comparison", function()
     check(blis.compare(small.experiment { routing = { "round-robin", "weighted" } }), 5)
+  end)
+
+  it("keeps long names in their charts, and wide tables in their boxes", function()
+    if not has_browser then
+      pending "chromium is not installed (scripts/setup --web)"
+      return
+    end
+    local long = { "weighted", scorers = { { "prefix-affinity", 3 }, { "queue-depth", 1 },
+      { "kv-utilization", 1 }, { "load-balance", 2 } } }
+    local compared = blis.compare(small.experiment { routing = { "round-robin", "weighted", long,
+      { "weighted", scorers = { { "prefix-affinity", 1 }, { "queue-depth", 1 },
+        { "kv-utilization", 1 }, { "load-balance", 2 } } } } })
+    for _, width in ipairs { 500, 1000, 1400 } do
+      assert.is_true(overhang(compared, width) <= 1, width)
+    end
   end)
 
   it("draws a sweep", function()

@@ -142,7 +142,7 @@ describe("the page of a run", function()
     assert.equal(3, found)
   end)
 
-  it("draws distributions from where there is something, though some tokens come at once", function()
+  it("draws distributions from where something is, though some tokens come at once", function()
     local r = blis.run(small.experiment { cluster = { instances = 3,
       speculation = { method = "ngram", acceptance = 0.7 } } })
     assert.equal(0, r.itl_ms.min)

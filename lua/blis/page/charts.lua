@@ -2,6 +2,7 @@
 local chart_of = require "blis.plot.chart"
 local core = require "blis.core"
 local html = require "blis.page.html"
+local parts = require "blis.page.parts"
 
 local charts = {}
 
@@ -45,6 +46,14 @@ local function text_of(chart)
   return #words > 0 and ("%s. %s"):format(axes, table.concat(words, ", ")) or axes
 end
 
+--- What stands below a chart; names of lines may be long.
+local function caption_of(chart)
+  local same = chart_of.coinciding(chart)
+  if not chart.caption and not same then return {} end
+  return html.figcaption(chart.caption or {}, chart.caption and same and " " or {},
+    same and parts.breakable(same .. ".") or {})
+end
+
 --- Adds a chart; the element shows it.
 ---@param chart blis.plot.Chart
 ---@return blis.page.Element
@@ -55,7 +64,7 @@ function Charts:add(chart)
   return html.figure(html.h3(chart.title),
     html.div { class = "chart", role = "img", ["aria-label"] = label,
       ["data-chart"] = #list - 1 },
-    chart.caption and html.figcaption(chart.caption) or {})
+    caption_of(chart))
 end
 
 --- Charts beside each other; nothing of none.

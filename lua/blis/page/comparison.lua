@@ -35,7 +35,8 @@ local function table_of(results, labels)
     rows[i] = { labels[i], number(at(part.ttft_ms, "mean")), number(at(part.ttft_ms, "p99")),
       number(at(part.itl_ms, "mean"), 2), number(at(part.e2e_ms, "mean")),
       number(at(part.e2e_ms, "p99")), number(part.tokens_per_sec),
-      percent(r.cache_hit_rate_overall), number(r.balance, 3), ("%s of %s"):format(count(r.completed), count(r.arrived)) }
+      percent(r.cache_hit_rate_overall), number(r.balance, 3),
+      ("%s of %s"):format(count(r.completed), count(r.arrived)) }
   end
   local caption = "Times in ms, the same requests for all; in cache: the share of the prompt "
     .. "blocks of all instances"
@@ -70,6 +71,15 @@ local function write(path, title, line, chart_list, sections, figures)
   })
 end
 
+-- A longer title is no title.
+local longest_title = 100
+
+local function title_of(labels)
+  local title = ("%s compared"):format(table.concat(labels, ", "))
+  return #title <= longest_title and title
+    or ("%s and %s more compared"):format(labels[1], count(#labels - 1))
+end
+
 --- Writes the page of results of blis.compare.
 ---@param path string
 ---@param results blis.Comparison
@@ -85,7 +95,7 @@ function page.write(path, results)
   }
   sections[#sections + 1] = features.compared(results, labels)
   sections[#sections + 1] = warnings.compared(results, labels)
-  write(path, ("%s compared"):format(table.concat(labels, ", ")), origin.line(), chart_list,
+  write(path, title_of(labels), origin.line(), chart_list,
     sections, json_of(results, labels))
 end
 
@@ -102,8 +112,7 @@ end
 function page.write_replicated(path, self)
   local chart_list, figures = charts.new(), {}
   for _, metric in ipairs(self.table.shown) do figures[#figures + 1] = differences(self, metric) end
-  local title = ("%s compared"):format(table.concat(self.policies, ", "))
-  write(path, title, origin.line(), chart_list, {
+  write(path, title_of(self.policies), origin.line(), chart_list, {
     parts.section("compared", "Compared", html.pre(tostring(self))),
     parts.section("differences", "Differences", figures),
     parts.section("means", "Means and intervals", sweep.table(self.table)),

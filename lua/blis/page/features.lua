@@ -7,6 +7,7 @@ local format = require "blis.format"
 local html = require "blis.page.html"
 local lives = require "blis.page.lives"
 local parts = require "blis.page.parts"
+local sorted = require "blis.sorted"
 
 local features = {}
 
@@ -107,9 +108,13 @@ local function all_figures(class, values, labels)
   return html.details(html.summary "All figures of it", element)
 end
 
+-- Tiers and bands have an order of their own.
+local in_natural_order = { LoraAdapter = true, Link = true }
+
 --- Of a list of tiers, adapters, links, ...
 local function table_of_list(title, class, list)
   local labels = {}
+  if in_natural_order[class] then list = sorted.naturally(list, "name") end
   for i, one in ipairs(list) do
     labels[i] = rawget(one, "name") or rawget(one, "model")
       or ("priority %d"):format(rawget(one, "priority"))

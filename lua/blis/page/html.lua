@@ -10,7 +10,7 @@ local element_meta = {}
 html.escape = markup.escape
 
 -- Elements without an end; those of SVG all have one.
-local is_void = { meta = true, br = true }
+local is_void = { meta = true, br = true, wbr = true }
 
 ---@class blis.page.Element
 ---@field tag string

@@ -38,6 +38,23 @@ function parts.cards(list)
   return html.dl({ class = "cards" }, cards)
 end
 
+-- Shorter names fit everywhere.
+local longest_name = 24
+
+--- A long name with places where lines may be broken, as between the scorers of a policy.
+---@param text any
+---@return any
+function parts.breakable(text)
+  if type(text) ~= "string" or #text <= longest_name then return text end
+  local pieces, from = {}, 1
+  for at in text:gmatch "()[,(/_=]%f[^,(/_=%s]" do
+    pieces[#pieces + 1], pieces[#pieces + 2] = text:sub(from, at), html.wbr()
+    from = at + 1
+  end
+  pieces[#pieces + 1] = text:sub(from)
+  return pieces
+end
+
 --- A table; the first cell of a row is its name. Cells are texts or elements; is_words tells which
 --- columns are prose.
 ---@param caption string
@@ -48,10 +65,11 @@ end
 function parts.table(caption, header, rows, is_words)
   local heads, body = {}, {}
   for i, name in ipairs(header) do
-    heads[i] = html.th({ scope = "col", class = is_words and is_words[i] and "words" or nil }, name)
+    heads[i] = html.th({ scope = "col", class = is_words and is_words[i] and "words" or nil },
+      parts.breakable(name))
   end
   for i, row in ipairs(rows) do
-    local cells = { html.th({ scope = "row" }, row[1]) }
+    local cells = { html.th({ scope = "row" }, parts.breakable(row[1])) }
     for k = 2, #header do
       cells[k] = html.td({ class = is_words and is_words[k] and "words" or nil }, row[k] or "-")
     end

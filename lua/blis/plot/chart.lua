@@ -63,6 +63,47 @@ function chart.limits(given, key)
   return limits.low, limits.high
 end
 
+local function are_equal(a, b)
+  local has_any = false
+  for k = 1, math.max(#a, #b) do
+    if a[k] ~= b[k] then return false end
+    has_any = has_any or a[k]
+  end
+  return has_any
+end
+
+-- More names are counted.
+local most_named = 3
+
+local function names_text(names, has_others)
+  if not has_others and #names > most_named then return ("all %d lines coincide"):format(#names) end
+  local last = #names > most_named and ("%d more"):format(#names - most_named) or names[#names]
+  local first = table.concat(names, ", ", 1, math.min(#names - 1, most_named))
+  return ("%s and %s coincide"):format(first, last)
+end
+
+--- "a and b coincide": lines of which only the last one can be seen; nil where there are none.
+---@param given blis.plot.Chart
+---@return string?
+function chart.coinciding(given)
+  if given.kind and given.kind ~= "lines" or given.marks then return nil end
+  local texts, is_told = {}, {}
+  for i, one in ipairs(given.series) do
+    local names = { one.label }
+    for k = i + 1, #given.series do
+      local other = given.series[k]
+      if not is_told[k] and not one.is_points and not other.is_points
+        and are_equal(given.data[i + 1], given.data[k + 1]) then
+        names[#names + 1], is_told[k] = other.label, true
+      end
+    end
+    if #names > 1 and not is_told[i] then
+      texts[#texts + 1] = names_text(names, #names < #given.series)
+    end
+  end
+  return #texts > 0 and table.concat(texts, "; ") or nil
+end
+
 --- "TTFT (ms), logarithmic"
 ---@param axis blis.plot.Axis
 ---@return string

@@ -108,6 +108,8 @@ local function add_legend(lines, given, has_meetings)
     lines[#lines + 1] = ("  %s  %s"):format(letter(i), plain(one.label, 200))
   end
   if has_meetings then lines[#lines + 1] = "  *  several of them" end
+  local same = chart.coinciding(given)
+  if same then lines[#lines + 1] = "     " .. plain(same, 200) end
 end
 
 local function of_lines(lines, given, width, height)

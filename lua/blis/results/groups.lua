@@ -1,5 +1,6 @@
 --- The rows of SLO classes, tenants and models, for the summary and for pages.
 local format = require "blis.format"
+local sorted = require "blis.sorted"
 
 local count, number = format.count, format.number
 
@@ -44,8 +45,9 @@ local function table_of(title, list, chosen, in_full)
   for k, column in ipairs(chosen) do
     header[k + 1] = not in_full and column.short or column[1]
   end
+  local in_order = sorted.naturally(list, "name")
   for i = 1, math.min(#list, most_rows) do
-    local group = list[i]
+    local group = in_order[i]
     rows[i] = { group.name == "" and "(none)" or group.name }
     for k, column in ipairs(chosen) do rows[i][k + 1] = column.value(group) end
   end

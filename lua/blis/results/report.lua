@@ -29,7 +29,9 @@ end
 --- No share of blocks found where none were looked for.
 local function hits_text(r)
   for _, instance in ipairs(r.instances) do
-    if instance.cache_hits + instance.cache_misses > 0 then return percent(r.cache_hit_rate_overall) end
+    if instance.cache_hits + instance.cache_misses > 0 then
+      return percent(r.cache_hit_rate_overall)
+    end
   end
   return "-"
 end
