@@ -71,6 +71,18 @@ describe("warnings of pages", function()
       1, true))
     assert.truthy(list[1]:find("intervals, which take the run for stationary, do not hold", 1,
       true))
+    assert.truthy(tostring(r):find("overload: TTFT rises from third to third", 1, true))
+    for i = 2, #list do assert.is_nil(list[i]:find("overload", 1, true), list[i]) end
+  end)
+
+  it("say how TTFT grows where detectors do not agree", function()
+    local r = run { cluster = { instances = 1, max_num_seqs = 1 },
+      workload = { rate = 10, requests = 160, prompt_tokens = 4000, output_tokens = 2 } }
+    local found = 0
+    for _, text in ipairs(warnings_of(r)) do
+      found = found + (text:find("overload", 1, true) and 1 or 0)
+    end
+    assert.equal(tostring(r):find("overload: ", 1, true) and 1 or 0, found)
   end)
 
   it("do not take long answers for a queue", function()

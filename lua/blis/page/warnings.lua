@@ -12,7 +12,7 @@ local function of_result(r)
   local list = doubts.of_result(r)
   local function add(more) table.move(more, 1, #more, #list + 1, list) end
   for note in r.setup.notes:gmatch "[^\n]+" do list[#list + 1] = note end
-  add(signs.of_result(r))
+  add(signs.of_result(r, true)) -- overload is among the doubts
   add(report.coverage(r))
   if not r.keeps_records then
     list[#list + 1] = "The run kept no records: percentiles but those of ITL may be 0.4 % low, "

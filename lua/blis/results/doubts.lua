@@ -2,6 +2,7 @@
 --- waits far beyond the rest. A sentence each.
 local figures = require "blis.results.figures"
 local format = require "blis.format"
+local signs = require "blis.results.signs"
 
 local doubts = {}
 
@@ -91,12 +92,18 @@ local function of_waits(r)
     .. "ms"):format(number(ttft.max), number(ttft.p50))
 end
 
---- The doubts about a result.
+--- What the detectors of saturation say, and, where they say nothing, how TTFT has grown.
+local function of_overload(r)
+  local found = of_saturation(r)
+  return found or #r.requests > 0 and signs.overload(r) or nil
+end
+
+--- The doubts about a result, that it was overloaded among them.
 ---@param r blis.Result
 ---@return string[]
 function doubts.of_result(r)
   local lines = of_endings(r)
-  if r.keeps_records then lines[#lines + 1] = of_saturation(r) end
+  if r.keeps_records then lines[#lines + 1] = of_overload(r) end
   lines[#lines + 1] = of_waits(r)
   return lines
 end

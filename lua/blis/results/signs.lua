@@ -70,7 +70,10 @@ end
 -- From one third of a run to the next, TTFT that grows so is that of a queue that grows.
 local growth, long_ms, fewest = 1.5, 1000, 150
 
-local function overload(r)
+--- Is TTFT longer from third to third of a run? Nil where it is not.
+---@param r blis.Result with records
+---@return string?
+function signs.overload(r)
   if r.arrived < fewest then return nil end
   local last_us = r.requests[#r.requests].arrival_us
   local means = {}
@@ -150,13 +153,14 @@ end
 
 --- The signs of a result, but of clamped scores, which are among the notes of its setup.
 ---@param r blis.Result
+---@param leaves_out_overload? boolean for who tells that himself
 ---@return string[]
-function signs.of_result(r)
+function signs.of_result(r, leaves_out_overload)
   local lines = { idle_instances(r) }
   local function add(more) table.move(more, 1, #more, #lines + 1, lines) end
   add { preempting(r) }
   if r.keeps_records and #r.requests > 0 then
-    add { overload(r) }
+    if not leaves_out_overload then add { signs.overload(r) } end
     add { oscillation(r) }
     add(starved_classes(r))
     add(ordering(r))
