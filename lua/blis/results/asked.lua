@@ -1,6 +1,7 @@
 --- What an experiment asked for beside instances and the policies that every run has, in words: the
 --- rows that pages have under "What was run".
 local format = require "blis.format"
+local show = require "blis.show"
 
 local asked = {}
 
@@ -208,7 +209,7 @@ function asked.list(config)
   add("spot capacity", config.spot_plans and spot_text(config.spot_plans))
   add("autoscaler", config.scaling and scaling_text(config.scaling))
   add("faults", config.faults and faults_text(config.faults, config.spot_plans))
-  return #rows > 0 and rows or nil
+  return #rows > 0 and show.figures(rows) or nil
 end
 
 return asked

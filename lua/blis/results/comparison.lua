@@ -114,6 +114,7 @@ function comparison.compare(spec)
       results.changes[i] = next(one.changes) and told.options(one.changes) or "nothing"
     end
     show.figures(results.labels)
+    show.figures(results.changes)
   end
   if spec.warm_up_us == "auto" then warm_up.align(results) end
   return setmetatable(results, comparison_meta)

@@ -180,7 +180,7 @@ local function given_of(values, shared, list)
   end
   table.insert(same, 1, { name = "traffic", text = (told.of(shared.workload)) })
   for i, one in ipairs(list) do changes[i] = told.options(one.changes) end
-  return { same = same, changes = changes }
+  return show.figures { same = same, changes = changes }
 end
 
 --- Traffic that no seed changes: one run of each policy.
