@@ -616,7 +616,7 @@ return {
         tiers .. "shared_links" },
       { "4.6", "two stages of 100 blocks: 53.2 ms", tiers .. "stages" },
       { "4.6", "a block is in one state per tier; links carry what jobs say; both engines",
-        tiers .. "engines_agree" },
+        "tests/cluster/test_kv_tiers_random.c: engines_agree" },
       { "4.6", "hits by tier and what is computed are the prompt", tiers .. "blocks_add_up" },
       { "4.6", "tiers of no blocks change nothing", tiers .. "empty_tiers_change_nothing",
         tiers_of_scripts .. "of no blocks change nothing" },

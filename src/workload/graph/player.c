@@ -1,9 +1,6 @@
 #include "workload/graph/player.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/invariant.h"
 #include "base/time.h"
@@ -17,7 +14,7 @@ typedef blis__live live;
 
 /* Times. */
 
-static int64_t scaled(const blis_graph_player *p, int64_t time_us) {
+int64_t blis__player_scaled(const blis_graph_player *p, int64_t time_us) {
   if (p->play.speed == 1) {
     return time_us;
   }
@@ -45,7 +42,8 @@ static int64_t start_of(blis_graph_player *p, const blis_graph *graph) {
     return blis_time_after_us(p->last_start_us,
                               blis_arrival_draw(&p->arrival, &p->random));
   }
-  int64_t recorded_us = graph->start_us < 0 ? 0 : scaled(p, graph->start_us);
+  int64_t recorded_us =
+      graph->start_us < 0 ? 0 : blis__player_scaled(p, graph->start_us);
   return blis_time_after_us(p->lap_start_us, recorded_us);
 }
 
@@ -73,158 +71,7 @@ blis_status blis__player_need_next(blis_graph_player *p, blis_error *error) {
   return BLIS_OK;
 }
 
-/* Copies of graphs. */
-
-static size_t count_segments(const blis_graph *graph) {
-  size_t count = 0;
-  for (uint32_t i = 0; i < graph->node_count; i++) {
-    count += graph->nodes[i].request.segment_count;
-  }
-  return count;
-}
-
-static size_t count_waits(const blis_graph *graph) {
-  const blis_graph_node *last = &graph->nodes[graph->node_count - 1];
-  return (size_t)last->first_wait + last->wait_count;
-}
-
-/* Segments of the graph alone become those of this play. */
-static void own_segments(const blis_graph_player *p, blis_segment *segments,
-                         size_t count) {
-  for (size_t i = 0; i < count; i++) {
-    if ((segments[i].stream & BLIS_GRAPH_LOCAL) != 0) {
-      segments[i].stream += p->streams;
-    }
-  }
-}
-
-/* Memory is laid out by alignment: what has pointers comes first. */
-static live *new_live(blis_graph_player *p, const blis_graph *graph) {
-  size_t count = graph->node_count;
-  size_t waits = count_waits(graph);
-  size_t segments = count_segments(graph);
-  size_t size = sizeof(live) + count * sizeof(node) +
-                count * sizeof(blis_graph_node) +
-                segments * sizeof(blis_segment) + 2 * waits * sizeof(uint32_t);
-  char *memory = blis_alloc_zeroed(&p->alloc, 1, size);
-  if (memory == NULL) {
-    return NULL;
-  }
-  live *made = (live *)(void *)memory;
-  made->size = size;
-  made->graph = *graph;
-  made->nodes = (node *)(void *)(memory + sizeof(live));
-  blis_graph_node *nodes = (blis_graph_node *)(void *)(made->nodes + count);
-  memcpy(nodes, graph->nodes, count * sizeof *nodes);
-  blis_segment *segment = (blis_segment *)(void *)(nodes + count);
-  for (size_t i = 0; i < count; i++) {
-    blis_request *request = &nodes[i].request;
-    if (request->segment_count > 0) {
-      memcpy(segment, request->segments,
-             request->segment_count * sizeof *segment);
-      own_segments(p, segment, request->segment_count);
-    }
-    request->segments = request->segment_count > 0 ? segment : NULL;
-    segment += request->segment_count;
-  }
-  uint32_t *wait = (uint32_t *)(void *)segment;
-  if (waits > 0) {
-    memcpy(wait, graph->waits, waits * sizeof *wait);
-  }
-  made->graph.nodes = nodes;
-  made->graph.waits = wait;
-  made->dependants = wait + waits;
-  p->streams += graph->local_streams;
-  return made;
-}
-
-/* A text of a graph that is played again: that of play 2 of "a" is "a#2". */
-static blis_status again(const blis_graph_player *p, uint32_t *text) {
-  char name[BLIS_REQUEST_ID_SIZE];
-  int length =
-      snprintf(name, sizeof name, "%.200s#%" PRIu32,
-               blis_intern_text(p->feed.strings, *text), p->play_number + 1);
-  return blis_intern_add(p->feed.strings, name, (size_t)length, text);
-}
-
-/* Sessions are not those of the play before. */
-static blis_status rename_sessions(const blis_graph_player *p, live *l) {
-  blis_graph_node *nodes =
-      (blis_graph_node *)(void *)(l->nodes + l->graph.node_count);
-  if (p->play_number == 0) {
-    return BLIS_OK;
-  }
-  for (uint32_t i = 0; i < l->graph.node_count; i++) {
-    uint32_t *const texts[] = {&nodes[i].request.session,
-                               &nodes[i].parent_session};
-    for (size_t t = 0; t < 2; t++) {
-      if (*texts[t] != 0) {
-        BLIS_TRY(again(p, texts[t]));
-      }
-    }
-  }
-  return BLIS_OK;
-}
-
-/* Who waits for whom, the other way round; in order of the nodes. */
-static void list_dependants(live *l) {
-  const blis_graph *graph = &l->graph;
-  size_t waits = count_waits(graph);
-  for (size_t i = 0; i < waits; i++) {
-    l->nodes[graph->waits[i]].dependant_count++;
-  }
-  uint32_t place = 0;
-  for (uint32_t i = 0; i < graph->node_count; i++) {
-    l->nodes[i].first_dependant = place;
-    place += l->nodes[i].dependant_count;
-    l->nodes[i].dependant_count = 0;
-  }
-  for (uint32_t i = 0; i < graph->node_count; i++) {
-    const blis_graph_node *n = &graph->nodes[i];
-    for (uint32_t w = 0; w < n->wait_count; w++) {
-      node *other = &l->nodes[graph->waits[n->first_wait + w]];
-      l->dependants[other->first_dependant + other->dependant_count++] = i;
-    }
-  }
-}
-
-/* When the context of a node is used again, for programs that say it. */
-static void list_reuse(const blis_graph_player *p, live *l) {
-  for (uint32_t i = 0; i < l->graph.node_count; i++) {
-    l->nodes[i].call.reused_after_us = -1;
-  }
-  for (uint32_t i = 0; p->play.tells_future && i < l->graph.node_count; i++) {
-    const blis_graph_node *n = &l->graph.nodes[i];
-    if (n->extends != NO_NODE) {
-      int64_t *after_us = &l->nodes[n->extends].call.reused_after_us;
-      int64_t delay_us = scaled(p, n->delay_us);
-      *after_us = *after_us < 0 || delay_us < *after_us ? delay_us : *after_us;
-    }
-  }
-}
-
-static void fill_live(const blis_graph_player *p, live *l) {
-  const blis_graph *graph = &l->graph;
-  for (uint32_t i = 0; i < graph->node_count; i++) {
-    const blis_graph_node *given = &graph->nodes[i];
-    l->nodes[i].live = l;
-    l->nodes[i].waits_left = given->wait_count;
-    l->nodes[i].waited_for = NO_NODE;
-    l->nodes[i].call.program = &l->program;
-    l->nodes[i].call.parent_session = given->parent_session;
-    l->foreground += !given->is_background;
-  }
-  l->has_foreground = l->foreground > 0;
-  l->open = graph->node_count;
-  l->play = p->play_number;
-  l->program = (blis_program){
-      .name = graph->name,
-      .root_session = graph->nodes[0].request.session,
-      .started_us = l->start_us,
-      .requests_left = p->play.tells_future ? (int64_t)graph->node_count : -1};
-  list_dependants(l);
-  list_reuse(p, l);
-}
+/* Graphs that are played. */
 
 static void append(blis_graph_player *p, live *l) {
   l->previous = p->last;
@@ -250,72 +97,13 @@ static void free_live(blis_graph_player *p, live *l) {
   blis_alloc_free(&p->alloc, l, l->size);
 }
 
-/* Tasks. */
-
-static int64_t wait_of(const live *l, const node *n) {
-  return n->arrival_us - (n->waited_for == NO_NODE
-                              ? l->start_us
-                              : l->nodes[n->waited_for].end_us);
-}
-
-static void add_path(const blis_graph_player *p, const live *l, blis_task *task,
-                     uint32_t last) {
-  for (uint32_t i = last; i != NO_NODE; i = l->nodes[i].waited_for) {
-    const node *n = &l->nodes[i];
-    int64_t delay_us = wait_of(l, n);
-    int64_t tool_us = scaled(p, l->graph.nodes[i].tool_us);
-    tool_us = tool_us < delay_us ? tool_us : delay_us;
-    task->path_requests++;
-    task->tool_us += tool_us;
-    task->delay_us += delay_us - tool_us;
-    task->queue_us += n->queue_us;
-    task->prefill_us += n->prefill_us;
-    task->decode_us += n->end_us - n->arrival_us - n->queue_us - n->prefill_us;
-  }
-}
-
-/* Was it sent, and has it ended? */
-static bool has_ended(const node *n) {
-  return n->state == BLIS__COMPLETED ||
-         (n->state == BLIS__GIVEN_UP && n->end_us >= 0);
-}
-
-static blis_task task_of(const blis_graph_player *p, const live *l) {
-  blis_task task = {.program = l->program.name,
-                    .play = l->play,
-                    .requests = l->graph.node_count,
-                    .completed = l->completed,
-                    .start_us = l->start_us,
-                    .end_us = l->start_us,
-                    .state = l->foreground > 0 ? BLIS_TASK_UNFINISHED
-                             : l->is_broken    ? BLIS_TASK_BROKEN
-                                               : BLIS_TASK_COMPLETED,
-                    .prompt_tokens = l->program.prompt_tokens,
-                    .output_tokens = l->program.output_tokens};
-  uint32_t last = NO_NODE;
-  for (uint32_t i = 0; i < l->graph.node_count; i++) {
-    const node *n = &l->nodes[i];
-    task.submitted += has_ended(n) || n->state == BLIS__SUBMITTED;
-    if (!has_ended(n)) {
-      continue;
-    }
-    task.request_us += n->end_us - n->arrival_us;
-    task.waited_us += wait_of(l, n);
-    if (!l->graph.nodes[i].is_background &&
-        (last == NO_NODE || n->end_us > task.end_us)) {
-      last = i;
-      task.end_us = n->end_us;
-    }
-  }
-  add_path(p, l, &task, last);
-  return task;
-}
-
 blis_status blis__player_finish(blis_graph_player *p, live *l,
                                 blis_error *error) {
   if (!l->is_partial) {
     BLIS_ASSERT(p->tasks.count == p->finished);
-    BLIS_TRY_MEM(blis_array_push(&p->alloc, &p->tasks, task_of(p, l)), error);
+    BLIS_TRY_MEM(
+        blis_array_push(&p->alloc, &p->tasks, blis__player_task_of(p, l)),
+        error);
     p->finished++;
   }
   if (l->lent == 0) {
@@ -388,8 +176,8 @@ blis_status blis__player_submit(blis_graph_player *p, live *l, uint32_t index,
   node *n = &l->nodes[index];
   n->state = BLIS__SUBMITTED;
   n->place = BLIS__READY;
-  n->arrival_us =
-      blis_time_after_us(after_us, scaled(p, l->graph.nodes[index].delay_us));
+  n->arrival_us = blis_time_after_us(
+      after_us, blis__player_scaled(p, l->graph.nodes[index].delay_us));
   const blis__ready one = {l, index};
   return blis_array_push(&p->alloc, &p->ready, one);
 }
@@ -436,8 +224,8 @@ static blis_status let_go(blis_graph_player *p, live *l, uint32_t index,
 static blis_status tell_dependants(blis_graph_player *p, live *l,
                                    uint32_t index) {
   const node *n = &l->nodes[index];
-  bool goes_on =
-      n->state == BLIS__COMPLETED || (p->play.continues && has_ended(n));
+  bool goes_on = n->state == BLIS__COMPLETED ||
+                 (p->play.continues && blis__player_has_ended(n));
   for (uint32_t i = 0; i < n->dependant_count; i++) {
     uint32_t other = l->dependants[n->first_dependant + i];
     node *waiting = &l->nodes[other];
@@ -467,16 +255,16 @@ static blis_status settle(blis_graph_player *p, live *l, uint32_t index) {
 blis_status blis__player_start(blis_graph_player *p, int64_t start_us,
                                live **started, blis_error *error) {
   BLIS_ASSERT(p->has_next);
-  live *l = new_live(p, &p->next);
+  live *l = blis__player_new_live(p, &p->next);
   BLIS_TRY_NEW(l, error);
   p->has_next = false;
   p->last_start_us = start_us;
   p->started++;
   append(p, l);
-  BLIS_TRY_MEM(rename_sessions(p, l), error);
+  BLIS_TRY_MEM(blis__player_rename_sessions(p, l), error);
   l->start_us = start_us;
   l->holds_room = true;
-  fill_live(p, l);
+  blis__player_fill_live(p, l);
   *started = l;
   return BLIS_OK;
 }
@@ -740,8 +528,9 @@ const blis_task *blis_graph_player_tasks(blis_graph_player *player,
   *count = 0;
   player->tasks.count = player->finished;
   for (const live *l = player->first; l != NULL; l = l->next) {
-    if (is_shown(l) && blis_array_push(&player->alloc, &player->tasks,
-                                       task_of(player, l)) != BLIS_OK) {
+    if (is_shown(l) &&
+        blis_array_push(&player->alloc, &player->tasks,
+                        blis__player_task_of(player, l)) != BLIS_OK) {
       return NULL;
     }
   }

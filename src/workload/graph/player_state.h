@@ -1,8 +1,9 @@
 /*
  * player_state.h - what a player of session graphs knows; for the player only.
  *
- * One module in several files: player.c has the graphs, their requests and
- * tasks; player_lanes.c the warm-up, the measurement and idle times.
+ * One module in several files: player.c has the graphs and their requests;
+ * player_copy.c how they are laid out, player_tasks.c what became of them;
+ * player_lanes.c the warm-up, the measurement and idle times.
  */
 #ifndef BLIS_WORKLOAD_GRAPH_PLAYER_STATE_H
 #define BLIS_WORKLOAD_GRAPH_PLAYER_STATE_H
@@ -126,6 +127,9 @@ struct blis_graph_player {
 
 /* Of player.c. */
 
+/* A recorded time at the speed of this play. */
+int64_t blis__player_scaled(const blis_graph_player *p, int64_t time_us);
+
 /* Looks for a graph that is to be played, unless one is there. */
 BLIS_MUSTUSE blis_status blis__player_need_next(blis_graph_player *p,
                                                 blis_error *error);
@@ -158,6 +162,28 @@ void blis__player_count_over(blis__live *l, uint32_t index);
 /* All nodes of the graph are over: what is left of it is its task. */
 BLIS_MUSTUSE blis_status blis__player_finish(blis_graph_player *p,
                                              blis__live *l, blis_error *error);
+
+/* Of player_copy.c. */
+
+/* Memory with a copy of the graph, whose segments are of this play alone; NULL
+   = out of memory. */
+blis__live *blis__player_new_live(blis_graph_player *p,
+                                  const blis_graph *graph);
+
+/* Played again, its sessions are not those of the play before. */
+BLIS_MUSTUSE blis_status
+blis__player_rename_sessions(const blis_graph_player *p, blis__live *l);
+
+/* Nothing of it has been submitted; start_us is known. */
+void blis__player_fill_live(const blis_graph_player *p, blis__live *l);
+
+/* Of player_tasks.c. */
+
+/* Was it sent, and has it ended? */
+bool blis__player_has_ended(const blis__node *n);
+
+/* As it is now. */
+blis_task blis__player_task_of(const blis_graph_player *p, const blis__live *l);
 
 /* Of player_lanes.c. */
 
