@@ -445,7 +445,7 @@ describe("speculative decoding", function()
       ngram(3, { 0.5, 0.5 }), { 4 })
     says("cluster.speculation.acceptance[2]", ngram(2, { 0.5, 2 }), { 4 })
     says("cluster.speculation.acceptance: 'often' is not allowed, expected a number from 0 to 1, a "
-      .. "list of such, a function(request, position), or {", ngram(2, "often"), { 4 })
+      .. "list of such, a function(request, position), or a table", ngram(2, "often"), { 4 })
     says("cluster.speculation.acceptance is missing, expected a number from 0 to 1, a list of such",
       ngram(2), { 4 })
     says("cluster.speculation.acceptance[2] is nil", ngram(3, { 0.5, nil, 0.5 }), { 4 })
@@ -495,6 +495,9 @@ describe("speculative decoding", function()
     for text, expected in pairs {
       [""] = "speculative decoding needs --speculative-method and --speculative-acceptance",
       ["--speculative-acceptance 0.5,x"] = "'x' is not allowed, expected a number from 0 to 1",
+      ["--speculative-acceptance 0.5,1.1"] = "--speculative-acceptance: '1.1' is not allowed",
+      ["--speculative-acceptance 0.5,0.4 --speculative-tokens 3 --draft-base-us 9"] =
+        "--speculative-acceptance: there are 2 probabilities for 3 tokens",
       ["--speculative-acceptance 0.5"] = "needs --draft-base-us or --draft-per-sequence-us",
     } do
       local done = program.shell(line .. text)

@@ -70,7 +70,8 @@ describe("flags of LoRA adapters", function()
       "FILE:3: lora.step_overhead_tiers.8: unknown option 'k8', expected k6 and k7")
     wrong("lora: 9\n", "FILE:1: lora: nothing is given, expected its options")
     os.remove(path)
-    says("cluster.lora.adapters", clients .. "--lora-adapters 0")
+    says("--lora-adapters: '0' is not allowed, expected a number from 1 to 100000", clients
+      .. "--lora-adapters 0")
     says("run: --lora-host-slots: 1 is not allowed, expected at least slots, 8", clients
       .. "--lora-adapters 3 --lora-host-slots 1")
     says("--lora-adapters: 'many' is not allowed, expected a number", clients

@@ -223,6 +223,17 @@ clients:
     end
   end)
 
+  it("tells which flags of energy have no effect", function()
+    local function said(...) return commands.call("run", "--num-requests", "3", ...).said end
+    assert.same({
+      "blis: --gpu-idle-watts has no effect without --gpu-watts, or --gpu-prefill-watts and "
+        .. "--gpu-decode-watts",
+      "blis: --pue has no effect without --gpu-watts, or --gpu-prefill-watts and "
+        .. "--gpu-decode-watts",
+    }, said("--pue", "1.2", "--gpu-idle-watts", "60"))
+    assert.same({}, said("--pue", "1.2", "--gpu-idle-watts", "60", "--gpu-watts", "400"))
+  end)
+
   it("tells no level of overload under go-blis when nothing was completed", function()
     local flags = { "--num-requests", "3", "--admission-policy", "reject-all", "--detectors",
       "all", "--slo-ttft", "default=1s", "--format", "json" }

@@ -73,7 +73,8 @@ local function translate(definition, whole)
     return rest ~= " policy" and names[name] and names[name] .. rest or nil
   end
   --- cluster.lora.host_slots is the option host_slots of the section lora.
-  message = message:gsub("%f[%w_]%l+%.(%l+%.%l+_[%w_]+)", names)
+  message = message:gsub("^cluster%.(%l+%.%l+)", names)
+    :gsub("%f[%w_]%l+%.(%l+%.%l+_[%w_]+)", names)
   return put_back(message:gsub("%f[%w_]%l[%w_]+%.[%w_]+", names):gsub("^(%l[%w_]+)( ?%l*)", first)
     :gsub("%f[%w_](%l+_[%w_]+)(%.?%w*)", without_figures))
 end

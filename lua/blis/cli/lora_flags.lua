@@ -120,8 +120,12 @@ function lora_flags.of(definition, parsed)
   end
   for key, value in pairs(parsed.values.lora) do
     if key == "adapters" then
-      value = math.tointeger(tonumber(value)) or flags.fail(definition,
-        "--lora-adapters: '%s' is not allowed, expected a number of adapters", value)
+      local count = math.tointeger(tonumber(value))
+      if not count or count < 1 or count > 100000 then
+        flags.fail(definition,
+          "--lora-adapters: '%s' is not allowed, expected a number from 1 to 100000", value)
+      end
+      value = count
     end
     all[key] = value
   end

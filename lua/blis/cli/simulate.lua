@@ -23,6 +23,7 @@ local outputs = require "blis.cli.outputs"
 local page = deferred "blis.page.result"
 local parameters = require "blis.cli.parameters"
 local pool_config = require "blis.config.pool"
+local power_flags = require "blis.cli.power_flags"
 local progress = require "blis.cli.progress"
 local queue_flags = require "blis.cli.queue_flags"
 local queue_section = require "blis.config.queue"
@@ -169,6 +170,7 @@ local function cluster_of(definition, parsed)
   cluster.lora = lora_flags.of(definition, parsed)
   cluster.speculation = speculation_flags.of(definition, parsed)
   cluster.ranks = rank_flags.of(definition, parsed)
+  power_flags.tell(parsed, cluster)
   if has_pools(given) or parsed.values.experiment.profile == "go-blis" then return cluster end
   for _, name in ipairs(pool_config.given(given)) do cluster[name] = nil end
   return cluster

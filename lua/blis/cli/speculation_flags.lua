@@ -7,8 +7,12 @@ local speculation_flags = {}
 local function acceptance_of(definition, text)
   local list = {}
   for part in (text .. ","):gmatch "([^,]*)," do
-    list[#list + 1] = tonumber(part) or flags.fail(definition,
-      "--speculative-acceptance: '%s' is not allowed, expected a number from 0 to 1", part)
+    local number = tonumber(part)
+    if not number or not (number >= 0 and number <= 1) then
+      flags.fail(definition,
+        "--speculative-acceptance: '%s' is not allowed, expected a number from 0 to 1", part)
+    end
+    list[#list + 1] = number
   end
   return #list == 1 and list[1] or list
 end

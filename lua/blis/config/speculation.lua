@@ -22,8 +22,8 @@ return {
     {
       name = "acceptance", type = "any", required = true, flag = "--speculative-acceptance",
       group = group, metavar = "P,...",
-      expected = "a number from 0 to 1, a list of such, a function(request, position), or "
-        .. "{ slo_class = { NAME = number, ... }, default = number }",
+      expected = "a number from 0 to 1, a list of such, a function(request, position), or a table "
+        .. "of such numbers and lists by name",
       flag_doc = "Probability that a draft holds, given that those before it do: one for all, or "
         .. "one for each.",
       doc = "Probability that a draft holds, given that those before it in the step do: a number, "

@@ -105,9 +105,10 @@ end
 local function read_size(given, values, path, preset)
   if (given.blocks == nil) == (given.gb == nil) then
     errors.invalid(given.blocks == nil and preset
-      and "%s: preset %s leaves the size of tier '%s' to you; give { name = \"%s\", gb = ... }"
+      and "%s: preset %s leaves the size of tier '%s' to you; give { name = \"%s\", gb = ... } "
+        .. "(--kv-tier %s:gb=...)"
       or "%s: expected its size, blocks or gb, one of the two",
-      path, preset, values.name, values.name)
+      path, preset, values.name, values.name, values.name)
   end
   values.blocks = values.blocks or 0
   values.bytes = (values.gb or 0) * 1e9
