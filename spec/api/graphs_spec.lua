@@ -335,6 +335,21 @@ describe("session graphs", function()
     says(of { { { id = "a", prompt_tokens = 1, output_tokens = 1 },
       { id = "a", prompt_tokens = 1, output_tokens = 1 } } }, "an id that no other request")
     says(of { { { prompt_tokens = 1 } } }, "output_tokens is missing")
+    -- The answer of the first is not there when the second has ended; that of the third is.
+    local function last(extends)
+      local function one(id, after, more)
+        return { id = id, after = after, extends = more, prompt_tokens = 1, output_tokens = 1 }
+      end
+      return { { one "a", one "b", one("c", "b"), one("d", { "c", "a" }), one("e", "c", extends) } }
+    end
+    for _, extends in ipairs { "a", "d", 1 } do
+      says(of(last(extends)), "graphs[1][5]: extends is ")
+      says(of(last(extends)), "expected a request that has ended by then: one of after, or one "
+        .. "that these wait for")
+    end
+    for _, extends in ipairs { "b", "c" } do
+      assert.equal(5, blis.run { workload = { graphs = last(extends), rate = 1 } }.completed)
+    end
     says(of({ { node } }, { rate = 1, concurrency = 1 }), "exclude each other")
     says(of({ { start_us = 9, node }, { start_us = 5, node } }), "starts before the one in front")
     says(of(function() return {} end), "graphs of a function might never end")
