@@ -355,6 +355,22 @@ describe("what a timeline shows of visits", function()
     end
   end)
 
+  it("has requests that are lost there before they decode in the queue", function()
+    local result = pools { cluster = { model = "qwen3-14b", hardware = "H100", instances = 4,
+      prefill_instances = 2, decode_instances = 2, max_num_seqs = 4 }, faults = { { kind = "crash",
+      at = 2000000, instance = "instance_2", requests = "failed" } } }
+    local _, events = read(result)
+    check.check(events, result)
+    truth.check(events, blis.rng(1, "truth"), "all")
+    local log, lost = result.timeline_log.visits, 0
+    for i, outcome in ipairs(log.outcome) do
+      if outcome == "failed" and log.instance[i] == "instance_2" and log.number[i] == 2 then
+        lost = lost + (log.admitted_us[i] == -1 and 1 or 0)
+      end
+    end
+    assert.is_true(lost > 0)
+  end)
+
   it("has an arrow to where a hand-off that failed is tried again", function()
     local result = pools { disaggregation = { on_failure = "retry" },
       faults = { { kind = "crash", at = 1000000, instance = "instance_0" } } }
