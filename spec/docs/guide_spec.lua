@@ -32,6 +32,13 @@ local function printed(text, folder)
   end))
 end
 
+describe("the README #host", function()
+  it("shows what its script prints", function()
+    local script, shown = files.read("README.md"):match "\n```lua\n(.-)```\n\n```\n(.-)```\n"
+    assert.equal(shown, program.run("-e", script).out)
+  end)
+end)
+
 describe("the guide #host", function()
   it("shows what its commands print", function()
     local text = assert(files.read(path))
