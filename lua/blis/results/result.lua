@@ -158,7 +158,8 @@ end
 --- dispatch, hand-offs and sessions, faults and scaling. With keep_timeline, also every instance
 --- that a request was at before it was sent again, preemptions, states of instances, loads of
 --- adapters, reads and writes of KV tiers and joins of session graphs; without it, a request is
---- drawn where it was last, and as if it had never been preempted. Packed when the name ends in .gz.
+--- drawn where it was last, and as if it had never been preempted. Packed when the name ends in
+--- .gz.
 ---@param path string
 ---@param options? blis.TimelineOptions
 function methods:timeline(path, options)

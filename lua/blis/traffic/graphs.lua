@@ -67,7 +67,8 @@ local function open_file(path, options)
 end
 
 --- Session graphs of a file, to be looked at and to be played: formats weka, agentic-mooncake,
---- mooncake-delta, applied-compute, sharegpt and spans (docs/agents.md). `workload = { graphs = that }` plays them.
+--- mooncake-delta, applied-compute, sharegpt and spans (docs/agents.md).
+--- `workload = { graphs = that }` plays them.
 ---@param path string
 ---@param options? blis.GraphFileOptions
 ---@return blis.GraphFile
