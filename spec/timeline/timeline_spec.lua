@@ -533,7 +533,7 @@ describe("a timeline", function()
     end
   end)
 
-  it("can be a window, and every so-manieth request", function()
+  it("can be a window, and only every n-th request", function()
     local result = blis.run(experiment())
     local head, events = read(result, { from_us = 1000000, to_us = 2000000, every = 3 })
     check.check(events)

@@ -299,6 +299,24 @@ describe("what a timeline shows of visits", function()
     assert.same({}, states_of(events))
   end)
 
+  it("draws what records tell of requests that ended when the log was full", function()
+    local fault = { kind = "crash", at = 5500, instance = "instance_0", requests = "rerouted",
+      recover_after = 3000 }
+    local result = even_run({ { 0, 16, 20 }, { 0, 16, 3 } }, 2, { faults = { fault } })
+    local whole = { parts_of(select(2, read(result)), "request_0"),
+      parts_of(select(2, read(result)), "request_1") }
+    assert.equal(10, tonumber(whole[1][1]:match "^%d+"))
+    result.timeline_log.whole_until_us = 10000
+    local _, events = read(result)
+    check.check(events, result)
+    assert.same({ "11 queued 0 5.5", "11 prefill 5.5 6.5", "11 decode 6.5 25.5" },
+      parts_of(events, "request_0"))
+    assert.same(whole[2], parts_of(events, "request_1"))
+    for _, state in ipairs(states_of(events)) do
+      assert.is_true(tonumber(state:match "^%S+ %S+ %S+ (%S+)") <= 10, state)
+    end
+  end)
+
   it("has an arrow to each model that a cascade asks", function()
     local small, large = "qwen/qwen2.5-7b-instruct", "qwen/qwen3-14b"
     local i = 0
@@ -424,6 +442,34 @@ describe("what a timeline shows of visits", function()
     assert.equal(200000, result.scaling.events[2].time_us)
   end)
 
+  it("gives instances the reasons of their own pool", function()
+    local result = blis.run { keep_timeline = true,
+      cluster = { model = "qwen/qwen3-14b", hardware = "H100", prefill_instances = 2,
+        decode_instances = 2 },
+      disaggregation = {}, scaling = { max_replicas = 8, loading_delay_us = 200000 },
+      workload = { rate = 40, requests = 400, prompt = { "constant", value = 3000 },
+        output = { "constant", value = 150 } },
+      autoscaler = { prefill = { "queue-depth", interval_seconds = 1 },
+        decode = { "queue-depth", interval_seconds = 1 } } }
+    local reasons, roles = {}, {}
+    for _, event in ipairs(result.scaling.events) do
+      reasons[("%d %s %s: %s"):format(event.time_us, event.pool, event.trigger, event.reason)] =
+        event.to > event.from and "loading" or "draining"
+    end
+    for _, instance in ipairs(result.instances) do
+      roles[instance.id] = result.setup.groups[instance.group].role
+    end
+    local count = 0
+    for _, event in ipairs(select(2, read(result))) do
+      if event.cat == "state" and event.args.reason then
+        count = count + 1
+        local key = ("%d %s %s"):format(event.ts, roles[event.args.instance], event.args.reason)
+        assert.equal(event.name, reasons[key], key)
+      end
+    end
+    assert.equal(2, count)
+  end)
+
   it("draws faults of no instance at control", function()
     local result = crash { requests = "rerouted" }
     result.faults[#result.faults + 1] = { time_us = 7000, kind = "outage" }
@@ -512,12 +558,26 @@ describe("a timeline at random", function()
     for name, count in pairs(seen) do assert.is_true(count > 20, name .. " " .. count) end
   end)
 
+  --- The result of a mix; nil where parts of it exclude each other, an error of its options.
+  local function made(spec)
+    local is_made, result = pcall(blis.run, spec)
+    if is_made then return result end
+    assert.equal("invalid", result.code, tostring(result))
+  end
+
   it("agrees with itself whatever meets whatever", function()
+    local count = 0
     for seed = 1, cases do
       local spec = mixes.experiment(seed)
       spec.keep_timeline, spec.keep_steps = true, true
-      local is_made, result = pcall(blis.run, spec)
-      if is_made then
+      local result = made(spec)
+      if result then
+        count = count + 1
+        local last, states = {}, result.timeline_log.states
+        for i, id in ipairs(states.instance) do
+          assert.are_not.equal(last[id], states.state[i], ("case %d: %s"):format(seed, id))
+          last[id] = states.state[i]
+        end
         local _, events = read(result)
         check.check(events, result)
         local ok, problem = pcall(truth.check, events, blis.rng(seed, "truth"),
@@ -525,21 +585,26 @@ describe("a timeline at random", function()
         assert.is_true(ok, ("case %d: %s"):format(seed, problem))
       end
     end
+    assert.is_true(count > cases / 2, count .. " were made")
   end)
 
   it("is the same file of both engines", function()
+    local count = 0
     for seed = 1, cases do
       local fast = blis.run(hard_case(seed, "fast"))
       assert.equal(written(fast), written(blis.run(hard_case(seed, "stepwise"))), "case " .. seed)
       local spec = mixes.experiment(seed, "fast")
       spec.keep_timeline = true
-      local is_made
-      is_made, fast = pcall(blis.run, spec)
-      if is_made then
-        spec = mixes.experiment(seed, "stepwise")
-        spec.keep_timeline = true
-        assert.equal(written(fast), written(blis.run(spec)), "mix " .. seed)
+      fast = made(spec)
+      spec = mixes.experiment(seed, "stepwise")
+      spec.keep_timeline = true
+      local stepwise = made(spec)
+      assert.equal(fast == nil, stepwise == nil, "mix " .. seed)
+      if fast then
+        count = count + 1
+        assert.equal(written(fast), written(stepwise), "mix " .. seed)
       end
     end
+    assert.is_true(count > cases / 2, count .. " were made")
   end)
 end)

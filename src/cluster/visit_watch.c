@@ -22,6 +22,8 @@ struct blis__visits {
   blis_status (*ended)(void *ud, blis_live_request *request, int64_t now_us,
                        int64_t end_us, blis_error *error);
   BLIS_ARRAY(watched) slots;
+  uint8_t *told; /* the state of each instance as it was told, plus 1 */
+  uint32_t instance_count;
 };
 
 const char *blis_visit_end_name(blis_visit_end end) {
@@ -79,18 +81,17 @@ static void note_times(watched *w, const blis_live_request *live) {
   }
 }
 
-static void note_failure(blis_cluster *cluster, blis_status status) {
-  if (cluster->event_error.status == BLIS_OK) {
-    cluster->event_error.status = status;
-  }
-}
-
 static void on_preempted(void *ud, blis_live_request *live, int64_t now_us) {
   blis_cluster *cluster = ud;
   watched *w = watched_of(cluster, live);
   BLIS_ASSERT(w != NULL && w->is_there);
   note_times(w, live);
-  note_failure(cluster, tell_preempted(cluster, w, &cluster->event_error));
+  blis_error error = {0};
+  blis_status status = tell_preempted(cluster, w, &error);
+  if (status != BLIS_OK && cluster->event_error.status == BLIS_OK) {
+    cluster->event_error = error;
+    cluster->event_error.status = status;
+  }
   w->visit.preemptions++;
   w->is_preempted = true;
   w->preempted = (blis_preempted){.request = w->visit.request,
@@ -278,6 +279,11 @@ blis_status blis__visits_note_service(blis_cluster *cluster, uint32_t index,
   if (cluster->visits == NULL) {
     return BLIS_OK;
   }
+  uint8_t *told = &cluster->visits->told[index];
+  if (*told == cluster->services[index] + 1) {
+    return BLIS_OK; /* it is only paid for again, or was asked once more */
+  }
+  *told = (uint8_t)(cluster->services[index] + 1);
   const blis_visit_sink *sink = &cluster->visits->sink;
   const blis_service_change change = {.time_us = cluster->now_us,
                                       .instance = index,
@@ -303,14 +309,22 @@ blis_status blis__visits_init(blis_cluster *cluster, blis_error *error) {
   cluster->visits =
       blis_alloc_zeroed(&cluster->alloc, 1, sizeof *cluster->visits);
   BLIS_TRY_NEW(cluster->visits, error);
-  cluster->visits->sink = *sink;
+  struct blis__visits *visits = cluster->visits;
+  visits->sink = *sink;
+  visits->instance_count = cluster->config.instance_count;
+  visits->told = blis_alloc_zeroed(&cluster->alloc, visits->instance_count,
+                                   sizeof *visits->told);
+  BLIS_TRY_NEW(visits->told, error);
   return BLIS_OK;
 }
 
 void blis__free_visits(blis_cluster *cluster) {
-  if (cluster->visits != NULL) {
-    blis_array_deinit(&cluster->alloc, &cluster->visits->slots);
-    blis_alloc_free(&cluster->alloc, cluster->visits, sizeof *cluster->visits);
+  struct blis__visits *visits = cluster->visits;
+  if (visits != NULL) {
+    blis_array_deinit(&cluster->alloc, &visits->slots);
+    blis_alloc_free(&cluster->alloc, visits->told,
+                    visits->instance_count * sizeof *visits->told);
+    blis_alloc_free(&cluster->alloc, visits, sizeof *visits);
   }
 }
 

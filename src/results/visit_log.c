@@ -3,9 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/minmax.h"
+
 void blis_visit_log_init(blis_visit_log *log, const blis_alloc *alloc,
                          size_t most) {
-  *log = (blis_visit_log){.alloc = *alloc, .most = most};
+  *log = (blis_visit_log){
+      .alloc = *alloc, .most = most, .whole_until_us = INT64_MAX};
 }
 
 void blis_visit_log_deinit(blis_visit_log *log) {
@@ -68,15 +71,28 @@ static size_t cut(blis_visit_log *log, void *items, size_t count, size_t size,
   return log->most;
 }
 
+/* Some after these were left out, or some of the same time. */
+static void note_whole(blis_visit_log *log, int64_t last_us) {
+  log->whole_until_us = blis_min_i64(log->whole_until_us, last_us);
+}
+
 static void cut_visits(blis_visit_log *log) {
-  log->visits.count = cut(log, log->visits.items, log->visits.count,
+  size_t count = log->visits.count;
+  log->visits.count = cut(log, log->visits.items, count,
                           sizeof *log->visits.items, compare_visits);
+  if (log->visits.count < count) {
+    note_whole(log, log->visits.items[log->visits.count - 1].from_us);
+  }
 }
 
 static void cut_preemptions(blis_visit_log *log) {
+  size_t count = log->preemptions.count;
   log->preemptions.count =
-      cut(log, log->preemptions.items, log->preemptions.count,
-          sizeof *log->preemptions.items, compare_preemptions);
+      cut(log, log->preemptions.items, count, sizeof *log->preemptions.items,
+          compare_preemptions);
+  if (log->preemptions.count < count) {
+    note_whole(log, log->preemptions.items[log->preemptions.count - 1].time_us);
+  }
 }
 
 static blis_status add_visit(void *ud, const blis_visit *visit,
@@ -105,6 +121,7 @@ static blis_status add_state(void *ud, const blis_service_change *change,
   blis_visit_log *log = ud;
   if (log->states.count == log->most) {
     log->left_out++;
+    note_whole(log, log->states.items[log->states.count - 1].time_us);
     return BLIS_OK;
   }
   BLIS_TRY_MEM(blis_array_push(&log->alloc, &log->states, *change), error);

@@ -18,7 +18,9 @@ typedef struct blis_visit_log {
   BLIS_ARRAY(blis_visit) visits;
   BLIS_ARRAY(blis_preempted) preemptions;
   BLIS_ARRAY(blis_service_change) states;
-  int64_t left_out; /* of all */
+  int64_t left_out;       /* of all */
+  int64_t whole_until_us; /* all of these before it are there; INT64_MAX when
+                             nothing was left out. Known once it is sorted */
 } blis_visit_log;
 
 /* Keeps nothing yet; most >= 1. */

@@ -36,6 +36,7 @@ static void the_earliest_ones_are_kept(void) {
     CHECK_EQ_I64((int64_t)log.states.count, 2);
     CHECK_EQ_I64(log.states.items[1].time_us, 10);
     CHECK_EQ_I64(log.left_out, 12);
+    CHECK_EQ_I64(log.whole_until_us, 10); /* the last state */
     blis_visit_log_deinit(&log);
     blis_visit_log_deinit(&log);
   }

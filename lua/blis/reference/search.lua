@@ -13,6 +13,11 @@ local new_topic, notes_of = reference.new_topic, reference.notes_of
 --- Names as they are compared: "cold start" and "Cold-Start" are cold_start.
 local function folded(text) return (text:lower():gsub("[%s-]+", "_")) end
 
+--- The same with what capital letters divide: "SloTarget" is slo_target.
+local function folded_parts(name)
+  return folded((name:gsub("(%l)(%u)", "%1_%2")))
+end
+
 local function last_part(name) return name:match "[.:]([%w_]+)$" end
 
 --- The policies of a kind, under its name: "scorers", "routing", "admission policies".
@@ -150,12 +155,12 @@ local function doc_of_field(line)
   return require("blis.reference.text").doc_of(line:match "^@field (.*)$")
 end
 
---- Topics and fields that a test of (name, what is said of it) holds for, as lines of a list; a
+--- Topics and fields that a test of (name, what is said of it) holds for, as items of a list; a
 --- name stands there once.
 local function items_where(topics, holds)
   local items, seen = {}, {}
   local function offer(name, key, doc)
-    if seen[key] or not holds(folded(key), folded(doc)) then return end
+    if seen[key] or not holds(key, doc) then return end
     seen[key] = true
     items[#items + 1] = { name = name, doc = doc }
   end
@@ -170,12 +175,14 @@ local function items_where(topics, holds)
   return items
 end
 
---- A list of what was found, as a topic; nil for nothing.
+--- A list of what was found, as a topic; nil for nothing. Of what nothing is said, and of what is
+--- too much, names are enough.
 local function list_topic(word, title, items)
   if #items == 0 then return nil end
-  local lines, names = { "'blis help NAME' tells of each of these.", "" }, {}
-  for i, item in ipairs(items) do
-    if i <= listed_max then
+  local lines, names, listed = { "'blis help NAME' tells of each of these.", "" }, {}, 0
+  for _, item in ipairs(items) do
+    if listed < listed_max and item.doc ~= "" then
+      listed = listed + 1
       lines[#lines + 1] = ("@item %s %s"):format(item.name, item.doc)
     else
       names[#names + 1] = item.name
@@ -188,30 +195,37 @@ local function list_topic(word, title, items)
   return new_topic("names", word, title, lines)
 end
 
---- Names that have the word as a part of their own, "slo_targets", in front of others: "slots".
+local function literal(text) return (text:gsub("%p", "%%%0")) end
+
+--- Names that have the word in them; first those that have it as a part: of "slo" slo_targets, and
+--- then slow.
 local function containing(topics, wanted)
   local own, others = {}, {}
-  local pattern = "%f[%w]" .. wanted:gsub("%p", "%%%0") .. "%f[%W]"
+  local part = "%f[%w]" .. literal(wanted):gsub("_", " ") .. "%f[%W]"
   for _, item in ipairs(items_where(topics, function(name)
-    return name:find(wanted, 1, true) ~= nil
+    return folded_parts(name):find(wanted, 1, true) ~= nil
   end)) do
-    local parts = item.name:gsub("_", " "):gsub("%l%u", function(two)
-      return two:sub(1, 1) .. " " .. two:sub(2)
-    end):lower()
-    local list = parts:find(pattern:gsub("_", " ")) and own or others
+    local list = folded_parts(item.name):gsub("_", " "):find(part) and own or others
     list[#list + 1] = item
   end
   return table.move(others, 1, #others, #own + 1, own)
 end
 
---- What is told with all of these words.
-local function telling_of(topics, wanted)
-  return items_where(topics, function(_, doc)
-    for part in wanted:gmatch "[^_]+" do
-      if not doc:find("%f[%w]" .. part:gsub("%p", "%%%0")) then return false end
+--- What is described with all of these words, and is not among the names.
+local function described_with(topics, wanted, names)
+  local is_listed = {}
+  for _, item in ipairs(names) do is_listed[item.name] = true end
+  local items = {}
+  for _, item in ipairs(items_where(topics, function(_, doc)
+    local text = folded(doc)
+    for word in wanted:gmatch "[^_]+" do
+      if not text:find("%f[%w]" .. literal(word)) then return false end
     end
     return true
-  end)
+  end)) do
+    if not is_listed[item.name] then items[#items + 1] = item end
+  end
+  return items
 end
 
 -- So few names may not be what was looked for.
@@ -221,8 +235,8 @@ local function find_mentions(topics, word, wanted)
   local names = containing(topics, wanted)
   local found = { list_topic(word, ("names with '%s'"):format(word), names) }
   if #names < few_names then
-    found[#found + 1] = list_topic(word, ("told of with '%s'"):format(word),
-      telling_of(topics, wanted))
+    found[#found + 1] = list_topic(word, ("descriptions with '%s'"):format(word),
+      described_with(topics, wanted, names))
   end
   return found
 end

@@ -147,6 +147,8 @@ local series = {}
 
 ---@class blis.TimelineLog of a run with keep_timeline
 ---@field left_out integer rows that were too many
+---@field whole_until_us? integer where visits, preemptions or states are among these: all before it
+--- are there
 ---@field visits blis.Visits
 ---@field preemptions blis.Preemptions
 ---@field states blis.InstanceStates

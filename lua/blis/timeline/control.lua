@@ -44,24 +44,42 @@ local function said_of(event)
     or event.trigger
 end
 
---- Why states have changed: what is known of that time, of an instance and of all.
+--- The roles of instances, by their names, where there are pools.
+local function roles_of(result)
+  local groups, roles = rawget(result.setup, "groups") or {}, {}
+  for _, instance in ipairs(result.instances) do
+    local group = groups[instance.group]
+    roles[instance.id] = group and group.role
+  end
+  return roles
+end
+
+--- States that an autoscaler brings about when there are to be more, and fewer.
+local asked_for = { requested = "more", pending = "more", provisioning = "more", loading = "more",
+  warming = "more", draining = "fewer", drained = "fewer" }
+
+--- Why states have changed, as far as it is known: cause(spell) of a fault of that instance, or of
+--- the autoscaler of its pool.
 local function causes_of(result)
-  local of_instance, of_all = {}, {}
+  local of_instance, of_pool, roles = {}, {}, roles_of(result)
   for _, fault in ipairs(rawget(result, "faults") or {}) do
     if fault.instance then of_instance[fault.time_us .. " " .. fault.instance] = fault.kind end
   end
   local scaling = rawget(result, "scaling")
   for _, event in ipairs(scaling and scaling.events or {}) do
-    of_all[event.time_us] = said_of(event)
+    local direction = event.to > event.from and "more" or "fewer"
+    of_pool[("%d %s %s"):format(event.time_us, direction, event.pool or "")] = said_of(event)
   end
-  return of_instance, of_all
+  return function(spell)
+    local direction = asked_for[spell.state]
+    local pool = scaling and rawget(scaling, "pools") and roles[spell.instance] or ""
+    return of_instance[spell.from_us .. " " .. spell.instance]
+      or direction and of_pool[("%d %s %s"):format(spell.from_us, direction, pool)] or nil
+  end
 end
 
---- States that an autoscaler brings about.
-local asked_for = { requested = true, pending = true, provisioning = true, loading = true,
-  warming = true, draining = true, drained = true }
-
---- { instance, state, from_us, to_us } of all states, by instance, and whether any has changed.
+--- { instance, number, state, from_us, to_us } of all states, by instance, and whether any has
+--- changed.
 local function spells_of(states, run_end_us)
   local open, spells, has_changed = {}, {}, false
   local function close(id, at_us)
@@ -75,12 +93,12 @@ local function spells_of(states, run_end_us)
       close(id, states.time_us[i])
     end
     has_changed = has_changed or states.time_us[i] > 0
-    open[id] = { instance = id, state = states.state[i], from_us = states.time_us[i] }
+    open[id] = { instance = id, number = pids.number(id), state = states.state[i],
+      from_us = states.time_us[i] }
   end
   for id in pairs(open) do close(id, run_end_us) end
   table.sort(spells, function(a, b)
-    local i, k = pids.number(a.instance), pids.number(b.instance)
-    if i ~= k then return i < k end
+    if a.number ~= b.number then return a.number < b.number end
     return a.from_us < b.from_us
   end)
   return spells, has_changed
@@ -90,16 +108,15 @@ end
 local function draw_states(out, pid, result, window)
   local log = rawget(result, "timeline_log")
   if not (log and log.states) then return false end
-  local spells, has_changed = spells_of(log.states, result.duration_us)
+  local known_until_us = math.min(result.duration_us, log.whole_until_us or math.maxinteger)
+  local spells, has_changed = spells_of(log.states, known_until_us)
   if not has_changed then return false end
-  local of_instance, of_all = causes_of(result)
-  local named = {}
+  local cause, named = causes_of(result), {}
   for _, one in ipairs(spells) do
     if one.to_us >= window.from_us and one.from_us <= window.to_us then
-      local tid = 1 + pids.number(one.instance)
+      local tid = 1 + one.number
       out:slice(pid, tid, one.state, "state", one.from_us, one.to_us, "instance", one.instance,
-        "reason", of_instance[one.from_us .. " " .. one.instance]
-          or asked_for[one.state] and of_all[one.from_us] or nil)
+        "reason", cause(one))
       if not named[tid] then out:track(pid, tid, one.instance) end
       named[tid] = true
     end

@@ -20,13 +20,13 @@ local writer = require "blis.timeline.writer"
 
 local timeline = {}
 
--- So many requests make a file that viewers still open; of more, every so-manieth is drawn.
+-- So many requests make a file that viewers still open; of more, only every n-th is drawn.
 local requests_max = 200000
 
 ---@class blis.TimelineOptions
 ---@field from_us? integer only requests that were there then or later
 ---@field to_us? integer only requests that had come by then
----@field every? integer only every so-manieth request; default: so that there are 200,000 at most
+---@field every? integer only every n-th request; default: so that there are 200,000 at most
 
 local option_names = { "from_us", "to_us", "every" }
 

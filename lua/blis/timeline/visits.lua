@@ -1,6 +1,6 @@
 --- Where requests were, and when: as results with keep_timeline have it, every instance that a
---- request was at, without the times when it was preempted; of other results what records tell,
---- which is where each was last.
+--- request was at, without the times when it was preempted; of other results, and of requests that
+--- ended when the log was full, what records tell, which is where each was last.
 local pids = require "blis.timeline.pids"
 
 local visits = {}
@@ -181,15 +181,17 @@ end
 ---@return blis.timeline.Visit[][] ways_of by place in records
 function visits.of(result, records)
   local list, ways_of, log, logged = {}, {}, rawget(result, "timeline_log"), nil
-  local run_end_us = result.duration_us
+  local run_end_us, whole_until_us = result.duration_us, math.maxinteger
   if log and log.visits then
     local place_of = {}
     for i, record in ipairs(records) do place_of[record.id] = i end
+    whole_until_us = log.whole_until_us or whole_until_us
     logged = { log = log, rows = rows_of(log.visits.request, place_of),
       cuts = rows_of(log.preemptions.request, place_of) }
   end
   for i, record in ipairs(records) do
-    if logged and logged.rows.first[i] then
+    local is_whole = visits.end_of(record, run_end_us) < whole_until_us
+    if logged and logged.rows.first[i] and is_whole then
       ways_of[i] = from_log(list, record, run_end_us, logged, i)
     else
       ways_of[i] = from_record(list, record, run_end_us)

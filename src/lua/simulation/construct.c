@@ -295,7 +295,7 @@ static blis_status keep_step(void *ud, uint32_t instance,
 }
 
 /* Rows of each log that a picture can show, and Lua hold. Of longer runs a row
-   is several steps; the rest of the others is not kept. */
+   is several steps; rows of the other logs beyond it are dropped. */
 enum { KEPT_ROWS = 1 << 18 };
 
 /* With keep_steps = true: what every step computed. */

@@ -37,7 +37,7 @@ static void set_id(lua_State *L, int table, const char *column, size_t row,
 }
 
 static void push_loads(lua_State *L, const bind_simulation *sim) {
-  lua_createtable(L, 0, 7);
+  lua_createtable(L, 0, 8);
   int top = lua_gettop(L);
   for (size_t i = 0; i < sim->loads.loads.count; i++) {
     const blis_logged_load *logged = &sim->loads.loads.items[i];
@@ -127,6 +127,9 @@ void push_timeline_log(lua_State *L, bind_simulation *sim) {
   lua_setfield(L, -2, "preemptions");
   push_states(L, &sim->visits);
   lua_setfield(L, -2, "states");
+  if (sim->visits.whole_until_us < INT64_MAX) {
+    set_field_integer(L, "whole_until_us", sim->visits.whole_until_us);
+  }
   if (sim->adapters.names.count > 0) {
     push_loads(L, sim);
     lua_setfield(L, -2, "loads");
