@@ -168,6 +168,8 @@ describe("blis.compare with replications", function()
     it("keeps the traffic", function()
       small.says(small.message_of(compare, { variants = { { workload = {} } } }),
         "variants[1].workload: all variants get the same traffic")
+      small.says(small.message_of(compare, { variants = { { seed = 7 } } }),
+        "variants[1].seed: all variants get the same traffic; replications vary the seed")
       small.says(small.message_of(compare, { variants = { scheduler = "sjf" } }),
         "got one with 'scheduler'; write { { ... } }")
       small.says(small.message_of(compare, { variants = { 5 } }), "expected a table of options")

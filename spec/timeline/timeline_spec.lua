@@ -132,6 +132,16 @@ describe("a timeline", function()
     end
   end)
 
+  it("has no waits in a queue of the gateway where there is none", function()
+    local result = blis.run(experiment { admission = "reject-all",
+      cluster = { model = "qwen3-14b", hardware = "H100", admission_latency_us = 1000 } })
+    local _, events = read(result)
+    assert.same({}, (slices(events, "waiting")))
+    local ways, count = slices(events, "routing")
+    assert.equal(result.arrived, count)
+    assert.equal(1000, ways.request_0.dur)
+  end)
+
   it("shows hand-offs, transfers, faults, sessions and scaling", function()
     local apart = blis.run(experiment { cluster = { model = "qwen3-14b", hardware = "H100",
       instances = 4, prefill_instances = 2, decode_instances = 2 } })

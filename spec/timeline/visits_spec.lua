@@ -362,6 +362,16 @@ describe("what a timeline shows of visits", function()
         end
       end
       assert.is_true(counts.queued > 200)
+      for _, event in ipairs(events) do
+        if event.name == "handoff" and event.ph == "X" and event.pid == 1 then
+          local record = result.requests[1 + tonumber(event.args.req:match "%d+$")]
+          assert.equal(record.id, event.args.req)
+          assert.same({ record.prefill_end_us, record.transfer_end_us },
+            { event.ts, event.ts + event.dur })
+          counts.handoff = (counts.handoff or 0) + 1
+        end
+      end
+      assert.equal(300, counts.handoff)
       assert.equal(first_token == "decode" and 300 or nil, counts.prefill)
     end
     local log = result.timeline_log.visits

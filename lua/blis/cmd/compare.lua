@@ -91,14 +91,17 @@ local function of_variants(parsed, workload)
   local list, spec = {}, nil
   for i, text in ipairs(parsed.values.compared.variants) do
     local one = parse_variant(parsed, text)
-    if is_traffic(parsed, one) then
+    if one.values.experiment.seed ~= parsed.values.experiment.seed then
+      flags.fail(definition, "--variant '%s': all variants have the same seed, that of --seed; "
+        .. "--replications varies it", text)
+    elseif is_traffic(parsed, one) then
       flags.fail(definition, "--variant '%s': all variants get the same traffic", text)
     end
     simulate.prepare(one)
     spec = simulate.experiment(definition, one, workload, one.values.experiment.horizon_us)
     list[i] = { name = text }
     for name, value in pairs(spec) do list[i][name] = value end
-    list[i].workload = nil
+    list[i].workload, list[i].seed = nil, nil
   end
   -- Nothing else is shared: what one variant does not say is not what another one does.
   return { workload = workload, seed = spec.seed, horizon_us = spec.horizon_us,

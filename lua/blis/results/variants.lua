@@ -69,6 +69,9 @@ local function of_list(given)
     elseif one.workload ~= nil then
       errors.invalid("variants[%d].workload: all variants get the same traffic; blis.sweep and "
         .. "blis.capacity vary it", i)
+    elseif one.seed ~= nil then
+      errors.invalid("variants[%d].seed: all variants get the same traffic; replications vary the "
+        .. "seed", i)
     end
     local changes = {}
     for name, value in pairs(one) do changes[name] = value end

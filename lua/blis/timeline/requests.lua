@@ -12,11 +12,12 @@ local function above_zero(count) return count and count > 0 and count or nil end
 --- The state of the instance that a request left, where that is not the usual one.
 local function unusual(state) return state ~= "active" and state or nil end
 
---- What a request waited for in a queue, of its last visit: records know no more.
+--- What a request waited for in a queue, of its last visit: records know no more. Waits elsewhere,
+--- and after preemptions, are part of the sum that they know.
 local function draw_queued(out, one, part)
   local record = one.record
   local adapter, wait_us
-  if one.is_last and record.adapter_wait_us then
+  if one.is_last and record.adapter_wait_us and record.adapter_wait_us <= part[3] - part[2] then
     adapter, wait_us = said(record.adapter), record.adapter_wait_us
   end
   out:slice(one.pid, one.tid, part[1], "stage", part[2], part[3], "req", record.id, "adapter",
@@ -33,7 +34,9 @@ local function draw_visits(out, visits, tid)
       "state", record.state, "reason", record.reason, "ended", one.outcome, "preemptions",
       above_zero(one.preemptions), "instance_state", unusual(one.instance_state), "prompt_tokens",
       record.prompt_tokens, "output_tokens", record.output_tokens, "slo_class",
-      said(record.slo_class), "tenant", said(record.tenant), "priority", record.priority)
+      said(record.slo_class), "tenant", said(record.tenant), "priority", record.priority,
+      "adapter", said(record.adapter), "adapter_wait_us", one.is_last and record.adapter_wait_us
+        or nil)
     for _, part in ipairs(one.parts) do
       if part[1] == "queued" then
         draw_queued(out, one, part)

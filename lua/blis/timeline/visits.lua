@@ -50,14 +50,15 @@ end
 local served = { "queued", "prefill", "decode" }
 
 --- What a record tells.
-local function from_record(list, record, run_end_us)
+local function from_record(list, record, run_end_us, has_queue)
   local arrival_us, end_us = record.arrival_us, visits.end_of(record, run_end_us)
   local waits_us = record.gateway_wait_us
   local there, source = pids.of(record.instance), pids.of(record.prefill_instance)
   local ways, at_us = {}, arrival_us
   if waits_us or not (there or source) then
     at_us = arrival_us + (waits_us or end_us - arrival_us)
-    ways[1] = visit(list, record, pids.gateway, arrival_us, at_us, { "waiting" }, {})
+    ways[1] = visit(list, record, pids.gateway, arrival_us, at_us,
+      { (waits_us or has_queue) and "waiting" or "routing" }, {})
   end
   local first_us = record.ttft_us and arrival_us + record.ttft_us
   if source then
@@ -139,12 +140,15 @@ local function first_gap(list, record, end_us)
     { arrival_us + (waits_us or 0), record.encode_start_us or end_us, record.encode_end_us })
 end
 
+--- What a request waits for between two instances, by why it has left the first.
+local gaps = { retried = "retrying", prefilled = "handoff" }
+
 --- The same between two instances. What is known of waits is of all of them together: behind the
 --- pause of who sends again.
 local function later_gap(list, record, start_us, end_us, outcome, waits_us)
   local waits_from_us = math.max(start_us, end_us - waits_us)
   return visit(list, record, pids.gateway, start_us, end_us,
-    { outcome == "retried" and "retrying" or "routing", "waiting" }, { waits_from_us })
+    { gaps[outcome] or "routing", "waiting" }, { waits_from_us })
 end
 
 --- What was logged. What is not in front of the first instance is on no arrow, unless the request
@@ -182,6 +186,7 @@ end
 function visits.of(result, records)
   local list, ways_of, log, logged = {}, {}, rawget(result, "timeline_log"), nil
   local run_end_us, whole_until_us = result.duration_us, math.maxinteger
+  local has_queue = rawget(result, "queue") ~= nil
   if log and log.visits then
     local place_of = {}
     for i, record in ipairs(records) do place_of[record.id] = i end
@@ -194,7 +199,7 @@ function visits.of(result, records)
     if logged and logged.rows.first[i] and is_whole then
       ways_of[i] = from_log(list, record, run_end_us, logged, i)
     else
-      ways_of[i] = from_record(list, record, run_end_us)
+      ways_of[i] = from_record(list, record, run_end_us, has_queue)
     end
   end
   return list, ways_of
