@@ -66,6 +66,21 @@ describe("every command", function()
     assert.matches("\nAnd %d+ more: ", text)
   end)
 
+  it("is found by the names that it prints, and as it is written in scripts #host", function()
+    for word, line in pairs {
+      ["blis.FaultOptions.every"] = "blis.FaultOptions.every",
+      ["cluster.instances"] = "  instances ",
+      ["blis.Result.ttft_ms"] = "blis.Result.ttft_ms", ["workload.rate"] = "  rate ",
+      ["Candidate.cached_tokens"] = "  cached_tokens ", ["result:timeline()"] = "Result:timeline",
+      ["Result.timeline"] = "Result:timeline", ["blis.run()"] = "blis.run(",
+      ["dynamo.planner.ttft_ms"] = "autoscaler dynamo.planner.ttft_ms",
+    } do
+      assert.is_truthy(commands.output_of("help", word):find(line, 1, true), word)
+    end
+    local _, message = commands.error_of("help", "cluster.ttft_ms")
+    assert.matches("unknown topic", message, 1, true)
+  end)
+
   it("keeps what goes on under a field in its column #host", function()
     assert.matches("\n  plot +fun.-a picture of all policies:",
       commands.output_of("help", "Comparison"))

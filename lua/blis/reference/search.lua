@@ -10,8 +10,11 @@ local search = {}
 
 local new_topic, notes_of = reference.new_topic, reference.notes_of
 
---- Names as they are compared: "cold start" and "Cold-Start" are cold_start.
-local function folded(text) return (text:lower():gsub("[%s-]+", "_")) end
+--- Names as they are compared: "cold start" and "Cold-Start" are cold_start, and
+--- "result:timeline()" is result.timeline.
+local function folded(text)
+  return (text:lower():gsub("%(.*%)$", ""):gsub("[%s-]+", "_"):gsub(":", "."))
+end
 
 --- The same with what capital letters divide: "SloTarget" is slo_target.
 local function folded_parts(name)
@@ -93,11 +96,21 @@ local function rank_of(topic)
   return topic.kind == "options" and 2 or 3
 end
 
---- Fields of that name, with its unit or without; those of which the same is said are one topic.
+--- Whether a word means a field: its name, with its unit or without, behind its owner's or alone.
+local function means(word, topic, name)
+  local field = folded(name)
+  if field == word or field == word .. "_ms" then return true end
+  local owner, last = word:match "^(.*)%.([^.]+)$"
+  if last ~= field then return false end
+  owner = owner:gsub("^blis%.", "")
+  return owner == folded(topic.name) or owner == topic.alias
+end
+
+--- Fields of that name; those of which the same is said are one topic.
 local function find_fields(topics, word)
   local found, by_text = {}, {}
   each_field(topics, function(topic, name, from, to)
-    if folded(name) ~= word and folded(name) ~= word .. "_ms" then return end
+    if not means(word, topic, name) then return end
     local lines = table.move(topic.lines, from, to, 1, {})
     local text, title = table.concat(lines, "\n"), topic.title .. "." .. name
     local one = by_text[text]
@@ -279,13 +292,14 @@ function search.find(word)
   local found = find_topics(topics, wanted)
   local of_flags = find_flags(lower:find "^%-%-" and lower or "--" .. lower)
   if #found > 0 then return table.move(of_flags, 1, #of_flags, #found + 1, found) end
+  local figure = lower:find(".", 1, true) and find_figure(lower)
+  if figure then return { figure } end
   found = of_flags
   found[#found + 1] = find_kind(wanted)
   for _, name in ipairs { wanted, without_percentile(wanted) } do
     local fields = find_fields(topics, name)
     table.move(fields, 1, #fields, #found + 1, found)
   end
-  if #found == 0 then found = { find_figure(lower) } end
   if #found == 0 and #wanted > 1 then found = find_mentions(topics, word, wanted) end
   if #found == 0 then
     errors.raise("usage", ("help: unknown topic '%s'%s"):format(word,
