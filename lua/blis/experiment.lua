@@ -54,27 +54,29 @@ local function is_scripted(routing, admission)
   return false
 end
 
---- As the core has it: in any case, and with or without the owner.
-local function is_same_model(a, b)
-  a, b = a:lower(), b:lower()
-  local a_name, b_name = a:match "/([^/]*)$", b:match "/([^/]*)$"
-  return a == b or not b_name and a_name == b or not a_name and b_name == a
-end
-
-local function is_among(model, models)
-  for _, known in ipairs(models) do
-    if is_same_model(known, model) then return true end
-  end
-  return false
-end
-
---- The models that are served, each once.
+--- The models that are served, each once. Case does not matter.
 local function models_of(cluster)
-  local models = {}
+  local models, is_known = {}, {}
   for _, group in ipairs(cluster.groups or { cluster }) do
-    if not is_among(group.model, models) then models[#models + 1] = group.model end
+    if not is_known[group.model:lower()] then models[#models + 1] = group.model end
+    is_known[group.model:lower()] = true
   end
   return models
+end
+
+local function differ_by_owner(a, b)
+  local a_name, b_name = a:match "/([^/]*)$", b:match "/([^/]*)$"
+  return not b_name and a_name == b or not a_name and b_name == a
+end
+
+--- As the core has it: the one of that name, else those that are the same but for an owner.
+local function find_models(model, models)
+  local found = {}
+  for _, known in ipairs(models) do
+    if known:lower() == model:lower() then return { known } end
+    if differ_by_owner(known:lower(), model:lower()) then found[#found + 1] = known end
+  end
+  return found
 end
 
 --- A cluster of one model takes requests for any: a chain would be one model several times.
@@ -82,7 +84,7 @@ local function check_cascade(cascade, cluster)
   local models = models_of(cluster)
   for _, parameter in ipairs(#models == 1 and cascade.parameters or {}) do
     local is_model = parameter.name:match "^chain" and parameter.value ~= ""
-    if is_model and not is_among(parameter.value, models) then
+    if is_model and not find_models(parameter.value, models)[1] then
       errors.invalid("cascade: no instance serves the model '%s'; there is only %s. A cascade is "
         .. "for clusters with groups of different models", parameter.value, models[1])
     end
@@ -93,7 +95,11 @@ end
 local function check_models(traffic, cluster)
   local models = models_of(cluster)
   for _, model in ipairs(workload.models(traffic)) do
-    if not is_among(model, models) then
+    local found = find_models(model, models)
+    if #found > 1 then
+      errors.invalid("workload.models: '%s' may be %s; name its owner", model,
+        table.concat(found, " or "))
+    elseif not found[1] then
       errors.invalid("workload.models: no instance serves '%s', expected %s", model,
         table.concat(models, " or "))
     end

@@ -326,6 +326,13 @@ describe("models of a corpus", function()
     by_name.fourth = "other/qwen3-14b"
     says(small.message_of(blis.run, experiment("fast", by_name)),
       "workload.models: no instance serves 'other/qwen3-14b', expected " .. llama)
+    for _, pair in ipairs { { qwen, "other/qwen3-14b" }, { "other/qwen3-14b", qwen } } do
+      local two = experiment("fast", { parent = pair[1], third = "qwen3-14b", sub = pair[2],
+        fourth = pair[1] })
+      two.cluster.groups[1].model, two.cluster.groups[2].model = pair[1], pair[2]
+      says(small.message_of(blis.run, two), ("workload.models: 'qwen3-14b' may be %s or %s; name "
+        .. "its owner"):format(pair[1], pair[2]))
+    end
     by_name.fourth = "gpt"
     says(small.message_of(blis.run, experiment("fast", by_name)),
       "workload.models: no instance serves 'gpt', expected " .. llama .. " or " .. qwen)

@@ -109,6 +109,39 @@ describe("a cluster in groups", function()
     assert.equal(hash "stepwise", hash "fast")
   end)
 
+  it("tells models of the same name apart by their owners", function()
+    --- The instances that requests for a model went to, of groups in this order.
+    local function places(wanted, ...)
+      local groups = {}
+      for i, name in ipairs { ... } do
+        groups[i] = { model = name, kv_blocks = 2000, latency_model = "blackbox",
+          alpha_coeffs = { 0, 0, 0 }, beta_coeffs = { 1000, 1, 1 } }
+      end
+      local result = blis.run(small.experiment { cluster = { groups = groups },
+        workload = { num_requests = 12, aggregate_rate = 8, clients = { { id = "a", model = wanted,
+          rate_fraction = 1, arrival = { process = "poisson" },
+          input_distribution = { "constant", value = 20 },
+          output_distribution = { "constant", value = 3 } } } }, routing = "round-robin" })
+      local seen, list = {}, {}
+      for _, request in ipairs(result.requests) do seen[request.instance] = true end
+      for name in pairs(seen) do list[#list + 1] = name end
+      table.sort(list)
+      return table.concat(list, " ")
+    end
+    local x, a, b = "qwen3-14b", "qwen/qwen3-14b", "other/qwen3-14b"
+    assert.equal("instance_2", places(b, x, a, b))
+    assert.equal("instance_2", places(b, a, x, b))
+    assert.equal("instance_0", places(x, x, a, b))
+    assert.equal("instance_2", places(x, a, b, x))
+    assert.equal("instance_0", places(x, a, llama))
+    assert.equal("instance_1", places(b, llama, x))
+    for _, pair in ipairs { { a, b }, { b, a } } do
+      assert.equal("instance_1", places(pair[2], table.unpack(pair)))
+      says(small.message_of(places, x, table.unpack(pair)), ("request_0: its model: '%s' may be %s "
+        .. "or %s; name its owner"):format(x, pair[1], pair[2]))
+    end
+  end)
+
   it("can be driven, broken and cloned", function()
     local sim = blis.simulation(small.experiment { cluster = { model = llama, hardware = "H100",
       tp = 1, groups = { {}, { hardware = "L40S" } } } })

@@ -35,7 +35,8 @@ static blis_status rank_ids(blis__candidates *c) {
   return BLIS_OK;
 }
 
-/* names.count when nobody serves it. */
+/* The model of an instance; names.count when it is new. Models are the same
+   only when their names are: x is not both a/x and b/x. */
 static uint32_t find_name(const blis__candidates *c, const char *model) {
   uint32_t k = 0;
   while (k < c->names.count && !blis__is_same_model(c->names.items[k], model)) {
@@ -151,7 +152,28 @@ bool blis__candidates_serve(const blis__candidates *candidates,
       return true;
     }
   }
-  return find_name(c, model) < c->names.count;
+  return blis__candidates_find(c, model).found != NULL;
+}
+
+blis__model_search blis__candidates_find(const blis__candidates *candidates,
+                                         const char *model) {
+  blis__model_search search = {.wanted = model};
+  for (uint32_t k = 0; k < candidates->names.count; k++) {
+    blis__model_search_offer(&search, candidates->names.items[k], k);
+  }
+  return search;
+}
+
+bool blis__candidates_are_confusable(const blis__candidates *candidates) {
+  for (size_t k = 0; k < candidates->names.count; k++) {
+    const char *name = candidates->names.items[k];
+    const char *owned = strrchr(name, '/');
+    if (owned != NULL &&
+        blis__candidates_find(candidates, owned + 1).other != NULL) {
+      return true;
+    }
+  }
+  return false;
 }
 
 void blis__candidates_note_facts(blis__candidates *candidates, uint32_t i) {
@@ -238,8 +260,10 @@ static blis_status find_group(blis__candidates *c, const blis_intern *strings,
   uint32_t *known = &c->group_of_model.items[model];
   if (*known == 0) {
     uint32_t all = (uint32_t)c->names.count;
-    uint32_t found = find_name(c, blis_intern_text(strings, model));
-    *known = (found == all ? all + 1 : found) + 1;
+    const blis__model_search search =
+        blis__candidates_find(c, blis_intern_text(strings, model));
+    *known =
+        (blis__model_search_is_clear(&search) ? search.number : all + 1) + 1;
   }
   *index = *known - 1;
   return BLIS_OK;

@@ -72,6 +72,13 @@ void blis__candidates_deinit(blis__candidates *candidates);
 bool blis__candidates_serve(const blis__candidates *candidates,
                             const char *model);
 
+/* Which of the models it is, by its number among the names. */
+blis__model_search blis__candidates_find(const blis__candidates *candidates,
+                                         const char *model);
+
+/* Can a name without an owner be that of several models? */
+bool blis__candidates_are_confusable(const blis__candidates *candidates);
+
 /* The facts of an instance that is out of service are others, but its model is
    one of those that were there. */
 void blis__candidates_note_facts(blis__candidates *candidates, uint32_t i);

@@ -30,6 +30,17 @@ static blis_status fail_unknown(const blis_cluster *cluster, const char *where,
                    blis_nearest_suggest(&nearest).text);
 }
 
+/* The same name, or two of one model that the cluster serves. */
+static bool is_same_here(const blis_cluster *cluster, const char *a,
+                         const char *b) {
+  const blis__candidates *candidates = &cluster->snapshot.candidates;
+  const blis__model_search of_a = blis__candidates_find(candidates, a);
+  const blis__model_search of_b = blis__candidates_find(candidates, b);
+  return blis__is_same_model(a, b) ||
+         (blis__model_search_is_clear(&of_a) &&
+          blis__model_search_is_clear(&of_b) && of_a.number == of_b.number);
+}
+
 /* Adds a model to a chain with room for it. */
 static blis_status add_model(blis_cluster *cluster, const char *where,
                              const char *model, size_t length, uint32_t *models,
@@ -38,11 +49,16 @@ static blis_status add_model(blis_cluster *cluster, const char *where,
   uint32_t id;
   BLIS_TRY_MEM(blis_intern_add(strings, model, length, &id), error);
   const char *text = blis_intern_text(strings, id);
-  if (!blis__candidates_serve(&cluster->snapshot.candidates, text)) {
+  const blis__candidates *candidates = &cluster->snapshot.candidates;
+  const blis__model_search search = blis__candidates_find(candidates, text);
+  if (search.other != NULL) {
+    return blis__model_search_fail(&search, where, error);
+  }
+  if (!blis__candidates_serve(candidates, text)) {
     return fail_unknown(cluster, where, text, error);
   }
   for (uint32_t i = 0; i < *count; i++) {
-    if (blis__is_same_model(blis_intern_text(strings, models[i]), text)) {
+    if (is_same_here(cluster, blis_intern_text(strings, models[i]), text)) {
       return blis_fail(error, BLIS_ERR_INVALID,
                        "%s: the model '%s' is given twice; a chain with a "
                        "repeated model would never end",
@@ -77,13 +93,14 @@ static blis_status read_chain(blis_cluster *cluster,
 }
 
 /* Two chains for one model: which one would it be? */
-static blis_status check_chains_differ(const blis_cascade *policy,
+static blis_status check_chains_differ(const blis_cluster *cluster,
                                        blis_error *error) {
+  const blis_cascade *policy = &cluster->cascades->policy;
   for (size_t i = 0; i < policy->chain_count; i++) {
     const char *model = policy->chains[i].model;
     for (size_t k = 0; k < i && model != NULL; k++) {
       const char *other = policy->chains[k].model;
-      if (other != NULL && blis__is_same_model(model, other)) {
+      if (other != NULL && is_same_here(cluster, model, other)) {
         return blis_fail(error, BLIS_ERR_INVALID,
                          "cascade %s: there are two chains for the model '%s'",
                          policy->name, model);
@@ -93,11 +110,12 @@ static blis_status check_chains_differ(const blis_cascade *policy,
   return BLIS_OK;
 }
 
-static bool has_model(const blis__chain *chain, const blis_intern *strings,
+static bool has_model(const blis_cluster *cluster, const blis__chain *chain,
                       const char *model) {
+  const blis_intern *strings = cluster->source->strings;
   for (uint32_t i = 0; i < chain->count; i++) {
-    if (blis__is_same_model(blis_intern_text(strings, chain->models[i]),
-                            model)) {
+    if (is_same_here(cluster, blis_intern_text(strings, chain->models[i]),
+                     model)) {
       return true;
     }
   }
@@ -108,15 +126,14 @@ static bool has_model(const blis__chain *chain, const blis_intern *strings,
 static const blis__chain *find_chain(const blis_cluster *cluster,
                                      uint32_t model) {
   const blis__cascades *c = cluster->cascades;
-  const blis_intern *strings = cluster->source->strings;
-  const char *name = blis_intern_text(strings, model);
+  const char *name = blis_intern_text(cluster->source->strings, model);
   const blis__chain *found = &no_chain;
   for (size_t i = 0; i < c->policy.chain_count; i++) {
     const char *of = c->policy.chains[i].model;
-    if (of != NULL && blis__is_same_model(of, name)) {
+    if (of != NULL && is_same_here(cluster, of, name)) {
       return &c->chains[i];
     }
-    if (of == NULL && (model == 0 || has_model(&c->chains[i], strings, name))) {
+    if (of == NULL && (model == 0 || has_model(cluster, &c->chains[i], name))) {
       found = &c->chains[i];
     }
   }
@@ -525,7 +542,7 @@ blis_status blis_cluster_set_cascade(blis_cluster *cluster,
   size_t count = c->policy.chain_count;
   c->chains = blis_arena_new(&c->arena, (count + 1) * sizeof *c->chains);
   BLIS_TRY_NEW(c->chains, error);
-  BLIS_TRY(check_chains_differ(&c->policy, error));
+  BLIS_TRY(check_chains_differ(cluster, error));
   for (size_t i = 0; i < count; i++) {
     BLIS_TRY(read_chain(cluster, &c->policy.chains[i], &c->chains[i], error));
   }

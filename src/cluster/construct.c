@@ -232,6 +232,7 @@ static blis_status add_features(blis_cluster *cluster, blis_error *error) {
   }
   BLIS_TRY(blis__add_adapters(cluster, error));
   BLIS_TRY(blis__add_visits(cluster, error));
+  BLIS_TRY_MEM(blis__add_clear_models(cluster), error);
   BLIS_TRY_MEM(blis__add_late_signals(cluster), error);
   BLIS_TRY_MEM(blis__add_traffic_state(cluster), error);
   BLIS_TRY(blis__add_tenant_budgets(cluster, error));

@@ -17,6 +17,9 @@ BLIS_MUSTUSE blis_status blis__add_admission_feedback(blis_cluster *cluster);
 /* priority.c: config.priority says how urgent an arrival is. */
 BLIS_MUSTUSE blis_status blis__add_priority(blis_cluster *cluster);
 
+/* clear_models.c: whoever asks for a model that could be several is told so. */
+BLIS_MUSTUSE blis_status blis__add_clear_models(blis_cluster *cluster);
+
 /* late_signals.c: stale signals are refreshed at every admission, too. */
 BLIS_MUSTUSE blis_status blis__add_late_signals(blis_cluster *cluster);
 

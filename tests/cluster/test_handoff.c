@@ -69,6 +69,27 @@ static void one_token_needs_no_handoff(void) {
   }
 }
 
+/* KV goes only to who has a model of the same name, owner and all. */
+static void owners_hand_nothing_over(void) {
+  static const char *const models[][2] = {
+      {"x", "a/x"}, {"a/x", "x"}, {"a/x", "b/x"}, {"a/x", "A/X"}};
+  for (size_t i = 0; i < 4; i++) {
+    scene s = {0};
+    begin(&s, 1, 1, 0);
+    s.facts[0].model = models[i][0];
+    s.facts[1].model = models[i][1];
+    add_one(&s, 321, 5);
+    open_scene(&s);
+    blis_error error = {0};
+    CHECK_STATUS(site_try_run(&s.site, &error),
+                 i == 3 ? BLIS_OK : BLIS_ERR_POLICY);
+    if (i < 3) {
+      CHECK_CONTAINS(error.message, "hands KV off to another model");
+    }
+    site_deinit(&s.site);
+  }
+}
+
 /* Requests that a router has sent somewhere, and that have not ended since. */
 static int64_t booked[2];
 
@@ -332,6 +353,7 @@ static void roles_are_checked(void) {
 int main(void) {
   RUN(times_of_one_request);
   RUN(one_token_needs_no_handoff);
+  RUN(owners_hand_nothing_over);
   RUN(who_routes_prefills_hears_of_ends);
   RUN(overlap_of_one_request);
   RUN(ends_of_unequal_size);

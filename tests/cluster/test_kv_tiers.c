@@ -387,6 +387,32 @@ static void what_is_wrong_is_told(void) {
   }
 }
 
+/* KV of x, a/x and b/x is that of three models, whichever comes first. */
+static void owners_share_nothing(void) {
+  static const char *const models[][3] = {{"x", "a/x", "b/x"},
+                                          {"a/x", "x", "x"},
+                                          {"a/x", "a/x", "x"},
+                                          {"a/x", "A/X", "a/x"}};
+  for (size_t i = 0; i < 4; i++) {
+    scene s = {0};
+    begin(&s, 3);
+    add_tier(&s, "b", 10, BLIS_TIER_OF_CLUSTER, 32);
+    for (size_t k = 0; k < 3; k++) {
+      s.facts[k].model = models[i][k];
+    }
+    site_add_requests(&s.site, 1);
+    blis_error error = {0};
+    CHECK_STATUS(site_open(&s.site, &error),
+                 i == 3 ? BLIS_OK : BLIS_ERR_INVALID);
+    if (i < 3) {
+      CHECK_CONTAINS(error.message, i == 2
+                                        ? "instance_2 differs from instance_0"
+                                        : "instance_1 differs from instance_0");
+    }
+    site_deinit(&s.site);
+  }
+}
+
 static void shared_links(void) {
   in_both_engines(readers_share_a_link);
 }
@@ -419,5 +445,6 @@ int main(void) {
   RUN(comings_and_goings);
   RUN(empty_tiers_change_nothing);
   RUN(what_is_wrong_is_told);
+  RUN(owners_share_nothing);
   return check_done();
 }

@@ -111,6 +111,66 @@ static void nobody_serves_the_model(void) {
   site_deinit(&s);
 }
 
+/* Instances of models, and a request that asks for one of them. */
+typedef struct owners {
+  const char *models[3];
+  const char *wanted;
+  const char *expected; /* candidates, or what is wrong */
+} owners;
+
+static void check_owners(const owners *o) {
+  site s;
+  witness w;
+  blis_instance_facts facts[3];
+  uint32_t count = 0;
+  while (count < 3 && o->models[count] != NULL) {
+    facts[count] = BLIS_INSTANCE_FACTS_UNKNOWN;
+    facts[count].model = o->models[count];
+    count++;
+  }
+  site_init(&s, blis_alloc_heap(), count);
+  s.config.facts = facts;
+  ask_for(&s, &o->wanted, 1);
+  open_watched(&s, &w, BLIS_SIGNAL_IN_FLIGHT);
+  if (o->expected[0] == '1' || o->expected[0] == '\0') {
+    site_run(&s);
+    CHECK_STR(w.text, o->expected);
+  } else {
+    blis_error error = {0};
+    CHECK_STATUS(site_try_run(&s, &error), BLIS_ERR_INVALID);
+    CHECK_STR(error.message, o->expected);
+    CHECK_STR(w.text, "");
+  }
+  site_deinit(&s);
+}
+
+/* Whatever comes first: x, a/x and b/x are three models. */
+static void owners_make_models_differ(void) {
+  static const owners cases[] = {
+      {{"x", "a/x", "b/x"}, "b/x", "10:2=0 "},
+      {{"a/x", "x", "b/x"}, "b/x", "10:2=0 "},
+      {{"b/x", "a/x", "x"}, "B/X", "10:0=0 "},
+      {{"x", "a/x", "b/x"}, "x", "10:0=0 "},
+      {{"a/x", "b/x", "x"}, "x", "10:2=0 "},
+      {{"a/x", "A/x", "b/x"}, "a/X", "10:0=0,1=0 "},
+      /* One that leaves the owner out, on either side. */
+      {{"a/x", "b/y"}, "x", "10:0=0 "},
+      {{"x", "a/y"}, "b/x", "10:0=0 "},
+      {{"a/x", "b/y", "A/X"}, "X", "10:0=0,2=0 "},
+      {{"a/x", "b/x"}, "c/x", ""},
+      {{"a/x", "b/x"}, "a/x", "10:0=0 "},
+      {{"a/x", "b/x"},
+       "x",
+       "request_0: its model: 'x' may be a/x or b/x; name its owner"},
+      {{"b/x", "c/y", "A/X"},
+       "x",
+       "request_0: its model: 'x' may be b/x or A/X; name its owner"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    check_owners(&cases[i]);
+  }
+}
+
 static void facts_are_signals(void) {
   static const struct {
     blis_signal signal;
@@ -237,6 +297,7 @@ static void unequal_instances_serve_everybody(void) {
 int main(void) {
   RUN(candidates_serve_the_model);
   RUN(nobody_serves_the_model);
+  RUN(owners_make_models_differ);
   RUN(facts_are_signals);
   RUN(only_candidates_are_read_again);
   RUN(admissions_refresh_signals);

@@ -450,6 +450,95 @@ static void test_chains_that_make_no_sense(void) {
   check_refused(&t, "logprob_std_dev of mid needs its mean_logprob");
 }
 
+/* Models of these owners in place of small, mid and large. */
+static void own_init(three *t, const char *mid) {
+  three_init(t, blis_alloc_heap(), BLIS_ENGINE_FAST);
+  t->facts[0].model = "a/x";
+  t->facts[1].model = "a/x";
+  t->facts[2].model = mid;
+}
+
+static void test_owners(void) {
+  static const struct {
+    const char *mid;
+    const char *chain;
+    const char *story; /* or what is wrong */
+    const char *error;
+  } cases[] = {
+      {"b/x", "a/x,b/x", "a/x:escalate b/x:accept_last", NULL},
+      {"x", "x,a/x", "x:escalate a/x:accept_last", NULL},
+      {"mid", "x,mid", "x:escalate mid:accept_last", NULL},
+      {"b/x", "large,x", NULL, "chain: 'x' may be a/x or b/x; name its owner"},
+      {"mid", "x,a/x", NULL, "the model 'a/x' is given twice"},
+      {"mid", "mid,b/x", NULL, "no instance serves the model 'b/x'"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    three t;
+    own_init(&t, cases[i].mid);
+    add_chain(&t, NULL, cases[i].chain);
+    add_threshold(&t, 1);
+    one_request(&t, 5);
+    if (cases[i].error != NULL) {
+      check_refused(&t, cases[i].error);
+    } else {
+      check_story(&t, cases[i].story);
+      site_deinit(&t.site);
+    }
+  }
+}
+
+/* Each has its own, in whichever order they are given. */
+static void test_chains_of_owners(void) {
+  static const char *const names[] = {"x", "a/x", "b/x"};
+  static const char *const chains[] = {"large,mid", "mid,large", "mid"};
+  static const char *const stories[] = {"large:escalate mid:accept_last",
+                                        "mid:escalate large:accept_last",
+                                        "mid:accept_last"};
+  for (size_t i = 0; i < 9; i++) {
+    three t;
+    three_init(&t, blis_alloc_heap(), BLIS_ENGINE_FAST);
+    for (size_t k = 0; k < 3; k++) {
+      size_t at = (i / 3 + k) % 3;
+      add_chain(&t, names[at], chains[at]);
+    }
+    add_threshold(&t, 1);
+    one_request(&t, 5)->model = text_number(&t, names[i % 3]);
+    check_story(&t, stories[i % 3]);
+    site_deinit(&t.site);
+  }
+  three t;
+  own_init(&t, "mid");
+  add_chain(&t, "x", "mid");
+  add_chain(&t, "a/x", "large");
+  check_refused(&t, "there are two chains for the model 'a/x'");
+}
+
+static void test_qualities_of_owners(void) {
+  static const char *const mids[] = {"b/x", "x", "mid"};
+  for (size_t i = 0; i < 3; i++) {
+    three t;
+    own_init(&t, mids[i]);
+    add_chain(&t, NULL, i == 0 ? "b/x,large" : "x,large");
+    add_threshold(&t, -1);
+    bool has_two = i == 2; /* and x is neither of both */
+    add_logprob(&t, "a/x", -2);
+    add_logprob(&t, has_two ? "b/x" : mids[i], -0.5);
+    one_request(&t, 5);
+    if (!has_two) {
+      check_story(&t, i == 0 ? "b/x:accept" : "x:accept");
+      site_deinit(&t.site);
+      continue;
+    }
+    must_open(&t);
+    blis_error error = {0};
+    CHECK_STATUS(site_try_run(&t.site, &error), BLIS_ERR_INVALID);
+    CHECK_CONTAINS(error.message,
+                   "mean_logprob: 'x' may be a/x or b/x; name its owner");
+    site_close(&t.site);
+    site_deinit(&t.site);
+  }
+}
+
 static void test_requests_that_make_no_sense(void) {
   static const struct {
     const char *chain;
@@ -748,6 +837,9 @@ int main(void) {
   RUN(test_time_out_ends_the_request);
   RUN(test_every_attempt_needs_a_permit);
   RUN(test_chains_that_make_no_sense);
+  RUN(test_owners);
+  RUN(test_chains_of_owners);
+  RUN(test_qualities_of_owners);
   RUN(test_requests_that_make_no_sense);
   RUN(test_policy_decides_lengths_and_stages);
   RUN(test_random_traffic);

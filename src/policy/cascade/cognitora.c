@@ -53,25 +53,30 @@ static void free_state(const blis_alloc *alloc, void *state) {
   blis_arena_deinit(&self->arena);
 }
 
-static const quality *find_quality(const cognitora *self, const char *model) {
+static blis__model_search find_quality(const cognitora *self,
+                                       const char *model) {
+  blis__model_search search = {.wanted = model};
   for (size_t i = 0; i < self->quality_count; i++) {
-    if (blis__is_same_model(self->qualities[i].model, model)) {
-      return &self->qualities[i];
-    }
+    blis__model_search_offer(&search, self->qualities[i].model, (uint32_t)i);
   }
-  return NULL;
+  return search;
 }
 
 static blis_status answer(void *state, const blis_routing_request *request,
                           int64_t output_tokens, int64_t now_us,
                           blis_cascade_answer *answer, blis_error *error) {
-  (void)output_tokens, (void)now_us, (void)error;
+  (void)output_tokens, (void)now_us;
   const cognitora *self = state;
-  const quality *known =
+  const blis__model_search search =
       find_quality(self, blis_intern_text(request->strings, request->model));
-  if (known == NULL) {
+  if (search.other != NULL) {
+    return blis__model_search_fail(
+        &search, "cascade cognitora.cascade: mean_logprob", error);
+  }
+  if (search.found == NULL) {
     return BLIS_OK;
   }
+  const quality *known = &self->qualities[search.number];
   answer->mean_logprob = known->mean_logprob;
   if (known->std_dev > 0) {
     blis_random random;
@@ -167,8 +172,9 @@ static blis_status keep_chains(cognitora *self, const blis_params *params) {
 }
 
 static blis_status keep_quality(cognitora *self, const blis_param *param) {
-  quality *known = (quality *)find_quality(self, param->key);
-  if (known == NULL) {
+  const blis__model_search search = find_quality(self, param->key);
+  quality *known = &self->qualities[search.number];
+  if (!search.is_exact) {
     known = &self->qualities[self->quality_count];
     *known =
         (quality){.model = keep_text(self, param->key), .mean_logprob = NAN};

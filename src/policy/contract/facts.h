@@ -7,7 +7,10 @@
 #define BLIS_POLICY_CONTRACT_FACTS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#include "base/error.h"
 
 /* What an instance does where prefill and decode are apart; a set. */
 enum {
@@ -39,8 +42,33 @@ typedef struct blis_instance_facts {
 /* Of an instance about which nothing is stated. */
 #define BLIS_INSTANCE_FACTS_UNKNOWN ((blis_instance_facts){.capacity = 1})
 
-/* Do two texts name the same model? They may differ in case, and one may leave
-   the owner out: qwen3-14b is qwen/qwen3-14b. */
+/* Are two names of models the same, in whatever case? */
 bool blis__is_same_model(const char *a, const char *b);
+
+/*
+ * Looks for a model among names, each offered with a number of the caller's:
+ * the same name, or else the only one that is the same when one of both leaves
+ * the owner out, as qwen3-14b is qwen/qwen3-14b. That says which one is meant,
+ * not that names are of one model: x may be a/x and b/x, and these differ.
+ */
+typedef struct blis__model_search {
+  const char *wanted;
+  const char *found; /* NULL = none of them */
+  const char *other; /* it may be this one just as well; NULL = it is clear */
+  bool is_exact;
+  uint32_t number; /* of found */
+} blis__model_search;
+
+void blis__model_search_offer(blis__model_search *search, const char *name,
+                              uint32_t number);
+
+/* It is one of them, and it is clear which. */
+static inline bool blis__model_search_is_clear(const blis__model_search *s) {
+  return s->found != NULL && s->other == NULL;
+}
+
+/* Where there is another: who asked, and what to write. */
+blis_status blis__model_search_fail(const blis__model_search *search,
+                                    const char *where, blis_error *error);
 
 #endif
