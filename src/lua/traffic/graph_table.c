@@ -266,40 +266,14 @@ static uint32_t *push_waits(const reading *r, uint32_t *count) {
   return waits;
 }
 
-/* Marks of nodes from `from` on: those that end before a node that waits for
-   these begins. O(waits behind `from`). */
-static void mark_ancestors(const blis_graph_builder *builder, bool *marks,
-                           uint32_t from, const uint32_t *waits,
-                           uint32_t count) {
-  for (uint32_t i = 0; i < count; i++) {
-    if (waits[i] >= from) {
-      marks[waits[i] - from] = true;
-    }
-  }
-  for (size_t i = builder->nodes.count; i-- > from;) {
-    const blis_graph_node *node = &builder->nodes.items[i];
-    for (uint32_t k = 0; marks[i - from] && k < node->wait_count; k++) {
-      uint32_t other = builder->waits.items[node->first_wait + k];
-      if (other >= from) {
-        marks[other - from] = true;
-      }
-    }
-  }
-}
-
 /* Whoever goes on with an answer has waited for it. */
 static void check_has_ended(const reading *r, uint32_t extended,
                             const uint32_t *waits, uint32_t count) {
-  for (uint32_t i = 0; i < count; i++) {
-    if (waits[i] == extended) {
-      return;
-    }
-  }
-  size_t behind = r->builder->nodes.count - extended;
-  bool *marks = push_buffer(r->L, behind, sizeof *marks);
-  mark_ancestors(r->builder, marks, extended, waits, count);
-  bool has_ended = marks[0];
-  lua_pop(r->L, 1);
+  bool has_ended;
+  check_status(r->L,
+               blis_graph_builder_has_ended(r->builder, extended, waits, count,
+                                            &has_ended),
+               NULL);
   if (!has_ended) {
     raise_value(r, EXTENDS,
                 "a request that has ended by then: one of after, "

@@ -15,6 +15,7 @@ void blis_graph_builder_deinit(blis_graph_builder *builder) {
   blis_array_deinit(alloc, &builder->segments);
   blis_array_deinit(alloc, &builder->first_segments);
   blis_array_deinit(alloc, &builder->is_extended);
+  blis_array_deinit(alloc, &builder->lineages);
 }
 
 void blis_graph_builder_clear(blis_graph_builder *builder) {
@@ -23,6 +24,8 @@ void blis_graph_builder_clear(blis_graph_builder *builder) {
   builder->segments.count = 0;
   builder->first_segments.count = 0;
   builder->is_extended.count = 0;
+  builder->lineages.count = 0;
+  builder->searches = 0;
   builder->has_empty = false;
   builder->local_streams = 0;
 }

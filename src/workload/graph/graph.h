@@ -79,15 +79,25 @@ typedef struct blis_graph_feed {
   blis_intern *strings; /* what the numbers of texts mean; may grow */
 } blis_graph_feed;
 
+/* Whom a node waits for, to be asked many times; see lineage.c. */
+typedef struct blis_graph_lineage {
+  uint32_t jump;   /* one of those that it waits for through first waits */
+  uint32_t depth;  /* how many these are */
+  uint32_t heir;   /* the last node known to begin once this has ended */
+  uint32_t search; /* the last one that has come by */
+} blis_graph_lineage;
+
 /* Builds graphs, one at a time. The members are private. */
 typedef struct blis_graph_builder {
   blis_alloc alloc;
   BLIS_ARRAY(blis_graph_node) nodes;
   BLIS_ARRAY(uint32_t) waits;
   BLIS_ARRAY(blis_segment) segments;
-  BLIS_ARRAY(size_t) first_segments; /* by node */
-  BLIS_ARRAY(bool) is_extended;      /* by node */
-  bool has_empty;                    /* segments, where a node may go on */
+  BLIS_ARRAY(size_t) first_segments;       /* by node */
+  BLIS_ARRAY(bool) is_extended;            /* by node */
+  BLIS_ARRAY(blis_graph_lineage) lineages; /* of the nodes when last asked */
+  uint32_t searches;
+  bool has_empty; /* segments, where a node may go on */
   uint64_t local_streams;
 } blis_graph_builder;
 
@@ -118,6 +128,15 @@ uint64_t blis_graph_builder_streams(blis_graph_builder *builder,
 BLIS_MUSTUSE blis_status blis_graph_builder_add(
     blis_graph_builder *builder, const blis_graph_node *node, bool chains,
     const uint32_t *waits, uint32_t wait_count, blis_error *error);
+
+/*
+ * Has a node ended when the next one, which waits for these, begins? Costs
+ * O(log nodes) where first waits lead there, and else up to O(waits of the
+ * nodes behind it).
+ */
+BLIS_MUSTUSE blis_status blis_graph_builder_has_ended(
+    blis_graph_builder *builder, uint32_t node, const uint32_t *waits,
+    uint32_t wait_count, bool *has_ended);
 
 /* What was built, borrowed until the next change. At least one node. */
 blis_graph blis_graph_builder_get(blis_graph_builder *builder, uint32_t name,
