@@ -76,22 +76,64 @@ static void it_does_not_matter_when_one_is_told_of(void) {
   }
 }
 
-static void lost_loads_are_forgotten(void) {
+/* How many of the loads are there, if at first instance 1 is lost at at_us. */
+static int64_t kept_after(int64_t at_us) {
   blis_alloc alloc = blis_alloc_heap();
   blis_load_log log;
-  blis_load_log_init(&log, &alloc, END_COUNT);
+  blis_load_log_init(&log, &alloc, 2 * END_COUNT);
   const blis_load_sink sink = blis_load_log_sink(&log);
+  sink.lost(sink.ud, 1, 0); /* nobody has told of anything yet */
   for (size_t i = 0; i < END_COUNT; i++) {
     add(&sink, i);
   }
-  sink.lost(sink.ud, 1, 20); /* they have just ended */
-  CHECK_EQ_I64((int64_t)log.loads.count, END_COUNT);
-  sink.lost(sink.ud, 1, 19);
-  CHECK_EQ_I64((int64_t)log.loads.count, END_COUNT - 3);
+  sink.lost(sink.ud, 1, at_us);
+  sink.lost(sink.ud, 1, at_us + 1); /* it has loaded nothing since */
+  sink.lost(sink.ud, 77, 0);
+  blis_load_log_settle(&log);
+  int64_t kept = (int64_t)log.loads.count;
   for (size_t i = 0; i < log.loads.count; i++) {
-    CHECK(log.loads.items[i].instance != 1);
+    CHECK(kept == END_COUNT || log.loads.items[i].instance != 1);
   }
+  /* What it loads later is its own. */
+  add(&sink, 3);
+  blis_load_log_settle(&log);
+  CHECK_EQ_I64((int64_t)log.loads.count, kept + 1);
+  sink.lost(sink.ud, 1, 19);
+  blis_load_log_settle(&log);
+  CHECK_EQ_I64((int64_t)log.loads.count, kept);
   CHECK_EQ_I64(log.left_out, 0);
+  blis_load_log_deinit(&log);
+  return kept;
+}
+
+static void lost_loads_are_forgotten(void) {
+  CHECK_EQ_I64(kept_after(20), END_COUNT); /* they have just ended */
+  CHECK_EQ_I64(kept_after(19), END_COUNT - 3);
+}
+
+/* Were all that is kept looked at each time, this would take minutes. */
+static void many_are_lost(void) {
+  enum { MANY = 300000 };
+  blis_alloc alloc = blis_alloc_heap();
+  blis_load_log log;
+  blis_error error;
+  blis_load_log_init(&log, &alloc, MANY);
+  const blis_load_sink sink = blis_load_log_sink(&log);
+  for (int64_t i = 0; i < MANY; i++) {
+    /* The first one ends in time. */
+    const blis_adapter_load loads[] = {{.start_us = i, .end_us = i + 1},
+                                       {.start_us = i, .end_us = i + 2}};
+    uint32_t instance = (uint32_t)(i % 7);
+    CHECK_OK(sink.adapter(sink.ud, instance, &loads[0], &error), &error);
+    CHECK_OK(sink.adapter(sink.ud, instance, &loads[1], &error), &error);
+    sink.lost(sink.ud, instance, i + 1);
+  }
+  blis_load_log_settle(&log);
+  CHECK_EQ_I64((int64_t)log.loads.count, MANY);
+  CHECK_EQ_I64(log.left_out, 0);
+  for (size_t i = 0; i < MANY; i++) {
+    CHECK(log.loads.items[i].load.end_us == (int64_t)i + 1);
+  }
   blis_load_log_deinit(&log);
 }
 
@@ -99,5 +141,6 @@ int main(void) {
   RUN(the_first_ones_are_kept);
   RUN(it_does_not_matter_when_one_is_told_of);
   RUN(lost_loads_are_forgotten);
+  RUN(many_are_lost);
   return check_done();
 }
