@@ -79,6 +79,91 @@ describe("decisions of interest", function()
     assert.is_true(text:find("often", 1, true) < text:find("rare", 1, true))
   end)
 
+  it("are of all routing decisions, not of every n-th record of the trace", function()
+    local third = blis.scorer { name = "own-prefix", score = function(request, instance)
+      return request.arrival_us % 3 == 0 and instance.id == "instance_0" and 1 or 0
+    end }
+    local function ties_of(requests)
+      local text = section_of(run({ { third, 1 } }, { workload = { rate = 2000,
+        requests = requests, prompt_tokens = 20, output_tokens = 1 } }))
+      assert.is_nil(text:find("was examined", 1, true))
+      return tonumber(text:match "|ties for the best score|([%d.]+) %%|")
+    end
+    assert.near(66.7, ties_of(600), 6)
+    assert.near(66.7, ties_of(11000), 2) -- 22,000 decisions, half of them on admission
+  end)
+
+  it("are a sample of very many, with prefills and decodes alike", function()
+    local text = section_of(blis.run { trace_level = "decisions",
+      cluster = { prefill_instances = 2, decode_instances = 2 },
+      disaggregation = { prefill_routing = { "weighted",
+        scorers = { { only("own-load", "nobody"), 1 } } } },
+      routing = { "weighted", scorers = { { only("own-load", "instance_2"), 1 } } },
+      workload = { rate = 2000, requests = 10500, prompt_tokens = 20, output_tokens = 2 } })
+    says(text, "|Only one in 2 of the 21,000 routing decisions between several instances was "
+      .. "examined. Shares, and counts in captions, are of this sample.|")
+    assert.near(50, tonumber(text:match "|ties for the best score|([%d.]+) %%|"), 1)
+    local clear = text:match "best score and the next %(([%d,]+) decisions, the first 5%)"
+    assert.near(5250, tonumber((clear:gsub(",", ""))), 100)
+  end)
+
+  it("have no shares where there was no choice", function()
+    local text = section_of(run({ { "queue-depth", 1 } }, { cluster = { instances = 1 } }))
+    says(text, "|routed|60|")
+    assert.is_nil(text:find("ties for", 1, true))
+    assert.is_nil(text:find("most was cached", 1, true))
+  end)
+
+  it("are not made of what rounding leaves of the scores of caches", function()
+    -- 0.1 + 0.2 + 0.3 > 0.3 + 0.2 + 0.1, and in other orders it is less or equal
+    local function part(name, first, other)
+      return { blis.scorer { name = name, score = function(_, instance)
+        return instance.id == "instance_0" and first or other
+      end }, 1 }
+    end
+    for _, prefix in ipairs { "a", "mine", "own", "x" } do
+      for _, scores in ipairs { { 0.1, 0.3 }, { 0.3, 0.1 } } do
+        local first, other = table.unpack(scores)
+        local text = section_of(run({ part(prefix .. "-prefix", first, other),
+          part(prefix .. "-cache", 0.2, 0.2), part(prefix .. "-late-prefix", other, first),
+          { only("load", "instance_1"), 1 } }, { cluster = { instances = 2 } }))
+        says(text, "|not where most was cached|0.0 %|")
+        assert.is_nil(text:find("own scorers", 1, true))
+      end
+    end
+  end)
+
+  it("have no first ones where all are shown, and no zero with a sign", function()
+    local text = section_of(run({ { blis.scorer { name = "own-load", score = function(_, instance)
+      return instance.id == "instance_1" and 1 or -0.0
+    end }, 1 } }, { workload = { rate = 40, requests = 1 } }))
+    says(text, "Largest gaps between the best score and the next (1 decision)|",
+      "|instance_1 1, instance_0 0, instance_2 0|")
+    local result = run(nil, { routing = "least-loaded", workload = { rate = 1, requests = 4 } })
+    assert.is_nil(section_of(result):find("-0|", 1, true))
+  end)
+
+  it("are all requests that were not served, however late, also without records", function()
+    local function late_of(more)
+      local n = 0
+      local experiment = { cluster = { instances = 2 }, admission = blis.admission {
+        name = "door", decide = function()
+          n = n + 1
+          if n <= 20500 then return true end
+          return blis.reject "closed"
+        end }, workload = { rate = 2000, requests = 21000, prompt_tokens = 20, output_tokens = 1 } }
+      for key, value in pairs(more) do experiment[key] = value end
+      return blis.run(experiment)
+    end
+    local result = late_of {}
+    says(section_of(result), "|Requests that were not served|end|why|requests|the first|",
+      "|rejected|closed|500|request_20500 at ")
+    local ends = result.requests:turned_away()
+    assert.same({ { state = "rejected", reason = "closed", requests = 500, first = 20501 } }, ends)
+    says(section_of(late_of { keep_records = false }),
+      "|Requests that were not served|end|why|requests|the first|", "|rejected|-|500|-|")
+  end)
+
   it("are those of an autoscaler where it has its own section", function()
     local text = section_of(blis.run(small.experiment { scaling = { max_replicas = 4 },
       autoscaler = { "hpa", metrics = { queue_depth = 1 } } }))

@@ -54,15 +54,15 @@ describe("what was run", function()
         .. "800.5 ms",
       ["LoRA adapters"] = "2 adapters of ranks 8 to 32; 1 slot on the GPUs of an instance, 1 place "
         .. "in the memory of its host; steps go on during loads",
-      ["speculative decoding"] = "2 drafts a step by a pass each, acceptance 0.7, 0.5; a pass "
+      ["speculative decoding"] = "2 drafts per step, one pass each, acceptance 0.7, 0.5; a pass "
         .. "takes 300 us and 0 us per request; none with more than 8 running requests",
       ["KV tier 1"] = "host: 4 GB of each instance, read at 10 GB/s, written at 8 GB/s; lru, "
         .. "write-through",
-      ["KV tier 2"] = "disk: 1,200 blocks of all instances, read in no time, writes included; "
+      ["KV tier 2"] = "disk: 1,200 blocks of all instances, reads and writes take no time; "
         .. "fifo, write-through, through host",
       ["links of KV tiers"] = "network of an instance 12.5 GB/s; load: if-faster",
       ["spot capacity"] = "2 instances, by 2 steps; 4 s notice, serving again 3 s after there is "
-        .. "room; unfinished requests are failed",
+        .. "room; unfinished requests fail",
     }
     local result = blis.run(experiment)
     local rows = rows_of(result)
@@ -85,6 +85,17 @@ describe("what was run", function()
       faults = "1 declared" }, rows)
     assert.equal("saturation by concurrency; at most 50 requests",
       rows["gateway&#39;s queue"][1])
+    rows = rows_of(blis.run(small.experiment { queue = { saturation = "concurrency" },
+      kv_tiers = { load = function() return true end,
+        { name = "host", gb = 4, read_gb_s = 10, half_duplex = true } },
+      cluster = { instances = 2, spot = { requests = "rerouted",
+        steps = { { at = s(20), available = 0 } } } } }))
+    assert.equal("saturation by concurrency; no limit on its length",
+      rows["gateway&#39;s queue"][1])
+    assert_rows({ ["KV tier 1"] = "host: 4 GB of each instance, reads and writes share 10 GB/s; "
+      .. "lru, write-through", ["links of KV tiers"] = "network without a limit; load: by a function"
+      }, rows)
+    assert.truthy(rows["spot capacity"][1]:find("; unfinished requests are rerouted$"))
     rows = rows_of(blis.run(small.experiment {
       autoscaler = { "hpa", metrics = { queue_depth = 1 } },
       scaling = { max_replicas = 4 } }))
@@ -99,7 +110,7 @@ describe("what was run", function()
       workload = { rate = 5, requests = 5 } })
     local text = "4 adapters of rank 8; %d slots on the GPUs of an instance, room for all in the "
       .. "memory of its host; steps go on during loads"
-    assert_rows({ ["LoRA adapters"] = ("group 1, 3: %s; group 2: %s"):format(text:format(2),
+    assert_rows({ ["LoRA adapters"] = ("groups 1, 3: %s; group 2: %s"):format(text:format(2),
       text:format(3)) }, rows)
     assert.truthy(rows["KV cache of group 3"])
   end)
@@ -112,6 +123,15 @@ describe("what was run", function()
 end)
 
 describe("what was compared", function()
+  it("says so where nothing differs", function()
+    files.with(nil, function(path)
+      blis.compare(small.experiment { routing = { "round-robin", "round-robin" } }):report(path)
+      local text = files.read(path)
+      assert.truthy(text:find("<p>Nothing that reports show.</p>", 1, true))
+      assert.truthy(text:find("As resolved", 1, true))
+    end, ".html")
+  end)
+
   it("is apart from what is the same for all policies", function()
     local rows, heads = rows_of(blis.compare(small.experiment {
       slo_targets = { standard = { ttft_ms = 200 } }, routing = { "round-robin", { "weighted",

@@ -44,7 +44,7 @@ enum { BLIS_REQUEST_STATE_COUNT = BLIS_REQUEST_FAILED + 1 };
   XX(TIMED_OUT, timed_out, LESS,                                               \
      "requests that were not answered before their deadline")                  \
   XX(UNSERVABLE, unservable, LESS,                                             \
-     "requests that were dropped, since they are too long for the instance")   \
+     "requests that were dropped because they are too long for the instance")   \
   XX(FAILED, failed, LESS, "requests that were lost with an instance")         \
   XX(RUNNING, still_running, NEUTRAL,                                          \
      "requests in a batch at the end of the run")                              \

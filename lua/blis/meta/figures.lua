@@ -21,7 +21,7 @@
 ---@field length_capped integer part of completed: requests that stopped at the model's maximum sequence length (requests)
 ---@field rejected integer requests that admission or routing refused (requests)
 ---@field timed_out integer requests that were not answered before their deadline (requests)
----@field unservable integer requests that were dropped, since they are too long for the instance (requests)
+---@field unservable integer requests that were dropped because they are too long for the instance (requests)
 ---@field failed integer requests that were lost with an instance (requests)
 ---@field still_running integer requests in a batch at the end of the run (requests)
 ---@field still_queued integer requests in a wait queue at the end of the run (requests)

@@ -193,6 +193,16 @@ function requests:load(instances, to_us, count) end
 ---@return integer[]
 function requests:slowest(count) end
 
+---@class blis.TurnedAway
+---@field state "rejected"|"failed"|"unservable"|"timed_out"
+---@field reason? string
+---@field requests integer
+---@field first integer place in this list of the first of them
+
+--- Why requests were not served, in the order of the first ones.
+---@return blis.TurnedAway[]
+function requests:turned_away() end
+
 --- Where the warm-up of the run ends (MSER-5 over the TTFT): the time from which requests count, 0
 --- when all do; and false when the run is too short to tell.
 ---@return integer from_us

@@ -12,6 +12,11 @@ local count, number, percent = format.count, format.number, format.percent
 -- Of each kind are told so many. A pass in Lua over more would take long.
 local most_told, most_examined = 5, 20000
 
+local golden_ratio = 0.6180339887498949
+
+-- Scores below this share of others are what rounding leaves of equal ones.
+local least_difference = 1e-9
+
 ---@class blis.page.Choice a routing decision
 ---@field decision blis.Decision
 ---@field regret number best score minus that of the chosen instance
@@ -20,21 +25,37 @@ local most_told, most_examined = 5, 20000
 ---@field cached? string that instance
 ---@field time_us integer
 
---- What scorers that look at caches give a candidate, all of them together; nil without any.
-local function cache_score(candidate)
-  local sum
-  for name, score in pairs(candidate.scores or {}) do
-    if name:find "prefix" or name:find "cache" then sum = (sum or 0) + score end
+--- The scorers that look at caches, in the same order in every run.
+local function cache_scorers(scores)
+  local list = {}
+  for _, name in ipairs(sorted.names(scores)) do
+    if name:find "prefix" or name:find "cache" then list[#list + 1] = name end
   end
+  return list
+end
+
+--- What scorers that look at caches give a candidate, all of them together; nil without any.
+local function cache_score(candidate, scorers)
+  if not candidate.scores or #scorers == 0 then return nil end
+  local sum = 0
+  for _, name in ipairs(scorers) do sum = sum + candidate.scores[name] end
   return sum
 end
 
+--- By how much the highest score is above another one.
+local function above(most, score)
+  local difference = most - score
+  return difference > least_difference * math.max(math.abs(most), math.abs(score)) and difference
+    or 0
+end
+
 ---@param one blis.Decision
+---@param scorers string[] that look at caches
 ---@return blis.page.Choice
-local function choice_of(one)
+local function choice_of(one, scorers)
   local best, second, chosen_cached, cached, most_cached = -math.huge, -math.huge, nil, nil, nil
   for _, candidate in ipairs(one.candidates) do
-    local score, by_cache = candidate.score, cache_score(candidate)
+    local score, by_cache = candidate.score, cache_score(candidate, scorers)
     if score > best then best, second = score, best else second = math.max(second, score) end
     if candidate.instance == one.chosen then chosen_cached = by_cache end
     if by_cache and (not most_cached or by_cache > most_cached) then
@@ -42,19 +63,23 @@ local function choice_of(one)
     end
   end
   return { decision = one, time_us = one.time_us, regret = one.regret or 0, gap = best - second,
-    uncached = chosen_cached and most_cached - chosen_cached or 0, cached = cached }
+    uncached = chosen_cached and above(most_cached, chosen_cached) or 0, cached = cached }
 end
 
---- The routing decisions with several candidates, of a long trace every n-th; and n.
+--- The routing decisions with several candidates, of many one in n; and n, and how many there are.
+--- Which of each n is taken changes: every n-th may be of one kind, such as the prefills.
 local function choices_of(trace)
-  local list, step = {}, (#trace + most_examined - 1) // most_examined
-  for i = 1, #trace, step do
-    local one = trace[i]
-    if one.kind == "routing" and one.candidates and #one.candidates > 1 then
-      list[#list + 1] = choice_of(one)
-    end
+  local list, scorers, places = {}, {}, trace:choices()
+  local step = math.max((#places + most_examined - 1) // most_examined, 1)
+  for i = 0, (#places - 1) // step do
+    local from = i * step
+    local size = math.min(step, #places - from)
+    local one = trace[places[from + 1 + math.floor(i * golden_ratio % 1 * size)]]
+    local scores, stage = one.candidates[1].scores, one.stage or ""
+    scorers[stage] = scorers[stage] or scores and cache_scorers(scores)
+    list[#list + 1] = choice_of(one, scorers[stage] or {})
   end
-  return list, step
+  return list, step, #places
 end
 
 --- "instance_2 0.913, instance_0 0.421": the first few, best first.
@@ -63,7 +88,7 @@ local function candidates_text(one)
   sorted.by_highest(list, "score", "instance")
   local words = {}
   for i = 1, math.min(#list, 4) do
-    words[i] = ("%s %.4g"):format(list[i].instance, list[i].score)
+    words[i] = ("%s %.4g"):format(list[i].instance, list[i].score + 0.0) -- no "-0"
   end
   return table.concat(words, ", ") .. (#list > 4 and ", ..." or "")
 end
@@ -83,8 +108,9 @@ local function most_of(choices, field, caption, header)
         or candidates_text(one) }
   end
   if #rows == 0 then return {}, 0 end
-  return parts.table(("%s (%s, the first %d)"):format(caption, format.plural(#list, "decision"),
-    #rows), { "request", "time (s)", "chosen", table.unpack(header) }, rows, { [5] = true }), #list
+  return parts.table(("%s (%s%s)"):format(caption, format.plural(#list, "decision"),
+    #list > #rows and (", the first %d"):format(#rows) or ""), { "request", "time (s)", "chosen",
+    table.unpack(header) }, rows, { [5] = true }), #list
 end
 
 local function ties_of(choices)
@@ -95,7 +121,7 @@ end
 
 --- What a trace tells.
 local function routed(trace)
-  local sums, choices, step = trace:summary(), choices_of(trace)
+  local sums, choices, step, all = trace:summary(), choices_of(trace)
   local against_scores = most_of(choices, "regret", "Not the instance with the best score",
     { "score given up", "candidates, best first" })
   local against_caches, uncached = most_of(choices, "uncached",
@@ -103,56 +129,47 @@ local function routed(trace)
     { "cache score given up", "most cached at" })
   local clear = most_of(choices, "gap", "Largest gaps between the best score and the next",
     { "gap", "candidates, best first" })
-  local share = #choices > 0 and 1 / #choices or 0
+  local cards = {
+    { "decisions on admission", count(sums.total) }, { "rejected", count(sums.rejected) },
+    { "routed", count(sums.routed) }, { "mean regret by score", number(sums.mean_regret, 4) },
+    { "highest regret", number(sums.max_regret, 4) },
+  }
+  if #choices > 0 then
+    cards[6] = { "ties for the best score", percent(ties_of(choices) / #choices) }
+    cards[7] = { "not where most was cached", percent(uncached / #choices) }
+  end
   return {
-    parts.cards {
-      { "decisions on admission", count(sums.total) }, { "rejected", count(sums.rejected) },
-      { "routed", count(sums.routed) }, { "mean regret by score", number(sums.mean_regret, 4) },
-      { "highest regret", number(sums.max_regret, 4) },
-      { "ties for the best score", percent(ties_of(choices) * share) },
-      { "not where most was cached", percent(uncached * share) },
-    },
-    step > 1 and html.p({ class = "soft" }, ("Of the %s decisions every %d-th was looked at.")
-      :format(count(#trace), step)) or {},
+    parts.cards(cards),
+    step > 1 and html.p({ class = "soft" }, ("Only one in %d of the %s routing decisions between "
+      .. "several instances was examined. Shares, and counts in captions, are of this sample.")
+      :format(step, count(all))) or {},
     against_scores, against_caches, clear,
   }
 end
 
-local is_turned_away = { rejected = true, failed = true, unservable = true, timed_out = true }
-
---- Why requests were not served, the most frequent reason first.
-local function turned_away(r)
-  local examined = r.keeps_records and r.completed < r.arrived
-    and math.min(#r.requests, most_examined) or 0
-  local list, by_key = {}, {}
-  for i = 1, examined do
-    local request = r.requests[i]
-    local state, reason = request.state, request.reason
-    if is_turned_away[state] then
-      local key = state .. "\n" .. (reason or "")
-      local one = by_key[key]
-      if not one then
-        one = { state = state, reason = reason, requests = 0, first = request, place = i }
-        by_key[key], list[#list + 1] = one, one
-      end
-      one.requests = one.requests + 1
+--- Without records nobody knows why.
+local function counted(r)
+  local list = {}
+  for _, state in ipairs { "rejected", "timed_out", "unservable", "failed" } do
+    if r[state] > 0 then
+      list[#list + 1] = { state = state, requests = r[state], first = #list + 1 }
     end
   end
-  return sorted.by_highest(list, "requests", "place"), examined
+  return list
 end
 
 local function refusals(r)
-  local list, examined = turned_away(r)
+  local list = r.keeps_records and r.requests:turned_away() or counted(r)
   if #list == 0 then return {} end
+  sorted.by_highest(list, "requests", "first")
   local rows = {}
   for i = 1, math.min(#list, most_told) do
     local one = list[i]
-    rows[i] = { (one.state:gsub("_", " ")), one.reason and one.reason ~= "" and one.reason or "-",
-      count(one.requests), ("%s at %s s"):format(one.first.id,
-        number(one.first.arrival_us / 1e6, 3)) }
+    local first = r.keeps_records and r.requests[one.first]
+    rows[i] = { (one.state:gsub("_", " ")), one.reason or "-", count(one.requests), first
+      and ("%s at %s s"):format(first.id, number(first.arrival_us / 1e6, 3)) or "-" }
   end
-  local caption = "Requests that were not served" .. (examined < #r.requests
-    and (", of the first %s"):format(count(examined)) or "")
+  local caption = "Requests that were not served"
     .. (#list > #rows and (", the first %d of %d reasons"):format(#rows, #list) or "")
   return parts.table(caption, { "end", "why", "requests", "the first" }, rows, { [2] = true })
 end

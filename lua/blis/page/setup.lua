@@ -17,7 +17,7 @@ end
 ---@param r blis.Result
 ---@return blis.page.Element
 function page.section(r)
-  return parts.section("setup", "What was run", rows_table("As it was worked out", setup.rows(r)),
+  return parts.section("setup", "What was run", rows_table("As resolved", setup.rows(r)),
     origin.inputs(r.setup), origin.element(r.hash))
 end
 
@@ -74,8 +74,8 @@ function page.compared(results, labels)
   return parts.section("setup", "What was run", html.h3 "What differs",
     #different > 0 and parts.table("By " .. (results.labels and "variant" or "policy"),
       { "", table.unpack(labels) }, different, words_of(labels))
-    or html.p "Nothing that is told of runs.",
-    html.h3 "The same for all", rows_table("As it was worked out", same),
+    or html.p "Nothing that reports show.",
+    html.h3 "The same for all", rows_table("As resolved", same),
     origin.inputs(results[1].setup), origin.element())
 end
 

@@ -52,8 +52,8 @@ end
 local function speculation_text(group)
   local given = group.speculation
   if not given then return nil end
-  local text = ("%s a step %s, %s"):format(plural(given.tokens, "draft"),
-    given.drafts_in_one_pass and "by look-up" or "by a pass each", acceptance_text(given))
+  local text = ("%s per step, %s, %s"):format(plural(given.tokens, "draft"),
+    given.drafts_in_one_pass and "by look-up" or "one pass each", acceptance_text(given))
   if given.pass_us > 0 or given.pass_us_per_sequence > 0 then
     text = ("%s; a pass takes %s us and %s us per request"):format(text, short(given.pass_us),
       short(given.pass_us_per_sequence))
@@ -74,20 +74,23 @@ local function of_groups(cluster, text_of)
   end
   for i, text in ipairs(texts) do
     if #numbers[text] < #groups then
-      texts[i] = ("group %s: %s"):format(table.concat(numbers[text], ", "), text)
+      texts[i] = ("group%s %s: %s"):format(#numbers[text] > 1 and "s" or "",
+        table.concat(numbers[text], ", "), text)
     end
   end
   return #texts > 0 and table.concat(texts, "; ") or nil
 end
 
+local fates = { failed = "fail", rerouted = "are rerouted", retried = "are retried" }
+
 local function spot_text(plans)
   local words = {}
   for i, plan in ipairs(plans) do
     words[i] = ("%s%s, by %s; %s notice, serving again %s after there is room; unfinished "
-      .. "requests are %s"):format(plan.group and ("group %d: "):format(plan.group) or "",
+      .. "requests %s"):format(plan.group and ("group %d: "):format(plan.group) or "",
       plural(plan.instances, "instance"), plan.trace and "the trace " .. plan.trace
       or plural(plan.steps, "step"), seconds(plan.notice_us), seconds(plan.restart_us),
-      plan.requests)
+      fates[plan.requests])
   end
   return table.concat(words, "; ")
 end
@@ -115,11 +118,13 @@ end
 local function tier_text(tier)
   local size = tier.bytes > 0 and short(tier.bytes / 1e9) .. " GB"
     or plural(tier.blocks, "block")
-  local links = bandwidth_text(tier.read_gb_s, "read")
+  local links
   if tier.half_duplex then
-    links = links .. ", writes included"
+    links = "reads and writes " .. (tier.read_gb_s == 0 and "take no time"
+      or ("share %s GB/s"):format(short(tier.read_gb_s)))
   else
-    links = ("%s, %s"):format(links, bandwidth_text(tier.write_gb_s or tier.read_gb_s, "written"))
+    links = ("%s, %s"):format(bandwidth_text(tier.read_gb_s, "read"),
+      bandwidth_text(tier.write_gb_s or tier.read_gb_s, "written"))
   end
   return ("%s: %s %s, %s%s; %s, %s%s"):format(tier.name, size, scopes[tier.scope], links,
     tier.per_gpu and " per GPU" or "", tier.policy, tier.store,
@@ -133,7 +138,7 @@ local function add_tiers(rows, tiers)
   end
   rows[#rows + 1] = { name = "links of KV tiers", text = ("network %s; load: %s"):format(
     tiers.network_gb_s > 0 and ("of an instance %s GB/s"):format(short(tiers.network_gb_s))
-    or "without a limit", tiers.load_choice and "as a function says" or tiers.load) }
+    or "without a limit", tiers.load_choice and "by a function" or tiers.load) }
 end
 
 local function link_text(gb_s)
@@ -151,7 +156,7 @@ local function queue_text(queue)
   local detector = queue.saturation
   return ("saturation by %s; %s"):format(detector.label or detector.name or "a function",
     queue.max_requests and queue.max_requests > 0
-      and ("at most %s"):format(plural(queue.max_requests, "request")) or "as long as it gets")
+      and ("at most %s"):format(plural(queue.max_requests, "request")) or "no limit on its length")
 end
 
 local function faults_text(faults, plans)

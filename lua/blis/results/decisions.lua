@@ -52,6 +52,8 @@ local decisions = {}
 ---@class blis.Decisions
 ---@field [integer] blis.Decision
 ---@operator len: integer
+---@field choices fun(self: blis.Decisions): integer[] places of routing decisions between several
+---candidates
 ---@field summary fun(self: blis.Decisions): blis.DecisionSummary
 ---@field scorers fun(self: blis.Decisions, stage?: string): { name: string, weight: number }[]
 ---weights sum to 1; "prefill" for those of the policy that routes prefills

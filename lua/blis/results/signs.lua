@@ -153,7 +153,7 @@ end
 
 --- The signs of a result, but of clamped scores, which are among the notes of its setup.
 ---@param r blis.Result
----@param leaves_out_overload? boolean for who tells that himself
+---@param leaves_out_overload? boolean for callers that report overload themselves
 ---@return string[]
 function signs.of_result(r, leaves_out_overload)
   local lines = { idle_instances(r) }

@@ -247,9 +247,26 @@ static int decisions_scorers(lua_State *L) {
   return 1;
 }
 
+/* choices(): places of routing decisions between several candidates. */
+static int decisions_choices(lua_State *L) {
+  const blis_decisions *decisions = check_list(L)->decisions;
+  lua_newtable(L);
+  lua_Integer choices = 0;
+  size_t count = blis_decisions_count(decisions);
+  for (size_t i = 0; i < count; i++) {
+    const blis_decision_record *record = blis_decisions_at(decisions, i);
+    if (record->kind == BLIS_DECISION_ROUTING && record->candidate_count > 1) {
+      lua_pushinteger(L, (lua_Integer)i + 1);
+      lua_rawseti(L, -2, ++choices);
+    }
+  }
+  return 1;
+}
+
 void bind_open_decisions(lua_State *L) {
   static const luaL_Reg meta[] = {{"__len", decisions_len}, {NULL, NULL}};
-  static const luaL_Reg methods[] = {{"scorers", decisions_scorers},
+  static const luaL_Reg methods[] = {{"choices", decisions_choices},
+                                     {"scorers", decisions_scorers},
                                      {"summary", decisions_summary},
                                      {NULL, NULL}};
   push_new_type(L, DECISIONS_TYPE, meta, NULL);

@@ -11,6 +11,7 @@
 #include "lua/results/records.h"
 #include "lua/results/spread.h"
 #include "lua/results/steady.h"
+#include "lua/results/turned_away.h"
 
 int bind_records_new(lua_State *L) {
   bind_records *self = push_records(L);
@@ -212,6 +213,7 @@ static const luaL_Reg records_methods[] = {
     {"tasks", bind_records_tasks},
     {"slowest", bind_records_slowest},
     {"spread", bind_records_spread},
+    {"turned_away", bind_records_turned_away},
     {"warm_up", bind_records_warm_up},
     {"window", bind_records_window},
     {"within", bind_records_within},
