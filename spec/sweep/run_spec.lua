@@ -93,7 +93,7 @@ intervals need 4 replications or more; a change of 5 % in square shows with abou
       end,
     }:run { quiet = true, jobs = 2 }
     assert.same({ "ttft_ms.mean", "ttft_ms.p99", "itl_ms.mean", "e2e_ms.mean", "e2e_ms.p99",
-      "tokens_per_sec", "cache_hit_rate" }, result.shown)
+      "tokens_per_sec", "cache_hit_rate_overall" }, result.shown)
     local direct = blis.run(small.experiment { seed = 43 })
     assert.equal(direct.ttft_ms.p99, result:point({ rate = 40 }).values["ttft_ms.p99"][2])
   end)

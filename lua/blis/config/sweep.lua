@@ -193,7 +193,7 @@ sweep.compare = {
     {
       name = "report", type = "strings",
       doc = "Figures to compare; the first one decides how many runs are enough; default: "
-        .. "ttft_ms.p99, e2e_ms.mean, tokens_per_sec and cache_hit_rate.",
+        .. "ttft_ms.p99, e2e_ms.mean, tokens_per_sec and cache_hit_rate_overall.",
     },
     {
       name = "level", type = "number", above = 0.5, max = 0.9999, default = 0.95,

@@ -654,7 +654,7 @@
 ---@field replications? integer|"auto"|blis.StoppingOptions Runs of each policy, with common seeds; 'auto': 5 to 40 runs, until the first figure is known to 2 %; or a table with a stopping rule.
 ---@field variants? table<string, any>[] In place of a list of routing policies: a list of changes of the experiment, { { scheduler = "fcfs" }, { scheduler = "sjf", name = "shortest first" } }; all options but the workload can change, those of the cluster one by one.
 ---@field baseline? integer Index of the policy that the others are compared with. (default 1)
----@field report? string[] Figures to compare; the first one decides how many runs are enough; default: ttft_ms.p99, e2e_ms.mean, tokens_per_sec and cache_hit_rate.
+---@field report? string[] Figures to compare; the first one decides how many runs are enough; default: ttft_ms.p99, e2e_ms.mean, tokens_per_sec and cache_hit_rate_overall.
 ---@field level? number Confidence of the intervals. (default 0.95)
 ---@field jobs? integer|"auto" Number of worker processes; 'auto' = one per processor. (default auto)
 ---@field quiet? boolean Show no progress on standard error. (default false)

@@ -48,7 +48,8 @@ local fixed_names = {}
 for _, option in ipairs(options.compare.options) do fixed_names[option.name] = true end
 
 -- What is compared unless somebody says more.
-local usual_report = { "ttft_ms.p99", "e2e_ms.mean", "tokens_per_sec", "cache_hit_rate" }
+local usual_report = { "ttft_ms.p99", "e2e_ms.mean", "tokens_per_sec",
+  "cache_hit_rate_overall" }
 local usual_steady_report = { "steady.ttft_ms.p99", "steady.e2e_ms.mean", "steady.tokens_per_sec" }
 
 --- Parts the options of comparing from those of the experiment.

@@ -53,7 +53,7 @@ Table.__name = "blis.sweep_table"
 
 -- What is shown of results of blis.run unless the script says.
 local usual_report = { "ttft_ms.mean", "ttft_ms.p99", "itl_ms.mean", "e2e_ms.mean", "e2e_ms.p99",
-  "tokens_per_sec", "cache_hit_rate" }
+  "tokens_per_sec", "cache_hit_rate_overall" }
 
 local function shown_of(self, names, seen)
   if self.report then return self.report end
