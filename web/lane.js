@@ -9,7 +9,7 @@ const shown = [
   ["ITL mean", (figures) => duration(figures.itl_ms_mean)],
   ["E2E mean", (figures) => duration(figures.e2e_ms_mean)],
   ["tokens/s", (figures) => number(figures.tokens_per_sec)],
-  ["in cache", (figures) => percent(figures.cache_hit_rate)],
+  ["in cache", (figures) => percent(figures.cache_hit_rate_overall)],
   ["completed", (figures) => `${number(figures.completed)} of ${number(figures.arrived)}`],
 ];
 

@@ -93,8 +93,8 @@ describe("what was run", function()
     assert.equal("saturation by concurrency; no limit on its length",
       rows["gateway&#39;s queue"][1])
     assert_rows({ ["KV tier 1"] = "host: 4 GB of each instance, reads and writes share 10 GB/s; "
-      .. "lru, write-through", ["links of KV tiers"] = "network without a limit; load: by a function"
-      }, rows)
+      .. "lru, write-through",
+      ["links of KV tiers"] = "network without a limit; load: by a function" }, rows)
     assert.truthy(rows["spot capacity"][1]:find("; unfinished requests are rerouted$"))
     rows = rows_of(blis.run(small.experiment {
       autoscaler = { "hpa", metrics = { queue_depth = 1 } },

@@ -18,6 +18,12 @@ describe("the record of a run", function()
     assert.is_nil(spec.trace_level)
   end)
 
+  it("has the share of prompt blocks over all instances, as reports", function()
+    local json, result = told(small.experiment())
+    assert.near(result.cache_hit_rate_overall, json.figures.cache_hit_rate_overall, 1e-3)
+    assert.is_nil(json.figures.cache_hit_rate)
+  end)
+
   it("has the requests, as columns", function()
     local json, result = told(small.experiment())
     assert.equal(#result.requests, #json.requests.id)

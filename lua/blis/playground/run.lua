@@ -168,7 +168,7 @@ local function write_figures(writer, result)
     :field("e2e_ms_mean", at(result.e2e_ms, "mean"))
     :field("e2e_ms_p99", at(result.e2e_ms, "p99"))
     :field("tokens_per_sec", short(result.tokens_per_sec))
-    :field("cache_hit_rate", short(result.cache_hit_rate))
+    :field("cache_hit_rate_overall", short(result.cache_hit_rate_overall))
     :field("arrived", result.arrived):field("completed", result.completed):done()
 end
 
