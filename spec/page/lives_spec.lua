@@ -24,6 +24,32 @@ describe("lives of slow requests", function()
     assert.is_nil(section:find("adapter", 1, true))
   end)
 
+  it("tell prefills from hand-offs and from waits behind them", function()
+    local told = 0
+    local section = slowest_of { seed = 3, cluster = { model = "qwen3-14b", hardware = "H100",
+        prefill_instances = 1, decode_instances = 1, max_num_seqs = 8 },
+      disaggregation = {},
+      workload = { rate = 40, requests = 200, prompt_tokens = 2000, output_tokens = 60 } }
+    for text in section:gmatch "prefill [^<]*; prefilled by" do
+      told = told + 1
+      local prefill_ms = tonumber((text:match "^prefill ([%d.,]+)":gsub(",", "")))
+      assert.is_true(prefill_ms < 200, text)
+      assert.matches("hand%-off [%d.,]+ ms, .*decode", text)
+    end
+    assert.equal(10, told)
+    assert.truthy(section:find("hand-off</li>", 1, true))
+  end)
+
+  it("say what they do not know of requests that were sent again", function()
+    local spec = { cluster = { instances = 2 },
+      faults = { { kind = "crash", at = 1000000, instance = "instance_0", requests = "rerouted",
+        recover_after = 1000000 } },
+      workload = { rate = 20, requests = 60, prompt_tokens = 100, output_tokens = 100 } }
+    assert.matches("Requests were sent again %d+ times", slowest_of(spec))
+    spec.faults = nil
+    assert.is_nil(slowest_of(spec):find("sent again", 1, true))
+  end)
+
   it("tell what KV tiers brought of their prompts", function()
     local section = slowest_of { cluster = { instances = 1, kv_blocks = 300 },
       kv_tiers = { { name = "<host>", gb = 40, read_gb_s = 1 } },

@@ -17,12 +17,31 @@ lives.usual_count = 10
 ---@field us integer
 ---@field class string of its colour
 
+--- Appends what follows on the prefill of a request that decodes elsewhere; times are from its
+--- arrival on.
+local function add_handoff(phases, request, admitted, first)
+  local prefilled = math.max(request.prefill_end_us - request.arrival_us, admitted)
+  local moved = math.max(request.transfer_end_us - request.arrival_us, prefilled)
+  local decodes = math.max(first, moved)
+  table.move({
+    { name = "prefill", us = prefilled - admitted, class = "f2" },
+    { name = "hand-off", us = moved - prefilled, class = "f5" },
+    { name = "waiting to decode", us = decodes - moved, class = "f1" },
+    { name = "decode", us = math.max(request.e2e_us - decodes, 0), class = "f3" },
+  }, 1, 4, #phases + 1, phases)
+  return phases
+end
+
 --- The times of a request that add up to its E2E, in the order in which they pass.
 ---@param request blis.RequestRecord
 ---@return blis.page.Phase[]
 local function phases_of(request)
   local gateway = request.gateway_wait_us or 0
-  local admitted = math.max(request.scheduling_delay_us or 0, gateway)
+  local is_moved = request.prefill_admitted_us and request.prefill_end_us
+    and request.transfer_end_us
+  local delay = is_moved and request.prefill_admitted_us - request.arrival_us
+    or request.scheduling_delay_us or 0
+  local admitted = math.max(delay, gateway)
   local first = math.max(request.ttft_us or 0, admitted)
   local adapter = math.min(request.adapter_wait_us or 0, admitted - gateway)
   local phases = {
@@ -33,6 +52,7 @@ local function phases_of(request)
     phases[3] = { name = "waiting for " .. request.adapter, kind = "waiting for an adapter",
       us = adapter, class = "f4" }
   end
+  if is_moved then return add_handoff(phases, request, admitted, first) end
   phases[#phases + 1] = { name = "prefill", us = first - admitted, class = "f2" }
   phases[#phases + 1] = { name = "decode", us = math.max(request.e2e_us - first, 0), class = "f3" }
   return phases
@@ -106,6 +126,15 @@ local function longest(lives_of)
   return most
 end
 
+--- What records do not know of requests that were sent again.
+local function note_of(r)
+  local count = (rawget(r, "rerouted") or 0) + (rawget(r, "retried") or 0)
+  if count == 0 then return nil end
+  return html.p({ class = "soft" }, ("Requests were sent again %s times, as faults or scaling took "
+    .. "their instance. What such a request did there is part of waiting here; timelines show it.")
+    :format(format.count(count)))
+end
+
 --- A table of the slowest requests; nothing without records.
 ---@param r blis.Result
 ---@return blis.page.Element?
@@ -126,7 +155,7 @@ function lives.slowest(r)
     parts.table("The completed requests with the longest E2E.", { "request", "arrived (s)",
       "instance", "prompt tokens", "output tokens", "E2E (ms)", "its time", "in words" }, rows,
       { [8] = true }),
-    legend(longest(told)))
+    legend(longest(told)), note_of(r))
 end
 
 local parts_of_path = { "queue", "prefill", "decode", "tool", "delay" }

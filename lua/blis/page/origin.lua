@@ -54,10 +54,15 @@ local function script()
   return hash ~= "" and (" of the script%s and the files that it reads"):format(hash) or ""
 end
 
---- How to repeat a run that had this hash.
+--- How to repeat a run that had this hash; of one that was saved it is not known.
 ---@param hash? string
+---@param was_saved? boolean
 ---@return any
-function origin.element(hash)
+function origin.element(hash, was_saved)
+  if was_saved then
+    return html.p({ class = "soft" }, "Read from a saved result; its hash is ", html.code(hash),
+      ".")
+  end
   local line = command()
   if not line then return {} end
   return { html.h3 "Again", html.pre({ class = "command" }, line), html.p({ class = "soft" },

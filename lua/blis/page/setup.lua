@@ -2,6 +2,7 @@
 local html = require "blis.page.html"
 local origin = require "blis.page.origin"
 local parts = require "blis.page.parts"
+local result_file = require "blis.results.file"
 local setup = require "blis.results.setup"
 
 local page = {}
@@ -18,7 +19,7 @@ end
 ---@return blis.page.Element
 function page.section(r)
   return parts.section("setup", "What was run", rows_table("As resolved", setup.rows(r)),
-    origin.inputs(r.setup), origin.element(r.hash))
+    origin.inputs(r.setup), origin.element(r.hash, result_file.was_read(r)))
 end
 
 --- The names of all rows in their order, and the texts of each run by them.

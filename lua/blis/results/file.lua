@@ -223,6 +223,9 @@ local function lines_of(file, start, path)
   return file:lines(), start .. (file:read("l") or "")
 end
 
+-- What scripts have of files, and did not run.
+local are_read = setmetatable({}, { __mode = "k" })
+
 --- The figures of a result that save wrote, with its requests if it kept them.
 ---@param path string
 ---@return table
@@ -245,8 +248,14 @@ function result_file.read(path)
     end
   end
   if figures.goodput then name_items(figures.goodput.classes) end
+  are_read[figures] = true
   return figures
 end
+
+--- Whether a result is of a file, and not of a run of this script.
+---@param r blis.Result
+---@return boolean
+function result_file.was_read(r) return are_read[r] == true end
 
 -- What is known of a task.
 local task_columns = { "program", "play", "state", "requests", "submitted", "completed",
