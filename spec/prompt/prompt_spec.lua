@@ -116,7 +116,7 @@ describe("the prompt on a terminal #host", function()
         :format(path, folder .. "/state/blis")).out)
       program.shell("chmod 644 " .. path)
       local seen = run(typing { { "type", "\27[A\27[A" }, { "see", "> first = 1" },
-        { "type", "\n" } }, options)
+        { "type", "\n" }, { "told", "> " } }, options)
       assert.equal(0, seen.status)
       assert.equal(text .. "first = 1\n", files.read(path))
       assert.equal("600\n", program.shell("stat -c %a " .. path).out)
