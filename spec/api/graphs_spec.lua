@@ -318,7 +318,10 @@ describe("session graphs", function()
     says(of { { nodes = {}, node } }, "unknown field 'nodes'")
     says(of(with { aftr = 1 }), "graphs[1][2]: unknown field 'aftr'; did you mean 'after'?")
     says(of(with { after = 2 }), "after is 2; expected the id or the number of a request above")
-    says(of(with { after = { 1, 1 } }), "every request at most once")
+    says(of(with { after = { 1, 1 } }), "after is 1; expected every request at most once")
+    local function named(id) return { id = id, prompt_tokens = 1, output_tokens = 1 } end
+    says(of { { named "a", named "b", { prompt_tokens = 1, output_tokens = 1, after = { "b", "a", "a" } } } },
+      "after is the text 'a'; expected every request at most once")
     says(of(with { after = "x" }), "after is the text 'x'")
     says(of(with { extends = true }), "extends is true; expected a request above this one, or")
     says(of(with { after = 1, prefix_group = "g" }), "prefix_group is for requests that begin")

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/nearest.h"
@@ -238,6 +239,29 @@ static uint32_t check_reference(const reading *r, field f) {
   return (uint32_t)(number - 1);
 }
 
+static int compare_numbers(const void *a, const void *b) {
+  uint32_t left = *(const uint32_t *)a;
+  uint32_t right = *(const uint32_t *)b;
+  return (left > right) - (left < right);
+}
+
+/* The list at index names each of its requests once; sorted has room for it. */
+static void check_each_once(const reading *r, int index, const uint32_t *waits,
+                            uint32_t count, uint32_t *sorted) {
+  memcpy(sorted, waits, count * sizeof *sorted);
+  qsort(sorted, count, sizeof *sorted, compare_numbers);
+  for (uint32_t i = 1; i < count; i++) {
+    if (sorted[i] == sorted[i - 1]) {
+      uint32_t last = count - 1;
+      while (waits[last] != sorted[i]) {
+        last--;
+      }
+      lua_rawgeti(r->L, index, (lua_Integer)last + 1);
+      raise_value(r, AFTER, "every request at most once");
+    }
+  }
+}
+
 /* Pushes a buffer with those that the request on top of the stack waits for. */
 static uint32_t *push_waits(const reading *r, uint32_t *count) {
   lua_State *L = r->L;
@@ -246,7 +270,7 @@ static uint32_t *push_waits(const reading *r, uint32_t *count) {
   lua_Unsigned length = is_list            ? check_list(r, node + 1, "after")
                         : lua_isnil(L, -1) ? 0
                                            : 1;
-  uint32_t *waits = push_buffer(L, (size_t)length, sizeof *waits);
+  uint32_t *waits = push_buffer(L, (size_t)length * 2, sizeof *waits);
   *count = (uint32_t)length;
   for (lua_Unsigned i = 0; i < length; i++) {
     if (is_list) {
@@ -255,12 +279,10 @@ static uint32_t *push_waits(const reading *r, uint32_t *count) {
       lua_pushvalue(L, node + 1);
     }
     waits[i] = check_reference(r, AFTER);
-    for (lua_Unsigned other = 0; other < i; other++) {
-      if (waits[other] == waits[i]) {
-        raise_value(r, AFTER, "every request at most once");
-      }
-    }
     lua_pop(L, 1);
+  }
+  if (length > 1) {
+    check_each_once(r, node + 1, waits, *count, waits + length);
   }
   lua_replace(L, node + 1);
   return waits;
