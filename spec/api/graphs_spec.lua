@@ -320,7 +320,8 @@ describe("session graphs", function()
     says(of(with { after = 2 }), "after is 2; expected the id or the number of a request above")
     says(of(with { after = { 1, 1 } }), "after is 1; expected every request at most once")
     local function named(id) return { id = id, prompt_tokens = 1, output_tokens = 1 } end
-    says(of { { named "a", named "b", { prompt_tokens = 1, output_tokens = 1, after = { "b", "a", "a" } } } },
+    local joined = { prompt_tokens = 1, output_tokens = 1, after = { "b", "a", "a" } }
+    says(of { { named "a", named "b", joined } },
       "after is the text 'a'; expected every request at most once")
     says(of(with { after = "x" }), "after is the text 'x'")
     says(of(with { extends = true }), "extends is true; expected a request above this one, or")
