@@ -38,6 +38,7 @@ local workloads = {}
 
 function workloads.graphs(draw, is_adapted)
   local named = draw.chance(0.5)
+  local has_lanes = named and draw.chance(0.4)
   return {
     graphs = function(rng, number)
       local calls = task(rng, number)
@@ -48,6 +49,10 @@ function workloads.graphs(draw, is_adapted)
     concurrency = named and draw.int(2, 8) or nil, hints = draw.chance(0.5),
     on_failure = draw.of { "break", "continue" },
     timeout_us = draw.of { seconds(300), seconds(4) },
+    idle_cap_us = has_lanes and draw.of { 1, 5000, 400000 } or nil,
+    tree_idle_cap_us = has_lanes and draw.of { 1000, 300000 } or nil,
+    warm_up_requests = has_lanes and draw.int(0, 3) or nil,
+    primers = has_lanes and draw.chance(0.3) or nil,
   }
 end
 
