@@ -18,21 +18,30 @@ local function check_start(graph, place, number, starter)
   end
 end
 
+--- Only their starts can end graphs without a count; else all would begin at once, without end.
+local function check_will_end(graph, number, read)
+  if not read.starter and not read.count and type(graph) == "table" and graph.start_us == nil then
+    errors.invalid("graphs[%d]: start_us is missing; give it, or rate, concurrency or count, "
+      .. "since graphs of a function might never end", number)
+  end
+end
+
 --- A function that makes, for every run anew, a function(number) that returns a graph.
-local function factory_of(given, path, seed, starter)
+local function factory_of(given, path, read)
   if type(given) == "function" then
     return function()
-      local rng = core.rng(seed, "workload-graphs")
+      local rng = core.rng(read.seed, "workload-graphs")
       return function(number)
         local graph = given(rng, number)
-        check_start(graph, "graphs", number, starter)
+        check_start(graph, "graphs", number, read.starter)
+        check_will_end(graph, number, read)
         return graph
       end
     end
   end
   for i = 1, #given do
     errors.located(core.check_graph, given[i], path, i)
-    check_start(given[i], path, i, starter)
+    check_start(given[i], path, i, read.starter)
   end
   return function()
     return function(number) return given[number] end
@@ -157,18 +166,18 @@ function graphs.read(given, path, defaults)
     errors.invalid("%s: the graphs of this file have no recorded starts; give rate or concurrency",
       path)
   end
-  local seed = values.seed or defaults.seed
   local starter = values.rate and "rate" or values.concurrency and "concurrency"
   local read = {
-    graphs = file or factory_of(values.graphs, place, seed, starter),
     can_repeat = not is_function, starter = starter,
     rate = values.rate, arrival = types.arrival.check(values.arrival, nil, path .. ".arrival"),
     concurrency = values.concurrency,
     count = values.count, horizon_us = horizon_us, timeout_us = values.timeout_us,
     speed = values.speed, continues = values.on_failure == "continue",
-    tells_future = values.hints, seed = seed,
+    tells_future = values.hints,
+    seed = values.seed or defaults.seed,
   }
   for _, name in ipairs(play_options) do read[name] = values[name] end
+  read.graphs = file or factory_of(values.graphs, place, read)
   return read
 end
 
