@@ -38,21 +38,30 @@ function parts.cards(list)
   return html.dl({ class = "cards" }, cards)
 end
 
--- Shorter names fit everywhere.
-local longest_name = 24
+-- Shorter names fit everywhere; those of columns stand side by side.
+local longest_name, longest_head = 24, 10
 
 --- A long name with places where lines may be broken, as between the scorers of a policy.
 ---@param text any
+---@param longest? integer that is none
 ---@return any
-function parts.breakable(text)
-  if type(text) ~= "string" or #text <= longest_name then return text end
+function parts.breakable(text, longest)
+  if type(text) ~= "string" or #text <= (longest or longest_name) then return text end
   local pieces, from = {}, 1
-  for at in text:gmatch "()[,(/_=]%f[^,(/_=%s]" do
-    pieces[#pieces + 1], pieces[#pieces + 2] = text:sub(from, at), html.wbr()
-    from = at + 1
+  for at in text:gmatch "()[,(/_=.]%f[^,(/_=.%s]" do
+    if text:find("^[^.]", at) or text:find("^%.%a", at) then -- numbers stay whole
+      pieces[#pieces + 1], pieces[#pieces + 2] = text:sub(from, at), html.wbr()
+      from = at + 1
+    end
   end
   pieces[#pieces + 1] = text:sub(from)
   return pieces
+end
+
+--- The name of a column; long ones get more room.
+local function head(name, is_words)
+  return html.th({ scope = "col", class = is_words and "words" or #name > longest_name and "long"
+    or nil }, parts.breakable(name, longest_head))
 end
 
 --- A table; the first cell of a row is its name. Cells are texts or elements; is_words tells which
@@ -65,8 +74,7 @@ end
 function parts.table(caption, header, rows, is_words)
   local heads, body = {}, {}
   for i, name in ipairs(header) do
-    heads[i] = html.th({ scope = "col", class = is_words and is_words[i] and "words" or nil },
-      parts.breakable(name))
+    heads[i] = head(name, is_words and is_words[i])
   end
   for i, row in ipairs(rows) do
     local cells = { html.th({ scope = "row" }, parts.breakable(row[1])) }
