@@ -244,15 +244,15 @@
   XX(INTEGER, capacity_blocks, "blocks", NEUTRAL, "",                          \
      "KV blocks that all stores of the tier can hold")                         \
   XX(INTEGER, used_blocks, "blocks", NEUTRAL, "",                              \
-     "KV blocks in the tier at the end of the run")                            \
+     "KV blocks in all stores of the tier at the end of the run")              \
   XX(INTEGER, peak_blocks, "blocks", NEUTRAL, "",                              \
-     "most KV blocks that its fullest store held")                             \
+     "most KV blocks in one store of the tier at one time")                    \
   XX(INTEGER, loads, "reads", NEUTRAL, "",                                     \
      "reads that ended, one for a request")                                    \
   XX(INTEGER, loaded_blocks, "blocks", MORE, "",                               \
      "KV blocks that the tier brought to requests: its hits")                  \
   XX(INTEGER, peer_blocks, "blocks", NEUTRAL, "",                              \
-     "KV blocks from the store of another instance; part of loaded_blocks")    \
+     "KV blocks from the store of another instance, part of loaded_blocks")    \
   XX(INTEGER, lost_blocks, "blocks", LESS, "",                                 \
      "KV blocks that were to be brought and did not come")                     \
   XX(INTEGER, promoted_blocks, "blocks", NEUTRAL, "",                          \

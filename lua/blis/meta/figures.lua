@@ -150,11 +150,11 @@
 ---@class blis.KvTier
 ---@field name string as the experiment has it
 ---@field capacity_blocks integer KV blocks that all stores of the tier can hold (blocks)
----@field used_blocks integer KV blocks in the tier at the end of the run (blocks)
----@field peak_blocks integer most KV blocks that its fullest store held (blocks)
+---@field used_blocks integer KV blocks in all stores of the tier at the end of the run (blocks)
+---@field peak_blocks integer most KV blocks in one store of the tier at one time (blocks)
 ---@field loads integer reads that ended, one for a request (reads)
 ---@field loaded_blocks integer KV blocks that the tier brought to requests: its hits (blocks)
----@field peer_blocks integer KV blocks from the store of another instance; part of loaded_blocks (blocks)
+---@field peer_blocks integer KV blocks from the store of another instance, part of loaded_blocks (blocks)
 ---@field lost_blocks integer KV blocks that were to be brought and did not come (blocks)
 ---@field promoted_blocks integer KV blocks that stayed in the tier when they were read through it (blocks)
 ---@field saves integer writes that ended (writes)

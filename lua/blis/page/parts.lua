@@ -87,11 +87,48 @@ function parts.table(caption, header, rows, is_words)
     html.table(html.caption(caption), html.thead(html.tr(heads)), html.tbody(body)))
 end
 
---- What a figure means as a sentence: it begins with a capital letter, and ends.
+-- Names of figures that say less than they could.
+local own_words = { availability = "there and paid", serving_share = "taking requests",
+  gb_s = "bandwidth", usd = "cost", on_demand_usd = "cost on demand", classes = "class",
+  requests_per_sec = "good requests", itl_ms = "ITL", itl_per_chunk_ms = "ITL per chunk",
+  capacity_blocks = "room for blocks in all stores",
+  used_blocks = "blocks in all stores at the end", peak_blocks = "most blocks in one store" }
+
+--- What a reader calls a figure: "task" of task_ms.
+---@param name string
+---@return string
+function parts.words(name)
+  if own_words[name] then return own_words[name] end
+  return (name:gsub("_ms$", ""):gsub("_gb$", ""):gsub("_kwh$", ""):gsub("_per_sec$", "")
+    :gsub("_", " "))
+end
+
+local raw_name = "%f[%w_]%l+_[%l%d_]+"
+
+--- True of "hits / requests": names that programs have, put together.
+local function is_formula(text)
+  if not text:find " [-+*/] " then return false end
+  for operand in (text:gsub("[()]", "") .. " + "):gmatch "(.-) [-+*/] " do
+    if operand:find "%s" then return false end
+  end
+  return true
+end
+
+--- What a figure means as a sentence of a page: it begins with a capital letter, ends, and has no
+--- formula, nil or name that is there for programs.
 ---@param doc string
 ---@return string
 function parts.sentence(doc)
-  return (doc:gsub("^%l", string.upper)) .. (doc:find "%.$" and "" or ".")
+  local said = {}
+  for part in doc:gmatch "[^;]+" do
+    local what, how = part:match "^(.-): (.*)$"
+    if how and is_formula(how) then part = what end
+    if #said == 0 or not (part:find "%f[%w]nil%f[%W]" or part:find(raw_name)) then
+      said[#said + 1] = part:gsub(raw_name, parts.words)
+    end
+  end
+  local text = table.concat(said, ";"):gsub("^%l", string.upper)
+  return text .. (text:find "%.$" and "" or ".")
 end
 
 --- "12.3 ms"
