@@ -209,10 +209,26 @@
     });
   });
 
+  // What is folded up is on paper, too; the JSON only if somebody has opened it.
+  let unfolded = [];
+
+  function unfold() {
+    const folded = [...document.querySelectorAll("details:not([data-json], [open])")];
+    folded.forEach((details) => { details.open = true; });
+    unfolded = unfolded.concat(folded);
+    draw();
+  }
+
+  function fold() {
+    unfolded.forEach((details) => { details.open = false; });
+    unfolded = [];
+    draw();
+  }
+
   window.addEventListener("resize", resize);
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
-  window.addEventListener("beforeprint", draw);
-  window.addEventListener("afterprint", draw);
+  window.addEventListener("beforeprint", unfold);
+  window.addEventListener("afterprint", fold);
   draw();
   document.documentElement.dataset.ready = "true";
 })();

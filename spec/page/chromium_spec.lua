@@ -23,7 +23,9 @@ end
 
 -- out: how far anything but what scrolls in its box gets out of the page or of its chart, in
 -- pixels; hidden: how much of a table can only be seen by scrolling it. Of charts, the texts and
--- the colours of lines.
+-- the colours of lines. folded: what has to be opened to be seen, and figures: whether the
+-- section with the JSON is there; before, while and after the page is printed, and with that JSON
+-- opened.
 local measuring = [[<script>
   const seen = { texts: new Set(), strokes: new Set() }, pen = CanvasRenderingContext2D.prototype;
   const fillText = pen.fillText, stroke = pen.stroke;
@@ -48,6 +50,27 @@ local measuring = [[<script>
       hidden = Math.max(hidden, one.scrollWidth - one.clientWidth);
     });
     const told = document.documentElement.dataset;
+    const isSeen = (one) => one.getClientRects().length > 0, folded = [], sections = [];
+    const look = () => {
+      folded.push([...document.querySelectorAll("details:not([open])")].filter(isSeen).length);
+      sections.push(isSeen(document.getElementById("figures")));
+    };
+    const paper = [...document.querySelectorAll("style")].flatMap((one) => [...one.sheet.cssRules])
+      .find((rule) => rule instanceof CSSMediaRule && rule.media.mediaText === "print");
+    const print = () => {
+      dispatchEvent(new Event("beforeprint"));
+      paper.media.mediaText = "all";
+      look();
+      paper.media.mediaText = "print";
+      dispatchEvent(new Event("afterprint"));
+      look();
+    };
+    look();
+    print();
+    document.querySelector("details[data-json]").open = true;
+    print();
+    told.folded = folded.join(" ");
+    told.figures = sections.join(" ");
     told.out = Math.round(out);
     told.hidden = hidden;
     told.texts = [...seen.texts].join(";");
@@ -148,6 +171,17 @@ describe("a page in a browser #host", function()
       assert.is_nil(seen("strokes"):find(colours[2], 1, true))
       assert.is_nil(seen("strokes"):find(colours[3], 1, true))
     end)
+
+  it("prints what is folded up, and the JSON only where somebody has opened it", function()
+    if not has_browser then
+      pending "chromium is not installed (scripts/setup --web)"
+      return
+    end
+    local seen = measured(blis.run(small.experiment { queue = { saturation = "concurrency" } }),
+      1000)
+    assert.equal("2 0 2 0 1", seen "folded")
+    assert.equal("true false true true true", seen "figures")
+  end)
 
   it("draws a sweep", function()
     check(blis.sweep {

@@ -166,7 +166,7 @@ function parts.figures(id)
   return parts.section("figures", "All figures",
     html.p({ class = "soft" }, "The figures of this page, for programs: JSON as ",
       html.code("--format json"), " prints it, but for the series, which are in the charts."),
-    html.details({ ["data-json"] = id, class = "screen" }, html.summary("Show the JSON"),
+    html.details({ ["data-json"] = id }, html.summary("Show the JSON"),
       html.pre()))
 end
 
