@@ -128,6 +128,14 @@ describe("the page of a run", function()
     assert.is_nil(shown.series)
   end)
 
+  it("says that a command prints the same JSON, where one does", function()
+    local told = "for programs: JSON as <code>--format json</code> prints it, but for the series"
+    assert_has(text, told)
+    local compared = page_of(blis.compare(small.experiment { routing = { "round-robin" } }))
+    assert.is_nil(compared:find(told, 1, true))
+    assert_has(compared, "The figures of this page, for programs.")
+  end)
+
   it("draws distributions that end at all requests", function()
     local found = 0
     for _, chart in ipairs(island(text, "charts")) do

@@ -161,11 +161,14 @@ end
 
 --- What a page ends with: all its figures for programs.
 ---@param id string of the element with the JSON
+---@param is_printed? boolean a command prints the same
 ---@return blis.page.Element
-function parts.figures(id)
+function parts.figures(id, is_printed)
+  local as_printed = { ": JSON as ", html.code "--format json",
+    " prints it, but for the series, which are in the charts" }
   return parts.section("figures", "All figures",
-    html.p({ class = "soft" }, "The figures of this page, for programs: JSON as ",
-      html.code("--format json"), " prints it, but for the series, which are in the charts."),
+    html.p({ class = "soft" }, "The figures of this page, for programs",
+      is_printed and as_printed or {}, "."),
     html.details({ ["data-json"] = id }, html.summary("Show the JSON"),
       html.pre()))
 end
