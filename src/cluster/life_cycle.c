@@ -119,6 +119,20 @@ static blis_status warm_up(blis_cluster *cluster, life *l, int64_t for_us,
 static blis_status go_on(blis_cluster *cluster, life *l, int part,
                          blis_error *error);
 
+/* The state that it is in then may be the one in which it failed. */
+static blis_status begin_anew(blis_cluster *cluster, life *l,
+                              blis_error *error) {
+  uint32_t end = blis__rank_end(cluster, l->index);
+  for (uint32_t i = l->index; i < end; i++) {
+    BLIS_TRY(blis__visits_note_failed_start(cluster, i, error));
+  }
+  BLIS_TRY(go_on(cluster, l, PROVISIONING_PART, error));
+  for (uint32_t i = l->index; i < end; i++) {
+    BLIS_TRY(blis__visits_note_service(cluster, i, error));
+  }
+  return BLIS_OK;
+}
+
 /* It would serve now. */
 static blis_status fail_to_start(blis_cluster *cluster, life *l,
                                  blis_error *error) {
@@ -126,7 +140,7 @@ static blis_status fail_to_start(blis_cluster *cluster, life *l,
   l->start.failures--;
   return l->start.failures == 0 && l->start.is_hopeless
              ? blis__set_service(cluster, l->index, BLIS_SERVICE_FAILED, error)
-             : go_on(cluster, l, PROVISIONING_PART, error);
+             : begin_anew(cluster, l, error);
 }
 
 /* The next state that takes time; none: it serves. */

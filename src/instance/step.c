@@ -339,7 +339,7 @@ static blis_status tell_step(blis__stepwise *engine, blis_error *error) {
   blis_step_report report = {
       .start_us = engine->clock_us,
       .end_us = engine->step_end_us,
-      .waiting = (int64_t)engine->waiting.count,
+      .waiting = (int64_t)engine->waiting.count + engine->loading,
       .used_kv_blocks = cache.blocks - cache.free_blocks,
   };
   for (size_t i = 0; i < engine->items.count; i++) {
