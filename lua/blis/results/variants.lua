@@ -1,5 +1,6 @@
 --- What is compared: routing policies, or variants of an experiment that differ in any option but
 --- the traffic.
+local are_alike = require "blis.alike"
 local errors = require "blis.errors"
 local policy = require "blis.policy"
 local show = require "blis.show"
@@ -99,18 +100,6 @@ function variants.changes(list)
     texts[i] = next(one.changes) and told.options(one.changes) or "nothing"
   end
   return show.figures(texts)
-end
-
---- True of texts, numbers and tables that say the same.
-local function are_alike(a, b)
-  if type(a) ~= "table" or type(b) ~= "table" then return a == b end
-  for key, value in pairs(a) do
-    if not are_alike(value, b[key]) then return false end
-  end
-  for key in pairs(b) do
-    if a[key] == nil then return false end
-  end
-  return true
 end
 
 local function is_in_all(list, name)
