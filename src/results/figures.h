@@ -237,7 +237,7 @@
      "share of the looked-for prompt blocks that tiers brought back")          \
   XX(NUMBER, mean_load_ms, "ms", LESS, "KV tiers: {2} ms a load",              \
      "mean time that a request waited for what was brought back; part of its " \
-     "TTFT")
+     "TTFT, but after preemptions")
 
 /* Members of blis_kv_tier_counts. */
 #define BLIS_TIER_COUNT_MAP(XX)                                                \
@@ -366,8 +366,9 @@
      "mean time of a load, fetches included")                                  \
   XX(NUMBER, mean_wait_ms, "ms", LESS,                                         \
      "adapters: a wait of {2} ms on average",                                  \
-     "mean wait for adapters over all of these requests, hits as 0; it is "    \
-     "part of their TTFT")
+     "mean wait for adapters over all of these requests, hits as 0; part of "  \
+     "their TTFT, but for waits behind the first token: where decodes need "   \
+     "the adapter after a first token of the prefill, and after preemptions")
 
 /* Of one adapter, over all instances. */
 #define BLIS_ADAPTER_FIGURES(XX)                                               \
