@@ -334,6 +334,11 @@ describe("LoRA adapters", function()
 
   it("say what is wrong", function()
     local list = { { 0, "legl", 1 } }
+    says("session_talk_round_1_1 needs adapter 'zzz', which", function()
+      local two = { name = "talk", { prompt_tokens = 1, output_tokens = 1 },
+        { after = 1, prompt_tokens = 1, output_tokens = 1, adapter = "zzz" } }
+      blis.run { cluster = { lora = { adapters = 2 } }, workload = { graphs = { two } } }
+    end)
     says("request_0 needs adapter 'legl', which cluster.lora.adapters does not have; did you "
       .. "mean 'legal'?", run, { adapters = { "legal" } }, list)
     says("cluster.lora.adapters[2]: the adapter 'a' is there twice", run,
