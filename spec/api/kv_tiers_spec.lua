@@ -184,6 +184,22 @@ describe("KV tiers", function()
     return tokens
   end
 
+  it("lose blocks in lots once they are fuller than evict_above", function()
+    local pool = { name = "pool", scope = "cluster", gb = 5, read_gb_s = 100 }
+    local function used_share(tiers)
+      local tier = run(tiers).kv_tiers.tiers[1]
+      assert.is_true(tier.evicted_blocks > 0)
+      return tier.used_blocks / tier.capacity_blocks
+    end
+    assert.equal(1, used_share { pool })
+    pool.evict_above = 0.6
+    local share = used_share { pool }
+    assert.is_true(share > 0.5 and share <= 0.6, share)
+    -- Mooncake Store: 0.05 and more of them above 0.9.
+    share = used_share { preset = "mooncake-store", { name = "pool", gb = 5 } }
+    assert.is_true(share > 0.75 and share <= 0.9, share)
+  end)
+
   it("are told in records: what was found where, and the rest was computed", function()
     local two = { cpu { gb = 1 }, { name = "disk", gb = 50, read_gb_s = 3, stage = "cpu" } }
     local pool = { cpu { gb = 2, shared = true }, { name = "pool", scope = "cluster", gb = 4,
@@ -432,6 +448,9 @@ describe("KV tiers", function()
     says("needs instances_per_node", function() run { cpu { scope = "node" } } end)
     says("is for tiers of scope instance", function() run { cpu { scope = "cluster",
       shared = true } } end)
+    says("evict_share: has no effect without evict_above",
+      function() run { cpu { evict_share = 0.1 } } end)
+    says("evict_above", function() run { cpu { evict_above = 0 } } end)
     says("max_tracked: has no effect", function() run { cpu { max_tracked = 5 } } end)
     says("expected a multiple of the KV blocks' 16 tokens",
       function() run { cpu(), chunk_tokens = 100 } end)

@@ -69,7 +69,7 @@ describe("LoRA adapters", function()
   end)
 
   --- Prefill and decode apart, with one slot each, where this stage gives the first token.
-  local function apart(first_token)
+  local function in_stages(first_token)
     return blis.run { cluster = { model = "qwen3-14b", prefill_instances = 1, decode_instances = 1,
         lora = { adapters = 6, slots = 1 } },
       disaggregation = { first_token = first_token },
@@ -78,7 +78,7 @@ describe("LoRA adapters", function()
 
   it("are waited for in both stages, before the first token or behind it", function()
     for _, first_token in ipairs { "prefill", "decode" } do
-      local r = apart(first_token)
+      local r = in_stages(first_token)
       local sum_us, behind = 0, 0
       for _, one in ipairs(r.requests) do
         assert.is_true(one.adapter_wait_us <= one.e2e_us)

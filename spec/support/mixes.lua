@@ -76,7 +76,8 @@ local function kv_tiers(draw)
         function(block) return block.uses - block.depth end },
       store = draw.of { "write-through", "write-through", "on-evict" },
       latency_us = draw.of { 0, 300 }, half_duplex = draw.chance(0.2),
-      threshold = draw.of { 0, 0, 2 }, per_gpu = draw.chance(0.3) },
+      threshold = draw.of { 0, 0, 2 }, per_gpu = draw.chance(0.3),
+      evict_above = draw.maybe(0.3, draw.of { 0.5, 0.9 }) },
   }
   local cpu = tiers[1]
   if cpu.scope == "node" then cpu.instances_per_node = 2 end

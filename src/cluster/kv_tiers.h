@@ -64,6 +64,13 @@ typedef struct blis_kv_tier {
   bool is_half_duplex; /* both share the bandwidth for reading */
   double latency_us;   /* of each read and each write */
   blis_tier_policy policy;
+  /*
+   * Above 0: once a store is fuller than this share of it, or has no room,
+   * blocks leave: of those that are there evict_share, and as much more as it
+   * is too full. 0 = one leaves a full store for each that comes.
+   */
+  double evict_above; /* 0 to 1 */
+  double evict_share; /* with it: above 0, to 1 */
   /* Of BLIS_TIER_SCORED: scores are the times until which blocks are kept, when
      they were used and as much later as programs said that they are used again,
      unless that is more than keep_us; without hints, that is about lru. Else

@@ -40,6 +40,10 @@ static blis_status check_tier(const blis_kv_tiers *config, uint32_t t,
   } else if (tier->policy == BLIS_TIER_SCORED && !tier->keeps_hinted &&
              config->score == NULL) {
     wrong = "scores need a function";
+  } else if (!(tier->evict_above >= 0 && tier->evict_above <= 1) ||
+             (tier->evict_above > 0 &&
+              !(tier->evict_share > 0 && tier->evict_share <= 1))) {
+    wrong = "evict_above and evict_share are not 0 to 1";
   } else if (tier->keeps_hinted &&
              (tier->policy != BLIS_TIER_SCORED || tier->keep_us < 0)) {
     wrong = "hints are honoured by scores, for 0 us or longer";

@@ -204,6 +204,16 @@ BLIS_MUSTUSE blis_status blis__tiers_save_chain(
 BLIS_MUSTUSE blis_status blis__tiers_keep_chain(
     blis__tiers *tiers, const blis__tier_stretch *stretch, blis_error *error);
 
+/*
+ * Where the tier has evict_above: a store that is fuller than that (with
+ * is_coming: one that has no room for a block that is about to come) loses as
+ * many blocks as that says, and as can leave: more victims.
+ */
+BLIS_MUSTUSE blis_status blis__tiers_evict_above(blis__tiers *tiers,
+                                                 int32_t store, bool is_coming,
+                                                 blis__tier_blocks *victims,
+                                                 blis_error *error);
+
 /* Blocks have left a store for others: they go to the tiers behind it. */
 BLIS_MUSTUSE blis_status blis__tiers_evicted(blis__tiers *tiers,
                                              uint32_t instance, int32_t store,

@@ -144,6 +144,63 @@ static void deep_blocks_leave_first(void) {
   site_deinit(&s.site);
 }
 
+/* How many blocks of a tier are left of those of two texts, one behind the
+   other. */
+static int64_t left_of(int64_t first, int64_t second, int64_t capacity) {
+  scene s = {0};
+  begin(&s, 1);
+  blis_kv_tier *tier = add_tier(&s, "pool", capacity, BLIS_TIER_OF_CLUSTER, 32);
+  tier->evict_above = 0.90;
+  tier->evict_share = 0.05;
+  site_add_requests(&s.site, 2);
+  ask_for(&s, 0, 0, 0, (uint32_t)first * BLOCK, 0);
+  ask_for(&s, 1, 5000000, 1, (uint32_t)second * BLOCK, 0);
+  site_must_open(&s.site);
+  site_run(&s.site);
+  CHECK(blis_cluster_check_kv_tiers(s.site.cluster));
+  int64_t left = tier_of(&s, 0).used_blocks;
+  CHECK_EQ_I64(left + tier_of(&s, 0).evicted_blocks, first + second);
+  site_deinit(&s.site);
+  return left;
+}
+
+/*
+ * Mooncake Store: above 0.90 of a store, 0.05 of its blocks leave, and what it
+ * has above that: at 0.97, 0.12 of 970 blocks, 116.4; at 0.91, 0.06 of 910,
+ * 54.6. Where one finds no room, 0.15 of all leave.
+ */
+static void blocks_leave_in_lots(void) {
+  CHECK_EQ_I64(left_of(850, 50, 1000), 900);
+  CHECK_EQ_I64(left_of(900, 70, 1000), 970 - 117);
+  CHECK_EQ_I64(left_of(900, 10, 1000), 910 - 55);
+  CHECK_EQ_I64(left_of(90, 30, 100), 120 - 15 - 15);
+}
+
+/*
+ * A tier of 20 blocks that keeps 10. Four blocks come to ten: 0.45 of 14 leave,
+ * seven of the first text. When these come back from the disk, the 4 others
+ * leave; what is read or on its way stays.
+ */
+static void lots_leave_for_what_is_promoted(void) {
+  scene s = {0};
+  begin(&s, 1);
+  blis_kv_tier *cpu = add_tier(&s, "cpu", 20, BLIS_TIER_OF_INSTANCE, 32);
+  cpu->evict_above = 0.50;
+  cpu->evict_share = 0.25;
+  add_tier(&s, "disk", 1000, BLIS_TIER_OF_INSTANCE, 5)->stage = 0;
+  site_add_requests(&s.site, 3);
+  ask_for(&s, 0, 0, 0, 10 * BLOCK, 0);
+  ask_for(&s, 1, 500000, 1, 4 * BLOCK, 0);
+  ask_for(&s, 2, 1000000, 0, 10 * BLOCK, BLOCK / 2);
+  site_must_open(&s.site);
+  call_at(&s, 900000, forget_caches);
+  site_run(&s.site);
+  CHECK_EQ_I64(tier_of(&s, 0).promoted_blocks, 7);
+  CHECK_EQ_I64(tier_of(&s, 0).evicted_blocks, 7 + 4);
+  CHECK_EQ_I64(tier_of(&s, 0).used_blocks, 10);
+  site_deinit(&s.site);
+}
+
 /* The same when the text was used again: 20 blocks of the second text leave,
    and then the 20 deepest of the first. */
 static void deep_blocks_are_used_last(void) {
@@ -434,6 +491,8 @@ int main(void) {
   RUN(stages);
   RUN(blocks_add_up);
   RUN(deep_blocks_leave_first);
+  RUN(blocks_leave_in_lots);
+  RUN(lots_leave_for_what_is_promoted);
   RUN(deep_blocks_are_used_last);
   RUN(estimates_know_of_other_readers);
   RUN(a_threshold_saves_writes);
