@@ -389,6 +389,31 @@ describe("KV tiers", function()
     assert.equal(knowing.hash, columns.hash)
   end)
 
+  it("are seen by routers where peers have them, if they have a weight", function()
+    --- The signal, by instance, for a text that the tier of the first instance has alone.
+    local function seen_with(peer_weight)
+      local seen
+      blis.run { cluster = { instances = 2, kv_blocks = 210 },
+        kv_tiers = { { name = "cpu", blocks = 1000, read_gb_s = 32, shared = true, weight = 0.5,
+          peer_weight = peer_weight } },
+        workload = { graphs = {
+          { start_us = 0, prefix_group = "a", prefix_tokens = 1600,
+            { prompt_tokens = 16, output_tokens = 1 } },
+          { start_us = 2000000, { prompt_tokens = 3359, output_tokens = 1 } }, -- takes all blocks
+          { start_us = 4000000, prefix_group = "a", prefix_tokens = 1600,
+            { prompt_tokens = 1600, output_tokens = 1 } } } },
+        routing = function(_, instances)
+          seen = { instances[1].tiered_prefix_hit, instances[2].tiered_prefix_hit }
+          return 1
+        end }
+      return seen
+    end
+    -- Half of the prompt is that text.
+    assert.same({ 0.25, 0.0 }, seen_with(nil))
+    assert.same({ 0.25, 0.0 }, seen_with(0))
+    assert.same({ 0.25, 0.125 }, seen_with(0.25))
+  end)
+
   it("have policies by name", function()
     local hashes = {}
     for _, policy in ipairs { "lru", "fifo", "lfu", "arc" } do
@@ -448,6 +473,8 @@ describe("KV tiers", function()
     says("needs instances_per_node", function() run { cpu { scope = "node" } } end)
     says("is for tiers of scope instance", function() run { cpu { scope = "cluster",
       shared = true } } end)
+    says("peer_weight: has no effect without shared",
+      function() run { cpu { peer_weight = 0.1 } } end)
     says("evict_share: has no effect without evict_above",
       function() run { cpu { evict_share = 0.1 } } end)
     says("evict_above", function() run { cpu { evict_above = 0 } } end)

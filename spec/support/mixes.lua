@@ -83,6 +83,7 @@ local function kv_tiers(draw)
   if cpu.scope == "node" then cpu.instances_per_node = 2 end
   if cpu.scope == "instance" then
     cpu.shared, cpu.survives = draw.chance(0.4), draw.chance(0.3)
+    cpu.peer_weight = cpu.shared and draw.of { 0, 0.4 } or nil
   end
   if draw.chance(0.5) then
     tiers[2] = { name = "disk", blocks = draw.of { 60, 1000 }, read_gb_s = draw.of { 1, 5 },

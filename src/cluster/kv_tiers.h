@@ -84,6 +84,8 @@ typedef struct blis_kv_tier {
   bool is_shared;      /* other instances may read its stores */
   bool survives;       /* its instance */
   double weight;       /* of its blocks in tiered_prefix_hit, 0 to 1 */
+  double peer_weight;  /* the same of what other instances have; 0 = as if it
+                          were not there */
 } blis_kv_tier;
 
 /* What a request could have brought, for load_choice. */

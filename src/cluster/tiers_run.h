@@ -139,7 +139,8 @@ BLIS_MUSTUSE blis_status blis__tiers_find(blis__tiers *tiers, uint32_t instance,
 
 /*
  * As blis__snapshot.weigh; ud are the tiers. What lies in stores of other
- * instances does not count. O(blocks * tiers).
+ * instances counts where their tier has a peer_weight. O(blocks * tiers), and
+ * then also O(blocks * stores).
  */
 double blis__tiers_weigh(const void *ud, uint32_t instance,
                          const blis_block_chain *chain, uint32_t cached);

@@ -263,20 +263,39 @@ static void a_threshold_saves_writes(void) {
   site_deinit(&s.site);
 }
 
-/* Chunks of 16 blocks, 256 tokens: of 1000 tokens 768 are found (LMCache). */
-static void only_whole_chunks_hit(void) {
+/* How many tokens of a prompt come back when it is asked for again. */
+static int64_t tokens_back(uint32_t prompt_tokens, int64_t block_tokens,
+                           int64_t chunk_tokens) {
   scene s = {0};
   begin(&s, 1);
-  s.config.chunk_tokens = 256;
-  add_tier(&s, "cpu", 1000, BLIS_TIER_OF_INSTANCE, 32);
+  s.site.instances[0].block_size_tokens = block_tokens;
+  s.site.instances[0].kv_blocks = 20000;
+  s.config.chunk_tokens = chunk_tokens;
+  add_tier(&s, "cpu", 20000, BLIS_TIER_OF_INSTANCE, 32);
   site_add_requests(&s.site, 2);
-  ask_for(&s, 0, 0, 0, 1000, 0);
-  ask_for(&s, 1, 500000, 0, 1000, 0);
+  ask_for(&s, 0, 0, 0, prompt_tokens, 0);
+  ask_for(&s, 1, 5000000, 0, prompt_tokens, 0);
   site_must_open(&s.site);
-  call_at(&s, 400000, forget_caches);
+  call_at(&s, 4000000, forget_caches);
   site_run(&s.site);
-  CHECK_EQ_I64(tier_of(&s, 0).loaded_blocks * BLOCK, 768);
+  int64_t blocks = tier_of(&s, 0).loaded_blocks;
   site_deinit(&s.site);
+  return blocks * block_tokens;
+}
+
+/* Chunks of 256 tokens: of 1000 tokens 768 are found (LMCache). */
+static void only_whole_chunks_hit(void) {
+  CHECK_EQ_I64(tokens_back(1000, BLOCK, 256), 768);
+  CHECK_EQ_I64(tokens_back(1000, 1, 256), 768);
+}
+
+/* LMCache logs a hit of 15,409 of 15,410 tokens; the last one is computed, and
+   here with it the block that it is in, or the chunk. */
+static void one_token_is_computed(void) {
+  CHECK_EQ_I64(tokens_back(15410, 1, 0), 15409);
+  CHECK_EQ_I64(tokens_back(15410, BLOCK, 0), 15408);
+  CHECK_EQ_I64(tokens_back(15408, BLOCK, 0), 15392);
+  CHECK_EQ_I64(tokens_back(1024, BLOCK, 256), 768);
 }
 
 /* What the CPU tier evicts goes to the disk behind it, and is found there. */
@@ -497,6 +516,7 @@ int main(void) {
   RUN(estimates_know_of_other_readers);
   RUN(a_threshold_saves_writes);
   RUN(only_whole_chunks_hit);
+  RUN(one_token_is_computed);
   RUN(evicted_blocks_go_on);
   RUN(evictions_of_the_cache_are_saved);
   RUN(peers);

@@ -73,6 +73,9 @@ local tier = {
     { name = "weight", type = "number", min = 0, max = 1, default = 0.75, unit = "0 to 1",
       doc = "What a block in it counts for in the signal tiered_prefix_hit, where one in the KV "
         .. "cache counts for cache_weight. Dynamo: host memory 0.75, disk 0.25; llm-d: CPU 0.8." },
+    { name = "peer_weight", type = "number", min = 0, max = 1, default = 0, unit = "0 to 1",
+      doc = "With shared: what a block counts for that the store of another instance has; 0 = the "
+        .. "router does not know of these." },
   },
 }
 

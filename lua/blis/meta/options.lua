@@ -394,6 +394,7 @@
 ---@field shared? boolean With scope instance: other instances read it, too, over the network. (default false)
 ---@field survives? boolean With scope instance: what is in it outlives a failure of the instance. (default false)
 ---@field weight? number What a block in it counts for in the signal tiered_prefix_hit, where one in the KV cache counts for cache_weight. Dynamo: host memory 0.75, disk 0.25; llm-d: CPU 0.8. (0 to 1, default 0.75)
+---@field peer_weight? number With shared: what a block counts for that the store of another instance has; 0 = the router does not know of these. (0 to 1, default 0)
 
 --- Traffic in a few numbers.
 ---@class blis.WorkloadOptions

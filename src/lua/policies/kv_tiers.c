@@ -152,7 +152,8 @@ static void check_tier(lua_State *L, int index, uint32_t t,
       .promotes = opt_field_boolean(L, index, "promote", true),
       .is_shared = opt_field_boolean(L, index, "shared", false),
       .survives = opt_field_boolean(L, index, "survives", false),
-      .weight = check_field_number(L, index, "weight")};
+      .weight = check_field_number(L, index, "weight"),
+      .peer_weight = opt_field_number(L, index, "peer_weight", 0)};
   scripts->scores[t] = push_hook_field(L, index, "score", hooks);
   lua_getfield(L, index, "name");
   scripts->names[t] = push_hook_function(L, hooks);
