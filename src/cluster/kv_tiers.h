@@ -63,7 +63,6 @@ typedef struct blis_kv_tier {
   bool is_per_gpu;     /* bandwidths are those of each GPU of an instance */
   bool is_half_duplex; /* both share the bandwidth for reading */
   double latency_us;   /* of each read and each write */
-  blis_tier_policy policy;
   /*
    * Above 0: once a store is fuller than this share of it, or has no room,
    * blocks leave: of those that are there evict_share, and as much more as it
@@ -71,6 +70,7 @@ typedef struct blis_kv_tier {
    */
   double evict_above; /* 0 to 1 */
   double evict_share; /* with it: above 0, to 1 */
+  blis_tier_policy policy;
   /* Of BLIS_TIER_SCORED: scores are the times until which blocks are kept, when
      they were used and as much later as programs said that they are used again,
      unless that is more than keep_us; without hints, that is about lru. Else
