@@ -276,3 +276,55 @@ describe("groups of ranks with faults", function()
     for i = 4, 6 do assert.is_true(gone.instances[i].requests < 30) end
   end)
 end)
+
+describe("groups of ranks on spot capacity", function()
+  --- Two groups of three ranks, of which so many may run from 1 s on.
+  local function on_spot(available)
+    return run(3, { routing = "round-robin", more = { instances = 2, gpu_price_per_hour = 3,
+      spot = { notice = 0, restart_time = 0, steps = { { at = 0, available = 2 },
+        { at = 1000000, available = available, gpu_price_per_hour = 1 } } } } })
+  end
+
+  it("are counted once, as those of an autoscaler are", function()
+    for available = 0, 3 do
+      local r = on_spot(available)
+      assert.equal(math.max(2 - available, 0), r.spot.reclaims)
+      local last = r.presence[#r.presence]
+      assert.equal(math.min(available, 2), last.serving)
+      for i = 1, 6 do
+        local group = (i - 1) // 3
+        local is_there = group < available
+        assert.equal(is_there, r.instances[i].requests > 30, i)
+      end
+    end
+    assert.equal(300, on_spot(1).completed)
+  end)
+
+  it("go at their highest numbers, whole", function()
+    local r = on_spot(1)
+    assert.same({ "instance_3", 1000000 }, { r.faults[1].instance, r.faults[1].time_us })
+    for i = 4, 6 do
+      assert.is_true(r.instances[i].requests > 0)
+      for _, request in ipairs(r.requests) do
+        local is_later = request.arrival_us > 1000000
+        if is_later then assert.not_equal("instance_" .. i - 1, request.instance) end
+      end
+    end
+    assert.near(0.5 * (1 + 1000000 / r.duration_us), r.spot.serving_share, 1e-6)
+  end)
+
+  it("are groups in what was asked for and in the chart", function()
+    local r = on_spot(1)
+    local asked
+    for _, row in ipairs(r.setup.asked) do
+      if row.name == "spot capacity" then asked = row.text end
+    end
+    says(asked, "2 groups of 3 ranks, by 2 steps")
+    local chart = require("blis.charts.presence").instances(r)
+    local columns = {}
+    for i, series in ipairs(chart.series) do columns[series.label] = chart.data[i + 1] end
+    local last = #chart.data[1]
+    assert.same({ 2, 1, 1 }, { columns.wanted[last], columns["to be had"][last],
+      columns.serving[last] })
+  end)
+end)

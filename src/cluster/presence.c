@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "cluster/features.h"
 #include "cluster/listeners.h"
+#include "cluster/ranks.h"
 #include "cluster/service.h"
 
 struct blis__presence {
@@ -19,8 +20,12 @@ static void add(blis_presence_level *level, blis_service service, int change) {
   level->starting += is_starting ? change : 0;
 }
 
+/* Ranks are in the state of the first one of their group, which is counted. */
 static void count(struct blis__presence *presence, const blis_cluster *cluster,
                   uint32_t instance) {
+  if (blis__rank_first(cluster, instance) != instance) {
+    return;
+  }
   add(&presence->now, presence->counted[instance], -1);
   presence->counted[instance] = cluster->services[instance];
   add(&presence->now, presence->counted[instance], 1);

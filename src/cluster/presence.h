@@ -1,6 +1,7 @@
 /*
  * presence.h - how many instances there were, from when on, where faults or a
- * market take them away. Clusters without such faults keep nothing of it.
+ * market take them away. Clusters without such faults keep nothing of it. A
+ * group of data-parallel ranks counts as one instance.
  *
  * A change costs O(1), and so does what is kept of it: 32 bytes per time at
  * which something changed. There are a few such times per fault (of which a run

@@ -95,18 +95,28 @@ local function scaled(r, faults)
   return chart
 end
 
+--- How many instances each group of a cluster has that come and go as one: with data-parallel
+--- ranks, groups of these.
+local function units_of(r)
+  local units = {}
+  for i, group in ipairs(rawget(r.setup, "groups") or { r.setup }) do
+    units[i] = group.instances // (rawget(group, "ranks") or 1)
+  end
+  return units
+end
+
 --- How many instances a market leaves to the groups that depend on it, and how many others there
 --- are, at some times.
 local function offered(r, offers, times)
   local sums = {}
   for k = 1, #times do sums[k] = 0 end
-  for number, group in ipairs(rawget(r.setup, "groups") or { r.setup }) do
+  for number, units in ipairs(units_of(r)) do
     local own = {}
     for _, offer in ipairs(offers) do
       if offer.group == number then own[#own + 1] = offer end
     end
     for k, count in ipairs(at(own, times, function(offer)
-      return offer and math.min(offer.available, group.instances) or group.instances
+      return offer and math.min(offer.available, units) or units
     end)) do
       sums[k] = sums[k] + count
     end
@@ -118,9 +128,10 @@ end
 local function struck(r, levels, faults)
   local spot = rawget(r, "spot")
   local times = times_of(math.max(r.duration_us, 1), levels, faults, spot and spot.offers or {})
-  local chart, all = new_chart(times), {}
+  local chart, all, wanted = new_chart(times), {}, 0
+  for _, units in ipairs(units_of(r)) do wanted = wanted + units end
   local serving = at(levels, times, function(level) return level.serving end)
-  for k = 1, #times do all[k] = #r.instances end
+  for k = 1, #times do all[k] = wanted end
   add_line(chart, "wanted", all)
   if spot then add_line(chart, "to be had", offered(r, spot.offers, times)) end
   add_line(chart, "there", at(levels, times, function(level)

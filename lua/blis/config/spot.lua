@@ -9,7 +9,8 @@ local step = {
     {
       name = "available", type = "integer", min = 0, max = 1000000, unit = "instances",
       doc = "How many instances of the group may run; those with the highest numbers go first. "
-        .. "Default: as before, all of them at first.",
+        .. "With data-parallel ranks, an instance is a group of these. Default: as before, all of "
+        .. "them at first.",
     },
     {
       name = "gpu_price_per_hour", type = "number", min = 0, max = 1e9, unit = "USD/h",

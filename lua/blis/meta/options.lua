@@ -163,7 +163,7 @@
 --- Spot capacity from a time on.
 ---@class blis.SpotStep
 ---@field at integer From when on. (us)
----@field available? integer How many instances of the group may run; those with the highest numbers go first. Default: as before, all of them at first. (instances)
+---@field available? integer How many instances of the group may run; those with the highest numbers go first. With data-parallel ranks, an instance is a group of these. Default: as before, all of them at first. (instances)
 ---@field gpu_price_per_hour? number Price of one GPU; default: as before, at first the price of the cluster. (USD/h)
 
 --- Instances that come and go, with an autoscaler. A cluster begins with its instances.

@@ -271,7 +271,8 @@ function requests:add(record) end
 ---@field rerouted integer
 ---@field retried integer that are sent again after a pause
 
---- How many instances there are from a time on, where faults or a market take them away.
+--- How many instances there are from a time on, where faults or a market take them away. A group of
+--- data-parallel ranks counts as one.
 ---@class blis.PresenceLevel
 ---@field time_us integer
 ---@field serving integer they take requests

@@ -68,6 +68,13 @@ local function read_steps(given, path, instances, first_price)
   return steps
 end
 
+--- What comes and goes as one: instances, or groups of data-parallel ranks, and how many targets
+--- each of these is.
+local function units_of(group)
+  local ranks = group.ranks and group.ranks.count or 1
+  return group.instances // ranks, ranks
+end
+
 --- When the k-th instance of a group, from 1, may not run: { from_us =, until_us = }; the last one
 --- may have no end. Where it would have to go again before it serves, it does not come.
 local function gaps_of(k, steps, values)
@@ -101,9 +108,10 @@ local function reclaim_of(gap, values, instance)
 end
 
 local function add_reclaims(list, group, first, steps, values)
-  for k = 1, group.instances do
+  local units, ranks = units_of(group)
+  for k = 1, units do
     for _, gap in ipairs(gaps_of(k, steps, values)) do
-      list[#list + 1] = reclaim_of(gap, values, first + k - 1)
+      list[#list + 1] = reclaim_of(gap, values, first + (k - 1) * ranks)
     end
   end
 end
@@ -127,7 +135,7 @@ local function read_group(group, path, cluster)
     errors.invalid("%s: expected one of trace and steps", path)
   end
   local steps = read_steps(values.steps or read_trace(values.trace),
-    values.trace and path .. ".trace" or path .. ".steps", group.instances,
+    values.trace and path .. ".trace" or path .. ".steps", units_of(group),
     group.gpu_price_per_hour or cluster.gpu_price_per_hour)
   return values, steps
 end
@@ -142,7 +150,8 @@ end
 
 --- What was asked for, as reports tell it.
 local function plan_of(number, group, values, steps)
-  return { group = number, instances = group.instances, trace = values.trace, steps = #steps,
+  local units, ranks = units_of(group)
+  return { group = number, instances = units, ranks = ranks, trace = values.trace, steps = #steps,
     notice_us = values.notice, restart_us = values.restart_time, requests = values.requests }
 end
 
@@ -174,9 +183,8 @@ end
 --- Faults that an experiment declares, with the reclaims among them.
 ---@param read? table what faults.read returned
 ---@param made { reclaims: table[] }
----@return table?
+---@return table
 function spot.add_to_faults(read, made)
-  if #made.reclaims == 0 then return read end
   read = read or { declared = {}, random = {} }
   for _, reclaim in ipairs(made.reclaims) do
     reclaim.place = #read.declared

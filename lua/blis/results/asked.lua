@@ -89,12 +89,17 @@ end
 
 local fates = { failed = "fail", rerouted = "are rerouted", retried = "are retried" }
 
+local function units_text(plan)
+  if plan.ranks == 1 then return plural(plan.instances, "instance") end
+  return ("%s of %d ranks"):format(plural(plan.instances, "group"), plan.ranks)
+end
+
 local function spot_text(plans)
   local words = {}
   for i, plan in ipairs(plans) do
     words[i] = ("%s%s, by %s; %s notice, serving again %s after there is room; unfinished "
       .. "requests %s"):format(plan.group and ("group %d: "):format(plan.group) or "",
-      plural(plan.instances, "instance"), plan.trace and "the trace " .. plan.trace
+      units_text(plan), plan.trace and "the trace " .. plan.trace
       or plural(plan.steps, "step"), seconds(plan.notice_us), seconds(plan.restart_us),
       fates[plan.requests])
   end
