@@ -51,7 +51,7 @@ describe("spot capacity", function()
     assert.is_true(math.abs(r.spot.usd - r.cost.usd) < 1e-12)
     assert.is_true(math.abs(r.spot.on_demand_usd * 3600 - 3 * 3 * end_s) < 1e-6)
     assert.is_true(math.abs(r.spot.saved_share - (1 - r.spot.usd / r.spot.on_demand_usd)) < 1e-12)
-    assert.is_true(math.abs(r.spot.availability - (end_s + 2 * (end_s - 50)) / (3 * end_s)) < 1e-9)
+    assert.near((end_s + 2 * (end_s - 50)) / (3 * end_s), r.spot.paid_share, 1e-9)
     assert.is_true(math.abs(r.cost.gpu_hours * 3600 - (3 * end_s - 100)) < 1e-6)
   end)
 
@@ -59,10 +59,85 @@ describe("spot capacity", function()
     local r = run(dip { notice = 0 })
     local end_s = r.duration_us / 1e6
     -- Two of three are away from 50 to 100 s, and start until 120 s.
-    assert.near((end_s + 2 * (end_s - 50)) / (3 * end_s), r.spot.availability, 1e-9)
+    assert.near((end_s + 2 * (end_s - 50)) / (3 * end_s), r.spot.paid_share, 1e-9)
     assert.near((end_s + 2 * (end_s - 70)) / (3 * end_s), r.spot.serving_share, 1e-9)
-    assert.truthy(tostring(r):find(("there and paid %.1f %% of the time, taking requests %.1f %%")
-      :format(100 * r.spot.availability, 100 * r.spot.serving_share), 1, true))
+    assert.near((end_s - 70) / end_s, r.spot.availability, 1e-9)
+    assert.truthy(tostring(r):find(("as many as wanted %.1f %% of the time, there and paid "
+      .. "%.1f %%, taking requests %.1f %%"):format(100 * r.spot.availability,
+      100 * r.spot.paid_share, 100 * r.spot.serving_share), 1, true))
+    -- One that has been told to go is paid, and takes no requests.
+    local told = run(dip())
+    assert.near((told.duration_us / 1e6 - 80) / (told.duration_us / 1e6), told.spot.availability,
+      1e-9)
+  end)
+
+  --- Twenty requests in 4 s, for two instances with so many from when on.
+  local function short(steps, more)
+    local spec = { cluster = { instances = 2, gpu_price_per_hour = 2,
+        spot = { notice = 0, restart_time = 0, steps = steps } },
+      workload = { arrival = "constant", rate = 5, requests = 20, prompt_tokens = 100,
+        output_tokens = 20 } }
+    for key, value in pairs(more or {}) do spec.cluster[key] = value end
+    return blis.run(spec)
+  end
+
+  it("takes nothing away that was never there", function()
+    local r = short { { at = 0, available = 0, gpu_price_per_hour = 1 } }
+    local last_s = r.requests[20].arrival_us / 1e6
+    assert.same({ 0, 20, 0 }, { r.completed, r.rejected, r.spot.reclaims })
+    assert.same({}, r.faults)
+    assert.same({ 0.0, 0.0, 0.0, 0.0 }, { r.spot.availability, r.spot.paid_share,
+      r.spot.serving_share, r.spot.usd })
+    assert.near(2 * 2 * last_s / 3600, r.spot.on_demand_usd, 1e-12)
+    -- Nor does an instance that comes at 2 s.
+    r = short { { at = 0, available = 1, gpu_price_per_hour = 1 },
+      { at = seconds(2), available = 2 } }
+    local end_s = r.duration_us / 1e6
+    assert.same({ 20, 0, 0 }, { r.completed, r.rerouted, r.spot.reclaims })
+    assert.near((end_s - 2) / end_s, r.spot.availability, 1e-9)
+    assert.near((end_s - 1) / end_s, r.spot.serving_share, 1e-9)
+    assert.near((2 * end_s - 2) / 3600, r.spot.usd, 1e-12)
+    for _, request in ipairs(r.requests) do
+      local is_early = request.arrival_us < seconds(2)
+      if is_early then assert.equal("instance_0", request.instance) end
+    end
+  end)
+
+  it("is not available while requests are refused for want of it", function()
+    for _, more in ipairs { {}, { gpu_watts = 300 } } do
+      local r = short({ { at = 0, available = 2, gpu_price_per_hour = 1 },
+        { at = seconds(1), available = 0 } }, more)
+      local last_s = r.requests[20].arrival_us / 1e6
+      assert.is_true(r.rejected > 10 and r.completed + r.rejected == 20)
+      assert.equal(2, r.spot.reclaims)
+      assert.near(1 / last_s, r.spot.availability, 1e-9)
+      assert.near(1 / last_s, r.spot.serving_share, 1e-9)
+      assert.near(1 / last_s, r.spot.paid_share, 1e-9)
+      assert.near(2 / 3600, r.spot.usd, 1e-12)
+      assert.near(r.cost.usd, r.spot.usd, 1e-12)
+      assert.near(2 * 2 * last_s / 3600, r.spot.on_demand_usd, 1e-12)
+      if r.energy.kwh then assert.near(600 / 3.6e6, r.energy.kwh, 1e-12) end
+    end
+  end)
+
+  it("counts the instances of the market alone", function()
+    local spot = { notice = 0, restart_time = 0, steps = { { at = seconds(1), available = 1 } } }
+    local function with_crash(instance)
+      return blis.run { faults = { { kind = "crash", at = seconds(0.5), instance = instance,
+          requests = "rerouted" }, { kind = "reclaim", at = seconds(2), instance = "instance_0",
+          notice = 0, requests = "rerouted" } },
+        cluster = { groups = { { instances = 2 }, { instances = 2, spot = spot } } },
+        workload = { arrival = "constant", rate = 5, requests = 20, prompt_tokens = 100,
+          output_tokens = 20 } }
+    end
+    -- A failure among the others makes no difference, and one of theirs does.
+    local r = with_crash "instance_1"
+    local end_s = r.duration_us / 1e6
+    assert.near(1 / end_s, r.spot.availability, 1e-9)
+    assert.near((end_s + 1) / (2 * end_s), r.spot.serving_share, 1e-9)
+    assert.equal(1, r.spot.reclaims)
+    r = with_crash "instance_2"
+    assert.near(0.5 / (r.duration_us / 1e6), r.spot.availability, 1e-9)
   end)
 
   it("has the two longest of three requests moved or not, by its notice", function()
@@ -134,7 +209,7 @@ describe("spot capacity", function()
     end
     assert.equal(4, spot_with(5).reclaims)
     assert.equal(2, spot_with(15).reclaims)
-    assert.is_true(spot_with(15).availability < spot_with(5).availability)
+    assert.is_true(spot_with(15).paid_share < spot_with(5).paid_share)
   end)
 
   it("says what is wrong with it", function()

@@ -127,7 +127,7 @@ describe("a bill", function()
     near(first + 0.5 * 3 + second + 14.5 + 0.7 * 3, r.cost.usd)
     near(r.cost.usd, r.spot.usd)
     near(2 * 91, r.spot.on_demand_usd)
-    near((2 * 90.5 - 14.7) / (2 * 90.5), r.spot.availability)
+    near((2 * 90.5 - 14.7) / (2 * 90.5), r.spot.paid_share)
   end)
 
   it("has flags, groups in YAML and units", function()

@@ -139,16 +139,23 @@ static blis_status crash(blis_cluster *cluster, uint32_t instance,
                                        effect->recovering_us, error);
 }
 
-/* A machine that was taken away is given back, in use or not. */
+/* The machine of an instance that is up is given back. */
+static blis_status take_away(blis_cluster *cluster, uint32_t instance,
+                             const blis_fault_effect *effect,
+                             blis_error *error) {
+  uint32_t end = blis__rank_end(cluster, instance);
+  for (uint32_t i = blis__rank_first(cluster, instance); i < end; i++) {
+    cluster->service_times[i].is_given_back = effect->gives_back;
+  }
+  return crash(cluster, instance, effect, effect->recover_us, error);
+}
+
+/* In use or not. */
 static blis_status end_reclaim(blis_cluster *cluster, active_fault *a,
                                blis_error *error) {
   const blis_fault_effect *effect = &a->effect;
   if (blis__is_up(cluster->services[a->instance])) {
-    uint32_t end = blis__rank_end(cluster, a->instance);
-    for (uint32_t i = blis__rank_first(cluster, a->instance); i < end; i++) {
-      cluster->service_times[i].is_given_back = effect->gives_back;
-    }
-    return crash(cluster, a->instance, effect, effect->recover_us, error);
+    return take_away(cluster, a->instance, effect, error);
   }
   return effect->recover_us == BLIS_TIME_NEVER_US
              ? BLIS_OK
@@ -434,8 +441,8 @@ static blis_status check_faults(const blis_cluster *cluster,
                                 blis_error *error) {
   for (size_t i = 0; i < count; i++) {
     BLIS_TRY(check_effect(&faults[i].effect, i + 1, error));
-    bool is_there = faults[i].instance < cluster->existing ||
-                    cluster->config.initial_count > 0;
+    bool may_come = cluster->config.initial_count > 0 && !faults[i].is_absence;
+    bool is_there = faults[i].instance < cluster->existing || may_come;
     if (!is_there || faults[i].at_us < 0 ||
         (i > 0 && faults[i].at_us < faults[i - 1].at_us)) {
       return blis_fail(error, BLIS_ERR_INVALID,
@@ -474,8 +481,13 @@ static blis_status copy_declared(blis_cluster *cluster,
   if (count > 0) {
     plan->faults = blis_arena_new(&cluster->texts, count * sizeof *faults);
     BLIS_TRY_NEW(plan->faults, error);
-    for (; plan->count < count; plan->count++) {
-      plan->faults[plan->count] = faults[plan->count];
+  }
+  for (size_t i = 0; i < count; i++) {
+    const blis_fault *fault = &faults[i];
+    if (fault->is_absence) {
+      BLIS_TRY(take_away(cluster, fault->instance, &fault->effect, error));
+    } else {
+      plan->faults[plan->count++] = *fault;
     }
   }
   return schedule_next(cluster, error);

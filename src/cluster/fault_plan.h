@@ -51,6 +51,9 @@ typedef struct blis_fault_effect {
 typedef struct blis_fault {
   int64_t at_us;
   uint32_t instance;
+  /* Of BLIS_FAULT_RECLAIM: the instance is not there from the start on, so that
+     nothing is taken away, and nothing is noted. */
+  bool is_absence;
   blis_fault_effect effect;
 } blis_fault;
 

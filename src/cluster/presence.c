@@ -1,6 +1,9 @@
 #include "cluster/presence.h"
 
+#include <string.h>
+
 #include "base/array.h"
+#include "base/minmax.h"
 #include "cluster/features.h"
 #include "cluster/listeners.h"
 #include "cluster/ranks.h"
@@ -10,6 +13,8 @@ struct blis__presence {
   BLIS_ARRAY(blis_presence_level) levels;
   blis_presence_level now;
   blis_service *counted; /* by instance: as it is counted now */
+  bool *is_of_market;    /* by instance; NULL = there is no market */
+  int64_t wanted;        /* of the market */
 };
 
 static void add(blis_presence_level *level, blis_service service, int change) {
@@ -26,9 +31,15 @@ static void count(struct blis__presence *presence, const blis_cluster *cluster,
   if (blis__rank_first(cluster, instance) != instance) {
     return;
   }
-  add(&presence->now, presence->counted[instance], -1);
-  presence->counted[instance] = cluster->services[instance];
-  add(&presence->now, presence->counted[instance], 1);
+  blis_service before = presence->counted[instance];
+  blis_service service = cluster->services[instance];
+  presence->counted[instance] = service;
+  add(&presence->now, before, -1);
+  add(&presence->now, service, 1);
+  if (presence->is_of_market != NULL && presence->is_of_market[instance]) {
+    presence->now.of_market +=
+        (service == BLIS_SERVICE_ACTIVE) - (before == BLIS_SERVICE_ACTIVE);
+  }
 }
 
 /* Of several changes at one time the last one counts. */
@@ -75,6 +86,54 @@ blis_status blis__add_presence(blis_cluster *cluster) {
       .on = {[BLIS__SERVICE_CHANGED] = on_service_changed}};
   BLIS_TRY(blis__listeners_add(&cluster->listeners, &listener));
   return note(presence, cluster);
+}
+
+static void put_on_market(struct blis__presence *presence,
+                          const blis_cluster *cluster, uint32_t instance) {
+  bool is_first = blis__rank_first(cluster, instance) == instance;
+  presence->is_of_market[instance] = true;
+  presence->wanted += is_first;
+  presence->now.of_market +=
+      is_first && cluster->services[instance] == BLIS_SERVICE_ACTIVE;
+}
+
+blis_status blis_cluster_set_market(blis_cluster *cluster, uint32_t group,
+                                    blis_error *error) {
+  struct blis__presence *presence = cluster->presence;
+  uint32_t room = cluster->config.instance_count;
+  if (presence->is_of_market == NULL) {
+    presence->is_of_market = blis_arena_new(&cluster->texts, room);
+    BLIS_TRY_NEW(presence->is_of_market, error);
+    memset(presence->is_of_market, 0, room);
+  }
+  for (uint32_t i = 0; i < cluster->existing; i++) {
+    if (blis_cluster_instance_facts(cluster, i)->group == group &&
+        !presence->is_of_market[i]) {
+      put_on_market(presence, cluster, i);
+    }
+  }
+  BLIS_TRY_MEM(note(presence, cluster), error);
+  return BLIS_OK;
+}
+
+bool blis_cluster_get_market_times(const blis_cluster *cluster, int64_t end_us,
+                                   blis_market_times *times) {
+  const struct blis__presence *presence = cluster->presence;
+  if (presence == NULL || presence->is_of_market == NULL) {
+    return false;
+  }
+  int64_t span_us = blis_max_i64(end_us, cluster->last_end_us);
+  *times = (blis_market_times){.span_us = span_us, .wanted = presence->wanted};
+  for (size_t i = 0; i < presence->levels.count; i++) {
+    const blis_presence_level *level = &presence->levels.items[i];
+    int64_t until_us = i + 1 < presence->levels.count
+                           ? blis_min_i64(level[1].time_us, span_us)
+                           : span_us;
+    int64_t us = blis_max_i64(until_us - level->time_us, 0);
+    times->serving_us += us * level->of_market;
+    times->full_us += level->of_market == presence->wanted ? us : 0;
+  }
+  return true;
 }
 
 void blis__free_presence(blis_cluster *cluster) {

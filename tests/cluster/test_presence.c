@@ -39,7 +39,9 @@ static void each_change_is_a_level(void) {
   const blis_fault_effect slow = {
       .kind = BLIS_FAULT_SLOW, .recover_us = BLIS_TIME_NEVER_US, .factor = 2};
   const blis_fault faults[] = {
-      {100000, 0, crash}, {100000, 1, crash}, {110000, 2, slow}};
+      {.at_us = 100000, .instance = 0, .effect = crash},
+      {.at_us = 100000, .instance = 1, .effect = crash},
+      {.at_us = 110000, .instance = 2, .effect = slow}};
   set(&s, faults, 3);
   site_run(&s);
   CHECK(blis_cluster_get_presence(s.cluster, &levels, &count));
@@ -58,7 +60,7 @@ static void one_that_is_told_to_go_finishes_first(void) {
                                      .recover_us = BLIS_TIME_NEVER_US,
                                      .notice_us = 40000,
                                      .loss = {.kind = BLIS_LOSS_RETRIED}};
-  const blis_fault fault = {100000, 0, reclaim};
+  const blis_fault fault = {.at_us = 100000, .effect = reclaim};
   set(&s, &fault, 1);
   site_run(&s);
   const blis_presence_level *levels;
@@ -67,11 +69,51 @@ static void one_that_is_told_to_go_finishes_first(void) {
   CHECK_EQ_I64((int64_t)count, 3);
   check_level(&levels[1], 100000, 2, 1, 0);
   check_level(&levels[2], 140000, 2, 0, 0);
+  blis_market_times times;
+  CHECK(!blis_cluster_get_market_times(s.cluster, 1000000, &times));
+  site_deinit(&s);
+}
+
+/* Of three on the market, one comes at 50 ms, and another one goes at 100. */
+static void a_market_has_its_times(void) {
+  site s;
+  open_three(&s);
+  const blis_loss rerouted = {.kind = BLIS_LOSS_REROUTED};
+  const blis_fault_effect later = {.kind = BLIS_FAULT_RECLAIM,
+                                   .recover_us = 50000,
+                                   .gives_back = true,
+                                   .loss = rerouted};
+  const blis_fault_effect goes = {.kind = BLIS_FAULT_RECLAIM,
+                                  .recover_us = BLIS_TIME_NEVER_US,
+                                  .gives_back = true,
+                                  .loss = rerouted};
+  const blis_fault faults[] = {
+      {.instance = 2, .is_absence = true, .effect = later},
+      {.at_us = 100000, .effect = goes}};
+  set(&s, faults, 2);
+  blis_error error = {0};
+  CHECK_OK(blis_cluster_set_market(s.cluster, 0, &error), &error);
+  site_run(&s);
+  const blis_fault_note *notes;
+  size_t count;
+  CHECK(blis_cluster_get_faults(s.cluster, &notes, &count));
+  CHECK_EQ_I64((int64_t)count, 1); /* what was not there was not taken away */
+  blis_market_times times;
+  CHECK(blis_cluster_get_market_times(s.cluster, 0, &times));
+  int64_t end_us = times.span_us; /* of the last request */
+  CHECK(end_us > 100000);
+  CHECK(blis_cluster_get_market_times(s.cluster, end_us + 1000, &times));
+  CHECK_EQ_I64(times.span_us, end_us + 1000);
+  CHECK_EQ_I64(times.wanted, 3);
+  CHECK_EQ_I64(times.full_us, 50000);
+  CHECK_EQ_I64(times.serving_us,
+               2 * 50000 + 3 * 50000 + 2 * (times.span_us - 100000));
   site_deinit(&s);
 }
 
 int main(void) {
   RUN(each_change_is_a_level);
   RUN(one_that_is_told_to_go_finishes_first);
+  RUN(a_market_has_its_times);
   return check_done();
 }

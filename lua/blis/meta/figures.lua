@@ -290,12 +290,13 @@
 
 --- Spot capacity: what was taken away, and what it cost.
 ---@class blis.Spot
----@field reclaims integer times that an instance that was there was taken away
+---@field reclaims integer times that an instance that was there was taken away, or told that it would be
 ---@field lost integer requests that failed because their instance was taken away (requests)
 ---@field rerouted integer requests that were routed to another instance because theirs was taken away (requests)
 ---@field retried integer requests that were sent again because their instance was taken away (requests)
----@field availability number share of the instances' time in which they were there and paid, also while they start or have been told to go (0 to 1)
----@field serving_share number share of the instances' time in which they took requests; what is missing to availability is paid and takes none (0 to 1)
+---@field availability number share of the time in which all instances took requests, from 0 to the end of the run and of its last request, rejected ones included; as for the two below (0 to 1)
+---@field paid_share number share of the instances' time in which they were there and paid, also while they start or have been told to go (0 to 1)
+---@field serving_share number share of the instances' time in which they took requests; what is missing to paid_share is paid and takes none (0 to 1)
 ---@field usd number? what the instances cost at the market's prices for the time in which they were paid; nil = not known, as for the two below (USD)
 ---@field on_demand_usd number? what as many would have cost for the whole run at the price of the cluster or the catalogue (USD)
 ---@field saved_share number? share of the price on demand that was saved: 1 - usd / on_demand_usd (0 to 1)

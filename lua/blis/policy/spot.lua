@@ -96,14 +96,14 @@ local function gaps_of(k, steps, values)
   return gaps
 end
 
---- The reclaim that makes a gap.
+--- The reclaim that makes a gap; one from the start on takes nothing away.
 local function reclaim_of(gap, values, instance)
   local at_us = math.max(gap.from_us - values.notice, 0)
   return {
     kind = "reclaim", at_us = at_us, instance = instance, notice_us = gap.from_us - at_us,
     recover_us = gap.until_us and gap.until_us - gap.from_us + values.restart_time,
     recovering_us = gap.until_us and values.restart_time or 0, gives_back = true,
-    requests = values.requests, retry_us = values.retry_after,
+    requests = values.requests, retry_us = values.retry_after, is_absence = gap.from_us == 0,
   }
 end
 
@@ -156,12 +156,13 @@ local function plan_of(number, group, values, steps)
 end
 
 --- The reclaims and prices of a cluster, a group of which is spot capacity, what the market had,
---- and what was asked for.
+--- what was asked for, and the numbers of these groups, from 0.
 ---@param cluster table its options as they were read
 ---@param has_autoscaler boolean
----@return { reclaims: table[], prices: table[], offers: blis.SpotOffer[], plans: table[] }
+---@return { reclaims: table[], prices: table[], offers: blis.SpotOffer[], plans: table[],
+---  markets: integer[] }
 function spot.read(cluster, has_autoscaler)
-  local made, first = { reclaims = {}, prices = {}, offers = {}, plans = {} }, 0
+  local made, first = { reclaims = {}, prices = {}, offers = {}, plans = {}, markets = {} }, 0
   for i, group in ipairs(cluster.groups or { cluster }) do
     if group.spot then
       local path = cluster.groups and ("cluster.groups[%d].spot"):format(i) or "cluster.spot"
@@ -172,6 +173,7 @@ function spot.read(cluster, has_autoscaler)
       local values, steps = read_group(group, path, cluster)
       add_reclaims(made.reclaims, group, first, steps, values)
       add_offers(made.offers, i, steps)
+      table.insert(made.markets, i - 1)
       table.insert(made.plans, plan_of(cluster.groups and i, group, values, steps))
       made.prices[#made.prices + 1] = prices_of(i - 1, steps)
     end
@@ -182,10 +184,11 @@ end
 
 --- Faults that an experiment declares, with the reclaims among them.
 ---@param read? table what faults.read returned
----@param made { reclaims: table[] }
+---@param made { reclaims: table[], markets: integer[] }
 ---@return table
 function spot.add_to_faults(read, made)
   read = read or { declared = {}, random = {} }
+  read.markets = made.markets
   for _, reclaim in ipairs(made.reclaims) do
     reclaim.place = #read.declared
     table.insert(read.declared, reclaim)

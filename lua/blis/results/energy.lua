@@ -59,6 +59,7 @@ local function share(sum, count) return count > 0 and sum / count or nil end
 ---@return blis.Energy
 function energy.of(summary, cluster)
   if not summary.drawn then return {} end
+  local duration_us = summary.market and summary.market.span_us or summary.duration_us
   local groups = summary.setup.groups or { summary.setup }
   local joules = { prefill = 0, busy = 0, idle = 0 }
   local known, all, carbon_g = 0, 0, 0
@@ -71,7 +72,7 @@ function energy.of(summary, cluster)
     joules.idle = joules.idle + idle_j
     if cluster.carbon_steps then
       carbon_g = carbon_g + carbon_of(sums, idle_j / joules_per_kwh, groups[i],
-        cluster.carbon_steps, summary.duration_us / 1e6)
+        cluster.carbon_steps, duration_us / 1e6)
     end
     all = all + gpus * sums.paid_s
     known = known + (idle_watts and gpus * sums.paid_s or 0)

@@ -412,7 +412,7 @@ figures.classes = {
         doc = "emissions per completed request: carbon_g / completed" } }),
   class("Spot", "Spot capacity: what was taken away, and what it cost.", nil, {
     { name = "reclaims", type = "integer", shown = "spot: {reclaim}", better = "less",
-      doc = "times that an instance that was there was taken away" },
+      doc = "times that an instance that was there was taken away, or told that it would be" },
     { name = "lost", type = "integer", unit = "requests", better = "less",
       doc = "requests that failed because their instance was taken away" },
     { name = "rerouted", type = "integer", unit = "requests", better = "less",
@@ -420,13 +420,17 @@ figures.classes = {
     { name = "retried", type = "integer", unit = "requests", better = "less",
       doc = "requests that were sent again because their instance was taken away" },
     { name = "availability", type = "number", unit = "0 to 1", better = "more",
-      shown = "spot: there and paid {%} of the time",
+      shown = "spot: as many as wanted {%} of the time",
+      doc = "share of the time in which all instances took requests, from 0 to the end of the run "
+        .. "and of its last request, rejected ones included; as for the two below" },
+    { name = "paid_share", type = "number", unit = "0 to 1", better = "more",
+      shown = "spot: there and paid {%}",
       doc = "share of the instances' time in which they were there and paid, also while they start "
         .. "or have been told to go" },
     { name = "serving_share", type = "number", unit = "0 to 1", better = "more",
       shown = "spot: taking requests {%}",
       doc = "share of the instances' time in which they took requests; what is missing to "
-        .. "availability is paid and takes none" },
+        .. "paid_share is paid and takes none" },
     { name = "usd", type = "number?", unit = "USD", shown = "spot: {3} USD", better = "less",
       doc = "what the instances cost at the market's prices for the time in which they were paid; "
         .. "nil = not known, as for the two below" },

@@ -448,7 +448,7 @@ function result.new(summary, config)
   if config.spot_offers then
     summary.spot = spot.of(summary, config.cluster, config.spot_offers)
   end
-  summary.paid, summary.drawn = nil, nil
+  summary.paid, summary.drawn, summary.market = nil, nil, nil
   if summary.cascade then summary.cascade.policy = config.cascade.label end
   add_asked_for(summary, config)
   add_traffic_notes(summary.setup, config.workload)

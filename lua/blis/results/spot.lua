@@ -2,10 +2,11 @@
 --- what they would have cost on demand.
 local spot = {}
 
---- Reclaims among the faults, and what became of requests by them.
-local function add_reclaims(made, faults)
-  for _, fault in ipairs(faults or {}) do
-    if fault.kind == "reclaim" and not fault.is_missed then
+--- Reclaims of instances on the market, and what became of requests by them.
+local function add_reclaims(made, summary, is_spot)
+  for _, fault in ipairs(summary.faults) do
+    local instance = summary.instances[tonumber(fault.instance:match "%d+$") + 1]
+    if fault.kind == "reclaim" and not fault.is_missed and is_spot[instance.group] then
       made.reclaims = made.reclaims + 1
       made.lost = made.lost + fault.lost
       made.rerouted = made.rerouted + fault.rerouted
@@ -14,44 +15,49 @@ local function add_reclaims(made, faults)
   end
 end
 
+--- What the instances of a group cost, and would have cost on demand; nil = not known.
+local function add_cost(made, group, paid)
+  local gpus, price = group.tp * group.dp, group.gpu_price_per_hour
+  local unlisted = (paid.billed_seconds - paid.listed_seconds) / 3600
+  local has_price = price > 0
+  made.usd = made.usd and (has_price or unlisted == 0) and made.usd
+    + gpus * (paid.listed_gpu_usd + price * unlisted) or nil
+  made.on_demand_usd = made.on_demand_usd and has_price and made.on_demand_usd
+    + gpus * price * group.instances * paid.whole_seconds / 3600 or nil
+end
+
+--- Shares of the time from 0 to the end of the run, and of its last request, if that is later: a
+--- run of which nothing is left refuses requests to its end.
+local function add_shares(made, market, paid_seconds, targets)
+  local span_us = math.max(market.span_us, 1)
+  made.availability = market.full_us / span_us
+  made.serving_share = market.serving_us / (market.wanted * span_us)
+  made.paid_share = math.min(paid_seconds / (targets * span_us / 1e6), 1)
+end
+
 --- Of the groups with spot capacity. An instance that is taken away ends its paid time, so that is
 --- how long it was there.
----@param summary table with paid, unless all instances were there all the time
+---@param summary table with paid and market
 ---@param cluster table its options
 ---@param offers blis.SpotOffer[]
 ---@return blis.Spot
 function spot.of(summary, cluster, offers)
-  local groups = summary.setup.groups or { summary.setup }
-  local hours = summary.duration_us / 3.6e9
   local made = { reclaims = 0, lost = 0, rerouted = 0, retried = 0, usd = 0, on_demand_usd = 0,
     offers = offers }
-  local there, serving, all, is_spot = 0, 0, 0, {}
-  for i, group in ipairs(groups) do
+  local paid_seconds, targets, is_spot = 0, 0, {}
+  for i, group in ipairs(summary.setup.groups or { summary.setup }) do
     if (cluster.groups and cluster.groups[i] or cluster).spot then
       is_spot[i] = true
-      local gpus = group.tp * group.dp
-      local paid = summary.paid and summary.paid[i]
-        or { seconds = group.instances * hours * 3600, whole_seconds = hours * 3600,
-          billed_seconds = group.instances * hours * 3600, listed_seconds = 0, listed_gpu_usd = 0 }
-      local price = group.gpu_price_per_hour
-      local unlisted = (paid.billed_seconds - paid.listed_seconds) / 3600
-      there, all = there + paid.seconds / 3600, all + group.instances * hours
-      local has_price = price > 0
-      made.usd = made.usd and (has_price or unlisted == 0) and made.usd
-        + gpus * (paid.listed_gpu_usd + price * unlisted) or nil
-      made.on_demand_usd = made.on_demand_usd and has_price and made.on_demand_usd
-        + gpus * price * group.instances * paid.whole_seconds / 3600 or nil
+      paid_seconds = paid_seconds + summary.paid[i].seconds
+      targets = targets + group.instances
+      add_cost(made, group, summary.paid[i])
     end
   end
-  for _, instance in ipairs(summary.instances) do
-    if is_spot[instance.group] then serving = serving + instance.active_seconds / 3600 end
-  end
-  made.availability = all > 0 and math.min(there / all, 1) or 1
-  made.serving_share = all > 0 and math.min(serving / all, 1) or 1
+  add_shares(made, summary.market, paid_seconds, targets)
   if made.usd and made.on_demand_usd and made.on_demand_usd > 0 then
     made.saved_share = 1 - made.usd / made.on_demand_usd
   end
-  add_reclaims(made, summary.faults)
+  add_reclaims(made, summary, is_spot)
   return made
 end
 

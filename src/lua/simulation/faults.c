@@ -38,6 +38,7 @@ static void check_declared(lua_State *L, int list, blis_fault *faults,
     faults[i] = (blis_fault){
         .at_us = check_field_integer(L, fault, "at_us"),
         .instance = (uint32_t)check_field_integer(L, fault, "instance"),
+        .is_absence = opt_field_boolean(L, fault, "is_absence", false),
         .effect = check_effect(L, fault)};
     lua_pop(L, 1);
   }
@@ -53,6 +54,23 @@ static void check_random(lua_State *L, int list, blis_random_fault *faults,
         .instance = opt_field_integer(L, fault, "instance", -1),
         .seed = opt_field_integer(L, fault, "seed", seed),
         .effect = check_effect(L, fault)};
+    lua_pop(L, 1);
+  }
+}
+
+/* From the list of groups that a market may take away; of faults at index. */
+static void check_set_markets(lua_State *L, int index,
+                              const bind_simulation *sim) {
+  if (lua_getfield(L, index, "markets") == LUA_TNIL) {
+    return;
+  }
+  int list = lua_gettop(L);
+  blis_error error = {0};
+  for (lua_Unsigned i = 1; i <= lua_rawlen(L, list); i++) {
+    lua_rawgeti(L, list, (lua_Integer)i);
+    uint32_t group = (uint32_t)luaL_checkinteger(L, -1);
+    check_status(L, blis_cluster_set_market(sim->cluster, group, &error),
+                 &error);
     lua_pop(L, 1);
   }
 }
@@ -78,6 +96,7 @@ void check_set_faults(lua_State *L, int config, const bind_simulation *sim) {
                blis_cluster_set_faults(sim->cluster, faults, count, random,
                                        random_count, &error),
                &error);
+  check_set_markets(L, top + 1, sim);
   lua_settop(L, top);
 }
 

@@ -3,6 +3,7 @@
 #include "base/time.h"
 #include "cluster/go_blis_scaler.h"
 #include "cluster/node_pools.h"
+#include "cluster/presence.h"
 #include "lua/bind/bind.h"
 #include "lua/policies/autoscaler.h"
 #include "lua/simulation/paid.h"
@@ -301,12 +302,30 @@ static void push_pools(lua_State *L, const blis_cluster *cluster) {
   }
 }
 
+/* Without an autoscaler; where a market may take instances away, all is counted
+   until the last request has ended, in whatever way. */
+static void set_present(lua_State *L, const bind_simulation *sim,
+                        int64_t duration_us) {
+  blis_market_times times;
+  if (!blis_cluster_get_market_times(sim->cluster, duration_us, &times)) {
+    set_paid(L, sim, duration_us, false);
+    return;
+  }
+  set_paid(L, sim, times.span_us, true);
+  lua_createtable(L, 0, 4);
+  set_field_integer(L, "span_us", times.span_us);
+  set_field_integer(L, "wanted", times.wanted);
+  set_field_integer(L, "full_us", times.full_us);
+  set_field_integer(L, "serving_us", times.serving_us);
+  lua_setfield(L, -2, "market");
+}
+
 void set_scaling(lua_State *L, const bind_simulation *sim,
                  int64_t duration_us) {
   const blis_cluster *cluster = sim->cluster;
   blis_scaling_report report;
   if (!blis_cluster_get_scaling(cluster, 0, &report)) {
-    set_paid(L, sim, duration_us, false);
+    set_present(L, sim, duration_us);
     return;
   }
   set_paid(L, sim, report.end_us, true);
