@@ -234,7 +234,11 @@ describe("the energy of a run", function()
     refused({}, "cluster.carbon_g_per_kwh: expected at least one step")
     refused({ { 5, 400 } }, "cluster.carbon_g_per_kwh[1]: 5 us is not 0")
     refused({ { 0, 400 }, { 0, 1 } }, "cluster.carbon_g_per_kwh[2]: 0 us is not after 0 us")
-    refused({ { 0, -1 } }, "cluster.carbon_g_per_kwh[1]: ")
+    refused({ { 0, -5 } }, "cluster.carbon_g_per_kwh[1][2]: -5 is not allowed, expected a number "
+      .. "of g per kWh from 0 to 1000000")
+    refused({ { 0, 5 }, { 0.5, 5 } }, "cluster.carbon_g_per_kwh[2][1]: 0.5 is not allowed, "
+      .. "expected a whole number of microseconds")
+    refused({ { 0, 5, 1 } }, "cluster.carbon_g_per_kwh[1]: a table is not allowed")
     file:write("600,1\n"):flush()
     refused(path, path .. ":6: time_s: 600000000 us is not after 700000000 us")
     file:write("900,much\n"):flush()
@@ -304,7 +308,16 @@ describe("the energy of a run", function()
       .. "200 W")
     refused(with_rows({ 50, 2, 1 }, { 50, 1, 1 }), "cluster.power_cap_slowdown[2]: 50 W is not "
       .. "above 50 W")
-    refused(with_rows({ 50, 0, 1 }), "cluster.power_cap_slowdown[1]: ")
+    refused(with_rows({ 50, 2, 1 }, { 200, 0.5, 1 }), "cluster.power_cap_slowdown[2][2]: 0.5 is "
+      .. "not allowed, expected a factor from 1 to 1000000; steps take so many times as long")
+    refused(with_rows({ 50, 1, 0.999 }), "cluster.power_cap_slowdown[1][3]: 0.999 is not allowed")
+    refused(with_rows({ 50, 1, "1" }), "cluster.power_cap_slowdown[1][3]: '1' is not allowed")
+    refused(with_rows({ 50, 1, 2e6 }), "cluster.power_cap_slowdown[1][3]: ")
+    refused(with_rows({ 0, 1, 1 }), "cluster.power_cap_slowdown[1][1]: 0 is not allowed, expected "
+      .. "W above 0")
+    refused(with_rows({ 50, 1 }), "cluster.power_cap_slowdown[1]: a table is not allowed, expected "
+      .. "{ watts, prefill_factor, decode_factor }")
+    assert.equal(run { gpu_watts = 300 }.hash, run(with_rows { 50, 1, 1 }).hash)
     refused(with_rows(), "expected at least one row")
     refused({ gpu_watts = 300, gpu_power_cap_watts = 100, power_cap_exponent = 1,
       power_cap_slowdown = { { 50, 1, 1 } } }, "both say what a cap does")

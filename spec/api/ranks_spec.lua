@@ -270,6 +270,11 @@ describe("data-parallel ranks", function()
       expert_share = 0.5 })
     says("cluster.ranks.expert_imbalance[2]: -1", { count = 2, expert_imbalance = { 1, -1 },
       expert_share = 0.5 })
+    for _, loads in ipairs { { 1, 2, 3 }, { 5 }, {} } do
+      says(("cluster.ranks.expert_imbalance: a list of %d loads is not allowed, expected a number "
+        .. "from 1 on, or a list of 2 loads, one of each rank"):format(#loads),
+        { count = 2, expert_imbalance = loads, expert_share = 0.5 })
+    end
     says("all loads are 0", { count = 2, expert_imbalance = { 0, 0 }, expert_share = 0.5 })
     says("are 2000000 targets, expected at most 1000000", 2, { instances = 1000000 })
   end)

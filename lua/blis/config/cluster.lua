@@ -290,7 +290,7 @@ return {
       name = "power_cap_slowdown", type = "table",
       doc = "What caps do, measured: a list of { watts, prefill_factor, decode_factor }, by "
         .. "rising watts. With a cap of so much, steps with and without prompt tokens take so "
-        .. "many times as long; between rows on a straight line.",
+        .. "many times as long, 1 or more; between rows on a straight line.",
     },
     {
       name = "pue", type = "number", min = 1, max = 100, unit = "facility / GPUs",

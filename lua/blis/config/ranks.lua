@@ -63,8 +63,8 @@ return {
       metavar = "X",
       flag_doc = "Tokens at the busiest of the ranks' expert layers, over the mean: 1 or more.",
       doc = "Tokens at the busiest of the ranks' expert layers, over the mean: a number from 1 on, "
-        .. "or a list with the tokens of each, such as { 120, 80, 100, 100 } for 1.2. Needs "
-        .. "expert_share. Default: 1.",
+        .. "or a list with the tokens of each rank, such as { 120, 80, 100, 100 } for 1.2 with 4 "
+        .. "of them. Needs expert_share. Default: 1.",
     },
     {
       name = "expert_share", type = "number", min = 0, max = 1, flag = "--expert-share",

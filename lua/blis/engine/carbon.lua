@@ -31,10 +31,12 @@ local function read_list(list, path)
   local steps = {}
   local function where(i) return ("%s[%d]"):format(path, i) end
   for i, row in ipairs(list) do
-    local at = type(row) == "table" and math.tointeger(row[1])
-    if not at or at < 0 or #row ~= 2 or not is_intensity(row[2]) then
-      schema.raise_value(where(i), row, row_text .. ", a whole number of microseconds and a number "
-        .. "from 0 to 1000000")
+    if type(row) ~= "table" or #row ~= 2 then schema.raise_value(where(i), row, row_text) end
+    local at = type(row[1]) == "number" and math.tointeger(row[1])
+    if not at or at < 0 then
+      schema.raise_value(where(i) .. "[1]", row[1], "a whole number of microseconds, of at least 0")
+    elseif not is_intensity(row[2]) then
+      schema.raise_value(where(i) .. "[2]", row[2], "a number of g per kWh from 0 to 1000000")
     end
     steps[i] = { from_us = at, g_per_kwh = row[2] }
   end

@@ -70,21 +70,29 @@ local function power_of(values)
     cap_watts = values.gpu_power_cap_watts or 1e6, mixes = values.mixed_step_power == "linear" }
 end
 
-local function is_row(row)
-  if type(row) ~= "table" or #row ~= 3 then return false end
-  for _, number in ipairs(row) do
-    if type(number) ~= "number" or not (number > 0 and number <= 1e6) then return false end
+local function is_number_from(least, value)
+  return type(value) == "number" and value >= least and value <= 1e6
+end
+
+local function check_row(row, where)
+  if type(row) ~= "table" or #row ~= 3 then
+    schema.raise_value(where, row, row_text)
+  elseif not is_number_from(0, row[1]) or row[1] == 0 then
+    schema.raise_value(where .. "[1]", row[1], "W above 0 and up to 1000000")
   end
-  return true
+  for k = 2, 3 do
+    if not is_number_from(1, row[k]) then
+      schema.raise_value(("%s[%d]"):format(where, k), row[k], "a factor from 1 to 1000000; steps "
+        .. "take so many times as long, and no cap makes them shorter")
+    end
+  end
 end
 
 local function check_table(list, path)
   schema.check_list(list, path, "a list of " .. row_text)
   for i, row in ipairs(list) do
     local where = ("%s[%d]"):format(path, i)
-    if not is_row(row) then
-      schema.raise_value(where, row, row_text .. ", numbers above 0 and up to 1000000")
-    end
+    check_row(row, where)
     if i > 1 and row[1] <= list[i - 1][1] then
       errors.invalid("%s: %s W is not above %s W, the row before", where, errors.show(row[1]),
         errors.show(list[i - 1][1]))

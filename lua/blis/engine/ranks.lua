@@ -10,14 +10,16 @@ local function is_load(value)
 end
 
 --- Most over mean; a number says so itself.
-local function read_imbalance(given, path)
+local function read_imbalance(given, path, count)
+  local expected = ("a number from 1 on, or a list of %d loads, one of each rank"):format(count)
   if type(given) ~= "table" then
-    if not is_load(given) or given < 1 then
-      schema.raise_value(path, given, "a number from 1 on, or a list of loads")
-    end
+    if not is_load(given) or given < 1 then schema.raise_value(path, given, expected) end
     return given
   end
-  schema.check_list(given, path, "a number from 1 on, or a list of loads")
+  schema.check_list(given, path, expected)
+  if #given ~= count then
+    errors.invalid("%s: a list of %d loads is not allowed, expected %s", path, #given, expected)
+  end
   local most, sum = 0, 0
   for i, load in ipairs(given) do
     if not is_load(load) then
@@ -37,7 +39,8 @@ local function factor_of(values, path)
     end
     return 1.0
   end
-  local imbalance = read_imbalance(values.expert_imbalance, path .. ".expert_imbalance")
+  local imbalance = read_imbalance(values.expert_imbalance, path .. ".expert_imbalance",
+    values.count)
   if not values.expert_share then
     errors.invalid("%s: expert_imbalance needs expert_share, the part of a step's time that "
       .. "expert layers take", path)

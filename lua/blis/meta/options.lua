@@ -103,7 +103,7 @@
 ---@field mixed_step_power? "max"|"linear" Draw of steps that prefill and decode: the larger of the two figures, or between them by the times that both would take alone. (default max)
 ---@field gpu_power_cap_watts? number Most that one GPU may draw. Where steps draw more without it, power_cap_exponent or power_cap_slowdown has to say how much slower they get. (W)
 ---@field power_cap_exponent? number Steps that would draw more than the cap take (draw / cap)^exponent times as long; 0.4 to 0.6 is a guess that nobody has measured.
----@field power_cap_slowdown? table What caps do, measured: a list of { watts, prefill_factor, decode_factor }, by rising watts. With a cap of so much, steps with and without prompt tokens take so many times as long; between rows on a straight line.
+---@field power_cap_slowdown? table What caps do, measured: a list of { watts, prefill_factor, decode_factor }, by rising watts. With a cap of so much, steps with and without prompt tokens take so many times as long, 1 or more; between rows on a straight line.
 ---@field pue? number Power usage effectiveness: energy that the building takes for each kWh of the GPUs; default: 1. (facility / GPUs)
 ---@field carbon_g_per_kwh? number|string|number[][] Carbon dioxide emitted for each kWh of the building, for the carbon of a run: a number; or a CSV file with the columns time_s and g_per_kwh, or a list of { time_us, g_per_kwh }, from which times on it is how much. (g/kWh)
 ---@field max_model_len? integer Longest sequence, 0 = unlimited; default: what the model allows. Never more than the KV cache holds. (tokens)
@@ -243,7 +243,7 @@
 ---@field mixed_step_power? "max"|"linear" Draw of steps that prefill and decode: the larger of the two figures, or between them by the times that both would take alone. (default max)
 ---@field gpu_power_cap_watts? number Most that one GPU may draw. Where steps draw more without it, power_cap_exponent or power_cap_slowdown has to say how much slower they get. (W)
 ---@field power_cap_exponent? number Steps that would draw more than the cap take (draw / cap)^exponent times as long; 0.4 to 0.6 is a guess that nobody has measured.
----@field power_cap_slowdown? table What caps do, measured: a list of { watts, prefill_factor, decode_factor }, by rising watts. With a cap of so much, steps with and without prompt tokens take so many times as long; between rows on a straight line.
+---@field power_cap_slowdown? table What caps do, measured: a list of { watts, prefill_factor, decode_factor }, by rising watts. With a cap of so much, steps with and without prompt tokens take so many times as long, 1 or more; between rows on a straight line.
 ---@field max_model_len? integer Longest sequence, 0 = unlimited; default: what the model allows. Never more than the KV cache holds. (tokens)
 ---@field max_num_seqs? integer Maximum number of requests in a batch. (requests, default 256)
 ---@field max_num_batched_tokens? integer Token budget of an engine step; longer prefills are chunked. (tokens, default 2048)
@@ -327,7 +327,7 @@
 ---@field balance? "router"|"internal" Who chooses the rank of a request. router: routing policies, which see the ranks as targets. internal: the group, by least 4 * waiting + running as last published and what was sent since; routing policies see the first instance of each group, with the load of all. (default router)
 ---@field clients? integer Of internal balance: processes of the front end, which take requests in turn, each of which knows only of its own what was sent since the last publication. Default: 1. (processes)
 ---@field publish_us? integer Of internal balance: how often the load of the ranks is published, first after half of it; 0 = for every request. Default: 100000. (us)
----@field expert_imbalance? number|number[] Tokens at the busiest of the ranks' expert layers, over the mean: a number from 1 on, or a list with the tokens of each, such as { 120, 80, 100, 100 } for 1.2. Needs expert_share. Default: 1.
+---@field expert_imbalance? number|number[] Tokens at the busiest of the ranks' expert layers, over the mean: a number from 1 on, or a list with the tokens of each rank, such as { 120, 80, 100, 100 } for 1.2 with 4 of them. Needs expert_share. Default: 1.
 ---@field expert_share? number Share of a step's time that expert layers take where all have equally much to do: with expert_imbalance, a step takes 1 + expert_share * (expert_imbalance - 1) times as long.
 
 --- Prefill and decode apart: who decides it, and the way of the KV. Instances have roles: see prefill_instances and decode_instances of the cluster, and role of its groups. 'blis help blis.StageContext' has what deciders and routing policies are told, 'blis recommend --help' finds out how many instances of each role are best, and docs/disaggregation.md says what is modelled and what is not.
