@@ -140,29 +140,36 @@ describe("spot capacity", function()
     assert.near(0.5 / (r.duration_us / 1e6), r.spot.availability, 1e-9)
   end)
 
-  it("has the two longest of three requests moved or not, by its notice", function()
-    -- Requests with 30, 100 and 400 s left less 1 ms, on one instance of two.
-    local function moved(notice_s)
-      local r = blis.run { cluster = { instances = 2,
-        latency_model = function(batch) return batch.decode_requests > 0 and 100000 or 1000 end,
-        spot = { notice = seconds(notice_s), restart_time = 0, steps = {
-          { at = 0, available = 2 }, { at = seconds(200), available = 1 } } } },
-        workload = coroutine.wrap(function()
-          for _, tokens in ipairs { 301, 1001, 4001 } do
-            coroutine.yield { arrival_us = seconds(200 - notice_s) - 2000, prompt_tokens = 16,
-              output_tokens = tokens }
-          end
-        end),
-        routing = { "weighted", scorers = { { blis.scorer { name = "last", score = function(_, one)
-          return one.id == "instance_1" and 1 or 0
-        end }, 1 } } } }
-      assert.equal(3, r.completed)
-      return r.spot.rerouted
+  --- Requests with 30, 100 and 400 s left when their instance, one of two, hears that it goes.
+  local function with_notice(notice_s, engine)
+    local r = blis.run { cluster = { instances = 2, engine = engine,
+      latency_model = function(batch) return batch.decode_requests > 0 and 100000 or 1000 end,
+      spot = { notice = seconds(notice_s), restart_time = 0, steps = {
+        { at = 0, available = 2 }, { at = seconds(200), available = 1 } } } },
+      workload = coroutine.wrap(function()
+        for _, tokens in ipairs { 301, 1001, 4001 } do
+          coroutine.yield { arrival_us = seconds(200 - notice_s) - 1000, prompt_tokens = 16,
+            output_tokens = tokens }
+        end
+      end),
+      routing = { "weighted", scorers = { { blis.scorer { name = "last", score = function(_, one)
+        return one.id == "instance_1" and 1 or 0
+      end }, 1 } } } }
+    assert.equal(3, r.completed)
+    return r
+  end
+
+  it("has requests finish that are done within the notice, to the microsecond", function()
+    assert.equal(seconds(30) + 1000, with_notice(120).requests[1].e2e_us)
+    local function moved(notice_s) return with_notice(notice_s).spot.rerouted end
+    assert.equal(1, moved(120)) -- 2 of 3 finish
+    assert.equal(1, moved(100))
+    assert.equal(2, moved(99.999999))
+    assert.equal(2, moved(30)) -- 30 <= 30
+    assert.equal(3, moved(29.999999))
+    for _, notice_s in ipairs { 120, 30 } do
+      assert.equal(with_notice(notice_s, "fast").hash, with_notice(notice_s, "stepwise").hash)
     end
-    assert.equal(1, moved(120))
-    assert.equal(2, moved(60))
-    assert.equal(2, moved(30))
-    assert.equal(3, moved(29))
   end)
 
   it("leaves an instance away that would have to go before it has started", function()

@@ -242,14 +242,23 @@ blis_status blis__cluster_run_instance(blis_cluster *cluster, uint32_t number,
                                : BLIS_OK;
 }
 
-blis_status blis__cluster_bring_forward(blis_cluster *cluster, uint32_t number,
-                                        blis_error *error) {
+static blis_status bring_to(blis_cluster *cluster, uint32_t number,
+                            int64_t limit_us, blis_error *error) {
   const blis_instance *instance = cluster->instances[number];
-  int64_t limit_us = cluster->now_us;
   for (int64_t next_us = blis_instance_next_us(instance); next_us < limit_us;
        next_us = blis_instance_next_us(instance)) {
     BLIS_TRY(
         blis__cluster_run_instance(cluster, number, next_us, limit_us, error));
   }
   return BLIS_OK;
+}
+
+blis_status blis__cluster_bring_forward(blis_cluster *cluster, uint32_t number,
+                                        blis_error *error) {
+  return bring_to(cluster, number, cluster->now_us, error);
+}
+
+blis_status blis__cluster_bring_up_to_now(blis_cluster *cluster,
+                                          uint32_t number, blis_error *error) {
+  return bring_to(cluster, number, cluster->now_us + 1, error);
 }

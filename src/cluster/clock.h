@@ -102,4 +102,10 @@ BLIS_MUSTUSE blis_status blis__cluster_bring_forward(blis_cluster *cluster,
                                                      uint32_t number,
                                                      blis_error *error);
 
+/* The same, and what it has at now_us, which is otherwise behind all that the
+   cluster has at that time. */
+BLIS_MUSTUSE blis_status blis__cluster_bring_up_to_now(blis_cluster *cluster,
+                                                       uint32_t number,
+                                                       blis_error *error);
+
 #endif

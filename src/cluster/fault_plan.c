@@ -150,10 +150,22 @@ static blis_status take_away(blis_cluster *cluster, uint32_t instance,
   return crash(cluster, instance, effect, effect->recover_us, error);
 }
 
+/* What a rank does up to this microsecond it has done before it goes, so that a
+   request that ends now has ended. */
+static blis_status finish_now(blis_cluster *cluster, uint32_t instance,
+                              blis_error *error) {
+  uint32_t end = blis__rank_end(cluster, instance);
+  for (uint32_t i = blis__rank_first(cluster, instance); i < end; i++) {
+    BLIS_TRY(blis__cluster_bring_up_to_now(cluster, i, error));
+  }
+  return BLIS_OK;
+}
+
 /* In use or not. */
 static blis_status end_reclaim(blis_cluster *cluster, active_fault *a,
                                blis_error *error) {
   const blis_fault_effect *effect = &a->effect;
+  BLIS_TRY(finish_now(cluster, a->instance, error));
   if (blis__is_up(cluster->services[a->instance])) {
     return take_away(cluster, a->instance, effect, error);
   }
