@@ -189,13 +189,18 @@ describe("the energy of a run", function()
       for _, engine in ipairs { "stepwise", "fast" } do
         spec.cluster.engine = engine
         local r = blis.run(spec)
-        local sum = 0
-        for i = 1, #r.requests do sum = sum + r.requests[i].energy_j end
+        local sum, carbon_g = 0, 0
+        for i = 1, #r.requests do
+          sum = sum + r.requests[i].energy_j
+          carbon_g = carbon_g + r.requests[i].carbon_g
+        end
         near(r.energy.prefill_kwh + r.energy.decode_kwh, sum / 3.6e6)
+        assert.near(r.energy.steps_carbon_g, carbon_g, 1e-8) -- in whole pg for each token
         results[engine] = r
       end
       for i = 1, #results.fast.requests do
         assert.equal(results.stepwise.requests[i].energy_j, results.fast.requests[i].energy_j)
+        assert.equal(results.stepwise.requests[i].carbon_g, results.fast.requests[i].carbon_g)
       end
       assert.same(results.stepwise.energy, results.fast.energy)
     end
@@ -208,6 +213,41 @@ describe("the energy of a run", function()
         requests = "retried" } } }
     with { cluster = { groups = { { role = "prefill", instances = 2, tp = 2 },
       { role = "decode", instances = 2 } } } }
+    with { cluster = { instances = 3, pue = 1.4, carbon_g_per_kwh = 350 } }
+  end)
+
+  it("emits for each request what the grid does while its tokens are computed", function()
+    local function emitted(given, more)
+      local spec = { cluster = { gpu_watts = 300, gpu_idle_watts = 60, pue = 1.25,
+          carbon_g_per_kwh = given }, workload = { generator = coroutine.wrap(function()
+        for i = 0, 2 do
+          coroutine.yield { arrival_us = i * 100000000, prompt_tokens = 64, output_tokens = 50 }
+        end
+      end) } }
+      for key, value in pairs(more or {}) do spec.cluster[key] = value end
+      return blis.run(spec)
+    end
+    local function g_of(r, i) return r.requests[i].energy_j / 3.6e6 * 1.25 end
+    local r = emitted { { 0, 400 }, { 50000000, 0 }, { 150000000, 90 } }
+    near(400 * g_of(r, 1), r.requests[1].carbon_g)
+    assert.equal(0, r.requests[2].carbon_g)
+    near(90 * g_of(r, 3), r.requests[3].carbon_g)
+    near(r.requests[1].carbon_g + r.requests[3].carbon_g, r.energy.steps_carbon_g)
+    assert.is_true(r.energy.carbon_g > 2 * r.energy.steps_carbon_g) -- most of it while idle
+    local constant = emitted(400)
+    for i = 1, 3 do near(400 * g_of(constant, i), constant.requests[i].carbon_g) end
+    local without = emitted(nil)
+    assert.is_nil(without.requests[1].carbon_g)
+    assert.is_nil(without.energy.steps_carbon_g)
+    local path = os.tmpname()
+    r:save(path)
+    local again = blis.load_result(path)
+    for i = 1, 3 do assert.equal(r.requests[i].carbon_g, again.requests[i].carbon_g) end
+    os.remove(path)
+    r:export_requests(path .. ".csv")
+    local file <close> = assert(io.open(path .. ".csv"))
+    assert.truthy(file:read("l"):find(",energy_j,carbon_g", 1, true))
+    os.remove(path .. ".csv")
   end)
 
   it("emits what the grid does at the time", function()

@@ -178,6 +178,11 @@ describe("data-parallel ranks", function()
       { { 0, 16, 1 }, { 5000000, 16, 1 } })
     assert.near(2 * 0.25 * 100 / 2, r.energy.joules_per_request, 1e-9)
     assert.near(2 * 0.12 * 100 / 3.6e6 * 1000, r.energy.carbon_g, 1e-9)
+    -- These are nobody's, also of a rank that computes something later.
+    for i = 1, 2 do assert.near(0.12 * 100, r.requests[i].energy_j, 1e-9) end
+    assert.near(0, r.requests[1].carbon_g, 1e-9)
+    assert.near(0.12 * 100 / 3.6e6 * 1000, r.requests[2].carbon_g, 1e-9)
+    assert.near(r.energy.carbon_g, r.energy.steps_carbon_g, 1e-9)
   end)
 
   it("have a request until the step that it is part of has begun, at its deadline", function()

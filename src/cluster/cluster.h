@@ -53,6 +53,7 @@ typedef struct blis_request_end {
   int64_t drafted_tokens;  /* where it ended; -1 = nobody drafts there, */
   int64_t accepted_tokens; /* and those of them that were given out */
   int64_t energy_nj; /* of its tokens; -1 = no engine is asked what it draws */
+  int64_t carbon_pg; /* of that, at the facility; -1 = not known */
   const blis_kv_hits *hits; /* NULL = no tiers, or never admitted */
 } blis_request_end;
 
@@ -133,16 +134,24 @@ typedef struct blis_load_sink {
   blis_status (*moved)(void *ud, const blis_kv_move *move, blis_error *error);
 } blis_load_sink;
 
+/* What the facility emits for each request. */
+typedef struct blis_facility_carbon {
+  bool is_known;
+  double pg_per_nj; /* of GPUs, where that never changes; else 0 */
+  double factor;    /* of what steps count (blis_power_config.carbon) */
+} blis_facility_carbon;
+
 typedef struct blis_cluster_config {
   const blis_instance_config *instances; /* instance_count; copied */
   bool has_own_latencies; /* each of these has a latency model of its own */
   const blis_instance_facts *facts; /* one each, copied; NULL = none */
   int64_t admission_latency_us;     /* >= 0 */
   int64_t routing_latency_us;       /* >= 0 */
-  int64_t snapshot_refresh_us;      /* 0 = every signal is live */
-  int64_t cache_signal_delay_us;    /* 0 = caches are seen as they are */
-  int64_t horizon_us;               /* BLIS_TIME_NEVER_US = none */
-  int64_t max_requests_in_memory;   /* waiting or running; 0 = unlimited */
+  blis_facility_carbon carbon;
+  int64_t snapshot_refresh_us;    /* 0 = every signal is live */
+  int64_t cache_signal_delay_us;  /* 0 = caches are seen as they are */
+  int64_t horizon_us;             /* BLIS_TIME_NEVER_US = none */
+  int64_t max_requests_in_memory; /* waiting or running; 0 = unlimited */
   /* Asked now and then; true stops the run with BLIS_ERR_INTERRUPTED. */
   bool (*interrupted)(void *ud);
   void *interrupted_ud;

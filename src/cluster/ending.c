@@ -4,6 +4,8 @@
  */
 #include "cluster/ending.h"
 
+#include <math.h>
+
 #include "base/invariant.h"
 #include "cluster/clock.h"
 #include "cluster/handoff_run.h"
@@ -203,6 +205,19 @@ static void forget(blis_cluster *cluster, blis__cluster_request *request) {
   BLIS_ASSERT(cluster->counts.in_flight >= 0);
 }
 
+void blis__end_add_drawn(const blis_cluster *cluster, blis_request_end *end,
+                         const blis_drawn *drawn) {
+  const blis_facility_carbon *carbon = &cluster->config.carbon;
+  if (end->energy_nj >= 0) {
+    end->energy_nj += (int64_t)drawn->nj;
+  }
+  if (end->carbon_pg >= 0) {
+    double pg = (double)drawn->nj * carbon->pg_per_nj +
+                (double)drawn->carbon_pg * carbon->factor;
+    end->carbon_pg += (int64_t)fmin(pg + 0.5, 4e18);
+  }
+}
+
 blis_status blis__cluster_report(blis_cluster *cluster,
                                  blis__cluster_request *request, int64_t end_us,
                                  const char *reason, blis_error *error) {
@@ -225,9 +240,12 @@ blis_status blis__cluster_report(blis_cluster *cluster,
       .adapter_wait_us = live->is_adapter_counted ? live->adapter_wait_us : -1,
       .drafted_tokens = live->may_draft ? live->drafted_tokens : -1,
       .accepted_tokens = live->may_draft ? live->accepted_tokens : -1,
-      .energy_nj = cluster->has_power ? (int64_t)live->energy_nj : -1,
+      .energy_nj = cluster->has_power ? 0 : -1,
+      .carbon_pg =
+          cluster->has_power && cluster->config.carbon.is_known ? 0 : -1,
       .priority = live->priority,
   };
+  blis__end_add_drawn(cluster, &end, &live->drawn);
   if (end_us > cluster->last_end_us) {
     cluster->last_end_us = end_us;
   }

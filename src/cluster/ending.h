@@ -35,6 +35,10 @@ BLIS_MUSTUSE blis_status blis__cluster_report(blis_cluster *cluster,
                                               const char *reason,
                                               blis_error *error);
 
+/* So much more was drawn for its tokens, where that is known. */
+void blis__end_add_drawn(const blis_cluster *cluster, blis_request_end *end,
+                         const blis_drawn *drawn);
+
 /* What the instances call; ud is the cluster. */
 extern const blis_instance_events blis__cluster_instance_events;
 

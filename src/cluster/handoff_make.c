@@ -5,6 +5,7 @@
 #include "base/minmax.h"
 #include "base/time.h"
 #include "cluster/clock.h"
+#include "cluster/ending.h"
 #include "cluster/features.h"
 #include "cluster/handoff_run.h"
 
@@ -13,7 +14,7 @@
 /* What is known of the request's hand-off, also when the run is over. */
 static blis_status on_reporting(void *ud, blis_cluster *cluster,
                                 const blis__news *news, blis_error *error) {
-  (void)ud, (void)cluster, (void)error;
+  (void)ud, (void)error;
   const blis__handoff *handoff = news->request->handoff;
   if (handoff == NULL) {
     return BLIS_OK;
@@ -24,9 +25,8 @@ static blis_status on_reporting(void *ud, blis_cluster *cluster,
     news->end->adapter_wait_us = blis_max_i64(news->end->adapter_wait_us, 0) +
                                  handoff->prefill.adapter_wait_us;
   }
-  if (news->end->energy_nj >= 0) { /* while its source has it */
-    news->end->energy_nj += (int64_t)handoff->prefill.energy_nj;
-  }
+  /* While its source has it. */
+  blis__end_add_drawn(cluster, news->end, &handoff->prefill.drawn);
   if (!handoff->is_over) {
     news->end->instance = handoff->is_at_source ? (int32_t)handoff->source : -1;
     news->end->was_counted = handoff->prefill.was_counted;

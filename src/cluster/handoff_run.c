@@ -208,8 +208,8 @@ blis_status blis__handoff_leave_source(blis_cluster *cluster,
     blis__snapshot_add_pending(&cluster->snapshot, source, -1);
   }
   blis__snapshot_add_in_flight(&cluster->snapshot, source, -1);
-  handoff->request->live.energy_nj += handoff->prefill.energy_nj;
-  handoff->prefill.energy_nj = 0;
+  blis_drawn_add(&handoff->request->live.drawn, &handoff->prefill.drawn, 1);
+  handoff->prefill.drawn = (blis_drawn){0};
   blis_block_namer_release(cluster->namer, &handoff->prefill.chain);
   BLIS_TRY(BLIS__TELL(cluster, BLIS__LEFT, error, .request = handoff->request));
   handoff->request->instance = -1;

@@ -384,7 +384,7 @@ static blis_status leave_behind(fast_engine *engine, fast_request *request,
                                 int64_t itl_us) {
   BLIS_TRY(blis__fast_skip_itl(engine, request, itl_us));
   if (engine->power != NULL) {
-    request->token_nj_before += engine->power->step_nj;
+    blis_drawn_add(&request->token_before, &engine->power->step, 1);
   }
   --*blis__fast_boundary(engine, request->stored_base);
   blis__fast_naming_remove(engine, request);

@@ -78,7 +78,7 @@ struct fast_request {
   int64_t first_decode_step; /* that it decodes without a break since;
                                 INT64_MAX = none */
   uint64_t itl_total_before; /* the running total when decoding began */
-  uint64_t token_nj_before;  /* the same of power->token_nj */
+  blis_drawn token_before;   /* the same of power->token */
   int64_t own_itl_sum_us;    /* of own_itl_us and of its decoding before; */
   int64_t gap_us;            /* steps since its last token that left it out; */
   int64_t token_end_us;    /* while preempted: end of the step of that token */

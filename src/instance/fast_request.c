@@ -168,9 +168,12 @@ void blis__fast_note_energy(const fast_engine *engine, fast_request *request) {
   if (engine->power == NULL || !request->is_decoding) {
     return;
   }
-  request->live->energy_nj +=
-      engine->power->token_nj - request->token_nj_before;
-  request->token_nj_before = engine->power->token_nj;
+  const blis_drawn *until = &engine->power->token;
+  const blis_drawn *before = &request->token_before;
+  const blis_drawn since = {until->nj - before->nj,
+                            until->carbon_pg - before->carbon_pg};
+  blis_drawn_add(&request->live->drawn, &since, 1);
+  request->token_before = *until;
 }
 
 void blis__fast_note_progress(const fast_engine *engine,

@@ -36,8 +36,8 @@ blis_status blis__fast_start_decoding(fast_engine *engine,
   request->stored_base = next_step - stored;
   request->first_decode_step = next_step;
   request->itl_total_before = engine->itl_total_us;
-  request->token_nj_before =
-      engine->power == NULL ? 0 : engine->power->token_nj;
+  request->token_before =
+      engine->power == NULL ? (blis_drawn){0} : engine->power->token;
   request->finish.step = next_step + steps;
   engine->decodes++;
   engine->decode_context += done;
@@ -135,8 +135,8 @@ static blis_status advance_prefills(fast_engine *engine, int64_t step_end_us,
     BLIS_TRY(blis__tell_computing(&engine->events, r->live, engine->clock_us,
                                   step_end_us, error));
     if (engine->power != NULL) {
-      r->live->energy_nj +=
-          engine->power->step_nj * (uint64_t)r->live->new_tokens;
+      blis_drawn_add(&r->live->drawn, &engine->power->step,
+                     (uint64_t)r->live->new_tokens);
     }
     r->live->progress_tokens = r->live->computed_tokens;
     if (r->live->progress_tokens >= r->live->prefill_tokens) {

@@ -498,7 +498,8 @@ void blis_instance_get_energy(const blis_instance *instance,
                               blis_instance_energy *energy) {
   *energy = (blis_instance_energy){.busy_nj = instance->power.busy_nj,
                                    .prefill_nj = instance->power.prefill_nj,
-                                   .rest_nj = instance->power.rest_nj,
+                                   .rest_nj = instance->power.rest.nj +
+                                              instance->power.nobody_nj,
                                    .carbon_g = instance->power.carbon_g,
                                    .carbon_us = instance->power.carbon_us};
 }

@@ -487,7 +487,8 @@ typedef struct blis_draft_stats {
 typedef struct blis_instance_energy {
   uint64_t busy_nj;
   uint64_t prefill_nj; /* of those that computed prompt tokens */
-  uint64_t rest_nj;    /* of busy_nj, of no request; less than 1 nJ a token */
+  uint64_t rest_nj;    /* of busy_nj, of no request: less than 1 nJ a token, and
+                          of steps without tokens */
   double carbon_g;     /* of busy_nj, where config.power has carbon, */
   double carbon_us;    /* and g / kWh times us while it computed */
 } blis_instance_energy;

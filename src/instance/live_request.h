@@ -15,6 +15,19 @@
 #include "base/block_chain.h"
 #include "workload/request.h"
 
+/* What was drawn for somebody, and what that emitted. */
+typedef struct blis_drawn {
+  uint64_t nj;
+  uint64_t carbon_pg; /* 0 where steps do not count it */
+} blis_drawn;
+
+/* So many times as much more. */
+static inline void blis_drawn_add(blis_drawn *sum, const blis_drawn *drawn,
+                                  uint64_t times) {
+  sum->nj += drawn->nj * times;
+  sum->carbon_pg += drawn->carbon_pg * times;
+}
+
 /* Where a request is; each request is in exactly one state. */
 typedef enum blis_request_state {
   BLIS_REQUEST_ARRIVED, /* not yet routed, or on its way to a wait queue */
@@ -44,7 +57,7 @@ enum { BLIS_REQUEST_STATE_COUNT = BLIS_REQUEST_FAILED + 1 };
   XX(TIMED_OUT, timed_out, LESS,                                               \
      "requests that were not answered before their deadline")                  \
   XX(UNSERVABLE, unservable, LESS,                                             \
-     "requests that were dropped because they are too long for the instance")   \
+     "requests that were dropped because they are too long for the instance")  \
   XX(FAILED, failed, LESS, "requests that were lost with an instance")         \
   XX(RUNNING, still_running, NEUTRAL,                                          \
      "requests in a batch at the end of the run")                              \
@@ -108,9 +121,9 @@ typedef struct blis_live_request {
   int64_t adapter_wait_us;  /* all of that so far */
   bool is_adapter_counted;  /* it has been admitted with its adapter */
   bool had_adapter;         /* which was there when it was first asked for */
-  uint64_t energy_nj; /* of its tokens, wherever they were computed (power.h);
-                         0 where nobody asks */
-  bool pins_adapter;  /* it keeps its adapter in its slot */
+  blis_drawn drawn;  /* for its tokens, wherever they were computed (power.h);
+                        0 where nobody asks */
+  bool pins_adapter; /* it keeps its adapter in its slot */
   const char *rejection; /* why the instance has; static, NULL elsewhere */
   void *engine; /* what else the engine keeps about it; NULL at both ends */
 } blis_live_request;

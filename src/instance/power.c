@@ -97,15 +97,28 @@ static uint64_t energy_of(const blis__power *power, double watts,
                                                             : milliwatts * us;
 }
 
+/* The share of one of so many tokens, which leaves the rest. */
+static uint64_t take_share(uint64_t *rest, uint64_t drawn, uint64_t tokens) {
+  *rest += drawn;
+  uint64_t share = *rest / tokens;
+  *rest -= share * tokens;
+  return share;
+}
+
 /* Steps with so many tokens each have drawn so much. */
-static void share_out(blis__power *power, uint64_t energy_nj, bool is_prefill,
-                      uint64_t tokens) {
-  power->busy_nj += energy_nj;
-  power->prefill_nj += is_prefill ? energy_nj : 0;
-  power->rest_nj += energy_nj;
-  power->step_nj = tokens > 0 ? power->rest_nj / tokens : 0;
-  power->rest_nj -= power->step_nj * tokens;
-  power->token_nj += power->step_nj;
+static void share_out(blis__power *power, const blis_drawn *drawn,
+                      bool is_prefill, uint64_t tokens) {
+  power->busy_nj += drawn->nj;
+  power->prefill_nj += is_prefill ? drawn->nj : 0;
+  power->step = (blis_drawn){0};
+  if (tokens == 0) {
+    power->nobody_nj += drawn->nj;
+    return;
+  }
+  power->step.nj = take_share(&power->rest.nj, drawn->nj, tokens);
+  power->step.carbon_pg =
+      take_share(&power->rest.carbon_pg, drawn->carbon_pg, tokens);
+  blis_drawn_add(&power->token, &power->step, 1);
 }
 
 void blis_carbon_add_up(blis_carbon_step *steps, size_t count) {
@@ -134,20 +147,23 @@ double blis_carbon_until(const blis_carbon_step *steps, size_t count,
          steps[low].g_per_kwh * (double)(time_us - steps[low].from_us);
 }
 
-static void count_carbon(blis__power *power, uint64_t energy_nj,
-                         int64_t start_us, int64_t duration_us) {
+/* In pg. */
+static uint64_t count_carbon(blis__power *power, uint64_t energy_nj,
+                             int64_t start_us, int64_t duration_us) {
   const double nj_per_kwh = 3.6e15;
   const blis_power_config *config = power->config;
   if (config->carbon == NULL || duration_us <= 0) {
-    return;
+    return 0;
   }
   double carbon_us =
       blis_carbon_until(config->carbon, config->carbon_count,
                         start_us + duration_us) -
       blis_carbon_until(config->carbon, config->carbon_count, start_us);
   power->carbon_us += carbon_us;
-  power->carbon_g +=
+  double carbon_g =
       (double)energy_nj / nj_per_kwh * (carbon_us / (double)duration_us);
+  power->carbon_g += carbon_g;
+  return (uint64_t)fmin(carbon_g * 1e12 + 0.5, 9e18);
 }
 
 blis_status blis__power_step(blis__power *power, const blis_batch_sums *sums,
@@ -160,8 +176,9 @@ blis_status blis__power_step(blis__power *power, const blis_batch_sums *sums,
     watts = watts_of(power, sums);
   }
   uint64_t energy_nj = energy_of(power, watts, duration_us);
-  count_carbon(power, energy_nj, start_us, duration_us);
-  share_out(power, energy_nj, sums->prefill_tokens > 0,
+  const blis_drawn drawn = {
+      energy_nj, count_carbon(power, energy_nj, start_us, duration_us)};
+  share_out(power, &drawn, sums->prefill_tokens > 0,
             (uint64_t)(sums->prefill_tokens + sums->decode_requests));
   return BLIS_OK;
 }

@@ -3,10 +3,12 @@
  *
  * Everything is in whole nJ, of all GPUs: what a step has drawn is shared by
  * the tokens that it computes, each the same, and what that leaves, less than 1
- * nJ a token, goes to the next step. So the shares of all requests and what is
- * left at the end are the energy of the steps, in either engine. A step costs
- * O(1), and so do decode steps in a row unless a function says what they draw
- * or carbon is counted.
+ * nJ a token, goes to the next step. What steps without tokens draw is
+ * nobody's. So the shares of all requests and what is nobody's are the energy
+ * of the steps, in either engine. Where intensities of the grid are known, what
+ * each step emits is shared likewise, in whole pg. A step costs O(1), and so do
+ * decode steps in a row unless a function says what they draw or carbon is
+ * counted.
  */
 #ifndef BLIS_INSTANCE_POWER_H
 #define BLIS_INSTANCE_POWER_H
@@ -18,9 +20,10 @@ typedef struct blis__power {
   const blis_latency_model *latency; /* for shares of time; borrowed */
   uint64_t busy_nj;                  /* of all steps, */
   uint64_t prefill_nj; /* and of those that computed prompt tokens */
-  uint64_t token_nj;   /* taken by one token in every step so far; wraps */
-  uint64_t step_nj;    /* the same of the last step */
-  uint64_t rest_nj;    /* of steps so far, for nobody yet */
+  uint64_t nobody_nj;  /* and of those without any token */
+  blis_drawn token;    /* taken by one token in every step so far; wraps */
+  blis_drawn step;     /* the same of the last step */
+  blis_drawn rest;     /* of steps so far, for nobody yet */
   double carbon_g;     /* as in blis_instance_energy */
   double carbon_us;
 } blis__power;

@@ -79,8 +79,8 @@ static blis_status count_energy(blis__stepwise *engine, int64_t step_us,
     int64_t verified =
         sequence->drafted_tokens > 0 ? sequence->ahead_tokens : 0;
     if (request->new_tokens > 0 && (is_prefill || request->output_tokens > 0)) {
-      request->energy_nj +=
-          power->step_nj * (uint64_t)(request->new_tokens + verified);
+      blis_drawn_add(&request->drawn, &power->step,
+                     (uint64_t)(request->new_tokens + verified));
     }
   }
   return BLIS_OK;

@@ -17,6 +17,7 @@ blis_record blis_record_of(const blis_request_end *end) {
       .drafted_tokens = end->drafted_tokens,
       .accepted_tokens = end->accepted_tokens,
       .energy_nj = end->energy_nj,
+      .carbon_pg = end->carbon_pg,
       .itl_count = (uint32_t)end->itl_count,
       .prompt_tokens = request->prompt_tokens,
       .output_tokens = request->output_tokens,

@@ -24,7 +24,8 @@ typedef struct blis_record {
   int64_t adapter_wait_us; /* for its adapter; -1 = was not admitted with one */
   int64_t drafted_tokens;  /* where it ended; -1 = nobody drafts there, */
   int64_t accepted_tokens; /* and those of them that were given out */
-  int64_t energy_nj;       /* of its tokens; -1 = not known */
+  int64_t energy_nj;       /* of its tokens; -1 = not known, */
+  int64_t carbon_pg;       /* and what that emitted; likewise */
   uint32_t itl_count;
   uint32_t prompt_tokens;
   uint32_t output_tokens; /* planned */

@@ -18,6 +18,7 @@ void blis__record_store_deinit(blis__record_store *store) {
   blis_array_deinit(&store->alloc, &store->adapter_waits_us);
   blis_array_deinit(&store->alloc, &store->drafted);
   blis_array_deinit(&store->alloc, &store->energies_nj);
+  blis_array_deinit(&store->alloc, &store->carbons_pg);
   blis_array_deinit(&store->alloc, &store->origins);
   blis_map_deinit(&store->senders);
   blis_map_deinit(&store->targets);
@@ -116,6 +117,9 @@ static blis_status keep_rare(blis__record_store *store,
   if (record->energy_nj >= 0) {
     KEEP_BESIDE(store, energies_nj, -1, record->energy_nj);
   }
+  if (record->carbon_pg >= 0) {
+    KEEP_BESIDE(store, carbons_pg, -1, record->carbon_pg);
+  }
   if (drafted.drafted_tokens >= 0) {
     KEEP_BESIDE(store, drafted, none, drafted);
   }
@@ -193,6 +197,7 @@ blis_record blis__record_store_get(const blis__record_store *store,
       .gateway_wait_us = blis__record_store_gateway_wait_us(store, index),
       .adapter_wait_us = blis__record_store_adapter_wait_us(store, index),
       .energy_nj = blis__record_store_energy_nj(store, index),
+      .carbon_pg = blis__record_store_carbon_pg(store, index),
       .drafted_tokens = drafted.drafted_tokens,
       .accepted_tokens = drafted.accepted_tokens,
       .itl_count = kept->itl_count,

@@ -4,7 +4,7 @@
  * Almost all times of a run fit 32 bits; the few records with longer ones keep
  * theirs beside the others. What few requests have, or all have alike, is kept
  * beside them, too: sessions, waits at the gateway and for adapters, drafts,
- * energy, and who sent it for which model and adapter.
+ * energy, carbon, and who sent it for which model and adapter.
  */
 #ifndef BLIS_RESULTS_RECORD_STORE_H
 #define BLIS_RESULTS_RECORD_STORE_H
@@ -74,6 +74,7 @@ typedef struct blis__record_store {
   BLIS_ARRAY(int64_t) adapter_waits_us; /* for adapters, likewise */
   BLIS_ARRAY(blis__drafted) drafted;    /* likewise */
   BLIS_ARRAY(int64_t) energies_nj;      /* likewise */
+  BLIS_ARRAY(int64_t) carbons_pg;       /* likewise */
   BLIS_ARRAY(blis__origin) origins;     /* in the order of first sight */
   blis_map origin_of_sender;            /* a sender is a tenant's class, */
   blis_map senders;
@@ -119,6 +120,11 @@ static inline int64_t
 blis__record_store_energy_nj(const blis__record_store *store, size_t index) {
   return index < store->energies_nj.count ? store->energies_nj.items[index]
                                           : -1;
+}
+
+static inline int64_t
+blis__record_store_carbon_pg(const blis__record_store *store, size_t index) {
+  return index < store->carbons_pg.count ? store->carbons_pg.items[index] : -1;
 }
 
 /* The times of one record; below 0 = it has none. */

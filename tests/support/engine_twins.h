@@ -188,7 +188,8 @@ static inline void twins_check_request(const twins *t, int i) {
   CHECK_EQ_I64(x->first_itl_us, y->first_itl_us);
   CHECK_EQ_I64(x->e2e_us, y->e2e_us);
   CHECK_EQ_I64(x->adapter_wait_us, y->adapter_wait_us);
-  CHECK(x->energy_nj == y->energy_nj);
+  CHECK(x->drawn.nj == y->drawn.nj);
+  CHECK(x->drawn.carbon_pg == y->drawn.carbon_pg);
   CHECK_EQ_I64(x->is_adapter_counted, y->is_adapter_counted);
   CHECK_EQ_I64(x->had_adapter, y->had_adapter);
   CHECK_EQ_I64(t->stepwise.has_ended[i], t->fast.has_ended[i]);
@@ -214,7 +215,7 @@ static inline void twins_check_energy(const twins *t) {
   blis_instance_get_energy(t->fast.instance, &energy);
   uint64_t sum_nj = energy.rest_nj;
   for (int i = 0; i < t->count; i++) {
-    sum_nj += t->fast.requests[i].energy_nj;
+    sum_nj += t->fast.requests[i].drawn.nj;
   }
   CHECK(sum_nj == energy.busy_nj);
   CHECK(energy.prefill_nj <= energy.busy_nj);

@@ -85,6 +85,17 @@ function carbon.steps(given, path)
   return type(given) == "table" and read_list(given, path) or nil
 end
 
+--- How the core is to tell what was emitted for a request: one intensity makes so many pg of each
+--- nJ; where there are steps, engines count what each of theirs emits. The facility takes more.
+---@param values table options of a cluster, with carbon_steps
+---@return { pg_per_nj: number, factor: number }?
+function carbon.of_requests(values)
+  if values.carbon_g_per_kwh == nil then return nil end
+  local pue = values.pue or 1
+  if values.carbon_steps then return { pg_per_nj = 0, factor = pue } end
+  return { pg_per_nj = tonumber(values.carbon_g_per_kwh) * pue / 3600, factor = 0 }
+end
+
 --- What a kWh emits on average from the start up to a time in seconds.
 ---@param steps { from_us: integer, g_per_kwh: number }[]
 ---@param until_s number

@@ -172,6 +172,7 @@ local function read_equal(given, path, profile)
   end
   power.apply(values, path)
   values.carbon_steps = carbon.steps(values.carbon_g_per_kwh, path .. ".carbon_g_per_kwh")
+  values.request_carbon = carbon.of_requests(values)
   read_model(values, given or {}, sources)
   read_hardware(values, sources)
   values.catalogue = catalogue.with(sources)

@@ -286,7 +286,8 @@
 ---@field joules_per_output_token number? energy per output token: energy / output_tokens (J)
 ---@field joules_per_request number? energy per completed request: energy / completed; what its tokens took is energy_j of a request (J)
 ---@field carbon_g number? emissions of the facility: facility_kwh * carbon_g_per_kwh (g)
----@field carbon_g_per_request number? emissions per completed request: carbon_g / completed (g)
+---@field carbon_g_per_request number? emissions per completed request: carbon_g / completed; those for its tokens are carbon_g of a request (g)
+---@field steps_carbon_g number? part of carbon_g: emissions while steps computed, those of each step at its time. It is the sum of carbon_g over requests, but for passes of ranks without work (g)
 
 --- Spot capacity: what was taken away, and what it cost.
 ---@class blis.Spot

@@ -50,6 +50,7 @@
 ---@field drafted_tokens? integer with cluster.speculation: drafted for it, where it ended
 ---@field accepted_tokens? integer those of them that were given out
 ---@field energy_j? number its share of the energy of the steps that computed its tokens, where that is known
+---@field carbon_g? number what the facility emitted for that energy, at the times of these steps, where that is known
 ---@field status_code? integer of HTTP, 429 or 503, where llm-d's gateway answers with one
 ---@field scheduling_delay_us? integer from the arrival to the first step
 ---@field itl_sum_us integer sum of the times between its tokens

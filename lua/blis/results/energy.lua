@@ -41,12 +41,15 @@ local function carbon_of(sums, idle_kwh, group, steps, duration_s)
   return sums.carbon_g + idle_kwh * mean
 end
 
---- g is what the GPUs emit where intensity differs over time.
-local function add_carbon(given, cluster, completed, g)
-  given.facility_kwh = given.kwh * (cluster.pue or 1)
+--- Where intensity differs over time, g is what the GPUs emit, and of that steps_g in steps.
+local function add_carbon(given, cluster, completed, g, steps_g)
+  local pue = cluster.pue or 1
+  given.facility_kwh = given.kwh * pue
   if not cluster.carbon_g_per_kwh then return end
-  given.carbon_g = cluster.carbon_steps and g * (cluster.pue or 1)
-    or given.facility_kwh * cluster.carbon_g_per_kwh
+  local intensity = not cluster.carbon_steps and cluster.carbon_g_per_kwh
+  given.carbon_g = intensity and given.facility_kwh * intensity or g * pue
+  given.steps_carbon_g = intensity and (given.prefill_kwh + given.decode_kwh) * pue * intensity
+    or steps_g * pue
   given.carbon_g_per_request = completed > 0 and given.carbon_g / completed or nil
 end
 
@@ -62,7 +65,7 @@ function energy.of(summary, cluster)
   local duration_us = summary.market and summary.market.span_us or summary.duration_us
   local groups = summary.setup.groups or { summary.setup }
   local joules = { prefill = 0, busy = 0, idle = 0 }
-  local known, all, carbon_g = 0, 0, 0
+  local known, all, carbon_g, steps_carbon_g = 0, 0, 0, 0
   for i, sums in ipairs(sums_by_group(summary, groups)) do
     local gpus = groups[i].tp * groups[i].dp
     local idle_watts = power.idle_watts(cluster.groups and cluster.groups[i] or cluster)
@@ -70,6 +73,7 @@ function energy.of(summary, cluster)
     joules.busy = joules.busy + sums.busy_j
     local idle_j = (idle_watts or 0) * gpus * sums.idle_s
     joules.idle = joules.idle + idle_j
+    steps_carbon_g = steps_carbon_g + sums.carbon_g
     if cluster.carbon_steps then
       carbon_g = carbon_g + carbon_of(sums, idle_j / joules_per_kwh, groups[i],
         cluster.carbon_steps, duration_us / 1e6)
@@ -87,7 +91,7 @@ function energy.of(summary, cluster)
     joules_per_output_token = share(sum, summary.output_tokens),
     joules_per_request = share(sum, summary.completed),
   }
-  add_carbon(given, cluster, summary.completed, carbon_g)
+  add_carbon(given, cluster, summary.completed, carbon_g, steps_carbon_g)
   return given
 end
 

@@ -409,7 +409,11 @@ figures.classes = {
         shown = "energy: {1} g of CO2",
         doc = "emissions of the facility: facility_kwh * carbon_g_per_kwh" },
       { name = "carbon_g_per_request", type = "number?", unit = "g", better = "less",
-        doc = "emissions per completed request: carbon_g / completed" } }),
+        doc = "emissions per completed request: carbon_g / completed; those for its tokens are "
+          .. "carbon_g of a request" },
+      { name = "steps_carbon_g", type = "number?", unit = "g", better = "less",
+        doc = "part of carbon_g: emissions while steps computed, those of each step at its time. "
+          .. "It is the sum of carbon_g over requests, but for passes of ranks without work" } }),
   class("Spot", "Spot capacity: what was taken away, and what it cost.", nil, {
     { name = "reclaims", type = "integer", shown = "spot: {reclaim}", better = "less",
       doc = "times that an instance that was there was taken away, or told that it would be" },

@@ -32,7 +32,8 @@ local group_keys = { by_slo_class = "slo_class", by_tenant = "tenant", by_model 
 
 -- With those that are there where there is something to say.
 local known_columns = { "gateway_wait_us", "adapter", "adapter_wait_us", "drafted_tokens",
-  "accepted_tokens", "energy_j", "priority", "attempts", "program", table.unpack(columns) }
+  "accepted_tokens", "energy_j", "carbon_g", "priority", "attempts", "program",
+  table.unpack(columns) }
 
 local of_adapters = { "adapter", "adapter_wait_us" }
 local of_drafts = { "drafted_tokens", "accepted_tokens" }
@@ -99,9 +100,11 @@ local function write_records(output, records, names)
   end
 end
 
-local function has_energy(r)
-  local given = rawget(r, "energy")
-  return given and given.kwh
+--- Records have them where somebody says what GPUs draw, and what a kWh emits.
+local function append_energy(names, r)
+  local given = rawget(r, "energy") or {}
+  if given.kwh then names[#names + 1] = "energy_j" end
+  if given.carbon_g then names[#names + 1] = "carbon_g" end
 end
 
 --- Columns of the records of a run; those of a cascade have one more.
@@ -116,7 +119,7 @@ function result_file.columns(r)
   if handoffs then append(names, of_handoffs) end
   if handoffs and handoffs.encoded > 0 then append(names, of_encodes) end
   if rawget(r, "kv_tiers") then append(names, of_tiers) end
-  if has_energy(r) then names[#names + 1] = "energy_j" end
+  append_energy(names, r)
   if has_priorities(r) then names[#names + 1] = "priority" end
   if rawget(r, "cascade") then names[#names + 1] = "attempts" end
   if rawget(r, "tasks") then names[#names + 1] = "program" end
@@ -300,7 +303,7 @@ function result_file.export_requests(result, path)
     names[#names + 1] = "cached_tokens"
     append(names, of_each)
   end
-  if has_energy(result) then names[#names + 1] = "energy_j" end
+  append_energy(names, result)
   if has_priorities(result) then names[#names + 1] = "priority" end
   if rawget(result, "cascade") then
     append(names, { "steps", "model_used", "verdict" })

@@ -18,12 +18,13 @@ static const char *const known[] = {
     "number", "state", "instance", "arrival_us", "ttft_us", "e2e_us",
     "scheduling_delay_us", "itl_sum_us", "itl_count", "end_us",
     "gateway_wait_us", "adapter_wait_us", "drafted_tokens", "accepted_tokens",
-    "energy_j", "prompt_tokens", "output_tokens", "tenant", "slo_class",
-    "model", "session", "round_index", "was_counted", "had_hit", "reason",
-    "priority", "attempts", "program", "encode_instance", "encode_start_us",
-    "encode_end_us", "prefill_instance", "prefill_admitted_us",
-    "prefill_end_us", "transfer_start_us", "transfer_end_us", "moved_bytes",
-    "prefill_e2e_us", "decode_e2e_us", "cached_tokens", "tier_tokens",
+    "energy_j", "carbon_g", "prompt_tokens", "output_tokens", "tenant",
+    "slo_class", "model", "session", "round_index", "was_counted", "had_hit",
+    "reason", "priority", "attempts", "program", "encode_instance",
+    "encode_start_us", "encode_end_us", "prefill_instance",
+    "prefill_admitted_us", "prefill_end_us", "transfer_start_us",
+    "transfer_end_us", "moved_bytes", "prefill_e2e_us", "decode_e2e_us",
+    "cached_tokens", "tier_tokens",
     /* follow */
     "id", "status_code", "steps", "model_used", "verdict",
     /* of requests */
@@ -137,18 +138,23 @@ static bool check_hits(lua_State *L, const bind_records *self,
   return true;
 }
 
-/* Of at most 2^53 nJ, up to which they are whole; -1 = it has none. */
-static int64_t energy_of(lua_State *L) {
-  const double most_j = (double)(INT64_C(1) << 53) / 1e9;
-  double joules = opt_field_number(L, RECORD, "energy_j", -1);
-  if (joules == -1) {
+/* In parts of which a unit has so many; -1 = it has none. */
+static int64_t amount_of(lua_State *L, const char *name, double parts,
+                         double most) {
+  double amount = opt_field_number(L, RECORD, name, -1);
+  if (amount == -1) {
     return -1;
   }
-  if (!(joules >= 0 && joules <= most_j)) {
-    luaL_error(L, "energy_j: %f is not allowed, expected a number from 0 to %f",
-               joules, most_j);
+  if (!(amount >= 0 && amount <= most)) {
+    luaL_error(L, "%s: %f is not allowed, expected a number from 0 to %f", name,
+               amount, most);
   }
-  return (int64_t)(joules * 1e9 + 0.5);
+  return (int64_t)(amount * parts + 0.5);
+}
+
+/* Of at most 2^53 nJ, up to which they are whole. */
+static int64_t energy_of(lua_State *L) {
+  return amount_of(L, "energy_j", 1e9, (double)(INT64_C(1) << 53) / 1e9);
 }
 
 static blis_request_end check_end(lua_State *L) {
@@ -167,6 +173,7 @@ static blis_request_end check_end(lua_State *L) {
       .gateway_wait_us = time_of(L, "gateway_wait_us"),
       .adapter_wait_us = time_of(L, "adapter_wait_us"),
       .energy_nj = energy_of(L),
+      .carbon_pg = amount_of(L, "carbon_g", 1e12, 8e6),
       .drafted_tokens = integer_of(L, "drafted_tokens", 0, time_max_us, -1),
       .accepted_tokens = integer_of(L, "accepted_tokens", 0, time_max_us, -1),
       .priority = opt_field_number(L, RECORD, "priority", 0),

@@ -110,6 +110,9 @@ static void push_record(lua_State *L, const bind_records *self, size_t index) {
   if (record->energy_nj >= 0) {
     set_field_number(L, "energy_j", (double)record->energy_nj / 1e9);
   }
+  if (record->carbon_pg >= 0) {
+    set_field_number(L, "carbon_g", (double)record->carbon_pg / 1e12);
+  }
   set_field_integer(L, "prompt_tokens", record->prompt_tokens);
   set_field_integer(L, "output_tokens", record->output_tokens);
   if (record->instance >= 0) {

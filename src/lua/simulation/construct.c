@@ -326,6 +326,20 @@ static void read_timeline(lua_State *L, int config, bind_simulation *sim) {
   }
 }
 
+/* From request_carbon of the options of the cluster. */
+static blis_facility_carbon check_carbon(lua_State *L, int options) {
+  blis_facility_carbon carbon = {0};
+  if (lua_getfield(L, options, "request_carbon") != LUA_TNIL) {
+    int given = lua_gettop(L);
+    carbon = (blis_facility_carbon){
+        .is_known = true,
+        .pg_per_nj = check_field_number(L, given, "pg_per_nj"),
+        .factor = check_field_number(L, given, "factor")};
+  }
+  lua_pop(L, 1);
+  return carbon;
+}
+
 /* What it returns borrows from the simulation and from what it pushes. */
 static blis_cluster_config check_cluster_config(lua_State *L, int config,
                                                 bind_simulation *sim) {
@@ -336,6 +350,7 @@ static blis_cluster_config check_cluster_config(lua_State *L, int config,
           check_field_integer(L, options, "admission_latency_us"),
       .routing_latency_us =
           check_field_integer(L, options, "routing_latency_us"),
+      .carbon = check_carbon(L, options),
       .snapshot_refresh_us =
           check_field_integer(L, options, "snapshot_refresh_us"),
       .cache_signal_delay_us =
