@@ -219,6 +219,18 @@ describe("spot capacity", function()
     assert.is_true(spot_with(15).paid_share < spot_with(5).paid_share)
   end)
 
+  it("takes in its document what is told there", function()
+    local file <close> = assert(io.open "docs/energy.md")
+    local text = file:read "a"
+    local example, prints = text:match "## Spot capacity.-```lua\n(.-)```.-It prints (.-):"
+    local shown
+    local env = setmetatable({ print = function(...)
+      shown = ("%d, %.3f and %.3f"):format(...)
+    end }, { __index = _G })
+    assert(load(example, "=docs/energy.md", "t", env))()
+    assert.equal(prints, shown)
+  end)
+
   it("says what is wrong with it", function()
     local function says(part, spot, more)
       small.says(small.message_of(run, spot, more), part)
