@@ -47,7 +47,8 @@ describe("a declared fault", function()
     local lost = run { crash }
     assert.is_true(lost.failed > 0)
     assert.same({ time_us = seconds(10), instance = "instance_1", kind = "crash",
-      is_missed = false, lost = lost.failed, rerouted = 0, retried = 0 }, lost.faults[1])
+      is_missed = false, lost = lost.failed, rerouted = 0, retried = 0,
+      recomputed_tokens = 0 }, lost.faults[1])
     crash.requests = "rerouted"
     local rerouted = run { crash }
     assert.equal(450, rerouted.completed)

@@ -167,6 +167,15 @@ describe("spot capacity", function()
     assert.equal(2, moved(99.999999))
     assert.equal(2, moved(30)) -- 30 <= 30
     assert.equal(3, moved(29.999999))
+    local function recomputed(notice_s, engine)
+      return with_notice(notice_s, engine).spot.recomputed_tokens
+    end
+    for _, engine in ipairs { "fast", "stepwise" } do
+      -- Prompts of 16, the first token at the notice, and one more after each 0.1 s.
+      assert.equal(16 + 1201, recomputed(120, engine))
+      assert.equal(2 * (16 + 301), recomputed(30, engine))
+      assert.equal(3 * (16 + 300), recomputed(29.95, engine))
+    end
     for _, notice_s in ipairs { 120, 30 } do
       assert.equal(with_notice(notice_s, "fast").hash, with_notice(notice_s, "stepwise").hash)
     end

@@ -222,12 +222,14 @@ typedef struct blis_cluster_counts {
   int64_t completed; /* length-capped ones included */
   int64_t timed_out;
   int64_t unservable;
-  int64_t failed;     /* lost with their instance */
-  int64_t escalated;  /* times that a cascade asked another model */
-  int64_t rerouted;   /* taken from an instance and routed once more */
-  int64_t retried;    /* lost with their instance and sent once more */
-  int64_t in_flight;  /* arrived, not ended; 0 after finish */
-  int64_t unfinished; /* in flight at finish */
+  int64_t failed;            /* lost with their instance */
+  int64_t escalated;         /* times that a cascade asked another model */
+  int64_t rerouted;          /* taken from an instance and routed once more */
+  int64_t recomputed_tokens; /* prompt and output, that these and the next had
+                                at the instance */
+  int64_t retried;           /* lost with their instance and sent once more */
+  int64_t in_flight;         /* arrived, not ended; 0 after finish */
+  int64_t unfinished;        /* in flight at finish */
 } blis_cluster_counts;
 
 /*

@@ -209,6 +209,8 @@ static blis_status on_over(void *ud, blis_cluster *cluster, blis_error *error) {
   note->lost += cluster->counts.failed - before.failed;
   note->rerouted += cluster->counts.rerouted - before.rerouted;
   note->retried += cluster->counts.retried - before.retried;
+  note->recomputed_tokens +=
+      cluster->counts.recomputed_tokens - before.recomputed_tokens;
   return BLIS_OK;
 }
 
@@ -351,7 +353,9 @@ static blis_status suffer(blis_cluster *cluster, uint32_t instance,
       .is_missed = !is_there,
       .lost = cluster->counts.failed - before.failed,
       .rerouted = cluster->counts.rerouted - before.rerouted,
-      .retried = cluster->counts.retried - before.retried};
+      .retried = cluster->counts.retried - before.retried,
+      .recomputed_tokens =
+          cluster->counts.recomputed_tokens - before.recomputed_tokens};
   BLIS_TRY_MEM(blis_array_push(&cluster->alloc, &plan->notes, note), error);
   return BLIS_OK;
 }

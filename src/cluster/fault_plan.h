@@ -74,6 +74,7 @@ typedef struct blis_fault_note {
   int64_t lost;   /* requests, when it began and when it was over */
   int64_t rerouted;
   int64_t retried;
+  int64_t recomputed_tokens; /* prompt and output, of these */
 } blis_fault_note;
 
 /* "crash", "hang", ...; static. */

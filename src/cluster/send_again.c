@@ -34,6 +34,7 @@ blis_status blis__send_again(blis_cluster *cluster,
   BLIS_TRY(BLIS__TELL(cluster, BLIS__SENT_AGAIN, error, .request = request,
                       .loss = loss.kind));
   blis_live_request *live = &request->live;
+  cluster->counts.recomputed_tokens += live->progress_tokens;
   blis_block_namer_release(cluster->namer, &live->chain);
   blis__reset_request(live);
   request->instance = -1;

@@ -295,6 +295,7 @@
 ---@field lost integer requests that failed because their instance was taken away (requests)
 ---@field rerouted integer requests that were routed to another instance because theirs was taken away (requests)
 ---@field retried integer requests that were sent again because their instance was taken away (requests)
+---@field recomputed_tokens integer prompt and output tokens that these had by then, which are computed anew, but for those of the prompt that another instance has in its cache (tokens)
 ---@field availability number share of the time in which all instances took requests, from 0 to the end of the run and of its last request, rejected ones included; as for the two below (0 to 1)
 ---@field paid_share number share of the instances' time in which they were there and paid, also while they start or have been told to go (0 to 1)
 ---@field serving_share number share of the instances' time in which they took requests; what is missing to paid_share is paid and takes none (0 to 1)

@@ -271,6 +271,7 @@ function requests:add(record) end
 ---@field lost integer requests, at once
 ---@field rerouted integer
 ---@field retried integer that are sent again after a pause
+---@field recomputed_tokens integer of these by then, prompt and output, which are computed anew
 
 --- How many instances there are from a time on, where faults or a market take them away. A group of
 --- data-parallel ranks counts as one.

@@ -423,6 +423,9 @@ figures.classes = {
       doc = "requests that were routed to another instance because theirs was taken away" },
     { name = "retried", type = "integer", unit = "requests", better = "less",
       doc = "requests that were sent again because their instance was taken away" },
+    { name = "recomputed_tokens", type = "integer", unit = "tokens", better = "less",
+      doc = "prompt and output tokens that these had by then, which are computed anew, but for "
+        .. "those of the prompt that another instance has in its cache" },
     { name = "availability", type = "number", unit = "0 to 1", better = "more",
       shown = "spot: as many as wanted {%} of the time",
       doc = "share of the time in which all instances took requests, from 0 to the end of the run "

@@ -11,6 +11,7 @@ local function add_reclaims(made, summary, is_spot)
       made.lost = made.lost + fault.lost
       made.rerouted = made.rerouted + fault.rerouted
       made.retried = made.retried + fault.retried
+      made.recomputed_tokens = made.recomputed_tokens + fault.recomputed_tokens
     end
   end
 end
@@ -42,8 +43,8 @@ end
 ---@param offers blis.SpotOffer[]
 ---@return blis.Spot
 function spot.of(summary, cluster, offers)
-  local made = { reclaims = 0, lost = 0, rerouted = 0, retried = 0, usd = 0, on_demand_usd = 0,
-    offers = offers }
+  local made = { reclaims = 0, lost = 0, rerouted = 0, retried = 0, recomputed_tokens = 0, usd = 0,
+    on_demand_usd = 0, offers = offers }
   local paid_seconds, targets, is_spot = 0, 0, {}
   for i, group in ipairs(summary.setup.groups or { summary.setup }) do
     if (cluster.groups and cluster.groups[i] or cluster).spot then

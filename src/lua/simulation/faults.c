@@ -132,7 +132,7 @@ void set_faults(lua_State *L, const bind_simulation *sim) {
   lua_createtable(L, (int)count, 0);
   for (size_t i = 0; i < count; i++) {
     const blis_fault_note *note = &notes[i];
-    lua_createtable(L, 0, 7);
+    lua_createtable(L, 0, 8);
     set_field_integer(L, "time_us", note->time_us);
     lua_pushfstring(L, "instance_%I", (LUAI_UACINT)note->instance);
     lua_setfield(L, -2, "instance");
@@ -142,6 +142,7 @@ void set_faults(lua_State *L, const bind_simulation *sim) {
     set_field_integer(L, "lost", note->lost);
     set_field_integer(L, "rerouted", note->rerouted);
     set_field_integer(L, "retried", note->retried);
+    set_field_integer(L, "recomputed_tokens", note->recomputed_tokens);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   lua_setfield(L, -2, "faults");
