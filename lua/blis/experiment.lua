@@ -146,6 +146,17 @@ local function instances_of(cluster)
   return count
 end
 
+--- Which ones come and go with those behind them: the first ranks of groups, and all without ranks.
+local function firsts_of(cluster)
+  local firsts, behind = {}, 0
+  for _, group in ipairs(cluster.groups or { cluster }) do
+    local first = behind
+    behind = behind + group.instances
+    for i = first, behind - 1, group.ranks and group.ranks.count or 1 do firsts[#firsts + 1] = i end
+  end
+  return firsts
+end
+
 local function has_spot(cluster)
   for _, group in ipairs(cluster.groups or { cluster }) do
     if group.spot then return true end
@@ -191,7 +202,8 @@ function experiment.read(spec)
   local tiers = values.kv_tiers ~= nil
     and kv_tiers.read(values.kv_tiers, values.profile, cluster) or nil
   local targets = targets_of(values, traffic)
-  local read_faults = faults.read(values.faults, instances_of(cluster), values.autoscaler ~= nil)
+  local read_faults = values.faults ~= nil and faults.read(values.faults, instances_of(cluster),
+    values.autoscaler ~= nil, firsts_of(cluster)) or nil
   local spot_capacity
   if has_spot(cluster) then
     spot_capacity = spot.read(cluster, values.autoscaler ~= nil)

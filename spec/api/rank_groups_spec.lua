@@ -277,7 +277,17 @@ describe("groups of ranks with faults", function()
   end)
 end)
 
-describe("groups of ranks on spot capacity", function()
+describe("groups of ranks that are taken away", function()
+  it("are restarted once each, one after the other", function()
+    local r = run(3, { more = { instances = 2 }, faults = { { kind = "rolling-restart",
+      at = 1000000, every = 1000000, notice = 200000, recover_after = 300000,
+      requests = "rerouted" } } })
+    assert.equal(300, r.completed)
+    local told = {}
+    for i, fault in ipairs(r.faults) do told[i] = fault.instance .. " " .. fault.time_us end
+    assert.same({ "instance_0 1000000", "instance_3 2000000" }, told)
+  end)
+
   --- Two groups of three ranks, of which so many may run from 1 s on.
   local function on_spot(available)
     return run(3, { routing = "round-robin", more = { instances = 2, gpu_price_per_hour = 3,

@@ -111,16 +111,16 @@ local several = {
       add(list, values, "crash", values.at + k * values.every, instance_of(values.instance, path))
     end
   end,
-  ["rolling-restart"] = function(list, values, path, instances)
+  ["rolling-restart"] = function(list, values, path, firsts)
     needs(values, "recover_after", path)
-    if instances > 1 and values.notice > values.every - values.recover_after then
+    if #firsts > 1 and values.notice > values.every - values.recover_after then
       errors.invalid("%s: an instance may be gone for %d us (notice) and %d us (recover_after), "
         .. "and the next one goes after %d us (every)", path, values.notice, values.recover_after,
         values.every)
     end
-    check_last(values, instances, path)
-    for k = 0, instances - 1 do
-      add(list, values, "reclaim", values.at + k * values.every, k)
+    check_last(values, #firsts, path)
+    for k, instance in ipairs(firsts) do
+      add(list, values, "reclaim", values.at + (k - 1) * values.every, instance)
     end
   end,
 }
@@ -144,7 +144,7 @@ local function check_is_there(number, path, instances, may_grow)
   end
 end
 
-local function read_one(read, given, path, instances, may_grow)
+local function read_one(read, given, path, instances, may_grow, firsts)
   local values = schema.read(section, given, path)
   check_options(given, values, path)
   if values.instance ~= nil then
@@ -157,25 +157,26 @@ local function read_one(read, given, path, instances, may_grow)
   if values.seed then errors.invalid("%s: seed is for faults with mtbf", path) end
   needs(values, "at", path)
   if several[values.kind] then
-    several[values.kind](read.declared, values, path, instances)
+    several[values.kind](read.declared, values, path, firsts)
   else
     add(read.declared, values, nil, values.at, instance_of(values.instance, path))
   end
 end
 
---- What the core takes as faults; nil when there are none.
+--- What the core takes as faults.
 ---@param given any a list of tables
 ---@param instances integer at first
 ---@param may_grow boolean there may be more later
----@return table?
-function faults.read(given, instances, may_grow)
-  if given == nil then return nil end
+---@param firsts integer[] the first ones, from 0, of those that come and go as one: each, or of
+--- each group of ranks
+---@return table
+function faults.read(given, instances, may_grow, firsts)
   schema.check_list(given, "faults", "a list of faults: { { at = blis.seconds(60), instance = 2, "
     .. "kind = \"crash\", recover_after = blis.seconds(30) }, ... }")
   local read = { declared = {}, random = {} }
   for i, one in ipairs(given) do
     local path = ("faults[%d]"):format(i)
-    read_one(read, one, path, instances, may_grow)
+    read_one(read, one, path, instances, may_grow, firsts)
   end
   table.sort(read.declared, function(a, b)
     if a.at_us ~= b.at_us then return a.at_us < b.at_us end
