@@ -89,7 +89,8 @@ end
 
 -- Names of figures that say less than they could.
 local own_words = { availability = "as many as wanted", paid_share = "there and paid",
-  serving_share = "taking requests", gb_s = "bandwidth", usd = "cost", on_demand_usd = "cost on demand", classes = "class",
+  serving_share = "taking requests", gb_s = "bandwidth", usd = "cost",
+  on_demand_usd = "cost on demand", classes = "class",
   requests_per_sec = "good requests", itl_ms = "ITL", itl_per_chunk_ms = "ITL per chunk",
   capacity_blocks = "room for blocks in all stores",
   used_blocks = "blocks in all stores at the end", peak_blocks = "most blocks in one store" }
