@@ -1,6 +1,7 @@
 --- Session graphs and KV tiers on command lines.
 local blis = require "blis"
 local core = require "blis.core"
+local folders = require "spec.support.folders"
 local program = require "spec.support.program"
 
 local function shell(line) return program.shell("$BLIS " .. line .. " </dev/null") end
@@ -42,6 +43,15 @@ describe("flags of session graphs #host", function()
     both("--graph-limit 1 --graph-speed 4", { limit = 1, speed = 4 })
     both("--num-graphs 7 --graph-delay-cap 2s --timeout 9", { count = 7, delay_cap_us = 2000000,
       timeout_us = 9000000 })
+  end)
+
+  it("play a folder of conversations", function()
+    folders.with(function(path)
+      assert(os.execute(("mkdir '%s' && cp tests/data/graphs/weka.jsonl '%s'"):format(path, path)))
+      local flags = " --concurrency 2 --num-graphs 5"
+      assert.equal(run("--graphs tests/data/graphs/weka.jsonl" .. flags).hash,
+        run("--graphs " .. path .. flags).hash)
+    end)
   end)
 
   it("say which models serve a corpus", function()

@@ -343,10 +343,12 @@ local graphs = {
     {
       name = "graphs", type = "any",
       flag = "--graphs", group = graph_group, metavar = "FILE",
-      flag_doc = "File of session graphs: tasks of agents, whose requests wait for the answers to "
-        .. "others. --rate, --arrival and --concurrency count graphs then.",
-      doc = "A list of graphs, the path of a file, what blis.session_graphs returned, or a "
-        .. "function(rng, number) that returns the next one, or nil at the end. A graph is a list "
+      flag_doc = "File of session graphs, or folder of weka conversations: tasks of agents, whose "
+        .. "requests wait for the answers to others. --rate, --arrival and --concurrency count "
+        .. "graphs then.",
+      doc = "A list of graphs, the path of a file or of a folder of weka conversations, what "
+        .. "blis.session_graphs returned, or a function(rng, number) that returns the next one, or "
+        .. "nil at the end. A graph is a list "
         .. "of requests, each behind those it waits for: { { id = 'plan', "
         .. "prompt_tokens = 3000, output_tokens = 200 }, { after = 'plan', tool_us = 800000, "
         .. "prompt_tokens = 900, output_tokens = 60 } }; see docs/agents.md.",

@@ -67,7 +67,8 @@ local function open_file(path, options)
 end
 
 --- Session graphs of a file, to be looked at and to be played: formats weka, agentic-mooncake,
---- mooncake-delta, applied-compute, sharegpt and spans (docs/agents.md).
+--- mooncake-delta, applied-compute, sharegpt and spans (docs/agents.md). A path may be that of a
+--- folder with a weka corpus.
 --- `workload = { graphs = that }` plays them.
 ---@param path string
 ---@param options? blis.GraphFileOptions

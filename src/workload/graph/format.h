@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "workload/graph/file.h"
+#include "workload/graph/folder.h"
 #include "workload/graph/models.h"
 #include "workload/unread.h"
 
@@ -34,7 +35,9 @@ typedef struct blis__graph_known {
 /* The first member of every reader. */
 typedef struct blis__graph_rows {
   const blis_alloc *alloc;
-  const char *path;
+  const char *path;           /* of the file that is read now */
+  blis__graph_folder *folder; /* that it is of; NULL = of none */
+  bool is_whole;              /* the file is one object, and not one per line */
   const blis_graph_file_options *options;
   blis_intern *strings;
   blis__graph_known *known;
@@ -47,6 +50,7 @@ typedef struct blis__graph_rows {
 typedef struct blis__graph_format {
   const char *name;
   const char *text;
+  bool reads_folders; /* every file of them holds whole graphs */
   /* Whether a file that starts with head (some KB, unpacked) is of it. */
   bool (*recognise)(blis_slice head);
   size_t reader_size;
@@ -71,9 +75,16 @@ typedef struct blis__graph_format {
 BLIS__GRAPH_FORMAT_MAP(XX)
 #undef XX
 
+/* A file that can be opened again. */
+BLIS_MUSTUSE blis_status blis__graph_open_input(const blis_alloc *alloc,
+                                                const char *path,
+                                                blis_input **input,
+                                                blis_error *error);
+
 /*
  * The next line that is not blank as a JSON object; *line is its number. Whole
- * numbers beyond 64 bits, as some hash ids are, become texts.
+ * numbers beyond 64 bits, as some hash ids are, become texts. In a folder it
+ * may be of the next file, or all of this.
  */
 BLIS_MUSTUSE blis_status blis__graph_next_object(blis__graph_rows *rows,
                                                  blis_json_value *object,

@@ -1,4 +1,4 @@
-/* weka.c - reads Weka corpora, a conversation per line. */
+/* weka.c - reads Weka corpora, a conversation per line or per file. */
 #include "workload/graph/weka.h"
 
 #include <stdlib.h>
@@ -393,7 +393,8 @@ static void close_reading(void *reader) {
 const blis__graph_format blis__graph_weka = {
     .name = "weka",
     .text = "JSONL of conversations of coding agents: requests with t, in, "
-            "out, hash_ids",
+            "out, hash_ids; or a folder of them",
+    .reads_folders = true,
     .recognise = recognise,
     .reader_size = sizeof(reading),
     .open = open_reading,
