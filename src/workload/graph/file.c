@@ -16,7 +16,7 @@ static const blis__graph_format *const formats[] = {
 
 enum {
   FORMATS = sizeof formats / sizeof *formats,
-  NOTES = 8, /* at most */
+  NOTES = 10, /* at most */
   NOTE_SIZE = BLIS__UNREAD_TEXT_SIZE + 256
 };
 
@@ -206,11 +206,18 @@ static blis_status note_count(blis_graph_file *file, int64_t count,
              : note(file, "%s: %s: %lld", file->path, what, (long long)count);
 }
 
+static const char rootless[] =
+    "conversations without a request of their own, left out";
+
 static blis_status make_notes(blis_graph_file *file) {
   const blis__graph_known *known = &file->known;
   BLIS_TRY(note_count(file, known->dropped_agents,
                       "subagents in front of every request of their "
                       "conversation, left out"));
+  BLIS_TRY(note_count(file, known->rootless, rootless));
+  BLIS_TRY(note_count(file, known->same_agents,
+                      "subagents with the agent_id of an earlier one of their "
+                      "conversation, which have a session of their own"));
   BLIS_TRY(note_count(file, known->same_ids,
                       "conversations with the id of an earlier one, and so "
                       "with its sessions"));
@@ -253,6 +260,10 @@ static blis_status read_through(blis_graph_file *file, blis_error *error) {
   file->count = file->taken;
   file->known.is_first = false;
   close_reader(file);
+  if (file->count == 0 && file->known.rootless > 0) {
+    return blis_fail(error, BLIS_ERR_PARSE, "%s: there are no graphs; %s: %lld",
+                     file->path, rootless, (long long)file->known.rootless);
+  }
   if (file->count == 0) {
     return blis_fail(error, BLIS_ERR_PARSE, "%s: there are no graphs",
                      file->path);

@@ -24,7 +24,9 @@ typedef struct blis__graph_known {
   bool nested_is_relative; /* of weka, once the first reader is through */
   int64_t requests;
   int64_t dropped_agents; /* nothing is there that would start them */
+  int64_t rootless;       /* conversations without a request of their own */
   int64_t same_ids;       /* conversations with the id of an earlier one */
+  int64_t same_agents;    /* subagents with that of an earlier one */
   int64_t excess_ids;     /* requests with more hash ids than tokens */
   int64_t left_out;       /* rows or spans that are no requests */
   int64_t not_monotone;   /* prompts that are shorter than their context */
@@ -102,6 +104,11 @@ BLIS_MUSTUSE blis_status blis__graph_read_all(blis__graph_rows *rows,
 BLIS_MUSTUSE blis_status blis__graph_time(blis_json_value object,
                                           const char *key, double unit_us,
                                           int64_t *time_us, blis_error *error);
+/* The same of a member that has two spellings, which agree if both are there.
+ */
+BLIS_MUSTUSE blis_status blis__graph_either_time(
+    blis_json_value object, const char *key, const char *other, double unit_us,
+    int64_t *time_us, blis_error *error);
 BLIS_MUSTUSE blis_status blis__graph_tokens(blis_json_value object,
                                             const char *key, uint32_t *tokens,
                                             blis_error *error);

@@ -193,6 +193,26 @@ blis_status blis__graph_time(blis_json_value object, const char *key,
   return BLIS_OK;
 }
 
+blis_status blis__graph_either_time(blis_json_value object, const char *key,
+                                    const char *other, double unit_us,
+                                    int64_t *time_us, blis_error *error) {
+  blis_json_value second = blis_json_member(object, other);
+  int64_t first_us = *time_us;
+  BLIS_TRY(blis__graph_time(object, key, unit_us, &first_us, error));
+  *time_us = first_us;
+  BLIS_TRY(blis__graph_time(object, other, unit_us, time_us, error));
+  if (blis_json_has(blis_json_member(object, key)) && blis_json_has(second) &&
+      first_us != *time_us) {
+    char what[128];
+    (void)snprintf(what, sizeof what,
+                   "is not what '%s' says, expected one of them, or the same "
+                   "in both",
+                   key);
+    return blis_json_fail(second, what, error);
+  }
+  return BLIS_OK;
+}
+
 blis_status blis__graph_tokens(blis_json_value object, const char *key,
                                uint32_t *tokens, blis_error *error) {
   blis_json_value value = blis_json_member(object, key);
