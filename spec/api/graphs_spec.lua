@@ -296,6 +296,37 @@ describe("session graphs", function()
     assert.same({ 0, first, first + second }, seen)
   end)
 
+  it("want models that some instance serves, as those of files do", function()
+    local llama, qwen = "meta-llama/llama-3.1-8b-instruct", "qwen/qwen3-14b"
+    local function of(graphs, model)
+      return run({ graphs = graphs, count = 2 }, {
+        cluster = model and { model = model } or { hardware = "H100", tp = 1,
+          groups = { { model = llama }, { model = qwen } } } })
+    end
+    local function graph(model, own)
+      return { model = model, { prompt_tokens = 9, output_tokens = 1 },
+        { after = 1, model = own, prompt_tokens = 9, output_tokens = 1 } }
+    end
+    local good = graph(qwen, "Llama-3.1-8B-Instruct")
+    for _, graphs in ipairs { { good }, function() return good end } do
+      local result = of(graphs)
+      assert.equal(4, result.completed)
+      for _, request in ipairs(result.requests) do
+        assert.equal(request.model == qwen and "instance_1" or "instance_0", request.instance)
+      end
+    end
+    local list = "workload.graphs[2]"
+    for place, bad in pairs { [".model"] = graph "gpt", ["[2].model"] = graph(nil, "gpt") } do
+      says(small.message_of(of, { good, bad }), list .. place .. ": no instance serves 'gpt', "
+        .. "expected " .. llama .. " or " .. qwen)
+      says(small.message_of(of, { graph(), bad }, qwen), list .. place .. ": no instance serves "
+        .. "'gpt', expected " .. qwen)
+      says(small.message_of(of, function(_, number) return number == 2 and bad or good end),
+        "graphs[2]" .. place .. ": no instance serves 'gpt'")
+    end
+    assert.equal(4, of({ graph("", "") }, qwen).completed)
+  end)
+
   it("say what is wrong with them", function()
     local function of(graph, more)
       local workload = { graphs = graph }

@@ -18,17 +18,31 @@ local function check_start(graph, place, number, starter)
   end
 end
 
---- A function that makes, for every run anew, a function(number) that returns a graph.
+--- The rest of a graph's form is for the core to check.
+local function check_models(graph, place, number, check)
+  if type(graph) ~= "table" then return end
+  local at = ("%s[%d]"):format(place, number)
+  if type(graph.model) == "string" then check(at .. ".model", graph.model) end
+  for i, request in ipairs(graph) do
+    local model = type(request) == "table" and request.model
+    if type(model) == "string" then check(("%s[%d].model"):format(at, i), model) end
+  end
+end
+
+--- A function that makes, for every run anew, a function(number) that returns a graph; and one
+--- that lets check(place, model) see which models the graphs want, of a function's later.
 local function factory_of(given, path, seed, starter)
   if type(given) == "function" then
+    local check_model
     return function()
       local rng = core.rng(seed, "workload-graphs")
       return function(number)
         local graph = given(rng, number)
         check_start(graph, "graphs", number, starter)
+        if check_model then check_models(graph, "graphs", number, check_model) end
         return graph
       end
-    end
+    end, function(check) check_model = check end
   end
   for i = 1, #given do
     errors.located(core.check_graph, given[i], path, i)
@@ -36,6 +50,8 @@ local function factory_of(given, path, seed, starter)
   end
   return function()
     return function(number) return given[number] end
+  end, function(check)
+    for i = 1, #given do check_models(given[i], path, i, check) end
   end
 end
 
@@ -160,8 +176,16 @@ function graphs.read(given, path, defaults)
   end
   local seed = values.seed or defaults.seed
   local starter = values.rate and "rate" or values.concurrency and "concurrency"
+  local factory, check_models_of
+  if file then
+    check_models_of = function(check)
+      for _, model in ipairs(file:about().models or {}) do check(path .. ".models", model) end
+    end
+  else
+    factory, check_models_of = factory_of(values.graphs, place, seed, starter)
+  end
   local read = {
-    graphs = file or factory_of(values.graphs, place, seed, starter),
+    graphs = file or factory, check_models = check_models_of,
     can_repeat = not is_function, starter = starter,
     rate = values.rate, arrival = types.arrival.check(values.arrival, nil, path .. ".arrival"),
     concurrency = values.concurrency,
@@ -176,12 +200,6 @@ end
 --- Do the results of a run have a part of it that is measured?
 function graphs.is_measured(spec)
   return spec.duration_us ~= nil or spec.primers or (spec.warm_up_requests or 0) > 0
-end
-
---- The models that requests of a file may want, as its option `models` says.
----@return string[]
-function graphs.models(spec)
-  return core.is_graph_file(spec.graphs) and spec.graphs:about().models or {}
 end
 
 --- What a user should hear of them.
