@@ -222,6 +222,42 @@ describe("session graphs", function()
       "workload = { graphs = ... }")
   end)
 
+  it("are told by session and by program, as long as somebody asks", function()
+    local alone = { name = "solo", { prompt_tokens = 9, output_tokens = 3 } }
+    local result = run({ graphs = { diamond, alone }, count = 3, concurrency = 1 })
+    local function seen(key, label)
+      local found = {}
+      for _, request in ipairs(result.requests) do
+        local name = request[label or key] or ""
+        local group = found[name] or { arrived = 0, prompt_tokens = 0, e2e_us = 0 }
+        group.arrived = group.arrived + 1
+        group.prompt_tokens = group.prompt_tokens + request.prompt_tokens
+        group.e2e_us = group.e2e_us + request.e2e_us
+        found[name] = group
+      end
+      return found
+    end
+    for _, key in ipairs { "session", "program" } do
+      local expected, groups, count = seen(key), result.requests:groups(key), 0
+      for i = 2, #groups do assert.is_true(groups[i - 1].name < groups[i].name) end
+      for name, one in pairs(expected) do
+        count = count + 1
+        local group = groups[name]
+        assert.same({ one.arrived, one.arrived, one.prompt_tokens },
+          { group.arrived, group.completed, group.prompt_tokens })
+        assert.is_near(one.e2e_us / one.arrived / 1000, group.e2e_ms.mean, 1e-6)
+      end
+      assert.equal(count, #groups)
+    end
+    -- Sessions are those of one play, programs those of all.
+    assert.same({ 8, 1 }, { result.requests:groups "program".t.arrived,
+      result.requests:groups "program".solo.arrived })
+    assert.equal(5, #result.requests:groups "session")
+    local none = blis.run { workload = { rate = 9, requests = 3 } }.requests:groups "session"
+    assert.same({ 1, "", 3 }, { #none, none[1].name, none[1].arrived })
+    says(small.message_of(result.requests.groups, result.requests, "client"), "client")
+  end)
+
   it("count tasks that broke or did not end", function()
     local graph = { diamond[1], { after = "A", prompt_tokens = 3, output_tokens = 9,
       timeout_us = 1 }, { after = 2, prompt_tokens = 3, output_tokens = 9 } }
