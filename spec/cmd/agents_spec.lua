@@ -54,6 +54,31 @@ describe("flags of session graphs #host", function()
     end)
   end)
 
+  it("play graphs as a benchmark does", function()
+    local function both(line, play)
+      local workload = { preset = "coding-agent", concurrency = 2 }
+      for key, value in pairs(play) do workload[key] = value end
+      local r = run("--workload coding-agent --concurrency 2 " .. line)
+      local same = blis.run { workload = workload }
+      assert.equal(same.hash, r.hash)
+      return r, same
+    end
+    local r, same = both("--graph-play agentx --graph-duration 60s",
+      { play = "agentx", duration_us = 60000000 })
+    assert.equal(same.steady.completed, r.steady.completed)
+    assert.is_true(r.steady.completed > 0)
+    both("--graph-duration 60s --graph-warm-up-requests 3 --graph-primers "
+      .. "--graph-response-grace 5s --graph-tree-idle-cap 2s --graph-idle-cap 100ms",
+      { duration_us = 60000000, warm_up_requests = 3, primers = true, response_grace_us = 5000000,
+        tree_idle_cap_us = 2000000, idle_cap_us = 100000 })
+    both("--graph-play agentx --graph-primers=false --graph-duration 60s",
+      { play = "agentx", primers = false, duration_us = 60000000 })
+    says("--graph-primers needs --concurrency", "run --workload rag --rate 1 --graph-primers")
+    says("--graph-play needs --concurrency", "run --workload rag --rate 1 --graph-play agentx")
+    says("--graph-response-grace needs --graph-duration or --graph-play",
+      "run --workload rag --concurrency 1 --graph-response-grace 3s")
+  end)
+
   it("say which models serve a corpus", function()
     local path = os.tmpname()
     local file <close> = assert(io.open(path, "w"))
