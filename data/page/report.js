@@ -52,6 +52,10 @@
     return Math.max(58, 7 * longest + 20);
   }
 
+  // Between ticks where there is nothing between whole numbers: 1, 2, 5, 10, ...
+  const wholeSteps = [];
+  for (let power = 1; power < 1e15; power *= 10) wholeSteps.push(power, 2 * power, 5 * power);
+
   function axisOf(axis, size, scale) {
     return {
       label: axis.label + (axis.unit ? " (" + axis.unit + ")" : ""),
@@ -61,6 +65,7 @@
       grid: { stroke: colour("line"), width: 1 },
       ticks: { stroke: colour("line"), width: 1 },
       splits: axis.log ? logSplits : undefined,
+      incrs: axis.whole ? wholeSteps : undefined,
       filter: axis.log ? (_, splits) => splits : undefined,
       values: (plot, splits) => textsOf(plot, axis, scale, splits),
     };
@@ -107,12 +112,13 @@
   }
 
   function seriesOf(chart, one, i) {
-    const stroke = colour("c" + (i % colours)), isPoints = chart.marks || one.is_points;
+    const number = one.colour === undefined ? i : one.colour;
+    const stroke = colour("c" + (number % colours)), isPoints = chart.marks || one.is_points;
     return {
       label: one.label,
       stroke: stroke,
       width: one.is_thin ? 0.5 : 1.5,
-      dash: i >= colours ? [6, 3] : undefined,
+      dash: number >= colours ? [6, 3] : undefined,
       points: isPoints ? { show: true, size: 7, stroke: stroke, fill: stroke } : { show: false },
       paths: isPoints ? () => null : chart.steps ? uPlot.paths.stepped({ align: 1 }) : undefined,
       value: (_, value, __, place) => read(place, value, chart.y),
@@ -203,10 +209,26 @@
     });
   });
 
+  // What is folded up is on paper, too; the JSON only if somebody has opened it.
+  let unfolded = [];
+
+  function unfold() {
+    const folded = [...document.querySelectorAll("details:not([data-json], [open])")];
+    folded.forEach((details) => { details.open = true; });
+    unfolded = unfolded.concat(folded);
+    draw();
+  }
+
+  function fold() {
+    unfolded.forEach((details) => { details.open = false; });
+    unfolded = [];
+    draw();
+  }
+
   window.addEventListener("resize", resize);
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
-  window.addEventListener("beforeprint", draw);
-  window.addEventListener("afterprint", draw);
+  window.addEventListener("beforeprint", unfold);
+  window.addEventListener("afterprint", fold);
   draw();
   document.documentElement.dataset.ready = "true";
 })();

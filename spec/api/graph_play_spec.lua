@@ -81,6 +81,57 @@ describe("idle times of session graphs", function()
       { horizon_us = 500 * second })
     assert.equal(3, cut.completed)
   end)
+
+  -- While a step is planned ahead, an end may be told before another one that is earlier.
+  it("begin at the last end, whichever is told last", function()
+    local graph = { node { output_tokens = 22 }, node { output_tokens = 18, delay_us = 27336 },
+      node { after = 2, delay_us = 3 * second }, node { after = 3, timeout_us = 1 } }
+    for _, name in ipairs { "idle_cap_us", "tree_idle_cap_us" } do
+      for _, cap_us in ipairs { 1, 1000, 5000 } do
+        local result = run({ graphs = { graph }, concurrency = 1, [name] = cap_us })
+        local r = result.requests
+        assert.is_true(r[1].end_us < r[2].end_us)
+        assert.equal(r[2].end_us + cap_us, r[3].arrival_us)
+      end
+    end
+  end)
+
+  it("begin at the start of a graph that comes later, and at the end of the warm-up", function()
+    local refused = { node { prompt_tokens = 100000 } }
+    local r = run({ graphs = { refused, { node() } }, concurrency = 1, idle_cap_us = 1000 },
+      { cluster = { instances = 1, kv_blocks = 100 } }).requests
+    assert.equal("unservable", r[1].state)
+    assert.equal(r[1].end_us + 1 * second, r[2].arrival_us)
+    local short, long = { node(), node() }, { node(), node { after = 1 } }
+    for i = 3, 9 do long[i] = node { after = i - 1 } end
+    for _, name in ipairs { "idle_cap_us", "tree_idle_cap_us" } do
+      local result = run { graphs = { short, long }, concurrency = 2, warm_up_requests = 8,
+        duration_us = 9 * second, [name] = 1 }
+      local from_us = result.requests:measured()
+      for _, one in ipairs(result.requests) do
+        assert.is_true(one.output_tokens == 1 or one.arrival_us >= from_us)
+      end
+    end
+  end)
+
+  it("go together with adapters and with requests that are kept", function()
+    local graph = { node(), node { after = 1, delay_us = 50 * second }, node { after = 2 } }
+    local function workload(changes)
+      local made = { graphs = { graph }, concurrency = 1, count = 2 }
+      for key, value in pairs(changes) do made[key] = value end
+      return made
+    end
+    for _, changes in ipairs { { idle_cap_us = 1000 }, { tree_idle_cap_us = 1000 },
+      { play = "agentx", duration_us = 20 * second } } do
+      local plain = run(workload(changes))
+      local kept = run(workload(changes), { keep_requests = true })
+      assert.equal(plain.hash, kept.hash)
+      assert.equal(kept.arrived, #kept:trace())
+      local adapted = run(workload(changes), { cluster = { lora = { adapters = 2 } } })
+      assert.equal("adapter_", adapted.requests[1].adapter:sub(1, 8))
+      assert.equal(adapted.arrived, adapted.completed + adapted.timed_out)
+    end
+  end)
 end)
 
 describe("session graphs that are played as AgentX does", function()
@@ -136,6 +187,9 @@ describe("session graphs that are played as AgentX does", function()
     assert.is_true(#r > 100)
     assert.equal(3, run({ graphs = { graph }, concurrency = 1, warm_up_requests = 2,
       count = 1 }).completed)
+    -- All of a graph is warm-up, and another one is not yet so far.
+    assert.equal(6, run({ graphs = { { node() }, { node { prompt_tokens = 2000 } } },
+      concurrency = 2, warm_up_requests = 1, count = 6 }).completed)
     -- A warm-up that is longer than a graph goes on with the next one.
     local long = run { graphs = { graph }, concurrency = 1, count = 3, warm_up_requests = 4 }
     assert.same({ 1, 10 }, { long.requests[4].output_tokens, long.requests[5].output_tokens })

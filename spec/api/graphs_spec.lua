@@ -424,6 +424,10 @@ describe("session graphs", function()
     says(of({ { node } }, { rate = 1, concurrency = 1 }), "exclude each other")
     says(of({ { start_us = 9, node }, { start_us = 5, node } }), "starts before the one in front")
     says(of(function() return {} end), "graphs of a function might never end")
+    says(of(function() return { node } end, { horizon_us = 1000 }),
+      "graphs[1]: start_us is missing")
+    local function timed(_, number) return { start_us = number * 400, node } end
+    assert.equal(2, run({ graphs = timed, horizon_us = 1000 }).arrived)
     says(of(function() return {} end, { count = 3 }), "graphs[1]: a graph has at least one request")
     says(of(function() error "no idea" end, { count = 3 }), "no idea")
     local spec = { cluster = { instances = 1 }, workload = { graphs = { { node } } },

@@ -62,6 +62,81 @@ describe("KV tiers", function()
     assert.equal(0, nothing.kv_tiers.requests)
   end)
 
+  --- Some prompts are handed over to few blocks, where they wait for these and for adapters.
+  local function handed_over(case, engine, tiers)
+    return run(tiers, { seed = case,
+      cluster = { model = "qwen3-14b", prefill_instances = 1, decode_instances = 1, engine = engine,
+        kv_blocks = 150 + case % 5 * 40, max_num_seqs = 2 + case % 7 * 3, max_model_len = 2000,
+        lora = case % 4 > 0 and { adapters = 4, slots = 1 + case % 2, reserve_memory = false,
+          load_base_latency_us = 40000 } or nil },
+      disaggregation = { decider = "prefix-threshold", prefix_threshold = 200 },
+      workload = { rate = 20 + case, requests = 60, output_tokens = 60,
+        prompt = { "gaussian", mean = 300, std_dev = 250, min = 4, max = 1400 } } })
+  end
+
+  it("of no blocks change nothing for who waits with the KV of another instance", function()
+    local nothing = { { name = "cpu", blocks = 0, read_gb_s = 1 } }
+    local waits, preemptions = 0, 0
+    for case = 1, 12 do
+      local without = handed_over(case, "fast")
+      for _, engine in ipairs { "fast", "stepwise" } do
+        assert.equal(without.hash, handed_over(case, engine, nothing).hash, case)
+      end
+      waits = waits + (rawget(without, "lora") and without.lora.waits or 0)
+      preemptions = preemptions + without.preemptions
+    end
+    assert.is_true(waits > 0 and preemptions > 0)
+  end)
+
+  it("of no blocks change nothing where the one who lacks a block is not the first", function()
+    local function hash(tiers, engine)
+      return run(tiers, { seed = 202,
+        cluster = { model = "qwen3-14b", prefill_instances = 2, decode_instances = 1,
+          engine = engine, kv_blocks = 60, max_num_seqs = 18, max_model_len = 800,
+          scheduler = "sjf", lora = { adapters = 5, slots = 2, reserve_memory = false,
+            load_base_latency_us = 31000 } },
+        disaggregation = { decider = "prefix-threshold", prefix_threshold = 100 },
+        routing = "round-robin",
+        workload = { rate = 40, requests = 60,
+          prompt = { "gaussian", mean = 100, std_dev = 100, min = 4, max = 600 },
+          output = { "gaussian", mean = 60, std_dev = 50, min = 1, max = 150 } } }).hash
+    end
+    local nothing = { { name = "cpu", blocks = 0, read_gb_s = 1 } }
+    for _, engine in ipairs { "fast", "stepwise" } do
+      assert.equal(hash(nil, engine), hash(nothing, engine))
+    end
+  end)
+
+  --- Requests of one instance: of two adapters with one slot, where the tier is slow to read. The
+  --- blocks of the first are away, and so is its adapter when they are back.
+  local function back_without_adapter(engine, order)
+    local function one(at_s, adapter, output, shared)
+      return { start_us = blis.seconds(at_s), adapter = adapter,
+        prefix_group = shared and "x" or nil, prefix_tokens = shared and 3200 or nil,
+        { prompt_tokens = shared == false and 6000 or 10, output_tokens = output } }
+    end
+    return blis.run { routing = "round-robin",
+      cluster = { instances = 1, kv_blocks = 400, engine = engine, lora = { slots = 1,
+        adapters = { "a", "b" }, load_base_latency_us = 1000, order = order,
+        reserve_memory = false } },
+      kv_tiers = { { name = "cpu", blocks = 100000, read_gb_s = 0.2, write_gb_s = 32 } },
+      workload = { graphs = { one(0, "a", 2, true), one(5, "b", 2, false), one(10, "a", 2),
+        one(20, "a", 2, true), one(20.5, "b", 1500), one(28, "b", 2) } } }
+  end
+
+  it("let others pass who waits for its adapter when its KV is back", function()
+    for _, engine in ipairs { "fast", "stepwise" } do
+      local r = back_without_adapter(engine)
+      local waits, last = r.requests[4], r.requests[6]
+      assert.is_true(waits.tier_tokens[1] > 2000 and waits.adapter_wait_us > 10000000)
+      assert.is_true(last.ttft_us < 50000, last.ttft_us)
+      assert.is_true(last.arrival_us + last.ttft_us < waits.arrival_us + waits.ttft_us)
+      -- Nobody passes where the order says so.
+      last = back_without_adapter(engine, "head-of-line").requests[6]
+      assert.is_true(last.ttft_us > 5000000, last.ttft_us)
+    end
+  end)
+
   it("get what the caches evict, if that is asked", function()
     local evicted = run { cpu { store = "on-evict" } }
     assert.is_true(evicted.kv_tiers.tiers[1].saved_blocks > 0)
@@ -108,6 +183,22 @@ describe("KV tiers", function()
     end
     return tokens
   end
+
+  it("lose blocks in lots once they are fuller than evict_above", function()
+    local pool = { name = "pool", scope = "cluster", gb = 5, read_gb_s = 100 }
+    local function used_share(tiers)
+      local tier = run(tiers).kv_tiers.tiers[1]
+      assert.is_true(tier.evicted_blocks > 0)
+      return tier.used_blocks / tier.capacity_blocks
+    end
+    assert.equal(1, used_share { pool })
+    pool.evict_above = 0.6
+    local share = used_share { pool }
+    assert.is_true(share > 0.5 and share <= 0.6, share)
+    -- Mooncake Store: 0.05 and more of them above 0.9.
+    share = used_share { preset = "mooncake-store", { name = "pool", gb = 5 } }
+    assert.is_true(share > 0.75 and share <= 0.9, share)
+  end)
 
   it("are told in records: what was found where, and the rest was computed", function()
     local two = { cpu { gb = 1 }, { name = "disk", gb = 50, read_gb_s = 3, stage = "cpu" } }
@@ -298,6 +389,31 @@ describe("KV tiers", function()
     assert.equal(knowing.hash, columns.hash)
   end)
 
+  it("are seen by routers where peers have them, if they have a weight", function()
+    --- The signal, by instance, for a text that the tier of the first instance has alone.
+    local function seen_with(peer_weight)
+      local seen
+      blis.run { cluster = { instances = 2, kv_blocks = 210 },
+        kv_tiers = { { name = "cpu", blocks = 1000, read_gb_s = 32, shared = true, weight = 0.5,
+          peer_weight = peer_weight } },
+        workload = { graphs = {
+          { start_us = 0, prefix_group = "a", prefix_tokens = 1600,
+            { prompt_tokens = 16, output_tokens = 1 } },
+          { start_us = 2000000, { prompt_tokens = 3359, output_tokens = 1 } }, -- takes all blocks
+          { start_us = 4000000, prefix_group = "a", prefix_tokens = 1600,
+            { prompt_tokens = 1600, output_tokens = 1 } } } },
+        routing = function(_, instances)
+          seen = { instances[1].tiered_prefix_hit, instances[2].tiered_prefix_hit }
+          return 1
+        end }
+      return seen
+    end
+    -- Half of the prompt is that text.
+    assert.same({ 0.25, 0.0 }, seen_with(nil))
+    assert.same({ 0.25, 0.0 }, seen_with(0))
+    assert.same({ 0.25, 0.125 }, seen_with(0.25))
+  end)
+
   it("have policies by name", function()
     local hashes = {}
     for _, policy in ipairs { "lru", "fifo", "lfu", "arc" } do
@@ -357,6 +473,11 @@ describe("KV tiers", function()
     says("needs instances_per_node", function() run { cpu { scope = "node" } } end)
     says("is for tiers of scope instance", function() run { cpu { scope = "cluster",
       shared = true } } end)
+    says("peer_weight: has no effect without shared",
+      function() run { cpu { peer_weight = 0.1 } } end)
+    says("evict_share: has no effect without evict_above",
+      function() run { cpu { evict_share = 0.1 } } end)
+    says("evict_above", function() run { cpu { evict_above = 0 } } end)
     says("max_tracked: has no effect", function() run { cpu { max_tracked = 5 } } end)
     says("expected a multiple of the KV blocks' 16 tokens",
       function() run { cpu(), chunk_tokens = 100 } end)

@@ -68,6 +68,29 @@ describe("LoRA adapters", function()
     assert.truthy(tostring(r):find("adapters    3 loads, 0.0 % found loaded", 1, true))
   end)
 
+  --- Prefill and decode apart, with one slot each, where this stage gives the first token.
+  local function in_stages(first_token)
+    return blis.run { cluster = { model = "qwen3-14b", prefill_instances = 1, decode_instances = 1,
+        lora = { adapters = 6, slots = 1 } },
+      disaggregation = { first_token = first_token },
+      workload = { rate = 5, requests = 40, prompt_tokens = 100, output_tokens = 60 } }
+  end
+
+  it("are waited for in both stages, before the first token or behind it", function()
+    for _, first_token in ipairs { "prefill", "decode" } do
+      local r = in_stages(first_token)
+      local sum_us, behind = 0, 0
+      for _, one in ipairs(r.requests) do
+        assert.is_true(one.adapter_wait_us <= one.e2e_us)
+        sum_us = sum_us + one.adapter_wait_us
+        if one.adapter_wait_us > one.ttft_us then behind = behind + 1 end
+      end
+      assert.equal(2 * #r.requests, r.lora.requests)
+      assert.near(sum_us / 1000 / r.lora.requests, r.lora.mean_wait_ms, 1e-6)
+      assert.equal(first_token == "prefill", behind > 0)
+    end
+  end)
+
   it("are loaded to the end when nobody waits for them any more", function()
     -- The load is there at 5000 us, the request gone at 2000.
     local r = run(example(), { { 0, "a", 4, timeout_us = 2000 }, { 10000, "a", 4 } })
@@ -311,6 +334,11 @@ describe("LoRA adapters", function()
 
   it("say what is wrong", function()
     local list = { { 0, "legl", 1 } }
+    says("session_talk_round_1_1 needs adapter 'zzz', which", function()
+      local two = { name = "talk", { prompt_tokens = 1, output_tokens = 1 },
+        { after = 1, prompt_tokens = 1, output_tokens = 1, adapter = "zzz" } }
+      blis.run { cluster = { lora = { adapters = 2 } }, workload = { graphs = { two } } }
+    end)
     says("request_0 needs adapter 'legl', which cluster.lora.adapters does not have; did you "
       .. "mean 'legal'?", run, { adapters = { "legal" } }, list)
     says("cluster.lora.adapters[2]: the adapter 'a' is there twice", run,

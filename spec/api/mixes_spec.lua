@@ -48,6 +48,20 @@ local function check_tiers(tiers)
   assert.equal(tiers.loaded_blocks, loaded)
 end
 
+local path = { "queue_us", "prefill_us", "decode_us", "tool_us", "delay_us" }
+
+--- No request was sent before those that it waited for had ended.
+local function check_tasks(requests)
+  for _, task in ipairs(requests:tasks()) do
+    local sum_us = 0
+    for _, name in ipairs(path) do
+      assert.is_true(task[name] >= 0, name)
+      sum_us = sum_us + task[name]
+    end
+    assert.equal(task.end_us - task.start_us, sum_us)
+  end
+end
+
 --- Runs a case; nil when it is refused.
 local function try(seed, seen)
   local spec, names = mixes.experiment(seed)
@@ -66,6 +80,7 @@ local function try(seed, seen)
   same(seed, "stepwise", fast, blis.run((mixes.experiment(seed, "stepwise"))))
   pairs_of.check_endings(fast)
   if rawget(fast, "kv_tiers") then check_tiers(fast.kv_tiers) end
+  check_tasks(fast.requests)
   seen.ran = seen.ran + 1
   seen.loads = seen.loads + (rawget(fast, "kv_tiers") and fast.kv_tiers.loaded_blocks or 0)
   seen.preemptions = seen.preemptions + fast.preemptions

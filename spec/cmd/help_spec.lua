@@ -113,6 +113,56 @@ describe("every command", function()
     assert.matches("unknown topic '--no-such-flag'", message, 1, true)
   end)
 
+  it("is found in every spelling #host", function()
+    for first_line, words in pairs {
+      ["--num-instances, the option cluster.instances"] = { "numInstances", "--numInstances",
+        "--num_instances", "-num-instances", "num_instances", "NumInstances", "num instances" },
+      ["routing policy round-robin"] = { "roundrobin", "RoundRobin", "round_robin" },
+      ["blis.SloTarget"] = { "slo_target", "slotarget", "blis.sloTarget" },
+      ["blis.ClusterOptions.max_num_seqs"] = { "cluster.maxNumSeqs", "cluster.maxnumseqs" },
+      ["blis.Result.ttft_ms, blis.Part.ttft_ms"] = { "ttftms", "TtftMs", "ttftP99",
+        "blis help ttft" },
+    } do
+      for _, word in ipairs(words) do
+        local text = commands.output_of("help", word)
+        assert.equal(first_line, text:match "^[^\n]*", word)
+      end
+    end
+    -- What is written as a name is that alone, and a beginning of names is no name.
+    assert.is_nil(commands.output_of("help", "max_num_seqs"):find("--max-num-seqs", 1, true))
+    assert.matches("^names with 'kv_'", commands.output_of("help", "kv_"))
+  end)
+
+  it("explains a command, first of all where it is asked for as one #host", function()
+    for _, words in ipairs { { "blis sweep run" }, { "blis", "sweep", "run" }, { "sweep run" },
+      { "SweepRun" }, { "blis-sweep-run" } } do
+      local text = commands.output_of("help", table.unpack(words))
+      assert.is_truthy(text:find("blis sweep run\n\nRuns a script", 1, true), words[1])
+      assert.is_truthy(text:find("'blis sweep run --help' lists its flags.", 1, true), words[1])
+    end
+    assert.matches("^blis run\n", commands.output_of("help", "blis run"))
+    local text = commands.output_of("help", "run")
+    assert.is_true(text:find("blis.run(", 1, true) < text:find("\nblis run\n", 1, true))
+    assert.matches("^blis sweep\n.-\n  status +count what is done",
+      commands.output_of("help", "blis sweep"))
+    assert.matches("## Commands\n\n### blis models\n", commands.output_of("help", "blis models",
+      "--format", "markdown"), 1, true)
+  end)
+
+  it("suggests flags for flags, and names and commands for the others #host", function()
+    for word, wanted in pairs {
+      ["--num-instnces"] = "--num-instances", ["--numInstnces"] = "--num-instances",
+      ["-num-instnces"] = "--num-instances", ["num-instnces"] = "num-instances",
+      ["--wathc"] = "--watch", numInstnces = "num-instances", rondrobin = "round-robin",
+      ["blis sweep rnu"] = "sweep run", ["--tftt_ms"] = "ttft_ms",
+    } do
+      local code, message = commands.error_of("help", word)
+      assert.equal("usage", code)
+      local told = ("help: unknown topic '%s'; did you mean '%s'?"):format(word, wanted)
+      assert.equal(told, message:sub(-#told))
+    end
+  end)
+
   it("is in the list of commands #host", function()
     local text = program.run("--help").out
     for _, name in ipairs { "run", "replay", "trace", table.unpack(names) } do

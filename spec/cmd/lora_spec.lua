@@ -1,5 +1,6 @@
 --- LoRA adapters on command lines: the file of BLIS in Go, flags, what is refused.
 local core = require "blis.core"
+local files = require "spec.support.files"
 local program = require "spec.support.program"
 
 local file = "--lora-config spec/cmd/lora/adapters.yaml"
@@ -29,6 +30,22 @@ describe("flags of LoRA adapters", function()
     for i, one in ipairs(r.by_adapter) do names[i] = one.name end
     assert.same({ "legal", "sql" }, names)
     assert.equal(200, r.lora.requests)
+  end)
+
+  it("read the files that docs/lora.md shows", function()
+    local blocks = {}
+    for text in files.read("docs/lora.md"):gmatch "```yaml\n(.-)```" do
+      blocks[#blocks + 1] = text
+    end
+    assert.equal(2, #blocks)
+    files.with(blocks[1], function(adapters)
+      files.with(blocks[2], function(spec)
+        local r = run(("run --workload-spec %s --lora-config %s --format json")
+          :format(spec, adapters))
+        assert.same({ "legal", "sql" }, { r.by_adapter[1].name, r.by_adapter[2].name })
+        assert.equal(200, r.lora.requests)
+      end, ".yaml")
+    end, ".yaml")
   end)
 
   it("are in the line that says where the memory goes", function()

@@ -21,8 +21,22 @@ local function opened(shown)
   return outcome
 end
 
--- How far anything but what scrolls in its box gets out of the page or of its chart, in pixels.
+-- out: how far anything but what scrolls in its box gets out of the page or of its chart, in
+-- pixels; hidden: how much of a table can only be seen by scrolling it. Of charts, the texts and
+-- the colours of lines. folded: what has to be opened to be seen, and figures: whether the
+-- section with the JSON is there; before, while and after the page is printed, and with that JSON
+-- opened.
 local measuring = [[<script>
+  const seen = { texts: new Set(), strokes: new Set() }, pen = CanvasRenderingContext2D.prototype;
+  const fillText = pen.fillText, stroke = pen.stroke;
+  pen.fillText = function (text, ...rest) {
+    seen.texts.add(text);
+    return fillText.call(this, text, ...rest);
+  };
+  pen.stroke = function (...rest) {
+    seen.strokes.add(this.strokeStyle);
+    return stroke.call(this, ...rest);
+  };
   addEventListener("load", () => setTimeout(() => {
     let out = document.documentElement.scrollWidth - innerWidth;
     document.querySelectorAll(".u-legend .u-series:not([hidden])").forEach((one) => {
@@ -31,25 +45,54 @@ local measuring = [[<script>
         out = Math.max(out, part.getBoundingClientRect().right - end);
       });
     });
-    document.documentElement.dataset.out = Math.round(out);
+    let hidden = 0;
+    document.querySelectorAll(".wide").forEach((one) => {
+      hidden = Math.max(hidden, one.scrollWidth - one.clientWidth);
+    });
+    const told = document.documentElement.dataset;
+    const isSeen = (one) => one.getClientRects().length > 0, folded = [], sections = [];
+    const look = () => {
+      folded.push([...document.querySelectorAll("details:not([open])")].filter(isSeen).length);
+      sections.push(isSeen(document.getElementById("figures")));
+    };
+    const paper = [...document.querySelectorAll("style")].flatMap((one) => [...one.sheet.cssRules])
+      .find((rule) => rule instanceof CSSMediaRule && rule.media.mediaText === "print");
+    const print = () => {
+      dispatchEvent(new Event("beforeprint"));
+      paper.media.mediaText = "all";
+      look();
+      paper.media.mediaText = "print";
+      dispatchEvent(new Event("afterprint"));
+      look();
+    };
+    look();
+    print();
+    document.querySelector("details[data-json]").open = true;
+    print();
+    told.folded = folded.join(" ");
+    told.figures = sections.join(" ");
+    told.out = Math.round(out);
+    told.hidden = hidden;
+    told.texts = [...seen.texts].join(";");
+    told.strokes = [...seen.strokes].join(";");
   }, 500));
 </script>]]
 
---- The same of a page on a screen of some width.
-local function overhang(shown, width)
+--- The same of a page on a screen of some width, by its name.
+local function measured(shown, width)
   local outcome
   files.with(nil, function(path)
     shown:report(path .. ".html")
     local text = files.read(path .. ".html"):gsub('<meta[^>]*http%-equiv[^>]*>', "", 1)
     local file <close> = assert(io.open(path .. ".html", "w"))
-    file:write((text:gsub("</body>", function() return measuring .. "</body>" end)))
+    file:write((text:gsub("<body>", function() return "<body>" .. measuring end, 1)))
     file:flush()
     outcome = program.shell(("chromium --headless --no-sandbox --disable-gpu "
       .. "--virtual-time-budget=3000 --disable-dev-shm-usage --window-size=%d,900 --dump-dom %s")
       :format(width, program.quote("file://" .. path .. ".html")))
     os.remove(path .. ".html")
   end)
-  return tonumber(outcome.out:match 'data%-out="(%-?%d+)"')
+  return function(name) return outcome.out:match("data%-" .. name .. '="([^"]*)"') end
 end
 
 local function count(text, pattern)
@@ -96,8 +139,48 @@ describe("a page in a browser #host", function()
       { "weighted", scorers = { { "prefix-affinity", 1 }, { "queue-depth", 1 },
         { "kv-utilization", 1 }, { "load-balance", 2 } } } } })
     for _, width in ipairs { 500, 1000, 1400 } do
-      assert.is_true(overhang(compared, width) <= 1, width)
+      assert.is_true(tonumber(measured(compared, width) "out") <= 1, width)
     end
+  end)
+
+  it("shows all of a sweep: whole ticks, ends of intervals in their colours, no table to scroll",
+    function()
+      if not has_browser then
+        pending "chromium is not installed (scripts/setup --web)"
+        return
+      end
+      local found = blis.sweep {
+        name = "s", parameters = { { "routing", { "round-robin", "least-loaded" } },
+          { "instances", { 2, 3 } } },
+        report = { "ttft_ms.mean", "ttft_ms.p99", "itl_ms.mean", "e2e_ms.mean", "e2e_ms.p99",
+          "tokens_per_sec", "cache_hit_rate_overall" }, replications = 5,
+        trial = function(p)
+          local ms = 100 * p.instances + (p.routing == "round-robin" and 10 or 0) + p.seed % 5
+          return { ["ttft_ms.mean"] = ms, ["ttft_ms.p99"] = ms, ["itl_ms.mean"] = ms,
+            ["e2e_ms.mean"] = ms, ["e2e_ms.p99"] = ms, tokens_per_sec = ms,
+            cache_hit_rate_overall = 1 / ms }
+        end,
+      }:run { quiet = true }
+      local seen = measured(found, 1300)
+      assert.equal("0", seen "hidden")
+      assert.truthy(seen("texts"):find ";3;")
+      assert.is_nil(seen("texts"):find ";2%.%d+;")
+      local styles, colours = core.embedded "page/report.css", {}
+      for i = 0, 3 do colours[i] = styles:match("%-%-c" .. i .. ": (#%x+);") end
+      assert.truthy(seen("strokes"):find(colours[1], 1, true))
+      assert.is_nil(seen("strokes"):find(colours[2], 1, true))
+      assert.is_nil(seen("strokes"):find(colours[3], 1, true))
+    end)
+
+  it("prints what is folded up, and the JSON only where somebody has opened it", function()
+    if not has_browser then
+      pending "chromium is not installed (scripts/setup --web)"
+      return
+    end
+    local seen = measured(blis.run(small.experiment { queue = { saturation = "concurrency" } }),
+      1000)
+    assert.equal("2 0 2 0 1", seen "folded")
+    assert.equal("true false true true true", seen "figures")
   end)
 
   it("draws a sweep", function()

@@ -24,6 +24,15 @@ describe("lives of slow requests", function()
     assert.is_nil(section:find("adapter", 1, true))
   end)
 
+  it("do not tell a wait of the decode stage as one of the prefill", function()
+    local section = slowest_of { cluster = { model = "qwen3-14b", prefill_instances = 1,
+        decode_instances = 1, lora = { adapters = 6, slots = 1 } },
+      disaggregation = {},
+      workload = { rate = 5, requests = 40, prompt_tokens = 100, output_tokens = 60 } }
+    assert.truthy(section:find("waiting to decode", 1, true))
+    assert.is_nil(section:find("waiting for adapter", 1, true))
+  end)
+
   it("tell prefills from hand-offs and from waits behind them", function()
     local told = 0
     local section = slowest_of { seed = 3, cluster = { model = "qwen3-14b", hardware = "H100",

@@ -128,6 +128,14 @@ describe("the page of a run", function()
     assert.is_nil(shown.series)
   end)
 
+  it("says that a command prints the same JSON, where one does", function()
+    local told = "for programs: JSON as <code>--format json</code> prints it, but for the series"
+    assert_has(text, told)
+    local compared = page_of(blis.compare(small.experiment { routing = { "round-robin" } }))
+    assert.is_nil(compared:find(told, 1, true))
+    assert_has(compared, "The figures of this page, for programs.")
+  end)
+
   it("draws distributions that end at all requests", function()
     local found = 0
     for _, chart in ipairs(island(text, "charts")) do
@@ -292,12 +300,19 @@ describe("what a run was asked to simulate beside instances", function()
     assert_has(tiers, ("|hit rate of host|%s|"):format(
       format.percent(result.kv_tiers.tiers[1].hit_rate)))
     assert_has(tiers, "|hit rate of &lt;disk&gt;|")
+    local host = result.kv_tiers.tiers[1]
+    assert.is_true(host.used_blocks > host.peak_blocks) -- of both stores, and of one
+    assert_has(tiers, ("|blocks in all stores at the end|%s|"):format(
+      format.count(host.used_blocks)))
+    assert_has(tiers, ("|most blocks in one store|%s|"):format(format.count(host.peak_blocks)))
     assert_has(tiers, ("|saved blocks|%s|%s|"):format(
       format.count(result.kv_tiers.tiers[1].saved_blocks),
       format.count(result.kv_tiers.tiers[2].saved_blocks)))
     local adapters = section_of(text, "LoRA adapters")
     assert_has(adapters, ("|hit rate|%s|"):format(format.percent(result.lora.hit_rate)))
     assert_has(adapters, ("|adapter_1|%d|"):format(result.lora.adapters[1].loads))
+    assert_has(section_of(text, "Over time"), "|LoRA adapters|Summed over the instances that are "
+      .. "up: an adapter that two of them have counts twice.|")
     assert_has(section_of(text, "Speculative decoding"), ("|acceptance rate|%s|"):format(
       format.percent(result.speculation.acceptance_rate)))
     assert_has(section_of(text, "Spot capacity"), ("|saved share|%s|"):format(
@@ -420,7 +435,7 @@ describe("what a run was asked to simulate beside instances", function()
   end)
 
   it("is explained in sentences, that do not hang on the name of the figure", function()
-    local figures = require "blis.results.figures"
+    local figures, parts = require "blis.results.figures", require "blis.page.parts"
     local hanging = { of = true, that = true, ["for"] = true, by = true, ["and"] = true,
       from = true, on = true, at = true, ["in"] = true, with = true, these = true, was = true }
     for _, class in ipairs { "Counts", "Tasks", "Handoffs", "Link", "KvTiers", "KvTier", "Ranks",
@@ -432,14 +447,28 @@ describe("what a run was asked to simulate beside instances", function()
         if kind:find "^integer" or kind:find "^number" then
           assert.is_nil(hanging[first], ("%s.%s: %s"):format(class, figure.name, figure.doc))
           assert.truthy(figure.doc:find " ", figure.doc)
+          local told = parts.sentence(figure.doc)
+          for _, raw in ipairs { "%l_%l", "%f[%w]nil%f[%W]", "^[^ ]*%.$", ": *%.$" } do
+            assert.is_nil(told:find(raw), told)
+          end
         end
       end
     end
-    local parts = require "blis.page.parts"
     assert.equal("Requests that wait.", parts.sentence "requests that wait")
     assert.equal("KV.", parts.sentence "KV.")
+    for doc, told in pairs {
+      ["what it cost; nil = not known"] = "What it cost.",
+      ["share saved: 1 - usd / on_demand_usd"] = "Share saved.",
+      ["all: done + timed_out; 0 = none"] = "All; 0 = none.",
+      ["time of both: own / (own + others)"] = "Time of both.",
+      ["loss: 1 - sum of times / sum of passes"] = "Loss: 1 - sum of times / sum of passes.",
+      ["blocks of peers, part of loaded_blocks"] = "Blocks of peers, part of loaded blocks.",
+      ["latency: itl_ms of all"] = "Latency: ITL of all.",
+    } do
+      assert.equal(told, parts.sentence(doc))
+    end
     local ends = section_of(page_of(blis.run(small.experiment())), "Requests by how they ended")
-    assert_has(ends, "|Requests that were answered, length_capped ones included.|")
+    assert_has(ends, "|Requests that were answered, length capped ones included.|")
   end)
 
   it("tells the share of all prompt blocks that were in caches, not the mean of instances",

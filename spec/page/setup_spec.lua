@@ -1,29 +1,37 @@
 --- "What was run" of pages: what an experiment asked for, and what tells several runs apart.
 local blis = require "blis"
 local files = require "spec.support.files"
+local program = require "spec.support.program"
 local small = require "spec.support.small"
 
 local s = blis.seconds
 
 --- The rows of the section by their names, each with the texts of its cells, and the headings in
 --- front of them.
+local function rows_in(path)
+  local text, rows, heads = files.read(path), {}, {}
+  local head
+  for kind, body in text:match('<section [^>]*id="setup">.-</section>')
+    :gmatch "<([ht][3r])>(.-)</[ht][3r]>" do
+    if kind == "h3" then
+      head = body
+    else
+      local cells = {}
+      for cell in body:gmatch "<t[hd][^>]*>(.-)</t[hd]>" do cells[#cells + 1] = cell end
+      rows[cells[1]], heads[cells[1]] = { table.unpack(cells, 2) }, head
+    end
+  end
+  return rows, heads, text
+end
+
+--- Those of the page of a result or comparison.
 local function rows_of(shown)
-  local rows, heads = {}, {}
+  local found
   files.with(nil, function(path)
     shown:report(path)
-    local text = files.read(path):match '<section [^>]*id="setup">.-</section>'
-    local head
-    for kind, body in text:gmatch "<([ht][3r])>(.-)</[ht][3r]>" do
-      if kind == "h3" then
-        head = body
-      else
-        local cells = {}
-        for cell in body:gmatch "<t[hd][^>]*>(.-)</t[hd]>" do cells[#cells + 1] = cell end
-        rows[cells[1]], heads[cells[1]] = { table.unpack(cells, 2) }, head
-      end
-    end
+    found = { rows_in(path) }
   end, ".html")
-  return rows, heads
+  return table.unpack(found)
 end
 
 local function assert_rows(expected, rows)
@@ -89,16 +97,19 @@ describe("what was run", function()
       workload = { rate = 5, requests = 5 } })
     assert_rows({ ["prefill and decode"] = "decided by always; links of instances 40 GB/s, fabric "
       .. "no limit, 0.2 ms each; KV is moved in order of source",
-      faults = "1 declared" }, rows)
-    assert.equal("saturation by concurrency; at most 50 requests",
-      rows["gateway&#39;s queue"][1])
-    rows = rows_of(blis.run(small.experiment { queue = { saturation = "concurrency" },
+      faults = "crash of instance_0 at 1 s, for 2 s" }, rows)
+    assert.equal("saturation by concurrency (max concurrency 100 requests, max token concurrency "
+      .. "1,000,000 tokens, mode requests); at most 50 requests", rows["gateway&#39;s queue"][1])
+    rows = rows_of(blis.run(small.experiment { queue = { saturation = "concurrency",
+        max_concurrency = 30, usage_limit_threshold = 0.8, usage_limit = "linear", ttl_us = s(30),
+        fairness = function() return 1 end, order = "edf" },
       kv_tiers = { load = function() return true end,
         { name = "host", gb = 4, read_gb_s = 10, half_duplex = true } },
       cluster = { instances = 2, spot = { requests = "rerouted",
         steps = { { at = s(20), available = 0 } } } } }))
-    assert.equal("saturation by concurrency; no limit on its length",
-      rows["gateway&#39;s queue"][1])
+    assert.equal("saturation by concurrency (max concurrency 30 requests, max token concurrency "
+      .. "1,000,000 tokens, mode requests); no limit on its length; usage limit linear (threshold "
+      .. "0.8); fairness by a function; order edf; ttl 30 s", rows["gateway&#39;s queue"][1])
     assert_rows({ ["KV tier 1"] = "host: 4 GB of each instance, reads and writes share 10 GB/s; "
       .. "lru, write-through",
       ["links of KV tiers"] = "network without a limit; load: by a function" }, rows)
@@ -106,7 +117,56 @@ describe("what was run", function()
     rows = rows_of(blis.run(small.experiment {
       autoscaler = { "hpa", metrics = { queue_depth = 1 } },
       scaling = { max_replicas = 4 } }))
-    assert_rows({ autoscaler = "hpa, 1 to 4 instances" }, rows)
+    assert_rows({ autoscaler = "hpa (metrics queue depth 1), 1 to 4 instances" }, rows)
+    rows = rows_of(blis.run(small.experiment {
+      autoscaler = { "threshold", signal = "queue-depth", scale_up_threshold = 3 },
+      scaling = { max_replicas = 4, interval_us = s(5), provisioning_delay_us = s(30),
+        loading_delay_us = { mean_us = s(20), stddev_us = s(2) }, drain = "redirect",
+        warm_start = false } }))
+    assert_rows({ autoscaler = "threshold (signal queue-depth, scale up threshold 3, scale down "
+      .. "threshold 0.3, cooldown 60 s), 1 to 4 instances, provisioning delay 30 s, "
+      .. "loading delay 20 s on average, interval 5 s, warm start no, drain redirect" }, rows)
+  end)
+
+  it("has the first faults, and how many more there are", function()
+    local faults = {
+      { kind = "slow", at = s(1), instance = 2, factor = 3 },
+      { kind = "crash", mtbf = s(100), requests = "retried", recover_after = s(1) },
+      { kind = "flap", at = s(2), instance = 1, times = 4, every = s(5), recover_after = s(1) },
+    }
+    local text = "slow (3 times as long) of instance_1 at 1 s; crash of instance_0 at 2 s, for 1 "
+      .. "s; crash of instance_0 at 7 s, for 1 s; crash of instance_0 at 12 s, for 1 s; and 2 more"
+    assert_rows({ faults = text }, rows_of(blis.run(small.experiment { faults = faults })))
+    assert_rows({ faults = "crash of any instance every 100 s on average, for 1 s, its requests "
+      .. "are retried" }, rows_of(blis.run(small.experiment { faults = { faults[2] } })))
+  end)
+
+  it("has the scorers that nobody gave, as the core has them", function()
+    local given = {}
+    for _, profile in ipairs { "design", "go-blis" } do
+      for _, name in ipairs { "weighted", "weighted-stateless" } do
+        local function run(routing)
+          return blis.run(small.experiment { profile = profile, routing = routing,
+            cluster = { instances = 3 }, trace_level = "decisions" })
+        end
+        local result = run(name)
+        local text = rows_of(result).scorers[1]:match "^(.*), as usual$"
+        local scorers = {}
+        for scorer, weight in text:gmatch "([%w-]+):(%d+)" do
+          scorers[#scorers + 1] = { scorer, tonumber(weight) }
+        end
+        local same = run { "weighted", scorers = scorers }
+        for i, one in ipairs(result.decisions) do
+          for k, candidate in ipairs(one.candidates or {}) do
+            assert.equal(candidate.score, same.decisions[i].candidates[k].score)
+          end
+        end
+        assert.is_nil(rows_of(same).scorers)
+        given[text] = true
+      end
+    end
+    assert.is_true(given["precise-prefix-cache:2, queue-depth:1, kv-utilization:1"])
+    assert.is_true(given["prefix-affinity:3, queue-depth:2, kv-utilization:2"])
   end)
 
   it("says which groups have what", function()
@@ -165,14 +225,88 @@ describe("what was compared", function()
     assert.equal("The same for all", heads.routing)
   end)
 
-  it("is told of runs over seeds as it was given", function()
-    local rows, heads = rows_of(blis.compare(small.experiment { replications = 2, quiet = true,
-      scheduler = "sjf", routing = { "round-robin", "weighted" } }))
-    assert.equal("{ routing = &quot;weighted&quot; }", rows.weighted[1])
-    assert.equal("What differs", heads.weighted)
-    assert.equal("&quot;sjf&quot;", rows.scheduler[1])
-    assert.truthy(rows.traffic[1]:find "^generated requests")
-    assert.is_nil(rows.routing)
-    assert.equal("The same for all", heads.scheduler)
+  it("is told of runs over seeds as of single runs, with all seeds", function()
+    local experiment = small.experiment { scheduler = "sjf", seed = 7,
+      routing = { "round-robin", "weighted" } }
+    local rows, heads = rows_of(blis.compare(experiment))
+    experiment.replications, experiment.quiet = 3, true
+    local seen, seen_heads, text = rows_of(blis.compare(experiment))
+    assert.same({ "7" }, rows.seed)
+    assert.same({ "7 to 9" }, seen.seeds)
+    seen.seed, seen_heads.seed = rows.seed, heads.seed
+    seen.seeds, seen_heads.seeds = nil, nil
+    assert.same(rows, seen)
+    assert.same(heads, seen_heads)
+    assert.truthy(text:find("<p>Traffic: generated requests, with {", 1, true))
+    experiment.workload = blis.workload(experiment.workload)
+    assert.same(rows, (rows_of(blis.compare(experiment)))) -- which no seed changes
+  end)
+
+  it("is told of variants over seeds as they were given, with what follows", function()
+    local rows = rows_of(blis.compare(small.experiment { replications = 2, quiet = true,
+      variants = { { scheduler = "sjf" }, { name = "plain" } } }))
+    assert.same({ '{ scheduler = &quot;sjf&quot; }', "nothing" }, rows.changed)
+    assert.same({ "sjf", "fcfs" }, rows.scheduler)
+  end)
+end)
+
+describe("what variants of a command change #host", function()
+  --- The rows of the page of `blis compare` with such variants.
+  local function compared(replications, ...)
+    local words = { "compare", "--rate", "40", "--num-requests", "20", "--quiet", "--scheduler",
+      "sjf", "--replications", tostring(replications) }
+    for _, text in ipairs { ... } do table.move({ "--variant", text }, 1, 2, #words + 1, words) end
+    local found
+    files.with(nil, function(path)
+      table.move({ "--report", path }, 1, 2, #words + 1, words)
+      local done = program.run(table.unpack(words))
+      assert.equal(0, done.status, done.err)
+      found = { rows_in(path) }
+    end, ".html")
+    return table.unpack(found)
+  end
+
+  it("is all that differs, and not told twice", function()
+    for _, replications in ipairs { 1, 2 } do
+      local rows, heads = compared(replications, "--num-instances 3", "--routing-policy weighted")
+      local different = {}
+      for name, head in pairs(heads) do
+        if head == "What differs" then different[name] = rows[name] end
+      end
+      assert.same({ routing = { "round-robin", "weighted" }, scorers = { "-",
+        "prefix-affinity:3, queue-depth:2, kv-utilization:2, as usual" }, instances = {
+        "3 instances of qwen/qwen3-14b on H100, tp 1",
+        "1 instance of qwen/qwen3-14b on H100, tp 1" } }, different)
+      assert.same({ "sjf" }, rows.scheduler)
+    end
+  end)
+
+  it("is told by their flags alone where the resolved rows are the same", function()
+    local _, _, text = compared(1, "--max-num-seqs 16", "--max-num-seqs 8")
+    assert.truthy(text:find("<p>Nothing that reports show beside the flags: --max-num-seqs 16; "
+      .. "--max-num-seqs 8.</p>", 1, true))
+  end)
+
+  it("leaves each its cluster and horizon, and traffic for the longest to all", function()
+    files.with([[
+version: "2"
+aggregate_rate: 20
+clients:
+  - id: a
+    rate_fraction: 1
+    arrival: { process: constant }
+    input_distribution: { type: constant, params: { value: 100 } }
+    output_distribution: { type: constant, params: { value: 10 } }
+]], function(path)
+      local done = program.run("compare", "--workload-spec", path, "--replications", "1",
+        "--variant", "--horizon 2s --num-instances 2", "--variant", "--horizon 1s")
+      assert.equal(0, done.status, done.err)
+      local arrived = {}
+      for line in done.out:gmatch "[^\n]+" do
+        local variant, n = line:match "^%-%-horizon (%d)s.-(%d+) +%d+$"
+        if variant then arrived[variant] = tonumber(n) end
+      end
+      assert.same({ ["1"] = 20, ["2"] = 40 }, arrived)
+    end, ".yaml")
   end)
 end)

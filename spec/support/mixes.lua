@@ -38,6 +38,7 @@ local workloads = {}
 
 function workloads.graphs(draw, is_adapted)
   local named = draw.chance(0.5)
+  local has_lanes = named and draw.chance(0.4)
   return {
     graphs = function(rng, number)
       local calls = task(rng, number)
@@ -48,6 +49,10 @@ function workloads.graphs(draw, is_adapted)
     concurrency = named and draw.int(2, 8) or nil, hints = draw.chance(0.5),
     on_failure = draw.of { "break", "continue" },
     timeout_us = draw.of { seconds(300), seconds(4) },
+    idle_cap_us = has_lanes and draw.of { 1, 5000, 400000 } or nil,
+    tree_idle_cap_us = has_lanes and draw.of { 1000, 300000 } or nil,
+    warm_up_requests = has_lanes and draw.int(0, 3) or nil,
+    primers = has_lanes and draw.chance(0.3) or nil,
   }
 end
 
@@ -71,12 +76,14 @@ local function kv_tiers(draw)
         function(block) return block.uses - block.depth end },
       store = draw.of { "write-through", "write-through", "on-evict" },
       latency_us = draw.of { 0, 300 }, half_duplex = draw.chance(0.2),
-      threshold = draw.of { 0, 0, 2 }, per_gpu = draw.chance(0.3) },
+      threshold = draw.of { 0, 0, 2 }, per_gpu = draw.chance(0.3),
+      evict_above = draw.maybe(0.3, draw.of { 0.5, 0.9 }) },
   }
   local cpu = tiers[1]
   if cpu.scope == "node" then cpu.instances_per_node = 2 end
   if cpu.scope == "instance" then
     cpu.shared, cpu.survives = draw.chance(0.4), draw.chance(0.3)
+    cpu.peer_weight = cpu.shared and draw.of { 0, 0.4 } or nil
   end
   if draw.chance(0.5) then
     tiers[2] = { name = "disk", blocks = draw.of { 60, 1000 }, read_gb_s = draw.of { 1, 5 },

@@ -31,8 +31,19 @@ end
 
 local function fail(form, ...) error(form:format(...), 0) end
 
+--- How many requests are at any instance.
+local function at_instances(visits, at_us)
+  local count = 0
+  for pid, list in pairs(visits) do
+    for _, here in pairs(pid >= first_pid and under_way(list, at_us) or {}) do
+      count = count + here
+    end
+  end
+  return count
+end
+
 --- Counters tell how many slices there are.
-local function check_counters(events, stages, rng)
+local function check_counters(events, stages, visits, rng)
   local levels = {}
   for _, event in ipairs(events) do
     if event.ph == "C" and event.name == "requests" then
@@ -46,6 +57,7 @@ local function check_counters(events, stages, rng)
       local from_us, next_one = list[i].ts, list[i + 1]
       local at_us = next_one and rng:integer(from_us, next_one.ts - 1) or from_us
       local counts = under_way(stages[pid], at_us)
+      if list[i].args.in_flight then counts.in_flight = at_instances(visits, at_us) end
       for name, value in pairs(list[i].args) do
         if value ~= (counts[name] or 0) then
           fail("%d requests are counted as %s at %d on %d, and there are %d", value, name, at_us,
@@ -66,6 +78,25 @@ local function late_at(visits, at_us)
   return count
 end
 
+--- Those who come to the queue at that time may come behind the step.
+local function coming_at(stages, at_us)
+  local count = 0
+  for _, one in ipairs(stages or {}) do
+    if one.ts > at_us then break end
+    count = count + (one.name == "queued" and one.ts == at_us and 1 or 0)
+  end
+  return count
+end
+
+--- Those who are queued, preempted ones among them, are as many as a step says.
+local function check_waiting(step, counts, stages, late, pid)
+  local queued = (counts.queued or 0) + (counts.preempted or 0)
+  local least, waiting = queued - coming_at(stages, step.ts), step.args.waiting
+  if waiting < least or waiting > queued + late then
+    fail("a step at %d on %d says that %d wait, and %d do", step.ts, pid, waiting, queued)
+  end
+end
+
 --- Those who run are the batch of a step; some of them, where tokens may be short. Drafts are
 --- counted as requests.
 local function check_steps(steps, stages, visits, who)
@@ -78,7 +109,9 @@ local function check_steps(steps, stages, visits, who)
         local running = (counts.prefill or 0) + (counts.decode or 0)
         local is_short = batch < running and who == "all"
         local is_long = batch > running and who ~= "drafts"
-        if is_short or is_long and batch > running + late_at(visits[pid], step.ts) then
+        local late = late_at(visits[pid], step.ts)
+        check_waiting(step, counts, stages[pid], late, pid)
+        if is_short or is_long and batch > running + late then
           fail("a step at %d on %d has a batch of %d, and %d requests run", step.ts, pid, batch,
             running)
         end
@@ -172,18 +205,31 @@ end
 local is_down = { failed = true, drained = true, requested = true, pending = true,
   provisioning = true, recovering = true }
 
-local function check_states(events, stages)
-  for _, event in ipairs(events) do
-    if event.ph == "X" and event.cat == "state" and is_down[event.name] then
-      local pid = first_pid + tonumber(event.args.instance:match "%d+$")
-      for _, one in ipairs(stages[pid] or {}) do
-        local is_then = one.ts < event.ts + event.dur and one.ts + one.dur > event.ts
-        if is_then and one.name ~= "delivery" then
-          fail("%s is at %s, which is %s, at %d", one.args.req, event.args.instance, event.name,
-            math.max(one.ts, event.ts))
-        end
-      end
+local function check_down(state, stages)
+  local end_us = state.ts + state.dur
+  for _, one in ipairs(stages) do
+    if one.ts < end_us and one.ts + one.dur > state.ts and one.name ~= "delivery" then
+      fail("%s is at %s, which is %s, at %d", one.args.req, state.args.instance, state.name,
+        math.max(one.ts, state.ts))
     end
+  end
+end
+
+local function check_hang(hang, steps)
+  for _, step in ipairs(steps) do
+    if step.ts > hang.ts and step.ts < hang.ts + hang.dur then
+      fail("%s hangs, and a step begins there at %d", hang.args.instance, step.ts)
+    end
+  end
+end
+
+local function check_states(events, stages, steps)
+  for _, event in ipairs(events) do
+    local is_state = event.ph == "X" and event.cat == "state" and is_down[event.name]
+    local is_hang = event.ph == "X" and event.cat == "hang"
+    local pid = (is_state or is_hang) and first_pid + tonumber(event.args.instance:match "%d+$")
+    if is_state then check_down(event, stages[pid] or {}) end
+    if is_hang then check_hang(event, steps[pid] or {}) end
   end
 end
 
@@ -196,12 +242,13 @@ end
 ---@return integer preemptions
 function truth.check(events, rng, who)
   local stages, visits = slices_of(events, "stage"), slices_of(events, "request")
-  check_counters(events, stages, rng)
+  check_counters(events, stages, visits, rng)
   check_parts(visits, stages)
   check_arrows(events, visits)
-  check_states(events, stages)
+  local steps = slices_of(events, "step")
+  check_states(events, stages, steps)
   local preemptions = check_ways(visits)
-  return check_steps(slices_of(events, "step"), stages, visits, who), preemptions
+  return check_steps(steps, stages, visits, who), preemptions
 end
 
 return truth

@@ -3,44 +3,10 @@
 local blis = require "blis"
 local check = require "spec.support.timeline"
 local truth = require "spec.support.timeline_truth"
-local files = require "spec.support.files"
 local mixes = require "spec.support.mixes"
+local runs = require "spec.support.timeline_runs"
 
-local function written(result, options)
-  local path = os.tmpname()
-  os.remove(path)
-  path = path .. ".json"
-  result:timeline(path, options)
-  local text = files.read(path)
-  os.remove(path)
-  return text
-end
-
-local function read(result, options) return check.read(written(result, options)) end
-
---- Requests of { arrival_us, prompt, output } on instances whose steps take 1 ms.
-local function even_run(list, instances, more)
-  local i = 0
-  local spec = {
-    cluster = { instances = instances, kv_blocks = 1000, async_scheduling = false,
-      latency_model = blis.latency_model { name = "even",
-        step_time = function() return 1000 end } },
-    workload = { requests = #list, generator = function()
-      i = i + 1
-      local one = list[i]
-      return one and { arrival_us = one[1], prompt_tokens = one[2], output_tokens = one[3] }
-    end },
-    routing = "round-robin", keep_timeline = true,
-  }
-  for key, value in pairs(more or {}) do
-    if key == "cluster" then
-      for name, option in pairs(value) do spec.cluster[name] = option end
-    else
-      spec[key] = value
-    end
-  end
-  return blis.run(spec)
-end
+local even_run, read, written = runs.even, runs.read, runs.written
 
 --- "pid name from to" of the parts of a request in order of time, in milliseconds.
 local function parts_of(events, id)
@@ -77,18 +43,6 @@ local function levels_of(events, pid, names)
     end
   end
   return levels
-end
-
---- "track name from to reason" of the states of instances.
-local function states_of(events)
-  local states = {}
-  for _, event in ipairs(events) do
-    if event.cat == "state" then
-      states[#states + 1] = ("%s %s %g %g %s"):format(event.args.instance, event.name,
-        event.ts / 1000, (event.ts + event.dur) / 1000, event.args.reason or "-")
-    end
-  end
-  return states
 end
 
 --- "kind from-pid from-time to-pid to-time" of arrows.
@@ -135,7 +89,7 @@ describe("what a timeline shows of visits", function()
       time_us = { 17000 }, resumed_us = { 40000 }, recomputed_us = { 41000 } }, log)
     assert.same(log, tight("stepwise").timeline_log.preemptions)
     -- No instance has changed its state, so there is nothing to be seen of these.
-    assert.same({}, states_of(events))
+    assert.same({}, runs.states_of(events))
     for _, event in ipairs(events) do assert.is_true(event.pid < 900) end
   end)
 
@@ -170,14 +124,124 @@ describe("what a timeline shows of visits", function()
       end } })
     local _, events = read(result)
     check.check(events, result)
+    local stages = {}
     for _, event in ipairs(events) do
-      if event.name == "queued" then
-        assert.same({ 5000, "a", 5000 }, { event.dur, event.args.adapter,
-          event.args.adapter_wait_us })
-        i = i + 10
+      if event.cat == "stage" then
+        stages[event.name] = { event.dur, event.args.adapter, event.args.adapter_wait_us }
       end
     end
-    assert.is_true(i > 10)
+    assert.same({ queued = { 5000, "a", 5000 }, prefill = { 1000, "a" }, decode = { 1000, "a" } },
+      stages)
+  end)
+
+  it("has what a server does before its wait queue apart, by hand", function()
+    local result = even_run({ { 0, 16, 3 }, { 500, 16, 3 } }, 1, { keep_steps = true,
+      cluster = { max_num_seqs = 1, latency_model = blis.latency_model { name = "even",
+        step_time = function() return 1000 end, queueing_time = 2500 } } })
+    local _, events = read(result)
+    check.check(events, result)
+    truth.check(events, blis.rng(1, "truth"), "all")
+    assert.same({ "10 arriving 0 2.5", "10 prefill 2.5 3.5", "10 decode 3.5 5.5" },
+      parts_of(events, "request_0"))
+    assert.same({ "10 arriving 0.5 3", "10 queued 3 5.5", "10 prefill 5.5 6.5",
+      "10 decode 6.5 8.5" }, parts_of(events, "request_1"))
+  end)
+
+  it("agrees with the steps of profile go-blis, where every request is on its way first", function()
+    local result = blis.run { profile = "go-blis", keep_timeline = true, keep_steps = true,
+      cluster = { model = "qwen3-14b", hardware = "H100", instances = 3, max_num_seqs = 8 },
+      workload = { rate = 60, requests = 300, prompt = 300, output = 60 }, seed = 3 }
+    local _, events = read(result)
+    check.check(events, result)
+    assert.is_true(truth.check(events, blis.rng(1, "truth"), "some") > 1000)
+    local log = result.timeline_log.visits
+    for i, queued_us in ipairs(log.queued_us) do
+      assert.is_true(queued_us > log.from_us[i] and queued_us <= log.admitted_us[i])
+    end
+  end)
+
+  it("counts requests whose KV is being loaded as waiting, as steps do", function()
+    local result = blis.run { keep_timeline = true, keep_steps = true, seed = 3,
+      cluster = { instances = 2, kv_blocks = 1000 },
+      workload = { rate = 8, requests = 120, prompt = 100, output = 20,
+        prefixes = { groups = 12, tokens = 3000 } },
+      kv_tiers = { { name = "cpu", gb = 4, read_gb_s = 1 } } }
+    local _, events = read(result)
+    check.check(events, result)
+    truth.check(events, blis.rng(1, "truth"), "some")
+    local loads = result.timeline_log.moves
+    local during = 0
+    for _, event in ipairs(events) do
+      if event.cat == "step" and event.args.waiting > 0 then
+        for i, start_us in ipairs(loads.start_us) do
+          local is_loading = loads.is_read[i] and loads.instance[i] == "instance_" .. event.pid - 10
+          if is_loading and start_us < event.ts and loads.end_us[i] > event.ts then
+            during = during + 1
+          end
+        end
+      end
+    end
+    assert.is_true(during > 5, during .. " steps began during loads")
+  end)
+
+  it("counts at the gateway who waits there and who is at an instance", function()
+    local result = even_run({ { 0, 16, 4 }, { 0, 16, 2 }, { 1000, 16, 2 } }, 2, {
+      cluster = { max_num_seqs = 1, admission_latency_us = 500 } })
+    local _, events = read(result)
+    check.check(events, result)
+    truth.check(events, blis.rng(1, "truth"), "some")
+    assert.same({ "0.5: 0 2", "1.5: 0 3", "2.5: 0 2", "4.5: 0 1", "6.5: 0 0" },
+      levels_of(events, 1, { "waiting", "in_flight" }))
+  end)
+
+  it("counts in bands of the gateway who is at an instance, whether it waited or not", function()
+    local i = 0
+    local classes = { "critical", "batch", "batch" }
+    local result = even_run({}, 1, { cluster = { max_num_seqs = 1 },
+      queue = { saturation = { "concurrency", max_concurrency = 1 }, dispatch = "event" },
+      workload = function()
+        i = i + 1
+        return classes[i] and { arrival_us = 0, prompt_tokens = 16, output_tokens = 2,
+          slo_class = classes[i] } or nil
+      end })
+    local _, events = read(result)
+    check.check(events, result)
+    local most, bands = {}, 0
+    for _, event in ipairs(events) do
+      if event.ph == "C" and event.pid == 1 and event.name:find "^requests of priority" then
+        if not most[event.name] then most[event.name], bands = 0, bands + 1 end
+        most[event.name] = math.max(most[event.name], event.args.in_flight)
+      end
+    end
+    assert.equal(2, bands)
+    for name, count in pairs(most) do assert.equal(1, count, name) end
+  end)
+
+  it("draws requests that are still there at the horizon until then, also the last ones", function()
+    for _, keep in ipairs { true, false } do
+      local result = blis.run { keep_timeline = keep, horizon_us = 1000000, seed = 3,
+        cluster = { model = "qwen3-14b", hardware = "H100", routing_latency_us = 30000 },
+        workload = { rate = 60, requests = 100, prompt = 300, output = 60 } }
+      local head, events = read(result)
+      check.check(events, result)
+      assert.equal(1000000, head.otherData.end_us)
+      local late = 0
+      for _, record in ipairs(result.requests) do
+        local visits = visits_of(events, record.id)
+        local last = visits[#visits]
+        if record.state:find "^still" then
+          assert.equal(1000000, last.ts + last.dur)
+          assert.is_true(last.dur > 0)
+        end
+        -- These come when nothing happens any more.
+        if record.arrival_us > result.duration_us then
+          late = late + 1
+          assert.same({ "still_arriving", 1, record.arrival_us },
+            { record.state, last.pid, last.ts })
+        end
+      end
+      assert.is_true(late > 1)
+    end
   end)
 
   it("starts anew after a preemption under profile go-blis", function()
@@ -217,7 +281,7 @@ describe("what a timeline shows of visits", function()
     assert.same({ "0: 0 1 0", "1: 0 0 1", "5.5: 1 0 1", "6: 0 1 1", "7: 0 0 2", "20: 0 0 1",
       "26: 0 0 0" }, levels_of(events, 11, { "queued", "prefill", "decode" }))
     assert.same({ "instance_0 active 0 5.5 -", "instance_0 failed 5.5 8.5 crash",
-      "instance_0 active 8.5 26 -", "instance_1 active 0 26 -" }, states_of(events))
+      "instance_0 active 8.5 26 -", "instance_1 active 0 26 -" }, runs.states_of(events))
   end)
 
   it("shows the pause of one that is sent again, by hand", function()
@@ -296,7 +360,7 @@ describe("what a timeline shows of visits", function()
     check.check(events, result)
     assert.same({ "11 queued 0 6", "11 prefill 6 7", "11 decode 7 26" },
       parts_of(events, "request_0"))
-    assert.same({}, states_of(events))
+    assert.same({}, runs.states_of(events))
   end)
 
   it("draws what records tell of requests that ended when the log was full", function()
@@ -312,7 +376,7 @@ describe("what a timeline shows of visits", function()
     assert.same({ "11 queued 0 5.5", "11 prefill 5.5 6.5", "11 decode 6.5 25.5" },
       parts_of(events, "request_0"))
     assert.same(whole[2], parts_of(events, "request_1"))
-    for _, state in ipairs(states_of(events)) do
+    for _, state in ipairs(runs.states_of(events)) do
       assert.is_true(tonumber(state:match "^%S+ %S+ %S+ (%S+)") <= 10, state)
     end
   end)
@@ -412,72 +476,6 @@ describe("what a timeline shows of visits", function()
     end
     assert.is_true((outcomes.rerouted or 0) > 0)
     assert.is_nil(outcomes.recomputed)
-  end)
-
-  it("has instances that load at the start", function()
-    local result = even_run({ { 0, 16, 9 }, { 2500000, 16, 9 } }, 2, { autoscaler = "queue-depth",
-      scaling = { warm_start = false, loading_delay_us = 2000000 } })
-    local _, events = read(result)
-    local states = states_of(events)
-    assert.matches("^instance_0 loading 0 2000 ", states[1])
-    assert.matches("^instance_0 active 2000 ", states[2])
-  end)
-
-  it("says why instances come and go", function()
-    local result = even_run({ { 0, 16, 9 }, { 250000, 16, 500 }, { 250000, 16, 500 } }, 1, {
-      autoscaler = blis.autoscaler { name = "two", interval_us = 100000,
-        decide = function(context)
-          return context.now_us < 200000 and 2 or context.now_us < 500000 and 3 or 1
-        end },
-      scaling = { min_replicas = 1, max_replicas = 3, loading_delay_us = 100000 } })
-    local _, events = read(result)
-    check.check(events, result)
-    truth.check(events, blis.rng(1, "truth"), "all")
-    local states = states_of(events)
-    local log = result.timeline_log.states
-    assert.same({ 0, "instance_0", "active" }, { log.time_us[1], log.instance[1], log.state[1] })
-    assert.matches("^instance_0 active 0 ", states[1])
-    local seen = {}
-    for _, state in ipairs(states) do
-      local id, name, from, to, reason = state:match "^(%S+) (%S+) (%S+) (%S+) (.*)$"
-      if id == "instance_1" then seen[name] = { tonumber(from), tonumber(to), reason } end
-    end
-    local first = result.scaling.events[1]
-    assert.equal(100, seen.loading[2] - seen.loading[1])
-    assert.equal(first.time_us / 1000, seen.loading[1])
-    assert.matches("^" .. first.trigger, seen.loading[3])
-    assert.is_true(seen.draining[2] > seen.draining[1])
-    -- Another one is asked for as it starts to serve, which is not why it does.
-    assert.same({ 200, "-" }, { seen.active[1], seen.active[3] })
-    assert.equal(200000, result.scaling.events[2].time_us)
-  end)
-
-  it("gives instances the reasons of their own pool", function()
-    local result = blis.run { keep_timeline = true,
-      cluster = { model = "qwen/qwen3-14b", hardware = "H100", prefill_instances = 2,
-        decode_instances = 2 },
-      disaggregation = {}, scaling = { max_replicas = 8, loading_delay_us = 200000 },
-      workload = { rate = 40, requests = 400, prompt = { "constant", value = 3000 },
-        output = { "constant", value = 150 } },
-      autoscaler = { prefill = { "queue-depth", interval_seconds = 1 },
-        decode = { "queue-depth", interval_seconds = 1 } } }
-    local reasons, roles = {}, {}
-    for _, event in ipairs(result.scaling.events) do
-      reasons[("%d %s %s: %s"):format(event.time_us, event.pool, event.trigger, event.reason)] =
-        event.to > event.from and "loading" or "draining"
-    end
-    for _, instance in ipairs(result.instances) do
-      roles[instance.id] = result.setup.groups[instance.group].role
-    end
-    local count = 0
-    for _, event in ipairs(select(2, read(result))) do
-      if event.cat == "state" and event.args.reason then
-        count = count + 1
-        local key = ("%d %s %s"):format(event.ts, roles[event.args.instance], event.args.reason)
-        assert.equal(event.name, reasons[key], key)
-      end
-    end
-    assert.equal(2, count)
   end)
 
   it("draws faults of no instance at control", function()

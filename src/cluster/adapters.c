@@ -1,6 +1,5 @@
 #include "cluster/adapters.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -54,8 +53,10 @@ void blis__free_adapters(blis_cluster *cluster) {
 }
 
 static blis_status fail_unknown(const struct blis__adapter_texts *a,
-                                int64_t number, const char *wanted,
-                                blis_error *error) {
+                                const blis_request *request,
+                                const blis_intern *strings, blis_error *error) {
+  char id[BLIS_REQUEST_ID_SIZE];
+  const char *wanted = blis_intern_text(strings, request->adapter);
   blis_nearest nearest = {.wanted = wanted};
   for (uint32_t i = 0; i < a->names.count; i++) {
     blis_nearest_offer(&nearest, a->names.names[i]);
@@ -65,10 +66,10 @@ static blis_status fail_unknown(const struct blis__adapter_texts *a,
            a->names.count > 1 ? " and others" : "");
   blis_suggestion suggestion = blis_nearest_suggest_or(&nearest, there_is);
   return blis_fail(error, BLIS_ERR_INVALID,
-                   "request_%" PRId64
-                   " needs adapter '%.100s', which cluster.lora.adapters does "
-                   "not have%s",
-                   number, wanted, suggestion.text);
+                   "%s needs adapter '%.100s', which cluster.lora.adapters "
+                   "does not have%s",
+                   blis_request_id(request, strings, id), wanted,
+                   suggestion.text);
 }
 
 blis_status blis__find_adapter(blis_cluster *cluster,
@@ -85,8 +86,7 @@ blis_status blis__find_adapter(blis_cluster *cluster,
   }
   return request->live.adapter != 0
              ? BLIS_OK
-             : fail_unknown(a, request->request.number,
-                            blis_intern_text(cluster->source->strings, text),
+             : fail_unknown(a, &request->request, cluster->source->strings,
                             error);
 }
 

@@ -63,6 +63,13 @@ typedef struct blis_kv_tier {
   bool is_per_gpu;     /* bandwidths are those of each GPU of an instance */
   bool is_half_duplex; /* both share the bandwidth for reading */
   double latency_us;   /* of each read and each write */
+  /*
+   * Above 0: once a store is fuller than this share of it, or has no room,
+   * blocks leave: of those that are there evict_share, and as much more as it
+   * is too full. 0 = one leaves a full store for each that comes.
+   */
+  double evict_above; /* 0 to 1 */
+  double evict_share; /* with it: above 0, to 1 */
   blis_tier_policy policy;
   /* Of BLIS_TIER_SCORED: scores are the times until which blocks are kept, when
      they were used and as much later as programs said that they are used again,
@@ -77,6 +84,8 @@ typedef struct blis_kv_tier {
   bool is_shared;      /* other instances may read its stores */
   bool survives;       /* its instance */
   double weight;       /* of its blocks in tiered_prefix_hit, 0 to 1 */
+  double peer_weight;  /* the same of what other instances have; 0 = as if it
+                          were not there */
 } blis_kv_tier;
 
 /* What a request could have brought, for load_choice. */

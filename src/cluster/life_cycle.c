@@ -83,11 +83,16 @@ static void set_due(blis_cluster *cluster, life *l, int64_t after_us) {
 static blis_status on_part_done(void *ud, blis_cluster *cluster,
                                 blis_error *error);
 
+/* It may be in it already, and have failed to start between. */
 static blis_status enter(blis_cluster *cluster, const life *l,
                          blis_service service, blis_error *error) {
-  return cluster->services[l->index] == service
-             ? BLIS_OK
-             : blis__set_service(cluster, l->index, service, error);
+  if (cluster->services[l->index] != service) {
+    return blis__set_service(cluster, l->index, service, error);
+  }
+  for (uint32_t i = l->index; i < blis__rank_end(cluster, l->index); i++) {
+    BLIS_TRY(blis__visits_note_service(cluster, i, error));
+  }
+  return BLIS_OK;
 }
 
 static blis_status wait_for(blis_cluster *cluster, life *l, int part,
@@ -116,38 +121,57 @@ static blis_status warm_up(blis_cluster *cluster, life *l, int64_t for_us,
       cluster, blis_time_after_us(cluster->now_us, for_us), on_warm, l, error);
 }
 
-static blis_status go_on(blis_cluster *cluster, life *l, int part,
-                         blis_error *error);
-
-/* It would serve now. */
-static blis_status fail_to_start(blis_cluster *cluster, life *l,
-                                 blis_error *error) {
-  l->failed_starts++;
-  l->start.failures--;
-  return l->start.failures == 0 && l->start.is_hopeless
-             ? blis__set_service(cluster, l->index, BLIS_SERVICE_FAILED, error)
-             : go_on(cluster, l, PROVISIONING_PART, error);
-}
-
-/* The next state that takes time; none: it serves. */
-static blis_status go_on(blis_cluster *cluster, life *l, int part,
-                         blis_error *error) {
+/* The first part from this one on that takes time; BLIS__START_PARTS: none. */
+static int next_part(const life *l, int part) {
   while (part < BLIS__START_PARTS && l->start.part_us[part] == 0) {
     part++;
   }
-  bool serves_slowly = part == WARMING_PART && l->start.warming_factor > 0;
-  if (part < BLIS__START_PARTS && !serves_slowly) {
-    return wait_for(cluster, l, part, l->start.part_us[part], error);
-  }
-  if (l->start.failures > 0) {
-    return fail_to_start(cluster, l, error);
-  }
-  if (serves_slowly) {
+  return part;
+}
+
+static bool serves_slowly_in(const life *l, int part) {
+  return part == WARMING_PART && l->start.warming_factor > 0;
+}
+
+static bool serves_in(const life *l, int part) {
+  return part == BLIS__START_PARTS || serves_slowly_in(l, part);
+}
+
+static blis_status serve(blis_cluster *cluster, life *l, int part,
+                         blis_error *error) {
+  if (serves_slowly_in(l, part)) {
     BLIS_TRY(warm_up(cluster, l, l->start.part_us[part], error));
   }
   BLIS_TRY(blis__set_service(cluster, l->index, BLIS_SERVICE_ACTIVE, error));
   blis__note_group_change(cluster, l->index);
   return BLIS_OK;
+}
+
+/* It would serve now. */
+static blis_status fail_to_start(const blis_cluster *cluster, life *l,
+                                 blis_error *error) {
+  l->failed_starts++;
+  l->start.failures--;
+  for (uint32_t i = l->index; i < blis__rank_end(cluster, l->index); i++) {
+    BLIS_TRY(blis__visits_note_failed_start(cluster, i, error));
+  }
+  return BLIS_OK;
+}
+
+/* The next state that takes time; none: it serves, or begins anew. */
+static blis_status go_on(blis_cluster *cluster, life *l, int part,
+                         blis_error *error) {
+  part = next_part(l, part);
+  while (serves_in(l, part) && l->start.failures > 0) {
+    BLIS_TRY(fail_to_start(cluster, l, error));
+    if (l->start.failures == 0 && l->start.is_hopeless) {
+      return blis__set_service(cluster, l->index, BLIS_SERVICE_FAILED, error);
+    }
+    part = next_part(l, PROVISIONING_PART);
+  }
+  return serves_in(l, part)
+             ? serve(cluster, l, part, error)
+             : wait_for(cluster, l, part, l->start.part_us[part], error);
 }
 
 /* There is a machine now, or it waits for one. */

@@ -171,11 +171,14 @@ static blis_status decide_admission(blis_cluster *cluster,
   blis__chain_cache_end(&cluster->chains);
   if (status == BLIS_OK && decision->verdict == BLIS_DELAY &&
       decision->delay_us <= 0) {
-    return blis_fail(error, BLIS_ERR_POLICY,
-                     "admission policy %s: delays request_%" PRId64
-                     " by %" PRId64 " us, expected more than 0",
-                     admission->name, request->request.number,
-                     decision->delay_us);
+    char id[BLIS_REQUEST_ID_SIZE];
+    return blis_fail(
+        error, BLIS_ERR_POLICY,
+        "admission policy %s: delays %s by %" PRId64
+        " us, expected more than 0",
+        admission->name,
+        blis_request_id(&request->request, cluster->source->strings, id),
+        decision->delay_us);
   }
   return status;
 }
@@ -266,11 +269,13 @@ static blis_status decide_routing(blis_cluster *cluster,
   BLIS_TRY(router->ops->route(
       &(blis_question){router->state, shown, *view, error}, decision));
   if (decision->rejected == NULL && decision->chosen >= (*view)->count) {
-    return blis_fail(error, BLIS_ERR_POLICY,
-                     "routing policy %s: chose candidate %zu of %zu for "
-                     "request_%" PRId64,
-                     router->name, decision->chosen, (*view)->count,
-                     shown->number);
+    char id[BLIS_REQUEST_ID_SIZE];
+    const char *session = blis_intern_text(shown->strings, shown->session);
+    return blis_fail(
+        error, BLIS_ERR_POLICY,
+        "routing policy %s: chose candidate %zu of %zu for %s", router->name,
+        decision->chosen, (*view)->count,
+        blis_request_id_of(shown->number, session, shown->round_index, id));
   }
   return BLIS_OK;
 }

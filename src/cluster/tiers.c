@@ -40,6 +40,10 @@ static blis_status check_tier(const blis_kv_tiers *config, uint32_t t,
   } else if (tier->policy == BLIS_TIER_SCORED && !tier->keeps_hinted &&
              config->score == NULL) {
     wrong = "scores need a function";
+  } else if (!(tier->evict_above >= 0 && tier->evict_above <= 1) ||
+             (tier->evict_above > 0 &&
+              !(tier->evict_share > 0 && tier->evict_share <= 1))) {
+    wrong = "evict_above and evict_share are not 0 to 1";
   } else if (tier->keeps_hinted &&
              (tier->policy != BLIS_TIER_SCORED || tier->keep_us < 0)) {
     wrong = "hints are honoured by scores, for 0 us or longer";
@@ -47,6 +51,8 @@ static blis_status check_tier(const blis_kv_tiers *config, uint32_t t,
              (tier->threshold > 1 &&
               (tier->sights_kept < 1 || tier->sights_kept > INT32_MAX))) {
     wrong = "a threshold keeps 1 to 2147483647 sights";
+  } else if (!(tier->peer_weight >= 0 && tier->peer_weight <= 1)) {
+    wrong = "peer_weight is not 0 to 1";
   } else if (tier->is_shared && tier->scope != BLIS_TIER_OF_INSTANCE) {
     wrong = "stores that other instances may read are those of instances";
   }

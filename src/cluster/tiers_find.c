@@ -110,21 +110,31 @@ blis_status blis__tiers_find(blis__tiers *tiers, uint32_t instance,
   return BLIS_OK;
 }
 
+/* What a block counts for that an instance reads of a store. */
+static double weight_of(const blis__tiers *tiers, int32_t store,
+                        uint32_t instance) {
+  uint32_t t = blis__tier_place_at(tiers, store)->tier;
+  const blis_kv_tier *tier = &tiers->all[t].is;
+  bool is_own = store == blis__tier_store_of(tiers, t, instance);
+  return is_own ? tier->weight : tier->peer_weight;
+}
+
 double blis__tiers_weigh(const void *ud, uint32_t instance,
                          const blis_block_chain *chain, uint32_t cached) {
   const blis__tiers *tiers = ud;
   double sum = cached * tiers->config.cache_weight;
+  peers p;
+  for (uint32_t t = 0; t < tiers->count; t++) {
+    bool is_seen = tiers->all[t].is.peer_weight > 0;
+    p.of[t] = is_seen ? NOT_ASKED : BLIS__NO_STORE;
+  }
   for (uint32_t k = cached; k < chain->prompt_blocks; k++) {
-    blis_block_id id = blis_block_chain_at(chain, k);
-    uint32_t t = 0;
-    while (t < tiers->count &&
-           !has(tiers, blis__tier_store_of(tiers, t, instance), id)) {
-      t++;
-    }
-    if (t == tiers->count) {
+    int32_t from =
+        find_one(tiers, instance, chain, k, chain->prompt_blocks, &p);
+    if (from == BLIS__NO_STORE) {
       return sum;
     }
-    sum += tiers->all[t].is.weight;
+    sum += weight_of(tiers, from, instance);
   }
   return sum;
 }

@@ -195,6 +195,7 @@ static blis_status reserve_in_stage(blis__tiers *tiers, blis__tier_load *load,
   blis_block_id evicted;
   bool is_done;
   BLIS_TRY(blis__tiers_score(tiers, into, block, &score, error));
+  BLIS_TRY(blis__tiers_evict_above(tiers, into, true, victims, error));
   BLIS_TRY_MEM(blis_array_reserve(alloc_of(tiers), victims, victims->count + 1),
                error);
   BLIS_TRY_MEM(blis_tier_store_reserve(store_at(tiers, into), block->id, score,
@@ -242,6 +243,12 @@ static blis_status promote(blis__tiers *tiers, blis__tier_load *load,
   for (size_t i = 0; i < load->blocks.count && status == BLIS_OK; i++) {
     status =
         reserve_in_stage(tiers, load, &load->blocks.items[i], &victims, error);
+  }
+  for (uint32_t t = 0; t < tiers->count && status == BLIS_OK; t++) {
+    int32_t store = blis__tier_store_of(tiers, t, load->instance);
+    if (store != BLIS__NO_STORE) {
+      status = blis__tiers_evict_above(tiers, store, false, &victims, error);
+    }
   }
   if (status == BLIS_OK && victims.count > 0) {
     status = pass_on(tiers, load->instance, &victims, error);

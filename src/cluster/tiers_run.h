@@ -139,7 +139,8 @@ BLIS_MUSTUSE blis_status blis__tiers_find(blis__tiers *tiers, uint32_t instance,
 
 /*
  * As blis__snapshot.weigh; ud are the tiers. What lies in stores of other
- * instances does not count. O(blocks * tiers).
+ * instances counts where their tier has a peer_weight. O(blocks * tiers), and
+ * then also O(blocks * stores).
  */
 double blis__tiers_weigh(const void *ud, uint32_t instance,
                          const blis_block_chain *chain, uint32_t cached);
@@ -203,6 +204,16 @@ BLIS_MUSTUSE blis_status blis__tiers_save_chain(
 /* Their request is over: from now on it counts when they are used again. */
 BLIS_MUSTUSE blis_status blis__tiers_keep_chain(
     blis__tiers *tiers, const blis__tier_stretch *stretch, blis_error *error);
+
+/*
+ * Where the tier has evict_above: a store that is fuller than that (with
+ * is_coming: one that has no room for a block that is about to come) loses as
+ * many blocks as that says, and as can leave: more victims.
+ */
+BLIS_MUSTUSE blis_status blis__tiers_evict_above(blis__tiers *tiers,
+                                                 int32_t store, bool is_coming,
+                                                 blis__tier_blocks *victims,
+                                                 blis_error *error);
 
 /* Blocks have left a store for others: they go to the tiers behind it. */
 BLIS_MUSTUSE blis_status blis__tiers_evicted(blis__tiers *tiers,

@@ -1,4 +1,6 @@
 /* What is saved: see tiers_run.h. */
+#include <math.h>
+
 #include "base/invariant.h"
 #include "cluster/tiers_run.h"
 
@@ -82,6 +84,42 @@ static blis_status touch_known(const blis__tiers *tiers, int32_t store,
   return BLIS_OK;
 }
 
+/* Of a store that has so many, as evict_above says. */
+static int64_t blocks_to_evict(const blis_kv_tier *tier, int64_t blocks,
+                               int64_t capacity) {
+  const double rounding = 1e-9;
+  double usage = (double)blocks / (double)capacity;
+  double share = tier->evict_share + (usage - tier->evict_above);
+  return (int64_t)ceil(share * (double)blocks - rounding);
+}
+
+blis_status blis__tiers_evict_above(blis__tiers *tiers, int32_t store,
+                                    bool is_coming, blis__tier_blocks *victims,
+                                    blis_error *error) {
+  const blis_kv_tier *tier = &blis__tier_at(tiers, store)->is;
+  blis_tier_store *blocks = blis__tier_place_at(tiers, store)->blocks;
+  int64_t capacity = blis_tier_store_capacity(blocks);
+  int64_t used = blis_tier_store_get_stats(blocks).blocks;
+  bool is_due = is_coming ? used >= capacity
+                          : (double)used > tier->evict_above * (double)capacity;
+  if (tier->evict_above <= 0 || !is_due) {
+    return BLIS_OK;
+  }
+  for (int64_t left = blocks_to_evict(tier, used, capacity); left > 0; left--) {
+    blis__tier_block victim = {
+        .reused_after_us = -1, .from = store, .into = BLIS__NO_STORE};
+    BLIS_TRY_MEM(
+        blis_array_reserve(alloc_of(tiers), victims, victims->count + 1),
+        error);
+    victim.id = blis_tier_store_evict(blocks);
+    if (victim.id == BLIS_BLOCK_NONE) {
+      return BLIS_OK;
+    }
+    victims->items[victims->count++] = victim;
+  }
+  return BLIS_OK;
+}
+
 /* A place for the block, if it is new and there is room; who leaves for it goes
    to victims. */
 static blis_status place_one(blis__tiers *tiers, int32_t store,
@@ -101,6 +139,7 @@ static blis_status place_one(blis__tiers *tiers, int32_t store,
     return BLIS_OK;
   }
   BLIS_TRY(blis__tiers_score(tiers, store, block, &score, error));
+  BLIS_TRY(blis__tiers_evict_above(tiers, store, true, victims, error));
   BLIS_TRY_MEM(blis_array_reserve(alloc_of(tiers), placed, placed->count + 1),
                error);
   BLIS_TRY_MEM(blis_array_reserve(alloc_of(tiers), victims, victims->count + 1),
@@ -133,6 +172,7 @@ static blis_status fill_job(blis__tiers *tiers, blis__tier_job *job,
     BLIS_TRY(
         place_one(tiers, job->store, &blocks[i], &job->blocks, victims, error));
   }
+  BLIS_TRY(blis__tiers_evict_above(tiers, job->store, false, victims, error));
   if (victims->count > 0) {
     BLIS_TRY(
         blis__tiers_evicted(tiers, job->instance, job->store, victims, error));

@@ -19,6 +19,7 @@ typedef struct watched {
 struct blis__visits {
   blis_visit_sink sink;
   /* What instances reported to before. */
+  void (*queued)(void *ud, blis_live_request *request, int64_t now_us);
   blis_status (*ended)(void *ud, blis_live_request *request, int64_t now_us,
                        int64_t end_us, blis_error *error);
   BLIS_ARRAY(watched) slots;
@@ -49,6 +50,15 @@ static blis_status make_slot(blis_cluster *cluster, uint32_t slot) {
     BLIS_TRY(blis_array_push(&cluster->alloc, &visits->slots, none));
   }
   return BLIS_OK;
+}
+
+/* Its server has done what comes before the wait queue. */
+static void on_queued(void *ud, blis_live_request *live, int64_t now_us) {
+  const blis_cluster *cluster = ud;
+  watched *w = watched_of(cluster, live);
+  BLIS_ASSERT(w != NULL && w->is_there);
+  w->visit.queued_us = now_us;
+  cluster->visits->queued(ud, live, now_us);
 }
 
 /* Preemptions. */
@@ -208,6 +218,7 @@ static blis_status on_joined(void *ud, blis_cluster *cluster,
                            .instance = news->instance,
                            .number = w->count + 1,
                            .from_us = cluster->now_us,
+                           .queued_us = -1,
                            .admitted_us = -1,
                            .first_us = is_prefilled ? cluster->now_us : -1},
                  .is_there = true,
@@ -274,22 +285,32 @@ static blis_status on_reporting(void *ud, blis_cluster *cluster,
 
 /* States. */
 
-blis_status blis__visits_note_service(blis_cluster *cluster, uint32_t index,
-                                      blis_error *error) {
-  if (cluster->visits == NULL) {
-    return BLIS_OK;
-  }
+static blis_status tell_service(const blis_cluster *cluster, uint32_t index,
+                                blis_service service, blis_error *error) {
   uint8_t *told = &cluster->visits->told[index];
-  if (*told == cluster->services[index] + 1) {
+  if (*told == service + 1) {
     return BLIS_OK; /* it is only paid for again, or was asked once more */
   }
-  *told = (uint8_t)(cluster->services[index] + 1);
+  *told = (uint8_t)(service + 1);
   const blis_visit_sink *sink = &cluster->visits->sink;
   const blis_service_change change = {.time_us = cluster->now_us,
                                       .instance = index,
-                                      .service =
-                                          (uint8_t)cluster->services[index]};
+                                      .service = (uint8_t)service};
   return sink->service(sink->ud, &change, error);
+}
+
+blis_status blis__visits_note_service(const blis_cluster *cluster,
+                                      uint32_t index, blis_error *error) {
+  return cluster->visits == NULL
+             ? BLIS_OK
+             : tell_service(cluster, index, cluster->services[index], error);
+}
+
+blis_status blis__visits_note_failed_start(const blis_cluster *cluster,
+                                           uint32_t index, blis_error *error) {
+  return cluster->visits == NULL
+             ? BLIS_OK
+             : tell_service(cluster, index, BLIS_SERVICE_FAILED, error);
 }
 
 static blis_status on_service_changed(void *ud, blis_cluster *cluster,
@@ -333,7 +354,9 @@ void blis__choose_visit_events(const blis_cluster *cluster,
   if (cluster->visits == NULL) {
     return;
   }
+  cluster->visits->queued = events->queued;
   cluster->visits->ended = events->ended;
+  events->queued = on_queued;
   events->ended = on_ended;
   events->preempted = on_preempted;
   events->readmitted = on_readmitted;

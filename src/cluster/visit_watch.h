@@ -20,8 +20,12 @@ BLIS_MUSTUSE blis_status blis__add_visits(blis_cluster *cluster,
                                           blis_error *error);
 
 /* Its state is another one, which was not announced. */
-BLIS_MUSTUSE blis_status blis__visits_note_service(blis_cluster *cluster,
+BLIS_MUSTUSE blis_status blis__visits_note_service(const blis_cluster *cluster,
                                                    uint32_t index,
                                                    blis_error *error);
+
+/* Its start has failed, and begins anew; its state is to be noted then. */
+BLIS_MUSTUSE blis_status blis__visits_note_failed_start(
+    const blis_cluster *cluster, uint32_t index, blis_error *error);
 
 #endif

@@ -44,6 +44,7 @@ typedef struct blis_visit {
   uint32_t instance;
   uint32_t number; /* among those of the request, from 1 */
   int64_t from_us;
+  int64_t queued_us;   /* in the wait queue; -1 = never */
   int64_t admitted_us; /* first in a batch; -1 = never */
   /* Of its first token, which may come later; from_us where its prompt was
      computed elsewhere; -1 = never. */

@@ -453,9 +453,10 @@ static bool is_prefilled(const blis_live_request *request) {
 }
 
 /* Whoever has its KV goes first: nobody else can have these blocks before.
- *lacks_blocks is set when somebody lacks nothing but these. */
+ *lacking is who lacks nothing but these, if somebody does. */
 static blis_status admit_those_with_kv(blis__stepwise *engine,
-                                       bool *lacks_blocks, blis_error *error) {
+                                       const blis__sequence **lacking,
+                                       blis_error *error) {
   bool goes_on = true;
   blis__waiting *next = NULL;
   for (blis__waiting *place = engine->waiting.head;
@@ -464,14 +465,15 @@ static blis_status admit_those_with_kv(blis__stepwise *engine,
        place = next) {
     next = place->after;
     bool is_there;
-    if (!blis__sequence_at(place)->has_kv ||
+    blis__sequence *sequence = blis__sequence_at(place);
+    if (!sequence->has_kv ||
         (engine->defers_prefills && !is_prefilled(place->request))) {
       continue;
     }
     BLIS_TRY(ask_for_adapter(engine, place, &is_there, &goes_on, error));
     if (is_there) {
-      BLIS_TRY(admit(engine, blis__sequence_at(place), &goes_on, error));
-      *lacks_blocks |= !goes_on;
+      BLIS_TRY(admit(engine, sequence, &goes_on, error));
+      *lacking = goes_on ? *lacking : sequence;
     }
   }
   return BLIS_OK;
@@ -479,19 +481,20 @@ static blis_status admit_those_with_kv(blis__stepwise *engine,
 
 /*
  * Nobody runs, and the head lacks blocks: one that has its KV must, unless it
- * lacks nothing but an adapter that is to come. lacks_blocks is what was found
- * in this step so far.
+ * lacks nothing but an adapter that is to come. lacking is who was found to in
+ * this step so far.
  */
-static blis_status admit_somebody(blis__stepwise *engine, bool lacks_blocks,
+static blis_status admit_somebody(blis__stepwise *engine,
+                                  const blis__sequence *lacking,
                                   blis_error *error) {
   while (engine->batch.count == 0 && engine->waiting_with_kv > 0) {
-    BLIS_TRY(admit_those_with_kv(engine, &lacks_blocks, error));
-    bool waits = !lacks_blocks && blis__stepwise_awaits_adapter(engine);
+    BLIS_TRY(admit_those_with_kv(engine, &lacking, error));
+    bool waits = lacking == NULL && blis__stepwise_awaits_adapter(engine);
     if (engine->batch.count == 0 &&
         (waits || !blis__stepwise_drop_kv(engine))) {
       return BLIS_OK;
     }
-    lacks_blocks = false;
+    lacking = NULL;
   }
   return BLIS_OK;
 }
@@ -500,19 +503,19 @@ static blis_status admit_somebody(blis__stepwise *engine, bool lacks_blocks,
    adapter is not there need not. */
 static blis_status schedule_waiting(blis__stepwise *engine, blis_error *error) {
   bool goes_on = true;
-  bool lacks_blocks = false;
+  const blis__sequence *lacking = NULL;
   bool goes_by_head = engine->config->reproduce_go_blis_defects;
   if (engine->has_preempted) {
-    return goes_by_head ? admit_somebody(engine, false, error) : BLIS_OK;
+    return goes_by_head ? admit_somebody(engine, NULL, error) : BLIS_OK;
   }
   if (!goes_by_head || engine->defers_prefills) {
-    BLIS_TRY(admit_those_with_kv(engine, &lacks_blocks, error));
+    BLIS_TRY(admit_those_with_kv(engine, &lacking, error));
   }
   if (engine->defers_prefills) {
     return BLIS_OK;
   }
   /* Whose KV was brought does not lose its blocks to others for ever. */
-  goes_on = engine->config->kv_source == NULL || engine->waiting_with_kv == 0;
+  goes_on = lacking == NULL || lacking->loaded_blocks == 0;
   blis__waiting *next = NULL;
   for (blis__waiting *place = engine->waiting.head;
        goes_on && place != NULL && has_room(engine, place); place = next) {
@@ -523,7 +526,7 @@ static blis_status schedule_waiting(blis__stepwise *engine, blis_error *error) {
       BLIS_TRY(admit(engine, blis__sequence_at(place), &goes_on, error));
     }
   }
-  return admit_somebody(engine, lacks_blocks, error);
+  return admit_somebody(engine, lacking, error);
 }
 
 static bool has_decodes(const blis__stepwise *engine) {
@@ -561,7 +564,7 @@ blis_status blis__batch_form(blis__stepwise *engine, blis_error *error) {
   }
   if (engine->config->make_batch != NULL) {
     BLIS_TRY(blis__batch_form_planned(engine, error));
-    return admit_somebody(engine, false, error);
+    return admit_somebody(engine, NULL, error);
   }
   bool may_join = !engine->config->rules.joins_at_boundaries ||
                   engine->is_at_boundary || engine->batch.count == 0;

@@ -200,9 +200,10 @@ static blis_status enter_batch(fast_engine *engine, fast_request *request,
 }
 
 /* Whoever has its KV goes first: nobody else can have these blocks before.
- *lacks_blocks is set when somebody lacks nothing but these. */
+ *lacking is who lacks nothing but these, if somebody does. */
 static blis_status admit_those_with_kv(fast_engine *engine, fast_plan *plan,
-                                       int64_t now_us, bool *lacks_blocks) {
+                                       int64_t now_us,
+                                       const fast_request **lacking) {
   bool goes_on = true;
   blis__waiting *next = NULL;
   for (blis__waiting *place = engine->queue.head;
@@ -220,30 +221,30 @@ static blis_status admit_those_with_kv(fast_engine *engine, fast_plan *plan,
     if (goes_on) {
       BLIS_TRY(enter_batch(engine, request, plan, now_us));
     }
-    *lacks_blocks |= !goes_on;
+    *lacking = goes_on ? *lacking : request;
   }
   return BLIS_OK;
 }
 
 static blis_status admit_the_ready(fast_engine *engine, fast_plan *plan,
-                                   int64_t now_us, bool *lacks_blocks,
+                                   int64_t now_us, const fast_request **lacking,
                                    blis_error *error) {
-  BLIS_TRY_MEM(admit_those_with_kv(engine, plan, now_us, lacks_blocks), error);
+  BLIS_TRY_MEM(admit_those_with_kv(engine, plan, now_us, lacking), error);
   return BLIS_OK;
 }
 
 /*
  * Nobody runs, and the head lacks blocks: one that has its KV must, unless it
- * lacks nothing but an adapter that is to come. lacks_blocks is what was found
- * in this step so far.
+ * lacks nothing but an adapter that is to come. lacking is who was found to in
+ * this step so far.
  */
 static blis_status admit_somebody(fast_engine *engine, fast_plan *plan,
-                                  int64_t now_us, bool lacks_blocks,
+                                  int64_t now_us, const fast_request *lacking,
                                   blis_error *error) {
   while (engine->batch.count == 0 && engine->waiting_with_kv > 0) {
-    BLIS_TRY(admit_the_ready(engine, plan, now_us, &lacks_blocks, error));
+    BLIS_TRY(admit_the_ready(engine, plan, now_us, &lacking, error));
     bool waits =
-        !lacks_blocks && blis__fast_load_end_us(engine) < BLIS_TIME_NEVER_US;
+        lacking == NULL && blis__fast_load_end_us(engine) < BLIS_TIME_NEVER_US;
     bool is_dropped = false;
     if (engine->batch.count == 0 && !waits) {
       BLIS_TRY_MEM(blis__fast_drop_kv(engine, &is_dropped), error);
@@ -251,7 +252,7 @@ static blis_status admit_somebody(fast_engine *engine, fast_plan *plan,
     if (!is_dropped) {
       return BLIS_OK;
     }
-    lacks_blocks = false;
+    lacking = NULL;
   }
   return BLIS_OK;
 }
@@ -260,16 +261,15 @@ blis_status blis__fast_admit(fast_engine *engine, fast_plan *plan,
                              int64_t now_us, blis_error *error) {
   bool goes_by_head = engine->config->reproduce_go_blis_defects;
   if (plan->is_preempted) {
-    return goes_by_head ? admit_somebody(engine, plan, now_us, false, error)
+    return goes_by_head ? admit_somebody(engine, plan, now_us, NULL, error)
                         : BLIS_OK;
   }
-  bool lacks_blocks = false;
+  const fast_request *lacking = NULL;
   if (!goes_by_head) {
-    BLIS_TRY(admit_the_ready(engine, plan, now_us, &lacks_blocks, error));
+    BLIS_TRY(admit_the_ready(engine, plan, now_us, &lacking, error));
   }
   /* Whose KV was brought does not lose its blocks to others for ever. */
-  bool goes_on =
-      engine->config->kv_source == NULL || engine->waiting_with_kv == 0;
+  bool goes_on = lacking == NULL || lacking->loaded_blocks == 0;
   blis__waiting *after = NULL;
   for (blis__waiting *place = engine->queue.head;
        goes_on && place != NULL && plan->budget_tokens > 0 &&
@@ -301,7 +301,7 @@ blis_status blis__fast_admit(fast_engine *engine, fast_plan *plan,
     }
     BLIS_TRY_MEM(enter_batch(engine, next, plan, now_us), error);
   }
-  return admit_somebody(engine, plan, now_us, lacks_blocks, error);
+  return admit_somebody(engine, plan, now_us, lacking, error);
 }
 
 /* Formation under shortage. */

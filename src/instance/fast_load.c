@@ -63,8 +63,7 @@ blis_status blis__fast_load(fast_engine *engine, fast_request *request,
     return BLIS_OK;
   }
   int64_t needed = (int64_t)stretch.end - stretch.first + unused;
-  *is_loading = engine->waiting_with_kv == 0 &&
-                needed <= blis_run_pool_free_blocks(engine->pool);
+  *is_loading = needed <= blis_run_pool_free_blocks(engine->pool);
   *is_blocked = !*is_loading;
   return *is_loading ? begin(engine, request, &stretch, now_us, error)
                      : BLIS_OK;

@@ -122,13 +122,16 @@ static blis_status check_progress(fast_engine *engine, fast_request *victim,
   if (++engine->fruitless_preemptions < STUCK_PREEMPTIONS) {
     return BLIS_OK;
   }
+  const blis_live_request *live = victim->live;
+  char id[BLIS_REQUEST_ID_SIZE];
   return blis_fail(
       error, BLIS_ERR_STUCK,
       "no request has made progress in %d preemptions up to %" PRId64
-      " us: request_%" PRId64 " needs %" PRId64 " KV blocks and holds %" PRId64
+      " us: %s needs %" PRId64 " KV blocks and holds %" PRId64
       " tokens; %" PRId64 " of %" PRId64 " blocks are free",
-      STUCK_PREEMPTIONS, engine->clock_us, victim->live->number,
-      blis__needed_blocks(engine->config, victim->live), progress,
+      STUCK_PREEMPTIONS, engine->clock_us,
+      blis_request_id_of(live->number, live->session, live->round_index, id),
+      blis__needed_blocks(engine->config, live), progress,
       blis_run_pool_free_blocks(engine->pool), engine->config->kv_blocks);
 }
 

@@ -8,10 +8,10 @@
  * sets blocks aside for it, takes the request out of its queue, and tells the
  * source to bring them; others pass meanwhile. blis_instance_loaded says that
  * the content has come: the request waits again, now with its KV
- * (remote_kv.h), and computes what it lacks; nobody is admitted before it does.
- * Where there are too few free
- * blocks for what could be brought, the request blocks the queue, as any other
- * does. Each time that it is preempted, it asks again.
+ * (remote_kv.h), and computes what it lacks. While it lacks nothing but blocks
+ * for that, nobody else is admitted. Where there are too few free blocks for
+ * what could be brought, the request blocks the queue, as any other does. Each
+ * time that it is preempted, it asks again.
  *
  * A request that waits for its KV counts as queued. The source hears of those
  * that leave before (cancel): they time out, or are evicted.

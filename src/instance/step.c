@@ -339,7 +339,7 @@ static blis_status tell_step(blis__stepwise *engine, blis_error *error) {
   blis_step_report report = {
       .start_us = engine->clock_us,
       .end_us = engine->step_end_us,
-      .waiting = (int64_t)engine->waiting.count,
+      .waiting = (int64_t)engine->waiting.count + engine->loading,
       .used_kv_blocks = cache.blocks - cache.free_blocks,
   };
   for (size_t i = 0; i < engine->items.count; i++) {
@@ -382,16 +382,19 @@ static blis_status check_progress(blis__stepwise *engine, blis_error *error) {
   const blis__sequence *stuck = engine->waiting.head != NULL
                                     ? blis__sequence_at(engine->waiting.head)
                                     : engine->batch.items[0];
+  const blis_live_request *live = stuck->place.request;
+  char id[BLIS_REQUEST_ID_SIZE];
   blis_kv_cache_stats cache;
   blis_kv_cache_get_stats(engine->cache, &cache);
-  return blis_fail(error, BLIS_ERR_STUCK,
-                   "no request has made progress in %" PRId64
-                   " steps up to %" PRId64 " us: request_%" PRId64
-                   " needs %" PRId64 " KV blocks and holds %zu; %" PRId64
-                   " of %" PRId64 " are free",
-                   most, engine->clock_us, stuck->place.request->number,
-                   blis__needed_blocks(engine->config, stuck->place.request),
-                   stuck->blocks.count, cache.free_blocks, cache.blocks);
+  return blis_fail(
+      error, BLIS_ERR_STUCK,
+      "no request has made progress in %" PRId64 " steps up to %" PRId64
+      " us: %s needs %" PRId64 " KV blocks and holds %zu; %" PRId64
+      " of %" PRId64 " are free",
+      most, engine->clock_us,
+      blis_request_id_of(live->number, live->session, live->round_index, id),
+      blis__needed_blocks(engine->config, live), stuck->blocks.count,
+      cache.free_blocks, cache.blocks);
 }
 
 /* It is known how long the step takes. */

@@ -12,8 +12,9 @@ typedef struct blis_step_report {
   int64_t prefill_requests; /* that compute tokens of their prompts, */
   int64_t prefill_tokens;   /* so many of them */
   int64_t decode_requests;  /* that compute a token each behind these */
-  int64_t waiting;          /* requests in the wait queue */
-  int64_t used_kv_blocks;   /* referenced by requests of the instance */
+  /* Requests in the wait queue, those included whose KV is being loaded. */
+  int64_t waiting;
+  int64_t used_kv_blocks; /* referenced by requests of the instance */
 } blis_step_report;
 
 #endif

@@ -48,9 +48,7 @@ blis_status blis__stepwise_load(blis__stepwise *engine,
   if (stretch.end <= stretch.first) {
     return BLIS_OK;
   }
-  if (engine->waiting_with_kv == 0) {
-    BLIS_TRY(set_aside(engine, sequence, &stretch, is_loading, error));
-  }
+  BLIS_TRY(set_aside(engine, sequence, &stretch, is_loading, error));
   *is_blocked = !*is_loading;
   if (*is_blocked) {
     return BLIS_OK;

@@ -420,10 +420,17 @@ static bool has_room(const blis_tier_store *store) {
 
 static blis_block_id evict(blis_tier_store *store, bool was_again) {
   uint32_t index = victim_of(store, was_again);
+  if (index == NO_ENTRY) {
+    return BLIS_BLOCK_NONE;
+  }
   blis_block_id id = store->entries.items[index].id;
   leave(store, index, true);
   store->stats.evictions++;
   return id;
+}
+
+blis_block_id blis_tier_store_evict(blis_tier_store *store) {
+  return evict(store, false);
 }
 
 blis_status blis_tier_store_reserve(blis_tier_store *store, blis_block_id id,

@@ -85,6 +85,10 @@ BLIS_MUSTUSE blis_status blis_tier_store_reserve(blis_tier_store *store,
                                                  blis_block_id *evicted,
                                                  bool *is_done);
 
+/* Who would leave for the next block, leaves now; BLIS_BLOCK_NONE = nobody can.
+ */
+blis_block_id blis_tier_store_evict(blis_tier_store *store);
+
 /* An incoming block is there: the newest one. */
 void blis_tier_store_commit(blis_tier_store *store, blis_block_id id);
 

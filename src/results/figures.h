@@ -237,22 +237,22 @@
      "share of the looked-for prompt blocks that tiers brought back")          \
   XX(NUMBER, mean_load_ms, "ms", LESS, "KV tiers: {2} ms a load",              \
      "mean time that a request waited for what was brought back; part of its " \
-     "TTFT")
+     "TTFT, but after preemptions")
 
 /* Members of blis_kv_tier_counts. */
 #define BLIS_TIER_COUNT_MAP(XX)                                                \
   XX(INTEGER, capacity_blocks, "blocks", NEUTRAL, "",                          \
      "KV blocks that all stores of the tier can hold")                         \
   XX(INTEGER, used_blocks, "blocks", NEUTRAL, "",                              \
-     "KV blocks in the tier at the end of the run")                            \
+     "KV blocks in all stores of the tier at the end of the run")              \
   XX(INTEGER, peak_blocks, "blocks", NEUTRAL, "",                              \
-     "most KV blocks that its fullest store held")                             \
+     "most KV blocks in one store of the tier at one time")                    \
   XX(INTEGER, loads, "reads", NEUTRAL, "",                                     \
      "reads that ended, one for a request")                                    \
   XX(INTEGER, loaded_blocks, "blocks", MORE, "",                               \
      "KV blocks that the tier brought to requests: its hits")                  \
   XX(INTEGER, peer_blocks, "blocks", NEUTRAL, "",                              \
-     "KV blocks from the store of another instance; part of loaded_blocks")    \
+     "KV blocks from the store of another instance, part of loaded_blocks")    \
   XX(INTEGER, lost_blocks, "blocks", LESS, "",                                 \
      "KV blocks that were to be brought and did not come")                     \
   XX(INTEGER, promoted_blocks, "blocks", NEUTRAL, "",                          \
@@ -366,8 +366,9 @@
      "mean time of a load, fetches included")                                  \
   XX(NUMBER, mean_wait_ms, "ms", LESS,                                         \
      "adapters: a wait of {2} ms on average",                                  \
-     "mean wait for adapters over all of these requests, hits as 0; it is "    \
-     "part of their TTFT")
+     "mean wait for adapters over all of these requests, hits as 0; part of "  \
+     "their TTFT, but for waits behind the first token: where decodes need "   \
+     "the adapter after a first token of the prefill, and after preemptions")
 
 /* Of one adapter, over all instances. */
 #define BLIS_ADAPTER_FIGURES(XX)                                               \

@@ -144,6 +144,63 @@ static void deep_blocks_leave_first(void) {
   site_deinit(&s.site);
 }
 
+/* How many blocks of a tier are left of those of two texts, one behind the
+   other. */
+static int64_t left_of(int64_t first, int64_t second, int64_t capacity) {
+  scene s = {0};
+  begin(&s, 1);
+  blis_kv_tier *tier = add_tier(&s, "pool", capacity, BLIS_TIER_OF_CLUSTER, 32);
+  tier->evict_above = 0.90;
+  tier->evict_share = 0.05;
+  site_add_requests(&s.site, 2);
+  ask_for(&s, 0, 0, 0, (uint32_t)first * BLOCK, 0);
+  ask_for(&s, 1, 5000000, 1, (uint32_t)second * BLOCK, 0);
+  site_must_open(&s.site);
+  site_run(&s.site);
+  CHECK(blis_cluster_check_kv_tiers(s.site.cluster));
+  int64_t left = tier_of(&s, 0).used_blocks;
+  CHECK_EQ_I64(left + tier_of(&s, 0).evicted_blocks, first + second);
+  site_deinit(&s.site);
+  return left;
+}
+
+/*
+ * Mooncake Store: above 0.90 of a store, 0.05 of its blocks leave, and what it
+ * has above that: at 0.97, 0.12 of 970 blocks, 116.4; at 0.91, 0.06 of 910,
+ * 54.6. Where one finds no room, 0.15 of all leave.
+ */
+static void blocks_leave_in_lots(void) {
+  CHECK_EQ_I64(left_of(850, 50, 1000), 900);
+  CHECK_EQ_I64(left_of(900, 70, 1000), 970 - 117);
+  CHECK_EQ_I64(left_of(900, 10, 1000), 910 - 55);
+  CHECK_EQ_I64(left_of(90, 30, 100), 120 - 15 - 15);
+}
+
+/*
+ * A tier of 20 blocks that keeps 10. Four blocks come to ten: 0.45 of 14 leave,
+ * seven of the first text. When these come back from the disk, the 4 others
+ * leave; what is read or on its way stays.
+ */
+static void lots_leave_for_what_is_promoted(void) {
+  scene s = {0};
+  begin(&s, 1);
+  blis_kv_tier *cpu = add_tier(&s, "cpu", 20, BLIS_TIER_OF_INSTANCE, 32);
+  cpu->evict_above = 0.50;
+  cpu->evict_share = 0.25;
+  add_tier(&s, "disk", 1000, BLIS_TIER_OF_INSTANCE, 5)->stage = 0;
+  site_add_requests(&s.site, 3);
+  ask_for(&s, 0, 0, 0, 10 * BLOCK, 0);
+  ask_for(&s, 1, 500000, 1, 4 * BLOCK, 0);
+  ask_for(&s, 2, 1000000, 0, 10 * BLOCK, BLOCK / 2);
+  site_must_open(&s.site);
+  call_at(&s, 900000, forget_caches);
+  site_run(&s.site);
+  CHECK_EQ_I64(tier_of(&s, 0).promoted_blocks, 7);
+  CHECK_EQ_I64(tier_of(&s, 0).evicted_blocks, 7 + 4);
+  CHECK_EQ_I64(tier_of(&s, 0).used_blocks, 10);
+  site_deinit(&s.site);
+}
+
 /* The same when the text was used again: 20 blocks of the second text leave,
    and then the 20 deepest of the first. */
 static void deep_blocks_are_used_last(void) {
@@ -206,20 +263,39 @@ static void a_threshold_saves_writes(void) {
   site_deinit(&s.site);
 }
 
-/* Chunks of 16 blocks, 256 tokens: of 1000 tokens 768 are found (LMCache). */
-static void only_whole_chunks_hit(void) {
+/* How many tokens of a prompt come back when it is asked for again. */
+static int64_t tokens_back(uint32_t prompt_tokens, int64_t block_tokens,
+                           int64_t chunk_tokens) {
   scene s = {0};
   begin(&s, 1);
-  s.config.chunk_tokens = 256;
-  add_tier(&s, "cpu", 1000, BLIS_TIER_OF_INSTANCE, 32);
+  s.site.instances[0].block_size_tokens = block_tokens;
+  s.site.instances[0].kv_blocks = 20000;
+  s.config.chunk_tokens = chunk_tokens;
+  add_tier(&s, "cpu", 20000, BLIS_TIER_OF_INSTANCE, 32);
   site_add_requests(&s.site, 2);
-  ask_for(&s, 0, 0, 0, 1000, 0);
-  ask_for(&s, 1, 500000, 0, 1000, 0);
+  ask_for(&s, 0, 0, 0, prompt_tokens, 0);
+  ask_for(&s, 1, 5000000, 0, prompt_tokens, 0);
   site_must_open(&s.site);
-  call_at(&s, 400000, forget_caches);
+  call_at(&s, 4000000, forget_caches);
   site_run(&s.site);
-  CHECK_EQ_I64(tier_of(&s, 0).loaded_blocks * BLOCK, 768);
+  int64_t blocks = tier_of(&s, 0).loaded_blocks;
   site_deinit(&s.site);
+  return blocks * block_tokens;
+}
+
+/* Chunks of 256 tokens: of 1000 tokens 768 are found (LMCache). */
+static void only_whole_chunks_hit(void) {
+  CHECK_EQ_I64(tokens_back(1000, BLOCK, 256), 768);
+  CHECK_EQ_I64(tokens_back(1000, 1, 256), 768);
+}
+
+/* LMCache logs a hit of 15,409 of 15,410 tokens; the last one is computed, and
+   here with it the block that it is in, or the chunk. */
+static void one_token_is_computed(void) {
+  CHECK_EQ_I64(tokens_back(15410, 1, 0), 15409);
+  CHECK_EQ_I64(tokens_back(15410, BLOCK, 0), 15408);
+  CHECK_EQ_I64(tokens_back(15408, BLOCK, 0), 15392);
+  CHECK_EQ_I64(tokens_back(1024, BLOCK, 256), 768);
 }
 
 /* What the CPU tier evicts goes to the disk behind it, and is found there. */
@@ -434,10 +510,13 @@ int main(void) {
   RUN(stages);
   RUN(blocks_add_up);
   RUN(deep_blocks_leave_first);
+  RUN(blocks_leave_in_lots);
+  RUN(lots_leave_for_what_is_promoted);
   RUN(deep_blocks_are_used_last);
   RUN(estimates_know_of_other_readers);
   RUN(a_threshold_saves_writes);
   RUN(only_whole_chunks_hit);
+  RUN(one_token_is_computed);
   RUN(evicted_blocks_go_on);
   RUN(evictions_of_the_cache_are_saved);
   RUN(peers);

@@ -80,6 +80,10 @@ static void draw_tiers(scene *s, blis_random *random) {
     if (blis_random_intn(random, 12) == 0) {
       tier->saving = BLIS_TIER_ON_EVICT; /* what the caches evict */
     }
+    if (blis_random_intn(random, 4) == 0) {
+      tier->evict_above = 0.5 + 0.1 * blis_random_intn(random, 6);
+      tier->evict_share = 0.05 + 0.1 * blis_random_intn(random, 4);
+    }
     int stage = blis_random_intn(random, t + 1) - 1;
     if (stage >= 0 && s->tiers[stage].stage < 0 &&
         s->tiers[stage].scope <= tier->scope) {

@@ -224,6 +224,7 @@ static void nothing_leaves_that_is_needed(void) {
     blis_tier_store_pin(s, 1);
     CHECK(blis_tier_store_reserve(s, 3, 0, &evicted, &is_done) == BLIS_OK);
     CHECK(!is_done && !blis_tier_store_knows(s, 3));
+    CHECK(blis_tier_store_evict(s) == BLIS_BLOCK_NONE);
     blis_tier_store_unpin(s, 1);
     CHECK(blis_tier_store_reserve(s, 3, 0, &evicted, &is_done) == BLIS_OK);
     CHECK(is_done && evicted == 1);

@@ -232,14 +232,19 @@ static void scores_are_clamped_and_nan_is_named(void) {
   CHECK_EQ_DOUBLE(d.scores[2], 0.5);
   scores[1] = (double)NAN;
   blis_ticket ticket;
-  blis_routing_request request = fixture_request(77, 16, NULL, &ticket);
+  blis_routing_request request = fixture_request(-2, 16, NULL, &ticket);
+  blis_intern *strings = blis_intern_new(&alloc);
+  CHECK(blis_intern_add(strings, "talk", 4, &request.session) == BLIS_OK);
+  request.strings = strings;
+  request.round_index = 1;
   CHECK_STATUS(
       router.ops->route(
           &(blis_question){router.state, &request, &f.view, &error}, &d),
       BLIS_ERR_POLICY);
   CHECK_CONTAINS(error.message, "scorer mine");
   CHECK_CONTAINS(error.message, "instance_1");
-  CHECK_CONTAINS(error.message, "request_77");
+  CHECK_CONTAINS(error.message, "session_talk_round_1_2");
+  blis_intern_free(strings);
   blis_router_free(&router);
 }
 

@@ -174,9 +174,10 @@ end
 --- Adapters in slots, on their way, and with requests that wait.
 local function lora_chart(r)
   local lora = r.series.lora
-  return series_chart(r, "LoRA adapters", { label = "adapters", from_zero = true }, {
-    { "loaded", lora.loaded }, { "loading", lora.loading },
-    { "with waiting requests", lora.waiting }, { "free slots", lora.free_slots } })
+  return series_chart(r, "LoRA adapters", { label = "adapters of all instances", from_zero = true },
+    { { "loaded", lora.loaded }, { "loading", lora.loading },
+      { "with waiting requests", lora.waiting }, { "free slots", lora.free_slots } },
+    "Summed over the instances that are up: an adapter that two of them have counts twice.")
 end
 
 --- Hand-offs: what moves, and what waits for room.

@@ -22,6 +22,13 @@ local function common_x(picture)
   return xs, place
 end
 
+local function are_whole(xs)
+  for _, x in ipairs(xs) do
+    if math.type(x) ~= "integer" then return false end
+  end
+  return true
+end
+
 --- A figure over a parameter, with intervals; a line for each combination of the others.
 ---@param self blis.SweepTable
 ---@param options blis.sweep.PlotOptions
@@ -30,7 +37,7 @@ function sweep.curve(self, options)
   local picture = plot.series(self, options)
   local xs, place = common_x(picture)
   local chart = { title = ("%s over %s"):format(picture.y, picture.x), series = {}, data = { xs },
-    x = { label = picture.x, log = picture.log:find("x", 1, true) ~= nil },
+    x = { label = picture.x, log = picture.log:find("x", 1, true) ~= nil, whole = are_whole(xs) },
     y = { label = picture.y, log = picture.log:find("y", 1, true) ~= nil } }
   for i, one in ipairs(picture.series) do
     local values, low, high = {}, {}, {}

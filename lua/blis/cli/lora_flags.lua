@@ -2,6 +2,7 @@
 local command = require "blis.cli.command"
 local errors = require "blis.errors"
 local flags = require "blis.cli.flags"
+local usual_scorers = require "blis.policy.usual_scorers"
 local yaml_file = require "blis.yaml_file"
 
 local lora_flags = {}
@@ -70,8 +71,6 @@ local function read_file(root)
   return options
 end
 
-local usual_scorers = "prefix-affinity:3,queue-depth:2,kv-utilization:2"
-
 --- The scorers of a flag or of a bundle, and this one.
 local function with_affinity(definition, scorers, weight)
   local names = {}
@@ -105,7 +104,7 @@ function lora_flags.scorers(definition, parsed, routing)
       routing or "round-robin")
     return scorers
   end
-  return with_affinity(definition, scorers or usual_scorers, weight)
+  return with_affinity(definition, scorers or usual_scorers.of "weighted", weight)
 end
 
 --- Adapters as blis.run takes them; nil without. In BLIS (Go) they are nothing without slots.

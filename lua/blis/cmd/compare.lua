@@ -11,6 +11,7 @@ local progress = require "blis.cli.progress"
 local simulate = require "blis.cli.simulate"
 local sweep_sections = require "blis.config.sweep"
 local traffic = require "blis.cli.traffic"
+local variants = require "blis.results.variants"
 
 local compared = flags.pick(sweep_sections.compare, { "jobs" })
 table.move({
@@ -86,9 +87,20 @@ local function is_traffic(parsed, one)
   return false
 end
 
---- The experiments of the variants as changes of one that has their traffic alone.
+--- Traffic without an end of its own goes on for as long as any variant.
+local function longest_horizon(experiments)
+  local longest_us = 0
+  for _, one in ipairs(experiments) do
+    if not one.horizon_us then return nil end
+    longest_us = math.max(longest_us, one.horizon_us)
+  end
+  return longest_us
+end
+
+--- The experiment of what all variants have alike, and the rest of each as its changes. What one
+--- variant does not say is not what another one does.
 local function of_variants(parsed, workload)
-  local list, spec = {}, nil
+  local experiments = {}
   for i, text in ipairs(parsed.values.compared.variants) do
     local one = parse_variant(parsed, text)
     if one.values.experiment.seed ~= parsed.values.experiment.seed then
@@ -98,14 +110,13 @@ local function of_variants(parsed, workload)
       flags.fail(definition, "--variant '%s': all variants get the same traffic", text)
     end
     simulate.prepare(one)
-    spec = simulate.experiment(definition, one, workload, one.values.experiment.horizon_us)
-    list[i] = { name = text }
-    for name, value in pairs(spec) do list[i][name] = value end
-    list[i].workload, list[i].seed = nil, nil
+    experiments[i] = simulate.experiment(definition, one, workload,
+      one.values.experiment.horizon_us)
   end
-  -- Nothing else is shared: what one variant does not say is not what another one does.
-  return { workload = workload, seed = spec.seed, horizon_us = spec.horizon_us,
-    profile = spec.profile, warm_up_us = spec.warm_up_us, variants = list }
+  local spec, list = variants.split(experiments)
+  for i, text in ipairs(parsed.values.compared.variants) do list[i].name = text end
+  spec.variants, spec.horizon_us = list, longest_horizon(experiments)
+  return spec
 end
 
 --- One experiment with a list of routing policies.
@@ -149,6 +160,7 @@ return command.define(definition, function(parsed)
     if not spec.replications then spec.progress = line.tell end -- of each run
     return comparison.compare(spec)
   end)
+  found.changes = nil -- variants are called by their flags, which are what they change
   if path then
     origin.set_command { definition.name, table.unpack(parsed.args) }
     found:report(path)

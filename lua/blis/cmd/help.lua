@@ -10,8 +10,9 @@ local definition = {
   summary = "explain an option, function, figure, type or policy of the Lua interface",
   usage = "blis help [TOPIC] [FLAGS]",
   description = "Without a topic, the list of topics; 'blis help all' prints every one. Topics are "
-    .. "also the names of figures, signals and options, flags (blis help --watch), parts of names, "
-    .. "and words that descriptions have. The text is that of the annotations for editors.",
+    .. "also the names of figures, signals and options, flags (blis help --watch) and commands, in "
+    .. "any spelling, parts of names, and words that descriptions have. The text is that of the "
+    .. "annotations for editors.",
   positional = {
     name = "TOPIC",
     count = math.huge,
@@ -62,7 +63,7 @@ end
 --- A flag that is asked about: it is none of this command.
 local function asked_flag(args)
   local own = { ["--help"] = true, ["--format"] = true }
-  local flag = args[1] and args[1]:match "^%-%-%l[%w-]*$"
+  local flag = args[1] and args[1]:match "^%-%-?%a[%w_-]+$"
   return flag and not own[flag] and flag or nil
 end
 

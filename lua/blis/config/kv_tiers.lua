@@ -46,6 +46,12 @@ local tier = {
         .. "which leaves; block has depth (its place in its prompt, from 0), blocks (of so many, "
         .. "0 = not known), uses, now_us, "
         .. "tier, and reused_after_us, what its program said, or nil." },
+    { name = "evict_above", type = "number", above = 0, max = 1, unit = "0 to 1",
+      doc = "Once a store is fuller than this, or has no room for what comes, evict_share of its "
+        .. "blocks leave, and as much more as it is too full. Default: one leaves a full store for "
+        .. "each that comes. Mooncake Store: eviction_high_watermark_ratio." },
+    { name = "evict_share", type = "number", above = 0, max = 1, default = 0.05, unit = "0 to 1",
+      doc = "With evict_above: of the blocks that are there. Mooncake Store: eviction_ratio." },
     { name = "keep_us", type = "time_us", min = 0, default = 300000000, unit = "us",
       doc = "With policy reuse-hint: longer times that programs say are not honoured." },
     { name = "store", type = "choice", choices = { "write-through", "on-evict", "none" },
@@ -67,6 +73,9 @@ local tier = {
     { name = "weight", type = "number", min = 0, max = 1, default = 0.75, unit = "0 to 1",
       doc = "What a block in it counts for in the signal tiered_prefix_hit, where one in the KV "
         .. "cache counts for cache_weight. Dynamo: host memory 0.75, disk 0.25; llm-d: CPU 0.8." },
+    { name = "peer_weight", type = "number", min = 0, max = 1, default = 0, unit = "0 to 1",
+      doc = "With shared: what a block counts for that the store of another instance has; 0 = the "
+        .. "router does not know of these." },
   },
 }
 

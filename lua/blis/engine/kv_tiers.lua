@@ -93,6 +93,12 @@ local function check_companions(given, values, path)
   if given.max_tracked ~= nil and values.threshold < 2 then
     errors.invalid("%s.max_tracked: has no effect without a threshold of 2 or more", path)
   end
+  if given.peer_weight ~= nil and not values.shared then
+    errors.invalid("%s.peer_weight: has no effect without shared = true", path)
+  end
+  if given.evict_share ~= nil and values.evict_above == nil then
+    errors.invalid("%s.evict_share: has no effect without evict_above", path)
+  end
   if given.keep_us ~= nil and values.policy ~= "reuse-hint" then
     errors.invalid("%s.keep_us: has no effect without policy = \"reuse-hint\"", path)
   end

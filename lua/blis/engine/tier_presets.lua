@@ -21,9 +21,11 @@ presets.by_name = {
     { name = "disk", stage = "cpu", read_gb_s = 5, gb = 0, survives = true, weight = 0.25 },
     chunk_tokens = 256,
   },
-  -- Mooncake Store: one pool over the memory of all nodes, of a size to be given.
+  -- Mooncake Store: one pool over the memory of all nodes, of a size to be given, from which blocks
+  -- leave in lots.
   ["mooncake-store"] = {
-    { name = "pool", scope = "cluster", read_gb_s = 100, policy = "lru", weight = 0.5 },
+    { name = "pool", scope = "cluster", read_gb_s = 100, policy = "lru", evict_above = 0.9,
+      weight = 0.5 },
     network_gb_s = 25,
   },
   -- Dynamo's KVBM with the defaults of its simulator: G2 for each worker, G3 and G4 for all; a tier

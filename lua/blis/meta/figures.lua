@@ -37,7 +37,7 @@
 ---@field e2e_ms blis.Percentiles arrival to last token, of completed requests (ms)
 ---@field scheduling_delay_ms blis.Percentiles arrival to first admission to a batch (ms)
 ---@field gateway_wait_ms blis.Percentiles with queue: in the gateway's queue, of those that left it; part of ttft_ms (ms)
----@field adapter_wait_ms blis.Percentiles with cluster.lora: for their adapters, of those that were admitted with one; part of ttft_ms (ms)
+---@field adapter_wait_ms blis.Percentiles with cluster.lora: for their adapters, of those that were admitted with one; all waits, also behind the first token (ms)
 
 --- One SLO class, tenant, model or adapter.
 ---@class blis.Group : blis.Part
@@ -150,11 +150,11 @@
 ---@class blis.KvTier
 ---@field name string as the experiment has it
 ---@field capacity_blocks integer KV blocks that all stores of the tier can hold (blocks)
----@field used_blocks integer KV blocks in the tier at the end of the run (blocks)
----@field peak_blocks integer most KV blocks that its fullest store held (blocks)
+---@field used_blocks integer KV blocks in all stores of the tier at the end of the run (blocks)
+---@field peak_blocks integer most KV blocks in one store of the tier at one time (blocks)
 ---@field loads integer reads that ended, one for a request (reads)
 ---@field loaded_blocks integer KV blocks that the tier brought to requests: its hits (blocks)
----@field peer_blocks integer KV blocks from the store of another instance; part of loaded_blocks (blocks)
+---@field peer_blocks integer KV blocks from the store of another instance, part of loaded_blocks (blocks)
 ---@field lost_blocks integer KV blocks that were to be brought and did not come (blocks)
 ---@field promoted_blocks integer KV blocks that stayed in the tier when they were read through it (blocks)
 ---@field saves integer writes that ended (writes)
@@ -179,7 +179,7 @@
 ---@field declined integer times that load wanted nothing of what was there (times)
 ---@field loaded_blocks integer KV blocks that were brought back (blocks)
 ---@field hit_rate number share of the looked-for prompt blocks that tiers brought back (0 to 1)
----@field mean_load_ms number mean time that a request waited for what was brought back; part of its TTFT (ms)
+---@field mean_load_ms number mean time that a request waited for what was brought back; part of its TTFT, but after preemptions (ms)
 ---@field tiers blis.KvTier[] each of them, in their order
 
 --- A band of the gateway's queue.
@@ -251,7 +251,7 @@
 ---@field hit_rate number share of these requests whose adapter was there: hits / requests (0 to 1)
 ---@field loads_per_100 number loads per 100 of these requests
 ---@field mean_load_ms number mean time of a load, fetches included (ms)
----@field mean_wait_ms number mean wait for adapters over all of these requests, hits as 0; it is part of their TTFT (ms)
+---@field mean_wait_ms number mean wait for adapters over all of these requests, hits as 0; part of their TTFT, but for waits behind the first token: where decodes need the adapter after a first token of the prefill, and after preemptions (ms)
 ---@field adapters blis.LoraAdapter[] those that were ever loaded
 
 --- Steps beyond what their times were fitted to.

@@ -384,6 +384,8 @@
 ---@field half_duplex? boolean Reads and writes share read_gb_s, as on many disks. (default false)
 ---@field latency_us? number Of each read and each write of a request, beside its bytes. (us, default 0)
 ---@field policy? "lru"|"fifo"|"lfu"|"arc"|"reuse-hint"|fun(block: blis.KvTierBlock): number Who leaves a full store: lru, fifo, lfu, arc; reuse-hint: as lru, but a block whose program said when it is used again (workload.hints) as if it were used then; or a function(block) that returns a score whenever a block is saved or used, the lowest of which leaves; block has depth (its place in its prompt, from 0), blocks (of so many, 0 = not known), uses, now_us, tier, and reused_after_us, what its program said, or nil. (default lru)
+---@field evict_above? number Once a store is fuller than this, or has no room for what comes, evict_share of its blocks leave, and as much more as it is too full. Default: one leaves a full store for each that comes. Mooncake Store: eviction_high_watermark_ratio. (0 to 1)
+---@field evict_share? number With evict_above: of the blocks that are there. Mooncake Store: eviction_ratio. (0 to 1, default 0.05)
 ---@field keep_us? integer With policy reuse-hint: longer times that programs say are not honoured. (us, default 300000000)
 ---@field store? "write-through"|"on-evict"|"none" What comes into it: what was computed of a prompt, or saved in its stage; what is evicted from its stage, or, without one, from the KV caches (every step is computed then, which is slow); or what is read through it alone. (default write-through)
 ---@field threshold? integer A block is saved when it was computed so often; 0 and 1 are the first time. (sights, default 0)
@@ -392,6 +394,7 @@
 ---@field shared? boolean With scope instance: other instances read it, too, over the network. (default false)
 ---@field survives? boolean With scope instance: what is in it outlives a failure of the instance. (default false)
 ---@field weight? number What a block in it counts for in the signal tiered_prefix_hit, where one in the KV cache counts for cache_weight. Dynamo: host memory 0.75, disk 0.25; llm-d: CPU 0.8. (0 to 1, default 0.75)
+---@field peer_weight? number With shared: what a block counts for that the store of another instance has; 0 = the router does not know of these. (0 to 1, default 0)
 
 --- Traffic in a few numbers.
 ---@class blis.WorkloadOptions

@@ -46,7 +46,7 @@
 ---@field adapter? string LoRA adapter
 ---@field cached_tokens? integer with kv_tiers: of its prompt, found in the cache of its instance when it was first admitted there
 ---@field tier_tokens? integer[] with kv_tiers: of its prompt, brought before that from each of result.kv_tiers.tiers; the rest was computed
----@field adapter_wait_us? integer for its adapter, of those that were admitted with one; part of ttft_us
+---@field adapter_wait_us? integer for its adapter, of those that were admitted with one: all waits, in both stages of a hand-off and after preemptions; part of e2e_us, and of ttft_us where they came before the first token
 ---@field drafted_tokens? integer with cluster.speculation: drafted for it, where it ended
 ---@field accepted_tokens? integer those of them that were given out
 ---@field energy_j? number its share of the energy of the steps that computed its tokens, where that is known

@@ -78,7 +78,7 @@ end
 
 local function write_axis(writer, name, axis)
   writer:object(name)
-  for _, key in ipairs { "label", "unit", "log", "percent", "from_zero" } do
+  for _, key in ipairs { "label", "unit", "log", "percent", "from_zero", "whole" } do
     if axis[key] ~= nil then writer:field(key, axis[key]) end
   end
   if axis.range then
@@ -102,20 +102,20 @@ local function write_numbers(writer, list)
   writer:done()
 end
 
---- The lines of a chart: behind them their ends, which are thin, and the areas between these.
+--- The lines of a chart: behind them their ends, which are thin and of the same colours, and the
+--- areas between these.
 local function lines_of(chart)
   local list, data, bands = {}, { chart.data[1] }, {}
-  local function add(label, values, is_thin, is_points)
-    list[#list + 1] = { label = label, is_thin = is_thin, is_points = is_points }
-    data[#data + 1] = values
+  local function add(series, values)
+    list[#list + 1], data[#data + 1] = series, values
   end
   for i, one in ipairs(chart.series) do
-    add(one.label, chart.data[i + 1], nil, one.is_points)
+    add({ label = one.label, is_points = one.is_points }, chart.data[i + 1])
   end
   for i, one in ipairs(chart.series) do
     if one.low then
-      add(one.label .. ", upper end", one.high, true)
-      add(one.label .. ", lower end", one.low, true)
+      add({ label = one.label .. ", upper end", is_thin = true, colour = i - 1 }, one.high)
+      add({ label = one.label .. ", lower end", is_thin = true, colour = i - 1 }, one.low)
       bands[#bands + 1] = { series = { #list - 1, #list }, colour = i - 1 }
     end
   end
@@ -128,6 +128,7 @@ local function write_series(writer, list)
     writer:object():field("label", one.label)
     if one.is_thin then writer:field("is_thin", true) end
     if one.is_points then writer:field("is_points", true) end
+    if one.colour then writer:field("colour", one.colour) end
     writer:done()
   end
   writer:done()

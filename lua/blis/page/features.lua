@@ -34,16 +34,6 @@ local most_rows = 10
 -- Things with many figures are columns instead of rows, as long as there are few of them.
 local most_as_columns, fewest_figures = 6, 8
 
-local own_words = { availability = "there and paid", serving_share = "taking requests",
-  gb_s = "bandwidth", usd = "cost", on_demand_usd = "cost on demand",
-  classes = "class", requests_per_sec = "good requests" }
-
-local function words_of(name)
-  if own_words[name] then return own_words[name] end
-  return (name:gsub("_ms$", ""):gsub("_gb$", ""):gsub("_kwh$", ""):gsub("_per_sec$", "")
-    :gsub("_", " "))
-end
-
 --- A figure as people read it, with its unit, but for counts: their names say what they count.
 local function text_of(figure, value)
   if value == nil or value ~= value then return "-" end
@@ -76,7 +66,7 @@ local function table_by_figure(caption, class, values, labels)
   local rows, header = {}, { "", table.unpack(labels) }
   header[#header + 1] = "meaning"
   for i, figure in ipairs(numbers_of(class, values)) do
-    rows[i] = { words_of(figure.name) }
+    rows[i] = { parts.words(figure.name) }
     for k, one in ipairs(values) do
       rows[i][k + 1] = text_of(figure, figures.value(one, figure))
     end
@@ -88,7 +78,7 @@ end
 --- A row per thing, a column per figure.
 local function table_by_thing(caption, class, values, labels)
   local list, header, rows = numbers_of(class, values), { "" }, {}
-  for i, figure in ipairs(list) do header[i + 1] = words_of(figure.name) end
+  for i, figure in ipairs(list) do header[i + 1] = parts.words(figure.name) end
   for k = 1, math.min(#values, most_items) do
     rows[k] = { labels[k] }
     for i, figure in ipairs(list) do
@@ -132,7 +122,7 @@ local function table_of_times(class, value)
   for _, figure in ipairs(figures.of(class)) do
     local times = figure.class == "Percentiles" and figures.value(value, figure)
     if times and times.count > 0 then
-      local row = { words_of(figure.name), count(times.count) }
+      local row = { parts.words(figure.name), count(times.count) }
       for i, name in ipairs(statistics) do row[i + 2] = number(times[name]) end
       row[#row + 1] = parts.sentence(figure.doc)
       rows[#rows + 1] = row
@@ -152,7 +142,7 @@ local function cards_of(class, value)
     if one and not (one == 0 and figure.shown:find "{%d?%?}") then
       local text, unit = text_of(figure, one):match "^(%S+) ?(.*)$"
       local is_share = unit == "%"
-      list[#list + 1] = { words_of(figure.name), is_share and text .. " %" or text,
+      list[#list + 1] = { parts.words(figure.name), is_share and text .. " %" or text,
         not is_share and unit ~= "" and unit or nil }
     end
   end
@@ -182,7 +172,7 @@ local function section(r, name, title)
   for _, figure in ipairs(figures.of(class)) do
     local list = (figure.is_list or figure.is_named) and figures.value(value, figure) or {}
     if #list >= (told_from[figure.name] or 1) then
-      lists[#lists + 1] = table_of_list("By " .. words_of(figure.name):gsub("([^s])s$", "%1"),
+      lists[#lists + 1] = table_of_list("By " .. parts.words(figure.name):gsub("([^s])s$", "%1"),
         figure.class, list)
     end
   end

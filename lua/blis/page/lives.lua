@@ -43,7 +43,9 @@ local function phases_of(request)
     or request.scheduling_delay_us or 0
   local admitted = math.max(delay, gateway)
   local first = math.max(request.ttft_us or 0, admitted)
-  local adapter = math.min(request.adapter_wait_us or 0, admitted - gateway)
+  -- Of one that was handed over, records do not say in which stage it waited.
+  local adapter = is_moved and 0
+    or math.min(request.adapter_wait_us or 0, admitted - gateway)
   local phases = {
     { name = "at the gateway", us = gateway, class = "f0" },
     { name = "waiting", us = admitted - gateway - adapter, class = "f1" },

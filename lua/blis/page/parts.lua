@@ -38,21 +38,30 @@ function parts.cards(list)
   return html.dl({ class = "cards" }, cards)
 end
 
--- Shorter names fit everywhere.
-local longest_name = 24
+-- Shorter names fit everywhere; those of columns stand side by side.
+local longest_name, longest_head = 24, 10
 
 --- A long name with places where lines may be broken, as between the scorers of a policy.
 ---@param text any
+---@param longest? integer that is none
 ---@return any
-function parts.breakable(text)
-  if type(text) ~= "string" or #text <= longest_name then return text end
+function parts.breakable(text, longest)
+  if type(text) ~= "string" or #text <= (longest or longest_name) then return text end
   local pieces, from = {}, 1
-  for at in text:gmatch "()[,(/_=]%f[^,(/_=%s]" do
-    pieces[#pieces + 1], pieces[#pieces + 2] = text:sub(from, at), html.wbr()
-    from = at + 1
+  for at in text:gmatch "()[,(/_=.]%f[^,(/_=.%s]" do
+    if text:find("^[^.]", at) or text:find("^%.%a", at) then -- numbers stay whole
+      pieces[#pieces + 1], pieces[#pieces + 2] = text:sub(from, at), html.wbr()
+      from = at + 1
+    end
   end
   pieces[#pieces + 1] = text:sub(from)
   return pieces
+end
+
+--- The name of a column; long ones get more room.
+local function head(name, is_words)
+  return html.th({ scope = "col", class = is_words and "words" or #name > longest_name and "long"
+    or nil }, parts.breakable(name, longest_head))
 end
 
 --- A table; the first cell of a row is its name. Cells are texts or elements; is_words tells which
@@ -65,8 +74,7 @@ end
 function parts.table(caption, header, rows, is_words)
   local heads, body = {}, {}
   for i, name in ipairs(header) do
-    heads[i] = html.th({ scope = "col", class = is_words and is_words[i] and "words" or nil },
-      parts.breakable(name))
+    heads[i] = head(name, is_words and is_words[i])
   end
   for i, row in ipairs(rows) do
     local cells = { html.th({ scope = "row" }, parts.breakable(row[1])) }
@@ -79,11 +87,48 @@ function parts.table(caption, header, rows, is_words)
     html.table(html.caption(caption), html.thead(html.tr(heads)), html.tbody(body)))
 end
 
---- What a figure means as a sentence: it begins with a capital letter, and ends.
+-- Names of figures that say less than they could.
+local own_words = { availability = "there and paid", serving_share = "taking requests",
+  gb_s = "bandwidth", usd = "cost", on_demand_usd = "cost on demand", classes = "class",
+  requests_per_sec = "good requests", itl_ms = "ITL", itl_per_chunk_ms = "ITL per chunk",
+  capacity_blocks = "room for blocks in all stores",
+  used_blocks = "blocks in all stores at the end", peak_blocks = "most blocks in one store" }
+
+--- What a reader calls a figure: "task" of task_ms.
+---@param name string
+---@return string
+function parts.words(name)
+  if own_words[name] then return own_words[name] end
+  return (name:gsub("_ms$", ""):gsub("_gb$", ""):gsub("_kwh$", ""):gsub("_per_sec$", "")
+    :gsub("_", " "))
+end
+
+local raw_name = "%f[%w_]%l+_[%l%d_]+"
+
+--- True of "hits / requests": names that programs have, put together.
+local function is_formula(text)
+  if not text:find " [-+*/] " then return false end
+  for operand in (text:gsub("[()]", "") .. " + "):gmatch "(.-) [-+*/] " do
+    if operand:find "%s" then return false end
+  end
+  return true
+end
+
+--- What a figure means as a sentence of a page: it begins with a capital letter, ends, and has no
+--- formula, nil or name that is there for programs.
 ---@param doc string
 ---@return string
 function parts.sentence(doc)
-  return (doc:gsub("^%l", string.upper)) .. (doc:find "%.$" and "" or ".")
+  local said = {}
+  for part in doc:gmatch "[^;]+" do
+    local what, how = part:match "^(.-): (.*)$"
+    if how and is_formula(how) then part = what end
+    if #said == 0 or not (part:find "%f[%w]nil%f[%W]" or part:find(raw_name)) then
+      said[#said + 1] = part:gsub(raw_name, parts.words)
+    end
+  end
+  local text = table.concat(said, ";"):gsub("^%l", string.upper)
+  return text .. (text:find "%.$" and "" or ".")
 end
 
 --- "12.3 ms"
@@ -116,12 +161,15 @@ end
 
 --- What a page ends with: all its figures for programs.
 ---@param id string of the element with the JSON
+---@param is_printed? boolean a command prints the same
 ---@return blis.page.Element
-function parts.figures(id)
+function parts.figures(id, is_printed)
+  local as_printed = { ": JSON as ", html.code "--format json",
+    " prints it, but for the series, which are in the charts" }
   return parts.section("figures", "All figures",
-    html.p({ class = "soft" }, "The figures of this page, for programs: JSON as ",
-      html.code("--format json"), " prints it, but for the series, which are in the charts."),
-    html.details({ ["data-json"] = id, class = "screen" }, html.summary("Show the JSON"),
+    html.p({ class = "soft" }, "The figures of this page, for programs",
+      is_printed and as_printed or {}, "."),
+    html.details({ ["data-json"] = id }, html.summary("Show the JSON"),
       html.pre()))
 end
 

@@ -196,7 +196,7 @@ function page.write(path, r, run)
     warnings.section } do
     sections[#sections + 1] = section(r)
   end
-  sections[#sections + 1] = parts.figures "result"
+  sections[#sections + 1] = parts.figures("result", true)
   local shown = { result = r, leaves_out_series = true }
   for name, value in pairs(run or {}) do shown[name] = shown[name] or value end
   document.write(path, {

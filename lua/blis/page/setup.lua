@@ -23,11 +23,11 @@ function page.section(r)
 end
 
 --- The names of all rows in their order, and the texts of each run by them.
-local function collected(results)
+local function collected(runs)
   local names, texts, is_known = {}, {}, {}
-  for i, r in ipairs(results) do
+  for i, rows in ipairs(runs) do
     texts[i] = {}
-    for _, row in ipairs(setup.rows(r)) do
+    for _, row in ipairs(rows) do
       texts[i][row.name] = row.text
       if not is_known[row.name] then names[#names + 1], is_known[row.name] = row.name, true end
     end
@@ -36,12 +36,12 @@ local function collected(results)
 end
 
 --- The rows that all runs have alike, and those in which they differ, a text of each run.
-local function split(results)
-  local names, texts = collected(results)
+local function split(runs)
+  local names, texts = collected(runs)
   local same, different = {}, {}
   for _, name in ipairs(names) do
     local row, is_same = { name }, true
-    for i in ipairs(results) do
+    for i in ipairs(runs) do
       row[i + 1] = texts[i][name] or "-"
       is_same = is_same and texts[i][name] == texts[1][name]
     end
@@ -60,9 +60,25 @@ local function words_of(labels)
   return is_words
 end
 
---- What variants change, as the script has it; nothing of policies.
-local function add_changes(different, changes)
+--- What tells runs apart; changes are what variants change, as the script has it. Variants of a
+--- command have none: their names say it.
+local function differences(different, labels, kind, changes)
   if changes then table.insert(different, 1, { "changed", table.unpack(changes) }) end
+  if #different > 0 then
+    return parts.table("By " .. kind, { "", table.unpack(labels) }, different, words_of(labels))
+  elseif kind == "variant" then
+    return html.p("Nothing that reports show beside the flags: ", table.concat(labels, "; "), ".")
+  end
+  return html.p "Nothing that reports show."
+end
+
+--- Of several runs by the rows of each.
+local function section_of(runs, labels, kind, changes, inputs)
+  local same, different = split(runs)
+  return parts.section("setup", "What was run", html.h3 "What differs",
+    differences(different, labels, kind, changes),
+    html.h3 "The same for all", rows_table("As resolved", same),
+    origin.inputs(inputs), origin.element())
 end
 
 --- Of several runs of the same traffic.
@@ -70,25 +86,18 @@ end
 ---@param labels string[]
 ---@return blis.page.Element
 function page.compared(results, labels)
-  local same, different = split(results)
-  add_changes(different, rawget(results, "changes"))
-  return parts.section("setup", "What was run", html.h3 "What differs",
-    #different > 0 and parts.table("By " .. (results.labels and "variant" or "policy"),
-      { "", table.unpack(labels) }, different, words_of(labels))
-    or html.p "Nothing that reports show.",
-    html.h3 "The same for all", rows_table("As resolved", same),
-    origin.inputs(results[1].setup), origin.element())
+  local runs = {}
+  for i, r in ipairs(results) do runs[i] = setup.rows(r) end
+  return section_of(runs, labels, results.labels and "variant" or "policy",
+    rawget(results, "changes"), results[1].setup)
 end
 
---- Of policies over seeds, whose runs are not kept: as the script has it.
+--- Of policies over seeds, whose runs are not kept.
 ---@param self blis.ReplicatedComparison
 ---@return blis.page.Element
 function page.replicated(self)
-  local given, rows = self.given, {}
-  for i, label in ipairs(self.policies) do rows[i] = { label, given.changes[i] } end
-  return parts.section("setup", "What was run", html.h3 "What differs",
-    parts.table("As given", { "", "given" }, rows, { [2] = true }),
-    html.h3 "The same for all", rows_table("As given", given.same), origin.element())
+  return section_of(self.setup.rows, self.policies, self.table.parameters[1] == "variant"
+    and "variant" or "policy", rawget(self, "changes"), self.setup)
 end
 
 return page

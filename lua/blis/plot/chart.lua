@@ -7,6 +7,7 @@
 ---@field log? boolean
 ---@field percent? boolean values are shares
 ---@field from_zero? boolean
+---@field whole? boolean nothing is between whole numbers
 ---@field range? number[] its two ends
 
 ---@class blis.plot.Series a line, or the rows of a chart of ranges

@@ -81,26 +81,63 @@ local function points_of(frame, given, i)
   return list
 end
 
-local function draw_line(frame, given, i)
-  local list, path, one = points_of(frame, given, i), {}, given.series[i]
+local function has_line(given, i) return not (given.marks or given.series[i].is_points) end
+
+local function is_dense(given, i, list) return has_line(given, i) and #list > most_marks end
+
+local function key_of(point) return ("%.1f %.1f"):format(point.x, point.y) end
+
+--- Whose mark is to be seen where those of several series would be on top of each other: they take
+--- turns, from place to place.
+local function owners_of(given, points)
+  local series_at, order, owners, turn = {}, {}, {}, 0
+  for i, list in ipairs(given.dots and {} or points) do
+    for _, point in ipairs(is_dense(given, i, list) and {} or list) do
+      local key = key_of(point)
+      if not series_at[key] then
+        series_at[key] = {}
+        order[#order + 1] = key
+      end
+      table.insert(series_at[key], i)
+    end
+  end
+  for _, key in ipairs(order) do
+    local all = series_at[key]
+    owners[key] = all[turn % #all + 1]
+    turn = turn + (#all > 1 and 1 or 0)
+  end
+  return owners
+end
+
+--- All of them, or some of each line where these would be too many.
+local function draw_marks(frame, given, i, list, owners)
+  if is_dense(given, i, list) then
+    local every = math.ceil(#list / 8)
+    local first = 1 + every * i // (#given.series + 1)
+    for k = first, #given.series > 1 and #list or 0, every do
+      frame:add(shapes.mark(i, list[k].x, list[k].y))
+    end
+    return
+  end
+  for _, point in ipairs(list) do
+    if given.dots then
+      frame:add(shapes.dot(i, point.x, point.y))
+    elseif owners[key_of(point)] == i then
+      frame:add(shapes.mark(i, point.x, point.y))
+    end
+  end
+end
+
+local function draw_line(frame, given, i, list, owners)
+  local path, one = {}, given.series[i]
   frame:add(("<g><title>%s</title>"):format(markup.escape(one.label)))
   for k, point in ipairs(list) do
     path[k] = k == 1 and ("M%.1f %.1f"):format(point.x, point.y)
       or given.steps and ("H%.1fV%.1f"):format(point.x, point.y)
       or ("L%.1f %.1f"):format(point.x, point.y)
   end
-  local is_points = given.marks or one.is_points
-  if #list > 1 and not is_points then
-    frame:add(shapes.path("line " .. shapes.colour(i), table.concat(path)))
-  end
-  local is_dense = not is_points and #list > most_marks
-  local every = is_dense and math.ceil(#list / 8) or 1
-  local first = is_dense and 1 + every * i // (#given.series + 1) or 1
-  if given.dots then
-    for _, point in ipairs(list) do frame:add(shapes.dot(i, point.x, point.y)) end
-  elseif not is_dense or #given.series > 1 then
-    for k = first, #list, every do frame:add(shapes.mark(i, list[k].x, list[k].y)) end
-  end
+  if #list > 1 and has_line(given, i) then frame:add(shapes.line(i, table.concat(path))) end
+  draw_marks(frame, given, i, list, owners)
   for _, point in ipairs(list) do
     if point.low and point.high then interval(frame, i, point.x, point.low, point.high) end
   end
@@ -117,7 +154,10 @@ local function draw_lines(frame, given)
         frame:y_at(low), frame:x_at(high), frame:y_at(high))))
     end
   end
-  for i in ipairs(given.series) do draw_line(frame, given, i) end
+  local points = {}
+  for i in ipairs(given.series) do points[i] = points_of(frame, given, i) end
+  local owners = owners_of(given, points)
+  for i, list in ipairs(points) do draw_line(frame, given, i, list, owners) end
 end
 
 local heat_levels = 12
@@ -183,7 +223,13 @@ local function draw_ranges(frame, given)
   end
 end
 
---- Names and marks in rows that fit; returns their height.
+--- What a series is drawn with, so long, at a place in the legend.
+local function draw_sample(frame, given, i, x, y, length)
+  if has_line(given, i) then frame:add(shapes.line(i, ("M%.1f %.1fh%d"):format(x, y, length))) end
+  frame:add((given.dots and shapes.dot or shapes.mark)(i, x + length / 2, y))
+end
+
+--- Names, lines and marks in rows that fit; returns their height.
 local function draw_legend(frame, given, x, y, width)
   if given.kind or #given.series == 1 and (given.series[1].label == ""
     or given.series[1].label == given.y.label) then
@@ -191,11 +237,12 @@ local function draw_legend(frame, given, x, y, width)
   end
   local at, row = x, y
   for i, one in ipairs(given.series) do
-    local text = shapes.fitted(one.label, width - 30)
-    local wide = 30 + shapes.text_width(text)
+    local length = has_line(given, i) and 38 or 12
+    local text = shapes.fitted(one.label, width - length - 18)
+    local wide = length + 18 + shapes.text_width(text)
     if at > x and at + wide > x + width then at, row = x, row + 18 end
-    frame:add((given.dots and shapes.dot or shapes.mark)(i, at + 6, row))
-    frame:add(shapes.text(at + 16, row + 4, text))
+    draw_sample(frame, given, i, at, row, length)
+    frame:add(shapes.text(at + length + 4, row + 4, text))
     at = at + wide
   end
   return row - y + 24

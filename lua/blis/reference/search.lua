@@ -1,7 +1,8 @@
---- What a word means in the reference: a topic, a flag, a kind of policy, a figure or option; or
---- else what has it in its name, or at last in what is said of it.
+--- What a word means in the reference: a topic, a flag, a kind of policy, a figure, option or
+--- command, in any spelling; or else what has it in its name, or at last in what is said of it.
 local annotations = require "blis.config.annotations"
 local catalogue = require "blis.policy.catalogue"
+local commands = require "blis.reference.commands"
 local errors = require "blis.errors"
 local figures = require "blis.results.figures"
 local reference = require "blis.reference"
@@ -16,18 +17,24 @@ local function folded(text)
   return (text:lower():gsub("%(.*%)$", ""):gsub("[%s-]+", "_"):gsub(":", "."))
 end
 
---- The same with what capital letters divide: "SloTarget" is slo_target.
-local function folded_parts(name)
-  return folded((name:gsub("(%l)(%u)", "%1_%2")))
-end
+--- What capital letters divide: "SloTarget" is Slo_Target.
+local function parted(name) return (name:gsub("(%l)(%u)", "%1_%2")) end
+
+local function folded_parts(name) return folded(parted(name)) end
+
+--- The same for all spellings of a name: "numInstances" and "--num-instances" are numinstances, and
+--- "blis.sweep" is sweep.
+local function squeezed(text) return (folded(text):gsub("_", ""):gsub("^blis%.", "")) end
 
 local function last_part(name) return name:match "[.:]([%w_]+)$" end
 
---- The policies of a kind, under its name: "scorers", "routing", "admission policies".
-local function find_kind(word)
+--- The policies of a kind, under its name: "scorers", "routing", "admission policies". Here and
+--- below key makes what is compared of a name.
+local function find_kind(word, key)
+  local wanted = key(word)
   for _, kind in ipairs(reference.policy_kinds) do
     local plural = kind.name:gsub("y$", "ie") .. "s"
-    if word == kind.key or word == folded(plural) or word == kind.name:match "^%S+" then
+    if wanted == key(kind.key) or wanted == key(plural) or wanted == kind.name:match "^%S+" then
       local lines = { "'blis help NAME' tells more of one.", "" }
       for _, entry in ipairs(catalogue[kind.key]) do
         lines[#lines + 1] = ("@item %s %s"):format(entry.name, entry.summary)
@@ -37,43 +44,21 @@ local function find_kind(word)
   end
 end
 
---- What a flag that is only one of command lines does: one topic for those that say the same of it.
-local function find_command_flags(flag)
-  local found, by_doc = {}, {}
-  for _, command in ipairs(require("blis.cli.program").describe().commands) do
-    for _, form in ipairs(command.forms) do
-      for _, group in ipairs(form.definition.groups) do
-        for _, option in ipairs(group.options) do
-          local doc = option.flag == flag and (option.flag_doc or option.doc)
-          if doc and by_doc[doc] then
-            by_doc[doc].title = by_doc[doc].title .. ", blis " .. form.words
-          elseif doc then
-            by_doc[doc] = new_topic("options", flag, ("%s of blis %s"):format(flag, form.words),
-              { doc .. notes_of(option, option.default) })
-            found[#found + 1] = by_doc[doc]
-          end
-        end
-      end
-    end
-  end
-  return found
-end
-
 --- Options that have that flag on the command line.
-local function find_flags(flag)
-  local found = {}
+local function find_flags(word, key)
+  local found, wanted = {}, key("--" .. word:lower():gsub("^%-+", ""))
   for _, item in ipairs(annotations.sections) do
     local class, section = item[1], item[2]
     for _, option in ipairs(section.options) do
-      if option.flag == flag then
+      if option.flag and key(option.flag) == wanted then
         found[#found + 1] = new_topic("options", class:gsub("^blis%.", "") .. "." .. option.name,
-          ("%s, the option %s.%s"):format(flag, section.name, option.name),
+          ("%s, the option %s.%s"):format(option.flag, section.name, option.name),
           { ("@field %s %s %s%s"):format(option.name, annotations.type_of(class, option),
             option.doc, notes_of(option, option.default)) })
       end
     end
   end
-  return #found > 0 and found or find_command_flags(flag)
+  return #found > 0 and found or commands.with_flag(wanted, key)
 end
 
 --- Calls visit(topic, name, from, to) for each field, with the lines that tell of it.
@@ -97,20 +82,20 @@ local function rank_of(topic)
 end
 
 --- Whether a word means a field: its name, with its unit or without, behind its owner's or alone.
-local function means(word, topic, name)
-  local field = folded(name)
-  if field == word or field == word .. "_ms" then return true end
-  local owner, last = word:match "^(.*)%.([^.]+)$"
+local function means(wanted, topic, name, key)
+  local field = key(name)
+  if field == wanted or field == wanted .. key "_ms" then return true end
+  local owner, last = wanted:match "^(.*)%.([^.]+)$"
   if last ~= field then return false end
   owner = owner:gsub("^blis%.", "")
-  return owner == folded(topic.name) or owner == topic.alias
+  return owner == key(topic.name) or topic.alias ~= nil and owner == key(topic.alias)
 end
 
 --- Fields of that name; those of which the same is said are one topic.
-local function find_fields(topics, word)
+local function find_fields(topics, wanted, key)
   local found, by_text = {}, {}
   each_field(topics, function(topic, name, from, to)
-    if not means(word, topic, name) then return end
+    if not means(wanted, topic, name, key) then return end
     local lines = table.move(topic.lines, from, to, 1, {})
     local text, title = table.concat(lines, "\n"), topic.title .. "." .. name
     local one = by_text[text]
@@ -270,40 +255,69 @@ local function find_figure(word)
 end
 
 --- Topics of just that name, with or without what stands before a dot.
-local function find_topics(topics, wanted)
+local function find_topics(topics, wanted, key)
   local found = {}
   for _, topic in ipairs(topics) do
-    local name = folded(topic.name)
+    local name = key(topic.name)
     local is_end = name:sub(-#wanted - 1) == "." .. wanted
-    local is_meant = name == wanted or folded(topic.title) == wanted or last_part(name) == wanted
+    local is_meant = name == wanted or key(topic.title) == wanted or last_part(name) == wanted
       or is_end
-    if is_meant or topic.alias == wanted then found[#found + 1] = topic end
+    if is_meant or topic.alias and key(topic.alias) == wanted then found[#found + 1] = topic end
   end
   return found
 end
 
---- The topics that a word, or some of them, mean: by name; else the fields of that name, or a list
---- of what has it in its name or is told of with it.
----@param word string
----@return blis.Topic[]
-function search.find(word)
-  local lower, wanted = word:lower(), folded(word)
-  local topics = reference.topics()
-  local found = find_topics(topics, wanted)
-  local of_flags = find_flags(lower:find "^%-%-" and lower or "--" .. lower)
-  if #found > 0 then return table.move(of_flags, 1, #of_flags, #found + 1, found) end
-  local figure = lower:find(".", 1, true) and find_figure(lower)
+local function append(list, others) return table.move(others, 1, #others, #list + 1, list) end
+
+--- What has that name, but for commands.
+local function find_named(topics, word, key)
+  local wanted = key(word)
+  local found = find_topics(topics, wanted, key)
+  local of_flags = find_flags(word, key == folded and string.lower or key) -- "a_b" is no "--a-b"
+  if #found > 0 then return append(found, of_flags) end
+  local figure = word:find(".", 1, true) and find_figure(word:lower())
   if figure then return { figure } end
   found = of_flags
-  found[#found + 1] = find_kind(wanted)
-  for _, name in ipairs { wanted, without_percentile(wanted) } do
-    local fields = find_fields(topics, name)
-    table.move(fields, 1, #fields, #found + 1, found)
+  found[#found + 1] = find_kind(word, key)
+  local bare = without_percentile(folded_parts(word))
+  for _, name in ipairs { wanted, bare and key(bare) } do
+    append(found, find_fields(topics, name, key))
   end
+  return found
+end
+
+--- What has that name; commands go first where one is asked for.
+local function find_all(topics, word, key, asks_command)
+  local its, others = commands.named(key(word), key), find_named(topics, word, key)
+  return asks_command and append(its, others) or append(others, its)
+end
+
+--- Which name a word may be meant to be: a flag, if it begins as these do.
+local function suggestion(word)
+  local bare, flags, words = parted(word):lower():gsub("^%-+", ""), commands.flags(), search.words()
+  local otherwise = "'blis help' lists all"
+  if word:find "^%-" then
+    local text = errors.suggestion("--" .. bare, flags, "")
+    if text ~= "" then return text end
+  end
+  for _, flag in ipairs(flags) do words[#words + 1] = flag:gsub("^%-+", "") end
+  return errors.suggestion(bare, append(words, commands.names()), otherwise)
+end
+
+--- The topics that a word, or some of them, mean: by name, in any spelling; else the fields of that
+--- name, or a list of what has it in its name or is told of with it.
+---@param asked string
+---@return blis.Topic[]
+function search.find(asked)
+  local topics = reference.topics()
+  local word = asked:gsub("^blis%s+help%s+", ""):gsub("^blis[%s-]+", "")
+  local wanted, asks_command = folded(word), word ~= asked
+  local found = find_all(topics, word, folded, asks_command)
+  local is_whole = not word:find "[_-]$" -- of "kv_" the rest is asked
+  if #found == 0 and is_whole then found = find_all(topics, word, squeezed, asks_command) end
   if #found == 0 and #wanted > 1 then found = find_mentions(topics, word, wanted) end
   if #found == 0 then
-    errors.raise("usage", ("help: unknown topic '%s'%s"):format(word,
-      errors.suggestion(lower, search.words(), "'blis help' lists all")))
+    errors.raise("usage", ("help: unknown topic '%s'%s"):format(asked, suggestion(word)))
   end
   return found
 end

@@ -168,7 +168,8 @@ end
 
 local parts = {
   { "function", "Functions and methods" }, { "options", "Options" }, { "type", "Types" },
-  { "policy", "Built-in policies" },
+  { "policy", "Built-in policies" }, { "figures", "Figures" }, { "names", "Names" },
+  { "command", "Commands" },
 }
 
 --- Topics as a page, one part per kind.

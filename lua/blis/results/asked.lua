@@ -1,7 +1,13 @@
 --- What an experiment asked for beside instances and the policies that every run has, in words: the
 --- rows that pages have under "What was run".
+local catalogue = require "blis.policy.catalogue"
+local deferred = require "blis.deferred"
 local format = require "blis.format"
+local options = deferred "blis.results.asked_options"
+local queue_section = deferred "blis.config.queue"
+local scaling_section = deferred "blis.config.scaling"
 local show = require "blis.show"
+local usual_scorers = require "blis.policy.usual_scorers"
 
 local asked = {}
 
@@ -152,33 +158,95 @@ local function pools_text(pools)
       short(pools.base_latency_ms), pools.order)
 end
 
+local function set_of(...)
+  local set = {}
+  for _, name in ipairs { ... } do set[name] = true end
+  return set
+end
+
+-- Told on their own, with the policies that they are parameters of, or not of interest.
+local not_of_queue = set_of("saturation", "max_concurrency", "queue_depth_threshold",
+  "kv_utilization_threshold", "usage_limit", "usage_limit_threshold", "max_requests",
+  "no_endpoint_ttl_us", "bands", "slo_targets")
+local not_of_scaling = set_of("min_replicas", "max_replicas", "max_starts", "prefill", "decode",
+  "node_pools", "replica_price_per_hour", "instance_capacity", "oscillation_us", "ttft_target_us",
+  "tpot_target_us", "e2e_target_us")
+
+local scripted_in_queue = { { "fairness_policy", "fairness" }, { "order_policy", "order" },
+  { "band_policy", "band selection" } }
+
 local function queue_text(queue)
-  local detector = queue.saturation
-  return ("saturation by %s; %s"):format(detector.label or detector.name or "a function",
-    queue.max_requests and queue.max_requests > 0
-      and ("at most %s"):format(plural(queue.max_requests, "request")) or "no limit on its length")
+  local words = { "saturation by " .. options.of_policy(queue.saturation,
+    catalogue.saturation_detectors), queue.max_requests and queue.max_requests > 0
+    and ("at most %s"):format(plural(queue.max_requests, "request")) or "no limit on its length" }
+  if queue.usage_limit.name ~= "static" or #queue.usage_limit.parameters > 0 then
+    words[3] = "usage limit " .. options.of_policy(queue.usage_limit, catalogue.usage_limits)
+  end
+  for _, one in ipairs(scripted_in_queue) do
+    local policy = queue[one[1]]
+    words[#words + 1] = policy and ("%s by %s"):format(one[2], options.of_policy(policy, {}))
+  end
+  local others = options.of_section(queue_section, queue,
+    queue.is_go_blis and "go-blis" or "design", not_of_queue)
+  return table.concat(table.move(others, 1, #others, #words + 1, words), "; ")
+end
+
+-- More faults than this are counted.
+local most_faults = 4
+
+local function fault_text(fault)
+  local whom = fault.instance and ("instance_%d"):format(fault.instance) or "any instance"
+  local when = fault.mtbf_us and "every " .. seconds(fault.mtbf_us) .. " on average"
+    or "at " .. seconds(fault.at_us)
+  local fate = fates[fault.requests]
+  return ("%s%s of %s %s%s%s"):format(fault.kind,
+    fault.kind == "slow" and (" (%s times as long)"):format(short(fault.factor)) or "", whom, when,
+    fault.recover_us and ", for " .. seconds(fault.recover_us) or "",
+    fate and ", its requests " .. fate or "")
 end
 
 local function faults_text(faults, plans)
-  local declared = 0
-  for _, one in ipairs(faults.declared) do
-    declared = declared + ((plans and one.gives_back) and 0 or 1)
+  local words, others = {}, 0
+  for _, list in ipairs { faults.declared, faults.random } do
+    for _, one in ipairs(list) do
+      local is_told = not (plans and one.gives_back)
+      if is_told and #words < most_faults then
+        words[#words + 1] = fault_text(one)
+      elseif is_told then
+        others = others + 1
+      end
+    end
   end
-  local words = {}
-  if declared > 0 then words[1] = declared .. " declared" end
-  if #faults.random > 0 then words[#words + 1] = plural(#faults.random, "random kind") end
-  return #words > 0 and table.concat(words, ", ") or nil
+  if others > 0 then words[#words + 1] = ("and %s more"):format(format.count(others)) end
+  return #words > 0 and table.concat(words, "; ") or nil
 end
 
 local roles = { [0] = "", "prefill: ", "decode: " }
 
+-- Of an autoscaler, which that of the experiment replaces.
+local intervals = set_of("interval_seconds", "interval_us")
+
+local function pool_text(pool)
+  local policy = options.of_policy(pool.policy, catalogue.autoscalers,
+    pool.interval_us and intervals)
+  local words = { roles[pool.role] .. policy,
+    ("%d to %d instances"):format(pool.min_replicas, pool.max_replicas) }
+  local others = options.of_section(scaling_section, pool, "design", not_of_scaling)
+  return table.concat(table.move(others, 1, #others, 3, words), ", ")
+end
+
 local function scaling_text(scaling)
   local words = {}
   for _, pool in ipairs(scaling.pools) do
-    words[#words + 1] = pool.policy and ("%s%s, %d to %d instances"):format(roles[pool.role],
-      pool.policy.label or pool.policy.name or "a function", pool.min_replicas, pool.max_replicas)
+    words[#words + 1] = pool.policy and pool_text(pool)
   end
   return #words > 0 and table.concat(words, "; ") or nil
+end
+
+--- The scorers of a routing policy that were not given.
+local function scorers_text(config)
+  local usual = not config.routing.scorers and usual_scorers.of(config.routing.name, config.go_blis)
+  return usual and (usual:gsub(",", ", ")) .. ", as usual" or nil
 end
 
 local parts = { "slo_targets", "kv_tiers", "disaggregation", "queue", "cascade", "scaling",
@@ -186,6 +254,7 @@ local parts = { "slo_targets", "kv_tiers", "disaggregation", "queue", "cascade",
 
 --- Most experiments ask for nothing of this.
 local function asks(config)
+  if scorers_text(config) then return true end
   for _, name in ipairs(parts) do
     if config[name] then return true end
   end
@@ -204,6 +273,7 @@ function asked.list(config)
   local function add(name, text)
     if text then rows[#rows + 1] = { name = name, text = text } end
   end
+  add("scorers", scorers_text(config))
   add("SLO targets", config.slo_targets and targets_text(config.slo_targets))
   add("LoRA adapters", of_groups(cluster, lora_text))
   add("speculative decoding", of_groups(cluster, speculation_text))

@@ -108,13 +108,9 @@ function comparison.compare(spec)
   for i, one in ipairs(list) do results[i] = experiment.run(variants.apply(shared, one.changes)) end
   results.remembering = show.figures(find_remembering(shared, list, results))
   if spec.variants then
-    results.labels, results.changes = {}, {}
-    for i, one in ipairs(list) do
-      results.labels[i] = one.label
-      results.changes[i] = next(one.changes) and told.options(one.changes) or "nothing"
-    end
+    results.labels, results.changes = {}, variants.changes(list)
+    for i, one in ipairs(list) do results.labels[i] = one.label end
     show.figures(results.labels)
-    show.figures(results.changes)
   end
   if spec.warm_up_us == "auto" then warm_up.align(results) end
   return setmetatable(results, comparison_meta)

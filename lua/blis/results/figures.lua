@@ -296,7 +296,7 @@ figures.classes = {
       doc = "with queue: in the gateway's queue, of those that left it; part of ttft_ms" },
     { name = "adapter_wait_ms", class = "Percentiles", asked = "cluster = { lora = ... }",
       unit = "ms", doc = "with cluster.lora: for their adapters, of those that were admitted with "
-        .. "one; part of ttft_ms" } }),
+        .. "one; all waits, also behind the first token" } }),
   class("Group", "One SLO class, tenant, model or adapter.", "Part", {
     { name = "name", type = "string", doc = 'of the group; "" = none' } }),
   class("Window", "The requests that arrived in a part of a run.", "Part", lists.window, {

@@ -4,6 +4,7 @@ local core = require "blis.core"
 local plan = require "blis.sweep.plan"
 local record = require "blis.sweep.record"
 local repeats = require "blis.policy.repeats"
+local setup = require "blis.results.setup"
 local space = require "blis.sweep.space"
 local statistics = require "blis.statistics"
 local table_of = require "blis.sweep.table"
@@ -71,6 +72,7 @@ end
 ---@return blis.SweepTable
 ---@return table<integer, table<string, blis.PairedEstimate>> against the baseline
 ---@return blis.Windows? drawn nil when the traffic is too short for windows
+---@return blis.results.Asked[][] setups what was run, of every point
 function one_run.compare(stage, baseline, level)
   local results = {}
   local found = table_of.new(stage.plan, run_points(stage, results))
@@ -95,7 +97,9 @@ function one_run.compare(stage, baseline, level)
     end
   end
   found.windows = drawn
-  return found, against, drawn
+  local setups = {}
+  for i, result in ipairs(results) do setups[i] = setup.rows(result) end
+  return found, against, drawn, setups
 end
 
 return one_run

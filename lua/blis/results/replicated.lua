@@ -12,12 +12,13 @@ local options = require "blis.config.sweep"
 local one_run = require "blis.results.one_run"
 local page = deferred "blis.page.comparison"
 local processors = deferred "blis.processors"
+local plan = require "blis.sweep.plan"
 local runner = require "blis.sweep.runner"
 local schema = require "blis.config.schema"
+local setup = require "blis.results.setup"
 local statistics = require "blis.statistics"
 local stopping = require "blis.statistics.stopping"
 local show = require "blis.show"
-local sorted = require "blis.sorted"
 local sweep = require "blis.sweep"
 local table_of = require "blis.sweep.table"
 local told = require "blis.traffic.told"
@@ -35,7 +36,9 @@ local replicated = {}
 ---@field rule string
 ---@field warm_up_us integer? what was left out of steady
 ---@field is_one_run boolean? the traffic has no seed, and more runs would have been copies
----@field given { same: blis.results.Asked[], changes: string[] } as the script has it
+---@field changes string[]? of variants: what they change, as it was given
+---@field setup { traffic: string, traffic_file?: string, rows: blis.results.Asked[][] } what was
+--- run, the rows of each policy
 ---@field windows integer? of that run, from which the intervals come; nil when it was too short
 ---@field table blis.SweepTable means and intervals of each policy
 ---@field against table<integer, table<string, blis.PairedEstimate>> policy and figure, against the
@@ -99,11 +102,11 @@ local function new_stage(values, shared, list, n, report, measure)
   }
 end
 
---- Runs what of a stage is not known yet.
-local function run_stage(values, stage, known)
+--- Runs what of a stage is not known yet; setup_of, left out, tells what was run.
+local function run_stage(values, stage, known, setup_of)
   runner.run(stage.plan, stage.values, stage.trial,
     { jobs = values.jobs == "auto" and processors.usable() or values.jobs, quiet = values.quiet,
-      known = known })
+      known = known, setup_of = setup_of })
   local result = table_of.new(stage.plan, known)
   local failure = result.failures[1]
   if failure then errors.invalid("%s: %s", failure.name, failure.reason) end
@@ -171,28 +174,39 @@ local function all_pairs(result, baseline, level)
   return show.figures(against)
 end
 
---- What was asked for, as it was given: what each variant changes, and what is the same for all.
-local function given_of(values, shared, list)
-  local same, changes = {}, {}
-  for _, name in ipairs(sorted.names(shared)) do
-    if name ~= "workload" and (name ~= "routing" or values.variants) then
-      same[#same + 1] = { name = name, text = told.options(shared[name]) }
+--- What the first run of each policy had.
+local function setups_of(stage, known)
+  local setups = {}
+  for i = 1, #stage.plan.points do
+    setups[i] = known[stage.plan.trials[plan.index(stage.plan, i, 1)].key].setup
+  end
+  return setups
+end
+
+--- What was run: the rows of each policy, with all the seeds instead of the first one.
+local function setup_of(shared, setups, replications)
+  local traffic, file = told.of(shared.workload)
+  for _, rows in ipairs(replications > 1 and setups or {}) do
+    for i, row in ipairs(rows) do
+      local first = row.name == "seed" and math.tointeger(row.text)
+      if first then
+        rows[i] = { name = "seeds", text = ("%d to %d"):format(first, first + replications - 1) }
+      end
     end
   end
-  table.insert(same, 1, { name = "traffic", text = (told.of(shared.workload)) })
-  for i, one in ipairs(list) do changes[i] = told.options(one.changes) end
-  return show.figures { same = same, changes = changes }
+  return show.figures { traffic = traffic, traffic_file = file, rows = setups }
 end
 
 --- Traffic that no seed changes: one run of each policy.
 local function compare_once(values, shared, list)
   local stage = new_stage(values, shared, list, 1, values.report)
-  local found, against, drawn = one_run.compare(stage, values.baseline, values.level)
+  local found, against, drawn, setups = one_run.compare(stage, values.baseline, values.level)
   return setmetatable({
     policies = show.figures(labels_of(list)), baseline = values.baseline, replications = 1,
     looks = 1, max_looks = 1, rule = "fixed", warm_up_us = shared.warm_up_us, table = found,
     level = values.level, against = show.figures(against), is_one_run = true,
-    windows = drawn and drawn.count, given = given_of(values, shared, list),
+    windows = drawn and drawn.count, setup = setup_of(shared, setups, 1),
+    changes = values.variants and variants.changes(list) or nil,
   }, Comparison)
 end
 
@@ -213,10 +227,10 @@ function replicated.compare(spec, list)
   if one_run.is_fixed(shared.workload) then
     return compare_once(values, shared, list)
   end
-  local known, result, looks = {}, nil, 0
+  local known, stage, result, looks = {}, nil, nil, 0
   for look, n in ipairs(stopping.looks(rule)) do
-    local stage = new_stage(values, shared, list, n, values.report)
-    result, looks = run_stage(values, stage, known), look
+    stage = new_stage(values, shared, list, n, values.report)
+    result, looks = run_stage(values, stage, known, setup.rows), look
     if one_run.is_copied(stage, known) then
       return compare_once(values, shared, list)
     end
@@ -225,12 +239,15 @@ function replicated.compare(spec, list)
       break
     end
   end
+  local replications = result.points[1].wanted
   return setmetatable({
     policies = show.figures(labels_of(list)), baseline = values.baseline,
-    replications = result.points[1].wanted,
+    replications = replications,
     looks = looks, rule = rule.rule, warm_up_us = shared.warm_up_us, table = result,
     level = values.level,
-    max_looks = #stopping.looks(rule), given = given_of(values, shared, list),
+    max_looks = #stopping.looks(rule),
+    setup = setup_of(shared, setups_of(stage, known), replications),
+    changes = values.variants and variants.changes(list) or nil,
     against = all_pairs(result, values.baseline, stopping.level_at(rule, looks)),
   }, Comparison)
 end

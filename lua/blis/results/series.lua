@@ -61,7 +61,7 @@ local series = {}
 ---@field prefill_requests integer[] that computed tokens of their prompts
 ---@field prefill_tokens integer[] computed
 ---@field decode_requests integer[] that computed a token each
----@field waiting integer[] in the wait queue
+---@field waiting integer[] in the wait queue, those included whose KV is being loaded
 ---@field used_kv_blocks integer[] referenced by requests
 
 ---@class blis.StepLog of a run with keep_steps
@@ -124,6 +124,7 @@ local series = {}
 ---@field instance string[]
 ---@field number integer[] among those of the request, from 1
 ---@field from_us integer[] it was sent there
+---@field queued_us integer[] in the wait queue, behind what its server does first; -1 = never
 ---@field admitted_us integer[] first in a batch; -1 = never
 ---@field first_us integer[] first token; from_us where the prompt was computed elsewhere; -1: none
 ---@field left_us integer[] out of the batch or the queue for good
@@ -143,7 +144,8 @@ local series = {}
 ---@class blis.InstanceStates columns with a row per change, in order of time
 ---@field time_us integer[] 0: of an instance that is there from the start
 ---@field instance string[]
----@field state blis.InstanceState[]
+---@field state blis.InstanceState[] of a start that fails: "failed", and in the next row, at the
+--- same time, that in which it begins anew
 
 ---@class blis.TimelineLog of a run with keep_timeline
 ---@field left_out integer rows that were too many

@@ -1,7 +1,10 @@
 --- What is compared: routing policies, or variants of an experiment that differ in any option but
 --- the traffic.
+local are_alike = require "blis.alike"
 local errors = require "blis.errors"
 local policy = require "blis.policy"
+local show = require "blis.show"
+local told = require "blis.traffic.told"
 
 local variants = {}
 
@@ -86,6 +89,54 @@ end
 ---@return blis.results.Variant[]
 function variants.read(spec)
   return spec.variants and of_list(spec.variants) or of_routing(spec.routing)
+end
+
+--- What each variant changes, as it was given.
+---@param list blis.results.Variant[]
+---@return string[]
+function variants.changes(list)
+  local texts = {}
+  for i, one in ipairs(list) do
+    texts[i] = next(one.changes) and told.options(one.changes) or "nothing"
+  end
+  return show.figures(texts)
+end
+
+local function is_in_all(list, name)
+  for _, one in ipairs(list) do
+    if not are_alike(one[name], list[1][name]) then return false end
+  end
+  return true
+end
+
+--- What all tables of a list have alike, and the rest of each.
+local function split(list)
+  local shared, rests = {}, {}
+  for name, value in pairs(list[1]) do
+    if is_in_all(list, name) then shared[name] = value end
+  end
+  for i, one in ipairs(list) do
+    rests[i] = {}
+    for name, value in pairs(one) do
+      if shared[name] == nil then rests[i][name] = value end
+    end
+  end
+  return shared, rests
+end
+
+--- Experiments as what all of them have alike, options of the cluster one by one, and what is left
+--- of each: apply puts them together again.
+---@param experiments table[]
+---@return table shared
+---@return table[] changes
+function variants.split(experiments)
+  local shared, rests = split(experiments)
+  local clusters = {}
+  for i, one in ipairs(experiments) do clusters[i] = one.cluster end
+  local changes
+  shared.cluster, changes = split(clusters)
+  for i, rest in ipairs(rests) do rest.cluster = next(changes[i]) and changes[i] or nil end
+  return shared, rests
 end
 
 --- The experiment with what a variant changes; options of the cluster change one by one.

@@ -14,6 +14,7 @@ local record = {}
 ---@field reason? string of one that failed
 ---@field notes? string
 ---@field wall_us? integer
+---@field setup? blis.results.Asked[] what was run, where that was asked for
 ---@field parameters? table<string, any> labels
 ---@field seed? integer
 ---@field tried? integer when, as Unix time, if its point was chosen from outside
@@ -116,11 +117,19 @@ local function begin(self, trial, status)
   return writer
 end
 
+local function write_setup(writer, rows)
+  writer:array "setup"
+  for _, row in ipairs(rows) do
+    writer:object():field("name", plain(row.name)):field("text", plain(row.text)):done()
+  end
+  writer:done()
+end
+
 --- The line of a trial that returned something; raises when that is not what was to be returned.
 ---@param self blis.sweep.Plan
 ---@param trial blis.sweep.Trial
 ---@param outcome any
----@param facts { wall_us?: integer, notes: string }
+---@param facts { wall_us?: integer, notes: string, setup?: blis.results.Asked[] }
 ---@return string
 function record.of_outcome(self, trial, outcome, facts)
   check_outcome(outcome)
@@ -132,6 +141,7 @@ function record.of_outcome(self, trial, outcome, facts)
   if type(hash) == "string" then writer:field("hash", plain(hash)) end
   if facts.notes ~= "" then writer:field("notes", plain(facts.notes)) end
   if facts.wall_us then writer:field("wall_us", facts.wall_us) end
+  if facts.setup then write_setup(writer, facts.setup) end
   return seal(writer:done():take())
 end
 

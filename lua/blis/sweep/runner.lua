@@ -38,7 +38,7 @@ local function is_other_again(trial, trial_function, argument, outcome)
 end
 
 --- What a worker does with the index of a trial: returns the line of the journal.
-local function new_work(self, values, trial_function, pause)
+local function new_work(self, values, trial_function, pause, setup_of)
   return function(index)
     local trial, notes = self.trials[index], {}
     collectgarbage("setpause", pause)
@@ -58,7 +58,8 @@ local function new_work(self, values, trial_function, pause)
       notices.tell(repeats.note)
     end
     return record.of_outcome(self, trial, outcome,
-      { wall_us = wall_us, notes = table.concat(notes, "\n") })
+      { wall_us = wall_us, notes = table.concat(notes, "\n"),
+        setup = setup_of and trial.replication == 1 and setup_of(outcome) or nil })
   end
 end
 
@@ -213,7 +214,8 @@ end
 ---@param values table<string, any>[] of the points
 ---@param trial_function fun(p: table): any
 ---@param options table what the section of runs has read; shard is one of blis.sweep.shard, known
---- what an earlier call returned, cost the script's function, joins true for a point from outside,
+--- what an earlier call returned, cost the script's function, setup_of what was run by the first
+--- outcome of a point, for its record, joins true for a point from outside,
 --- whose store keeps the plan that it has; writer that of a store which the caller has opened
 ---@return table<string, blis.sweep.Record> known
 function runner.run(self, values, trial_function, options)
@@ -225,7 +227,8 @@ function runner.run(self, values, trial_function, options)
   state.progress = progress.new(self.name, 0, 0, true)
   -- Nearly all that is made here stays; looking for garbage would take longer than the work.
   local pause = collectgarbage("setpause", 1000)
-  local ok, problem = pcall(drive, state, values, new_work(self, values, trial_function, pause))
+  local ok, problem = pcall(drive, state, values, new_work(self, values, trial_function, pause,
+    options.setup_of))
   collectgarbage("setpause", pause)
   state.progress.finish()
   if own_writer then own_writer.close() end

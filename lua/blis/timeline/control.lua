@@ -1,6 +1,7 @@
 --- What happens to instances: what an autoscaler decided and how many there were, faults, and, of
 --- results with keep_timeline, the states of each on a track of its own.
 local pids = require "blis.timeline.pids"
+local spells = require "blis.timeline.spells"
 
 local control = {}
 
@@ -25,116 +26,70 @@ local function draw_scaling(out, pid, scaling, window)
 end
 
 --- At their instances; those of none are at control. Returns the processes that have some.
-local function draw_faults(out, control_pid, faults, window)
+local function draw_instants(out, control_pid, faults, failures, window)
   local touched = {}
+  local function draw(category, instance, name, time_us, ...)
+    local pid = pids.of(instance) or control_pid
+    out:instant(pid, name, category, time_us, "instance", instance, ...)
+    if not touched[pid] then out:track(pid, instants_tid, "faults") end
+    touched[pid] = true
+  end
   for _, fault in ipairs(faults) do
     if is_in(window, fault.time_us) then
-      local pid = pids.of(fault.instance) or control_pid
-      out:instant(pid, fault.kind, "fault", fault.time_us, "instance", fault.instance, "lost",
-        fault.lost, "rerouted", fault.rerouted, "retried", fault.retried)
-      if not touched[pid] then out:track(pid, instants_tid, "faults") end
-      touched[pid] = true
+      draw("fault", fault.instance, fault.kind, fault.time_us, "lost", fault.lost, "rerouted",
+        fault.rerouted, "retried", fault.retried)
     end
+  end
+  for _, one in ipairs(failures) do
+    draw("failure", one.instance, "failed", one.from_us, "reason", one.reason)
   end
   return touched
 end
 
-local function said_of(event)
-  return event.reason and event.reason ~= "" and event.trigger .. ": " .. event.reason
-    or event.trigger
-end
-
---- The roles of instances, by their names, where there are pools.
-local function roles_of(result)
-  local groups, roles = rawget(result.setup, "groups") or {}, {}
-  for _, instance in ipairs(result.instances) do
-    local group = groups[instance.group]
-    roles[instance.id] = group and group.role
-  end
-  return roles
-end
-
---- States that an autoscaler brings about when there are to be more, and fewer.
-local asked_for = { requested = "more", pending = "more", provisioning = "more", loading = "more",
-  warming = "more", draining = "fewer", drained = "fewer" }
-
---- Why states have changed, as far as it is known: cause(spell) of a fault of that instance, or of
---- the autoscaler of its pool.
-local function causes_of(result)
-  local of_instance, of_pool, roles = {}, {}, roles_of(result)
-  for _, fault in ipairs(rawget(result, "faults") or {}) do
-    if fault.instance then of_instance[fault.time_us .. " " .. fault.instance] = fault.kind end
-  end
-  local scaling = rawget(result, "scaling")
-  for _, event in ipairs(scaling and scaling.events or {}) do
-    local direction = event.to > event.from and "more" or "fewer"
-    of_pool[("%d %s %s"):format(event.time_us, direction, event.pool or "")] = said_of(event)
-  end
-  return function(spell)
-    local direction = asked_for[spell.state]
-    local pool = scaling and rawget(scaling, "pools") and roles[spell.instance] or ""
-    return of_instance[spell.from_us .. " " .. spell.instance]
-      or direction and of_pool[("%d %s %s"):format(spell.from_us, direction, pool)] or nil
-  end
-end
-
---- { instance, number, state, from_us, to_us } of all states, by instance, and whether any has
---- changed.
-local function spells_of(states, run_end_us)
-  local open, spells, has_changed = {}, {}, false
-  local function close(id, at_us)
-    local one = open[id]
-    one.to_us = math.max(one.from_us, at_us)
-    if one.to_us > one.from_us then spells[#spells + 1] = one end
-  end
-  for i, id in ipairs(states.instance) do
-    if open[id] then
-      has_changed = true
-      close(id, states.time_us[i])
+--- Draws a spell on the track of its instance. Of those that last no time, it tells of failures.
+local function draw_spell(out, pid, tid, one)
+  if one.to_us > one.from_us then
+    out:slice(pid, tid, one.state, "state", one.from_us, one.to_us, "instance", one.instance,
+      "reason", one.reason)
+    if one.hung_us then
+      out:slice(pid, tid, "hang", "hang", one.hung_us, one.to_us, "instance", one.instance)
     end
-    has_changed = has_changed or states.time_us[i] > 0
-    open[id] = { instance = id, number = pids.number(id), state = states.state[i],
-      from_us = states.time_us[i] }
+  elseif one.state == "failed" then
+    out:mark(pid, tid, one.state, "failure", one.from_us, "instance", one.instance, "reason",
+      one.reason)
   end
-  for id in pairs(open) do close(id, run_end_us) end
-  table.sort(spells, function(a, b)
-    if a.number ~= b.number then return a.number < b.number end
-    return a.from_us < b.from_us
-  end)
-  return spells, has_changed
 end
 
---- Draws the states of instances, where any has changed; says whether there were some.
-local function draw_states(out, pid, result, window)
-  local log = rawget(result, "timeline_log")
-  if not (log and log.states) then return false end
-  local known_until_us = math.min(result.duration_us, log.whole_until_us or math.maxinteger)
-  local spells, has_changed = spells_of(log.states, known_until_us)
-  if not has_changed then return false end
-  local cause, named = causes_of(result), {}
-  for _, one in ipairs(spells) do
+--- Draws the states of instances, where any has changed or one hangs. Returns whether there were
+--- some, and the failures that no fault at that time tells of.
+local function draw_states(out, pid, result, end_us, window)
+  local failures, named = {}, {}
+  for _, one in ipairs(spells.of(result, end_us)) do
     if one.to_us >= window.from_us and one.from_us <= window.to_us then
       local tid = 1 + one.number
-      out:slice(pid, tid, one.state, "state", one.from_us, one.to_us, "instance", one.instance,
-        "reason", cause(one))
+      draw_spell(out, pid, tid, one)
+      if one.state == "failed" and not one.has_fault and is_in(window, one.from_us) then
+        failures[#failures + 1] = one
+      end
       if not named[tid] then out:track(pid, tid, one.instance) end
       named[tid] = true
     end
   end
-  return next(named) ~= nil
+  return next(named) ~= nil, failures
 end
 
 --- Draws all of that, on the process of control unless it is about an instance.
 ---@param out blis.timeline.Writer
 ---@param pid integer
 ---@param result blis.Result
+---@param end_us integer of the run
 ---@param window blis.timeline.Window
 ---@param named table<integer, boolean> processes of instances that have something; added to
-function control.draw(out, pid, result, window, named)
-  local scaling, faults = rawget(result, "scaling"), rawget(result, "faults")
-  local has_any = draw_states(out, pid, result, window)
+function control.draw(out, pid, result, end_us, window, named)
+  local scaling, faults = rawget(result, "scaling"), rawget(result, "faults") or {}
+  local has_any, failures = draw_states(out, pid, result, end_us, window)
   if scaling then draw_scaling(out, pid, scaling, window) end
-  for touched in pairs(faults and draw_faults(out, pid, faults, window) or {}) do
+  for touched in pairs(draw_instants(out, pid, faults, failures, window)) do
     if touched == pid then has_any = true else named[touched] = true end
   end
   if scaling or has_any then out:process(pid, "control") end

@@ -50,14 +50,25 @@ local function read_options(given)
   return from_us, to_us, options.every
 end
 
---- The numbers of the records to be drawn.
+--- The last that happened, or the horizon where requests were still there then.
+local function end_of_run(result)
+  if result.still_running + result.still_queued + result.still_arriving > 0 then
+    for i = 1, #result.requests do
+      local record = result.requests[i]
+      if record.state:find "^still" then return math.max(record.end_us, result.duration_us) end
+    end
+  end
+  return result.duration_us
+end
+
+--- The records to be drawn, and of how many each is one.
 local function chosen(result, from_us, to_us, every)
   local list, records, inside = {}, result.requests, 0
   every = every or math.max(1, math.ceil(#records / requests_max))
   for i = 1, #records do
     local record = records[i]
     if record.arrival_us > to_us then break end
-    if visits.end_of(record, result.duration_us) >= from_us then
+    if record.end_us >= from_us then
       if inside % every == 0 then list[#list + 1] = record end
       inside = inside + 1
     end
@@ -89,7 +100,7 @@ local function draw_places(out, result, list, window, named)
   for _, pid in ipairs(order) do
     named[pid] = true
     if pid == pids.gateway then
-      requests.draw_gateway(out, by_pid[pid])
+      requests.draw_gateway(out, by_pid[pid], visits.at_instances(list))
     else
       requests.draw_instance(out, pid, tid, by_pid[pid])
     end
@@ -119,13 +130,14 @@ function timeline.write(path, result, options)
   endings.check("timeline", path, endings.timeline)
   local from_us, to_us, every = read_options(options)
   local list, step = chosen(result, from_us, to_us, every)
+  local end_us = end_of_run(result)
   local behind, log = pids.behind(#result.instances), rawget(result, "timeline_log")
   local window, named, joins = { from_us = from_us, to_us = to_us }, {}, log and log.joins
   local places, ways_of = visits.of(result, list)
   local ways_of_id = {}
   for i, record in ipairs(log and list or {}) do ways_of_id[record.id] = ways_of[i] end
   local out = writer.new(path, "program", "blis", "hash", result.hash, "requests", #result.requests,
-    "drawn", #list, "every", step, "end_us", result.duration_us, "left_out",
+    "drawn", #list, "every", step, "end_us", end_us, "left_out",
     log and log.left_out > 0 and log.left_out or nil)
   draw_places(out, result, places, window, named)
   flows.draw(out, ways_of, joins ~= nil)
@@ -140,7 +152,7 @@ function timeline.write(path, result, options)
     for i in ipairs(series.instances) do named[pids.first + i - 1] = true end
     if series.saturation then named[pids.gateway] = true end
   end
-  control.draw(out, behind.control, result, window, named)
+  control.draw(out, behind.control, result, end_us, window, named)
   name_processes(out, named)
   out:commit()
 end

@@ -12,16 +12,22 @@ local function above_zero(count) return count and count > 0 and count or nil end
 --- The state of the instance that a request left, where that is not the usual one.
 local function unusual(state) return state ~= "active" and state or nil end
 
---- What a request waited for in a queue, of its last visit: records know no more. Waits elsewhere,
---- and after preemptions, are part of the sum that they know.
-local function draw_queued(out, one, part)
+-- In these a request needs its adapter.
+local needs_adapter = { queued = true, prefill = true, decode = true, preempted = true }
+
+--- How long a request waited for its adapter in a queue, of its last visit: records know no more.
+--- Waits elsewhere, and after preemptions, are part of the sum that they know.
+local function adapter_wait_of(one, part)
+  local wait_us = one.record.adapter_wait_us
+  local is_all = part[1] == "queued" and one.is_last and wait_us and wait_us <= part[3] - part[2]
+  return is_all and wait_us or nil
+end
+
+local function draw_part(out, one, part)
   local record = one.record
-  local adapter, wait_us
-  if one.is_last and record.adapter_wait_us and record.adapter_wait_us <= part[3] - part[2] then
-    adapter, wait_us = said(record.adapter), record.adapter_wait_us
-  end
   out:slice(one.pid, one.tid, part[1], "stage", part[2], part[3], "req", record.id, "adapter",
-    adapter, "adapter_wait_us", wait_us)
+    needs_adapter[part[1]] and said(record.adapter) or nil, "adapter_wait_us",
+    adapter_wait_of(one, part))
 end
 
 --- Draws visits on lanes, tracks behind tid; returns how many these are.
@@ -37,13 +43,7 @@ local function draw_visits(out, visits, tid)
       said(record.slo_class), "tenant", said(record.tenant), "priority", record.priority,
       "adapter", said(record.adapter), "adapter_wait_us", one.is_last and record.adapter_wait_us
         or nil)
-    for _, part in ipairs(one.parts) do
-      if part[1] == "queued" then
-        draw_queued(out, one, part)
-      else
-        out:slice(one.pid, one.tid, part[1], "stage", part[2], part[3], "req", record.id)
-      end
-    end
+    for _, part in ipairs(one.parts) do draw_part(out, one, part) end
   end
   return free.count
 end
@@ -96,17 +96,26 @@ function requests.draw_instance(out, pid, tid, visits)
   for lane = 1, count do out:track(pid, tid + lane, ("lane %d"):format(lane)) end
 end
 
---- Visits by the priority of their requests, the highest first.
-local function bands_of(visits)
+--- Visits by the priority of their requests, the highest first: those to the gateway, and what its
+--- counter tells of, which are those to instances, too.
+local function bands_of(visits, served_visits)
   local bands, order = {}, {}
-  for _, one in ipairs(visits) do
+  local function band_of(one)
     local priority = one.record.priority
     local key = priority or "none"
     if not bands[key] then
-      bands[key] = { priority = priority, visits = {} }
+      bands[key] = { priority = priority, visits = {}, counted = {} }
       order[#order + 1] = bands[key]
     end
-    table.insert(bands[key].visits, one)
+    return bands[key]
+  end
+  for _, one in ipairs(visits) do
+    local band = band_of(one)
+    table.insert(band.visits, one)
+    table.insert(band.counted, one)
+  end
+  for _, one in ipairs(served_visits) do
+    table.insert(band_of(one).counted, { parts = { { "in_flight", one.start_us, one.end_us } } })
   end
   table.sort(order, function(a, b) return (a.priority or 0) > (b.priority or 0) end)
   return order
@@ -115,13 +124,14 @@ end
 --- Draws what waits at the gateway: lanes and a counter for each priority, where these differ.
 ---@param out blis.timeline.Writer
 ---@param visits blis.timeline.Visit[] in order of their starts
-function requests.draw_gateway(out, visits)
+---@param served_visits blis.timeline.Visit[] to instances
+function requests.draw_gateway(out, visits, served_visits)
   local tid = 0
-  for _, band in ipairs(bands_of(visits)) do
+  for _, band in ipairs(bands_of(visits, served_visits)) do
     local name = band.priority and ("priority %g"):format(band.priority) or nil
     local count = draw_visits(out, band.visits, tid)
-    draw_levels(out, pids.gateway, name and "requests of " .. name or "requests", band.visits,
-      { "waiting" })
+    draw_levels(out, pids.gateway, name and "requests of " .. name or "requests", band.counted,
+      { "waiting", "in_flight" })
     for lane = 1, count do
       out:track(pids.gateway, tid + lane, (name and name .. ", " or "")
         .. ("lane %d"):format(lane))

@@ -17,14 +17,6 @@ local visits = {}
 ---@field is_last? boolean of the visits to instances
 ---@field tid? integer
 
---- When a request left everything behind it; the end of the run for one that did not.
----@param record blis.RequestRecord
----@param run_end_us integer
----@return integer
-function visits.end_of(record, run_end_us)
-  return record.state:find "^still" and math.max(run_end_us, record.arrival_us) or record.end_us
-end
-
 local function clamp(value, low, high) return math.max(low, math.min(value, high)) end
 
 local function new(list, record, pid, start_us, end_us)
@@ -50,8 +42,8 @@ end
 local served = { "queued", "prefill", "decode" }
 
 --- What a record tells.
-local function from_record(list, record, run_end_us, has_queue)
-  local arrival_us, end_us = record.arrival_us, visits.end_of(record, run_end_us)
+local function from_record(list, record, has_queue)
+  local arrival_us, end_us = record.arrival_us, record.end_us
   local waits_us = record.gateway_wait_us
   local there, source = pids.of(record.instance), pids.of(record.prefill_instance)
   local ways, at_us = {}, arrival_us
@@ -108,7 +100,8 @@ end
 local function add_stages(one, log, row, cuts, first_cut)
   local its, preempted = log.visits, log.preemptions
   local left_us, first_us = its.left_us[row], known(its.first_us[row])
-  local at_us = add_part(one, "queued", one.start_us, known(its.admitted_us[row]))
+  local at_us = add_part(one, "arriving", one.start_us, known(its.queued_us[row]))
+  at_us = add_part(one, "queued", at_us, known(its.admitted_us[row]))
   local computed_us = first_us
   local cut = first_cut
   while cut do
@@ -153,10 +146,10 @@ end
 
 --- What was logged. What is not in front of the first instance is on no arrow, unless the request
 --- ends there.
-local function from_log(list, record, run_end_us, logged, place)
+local function from_log(list, record, logged, place)
   local log, row = logged.log, logged.rows.first[place]
   local its, ways, at_us = log.visits, {}, record.arrival_us
-  local known_wait_us, end_us = record.gateway_wait_us, visits.end_of(record, run_end_us)
+  local known_wait_us, end_us = record.gateway_wait_us, record.end_us
   local waits_us = known_wait_us or 0
   while row do
     local from_us = its.from_us[row]
@@ -185,7 +178,7 @@ end
 ---@return blis.timeline.Visit[][] ways_of by place in records
 function visits.of(result, records)
   local list, ways_of, log, logged = {}, {}, rawget(result, "timeline_log"), nil
-  local run_end_us, whole_until_us = result.duration_us, math.maxinteger
+  local whole_until_us = math.maxinteger
   local has_queue = rawget(result, "queue") ~= nil
   if log and log.visits then
     local place_of = {}
@@ -195,14 +188,25 @@ function visits.of(result, records)
       cuts = rows_of(log.preemptions.request, place_of) }
   end
   for i, record in ipairs(records) do
-    local is_whole = visits.end_of(record, run_end_us) < whole_until_us
+    local is_whole = record.end_us < whole_until_us
     if logged and logged.rows.first[i] and is_whole then
-      ways_of[i] = from_log(list, record, run_end_us, logged, i)
+      ways_of[i] = from_log(list, record, logged, i)
     else
-      ways_of[i] = from_record(list, record, run_end_us, has_queue)
+      ways_of[i] = from_record(list, record, has_queue)
     end
   end
   return list, ways_of
+end
+
+--- Those to instances.
+---@param list blis.timeline.Visit[]
+---@return blis.timeline.Visit[]
+function visits.at_instances(list)
+  local there = {}
+  for _, one in ipairs(list) do
+    if one.pid ~= pids.gateway then there[#there + 1] = one end
+  end
+  return there
 end
 
 local function by_start(a, b)

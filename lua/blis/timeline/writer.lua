@@ -130,12 +130,21 @@ function Writer:slice(pid, tid, name, category, start_us, end_us, ...)
   finish(self, at + 6, ...)
 end
 
+local function add_instant(self, pid, tid, scope, name, category, at_us, ...)
+  local pieces, at = self.pieces, begin(self, '{"ph":"i","pid":', pid, tid, name)
+  pieces[at + 1], pieces[at + 2], pieces[at + 3] = ',"cat":"', category, '","ts":'
+  pieces[at + 4], pieces[at + 5] = at_us, scope
+  finish(self, at + 5, ...)
+end
+
 --- Something that happens at once, to all of a process.
 function Writer:instant(pid, name, category, at_us, ...)
-  local pieces, at = self.pieces, begin(self, '{"ph":"i","pid":', pid, 0, name)
-  pieces[at + 1], pieces[at + 2], pieces[at + 3] = ',"cat":"', category, '","ts":'
-  pieces[at + 4], pieces[at + 5] = at_us, ',"s":"p"'
-  finish(self, at + 5, ...)
+  add_instant(self, pid, 0, ',"s":"p"', name, category, at_us, ...)
+end
+
+--- The same on one track of it.
+function Writer:mark(pid, tid, name, category, at_us, ...)
+  add_instant(self, pid, tid, ',"s":"t"', name, category, at_us, ...)
 end
 
 --- Levels from then on.

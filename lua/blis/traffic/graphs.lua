@@ -18,6 +18,14 @@ local function check_start(graph, place, number, starter)
   end
 end
 
+--- Only their starts can end graphs without a count; else all would begin at once, without end.
+local function check_will_end(graph, number, read)
+  if not read.starter and not read.count and type(graph) == "table" and graph.start_us == nil then
+    errors.invalid("graphs[%d]: start_us is missing; give it, or rate, concurrency or count, "
+      .. "since graphs of a function might never end", number)
+  end
+end
+
 --- The rest of a graph's form is for the core to check.
 local function check_models(graph, place, number, check)
   if type(graph) ~= "table" then return end
@@ -31,14 +39,15 @@ end
 
 --- A function that makes, for every run anew, a function(number) that returns a graph; and one
 --- that lets check(place, model) see which models the graphs want, of a function's later.
-local function factory_of(given, path, seed, starter)
+local function factory_of(given, path, read)
   if type(given) == "function" then
     local check_model
     return function()
-      local rng = core.rng(seed, "workload-graphs")
+      local rng = core.rng(read.seed, "workload-graphs")
       return function(number)
         local graph = given(rng, number)
-        check_start(graph, "graphs", number, starter)
+        check_start(graph, "graphs", number, read.starter)
+        check_will_end(graph, number, read)
         if check_model then check_models(graph, "graphs", number, check_model) end
         return graph
       end
@@ -46,7 +55,7 @@ local function factory_of(given, path, seed, starter)
   end
   for i = 1, #given do
     errors.located(core.check_graph, given[i], path, i)
-    check_start(given[i], path, i, starter)
+    check_start(given[i], path, i, read.starter)
   end
   return function()
     return function(number) return given[number] end
@@ -174,26 +183,25 @@ function graphs.read(given, path, defaults)
     errors.invalid("%s: the graphs of this file have no recorded starts; give rate or concurrency",
       path)
   end
-  local seed = values.seed or defaults.seed
   local starter = values.rate and "rate" or values.concurrency and "concurrency"
-  local factory, check_models_of
-  if file then
-    check_models_of = function(check)
-      for _, model in ipairs(file:about().models or {}) do check(path .. ".models", model) end
-    end
-  else
-    factory, check_models_of = factory_of(values.graphs, place, seed, starter)
-  end
   local read = {
-    graphs = file or factory, check_models = check_models_of,
     can_repeat = not is_function, starter = starter,
     rate = values.rate, arrival = types.arrival.check(values.arrival, nil, path .. ".arrival"),
     concurrency = values.concurrency,
     count = values.count, horizon_us = horizon_us, timeout_us = values.timeout_us,
     speed = values.speed, continues = values.on_failure == "continue",
-    tells_future = values.hints, seed = seed,
+    tells_future = values.hints,
+    seed = values.seed or defaults.seed,
   }
   for _, name in ipairs(play_options) do read[name] = values[name] end
+  if file then
+    read.graphs = file
+    read.check_models = function(check)
+      for _, model in ipairs(file:about().models or {}) do check(path .. ".models", model) end
+    end
+  else
+    read.graphs, read.check_models = factory_of(values.graphs, place, read)
+  end
   return read
 end
 

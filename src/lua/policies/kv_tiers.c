@@ -142,6 +142,8 @@ static void check_tier(lua_State *L, int index, uint32_t t,
       .latency_us = check_field_number(L, index, "latency_us"),
       .policy =
           (blis_tier_policy)check_field_choice(L, index, "policy", policies),
+      .evict_above = opt_field_number(L, index, "evict_above", 0),
+      .evict_share = opt_field_number(L, index, "evict_share", 0),
       .keeps_hinted = opt_field_boolean(L, index, "keeps_hinted", false),
       .keep_us = opt_field_integer(L, index, "keep_us", 0),
       .saving = (blis_tier_saving)check_field_choice(L, index, "store", stores),
@@ -150,7 +152,8 @@ static void check_tier(lua_State *L, int index, uint32_t t,
       .promotes = opt_field_boolean(L, index, "promote", true),
       .is_shared = opt_field_boolean(L, index, "shared", false),
       .survives = opt_field_boolean(L, index, "survives", false),
-      .weight = check_field_number(L, index, "weight")};
+      .weight = check_field_number(L, index, "weight"),
+      .peer_weight = opt_field_number(L, index, "peer_weight", 0)};
   scripts->scores[t] = push_hook_field(L, index, "score", hooks);
   lua_getfield(L, index, "name");
   scripts->names[t] = push_hook_function(L, hooks);

@@ -37,11 +37,12 @@ static void push_service(lua_State *L, uint8_t service) {
 
 void push_visits(lua_State *L, const blis_visit_log *log) {
 #define VISIT ((const blis_visit *)item)
-  lua_createtable(L, 0, 11);
+  lua_createtable(L, 0, 12);
   SET_COLUMN(L, "request", log->visits, push_id(L, &VISIT->request));
   SET_COLUMN(L, "instance", log->visits, push_instance(L, VISIT->instance));
   SET_INTEGERS(L, blis_visit, number, log->visits);
   SET_INTEGERS(L, blis_visit, from_us, log->visits);
+  SET_INTEGERS(L, blis_visit, queued_us, log->visits);
   SET_INTEGERS(L, blis_visit, admitted_us, log->visits);
   SET_INTEGERS(L, blis_visit, first_us, log->visits);
   SET_INTEGERS(L, blis_visit, left_us, log->visits);

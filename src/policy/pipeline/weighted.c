@@ -35,10 +35,15 @@ static blis_status fail_nan(const blis_scorer *scorer, const double *scores,
   while (!isnan(scores[i])) {
     i++;
   }
-  return blis_fail(error, BLIS_ERR_POLICY,
-                   "scorer %s: the score of %s for request_%" PRId64
-                   " at %" PRId64 " us is NaN; scores are numbers from 0 to 1",
-                   scorer->name, view->ids[i], request->number, view->now_us);
+  char id[BLIS_REQUEST_ID_SIZE];
+  const char *session = blis_intern_text(request->strings, request->session);
+  return blis_fail(
+      error, BLIS_ERR_POLICY,
+      "scorer %s: the score of %s for %s at %" PRId64
+      " us is NaN; scores are numbers from 0 to 1",
+      scorer->name, view->ids[i],
+      blis_request_id_of(request->number, session, request->round_index, id),
+      view->now_us);
 }
 
 /* Adds clamped scores; false when one of them is NaN. */

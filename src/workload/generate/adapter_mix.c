@@ -150,6 +150,11 @@ static void release(void *state, const blis_request *request) {
   mix->source.release(mix->source.state, request);
 }
 
+static bool is_due(void *state, const blis_request *request) {
+  const blis_adapter_mix *mix = state;
+  return mix->source.is_due(mix->source.state, request);
+}
+
 blis_request_source blis_adapter_mix_source(blis_adapter_mix *mix) {
   blis_request_source source = mix->source;
   source.state = mix;
@@ -157,5 +162,6 @@ blis_request_source blis_adapter_mix_source(blis_adapter_mix *mix) {
   source.ended = mix->source.ended == NULL ? NULL : ended;
   source.also = mix->source.also == NULL ? NULL : also;
   source.release = mix->source.release == NULL ? NULL : release;
+  source.is_due = mix->source.is_due == NULL ? NULL : is_due;
   return source;
 }

@@ -12,6 +12,7 @@ struct blis_source_copy {
   blis_request_source original;
   kept_requests arrivals;
   kept_requests follow_ups;
+  bool has_lost; /* one for which there was no memory where none can be told */
 };
 
 blis_source_copy *blis_source_copy_new(const blis_alloc *alloc,
@@ -50,11 +51,26 @@ static blis_status keep(const blis_alloc *alloc, kept_requests *kept,
              : blis_fail_nomem(error);
 }
 
+/* Where requests may be brought forward, each is kept as it arrives. */
+static bool keeps_early(const blis_source_copy *copy) {
+  return copy->original.is_due == NULL;
+}
+
 static blis_status next(void *state, blis_request *request, bool *done,
                         blis_error *error) {
   blis_source_copy *copy = state;
   BLIS_TRY(copy->original.next(copy->original.state, request, done, error));
-  return *done ? BLIS_OK : keep(&copy->alloc, &copy->arrivals, request, error);
+  return *done || !keeps_early(copy)
+             ? BLIS_OK
+             : keep(&copy->alloc, &copy->arrivals, request, error);
+}
+
+static blis_status keep_follow_up(blis_source_copy *copy,
+                                  const blis_request *follow_up,
+                                  blis_error *error) {
+  return keeps_early(copy)
+             ? keep(&copy->alloc, &copy->follow_ups, follow_up, error)
+             : BLIS_OK;
 }
 
 static blis_status ended(void *state, const blis_request *request,
@@ -64,9 +80,7 @@ static blis_status ended(void *state, const blis_request *request,
   blis_source_copy *copy = state;
   BLIS_TRY(copy->original.ended(copy->original.state, request, outcome,
                                 follow_up, has_follow_up, error));
-  return *has_follow_up
-             ? keep(&copy->alloc, &copy->follow_ups, follow_up, error)
-             : BLIS_OK;
+  return *has_follow_up ? keep_follow_up(copy, follow_up, error) : BLIS_OK;
 }
 
 static blis_status also(void *state, blis_request *follow_up,
@@ -74,14 +88,24 @@ static blis_status also(void *state, blis_request *follow_up,
   blis_source_copy *copy = state;
   BLIS_TRY(copy->original.also(copy->original.state, follow_up, has_follow_up,
                                error));
-  return *has_follow_up
-             ? keep(&copy->alloc, &copy->follow_ups, follow_up, error)
-             : BLIS_OK;
+  return *has_follow_up ? keep_follow_up(copy, follow_up, error) : BLIS_OK;
 }
 
 static void release(void *state, const blis_request *request) {
   const blis_source_copy *copy = state;
   copy->original.release(copy->original.state, request);
+}
+
+static bool is_due(void *state, const blis_request *request) {
+  blis_source_copy *copy = state;
+  if (!copy->original.is_due(copy->original.state, request)) {
+    return false;
+  }
+  kept_requests *kept =
+      request->number < 0 ? &copy->follow_ups : &copy->arrivals;
+  blis_error error = {0};
+  copy->has_lost |= keep(&copy->alloc, kept, request, &error) != BLIS_OK;
+  return true;
 }
 
 blis_request_source blis_source_copy_source(blis_source_copy *copy) {
@@ -90,6 +114,7 @@ blis_request_source blis_source_copy_source(blis_source_copy *copy) {
   source.next = next;
   source.ended = copy->original.ended != NULL ? ended : NULL;
   source.also = copy->original.also != NULL ? also : NULL;
+  source.is_due = copy->original.is_due != NULL ? is_due : NULL;
   source.state = copy;
   return source;
 }
@@ -129,7 +154,7 @@ static blis_status fill(const blis_source_copy *copy, blis_workload *workload) {
 blis_status blis_source_copy_get(const blis_source_copy *copy,
                                  const blis_alloc *alloc,
                                  blis_workload **workload, blis_error *error) {
-  blis_workload *made = blis_workload_new(alloc);
+  blis_workload *made = copy->has_lost ? NULL : blis_workload_new(alloc);
   if (made == NULL || fill(copy, made) != BLIS_OK) {
     blis_workload_free(made);
     return blis_fail_nomem(error);

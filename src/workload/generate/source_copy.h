@@ -23,8 +23,9 @@ void blis_source_copy_free(blis_source_copy *copy);
 blis_request_source blis_source_copy_source(blis_source_copy *copy);
 
 /*
- * All requests so far as a new, sealed workload of the caller. Follow-ups come
- * behind the others with the same arrival, as they did in the run.
+ * All requests so far as a new, sealed workload of the caller; where they may
+ * be brought forward, those that have arrived. Follow-ups come behind the
+ * others with the same arrival, as they did in the run.
  * BLIS_ERR_NOMEM.
  */
 BLIS_MUSTUSE blis_status blis_source_copy_get(const blis_source_copy *copy,

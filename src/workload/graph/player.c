@@ -106,6 +106,7 @@ blis_status blis__player_finish(blis_graph_player *p, live *l,
         error);
     p->finished++;
   }
+  l->is_finished = true;
   if (l->lent == 0) {
     free_live(p, l);
   }
@@ -182,6 +183,10 @@ blis_status blis__player_submit(blis_graph_player *p, live *l, uint32_t index,
   return blis_array_push(&p->alloc, &p->ready, one);
 }
 
+static void was_busy(int64_t *until_us, int64_t at_us) {
+  *until_us = at_us > *until_us ? at_us : *until_us;
+}
+
 blis_status blis__player_submit_free(blis_graph_player *p, live *l,
                                      int64_t at_us) {
   for (uint32_t i = 0; i < l->graph.node_count; i++) {
@@ -190,7 +195,8 @@ blis_status blis__player_submit_free(blis_graph_player *p, live *l,
       BLIS_TRY(blis__player_submit(p, l, i, at_us));
     }
   }
-  return blis__player_cap_tree(p, l, at_us);
+  was_busy(&l->busy_until_us, at_us);
+  return blis__player_cap_tree(p, l);
 }
 
 void blis__player_count_over(live *l, uint32_t index) {
@@ -263,6 +269,8 @@ blis_status blis__player_start(blis_graph_player *p, int64_t start_us,
   append(p, l);
   BLIS_TRY_MEM(blis__player_rename_sessions(p, l), error);
   l->start_us = start_us;
+  l->busy_until_us = start_us;
+  was_busy(&p->busy_until_us, start_us);
   l->holds_room = true;
   blis__player_fill_live(p, l);
   *started = l;
@@ -305,7 +313,7 @@ static blis_status start_timed(blis_graph_player *p, blis_error *error) {
 
 /* Nobody has what was lent any more. */
 static void take_back(blis_graph_player *p, live *l) {
-  if (--l->lent == 0 && l->open == 0) {
+  if (--l->lent == 0 && l->is_finished) {
     free_live(p, l);
   }
 }
@@ -383,6 +391,7 @@ static void note_end(node *n, const blis_request *request,
   int64_t queue_us = outcome->scheduling_delay_us;
   int64_t ttft_us = outcome->ttft_us;
   n->end_us = outcome->end_us;
+  was_busy(&n->live->busy_until_us, n->end_us);
   n->queue_us = queue_us < 0 || queue_us > e2e_us ? e2e_us : queue_us;
   n->prefill_us = ttft_us < 0 || ttft_us > e2e_us ? e2e_us - n->queue_us
                   : ttft_us > n->queue_us         ? ttft_us - n->queue_us
@@ -453,7 +462,7 @@ static blis_status next_ready(void *state, blis_request *follow_up,
 static blis_status go_on(blis_graph_player *p, live *l, uint32_t index,
                          int64_t end_us, blis_error *error) {
   BLIS_TRY_MEM(settle(p, l, index), error);
-  BLIS_TRY_MEM(blis__player_cap_tree(p, l, end_us), error);
+  BLIS_TRY_MEM(blis__player_cap_tree(p, l), error);
   bool has_room = blis__player_gives_room(l);
   int64_t at_us = room_us(l, end_us);
   if (l->open == 0) {
@@ -484,12 +493,13 @@ static blis_status request_ended(void *state, const blis_request *request,
   p->there -= n->place == BLIS__THERE;
   n->place = BLIS__NOWHERE;
   note_end(n, request, outcome);
+  was_busy(&p->busy_until_us, outcome->end_us);
   if (p->warming > 0) {
     BLIS_TRY(blis__player_warmed(p, n, outcome->end_us, error));
   } else {
     BLIS_TRY(go_on(p, l, (uint32_t)(n - l->nodes), outcome->end_us, error));
   }
-  BLIS_TRY_MEM(blis__player_cap_all(p, outcome->end_us), error);
+  BLIS_TRY_MEM(blis__player_cap_all(p), error);
   return next_ready(p, follow_up, has_follow_up, error);
 }
 

@@ -33,7 +33,11 @@ int64_t blis__player_cancel_us(const blis_graph_player *p) {
                  : BLIS_TIME_NEVER_US;
 }
 
-/* Idle times. */
+/*
+ * Idle times. They begin at the last end so far. Ends are not told in their
+ * order: while an engine plans a step ahead, a request that it has done with
+ * may end later than one that is given up meanwhile.
+ */
 
 static bool is_timer(const node *n) {
   bool waits = n->state == BLIS__SUBMITTED && n->place != BLIS__THERE;
@@ -69,22 +73,22 @@ static blis_status bring_forward(blis_graph_player *p, live *l,
   return BLIS_OK;
 }
 
-static int64_t excess_us(int64_t first_us, int64_t now_us, int64_t cap_us) {
-  bool is_long = first_us != BLIS_TIME_NEVER_US && first_us - now_us > cap_us;
-  return is_long ? first_us - now_us - cap_us : 0;
+static int64_t excess_us(int64_t first_us, int64_t since_us, int64_t cap_us) {
+  bool is_long = first_us != BLIS_TIME_NEVER_US && first_us - since_us > cap_us;
+  return is_long ? first_us - since_us - cap_us : 0;
 }
 
-blis_status blis__player_cap_tree(blis_graph_player *p, live *l,
-                                  int64_t now_us) {
+blis_status blis__player_cap_tree(blis_graph_player *p, live *l) {
   if (p->play.tree_idle_cap_us == 0 || l->there > 0) {
     return BLIS_OK;
   }
   int64_t first_us = first_timer_us(l, BLIS_TIME_NEVER_US);
-  int64_t earlier_us = excess_us(first_us, now_us, p->play.tree_idle_cap_us);
+  int64_t earlier_us =
+      excess_us(first_us, l->busy_until_us, p->play.tree_idle_cap_us);
   return earlier_us > 0 ? bring_forward(p, l, earlier_us) : BLIS_OK;
 }
 
-blis_status blis__player_cap_all(blis_graph_player *p, int64_t now_us) {
+blis_status blis__player_cap_all(blis_graph_player *p) {
   if (p->play.idle_cap_us == 0 || p->there > 0) {
     return BLIS_OK;
   }
@@ -92,7 +96,8 @@ blis_status blis__player_cap_all(blis_graph_player *p, int64_t now_us) {
   for (const live *l = p->first; l != NULL; l = l->next) {
     first_us = first_timer_us(l, first_us);
   }
-  int64_t earlier_us = excess_us(first_us, now_us, p->play.idle_cap_us);
+  int64_t earlier_us =
+      excess_us(first_us, p->busy_until_us, p->play.idle_cap_us);
   for (live *l = p->first; earlier_us > 0 && l != NULL; l = l->next) {
     BLIS_TRY(bring_forward(p, l, earlier_us));
   }
@@ -179,7 +184,7 @@ static blis_status step(blis_graph_player *p, size_t lane, int64_t at_us,
     BLIS_TRY(blis__player_finish(p, l, error));
     BLIS_TRY(next_play(p, lane, at_us, error));
   }
-  return --p->warming == 0 ? measure(p, at_us, error) : BLIS_OK;
+  return --p->warming == 0 ? measure(p, p->busy_until_us, error) : BLIS_OK;
 }
 
 blis_status blis__player_warmed(blis_graph_player *p, node *n, int64_t end_us,
@@ -229,6 +234,5 @@ blis_status blis__player_begin(blis_graph_player *p, blis_error *error) {
     BLIS_TRY(blis__player_start(p, 0, &l, error));
     BLIS_TRY_MEM(blis__player_submit_free(p, l, 0), error);
   }
-  return blis__player_cap_all(p, 0) == BLIS_OK ? BLIS_OK
-                                               : blis_fail_nomem(error);
+  return blis__player_cap_all(p) == BLIS_OK ? BLIS_OK : blis_fail_nomem(error);
 }

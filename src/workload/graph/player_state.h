@@ -58,15 +58,17 @@ typedef struct blis__live {
   uint32_t *dependants;
   size_t size;
   int64_t start_us;
+  int64_t busy_until_us; /* the last end of its requests, or its start */
   uint32_t play;
   uint32_t open;       /* nodes that are not over */
   uint32_t foreground; /* of these, those not in the background */
   uint32_t completed;
-  uint32_t lent;   /* roots that wait, or were sent and not yet released */
-  uint32_t there;  /* requests that have arrived and are not over; see THERE */
-  uint32_t lane;   /* of the warm-up */
-  bool is_partial; /* began in the warm-up: no task */
-  bool is_broken;  /* a node that is not in the background was given up */
+  uint32_t lent;    /* roots that wait, or were sent and not yet released */
+  uint32_t there;   /* requests that have arrived and are not over; see THERE */
+  uint32_t lane;    /* of the warm-up */
+  bool is_finished; /* what is left of it are roots that are not released */
+  bool is_partial;  /* began in the warm-up: no task */
+  bool is_broken;   /* a node that is not in the background was given up */
   bool has_foreground;
   bool holds_room;         /* of the concurrency */
   struct blis__live *next; /* in order of start */
@@ -104,7 +106,8 @@ struct blis_graph_player {
   BLIS_ARRAY(blis__lane) lanes; /* of the warm-up */
   size_t warming;               /* of these */
   int64_t there; /* requests that have arrived and are not over; see THERE */
-  int64_t measured_us; /* when the measurement began; -1 = not yet */
+  int64_t busy_until_us; /* the last end or start of all */
+  int64_t measured_us;   /* when the measurement began; -1 = not yet */
   bool has_begun;
 
   blis_graph next; /* of the feed, not yet played */
@@ -202,11 +205,10 @@ BLIS_MUSTUSE blis_status blis__player_warmed(blis_graph_player *p,
                                              blis__node *n, int64_t end_us,
                                              blis_error *error);
 
-/* Shortens waits where at now_us nothing of the graph is on its way, ... */
+/* Shortens waits where nothing of the graph is on its way, ... */
 BLIS_MUSTUSE blis_status blis__player_cap_tree(blis_graph_player *p,
-                                               blis__live *l, int64_t now_us);
+                                               blis__live *l);
 /* ... or nothing at all. */
-BLIS_MUSTUSE blis_status blis__player_cap_all(blis_graph_player *p,
-                                              int64_t now_us);
+BLIS_MUSTUSE blis_status blis__player_cap_all(blis_graph_player *p);
 
 #endif

@@ -1,4 +1,5 @@
 --- Policies as an EndpointPickerConfig of llm-d.
+local are_alike = require "blis.alike"
 local errors = require "blis.errors"
 local findings = require "blis.production.findings"
 local labels = require "blis.production.export.labels"
@@ -31,24 +32,13 @@ function Exporter:rounded(weight, part)
   return math.tointeger(short) or short
 end
 
-local function is_equal(a, b)
-  if type(a) ~= "table" or type(b) ~= "table" then return a == b end
-  for key, value in pairs(a) do
-    if not is_equal(value, b[key]) then return false end
-  end
-  for key in pairs(b) do
-    if a[key] == nil then return false end
-  end
-  return true
-end
-
 --- The name of a plugin; one entry for each type with the same parameters.
 function Exporter:plugin(kind, parameters)
   parameters = parameters and next(parameters) ~= nil and parameters or nil
   local count = 0
   for _, one in ipairs(self.plugins) do
     if one.type == kind then
-      if is_equal(one.parameters, parameters) then return one.name or kind end
+      if are_alike(one.parameters, parameters) then return one.name or kind end
       count = count + 1
     end
   end

@@ -1,0 +1,92 @@
+--- Options of an experiment in words, as pages tell them: "cooldown 60 s".
+local format = require "blis.format"
+
+local options = {}
+
+-- Of policies with more options, only those are told that were given.
+local most_usual = 6
+
+local no_units = { [""] = true, ["0 to 1"] = true }
+
+local own_words = { e2e = "E2E", itl = "ITL", kv = "KV", slo = "SLO", tpot = "TPOT", ttft = "TTFT" }
+
+local function words_of(name)
+  return (name:gsub("_seconds$", ""):gsub("_[um]s$", ""):gsub("_", " "):gsub("%w+", own_words))
+end
+
+local function number_text(value)
+  local whole = math.tointeger(value)
+  return whole and format.count(whole) or ("%.6g"):format(value)
+end
+
+local function value_text(value, unit)
+  if type(value) == "boolean" then return value and "yes" or "no" end
+  if type(value) == "table" then -- a delay
+    return value_text(value.mean_us, "us") .. (value.stddev_us > 0 and " on average" or "")
+  end
+  if type(value) ~= "number" then return tostring(value) end
+  if unit == "us" then return number_text(value / 1e6) .. " s" end
+  return number_text(value) .. (no_units[unit or ""] and "" or " " .. unit)
+end
+
+local function option_text(option, value, key)
+  local name = key and ("%s %s"):format(option.name, key) or option.name
+  return ("%s %s"):format(words_of(name), value_text(value, option.unit))
+end
+
+--- The parameters of a built-in policy: those that were given, and of short lists the usual ones.
+local function parameters_of(policy, entry, left_out)
+  local list = {}
+  for _, option in ipairs(entry.options) do
+    local before = #list
+    for _, one in ipairs(left_out[option.name] and {} or policy.parameters) do
+      if one.name == option.name then list[#list + 1] = option_text(option, one.value, one.key) end
+    end
+    if #list == before and #entry.options <= most_usual and option.usual ~= nil
+      and not left_out[option.name] then
+      list[#list + 1] = option_text(option, option.usual)
+    end
+  end
+  return list
+end
+
+--- "concurrency (max concurrency 30 requests)": a policy with its parameters.
+---@param policy table a definition
+---@param entries table[] of the catalogue
+---@param left_out? table<string, boolean>
+---@return string
+function options.of_policy(policy, entries, left_out)
+  local name = policy.label or policy.name
+  if not name or name == "" then return "a function" end
+  for _, entry in ipairs(policy.parameters and entries or {}) do
+    local list = entry.name == policy.name and parameters_of(policy, entry, left_out or {}) or {}
+    if #list > 0 then return ("%s (%s)"):format(name, table.concat(list, ", ")) end
+  end
+  return name
+end
+
+local function is_usual(option, value, profile)
+  local usual = option.profiles and option.profiles[profile]
+  if usual == nil then usual = option.default end
+  if type(value) == "table" then return value.mean_us == 0 end
+  return value == nil or value == usual or value == 0 and usual == nil
+end
+
+--- What is not as usual of the options of a section.
+---@param section blis.Section
+---@param values table
+---@param profile string
+---@param left_out table<string, boolean>
+---@return string[]
+function options.of_section(section, values, profile, left_out)
+  local list = {}
+  for _, option in ipairs(section.options) do
+    local value = values[option.name]
+    if not left_out[option.name] and not is_usual(option, value, profile) then
+      list[#list + 1] = option_text(option, value)
+    end
+  end
+  return list
+end
+
+return options
