@@ -91,19 +91,22 @@ local function check_cascade(cascade, cluster)
   end
 end
 
---- Models that stand for those of a corpus are there.
+--- Models that session graphs want, or that stand for those of a corpus, are there.
 local function check_models(traffic, cluster)
   local models = models_of(cluster)
-  for _, model in ipairs(workload.models(traffic)) do
+  local is_known = {}
+  workload.check_models(traffic, function(place, model)
+    if is_known[model] or model == "" then return end
     local found = find_models(model, models)
     if #found > 1 then
-      errors.invalid("workload.models: '%s' may be %s; name its owner", model,
+      errors.invalid("%s: '%s' may be %s; name its owner", place, model,
         table.concat(found, " or "))
     elseif not found[1] then
-      errors.invalid("workload.models: no instance serves '%s', expected %s", model,
+      errors.invalid("%s: no instance serves '%s', expected %s", place, model,
         table.concat(models, " or "))
     end
-  end
+    is_known[model] = true
+  end)
 end
 
 local needs_records = { "instance_times", "keep_requests", "phases", "slo_targets", "warm_up_us",

@@ -185,6 +185,45 @@ describe("weka corpora", function()
     says(notes, "fields that are not read: 'more'")
   end)
 
+  it("keep subagents of one agent_id apart, and say so", function()
+    local function marker(t, name)
+      return ([[{"t":%d,"type":"subagent",%s"requests":[{"t":%d,"in":9,"out":1}]}]]):format(t,
+        name and ('"agent_id":"%s",'):format(name) or "", t)
+    end
+    local function line(id, ...)
+      return ([[{"id":"%s","block_size":64,"requests":[{"t":0,"in":9,"out":1},%s]}]]):format(id,
+        table.concat({ ... }, ","))
+    end
+    local list, file = read(line("c", marker(1, "a"), marker(2, "b"), marker(3, "a"), marker(4),
+      marker(5, "a"), marker(6)) .. "\n" .. line("d", marker(1, "a")))
+    local sessions = {}
+    for i, node in ipairs(list[1]) do sessions[i] = node.session end
+    table.sort(sessions)
+    assert.same({ "c", "c::sa:a", "c::sa:a:2", "c::sa:a:3", "c::sa:b", "c::sa:unnamed",
+      "c::sa:unnamed:2" }, sessions)
+    assert.equal("d::sa:a", list[2][2].session)
+    assert.same({ "subagents with the agent_id of an earlier one of their conversation, which have "
+      .. "a session of their own: 3" }, { (file:notes()[1]:gsub("^[^:]*: ", "")) })
+    assert.equal(1, #file:notes())
+    says(message_of(line("c", marker(1, "a:b"))), ":1: key 'agent_id': 'a:b' is not allowed, "
+      .. "expected a name without ':'")
+    says(message_of(line("c:d", marker(1, "a"))), ":1: key 'id': 'c:d' is not allowed, expected a "
+      .. "name without ':'")
+  end)
+
+  it("leave conversations out that have no request of their own, and say so", function()
+    local alone = [[{"id":"s","block_size":64,"requests":[{"t":1,"type":"subagent",]]
+      .. [["agent_id":"a","requests":[{"t":1,"in":9,"out":1}]}]}]]
+    says(message_of(alone), "there are no graphs; conversations without a request of their own, "
+      .. "left out: 1")
+    local list, file = read(alone .. "\n" .. alone:gsub('"s"', '"u"') .. "\n"
+      .. [[{"id":"t","block_size":64,"requests":[{"t":0,"in":9,"out":1}]}]])
+    assert.same({ 1, "t" }, { #list, list[1].name })
+    says(table.concat(file:notes(), "\n"), "conversations without a request of their own, left "
+      .. "out: 2")
+    assert.equal(1, #read(alone, { reading = "llm-d-router" }))
+  end)
+
   it("say what is wrong, with the line", function()
     local function wrong(call)
       return message_of([[{"id":"a","block_size":64,"requests":[]] .. call .. "]}")
@@ -501,6 +540,27 @@ describe("nonsense in files of graphs", function()
 end)
 
 describe("other files of graphs", function()
+  it("say a delay once, or the same twice", function()
+    for format, row in pairs {
+      ["agentic-mooncake"] = [[{"request_id":"B","wait_for":["A"],"input_length":6,]]
+        .. [["output_length":5,%s}]] .. "\n"
+        .. [[{"request_id":"A","input_length":6,"output_length":5,"timestamp":0%s}]],
+      ["mooncake-delta"] = [[{"session_id":"a","input_length":6,"output_length":5,%s}]] .. "\n"
+        .. [[{"session_id":"a","input_length":6,"output_length":5,"delay":0%s}]],
+    } do
+      for _, both in ipairs { [["delay":5,"delay_ms":3]], [["delay_ms":3,"delay":5]] } do
+        says(message_of(row:format(both, ""), { format = format }), ":1: key 'delay_ms': 3 is not "
+          .. "what 'delay' says, expected one of them, or the same in both")
+      end
+      assert.equal(1, #read(row:format([["delay":5,"delay_ms":5.0]], ""), { format = format }))
+      assert.equal(1, #read(row:format([["delay":null,"delay_ms":5]], ""), { format = format }))
+    end
+    local row = [[{"request_id":"B","input_length":6,"output_length":5,"wait_for":[],%s}]]
+    assert.equal(7000000, read(row:format [["created_time":7000]])[1].start_us)
+    says(message_of(row:format [["timestamp":7,"created_time":0]]), ":1: key 'created_time': 0 is "
+      .. "not what 'timestamp' says")
+  end)
+
   it("are tasks of Applied Compute", function()
     local list = read([[{"num_turns":2,"input_prompt_length":1000,"assistant_response_length":[50,]]
       .. [[60],"tool_call_output_length":[300,20],"tool_call_latency":[1.5,0.25],]]

@@ -222,6 +222,42 @@ describe("session graphs", function()
       "workload = { graphs = ... }")
   end)
 
+  it("are told by session and by program, as long as somebody asks", function()
+    local alone = { name = "solo", { prompt_tokens = 9, output_tokens = 3 } }
+    local result = run({ graphs = { diamond, alone }, count = 3, concurrency = 1 })
+    local function seen(key, label)
+      local found = {}
+      for _, request in ipairs(result.requests) do
+        local name = request[label or key] or ""
+        local group = found[name] or { arrived = 0, prompt_tokens = 0, e2e_us = 0 }
+        group.arrived = group.arrived + 1
+        group.prompt_tokens = group.prompt_tokens + request.prompt_tokens
+        group.e2e_us = group.e2e_us + request.e2e_us
+        found[name] = group
+      end
+      return found
+    end
+    for _, key in ipairs { "session", "program" } do
+      local expected, groups, count = seen(key), result.requests:groups(key), 0
+      for i = 2, #groups do assert.is_true(groups[i - 1].name < groups[i].name) end
+      for name, one in pairs(expected) do
+        count = count + 1
+        local group = groups[name]
+        assert.same({ one.arrived, one.arrived, one.prompt_tokens },
+          { group.arrived, group.completed, group.prompt_tokens })
+        assert.is_near(one.e2e_us / one.arrived / 1000, group.e2e_ms.mean, 1e-6)
+      end
+      assert.equal(count, #groups)
+    end
+    -- Sessions are those of one play, programs those of all.
+    assert.same({ 8, 1 }, { result.requests:groups "program".t.arrived,
+      result.requests:groups "program".solo.arrived })
+    assert.equal(5, #result.requests:groups "session")
+    local none = blis.run { workload = { rate = 9, requests = 3 } }.requests:groups "session"
+    assert.same({ 1, "", 3 }, { #none, none[1].name, none[1].arrived })
+    says(small.message_of(result.requests.groups, result.requests, "client"), "client")
+  end)
+
   it("count tasks that broke or did not end", function()
     local graph = { diamond[1], { after = "A", prompt_tokens = 3, output_tokens = 9,
       timeout_us = 1 }, { after = 2, prompt_tokens = 3, output_tokens = 9 } }
@@ -294,6 +330,37 @@ describe("session graphs", function()
       end } }
     local first, second = result.requests[1].e2e_us, result.requests[2].e2e_us
     assert.same({ 0, first, first + second }, seen)
+  end)
+
+  it("want models that some instance serves, as those of files do", function()
+    local llama, qwen = "meta-llama/llama-3.1-8b-instruct", "qwen/qwen3-14b"
+    local function of(graphs, model)
+      return run({ graphs = graphs, count = 2 }, {
+        cluster = model and { model = model } or { hardware = "H100", tp = 1,
+          groups = { { model = llama }, { model = qwen } } } })
+    end
+    local function graph(model, own)
+      return { model = model, { prompt_tokens = 9, output_tokens = 1 },
+        { after = 1, model = own, prompt_tokens = 9, output_tokens = 1 } }
+    end
+    local good = graph(qwen, "Llama-3.1-8B-Instruct")
+    for _, graphs in ipairs { { good }, function() return good end } do
+      local result = of(graphs)
+      assert.equal(4, result.completed)
+      for _, request in ipairs(result.requests) do
+        assert.equal(request.model == qwen and "instance_1" or "instance_0", request.instance)
+      end
+    end
+    local list = "workload.graphs[2]"
+    for place, bad in pairs { [".model"] = graph "gpt", ["[2].model"] = graph(nil, "gpt") } do
+      says(small.message_of(of, { good, bad }), list .. place .. ": no instance serves 'gpt', "
+        .. "expected " .. llama .. " or " .. qwen)
+      says(small.message_of(of, { graph(), bad }, qwen), list .. place .. ": no instance serves "
+        .. "'gpt', expected " .. qwen)
+      says(small.message_of(of, function(_, number) return number == 2 and bad or good end),
+        "graphs[2]" .. place .. ": no instance serves 'gpt'")
+    end
+    assert.equal(4, of({ graph("", "") }, qwen).completed)
   end)
 
   it("say what is wrong with them", function()

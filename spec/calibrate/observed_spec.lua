@@ -179,6 +179,34 @@ describe("measurements in reports", function()
       summary.means[1].e2e_us })
   end)
 
+  it("of inference-perf end with the last token, and their means with the answer", function()
+    -- start 10.0, tokens at 10.2, 10.23 and 10.29, end 10.3.
+    local one = read [=[[ { "start_time": 10.0, "end_time": 10.3, "info": { "input_tokens": 9,
+      "response_metrics": { "output_tokens": 3, "output_token_times": [10.2, 10.23, 10.29] } } }
+      ]]=].requests.list[1]
+    local function tpot_us(of) return (of.e2e_us - of.ttft_us) / (of.output_tokens - 1) end
+    assert.is_near(200000, one.ttft_us, 0.01)
+    assert.is_near((30000 + 60000) / 2, tpot_us(one), 0.01)
+    local mean = read [[{ "load_summary": { "achieved_rate": 1 }, "successes": {
+      "prompt_len": { "mean": 9 }, "output_len": { "mean": 3 }, "latency": {
+        "time_to_first_token": { "mean": 0.2 }, "request_latency": { "mean": 0.3 },
+        "time_per_output_token": { "mean": 0.05 } } } }]].means[1]
+    assert.is_near(300000, mean.e2e_us, 0.01)
+    assert.is_near(50000, tpot_us(mean), 0.01)
+  end)
+
+  it("of GuideLLM give its TPOT with the first token, and its ITL without it", function()
+    -- first token +0.0452, last token +1.5, 100 tokens.
+    local one = read [[{ "benchmarks": [ { "requests": { "successful": [ {
+      "prompt_tokens": 256, "output_tokens": 100, "info": { "timings": {
+        "request_start": 1700000005.0, "first_token_iteration": 1700000005.0452,
+        "last_token_iteration": 1700000006.5 } } } ] } } ] }]].requests.list[1]
+    local tpot_ms = one.e2e_us / one.output_tokens / 1000
+    local itl_ms = (one.e2e_us - one.ttft_us) / (one.output_tokens - 1) / 1000
+    assert.same({ "45.20", "15.00", "14.69" }, { ("%.2f"):format(one.ttft_us / 1000),
+      ("%.2f"):format(tpot_ms), ("%.2f"):format(itl_ms) })
+  end)
+
   it("are refused where a value is of another kind", function()
     local bench = '{ "input_lens": [7], "output_lens": [2], "ttfts": [0.2], "itls": [[0.01]], '
       .. '"start_times": [5] }'

@@ -1,6 +1,7 @@
 --- Session graphs and KV tiers on command lines.
 local blis = require "blis"
 local core = require "blis.core"
+local folders = require "spec.support.folders"
 local program = require "spec.support.program"
 
 local function shell(line) return program.shell("$BLIS " .. line .. " </dev/null") end
@@ -42,6 +43,40 @@ describe("flags of session graphs #host", function()
     both("--graph-limit 1 --graph-speed 4", { limit = 1, speed = 4 })
     both("--num-graphs 7 --graph-delay-cap 2s --timeout 9", { count = 7, delay_cap_us = 2000000,
       timeout_us = 9000000 })
+  end)
+
+  it("play a folder of conversations", function()
+    folders.with(function(path)
+      assert(os.execute(("mkdir '%s' && cp tests/data/graphs/weka.jsonl '%s'"):format(path, path)))
+      local flags = " --concurrency 2 --num-graphs 5"
+      assert.equal(run("--graphs tests/data/graphs/weka.jsonl" .. flags).hash,
+        run("--graphs " .. path .. flags).hash)
+    end)
+  end)
+
+  it("play graphs as a benchmark does", function()
+    local function both(line, play)
+      local workload = { preset = "coding-agent", concurrency = 2 }
+      for key, value in pairs(play) do workload[key] = value end
+      local r = run("--workload coding-agent --concurrency 2 " .. line)
+      local same = blis.run { workload = workload }
+      assert.equal(same.hash, r.hash)
+      return r, same
+    end
+    local r, same = both("--graph-play agentx --graph-duration 60s",
+      { play = "agentx", duration_us = 60000000 })
+    assert.equal(same.steady.completed, r.steady.completed)
+    assert.is_true(r.steady.completed > 0)
+    both("--graph-duration 60s --graph-warm-up-requests 3 --graph-primers "
+      .. "--graph-response-grace 5s --graph-tree-idle-cap 2s --graph-idle-cap 100ms",
+      { duration_us = 60000000, warm_up_requests = 3, primers = true, response_grace_us = 5000000,
+        tree_idle_cap_us = 2000000, idle_cap_us = 100000 })
+    both("--graph-play agentx --graph-primers=false --graph-duration 60s",
+      { play = "agentx", primers = false, duration_us = 60000000 })
+    says("--graph-primers needs --concurrency", "run --workload rag --rate 1 --graph-primers")
+    says("--graph-play needs --concurrency", "run --workload rag --rate 1 --graph-play agentx")
+    says("--graph-response-grace needs --graph-duration or --graph-play",
+      "run --workload rag --concurrency 1 --graph-response-grace 3s")
   end)
 
   it("say which models serve a corpus", function()

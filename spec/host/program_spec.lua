@@ -286,6 +286,18 @@ for _, name in ipairs { "run", "capacity", "compare", "recommend" } do
       .. (name == "recommend" and "" or " --rate 1")
   end
 end
+-- Graphs as benchmarks play them: so many at a time.
+for flag, value in pairs { ["--graph-play"] = "agentx --graph-duration 5s",
+  ["--graph-duration"] = "5s", ["--graph-response-grace"] = "1s --graph-duration 5s",
+  ["--graph-warm-up-requests"] = "2", ["--graph-primers"] = "", ["--graph-tree-idle-cap"] = "1s",
+  ["--graph-idle-cap"] = "1s" } do
+  for _, name in ipairs { "run", "capacity", "compare" } do
+    local line = lines[name]:gsub("^%-%-num%-requests %d+", "")
+      .. " --graphs tests/data/graphs/weka.jsonl --concurrency 2 "
+      .. (name == "capacity" and "--vary num-instances " or "")
+    instead[name .. " " .. flag] = line .. flag .. " " .. value
+  end
+end
 for _, name in ipairs { "run", "replay" } do
   for flag, value in pairs { ["--timeline-from"] = "0", ["--timeline-to"] = "1s",
     ["--timeline-every"] = "2", ["--timeline-steps"] = "" } do

@@ -7,7 +7,13 @@
 #include "base/invariant.h"
 #include "base/map.h"
 
-static uint32_t text_of(const blis__origin *origin, blis_group_key key) {
+/* Origins say the group of all their records; sessions and programs are told by
+   each record. */
+static bool is_of_origin(blis_group_key key) {
+  return key != BLIS_GROUP_SESSION && key != BLIS_GROUP_PROGRAM;
+}
+
+static uint32_t text_of_origin(const blis__origin *origin, blis_group_key key) {
   switch (key) {
   case BLIS_GROUP_SLO_CLASS:
     return origin->slo_class;
@@ -15,34 +21,50 @@ static uint32_t text_of(const blis__origin *origin, blis_group_key key) {
     return origin->tenant;
   case BLIS_GROUP_ADAPTER:
     return origin->adapter;
-  case BLIS_GROUP_MODEL:
-    break;
+  default:
+    return origin->model;
   }
-  return origin->model;
+}
+
+/* place is that of an origin, or of a record. */
+static uint32_t text_at(const blis__record_store *store, blis_group_key key,
+                        size_t place) {
+  if (is_of_origin(key)) {
+    return text_of_origin(&store->origins.items[place], key);
+  }
+  if (store->sessions.count == 0) {
+    return 0;
+  }
+  const blis__session *session = &store->sessions.items[place];
+  return key == BLIS_GROUP_SESSION ? session->session : session->program;
 }
 
 /* The records sorted by group, groups in the order of first sight. */
 typedef struct grouping {
   const blis_recorder *recorder;
   const blis__record_store *store;
-  BLIS_ARRAY(uint32_t) texts;     /* of the groups */
-  BLIS_ARRAY(uint32_t) of_origin; /* the group of each origin */
-  BLIS_ARRAY(size_t) ends;        /* in which */
-  uint32_t *which;                /* records; NULL = one group has all */
+  blis_group_key key;
+  BLIS_ARRAY(uint32_t) texts; /* of the groups */
+  BLIS_ARRAY(uint32_t) at;    /* the group of each origin, or of each record */
+  BLIS_ARRAY(size_t) ends;    /* in which */
+  uint32_t *which;            /* records; NULL = one group has all */
 } grouping;
 
 static void deinit(grouping *g, const blis_alloc *alloc) {
   blis_array_deinit(alloc, &g->texts);
-  blis_array_deinit(alloc, &g->of_origin);
+  blis_array_deinit(alloc, &g->at);
   blis_array_deinit(alloc, &g->ends);
   blis_alloc_free(alloc, g->which, g->store->records.count * sizeof *g->which);
 }
 
-/* Origins with the same text are one group. */
+/* Those with the same text are one group. */
 static blis_status find_groups(grouping *g, const blis_alloc *alloc,
-                               blis_map *group_of_text, blis_group_key key) {
-  for (size_t i = 0; i < g->store->origins.count; i++) {
-    uint32_t text = text_of(&g->store->origins.items[i], key);
+                               blis_map *group_of_text) {
+  size_t count =
+      is_of_origin(g->key) ? g->store->origins.count : g->store->records.count;
+  BLIS_TRY(blis_array_reserve(alloc, &g->at, count));
+  for (size_t i = 0; i < count; i++) {
+    uint32_t text = text_at(g->store, g->key, i);
     uint64_t *group;
     bool is_new;
     BLIS_TRY(
@@ -51,13 +73,15 @@ static blis_status find_groups(grouping *g, const blis_alloc *alloc,
       BLIS_TRY(blis_array_push(alloc, &g->texts, text));
       BLIS_TRY(blis_array_push(alloc, &g->ends, 0));
     }
-    BLIS_TRY(blis_array_push(alloc, &g->of_origin, (uint32_t)*group));
+    g->at.items[g->at.count++] = (uint32_t)*group;
   }
   return BLIS_OK;
 }
 
 static uint32_t group_of(const grouping *g, size_t record) {
-  return g->of_origin.items[g->store->records.items[record].origin];
+  return g->at
+      .items[is_of_origin(g->key) ? g->store->records.items[record].origin
+                                  : record];
 }
 
 /* First ends[k] is where group k starts, and moves on with each record. */
@@ -78,11 +102,10 @@ static void distribute(grouping *g) {
   BLIS_ASSERT(start == count && g->ends.items[g->ends.count - 1] == start);
 }
 
-static blis_status arrange(grouping *g, const blis_alloc *alloc,
-                           blis_group_key key) {
+static blis_status arrange(grouping *g, const blis_alloc *alloc) {
   blis_map group_of_text;
   blis_map_init(&group_of_text, alloc);
-  blis_status status = find_groups(g, alloc, &group_of_text, key);
+  blis_status status = find_groups(g, alloc, &group_of_text);
   blis_map_deinit(&group_of_text);
   BLIS_TRY(status);
   size_t count = g->store->records.count;
@@ -175,11 +198,13 @@ blis_status blis_groups_init(blis_groups *groups, const blis_alloc *alloc,
                              const blis_recorder *recorder, blis_group_key key,
                              const blis_intern *strings, blis_error *error) {
   *groups = (blis_groups){0};
-  grouping g = {.recorder = recorder, .store = blis__recorder_store(recorder)};
+  grouping g = {.recorder = recorder,
+                .store = blis__recorder_store(recorder),
+                .key = key};
   if (g.store->records.count == 0) {
     return BLIS_OK;
   }
-  blis_status status = arrange(&g, alloc, key);
+  blis_status status = arrange(&g, alloc);
   if (status == BLIS_OK) {
     status = fill_groups(groups, &g, alloc, strings);
   }

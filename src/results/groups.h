@@ -1,5 +1,8 @@
 /*
- * groups.h - a run by SLO class, tenant, model or adapter.
+ * groups.h - a run by SLO class, tenant, model, adapter, session or program.
+ *
+ * The last two may be as many as there are requests: a group takes about 500
+ * bytes.
  */
 #ifndef BLIS_RESULTS_GROUPS_H
 #define BLIS_RESULTS_GROUPS_H
@@ -11,7 +14,9 @@ typedef enum blis_group_key {
   BLIS_GROUP_SLO_CLASS,
   BLIS_GROUP_TENANT,
   BLIS_GROUP_MODEL,
-  BLIS_GROUP_ADAPTER
+  BLIS_GROUP_ADAPTER,
+  BLIS_GROUP_SESSION,
+  BLIS_GROUP_PROGRAM
 } blis_group_key;
 
 typedef struct blis_group {

@@ -7,7 +7,7 @@ local graph_flags = {}
 
 local title = "Session graphs"
 
--- Of a preset, which has no end; as there are so many requests of other traffic.
+-- Of a preset without an end; as there are so many requests of other traffic.
 local usual_count = 100
 
 --- The flags of session graphs; a path is all of graphs that a command line can give.
@@ -64,6 +64,27 @@ local function check_other_traffic(definition, parsed, preset)
   end
 end
 
+-- How a benchmark plays graphs.
+local of_plays = { "play", "duration_us", "response_grace_us", "warm_up_requests", "primers",
+  "tree_idle_cap_us", "idle_cap_us" }
+
+--- The options of plays, which are for as many graphs at a time.
+---@return blis.Option[]
+function graph_flags.of_plays()
+  return flags.pick(sections.graphs, of_plays)
+end
+
+local function check_play(definition, made)
+  for _, option in ipairs(graph_flags.of_plays()) do
+    if made[option.name] ~= nil and not made.concurrency then
+      flags.fail(definition, "%s needs --concurrency, as many graphs at a time", option.flag)
+    end
+  end
+  if made.response_grace_us and not (made.duration_us or made.play) then
+    flags.fail(definition, "--graph-response-grace needs --graph-duration or --graph-play")
+  end
+end
+
 --- The workload for blis.run.
 ---@param definition blis.cli.Command
 ---@param parsed blis.cli.Parsed
@@ -86,7 +107,9 @@ function graph_flags.of(definition, parsed, timeout_us)
   if made.arrival and not made.rate then
     flags.fail(definition, "--arrival has no effect without --rate, with which graphs start")
   end
-  if preset and not made.count and not parsed.values.experiment.horizon_us then
+  check_play(definition, made)
+  local has_end = made.duration_us or made.play or parsed.values.experiment.horizon_us
+  if preset and not made.count and not has_end then
     made.count = usual_count
   end
   return made

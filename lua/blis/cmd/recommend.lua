@@ -1,6 +1,7 @@
 --- blis recommend: the best layouts of a budget of GPUs.
 local canonical = require "blis.sweep.canonical"
 local core = require "blis.core"
+local graph_flags = require "blis.cli.graph_flags"
 local json_parts = require "blis.json_parts"
 local recommend = require "blis.recommend"
 local scaling_section = require "blis.config.scaling"
@@ -29,6 +30,10 @@ for _, flag in ipairs { "--autoscaler", "--autoscaler-enabled", "--autoscaler-pa
 end
 for _, option in ipairs(scaling_section.options) do
   if option.flag then not_here[option.flag] = is_fixed end
+end
+
+for _, option in ipairs(graph_flags.of_plays()) do
+  not_here[option.flag] = "recommend tries rates, and plays have none"
 end
 
 local groups = search.groups(sweep_sections.recommend, { "gpus", "tp_degrees", "layouts",

@@ -343,10 +343,12 @@ local graphs = {
     {
       name = "graphs", type = "any",
       flag = "--graphs", group = graph_group, metavar = "FILE",
-      flag_doc = "File of session graphs: tasks of agents, whose requests wait for the answers to "
-        .. "others. --rate, --arrival and --concurrency count graphs then.",
-      doc = "A list of graphs, the path of a file, what blis.session_graphs returned, or a "
-        .. "function(rng, number) that returns the next one, or nil at the end. A graph is a list "
+      flag_doc = "File of session graphs, or folder of weka conversations: tasks of agents, whose "
+        .. "requests wait for the answers to others. --rate, --arrival and --concurrency count "
+        .. "graphs then.",
+      doc = "A list of graphs, the path of a file or of a folder of weka conversations, what "
+        .. "blis.session_graphs returned, or a function(rng, number) that returns the next one, or "
+        .. "nil at the end. A graph is a list "
         .. "of requests, each behind those it waits for: { { id = 'plan', "
         .. "prompt_tokens = 3000, output_tokens = 200 }, { after = 'plan', tool_us = 800000, "
         .. "prompt_tokens = 900, output_tokens = 60 } }; see docs/agents.md.",
@@ -374,13 +376,19 @@ local graphs = {
       name = "count", type = "integer", min = 1, unit = "graphs",
       flag = "--num-graphs", group = graph_group,
       flag_doc = "Number of graphs; default: each of a file once, 100 of a preset without "
-        .. "--horizon. A file with fewer is played again, with content and sessions of its own.",
+        .. "--horizon, and without end with --graph-duration. A file with fewer is played again, "
+        .. "with content and sessions of its own.",
       doc = "Number of graphs; default: each of a list once, or as many as the function returns. A "
         .. "list with fewer is played again, with content and sessions of its own. With "
         .. "duration_us: without end.",
     },
     {
       name = "play", type = "choice", choices = { "agentx" },
+      flag = "--graph-play", group = graph_group,
+      flag_doc = "Graphs are played as a benchmark plays a corpus: agentx sets --graph-primers, "
+        .. "--graph-warm-up-requests 10, --graph-duration 3600s, --graph-response-grace 30s, "
+        .. "--graph-tree-idle-cap 300s and --graph-idle-cap 10s, which may be given, too. "
+        .. "--concurrency is the number of lanes.",
       doc = "Graphs are played as a benchmark plays a corpus: agentx sets primers, "
         .. "warm_up_requests = 10, duration_us = 3600 s, response_grace_us = 30 s, "
         .. "tree_idle_cap_us = 300 s and idle_cap_us = 10 s, which may be given, too. "
@@ -388,32 +396,43 @@ local graphs = {
     },
     {
       name = "duration_us", type = "time_us", min = 1, unit = "us",
+      flag = "--graph-duration", group = graph_group,
+      flag_doc = "With --concurrency: measure for so long, playing the graphs again and again "
+        .. "until --num-graphs. 'steady' of the results has the requests that arrived in it and "
+        .. "were completed.",
       doc = "With concurrency: measure for so long, playing the graphs again and again until "
         .. "count. result.steady has the requests that arrived in it and were completed.",
     },
     {
       name = "response_grace_us", type = "time_us", min = 0, unit = "us",
+      flag = "--graph-response-grace", group = graph_group,
+      flag_doc = "With --graph-duration: requests that have not ended so long after it are given "
+        .. "up; default: they may take their time.",
       doc = "With duration_us: requests that have not ended so long after it are given up; "
         .. "default: they may take their time.",
     },
     {
       name = "warm_up_requests", type = "integer", min = 0, max = 1000000, unit = "requests",
+      flag = "--graph-warm-up-requests", group = graph_group,
       doc = "With concurrency: so many requests of each graph that is played at first, with one "
         .. "token of output and without delays, before the measurement begins: when the last one "
         .. "of these has ended.",
     },
     {
       name = "primers", type = "boolean",
+      flag = "--graph-primers", group = graph_group,
       doc = "With concurrency: the first graphs begin at a request that is drawn. The one in front "
         .. "of it is sent in the warm-up; those before that count as played.",
     },
     {
       name = "tree_idle_cap_us", type = "time_us", min = 0, unit = "us",
+      flag = "--graph-tree-idle-cap", group = graph_group,
       doc = "With concurrency: while no request of a graph is on its way, the next one comes after "
         .. "so long at the latest, and those behind it as much earlier; 0 = delays as they are.",
     },
     {
       name = "idle_cap_us", type = "time_us", min = 0, unit = "us",
+      flag = "--graph-idle-cap", group = graph_group,
       doc = "With concurrency: the same of all graphs, while no request at all is on its way.",
     },
     {

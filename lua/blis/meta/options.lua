@@ -480,7 +480,7 @@
 
 --- Tasks of agents: requests that wait for the answers to others, as session graphs say.
 ---@class blis.GraphsOptions
----@field graphs? table[]|string|blis.GraphFile|fun(rng: blis.Rng, number: integer): table? A list of graphs, the path of a file, what blis.session_graphs returned, or a function(rng, number) that returns the next one, or nil at the end. A graph is a list of requests, each behind those it waits for: { { id = 'plan', prompt_tokens = 3000, output_tokens = 200 }, { after = 'plan', tool_us = 800000, prompt_tokens = 900, output_tokens = 60 } }; see docs/agents.md.
+---@field graphs? table[]|string|blis.GraphFile|fun(rng: blis.Rng, number: integer): table? A list of graphs, the path of a file or of a folder of weka conversations, what blis.session_graphs returned, or a function(rng, number) that returns the next one, or nil at the end. A graph is a list of requests, each behind those it waits for: { { id = 'plan', prompt_tokens = 3000, output_tokens = 200 }, { after = 'plan', tool_us = 800000, prompt_tokens = 900, output_tokens = 60 } }; see docs/agents.md.
 ---@field preset? "coding-agent"|"rag"|"deep-research" In place of graphs: tasks of a kind of agent, made up from the seed.
 ---@field rate? number Graphs that start per second; default: each at its start_us, or at 0. Graphs of a script have no start_us then; the starts of a file are not used. (graphs/s)
 ---@field arrival? string|table With rate, how starts are spaced: 'poisson', 'constant', { 'gamma', cv = 3 } or { 'weibull', cv = 2 }. (default poisson)

@@ -109,8 +109,9 @@
 ---@operator len: integer
 local requests = {}
 
---- Figures by a label, as a list that knows its items by name, too.
----@param key "slo_class"|"tenant"|"model"
+--- Figures by a label, as a list that knows its items by name, too. Those of requests without one
+--- are called "". A program is a session graph: all plays of it are one.
+---@param key "slo_class"|"tenant"|"model"|"adapter"|"session"|"program"
 ---@return table<string|integer, blis.Group>
 function requests:groups(key) end
 

@@ -26,18 +26,32 @@ local function check_will_end(graph, number, read)
   end
 end
 
---- A function that makes, for every run anew, a function(number) that returns a graph.
+--- The rest of a graph's form is for the core to check.
+local function check_models(graph, place, number, check)
+  if type(graph) ~= "table" then return end
+  local at = ("%s[%d]"):format(place, number)
+  if type(graph.model) == "string" then check(at .. ".model", graph.model) end
+  for i, request in ipairs(graph) do
+    local model = type(request) == "table" and request.model
+    if type(model) == "string" then check(("%s[%d].model"):format(at, i), model) end
+  end
+end
+
+--- A function that makes, for every run anew, a function(number) that returns a graph; and one
+--- that lets check(place, model) see which models the graphs want, of a function's later.
 local function factory_of(given, path, read)
   if type(given) == "function" then
+    local check_model
     return function()
       local rng = core.rng(read.seed, "workload-graphs")
       return function(number)
         local graph = given(rng, number)
         check_start(graph, "graphs", number, read.starter)
         check_will_end(graph, number, read)
+        if check_model then check_models(graph, "graphs", number, check_model) end
         return graph
       end
-    end
+    end, function(check) check_model = check end
   end
   for i = 1, #given do
     errors.located(core.check_graph, given[i], path, i)
@@ -45,6 +59,8 @@ local function factory_of(given, path, read)
   end
   return function()
     return function(number) return given[number] end
+  end, function(check)
+    for i = 1, #given do check_models(given[i], path, i, check) end
   end
 end
 
@@ -76,7 +92,8 @@ local function open_file(path, options)
 end
 
 --- Session graphs of a file, to be looked at and to be played: formats weka, agentic-mooncake,
---- mooncake-delta, applied-compute, sharegpt and spans (docs/agents.md).
+--- mooncake-delta, applied-compute, sharegpt and spans (docs/agents.md). A path may be that of a
+--- folder with a weka corpus.
 --- `workload = { graphs = that }` plays them.
 ---@param path string
 ---@param options? blis.GraphFileOptions
@@ -177,19 +194,20 @@ function graphs.read(given, path, defaults)
     seed = values.seed or defaults.seed,
   }
   for _, name in ipairs(play_options) do read[name] = values[name] end
-  read.graphs = file or factory_of(values.graphs, place, read)
+  if file then
+    read.graphs = file
+    read.check_models = function(check)
+      for _, model in ipairs(file:about().models or {}) do check(path .. ".models", model) end
+    end
+  else
+    read.graphs, read.check_models = factory_of(values.graphs, place, read)
+  end
   return read
 end
 
 --- Do the results of a run have a part of it that is measured?
 function graphs.is_measured(spec)
   return spec.duration_us ~= nil or spec.primers or (spec.warm_up_requests or 0) > 0
-end
-
---- The models that requests of a file may want, as its option `models` says.
----@return string[]
-function graphs.models(spec)
-  return core.is_graph_file(spec.graphs) and spec.graphs:about().models or {}
 end
 
 --- What a user should hear of them.

@@ -346,12 +346,11 @@ function workload.is_measured(spec)
   return has_graphs and graphs.is_measured(spec) or false
 end
 
---- The models that requests of session graphs of a file may want.
+--- Lets check(place, model) see the models that requests of session graphs want.
 ---@param spec userdata|table what workload.read returned
----@return string[]
-function workload.models(spec)
-  local has_graphs = type(spec) == "table" and spec.graphs ~= nil
-  return has_graphs and graphs.models(spec) or {}
+---@param check fun(place: string, model: string) raises for one that is not there
+function workload.check_models(spec, check)
+  if type(spec) == "table" and spec.graphs ~= nil then spec.check_models(check) end
 end
 
 --- About how long requests come, as far as that is known before they do.

@@ -118,8 +118,8 @@ void push_groups(lua_State *L, const bind_records *records,
 }
 
 int bind_records_groups(lua_State *L) {
-  static const char *const keys[] = {"slo_class", "tenant", "model", "adapter",
-                                     NULL};
+  static const char *const keys[] = {"slo_class", "tenant",  "model", "adapter",
+                                     "session",   "program", NULL};
   const bind_records *records = check_records(L, 1);
   push_groups(L, records, (blis_group_key)luaL_checkoption(L, 2, NULL, keys));
   return 1;

@@ -120,11 +120,10 @@ static blis_status read_waits(reading *r, blis_json_value object, row *made,
 static blis_status read_times(blis_json_value object, row *made,
                               blis_error *error) {
   made->time_us = -1;
-  BLIS_TRY(
-      blis__graph_time(object, "created_time", 1e3, &made->time_us, error));
-  BLIS_TRY(blis__graph_time(object, "timestamp", 1e3, &made->time_us, error));
-  BLIS_TRY(blis__graph_time(object, "delay_ms", 1e3, &made->delay_us, error));
-  BLIS_TRY(blis__graph_time(object, "delay", 1e3, &made->delay_us, error));
+  BLIS_TRY(blis__graph_either_time(object, "timestamp", "created_time", 1e3,
+                                   &made->time_us, error));
+  BLIS_TRY(blis__graph_either_time(object, "delay", "delay_ms", 1e3,
+                                   &made->delay_us, error));
   return blis__graph_time(object, "tool_wait_ms", 1e3, &made->tool_us, error);
 }
 

@@ -16,7 +16,7 @@ static const blis__graph_format *const formats[] = {
 
 enum {
   FORMATS = sizeof formats / sizeof *formats,
-  NOTES = 8, /* at most */
+  NOTES = 10, /* at most */
   NOTE_SIZE = BLIS__UNREAD_TEXT_SIZE + 256
 };
 
@@ -24,6 +24,8 @@ struct blis_graph_file {
   blis_alloc alloc;
   char *path;
   size_t path_size;
+  bool is_folder;
+  blis__graph_folder folder; /* if it is one */
   blis_graph_file_options options;
   blis_intern *strings;
   const blis__graph_format *format;
@@ -64,8 +66,9 @@ static blis_status find_format(blis_graph_file *file, const char *name,
                    name, blis_nearest_suggest(&nearest).text);
 }
 
-static blis_status recognise(blis_graph_file *file, blis_input *input,
-                             blis_error *error) {
+/* path is that of the file, or of the first one in the folder. */
+static blis_status recognise(blis_graph_file *file, const char *path,
+                             blis_input *input, blis_error *error) {
   blis_slice head;
   BLIS_TRY(blis_input_peek(input, &head, error));
   if (head.length >= 3 && memcmp(head.data, "\xef\xbb\xbf", 3) == 0) {
@@ -84,7 +87,7 @@ static blis_status recognise(blis_graph_file *file, blis_input *input,
       "%s: %s; known formats of graphs are weka, "
       "agentic-mooncake, mooncake-delta, applied-compute, sharegpt "
       "and spans (traces of single requests: { trace = path })",
-      file->path,
+      path,
       head.length == 0 ? "the file is empty"
                        : "not recognised as session graphs");
 }
@@ -106,24 +109,37 @@ static void close_reader(blis_graph_file *file) {
   file->reader = NULL;
 }
 
-static blis_status open_reader(blis_graph_file *file, blis_error *error) {
+/* The first file, whose format is known then. */
+static blis_status open_first(blis_graph_file *file, const char *path,
+                              blis_text **text, blis_error *error) {
   blis_input *input;
-  close_reader(file);
-  BLIS_TRY(blis_input_open(&file->alloc, file->path, &input, error));
-  if (blis_input_file_size(input) < 0) {
-    blis_input_close(input);
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "%s: graphs are read twice, so they must be in a file",
-                     file->path);
-  }
+  BLIS_TRY(blis__graph_open_input(&file->alloc, path, &input, error));
   blis_status status =
-      file->format == NULL ? recognise(file, input, error) : BLIS_OK;
+      file->format == NULL ? recognise(file, path, input, error) : BLIS_OK;
+  if (status == BLIS_OK && file->is_folder && !file->format->reads_folders) {
+    status = blis_fail(error, BLIS_ERR_INVALID,
+                       "%s: graphs of format %s are in one file; a folder is "
+                       "for weka",
+                       file->path, file->format->name);
+  }
   if (status != BLIS_OK) {
     blis_input_close(input);
     return status;
   }
+  return blis_text_open_input(&file->alloc, input, text, error);
+}
+
+static blis_status open_reader(blis_graph_file *file, blis_error *error) {
+  const char *path = file->path;
+  bool is_whole = false;
   blis_text *text;
-  BLIS_TRY(blis_text_open_input(&file->alloc, input, &text, error));
+  close_reader(file);
+  if (file->is_folder) {
+    blis__graph_folder_rewind(&file->folder);
+    BLIS_TRY_MEM(blis__graph_folder_next(&file->folder, &path, &is_whole),
+                 error);
+  }
+  BLIS_TRY(open_first(file, path, &text, error));
   file->reader = blis_alloc_zeroed(&file->alloc, 1, file->format->reader_size);
   if (file->reader == NULL) {
     blis_text_close(text);
@@ -131,7 +147,9 @@ static blis_status open_reader(blis_graph_file *file, blis_error *error) {
   }
   blis__graph_rows *rows = file->reader;
   rows->alloc = &file->alloc;
-  rows->path = file->path;
+  rows->path = path;
+  rows->folder = file->is_folder ? &file->folder : NULL;
+  rows->is_whole = is_whole;
   rows->options = &file->options;
   rows->strings = file->strings;
   rows->known = &file->known;
@@ -188,11 +206,18 @@ static blis_status note_count(blis_graph_file *file, int64_t count,
              : note(file, "%s: %s: %lld", file->path, what, (long long)count);
 }
 
+static const char rootless[] =
+    "conversations without a request of their own, left out";
+
 static blis_status make_notes(blis_graph_file *file) {
   const blis__graph_known *known = &file->known;
   BLIS_TRY(note_count(file, known->dropped_agents,
                       "subagents in front of every request of their "
                       "conversation, left out"));
+  BLIS_TRY(note_count(file, known->rootless, rootless));
+  BLIS_TRY(note_count(file, known->same_agents,
+                      "subagents with the agent_id of an earlier one of their "
+                      "conversation, which have a session of their own"));
   BLIS_TRY(note_count(file, known->same_ids,
                       "conversations with the id of an earlier one, and so "
                       "with its sessions"));
@@ -235,6 +260,10 @@ static blis_status read_through(blis_graph_file *file, blis_error *error) {
   file->count = file->taken;
   file->known.is_first = false;
   close_reader(file);
+  if (file->count == 0 && file->known.rootless > 0) {
+    return blis_fail(error, BLIS_ERR_PARSE, "%s: there are no graphs; %s: %lld",
+                     file->path, rootless, (long long)file->known.rootless);
+  }
   if (file->count == 0) {
     return blis_fail(error, BLIS_ERR_PARSE, "%s: there are no graphs",
                      file->path);
@@ -251,23 +280,25 @@ static blis_status read_through(blis_graph_file *file, blis_error *error) {
 
 /* What is not the caller's any more. */
 static blis_status keep(blis_graph_file *file, const char *path,
-                        const blis_graph_models *models) {
+                        const blis_graph_models *models, blis_error *error) {
   file->options.models = (blis_graph_models){0};
-  BLIS_TRY(blis__graph_names_init(&file->models, &file->alloc, models,
-                                  file->strings));
+  BLIS_TRY_MEM(blis__graph_names_init(&file->models, &file->alloc, models,
+                                      file->strings),
+               error);
   file->path_size = strlen(path) + 1;
   file->path = blis_alloc_new(&file->alloc, file->path_size);
-  if (file->path == NULL) {
-    return BLIS_ERR_NOMEM;
-  }
+  BLIS_TRY_NEW(file->path, error);
   memcpy(file->path, path, file->path_size);
-  return BLIS_OK;
+  file->is_folder = blis__graph_is_folder(path);
+  return file->is_folder ? blis__graph_folder_init(&file->folder, &file->alloc,
+                                                   file->path, error)
+                         : BLIS_OK;
 }
 
 static blis_status fill(blis_graph_file *file, const char *path,
                         const blis_graph_file_options *options,
                         blis_error *error) {
-  BLIS_TRY_MEM(keep(file, path, &options->models), error);
+  BLIS_TRY(keep(file, path, &options->models, error));
   file->options.format = NULL; /* is not kept */
   if (options->format != NULL) {
     BLIS_TRY(find_format(file, options->format, error));
@@ -306,9 +337,10 @@ blis_status blis_graph_file_open_again(const blis_graph_file *known,
   made->format = known->format;
   made->known = known->known;
   made->count = known->count;
-  if (keep(made, known->path, &known->models.given) != BLIS_OK) {
+  blis_status status = keep(made, known->path, &known->models.given, error);
+  if (status != BLIS_OK) {
     blis_graph_file_close(made);
-    return blis_fail_nomem(error);
+    return status;
   }
   *file = made;
   return BLIS_OK;
@@ -324,6 +356,9 @@ void blis_graph_file_close(blis_graph_file *file) {
     blis_alloc_free(&alloc, file->notes[i], strlen(file->notes[i]) + 1);
   }
   blis__graph_names_deinit(&file->models);
+  if (file->is_folder) {
+    blis__graph_folder_deinit(&file->folder);
+  }
   blis_alloc_free(&alloc, file->path, file->path_size);
   blis_alloc_free(&alloc, file, sizeof *file);
 }

@@ -14,6 +14,9 @@
  *   spans     JSONL: spans of OpenTelemetry with gen-ai attributes, one or a
  *             session per line; or OTLP JSON
  *
+ * A weka corpus may be a folder, too, with a conversation in each .json file
+ * and one per line of .jsonl files; the path is that of the folder then.
+ *
  * A file is read twice: once to check every row and to learn what only the
  * whole file tells, then graph by graph as they are played. Lines hold whole
  * graphs in weka, applied-compute and spans by session, and then memory does

@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "workload/graph/file.h"
+#include "workload/graph/folder.h"
 #include "workload/graph/models.h"
 #include "workload/unread.h"
 
@@ -23,7 +24,9 @@ typedef struct blis__graph_known {
   bool nested_is_relative; /* of weka, once the first reader is through */
   int64_t requests;
   int64_t dropped_agents; /* nothing is there that would start them */
+  int64_t rootless;       /* conversations without a request of their own */
   int64_t same_ids;       /* conversations with the id of an earlier one */
+  int64_t same_agents;    /* subagents with that of an earlier one */
   int64_t excess_ids;     /* requests with more hash ids than tokens */
   int64_t left_out;       /* rows or spans that are no requests */
   int64_t not_monotone;   /* prompts that are shorter than their context */
@@ -34,7 +37,9 @@ typedef struct blis__graph_known {
 /* The first member of every reader. */
 typedef struct blis__graph_rows {
   const blis_alloc *alloc;
-  const char *path;
+  const char *path;           /* of the file that is read now */
+  blis__graph_folder *folder; /* that it is of; NULL = of none */
+  bool is_whole;              /* the file is one object, and not one per line */
   const blis_graph_file_options *options;
   blis_intern *strings;
   blis__graph_known *known;
@@ -47,6 +52,7 @@ typedef struct blis__graph_rows {
 typedef struct blis__graph_format {
   const char *name;
   const char *text;
+  bool reads_folders; /* every file of them holds whole graphs */
   /* Whether a file that starts with head (some KB, unpacked) is of it. */
   bool (*recognise)(blis_slice head);
   size_t reader_size;
@@ -71,9 +77,16 @@ typedef struct blis__graph_format {
 BLIS__GRAPH_FORMAT_MAP(XX)
 #undef XX
 
+/* A file that can be opened again. */
+BLIS_MUSTUSE blis_status blis__graph_open_input(const blis_alloc *alloc,
+                                                const char *path,
+                                                blis_input **input,
+                                                blis_error *error);
+
 /*
  * The next line that is not blank as a JSON object; *line is its number. Whole
- * numbers beyond 64 bits, as some hash ids are, become texts.
+ * numbers beyond 64 bits, as some hash ids are, become texts. In a folder it
+ * may be of the next file, or all of this.
  */
 BLIS_MUSTUSE blis_status blis__graph_next_object(blis__graph_rows *rows,
                                                  blis_json_value *object,
@@ -91,6 +104,11 @@ BLIS_MUSTUSE blis_status blis__graph_read_all(blis__graph_rows *rows,
 BLIS_MUSTUSE blis_status blis__graph_time(blis_json_value object,
                                           const char *key, double unit_us,
                                           int64_t *time_us, blis_error *error);
+/* The same of a member that has two spellings, which agree if both are there.
+ */
+BLIS_MUSTUSE blis_status blis__graph_either_time(
+    blis_json_value object, const char *key, const char *other, double unit_us,
+    int64_t *time_us, blis_error *error);
 BLIS_MUSTUSE blis_status blis__graph_tokens(blis_json_value object,
                                             const char *key, uint32_t *tokens,
                                             blis_error *error);

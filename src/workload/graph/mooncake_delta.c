@@ -86,8 +86,8 @@ static blis_status read_times(reading *r, blis_json_value object, turn *made,
   int64_t time_us = -1;
   int64_t delay_us = -1;
   BLIS_TRY(blis__graph_time(object, "timestamp", 1e3, &time_us, error));
-  BLIS_TRY(blis__graph_time(object, "delay_ms", 1e3, &delay_us, error));
-  BLIS_TRY(blis__graph_time(object, "delay", 1e3, &delay_us, error));
+  BLIS_TRY(blis__graph_either_time(object, "delay", "delay_ms", 1e3, &delay_us,
+                                   error));
   BLIS_TRY(find_session(r, made, time_us, error));
   session *s = &r->sessions.items[made->session];
   if (time_us >= 0 && time_us < s->last_us) {

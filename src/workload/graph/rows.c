@@ -46,16 +46,100 @@ static void quote_long_numbers(blis_slice text, blis_buffer *quoted) {
   }
 }
 
-static blis_status parse_quoted(blis__graph_rows *rows, blis_text_line line) {
+static blis_status parse_quoted(blis__graph_rows *rows, int64_t line,
+                                blis_slice text) {
   blis_buffer quoted;
   blis_buffer_init(&quoted, rows->alloc);
-  quote_long_numbers(line.content, &quoted);
+  quote_long_numbers(text, &quoted);
   blis_status status = blis_buffer_status(&quoted);
   if (status == BLIS_OK) {
-    status = blis_json_parse(&rows->json, rows->path, line.number,
+    status = blis_json_parse(&rows->json, rows->path, line,
                              blis_buffer_slice(&quoted), NULL);
   }
   blis_buffer_deinit(&quoted);
+  return status;
+}
+
+static blis_status parse_object(blis__graph_rows *rows, int64_t line,
+                                blis_slice text, blis_json_value *object,
+                                blis_error *error) {
+  blis_error own;
+  blis_status status =
+      blis_json_parse(&rows->json, rows->path, line, text, &own);
+  if (status != BLIS_OK && parse_quoted(rows, line, text) != BLIS_OK) {
+    return blis_fail(error, status, "%s", own.message);
+  }
+  *object = blis_json_root(&rows->json);
+  return blis_json_need_object(*object, error);
+}
+
+/* What is left of the file. */
+static blis_status read_rest(blis__graph_rows *rows, blis_buffer *buffer,
+                             blis_error *error) {
+  blis_text_line line;
+  bool has_line = true;
+  while (has_line) {
+    BLIS_TRY(blis_text_next(rows->text, &line, &has_line, error));
+    if (has_line) {
+      blis_buffer_bytes(buffer, line.content.data, line.content.length);
+      blis_buffer_char(buffer, '\n');
+    }
+    if (buffer->length > MAX_SIZE) {
+      return blis_fail(error, BLIS_ERR_INVALID,
+                       "%s: a JSON text is longer than %d bytes, the limit "
+                       "here",
+                       rows->path, MAX_SIZE);
+    }
+  }
+  BLIS_TRY_MEM(blis_buffer_status(buffer), error);
+  return BLIS_OK;
+}
+
+blis_status blis__graph_open_input(const blis_alloc *alloc, const char *path,
+                                   blis_input **input, blis_error *error) {
+  BLIS_TRY(blis_input_open(alloc, path, input, error));
+  if (blis_input_file_size(*input) >= 0) {
+    return BLIS_OK;
+  }
+  blis_input_close(*input);
+  return blis_fail(error, BLIS_ERR_INVALID,
+                   "%s: graphs are read twice, so they must be in a file",
+                   path);
+}
+
+/* The next file of the folder, if there is one. */
+static blis_status open_next(blis__graph_rows *rows, bool *has_file,
+                             blis_error *error) {
+  const char *path = NULL;
+  blis_input *input;
+  if (rows->folder != NULL) {
+    BLIS_TRY_MEM(blis__graph_folder_next(rows->folder, &path, &rows->is_whole),
+                 error);
+  }
+  *has_file = path != NULL;
+  if (!*has_file) {
+    return BLIS_OK;
+  }
+  rows->path = path;
+  BLIS_TRY(blis__graph_open_input(rows->alloc, path, &input, error));
+  blis_text_close(rows->text);
+  rows->text = NULL;
+  return blis_text_open_input(rows->alloc, input, &rows->text, error);
+}
+
+/* The file is one object: its first line says that there is one. */
+static blis_status read_whole(blis__graph_rows *rows, blis_text_line first,
+                              blis_json_value *object, blis_error *error) {
+  blis_buffer buffer;
+  blis_buffer_init(&buffer, rows->alloc);
+  blis_buffer_bytes(&buffer, first.content.data, first.content.length);
+  blis_buffer_char(&buffer, '\n');
+  blis_status status = read_rest(rows, &buffer, error);
+  if (status == BLIS_OK) {
+    status = parse_object(rows, first.number, blis_buffer_slice(&buffer),
+                          object, error);
+  }
+  blis_buffer_deinit(&buffer);
   return status;
 }
 
@@ -63,46 +147,29 @@ blis_status blis__graph_next_object(blis__graph_rows *rows,
                                     blis_json_value *object, int64_t *number,
                                     bool *has_line, blis_error *error) {
   blis_text_line line;
-  do {
+  bool is_blank = true;
+  while (is_blank) {
     BLIS_TRY(blis_text_next(rows->text, &line, has_line, error));
-    if (!*has_line) {
+    bool has_more = *has_line;
+    if (!has_more) {
+      BLIS_TRY(open_next(rows, &has_more, error));
+    }
+    if (!has_more) {
       return BLIS_OK;
     }
-  } while (blis_slice_trim(line.content).length == 0);
-  blis_error own;
-  blis_status status =
-      blis_json_parse(&rows->json, rows->path, line.number, line.content, &own);
-  if (status != BLIS_OK && parse_quoted(rows, line) != BLIS_OK) {
-    return blis_fail(error, status, "%s", own.message);
+    is_blank = !*has_line || blis_slice_trim(line.content).length == 0;
   }
   *number = line.number;
-  *object = blis_json_root(&rows->json);
-  return blis_json_need_object(*object, error);
+  return rows->is_whole
+             ? read_whole(rows, line, object, error)
+             : parse_object(rows, line.number, line.content, object, error);
 }
 
 blis_status blis__graph_read_all(blis__graph_rows *rows, blis_json_value *root,
                                  blis_error *error) {
   blis_buffer buffer;
   blis_buffer_init(&buffer, rows->alloc);
-  blis_text_line line;
-  bool has_line = true;
-  blis_status status = BLIS_OK;
-  while (status == BLIS_OK && has_line) {
-    status = blis_text_next(rows->text, &line, &has_line, error);
-    if (status == BLIS_OK && has_line) {
-      blis_buffer_bytes(&buffer, line.content.data, line.content.length);
-      blis_buffer_char(&buffer, '\n');
-      if (buffer.length > MAX_SIZE) {
-        status = blis_fail(error, BLIS_ERR_INVALID,
-                           "%s: a JSON text is longer than %d bytes, the limit "
-                           "here",
-                           rows->path, MAX_SIZE);
-      }
-    }
-  }
-  if (status == BLIS_OK && blis_buffer_status(&buffer) != BLIS_OK) {
-    status = blis_fail_nomem(error);
-  }
+  blis_status status = read_rest(rows, &buffer, error);
   if (status == BLIS_OK) {
     status = blis_json_parse(&rows->json, rows->path, 1,
                              blis_buffer_slice(&buffer), error);
@@ -123,6 +190,26 @@ blis_status blis__graph_time(blis_json_value object, const char *key,
   BLIS_TRY(blis_json_double(value, 0, (double)BLIS_TIME_SPAN_MAX_US / unit_us,
                             &time, error));
   *time_us = llround(time * unit_us);
+  return BLIS_OK;
+}
+
+blis_status blis__graph_either_time(blis_json_value object, const char *key,
+                                    const char *other, double unit_us,
+                                    int64_t *time_us, blis_error *error) {
+  blis_json_value second = blis_json_member(object, other);
+  int64_t first_us = *time_us;
+  BLIS_TRY(blis__graph_time(object, key, unit_us, &first_us, error));
+  *time_us = first_us;
+  BLIS_TRY(blis__graph_time(object, other, unit_us, time_us, error));
+  if (blis_json_has(blis_json_member(object, key)) && blis_json_has(second) &&
+      first_us != *time_us) {
+    char what[128];
+    (void)snprintf(what, sizeof what,
+                   "is not what '%s' says, expected one of them, or the same "
+                   "in both",
+                   key);
+    return blis_json_fail(second, what, error);
+  }
   return BLIS_OK;
 }
 

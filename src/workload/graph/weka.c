@@ -1,4 +1,4 @@
-/* weka.c - reads Weka corpora, a conversation per line. */
+/* weka.c - reads Weka corpora, a conversation per line or per file. */
 #include "workload/graph/weka.h"
 
 #include <stdlib.h>
@@ -11,7 +11,8 @@ enum { USUAL_BLOCK_TOKENS = 64, MAX_DEPTH = 16 };
 typedef struct reading {
   blis__graph_rows rows;
   blis__weka w;
-  blis_map ids; /* of conversations, for the first reader alone */
+  blis_map ids;    /* of conversations, for the first reader alone */
+  blis_map agents; /* how many of the conversation there are, by agent_id */
 } reading;
 
 static bool recognise(blis_slice head) {
@@ -215,21 +216,52 @@ static blis_status find_basis(reading *r, blis_json_value list,
 static blis_status read_list(reading *r, uint32_t agent, blis_json_value list,
                              int64_t basis_us, int depth, blis_error *error);
 
+/* A name that sessions are made of; 0 = there is none. */
+static blis_status read_id(reading *r, blis_json_value object, const char *key,
+                           uint32_t *id, blis_error *error) {
+  *id = 0;
+  BLIS_TRY(blis__graph_name(&r->rows, object, key, id, error));
+  return strchr(blis_intern_text(r->rows.strings, *id), ':') == NULL
+             ? BLIS_OK
+             : blis_json_fail(blis_json_member(object, key),
+                              "is not allowed, expected a name without ':'",
+                              error);
+}
+
+/* Subagents of one agent_id are several all the same. */
+static blis_status name_session(reading *r, blis_json_value marker,
+                                uint32_t *session, blis_error *error) {
+  const blis_intern *strings = r->rows.strings;
+  uint32_t name;
+  uint64_t *count;
+  bool is_new;
+  BLIS_TRY(read_id(r, marker, "agent_id", &name, error));
+  BLIS_TRY_MEM(blis_map_add(&r->agents, name, 0, &count, &is_new), error);
+  const char *conversation = blis_intern_text(strings, r->w.id);
+  const char *agent = name != 0 ? blis_intern_text(strings, name) : "unnamed";
+  ++*count;
+  if (is_new) {
+    BLIS_TRY_MEM(blis__graph_text(&r->rows, session, "%.120s::sa:%.100s",
+                                  conversation, agent),
+                 error);
+    return BLIS_OK;
+  }
+  r->rows.known->same_agents += r->rows.known->is_first;
+  BLIS_TRY_MEM(blis__graph_text(&r->rows, session, "%.120s::sa:%.100s:%llu",
+                                conversation, agent,
+                                (unsigned long long)*count),
+               error);
+  return BLIS_OK;
+}
+
 static blis_status read_marker(reading *r, uint32_t parent, const entry *marker,
                                int depth, blis_error *error) {
   blis__weka *w = &r->w;
-  uint32_t name = 0;
   blis__graph_see(&r->rows, marker->value, marker_fields);
-  BLIS_TRY(blis__graph_name(&r->rows, marker->value, "agent_id", &name, error));
   uint32_t count = (uint32_t)w->agents.items[parent].calls.count;
   blis__weka_agent agent = {
       .parent = parent, .spawned = count, .joined = count};
-  BLIS_TRY_MEM(blis__graph_text(&r->rows, &agent.session, "%.120s::sa:%.100s",
-                                blis_intern_text(r->rows.strings, w->id),
-                                name != 0
-                                    ? blis_intern_text(r->rows.strings, name)
-                                    : "unnamed"),
-               error);
+  BLIS_TRY(name_session(r, marker->value, &agent.session, error));
   blis_json_value list = blis_json_member(marker->value, "requests");
   if (!blis_json_has(list)) {
     return BLIS_OK;
@@ -322,8 +354,7 @@ static blis_status read_conversation(reading *r, blis_json_value top,
   const blis_graph_file_options *options = r->rows.options;
   blis__graph_see(&r->rows, top, top_fields);
   BLIS_TRY(blis__graph_need(top, "id", error));
-  w->id = 0;
-  BLIS_TRY(blis__graph_name(&r->rows, top, "id", &w->id, error));
+  BLIS_TRY(read_id(r, top, "id", &w->id, error));
   if (w->id == 0) {
     return blis_json_fail(blis_json_member(top, "id"),
                           "is not allowed, expected a name", error);
@@ -340,6 +371,7 @@ static blis_status read_conversation(reading *r, blis_json_value top,
   }
   BLIS_TRY(read_scope(w, top, error));
   blis__blocks_clear(&w->blocks, !w->is_global);
+  blis_map_clear(&r->agents);
   w->calls.count = 0;
   w->agent_count = 0;
   const blis__weka_agent root = {.session = w->id, .parent = BLIS__WEKA_NONE};
@@ -365,6 +397,7 @@ static blis_status next(void *reader, blis_graph *graph, bool *done,
     }
     BLIS_TRY(read_conversation(r, top, error));
     BLIS_TRY(blis__weka_build(&r->w, &r->rows, graph, &is_empty, error));
+    r->rows.known->rootless += is_empty && r->rows.known->is_first;
   }
   return BLIS_OK;
 }
@@ -375,6 +408,7 @@ static blis_status open_reading(void *reader, blis_error *error) {
   r->w.alloc = *r->rows.alloc;
   blis__blocks_init(&r->w.blocks, r->rows.alloc);
   blis_map_init(&r->ids, r->rows.alloc);
+  blis_map_init(&r->agents, r->rows.alloc);
   return BLIS_OK;
 }
 
@@ -388,12 +422,14 @@ static void close_reading(void *reader) {
   blis_array_deinit(&w->alloc, &w->calls);
   blis__blocks_deinit(&w->blocks);
   blis_map_deinit(&r->ids);
+  blis_map_deinit(&r->agents);
 }
 
 const blis__graph_format blis__graph_weka = {
     .name = "weka",
     .text = "JSONL of conversations of coding agents: requests with t, in, "
-            "out, hash_ids",
+            "out, hash_ids; or a folder of them",
+    .reads_folders = true,
     .recognise = recognise,
     .reader_size = sizeof(reading),
     .open = open_reading,

@@ -1,0 +1,47 @@
+/*
+ * folder.h - the files of a folder that holds one corpus; for graph files only.
+ *
+ * These are its .json and .jsonl files, packed or not, in the order of their
+ * names (byte by byte). Hidden files are left out, and folders in it are not
+ * entered. The names are read once; memory is theirs.
+ */
+#ifndef BLIS_WORKLOAD_GRAPH_FOLDER_H
+#define BLIS_WORKLOAD_GRAPH_FOLDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/alloc.h"
+#include "base/array.h"
+#include "base/buffer.h"
+#include "base/error.h"
+
+typedef struct blis__graph_folder {
+  blis_alloc alloc;
+  const char *path; /* borrowed */
+  BLIS_ARRAY(char *) names;
+  size_t next;      /* of the names */
+  blis_buffer file; /* the path of the one before it */
+} blis__graph_folder;
+
+bool blis__graph_is_folder(const char *path);
+
+/* Copies *alloc; path is borrowed. deinit is to be called in any case. */
+BLIS_MUSTUSE blis_status blis__graph_folder_init(blis__graph_folder *folder,
+                                                 const blis_alloc *alloc,
+                                                 const char *path,
+                                                 blis_error *error);
+void blis__graph_folder_deinit(blis__graph_folder *folder);
+
+/* From the first file on again. */
+void blis__graph_folder_rewind(blis__graph_folder *folder);
+
+/*
+ * The path of the next file, valid until the next call; NULL behind the last.
+ * With *is_whole it is one JSON text, else it has one in every line.
+ */
+BLIS_MUSTUSE blis_status blis__graph_folder_next(blis__graph_folder *folder,
+                                                 const char **path,
+                                                 bool *is_whole);
+
+#endif
