@@ -789,7 +789,7 @@ return {
       { "9.6", "makespan is at least the critical path of recorded delays",
         graph_examples .. "no task is shorter than the longest way" },
       { "9.6", "cached share by tree",
-        waits = "records of requests say whether there was a hit, not how much" },
+        graphs .. "tell what share of their prompts was found in caches" },
       { "9.7", "ShareGPT with a ratio of bytes per token, which the result says",
         graph_files .. "are conversations of ShareGPT" },
       { "9.7", "vLLM's sampler: the first two turns, limits of lengths, shuffled",

@@ -222,6 +222,38 @@ describe("session graphs", function()
       "workload = { graphs = ... }")
   end)
 
+  it("tell what share of their prompts was found in caches", function()
+    local graphs = { diamond, { name = "solo", { prompt_tokens = 320, output_tokens = 3 } },
+      { name = "empty", prefix_group = "p", prefix_tokens = 64,
+        { prompt_tokens = 32, output_tokens = 1, timeout_us = 1 } } }
+    for _, engine in ipairs { "fast", "stepwise" } do
+      -- What the only instance has when a request is routed to it, which none waits for.
+      local seen = {}
+      local result = run({ graphs = graphs, count = 6, concurrency = 1 }, {
+        cluster = { instances = 1, engine = engine },
+        routing = blis.router { name = "see", route = function(request, instances)
+          local key = request.program.root_session
+          seen[key] = (seen[key] or 0) + instances[1].cached_tokens
+          return 1
+        end },
+      })
+      local prompt_tokens, cached_tokens, by_name = 0, 0, {}
+      for _, task in ipairs(result.requests:tasks()) do
+        assert.is_near(task.prompt_tokens > 0 and task.cached_tokens / task.prompt_tokens or 0,
+          task.cached_share, 1e-12)
+        prompt_tokens = prompt_tokens + task.prompt_tokens
+        cached_tokens = cached_tokens + task.cached_tokens
+        by_name[task.program .. task.play] = task
+      end
+      assert.same({ seen.t, 0, 0, 0 }, { by_name.t0.cached_tokens, by_name.solo0.cached_tokens,
+        by_name.solo1.cached_tokens, by_name.empty1.cached_tokens })
+      -- B, C and D go on from 1099 tokens or more, and each play has content of its own.
+      assert.equal(by_name.t0.cached_tokens, by_name.t1.cached_tokens)
+      assert.is_true(by_name.t0.cached_tokens >= 3 * 1088)
+      assert.is_near(cached_tokens / prompt_tokens, result.tasks.cached_share, 1e-12)
+    end
+  end)
+
   it("are told by session and by program, as long as somebody asks", function()
     local alone = { name = "solo", { prompt_tokens = 9, output_tokens = 3 } }
     local result = run({ graphs = { diamond, alone }, count = 3, concurrency = 1 })
@@ -282,7 +314,7 @@ describe("session graphs", function()
     local file <close> = io.open(path)
     assert.equal("program,play,state,requests,submitted,completed,path_requests,start_us,end_us,"
       .. "queue_us,prefill_us,decode_us,tool_us,delay_us,request_us,waited_us,prompt_tokens,"
-      .. "output_tokens", file:read "l")
+      .. "output_tokens,cached_tokens,cached_share", file:read "l")
     says(file:read "l", "t,0,completed,4,4,4,3,0,")
     os.remove(path)
   end)

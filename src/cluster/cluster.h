@@ -36,7 +36,8 @@ typedef struct blis_request_end {
   int32_t instance;            /* that handled it; -1 = none */
   const char *reason;          /* of a rejection or failure; or NULL */
   bool was_counted;
-  bool had_hit; /* some of its prompt was cached when it was first admitted */
+  bool had_hit; /* some of its prompt was cached when it was first admitted, */
+  int64_t cached_tokens;       /* so many tokens, in whichever store */
   int64_t ttft_us;             /* -1 = never */
   int64_t e2e_us;              /* -1 = not completed */
   int64_t scheduling_delay_us; /* -1 = never */

@@ -35,7 +35,8 @@ static blis_status on_ended(void *ud, blis_cluster *cluster,
       .produced_tokens = live->itl_count,
       .is_completed = blis_request_is_completed(live->state),
       .scheduling_delay_us = live->scheduling_delay_us,
-      .ttft_us = live->ttft_us};
+      .ttft_us = live->ttft_us,
+      .cached_tokens = news->end->cached_tokens};
   blis_request follow_up;
   bool has_follow_up = false;
   BLIS_TRY(source->ended(source->state, &news->request->request, &outcome,

@@ -21,6 +21,8 @@ static blis_status on_reporting(void *ud, blis_cluster *cluster,
   }
   news->end->stages = &handoff->times;
   news->end->had_hit |= handoff->prefill.had_hit;
+  /* What the other stage has was handed off to it. */
+  news->end->cached_tokens = handoff->prefill.cached_tokens;
   if (handoff->prefill.is_adapter_counted) { /* both stages need it */
     news->end->adapter_wait_us = blis_max_i64(news->end->adapter_wait_us, 0) +
                                  handoff->prefill.adapter_wait_us;

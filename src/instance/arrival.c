@@ -8,6 +8,7 @@ void blis__reset_request(blis_live_request *request) {
   request->may_draft = false;
   request->was_counted = false;
   request->had_hit = false;
+  request->cached_tokens = 0;
   request->was_brought = false;
   request->rejection = NULL;
   request->prefill_tokens = request->prompt_tokens;

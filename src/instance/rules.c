@@ -66,6 +66,7 @@ void blis__count_prompt_blocks(const blis_instance_config *config,
   int64_t size = config->block_size_tokens;
   int64_t tokens = request->prompt_tokens;
   request->had_hit |= cached_blocks > 0;
+  request->cached_tokens = cached_blocks * size;
   stats->cache_hits += cached_blocks;
   stats->cache_misses += tokens / size + (tokens % size != 0) - cached_blocks;
   const blis_kv_source *source = config->kv_source;

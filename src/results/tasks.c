@@ -40,6 +40,8 @@ static void fill(blis_percentiles *times, blis_value_set *set,
 static void count_tasks(const blis_task *tasks, size_t count,
                         int64_t duration_us, blis_task_summary *s) {
   int64_t path_requests = 0;
+  double prompt_tokens = 0;
+  double cached_tokens = 0;
   double request_us = 0;
   double task_us = 0;
   s->started = (int64_t)count;
@@ -49,6 +51,8 @@ static void count_tasks(const blis_task *tasks, size_t count,
     s->broken += task->state == BLIS_TASK_BROKEN;
     s->unfinished += task->state == BLIS_TASK_UNFINISHED;
     s->requests += task->requests;
+    prompt_tokens += (double)task->prompt_tokens;
+    cached_tokens += (double)task->cached_tokens;
     s->never_sent += task->requests - task->submitted;
     if (task->state == BLIS_TASK_COMPLETED) {
       path_requests += task->path_requests;
@@ -59,6 +63,7 @@ static void count_tasks(const blis_task *tasks, size_t count,
   if (s->completed > 0) {
     s->path_requests = (double)path_requests / (double)s->completed;
   }
+  s->cached_share = prompt_tokens > 0 ? cached_tokens / prompt_tokens : 0;
   s->parallelism = task_us > 0 ? request_us / task_us : 0;
   s->tasks_per_sec =
       duration_us > 0 ? (double)s->completed / ((double)duration_us / 1e6) : 0;

@@ -147,6 +147,7 @@ typedef struct blis_request_outcome {
   /* As in records, from its arrival; -1 = it never came to that. */
   int64_t scheduling_delay_us;
   int64_t ttft_us;
+  int64_t cached_tokens; /* of its prompt, when it was first admitted */
 } blis_request_outcome;
 
 /*

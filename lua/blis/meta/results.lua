@@ -102,6 +102,8 @@
 ---@field waited_us integer of all its requests, delays and tools
 ---@field prompt_tokens integer of completed requests
 ---@field output_tokens integer of these
+---@field cached_tokens integer of their prompts, found in caches when they were first admitted
+---@field cached_share number cached_tokens / prompt_tokens
 
 --- The requests of a run in the order of their arrival: `result.requests`.
 ---@class blis.Requests

@@ -263,7 +263,8 @@ function result_file.was_read(r) return are_read[r] == true end
 -- What is known of a task.
 local task_columns = { "program", "play", "state", "requests", "submitted", "completed",
   "path_requests", "start_us", "end_us", "queue_us", "prefill_us", "decode_us", "tool_us",
-  "delay_us", "request_us", "waited_us", "prompt_tokens", "output_tokens" }
+  "delay_us", "request_us", "waited_us", "prompt_tokens", "output_tokens",
+  "cached_tokens", "cached_share" }
 
 --- Writes the tasks of session graphs for other programs, as export_requests does requests.
 ---@param result blis.Result

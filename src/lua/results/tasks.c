@@ -46,7 +46,7 @@ static void push_task(lua_State *L, const blis_task *task,
   static const char *const states[] = {[BLIS_TASK_COMPLETED] = "completed",
                                        [BLIS_TASK_BROKEN] = "broken",
                                        [BLIS_TASK_UNFINISHED] = "unfinished"};
-  lua_createtable(L, 0, 20);
+  lua_createtable(L, 0, 22);
   set_field_text(L, "program", strings, task->program);
   set_field_integer(L, "play", task->play);
   set_field_string(L, "state", states[task->state]);
@@ -64,6 +64,11 @@ static void push_task(lua_State *L, const blis_task *task,
   set_field_integer(L, "request_us", task->request_us);
   set_field_integer(L, "waited_us", task->waited_us);
   set_field_integer(L, "prompt_tokens", task->prompt_tokens);
+  set_field_integer(L, "cached_tokens", task->cached_tokens);
+  set_field_number(L, "cached_share",
+                   task->prompt_tokens > 0 ? (double)task->cached_tokens /
+                                                 (double)task->prompt_tokens
+                                           : 0);
   set_field_integer(L, "output_tokens", task->output_tokens);
 }
 

@@ -400,6 +400,7 @@ static void note_end(node *n, const blis_request *request,
   program->ended_requests++;
   program->requests_left -= program->requests_left > 0;
   if (outcome->is_completed) {
+    n->live->cached_tokens += outcome->cached_tokens;
     note_service(n, request);
   }
 }

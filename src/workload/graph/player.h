@@ -110,7 +110,9 @@ typedef struct blis_task {
   /* Of all its requests that have ended, the background included. */
   int64_t request_us; /* from arrival to end */
   int64_t waited_us;  /* delays of submitted nodes, those of tools included */
+  /* Of the completed ones. */
   int64_t prompt_tokens;
+  int64_t cached_tokens; /* of these, in caches at the first admission */
   int64_t output_tokens;
 } blis_task;
 

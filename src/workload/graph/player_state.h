@@ -63,6 +63,7 @@ typedef struct blis__live {
   uint32_t open;       /* nodes that are not over */
   uint32_t foreground; /* of these, those not in the background */
   uint32_t completed;
+  int64_t cached_tokens; /* of the prompts of these */
   uint32_t lent;    /* roots that wait, or were sent and not yet released */
   uint32_t there;   /* requests that have arrived and are not over; see THERE */
   uint32_t lane;    /* of the warm-up */

@@ -44,6 +44,7 @@ blis_task blis__player_task_of(const blis_graph_player *p, const live *l) {
                              : l->is_broken    ? BLIS_TASK_BROKEN
                                                : BLIS_TASK_COMPLETED,
                     .prompt_tokens = l->program.prompt_tokens,
+                    .cached_tokens = l->cached_tokens,
                     .output_tokens = l->program.output_tokens};
   uint32_t last = NO_NODE;
   for (uint32_t i = 0; i < l->graph.node_count; i++) {
