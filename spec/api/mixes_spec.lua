@@ -48,6 +48,17 @@ local function check_tiers(tiers)
   assert.equal(tiers.loaded_blocks, loaded)
 end
 
+--- Of whoever was served it is known where its prompt was found, also if it was preempted.
+local function check_hits(requests)
+  for _, one in ipairs(requests) do
+    if one.state == "completed" then
+      local found = one.cached_tokens
+      for _, tokens in ipairs(one.tier_tokens) do found = found + tokens end
+      assert.is_true(found >= 0 and found <= one.prompt_tokens)
+    end
+  end
+end
+
 local path = { "queue_us", "prefill_us", "decode_us", "tool_us", "delay_us" }
 
 --- No request was sent before those that it waited for had ended.
@@ -79,7 +90,10 @@ local function try(seed, seen)
   same(seed, "clone", fast, cloned)
   same(seed, "stepwise", fast, blis.run((mixes.experiment(seed, "stepwise"))))
   pairs_of.check_endings(fast)
-  if rawget(fast, "kv_tiers") then check_tiers(fast.kv_tiers) end
+  if rawget(fast, "kv_tiers") then
+    check_tiers(fast.kv_tiers)
+    check_hits(fast.requests)
+  end
   check_tasks(fast.requests)
   seen.ran = seen.ran + 1
   seen.loads = seen.loads + (rawget(fast, "kv_tiers") and fast.kv_tiers.loaded_blocks or 0)

@@ -301,7 +301,11 @@ blis_status blis__tiers_bring(void *ud, blis_live_request *request,
     load->blocks.items[load->blocks.count++] = tiers->found.items[i];
   }
   request->load = load;
-  BLIS_TRY_MEM(blis__tier_hits_begin(tiers, request), error);
+  /* Whoever was admitted before is preempted, and has had its hits. */
+  if (request->scheduling_delay_us < 0 ||
+      blis__tier_hits_of(tiers, request) == NULL) {
+    BLIS_TRY_MEM(blis__tier_hits_begin(tiers, request), error);
+  }
   tiers->counts.requests++;
   tiers->counts.in_flight++;
   BLIS_TRY(use_blocks(tiers, load, error));

@@ -99,8 +99,8 @@ typedef struct blis_live_request {
   bool may_draft;   /* has come to an instance with speculative decoding */
   bool was_counted; /* reached a wait queue or was late for it */
   bool had_hit; /* some of its prompt was cached when it was first admitted */
-  int64_t cached_tokens; /* of its prompt, at that time */
   bool was_brought; /* its KV, since it was last in the batch (kv_source.h) */
+  int64_t cached_tokens;       /* of its prompt, when it was first admitted */
   int64_t prefill_tokens;      /* to compute before the next token comes: the
                                   prompt, and output that was lost */
   int64_t progress_tokens;     /* tokens computed so far */
