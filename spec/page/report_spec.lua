@@ -538,9 +538,15 @@ describe("pages of several runs", function()
     local compared = blis.compare(small.experiment { routing = { "round-robin", "weighted" },
       replications = 3, quiet = true })
     local text = page_of(compared)
-    assert_has(text, "change against round-robin, with 95 % intervals")
     assert_has(text, '<path class="line c0"')
     assert.equal(2, #island(text, "figures-json"))
+    assert_has(text, "change against round-robin, with the range of the 3 pairs")
+    assert.is_nil(text:find("95 % interval", 1, true))
+    compared = blis.compare(small.experiment { routing = { "round-robin", "weighted" },
+      replications = 4, quiet = true })
+    text = page_of(compared)
+    assert_has(text, "change against round-robin, with 95 % intervals")
+    assert.is_nil(text:find("range of the", 1, true))
   end)
 
   it("show what nothing else beats in a sweep", function()

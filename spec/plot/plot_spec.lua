@@ -6,6 +6,7 @@ local commands = require "spec.support.commands"
 local files = require "spec.support.files"
 local folders = require "spec.support.folders"
 local plot = require "blis.plot"
+local ranges = require "blis.charts.ranges"
 local report = require "blis.results.report"
 local small = require "spec.support.small"
 local svg = require "blis.plot.svg"
@@ -334,6 +335,13 @@ describe("pictures of comparisons", function()
     small.says(compared:plot(), "ttft_ms.p99\nmean and 95 % interval\nround-robin |")
     small.says(compared:plot { show = "differences" },
       "change against round-robin, with 95 % intervals\nweighted |")
+    local few = blis.compare(small.experiment { routing = { "round-robin", "weighted" },
+      replications = 3, quiet = true })
+    local pair = few.against[2]["e2e_ms.mean"]
+    local drawn = ranges.differences(few, "e2e_ms.mean")
+    assert.equal("change against round-robin, with the range of the 3 pairs", drawn.caption)
+    assert.same({ { 100 * pair.least }, { 100 * pair.most } },
+      { drawn.series[1].low, drawn.series[1].high })
     small.says(compared:plot { show = "e2e_ms.mean" }, "e2e_ms.mean\n")
     small.says(small.message_of(compared.plot, compared, { show = "x" }),
       "plot: show: 'x' is not allowed")

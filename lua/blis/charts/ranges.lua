@@ -2,6 +2,7 @@
 --- differs from the first one.
 local figures = require "blis.results.figures"
 local plot = require "blis.sweep.plot"
+local statistics = require "blis.statistics"
 local windows = require "blis.results.windows"
 
 local ranges = {}
@@ -66,26 +67,35 @@ function ranges.of_results(results, labels, metric)
   return chart_of(metric, caption, metric, labels, list)
 end
 
---- Changes of a figure against the first policy, or the baseline; nil without intervals.
+--- The ends of what a change may be: of its interval, or of its pairs when these are too few for
+--- one, and whether it is the latter.
+local function ends_of(pair)
+  if statistics.is_few(pair) then return pair.least, pair.most, true end
+  return pair.low, pair.high, false
+end
+
+--- Changes of a figure against the first policy, or the baseline, with their intervals or, of few
+--- pairs, with the range of these; nil without either.
 ---@param self blis.ReplicatedComparison
 ---@param metric string
 ---@return blis.plot.Chart?
 function ranges.differences(self, metric)
-  local rows, list, kind = {}, {}, nil
+  local rows, list, kind, drawn = {}, {}, nil, nil
   for i, name in ipairs(self.policies) do
     local pair = self.against[i] and self.against[i][metric]
     kind = kind or pair and pair.low and pair.kind
     if pair and pair.low and pair.change and pair.kind == kind then -- others have another unit
-      local unit = kind == "ratio" and 100 or 1
+      local unit, low, high, is_range = kind == "ratio" and 100 or 1, ends_of(pair)
       rows[#rows + 1] = name
-      list[#list + 1] = { mean = pair.change * unit, low = pair.low * unit,
-        high = pair.high * unit }
+      list[#list + 1] = { mean = pair.change * unit, low = low * unit, high = high * unit }
+      drawn = is_range and ("the range of the %d pairs"):format(pair.n)
+        or ("%g %% intervals"):format(self.level * 100)
     end
   end
   if #list == 0 then return nil end
   local base = self.policies[self.baseline]
-  local chart = chart_of(metric, ("change against %s, with %g %% intervals"):format(base,
-    self.level * 100), "change of " .. metric, rows, list)
+  local chart = chart_of(metric, ("change against %s, with %s"):format(base, drawn),
+    "change of " .. metric, rows, list)
   if kind == "ratio" then chart.x.unit = "%" end
   chart.zero = true
   return chart

@@ -304,7 +304,7 @@ local function sentence(self, i, metric)
   if remembers(self, i) then
     return ("%s: %s against %s %s; no interval and no p-value, for runs are not independent")
       :format(metric, name, base, words.change(pair, pair.change))
-  elseif not pair.low or pair.n < statistics.fewest_for_interval and not pair.windows then
+  elseif not pair.low or statistics.is_few(pair) then
     return few_pairs(pair, name, base, metric)
   end
   if pair.ties == pair.n then

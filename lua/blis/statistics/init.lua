@@ -284,6 +284,13 @@ end
 -- With fewer, Student's t is so wide, and the deviation so unsure, that intervals mislead.
 statistics.fewest_for_interval = 4
 
+--- Whether an estimate, or a pair, rests on too few replications for an interval.
+---@param estimate blis.Estimate|blis.PairedEstimate
+---@return boolean
+function statistics.is_few(estimate)
+  return estimate.n < statistics.fewest_for_interval and not estimate.windows
+end
+
 ---@class blis.Power
 ---@field std_dev number? of the values, or of ln (b / a); nil below 2 values, and where it means
 --- nothing as a share

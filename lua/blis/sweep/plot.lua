@@ -67,10 +67,10 @@ end
 ---@return number? high
 ---@return boolean is_range of the runs
 function plot.ends_of(estimate, values)
-  if estimate.n >= statistics.fewest_for_interval or estimate.windows then
-    return estimate.low, estimate.high, false
+  if statistics.is_few(estimate) then
+    return math.min(table.unpack(values)), math.max(table.unpack(values)), true
   end
-  return math.min(table.unpack(values)), math.max(table.unpack(values)), true
+  return estimate.low, estimate.high, false
 end
 
 --- What is to be plotted, in the order of the points.

@@ -43,17 +43,12 @@ local function number_text(x, decimals)
   return format.number(x, decimals)
 end
 
---- Too few replications for an interval.
-local function is_few(estimate)
-  return estimate.n < statistics.fewest_for_interval and not estimate.windows
-end
-
 --- "123.4 ± 5.6", or of few replications "123.4 (118.9 to 127.2)".
 local function estimate_text(point, name, decimals)
   local estimate = point.metrics[name]
   if not estimate or not estimate.mean then return "-" end
   local text = number_text(estimate.mean, decimals)
-  if is_few(estimate) and estimate.n > 1 then
+  if statistics.is_few(estimate) and estimate.n > 1 then
     local values = point.values[name]
     return ("%s (%s to %s)"):format(text, number_text(math.min(table.unpack(values)), decimals),
       number_text(math.max(table.unpack(values)), decimals))
@@ -369,7 +364,7 @@ function write.csv(self)
     cells[#cells + 1] = ("%d"):format(point.n)
     for _, name in ipairs(self.shown) do
       local estimate = point.metrics[name] or { n = 0 }
-      local has_interval = not is_few(estimate)
+      local has_interval = not statistics.is_few(estimate)
       cells[#cells + 1] = csv.field(estimate.mean)
       for _, key in ipairs { "low", "high" } do
         cells[#cells + 1] = csv.field(has_interval and estimate[key] or nil)
