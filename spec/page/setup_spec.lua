@@ -141,6 +141,30 @@ describe("what was run", function()
       .. "are retried" }, rows_of(blis.run(small.experiment { faults = { faults[2] } })))
   end)
 
+  it("has the parameters of admission policies, in their place", function()
+    for text, admission in pairs {
+      ["token-bucket (bucket size 4,000 tokens, refill rate 100 tokens/s, per tenant yes, "
+        .. "cost input_tokens)"] = { "token-bucket", bucket_size = 4000 },
+      ["rate-limit (rate 50 requests/s, burst 200 requests, on limit reject)"] = "rate-limit",
+      ["latency-slo (prefill tokens 30,000 tokens/s, cold utilization 0.02)"] = { "latency-slo",
+        prefill_tokens_per_s = 30000 },
+      ["tenant-quota (default quota no limit, quota a 3 requests)"] = { "tenant-quota",
+        quota = { a = 3 } },
+      ["reject-all"] = "reject-all",
+      ["a function"] = function() return blis.admit() end,
+    } do
+      local _, _, page = rows_of(blis.run(small.experiment { admission = admission }))
+      local names = {}
+      for name, cell in page:gmatch '<tr><th scope="row">([^<]+)</th><td[^>]*>([^<]*)</td></tr>' do
+        names[#names + 1] = name
+        if name == "admission" then assert.equal(text, cell) end
+      end
+      local all = table.concat(names, ", ")
+      assert.truthy(all:find("routing, admission, scheduler, ", 1, true), all)
+      assert.is_nil(all:find("admission.*admission"), all)
+    end
+  end)
+
   it("has the scorers that nobody gave, as the core has them", function()
     local given = {}
     for _, profile in ipairs { "design", "go-blis" } do

@@ -254,8 +254,14 @@ local function scorers_text(config)
   return usual and (usual:gsub(",", ", ")) .. ", as usual" or nil
 end
 
-local parts = { "slo_targets", "kv_tiers", "disaggregation", "queue", "cascade", "scaling",
-  "spot_plans", "faults" }
+--- An admission policy with its parameters; nil for one without.
+local function admission_text(policy)
+  local text = policy and options.of_policy(policy, catalogue.admissions)
+  return text and text ~= (policy.label or policy.name) and text or nil
+end
+
+local parts = { "admission", "slo_targets", "kv_tiers", "disaggregation", "queue", "cascade",
+  "scaling", "spot_plans", "faults" }
 
 --- Most experiments ask for nothing of this.
 local function asks(config)
@@ -279,6 +285,7 @@ function asked.list(config)
     if text then rows[#rows + 1] = { name = name, text = text } end
   end
   add("scorers", scorers_text(config))
+  add("admission", admission_text(config.admission))
   add("SLO targets", config.slo_targets and targets_text(config.slo_targets))
   add("LoRA adapters", of_groups(cluster, lora_text))
   add("speculative decoding", of_groups(cluster, speculation_text))

@@ -8,10 +8,15 @@ local most_usual = 6
 
 local no_units = { [""] = true, ["0 to 1"] = true }
 
-local own_words = { e2e = "E2E", itl = "ITL", kv = "KV", slo = "SLO", tpot = "TPOT", ttft = "TTFT" }
+local own_words = { e2e = "E2E", itl = "ITL", kv = "KV", rps = "rate", slo = "SLO", tpot = "TPOT",
+  ttft = "TTFT" }
+
+-- From here on a limit is none.
+local no_limit = 1e15
 
 local function words_of(name)
-  return (name:gsub("_seconds$", ""):gsub("_[um]s$", ""):gsub("_", " "):gsub("%w+", own_words))
+  return (name:gsub("_seconds$", ""):gsub("_[um]s$", ""):gsub("_per_s$", "")
+    :gsub("_", " "):gsub("%w+", own_words))
 end
 
 local function number_text(value)
@@ -25,6 +30,7 @@ local function value_text(value, unit)
     return value_text(value.mean_us, "us") .. (value.stddev_us > 0 and " on average" or "")
   end
   if type(value) ~= "number" then return tostring(value) end
+  if value >= no_limit then return "no limit" end
   if unit == "us" then return number_text(value / 1e6) .. " s" end
   return number_text(value) .. (no_units[unit or ""] and "" or " " .. unit)
 end

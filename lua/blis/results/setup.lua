@@ -87,8 +87,13 @@ function setup.rows(r)
     add("step times" .. of, (step_line(group):gsub("^step times ", "")))
   end
   add("routing", (r.routing:gsub(",", ", ")))
-  for _, one in ipairs(policies) do add(one[1], rawget(s, one[2])) end
-  for _, row in ipairs(rawget(s, "asked") or {}) do add(row.name, row.text) end
+  local asked = {}
+  for _, row in ipairs(rawget(s, "asked") or {}) do asked[row.name] = row.text end
+  for _, one in ipairs(policies) do
+    add(one[1], asked[one[1]] or rawget(s, one[2]))
+    asked[one[1]] = nil
+  end
+  for _, row in ipairs(rawget(s, "asked") or {}) do add(row.name, asked[row.name]) end
   add("seed", ("%d"):format(s.seed))
   return rows
 end
