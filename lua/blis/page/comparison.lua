@@ -113,10 +113,10 @@ function page.write_replicated(path, self)
   local chart_list, figures = charts.new(), {}
   for _, metric in ipairs(self.table.shown) do figures[#figures + 1] = differences(self, metric) end
   write(path, title_of(self.policies), origin.line(), chart_list, {
+    setup.replicated(self),
     parts.section("compared", "Compared", html.pre(tostring(self))),
     parts.section("differences", "Differences", figures),
     parts.section("means", "Means and intervals", sweep.table(self.table)),
-    setup.replicated(self),
   }, sweep.json(self.table))
 end
 
