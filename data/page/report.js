@@ -118,11 +118,26 @@
       label: one.label,
       stroke: stroke,
       width: one.is_thin ? 0.5 : 1.5,
-      dash: number >= colours ? [6, 3] : undefined,
+      dash: (one.dashes || []).map((length) => length * devicePixelRatio),
       points: isPoints ? { show: true, size: 7, stroke: stroke, fill: stroke } : { show: false },
       paths: isPoints ? () => null : chart.steps ? uPlot.paths.stepped({ align: 1 }) : undefined,
       value: (_, value, __, place) => read(place, value, chart.y),
     };
+  }
+
+  // What a series is drawn with, for the legend: a piece of its line, or a point.
+  function sampleOf(series, one) {
+    const make = (tag, attributes) => {
+      const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+      Object.entries(attributes).forEach(([name, value]) => element.setAttribute(name, value));
+      return element;
+    };
+    const isPoints = series.points.show, width = isPoints ? 10 : 38;
+    const svg = make("svg", { width: width, height: 10, "aria-hidden": true });
+    svg.append(isPoints ? make("circle", { cx: 5, cy: 5, r: 3.5, fill: series.stroke })
+      : make("line", { x2: width, y1: 5, y2: 5, stroke: series.stroke, "stroke-width": 2,
+        "stroke-dasharray": (one.dashes || []).join(" ") }));
+    return svg;
   }
 
   function drawLines(place, chart) {
@@ -130,22 +145,26 @@
       time: false, distr: axis.log ? 3 : 1, log: 10, range: rangeOf(axis),
     });
     chart.x.is_filled = !chart.marks;
+    const series = chart.series.map((one, i) => seriesOf(chart, one, i));
     const options = {
       width: Math.max(place.clientWidth, 200),
       height: 230,
       scales: { x: scale(chart.x), y: scale(chart.y) },
       axes: [axisOf(chart.x, 34, "x"), axisOf(chart.y, widthOf, "y")],
       series: [{ label: chart.x.label, value: (_, value, __, place) => read(place, value, chart.x) }]
-        .concat(chart.series.map((one, i) => seriesOf(chart, one, i))),
+        .concat(series),
       bands: (chart.bands || []).map((band) => ({
         series: band.series, fill: colour("c" + (band.colour % colours)) + "33",
       })),
-      legend: { live: true },
+      legend: { live: true, markers: { width: 0, fill: () => "" } },
       cursor: { drag: { x: true, y: false } },
     };
     const plot = new uPlot(options, chart.data, place);
     const legend = place.querySelectorAll(".u-legend .u-series");
-    chart.series.forEach((one, i) => { legend[i + 1].hidden = Boolean(one.is_thin); });
+    chart.series.forEach((one, i) => {
+      legend[i + 1].hidden = Boolean(one.is_thin);
+      legend[i + 1].querySelector(".u-marker").append(sampleOf(series[i], one));
+    });
     drawn.push({ plot: plot, place: place });
   }
 

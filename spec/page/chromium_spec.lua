@@ -22,12 +22,13 @@ local function opened(shown)
 end
 
 -- out: how far anything but what scrolls in its box gets out of the page or of its chart, in
--- pixels; hidden: how much of a table can only be seen by scrolling it. Of charts, the texts and
--- the colours of lines. folded: what has to be opened to be seen, and figures: whether the
+-- pixels; hidden: how much of a table can only be seen by scrolling it. Of charts, the texts, the
+-- colours and dashes of lines, and those that legends have. folded: what has to be opened to be seen, and figures: whether the
 -- section with the JSON is there; before, while and after the page is printed, and with that JSON
 -- opened.
 local measuring = [[<script>
-  const seen = { texts: new Set(), strokes: new Set() }, pen = CanvasRenderingContext2D.prototype;
+  const seen = { texts: new Set(), strokes: new Set(), lines: new Set() };
+  const pen = CanvasRenderingContext2D.prototype;
   const fillText = pen.fillText, stroke = pen.stroke;
   pen.fillText = function (text, ...rest) {
     seen.texts.add(text);
@@ -35,6 +36,7 @@ local measuring = [[<script>
   };
   pen.stroke = function (...rest) {
     seen.strokes.add(this.strokeStyle);
+    seen.lines.add(this.strokeStyle + " " + this.getLineDash().join(" "));
     return stroke.call(this, ...rest);
   };
   addEventListener("load", () => setTimeout(() => {
@@ -75,6 +77,11 @@ local measuring = [[<script>
     told.hidden = hidden;
     told.texts = [...seen.texts].join(";");
     told.strokes = [...seen.strokes].join(";");
+    told.lines = [...seen.lines].join(";");
+    told.legends = [...document.querySelectorAll(".u-legend")].map((legend) =>
+      [...legend.querySelectorAll(".u-marker svg > *")].filter(isSeen).map((sample) =>
+        sample.tagName + " " + sample.getAttribute("stroke") + " "
+        + sample.getAttribute("stroke-dasharray")).join(";")).join("|");
   }, 500));
 </script>]]
 
@@ -171,6 +178,24 @@ describe("a page in a browser #host", function()
       assert.is_nil(seen("strokes"):find(colours[2], 1, true))
       assert.is_nil(seen("strokes"):find(colours[3], 1, true))
     end)
+
+  it("draws lines that coincide so that both are seen, in the legend, too", function()
+    if not has_browser then
+      pending "chromium is not installed (scripts/setup --web)"
+      return
+    end
+    local seen = measured(blis.compare(small.experiment { routing = { "round-robin",
+      "round-robin" } }), 1000)
+    local styles = core.embedded "page/report.css"
+    local first, second = styles:match "%-%-c0: (#%x+);.-%-%-c1: (#%x+);"
+    local lines = ";" .. seen "lines" .. ";"
+    assert.truthy(lines:find((";%s ;"):format(first), 1, true), lines)
+    assert.truthy(lines:find((";%s 12 6;"):format(second), 1, true), lines)
+    assert.is_nil(lines:find((";%s ;"):format(second), 1, true), lines)
+    local legend = ("line %s ;line %s 12 6"):format(first, second)
+    assert.equal(legend, seen("legends"):match "^[^|]+")
+    assert.equal(5, count(seen "legends" .. "|", "[^|]+|"))
+  end)
 
   it("prints what is folded up, and the JSON only where somebody has opened it", function()
     if not has_browser then

@@ -1,9 +1,11 @@
 local blis = require "blis"
+local charts = require "blis.page.charts"
 local core = require "blis.core"
 local files = require "spec.support.files"
 local format = require "blis.format"
 local program = require "spec.support.program"
 local small = require "spec.support.small"
+local svg = require "blis.plot.svg"
 
 --- The text of the page that a result, comparison or table of a sweep writes.
 local function page_of(shown)
@@ -211,6 +213,27 @@ describe("the page of a run", function()
       assert.near(result.series.instances[2].kv_utilization[row], drawn.data[3][row], 1e-6)
     end
   end)
+
+  it("gives the lines of a chart the dashes that pictures of it have, but not the ends of their "
+    .. "intervals", function()
+      local list, given = charts.new(), { title = "t", x = { label = "x" }, y = { label = "y" },
+        data = { { 1, 2 } }, series = {} }
+      for i = 1, 9 do
+        given.series[i], given.data[i + 1] = { label = "line " .. i }, { 1, 2 }
+      end
+      given.series[2].low, given.series[2].high = { 0, 1 }, { 2, 3 }
+      list:add(given)
+      local drawn = core.json_read(list:json(), "charts")[1].series
+      local picture, in_picture = svg.document { given }, {}
+      for rest in picture:gmatch '<path class="line c%d" d="M[^"]+L[^"]+"([^>]*)/>' do
+        in_picture[#in_picture + 1] = rest:match 'dasharray="([^"]+)"' or ""
+      end
+      for i = 1, 9 do
+        assert.equal(in_picture[i], table.concat(rawget(drawn[i], "dashes") or {}, " "))
+      end
+      assert.equal(9, #in_picture)
+      assert.is_nil(rawget(drawn[10], "dashes"))
+    end)
 
   it("says in words what charts show, for who does not see them", function()
     local least, most = math.huge, 0

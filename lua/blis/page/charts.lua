@@ -3,6 +3,7 @@ local chart_of = require "blis.plot.chart"
 local core = require "blis.core"
 local html = require "blis.page.html"
 local parts = require "blis.page.parts"
+local shapes = require "blis.plot.shapes"
 
 local charts = {}
 
@@ -124,11 +125,17 @@ end
 
 local function write_series(writer, list)
   writer:array "series"
-  for _, one in ipairs(list) do
+  for i, one in ipairs(list) do
     writer:object():field("label", one.label)
     if one.is_thin then writer:field("is_thin", true) end
     if one.is_points then writer:field("is_points", true) end
     if one.colour then writer:field("colour", one.colour) end
+    local dashes = one.is_thin and {} or shapes.dashes(i)
+    if #dashes > 0 then
+      writer:array "dashes"
+      for _, length in ipairs(dashes) do writer:item(length) end
+      writer:done()
+    end
     writer:done()
   end
   writer:done()

@@ -101,16 +101,25 @@ function shapes.colour(i) return ("c%d"):format((i - 1) % shapes.colours) end
 
 -- Lines are drawn one over the other: the first is whole, and the others have gaps, long enough to
 -- see those below them, and of different lengths, so that these are not all at the same places.
-local dashes = { false, "12 6", "5 5", "12 5 2 5", "2 4", "7 5 2 5 2 5", "3 6", "9 9" }
+local dashes = { {}, { 12, 6 }, { 5, 5 }, { 12, 5, 2, 5 }, { 2, 4 }, { 7, 5, 2, 5, 2, 5 }, { 3, 6 },
+  { 9, 9 } }
 
---- The line of the i-th series. Those that share a colour differ in their dashes.
+--- The dashes of the i-th series and the gaps behind them, in pixels; none of a whole line. Series
+--- that share a colour differ in them.
+---@param i integer
+---@return number[]
+function shapes.dashes(i)
+  return dashes[(i - 1 + (i - 1) // shapes.colours) % #dashes + 1]
+end
+
+--- The line of the i-th series.
 ---@param i integer
 ---@param d string what is drawn, as SVG has it
 ---@return string
 function shapes.line(i, d)
-  local dash = dashes[(i - 1 + (i - 1) // shapes.colours) % #dashes + 1]
+  local lengths = shapes.dashes(i)
   return shapes.path("line " .. shapes.colour(i), d,
-    dash and (' stroke-dasharray="%s"'):format(dash) or nil)
+    #lengths > 0 and (' stroke-dasharray="%s"'):format(table.concat(lengths, " ")) or nil)
 end
 
 --- The mark of the i-th series.
