@@ -23,9 +23,9 @@ end
 
 -- out: how far anything but what scrolls in its box gets out of the page or of its chart, in
 -- pixels; hidden: how much of a table can only be seen by scrolling it. Of charts, the texts, the
--- colours and dashes of lines, and those that legends have. folded: what has to be opened to be seen, and figures: whether the
--- section with the JSON is there; before, while and after the page is printed, and with that JSON
--- opened.
+-- colours and dashes of lines, and those that legends have. folded: what has to be opened to be
+-- seen, and figures: whether the section with the JSON is there; before, while and after the page
+-- is printed, and with that JSON opened.
 local measuring = [[<script>
   const seen = { texts: new Set(), strokes: new Set(), lines: new Set() };
   const pen = CanvasRenderingContext2D.prototype;

@@ -583,11 +583,11 @@ describe("pages of several runs", function()
     local text = page_of(found)
     assert_has(text, "Sweep &lt;sweep&gt;")
     assert_has(text, "Means, with the range of the runs below them")
-    local charts, null = island(text, "charts"), core.json_null
-    assert.equal(3, #charts)
-    assert.same({ 1, 2, 3 }, charts[1].data[1])
-    assert.same({ 1, null, 3 }, charts[3].data[2])
-    assert.same({ null, 1, null }, charts[3].data[3])
+    local drawn, null = island(text, "charts"), core.json_null
+    assert.equal(3, #drawn)
+    assert.same({ 1, 2, 3 }, drawn[1].data[1])
+    assert.same({ 1, null, 3 }, drawn[3].data[2])
+    assert.same({ null, 1, null }, drawn[3].data[3])
   end)
 end)
 
