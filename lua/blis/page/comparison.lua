@@ -7,6 +7,7 @@ local features = require "blis.page.features"
 local format = require "blis.format"
 local html = require "blis.page.html"
 local json = require "blis.results.json"
+local names = require "blis.page.names"
 local origin = require "blis.page.origin"
 local over_time = require "blis.charts.over_time"
 local parts = require "blis.page.parts"
@@ -99,11 +100,17 @@ function page.write(path, results)
     sections, json_of(results, labels))
 end
 
+-- Pixels; not much more than a telephone has.
+local differences_width = 480
+
 --- Differences from the baseline as ranges around zero.
 local function differences(self, metric)
   local chart = ranges.differences(self, metric)
   if not chart then return {} end
-  return html.figure(html.raw(svg.element(chart)))
+  chart.title = names.title(metric)
+  chart.x.label = "change of " .. chart.title
+  return html.figure({ class = "wide" },
+    html.raw(svg.element(chart, { width = differences_width })))
 end
 
 --- Writes the page of a comparison over seeds.
@@ -115,7 +122,7 @@ function page.write_replicated(path, self)
   write(path, title_of(self.policies), origin.line(), chart_list, {
     setup.replicated(self),
     parts.section("compared", "Compared", html.pre(tostring(self))),
-    parts.section("differences", "Differences", figures),
+    parts.section("differences", "Differences", html.div({ class = "charts" }, figures)),
     parts.section("means", "Means and intervals", sweep.table(self.table)),
   }, sweep.json(self.table))
 end

@@ -3,6 +3,7 @@ local charts = require "blis.page.charts"
 local core = require "blis.core"
 local document = require "blis.page.document"
 local html = require "blis.page.html"
+local names = require "blis.page.names"
 local origin = require "blis.page.origin"
 local parts = require "blis.page.parts"
 local sweep = require "blis.charts.sweep"
@@ -42,7 +43,7 @@ function page.table(self)
   local below = has_ranges and "the range of the runs below them"
     or ("%g %% intervals below them"):format(self.level * 100)
   return parts.table(has_below and "Means, with " .. below or "Means",
-    { "point", "runs", table.unpack(self.shown) }, rows)
+    { "point", "runs", table.unpack(names.heads(self.shown)) }, rows)
 end
 
 --- All points as JSON: parameters, runs, and every figure with its interval.
@@ -73,7 +74,11 @@ local function curves(chart_list, self)
   for i, metric in ipairs(self.shown) do
     local ok, chart = pcall(sweep.curve, self, { y = metric })
     if not ok then return {} end
-    chart.title = metric
+    chart.title = names.title(metric)
+    names.put_on(chart.y, metric)
+    for _, one in ipairs(chart.series) do -- the only one, of the figure
+      one.label = one.label == metric and chart.title or one.label
+    end
     row[i] = chart
   end
   return chart_list:row(row)
@@ -88,10 +93,13 @@ local function front_section(chart_list, self)
   for i, point in ipairs(front) do
     rows[i] = { point.name, (estimate_of(point, a, 2)), (estimate_of(point, b, 2)) }
   end
-  return parts.section("front", "What nothing else beats",
-    chart_list:add(sweep.front(all, front, a, b)),
+  local chart = sweep.front(all, front, a, b)
+  chart.title = ("%s against %s"):format(names.title(b), names.title(a))
+  names.put_on(chart.x, a)
+  names.put_on(chart.y, b)
+  return parts.section("front", "What nothing else beats", chart_list:add(chart),
     parts.table("Points that no other is at least as good as in both figures (means alone)",
-      { "point", a, b }, rows))
+      { "point", names.head(a), names.head(b) }, rows))
 end
 
 local function failures_section(self)

@@ -1,0 +1,62 @@
+--- What readers of a page call the figures of runs, which programs know by their paths.
+local figures = require "blis.results.figures"
+local parts = require "blis.page.parts"
+
+local names = {}
+
+local own_words = { cache_hit_rate_overall = "prompt blocks in cache",
+  tokens_per_sec = "throughput", ttft_ms = "TTFT", e2e_ms = "E2E" }
+
+-- What a name of somebody's own follows on.
+local named = { by_slo_class = "SLO class", by_tenant = "tenant", by_model = "model",
+  by_adapter = "adapter" }
+
+--- "TTFT p99" of ttft_ms.p99; a figure of a script is called what it calls it.
+---@param path string
+---@return string
+function names.title(path)
+  if not figures.find(path) then return path end
+  local words, is_own = {}, false
+  for part in path:gmatch "[^.]+" do
+    if part:find "^%d" and not is_own then -- of p99.9
+      words[#words] = words[#words] .. "." .. part
+    else
+      words[#words + 1] = is_own and part or named[part] or own_words[part] or parts.words(part)
+    end
+    is_own = named[part] ~= nil
+  end
+  return table.concat(words, " ")
+end
+
+local function unit_of(path)
+  local figure = figures.find(path)
+  return figure and figure.unit or nil
+end
+
+--- "TTFT p99 (ms)": the same with its unit.
+---@param path string
+---@return string
+function names.head(path)
+  local unit = unit_of(path)
+  return unit and ("%s (%s)"):format(names.title(path), unit) or names.title(path)
+end
+
+--- The heads of several.
+---@param paths string[]
+---@return string[]
+function names.heads(paths)
+  local heads = {}
+  for i, path in ipairs(paths) do heads[i] = names.head(path) end
+  return heads
+end
+
+--- Names an axis of a chart after a figure.
+---@param axis blis.plot.Axis
+---@param path string
+function names.put_on(axis, path)
+  local unit = unit_of(path)
+  axis.label = names.title(path)
+  axis.unit = unit ~= "0 to 1" and unit or nil
+end
+
+return names
