@@ -1,6 +1,7 @@
 local core = require "blis.core"
 local document = require "blis.page.document"
 local html = require "blis.page.html"
+local parts = require "blis.page.parts"
 
 describe("HTML", function()
   it("escapes every text and every attribute", function()
@@ -19,6 +20,19 @@ describe("HTML", function()
       html.write { html.ul { html.li "1", html.li(2) }, html.br(),
         html.a { href = "#x", hidden = true }, html.raw "&<" })
   end)
+
+  it("breaks long names where they have joints, units and what is in parentheses being whole",
+    function()
+      for name, broken in pairs {
+        ["arrived (s)"] = "arrived (s)",
+        ["instance_2 (decode)"] = "instance_<wbr>2 (decode)",
+        ["weighted(prefix-affinity:3,load:1)"] = "weighted<wbr>(prefix-affinity:3,<wbr>load:1)",
+        ["prefix_weight=0.5"] = "prefix_<wbr>weight=<wbr>0.5",
+        ["ttft_ms.p99."] = "ttft_<wbr>ms.<wbr>p99.",
+      } do
+        assert.equal(broken, html.write { parts.breakable(name, 5) })
+      end
+    end)
 
   it("writes the base64 of bytes", function()
     assert.equal("", document.base64 "")

@@ -134,16 +134,24 @@ local function table_of_times(class, value)
   return parts.table("Times in ms", header, rows, { [#header] = true })
 end
 
---- What the summary tells of a part, in large print.
+--- A figure as the summary tells it, in large print with the words around it: { "busiest link
+--- busy", "12.3 %", "of the time" } of "hand-offs: busiest link busy {%} of the time".
+local function card_of(figure, value)
+  local subject, before, hole, after = figure.shown:match "^(.-): (.-) ?(%b{}) ?(.*)$"
+  local counted = hole:match "^{(%a+)}$"
+  if counted then after = value == 1 and counted or counted .. "s" end
+  local text = text_of(figure, value)
+  if not text:find "%%$" then text = text:match "^%S+" end
+  return { before ~= "" and before or subject, text, after ~= "" and after or nil }
+end
+
+--- What the summary tells of a part.
 local function cards_of(class, value)
   local list = {}
   for _, figure in ipairs(figures.of(class)) do
     local one = (figure.shown or "") ~= "" and figures.value(value, figure)
     if one and not (one == 0 and figure.shown:find "{%d?%?}") then
-      local text, unit = text_of(figure, one):match "^(%S+) ?(.*)$"
-      local is_share = unit == "%"
-      list[#list + 1] = { parts.words(figure.name), is_share and text .. " %" or text,
-        not is_share and unit ~= "" and unit or nil }
+      list[#list + 1] = card_of(figure, one)
     end
   end
   return list

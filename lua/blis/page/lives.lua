@@ -26,7 +26,7 @@ local function add_handoff(phases, request, admitted, first)
   table.move({
     { name = "prefill", us = prefilled - admitted, class = "f2" },
     { name = "hand-off", us = moved - prefilled, class = "f5" },
-    { name = "waiting to decode", us = decodes - moved, class = "f1" },
+    { name = "waiting to decode", us = decodes - moved, class = "f6" },
     { name = "decode", us = math.max(request.e2e_us - decodes, 0), class = "f3" },
   }, 1, 4, #phases + 1, phases)
   return phases

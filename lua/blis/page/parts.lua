@@ -15,6 +15,15 @@ function parts.section(id, title, ...)
   return section
 end
 
+--- "All requests", or of more than a table has rows for "The first 40 of 1,234".
+---@param count integer
+---@param most integer
+---@param all string
+---@return string
+function parts.first_of(count, most, all)
+  return count > most and ("The first %d of %s"):format(most, format.count(count)) or all
+end
+
 --- Links to the sections.
 ---@param sections blis.page.Element[]
 ---@return blis.page.Element
@@ -49,9 +58,15 @@ function parts.breakable(text, longest)
   if type(text) ~= "string" or #text <= (longest or longest_name) then return text end
   local pieces, from = {}, 1
   for at in text:gmatch "()[,(/_=.]%f[^,(/_=.%s]" do
-    if text:find("^[^.]", at) or text:find("^%.%a", at) then -- numbers stay whole
-      pieces[#pieces + 1], pieces[#pieces + 2] = text:sub(from, at), html.wbr()
-      from = at + 1
+    local last = at
+    if text:find("^%(", at) then -- stays with what it opens
+      last = at - 1
+    elseif text:find("^%.", at) and not text:find("^%.%a", at) then -- numbers stay whole
+      last = 0
+    end
+    if last >= from and not text:find("^%s", last) then
+      pieces[#pieces + 1], pieces[#pieces + 2] = text:sub(from, last), html.wbr()
+      from = last + 1
     end
   end
   pieces[#pieces + 1] = text:sub(from)
@@ -115,6 +130,12 @@ local function is_formula(text)
   return true
 end
 
+--- What other texts call a figure; what could be read as part of the sentence is in quotes.
+local function quoted(name)
+  local words = parts.words(name)
+  return own_words[name] and words:find " " and ('"%s"'):format(words) or words
+end
+
 --- What a figure means as a sentence of a page: it begins with a capital letter, ends, and has no
 --- formula, nil or name that is there for programs.
 ---@param doc string
@@ -125,7 +146,7 @@ function parts.sentence(doc)
     local what, how = part:match "^(.-): (.*)$"
     if how and is_formula(how) then part = what end
     if #said == 0 or not (part:find "%f[%w]nil%f[%W]" or part:find(raw_name)) then
-      said[#said + 1] = part:gsub(raw_name, parts.words)
+      said[#said + 1] = part:gsub(raw_name, quoted):gsub("%f[%w]availability%f[%W]", quoted)
     end
   end
   local text = table.concat(said, ";"):gsub("^%l", string.upper)

@@ -17,9 +17,10 @@ local asked = {}
 
 local plural = format.plural
 
---- "2.5" or "12": as many decimals as there are.
+--- "2.5" or "1,200": as many decimals as there are.
 local function short(value)
-  return ("%.6g"):format(value)
+  local whole = math.tointeger(value)
+  return whole and format.count(whole) or ("%.6g"):format(value)
 end
 
 local function seconds(us)
