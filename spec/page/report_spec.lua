@@ -3,6 +3,8 @@ local charts = require "blis.page.charts"
 local core = require "blis.core"
 local files = require "spec.support.files"
 local format = require "blis.format"
+local names = require "blis.page.names"
+local presence = require "blis.charts.presence"
 local program = require "spec.support.program"
 local small = require "spec.support.small"
 local svg = require "blis.plot.svg"
@@ -308,6 +310,58 @@ describe("what a run was asked to simulate beside instances", function()
     assert_has(section, "|tool|")
   end)
 
+  it("has in large print what the summary says, in its words", function()
+    local result = blis.run { disaggregation = {}, workload = { rate = 20, requests = 60,
+      prompt_tokens = 400, output_tokens = 8 }, cluster = { prefill_instances = 1,
+      decode_instances = 1, lora = { adapters = 3, slots = 1 } } }
+    local text = page_of(result)
+    local apart = section_of(text, "Prefill and decode apart")
+    assert_has(apart, ("|hand-offs|%d| completed|"):format(result.handoffs.completed))
+    assert_has(apart, ("|busiest link busy|%s| of the time|"):format(
+      format.percent(result.handoffs.busiest_link)))
+    local adapters = section_of(text, "LoRA adapters")
+    assert_has(adapters, ("|adapters|%s| found loaded|"):format(
+      format.percent(result.lora.hit_rate)))
+    assert.truthy(adapters:find "|a wait of|[%d.,]+| ms on average|")
+    local spot = blis.run(small.experiment { cluster = { instances = 2, spot = {
+      steps = { { at = 500000, available = 1 } } } } })
+    assert_has(section_of(page_of(spot), "Spot capacity"), "|spot|1| reclaim|")
+  end)
+
+  it("says of each class how all its requests ended", function()
+    local result = blis.run(small.experiment { cluster = { instances = 2,
+        lora = { adapters = 3, slots = 3 } },
+      faults = { { kind = "crash", at = 400000, instance = 1 } } })
+    assert.is_true(result.failed > 0)
+    local ended = section_of(page_of(result), "Requests by how they ended")
+    assert_has(ended, "|adapter|arrived|completed|rejected|timed out|failed|TTFT mean|")
+    local counted = 0
+    for failed in ended:gmatch "|adapter_%d|%d+|%d+|%d+|%d+|(%d+)|" do
+      counted = counted + tonumber(failed)
+    end
+    assert.equal(result.failed, counted)
+    assert.is_nil(tostring(result):find("timed out +failed"))
+    assert_has(section_of(page_of(result), "Faults"), "|All faults|")
+  end)
+
+  it("tells of which pool an autoscaler changed the number of instances", function()
+    local experiment = { workload = { rate = 40, requests = 400, prompt_tokens = 2000,
+        output_tokens = 20 }, cluster = { prefill_instances = 1, decode_instances = 1 },
+      autoscaler = { prefill = { "hpa", metrics = { queue_depth = 1 } },
+        decode = { "hpa", metrics = { queue_depth = 1 } } }, scaling = { max_replicas = 3 } }
+    local scaling = section_of(page_of(blis.run(experiment)), "Scaling")
+    assert.truthy(scaling:find("|All changes|time (s)|pool|from|to|reason|", 1, true))
+    assert.truthy(scaling:find "|%d+%.%d|prefill|1|3|")
+    assert.is_nil(presence.instances(blis.run(experiment)).caption)
+    experiment.autoscaler.prefill = nil
+    assert.equal("Those of the decode pool, the only one that is scaled.",
+      presence.instances(blis.run(experiment)).caption)
+    local together = blis.run(small.experiment { autoscaler = { "hpa",
+      metrics = { queue_depth = 1 } }, scaling = { max_replicas = 4 } })
+    assert.is_nil(presence.instances(together).caption)
+    assert_has(section_of(page_of(together), "Scaling"), "|All changes|time (s)|from|to|reason|")
+  end)
+
   it("is told of KV tiers, adapters, drafts and spot capacity", function()
     local result = blis.run { kv_tiers = { { name = "host", gb = 4, read_gb_s = 10 },
         { name = "<disk>", gb = 20, read_gb_s = 2 } }, series_interval_us = 100000,
@@ -487,6 +541,8 @@ describe("what a run was asked to simulate beside instances", function()
       ["loss: 1 - sum of times / sum of passes"] = "Loss: 1 - sum of times / sum of passes.",
       ["blocks of peers, part of loaded_blocks"] = "Blocks of peers, part of loaded blocks.",
       ["latency: itl_ms of all"] = "Latency: ITL of all.",
+      ["what is missing to availability"] = 'What is missing to "there and paid".',
+      ["part of peak_blocks"] = 'Part of "most blocks in one store".',
     } do
       assert.equal(told, parts.sentence(doc))
     end
@@ -557,6 +613,29 @@ describe("pages of several runs", function()
     assert.equal("weighted", island(text, "charts")[1].series[2].label)
   end)
 
+  it("call figures what readers call them, with their units", function()
+    local found = blis.sweep { name = "s", parameters = { { "x", { 1, 2 } } },
+      report = { "ttft_ms.p99", "tokens_per_sec", "own_figure" },
+      trial = function(p)
+        return { ["ttft_ms.p99"] = p.x, tokens_per_sec = p.x, own_figure = p.x }
+      end }:run { quiet = true }
+    local text = page_of(found):gsub("<wbr>", "")
+    assert_has(text, ">TTFT p99 (ms)</th>")
+    assert_has(text, ">throughput (tokens/s)</th>")
+    assert_has(text, ">own_figure</th>")
+    local drawn = island(text, "charts")
+    assert.same({ "TTFT p99", "throughput", "own_figure", "throughput against TTFT p99" },
+      { drawn[1].title, drawn[2].title, drawn[3].title, drawn[4].title })
+    assert.same({ "TTFT p99", "ms" }, { drawn[1].y.label, drawn[1].y.unit })
+    assert.equal("TTFT p99", drawn[1].series[1].label)
+    assert.equal("tokens/s", drawn[4].y.unit)
+    for path, title in pairs { ["ttft_ms.p99.9"] = "TTFT p99.9",
+      ["by_tenant.a_ms.e2e_ms.mean"] = "tenant a_ms E2E mean", cache_hit_rate_overall =
+      "prompt blocks in cache", ["goodput.attainment"] = "goodput attainment" } do
+      assert.equal(title, names.title(path))
+    end
+  end)
+
   it("show differences with their intervals", function()
     local compared = blis.compare(small.experiment { routing = { "round-robin", "weighted" },
       replications = 3, quiet = true })
@@ -564,6 +643,7 @@ describe("pages of several runs", function()
     assert_has(text, '<path class="line c0"')
     assert.equal(2, #island(text, "figures-json"))
     assert_has(text, "change against round-robin, with the range of the 3 pairs")
+    assert_has(text, ">change of TTFT p99 (%)</text>")
     assert.is_nil(text:find("95 % interval", 1, true))
     compared = blis.compare(small.experiment { routing = { "round-robin", "weighted" },
       replications = 4, quiet = true })

@@ -83,6 +83,13 @@ local function new_chart(times)
     steps = true, series = {}, data = { seconds(times) } }
 end
 
+--- That of two pools only one is scaled; the levels are those of scaled ones.
+local function pool_caption(pools)
+  local name = pools and next(pools)
+  return name and next(pools, name) == nil
+    and ("Those of the %s pool, the only one that is scaled."):format(name) or nil
+end
+
 --- What an autoscaler did.
 local function scaled(r, faults)
   local given = r.scaling
@@ -92,6 +99,7 @@ local function scaled(r, faults)
   add_line(chart, "wanted", levels.wanted)
   add_line(chart, "paid", levels.paid)
   add_faults(chart, faults, times, levels.ready)
+  chart.caption = pool_caption(rawget(given, "pools"))
   return chart
 end
 

@@ -70,7 +70,7 @@ local function latency_table(r)
   }
   local caption = "Times in ms" .. (drawn and ("; below them %g %% intervals for other traffic "
     .. "like this, %s"):format(level * 100, tostring(drawn)) or "")
-  return parts.table(caption, { "", "of", table.unpack(statistics_shown) }, rows)
+  return parts.table(caption, { "", "count", table.unpack(statistics_shown) }, rows)
 end
 
 local function latency_section(chart_list, r)
@@ -79,8 +79,7 @@ local function latency_section(chart_list, r)
 end
 
 local function group_table(one)
-  local caption = one.count > #one.rows and ("The first %d of %s; times in ms"):format(#one.rows,
-    count(one.count)) or "Times in ms"
+  local caption = parts.first_of(one.count, #one.rows, "All of them") .. "; times in ms"
   return { html.h3(("By %s"):format(one.title)), parts.table(caption, one.header, one.rows) }
 end
 
@@ -135,26 +134,36 @@ local function instance_section(r)
       table.insert(rows[i], text)
     end
   end
-  local caption = #r.instances > most_rows and ("The first %d of %s"):format(most_rows,
-    count(#r.instances)) or "All instances"
-  return parts.section("instances", "Instances", parts.table(caption, header, rows))
+  return parts.section("instances", "Instances",
+    parts.table(parts.first_of(#r.instances, most_rows, "All instances"), header, rows))
+end
+
+--- What an autoscaler changed, and of which pool where there are several.
+local function changes_table(events)
+  local rows, header, is_words = {}, { "time (s)", "from", "to", "reason" }, { [4] = true }
+  local has_pools = events[1] and rawget(events[1], "pool")
+  for i = 1, math.min(#events, most_rows) do
+    local event = events[i]
+    rows[i] = { number(event.time_us / 1e6, 1), count(event.from), count(event.to),
+      event.reason or "" }
+    if has_pools then table.insert(rows[i], 2, event.pool) end
+  end
+  if has_pools then
+    table.insert(header, 2, "pool")
+    is_words = { [2] = true, [5] = true }
+  end
+  return parts.table(parts.first_of(#events, most_rows, "All") .. " changes", header, rows,
+    is_words)
 end
 
 local function scaling_section(r)
   local given = rawget(r, "scaling")
   if not given then return nil end
-  local rows = {}
-  for _, event in ipairs(given.events) do
-    if #rows == most_rows then break end
-    rows[#rows + 1] = { number(event.time_us / 1e6, 1), count(event.from), count(event.to),
-      event.reason or "" }
-  end
   return parts.section("scaling", "Scaling", parts.cards {
     { "instances ready, mean", number(given.mean_ready, 2) },
     { "paid, mean", number(given.mean_paid, 2) },
     { "scaled up", count(given.scale_ups) }, { "scaled down", count(given.scale_downs) },
-  }, parts.table(("Changes, the first %d at most"):format(most_rows), { "time (s)", "from", "to",
-    "reason" }, rows, { [4] = true }))
+  }, changes_table(given.events))
 end
 
 local function fault_section(r)
@@ -166,9 +175,9 @@ local function fault_section(r)
     rows[i] = { number(fault.time_us / 1e6, 1), fault.kind, fault.instance, count(fault.lost),
       count(fault.rerouted), count(fault.retried), fault.is_missed and "not in service" or "" }
   end
-  return parts.section("faults", "Faults", parts.table(("The first %d at most"):format(most_rows),
-    { "time (s)", "kind", "instance", "lost", "rerouted", "sent again", "" }, rows,
-    { [2] = true, [3] = true }))
+  return parts.section("faults", "Faults", parts.table(
+    parts.first_of(#faults, most_rows, "All faults"), { "time (s)", "kind", "instance", "lost",
+      "rerouted", "sent again", "" }, rows, { [2] = true, [3] = true }))
 end
 
 local function series_note(r)

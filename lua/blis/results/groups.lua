@@ -1,4 +1,5 @@
 --- The rows of SLO classes, tenants and models, for the summary and for pages.
+local figures = require "blis.results.figures"
 local format = require "blis.format"
 local sorted = require "blis.sorted"
 
@@ -17,11 +18,14 @@ end
 
 -- What is told of a group: the name of the column, and a short one where the one before it tells of
 -- what; in_full alone, or only with a queue at the gateway.
-local columns = {
+local ends = {
   { "arrived", value = function(g) return count(g.arrived) end },
   { "completed", value = function(g) return count(g.completed) end },
   { "rejected", value = function(g) return count(g.rejected) end },
   { "timed out", in_full = true, value = function(g) return count(g.timed_out) end },
+}
+
+local times = {
   { "TTFT mean", value = function(g) return number(g.ttft_ms.mean) end },
   { "TTFT p99", short = "p99", value = function(g) return number(g.ttft_ms.p99) end },
   { "ITL mean", value = function(g) return number(g.itl_ms.mean) end },
@@ -31,11 +35,29 @@ local columns = {
   { "gateway p99", short = "p99", of_queue = true, value = wait_of "p99" },
 }
 
+-- Ends that have a column, or are part of what has one.
+local is_told_anyway = { arrived = true, completed = true, length_capped = true, rejected = true,
+  timed_out = true }
+
+--- Columns of the other ends that requests came to.
+local function other_ends(r)
+  local list = {}
+  for _, ending in ipairs(figures.of "Counts") do
+    local name = ending.name
+    if not is_told_anyway[name] and r[name] > 0 then
+      list[#list + 1] = { (name:gsub("_", " ")), value = function(g) return count(g[name]) end }
+    end
+  end
+  return list
+end
+
 local function columns_for(r, in_full)
   local has_queue, chosen = rawget(r, "queue") ~= nil, {}
-  for _, column in ipairs(columns) do
-    local is_told = (in_full or not column.in_full) and (has_queue or not column.of_queue)
-    if is_told then chosen[#chosen + 1] = column end
+  for _, list in ipairs { ends, in_full and other_ends(r) or {}, times } do
+    for _, column in ipairs(list) do
+      local is_told = (in_full or not column.in_full) and (has_queue or not column.of_queue)
+      if is_told then chosen[#chosen + 1] = column end
+    end
   end
   return chosen
 end
