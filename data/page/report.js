@@ -132,7 +132,7 @@
       Object.entries(attributes).forEach(([name, value]) => element.setAttribute(name, value));
       return element;
     };
-    const isPoints = series.points.show, width = isPoints ? 10 : 30;
+    const isPoints = series.points.show, width = isPoints ? 10 : 26;
     const svg = make("svg", { width: width, height: 10, "aria-hidden": true });
     svg.append(isPoints ? make("circle", { cx: 5, cy: 5, r: 3.5, fill: series.stroke })
       : make("line", { x2: width, y1: 5, y2: 5, stroke: series.stroke, "stroke-width": 2,

@@ -644,6 +644,11 @@ describe("pages of several runs", function()
     assert.equal(2, #island(text, "figures-json"))
     assert_has(text, "change against round-robin, with the range of the 3 pairs")
     assert_has(text, ">change of TTFT p99 (%)</text>")
+    assert.is_nil(text:find("…", 1, true))
+    assert_has(text, ' width="450"')
+    compared = blis.compare(small.experiment { routing = { "round-robin", { "weighted",
+      scorers = { { "queue-depth", 1 } } } }, replications = 2, quiet = true })
+    assert.is_nil(page_of(compared):find("…", 1, true)) -- long names get more room
     assert.is_nil(text:find("95 % interval", 1, true))
     compared = blis.compare(small.experiment { routing = { "round-robin", "weighted" },
       replications = 4, quiet = true })

@@ -100,29 +100,39 @@ function page.write(path, results)
     sections, json_of(results, labels))
 end
 
--- Pixels; not much more than a telephone has.
-local differences_width = 480
+-- Pixels: a column of the page, and not much more than a telephone has. Longer names of policies
+-- need more, for they could not be told apart where they are cut.
+local narrow, longest_name = 450, 13
+
+local function are_short(names_of_policies)
+  for _, name in ipairs(names_of_policies) do
+    if #name > longest_name then return false end
+  end
+  return true
+end
 
 --- Differences from the baseline as ranges around zero.
-local function differences(self, metric)
+local function differences(self, metric, width)
   local chart = ranges.differences(self, metric)
   if not chart then return {} end
   chart.title = names.title(metric)
   chart.x.label = "change of " .. chart.title
-  return html.figure({ class = "wide" },
-    html.raw(svg.element(chart, { width = differences_width })))
+  return html.figure(html.raw(svg.element(chart, { width = width })))
 end
 
 --- Writes the page of a comparison over seeds.
 ---@param path string
 ---@param self blis.ReplicatedComparison
 function page.write_replicated(path, self)
-  local chart_list, figures = charts.new(), {}
-  for _, metric in ipairs(self.table.shown) do figures[#figures + 1] = differences(self, metric) end
+  local chart_list, figures, is_narrow = charts.new(), {}, are_short(self.policies)
+  for i, metric in ipairs(self.table.shown) do
+    figures[i] = differences(self, metric, is_narrow and narrow or nil)
+  end
   write(path, title_of(self.policies), origin.line(), chart_list, {
     setup.replicated(self),
     parts.section("compared", "Compared", html.pre(tostring(self))),
-    parts.section("differences", "Differences", html.div({ class = "charts" }, figures)),
+    parts.section("differences", "Differences",
+      html.div({ class = is_narrow and "charts" or nil }, figures)),
     parts.section("means", "Means and intervals", sweep.table(self.table)),
   }, sweep.json(self.table))
 end
