@@ -541,7 +541,7 @@ describe("what a run was asked to simulate beside instances", function()
       ["loss: 1 - sum of times / sum of passes"] = "Loss: 1 - sum of times / sum of passes.",
       ["blocks of peers, part of loaded_blocks"] = "Blocks of peers, part of loaded blocks.",
       ["latency: itl_ms of all"] = "Latency: ITL of all.",
-      ["what is missing to availability"] = 'What is missing to "there and paid".',
+      ["what is missing to paid_share"] = 'What is missing to "there and paid".',
       ["part of peak_blocks"] = 'Part of "most blocks in one store".',
     } do
       assert.equal(told, parts.sentence(doc))
