@@ -49,6 +49,9 @@ describe("an autoscaler", function()
     assert.same({ "decode" }, require("blis.sorted").names(r.scaling.pools))
     assert.same({ 1, 1 }, { r.scaling.scale_ups, r.scaling.scale_downs })
     assert.equal(1, r.scaling.levels[#r.scaling.levels].ready)
+    -- The prefill instance is paid as well, but it is not one of those that are scaled.
+    assert.is_true(r.scaling.mean_paid > 1 and r.scaling.mean_paid < r.scaling.most_paid)
+    assert.equal(3, r.scaling.most_paid)
   end)
 
   it("starts the cheapest of unequal instances, and lets the dearest go first", function()

@@ -184,6 +184,14 @@ describe("KV tiers", function()
     return tokens
   end
 
+  it("are busy for no more than all the time, up to the last write", function()
+    local r = blis.run { cluster = { kv_blocks = 1500 },
+      kv_tiers = { { name = "cpu", blocks = 40000, read_gb_s = 10, write_gb_s = 0.05 } },
+      workload = { rate = 30, requests = 60, prompt_tokens = 900, output_tokens = 4 } }
+    local share = r.kv_tiers.tiers[1].write_utilization
+    assert.is_true(share > 0.99 and share <= 1, share)
+  end)
+
   it("lose blocks in lots once they are fuller than evict_above", function()
     local pool = { name = "pool", scope = "cluster", gb = 5, read_gb_s = 100 }
     local function used_share(tiers)

@@ -276,9 +276,11 @@
   XX(NUMBER, loaded_gb, "GB", NEUTRAL, "", "KV that was read from the tier")   \
   XX(NUMBER, saved_gb, "GB", NEUTRAL, "", "KV that was written to the tier")   \
   XX(NUMBER, read_utilization, "0 to 1", NEUTRAL, "",                          \
-     "share of the run in which its busiest store was read")                   \
+     "share of the run, to its last transfer, in which the busiest store was " \
+     "read")                                                                   \
   XX(NUMBER, write_utilization, "0 to 1", NEUTRAL, "",                         \
-     "share of the run in which its busiest store was written")
+     "share of the run, to its last transfer, in which the busiest store was " \
+     "written")
 
 /* Members of blis_gateway_counts, with a queue of the gateway. */
 #define BLIS_QUEUE_COUNT_MAP(XX)                                               \

@@ -1,5 +1,7 @@
 #include "results/tier_summary.h"
 
+#include <math.h>
+
 static double mean_of(double sum, double count) {
   return count > 0 ? sum / count : 0;
 }
@@ -36,6 +38,9 @@ void blis_tier_summary_fill(blis_tier_summary *tier,
   tier->mean_load_ms = mean_of(counts->load_us, (double)counts->loads) / 1000;
   tier->loaded_gb = counts->loaded_bytes / 1e9;
   tier->saved_gb = counts->saved_bytes / 1e9;
-  tier->read_utilization = mean_of(counts->read_busy_us, (double)duration_us);
-  tier->write_utilization = mean_of(counts->write_busy_us, (double)duration_us);
+  /* What the last requests leave behind is still written after them. */
+  double until_us =
+      fmax((double)duration_us, (double)blis_cluster_now_us(cluster));
+  tier->read_utilization = mean_of(counts->read_busy_us, until_us);
+  tier->write_utilization = mean_of(counts->write_busy_us, until_us);
 }

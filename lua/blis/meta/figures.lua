@@ -166,8 +166,8 @@
 ---@field mean_load_ms number mean time from the start of a read to its end (ms)
 ---@field loaded_gb number KV that was read from the tier (GB)
 ---@field saved_gb number KV that was written to the tier (GB)
----@field read_utilization number share of the run in which its busiest store was read (0 to 1)
----@field write_utilization number share of the run in which its busiest store was written (0 to 1)
+---@field read_utilization number share of the run, to its last transfer, in which the busiest store was read (0 to 1)
+---@field write_utilization number share of the run, to its last transfer, in which the busiest store was written (0 to 1)
 
 --- KV below the caches of the instances, all tiers together.
 ---@class blis.KvTiers
@@ -388,7 +388,7 @@
 ---@class blis.Scaling
 ---@field policy string what the autoscaler is called
 ---@field replica_seconds number of all instances, from being asked for until they had gone or failed for good (s)
----@field mean_paid number the same as a mean over the run (instances)
+---@field mean_paid number of those that are scaled, as a mean over the run (instances)
 ---@field mean_ready number that took requests (instances)
 ---@field most_paid integer at one time (instances)
 ---@field end_us integer up to which instances are paid (us)

@@ -148,7 +148,7 @@ local lists_of_scaling = {
   { name = "replica_seconds", type = "number", unit = "s", better = "less",
     doc = "of all instances, from being asked for until they had gone or failed for good" },
   { name = "mean_paid", type = "number", unit = "instances", better = "less",
-    doc = "the same as a mean over the run" },
+    doc = "of those that are scaled, as a mean over the run" },
   { name = "mean_ready", type = "number", unit = "instances", doc = "that took requests" },
   { name = "most_paid", type = "integer", unit = "instances", better = "less",
     doc = "at one time" },

@@ -87,14 +87,14 @@ end
 ---@param targets? blis.SloTarget[]
 ---@param capacity? number requests per second of an instance
 function scaling.complete(given, records, targets, capacity)
-  local ready_us, most_paid = 0, 0
+  local ready_us, paid_us, most_paid = 0, 0, 0
   each_level(given, function(level, length_us)
     ready_us = ready_us + level.ready * length_us
+    paid_us = paid_us + level.paid * length_us
     most_paid = math.max(most_paid, level.paid)
   end)
-  local seconds = given.end_us / 1e6
-  given.mean_ready = seconds > 0 and ready_us / given.end_us or 0.0
-  given.mean_paid = seconds > 0 and given.replica_seconds / seconds or 0.0
+  given.mean_ready = given.end_us > 0 and ready_us / given.end_us or 0.0
+  given.mean_paid = given.end_us > 0 and paid_us / given.end_us or 0.0
   given.most_paid = most_paid
   given.phases = phases_of(given, records, targets)
   if capacity and records then add_provision(given, records, capacity) end
