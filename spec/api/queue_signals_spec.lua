@@ -91,3 +91,24 @@ describe("request.gateway_queue_size", function()
     assert.is_true(#list < 200)
   end)
 end)
+
+describe("cached tokens that lag behind", function()
+  -- How often the queue looks at the instances depends on the engine; only decisions see caches.
+  it("are as old with a queue, in both engines and with a series", function()
+    local function run(changes)
+      return blis.run {
+        cluster = { instances = 2, kv_blocks = 150, cache_signal_delay_us = 50000,
+          engine = changes.engine },
+        queue = true, series_interval_us = changes.series_interval_us,
+        routing = { "weighted", scorers = "queue-depth:2,precise-prefix-cache:3" },
+        workload = { rate = 36, requests = 300, prefixes = { groups = 6, tokens = 500 },
+          prompt_tokens = 300, output_tokens = 40 },
+      }
+    end
+    local fast = run { engine = "fast" }
+    for _, other in ipairs { run { engine = "stepwise" }, run { series_interval_us = 100000 } } do
+      assert.equal(fast.hash, other.hash)
+      assert.same(fast.cache_belief, other.cache_belief)
+    end
+  end)
+end)

@@ -57,6 +57,24 @@ describe("windows of one run", function()
     assert.equal(0, none.change)
   end)
 
+  it("give no interval that is not around what was measured", function()
+    local drawn = windows.new(200)
+    local draws = { 5, 6, 7, 8, 9 }
+    local function estimate(value) return drawn:estimate(value, draws, 0.95) end
+    assert.same({ 5.1, 8.9 }, { estimate(7).low, estimate(7).high })
+    assert.same({ 5.1, 8.9 }, { estimate(8.905).low, estimate(8.905).high })
+    assert.is_nil(estimate(9.5).low)
+    assert.is_nil(estimate(9.5).half_width)
+    local function paired(value)
+      return drawn:paired({ value = 10, figures = { 10, 10, 10, 10, 10 } },
+        { value = value, figures = draws }, { level = 0.95 })
+    end
+    assert.is_true(paired(7).is_shown)
+    assert.is_nil(paired(4).low)
+    assert.is_nil(paired(4).is_shown)
+    assert.equal("-60.0 % (1 pair, no interval)", tostring(paired(4)))
+  end)
+
   it("know what is made of requests alone", function()
     local r, drawn = run(traffic(200)), windows.new(200)
     local metrics = { "ttft_ms.mean", "ttft_ms.p99", "e2e_ms.p50", "scheduling_delay_ms.p90" }

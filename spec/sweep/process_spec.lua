@@ -50,7 +50,8 @@ describe("a sweep as a process #host", function()
     with_script(function(path, folder, whole)
       -- Long enough that there is something left to interrupt on a busy machine.
       local outcome = program.shell(("TRIAL_US=200000 \"$BLIS\" %s %s & p=$!; "
-        .. "while [ $(cat %s/*.jsonl 2>/dev/null | wc -l) -lt 4 ]; do sleep 0.01; done; kill -INT $p; wait $p"):format(
+        .. "while [ $(cat %s/*.jsonl 2>/dev/null | wc -l) -lt 4 ]; do sleep 0.01; done; "
+        .. "kill -INT $p; wait $p"):format(
         program.quote(path), program.quote(folder), folder))
       assert.equal(130, outcome.status)
       assert.equal("", outcome.out)

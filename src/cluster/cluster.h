@@ -175,6 +175,8 @@ typedef struct blis_cluster_config {
   const blis_tenant_budget *tenant_budgets;
   size_t tenant_budget_count;
   bool load_counts_in_flight; /* go-blis: effective load is q + b + in flight */
+  bool surveys_mark_caches;   /* go-blis: so do looks of gateway and autoscaler,
+                                 not those of decisions alone */
   bool keeps_traffic;         /* policies are told what tenants send */
   bool oracle;                /* policies see the true output length */
   /*

@@ -209,7 +209,8 @@ static blis_status make_parts(blis_cluster *cluster, blis_histogram *itl_us,
       .refresh_us = config->snapshot_refresh_us,
       .cache_delay_us = config->cache_signal_delay_us,
       .adapter_count = config->adapters.count,
-      .load_counts_in_flight = config->load_counts_in_flight};
+      .load_counts_in_flight = config->load_counts_in_flight,
+      .surveys_mark_caches = config->surveys_mark_caches};
   BLIS_TRY_MEM(blis__snapshot_init(&cluster->snapshot, alloc, &snapshot),
                error);
   leave_room(cluster);

@@ -469,7 +469,8 @@ blis_status blis__snapshot_init(blis__snapshot *snapshot,
                        .refresh_us = config->refresh_us,
                        .cache_delay_us = config->cache_delay_us,
                        .adapter_count = config->adapter_count,
-                       .load_counts_in_flight = config->load_counts_in_flight};
+                       .load_counts_in_flight = config->load_counts_in_flight,
+                       .surveys_mark_caches = config->surveys_mark_caches};
   blis_status status = allocate(snapshot);
   if (status == BLIS_OK) {
     status = blis__candidates_init(&snapshot->candidates, alloc, config->facts,
@@ -751,6 +752,9 @@ void blis__snapshot_catch_up(blis__snapshot *snapshot, blis__group *group,
       now_us >= group->due_us) {
     read_due(snapshot, group, now_us);
   }
+}
+
+void blis__snapshot_catch_up_caches(blis__snapshot *snapshot, int64_t now_us) {
   if (snapshot->has_marks &&
       now_us - snapshot->caches_marked_us >= snapshot->cache_delay_us) {
     mark_caches(snapshot, now_us);

@@ -54,6 +54,7 @@ typedef struct blis__snapshot {
   int64_t refresh_us;
   int64_t cache_delay_us;
   bool load_counts_in_flight;
+  bool surveys_mark_caches;
   bool has_readers;         /* of engine signals that lag behind */
   bool has_marks;           /* the caches are marked now and then */
   blis_signal_set kept;     /* columns in use */
@@ -105,6 +106,7 @@ typedef struct blis__snapshot_config {
   int64_t cache_delay_us;
   uint32_t adapter_count; /* that requests may need */
   bool load_counts_in_flight;
+  bool surveys_mark_caches;
 } blis__snapshot_config;
 
 /* BLIS_ERR_NOMEM leaves nothing behind. */
@@ -184,7 +186,9 @@ BLIS_MUSTUSE blis_status blis__snapshot_refresh(blis__snapshot *snapshot,
  * The instances in service with a role (0 = whatever they do), all models and
  * also those that others are shown for; the
  * columns that are kept are as fresh as in a view at now_us; below 0 nothing
- * that lags behind is read again.
+ * that lags behind is read again. Caches are only with surveys_mark_caches:
+ * nobody who surveys sees them, and how often somebody does depends on the
+ * engine where steps are planned ahead, which BLIS (Go) does not do.
  */
 BLIS_MUSTUSE blis_status blis__snapshot_survey(blis__snapshot *snapshot,
                                                uint32_t role, int64_t now_us,
@@ -228,9 +232,12 @@ double blis__snapshot_prefill_us(const blis__snapshot *snapshot, uint32_t i,
 /* Brings the columns up to date where something has changed. */
 void blis__snapshot_update(blis__snapshot *snapshot);
 
-/* Reads again what is due at now_us. */
+/* Reads again what is due at now_us, but for caches. */
 void blis__snapshot_catch_up(blis__snapshot *snapshot, blis__group *group,
                              int64_t now_us);
+
+/* The same of caches, which the next decisions see as they are then. */
+void blis__snapshot_catch_up_caches(blis__snapshot *snapshot, int64_t now_us);
 
 /* False: kept up too late to be told truly. */
 bool blis__snapshot_can_keep(const blis__snapshot *snapshot,

@@ -284,6 +284,7 @@ blis_status blis__snapshot_refresh(blis__snapshot *snapshot,
     return BLIS_ERR_NOMEM;
   }
   blis__snapshot_catch_up(snapshot, group, now_us);
+  blis__snapshot_catch_up_caches(snapshot, now_us);
   return BLIS_OK;
 }
 
@@ -295,6 +296,9 @@ blis_status blis__snapshot_survey(blis__snapshot *snapshot, uint32_t role,
   }
   if (now_us >= 0) {
     blis__snapshot_catch_up(snapshot, found, now_us);
+    if (snapshot->surveys_mark_caches) {
+      blis__snapshot_catch_up_caches(snapshot, now_us);
+    }
     blis__snapshot_update(snapshot);
   }
   *group = found;
@@ -311,6 +315,7 @@ blis__snapshot_show(blis__snapshot *snapshot,
   }
   blis__shown *shown = &snapshot->shown[blis__stage_of(request->stage)];
   blis__snapshot_catch_up(snapshot, group, now_us);
+  blis__snapshot_catch_up_caches(snapshot, now_us);
   blis__snapshot_update(snapshot);
   if (group != shown->group && !turn_to(snapshot, shown, group)) {
     return NULL;

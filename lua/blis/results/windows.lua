@@ -153,6 +153,17 @@ local function ends(list, level)
   return statistics.quantile(list, (1 - level) / 2), statistics.quantile(list, (1 + level) / 2)
 end
 
+-- By so much of a figure a draw may miss it for its percentile is not between two requests.
+local tolerance = 0.001
+
+--- The ends of an interval; nil when they are not around the figure itself, as happens where few
+--- requests make a high percentile: the draws then say nothing of it.
+local function interval(list, level, value, scale)
+  local low, high = ends(list, level)
+  local slack = tolerance * scale
+  if value >= low - slack and value <= high + slack then return low, high end
+end
+
 --- A figure of a run with its interval; without one when figures is nil.
 ---@param value number of the run
 ---@param figures number[]? of the draws
@@ -161,8 +172,8 @@ end
 function Windows:estimate(value, figures, level)
   local estimate = { n = 1, mean = value, level = level, windows = self.count }
   if figures then
-    estimate.low, estimate.high = ends(figures, level)
-    estimate.half_width = (estimate.high - estimate.low) / 2
+    estimate.low, estimate.high = interval(figures, level, value, math.abs(value))
+    estimate.half_width = estimate.low and (estimate.high - estimate.low) / 2
   end
   return words.estimate(estimate)
 end
@@ -180,10 +191,13 @@ function windows:paired(a, b, options)
   local function change(x, y) return kind == "ratio" and y / x - 1 or y - x end
   local pair = { n = 1, windows = self.count, kind = kind, level = level, mean_a = a.value,
     mean_b = b.value, change = change(a.value, b.value) }
+  local changes = {}
   if a.figures and b.figures then
-    local changes = {}
     for i, x in ipairs(a.figures) do changes[i] = change(x, b.figures[i]) end
-    pair.low, pair.high = ends(changes, level)
+    local scale = kind == "ratio" and 1 or math.max(math.abs(a.value), math.abs(b.value))
+    pair.low, pair.high = interval(changes, level, pair.change, scale)
+  end
+  if pair.low then
     local low, high = ends(changes, 1 - (1 - level) / (options.comparisons or 1))
     pair.is_shown = low > 0 or high < 0
   end
