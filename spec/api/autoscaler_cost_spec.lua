@@ -4,6 +4,28 @@ local scaled = require "spec.support.scaled"
 
 local run, plan, seconds = scaled.run, scaled.plan, blis.seconds
 
+-- A request that was brought forward leaves the time at which it would have come, and the run goes
+-- on until then.
+describe("instances that go behind the last request", function()
+  it("are paid until the last of them has changed", function()
+    local r = blis.run {
+      cluster = { instances = 3 },
+      workload = { concurrency = 2, idle_cap_us = 1000, graphs = {
+        { { prompt_tokens = 100, output_tokens = 5 },
+          { after = 1, prompt_tokens = 100, output_tokens = 5, delay_us = seconds(4) } },
+        { { prompt_tokens = 100, output_tokens = 100 } } } },
+      autoscaler = blis.autoscaler { name = "down", interval_us = seconds(3),
+        decide = function() return 1 end },
+    }
+    local s = r.scaling
+    local last_us = s.levels[#s.levels].time_us
+    assert.same({ seconds(3), seconds(3) }, { last_us, s.end_us })
+    assert.is_true(r.duration_us < last_us)
+    assert.equal(3, s.mean_paid)
+    assert.near(9, s.replica_seconds, 1e-6)
+  end)
+end)
+
 describe("an autoscaler", function()
   it("costs what its instances do, from being asked for on", function()
     local fixed = run {}

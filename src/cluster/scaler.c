@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/invariant.h"
+#include "base/minmax.h"
 #include "base/time.h"
 #include "cluster/clock.h"
 #include "cluster/features.h"
@@ -558,6 +559,16 @@ void blis__free_scaler(blis_cluster *cluster) {
   }
 }
 
+/* Where something is still on its way behind the last request, as what is
+   written to a tier, instances may come and go until that is over. */
+static int64_t paid_until_us(const blis_cluster *cluster) {
+  int64_t until_us = cluster->last_end_us;
+  for (uint32_t i = 0; i < cluster->existing; i++) {
+    until_us = blis_max_i64(until_us, cluster->service_times[i].since_us);
+  }
+  return until_us;
+}
+
 bool blis_cluster_get_scaling(const blis_cluster *cluster, size_t pool,
                               blis_scaling_report *report) {
   const struct blis__scaler *scaler = cluster->scaler;
@@ -580,7 +591,7 @@ bool blis_cluster_get_scaling(const blis_cluster *cluster, size_t pool,
   report->event_count = scaler->events.count;
   report->levels = scaler->levels.items;
   report->level_count = scaler->levels.count;
-  report->end_us = cluster->last_end_us;
+  report->end_us = paid_until_us(cluster);
   report->waited = room->waited;
   report->waited_us = room->waited_us;
   report->longest_us = room->longest_us;

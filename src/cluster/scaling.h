@@ -72,7 +72,8 @@ typedef struct blis_scaling_report {
   size_t event_count;
   const blis_scale_level *levels;
   size_t level_count;
-  int64_t end_us; /* up to which instances are paid: of the last request */
+  int64_t end_us; /* up to which instances are paid: of the last request, or
+                     the last change of an instance behind it */
   int64_t checks;
   int64_t triggered; /* of these: not by the interval */
   int64_t scale_ups;
