@@ -74,12 +74,28 @@ end
 
 local longest_text = 200
 
---- A text on one line, of a length that leaves room for the rest.
+-- What a terminal obeys instead of showing it: control characters, U+0080 to U+009F too, and those
+-- that turn the direction of text, U+202A to U+202E and U+2066 to U+2069.
+local controls = { "%c", "\xc2[\x80-\x9f]", "\xe2\x80[\xaa-\xae]", "\xe2\x81[\xa6-\xa9]" }
+
+local function escape(bytes)
+  return (bytes:gsub(".", function(c) return ("\\x%02x"):format(c:byte()) end))
+end
+
+--- A text of others on one line of a terminal, which it cannot change: "two\x0alines".
+---@param text string
+---@return string
+function errors.escaped(text)
+  for _, pattern in ipairs(controls) do text = text:gsub(pattern, escape) end
+  return text
+end
+
+--- A text on one line, of a length that leaves room for the rest; no character is cut in two.
 local function show_text(text)
-  local shown = text:sub(1, longest_text):gsub("%c", function(c)
-    return ("\\x%02x"):format(c:byte())
-  end)
-  return ("'%s%s'"):format(shown, #text > longest_text and "..." or "")
+  if #text <= longest_text then return ("'%s'"):format(errors.escaped(text)) end
+  local last = longest_text
+  while last > longest_text - 3 and text:find("^[\x80-\xbf]", last + 1) do last = last - 1 end
+  return ("'%s...'"):format(errors.escaped(text:sub(1, last)))
 end
 
 --- The shortest decimal number that is this one.

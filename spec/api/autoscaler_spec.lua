@@ -174,6 +174,14 @@ describe("an autoscaler", function()
     assert.truthy(tostring(message):find("'queue_depth'", 1, true), tostring(message))
   end)
 
+  it("gives reasons that a terminal only shows", function()
+    local r = run { autoscaler = function(context)
+      if context.replicas < 3 then return { target = 3, reason = "a\n\27[31mb\u{202e}\u{9b}" } end
+    end }
+    assert.matches(": a\\x0a\\x1b[31mb\\xe2\\x80\\xae\\xc2\\x9b\n", tostring(r), 1, true)
+    assert.equal("a\n\27[31mb\u{202e}\u{9b}", r.scaling.events[1].reason)
+  end)
+
   it("leaves a run as it is when it never acts", function()
     assert.equal(run({}).hash, run({ autoscaler = function() end }).hash)
   end)

@@ -81,6 +81,17 @@ describe("every command", function()
     assert.matches("unknown topic", message, 1, true)
   end)
 
+  it("shows what is asked for in a line of its own", function()
+    local _, message = commands.error_of("help", "a\27[31mb\n\1")
+    assert.matches("unknown topic 'a\\x1b[31mb\\x0a\\x01'", message, 1, true)
+    _, message = commands.error_of("help", "x" .. ("é"):rep(2500))
+    assert.matches(("unknown topic 'x%s...'"):format(("é"):rep(99)), message, 1, true)
+    local text = commands.output_of("help", "num\ninstances")
+    assert.is_nil(text:find("num\ninstances", 1, true))
+    assert.matches("descriptions with 'cold\\x0astart'",
+      commands.output_of("help", "cold\nstart"), 1, true)
+  end)
+
   it("keeps what goes on under a field in its column #host", function()
     assert.matches("\n  plot +fun.-a picture of all policies:",
       commands.output_of("help", "Comparison"))

@@ -211,6 +211,14 @@ describe("the program #host", function()
       end
     end)
 
+    it("shows what a terminal would obey", function()
+      local shown = "a\\x1b[31m\n\tb\\x0d\\xe2\\x80\\xaeé"
+      local run = program.run("-e", "error('a\\27[31m\\n\\tb\\r\\u{202e}é', 0)")
+      assert.matches("blis: " .. shown .. "\nstack traceback:", run.err, 1, true)
+      run = program.run("run", "--model", "a\27[31m")
+      assert.matches("unknown model 'a\\x1b[31m'", run.err, 1, true)
+    end)
+
     it("shows usage errors alone, with status 2", function()
       local run = program.run("-e", "error { code = 'usage', message = 'not like that' }")
       assert.equal("blis: not like that\n", run.err)
@@ -278,6 +286,13 @@ describe("the program #host", function()
       assert.matches("blis: stdin:1: a (traceback() tells where)\n", run.err, 1, true)
       assert.matches("blis: stdin:1: unexpected symbol near '='", run.err, 1, true)
       assert.equal(0, run.status)
+    end)
+
+    it("shows what a terminal would obey in errors", function()
+      local out, run = prompt("error('a\\27[31m\\u{202e}')\ntraceback()\n")
+      local shown = "stdin:1: a\\x1b[31m\\xe2\\x80\\xae"
+      assert.matches("blis: " .. shown, run.err, 1, true)
+      assert.matches(shown .. "\nstack traceback:\n\t", out, 1, true)
     end)
 
     it("goes on reading while an expression is not complete", function()

@@ -43,17 +43,38 @@ static size_t shown_length(blis_slice slice) {
   return length;
 }
 
+size_t blis_slice_control_length(blis_slice slice) {
+  const unsigned char *bytes = (const unsigned char *)slice.data;
+  if (slice.length >= 1 && (bytes[0] < 0x20 || bytes[0] == 0x7f)) {
+    return 1;
+  }
+  if (slice.length >= 2 && bytes[0] == 0xc2 && bytes[1] >= 0x80 &&
+      bytes[1] <= 0x9f) {
+    return 2;
+  }
+  if (slice.length >= 3 && bytes[0] == 0xe2) {
+    bool is_embedding =
+        bytes[1] == 0x80 && bytes[2] >= 0xaa && bytes[2] <= 0xae;
+    bool is_isolate = bytes[1] == 0x81 && bytes[2] >= 0xa6 && bytes[2] <= 0xa9;
+    return is_embedding || is_isolate ? 3 : 0;
+  }
+  return 0;
+}
+
 blis_shown blis_show(blis_slice slice) {
   blis_shown shown;
   char *end = shown.text;
   *end++ = '\'';
   size_t length = shown_length(slice);
+  size_t control_end = 0;
   for (size_t i = 0; i < length; i++) {
-    unsigned char byte = (unsigned char)slice.data[i];
-    if (byte < 0x20 || byte == 0x7f) {
-      end += snprintf(end, 5, "\\x%02x", byte);
+    size_t control =
+        blis_slice_control_length((blis_slice){slice.data + i, length - i});
+    control_end = control > 0 ? i + control : control_end;
+    if (i < control_end) {
+      end += snprintf(end, 5, "\\x%02x", (unsigned char)slice.data[i]);
     } else {
-      *end++ = (char)byte;
+      *end++ = slice.data[i];
     }
   }
   snprintf(end, 5, length < slice.length ? "'..." : "'");

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/slice.h"
 #include "host/signals.h"
 #include "lua/bind/traceback.h"
 
@@ -88,6 +89,24 @@ int host_handle_error(lua_State *L) {
   return 1;
 }
 
+/* Values from anywhere stand in errors; none may change what the terminal is.
+ * Lines and tabs stay, since tracebacks have them. */
+static void write_shown(FILE *stream, const char *text, size_t length) {
+  size_t i = 0;
+  while (i < length) {
+    blis_slice rest = {text + i, length - i};
+    size_t control = blis_slice_control_length(rest);
+    bool is_layout = text[i] == '\n' || text[i] == '\t';
+    if (control == 0 || is_layout) {
+      fputc(text[i++], stream);
+      continue;
+    }
+    for (size_t k = 0; k < control; k++) {
+      fprintf(stream, "\\x%02x", (unsigned char)text[i++]);
+    }
+  }
+}
+
 int host_print_error(lua_State *L) {
   int index = lua_gettop(L);
   bool is_table = lua_istable(L, index);
@@ -97,11 +116,15 @@ int host_print_error(lua_State *L) {
   if (is_table) {
     push_raw_field(L, index, "message");
   }
-  const char *text = lua_type(L, -1) == LUA_TSTRING
-                         ? lua_tostring(L, -1)
-                         : "(error object without a message)";
+  if (lua_type(L, -1) != LUA_TSTRING) {
+    lua_pushliteral(L, "(error object without a message)");
+  }
+  size_t length;
+  const char *text = lua_tolstring(L, -1, &length);
   fflush(stdout);
-  fprintf(stderr, "blis: %s\n", text);
+  fputs("blis: ", stderr);
+  write_shown(stderr, text, length);
+  fputc('\n', stderr);
   lua_settop(L, index);
   return is_usage ? HOST_EXIT_USAGE : EXIT_FAILURE;
 }

@@ -39,6 +39,14 @@ static void messages_show_any_bytes(void) {
       blis_show(blis_slice_of("012345678901234567890123456789012345678\u00e9x"))
           .text,
       "'012345678901234567890123456789012345678'...");
+  /* Characters that turn the direction of text, and controls of two bytes. */
+  CHECK_STR(blis_show(blis_slice_of("\u202a\u202ea\u2066\u2069")).text,
+            "'\\xe2\\x80\\xaa\\xe2\\x80\\xaea\\xe2\\x81\\xa6\\xe2\\x81\\xa9'");
+  CHECK_STR(blis_show(blis_slice_of("\xc2\x80\xc2\x9f\xc2\xa0")).text,
+            "'\\xc2\\x80\\xc2\\x9f\xc2\xa0'");
+  CHECK_STR(blis_show(blis_slice_of("\u2029\u202f\u2065\u206a")).text,
+            "'\u2029\u202f\u2065\u206a'");
+  CHECK_STR(blis_show((blis_slice){"\xe2\x80\xae", 2}).text, "'\xe2\x80'");
   char controls[41];
   memset(controls, 1, sizeof controls);
   CHECK_EQ_I64(strlen(blis_show((blis_slice){controls, 41}).text), 40 * 4 + 5);

@@ -1,4 +1,5 @@
 --- What all commands have in common: help, errors, and where text goes.
+local errors = require "blis.errors"
 local flags = require "blis.cli.flags"
 local help = require "blis.cli.help"
 
@@ -150,7 +151,7 @@ function command.group(definition, names, commands)
     if commands[name] then return commands[name].run(table.move(args, 2, #args, 1, {})) end
     local expected = "expected one of " .. table.concat(names, ", ")
     if not name then flags.fail(definition, "COMMAND is missing, %s", expected) end
-    flags.fail(definition, "'%s' is not allowed, %s", name, expected)
+    flags.fail(definition, "%s is not allowed, %s", errors.show(name), expected)
   end
   return { summary = definition.summary, subcommands = subcommands, run = run }
 end

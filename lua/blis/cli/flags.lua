@@ -220,7 +220,7 @@ end
 local function fail_unknown(command, flag, words)
   local reason = command.not_here and command.not_here[flag]
   if reason then flags.fail(command, "%s: %s; leave it out", flag, reason) end
-  flags.fail(command, "unknown flag '%s'%s", flag,
+  flags.fail(command, "unknown flag %s%s", errors.show(flag),
     errors.suggestion(flag, words, #words > 12 and "" or nil))
 end
 
@@ -274,7 +274,7 @@ function flags.parse(command, args)
       parsed.positional = parsed.positionals[1]
       i = i + 1
     else
-      flags.fail(command, "unexpected argument '%s'", argument)
+      flags.fail(command, "unexpected argument %s", errors.show(argument))
     end
   end
   fill_defaults(command, parsed)

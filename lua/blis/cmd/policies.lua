@@ -85,7 +85,7 @@ local function entries_of(name)
     end
   end
   if #rows == 0 then
-    errors.invalid("unknown policy '%s'%s", name, errors.suggestion(name, words))
+    errors.invalid("unknown policy %s%s", errors.show(name), errors.suggestion(name, words))
   end
   return rows
 end

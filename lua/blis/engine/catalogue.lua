@@ -166,7 +166,7 @@ local function find_gpu(entries, wanted)
     if matches(wanted, gpu.name, gpu.aliases) then return gpu end
     names[i] = gpu.name
   end
-  errors.invalid("unknown GPU '%s'%s", wanted, errors.suggestion(wanted, names))
+  errors.invalid("unknown GPU %s%s", errors.show(wanted), errors.suggestion(wanted, names))
 end
 
 --- What is described beside the script: YAML files, and what config.json files say of models. A

@@ -61,7 +61,8 @@ local function help(...)
 end
 
 local function traceback()
-  stdout:write(last_error or "there was no error", "\n")
+  local text = last_error or "there was no error"
+  stdout:write(text:gsub("[^\n\t]+", errors.escaped), "\n")
 end
 
 --- The part of an error's text that says what went wrong; traceback() prints the rest.

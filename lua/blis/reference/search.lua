@@ -230,10 +230,10 @@ end
 local few_names = 8
 
 local function find_mentions(topics, word, wanted)
-  local names = containing(topics, wanted)
-  local found = { list_topic(word, ("names with '%s'"):format(word), names) }
+  local names, shown = containing(topics, wanted), errors.show(word)
+  local found = { list_topic(word, ("names with %s"):format(shown), names) }
   if #names < few_names then
-    found[#found + 1] = list_topic(word, ("descriptions with '%s'"):format(word),
+    found[#found + 1] = list_topic(word, ("descriptions with %s"):format(shown),
       described_with(topics, wanted, names))
   end
   return found
@@ -317,7 +317,8 @@ function search.find(asked)
   if #found == 0 and is_whole then found = find_all(topics, word, squeezed, asks_command) end
   if #found == 0 and #wanted > 1 then found = find_mentions(topics, word, wanted) end
   if #found == 0 then
-    errors.raise("usage", ("help: unknown topic '%s'%s"):format(asked, suggestion(word)))
+    errors.raise("usage", ("help: unknown topic %s%s"):format(errors.show(asked),
+      suggestion(word)))
   end
   return found
 end

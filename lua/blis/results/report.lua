@@ -1,5 +1,6 @@
 --- Summaries and comparisons as text.
 local deferred = require "blis.deferred"
+local errors = require "blis.errors"
 local figures = require "blis.results.figures"
 local format = require "blis.format"
 local groups = deferred "blis.results.groups"
@@ -380,7 +381,8 @@ local function rejection_reasons(r)
     if counts[a] ~= counts[b] then return counts[a] > counts[b] end
     return a < b
   end)
-  return table.concat(names, ", ", 1, math.min(#names, 3)) .. (#names > 3 and ", ..." or "")
+  return errors.escaped(table.concat(names, ", ", 1, math.min(#names, 3)))
+    .. (#names > 3 and ", ..." or "")
 end
 
 --- What became of requests that did not complete, or nil.

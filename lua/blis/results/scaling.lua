@@ -1,5 +1,6 @@
 --- What became of a cluster whose instances come and go: figures worked out of what the core
 --- tells, and text.
+local errors = require "blis.errors"
 local format = require "blis.format"
 
 local scaling = {}
@@ -145,7 +146,7 @@ local function event_lines(events)
   for i = 1, math.min(#events, most_events) do
     local event = events[i]
     lines[i] = ("%d to %d at %.1f s%s%s"):format(event.from, event.to, event.time_us / 1e6,
-      event.reason ~= "" and ": " .. event.reason or "",
+      event.reason ~= "" and ": " .. errors.escaped(event.reason) or "",
       event.proposed ~= event.to and (" (%d was asked for)"):format(event.proposed) or "")
   end
   if #events > most_events then
