@@ -52,13 +52,20 @@ local function flags_by_name(command)
   return by_name
 end
 
+--- A text that says flags for names of options; columns of files keep their names.
+local function with_flags(text, by_name)
+  local columns_from, columns_to = text:find "columns [%w_, ]+"
+  return (text:gsub("()([%l]+_[%l_]+)(%.?%w?)", function(place, name, behind)
+    local is_column = columns_from and place > columns_from and place <= columns_to
+    local is_figure = behind:match "^%.%w" -- ttft_ms.p99
+    local flag = not is_column and not is_figure and by_name[name]
+    return flag and flag .. behind or nil
+  end))
+end
+
 --- The doc of an option with unit, choices and defaults.
 local function describe(option, by_name)
-  local text = option.flag_doc or option.doc
-  text = text:gsub("([%l]+_[%l_]+)(%.?%w?)", function(name, behind)
-    local is_figure = behind:match "^%.%w" -- ttft_ms.p99
-    return not is_figure and by_name[name] and by_name[name] .. behind or nil
-  end)
+  local text = with_flags(option.flag_doc or option.doc, by_name)
   if option.choices then
     text = text .. " " .. types.choice.expected(option):gsub("^o", "O") .. "."
   end
