@@ -97,7 +97,8 @@ end
 
 function definition.check_name(name, path)
   if type(name) ~= "string" or name == "" or #name > name_limit or name:find "%c" then
-    schema.raise_value(path .. ".name", name, "a text of at most " .. name_limit .. " letters")
+    schema.raise_value(path .. ".name", name,
+      ("a text of 1 to %d bytes without control characters"):format(name_limit))
   end
   return name
 end
