@@ -245,7 +245,7 @@ describe("a scorer in Lua", function()
       { { score = f }, "scorer.name" },
       { { name = ("x"):rep(64), score = f }, "a text of 1 to 63 bytes without control characters" },
       { { name = "", score = f }, "scorer.name: '' is not allowed, expected a text of 1 to 63" },
-      { { name = "a\tb", score = f }, "'a\\x09b' is not allowed, expected a text of 1 to 63 bytes" },
+      { { name = "a\tb", score = f }, "'a\\x09b' is not allowed, expected a text of 1 to 63" },
       { { name = "x", score = 5 }, "scorer.score: 5" },
       { { name = "x", score = f, observ = f }, "did you mean 'observe'?" },
       { { "queue-dept" }, "did you mean 'queue-depth'?" },

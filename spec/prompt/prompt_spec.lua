@@ -51,6 +51,17 @@ describe("the prompt on a terminal #host", function()
     assert.equal(0, seen.status)
   end)
 
+  it("reads every character, and formats numbers as anywhere", function()
+    for _, name in ipairs { "C.UTF-8", "C", "no_such_locale" } do
+      local seen = run(typing("#'éa日', ('é'):find '%a', 1.5",
+        "'é' .. os.setlocale(nil, 'ctype'), os.setlocale(nil, 'numeric')"),
+        { environment = { "BLIS_HISTORY=", "LC_ALL=" .. name } })
+      assert.matches("> #'éa日', ('é'):find '%a', 1.5\n6\tnil\t1.5\n", seen.text:gsub("\r", ""),
+        1, true)
+      assert.matches("\néC\tC\n", seen.text:gsub("\r", ""), 1, true)
+    end
+  end)
+
   it("clears the line, or all lines of a statement, on Ctrl-C", function()
     local ctrl_c = { { "type", "x = 5 no\3" }, { "told", "^C" }, { "told", "> " } }
     local seen = run(typing(ctrl_c, "for i = 1, 2 do", ctrl_c, "'still ' .. 'here'"))

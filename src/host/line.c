@@ -42,6 +42,7 @@ host_line_news host_line_read(lua_State *L, const char *prompt, int words,
 #else
 
 #include <editline/readline.h>
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 #include <termios.h>
@@ -65,6 +66,25 @@ static int clear_line(int count, int key) {
   reading.is_cleared = true;
   rl_done = 1;
   return 0;
+}
+
+/* ---- characters --------------------------------------------------------- */
+
+/*
+ * libedit drops what is no character of the locale. The one of the user holds
+ * only while a line is edited: classes of Lua's patterns are those of "C"
+ * everywhere else, and numbers always are. "C" itself knows ASCII alone, while
+ * terminals without a locale write UTF-8 nowadays.
+ */
+static void use_characters_of_user(void) {
+  const char *name = setlocale(LC_CTYPE, "");
+  if (name == NULL || strcmp(name, "C") == 0 || strcmp(name, "POSIX") == 0) {
+    (void)setlocale(LC_CTYPE, "C.UTF-8");
+  }
+}
+
+static void use_characters_of_lua(void) {
+  (void)setlocale(LC_CTYPE, "C");
 }
 
 /* ---- completion --------------------------------------------------------- */
@@ -171,9 +191,11 @@ static char **complete(const char *text, int start, int end) {
   lua_pushcfunction(L, complete_word);
   lua_pushlightuserdata(L, &made);
   lua_pushvalue(L, reading.words);
+  use_characters_of_lua();
   if (lua_pcall(L, 2, 0, 0) != LUA_OK) {
     made.matches = NULL;
   }
+  use_characters_of_user();
   lua_settop(L, top);
   return made.matches;
 }
@@ -183,7 +205,9 @@ static char **complete(const char *text, int start, int end) {
 static void open_editor(void) {
   static char breaks[] = " \t\n\"'`$><=;|&{}()+*%^~#,";
   rl_readline_name = "blis";
+  use_characters_of_user();
   rl_initialize();
+  use_characters_of_lua();
   rl_attempted_completion_function = complete;
   rl_completion_append_character = '\0';
   rl_completer_word_break_characters = breaks;
@@ -203,7 +227,9 @@ static char *read_edited(lua_State *L, const char *prompt) {
     (void)tcsetattr(STDIN_FILENO, TCSADRAIN, &without);
   }
   host_signals_reset();
+  use_characters_of_user();
   char *line = readline(prompt);
+  use_characters_of_lua();
   host_signals_watch(L);
   if (is_known) {
     (void)tcsetattr(STDIN_FILENO, TCSANOW, &usual);
