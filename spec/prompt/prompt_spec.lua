@@ -95,6 +95,13 @@ describe("the prompt on a terminal #host", function()
     assert.matches('blis.kv_capacity { hardware = "RTX PRO 6000" }.blocks\n', seen.screen)
   end)
 
+  it("says how its own functions are used, and has the list of topics", function()
+    local seen = run(typing("help", "traceback", 'help ""'), { rows = 200 })
+    assert.matches("> help\nhelp \"TOPIC\" explains a function", seen.screen, 1, true)
+    assert.matches("> traceback\ntraceback() tells more", seen.screen, 1, true)
+    assert.matches('> help ""\nOptions:\n  ', seen.screen, 1, true)
+  end)
+
   it("has help, with near names", function()
     local seen = run(typing('help "num-instances"', "help(blis.kv_cache)", "help()",
       'help "instacnes"', "help(5)", "help(ttft_ms)", 'help "spot.usd"'), { rows = 100 })

@@ -4,6 +4,7 @@ local reference = require "blis.reference"
 local reference_text = require "blis.reference.text"
 local search = require "blis.reference.search"
 local terminal = require "blis.terminal"
+local topic_list = require "blis.reference.topic_list"
 
 local definition = {
   name = "help",
@@ -32,34 +33,6 @@ local definition = {
   },
 }
 
-local titles = {
-  { "options", "Options" }, { "function", "Functions" }, { "type", "Types" },
-  { "policy", "Built-in policies" },
-}
-
-local function list(width)
-  local topics, lines = reference.topics(), {}
-  for _, item in ipairs(titles) do
-    lines[#lines + 1] = item[2] .. ":"
-    local line, seen = " ", {}
-    for _, topic in ipairs(topics) do
-      local name = seen[topic.alias] and topic.name or topic.alias or topic.name
-      if topic.kind == item[1] and not seen[name] then
-        seen[name] = true
-        if #line + #name > width - 2 then
-          lines[#lines + 1] = line
-          line = " "
-        end
-        line = line .. " " .. name
-      end
-    end
-    lines[#lines + 1] = line
-  end
-  lines[#lines + 1] = "'blis help TOPIC' explains one. Figures, options and flags are topics, too:"
-  lines[#lines + 1] = "blis help ttft_ms, blis help num-instances, blis help hit_rate."
-  return table.concat(lines, "\n") .. "\n"
-end
-
 --- A flag that is asked about: it is none of this command.
 local function asked_flag(args)
   local own = { ["--help"] = true, ["--format"] = true }
@@ -69,7 +42,7 @@ end
 
 local help = command.define(definition, function(parsed)
   local word = table.concat(parsed.positionals, " ")
-  if word == "" then return command.print(list(math.min(92, terminal.width()))) end
+  if word == "" then return command.print(topic_list.text(terminal.width())) end
   local topics = word == "all" and reference.topics() or search.find(word)
   if parsed.values.output.format == "markdown" then
     return command.print(reference_text.markdown(topics))

@@ -6,14 +6,19 @@ local reference_text = require "blis.reference.text"
 local search = require "blis.reference.search"
 local show = require "blis.show"
 local terminal = require "blis.terminal"
+local topic_list = require "blis.reference.topic_list"
 
 local prompt = {}
 
 local stdout = io.stdout
 local last_error
 
+-- How to use the functions of the prompt, which is what they print as.
+local usage = {}
+
 --- What a value prints as: text as it is, tables as Lua, objects as what they say of themselves.
 local function text_of(value)
+  if usage[value] then return usage[value] end
   local meta = debug.getmetatable(value)
   local name = type(value) == "function" and show.name_of(value)
   if name then return ("function %s; help(%s) explains it"):format(name, name) end
@@ -49,6 +54,10 @@ local function help(...)
       introduction, "\n")
     return
   end
+  if topic == "" then
+    stdout:write(topic_list.text(terminal.width()))
+    return
+  end
   local word = type(topic) == "string" and topic or show.name_of(topic)
   if not word then
     errors.invalid("help: %s is not allowed, expected a name such as \"ttft\"", errors.show(topic))
@@ -64,6 +73,8 @@ local function traceback()
   local text = last_error or "there was no error"
   stdout:write(text:gsub("[^\n\t]+", errors.escaped), "\n")
 end
+
+usage[help], usage[traceback] = introduction, "traceback() tells more of the last error"
 
 --- The part of an error's text that says what went wrong; traceback() prints the rest.
 ---@param text string
