@@ -17,6 +17,16 @@ describe("every command", function()
     end
   end)
 
+  it("compares variants with quotes, which have to be closed #host", function()
+    local code, message = commands.error_of("compare", "--variant", '--routing-policy "x')
+    assert.equal("usage", code)
+    assert.matches("--variant: '--routing-policy \"x' is not allowed, a quote is not closed",
+      message, 1, true)
+    local text = commands.output_of("compare", "--variant", "--routing-policy 'random'",
+      "--variant", '--scheduler "sjf"', "--num-requests", "20", "--replications", "2", "--quiet")
+    assert.matches("--scheduler \"sjf\"", text, 1, true)
+  end)
+
   it("names what is wrong with its command line", function()
     local hint = "; 'blis %s --help' lists the flags"
     for _, name in ipairs { "run", "replay", table.unpack(names) } do

@@ -177,6 +177,14 @@ describe("blis.compare with replications", function()
     end)
   end)
 
+  it("says of what timelines are", function()
+    local one, many = blis.compare(cold {}), blis.compare(spec { replications = 2, quiet = true })
+    small.says(small.message_of(function() one:timeline "x.json" end),
+      "comparison[i]:timeline(path) writes that of policy i")
+    small.says(small.message_of(function() many:timeline "x.json" end),
+      "results of replications are not kept")
+  end)
+
   it("tells what is wrong", function()
     small.says(small.message_of(blis.compare, spec { replications = 1 }), "compare.replications: 1 "
       .. "is not allowed, expected an integer of at least 2, 'auto', or { rule =, min =, max =, "

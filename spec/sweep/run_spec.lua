@@ -651,6 +651,6 @@ square
     small.says(small.message_of(result.plot, result, { widht = 3 }),
       "plot: unknown option 'widht'; did you mean 'width'?")
     small.says(small.message_of(result.plot, result, { x = "z" }),
-      "plot: x: 'z' is not a parameter with numbers at all points")
+      "plot: x: 'z' is not a parameter with numbers at all points; known are x")
   end)
 end)

@@ -3,6 +3,7 @@ local command = require "blis.cli.command"
 local comparison = require "blis.results.comparison"
 local deferred = require "blis.deferred"
 local endings = require "blis.endings"
+local errors = require "blis.errors"
 local flag_sections = require "blis.config.flags"
 local flags = require "blis.cli.flags"
 local origin = deferred "blis.page.origin"
@@ -12,6 +13,7 @@ local simulate = require "blis.cli.simulate"
 local sweep_sections = require "blis.config.sweep"
 local traffic = require "blis.cli.traffic"
 local variants = require "blis.results.variants"
+local words = require "blis.cli.words"
 
 local compared = flags.pick(sweep_sections.compare, { "jobs" })
 table.move({
@@ -68,10 +70,14 @@ local function names_of(parsed)
   return names
 end
 
+local function fail_open(text)
+  flags.fail(definition, "--variant: %s is not allowed, a quote is not closed", errors.show(text))
+end
+
 --- The arguments with those of a variant behind them.
 local function parse_variant(parsed, text)
   local args = table.move(parsed.args, 1, #parsed.args, 1, {})
-  for word in text:gmatch "%S+" do
+  for _, word in ipairs(words.split(text) or fail_open(text)) do
     if word:match "^%-%-variant" or word:match "^%-%-policies" then
       flags.fail(definition, "--variant: '%s' is not allowed inside of a variant", word)
     end

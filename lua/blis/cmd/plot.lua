@@ -23,8 +23,8 @@ local definition = {
           name = "show", type = "string", is_list = true, flag = "--show", metavar = "NAME",
           may_be_empty = false, expected = "what to draw, such as ttft, time or front",
           doc = "What: of a result ttft, itl, e2e, latencies (all three; the default), rates, "
-            .. "queue, batch, kv, tiers, lora, transfers, gateway, replicas or time (these nine); "
-            .. "of several results ttft, itl, e2e, latencies, time or figures such as "
+            .. "queue, batch, kv, tiers, lora, transfers, gateway, replicas, price or time (these "
+            .. "ten); of several results ttft, itl, e2e, latencies, time or figures such as "
             .. "ttft_ms.p99; of a sweep curve (a figure over a parameter; the default) or front "
             .. "(two figures, and what nothing else beats).",
         },

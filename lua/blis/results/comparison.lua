@@ -27,9 +27,16 @@ local comparison = {}
 ---@field changes string[]? of variants: what they change, as it was given
 ---@field remembering table<integer, boolean> those that came to another result when run again
 
+--- Which result is meant?
+local function fail_timeline()
+  errors.invalid("comparison:timeline: a timeline is of a single result; "
+    .. "comparison[i]:timeline(path) writes that of policy i")
+end
+
 local comparison_meta = { __name = "blis.comparison", __tostring = report.comparison,
   __index = { report = function(self, path) page.write(path, self) end,
-    plot = function(self, how) return charts.plot_comparison(self, how) end } }
+    plot = function(self, how) return charts.plot_comparison(self, how) end,
+    timeline = fail_timeline } }
 
 --- The experiment of a list of policies that run once each; raises for options that mean nothing
 --- then.

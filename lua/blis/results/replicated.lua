@@ -350,6 +350,12 @@ function Comparison:plot(how)
   return charts.plot_replicated(self, how)
 end
 
+--- Of no result: those of replications are not kept.
+Comparison.timeline = function()
+  errors.invalid("comparison:timeline: a timeline is of a single result, and results of "
+    .. "replications are not kept; blis.run one of them, and write its timeline")
+end
+
 --- What print(comparison) shows: the table, and what it says of every policy.
 function Comparison:__tostring()
   local lines = { tostring(self.table) }

@@ -24,16 +24,20 @@ local function is_numeric(self, name)
 end
 
 local function x_axis(self, given)
-  if given then
-    for _, name in ipairs(self.parameters) do
-      if name == given and is_numeric(self, name) then return name end
+  local numeric = {}
+  for _, name in ipairs(self.parameters) do
+    if is_numeric(self, name) then
+      if name == given then return name end
+      numeric[#numeric + 1] = name
     end
-    errors.invalid("plot: x: '%s' is not a parameter with numbers at all points", tostring(given))
   end
-  for i = #self.parameters, 1, -1 do
-    if is_numeric(self, self.parameters[i]) then return self.parameters[i] end
+  if #numeric == 0 then
+    errors.invalid("plot: no parameter has numbers at all points, so there is nothing to plot over")
+  elseif given then
+    errors.invalid("plot: x: %s is not a parameter with numbers at all points%s",
+      errors.show(given), errors.suggestion(tostring(given), numeric))
   end
-  errors.invalid("plot: no parameter has numbers at all points, so there is nothing to plot over")
+  return numeric[#numeric]
 end
 
 local function series_name(self, point, x)

@@ -1,0 +1,31 @@
+--- The words of a text that holds arguments, as a shell parts them.
+local words = {}
+
+--- A piece at that place of the text: what it is, and where the next one begins; nil when it is a
+--- quote that is not closed.
+local function piece_at(text, at)
+  local mark = text:match("^[\"']", at)
+  local close = mark and text:find(mark, at + 1, true)
+  if close then return text:sub(at + 1, close - 1), close + 1 end
+  if mark then return nil end
+  return text:match("^([^\"'%s]+)()", at)
+end
+
+--- What stands in single or double quotes is of one word, as it is; a backslash means nothing.
+---@param text string
+---@return string[]? list nil when a quote is not closed
+function words.split(text)
+  local list, at = {}, text:match "^%s*()"
+  while at <= #text do
+    local word = ""
+    while text:find("^%S", at) do
+      local piece, behind = piece_at(text, at)
+      if not piece then return nil end
+      word, at = word .. piece, behind
+    end
+    list[#list + 1], at = word, text:match("^%s*()", at)
+  end
+  return list
+end
+
+return words
