@@ -217,6 +217,28 @@ describe("what a timeline shows of visits", function()
     for name, count in pairs(most) do assert.equal(1, count, name) end
   end)
 
+  it("draws requests of a run that is stuck until its last event, which ends it", function()
+    local faults = {}
+    for i = 1, 2 do faults[i] = { kind = "hang", at = blis.seconds(1), instance = i } end
+    local result = blis.run { keep_timeline = true, horizon_us = blis.seconds(20), faults = faults,
+      cluster = { model = "qwen3-14b", hardware = "H100", instances = 2 },
+      workload = { rate = 20, requests = 60, prompt = 300, output = 60 } }
+    local head, events = read(result)
+    check.check(events, result)
+    local last_us = result.requests[60].arrival_us
+    assert.is_true(last_us > blis.seconds(1) and last_us < blis.seconds(10))
+    assert.same({ last_us, last_us }, { head.otherData.end_us, result.duration_us })
+    local held = 0
+    for _, record in ipairs(result.requests) do
+      if record.state:find "^still" and record.arrival_us < last_us then
+        local visits = visits_of(events, record.id)
+        assert.equal(last_us, visits[#visits].ts + visits[#visits].dur)
+        held = held + 1
+      end
+    end
+    assert.is_true(held > 20)
+  end)
+
   it("draws requests that are still there at the horizon until then, also the last ones", function()
     for _, keep in ipairs { true, false } do
       local result = blis.run { keep_timeline = keep, horizon_us = 1000000, seed = 3,

@@ -50,7 +50,8 @@ local function read_options(given)
   return from_us, to_us, options.every
 end
 
---- The last that happened, or the horizon where requests were still there then.
+--- The last that happened, or the horizon where requests were still there then. A run in which
+--- nothing is left to happen is over before its horizon: requests that it holds end with it.
 local function end_of_run(result)
   if result.still_running + result.still_queued + result.still_arriving > 0 then
     for i = 1, #result.requests do
