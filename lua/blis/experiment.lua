@@ -213,6 +213,7 @@ function experiment.read(spec)
     read_faults = spot.add_to_faults(read_faults, spot_capacity)
   end
   local config = {
+    options = values,
     cluster = cluster,
     workload = traffic,
     routing = routing,

@@ -206,6 +206,49 @@ describe("what was run", function()
     assert.truthy(rows["KV cache of group 3"])
   end)
 
+  it("has every setting that decides the run and is not as usual", function()
+    local result = blis.run {
+      cluster = { instances = 2, max_num_seqs = 8, max_num_batched_tokens = 512,
+        routing_latency_us = 5000, snapshot_refresh_us = 200000, async_scheduling = false,
+        slo_priorities = { batch = 1 }, tenant_budgets = { a = 0.5, b = 0.25 }, pue = 1.2 },
+      workload = { rate = 20, requests = 20 }, oracle = true, horizon_us = s(10),
+      phases = { { name = "night" }, { name = "day", from_us = s(3) } },
+      series_interval_us = s(1), keep_steps = true,
+    }
+    local expected = { horizon = "10 s", ["max num seqs"] = "8 requests",
+      ["max num batched tokens"] = "512 tokens", ["routing latency"] = "5 ms",
+      ["snapshot refresh"] = "0.2 s", ["async scheduling"] = "no",
+      ["SLO priorities"] = "batch 1, realtime 4", ["tenant budgets"] = "a 0.5, b 0.25",
+      PUE = "1.2", oracle = "yes", phases = "night from 0 s, day from 3 s" }
+    local rows = rows_of(result)
+    assert_rows(expected, rows)
+    for _, name in ipairs { "series interval", "keep steps", "admission latency", "model" } do
+      assert.is_nil(rows[name], name) -- only recorded, as usual, or told elsewhere
+    end
+    files.with(nil, function(path)
+      result:save(path)
+      assert_rows(expected, rows_of(blis.load_result(path)))
+    end)
+  end)
+
+  it("has the settings of groups with their numbers, and of ranks", function()
+    local rows = rows_of(blis.run { workload = { rate = 20, requests = 20 },
+      cluster = { admission_latency_us = 3000, groups = { { instances = 1, max_num_seqs = 4 },
+        { instances = 1, ranks = { count = 2, balance = "internal" } } } } })
+    assert_rows({ ["max num seqs"] = "group 1: 4 requests; group 2: 256 requests",
+      ["admission latency"] = "3 ms", ["data-parallel ranks"] = "group 2: 2 of a group, "
+        .. "balanced within, by loads published every 0.1 s to 1 client" }, rows)
+  end)
+
+  it("has what is not usual under a profile, and the profile", function()
+    local rows = rows_of(blis.run(small.experiment { profile = "go-blis" }))
+    assert.same({ "go-blis" }, rows.profile)
+    assert.is_nil(rows["snapshot refresh"]) -- 50 ms there
+    rows = rows_of(blis.run(small.experiment { profile = "go-blis",
+      cluster = { instances = 3, snapshot_refresh_us = 0 } }))
+    assert.same({ "0 s" }, rows["snapshot refresh"])
+  end)
+
   it("has nothing of what was not asked for", function()
     local result = blis.run(small.experiment())
     assert.is_nil(rawget(result.setup, "asked"))
@@ -307,9 +350,9 @@ describe("what variants of a command change #host", function()
   end)
 
   it("is told by their flags alone where the resolved rows are the same", function()
-    local _, _, text = compared(1, "--max-num-seqs 16", "--max-num-seqs 8")
-    assert.truthy(text:find("<p>Nothing that reports show beside the flags: --max-num-seqs 16; "
-      .. "--max-num-seqs 8.</p>", 1, true))
+    local _, _, text = compared(1, "--trace-level none", "--trace-level decisions")
+    assert.truthy(text:find("<p>Nothing that reports show beside the flags: --trace-level none; "
+      .. "--trace-level decisions.</p>", 1, true))
   end)
 
   it("leaves each its cluster and horizon, and traffic for the longest to all", function()

@@ -1,11 +1,13 @@
 --- What an experiment asked for beside instances and the policies that every run has, in words: the
---- rows that pages have under "What was run".
+--- rows that pages have under "What was run". Of what has no row of its own they have every option
+--- that decides the run and is not as usual.
 local catalogue = require "blis.policy.catalogue"
 local deferred = require "blis.deferred"
 local format = require "blis.format"
-local options = deferred "blis.results.asked_options"
+local options = require "blis.results.asked_options"
 local queue_section = deferred "blis.config.queue"
 local scaling_section = deferred "blis.config.scaling"
+local settings = require "blis.results.asked_settings"
 local show = require "blis.show"
 local usual_scorers = require "blis.policy.usual_scorers"
 
@@ -261,30 +263,15 @@ local function admission_text(policy)
   return text and text ~= (policy.label or policy.name) and text or nil
 end
 
-local parts = { "admission", "slo_targets", "kv_tiers", "disaggregation", "queue", "cascade",
-  "scaling", "spot_plans", "faults" }
-
---- Most experiments ask for nothing of this.
-local function asks(config)
-  if scorers_text(config) then return true end
-  for _, name in ipairs(parts) do
-    if config[name] then return true end
-  end
-  for _, group in ipairs(config.cluster.groups or { config.cluster }) do
-    if group.lora or group.speculation then return true end
-  end
-  return false
-end
-
 --- The rows of an experiment; nil where there are none.
 ---@param config table as the core takes it
 ---@return blis.results.Asked[]?
 function asked.list(config)
-  if not asks(config) then return nil end
   local rows, cluster = {}, config.cluster
   local function add(name, text)
     if text then rows[#rows + 1] = { name = name, text = text } end
   end
+  if cluster.horizon_us < math.maxinteger then add("horizon", options.time(cluster.horizon_us)) end
   add("scorers", scorers_text(config))
   add("admission", admission_text(config.admission))
   add("SLO targets", config.slo_targets and targets_text(config.slo_targets))
@@ -297,6 +284,7 @@ function asked.list(config)
   add("spot capacity", config.spot_plans and spot_text(config.spot_plans))
   add("autoscaler", config.scaling and scaling_text(config.scaling))
   add("faults", config.faults and faults_text(config.faults, config.spot_plans))
+  settings.add(config, of_groups, add)
   return #rows > 0 and show.figures(rows) or nil
 end
 

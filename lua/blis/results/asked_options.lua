@@ -6,17 +6,20 @@ local options = {}
 -- Of policies with more options, only those are told that were given.
 local most_usual = 6
 
-local no_units = { [""] = true, ["0 to 1"] = true }
+local no_units = { [""] = true, ["0 to 1"] = true, ["facility / GPUs"] = true }
 
-local own_words = { e2e = "E2E", itl = "ITL", kv = "KV", rps = "rate", slo = "SLO", tpot = "TPOT",
-  ttft = "TTFT" }
+local own_words = { cpu = "CPU", dp = "DP", e2e = "E2E", gpu = "GPU", itl = "ITL", kv = "KV",
+  moe = "MoE", nic = "NIC", pue = "PUE", rps = "rate", slo = "SLO", tpot = "TPOT", ttft = "TTFT" }
 
 -- From here on a limit is none.
 local no_limit = 1e15
 
-local function words_of(name)
-  return (name:gsub("_seconds$", ""):gsub("_[um]s$", ""):gsub("_per_s$", "")
-    :gsub("_", " "):gsub("%w+", own_words))
+--- What a reader calls an option: "routing latency" of routing_latency_us.
+---@param name string
+---@return string
+function options.words(name)
+  return (name:gsub("_seconds$", ""):gsub("_[um]s$", ""):gsub("_per_s$", ""):gsub("_gb_s$", "")
+    :gsub("_g_per_kwh$", ""):gsub("_", " "):gsub("%w+", own_words))
 end
 
 local function number_text(value)
@@ -24,20 +27,53 @@ local function number_text(value)
   return whole and format.count(whole) or ("%.6g"):format(value)
 end
 
-local function value_text(value, unit)
-  if type(value) == "boolean" then return value and "yes" or "no" end
-  if type(value) == "table" then -- a delay
-    return value_text(value.mean_us, "us") .. (value.stddev_us > 0 and " on average" or "")
+--- "10 s", "5 ms"
+---@param us number
+---@return string
+function options.time(us)
+  if us > 0 and us < 1e5 then return number_text(us / 1e3) .. " ms" end
+  return number_text(us / 1e6) .. " s"
+end
+
+-- Of longer lists the number of items is told.
+local longest_list = 8
+
+local value_text
+
+--- Delays, numbers by name, and lists.
+local function table_text(value)
+  if value.mean_us then
+    return options.time(value.mean_us) .. (value.stddev_us > 0 and " on average" or "")
+  elseif #value > longest_list or type(value[1]) == "table" and not value[1].name then
+    return format.plural(#value, "item")
   end
+  local words = {}
+  for i, one in ipairs(value) do
+    words[i] = type(one) == "table" and ("%s %s"):format(one.name, value_text(one.value))
+      or value_text(one)
+  end
+  return table.concat(words, ", ")
+end
+
+--- A value as a reader takes it: "yes", "256 requests", "5 ms".
+---@param value any
+---@param unit? string
+---@return string
+function value_text(value, unit)
+  if type(value) == "boolean" then return value and "yes" or "no" end
+  if type(value) == "function" then return "a function" end
+  if type(value) == "table" then return table_text(value) end
   if type(value) ~= "number" then return tostring(value) end
   if value >= no_limit then return "no limit" end
-  if unit == "us" then return number_text(value / 1e6) .. " s" end
+  if unit == "us" then return options.time(value) end
   return number_text(value) .. (no_units[unit or ""] and "" or " " .. unit)
 end
 
+options.value = value_text
+
 local function option_text(option, value, key)
   local name = key and ("%s %s"):format(option.name, key) or option.name
-  return ("%s %s"):format(words_of(name), value_text(value, option.unit))
+  return ("%s %s"):format(options.words(name), value_text(value, option.unit))
 end
 
 --- The parameters of a built-in policy: those that were given, and of short lists the usual ones.

@@ -1,0 +1,116 @@
+--- Options of the cluster and the experiment that decide a run and are not as usual: a row each,
+--- under the words of their names.
+local cluster_section = require "blis.config.cluster"
+local experiment_section = require "blis.config.experiment"
+local format = require "blis.format"
+local options = require "blis.results.asked_options"
+
+local settings = {}
+
+local function set_of(...)
+  local set = {}
+  for _, name in ipairs { ... } do set[name] = true end
+  return set
+end
+
+-- Told in rows of their own, or by the groups that they make.
+local not_of_cluster = set_of("model", "hardware", "tp", "instances", "groups", "catalogue",
+  "architecture", "prefill_instances", "decode_instances", "prefill_decode_instances",
+  "encode_instances", "prefill_tp", "prefill_hardware", "prefill_nic_gb_s",
+  "prefill_max_model_len", "prefill_latency_model", "decode_tp", "decode_hardware",
+  "decode_nic_gb_s", "decode_max_model_len", "decode_latency_model", "latency_model", "kv_blocks",
+  "block_size", "scheduler", "preemption_policy", "spot", "speculation", "ranks", "lora")
+
+-- The same, and what is only recorded or shown of a run.
+local not_of_experiment = set_of("cluster", "workload", "admission", "routing", "cascade",
+  "autoscaler", "scaling", "queue", "disaggregation", "kv_tiers", "faults", "scheduler",
+  "preemption", "priority", "slo_targets", "seed", "horizon_us", "phases", "on_arrival",
+  "on_routed", "on_first_token", "on_escalation", "on_completion", "on_rejection", "on_failure",
+  "instance_times", "keep_requests", "series_interval_us", "keep_steps", "keep_steps_from_us",
+  "keep_steps_to_us", "keep_timeline", "trace_level", "counterfactual_k", "progress",
+  "progress_interval_ms", "watch", "watch_interval_ms")
+
+local function usual_of(option, profile)
+  local usual = option.profiles and option.profiles[profile]
+  if usual == nil then return option.default end
+  return usual
+end
+
+-- Class realtime is as important as critical, which is 4, unless somebody says so.
+local function are_usual_priorities(list)
+  return #list == 1 and list[1].name == "realtime" and list[1].value == 4
+end
+
+local function is_usual(option, value, profile)
+  if value == nil or value == usual_of(option, profile) then return true end
+  return option.name == "slo_priorities" and are_usual_priorities(value)
+end
+
+--- Options that any of these tables has not as usual.
+local function unusual(section, tables, profile, left_out)
+  local list = {}
+  for _, option in ipairs(section.options) do
+    for _, values in ipairs(left_out[option.name] and {} or tables) do
+      if not is_usual(option, values[option.name], profile) then
+        list[#list + 1] = option
+        break
+      end
+    end
+  end
+  return list
+end
+
+local function ranks_text(group)
+  local ranks = group.ranks
+  if not ranks then return nil end
+  local words = { ("%d of a group"):format(ranks.count) }
+  local function add(text, ...) words[#words + 1] = text:format(...) end
+  if ranks.barrier ~= nil then add(ranks.barrier and "at a barrier" or "without a barrier") end
+  if ranks.dummy_us then add("a pass without work takes %s", options.time(ranks.dummy_us)) end
+  if ranks.sync_every ~= 32 then add("in step every %d passes", ranks.sync_every) end
+  if ranks.prefill_interval ~= 1 then add("prompts every %d passes", ranks.prefill_interval) end
+  if ranks.expert_factor ~= 1 then add("steps take %.4g times as long", ranks.expert_factor) end
+  if ranks.is_internal then
+    add("balanced within, by loads published every %s to %s", options.time(ranks.publish_us),
+      format.plural(ranks.clients, "client"))
+  end
+  return #words > 1 and table.concat(words, ", ") or nil
+end
+
+local function phases_text(phases)
+  local words = {}
+  for i, phase in ipairs(phases) do
+    words[i] = ("%s from %s"):format(phase.name, options.time(phase.from_us))
+  end
+  return table.concat(words, ", ")
+end
+
+--- The files that were given.
+local function catalogue_text(cluster)
+  local files = type(cluster) == "table" and cluster.catalogue
+  return files and options.value(files) or nil
+end
+
+--- Calls add(name, text) for every row.
+---@param config table as the core takes it
+---@param of_groups fun(cluster: table, text_of: fun(group: table): string?): string?
+---@param add fun(name: string, text: string?)
+function settings.add(config, of_groups, add)
+  local cluster, given = config.cluster, config.options
+  local profile = given.profile
+  for _, option in ipairs(unusual(cluster_section, cluster.groups or { cluster }, profile,
+    not_of_cluster)) do
+    add(options.words(option.name), of_groups(cluster, function(group)
+      local value = group[option.name]
+      return value ~= nil and options.value(value, option.unit) or nil
+    end))
+  end
+  add("catalogue", catalogue_text(given.cluster))
+  add("data-parallel ranks", of_groups(cluster, ranks_text))
+  for _, option in ipairs(unusual(experiment_section, { given }, profile, not_of_experiment)) do
+    add(options.words(option.name), options.value(given[option.name], option.unit))
+  end
+  add("phases", config.phases and phases_text(config.phases))
+end
+
+return settings
