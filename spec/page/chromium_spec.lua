@@ -22,7 +22,8 @@ local function opened(shown)
 end
 
 -- out: how far anything but what scrolls in its box gets out of the page or of its chart, in
--- pixels; hidden: how much of a table can only be seen by scrolling it. Of charts, the texts, the
+-- pixels; hidden: how much of a table can only be seen by scrolling it; paper: how far anything
+-- gets out of a printed page of that width. Of charts, the texts, the
 -- colours and dashes of lines, and those that legends have. folded: what has to be opened to be
 -- seen, and figures: whether the section with the JSON is there; before, while and after the page
 -- is printed, and with that JSON opened.
@@ -40,7 +41,8 @@ local measuring = [[<script>
     return stroke.call(this, ...rest);
   };
   addEventListener("load", () => setTimeout(() => {
-    let out = document.documentElement.scrollWidth - innerWidth;
+    const beyond = () => document.documentElement.scrollWidth - innerWidth;
+    let out = beyond();
     document.querySelectorAll(".u-legend .u-series:not([hidden])").forEach((one) => {
       const end = one.closest("figure").getBoundingClientRect().right;
       [one].concat(...one.children).forEach((part) => {
@@ -63,6 +65,7 @@ local measuring = [[<script>
       dispatchEvent(new Event("beforeprint"));
       paper.media.mediaText = "all";
       look();
+      told.paper = beyond();
       paper.media.mediaText = "print";
       dispatchEvent(new Event("afterprint"));
       look();
@@ -207,6 +210,25 @@ describe("a page in a browser #host", function()
     assert.equal("2 0 2 0 1", seen "folded")
     assert.equal("true false true true true", seen "figures")
   end)
+
+  it("has room for long names of somebody's own on screens, and for many variants on paper",
+    function()
+      if not has_browser then
+        pending "chromium is not installed (scripts/setup --web)"
+        return
+      end
+      local seen = measured(blis.run(small.experiment { cluster = { instances = 1, lora = {
+        slots = 1, adapters = { { id = ("x"):rep(5000), weight = 1 }, "b" } } } }), 1000)
+      assert.equal("0", seen "hidden")
+      assert.is_true(tonumber(seen "out") <= 0)
+      local given = {}
+      for i = 1, 12 do
+        given[i] = { cluster = { instances = i, max_num_seqs = 8 * i }, scheduler = i % 2 == 0
+          and "sjf" or "fcfs" }
+      end
+      seen = measured(blis.compare(small.experiment { variants = given }), 718)
+      assert.is_true(tonumber(seen "paper") <= 0, seen "paper")
+    end)
 
   it("draws a sweep", function()
     check(blis.sweep {

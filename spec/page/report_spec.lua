@@ -204,6 +204,19 @@ describe("the page of a run", function()
     assert.is_nil(styles:find("@media (prefers", 1, true), "paper would be dark")
   end)
 
+  it("speaks of intervals of latencies only where there are some", function()
+    for requests, has_them in pairs { [30] = false, [2000] = true } do
+      files.with(nil, function(path)
+        local experiment = small.experiment()
+        experiment.workload.requests = requests
+        blis.run(experiment):report(path)
+        local latencies = files.read(path):match '<section [^>]*id="latencies">(.-)</section>'
+        assert.equal(has_them, latencies:find("<small class=\"soft\">", 1, true) ~= nil)
+        assert.equal(has_them, latencies:find("intervals for other traffic", 1, true) ~= nil)
+      end, ".html")
+    end
+  end)
+
   it("draws what the series has", function()
     local drawn
     for _, chart in ipairs(island(text, "charts")) do

@@ -312,9 +312,46 @@ describe("what was compared", function()
 
   it("is told of variants over seeds as they were given, with what follows", function()
     local rows = rows_of(blis.compare(small.experiment { replications = 2, quiet = true,
-      variants = { { scheduler = "sjf" }, { name = "plain" } } }))
-    assert.same({ '{ scheduler = &quot;sjf&quot; }', "nothing" }, rows.changed)
+      variants = { { scheduler = "sjf", preemption = "priority" }, { name = "plain" } } }))
+    assert.same({ '{ preemption = &quot;priority&quot;, scheduler = &quot;sjf&quot; }', "nothing" },
+      rows.changed)
     assert.same({ "sjf", "fcfs" }, rows.scheduler)
+  end)
+
+  it("does not tell a change twice", function()
+    local function rows_with(...) return rows_of(blis.compare(small.experiment {
+      variants = { ... } })) end
+    local rows = rows_with({ scheduler = "sjf" }, { name = "plain" })
+    assert.is_nil(rows.changed)
+    assert.same({ "sjf", "fcfs" }, rows.scheduler)
+    rows = rows_with({ cluster = { max_num_batched_tokens = 1024 } },
+      { cluster = { max_num_batched_tokens = 2048 } })
+    assert.is_nil(rows.changed)
+    assert.same({ "1,024 tokens", "2,048 tokens" }, rows["max num batched tokens"])
+    rows = rows_with({ oracle = true, cluster = { max_model_len = 900 } }, { name = "plain" })
+    assert.same({ "yes", "no" }, rows.oracle)
+    assert.same({ "900 tokens", "-" }, rows["max model len"]) -- as the model has it
+    rows = rows_with({ cluster = { instances = 2, max_num_seqs = 9 } }, { cluster = {
+      instances = 3 } })
+    assert.same({ "{ cluster = { instances = 2, max_num_seqs = 9 } }",
+      "{ cluster = { instances = 3 } }" }, rows.changed)
+  end)
+
+  it("has a row for each of many runs", function()
+    local given = {}
+    for i = 1, 5 do
+      given[i] = { name = "v" .. i, cluster = { instances = i }, scheduler = "sjf" }
+    end
+    local rows, heads, text = rows_of(blis.compare(small.experiment { variants = given }))
+    assert.same({ "{ cluster = { instances = 3 }, scheduler = &quot;sjf&quot; }",
+      "3 instances of qwen/qwen3-14b on H100, tp 1" }, rows.v3)
+    assert.equal("What differs", heads.v5)
+    assert.truthy(text:find('<th class="words" scope="col">instances</th>', 1, true))
+    assert.same({ "sjf" }, rows.scheduler)
+    given[5] = nil
+    rows = rows_of(blis.compare(small.experiment { variants = given }))
+    assert.is_nil(rows.v3)
+    assert.equal("4 instances of qwen/qwen3-14b on H100, tp 1", rows.instances[4])
   end)
 end)
 

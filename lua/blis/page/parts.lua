@@ -73,10 +73,16 @@ function parts.breakable(text, longest)
   return pieces
 end
 
---- The name of a column; long ones get more room.
+--- Long texts get more room, and may be broken anywhere.
+local function class_of(text, is_words)
+  if is_words then return "words" end
+  return type(text) == "string" and #text > longest_name and "long" or nil
+end
+
+--- The name of a column.
 local function head(name, is_words)
-  return html.th({ scope = "col", class = is_words and "words" or #name > longest_name and "long"
-    or nil }, parts.breakable(name, longest_head))
+  return html.th({ scope = "col", class = class_of(name, is_words) },
+    parts.breakable(name, longest_head))
 end
 
 --- A table; the first cell of a row is its name. Cells are texts or elements; is_words tells which
@@ -92,9 +98,11 @@ function parts.table(caption, header, rows, is_words)
     heads[i] = head(name, is_words and is_words[i])
   end
   for i, row in ipairs(rows) do
-    local cells = { html.th({ scope = "row" }, parts.breakable(row[1])) }
+    local cells = { html.th({ scope = "row", class = class_of(row[1]) },
+      parts.breakable(row[1])) }
     for k = 2, #header do
-      cells[k] = html.td({ class = is_words and is_words[k] and "words" or nil }, row[k] or "-")
+      local text = row[k] or "-"
+      cells[k] = html.td({ class = class_of(text, is_words and is_words[k]) }, text)
     end
     body[i] = html.tr(cells)
   end

@@ -45,31 +45,43 @@ end
 local statistics_shown = { "mean", "p50", "p75", "p90", "p95", "p99", "p99.9", "max" }
 local with_intervals = { mean = true, p50 = true, p99 = true }
 
-local function latency_row(title, name, d, drawn, r)
-  local row = { title, count(d.count) }
+--- A figure of all requests with its interval, where there are enough of them for one; and whether
+--- it has one.
+local function drawn_text(drawn, r, path, value)
+  local draws = drawn:figures(r, path)
+  local estimate = draws and drawn:estimate(value, draws, level)
+  if not (estimate and estimate.low) then return number(value), false end
+  return parts.estimate(estimate), true
+end
+
+local function latency_row(title, name, drawn, r)
+  local d = r[name]
+  local row, has_intervals = { title, count(d.count) }, false
   for i, statistic in ipairs(statistics_shown) do
     local value = d.count > 0 and d[statistic] or nil
-    local text = number(value)
+    local text, is_interval = number(value), false
     if drawn and value and with_intervals[statistic] then
-      local draws = drawn:figures(r, name .. "." .. statistic)
-      if draws then text = parts.estimate(drawn:estimate(value, draws, level)) end
+      text, is_interval = drawn_text(drawn, r, name .. "." .. statistic, value)
     end
+    has_intervals = has_intervals or is_interval
     row[i + 2] = text
   end
-  return row
+  return row, has_intervals
 end
+
+local latencies_shown = { { "TTFT", "ttft_ms" }, { "ITL", "itl_ms" }, { "E2E", "e2e_ms" },
+  { "scheduling delay", "scheduling_delay_ms" } }
 
 local function latency_table(r)
   local drawn = r.keeps_records and #r.requests <= most_for_intervals
     and windows.new(#r.requests) or nil
-  local rows = {
-    latency_row("TTFT", "ttft_ms", r.ttft_ms, drawn, r),
-    latency_row("ITL", "itl_ms", r.itl_ms, drawn, r),
-    latency_row("E2E", "e2e_ms", r.e2e_ms, drawn, r),
-    latency_row("scheduling delay", "scheduling_delay_ms", r.scheduling_delay_ms, drawn, r),
-  }
-  local caption = "Times in ms" .. (drawn and ("; below them %g %% intervals for other traffic "
-    .. "like this, %s"):format(level * 100, tostring(drawn)) or "")
+  local rows, has_intervals = {}, false
+  for i, one in ipairs(latencies_shown) do
+    local row, has = latency_row(one[1], one[2], drawn, r)
+    rows[i], has_intervals = row, has_intervals or has
+  end
+  local caption = "Times in ms" .. (has_intervals and ("; below them %g %% intervals for other "
+    .. "traffic like this, %s"):format(level * 100, tostring(drawn)) or "")
   return parts.table(caption, { "", "count", table.unpack(statistics_shown) }, rows)
 end
 

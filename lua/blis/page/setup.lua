@@ -1,8 +1,10 @@
 --- "What was run" of pages: of one run, and of several what tells them apart and what is the same.
 local html = require "blis.page.html"
+local options = require "blis.results.asked_options"
 local origin = require "blis.page.origin"
 local parts = require "blis.page.parts"
 local result_file = require "blis.results.file"
+local settings = require "blis.results.asked_settings"
 local setup = require "blis.results.setup"
 
 local page = {}
@@ -42,7 +44,7 @@ local function split(runs)
   for _, name in ipairs(names) do
     local row, is_same = { name }, true
     for i in ipairs(runs) do
-      row[i + 1] = texts[i][name] or "-"
+      row[i + 1] = texts[i][name] or settings.usual(name, texts[i].profile or "design") or "-"
       is_same = is_same and texts[i][name] == texts[1][name]
     end
     if is_same then
@@ -54,18 +56,54 @@ local function split(runs)
   return same, different
 end
 
-local function words_of(labels)
-  local is_words = {}
-  for i in ipairs(labels) do is_words[i + 1] = true end
-  return is_words
+--- Whether a row tells a change, such as { cluster = { instances = 2 } }, as well: a single option,
+--- under its words, with its value in front.
+local function tells(name, text, change)
+  if change == "nothing" then return true end
+  local inner = change:match "^{ cluster = ({.*}) }$" or change
+  local option, value = inner:match '^{ ([%w_]+) = "?([^{}"]-)"? }$'
+  if not option or options.words(option) ~= name then return false end
+  return text == value or text:gsub(",", ""):sub(1, #value + 1) == value .. " "
+end
+
+local function is_told(changes, different)
+  for _, row in ipairs(different) do
+    local all = true
+    for i, change in ipairs(changes) do all = all and tells(row[1], row[i + 1], change) end
+    if all then return true end
+  end
+  return false
+end
+
+-- Of more runs each is a row: so many columns of words fit on no paper.
+local most_columns = 4
+
+--- The same cells with a row for each run.
+local function transposed(header, rows)
+  local heads, lines = { "" }, {}
+  for i, row in ipairs(rows) do heads[i + 1] = row[1] end
+  for k = 2, #header do
+    lines[k - 1] = { header[k] }
+    for i, row in ipairs(rows) do lines[k - 1][i + 1] = row[k] end
+  end
+  return heads, lines
+end
+
+local function differences_table(kind, labels, rows)
+  local header, is_words = { "", table.unpack(labels) }, {}
+  if #labels > most_columns then header, rows = transposed(header, rows) end
+  for i = 2, #header do is_words[i] = true end
+  return parts.table("By " .. kind, header, rows, is_words)
 end
 
 --- What tells runs apart; changes are what variants change, as the script has it. Variants of a
 --- command have none: their names say it.
 local function differences(different, labels, kind, changes)
-  if changes then table.insert(different, 1, { "changed", table.unpack(changes) }) end
+  if changes and not is_told(changes, different) then
+    table.insert(different, 1, { "changed", table.unpack(changes) })
+  end
   if #different > 0 then
-    return parts.table("By " .. kind, { "", table.unpack(labels) }, different, words_of(labels))
+    return differences_table(kind, labels, different)
   elseif kind == "variant" then
     return html.p("Nothing that reports show beside the flags: ", table.concat(labels, "; "), ".")
   end

@@ -91,6 +91,22 @@ local function catalogue_text(cluster)
   return files and options.value(files) or nil
 end
 
+--- What the row of a setting would say where it is as usual; nil where that is worked out.
+---@param name string of the row
+---@param profile string
+---@return string?
+function settings.usual(name, profile)
+  for section, left_out in pairs { [cluster_section] = not_of_cluster,
+    [experiment_section] = not_of_experiment } do
+    for _, option in ipairs(section.options) do
+      local value = usual_of(option, profile)
+      if value ~= nil and not left_out[option.name] and options.words(option.name) == name then
+        return options.value(value, option.unit)
+      end
+    end
+  end
+end
+
 --- Calls add(name, text) for every row.
 ---@param config table as the core takes it
 ---@param of_groups fun(cluster: table, text_of: fun(group: table): string?): string?
