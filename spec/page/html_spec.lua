@@ -1,3 +1,4 @@
+local charts = require "blis.page.charts"
 local core = require "blis.core"
 local document = require "blis.page.document"
 local html = require "blis.page.html"
@@ -13,6 +14,28 @@ describe("HTML", function()
     assert.equal("a?b", html.escape("a\0b"))
     assert.equal("??x", html.escape("\xff\xc3x"))
     assert.equal("ä\n", html.escape "ä\n")
+    assert.equal("ä?日本?ß", html.escape "ä\xff日本\xe6ß")
+    assert.equal("???x", html.escape "\xed\xa0\x80x") -- half of a pair
+  end)
+
+  it("shows controls of the direction of writing as text", function()
+    assert.equal("a[U+202E]b[U+202A][U+2066][U+2069]",
+      html.escape "a\u{202e}b\u{202a}\u{2066}\u{2069}")
+    assert.equal("\u{2029}\u{202f}\u{2065}\u{206a}", html.escape "\u{2029}\u{202f}\u{2065}\u{206a}")
+    local list = charts.new()
+    list:add { title = "t", x = { label = "x" }, y = { label = "y" }, data = { { 1 }, { 2 } },
+      series = { { label = "a\u{202e}b" } } }
+    assert.equal("a[U+202E]b", core.json_read(list:json(), "charts")[1].series[1].label)
+    local text = document.text { title = "t", body = "b", data = { x = '["\u{202e}"]' },
+      styles = {}, scripts = {} }
+    assert.truthy(text:find('["\\u202e"]', 1, true))
+  end)
+
+  it("keeps words from right to left apart from what is beside them", function()
+    assert.equal("<p>2 of <bdi>אב גד</bdi>, <bdi>م</bdi> &lt; é日</p>",
+      html.write(html.p "2 of אב גד, م < é日"))
+    assert.equal("<title>א 1</title>", html.write(html.title("א", { " 1" })))
+    assert.equal('<p title="א"></p>', html.write(html.p { title = "א" }))
   end)
 
   it("nests elements and lists of them, and keeps what is HTML already", function()

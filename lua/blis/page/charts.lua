@@ -2,6 +2,7 @@
 local chart_of = require "blis.plot.chart"
 local core = require "blis.core"
 local html = require "blis.page.html"
+local markup = require "blis.markup"
 local parts = require "blis.page.parts"
 local shapes = require "blis.plot.shapes"
 
@@ -186,12 +187,12 @@ local function write_chart(writer, chart)
   writer:done():done()
 end
 
---- All of them as JSON.
+--- All of them as JSON, whose texts are shown as they are.
 ---@return string
 function Charts:json()
   local writer = core.json_writer():array()
   for _, chart in ipairs(self.list) do write_chart(writer, chart) end
-  return writer:done():take()
+  return markup.without_bidi_controls(writer:done():take())
 end
 
 return charts

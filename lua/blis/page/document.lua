@@ -4,6 +4,7 @@
 local core = require "blis.core"
 local endings = require "blis.endings"
 local html = require "blis.page.html"
+local markup = require "blis.markup"
 
 local document = {}
 
@@ -39,10 +40,13 @@ local function assets(tag, names)
   return elements, table.concat(sources, " ")
 end
 
---- Data for scripts. It is JSON in which no text can end the element.
+local function json_escape(control) return ("\\u%04x"):format(utf8.codepoint(control)) end
+
+--- Data for scripts. It is JSON in which no text can end the element, nor turn around what is shown
+--- of it.
 local function island(id, json)
-  return html.script({ type = "application/json", id = id },
-    html.raw((json:gsub("<", "\\u003c"))))
+  json = markup.without_bidi_controls(json, json_escape):gsub("<", "\\u003c")
+  return html.script({ type = "application/json", id = id }, html.raw(json))
 end
 
 ---@class blis.page.Document

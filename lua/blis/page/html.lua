@@ -52,11 +52,51 @@ local function add_attributes(out, attributes)
   end
 end
 
-local function add(out, node)
+--- Letters that are written from right to left, of Hebrew, Arabic and their neighbours.
+local function is_from_right(code)
+  return code >= 0x590 and code <= 0x8ff or code >= 0xfb1d and code <= 0xfdff
+    or code >= 0xfe70 and code <= 0xfeff
+end
+
+--- Where words from right to left end that begin at a place; spaces between them belong to them.
+local function end_of_words(text, from)
+  local last = from
+  for at, code in utf8.codes(text:sub(from)) do
+    if is_from_right(code) then
+      last = from + at + #utf8.char(code) - 1
+    elseif code ~= 0x20 then
+      break
+    end
+  end
+  return last
+end
+
+--- Escaped text with words from right to left in elements of their own, so that they turn nothing
+--- around that stands beside them.
+local function isolated(text)
+  if not text:find "[\xd6-\xdf\xe0\xef]" then return text end
+  local pieces, from = {}, 1
+  for at, code in utf8.codes(text) do
+    if at >= from and is_from_right(code) then
+      local last = end_of_words(text, at)
+      pieces[#pieces + 1] = ("%s<bdi>%s</bdi>"):format(text:sub(from, at - 1),
+        text:sub(at, last - 1))
+      from = last
+    end
+  end
+  pieces[#pieces + 1] = text:sub(from)
+  return table.concat(pieces)
+end
+
+-- Of these the text is all that there can be.
+local has_text_alone = { title = true }
+
+local function add(out, node, tag)
   if type(node) ~= "table" then
-    out[#out + 1] = html.escape(tostring(node))
+    local text = html.escape(tostring(node))
+    out[#out + 1] = has_text_alone[tag] and text or isolated(text)
   elseif getmetatable(node) ~= element_meta then
-    for _, child in ipairs(node) do add(out, child) end
+    for _, child in ipairs(node) do add(out, child, tag) end
   elseif node.raw then
     out[#out + 1] = node.raw
   else
@@ -64,7 +104,7 @@ local function add(out, node)
     add_attributes(out, node.attributes)
     out[#out + 1] = ">"
     if is_void[node.tag] then return end
-    for _, child in ipairs(node.children) do add(out, child) end
+    for _, child in ipairs(node.children) do add(out, child, node.tag) end
     out[#out + 1] = "</" .. node.tag .. ">"
   end
 end
