@@ -681,11 +681,32 @@ describe("pages of several runs", function()
     local text = page_of(found)
     assert_has(text, "Sweep &lt;sweep&gt;")
     assert_has(text, "Means, with the range of the runs below them")
+    for name, cell in pairs { ["parameter x"] = "1, 2, 3", replications = "2 of each point",
+      seeds = "42 to 43" } do
+      assert_has(text, ('<th scope="row">%s</th><td class="words">%s</td>'):format(name, cell))
+    end
+    assert.truthy(text:find("script and its inputs</th><td class=\"words\">XXH128 %x+<"))
+    assert.is_nil(text:find(">results in<", 1, true))
+    assert.equal("setup", text:match '<section [^>]*id="([^"]+)"')
     local drawn, null = island(text, "charts"), core.json_null
     assert.equal(3, #drawn)
     assert.same({ 1, 2, 3 }, drawn[1].data[1])
     assert.same({ 1, null, 3 }, drawn[3].data[2])
     assert.same({ null, 1, null }, drawn[3].data[3])
+  end)
+end)
+
+describe("the parameters of a sweep with many values", function()
+  it("are told by their number and ends", function()
+    local numbers, words = {}, {}
+    for i = 1, 13 do numbers[i], words[i] = i / 4, "v" .. i end
+    local text = page_of(blis.sweep {
+      name = "s", parameters = { { "x", numbers }, { "word", words } }, replications = 1,
+      trial = function() return { y = 1 } end,
+    }:run { quiet = true })
+    assert_has(text, ">13 values from 0.25 to 3.25<")
+    assert_has(text, ">13 values<")
+    assert_has(text, ">42<")
   end)
 end)
 
@@ -725,6 +746,37 @@ describe("--report #host", function()
       assert.equal(0, done.status)
       assert_has(files.read(path), "blis compare --model")
     end, ".html")
+  end)
+
+  it("says of a sweep's folder that it is only read, and of the script that it runs", function()
+    local function with_page(words, check)
+      files.with(nil, function(path)
+        words[#words + 1] = path
+        local done = program.run(table.unpack(words))
+        assert.equal(0, done.status, done.err)
+        check(files.read(path))
+      end, ".html")
+    end
+    files.with([[
+local blis, store, page = require "blis", ...
+blis.sweep { name = "s", parameters = { { "x", { 1, 2 } } }, replications = 1,
+  trial = function(p) return { y = p.x } end }:run { store = store, quiet = true }:report(page)
+]], function(script)
+      local store = script .. ".store"
+      local read
+      with_page({ script, store }, function(text)
+        assert_has(text, "The same bytes come out of the script (XXH128 ")
+        assert_has(text, store .. "</td>")
+      end)
+      with_page({ "sweep", "table", store, "--report" }, function(text)
+        read = text
+        assert.is_nil(text:find("The same bytes", 1, true))
+        assert_has(text, ("reads the results in the folder <code>%s</code> and runs nothing")
+          :format(store))
+      end)
+      assert.truthy(read:find("parameter x</th><td class=\"words\">1, 2<"))
+      os.execute("rm -r " .. program.quote(store))
+    end, ".lua")
   end)
 
   it("is tried before anything is run", function()

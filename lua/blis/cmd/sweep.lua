@@ -213,6 +213,7 @@ local function print_table(parsed)
   result.shown = values.report or result.shown
   if values.page then
     origin.set_command { "sweep", "table", table.unpack(parsed.args) }
+    result.store, result.is_read = opened.folder, true
     return command.checked(table_definition, result.report, result, values.page)
   end
   local texts = {

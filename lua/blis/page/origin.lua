@@ -70,6 +70,16 @@ function origin.element(hash, was_saved)
     hash and { ": the result hash is ", html.code(hash), "." } or ".") }
 end
 
+--- How to make a page again that a command has made of results in a folder.
+---@param folder string
+---@return any
+function origin.of_folder(folder)
+  return { html.h3 "Again", html.pre({ class = "command" }, command() or ""),
+    html.p({ class = "soft" }, "This reads the results in the folder ", html.code(folder),
+      " and runs nothing: where they are, the same page comes out. To run them again takes the "
+      .. "script; then the same results come out on any machine.") }
+end
+
 --- What came in, and what of the script decided.
 ---@param setup table of a result
 ---@return any

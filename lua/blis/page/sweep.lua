@@ -2,15 +2,55 @@
 local charts = require "blis.page.charts"
 local core = require "blis.core"
 local document = require "blis.page.document"
+local format = require "blis.format"
 local html = require "blis.page.html"
 local names = require "blis.page.names"
 local origin = require "blis.page.origin"
 local parts = require "blis.page.parts"
 local sweep = require "blis.charts.sweep"
+local plan = require "blis.sweep.plan"
 local plot = require "blis.sweep.plot"
 local write = require "blis.sweep.write"
 
 local page = {}
+
+-- Of more values of a parameter their number is told, and of numbers from where to where they are.
+local most_values = 12
+
+--- "20, 40, 60", or "50 values from 0.1 to 8": what a parameter was.
+local function values_text(points, name)
+  local list, is_known, are_numbers = {}, {}, true
+  local low, high = math.huge, -math.huge
+  for _, point in ipairs(points) do
+    local value = point.parameters[name]
+    local text = plan.label_text(value)
+    if not is_known[text] then list[#list + 1], is_known[text] = text, true end
+    are_numbers = are_numbers and type(value) == "number"
+    if are_numbers then low, high = math.min(low, value), math.max(high, value) end
+  end
+  if #list <= most_values then return table.concat(list, ", ") end
+  local text = format.plural(#list, "value")
+  return are_numbers and ("%s from %s to %s"):format(text, plan.label_text(low),
+    plan.label_text(high)) or text
+end
+
+--- What was swept, by what, and where its results are.
+local function setup_section(self)
+  local rows = {}
+  local function add(name, text) rows[#rows + 1] = { name, text } end
+  for _, name in ipairs(self.parameters) do
+    add("parameter " .. name, values_text(self.points, name))
+  end
+  add("replications", (self.has_rule and "at most %d of each point" or "%d of each point")
+    :format(self.replications))
+  add("seeds", self.replications > 1 and ("%d to %d"):format(self.first_seed,
+    self.first_seed + self.replications - 1) or ("%d"):format(self.first_seed))
+  add("script and its inputs", "XXH128 " .. self.script)
+  add("computed by", "blis " .. self.program)
+  if self.store then add("results in", self.store) end
+  return parts.section("setup", "What was run", parts.table("As resolved", { "", "" }, rows,
+    { [2] = true }), self.is_read and origin.of_folder(self.store) or origin.element())
+end
 
 --- A figure of a point, with its interval below it or, of few runs, the range of these; and whether
 --- it is the latter.
@@ -120,8 +160,8 @@ end
 function page.write(path, self)
   local chart_list, title = charts.new(), ("Sweep %s"):format(self.name)
   local sections = {
-    parts.section("points", "Points", page.table(self), parts.notes(write.notes(self)),
-      origin.element()),
+    setup_section(self),
+    parts.section("points", "Points", page.table(self), parts.notes(write.notes(self))),
     parts.section("curves", "Over parameters", curves(chart_list, self)),
   }
   sections[#sections + 1] = front_section(chart_list, self)

@@ -95,7 +95,9 @@ function Sweep:run(given)
   local values = read_run_options(self, given)
   values.cost = self.cost
   local run = settings.instead or runner.run
-  return table_of.new(self.plan, run(self.plan, self.values, self.trial, values, self))
+  local result = table_of.new(self.plan, run(self.plan, self.values, self.trial, values, self))
+  result.store = values.store
+  return result
 end
 
 return setmetatable(sweep, { __call = function(_, spec) return sweep.new(spec) end })

@@ -40,6 +40,13 @@ local table_of = {}
 ---@field failures blis.sweep.Failure[]
 ---@field missing integer trials that were not run
 ---@field level number
+---@field first_seed integer
+---@field replications integer of each point; the most, with a rule
+---@field has_rule boolean
+---@field program string what computed it
+---@field script string hash of the script and its inputs
+---@field store? string folder with the results
+---@field is_read? boolean from there, by a command that runs nothing
 ---@field csv fun(self: blis.SweepTable): string parameters, runs, mean and ends of the interval
 ---@field markdown fun(self: blis.SweepTable): string
 ---@field plot fun(self: blis.SweepTable, options?: blis.sweep.PlotOptions): string of characters
@@ -163,7 +170,8 @@ function table_of.new(self, known)
   local result = {
     name = self.name, parameters = self.names, metrics = names, failures = {}, missing = 0,
     points = {}, level = self.level, interval = self.interval, first_seed = self.seed,
-    shown = shown_of(self, names, seen),
+    replications = self.replications, has_rule = self.rule ~= nil, program = self.program,
+    script = self.script, shown = shown_of(self, names, seen),
   }
   for i = 1, #self.points do result.points[i] = point_result(self, known, i, result) end
   for _, name in ipairs { "points", "failures", "metrics", "parameters", "shown" } do
