@@ -234,6 +234,39 @@ describe("KV tiers", function()
     end
   end)
 
+  it("are told of those who compute a prompt that was to be handed off", function()
+    local function tasks_and_records(crashes, decider)
+      local r = blis.run { seed = 38, horizon_us = 20000000,
+        cluster = { prefill_instances = 1, decode_instances = 2 },
+        disaggregation = { decider = decider, on_failure = "recompute" },
+        kv_tiers = { { name = "pool", scope = "cluster", blocks = 5000, read_gb_s = 50 } },
+        faults = { { kind = "crash", instance = crashes, at = 2038000, recover_after = 1000000,
+          requests = crashes == 2 and "rerouted" or nil } },
+        workload = { preset = "coding-agent", concurrency = 4, count = 4 } }
+      local of_tasks, of_records = 0, 0
+      for _, task in ipairs(r.requests:tasks()) do of_tasks = of_tasks + task.cached_tokens end
+      for _, one in ipairs(r.requests) do
+        if one.state == "completed" then
+          of_records = of_records + one.cached_tokens + one.tier_tokens[1]
+        end
+      end
+      assert.is_true(of_records > 0)
+      return of_tasks, of_records, r
+    end
+    local of_tasks, of_records, r = tasks_and_records(1, "always")
+    assert.equal(of_records, of_tasks)
+    assert.is_true(r.handoffs.recomputed > 0)
+    -- One that has been handed off, and is sent again, is computed whole.
+    local seen = {}
+    of_tasks, of_records, r = tasks_and_records(2, function(request)
+      local choice = seen[request.id] and "local" or "split"
+      seen[request.id] = true
+      return choice
+    end)
+    assert.equal(of_records, of_tasks)
+    assert.is_true(r.rerouted > 0)
+  end)
+
   it("are told of the first admission alone where requests are preempted", function()
     local function crowded(engine)
       return run({ cpu { gb = 1 } }, { keep_steps = engine == "stepwise",

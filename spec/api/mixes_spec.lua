@@ -73,6 +73,20 @@ local function check_tasks(requests)
   end
 end
 
+--- Tasks have found what their requests have, in caches and in tiers; with a warm-up, not all are
+--- told.
+local function check_found(requests)
+  local of_tasks, of_requests = 0, 0
+  for _, task in ipairs(requests:tasks()) do of_tasks = of_tasks + task.cached_tokens end
+  for _, one in ipairs(requests) do
+    if one.state == "completed" or one.state == "length_capped" then
+      of_requests = of_requests + one.cached_tokens
+      for _, tokens in ipairs(one.tier_tokens) do of_requests = of_requests + tokens end
+    end
+  end
+  assert.equal(of_requests, of_tasks)
+end
+
 --- Runs a case; nil when it is refused.
 local function try(seed, seen)
   local spec, names = mixes.experiment(seed)
@@ -93,6 +107,8 @@ local function try(seed, seen)
   if rawget(fast, "kv_tiers") then
     check_tiers(fast.kv_tiers)
     check_hits(fast.requests)
+    local workload = mixes.experiment(seed).workload
+    if workload.graphs and not workload.warm_up_requests then check_found(fast.requests) end
   end
   check_tasks(fast.requests)
   seen.ran = seen.ran + 1

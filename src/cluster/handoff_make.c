@@ -11,6 +11,11 @@
 
 /* What they hear. */
 
+/* Else whoever decodes computes its prompt, too, and has found its own of it. */
+static bool is_prefilled_apart(const blis__handoff *handoff) {
+  return !handoff->is_over || handoff->state == BLIS_HANDOFF_DECODE;
+}
+
 /* What is known of the request's hand-off, also when the run is over. */
 static blis_status on_reporting(void *ud, blis_cluster *cluster,
                                 const blis__news *news, blis_error *error) {
@@ -20,9 +25,11 @@ static blis_status on_reporting(void *ud, blis_cluster *cluster,
     return BLIS_OK;
   }
   news->end->stages = &handoff->times;
-  news->end->had_hit |= handoff->prefill.had_hit;
-  /* What the other stage has was handed off to it. */
-  news->end->cached_tokens = handoff->prefill.cached_tokens;
+  if (is_prefilled_apart(handoff)) {
+    /* What the other stage has was handed off to it. */
+    news->end->had_hit |= handoff->prefill.had_hit;
+    news->end->cached_tokens = handoff->prefill.cached_tokens;
+  }
   if (handoff->prefill.is_adapter_counted) { /* both stages need it */
     news->end->adapter_wait_us = blis_max_i64(news->end->adapter_wait_us, 0) +
                                  handoff->prefill.adapter_wait_us;

@@ -219,7 +219,9 @@ blis_status blis__handoff_decide(blis_cluster *cluster,
   blis__handoffs *h = cluster->handoffs;
   blis_split split = {.prefill = -1, .decode = -1};
   if (request->handoff != NULL) {
-    request->handoff->is_at_home = false; /* it has left, and is routed again */
+    /* It has left, with what was handed off, and is routed again. */
+    request->handoff->is_at_home = false;
+    request->handoff->state = BLIS_HANDOFF_PREFILL;
   }
   if (!h->policy.go_blis) { /* which traces only what it does not split */
     BLIS_TRY(blis__cluster_tell_choice(cluster, request, choice, error));
