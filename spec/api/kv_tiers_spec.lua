@@ -208,6 +208,26 @@ describe("KV tiers", function()
     assert.is_true(share > 0.75 and share <= 0.9, share)
   end)
 
+  it("lose blocks in lots also once what is written or promoted has come", function()
+    local r = blis.run { kv_tiers = { { name = "cpu", blocks = 300, read_gb_s = 10,
+      evict_above = 0.5 } }, workload = { requests = 1, prompt_tokens = 4800, output_tokens = 500 } }
+    local tier = r.kv_tiers.tiers[1]
+    assert.same({ 1, 300, 135, 165 }, { tier.saves, tier.peak_blocks, tier.used_blocks,
+      tier.evicted_blocks })
+    local function brought_back(horizon_us)
+      return blis.run { cluster = { kv_blocks = 320 }, horizon_us = horizon_us,
+        workload = { rate = 0.1, requests = 4, prompt = 1, output_tokens = 8,
+          prefixes = { groups = 3, tokens = 4000 } },
+        kv_tiers = { { name = "cpu", blocks = 250, read_gb_s = 10, evict_above = 0.5 },
+          { name = "disk", blocks = 9000, read_gb_s = 1, stage = "cpu" } } }
+    end
+    local last = brought_back().requests[4]
+    assert.equal(181 * 16, last.tier_tokens[2])
+    r = brought_back(last.arrival_us + last.scheduling_delay_us + 1)
+    tier = r.kv_tiers.tiers[1]
+    assert.same({ 181, 131 }, { tier.promoted_blocks, tier.used_blocks })
+  end)
+
   it("are told in records: what was found where, and the rest was computed", function()
     local two = { cpu { gb = 1 }, { name = "disk", gb = 50, read_gb_s = 3, stage = "cpu" } }
     local pool = { cpu { gb = 2, shared = true }, { name = "pool", scope = "cluster", gb = 4,

@@ -236,6 +236,20 @@ static blis_status pass_on(blis__tiers *tiers, uint32_t instance,
   return BLIS_OK;
 }
 
+/* Whoever is in a store of the instance that is too full now leaves it, after
+   the victims. */
+static blis_status relieve(blis__tiers *tiers, uint32_t instance,
+                           blis__tier_blocks *victims, blis_error *error) {
+  for (uint32_t t = 0; t < tiers->count; t++) {
+    int32_t store = blis__tier_store_of(tiers, t, instance);
+    if (store != BLIS__NO_STORE) {
+      BLIS_TRY(blis__tiers_evict_above(tiers, store, false, victims, error));
+    }
+  }
+  return victims->count == 0 ? BLIS_OK
+                             : pass_on(tiers, instance, victims, error);
+}
+
 static blis_status promote(blis__tiers *tiers, blis__tier_load *load,
                            blis_error *error) {
   blis__tier_blocks victims = {0};
@@ -244,14 +258,8 @@ static blis_status promote(blis__tiers *tiers, blis__tier_load *load,
     status =
         reserve_in_stage(tiers, load, &load->blocks.items[i], &victims, error);
   }
-  for (uint32_t t = 0; t < tiers->count && status == BLIS_OK; t++) {
-    int32_t store = blis__tier_store_of(tiers, t, load->instance);
-    if (store != BLIS__NO_STORE) {
-      status = blis__tiers_evict_above(tiers, store, false, &victims, error);
-    }
-  }
-  if (status == BLIS_OK && victims.count > 0) {
-    status = pass_on(tiers, load->instance, &victims, error);
+  if (status == BLIS_OK) {
+    status = relieve(tiers, load->instance, &victims, error);
   }
   blis_array_deinit(alloc_of(tiers), &victims);
   return status;
@@ -359,6 +367,15 @@ static void drop_jobs(blis__tiers *tiers, blis__tier_load *load) {
   load->jobs_left = 0;
 }
 
+/* What was read, and was promoted, could not leave before. */
+static blis_status relieve_after(blis__tiers *tiers, uint32_t instance,
+                                 blis_error *error) {
+  blis__tier_blocks victims = {0};
+  blis_status status = relieve(tiers, instance, &victims, error);
+  blis_array_deinit(alloc_of(tiers), &victims);
+  return status;
+}
+
 /* So many of its blocks, the first ones, are there; its request goes on. */
 static blis_status end_load(blis__tiers *tiers, blis__tier_load *load,
                             uint32_t came, blis_error *error) {
@@ -369,6 +386,9 @@ static blis_status end_load(blis__tiers *tiers, blis__tier_load *load,
   bool is_whole = end == load->stretch.end;
   drop_jobs(tiers, load);
   settle(tiers, load, came);
+  if (is_whole) { /* else stores are being lost */
+    BLIS_TRY(relieve_after(tiers, instance, error));
+  }
   tiers->counts.in_flight--;
   *(is_whole ? &tiers->counts.completed : &tiers->counts.failed) += 1;
   tiers->counts.wait_us += (double)(cluster->now_us - load->since_us);

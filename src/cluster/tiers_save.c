@@ -164,6 +164,15 @@ static blis_status place_one(blis__tiers *tiers, int32_t store,
   return BLIS_OK;
 }
 
+/* Whoever is in a store that is too full now leaves it, after the victims. */
+static blis_status relieve(blis__tiers *tiers, uint32_t instance, int32_t store,
+                           blis__tier_blocks *victims, blis_error *error) {
+  BLIS_TRY(blis__tiers_evict_above(tiers, store, false, victims, error));
+  return victims->count == 0
+             ? BLIS_OK
+             : blis__tiers_evicted(tiers, instance, store, victims, error);
+}
+
 static blis_status fill_job(blis__tiers *tiers, blis__tier_job *job,
                             const blis__tier_block *blocks, size_t count,
                             blis__tier_blocks *victims, blis_error *error) {
@@ -172,11 +181,7 @@ static blis_status fill_job(blis__tiers *tiers, blis__tier_job *job,
     BLIS_TRY(
         place_one(tiers, job->store, &blocks[i], &job->blocks, victims, error));
   }
-  BLIS_TRY(blis__tiers_evict_above(tiers, job->store, false, victims, error));
-  if (victims->count > 0) {
-    BLIS_TRY(
-        blis__tiers_evicted(tiers, job->instance, job->store, victims, error));
-  }
+  BLIS_TRY(relieve(tiers, job->instance, job->store, victims, error));
   if (job->blocks.count > 0) {
     return blis__tier_job_begin(tiers, job, (int64_t)job->blocks.count, error);
   }
@@ -319,8 +324,14 @@ blis_status blis__tiers_written(blis__tiers *tiers, blis__tier_job *job,
   BLIS_TRY(save_behind(tiers, job->instance, (int32_t)place->tier,
                        BLIS_TIER_WRITE_THROUGH, job->blocks.items,
                        job->blocks.count, error));
+  uint32_t instance = job->instance;
+  int32_t store = job->store;
   blis__tier_job_free(tiers, job);
-  return BLIS_OK;
+  /* Blocks on their way could not leave. */
+  blis__tier_blocks victims = {0};
+  blis_status status = relieve(tiers, instance, store, &victims, error);
+  blis_array_deinit(alloc_of(tiers), &victims);
+  return status;
 }
 
 void blis__tiers_stop_saves(blis__tiers *tiers, int64_t instance,
