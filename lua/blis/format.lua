@@ -1,4 +1,6 @@
 --- Numbers and tables as people read them.
+local errors = require "blis.errors"
+
 local format = {}
 
 --- 12345 as "12,345".
@@ -78,17 +80,21 @@ local function width_of(text)
   return utf8.len(text) or #text
 end
 
---- Rows of texts in columns: the first to the left, the others to the right.
+--- Rows of texts in columns: the first to the left, the others to the right. A row is a line,
+--- whatever others have called what it is about.
 ---@param header string[]
 ---@param rows string[][]
 ---@param indent? string
 ---@param is_left? table<integer, boolean> other columns to the left
 ---@return string lines joined by newlines
 function format.table(header, rows, indent, is_left)
-  local all = table.move(rows, 1, #rows, 2, { header })
-  local widths = {}
-  for _, row in ipairs(all) do
-    for i, text in ipairs(row) do widths[i] = math.max(widths[i] or 0, width_of(text)) end
+  local all, widths = {}, {}
+  for r, row in ipairs(table.move(rows, 1, #rows, 2, { header })) do
+    all[r] = {}
+    for i, text in ipairs(row) do
+      all[r][i] = errors.escaped(text)
+      widths[i] = math.max(widths[i] or 0, width_of(all[r][i]))
+    end
   end
   local lines = {}
   for _, row in ipairs(all) do

@@ -177,6 +177,17 @@ describe("blis.compare with replications", function()
     end)
   end)
 
+  it("shows names of variants and reasons of rejections on a line", function()
+    local got = blis.compare(small.experiment { routing = "random",
+      variants = { { name = "two\nlines" }, { scheduler = "sjf" } },
+      admission = function(request)
+        if request.id == "request_0" then return blis.admit() end
+        return blis.reject "a\n\27[31m\u{202e}"
+      end })
+    small.says(tostring(got), "\ntwo\\x0alines  ")
+    small.says(tostring(got), "rejected (a\\x0a\\x1b[31m\\xe2\\x80\\xae)")
+  end)
+
   it("says of what timelines are", function()
     local one, many = blis.compare(cold {}), blis.compare(spec { replications = 2, quiet = true })
     small.says(small.message_of(function() one:timeline "x.json" end),
