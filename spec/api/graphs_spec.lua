@@ -308,6 +308,15 @@ describe("session graphs", function()
     local loaded = blis.load_result(path)
     assert.same(result.tasks, loaded.tasks)
     assert.equal("t", loaded.requests[2].program)
+    for _, lost in ipairs { function() loaded.requests:tasks() end,
+      function() loaded:export_tasks(path .. ".csv") end } do
+      local ok, problem = pcall(lost)
+      assert.is_false(ok)
+      says(tostring(problem), "files of results do not keep the tasks of session graphs")
+    end
+    assert.is_nil(io.open(path .. ".csv"))
+    loaded:report(path .. ".html")
+    os.remove(path .. ".html")
     os.remove(path)
     path = path .. ".csv"
     result:export_tasks(path)

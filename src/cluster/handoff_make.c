@@ -11,7 +11,8 @@
 
 /* What they hear. */
 
-/* Else whoever decodes computes its prompt, too, and has found its own of it. */
+/* Else whoever decodes computes its prompt, too, and has found its own of it.
+ */
 static bool is_prefilled_apart(const blis__handoff *handoff) {
   return !handoff->is_over || handoff->state == BLIS_HANDOFF_DECODE;
 }

@@ -491,7 +491,7 @@
      "time of all requests, from arrival to end / time of the tasks")          \
   XX(NUMBER, cached_share, "0 to 1", MORE, "",                                 \
      "prompt tokens of completed requests of tasks that were found in caches " \
-     "/ all of them")                                                          \
+     "or KV tiers / all of them")                                              \
   XX(TIMES, task_ms, "ms", LESS, "",                                           \
      "start of a task to the end of the last request that is not in the "      \
      "background")                                                             \

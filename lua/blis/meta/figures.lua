@@ -363,7 +363,7 @@
 ---@field tasks_per_sec number completed tasks per second (tasks/s)
 ---@field path_requests number mean number of requests on the critical path (requests)
 ---@field parallelism number time of all requests, from arrival to end / time of the tasks
----@field cached_share number prompt tokens of completed requests of tasks that were found in caches / all of them (0 to 1)
+---@field cached_share number prompt tokens of completed requests of tasks that were found in caches or KV tiers / all of them (0 to 1)
 ---@field task_ms blis.Percentiles start of a task to the end of the last request that is not in the background (ms)
 ---@field queue_ms blis.Percentiles on the critical path: arrival to first admission to a batch (ms)
 ---@field prefill_ms blis.Percentiles on the critical path: admission to the first token (ms)

@@ -102,7 +102,7 @@
 ---@field waited_us integer of all its requests, delays and tools
 ---@field prompt_tokens integer of completed requests
 ---@field output_tokens integer of these
----@field cached_tokens integer of their prompts, found in caches when they were first admitted
+---@field cached_tokens integer of their prompts, found in caches or brought from KV tiers when they were first admitted
 ---@field cached_share number cached_tokens / prompt_tokens
 
 --- The requests of a run in the order of their arrival: `result.requests`.
@@ -255,7 +255,7 @@ function requests:hash() end
 function requests:outcomes(patience_us, end_us, planned) end
 
 --- The tasks of session graphs, in the order in which they ended, unfinished ones last; none without
---- graphs.
+--- graphs. An error where the result was loaded from a file, which does not keep them.
 ---@return blis.Task[]
 function requests:tasks() end
 

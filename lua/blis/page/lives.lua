@@ -2,6 +2,7 @@
 local format = require "blis.format"
 local html = require "blis.page.html"
 local parts = require "blis.page.parts"
+local result_file = require "blis.results.file"
 local sorted = require "blis.sorted"
 
 local lives = {}
@@ -185,7 +186,8 @@ end
 ---@return any
 function lives.tasks(r)
   local sums, list = r.tasks, {}
-  for _, task in ipairs(r.keeps_records and r.requests:tasks() or {}) do
+  local are_kept = r.keeps_records and not result_file.was_read(r)
+  for _, task in ipairs(are_kept and r.requests:tasks() or {}) do
     if task.state == "completed" then
       task.us = task.end_us - task.start_us
       list[#list + 1] = task

@@ -174,7 +174,7 @@ function methods:export_requests(path)
 end
 
 --- Writes the tasks of session graphs for other programs: CSV in NAME.csv, JSON lines in
---- NAME.jsonl.
+--- NAME.jsonl. An error where the result was loaded from a file, which does not keep them.
 ---@param path string
 function methods:export_tasks(path)
   result_file.export_tasks(self, path)

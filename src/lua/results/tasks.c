@@ -4,6 +4,29 @@
 #include "lua/results/figures.h"
 #include "results/tasks.h"
 
+/* Of a list that was made of records. */
+static bool had_tasks(const bind_records *records) {
+  size_t count = blis_recorder_count(records->recorder);
+  for (size_t i = 0; i < count; i++) {
+    if (blis_recorder_record(records->recorder, i).program != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Records do not say how their tasks went. */
+static void check_is_known(lua_State *L, const bind_records *records) {
+  if (records->source.graphs.player == NULL && had_tasks(records)) {
+    blis_error error = {0};
+    blis_fail(&error, BLIS_ERR_INVALID,
+              "requests:tasks(): files of results do not keep the tasks of "
+              "session graphs; the result of the run has them, and its "
+              "export_tasks writes them");
+    bind_raise(L, &error);
+  }
+}
+
 /* NULL without graphs; raises when there is no memory. */
 static const blis_task *check_tasks(lua_State *L, const bind_records *records,
                                     size_t *count) {
@@ -75,6 +98,7 @@ static void push_task(lua_State *L, const blis_task *task,
 int bind_records_tasks(lua_State *L) {
   const bind_records *records = check_records(L, 1);
   size_t count;
+  check_is_known(L, records);
   const blis_task *tasks = check_tasks(L, records, &count);
   lua_createtable(L, (int)count, 0);
   for (size_t i = 0; i < count; i++) {

@@ -9,7 +9,8 @@
 /* Pushes the figures of the tasks; false, and nothing, without graphs. */
 bool push_tasks(lua_State *L, const bind_records *records, int64_t duration_us);
 
-/* records:tasks(): a list of { program =, state =, ... }, empty without. */
+/* records:tasks(): a list of { program =, state =, ... }, empty without. Raises
+   for the requests of graphs in a file of a result, which has no tasks. */
 int bind_records_tasks(lua_State *L);
 
 /* records:measured() -> from_us, to_us; or nil */
