@@ -1,5 +1,6 @@
 --- LoRA adapters from scripts: what is loaded, who waits, what routers see and results tell.
 local blis = require "blis"
+local files = require "spec.support.files"
 
 --- Requests one after the other, from a list of { arrival_us, adapter, output tokens }.
 local function traffic(list)
@@ -305,6 +306,17 @@ describe("LoRA adapters", function()
     local bytes = 4 * 16 * (1 << 24)
     assert.near(without.kv_blocks - bytes / without.capacity.bytes_per_block, with.kv_blocks, 1)
     assert.near(bytes / 2 ^ 30, with.capacity.reserved_gib, 1e-9)
+  end)
+
+  it("group results also where no request came with one, loaded or not", function()
+    local r = blis.run { cluster = { lora = { adapters = { "x", "y" } } },
+      workload = { requests = 5 } }
+    assert.equal(1, #r.by_adapter)
+    assert.equal(5, r.by_adapter[""].completed)
+    files.with(nil, function(path)
+      r:save(path)
+      assert.same(r.by_adapter, blis.load_result(path).by_adapter)
+    end)
   end)
 
   it("are in saved results and exports", function()

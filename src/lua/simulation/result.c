@@ -98,14 +98,15 @@ static const blis_instance_times *push_times(lua_State *L,
 
 /* What only records tell; a run without them has none of these fields. */
 static void set_from_records(lua_State *L, int index,
-                             const bind_records *records) {
+                             const bind_simulation *sim) {
+  const bind_records *records = sim->records;
   push_groups(L, records, BLIS_GROUP_SLO_CLASS);
   lua_setfield(L, -2, "by_slo_class");
   push_groups(L, records, BLIS_GROUP_TENANT);
   lua_setfield(L, -2, "by_tenant");
   push_groups(L, records, BLIS_GROUP_MODEL);
   lua_setfield(L, -2, "by_model");
-  if (blis_recorder_has_adapter_waits(records->recorder)) {
+  if (sim->adapters.names.count > 0) {
     push_groups(L, records, BLIS_GROUP_ADAPTER);
     lua_setfield(L, -2, "by_adapter");
   }
@@ -398,7 +399,7 @@ void push_summary(lua_State *L, int index, bind_simulation *sim) {
   lua_pushboolean(L, keeps_records);
   lua_setfield(L, -2, "keeps_records");
   if (keeps_records) {
-    set_from_records(L, index, sim->records);
+    set_from_records(L, index, sim);
   }
   blis_summary_deinit(&w->summary, &w->alloc);
   w->alloc.fn = NULL;
