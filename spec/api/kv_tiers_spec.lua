@@ -209,7 +209,8 @@ describe("KV tiers", function()
   end)
 
   it("lose blocks in lots also once what is written or promoted has come", function()
-    local r = blis.run { workload = { requests = 1, prompt_tokens = 4800, output_tokens = 500 },
+    local r = blis.run {
+      workload = { requests = 1, prompt_tokens = 4800, output_tokens = 500 },
       kv_tiers = { { name = "cpu", blocks = 300, read_gb_s = 10, evict_above = 0.5 } } }
     local tier = r.kv_tiers.tiers[1]
     assert.same({ 1, 300, 135, 165 }, { tier.saves, tier.peak_blocks, tier.used_blocks,
