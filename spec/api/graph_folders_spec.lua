@@ -98,6 +98,18 @@ describe("a folder of session graphs", function()
     end)
   end)
 
+  it("leaves empty files out, wherever they are, and says so", function()
+    local blank = (" "):rep(200000) .. "\n"
+    with({ ["1.json"] = "", ["2.jsonl"] = "\n\n", ["3.json"] = conversation "a",
+      ["4.jsonl"] = "", ["5.json"] = blank .. conversation "b", ["6.json"] = "\n" },
+      function(path)
+        local file = blis.session_graphs(path)
+        assert.same({ "a", "b" }, names_of(file))
+        says(file:notes()[1], path .. ": empty files, left out: 4")
+      end)
+    says(message_of { ["1.json"] = "", ["2.json"] = "\n" }, "FOLDER/2.json: the file is empty")
+  end)
+
   it("says which of its files is wrong, and where", function()
     local good = conversation "a"
     says(message_of { ["1.json"] = good, ["2.json"] = '{"id":\n7,,}' }, "FOLDER/2.json:2: ")

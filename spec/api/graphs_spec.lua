@@ -285,6 +285,13 @@ describe("session graphs", function()
     assert.same({ 8, 1 }, { result.requests:groups "program".t.arrived,
       result.requests:groups "program".solo.arrived })
     assert.equal(5, #result.requests:groups "session")
+    for what, key in pairs { ["the text 'foo'"] = "foo", ["5"] = 5 } do
+      says(select(2, pcall(result.requests.groups, result.requests, key)), "requests:groups: "
+        .. what .. " is not allowed, expected one of slo_class, tenant, model, adapter, session, "
+        .. "program")
+    end
+    says(select(2, pcall(result.requests.spread, result.requests, "ttft")), "requests:spread: the "
+      .. "text 'ttft' is not allowed, expected one of ttft_us, itl_us, e2e_us, scheduling_delay_us")
     local none = blis.run { workload = { rate = 9, requests = 3 } }.requests:groups "session"
     assert.same({ 1, "", 3 }, { #none, none[1].name, none[1].arrived })
     says(small.message_of(result.requests.groups, result.requests, "client"), "client")

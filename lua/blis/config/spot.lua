@@ -5,7 +5,8 @@ local step = {
   name = "step",
   summary = "Spot capacity from a time on.",
   options = {
-    { name = "at", type = "time_us", min = 0, required = true, unit = "us", doc = "From when on." },
+    { name = "at", type = "time_us", min = 0, max = 1000000000000000, required = true, unit = "us",
+      doc = "From when on." },
     {
       name = "available", type = "integer", min = 0, max = 1000000, unit = "instances",
       doc = "How many instances of the group may run; those with the highest numbers go first. "
@@ -40,7 +41,8 @@ local section = {
         .. "may finish what it has.",
     },
     {
-      name = "restart_time", type = "time_us", min = 0, default = 60000000, unit = "us",
+      name = "restart_time", type = "time_us", min = 0, max = 1000000000000000,
+      default = 60000000, unit = "us",
       doc = "From when there is room again until the instance serves; it is paid meanwhile.",
     },
     {

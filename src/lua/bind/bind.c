@@ -296,25 +296,47 @@ int check_field_choice(lua_State *L, int index, const char *name,
   return luaL_error(L, "blis.core: %s: unknown word '%s'", name, word);
 }
 
-int check_word(lua_State *L, int argument, const char *fallback,
-               const char *const *words) {
-  const char *word = luaL_optstring(L, argument, fallback);
-  int top = lua_gettop(L);
+static int index_of(const char *word, const char *const *words) {
+  int i = 0;
+  while (words[i] != NULL && strcmp(words[i], word) != 0) {
+    i++;
+  }
+  return words[i] != NULL ? i : -1;
+}
+
+static const char *push_list(lua_State *L, const char *const *words) {
   lua_pushliteral(L, "");
   for (int i = 0; words[i] != NULL; i++) {
-    if (strcmp(words[i], word) == 0) {
-      lua_settop(L, top);
-      return i;
-    }
     lua_pushfstring(L, "%s%s%s", lua_tostring(L, -1), i == 0 ? "" : ", ",
                     words[i]);
     lua_remove(L, -2);
   }
-  return luaL_argerror(L, argument,
-                       lua_pushfstring(L,
-                                       "'%s' is not allowed, expected one of "
-                                       "%s",
-                                       word, lua_tostring(L, -1)));
+  return lua_tostring(L, -1);
+}
+
+int check_word(lua_State *L, int argument, const char *fallback,
+               const char *const *words) {
+  const char *word = luaL_optstring(L, argument, fallback);
+  int index = index_of(word, words);
+  return index >= 0
+             ? index
+             : luaL_argerror(
+                   L, argument,
+                   lua_pushfstring(L, "'%s' is not allowed, expected one of %s",
+                                   word, push_list(L, words)));
+}
+
+int check_word_of(lua_State *L, int argument, const char *function,
+                  const char *const *words) {
+  int index = lua_type(L, argument) == LUA_TSTRING
+                  ? index_of(lua_tostring(L, argument), words)
+                  : -1;
+  if (index < 0) {
+    const char *what = push_what(L, argument);
+    return luaL_error(L, "%s: %s is not allowed, expected one of %s", function,
+                      what, push_list(L, words));
+  }
+  return index;
 }
 
 void push_hash(lua_State *L, uint64_t hash) {

@@ -114,6 +114,10 @@ int check_field_choice(lua_State *L, int index, const char *name,
    absent. The error says what is allowed. */
 int check_word(lua_State *L, int argument, const char *fallback,
                const char *const *words);
+/* The same of one that has to be there; the error names the function, which is
+   what a method called through pcall does not know. */
+int check_word_of(lua_State *L, int argument, const char *function,
+                  const char *const *words);
 
 /* Pushes 16 hexadecimal digits. */
 void push_hash(lua_State *L, uint64_t hash);

@@ -121,7 +121,8 @@ int bind_records_groups(lua_State *L) {
   static const char *const keys[] = {"slo_class", "tenant",  "model", "adapter",
                                      "session",   "program", NULL};
   const bind_records *records = check_records(L, 1);
-  push_groups(L, records, (blis_group_key)luaL_checkoption(L, 2, NULL, keys));
+  push_groups(L, records,
+              (blis_group_key)check_word_of(L, 2, "requests:groups", keys));
   return 1;
 }
 

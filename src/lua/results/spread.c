@@ -33,12 +33,12 @@ static int64_t itl_us(const blis_record *record) {
 typedef int64_t (*time_reader)(const blis_record *record);
 
 /* The time that argument 2 names. */
-static time_reader check_time(lua_State *L) {
+static time_reader check_time(lua_State *L, const char *function) {
   static const char *const names[] = {"ttft_us", "itl_us", "e2e_us",
                                       "scheduling_delay_us", NULL};
   static const time_reader readers[] = {ttft_us, itl_us, e2e_us,
                                         scheduling_delay_us};
-  return readers[luaL_checkoption(L, 2, NULL, names)];
+  return readers[check_word_of(L, 2, function, names)];
 }
 
 static size_t interval_of(int64_t time_us, int64_t from_us, int64_t to_us,
@@ -53,7 +53,7 @@ static size_t interval_of(int64_t time_us, int64_t from_us, int64_t to_us,
 
 int bind_records_spread(lua_State *L) {
   const bind_records *records = check_records(L, 1);
-  time_reader time_of = check_time(L);
+  time_reader time_of = check_time(L, "requests:spread");
   lua_Integer from_us = luaL_checkinteger(L, 3);
   lua_Integer to_us = luaL_checkinteger(L, 4);
   lua_Integer count = luaL_checkinteger(L, 5);
@@ -108,7 +108,7 @@ static size_t check_limits(lua_State *L, int64_t limits_us[MAX_LIMITS]) {
 
 int bind_records_within(lua_State *L) {
   const bind_records *records = check_records(L, 1);
-  time_reader time_of = check_time(L);
+  time_reader time_of = check_time(L, "requests:within");
   int64_t limits_us[MAX_LIMITS];
   size_t count = check_limits(L, limits_us);
   int64_t counts[MAX_LIMITS + 1] = {0};

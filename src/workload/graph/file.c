@@ -16,7 +16,7 @@ static const blis__graph_format *const formats[] = {
 
 enum {
   FORMATS = sizeof formats / sizeof *formats,
-  NOTES = 10, /* at most */
+  NOTES = 11, /* at most */
   NOTE_SIZE = BLIS__UNREAD_TEXT_SIZE + 256
 };
 
@@ -92,6 +92,32 @@ static blis_status recognise(blis_graph_file *file, const char *path,
                        : "not recognised as session graphs");
 }
 
+static bool is_blank(blis_slice head) {
+  return blis_slice_trim(head).length == 0;
+}
+
+/* By the first file that is not empty; by the last one if all are. */
+static blis_status recognise_folder(blis_graph_file *file, blis_error *error) {
+  bool is_whole;
+  blis__graph_folder_rewind(&file->folder);
+  while (file->format == NULL) {
+    const char *path;
+    blis_input *input;
+    blis_slice head;
+    BLIS_TRY_MEM(blis__graph_folder_next(&file->folder, &path, &is_whole),
+                 error);
+    BLIS_TRY(blis__graph_open_input(&file->alloc, path, &input, error));
+    blis_status status = blis_input_peek(input, &head, error);
+    bool is_last = file->folder.next == file->folder.names.count;
+    if (status == BLIS_OK && (is_last || !is_blank(head))) {
+      status = recognise(file, path, input, error);
+    }
+    blis_input_close(input);
+    BLIS_TRY(status);
+  }
+  return BLIS_OK;
+}
+
 /* Readers. */
 
 static void close_reader(blis_graph_file *file) {
@@ -135,6 +161,7 @@ static blis_status open_reader(blis_graph_file *file, blis_error *error) {
   blis_text *text;
   close_reader(file);
   if (file->is_folder) {
+    BLIS_TRY(recognise_folder(file, error));
     blis__graph_folder_rewind(&file->folder);
     BLIS_TRY_MEM(blis__graph_folder_next(&file->folder, &path, &is_whole),
                  error);
@@ -214,6 +241,7 @@ static blis_status make_notes(blis_graph_file *file) {
   BLIS_TRY(note_count(file, known->dropped_agents,
                       "subagents in front of every request of their "
                       "conversation, left out"));
+  BLIS_TRY(note_count(file, known->empty_files, "empty files, left out"));
   BLIS_TRY(note_count(file, known->rootless, rootless));
   BLIS_TRY(note_count(file, known->same_agents,
                       "subagents with the agent_id of an earlier one of their "

@@ -24,6 +24,7 @@ typedef struct blis__graph_known {
   bool nested_is_relative; /* of weka, once the first reader is through */
   int64_t requests;
   int64_t dropped_agents; /* nothing is there that would start them */
+  int64_t empty_files;    /* of a folder */
   int64_t rootless;       /* conversations without a request of their own */
   int64_t same_ids;       /* conversations with the id of an earlier one */
   int64_t same_agents;    /* subagents with that of an earlier one */
@@ -40,6 +41,7 @@ typedef struct blis__graph_rows {
   const char *path;           /* of the file that is read now */
   blis__graph_folder *folder; /* that it is of; NULL = of none */
   bool is_whole;              /* the file is one object, and not one per line */
+  bool has_content;           /* something of the file has been read */
   const blis_graph_file_options *options;
   blis_intern *strings;
   blis__graph_known *known;

@@ -107,6 +107,13 @@ blis_status blis__graph_open_input(const blis_alloc *alloc, const char *path,
                    path);
 }
 
+/* The file is over. */
+static void note_empty(blis__graph_rows *rows) {
+  rows->known->empty_files +=
+      rows->folder != NULL && !rows->has_content && rows->known->is_first;
+  rows->has_content = true; /* it is noted once */
+}
+
 /* The next file of the folder, if there is one. */
 static blis_status open_next(blis__graph_rows *rows, bool *has_file,
                              blis_error *error) {
@@ -121,6 +128,7 @@ static blis_status open_next(blis__graph_rows *rows, bool *has_file,
     return BLIS_OK;
   }
   rows->path = path;
+  rows->has_content = false;
   BLIS_TRY(blis__graph_open_input(rows->alloc, path, &input, error));
   blis_text_close(rows->text);
   rows->text = NULL;
@@ -152,6 +160,7 @@ blis_status blis__graph_next_object(blis__graph_rows *rows,
     BLIS_TRY(blis_text_next(rows->text, &line, has_line, error));
     bool has_more = *has_line;
     if (!has_more) {
+      note_empty(rows);
       BLIS_TRY(open_next(rows, &has_more, error));
     }
     if (!has_more) {
@@ -159,6 +168,7 @@ blis_status blis__graph_next_object(blis__graph_rows *rows,
     }
     is_blank = !*has_line || blis_slice_trim(line.content).length == 0;
   }
+  rows->has_content = true;
   *number = line.number;
   return rows->is_whole
              ? read_whole(rows, line, object, error)
