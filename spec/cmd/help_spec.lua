@@ -91,7 +91,7 @@ describe("every command", function()
     assert.matches("unknown topic", message, 1, true)
   end)
 
-  it("shows what is asked for in a line of its own", function()
+  it("shows what is asked for in a line of its own #host", function()
     local _, message = commands.error_of("help", "a\27[31mb\n\1")
     assert.matches("unknown topic 'a\\x1b[31mb\\x0a\\x01'", message, 1, true)
     _, message = commands.error_of("help", "x" .. ("é"):rep(2500))
