@@ -559,8 +559,8 @@ void blis__free_scaler(blis_cluster *cluster) {
   }
 }
 
-/* Where something is still on its way behind the last request, as what is
-   written to a tier, instances may come and go until that is over. */
+/* A request that was brought forward leaves the time at which it would have
+   come, and instances come and go until then. */
 static int64_t paid_until_us(const blis_cluster *cluster) {
   int64_t until_us = cluster->last_end_us;
   for (uint32_t i = 0; i < cluster->existing; i++) {
