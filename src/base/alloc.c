@@ -22,8 +22,7 @@ void *blis_alloc_new(const blis_alloc *alloc, size_t size) {
   return alloc->fn(alloc->ud, NULL, 0, size);
 }
 
-void *blis_alloc_zeroed(const blis_alloc *alloc, size_t count,
-                        size_t item_size) {
+void *blis_alloc_zeroed(const blis_alloc *alloc, size_t count, size_t item_size) {
   if (item_size != 0 && count > SIZE_MAX / item_size) {
     return NULL;
   }

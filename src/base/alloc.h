@@ -27,8 +27,7 @@ blis_alloc blis_alloc_heap(void);
 void *blis_alloc_new(const blis_alloc *alloc, size_t size);
 
 /* count * item_size bytes of zeros, or NULL (also when that overflows). */
-void *blis_alloc_zeroed(const blis_alloc *alloc, size_t count,
-                        size_t item_size);
+void *blis_alloc_zeroed(const blis_alloc *alloc, size_t count, size_t item_size);
 
 /* Gives back a block of size bytes; NULL is allowed. */
 void blis_alloc_free(const blis_alloc *alloc, void *block, size_t size);

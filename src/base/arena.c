@@ -19,8 +19,7 @@ void blis_arena_init(blis_arena *arena, const blis_alloc *alloc) {
 void blis_arena_deinit(blis_arena *arena) {
   while (arena->newest != NULL) {
     chunk *older = arena->newest->older;
-    blis_alloc_free(&arena->alloc, arena->newest,
-                    sizeof(chunk) + arena->newest->size);
+    blis_alloc_free(&arena->alloc, arena->newest, sizeof(chunk) + arena->newest->size);
     arena->newest = older;
   }
   arena->used = 0;

@@ -12,8 +12,8 @@ enum { FIRST_CAPACITY = 1 };
 enum { FIRST_CAPACITY = 8 };
 #endif
 
-blis_status blis__array_grow(const blis_alloc *alloc, void *array,
-                             size_t needed, size_t item_size) {
+blis_status blis__array_grow(const blis_alloc *alloc, void *array, size_t needed,
+                             size_t item_size) {
   any_array grown;
   memcpy(&grown, array, sizeof grown); /* the item type is unknown here */
   size_t capacity = grown.capacity == 0 ? FIRST_CAPACITY : grown.capacity;
@@ -26,8 +26,7 @@ blis_status blis__array_grow(const blis_alloc *alloc, void *array,
   if (capacity > SIZE_MAX / item_size) {
     return BLIS_ERR_NOMEM;
   }
-  void *items = alloc->fn(alloc->ud, grown.items, grown.capacity * item_size,
-                          capacity * item_size);
+  void *items = alloc->fn(alloc->ud, grown.items, grown.capacity * item_size, capacity * item_size);
   if (items == NULL) {
     return BLIS_ERR_NOMEM;
   }

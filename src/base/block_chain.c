@@ -1,8 +1,7 @@
 #include "base/block_chain.h"
 
 /* Identities ascend, so the end of a run can be searched by halving. */
-uint32_t blis_block_chain_run(const blis_block_chain *chain, uint32_t k,
-                              uint32_t limit) {
+uint32_t blis_block_chain_run(const blis_block_chain *chain, uint32_t k, uint32_t limit) {
   if (k >= chain->shared_count) {
     return limit;
   }

@@ -48,8 +48,7 @@ typedef struct blis_block_chain {
  * Identity of block k. k may go past the prompt and what is shared: blocks that
  * decoding fills carry on with private identities.
  */
-static inline blis_block_id blis_block_chain_at(const blis_block_chain *chain,
-                                                uint32_t k) {
+static inline blis_block_id blis_block_chain_at(const blis_block_chain *chain, uint32_t k) {
   return k < chain->shared_count ? chain->shared[k] : chain->private_base + k;
 }
 
@@ -57,12 +56,10 @@ static inline blis_block_id blis_block_chain_at(const blis_block_chain *chain,
  * How many blocks from block k on, at most limit (>= 1), have identities that
  * count up by one: equal ones there are equal blocks.
  */
-uint32_t blis_block_chain_run(const blis_block_chain *chain, uint32_t k,
-                              uint32_t limit);
+uint32_t blis_block_chain_run(const blis_block_chain *chain, uint32_t k, uint32_t limit);
 
 /* The chain without what is behind the prompt. */
-static inline blis_block_chain
-blis_block_chain_of_prompt(const blis_block_chain *chain) {
+static inline blis_block_chain blis_block_chain_of_prompt(const blis_block_chain *chain) {
   blis_block_chain prompt = *chain;
   if (prompt.shared_count > prompt.prompt_blocks) {
     prompt.shared_count = prompt.prompt_blocks;

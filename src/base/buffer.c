@@ -49,8 +49,7 @@ static bool grow(blis_buffer *buffer, size_t needed) {
     }
     capacity *= 2;
   }
-  char *data = buffer->alloc.fn(buffer->alloc.ud, buffer->data,
-                                buffer->capacity, capacity);
+  char *data = buffer->alloc.fn(buffer->alloc.ud, buffer->data, buffer->capacity, capacity);
   if (data == NULL) {
     return false;
   }
@@ -101,8 +100,7 @@ void blis_buffer_int64(blis_buffer *buffer, int64_t value) {
   blis_buffer_bytes(buffer, text, blis_format_int64(value, text));
 }
 
-void blis_buffer_double(blis_buffer *buffer, double value,
-                        blis_double_style style) {
+void blis_buffer_double(blis_buffer *buffer, double value, blis_double_style style) {
   char text[BLIS_DOUBLE_TEXT_SIZE];
   blis_buffer_bytes(buffer, text, blis_format_double(value, style, text));
 }

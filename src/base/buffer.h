@@ -50,8 +50,7 @@ void blis_buffer_string(blis_buffer *buffer, const char *text);
 void blis_buffer_char(blis_buffer *buffer, char c);
 void blis_buffer_repeat(blis_buffer *buffer, char c, size_t count);
 void blis_buffer_int64(blis_buffer *buffer, int64_t value);
-void blis_buffer_double(blis_buffer *buffer, double value,
-                        blis_double_style style);
+void blis_buffer_double(blis_buffer *buffer, double value, blis_double_style style);
 BLIS_PRINTF(2, 3)
 void blis_buffer_format(blis_buffer *buffer, const char *format, ...);
 

@@ -13,7 +13,7 @@ struct blis_csv {
   blis_alloc alloc;
   blis_csv_options options;
   blis_text *text;
-  blis_buffer header; /* the texts of the column names, zero-terminated */
+  blis_buffer header;         /* the texts of the column names, zero-terminated */
   BLIS_ARRAY(size_t) columns; /* where each name starts there */
   slices fields;              /* of the current row */
   blis_buffer unquoted;       /* texts of a row with quotes */
@@ -30,20 +30,17 @@ typedef struct quoted_row {
 
 static blis_status fail_row(const blis_csv *csv, int64_t line, const char *what,
                             blis_error *error) {
-  return blis_fail(error, BLIS_ERR_PARSE, "%s:%lld: %s", blis_csv_name(csv),
-                   (long long)line, what);
+  return blis_fail(error, BLIS_ERR_PARSE, "%s:%lld: %s", blis_csv_name(csv), (long long)line, what);
 }
 
-static blis_status add_field(blis_csv *csv, const char *data, size_t length,
-                             blis_error *error) {
+static blis_status add_field(blis_csv *csv, const char *data, size_t length, blis_error *error) {
   const blis_slice field = {.data = data, .length = length};
   BLIS_TRY_MEM(blis_array_push(&csv->alloc, &csv->fields, field), error);
   return BLIS_OK;
 }
 
 /* Splits a line without quotes; *has_quote tells that it has some. */
-static blis_status split_plain(blis_csv *csv, blis_slice line, bool *has_quote,
-                               blis_error *error) {
+static blis_status split_plain(blis_csv *csv, blis_slice line, bool *has_quote, blis_error *error) {
   const char separator = csv->options.separator;
   const char *start = line.data;
   const char *end = line.data + line.length;
@@ -66,12 +63,11 @@ static blis_status continue_line(quoted_row *row, blis_error *error) {
   bool has_line;
   BLIS_TRY(blis_text_next(csv->text, &row->line, &has_line, error));
   if (!has_line) {
-    return fail_row(csv, csv->line_number,
-                    "a quoted field has no closing quote", error);
+    return fail_row(csv, csv->line_number, "a quoted field has no closing quote", error);
   }
   if (csv->unquoted.length > BLIS_TEXT_LINE_MAX) {
-    return fail_row(csv, csv->line_number,
-                    "a row with a quoted field is longer than 64 MiB", error);
+    return fail_row(csv, csv->line_number, "a row with a quoted field is longer than 64 MiB",
+                    error);
   }
   row->at = 0;
   blis_buffer_char(&csv->unquoted, '\n');
@@ -92,8 +88,7 @@ static blis_status take_quoted(quoted_row *row, blis_error *error) {
       continue;
     }
     row->at++;
-    bool is_doubled =
-        row->at < row->line.content.length && data[length + 1] == '"';
+    bool is_doubled = row->at < row->line.content.length && data[length + 1] == '"';
     if (!is_doubled) {
       return BLIS_OK;
     }
@@ -111,17 +106,14 @@ static blis_status take_field(quoted_row *row, blis_error *error) {
     BLIS_TRY(take_quoted(row, error));
     line = row->line.content;
     if (row->at < line.length && line.data[row->at] != csv->options.separator) {
-      return fail_row(csv, row->line.number,
-                      "text after the closing quote of a field", error);
+      return fail_row(csv, row->line.number, "text after the closing quote of a field", error);
     }
     return BLIS_OK;
   }
   size_t start = row->at;
-  for (; row->at < line.length && line.data[row->at] != csv->options.separator;
-       row->at++) {
+  for (; row->at < line.length && line.data[row->at] != csv->options.separator; row->at++) {
     if (line.data[row->at] == '"') {
-      return fail_row(csv, row->line.number, "a quote inside an unquoted field",
-                      error);
+      return fail_row(csv, row->line.number, "a quote inside an unquoted field", error);
     }
   }
   blis_buffer_bytes(&csv->unquoted, line.data + start, row->at - start);
@@ -132,8 +124,7 @@ static blis_status take_field(quoted_row *row, blis_error *error) {
  * Splits a row with quotes. Its fields lie behind each other in unquoted,
  * which may move while it grows, so they get their place at the end.
  */
-static blis_status split_quoted(blis_csv *csv, const blis_text_line *line,
-                                blis_error *error) {
+static blis_status split_quoted(blis_csv *csv, const blis_text_line *line, blis_error *error) {
   quoted_row row = {.csv = csv, .line = *line};
   csv->fields.count = 0;
   blis_buffer_clear(&csv->unquoted);
@@ -161,15 +152,13 @@ static blis_status check_even(blis_csv *csv, blis_error *error) {
   if (!csv->options.has_even_rows || csv->fields.count == csv->even_count) {
     return BLIS_OK;
   }
-  return blis_fail(error, BLIS_ERR_PARSE,
-                   "%s:%lld: the row has %zu fields; the first row has %zu",
-                   blis_csv_name(csv), (long long)csv->line_number,
-                   csv->fields.count, csv->even_count);
+  return blis_fail(error, BLIS_ERR_PARSE, "%s:%lld: the row has %zu fields; the first row has %zu",
+                   blis_csv_name(csv), (long long)csv->line_number, csv->fields.count,
+                   csv->even_count);
 }
 
 static bool is_skipped(const blis_csv *csv, blis_slice line) {
-  return line.length == 0 ||
-         (csv->options.comment != '\0' && line.data[0] == csv->options.comment);
+  return line.length == 0 || (csv->options.comment != '\0' && line.data[0] == csv->options.comment);
 }
 
 blis_status blis_csv_next(blis_csv *csv, bool *has_row, blis_error *error) {
@@ -194,13 +183,11 @@ blis_status blis_csv_next(blis_csv *csv, bool *has_row, blis_error *error) {
 static blis_status keep_header(blis_csv *csv, blis_error *error) {
   for (size_t i = 0; i < csv->fields.count; i++) {
     blis_slice name = blis_slice_trim(csv->fields.items[i]);
-    BLIS_TRY_MEM(
-        blis_array_push(&csv->alloc, &csv->columns, csv->header.length), error);
+    BLIS_TRY_MEM(blis_array_push(&csv->alloc, &csv->columns, csv->header.length), error);
     blis_buffer_bytes(&csv->header, name.data, name.length);
     blis_buffer_char(&csv->header, '\0');
   }
-  return blis_buffer_status(&csv->header) == BLIS_OK ? BLIS_OK
-                                                     : blis_fail_nomem(error);
+  return blis_buffer_status(&csv->header) == BLIS_OK ? BLIS_OK : blis_fail_nomem(error);
 }
 
 static blis_status check_header(const blis_csv *csv, blis_error *error) {
@@ -212,10 +199,8 @@ static blis_status check_header(const blis_csv *csv, blis_error *error) {
     uint32_t id;
     uint32_t known = blis_intern_find(names, name.data, name.length);
     if (known != BLIS_INTERN_NONE && known != 0) {
-      status =
-          blis_fail(error, BLIS_ERR_PARSE, "%s:%lld: two columns are named %s",
-                    blis_csv_name(csv), (long long)csv->line_number,
-                    blis_show(name).text);
+      status = blis_fail(error, BLIS_ERR_PARSE, "%s:%lld: two columns are named %s",
+                         blis_csv_name(csv), (long long)csv->line_number, blis_show(name).text);
     } else if (blis_intern_add(names, name.data, name.length, &id) != BLIS_OK) {
       status = blis_fail_nomem(error);
     }
@@ -228,8 +213,7 @@ static blis_status read_header(blis_csv *csv, blis_error *error) {
   bool has_row;
   BLIS_TRY(blis_csv_next(csv, &has_row, error));
   if (!has_row) {
-    return blis_fail(error, BLIS_ERR_PARSE,
-                     "%s: is empty; expected a header row with column names",
+    return blis_fail(error, BLIS_ERR_PARSE, "%s: is empty; expected a header row with column names",
                      blis_csv_name(csv));
   }
   BLIS_TRY(keep_header(csv, error));
@@ -240,8 +224,7 @@ static blis_status read_header(blis_csv *csv, blis_error *error) {
 
 /* Takes over a text, also when it fails. */
 static blis_status open_on(const blis_alloc *alloc, blis_text *text,
-                           const blis_csv_options *options, blis_csv **csv,
-                           blis_error *error) {
+                           const blis_csv_options *options, blis_csv **csv, blis_error *error) {
   blis_csv *made = blis_alloc_zeroed(alloc, 1, sizeof *made);
   if (made == NULL) {
     blis_text_close(text);
@@ -265,17 +248,15 @@ static blis_status open_on(const blis_alloc *alloc, blis_text *text,
 }
 
 blis_status blis_csv_open(const blis_alloc *alloc, const char *path,
-                          const blis_csv_options *options, blis_csv **csv,
-                          blis_error *error) {
+                          const blis_csv_options *options, blis_csv **csv, blis_error *error) {
   blis_text *text;
   BLIS_TRY(blis_text_open(alloc, path, &text, error));
   return open_on(alloc, text, options, csv, error);
 }
 
-blis_status blis_csv_open_memory(const blis_alloc *alloc, const char *name,
-                                 blis_slice bytes,
-                                 const blis_csv_options *options,
-                                 blis_csv **csv, blis_error *error) {
+blis_status blis_csv_open_memory(const blis_alloc *alloc, const char *name, blis_slice bytes,
+                                 const blis_csv_options *options, blis_csv **csv,
+                                 blis_error *error) {
   blis_text *text;
   BLIS_TRY(blis_text_open_memory(alloc, name, bytes, &text, error));
   return open_on(alloc, text, options, csv, error);

@@ -15,12 +15,11 @@ static void describe(const blis_csv *csv, size_t column, char text[192]) {
   }
 }
 
-blis_status blis_csv_fail(const blis_csv *csv, size_t column, const char *what,
-                          blis_error *error) {
+blis_status blis_csv_fail(const blis_csv *csv, size_t column, const char *what, blis_error *error) {
   char place[192];
   describe(csv, column, place);
-  return blis_fail(error, BLIS_ERR_PARSE, "%s:%lld: %s: %s %s",
-                   blis_csv_name(csv), (long long)blis_csv_line(csv), place,
+  return blis_fail(error, BLIS_ERR_PARSE, "%s:%lld: %s: %s %s", blis_csv_name(csv),
+                   (long long)blis_csv_line(csv), place,
                    blis_show(blis_csv_field(csv, column)).text, what);
 }
 
@@ -42,8 +41,8 @@ blis_status blis_csv_need(const blis_csv *csv, const char *name, size_t *column,
   size_t length = 0;
   for (size_t i = 0; i < blis_csv_column_count(csv); i++) {
     const char *other = blis_csv_column_name(csv, i);
-    int written = snprintf(names + length, sizeof names - length, "%s%s",
-                           i == 0 ? "" : ", ", other);
+    int written =
+        snprintf(names + length, sizeof names - length, "%s%s", i == 0 ? "" : ", ", other);
     length += (size_t)written;
     if (length >= sizeof names) {
       memcpy(names + sizeof names - 4, "...", 4);
@@ -51,40 +50,35 @@ blis_status blis_csv_need(const blis_csv *csv, const char *name, size_t *column,
     }
   }
   hide_control_characters(names);
-  return blis_fail(error, BLIS_ERR_PARSE,
-                   "%s: no column '%s'; the columns are %s", blis_csv_name(csv),
-                   name, names);
+  return blis_fail(error, BLIS_ERR_PARSE, "%s: no column '%s'; the columns are %s",
+                   blis_csv_name(csv), name, names);
 }
 
-blis_status blis_csv_text(const blis_csv *csv, size_t column, blis_slice *text,
-                          blis_error *error) {
+blis_status blis_csv_text(const blis_csv *csv, size_t column, blis_slice *text, blis_error *error) {
   if (column < blis_csv_count(csv)) {
     *text = blis_csv_field(csv, column);
     return BLIS_OK;
   }
   char place[192];
   describe(csv, column, place);
-  return blis_fail(error, BLIS_ERR_PARSE,
-                   "%s:%lld: %s: missing; the row has only %zu fields",
-                   blis_csv_name(csv), (long long)blis_csv_line(csv), place,
-                   blis_csv_count(csv));
+  return blis_fail(error, BLIS_ERR_PARSE, "%s:%lld: %s: missing; the row has only %zu fields",
+                   blis_csv_name(csv), (long long)blis_csv_line(csv), place, blis_csv_count(csv));
 }
 
-static blis_status fail_range(const blis_csv *csv, size_t column,
-                              blis_range_text range, blis_error *error) {
+static blis_status fail_range(const blis_csv *csv, size_t column, blis_range_text range,
+                              blis_error *error) {
   char what[96];
   snprintf(what, sizeof what, "is not allowed, expected %s", range.text);
   return blis_csv_fail(csv, column, what, error);
 }
 
-blis_status blis_csv_int64(const blis_csv *csv, size_t column, int64_t min,
-                           int64_t max, int64_t *value, blis_error *error) {
+blis_status blis_csv_int64(const blis_csv *csv, size_t column, int64_t min, int64_t max,
+                           int64_t *value, blis_error *error) {
   blis_slice text;
   BLIS_TRY(blis_csv_text(csv, column, &text, error));
   int64_t parsed = text.length == 1 ? text.data[0] - '0' : -1;
   bool is_digit = parsed >= 0 && parsed <= 9; /* half of all fields are "0" */
-  blis_number_fault fault =
-      is_digit ? BLIS_NUMBER_OK : blis_parse_int64(text, &parsed);
+  blis_number_fault fault = is_digit ? BLIS_NUMBER_OK : blis_parse_int64(text, &parsed);
   if (fault != BLIS_NUMBER_OK) {
     return blis_csv_fail(csv, column, blis_number_fault_text(fault), error);
   }
@@ -95,8 +89,8 @@ blis_status blis_csv_int64(const blis_csv *csv, size_t column, int64_t min,
   return BLIS_OK;
 }
 
-blis_status blis_csv_double(const blis_csv *csv, size_t column, double min,
-                            double max, double *value, blis_error *error) {
+blis_status blis_csv_double(const blis_csv *csv, size_t column, double min, double max,
+                            double *value, blis_error *error) {
   blis_slice text;
   BLIS_TRY(blis_csv_text(csv, column, &text, error));
   double parsed;
@@ -120,8 +114,7 @@ static bool is_one_of(blis_slice text, const char *const words[6]) {
   return false;
 }
 
-blis_status blis_csv_bool(const blis_csv *csv, size_t column, bool *value,
-                          blis_error *error) {
+blis_status blis_csv_bool(const blis_csv *csv, size_t column, bool *value, blis_error *error) {
   static const char *const yes[6] = {"true", "1", "t", "T", "True", "TRUE"};
   static const char *const no[6] = {"false", "0", "f", "F", "False", "FALSE"};
   blis_slice text;

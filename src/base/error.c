@@ -5,8 +5,8 @@
 
 const char *blis_status_text(blis_status status) {
   switch (status) {
-#define XX(name, code, text)                                                   \
-  case BLIS_##name:                                                            \
+#define XX(name, code, text)                                                                       \
+  case BLIS_##name:                                                                                \
     return text;
     BLIS_STATUS_MAP(XX)
 #undef XX
@@ -15,8 +15,7 @@ const char *blis_status_text(blis_status status) {
 }
 
 /* In parentheses, because error.h wraps both for the analyzer. */
-blis_status(blis_fail)(blis_error *error, blis_status status,
-                       const char *format, ...) {
+blis_status(blis_fail)(blis_error *error, blis_status status, const char *format, ...) {
   if (error != NULL) {
     error->status = status;
     va_list arguments;
@@ -28,6 +27,5 @@ blis_status(blis_fail)(blis_error *error, blis_status status,
 }
 
 blis_status(blis_fail_nomem)(blis_error *error) {
-  return blis_fail(error, BLIS_ERR_NOMEM, "%s",
-                   blis_status_text(BLIS_ERR_NOMEM));
+  return blis_fail(error, BLIS_ERR_NOMEM, "%s", blis_status_text(BLIS_ERR_NOMEM));
 }

@@ -9,14 +9,14 @@
 #ifndef BLIS_BASE_ERROR_H
 #define BLIS_BASE_ERROR_H
 
-#define BLIS_STATUS_MAP(XX)                                                    \
-  XX(OK, 0, "ok")                                                              \
-  XX(ERR_NOMEM, -1, "out of memory")                                           \
-  XX(ERR_INVALID, -2, "invalid value")                                         \
-  XX(ERR_PARSE, -3, "malformed input")                                         \
-  XX(ERR_IO, -4, "input or output failed")                                     \
-  XX(ERR_STUCK, -5, "the simulation makes no progress")                        \
-  XX(ERR_POLICY, -6, "a policy failed")                                        \
+#define BLIS_STATUS_MAP(XX)                                                                        \
+  XX(OK, 0, "ok")                                                                                  \
+  XX(ERR_NOMEM, -1, "out of memory")                                                               \
+  XX(ERR_INVALID, -2, "invalid value")                                                             \
+  XX(ERR_PARSE, -3, "malformed input")                                                             \
+  XX(ERR_IO, -4, "input or output failed")                                                         \
+  XX(ERR_STUCK, -5, "the simulation makes no progress")                                            \
+  XX(ERR_POLICY, -6, "a policy failed")                                                            \
   XX(ERR_INTERRUPTED, -7, "interrupted")
 
 typedef enum blis_status {
@@ -27,7 +27,7 @@ typedef enum blis_status {
 
 #if defined(__GNUC__)
 #define BLIS_MUSTUSE __attribute__((warn_unused_result))
-#define BLIS_PRINTF(text_index, first_index)                                   \
+#define BLIS_PRINTF(text_index, first_index)                                                       \
   __attribute__((format(printf, text_index, first_index)))
 #else
 #define BLIS_MUSTUSE
@@ -46,16 +46,15 @@ const char *blis_status_text(blis_status status);
  * Fills *error (when not NULL) and returns status, so that a failure is one
  * line: return blis_fail(error, BLIS_ERR_PARSE, "%s:%d: ...", path, line);
  */
-blis_status blis_fail(blis_error *error, blis_status status, const char *format,
-                      ...) BLIS_PRINTF(3, 4);
+blis_status blis_fail(blis_error *error, blis_status status, const char *format, ...)
+    BLIS_PRINTF(3, 4);
 
 /* blis_fail for the one failure that has nothing else to tell. */
 blis_status blis_fail_nomem(blis_error *error);
 
 #ifdef __clang_analyzer__
 /* Lets the analyzer see that a failure is never BLIS_OK. */
-#define blis_fail(error, status, ...)                                          \
-  (blis_fail((error), (status), __VA_ARGS__), (status))
+#define blis_fail(error, status, ...) (blis_fail((error), (status), __VA_ARGS__), (status))
 #define blis_fail_nomem(error) (blis_fail_nomem(error), BLIS_ERR_NOMEM)
 #endif
 
@@ -64,27 +63,27 @@ blis_status blis_fail_nomem(blis_error *error);
  * want of memory alone, and so can one that returns NULL without one. Its
  * caller says so with BLIS_TRY_MEM or BLIS_TRY_NEW.
  */
-#define BLIS_TRY_MEM(expression, error)                                        \
-  do {                                                                         \
-    if ((expression) != BLIS_OK) {                                             \
-      return blis_fail_nomem(error);                                           \
-    }                                                                          \
+#define BLIS_TRY_MEM(expression, error)                                                            \
+  do {                                                                                             \
+    if ((expression) != BLIS_OK) {                                                                 \
+      return blis_fail_nomem(error);                                                               \
+    }                                                                                              \
   } while (0)
 
-#define BLIS_TRY_NEW(pointer, error)                                           \
-  do {                                                                         \
-    if ((pointer) == NULL) {                                                   \
-      return blis_fail_nomem(error);                                           \
-    }                                                                          \
+#define BLIS_TRY_NEW(pointer, error)                                                               \
+  do {                                                                                             \
+    if ((pointer) == NULL) {                                                                       \
+      return blis_fail_nomem(error);                                                               \
+    }                                                                                              \
   } while (0)
 
 /* Hands a failure on to the caller. */
-#define BLIS_TRY(expression)                                                   \
-  do {                                                                         \
-    blis_status blis_try_status = (expression);                                \
-    if (blis_try_status != BLIS_OK) {                                          \
-      return blis_try_status;                                                  \
-    }                                                                          \
+#define BLIS_TRY(expression)                                                                       \
+  do {                                                                                             \
+    blis_status blis_try_status = (expression);                                                    \
+    if (blis_try_status != BLIS_OK) {                                                              \
+      return blis_try_status;                                                                      \
+    }                                                                                              \
   } while (0)
 
 #endif

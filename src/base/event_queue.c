@@ -57,8 +57,7 @@ void blis_event_queue_free(blis_event_queue *queue) {
   blis_alloc_free(&alloc, queue, sizeof *queue);
 }
 
-blis_event blis_event_queue_look(const blis_event_queue *queue, size_t i,
-                                 uint64_t *sequence) {
+blis_event blis_event_queue_look(const blis_event_queue *queue, size_t i, uint64_t *sequence) {
   BLIS_ASSERT(i < queue->heap.count);
   const node *n = &queue->heap.items[i];
   const slot *rest = &queue->slots.items[n->slot];
@@ -164,8 +163,7 @@ static void give_slot(blis_event_queue *queue, uint32_t index) {
   }
 }
 
-blis_status blis_event_queue_push(blis_event_queue *queue,
-                                  const blis_event *event,
+blis_status blis_event_queue_push(blis_event_queue *queue, const blis_event *event,
                                   blis_event_handle *handle) {
   size_t count = queue->heap.count + 1;
   BLIS_TRY(blis_array_reserve(&queue->alloc, &queue->heap, count));
@@ -203,8 +201,7 @@ bool blis_event_queue_peek(const blis_event_queue *queue, blis_event *event) {
 }
 
 int64_t blis_event_queue_next_us(const blis_event_queue *queue) {
-  return queue->heap.count > 0 ? queue->heap.items[0].time_us
-                               : BLIS_TIME_NEVER_US;
+  return queue->heap.count > 0 ? queue->heap.items[0].time_us : BLIS_TIME_NEVER_US;
 }
 
 static void take_out(blis_event_queue *queue, size_t i) {
@@ -226,8 +223,7 @@ bool blis_event_queue_pop(blis_event_queue *queue, blis_event *event) {
 }
 
 /* The slot of a pending event, or NULL. */
-static const slot *slot_of(const blis_event_queue *queue,
-                           blis_event_handle handle) {
+static const slot *slot_of(const blis_event_queue *queue, blis_event_handle handle) {
   uint32_t index = (uint32_t)handle;
   if (index >= queue->slots.count) {
     return NULL;
@@ -237,8 +233,7 @@ static const slot *slot_of(const blis_event_queue *queue,
   return is_same ? found : NULL;
 }
 
-bool blis_event_queue_cancel(blis_event_queue *queue,
-                             blis_event_handle handle) {
+bool blis_event_queue_cancel(blis_event_queue *queue, blis_event_handle handle) {
   const slot *found = slot_of(queue, handle);
   if (found == NULL) {
     return false;
@@ -247,8 +242,8 @@ bool blis_event_queue_cancel(blis_event_queue *queue,
   return true;
 }
 
-bool blis_event_queue_reschedule(blis_event_queue *queue,
-                                 blis_event_handle handle, int64_t time_us) {
+bool blis_event_queue_reschedule(blis_event_queue *queue, blis_event_handle handle,
+                                 int64_t time_us) {
   const slot *found = slot_of(queue, handle);
   if (found == NULL) {
     return false;

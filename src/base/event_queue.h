@@ -40,15 +40,13 @@ void blis_event_queue_free(blis_event_queue *queue);
 size_t blis_event_queue_count(const blis_event_queue *queue);
 
 /* Room for count events in all. */
-BLIS_MUSTUSE blis_status blis_event_queue_reserve(blis_event_queue *queue,
-                                                  size_t count);
+BLIS_MUSTUSE blis_status blis_event_queue_reserve(blis_event_queue *queue, size_t count);
 
 /*
  * Copies *event. handle may be NULL. BLIS_ERR_NOMEM, also for more than 2^32-1
  * pending events, leaves the queue unchanged.
  */
-BLIS_MUSTUSE blis_status blis_event_queue_push(blis_event_queue *queue,
-                                               const blis_event *event,
+BLIS_MUSTUSE blis_status blis_event_queue_push(blis_event_queue *queue, const blis_event *event,
                                                blis_event_handle *handle);
 
 /* The next event, left in the queue; false when there is none. */
@@ -58,8 +56,7 @@ bool blis_event_queue_peek(const blis_event_queue *queue, blis_event *event);
  * Pending event i < count, in no particular order, for a look at all of them:
  * events of equal time and class come in the order of *sequence.
  */
-blis_event blis_event_queue_look(const blis_event_queue *queue, size_t i,
-                                 uint64_t *sequence);
+blis_event blis_event_queue_look(const blis_event_queue *queue, size_t i, uint64_t *sequence);
 
 /* The next event's time; BLIS_TIME_NEVER_US when there is none. */
 int64_t blis_event_queue_next_us(const blis_event_queue *queue);
@@ -74,8 +71,8 @@ bool blis_event_queue_cancel(blis_event_queue *queue, blis_event_handle handle);
  * Moves an event to another time, behind those already there, as if cancelled
  * and pushed; the handle stays. False when it is pending no longer.
  */
-bool blis_event_queue_reschedule(blis_event_queue *queue,
-                                 blis_event_handle handle, int64_t time_us);
+bool blis_event_queue_reschedule(blis_event_queue *queue, blis_event_handle handle,
+                                 int64_t time_us);
 
 /* Walks the queue, O(n); true when every invariant holds. */
 bool blis_event_queue_check(const blis_event_queue *queue);

@@ -7,13 +7,11 @@ static inline bool beats(double a, double b, bool greatest) {
   return greatest ? a > b : a < b;
 }
 
-static inline const double *side_of(const blis_extremes_level *level,
-                                    bool greatest) {
+static inline const double *side_of(const blis_extremes_level *level, bool greatest) {
   return greatest ? level->greatest : level->least;
 }
 
-static inline double best_of(const double *values, uint32_t count,
-                             bool greatest) {
+static inline double best_of(const double *values, uint32_t count, bool greatest) {
   double best = values[0];
   for (uint32_t i = 1; i < count; i++) {
     best = beats(values[i], best, greatest) ? values[i] : best;
@@ -22,19 +20,18 @@ static inline double best_of(const double *values, uint32_t count,
 }
 
 /* What a node of a level >= 1 should say. */
-static inline double best_below(const blis_extremes *extremes, uint32_t level,
-                                uint32_t node, bool greatest) {
+static inline double best_below(const blis_extremes *extremes, uint32_t level, uint32_t node,
+                                bool greatest) {
   uint32_t first = blis_extremes_first(node);
   const blis_extremes_level *below = &extremes->levels[level - 1];
-  return best_of(side_of(below, greatest) + first,
-                 blis_extremes_end(extremes, level, node) - first, greatest);
+  return best_of(side_of(below, greatest) + first, blis_extremes_end(extremes, level, node) - first,
+                 greatest);
 }
 
 static bool make_level(blis_extremes *extremes, uint32_t level) {
   uint32_t below = extremes->levels[level - 1].count;
   uint32_t count = (below - 1) / BLIS_EXTREMES_FAN + 1;
-  double *nodes =
-      blis_alloc_new(&extremes->alloc, 2 * (size_t)count * sizeof *nodes);
+  double *nodes = blis_alloc_new(&extremes->alloc, 2 * (size_t)count * sizeof *nodes);
   if (nodes == NULL) {
     return false;
   }
@@ -48,15 +45,13 @@ static bool make_level(blis_extremes *extremes, uint32_t level) {
   return true;
 }
 
-blis_extremes *blis_extremes_new(const blis_alloc *alloc, const double *values,
-                                 uint32_t count) {
+blis_extremes *blis_extremes_new(const blis_alloc *alloc, const double *values, uint32_t count) {
   BLIS_ASSERT(count >= 1);
   blis_extremes *extremes = blis_alloc_new(alloc, sizeof *extremes);
   if (extremes == NULL) {
     return NULL;
   }
-  *extremes =
-      (blis_extremes){.alloc = *alloc, .levels = {{values, values, count}}};
+  *extremes = (blis_extremes){.alloc = *alloc, .levels = {{values, values, count}}};
   uint32_t level = 0;
   do {
     if (!make_level(extremes, ++level)) {
@@ -80,13 +75,11 @@ void blis_extremes_free(blis_extremes *extremes) {
 }
 
 /* Goes up as far as it changes something. */
-static inline void note(blis_extremes *extremes, uint32_t i, double before,
-                        bool greatest) {
+static inline void note(blis_extremes *extremes, uint32_t i, double before, bool greatest) {
   double now = extremes->levels[0].least[i];
   for (uint32_t level = 1; level <= extremes->top; level++) {
     uint32_t node = i / BLIS_EXTREMES_FAN;
-    double *best = extremes->nodes[level] + node +
-                   (greatest ? extremes->levels[level].count : 0);
+    double *best = extremes->nodes[level] + node + (greatest ? extremes->levels[level].count : 0);
     double was = *best;
     if (!beats(now, was, greatest)) {
       if (before != was) {

@@ -37,8 +37,7 @@ typedef struct blis_extremes {
  * Of values[0 .. count), which are borrowed and stay where they are; count >= 1
  * and no NaN. Copies *alloc. NULL = out of memory.
  */
-blis_extremes *blis_extremes_new(const blis_alloc *alloc, const double *values,
-                                 uint32_t count);
+blis_extremes *blis_extremes_new(const blis_alloc *alloc, const double *values, uint32_t count);
 
 /* NULL is allowed. */
 void blis_extremes_free(blis_extremes *extremes);
@@ -59,8 +58,8 @@ static inline uint32_t blis_extremes_first(uint32_t node) {
   return node * BLIS_EXTREMES_FAN;
 }
 
-static inline uint32_t blis_extremes_end(const blis_extremes *extremes,
-                                         uint32_t level, uint32_t node) {
+static inline uint32_t blis_extremes_end(const blis_extremes *extremes, uint32_t level,
+                                         uint32_t node) {
   uint32_t count = extremes->levels[level - 1].count;
   uint32_t first = blis_extremes_first(node);
   return count - first < BLIS_EXTREMES_FAN ? count : first + BLIS_EXTREMES_FAN;

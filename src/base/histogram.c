@@ -28,8 +28,7 @@ void blis_histogram_init(blis_histogram *histogram, const blis_alloc *alloc) {
 void blis_histogram_deinit(blis_histogram *histogram) {
   blis_alloc alloc = histogram->alloc;
   for (size_t i = 0; i < histogram->near.count; i++) {
-    blis_alloc_free(&alloc, histogram->near.items[i].counts,
-                    CHUNK_VALUES * sizeof(uint64_t));
+    blis_alloc_free(&alloc, histogram->near.items[i].counts, CHUNK_VALUES * sizeof(uint64_t));
   }
   blis_array_deinit(&alloc, &histogram->near);
   blis_array_deinit(&alloc, &histogram->far);
@@ -47,8 +46,7 @@ static blis_status make_chunk(blis_histogram *histogram, size_t i) {
   }
   chunk *needed = &histogram->near.items[i];
   if (needed->counts == NULL) {
-    needed->counts =
-        blis_alloc_zeroed(&histogram->alloc, CHUNK_VALUES, sizeof(uint64_t));
+    needed->counts = blis_alloc_zeroed(&histogram->alloc, CHUNK_VALUES, sizeof(uint64_t));
   }
   return needed->counts != NULL ? BLIS_OK : BLIS_ERR_NOMEM;
 }
@@ -60,8 +58,7 @@ static inline blis_status need_chunk(blis_histogram *histogram, size_t i) {
              : make_chunk(histogram, i);
 }
 
-static inline void add_near(blis_histogram *histogram, int64_t value,
-                            uint64_t count) {
+static inline void add_near(blis_histogram *histogram, int64_t value, uint64_t count) {
   chunk *changed = &histogram->near.items[value / CHUNK_VALUES];
   changed->counts[value % CHUNK_VALUES] += count;
   changed->total += count;
@@ -102,8 +99,7 @@ static void sort_far(blis_histogram *histogram) {
  */
 static void add_far(blis_histogram *histogram, int64_t value, uint64_t count) {
   size_t last = histogram->far.count;
-  if (last > histogram->far_sorted &&
-      histogram->far.items[last - 1].value == value) {
+  if (last > histogram->far_sorted && histogram->far.items[last - 1].value == value) {
     histogram->far.items[last - 1].count += count;
     return;
   }
@@ -131,18 +127,15 @@ static size_t next_far(const blis_histogram *histogram, int64_t start) {
 }
 
 /* True when samples of a number and a sum can be added. */
-static bool has_room(const blis_histogram *histogram, uint64_t total,
-                     uint64_t sum) {
-  return total <= UINT64_MAX - histogram->total &&
-         sum <= UINT64_MAX - histogram->sum;
+static bool has_room(const blis_histogram *histogram, uint64_t total, uint64_t sum) {
+  return total <= UINT64_MAX - histogram->total && sum <= UINT64_MAX - histogram->sum;
 }
 
 /*
  * False when a sum overflows or a value is negative. *differing = the bits in
  * which values differ from the first one.
  */
-static bool sum_up(const int64_t *values, size_t n, uint64_t *sum,
-                   uint64_t *differing) {
+static bool sum_up(const int64_t *values, size_t n, uint64_t *sum, uint64_t *differing) {
   uint64_t all = 0;
   *sum = 0;
   *differing = 0;
@@ -173,8 +166,7 @@ static bool multiply(uint64_t a, uint64_t b, uint64_t *product) {
 }
 
 /* Makes room for one more count of every value. */
-static blis_status need_room(blis_histogram *histogram, const int64_t *values,
-                             size_t n) {
+static blis_status need_room(blis_histogram *histogram, const int64_t *values, size_t n) {
   size_t far = 0;
   size_t last = SIZE_MAX; /* neighbours are often near each other */
   for (size_t i = 0; i < n; i++) {
@@ -186,14 +178,13 @@ static blis_status need_room(blis_histogram *histogram, const int64_t *values,
       last = index;
     }
   }
-  return far == 0 ? BLIS_OK
-                  : blis_array_reserve(&histogram->alloc, &histogram->far,
-                                       histogram->far.count + far);
+  return far == 0
+             ? BLIS_OK
+             : blis_array_reserve(&histogram->alloc, &histogram->far, histogram->far.count + far);
 }
 
 /* Values of one near chunk, which is there. */
-static void add_to_chunk(chunk *changed, const int64_t *values, size_t n,
-                         uint64_t count) {
+static void add_to_chunk(chunk *changed, const int64_t *values, size_t n, uint64_t count) {
   uint64_t *counts = changed->counts;
   for (size_t i = 0; i < n; i++) {
     counts[(uint64_t)values[i] % CHUNK_VALUES] += count;
@@ -202,8 +193,7 @@ static void add_to_chunk(chunk *changed, const int64_t *values, size_t n,
 }
 
 /* One value, in short; false when it takes more. */
-static bool add_quickly(blis_histogram *histogram, int64_t value,
-                        uint64_t count) {
+static bool add_quickly(blis_histogram *histogram, int64_t value, uint64_t count) {
   size_t index = (uint64_t)value / CHUNK_VALUES;
   if ((uint64_t)value >= NEAR_LIMIT || index >= histogram->near.count ||
       histogram->near.items[index].counts == NULL || count >> 32 != 0 ||
@@ -216,8 +206,7 @@ static bool add_quickly(blis_histogram *histogram, int64_t value,
   return true;
 }
 
-blis_status blis_histogram_add_each(blis_histogram *histogram,
-                                    const int64_t *values, size_t n,
+blis_status blis_histogram_add_each(blis_histogram *histogram, const int64_t *values, size_t n,
                                     uint64_t count) {
   uint64_t sum;
   uint64_t differing;
@@ -226,9 +215,8 @@ blis_status blis_histogram_add_each(blis_histogram *histogram,
   if (n == 1 && add_quickly(histogram, values[0], count)) {
     return BLIS_OK;
   }
-  if (!sum_up(values, n, &sum, &differing) ||
-      !multiply(sum, count, &weighted_sum) || !multiply(n, count, &total) ||
-      !has_room(histogram, total, weighted_sum)) {
+  if (!sum_up(values, n, &sum, &differing) || !multiply(sum, count, &weighted_sum) ||
+      !multiply(n, count, &total) || !has_room(histogram, total, weighted_sum)) {
     return BLIS_ERR_INVALID;
   }
   if (count == 0 || n == 0) {
@@ -254,14 +242,12 @@ blis_status blis_histogram_add_each(blis_histogram *histogram,
   return BLIS_OK;
 }
 
-blis_status blis_histogram_add(blis_histogram *histogram, int64_t value,
-                               uint64_t count) {
+blis_status blis_histogram_add(blis_histogram *histogram, int64_t value, uint64_t count) {
   return blis_histogram_add_each(histogram, &value, 1, count);
 }
 
 /* Removals wait at the unsorted end, too, as long as there is room. */
-static void remove_far(blis_histogram *histogram, int64_t value,
-                       uint64_t count) {
+static void remove_far(blis_histogram *histogram, int64_t value, uint64_t count) {
   if (histogram->far.count < histogram->far.capacity) {
     add_far(histogram, value, 0 - count);
     return;
@@ -269,8 +255,7 @@ static void remove_far(blis_histogram *histogram, int64_t value,
   sort_far(histogram);
   size_t i = next_far(histogram, value);
   far_value *items = histogram->far.items;
-  BLIS_ASSERT(i < histogram->far.count && items[i].value == value &&
-              items[i].count >= count);
+  BLIS_ASSERT(i < histogram->far.count && items[i].value == value && items[i].count >= count);
   items[i].count -= count;
   if (items[i].count == 0) {
     size_t after = histogram->far.count - i - 1;
@@ -280,8 +265,7 @@ static void remove_far(blis_histogram *histogram, int64_t value,
   }
 }
 
-void blis_histogram_remove(blis_histogram *histogram, int64_t value,
-                           uint64_t count) {
+void blis_histogram_remove(blis_histogram *histogram, int64_t value, uint64_t count) {
   if (value < NEAR_LIMIT) {
     chunk *changed = &histogram->near.items[value / CHUNK_VALUES];
     BLIS_ASSERT(changed->counts[value % CHUNK_VALUES] >= count);
@@ -302,8 +286,7 @@ static void merge_chunk(chunk *into, const chunk *from) {
   into->total += from->total;
 }
 
-blis_status blis_histogram_merge(blis_histogram *histogram,
-                                 const blis_histogram *other) {
+blis_status blis_histogram_merge(blis_histogram *histogram, const blis_histogram *other) {
   BLIS_ASSERT(other != histogram);
   if (other->total == 0) {
     return BLIS_OK;
@@ -366,9 +349,7 @@ int64_t blis_histogram_min(blis_histogram *histogram) {
 }
 
 int64_t blis_histogram_max(blis_histogram *histogram) {
-  return histogram->total == 0
-             ? 0
-             : blis_histogram_at_rank(histogram, histogram->total - 1);
+  return histogram->total == 0 ? 0 : blis_histogram_at_rank(histogram, histogram->total - 1);
 }
 
 /* The first near value from start on that occurred, or NEAR_LIMIT. */
@@ -386,8 +367,7 @@ static int64_t next_near(const blis_histogram *histogram, int64_t start) {
   return NEAR_LIMIT;
 }
 
-bool blis_histogram_next(blis_histogram *histogram, int64_t *value,
-                         uint64_t *count) {
+bool blis_histogram_next(blis_histogram *histogram, int64_t *value, uint64_t *count) {
   if (*value == INT64_MAX) {
     return false;
   }
@@ -395,8 +375,7 @@ bool blis_histogram_next(blis_histogram *histogram, int64_t *value,
   int64_t found = start < NEAR_LIMIT ? next_near(histogram, start) : NEAR_LIMIT;
   if (found < NEAR_LIMIT) {
     *value = found;
-    *count = histogram->near.items[found / CHUNK_VALUES]
-                 .counts[found % CHUNK_VALUES];
+    *count = histogram->near.items[found / CHUNK_VALUES].counts[found % CHUNK_VALUES];
     return true;
   }
   sort_far(histogram);

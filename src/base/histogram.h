@@ -44,15 +44,14 @@ void blis_histogram_clear(blis_histogram *histogram);
  * Adds count samples of value. BLIS_ERR_INVALID when value is negative or the
  * sum of all samples would pass 2^64 - 1; any failure changes nothing.
  */
-BLIS_MUSTUSE blis_status blis_histogram_add(blis_histogram *histogram,
-                                            int64_t value, uint64_t count);
+BLIS_MUSTUSE blis_status blis_histogram_add(blis_histogram *histogram, int64_t value,
+                                            uint64_t count);
 
 /*
  * Adds count samples of each of the n values; as n calls of add, but all or
  * nothing.
  */
-BLIS_MUSTUSE blis_status blis_histogram_add_each(blis_histogram *histogram,
-                                                 const int64_t *values,
+BLIS_MUSTUSE blis_status blis_histogram_add_each(blis_histogram *histogram, const int64_t *values,
                                                  size_t n, uint64_t count);
 
 /*
@@ -60,8 +59,7 @@ BLIS_MUSTUSE blis_status blis_histogram_add_each(blis_histogram *histogram,
  * were counted before it was known whether they should be. Costs what adding
  * does, unless there is no memory.
  */
-void blis_histogram_remove(blis_histogram *histogram, int64_t value,
-                           uint64_t count);
+void blis_histogram_remove(blis_histogram *histogram, int64_t value, uint64_t count);
 
 /* Adds all samples of another histogram; fails as add does. */
 BLIS_MUSTUSE blis_status blis_histogram_merge(blis_histogram *histogram,
@@ -87,7 +85,6 @@ int64_t blis_histogram_at_rank(blis_histogram *histogram, uint64_t rank);
  * Steps through the distinct values in ascending order: gives the first one
  * after *value and its count; false when there is none. Start with -1.
  */
-bool blis_histogram_next(blis_histogram *histogram, int64_t *value,
-                         uint64_t *count);
+bool blis_histogram_next(blis_histogram *histogram, int64_t *value, uint64_t *count);
 
 #endif

@@ -33,10 +33,8 @@ struct blis_input {
   ZSTD_DStream *zstd;
 };
 
-static blis_status fail_read(const blis_input *input, const char *what,
-                             blis_error *error) {
-  return blis_fail(error, BLIS_ERR_IO, "%s: %s: %s", input->name, what,
-                   strerror(errno));
+static blis_status fail_read(const blis_input *input, const char *what, blis_error *error) {
+  return blis_fail(error, BLIS_ERR_IO, "%s: %s: %s", input->name, what, strerror(errno));
 }
 
 /* Reads raw bytes when there are none. */
@@ -64,8 +62,7 @@ static blis_status fill_raw(blis_input *input, blis_error *error) {
   return BLIS_OK;
 }
 
-static bool starts_with(const blis_input *input, const char *magic,
-                        size_t size) {
+static bool starts_with(const blis_input *input, const char *magic, size_t size) {
   return input->raw_end >= size && memcmp(input->raw, magic, size) == 0;
 }
 
@@ -85,8 +82,8 @@ static blis_status start_format(blis_input *input, blis_error *error) {
   return BLIS_OK;
 }
 
-static blis_status new_input(const blis_alloc *alloc, const char *name,
-                             blis_input **input, blis_error *error) {
+static blis_status new_input(const blis_alloc *alloc, const char *name, blis_input **input,
+                             blis_error *error) {
   blis_input *made = blis_alloc_zeroed(alloc, 1, sizeof *made);
   BLIS_TRY_NEW(made, error);
   made->alloc = *alloc;
@@ -103,8 +100,7 @@ static blis_status new_input(const blis_alloc *alloc, const char *name,
 }
 
 /* Hands out an opened input, or closes it. */
-static blis_status finish_open(blis_input *made, blis_input **input,
-                               blis_error *error) {
+static blis_status finish_open(blis_input *made, blis_input **input, blis_error *error) {
   blis_status status = start_format(made, error);
   if (status != BLIS_OK) {
     blis_input_close(made);
@@ -114,8 +110,8 @@ static blis_status finish_open(blis_input *made, blis_input **input,
   return BLIS_OK;
 }
 
-blis_status blis_input_open(const blis_alloc *alloc, const char *path,
-                            blis_input **input, blis_error *error) {
+blis_status blis_input_open(const blis_alloc *alloc, const char *path, blis_input **input,
+                            blis_error *error) {
   bool is_stdin = strcmp(path, "-") == 0;
   blis_input *made = NULL; /* gcc cannot see that make sets it */
   BLIS_TRY(new_input(alloc, is_stdin ? "stdin" : path, &made, error));
@@ -128,9 +124,8 @@ blis_status blis_input_open(const blis_alloc *alloc, const char *path,
   return finish_open(made, input, error);
 }
 
-blis_status blis_input_open_memory(const blis_alloc *alloc, const char *name,
-                                   blis_slice bytes, blis_input **input,
-                                   blis_error *error) {
+blis_status blis_input_open_memory(const blis_alloc *alloc, const char *name, blis_slice bytes,
+                                   blis_input **input, blis_error *error) {
   blis_input *made = NULL; /* gcc cannot see that make sets it */
   BLIS_TRY(new_input(alloc, name, &made, error));
   made->memory = bytes;
@@ -151,8 +146,7 @@ void blis_input_close(blis_input *input) {
   blis_alloc alloc = input->alloc;
   blis_alloc_free(&alloc, input->name, input->name_size);
   blis_alloc_free(&alloc, input->raw, RAW_SIZE);
-  blis_alloc_free(&alloc, input->peeked,
-                  input->peeked != NULL ? BLIS_INPUT_PEEK_MAX : 0);
+  blis_alloc_free(&alloc, input->peeked, input->peeked != NULL ? BLIS_INPUT_PEEK_MAX : 0);
   blis_alloc_free(&alloc, input, sizeof *input);
 }
 
@@ -163,8 +157,7 @@ const char *blis_input_name(const blis_input *input) {
 int64_t blis_input_file_size(const blis_input *input) {
   struct stat facts;
   bool is_file = input->file != NULL && input->file != stdin &&
-                 fstat(fileno(input->file), &facts) == 0 &&
-                 S_ISREG(facts.st_mode);
+                 fstat(fileno(input->file), &facts) == 0 && S_ISREG(facts.st_mode);
   return is_file ? (int64_t)facts.st_size : -1;
 }
 
@@ -172,8 +165,7 @@ bool blis_input_is_packed(const blis_input *input) {
   return input->format != FORMAT_PLAIN;
 }
 
-static blis_status read_plain(blis_input *input, char *bytes, size_t size,
-                              size_t *got) {
+static blis_status read_plain(blis_input *input, char *bytes, size_t size, size_t *got) {
   size_t count = input->raw_end - input->raw_start;
   count = count < size ? count : size;
   if (count > 0) {
@@ -185,8 +177,8 @@ static blis_status read_plain(blis_input *input, char *bytes, size_t size,
 }
 
 /* One step of unpacking; *got may be 0 although the end is not reached. */
-static blis_status read_gzip(blis_input *input, char *bytes, size_t size,
-                             size_t *got, blis_error *error) {
+static blis_status read_gzip(blis_input *input, char *bytes, size_t size, size_t *got,
+                             blis_error *error) {
   z_stream *gzip = &input->gzip;
   uInt room = size < (1U << 30) ? (uInt)size : 1U << 30;
   gzip->next_in = input->raw + input->raw_start;
@@ -204,20 +196,20 @@ static blis_status read_gzip(blis_input *input, char *bytes, size_t size,
     return blis_fail_nomem(error);
   }
   if (result != Z_OK && result != Z_BUF_ERROR) {
-    return blis_fail(error, BLIS_ERR_PARSE, "%s: broken gzip data: %s",
-                     input->name, gzip->msg != NULL ? gzip->msg : "no stream");
+    return blis_fail(error, BLIS_ERR_PARSE, "%s: broken gzip data: %s", input->name,
+                     gzip->msg != NULL ? gzip->msg : "no stream");
   }
   return BLIS_OK;
 }
 
-static blis_status read_zstd(blis_input *input, void *bytes, size_t size,
-                             size_t *got, blis_error *error) {
+static blis_status read_zstd(blis_input *input, void *bytes, size_t size, size_t *got,
+                             blis_error *error) {
   ZSTD_inBuffer in = {input->raw, input->raw_end, input->raw_start};
   ZSTD_outBuffer out = {bytes, size, 0};
   size_t result = ZSTD_decompressStream(input->zstd, &out, &in);
   if (ZSTD_isError(result)) {
-    return blis_fail(error, BLIS_ERR_PARSE, "%s: broken zstd data: %s",
-                     input->name, ZSTD_getErrorName(result));
+    return blis_fail(error, BLIS_ERR_PARSE, "%s: broken zstd data: %s", input->name,
+                     ZSTD_getErrorName(result));
   }
   input->raw_start = in.pos;
   input->is_inside = result != 0;
@@ -225,8 +217,8 @@ static blis_status read_zstd(blis_input *input, void *bytes, size_t size,
   return BLIS_OK;
 }
 
-static blis_status read_some(blis_input *input, char *bytes, size_t size,
-                             size_t *got, blis_error *error) {
+static blis_status read_some(blis_input *input, char *bytes, size_t size, size_t *got,
+                             blis_error *error) {
   switch (input->format) {
   case FORMAT_GZIP:
     return read_gzip(input, bytes, size, got, error);
@@ -238,8 +230,8 @@ static blis_status read_some(blis_input *input, char *bytes, size_t size,
   return read_plain(input, bytes, size, got);
 }
 
-static blis_status read_unpacked(blis_input *input, char *bytes, size_t size,
-                                 size_t *got, blis_error *error) {
+static blis_status read_unpacked(blis_input *input, char *bytes, size_t size, size_t *got,
+                                 blis_error *error) {
   *got = 0;
   while (*got == 0) {
     BLIS_TRY(fill_raw(input, error));
@@ -250,16 +242,15 @@ static blis_status read_unpacked(blis_input *input, char *bytes, size_t size,
     /* Without raw bytes an unpacker may still hold some of its own. */
     BLIS_TRY(read_some(input, bytes, size, got, error));
     if (is_dry && *got == 0 && input->is_inside) {
-      return blis_fail(error, BLIS_ERR_PARSE,
-                       "%s: truncated: the compressed data is incomplete",
+      return blis_fail(error, BLIS_ERR_PARSE, "%s: truncated: the compressed data is incomplete",
                        input->name);
     }
   }
   return BLIS_OK;
 }
 
-blis_status blis_input_read(blis_input *input, char *bytes, size_t size,
-                            size_t *got, blis_error *error) {
+blis_status blis_input_read(blis_input *input, char *bytes, size_t size, size_t *got,
+                            blis_error *error) {
   size_t count = input->peeked_end - input->peeked_start;
   if (count == 0) {
     return read_unpacked(input, bytes, size, got, error);
@@ -278,28 +269,25 @@ static blis_status prepare_peek(blis_input *input, blis_error *error) {
   }
   BLIS_TRY_NEW(input->peeked, error);
   input->peeked_end -= input->peeked_start;
-  memmove(input->peeked, input->peeked + input->peeked_start,
-          input->peeked_end);
+  memmove(input->peeked, input->peeked + input->peeked_start, input->peeked_end);
   input->peeked_start = 0;
   return BLIS_OK;
 }
 
-blis_status blis_input_peek(blis_input *input, blis_slice *bytes,
-                            blis_error *error) {
+blis_status blis_input_peek(blis_input *input, blis_slice *bytes, blis_error *error) {
   BLIS_TRY(prepare_peek(input, error));
   size_t got = 1;
   while (got > 0 && input->peeked_end < BLIS_INPUT_PEEK_MAX) {
     BLIS_TRY(read_unpacked(input, input->peeked + input->peeked_end,
-                           BLIS_INPUT_PEEK_MAX - input->peeked_end, &got,
-                           error));
+                           BLIS_INPUT_PEEK_MAX - input->peeked_end, &got, error));
     input->peeked_end += got;
   }
   *bytes = (blis_slice){input->peeked, input->peeked_end};
   return BLIS_OK;
 }
 
-static blis_status read_rest(blis_input *input, size_t max_size,
-                             blis_buffer *buffer, blis_error *error) {
+static blis_status read_rest(blis_input *input, size_t max_size, blis_buffer *buffer,
+                             blis_error *error) {
   size_t before = buffer->length;
   for (;;) {
     char *end = blis_buffer_reserve(buffer, RAW_SIZE);
@@ -311,15 +299,14 @@ static blis_status read_rest(blis_input *input, size_t max_size,
     }
     buffer->length += got;
     if (buffer->length - before > max_size) {
-      return blis_fail(error, BLIS_ERR_INVALID,
-                       "%s: is larger than %zu bytes, the limit here",
+      return blis_fail(error, BLIS_ERR_INVALID, "%s: is larger than %zu bytes, the limit here",
                        input->name, max_size);
     }
   }
 }
 
-blis_status blis_input_read_rest(blis_input *input, size_t max_size,
-                                 blis_buffer *buffer, blis_error *error) {
+blis_status blis_input_read_rest(blis_input *input, size_t max_size, blis_buffer *buffer,
+                                 blis_error *error) {
   size_t before = buffer->length;
   blis_status status = read_rest(input, max_size, buffer, error);
   if (status != BLIS_OK) {
@@ -328,8 +315,8 @@ blis_status blis_input_read_rest(blis_input *input, size_t max_size,
   return status;
 }
 
-blis_status blis_input_read_file(const char *path, size_t max_size,
-                                 blis_buffer *buffer, blis_error *error) {
+blis_status blis_input_read_file(const char *path, size_t max_size, blis_buffer *buffer,
+                                 blis_error *error) {
   blis_input *input = NULL; /* gcc cannot see that open sets it */
   BLIS_TRY(blis_input_open(&buffer->alloc, path, &input, error));
   blis_status status = blis_input_read_rest(input, max_size, buffer, error);

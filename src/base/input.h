@@ -25,15 +25,12 @@ typedef struct blis_input blis_input;
  * Opens a file, or standard input when path is "-". Copies *alloc and path.
  * The caller owns *input. BLIS_ERR_IO or BLIS_ERR_PARSE names the file.
  */
-BLIS_MUSTUSE blis_status blis_input_open(const blis_alloc *alloc,
-                                         const char *path, blis_input **input,
-                                         blis_error *error);
+BLIS_MUSTUSE blis_status blis_input_open(const blis_alloc *alloc, const char *path,
+                                         blis_input **input, blis_error *error);
 
 /* The same from memory, borrowed; name (copied) is for messages. */
-BLIS_MUSTUSE blis_status blis_input_open_memory(const blis_alloc *alloc,
-                                                const char *name,
-                                                blis_slice bytes,
-                                                blis_input **input,
+BLIS_MUSTUSE blis_status blis_input_open_memory(const blis_alloc *alloc, const char *name,
+                                                blis_slice bytes, blis_input **input,
                                                 blis_error *error);
 
 /* NULL is allowed. */
@@ -44,8 +41,7 @@ void blis_input_close(blis_input *input);
 const char *blis_input_name(const blis_input *input);
 
 /* Reads 1 to size bytes (size > 0); *got is 0 at the end. */
-BLIS_MUSTUSE blis_status blis_input_read(blis_input *input, char *bytes,
-                                         size_t size, size_t *got,
+BLIS_MUSTUSE blis_status blis_input_read(blis_input *input, char *bytes, size_t size, size_t *got,
                                          blis_error *error);
 
 /*
@@ -54,8 +50,7 @@ BLIS_MUSTUSE blis_status blis_input_read(blis_input *input, char *bytes,
  * until then.
  */
 enum { BLIS_INPUT_PEEK_MAX = 4096 };
-BLIS_MUSTUSE blis_status blis_input_peek(blis_input *input, blis_slice *bytes,
-                                         blis_error *error);
+BLIS_MUSTUSE blis_status blis_input_peek(blis_input *input, blis_slice *bytes, blis_error *error);
 
 /*
  * The size of the file as it lies on the disk, packed or not. -1 for what
@@ -71,13 +66,10 @@ bool blis_input_is_packed(const blis_input *input);
  * BLIS_ERR_INVALID when that is more than max_size bytes.
  */
 BLIS_MUSTUSE blis_status blis_input_read_file(const char *path, size_t max_size,
-                                              blis_buffer *buffer,
-                                              blis_error *error);
+                                              blis_buffer *buffer, blis_error *error);
 
 /* The same with what is left of an input. */
-BLIS_MUSTUSE blis_status blis_input_read_rest(blis_input *input,
-                                              size_t max_size,
-                                              blis_buffer *buffer,
-                                              blis_error *error);
+BLIS_MUSTUSE blis_status blis_input_read_rest(blis_input *input, size_t max_size,
+                                              blis_buffer *buffer, blis_error *error);
 
 #endif

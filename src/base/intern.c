@@ -37,8 +37,7 @@ blis_intern *blis_intern_new(const blis_alloc *alloc) {
   table->slots = blis_alloc_zeroed(alloc, FIRST_SLOTS, sizeof *table->slots);
   table->slot_count = table->slots != NULL ? FIRST_SLOTS : 0;
   const entry empty = {.text = ""};
-  if (table->slots == NULL ||
-      blis_array_push(alloc, &table->entries, empty) != BLIS_OK) {
+  if (table->slots == NULL || blis_array_push(alloc, &table->entries, empty) != BLIS_OK) {
     blis_intern_free(table);
     return NULL;
   }
@@ -52,20 +51,17 @@ void blis_intern_free(blis_intern *table) {
   blis_alloc alloc = table->alloc;
   blis_arena_deinit(&table->texts);
   blis_array_deinit(&alloc, &table->entries);
-  blis_alloc_free(&alloc, table->slots,
-                  table->slot_count * sizeof *table->slots);
+  blis_alloc_free(&alloc, table->slots, table->slot_count * sizeof *table->slots);
   blis_alloc_free(&alloc, table, sizeof *table);
 }
 
 /* The slot that holds the id of a text, or the empty one where it belongs. */
-static size_t slot_of(const blis_intern *table, uint64_t hash, const char *text,
-                      size_t length) {
+static size_t slot_of(const blis_intern *table, uint64_t hash, const char *text, size_t length) {
   size_t mask = table->slot_count - 1;
   size_t slot = (size_t)hash & mask;
   while (table->slots[slot] != 0) {
     const entry *e = &table->entries.items[table->slots[slot]];
-    if (e->hash == hash && e->length == length &&
-        memcmp(e->text, text, length) == 0) {
+    if (e->hash == hash && e->length == length && memcmp(e->text, text, length) == 0) {
       break;
     }
     slot = (slot + 1) & mask;
@@ -86,15 +82,13 @@ static blis_status grow_slots(blis_intern *table) {
     }
     slots[slot] = id;
   }
-  blis_alloc_free(&table->alloc, table->slots,
-                  table->slot_count * sizeof *table->slots);
+  blis_alloc_free(&table->alloc, table->slots, table->slot_count * sizeof *table->slots);
   table->slots = slots;
   table->slot_count = count;
   return BLIS_OK;
 }
 
-static blis_status add_new(blis_intern *table, const entry *added,
-                           uint32_t *id) {
+static blis_status add_new(blis_intern *table, const entry *added, uint32_t *id) {
   size_t count = table->entries.count;
   if (count >= BLIS_INTERN_NONE) {
     return BLIS_ERR_NOMEM;
@@ -114,8 +108,7 @@ static blis_status add_new(blis_intern *table, const entry *added,
   return BLIS_OK;
 }
 
-blis_status blis_intern_add(blis_intern *table, const char *text, size_t length,
-                            uint32_t *id) {
+blis_status blis_intern_add(blis_intern *table, const char *text, size_t length, uint32_t *id) {
   if (length == 0) {
     *id = 0;
     return BLIS_OK;
@@ -130,8 +123,7 @@ blis_status blis_intern_add(blis_intern *table, const char *text, size_t length,
   return add_new(table, &added, id);
 }
 
-uint32_t blis_intern_find(const blis_intern *table, const char *text,
-                          size_t length) {
+uint32_t blis_intern_find(const blis_intern *table, const char *text, size_t length) {
   if (length == 0) {
     return 0;
   }

@@ -29,12 +29,11 @@ void blis_intern_free(blis_intern *table);
  * The id of a text, which is copied when it is new. Any bytes are allowed.
  * BLIS_ERR_NOMEM leaves the table unchanged.
  */
-BLIS_MUSTUSE blis_status blis_intern_add(blis_intern *table, const char *text,
-                                         size_t length, uint32_t *id);
+BLIS_MUSTUSE blis_status blis_intern_add(blis_intern *table, const char *text, size_t length,
+                                         uint32_t *id);
 
 /* The id of a text, or BLIS_INTERN_NONE. */
-uint32_t blis_intern_find(const blis_intern *table, const char *text,
-                          size_t length);
+uint32_t blis_intern_find(const blis_intern *table, const char *text, size_t length);
 
 /* The text of an id of this table, with a zero behind its last byte. */
 const char *blis_intern_text(const blis_intern *table, uint32_t id);

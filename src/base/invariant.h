@@ -12,10 +12,9 @@
 #define BLIS_BASE_INVARIANT_H
 
 /* Prints "file:line: broken: expression" on stderr and aborts. */
-_Noreturn void blis_assert_failed(const char *file, int line,
-                                  const char *expression);
+_Noreturn void blis_assert_failed(const char *file, int line, const char *expression);
 
-#define BLIS__CHECK(expression)                                                \
+#define BLIS__CHECK(expression)                                                                    \
   ((expression) ? (void)0 : blis_assert_failed(__FILE__, __LINE__, #expression))
 
 #if defined(BLIS_CHECKED) || defined(BLIS_PARANOID)

@@ -56,8 +56,8 @@ typedef enum blis_json_type {
 typedef struct blis_json_value {
   const blis_json *json;
   const struct blis__json_node *node; /* NULL = missing */
-  const char *key; /* of the nearest member around it; NULL at the root */
-  size_t item;     /* its place in an array, from 1; 0 = not in one */
+  const char *key;                    /* of the nearest member around it; NULL at the root */
+  size_t item;                        /* its place in an array, from 1; 0 = not in one */
 } blis_json_value;
 
 /* Without a tree. Copies *alloc; allocates nothing yet. */
@@ -73,23 +73,19 @@ void blis_json_deinit(blis_json *json);
  * messages. BLIS_ERR_PARSE tells line, column and what is wrong; there is no
  * tree after an error.
  */
-BLIS_MUSTUSE blis_status blis_json_parse(blis_json *json, const char *file,
-                                         int64_t line, blis_slice text,
-                                         blis_error *error);
+BLIS_MUSTUSE blis_status blis_json_parse(blis_json *json, const char *file, int64_t line,
+                                         blis_slice text, blis_error *error);
 
 /*
  * Parses a file ("-" = standard input) of at most max_size bytes, packed or
  * not. path is borrowed and must outlive the tree.
  */
-BLIS_MUSTUSE blis_status blis_json_read_file(blis_json *json, const char *path,
-                                             size_t max_size,
+BLIS_MUSTUSE blis_status blis_json_read_file(blis_json *json, const char *path, size_t max_size,
                                              blis_error *error);
 
 /* The same with what is left of an input; name is borrowed as path is above. */
-BLIS_MUSTUSE blis_status blis_json_read_input(blis_json *json,
-                                              blis_input *input,
-                                              const char *name, size_t max_size,
-                                              blis_error *error);
+BLIS_MUSTUSE blis_status blis_json_read_input(blis_json *json, blis_input *input, const char *name,
+                                              size_t max_size, blis_error *error);
 
 /* Missing when there is no tree. */
 blis_json_value blis_json_root(const blis_json *json);
@@ -116,39 +112,30 @@ blis_json_value blis_json_item(blis_json_value value, size_t index);
  * first one when *key is NULL, else the one behind *member; false at the end.
  * The key belongs to the tree.
  */
-bool blis_json_next(blis_json_value value, const char **key,
-                    blis_json_value *member);
+bool blis_json_next(blis_json_value value, const char **key, blis_json_value *member);
 
 /*
  * Conversions. BLIS_ERR_PARSE, and nothing stored, for a value that is missing,
  * of another type or out of range. Whole reals such as 3.0 are integers too.
  */
-BLIS_MUSTUSE blis_status blis_json_int64(blis_json_value value, int64_t min,
-                                         int64_t max, int64_t *result,
-                                         blis_error *error);
+BLIS_MUSTUSE blis_status blis_json_int64(blis_json_value value, int64_t min, int64_t max,
+                                         int64_t *result, blis_error *error);
 /* All items of an array, of which there is room for blis_json_count. */
-BLIS_MUSTUSE blis_status blis_json_int64_items(blis_json_value array,
-                                               int64_t min, int64_t max,
-                                               int64_t *results,
-                                               blis_error *error);
-BLIS_MUSTUSE blis_status blis_json_double(blis_json_value value, double min,
-                                          double max, double *result,
-                                          blis_error *error);
-BLIS_MUSTUSE blis_status blis_json_bool(blis_json_value value, bool *result,
-                                        blis_error *error);
+BLIS_MUSTUSE blis_status blis_json_int64_items(blis_json_value array, int64_t min, int64_t max,
+                                               int64_t *results, blis_error *error);
+BLIS_MUSTUSE blis_status blis_json_double(blis_json_value value, double min, double max,
+                                          double *result, blis_error *error);
+BLIS_MUSTUSE blis_status blis_json_bool(blis_json_value value, bool *result, blis_error *error);
 
 /* The text has a zero behind it and belongs to the tree. */
-BLIS_MUSTUSE blis_status blis_json_text(blis_json_value value,
-                                        blis_slice *result, blis_error *error);
+BLIS_MUSTUSE blis_status blis_json_text(blis_json_value value, blis_slice *result,
+                                        blis_error *error);
 
 /* Fails unless the value is an array, or an object. */
-BLIS_MUSTUSE blis_status blis_json_need_array(blis_json_value value,
-                                              blis_error *error);
-BLIS_MUSTUSE blis_status blis_json_need_object(blis_json_value value,
-                                               blis_error *error);
+BLIS_MUSTUSE blis_status blis_json_need_array(blis_json_value value, blis_error *error);
+BLIS_MUSTUSE blis_status blis_json_need_object(blis_json_value value, blis_error *error);
 
 /* Fails with BLIS_ERR_PARSE at a value: its place, its text, then what. */
-blis_status blis_json_fail(blis_json_value value, const char *what,
-                           blis_error *error);
+blis_status blis_json_fail(blis_json_value value, const char *what, blis_error *error);
 
 #endif

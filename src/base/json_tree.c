@@ -49,8 +49,7 @@ static bool is_digit(char c) {
 
 /* Numbers. */
 
-static blis_status parse_real(const char *start, const char *end,
-                              blis__json_node *value) {
+static blis_status parse_real(const char *start, const char *end, blis__json_node *value) {
   double real = HUGE_VAL;
   const blis_slice text = {start, (size_t)(end - start)};
   if (blis_parse_double(text, &real) == BLIS_NUMBER_MALFORMED) {
@@ -104,8 +103,7 @@ static blis_status parse_number(parser *p, blis__json_node *value) {
     return BLIS_ERR_PARSE;
   }
   if (*p->at == '.' || *p->at == 'e' || *p->at == 'E') {
-    return take_fraction_and_exponent(p) ? parse_real(start, p->at, value)
-                                         : BLIS_ERR_PARSE;
+    return take_fraction_and_exponent(p) ? parse_real(start, p->at, value) : BLIS_ERR_PARSE;
   }
   *value = (blis__json_node){.type = BLIS_JSON_INTEGER};
   if (count <= SAFE_DIGITS) {
@@ -113,9 +111,7 @@ static blis_status parse_number(parser *p, blis__json_node *value) {
     return BLIS_OK;
   }
   const blis_slice text = {start, (size_t)(p->at - start)};
-  return blis_parse_int64(text, &value->whole) == BLIS_NUMBER_OK
-             ? BLIS_OK
-             : BLIS_ERR_PARSE;
+  return blis_parse_int64(text, &value->whole) == BLIS_NUMBER_OK ? BLIS_OK : BLIS_ERR_PARSE;
 }
 
 /* Texts. */
@@ -138,8 +134,8 @@ static char *behind_plain(char *at) {
       break;
     }
   }
-  for (unsigned char c = (unsigned char)*at;
-       c >= ' ' && c < 128 && c != '"' && c != '\\'; c = (unsigned char)*at) {
+  for (unsigned char c = (unsigned char)*at; c >= ' ' && c < 128 && c != '"' && c != '\\';
+       c = (unsigned char)*at) {
     at++;
   }
   return at;
@@ -154,8 +150,7 @@ static size_t sequence_length(const char *at) {
       return 0;
     }
   }
-  bool is_overlong =
-      (b[0] == 0xe0 && b[1] < 0xa0) || (b[0] == 0xf0 && b[1] < 0x90);
+  bool is_overlong = (b[0] == 0xe0 && b[1] < 0xa0) || (b[0] == 0xf0 && b[1] < 0x90);
   bool is_surrogate = b[0] == 0xed && b[1] >= 0xa0;
   bool is_beyond = b[0] > 0xf4 || (b[0] == 0xf4 && b[1] >= 0x90);
   return is_overlong || is_surrogate || is_beyond ? 0 : length;
@@ -193,8 +188,7 @@ static uint32_t take_code_point(parser *p) {
     return 0;
   }
   p->at += 6;
-  return 0x10000 + ((uint32_t)(first - 0xd800) << 10) +
-         (uint32_t)(second - 0xdc00);
+  return 0x10000 + ((uint32_t)(first - 0xd800) << 10) + (uint32_t)(second - 0xdc00);
 }
 
 /* Writes a character in UTF-8; returns where the next one goes. */
@@ -267,8 +261,7 @@ static blis_status parse_text(parser *p, blis__json_node *value) {
   }
   p->at++;
   *end = '\0';
-  *value = (blis__json_node){
-      .type = BLIS_JSON_TEXT, .count = (size_t)(end - start), .text = start};
+  *value = (blis__json_node){.type = BLIS_JSON_TEXT, .count = (size_t)(end - start), .text = start};
   return BLIS_OK;
 }
 
@@ -276,8 +269,7 @@ static blis_status parse_text(parser *p, blis__json_node *value) {
 
 /* A new node on the stack, valid until the next one; NULL = out of memory. */
 static blis__json_node *push(blis_json *json) {
-  if (blis_array_reserve(&json->alloc, &json->open, json->open.count + 1) !=
-      BLIS_OK) {
+  if (blis_array_reserve(&json->alloc, &json->open, json->open.count + 1) != BLIS_OK) {
     return NULL;
   }
   return &json->open.items[json->open.count++];
@@ -294,22 +286,18 @@ static blis_status push_copy(blis_json *json, const blis__json_node *value) {
 }
 
 /* Moves the nodes from base on to where they stay. */
-static blis_status close_node(parser *p, blis_json_type type, size_t base,
-                              blis__json_node *value) {
+static blis_status close_node(parser *p, blis_json_type type, size_t base, blis__json_node *value) {
   blis_json *json = p->json;
   size_t count = json->open.count - base;
   size_t first = json->nodes.count;
   BLIS_TRY(blis_array_reserve(&json->alloc, &json->nodes, first + count));
   if (count > 0) {
-    memcpy(json->nodes.items + first, json->open.items + base,
-           count * sizeof *json->open.items);
+    memcpy(json->nodes.items + first, json->open.items + base, count * sizeof *json->open.items);
   }
   json->nodes.count += count;
   json->open.count = base;
-  *value =
-      (blis__json_node){.type = type,
-                        .count = type == BLIS_JSON_OBJECT ? count / 2 : count,
-                        .first = first};
+  *value = (blis__json_node){
+      .type = type, .count = type == BLIS_JSON_OBJECT ? count / 2 : count, .first = first};
   return BLIS_OK;
 }
 
@@ -331,8 +319,7 @@ static blis_status push_numbers(parser *p) {
     if (node == NULL) {
       return BLIS_ERR_NOMEM;
     }
-    *node =
-        (blis__json_node){.type = BLIS_JSON_INTEGER, .whole = (int64_t)size};
+    *node = (blis__json_node){.type = BLIS_JSON_INTEGER, .whole = (int64_t)size};
     at = behind_space(at + digits + 1);
   }
 }
@@ -362,9 +349,8 @@ static int compare_keys(const void *a, const void *b) {
 }
 
 /* Keys have no zeros in them. */
-static blis_status find_twice_sorted(const blis_json *json,
-                                     const blis__json_node *keys, size_t count,
-                                     bool *is_twice) {
+static blis_status find_twice_sorted(const blis_json *json, const blis__json_node *keys,
+                                     size_t count, bool *is_twice) {
   size_t size = count * sizeof(const blis__json_node *);
   const blis__json_node **sorted = blis_alloc_new(&json->alloc, size);
   if (sorted == NULL) {
@@ -395,8 +381,8 @@ static blis_status check_keys(const parser *p, size_t base) {
   for (size_t i = 1; i < count; i++) {
     const blis__json_node *key = &keys[2 * i];
     for (const blis__json_node *k = keys; k < key; k += 2) {
-      is_twice = is_twice || (k->count == key->count &&
-                              memcmp(k->text, key->text, key->count) == 0);
+      is_twice =
+          is_twice || (k->count == key->count && memcmp(k->text, key->text, key->count) == 0);
     }
   }
   return is_twice ? BLIS_ERR_PARSE : BLIS_OK;

@@ -33,7 +33,6 @@ typedef struct blis__json_node {
  * Makes the tree of a text in place of the one before. BLIS_ERR_PARSE, with no
  * more words, when it is not JSON; BLIS_ERR_NOMEM. There is no tree then.
  */
-BLIS_MUSTUSE blis_status blis__json_tree_parse(blis_json *json,
-                                               blis_slice text);
+BLIS_MUSTUSE blis_status blis__json_tree_parse(blis_json *json, blis_slice text);
 
 #endif

@@ -4,8 +4,7 @@
 
 #include "base/invariant.h"
 
-void blis_json_writer_init(blis_json_writer *writer, blis_buffer *buffer,
-                           int indent) {
+void blis_json_writer_init(blis_json_writer *writer, blis_buffer *buffer, int indent) {
   *writer = (blis_json_writer){.buffer = buffer, .indent = indent};
 }
 
@@ -20,8 +19,7 @@ static bool is_in_object(const blis_json_writer *writer) {
 static void start_line(blis_json_writer *writer) {
   if (writer->indent > 0) {
     blis_buffer_char(writer->buffer, '\n');
-    blis_buffer_repeat(writer->buffer, ' ',
-                       (size_t)writer->indent * (size_t)writer->depth);
+    blis_buffer_repeat(writer->buffer, ' ', (size_t)writer->indent * (size_t)writer->depth);
   }
 }
 
@@ -102,10 +100,8 @@ static size_t sequence_length(const unsigned char *bytes, size_t size) {
     }
   }
   /* Too long a form, a surrogate, or beyond the last character. */
-  bool is_wrong = (first == 0xe0 && bytes[1] < 0xa0) ||
-                  (first == 0xed && bytes[1] > 0x9f) ||
-                  (first == 0xf0 && bytes[1] < 0x90) ||
-                  (first == 0xf4 && bytes[1] > 0x8f);
+  bool is_wrong = (first == 0xe0 && bytes[1] < 0xa0) || (first == 0xed && bytes[1] > 0x9f) ||
+                  (first == 0xf0 && bytes[1] < 0x90) || (first == 0xf4 && bytes[1] > 0x8f);
   return is_wrong ? 0 : length;
 }
 
@@ -131,8 +127,7 @@ static void write_ascii(blis_buffer *buffer, char c) {
 }
 
 static bool is_plain(unsigned char c) {
-  return c >= 0x20 && c < 0x80 && c != '"' && c != '\\' && c != '<' &&
-         c != '>' && c != '&';
+  return c >= 0x20 && c < 0x80 && c != '"' && c != '\\' && c != '<' && c != '>' && c != '&';
 }
 
 static void write_text(blis_buffer *buffer, blis_slice text) {
@@ -196,8 +191,7 @@ void blis_json_writer_double(blis_json_writer *writer, double value) {
   start_value(writer);
   /* Digits alone would be an integer, and one that readers cannot hold. */
   blis_buffer_double(writer->buffer, value,
-                     fabs(value) < 0x1p63 ? BLIS_DOUBLE_JSON
-                                          : BLIS_DOUBLE_SHORT);
+                     fabs(value) < 0x1p63 ? BLIS_DOUBLE_JSON : BLIS_DOUBLE_SHORT);
 }
 
 void blis_json_writer_text(blis_json_writer *writer, blis_slice text) {

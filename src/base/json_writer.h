@@ -39,8 +39,7 @@ typedef struct blis_json_writer {
  * Starts a text behind what the buffer holds. indent is the number of spaces
  * per level; 0 writes everything on one line without spaces.
  */
-void blis_json_writer_init(blis_json_writer *writer, blis_buffer *buffer,
-                           int indent);
+void blis_json_writer_init(blis_json_writer *writer, blis_buffer *buffer, int indent);
 
 void blis_json_writer_begin_object(blis_json_writer *writer);
 void blis_json_writer_end_object(blis_json_writer *writer);

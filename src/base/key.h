@@ -35,19 +35,14 @@ blis_expectation blis_key_expectation(const blis_key *key);
  * BLIS_ERR_INVALID says "<where><name> is 7; expected an integer from 0 to 5".
  * Numbers must be finite.
  */
-BLIS_MUSTUSE blis_status blis_key_check_integer(const blis_key *key,
-                                                const char *where,
-                                                int64_t value,
-                                                blis_error *error);
-BLIS_MUSTUSE blis_status blis_key_check_number(const blis_key *key,
-                                               const char *where, double value,
+BLIS_MUSTUSE blis_status blis_key_check_integer(const blis_key *key, const char *where,
+                                                int64_t value, blis_error *error);
+BLIS_MUSTUSE blis_status blis_key_check_number(const blis_key *key, const char *where, double value,
                                                blis_error *error);
 
 /* The same for a word; BLIS_ERR_INVALID suggests the nearest one. */
-BLIS_MUSTUSE blis_status blis_key_check_choice(const blis_key *key,
-                                               const char *where,
-                                               const char *word,
-                                               blis_error *error);
+BLIS_MUSTUSE blis_status blis_key_check_choice(const blis_key *key, const char *where,
+                                               const char *word, blis_error *error);
 
 /* Index of word among choices ("a|b|c"), or -1. */
 int blis_key_choice(const char *choices, const char *word);

@@ -39,8 +39,8 @@ static bool is_same(const node *a, const node *b) {
   return a->least == b->least && a->tied == b->tied && a->lowest == b->lowest;
 }
 
-blis_least_tree *blis_least_tree_new(const blis_alloc *alloc,
-                                     const uint32_t *ranks, uint32_t count) {
+blis_least_tree *blis_least_tree_new(const blis_alloc *alloc, const uint32_t *ranks,
+                                     uint32_t count) {
   BLIS_ASSERT(count >= 1 && count <= UINT32_MAX / 4);
   blis_least_tree *tree = blis_alloc_new(alloc, sizeof *tree);
   if (tree == NULL) {
@@ -50,8 +50,7 @@ blis_least_tree *blis_least_tree_new(const blis_alloc *alloc,
   while (tree->leaf_count < count) {
     tree->leaf_count *= 2;
   }
-  tree->nodes =
-      blis_alloc_zeroed(alloc, 2 * (size_t)tree->leaf_count, sizeof(node));
+  tree->nodes = blis_alloc_zeroed(alloc, 2 * (size_t)tree->leaf_count, sizeof(node));
   if (tree->nodes == NULL) {
     blis_alloc_free(alloc, tree, sizeof *tree);
     return NULL;
@@ -68,8 +67,7 @@ blis_least_tree *blis_least_tree_new(const blis_alloc *alloc,
 void blis_least_tree_free(blis_least_tree *tree) {
   if (tree != NULL) {
     blis_alloc alloc = tree->alloc;
-    blis_alloc_free(&alloc, tree->nodes,
-                    2 * (size_t)tree->leaf_count * sizeof(node));
+    blis_alloc_free(&alloc, tree->nodes, 2 * (size_t)tree->leaf_count * sizeof(node));
     blis_alloc_free(&alloc, tree, sizeof *tree);
   }
 }

@@ -20,8 +20,8 @@ typedef struct blis_least_tree blis_least_tree;
  * Items 0 to count - 1, all at 0; count >= 1. Copies *alloc; borrows ranks, one
  * each and all different. NULL = out of memory.
  */
-blis_least_tree *blis_least_tree_new(const blis_alloc *alloc,
-                                     const uint32_t *ranks, uint32_t count);
+blis_least_tree *blis_least_tree_new(const blis_alloc *alloc, const uint32_t *ranks,
+                                     uint32_t count);
 
 /* NULL is allowed. */
 void blis_least_tree_free(blis_least_tree *tree);

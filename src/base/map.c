@@ -25,8 +25,7 @@ void blis_map_init(blis_map *map, const blis_alloc *alloc) {
 
 void blis_map_deinit(blis_map *map) {
   if (has_memory(map)) {
-    blis_alloc_free(&map->alloc, map->slots,
-                    (map->mask + 1) * sizeof *map->slots);
+    blis_alloc_free(&map->alloc, map->slots, (map->mask + 1) * sizeof *map->slots);
   }
   blis_alloc alloc = map->alloc;
   blis_map_init(map, &alloc);
@@ -72,8 +71,7 @@ static blis_status rehash(blis_map *map, size_t slot_count, unsigned shift) {
         *empty_slot(&grown, map->slots[i].key) = map->slots[i];
       }
     }
-    blis_alloc_free(&map->alloc, map->slots,
-                    (map->mask + 1) * sizeof *map->slots);
+    blis_alloc_free(&map->alloc, map->slots, (map->mask + 1) * sizeof *map->slots);
   }
   *map = grown;
   return BLIS_OK;
@@ -95,8 +93,8 @@ blis_status blis_map_reserve(blis_map *map, size_t count) {
   return rehash(map, slot_count, shift);
 }
 
-blis_status blis_map_add(blis_map *map, uint64_t key, uint64_t value,
-                         uint64_t **place, bool *is_new) {
+blis_status blis_map_add(blis_map *map, uint64_t key, uint64_t value, uint64_t **place,
+                         bool *is_new) {
   uint64_t *found = blis_map_find(map, key);
   bool is_absent = found == NULL;
   if (is_absent && key == 0) {

@@ -71,8 +71,7 @@ static inline uint64_t *blis_map_find(blis_map *map, uint64_t key) {
 }
 
 /* False, and *value left alone, when key is not there. */
-static inline bool blis_map_get(const blis_map *map, uint64_t key,
-                                uint64_t *value) {
+static inline bool blis_map_get(const blis_map *map, uint64_t key, uint64_t *value) {
   /* find does not change the map; it only hands out a writable place. */
   const uint64_t *found = blis_map_find((blis_map *)map, key);
   if (found == NULL) {
@@ -83,16 +82,14 @@ static inline bool blis_map_get(const blis_map *map, uint64_t key,
 }
 
 /* Adds key or replaces its value. BLIS_ERR_NOMEM leaves the map unchanged. */
-BLIS_MUSTUSE blis_status blis_map_put(blis_map *map, uint64_t key,
-                                      uint64_t value);
+BLIS_MUSTUSE blis_status blis_map_put(blis_map *map, uint64_t key, uint64_t value);
 
 /*
  * Adds key with value unless it is there already. Either way *place points to
  * the key's value until the next change, and *is_new (may be NULL) tells which
  * it was. BLIS_ERR_NOMEM leaves the map unchanged.
  */
-BLIS_MUSTUSE blis_status blis_map_add(blis_map *map, uint64_t key,
-                                      uint64_t value, uint64_t **place,
+BLIS_MUSTUSE blis_status blis_map_add(blis_map *map, uint64_t key, uint64_t value, uint64_t **place,
                                       bool *is_new);
 
 /* True when key was there. */

@@ -25,13 +25,11 @@ static size_t smaller(size_t a, size_t b) {
  * and every beginning of b, from the two rows before.
  */
 static void next_row(const char *a, size_t i, const char *b, size_t b_length,
-                     const size_t *before_last, const size_t *last,
-                     size_t *row) {
+                     const size_t *before_last, const size_t *last, size_t *row) {
   row[0] = i * CHANGE;
   for (size_t j = 1; j <= b_length; j++) {
     size_t replacing = folded(a[i - 1]) != folded(b[j - 1]) ? CHANGE : 0;
-    row[j] =
-        smaller(smaller(last[j], row[j - 1]) + CHANGE, last[j - 1] + replacing);
+    row[j] = smaller(smaller(last[j], row[j - 1]) + CHANGE, last[j - 1] + replacing);
     if (i > 1 && j > 1 && folded(a[i - 1]) == folded(b[j - 2]) &&
         folded(a[i - 2]) == folded(b[j - 1])) {
       row[j] = smaller(row[j], before_last[j - 2] + SWAP);
@@ -39,15 +37,13 @@ static void next_row(const char *a, size_t i, const char *b, size_t b_length,
   }
 }
 
-static size_t distance(const char *a, size_t a_length, const char *b,
-                       size_t b_length) {
+static size_t distance(const char *a, size_t a_length, const char *b, size_t b_length) {
   size_t rows[3][MAX_LENGTH + 1];
   for (size_t j = 0; j <= b_length; j++) {
     rows[0][j] = j * CHANGE;
   }
   for (size_t i = 1; i <= a_length; i++) {
-    next_row(a, i, b, b_length, rows[(i + 1) % 3], rows[(i + 2) % 3],
-             rows[i % 3]);
+    next_row(a, i, b, b_length, rows[(i + 1) % 3], rows[(i + 2) % 3], rows[i % 3]);
   }
   return rows[a_length % 3][b_length];
 }
@@ -81,15 +77,13 @@ void blis_nearest_offer(blis_nearest *nearest, const char *word) {
   }
 }
 
-blis_suggestion blis_nearest_suggest_or(const blis_nearest *nearest,
-                                        const char *otherwise) {
+blis_suggestion blis_nearest_suggest_or(const blis_nearest *nearest, const char *otherwise) {
   blis_suggestion suggestion;
   if (nearest->word != NULL) {
-    snprintf(suggestion.text, sizeof suggestion.text, "; did you mean '%s'?",
-             nearest->word);
+    snprintf(suggestion.text, sizeof suggestion.text, "; did you mean '%s'?", nearest->word);
   } else {
-    snprintf(suggestion.text, sizeof suggestion.text, "%s%s",
-             *otherwise != '\0' ? "; " : "", otherwise);
+    snprintf(suggestion.text, sizeof suggestion.text, "%s%s", *otherwise != '\0' ? "; " : "",
+             otherwise);
   }
   return suggestion;
 }
@@ -105,8 +99,7 @@ blis_suggestion blis_nearest_suggest(const blis_nearest *nearest) {
 void blis_word_list_add(char *list, size_t size, const char *word) {
   static const char cut[] = "...";
   size_t used = strlen(list);
-  int length =
-      snprintf(list + used, size - used, "%s%s", used > 0 ? ", " : "", word);
+  int length = snprintf(list + used, size - used, "%s%s", used > 0 ? ", " : "", word);
   if (used + (size_t)length >= size) {
     memcpy(list + size - sizeof cut, cut, sizeof cut);
   }

@@ -40,8 +40,7 @@ typedef struct blis_suggestion {
 blis_suggestion blis_nearest_suggest(const blis_nearest *nearest);
 
 /* The same with another text in place of all known words; "" = nothing. */
-blis_suggestion blis_nearest_suggest_or(const blis_nearest *nearest,
-                                        const char *otherwise);
+blis_suggestion blis_nearest_suggest_or(const blis_nearest *nearest, const char *otherwise);
 
 /*
  * Appends ", word" (or "word" to an empty list) to a text in a buffer of size

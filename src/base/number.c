@@ -44,8 +44,7 @@ typedef struct decimal {
 } decimal;
 
 /* Reads digits into the mantissa; returns the first byte that is none. */
-static const char *scan_digits(const char *at, const char *end, decimal *number,
-                               bool is_fraction) {
+static const char *scan_digits(const char *at, const char *end, decimal *number, bool is_fraction) {
   for (; at < end && is_digit(*at); at++) {
     if (number->mantissa < UINT64_MAX / 10 - 1) {
       number->mantissa = number->mantissa * 10 + (uint64_t)(*at - '0');
@@ -59,8 +58,7 @@ static const char *scan_digits(const char *at, const char *end, decimal *number,
 }
 
 /* Reads what follows "e"; NULL when that is no exponent. */
-static const char *scan_exponent(const char *at, const char *end,
-                                 decimal *number) {
+static const char *scan_exponent(const char *at, const char *end, decimal *number) {
   bool is_negative = at < end && *at == '-';
   at += at < end && (*at == '-' || *at == '+');
   if (at == end || !is_digit(*at)) {
@@ -144,16 +142,15 @@ blis_number_fault blis_parse_int64(blis_slice text, int64_t *value) {
  * Clinger 1990); false when the number is not that simple.
  */
 static bool is_simple(const decimal *number, double *value) {
-  static const double powers[] = {
-      1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-      1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-  if (!number->is_exact || number->mantissa > EXACT_MAX ||
-      number->exponent < -22 || number->exponent > 22) {
+  static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                  1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+  if (!number->is_exact || number->mantissa > EXACT_MAX || number->exponent < -22 ||
+      number->exponent > 22) {
     return false;
   }
   double size = (double)number->mantissa;
-  size = number->exponent < 0 ? size / powers[-number->exponent]
-                              : size * powers[number->exponent];
+  size = number->exponent < 0 ? size / powers[-number->exponent] : size * powers[number->exponent];
   *value = number->is_negative ? -size : size;
   return true;
 }
@@ -281,17 +278,14 @@ static size_t write_plain(const significant *number, char *text) {
   return (size_t)(end - text);
 }
 
-static size_t write_scientific(const significant *number, int exponent_digits,
-                               char *text) {
+static size_t write_scientific(const significant *number, int exponent_digits, char *text) {
   int exponent = number->point - 1;
-  return (size_t)snprintf(
-      text, DIGITS_MAX + 8, "%c%s%.*se%c%0*d", number->digits[0],
-      number->count > 1 ? "." : "", number->count - 1, number->digits + 1,
-      exponent < 0 ? '-' : '+', exponent_digits, abs(exponent));
+  return (size_t)snprintf(text, DIGITS_MAX + 8, "%c%s%.*se%c%0*d", number->digits[0],
+                          number->count > 1 ? "." : "", number->count - 1, number->digits + 1,
+                          exponent < 0 ? '-' : '+', exponent_digits, abs(exponent));
 }
 
-size_t blis_format_double(double value, blis_double_style style,
-                          char text[BLIS_DOUBLE_TEXT_SIZE]) {
+size_t blis_format_double(double value, blis_double_style style, char text[BLIS_DOUBLE_TEXT_SIZE]) {
   if (!isfinite(value)) {
     const char *name = value > 0 ? "+Inf" : value < 0 ? "-Inf" : "NaN";
     return (size_t)snprintf(text, 5, "%s", name);
@@ -309,8 +303,7 @@ size_t blis_format_double(double value, blis_double_style style,
   int exponent = number.point - 1;
   bool is_json = style == BLIS_DOUBLE_JSON;
   bool is_scientific =
-      value != 0.0 && (is_json ? exponent < -6 || exponent >= 21
-                               : exponent < -4 || exponent >= 6);
+      value != 0.0 && (is_json ? exponent < -6 || exponent >= 21 : exponent < -4 || exponent >= 6);
   if (is_scientific && style != BLIS_DOUBLE_DIGITS) {
     return sign_length + write_scientific(&number, is_json ? 1 : 2, text);
   }
@@ -344,8 +337,7 @@ blis_range_text blis_range_of_int64(int64_t min, int64_t max) {
   char last[BLIS_INT64_TEXT_SIZE];
   blis_format_int64(min, first);
   blis_format_int64(max, last);
-  return range_of(min > INT64_MIN ? first : NULL,
-                  max < INT64_MAX ? last : NULL);
+  return range_of(min > INT64_MIN ? first : NULL, max < INT64_MAX ? last : NULL);
 }
 
 blis_range_text blis_range_of_double(double min, double max) {

@@ -63,8 +63,7 @@ size_t blis_format_int64(int64_t value, char text[BLIS_INT64_TEXT_SIZE]);
  * are those of Go's encoding/json and of its strconv with 'g' and 'f'. What is
  * not finite becomes NaN, +Inf or -Inf.
  */
-size_t blis_format_double(double value, blis_double_style style,
-                          char text[BLIS_DOUBLE_TEXT_SIZE]);
+size_t blis_format_double(double value, blis_double_style style, char text[BLIS_DOUBLE_TEXT_SIZE]);
 
 /* A number as a message shows it, for "%s": 0.1, not 0.10000000000000001. */
 typedef struct blis_shown_double {

@@ -22,10 +22,9 @@ struct blis_output {
   blis_packer *packer; /* NULL: as it is */
 };
 
-static blis_status fail(const blis_output *output, const char *what,
-                        blis_error *error) {
-  return blis_fail(error, BLIS_ERR_IO, "%s: %s: %s",
-                   blis_buffer_text(&output->path), what, strerror(errno));
+static blis_status fail(const blis_output *output, const char *what, blis_error *error) {
+  return blis_fail(error, BLIS_ERR_IO, "%s: %s: %s", blis_buffer_text(&output->path), what,
+                   strerror(errno));
 }
 
 static void free_output(blis_output *output) {
@@ -63,8 +62,7 @@ static blis_status open_part(blis_output *output, blis_error *error) {
     return blis_fail(error, BLIS_ERR_IO,
                      "%s: %d unfinished files '%s.part...' exist beside it; "
                      "remove stale ones",
-                     blis_buffer_text(&output->path), MAX_PARTS,
-                     blis_buffer_text(&output->path));
+                     blis_buffer_text(&output->path), MAX_PARTS, blis_buffer_text(&output->path));
   }
   return fail(output, "cannot be written", error);
 }
@@ -72,8 +70,7 @@ static blis_status open_part(blis_output *output, blis_error *error) {
 /* Kinds of files that nothing here writes, so that one of such a name would be
    taken for what it is not. */
 static blis_status check_ending(const char *path, blis_error *error) {
-  static const char *const foreign[] = {".parquet", ".arrow", ".feather",
-                                        ".orc"};
+  static const char *const foreign[] = {".parquet", ".arrow", ".feather", ".orc"};
   size_t length = strlen(path);
   for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++) {
     size_t its = strlen(foreign[i]);
@@ -105,12 +102,11 @@ static blis_status open_file(blis_output *output, blis_error *error) {
   } else {
     output->file = fopen(path, "wb");
   }
-  return output->file != NULL ? BLIS_OK
-                              : fail(output, "cannot be written", error);
+  return output->file != NULL ? BLIS_OK : fail(output, "cannot be written", error);
 }
 
-blis_status blis_output_open(const blis_alloc *alloc, const char *path,
-                             blis_output **output, blis_error *error) {
+blis_status blis_output_open(const blis_alloc *alloc, const char *path, blis_output **output,
+                             blis_error *error) {
   blis_output *made = blis_alloc_zeroed(alloc, 1, sizeof *made);
   BLIS_TRY_NEW(made, error);
   made->alloc = *alloc;
@@ -126,8 +122,7 @@ blis_status blis_output_open(const blis_alloc *alloc, const char *path,
   return BLIS_OK;
 }
 
-blis_status blis_output_probe(const blis_alloc *alloc, const char *path,
-                              blis_error *error) {
+blis_status blis_output_probe(const blis_alloc *alloc, const char *path, blis_error *error) {
   if (strcmp(path, "-") == 0 || !blis_output_is_replaceable(path)) {
     return BLIS_OK;
   }
@@ -137,27 +132,24 @@ blis_status blis_output_probe(const blis_alloc *alloc, const char *path,
   return BLIS_OK;
 }
 
-blis_status blis_output_write(blis_output *output, blis_slice bytes,
-                              blis_error *error) {
+blis_status blis_output_write(blis_output *output, blis_slice bytes, blis_error *error) {
   bool is_written =
       bytes.length == 0 ||
-      (output->packer != NULL
-           ? blis_packer_write(output->packer, bytes, false, output->file)
-           : fwrite(bytes.data, 1, bytes.length, output->file) == bytes.length);
+      (output->packer != NULL ? blis_packer_write(output->packer, bytes, false, output->file)
+                              : fwrite(bytes.data, 1, bytes.length, output->file) == bytes.length);
   return is_written ? BLIS_OK : fail(output, "cannot be written", error);
 }
 
 static blis_status finish(blis_output *output, blis_error *error) {
-  bool is_packed =
-      output->packer == NULL ||
-      blis_packer_write(output->packer, (blis_slice){0}, true, output->file);
+  bool is_packed = output->packer == NULL ||
+                   blis_packer_write(output->packer, (blis_slice){0}, true, output->file);
   bool is_written = fclose(output->file) == 0 && is_packed;
   output->file = NULL;
   if (!is_written) {
     return fail(output, "cannot be written", error);
   }
-  if (output->part.length > 0 && rename(blis_buffer_text(&output->part),
-                                        blis_buffer_text(&output->path)) != 0) {
+  if (output->part.length > 0 &&
+      rename(blis_buffer_text(&output->part), blis_buffer_text(&output->path)) != 0) {
     return fail(output, "cannot be replaced", error);
   }
   return BLIS_OK;

@@ -24,10 +24,8 @@ typedef struct blis_output blis_output;
  * Starts a file; the caller owns *output until it is committed or discarded.
  * Copies *alloc and path. BLIS_ERR_IO names the file and the system's reason.
  */
-BLIS_MUSTUSE blis_status blis_output_open(const blis_alloc *alloc,
-                                          const char *path,
-                                          blis_output **output,
-                                          blis_error *error);
+BLIS_MUSTUSE blis_status blis_output_open(const blis_alloc *alloc, const char *path,
+                                          blis_output **output, blis_error *error);
 
 /*
  * Whether a finished file may take the place of what is there: nothing, or
@@ -39,18 +37,17 @@ bool blis_output_is_replaceable(const char *path);
  * Whether a file could be started there, as far as that can be told without
  * leaving a trace: pipes and devices are not opened. Fails as open does.
  */
-BLIS_MUSTUSE blis_status blis_output_probe(const blis_alloc *alloc,
-                                           const char *path, blis_error *error);
+BLIS_MUSTUSE blis_status blis_output_probe(const blis_alloc *alloc, const char *path,
+                                           blis_error *error);
 
-BLIS_MUSTUSE blis_status blis_output_write(blis_output *output,
-                                           blis_slice bytes, blis_error *error);
+BLIS_MUSTUSE blis_status blis_output_write(blis_output *output, blis_slice bytes,
+                                           blis_error *error);
 
 /*
  * Closes the file and gives it its name, in place of what had it before. The
  * output is gone afterwards, also when that fails; then nothing was replaced.
  */
-BLIS_MUSTUSE blis_status blis_output_commit(blis_output *output,
-                                            blis_error *error);
+BLIS_MUSTUSE blis_status blis_output_commit(blis_output *output, blis_error *error);
 
 /* Removes what was written. NULL is allowed. */
 void blis_output_discard(blis_output *output);

@@ -29,8 +29,7 @@ blis_packing blis_packing_of(const char *path, size_t *length) {
   size_t path_length = strlen(path);
   for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
     size_t ending = strlen(endings[i].ending);
-    if (path_length > ending &&
-        strcmp(path + path_length - ending, endings[i].ending) == 0) {
+    if (path_length > ending && strcmp(path + path_length - ending, endings[i].ending) == 0) {
       if (length != NULL) {
         *length = path_length - ending;
       }
@@ -45,14 +44,12 @@ blis_packing blis_packing_of(const char *path, size_t *length) {
 
 static bool start(blis_packer *packer) {
   if (packer->packing == BLIS_PACKING_GZIP) {
-    packer->has_gzip =
-        deflateInit2(&packer->gzip, Z_DEFAULT_COMPRESSION, Z_DEFLATED,
-                     GZIP_WINDOW, GZIP_MEMORY, Z_DEFAULT_STRATEGY) == Z_OK;
+    packer->has_gzip = deflateInit2(&packer->gzip, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW,
+                                    GZIP_MEMORY, Z_DEFAULT_STRATEGY) == Z_OK;
     return packer->has_gzip;
   }
   packer->zstd = ZSTD_createCStream();
-  return packer->zstd != NULL &&
-         !ZSTD_isError(ZSTD_initCStream(packer->zstd, ZSTD_LEVEL));
+  return packer->zstd != NULL && !ZSTD_isError(ZSTD_initCStream(packer->zstd, ZSTD_LEVEL));
 }
 
 blis_packer *blis_packer_new(const blis_alloc *alloc, blis_packing packing) {
@@ -86,8 +83,7 @@ static bool put(blis_packer *packer, size_t size, FILE *file) {
 }
 
 /* At most UINT_MAX bytes. */
-static bool write_gzip(blis_packer *packer, blis_slice bytes, bool is_end,
-                       FILE *file) {
+static bool write_gzip(blis_packer *packer, blis_slice bytes, bool is_end, FILE *file) {
   z_stream *gzip = &packer->gzip;
   gzip->next_in = (Bytef *)bytes.data; /* zlib only reads it */
   gzip->avail_in = (uInt)bytes.length;
@@ -102,14 +98,12 @@ static bool write_gzip(blis_packer *packer, blis_slice bytes, bool is_end,
   return true;
 }
 
-static bool write_zstd(blis_packer *packer, blis_slice bytes, bool is_end,
-                       FILE *file) {
+static bool write_zstd(blis_packer *packer, blis_slice bytes, bool is_end, FILE *file) {
   ZSTD_inBuffer in = {bytes.data, bytes.length, 0};
   size_t left;
   do {
     ZSTD_outBuffer out = {packer->packed, BUFFER_SIZE, 0};
-    left = ZSTD_compressStream2(packer->zstd, &out, &in,
-                                is_end ? ZSTD_e_end : ZSTD_e_continue);
+    left = ZSTD_compressStream2(packer->zstd, &out, &in, is_end ? ZSTD_e_end : ZSTD_e_continue);
     if (ZSTD_isError(left) || !put(packer, out.pos, file)) {
       return false;
     }
@@ -117,8 +111,7 @@ static bool write_zstd(blis_packer *packer, blis_slice bytes, bool is_end,
   return true;
 }
 
-bool blis_packer_write(blis_packer *packer, blis_slice bytes, bool is_end,
-                       FILE *file) {
+bool blis_packer_write(blis_packer *packer, blis_slice bytes, bool is_end, FILE *file) {
   if (packer->packing == BLIS_PACKING_ZSTD) {
     return write_zstd(packer, bytes, is_end, file);
   }

@@ -14,11 +14,7 @@
 #include "base/error.h"
 #include "base/slice.h"
 
-typedef enum blis_packing {
-  BLIS_PACKING_NONE,
-  BLIS_PACKING_GZIP,
-  BLIS_PACKING_ZSTD
-} blis_packing;
+typedef enum blis_packing { BLIS_PACKING_NONE, BLIS_PACKING_GZIP, BLIS_PACKING_ZSTD } blis_packing;
 
 /*
  * What the end of a path asks for: .gz, .zst or neither. *length (may be NULL)
@@ -39,7 +35,6 @@ void blis_packer_free(blis_packer *packer);
  * nothing may follow. False when the file could not be written (errno says
  * why).
  */
-bool blis_packer_write(blis_packer *packer, blis_slice bytes, bool is_end,
-                       FILE *file);
+bool blis_packer_write(blis_packer *packer, blis_slice bytes, bool is_end, FILE *file);
 
 #endif

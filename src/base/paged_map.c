@@ -35,8 +35,7 @@ static blis_status add_free_page(blis_paged_map *map) {
   return BLIS_OK;
 }
 
-static blis_status need_page(blis_paged_map *map, uint64_t key,
-                             uint32_t *page) {
+static blis_status need_page(blis_paged_map *map, uint64_t key, uint32_t *page) {
   *page = blis__paged_map_page(map, key);
   if (*page != NONE) {
     return BLIS_OK;
@@ -54,8 +53,8 @@ static blis_status need_page(blis_paged_map *map, uint64_t key,
   return BLIS_OK;
 }
 
-blis_status blis_paged_map_put(blis_paged_map *map, uint64_t key,
-                               uint32_t value, uint32_t *before) {
+blis_status blis_paged_map_put(blis_paged_map *map, uint64_t key, uint32_t value,
+                               uint32_t *before) {
   BLIS_ASSERT(value != NONE);
   uint32_t page;
   BLIS_TRY(need_page(map, key, &page));
@@ -68,23 +67,20 @@ blis_status blis_paged_map_put(blis_paged_map *map, uint64_t key,
 }
 
 /* count keys of the page, with this one, have gone. */
-static void lessen(blis_paged_map *map, uint32_t page, uint64_t key,
-                   uint32_t count) {
+static void lessen(blis_paged_map *map, uint32_t page, uint64_t key, uint32_t count) {
   BLIS_ASSERT(map->counts.items[page] >= count);
   map->counts.items[page] -= count;
   if (map->counts.items[page] == 0) {
     blis_map_remove(&map->directory, key >> BLIS__PAGE_SHIFT);
     map->free_pages.items[map->free_pages.count++] = page;
-    BLIS_ASSERT(blis_map_count(&map->directory) + map->free_pages.count ==
-                map->pages.count);
+    BLIS_ASSERT(blis_map_count(&map->directory) + map->free_pages.count == map->pages.count);
     map->last_page = NONE;
   }
 }
 
 bool blis_paged_map_remove(blis_paged_map *map, uint64_t key) {
   uint32_t page = blis__paged_map_page(map, key);
-  if (page == NONE ||
-      map->pages.items[page].values[key % BLIS__PAGE_KEYS] == 0) {
+  if (page == NONE || map->pages.items[page].values[key % BLIS__PAGE_KEYS] == 0) {
     return false;
   }
   map->pages.items[page].values[key % BLIS__PAGE_KEYS] = 0;
@@ -99,8 +95,7 @@ static uint32_t in_page(uint64_t key, uint64_t count) {
 }
 
 /* How many of the first n values are the wanted one, up to the first other. */
-static uint32_t equal_values(const uint32_t *values, uint32_t n,
-                             uint32_t wanted) {
+static uint32_t equal_values(const uint32_t *values, uint32_t n, uint32_t wanted) {
   uint32_t i = 0;
   while (i < n && values[i] == wanted) {
     i++;
@@ -117,9 +112,8 @@ static uint32_t zero_values(const uint32_t *values, uint32_t n) {
   return any == 0 ? n : equal_values(values, n, 0);
 }
 
-blis_status blis_paged_map_add_run(blis_paged_map *map, uint64_t key,
-                                   uint64_t count, uint32_t value,
-                                   uint64_t *added) {
+blis_status blis_paged_map_add_run(blis_paged_map *map, uint64_t key, uint64_t count,
+                                   uint32_t value, uint64_t *added) {
   BLIS_ASSERT(value != NONE);
   *added = 0;
   while (*added < count) {
@@ -128,8 +122,7 @@ blis_status blis_paged_map_add_run(blis_paged_map *map, uint64_t key,
     uint32_t page;
     BLIS_TRY(need_page(map, first, &page));
     uint32_t *values = &map->pages.items[page].values[first % BLIS__PAGE_KEYS];
-    uint32_t n =
-        map->counts.items[page] == 0 ? wanted : zero_values(values, wanted);
+    uint32_t n = map->counts.items[page] == 0 ? wanted : zero_values(values, wanted);
     for (uint32_t i = 0; i < n; i++) {
       values[i] = value + 1;
     }
@@ -142,31 +135,27 @@ blis_status blis_paged_map_add_run(blis_paged_map *map, uint64_t key,
   return BLIS_OK;
 }
 
-void blis_paged_map_remove_run(blis_paged_map *map, uint64_t key,
-                               uint64_t count) {
+void blis_paged_map_remove_run(blis_paged_map *map, uint64_t key, uint64_t count) {
   while (count > 0) {
     uint32_t n = in_page(key, count);
     uint32_t page = blis__paged_map_page(map, key);
     BLIS_ASSERT(page != NONE);
-    memset(&map->pages.items[page].values[key % BLIS__PAGE_KEYS], 0,
-           n * sizeof(uint32_t));
+    memset(&map->pages.items[page].values[key % BLIS__PAGE_KEYS], 0, n * sizeof(uint32_t));
     lessen(map, page, key, n);
     key += n;
     count -= n;
   }
 }
 
-uint64_t blis_paged_map_change_run(blis_paged_map *map, uint64_t key,
-                                   uint64_t count, uint32_t old_value,
-                                   uint32_t new_value) {
+uint64_t blis_paged_map_change_run(blis_paged_map *map, uint64_t key, uint64_t count,
+                                   uint32_t old_value, uint32_t new_value) {
   BLIS_ASSERT(new_value != NONE);
   uint64_t changed = 0;
   while (count > 0) {
     uint32_t n = in_page(key, count);
     uint32_t page = blis__paged_map_page(map, key);
     for (uint32_t i = 0; page != NONE && i < n; i++) {
-      uint32_t *value =
-          &map->pages.items[page].values[key % BLIS__PAGE_KEYS + i];
+      uint32_t *value = &map->pages.items[page].values[key % BLIS__PAGE_KEYS + i];
       bool is_old = *value == old_value + 1;
       *value = is_old ? new_value + 1 : *value;
       changed += is_old;
@@ -177,8 +166,8 @@ uint64_t blis_paged_map_change_run(blis_paged_map *map, uint64_t key,
   return changed;
 }
 
-uint64_t blis_paged_map_count_run(blis_paged_map *map, uint64_t key,
-                                  uint64_t count, uint32_t value) {
+uint64_t blis_paged_map_count_run(blis_paged_map *map, uint64_t key, uint64_t count,
+                                  uint32_t value) {
   uint64_t found = 0;
   while (found < count) {
     uint32_t wanted = in_page(key + found, count - found);
@@ -186,8 +175,7 @@ uint64_t blis_paged_map_count_run(blis_paged_map *map, uint64_t key,
     if (page == NONE) {
       break;
     }
-    const uint32_t *values =
-        &map->pages.items[page].values[(key + found) % BLIS__PAGE_KEYS];
+    const uint32_t *values = &map->pages.items[page].values[(key + found) % BLIS__PAGE_KEYS];
     uint32_t n = equal_values(values, wanted, value + 1);
     found += n;
     if (n < wanted) {
@@ -210,6 +198,5 @@ bool blis_paged_map_check(const blis_paged_map *map) {
     used += count > 0;
   }
   return used == blis_map_count(&map->directory) &&
-         used + map->free_pages.count == map->pages.count &&
-         blis_map_check(&map->directory);
+         used + map->free_pages.count == map->pages.count && blis_map_check(&map->directory);
 }

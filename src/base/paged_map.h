@@ -59,8 +59,7 @@ static inline uint32_t blis__paged_map_page(blis_paged_map *map, uint64_t key) {
 }
 
 /* False, and *value left alone, when key is not there. */
-static inline bool blis_paged_map_get(blis_paged_map *map, uint64_t key,
-                                      uint32_t *value) {
+static inline bool blis_paged_map_get(blis_paged_map *map, uint64_t key, uint32_t *value) {
   uint32_t page = blis__paged_map_page(map, key);
   if (page == UINT32_MAX) {
     return false;
@@ -74,8 +73,8 @@ static inline bool blis_paged_map_get(blis_paged_map *map, uint64_t key,
  * Adds key or replaces its value; *before is the one it had, UINT32_MAX = none.
  * BLIS_ERR_NOMEM leaves the map unchanged.
  */
-BLIS_MUSTUSE blis_status blis_paged_map_put(blis_paged_map *map, uint64_t key,
-                                            uint32_t value, uint32_t *before);
+BLIS_MUSTUSE blis_status blis_paged_map_put(blis_paged_map *map, uint64_t key, uint32_t value,
+                                            uint32_t *before);
 
 /* True when key was there. */
 bool blis_paged_map_remove(blis_paged_map *map, uint64_t key);
@@ -88,23 +87,19 @@ bool blis_paged_map_remove(blis_paged_map *map, uint64_t key);
  * Adds keys with value up to the first one that is there already; *added is
  * how many these are. BLIS_ERR_NOMEM adds *added keys, too.
  */
-BLIS_MUSTUSE blis_status blis_paged_map_add_run(blis_paged_map *map,
-                                                uint64_t key, uint64_t count,
-                                                uint32_t value,
-                                                uint64_t *added);
+BLIS_MUSTUSE blis_status blis_paged_map_add_run(blis_paged_map *map, uint64_t key, uint64_t count,
+                                                uint32_t value, uint64_t *added);
 
 /* Removes keys, all of which are there. */
-void blis_paged_map_remove_run(blis_paged_map *map, uint64_t key,
-                               uint64_t count);
+void blis_paged_map_remove_run(blis_paged_map *map, uint64_t key, uint64_t count);
 
 /* Gives those of the keys whose value is old a new one; how many these are. */
-uint64_t blis_paged_map_change_run(blis_paged_map *map, uint64_t key,
-                                   uint64_t count, uint32_t old_value,
-                                   uint32_t new_value);
+uint64_t blis_paged_map_change_run(blis_paged_map *map, uint64_t key, uint64_t count,
+                                   uint32_t old_value, uint32_t new_value);
 
 /* How many keys, up to the first that is not there or has another value. */
-uint64_t blis_paged_map_count_run(blis_paged_map *map, uint64_t key,
-                                  uint64_t count, uint32_t value);
+uint64_t blis_paged_map_count_run(blis_paged_map *map, uint64_t key, uint64_t count,
+                                  uint32_t value);
 
 /* Walks all pages; true when every invariant holds. */
 bool blis_paged_map_check(const blis_paged_map *map);

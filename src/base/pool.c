@@ -10,13 +10,10 @@ enum { CHUNK_SIZE = 16 * 1024 };
 /* The link of a live item; such an index is never given out. */
 #define LIVE (UINT32_MAX - 1)
 
-void blis_pool_init(blis_pool *pool, const blis_alloc *alloc,
-                    size_t item_size) {
+void blis_pool_init(blis_pool *pool, const blis_alloc *alloc, size_t item_size) {
   BLIS_ASSERT(item_size > 0);
-  *pool = (blis_pool){.alloc = *alloc,
-                      .item_size = item_size,
-                      .chunk_shift = 3,
-                      .first_free = BLIS_POOL_NONE};
+  *pool = (blis_pool){
+      .alloc = *alloc, .item_size = item_size, .chunk_shift = 3, .first_free = BLIS_POOL_NONE};
   while (item_size << (pool->chunk_shift + 1) <= CHUNK_SIZE) {
     pool->chunk_shift++;
   }
@@ -24,8 +21,7 @@ void blis_pool_init(blis_pool *pool, const blis_alloc *alloc,
 
 void blis_pool_deinit(blis_pool *pool) {
   for (size_t i = 0; i < pool->chunks.count; i++) {
-    blis_alloc_free(&pool->alloc, pool->chunks.items[i],
-                    pool->item_size << pool->chunk_shift);
+    blis_alloc_free(&pool->alloc, pool->chunks.items[i], pool->item_size << pool->chunk_shift);
   }
   blis_array_deinit(&pool->alloc, &pool->chunks);
   blis_array_deinit(&pool->alloc, &pool->links);
@@ -34,10 +30,8 @@ void blis_pool_deinit(blis_pool *pool) {
 }
 
 static blis_status add_chunk(blis_pool *pool) {
-  BLIS_TRY(
-      blis_array_reserve(&pool->alloc, &pool->chunks, pool->chunks.count + 1));
-  unsigned char *chunk =
-      blis_alloc_new(&pool->alloc, pool->item_size << pool->chunk_shift);
+  BLIS_TRY(blis_array_reserve(&pool->alloc, &pool->chunks, pool->chunks.count + 1));
+  unsigned char *chunk = blis_alloc_new(&pool->alloc, pool->item_size << pool->chunk_shift);
   if (chunk == NULL) {
     return BLIS_ERR_NOMEM;
   }
@@ -91,8 +85,7 @@ bool blis_pool_check(const blis_pool *pool) {
     live += pool->links.items[i] == LIVE;
   }
   size_t free_count = 0;
-  for (uint32_t i = pool->first_free; i != BLIS_POOL_NONE;
-       i = pool->links.items[i]) {
+  for (uint32_t i = pool->first_free; i != BLIS_POOL_NONE; i = pool->links.items[i]) {
     if (i >= pool->links.count || free_count == pool->links.count) {
       return false;
     }

@@ -52,8 +52,7 @@ uint32_t blis_pool_count(const blis_pool *pool);
 static inline void *blis_pool_item(const blis_pool *pool, uint32_t index) {
   BLIS_ASSERT(blis_pool_is_live(pool, index));
   size_t in_chunk = index & ((UINT32_C(1) << pool->chunk_shift) - 1);
-  return pool->chunks.items[index >> pool->chunk_shift] +
-         in_chunk * pool->item_size;
+  return pool->chunks.items[index >> pool->chunk_shift] + in_chunk * pool->item_size;
 }
 
 /* Walks the free items, O(n); true when every invariant holds. */

@@ -100,8 +100,7 @@ static void ensure_seeded(blis_random *random) {
   }
 }
 
-void blis_random_init_named(blis_random *random, int64_t master_seed,
-                            const char *name) {
+void blis_random_init_named(blis_random *random, int64_t master_seed, const char *name) {
   blis_random_init(random, blis_random_stream_seed(master_seed, name));
 }
 
@@ -114,8 +113,7 @@ static inline int32_t int31_of(uint64_t word) {
  * Makes the next batch; returns how many of its 31-bit draws are at most
  * largest. Inline, so that it becomes vectors of the width of its caller's.
  */
-static BLIS_ALWAYS_INLINE uint32_t make_batch(uint64_t *words,
-                                              int32_t largest) {
+static BLIS_ALWAYS_INLINE uint32_t make_batch(uint64_t *words, int32_t largest) {
   uint32_t accepted = 0;
   UNROLL
   for (int i = 0; i < LAG; i++) {
@@ -131,8 +129,7 @@ static BLIS_ALWAYS_INLINE uint32_t make_batch(uint64_t *words,
 }
 
 #ifdef HAS_WIDE_VECTORS
-__attribute__((target("avx2"))) static uint32_t
-make_wide_batch(uint64_t *words, int32_t largest) {
+__attribute__((target("avx2"))) static uint32_t make_wide_batch(uint64_t *words, int32_t largest) {
   return make_batch(words, largest);
 }
 #endif
@@ -175,8 +172,7 @@ int32_t blis_random_intn(blis_random *random, int32_t n) {
   return draw_below(random, n, largest_accepted(n));
 }
 
-void blis_random_fill_intn(blis_random *random, int32_t n, int32_t *values,
-                           size_t count) {
+void blis_random_fill_intn(blis_random *random, int32_t n, int32_t *values, size_t count) {
   int32_t largest = largest_accepted(n);
   for (size_t i = 0; i < count; i++) {
     values[i] = draw_below(random, n, largest);
@@ -184,8 +180,7 @@ void blis_random_fill_intn(blis_random *random, int32_t n, int32_t *values,
 }
 
 /* How many of count outputs are accepted; free of branches for the compiler. */
-static uint32_t count_accepted(const uint64_t *words, uint32_t count,
-                               int32_t largest) {
+static uint32_t count_accepted(const uint64_t *words, uint32_t count, int32_t largest) {
   uint32_t accepted = 0;
   for (uint32_t i = 0; i < count; i++) {
     accepted += int31_of(words[i]) <= largest;
@@ -230,8 +225,7 @@ double blis_random_float64(blis_random *random) {
  * True when a point at the given draw of strip i, at a random height between
  * the strip's two densities, lies under the curve. All in single precision.
  */
-static int is_under_curve(blis_random *random, const float *f, uint32_t i,
-                          double density) {
+static int is_under_curve(blis_random *random, const float *f, uint32_t i, double density) {
   float height = (float)blis_random_float64(random);
   float drop = f[i - 1] - f[i];
   float product = height * drop;
@@ -309,8 +303,7 @@ static void swap_bytes(unsigned char *a, unsigned char *b, size_t size) {
   }
 }
 
-void blis_random_shuffle(blis_random *random, void *items, size_t count,
-                         size_t item_size) {
+void blis_random_shuffle(blis_random *random, void *items, size_t count, size_t item_size) {
   BLIS_ASSERT(count <= INT32_MAX);
   unsigned char *bytes = items;
   for (size_t i = count; i > 1; i--) {

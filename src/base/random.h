@@ -27,8 +27,8 @@ enum { BLIS_RANDOM_WORDS = 607, BLIS_RANDOM_LAG = 273 };
 typedef struct blis_random {
   uint64_t words[BLIS_RANDOM_WORDS]; /* a batch of outputs, in order */
   uint32_t next;                     /* the first one not yet drawn */
-  int32_t accepted_below; /* intn of this takes each of them; 0 = not known */
-  bool is_seeded;         /* else words[0] is the seed */
+  int32_t accepted_below;            /* intn of this takes each of them; 0 = not known */
+  bool is_seeded;                    /* else words[0] is the seed */
 } blis_random;
 
 /* FNV-1a, 64 bits, of the bytes of name. */
@@ -47,8 +47,7 @@ int64_t blis_random_stream_seed(int64_t master_seed, const char *name);
 void blis_random_init(blis_random *random, int64_t seed);
 
 /* Starts the stream called name under a master seed. */
-void blis_random_init_named(blis_random *random, int64_t master_seed,
-                            const char *name);
+void blis_random_init_named(blis_random *random, int64_t master_seed, const char *name);
 
 /* Replaces the used-up batch with the next 607 outputs. */
 void blis__random_refill(blis_random *random);
@@ -80,8 +79,7 @@ static inline int32_t blis_random_int31(blis_random *random) {
 int32_t blis_random_intn(blis_random *random, int32_t n);
 
 /* count draws of intn(n) into values. */
-void blis_random_fill_intn(blis_random *random, int32_t n, int32_t *values,
-                           size_t count);
+void blis_random_fill_intn(blis_random *random, int32_t n, int32_t *values, size_t count);
 
 /*
  * Leaves the stream where count draws of intn(n) would leave it, ten times
@@ -101,7 +99,6 @@ double blis_random_exp(blis_random *random);
 double blis_random_normal(blis_random *random);
 
 /* Shuffles count items of item_size bytes in place; count <= INT32_MAX. */
-void blis_random_shuffle(blis_random *random, void *items, size_t count,
-                         size_t item_size);
+void blis_random_shuffle(blis_random *random, void *items, size_t count, size_t item_size);
 
 #endif

@@ -22,8 +22,7 @@ static size_t place_in(int64_t value, int part) {
 }
 
 static int64_t lower_end(int part, size_t place) {
-  return part == 0 ? (int64_t)place
-                   : (int64_t)(SUB_COUNT + place) << (part - 1);
+  return part == 0 ? (int64_t)place : (int64_t)(SUB_COUNT + place) << (part - 1);
 }
 
 void blis_sketch_init(blis_sketch *sketch, const blis_alloc *alloc) {
@@ -40,8 +39,7 @@ void blis_sketch_deinit(blis_sketch *sketch) {
 
 static blis_status need_part(blis_sketch *sketch, int part) {
   if (sketch->parts[part] == NULL) {
-    sketch->parts[part] =
-        blis_alloc_zeroed(&sketch->alloc, SUB_COUNT, sizeof(uint64_t));
+    sketch->parts[part] = blis_alloc_zeroed(&sketch->alloc, SUB_COUNT, sizeof(uint64_t));
   }
   return sketch->parts[part] != NULL ? BLIS_OK : BLIS_ERR_NOMEM;
 }

@@ -20,8 +20,8 @@ static size_t count_set(uint64_t word) {
   return count;
 }
 
-blis_status blis_sparse_bits_flip(blis_sparse_bits *bits, uint64_t word,
-                                  uint64_t flipped, bool *is_new) {
+blis_status blis_sparse_bits_flip(blis_sparse_bits *bits, uint64_t word, uint64_t flipped,
+                                  bool *is_new) {
   uint64_t *place;
   bool was_absent;
   BLIS_ASSERT(flipped != 0);
@@ -38,8 +38,7 @@ blis_status blis_sparse_bits_flip(blis_sparse_bits *bits, uint64_t word,
   return BLIS_OK;
 }
 
-uint64_t blis_sparse_bits_zeros(const blis_sparse_bits *bits, uint64_t first,
-                                uint64_t count) {
+uint64_t blis_sparse_bits_zeros(const blis_sparse_bits *bits, uint64_t first, uint64_t count) {
   for (uint64_t done = 0; done < count;) {
     uint64_t shift = (first + done) % BLIS_WORD_BITS;
     uint64_t word = 0;

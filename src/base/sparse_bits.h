@@ -31,19 +31,16 @@ void blis_sparse_bits_deinit(blis_sparse_bits *bits);
  * Turns some bits of a word. *is_new (may be NULL): none of the word was set
  * before. BLIS_ERR_NOMEM changes nothing.
  */
-BLIS_MUSTUSE blis_status blis_sparse_bits_flip(blis_sparse_bits *bits,
-                                               uint64_t word, uint64_t flipped,
-                                               bool *is_new);
+BLIS_MUSTUSE blis_status blis_sparse_bits_flip(blis_sparse_bits *bits, uint64_t word,
+                                               uint64_t flipped, bool *is_new);
 
-static inline bool blis_sparse_bits_get(const blis_sparse_bits *bits,
-                                        uint64_t number) {
+static inline bool blis_sparse_bits_get(const blis_sparse_bits *bits, uint64_t number) {
   uint64_t word = 0;
   blis_map_get(&bits->words, number / BLIS_WORD_BITS, &word);
   return (word >> number % BLIS_WORD_BITS & 1) != 0;
 }
 
 /* How many of the count bits from first on come before one that is set. */
-uint64_t blis_sparse_bits_zeros(const blis_sparse_bits *bits, uint64_t first,
-                                uint64_t count);
+uint64_t blis_sparse_bits_zeros(const blis_sparse_bits *bits, uint64_t first, uint64_t count);
 
 #endif

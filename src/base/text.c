@@ -20,8 +20,8 @@ struct blis_text {
   bool has_ended;      /* nothing is left behind end */
 };
 
-blis_status blis_text_open_input(const blis_alloc *alloc, blis_input *input,
-                                 blis_text **text, blis_error *error) {
+blis_status blis_text_open_input(const blis_alloc *alloc, blis_input *input, blis_text **text,
+                                 blis_error *error) {
   blis_text *made = blis_alloc_zeroed(alloc, 1, sizeof *made);
   if (made == NULL) {
     blis_input_close(input);
@@ -39,16 +39,15 @@ blis_status blis_text_open_input(const blis_alloc *alloc, blis_input *input,
   return BLIS_OK;
 }
 
-blis_status blis_text_open(const blis_alloc *alloc, const char *path,
-                           blis_text **text, blis_error *error) {
+blis_status blis_text_open(const blis_alloc *alloc, const char *path, blis_text **text,
+                           blis_error *error) {
   blis_input *input;
   BLIS_TRY(blis_input_open(alloc, path, &input, error));
   return blis_text_open_input(alloc, input, text, error);
 }
 
-blis_status blis_text_open_memory(const blis_alloc *alloc, const char *name,
-                                  blis_slice bytes, blis_text **text,
-                                  blis_error *error) {
+blis_status blis_text_open_memory(const blis_alloc *alloc, const char *name, blis_slice bytes,
+                                  blis_text **text, blis_error *error) {
   blis_input *input;
   BLIS_TRY(blis_input_open_memory(alloc, name, bytes, &input, error));
   return blis_text_open_input(alloc, input, text, error);
@@ -68,8 +67,7 @@ const char *blis_text_name(const blis_text *text) {
   return blis_input_name(text->input);
 }
 
-static blis_status fail_line(const blis_text *text, const char *what,
-                             blis_error *error) {
+static blis_status fail_line(const blis_text *text, const char *what, blis_error *error) {
   return blis_fail(error, BLIS_ERR_PARSE, "%s:%lld: %s", blis_text_name(text),
                    (long long)text->line_number + 1, what);
 }
@@ -87,8 +85,7 @@ static blis_status make_room(blis_text *text, blis_error *error) {
   if (text->size > BLIS_TEXT_LINE_MAX) {
     return fail_line(text, "the line is longer than 64 MiB", error);
   }
-  char *grown =
-      text->alloc.fn(text->alloc.ud, text->bytes, text->size, text->size * 2);
+  char *grown = text->alloc.fn(text->alloc.ud, text->bytes, text->size, text->size * 2);
   BLIS_TRY_NEW(grown, error);
   text->bytes = grown;
   text->size *= 2;
@@ -99,16 +96,15 @@ static blis_status make_room(blis_text *text, blis_error *error) {
 static blis_status read_more(blis_text *text, blis_error *error) {
   BLIS_TRY(make_room(text, error));
   size_t got;
-  BLIS_TRY(blis_input_read(text->input, text->bytes + text->end,
-                           text->size - text->end, &got, error));
+  BLIS_TRY(
+      blis_input_read(text->input, text->bytes + text->end, text->size - text->end, &got, error));
   text->end += got;
   text->has_ended = got == 0;
   return BLIS_OK;
 }
 
 /* Finds the newline of the next line; NULL when the file has no more. */
-static blis_status find_newline(blis_text *text, const char **newline,
-                                blis_error *error) {
+static blis_status find_newline(blis_text *text, const char **newline, blis_error *error) {
   size_t searched = 0; /* bytes behind start without a newline */
   for (;;) {
     const char *from = text->bytes + text->start + searched;
@@ -129,13 +125,12 @@ static void skip_byte_order_mark(blis_slice *content) {
   }
 }
 
-blis_status blis_text_next(blis_text *text, blis_text_line *line,
-                           bool *has_line, blis_error *error) {
+blis_status blis_text_next(blis_text *text, blis_text_line *line, bool *has_line,
+                           blis_error *error) {
   const char *newline;
   BLIS_TRY(find_newline(text, &newline, error));
   const char *data = text->bytes + text->start;
-  size_t length =
-      newline != NULL ? (size_t)(newline - data) : text->end - text->start;
+  size_t length = newline != NULL ? (size_t)(newline - data) : text->end - text->start;
   *has_line = newline != NULL || length > 0;
   if (!*has_line) {
     return BLIS_OK;
@@ -144,8 +139,7 @@ blis_status blis_text_next(blis_text *text, blis_text_line *line,
     return fail_line(text, "the line is longer than 64 MiB", error);
   }
   if (length > 0 && memchr(data, '\0', length) != NULL) {
-    return fail_line(
-        text, "the line contains a zero byte; this is not a text file", error);
+    return fail_line(text, "the line contains a zero byte; this is not a text file", error);
   }
   text->start += length + (newline != NULL);
   text->line_number++;
@@ -156,8 +150,7 @@ blis_status blis_text_next(blis_text *text, blis_text_line *line,
   if (text->line_number == 1) {
     skip_byte_order_mark(&content);
   }
-  *line = (blis_text_line){.content = content,
-                           .number = text->line_number,
-                           .has_newline = newline != NULL};
+  *line = (blis_text_line){
+      .content = content, .number = text->line_number, .has_newline = newline != NULL};
   return BLIS_OK;
 }

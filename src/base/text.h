@@ -28,22 +28,17 @@ typedef struct blis_text_line {
 } blis_text_line;
 
 /* Opens a file ("-" = standard input); the caller owns *text. */
-BLIS_MUSTUSE blis_status blis_text_open(const blis_alloc *alloc,
-                                        const char *path, blis_text **text,
+BLIS_MUSTUSE blis_status blis_text_open(const blis_alloc *alloc, const char *path, blis_text **text,
                                         blis_error *error);
 
 /* The same from memory, borrowed; name (copied) is for messages. */
-BLIS_MUSTUSE blis_status blis_text_open_memory(const blis_alloc *alloc,
-                                               const char *name,
-                                               blis_slice bytes,
-                                               blis_text **text,
+BLIS_MUSTUSE blis_status blis_text_open_memory(const blis_alloc *alloc, const char *name,
+                                               blis_slice bytes, blis_text **text,
                                                blis_error *error);
 
 /* What is left of an input, which the text takes over, also when it fails. */
-BLIS_MUSTUSE blis_status blis_text_open_input(const blis_alloc *alloc,
-                                              blis_input *input,
-                                              blis_text **text,
-                                              blis_error *error);
+BLIS_MUSTUSE blis_status blis_text_open_input(const blis_alloc *alloc, blis_input *input,
+                                              blis_text **text, blis_error *error);
 
 /* NULL is allowed. */
 void blis_text_close(blis_text *text);
@@ -55,7 +50,7 @@ const char *blis_text_name(const blis_text *text);
  * The next line; *has_line is false at the end. Errors name file and line, and
  * after one only blis_text_close is allowed.
  */
-BLIS_MUSTUSE blis_status blis_text_next(blis_text *text, blis_text_line *line,
-                                        bool *has_line, blis_error *error);
+BLIS_MUSTUSE blis_status blis_text_next(blis_text *text, blis_text_line *line, bool *has_line,
+                                        blis_error *error);
 
 #endif

@@ -17,8 +17,7 @@
 
 /* start_us + delay_us, delay_us >= 0; NEVER instead of an overflow. */
 static inline int64_t blis_time_after_us(int64_t start_us, int64_t delay_us) {
-  return start_us > BLIS_TIME_NEVER_US - delay_us ? BLIS_TIME_NEVER_US
-                                                  : start_us + delay_us;
+  return start_us > BLIS_TIME_NEVER_US - delay_us ? BLIS_TIME_NEVER_US : start_us + delay_us;
 }
 
 #endif

@@ -35,10 +35,8 @@ static int64_t *new_times(const blis_alloc *alloc, uint32_t leaf_count) {
 }
 
 static void free_arrays(const blis_winner_tree *tree) {
-  blis_alloc_free(&tree->alloc, tree->nodes,
-                  (size_t)tree->leaf_count * 2 * sizeof *tree->nodes);
-  blis_alloc_free(&tree->alloc, tree->times_us,
-                  (size_t)tree->leaf_count * sizeof *tree->times_us);
+  blis_alloc_free(&tree->alloc, tree->nodes, (size_t)tree->leaf_count * 2 * sizeof *tree->nodes);
+  blis_alloc_free(&tree->alloc, tree->times_us, (size_t)tree->leaf_count * sizeof *tree->times_us);
 }
 
 /* Sets the shape of a tree for a number of owners, without its arrays. */
@@ -67,8 +65,7 @@ static blis_status make_arrays(blis_winner_tree *tree) {
   return BLIS_OK;
 }
 
-blis_winner_tree *blis_winner_tree_new(const blis_alloc *alloc,
-                                       uint32_t owner_count) {
+blis_winner_tree *blis_winner_tree_new(const blis_alloc *alloc, uint32_t owner_count) {
   BLIS_ASSERT(owner_count <= BLIS_WINNER_TREE_OWNERS_MAX);
   blis_winner_tree *tree = blis_alloc_zeroed(alloc, 1, sizeof *tree);
   if (tree == NULL) {
@@ -121,8 +118,7 @@ static void climb_wide(blis_winner_tree *tree, uint32_t owner) {
 
 /* A leaf's time in the narrow form. */
 static int64_t narrow_time_us(const blis_winner_tree *tree, uint64_t key) {
-  return key == NO_KEY ? BLIS_TIME_NEVER_US
-                       : (int64_t)(key >> tree->owner_bits);
+  return key == NO_KEY ? BLIS_TIME_NEVER_US : (int64_t)(key >> tree->owner_bits);
 }
 
 static void widen(blis_winner_tree *tree) {
@@ -132,8 +128,7 @@ static void widen(blis_winner_tree *tree) {
     tree->nodes[leaf_count + i] = i;
   }
   for (size_t i = leaf_count - 1; i > 0; i--) {
-    tree->nodes[i] =
-        earlier(tree->times_us, tree->nodes[2 * i], tree->nodes[2 * i + 1]);
+    tree->nodes[i] = earlier(tree->times_us, tree->nodes[2 * i], tree->nodes[2 * i + 1]);
   }
   tree->is_wide = true;
 }
@@ -146,15 +141,13 @@ static void set_wide(blis_winner_tree *tree, uint32_t owner, int64_t time_us) {
   climb_wide(tree, owner);
 }
 
-void blis_winner_tree_set(blis_winner_tree *tree, uint32_t owner,
-                          int64_t time_us) {
+void blis_winner_tree_set(blis_winner_tree *tree, uint32_t owner, int64_t time_us) {
   BLIS_ASSERT(owner < tree->owner_count && time_us >= 0);
   uint64_t shifted = (uint64_t)time_us << tree->owner_bits;
   /* The last time that fits is left out, since its keys may equal NO_KEY. */
   bool fits = (uint64_t)time_us < NO_KEY >> tree->owner_bits;
   if (fits && !tree->is_wide && time_us != BLIS_TIME_NEVER_US) {
-    climb_narrow(tree->nodes, (size_t)tree->leaf_count + owner,
-                 shifted | owner);
+    climb_narrow(tree->nodes, (size_t)tree->leaf_count + owner, shifted | owner);
   } else if (time_us == BLIS_TIME_NEVER_US) {
     blis_winner_tree_clear(tree, owner);
   } else {
@@ -185,8 +178,7 @@ int64_t blis_winner_tree_min_us(const blis_winner_tree *tree) {
   return tree->is_wide ? tree->times_us[winner] : narrow_time_us(tree, winner);
 }
 
-bool blis_winner_tree_min(const blis_winner_tree *tree, uint32_t *owner,
-                          int64_t *time_us) {
+bool blis_winner_tree_min(const blis_winner_tree *tree, uint32_t *owner, int64_t *time_us) {
   int64_t min_us = blis_winner_tree_min_us(tree);
   if (min_us == BLIS_TIME_NEVER_US) {
     return false;

@@ -28,15 +28,13 @@ typedef struct blis_winner_tree blis_winner_tree;
  * Owners 0 to owner_count - 1, none with a time. Copies *alloc. NULL = out of
  * memory. owner_count <= BLIS_WINNER_TREE_OWNERS_MAX.
  */
-blis_winner_tree *blis_winner_tree_new(const blis_alloc *alloc,
-                                       uint32_t owner_count);
+blis_winner_tree *blis_winner_tree_new(const blis_alloc *alloc, uint32_t owner_count);
 
 /* NULL is allowed. */
 void blis_winner_tree_free(blis_winner_tree *tree);
 
 /* Sets an owner's time, >= 0; BLIS_TIME_NEVER_US is the same as clear. */
-void blis_winner_tree_set(blis_winner_tree *tree, uint32_t owner,
-                          int64_t time_us);
+void blis_winner_tree_set(blis_winner_tree *tree, uint32_t owner, int64_t time_us);
 
 /* Leaves an owner without a time. */
 void blis_winner_tree_clear(blis_winner_tree *tree, uint32_t owner);
@@ -45,8 +43,7 @@ void blis_winner_tree_clear(blis_winner_tree *tree, uint32_t owner);
 int64_t blis_winner_tree_time_us(const blis_winner_tree *tree, uint32_t owner);
 
 /* The earliest time and its owner; false when no owner has a time. */
-bool blis_winner_tree_min(const blis_winner_tree *tree, uint32_t *owner,
-                          int64_t *time_us);
+bool blis_winner_tree_min(const blis_winner_tree *tree, uint32_t *owner, int64_t *time_us);
 
 /* The earliest time; BLIS_TIME_NEVER_US when no owner has one. */
 int64_t blis_winner_tree_min_us(const blis_winner_tree *tree);

@@ -57,25 +57,23 @@ static int64_t line_of(const builder *b) {
 }
 
 static blis_status fail_line(const builder *b, int64_t line, const char *what) {
-  return blis_fail(b->error, BLIS_ERR_PARSE, "%s:%lld: %s", b->yaml->file,
-                   (long long)line, what);
+  return blis_fail(b->error, BLIS_ERR_PARSE, "%s:%lld: %s", b->yaml->file, (long long)line, what);
 }
 
 static blis_status fail_parser(const builder *b) {
   const yaml_parser_t *parser = b->parser;
-  const char *problem =
-      parser->problem != NULL ? parser->problem : "not valid YAML";
+  const char *problem = parser->problem != NULL ? parser->problem : "not valid YAML";
   if (parser->error == YAML_MEMORY_ERROR) {
     return blis_fail_nomem(b->error);
   }
   if (parser->error == YAML_READER_ERROR) {
-    return blis_fail(b->error, BLIS_ERR_PARSE, "%s: byte %zu: %s",
-                     b->yaml->file, parser->problem_offset, problem);
+    return blis_fail(b->error, BLIS_ERR_PARSE, "%s: byte %zu: %s", b->yaml->file,
+                     parser->problem_offset, problem);
   }
   bool has_context = parser->context != NULL;
   return blis_fail(b->error, BLIS_ERR_PARSE, "%s:%zu: %s%s%s", b->yaml->file,
-                   parser->problem_mark.line + 1, problem,
-                   has_context ? " " : "", has_context ? parser->context : "");
+                   parser->problem_mark.line + 1, problem, has_context ? " " : "",
+                   has_context ? parser->context : "");
 }
 
 /* The pair of a mapping that waits for its value, or NULL. */
@@ -92,11 +90,8 @@ static blis_yaml_node *new_node(builder *b, blis_yaml_type type) {
   if (node == NULL) {
     return NULL;
   }
-  *node = (blis_yaml_node){.yaml = b->yaml,
-                           .type = type,
-                           .height = 1,
-                           .line = line_of(b),
-                           .weight = 1};
+  *node =
+      (blis_yaml_node){.yaml = b->yaml, .type = type, .height = 1, .line = line_of(b), .weight = 1};
   if (b->depth > 0) {
     const frame *top = &b->frames[b->depth - 1];
     const blis__yaml_pair *pair = pending_pair(b, top);
@@ -123,8 +118,7 @@ static blis_status add_child(builder *b, const blis_yaml_node *node) {
   if (is_key && node->type != BLIS_YAML_SCALAR) {
     return fail_line(b, line_of(b), "a key must be a single value");
   }
-  const blis__yaml_pair added = {.key = is_key ? node : NULL,
-                                 .item = is_key ? NULL : node};
+  const blis__yaml_pair added = {.key = is_key ? node : NULL, .item = is_key ? NULL : node};
   if (blis_array_push(&b->yaml->alloc, &b->children, added) != BLIS_OK) {
     return blis_fail_nomem(b->error);
   }
@@ -153,8 +147,7 @@ static blis_status set_anchor(builder *b, const yaml_char_t *anchor_name,
 static blis_status count_repeated(builder *b, uint64_t nodes, int64_t line) {
   b->repeated += nodes;
   if (b->repeated > REPEATED_MAX) {
-    return fail_line(b, line,
-                     "aliases and merge keys repeat more than 1000000 values");
+    return fail_line(b, line, "aliases and merge keys repeat more than 1000000 values");
   }
   return BLIS_OK;
 }
@@ -164,15 +157,14 @@ static blis_status read_alias(builder *b) {
   uint32_t id = blis_intern_find(b->anchors, name, strlen(name));
   blis_shown shown = blis_show(blis_slice_of(name));
   if (id == BLIS_INTERN_NONE) {
-    return blis_fail(b->error, BLIS_ERR_PARSE,
-                     "%s:%lld: no anchor %s before this alias", b->yaml->file,
-                     (long long)line_of(b), shown.text);
+    return blis_fail(b->error, BLIS_ERR_PARSE, "%s:%lld: no anchor %s before this alias",
+                     b->yaml->file, (long long)line_of(b), shown.text);
   }
   const blis_yaml_node *node = b->anchored.items[id].node;
   if (!node->is_complete) {
     return blis_fail(b->error, BLIS_ERR_PARSE,
-                     "%s:%lld: the alias %s is inside the value it refers to",
-                     b->yaml->file, (long long)line_of(b), shown.text);
+                     "%s:%lld: the alias %s is inside the value it refers to", b->yaml->file,
+                     (long long)line_of(b), shown.text);
   }
   BLIS_TRY(count_repeated(b, node->weight, line_of(b)));
   return add_child(b, node);
@@ -182,26 +174,21 @@ static blis_status read_alias(builder *b) {
  * Finds whether a tag forces a scalar to be a text ("!", "!!str"). Tags of the
  * other core types leave the scalar as it is; foreign ones are errors.
  */
-static blis_status check_tag(builder *b, const yaml_char_t *tag,
-                             bool *is_text) {
-  static const char *const known[] = {"int", "float", "bool", "null",
-                                      "seq", "map",   "merge"};
+static blis_status check_tag(builder *b, const yaml_char_t *tag, bool *is_text) {
+  static const char *const known[] = {"int", "float", "bool", "null", "seq", "map", "merge"};
   const char *name = (const char *)tag;
-  *is_text = name != NULL &&
-             (strcmp(name, "!") == 0 || strcmp(name, TAG_PREFIX "str") == 0);
+  *is_text = name != NULL && (strcmp(name, "!") == 0 || strcmp(name, TAG_PREFIX "str") == 0);
   if (name == NULL || *is_text) {
     return BLIS_OK;
   }
   size_t prefix = sizeof TAG_PREFIX - 1;
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-    if (strncmp(name, TAG_PREFIX, prefix) == 0 &&
-        strcmp(name + prefix, known[i]) == 0) {
+    if (strncmp(name, TAG_PREFIX, prefix) == 0 && strcmp(name + prefix, known[i]) == 0) {
       return BLIS_OK;
     }
   }
-  return blis_fail(b->error, BLIS_ERR_PARSE, "%s:%lld: unknown tag %s",
-                   b->yaml->file, (long long)line_of(b),
-                   blis_show(blis_slice_of(name)).text);
+  return blis_fail(b->error, BLIS_ERR_PARSE, "%s:%lld: unknown tag %s", b->yaml->file,
+                   (long long)line_of(b), blis_show(blis_slice_of(name)).text);
 }
 
 static blis_status read_scalar(builder *b) {
@@ -212,21 +199,18 @@ static blis_status read_scalar(builder *b) {
   const char *text =
       node == NULL
           ? NULL
-          : blis_arena_text(&b->yaml->arena,
-                            (const char *)b->event.data.scalar.value, length);
+          : blis_arena_text(&b->yaml->arena, (const char *)b->event.data.scalar.value, length);
   if (text == NULL) {
     return blis_fail_nomem(b->error);
   }
   node->text = (blis_slice){.data = text, .length = length};
-  node->is_plain =
-      !is_text && b->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+  node->is_plain = !is_text && b->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
   node->is_complete = true;
   BLIS_TRY(set_anchor(b, b->event.data.scalar.anchor, node));
   return add_child(b, node);
 }
 
-static blis_status begin_collection(builder *b, blis_yaml_type type,
-                                    const yaml_char_t *anchor_name,
+static blis_status begin_collection(builder *b, blis_yaml_type type, const yaml_char_t *anchor_name,
                                     const yaml_char_t *tag) {
   bool is_text;
   BLIS_TRY(check_tag(b, tag, &is_text));
@@ -239,8 +223,7 @@ static blis_status begin_collection(builder *b, blis_yaml_type type,
   }
   BLIS_TRY(set_anchor(b, anchor_name, node));
   BLIS_TRY(add_child(b, node));
-  b->frames[b->depth++] =
-      (frame){.node = node, .first_child = b->children.count};
+  b->frames[b->depth++] = (frame){.node = node, .first_child = b->children.count};
   return BLIS_OK;
 }
 
@@ -266,11 +249,9 @@ static bool is_merge(const blis_yaml_node *key) {
  * Notes a key of the current mapping. *first is the line where the mapping had
  * it before, or 0.
  */
-static blis_status see_key(builder *b, const blis_yaml_node *key,
-                           int64_t *first) {
+static blis_status see_key(builder *b, const blis_yaml_node *key, int64_t *first) {
   uint32_t id;
-  if (blis_intern_add(b->keys, key->text.data, key->text.length, &id) !=
-          BLIS_OK ||
+  if (blis_intern_add(b->keys, key->text.data, key->text.length, &id) != BLIS_OK ||
       blis_array_reserve(&b->yaml->alloc, &b->sightings, id + 1) != BLIS_OK) {
     return blis_fail_nomem(b->error);
   }
@@ -287,8 +268,8 @@ static blis_status see_key(builder *b, const blis_yaml_node *key,
 }
 
 /* Takes the pairs of the file itself, all but "<<". */
-static blis_status take_own_pairs(builder *b, blis_yaml_node *node,
-                                  const blis__yaml_pair *pairs, size_t count) {
+static blis_status take_own_pairs(builder *b, blis_yaml_node *node, const blis__yaml_pair *pairs,
+                                  size_t count) {
   for (size_t i = 0; i < count; i++) {
     const blis_yaml_node *key = pairs[i].key;
     if (is_merge(key)) {
@@ -298,9 +279,8 @@ static blis_status take_own_pairs(builder *b, blis_yaml_node *node,
     BLIS_TRY(see_key(b, key, &first));
     if (first > 0) {
       return blis_fail(b->error, BLIS_ERR_PARSE,
-                       "%s:%lld: key %s is given twice, first in line %lld",
-                       b->yaml->file, (long long)key->line,
-                       blis_show(key->text).text, (long long)first);
+                       "%s:%lld: key %s is given twice, first in line %lld", b->yaml->file,
+                       (long long)key->line, blis_show(key->text).text, (long long)first);
     }
     append_pair(node, &pairs[i]);
   }
@@ -308,8 +288,7 @@ static blis_status take_own_pairs(builder *b, blis_yaml_node *node,
 }
 
 /* Takes the pairs of a merged mapping whose keys are not there yet. */
-static blis_status take_merged(builder *b, blis_yaml_node *node,
-                               const blis_yaml_node *source) {
+static blis_status take_merged(builder *b, blis_yaml_node *node, const blis_yaml_node *source) {
   for (size_t i = 0; i < source->count; i++) {
     int64_t first = 0;
     BLIS_TRY(see_key(b, source->pairs[i].key, &first));
@@ -324,15 +303,14 @@ static blis_status take_merged(builder *b, blis_yaml_node *node,
  * Counts the pairs of the mappings that a "<<" names (one, or a sequence of
  * them) and, when node is not NULL, takes them.
  */
-static blis_status walk_merge(builder *b, blis_yaml_node *node,
-                              const blis_yaml_node *value, size_t *pairs) {
+static blis_status walk_merge(builder *b, blis_yaml_node *node, const blis_yaml_node *value,
+                              size_t *pairs) {
   bool is_list = value->type == BLIS_YAML_SEQUENCE;
   size_t count = is_list ? value->count : 1;
   for (size_t i = 0; i < count; i++) {
     const blis_yaml_node *source = is_list ? value->pairs[i].item : value;
     if (source->type != BLIS_YAML_MAPPING) {
-      return fail_line(b, value->line,
-                       "'<<' needs a mapping or a list of mappings");
+      return fail_line(b, value->line, "'<<' needs a mapping or a list of mappings");
     }
     *pairs += source->count;
     if (node != NULL) {
@@ -342,8 +320,8 @@ static blis_status walk_merge(builder *b, blis_yaml_node *node,
   return BLIS_OK;
 }
 
-static blis_status end_mapping(builder *b, blis_yaml_node *node,
-                               const blis__yaml_pair *pairs, size_t count) {
+static blis_status end_mapping(builder *b, blis_yaml_node *node, const blis__yaml_pair *pairs,
+                               size_t count) {
   b->mapping_count++;
   size_t merged = 0;
   for (size_t i = 0; i < count; i++) {
@@ -366,8 +344,7 @@ static blis_status end_collection(builder *b) {
   const frame *top = &b->frames[--b->depth];
   blis_yaml_node *node = top->node;
   size_t count = b->children.count - top->first_child;
-  const blis__yaml_pair *pairs =
-      count > 0 ? b->children.items + top->first_child : NULL;
+  const blis__yaml_pair *pairs = count > 0 ? b->children.items + top->first_child : NULL;
   if (node->type == BLIS_YAML_MAPPING) {
     BLIS_TRY(end_mapping(b, node, pairs, count));
   } else {
@@ -377,8 +354,7 @@ static blis_status end_collection(builder *b) {
     }
   }
   if (node->height > DEPTH_MAX) {
-    return fail_line(b, node->line,
-                     "nested more than 100 levels deep through aliases");
+    return fail_line(b, node->line, "nested more than 100 levels deep through aliases");
   }
   b->children.count = top->first_child;
   node->is_complete = true;
@@ -392,12 +368,10 @@ static blis_status read_event(builder *b, bool *has_ended) {
   case YAML_ALIAS_EVENT:
     return read_alias(b);
   case YAML_SEQUENCE_START_EVENT:
-    return begin_collection(b, BLIS_YAML_SEQUENCE,
-                            b->event.data.sequence_start.anchor,
+    return begin_collection(b, BLIS_YAML_SEQUENCE, b->event.data.sequence_start.anchor,
                             b->event.data.sequence_start.tag);
   case YAML_MAPPING_START_EVENT:
-    return begin_collection(b, BLIS_YAML_MAPPING,
-                            b->event.data.mapping_start.anchor,
+    return begin_collection(b, BLIS_YAML_MAPPING, b->event.data.mapping_start.anchor,
                             b->event.data.mapping_start.tag);
   case YAML_SEQUENCE_END_EVENT:
   case YAML_MAPPING_END_EVENT:
@@ -436,15 +410,13 @@ static blis_status build(blis_yaml *yaml, blis_slice text, blis_error *error) {
   if (!yaml_parser_initialize(&parser)) {
     return blis_fail_nomem(error);
   }
-  const unsigned char *bytes =
-      (const unsigned char *)(text.length > 0 ? text.data : "");
+  const unsigned char *bytes = (const unsigned char *)(text.length > 0 ? text.data : "");
   yaml_parser_set_input_string(&parser, bytes, text.length);
   builder b = {.yaml = yaml, .error = error, .parser = &parser};
   b.anchors = blis_intern_new(&yaml->alloc);
   b.keys = blis_intern_new(&yaml->alloc);
-  blis_status status = b.anchors != NULL && b.keys != NULL
-                           ? read_document(&b)
-                           : blis_fail_nomem(error);
+  blis_status status =
+      b.anchors != NULL && b.keys != NULL ? read_document(&b) : blis_fail_nomem(error);
   blis_intern_free(b.anchors);
   blis_intern_free(b.keys);
   blis_array_deinit(&yaml->alloc, &b.children);
@@ -454,16 +426,14 @@ static blis_status build(blis_yaml *yaml, blis_slice text, blis_error *error) {
   return status;
 }
 
-blis_status blis_yaml_parse(const blis_alloc *alloc, const char *file,
-                            blis_slice text, blis_yaml **yaml,
-                            blis_error *error) {
+blis_status blis_yaml_parse(const blis_alloc *alloc, const char *file, blis_slice text,
+                            blis_yaml **yaml, blis_error *error) {
   blis_yaml *made = blis_alloc_zeroed(alloc, 1, sizeof *made);
   BLIS_TRY_NEW(made, error);
   made->alloc = *alloc;
   blis_arena_init(&made->arena, alloc);
   made->file = blis_arena_text(&made->arena, file, strlen(file));
-  blis_status status =
-      made->file != NULL ? build(made, text, error) : blis_fail_nomem(error);
+  blis_status status = made->file != NULL ? build(made, text, error) : blis_fail_nomem(error);
   if (status != BLIS_OK) {
     blis_yaml_free(made);
     return status;
@@ -472,16 +442,14 @@ blis_status blis_yaml_parse(const blis_alloc *alloc, const char *file,
   return BLIS_OK;
 }
 
-blis_status blis_yaml_read_file(const blis_alloc *alloc, const char *path,
-                                size_t max_size, blis_yaml **yaml,
-                                blis_error *error) {
+blis_status blis_yaml_read_file(const blis_alloc *alloc, const char *path, size_t max_size,
+                                blis_yaml **yaml, blis_error *error) {
   blis_buffer text;
   blis_buffer_init(&text, alloc);
   blis_status status = blis_input_read_file(path, max_size, &text, error);
   if (status == BLIS_OK) {
     const char *name = strcmp(path, "-") == 0 ? "stdin" : path;
-    status =
-        blis_yaml_parse(alloc, name, blis_buffer_slice(&text), yaml, error);
+    status = blis_yaml_parse(alloc, name, blis_buffer_slice(&text), yaml, error);
   }
   blis_buffer_deinit(&text);
   return status;

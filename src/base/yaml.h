@@ -40,15 +40,12 @@ typedef enum blis_yaml_type {
  * Parses a text; file (copied) is for messages. The caller owns *yaml.
  * BLIS_ERR_PARSE tells the line, also for a text without a document.
  */
-BLIS_MUSTUSE blis_status blis_yaml_parse(const blis_alloc *alloc,
-                                         const char *file, blis_slice text,
+BLIS_MUSTUSE blis_status blis_yaml_parse(const blis_alloc *alloc, const char *file, blis_slice text,
                                          blis_yaml **yaml, blis_error *error);
 
 /* Parses a file ("-" = standard input) of at most max_size bytes. */
-BLIS_MUSTUSE blis_status blis_yaml_read_file(const blis_alloc *alloc,
-                                             const char *path, size_t max_size,
-                                             blis_yaml **yaml,
-                                             blis_error *error);
+BLIS_MUSTUSE blis_status blis_yaml_read_file(const blis_alloc *alloc, const char *path,
+                                             size_t max_size, blis_yaml **yaml, blis_error *error);
 
 /* NULL is allowed. */
 void blis_yaml_free(blis_yaml *yaml);
@@ -72,8 +69,7 @@ const blis_yaml_node *blis_yaml_item(const blis_yaml_node *node, size_t index);
 const blis_yaml_node *blis_yaml_key(const blis_yaml_node *node, size_t index);
 
 /* The value of a key; NULL when it is null, absent, or node is no mapping. */
-const blis_yaml_node *blis_yaml_get(const blis_yaml_node *node,
-                                    const char *key);
+const blis_yaml_node *blis_yaml_get(const blis_yaml_node *node, const char *key);
 
 /* The text of a scalar as it stands, with a zero behind it. */
 blis_slice blis_yaml_scalar(const blis_yaml_node *node);
@@ -84,24 +80,19 @@ blis_slice blis_yaml_scalar(const blis_yaml_node *node);
  * number may be written as 1e3 or 5.0; 1.5 is an error, while BLIS (Go) takes
  * it for 1.
  */
-BLIS_MUSTUSE blis_status blis_yaml_int64(const blis_yaml_node *node,
-                                         int64_t min, int64_t max,
+BLIS_MUSTUSE blis_status blis_yaml_int64(const blis_yaml_node *node, int64_t min, int64_t max,
                                          int64_t *value, blis_error *error);
-BLIS_MUSTUSE blis_status blis_yaml_double(const blis_yaml_node *node,
-                                          double min, double max, double *value,
-                                          blis_error *error);
-BLIS_MUSTUSE blis_status blis_yaml_bool(const blis_yaml_node *node, bool *value,
-                                        blis_error *error);
+BLIS_MUSTUSE blis_status blis_yaml_double(const blis_yaml_node *node, double min, double max,
+                                          double *value, blis_error *error);
+BLIS_MUSTUSE blis_status blis_yaml_bool(const blis_yaml_node *node, bool *value, blis_error *error);
 
 /* Any scalar but null; the text belongs to the tree and ends in a zero. */
-BLIS_MUSTUSE blis_status blis_yaml_text(const blis_yaml_node *node,
-                                        blis_slice *value, blis_error *error);
+BLIS_MUSTUSE blis_status blis_yaml_text(const blis_yaml_node *node, blis_slice *value,
+                                        blis_error *error);
 
 /* Fails unless the node is a sequence, or a mapping. */
-BLIS_MUSTUSE blis_status blis_yaml_need_sequence(const blis_yaml_node *node,
-                                                 blis_error *error);
-BLIS_MUSTUSE blis_status blis_yaml_need_mapping(const blis_yaml_node *node,
-                                                blis_error *error);
+BLIS_MUSTUSE blis_status blis_yaml_need_sequence(const blis_yaml_node *node, blis_error *error);
+BLIS_MUSTUSE blis_status blis_yaml_need_mapping(const blis_yaml_node *node, blis_error *error);
 
 /* How messages begin: spec.yaml:3: key 'rate': */
 typedef struct blis_yaml_place {
@@ -111,8 +102,7 @@ typedef struct blis_yaml_place {
 blis_yaml_place blis_yaml_place_of(const blis_yaml_node *node);
 
 /* Fails with BLIS_ERR_PARSE at a node: its place, its text, then what. */
-blis_status blis_yaml_fail(const blis_yaml_node *node, const char *what,
-                           blis_error *error);
+blis_status blis_yaml_fail(const blis_yaml_node *node, const char *what, blis_error *error);
 
 /*
  * What a plain scalar is by itself, where no type is expected (a table for a

@@ -28,8 +28,8 @@ struct blis_yaml_node {
   bool is_complete; /* false while the node is being read */
   int height;       /* levels below and including this node */
   int64_t line;
-  const char *place; /* of a node made by a program; else NULL */
-  uint64_t weight;   /* nodes below and including this one, aliases repeated */
+  const char *place;         /* of a node made by a program; else NULL */
+  uint64_t weight;           /* nodes below and including this one, aliases repeated */
   const blis_yaml_node *key; /* of the nearest pair around it, or NULL */
   size_t item;               /* its place in a sequence, from 1; else 0 */
   blis_slice text;

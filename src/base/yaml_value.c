@@ -35,8 +35,7 @@ const blis_yaml_node *blis_yaml_key(const blis_yaml_node *node, size_t index) {
   return node->pairs[index].key;
 }
 
-const blis_yaml_node *blis_yaml_get(const blis_yaml_node *node,
-                                    const char *key) {
+const blis_yaml_node *blis_yaml_get(const blis_yaml_node *node, const char *key) {
   if (node->type != BLIS_YAML_MAPPING) {
     return NULL;
   }
@@ -114,12 +113,10 @@ static bool parse_integer(blis_slice text, int64_t *value) {
   }
   bool is_negative = text.data[0] == '-';
   bool has_sign = is_negative || text.data[0] == '+';
-  blis_slice digits = {.data = text.data + has_sign,
-                       .length = text.length - has_sign};
+  blis_slice digits = {.data = text.data + has_sign, .length = text.length - has_sign};
   unsigned base = take_base(&digits);
   uint64_t size;
-  if (!parse_based(digits, base, &size) ||
-      size > (uint64_t)INT64_MAX + is_negative) {
+  if (!parse_based(digits, base, &size) || size > (uint64_t)INT64_MAX + is_negative) {
     return false;
   }
   *value = is_negative && size > 0 ? -(int64_t)(size - 1) - 1 : (int64_t)size;
@@ -127,8 +124,7 @@ static bool parse_integer(blis_slice text, int64_t *value) {
 }
 
 static bool parse_special(blis_slice text, double *value) {
-  static const char *const positive[] = {".inf",  ".Inf",  ".INF", "+.inf",
-                                         "+.Inf", "+.INF", NULL};
+  static const char *const positive[] = {".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF", NULL};
   static const char *const negative[] = {"-.inf", "-.Inf", "-.INF", NULL};
   static const char *const nan[] = {".nan", ".NaN", ".NAN", NULL};
   if (is_one_of(text, positive)) {
@@ -170,8 +166,7 @@ static number number_of(const blis_yaml_node *node) {
 }
 
 blis_yaml_kind blis_yaml_kind_of(const blis_yaml_node *scalar) {
-  static const char *const words[] = {"true",  "True",  "TRUE", "false",
-                                      "False", "FALSE", NULL};
+  static const char *const words[] = {"true", "True", "TRUE", "false", "False", "FALSE", NULL};
   if (blis_yaml_is_null(scalar)) {
     return BLIS_YAML_IS_NULL;
   }
@@ -213,20 +208,16 @@ blis_yaml_place blis_yaml_place_of(const blis_yaml_node *node) {
   return place;
 }
 
-blis_status blis_yaml_fail(const blis_yaml_node *node, const char *what,
-                           blis_error *error) {
-  return blis_fail(error, BLIS_ERR_PARSE, "%s %s %s",
-                   blis_yaml_place_of(node).text, show(node).text, what);
+blis_status blis_yaml_fail(const blis_yaml_node *node, const char *what, blis_error *error) {
+  return blis_fail(error, BLIS_ERR_PARSE, "%s %s %s", blis_yaml_place_of(node).text,
+                   show(node).text, what);
 }
 
 /* A text in quotes gets a hint, since it may look just right. */
-static blis_status fail_type(const blis_yaml_node *node, const char *type,
-                             blis_error *error) {
-  bool is_quoted =
-      node->type == BLIS_YAML_SCALAR && !node->is_plain && node->place == NULL;
+static blis_status fail_type(const blis_yaml_node *node, const char *type, blis_error *error) {
+  bool is_quoted = node->type == BLIS_YAML_SCALAR && !node->is_plain && node->place == NULL;
   char what[96];
-  snprintf(what, sizeof what, "%sis not %s", is_quoted ? "in quotes " : "",
-           type);
+  snprintf(what, sizeof what, "%sis not %s", is_quoted ? "in quotes " : "", type);
   return blis_yaml_fail(node, what, error);
 }
 
@@ -237,8 +228,8 @@ static blis_status fail_range(const blis_yaml_node *node, blis_range_text range,
   return blis_yaml_fail(node, what, error);
 }
 
-blis_status blis_yaml_int64(const blis_yaml_node *node, int64_t min,
-                            int64_t max, int64_t *value, blis_error *error) {
+blis_status blis_yaml_int64(const blis_yaml_node *node, int64_t min, int64_t max, int64_t *value,
+                            blis_error *error) {
   number found = number_of(node);
   bool is_real = found.kind == BLIS_YAML_IS_REAL && !isnan(found.real);
   if (found.kind != BLIS_YAML_IS_INTEGER && !is_real) {
@@ -258,8 +249,8 @@ blis_status blis_yaml_int64(const blis_yaml_node *node, int64_t min,
   return BLIS_OK;
 }
 
-blis_status blis_yaml_double(const blis_yaml_node *node, double min, double max,
-                             double *value, blis_error *error) {
+blis_status blis_yaml_double(const blis_yaml_node *node, double min, double max, double *value,
+                             blis_error *error) {
   number found = number_of(node);
   if (found.kind == BLIS_YAML_IS_TEXT) {
     return fail_type(node, "a number", error);
@@ -271,8 +262,7 @@ blis_status blis_yaml_double(const blis_yaml_node *node, double min, double max,
   return BLIS_OK;
 }
 
-blis_status blis_yaml_bool(const blis_yaml_node *node, bool *value,
-                           blis_error *error) {
+blis_status blis_yaml_bool(const blis_yaml_node *node, bool *value, blis_error *error) {
   static const char *const yes[] = {"true", "True", "TRUE", "yes", "Yes", "YES",
                                     "on",   "On",   "ON",   "y",   "Y",   NULL};
   static const char *const no[] = {"false", "False", "FALSE", "no", "No", "NO",
@@ -286,8 +276,7 @@ blis_status blis_yaml_bool(const blis_yaml_node *node, bool *value,
   return BLIS_OK;
 }
 
-blis_status blis_yaml_text(const blis_yaml_node *node, blis_slice *value,
-                           blis_error *error) {
+blis_status blis_yaml_text(const blis_yaml_node *node, blis_slice *value, blis_error *error) {
   if (node->type != BLIS_YAML_SCALAR || blis_yaml_is_null(node)) {
     return blis_yaml_fail(node, "is not a text", error);
   }
@@ -297,18 +286,15 @@ blis_status blis_yaml_text(const blis_yaml_node *node, blis_slice *value,
 
 /* A program's empty collection, which may be of either kind. */
 static bool is_nothing(const blis_yaml_node *node) {
-  return node->place != NULL && node->type != BLIS_YAML_SCALAR &&
-         node->count == 0;
+  return node->place != NULL && node->type != BLIS_YAML_SCALAR && node->count == 0;
 }
 
-blis_status blis_yaml_need_sequence(const blis_yaml_node *node,
-                                    blis_error *error) {
+blis_status blis_yaml_need_sequence(const blis_yaml_node *node, blis_error *error) {
   bool is_sequence = node->type == BLIS_YAML_SEQUENCE || is_nothing(node);
   return is_sequence ? BLIS_OK : blis_yaml_fail(node, "is not a list", error);
 }
 
-blis_status blis_yaml_need_mapping(const blis_yaml_node *node,
-                                   blis_error *error) {
+blis_status blis_yaml_need_mapping(const blis_yaml_node *node, blis_error *error) {
   bool is_mapping = node->type == BLIS_YAML_MAPPING || is_nothing(node);
   return is_mapping ? BLIS_OK : blis_yaml_fail(node, "is not a mapping", error);
 }

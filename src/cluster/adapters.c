@@ -16,8 +16,7 @@ static blis_status add_name(blis_cluster *cluster, uint32_t number) {
   struct blis__adapter_texts *a = cluster->adapters;
   const char *name = a->names.names[number - 1];
   uint32_t text;
-  BLIS_TRY(
-      blis_intern_add(cluster->source->strings, name, strlen(name), &text));
+  BLIS_TRY(blis_intern_add(cluster->source->strings, name, strlen(name), &text));
   BLIS_TRY(blis_array_reserve(&cluster->alloc, &a->numbers, (size_t)text + 1));
   while (a->numbers.count <= text) {
     a->numbers.items[a->numbers.count++] = 0;
@@ -30,8 +29,7 @@ blis_status blis__add_adapters(blis_cluster *cluster, blis_error *error) {
   if (cluster->config.adapters.count == 0) {
     return BLIS_OK;
   }
-  cluster->adapters =
-      blis_alloc_zeroed(&cluster->alloc, 1, sizeof *cluster->adapters);
+  cluster->adapters = blis_alloc_zeroed(&cluster->alloc, 1, sizeof *cluster->adapters);
   BLIS_TRY_NEW(cluster->adapters, error);
   cluster->adapters->names = cluster->config.adapters;
   for (uint32_t i = 1; i <= cluster->adapters->names.count; i++) {
@@ -46,14 +44,12 @@ blis_status blis__add_adapters(blis_cluster *cluster, blis_error *error) {
 void blis__free_adapters(blis_cluster *cluster) {
   if (cluster->adapters != NULL) {
     blis_array_deinit(&cluster->alloc, &cluster->adapters->numbers);
-    blis_alloc_free(&cluster->alloc, cluster->adapters,
-                    sizeof *cluster->adapters);
+    blis_alloc_free(&cluster->alloc, cluster->adapters, sizeof *cluster->adapters);
     cluster->adapters = NULL;
   }
 }
 
-static blis_status fail_unknown(const struct blis__adapter_texts *a,
-                                const blis_request *request,
+static blis_status fail_unknown(const struct blis__adapter_texts *a, const blis_request *request,
                                 const blis_intern *strings, blis_error *error) {
   char id[BLIS_REQUEST_ID_SIZE];
   const char *wanted = blis_intern_text(strings, request->adapter);
@@ -68,12 +64,10 @@ static blis_status fail_unknown(const struct blis__adapter_texts *a,
   return blis_fail(error, BLIS_ERR_INVALID,
                    "%s needs adapter '%.100s', which cluster.lora.adapters "
                    "does not have%s",
-                   blis_request_id(request, strings, id), wanted,
-                   suggestion.text);
+                   blis_request_id(request, strings, id), wanted, suggestion.text);
 }
 
-blis_status blis__find_adapter(blis_cluster *cluster,
-                               blis__cluster_request *request,
+blis_status blis__find_adapter(blis_cluster *cluster, blis__cluster_request *request,
                                blis_error *error) {
   const struct blis__adapter_texts *a = cluster->adapters;
   uint32_t text = request->request.adapter;
@@ -86,8 +80,7 @@ blis_status blis__find_adapter(blis_cluster *cluster,
   }
   return request->live.adapter != 0
              ? BLIS_OK
-             : fail_unknown(a, &request->request, cluster->source->strings,
-                            error);
+             : fail_unknown(a, &request->request, cluster->source->strings, error);
 }
 
 /* What was in the slots of an engine is gone with it, and so are they. */
@@ -95,8 +88,7 @@ static bool has_slots(const blis_cluster *cluster, uint32_t instance) {
   return blis__is_up(cluster->services[instance]);
 }
 
-void blis_cluster_get_adapters(const blis_cluster *cluster,
-                               blis_adapter_stats *stats) {
+void blis_cluster_get_adapters(const blis_cluster *cluster, blis_adapter_stats *stats) {
   *stats = (blis_adapter_stats){0};
   for (uint32_t i = 0; i < cluster->config.instance_count; i++) {
     blis_adapter_stats one;
@@ -126,15 +118,12 @@ uint32_t blis_cluster_adapter_count(const blis_cluster *cluster) {
   return cluster->adapters == NULL ? 0 : cluster->adapters->names.count;
 }
 
-blis_cluster_adapter blis_cluster_adapter_at(const blis_cluster *cluster,
-                                             uint32_t adapter) {
+blis_cluster_adapter blis_cluster_adapter_at(const blis_cluster *cluster, uint32_t adapter) {
   BLIS_ASSERT(adapter >= 1 && adapter <= blis_cluster_adapter_count(cluster));
-  blis_cluster_adapter sum = {.name =
-                                  cluster->adapters->names.names[adapter - 1]};
+  blis_cluster_adapter sum = {.name = cluster->adapters->names.names[adapter - 1]};
   for (uint32_t i = 0; i < cluster->config.instance_count; i++) {
     if (cluster->instances[i] != NULL) {
-      const blis_adapter_state one =
-          blis_instance_adapter(cluster->instances[i], adapter);
+      const blis_adapter_state one = blis_instance_adapter(cluster->instances[i], adapter);
       sum.loads += one.loads;
       sum.evictions += one.evictions;
       sum.instances += one.is_loaded && has_slots(cluster, i);

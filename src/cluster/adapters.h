@@ -13,13 +13,11 @@
 
 /* With config.adapters; prompts under different adapters share no KV then, if
    the configuration says so. */
-BLIS_MUSTUSE blis_status blis__add_adapters(blis_cluster *cluster,
-                                            blis_error *error);
+BLIS_MUSTUSE blis_status blis__add_adapters(blis_cluster *cluster, blis_error *error);
 void blis__free_adapters(blis_cluster *cluster);
 
 /* Of a request that has arrived. BLIS_ERR_INVALID: there is no such adapter. */
-BLIS_MUSTUSE blis_status blis__find_adapter(blis_cluster *cluster,
-                                            blis__cluster_request *request,
+BLIS_MUSTUSE blis_status blis__find_adapter(blis_cluster *cluster, blis__cluster_request *request,
                                             blis_error *error);
 
 #endif

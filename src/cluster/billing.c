@@ -38,8 +38,7 @@ int64_t blis_billed_us(const blis_billing *billing, int64_t paid_us) {
   return blis_max_i64(units * unit_us, billing->minimum_us);
 }
 
-static const rule *rule_of(const struct blis__billing *billing,
-                           uint32_t group) {
+static const rule *rule_of(const struct blis__billing *billing, uint32_t group) {
   const rule *r = billing->rules;
   while (r != NULL && r->group != group) {
     r = r->next;
@@ -49,24 +48,20 @@ static const rule *rule_of(const struct blis__billing *billing,
 
 /* With that of the last stay, up to until_us. What it adds costs what the last
    instant did: a price that begins as it goes is none it was there at. */
-static blis_rounding rounded(const blis_cluster *cluster, uint32_t i,
-                             int64_t until_us) {
+static blis_rounding rounded(const blis_cluster *cluster, uint32_t i, int64_t until_us) {
   const stay *s = &cluster->billing->stays[i];
-  blis_billing billing = blis_cluster_billing(
-      cluster, blis_cluster_instance_facts(cluster, i)->group);
+  blis_billing billing =
+      blis_cluster_billing(cluster, blis_cluster_instance_facts(cluster, i)->group);
   int64_t paid_us = until_us - s->from_us;
-  int64_t more_us =
-      blis_billed_us(&billing, paid_us) - blis_max_i64(paid_us, 0);
-  double price = blis_cluster_gpu_price_per_hour(
-      cluster, i, blis_max_i64(until_us - 1, s->from_us));
-  return (blis_rounding){
-      s->before.us + more_us,
-      s->before.gpu_usd + (price > 0 ? price * ((double)more_us / 3.6e9) : 0)};
+  int64_t more_us = blis_billed_us(&billing, paid_us) - blis_max_i64(paid_us, 0);
+  double price =
+      blis_cluster_gpu_price_per_hour(cluster, i, blis_max_i64(until_us - 1, s->from_us));
+  return (blis_rounding){s->before.us + more_us,
+                         s->before.gpu_usd + (price > 0 ? price * ((double)more_us / 3.6e9) : 0)};
 }
 
 /* One that fails and is known to come back is paid again at the same time. */
-static blis_status on_service_changed(void *ud, blis_cluster *cluster,
-                                      const blis__news *news,
+static blis_status on_service_changed(void *ud, blis_cluster *cluster, const blis__news *news,
                                       blis_error *error) {
   (void)error;
   struct blis__billing *billing = ud;
@@ -87,11 +82,9 @@ static blis_status make(blis_cluster *cluster, blis_error *error) {
     return BLIS_OK;
   }
   uint32_t count = cluster->config.instance_count; /* and those to come */
-  struct blis__billing *billing =
-      blis_arena_new(&cluster->texts, sizeof *billing);
+  struct blis__billing *billing = blis_arena_new(&cluster->texts, sizeof *billing);
   BLIS_TRY_NEW(billing, error);
-  *billing = (struct blis__billing){
-      .stays = blis_arena_new(&cluster->texts, count * sizeof(stay))};
+  *billing = (struct blis__billing){.stays = blis_arena_new(&cluster->texts, count * sizeof(stay))};
   BLIS_TRY_NEW(billing->stays, error);
   memset(billing->stays, 0, count * sizeof(stay));
   for (uint32_t i = 0; i < count; i++) {
@@ -99,17 +92,14 @@ static blis_status make(blis_cluster *cluster, blis_error *error) {
     billing->stays[i].from_us = billing->stays[i].until_us = cluster->now_us;
   }
   const blis__listener listener = {
-      .ud = billing,
-      .rank = BLIS__BOOKS,
-      .on = {[BLIS__SERVICE_CHANGED] = on_service_changed}};
+      .ud = billing, .rank = BLIS__BOOKS, .on = {[BLIS__SERVICE_CHANGED] = on_service_changed}};
   BLIS_TRY_MEM(blis__listeners_add(&cluster->listeners, &listener), error);
   cluster->billing = billing;
   return BLIS_OK;
 }
 
 blis_status blis_cluster_set_billing(blis_cluster *cluster, uint32_t group,
-                                     const blis_billing *given,
-                                     blis_error *error) {
+                                     const blis_billing *given, blis_error *error) {
   if (given->granularity_us < 0 || given->minimum_us < 0) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "billing: %" PRId64 " us is not allowed, expected at "
@@ -118,8 +108,8 @@ blis_status blis_cluster_set_billing(blis_cluster *cluster, uint32_t group,
   }
   BLIS_TRY(make(cluster, error));
   if (rule_of(cluster->billing, group) != NULL) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "billing: group %" PRIu32 " has rules already", group);
+    return blis_fail(error, BLIS_ERR_INVALID, "billing: group %" PRIu32 " has rules already",
+                     group);
   }
   rule *made = blis_arena_new(&cluster->texts, sizeof *made);
   BLIS_TRY_NEW(made, error);
@@ -129,8 +119,7 @@ blis_status blis_cluster_set_billing(blis_cluster *cluster, uint32_t group,
 }
 
 blis_billing blis_cluster_billing(const blis_cluster *cluster, uint32_t group) {
-  const rule *r =
-      cluster->billing == NULL ? NULL : rule_of(cluster->billing, group);
+  const rule *r = cluster->billing == NULL ? NULL : rule_of(cluster->billing, group);
   return r == NULL ? (blis_billing){0} : r->billing;
 }
 
@@ -138,8 +127,8 @@ bool blis_cluster_has_billing(const blis_cluster *cluster) {
   return cluster->billing != NULL;
 }
 
-blis_rounding blis_cluster_instance_rounding(const blis_cluster *cluster,
-                                             uint32_t index, int64_t until_us) {
+blis_rounding blis_cluster_instance_rounding(const blis_cluster *cluster, uint32_t index,
+                                             int64_t until_us) {
   if (cluster->billing == NULL) {
     return (blis_rounding){0};
   }

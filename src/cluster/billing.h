@@ -21,10 +21,8 @@ int64_t blis_billed_us(const blis_billing *billing, int64_t paid_us);
 
 /* For the instances of a group, before the first event. BLIS_ERR_INVALID: a
    time is below 0, or the group has rules already. */
-BLIS_MUSTUSE blis_status blis_cluster_set_billing(blis_cluster *cluster,
-                                                  uint32_t group,
-                                                  const blis_billing *billing,
-                                                  blis_error *error);
+BLIS_MUSTUSE blis_status blis_cluster_set_billing(blis_cluster *cluster, uint32_t group,
+                                                  const blis_billing *billing, blis_error *error);
 
 /* That of a group; without rules, nothing is rounded. */
 blis_billing blis_cluster_billing(const blis_cluster *cluster, uint32_t group);
@@ -40,7 +38,7 @@ typedef struct blis_rounding {
                      went */
 } blis_rounding;
 
-blis_rounding blis_cluster_instance_rounding(const blis_cluster *cluster,
-                                             uint32_t index, int64_t until_us);
+blis_rounding blis_cluster_instance_rounding(const blis_cluster *cluster, uint32_t index,
+                                             int64_t until_us);
 
 #endif

@@ -4,16 +4,14 @@
  */
 #include "cluster/features.h"
 
-static blis_status on_believed(void *ud, blis_cluster *cluster,
-                               const blis__news *news, blis_error *error) {
+static blis_status on_believed(void *ud, blis_cluster *cluster, const blis__news *news,
+                               blis_error *error) {
   const blis_instance *instance = cluster->instances[news->instance];
   int64_t block_size = blis_instance_get_config(instance)->block_size_tokens;
-  const blis_block_chain *chain =
-      blis__chain_cache_get(&cluster->chains, (uint32_t)block_size);
+  const blis_block_chain *chain = blis__chain_cache_get(&cluster->chains, (uint32_t)block_size);
   BLIS_TRY_NEW(chain, error);
   int64_t believed_tokens = news->routing->believed_tokens;
-  int64_t true_tokens =
-      (int64_t)blis_instance_cached_blocks(instance, chain) * block_size;
+  int64_t true_tokens = (int64_t)blis_instance_cached_blocks(instance, chain) * block_size;
   int64_t excess = believed_tokens - true_tokens;
   blis_cache_belief *belief = ud;
   belief->decisions++;
@@ -26,13 +24,11 @@ static blis_status on_believed(void *ud, blis_cluster *cluster,
 }
 
 blis_status blis__add_cache_belief(blis_cluster *cluster) {
-  const blis__listener listener = {.ud = &cluster->belief,
-                                   .rank = BLIS__BOOKS,
-                                   .on = {[BLIS__BELIEVED] = on_believed}};
+  const blis__listener listener = {
+      .ud = &cluster->belief, .rank = BLIS__BOOKS, .on = {[BLIS__BELIEVED] = on_believed}};
   return blis__listeners_add(&cluster->listeners, &listener);
 }
 
-void blis_cluster_get_cache_belief(const blis_cluster *cluster,
-                                   blis_cache_belief *belief) {
+void blis_cluster_get_cache_belief(const blis_cluster *cluster, blis_cache_belief *belief) {
   *belief = cluster->belief;
 }

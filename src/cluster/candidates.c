@@ -75,8 +75,8 @@ static size_t group_count(const blis__candidates *c) {
 }
 
 static bool has_role(const blis__candidates *c, uint32_t i, size_t stage) {
-  static const uint32_t roles[BLIS__STAGE_COUNT] = {
-      0, BLIS_ROLE_PREFILL, BLIS_ROLE_DECODE, BLIS_ROLE_ENCODE};
+  static const uint32_t roles[BLIS__STAGE_COUNT] = {0, BLIS_ROLE_PREFILL, BLIS_ROLE_DECODE,
+                                                    BLIS_ROLE_ENCODE};
   return stage == 0 || (c->facts[i].roles & roles[stage]) != 0;
 }
 
@@ -103,17 +103,11 @@ static blis_status allocate(blis__candidates *c) {
   return c->groups == NULL ? BLIS_ERR_NOMEM : rank_ids(c);
 }
 
-blis_status blis__candidates_init(blis__candidates *candidates,
-                                  const blis_alloc *alloc,
-                                  const blis_instance_facts *facts,
-                                  const char *const *ids,
+blis_status blis__candidates_init(blis__candidates *candidates, const blis_alloc *alloc,
+                                  const blis_instance_facts *facts, const char *const *ids,
                                   const uint32_t *fronts, uint32_t count) {
-  *candidates = (blis__candidates){.alloc = *alloc,
-                                   .count = count,
-                                   .facts = facts,
-                                   .ids = ids,
-                                   .fronts = fronts,
-                                   .version = 1};
+  *candidates = (blis__candidates){
+      .alloc = *alloc, .count = count, .facts = facts, .ids = ids, .fronts = fronts, .version = 1};
   blis_status status = allocate(candidates);
   if (status != BLIS_OK) {
     blis__candidates_deinit(candidates);
@@ -122,11 +116,9 @@ blis_status blis__candidates_init(blis__candidates *candidates,
 }
 
 static void free_group(const blis__candidates *c, blis__group *group) {
-  blis_alloc_free(&c->alloc, group->instances,
-                  c->count * sizeof *group->instances);
+  blis_alloc_free(&c->alloc, group->instances, c->count * sizeof *group->instances);
   blis_alloc_free(&c->alloc, group->ids, c->count * sizeof *group->ids);
-  blis_alloc_free(&c->alloc, group->id_ranks,
-                  c->count * sizeof *group->id_ranks);
+  blis_alloc_free(&c->alloc, group->id_ranks, c->count * sizeof *group->id_ranks);
   *group = (blis__group){0};
 }
 
@@ -144,8 +136,7 @@ void blis__candidates_deinit(blis__candidates *candidates) {
   *c = (blis__candidates){0};
 }
 
-bool blis__candidates_serve(const blis__candidates *candidates,
-                            const char *model) {
+bool blis__candidates_serve(const blis__candidates *candidates, const char *model) {
   const blis__candidates *c = candidates;
   for (uint32_t i = 0; i < c->count; i++) {
     if (c->models[i] == ANY_MODEL) {
@@ -155,8 +146,7 @@ bool blis__candidates_serve(const blis__candidates *candidates,
   return blis__candidates_find(c, model).found != NULL;
 }
 
-blis__model_search blis__candidates_find(const blis__candidates *candidates,
-                                         const char *model) {
+blis__model_search blis__candidates_find(const blis__candidates *candidates, const char *model) {
   blis__model_search search = {.wanted = model};
   for (uint32_t k = 0; k < candidates->names.count; k++) {
     blis__model_search_offer(&search, candidates->names.items[k], k);
@@ -168,8 +158,7 @@ bool blis__candidates_are_confusable(const blis__candidates *candidates) {
   for (size_t k = 0; k < candidates->names.count; k++) {
     const char *name = candidates->names.items[k];
     const char *owned = strrchr(name, '/');
-    if (owned != NULL &&
-        blis__candidates_find(candidates, owned + 1).other != NULL) {
+    if (owned != NULL && blis__candidates_find(candidates, owned + 1).other != NULL) {
       return true;
     }
   }
@@ -177,15 +166,12 @@ bool blis__candidates_are_confusable(const blis__candidates *candidates) {
 }
 
 void blis__candidates_note_facts(blis__candidates *candidates, uint32_t i) {
-  const char *model =
-      candidates->facts == NULL ? NULL : candidates->facts[i].model;
-  candidates->models[i] = model == NULL || *model == '\0'
-                              ? ANY_MODEL
-                              : find_name(candidates, model);
+  const char *model = candidates->facts == NULL ? NULL : candidates->facts[i].model;
+  candidates->models[i] =
+      model == NULL || *model == '\0' ? ANY_MODEL : find_name(candidates, model);
 }
 
-void blis__candidates_put_in_service(blis__candidates *candidates, uint32_t i,
-                                     bool is_in_service) {
+void blis__candidates_put_in_service(blis__candidates *candidates, uint32_t i, bool is_in_service) {
   candidates->out_count -= candidates->is_out[i];
   candidates->is_out[i] = !is_in_service;
   candidates->out_count += candidates->is_out[i];
@@ -196,13 +182,10 @@ static blis_status make_room(const blis__candidates *c, blis__group *group) {
   if (group->instances != NULL) {
     return BLIS_OK;
   }
-  group->instances =
-      blis_alloc_zeroed(&c->alloc, c->count, sizeof *group->instances);
+  group->instances = blis_alloc_zeroed(&c->alloc, c->count, sizeof *group->instances);
   group->ids = blis_alloc_zeroed(&c->alloc, c->count, sizeof *group->ids);
-  group->id_ranks =
-      blis_alloc_zeroed(&c->alloc, c->count, sizeof *group->id_ranks);
-  if (group->instances == NULL || group->ids == NULL ||
-      group->id_ranks == NULL) {
+  group->id_ranks = blis_alloc_zeroed(&c->alloc, c->count, sizeof *group->id_ranks);
+  if (group->instances == NULL || group->ids == NULL || group->id_ranks == NULL) {
     free_group(c, group);
     return BLIS_ERR_NOMEM;
   }
@@ -222,8 +205,8 @@ static bool belongs(const blis__candidates *c, size_t index, uint32_t i) {
   return serves && has_role(c, i, stage);
 }
 
-bool blis__may_be_candidate(const blis__candidates *candidates,
-                            const blis__group *group, uint32_t i) {
+bool blis__may_be_candidate(const blis__candidates *candidates, const blis__group *group,
+                            uint32_t i) {
   return belongs(candidates, (size_t)(group - candidates->groups), i);
 }
 
@@ -240,9 +223,8 @@ static blis_status make_group(const blis__candidates *c, size_t index) {
     }
   }
   bool is_each_alone = c->fronts == NULL || has_those_behind(c, index);
-  group->is_prefix =
-      group->count == 0 ||
-      (is_each_alone && group->instances[group->count - 1] + 1 == group->count);
+  group->is_prefix = group->count == 0 ||
+                     (is_each_alone && group->instances[group->count - 1] + 1 == group->count);
   group->is_everybody = group->count + c->out_count == c->count;
   group->version = c->version;
   group->due_us = 0;
@@ -250,8 +232,8 @@ static blis_status make_group(const blis__candidates *c, size_t index) {
 }
 
 /* The index of the group, looked up once per text. */
-static blis_status find_group(blis__candidates *c, const blis_intern *strings,
-                              uint32_t model, uint32_t *index) {
+static blis_status find_group(blis__candidates *c, const blis_intern *strings, uint32_t model,
+                              uint32_t *index) {
   size_t needed = (size_t)model + 1;
   BLIS_TRY(blis_array_reserve(&c->alloc, &c->group_of_model, needed));
   while (c->group_of_model.count < needed) {
@@ -260,18 +242,16 @@ static blis_status find_group(blis__candidates *c, const blis_intern *strings,
   uint32_t *known = &c->group_of_model.items[model];
   if (*known == 0) {
     uint32_t all = (uint32_t)c->names.count;
-    const blis__model_search search =
-        blis__candidates_find(c, blis_intern_text(strings, model));
-    *known =
-        (blis__model_search_is_clear(&search) ? search.number : all + 1) + 1;
+    const blis__model_search search = blis__candidates_find(c, blis_intern_text(strings, model));
+    *known = (blis__model_search_is_clear(&search) ? search.number : all + 1) + 1;
   }
   *index = *known - 1;
   return BLIS_OK;
 }
 
 /* Up to date; NULL = out of memory. */
-static BLIS_ALWAYS_INLINE blis__group *group_at(blis__candidates *c,
-                                                uint32_t index, uint32_t role) {
+static BLIS_ALWAYS_INLINE blis__group *group_at(blis__candidates *c, uint32_t index,
+                                                uint32_t role) {
   BLIS_ASSERT(role == 0 || c->stages > 1);
   index += blis__stage_of(role) * (uint32_t)groups_of_stage(c);
   blis__group *group = &c->groups[index];
@@ -281,13 +261,11 @@ static BLIS_ALWAYS_INLINE blis__group *group_at(blis__candidates *c,
   return group;
 }
 
-blis__group *blis__candidates_for(blis__candidates *candidates,
-                                  const blis_intern *strings, uint32_t model,
-                                  uint32_t role) {
+blis__group *blis__candidates_for(blis__candidates *candidates, const blis_intern *strings,
+                                  uint32_t model, uint32_t role) {
   blis__candidates *c = candidates;
   uint32_t index = (uint32_t)c->names.count;
-  if (model != 0 && c->names.count > 0 &&
-      find_group(c, strings, model, &index) != BLIS_OK) {
+  if (model != 0 && c->names.count > 0 && find_group(c, strings, model, &index) != BLIS_OK) {
     return NULL;
   }
   return group_at(c, index, role);
@@ -295,6 +273,5 @@ blis__group *blis__candidates_for(blis__candidates *candidates,
 
 blis__group *blis__candidates_all(blis__candidates *candidates, uint32_t role) {
   uint32_t index = (uint32_t)candidates->names.count;
-  return group_at(candidates, candidates->fronts == NULL ? index : index + 2,
-                  role);
+  return group_at(candidates, candidates->fronts == NULL ? index : index + 2, role);
 }

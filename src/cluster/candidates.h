@@ -54,8 +54,8 @@ typedef struct blis__candidates {
   uint64_t version;
   uint32_t *models; /* of the instances: numbers of the names below, or any */
   BLIS_ARRAY(const char *) names;
-  uint32_t stages;     /* 1, or one per role and one more */
-  blis__group *groups; /* one per name, and some more; by stage */
+  uint32_t stages;                     /* 1, or one per role and one more */
+  blis__group *groups;                 /* one per name, and some more; by stage */
   BLIS_ARRAY(uint32_t) group_of_model; /* + 1, by number of the text; 0 = ? */
 } blis__candidates;
 
@@ -63,18 +63,15 @@ typedef struct blis__candidates {
 BLIS_MUSTUSE blis_status blis__candidates_init(blis__candidates *candidates,
                                                const blis_alloc *alloc,
                                                const blis_instance_facts *facts,
-                                               const char *const *ids,
-                                               const uint32_t *fronts,
+                                               const char *const *ids, const uint32_t *fronts,
                                                uint32_t count);
 void blis__candidates_deinit(blis__candidates *candidates);
 
 /* Does any instance serve the model, in service or not? */
-bool blis__candidates_serve(const blis__candidates *candidates,
-                            const char *model);
+bool blis__candidates_serve(const blis__candidates *candidates, const char *model);
 
 /* Which of the models it is, by its number among the names. */
-blis__model_search blis__candidates_find(const blis__candidates *candidates,
-                                         const char *model);
+blis__model_search blis__candidates_find(const blis__candidates *candidates, const char *model);
 
 /* Can a name without an owner be that of several models? */
 bool blis__candidates_are_confusable(const blis__candidates *candidates);
@@ -84,29 +81,27 @@ bool blis__candidates_are_confusable(const blis__candidates *candidates);
 void blis__candidates_note_facts(blis__candidates *candidates, uint32_t i);
 
 /* At first everybody is in service. */
-void blis__candidates_put_in_service(blis__candidates *candidates, uint32_t i,
-                                     bool is_in_service);
+void blis__candidates_put_in_service(blis__candidates *candidates, uint32_t i, bool is_in_service);
 
 /*
  * The candidates for requests of a model, a number in strings (0 = any model),
  * with a role (0 = whatever they do). NULL = out of memory.
  */
-blis__group *blis__candidates_for(blis__candidates *candidates,
-                                  const blis_intern *strings, uint32_t model,
-                                  uint32_t role);
+blis__group *blis__candidates_for(blis__candidates *candidates, const blis_intern *strings,
+                                  uint32_t model, uint32_t role);
 
 /* The same of all instances, also those behind others, whatever the model. */
 blis__group *blis__candidates_all(blis__candidates *candidates, uint32_t role);
 
 /* Is front shown for instance i, which may be behind the last one? */
-static inline bool blis__is_shown_by(const blis__candidates *candidates,
-                                     uint32_t i, uint32_t front) {
-  return i == front || (candidates->fronts != NULL && i < candidates->count &&
-                        candidates->fronts[i] == front);
+static inline bool blis__is_shown_by(const blis__candidates *candidates, uint32_t i,
+                                     uint32_t front) {
+  return i == front ||
+         (candidates->fronts != NULL && i < candidates->count && candidates->fronts[i] == front);
 }
 
 /* Would it be one of the group if it were in service? */
-bool blis__may_be_candidate(const blis__candidates *candidates,
-                            const blis__group *group, uint32_t i);
+bool blis__may_be_candidate(const blis__candidates *candidates, const blis__group *group,
+                            uint32_t i);
 
 #endif

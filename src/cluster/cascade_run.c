@@ -18,33 +18,30 @@ static const blis__chain no_chain;
 
 /* Chains. */
 
-static blis_status fail_unknown(const blis_cluster *cluster, const char *where,
-                                const char *model, blis_error *error) {
+static blis_status fail_unknown(const blis_cluster *cluster, const char *where, const char *model,
+                                blis_error *error) {
   const blis__candidates *candidates = &cluster->snapshot.candidates;
   blis_nearest nearest = {.wanted = model};
   for (size_t i = 0; i < candidates->names.count; i++) {
     blis_nearest_offer(&nearest, candidates->names.items[i]);
   }
-  return blis_fail(error, BLIS_ERR_INVALID,
-                   "%s: no instance serves the model '%s'%s", where, model,
+  return blis_fail(error, BLIS_ERR_INVALID, "%s: no instance serves the model '%s'%s", where, model,
                    blis_nearest_suggest(&nearest).text);
 }
 
 /* The same name, or two of one model that the cluster serves. */
-static bool is_same_here(const blis_cluster *cluster, const char *a,
-                         const char *b) {
+static bool is_same_here(const blis_cluster *cluster, const char *a, const char *b) {
   const blis__candidates *candidates = &cluster->snapshot.candidates;
   const blis__model_search of_a = blis__candidates_find(candidates, a);
   const blis__model_search of_b = blis__candidates_find(candidates, b);
   return blis__is_same_model(a, b) ||
-         (blis__model_search_is_clear(&of_a) &&
-          blis__model_search_is_clear(&of_b) && of_a.number == of_b.number);
+         (blis__model_search_is_clear(&of_a) && blis__model_search_is_clear(&of_b) &&
+          of_a.number == of_b.number);
 }
 
 /* Adds a model to a chain with room for it. */
-static blis_status add_model(blis_cluster *cluster, const char *where,
-                             const char *model, size_t length, uint32_t *models,
-                             uint32_t *count, blis_error *error) {
+static blis_status add_model(blis_cluster *cluster, const char *where, const char *model,
+                             size_t length, uint32_t *models, uint32_t *count, blis_error *error) {
   blis_intern *strings = cluster->source->strings;
   uint32_t id;
   BLIS_TRY_MEM(blis_intern_add(strings, model, length, &id), error);
@@ -69,32 +66,27 @@ static blis_status add_model(blis_cluster *cluster, const char *where,
   return BLIS_OK;
 }
 
-static blis_status read_chain(blis_cluster *cluster,
-                              const blis_cascade_chain *from, blis__chain *to,
-                              blis_error *error) {
+static blis_status read_chain(blis_cluster *cluster, const blis_cascade_chain *from,
+                              blis__chain *to, blis_error *error) {
   blis__cascades *c = cluster->cascades;
   char where[256];
   snprintf(where, sizeof where, "cascade %.64s: %s%.128s", c->policy.name,
-           from->model == NULL ? "chain" : "chain of ",
-           from->model == NULL ? "" : from->model);
+           from->model == NULL ? "chain" : "chain of ", from->model == NULL ? "" : from->model);
   if (from->model == NULL && from->count == 0) {
     return blis_fail(error, BLIS_ERR_INVALID, "%s: it is empty", where);
   }
-  uint32_t *models =
-      blis_arena_new(&c->arena, (from->count + 1) * sizeof *models);
+  uint32_t *models = blis_arena_new(&c->arena, (from->count + 1) * sizeof *models);
   BLIS_TRY_NEW(models, error);
   *to = (blis__chain){.models = models};
   for (uint32_t i = 0; i < from->count; i++) {
     const char *model = from->models[i];
-    BLIS_TRY(add_model(cluster, where, model, strlen(model), models, &to->count,
-                       error));
+    BLIS_TRY(add_model(cluster, where, model, strlen(model), models, &to->count, error));
   }
   return BLIS_OK;
 }
 
 /* Two chains for one model: which one would it be? */
-static blis_status check_chains_differ(const blis_cluster *cluster,
-                                       blis_error *error) {
+static blis_status check_chains_differ(const blis_cluster *cluster, blis_error *error) {
   const blis_cascade *policy = &cluster->cascades->policy;
   for (size_t i = 0; i < policy->chain_count; i++) {
     const char *model = policy->chains[i].model;
@@ -102,20 +94,18 @@ static blis_status check_chains_differ(const blis_cluster *cluster,
       const char *other = policy->chains[k].model;
       if (other != NULL && is_same_here(cluster, model, other)) {
         return blis_fail(error, BLIS_ERR_INVALID,
-                         "cascade %s: there are two chains for the model '%s'",
-                         policy->name, model);
+                         "cascade %s: there are two chains for the model '%s'", policy->name,
+                         model);
       }
     }
   }
   return BLIS_OK;
 }
 
-static bool has_model(const blis_cluster *cluster, const blis__chain *chain,
-                      const char *model) {
+static bool has_model(const blis_cluster *cluster, const blis__chain *chain, const char *model) {
   const blis_intern *strings = cluster->source->strings;
   for (uint32_t i = 0; i < chain->count; i++) {
-    if (is_same_here(cluster, blis_intern_text(strings, chain->models[i]),
-                     model)) {
+    if (is_same_here(cluster, blis_intern_text(strings, chain->models[i]), model)) {
       return true;
     }
   }
@@ -123,8 +113,7 @@ static bool has_model(const blis_cluster *cluster, const blis__chain *chain,
 }
 
 /* The chain for requests of a model; its own one goes before that of all. */
-static const blis__chain *find_chain(const blis_cluster *cluster,
-                                     uint32_t model) {
+static const blis__chain *find_chain(const blis_cluster *cluster, uint32_t model) {
   const blis__cascades *c = cluster->cascades;
   const char *name = blis_intern_text(cluster->source->strings, model);
   const blis__chain *found = &no_chain;
@@ -141,19 +130,16 @@ static const blis__chain *find_chain(const blis_cluster *cluster,
 }
 
 /* "small,large" or "-" */
-static blis_status parse_chain(blis_cluster *cluster,
-                               const blis__cluster_request *request,
+static blis_status parse_chain(blis_cluster *cluster, const blis__cluster_request *request,
                                const blis__chain **chain, blis_error *error) {
   const blis_intern *strings = cluster->source->strings;
   blis_arena *arena = &cluster->cascades->arena;
   const char *text = blis_intern_text(strings, request->request.cascade);
   char id[BLIS_REQUEST_ID_SIZE];
   char where[BLIS_REQUEST_ID_SIZE + 32];
-  snprintf(where, sizeof where, "%s: its cascade",
-           blis_request_id(&request->request, strings, id));
+  snprintf(where, sizeof where, "%s: its cascade", blis_request_id(&request->request, strings, id));
   blis__chain *made = blis_arena_new(arena, sizeof *made);
-  uint32_t *models =
-      blis_arena_new(arena, (strlen(text) / 2 + 1) * sizeof *models);
+  uint32_t *models = blis_arena_new(arena, (strlen(text) / 2 + 1) * sizeof *models);
   BLIS_TRY_NEW(made, error);
   BLIS_TRY_NEW(models, error);
   *made = (blis__chain){.models = models};
@@ -164,13 +150,11 @@ static blis_status parse_chain(blis_cluster *cluster,
   for (;;) {
     size_t length = strcspn(text, ",");
     if (length == 0) {
-      return blis_fail(
-          error, BLIS_ERR_INVALID,
-          "%s is '%s'; expected models separated by commas, or - for none",
-          where, blis_intern_text(strings, request->request.cascade));
+      return blis_fail(error, BLIS_ERR_INVALID,
+                       "%s is '%s'; expected models separated by commas, or - for none", where,
+                       blis_intern_text(strings, request->request.cascade));
     }
-    BLIS_TRY(
-        add_model(cluster, where, text, length, models, &made->count, error));
+    BLIS_TRY(add_model(cluster, where, text, length, models, &made->count, error));
     if (text[length] == '\0') {
       return BLIS_OK;
     }
@@ -179,13 +163,12 @@ static blis_status parse_chain(blis_cluster *cluster,
 }
 
 /* What is remembered of a text; NULL = not known yet or no memory. */
-#define SLOT_OF(array, id)                                                     \
-  (blis_array_reserve(&cluster->alloc, array, (size_t)(id) + 1) != BLIS_OK     \
-       ? NULL                                                                  \
+#define SLOT_OF(array, id)                                                                         \
+  (blis_array_reserve(&cluster->alloc, array, (size_t)(id) + 1) != BLIS_OK                         \
+       ? NULL                                                                                      \
        : slot_of((array)->items, &(array)->count, (id)))
 
-static const blis__chain **slot_of(const blis__chain **items, size_t *count,
-                                   uint32_t id) {
+static const blis__chain **slot_of(const blis__chain **items, size_t *count, uint32_t id) {
   while (*count <= id) {
     items[(*count)++] = NULL;
   }
@@ -193,14 +176,12 @@ static const blis__chain **slot_of(const blis__chain **items, size_t *count,
 }
 
 /* The chain of models for a request; empty = it takes no part. */
-static blis_status chain_of(blis_cluster *cluster,
-                            const blis__cluster_request *request,
+static blis_status chain_of(blis_cluster *cluster, const blis__cluster_request *request,
                             const blis__chain **chain, blis_error *error) {
   blis__cascades *c = cluster->cascades;
   uint32_t own = request->request.cascade;
   uint32_t model = request->request.model;
-  const blis__chain **known =
-      own != 0 ? SLOT_OF(&c->by_text, own) : SLOT_OF(&c->by_model, model);
+  const blis__chain **known = own != 0 ? SLOT_OF(&c->by_text, own) : SLOT_OF(&c->by_model, model);
   BLIS_TRY_NEW(known, error);
   if (*known == NULL && own == 0) {
     *known = find_chain(cluster, model);
@@ -214,9 +195,8 @@ static blis_status chain_of(blis_cluster *cluster,
 /* Answers. */
 
 /* "-1.5", or "small=-1.5;large=-0.3"; NAN = it says nothing of the model. */
-static blis_status own_logprob(const blis_cluster *cluster,
-                               const blis_request *request, double *logprob,
-                               blis_error *error) {
+static blis_status own_logprob(const blis_cluster *cluster, const blis_request *request,
+                               double *logprob, blis_error *error) {
   const blis_intern *strings = cluster->source->strings;
   const char *model = blis_intern_text(strings, request->model);
   const char *text = blis_intern_text(strings, request->mean_logprob);
@@ -228,16 +208,15 @@ static blis_status own_logprob(const blis_cluster *cluster,
     size_t name = equals == NULL ? 0 : (size_t)(equals - text);
     size_t skipped = equals == NULL ? 0 : name + 1;
     double value;
-    if (blis_parse_double((blis_slice){text + skipped, length - skipped},
-                          &value) != BLIS_NUMBER_OK) {
+    if (blis_parse_double((blis_slice){text + skipped, length - skipped}, &value) !=
+        BLIS_NUMBER_OK) {
       char id[BLIS_REQUEST_ID_SIZE];
       return blis_fail(error, BLIS_ERR_INVALID,
                        "%s: its mean_logprob is '%s', expected a number or "
                        "model=number;model=number",
                        blis_request_id(request, strings, id), whole);
     }
-    bool is_of_model = equals == NULL || (strlen(model) == name &&
-                                          memcmp(model, text, name) == 0);
+    bool is_of_model = equals == NULL || (strlen(model) == name && memcmp(model, text, name) == 0);
     *logprob = is_of_model ? value : *logprob;
     text += length + (text[length] == ';');
   }
@@ -245,20 +224,18 @@ static blis_status own_logprob(const blis_cluster *cluster,
 }
 
 /* What the request says goes before what the policy says. */
-static blis_status find_answer(blis_cluster *cluster,
-                               blis__cluster_request *request,
+static blis_status find_answer(blis_cluster *cluster, blis__cluster_request *request,
                                blis_error *error) {
   blis__cascade_run *run = request->cascade;
   const blis_cascade *policy = &cluster->cascades->policy;
   run->answer = (blis_cascade_answer){.mean_logprob = NAN, .output_tokens = -1};
-  BLIS_TRY(own_logprob(cluster, &request->request, &run->answer.mean_logprob,
-                       error));
+  BLIS_TRY(own_logprob(cluster, &request->request, &run->answer.mean_logprob, error));
   if (!isnan(run->answer.mean_logprob) || policy->ops->answer == NULL) {
     return BLIS_OK;
   }
   blis_routing_request shown = blis__cluster_show_request(cluster, request);
-  return policy->ops->answer(policy->state, &shown, run->wanted_output_tokens,
-                             cluster->now_us, &run->answer, error);
+  return policy->ops->answer(policy->state, &shown, run->wanted_output_tokens, cluster->now_us,
+                             &run->answer, error);
 }
 
 /*
@@ -274,16 +251,14 @@ static void plan_output(blis__cluster_request *request) {
     int64_t most = r->max_output_tokens > 0 ? r->max_output_tokens : UINT32_MAX;
     r->output_tokens = (uint32_t)blis_min_i64(tokens, most);
   }
-  r->shares_output =
-      run->shared_output && r->output_tokens == run->wanted_output_tokens;
+  r->shares_output = run->shared_output && r->output_tokens == run->wanted_output_tokens;
   request->live.output_tokens = r->output_tokens;
 }
 
 /* Attempts. */
 
-static blis_status begin_attempt(blis_cluster *cluster,
-                                 blis__cluster_request *request, uint32_t stage,
-                                 int64_t start_us, blis_error *error) {
+static blis_status begin_attempt(blis_cluster *cluster, blis__cluster_request *request,
+                                 uint32_t stage, int64_t start_us, blis_error *error) {
   blis__cascade_run *run = request->cascade;
   BLIS_ASSERT(stage < run->chain->count);
   BLIS_ASSERT(run->steps == 0 || stage > run->stage);
@@ -297,8 +272,8 @@ static blis_status begin_attempt(blis_cluster *cluster,
   return BLIS_OK;
 }
 
-static blis_status on_arrived(void *ud, blis_cluster *cluster,
-                              const blis__news *news, blis_error *error) {
+static blis_status on_arrived(void *ud, blis_cluster *cluster, const blis__news *news,
+                              blis_error *error) {
   blis__cascades *c = ud;
   blis__cluster_request *request = news->request;
   const blis__chain *chain = &no_chain;
@@ -310,18 +285,16 @@ static blis_status on_arrived(void *ud, blis_cluster *cluster,
   BLIS_TRY_MEM(blis_pool_take(&c->runs, &slot), error);
   const blis_request *r = &request->request;
   request->cascade = blis_pool_item(&c->runs, slot);
-  *request->cascade =
-      (blis__cascade_run){.chain = chain,
-                          .slot = slot,
-                          .wanted_model = r->model,
-                          .wanted_output_tokens = r->output_tokens,
-                          .shared_output = r->shares_output};
+  *request->cascade = (blis__cascade_run){.chain = chain,
+                                          .slot = slot,
+                                          .wanted_model = r->model,
+                                          .wanted_output_tokens = r->output_tokens,
+                                          .shared_output = r->shares_output};
   return begin_attempt(cluster, request, 0, cluster->now_us, error);
 }
 
 static bool is_completed(const blis_live_request *live) {
-  return live->state == BLIS_REQUEST_COMPLETED ||
-         live->state == BLIS_REQUEST_LENGTH_CAPPED;
+  return live->state == BLIS_REQUEST_COMPLETED || live->state == BLIS_REQUEST_LENGTH_CAPPED;
 }
 
 /* The first one comes with the prefill. */
@@ -334,16 +307,15 @@ static int64_t sent_tokens(const blis_live_request *live) {
 }
 
 static blis_cascade_attempt attempt_of(const blis_cluster *cluster,
-                                       const blis__cluster_request *request,
-                                       int64_t end_us, const char *reason) {
+                                       const blis__cluster_request *request, int64_t end_us,
+                                       const char *reason) {
   const blis__cascade_run *run = request->cascade;
   const blis_live_request *live = &request->live;
   int64_t tokens = sent_tokens(live);
   double logprob = NAN;
   if (is_completed(live)) {
-    logprob = isnan(run->answer.mean_logprob)
-                  ? blis_cascade_substitute_logprob(tokens)
-                  : run->answer.mean_logprob;
+    logprob = isnan(run->answer.mean_logprob) ? blis_cascade_substitute_logprob(tokens)
+                                              : run->answer.mean_logprob;
   }
   uint32_t model = run->chain->models[run->stage];
   return (blis_cascade_attempt){
@@ -367,9 +339,8 @@ static blis_cascade_attempt attempt_of(const blis_cluster *cluster,
 }
 
 /* Is another model wanted? A client whose request timed out is gone. */
-static blis_status ask_policy(blis_cluster *cluster,
-                              blis__cluster_request *request, bool *escalates,
-                              blis_error *error) {
+static blis_status ask_policy(blis_cluster *cluster, blis__cluster_request *request,
+                              bool *escalates, blis_error *error) {
   blis__cascade_run *run = request->cascade;
   const blis_cascade *policy = &cluster->cascades->policy;
   *escalates = false;
@@ -378,9 +349,8 @@ static blis_status ask_policy(blis_cluster *cluster,
     return BLIS_OK;
   }
   blis_routing_request shown = blis__cluster_show_request(cluster, request);
-  BLIS_TRY(policy->ops->escalates(policy->state, &shown, &run->attempt,
-                                  cluster->now_us, escalates, &run->next,
-                                  error));
+  BLIS_TRY(policy->ops->escalates(policy->state, &shown, &run->attempt, cluster->now_us, escalates,
+                                  &run->next, error));
   if (*escalates && run->next <= run->stage) {
     return blis_fail(error, BLIS_ERR_POLICY,
                      "cascade %s: after the model in place %" PRIu32
@@ -391,9 +361,8 @@ static blis_status ask_policy(blis_cluster *cluster,
   return BLIS_OK;
 }
 
-static blis_status judge(blis_cluster *cluster, blis__cluster_request *request,
-                         int64_t end_us, const char *reason,
-                         blis_error *error) {
+static blis_status judge(blis_cluster *cluster, blis__cluster_request *request, int64_t end_us,
+                         const char *reason, blis_error *error) {
   blis__cascade_run *run = request->cascade;
   BLIS_ASSERT(!run->is_judged);
   bool escalates;
@@ -411,8 +380,8 @@ static blis_status judge(blis_cluster *cluster, blis__cluster_request *request,
   return BLIS_OK;
 }
 
-static blis_status on_completed(void *ud, blis_cluster *cluster,
-                                const blis__news *news, blis_error *error) {
+static blis_status on_completed(void *ud, blis_cluster *cluster, const blis__news *news,
+                                blis_error *error) {
   (void)ud;
   blis__cascade_run *run = news->request->cascade;
   if (run != NULL) {
@@ -423,8 +392,7 @@ static blis_status on_completed(void *ud, blis_cluster *cluster,
 }
 
 /* Who keeps attempts is told about the request as it came. */
-static blis_status keep_attempt(const blis_cluster *cluster,
-                                const blis__cluster_request *request,
+static blis_status keep_attempt(const blis_cluster *cluster, const blis__cluster_request *request,
                                 blis_error *error) {
   const blis__cascade_run *run = request->cascade;
   const blis_request_sink *sink = cluster->sink;
@@ -437,8 +405,7 @@ static blis_status keep_attempt(const blis_cluster *cluster,
 }
 
 /* The request is as if it had just arrived, but for its arrival. */
-static blis_status ask_next(blis_cluster *cluster,
-                            blis__cluster_request *request, int64_t end_us,
+static blis_status ask_next(blis_cluster *cluster, blis__cluster_request *request, int64_t end_us,
                             blis_error *error) {
   blis_live_request *live = &request->live;
   blis_block_namer_release(cluster->namer, &live->chain);
@@ -448,16 +415,14 @@ static blis_status ask_next(blis_cluster *cluster,
   request->admission_ticket = (blis_ticket){{0}};
   cluster->counts.escalated++;
   int64_t start_us = blis_max_i64(end_us, cluster->now_us);
-  BLIS_TRY(
-      begin_attempt(cluster, request, request->cascade->next, start_us, error));
-  int64_t wait_us = blis_time_after_us(start_us - cluster->now_us,
-                                       cluster->config.admission_latency_us);
-  return blis__cluster_schedule(cluster, request, BLIS__CLUSTER_ADMISSION,
-                                wait_us, error);
+  BLIS_TRY(begin_attempt(cluster, request, request->cascade->next, start_us, error));
+  int64_t wait_us =
+      blis_time_after_us(start_us - cluster->now_us, cluster->config.admission_latency_us);
+  return blis__cluster_schedule(cluster, request, BLIS__CLUSTER_ADMISSION, wait_us, error);
 }
 
-static blis_status on_over(void *ud, blis_cluster *cluster,
-                           const blis__news *news, blis_error *error) {
+static blis_status on_over(void *ud, blis_cluster *cluster, const blis__news *news,
+                           blis_error *error) {
   (void)ud;
   blis__cluster_request *request = news->request;
   blis__cascade_run *run = request->cascade;
@@ -471,15 +436,14 @@ static blis_status on_over(void *ud, blis_cluster *cluster,
   if (*news->goes_on) { /* else it is kept when the request is reported */
     BLIS_TRY(keep_attempt(cluster, request, error));
   }
-  BLIS_TRY(BLIS__TELL(cluster, BLIS__JUDGED, error, .request = request,
-                      .attempt = &run->attempt, .verdict = run->verdict));
-  return *news->goes_on ? ask_next(cluster, request, news->end_us, error)
-                        : BLIS_OK;
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__JUDGED, error, .request = request, .attempt = &run->attempt,
+                      .verdict = run->verdict));
+  return *news->goes_on ? ask_next(cluster, request, news->end_us, error) : BLIS_OK;
 }
 
 /* What is reported wants the model that the request came with. */
-static blis_status on_reporting(void *ud, blis_cluster *cluster,
-                                const blis__news *news, blis_error *error) {
+static blis_status on_reporting(void *ud, blis_cluster *cluster, const blis__news *news,
+                                blis_error *error) {
   (void)ud;
   blis__cluster_request *request = news->request;
   blis__cascade_run *run = request->cascade;
@@ -499,8 +463,8 @@ static blis_status on_reporting(void *ud, blis_cluster *cluster,
   return BLIS_OK;
 }
 
-static blis_status on_ended(void *ud, blis_cluster *cluster,
-                            const blis__news *news, blis_error *error) {
+static blis_status on_ended(void *ud, blis_cluster *cluster, const blis__news *news,
+                            blis_error *error) {
   (void)cluster, (void)error;
   blis__cascades *c = ud;
   if (news->request->cascade != NULL) {
@@ -534,8 +498,8 @@ static blis_status add_cascades(blis_cluster *cluster, blis_cascade *policy) {
   return blis__listeners_add(&cluster->listeners, &listener);
 }
 
-blis_status blis_cluster_set_cascade(blis_cluster *cluster,
-                                     blis_cascade *cascade, blis_error *error) {
+blis_status blis_cluster_set_cascade(blis_cluster *cluster, blis_cascade *cascade,
+                                     blis_error *error) {
   BLIS_ASSERT(cluster->counts.arrived == 0 && cluster->cascades == NULL);
   BLIS_TRY_MEM(add_cascades(cluster, cascade), error);
   blis__cascades *c = cluster->cascades;

@@ -20,14 +20,12 @@ void blis__chain_cache_deinit(blis__chain_cache *cache) {
   cache->count = 0;
 }
 
-void blis__chain_cache_begin(blis__chain_cache *cache,
-                             const blis_request *request) {
+void blis__chain_cache_begin(blis__chain_cache *cache, const blis_request *request) {
   BLIS_ASSERT(cache->request == NULL);
   cache->request = request;
 }
 
-void blis__chain_cache_begin_again(blis__chain_cache *cache,
-                                   const blis_request *request,
+void blis__chain_cache_begin_again(blis__chain_cache *cache, const blis_request *request,
                                    const blis_block_chain *own) {
   blis__chain_cache_begin(cache, request);
   cache->own = own;
@@ -58,8 +56,8 @@ static entry *make(blis__chain_cache *cache, uint32_t block_size) {
   BLIS_ASSERT(cache->request != NULL);
   entry *e = find_or_add(cache, block_size);
   if (e != NULL && !e->is_made) {
-    if (blis_block_namer_chain(cache->namer, cache->request, block_size,
-                               &e->chain, NULL) != BLIS_OK) {
+    if (blis_block_namer_chain(cache->namer, cache->request, block_size, &e->chain, NULL) !=
+        BLIS_OK) {
       return NULL;
     }
     if (cache->own != NULL) {
@@ -70,14 +68,12 @@ static entry *make(blis__chain_cache *cache, uint32_t block_size) {
   return e;
 }
 
-const blis_block_chain *blis__chain_cache_get(blis__chain_cache *cache,
-                                              uint32_t block_size) {
+const blis_block_chain *blis__chain_cache_get(blis__chain_cache *cache, uint32_t block_size) {
   const entry *e = make(cache, block_size);
   return e == NULL ? NULL : &e->chain;
 }
 
-blis_status blis__chain_cache_take(blis__chain_cache *cache,
-                                   uint32_t block_size,
+blis_status blis__chain_cache_take(blis__chain_cache *cache, uint32_t block_size,
                                    blis_block_chain *chain) {
   entry *e = make(cache, block_size);
   if (e == NULL) {

@@ -26,25 +26,21 @@ void blis__chain_cache_init(blis__chain_cache *cache, const blis_alloc *alloc,
 void blis__chain_cache_deinit(blis__chain_cache *cache);
 
 /* A decision about a request begins; it is borrowed until the end. */
-void blis__chain_cache_begin(blis__chain_cache *cache,
-                             const blis_request *request);
+void blis__chain_cache_begin(blis__chain_cache *cache, const blis_request *request);
 
 /*
  * Another decision about a request whose chain is known, borrowed until the
  * end: its private blocks are those of that chain, too. Every chain asked for
  * has the same block size.
  */
-void blis__chain_cache_begin_again(blis__chain_cache *cache,
-                                   const blis_request *request,
+void blis__chain_cache_begin_again(blis__chain_cache *cache, const blis_request *request,
                                    const blis_block_chain *own);
 
 /* The request's chain for a block size; NULL = out of memory. */
-const blis_block_chain *blis__chain_cache_get(blis__chain_cache *cache,
-                                              uint32_t block_size);
+const blis_block_chain *blis__chain_cache_get(blis__chain_cache *cache, uint32_t block_size);
 
 /* Hands the chain over to the caller, who releases it to the namer. */
-BLIS_MUSTUSE blis_status blis__chain_cache_take(blis__chain_cache *cache,
-                                                uint32_t block_size,
+BLIS_MUSTUSE blis_status blis__chain_cache_take(blis__chain_cache *cache, uint32_t block_size,
                                                 blis_block_chain *chain);
 
 /* Ends the decision: chains that were not taken are released. */

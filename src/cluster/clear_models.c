@@ -8,8 +8,8 @@
 #include "instance/arrival.h"
 
 /* Behind cascades, which may have another model in mind. */
-static blis_status on_admitting(void *ud, blis_cluster *cluster,
-                                const blis__news *news, blis_error *error) {
+static blis_status on_admitting(void *ud, blis_cluster *cluster, const blis__news *news,
+                                blis_error *error) {
   const blis_request *request = &news->request->request;
   const blis_intern *strings = cluster->source->strings;
   const blis__model_search search =
@@ -19,8 +19,7 @@ static blis_status on_admitting(void *ud, blis_cluster *cluster,
   }
   char id[BLIS_REQUEST_ID_SIZE];
   char where[BLIS_REQUEST_ID_SIZE + 32];
-  snprintf(where, sizeof where, "%s: its model",
-           blis_request_id(request, strings, id));
+  snprintf(where, sizeof where, "%s: its model", blis_request_id(request, strings, id));
   return blis__model_search_fail(&search, where, error);
 }
 

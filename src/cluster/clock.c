@@ -16,32 +16,26 @@ enum {
   FRUITLESS_LOOKS_MAX = 64 /* of an autoscaler, before it is given up, too */
 };
 
-blis_status blis__cluster_schedule(blis_cluster *cluster,
-                                   blis__cluster_request *request,
-                                   int event_class, int64_t delay_us,
-                                   blis_error *error) {
+blis_status blis__cluster_schedule(blis_cluster *cluster, blis__cluster_request *request,
+                                   int event_class, int64_t delay_us, blis_error *error) {
   BLIS_ASSERT(delay_us >= 0);
-  blis__request_move(request, event_class == BLIS__CLUSTER_ADMISSION
-                                  ? BLIS__AT_ADMISSION
-                                  : BLIS__AT_ROUTING);
-  const blis_event event = {.time_us =
-                                blis_time_after_us(cluster->now_us, delay_us),
+  blis__request_move(request, event_class == BLIS__CLUSTER_ADMISSION ? BLIS__AT_ADMISSION
+                                                                     : BLIS__AT_ROUTING);
+  const blis_event event = {.time_us = blis_time_after_us(cluster->now_us, delay_us),
                             .event_class = event_class,
                             .object = request};
   BLIS_TRY_MEM(blis_event_queue_push(cluster->queue, &event, NULL), error);
   return BLIS_OK;
 }
 
-blis_status blis__cluster_schedule_arrival(blis_cluster *cluster,
-                                           const blis_request *arrival,
+blis_status blis__cluster_schedule_arrival(blis_cluster *cluster, const blis_request *arrival,
                                            blis_error *error) {
   BLIS_ASSERT(arrival->arrival_us >= cluster->now_us);
   uint32_t index;
   BLIS_TRY_MEM(blis_pool_take(&cluster->follow_ups, &index), error);
   *(blis_request *)blis_pool_item(&cluster->follow_ups, index) = *arrival;
-  const blis_event event = {.time_us = arrival->arrival_us,
-                            .event_class = BLIS__CLUSTER_ARRIVAL,
-                            .number = index};
+  const blis_event event = {
+      .time_us = arrival->arrival_us, .event_class = BLIS__CLUSTER_ARRIVAL, .number = index};
   if (blis_event_queue_push(cluster->queue, &event, NULL) != BLIS_OK) {
     blis_pool_give(&cluster->follow_ups, index);
     return blis_fail_nomem(error);
@@ -50,30 +44,25 @@ blis_status blis__cluster_schedule_arrival(blis_cluster *cluster,
 }
 
 blis_status blis_cluster_call_at(blis_cluster *cluster, int64_t at_us,
-                                 blis_status (*fn)(void *ud,
-                                                   blis_cluster *cluster,
+                                 blis_status (*fn)(void *ud, blis_cluster *cluster,
                                                    blis_error *error),
                                  void *ud, blis_error *error) {
-  return blis__cluster_call_in(cluster, BLIS__CLUSTER_CALL, at_us, fn, ud,
-                               error);
+  return blis__cluster_call_in(cluster, BLIS__CLUSTER_CALL, at_us, fn, ud, error);
 }
 
-blis_status blis__cluster_call_in(
-    blis_cluster *cluster, int event_class, int64_t at_us,
-    blis_status (*fn)(void *ud, blis_cluster *cluster, blis_error *error),
-    void *ud, blis_error *error) {
+blis_status blis__cluster_call_in(blis_cluster *cluster, int event_class, int64_t at_us,
+                                  blis_status (*fn)(void *ud, blis_cluster *cluster,
+                                                    blis_error *error),
+                                  void *ud, blis_error *error) {
   if (at_us < cluster->now_us) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "the time %" PRId64
-                     " us is in the past: it is now %" PRId64 " us",
-                     at_us, cluster->now_us);
+                     "the time %" PRId64 " us is in the past: it is now %" PRId64 " us", at_us,
+                     cluster->now_us);
   }
   uint32_t index;
   BLIS_TRY_MEM(blis_pool_take(&cluster->calls, &index), error);
-  *(blis__scheduled_call *)blis_pool_item(&cluster->calls, index) =
-      (blis__scheduled_call){fn, ud};
-  const blis_event event = {
-      .time_us = at_us, .event_class = event_class, .number = index};
+  *(blis__scheduled_call *)blis_pool_item(&cluster->calls, index) = (blis__scheduled_call){fn, ud};
+  const blis_event event = {.time_us = at_us, .event_class = event_class, .number = index};
   if (blis_event_queue_push(cluster->queue, &event, NULL) != BLIS_OK) {
     blis_pool_give(&cluster->calls, index);
     return blis_fail_nomem(error);
@@ -110,25 +99,22 @@ static int64_t last_planned_us(const blis_cluster *cluster) {
 static bool is_change_due(const blis_cluster *cluster) {
   int64_t now_us = cluster->now_us;
   bool scaler_may =
-      cluster->may_scale &&
-      cluster->scaler_looks - cluster->hope_looks < FRUITLESS_LOOKS_MAX;
-  return cluster->life_due_us >= now_us || cluster->hope_us >= now_us ||
-         scaler_may || cluster->config.horizon_us != BLIS_TIME_NEVER_US ||
-         (cluster->gateway != NULL &&
-          cluster->gateway->sweep_at_us != BLIS_TIME_NEVER_US);
+      cluster->may_scale && cluster->scaler_looks - cluster->hope_looks < FRUITLESS_LOOKS_MAX;
+  return cluster->life_due_us >= now_us || cluster->hope_us >= now_us || scaler_may ||
+         cluster->config.horizon_us != BLIS_TIME_NEVER_US ||
+         (cluster->gateway != NULL && cluster->gateway->sweep_at_us != BLIS_TIME_NEVER_US);
 }
 
 /* ", 3 of them in the gateway's queue at saturation 1"; "" for none. */
 typedef char gateway_words[96];
-static const char *tell_gateway(const blis_cluster *cluster,
-                                gateway_words words) {
+static const char *tell_gateway(const blis_cluster *cluster, gateway_words words) {
   const blis__gateway *gateway = cluster->gateway;
   int64_t waiting = gateway == NULL ? 0 : blis_flow_queue_count(gateway->queue);
   words[0] = '\0';
   if (waiting > 0) {
     snprintf(words, sizeof(gateway_words),
-             ", %" PRId64 " of them in the gateway's queue at saturation %g",
-             waiting, gateway->saturation);
+             ", %" PRId64 " of them in the gateway's queue at saturation %g", waiting,
+             gateway->saturation);
   }
   return words;
 }
@@ -138,8 +124,7 @@ static const char *tell_gateway(const blis_cluster *cluster,
  * go on for ever. While a request can still move on by itself that is no harm,
  * nor while something is due, which is looked at once in so many.
  */
-blis_status blis__cluster_note_fruitless(blis_cluster *cluster,
-                                         blis_error *error) {
+blis_status blis__cluster_note_fruitless(blis_cluster *cluster, blis_error *error) {
   if (++cluster->fruitless == 1) {
     cluster->hope_looks = cluster->scaler_looks;
   }
@@ -150,20 +135,18 @@ blis_status blis__cluster_note_fruitless(blis_cluster *cluster,
   if (cluster->fruitless == FRUITLESS_MAX) {
     cluster->hope_us = last_planned_us(cluster);
   }
-  bool can_move =
-      cluster->has_arrival || blis_pool_count(&cluster->follow_ups) > 0 ||
-      blis__cluster_instances_next_us(cluster) != BLIS_TIME_NEVER_US;
+  bool can_move = cluster->has_arrival || blis_pool_count(&cluster->follow_ups) > 0 ||
+                  blis__cluster_instances_next_us(cluster) != BLIS_TIME_NEVER_US;
   if (can_move || is_change_due(cluster)) {
     return BLIS_OK;
   }
   gateway_words words;
-  return blis_fail(
-      error, BLIS_ERR_STUCK,
-      "no request has made progress during the last %d scheduled functions and "
-      "delayed admissions, and none can; the time is "
-      "%" PRId64 " us, %" PRId64 " requests are waiting%s",
-      FRUITLESS_MAX, cluster->now_us, cluster->counts.in_flight,
-      tell_gateway(cluster, words));
+  return blis_fail(error, BLIS_ERR_STUCK,
+                   "no request has made progress during the last %d scheduled functions and "
+                   "delayed admissions, and none can; the time is "
+                   "%" PRId64 " us, %" PRId64 " requests are waiting%s",
+                   FRUITLESS_MAX, cluster->now_us, cluster->counts.in_flight,
+                   tell_gateway(cluster, words));
 }
 
 void blis__cluster_ask_laggards(const blis_cluster *cluster) {
@@ -176,49 +159,42 @@ void blis__cluster_ask_laggards(const blis_cluster *cluster) {
   }
 }
 
-void blis__cluster_set_eager(blis_cluster *cluster, uint32_t number,
-                             bool is_eager) {
+void blis__cluster_set_eager(blis_cluster *cluster, uint32_t number, bool is_eager) {
   if (cluster->is_eager[number] != is_eager) {
     blis__cluster_ask_laggards(cluster);
-    blis_winner_tree_clear(
-        is_eager ? cluster->next_events : cluster->eager_events, number);
+    blis_winner_tree_clear(is_eager ? cluster->next_events : cluster->eager_events, number);
     cluster->is_eager[number] = is_eager;
     blis__cluster_note_next(cluster, number);
   }
 }
 
 /* What an instance did has come to this. */
-static blis_status check_run(blis_cluster *cluster, uint32_t number,
-                             blis_status status, const blis_error *cause,
-                             blis_error *error) {
+static blis_status check_run(blis_cluster *cluster, uint32_t number, blis_status status,
+                             const blis_error *cause, blis_error *error) {
   if (cluster->event_error.status != BLIS_OK) {
     *error = cluster->event_error;
     return error->status;
   }
   if (status != BLIS_OK) {
-    return blis_fail(error, status, "%s: %s", cluster->ids[number],
-                     cause->message);
+    return blis_fail(error, status, "%s: %s", cluster->ids[number], cause->message);
   }
-  return cluster->after_run != NULL ? cluster->after_run(cluster, error)
-                                    : BLIS_OK;
+  return cluster->after_run != NULL ? cluster->after_run(cluster, error) : BLIS_OK;
 }
 
-blis_status blis__cluster_go_on(blis_cluster *cluster, uint32_t number,
-                                int64_t step_us, blis_error *error) {
+blis_status blis__cluster_go_on(blis_cluster *cluster, uint32_t number, int64_t step_us,
+                                blis_error *error) {
   blis_error cause;
   cause.message[0] = '\0';
   cluster->running = number;
-  blis_status status =
-      blis_instance_go_on(cluster->instances[number], step_us, &cause);
+  blis_status status = blis_instance_go_on(cluster->instances[number], step_us, &cause);
   BLIS_TRY(check_run(cluster, number, status, &cause, error));
   blis__snapshot_instance_changed(&cluster->snapshot, number);
   blis__cluster_note_next(cluster, number);
   return BLIS_OK;
 }
 
-blis_status blis__cluster_run_instance(blis_cluster *cluster, uint32_t number,
-                                       int64_t time_us, int64_t limit_us,
-                                       blis_error *error) {
+blis_status blis__cluster_run_instance(blis_cluster *cluster, uint32_t number, int64_t time_us,
+                                       int64_t limit_us, blis_error *error) {
   blis_instance *instance = cluster->instances[number];
   BLIS_ASSERT(blis_instance_next_us(instance) == time_us && time_us < limit_us);
   bool clock_moved = true;
@@ -227,8 +203,7 @@ blis_status blis__cluster_run_instance(blis_cluster *cluster, uint32_t number,
   cluster->running = number;
   blis_error cause; /* long: not zeroed for every event */
   cause.message[0] = '\0';
-  blis_status status =
-      blis_instance_run_next(instance, limit_us, &clock_moved, &cause);
+  blis_status status = blis_instance_run_next(instance, limit_us, &clock_moved, &cause);
   BLIS_TRY(check_run(cluster, number, status, &cause, error));
   /* One that lagged behind does not turn back the clock of the others. */
   if (!clock_moved || time_us < before_us) {
@@ -238,27 +213,24 @@ blis_status blis__cluster_run_instance(blis_cluster *cluster, uint32_t number,
   cluster->fruitless = 0;
   blis__snapshot_instance_changed(&cluster->snapshot, number);
   blis__cluster_note_next(cluster, number);
-  return cluster->meet != NULL ? cluster->meet(cluster, number, error)
-                               : BLIS_OK;
+  return cluster->meet != NULL ? cluster->meet(cluster, number, error) : BLIS_OK;
 }
 
-static blis_status bring_to(blis_cluster *cluster, uint32_t number,
-                            int64_t limit_us, blis_error *error) {
+static blis_status bring_to(blis_cluster *cluster, uint32_t number, int64_t limit_us,
+                            blis_error *error) {
   const blis_instance *instance = cluster->instances[number];
   for (int64_t next_us = blis_instance_next_us(instance); next_us < limit_us;
        next_us = blis_instance_next_us(instance)) {
-    BLIS_TRY(
-        blis__cluster_run_instance(cluster, number, next_us, limit_us, error));
+    BLIS_TRY(blis__cluster_run_instance(cluster, number, next_us, limit_us, error));
   }
   return BLIS_OK;
 }
 
-blis_status blis__cluster_bring_forward(blis_cluster *cluster, uint32_t number,
-                                        blis_error *error) {
+blis_status blis__cluster_bring_forward(blis_cluster *cluster, uint32_t number, blis_error *error) {
   return bring_to(cluster, number, cluster->now_us, error);
 }
 
-blis_status blis__cluster_bring_up_to_now(blis_cluster *cluster,
-                                          uint32_t number, blis_error *error) {
+blis_status blis__cluster_bring_up_to_now(blis_cluster *cluster, uint32_t number,
+                                          blis_error *error) {
   return bring_to(cluster, number, cluster->now_us + 1, error);
 }

@@ -12,31 +12,29 @@
 
 /* Schedules the admission or routing of a request. */
 BLIS_MUSTUSE blis_status blis__cluster_schedule(blis_cluster *cluster,
-                                                blis__cluster_request *request,
-                                                int event_class,
-                                                int64_t delay_us,
-                                                blis_error *error);
+                                                blis__cluster_request *request, int event_class,
+                                                int64_t delay_us, blis_error *error);
 
 /* Schedules the arrival of a request that did not come with the others. */
-BLIS_MUSTUSE blis_status blis__cluster_schedule_arrival(
-    blis_cluster *cluster, const blis_request *arrival, blis_error *error);
+BLIS_MUSTUSE blis_status blis__cluster_schedule_arrival(blis_cluster *cluster,
+                                                        const blis_request *arrival,
+                                                        blis_error *error);
 
 /*
  * As blis_cluster_call_at, among the events of that time with those of a class:
  * CALL, or LOADED, CHECK and SCALED.
  */
-BLIS_MUSTUSE blis_status blis__cluster_call_in(
-    blis_cluster *cluster, int event_class, int64_t at_us,
-    blis_status (*fn)(void *ud, blis_cluster *cluster, blis_error *error),
-    void *ud, blis_error *error);
+BLIS_MUSTUSE blis_status blis__cluster_call_in(blis_cluster *cluster, int event_class,
+                                               int64_t at_us,
+                                               blis_status (*fn)(void *ud, blis_cluster *cluster,
+                                                                 blis_error *error),
+                                               void *ud, blis_error *error);
 
 /* A call or a delay; BLIS_ERR_STUCK when nothing else goes on. */
-BLIS_MUSTUSE blis_status blis__cluster_note_fruitless(blis_cluster *cluster,
-                                                      blis_error *error);
+BLIS_MUSTUSE blis_status blis__cluster_note_fruitless(blis_cluster *cluster, blis_error *error);
 
 /* The instance has something new to do, or has done something. */
-static inline void blis__cluster_note_next(blis_cluster *cluster,
-                                           uint32_t number) {
+static inline void blis__cluster_note_next(blis_cluster *cluster, uint32_t number) {
   bool has_pools = cluster->eager_events != NULL;
   if (has_pools && !cluster->is_eager[number]) {
     blis__laggards *late = cluster->laggards;
@@ -45,8 +43,7 @@ static inline void blis__cluster_note_next(blis_cluster *cluster,
     late->is_one[number] = true;
     return;
   }
-  blis_winner_tree_set(has_pools ? cluster->eager_events : cluster->next_events,
-                       number,
+  blis_winner_tree_set(has_pools ? cluster->eager_events : cluster->next_events, number,
                        blis_instance_next_us(cluster->instances[number]));
 }
 
@@ -54,8 +51,7 @@ static inline void blis__cluster_note_next(blis_cluster *cluster,
 void blis__cluster_ask_laggards(const blis_cluster *cluster);
 
 /* When an instance has its next event; BLIS_TIME_NEVER_US = none has any. */
-static inline int64_t
-blis__cluster_instances_next_us(const blis_cluster *cluster) {
+static inline int64_t blis__cluster_instances_next_us(const blis_cluster *cluster) {
   if (cluster->eager_events == NULL) {
     return blis_winner_tree_min_us(cluster->next_events);
   }
@@ -72,8 +68,7 @@ static inline int64_t blis__cluster_planned_us(const blis_cluster *cluster) {
 }
 
 /* Something may follow on its events from now on, or no longer. */
-void blis__cluster_set_eager(blis_cluster *cluster, uint32_t number,
-                             bool is_eager);
+void blis__cluster_set_eager(blis_cluster *cluster, uint32_t number, bool is_eager);
 
 /*
  * No event of the cluster is due: one that would be scheduled now would be the
@@ -86,26 +81,21 @@ static inline bool blis__cluster_is_free(const blis_cluster *cluster) {
 }
 
 /* Lets the instance execute its next event, or more of them before limit_us. */
-BLIS_MUSTUSE blis_status blis__cluster_run_instance(blis_cluster *cluster,
-                                                    uint32_t number,
-                                                    int64_t time_us,
-                                                    int64_t limit_us,
+BLIS_MUSTUSE blis_status blis__cluster_run_instance(blis_cluster *cluster, uint32_t number,
+                                                    int64_t time_us, int64_t limit_us,
                                                     blis_error *error);
 
 /* The open step of an instance goes on now, see blis_instance_go_on. */
-BLIS_MUSTUSE blis_status blis__cluster_go_on(blis_cluster *cluster,
-                                             uint32_t number, int64_t step_us,
-                                             blis_error *error);
+BLIS_MUSTUSE blis_status blis__cluster_go_on(blis_cluster *cluster, uint32_t number,
+                                             int64_t step_us, blis_error *error);
 
 /* Executes what the instance has before now_us, if it lags behind. */
-BLIS_MUSTUSE blis_status blis__cluster_bring_forward(blis_cluster *cluster,
-                                                     uint32_t number,
+BLIS_MUSTUSE blis_status blis__cluster_bring_forward(blis_cluster *cluster, uint32_t number,
                                                      blis_error *error);
 
 /* The same, and what it has at now_us, which is otherwise behind all that the
    cluster has at that time. */
-BLIS_MUSTUSE blis_status blis__cluster_bring_up_to_now(blis_cluster *cluster,
-                                                       uint32_t number,
+BLIS_MUSTUSE blis_status blis__cluster_bring_up_to_now(blis_cluster *cluster, uint32_t number,
                                                        blis_error *error);
 
 #endif

@@ -30,27 +30,22 @@ enum {
 
 /* At equal times an arrival goes before everything in the queue. */
 static bool is_arrival_next(const blis_cluster *cluster) {
-  return cluster->has_arrival &&
-         cluster->arrival.arrival_us <= blis__cluster_planned_us(cluster);
+  return cluster->has_arrival && cluster->arrival.arrival_us <= blis__cluster_planned_us(cluster);
 }
 
 static int64_t next_cluster_us(const blis_cluster *cluster) {
   int64_t next_us = blis__cluster_planned_us(cluster);
-  return cluster->has_arrival && cluster->arrival.arrival_us < next_us
-             ? cluster->arrival.arrival_us
-             : next_us;
+  return cluster->has_arrival && cluster->arrival.arrival_us < next_us ? cluster->arrival.arrival_us
+                                                                       : next_us;
 }
 
 /* Who waits at the gateway may find room now. */
 static inline blis_status look_again(blis_cluster *cluster, blis_error *error) {
-  return cluster->gateway == NULL ? BLIS_OK
-                                  : blis__gateway_look_again(cluster, error);
+  return cluster->gateway == NULL ? BLIS_OK : blis__gateway_look_again(cluster, error);
 }
 
-static blis_status run_call(blis_cluster *cluster, uint32_t index,
-                            blis_error *error) {
-  blis__scheduled_call call =
-      *(blis__scheduled_call *)blis_pool_item(&cluster->calls, index);
+static blis_status run_call(blis_cluster *cluster, uint32_t index, blis_error *error) {
+  blis__scheduled_call call = *(blis__scheduled_call *)blis_pool_item(&cluster->calls, index);
   blis_pool_give(&cluster->calls, index);
   blis__listeners_need_no_more(&cluster->listeners, BLIS__NEEDS_STATE);
   if (++cluster->calls_at_now > CALLS_AT_ONE_TIME_MAX) {
@@ -66,8 +61,7 @@ static blis_status run_call(blis_cluster *cluster, uint32_t index,
 }
 
 /* Anything but an arrival. */
-static BLIS_NOT_INLINE blis_status run_planned_event(blis_cluster *cluster,
-                                                     int64_t time_us,
+static BLIS_NOT_INLINE blis_status run_planned_event(blis_cluster *cluster, int64_t time_us,
                                                      blis_error *error) {
   if (cluster->handoff_due_us == time_us && blis__handoff_goes_first(cluster)) {
     BLIS_TRY(blis__handoff_run_due(cluster, error));
@@ -78,8 +72,7 @@ static BLIS_NOT_INLINE blis_status run_planned_event(blis_cluster *cluster,
   BLIS_ASSERT(is_there);
   switch (event.event_class) {
   case BLIS__CLUSTER_ARRIVAL:
-    return blis__cluster_follow_up_arrives(cluster, (uint32_t)event.number,
-                                           error);
+    return blis__cluster_follow_up_arrives(cluster, (uint32_t)event.number, error);
   case BLIS__CLUSTER_ADMISSION:
     return blis__cluster_admit(cluster, event.object, error);
   case BLIS__CLUSTER_ROUTING:
@@ -106,8 +99,7 @@ static BLIS_NOT_INLINE blis_status run_planned_event(blis_cluster *cluster,
   }
 }
 
-static blis_status run_cluster_event(blis_cluster *cluster, int64_t time_us,
-                                     blis_error *error) {
+static blis_status run_cluster_event(blis_cluster *cluster, int64_t time_us, blis_error *error) {
   bool is_arrival = is_arrival_next(cluster);
   BLIS_ASSERT(time_us >= cluster->now_us);
   if (time_us != cluster->now_us) {
@@ -124,10 +116,8 @@ static blis_status check_interrupt(blis_cluster *cluster, blis_error *error) {
   }
   cluster->until_interrupt_check = EVENTS_PER_INTERRUPT_CHECK;
   const blis_cluster_config *config = &cluster->config;
-  if (config->interrupted != NULL &&
-      config->interrupted(config->interrupted_ud)) {
-    return blis_fail(error, BLIS_ERR_INTERRUPTED,
-                     "interrupted at %" PRId64 " us of simulated time",
+  if (config->interrupted != NULL && config->interrupted(config->interrupted_ud)) {
+    return blis_fail(error, BLIS_ERR_INTERRUPTED, "interrupted at %" PRId64 " us of simulated time",
                      cluster->now_us);
   }
   return BLIS_OK;
@@ -137,8 +127,7 @@ static blis_status check_interrupt(blis_cluster *cluster, blis_error *error) {
  * The scaler looks after everything else of its time. An instance may run up to
  * and including that time, or up to the next event of the cluster.
  */
-static int64_t end_of_instances_us(const blis_cluster *cluster,
-                                   int64_t cluster_us) {
+static int64_t end_of_instances_us(const blis_cluster *cluster, int64_t cluster_us) {
   int64_t check_us = blis_time_after_us(cluster->check_us, 1);
   return cluster_us < check_us ? cluster_us : check_us;
 }
@@ -167,8 +156,7 @@ static inline turn first_of(const blis_winner_tree *events) {
 }
 
 /* With pools: of an instance whose events something may follow on, if any. */
-static turn eager_turn(const blis_cluster *cluster, int64_t cluster_us,
-                       int64_t last_us) {
+static turn eager_turn(const blis_cluster *cluster, int64_t cluster_us, int64_t last_us) {
   turn next = first_of(cluster->eager_events);
   int64_t next_us = cluster_us < next.time_us ? cluster_us : next.time_us;
   if (next_us > last_us || next_us == BLIS_TIME_NEVER_US) {
@@ -185,28 +173,25 @@ static turn ordered_turn(const blis_cluster *cluster) {
   blis__cluster_ask_laggards(cluster);
   const turn eager = first_of(cluster->eager_events);
   const turn other = first_of(cluster->next_events);
-  bool is_eager = eager.time_us != other.time_us ? eager.time_us < other.time_us
-                                                 : eager.number < other.number;
+  bool is_eager =
+      eager.time_us != other.time_us ? eager.time_us < other.time_us : eager.number < other.number;
   return is_eager ? eager : other;
 }
 
-static BLIS_NOT_INLINE turn turn_with_pools(const blis_cluster *cluster,
-                                            int64_t cluster_us, int64_t last_us,
-                                            bool lets_lag) {
+static BLIS_NOT_INLINE turn turn_with_pools(const blis_cluster *cluster, int64_t cluster_us,
+                                            int64_t last_us, bool lets_lag) {
   return lets_lag && cluster->check_us == BLIS_TIME_NEVER_US
              ? eager_turn(cluster, cluster_us, last_us)
              : ordered_turn(cluster);
 }
 
-static inline turn next_turn(const blis_cluster *cluster, int64_t cluster_us,
-                             int64_t last_us, bool may_run_ahead,
-                             bool lets_lag) {
+static inline turn next_turn(const blis_cluster *cluster, int64_t cluster_us, int64_t last_us,
+                             bool may_run_ahead, bool lets_lag) {
   if (cluster->eager_events != NULL) {
     return turn_with_pools(cluster, cluster_us, last_us, lets_lag);
   }
   turn next = first_of(cluster->next_events);
-  next.runs_ahead =
-      may_run_ahead && blis__listeners_let_run_ahead(&cluster->listeners);
+  next.runs_ahead = may_run_ahead && blis__listeners_let_run_ahead(&cluster->listeners);
   return next;
 }
 
@@ -214,27 +199,21 @@ static inline turn next_turn(const blis_cluster *cluster, int64_t cluster_us,
  * In BLIS (Go), instances without free blocks make empty steps of 1 us until KV
  * comes: all those before anybody does anything else.
  */
-static int64_t idle_until_us(const blis_cluster *cluster, int64_t cluster_us,
-                             int64_t last_us) {
+static int64_t idle_until_us(const blis_cluster *cluster, int64_t cluster_us, int64_t last_us) {
   int64_t until_us = blis_min_i64(cluster_us, blis_time_after_us(last_us, 1));
   for (uint32_t i = 0; i < cluster->existing; i++) {
-    until_us = blis_min_i64(until_us,
-                            blis_instance_next_work_us(cluster->instances[i]));
+    until_us = blis_min_i64(until_us, blis_instance_next_work_us(cluster->instances[i]));
   }
   return until_us;
 }
 
 /* With pools: limit_us, or later where its next events are such steps. */
-static BLIS_NOT_INLINE int64_t idle_limit_us(const blis_cluster *cluster,
-                                             turn its, int64_t limit_us,
-                                             int64_t cluster_us,
+static BLIS_NOT_INLINE int64_t idle_limit_us(const blis_cluster *cluster, turn its,
+                                             int64_t limit_us, int64_t cluster_us,
                                              int64_t last_us) {
-  bool idles =
-      cluster->handoffs->policy.go_blis && !cluster->is_stepped &&
-      blis_instance_next_work_us(cluster->instances[its.number]) > its.time_us;
-  return idles ? blis_max_i64(limit_us,
-                              idle_until_us(cluster, cluster_us, last_us))
-               : limit_us;
+  bool idles = cluster->handoffs->policy.go_blis && !cluster->is_stepped &&
+               blis_instance_next_work_us(cluster->instances[its.number]) > its.time_us;
+  return idles ? blis_max_i64(limit_us, idle_until_us(cluster, cluster_us, last_us)) : limit_us;
 }
 
 /*
@@ -244,14 +223,11 @@ static BLIS_NOT_INLINE int64_t idle_limit_us(const blis_cluster *cluster,
  * other, but neither beyond last_us nor past the next event of the cluster.
  * With pools, those whose events something may follow on do neither.
  */
-static BLIS_ALWAYS_INLINE blis_status run_one(blis_cluster *cluster,
-                                              int64_t last_us,
-                                              bool may_run_ahead, bool *done,
-                                              blis_error *error) {
+static BLIS_ALWAYS_INLINE blis_status run_one(blis_cluster *cluster, int64_t last_us,
+                                              bool may_run_ahead, bool *done, blis_error *error) {
   int64_t cluster_us = next_cluster_us(cluster);
   bool lets_lag = may_run_ahead && blis__listeners_let_lag(&cluster->listeners);
-  const turn chosen =
-      next_turn(cluster, cluster_us, last_us, may_run_ahead, lets_lag);
+  const turn chosen = next_turn(cluster, cluster_us, last_us, may_run_ahead, lets_lag);
   int64_t instance_us = chosen.time_us;
   int64_t next_us = cluster_us <= instance_us ? cluster_us : instance_us;
   bool is_check = cluster->check_us < next_us;
@@ -268,36 +244,30 @@ static BLIS_ALWAYS_INLINE blis_status run_one(blis_cluster *cluster,
   cluster->is_busy = true;
   bool goes_first = cluster_us <= instance_us ||
                     (cluster_us <= last_us && cluster_us <= cluster->check_us &&
-                     cluster_us != BLIS_TIME_NEVER_US && lets_lag &&
-                     cluster->eager_events == NULL);
+                     cluster_us != BLIS_TIME_NEVER_US && lets_lag && cluster->eager_events == NULL);
   if (goes_first) {
     status = run_cluster_event(cluster, cluster_us, error);
   } else {
-    int64_t limit_us =
-        blis_time_after_us(chosen.runs_ahead ? last_us : instance_us, 1);
+    int64_t limit_us = blis_time_after_us(chosen.runs_ahead ? last_us : instance_us, 1);
     if (cluster->handoffs != NULL) {
       limit_us = idle_limit_us(cluster, chosen, limit_us, cluster_us, last_us);
     }
     limit_us = blis_min_i64(limit_us, end_of_instances_us(cluster, cluster_us));
-    status = blis__cluster_run_instance(cluster, chosen.number, instance_us,
-                                        limit_us, error);
+    status = blis__cluster_run_instance(cluster, chosen.number, instance_us, limit_us, error);
     if (status == BLIS_OK) {
       status = look_again(cluster, error);
     }
   }
-  if (status == BLIS_OK && cluster->handoffs != NULL &&
-      cluster->handoffs->soon != NULL) {
+  if (status == BLIS_OK && cluster->handoffs != NULL && cluster->handoffs->soon != NULL) {
     status = blis__handoff_go_on(cluster, error);
   }
   cluster->is_busy = false;
   return status;
 }
 
-blis_status blis_cluster_step(blis_cluster *cluster, bool *done,
-                              blis_error *error) {
+blis_status blis_cluster_step(blis_cluster *cluster, bool *done, blis_error *error) {
   cluster->is_stepped = true;
-  blis_status status =
-      run_one(cluster, cluster->config.horizon_us, false, done, error);
+  blis_status status = run_one(cluster, cluster->config.horizon_us, false, done, error);
   cluster->is_stepped = false;
   return status;
 }
@@ -317,8 +287,7 @@ static void catch_up(blis_cluster *cluster, int64_t last_us) {
   }
 }
 
-blis_status blis_cluster_run_until(blis_cluster *cluster, int64_t limit_us,
-                                   blis_error *error) {
+blis_status blis_cluster_run_until(blis_cluster *cluster, int64_t limit_us, blis_error *error) {
   int64_t horizon_us = cluster->config.horizon_us;
   int64_t last_us = limit_us < horizon_us ? limit_us : horizon_us;
   bool done = false;
@@ -326,10 +295,9 @@ blis_status blis_cluster_run_until(blis_cluster *cluster, int64_t limit_us,
     BLIS_TRY(run_one(cluster, last_us, true, &done, error));
   }
   catch_up(cluster, last_us);
-  bool has_more =
-      next_cluster_us(cluster) != BLIS_TIME_NEVER_US ||
-      cluster->check_us != BLIS_TIME_NEVER_US ||
-      blis__cluster_instances_next_us(cluster) != BLIS_TIME_NEVER_US;
+  bool has_more = next_cluster_us(cluster) != BLIS_TIME_NEVER_US ||
+                  cluster->check_us != BLIS_TIME_NEVER_US ||
+                  blis__cluster_instances_next_us(cluster) != BLIS_TIME_NEVER_US;
   if (has_more && last_us > cluster->now_us) {
     cluster->now_us = last_us;
     cluster->calls_at_now = 0;
@@ -341,8 +309,8 @@ blis_status blis_cluster_run_until(blis_cluster *cluster, int64_t limit_us,
 
 static blis_status check_books(const blis_cluster *cluster, blis_error *error) {
   const blis_cluster_counts *c = &cluster->counts;
-  int64_t ended = c->rejected + c->completed + c->timed_out + c->unservable +
-                  c->failed + c->unfinished;
+  int64_t ended =
+      c->rejected + c->completed + c->timed_out + c->unservable + c->failed + c->unfinished;
   blis_instance_stats sum = {0};
   for (uint32_t i = 0; i < cluster->existing; i++) {
     blis_instance_stats stats;
@@ -351,8 +319,7 @@ static blis_status check_books(const blis_cluster *cluster, blis_error *error) {
     sum.timed_out += stats.timed_out;
     sum.unservable += stats.unservable;
   }
-  if (c->arrived != ended ||
-      sum.completed != c->completed + cluster->dropped.completed ||
+  if (c->arrived != ended || sum.completed != c->completed + cluster->dropped.completed ||
       sum.timed_out != c->timed_out + cluster->dropped.timed_out ||
       sum.unservable != c->unservable + cluster->dropped.unservable) {
     return blis_fail(error, BLIS_ERR_STUCK,
@@ -370,8 +337,7 @@ blis_status blis_cluster_finish(blis_cluster *cluster, blis_error *error) {
   }
   while (cluster->requests.first != NULL) {
     cluster->counts.unfinished++;
-    BLIS_TRY(blis__cluster_report(cluster, cluster->requests.first,
-                                  cluster->now_us, NULL, error));
+    BLIS_TRY(blis__cluster_report(cluster, cluster->requests.first, cluster->now_us, NULL, error));
   }
   BLIS_ASSERT(cluster->counts.in_flight == 0);
   return check_books(cluster, error);
@@ -383,8 +349,7 @@ int64_t blis_cluster_now_us(const blis_cluster *cluster) {
   return cluster->now_us;
 }
 
-void blis_cluster_get_counts(const blis_cluster *cluster,
-                             blis_cluster_counts *counts) {
+void blis_cluster_get_counts(const blis_cluster *cluster, blis_cluster_counts *counts) {
   *counts = cluster->counts;
 }
 
@@ -392,13 +357,11 @@ uint32_t blis_cluster_instance_count(const blis_cluster *cluster) {
   return cluster->existing;
 }
 
-const blis_instance *blis_cluster_instance(const blis_cluster *cluster,
-                                           uint32_t index) {
+const blis_instance *blis_cluster_instance(const blis_cluster *cluster, uint32_t index) {
   return cluster->instances[index];
 }
 
-const char *blis_cluster_instance_id(const blis_cluster *cluster,
-                                     uint32_t index) {
+const char *blis_cluster_instance_id(const blis_cluster *cluster, uint32_t index) {
   return cluster->ids[index];
 }
 
@@ -406,17 +369,14 @@ bool blis_cluster_has_history(const blis_cluster *cluster) {
   return cluster->has_prefill_history;
 }
 
-double blis_cluster_signal(const blis_cluster *cluster, uint32_t index,
-                           blis_signal signal) {
-  if (signal == BLIS_SIGNAL_ADAPTERS_LOADED &&
-      !blis__is_up(cluster->services[index])) {
+double blis_cluster_signal(const blis_cluster *cluster, uint32_t index, blis_signal signal) {
+  if (signal == BLIS_SIGNAL_ADAPTERS_LOADED && !blis__is_up(cluster->services[index])) {
     return 0;
   }
   return blis__snapshot_live(&cluster->snapshot, index, signal);
 }
 
-blis_status blis_cluster_change_routing(blis_cluster *cluster,
-                                        const blis_params *params,
+blis_status blis_cluster_change_routing(blis_cluster *cluster, const blis_params *params,
                                         blis_error *error) {
   return blis_router_change(&cluster->router, params, error);
 }

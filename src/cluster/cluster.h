@@ -36,7 +36,7 @@ typedef struct blis_request_end {
   int32_t instance;            /* that handled it; -1 = none */
   const char *reason;          /* of a rejection or failure; or NULL */
   bool was_counted;
-  bool had_hit; /* some of its prompt was cached when it was first admitted, */
+  bool had_hit;                /* some of its prompt was cached when it was first admitted, */
   int64_t cached_tokens;       /* so many tokens, in whichever store */
   int64_t ttft_us;             /* -1 = never */
   int64_t e2e_us;              /* -1 = not completed */
@@ -44,31 +44,30 @@ typedef struct blis_request_end {
   int64_t itl_sum_us;
   int64_t itl_count;
   int64_t end_us;
-  double priority; /* higher is more urgent */
-  uint32_t steps;  /* models asked for it by a cascade; 0 = there was none */
+  double priority;                     /* higher is more urgent */
+  uint32_t steps;                      /* models asked for it by a cascade; 0 = there was none */
   const blis_cascade_attempt *attempt; /* the last one; NULL = none */
   blis_cascade_verdict verdict;        /* about that one */
-  const blis_stage_times *stages; /* NULL = prefill and decode were not apart */
-  int64_t gateway_wait_us; /* in its queue, until dispatched; -1 = never */
-  int64_t adapter_wait_us; /* for its adapter; -1 = was not admitted with one */
-  int64_t drafted_tokens;  /* where it ended; -1 = nobody drafts there, */
-  int64_t accepted_tokens; /* and those of them that were given out */
-  int64_t energy_nj; /* of its tokens; -1 = no engine is asked what it draws */
-  int64_t carbon_pg; /* of that, at the facility; -1 = not known */
-  const blis_kv_hits *hits; /* NULL = no tiers, or never admitted */
+  const blis_stage_times *stages;      /* NULL = prefill and decode were not apart */
+  int64_t gateway_wait_us;             /* in its queue, until dispatched; -1 = never */
+  int64_t adapter_wait_us;             /* for its adapter; -1 = was not admitted with one */
+  int64_t drafted_tokens;              /* where it ended; -1 = nobody drafts there, */
+  int64_t accepted_tokens;             /* and those of them that were given out */
+  int64_t energy_nj;                   /* of its tokens; -1 = no engine is asked what it draws */
+  int64_t carbon_pg;                   /* of that, at the facility; -1 = not known */
+  const blis_kv_hits *hits;            /* NULL = no tiers, or never admitted */
 } blis_request_end;
 
 /* Where finished requests go. */
 typedef struct blis_request_sink {
-  blis_status (*ended)(void *ud, const blis_request_end *end,
-                       blis_error *error);
+  blis_status (*ended)(void *ud, const blis_request_end *end, blis_error *error);
   /*
    * An attempt of a cascade is over; of a request's last one before ended().
    * request->model is the one that the request wants. NULL = not wanted.
    */
   blis_status (*attempted)(void *ud, const blis_request *request,
-                           const blis_cascade_attempt *attempt,
-                           blis_cascade_verdict verdict, blis_error *error);
+                           const blis_cascade_attempt *attempt, blis_cascade_verdict verdict,
+                           blis_error *error);
   void *ud;
 } blis_request_sink;
 
@@ -83,23 +82,20 @@ typedef struct blis_request_sink {
  */
 typedef struct blis_observer {
   void *ud;
-  blis_status (*arrived)(void *ud, const blis_routing_request *request,
-                         int64_t now_us, blis_error *error);
+  blis_status (*arrived)(void *ud, const blis_routing_request *request, int64_t now_us,
+                         blis_error *error);
   /* Before the instance has got it. */
-  blis_status (*routed)(void *ud, const blis_routing_request *request,
-                        uint32_t instance, int64_t now_us, blis_error *error);
+  blis_status (*routed)(void *ud, const blis_routing_request *request, uint32_t instance,
+                        int64_t now_us, blis_error *error);
   /* Again after a preemption. */
-  blis_status (*first_token)(void *ud, const blis_routing_request *request,
-                             uint32_t instance, int64_t ttft_us, int64_t now_us,
-                             blis_error *error);
+  blis_status (*first_token)(void *ud, const blis_routing_request *request, uint32_t instance,
+                             int64_t ttft_us, int64_t now_us, blis_error *error);
   /* Another model is about to be asked; the request has the last one's. */
   blis_status (*escalated)(void *ud, const blis_routing_request *request,
-                           const blis_cascade_attempt *attempt, int64_t now_us,
-                           blis_error *error);
+                           const blis_cascade_attempt *attempt, int64_t now_us, blis_error *error);
   /* After the sink; not for what is unfinished at the end of the run. */
-  blis_status (*ended)(void *ud, const blis_routing_request *request,
-                       const blis_request_end *end, int64_t now_us,
-                       blis_error *error);
+  blis_status (*ended)(void *ud, const blis_routing_request *request, const blis_request_end *end,
+                       int64_t now_us, blis_error *error);
 } blis_observer;
 
 /* The adapters that requests may name, numbered from 1 in this order. */
@@ -118,8 +114,8 @@ typedef struct blis_tenant_budget {
 /* Gets the steps of the instances, those of each in order of time. */
 typedef struct blis_step_sink {
   void *ud;
-  blis_status (*step)(void *ud, uint32_t instance,
-                      const blis_step_report *report, blis_error *error);
+  blis_status (*step)(void *ud, uint32_t instance, const blis_step_report *report,
+                      blis_error *error);
 } blis_step_sink;
 
 /*
@@ -129,8 +125,8 @@ typedef struct blis_step_sink {
  */
 typedef struct blis_load_sink {
   void *ud;
-  blis_status (*adapter)(void *ud, uint32_t instance,
-                         const blis_adapter_load *load, blis_error *error);
+  blis_status (*adapter)(void *ud, uint32_t instance, const blis_adapter_load *load,
+                         blis_error *error);
   void (*lost)(void *ud, uint32_t instance, int64_t at_us);
   blis_status (*moved)(void *ud, const blis_kv_move *move, blis_error *error);
 } blis_load_sink;
@@ -144,10 +140,10 @@ typedef struct blis_facility_carbon {
 
 typedef struct blis_cluster_config {
   const blis_instance_config *instances; /* instance_count; copied */
-  bool has_own_latencies; /* each of these has a latency model of its own */
-  const blis_instance_facts *facts; /* one each, copied; NULL = none */
-  int64_t admission_latency_us;     /* >= 0 */
-  int64_t routing_latency_us;       /* >= 0 */
+  bool has_own_latencies;                /* each of these has a latency model of its own */
+  const blis_instance_facts *facts;      /* one each, copied; NULL = none */
+  int64_t admission_latency_us;          /* >= 0 */
+  int64_t routing_latency_us;            /* >= 0 */
   blis_facility_carbon carbon;
   int64_t snapshot_refresh_us;    /* 0 = every signal is live */
   int64_t cache_signal_delay_us;  /* 0 = caches are seen as they are */
@@ -201,15 +197,15 @@ typedef struct blis_cluster_config {
   /* Hears of every step; copied. NULL = nobody; else all instances take the
      stepwise engine. */
   const blis_step_sink *steps;
-  const blis_load_sink *loads; /* copied; NULL = nobody wants to hear of them */
+  const blis_load_sink *loads;   /* copied; NULL = nobody wants to hear of them */
   const blis_visit_sink *visits; /* the same */
   /*
    * The priority (higher is more urgent) of a request that arrives, which is
    * shown without prompt and with the priority of its SLO class; NULL = the
    * latter. A failure stops the run.
    */
-  blis_status (*priority)(void *ud, const blis_routing_request *request,
-                          int64_t now_us, double *priority, blis_error *error);
+  blis_status (*priority)(void *ud, const blis_routing_request *request, int64_t now_us,
+                          double *priority, blis_error *error);
   void *priority_ud;
   /*
    * The priority of the most important SLO class is 0 and those of the others
@@ -279,11 +275,11 @@ typedef struct blis_cluster blis_cluster;
  * outlive the cluster. itl_us gets the inter-token latencies of completed
  * requests.
  */
-BLIS_MUSTUSE blis_status
-blis_cluster_new(const blis_alloc *alloc, const blis_cluster_config *config,
-                 blis_router *router, const blis_request_source *source,
-                 const blis_request_sink *sink, blis_histogram *itl_us,
-                 blis_cluster **cluster, blis_error *error);
+BLIS_MUSTUSE blis_status blis_cluster_new(const blis_alloc *alloc,
+                                          const blis_cluster_config *config, blis_router *router,
+                                          const blis_request_source *source,
+                                          const blis_request_sink *sink, blis_histogram *itl_us,
+                                          blis_cluster **cluster, blis_error *error);
 
 void blis_cluster_free(blis_cluster *cluster);
 
@@ -292,8 +288,7 @@ void blis_cluster_free(blis_cluster *cluster);
  * every request is admitted.
  */
 BLIS_MUSTUSE blis_status blis_cluster_set_admission(blis_cluster *cluster,
-                                                    blis_admission *admission,
-                                                    blis_error *error);
+                                                    blis_admission *admission, blis_error *error);
 
 /*
  * Takes *cascade (also on failure), once, before the first event. The models of
@@ -301,8 +296,7 @@ BLIS_MUSTUSE blis_status blis_cluster_set_admission(blis_cluster *cluster,
  * model that no instance serves or that is given twice; a request's own chain
  * is looked at when it arrives, and such a one stops the run.
  */
-BLIS_MUSTUSE blis_status blis_cluster_set_cascade(blis_cluster *cluster,
-                                                  blis_cascade *cascade,
+BLIS_MUSTUSE blis_status blis_cluster_set_cascade(blis_cluster *cluster, blis_cascade *cascade,
                                                   blis_error *error);
 
 /*
@@ -312,31 +306,27 @@ BLIS_MUSTUSE blis_status blis_cluster_set_cascade(blis_cluster *cluster,
  * BLIS_ERR_INVALID names what is out of range, or the stage that no instance
  * does.
  */
-BLIS_MUSTUSE blis_status blis_cluster_set_disaggregation(
-    blis_cluster *cluster, blis_disaggregation *disaggregation,
-    blis_error *error);
+BLIS_MUSTUSE blis_status blis_cluster_set_disaggregation(blis_cluster *cluster,
+                                                         blis_disaggregation *disaggregation,
+                                                         blis_error *error);
 
 /*
  * Takes the policies of *gateway (also on failure), once, before the first
  * event: admitted requests wait in a queue until they may be routed.
  * BLIS_ERR_INVALID names what is out of range.
  */
-BLIS_MUSTUSE blis_status blis_cluster_set_gateway(blis_cluster *cluster,
-                                                  blis_gateway *gateway,
+BLIS_MUSTUSE blis_status blis_cluster_set_gateway(blis_cluster *cluster, blis_gateway *gateway,
                                                   blis_error *error);
 
 /* All zero without a queue. */
-void blis_cluster_get_gateway(const blis_cluster *cluster,
-                              blis_gateway_counts *counts);
+void blis_cluster_get_gateway(const blis_cluster *cluster, blis_gateway_counts *counts);
 
 /* Its bands, the highest priority first, and how long the dispatched waited;
    NULL without such a queue. */
 size_t blis_cluster_gateway_band_count(const blis_cluster *cluster);
-blis_gateway_band_counts blis_cluster_gateway_band(const blis_cluster *cluster,
-                                                   size_t index);
+blis_gateway_band_counts blis_cluster_gateway_band(const blis_cluster *cluster, size_t index);
 const blis_sketch *blis_cluster_gateway_waits(const blis_cluster *cluster);
-const blis_sketch *blis_cluster_gateway_band_waits(const blis_cluster *cluster,
-                                                   size_t index);
+const blis_sketch *blis_cluster_gateway_band_waits(const blis_cluster *cluster, size_t index);
 
 /*
  * How full the instances are now, by its detector; by a scripted one, or one
@@ -345,8 +335,7 @@ const blis_sketch *blis_cluster_gateway_band_waits(const blis_cluster *cluster,
 bool blis_cluster_gateway_saturation(blis_cluster *cluster, double *value);
 
 /* All zero without disaggregation. */
-void blis_cluster_get_handoffs(const blis_cluster *cluster,
-                               blis_handoff_counts *counts);
+void blis_cluster_get_handoffs(const blis_cluster *cluster, blis_handoff_counts *counts);
 
 /*
  * Passes at the barriers of data-parallel ranks, all zero without. Sums of
@@ -364,8 +353,7 @@ typedef struct blis_rank_counts {
   double most_kv_blocks;
 } blis_rank_counts;
 
-void blis_cluster_get_ranks(const blis_cluster *cluster,
-                            blis_rank_counts *counts);
+void blis_cluster_get_ranks(const blis_cluster *cluster, blis_rank_counts *counts);
 
 /* The deployment unit of an instance, from 0, and its number in it; without
    ranks, its own number and 0. */
@@ -376,8 +364,7 @@ bool blis_cluster_has_pools(const blis_cluster *cluster);
 
 /* Of the adapters of all instances; slots and what is in them, of those that
    are up. */
-void blis_cluster_get_adapters(const blis_cluster *cluster,
-                               blis_adapter_stats *stats);
+void blis_cluster_get_adapters(const blis_cluster *cluster, blis_adapter_stats *stats);
 
 /* What one of them came to, over all instances. */
 typedef struct blis_cluster_adapter {
@@ -389,8 +376,7 @@ typedef struct blis_cluster_adapter {
 
 uint32_t blis_cluster_adapter_count(const blis_cluster *cluster);
 /* adapter from 1 to the count. */
-blis_cluster_adapter blis_cluster_adapter_at(const blis_cluster *cluster,
-                                             uint32_t adapter);
+blis_cluster_adapter blis_cluster_adapter_at(const blis_cluster *cluster, uint32_t adapter);
 
 /* The links of hand-offs, also those that were never used; 0 without these, and
    with BLIS (Go), whose links are one number. */
@@ -399,8 +385,7 @@ blis_link_counts blis_cluster_link(const blis_cluster *cluster, size_t index);
 
 /* KV tiers, in the order in which they were given, and all of them. */
 size_t blis_cluster_kv_tier_count(const blis_cluster *cluster);
-blis_kv_tier_counts blis_cluster_kv_tier(const blis_cluster *cluster,
-                                         size_t index);
+blis_kv_tier_counts blis_cluster_kv_tier(const blis_cluster *cluster, size_t index);
 blis_kv_tiers_counts blis_cluster_kv_tiers(const blis_cluster *cluster);
 
 /* Walks every store; true when all invariants hold. For tests. */
@@ -412,20 +397,17 @@ bool blis_cluster_check_kv_tiers(const blis_cluster *cluster);
  * or names a cost that is out of range.
  */
 BLIS_MUSTUSE blis_status blis_cluster_set_encode_stage(blis_cluster *cluster,
-                                                       blis_encode_stage *stage,
-                                                       blis_error *error);
+                                                       blis_encode_stage *stage, blis_error *error);
 
 /* All zero without an encode stage. */
-void blis_cluster_get_encodes(const blis_cluster *cluster,
-                              blis_encode_counts *counts);
+void blis_cluster_get_encodes(const blis_cluster *cluster, blis_encode_counts *counts);
 
 /*
  * Executes the next event (a fast engine: all events of one instance at one
  * time). *done = true when there was none (or the horizon
  * is reached); nothing then happens any more.
  */
-BLIS_MUSTUSE blis_status blis_cluster_step(blis_cluster *cluster, bool *done,
-                                           blis_error *error);
+BLIS_MUSTUSE blis_status blis_cluster_step(blis_cluster *cluster, bool *done, blis_error *error);
 
 /*
  * Executes every event up to and including limit_us. The clock is then at
@@ -433,8 +415,7 @@ BLIS_MUSTUSE blis_status blis_cluster_step(blis_cluster *cluster, bool *done,
  * ahead between two cluster events, so records may come out in another order
  * than by single steps; each of them is the same.
  */
-BLIS_MUSTUSE blis_status blis_cluster_run_until(blis_cluster *cluster,
-                                                int64_t limit_us,
+BLIS_MUSTUSE blis_status blis_cluster_run_until(blis_cluster *cluster, int64_t limit_us,
                                                 blis_error *error);
 
 /*
@@ -442,18 +423,17 @@ BLIS_MUSTUSE blis_status blis_cluster_run_until(blis_cluster *cluster,
  * to the sink, in order of arrival, and closes the books: arrived = sum over
  * final states, or BLIS_ERR_STUCK. Call once, after the last event.
  */
-BLIS_MUSTUSE blis_status blis_cluster_finish(blis_cluster *cluster,
-                                             blis_error *error);
+BLIS_MUSTUSE blis_status blis_cluster_finish(blis_cluster *cluster, blis_error *error);
 
 /*
  * Calls fn once at at_us (BLIS_ERR_INVALID when that is over), after the other
  * cluster events of that time and before any instance event. fn may look at and
  * schedule anything; a failure stops the run.
  */
-BLIS_MUSTUSE blis_status blis_cluster_call_at(
-    blis_cluster *cluster, int64_t at_us,
-    blis_status (*fn)(void *ud, blis_cluster *cluster, blis_error *error),
-    void *ud, blis_error *error);
+BLIS_MUSTUSE blis_status blis_cluster_call_at(blis_cluster *cluster, int64_t at_us,
+                                              blis_status (*fn)(void *ud, blis_cluster *cluster,
+                                                                blis_error *error),
+                                              void *ud, blis_error *error);
 
 /*
  * Decides beforehand where the next routing decision sends a request, with
@@ -462,9 +442,8 @@ BLIS_MUSTUSE blis_status blis_cluster_call_at(
  * The run stops with BLIS_ERR_INVALID if the instance is no candidate then;
  * nothing happens if the request is never routed again.
  */
-BLIS_MUSTUSE blis_status blis_cluster_pin(blis_cluster *cluster, int64_t number,
-                                          uint32_t role, uint32_t instance,
-                                          blis_error *error);
+BLIS_MUSTUSE blis_status blis_cluster_pin(blis_cluster *cluster, int64_t number, uint32_t role,
+                                          uint32_t instance, blis_error *error);
 
 /* How many pins wait for a decision, and the number of the request of the one
    that was made first. */
@@ -504,19 +483,15 @@ typedef struct blis_loss {
  * The instance fails. Nothing happens when it has failed or drained already.
  * BLIS_ERR_STUCK when a request loses its instance for the 10001st time.
  */
-BLIS_MUSTUSE blis_status blis_cluster_instance_fail(blis_cluster *cluster,
-                                                    uint32_t index,
-                                                    blis_loss loss,
-                                                    blis_error *error);
+BLIS_MUSTUSE blis_status blis_cluster_instance_fail(blis_cluster *cluster, uint32_t index,
+                                                    blis_loss loss, blis_error *error);
 
 /*
  * The instance gets no more requests, and is gone when it has finished those
  * it has; with re_route, those that are not running are routed once more.
  */
-BLIS_MUSTUSE blis_status blis_cluster_instance_drain(blis_cluster *cluster,
-                                                     uint32_t index,
-                                                     bool re_route,
-                                                     blis_error *error);
+BLIS_MUSTUSE blis_status blis_cluster_instance_drain(blis_cluster *cluster, uint32_t index,
+                                                     bool re_route, blis_error *error);
 
 /*
  * The instance serves again: after a failure or a completed drain with an empty
@@ -524,8 +499,7 @@ BLIS_MUSTUSE blis_status blis_cluster_instance_drain(blis_cluster *cluster,
  * BLIS_ERR_INVALID: an autoscaler is there and it drains or has drained, or the
  * nodes have no room for it.
  */
-BLIS_MUSTUSE blis_status blis_cluster_instance_restore(blis_cluster *cluster,
-                                                       uint32_t index,
+BLIS_MUSTUSE blis_status blis_cluster_instance_restore(blis_cluster *cluster, uint32_t index,
                                                        blis_error *error);
 
 /*
@@ -533,33 +507,26 @@ BLIS_MUSTUSE blis_status blis_cluster_instance_restore(blis_cluster *cluster,
  * its latency model says, also after a restore; 1 = as at first. factor is
  * from 1e-3 to 1e6.
  */
-BLIS_MUSTUSE blis_status blis_cluster_instance_slow(blis_cluster *cluster,
-                                                    uint32_t index,
-                                                    double factor,
-                                                    blis_error *error);
+BLIS_MUSTUSE blis_status blis_cluster_instance_slow(blis_cluster *cluster, uint32_t index,
+                                                    double factor, blis_error *error);
 
 /*
  * The instance loses its prefix cache (blis_instance_forget_cache) and works
  * on.
  */
-BLIS_MUSTUSE blis_status blis_cluster_instance_lose_cache(blis_cluster *cluster,
-                                                          uint32_t index,
+BLIS_MUSTUSE blis_status blis_cluster_instance_lose_cache(blis_cluster *cluster, uint32_t index,
                                                           blis_error *error);
 
-blis_service blis_cluster_instance_service(const blis_cluster *cluster,
-                                           uint32_t index);
+blis_service blis_cluster_instance_service(const blis_cluster *cluster, uint32_t index);
 
 /* The cluster's own; texts are never NULL. */
-const blis_instance_facts *
-blis_cluster_instance_facts(const blis_cluster *cluster, uint32_t index);
+const blis_instance_facts *blis_cluster_instance_facts(const blis_cluster *cluster, uint32_t index);
 
 int64_t blis_cluster_now_us(const blis_cluster *cluster);
 
 /* One that is at an instance, as policies see it, without its prompt. */
-blis_routing_request blis_cluster_show(blis_cluster *cluster,
-                                       const blis_live_request *live);
-void blis_cluster_get_counts(const blis_cluster *cluster,
-                             blis_cluster_counts *counts);
+blis_routing_request blis_cluster_show(blis_cluster *cluster, const blis_live_request *live);
+void blis_cluster_get_counts(const blis_cluster *cluster, blis_cluster_counts *counts);
 
 /*
  * Equal for two clusters with the same configuration in the same state, and
@@ -571,17 +538,14 @@ uint64_t blis_cluster_fingerprint(const blis_cluster *cluster);
 /* Are there requests that have not ended, or more to arrive? */
 bool blis_cluster_has_requests(const blis_cluster *cluster);
 
-void blis_cluster_get_cache_belief(const blis_cluster *cluster,
-                                   blis_cache_belief *belief);
+void blis_cluster_get_cache_belief(const blis_cluster *cluster, blis_cache_belief *belief);
 /* Those that are or were there; numbers are never used again. */
 uint32_t blis_cluster_instance_count(const blis_cluster *cluster);
 
 /* Borrowed; index < instance count. Its state is as of now. */
-const blis_instance *blis_cluster_instance(const blis_cluster *cluster,
-                                           uint32_t index);
+const blis_instance *blis_cluster_instance(const blis_cluster *cluster, uint32_t index);
 /* "instance_<index>"; the cluster's own. */
-const char *blis_cluster_instance_id(const blis_cluster *cluster,
-                                     uint32_t index);
+const char *blis_cluster_instance_id(const blis_cluster *cluster, uint32_t index);
 
 /*
  * Whether the signals are kept that count what happened since the start: where
@@ -591,12 +555,10 @@ bool blis_cluster_has_history(const blis_cluster *cluster);
 
 /* The live value of a signal that does not depend on a request. Of one that is
    not up, no adapter is loaded. */
-double blis_cluster_signal(const blis_cluster *cluster, uint32_t index,
-                           blis_signal signal);
+double blis_cluster_signal(const blis_cluster *cluster, uint32_t index, blis_signal signal);
 
 /* As blis_router_change, for the decisions from now on. */
 BLIS_MUSTUSE blis_status blis_cluster_change_routing(blis_cluster *cluster,
-                                                     const blis_params *params,
-                                                     blis_error *error);
+                                                     const blis_params *params, blis_error *error);
 
 #endif

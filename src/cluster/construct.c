@@ -20,8 +20,7 @@
 #include "cluster/tiers_run.h"
 #include "cluster/visit_watch.h"
 
-static blis_status check_config(const blis_cluster_config *config,
-                                blis_error *error) {
+static blis_status check_config(const blis_cluster_config *config, blis_error *error) {
   const struct {
     const char *name;
     int64_t value;
@@ -35,9 +34,8 @@ static blis_status check_config(const blis_cluster_config *config,
   };
   for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
     if (times[i].value < 0) {
-      return blis_fail(error, BLIS_ERR_INVALID,
-                       "%s is %" PRId64 ", expected 0 or more", times[i].name,
-                       times[i].value);
+      return blis_fail(error, BLIS_ERR_INVALID, "%s is %" PRId64 ", expected 0 or more",
+                       times[i].name, times[i].value);
     }
   }
   if (config->initial_count > config->instance_count) {
@@ -46,28 +44,24 @@ static blis_status check_config(const blis_cluster_config *config,
                      "room for %" PRIu32,
                      config->initial_count, config->instance_count);
   }
-  if (config->instance_count == 0 ||
-      config->instance_count > BLIS_WINNER_TREE_OWNERS_MAX) {
+  if (config->instance_count == 0 || config->instance_count > BLIS_WINNER_TREE_OWNERS_MAX) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "the number of instances is %" PRIu32
-                     ", expected 1 to %" PRIu32,
+                     "the number of instances is %" PRIu32 ", expected 1 to %" PRIu32,
                      config->instance_count, BLIS_WINNER_TREE_OWNERS_MAX);
   }
   return BLIS_OK;
 }
 
-static blis_status check_fact(const char *id, const char *name, double value,
-                              double highest, blis_error *error) {
+static blis_status check_fact(const char *id, const char *name, double value, double highest,
+                              blis_error *error) {
   if (value >= 0 && value <= highest) {
     return BLIS_OK;
   }
-  return blis_fail(error, BLIS_ERR_INVALID,
-                   "%s: %s is %g, expected a number from 0 to %g", id, name,
-                   value, highest);
+  return blis_fail(error, BLIS_ERR_INVALID, "%s: %s is %g, expected a number from 0 to %g", id,
+                   name, value, highest);
 }
 
-static blis_status copy_text(blis_cluster *cluster, const char **text,
-                             blis_error *error) {
+static blis_status copy_text(blis_cluster *cluster, const char **text, blis_error *error) {
   const char *given = *text == NULL ? "" : *text;
   *text = blis_arena_text(&cluster->texts, given, strlen(given));
   return *text == NULL ? blis_fail_nomem(error) : BLIS_OK;
@@ -78,11 +72,9 @@ static blis_status copy_facts(blis_cluster *cluster, blis_error *error) {
   for (uint32_t i = 0; i < cluster->config.instance_count; i++) {
     blis_instance_facts *facts = &cluster->facts[i];
     const char *id = cluster->ids[i];
-    *facts = cluster->config.facts == NULL ? BLIS_INSTANCE_FACTS_UNKNOWN
-                                           : cluster->config.facts[i];
+    *facts = cluster->config.facts == NULL ? BLIS_INSTANCE_FACTS_UNKNOWN : cluster->config.facts[i];
     BLIS_TRY(check_fact(id, "tp", (double)facts->tp, most, error));
-    BLIS_TRY(
-        check_fact(id, "cost_per_hour", facts->cost_per_hour, most, error));
+    BLIS_TRY(check_fact(id, "cost_per_hour", facts->cost_per_hour, most, error));
     BLIS_TRY(check_fact(id, "watts", facts->watts, most, error));
     BLIS_TRY(check_fact(id, "capacity", facts->capacity, 1, error));
     BLIS_TRY(copy_text(cluster, &facts->model, error));
@@ -92,8 +84,7 @@ static blis_status copy_facts(blis_cluster *cluster, blis_error *error) {
 }
 
 static bool has_roles(const blis_cluster_config *config) {
-  for (uint32_t i = 0; i < config->instance_count && config->facts != NULL;
-       i++) {
+  for (uint32_t i = 0; i < config->instance_count && config->facts != NULL; i++) {
     if (config->facts[i].roles != 0) {
       return true;
     }
@@ -115,15 +106,13 @@ static blis_status name_instances(blis_cluster *cluster, blis_error *error) {
 static blis_status make_instances(blis_cluster *cluster, blis_histogram *itl_us,
                                   blis_error *error) {
   const blis_cluster_config *config = &cluster->config;
-  blis_instance_events events = has_roles(config)
-                                    ? blis__handoff_instance_events
-                                    : blis__cluster_instance_events;
+  blis_instance_events events =
+      has_roles(config) ? blis__handoff_instance_events : blis__cluster_instance_events;
   events.ud = cluster;
   blis__choose_step_events(cluster, &events);
   BLIS_TRY(blis__visits_init(cluster, error));
   blis__choose_visit_events(cluster, &events);
-  cluster->existing = config->initial_count == 0 ? config->instance_count
-                                                 : config->initial_count;
+  cluster->existing = config->initial_count == 0 ? config->instance_count : config->initial_count;
   BLIS_TRY(name_instances(cluster, error));
   BLIS_TRY(blis__ranks_init(cluster, error));
   BLIS_TRY(blis__barriers_init(cluster, error));
@@ -164,22 +153,17 @@ static void leave_room(blis_cluster *cluster) {
   }
 }
 
-static blis_status make_parts(blis_cluster *cluster, blis_histogram *itl_us,
-                              blis_error *error) {
+static blis_status make_parts(blis_cluster *cluster, blis_histogram *itl_us, blis_error *error) {
   const blis_alloc *alloc = &cluster->alloc;
   const blis_cluster_config *config = &cluster->config;
   uint32_t count = config->instance_count;
-  cluster->instances =
-      blis_alloc_zeroed(alloc, count, sizeof *cluster->instances);
+  cluster->instances = blis_alloc_zeroed(alloc, count, sizeof *cluster->instances);
   cluster->ids = blis_alloc_zeroed(alloc, count, sizeof *cluster->ids);
   cluster->facts = blis_alloc_zeroed(alloc, count, sizeof *cluster->facts);
-  cluster->services =
-      blis_alloc_zeroed(alloc, count, sizeof *cluster->services);
-  cluster->service_times =
-      blis_alloc_zeroed(alloc, count, sizeof *cluster->service_times);
+  cluster->services = blis_alloc_zeroed(alloc, count, sizeof *cluster->services);
+  cluster->service_times = blis_alloc_zeroed(alloc, count, sizeof *cluster->service_times);
   cluster->speeds = blis_alloc_zeroed(alloc, count, sizeof *cluster->speeds);
-  cluster->event_owners =
-      config->initial_count == 0 ? count : config->initial_count;
+  cluster->event_owners = config->initial_count == 0 ? count : config->initial_count;
   cluster->next_events = blis_winner_tree_new(alloc, cluster->event_owners);
   cluster->queue = blis_event_queue_new(alloc);
   cluster->namer = blis_block_namer_new(alloc);
@@ -193,30 +177,26 @@ static blis_status make_parts(blis_cluster *cluster, blis_histogram *itl_us,
   BLIS_TRY_NEW(cluster->queue, error);
   BLIS_TRY_NEW(cluster->namer, error);
   blis__chain_cache_init(&cluster->chains, alloc, cluster->namer);
-  BLIS_TRY(blis_slo_priority_new(alloc, config->slo_overrides,
-                                 config->slo_override_count,
+  BLIS_TRY(blis_slo_priority_new(alloc, config->slo_overrides, config->slo_override_count,
                                  &cluster->priorities, error));
   BLIS_TRY(blis__tiers_new(cluster, error));
   BLIS_TRY(make_instances(cluster, itl_us, error));
   BLIS_TRY(copy_facts(cluster, error));
   BLIS_TRY(blis__add_rank_balance(cluster, error));
-  const blis__snapshot_config snapshot = {
-      .instances = cluster->instances,
-      .ids = (const char *const *)cluster->ids,
-      .count = count,
-      .facts = cluster->facts,
-      .fronts = blis__rank_fronts(cluster),
-      .refresh_us = config->snapshot_refresh_us,
-      .cache_delay_us = config->cache_signal_delay_us,
-      .adapter_count = config->adapters.count,
-      .load_counts_in_flight = config->load_counts_in_flight,
-      .surveys_mark_caches = config->surveys_mark_caches};
-  BLIS_TRY_MEM(blis__snapshot_init(&cluster->snapshot, alloc, &snapshot),
-               error);
+  const blis__snapshot_config snapshot = {.instances = cluster->instances,
+                                          .ids = (const char *const *)cluster->ids,
+                                          .count = count,
+                                          .facts = cluster->facts,
+                                          .fronts = blis__rank_fronts(cluster),
+                                          .refresh_us = config->snapshot_refresh_us,
+                                          .cache_delay_us = config->cache_signal_delay_us,
+                                          .adapter_count = config->adapters.count,
+                                          .load_counts_in_flight = config->load_counts_in_flight,
+                                          .surveys_mark_caches = config->surveys_mark_caches};
+  BLIS_TRY_MEM(blis__snapshot_init(&cluster->snapshot, alloc, &snapshot), error);
   leave_room(cluster);
   blis__snapshot_declare(&cluster->snapshot, cluster->router.needs);
-  BLIS_TRY_MEM(blis__snapshot_keep_extremes(&cluster->snapshot,
-                                            cluster->router.needs_extremes),
+  BLIS_TRY_MEM(blis__snapshot_keep_extremes(&cluster->snapshot, cluster->router.needs_extremes),
                error);
   if (cluster->router.needs_least_load &&
       blis__snapshot_keep_least_load(&cluster->snapshot) != BLIS_OK) {
@@ -249,11 +229,10 @@ static blis_status add_features(blis_cluster *cluster, blis_error *error) {
   return BLIS_OK;
 }
 
-blis_status
-blis_cluster_new(const blis_alloc *alloc, const blis_cluster_config *config,
-                 blis_router *router, const blis_request_source *source,
-                 const blis_request_sink *sink, blis_histogram *itl_us,
-                 blis_cluster **cluster, blis_error *error) {
+blis_status blis_cluster_new(const blis_alloc *alloc, const blis_cluster_config *config,
+                             blis_router *router, const blis_request_source *source,
+                             const blis_request_sink *sink, blis_histogram *itl_us,
+                             blis_cluster **cluster, blis_error *error) {
   blis_status status = check_config(config, error);
   blis_cluster *c = NULL;
   if (status == BLIS_OK) {
@@ -268,11 +247,9 @@ blis_cluster_new(const blis_alloc *alloc, const blis_cluster_config *config,
   c->config = *config;
   c->router = *router;
   *router = (blis_router){0};
-  c->observer =
-      config->observer == NULL ? (blis_observer){0} : *config->observer;
+  c->observer = config->observer == NULL ? (blis_observer){0} : *config->observer;
   c->config.observer = NULL;
-  c->run_listener = config->run_listener == NULL ? (blis_run_listener){0}
-                                                 : *config->run_listener;
+  c->run_listener = config->run_listener == NULL ? (blis_run_listener){0} : *config->run_listener;
   c->config.run_listener = NULL;
   c->steps = config->steps == NULL ? (blis_step_sink){0} : *config->steps;
   c->config.steps = NULL;
@@ -359,16 +336,13 @@ void blis_cluster_free(blis_cluster *cluster) {
   blis_alloc_free(&alloc, cluster->ids, count * sizeof *cluster->ids);
   blis_alloc_free(&alloc, cluster->facts, count * sizeof *cluster->facts);
   blis_alloc_free(&alloc, cluster->services, count * sizeof *cluster->services);
-  blis_alloc_free(&alloc, cluster->service_times,
-                  count * sizeof *cluster->service_times);
+  blis_alloc_free(&alloc, cluster->service_times, count * sizeof *cluster->service_times);
   blis_alloc_free(&alloc, cluster->speeds, count * sizeof *cluster->speeds);
-  blis_alloc_free(&alloc, cluster->instances,
-                  count * sizeof *cluster->instances);
+  blis_alloc_free(&alloc, cluster->instances, count * sizeof *cluster->instances);
   blis_alloc_free(&alloc, cluster, sizeof *cluster);
 }
 
-blis_status blis_cluster_set_admission(blis_cluster *cluster,
-                                       blis_admission *admission,
+blis_status blis_cluster_set_admission(blis_cluster *cluster, blis_admission *admission,
                                        blis_error *error) {
   BLIS_ASSERT(cluster->counts.arrived == 0 && cluster->admission.ops == NULL);
   cluster->admission = *admission;

@@ -53,19 +53,14 @@ typedef struct blis_scaling_event {
 
 /* A failure stops the run. */
 typedef struct blis_decision_sink {
-  blis_status (*admission)(void *ud, const blis_admission_event *event,
-                           blis_error *error);
-  blis_status (*routing)(void *ud, const blis_routing_event *event,
-                         blis_error *error);
+  blis_status (*admission)(void *ud, const blis_admission_event *event, blis_error *error);
+  blis_status (*routing)(void *ud, const blis_routing_event *event, blis_error *error);
   /* What was made of an attempt of a cascade. NULL = not wanted. */
-  blis_status (*cascade)(void *ud, const blis_cascade_event *event,
-                         blis_error *error);
+  blis_status (*cascade)(void *ud, const blis_cascade_event *event, blis_error *error);
   /* NULL = not wanted */
-  blis_status (*split)(void *ud, const blis_split_event *event,
-                       blis_error *error);
+  blis_status (*split)(void *ud, const blis_split_event *event, blis_error *error);
   /* NULL = not wanted */
-  blis_status (*scaling)(void *ud, const blis_scaling_event *event,
-                         blis_error *error);
+  blis_status (*scaling)(void *ud, const blis_scaling_event *event, blis_error *error);
   void *ud;
   blis_signal_set needs; /* columns that it reads in the view of an event */
 } blis_decision_sink;

@@ -1,26 +1,22 @@
 /* decision_trace.c - passes every decision to config.decisions. */
 #include "cluster/features.h"
 
-static blis_status on_admission(void *ud, blis_cluster *cluster,
-                                const blis__news *news, blis_error *error) {
+static blis_status on_admission(void *ud, blis_cluster *cluster, const blis__news *news,
+                                blis_error *error) {
   const blis_decision_sink *sink = ud;
   const blis_admission_decision *decision = news->admission;
-  const blis_routing_request shown =
-      blis__cluster_show_request(cluster, news->request);
-  const char *policy =
-      cluster->admission.ops == NULL ? "always-admit" : cluster->admission.name;
-  bool has_reason =
-      decision->verdict == BLIS_REJECT && decision->reason != NULL;
+  const blis_routing_request shown = blis__cluster_show_request(cluster, news->request);
+  const char *policy = cluster->admission.ops == NULL ? "always-admit" : cluster->admission.name;
+  bool has_reason = decision->verdict == BLIS_REJECT && decision->reason != NULL;
   const blis_admission_event event = {.request = &shown,
                                       .now_us = cluster->now_us,
                                       .verdict = decision->verdict,
-                                      .reason = has_reason ? decision->reason
-                                                           : policy};
+                                      .reason = has_reason ? decision->reason : policy};
   return sink->admission(sink->ud, &event, error);
 }
 
-static blis_status on_routing(void *ud, blis_cluster *cluster,
-                              const blis__news *news, blis_error *error) {
+static blis_status on_routing(void *ud, blis_cluster *cluster, const blis__news *news,
+                              blis_error *error) {
   const blis_decision_sink *sink = ud;
   const blis_routing_event event = {.request = news->shown,
                                     .now_us = cluster->now_us,
@@ -30,11 +26,10 @@ static blis_status on_routing(void *ud, blis_cluster *cluster,
   return sink->routing(sink->ud, &event, error);
 }
 
-static blis_status on_split(void *ud, blis_cluster *cluster,
-                            const blis__news *news, blis_error *error) {
+static blis_status on_split(void *ud, blis_cluster *cluster, const blis__news *news,
+                            blis_error *error) {
   const blis_decision_sink *sink = ud;
-  const blis_routing_request shown =
-      blis__cluster_show_request(cluster, news->request);
+  const blis_routing_request shown = blis__cluster_show_request(cluster, news->request);
   const blis_split_event event = {.request = &shown,
                                   .now_us = cluster->now_us,
                                   .splits = news->split->splits,
@@ -44,11 +39,10 @@ static blis_status on_split(void *ud, blis_cluster *cluster,
   return sink->split(sink->ud, &event, error);
 }
 
-static blis_status on_judged(void *ud, blis_cluster *cluster,
-                             const blis__news *news, blis_error *error) {
+static blis_status on_judged(void *ud, blis_cluster *cluster, const blis__news *news,
+                             blis_error *error) {
   const blis_decision_sink *sink = ud;
-  const blis_routing_request shown =
-      blis__cluster_show_request(cluster, news->request);
+  const blis_routing_request shown = blis__cluster_show_request(cluster, news->request);
   const blis_cascade_event event = {.request = &shown,
                                     .now_us = cluster->now_us,
                                     .attempt = news->attempt,
@@ -56,13 +50,12 @@ static blis_status on_judged(void *ud, blis_cluster *cluster,
   return sink->cascade(sink->ud, &event, error);
 }
 
-static blis_status on_scale_decided(void *ud, blis_cluster *cluster,
-                                    const blis__news *news, blis_error *error) {
+static blis_status on_scale_decided(void *ud, blis_cluster *cluster, const blis__news *news,
+                                    blis_error *error) {
   (void)cluster;
   const blis_decision_sink *sink = ud;
-  const blis_scaling_event event = {.context = news->look,
-                                    .decision = news->scale,
-                                    .proposed = news->proposed};
+  const blis_scaling_event event = {
+      .context = news->look, .decision = news->scale, .proposed = news->proposed};
   return sink->scaling(sink->ud, &event, error);
 }
 
@@ -80,7 +73,6 @@ blis_status blis__add_decision_trace(blis_cluster *cluster) {
              [BLIS__ROUTING_DECIDED] = on_routing,
              [BLIS__SPLIT_DECIDED] = sink->split == NULL ? NULL : on_split,
              [BLIS__JUDGED] = sink->cascade == NULL ? NULL : on_judged,
-             [BLIS__SCALE_DECIDED] =
-                 sink->scaling == NULL ? NULL : on_scale_decided}};
+             [BLIS__SCALE_DECIDED] = sink->scaling == NULL ? NULL : on_scale_decided}};
   return blis__listeners_add(&cluster->listeners, &listener);
 }

@@ -17,14 +17,12 @@ static double draw(const blis_delay *delay, blis_random *random) {
   case BLIS_DELAY_LOGNORMAL:
     return delay->mean_us > 0 ? draw_lognormal(delay, random) : 0;
   case BLIS_DELAY_UNIFORM:
-    return delay->mean_us +
-           (2 * blis_random_float64(random) - 1) * sqrt(3) * delay->stddev_us;
+    return delay->mean_us + (2 * blis_random_float64(random) - 1) * sqrt(3) * delay->stddev_us;
   case BLIS_DELAY_EXPONENTIAL:
     return delay->mean_us * blis_random_exp(random);
   default:
-    return delay->stddev_us > 0
-               ? delay->mean_us + blis_random_normal(random) * delay->stddev_us
-               : delay->mean_us;
+    return delay->stddev_us > 0 ? delay->mean_us + blis_random_normal(random) * delay->stddev_us
+                                : delay->mean_us;
   }
 }
 

@@ -45,12 +45,10 @@ typedef struct blis__encoders {
 } blis__encoders;
 
 static int64_t modal_tokens(const blis_request *request) {
-  return (int64_t)request->image_tokens + request->audio_tokens +
-         request->video_tokens;
+  return (int64_t)request->image_tokens + request->audio_tokens + request->video_tokens;
 }
 
-static bool needs_encoding(const blis__encoders *e,
-                           const blis__cluster_request *request) {
+static bool needs_encoding(const blis__encoders *e, const blis__cluster_request *request) {
   bool is_done = request->encoding != NULL && request->encoding->is_done;
   switch (e->stage.rule) {
   case BLIS_ENCODES_ALL:
@@ -67,42 +65,35 @@ static const blis_router *router_of(const blis_cluster *cluster) {
   if (stage->router.ops != NULL) {
     return &stage->router;
   }
-  return stage->as_prefill ? &cluster->handoffs->policy.prefill
-                           : &cluster->router;
+  return stage->as_prefill ? &cluster->handoffs->policy.prefill : &cluster->router;
 }
 
 static blis_status choose(blis_cluster *cluster, blis__cluster_request *request,
-                          blis_ticket *ticket, blis__choice *choice,
-                          blis_error *error) {
-  const blis__stage stage = {.router = router_of(cluster),
-                             .ticket = ticket,
-                             .role = BLIS_ROLE_ENCODE,
-                             .peer = -1};
+                          blis_ticket *ticket, blis__choice *choice, blis_error *error) {
+  const blis__stage stage = {
+      .router = router_of(cluster), .ticket = ticket, .role = BLIS_ROLE_ENCODE, .peer = -1};
   return blis__cluster_choose(cluster, request, &stage, choice, error);
 }
 
 /* The queue of an encoder. */
 
-static blis_status schedule(blis_cluster *cluster, blis__encoding *encoding,
-                            int event_class, int64_t at_us, blis_error *error) {
+static blis_status schedule(blis_cluster *cluster, blis__encoding *encoding, int event_class,
+                            int64_t at_us, blis_error *error) {
   const blis_event event = {.time_us = blis_max_i64(at_us, cluster->now_us),
                             .event_class = event_class,
                             .object = encoding};
   BLIS_TRY_MEM(blis_event_queue_push(cluster->queue, &event,
-                                     event_class == BLIS__CLUSTER_ENCODED
-                                         ? &encoding->end_event
-                                         : &encoding->late_event),
+                                     event_class == BLIS__CLUSTER_ENCODED ? &encoding->end_event
+                                                                          : &encoding->late_event),
                error);
   return BLIS_OK;
 }
 
 /* The first in the queue has its turn, if there is one. */
-static blis_status start_next(blis_cluster *cluster, uint32_t instance,
-                              blis_error *error) {
+static blis_status start_next(blis_cluster *cluster, uint32_t instance, blis_error *error) {
   const blis__encoders *e = cluster->encoders;
   blis__encoding *first = e->all[instance].head;
-  if (first == NULL || first->times.encode_start_us >= 0 ||
-      e->all[instance].hangs) {
+  if (first == NULL || first->times.encode_start_us >= 0 || e->all[instance].hangs) {
     return BLIS_OK;
   }
   int64_t tokens = modal_tokens(&first->request->request);
@@ -115,8 +106,8 @@ static blis_status start_next(blis_cluster *cluster, uint32_t instance,
   return schedule(cluster, first, BLIS__CLUSTER_ENCODED, end_us, error);
 }
 
-static blis_status join(blis_cluster *cluster, blis__encoding *encoding,
-                        uint32_t instance, blis_error *error) {
+static blis_status join(blis_cluster *cluster, blis__encoding *encoding, uint32_t instance,
+                        blis_error *error) {
   encoder *queue = &cluster->encoders->all[instance];
   int64_t deadline_us = encoding->request->live.deadline_us;
   encoding->instance = instance;
@@ -130,15 +121,13 @@ static blis_status join(blis_cluster *cluster, blis__encoding *encoding,
   blis__snapshot_add_pending(&cluster->snapshot, instance, 1);
   blis__snapshot_add_in_flight(&cluster->snapshot, instance, 1);
   if (deadline_us > 0) {
-    BLIS_TRY(schedule(cluster, encoding, BLIS__CLUSTER_ENCODE_LATE, deadline_us,
-                      error));
+    BLIS_TRY(schedule(cluster, encoding, BLIS__CLUSTER_ENCODE_LATE, deadline_us, error));
   }
   return start_next(cluster, instance, error);
 }
 
 /* Wherever it is in the queue. */
-static blis_status leave(blis_cluster *cluster, blis__encoding *encoding,
-                         blis_error *error) {
+static blis_status leave(blis_cluster *cluster, blis__encoding *encoding, blis_error *error) {
   encoder *queue = &cluster->encoders->all[encoding->instance];
   blis__encoding *before = NULL;
   for (blis__encoding *at = queue->head; at != encoding; at = at->next) {
@@ -160,23 +149,21 @@ static blis_status leave(blis_cluster *cluster, blis__encoding *encoding,
 /* The way of a request. */
 
 /* One that has lost its encoder has its record already. */
-static blis_status need_record(blis__encoders *e,
-                               blis__cluster_request *request) {
+static blis_status need_record(blis__encoders *e, blis__cluster_request *request) {
   uint32_t slot;
   if (request->encoding != NULL) {
     return BLIS_OK;
   }
   BLIS_TRY(blis_pool_take(&e->pool, &slot));
   request->encoding = blis_pool_item(&e->pool, slot);
-  *request->encoding = (blis__encoding){
-      .request = request, .slot = slot, .times = BLIS_STAGE_TIMES_NONE};
+  *request->encoding =
+      (blis__encoding){.request = request, .slot = slot, .times = BLIS_STAGE_TIMES_NONE};
   return BLIS_OK;
 }
 
 /* As blis_cluster.encode. */
-static blis_status encode(blis_cluster *cluster, blis__cluster_request *request,
-                          bool *is_taken, const char **rejected,
-                          blis_error *error) {
+static blis_status encode(blis_cluster *cluster, blis__cluster_request *request, bool *is_taken,
+                          const char **rejected, blis_error *error) {
   blis__encoders *e = cluster->encoders;
   blis__choice choice;
   *is_taken = false;
@@ -184,15 +171,13 @@ static blis_status encode(blis_cluster *cluster, blis__cluster_request *request,
     return BLIS_OK;
   }
   if (cluster->waiting_room != NULL) {
-    BLIS_TRY(blis__wait_for_candidates(cluster, request, BLIS_ROLE_ENCODE,
-                                       is_taken, error));
+    BLIS_TRY(blis__wait_for_candidates(cluster, request, BLIS_ROLE_ENCODE, is_taken, error));
   }
   if (*is_taken) {
     return BLIS_OK;
   }
   BLIS_TRY_MEM(need_record(e, request), error);
-  BLIS_TRY(
-      choose(cluster, request, &request->encoding->ticket, &choice, error));
+  BLIS_TRY(choose(cluster, request, &request->encoding->ticket, &choice, error));
   *rejected = choice.decision.rejected;
   if (*rejected != NULL) {
     return BLIS_OK;
@@ -202,8 +187,7 @@ static blis_status encode(blis_cluster *cluster, blis__cluster_request *request,
   return join(cluster, request->encoding, choice.instance, error);
 }
 
-static blis_status is_encoded(blis_cluster *cluster, blis__encoding *encoding,
-                              blis_error *error) {
+static blis_status is_encoded(blis_cluster *cluster, blis__encoding *encoding, blis_error *error) {
   blis_encode_counts *counts = &cluster->encoders->counts;
   int64_t start_us = encoding->times.encode_start_us;
   counts->encoded++;
@@ -212,12 +196,10 @@ static blis_status is_encoded(blis_cluster *cluster, blis__encoding *encoding,
   encoding->times.encode_end_us = cluster->now_us;
   encoding->is_done = true;
   BLIS_TRY(leave(cluster, encoding, error));
-  return blis__cluster_schedule(cluster, encoding->request,
-                                BLIS__CLUSTER_ROUTING, 0, error);
+  return blis__cluster_schedule(cluster, encoding->request, BLIS__CLUSTER_ROUTING, 0, error);
 }
 
-static blis_status is_late(blis_cluster *cluster, blis__encoding *encoding,
-                           blis_error *error) {
+static blis_status is_late(blis_cluster *cluster, blis__encoding *encoding, blis_error *error) {
   blis__cluster_request *request = encoding->request;
   cluster->encoders->counts.timed_out++;
   cluster->dropped.timed_out--; /* no instance has counted it */
@@ -226,16 +208,13 @@ static blis_status is_late(blis_cluster *cluster, blis__encoding *encoding,
   return blis__cluster_end(cluster, request, cluster->now_us, NULL, error);
 }
 
-blis_status blis__encode_event(blis_cluster *cluster, const blis_event *event,
-                               blis_error *error) {
+blis_status blis__encode_event(blis_cluster *cluster, const blis_event *event, blis_error *error) {
   cluster->fruitless = 0;
-  return event->event_class == BLIS__CLUSTER_ENCODED
-             ? is_encoded(cluster, event->object, error)
-             : is_late(cluster, event->object, error);
+  return event->event_class == BLIS__CLUSTER_ENCODED ? is_encoded(cluster, event->object, error)
+                                                     : is_late(cluster, event->object, error);
 }
 
-blis_status blis__encode_in_passing(blis_cluster *cluster,
-                                    blis__cluster_request *request,
+blis_status blis__encode_in_passing(blis_cluster *cluster, blis__cluster_request *request,
                                     blis_error *error) {
   blis__choice choice;
   blis_ticket ticket = {{0}};
@@ -244,10 +223,9 @@ blis_status blis__encode_in_passing(blis_cluster *cluster,
              : BLIS_OK;
 }
 
-blis_status blis__encode_lose_instance(blis_cluster *cluster, uint32_t instance,
-                                       blis_loss loss, blis_error *error) {
-  while (cluster->encoders != NULL &&
-         cluster->encoders->all[instance].head != NULL) {
+blis_status blis__encode_lose_instance(blis_cluster *cluster, uint32_t instance, blis_loss loss,
+                                       blis_error *error) {
+  while (cluster->encoders != NULL && cluster->encoders->all[instance].head != NULL) {
     /* From the end, so that nobody has a turn here. */
     blis__encoding *last = cluster->encoders->all[instance].tail;
     blis__cluster_request *request = last->request;
@@ -257,8 +235,7 @@ blis_status blis__encode_lose_instance(blis_cluster *cluster, uint32_t instance,
       BLIS_TRY(blis__send_again(cluster, request, loss, error));
     } else {
       request->live.state = BLIS_REQUEST_FAILED;
-      BLIS_TRY(blis__cluster_end(cluster, request, cluster->now_us,
-                                 "instance-failed", error));
+      BLIS_TRY(blis__cluster_end(cluster, request, cluster->now_us, "instance-failed", error));
     }
   }
   blis__encode_start_anew(cluster, instance);
@@ -266,8 +243,7 @@ blis_status blis__encode_lose_instance(blis_cluster *cluster, uint32_t instance,
 }
 
 void blis__encode_hang(blis_cluster *cluster, uint32_t instance) {
-  encoder *its =
-      cluster->encoders == NULL ? NULL : &cluster->encoders->all[instance];
+  encoder *its = cluster->encoders == NULL ? NULL : &cluster->encoders->all[instance];
   if (its != NULL) {
     its->hangs = true;
   }
@@ -284,8 +260,8 @@ void blis__encode_start_anew(blis_cluster *cluster, uint32_t instance) {
 
 /* What is told. */
 
-static blis_status on_reporting(void *ud, blis_cluster *cluster,
-                                const blis__news *news, blis_error *error) {
+static blis_status on_reporting(void *ud, blis_cluster *cluster, const blis__news *news,
+                                blis_error *error) {
   (void)ud, (void)cluster, (void)error;
   blis__encoding *encoding = news->request->encoding;
   if (encoding == NULL) {
@@ -302,8 +278,8 @@ static blis_status on_reporting(void *ud, blis_cluster *cluster,
   return BLIS_OK;
 }
 
-static blis_status on_ended(void *ud, blis_cluster *cluster,
-                            const blis__news *news, blis_error *error) {
+static blis_status on_ended(void *ud, blis_cluster *cluster, const blis__news *news,
+                            blis_error *error) {
   (void)cluster, (void)error;
   blis__encoders *e = ud;
   if (news->request->encoding != NULL) {
@@ -313,16 +289,14 @@ static blis_status on_ended(void *ud, blis_cluster *cluster,
   return BLIS_OK;
 }
 
-void blis_cluster_get_encodes(const blis_cluster *cluster,
-                              blis_encode_counts *counts) {
+void blis_cluster_get_encodes(const blis_cluster *cluster, blis_encode_counts *counts) {
   const blis__encoders *e = cluster->encoders;
   *counts = e == NULL ? (blis_encode_counts){0} : e->counts;
 }
 
 /* Construction. */
 
-static blis_status check_stage(const blis_cluster *cluster,
-                               const blis_encode_stage *stage,
+static blis_status check_stage(const blis_cluster *cluster, const blis_encode_stage *stage,
                                blis_error *error) {
   uint32_t roles = 0;
   for (uint32_t i = 0; i < cluster->config.instance_count; i++) {
@@ -333,8 +307,8 @@ static blis_status check_stage(const blis_cluster *cluster,
                      "no instance has the role encode beside others that "
                      "prefill and decode; the encode stage needs one");
   }
-  if (!(stage->base_us >= 0 && isfinite(stage->base_us) &&
-        stage->us_per_token >= 0 && isfinite(stage->us_per_token))) {
+  if (!(stage->base_us >= 0 && isfinite(stage->base_us) && stage->us_per_token >= 0 &&
+        isfinite(stage->us_per_token))) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "encode stage: %g us and %g us a token, expected finite "
                      "numbers from 0",
@@ -344,8 +318,7 @@ static blis_status check_stage(const blis_cluster *cluster,
 }
 
 static blis_status make_parts(blis_cluster *cluster, blis__encoders *e) {
-  e->all = blis_alloc_zeroed(&cluster->alloc, cluster->config.instance_count,
-                             sizeof *e->all);
+  e->all = blis_alloc_zeroed(&cluster->alloc, cluster->config.instance_count, sizeof *e->all);
   if (e->all == NULL) {
     return BLIS_ERR_NOMEM;
   }
@@ -359,8 +332,7 @@ static blis_status make_parts(blis_cluster *cluster, blis__encoders *e) {
   return blis__listeners_add(&cluster->listeners, &listener);
 }
 
-blis_status blis_cluster_set_encode_stage(blis_cluster *cluster,
-                                          blis_encode_stage *stage,
+blis_status blis_cluster_set_encode_stage(blis_cluster *cluster, blis_encode_stage *stage,
                                           blis_error *error) {
   BLIS_ASSERT(cluster->counts.arrived == 0 && cluster->encoders == NULL);
   blis__encoders *e = blis_alloc_zeroed(&cluster->alloc, 1, sizeof *e);
@@ -386,8 +358,7 @@ void blis__free_encoders(blis_cluster *cluster) {
   if (e != NULL) {
     blis_router_free(&e->stage.router);
     blis_pool_deinit(&e->pool);
-    blis_alloc_free(&cluster->alloc, e->all,
-                    cluster->config.instance_count * sizeof *e->all);
+    blis_alloc_free(&cluster->alloc, e->all, cluster->config.instance_count * sizeof *e->all);
     blis_alloc_free(&cluster->alloc, e, sizeof *e);
   }
 }

@@ -7,8 +7,7 @@
 #include "cluster/state.h"
 
 /* One of the classes ENCODED and ENCODE_LATE. */
-BLIS_MUSTUSE blis_status blis__encode_event(blis_cluster *cluster,
-                                            const blis_event *event,
+BLIS_MUSTUSE blis_status blis__encode_event(blis_cluster *cluster, const blis_event *event,
                                             blis_error *error);
 
 /*
@@ -16,14 +15,11 @@ BLIS_MUSTUSE blis_status blis__encode_event(blis_cluster *cluster,
  * though nothing comes of it. The view shown before is no longer valid.
  */
 BLIS_MUSTUSE blis_status blis__encode_in_passing(blis_cluster *cluster,
-                                                 blis__cluster_request *request,
-                                                 blis_error *error);
+                                                 blis__cluster_request *request, blis_error *error);
 
 /* The instance has failed: what becomes of who was there. */
-BLIS_MUSTUSE blis_status blis__encode_lose_instance(blis_cluster *cluster,
-                                                    uint32_t instance,
-                                                    blis_loss loss,
-                                                    blis_error *error);
+BLIS_MUSTUSE blis_status blis__encode_lose_instance(blis_cluster *cluster, uint32_t instance,
+                                                    blis_loss loss, blis_error *error);
 
 /* An instance does nothing any more: who is encoded there is never done. */
 void blis__encode_hang(blis_cluster *cluster, uint32_t instance);

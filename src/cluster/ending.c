@@ -12,12 +12,10 @@
 
 /* What the instances report. */
 
-static void forget_pending(blis_cluster *cluster,
-                           blis__cluster_request *request) {
+static void forget_pending(blis_cluster *cluster, blis__cluster_request *request) {
   if (request->is_pending) {
     request->is_pending = false;
-    blis__snapshot_add_pending(&cluster->snapshot, (uint32_t)request->instance,
-                               -1);
+    blis__snapshot_add_pending(&cluster->snapshot, (uint32_t)request->instance, -1);
   }
 }
 
@@ -35,21 +33,19 @@ static void on_first_token(void *ud, blis_live_request *live, int64_t now_us) {
   blis__cluster_request *request = blis__request_of(live);
   BLIS_ASSERT(request->place == BLIS__AT_INSTANCE && live->ttft_us >= 0);
   blis_error *error = &cluster->event_error;
-  bool is_prefilled_here = request->handoff == NULL ||
-                           request->handoff->state != BLIS_HANDOFF_DECODE;
+  bool is_prefilled_here =
+      request->handoff == NULL || request->handoff->state != BLIS_HANDOFF_DECODE;
   if (error->status == BLIS_OK && is_prefilled_here) {
-    error->status =
-        BLIS__TELL(cluster, BLIS__PREFILLED, error, .request = request,
-                   .instance = (uint32_t)request->instance);
+    error->status = BLIS__TELL(cluster, BLIS__PREFILLED, error, .request = request,
+                               .instance = (uint32_t)request->instance);
   }
   if (error->status == BLIS_OK) {
-    error->status =
-        BLIS__TELL(cluster, BLIS__FIRST_TOKEN, error, .request = request);
+    error->status = BLIS__TELL(cluster, BLIS__FIRST_TOKEN, error, .request = request);
   }
 }
 
-static blis_status on_token(void *ud, const blis_live_request *live,
-                            int64_t number, blis_error *error) {
+static blis_status on_token(void *ud, const blis_live_request *live, int64_t number,
+                            blis_error *error) {
   blis_cluster *cluster = ud;
   return BLIS__TELL(cluster, BLIS__TOKEN, error,
                     .request = blis__request_table_of(&cluster->requests, live),
@@ -58,28 +54,24 @@ static blis_status on_token(void *ud, const blis_live_request *live,
 
 static blis_status on_batch(void *ud, int64_t count, blis_error *error) {
   blis_cluster *cluster = ud;
-  return BLIS__TELL(cluster, BLIS__BATCH_FORMED, error,
-                    .instance = cluster->running, .count = count);
+  return BLIS__TELL(cluster, BLIS__BATCH_FORMED, error, .instance = cluster->running,
+                    .count = count);
 }
 
-static blis_status on_step(void *ud, const blis_step_report *report,
-                           blis_error *error) {
+static blis_status on_step(void *ud, const blis_step_report *report, blis_error *error) {
   blis_cluster *cluster = ud;
-  return cluster->steps.step(cluster->steps.ud, cluster->running, report,
-                             error);
+  return cluster->steps.step(cluster->steps.ud, cluster->running, report, error);
 }
 
 static void on_adapter_loaded(void *ud, const blis_adapter_load *load) {
   blis_cluster *cluster = ud;
   blis_error *error = &cluster->event_error;
   if (error->status == BLIS_OK) {
-    error->status = cluster->loads.adapter(cluster->loads.ud, cluster->running,
-                                           load, error);
+    error->status = cluster->loads.adapter(cluster->loads.ud, cluster->running, load, error);
   }
 }
 
-void blis__choose_step_events(const blis_cluster *cluster,
-                              blis_instance_events *events) {
+void blis__choose_step_events(const blis_cluster *cluster, blis_instance_events *events) {
   uint32_t kinds = cluster->run_listener.kinds;
   if ((kinds & BLIS_RUN_EVENT_BIT(BLIS_RUN_EVENT_TOKEN_GENERATED)) != 0) {
     events->token = on_token;
@@ -95,46 +87,38 @@ void blis__choose_step_events(const blis_cluster *cluster,
   }
 }
 
-blis_status blis__cluster_leave_instance(blis_cluster *cluster,
-                                         blis__cluster_request *request,
+blis_status blis__cluster_leave_instance(blis_cluster *cluster, blis__cluster_request *request,
                                          int64_t at_us, blis_error *error) {
   BLIS_ASSERT(request->place == BLIS__AT_INSTANCE);
   forget_pending(cluster, request);
-  blis__snapshot_add_in_flight(&cluster->snapshot, (uint32_t)request->instance,
-                               -1);
-  return BLIS__TELL(cluster, BLIS__LEFT, error, .request = request,
-                    .end_us = at_us);
+  blis__snapshot_add_in_flight(&cluster->snapshot, (uint32_t)request->instance, -1);
+  return BLIS__TELL(cluster, BLIS__LEFT, error, .request = request, .end_us = at_us);
 }
 
-blis_status blis__cluster_take_away(blis_cluster *cluster,
-                                    blis__cluster_request *request,
+blis_status blis__cluster_take_away(blis_cluster *cluster, blis__cluster_request *request,
                                     blis_error *error) {
   uint32_t number = (uint32_t)request->instance;
   blis_instance *instance = cluster->instances[number];
   blis_error cause = {0};
-  blis_status status =
-      blis_instance_evict(instance, &request->live, cluster->now_us, &cause);
+  blis_status status = blis_instance_evict(instance, &request->live, cluster->now_us, &cause);
   if (status != BLIS_OK) {
-    return blis_fail(error, status, "%s: %s", cluster->ids[number],
-                     cause.message);
+    return blis_fail(error, status, "%s: %s", cluster->ids[number], cause.message);
   }
   blis__snapshot_instance_changed(&cluster->snapshot, number);
   blis__cluster_note_next(cluster, number);
   return blis__cluster_leave_instance(cluster, request, cluster->now_us, error);
 }
 
-static blis_status on_completed(void *ud, const blis_live_request *live,
-                                int64_t end_us, bool *counts_itl,
-                                blis_error *error) {
+static blis_status on_completed(void *ud, const blis_live_request *live, int64_t end_us,
+                                bool *counts_itl, blis_error *error) {
   blis_cluster *cluster = ud;
   *counts_itl = true;
-  return BLIS__TELL(cluster, BLIS__COMPLETED, error,
-                    .request = blis__request_of(live), .end_us = end_us,
-                    .counts_itl = counts_itl);
+  return BLIS__TELL(cluster, BLIS__COMPLETED, error, .request = blis__request_of(live),
+                    .end_us = end_us, .counts_itl = counts_itl);
 }
 
-static blis_status on_ended(void *ud, blis_live_request *live, int64_t now_us,
-                            int64_t end_us, blis_error *error) {
+static blis_status on_ended(void *ud, blis_live_request *live, int64_t now_us, int64_t end_us,
+                            blis_error *error) {
   BLIS_ASSERT(end_us >= now_us && live->state >= BLIS_REQUEST_COMPLETED);
   blis_cluster *cluster = ud;
   blis__cluster_request *request = blis__request_of(live);
@@ -164,27 +148,23 @@ static void count_end(blis_cluster_counts *counts, blis_request_state state) {
     counts->unservable++;
     return;
   default:
-    BLIS_ASSERT(state == BLIS_REQUEST_COMPLETED ||
-                state == BLIS_REQUEST_LENGTH_CAPPED);
+    BLIS_ASSERT(state == BLIS_REQUEST_COMPLETED || state == BLIS_REQUEST_LENGTH_CAPPED);
     counts->completed++;
   }
 }
 
-static void count_dropped(blis__dropped_counts *dropped,
-                          blis_request_state state) {
-  dropped->completed +=
-      state == BLIS_REQUEST_COMPLETED || state == BLIS_REQUEST_LENGTH_CAPPED;
+static void count_dropped(blis__dropped_counts *dropped, blis_request_state state) {
+  dropped->completed += state == BLIS_REQUEST_COMPLETED || state == BLIS_REQUEST_LENGTH_CAPPED;
   dropped->unservable += state == BLIS_REQUEST_UNSERVABLE;
 }
 
-blis_status blis__cluster_end(blis_cluster *cluster,
-                              blis__cluster_request *request, int64_t end_us,
+blis_status blis__cluster_end(blis_cluster *cluster, blis__cluster_request *request, int64_t end_us,
                               const char *reason, blis_error *error) {
   blis_request_state state = request->live.state;
   BLIS_ASSERT(state >= BLIS_REQUEST_COMPLETED && end_us >= cluster->now_us);
   bool goes_on = false;
-  BLIS_TRY(BLIS__TELL(cluster, BLIS__OVER, error, .request = request,
-                      .end_us = end_us, .reason = reason, .goes_on = &goes_on));
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__OVER, error, .request = request, .end_us = end_us,
+                      .reason = reason, .goes_on = &goes_on));
   if (goes_on) {
     BLIS_ASSERT(request->live.state == BLIS_REQUEST_ARRIVED);
     count_dropped(&cluster->dropped, state);
@@ -212,15 +192,13 @@ void blis__end_add_drawn(const blis_cluster *cluster, blis_request_end *end,
     end->energy_nj += (int64_t)drawn->nj;
   }
   if (end->carbon_pg >= 0) {
-    double pg = (double)drawn->nj * carbon->pg_per_nj +
-                (double)drawn->carbon_pg * carbon->factor;
+    double pg = (double)drawn->nj * carbon->pg_per_nj + (double)drawn->carbon_pg * carbon->factor;
     end->carbon_pg += (int64_t)fmin(pg + 0.5, 4e18);
   }
 }
 
-blis_status blis__cluster_report(blis_cluster *cluster,
-                                 blis__cluster_request *request, int64_t end_us,
-                                 const char *reason, blis_error *error) {
+blis_status blis__cluster_report(blis_cluster *cluster, blis__cluster_request *request,
+                                 int64_t end_us, const char *reason, blis_error *error) {
   const blis_live_request *live = &request->live;
   blis__request_move(request, BLIS__AT_END);
   blis_request_end end = {
@@ -242,20 +220,17 @@ blis_status blis__cluster_report(blis_cluster *cluster,
       .drafted_tokens = live->may_draft ? live->drafted_tokens : -1,
       .accepted_tokens = live->may_draft ? live->accepted_tokens : -1,
       .energy_nj = cluster->has_power ? 0 : -1,
-      .carbon_pg =
-          cluster->has_power && cluster->config.carbon.is_known ? 0 : -1,
+      .carbon_pg = cluster->has_power && cluster->config.carbon.is_known ? 0 : -1,
       .priority = live->priority,
   };
   blis__end_add_drawn(cluster, &end, &live->drawn);
   if (end_us > cluster->last_end_us) {
     cluster->last_end_us = end_us;
   }
-  BLIS_TRY(BLIS__TELL(cluster, BLIS__REPORTING, error, .request = request,
-                      .end = &end));
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__REPORTING, error, .request = request, .end = &end));
   blis_status status = cluster->sink->ended(cluster->sink->ud, &end, error);
   if (status == BLIS_OK) {
-    status = BLIS__TELL(cluster, BLIS__ENDED, error, .request = request,
-                        .end = &end);
+    status = BLIS__TELL(cluster, BLIS__ENDED, error, .request = request, .end = &end);
   }
   forget(cluster, request);
   return status;

@@ -10,29 +10,24 @@
  * The request is with its instance no longer, which forgets it here, too; at_us
  * may lie ahead, at the end of its last step.
  */
-BLIS_MUSTUSE blis_status blis__cluster_leave_instance(
-    blis_cluster *cluster, blis__cluster_request *request, int64_t at_us,
-    blis_error *error);
+BLIS_MUSTUSE blis_status blis__cluster_leave_instance(blis_cluster *cluster,
+                                                      blis__cluster_request *request, int64_t at_us,
+                                                      blis_error *error);
 
 /* The instance that has the request gives it up, and the request leaves it. */
 BLIS_MUSTUSE blis_status blis__cluster_take_away(blis_cluster *cluster,
-                                                 blis__cluster_request *request,
-                                                 blis_error *error);
+                                                 blis__cluster_request *request, blis_error *error);
 
 /*
  * A request has ended in the state it says; no instance has it. It is reported,
  * unless a listener has sent it on its way again.
  */
-BLIS_MUSTUSE blis_status blis__cluster_end(blis_cluster *cluster,
-                                           blis__cluster_request *request,
-                                           int64_t end_us, const char *reason,
-                                           blis_error *error);
+BLIS_MUSTUSE blis_status blis__cluster_end(blis_cluster *cluster, blis__cluster_request *request,
+                                           int64_t end_us, const char *reason, blis_error *error);
 
 /* Tells the sink how the request ended (or stands) and forgets it. */
-BLIS_MUSTUSE blis_status blis__cluster_report(blis_cluster *cluster,
-                                              blis__cluster_request *request,
-                                              int64_t end_us,
-                                              const char *reason,
+BLIS_MUSTUSE blis_status blis__cluster_report(blis_cluster *cluster, blis__cluster_request *request,
+                                              int64_t end_us, const char *reason,
                                               blis_error *error);
 
 /* So much more was drawn for its tokens, where that is known. */
@@ -43,7 +38,6 @@ void blis__end_add_drawn(const blis_cluster *cluster, blis_request_end *end,
 extern const blis_instance_events blis__cluster_instance_events;
 
 /* Adds to *events what the cluster's listener wants to hear of steps. */
-void blis__choose_step_events(const blis_cluster *cluster,
-                              blis_instance_events *events);
+void blis__choose_step_events(const blis_cluster *cluster, blis_instance_events *events);
 
 #endif

@@ -33,7 +33,7 @@ struct blis__fault_plan {
   size_t count;
   size_t next;
   BLIS_ARRAY(active_fault *) active; /* that are on; in the arena */
-  double *lasting; /* by instance: the factor of those that do not end; 0 = 1 */
+  double *lasting;                   /* by instance: the factor of those that do not end; 0 = 1 */
   BLIS_ARRAY(blis_fault_note) notes;
 };
 
@@ -42,8 +42,7 @@ enum { NOTES_MAX = 100000 };
 
 /* What lasts. */
 
-static blis_status set_speed(blis_cluster *cluster, uint32_t instance,
-                             blis_error *error) {
+static blis_status set_speed(blis_cluster *cluster, uint32_t instance, blis_error *error) {
   const struct blis__fault_plan *plan = cluster->fault_plan;
   double lasting = plan->lasting[instance];
   double factor = lasting == 0 ? 1 : lasting;
@@ -61,8 +60,7 @@ static blis_status set_speed(blis_cluster *cluster, uint32_t instance,
 static bool hides_signals(const active_fault *a, uint32_t instance) {
   blis_fault_kind kind = a->effect.kind;
   return a->is_on && a->instance == instance &&
-         (kind == BLIS_FAULT_PARTITION || kind == BLIS_FAULT_HANG ||
-          kind == BLIS_FAULT_STALE);
+         (kind == BLIS_FAULT_PARTITION || kind == BLIS_FAULT_HANG || kind == BLIS_FAULT_STALE);
 }
 
 static void set_signals(blis_cluster *cluster, uint32_t instance) {
@@ -84,16 +82,14 @@ static blis_status on_look(void *ud, blis_cluster *cluster, blis_error *error) {
   bool is_hidden = false;
   for (size_t i = 0; i < plan->active.count; i++) {
     const active_fault *other = plan->active.items[i];
-    is_hidden |= hides_signals(other, a->instance) &&
-                 other->effect.kind != BLIS_FAULT_STALE;
+    is_hidden |= hides_signals(other, a->instance) && other->effect.kind != BLIS_FAULT_STALE;
   }
   if (!is_hidden) {
     blis__snapshot_set_apart(&cluster->snapshot, a->instance, false);
     blis__snapshot_set_apart(&cluster->snapshot, a->instance, true);
   }
-  return blis_cluster_call_at(
-      cluster, blis_time_after_us(cluster->now_us, a->effect.period_us),
-      on_look, a, error);
+  return blis_cluster_call_at(cluster, blis_time_after_us(cluster->now_us, a->effect.period_us),
+                              on_look, a, error);
 }
 
 /* Those that are over go, so that all of them cost no more than each. */
@@ -112,8 +108,7 @@ static void end_all_at(struct blis__fault_plan *plan, uint32_t instance) {
   plan->lasting[instance] = 0;
   for (size_t i = 0; i < plan->active.count; i++) {
     active_fault *a = plan->active.items[i];
-    bool is_outside = a->effect.kind == BLIS_FAULT_PARTITION ||
-                      a->effect.kind == BLIS_FAULT_STALE;
+    bool is_outside = a->effect.kind == BLIS_FAULT_PARTITION || a->effect.kind == BLIS_FAULT_STALE;
     if (a->instance == instance && !is_outside) {
       a->is_on = false;
     }
@@ -121,9 +116,8 @@ static void end_all_at(struct blis__fault_plan *plan, uint32_t instance) {
   forget_over(plan);
 }
 
-static blis_status crash(blis_cluster *cluster, uint32_t instance,
-                         const blis_fault_effect *effect, int64_t recover_us,
-                         blis_error *error) {
+static blis_status crash(blis_cluster *cluster, uint32_t instance, const blis_fault_effect *effect,
+                         int64_t recover_us, blis_error *error) {
   blis__set_will_recover(cluster, instance, false); /* as a reclaim said */
   BLIS_TRY(blis_cluster_instance_fail(cluster, instance, effect->loss, error));
   uint32_t end = blis__rank_end(cluster, instance);
@@ -135,14 +129,12 @@ static blis_status crash(blis_cluster *cluster, uint32_t instance,
   if (recover_us == BLIS_TIME_NEVER_US) {
     return BLIS_OK;
   }
-  return blis_cluster_instance_recover(cluster, instance, recover_us,
-                                       effect->recovering_us, error);
+  return blis_cluster_instance_recover(cluster, instance, recover_us, effect->recovering_us, error);
 }
 
 /* The machine of an instance that is up is given back. */
 static blis_status take_away(blis_cluster *cluster, uint32_t instance,
-                             const blis_fault_effect *effect,
-                             blis_error *error) {
+                             const blis_fault_effect *effect, blis_error *error) {
   uint32_t end = blis__rank_end(cluster, instance);
   for (uint32_t i = blis__rank_first(cluster, instance); i < end; i++) {
     cluster->service_times[i].is_given_back = effect->gives_back;
@@ -152,8 +144,7 @@ static blis_status take_away(blis_cluster *cluster, uint32_t instance,
 
 /* What a rank does up to this microsecond it has done before it goes, so that a
    request that ends now has ended. */
-static blis_status finish_now(blis_cluster *cluster, uint32_t instance,
-                              blis_error *error) {
+static blis_status finish_now(blis_cluster *cluster, uint32_t instance, blis_error *error) {
   uint32_t end = blis__rank_end(cluster, instance);
   for (uint32_t i = blis__rank_first(cluster, instance); i < end; i++) {
     BLIS_TRY(blis__cluster_bring_up_to_now(cluster, i, error));
@@ -162,8 +153,7 @@ static blis_status finish_now(blis_cluster *cluster, uint32_t instance,
 }
 
 /* In use or not. */
-static blis_status end_reclaim(blis_cluster *cluster, active_fault *a,
-                               blis_error *error) {
+static blis_status end_reclaim(blis_cluster *cluster, active_fault *a, blis_error *error) {
   const blis_fault_effect *effect = &a->effect;
   BLIS_TRY(finish_now(cluster, a->instance, error));
   if (blis__is_up(cluster->services[a->instance])) {
@@ -171,18 +161,15 @@ static blis_status end_reclaim(blis_cluster *cluster, active_fault *a,
   }
   return effect->recover_us == BLIS_TIME_NEVER_US
              ? BLIS_OK
-             : blis_cluster_instance_recover(cluster, a->instance,
-                                             effect->recover_us,
+             : blis_cluster_instance_recover(cluster, a->instance, effect->recover_us,
                                              effect->recovering_us, error);
 }
 
-static blis_status end(blis_cluster *cluster, active_fault *a,
-                       blis_error *error) {
+static blis_status end(blis_cluster *cluster, active_fault *a, blis_error *error) {
   switch (a->effect.kind) {
   case BLIS_FAULT_HANG: /* somebody has noticed, and starts it anew */
     return blis__is_up(cluster->services[a->instance])
-               ? crash(cluster, a->instance, &a->effect,
-                       a->effect.recovering_us, error)
+               ? crash(cluster, a->instance, &a->effect, a->effect.recovering_us, error)
                : BLIS_OK;
   case BLIS_FAULT_PARTITION:
   case BLIS_FAULT_STALE:
@@ -209,15 +196,13 @@ static blis_status on_over(void *ud, blis_cluster *cluster, blis_error *error) {
   note->lost += cluster->counts.failed - before.failed;
   note->rerouted += cluster->counts.rerouted - before.rerouted;
   note->retried += cluster->counts.retried - before.retried;
-  note->recomputed_tokens +=
-      cluster->counts.recomputed_tokens - before.recomputed_tokens;
+  note->recomputed_tokens += cluster->counts.recomputed_tokens - before.recomputed_tokens;
   return BLIS_OK;
 }
 
 /* It is on until after_us have passed. */
-static blis_status begin(blis_cluster *cluster, uint32_t instance,
-                         const blis_fault_effect *effect, int64_t after_us,
-                         active_fault **made, blis_error *error) {
+static blis_status begin(blis_cluster *cluster, uint32_t instance, const blis_fault_effect *effect,
+                         int64_t after_us, active_fault **made, blis_error *error) {
   struct blis__fault_plan *plan = cluster->fault_plan;
   active_fault *a = blis_arena_new(&cluster->texts, sizeof *a);
   BLIS_TRY_NEW(a, error);
@@ -225,13 +210,11 @@ static blis_status begin(blis_cluster *cluster, uint32_t instance,
   *made = a;
   BLIS_TRY_MEM(blis_array_push(&cluster->alloc, &plan->active, a), error);
   int64_t end_us = blis_time_after_us(cluster->now_us, after_us);
-  return end_us == BLIS_TIME_NEVER_US
-             ? BLIS_OK
-             : blis_cluster_call_at(cluster, end_us, on_over, a, error);
+  return end_us == BLIS_TIME_NEVER_US ? BLIS_OK
+                                      : blis_cluster_call_at(cluster, end_us, on_over, a, error);
 }
 
-static blis_status hang_one(blis_cluster *cluster, uint32_t instance,
-                            blis_error *error) {
+static blis_status hang_one(blis_cluster *cluster, uint32_t instance, blis_error *error) {
   BLIS_TRY(blis__cluster_bring_forward(cluster, instance, error));
   BLIS_TRY(blis_instance_hang(cluster->instances[instance], error));
   blis__encode_hang(cluster, instance);
@@ -240,10 +223,8 @@ static blis_status hang_one(blis_cluster *cluster, uint32_t instance,
 }
 
 /* Until its engine comes up anew; others wait for it at their barrier. */
-static blis_status hang(blis_cluster *cluster, uint32_t instance,
-                        blis_error *error) {
-  const blis_rank_config *ranks =
-      blis_instance_get_config(cluster->instances[instance])->ranks;
+static blis_status hang(blis_cluster *cluster, uint32_t instance, blis_error *error) {
+  const blis_rank_config *ranks = blis_instance_get_config(cluster->instances[instance])->ranks;
   if (ranks == NULL || !ranks->has_barrier) {
     return hang_one(cluster, instance, error);
   }
@@ -257,21 +238,20 @@ static blis_status hang(blis_cluster *cluster, uint32_t instance,
 /* What happens. */
 
 /* One that does not end is not kept, but in the factor of its instance. */
-static blis_status slow_down_for_good(blis_cluster *cluster, uint32_t instance,
-                                      double factor, blis_error *error) {
+static blis_status slow_down_for_good(blis_cluster *cluster, uint32_t instance, double factor,
+                                      blis_error *error) {
   double *lasting = &cluster->fault_plan->lasting[instance];
   *lasting = fmin(fmax((*lasting == 0 ? 1 : *lasting) * factor, 1e-3), 1e6);
   return set_speed(cluster, instance, error);
 }
 
 /* The same is on already, and does not end. */
-static bool is_on_for_good(const struct blis__fault_plan *plan,
-                           uint32_t instance, const blis_fault_effect *effect) {
+static bool is_on_for_good(const struct blis__fault_plan *plan, uint32_t instance,
+                           const blis_fault_effect *effect) {
   for (size_t i = 0; i < plan->active.count; i++) {
     const active_fault *a = plan->active.items[i];
     if (a->instance == instance && a->effect.kind == effect->kind &&
-        a->effect.recover_us == BLIS_TIME_NEVER_US &&
-        a->effect.period_us == effect->period_us) {
+        a->effect.recover_us == BLIS_TIME_NEVER_US && a->effect.period_us == effect->period_us) {
       return true;
     }
   }
@@ -279,15 +259,12 @@ static bool is_on_for_good(const struct blis__fault_plan *plan,
 }
 
 static blis_status begin_lasting(blis_cluster *cluster, uint32_t instance,
-                                 const blis_fault_effect *effect,
-                                 blis_error *error) {
-  if (effect->kind == BLIS_FAULT_SLOW &&
-      effect->recover_us == BLIS_TIME_NEVER_US) {
+                                 const blis_fault_effect *effect, blis_error *error) {
+  if (effect->kind == BLIS_FAULT_SLOW && effect->recover_us == BLIS_TIME_NEVER_US) {
     return slow_down_for_good(cluster, instance, effect->factor, error);
   }
   if (is_on_for_good(cluster->fault_plan, instance, effect)) {
-    return effect->kind == BLIS_FAULT_HANG ? hang(cluster, instance, error)
-                                           : BLIS_OK;
+    return effect->kind == BLIS_FAULT_HANG ? hang(cluster, instance, error) : BLIS_OK;
   }
   active_fault *a;
   BLIS_TRY(begin(cluster, instance, effect, effect->recover_us, &a, error));
@@ -298,9 +275,8 @@ static blis_status begin_lasting(blis_cluster *cluster, uint32_t instance,
   case BLIS_FAULT_PARTITION:
     return BLIS_OK;
   case BLIS_FAULT_STALE:
-    return blis_cluster_call_at(
-        cluster, blis_time_after_us(cluster->now_us, effect->period_us),
-        on_look, a, error);
+    return blis_cluster_call_at(cluster, blis_time_after_us(cluster->now_us, effect->period_us),
+                                on_look, a, error);
   default:
     return set_speed(cluster, instance, error);
   }
@@ -310,14 +286,13 @@ static blis_status reclaim(blis_cluster *cluster, uint32_t instance,
                            const blis_fault_effect *effect, blis_error *error) {
   active_fault *a;
   BLIS_TRY(begin(cluster, instance, effect, effect->notice_us, &a, error));
-  blis__set_will_recover(cluster, instance,
-                         effect->recover_us != BLIS_TIME_NEVER_US);
-  return blis_cluster_instance_drain(
-      cluster, instance, effect->loss.kind == BLIS_LOSS_REROUTED, error);
+  blis__set_will_recover(cluster, instance, effect->recover_us != BLIS_TIME_NEVER_US);
+  return blis_cluster_instance_drain(cluster, instance, effect->loss.kind == BLIS_LOSS_REROUTED,
+                                     error);
 }
 
-static blis_status strike(blis_cluster *cluster, uint32_t instance,
-                          const blis_fault_effect *effect, blis_error *error) {
+static blis_status strike(blis_cluster *cluster, uint32_t instance, const blis_fault_effect *effect,
+                          blis_error *error) {
   switch (effect->kind) {
   case BLIS_FAULT_CRASH:
     return crash(cluster, instance, effect, effect->recover_us, error);
@@ -330,8 +305,8 @@ static blis_status strike(blis_cluster *cluster, uint32_t instance,
   }
 }
 
-static blis_status suffer(blis_cluster *cluster, uint32_t instance,
-                          const blis_fault_effect *effect, blis_error *error) {
+static blis_status suffer(blis_cluster *cluster, uint32_t instance, const blis_fault_effect *effect,
+                          blis_error *error) {
   struct blis__fault_plan *plan = cluster->fault_plan;
   blis_cluster_counts before = cluster->counts;
   if (plan->notes.count == NOTES_MAX) {
@@ -341,29 +316,26 @@ static blis_status suffer(blis_cluster *cluster, uint32_t instance,
                      "mtbf, leave room",
                      NOTES_MAX, cluster->now_us);
   }
-  bool is_there =
-      instance < cluster->existing && blis__is_up(cluster->services[instance]);
+  bool is_there = instance < cluster->existing && blis__is_up(cluster->services[instance]);
   if (is_there) {
     BLIS_TRY(strike(cluster, instance, effect, error));
   }
-  const blis_fault_note note = {
-      .time_us = cluster->now_us,
-      .instance = instance,
-      .kind = effect->kind,
-      .is_missed = !is_there,
-      .lost = cluster->counts.failed - before.failed,
-      .rerouted = cluster->counts.rerouted - before.rerouted,
-      .retried = cluster->counts.retried - before.retried,
-      .recomputed_tokens =
-          cluster->counts.recomputed_tokens - before.recomputed_tokens};
+  const blis_fault_note note = {.time_us = cluster->now_us,
+                                .instance = instance,
+                                .kind = effect->kind,
+                                .is_missed = !is_there,
+                                .lost = cluster->counts.failed - before.failed,
+                                .rerouted = cluster->counts.rerouted - before.rerouted,
+                                .retried = cluster->counts.retried - before.retried,
+                                .recomputed_tokens =
+                                    cluster->counts.recomputed_tokens - before.recomputed_tokens};
   BLIS_TRY_MEM(blis_array_push(&cluster->alloc, &plan->notes, note), error);
   return BLIS_OK;
 }
 
 static blis_status schedule_next(blis_cluster *cluster, blis_error *error);
 
-static blis_status on_declared(void *ud, blis_cluster *cluster,
-                               blis_error *error) {
+static blis_status on_declared(void *ud, blis_cluster *cluster, blis_error *error) {
   struct blis__fault_plan *plan = ud;
   if (!blis_cluster_has_requests(cluster)) {
     return BLIS_OK;
@@ -375,16 +347,14 @@ static blis_status on_declared(void *ud, blis_cluster *cluster,
 
 static blis_status schedule_next(blis_cluster *cluster, blis_error *error) {
   struct blis__fault_plan *plan = cluster->fault_plan;
-  return plan->next == plan->count
-             ? BLIS_OK
-             : blis_cluster_call_at(cluster, plan->faults[plan->next].at_us,
-                                    on_declared, plan, error);
+  return plan->next == plan->count ? BLIS_OK
+                                   : blis_cluster_call_at(cluster, plan->faults[plan->next].at_us,
+                                                          on_declared, plan, error);
 }
 
 /* Random ones: the next comes the sooner, the more instances there are. */
 
-static bool may_suffer(const blis_cluster *cluster, const random_fault *f,
-                       uint32_t i) {
+static bool may_suffer(const blis_cluster *cluster, const random_fault *f, uint32_t i) {
   return cluster->services[i] == BLIS_SERVICE_ACTIVE &&
          (f->fault.instance < 0 || f->fault.instance == i);
 }
@@ -397,21 +367,17 @@ static uint32_t count_up(const blis_cluster *cluster, const random_fault *f) {
   return count;
 }
 
-static blis_status on_random(void *ud, blis_cluster *cluster,
-                             blis_error *error);
+static blis_status on_random(void *ud, blis_cluster *cluster, blis_error *error);
 
-static blis_status schedule_random(blis_cluster *cluster, random_fault *f,
-                                   blis_error *error) {
+static blis_status schedule_random(blis_cluster *cluster, random_fault *f, blis_error *error) {
   double count = fmax(1, (double)count_up(cluster, f));
   double delay_us = blis_random_exp(&f->random) * f->fault.mtbf_us / count;
-  int64_t at_us = blis_time_after_us(
-      cluster->now_us,
-      1 + (int64_t)fmin(delay_us, (double)BLIS_TIME_SPAN_MAX_US));
+  int64_t at_us = blis_time_after_us(cluster->now_us,
+                                     1 + (int64_t)fmin(delay_us, (double)BLIS_TIME_SPAN_MAX_US));
   return blis_cluster_call_at(cluster, at_us, on_random, f, error);
 }
 
-static blis_status on_random(void *ud, blis_cluster *cluster,
-                             blis_error *error) {
+static blis_status on_random(void *ud, blis_cluster *cluster, blis_error *error) {
   random_fault *f = ud;
   if (!blis_cluster_has_requests(cluster)) {
     return BLIS_OK;
@@ -431,17 +397,16 @@ static blis_status on_random(void *ud, blis_cluster *cluster,
 /* Making. */
 
 const char *blis_fault_kind_name(blis_fault_kind kind) {
-  static const char *const names[] = {
-      "crash", "hang", "slow", "partition", "reclaim", "stale", "lost-cache"};
+  static const char *const names[] = {"crash",   "hang",  "slow",      "partition",
+                                      "reclaim", "stale", "lost-cache"};
   return names[kind];
 }
 
-static blis_status check_effect(const blis_fault_effect *effect, size_t place,
-                                blis_error *error) {
+static blis_status check_effect(const blis_fault_effect *effect, size_t place, blis_error *error) {
   bool has_times = effect->recover_us >= 0 && effect->recovering_us >= 0 &&
                    effect->notice_us >= 0 && effect->loss.pause_us >= 0;
-  bool has_factor = effect->kind != BLIS_FAULT_SLOW ||
-                    (effect->factor >= 1e-3 && effect->factor <= 1e6);
+  bool has_factor =
+      effect->kind != BLIS_FAULT_SLOW || (effect->factor >= 1e-3 && effect->factor <= 1e6);
   bool has_period = effect->kind != BLIS_FAULT_STALE || effect->period_us >= 1;
   if (!has_times || !has_factor || !has_period) {
     return blis_fail(error, BLIS_ERR_INVALID,
@@ -452,46 +417,39 @@ static blis_status check_effect(const blis_fault_effect *effect, size_t place,
   return BLIS_OK;
 }
 
-static blis_status check_faults(const blis_cluster *cluster,
-                                const blis_fault *faults, size_t count,
+static blis_status check_faults(const blis_cluster *cluster, const blis_fault *faults, size_t count,
                                 blis_error *error) {
   for (size_t i = 0; i < count; i++) {
     BLIS_TRY(check_effect(&faults[i].effect, i + 1, error));
     bool may_come = cluster->config.initial_count > 0 && !faults[i].is_absence;
     bool is_there = faults[i].instance < cluster->existing || may_come;
-    if (!is_there || faults[i].at_us < 0 ||
-        (i > 0 && faults[i].at_us < faults[i - 1].at_us)) {
+    if (!is_there || faults[i].at_us < 0 || (i > 0 && faults[i].at_us < faults[i - 1].at_us)) {
       return blis_fail(error, BLIS_ERR_INVALID,
-                       "fault %zu (%s): instance %" PRIu32 " at %" PRId64
-                       " us; there are %" PRIu32
+                       "fault %zu (%s): instance %" PRIu32 " at %" PRId64 " us; there are %" PRIu32
                        " instances, and faults come in order of time",
-                       i + 1, blis_fault_kind_name(faults[i].effect.kind),
-                       faults[i].instance, faults[i].at_us, cluster->existing);
+                       i + 1, blis_fault_kind_name(faults[i].effect.kind), faults[i].instance,
+                       faults[i].at_us, cluster->existing);
     }
   }
   return BLIS_OK;
 }
 
-static blis_status check_random(const blis_cluster *cluster,
-                                const blis_random_fault *random, size_t count,
-                                blis_error *error) {
+static blis_status check_random(const blis_cluster *cluster, const blis_random_fault *random,
+                                size_t count, blis_error *error) {
   for (size_t i = 0; i < count; i++) {
     const blis_random_fault *f = &random[i];
     BLIS_TRY(check_effect(&f->effect, i + 1, error));
-    if (!(f->mtbf_us > 0) || f->instance < -1 ||
-        f->instance >= cluster->config.instance_count) {
+    if (!(f->mtbf_us > 0) || f->instance < -1 || f->instance >= cluster->config.instance_count) {
       return blis_fail(error, BLIS_ERR_INVALID,
                        "random fault %zu (%s): mtbf is %g us, instance %" PRId64
                        "; expected a time above 0, and an instance or -1",
-                       i + 1, blis_fault_kind_name(f->effect.kind), f->mtbf_us,
-                       f->instance);
+                       i + 1, blis_fault_kind_name(f->effect.kind), f->mtbf_us, f->instance);
     }
   }
   return BLIS_OK;
 }
 
-static blis_status copy_declared(blis_cluster *cluster,
-                                 const blis_fault *faults, size_t count,
+static blis_status copy_declared(blis_cluster *cluster, const blis_fault *faults, size_t count,
                                  blis_error *error) {
   struct blis__fault_plan *plan = cluster->fault_plan;
   if (count > 0) {
@@ -510,9 +468,8 @@ static blis_status copy_declared(blis_cluster *cluster,
 }
 
 /* Each has a stream of its own. */
-static blis_status begin_random(blis_cluster *cluster,
-                                const blis_random_fault *random, size_t count,
-                                blis_error *error) {
+static blis_status begin_random(blis_cluster *cluster, const blis_random_fault *random,
+                                size_t count, blis_error *error) {
   for (size_t i = 0; i < count; i++) {
     random_fault *f = blis_arena_new(&cluster->texts, sizeof *f);
     BLIS_TRY_NEW(f, error);
@@ -525,14 +482,12 @@ static blis_status begin_random(blis_cluster *cluster,
   return BLIS_OK;
 }
 
-blis_status blis_cluster_set_faults(blis_cluster *cluster,
-                                    const blis_fault *faults, size_t count,
-                                    const blis_random_fault *random,
-                                    size_t random_count, blis_error *error) {
+blis_status blis_cluster_set_faults(blis_cluster *cluster, const blis_fault *faults, size_t count,
+                                    const blis_random_fault *random, size_t random_count,
+                                    blis_error *error) {
   BLIS_TRY(check_faults(cluster, faults, count, error));
   BLIS_TRY(check_random(cluster, random, random_count, error));
-  struct blis__fault_plan *plan =
-      blis_alloc_zeroed(&cluster->alloc, 1, sizeof *plan);
+  struct blis__fault_plan *plan = blis_alloc_zeroed(&cluster->alloc, 1, sizeof *plan);
   BLIS_TRY_NEW(plan, error);
   cluster->fault_plan = plan;
   uint32_t room = cluster->config.instance_count;
@@ -556,8 +511,8 @@ void blis__free_fault_plan(blis_cluster *cluster) {
   }
 }
 
-bool blis_cluster_get_faults(const blis_cluster *cluster,
-                             const blis_fault_note **notes, size_t *count) {
+bool blis_cluster_get_faults(const blis_cluster *cluster, const blis_fault_note **notes,
+                             size_t *count) {
   const struct blis__fault_plan *plan = cluster->fault_plan;
   if (plan == NULL) {
     return false;

@@ -19,13 +19,13 @@
 #include "cluster/life_cycle.h"
 
 typedef enum blis_fault_kind {
-  BLIS_FAULT_CRASH,     /* cache and running work are gone */
-  BLIS_FAULT_HANG,      /* no step ends, and routers see its last signals, until
-                           it is killed and comes back */
-  BLIS_FAULT_SLOW,      /* steps take factor times as long */
-  BLIS_FAULT_PARTITION, /* it works, and routers see its last signals */
-  BLIS_FAULT_RECLAIM,   /* told to go, and switched off notice_us later */
-  BLIS_FAULT_STALE,     /* routers see its signals of every period_us */
+  BLIS_FAULT_CRASH,      /* cache and running work are gone */
+  BLIS_FAULT_HANG,       /* no step ends, and routers see its last signals, until
+                            it is killed and comes back */
+  BLIS_FAULT_SLOW,       /* steps take factor times as long */
+  BLIS_FAULT_PARTITION,  /* it works, and routers see its last signals */
+  BLIS_FAULT_RECLAIM,    /* told to go, and switched off notice_us later */
+  BLIS_FAULT_STALE,      /* routers see its signals of every period_us */
   BLIS_FAULT_LOST_CACHE, /* its prefix cache is emptied, at once */
   BLIS_FAULT_KIND_COUNT
 } blis_fault_kind;
@@ -84,12 +84,12 @@ const char *blis_fault_kind_name(blis_fault_kind kind);
  * Before the first event; copies what it is given. BLIS_ERR_INVALID names the
  * fault that is out of range, by its place.
  */
-BLIS_MUSTUSE blis_status blis_cluster_set_faults(
-    blis_cluster *cluster, const blis_fault *faults, size_t count,
-    const blis_random_fault *random, size_t random_count, blis_error *error);
+BLIS_MUSTUSE blis_status blis_cluster_set_faults(blis_cluster *cluster, const blis_fault *faults,
+                                                 size_t count, const blis_random_fault *random,
+                                                 size_t random_count, blis_error *error);
 
 /* In order of time; borrowed. False: none was set. */
-bool blis_cluster_get_faults(const blis_cluster *cluster,
-                             const blis_fault_note **notes, size_t *count);
+bool blis_cluster_get_faults(const blis_cluster *cluster, const blis_fault_note **notes,
+                             size_t *count);
 
 #endif

@@ -33,8 +33,7 @@ BLIS_MUSTUSE blis_status blis__add_prefill_history(blis_cluster *cluster);
  * tenant_budgets.c: keeps tenants within config.tenant_budgets.
  * BLIS_ERR_INVALID names the tenant and what is expected.
  */
-BLIS_MUSTUSE blis_status blis__add_tenant_budgets(blis_cluster *cluster,
-                                                  blis_error *error);
+BLIS_MUSTUSE blis_status blis__add_tenant_budgets(blis_cluster *cluster, blis_error *error);
 void blis__free_tenant_budgets(blis_cluster *cluster);
 
 /*

@@ -5,8 +5,7 @@
 #include "cluster/handoff_run.h"
 #include "cluster/rank_balance.h"
 
-static blis_request_times times_of(const blis_cluster *cluster,
-                                   const blis_live_request *live) {
+static blis_request_times times_of(const blis_cluster *cluster, const blis_live_request *live) {
   return (blis_request_times){.now_us = cluster->now_us,
                               .ttft_us = live->ttft_us,
                               .itl_sum_us = live->itl_sum_us,
@@ -14,12 +13,10 @@ static blis_request_times times_of(const blis_cluster *cluster,
 }
 
 /* Who has sent the request where it is, and what it remembers of that. */
-static const blis_router *sender_of(const blis_cluster *cluster,
-                                    blis__cluster_request *request,
+static const blis_router *sender_of(const blis_cluster *cluster, blis__cluster_request *request,
                                     blis_ticket **ticket) {
   const blis__handoff *handoff = request->handoff;
-  if (request->place != BLIS__AT_HANDOFF &&
-      !(handoff != NULL && handoff->is_at_home)) {
+  if (request->place != BLIS__AT_HANDOFF && !(handoff != NULL && handoff->is_at_home)) {
     *ticket = &request->router_ticket;
     return &cluster->router;
   }
@@ -29,36 +26,32 @@ static const blis_router *sender_of(const blis_cluster *cluster,
 }
 
 /* The instance that the router has chosen. */
-static uint32_t chosen_of(const blis_cluster *cluster,
-                          const blis__cluster_request *request) {
+static uint32_t chosen_of(const blis_cluster *cluster, const blis__cluster_request *request) {
   return blis__rank_front(cluster, (uint32_t)request->instance);
 }
 
-static blis_status on_first_token(void *ud, blis_cluster *cluster,
-                                  const blis__news *news, blis_error *error) {
+static blis_status on_first_token(void *ud, blis_cluster *cluster, const blis__news *news,
+                                  blis_error *error) {
   (void)ud, (void)error;
   blis__cluster_request *request = news->request;
   blis_ticket *ticket;
   const blis_router *router = sender_of(cluster, request, &ticket);
   const blis_request_times times = times_of(cluster, &request->live);
   if (router->ops->first_token != NULL) {
-    router->ops->first_token(router->state, ticket, chosen_of(cluster, request),
-                             &times);
+    router->ops->first_token(router->state, ticket, chosen_of(cluster, request), &times);
   }
   return BLIS_OK;
 }
 
-static blis_status on_left(void *ud, blis_cluster *cluster,
-                           const blis__news *news, blis_error *error) {
+static blis_status on_left(void *ud, blis_cluster *cluster, const blis__news *news,
+                           blis_error *error) {
   (void)ud, (void)error;
   blis__cluster_request *request = news->request;
   blis_ticket *ticket;
   const blis_router *router = sender_of(cluster, request, &ticket);
-  const blis_request_times times =
-      times_of(cluster, blis__handoff_leg(request));
+  const blis_request_times times = times_of(cluster, blis__handoff_leg(request));
   if (router->ops->ended != NULL) {
-    router->ops->ended(router->state, ticket, chosen_of(cluster, request),
-                       &times);
+    router->ops->ended(router->state, ticket, chosen_of(cluster, request), &times);
   }
   return BLIS_OK;
 }
@@ -68,11 +61,9 @@ blis_status blis__add_router_feedback(blis_cluster *cluster) {
   const blis__listener listener = {
       .ud = NULL,
       .rank = BLIS__POLICIES,
-      .need =
-          cluster->router.is_blind ? BLIS__NEEDS_NOTHING : BLIS__NEEDS_STATE,
+      .need = cluster->router.is_blind ? BLIS__NEEDS_NOTHING : BLIS__NEEDS_STATE,
       .on = {
-          [BLIS__FIRST_TOKEN] =
-              ops->first_token == NULL ? NULL : on_first_token,
+          [BLIS__FIRST_TOKEN] = ops->first_token == NULL ? NULL : on_first_token,
           [BLIS__LEFT] = ops->ended == NULL ? NULL : on_left,
       }};
   return blis__listeners_add(&cluster->listeners, &listener);
@@ -90,8 +81,8 @@ blis_status blis__add_prefill_feedback(blis_cluster *cluster) {
   return blis__listeners_add(&cluster->listeners, &listener);
 }
 
-static blis_status on_over(void *ud, blis_cluster *cluster,
-                           const blis__news *news, blis_error *error) {
+static blis_status on_over(void *ud, blis_cluster *cluster, const blis__news *news,
+                           blis_error *error) {
   (void)cluster, (void)error;
   const blis_admission *admission = ud;
   if (news->request->place != BLIS__AT_ADMISSION) {
@@ -105,10 +96,9 @@ blis_status blis__add_admission_feedback(blis_cluster *cluster) {
   if (ops == NULL) {
     return BLIS_OK;
   }
-  const blis__listener listener = {
-      .ud = &cluster->admission,
-      .rank = BLIS__POLICIES,
-      .need = BLIS__NEEDS_STATE,
-      .on = {[BLIS__OVER] = ops->ended == NULL ? NULL : on_over}};
+  const blis__listener listener = {.ud = &cluster->admission,
+                                   .rank = BLIS__POLICIES,
+                                   .need = BLIS__NEEDS_STATE,
+                                   .on = {[BLIS__OVER] = ops->ended == NULL ? NULL : on_over}};
   return blis__listeners_add(&cluster->listeners, &listener);
 }

@@ -30,10 +30,8 @@ int blis_gateway_status_code(const char *reason) {
     }
   }
   /* These admission policies say more behind their names. */
-  static const char *const policies[] = {
-      "gaie-legacy:", "probabilistic:", "latency-slo:"};
-  for (size_t i = 0; reason != NULL && i < sizeof policies / sizeof *policies;
-       i++) {
+  static const char *const policies[] = {"gaie-legacy:", "probabilistic:", "latency-slo:"};
+  for (size_t i = 0; reason != NULL && i < sizeof policies / sizeof *policies; i++) {
     if (strncmp(policies[i], reason, strlen(policies[i])) == 0) {
       return 429;
     }
@@ -45,8 +43,8 @@ int blis_gateway_status_code(const char *reason) {
 
 /* Of who wants its first token in time from then on; BLIS_TIME_NEVER_US = it
    wants nothing. */
-static int64_t deadline_of(const blis__gateway *gateway,
-                           const blis_request *request, int64_t from_us) {
+static int64_t deadline_of(const blis__gateway *gateway, const blis_request *request,
+                           int64_t from_us) {
   if (request->slo_target_us > 0) {
     return blis_time_after_us(from_us, request->slo_target_us);
   }
@@ -66,40 +64,34 @@ static int64_t rank_of(double number) {
   return bits >= 0 ? bits : INT64_MIN - bits;
 }
 
-static blis_status ask_order(blis_cluster *cluster,
-                             const blis__gateway *gateway,
-                             const blis__cluster_request *request,
-                             int64_t *order, blis_error *error) {
+static blis_status ask_order(blis_cluster *cluster, const blis__gateway *gateway,
+                             const blis__cluster_request *request, int64_t *order,
+                             blis_error *error) {
   const blis_flow_hook *hook = &gateway->policy.order_hook;
-  const blis_routing_request shown =
-      blis__cluster_show_request(cluster, request);
-  const blis_flow_question question = {.now_us = cluster->now_us,
-                                       .request = &shown};
+  const blis_routing_request shown = blis__cluster_show_request(cluster, request);
+  const blis_flow_question question = {.now_us = cluster->now_us, .request = &shown};
   double answer = 0;
   BLIS_TRY(hook->ask(hook->state, &question, &answer, error));
   *order = rank_of(answer);
   return BLIS_OK;
 }
 
-static blis_status find_order(blis_cluster *cluster,
-                              const blis__gateway *gateway,
-                              const blis__cluster_request *request,
-                              int64_t *order, blis_error *error) {
+static blis_status find_order(blis_cluster *cluster, const blis__gateway *gateway,
+                              const blis__cluster_request *request, int64_t *order,
+                              blis_error *error) {
   int64_t now_us = cluster->now_us;
   int64_t ttl_us = gateway->policy.ttl_us;
   switch (gateway->policy.order) {
   case BLIS_GATEWAY_SCRIPTED:
     return ask_order(cluster, gateway, request, order, error);
   case BLIS_GATEWAY_DEADLINE:
-    *order =
-        deadline_of(gateway, &request->request, request->request.arrival_us);
+    *order = deadline_of(gateway, &request->request, request->request.arrival_us);
     return BLIS_OK;
   case BLIS_GATEWAY_DEADLINE_INSIDE:
     *order = deadline_of(gateway, &request->request, now_us);
     return BLIS_OK;
   case BLIS_GATEWAY_EDF:
-    *order =
-        ttl_us > 0 ? blis_time_after_us(now_us, ttl_us) : BLIS_TIME_NEVER_US;
+    *order = ttl_us > 0 ? blis_time_after_us(now_us, ttl_us) : BLIS_TIME_NEVER_US;
     return BLIS_OK;
   default:
     *order = 0;
@@ -109,57 +101,50 @@ static blis_status find_order(blis_cluster *cluster,
 
 static blis_status shed(blis_cluster *cluster, blis__gateway *gateway,
                         const blis_flow_item *displaced, blis_error *error) {
-  blis_gateway_band_counts *band =
-      &blis__gateway_known_book(gateway, displaced->priority)->counts;
+  blis_gateway_band_counts *band = &blis__gateway_known_book(gateway, displaced->priority)->counts;
   gateway->counts.shed++;
   band->shed++;
   band->waiting--;
-  return blis__gateway_end(cluster, blis__gateway_request(cluster, displaced),
-                           BLIS_GATEWAY_SHED, error);
+  return blis__gateway_end(cluster, blis__gateway_request(cluster, displaced), BLIS_GATEWAY_SHED,
+                           error);
 }
 
 static blis_status refuse(blis_cluster *cluster, blis__gateway *gateway,
-                          blis__cluster_request *request,
-                          blis__gateway_book *book, blis_error *error) {
+                          blis__cluster_request *request, blis__gateway_book *book,
+                          blis_error *error) {
   gateway->counts.rejected++;
   book->counts.rejected++;
   gateway->counts.without_instances += gateway->is_pool_empty;
   return blis__gateway_end(cluster, request,
-                           gateway->is_pool_empty ? BLIS_GATEWAY_NO_INSTANCE
-                                                  : BLIS_GATEWAY_FULL,
+                           gateway->is_pool_empty ? BLIS_GATEWAY_NO_INSTANCE : BLIS_GATEWAY_FULL,
                            error);
 }
 
 /* Would it leave at once if it were let in? Then it need not be queued. */
-static bool may_pass(const blis_cluster *cluster,
-                     const blis__gateway *gateway) {
+static bool may_pass(const blis_cluster *cluster, const blis__gateway *gateway) {
   return gateway->policy.dispatch == BLIS_GATEWAY_CYCLE && gateway->is_pure &&
-         gateway->last_cycle_us != cluster->now_us &&
-         blis_flow_queue_count(gateway->queue) == 0;
+         gateway->last_cycle_us != cluster->now_us && blis_flow_queue_count(gateway->queue) == 0;
 }
 
 static blis_status make_item(blis_cluster *cluster, blis__gateway *gateway,
-                             const blis__cluster_request *request,
-                             blis_flow_item *item, blis_error *error) {
+                             const blis__cluster_request *request, blis_flow_item *item,
+                             blis_error *error) {
   const blis_request *its = &request->request;
-  *item = (blis_flow_item){
-      .handle = request->live.slot,
-      .priority = request->slo_value,
-      .tenant = its->tenant == 0 ? gateway->default_tenant : its->tenant,
-      .size_bytes = (int64_t)its->prompt_tokens * BYTES_PER_TOKEN,
-      .enqueue_us = cluster->now_us};
+  *item = (blis_flow_item){.handle = request->live.slot,
+                           .priority = request->slo_value,
+                           .tenant = its->tenant == 0 ? gateway->default_tenant : its->tenant,
+                           .size_bytes = (int64_t)its->prompt_tokens * BYTES_PER_TOKEN,
+                           .enqueue_us = cluster->now_us};
   return find_order(cluster, gateway, request, &item->order, error);
 }
 
 static blis_status queue_up(blis_cluster *cluster, blis__gateway *gateway,
-                            blis__cluster_request *request,
-                            blis__gateway_book *book,
+                            blis__cluster_request *request, blis__gateway_book *book,
                             const blis_flow_item *item, blis_error *error) {
   blis_flow_verdict verdict;
   bool has_displaced = false;
   blis_flow_item displaced;
-  BLIS_TRY_MEM(blis_flow_queue_add(gateway->queue, item, &verdict,
-                                   &has_displaced, &displaced),
+  BLIS_TRY_MEM(blis_flow_queue_add(gateway->queue, item, &verdict, &has_displaced, &displaced),
                error);
   if (verdict != BLIS_FLOW_QUEUED) {
     return refuse(cluster, gateway, request, book, error);
@@ -172,15 +157,14 @@ static blis_status queue_up(blis_cluster *cluster, blis__gateway *gateway,
   return blis__gateway_came(cluster, gateway, error);
 }
 
-static blis_status enqueue(blis_cluster *cluster,
-                           blis__cluster_request *request, blis_error *error) {
+static blis_status enqueue(blis_cluster *cluster, blis__cluster_request *request,
+                           blis_error *error) {
   blis__gateway *gateway = cluster->gateway;
   blis__gateway_book *book = NULL;
   blis_flow_item item;
   blis__request_move(request, BLIS__AT_GATEWAY);
   BLIS_TRY(blis__gateway_note_pool(cluster, gateway, error));
-  BLIS_TRY_MEM(blis__gateway_book_of(gateway, request->slo_value, &book),
-               error);
+  BLIS_TRY_MEM(blis__gateway_book_of(gateway, request->slo_value, &book), error);
   BLIS_TRY(make_item(cluster, gateway, request, &item, error));
   if (may_pass(cluster, gateway)) {
     bool has_passed = false;
@@ -192,8 +176,7 @@ static blis_status enqueue(blis_cluster *cluster,
   return queue_up(cluster, gateway, request, book, &item, error);
 }
 
-blis_status blis__gateway_event(blis_cluster *cluster, const blis_event *event,
-                                blis_error *error) {
+blis_status blis__gateway_event(blis_cluster *cluster, const blis_event *event, blis_error *error) {
   switch (event->event_class) {
   case BLIS__CLUSTER_EVICT:
     BLIS_TRY(blis__gateway_evict(cluster, event->object, error));
@@ -207,8 +190,7 @@ blis_status blis__gateway_event(blis_cluster *cluster, const blis_event *event,
   }
 }
 
-void blis_cluster_get_gateway(const blis_cluster *cluster,
-                              blis_gateway_counts *counts) {
+void blis_cluster_get_gateway(const blis_cluster *cluster, blis_gateway_counts *counts) {
   const blis__gateway *gateway = cluster->gateway;
   *counts = gateway == NULL ? (blis_gateway_counts){0} : gateway->counts;
   if (gateway != NULL) {
@@ -221,29 +203,27 @@ void blis_cluster_get_gateway(const blis_cluster *cluster,
 
 /* What is heard of requests that have left the queue. */
 
-static blis_status on_joined(void *ud, blis_cluster *cluster,
-                             const blis__news *news, blis_error *error) {
+static blis_status on_joined(void *ud, blis_cluster *cluster, const blis__news *news,
+                             blis_error *error) {
   (void)cluster;
   blis__gateway *gateway = ud;
   blis__cluster_request *request = news->request;
   gateway->is_current = false;
-  gateway->tokens_in_flight[news->instance] +=
-      (double)request->request.prompt_tokens;
-  if (gateway->policy.eviction != BLIS_GATEWAY_SPARES &&
-      request->slo_value < 0 && request->place != BLIS__AT_HANDOFF) {
+  gateway->tokens_in_flight[news->instance] += (double)request->request.prompt_tokens;
+  if (gateway->policy.eviction != BLIS_GATEWAY_SPARES && request->slo_value < 0 &&
+      request->place != BLIS__AT_HANDOFF) {
     BLIS_TRY_MEM(blis__evictables_add(gateway, request), error);
   }
   return BLIS_OK;
 }
 
-static blis_status on_left(void *ud, blis_cluster *cluster,
-                           const blis__news *news, blis_error *error) {
+static blis_status on_left(void *ud, blis_cluster *cluster, const blis__news *news,
+                           blis_error *error) {
   (void)cluster, (void)error;
   blis__gateway *gateway = ud;
   blis__cluster_request *request = news->request;
   gateway->is_current = false;
-  gateway->tokens_in_flight[request->instance] -=
-      (double)request->request.prompt_tokens;
+  gateway->tokens_in_flight[request->instance] -= (double)request->request.prompt_tokens;
   blis__evictables_remove(gateway, request);
   return BLIS_OK;
 }
@@ -251,44 +231,39 @@ static blis_status on_left(void *ud, blis_cluster *cluster,
 /* The same, for the ideal one. */
 
 /* One that is on its way no longer is counted elsewhere, or not at all. */
-static blis_status on_bound_over(void *ud, blis_cluster *cluster,
-                                 const blis__news *news, blis_error *error) {
-  return blis__bound_arrive(ud, news->request)
-             ? blis__gateway_wake(cluster, ud, error)
-             : BLIS_OK;
+static blis_status on_bound_over(void *ud, blis_cluster *cluster, const blis__news *news,
+                                 blis_error *error) {
+  return blis__bound_arrive(ud, news->request) ? blis__gateway_wake(cluster, ud, error) : BLIS_OK;
 }
 
-static blis_status on_bound_joined(void *ud, blis_cluster *cluster,
-                                   const blis__news *news, blis_error *error) {
+static blis_status on_bound_joined(void *ud, blis_cluster *cluster, const blis__news *news,
+                                   blis_error *error) {
   BLIS_TRY_MEM(blis__bound_join(ud, news->request), error);
   return on_bound_over(ud, cluster, news, error);
 }
 
-static blis_status on_bound_settled(void *ud, blis_cluster *cluster,
-                                    const blis__news *news, blis_error *error) {
+static blis_status on_bound_settled(void *ud, blis_cluster *cluster, const blis__news *news,
+                                    blis_error *error) {
   (void)cluster, (void)error;
   blis__bound_settle(ud, news->request);
   return BLIS_OK;
 }
 
-static blis_status on_service_changed(void *ud, blis_cluster *cluster,
-                                      const blis__news *news,
+static blis_status on_service_changed(void *ud, blis_cluster *cluster, const blis__news *news,
                                       blis_error *error) {
   (void)news;
   return blis__gateway_wake(cluster, ud, error);
 }
 
-static blis_status on_ended(void *ud, blis_cluster *cluster,
-                            const blis__news *news, blis_error *error) {
+static blis_status on_ended(void *ud, blis_cluster *cluster, const blis__news *news,
+                            blis_error *error) {
   blis__gateway *gateway = ud;
   const blis_request *request = &news->request->request;
   if (news->end->state == BLIS_REQUEST_COMPLETED ||
       news->end->state == BLIS_REQUEST_LENGTH_CAPPED) {
-    uint32_t tenant =
-        request->tenant == 0 ? gateway->default_tenant : request->tenant;
-    BLIS_TRY_MEM(blis_flow_service_add(gateway->service, tenant,
-                                       cluster->now_us, request->prompt_tokens,
-                                       news->end->itl_count + 1),
+    uint32_t tenant = request->tenant == 0 ? gateway->default_tenant : request->tenant;
+    BLIS_TRY_MEM(blis_flow_service_add(gateway->service, tenant, cluster->now_us,
+                                       request->prompt_tokens, news->end->itl_count + 1),
                  error);
     blis_flow_queue_note_service(gateway->queue, tenant);
   }
@@ -315,13 +290,12 @@ static blis_status check_ideal(const blis_gateway *policy, blis_error *error) {
   } else if (policy->band_hook.ask != NULL) {
     what = policy->band_hook.name;
   }
-  return what == NULL
-             ? BLIS_OK
-             : blis_fail(error, BLIS_ERR_INVALID,
-                         "queue: %s goes by how often the queue is looked at, "
-                         "which dispatch \"event\" leaves open; use dispatch "
-                         "\"cycle\" or \"tick\"",
-                         what);
+  return what == NULL ? BLIS_OK
+                      : blis_fail(error, BLIS_ERR_INVALID,
+                                  "queue: %s goes by how often the queue is looked at, "
+                                  "which dispatch \"event\" leaves open; use dispatch "
+                                  "\"cycle\" or \"tick\"",
+                                  what);
 }
 
 static blis_status check_policy(const blis_gateway *policy, blis_error *error) {
@@ -341,94 +315,78 @@ static blis_status check_policy(const blis_gateway *policy, blis_error *error) {
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
     if (numbers[i].value < numbers[i].least) {
       return blis_fail(error, BLIS_ERR_INVALID,
-                       "queue: %s is %" PRId64 ", expected %" PRId64 " or more",
-                       numbers[i].name, numbers[i].value, numbers[i].least);
+                       "queue: %s is %" PRId64 ", expected %" PRId64 " or more", numbers[i].name,
+                       numbers[i].value, numbers[i].least);
     }
   }
-  return policy->dispatch == BLIS_GATEWAY_EVENT ? check_ideal(policy, error)
-                                                : BLIS_OK;
+  return policy->dispatch == BLIS_GATEWAY_EVENT ? check_ideal(policy, error) : BLIS_OK;
 }
 
 static blis_status copy_targets(blis_cluster *cluster, blis__gateway *gateway,
                                 const blis_gateway *policy) {
   blis_intern *strings = cluster->source->strings;
-  BLIS_TRY(blis_intern_add(strings, "default", strlen("default"),
-                           &gateway->default_tenant));
+  BLIS_TRY(blis_intern_add(strings, "default", strlen("default"), &gateway->default_tenant));
   for (size_t i = 0; i < policy->target_count; i++) {
     const char *name = policy->targets[i].slo_class;
     uint32_t slo_class = 0;
     BLIS_TRY(blis_intern_add(strings, name, strlen(name), &slo_class));
-    BLIS_TRY(
-        blis_array_push(&gateway->alloc, &gateway->target_classes, slo_class));
-    BLIS_TRY(blis_array_push(&gateway->alloc, &gateway->targets_us,
-                             policy->targets[i].target_us));
+    BLIS_TRY(blis_array_push(&gateway->alloc, &gateway->target_classes, slo_class));
+    BLIS_TRY(blis_array_push(&gateway->alloc, &gateway->targets_us, policy->targets[i].target_us));
   }
   return BLIS_OK;
 }
 
 static bool has_service(const blis_gateway *policy) {
-  return policy->fairness == BLIS_FLOW_LEAST_SERVICE ||
-         policy->fairness == BLIS_FLOW_CHOSEN;
+  return policy->fairness == BLIS_FLOW_LEAST_SERVICE || policy->fairness == BLIS_FLOW_CHOSEN;
 }
 
 /*
  * Service is added up in the order of time, or it would be rounded otherwise;
  * and who of equals is evicted depends on who left before whom.
  */
-static blis__need need_of(const blis_cluster *cluster,
-                          const blis_gateway *policy) {
+static blis__need need_of(const blis_cluster *cluster, const blis_gateway *policy) {
   if (has_service(policy) || policy->eviction != BLIS_GATEWAY_SPARES) {
     return BLIS__NEEDS_ORDER;
   }
-  return policy->saturation.needs == 0 &&
-                 cluster->config.snapshot_refresh_us == 0
+  return policy->saturation.needs == 0 && cluster->config.snapshot_refresh_us == 0
              ? BLIS__NEEDS_NOTHING
              : BLIS__NEEDS_STATE;
 }
 
-static blis_status listen_for_bound(blis_cluster *cluster,
-                                    blis__gateway *gateway) {
-  const blis__listener listener = {
-      .ud = gateway,
-      .rank = BLIS__BOOKS,
-      .need = need_of(cluster, &gateway->policy),
-      .on = {[BLIS__JOINED] = on_bound_joined,
-             [BLIS__FIRST_TOKEN] = on_bound_settled,
-             [BLIS__LEFT] = on_bound_settled,
-             [BLIS__OVER] = on_bound_over}};
+static blis_status listen_for_bound(blis_cluster *cluster, blis__gateway *gateway) {
+  const blis__listener listener = {.ud = gateway,
+                                   .rank = BLIS__BOOKS,
+                                   .need = need_of(cluster, &gateway->policy),
+                                   .on = {[BLIS__JOINED] = on_bound_joined,
+                                          [BLIS__FIRST_TOKEN] = on_bound_settled,
+                                          [BLIS__LEFT] = on_bound_settled,
+                                          [BLIS__OVER] = on_bound_over}};
   return blis__listeners_add(&cluster->listeners, &listener);
 }
 
 static blis_status make_parts(blis_cluster *cluster, blis__gateway *gateway) {
   const blis_gateway *policy = &gateway->policy;
   uint32_t count = cluster->config.instance_count;
-  gateway->columns =
-      blis_alloc_zeroed(&gateway->alloc, count, COLUMNS_SEEN * sizeof(double));
-  gateway->tokens_in_flight =
-      blis_alloc_zeroed(&gateway->alloc, count, sizeof(double));
+  gateway->columns = blis_alloc_zeroed(&gateway->alloc, count, COLUMNS_SEEN * sizeof(double));
+  gateway->tokens_in_flight = blis_alloc_zeroed(&gateway->alloc, count, sizeof(double));
   if (has_service(policy)) {
     gateway->service = blis_flow_service_new(&gateway->alloc, &policy->service);
   }
-  gateway->queue =
-      blis_flow_queue_new(&gateway->alloc, &policy->limits, policy->fairness,
-                          cluster->source->strings, gateway->service);
-  if (gateway->columns == NULL || gateway->tokens_in_flight == NULL ||
-      gateway->queue == NULL ||
+  gateway->queue = blis_flow_queue_new(&gateway->alloc, &policy->limits, policy->fairness,
+                                       cluster->source->strings, gateway->service);
+  if (gateway->columns == NULL || gateway->tokens_in_flight == NULL || gateway->queue == NULL ||
       (has_service(policy) && gateway->service == NULL)) {
     return BLIS_ERR_NOMEM;
   }
-  const blis__listener listener = {
-      .ud = gateway,
-      .rank = BLIS__BOOKS,
-      .need = need_of(cluster, policy),
-      .on = {[BLIS__JOINED] = on_joined,
-             [BLIS__LEFT] = on_left,
-             [BLIS__SERVICE_CHANGED] = on_service_changed,
-             [BLIS__ENDED] = has_service(policy) ? on_ended : NULL}};
+  const blis__listener listener = {.ud = gateway,
+                                   .rank = BLIS__BOOKS,
+                                   .need = need_of(cluster, policy),
+                                   .on = {[BLIS__JOINED] = on_joined,
+                                          [BLIS__LEFT] = on_left,
+                                          [BLIS__SERVICE_CHANGED] = on_service_changed,
+                                          [BLIS__ENDED] = has_service(policy) ? on_ended : NULL}};
   BLIS_TRY(blis__listeners_add(&cluster->listeners, &listener));
-  return policy->dispatch == BLIS_GATEWAY_EVENT
-             ? listen_for_bound(cluster, gateway)
-             : BLIS_OK;
+  return policy->dispatch == BLIS_GATEWAY_EVENT ? listen_for_bound(cluster, gateway) : BLIS_OK;
 }
 
 void blis_gateway_free(blis_gateway *gateway) {
@@ -441,16 +399,13 @@ void blis_gateway_free(blis_gateway *gateway) {
 
 static bool is_pure(const blis_gateway *policy) {
   return (policy->saturation.ops == NULL || policy->saturation.ops->is_pure) &&
-         (policy->usage_limit.ops == NULL ||
-          policy->usage_limit.ops->is_pure) &&
+         (policy->usage_limit.ops == NULL || policy->usage_limit.ops->is_pure) &&
          policy->band_hook.ask == NULL;
 }
 
 /* It owns the policies from now on. */
-static blis__gateway *make_gateway(blis_cluster *cluster,
-                                   const blis_gateway *policy) {
-  blis__gateway *gateway =
-      blis_alloc_zeroed(&cluster->alloc, 1, sizeof *gateway);
+static blis__gateway *make_gateway(blis_cluster *cluster, const blis_gateway *policy) {
+  blis__gateway *gateway = blis_alloc_zeroed(&cluster->alloc, 1, sizeof *gateway);
   if (gateway == NULL) {
     return NULL;
   }
@@ -461,8 +416,7 @@ static blis__gateway *make_gateway(blis_cluster *cluster,
   gateway->cycle_at_us = BLIS_TIME_NEVER_US;
   gateway->sweep_at_us = BLIS_TIME_NEVER_US;
   gateway->is_pure = is_pure(policy);
-  gateway->may_skip =
-      gateway->is_pure && cluster->config.snapshot_refresh_us == 0;
+  gateway->may_skip = gateway->is_pure && cluster->config.snapshot_refresh_us == 0;
   blis_sketch_init(&gateway->wait_us, &gateway->alloc);
   return gateway;
 }
@@ -506,8 +460,7 @@ void blis__free_gateway(blis_cluster *cluster) {
   blis_array_deinit(alloc, &gateway->flows_seen);
   blis_array_deinit(alloc, &gateway->bound.prompts);
   blis_array_deinit(alloc, &gateway->evictables);
-  blis_alloc_free(alloc, gateway->columns,
-                  (size_t)count * COLUMNS_SEEN * sizeof(double));
+  blis_alloc_free(alloc, gateway->columns, (size_t)count * COLUMNS_SEEN * sizeof(double));
   blis_alloc_free(alloc, gateway->tokens_in_flight, count * sizeof(double));
   blis_alloc_free(alloc, gateway, sizeof *gateway);
 }

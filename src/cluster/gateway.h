@@ -84,9 +84,9 @@ typedef struct blis_gateway {
    */
   int64_t ttl_us;
   int64_t empty_ttl_us;
-  int64_t sweep_us;        /* expired ones leave at its multiples; > 0 */
-  int64_t forget_bands_us; /* empty for so long; 0 = never */
-  bool by_stage; /* the larger saturation of prefill and decode, if apart */
+  int64_t sweep_us;          /* expired ones leave at its multiples; > 0 */
+  int64_t forget_bands_us;   /* empty for so long; 0 = never */
+  bool by_stage;             /* the larger saturation of prefill and decode, if apart */
   blis_flow_hook order_hook; /* of BLIS_GATEWAY_SCRIPTED */
   blis_flow_hook flow_hook;  /* of BLIS_FLOW_CHOSEN; when there are several */
   /* Which band with requests is next, instead of the highest one; nobody leaves

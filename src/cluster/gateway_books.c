@@ -8,19 +8,15 @@
 blis_status blis__gateway_book_of(blis__gateway *gateway, int32_t priority,
                                   blis__gateway_book **book) {
   size_t place = 0;
-  while (place < gateway->books.count &&
-         gateway->books.items[place]->counts.priority > priority) {
+  while (place < gateway->books.count && gateway->books.items[place]->counts.priority > priority) {
     place++;
   }
-  if (place < gateway->books.count &&
-      gateway->books.items[place]->counts.priority == priority) {
+  if (place < gateway->books.count && gateway->books.items[place]->counts.priority == priority) {
     *book = gateway->books.items[place];
     return BLIS_OK;
   }
-  BLIS_TRY(blis_array_reserve(&gateway->alloc, &gateway->books,
-                              gateway->books.count + 1));
-  blis__gateway_book *made =
-      blis_alloc_zeroed(&gateway->alloc, 1, sizeof *made);
+  BLIS_TRY(blis_array_reserve(&gateway->alloc, &gateway->books, gateway->books.count + 1));
+  blis__gateway_book *made = blis_alloc_zeroed(&gateway->alloc, 1, sizeof *made);
   if (made == NULL) {
     return BLIS_ERR_NOMEM;
   }
@@ -34,8 +30,7 @@ blis_status blis__gateway_book_of(blis__gateway *gateway, int32_t priority,
   return BLIS_OK;
 }
 
-blis__gateway_book *blis__gateway_known_book(const blis__gateway *gateway,
-                                             int32_t priority) {
+blis__gateway_book *blis__gateway_known_book(const blis__gateway *gateway, int32_t priority) {
   size_t place = 0;
   while (gateway->books.items[place]->counts.priority != priority) {
     place++;
@@ -48,8 +43,7 @@ static int64_t larger(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
-void blis__gateway_count_in(blis__gateway *gateway, blis__gateway_book *book,
-                            int64_t waiting) {
+void blis__gateway_count_in(blis__gateway *gateway, blis__gateway_book *book, int64_t waiting) {
   blis_gateway_band_counts *band = &book->counts;
   gateway->counts.enqueued++;
   gateway->counts.peak = larger(gateway->counts.peak, waiting);
@@ -61,8 +55,7 @@ void blis__gateway_count_in(blis__gateway *gateway, blis__gateway_book *book,
 void blis__gateway_free_books(blis__gateway *gateway) {
   for (size_t i = 0; i < gateway->books.count; i++) {
     blis_sketch_deinit(&gateway->books.items[i]->wait_us);
-    blis_alloc_free(&gateway->alloc, gateway->books.items[i],
-                    sizeof *gateway->books.items[i]);
+    blis_alloc_free(&gateway->alloc, gateway->books.items[i], sizeof *gateway->books.items[i]);
   }
   blis_array_deinit(&gateway->alloc, &gateway->books);
   blis_sketch_deinit(&gateway->wait_us);
@@ -74,12 +67,9 @@ size_t blis_cluster_gateway_band_count(const blis_cluster *cluster) {
   return cluster->gateway == NULL ? 0 : cluster->gateway->books.count;
 }
 
-blis_gateway_band_counts blis_cluster_gateway_band(const blis_cluster *cluster,
-                                                   size_t index) {
-  const blis_gateway_band_counts *c =
-      &cluster->gateway->books.items[index]->counts;
-  BLIS_ASSERT(c->waiting >= 0 &&
-              c->enqueued == c->dispatched + c->shed + c->expired + c->waiting);
+blis_gateway_band_counts blis_cluster_gateway_band(const blis_cluster *cluster, size_t index) {
+  const blis_gateway_band_counts *c = &cluster->gateway->books.items[index]->counts;
+  BLIS_ASSERT(c->waiting >= 0 && c->enqueued == c->dispatched + c->shed + c->expired + c->waiting);
   return *c;
 }
 
@@ -87,7 +77,6 @@ const blis_sketch *blis_cluster_gateway_waits(const blis_cluster *cluster) {
   return cluster->gateway == NULL ? NULL : &cluster->gateway->wait_us;
 }
 
-const blis_sketch *blis_cluster_gateway_band_waits(const blis_cluster *cluster,
-                                                   size_t index) {
+const blis_sketch *blis_cluster_gateway_band_waits(const blis_cluster *cluster, size_t index) {
   return &cluster->gateway->books.items[index]->wait_us;
 }

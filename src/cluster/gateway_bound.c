@@ -10,8 +10,7 @@
 #include "cluster/gateway_run.h"
 #include "cluster/handoff_run.h"
 
-void blis__bound_dispatch(blis__gateway *gateway,
-                          blis__cluster_request *request) {
+void blis__bound_dispatch(blis__gateway *gateway, blis__cluster_request *request) {
   blis__gateway_bound *bound = &gateway->bound;
   BLIS_ASSERT(!request->is_bound);
   request->is_bound = true;
@@ -20,8 +19,7 @@ void blis__bound_dispatch(blis__gateway *gateway,
   gateway->is_current = false;
 }
 
-bool blis__bound_arrive(blis__gateway *gateway,
-                        blis__cluster_request *request) {
+bool blis__bound_arrive(blis__gateway *gateway, blis__cluster_request *request) {
   bool was_bound = request->is_bound;
   if (was_bound) {
     request->is_bound = false;
@@ -33,11 +31,9 @@ bool blis__bound_arrive(blis__gateway *gateway,
 }
 
 /* The record that the instance works on. */
-static const blis_live_request *
-record_of(const blis__cluster_request *request) {
-  return request->handoff != NULL && request->handoff->is_at_source
-             ? &request->handoff->prefill
-             : &request->live;
+static const blis_live_request *record_of(const blis__cluster_request *request) {
+  return request->handoff != NULL && request->handoff->is_at_source ? &request->handoff->prefill
+                                                                    : &request->live;
 }
 
 /* What comes from another instance has its blocks reserved before. */
@@ -45,8 +41,7 @@ static bool comes_with_kv(const blis__cluster_request *request) {
   return request->handoff != NULL && !request->handoff->is_at_source;
 }
 
-blis_status blis__bound_join(blis__gateway *gateway,
-                             blis__cluster_request *request) {
+blis_status blis__bound_join(blis__gateway *gateway, blis__cluster_request *request) {
   if (comes_with_kv(request) || request->prompt_place != 0) {
     return BLIS_OK;
   }
@@ -55,8 +50,7 @@ blis_status blis__bound_join(blis__gateway *gateway,
   return BLIS_OK;
 }
 
-void blis__bound_settle(blis__gateway *gateway,
-                        blis__cluster_request *request) {
+void blis__bound_settle(blis__gateway *gateway, blis__cluster_request *request) {
   if (request->prompt_place == 0) {
     return;
   }
@@ -69,18 +63,15 @@ void blis__bound_settle(blis__gateway *gateway,
 }
 
 /* Blocks that the prompt will take and does not hold. */
-static int64_t missing_blocks(const blis__cluster_request *request,
-                              int64_t block_size) {
+static int64_t missing_blocks(const blis__cluster_request *request, int64_t block_size) {
   const blis_live_request *live = record_of(request);
   bool has_blocks = live->state == BLIS_REQUEST_RUNNING;
-  int64_t tokens =
-      live->prompt_tokens - (has_blocks ? live->progress_tokens : 0);
+  int64_t tokens = live->prompt_tokens - (has_blocks ? live->progress_tokens : 0);
   return tokens <= 0 ? 0 : (tokens + block_size - 1) / block_size;
 }
 
 /* Added up as integers: the order of the prompts is none of their time. */
-static void count_blocks(const blis_cluster *cluster,
-                         const blis__gateway_bound *bound,
+static void count_blocks(const blis_cluster *cluster, const blis__gateway_bound *bound,
                          const blis_routing_view *group, double *blocks) {
   memset(blocks, 0, group->count * sizeof *blocks);
   for (size_t i = 0; i < bound->prompts.count; i++) {
@@ -89,25 +80,22 @@ static void count_blocks(const blis_cluster *cluster,
     size_t place = blis_routing_view_find(group, number);
     if (place < group->count) {
       blocks[place] += (double)missing_blocks(
-          request, blis_instance_get_config(cluster->instances[number])
-                       ->block_size_tokens);
+          request, blis_instance_get_config(cluster->instances[number])->block_size_tokens);
     }
   }
 }
 
-void blis__bound_add_kv(const blis_cluster *cluster,
-                        const blis__gateway *gateway, const blis__group *group,
-                        bool counts_bound, double *shares, double *blocks) {
+void blis__bound_add_kv(const blis_cluster *cluster, const blis__gateway *gateway,
+                        const blis__group *group, bool counts_bound, double *shares,
+                        double *blocks) {
   const blis__gateway_bound *bound = &gateway->bound;
-  const blis_routing_view view = {.count = group->count,
-                                  .instances = group->instances};
+  const blis_routing_view view = {.count = group->count, .instances = group->instances};
   double tokens = counts_bound ? (double)bound->prompt_tokens : 0;
   count_blocks(cluster, bound, &view, blocks);
   for (uint32_t k = 0; k < group->count; k++) {
     const blis_instance_config *config =
         blis_instance_get_config(cluster->instances[group->instances[k]]);
-    double more =
-        tokens / (double)group->count / (double)config->block_size_tokens;
+    double more = tokens / (double)group->count / (double)config->block_size_tokens;
     shares[k] += (blocks[k] + more) / (double)config->kv_blocks;
   }
 }

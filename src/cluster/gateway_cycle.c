@@ -9,8 +9,8 @@ static bool has_waiting(const blis__gateway *gateway) {
   return blis_flow_queue_count(gateway->queue) > 0;
 }
 
-static blis_status plan(blis_cluster *cluster, blis__gateway *gateway,
-                        int64_t at_us, blis_error *error) {
+static blis_status plan(blis_cluster *cluster, blis__gateway *gateway, int64_t at_us,
+                        blis_error *error) {
   if (gateway->cycle_at_us == at_us) {
     return BLIS_OK;
   }
@@ -20,8 +20,7 @@ static blis_status plan(blis_cluster *cluster, blis__gateway *gateway,
   if (at_us == BLIS_TIME_NEVER_US) {
     return BLIS_OK;
   }
-  BLIS_TRY_MEM(blis__gateway_push(cluster, BLIS__CLUSTER_CYCLE, at_us, NULL,
-                                  &gateway->cycle),
+  BLIS_TRY_MEM(blis__gateway_push(cluster, BLIS__CLUSTER_CYCLE, at_us, NULL, &gateway->cycle),
                error);
   return BLIS_OK;
 }
@@ -38,12 +37,10 @@ static int64_t cycle_from(const blis__gateway *gateway, int64_t at_us) {
  * in order of time; everything else is looked at after each event.
  */
 static bool is_told(const blis_cluster *cluster, const blis__gateway *gateway) {
-  return gateway->policy.saturation.needs != 0 &&
-         blis__gateway_counts_requests(cluster, gateway);
+  return gateway->policy.saturation.needs != 0 && blis__gateway_counts_requests(cluster, gateway);
 }
 
-static void set_order(blis_cluster *cluster, blis__gateway *gateway,
-                      bool needs) {
+static void set_order(blis_cluster *cluster, blis__gateway *gateway, bool needs) {
   if (gateway->needs_order == needs) {
     return;
   }
@@ -68,28 +65,25 @@ static int64_t earlier(int64_t a_us, int64_t b_us) {
 /* When a band that is empty is forgotten, which moves the ceilings. */
 static int64_t next_forgotten_us(const blis__gateway *gateway) {
   int64_t forget_us = gateway->policy.forget_bands_us;
-  return forget_us == 0 ? BLIS_TIME_NEVER_US
-                        : blis_flow_queue_first_idle_us(
-                              gateway->queue, blis_time_after_us(forget_us, 1));
+  return forget_us == 0
+             ? BLIS_TIME_NEVER_US
+             : blis_flow_queue_first_idle_us(gateway->queue, blis_time_after_us(forget_us, 1));
 }
 
 /* Nothing is different before that, unless a request comes to the gateway. */
-static int64_t next_change_us(const blis_cluster *cluster,
-                              const blis__gateway *gateway) {
+static int64_t next_change_us(const blis_cluster *cluster, const blis__gateway *gateway) {
   int64_t next_us = next_forgotten_us(gateway);
   if (!is_told(cluster, gateway)) {
     next_us = earlier(next_us, blis__cluster_planned_us(cluster));
     next_us = earlier(next_us, blis__cluster_instances_next_us(cluster));
   }
-  return gateway->evictables.count > 0 &&
-                 gateway->next_eviction_us > cluster->now_us
+  return gateway->evictables.count > 0 && gateway->next_eviction_us > cluster->now_us
              ? earlier(next_us, gateway->next_eviction_us)
              : next_us;
 }
 
 /* llm-d. Cycles that would find everything as it was are left out. */
-static blis_status run_cycle(blis_cluster *cluster, blis__gateway *gateway,
-                             blis_error *error) {
+static blis_status run_cycle(blis_cluster *cluster, blis__gateway *gateway, blis_error *error) {
   bool has_left = false;
   gateway->last_cycle_us = cluster->now_us;
   BLIS_TRY(blis__gateway_try(cluster, gateway, &has_left, error));
@@ -107,14 +101,11 @@ static blis_status run_cycle(blis_cluster *cluster, blis__gateway *gateway,
     BLIS_TRY(blis__cluster_note_fruitless(cluster, error));
   }
   return plan(cluster, gateway,
-              next_us == BLIS_TIME_NEVER_US ? next_us
-                                            : cycle_from(gateway, next_us),
-              error);
+              next_us == BLIS_TIME_NEVER_US ? next_us : cycle_from(gateway, next_us), error);
 }
 
 /* Of BLIS (Go). */
-static blis_status run_tick(blis_cluster *cluster, blis__gateway *gateway,
-                            blis_error *error) {
+static blis_status run_tick(blis_cluster *cluster, blis__gateway *gateway, blis_error *error) {
   bool has_left = false;
   if (has_waiting(gateway)) {
     BLIS_TRY(blis__gateway_try(cluster, gateway, &has_left, error));
@@ -126,14 +117,12 @@ static blis_status run_tick(blis_cluster *cluster, blis__gateway *gateway,
   if (!has_left) {
     BLIS_TRY(blis__cluster_note_fruitless(cluster, error));
   }
-  return plan(cluster, gateway,
-              blis_time_after_us(cluster->now_us, gateway->policy.cycle_us),
+  return plan(cluster, gateway, blis_time_after_us(cluster->now_us, gateway->policy.cycle_us),
               error);
 }
 
 /* The next one is looked at when the last one has been routed. */
-static blis_status run_look(blis_cluster *cluster, blis__gateway *gateway,
-                            blis_error *error) {
+static blis_status run_look(blis_cluster *cluster, blis__gateway *gateway, blis_error *error) {
   bool has_left = false;
   if (has_waiting(gateway)) {
     BLIS_TRY(blis__gateway_try(cluster, gateway, &has_left, error));
@@ -143,12 +132,10 @@ static blis_status run_look(blis_cluster *cluster, blis__gateway *gateway,
   if (!waits) {
     return BLIS_OK;
   }
-  return plan(cluster, gateway,
-              has_left ? cluster->now_us : next_forgotten_us(gateway), error);
+  return plan(cluster, gateway, has_left ? cluster->now_us : next_forgotten_us(gateway), error);
 }
 
-blis_status blis__gateway_cycle(blis_cluster *cluster, blis__gateway *gateway,
-                                blis_error *error) {
+blis_status blis__gateway_cycle(blis_cluster *cluster, blis__gateway *gateway, blis_error *error) {
   gateway->cycle = BLIS_EVENT_NONE;
   gateway->cycle_at_us = BLIS_TIME_NEVER_US;
   switch (gateway->policy.dispatch) {
@@ -162,27 +149,23 @@ blis_status blis__gateway_cycle(blis_cluster *cluster, blis__gateway *gateway,
 }
 
 /* The tick is planned before anybody leaves. */
-static blis_status came_between_ticks(blis_cluster *cluster,
-                                      blis__gateway *gateway,
+static blis_status came_between_ticks(blis_cluster *cluster, blis__gateway *gateway,
                                       blis_error *error) {
   bool has_left = false;
   if (!gateway->is_ticking) {
     gateway->is_ticking = true;
-    BLIS_TRY(plan(cluster, gateway,
-                  blis_time_after_us(cluster->now_us, gateway->policy.cycle_us),
+    BLIS_TRY(plan(cluster, gateway, blis_time_after_us(cluster->now_us, gateway->policy.cycle_us),
                   error));
   }
   return blis__gateway_try(cluster, gateway, &has_left, error);
 }
 
-static blis_status plan_until(blis_cluster *cluster, blis__gateway *gateway,
-                              int64_t at_us, blis_error *error) {
-  return gateway->cycle_at_us <= at_us ? BLIS_OK
-                                       : plan(cluster, gateway, at_us, error);
+static blis_status plan_until(blis_cluster *cluster, blis__gateway *gateway, int64_t at_us,
+                              blis_error *error) {
+  return gateway->cycle_at_us <= at_us ? BLIS_OK : plan(cluster, gateway, at_us, error);
 }
 
-blis_status blis__gateway_came(blis_cluster *cluster, blis__gateway *gateway,
-                               blis_error *error) {
+blis_status blis__gateway_came(blis_cluster *cluster, blis__gateway *gateway, blis_error *error) {
   int64_t now_us = cluster->now_us;
   switch (gateway->policy.dispatch) {
   case BLIS_GATEWAY_TICK:
@@ -190,25 +173,22 @@ blis_status blis__gateway_came(blis_cluster *cluster, blis__gateway *gateway,
   case BLIS_GATEWAY_CYCLE:
     return gateway->last_cycle_us != now_us
                ? run_cycle(cluster, gateway, error)
-               : plan_until(cluster, gateway,
-                            cycle_from(gateway, blis_time_after_us(now_us, 1)),
+               : plan_until(cluster, gateway, cycle_from(gateway, blis_time_after_us(now_us, 1)),
                             error);
   default:
     return plan_until(cluster, gateway, now_us, error);
   }
 }
 
-blis_status blis__gateway_wake(blis_cluster *cluster, blis__gateway *gateway,
-                               blis_error *error) {
+blis_status blis__gateway_wake(blis_cluster *cluster, blis__gateway *gateway, blis_error *error) {
   gateway->is_current = false;
   if (!has_waiting(gateway) || gateway->policy.dispatch == BLIS_GATEWAY_TICK) {
     return BLIS_OK;
   }
   int64_t soon_us = blis_time_after_us(cluster->now_us, 1);
   return plan_until(cluster, gateway,
-                    gateway->policy.dispatch == BLIS_GATEWAY_EVENT
-                        ? soon_us
-                        : cycle_from(gateway, soon_us),
+                    gateway->policy.dispatch == BLIS_GATEWAY_EVENT ? soon_us
+                                                                   : cycle_from(gateway, soon_us),
                     error);
 }
 
@@ -216,9 +196,6 @@ blis_status blis__gateway_look_again(blis_cluster *cluster, blis_error *error) {
   blis__gateway *gateway = cluster->gateway;
   bool is_known = blis__gateway_counts_requests(cluster, gateway);
   gateway->is_current = gateway->is_current && is_known;
-  bool must_look = is_known ? !gateway->is_current
-                            : gateway->policy.dispatch == BLIS_GATEWAY_EVENT;
-  return must_look && has_waiting(gateway)
-             ? blis__gateway_wake(cluster, gateway, error)
-             : BLIS_OK;
+  bool must_look = is_known ? !gateway->is_current : gateway->policy.dispatch == BLIS_GATEWAY_EVENT;
+  return must_look && has_waiting(gateway) ? blis__gateway_wake(cluster, gateway, error) : BLIS_OK;
 }

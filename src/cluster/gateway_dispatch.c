@@ -30,8 +30,8 @@ static blis_status dispatch(blis_cluster *cluster, blis__gateway *gateway,
 
 /* Which flow of a band, where a hook says so. */
 
-static blis_status choose_flow(blis_cluster *cluster, blis__gateway *gateway,
-                               size_t band, size_t *chosen, blis_error *error) {
+static blis_status choose_flow(blis_cluster *cluster, blis__gateway *gateway, size_t band,
+                               size_t *chosen, blis_error *error) {
   const blis_flow_hook *hook = &gateway->policy.flow_hook;
   size_t count = blis_flow_queue_flow_count(gateway->queue, band);
   *chosen = 0;
@@ -45,15 +45,12 @@ static blis_status choose_flow(blis_cluster *cluster, blis__gateway *gateway,
         .tenant = its.name,
         .waiting = its.count,
         .head_wait_us = cluster->now_us - its.head.enqueue_us,
-        .service_tokens = blis_flow_service_of(gateway->service, its.tenant,
-                                               cluster->now_us)};
-    BLIS_TRY_MEM(blis_array_push(&gateway->alloc, &gateway->flows_seen, seen),
-                 error);
+        .service_tokens = blis_flow_service_of(gateway->service, its.tenant, cluster->now_us)};
+    BLIS_TRY_MEM(blis_array_push(&gateway->alloc, &gateway->flows_seen, seen), error);
   }
   const blis_flow_question question = {.now_us = cluster->now_us,
                                        .saturation = gateway->saturation,
-                                       .priority =
-                                           gateway->priorities.items[band],
+                                       .priority = gateway->priorities.items[band],
                                        .flows = gateway->flows_seen.items,
                                        .count = count};
   double answer = 0;
@@ -63,24 +60,22 @@ static blis_status choose_flow(blis_cluster *cluster, blis__gateway *gateway,
   return BLIS_OK;
 }
 
-static blis_status take_one(blis_cluster *cluster, blis__gateway *gateway,
-                            size_t band, blis_flow_item *item,
-                            blis_error *error) {
+static blis_status take_one(blis_cluster *cluster, blis__gateway *gateway, size_t band,
+                            blis_flow_item *item, blis_error *error) {
   if (gateway->policy.fairness != BLIS_FLOW_CHOSEN) {
     *item = blis_flow_queue_take(gateway->queue, band, cluster->now_us);
     return BLIS_OK;
   }
   size_t flow = 0;
   BLIS_TRY(choose_flow(cluster, gateway, band, &flow, error));
-  *item =
-      blis_flow_queue_take_from(gateway->queue, band, flow, cluster->now_us);
+  *item = blis_flow_queue_take_from(gateway->queue, band, flow, cluster->now_us);
   return BLIS_OK;
 }
 
 /* The next of a band whose time is not over leaves; *has_left = false if none
    is there. */
-static blis_status serve(blis_cluster *cluster, blis__gateway *gateway,
-                         size_t band, bool *has_left, blis_error *error) {
+static blis_status serve(blis_cluster *cluster, blis__gateway *gateway, size_t band, bool *has_left,
+                         blis_error *error) {
   while (blis_flow_queue_band(gateway->queue, band).count > 0) {
     blis_flow_item item;
     BLIS_TRY(take_one(cluster, gateway, band, &item, error));
@@ -95,23 +90,21 @@ static blis_status serve(blis_cluster *cluster, blis__gateway *gateway,
 
 static bool find_waiting(const blis__gateway *gateway, size_t *band) {
   size_t count = blis_flow_queue_band_count(gateway->queue);
-  while (*band < count &&
-         blis_flow_queue_band(gateway->queue, *band).count == 0) {
+  while (*band < count && blis_flow_queue_band(gateway->queue, *band).count == 0) {
     ++*band;
   }
   return *band < count;
 }
 
 /* BLIS (Go) evicts before it looks at bands, llm-d for the one it stops at. */
-static blis_status evict_from(blis_cluster *cluster, blis__gateway *gateway,
-                              size_t band, bool *has_any, blis_error *error) {
+static blis_status evict_from(blis_cluster *cluster, blis__gateway *gateway, size_t band,
+                              bool *has_any, blis_error *error) {
   *has_any = false;
   return !find_waiting(gateway, &band)
              ? BLIS_OK
-             : blis__gateway_evict_for(
-                   cluster, gateway, gateway->priorities.items[band],
-                   gateway->saturation, gateway->ceilings.items[band], has_any,
-                   error);
+             : blis__gateway_evict_for(cluster, gateway, gateway->priorities.items[band],
+                                       gateway->saturation, gateway->ceilings.items[band], has_any,
+                                       error);
 }
 
 /* Which band, where a hook says so. */
@@ -127,21 +120,20 @@ static blis_status see_bands(blis_cluster *cluster, blis__gateway *gateway) {
     }
     const blis_gateway_band_counts *counts =
         &blis__gateway_known_book(gateway, its.priority)->counts;
-    const blis_flow_band_seen seen = {
-        .priority = its.priority,
-        .waiting = its.count,
-        .longest_wait_us = cluster->now_us - its.oldest_us,
-        .ceiling = gateway->ceilings.items[i],
-        .dispatched = counts->dispatched,
-        .dispatched_tokens = counts->dispatched_tokens};
+    const blis_flow_band_seen seen = {.priority = its.priority,
+                                      .waiting = its.count,
+                                      .longest_wait_us = cluster->now_us - its.oldest_us,
+                                      .ceiling = gateway->ceilings.items[i],
+                                      .dispatched = counts->dispatched,
+                                      .dispatched_tokens = counts->dispatched_tokens};
     BLIS_TRY(blis_array_push(&gateway->alloc, &gateway->bands_seen, seen));
     BLIS_TRY(blis_array_push(&gateway->alloc, &gateway->bands_shown, i));
   }
   return BLIS_OK;
 }
 
-static blis_status serve_chosen(blis_cluster *cluster, blis__gateway *gateway,
-                                bool *has_left, blis_error *error) {
+static blis_status serve_chosen(blis_cluster *cluster, blis__gateway *gateway, bool *has_left,
+                                blis_error *error) {
   const blis_flow_hook *hook = &gateway->policy.band_hook;
   BLIS_TRY_MEM(see_bands(cluster, gateway), error);
   const blis_flow_question question = {.now_us = cluster->now_us,
@@ -164,34 +156,30 @@ static blis_status serve_chosen(blis_cluster *cluster, blis__gateway *gateway,
 }
 
 /* From the highest band down; the first closed one ends the try. */
-static blis_status serve_in_order(blis_cluster *cluster, blis__gateway *gateway,
-                                  bool evicts, bool *has_left,
-                                  blis_error *error) {
+static blis_status serve_in_order(blis_cluster *cluster, blis__gateway *gateway, bool evicts,
+                                  bool *has_left, blis_error *error) {
   size_t count = blis_flow_queue_band_count(gateway->queue);
   for (size_t i = 0; i < count && !*has_left; i++) {
     bool has_evicted = false;
     if (gateway->saturation >= gateway->ceilings.items[i]) {
-      return evicts ? evict_from(cluster, gateway, i, &has_evicted, error)
-                    : BLIS_OK;
+      return evicts ? evict_from(cluster, gateway, i, &has_evicted, error) : BLIS_OK;
     }
     BLIS_TRY(serve(cluster, gateway, i, has_left, error));
   }
   return BLIS_OK;
 }
 
-static blis_status look(blis_cluster *cluster, blis__gateway *gateway,
-                        blis_error *error) {
+static blis_status look(blis_cluster *cluster, blis__gateway *gateway, blis_error *error) {
   gateway->counts.tries++;
   if (gateway->policy.forget_bands_us > 0) {
-    blis_flow_queue_forget_bands(
-        gateway->queue, cluster->now_us - gateway->policy.forget_bands_us);
+    blis_flow_queue_forget_bands(gateway->queue, cluster->now_us - gateway->policy.forget_bands_us);
   }
   BLIS_TRY(blis__gateway_note_pool(cluster, gateway, error));
   return blis__gateway_look(cluster, gateway, error);
 }
 
-blis_status blis__gateway_try(blis_cluster *cluster, blis__gateway *gateway,
-                              bool *has_left, blis_error *error) {
+blis_status blis__gateway_try(blis_cluster *cluster, blis__gateway *gateway, bool *has_left,
+                              blis_error *error) {
   bool evicts_first = gateway->policy.eviction == BLIS_GATEWAY_EVICTS_ONE;
   bool has_evicted = false;
   *has_left = false;
@@ -219,21 +207,16 @@ static bool are_open(const blis__gateway *gateway, int32_t lowest) {
 }
 
 blis_status blis__gateway_pass(blis_cluster *cluster, blis__gateway *gateway,
-                               const blis_flow_item *item, bool *has_passed,
-                               blis_error *error) {
+                               const blis_flow_item *item, bool *has_passed, blis_error *error) {
   *has_passed = false;
-  BLIS_TRY_MEM(blis_flow_queue_open_band(gateway->queue, item->priority,
-                                         cluster->now_us),
-               error);
+  BLIS_TRY_MEM(blis_flow_queue_open_band(gateway->queue, item->priority, cluster->now_us), error);
   BLIS_TRY(look(cluster, gateway, error));
   BLIS_TRY(blis__gateway_find_ceilings(gateway, error));
-  *has_passed = are_open(gateway, item->priority) &&
-                blis_flow_queue_pass(gateway->queue, item);
+  *has_passed = are_open(gateway, item->priority) && blis_flow_queue_pass(gateway->queue, item);
   if (!*has_passed) {
     return BLIS_OK;
   }
   gateway->last_cycle_us = cluster->now_us;
-  blis__gateway_count_in(gateway,
-                         blis__gateway_known_book(gateway, item->priority), 1);
+  blis__gateway_count_in(gateway, blis__gateway_known_book(gateway, item->priority), 1);
   return dispatch(cluster, gateway, item, error);
 }

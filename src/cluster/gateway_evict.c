@@ -15,8 +15,7 @@ enum { EVICTIONS_AT_ONCE = 2, PAUSE_US = 500000 };
 /* The heap. */
 
 static bool goes_before(const blis__evictable *a, const blis__evictable *b) {
-  return a->priority != b->priority ? a->priority < b->priority
-                                    : a->dispatch_us > b->dispatch_us;
+  return a->priority != b->priority ? a->priority < b->priority : a->dispatch_us > b->dispatch_us;
 }
 
 static void put(blis__gateway *gateway, size_t place, blis__evictable item) {
@@ -55,18 +54,15 @@ static bool sift_down(blis__gateway *gateway, size_t place, size_t count) {
   return place > start;
 }
 
-blis_status blis__evictables_add(blis__gateway *gateway,
-                                 blis__cluster_request *request) {
-  const blis__evictable item = {request, request->slo_value,
-                                request->gateway_left_us};
+blis_status blis__evictables_add(blis__gateway *gateway, blis__cluster_request *request) {
+  const blis__evictable item = {request, request->slo_value, request->gateway_left_us};
   BLIS_TRY(blis_array_push(&gateway->alloc, &gateway->evictables, item));
   request->evictable = (uint32_t)gateway->evictables.count;
   sift_up(gateway, gateway->evictables.count - 1);
   return BLIS_OK;
 }
 
-void blis__evictables_remove(blis__gateway *gateway,
-                             blis__cluster_request *request) {
+void blis__evictables_remove(blis__gateway *gateway, blis__cluster_request *request) {
   if (request->evictable == 0) {
     return;
   }
@@ -86,12 +82,10 @@ void blis__evictables_remove(blis__gateway *gateway,
 /* Evicting. */
 
 /* llm-d: how many of the requests in flight are too many for the ceiling. */
-static int64_t surplus(const blis_cluster *cluster, double saturation,
-                       double ceiling) {
+static int64_t surplus(const blis_cluster *cluster, double saturation, double ceiling) {
   double in_flight = 0;
   for (uint32_t i = 0; i < cluster->config.instance_count; i++) {
-    in_flight +=
-        blis__snapshot_live(&cluster->snapshot, i, BLIS_SIGNAL_IN_FLIGHT);
+    in_flight += blis__snapshot_live(&cluster->snapshot, i, BLIS_SIGNAL_IN_FLIGHT);
   }
   double credit = in_flight > 0 ? saturation / in_flight : saturation;
   double wanted = ceil((saturation - ceiling) / credit);
@@ -101,8 +95,8 @@ static int64_t surplus(const blis_cluster *cluster, double saturation,
   return wanted < EVICTIONS_AT_ONCE ? (int64_t)wanted : EVICTIONS_AT_ONCE;
 }
 
-static bool may_evict(const blis_cluster *cluster, const blis__gateway *gateway,
-                      int32_t priority, double saturation, double ceiling) {
+static bool may_evict(const blis_cluster *cluster, const blis__gateway *gateway, int32_t priority,
+                      double saturation, double ceiling) {
   switch (gateway->policy.eviction) {
   case BLIS_GATEWAY_EVICTS_ONE:
     return saturation >= 1 && priority >= 0;
@@ -114,15 +108,13 @@ static bool may_evict(const blis_cluster *cluster, const blis__gateway *gateway,
 }
 
 static bool is_victim(const blis__gateway *gateway, int32_t priority) {
-  return gateway->evictables.count > 0 &&
-         (gateway->policy.eviction == BLIS_GATEWAY_EVICTS_ONE ||
-          gateway->evictables.items[0].priority < priority);
+  return gateway->evictables.count > 0 && (gateway->policy.eviction == BLIS_GATEWAY_EVICTS_ONE ||
+                                           gateway->evictables.items[0].priority < priority);
 }
 
-blis_status blis__gateway_evict_for(blis_cluster *cluster,
-                                    blis__gateway *gateway, int32_t priority,
-                                    double saturation, double ceiling,
-                                    bool *has_any, blis_error *error) {
+blis_status blis__gateway_evict_for(blis_cluster *cluster, blis__gateway *gateway, int32_t priority,
+                                    double saturation, double ceiling, bool *has_any,
+                                    blis_error *error) {
   *has_any = false;
   if (!may_evict(cluster, gateway, priority, saturation, ceiling)) {
     return BLIS_OK;
@@ -133,8 +125,7 @@ blis_status blis__gateway_evict_for(blis_cluster *cluster,
   for (int64_t i = 0; i < most && is_victim(gateway, priority); i++) {
     blis__cluster_request *victim = gateway->evictables.items[0].request;
     blis__evictables_remove(gateway, victim);
-    BLIS_TRY_MEM(blis__gateway_push(cluster, BLIS__CLUSTER_EVICT,
-                                    cluster->now_us, victim, NULL),
+    BLIS_TRY_MEM(blis__gateway_push(cluster, BLIS__CLUSTER_EVICT, cluster->now_us, victim, NULL),
                  error);
     gateway->next_eviction_us = blis_time_after_us(cluster->now_us, PAUSE_US);
     *has_any = true;
@@ -142,14 +133,12 @@ blis_status blis__gateway_evict_for(blis_cluster *cluster,
   return BLIS_OK;
 }
 
-blis_status blis__gateway_evict(blis_cluster *cluster,
-                                blis__cluster_request *request,
+blis_status blis__gateway_evict(blis_cluster *cluster, blis__cluster_request *request,
                                 blis_error *error) {
   BLIS_TRY(blis__cluster_take_away(cluster, request, error));
   blis__gateway *gateway = cluster->gateway;
   gateway->counts.evicted++;
   blis__gateway_known_book(gateway, request->slo_value)->counts.evicted++;
   request->live.state = BLIS_REQUEST_FAILED;
-  return blis__cluster_end(cluster, request, cluster->now_us,
-                           BLIS_GATEWAY_EVICTED, error);
+  return blis__cluster_end(cluster, request, cluster->now_us, BLIS_GATEWAY_EVICTED, error);
 }

@@ -30,8 +30,7 @@ typedef struct sight {
 } sight;
 
 static double *place_of(const sight *s, column which) {
-  return s->gateway->columns +
-         (size_t)which * s->cluster->config.instance_count;
+  return s->gateway->columns + (size_t)which * s->cluster->config.instance_count;
 }
 
 /* The ideal one looks again at once, before an instance has counted whom it was
@@ -57,16 +56,14 @@ static double value_of(const sight *s, uint32_t i, blis_signal signal) {
 static void add_unseen(const sight *s, column which, double *to) {
   const blis__gateway_bound *bound = &s->gateway->bound;
   if (which == KV) {
-    blis__bound_add_kv(s->cluster, s->gateway, s->group, s->counts_bound, to,
-                       place_of(s, SCRATCH));
+    blis__bound_add_kv(s->cluster, s->gateway, s->group, s->counts_bound, to, place_of(s, SCRATCH));
     return;
   }
   for (uint32_t k = 0; k < s->group->count; k++) {
     uint32_t i = s->group->instances[k];
-    to[k] += bound_share(s, bound->requests, k) +
-             (which == QUEUE ? blis__snapshot_live(&s->cluster->snapshot, i,
-                                                   BLIS_SIGNAL_PENDING)
-                             : 0);
+    to[k] +=
+        bound_share(s, bound->requests, k) +
+        (which == QUEUE ? blis__snapshot_live(&s->cluster->snapshot, i, BLIS_SIGNAL_PENDING) : 0);
   }
 }
 
@@ -107,8 +104,8 @@ static const double *ages_of(const sight *s) {
   }
   double *to = place_of(s, AGE);
   for (uint32_t k = 0; k < s->group->count; k++) {
-    to[k] = (double)(s->cluster->now_us -
-                     s->cluster->snapshot.refreshed_us[s->group->instances[k]]);
+    to[k] =
+        (double)(s->cluster->now_us - s->cluster->snapshot.refreshed_us[s->group->instances[k]]);
   }
   return to;
 }
@@ -127,74 +124,62 @@ static blis_status ask(const sight *s, double *value, blis_error *error) {
     return blis_fail(error, BLIS_ERR_POLICY,
                      "saturation detector%s%s: it says %g at %" PRId64
                      " us, expected a finite number",
-                     detector->name[0] == '\0' ? "" : " ", detector->name,
-                     *value, look.now_us);
+                     detector->name[0] == '\0' ? "" : " ", detector->name, *value, look.now_us);
   }
   return BLIS_OK;
 }
 
-static blis_status measure(blis_cluster *cluster, blis__gateway *gateway,
-                           uint32_t role, freshness when, double *value,
-                           blis_error *error) {
+static blis_status measure(blis_cluster *cluster, blis__gateway *gateway, uint32_t role,
+                           freshness when, double *value, blis_error *error) {
   sight s = {.cluster = cluster,
              .gateway = gateway,
              .is_live = when == AS_IT_IS,
-             .counts_bound =
-                 gateway->bound.requests > 0 && role != BLIS_ROLE_DECODE};
+             .counts_bound = gateway->bound.requests > 0 && role != BLIS_ROLE_DECODE};
   BLIS_TRY_MEM(blis__snapshot_survey(&cluster->snapshot, role,
-                                     when == AS_SAMPLED ? cluster->now_us : -1,
-                                     &s.group),
+                                     when == AS_SAMPLED ? cluster->now_us : -1, &s.group),
                error);
   *value = 0;
-  return gateway->policy.saturation.ops == NULL ? BLIS_OK
-                                                : ask(&s, value, error);
+  return gateway->policy.saturation.ops == NULL ? BLIS_OK : ask(&s, value, error);
 }
 
-static blis_status measure_stages(blis_cluster *cluster, blis__gateway *gateway,
-                                  freshness when, double *saturation,
-                                  blis_error *error) {
+static blis_status measure_stages(blis_cluster *cluster, blis__gateway *gateway, freshness when,
+                                  double *saturation, blis_error *error) {
   if (!gateway->policy.by_stage || cluster->handoffs == NULL) {
     return measure(cluster, gateway, 0, when, saturation, error);
   }
   double decode = 0;
-  BLIS_TRY(
-      measure(cluster, gateway, BLIS_ROLE_PREFILL, when, saturation, error));
+  BLIS_TRY(measure(cluster, gateway, BLIS_ROLE_PREFILL, when, saturation, error));
   BLIS_TRY(measure(cluster, gateway, BLIS_ROLE_DECODE, when, &decode, error));
   *saturation = fmax(*saturation, decode);
   return BLIS_OK;
 }
 
-bool blis__gateway_counts_requests(const blis_cluster *cluster,
-                                   const blis__gateway *gateway) {
+bool blis__gateway_counts_requests(const blis_cluster *cluster, const blis__gateway *gateway) {
   return gateway->may_skip && cluster->handoffs == NULL &&
-         (gateway->policy.saturation.needs &
-          ~BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT)) == 0;
+         (gateway->policy.saturation.needs & ~BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT)) == 0;
 }
 
-blis_status blis__gateway_look(blis_cluster *cluster, blis__gateway *gateway,
-                               blis_error *error) {
+blis_status blis__gateway_look(blis_cluster *cluster, blis__gateway *gateway, blis_error *error) {
   if (gateway->is_current) {
     return BLIS_OK;
   }
   /* The ideal one sees all as it is, and when it looks makes no difference to
      others. */
-  bool is_live = gateway->policy.dispatch == BLIS_GATEWAY_EVENT &&
-                 cluster->config.snapshot_refresh_us > 0;
-  BLIS_TRY(measure_stages(cluster, gateway, is_live ? AS_IT_IS : AS_SAMPLED,
-                          &gateway->saturation, error));
+  bool is_live =
+      gateway->policy.dispatch == BLIS_GATEWAY_EVENT && cluster->config.snapshot_refresh_us > 0;
+  BLIS_TRY(measure_stages(cluster, gateway, is_live ? AS_IT_IS : AS_SAMPLED, &gateway->saturation,
+                          error));
   gateway->is_current = gateway->may_skip && cluster->handoffs == NULL;
   return BLIS_OK;
 }
 
-static bool tell_saturation(blis_cluster *cluster, freshness when,
-                            double *value) {
+static bool tell_saturation(blis_cluster *cluster, freshness when, double *value) {
   blis__gateway *gateway = cluster->gateway;
   if (gateway == NULL) {
     return false;
   }
   blis_error error;
-  if (!gateway->is_pure ||
-      measure_stages(cluster, gateway, when, value, &error) != BLIS_OK) {
+  if (!gateway->is_pure || measure_stages(cluster, gateway, when, value, &error) != BLIS_OK) {
     *value = gateway->saturation;
   }
   return true;
@@ -208,22 +193,17 @@ bool blis__gateway_seen_saturation(blis_cluster *cluster, double *value) {
   return tell_saturation(cluster, AS_IT_STOOD, value);
 }
 
-blis_status blis__gateway_find_ceilings(blis__gateway *gateway,
-                                        blis_error *error) {
+blis_status blis__gateway_find_ceilings(blis__gateway *gateway, blis_error *error) {
   const blis_usage_limit *limit = &gateway->policy.usage_limit;
   size_t count = blis_flow_queue_band_count(gateway->queue);
-  BLIS_TRY_MEM(blis_array_reserve(&gateway->alloc, &gateway->priorities, count),
-               error);
-  BLIS_TRY_MEM(blis_array_reserve(&gateway->alloc, &gateway->ceilings, count),
-               error);
+  BLIS_TRY_MEM(blis_array_reserve(&gateway->alloc, &gateway->priorities, count), error);
+  BLIS_TRY_MEM(blis_array_reserve(&gateway->alloc, &gateway->ceilings, count), error);
   for (size_t i = 0; i < count; i++) {
-    gateway->priorities.items[i] =
-        blis_flow_queue_band(gateway->queue, i).priority;
+    gateway->priorities.items[i] = blis_flow_queue_band(gateway->queue, i).priority;
     gateway->ceilings.items[i] = 1;
   }
   return limit->ops == NULL
              ? BLIS_OK
-             : limit->ops->ceilings(limit->state, gateway->saturation,
-                                    gateway->priorities.items, count,
-                                    gateway->ceilings.items, error);
+             : limit->ops->ceilings(limit->state, gateway->saturation, gateway->priorities.items,
+                                    count, gateway->ceilings.items, error);
 }

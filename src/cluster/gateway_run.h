@@ -75,143 +75,115 @@ typedef struct blis__gateway {
 } blis__gateway;
 
 /* Executes an event of the classes EVICT, EXPIRY and CYCLE. */
-BLIS_MUSTUSE blis_status blis__gateway_event(blis_cluster *cluster,
-                                             const blis_event *event,
+BLIS_MUSTUSE blis_status blis__gateway_event(blis_cluster *cluster, const blis_event *event,
                                              blis_error *error);
 
 /* An instance, a hand-off or a call has done something that may have made room.
  */
-BLIS_MUSTUSE blis_status blis__gateway_look_again(blis_cluster *cluster,
-                                                  blis_error *error);
+BLIS_MUSTUSE blis_status blis__gateway_look_again(blis_cluster *cluster, blis_error *error);
 
 /* Between the files. */
 
 /* What is known of a band: found or made, or only found. */
-BLIS_MUSTUSE blis_status blis__gateway_book_of(blis__gateway *gateway,
-                                               int32_t priority,
+BLIS_MUSTUSE blis_status blis__gateway_book_of(blis__gateway *gateway, int32_t priority,
                                                blis__gateway_book **book);
-blis__gateway_book *blis__gateway_known_book(const blis__gateway *gateway,
-                                             int32_t priority);
+blis__gateway_book *blis__gateway_known_book(const blis__gateway *gateway, int32_t priority);
 /* One more of the band has been let in, as one of so many. */
-void blis__gateway_count_in(blis__gateway *gateway, blis__gateway_book *book,
-                            int64_t waiting);
+void blis__gateway_count_in(blis__gateway *gateway, blis__gateway_book *book, int64_t waiting);
 void blis__gateway_free_books(blis__gateway *gateway);
 
 /* Everything that instances tell nobody waits for: only requests that come and
    go change how full they are. */
-bool blis__gateway_counts_requests(const blis_cluster *cluster,
-                                   const blis__gateway *gateway);
+bool blis__gateway_counts_requests(const blis_cluster *cluster, const blis__gateway *gateway);
 /* Measures anew unless that is not needed: gateway->saturation. */
-BLIS_MUSTUSE blis_status blis__gateway_look(blis_cluster *cluster,
-                                            blis__gateway *gateway,
+BLIS_MUSTUSE blis_status blis__gateway_look(blis_cluster *cluster, blis__gateway *gateway,
                                             blis_error *error);
 /* As blis_cluster_gateway_saturation, by the signals that routers see: nothing
    that lags behind is read again for it. */
 bool blis__gateway_seen_saturation(blis_cluster *cluster, double *value);
 /* The bands and their ceilings at that saturation. */
-BLIS_MUSTUSE blis_status blis__gateway_find_ceilings(blis__gateway *gateway,
-                                                     blis_error *error);
+BLIS_MUSTUSE blis_status blis__gateway_find_ceilings(blis__gateway *gateway, blis_error *error);
 
 /*
  * Nobody waits, and the item would leave at once: *has_passed tells that it has
  * not been queued but is on its way to routing.
  */
-BLIS_MUSTUSE blis_status blis__gateway_pass(blis_cluster *cluster,
-                                            blis__gateway *gateway,
-                                            const blis_flow_item *item,
-                                            bool *has_passed,
+BLIS_MUSTUSE blis_status blis__gateway_pass(blis_cluster *cluster, blis__gateway *gateway,
+                                            const blis_flow_item *item, bool *has_passed,
                                             blis_error *error);
 /* At most one request leaves; *has_left tells. */
-BLIS_MUSTUSE blis_status blis__gateway_try(blis_cluster *cluster,
-                                           blis__gateway *gateway,
+BLIS_MUSTUSE blis_status blis__gateway_try(blis_cluster *cluster, blis__gateway *gateway,
                                            bool *has_left, blis_error *error);
 
 /* Somebody may have left without a try. */
 void blis__gateway_settle(blis_cluster *cluster, blis__gateway *gateway);
 /* There may be room, for whatever reason: tries soon if somebody waits. */
-BLIS_MUSTUSE blis_status blis__gateway_wake(blis_cluster *cluster,
-                                            blis__gateway *gateway,
+BLIS_MUSTUSE blis_status blis__gateway_wake(blis_cluster *cluster, blis__gateway *gateway,
                                             blis_error *error);
 /* One was queued: tries, now or later. */
-BLIS_MUSTUSE blis_status blis__gateway_came(blis_cluster *cluster,
-                                            blis__gateway *gateway,
+BLIS_MUSTUSE blis_status blis__gateway_came(blis_cluster *cluster, blis__gateway *gateway,
                                             blis_error *error);
 /* It is time to try. */
-BLIS_MUSTUSE blis_status blis__gateway_cycle(blis_cluster *cluster,
-                                             blis__gateway *gateway,
+BLIS_MUSTUSE blis_status blis__gateway_cycle(blis_cluster *cluster, blis__gateway *gateway,
                                              blis_error *error);
 
 /* Who has waited too long leaves; and when that is done next. */
-BLIS_MUSTUSE blis_status blis__gateway_sweep(blis_cluster *cluster,
-                                             blis__gateway *gateway,
+BLIS_MUSTUSE blis_status blis__gateway_sweep(blis_cluster *cluster, blis__gateway *gateway,
                                              blis_error *error);
-BLIS_MUSTUSE blis_status blis__gateway_plan_sweep(blis_cluster *cluster,
-                                                  blis__gateway *gateway,
+BLIS_MUSTUSE blis_status blis__gateway_plan_sweep(blis_cluster *cluster, blis__gateway *gateway,
                                                   blis_error *error);
 
 /* Notices whether there are instances. */
-BLIS_MUSTUSE blis_status blis__gateway_note_pool(blis_cluster *cluster,
-                                                 blis__gateway *gateway,
+BLIS_MUSTUSE blis_status blis__gateway_note_pool(blis_cluster *cluster, blis__gateway *gateway,
                                                  blis_error *error);
-bool blis__gateway_is_expired(const blis_cluster *cluster,
-                              const blis__gateway *gateway,
+bool blis__gateway_is_expired(const blis_cluster *cluster, const blis__gateway *gateway,
                               const blis_flow_item *item);
 /* One that is in the queue no longer ends. */
-BLIS_MUSTUSE blis_status blis__gateway_end(blis_cluster *cluster,
-                                           blis__cluster_request *request,
-                                           const char *reason,
-                                           blis_error *error);
-BLIS_MUSTUSE blis_status blis__gateway_expire(blis_cluster *cluster,
-                                              blis__gateway *gateway,
-                                              const blis_flow_item *item,
-                                              blis_error *error);
+BLIS_MUSTUSE blis_status blis__gateway_end(blis_cluster *cluster, blis__cluster_request *request,
+                                           const char *reason, blis_error *error);
+BLIS_MUSTUSE blis_status blis__gateway_expire(blis_cluster *cluster, blis__gateway *gateway,
+                                              const blis_flow_item *item, blis_error *error);
 
 /*
  * With dispatch "event": a request has left the queue; it is at an instance, or
  * has ended before (true: it was on its way); its prompt is computed, or it has
  * left the instance.
  */
-void blis__bound_dispatch(blis__gateway *gateway,
-                          blis__cluster_request *request);
+void blis__bound_dispatch(blis__gateway *gateway, blis__cluster_request *request);
 bool blis__bound_arrive(blis__gateway *gateway, blis__cluster_request *request);
-BLIS_MUSTUSE blis_status blis__bound_join(blis__gateway *gateway,
-                                          blis__cluster_request *request);
+BLIS_MUSTUSE blis_status blis__bound_join(blis__gateway *gateway, blis__cluster_request *request);
 void blis__bound_settle(blis__gateway *gateway, blis__cluster_request *request);
 /* Adds the KV that they will take, as shares of the blocks of each instance of
    the group; of those on their way if that is said. blocks: room for a number
    for each. */
-void blis__bound_add_kv(const blis_cluster *cluster,
-                        const blis__gateway *gateway, const blis__group *group,
-                        bool counts_bound, double *shares, double *blocks);
+void blis__bound_add_kv(const blis_cluster *cluster, const blis__gateway *gateway,
+                        const blis__group *group, bool counts_bound, double *shares,
+                        double *blocks);
 
 /* A request that may be evicted is on an instance; is there no longer. */
 BLIS_MUSTUSE blis_status blis__evictables_add(blis__gateway *gateway,
                                               blis__cluster_request *request);
-void blis__evictables_remove(blis__gateway *gateway,
-                             blis__cluster_request *request);
+void blis__evictables_remove(blis__gateway *gateway, blis__cluster_request *request);
 /*
  * Schedules the evictions that the policy wants at this saturation, when the
  * band, with this ceiling, is the highest closed one with requests. *has_any
  * tells that there are some.
  */
-BLIS_MUSTUSE blis_status blis__gateway_evict_for(
-    blis_cluster *cluster, blis__gateway *gateway, int32_t priority,
-    double saturation, double ceiling, bool *has_any, blis_error *error);
-BLIS_MUSTUSE blis_status blis__gateway_evict(blis_cluster *cluster,
-                                             blis__cluster_request *request,
+BLIS_MUSTUSE blis_status blis__gateway_evict_for(blis_cluster *cluster, blis__gateway *gateway,
+                                                 int32_t priority, double saturation,
+                                                 double ceiling, bool *has_any, blis_error *error);
+BLIS_MUSTUSE blis_status blis__gateway_evict(blis_cluster *cluster, blis__cluster_request *request,
                                              blis_error *error);
 
-static inline blis__cluster_request *
-blis__gateway_request(const blis_cluster *cluster, const blis_flow_item *item) {
+static inline blis__cluster_request *blis__gateway_request(const blis_cluster *cluster,
+                                                           const blis_flow_item *item) {
   return blis_pool_item(&cluster->requests.pool, (uint32_t)item->handle);
 }
 
-static inline blis_status blis__gateway_push(blis_cluster *cluster,
-                                             int event_class, int64_t time_us,
-                                             void *object,
+static inline blis_status blis__gateway_push(blis_cluster *cluster, int event_class,
+                                             int64_t time_us, void *object,
                                              blis_event_handle *handle) {
-  const blis_event event = {
-      .time_us = time_us, .event_class = event_class, .object = object};
+  const blis_event event = {.time_us = time_us, .event_class = event_class, .object = object};
   return blis_event_queue_push(cluster->queue, &event, handle);
 }
 

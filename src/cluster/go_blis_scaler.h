@@ -26,8 +26,8 @@ typedef struct blis_go_blis_scaling_config {
  * Takes *autoscaler (also on failure; all-zero without interval), once, before
  * the first event and after node pools.
  */
-BLIS_MUSTUSE blis_status blis_cluster_set_go_blis_autoscaler(
-    blis_cluster *cluster, blis_autoscaler *autoscaler,
-    const blis_go_blis_scaling_config *config, blis_error *error);
+BLIS_MUSTUSE blis_status
+blis_cluster_set_go_blis_autoscaler(blis_cluster *cluster, blis_autoscaler *autoscaler,
+                                    const blis_go_blis_scaling_config *config, blis_error *error);
 
 #endif

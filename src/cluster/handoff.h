@@ -65,7 +65,7 @@ typedef struct blis_disaggregation {
      An empty cache takes anybody. */
   double kv_limit;
   /* Links; 1 GB/s is 1000 bytes/us. INFINITY = takes no time. */
-  double bytes_per_us; /* in and out of each instance whose facts say nothing */
+  double bytes_per_us;        /* in and out of each instance whose facts say nothing */
   double fabric_bytes_per_us; /* shared by all; INFINITY = none */
   double base_us;             /* of every transfer */
   int64_t handshake_us;       /* once for a pair of instances */
@@ -100,17 +100,17 @@ typedef struct blis_handoff_counts {
   int64_t dropped; /* part of failed: no room */
   int64_t retried;
   int64_t recomputed;
-  int64_t waited;     /* that had to wait for room */
-  int64_t waiting;    /* for it, now */
-  double wait_us;     /* for room, added up */
-  double transfer_us; /* from the start of a transfer to its end, added up */
-  double bytes;       /* that were moved */
-  int64_t shared;     /* transfers that had a link not for themselves */
-  int64_t peak;       /* transfers at once */
-  int64_t moving;     /* transfers now */
-  int64_t moves;      /* transfers that have started */
-  int64_t transfers;  /* and ended */
-  double depth_sum;   /* transfers at each start, this one included */
+  int64_t waited;         /* that had to wait for room */
+  int64_t waiting;        /* for it, now */
+  double wait_us;         /* for room, added up */
+  double transfer_us;     /* from the start of a transfer to its end, added up */
+  double bytes;           /* that were moved */
+  int64_t shared;         /* transfers that had a link not for themselves */
+  int64_t peak;           /* transfers at once */
+  int64_t moving;         /* transfers now */
+  int64_t moves;          /* transfers that have started */
+  int64_t transfers;      /* and ended */
+  double depth_sum;       /* transfers at each start, this one included */
   double busiest_link_us; /* how long the busiest link had a transfer */
 } blis_handoff_counts;
 
@@ -145,17 +145,17 @@ typedef struct blis_stage_times {
   int64_t decode_e2e_us;
 } blis_stage_times;
 
-#define BLIS_STAGE_TIMES_NONE                                                  \
-  ((blis_stage_times){.encode_instance = -1,                                   \
-                      .prefill_instance = -1,                                  \
-                      .decode_instance = -1,                                   \
-                      .encode_start_us = -1,                                   \
-                      .encode_end_us = -1,                                     \
-                      .prefill_admitted_us = -1,                               \
-                      .prefill_end_us = -1,                                    \
-                      .transfer_start_us = -1,                                 \
-                      .transfer_end_us = -1,                                   \
-                      .prefill_e2e_us = -1,                                    \
+#define BLIS_STAGE_TIMES_NONE                                                                      \
+  ((blis_stage_times){.encode_instance = -1,                                                       \
+                      .prefill_instance = -1,                                                      \
+                      .decode_instance = -1,                                                       \
+                      .encode_start_us = -1,                                                       \
+                      .encode_end_us = -1,                                                         \
+                      .prefill_admitted_us = -1,                                                   \
+                      .prefill_end_us = -1,                                                        \
+                      .transfer_start_us = -1,                                                     \
+                      .transfer_end_us = -1,                                                       \
+                      .prefill_e2e_us = -1,                                                        \
                       .decode_e2e_us = -1})
 
 #endif

@@ -7,8 +7,7 @@
 
 /* The other stage. */
 
-static const blis_routing_view *peers(void *ud,
-                                      const blis_routing_request *request) {
+static const blis_routing_view *peers(void *ud, const blis_routing_request *request) {
   blis_cluster *cluster = ud;
   blis_routing_request other = *request;
   other.stage ^= BLIS_ROLE_PREFILL | BLIS_ROLE_DECODE;
@@ -23,10 +22,8 @@ static uint32_t roles(void *ud, uint32_t instance) {
 /* Links. */
 
 /* Of a transfer with this part on the link. */
-static double share_of(const blis_cluster *cluster, uint32_t link,
-                       double part) {
-  const blis__link l = blis__links_look(&cluster->handoffs->links, link,
-                                        (double)cluster->now_us);
+static double share_of(const blis_cluster *cluster, uint32_t link, double part) {
+  const blis__link l = blis__links_look(&cluster->handoffs->links, link, (double)cluster->now_us);
   return l.bytes_per_us / (l.parts + part);
 }
 
@@ -38,37 +35,30 @@ static double bytes_per_us(void *ud, uint32_t source, uint32_t destination) {
                ? h->policy.bytes_per_us / (double)(h->active + 1)
                : h->policy.bytes_per_us;
   }
-  double rate =
-      fmin(share_of(cluster, h->egress[source],
-                    blis__handoff_part(cluster, source, destination)),
-           share_of(cluster, h->ingress[destination],
-                    blis__handoff_part(cluster, destination, source)));
+  double rate = fmin(
+      share_of(cluster, h->egress[source], blis__handoff_part(cluster, source, destination)),
+      share_of(cluster, h->ingress[destination], blis__handoff_part(cluster, destination, source)));
   return h->has_fabric ? fmin(rate, share_of(cluster, h->fabric, 1)) : rate;
 }
 
-static blis_status transfer_us(void *ud, const blis_routing_request *request,
-                               uint32_t source, uint32_t destination,
-                               double *us, blis_error *error) {
+static blis_status transfer_us(void *ud, const blis_routing_request *request, uint32_t source,
+                               uint32_t destination, double *us, blis_error *error) {
   blis_cluster *cluster = ud;
   const blis__handoffs *h = cluster->handoffs;
   const blis_instance *instance = cluster->instances[destination];
   int64_t size = blis_instance_get_config(instance)->block_size_tokens;
   int64_t blocks = (request->prompt_tokens + size - 1) / size;
   if (h->policy.moves_missing) {
-    const blis_block_chain *chain =
-        request->chain(request->chain_ud, (uint32_t)size);
+    const blis_block_chain *chain = request->chain(request->chain_ud, (uint32_t)size);
     uint32_t cached = 0;
     BLIS_TRY_NEW(chain, error);
-    BLIS_TRY_MEM(blis__snapshot_cached_blocks(&cluster->snapshot, destination,
-                                              chain, &cached),
+    BLIS_TRY_MEM(blis__snapshot_cached_blocks(&cluster->snapshot, destination, chain, &cached),
                  error);
     blocks -= cached < blocks ? cached : blocks;
   }
-  double bytes = (double)(blocks * size) *
-                 blis__handoff_token_bytes(cluster, source, destination);
+  double bytes = (double)(blocks * size) * blis__handoff_token_bytes(cluster, source, destination);
   uint64_t known;
-  bool has_met =
-      blis_map_get(&h->pairs, blis__pair_of(source, destination), &known);
+  bool has_met = blis_map_get(&h->pairs, blis__pair_of(source, destination), &known);
   *us = h->policy.base_us + (has_met ? 0 : (double)h->policy.handshake_us) +
         bytes / bytes_per_us(ud, source, destination);
   return BLIS_OK;
@@ -76,15 +66,12 @@ static blis_status transfer_us(void *ud, const blis_routing_request *request,
 
 /* Asking the router of the prefill stage before it is its turn. */
 
-blis_status blis__handoff_choose_source(blis_cluster *cluster,
-                                        blis__cluster_request *request,
-                                        blis_ticket *ticket, int64_t peer,
-                                        blis__choice *choice,
+blis_status blis__handoff_choose_source(blis_cluster *cluster, blis__cluster_request *request,
+                                        blis_ticket *ticket, int64_t peer, blis__choice *choice,
                                         blis_error *error) {
   const blis_disaggregation *policy = &cluster->handoffs->policy;
-  const blis__stage stage = {.router = policy->prefill.ops != NULL
-                                           ? &policy->prefill
-                                           : &cluster->router,
+  const blis__stage stage = {.router =
+                                 policy->prefill.ops != NULL ? &policy->prefill : &cluster->router,
                              .ticket = ticket,
                              .role = BLIS_ROLE_PREFILL,
                              .peer = peer};
@@ -100,32 +87,26 @@ static blis_status preview(void *ud, int64_t *source, blis_error *error) {
   if (!shown->is_asked) {
     blis__choice choice;
     shown->is_asked = true;
-    BLIS_TRY(blis__handoff_choose_source(
-        cluster, shown->request, &shown->ticket, shown->peer, &choice, error));
-    shown->source =
-        choice.decision.rejected == NULL ? (int64_t)choice.instance : -1;
+    BLIS_TRY(blis__handoff_choose_source(cluster, shown->request, &shown->ticket, shown->peer,
+                                         &choice, error));
+    shown->source = choice.decision.rejected == NULL ? (int64_t)choice.instance : -1;
   }
   *source = shown->source;
   return BLIS_OK;
 }
 
-void blis__handoff_begin_preview(blis_cluster *cluster,
-                                 blis__cluster_request *request, int64_t peer) {
-  cluster->handoffs->preview =
-      (blis__preview){.request = request, .peer = peer, .source = -1};
+void blis__handoff_begin_preview(blis_cluster *cluster, blis__cluster_request *request,
+                                 int64_t peer) {
+  cluster->handoffs->preview = (blis__preview){.request = request, .peer = peer, .source = -1};
 }
 
-blis_status blis__handoff_ask_first(blis_cluster *cluster,
-                                    blis__cluster_request *request,
+blis_status blis__handoff_ask_first(blis_cluster *cluster, blis__cluster_request *request,
                                     int64_t *source, blis_error *error) {
   blis__handoff_begin_preview(cluster, request, -1);
-  return cluster->handoffs->policy.prefill_first
-             ? preview(cluster, source, error)
-             : BLIS_OK;
+  return cluster->handoffs->policy.prefill_first ? preview(cluster, source, error) : BLIS_OK;
 }
 
-static void tell_ended(const blis_cluster *cluster, blis_ticket *ticket,
-                       int64_t source) {
+static void tell_ended(const blis_cluster *cluster, blis_ticket *ticket, int64_t source) {
   const blis_router *prefill = &cluster->handoffs->policy.prefill;
   const blis_router *router = prefill->ops != NULL ? prefill : &cluster->router;
   const blis_request_times times = {.now_us = cluster->now_us, .ttft_us = -1};

@@ -12,16 +12,14 @@
 #include "cluster/handoff_run.h"
 
 static int64_t first_timeout_us(const blis__handoffs *h) {
-  return h->first_timeout != NULL ? h->first_timeout->timeout_us
-                                  : BLIS_TIME_NEVER_US;
+  return h->first_timeout != NULL ? h->first_timeout->timeout_us : BLIS_TIME_NEVER_US;
 }
 
 /* One of them is another one now. */
 static void renew(blis_cluster *cluster) {
   const blis__handoffs *h = cluster->handoffs;
   int64_t timeout_us = first_timeout_us(h);
-  cluster->handoff_due_us =
-      h->links_due_us < timeout_us ? h->links_due_us : timeout_us;
+  cluster->handoff_due_us = h->links_due_us < timeout_us ? h->links_due_us : timeout_us;
 }
 
 void blis__handoff_set_links_due(blis_cluster *cluster, int64_t due_us) {
@@ -29,8 +27,7 @@ void blis__handoff_set_links_due(blis_cluster *cluster, int64_t due_us) {
   renew(cluster);
 }
 
-static void append(blis_cluster *cluster, blis__handoff *handoff,
-                   int64_t at_us) {
+static void append(blis_cluster *cluster, blis__handoff *handoff, int64_t at_us) {
   blis__handoffs *h = cluster->handoffs;
   blis__handoff *last = h->last_timeout;
   handoff->timeout_us = at_us;
@@ -44,8 +41,7 @@ static void append(blis_cluster *cluster, blis__handoff *handoff,
   }
 }
 
-void blis__handoff_clear_timeout(blis_cluster *cluster,
-                                 blis__handoff *handoff) {
+void blis__handoff_clear_timeout(blis_cluster *cluster, blis__handoff *handoff) {
   blis__handoffs *h = cluster->handoffs;
   if (!handoff->has_timeout) {
     blis_event_queue_cancel(cluster->queue, handoff->timeout_event);
@@ -61,8 +57,7 @@ void blis__handoff_clear_timeout(blis_cluster *cluster,
   }
 }
 
-blis_status blis__handoff_set_timeout(blis_cluster *cluster,
-                                      blis__handoff *handoff, int64_t at_us,
+blis_status blis__handoff_set_timeout(blis_cluster *cluster, blis__handoff *handoff, int64_t at_us,
                                       blis_error *error) {
   const blis__handoffs *h = cluster->handoffs;
   BLIS_ASSERT(at_us >= cluster->now_us);
@@ -74,27 +69,22 @@ blis_status blis__handoff_set_timeout(blis_cluster *cluster,
     append(cluster, handoff, at_us);
     return BLIS_OK;
   }
-  const blis_event event = {.time_us = at_us,
-                            .event_class = BLIS__CLUSTER_TIMEOUT,
-                            .object = handoff};
-  BLIS_TRY_MEM(
-      blis_event_queue_push(cluster->queue, &event, &handoff->timeout_event),
-      error);
+  const blis_event event = {
+      .time_us = at_us, .event_class = BLIS__CLUSTER_TIMEOUT, .object = handoff};
+  BLIS_TRY_MEM(blis_event_queue_push(cluster->queue, &event, &handoff->timeout_event), error);
   return BLIS_OK;
 }
 
 static int class_due(const blis_cluster *cluster) {
-  return cluster->handoffs->links_due_us == cluster->handoff_due_us
-             ? BLIS__CLUSTER_MOVED
-             : BLIS__CLUSTER_TIMEOUT;
+  return cluster->handoffs->links_due_us == cluster->handoff_due_us ? BLIS__CLUSTER_MOVED
+                                                                    : BLIS__CLUSTER_TIMEOUT;
 }
 
 bool blis__handoff_goes_first(const blis_cluster *cluster) {
   blis_event other;
   return !blis_event_queue_peek(cluster->queue, &other) ||
          other.time_us > cluster->handoff_due_us ||
-         (other.time_us == cluster->handoff_due_us &&
-          other.event_class >= class_due(cluster));
+         (other.time_us == cluster->handoff_due_us && other.event_class >= class_due(cluster));
 }
 
 blis_status blis__handoff_run_due(blis_cluster *cluster, blis_error *error) {

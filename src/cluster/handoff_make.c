@@ -18,8 +18,8 @@ static bool is_prefilled_apart(const blis__handoff *handoff) {
 }
 
 /* What is known of the request's hand-off, also when the run is over. */
-static blis_status on_reporting(void *ud, blis_cluster *cluster,
-                                const blis__news *news, blis_error *error) {
+static blis_status on_reporting(void *ud, blis_cluster *cluster, const blis__news *news,
+                                blis_error *error) {
   (void)ud, (void)error;
   const blis__handoff *handoff = news->request->handoff;
   if (handoff == NULL) {
@@ -32,23 +32,22 @@ static blis_status on_reporting(void *ud, blis_cluster *cluster,
     news->end->cached_tokens = handoff->prefill.cached_tokens;
   }
   if (handoff->prefill.is_adapter_counted) { /* both stages need it */
-    news->end->adapter_wait_us = blis_max_i64(news->end->adapter_wait_us, 0) +
-                                 handoff->prefill.adapter_wait_us;
+    news->end->adapter_wait_us =
+        blis_max_i64(news->end->adapter_wait_us, 0) + handoff->prefill.adapter_wait_us;
   }
   /* While its source has it. */
   blis__end_add_drawn(cluster, news->end, &handoff->prefill.drawn);
   if (!handoff->is_over) {
     news->end->instance = handoff->is_at_source ? (int32_t)handoff->source : -1;
     news->end->was_counted = handoff->prefill.was_counted;
-    news->end->state = handoff->state == BLIS_HANDOFF_PREFILL
-                           ? handoff->prefill.state
-                           : BLIS_REQUEST_RUNNING;
+    news->end->state =
+        handoff->state == BLIS_HANDOFF_PREFILL ? handoff->prefill.state : BLIS_REQUEST_RUNNING;
   }
   return BLIS_OK;
 }
 
-static blis_status on_ended(void *ud, blis_cluster *cluster,
-                            const blis__news *news, blis_error *error) {
+static blis_status on_ended(void *ud, blis_cluster *cluster, const blis__news *news,
+                            blis_error *error) {
   (void)cluster, (void)error;
   blis__handoffs *h = ud;
   blis__handoff *handoff = news->request->handoff;
@@ -61,19 +60,17 @@ static blis_status on_ended(void *ud, blis_cluster *cluster,
 }
 
 /* Room for those that wait, when somebody leaves. */
-static blis_status on_left(void *ud, blis_cluster *cluster,
-                           const blis__news *news, blis_error *error) {
+static blis_status on_left(void *ud, blis_cluster *cluster, const blis__news *news,
+                           blis_error *error) {
   (void)ud;
   return news->request->place == BLIS__AT_HANDOFF
              ? BLIS_OK /* it says so itself */
-             : blis__handoff_note_room(
-                   cluster, (uint32_t)news->request->instance, error);
+             : blis__handoff_note_room(cluster, (uint32_t)news->request->instance, error);
 }
 
 blis_status blis__handoff_hear_who_leaves(blis_cluster *cluster) {
-  const blis__listener listener = {.rank = BLIS__SEQUELS,
-                                   .need = BLIS__NEEDS_NOTHING,
-                                   .on = {[BLIS__LEFT] = on_left}};
+  const blis__listener listener = {
+      .rank = BLIS__SEQUELS, .need = BLIS__NEEDS_NOTHING, .on = {[BLIS__LEFT] = on_left}};
   if (cluster->handoffs->has_waited) {
     return BLIS_OK;
   }
@@ -83,8 +80,7 @@ blis_status blis__handoff_hear_who_leaves(blis_cluster *cluster) {
 
 /* Construction. */
 
-static blis_status check_policy(const blis_cluster *cluster,
-                                const blis_disaggregation *policy,
+static blis_status check_policy(const blis_cluster *cluster, const blis_disaggregation *policy,
                                 blis_error *error) {
   uint32_t roles = 0;
   for (uint32_t i = 0; i < cluster->config.instance_count; i++) {
@@ -96,18 +92,15 @@ static blis_status check_policy(const blis_cluster *cluster,
                      "need both",
                      (roles & BLIS_ROLE_PREFILL) == 0 ? "prefill" : "decode");
   }
-  if (!(policy->bytes_per_us > 0 && policy->fabric_bytes_per_us > 0 &&
-        policy->base_us >= 0 && isfinite(policy->base_us) &&
-        policy->handshake_us >= 0 && policy->timeout_us >= 0 &&
-        policy->retry_pause_us >= 0 && policy->retries_max >= 0 &&
-        policy->kv_limit > 0 && policy->kv_limit <= 1 &&
-        policy->overlap_portion >= 0 && policy->overlap_portion <= 1)) {
+  if (!(policy->bytes_per_us > 0 && policy->fabric_bytes_per_us > 0 && policy->base_us >= 0 &&
+        isfinite(policy->base_us) && policy->handshake_us >= 0 && policy->timeout_us >= 0 &&
+        policy->retry_pause_us >= 0 && policy->retries_max >= 0 && policy->kv_limit > 0 &&
+        policy->kv_limit <= 1 && policy->overlap_portion >= 0 && policy->overlap_portion <= 1)) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "disaggregation: a time, bandwidth or limit is out of "
                      "range");
   }
-  if (policy->overlap_portion > 0 &&
-      (!policy->reserves_first || policy->go_blis)) {
+  if (policy->overlap_portion > 0 && (!policy->reserves_first || policy->go_blis)) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "disaggregation: transfers that overlap with the prefill "
                      "need room at the destination before it (order = "
@@ -126,10 +119,8 @@ static blis_status make_links(blis_cluster *cluster, blis__handoffs *h) {
     BLIS_TRY(blis__links_add(&h->links, bytes_per_us, &h->ingress[i]));
   }
   h->has_fabric = isfinite(h->policy.fabric_bytes_per_us);
-  return h->has_fabric
-             ? blis__links_add(&h->links, h->policy.fabric_bytes_per_us,
-                               &h->fabric)
-             : BLIS_OK;
+  return h->has_fabric ? blis__links_add(&h->links, h->policy.fabric_bytes_per_us, &h->fabric)
+                       : BLIS_OK;
 }
 
 /* Whose prefills end, moves KV at that time; who decodes alone may lag behind
@@ -137,20 +128,15 @@ static blis_status make_links(blis_cluster *cluster, blis__handoffs *h) {
 static blis_status make_order(blis_cluster *cluster) {
   uint32_t count = cluster->config.instance_count;
   cluster->eager_events = blis_winner_tree_new(&cluster->alloc, count);
-  cluster->is_eager =
-      blis_alloc_zeroed(&cluster->alloc, count, sizeof *cluster->is_eager);
-  cluster->laggards =
-      blis_alloc_zeroed(&cluster->alloc, 1, sizeof *cluster->laggards);
-  if (cluster->eager_events == NULL || cluster->is_eager == NULL ||
-      cluster->laggards == NULL) {
+  cluster->is_eager = blis_alloc_zeroed(&cluster->alloc, count, sizeof *cluster->is_eager);
+  cluster->laggards = blis_alloc_zeroed(&cluster->alloc, 1, sizeof *cluster->laggards);
+  if (cluster->eager_events == NULL || cluster->is_eager == NULL || cluster->laggards == NULL) {
     return BLIS_ERR_NOMEM;
   }
   blis__laggards *late = cluster->laggards;
-  late->is_one =
-      blis_alloc_zeroed(&cluster->alloc, count, sizeof *late->is_one);
+  late->is_one = blis_alloc_zeroed(&cluster->alloc, count, sizeof *late->is_one);
   /* One more than there can be: a number is written before it is counted. */
-  late->numbers = blis_alloc_zeroed(&cluster->alloc, (size_t)count + 1,
-                                    sizeof *late->numbers);
+  late->numbers = blis_alloc_zeroed(&cluster->alloc, (size_t)count + 1, sizeof *late->numbers);
   if (late->is_one == NULL || late->numbers == NULL) {
     return BLIS_ERR_NOMEM;
   }
@@ -222,8 +208,7 @@ blis_status blis_cluster_set_disaggregation(blis_cluster *cluster,
   cluster->stages = &h->stages;
   BLIS_TRY(check_policy(cluster, &h->policy, error));
   BLIS_TRY_MEM(make_parts(cluster, h), error);
-  blis__snapshot_declare(&cluster->snapshot,
-                         h->policy.prefill.needs | h->policy.decider.needs);
+  blis__snapshot_declare(&cluster->snapshot, h->policy.prefill.needs | h->policy.decider.needs);
   BLIS_TRY_MEM(blis__add_prefill_history(cluster), error);
   BLIS_TRY_MEM(blis__add_prefill_feedback(cluster), error);
   return BLIS_OK;
@@ -249,8 +234,7 @@ void blis__free_handoffs(blis_cluster *cluster) {
   blis__laggards *late = cluster->laggards;
   if (late != NULL) {
     blis_alloc_free(alloc, late->is_one, count * sizeof *late->is_one);
-    blis_alloc_free(alloc, late->numbers,
-                    ((size_t)count + 1) * sizeof *late->numbers);
+    blis_alloc_free(alloc, late->numbers, ((size_t)count + 1) * sizeof *late->numbers);
     blis_alloc_free(alloc, late, sizeof *late);
   }
   blis_alloc_free(alloc, cluster->is_eager, count * sizeof *cluster->is_eager);

@@ -45,12 +45,10 @@ static void leave(blis_cluster *cluster, blis__handoff *handoff) {
   cluster->handoffs->counts.waiting--;
 }
 
-blis_status blis__handoff_try_again(blis_cluster *cluster, uint32_t instance,
-                                    blis_error *error) {
+blis_status blis__handoff_try_again(blis_cluster *cluster, uint32_t instance, blis_error *error) {
   blis__handoff *first = cluster->handoffs->rooms[instance].head;
   blis__handoff_unschedule(cluster, first);
-  return blis__handoff_schedule(cluster, first, BLIS__CLUSTER_MOVE,
-                                cluster->now_us, error);
+  return blis__handoff_schedule(cluster, first, BLIS__CLUSTER_MOVE, cluster->now_us, error);
 }
 
 /*
@@ -58,39 +56,32 @@ blis_status blis__handoff_try_again(blis_cluster *cluster, uint32_t instance,
  * do both stages may hold blocks that each other's requests wait for, and then
  * only this ends it.
  */
-static blis_status set_timeout(blis_cluster *cluster, blis__handoff *handoff,
-                               blis_error *error) {
+static blis_status set_timeout(blis_cluster *cluster, blis__handoff *handoff, blis_error *error) {
   const blis_disaggregation *policy = &cluster->handoffs->policy;
   int64_t deadline_us = handoff->request->live.deadline_us;
-  int64_t at_us = policy->timeout_us > 0
-                      ? blis_time_after_us(cluster->now_us, policy->timeout_us)
-                      : BLIS_TIME_NEVER_US;
+  int64_t at_us = policy->timeout_us > 0 ? blis_time_after_us(cluster->now_us, policy->timeout_us)
+                                         : BLIS_TIME_NEVER_US;
   if (deadline_us > 0) { /* which may have passed meanwhile */
     at_us = blis_max_i64(blis_min_i64(at_us, deadline_us), cluster->now_us);
   }
-  return policy->go_blis
-             ? BLIS_OK
-             : blis__handoff_set_timeout(cluster, handoff, at_us, error);
+  return policy->go_blis ? BLIS_OK : blis__handoff_set_timeout(cluster, handoff, at_us, error);
 }
 
 /* Room. */
 
 /* The last token is computed again by who is to give the first one. */
-static int64_t tokens_to_move(const blis_cluster *cluster,
-                              const blis__handoff *handoff) {
+static int64_t tokens_to_move(const blis_cluster *cluster, const blis__handoff *handoff) {
   const blis_disaggregation *policy = &cluster->handoffs->policy;
   const blis_live_request *live = &handoff->request->live;
   const blis_instance_config *config =
       blis_instance_get_config(cluster->instances[handoff->destination]);
   bool is_whole =
       policy->go_blis ||
-      (policy->gives_first_token &&
-       blis_can_bring_first_token(config, live, live->prompt_tokens));
+      (policy->gives_first_token && blis_can_bring_first_token(config, live, live->prompt_tokens));
   return live->prompt_tokens - !is_whole;
 }
 
-static bool is_too_full(const blis_cluster *cluster,
-                        const blis__handoff *handoff, int64_t tokens) {
+static bool is_too_full(const blis_cluster *cluster, const blis__handoff *handoff, int64_t tokens) {
   double limit = cluster->handoffs->policy.kv_limit;
   blis_instance_stats stats;
   if (limit >= 1) {
@@ -100,16 +91,14 @@ static bool is_too_full(const blis_cluster *cluster,
   int64_t size = blis_instance_get_config(instance)->block_size_tokens;
   blis_instance_get_stats(instance, &stats);
   int64_t used = stats.used_kv_blocks;
-  return used > 0 && (double)(used + (tokens + size - 1) / size) >
-                         limit * (double)stats.kv_blocks;
+  return used > 0 && (double)(used + (tokens + size - 1) / size) > limit * (double)stats.kv_blocks;
 }
 
-static blis_status try_reserve(blis_cluster *cluster, blis__handoff *handoff,
-                               bool *is_done, blis_error *error) {
+static blis_status try_reserve(blis_cluster *cluster, blis__handoff *handoff, bool *is_done,
+                               blis_error *error) {
   const blis_disaggregation *policy = &cluster->handoffs->policy;
   uint32_t number = handoff->destination;
-  BLIS_ASSERT(!handoff->is_reserved &&
-              handoff->owner != BLIS__KV_OF_DESTINATION);
+  BLIS_ASSERT(!handoff->is_reserved && handoff->owner != BLIS__KV_OF_DESTINATION);
   BLIS_TRY(blis__cluster_bring_forward(cluster, number, error));
   const blis_kv_demand demand = {.tokens = tokens_to_move(cluster, handoff),
                                  .reuses_cache = !policy->go_blis,
@@ -118,8 +107,7 @@ static blis_status try_reserve(blis_cluster *cluster, blis__handoff *handoff,
   if (is_too_full(cluster, handoff, demand.tokens)) {
     return BLIS_OK;
   }
-  BLIS_TRY(blis_instance_reserve(cluster->instances[number],
-                                 &handoff->request->live, &demand,
+  BLIS_TRY(blis_instance_reserve(cluster->instances[number], &handoff->request->live, &demand,
                                  &handoff->cached_tokens, is_done, error));
   if (*is_done) {
     handoff->is_reserved = true;
@@ -130,22 +118,18 @@ static blis_status try_reserve(blis_cluster *cluster, blis__handoff *handoff,
   return BLIS_OK;
 }
 
-static blis_status drop(blis_cluster *cluster, blis__handoff *handoff,
-                        blis_error *error) {
+static blis_status drop(blis_cluster *cluster, blis__handoff *handoff, blis_error *error) {
   blis__handoffs *h = cluster->handoffs;
   h->counts.dropped++;
   h->counts.failed++;
   blis__cluster_request *request = handoff->request;
   BLIS_TRY(blis__handoff_close(cluster, handoff, error));
-  request->live.state =
-      h->policy.go_blis ? BLIS_REQUEST_UNSERVABLE : BLIS_REQUEST_FAILED;
+  request->live.state = h->policy.go_blis ? BLIS_REQUEST_UNSERVABLE : BLIS_REQUEST_FAILED;
   cluster->dropped.unservable -= h->policy.go_blis;
-  return blis__cluster_end(cluster, request, cluster->now_us, "no-kv-room",
-                           error);
+  return blis__cluster_end(cluster, request, cluster->now_us, "no-kv-room", error);
 }
 
-static blis_status wait_for_room(blis_cluster *cluster, blis__handoff *handoff,
-                                 blis_error *error) {
+static blis_status wait_for_room(blis_cluster *cluster, blis__handoff *handoff, blis_error *error) {
   blis__handoffs *h = cluster->handoffs;
   switch (h->policy.on_no_room) {
   case BLIS_NO_ROOM_DROP:
@@ -172,12 +156,10 @@ static uint64_t pair_of(const blis__handoff *handoff) {
 }
 
 /* The first contact of two instances takes its time. */
-static blis_status shake_hands(blis__handoffs *h, const blis__handoff *handoff,
-                               double *us) {
+static blis_status shake_hands(blis__handoffs *h, const blis__handoff *handoff, double *us) {
   uint64_t known;
   *us = 0;
-  if (h->policy.handshake_us == 0 ||
-      blis_map_get(&h->pairs, pair_of(handoff), &known)) {
+  if (h->policy.handshake_us == 0 || blis_map_get(&h->pairs, pair_of(handoff), &known)) {
     return BLIS_OK;
   }
   *us = (double)h->policy.handshake_us;
@@ -186,37 +168,32 @@ static blis_status shake_hands(blis__handoffs *h, const blis__handoff *handoff,
 
 /* Of the first so many tokens; whole blocks move, the last one when it is as
    full as it gets. */
-static double bytes_of(const blis_cluster *cluster,
-                       const blis__handoff *handoff, int64_t tokens) {
+static double bytes_of(const blis_cluster *cluster, const blis__handoff *handoff, int64_t tokens) {
   const blis_instance_config *config =
       blis_instance_get_config(cluster->instances[handoff->destination]);
   int64_t size = config->block_size_tokens;
-  int64_t there =
-      cluster->handoffs->policy.moves_missing ? handoff->cached_tokens : 0;
+  int64_t there = cluster->handoffs->policy.moves_missing ? handoff->cached_tokens : 0;
   bool is_all = tokens >= handoff->kv_tokens;
   int64_t moved = blis_min_i64(tokens, handoff->kv_tokens) - there;
   int64_t blocks = (blis_max_i64(moved, 0) + (is_all ? size - 1 : 0)) / size;
   return (double)blocks * (double)size *
-         blis__handoff_token_bytes(cluster, handoff->source,
-                                   handoff->destination);
+         blis__handoff_token_bytes(cluster, handoff->source, handoff->destination);
 }
 
-static double bytes_to_move(const blis_cluster *cluster,
-                            const blis__handoff *handoff) {
+static double bytes_to_move(const blis_cluster *cluster, const blis__handoff *handoff) {
   return bytes_of(cluster, handoff, handoff->kv_tokens);
 }
 
 /* When the links have something to tell next. */
 static void schedule_links(blis_cluster *cluster) {
   double next_us = blis__links_next_us(&cluster->handoffs->links);
-  blis__handoff_set_links_due(
-      cluster, next_us < (double)BLIS_TIME_NEVER_US
-                   ? blis_max_i64((int64_t)ceil(next_us), cluster->now_us)
-                   : BLIS_TIME_NEVER_US);
+  blis__handoff_set_links_due(cluster, next_us < (double)BLIS_TIME_NEVER_US
+                                           ? blis_max_i64((int64_t)ceil(next_us), cluster->now_us)
+                                           : BLIS_TIME_NEVER_US);
 }
 
-static blis_status prepare(blis_cluster *cluster, blis__handoff *handoff,
-                           int64_t now_us, blis_error *error) {
+static blis_status prepare(blis_cluster *cluster, blis__handoff *handoff, int64_t now_us,
+                           blis_error *error) {
   blis__handoffs *h = cluster->handoffs;
   uint32_t source = handoff->source;
   uint32_t destination = handoff->destination;
@@ -238,8 +215,8 @@ static blis_status prepare(blis_cluster *cluster, blis__handoff *handoff,
   return BLIS_OK;
 }
 
-static blis_status start_on_links(blis_cluster *cluster, blis__handoff *handoff,
-                                  double bytes, blis_error *error) {
+static blis_status start_on_links(blis_cluster *cluster, blis__handoff *handoff, double bytes,
+                                  blis_error *error) {
   blis__handoffs *h = cluster->handoffs;
   BLIS_TRY(prepare(cluster, handoff, cluster->now_us, error));
   BLIS_TRY_MEM(blis__links_start(&h->links, &handoff->transfer, bytes), error);
@@ -257,9 +234,8 @@ static int64_t fixed_duration_us(const blis__handoffs *h, double bytes) {
   return us > 1 ? (int64_t)us : (isfinite(rate) ? 1 : (int64_t)us);
 }
 
-static blis_status note_transfer(blis_cluster *cluster, blis__handoff *handoff,
-                                 double bytes, int64_t now_us,
-                                 blis_error *error) {
+static blis_status note_transfer(blis_cluster *cluster, blis__handoff *handoff, double bytes,
+                                 int64_t now_us, blis_error *error) {
   blis__handoffs *h = cluster->handoffs;
   handoff->is_moving = true;
   handoff->times.transfer_start_us = now_us;
@@ -269,13 +245,11 @@ static blis_status note_transfer(blis_cluster *cluster, blis__handoff *handoff,
   h->counts.moves++;
   h->counts.depth_sum += (double)h->active;
   h->counts.bytes += bytes; /* of go_blis; else links tell */
-  return BLIS__TELL(cluster, BLIS__TRANSFER_BEGAN, error,
-                    .request = handoff->request, .instance = handoff->source,
-                    .destination = handoff->destination);
+  return BLIS__TELL(cluster, BLIS__TRANSFER_BEGAN, error, .request = handoff->request,
+                    .instance = handoff->source, .destination = handoff->destination);
 }
 
-static blis_status end_transfer(blis_cluster *cluster, blis__handoff *handoff,
-                                blis_error *error);
+static blis_status end_transfer(blis_cluster *cluster, blis__handoff *handoff, blis_error *error);
 
 /* With overlap it has begun by now, and may have moved all there is. */
 static blis_status begin_transfer(blis_cluster *cluster, blis__handoff *handoff,
@@ -293,14 +267,11 @@ static blis_status begin_transfer(blis_cluster *cluster, blis__handoff *handoff,
   return h->policy.go_blis
              ? blis__handoff_schedule(
                    cluster, handoff, BLIS__CLUSTER_MOVED,
-                   blis_time_after_us(cluster->now_us,
-                                      fixed_duration_us(h, bytes)),
-                   error)
+                   blis_time_after_us(cluster->now_us, fixed_duration_us(h, bytes)), error)
              : start_on_links(cluster, handoff, bytes, error);
 }
 
-blis_status blis__handoff_stop_moving(blis_cluster *cluster,
-                                      blis__handoff *handoff,
+blis_status blis__handoff_stop_moving(blis_cluster *cluster, blis__handoff *handoff,
                                       blis_error *error) {
   blis__handoffs *h = cluster->handoffs;
   if (handoff->waits) {
@@ -322,36 +293,32 @@ blis_status blis__handoff_stop_moving(blis_cluster *cluster,
   return BLIS_OK;
 }
 
-static bool overlaps(const blis_disaggregation *policy,
-                     const blis__handoff *handoff) {
+static bool overlaps(const blis_disaggregation *policy, const blis__handoff *handoff) {
   int64_t prompt_tokens = handoff->request->live.prompt_tokens;
-  return policy->overlap_portion > 0 &&
-         prompt_tokens >= policy->overlap_from_tokens;
+  return policy->overlap_portion > 0 && prompt_tokens >= policy->overlap_from_tokens;
 }
 
 /* Tokens that lay cached are ready at once, the others layer by layer. What
    was lost with a preemption need not go again. */
-static void feed_tokens(blis_cluster *cluster, blis__handoff *handoff,
-                        int64_t tokens, double from_us, double to_us) {
+static void feed_tokens(blis_cluster *cluster, blis__handoff *handoff, int64_t tokens,
+                        double from_us, double to_us) {
   if (tokens <= handoff->fed_tokens) {
     return;
   }
   blis__handoffs *h = cluster->handoffs;
-  double bytes = bytes_of(cluster, handoff, tokens) -
-                 bytes_of(cluster, handoff, handoff->fed_tokens);
+  double bytes =
+      bytes_of(cluster, handoff, tokens) - bytes_of(cluster, handoff, handoff->fed_tokens);
   handoff->fed_tokens = tokens;
   const blis__feed feed = {.bytes = bytes,
                            .from_us = from_us,
                            .to_us = to_us,
                            .portion = h->policy.overlap_portion,
-                           .is_last =
-                               tokens == handoff->request->live.prompt_tokens};
+                           .is_last = tokens == handoff->request->live.prompt_tokens};
   blis__links_feed(&h->links, &handoff->transfer, &feed);
 }
 
 blis_status blis__handoff_feed(blis_cluster *cluster, blis__handoff *handoff,
-                               const blis_prefill_step *step,
-                               blis_error *error) {
+                               const blis_prefill_step *step, blis_error *error) {
   blis__handoffs *h = cluster->handoffs;
   if (!overlaps(&h->policy, handoff)) {
     return BLIS_OK;
@@ -361,30 +328,26 @@ blis_status blis__handoff_feed(blis_cluster *cluster, blis__handoff *handoff,
   } else {
     BLIS_TRY(prepare(cluster, handoff, step->start_us, error));
     BLIS_TRY_MEM(blis__links_open(&h->links, &handoff->transfer), error);
-    BLIS_TRY(note_transfer(cluster, handoff, bytes_to_move(cluster, handoff),
-                           step->start_us, error));
+    BLIS_TRY(
+        note_transfer(cluster, handoff, bytes_to_move(cluster, handoff), step->start_us, error));
   }
   double start_us = (double)step->start_us;
   feed_tokens(cluster, handoff, step->from_tokens, start_us, start_us);
-  feed_tokens(cluster, handoff, step->to_tokens, start_us,
-              (double)step->end_us);
+  feed_tokens(cluster, handoff, step->to_tokens, start_us, (double)step->end_us);
   schedule_links(cluster);
   return BLIS_OK;
 }
 
 /* The blocks are reserved: what comes next. */
-static blis_status go_on(blis_cluster *cluster, blis__handoff *handoff,
-                         blis_error *error) {
+static blis_status go_on(blis_cluster *cluster, blis__handoff *handoff, blis_error *error) {
   if (handoff->state != BLIS_HANDOFF_RESERVING) {
     return begin_transfer(cluster, handoff, error);
   }
-  return blis__handoff_schedule(cluster, handoff, BLIS__CLUSTER_PREFILL,
-                                cluster->now_us, error);
+  return blis__handoff_schedule(cluster, handoff, BLIS__CLUSTER_PREFILL, cluster->now_us, error);
 }
 
 /* Those at the head of a queue get what there is. */
-static blis_status serve_queue(blis_cluster *cluster, uint32_t instance,
-                               blis_error *error) {
+static blis_status serve_queue(blis_cluster *cluster, uint32_t instance, blis_error *error) {
   blis__handoffs *h = cluster->handoffs;
   for (;;) {
     blis__handoff *first = h->rooms[instance].head;
@@ -402,8 +365,8 @@ static blis_status serve_queue(blis_cluster *cluster, uint32_t instance,
   }
 }
 
-blis_status blis__handoff_seek_room(blis_cluster *cluster,
-                                    blis__handoff *handoff, blis_error *error) {
+blis_status blis__handoff_seek_room(blis_cluster *cluster, blis__handoff *handoff,
+                                    blis_error *error) {
   blis__handoffs *h = cluster->handoffs;
   if (handoff->waits) {
     return serve_queue(cluster, handoff->destination, error);
@@ -422,14 +385,12 @@ blis_status blis__handoff_seek_room(blis_cluster *cluster,
   if (h->rooms[handoff->destination].head == NULL) {
     BLIS_TRY(try_reserve(cluster, handoff, &is_done, error));
   }
-  return is_done ? go_on(cluster, handoff, error)
-                 : wait_for_room(cluster, handoff, error);
+  return is_done ? go_on(cluster, handoff, error) : wait_for_room(cluster, handoff, error);
 }
 
 /* Arrivals. */
 
-static blis_kv_arrival what_came(const blis_cluster *cluster,
-                                 const blis__handoff *handoff) {
+static blis_kv_arrival what_came(const blis_cluster *cluster, const blis__handoff *handoff) {
   const blis_disaggregation *policy = &cluster->handoffs->policy;
   const blis_live_request *live = &handoff->request->live;
   blis_kv_arrival arrival = {
@@ -445,8 +406,7 @@ static blis_kv_arrival what_came(const blis_cluster *cluster,
   return arrival;
 }
 
-static bool is_past_deadline(const blis_cluster *cluster,
-                             const blis__cluster_request *request) {
+static bool is_past_deadline(const blis_cluster *cluster, const blis__cluster_request *request) {
   int64_t deadline_us = request->live.deadline_us;
   bool is_past = deadline_us > 0 && deadline_us < cluster->now_us;
   BLIS_ASSERT(!is_past || cluster->handoffs->policy.go_blis);
@@ -455,8 +415,7 @@ static bool is_past_deadline(const blis_cluster *cluster,
 
 /* In BLIS (Go), who comes after its deadline times out in the queue of its
    destination, at the deadline. */
-static blis_status end_late(blis_cluster *cluster, blis__handoff *handoff,
-                            blis_error *error) {
+static blis_status end_late(blis_cluster *cluster, blis__handoff *handoff, blis_error *error) {
   blis__cluster_request *request = handoff->request;
   blis_live_request *live = &request->live;
   cluster->dropped.timed_out--; /* no instance has counted it */
@@ -468,8 +427,7 @@ static blis_status end_late(blis_cluster *cluster, blis__handoff *handoff,
 }
 
 /* The request goes on where its KV is. */
-static blis_status arrive(blis_cluster *cluster, blis__handoff *handoff,
-                          blis_error *error) {
+static blis_status arrive(blis_cluster *cluster, blis__handoff *handoff, blis_error *error) {
   blis__cluster_request *request = handoff->request;
   uint32_t number = handoff->destination;
   const blis_kv_arrival arrival = what_came(cluster, handoff);
@@ -477,11 +435,9 @@ static blis_status arrive(blis_cluster *cluster, blis__handoff *handoff,
   BLIS_TRY(blis__handoff_complete(cluster, handoff, error));
   BLIS_TRY(blis__cluster_bring_forward(cluster, number, error));
   request->instance = (int32_t)number;
-  BLIS_TRY(BLIS__TELL(cluster, BLIS__ROUTED, error, .request = request,
-                      .instance = number));
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__ROUTED, error, .request = request, .instance = number));
   blis__request_move(request, BLIS__AT_INSTANCE);
-  BLIS_TRY(BLIS__TELL(cluster, BLIS__JOINED, error, .request = request,
-                      .instance = number));
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__JOINED, error, .request = request, .instance = number));
   if (handoff->counts_there) {
     blis__snapshot_add_pending(&cluster->snapshot, number, -1);
   } else {
@@ -490,42 +446,35 @@ static blis_status arrive(blis_cluster *cluster, blis__handoff *handoff,
   if (is_past_deadline(cluster, request)) {
     return end_late(cluster, handoff, error);
   }
-  BLIS_TRY(blis_instance_activate(cluster->instances[number], &request->live,
-                                  &arrival, cluster->now_us, error));
+  BLIS_TRY(blis_instance_activate(cluster->instances[number], &request->live, &arrival,
+                                  cluster->now_us, error));
   blis__handoff_note_instance(cluster, number);
   return arrival.ttft_us < 0 ? BLIS_OK
-                             : BLIS__TELL(cluster, BLIS__FIRST_TOKEN, error,
-                                          .request = request);
+                             : BLIS__TELL(cluster, BLIS__FIRST_TOKEN, error, .request = request);
 }
 
-static blis_status end_transfer(blis_cluster *cluster, blis__handoff *handoff,
-                                blis_error *error) {
+static blis_status end_transfer(blis_cluster *cluster, blis__handoff *handoff, blis_error *error) {
   blis__handoffs *h = cluster->handoffs;
   handoff->is_moving = false;
   h->active--;
   h->counts.transfers++;
-  h->counts.transfer_us +=
-      (double)(cluster->now_us - handoff->times.transfer_start_us);
+  h->counts.transfer_us += (double)(cluster->now_us - handoff->times.transfer_start_us);
   h->counts.shared += handoff->transfer.was_shared;
   handoff->times.transfer_end_us = cluster->now_us;
-  BLIS_TRY(BLIS__TELL(cluster, BLIS__TRANSFER_ENDED, error,
-                      .request = handoff->request, .instance = handoff->source,
-                      .destination = handoff->destination));
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__TRANSFER_ENDED, error, .request = handoff->request,
+                      .instance = handoff->source, .destination = handoff->destination));
   return arrive(cluster, handoff, error);
 }
 
 static blis__handoff *handoff_of(blis__transfer *transfer) {
-  return (blis__handoff *)((char *)transfer -
-                           offsetof(blis__handoff, transfer));
+  return (blis__handoff *)((char *)transfer - offsetof(blis__handoff, transfer));
 }
 
-blis_status blis__handoff_moved(blis_cluster *cluster, blis__handoff *handoff,
-                                blis_error *error) {
+blis_status blis__handoff_moved(blis_cluster *cluster, blis__handoff *handoff, blis_error *error) {
   return end_transfer(cluster, handoff, error);
 }
 
-blis_status blis__handoff_links_moved(blis_cluster *cluster,
-                                      blis_error *error) {
+blis_status blis__handoff_links_moved(blis_cluster *cluster, blis_error *error) {
   blis__handoffs *h = cluster->handoffs;
   /* Until they are asked again; policies may look in between. */
   blis__handoff_set_links_due(cluster, BLIS_TIME_NEVER_US);
@@ -534,8 +483,7 @@ blis_status blis__handoff_links_moved(blis_cluster *cluster,
        t = blis__links_take_ended(&h->links)) {
     blis__handoff *handoff = handoff_of(t);
     handoff->has_moved = handoff->state != BLIS_HANDOFF_TRANSFER;
-    BLIS_TRY(handoff->has_moved ? BLIS_OK
-                                : end_transfer(cluster, handoff, error));
+    BLIS_TRY(handoff->has_moved ? BLIS_OK : end_transfer(cluster, handoff, error));
   }
   schedule_links(cluster);
   return BLIS_OK;

@@ -19,13 +19,12 @@ void blis__handoff_note_instance(blis_cluster *cluster, uint32_t instance) {
   blis__cluster_note_next(cluster, instance);
 }
 
-static blis_status push(blis_cluster *cluster, blis__handoff *handoff,
-                        int event_class, int64_t at_us, blis_error *error) {
+static blis_status push(blis_cluster *cluster, blis__handoff *handoff, int event_class,
+                        int64_t at_us, blis_error *error) {
   const blis_event event = {.time_us = blis_max_i64(at_us, cluster->now_us),
                             .event_class = event_class,
                             .object = handoff};
-  BLIS_TRY_MEM(blis_event_queue_push(cluster->queue, &event, &handoff->event),
-               error);
+  BLIS_TRY_MEM(blis_event_queue_push(cluster->queue, &event, &handoff->event), error);
   return BLIS_OK;
 }
 
@@ -34,19 +33,14 @@ static blis_status push_soon(blis_cluster *cluster, blis_error *error) {
   blis__handoffs *h = cluster->handoffs;
   blis__handoff *handoff = h->soon;
   h->soon = NULL;
-  return handoff == NULL
-             ? BLIS_OK
-             : push(cluster, handoff, h->soon_class, cluster->now_us, error);
+  return handoff == NULL ? BLIS_OK : push(cluster, handoff, h->soon_class, cluster->now_us, error);
 }
 
-blis_status blis__handoff_schedule(blis_cluster *cluster,
-                                   blis__handoff *handoff, int event_class,
+blis_status blis__handoff_schedule(blis_cluster *cluster, blis__handoff *handoff, int event_class,
                                    int64_t at_us, blis_error *error) {
   blis__handoffs *h = cluster->handoffs;
-  bool is_stage =
-      event_class == BLIS__CLUSTER_PREFILL || event_class == BLIS__CLUSTER_MOVE;
-  if (is_stage && cluster->is_busy && at_us <= cluster->now_us &&
-      h->soon == NULL) {
+  bool is_stage = event_class == BLIS__CLUSTER_PREFILL || event_class == BLIS__CLUSTER_MOVE;
+  if (is_stage && cluster->is_busy && at_us <= cluster->now_us && h->soon == NULL) {
     h->soon = handoff;
     h->soon_class = event_class;
     return BLIS_OK;
@@ -57,8 +51,7 @@ blis_status blis__handoff_schedule(blis_cluster *cluster,
   return push(cluster, handoff, event_class, at_us, error);
 }
 
-void blis__handoff_unschedule(blis_cluster *cluster,
-                              const blis__handoff *handoff) {
+void blis__handoff_unschedule(blis_cluster *cluster, const blis__handoff *handoff) {
   if (cluster->handoffs->soon == handoff) {
     cluster->handoffs->soon = NULL;
   }
@@ -70,8 +63,7 @@ static bool has_lower_id(const blis__handoff *a, const blis__handoff *b) {
 }
 
 static bool starts_before(const blis__handoff *a, const blis__handoff *b) {
-  return a->ready_us != b->ready_us ? a->ready_us < b->ready_us
-                                    : has_lower_id(a, b);
+  return a->ready_us != b->ready_us ? a->ready_us < b->ready_us : has_lower_id(a, b);
 }
 
 static bool ends_before(const blis__handoff *a, const blis__handoff *b) {
@@ -92,15 +84,13 @@ void blis__handoff_end_later(blis_cluster *cluster, blis__handoff *handoff) {
   *at = handoff;
 }
 
-blis_status blis__handoff_report_ended(blis_cluster *cluster,
-                                       blis_error *error) {
+blis_status blis__handoff_report_ended(blis_cluster *cluster, blis_error *error) {
   blis__handoffs *h = cluster->handoffs;
   while (h->over != NULL) {
     blis__handoff *first = h->over;
     h->over = first->next_ready;
-    BLIS_TRY(blis__cluster_instance_events.ended(cluster, &first->request->live,
-                                                 first->decode_now_us,
-                                                 first->decode_end_us, error));
+    BLIS_TRY(blis__cluster_instance_events.ended(
+        cluster, &first->request->live, first->decode_now_us, first->decode_end_us, error));
   }
   return BLIS_OK;
 }
@@ -117,19 +107,18 @@ static blis_status schedule_by_id(blis_cluster *cluster, blis__handoff *handoff,
   *at = handoff;
   for (; handoff != NULL; handoff = handoff->next_ready) {
     blis__handoff_unschedule(cluster, handoff);
-    BLIS_TRY(blis__handoff_schedule(cluster, handoff, BLIS__CLUSTER_MOVE,
-                                    handoff->ready_us, error));
+    BLIS_TRY(
+        blis__handoff_schedule(cluster, handoff, BLIS__CLUSTER_MOVE, handoff->ready_us, error));
   }
   return BLIS_OK;
 }
 
-blis_status blis__handoff_schedule_move(blis_cluster *cluster,
-                                        blis__handoff *handoff,
+blis_status blis__handoff_schedule_move(blis_cluster *cluster, blis__handoff *handoff,
                                         blis_error *error) {
   return cluster->handoffs->policy.go_blis
              ? schedule_by_id(cluster, handoff, error)
-             : blis__handoff_schedule(cluster, handoff, BLIS__CLUSTER_MOVE,
-                                      handoff->ready_us, error);
+             : blis__handoff_schedule(cluster, handoff, BLIS__CLUSTER_MOVE, handoff->ready_us,
+                                      error);
 }
 
 /* It moves, or never will. */
@@ -144,16 +133,16 @@ static void leave_ready(blis__handoffs *h, const blis__handoff *handoff) {
 }
 
 /* Its last moment: the deadline of the request, or the policy's timeout. */
-blis_status blis__handoff_timed_out(blis_cluster *cluster,
-                                    blis__handoff *handoff, blis_error *error) {
+blis_status blis__handoff_timed_out(blis_cluster *cluster, blis__handoff *handoff,
+                                    blis_error *error) {
   int64_t deadline_us = handoff->request->live.deadline_us;
   return deadline_us > 0 && deadline_us <= cluster->now_us
              ? blis__handoff_is_late(cluster, handoff, error)
              : blis__handoff_fail(cluster, handoff, "handoff-timeout", error);
 }
 
-static blis_status run_event(blis_cluster *cluster, blis__handoff *handoff,
-                             int event_class, blis_error *error) {
+static blis_status run_event(blis_cluster *cluster, blis__handoff *handoff, int event_class,
+                             blis_error *error) {
   cluster->fruitless = 0;
   switch (event_class) {
   case BLIS__CLUSTER_PREFILL:
@@ -169,8 +158,7 @@ static blis_status run_event(blis_cluster *cluster, blis__handoff *handoff,
   }
 }
 
-blis_status blis__handoff_event(blis_cluster *cluster, const blis_event *event,
-                                blis_error *error) {
+blis_status blis__handoff_event(blis_cluster *cluster, const blis_event *event, blis_error *error) {
   return run_event(cluster, event->object, event->event_class, error);
 }
 
@@ -189,8 +177,7 @@ blis_status blis__handoff_go_on(blis_cluster *cluster, blis_error *error) {
 
 /* Ends. */
 
-blis_status blis__handoff_leave_source(blis_cluster *cluster,
-                                       blis__handoff *handoff,
+blis_status blis__handoff_leave_source(blis_cluster *cluster, blis__handoff *handoff,
                                        blis_error *error) {
   if (!handoff->is_at_source) {
     return BLIS_OK;
@@ -199,8 +186,8 @@ blis_status blis__handoff_leave_source(blis_cluster *cluster,
   handoff->is_at_source = false;
   if (handoff->prefill.engine != NULL) {
     BLIS_TRY(blis__cluster_bring_forward(cluster, source, error));
-    BLIS_TRY(blis_instance_evict(cluster->instances[source], &handoff->prefill,
-                                 cluster->now_us, error));
+    BLIS_TRY(
+        blis_instance_evict(cluster->instances[source], &handoff->prefill, cluster->now_us, error));
     blis__handoff_note_instance(cluster, source);
   }
   if (handoff->is_pending) {
@@ -217,16 +204,14 @@ blis_status blis__handoff_leave_source(blis_cluster *cluster,
 }
 
 /* The destination forgets it, as if it had never been chosen. */
-static blis_status leave_destination(blis_cluster *cluster,
-                                     blis__handoff *handoff,
+static blis_status leave_destination(blis_cluster *cluster, blis__handoff *handoff,
                                      blis_error *error) {
   uint32_t destination = handoff->destination;
   blis_live_request *live = &handoff->request->live;
   if (handoff->is_reserved) {
     handoff->is_reserved = false;
     BLIS_TRY(blis__cluster_bring_forward(cluster, destination, error));
-    BLIS_TRY(blis_instance_evict(cluster->instances[destination], live,
-                                 cluster->now_us, error));
+    BLIS_TRY(blis_instance_evict(cluster->instances[destination], live, cluster->now_us, error));
     blis__handoff_note_instance(cluster, destination);
     BLIS_TRY(blis__handoff_note_room(cluster, destination, error));
   }
@@ -241,18 +226,16 @@ static blis_status leave_destination(blis_cluster *cluster,
 }
 
 /* Who has chosen the destination: that came to nothing. */
-static void take_choice_back(const blis_cluster *cluster,
-                             const blis__handoff *handoff) {
+static void take_choice_back(const blis_cluster *cluster, const blis__handoff *handoff) {
   const blis_router *router = &cluster->router;
   const blis_request_times times = {.now_us = cluster->now_us, .ttft_us = -1};
   if (router->ops->ended != NULL) {
-    router->ops->ended(router->state, &handoff->request->router_ticket,
-                       handoff->destination, &times);
+    router->ops->ended(router->state, &handoff->request->router_ticket, handoff->destination,
+                       &times);
   }
 }
 
-static blis_status close_handoff(blis_cluster *cluster, blis__handoff *handoff,
-                                 blis_error *error) {
+static blis_status close_handoff(blis_cluster *cluster, blis__handoff *handoff, blis_error *error) {
   BLIS_ASSERT(!handoff->is_over);
   handoff->is_over = true;
   cluster->handoffs->counts.in_flight--;
@@ -267,15 +250,14 @@ static blis_status close_handoff(blis_cluster *cluster, blis__handoff *handoff,
   return BLIS_OK;
 }
 
-blis_status blis__handoff_close(blis_cluster *cluster, blis__handoff *handoff,
-                                blis_error *error) {
+blis_status blis__handoff_close(blis_cluster *cluster, blis__handoff *handoff, blis_error *error) {
   BLIS_TRY(close_handoff(cluster, handoff, error));
   take_choice_back(cluster, handoff);
   return BLIS_OK;
 }
 
-blis_status blis__handoff_complete(blis_cluster *cluster,
-                                   blis__handoff *handoff, blis_error *error) {
+blis_status blis__handoff_complete(blis_cluster *cluster, blis__handoff *handoff,
+                                   blis_error *error) {
   BLIS_ASSERT(handoff->owner == BLIS__KV_OF_SOURCE);
   BLIS_ASSERT(!handoff->is_over && handoff->state == BLIS_HANDOFF_TRANSFER);
   handoff->owner = BLIS__KV_OF_DESTINATION;
@@ -288,17 +270,15 @@ blis_status blis__handoff_complete(blis_cluster *cluster,
   return blis__handoff_leave_source(cluster, handoff, error);
 }
 
-static blis_status end_request(blis_cluster *cluster,
-                               blis__cluster_request *request,
-                               blis_request_state state, int64_t end_us,
-                               const char *reason, blis_error *error) {
+static blis_status end_request(blis_cluster *cluster, blis__cluster_request *request,
+                               blis_request_state state, int64_t end_us, const char *reason,
+                               blis_error *error) {
   request->live.state = state;
   return blis__cluster_end(cluster, request, end_us, reason, error);
 }
 
 blis_status blis__handoff_give_up(blis_cluster *cluster, blis__handoff *handoff,
-                                  blis_request_state state, int64_t end_us,
-                                  blis_error *error) {
+                                  blis_request_state state, int64_t end_us, blis_error *error) {
   blis__cluster_request *request = handoff->request;
   bool was_counted = handoff->prefill.was_counted;
   cluster->handoffs->counts.timed_out += state == BLIS_REQUEST_TIMED_OUT;
@@ -311,26 +291,24 @@ blis_status blis__handoff_give_up(blis_cluster *cluster, blis__handoff *handoff,
 blis_status blis__handoff_is_late(blis_cluster *cluster, blis__handoff *handoff,
                                   blis_error *error) {
   cluster->dropped.timed_out--; /* no instance has counted it */
-  return blis__handoff_give_up(cluster, handoff, BLIS_REQUEST_TIMED_OUT,
-                               cluster->now_us, error);
+  return blis__handoff_give_up(cluster, handoff, BLIS_REQUEST_TIMED_OUT, cluster->now_us, error);
 }
 
 /* Routing is asked once more, after a while. */
-static blis_status retry(blis_cluster *cluster, blis__cluster_request *request,
-                         int64_t pause_us, blis_error *error) {
+static blis_status retry(blis_cluster *cluster, blis__cluster_request *request, int64_t pause_us,
+                         blis_error *error) {
   request->router_ticket = (blis_ticket){{0}};
   cluster->counts.rerouted++;
-  BLIS_TRY(BLIS__TELL(cluster, BLIS__SENT_AGAIN, error, .request = request,
-                      .loss = BLIS_LOSS_REROUTED));
-  return blis__cluster_schedule(
-      cluster, request, BLIS__CLUSTER_ROUTING,
-      blis_time_after_us(pause_us, cluster->config.routing_latency_us), error);
+  BLIS_TRY(
+      BLIS__TELL(cluster, BLIS__SENT_AGAIN, error, .request = request, .loss = BLIS_LOSS_REROUTED));
+  return blis__cluster_schedule(cluster, request, BLIS__CLUSTER_ROUTING,
+                                blis_time_after_us(pause_us, cluster->config.routing_latency_us),
+                                error);
 }
 
 /* It is one of that instance, from first to last. */
-static blis_status send_whole(blis_cluster *cluster,
-                              blis__cluster_request *request, uint32_t instance,
-                              blis_error *error) {
+static blis_status send_whole(blis_cluster *cluster, blis__cluster_request *request,
+                              uint32_t instance, blis_error *error) {
   blis__request_move(request, BLIS__AT_ROUTING);
   blis__chain_cache_begin(&cluster->chains, &request->request);
   blis_status status = blis__cluster_send(cluster, request, instance, error);
@@ -338,8 +316,7 @@ static blis_status send_whole(blis_cluster *cluster,
   return status;
 }
 
-blis_status blis__handoff_stay(blis_cluster *cluster, blis__handoff *handoff,
-                               blis_error *error) {
+blis_status blis__handoff_stay(blis_cluster *cluster, blis__handoff *handoff, blis_error *error) {
   blis__cluster_request *request = handoff->request;
   uint32_t destination = handoff->destination;
   BLIS_TRY(close_handoff(cluster, handoff, error));
@@ -350,8 +327,7 @@ blis_status blis__handoff_stay(blis_cluster *cluster, blis__handoff *handoff,
   return send_whole(cluster, request, destination, error);
 }
 
-blis_status blis__handoff_stay_at_source(blis_cluster *cluster,
-                                         blis__handoff *handoff,
+blis_status blis__handoff_stay_at_source(blis_cluster *cluster, blis__handoff *handoff,
                                          uint32_t source, blis_error *error) {
   blis__cluster_request *request = handoff->request;
   handoff->is_booked = false; /* its router is told when it leaves */
@@ -362,8 +338,8 @@ blis_status blis__handoff_stay_at_source(blis_cluster *cluster,
   return send_whole(cluster, request, source, error);
 }
 
-blis_status blis__handoff_fail(blis_cluster *cluster, blis__handoff *handoff,
-                               const char *reason, blis_error *error) {
+blis_status blis__handoff_fail(blis_cluster *cluster, blis__handoff *handoff, const char *reason,
+                               blis_error *error) {
   blis__handoffs *h = cluster->handoffs;
   blis__cluster_request *request = handoff->request;
   h->counts.failed++;
@@ -382,24 +358,21 @@ blis_status blis__handoff_fail(blis_cluster *cluster, blis__handoff *handoff,
     break;
   }
   BLIS_TRY(blis__handoff_close(cluster, handoff, error));
-  return end_request(cluster, request, BLIS_REQUEST_FAILED, cluster->now_us,
-                     reason, error);
+  return end_request(cluster, request, BLIS_REQUEST_FAILED, cluster->now_us, reason, error);
 }
 
 /* The fault says what becomes of it, which goes before the policy. */
-static blis_status lose(blis_cluster *cluster, blis__handoff *handoff,
-                        blis_loss loss, const char *reason, blis_error *error) {
+static blis_status lose(blis_cluster *cluster, blis__handoff *handoff, blis_loss loss,
+                        const char *reason, blis_error *error) {
   blis__cluster_request *request = handoff->request;
   cluster->handoffs->counts.failed++;
   BLIS_TRY(blis__handoff_close(cluster, handoff, error));
   return blis__goes_on(loss)
              ? blis__send_again(cluster, request, loss, error)
-             : end_request(cluster, request, BLIS_REQUEST_FAILED,
-                           cluster->now_us, reason, error);
+             : end_request(cluster, request, BLIS_REQUEST_FAILED, cluster->now_us, reason, error);
 }
 
-blis_status blis__handoff_lose_instance(blis_cluster *cluster,
-                                        uint32_t instance, blis_loss loss,
+blis_status blis__handoff_lose_instance(blis_cluster *cluster, uint32_t instance, blis_loss loss,
                                         blis_error *error) {
   blis__cluster_request *later;
   for (blis__cluster_request *request = cluster->requests.first;
@@ -414,9 +387,8 @@ blis_status blis__handoff_lose_instance(blis_cluster *cluster,
       continue;
     }
     const char *reason = is_source ? "prefill-failed" : "decode-failed";
-    BLIS_TRY(loss.kind == BLIS_LOSS_USUAL
-                 ? blis__handoff_fail(cluster, handoff, reason, error)
-                 : lose(cluster, handoff, loss, reason, error));
+    BLIS_TRY(loss.kind == BLIS_LOSS_USUAL ? blis__handoff_fail(cluster, handoff, reason, error)
+                                          : lose(cluster, handoff, loss, reason, error));
   }
   return BLIS_OK;
 }
@@ -424,8 +396,8 @@ blis_status blis__handoff_lose_instance(blis_cluster *cluster,
 /* Looking. */
 
 /* What the hand-off lacks. */
-static blis_status name_stuck(const blis_cluster *cluster,
-                              const blis__handoff *handoff, blis_error *error) {
+static blis_status name_stuck(const blis_cluster *cluster, const blis__handoff *handoff,
+                              blis_error *error) {
   char id[BLIS_REQUEST_ID_SIZE];
   blis_request_id(&handoff->request->request, cluster->source->strings, id);
   const char *destination = cluster->ids[handoff->destination];
@@ -439,23 +411,20 @@ static blis_status name_stuck(const blis_cluster *cluster,
                      "%s",
                      id, destination, handoff->wait_since_us, hint);
   }
-  return blis_fail(
-      error, BLIS_ERR_STUCK,
-      "%s has KV blocks of %s and waits for its prefill on %s, and "
-      "nothing is left to happen that could free blocks there: %s",
-      id, destination, cluster->ids[handoff->source], hint);
+  return blis_fail(error, BLIS_ERR_STUCK,
+                   "%s has KV blocks of %s and waits for its prefill on %s, and "
+                   "nothing is left to happen that could free blocks there: %s",
+                   id, destination, cluster->ids[handoff->source], hint);
 }
 
 /* Under BLIS (Go), one that is lost stays unfinished. */
-blis_status blis__handoff_check_stuck(const blis_cluster *cluster,
-                                      blis_error *error) {
-  bool may_go_on =
-      cluster->handoffs == NULL || cluster->handoffs->policy.go_blis ||
-      blis__cluster_planned_us(cluster) != BLIS_TIME_NEVER_US ||
-      blis__cluster_instances_next_us(cluster) != BLIS_TIME_NEVER_US ||
-      cluster->has_arrival;
-  for (const blis__cluster_request *r = cluster->requests.first;
-       !may_go_on && r != NULL; r = r->later) {
+blis_status blis__handoff_check_stuck(const blis_cluster *cluster, blis_error *error) {
+  bool may_go_on = cluster->handoffs == NULL || cluster->handoffs->policy.go_blis ||
+                   blis__cluster_planned_us(cluster) != BLIS_TIME_NEVER_US ||
+                   blis__cluster_instances_next_us(cluster) != BLIS_TIME_NEVER_US ||
+                   cluster->has_arrival;
+  for (const blis__cluster_request *r = cluster->requests.first; !may_go_on && r != NULL;
+       r = r->later) {
     if (r->place == BLIS__AT_HANDOFF) {
       return name_stuck(cluster, r->handoff, error);
     }
@@ -474,8 +443,8 @@ size_t blis_cluster_link_count(const blis_cluster *cluster) {
 
 /* Links of instances come in pairs, out and in; the fabric is the last one. */
 blis_link_counts blis_cluster_link(const blis_cluster *cluster, size_t index) {
-  const blis__link link = blis__links_look(
-      &cluster->handoffs->links, (uint32_t)index, (double)cluster->now_us);
+  const blis__link link =
+      blis__links_look(&cluster->handoffs->links, (uint32_t)index, (double)cluster->now_us);
   bool is_fabric = index == 2 * (size_t)cluster->config.instance_count;
   return (blis_link_counts){.instance = is_fabric ? -1 : (int32_t)(index / 2),
                             .is_in = !is_fabric && index % 2 == 1,
@@ -488,21 +457,17 @@ blis_link_counts blis_cluster_link(const blis_cluster *cluster, size_t index) {
                             .transfer_us = link.transfer_us};
 }
 
-void blis_cluster_get_handoffs(const blis_cluster *cluster,
-                               blis_handoff_counts *counts) {
+void blis_cluster_get_handoffs(const blis_cluster *cluster, blis_handoff_counts *counts) {
   const blis__handoffs *h = cluster->handoffs;
   *counts = h == NULL ? (blis_handoff_counts){0} : h->counts;
   counts->moving = h == NULL ? 0 : h->active;
   if (h != NULL && !h->policy.go_blis) {
     /* also of transfers that did not get to their end; parts are not whole */
-    counts->bytes =
-        round(blis__links_moved(&h->links, (double)cluster->now_us));
+    counts->bytes = round(blis__links_moved(&h->links, (double)cluster->now_us));
   }
   for (size_t i = 0; h != NULL && i < h->links.all.count; i++) {
-    counts->busiest_link_us =
-        fmax(counts->busiest_link_us, blis_cluster_link(cluster, i).busy_us);
+    counts->busiest_link_us = fmax(counts->busiest_link_us, blis_cluster_link(cluster, i).busy_us);
   }
-  BLIS_ASSERT(counts->started == counts->completed + counts->failed +
-                                     counts->timed_out + counts->cancelled +
-                                     counts->in_flight);
+  BLIS_ASSERT(counts->started == counts->completed + counts->failed + counts->timed_out +
+                                     counts->cancelled + counts->in_flight);
 }

@@ -59,8 +59,8 @@ typedef struct blis__handoff {
   blis_event_handle timeout_event;
   struct blis__handoff *next_waiting;
   struct blis__handoff *next_ready; /* of go_blis, as the next two */
-  int64_t decode_now_us; /* of the step in which its request has ended */
-  int64_t decode_end_us; /* and of the request */
+  int64_t decode_now_us;            /* of the step in which its request has ended */
+  int64_t decode_end_us;            /* and of the request */
   blis_stage_times times;
   blis__transfer transfer; /* what follows from here is set when it starts */
 } blis__handoff;
@@ -114,19 +114,20 @@ typedef struct blis__handoffs {
 blis_stages blis__handoff_stages(blis_cluster *cluster);
 
 /* Asks the router of the prefill stage; peer decodes, -1 = not known yet. */
-BLIS_MUSTUSE blis_status blis__handoff_choose_source(
-    blis_cluster *cluster, blis__cluster_request *request, blis_ticket *ticket,
-    int64_t peer, struct blis__choice *choice, blis_error *error);
+BLIS_MUSTUSE blis_status blis__handoff_choose_source(blis_cluster *cluster,
+                                                     blis__cluster_request *request,
+                                                     blis_ticket *ticket, int64_t peer,
+                                                     struct blis__choice *choice,
+                                                     blis_error *error);
 
 /* A request is about to be routed; *source stays if prefill is not first. */
 BLIS_MUSTUSE blis_status blis__handoff_ask_first(blis_cluster *cluster,
-                                                 blis__cluster_request *request,
-                                                 int64_t *source,
+                                                 blis__cluster_request *request, int64_t *source,
                                                  blis_error *error);
 
 /* Nobody was asked yet about the request. */
-void blis__handoff_begin_preview(blis_cluster *cluster,
-                                 blis__cluster_request *request, int64_t peer);
+void blis__handoff_begin_preview(blis_cluster *cluster, blis__cluster_request *request,
+                                 int64_t peer);
 
 /* The request goes there, unless the decider has named another one. */
 void blis__handoff_take_preview(blis_cluster *cluster, blis__handoff *handoff);
@@ -144,15 +145,12 @@ static inline uint64_t blis__pair_of(uint32_t source, uint32_t destination) {
 /* handoff_start.c */
 
 /* As blis_cluster.divert: asks the decider. */
-BLIS_MUSTUSE blis_status blis__handoff_decide(blis_cluster *cluster,
-                                              blis__cluster_request *request,
-                                              struct blis__choice *choice,
-                                              bool *is_taken,
+BLIS_MUSTUSE blis_status blis__handoff_decide(blis_cluster *cluster, blis__cluster_request *request,
+                                              struct blis__choice *choice, bool *is_taken,
                                               blis_error *error);
 
 /* Routes the prefill and brings it to its source. */
-BLIS_MUSTUSE blis_status blis__handoff_route(blis_cluster *cluster,
-                                             blis__handoff *handoff,
+BLIS_MUSTUSE blis_status blis__handoff_route(blis_cluster *cluster, blis__handoff *handoff,
                                              blis_error *error);
 
 /* The times, in BLIS (Go), of a request that has timed out at end_us after its
@@ -168,33 +166,26 @@ extern const blis_instance_events blis__handoff_instance_events;
  * The hand-off is where it wants room: reserves it, and goes on, or waits or
  * ends as the policy says.
  */
-BLIS_MUSTUSE blis_status blis__handoff_seek_room(blis_cluster *cluster,
-                                                 blis__handoff *handoff,
+BLIS_MUSTUSE blis_status blis__handoff_seek_room(blis_cluster *cluster, blis__handoff *handoff,
                                                  blis_error *error);
 
 /* A step computes more of the prompt: with overlap, that can go. */
-BLIS_MUSTUSE blis_status blis__handoff_feed(blis_cluster *cluster,
-                                            blis__handoff *handoff,
-                                            const blis_prefill_step *step,
-                                            blis_error *error);
+BLIS_MUSTUSE blis_status blis__handoff_feed(blis_cluster *cluster, blis__handoff *handoff,
+                                            const blis_prefill_step *step, blis_error *error);
 
 /* Its transfer has ended, in BLIS (Go). */
-BLIS_MUSTUSE blis_status blis__handoff_moved(blis_cluster *cluster,
-                                             blis__handoff *handoff,
+BLIS_MUSTUSE blis_status blis__handoff_moved(blis_cluster *cluster, blis__handoff *handoff,
                                              blis_error *error);
 
 /* Links have something to tell: transfers have ended, as a rule. */
-BLIS_MUSTUSE blis_status blis__handoff_links_moved(blis_cluster *cluster,
-                                                   blis_error *error);
+BLIS_MUSTUSE blis_status blis__handoff_links_moved(blis_cluster *cluster, blis_error *error);
 
 /* Somebody waits for room at an instance, and there may be some. */
-BLIS_MUSTUSE blis_status blis__handoff_try_again(blis_cluster *cluster,
-                                                 uint32_t instance,
+BLIS_MUSTUSE blis_status blis__handoff_try_again(blis_cluster *cluster, uint32_t instance,
                                                  blis_error *error);
 
 /* There may be room at an instance for those that wait for it, if any do. */
-static inline blis_status blis__handoff_note_room(blis_cluster *cluster,
-                                                  uint32_t instance,
+static inline blis_status blis__handoff_note_room(blis_cluster *cluster, uint32_t instance,
                                                   blis_error *error) {
   return cluster->handoffs->rooms[instance].head == NULL
              ? BLIS_OK
@@ -202,8 +193,7 @@ static inline blis_status blis__handoff_note_room(blis_cluster *cluster,
 }
 
 /* It no longer waits for room, nor is on its way. */
-BLIS_MUSTUSE blis_status blis__handoff_stop_moving(blis_cluster *cluster,
-                                                   blis__handoff *handoff,
+BLIS_MUSTUSE blis_status blis__handoff_stop_moving(blis_cluster *cluster, blis__handoff *handoff,
                                                    blis_error *error);
 
 /* handoff_due.c: what is in no queue, for cluster->handoff_due_us. */
@@ -212,26 +202,21 @@ BLIS_MUSTUSE blis_status blis__handoff_stop_moving(blis_cluster *cluster,
 void blis__handoff_set_links_due(blis_cluster *cluster, int64_t due_us);
 
 /* Its last moment, in place of the one it had; BLIS_TIME_NEVER_US = none. */
-BLIS_MUSTUSE blis_status blis__handoff_set_timeout(blis_cluster *cluster,
-                                                   blis__handoff *handoff,
-                                                   int64_t at_us,
-                                                   blis_error *error);
+BLIS_MUSTUSE blis_status blis__handoff_set_timeout(blis_cluster *cluster, blis__handoff *handoff,
+                                                   int64_t at_us, blis_error *error);
 void blis__handoff_clear_timeout(blis_cluster *cluster, blis__handoff *handoff);
 
 /* Of what is due, something is before all that the queue has. */
 bool blis__handoff_goes_first(const blis_cluster *cluster);
 
 /* What is due first, which is now. */
-BLIS_MUSTUSE blis_status blis__handoff_run_due(blis_cluster *cluster,
-                                               blis_error *error);
+BLIS_MUSTUSE blis_status blis__handoff_run_due(blis_cluster *cluster, blis_error *error);
 
 /* The last of what is due; -1 = nothing, also without pools. */
 static inline int64_t blis__handoff_last_due_us(const blis_cluster *cluster) {
   const blis__handoffs *h = cluster->handoffs;
-  int64_t last_us =
-      h != NULL && h->last_timeout != NULL ? h->last_timeout->timeout_us : -1;
-  return h != NULL && h->links_due_us != BLIS_TIME_NEVER_US &&
-                 h->links_due_us > last_us
+  int64_t last_us = h != NULL && h->last_timeout != NULL ? h->last_timeout->timeout_us : -1;
+  return h != NULL && h->links_due_us != BLIS_TIME_NEVER_US && h->links_due_us > last_us
              ? h->links_due_us
              : last_us;
 }
@@ -244,37 +229,30 @@ BLIS_MUSTUSE blis_status blis__handoff_hear_who_leaves(blis_cluster *cluster);
 /* handoff_run.c */
 
 /* Its last moment has come. */
-BLIS_MUSTUSE blis_status blis__handoff_timed_out(blis_cluster *cluster,
-                                                 blis__handoff *handoff,
+BLIS_MUSTUSE blis_status blis__handoff_timed_out(blis_cluster *cluster, blis__handoff *handoff,
                                                  blis_error *error);
 
 /* An event of the classes from PREFILL to TIMEOUT. */
-BLIS_MUSTUSE blis_status blis__handoff_event(blis_cluster *cluster,
-                                             const blis_event *event,
+BLIS_MUSTUSE blis_status blis__handoff_event(blis_cluster *cluster, const blis_event *event,
                                              blis_error *error);
 
-BLIS_MUSTUSE blis_status blis__handoff_schedule(blis_cluster *cluster,
-                                                blis__handoff *handoff,
-                                                int event_class, int64_t at_us,
-                                                blis_error *error);
+BLIS_MUSTUSE blis_status blis__handoff_schedule(blis_cluster *cluster, blis__handoff *handoff,
+                                                int event_class, int64_t at_us, blis_error *error);
 
 /* Its next event is none any more. */
-void blis__handoff_unschedule(blis_cluster *cluster,
-                              const blis__handoff *handoff);
+void blis__handoff_unschedule(blis_cluster *cluster, const blis__handoff *handoff);
 
 /*
  * An event of the cluster or of an instance is over. A stage of a hand-off that
  * would be the next one follows at once, and needs no event of its own.
  */
-BLIS_MUSTUSE blis_status blis__handoff_go_on(blis_cluster *cluster,
-                                             blis_error *error);
+BLIS_MUSTUSE blis_status blis__handoff_go_on(blis_cluster *cluster, blis_error *error);
 
 /*
  * The prefill is done, at handoff->ready_us; the KV moves next. In BLIS (Go)
  * those of one time start in the order of their ids as texts.
  */
-BLIS_MUSTUSE blis_status blis__handoff_schedule_move(blis_cluster *cluster,
-                                                     blis__handoff *handoff,
+BLIS_MUSTUSE blis_status blis__handoff_schedule_move(blis_cluster *cluster, blis__handoff *handoff,
                                                      blis_error *error);
 
 /*
@@ -285,82 +263,63 @@ BLIS_MUSTUSE blis_status blis__handoff_schedule_move(blis_cluster *cluster,
 void blis__handoff_end_later(blis_cluster *cluster, blis__handoff *handoff);
 
 /* Does so, as blis_cluster.after_run. */
-BLIS_MUSTUSE blis_status blis__handoff_report_ended(blis_cluster *cluster,
-                                                    blis_error *error);
+BLIS_MUSTUSE blis_status blis__handoff_report_ended(blis_cluster *cluster, blis_error *error);
 
 /* Its source gives up what it has of it: the prefill, or the KV. */
-BLIS_MUSTUSE blis_status blis__handoff_leave_source(blis_cluster *cluster,
-                                                    blis__handoff *handoff,
+BLIS_MUSTUSE blis_status blis__handoff_leave_source(blis_cluster *cluster, blis__handoff *handoff,
                                                     blis_error *error);
 
 /* Neither source nor destination nor the clock nor the routers know it any
    more. */
-BLIS_MUSTUSE blis_status blis__handoff_close(blis_cluster *cluster,
-                                             blis__handoff *handoff,
+BLIS_MUSTUSE blis_status blis__handoff_close(blis_cluster *cluster, blis__handoff *handoff,
                                              blis_error *error);
 
 /* The KV is at the destination, where the request waits now. */
-BLIS_MUSTUSE blis_status blis__handoff_complete(blis_cluster *cluster,
-                                                blis__handoff *handoff,
+BLIS_MUSTUSE blis_status blis__handoff_complete(blis_cluster *cluster, blis__handoff *handoff,
                                                 blis_error *error);
 
 /* It cannot go on, for this reason; the request ends, or goes another way. */
-BLIS_MUSTUSE blis_status blis__handoff_fail(blis_cluster *cluster,
-                                            blis__handoff *handoff,
-                                            const char *reason,
-                                            blis_error *error);
+BLIS_MUSTUSE blis_status blis__handoff_fail(blis_cluster *cluster, blis__handoff *handoff,
+                                            const char *reason, blis_error *error);
 
 /* The destination computes it all. */
-BLIS_MUSTUSE blis_status blis__handoff_stay(blis_cluster *cluster,
-                                            blis__handoff *handoff,
+BLIS_MUSTUSE blis_status blis__handoff_stay(blis_cluster *cluster, blis__handoff *handoff,
                                             blis_error *error);
 
 /* So does the source, to which it is about to go. */
-BLIS_MUSTUSE blis_status blis__handoff_stay_at_source(blis_cluster *cluster,
-                                                      blis__handoff *handoff,
-                                                      uint32_t source,
-                                                      blis_error *error);
+BLIS_MUSTUSE blis_status blis__handoff_stay_at_source(blis_cluster *cluster, blis__handoff *handoff,
+                                                      uint32_t source, blis_error *error);
 
 /* The deadline of its request is over while it is with no instance. */
-BLIS_MUSTUSE blis_status blis__handoff_is_late(blis_cluster *cluster,
-                                               blis__handoff *handoff,
+BLIS_MUSTUSE blis_status blis__handoff_is_late(blis_cluster *cluster, blis__handoff *handoff,
                                                blis_error *error);
 
 /* An instance ends it so: late, or the prefill could not be served. */
-BLIS_MUSTUSE blis_status blis__handoff_give_up(blis_cluster *cluster,
-                                               blis__handoff *handoff,
-                                               blis_request_state state,
-                                               int64_t end_us,
+BLIS_MUSTUSE blis_status blis__handoff_give_up(blis_cluster *cluster, blis__handoff *handoff,
+                                               blis_request_state state, int64_t end_us,
                                                blis_error *error);
 
 /* The instance is about to lose all it has: its hand-offs fail. What becomes of
    their requests is as the policy of hand-offs says, or the loss. */
-BLIS_MUSTUSE blis_status blis__handoff_lose_instance(blis_cluster *cluster,
-                                                     uint32_t instance,
-                                                     blis_loss loss,
-                                                     blis_error *error);
+BLIS_MUSTUSE blis_status blis__handoff_lose_instance(blis_cluster *cluster, uint32_t instance,
+                                                     blis_loss loss, blis_error *error);
 
 /* BLIS_ERR_STUCK names a hand-off that waits and can never go on. */
-BLIS_MUSTUSE blis_status blis__handoff_check_stuck(const blis_cluster *cluster,
-                                                   blis_error *error);
+BLIS_MUSTUSE blis_status blis__handoff_check_stuck(const blis_cluster *cluster, blis_error *error);
 
 /* The record of the request where it is now: the prefill's, or its own. */
-static inline const blis_live_request *
-blis__handoff_leg(const blis__cluster_request *request) {
-  return request->place == BLIS__AT_HANDOFF ? &request->handoff->prefill
-                                            : &request->live;
+static inline const blis_live_request *blis__handoff_leg(const blis__cluster_request *request) {
+  return request->place == BLIS__AT_HANDOFF ? &request->handoff->prefill : &request->live;
 }
 
 /* The source gives the only token that is wanted: no KV need move. */
 static inline bool blis__handoff_ends_at_source(const blis_cluster *cluster,
                                                 const blis_live_request *live) {
   const blis_disaggregation *policy = &cluster->handoffs->policy;
-  return policy->gives_first_token && !policy->go_blis &&
-         live->output_tokens == 1;
+  return policy->gives_first_token && !policy->go_blis && live->output_tokens == 1;
 }
 
-static inline bool blis__handoff_is_source(const blis_cluster *cluster,
-                                           uint32_t instance) {
+static inline bool blis__handoff_is_source(const blis_cluster *cluster, uint32_t instance) {
   return (cluster->facts[instance].roles & BLIS_ROLE_PREFILL) != 0;
 }
 
@@ -370,8 +329,7 @@ static inline bool blis__handoff_is_source(const blis_cluster *cluster,
  * is that of the end with fewer GPUs, whose parts are larger. In BLIS (Go) it
  * is the part of the instance that counts as its sender.
  */
-static inline double blis__handoff_token_bytes(const blis_cluster *cluster,
-                                               uint32_t source,
+static inline double blis__handoff_token_bytes(const blis_cluster *cluster, uint32_t source,
                                                uint32_t destination) {
   const blis__handoffs *h = cluster->handoffs;
   if (h->policy.go_blis) {
@@ -384,8 +342,7 @@ static inline double blis__handoff_token_bytes(const blis_cluster *cluster,
 
 /* Of these bytes, what a NIC of one end carries: all, or less where it has more
    GPUs than the other end. */
-static inline double blis__handoff_part(const blis_cluster *cluster,
-                                        uint32_t end, uint32_t other) {
+static inline double blis__handoff_part(const blis_cluster *cluster, uint32_t end, uint32_t other) {
   double its = cluster->facts[end].kv_bytes_per_token;
   double others = cluster->facts[other].kv_bytes_per_token;
   return its > 0 && its < others ? its / others : 1;

@@ -19,8 +19,7 @@ enum { PROBLEM_SIZE = 128 };
 /* The decision. */
 
 /* Who says whether a request is split; NULL = nobody was asked. */
-static const char *who_decides(const blis_cluster *cluster,
-                               const blis__choice *choice) {
+static const char *who_decides(const blis_cluster *cluster, const blis__choice *choice) {
   const blis_decider *decider = &cluster->handoffs->policy.decider;
   return choice->decision.has_prefill ? choice->policy
          : decider->ops != NULL       ? decider->name
@@ -28,74 +27,61 @@ static const char *who_decides(const blis_cluster *cluster,
 }
 
 /* Who named an instance that cannot do it, for which request and when. */
-static blis_status refuse_choice(const blis_cluster *cluster,
-                                 const blis__choice *choice, int64_t number,
-                                 const char *task, blis_error *error) {
+static blis_status refuse_choice(const blis_cluster *cluster, const blis__choice *choice,
+                                 int64_t number, const char *task, blis_error *error) {
   bool is_router = choice->decision.has_prefill;
   const char *name = who_decides(cluster, choice);
   const blis_routing_request *shown = &choice->shown;
-  const char *session = shown->number < 0
-                            ? blis_intern_text(shown->strings, shown->session)
-                            : NULL;
+  const char *session = shown->number < 0 ? blis_intern_text(shown->strings, shown->session) : NULL;
   char id[BLIS_REQUEST_ID_SIZE];
   char problem[PROBLEM_SIZE];
   if (number < (int64_t)cluster->config.instance_count) {
-    snprintf(problem, sizeof problem,
-             "instance_%" PRId64 " is not one of those that %s", number, task);
+    snprintf(problem, sizeof problem, "instance_%" PRId64 " is not one of those that %s", number,
+             task);
   } else {
     snprintf(problem, sizeof problem,
-             "the number %" PRId64 " to %s is none of the %" PRId64
-             " instances of the cluster",
+             "the number %" PRId64 " to %s is none of the %" PRId64 " instances of the cluster",
              number + 1, task, (int64_t)cluster->config.instance_count);
   }
-  return blis_fail(
-      error, BLIS_ERR_POLICY, "%s%s%s%s, %s, at %" PRId64 " us: %s",
-      is_router ? "routing policy" : "decider", name[0] != '\0' ? " '" : "",
-      name, name[0] != '\0' ? "'" : "",
-      blis_request_id_of(shown->number, session, shown->round_index, id),
-      cluster->now_us, problem);
+  return blis_fail(error, BLIS_ERR_POLICY, "%s%s%s%s, %s, at %" PRId64 " us: %s",
+                   is_router ? "routing policy" : "decider", name[0] != '\0' ? " '" : "", name,
+                   name[0] != '\0' ? "'" : "",
+                   blis_request_id_of(shown->number, session, shown->round_index, id),
+                   cluster->now_us, problem);
 }
 
 /* The candidate that the decider named in place of the router's. */
-static blis_status find_destination(const blis_cluster *cluster,
-                                    const blis__choice *choice,
-                                    const blis_split *split, size_t *chosen,
-                                    blis_error *error) {
+static blis_status find_destination(const blis_cluster *cluster, const blis__choice *choice,
+                                    const blis_split *split, size_t *chosen, blis_error *error) {
   int64_t count = cluster->config.instance_count;
   const blis_routing_view *view = choice->view;
   if (split->prefill >= count ||
-      (split->prefill >= 0 &&
-       (cluster->facts[split->prefill].roles & BLIS_ROLE_PREFILL) == 0)) {
+      (split->prefill >= 0 && (cluster->facts[split->prefill].roles & BLIS_ROLE_PREFILL) == 0)) {
     return refuse_choice(cluster, choice, split->prefill, "prefill", error);
   }
   if (split->decode < 0) {
     return BLIS_OK;
   }
-  *chosen = split->decode < count
-                ? blis_routing_view_find(view, (uint32_t)split->decode)
-                : view->count;
-  return *chosen < view->count
-             ? BLIS_OK
-             : refuse_choice(cluster, choice, split->decode, "decode", error);
+  *chosen =
+      split->decode < count ? blis_routing_view_find(view, (uint32_t)split->decode) : view->count;
+  return *chosen < view->count ? BLIS_OK
+                               : refuse_choice(cluster, choice, split->decode, "decode", error);
 }
 
 /* One token of the prompt at least moves, and one of the output is decoded. The
    last one of a prompt moves in BLIS (Go) alone. */
-static bool can_split(const blis_cluster *cluster,
-                      const blis__cluster_request *request,
+static bool can_split(const blis_cluster *cluster, const blis__cluster_request *request,
                       const blis_split *split, uint32_t destination) {
   const blis_live_request *live = &request->live;
   bool go_blis = cluster->handoffs->policy.go_blis;
   return split->splits && split->prefill != (int64_t)destination &&
          live->prompt_tokens >= (go_blis ? 1 : 2) && live->output_tokens >= 1 &&
-         (go_blis ||
-          blis_instance_serves(cluster->instances[destination], live));
+         (go_blis || blis_instance_serves(cluster->instances[destination], live));
 }
 
 /* The record of the request's last hand-off, if there was one, is used again.
  */
-static blis_status new_handoff(blis_cluster *cluster,
-                               blis__cluster_request *request,
+static blis_status new_handoff(blis_cluster *cluster, blis__cluster_request *request,
                                blis__handoff **made) {
   blis__handoff *handoff = request->handoff;
   int32_t retries = 0;
@@ -108,8 +94,7 @@ static blis_status new_handoff(blis_cluster *cluster,
     BLIS_TRY(blis_pool_take(&cluster->handoffs->pool, &slot));
     handoff = blis_pool_item(&cluster->handoffs->pool, slot);
   }
-  memset(handoff, 0,
-         offsetof(blis__handoff, times)); /* in place: it is large */
+  memset(handoff, 0, offsetof(blis__handoff, times)); /* in place: it is large */
   handoff->request = request;
   handoff->slot = slot;
   handoff->retries = retries;
@@ -125,18 +110,15 @@ static blis_status new_handoff(blis_cluster *cluster,
  * In BLIS (Go), who decodes stores the only token of an output before it is
  * counted, so that the next round of a session has it in its prompt.
  */
-static bool gains_token(const blis_cluster *cluster,
-                        const blis_request *request) {
+static bool gains_token(const blis_cluster *cluster, const blis_request *request) {
   return cluster->handoffs->policy.go_blis && request->output_tokens == 1 &&
          request->shares_output && !request->shares_last_output;
 }
 
 /* The names of its blocks where it decodes. */
-static blis_status take_chain(blis_cluster *cluster,
-                              blis__cluster_request *request,
+static blis_status take_chain(blis_cluster *cluster, blis__cluster_request *request,
                               uint32_t destination) {
-  const blis_instance_config *config =
-      blis_instance_get_config(cluster->instances[destination]);
+  const blis_instance_config *config = blis_instance_get_config(cluster->instances[destination]);
   uint32_t size = (uint32_t)config->block_size_tokens;
   blis_block_chain *chain = &request->live.chain;
   BLIS_TRY(blis__chain_cache_take(&cluster->chains, size, chain));
@@ -152,8 +134,7 @@ static blis_status take_chain(blis_cluster *cluster,
 }
 
 static blis_status begin(blis_cluster *cluster, blis__cluster_request *request,
-                         uint32_t destination, int64_t source,
-                         blis_error *error) {
+                         uint32_t destination, int64_t source, blis_error *error) {
   blis__handoffs *h = cluster->handoffs;
   blis__handoff *handoff;
   BLIS_TRY_MEM(new_handoff(cluster, request, &handoff), error);
@@ -170,52 +151,46 @@ static blis_status begin(blis_cluster *cluster, blis__cluster_request *request,
     blis__snapshot_add_in_flight(&cluster->snapshot, destination, 1);
     blis__snapshot_add_pending(&cluster->snapshot, destination, 1);
   }
-  bool reserves = h->policy.reserves_first &&
-                  !blis__handoff_ends_at_source(cluster, &request->live);
+  bool reserves =
+      h->policy.reserves_first && !blis__handoff_ends_at_source(cluster, &request->live);
   handoff->state = reserves ? BLIS_HANDOFF_RESERVING : BLIS_HANDOFF_PREFILL;
-  return blis__handoff_schedule(
-      cluster, handoff, reserves ? BLIS__CLUSTER_MOVE : BLIS__CLUSTER_PREFILL,
-      cluster->now_us, error);
+  return blis__handoff_schedule(cluster, handoff,
+                                reserves ? BLIS__CLUSTER_MOVE : BLIS__CLUSTER_PREFILL,
+                                cluster->now_us, error);
 }
 
 /* The router may have said it itself; else the decider does. */
-static blis_status ask(blis_cluster *cluster, blis__choice *choice,
-                       blis_split *split, blis_error *error) {
+static blis_status ask(blis_cluster *cluster, blis__choice *choice, blis_split *split,
+                       blis_error *error) {
   const blis_decider *decider = &cluster->handoffs->policy.decider;
   const blis_decision *decision = &choice->decision;
   const blis_routing_view *view = choice->view;
   size_t chosen = decision->chosen;
   if (decision->has_prefill) {
-    *split = (blis_split){
-        .splits = true, .prefill = decision->prefill, .decode = -1};
+    *split = (blis_split){.splits = true, .prefill = decision->prefill, .decode = -1};
   } else if (decider->ops != NULL) {
     cluster->handoffs->preview.peer = view->instances[chosen];
-    BLIS_TRY(decider->ops->decide(
-        &(blis_question){decider->state, &choice->shown, view, error}, chosen,
-        split));
+    BLIS_TRY(decider->ops->decide(&(blis_question){decider->state, &choice->shown, view, error},
+                                  chosen, split));
   }
   BLIS_TRY(find_destination(cluster, choice, split, &chosen, error));
   choice->instance = view->instances[chosen];
   return BLIS_OK;
 }
 
-static blis_status tell_split(blis_cluster *cluster,
-                              blis__cluster_request *request,
-                              const blis__choice *choice, blis_split split,
-                              bool is_taken, blis_error *error) {
+static blis_status tell_split(blis_cluster *cluster, blis__cluster_request *request,
+                              const blis__choice *choice, blis_split split, bool is_taken,
+                              blis_error *error) {
   const char *policy = who_decides(cluster, choice);
   split.splits = is_taken;
   return policy == NULL || cluster->handoffs->policy.go_blis
              ? BLIS_OK
-             : BLIS__TELL(cluster, BLIS__SPLIT_DECIDED, error,
-                          .request = request, .instance = choice->instance,
-                          .split = &split, .policy = policy);
+             : BLIS__TELL(cluster, BLIS__SPLIT_DECIDED, error, .request = request,
+                          .instance = choice->instance, .split = &split, .policy = policy);
 }
 
-blis_status blis__handoff_decide(blis_cluster *cluster,
-                                 blis__cluster_request *request,
-                                 blis__choice *choice, bool *is_taken,
-                                 blis_error *error) {
+blis_status blis__handoff_decide(blis_cluster *cluster, blis__cluster_request *request,
+                                 blis__choice *choice, bool *is_taken, blis_error *error) {
   blis__handoffs *h = cluster->handoffs;
   blis_split split = {.prefill = -1, .decode = -1};
   if (request->handoff != NULL) {
@@ -231,8 +206,7 @@ blis_status blis__handoff_decide(blis_cluster *cluster,
   BLIS_TRY(tell_split(cluster, request, choice, split, *is_taken, error));
   if (h->policy.go_blis && cluster->encoders != NULL) {
     BLIS_TRY(blis__encode_in_passing(cluster, request, error));
-    choice->view = blis__snapshot_show(&cluster->snapshot, &choice->shown,
-                                       cluster->now_us);
+    choice->view = blis__snapshot_show(&cluster->snapshot, &choice->shown, cluster->now_us);
     BLIS_TRY_NEW(choice->view, error);
   }
   if (!*is_taken) {
@@ -278,9 +252,8 @@ static void make_leg(const blis_cluster *cluster, blis__handoff *handoff) {
 }
 
 /* What one model has computed means nothing to another. */
-static blis_status check_model(const blis_cluster *cluster,
-                               const blis__handoff *handoff, uint32_t source,
-                               blis_error *error) {
+static blis_status check_model(const blis_cluster *cluster, const blis__handoff *handoff,
+                               uint32_t source, blis_error *error) {
   const char *from = cluster->facts[source].model;
   const char *to = cluster->facts[handoff->destination].model;
   if (cluster->handoffs->policy.go_blis || from == NULL || to == NULL ||
@@ -290,13 +263,12 @@ static blis_status check_model(const blis_cluster *cluster,
   return blis_fail(error, BLIS_ERR_POLICY,
                    "disaggregation: instance_%" PRIu32
                    ", which has the model %s, hands KV off to another model, "
-                   "%s of instance_%" PRIu32
-                   "; requests have to name their model",
+                   "%s of instance_%" PRIu32 "; requests have to name their model",
                    source, from, to, handoff->destination);
 }
 
-static blis_status inject(blis_cluster *cluster, blis__handoff *handoff,
-                          uint32_t source, blis_error *error) {
+static blis_status inject(blis_cluster *cluster, blis__handoff *handoff, uint32_t source,
+                          blis_error *error) {
   blis__cluster_request *request = handoff->request;
   blis_instance *instance = cluster->instances[source];
   const blis_instance_config *config = blis_instance_get_config(instance);
@@ -304,8 +276,7 @@ static blis_status inject(blis_cluster *cluster, blis__handoff *handoff,
   BLIS_TRY(blis__cluster_bring_forward(cluster, source, error));
   handoff->is_booked = false; /* from now on, it is told when it leaves */
   make_leg(cluster, handoff);
-  BLIS_TRY_MEM(blis__chain_cache_take(&cluster->chains,
-                                      (uint32_t)config->block_size_tokens,
+  BLIS_TRY_MEM(blis__chain_cache_take(&cluster->chains, (uint32_t)config->block_size_tokens,
                                       &handoff->prefill.chain),
                error);
   handoff->state = BLIS_HANDOFF_PREFILL;
@@ -314,22 +285,19 @@ static blis_status inject(blis_cluster *cluster, blis__handoff *handoff,
   handoff->is_pending = true;
   handoff->times.prefill_instance = (int32_t)source;
   request->instance = (int32_t)source;
-  BLIS_TRY(BLIS__TELL(cluster, BLIS__ROUTED, error, .request = request,
-                      .instance = source));
-  BLIS_TRY(BLIS__TELL(cluster, BLIS__JOINED, error, .request = request,
-                      .instance = source));
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__ROUTED, error, .request = request, .instance = source));
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__JOINED, error, .request = request, .instance = source));
   blis__snapshot_add_pending(&cluster->snapshot, source, 1);
   blis__snapshot_add_in_flight(&cluster->snapshot, source, 1);
   cluster->counts.routed++;
-  BLIS_TRY(blis_instance_inject(instance, &handoff->prefill, cluster->now_us,
-                                error));
+  BLIS_TRY(blis_instance_inject(instance, &handoff->prefill, cluster->now_us, error));
   blis__handoff_note_instance(cluster, source);
   return BLIS_OK;
 }
 
 /* Where somebody is known to come who prefills, all is decided anew then. */
-static blis_status refuse(blis_cluster *cluster, blis__handoff *handoff,
-                          const char *reason, blis_error *error) {
+static blis_status refuse(blis_cluster *cluster, blis__handoff *handoff, const char *reason,
+                          blis_error *error) {
   blis__cluster_request *request = handoff->request;
   bool waits = false;
   cluster->handoffs->counts.failed++;
@@ -337,8 +305,7 @@ static blis_status refuse(blis_cluster *cluster, blis__handoff *handoff,
   if (cluster->waiting_room != NULL) {
     request->router_ticket = (blis_ticket){{0}};
     blis__request_move(request, BLIS__AT_ROUTING);
-    BLIS_TRY(blis__wait_for_candidates(cluster, request, BLIS_ROLE_PREFILL,
-                                       &waits, error));
+    BLIS_TRY(blis__wait_for_candidates(cluster, request, BLIS_ROLE_PREFILL, &waits, error));
   }
   if (waits) {
     return BLIS_OK;
@@ -349,8 +316,7 @@ static blis_status refuse(blis_cluster *cluster, blis__handoff *handoff,
 
 /* Asks the router of the stage, unless the decider has said it. */
 static blis_status choose_source(blis_cluster *cluster, blis__handoff *handoff,
-                                 blis_decision *decision, uint32_t *source,
-                                 blis_error *error) {
+                                 blis_decision *decision, uint32_t *source, blis_error *error) {
   int64_t wanted = handoff->wanted_source;
   if (wanted >= 0 && cluster->services[wanted] == BLIS_SERVICE_ACTIVE) {
     *source = (uint32_t)wanted;
@@ -358,8 +324,7 @@ static blis_status choose_source(blis_cluster *cluster, blis__handoff *handoff,
   }
   blis__handoff_unbook(cluster, handoff);
   blis__choice choice;
-  BLIS_TRY(blis__handoff_choose_source(cluster, handoff->request,
-                                       &handoff->prefill_ticket,
+  BLIS_TRY(blis__handoff_choose_source(cluster, handoff->request, &handoff->prefill_ticket,
                                        handoff->destination, &choice, error));
   *decision = choice.decision;
   *source = choice.instance;
@@ -367,42 +332,37 @@ static blis_status choose_source(blis_cluster *cluster, blis__handoff *handoff,
 }
 
 /* One instance computes it all: the destination, or the source. */
-static blis_status cancel(blis_cluster *cluster, blis__handoff *handoff,
-                          uint32_t source, blis_error *error) {
+static blis_status cancel(blis_cluster *cluster, blis__handoff *handoff, uint32_t source,
+                          blis_error *error) {
   cluster->handoffs->counts.cancelled++;
   return source == handoff->destination
              ? blis__handoff_stay(cluster, handoff, error)
              : blis__handoff_stay_at_source(cluster, handoff, source, error);
 }
 
-static blis_status route(blis_cluster *cluster, blis__handoff *handoff,
-                         blis_decision *decision, uint32_t *source,
-                         bool *is_one, blis_error *error) {
+static blis_status route(blis_cluster *cluster, blis__handoff *handoff, blis_decision *decision,
+                         uint32_t *source, bool *is_one, blis_error *error) {
   const blis_live_request *live = &handoff->request->live;
   BLIS_TRY(choose_source(cluster, handoff, decision, source, error));
   if (decision->rejected != NULL) {
     return BLIS_OK;
   }
   *is_one = !cluster->handoffs->policy.go_blis &&
-            (*source == handoff->destination ||
-             blis__handoff_ends_at_source(cluster, live));
+            (*source == handoff->destination || blis__handoff_ends_at_source(cluster, live));
   return *is_one ? BLIS_OK : inject(cluster, handoff, *source, error);
 }
 
-blis_status blis__handoff_route(blis_cluster *cluster, blis__handoff *handoff,
-                                blis_error *error) {
+blis_status blis__handoff_route(blis_cluster *cluster, blis__handoff *handoff, blis_error *error) {
   blis_decision decision = {.chosen = 0};
   uint32_t source = 0;
   bool is_one = false;
   const blis__cluster_request *request = handoff->request;
   if (cluster->handoffs->policy.go_blis) { /* which knows tokens */
-    blis__chain_cache_begin_again(&cluster->chains, &request->request,
-                                  &request->live.chain);
+    blis__chain_cache_begin_again(&cluster->chains, &request->request, &request->live.chain);
   } else {
     blis__chain_cache_begin(&cluster->chains, &request->request);
   }
-  blis_status status =
-      route(cluster, handoff, &decision, &source, &is_one, error);
+  blis_status status = route(cluster, handoff, &decision, &source, &is_one, error);
   blis__chain_cache_end(&cluster->chains);
   if (status != BLIS_OK) {
     return status;
@@ -442,24 +402,21 @@ static void on_first_token(void *ud, blis_live_request *live, int64_t now_us) {
   }
 }
 
-static blis_status on_computing(void *ud, blis_live_request *live,
-                                const blis_prefill_step *step,
+static blis_status on_computing(void *ud, blis_live_request *live, const blis_prefill_step *step,
                                 blis_error *error) {
   BLIS_ASSERT(is_leg(live)); /* nothing else holds its KV */
   return blis__handoff_feed(ud, handoff_of(live), step, error);
 }
 
-static blis_status on_completed(void *ud, const blis_live_request *live,
-                                int64_t end_us, bool *counts_itl,
-                                blis_error *error) {
+static blis_status on_completed(void *ud, const blis_live_request *live, int64_t end_us,
+                                bool *counts_itl, blis_error *error) {
   *counts_itl = true;
-  return is_leg(live) ? BLIS_OK
-                      : blis__cluster_instance_events.completed(
-                            ud, live, end_us, counts_itl, error);
+  return is_leg(live)
+             ? BLIS_OK
+             : blis__cluster_instance_events.completed(ud, live, end_us, counts_itl, error);
 }
 
-static blis_status prefill_is_done(blis_cluster *cluster,
-                                   blis__handoff *handoff, int64_t now_us,
+static blis_status prefill_is_done(blis_cluster *cluster, blis__handoff *handoff, int64_t now_us,
                                    blis_error *error) {
   blis__cluster_request *request = handoff->request;
   const blis_live_request *leg = &handoff->prefill;
@@ -468,14 +425,12 @@ static blis_status prefill_is_done(blis_cluster *cluster,
   handoff->ready_us = now_us;
   handoff->prefill_ttft_us = leg->ttft_us;
   handoff->times.prefill_end_us = now_us;
-  handoff->times.prefill_admitted_us =
-      leg->arrival_us + leg->scheduling_delay_us;
+  handoff->times.prefill_admitted_us = leg->arrival_us + leg->scheduling_delay_us;
   cluster->dropped.completed++;
-  blis__snapshot_add_prefill(&cluster->snapshot, handoff->source,
-                             -request->pending_prefill_tokens);
+  blis__snapshot_add_prefill(&cluster->snapshot, handoff->source, -request->pending_prefill_tokens);
   request->pending_prefill_tokens = 0;
-  BLIS_TRY(BLIS__TELL(cluster, BLIS__PREFILLED, error, .request = request,
-                      .instance = handoff->source));
+  BLIS_TRY(
+      BLIS__TELL(cluster, BLIS__PREFILLED, error, .request = request, .instance = handoff->source));
   if (cluster->handoffs->policy.go_blis) {
     handoff->times.prefill_e2e_us = leg->e2e_us;
     BLIS_TRY(blis__handoff_leave_source(cluster, handoff, error));
@@ -485,10 +440,9 @@ static blis_status prefill_is_done(blis_cluster *cluster,
 
 /* The first token is that of the first step which decodes. */
 static void join_starts(const blis__handoff *handoff, blis_live_request *live) {
-  live->ttft_us =
-      live->first_itl_us >= 0
-          ? blis_time_after_us(live->scheduling_delay_us, live->first_itl_us)
-          : handoff->prefill_ttft_us;
+  live->ttft_us = live->first_itl_us >= 0
+                      ? blis_time_after_us(live->scheduling_delay_us, live->first_itl_us)
+                      : handoff->prefill_ttft_us;
   live->scheduling_delay_us = handoff->prefill.scheduling_delay_us;
 }
 
@@ -503,9 +457,8 @@ void blis__handoff_join_late(blis__handoff *handoff, int64_t end_us) {
  * decoding was preempted, and which was prefilled again, has its E2E from
  * there.
  */
-static void join_times(const blis_cluster *cluster, blis__handoff *handoff,
-                       blis_live_request *live, int64_t now_us,
-                       int64_t *end_us) {
+static void join_times(const blis_cluster *cluster, blis__handoff *handoff, blis_live_request *live,
+                       int64_t now_us, int64_t *end_us) {
   if (live->state == BLIS_REQUEST_TIMED_OUT) {
     blis__handoff_join_late(handoff, now_us);
     return;
@@ -519,20 +472,17 @@ static void join_times(const blis_cluster *cluster, blis__handoff *handoff,
      once where it decodes may have ended before that step has. */
   live->ttft_us = blis_min_i64(live->ttft_us, live->e2e_us);
   *end_us = blis_time_after_us(
-      now_us,
-      blis_latency_fixed_overhead(
-          blis_instance_get_config(cluster->instances[handoff->destination])
-              ->latency));
+      now_us, blis_latency_fixed_overhead(
+                  blis_instance_get_config(cluster->instances[handoff->destination])->latency));
 }
 
-static blis_status on_ended(void *ud, blis_live_request *live, int64_t now_us,
-                            int64_t end_us, blis_error *error) {
+static blis_status on_ended(void *ud, blis_live_request *live, int64_t now_us, int64_t end_us,
+                            blis_error *error) {
   blis_cluster *cluster = ud;
   if (is_leg(live)) {
     return live->state == BLIS_REQUEST_COMPLETED
                ? prefill_is_done(cluster, handoff_of(live), now_us, error)
-               : blis__handoff_give_up(cluster, handoff_of(live), live->state,
-                                       end_us, error);
+               : blis__handoff_give_up(cluster, handoff_of(live), live->state, end_us, error);
   }
   blis__handoff *handoff = blis__request_of(live)->handoff;
   if (cluster->handoffs->policy.go_blis && handoff != NULL &&

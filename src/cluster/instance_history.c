@@ -21,8 +21,7 @@ static void go_on_to(blis__instance_history *history, int64_t second) {
   }
 }
 
-static void add_busy(blis__instance_history *history, int64_t from_us,
-                     int64_t to_us) {
+static void add_busy(blis__instance_history *history, int64_t from_us, int64_t to_us) {
   int64_t oldest_us = to_us - BLIS__BUSY_WINDOW_S * SECOND_US;
   from_us = from_us > oldest_us ? from_us : oldest_us;
   while (from_us < to_us) {
@@ -60,8 +59,7 @@ static double moved(double mean, double value) {
   return mean == 0 ? value : mean + (value - mean) * BLIS__RECENT_SHARE;
 }
 
-void blis__history_first_token(blis__instance_history *history,
-                               int64_t ttft_us) {
+void blis__history_first_token(blis__instance_history *history, int64_t ttft_us) {
   history->recent_ttft_us = moved(history->recent_ttft_us, (double)ttft_us);
 }
 
@@ -72,8 +70,7 @@ void blis__history_completed(blis__instance_history *history, double itl_us) {
   }
 }
 
-double blis__history_utilization(blis__instance_history *history,
-                                 int64_t now_us) {
+double blis__history_utilization(blis__instance_history *history, int64_t now_us) {
   settle(history, now_us);
   int64_t second = now_us / SECOND_US;
   if (second > history->last_second) {

@@ -33,14 +33,12 @@ void blis__history_join(blis__instance_history *history, int64_t now_us);
 /* A request is gone at at_us, which may lie ahead: the end of its last step. */
 void blis__history_leave(blis__instance_history *history, int64_t at_us);
 
-void blis__history_first_token(blis__instance_history *history,
-                               int64_t ttft_us);
+void blis__history_first_token(blis__instance_history *history, int64_t ttft_us);
 
 /* Its tokens came itl_us apart on average; < 0 = it had one token. */
 void blis__history_completed(blis__instance_history *history, double itl_us);
 
 /* Share of the last 30 s, by whole seconds, in which it had requests. */
-double blis__history_utilization(blis__instance_history *history,
-                                 int64_t now_us);
+double blis__history_utilization(blis__instance_history *history, int64_t now_us);
 
 #endif

@@ -125,18 +125,17 @@ typedef struct blis_kv_tiers {
   double bytes_per_token;      /* 0 = as the facts of the instances say */
   double network_bytes_per_us; /* in and out of each instance, for what lies
                                   elsewhere; INFINITY = none */
-  int64_t chunk_tokens; /* only whole chunks of so many are brought, a multiple
-                           of every block size; 0 = of a block */
-  int64_t batch_blocks; /* of reads in stages; >= 1 */
-  bool saves_output;    /* also what is decoded, when a request is over */
+  int64_t chunk_tokens;        /* only whole chunks of so many are brought, a multiple
+                                  of every block size; 0 = of a block */
+  int64_t batch_blocks;        /* of reads in stages; >= 1 */
+  bool saves_output;           /* also what is decoded, when a request is over */
   blis_load_rule rule;
   /* *tokens of what is offered are brought, at most all; whole blocks. */
-  blis_status (*load_choice)(void *ud, const blis_kv_offer *offer,
-                             int64_t *tokens, blis_error *error);
+  blis_status (*load_choice)(void *ud, const blis_kv_offer *offer, int64_t *tokens,
+                             blis_error *error);
   /* For BLIS_TIER_SCORED, of a block that is saved or used, without
      keeps_hinted: the lowest score leaves. */
-  blis_status (*score)(void *ud, const blis_kv_sight *sight, double *score,
-                       blis_error *error);
+  blis_status (*score)(void *ud, const blis_kv_sight *sight, double *score, blis_error *error);
   void *ud; /* of both */
 } blis_kv_tiers;
 
@@ -154,7 +153,7 @@ typedef struct blis_kv_move {
   uint32_t owner;    /* of the store: an instance or a node, by its scope */
   uint32_t instance; /* that has read or written */
   bool is_read;
-  bool is_cut; /* was given up before its end, or lost with its store */
+  bool is_cut;               /* was given up before its end, or lost with its store */
   blis_request_name request; /* of a read */
   int64_t start_us;
   int64_t end_us;

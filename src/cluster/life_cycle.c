@@ -44,8 +44,7 @@ static blis_status need_lives(blis_cluster *cluster) {
     return BLIS_OK;
   }
   uint32_t count = cluster->config.instance_count;
-  struct blis__life_cycle *made =
-      blis_alloc_zeroed(&cluster->alloc, 1, sizeof *made);
+  struct blis__life_cycle *made = blis_alloc_zeroed(&cluster->alloc, 1, sizeof *made);
   life *lives = blis_alloc_zeroed(&cluster->alloc, count, sizeof *lives);
   if (made == NULL || lives == NULL) {
     blis_alloc_free(&cluster->alloc, made, sizeof *made);
@@ -80,12 +79,11 @@ static void set_due(blis_cluster *cluster, life *l, int64_t after_us) {
 
 /* Starting. */
 
-static blis_status on_part_done(void *ud, blis_cluster *cluster,
-                                blis_error *error);
+static blis_status on_part_done(void *ud, blis_cluster *cluster, blis_error *error);
 
 /* It may be in it already, and have failed to start between. */
-static blis_status enter(blis_cluster *cluster, const life *l,
-                         blis_service service, blis_error *error) {
+static blis_status enter(blis_cluster *cluster, const life *l, blis_service service,
+                         blis_error *error) {
   if (cluster->services[l->index] != service) {
     return blis__set_service(cluster, l->index, service, error);
   }
@@ -95,13 +93,12 @@ static blis_status enter(blis_cluster *cluster, const life *l,
   return BLIS_OK;
 }
 
-static blis_status wait_for(blis_cluster *cluster, life *l, int part,
-                            int64_t for_us, blis_error *error) {
-  BLIS_TRY(
-      enter(cluster, l, (blis_service)(BLIS_SERVICE_REQUESTED + part), error));
+static blis_status wait_for(blis_cluster *cluster, life *l, int part, int64_t for_us,
+                            blis_error *error) {
+  BLIS_TRY(enter(cluster, l, (blis_service)(BLIS_SERVICE_REQUESTED + part), error));
   set_due(cluster, l, for_us);
-  return blis__cluster_call_in(cluster, cluster->loaded_event_class, l->due_us,
-                               on_part_done, l, error);
+  return blis__cluster_call_in(cluster, cluster->loaded_event_class, l->due_us, on_part_done, l,
+                               error);
 }
 
 /* Its steps are as fast as they will be. */
@@ -113,12 +110,10 @@ static blis_status on_warm(void *ud, blis_cluster *cluster, blis_error *error) {
 }
 
 /* It serves already. */
-static blis_status warm_up(blis_cluster *cluster, life *l, int64_t for_us,
-                           blis_error *error) {
-  blis__slow_down_group(cluster, l->index, BLIS__SLOW_BY_WARMING,
-                        l->start.warming_factor);
-  return blis_cluster_call_at(
-      cluster, blis_time_after_us(cluster->now_us, for_us), on_warm, l, error);
+static blis_status warm_up(blis_cluster *cluster, life *l, int64_t for_us, blis_error *error) {
+  blis__slow_down_group(cluster, l->index, BLIS__SLOW_BY_WARMING, l->start.warming_factor);
+  return blis_cluster_call_at(cluster, blis_time_after_us(cluster->now_us, for_us), on_warm, l,
+                              error);
 }
 
 /* The first part from this one on that takes time; BLIS__START_PARTS: none. */
@@ -137,8 +132,7 @@ static bool serves_in(const life *l, int part) {
   return part == BLIS__START_PARTS || serves_slowly_in(l, part);
 }
 
-static blis_status serve(blis_cluster *cluster, life *l, int part,
-                         blis_error *error) {
+static blis_status serve(blis_cluster *cluster, life *l, int part, blis_error *error) {
   if (serves_slowly_in(l, part)) {
     BLIS_TRY(warm_up(cluster, l, l->start.part_us[part], error));
   }
@@ -148,8 +142,7 @@ static blis_status serve(blis_cluster *cluster, life *l, int part,
 }
 
 /* It would serve now. */
-static blis_status fail_to_start(const blis_cluster *cluster, life *l,
-                                 blis_error *error) {
+static blis_status fail_to_start(const blis_cluster *cluster, life *l, blis_error *error) {
   l->failed_starts++;
   l->start.failures--;
   for (uint32_t i = l->index; i < blis__rank_end(cluster, l->index); i++) {
@@ -159,8 +152,7 @@ static blis_status fail_to_start(const blis_cluster *cluster, life *l,
 }
 
 /* The next state that takes time; none: it serves, or begins anew. */
-static blis_status go_on(blis_cluster *cluster, life *l, int part,
-                         blis_error *error) {
+static blis_status go_on(blis_cluster *cluster, life *l, int part, blis_error *error) {
   part = next_part(l, part);
   while (serves_in(l, part) && l->start.failures > 0) {
     BLIS_TRY(fail_to_start(cluster, l, error));
@@ -169,14 +161,12 @@ static blis_status go_on(blis_cluster *cluster, life *l, int part,
     }
     part = next_part(l, PROVISIONING_PART);
   }
-  return serves_in(l, part)
-             ? serve(cluster, l, part, error)
-             : wait_for(cluster, l, part, l->start.part_us[part], error);
+  return serves_in(l, part) ? serve(cluster, l, part, error)
+                            : wait_for(cluster, l, part, l->start.part_us[part], error);
 }
 
 /* There is a machine now, or it waits for one. */
-static blis_status find_machine(blis_cluster *cluster, life *l,
-                                blis_error *error) {
+static blis_status find_machine(blis_cluster *cluster, life *l, blis_error *error) {
   blis__placement placement;
   BLIS_TRY(blis__place_group(cluster, l->index, &placement, error));
   l->waits = placement != BLIS__PLACED;
@@ -191,24 +181,20 @@ static blis_status find_machine(blis_cluster *cluster, life *l,
 }
 
 /* One that was told to go, or has failed, does not go on. */
-static blis_status on_part_done(void *ud, blis_cluster *cluster,
-                                blis_error *error) {
+static blis_status on_part_done(void *ud, blis_cluster *cluster, blis_error *error) {
   life *l = ud;
   blis_service service = cluster->services[l->index];
   bool is_idle = !blis_cluster_has_requests(cluster); /* the run is over */
-  if (!blis__is_starting(service) || l->due_us != cluster->now_us || l->waits ||
-      is_idle) {
+  if (!blis__is_starting(service) || l->due_us != cluster->now_us || l->waits || is_idle) {
     return BLIS_OK;
   }
   return service == BLIS_SERVICE_REQUESTED
              ? find_machine(cluster, l, error)
-             : go_on(cluster, l, (int)service - BLIS_SERVICE_REQUESTED + 1,
-                     error);
+             : go_on(cluster, l, (int)service - BLIS_SERVICE_REQUESTED + 1, error);
 }
 
 blis_status blis__start_pending(blis_cluster *cluster, blis_error *error) {
-  for (uint32_t i = 0; cluster->life_cycle != NULL && i < cluster->existing;
-       i++) {
+  for (uint32_t i = 0; cluster->life_cycle != NULL && i < cluster->existing; i++) {
     life *l = &cluster->life_cycle->lives[i];
     if (l->waits && blis__is_starting(cluster->services[i])) {
       BLIS_TRY(find_machine(cluster, l, error));
@@ -218,8 +204,7 @@ blis_status blis__start_pending(blis_cluster *cluster, blis_error *error) {
 }
 
 /* The next places are instances like those of a group. */
-static blis_status make_group(blis_cluster *cluster, uint32_t like,
-                              blis_error *error) {
+static blis_status make_group(blis_cluster *cluster, uint32_t like, blis_error *error) {
   uint32_t first = cluster->existing;
   uint32_t other = blis__rank_first(cluster, like);
   uint32_t size = blis__rank_count(cluster, like);
@@ -238,26 +223,23 @@ static blis_status make_group(blis_cluster *cluster, uint32_t like,
   return BLIS_OK;
 }
 
-blis_status blis__start_next(blis_cluster *cluster, uint32_t like,
-                             const blis__start *start, uint32_t *index,
-                             blis_error *error) {
+blis_status blis__start_next(blis_cluster *cluster, uint32_t like, const blis__start *start,
+                             uint32_t *index, blis_error *error) {
   uint32_t room = cluster->config.instance_count;
   if (room - cluster->existing < blis__rank_count(cluster, like)) {
-    return blis_fail(
-        error, BLIS_ERR_INVALID,
-        "%" PRIu32 " instances have been started by %" PRId64
-        " us, and there is room for no more: scaling.max_starts gives more, "
-        "at 3 KB each, if so many starts are meant",
-        cluster->existing, cluster->now_us);
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "%" PRIu32 " instances have been started by %" PRId64
+                     " us, and there is room for no more: scaling.max_starts gives more, "
+                     "at 3 KB each, if so many starts are meant",
+                     cluster->existing, cluster->now_us);
   }
   BLIS_TRY_MEM(need_lives(cluster), error);
   *index = cluster->existing;
   BLIS_TRY(make_group(cluster, like, error));
   life *l = &cluster->life_cycle->lives[*index];
   l->start = *start;
-  return start->part_us[0] > 0
-             ? wait_for(cluster, l, 0, start->part_us[0], error)
-             : find_machine(cluster, l, error);
+  return start->part_us[0] > 0 ? wait_for(cluster, l, 0, start->part_us[0], error)
+                               : find_machine(cluster, l, error);
 }
 
 static void draw_failures(blis__start *start, const blis_cold_start *cold_start,
@@ -269,8 +251,7 @@ static void draw_failures(blis__start *start, const blis_cold_start *cold_start,
   }
 }
 
-blis__start blis__draw_start(const blis_cold_start *cold_start, uint32_t index,
-                             int64_t seed) {
+blis__start blis__draw_start(const blis_cold_start *cold_start, uint32_t index, int64_t seed) {
   char stream[64];
   snprintf(stream, sizeof stream, "cold start of instance_%" PRIu32, index);
   blis_random random;
@@ -292,19 +273,17 @@ blis__start blis__draw_start(const blis_cold_start *cold_start, uint32_t index,
 }
 
 blis_status blis_cluster_instance_start(blis_cluster *cluster, uint32_t like,
-                                        const blis_cold_start *cold_start,
-                                        int64_t seed, uint32_t *index,
-                                        blis_error *error) {
-  const blis__start start =
-      blis__draw_start(cold_start, cluster->existing, seed);
+                                        const blis_cold_start *cold_start, int64_t seed,
+                                        uint32_t *index, blis_error *error) {
+  const blis__start start = blis__draw_start(cold_start, cluster->existing, seed);
   return blis__start_next(cluster, like, &start, index, error);
 }
 
-blis_status blis__begin_loading(blis_cluster *cluster, uint32_t index,
-                                const blis__start *start, blis_error *error) {
+blis_status blis__begin_loading(blis_cluster *cluster, uint32_t index, const blis__start *start,
+                                blis_error *error) {
   BLIS_ASSERT(cluster->services[index] == BLIS_SERVICE_ACTIVE);
-  bool takes_time = start->part_us[LOADING_PART] > 0 ||
-                    start->part_us[WARMING_PART] > 0 || start->failures > 0;
+  bool takes_time =
+      start->part_us[LOADING_PART] > 0 || start->part_us[WARMING_PART] > 0 || start->failures > 0;
   if (!takes_time) {
     return BLIS_OK;
   }
@@ -321,8 +300,7 @@ blis_status blis__begin_loading(blis_cluster *cluster, uint32_t index,
 
 /* Stopping. */
 
-static blis_status cut_off(blis_cluster *cluster, uint32_t index,
-                           blis_error *error) {
+static blis_status cut_off(blis_cluster *cluster, uint32_t index, blis_error *error) {
   const blis__eviction how = {.index = index, .reason = "instance-stopped"};
   uint32_t end = blis__rank_end(cluster, index);
   for (uint32_t i = blis__rank_first(cluster, index); i < end; i++) {
@@ -333,22 +311,18 @@ static blis_status cut_off(blis_cluster *cluster, uint32_t index,
   return blis__check_drained(cluster, index, error);
 }
 
-static blis_status on_grace_over(void *ud, blis_cluster *cluster,
-                                 blis_error *error) {
+static blis_status on_grace_over(void *ud, blis_cluster *cluster, blis_error *error) {
   const life *l = ud;
-  if (cluster->services[l->index] != BLIS_SERVICE_DRAINING ||
-      l->grace_end_us != cluster->now_us) {
+  if (cluster->services[l->index] != BLIS_SERVICE_DRAINING || l->grace_end_us != cluster->now_us) {
     return BLIS_OK;
   }
   return cut_off(cluster, l->index, error);
 }
 
-blis_status blis_cluster_instance_stop(blis_cluster *cluster, uint32_t index,
-                                       blis_stop how, int64_t grace_us,
-                                       blis_error *error) {
+blis_status blis_cluster_instance_stop(blis_cluster *cluster, uint32_t index, blis_stop how,
+                                       int64_t grace_us, blis_error *error) {
   BLIS_TRY_MEM(need_lives(cluster), error);
-  BLIS_TRY(blis_cluster_instance_drain(cluster, index,
-                                       how == BLIS_STOP_REDIRECT, error));
+  BLIS_TRY(blis_cluster_instance_drain(cluster, index, how == BLIS_STOP_REDIRECT, error));
   if (cluster->services[index] != BLIS_SERVICE_DRAINING) {
     return BLIS_OK; /* it had nothing to do */
   }
@@ -360,36 +334,30 @@ blis_status blis_cluster_instance_stop(blis_cluster *cluster, uint32_t index,
   if (l->grace_end_us == BLIS_TIME_NEVER_US) {
     return BLIS_OK;
   }
-  return blis_cluster_call_at(cluster, l->grace_end_us, on_grace_over, l,
-                              error);
+  return blis_cluster_call_at(cluster, l->grace_end_us, on_grace_over, l, error);
 }
 
 /* Recovery. */
 
-static blis_status on_recovered(void *ud, blis_cluster *cluster,
-                                blis_error *error) {
+static blis_status on_recovered(void *ud, blis_cluster *cluster, blis_error *error) {
   life *l = ud;
   blis_service service = cluster->services[l->index];
-  bool is_down = blis__may_recover(cluster, l->index) ||
-                 service == BLIS_SERVICE_RECOVERING;
-  if (!is_down || !cluster->service_times[l->index].will_recover ||
-      l->due_us != cluster->now_us || !blis_cluster_has_requests(cluster)) {
+  bool is_down = blis__may_recover(cluster, l->index) || service == BLIS_SERVICE_RECOVERING;
+  if (!is_down || !cluster->service_times[l->index].will_recover || l->due_us != cluster->now_us ||
+      !blis_cluster_has_requests(cluster)) {
     return BLIS_OK;
   }
   if (service != BLIS_SERVICE_RECOVERING && l->recovering_us > 0) {
     set_due(cluster, l, l->recovering_us);
     l->recovering_us = 0;
-    BLIS_TRY(
-        blis__set_service(cluster, l->index, BLIS_SERVICE_RECOVERING, error));
+    BLIS_TRY(blis__set_service(cluster, l->index, BLIS_SERVICE_RECOVERING, error));
     return blis_cluster_call_at(cluster, l->due_us, on_recovered, l, error);
   }
   return blis_cluster_instance_restore(cluster, l->index, error);
 }
 
-blis_status blis_cluster_instance_recover(blis_cluster *cluster, uint32_t index,
-                                          int64_t after_us,
-                                          int64_t recovering_us,
-                                          blis_error *error) {
+blis_status blis_cluster_instance_recover(blis_cluster *cluster, uint32_t index, int64_t after_us,
+                                          int64_t recovering_us, blis_error *error) {
   BLIS_TRY(blis__check_changeable(cluster, index, error));
   BLIS_TRY_MEM(need_lives(cluster), error);
   if (!blis__may_recover(cluster, index)) {
@@ -412,22 +380,18 @@ blis_status blis_cluster_instance_give_up(blis_cluster *cluster, uint32_t index,
   return blis__set_service(cluster, index, BLIS_SERVICE_DRAINED, error);
 }
 
-bool blis_cluster_instance_will_recover(const blis_cluster *cluster,
-                                        uint32_t index) {
+bool blis_cluster_instance_will_recover(const blis_cluster *cluster, uint32_t index) {
   return cluster->service_times[index].will_recover;
 }
 
 /* Looking. */
 
-int64_t blis_cluster_instance_failed_starts(const blis_cluster *cluster,
-                                            uint32_t index) {
-  return cluster->life_cycle == NULL ? 0
-                                     : life_of(cluster, index)->failed_starts;
+int64_t blis_cluster_instance_failed_starts(const blis_cluster *cluster, uint32_t index) {
+  return cluster->life_cycle == NULL ? 0 : life_of(cluster, index)->failed_starts;
 }
 
-int64_t blis_cluster_instance_time_us(const blis_cluster *cluster,
-                                      uint32_t index, blis_service service,
-                                      int64_t until_us) {
+int64_t blis_cluster_instance_time_us(const blis_cluster *cluster, uint32_t index,
+                                      blis_service service, int64_t until_us) {
   const struct blis__service_times *times = &cluster->service_times[index];
   int64_t spent_us = times->spent_us[service];
   if (cluster->services[index] == service && until_us > times->since_us) {
@@ -442,24 +406,21 @@ static bool is_paid_service(blis_service service) {
          service != BLIS_SERVICE_PENDING;
 }
 
-bool blis_cluster_instance_is_paid(const blis_cluster *cluster,
-                                   uint32_t index) {
+bool blis_cluster_instance_is_paid(const blis_cluster *cluster, uint32_t index) {
   blis_service service = cluster->services[index];
   return is_paid_service(service) &&
-         (service != BLIS_SERVICE_FAILED ||
-          (blis_cluster_instance_will_recover(cluster, index) &&
-           !cluster->service_times[index].is_given_back));
+         (service != BLIS_SERVICE_FAILED || (blis_cluster_instance_will_recover(cluster, index) &&
+                                             !cluster->service_times[index].is_given_back));
 }
 
-int64_t blis_cluster_instance_paid_us(const blis_cluster *cluster,
-                                      uint32_t index, int64_t until_us) {
+int64_t blis_cluster_instance_paid_us(const blis_cluster *cluster, uint32_t index,
+                                      int64_t until_us) {
   const struct blis__service_times *times = &cluster->service_times[index];
   int64_t paid_us = -times->unpaid_us;
   for (int s = 0; s < BLIS_SERVICE_COUNT; s++) {
     paid_us += is_paid_service((blis_service)s) ? times->spent_us[s] : 0;
   }
-  if (blis_cluster_instance_is_paid(cluster, index) &&
-      until_us > times->since_us) {
+  if (blis_cluster_instance_is_paid(cluster, index) && until_us > times->since_us) {
     paid_us += until_us - times->since_us;
   }
   return paid_us;

@@ -52,18 +52,17 @@ typedef enum blis_stop {
  * from a stream of its own name under the seed. BLIS_ERR_INVALID: there is no
  * room for more.
  */
-BLIS_MUSTUSE blis_status blis_cluster_instance_start(
-    blis_cluster *cluster, uint32_t like, const blis_cold_start *cold_start,
-    int64_t seed, uint32_t *index, blis_error *error);
+BLIS_MUSTUSE blis_status blis_cluster_instance_start(blis_cluster *cluster, uint32_t like,
+                                                     const blis_cold_start *cold_start,
+                                                     int64_t seed, uint32_t *index,
+                                                     blis_error *error);
 
 /*
  * The instance goes, in whatever state it is. It has grace_us for what it is
  * to finish; what is left then is lost.
  */
-BLIS_MUSTUSE blis_status blis_cluster_instance_stop(blis_cluster *cluster,
-                                                    uint32_t index,
-                                                    blis_stop how,
-                                                    int64_t grace_us,
+BLIS_MUSTUSE blis_status blis_cluster_instance_stop(blis_cluster *cluster, uint32_t index,
+                                                    blis_stop how, int64_t grace_us,
                                                     blis_error *error);
 
 /*
@@ -71,29 +70,23 @@ BLIS_MUSTUSE blis_status blis_cluster_instance_stop(blis_cluster *cluster,
  * recovering_us as recovering; and so does one that has drained, where there is
  * no autoscaler. Nothing happens if it is up again by then.
  */
-BLIS_MUSTUSE blis_status blis_cluster_instance_recover(blis_cluster *cluster,
-                                                       uint32_t index,
-                                                       int64_t after_us,
-                                                       int64_t recovering_us,
+BLIS_MUSTUSE blis_status blis_cluster_instance_recover(blis_cluster *cluster, uint32_t index,
+                                                       int64_t after_us, int64_t recovering_us,
                                                        blis_error *error);
 
 /* One that has failed, or is recovering, will not come back and is gone. */
-BLIS_MUSTUSE blis_status blis_cluster_instance_give_up(blis_cluster *cluster,
-                                                       uint32_t index,
+BLIS_MUSTUSE blis_status blis_cluster_instance_give_up(blis_cluster *cluster, uint32_t index,
                                                        blis_error *error);
 
 /* Whether it is known that one that is down, or goes, will come back. */
-bool blis_cluster_instance_will_recover(const blis_cluster *cluster,
-                                        uint32_t index);
+bool blis_cluster_instance_will_recover(const blis_cluster *cluster, uint32_t index);
 
 /* How often its start, or that of its group, has failed so far. */
-int64_t blis_cluster_instance_failed_starts(const blis_cluster *cluster,
-                                            uint32_t index);
+int64_t blis_cluster_instance_failed_starts(const blis_cluster *cluster, uint32_t index);
 
 /* How long it has been in a state up to until_us. */
-int64_t blis_cluster_instance_time_us(const blis_cluster *cluster,
-                                      uint32_t index, blis_service service,
-                                      int64_t until_us);
+int64_t blis_cluster_instance_time_us(const blis_cluster *cluster, uint32_t index,
+                                      blis_service service, int64_t until_us);
 
 /*
  * Whether an instance is paid for now: it was asked for, has a machine where
@@ -101,7 +94,7 @@ int64_t blis_cluster_instance_time_us(const blis_cluster *cluster,
  * was its machine given back. The time for which it was, up to until_us.
  */
 bool blis_cluster_instance_is_paid(const blis_cluster *cluster, uint32_t index);
-int64_t blis_cluster_instance_paid_us(const blis_cluster *cluster,
-                                      uint32_t index, int64_t until_us);
+int64_t blis_cluster_instance_paid_us(const blis_cluster *cluster, uint32_t index,
+                                      int64_t until_us);
 
 #endif

@@ -16,12 +16,10 @@ void blis__links_deinit(blis__links *links) {
   blis_array_deinit(&links->alloc, &links->busy);
 }
 
-blis_status blis__links_add(blis__links *links, double bytes_per_us,
-                            uint32_t *link) {
+blis_status blis__links_add(blis__links *links, double bytes_per_us, uint32_t *link) {
   BLIS_ASSERT(bytes_per_us > 0);
   *link = (uint32_t)links->all.count;
-  BLIS_TRY(
-      blis_array_reserve(&links->alloc, &links->busy, links->all.count + 1));
+  BLIS_TRY(blis_array_reserve(&links->alloc, &links->busy, links->all.count + 1));
   const blis__link added = {.bytes_per_us = bytes_per_us};
   return blis_array_push(&links->alloc, &links->all, added);
 }
@@ -39,8 +37,7 @@ static double to_come(const blis__transfer *t) {
 static double ready_us(const blis__transfer *t) {
   const blis__feed *feed = &t->feed;
   double share = fmin((t->portions + 1) * feed->portion, 1);
-  return to_come(t) > 0 ? feed->from_us + (feed->to_us - feed->from_us) * share
-                        : (double)INFINITY;
+  return to_come(t) > 0 ? feed->from_us + (feed->to_us - feed->from_us) * share : (double)INFINITY;
 }
 
 /* Takes what is ready by now. */
@@ -54,8 +51,7 @@ static void take_ready(const blis__links *links, blis__transfer *t) {
 
 /* It has bytes to move, or nothing but its end is missing. */
 static bool is_flowing(const blis__links *links, const blis__transfer *t) {
-  return has_begun(links, t) &&
-         (t->bytes_left > 0 || !(t->is_open || to_come(t) > 0));
+  return has_begun(links, t) && (t->bytes_left > 0 || !(t->is_open || to_come(t) > 0));
 }
 
 /* Of it on a link; 0 = it is not on it. */
@@ -120,8 +116,7 @@ static double share_of(const blis__link *link) {
 }
 
 /* The link that has least for each of its transfers; false = none is left. */
-static bool find_tightest(const blis__links *links, uint32_t *tightest,
-                          double *share) {
+static bool find_tightest(const blis__links *links, uint32_t *tightest, double *share) {
   bool found = false;
   for (size_t i = 0; i < links->busy.count; i++) {
     const blis__link *link = busy_link(links, i);
@@ -170,8 +165,7 @@ static double end_of(const blis__links *links, const blis__transfer *t) {
   if (t->rate <= 0) {
     return INFINITY;
   }
-  return isinf(t->rate) ? links->now_us
-                        : links->now_us + t->bytes_left / t->rate;
+  return isinf(t->rate) ? links->now_us : links->now_us + t->bytes_left / t->rate;
 }
 
 /* When a rate changes next. */
@@ -183,16 +177,14 @@ static void find_next(blis__links *links) {
       next_us = fmin(next_us, t->end_us);
       continue;
     }
-    next_us =
-        fmin(next_us, has_begun(links, t) ? end_of(links, t) : t->from_us);
+    next_us = fmin(next_us, has_begun(links, t) ? end_of(links, t) : t->from_us);
     next_us = fmin(next_us, ready_us(t));
   }
   links->next_us = next_us;
 }
 
 double blis__links_next_us(const blis__links *links) {
-  return links->next_ended < links->ended.count ? links->now_us
-                                                : links->next_us;
+  return links->next_ended < links->ended.count ? links->now_us : links->next_us;
 }
 
 /* What one that is not alone moves in that time at its rate. */
@@ -200,8 +192,7 @@ static double moved_in(const blis__transfer *t, double us) {
   return isfinite(t->rate) ? fmin(t->rate * us, t->bytes_left) : 0;
 }
 
-static void count_bytes(blis__links *links, const blis__transfer *t,
-                        double bytes) {
+static void count_bytes(blis__links *links, const blis__transfer *t, double bytes) {
   links->bytes += bytes;
   for (uint32_t k = 0; k < t->link_count; k++) {
     links->all.items[t->links[k]].bytes += bytes * t->parts[k];
@@ -234,8 +225,7 @@ static void flow(blis__links *links, double to_us) {
 /* Alone. */
 
 /* Nobody is, and will not be while nobody comes, on one of its links. */
-static bool is_without_others(const blis__links *links,
-                              const blis__transfer *t) {
+static bool is_without_others(const blis__links *links, const blis__transfer *t) {
   for (uint32_t k = 0; k < t->link_count; k++) {
     if (links->all.items[t->links[k]].users > 0) {
       return false;
@@ -305,8 +295,7 @@ static bool join_others(blis__links *links, const blis__transfer *newcomer) {
 }
 
 /* The only user of a link. */
-static void look_at_alone(const blis__transfer *t, double part, double now_us,
-                          blis__link *seen) {
+static void look_at_alone(const blis__transfer *t, double part, double now_us, blis__link *seen) {
   double us = fmin(now_us, t->end_us) - t->from_us;
   seen->bytes += moved_alone(t, now_us) * part;
   seen->busy_us += fmax(us, 0);
@@ -316,8 +305,7 @@ static void look_at_alone(const blis__transfer *t, double part, double now_us,
   seen->peak = us >= 0 && seen->peak == 0 ? 1 : seen->peak;
 }
 
-blis__link blis__links_look(const blis__links *links, uint32_t link,
-                            double now_us) {
+blis__link blis__links_look(const blis__links *links, uint32_t link, double now_us) {
   blis__link seen = links->all.items[link];
   double since_us = fmax(now_us - links->now_us, 0);
   for (size_t i = 0; seen.users > 0 && i < links->active.count; i++) {
@@ -352,8 +340,7 @@ static void remove_at(blis__links *links, size_t i) {
   count_user(links, items[i], -1);
   links->active.count--;
   if (i < links->active.count) {
-    memmove(&items[i], &items[i + 1],
-            (links->active.count - i) * sizeof(blis__transfer *));
+    memmove(&items[i], &items[i + 1], (links->active.count - i) * sizeof(blis__transfer *));
   }
 }
 
@@ -457,13 +444,10 @@ static void add(blis__links *links, blis__transfer *transfer) {
   links->active.items[links->active.count++] = transfer;
 }
 
-static blis_status start(blis__links *links, blis__transfer *transfer,
-                         double bytes, bool is_open) {
+static blis_status start(blis__links *links, blis__transfer *transfer, double bytes, bool is_open) {
   BLIS_ASSERT(transfer->from_us >= links->now_us && bytes >= 0);
-  BLIS_ASSERT(transfer->link_count <= BLIS__TRANSFER_LINKS_MAX &&
-              !transfer->is_on_its_way);
-  BLIS_TRY(blis_array_reserve(&links->alloc, &links->active,
-                              links->active.count + 1));
+  BLIS_ASSERT(transfer->link_count <= BLIS__TRANSFER_LINKS_MAX && !transfer->is_on_its_way);
+  BLIS_TRY(blis_array_reserve(&links->alloc, &links->active, links->active.count + 1));
   BLIS_TRY(blis_array_reserve(&links->alloc, &links->ended,
                               links->ended.count + links->active.count + 1));
   transfer->bytes_left = bytes;
@@ -480,8 +464,7 @@ static blis_status start(blis__links *links, blis__transfer *transfer,
     links->next_us = fmin(links->next_us, transfer->end_us);
     return BLIS_OK;
   }
-  bool changes_rates =
-      join_others(links, transfer) || has_begun(links, transfer);
+  bool changes_rates = join_others(links, transfer) || has_begun(links, transfer);
   add(links, transfer);
   if (changes_rates) {
     share_out(links);
@@ -490,8 +473,7 @@ static blis_status start(blis__links *links, blis__transfer *transfer,
   return BLIS_OK;
 }
 
-blis_status blis__links_start(blis__links *links, blis__transfer *transfer,
-                              double bytes) {
+blis_status blis__links_start(blis__links *links, blis__transfer *transfer, double bytes) {
   return start(links, transfer, bytes, false);
 }
 
@@ -499,8 +481,7 @@ blis_status blis__links_open(blis__links *links, blis__transfer *transfer) {
   return start(links, transfer, 0, true);
 }
 
-void blis__links_feed(blis__links *links, blis__transfer *transfer,
-                      const blis__feed *feed) {
+void blis__links_feed(blis__links *links, blis__transfer *transfer, const blis__feed *feed) {
   BLIS_ASSERT(transfer->is_on_its_way && transfer->is_open);
   BLIS_ASSERT(to_come(transfer) == 0 && feed->bytes >= 0);
   BLIS_ASSERT(feed->portion > 0 && feed->portion <= 1);

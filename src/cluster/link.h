@@ -87,7 +87,7 @@ typedef struct blis__links {
   BLIS_ARRAY(blis__link) all;
   BLIS_ARRAY(blis__transfer *) active; /* also those to come; by start */
   BLIS_ARRAY(blis__transfer *) ended;  /* not yet taken; from next_ended on */
-  BLIS_ARRAY(uint32_t) busy; /* links with something to move, room for all */
+  BLIS_ARRAY(uint32_t) busy;           /* links with something to move, room for all */
   size_t next_ended;
 } blis__links;
 
@@ -96,27 +96,23 @@ void blis__links_init(blis__links *links, const blis_alloc *alloc);
 void blis__links_deinit(blis__links *links);
 
 /* Before the first transfer. Capacity is above 0; INFINITY is allowed. */
-BLIS_MUSTUSE blis_status blis__links_add(blis__links *links,
-                                         double bytes_per_us, uint32_t *link);
+BLIS_MUSTUSE blis_status blis__links_add(blis__links *links, double bytes_per_us, uint32_t *link);
 
 /*
  * A transfer of so many bytes (>= 0) begins at transfer->from_us, which is not
  * before now, over the links it says. BLIS_ERR_NOMEM changes nothing.
  */
-BLIS_MUSTUSE blis_status blis__links_start(blis__links *links,
-                                           blis__transfer *transfer,
+BLIS_MUSTUSE blis_status blis__links_start(blis__links *links, blis__transfer *transfer,
                                            double bytes);
 
 /* The same, without bytes so far: it ends after its last feed. */
-BLIS_MUSTUSE blis_status blis__links_open(blis__links *links,
-                                          blis__transfer *transfer);
+BLIS_MUSTUSE blis_status blis__links_open(blis__links *links, blis__transfer *transfer);
 
 /*
  * More bytes for a transfer that is open. Feeds begin now, and not before the
  * one before is over.
  */
-void blis__links_feed(blis__links *links, blis__transfer *transfer,
-                      const blis__feed *feed);
+void blis__links_feed(blis__links *links, blis__transfer *transfer, const blis__feed *feed);
 
 /* It is given up, wherever it is. */
 void blis__links_stop(blis__links *links, blis__transfer *transfer);
@@ -137,8 +133,7 @@ static inline void blis__links_advance(blis__links *links, double to_us) {
  * A link as it is at now_us, up to which nothing changes by itself; what is
  * under way is counted so far.
  */
-blis__link blis__links_look(const blis__links *links, uint32_t link,
-                            double now_us);
+blis__link blis__links_look(const blis__links *links, uint32_t link, double now_us);
 
 /* What all transfers have moved, whatever their parts on links. */
 double blis__links_moved(const blis__links *links, double now_us);

@@ -6,8 +6,7 @@
 #include "base/time.h"
 #include "cluster/state.h"
 
-blis_status blis__link_clock_set(blis__link_clock *clock,
-                                 const blis__links *links,
+blis_status blis__link_clock_set(blis__link_clock *clock, const blis__links *links,
                                  blis_cluster *cluster, blis_error *error) {
   double next_us = blis__links_next_us(links);
   int64_t due_us = next_us < (double)BLIS_TIME_NEVER_US
@@ -23,9 +22,7 @@ blis_status blis__link_clock_set(blis__link_clock *clock,
   if (due_us == BLIS_TIME_NEVER_US) {
     return BLIS_OK;
   }
-  const blis_event event = {.time_us = due_us,
-                            .event_class = clock->event_class};
-  BLIS_TRY_MEM(blis_event_queue_push(cluster->queue, &event, &clock->event),
-               error);
+  const blis_event event = {.time_us = due_us, .event_class = clock->event_class};
+  BLIS_TRY_MEM(blis_event_queue_push(cluster->queue, &event, &clock->event), error);
   return BLIS_OK;
 }

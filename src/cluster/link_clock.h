@@ -16,10 +16,8 @@ typedef struct blis__link_clock {
 } blis__link_clock;
 
 /* After whatever has changed the links. */
-BLIS_MUSTUSE blis_status blis__link_clock_set(blis__link_clock *clock,
-                                              const blis__links *links,
-                                              blis_cluster *cluster,
-                                              blis_error *error);
+BLIS_MUSTUSE blis_status blis__link_clock_set(blis__link_clock *clock, const blis__links *links,
+                                              blis_cluster *cluster, blis_error *error);
 
 /* Its event is the one that is being executed: there is none any more. */
 static inline void blis__link_clock_rang(blis__link_clock *clock) {

@@ -14,11 +14,9 @@ void blis__listeners_deinit(blis__listeners *listeners) {
   }
 }
 
-static blis_status add_ear(blis__listeners *listeners, blis__moment moment,
-                           const blis__ear *ear) {
+static blis_status add_ear(blis__listeners *listeners, blis__moment moment, const blis__ear *ear) {
   size_t place = listeners->audience[moment].count;
-  BLIS_TRY(
-      blis_array_push(&listeners->alloc, &listeners->audience[moment], *ear));
+  BLIS_TRY(blis_array_push(&listeners->alloc, &listeners->audience[moment], *ear));
   blis__ear *ears = listeners->audience[moment].items;
   for (; place > 0 && ears[place - 1].rank > ear->rank; place--) {
     ears[place] = ears[place - 1];
@@ -27,8 +25,7 @@ static blis_status add_ear(blis__listeners *listeners, blis__moment moment,
   return BLIS_OK;
 }
 
-blis_status blis__listeners_add(blis__listeners *listeners,
-                                const blis__listener *listener) {
+blis_status blis__listeners_add(blis__listeners *listeners, const blis__listener *listener) {
   blis__listeners_need(listeners, listener->need);
   for (int m = 0; m < BLIS__MOMENT_COUNT; m++) {
     const blis__ear ear = {listener->on[m], listener->ud, listener->rank};
@@ -48,9 +45,8 @@ void blis__listeners_need_no_more(blis__listeners *listeners, blis__need need) {
   listeners->needing[need]--;
 }
 
-blis_status blis__tell(blis__listeners *listeners, blis__moment moment,
-                       blis_cluster *cluster, const blis__news *news,
-                       blis_error *error) {
+blis_status blis__tell(blis__listeners *listeners, blis__moment moment, blis_cluster *cluster,
+                       const blis__news *news, blis_error *error) {
   size_t count = listeners->audience[moment].count;
   for (size_t i = 0; i < count; i++) {
     const blis__ear *ear = &listeners->audience[moment].items[i];

@@ -75,15 +75,15 @@ typedef struct blis__news {
   const blis_scale_decision *scale;
   int64_t proposed; /* before it was clamped */
   /* What listeners may set. */
-  const char **refusal; /* not NULL: the request is rejected for this reason */
+  const char **refusal;           /* not NULL: the request is rejected for this reason */
   const blis_routing_view **view; /* candidates that the policy may choose */
-  bool *counts_itl; /* false: its latencies stay out of the histogram */
-  bool *goes_on;    /* true: it is on its way again, and is not reported */
+  bool *counts_itl;               /* false: its latencies stay out of the histogram */
+  bool *goes_on;                  /* true: it is on its way again, and is not reported */
   blis_request_end *end;
 } blis__news;
 
-typedef blis_status blis__hear(void *ud, blis_cluster *cluster,
-                               const blis__news *news, blis_error *error);
+typedef blis_status blis__hear(void *ud, blis_cluster *cluster, const blis__news *news,
+                               blis_error *error);
 
 typedef enum blis__rank {
   BLIS__BOOKS,    /* keeps counts that the others may look at */
@@ -134,36 +134,33 @@ BLIS_MUSTUSE blis_status blis__listeners_add(blis__listeners *listeners,
 void blis__listeners_need(blis__listeners *listeners, blis__need need);
 void blis__listeners_need_no_more(blis__listeners *listeners, blis__need need);
 
-static inline bool blis__listeners_hear(const blis__listeners *listeners,
-                                        blis__moment moment) {
+static inline bool blis__listeners_hear(const blis__listeners *listeners, blis__moment moment) {
   return listeners->audience[moment].count > 0;
 }
 
 /* May an instance execute what comes after the next events of the others? */
-static inline bool
-blis__listeners_let_run_ahead(const blis__listeners *listeners) {
+static inline bool blis__listeners_let_run_ahead(const blis__listeners *listeners) {
   return listeners->needing[BLIS__NEEDS_ORDER] == 0;
 }
 
 /* May an instance stay behind the clock until its next request comes? */
 static inline bool blis__listeners_let_lag(const blis__listeners *listeners) {
-  return listeners->needing[BLIS__NEEDS_ORDER] == 0 &&
-         listeners->needing[BLIS__NEEDS_STATE] == 0;
+  return listeners->needing[BLIS__NEEDS_ORDER] == 0 && listeners->needing[BLIS__NEEDS_STATE] == 0;
 }
 
 /* Tells everybody in the audience of a moment, which may be empty. */
-BLIS_MUSTUSE blis_status blis__tell(blis__listeners *listeners,
-                                    blis__moment moment, blis_cluster *cluster,
-                                    const blis__news *news, blis_error *error);
+BLIS_MUSTUSE blis_status blis__tell(blis__listeners *listeners, blis__moment moment,
+                                    blis_cluster *cluster, const blis__news *news,
+                                    blis_error *error);
 
 /*
  * The same, with the fields of the news behind error; they are looked at only
  * when somebody listens.
  */
-#define BLIS__TELL(cluster, moment, error, ...)                                \
-  (!blis__listeners_hear(&(cluster)->listeners, (moment))                      \
-       ? BLIS_OK                                                               \
-       : blis__tell(&(cluster)->listeners, (moment), (cluster),                \
-                    &(blis__news){__VA_ARGS__}, (error)))
+#define BLIS__TELL(cluster, moment, error, ...)                                                    \
+  (!blis__listeners_hear(&(cluster)->listeners, (moment))                                          \
+       ? BLIS_OK                                                                                   \
+       : blis__tell(&(cluster)->listeners, (moment), (cluster), &(blis__news){__VA_ARGS__},        \
+                    (error)))
 
 #endif

@@ -38,13 +38,11 @@ static uint32_t gpus_of(const blis_cluster *cluster, uint32_t i) {
   return tp < 1 ? 1 : tp > GPUS_MAX ? GPUS_MAX + 1 : (uint32_t)tp;
 }
 
-static bool is_gpu_of(const blis_cluster *cluster, uint32_t i,
-                      const blis_node_pool *pool) {
+static bool is_gpu_of(const blis_cluster *cluster, uint32_t i, const blis_node_pool *pool) {
   return strcasecmp(cluster->facts[i].gpu, pool->gpu) == 0;
 }
 
-static uint32_t count_nodes(const struct blis__node_pools *n, size_t pool,
-                            bool only_ready) {
+static uint32_t count_nodes(const struct blis__node_pools *n, size_t pool, bool only_ready) {
   uint32_t count = 0;
   for (size_t k = 0; k < n->nodes.count; k++) {
     const node *one = n->nodes.items[k];
@@ -60,8 +58,7 @@ static int32_t *node_of(struct blis__node_pools *n, uint32_t i) {
 }
 
 /* Below 0 = as in its facts. */
-static double price_on(const blis_cluster *cluster, uint32_t i,
-                       const blis_node_pool *pool) {
+static double price_on(const blis_cluster *cluster, uint32_t i, const blis_node_pool *pool) {
   if (pool->cost_per_hour >= 0 || is_gpu_of(cluster, i, pool)) {
     return pool->cost_per_hour;
   }
@@ -77,14 +74,12 @@ static blis_status remember(blis_cluster *cluster, uint32_t i, int32_t place) {
     BLIS_TRY(blis_array_push(&cluster->alloc, &n->price_of, -1));
   }
   n->node_of.items[i] = place;
-  n->price_of.items[i] =
-      price_on(cluster, i, &n->pools[n->nodes.items[place]->pool]);
+  n->price_of.items[i] = price_on(cluster, i, &n->pools[n->nodes.items[place]->pool]);
   return BLIS_OK;
 }
 
 void blis__unplace_instance(const blis_cluster *cluster, uint32_t i) {
-  int32_t *place =
-      cluster->node_pools == NULL ? NULL : node_of(cluster->node_pools, i);
+  int32_t *place = cluster->node_pools == NULL ? NULL : node_of(cluster->node_pools, i);
   if (place != NULL && *place >= 0) {
     node *from = cluster->node_pools->nodes.items[*place];
     BLIS_ASSERT(from->used >= gpus_of(cluster, i));
@@ -94,8 +89,7 @@ void blis__unplace_instance(const blis_cluster *cluster, uint32_t i) {
 }
 
 /* The first node with room, of those that are ready or of the others. */
-static int32_t find_room(const blis_cluster *cluster, uint32_t i,
-                         bool takes_any, bool is_ready) {
+static int32_t find_room(const blis_cluster *cluster, uint32_t i, bool takes_any, bool is_ready) {
   const struct blis__node_pools *n = cluster->node_pools;
   uint32_t gpus = gpus_of(cluster, i);
   for (size_t pool = 0; pool < n->pool_count; pool++) {
@@ -124,8 +118,7 @@ static blis_status take(blis_cluster *cluster, uint32_t i, int32_t place) {
 
 /* Nodes. */
 
-static blis_status add_node(blis_cluster *cluster, size_t pool, bool is_ready,
-                            int32_t *place) {
+static blis_status add_node(blis_cluster *cluster, size_t pool, bool is_ready, int32_t *place) {
   struct blis__node_pools *n = cluster->node_pools;
   node *made = blis_arena_new(&cluster->texts, sizeof *made);
   if (made == NULL) {
@@ -140,8 +133,7 @@ static blis_status add_node(blis_cluster *cluster, size_t pool, bool is_ready,
   return BLIS_OK;
 }
 
-static blis_status on_node_ready(void *ud, blis_cluster *cluster,
-                                 blis_error *error) {
+static blis_status on_node_ready(void *ud, blis_cluster *cluster, blis_error *error) {
   node *one = ud;
   one->is_ready = true;
   one->owner->most_nodes[one->pool]++;
@@ -163,14 +155,12 @@ static blis_status order_node(blis_cluster *cluster, uint32_t i, int32_t *place,
     int64_t delay_us = blis_delay_draw(&p->provisioning, &n->random);
     int64_t ready_us = blis_time_after_us(cluster->now_us, delay_us);
     blis__note_life_due(cluster, ready_us);
-    return blis_cluster_call_at(cluster, ready_us, on_node_ready,
-                                n->nodes.items[*place], error);
+    return blis_cluster_call_at(cluster, ready_us, on_node_ready, n->nodes.items[*place], error);
   }
   return BLIS_OK;
 }
 
-blis_status blis__place_instance(blis_cluster *cluster, uint32_t i,
-                                 blis__placement *placement,
+blis_status blis__place_instance(blis_cluster *cluster, uint32_t i, blis__placement *placement,
                                  blis_error *error) {
   struct blis__node_pools *n = cluster->node_pools;
   *placement = BLIS__PLACED;
@@ -203,17 +193,15 @@ blis_status blis__place_instance(blis_cluster *cluster, uint32_t i,
 }
 
 void blis__unplace_group(const blis_cluster *cluster, uint32_t i) {
-  for (uint32_t k = blis__rank_first(cluster, i);
-       k < blis__rank_end(cluster, i); k++) {
+  for (uint32_t k = blis__rank_first(cluster, i); k < blis__rank_end(cluster, i); k++) {
     blis__unplace_instance(cluster, k);
   }
 }
 
-blis_status blis__place_group(blis_cluster *cluster, uint32_t i,
-                              blis__placement *placement, blis_error *error) {
+blis_status blis__place_group(blis_cluster *cluster, uint32_t i, blis__placement *placement,
+                              blis_error *error) {
   *placement = BLIS__PLACED;
-  for (uint32_t k = blis__rank_first(cluster, i);
-       k < blis__rank_end(cluster, i); k++) {
+  for (uint32_t k = blis__rank_first(cluster, i); k < blis__rank_end(cluster, i); k++) {
     blis__placement own;
     BLIS_TRY(blis__place_instance(cluster, k, &own, error));
     *placement = own > *placement ? own : *placement;
@@ -233,28 +221,24 @@ bool blis__has_room_like(const blis_cluster *cluster, uint32_t i) {
 
 /* Making. */
 
-static blis_status check_pool(const blis_node_pool *pool, size_t place,
-                              blis_error *error) {
+static blis_status check_pool(const blis_node_pool *pool, size_t place, blis_error *error) {
   if (pool->gpus_per_node >= 1 && pool->gpus_per_node <= GPUS_MAX &&
       pool->nodes <= pool->max_nodes && pool->max_nodes <= NODES_MAX) {
     return BLIS_OK;
   }
-  return blis_fail(error, BLIS_ERR_INVALID,
-                   "node pool %zu (%s): %" PRIu32 " GPUs per node, %" PRIu32
-                   " nodes at first and %" PRIu32
-                   " at most; expected 1 to %d GPUs, and no more nodes at "
-                   "first than at most, which is up to %d",
-                   place, pool->name, pool->gpus_per_node, pool->nodes,
-                   pool->max_nodes, GPUS_MAX, NODES_MAX);
+  return blis_fail(
+      error, BLIS_ERR_INVALID,
+      "node pool %zu (%s): %" PRIu32 " GPUs per node, %" PRIu32 " nodes at first and %" PRIu32
+      " at most; expected 1 to %d GPUs, and no more nodes at "
+      "first than at most, which is up to %d",
+      place, pool->name, pool->gpus_per_node, pool->nodes, pool->max_nodes, GPUS_MAX, NODES_MAX);
 }
 
-static blis_status copy_pools(blis_cluster *cluster,
-                              const blis_node_pools_config *config,
+static blis_status copy_pools(blis_cluster *cluster, const blis_node_pools_config *config,
                               blis_error *error) {
   struct blis__node_pools *n = cluster->node_pools;
   n->pools = blis_arena_new(&cluster->texts, config->count * sizeof *n->pools);
-  n->most_nodes =
-      blis_arena_new(&cluster->texts, config->count * sizeof *n->most_nodes);
+  n->most_nodes = blis_arena_new(&cluster->texts, config->count * sizeof *n->most_nodes);
   BLIS_TRY_NEW(n->pools, error);
   BLIS_TRY_NEW(n->most_nodes, error);
   for (size_t p = 0; p < config->count; p++) {
@@ -262,8 +246,7 @@ static blis_status copy_pools(blis_cluster *cluster,
     *pool = config->pools[p];
     n->most_nodes[p] = 0;
     BLIS_TRY(check_pool(pool, p + 1, error));
-    pool->name =
-        blis_arena_text(&cluster->texts, pool->name, strlen(pool->name));
+    pool->name = blis_arena_text(&cluster->texts, pool->name, strlen(pool->name));
     pool->gpu = blis_arena_text(&cluster->texts, pool->gpu, strlen(pool->gpu));
     BLIS_TRY_NEW(pool->name, error);
     BLIS_TRY_NEW(pool->gpu, error);
@@ -294,12 +277,11 @@ static blis_status place_first_ones(blis_cluster *cluster, blis_error *error) {
   for (uint32_t i = 0; i < cluster->existing; i++) {
     int32_t place = find_room(cluster, i, n->go_blis, true);
     if (place < 0) {
-      return blis_fail(error, BLIS_ERR_INVALID,
-                       "node pools: %s, with %" PRIu32
-                       " GPUs %s, finds no room on their nodes: %" PRIu32
-                       " of %" PRIu32 " instances are placed",
-                       cluster->ids[i], gpus_of(cluster, i),
-                       cluster->facts[i].gpu, i, cluster->existing);
+      return blis_fail(
+          error, BLIS_ERR_INVALID,
+          "node pools: %s, with %" PRIu32 " GPUs %s, finds no room on their nodes: %" PRIu32
+          " of %" PRIu32 " instances are placed",
+          cluster->ids[i], gpus_of(cluster, i), cluster->facts[i].gpu, i, cluster->existing);
     }
     BLIS_TRY_MEM(take(cluster, i, place), error);
   }
@@ -307,8 +289,7 @@ static blis_status place_first_ones(blis_cluster *cluster, blis_error *error) {
 }
 
 /* Those that are started later are like these. */
-static blis_status check_all_fit(const blis_cluster *cluster,
-                                 blis_error *error) {
+static blis_status check_all_fit(const blis_cluster *cluster, blis_error *error) {
   if (cluster->node_pools->go_blis) {
     return BLIS_OK;
   }
@@ -317,17 +298,14 @@ static blis_status check_all_fit(const blis_cluster *cluster,
       return blis_fail(error, BLIS_ERR_INVALID,
                        "node pools: none has nodes with %" PRIu32
                        " GPUs of type '%s', which %s needs",
-                       gpus_of(cluster, i), cluster->facts[i].gpu,
-                       cluster->ids[i]);
+                       gpus_of(cluster, i), cluster->facts[i].gpu, cluster->ids[i]);
     }
   }
   return BLIS_OK;
 }
 
-blis_status blis__make_node_pools(blis_cluster *cluster,
-                                  const blis_node_pools_config *config,
-                                  blis_status (*has_room)(blis_cluster *cluster,
-                                                          blis_error *error),
+blis_status blis__make_node_pools(blis_cluster *cluster, const blis_node_pools_config *config,
+                                  blis_status (*has_room)(blis_cluster *cluster, blis_error *error),
                                   blis_error *error) {
   BLIS_ASSERT(cluster->counts.arrived == 0 && cluster->node_pools == NULL);
   struct blis__node_pools *n = blis_alloc_zeroed(&cluster->alloc, 1, sizeof *n);
@@ -364,21 +342,18 @@ blis__machine blis__machine_of(const blis_cluster *cluster, uint32_t i) {
   const blis_node_pool *own = &n->pools[n->nodes.items[*held]->pool];
   machine.gpu = own->gpu;
   if (!n->go_blis) {
-    machine.cost_per_hour =
-        own->cost_per_hour >= 0 ? own->cost_per_hour : machine.cost_per_hour;
+    machine.cost_per_hour = own->cost_per_hour >= 0 ? own->cost_per_hour : machine.cost_per_hour;
     return machine;
   }
   for (size_t p = n->pool_count; p-- > 0;) { /* the first pool's price */
-    if (strcmp(n->pools[p].gpu, machine.gpu) == 0 &&
-        n->pools[p].cost_per_hour >= 0) {
+    if (strcmp(n->pools[p].gpu, machine.gpu) == 0 && n->pools[p].cost_per_hour >= 0) {
       machine.cost_per_hour = n->pools[p].cost_per_hour;
     }
   }
   return machine;
 }
 
-double blis_cluster_node_price_per_hour(const blis_cluster *cluster,
-                                        uint32_t i) {
+double blis_cluster_node_price_per_hour(const blis_cluster *cluster, uint32_t i) {
   const struct blis__node_pools *n = cluster->node_pools;
   return n != NULL && i < n->price_of.count ? n->price_of.items[i] : -1;
 }
@@ -387,8 +362,7 @@ size_t blis_cluster_node_pool_count(const blis_cluster *cluster) {
   return cluster->node_pools == NULL ? 0 : cluster->node_pools->pool_count;
 }
 
-blis_node_pool_use blis_cluster_node_pool_use(const blis_cluster *cluster,
-                                              size_t pool) {
+blis_node_pool_use blis_cluster_node_pool_use(const blis_cluster *cluster, size_t pool) {
   const struct blis__node_pools *n = cluster->node_pools;
   blis_node_pool_use use = {.name = n->pools[pool].name,
                             .gpu = n->pools[pool].gpu,

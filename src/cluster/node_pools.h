@@ -41,9 +41,9 @@ typedef struct blis_node_pools_config {
  * are there. BLIS_ERR_INVALID: a pool is out of range, no pool can ever hold an
  * instance, or there is no room for those at first.
  */
-BLIS_MUSTUSE blis_status blis_cluster_set_node_pools(
-    blis_cluster *cluster, const blis_node_pools_config *config,
-    blis_error *error);
+BLIS_MUSTUSE blis_status blis_cluster_set_node_pools(blis_cluster *cluster,
+                                                     const blis_node_pools_config *config,
+                                                     blis_error *error);
 
 /* How the nodes of a pool are used now; borrowed texts. */
 typedef struct blis_node_pool_use {
@@ -57,12 +57,10 @@ typedef struct blis_node_pool_use {
 
 /* What its pool says an instance costs that is placed or was last; below 0 =
    nothing. */
-double blis_cluster_node_price_per_hour(const blis_cluster *cluster,
-                                        uint32_t i);
+double blis_cluster_node_price_per_hour(const blis_cluster *cluster, uint32_t i);
 
 /* 0 without any. */
 size_t blis_cluster_node_pool_count(const blis_cluster *cluster);
-blis_node_pool_use blis_cluster_node_pool_use(const blis_cluster *cluster,
-                                              size_t pool);
+blis_node_pool_use blis_cluster_node_pool_use(const blis_cluster *cluster, size_t pool);
 
 #endif

@@ -1,56 +1,47 @@
 /* observer.c - reports what happens to config.observer. */
 #include "cluster/features.h"
 
-static blis_status on_arrived(void *ud, blis_cluster *cluster,
-                              const blis__news *news, blis_error *error) {
+static blis_status on_arrived(void *ud, blis_cluster *cluster, const blis__news *news,
+                              blis_error *error) {
   const blis_observer *observer = ud;
-  const blis_routing_request shown =
-      blis__cluster_show_request(cluster, news->request);
+  const blis_routing_request shown = blis__cluster_show_request(cluster, news->request);
   return observer->arrived(observer->ud, &shown, cluster->now_us, error);
 }
 
-static blis_status on_routed(void *ud, blis_cluster *cluster,
-                             const blis__news *news, blis_error *error) {
+static blis_status on_routed(void *ud, blis_cluster *cluster, const blis__news *news,
+                             blis_error *error) {
   const blis_observer *observer = ud;
-  const blis_routing_request shown =
-      blis__cluster_show_request(cluster, news->request);
-  return observer->routed(observer->ud, &shown, news->instance, cluster->now_us,
-                          error);
+  const blis_routing_request shown = blis__cluster_show_request(cluster, news->request);
+  return observer->routed(observer->ud, &shown, news->instance, cluster->now_us, error);
 }
 
-static blis_status on_first_token(void *ud, blis_cluster *cluster,
-                                  const blis__news *news, blis_error *error) {
+static blis_status on_first_token(void *ud, blis_cluster *cluster, const blis__news *news,
+                                  blis_error *error) {
   const blis_observer *observer = ud;
   const blis__cluster_request *request = news->request;
-  const blis_routing_request shown =
-      blis__cluster_show_request(cluster, request);
-  return observer->first_token(observer->ud, &shown,
-                               (uint32_t)request->instance,
+  const blis_routing_request shown = blis__cluster_show_request(cluster, request);
+  return observer->first_token(observer->ud, &shown, (uint32_t)request->instance,
                                request->live.ttft_us, cluster->now_us, error);
 }
 
-static blis_status on_judged(void *ud, blis_cluster *cluster,
-                             const blis__news *news, blis_error *error) {
+static blis_status on_judged(void *ud, blis_cluster *cluster, const blis__news *news,
+                             blis_error *error) {
   const blis_observer *observer = ud;
   if (news->verdict != BLIS_CASCADE_ESCALATE) {
     return BLIS_OK;
   }
-  const blis_routing_request shown =
-      blis__cluster_show_request(cluster, news->request);
-  return observer->escalated(observer->ud, &shown, news->attempt,
-                             cluster->now_us, error);
+  const blis_routing_request shown = blis__cluster_show_request(cluster, news->request);
+  return observer->escalated(observer->ud, &shown, news->attempt, cluster->now_us, error);
 }
 
-static blis_status on_ended(void *ud, blis_cluster *cluster,
-                            const blis__news *news, blis_error *error) {
+static blis_status on_ended(void *ud, blis_cluster *cluster, const blis__news *news,
+                            blis_error *error) {
   const blis_observer *observer = ud;
   if (news->end->state < BLIS_REQUEST_COMPLETED) {
     return BLIS_OK;
   }
-  const blis_routing_request shown =
-      blis__cluster_show_request(cluster, news->request);
-  return observer->ended(observer->ud, &shown, news->end, cluster->now_us,
-                         error);
+  const blis_routing_request shown = blis__cluster_show_request(cluster, news->request);
+  return observer->ended(observer->ud, &shown, news->end, cluster->now_us, error);
 }
 
 /* An observer may look at the instances whatever it is told. */
@@ -58,9 +49,8 @@ static blis__need need_of(const blis_observer *observer) {
   if (observer->first_token != NULL || observer->ended != NULL) {
     return BLIS__NEEDS_ORDER;
   }
-  return observer->arrived != NULL || observer->routed != NULL
-             ? BLIS__NEEDS_STATE
-             : BLIS__NEEDS_NOTHING;
+  return observer->arrived != NULL || observer->routed != NULL ? BLIS__NEEDS_STATE
+                                                               : BLIS__NEEDS_NOTHING;
 }
 
 blis_status blis__add_observer(blis_cluster *cluster) {
@@ -72,8 +62,7 @@ blis_status blis__add_observer(blis_cluster *cluster) {
       .on = {
           [BLIS__ARRIVED] = observer->arrived == NULL ? NULL : on_arrived,
           [BLIS__ROUTED] = observer->routed == NULL ? NULL : on_routed,
-          [BLIS__FIRST_TOKEN] =
-              observer->first_token == NULL ? NULL : on_first_token,
+          [BLIS__FIRST_TOKEN] = observer->first_token == NULL ? NULL : on_first_token,
           [BLIS__JUDGED] = observer->escalated == NULL ? NULL : on_judged,
           [BLIS__ENDED] = observer->ended == NULL ? NULL : on_ended,
       }};

@@ -36,26 +36,22 @@ static blis_status look_for_room(blis_cluster *cluster, blis_error *error) {
   return blis_cluster_call_at(cluster, cluster->now_us, look, NULL, error);
 }
 
-static blis_status on_service_changed(void *ud, blis_cluster *cluster,
-                                      const blis__news *news,
+static blis_status on_service_changed(void *ud, blis_cluster *cluster, const blis__news *news,
                                       blis_error *error) {
   (void)ud;
   blis_service service = cluster->services[news->instance];
   if (service == BLIS_SERVICE_DRAINED) {
     blis__unplace_instance(cluster, news->instance);
   }
-  bool is_gone =
-      service == BLIS_SERVICE_DRAINED || service == BLIS_SERVICE_FAILED;
+  bool is_gone = service == BLIS_SERVICE_DRAINED || service == BLIS_SERVICE_FAILED;
   return is_gone ? look_for_room(cluster, error) : BLIS_OK;
 }
 
-blis_status blis_cluster_set_node_pools(blis_cluster *cluster,
-                                        const blis_node_pools_config *config,
+blis_status blis_cluster_set_node_pools(blis_cluster *cluster, const blis_node_pools_config *config,
                                         blis_error *error) {
   BLIS_TRY(blis__make_node_pools(cluster, config, look_for_room, error));
-  const blis__listener listener = {
-      .rank = BLIS__BOOKS,
-      .on = {[BLIS__SERVICE_CHANGED] = on_service_changed}};
+  const blis__listener listener = {.rank = BLIS__BOOKS,
+                                   .on = {[BLIS__SERVICE_CHANGED] = on_service_changed}};
   BLIS_TRY_MEM(blis__listeners_add(&cluster->listeners, &listener), error);
   return BLIS_OK;
 }

@@ -34,9 +34,9 @@ static const char *kind_of(int32_t event_class) {
 
 int64_t blis_cluster_next_us(const blis_cluster *cluster) {
   int64_t next_us = blis__cluster_planned_us(cluster);
-  const int64_t others_us[] = {
-      blis__cluster_instances_next_us(cluster), cluster->check_us,
-      cluster->has_arrival ? cluster->arrival.arrival_us : BLIS_TIME_NEVER_US};
+  const int64_t others_us[] = {blis__cluster_instances_next_us(cluster), cluster->check_us,
+                               cluster->has_arrival ? cluster->arrival.arrival_us
+                                                    : BLIS_TIME_NEVER_US};
   for (size_t i = 0; i < sizeof others_us / sizeof *others_us; i++) {
     next_us = others_us[i] < next_us ? others_us[i] : next_us;
   }
@@ -44,34 +44,30 @@ int64_t blis_cluster_next_us(const blis_cluster *cluster) {
 }
 
 /* Adds an event to the list, which may be NULL to be counted alone. */
-static void add(blis_pending_event *events, size_t *count,
-                const blis_pending_event *event) {
+static void add(blis_pending_event *events, size_t *count, const blis_pending_event *event) {
   if (events != NULL) {
     events[*count] = *event;
   }
   ++*count;
 }
 
-static blis_pending_event about(const blis_cluster *cluster,
-                                const blis_request *request) {
-  return (blis_pending_event){
-      .session = blis_intern_text(cluster->source->strings, request->session),
-      .request = request->number,
-      .round_index = request->round_index,
-      .instance = -1};
+static blis_pending_event about(const blis_cluster *cluster, const blis_request *request) {
+  return (blis_pending_event){.session =
+                                  blis_intern_text(cluster->source->strings, request->session),
+                              .request = request->number,
+                              .round_index = request->round_index,
+                              .instance = -1};
 }
 
 static blis_pending_event of_cluster(const blis_cluster *cluster, size_t i) {
   uint64_t sequence;
   const blis_event event = blis_event_queue_look(cluster->queue, i, &sequence);
   blis_pending_event shown = {.instance = -1};
-  if (event.event_class == BLIS__CLUSTER_ADMISSION ||
-      event.event_class == BLIS__CLUSTER_ROUTING) {
+  if (event.event_class == BLIS__CLUSTER_ADMISSION || event.event_class == BLIS__CLUSTER_ROUTING) {
     const blis__cluster_request *request = event.object;
     shown = about(cluster, &request->request);
   } else if (event.event_class == BLIS__CLUSTER_ARRIVAL) {
-    shown = about(cluster,
-                  blis_pool_item(&cluster->follow_ups, (uint32_t)event.number));
+    shown = about(cluster, blis_pool_item(&cluster->follow_ups, (uint32_t)event.number));
   }
   shown.time_us = event.time_us;
   shown.kind = kind_of(event.event_class);
@@ -81,8 +77,7 @@ static blis_pending_event of_cluster(const blis_cluster *cluster, size_t i) {
 }
 
 /* What hand-offs have beside the queue, and before what it has. */
-static void add_handoffs(const blis_cluster *cluster,
-                         blis_pending_event *events, size_t *count) {
+static void add_handoffs(const blis_cluster *cluster, blis_pending_event *events, size_t *count) {
   const blis__handoffs *h = cluster->handoffs;
   blis_pending_event shown = {.kind = "hand-off", .instance = -1};
   if (h == NULL) {
@@ -93,8 +88,7 @@ static void add_handoffs(const blis_cluster *cluster,
     shown.order = BLIS__CLUSTER_MOVED;
     add(events, count, &shown);
   }
-  for (const blis__handoff *at = h->first_timeout; at != NULL;
-       at = at->later_timeout) {
+  for (const blis__handoff *at = h->first_timeout; at != NULL; at = at->later_timeout) {
     shown.time_us = at->timeout_us;
     shown.order = BLIS__CLUSTER_TIMEOUT;
     shown.sequence++;
@@ -119,21 +113,18 @@ static size_t collect(const blis_cluster *cluster, blis_pending_event *events) {
     add(events, &count, &event);
   }
   for (uint32_t i = 0; i < cluster->existing; i++) {
-    const blis_pending_event event = {
-        .time_us = blis_instance_next_us(cluster->instances[i]),
-        .kind = "instance",
-        .instance = (int32_t)i,
-        .order = OF_INSTANCE,
-        .sequence = i};
+    const blis_pending_event event = {.time_us = blis_instance_next_us(cluster->instances[i]),
+                                      .kind = "instance",
+                                      .instance = (int32_t)i,
+                                      .order = OF_INSTANCE,
+                                      .sequence = i};
     if (event.time_us != BLIS_TIME_NEVER_US) {
       add(events, &count, &event);
     }
   }
   if (cluster->check_us != BLIS_TIME_NEVER_US) {
-    const blis_pending_event event = {.time_us = cluster->check_us,
-                                      .kind = "scaling",
-                                      .instance = -1,
-                                      .order = OF_SCALER};
+    const blis_pending_event event = {
+        .time_us = cluster->check_us, .kind = "scaling", .instance = -1, .order = OF_SCALER};
     add(events, &count, &event);
   }
   return count;
@@ -155,7 +146,6 @@ size_t blis_cluster_pending_count(const blis_cluster *cluster) {
   return collect(cluster, NULL);
 }
 
-void blis_cluster_pending_events(const blis_cluster *cluster,
-                                 blis_pending_event *events) {
+void blis_cluster_pending_events(const blis_cluster *cluster, blis_pending_event *events) {
   qsort(events, collect(cluster, events), sizeof *events, compare);
 }

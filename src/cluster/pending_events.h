@@ -9,10 +9,9 @@
 
 typedef struct blis_pending_event {
   int64_t time_us;
-  const char *kind; /* "arrival", "routing", "instance", ...; static */
-  const char
-      *session;    /* of the request, for its id; NULL = it has no request */
-  int64_t request; /* its number */
+  const char *kind;    /* "arrival", "routing", "instance", ...; static */
+  const char *session; /* of the request, for its id; NULL = it has no request */
+  int64_t request;     /* its number */
   int32_t round_index; /* of it */
   int32_t instance;    /* whose next event it is; -1 = of the cluster */
   int32_t order;       /* among events of one time */
@@ -29,7 +28,6 @@ size_t blis_cluster_pending_count(const blis_cluster *cluster);
  * Fills events, which has room for that many, in the order in which they are
  * going to happen if nothing comes between. O(n log n).
  */
-void blis_cluster_pending_events(const blis_cluster *cluster,
-                                 blis_pending_event *events);
+void blis_cluster_pending_events(const blis_cluster *cluster, blis_pending_event *events);
 
 #endif

@@ -14,7 +14,7 @@
 #include "cluster/rank_balance.h"
 
 struct blis__pins {
-  blis_map instances; /* by number of the request, and role: those to come */
+  blis_map instances;        /* by number of the request, and role: those to come */
   BLIS_ARRAY(uint64_t) keys; /* as they were made */
   blis_routing_view view;
   const blis_routing_view *whole; /* which the view shows a part of */
@@ -29,8 +29,7 @@ static const double *column(void *ud, blis_signal signal) {
   return whole == NULL ? NULL : whole + pins->place;
 }
 
-static void show_one(blis__pins *pins, const blis_routing_view *whole,
-                     size_t place) {
+static void show_one(blis__pins *pins, const blis_routing_view *whole, size_t place) {
   pins->whole = whole;
   pins->place = place;
   pins->view = *whole;
@@ -58,8 +57,7 @@ static uint64_t key_of(int64_t number, uint32_t role) {
 }
 
 /* A pin of any stage, or of this one; it is used up. */
-static bool take_pin(blis__pins *pins, const blis_routing_request *shown,
-                     uint64_t *instance) {
+static bool take_pin(blis__pins *pins, const blis_routing_request *shown, uint64_t *instance) {
   const uint32_t roles[] = {0, shown->stage};
   for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
     uint64_t key = key_of(shown->number, roles[i]);
@@ -71,16 +69,15 @@ static bool take_pin(blis__pins *pins, const blis_routing_request *shown,
   return false;
 }
 
-static blis_status on_routing(void *ud, blis_cluster *cluster,
-                              const blis__news *news, blis_error *error) {
+static blis_status on_routing(void *ud, blis_cluster *cluster, const blis__news *news,
+                              blis_error *error) {
   blis__pins *pins = ud;
   const blis_routing_view *view = *news->view;
   uint64_t instance = 0;
   if (!take_pin(pins, news->shown, &instance)) {
     return BLIS_OK;
   }
-  size_t place = blis_routing_view_find(
-      view, blis__rank_front(cluster, (uint32_t)instance));
+  size_t place = blis_routing_view_find(view, blis__rank_front(cluster, (uint32_t)instance));
   if (place == view->count) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "request number %" PRId64 " is pinned to instance_%" PRIu64
@@ -112,14 +109,12 @@ static blis_status add_pins(blis_cluster *cluster) {
   return BLIS_OK;
 }
 
-blis_status blis_cluster_pin(blis_cluster *cluster, int64_t number,
-                             uint32_t role, uint32_t instance,
-                             blis_error *error) {
+blis_status blis_cluster_pin(blis_cluster *cluster, int64_t number, uint32_t role,
+                             uint32_t instance, blis_error *error) {
   if (instance >= cluster->existing) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "there is no instance_%" PRIu32 " among %" PRIu32
-                     " instances",
-                     instance, cluster->existing);
+                     "there is no instance_%" PRIu32 " among %" PRIu32 " instances", instance,
+                     cluster->existing);
   }
   BLIS_TRY_MEM(add_pins(cluster), error);
   blis__pins *pins = cluster->pins;

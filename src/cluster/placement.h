@@ -11,8 +11,7 @@
 /* As blis_cluster_set_node_pools; has_room is called when a node is ready. */
 BLIS_MUSTUSE blis_status blis__make_node_pools(
     blis_cluster *cluster, const blis_node_pools_config *config,
-    blis_status (*has_room)(blis_cluster *cluster, blis_error *error),
-    blis_error *error);
+    blis_status (*has_room)(blis_cluster *cluster, blis_error *error), blis_error *error);
 
 typedef enum blis__placement {
   BLIS__PLACED,       /* its GPUs are taken */
@@ -22,8 +21,7 @@ typedef enum blis__placement {
 
 /* Takes GPUs for an instance, which may have them already. */
 BLIS_MUSTUSE blis_status blis__place_instance(blis_cluster *cluster, uint32_t i,
-                                              blis__placement *placement,
-                                              blis_error *error);
+                                              blis__placement *placement, blis_error *error);
 
 /* It has none any more. */
 void blis__unplace_instance(const blis_cluster *cluster, uint32_t i);
@@ -33,8 +31,7 @@ void blis__unplace_instance(const blis_cluster *cluster, uint32_t i);
  * all of them are placed, or wait for a node, or take nothing.
  */
 BLIS_MUSTUSE blis_status blis__place_group(blis_cluster *cluster, uint32_t i,
-                                           blis__placement *placement,
-                                           blis_error *error);
+                                           blis__placement *placement, blis_error *error);
 void blis__unplace_group(const blis_cluster *cluster, uint32_t i);
 
 /* Is there room now for another one with such GPUs? */

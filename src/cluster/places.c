@@ -17,12 +17,11 @@ struct blis__places {
  */
 static bool meets_itself(const blis_cluster_config *config, uint32_t i) {
   const uint32_t both = BLIS_ROLE_PREFILL | BLIS_ROLE_DECODE;
-  return config->instances[i].reproduce_go_blis_defects &&
-         config->facts != NULL && (config->facts[i].roles & both) == both;
+  return config->instances[i].reproduce_go_blis_defects && config->facts != NULL &&
+         (config->facts[i].roles & both) == both;
 }
 
-blis_status blis__places_init(blis_cluster *cluster,
-                              const blis_instance_events *events,
+blis_status blis__places_init(blis_cluster *cluster, const blis_instance_events *events,
                               blis_histogram *itl_us, blis_error *error) {
   const blis_cluster_config *config = &cluster->config;
   struct blis__places *places = blis_arena_new(&cluster->texts, sizeof *places);
@@ -35,8 +34,7 @@ blis_status blis__places_init(blis_cluster *cluster,
     if (config->horizon_us < configs[i].horizon_us) {
       configs[i].horizon_us = config->horizon_us;
     }
-    bool tells_steps =
-        (cluster->run_listener.kinds & BLIS_RUN_EVENTS_OF_STEPS) != 0;
+    bool tells_steps = (cluster->run_listener.kinds & BLIS_RUN_EVENTS_OF_STEPS) != 0;
     if (tells_steps || cluster->steps.step != NULL || meets_itself(config, i)) {
       configs[i].engine = BLIS_ENGINE_STEPWISE;
     }
@@ -59,8 +57,7 @@ static blis_status grow_events(blis_cluster *cluster, uint32_t i) {
     return BLIS_ERR_NOMEM;
   }
   for (uint32_t k = 0; k < owners; k++) {
-    blis_winner_tree_set(grown, k,
-                         blis_winner_tree_time_us(cluster->next_events, k));
+    blis_winner_tree_set(grown, k, blis_winner_tree_time_us(cluster->next_events, k));
   }
   blis_winner_tree_free(cluster->next_events);
   cluster->next_events = grown;
@@ -68,8 +65,8 @@ static blis_status grow_events(blis_cluster *cluster, uint32_t i) {
   return BLIS_OK;
 }
 
-blis_status blis__make_instance(blis_cluster *cluster, uint32_t i,
-                                uint32_t like, blis_error *error) {
+blis_status blis__make_instance(blis_cluster *cluster, uint32_t i, uint32_t like,
+                                blis_error *error) {
   BLIS_ASSERT(cluster->instances[i] == NULL);
   BLIS_TRY_MEM(grow_events(cluster, i), error);
   struct blis__places *places = cluster->places;
@@ -86,9 +83,8 @@ blis_status blis__make_instance(blis_cluster *cluster, uint32_t i,
   config.gate = blis__barrier_gate(cluster, i);
   places->configs[i] = config;
   blis_error cause = {0};
-  blis_status status = blis_instance_new(&cluster->alloc, &config, &events,
-                                         &cluster->instances[i], &cause);
+  blis_status status =
+      blis_instance_new(&cluster->alloc, &config, &events, &cluster->instances[i], &cause);
   return status == BLIS_OK ? BLIS_OK
-                           : blis_fail(error, status, "%s: %s", cluster->ids[i],
-                                       cause.message);
+                           : blis_fail(error, status, "%s: %s", cluster->ids[i], cause.message);
 }

@@ -20,17 +20,14 @@ double blis__instance_fullness(double queue_depth, double kv_utilization) {
 
 /* The columns of the cluster, kept up from the first time on; NULL = there are
    none to be had. */
-static const double *column_of(const blis_cluster *cluster,
-                               const blis_routing_view *view,
+static const double *column_of(const blis_cluster *cluster, const blis_routing_view *view,
                                blis_signal signal) {
-  bool is_kept =
-      view->columns[signal] != NULL ||
-      (view->column != NULL && view->column(view->column_ud, signal) != NULL);
+  bool is_kept = view->columns[signal] != NULL ||
+                 (view->column != NULL && view->column(view->column_ud, signal) != NULL);
   return is_kept ? blis__snapshot_column(&cluster->snapshot, signal) : NULL;
 }
 
-static double mean_fullness(blis_cluster *cluster,
-                            const blis_routing_view *view) {
+static double mean_fullness(blis_cluster *cluster, const blis_routing_view *view) {
   const double *queue = column_of(cluster, view, BLIS_SIGNAL_QUEUE_DEPTH);
   const double *kv = column_of(cluster, view, BLIS_SIGNAL_KV_UTILIZATION);
   const blis__group *group = NULL;
@@ -48,8 +45,7 @@ static double mean_fullness(blis_cluster *cluster,
 
 blis_pool_state blis__cluster_pool(void *ud, const blis_routing_view *view) {
   blis_cluster *cluster = ud;
-  blis_pool_state state = {.gateway_queue_size =
-                               blis__waiting_for_pool(cluster)};
+  blis_pool_state state = {.gateway_queue_size = blis__waiting_for_pool(cluster)};
   if (!blis__gateway_seen_saturation(cluster, &state.pool_saturation)) {
     state.pool_saturation = mean_fullness(cluster, view);
   }

@@ -18,16 +18,14 @@ struct blis__presence {
 };
 
 static void add(blis_presence_level *level, blis_service service, int change) {
-  bool is_starting =
-      service == BLIS_SERVICE_RECOVERING || blis__is_starting(service);
+  bool is_starting = service == BLIS_SERVICE_RECOVERING || blis__is_starting(service);
   level->serving += service == BLIS_SERVICE_ACTIVE ? change : 0;
   level->leaving += service == BLIS_SERVICE_DRAINING ? change : 0;
   level->starting += is_starting ? change : 0;
 }
 
 /* Ranks are in the state of the first one of their group, which is counted. */
-static void count(struct blis__presence *presence, const blis_cluster *cluster,
-                  uint32_t instance) {
+static void count(struct blis__presence *presence, const blis_cluster *cluster, uint32_t instance) {
   if (blis__rank_first(cluster, instance) != instance) {
     return;
   }
@@ -37,14 +35,12 @@ static void count(struct blis__presence *presence, const blis_cluster *cluster,
   add(&presence->now, before, -1);
   add(&presence->now, service, 1);
   if (presence->is_of_market != NULL && presence->is_of_market[instance]) {
-    presence->now.of_market +=
-        (service == BLIS_SERVICE_ACTIVE) - (before == BLIS_SERVICE_ACTIVE);
+    presence->now.of_market += (service == BLIS_SERVICE_ACTIVE) - (before == BLIS_SERVICE_ACTIVE);
   }
 }
 
 /* Of several changes at one time the last one counts. */
-static blis_status note(struct blis__presence *presence,
-                        const blis_cluster *cluster) {
+static blis_status note(struct blis__presence *presence, const blis_cluster *cluster) {
   blis_presence_level level = presence->now;
   level.time_us = cluster->now_us;
   size_t known = presence->levels.count;
@@ -55,8 +51,7 @@ static blis_status note(struct blis__presence *presence,
   return blis_array_push(&cluster->alloc, &presence->levels, level);
 }
 
-static blis_status on_service_changed(void *ud, blis_cluster *cluster,
-                                      const blis__news *news,
+static blis_status on_service_changed(void *ud, blis_cluster *cluster, const blis__news *news,
                                       blis_error *error) {
   count(ud, cluster, news->instance);
   BLIS_TRY_MEM(note(ud, cluster), error);
@@ -64,15 +59,13 @@ static blis_status on_service_changed(void *ud, blis_cluster *cluster,
 }
 
 blis_status blis__add_presence(blis_cluster *cluster) {
-  struct blis__presence *presence =
-      blis_alloc_zeroed(&cluster->alloc, 1, sizeof *presence);
+  struct blis__presence *presence = blis_alloc_zeroed(&cluster->alloc, 1, sizeof *presence);
   if (presence == NULL) {
     return BLIS_ERR_NOMEM;
   }
   cluster->presence = presence;
   uint32_t instances = cluster->config.instance_count;
-  presence->counted =
-      blis_alloc_zeroed(&cluster->alloc, instances, sizeof *presence->counted);
+  presence->counted = blis_alloc_zeroed(&cluster->alloc, instances, sizeof *presence->counted);
   if (presence->counted == NULL) {
     return BLIS_ERR_NOMEM;
   }
@@ -81,24 +74,20 @@ blis_status blis__add_presence(blis_cluster *cluster) {
     count(presence, cluster, i);
   }
   const blis__listener listener = {
-      .ud = presence,
-      .rank = BLIS__BOOKS,
-      .on = {[BLIS__SERVICE_CHANGED] = on_service_changed}};
+      .ud = presence, .rank = BLIS__BOOKS, .on = {[BLIS__SERVICE_CHANGED] = on_service_changed}};
   BLIS_TRY(blis__listeners_add(&cluster->listeners, &listener));
   return note(presence, cluster);
 }
 
-static void put_on_market(struct blis__presence *presence,
-                          const blis_cluster *cluster, uint32_t instance) {
+static void put_on_market(struct blis__presence *presence, const blis_cluster *cluster,
+                          uint32_t instance) {
   bool is_first = blis__rank_first(cluster, instance) == instance;
   presence->is_of_market[instance] = true;
   presence->wanted += is_first;
-  presence->now.of_market +=
-      is_first && cluster->services[instance] == BLIS_SERVICE_ACTIVE;
+  presence->now.of_market += is_first && cluster->services[instance] == BLIS_SERVICE_ACTIVE;
 }
 
-blis_status blis_cluster_set_market(blis_cluster *cluster, uint32_t group,
-                                    blis_error *error) {
+blis_status blis_cluster_set_market(blis_cluster *cluster, uint32_t group, blis_error *error) {
   struct blis__presence *presence = cluster->presence;
   uint32_t room = cluster->config.instance_count;
   if (presence->is_of_market == NULL) {
@@ -107,8 +96,7 @@ blis_status blis_cluster_set_market(blis_cluster *cluster, uint32_t group,
     memset(presence->is_of_market, 0, room);
   }
   for (uint32_t i = 0; i < cluster->existing; i++) {
-    if (blis_cluster_instance_facts(cluster, i)->group == group &&
-        !presence->is_of_market[i]) {
+    if (blis_cluster_instance_facts(cluster, i)->group == group && !presence->is_of_market[i]) {
       put_on_market(presence, cluster, i);
     }
   }
@@ -126,9 +114,8 @@ bool blis_cluster_get_market_times(const blis_cluster *cluster, int64_t end_us,
   *times = (blis_market_times){.span_us = span_us, .wanted = presence->wanted};
   for (size_t i = 0; i < presence->levels.count; i++) {
     const blis_presence_level *level = &presence->levels.items[i];
-    int64_t until_us = i + 1 < presence->levels.count
-                           ? blis_min_i64(level[1].time_us, span_us)
-                           : span_us;
+    int64_t until_us =
+        i + 1 < presence->levels.count ? blis_min_i64(level[1].time_us, span_us) : span_us;
     int64_t us = blis_max_i64(until_us - level->time_us, 0);
     times->serving_us += us * level->of_market;
     times->full_us += level->of_market == presence->wanted ? us : 0;
@@ -140,15 +127,12 @@ void blis__free_presence(blis_cluster *cluster) {
   if (cluster->presence != NULL) {
     blis_array_deinit(&cluster->alloc, &cluster->presence->levels);
     blis_alloc_free(&cluster->alloc, cluster->presence->counted,
-                    cluster->config.instance_count *
-                        sizeof *cluster->presence->counted);
-    blis_alloc_free(&cluster->alloc, cluster->presence,
-                    sizeof *cluster->presence);
+                    cluster->config.instance_count * sizeof *cluster->presence->counted);
+    blis_alloc_free(&cluster->alloc, cluster->presence, sizeof *cluster->presence);
   }
 }
 
-bool blis_cluster_get_presence(const blis_cluster *cluster,
-                               const blis_presence_level **levels,
+bool blis_cluster_get_presence(const blis_cluster *cluster, const blis_presence_level **levels,
                                size_t *count) {
   if (cluster->presence == NULL) {
     return false;

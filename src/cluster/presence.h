@@ -25,14 +25,12 @@ typedef struct blis_presence_level {
 } blis_presence_level;
 
 /* In order of time, none at the same; borrowed. False: faults are not set. */
-bool blis_cluster_get_presence(const blis_cluster *cluster,
-                               const blis_presence_level **levels,
+bool blis_cluster_get_presence(const blis_cluster *cluster, const blis_presence_level **levels,
                                size_t *count);
 
 /* A market may take the instances of a group away; before the first event, and
    when faults are set. */
-BLIS_MUSTUSE blis_status blis_cluster_set_market(blis_cluster *cluster,
-                                                 uint32_t group,
+BLIS_MUSTUSE blis_status blis_cluster_set_market(blis_cluster *cluster, uint32_t group,
                                                  blis_error *error);
 
 /* How long instances that a market may take away have served. */

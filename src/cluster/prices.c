@@ -53,19 +53,15 @@ static const step *step_at(const price_list *list, int64_t time_us) {
 /* From 0 to time_us. */
 static double usd_until(const price_list *list, int64_t time_us) {
   const step *at = step_at(list, time_us);
-  return at->usd +
-         at->per_hour * ((double)(time_us - at->from_us) / us_per_hour);
+  return at->usd + at->per_hour * ((double)(time_us - at->from_us) / us_per_hour);
 }
 
 static double usd_of(const bill *b, int64_t until_us) {
   bool adds = b->is_paid && until_us > b->since_us;
-  return b->usd +
-         (adds ? usd_until(b->list, until_us) - usd_until(b->list, b->since_us)
-               : 0);
+  return b->usd + (adds ? usd_until(b->list, until_us) - usd_until(b->list, b->since_us) : 0);
 }
 
-static blis_status on_service_changed(void *ud, blis_cluster *cluster,
-                                      const blis__news *news,
+static blis_status on_service_changed(void *ud, blis_cluster *cluster, const blis__news *news,
                                       blis_error *error) {
   (void)error;
   struct blis__prices *prices = ud;
@@ -78,11 +74,9 @@ static blis_status on_service_changed(void *ud, blis_cluster *cluster,
   return BLIS_OK;
 }
 
-static blis_status check(const blis_price_step *steps, size_t count,
-                         blis_error *error) {
+static blis_status check(const blis_price_step *steps, size_t count, blis_error *error) {
   if (count == 0 || steps[0].from_us != 0) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "prices: the first step is to be at 0 us");
+    return blis_fail(error, BLIS_ERR_INVALID, "prices: the first step is to be at 0 us");
   }
   for (size_t i = 0; i < count; i++) {
     if (!(steps[i].per_hour >= 0) || isinf(steps[i].per_hour)) {
@@ -92,8 +86,7 @@ static blis_status check(const blis_price_step *steps, size_t count,
                        steps[i].per_hour);
     }
     if (i > 0 && steps[i].from_us <= steps[i - 1].from_us) {
-      return blis_fail(error, BLIS_ERR_INVALID,
-                       "prices: steps are to be in order of time");
+      return blis_fail(error, BLIS_ERR_INVALID, "prices: steps are to be in order of time");
     }
   }
   return BLIS_OK;
@@ -106,21 +99,18 @@ static blis_status make(blis_cluster *cluster, blis_error *error) {
   uint32_t count = blis_cluster_instance_count(cluster);
   struct blis__prices *prices = blis_arena_new(&cluster->texts, sizeof *prices);
   BLIS_TRY_NEW(prices, error);
-  *prices = (struct blis__prices){
-      .bills = blis_arena_new(&cluster->texts, count * sizeof(bill))};
+  *prices = (struct blis__prices){.bills = blis_arena_new(&cluster->texts, count * sizeof(bill))};
   BLIS_TRY_NEW(prices->bills, error);
   memset(prices->bills, 0, count * sizeof(bill));
   const blis__listener listener = {
-      .ud = prices,
-      .rank = BLIS__BOOKS,
-      .on = {[BLIS__SERVICE_CHANGED] = on_service_changed}};
+      .ud = prices, .rank = BLIS__BOOKS, .on = {[BLIS__SERVICE_CHANGED] = on_service_changed}};
   BLIS_TRY_MEM(blis__listeners_add(&cluster->listeners, &listener), error);
   cluster->prices = prices;
   return BLIS_OK;
 }
 
-static price_list *new_list(blis_cluster *cluster, uint32_t group,
-                            const blis_price_step *steps, size_t count) {
+static price_list *new_list(blis_cluster *cluster, uint32_t group, const blis_price_step *steps,
+                            size_t count) {
   price_list *list = blis_arena_new(&cluster->texts, sizeof *list);
   step *copies = blis_arena_new(&cluster->texts, count * sizeof *copies);
   if (list == NULL || copies == NULL) {
@@ -129,8 +119,8 @@ static price_list *new_list(blis_cluster *cluster, uint32_t group,
   double usd = 0;
   for (size_t i = 0; i < count; i++) {
     if (i > 0) {
-      usd += steps[i - 1].per_hour *
-             ((double)(steps[i].from_us - steps[i - 1].from_us) / us_per_hour);
+      usd +=
+          steps[i - 1].per_hour * ((double)(steps[i].from_us - steps[i - 1].from_us) / us_per_hour);
     }
     copies[i] = (step){steps[i].from_us, steps[i].per_hour, usd};
   }
@@ -148,24 +138,22 @@ static bool has_list(const struct blis__prices *prices, uint32_t group) {
 }
 
 blis_status blis_cluster_set_prices(blis_cluster *cluster, uint32_t group,
-                                    const blis_price_step *steps, size_t count,
-                                    blis_error *error) {
+                                    const blis_price_step *steps, size_t count, blis_error *error) {
   BLIS_TRY(check(steps, count, error));
   BLIS_TRY(make(cluster, error));
   struct blis__prices *prices = cluster->prices;
   if (has_list(prices, group)) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "prices: group %" PRIu32 " has prices already", group);
+    return blis_fail(error, BLIS_ERR_INVALID, "prices: group %" PRIu32 " has prices already",
+                     group);
   }
   price_list *list = new_list(cluster, group, steps, count);
   BLIS_TRY_NEW(list, error);
   prices->lists = list;
   for (uint32_t i = 0; i < blis_cluster_instance_count(cluster); i++) {
     if (blis_cluster_instance_facts(cluster, i)->group == group) {
-      prices->bills[i] =
-          (bill){.list = list,
-                 .since_us = cluster->now_us,
-                 .is_paid = blis_cluster_instance_is_paid(cluster, i)};
+      prices->bills[i] = (bill){.list = list,
+                                .since_us = cluster->now_us,
+                                .is_paid = blis_cluster_instance_is_paid(cluster, i)};
     }
   }
   return BLIS_OK;
@@ -175,15 +163,14 @@ bool blis_cluster_has_prices(const blis_cluster *cluster) {
   return cluster->prices != NULL;
 }
 
-double blis_cluster_instance_usd(const blis_cluster *cluster, uint32_t index,
-                                 int64_t until_us) {
+double blis_cluster_instance_usd(const blis_cluster *cluster, uint32_t index, int64_t until_us) {
   const struct blis__prices *prices = cluster->prices;
   bool is_billed = prices != NULL && prices->bills[index].list != NULL;
   return is_billed ? usd_of(&prices->bills[index], until_us) : -1;
 }
 
-double blis_cluster_gpu_price_per_hour(const blis_cluster *cluster,
-                                       uint32_t index, int64_t time_us) {
+double blis_cluster_gpu_price_per_hour(const blis_cluster *cluster, uint32_t index,
+                                       int64_t time_us) {
   const struct blis__prices *prices = cluster->prices;
   bool is_billed = prices != NULL && prices->bills[index].list != NULL;
   return is_billed ? step_at(prices->bills[index].list, time_us)->per_hour : -1;

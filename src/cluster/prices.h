@@ -21,10 +21,8 @@ typedef struct blis_price_step {
  * the first is not at 0, they are not in order of time, a price is below 0 or
  * no number, or the group has prices already.
  */
-BLIS_MUSTUSE blis_status blis_cluster_set_prices(blis_cluster *cluster,
-                                                 uint32_t group,
-                                                 const blis_price_step *steps,
-                                                 size_t count,
+BLIS_MUSTUSE blis_status blis_cluster_set_prices(blis_cluster *cluster, uint32_t group,
+                                                 const blis_price_step *steps, size_t count,
                                                  blis_error *error);
 
 /* Whether any group has prices. */
@@ -32,11 +30,10 @@ bool blis_cluster_has_prices(const blis_cluster *cluster);
 
 /* What each GPU of an instance has cost up to until_us, not before now; below 0
    = its group has no prices. */
-double blis_cluster_instance_usd(const blis_cluster *cluster, uint32_t index,
-                                 int64_t until_us);
+double blis_cluster_instance_usd(const blis_cluster *cluster, uint32_t index, int64_t until_us);
 
 /* What a GPU of it costs at a time; below 0 = its group has no prices. */
-double blis_cluster_gpu_price_per_hour(const blis_cluster *cluster,
-                                       uint32_t index, int64_t time_us);
+double blis_cluster_gpu_price_per_hour(const blis_cluster *cluster, uint32_t index,
+                                       int64_t time_us);
 
 #endif

@@ -11,8 +11,7 @@ struct blis__rank_balance {
   int64_t named;                  /* by the next request; -1 = none */
 };
 
-static const blis_rank_config *config_of(const blis_cluster *cluster,
-                                         uint32_t i) {
+static const blis_rank_config *config_of(const blis_cluster *cluster, uint32_t i) {
   return blis_instance_get_config(cluster->instances[i])->ranks;
 }
 
@@ -35,12 +34,9 @@ static bool is_wanted(const blis_cluster *cluster, bool *has_roles) {
 static blis_status allocate(blis_cluster *cluster, blis_error *error) {
   blis__rank_balance *balance = cluster->rank_balance;
   uint32_t count = cluster->config.instance_count;
-  balance->fronts =
-      blis_arena_new(&cluster->texts, count * sizeof *balance->fronts);
-  balance->numbers =
-      blis_arena_new(&cluster->texts, count * sizeof *balance->numbers);
-  balance->balancers =
-      blis_alloc_zeroed(&cluster->alloc, count, sizeof *balance->balancers);
+  balance->fronts = blis_arena_new(&cluster->texts, count * sizeof *balance->fronts);
+  balance->numbers = blis_arena_new(&cluster->texts, count * sizeof *balance->numbers);
+  balance->balancers = blis_alloc_zeroed(&cluster->alloc, count, sizeof *balance->balancers);
   BLIS_TRY_NEW(balance->fronts, error);
   BLIS_TRY_NEW(balance->numbers, error);
   BLIS_TRY_NEW(balance->balancers, error);
@@ -61,8 +57,7 @@ blis_status blis__add_rank_balance(blis_cluster *cluster, blis_error *error) {
                      "ranks: groups that balance themselves cannot have roles "
                      "(prefill, decode, encode); let the router balance them");
   }
-  cluster->rank_balance =
-      blis_alloc_zeroed(&cluster->alloc, 1, sizeof *cluster->rank_balance);
+  cluster->rank_balance = blis_alloc_zeroed(&cluster->alloc, 1, sizeof *cluster->rank_balance);
   BLIS_TRY_NEW(cluster->rank_balance, error);
   cluster->rank_balance->named = -1;
   BLIS_TRY(allocate(cluster, error));
@@ -84,8 +79,7 @@ void blis__free_rank_balance(blis_cluster *cluster) {
   for (uint32_t i = 0; balance->balancers != NULL && i < count; i++) {
     blis__rank_balancer_deinit(&balance->balancers[i], &cluster->alloc);
   }
-  blis_alloc_free(&cluster->alloc, balance->balancers,
-                  count * sizeof *balance->balancers);
+  blis_alloc_free(&cluster->alloc, balance->balancers, count * sizeof *balance->balancers);
   blis_alloc_free(&cluster->alloc, balance, sizeof *balance);
 }
 
@@ -93,15 +87,14 @@ const uint32_t *blis__rank_fronts(const blis_cluster *cluster) {
   return cluster->rank_balance == NULL ? NULL : cluster->rank_balance->fronts;
 }
 
-void blis__rank_balance_join(const blis_cluster *cluster, uint32_t first,
-                             uint32_t count, uint32_t like) {
+void blis__rank_balance_join(const blis_cluster *cluster, uint32_t first, uint32_t count,
+                             uint32_t like) {
   const blis__rank_balance *balance = cluster->rank_balance;
   const blis_rank_config *ranks = config_of(cluster, like);
   if (balance == NULL || !balances_itself(ranks)) {
     return;
   }
-  blis__rank_balancer_init(&balance->balancers[first], ranks->clients,
-                           ranks->publish_us);
+  blis__rank_balancer_init(&balance->balancers[first], ranks->clients, ranks->publish_us);
   for (uint32_t i = first; i < first + count; i++) {
     balance->fronts[i] = first;
   }
@@ -131,16 +124,14 @@ blis_status blis__balance_ranks(const blis_cluster *cluster, uint32_t *instance,
   BLIS_ASSERT(balance->fronts[first] == first);
   uint32_t count = blis__rank_count(cluster, first);
   blis__rank_balancer *balancer = &balance->balancers[first];
-  BLIS_TRY_MEM(blis__rank_balancer_reserve(balancer, &cluster->alloc, count),
-               error);
+  BLIS_TRY_MEM(blis__rank_balancer_reserve(balancer, &cluster->alloc, count), error);
   if (blis__rank_balancer_is_due(balancer, cluster->now_us)) {
     for (uint32_t r = 0; r < count; r++) {
       blis__rank_balancer_publish(balancer, r, load_of(cluster, first + r));
     }
   }
   if (named < 0) {
-    *instance = first + (uint32_t)blis__rank_balancer_choose(
-                            balancer, balance->numbers, count);
+    *instance = first + (uint32_t)blis__rank_balancer_choose(balancer, balance->numbers, count);
     return BLIS_OK;
   }
   BLIS_ASSERT(balance->fronts[named] == first);

@@ -29,24 +29,20 @@ static int64_t open_us(const barrier *b, uint32_t rank) {
 
 /* How long a rank without work takes for a pass. */
 static blis_status dummy_us(const barrier *b, int64_t *us, blis_error *error) {
-  const blis_batch_item decode = {.progress_tokens = 1,
-                                  .new_tokens = 1,
-                                  .prompt_tokens = 1,
-                                  .output_tokens = 2};
+  const blis_batch_item decode = {
+      .progress_tokens = 1, .new_tokens = 1, .prompt_tokens = 1, .output_tokens = 2};
   *us = b->config->dummy_us;
   if (*us >= 0) {
     return BLIS_OK;
   }
   const blis_instance *first = b->cluster->instances[b->first];
-  BLIS_TRY(blis_latency_step_time(blis_instance_get_config(first)->latency,
-                                  &decode, 1, us, error));
+  BLIS_TRY(blis_latency_step_time(blis_instance_get_config(first)->latency, &decode, 1, us, error));
   *us = blis_max_i64(*us, 0);
   return BLIS_OK;
 }
 
 /* So many passes without work, at all ranks. */
-static blis_status run_dummies(barrier *b, int64_t passes, int64_t each_us,
-                               blis_error *error) {
+static blis_status run_dummies(barrier *b, int64_t passes, int64_t each_us, blis_error *error) {
   blis_rank_counts *counts = &b->cluster->barriers->counts;
   int64_t us = passes * each_us;
   int64_t ranks = b->config->count;
@@ -89,8 +85,7 @@ static blis_status wake(barrier *b, int64_t now_us, blis_error *error) {
   return BLIS_OK;
 }
 
-static blis_status begins_at(void *ud, int64_t now_us, int64_t *at_us,
-                             blis_error *error) {
+static blis_status begins_at(void *ud, int64_t now_us, int64_t *at_us, blis_error *error) {
   barrier *b = ud;
   if (b->end_us < now_us) {
     BLIS_TRY(wake(b, now_us, error));
@@ -116,8 +111,7 @@ static void weigh(const barrier *b, int64_t pass_us) {
       sum.batch_size += load.batch_size;
       sum.used_kv_blocks += load.used_kv_blocks;
       most.batch_size = blis_max_i64(most.batch_size, load.batch_size);
-      most.used_kv_blocks =
-          blis_max_i64(most.used_kv_blocks, load.used_kv_blocks);
+      most.used_kv_blocks = blis_max_i64(most.used_kv_blocks, load.used_kv_blocks);
     }
   }
   double ranks = (double)b->config->count;
@@ -167,8 +161,8 @@ static blis_status run_pass(barrier *b, blis_error *error) {
     if (open_us(b, k) >= 0) {
       BLIS_TRY(blis__cluster_go_on(cluster, b->first + k, pass_us, error));
     } else if (cluster->instances[b->first + k] != NULL) {
-      BLIS_TRY(blis_instance_be_busy(cluster->instances[b->first + k],
-                                     cluster->now_us, pass_us, error));
+      BLIS_TRY(
+          blis_instance_be_busy(cluster->instances[b->first + k], cluster->now_us, pass_us, error));
     }
   }
   return BLIS_OK;
@@ -176,8 +170,7 @@ static blis_status run_pass(barrier *b, blis_error *error) {
 
 /* An instance has executed events; the others of its group may have some at the
    same time. */
-static blis_status meet(blis_cluster *cluster, uint32_t number,
-                        blis_error *error) {
+static blis_status meet(blis_cluster *cluster, uint32_t number, blis_error *error) {
   barrier *b = &cluster->barriers->items[blis__rank_group(cluster, number)];
   bool is_open = false;
   if (b->config == NULL) {
@@ -187,8 +180,7 @@ static blis_status meet(blis_cluster *cluster, uint32_t number,
     const blis_instance *instance = cluster->instances[b->first + k];
     if (open_us(b, k) >= 0) {
       is_open = true;
-    } else if (instance != NULL &&
-               blis_instance_next_us(instance) <= cluster->now_us) {
+    } else if (instance != NULL && blis_instance_next_us(instance) <= cluster->now_us) {
       return BLIS_OK;
     }
   }
@@ -231,8 +223,7 @@ blis_status blis__barriers_init(blis_cluster *cluster, blis_error *error) {
   return BLIS_OK;
 }
 
-void blis__barriers_join(const blis_cluster *cluster, uint32_t first,
-                         uint32_t other) {
+void blis__barriers_join(const blis_cluster *cluster, uint32_t first, uint32_t other) {
   if (cluster->barriers != NULL) {
     barrier *items = cluster->barriers->items;
     barrier *b = &items[blis__rank_group(cluster, first)];
@@ -242,13 +233,11 @@ void blis__barriers_join(const blis_cluster *cluster, uint32_t first,
   }
 }
 
-const blis_step_gate *blis__barrier_gate(const blis_cluster *cluster,
-                                         uint32_t number) {
+const blis_step_gate *blis__barrier_gate(const blis_cluster *cluster, uint32_t number) {
   if (cluster->barriers == NULL) {
     return NULL;
   }
-  const barrier *b =
-      &cluster->barriers->items[blis__rank_group(cluster, number)];
+  const barrier *b = &cluster->barriers->items[blis__rank_group(cluster, number)];
   return b->config == NULL ? NULL : &b->gate;
 }
 
@@ -260,8 +249,6 @@ void blis__barrier_reset(blis_cluster *cluster, uint32_t number) {
   }
 }
 
-void blis_cluster_get_ranks(const blis_cluster *cluster,
-                            blis_rank_counts *counts) {
-  *counts = cluster->barriers == NULL ? (blis_rank_counts){0}
-                                      : cluster->barriers->counts;
+void blis_cluster_get_ranks(const blis_cluster *cluster, blis_rank_counts *counts) {
+  *counts = cluster->barriers == NULL ? (blis_rank_counts){0} : cluster->barriers->counts;
 }

@@ -19,17 +19,14 @@
 #include "cluster/state.h"
 
 /* Behind blis__ranks_init; makes nothing where no group has a barrier. */
-BLIS_MUSTUSE blis_status blis__barriers_init(blis_cluster *cluster,
-                                             blis_error *error);
+BLIS_MUSTUSE blis_status blis__barriers_init(blis_cluster *cluster, blis_error *error);
 
 /* The group of ranks that is about to be made from first on gets one like that
    of another group. */
-void blis__barriers_join(const blis_cluster *cluster, uint32_t first,
-                         uint32_t other);
+void blis__barriers_join(const blis_cluster *cluster, uint32_t first, uint32_t other);
 
 /* Of the barrier of an instance's group; NULL = it has none. */
-const blis_step_gate *blis__barrier_gate(const blis_cluster *cluster,
-                                         uint32_t number);
+const blis_step_gate *blis__barrier_gate(const blis_cluster *cluster, uint32_t number);
 
 /* The group of an instance has stopped: it begins anew, whenever. */
 void blis__barrier_reset(blis_cluster *cluster, uint32_t number);

@@ -19,24 +19,22 @@ static uint32_t size_at(const blis_cluster_config *config, uint32_t i) {
 }
 
 /* The ranks of a group are alike. */
-static blis_status check_group(const blis_cluster *cluster, uint32_t first,
-                               uint32_t size, blis_error *error) {
+static blis_status check_group(const blis_cluster *cluster, uint32_t first, uint32_t size,
+                               blis_error *error) {
   const blis_cluster_config *config = &cluster->config;
   for (uint32_t k = 1; k < size; k++) {
     if (k >= cluster->existing - first ||
         config->instances[first + k].ranks != config->instances[first].ranks) {
       return blis_fail(error, BLIS_ERR_INVALID,
                        "instance_%" PRIu32 ": its group has %" PRIu32
-                       " ranks, and behind it are %" PRIu32
-                       "; expected all of them",
+                       " ranks, and behind it are %" PRIu32 "; expected all of them",
                        first, size, k - 1);
     }
   }
   return BLIS_OK;
 }
 
-static void put(const blis__ranks *ranks, uint32_t first, uint32_t size,
-                uint32_t group) {
+static void put(const blis__ranks *ranks, uint32_t first, uint32_t size, uint32_t group) {
   for (uint32_t i = first; i < first + size; i++) {
     ranks->first[i] = first;
     ranks->group[i] = group;
@@ -51,8 +49,7 @@ blis_status blis__ranks_init(blis_cluster *cluster, blis_error *error) {
     return BLIS_OK;
   }
   blis__ranks *ranks = blis_arena_new(&cluster->texts, sizeof *ranks);
-  uint32_t *columns =
-      blis_arena_new(&cluster->texts, 3 * (size_t)count * sizeof *columns);
+  uint32_t *columns = blis_arena_new(&cluster->texts, 3 * (size_t)count * sizeof *columns);
   BLIS_TRY_NEW(ranks, error);
   BLIS_TRY_NEW(columns, error);
   *ranks = (blis__ranks){columns, columns + count, columns + 2 * (size_t)count};
@@ -67,8 +64,7 @@ blis_status blis__ranks_init(blis_cluster *cluster, blis_error *error) {
   return BLIS_OK;
 }
 
-void blis__ranks_join(const blis_cluster *cluster, uint32_t first,
-                      uint32_t other) {
+void blis__ranks_join(const blis_cluster *cluster, uint32_t first, uint32_t other) {
   blis__ranks *ranks = cluster->ranks;
   if (ranks != NULL) {
     BLIS_ASSERT(first > 0 && first >= cluster->existing);

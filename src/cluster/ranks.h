@@ -26,22 +26,18 @@ typedef struct blis__ranks {
  * Divides the instances that there are at first; makes nothing where none has
  * ranks. BLIS_ERR_INVALID names the instance that lacks others of its group.
  */
-BLIS_MUSTUSE blis_status blis__ranks_init(blis_cluster *cluster,
-                                          blis_error *error);
+BLIS_MUSTUSE blis_status blis__ranks_init(blis_cluster *cluster, blis_error *error);
 
 /* As many instances as other's group has, from first on, are the last group. */
-void blis__ranks_join(const blis_cluster *cluster, uint32_t first,
-                      uint32_t other);
+void blis__ranks_join(const blis_cluster *cluster, uint32_t first, uint32_t other);
 
 /* The first instance of i's group. */
-static inline uint32_t blis__rank_first(const blis_cluster *cluster,
-                                        uint32_t i) {
+static inline uint32_t blis__rank_first(const blis_cluster *cluster, uint32_t i) {
   return cluster->ranks == NULL ? i : cluster->ranks->first[i];
 }
 
 /* How many instances i's group has. */
-static inline uint32_t blis__rank_count(const blis_cluster *cluster,
-                                        uint32_t i) {
+static inline uint32_t blis__rank_count(const blis_cluster *cluster, uint32_t i) {
   return cluster->ranks == NULL ? 1 : cluster->ranks->size[i];
 }
 
@@ -51,8 +47,7 @@ static inline uint32_t blis__rank_end(const blis_cluster *cluster, uint32_t i) {
 }
 
 /* The number of i's group, from 0. */
-static inline uint32_t blis__rank_group(const blis_cluster *cluster,
-                                        uint32_t i) {
+static inline uint32_t blis__rank_group(const blis_cluster *cluster, uint32_t i) {
   return cluster->ranks == NULL ? i : cluster->ranks->group[i];
 }
 

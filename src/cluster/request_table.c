@@ -4,8 +4,7 @@
 
 #include "base/invariant.h"
 
-void blis__request_table_init(blis__request_table *table,
-                              const blis_alloc *alloc) {
+void blis__request_table_init(blis__request_table *table, const blis_alloc *alloc) {
   *table = (blis__request_table){.first = NULL};
   blis_pool_init(&table->pool, alloc, sizeof(blis__cluster_request));
 }
@@ -23,18 +22,15 @@ blis__cluster_request *blis__request_table_add(blis__request_table *table,
     return NULL;
   }
   blis__cluster_request *added = blis_pool_item(&table->pool, slot);
-  *added = (blis__cluster_request){.request = *request,
-                                   .instance = -1,
-                                   .gateway_wait_us = -1,
-                                   .earlier = table->last};
+  *added = (blis__cluster_request){
+      .request = *request, .instance = -1, .gateway_wait_us = -1, .earlier = table->last};
   added->live = blis_live_request_of(request, slot);
   *(table->last != NULL ? &table->last->later : &table->first) = added;
   table->last = added;
   return added;
 }
 
-void blis__request_table_remove(blis__request_table *table,
-                                blis__cluster_request *request) {
+void blis__request_table_remove(blis__request_table *table, blis__cluster_request *request) {
   blis__cluster_request *earlier = request->earlier;
   blis__cluster_request *later = request->later;
   BLIS_ASSERT(earlier == NULL || earlier->later == request);
@@ -55,9 +51,8 @@ static bool is_legal(blis__place from, blis__place to) {
   case BLIS__AT_GATEWAY:
     return from == BLIS__AT_ADMISSION;
   case BLIS__AT_ROUTING:
-    return from == BLIS__AT_ADMISSION || from == BLIS__AT_GATEWAY ||
-           from == BLIS__AT_WAITING || from == BLIS__AT_INSTANCE ||
-           from == BLIS__AT_HANDOFF || from == BLIS__AT_ENCODER;
+    return from == BLIS__AT_ADMISSION || from == BLIS__AT_GATEWAY || from == BLIS__AT_WAITING ||
+           from == BLIS__AT_INSTANCE || from == BLIS__AT_HANDOFF || from == BLIS__AT_ENCODER;
   case BLIS__AT_ENCODER:
   case BLIS__AT_HANDOFF:
   case BLIS__AT_WAITING:

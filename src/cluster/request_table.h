@@ -39,9 +39,9 @@ typedef struct blis__cluster_request {
   uint32_t prompt_place;    /* the same in gateway_bound.c */
   bool is_bound;            /* counted there as on its way */
   int64_t pending_prefill_tokens;
-  bool is_ongoing;  /* counted where it is, see prefill_history.c */
-  bool is_active;   /* admitted and not ended, as traffic_state.c counts */
-  bool is_decoding; /* and there after its first token */
+  bool is_ongoing;         /* counted where it is, see prefill_history.c */
+  bool is_active;          /* admitted and not ended, as traffic_state.c counts */
+  bool is_decoding;        /* and there after its first token */
   int64_t gateway_wait_us; /* in the gateway's queue; -1 = never left it */
   int64_t gateway_left_us; /* the last time */
   blis_ticket router_ticket;
@@ -60,32 +60,27 @@ typedef struct blis__request_table {
 } blis__request_table;
 
 /* Copies *alloc; allocates nothing yet. */
-void blis__request_table_init(blis__request_table *table,
-                              const blis_alloc *alloc);
+void blis__request_table_init(blis__request_table *table, const blis_alloc *alloc);
 void blis__request_table_deinit(blis__request_table *table);
 
 /* A copy of the request as the last arrival; NULL = out of memory. */
 blis__cluster_request *blis__request_table_add(blis__request_table *table,
                                                const blis_request *request);
 
-void blis__request_table_remove(blis__request_table *table,
-                                blis__cluster_request *request);
+void blis__request_table_remove(blis__request_table *table, blis__cluster_request *request);
 
 /* It goes on to a place that requests reach from where it is. */
 void blis__request_move(blis__cluster_request *request, blis__place place);
 
 /* Of any record about it: also of the prefill's, where that is apart. */
-static inline blis__cluster_request *
-blis__request_table_of(const blis__request_table *table,
-                       const blis_live_request *live) {
+static inline blis__cluster_request *blis__request_table_of(const blis__request_table *table,
+                                                            const blis_live_request *live) {
   return blis_pool_item(&table->pool, live->slot);
 }
 
 /* Of the record that is part of it. */
-static inline blis__cluster_request *
-blis__request_of(const blis_live_request *live) {
-  return (blis__cluster_request *)((char *)live -
-                                   offsetof(blis__cluster_request, live));
+static inline blis__cluster_request *blis__request_of(const blis_live_request *live) {
+  return (blis__cluster_request *)((char *)live - offsetof(blis__cluster_request, live));
 }
 
 #endif

@@ -12,9 +12,8 @@ const char *blis_run_event_name(blis_run_event_kind kind) {
   return names[kind];
 }
 
-static blis_status tell(const blis_run_listener *listener,
-                        blis_cluster *cluster, const blis__news *news,
-                        blis_run_event event, blis_error *error) {
+static blis_status tell(const blis_run_listener *listener, blis_cluster *cluster,
+                        const blis__news *news, blis_run_event event, blis_error *error) {
   blis_routing_request shown;
   if (news->request != NULL) {
     shown = blis__cluster_show_request(cluster, news->request);
@@ -24,23 +23,21 @@ static blis_status tell(const blis_run_listener *listener,
   return listener->hear(listener->ud, &event, error);
 }
 
-static blis_status on_arrived(void *ud, blis_cluster *cluster,
-                              const blis__news *news, blis_error *error) {
+static blis_status on_arrived(void *ud, blis_cluster *cluster, const blis__news *news,
+                              blis_error *error) {
+  const blis_run_event event = {.kind = BLIS_RUN_EVENT_REQUEST_ARRIVAL, .instance = -1, .to = -1};
+  return tell(ud, cluster, news, event, error);
+}
+
+static blis_status on_prefilled(void *ud, blis_cluster *cluster, const blis__news *news,
+                                blis_error *error) {
   const blis_run_event event = {
-      .kind = BLIS_RUN_EVENT_REQUEST_ARRIVAL, .instance = -1, .to = -1};
+      .kind = BLIS_RUN_EVENT_PREFILL_COMPLETE, .instance = news->instance, .to = -1};
   return tell(ud, cluster, news, event, error);
 }
 
-static blis_status on_prefilled(void *ud, blis_cluster *cluster,
-                                const blis__news *news, blis_error *error) {
-  const blis_run_event event = {.kind = BLIS_RUN_EVENT_PREFILL_COMPLETE,
-                                .instance = news->instance,
-                                .to = -1};
-  return tell(ud, cluster, news, event, error);
-}
-
-static blis_status on_token(void *ud, blis_cluster *cluster,
-                            const blis__news *news, blis_error *error) {
+static blis_status on_token(void *ud, blis_cluster *cluster, const blis__news *news,
+                            blis_error *error) {
   const blis_run_event event = {.kind = BLIS_RUN_EVENT_TOKEN_GENERATED,
                                 .instance = news->instance,
                                 .to = -1,
@@ -48,8 +45,8 @@ static blis_status on_token(void *ud, blis_cluster *cluster,
   return tell(ud, cluster, news, event, error);
 }
 
-static blis_status on_batch(void *ud, blis_cluster *cluster,
-                            const blis__news *news, blis_error *error) {
+static blis_status on_batch(void *ud, blis_cluster *cluster, const blis__news *news,
+                            blis_error *error) {
   const blis_run_event event = {.kind = BLIS_RUN_EVENT_BATCH_SCHEDULE,
                                 .instance = news->instance,
                                 .to = -1,
@@ -57,8 +54,7 @@ static blis_status on_batch(void *ud, blis_cluster *cluster,
   return tell(ud, cluster, news, event, error);
 }
 
-static blis_status on_transfer_began(void *ud, blis_cluster *cluster,
-                                     const blis__news *news,
+static blis_status on_transfer_began(void *ud, blis_cluster *cluster, const blis__news *news,
                                      blis_error *error) {
   const blis_run_event event = {.kind = BLIS_RUN_EVENT_KV_TRANSFER_START,
                                 .instance = news->instance,
@@ -66,8 +62,7 @@ static blis_status on_transfer_began(void *ud, blis_cluster *cluster,
   return tell(ud, cluster, news, event, error);
 }
 
-static blis_status on_transfer_ended(void *ud, blis_cluster *cluster,
-                                     const blis__news *news,
+static blis_status on_transfer_ended(void *ud, blis_cluster *cluster, const blis__news *news,
                                      blis_error *error) {
   const blis_run_event event = {.kind = BLIS_RUN_EVENT_KV_TRANSFER_COMPLETE,
                                 .instance = news->instance,
@@ -84,21 +79,19 @@ static blis_run_event_kind kind_of_end(blis_request_state state) {
 }
 
 /* Nothing is said of what is unfinished at the end of the run. */
-static blis_status on_ended(void *ud, blis_cluster *cluster,
-                            const blis__news *news, blis_error *error) {
+static blis_status on_ended(void *ud, blis_cluster *cluster, const blis__news *news,
+                            blis_error *error) {
   const blis_run_listener *listener = ud;
   const blis_request_end *end = news->end;
   blis_run_event_kind kind = kind_of_end(end->state);
-  if (end->state < BLIS_REQUEST_COMPLETED ||
-      (listener->kinds & BLIS_RUN_EVENT_BIT(kind)) == 0) {
+  if (end->state < BLIS_REQUEST_COMPLETED || (listener->kinds & BLIS_RUN_EVENT_BIT(kind)) == 0) {
     return BLIS_OK;
   }
   const blis_run_event event = {
       .kind = kind,
       .instance = end->instance,
       .to = -1,
-      .reason = end->reason != NULL ? end->reason
-                                    : blis_request_state_name(end->state)};
+      .reason = end->reason != NULL ? end->reason : blis_request_state_name(end->state)};
   return tell(listener, cluster, news, event, error);
 }
 
@@ -108,7 +101,7 @@ blis_status blis__add_run_events(blis_cluster *cluster) {
   const uint32_t ends = BLIS_RUN_EVENT_BIT(BLIS_RUN_EVENT_REQUEST_COMPLETE) |
                         BLIS_RUN_EVENT_BIT(BLIS_RUN_EVENT_REQUEST_REJECTED) |
                         BLIS_RUN_EVENT_BIT(BLIS_RUN_EVENT_REQUEST_FAILED);
-#define ON(kind, hear)                                                         \
+#define ON(kind, hear)                                                                             \
   ((to->kinds & BLIS_RUN_EVENT_BIT(BLIS_RUN_EVENT_##kind)) != 0 ? (hear) : NULL)
   const blis__listener listener = {
       .ud = to,
@@ -121,8 +114,7 @@ blis_status blis__add_run_events(blis_cluster *cluster) {
              [BLIS__TOKEN] = ON(TOKEN_GENERATED, on_token),
              [BLIS__BATCH_FORMED] = ON(BATCH_SCHEDULE, on_batch),
              [BLIS__TRANSFER_BEGAN] = ON(KV_TRANSFER_START, on_transfer_began),
-             [BLIS__TRANSFER_ENDED] =
-                 ON(KV_TRANSFER_COMPLETE, on_transfer_ended),
+             [BLIS__TRANSFER_ENDED] = ON(KV_TRANSFER_COMPLETE, on_transfer_ended),
              [BLIS__ENDED] = (to->kinds & ends) != 0 ? on_ended : NULL}};
 #undef ON
   return blis__listeners_add(&cluster->listeners, &listener);

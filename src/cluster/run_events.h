@@ -16,15 +16,15 @@
 #include "policy/contract/view.h"
 
 /* XX(constant, name) */
-#define BLIS_RUN_EVENT_MAP(XX)                                                 \
-  XX(REQUEST_ARRIVAL, "request_arrival")                                       \
-  XX(PREFILL_COMPLETE, "prefill_complete")                                     \
-  XX(TOKEN_GENERATED, "token_generated")                                       \
-  XX(REQUEST_COMPLETE, "request_complete")                                     \
-  XX(REQUEST_REJECTED, "request_rejected")                                     \
-  XX(REQUEST_FAILED, "request_failed")                                         \
-  XX(BATCH_SCHEDULE, "batch_schedule")                                         \
-  XX(KV_TRANSFER_START, "kv_transfer_start")                                   \
+#define BLIS_RUN_EVENT_MAP(XX)                                                                     \
+  XX(REQUEST_ARRIVAL, "request_arrival")                                                           \
+  XX(PREFILL_COMPLETE, "prefill_complete")                                                         \
+  XX(TOKEN_GENERATED, "token_generated")                                                           \
+  XX(REQUEST_COMPLETE, "request_complete")                                                         \
+  XX(REQUEST_REJECTED, "request_rejected")                                                         \
+  XX(REQUEST_FAILED, "request_failed")                                                             \
+  XX(BATCH_SCHEDULE, "batch_schedule")                                                             \
+  XX(KV_TRANSFER_START, "kv_transfer_start")                                                       \
   XX(KV_TRANSFER_COMPLETE, "kv_transfer_complete")
 
 typedef enum blis_run_event_kind {
@@ -37,8 +37,8 @@ typedef enum blis_run_event_kind {
 #define BLIS_RUN_EVENT_BIT(kind) (1u << (kind))
 
 /* Those that only a step-by-step engine can tell. */
-#define BLIS_RUN_EVENTS_OF_STEPS                                               \
-  (BLIS_RUN_EVENT_BIT(BLIS_RUN_EVENT_TOKEN_GENERATED) |                        \
+#define BLIS_RUN_EVENTS_OF_STEPS                                                                   \
+  (BLIS_RUN_EVENT_BIT(BLIS_RUN_EVENT_TOKEN_GENERATED) |                                            \
    BLIS_RUN_EVENT_BIT(BLIS_RUN_EVENT_BATCH_SCHEDULE))
 
 /* Static storage. */
@@ -49,9 +49,9 @@ typedef struct blis_run_event {
   int64_t time_us;
   /* Without prompt; NULL of a batch. */
   const blis_routing_request *request;
-  int64_t instance; /* where it happens, of a transfer the source; -1 = none */
-  int64_t to;       /* of a transfer; else -1 */
-  int64_t count;    /* number of the token, from 1; requests in the batch */
+  int64_t instance;   /* where it happens, of a transfer the source; -1 = none */
+  int64_t to;         /* of a transfer; else -1 */
+  int64_t count;      /* number of the token, from 1; requests in the batch */
   const char *reason; /* of a rejection or failure; NULL = none */
 } blis_run_event;
 

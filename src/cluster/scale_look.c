@@ -9,8 +9,7 @@
 
 enum { WINDOW_US = 60000000 };
 
-static bool is_own(const blis__scale_look *look, const blis_cluster *cluster,
-                   uint32_t i) {
+static bool is_own(const blis__scale_look *look, const blis_cluster *cluster, uint32_t i) {
   return blis__is_in_scaled_pool(cluster, look->config->role, i);
 }
 
@@ -20,8 +19,8 @@ static bool needs(const blis__scale_look *look, blis_scale_metric metric) {
 
 /* What is heard. */
 
-static blis_status on_arrived(void *ud, blis_cluster *cluster,
-                              const blis__news *news, blis_error *error) {
+static blis_status on_arrived(void *ud, blis_cluster *cluster, const blis__news *news,
+                              blis_error *error) {
   (void)cluster, (void)error;
   blis__scale_look *look = ud;
   look->arrivals++;
@@ -40,8 +39,7 @@ static void forget_old(blis__scale_samples *samples, int64_t now_us) {
 }
 
 /* Before it takes more memory it forgets what is too old. */
-static blis_status add(const blis_cluster *cluster,
-                       blis__scale_samples *samples, int64_t time_us,
+static blis_status add(const blis_cluster *cluster, blis__scale_samples *samples, int64_t time_us,
                        double value, blis_error *error) {
   const blis__scale_sample sample = {time_us, value};
   bool was_full = samples->count == samples->capacity;
@@ -49,22 +47,19 @@ static blis_status add(const blis_cluster *cluster,
     forget_old(samples, cluster->now_us);
   }
   /* What is left of more than half may soon be too much again. */
-  if (samples->count == samples->capacity ||
-      (was_full && samples->count > samples->capacity / 2)) {
-    BLIS_TRY_MEM(blis_array_reserve(&cluster->alloc, samples,
-                                    2 * samples->capacity + 64),
-                 error);
+  if (samples->count == samples->capacity || (was_full && samples->count > samples->capacity / 2)) {
+    BLIS_TRY_MEM(blis_array_reserve(&cluster->alloc, samples, 2 * samples->capacity + 64), error);
   }
   BLIS_TRY_MEM(blis_array_push(&cluster->alloc, samples, sample), error);
   return BLIS_OK;
 }
 
-static blis_status on_first_token(void *ud, blis_cluster *cluster,
-                                  const blis__news *news, blis_error *error) {
+static blis_status on_first_token(void *ud, blis_cluster *cluster, const blis__news *news,
+                                  blis_error *error) {
   blis__scale_look *look = ud;
   const blis_live_request *live = &news->request->live;
-  return add(cluster, &look->ttft_us, live->arrival_us + live->ttft_us,
-             (double)live->ttft_us, error);
+  return add(cluster, &look->ttft_us, live->arrival_us + live->ttft_us, (double)live->ttft_us,
+             error);
 }
 
 static bool is_within(int64_t target_us, double value_us) {
@@ -72,69 +67,60 @@ static bool is_within(int64_t target_us, double value_us) {
 }
 
 static double tpot_us_of(const blis_request_end *end) {
-  return end->itl_count > 0 ? (double)end->itl_sum_us / (double)end->itl_count
-                            : 0;
+  return end->itl_count > 0 ? (double)end->itl_sum_us / (double)end->itl_count : 0;
 }
 
-bool blis__keeps_scale_targets(const blis_scaling_config *config,
-                               const blis_request_end *end) {
+bool blis__keeps_scale_targets(const blis_scaling_config *config, const blis_request_end *end) {
   return blis_request_is_completed(end->state) &&
          is_within(config->ttft_target_us, (double)end->ttft_us) &&
          is_within(config->tpot_target_us, tpot_us_of(end)) &&
          is_within(config->e2e_target_us, (double)end->e2e_us);
 }
 
-static blis_status on_ended(void *ud, blis_cluster *cluster,
-                            const blis__news *news, blis_error *error) {
+static blis_status on_ended(void *ud, blis_cluster *cluster, const blis__news *news,
+                            blis_error *error) {
   blis__scale_look *look = ud;
   const blis_request_end *end = news->end;
   if (blis_request_is_completed(end->state)) {
     look->completed++;
     look->output_tokens += news->request->live.output_tokens;
     if (end->itl_count > 0 && needs(look, BLIS_SCALE_TPOT_P90)) {
-      BLIS_TRY(
-          add(cluster, &look->tpot_us, end->end_us, tpot_us_of(end), error));
+      BLIS_TRY(add(cluster, &look->tpot_us, end->end_us, tpot_us_of(end), error));
     }
   }
   return needs(look, BLIS_SCALE_SLO_ATTAINMENT)
-             ? add(cluster, &look->kept, end->end_us,
-                   blis__keeps_scale_targets(look->config, end), error)
+             ? add(cluster, &look->kept, end->end_us, blis__keeps_scale_targets(look->config, end),
+                   error)
              : BLIS_OK;
 }
 
 blis_status blis__scale_look_init(blis__scale_look *look, blis_cluster *cluster,
-                                  const blis_scaling_config *config,
-                                  blis_scale_needs wanted) {
+                                  const blis_scaling_config *config, blis_scale_needs wanted) {
   *look = (blis__scale_look){.config = config, .needs = wanted};
   uint32_t count = cluster->config.instance_count;
-  look->place_of =
-      blis_alloc_zeroed(&cluster->alloc, count, sizeof *look->place_of);
+  look->place_of = blis_alloc_zeroed(&cluster->alloc, count, sizeof *look->place_of);
   if (look->place_of == NULL) {
     return BLIS_ERR_NOMEM;
   }
   BLIS_TRY(blis_array_reserve(&cluster->alloc, &look->instances, count));
-  bool hears_arrivals = needs(look, BLIS_SCALE_REQUEST_RATE) ||
-                        needs(look, BLIS_SCALE_PROMPT_TOKENS_MEAN);
-  bool hears_ends = needs(look, BLIS_SCALE_TPOT_P90) ||
-                    needs(look, BLIS_SCALE_SLO_ATTAINMENT) ||
+  bool hears_arrivals =
+      needs(look, BLIS_SCALE_REQUEST_RATE) || needs(look, BLIS_SCALE_PROMPT_TOKENS_MEAN);
+  bool hears_ends = needs(look, BLIS_SCALE_TPOT_P90) || needs(look, BLIS_SCALE_SLO_ATTAINMENT) ||
                     needs(look, BLIS_SCALE_OUTPUT_TOKENS_MEAN);
   blis__listener listener = {.ud = look, .rank = BLIS__BOOKS};
   listener.on[BLIS__ARRIVED] = hears_arrivals ? on_arrived : NULL;
-  listener.on[BLIS__FIRST_TOKEN] =
-      needs(look, BLIS_SCALE_TTFT_P90) ? on_first_token : NULL;
+  listener.on[BLIS__FIRST_TOKEN] = needs(look, BLIS_SCALE_TTFT_P90) ? on_first_token : NULL;
   listener.on[BLIS__ENDED] = hears_ends ? on_ended : NULL;
   return blis__listeners_add(&cluster->listeners, &listener);
 }
 
-void blis__scale_look_deinit(blis__scale_look *look,
-                             const blis_cluster *cluster) {
+void blis__scale_look_deinit(blis__scale_look *look, const blis_cluster *cluster) {
   const blis_alloc *alloc = &cluster->alloc;
   blis_array_deinit(alloc, &look->ttft_us);
   blis_array_deinit(alloc, &look->tpot_us);
   blis_array_deinit(alloc, &look->kept);
   blis_array_deinit(alloc, &look->instances);
-  blis_alloc_free(alloc, look->place_of,
-                  cluster->config.instance_count * sizeof *look->place_of);
+  blis_alloc_free(alloc, look->place_of, cluster->config.instance_count * sizeof *look->place_of);
 }
 
 /* What is shown. */
@@ -178,9 +164,7 @@ static double select_rank(blis__scale_sample *items, size_t count, size_t k) {
 static double p90(blis__scale_samples *samples, int64_t now_us) {
   forget_old(samples, now_us);
   size_t count = samples->count;
-  return count == 0
-             ? 0
-             : select_rank(samples->items, count, (count * 9 + 9) / 10 - 1);
+  return count == 0 ? 0 : select_rank(samples->items, count, (count * 9 + 9) / 10 - 1);
 }
 
 static double share_kept(blis__scale_look *look, int64_t now_us) {
@@ -205,8 +189,8 @@ static double measure(void *ud, blis_scale_metric metric) {
 }
 
 /* Adds one rank of a group to what is seen of that. */
-static void add_rank(blis_scale_instance *seen, const blis_cluster *cluster,
-                     uint32_t i, double *metrics) {
+static void add_rank(blis_scale_instance *seen, const blis_cluster *cluster, uint32_t i,
+                     double *metrics) {
   const blis_instance *instance = cluster->instances[i];
   const blis_instance_config *config = blis_instance_get_config(instance);
   blis_instance_stats stats;
@@ -227,12 +211,11 @@ static void add_rank(blis_scale_instance *seen, const blis_cluster *cluster,
   seen->gpu = machine.gpu;
   seen->tp += machine.tp;
   seen->cost_per_hour += machine.cost_per_hour;
-  metrics[BLIS_SCALE_POOL_SATURATION] +=
-      part * blis__instance_fullness(queue_depth, use);
+  metrics[BLIS_SCALE_POOL_SATURATION] += part * blis__instance_fullness(queue_depth, use);
 }
 
-static void look_at_group(blis__scale_look *look, const blis_cluster *cluster,
-                          uint32_t first, double *metrics) {
+static void look_at_group(blis__scale_look *look, const blis_cluster *cluster, uint32_t first,
+                          double *metrics) {
   blis_scale_instance seen = {.id = first};
   size_t place = look->instances.count++;
   for (uint32_t i = first; i < blis__rank_end(cluster, first); i++) {
@@ -245,30 +228,26 @@ static void look_at_group(blis__scale_look *look, const blis_cluster *cluster,
   metrics[BLIS_SCALE_BATCH_SIZE] += seen.batch_size;
 }
 
-static void look_at_instances(blis__scale_look *look,
-                              const blis_cluster *cluster, double *metrics) {
+static void look_at_instances(blis__scale_look *look, const blis_cluster *cluster,
+                              double *metrics) {
   look->instances.count = 0;
   for (uint32_t i = 0; i < cluster->existing; i = blis__rank_end(cluster, i)) {
     for (uint32_t k = i; k < blis__rank_end(cluster, i); k++) {
       look->place_of[k] = 0;
     }
-    if (cluster->services[i] == BLIS_SERVICE_ACTIVE &&
-        is_own(look, cluster, i)) {
+    if (cluster->services[i] == BLIS_SERVICE_ACTIVE && is_own(look, cluster, i)) {
       look_at_group(look, cluster, i, metrics);
     }
   }
   /* Nobody is there who could take anything: full, as llm-d has it. */
   double count = (double)look->instances.count;
-  metrics[BLIS_SCALE_POOL_SATURATION] =
-      count > 0 ? metrics[BLIS_SCALE_POOL_SATURATION] / count : 1;
+  metrics[BLIS_SCALE_POOL_SATURATION] = count > 0 ? metrics[BLIS_SCALE_POOL_SATURATION] / count : 1;
 }
 
-static double starting_kv_tokens(const blis__scale_look *look,
-                                 const blis_cluster *cluster) {
+static double starting_kv_tokens(const blis__scale_look *look, const blis_cluster *cluster) {
   double sum = 0;
   for (uint32_t i = 0; i < cluster->existing; i++) {
-    const blis_instance_config *config =
-        blis_instance_get_config(cluster->instances[i]);
+    const blis_instance_config *config = blis_instance_get_config(cluster->instances[i]);
     sum += blis__is_starting(cluster->services[i]) && is_own(look, cluster, i)
                ? (double)config->kv_blocks * (double)config->block_size_tokens
                : 0;
@@ -277,8 +256,7 @@ static double starting_kv_tokens(const blis__scale_look *look,
 }
 
 /* The record of a request at an instance, and which; NULL = it is at none. */
-static const blis_live_request *leg_of(const blis__cluster_request *r,
-                                       uint32_t *instance) {
+static const blis_live_request *leg_of(const blis__cluster_request *r, uint32_t *instance) {
   if (r->place == BLIS__AT_INSTANCE) {
     *instance = (uint32_t)r->instance;
     return &r->live;
@@ -291,24 +269,20 @@ static const blis_live_request *leg_of(const blis__cluster_request *r,
 }
 
 /* In whatever state their instances are; hand-offs have more to them. */
-static double count_running(const blis__scale_look *look,
-                            const blis_cluster *cluster) {
+static double count_running(const blis__scale_look *look, const blis_cluster *cluster) {
   double count = 0;
   for (uint32_t i = 0; i < cluster->existing; i++) {
-    count +=
-        is_own(look, cluster, i)
-            ? blis__snapshot_live(&cluster->snapshot, i, BLIS_SIGNAL_IN_FLIGHT)
-            : 0;
+    count += is_own(look, cluster, i)
+                 ? blis__snapshot_live(&cluster->snapshot, i, BLIS_SIGNAL_IN_FLIGHT)
+                 : 0;
   }
   return count;
 }
 
 /* What requests say about their instances and the cluster. */
-static void look_at_requests(blis__scale_look *look,
-                             const blis_cluster *cluster, double *metrics) {
+static void look_at_requests(blis__scale_look *look, const blis_cluster *cluster, double *metrics) {
   double running = 0;
-  for (const blis__cluster_request *r = cluster->requests.first; r != NULL;
-       r = r->later) {
+  for (const blis__cluster_request *r = cluster->requests.first; r != NULL; r = r->later) {
     double prompt = (double)r->live.prompt_tokens;
     uint32_t where = 0;
     const blis_live_request *leg = leg_of(r, &where);
@@ -329,8 +303,7 @@ static void look_at_requests(blis__scale_look *look,
       instance->queued_kv_tokens += prompt;
     }
   }
-  BLIS_ASSERT(cluster->handoffs != NULL ||
-              running == count_running(look, cluster));
+  BLIS_ASSERT(cluster->handoffs != NULL || running == count_running(look, cluster));
   metrics[BLIS_SCALE_REQUESTS_RUNNING] = running;
 }
 
@@ -354,8 +327,7 @@ void blis__scale_look_take(blis__scale_look *look, blis_cluster *cluster,
   double seconds = (double)(now_us - look->looked_us) / 1e6;
   look_at_instances(look, cluster, metrics);
   if (needs(look, BLIS_SCALE_POOL_SATURATION)) { /* a gateway says it itself */
-    blis_cluster_gateway_saturation(cluster,
-                                    &metrics[BLIS_SCALE_POOL_SATURATION]);
+    blis_cluster_gateway_saturation(cluster, &metrics[BLIS_SCALE_POOL_SATURATION]);
   }
   metrics[BLIS_SCALE_REQUESTS_RUNNING] = count_running(look, cluster);
   if ((needs(look, BLIS_SCALE_REQUESTS_RUNNING) && cluster->handoffs != NULL) ||
@@ -363,11 +335,9 @@ void blis__scale_look_take(blis__scale_look *look, blis_cluster *cluster,
       (look->needs & BLIS_SCALE_NEEDS_QUEUED_TOKENS) != 0) {
     look_at_requests(look, cluster, metrics);
   }
-  metrics[BLIS_SCALE_GATEWAY_QUEUE_SIZE] =
-      (double)blis__waiting_for_pool(cluster);
+  metrics[BLIS_SCALE_GATEWAY_QUEUE_SIZE] = (double)blis__waiting_for_pool(cluster);
   metrics[BLIS_SCALE_REQUEST_RATE] = per((double)look->arrivals, seconds);
-  metrics[BLIS_SCALE_PROMPT_TOKENS_MEAN] =
-      per((double)look->prompt_tokens, (double)look->arrivals);
+  metrics[BLIS_SCALE_PROMPT_TOKENS_MEAN] = per((double)look->prompt_tokens, (double)look->arrivals);
   metrics[BLIS_SCALE_OUTPUT_TOKENS_MEAN] =
       per((double)look->output_tokens, (double)look->completed);
   begin_anew(look, now_us);
@@ -376,6 +346,5 @@ void blis__scale_look_take(blis__scale_look *look, blis_cluster *cluster,
   context->instances = look->instances.items;
   context->instance_count = look->instances.count;
   context->starting_kv_tokens = starting_kv_tokens(look, cluster);
-  context->model =
-      blis__scale_engine_of(&look->engine, cluster, look->config->role);
+  context->model = blis__scale_engine_of(&look->engine, cluster, look->config->role);
 }

@@ -41,15 +41,13 @@ typedef struct blis__scale_look {
 } blis__scale_look;
 
 /* Adds its listeners; config outlives the look. deinit whatever the status. */
-BLIS_MUSTUSE blis_status blis__scale_look_init(
-    blis__scale_look *look, blis_cluster *cluster,
-    const blis_scaling_config *config, blis_scale_needs needs);
-void blis__scale_look_deinit(blis__scale_look *look,
-                             const blis_cluster *cluster);
+BLIS_MUSTUSE blis_status blis__scale_look_init(blis__scale_look *look, blis_cluster *cluster,
+                                               const blis_scaling_config *config,
+                                               blis_scale_needs needs);
+void blis__scale_look_deinit(blis__scale_look *look, const blis_cluster *cluster);
 
 /* A request that ended like this kept all targets of the configuration. */
-bool blis__keeps_scale_targets(const blis_scaling_config *config,
-                               const blis_request_end *end);
+bool blis__keeps_scale_targets(const blis_scaling_config *config, const blis_request_end *end);
 
 /*
  * Fills what *context says of metrics, instances and the model; valid until the

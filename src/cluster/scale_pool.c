@@ -5,8 +5,7 @@
 /* existing = there is none. */
 static uint32_t first_of(const blis_cluster *cluster, blis_scale_role role) {
   uint32_t first = 0;
-  while (first < cluster->existing &&
-         !blis__is_in_scaled_pool(cluster, role, first)) {
+  while (first < cluster->existing && !blis__is_in_scaled_pool(cluster, role, first)) {
     first++;
   }
   return first;
@@ -14,16 +13,14 @@ static uint32_t first_of(const blis_cluster *cluster, blis_scale_role role) {
 
 /* One decode or prefill step of so much, as the engine's model has it; ranks
    share it evenly. */
-static double step_us(void *state, double prefill_tokens, double requests,
-                      double kv_tokens) {
+static double step_us(void *state, double prefill_tokens, double requests, double kv_tokens) {
   const blis__scale_engine *engine = state;
   int64_t t = (int64_t)(prefill_tokens / engine->ranks);
   int64_t n = (int64_t)(requests / engine->ranks);
   const blis_batch_sums sums = {.requests = n + (t > 0),
                                 .prefill_tokens = t,
                                 .decode_requests = n,
-                                .decode_context_tokens =
-                                    (int64_t)(kv_tokens / engine->ranks),
+                                .decode_context_tokens = (int64_t)(kv_tokens / engine->ranks),
                                 .prefill_attention = 3 * t * t,
                                 .prefill_pairs = t * (t - 1)};
   int64_t told_us = 1;
@@ -32,8 +29,7 @@ static double step_us(void *state, double prefill_tokens, double requests,
 }
 
 const blis_scale_model *blis__scale_engine_of(blis__scale_engine *engine,
-                                              const blis_cluster *cluster,
-                                              blis_scale_role role) {
+                                              const blis_cluster *cluster, blis_scale_role role) {
   uint32_t first = first_of(cluster, role);
   if (first == cluster->existing) {
     return NULL;
@@ -45,12 +41,11 @@ const blis_scale_model *blis__scale_engine_of(blis__scale_engine *engine,
   if (!blis_latency_uses_sums(engine->latency)) {
     return NULL;
   }
-  engine->model = (blis_scale_model){
-      .step_us = step_us,
-      .state = engine,
-      .kv_capacity_tokens = engine->ranks * (double)kind->kv_blocks *
-                            (double)kind->block_size_tokens,
-      .max_num_seqs = engine->ranks * (double)kind->max_num_seqs};
+  engine->model = (blis_scale_model){.step_us = step_us,
+                                     .state = engine,
+                                     .kv_capacity_tokens = engine->ranks * (double)kind->kv_blocks *
+                                                           (double)kind->block_size_tokens,
+                                     .max_num_seqs = engine->ranks * (double)kind->max_num_seqs};
   return &engine->model;
 }
 
@@ -72,8 +67,8 @@ static double watts_of(double nj, double gpu_us) {
   return gpu_us > 0 ? nj / gpu_us / 1e3 : -1;
 }
 
-static void read_meter(blis__scale_meter *meter, const blis_cluster *cluster,
-                       blis_scale_role role, blis_scale_pool *seen) {
+static void read_meter(blis__scale_meter *meter, const blis_cluster *cluster, blis_scale_role role,
+                       blis_scale_pool *seen) {
   blis__scale_meter now = {0};
   for (uint32_t i = 0; i < cluster->existing; i++) {
     const blis_instance *instance = cluster->instances[i];
@@ -82,10 +77,10 @@ static void read_meter(blis__scale_meter *meter, const blis_cluster *cluster,
       add_instance(&now, instance, power);
     }
   }
-  seen->prefill_watts = watts_of(now.prefill_nj - meter->prefill_nj,
-                                 now.prefill_gpu_us - meter->prefill_gpu_us);
-  seen->decode_watts = watts_of(now.decode_nj - meter->decode_nj,
-                                now.decode_gpu_us - meter->decode_gpu_us);
+  seen->prefill_watts =
+      watts_of(now.prefill_nj - meter->prefill_nj, now.prefill_gpu_us - meter->prefill_gpu_us);
+  seen->decode_watts =
+      watts_of(now.decode_nj - meter->decode_nj, now.decode_gpu_us - meter->decode_gpu_us);
   *meter = now;
 }
 
@@ -95,8 +90,7 @@ bool blis__scale_pool_look(blis__scale_pool *pool, const blis_cluster *cluster,
   if (first == cluster->existing) {
     return false;
   }
-  pool->seen = (blis_scale_pool){
-      .model = blis__scale_engine_of(&pool->engine, cluster, role)};
+  pool->seen = (blis_scale_pool){.model = blis__scale_engine_of(&pool->engine, cluster, role)};
   for (uint32_t i = first; i < blis__rank_end(cluster, first); i++) {
     const blis_instance_facts *facts = &cluster->facts[i];
     pool->seen.gpus += (double)blis_max_i64(facts->gpus, facts->tp);

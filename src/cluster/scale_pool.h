@@ -13,17 +13,16 @@
 #include "policy/autoscale/autoscaler.h"
 
 /* Is the instance one of those that are scaled for a role? */
-static inline bool blis__is_in_scaled_pool(const blis_cluster *cluster,
-                                           blis_scale_role role, uint32_t i) {
+static inline bool blis__is_in_scaled_pool(const blis_cluster *cluster, blis_scale_role role,
+                                           uint32_t i) {
   static const uint32_t roles[] = {0, BLIS_ROLE_PREFILL, BLIS_ROLE_DECODE};
   return cluster->facts[i].roles == roles[role];
 }
 
 /* The same, for the first of each group of ranks: these are what is counted. */
-static inline bool blis__is_scaled_group(const blis_cluster *cluster,
-                                         blis_scale_role role, uint32_t i) {
-  return blis__rank_first(cluster, i) == i &&
-         blis__is_in_scaled_pool(cluster, role, i);
+static inline bool blis__is_scaled_group(const blis_cluster *cluster, blis_scale_role role,
+                                         uint32_t i) {
+  return blis__rank_first(cluster, i) == i && blis__is_in_scaled_pool(cluster, role, i);
 }
 
 /* How long the steps of a pool take, as the engine of its first instance has
@@ -36,8 +35,7 @@ typedef struct blis__scale_engine {
 
 /* NULL = sums of a batch do not tell it, or there is no such instance. */
 const blis_scale_model *blis__scale_engine_of(blis__scale_engine *engine,
-                                              const blis_cluster *cluster,
-                                              blis_scale_role role);
+                                              const blis_cluster *cluster, blis_scale_role role);
 
 /* Of all instances of a pool of which it is known what they draw, up to the
    last look; all zero at first. */

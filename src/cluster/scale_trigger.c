@@ -5,10 +5,9 @@
 
 enum { WINDOW_US = 60000000, LEAST_OUTCOMES = 10 };
 
-static bool may_look(const blis__scale_trigger *trigger,
-                     const blis_cluster *cluster) {
-  return trigger->looked_us < 0 || cluster->now_us - trigger->looked_us >=
-                                       trigger->config->trigger_gap_us;
+static bool may_look(const blis__scale_trigger *trigger, const blis_cluster *cluster) {
+  return trigger->looked_us < 0 ||
+         cluster->now_us - trigger->looked_us >= trigger->config->trigger_gap_us;
 }
 
 static void look_now(blis_cluster *cluster) {
@@ -20,17 +19,15 @@ static void look_now(blis_cluster *cluster) {
 /* Queues. They grow at these moments; preempted requests are seen at the next.
  */
 
-static void note_queue(blis__scale_trigger *trigger, blis_cluster *cluster,
-                       int64_t depth) {
-  if (depth >= trigger->config->trigger_queue_depth &&
-      may_look(trigger, cluster)) {
+static void note_queue(blis__scale_trigger *trigger, blis_cluster *cluster, int64_t depth) {
+  if (depth >= trigger->config->trigger_queue_depth && may_look(trigger, cluster)) {
     trigger->has_queue = true;
     look_now(cluster);
   }
 }
 
-static blis_status on_joined(void *ud, blis_cluster *cluster,
-                             const blis__news *news, blis_error *error) {
+static blis_status on_joined(void *ud, blis_cluster *cluster, const blis__news *news,
+                             blis_error *error) {
   (void)error;
   blis_instance_stats stats;
   blis_instance_get_stats(cluster->instances[news->instance], &stats);
@@ -38,8 +35,8 @@ static blis_status on_joined(void *ud, blis_cluster *cluster,
   return BLIS_OK;
 }
 
-static blis_status on_waiting(void *ud, blis_cluster *cluster,
-                              const blis__news *news, blis_error *error) {
+static blis_status on_waiting(void *ud, blis_cluster *cluster, const blis__news *news,
+                              blis_error *error) {
   (void)news, (void)error;
   blis_gateway_counts queue;
   blis_cluster_get_gateway(cluster, &queue);
@@ -54,8 +51,7 @@ static blis_status on_waiting(void *ud, blis_cluster *cluster,
 static void forget_old(blis__scale_trigger *trigger, int64_t now_us) {
   size_t count = trigger->outcomes.count;
   blis__scale_outcome *items = trigger->outcomes.items;
-  while (trigger->first < count &&
-         items[trigger->first].time_us <= now_us - WINDOW_US) {
+  while (trigger->first < count && items[trigger->first].time_us <= now_us - WINDOW_US) {
     trigger->kept -= items[trigger->first++].kept;
   }
   if (trigger->first > count / 2) {
@@ -67,13 +63,12 @@ static void forget_old(blis__scale_trigger *trigger, int64_t now_us) {
   }
 }
 
-static blis_status on_ended(void *ud, blis_cluster *cluster,
-                            const blis__news *news, blis_error *error) {
+static blis_status on_ended(void *ud, blis_cluster *cluster, const blis__news *news,
+                            blis_error *error) {
   blis__scale_trigger *trigger = ud;
-  const blis__scale_outcome outcome = {
-      cluster->now_us, blis__keeps_scale_targets(trigger->config, news->end)};
-  BLIS_TRY_MEM(blis_array_push(&cluster->alloc, &trigger->outcomes, outcome),
-               error);
+  const blis__scale_outcome outcome = {cluster->now_us,
+                                       blis__keeps_scale_targets(trigger->config, news->end)};
+  BLIS_TRY_MEM(blis_array_push(&cluster->alloc, &trigger->outcomes, outcome), error);
   trigger->kept += outcome.kept;
   forget_old(trigger, cluster->now_us);
   if (!outcome.kept && may_look(trigger, cluster)) {
@@ -88,14 +83,12 @@ static bool misses_too_much(blis__scale_trigger *trigger, int64_t now_us) {
   size_t count = trigger->outcomes.count - trigger->first;
   BLIS_ASSERT(trigger->kept <= count);
   return count >= LEAST_OUTCOMES &&
-         (double)trigger->kept <
-             trigger->config->trigger_slo_attainment * (double)count;
+         (double)trigger->kept < trigger->config->trigger_slo_attainment * (double)count;
 }
 
 /* For the scaler. */
 
-blis_scale_cause blis__scale_trigger_of(blis__scale_trigger *trigger,
-                                        const blis_cluster *cluster) {
+blis_scale_cause blis__scale_trigger_of(blis__scale_trigger *trigger, const blis_cluster *cluster) {
   bool has_queue = trigger->has_queue;
   bool has_miss = trigger->has_miss;
   trigger->has_queue = false;
@@ -103,19 +96,16 @@ blis_scale_cause blis__scale_trigger_of(blis__scale_trigger *trigger,
   if (has_queue) {
     return BLIS_SCALE_BY_QUEUE;
   }
-  return has_miss && misses_too_much(trigger, cluster->now_us)
-             ? BLIS_SCALE_BY_SLO
-             : BLIS_SCALE_BY_INTERVAL;
+  return has_miss && misses_too_much(trigger, cluster->now_us) ? BLIS_SCALE_BY_SLO
+                                                               : BLIS_SCALE_BY_INTERVAL;
 }
 
-void blis__scale_trigger_note_look(blis__scale_trigger *trigger,
-                                   const blis_cluster *cluster) {
+void blis__scale_trigger_note_look(blis__scale_trigger *trigger, const blis_cluster *cluster) {
   trigger->looked_us = cluster->now_us;
 }
 
 /* A queue is read where the clock is; targets are missed in order of time. */
-blis_status blis__scale_trigger_init(blis__scale_trigger *trigger,
-                                     blis_cluster *cluster,
+blis_status blis__scale_trigger_init(blis__scale_trigger *trigger, blis_cluster *cluster,
                                      const blis_scaling_config *config) {
   *trigger = (blis__scale_trigger){.config = config, .looked_us = -1};
   const blis__listener of_queue = {
@@ -130,12 +120,10 @@ blis_status blis__scale_trigger_init(blis__scale_trigger *trigger,
   if (config->trigger_queue_depth > 0) {
     BLIS_TRY(blis__listeners_add(&cluster->listeners, &of_queue));
   }
-  return config->trigger_slo_attainment > 0
-             ? blis__listeners_add(&cluster->listeners, &of_targets)
-             : BLIS_OK;
+  return config->trigger_slo_attainment > 0 ? blis__listeners_add(&cluster->listeners, &of_targets)
+                                            : BLIS_OK;
 }
 
-void blis__scale_trigger_deinit(blis__scale_trigger *trigger,
-                                const blis_cluster *cluster) {
+void blis__scale_trigger_deinit(blis__scale_trigger *trigger, const blis_cluster *cluster) {
   blis_array_deinit(&cluster->alloc, &trigger->outcomes);
 }

@@ -29,21 +29,18 @@ typedef struct blis__scale_trigger {
 } blis__scale_trigger;
 
 /* Adds its listeners; config outlives it. deinit whatever the status. */
-BLIS_MUSTUSE blis_status
-blis__scale_trigger_init(blis__scale_trigger *trigger, blis_cluster *cluster,
-                         const blis_scaling_config *config);
-void blis__scale_trigger_deinit(blis__scale_trigger *trigger,
-                                const blis_cluster *cluster);
+BLIS_MUSTUSE blis_status blis__scale_trigger_init(blis__scale_trigger *trigger,
+                                                  blis_cluster *cluster,
+                                                  const blis_scaling_config *config);
+void blis__scale_trigger_deinit(blis__scale_trigger *trigger, const blis_cluster *cluster);
 
 /*
  * What asks for a look at the present time, apart from the interval;
  * BLIS_SCALE_BY_INTERVAL = nothing. O(1) amortized.
  */
-blis_scale_cause blis__scale_trigger_of(blis__scale_trigger *trigger,
-                                        const blis_cluster *cluster);
+blis_scale_cause blis__scale_trigger_of(blis__scale_trigger *trigger, const blis_cluster *cluster);
 
 /* The scaler looks now, for whatever reason. */
-void blis__scale_trigger_note_look(blis__scale_trigger *trigger,
-                                   const blis_cluster *cluster);
+void blis__scale_trigger_note_look(blis__scale_trigger *trigger, const blis_cluster *cluster);
 
 #endif

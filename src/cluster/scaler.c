@@ -51,17 +51,14 @@ static bool is_replica(const blis_cluster *cluster, uint32_t i) {
   blis_service service = cluster->services[i];
   return service == BLIS_SERVICE_ACTIVE || blis__is_starting(service) ||
          service == BLIS_SERVICE_RECOVERING ||
-         (service == BLIS_SERVICE_FAILED &&
-          blis_cluster_instance_will_recover(cluster, i));
+         (service == BLIS_SERVICE_FAILED && blis_cluster_instance_will_recover(cluster, i));
 }
 
-static bool is_own(const struct blis__scaler *scaler,
-                   const blis_cluster *cluster, uint32_t i) {
+static bool is_own(const struct blis__scaler *scaler, const blis_cluster *cluster, uint32_t i) {
   return blis__is_scaled_group(cluster, scaler->config.role, i);
 }
 
-static uint32_t count_of_role(const blis_cluster *cluster,
-                              blis_scale_role role) {
+static uint32_t count_of_role(const blis_cluster *cluster, blis_scale_role role) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < cluster->existing; i++) {
     count += blis__is_scaled_group(cluster, role, i) && is_replica(cluster, i);
@@ -69,15 +66,12 @@ static uint32_t count_of_role(const blis_cluster *cluster,
   return count;
 }
 
-static uint32_t count_replicas(const struct blis__scaler *scaler,
-                               const blis_cluster *cluster) {
+static uint32_t count_replicas(const struct blis__scaler *scaler, const blis_cluster *cluster) {
   return count_of_role(cluster, scaler->config.role);
 }
 
-static blis_status note_level(struct blis__scaler *scaler,
-                              const blis_cluster *cluster) {
-  blis_scale_level level = {.time_us = cluster->now_us,
-                            .wanted = scaler->wanted};
+static blis_status note_level(struct blis__scaler *scaler, const blis_cluster *cluster) {
+  blis_scale_level level = {.time_us = cluster->now_us, .wanted = scaler->wanted};
   for (uint32_t i = 0; i < cluster->existing; i++) {
     if (is_own(scaler, cluster, i)) {
       level.ready += cluster->services[i] == BLIS_SERVICE_ACTIVE;
@@ -116,8 +110,7 @@ static double load_of(const blis_cluster *cluster, uint32_t i) {
 
 /* Later ones are newer. Those that have not started yet go before all others,
    and then those that cost more. */
-static bool goes_before(const struct blis__scaler *scaler,
-                        const blis_cluster *cluster, uint32_t i,
+static bool goes_before(const struct blis__scaler *scaler, const blis_cluster *cluster, uint32_t i,
                         uint32_t other) {
   bool serves = cluster->services[i] == BLIS_SERVICE_ACTIVE;
   bool other_serves = cluster->services[other] == BLIS_SERVICE_ACTIVE;
@@ -140,8 +133,7 @@ static bool goes_before(const struct blis__scaler *scaler,
   }
 }
 
-static uint32_t choose_victim(const struct blis__scaler *scaler,
-                              const blis_cluster *cluster) {
+static uint32_t choose_victim(const struct blis__scaler *scaler, const blis_cluster *cluster) {
   uint32_t chosen = UINT32_MAX;
   for (uint32_t i = 0; i < cluster->existing; i++) {
     if (!is_own(scaler, cluster, i) || !is_replica(cluster, i)) {
@@ -155,15 +147,15 @@ static uint32_t choose_victim(const struct blis__scaler *scaler,
   return chosen;
 }
 
-static blis_status remove_one(struct blis__scaler *scaler,
-                              blis_cluster *cluster, blis_error *error) {
+static blis_status remove_one(struct blis__scaler *scaler, blis_cluster *cluster,
+                              blis_error *error) {
   uint32_t chosen = choose_victim(scaler, cluster);
   blis_service service = cluster->services[chosen];
   if (service == BLIS_SERVICE_FAILED || service == BLIS_SERVICE_RECOVERING) {
     return blis_cluster_instance_give_up(cluster, chosen, error);
   }
-  return blis_cluster_instance_stop(cluster, chosen, scaler->config.stop,
-                                    scaler->config.grace_us, error);
+  return blis_cluster_instance_stop(cluster, chosen, scaler->config.stop, scaler->config.grace_us,
+                                    error);
 }
 
 static blis_status reconcile(struct blis__scaler *scaler, blis_cluster *cluster,
@@ -172,8 +164,7 @@ static blis_status reconcile(struct blis__scaler *scaler, blis_cluster *cluster,
   uint32_t count = count_replicas(scaler, cluster);
   for (; count < wanted; count++) {
     uint32_t index;
-    BLIS_TRY(blis_cluster_instance_start(cluster, scaler->like,
-                                         &scaler->config.cold_start,
+    BLIS_TRY(blis_cluster_instance_start(cluster, scaler->like, &scaler->config.cold_start,
                                          scaler->config.seed, &index, error));
     scaler->report.started++;
   }
@@ -187,8 +178,7 @@ static blis_status reconcile(struct blis__scaler *scaler, blis_cluster *cluster,
 }
 
 static blis_status act(void *ud, blis_cluster *cluster, blis_error *error) {
-  return blis_cluster_has_requests(cluster) ? reconcile(ud, cluster, error)
-                                            : BLIS_OK;
+  return blis_cluster_has_requests(cluster) ? reconcile(ud, cluster, error) : BLIS_OK;
 }
 
 /* Instances that go for another reason are replaced, once that is over. */
@@ -198,19 +188,16 @@ static blis_status replace(void *ud, blis_cluster *cluster, blis_error *error) {
   return act(ud, cluster, error);
 }
 
-static blis_status on_service_changed(void *ud, blis_cluster *cluster,
-                                      const blis__news *news,
+static blis_status on_service_changed(void *ud, blis_cluster *cluster, const blis__news *news,
                                       blis_error *error) {
   struct blis__scaler *scaler = ud;
   blis_service service = cluster->services[news->instance];
-  bool is_gone =
-      service == BLIS_SERVICE_FAILED || service == BLIS_SERVICE_DRAINING;
+  bool is_gone = service == BLIS_SERVICE_FAILED || service == BLIS_SERVICE_DRAINING;
   if (!is_own(scaler, cluster, news->instance)) {
     return BLIS_OK;
   }
   BLIS_TRY_MEM(note_level(scaler, cluster), error);
-  if (!is_gone || scaler->is_due ||
-      count_replicas(scaler, cluster) == scaler->wanted) {
+  if (!is_gone || scaler->is_due || count_replicas(scaler, cluster) == scaler->wanted) {
     return BLIS_OK;
   }
   scaler->is_due = true;
@@ -219,10 +206,9 @@ static blis_status on_service_changed(void *ud, blis_cluster *cluster,
 
 /* Deciding. */
 
-static blis_status note_decision(struct blis__scaler *scaler,
-                                 blis_cluster *cluster,
-                                 const blis_scale_decision *decision,
-                                 blis_scale_cause cause, int64_t proposed) {
+static blis_status note_decision(struct blis__scaler *scaler, blis_cluster *cluster,
+                                 const blis_scale_decision *decision, blis_scale_cause cause,
+                                 int64_t proposed) {
   const blis_scaling_config *config = &scaler->config;
   blis_scaling_report *report = &scaler->report;
   int64_t change = decision->target - (int64_t)scaler->wanted;
@@ -233,32 +219,27 @@ static blis_status note_decision(struct blis__scaler *scaler,
                             .cause = cause};
   report->clamped += proposed != decision->target;
   size_t count = scaler->events.count;
-  if (change == 0 &&
-      (proposed == decision->target ||
-       (count > 0 && scaler->events.items[count - 1].proposed == proposed &&
-        scaler->events.items[count - 1].to == event.to))) {
+  if (change == 0 && (proposed == decision->target ||
+                      (count > 0 && scaler->events.items[count - 1].proposed == proposed &&
+                       scaler->events.items[count - 1].to == event.to))) {
     return BLIS_OK; /* nothing new */
   }
   if (change != 0) {
     int direction = change > 0 ? 1 : -1;
-    event.is_oscillation =
-        direction == -scaler->direction &&
-        cluster->now_us - scaler->scaled_us <= config->oscillation_us;
+    event.is_oscillation = direction == -scaler->direction &&
+                           cluster->now_us - scaler->scaled_us <= config->oscillation_us;
     report->oscillations += event.is_oscillation;
     report->scale_ups += change > 0;
     report->scale_downs += change < 0;
     scaler->direction = direction;
     scaler->scaled_us = cluster->now_us;
   }
-  event.reason = blis_arena_text(&cluster->texts, decision->reason,
-                                 strlen(decision->reason));
-  return event.reason == NULL
-             ? BLIS_ERR_NOMEM
-             : blis_array_push(&cluster->alloc, &scaler->events, event);
+  event.reason = blis_arena_text(&cluster->texts, decision->reason, strlen(decision->reason));
+  return event.reason == NULL ? BLIS_ERR_NOMEM
+                              : blis_array_push(&cluster->alloc, &scaler->events, event);
 }
 
-static void count_others(const struct blis__scaler *scaler,
-                         const blis_cluster *cluster,
+static void count_others(const struct blis__scaler *scaler, const blis_cluster *cluster,
                          blis_scale_context *context) {
   for (uint32_t i = 0; i < cluster->existing; i++) {
     blis_service service = cluster->services[i];
@@ -273,12 +254,11 @@ static void count_others(const struct blis__scaler *scaler,
 static double startup_us(const blis_scaling_config *config) {
   const blis_cold_start *start = &config->cold_start;
   double warming_us = start->warming_factor > 0 ? 0 : start->warming.mean_us;
-  return config->actuation.mean_us + start->request.mean_us +
-         start->provisioning.mean_us + start->loading.mean_us + warming_us;
+  return config->actuation.mean_us + start->request.mean_us + start->provisioning.mean_us +
+         start->loading.mean_us + warming_us;
 }
 
-static void show_numbers(const struct blis__scaler *scaler,
-                         blis_scale_pool *seen) {
+static void show_numbers(const struct blis__scaler *scaler, blis_scale_pool *seen) {
   seen->replicas = scaler->wanted;
   seen->wish = scaler->wish;
   seen->min = scaler->config.min;
@@ -286,8 +266,7 @@ static void show_numbers(const struct blis__scaler *scaler,
 }
 
 /* A pool that nobody scales has no other number. */
-static void show_other(const blis_cluster *cluster, blis_scale_role role,
-                       blis_scale_pool *seen) {
+static void show_other(const blis_cluster *cluster, blis_scale_role role, blis_scale_pool *seen) {
   const struct blis__scaler *s = cluster->scaler;
   while (s != NULL && s->config.role != role) {
     s = s->next;
@@ -300,18 +279,15 @@ static void show_other(const blis_cluster *cluster, blis_scale_role role,
   seen->wish = seen->replicas;
 }
 
-static void look_at_pools(struct blis__scaler *scaler,
-                          const blis_cluster *cluster,
+static void look_at_pools(struct blis__scaler *scaler, const blis_cluster *cluster,
                           blis_scale_context *context) {
   blis_scale_role role = scaler->config.role;
-  blis_scale_role other =
-      role == BLIS_SCALE_PREFILL ? BLIS_SCALE_DECODE : BLIS_SCALE_PREFILL;
+  blis_scale_role other = role == BLIS_SCALE_PREFILL ? BLIS_SCALE_DECODE : BLIS_SCALE_PREFILL;
   if (blis__scale_pool_look(&scaler->own, cluster, role)) {
     show_numbers(scaler, &scaler->own.seen);
     context->own = &scaler->own.seen;
   }
-  if (role != BLIS_SCALE_BOTH &&
-      blis__scale_pool_look(&scaler->other, cluster, other)) {
+  if (role != BLIS_SCALE_BOTH && blis__scale_pool_look(&scaler->other, cluster, other)) {
     show_other(cluster, other, &scaler->other.seen);
     context->other = &scaler->other.seen;
   }
@@ -321,17 +297,17 @@ static blis_status decide(struct blis__scaler *scaler, blis_cluster *cluster,
                           blis_scale_cause cause, blis_error *error) {
   const blis_scaling_config *config = &scaler->config;
   int64_t now_us = cluster->now_us;
-  blis_scale_context context = {
-      .now_us = now_us,
-      .cause = cause,
-      .role = config->role,
-      .since_last_scale_us = scaler->scaled_us < 0 ? BLIS_TIME_NEVER_US
-                                                   : now_us - scaler->scaled_us,
-      .replicas = scaler->wanted,
-      .min = config->min,
-      .max = config->max,
-      .startup_us = startup_us(config),
-      .future = config->future};
+  blis_scale_context context = {.now_us = now_us,
+                                .cause = cause,
+                                .role = config->role,
+                                .since_last_scale_us = scaler->scaled_us < 0
+                                                           ? BLIS_TIME_NEVER_US
+                                                           : now_us - scaler->scaled_us,
+                                .replicas = scaler->wanted,
+                                .min = config->min,
+                                .max = config->max,
+                                .startup_us = startup_us(config),
+                                .future = config->future};
   blis__scale_look_take(&scaler->look, cluster, &context);
   context.ready = (uint32_t)context.instance_count;
   count_others(scaler, cluster, &context);
@@ -340,14 +316,12 @@ static blis_status decide(struct blis__scaler *scaler, blis_cluster *cluster,
   }
   blis_scale_decision decision;
   int64_t proposed;
-  BLIS_TRY(blis_autoscaler_decide(&scaler->policy, &context, &decision,
-                                  &proposed, error));
+  BLIS_TRY(blis_autoscaler_decide(&scaler->policy, &context, &decision, &proposed, error));
   BLIS_ASSERT(decision.target >= config->min && decision.target <= config->max);
-  BLIS_TRY(BLIS__TELL(cluster, BLIS__SCALE_DECIDED, error, .look = &context,
-                      .scale = &decision, .proposed = proposed));
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__SCALE_DECIDED, error, .look = &context, .scale = &decision,
+                      .proposed = proposed));
   bool changes = decision.target != scaler->wanted;
-  BLIS_TRY_MEM(note_decision(scaler, cluster, &decision, cause, proposed),
-               error);
+  BLIS_TRY_MEM(note_decision(scaler, cluster, &decision, cause, proposed), error);
   scaler->wanted = (uint32_t)decision.target;
   scaler->wish = decision.wish;
   if (decision.off != NULL) {
@@ -363,11 +337,9 @@ static blis_status decide(struct blis__scaler *scaler, blis_cluster *cluster,
     scaler->like = (uint32_t)decision.like;
   }
   int64_t delay_us = blis_delay_draw(&config->actuation, &scaler->random);
-  return delay_us == 0
-             ? reconcile(scaler, cluster, error)
-             : blis_cluster_call_at(cluster,
-                                    blis_time_after_us(now_us, delay_us), act,
-                                    scaler, error);
+  return delay_us == 0 ? reconcile(scaler, cluster, error)
+                       : blis_cluster_call_at(cluster, blis_time_after_us(now_us, delay_us), act,
+                                              scaler, error);
 }
 
 static blis_status check_one(struct blis__scaler *scaler, blis_cluster *cluster,
@@ -390,8 +362,7 @@ static blis_status check_one(struct blis__scaler *scaler, blis_cluster *cluster,
 static void set_check(blis_cluster *cluster) {
   cluster->check_us = BLIS_TIME_NEVER_US;
   for (const struct blis__scaler *s = cluster->scaler; s != NULL; s = s->next) {
-    cluster->check_us =
-        s->next_us < cluster->check_us ? s->next_us : cluster->check_us;
+    cluster->check_us = s->next_us < cluster->check_us ? s->next_us : cluster->check_us;
   }
 }
 
@@ -406,35 +377,28 @@ blis_status blis__scaler_check(blis_cluster *cluster, blis_error *error) {
   }
   int64_t triggered_us = cluster->check_us;
   set_check(cluster);
-  cluster->check_us =
-      triggered_us < cluster->check_us ? triggered_us : cluster->check_us;
+  cluster->check_us = triggered_us < cluster->check_us ? triggered_us : cluster->check_us;
   return BLIS_OK;
 }
 
 /* Making. */
 
-static blis_status check_bounds(const blis_scaling_config *config,
-                                blis_error *error) {
+static blis_status check_bounds(const blis_scaling_config *config, blis_error *error) {
   bool may_be_empty = config->role == BLIS_SCALE_BOTH;
-  if (config->max >= 1 && config->min <= config->max &&
-      (may_be_empty || config->min >= 1)) {
+  if (config->max >= 1 && config->min <= config->max && (may_be_empty || config->min >= 1)) {
     return BLIS_OK;
   }
   return blis_fail(error, BLIS_ERR_INVALID,
-                   "autoscaler: %" PRIu32 " to %" PRIu32
-                   " replicas are not bounds%s",
-                   config->min, config->max,
-                   may_be_empty ? "" : " of a pool, which keeps one at least");
+                   "autoscaler: %" PRIu32 " to %" PRIu32 " replicas are not bounds%s", config->min,
+                   config->max, may_be_empty ? "" : " of a pool, which keeps one at least");
 }
 
 static const char *pool_name(blis_scale_role role) {
-  static const char *const names[] = {"instances", "prefill instances",
-                                      "decode instances"};
+  static const char *const names[] = {"instances", "prefill instances", "decode instances"};
   return names[role];
 }
 
-static blis_status check_config(const blis_cluster *cluster,
-                                const blis_scaling_config *config,
+static blis_status check_config(const blis_cluster *cluster, const blis_scaling_config *config,
                                 blis_error *error) {
   uint32_t count = 0;
   BLIS_TRY(check_bounds(config, error));
@@ -449,57 +413,46 @@ static blis_status check_config(const blis_cluster *cluster,
   }
   if (count < config->min || count > config->max || count == 0) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "autoscaler: there are %" PRIu32
-                     " %s at first, expected %" PRIu32 " to %" PRIu32
-                     " (min_replicas to max_replicas)",
+                     "autoscaler: there are %" PRIu32 " %s at first, expected %" PRIu32
+                     " to %" PRIu32 " (min_replicas to max_replicas)",
                      count, pool_name(config->role), config->min, config->max);
   }
   return BLIS_OK;
 }
 
 /* The cheapest that there is. */
-static uint32_t cheapest(const struct blis__scaler *scaler,
-                         const blis_cluster *cluster) {
+static uint32_t cheapest(const struct blis__scaler *scaler, const blis_cluster *cluster) {
   uint32_t chosen = UINT32_MAX;
   for (uint32_t i = 0; i < cluster->existing; i++) {
-    if (is_own(scaler, cluster, i) &&
-        (chosen == UINT32_MAX || is_dearer(cluster, chosen, i))) {
+    if (is_own(scaler, cluster, i) && (chosen == UINT32_MAX || is_dearer(cluster, chosen, i))) {
       chosen = i;
     }
   }
   return chosen;
 }
 
-static blis_status add_scaler(struct blis__scaler *scaler,
-                              blis_cluster *cluster) {
-  bool is_traced = cluster->config.decisions != NULL &&
-                   cluster->config.decisions->scaling != NULL;
+static blis_status add_scaler(struct blis__scaler *scaler, blis_cluster *cluster) {
+  bool is_traced = cluster->config.decisions != NULL && cluster->config.decisions->scaling != NULL;
   BLIS_TRY(blis__scale_look_init(&scaler->look, cluster, &scaler->config,
-                                 is_traced ? BLIS_SCALE_NEEDS_ALL
-                                           : scaler->policy.needs));
+                                 is_traced ? BLIS_SCALE_NEEDS_ALL : scaler->policy.needs));
   if (cluster->waiting_room == NULL) {
     BLIS_TRY(blis__add_waiting_room(cluster));
   }
   cluster->waiting_room->is_kept[scaler->config.role] = true;
   cluster->may_scale |= scaler->config.min < scaler->config.max;
-  BLIS_TRY(
-      blis__scale_trigger_init(&scaler->trigger, cluster, &scaler->config));
+  BLIS_TRY(blis__scale_trigger_init(&scaler->trigger, cluster, &scaler->config));
   const blis__listener listener = {
-      .ud = scaler,
-      .rank = BLIS__BOOKS,
-      .on = {[BLIS__SERVICE_CHANGED] = on_service_changed}};
+      .ud = scaler, .rank = BLIS__BOOKS, .on = {[BLIS__SERVICE_CHANGED] = on_service_changed}};
   BLIS_TRY(blis__listeners_add(&cluster->listeners, &listener));
   return note_level(scaler, cluster);
 }
 
-static blis_status load_first_ones(const struct blis__scaler *scaler,
-                                   blis_cluster *cluster, blis_error *error) {
+static blis_status load_first_ones(const struct blis__scaler *scaler, blis_cluster *cluster,
+                                   blis_error *error) {
   const blis_scaling_config *config = &scaler->config;
-  for (uint32_t i = 0; i < cluster->existing && config->initial_ones_load;
-       i++) {
+  for (uint32_t i = 0; i < cluster->existing && config->initial_ones_load; i++) {
     if (is_own(scaler, cluster, i)) {
-      const blis__start start =
-          blis__draw_start(&config->cold_start, i, config->seed);
+      const blis__start start = blis__draw_start(&config->cold_start, i, config->seed);
       BLIS_TRY(blis__begin_loading(cluster, i, &start, error));
     }
   }
@@ -516,13 +469,10 @@ static void append(blis_cluster *cluster, struct blis__scaler *scaler) {
   *place = scaler;
 }
 
-blis_status blis_cluster_set_autoscaler(blis_cluster *cluster,
-                                        blis_autoscaler *autoscaler,
-                                        const blis_scaling_config *config,
-                                        blis_error *error) {
+blis_status blis_cluster_set_autoscaler(blis_cluster *cluster, blis_autoscaler *autoscaler,
+                                        const blis_scaling_config *config, blis_error *error) {
   BLIS_ASSERT(cluster->counts.arrived == 0);
-  struct blis__scaler *scaler =
-      blis_alloc_zeroed(&cluster->alloc, 1, sizeof *scaler);
+  struct blis__scaler *scaler = blis_alloc_zeroed(&cluster->alloc, 1, sizeof *scaler);
   if (scaler == NULL) {
     blis_autoscaler_free(autoscaler);
     return blis_fail_nomem(error);
@@ -582,9 +532,7 @@ bool blis_cluster_get_scaling(const blis_cluster *cluster, size_t pool,
   *report = scaler->report;
   for (uint32_t i = 0; i < cluster->existing; i++) {
     report->failed_starts +=
-        is_own(scaler, cluster, i)
-            ? blis_cluster_instance_failed_starts(cluster, i)
-            : 0;
+        is_own(scaler, cluster, i) ? blis_cluster_instance_failed_starts(cluster, i) : 0;
   }
   report->role = scaler->config.role;
   report->events = scaler->events.items;

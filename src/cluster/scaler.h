@@ -8,7 +8,6 @@
 
 /* At check_us, which it sets anew; no event is being executed.
  */
-BLIS_MUSTUSE blis_status blis__scaler_check(blis_cluster *cluster,
-                                            blis_error *error);
+BLIS_MUSTUSE blis_status blis__scaler_check(blis_cluster *cluster, blis_error *error);
 
 #endif

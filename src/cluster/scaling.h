@@ -96,9 +96,10 @@ typedef struct blis_scaling_report {
  * which. BLIS_ERR_INVALID names what is out of range, such as a number of
  * instances at first that is not within the bounds.
  */
-BLIS_MUSTUSE blis_status blis_cluster_set_autoscaler(
-    blis_cluster *cluster, blis_autoscaler *autoscaler,
-    const blis_scaling_config *config, blis_error *error);
+BLIS_MUSTUSE blis_status blis_cluster_set_autoscaler(blis_cluster *cluster,
+                                                     blis_autoscaler *autoscaler,
+                                                     const blis_scaling_config *config,
+                                                     blis_error *error);
 
 /* Of a pool that has an autoscaler, in the order they were set; false: there
    are no more. */

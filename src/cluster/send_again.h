@@ -16,8 +16,7 @@ static inline bool blis__goes_on(blis_loss loss) {
  * it were a new one of the same arrival. BLIS_ERR_STUCK: it has done so too
  * often.
  */
-BLIS_MUSTUSE blis_status blis__send_again(blis_cluster *cluster,
-                                          blis__cluster_request *request,
+BLIS_MUSTUSE blis_status blis__send_again(blis_cluster *cluster, blis__cluster_request *request,
                                           blis_loss loss, blis_error *error);
 
 #endif

@@ -8,14 +8,11 @@
 #include "cluster/rank_barrier.h"
 #include "cluster/ranks.h"
 
-blis_status blis__check_changeable(const blis_cluster *cluster, uint32_t index,
-                                   blis_error *error) {
+blis_status blis__check_changeable(const blis_cluster *cluster, uint32_t index, blis_error *error) {
   uint32_t count = cluster->existing;
   if (index >= count) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "there is no instance %" PRIu32
-                     "; there are 0 to %" PRIu32,
-                     index, count - 1);
+                     "there is no instance %" PRIu32 "; there are 0 to %" PRIu32, index, count - 1);
   }
   if (cluster->is_busy) {
     return blis_fail(error, BLIS_ERR_INVALID,
@@ -37,22 +34,20 @@ static bool may_become(blis_service from, blis_service to) {
     return from == BLIS_SERVICE_DRAINING || blis__is_starting(from) ||
            from == BLIS_SERVICE_FAILED || from == BLIS_SERVICE_RECOVERING;
   case BLIS_SERVICE_FAILED:
-    return is_up || blis__is_starting(from) ||
-           from == BLIS_SERVICE_RECOVERING || from == BLIS_SERVICE_ABSENT;
+    return is_up || blis__is_starting(from) || from == BLIS_SERVICE_RECOVERING ||
+           from == BLIS_SERVICE_ABSENT;
   case BLIS_SERVICE_RECOVERING:
     return from == BLIS_SERVICE_FAILED || from == BLIS_SERVICE_DRAINED;
   case BLIS_SERVICE_DRAINING: /* one that drains may be told to once more */
     return is_up;
   default: /* the parts of a start follow each other, and it may begin anew */
     return from == BLIS_SERVICE_ABSENT ||
-           (blis__is_starting(from) &&
-            (from < to || to >= BLIS_SERVICE_PROVISIONING));
+           (blis__is_starting(from) && (from < to || to >= BLIS_SERVICE_PROVISIONING));
   }
 }
 
 /* When an instance has drained is known where events come in order of time. */
-static void keep_order(blis_cluster *cluster, blis_service before,
-                       blis_service service) {
+static void keep_order(blis_cluster *cluster, blis_service before, blis_service service) {
   if (before == service) {
     return;
   }
@@ -63,16 +58,14 @@ static void keep_order(blis_cluster *cluster, blis_service before,
   }
 }
 
-static void become(blis_cluster *cluster, uint32_t index,
-                   blis_service service) {
+static void become(blis_cluster *cluster, uint32_t index, blis_service service) {
   blis_service before = cluster->services[index];
   struct blis__service_times *times = &cluster->service_times[index];
   BLIS_ASSERT(may_become(before, service));
   BLIS_ASSERT(cluster->now_us >= times->since_us);
   times->spent_us[before] += cluster->now_us - times->since_us;
   if (before == BLIS_SERVICE_FAILED) {
-    times->unpaid_us +=
-        times->is_given_back ? cluster->now_us - times->since_us : 0;
+    times->unpaid_us += times->is_given_back ? cluster->now_us - times->since_us : 0;
     times->is_given_back = false;
   }
   times->since_us = cluster->now_us;
@@ -85,8 +78,8 @@ static void become(blis_cluster *cluster, uint32_t index,
 }
 
 /* All of them have changed when the first is told of. */
-blis_status blis__set_service(blis_cluster *cluster, uint32_t index,
-                              blis_service service, blis_error *error) {
+blis_status blis__set_service(blis_cluster *cluster, uint32_t index, blis_service service,
+                              blis_error *error) {
   uint32_t first = blis__rank_first(cluster, index);
   uint32_t end = blis__rank_end(cluster, index);
   for (uint32_t i = first; i < end; i++) {
@@ -98,8 +91,7 @@ blis_status blis__set_service(blis_cluster *cluster, uint32_t index,
   return BLIS_OK;
 }
 
-void blis__set_will_recover(const blis_cluster *cluster, uint32_t index,
-                            bool will_recover) {
+void blis__set_will_recover(const blis_cluster *cluster, uint32_t index, bool will_recover) {
   uint32_t end = blis__rank_end(cluster, index);
   for (uint32_t i = blis__rank_first(cluster, index); i < end; i++) {
     cluster->service_times[i].will_recover = will_recover;
@@ -116,8 +108,7 @@ bool blis__will_serve(const blis_cluster *cluster, uint32_t index) {
   blis_service service = cluster->services[index];
   return blis__is_starting(service) || service == BLIS_SERVICE_RECOVERING ||
          (cluster->service_times[index].will_recover &&
-          (blis__may_recover(cluster, index) ||
-           service == BLIS_SERVICE_DRAINING));
+          (blis__may_recover(cluster, index) || service == BLIS_SERVICE_DRAINING));
 }
 
 double blis__slowness_of(const blis_cluster *cluster, uint32_t index) {
@@ -129,15 +120,13 @@ double blis__slowness_of(const blis_cluster *cluster, uint32_t index) {
   return fmin(fmax(all, 1e-3), 1e6);
 }
 
-void blis__slow_down(blis_cluster *cluster, uint32_t index,
-                     blis__slowness reason, double factor) {
+void blis__slow_down(blis_cluster *cluster, uint32_t index, blis__slowness reason, double factor) {
   cluster->speeds[index].factors[reason] = factor;
-  blis_instance_slow_down(cluster->instances[index],
-                          blis__slowness_of(cluster, index));
+  blis_instance_slow_down(cluster->instances[index], blis__slowness_of(cluster, index));
 }
 
-void blis__slow_down_group(blis_cluster *cluster, uint32_t index,
-                           blis__slowness reason, double factor) {
+void blis__slow_down_group(blis_cluster *cluster, uint32_t index, blis__slowness reason,
+                           double factor) {
   uint32_t end = blis__rank_end(cluster, index);
   for (uint32_t i = blis__rank_first(cluster, index); i < end; i++) {
     blis__slow_down(cluster, i, reason, factor);
@@ -156,10 +145,8 @@ void blis__note_group_change(blis_cluster *cluster, uint32_t index) {
   }
 }
 
-blis_status blis__restart_instance(blis_cluster *cluster, uint32_t index,
-                                   blis_error *error) {
-  BLIS_ASSERT(blis__snapshot_live(&cluster->snapshot, index,
-                                  BLIS_SIGNAL_IN_FLIGHT) == 0);
+blis_status blis__restart_instance(blis_cluster *cluster, uint32_t index, blis_error *error) {
+  BLIS_ASSERT(blis__snapshot_live(&cluster->snapshot, index, BLIS_SIGNAL_IN_FLIGHT) == 0);
   BLIS_TRY(blis_instance_restart(cluster->instances[index], error));
   if (cluster->loads.lost != NULL) {
     cluster->loads.lost(cluster->loads.ud, index, cluster->now_us);
@@ -179,17 +166,15 @@ static bool has_requests(const blis_cluster *cluster, uint32_t index) {
   return false;
 }
 
-blis_status blis__check_drained(blis_cluster *cluster, uint32_t index,
-                                blis_error *error) {
-  if (cluster->services[index] == BLIS_SERVICE_DRAINING &&
-      !has_requests(cluster, index)) {
+blis_status blis__check_drained(blis_cluster *cluster, uint32_t index, blis_error *error) {
+  if (cluster->services[index] == BLIS_SERVICE_DRAINING && !has_requests(cluster, index)) {
     return blis__set_service(cluster, index, BLIS_SERVICE_DRAINED, error);
   }
   return BLIS_OK;
 }
 
-static blis_status on_left(void *ud, blis_cluster *cluster,
-                           const blis__news *news, blis_error *error) {
+static blis_status on_left(void *ud, blis_cluster *cluster, const blis__news *news,
+                           blis_error *error) {
   (void)ud;
   return blis__check_drained(cluster, (uint32_t)news->request->instance, error);
 }
@@ -198,8 +183,7 @@ blis_status blis__add_drains(blis_cluster *cluster) {
   if (cluster->has_drains) {
     return BLIS_OK;
   }
-  const blis__listener listener = {.rank = BLIS__SEQUELS,
-                                   .on = {[BLIS__LEFT] = on_left}};
+  const blis__listener listener = {.rank = BLIS__SEQUELS, .on = {[BLIS__LEFT] = on_left}};
   BLIS_TRY(blis__listeners_add(&cluster->listeners, &listener));
   cluster->has_drains = true;
   return BLIS_OK;

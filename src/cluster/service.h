@@ -33,13 +33,11 @@ static inline bool blis__is_up(blis_service service) {
   return service == BLIS_SERVICE_ACTIVE || service == BLIS_SERVICE_DRAINING;
 }
 
-BLIS_MUSTUSE blis_status blis__set_service(blis_cluster *cluster,
-                                           uint32_t index, blis_service service,
-                                           blis_error *error);
+BLIS_MUSTUSE blis_status blis__set_service(blis_cluster *cluster, uint32_t index,
+                                           blis_service service, blis_error *error);
 
 /* That the group is to come back, or not. */
-void blis__set_will_recover(const blis_cluster *cluster, uint32_t index,
-                            bool will_recover);
+void blis__set_will_recover(const blis_cluster *cluster, uint32_t index, bool will_recover);
 
 /* One that is down might come back: an autoscaler has done without those that
    have drained. */
@@ -50,8 +48,7 @@ bool blis__will_serve(const blis_cluster *cluster, uint32_t index);
 
 /* BLIS_ERR_INVALID: there is no such instance, or it is no time to change it.
  */
-BLIS_MUSTUSE blis_status blis__check_changeable(const blis_cluster *cluster,
-                                                uint32_t index,
+BLIS_MUSTUSE blis_status blis__check_changeable(const blis_cluster *cluster, uint32_t index,
                                                 blis_error *error);
 
 /* Why steps take longer; factors multiply. */
@@ -66,12 +63,11 @@ struct blis__speed {
 };
 
 /* From its next step on; factor 1 = no longer for that reason. */
-void blis__slow_down(blis_cluster *cluster, uint32_t index,
-                     blis__slowness reason, double factor);
+void blis__slow_down(blis_cluster *cluster, uint32_t index, blis__slowness reason, double factor);
 
 /* The same for all of its group. */
-void blis__slow_down_group(blis_cluster *cluster, uint32_t index,
-                           blis__slowness reason, double factor);
+void blis__slow_down_group(blis_cluster *cluster, uint32_t index, blis__slowness reason,
+                           double factor);
 
 /* By what it does takes longer, for all reasons together. */
 double blis__slowness_of(const blis_cluster *cluster, uint32_t index);
@@ -82,8 +78,7 @@ void blis__note_group_change(blis_cluster *cluster, uint32_t index);
 
 /* Whatever the engine was at is gone, and so is its cache. It has no requests.
  */
-BLIS_MUSTUSE blis_status blis__restart_instance(blis_cluster *cluster,
-                                                uint32_t index,
+BLIS_MUSTUSE blis_status blis__restart_instance(blis_cluster *cluster, uint32_t index,
                                                 blis_error *error);
 
 /* Which requests leave the instances of a group, and what becomes of them. */
@@ -95,13 +90,12 @@ typedef struct blis__eviction {
 } blis__eviction;
 
 /* In order of arrival; routers are shown the instances as they are then. */
-BLIS_MUSTUSE blis_status blis__evict_all(blis_cluster *cluster,
-                                         const blis__eviction *how,
+BLIS_MUSTUSE blis_status blis__evict_all(blis_cluster *cluster, const blis__eviction *how,
                                          blis_error *error);
 
 /* One that drains and has nothing left is drained. */
-BLIS_MUSTUSE blis_status blis__check_drained(blis_cluster *cluster,
-                                             uint32_t index, blis_error *error);
+BLIS_MUSTUSE blis_status blis__check_drained(blis_cluster *cluster, uint32_t index,
+                                             blis_error *error);
 
 /* From the first drain on, requests that leave are looked at. */
 BLIS_MUSTUSE blis_status blis__add_drains(blis_cluster *cluster);

@@ -1,15 +1,12 @@
 /* show.c - requests as policies see them. */
 #include "cluster/state.h"
 
-blis_routing_request blis_cluster_show(blis_cluster *cluster,
-                                       const blis_live_request *live) {
-  return blis__cluster_show_request(
-      cluster, blis__request_table_of(&cluster->requests, live));
+blis_routing_request blis_cluster_show(blis_cluster *cluster, const blis_live_request *live) {
+  return blis__cluster_show_request(cluster, blis__request_table_of(&cluster->requests, live));
 }
 
-blis_routing_request
-blis__cluster_show_request(blis_cluster *cluster,
-                           const blis__cluster_request *request) {
+blis_routing_request blis__cluster_show_request(blis_cluster *cluster,
+                                                const blis__cluster_request *request) {
   const blis_request *r = &request->request;
   return (blis_routing_request){
       .number = r->number,

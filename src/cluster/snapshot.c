@@ -8,29 +8,24 @@
 #define BIT(name) BLIS_SIGNAL_BIT(BLIS_SIGNAL_##name)
 
 /* What follows from a history; and what changes while nothing happens. */
-#define HISTORY_SIGNALS                                                        \
-  (BIT(REQUESTS_SERVED) | BIT(RECENT_TTFT_US) | BIT(RECENT_TPOT_US) |          \
-   BIT(ESTIMATED_WAIT_US))
+#define HISTORY_SIGNALS                                                                            \
+  (BIT(REQUESTS_SERVED) | BIT(RECENT_TTFT_US) | BIT(RECENT_TPOT_US) | BIT(ESTIMATED_WAIT_US))
 #define TIME_SIGNALS (BIT(UTILIZATION) | BIT(ROLLING_WATTS))
 
 /* What instances say of their adapters. */
-#define ADAPTER_SIGNALS                                                        \
-  (BIT(ADAPTERS_LOADED) | BIT(ADAPTERS_RUNNING) | BIT(ADAPTERS_WAITING) |      \
-   BLIS_SIGNALS_OF_ADAPTER)
+#define ADAPTER_SIGNALS                                                                            \
+  (BIT(ADAPTERS_LOADED) | BIT(ADAPTERS_RUNNING) | BIT(ADAPTERS_WAITING) | BLIS_SIGNALS_OF_ADAPTER)
 
-#define ENGINE_SIGNALS                                                         \
-  (BIT(QUEUE_DEPTH) | BIT(BATCH_SIZE) | BIT(EFFECTIVE_LOAD) |                  \
-   BIT(KV_UTILIZATION) | BIT(FREE_KV_BLOCKS) | BIT(DECODED_TOKENS) |           \
-   BIT(OUTPUT_TOKENS) | BIT(PREEMPTIONS) | BIT(CACHE_HIT_RATE) |               \
-   BIT(TOKENS_PER_SEC) | ADAPTER_SIGNALS | HISTORY_SIGNALS | TIME_SIGNALS)
-#define CACHE_SIGNALS                                                          \
-  (BIT(CACHED_TOKENS) | BIT(PREFIX_HIT) | BIT(TIERED_PREFIX_HIT) |             \
-   BIT(ESTIMATED_TTFT_US))
+#define ENGINE_SIGNALS                                                                             \
+  (BIT(QUEUE_DEPTH) | BIT(BATCH_SIZE) | BIT(EFFECTIVE_LOAD) | BIT(KV_UTILIZATION) |                \
+   BIT(FREE_KV_BLOCKS) | BIT(DECODED_TOKENS) | BIT(OUTPUT_TOKENS) | BIT(PREEMPTIONS) |             \
+   BIT(CACHE_HIT_RATE) | BIT(TOKENS_PER_SEC) | ADAPTER_SIGNALS | HISTORY_SIGNALS | TIME_SIGNALS)
+#define CACHE_SIGNALS                                                                              \
+  (BIT(CACHED_TOKENS) | BIT(PREFIX_HIT) | BIT(TIERED_PREFIX_HIT) | BIT(ESTIMATED_TTFT_US))
 
 enum { ENGINE_CHANGED = 1, COUNTERS_CHANGED = 2 };
 
-#define COLUMN(snapshot, name)                                                 \
-  blis__snapshot_column(snapshot, BLIS_SIGNAL_##name)
+#define COLUMN(snapshot, name) blis__snapshot_column(snapshot, BLIS_SIGNAL_##name)
 
 /* Instances. */
 
@@ -39,66 +34,56 @@ static inline double share(int64_t part, int64_t whole) {
 }
 
 /* XX(signal, what it is in the load l of an instance) */
-#define LOAD_READINGS(XX)                                                      \
-  XX(QUEUE_DEPTH, (double)l->queue_depth)                                      \
-  XX(BATCH_SIZE, (double)l->batch_size)                                        \
-  XX(KV_UTILIZATION, share(l->used_kv_blocks, l->kv_blocks))                   \
+#define LOAD_READINGS(XX)                                                                          \
+  XX(QUEUE_DEPTH, (double)l->queue_depth)                                                          \
+  XX(BATCH_SIZE, (double)l->batch_size)                                                            \
+  XX(KV_UTILIZATION, share(l->used_kv_blocks, l->kv_blocks))                                       \
   XX(FREE_KV_BLOCKS, (double)(l->kv_blocks - l->used_kv_blocks))
 
 /* The same in its stats s, which take longer to be had. */
-#define STATS_READINGS(XX)                                                     \
-  XX(DECODED_TOKENS, (double)s->decoded_tokens)                                \
-  XX(OUTPUT_TOKENS, (double)(s->decoded_tokens + s->output_tokens))            \
-  XX(PREEMPTIONS, (double)s->preemptions)                                      \
-  XX(CACHE_HIT_RATE, share(s->cache_hits, s->cache_hits + s->cache_misses))    \
+#define STATS_READINGS(XX)                                                                         \
+  XX(DECODED_TOKENS, (double)s->decoded_tokens)                                                    \
+  XX(OUTPUT_TOKENS, (double)(s->decoded_tokens + s->output_tokens))                                \
+  XX(PREEMPTIONS, (double)s->preemptions)                                                          \
+  XX(CACHE_HIT_RATE, share(s->cache_hits, s->cache_hits + s->cache_misses))                        \
   XX(TOKENS_PER_SEC, tokens_per_sec(instance, l))
 
 #define BIT_OF(name, value) | BIT(name)
 #define STATS_SIGNALS ((blis_signal_set)0 STATS_READINGS(BIT_OF))
 
 /* The running batch, as if all of it decoded. */
-static blis_batch_sums sums_of(const blis_instance_config *config,
-                               const blis_instance_load *load) {
-  return (blis_batch_sums){.requests = load->batch_size,
-                           .decode_requests = load->batch_size,
-                           .decode_context_tokens =
-                               load->batch_size > 0
-                                   ? load->used_kv_blocks *
-                                         config->block_size_tokens
-                                   : 0};
+static blis_batch_sums sums_of(const blis_instance_config *config, const blis_instance_load *load) {
+  return (blis_batch_sums){
+      .requests = load->batch_size,
+      .decode_requests = load->batch_size,
+      .decode_context_tokens =
+          load->batch_size > 0 ? load->used_kv_blocks * config->block_size_tokens : 0};
 }
 
-static double tokens_per_sec(const blis_instance *instance,
-                             const blis_instance_load *load) {
+static double tokens_per_sec(const blis_instance *instance, const blis_instance_load *load) {
   const blis_instance_config *config = blis_instance_get_config(instance);
   const blis_batch_sums sums = sums_of(config, load);
   int64_t step_us = 0;
-  bool is_told =
-      load->batch_size > 0 &&
-      blis_latency_step_time_from_sums(config->latency, &sums, &step_us) &&
-      step_us > 0;
+  bool is_told = load->batch_size > 0 &&
+                 blis_latency_step_time_from_sums(config->latency, &sums, &step_us) && step_us > 0;
   return is_told ? (double)load->batch_size / (double)step_us * 1e6 : 0;
 }
 
-double blis__snapshot_prefill_us(const blis__snapshot *snapshot, uint32_t i,
-                                 double tokens) {
+double blis__snapshot_prefill_us(const blis__snapshot *snapshot, uint32_t i, double tokens) {
   const blis_instance *instance = snapshot->instances[i];
   const blis_instance_config *config = blis_instance_get_config(instance);
   blis_instance_load load = blis_instance_get_load(instance);
   double budget = (double)config->max_batched_tokens;
   int64_t chunk = (int64_t)(tokens < budget ? tokens : budget);
   blis_batch_sums sums = sums_of(config, &load);
-  const blis_batch_item item = {
-      .new_tokens = chunk, .prompt_tokens = chunk, .output_tokens = 1};
+  const blis_batch_item item = {.new_tokens = chunk, .prompt_tokens = chunk, .output_tokens = 1};
   int64_t step_us = 0;
   blis_batch_sums_add(&sums, &item);
-  bool is_told = chunk > 0 && blis_latency_step_time_from_sums(config->latency,
-                                                               &sums, &step_us);
+  bool is_told = chunk > 0 && blis_latency_step_time_from_sums(config->latency, &sums, &step_us);
   return is_told ? (double)step_us * (tokens / (double)chunk) : 0;
 }
 
-static double history_value(const blis__snapshot *snapshot, uint32_t i,
-                            blis_signal signal) {
+static double history_value(const blis__snapshot *snapshot, uint32_t i, blis_signal signal) {
   const blis__instance_history *history = &snapshot->history[i];
   switch (signal) {
   case BLIS_SIGNAL_REQUESTS_SERVED:
@@ -108,35 +93,32 @@ static double history_value(const blis__snapshot *snapshot, uint32_t i,
   case BLIS_SIGNAL_RECENT_TPOT_US:
     return history->recent_tpot_us;
   default:
-    return blis__snapshot_prefill_us(
-        snapshot, i, COLUMN(snapshot, PENDING_PREFILL_TOKENS)[i]);
+    return blis__snapshot_prefill_us(snapshot, i, COLUMN(snapshot, PENDING_PREFILL_TOKENS)[i]);
   }
 }
 
-static double time_value(const blis__snapshot *snapshot, uint32_t i,
-                         blis_signal signal, int64_t now_us) {
+static double time_value(const blis__snapshot *snapshot, uint32_t i, blis_signal signal,
+                         int64_t now_us) {
   double utilization = blis__history_utilization(&snapshot->history[i], now_us);
   double idle_watts = snapshot->idle_watts[i];
   double watts = COLUMN(snapshot, WATTS)[i];
-  return signal == BLIS_SIGNAL_UTILIZATION
-             ? utilization
-             : idle_watts + (watts - idle_watts) * utilization;
+  return signal == BLIS_SIGNAL_UTILIZATION ? utilization
+                                           : idle_watts + (watts - idle_watts) * utilization;
 }
 
 /* The same in their adapters' stats a. */
-#define ADAPTER_READINGS(XX)                                                   \
-  XX(ADAPTERS_LOADED, (double)a->loaded)                                       \
-  XX(ADAPTERS_RUNNING, (double)a->running)                                     \
+#define ADAPTER_READINGS(XX)                                                                       \
+  XX(ADAPTERS_LOADED, (double)a->loaded)                                                           \
+  XX(ADAPTERS_RUNNING, (double)a->running)                                                         \
   XX(ADAPTERS_WAITING, (double)a->waiting)
 
-static double adapters_value(const blis_instance *instance,
-                             blis_signal signal) {
+static double adapters_value(const blis_instance *instance, blis_signal signal) {
   blis_adapter_stats stats;
   blis_instance_get_adapters(instance, &stats);
   const blis_adapter_stats *a = &stats;
   switch (signal) {
-#define XX(name, value)                                                        \
-  case BLIS_SIGNAL_##name:                                                     \
+#define XX(name, value)                                                                            \
+  case BLIS_SIGNAL_##name:                                                                         \
     return value;
     ADAPTER_READINGS(XX)
 #undef XX
@@ -147,8 +129,7 @@ static double adapters_value(const blis_instance *instance,
 }
 
 /* Of one of these signals. */
-static double engine_value(const blis__snapshot *snapshot, uint32_t i,
-                           blis_signal signal) {
+static double engine_value(const blis__snapshot *snapshot, uint32_t i, blis_signal signal) {
   const blis_instance *instance = snapshot->instances[i];
   if ((BLIS_SIGNAL_BIT(signal) & (HISTORY_SIGNALS | TIME_SIGNALS)) != 0) {
     if (snapshot->history == NULL) {
@@ -167,8 +148,8 @@ static double engine_value(const blis__snapshot *snapshot, uint32_t i,
   const blis_instance_load *l = &load;
   const blis_instance_stats *s = &stats;
   switch (signal) {
-#define XX(name, value)                                                        \
-  case BLIS_SIGNAL_##name:                                                     \
+#define XX(name, value)                                                                            \
+  case BLIS_SIGNAL_##name:                                                                         \
     return value;
     LOAD_READINGS(XX)
     STATS_READINGS(XX)
@@ -180,8 +161,7 @@ static double engine_value(const blis__snapshot *snapshot, uint32_t i,
 }
 
 /* Everything that changes in a column is written here. */
-static inline void put(blis__snapshot *snapshot, blis_signal signal, uint32_t i,
-                       double value) {
+static inline void put(blis__snapshot *snapshot, blis_signal signal, uint32_t i, double value) {
   double *place = &blis__snapshot_column(snapshot, signal)[i];
   double before = *place;
   if (value == before) {
@@ -193,15 +173,12 @@ static inline void put(blis__snapshot *snapshot, blis_signal signal, uint32_t i,
   }
 }
 
-#define PUT(snapshot, name, i, value)                                          \
-  put((snapshot), BLIS_SIGNAL_##name, (i), (value))
+#define PUT(snapshot, name, i, value) put((snapshot), BLIS_SIGNAL_##name, (i), (value))
 
 static void read_history(blis__snapshot *snapshot, uint32_t i) {
-  static const blis_signal signals[] = {
-      BLIS_SIGNAL_REQUESTS_SERVED, BLIS_SIGNAL_RECENT_TTFT_US,
-      BLIS_SIGNAL_RECENT_TPOT_US, BLIS_SIGNAL_ESTIMATED_WAIT_US};
-  for (size_t k = 0;
-       snapshot->history != NULL && k < sizeof signals / sizeof *signals; k++) {
+  static const blis_signal signals[] = {BLIS_SIGNAL_REQUESTS_SERVED, BLIS_SIGNAL_RECENT_TTFT_US,
+                                        BLIS_SIGNAL_RECENT_TPOT_US, BLIS_SIGNAL_ESTIMATED_WAIT_US};
+  for (size_t k = 0; snapshot->history != NULL && k < sizeof signals / sizeof *signals; k++) {
     if ((snapshot->written & BLIS_SIGNAL_BIT(signals[k])) != 0) {
       put(snapshot, signals[k], i, history_value(snapshot, i, signals[k]));
     }
@@ -213,10 +190,8 @@ static void read_time(blis__snapshot *snapshot, uint32_t i, int64_t now_us) {
   if (snapshot->history == NULL || snapshot->is_apart[i]) {
     return;
   }
-  PUT(snapshot, UTILIZATION, i,
-      time_value(snapshot, i, BLIS_SIGNAL_UTILIZATION, now_us));
-  PUT(snapshot, ROLLING_WATTS, i,
-      time_value(snapshot, i, BLIS_SIGNAL_ROLLING_WATTS, now_us));
+  PUT(snapshot, UTILIZATION, i, time_value(snapshot, i, BLIS_SIGNAL_UTILIZATION, now_us));
+  PUT(snapshot, ROLLING_WATTS, i, time_value(snapshot, i, BLIS_SIGNAL_ROLLING_WATTS, now_us));
 }
 
 static void read_adapters(blis__snapshot *snapshot, uint32_t i) {
@@ -227,8 +202,7 @@ static void read_adapters(blis__snapshot *snapshot, uint32_t i) {
 #define XX(name, value) PUT(snapshot, name, i, value);
   ADAPTER_READINGS(XX)
 #undef XX
-  blis_adapter_state *seen =
-      snapshot->adapters + (size_t)i * snapshot->adapter_count;
+  blis_adapter_state *seen = snapshot->adapters + (size_t)i * snapshot->adapter_count;
   for (uint32_t k = 0; k < snapshot->adapter_count; k++) {
     seen[k] = blis_instance_adapter(instance, k + 1);
   }
@@ -242,9 +216,9 @@ static void read_again(blis__snapshot *snapshot, uint32_t i) {
   blis_signal_set written = snapshot->written;
   blis_instance_load load = blis_instance_get_load(instance);
   const blis_instance_load *l = &load;
-#define XX(name, value)                                                        \
-  if ((written & BIT(name)) != 0) {                                            \
-    PUT(snapshot, name, i, value);                                             \
+#define XX(name, value)                                                                            \
+  if ((written & BIT(name)) != 0) {                                                                \
+    PUT(snapshot, name, i, value);                                                                 \
   }
   LOAD_READINGS(XX)
   if ((written & STATS_SIGNALS) != 0) {
@@ -271,8 +245,7 @@ static void clear_readings(blis__snapshot *snapshot, uint32_t i) {
   ADAPTER_READINGS(XX)
 #undef XX
   for (uint32_t k = 0; k < snapshot->adapter_count; k++) {
-    snapshot->adapters[(size_t)i * snapshot->adapter_count + k] =
-        (blis_adapter_state){0};
+    snapshot->adapters[(size_t)i * snapshot->adapter_count + k] = (blis_adapter_state){0};
   }
   for (int s = 0; s < BLIS_SIGNAL_COUNT; s++) {
     if ((BLIS_SIGNAL_BIT(s) & (HISTORY_SIGNALS | TIME_SIGNALS)) != 0) {
@@ -281,22 +254,20 @@ static void clear_readings(blis__snapshot *snapshot, uint32_t i) {
   }
 }
 
-static double load_of(const blis__snapshot *snapshot, uint32_t i,
-                      double queue_depth, double batch_size) {
-  double routed = snapshot->load_counts_in_flight
-                      ? COLUMN(snapshot, IN_FLIGHT)[i]
-                      : COLUMN(snapshot, PENDING)[i];
+static double load_of(const blis__snapshot *snapshot, uint32_t i, double queue_depth,
+                      double batch_size) {
+  double routed = snapshot->load_counts_in_flight ? COLUMN(snapshot, IN_FLIGHT)[i]
+                                                  : COLUMN(snapshot, PENDING)[i];
   return queue_depth + batch_size + routed;
 }
 
 static void write_load(blis__snapshot *snapshot, uint32_t i) {
-  double load = load_of(snapshot, i, COLUMN(snapshot, QUEUE_DEPTH)[i],
-                        COLUMN(snapshot, BATCH_SIZE)[i]);
+  double load =
+      load_of(snapshot, i, COLUMN(snapshot, QUEUE_DEPTH)[i], COLUMN(snapshot, BATCH_SIZE)[i]);
   PUT(snapshot, EFFECTIVE_LOAD, i, load);
   if (i < snapshot->least_count) {
     bool is_out = snapshot->candidates.is_out[i];
-    blis_least_tree_set(snapshot->least_load, i,
-                        is_out ? (double)INFINITY : load);
+    blis_least_tree_set(snapshot->least_load, i, is_out ? (double)INFINITY : load);
   }
 }
 
@@ -320,15 +291,13 @@ void blis__snapshot_instance_changed(blis__snapshot *snapshot, uint32_t i) {
   }
 }
 
-void blis__snapshot_add_pending(blis__snapshot *snapshot, uint32_t i,
-                                int change) {
+void blis__snapshot_add_pending(blis__snapshot *snapshot, uint32_t i, int change) {
   PUT(snapshot, PENDING, i, COLUMN(snapshot, PENDING)[i] + change);
   BLIS_ASSERT(COLUMN(snapshot, PENDING)[i] >= 0);
   mark(snapshot, i, COUNTERS_CHANGED);
 }
 
-void blis__snapshot_add_in_flight(blis__snapshot *snapshot, uint32_t i,
-                                  int change) {
+void blis__snapshot_add_in_flight(blis__snapshot *snapshot, uint32_t i, int change) {
   double in_flight = COLUMN(snapshot, IN_FLIGHT)[i] + change;
   PUT(snapshot, IN_FLIGHT, i, in_flight);
   PUT(snapshot, REQUESTS, i, in_flight);
@@ -336,8 +305,7 @@ void blis__snapshot_add_in_flight(blis__snapshot *snapshot, uint32_t i,
   mark(snapshot, i, COUNTERS_CHANGED);
 }
 
-void blis__snapshot_add_prefill(blis__snapshot *snapshot, uint32_t i,
-                                int64_t tokens) {
+void blis__snapshot_add_prefill(blis__snapshot *snapshot, uint32_t i, int64_t tokens) {
   PUT(snapshot, PENDING_PREFILL_TOKENS, i,
       COLUMN(snapshot, PENDING_PREFILL_TOKENS)[i] + (double)tokens);
   BLIS_ASSERT(COLUMN(snapshot, PENDING_PREFILL_TOKENS)[i] >= 0);
@@ -350,35 +318,32 @@ static void forget_shown(blis__snapshot *snapshot) {
 }
 
 blis_status blis__snapshot_keep_history(blis__snapshot *snapshot) {
-  snapshot->history = blis_alloc_zeroed(&snapshot->alloc, snapshot->count,
-                                        sizeof *snapshot->history);
+  snapshot->history =
+      blis_alloc_zeroed(&snapshot->alloc, snapshot->count, sizeof *snapshot->history);
   return snapshot->history == NULL ? BLIS_ERR_NOMEM : BLIS_OK;
 }
 
-void blis__snapshot_add_ongoing(blis__snapshot *snapshot, uint32_t i,
-                                int64_t tokens, int64_t decode_tokens) {
+void blis__snapshot_add_ongoing(blis__snapshot *snapshot, uint32_t i, int64_t tokens,
+                                int64_t decode_tokens) {
   if (tokens != 0) {
     double ongoing = COLUMN(snapshot, ONGOING_TOKENS)[i] + (double)tokens;
     BLIS_ASSERT(ongoing >= 0);
     PUT(snapshot, ONGOING_TOKENS, i, ongoing);
   }
   if (decode_tokens != 0) {
-    double decoding =
-        COLUMN(snapshot, ONGOING_DECODE_TOKENS)[i] + (double)decode_tokens;
+    double decoding = COLUMN(snapshot, ONGOING_DECODE_TOKENS)[i] + (double)decode_tokens;
     BLIS_ASSERT(decoding >= 0);
     PUT(snapshot, ONGOING_DECODE_TOKENS, i, decoding);
   }
 }
 
-void blis__snapshot_put_in_service(blis__snapshot *snapshot, uint32_t i,
-                                   bool is_in_service) {
+void blis__snapshot_put_in_service(blis__snapshot *snapshot, uint32_t i, bool is_in_service) {
   blis__candidates_put_in_service(&snapshot->candidates, i, is_in_service);
   forget_shown(snapshot); /* candidates are others now */
   mark(snapshot, i, COUNTERS_CHANGED);
 }
 
-void blis__snapshot_set_apart(blis__snapshot *snapshot, uint32_t i,
-                              bool is_apart) {
+void blis__snapshot_set_apart(blis__snapshot *snapshot, uint32_t i, bool is_apart) {
   blis__snapshot_update(snapshot); /* what was last seen */
   snapshot->is_apart[i] = is_apart;
   blis__snapshot_instance_changed(snapshot, i);
@@ -397,8 +362,7 @@ void blis__snapshot_forget(blis__snapshot *snapshot, uint32_t i) {
 
 static void write_constants(blis__snapshot *snapshot, uint32_t i,
                             const blis_instance_facts *facts) {
-  const blis_instance_config *config =
-      blis_instance_get_config(snapshot->instances[i]);
+  const blis_instance_config *config = blis_instance_get_config(snapshot->instances[i]);
   COLUMN(snapshot, KV_BLOCKS)[i] = (double)config->kv_blocks;
   COLUMN(snapshot, MAX_NUM_SEQS)[i] = (double)config->max_num_seqs;
   COLUMN(snapshot, MAX_NUM_BATCHED_TOKENS)
@@ -415,8 +379,7 @@ static void write_constants(blis__snapshot *snapshot, uint32_t i,
 
 static void show_first(blis__snapshot *snapshot, uint32_t i) {
   const blis_instance_facts *facts = snapshot->candidates.facts;
-  write_constants(snapshot, i,
-                  facts == NULL ? &BLIS_INSTANCE_FACTS_UNKNOWN : &facts[i]);
+  write_constants(snapshot, i, facts == NULL ? &BLIS_INSTANCE_FACTS_UNKNOWN : &facts[i]);
   blis__snapshot_instance_changed(snapshot, i);
 }
 
@@ -428,30 +391,22 @@ static bool is_there(const blis__snapshot *snapshot, uint32_t i) {
 static blis_status allocate(blis__snapshot *snapshot) {
   const blis_alloc *alloc = &snapshot->alloc;
   uint32_t count = snapshot->count;
-  snapshot->values = blis_alloc_zeroed(
-      alloc, count, BLIS_SIGNAL_COUNT * sizeof *snapshot->values);
-  snapshot->idle_watts =
-      blis_alloc_zeroed(alloc, count, sizeof *snapshot->idle_watts);
-  snapshot->refreshed_us =
-      blis_alloc_zeroed(alloc, count, sizeof *snapshot->refreshed_us);
-  snapshot->changes =
-      blis_alloc_zeroed(alloc, count, sizeof *snapshot->changes);
-  snapshot->has_moved =
-      blis_alloc_zeroed(alloc, count, sizeof *snapshot->has_moved);
-  snapshot->is_apart =
-      blis_alloc_zeroed(alloc, count, sizeof *snapshot->is_apart);
-  snapshot->is_unmarked =
-      blis_alloc_zeroed(alloc, count, sizeof *snapshot->is_unmarked);
+  snapshot->values = blis_alloc_zeroed(alloc, count, BLIS_SIGNAL_COUNT * sizeof *snapshot->values);
+  snapshot->idle_watts = blis_alloc_zeroed(alloc, count, sizeof *snapshot->idle_watts);
+  snapshot->refreshed_us = blis_alloc_zeroed(alloc, count, sizeof *snapshot->refreshed_us);
+  snapshot->changes = blis_alloc_zeroed(alloc, count, sizeof *snapshot->changes);
+  snapshot->has_moved = blis_alloc_zeroed(alloc, count, sizeof *snapshot->has_moved);
+  snapshot->is_apart = blis_alloc_zeroed(alloc, count, sizeof *snapshot->is_apart);
+  snapshot->is_unmarked = blis_alloc_zeroed(alloc, count, sizeof *snapshot->is_unmarked);
   if (snapshot->adapter_count > 0) {
-    snapshot->adapters = blis_alloc_zeroed(
-        alloc, count, snapshot->adapter_count * sizeof *snapshot->adapters);
+    snapshot->adapters =
+        blis_alloc_zeroed(alloc, count, snapshot->adapter_count * sizeof *snapshot->adapters);
     if (snapshot->adapters == NULL) {
       return BLIS_ERR_NOMEM;
     }
   }
-  if (snapshot->values == NULL || snapshot->idle_watts == NULL ||
-      snapshot->refreshed_us == NULL || snapshot->changes == NULL ||
-      snapshot->has_moved == NULL || snapshot->is_apart == NULL ||
+  if (snapshot->values == NULL || snapshot->idle_watts == NULL || snapshot->refreshed_us == NULL ||
+      snapshot->changes == NULL || snapshot->has_moved == NULL || snapshot->is_apart == NULL ||
       snapshot->is_unmarked == NULL) {
     return BLIS_ERR_NOMEM;
   }
@@ -459,22 +414,20 @@ static blis_status allocate(blis__snapshot *snapshot) {
   return blis_array_reserve(alloc, &snapshot->changed, count);
 }
 
-blis_status blis__snapshot_init(blis__snapshot *snapshot,
-                                const blis_alloc *alloc,
+blis_status blis__snapshot_init(blis__snapshot *snapshot, const blis_alloc *alloc,
                                 const blis__snapshot_config *config) {
-  *snapshot =
-      (blis__snapshot){.alloc = *alloc,
-                       .count = config->count,
-                       .instances = config->instances,
-                       .refresh_us = config->refresh_us,
-                       .cache_delay_us = config->cache_delay_us,
-                       .adapter_count = config->adapter_count,
-                       .load_counts_in_flight = config->load_counts_in_flight,
-                       .surveys_mark_caches = config->surveys_mark_caches};
+  *snapshot = (blis__snapshot){.alloc = *alloc,
+                               .count = config->count,
+                               .instances = config->instances,
+                               .refresh_us = config->refresh_us,
+                               .cache_delay_us = config->cache_delay_us,
+                               .adapter_count = config->adapter_count,
+                               .load_counts_in_flight = config->load_counts_in_flight,
+                               .surveys_mark_caches = config->surveys_mark_caches};
   blis_status status = allocate(snapshot);
   if (status == BLIS_OK) {
-    status = blis__candidates_init(&snapshot->candidates, alloc, config->facts,
-                                   config->ids, config->fronts, config->count);
+    status = blis__candidates_init(&snapshot->candidates, alloc, config->facts, config->ids,
+                                   config->fronts, config->count);
   }
   if (status != BLIS_OK) {
     blis__snapshot_deinit(snapshot);
@@ -497,19 +450,14 @@ void blis__snapshot_deinit(blis__snapshot *snapshot) {
     blis_alloc_free(alloc, snapshot->shown[k].gathered, values_size);
   }
   blis_alloc_free(alloc, snapshot->history, count * sizeof *snapshot->history);
-  blis_alloc_free(alloc, snapshot->idle_watts,
-                  count * sizeof *snapshot->idle_watts);
-  blis_alloc_free(alloc, snapshot->refreshed_us,
-                  count * sizeof *snapshot->refreshed_us);
+  blis_alloc_free(alloc, snapshot->idle_watts, count * sizeof *snapshot->idle_watts);
+  blis_alloc_free(alloc, snapshot->refreshed_us, count * sizeof *snapshot->refreshed_us);
   blis_alloc_free(alloc, snapshot->adapters,
                   count * snapshot->adapter_count * sizeof *snapshot->adapters);
   blis_alloc_free(alloc, snapshot->changes, count * sizeof *snapshot->changes);
-  blis_alloc_free(alloc, snapshot->has_moved,
-                  count * sizeof *snapshot->has_moved);
-  blis_alloc_free(alloc, snapshot->is_apart,
-                  count * sizeof *snapshot->is_apart);
-  blis_alloc_free(alloc, snapshot->is_unmarked,
-                  count * sizeof *snapshot->is_unmarked);
+  blis_alloc_free(alloc, snapshot->has_moved, count * sizeof *snapshot->has_moved);
+  blis_alloc_free(alloc, snapshot->is_apart, count * sizeof *snapshot->is_apart);
+  blis_alloc_free(alloc, snapshot->is_unmarked, count * sizeof *snapshot->is_unmarked);
   blis_array_deinit(alloc, &snapshot->changed);
   blis_array_deinit(alloc, &snapshot->unmarked);
   blis_least_tree_free(snapshot->least_load);
@@ -556,8 +504,7 @@ void blis__snapshot_keep(blis__snapshot *snapshot, blis_signal_set signals) {
       if (!is_there(snapshot, i)) {
         continue;
       }
-      mark(snapshot, i,
-           snapshot->refresh_us == 0 ? ENGINE_CHANGED : COUNTERS_CHANGED);
+      mark(snapshot, i, snapshot->refresh_us == 0 ? ENGINE_CHANGED : COUNTERS_CHANGED);
       if (snapshot->refresh_us == 0 && (signals & TIME_SIGNALS) != 0) {
         read_time(snapshot, i, snapshot->seen_us);
       }
@@ -582,16 +529,14 @@ void blis__snapshot_declare(blis__snapshot *snapshot, blis_signal_set signals) {
 
 /* A tree for so many, with the loads as they were last written. */
 static blis_status make_least_tree(blis__snapshot *snapshot, uint32_t count) {
-  blis_least_tree *made = blis_least_tree_new(
-      &snapshot->alloc, snapshot->candidates.id_ranks, count);
+  blis_least_tree *made =
+      blis_least_tree_new(&snapshot->alloc, snapshot->candidates.id_ranks, count);
   if (made == NULL) {
     return BLIS_ERR_NOMEM;
   }
   for (uint32_t i = 0; i < count; i++) {
     bool is_in = is_there(snapshot, i) && !snapshot->candidates.is_out[i];
-    blis_least_tree_set(made, i,
-                        is_in ? COLUMN(snapshot, EFFECTIVE_LOAD)[i]
-                              : (double)INFINITY);
+    blis_least_tree_set(made, i, is_in ? COLUMN(snapshot, EFFECTIVE_LOAD)[i] : (double)INFINITY);
   }
   blis_least_tree_free(snapshot->least_load);
   snapshot->least_load = made;
@@ -614,8 +559,7 @@ static blis_status grow_least_tree(blis__snapshot *snapshot, uint32_t i) {
   if (snapshot->least_load == NULL || i < count) {
     return BLIS_OK;
   }
-  return make_least_tree(snapshot, count > snapshot->count / 2 ? snapshot->count
-                                                               : 2 * count);
+  return make_least_tree(snapshot, count > snapshot->count / 2 ? snapshot->count : 2 * count);
 }
 
 blis_status blis__snapshot_add(blis__snapshot *snapshot, uint32_t i) {
@@ -630,29 +574,25 @@ blis_status blis__snapshot_add(blis__snapshot *snapshot, uint32_t i) {
 
 static blis_status rank_extremes(blis__snapshot *snapshot) {
   uint32_t count = snapshot->count;
-  snapshot->ranks =
-      blis_alloc_zeroed(&snapshot->alloc, count, sizeof *snapshot->ranks);
+  snapshot->ranks = blis_alloc_zeroed(&snapshot->alloc, count, sizeof *snapshot->ranks);
   if (snapshot->ranks == NULL) {
     return BLIS_ERR_NOMEM;
   }
   for (uint32_t i = 0; i < count; i++) {
     snapshot->ranks[i] = snapshot->candidates.id_ranks[i];
   }
-  snapshot->rank_extremes =
-      blis_extremes_new(&snapshot->alloc, snapshot->ranks, count);
+  snapshot->rank_extremes = blis_extremes_new(&snapshot->alloc, snapshot->ranks, count);
   return snapshot->rank_extremes == NULL ? BLIS_ERR_NOMEM : BLIS_OK;
 }
 
-blis_status blis__snapshot_keep_extremes(blis__snapshot *snapshot,
-                                         blis_signal_set signals) {
+blis_status blis__snapshot_keep_extremes(blis__snapshot *snapshot, blis_signal_set signals) {
   if (signals != 0) {
     BLIS_TRY(rank_extremes(snapshot));
   }
   for (int s = 0; s < BLIS_SIGNAL_COUNT; s++) {
     if ((signals & BLIS_SIGNAL_BIT(s)) != 0) {
       snapshot->extremes[s] = blis_extremes_new(
-          &snapshot->alloc, blis__snapshot_column(snapshot, (blis_signal)s),
-          snapshot->count);
+          &snapshot->alloc, blis__snapshot_column(snapshot, (blis_signal)s), snapshot->count);
       if (snapshot->extremes[s] == NULL) {
         return BLIS_ERR_NOMEM;
       }
@@ -661,15 +601,13 @@ blis_status blis__snapshot_keep_extremes(blis__snapshot *snapshot,
   return BLIS_OK;
 }
 
-bool blis__snapshot_can_keep(const blis__snapshot *snapshot,
-                             blis_signal signal) {
+bool blis__snapshot_can_keep(const blis__snapshot *snapshot, blis_signal signal) {
   blis_signal_set bit = BLIS_SIGNAL_BIT(signal);
   blis_signal_set engine = ENGINE_SIGNALS | BIT(ESTIMATED_TTFT_US);
   if ((bit & BLIS_SIGNALS_OF_HISTORY) != 0 && snapshot->history == NULL) {
     return false;
   }
-  if ((bit & engine) != 0 && snapshot->refresh_us > 0 &&
-      !snapshot->has_readers) {
+  if ((bit & engine) != 0 && snapshot->refresh_us > 0 && !snapshot->has_readers) {
     return false;
   }
   if ((bit & CACHE_SIGNALS) != 0 && snapshot->cache_delay_us > 0) {
@@ -682,8 +620,7 @@ void blis__snapshot_update(blis__snapshot *snapshot) {
   if (!keeps_engine(snapshot)) {
     return;
   }
-  bool has_load = snapshot->least_load != NULL ||
-                  (snapshot->kept & BIT(EFFECTIVE_LOAD)) != 0;
+  bool has_load = snapshot->least_load != NULL || (snapshot->kept & BIT(EFFECTIVE_LOAD)) != 0;
   for (size_t k = 0; k < snapshot->changed.count; k++) {
     uint32_t i = snapshot->changed.items[k];
     if ((snapshot->changes[i] & ENGINE_CHANGED) != 0) {
@@ -698,8 +635,7 @@ void blis__snapshot_update(blis__snapshot *snapshot) {
 }
 
 /* When it is due next. */
-static int64_t read_if_due(blis__snapshot *snapshot, uint32_t i,
-                           int64_t now_us) {
+static int64_t read_if_due(blis__snapshot *snapshot, uint32_t i, int64_t now_us) {
   if (now_us - snapshot->refreshed_us[i] >= snapshot->refresh_us) {
     snapshot->refreshed_us[i] = now_us;
     read_time(snapshot, i, now_us);
@@ -712,13 +648,11 @@ static int64_t read_if_due(blis__snapshot *snapshot, uint32_t i,
 }
 
 /* Those of the group that are due; the others keep what was read before. */
-static void read_due(blis__snapshot *snapshot, blis__group *group,
-                     int64_t now_us) {
+static void read_due(blis__snapshot *snapshot, blis__group *group, int64_t now_us) {
   int64_t due_us = BLIS_TIME_NEVER_US;
   for (uint32_t k = 0; k < group->count; k++) {
     uint32_t front = group->instances[k];
-    for (uint32_t i = front; blis__is_shown_by(&snapshot->candidates, i, front);
-         i++) {
+    for (uint32_t i = front; blis__is_shown_by(&snapshot->candidates, i, front); i++) {
       int64_t next_us = read_if_due(snapshot, i, now_us);
       due_us = next_us < due_us ? next_us : due_us;
     }
@@ -736,33 +670,28 @@ static void mark_caches(blis__snapshot *snapshot, int64_t now_us) {
   snapshot->caches_marked_us = now_us;
 }
 
-void blis__snapshot_catch_up(blis__snapshot *snapshot, blis__group *group,
-                             int64_t now_us) {
+void blis__snapshot_catch_up(blis__snapshot *snapshot, blis__group *group, int64_t now_us) {
   snapshot->seen_us = now_us;
   if (snapshot->refresh_us == 0 && (snapshot->kept & TIME_SIGNALS) != 0) {
     for (uint32_t k = 0; k < group->count; k++) {
       uint32_t front = group->instances[k];
-      for (uint32_t i = front;
-           blis__is_shown_by(&snapshot->candidates, i, front); i++) {
+      for (uint32_t i = front; blis__is_shown_by(&snapshot->candidates, i, front); i++) {
         read_time(snapshot, i, now_us);
       }
     }
   }
-  if (snapshot->refresh_us > 0 && snapshot->has_readers &&
-      now_us >= group->due_us) {
+  if (snapshot->refresh_us > 0 && snapshot->has_readers && now_us >= group->due_us) {
     read_due(snapshot, group, now_us);
   }
 }
 
 void blis__snapshot_catch_up_caches(blis__snapshot *snapshot, int64_t now_us) {
-  if (snapshot->has_marks &&
-      now_us - snapshot->caches_marked_us >= snapshot->cache_delay_us) {
+  if (snapshot->has_marks && now_us - snapshot->caches_marked_us >= snapshot->cache_delay_us) {
     mark_caches(snapshot, now_us);
   }
 }
 
-double blis__snapshot_live(const blis__snapshot *snapshot, uint32_t i,
-                           blis_signal signal) {
+double blis__snapshot_live(const blis__snapshot *snapshot, uint32_t i, blis_signal signal) {
   if ((BLIS_SIGNAL_BIT(signal) & ENGINE_SIGNALS) == 0) {
     return blis__snapshot_column(snapshot, signal)[i];
   }
@@ -770,6 +699,5 @@ double blis__snapshot_live(const blis__snapshot *snapshot, uint32_t i,
     return engine_value(snapshot, i, signal);
   }
   blis_instance_load load = blis_instance_get_load(snapshot->instances[i]);
-  return load_of(snapshot, i, (double)load.queue_depth,
-                 (double)load.batch_size);
+  return load_of(snapshot, i, (double)load.queue_depth, (double)load.batch_size);
 }

@@ -63,9 +63,9 @@ typedef struct blis__snapshot {
 
   double *values; /* all columns, one after the other */
   int64_t *refreshed_us;
-  bool *has_moved;  /* since its engine signals were read */
-  bool *is_apart;   /* it cannot be read */
-  uint8_t *changes; /* what happened to an instance since the last view */
+  bool *has_moved;              /* since its engine signals were read */
+  bool *is_apart;               /* it cannot be read */
+  uint8_t *changes;             /* what happened to an instance since the last view */
   BLIS_ARRAY(uint32_t) changed; /* the instances with changes; has room */
   bool *is_unmarked;
   BLIS_ARRAY(uint32_t) unmarked; /* moved since the last mark; has room */
@@ -78,8 +78,8 @@ typedef struct blis__snapshot {
   double *idle_watts;              /* by instance */
   int64_t seen_us;                 /* time of the last look */
 
-  blis_least_tree *least_load; /* of those in service; NULL: nobody asks */
-  uint32_t least_count;        /* that it has room for; it grows */
+  blis_least_tree *least_load;                /* of those in service; NULL: nobody asks */
+  uint32_t least_count;                       /* that it has room for; it grows */
   blis_extremes *extremes[BLIS_SIGNAL_COUNT]; /* the same, of columns */
   double *ranks; /* of ids, and their extremes; with those of any column */
   blis_extremes *rank_extremes;
@@ -87,8 +87,8 @@ typedef struct blis__snapshot {
   /* With KV tiers: what the blocks of a chain come to at an instance whose
      cache has the first ones, each with the weight of where it is. NULL = 1 for
      these and 0 for the others. */
-  double (*weigh)(const void *ud, uint32_t instance,
-                  const blis_block_chain *chain, uint32_t cached);
+  double (*weigh)(const void *ud, uint32_t instance, const blis_block_chain *chain,
+                  uint32_t cached);
   const void *weigh_ud;
 
   blis__candidates candidates;
@@ -110,9 +110,8 @@ typedef struct blis__snapshot_config {
 } blis__snapshot_config;
 
 /* BLIS_ERR_NOMEM leaves nothing behind. */
-BLIS_MUSTUSE blis_status
-blis__snapshot_init(blis__snapshot *snapshot, const blis_alloc *alloc,
-                    const blis__snapshot_config *config);
+BLIS_MUSTUSE blis_status blis__snapshot_init(blis__snapshot *snapshot, const blis_alloc *alloc,
+                                             const blis__snapshot_config *config);
 void blis__snapshot_deinit(blis__snapshot *snapshot);
 
 /*
@@ -122,8 +121,7 @@ void blis__snapshot_deinit(blis__snapshot *snapshot);
 void blis__snapshot_declare(blis__snapshot *snapshot, blis_signal_set signals);
 
 /* The same for the tree of a view. BLIS_ERR_NOMEM changes nothing. */
-BLIS_MUSTUSE blis_status
-blis__snapshot_keep_least_load(blis__snapshot *snapshot);
+BLIS_MUSTUSE blis_status blis__snapshot_keep_least_load(blis__snapshot *snapshot);
 
 /* The same for the extremes of columns, which are kept up. */
 BLIS_MUSTUSE blis_status blis__snapshot_keep_extremes(blis__snapshot *snapshot,
@@ -131,37 +129,31 @@ BLIS_MUSTUSE blis_status blis__snapshot_keep_extremes(blis__snapshot *snapshot,
 
 /* Things that happen: to the instance itself, and to requests routed to it. */
 void blis__snapshot_instance_changed(blis__snapshot *snapshot, uint32_t i);
-void blis__snapshot_add_pending(blis__snapshot *snapshot, uint32_t i,
-                                int change);
-void blis__snapshot_add_in_flight(blis__snapshot *snapshot, uint32_t i,
-                                  int change);
-void blis__snapshot_add_prefill(blis__snapshot *snapshot, uint32_t i,
-                                int64_t tokens);
+void blis__snapshot_add_pending(blis__snapshot *snapshot, uint32_t i, int change);
+void blis__snapshot_add_in_flight(blis__snapshot *snapshot, uint32_t i, int change);
+void blis__snapshot_add_prefill(blis__snapshot *snapshot, uint32_t i, int64_t tokens);
 
 /*
  * An instance has been made in an empty place; it is out of service.
  * BLIS_ERR_NOMEM or BLIS_OK.
  */
-BLIS_MUSTUSE blis_status blis__snapshot_add(blis__snapshot *snapshot,
-                                            uint32_t i);
+BLIS_MUSTUSE blis_status blis__snapshot_add(blis__snapshot *snapshot, uint32_t i);
 
 /* From now on there is a history of every instance. */
 BLIS_MUSTUSE blis_status blis__snapshot_keep_history(blis__snapshot *snapshot);
 
 /* Tokens of prompts that are on their way there, or being decoded. */
-void blis__snapshot_add_ongoing(blis__snapshot *snapshot, uint32_t i,
-                                int64_t tokens, int64_t decode_tokens);
+void blis__snapshot_add_ongoing(blis__snapshot *snapshot, uint32_t i, int64_t tokens,
+                                int64_t decode_tokens);
 
 /* Out of service an instance is no candidate and is not read again. */
-void blis__snapshot_put_in_service(blis__snapshot *snapshot, uint32_t i,
-                                   bool is_in_service);
+void blis__snapshot_put_in_service(blis__snapshot *snapshot, uint32_t i, bool is_in_service);
 
 /*
  * Apart, an instance works on, and its engine signals are those that were last
  * read; counters of the router go on.
  */
-void blis__snapshot_set_apart(blis__snapshot *snapshot, uint32_t i,
-                              bool is_apart);
+void blis__snapshot_set_apart(blis__snapshot *snapshot, uint32_t i, bool is_apart);
 
 /* The instance has come up anew: it is shown like one that was never read. */
 void blis__snapshot_forget(blis__snapshot *snapshot, uint32_t i);
@@ -170,17 +162,17 @@ void blis__snapshot_forget(blis__snapshot *snapshot, uint32_t i);
  * Leading blocks of chain in the cache of an instance, as policies see it.
  * BLIS_ERR_NOMEM or BLIS_OK.
  */
-BLIS_MUSTUSE blis_status
-blis__snapshot_cached_blocks(const blis__snapshot *snapshot, uint32_t i,
-                             const blis_block_chain *chain, uint32_t *blocks);
+BLIS_MUSTUSE blis_status blis__snapshot_cached_blocks(const blis__snapshot *snapshot, uint32_t i,
+                                                      const blis_block_chain *chain,
+                                                      uint32_t *blocks);
 
 /*
  * Somebody looks at the candidates for a model (a number in strings) at now_us
  * without being shown any column: signals that lag behind are read again.
  */
 BLIS_MUSTUSE blis_status blis__snapshot_refresh(blis__snapshot *snapshot,
-                                                const blis_intern *strings,
-                                                uint32_t model, int64_t now_us);
+                                                const blis_intern *strings, uint32_t model,
+                                                int64_t now_us);
 
 /*
  * The instances in service with a role (0 = whatever they do), all models and
@@ -190,32 +182,28 @@ BLIS_MUSTUSE blis_status blis__snapshot_refresh(blis__snapshot *snapshot,
  * nobody who surveys sees them, and how often somebody does depends on the
  * engine where steps are planned ahead, which BLIS (Go) does not do.
  */
-BLIS_MUSTUSE blis_status blis__snapshot_survey(blis__snapshot *snapshot,
-                                               uint32_t role, int64_t now_us,
-                                               const blis__group **group);
+BLIS_MUSTUSE blis_status blis__snapshot_survey(blis__snapshot *snapshot, uint32_t role,
+                                               int64_t now_us, const blis__group **group);
 
 /*
  * The view for a decision about request at now_us, valid until the next change
  * of anything, beside those of the other stages of the same request; it may
  * have no candidates. NULL = out of memory.
  */
-const blis_routing_view *
-blis__snapshot_show(blis__snapshot *snapshot,
-                    const blis_routing_request *request, int64_t now_us);
+const blis_routing_view *blis__snapshot_show(blis__snapshot *snapshot,
+                                             const blis_routing_request *request, int64_t now_us);
 
 /* The same, of a request that need not stay. */
-const blis_routing_view *
-blis__snapshot_show_peers(blis__snapshot *snapshot,
-                          const blis_routing_request *request, int64_t now_us);
+const blis_routing_view *blis__snapshot_show_peers(blis__snapshot *snapshot,
+                                                   const blis_routing_request *request,
+                                                   int64_t now_us);
 
 /* The live value of a signal that does not depend on a request. */
-double blis__snapshot_live(const blis__snapshot *snapshot, uint32_t i,
-                           blis_signal signal);
+double blis__snapshot_live(const blis__snapshot *snapshot, uint32_t i, blis_signal signal);
 
 /* Between snapshot.c and snapshot_view.c. */
 
-static inline double *blis__snapshot_column(const blis__snapshot *snapshot,
-                                            blis_signal signal) {
+static inline double *blis__snapshot_column(const blis__snapshot *snapshot, blis_signal signal) {
   return snapshot->values + (size_t)signal * snapshot->count;
 }
 
@@ -226,21 +214,18 @@ void blis__snapshot_keep(blis__snapshot *snapshot, blis_signal_set signals);
  * In microseconds, by the latency model of an instance: to compute that many
  * tokens of prompts beside its running batch; 0 when the model does not say.
  */
-double blis__snapshot_prefill_us(const blis__snapshot *snapshot, uint32_t i,
-                                 double tokens);
+double blis__snapshot_prefill_us(const blis__snapshot *snapshot, uint32_t i, double tokens);
 
 /* Brings the columns up to date where something has changed. */
 void blis__snapshot_update(blis__snapshot *snapshot);
 
 /* Reads again what is due at now_us, but for caches. */
-void blis__snapshot_catch_up(blis__snapshot *snapshot, blis__group *group,
-                             int64_t now_us);
+void blis__snapshot_catch_up(blis__snapshot *snapshot, blis__group *group, int64_t now_us);
 
 /* The same of caches, which the next decisions see as they are then. */
 void blis__snapshot_catch_up_caches(blis__snapshot *snapshot, int64_t now_us);
 
 /* False: kept up too late to be told truly. */
-bool blis__snapshot_can_keep(const blis__snapshot *snapshot,
-                             blis_signal signal);
+bool blis__snapshot_can_keep(const blis__snapshot *snapshot, blis_signal signal);
 
 #endif

@@ -4,10 +4,8 @@
  */
 #include "cluster/snapshot.h"
 
-blis_status blis__snapshot_cached_blocks(const blis__snapshot *snapshot,
-                                         uint32_t i,
-                                         const blis_block_chain *chain,
-                                         uint32_t *blocks) {
+blis_status blis__snapshot_cached_blocks(const blis__snapshot *snapshot, uint32_t i,
+                                         const blis_block_chain *chain, uint32_t *blocks) {
   const blis_instance *instance = snapshot->instances[i];
   if (snapshot->has_marks) {
     return blis_instance_cached_blocks_at_mark(instance, chain, blocks);
@@ -23,18 +21,16 @@ static bool shows_columns(const blis__shown *shown) {
 
 /* Where the view has a column of its candidates. */
 static double *shown_column(const blis__shown *shown, blis_signal signal) {
-  return shows_columns(shown)
-             ? blis__snapshot_column(shown->snapshot, signal)
-             : shown->gathered + (size_t)signal * shown->snapshot->count;
+  return shows_columns(shown) ? blis__snapshot_column(shown->snapshot, signal)
+                              : shown->gathered + (size_t)signal * shown->snapshot->count;
 }
 
 /* Of several instances that are shown as one, the mean; of others the sum. */
 #define BIT(name) BLIS_SIGNAL_BIT(BLIS_SIGNAL_##name)
-#define MEAN_SIGNALS                                                           \
-  (BIT(KV_UTILIZATION) | BLIS_SIGNALS_OF_PROMPT | BIT(CACHE_HIT_RATE) |        \
-   BIT(CAPACITY) | BIT(ROLE) | BIT(RECENT_TTFT_US) | BIT(RECENT_TPOT_US) |     \
-   BIT(ESTIMATED_WAIT_US) | BIT(UTILIZATION) | BIT(ADAPTER_LOADED) |           \
-   BIT(ADAPTER_LOADING))
+#define MEAN_SIGNALS                                                                               \
+  (BIT(KV_UTILIZATION) | BLIS_SIGNALS_OF_PROMPT | BIT(CACHE_HIT_RATE) | BIT(CAPACITY) |            \
+   BIT(ROLE) | BIT(RECENT_TTFT_US) | BIT(RECENT_TPOT_US) | BIT(ESTIMATED_WAIT_US) |                \
+   BIT(UTILIZATION) | BIT(ADAPTER_LOADED) | BIT(ADAPTER_LOADING))
 
 static double combine(blis_signal signal, double sum, uint32_t count) {
   bool is_mean = (BLIS_SIGNAL_BIT(signal) & MEAN_SIGNALS) != 0;
@@ -58,58 +54,50 @@ static void gather(const blis__shown *shown, blis_signal signal) {
 }
 
 /* What cached blocks of a prompt come to, as the signal says it. */
-static double cached_value(blis_signal signal, uint32_t cached,
-                           const blis_block_chain *chain, int64_t block_size) {
+static double cached_value(blis_signal signal, uint32_t cached, const blis_block_chain *chain,
+                           int64_t block_size) {
   if (signal == BLIS_SIGNAL_CACHED_TOKENS) {
     return (double)cached * (double)block_size;
   }
-  return chain->prompt_blocks > 0
-             ? (double)cached / (double)chain->prompt_blocks
-             : 0;
+  return chain->prompt_blocks > 0 ? (double)cached / (double)chain->prompt_blocks : 0;
 }
 
 /* The same with what lies in tiers below the cache. */
-static double tiered_value(const blis__snapshot *snapshot, uint32_t i,
-                           uint32_t cached, const blis_block_chain *chain) {
+static double tiered_value(const blis__snapshot *snapshot, uint32_t i, uint32_t cached,
+                           const blis_block_chain *chain) {
   if (snapshot->weigh == NULL || chain->prompt_blocks == 0) {
     return cached_value(BLIS_SIGNAL_PREFIX_HIT, cached, chain, 0);
   }
-  return snapshot->weigh(snapshot->weigh_ud, i, chain, cached) /
-         (double)chain->prompt_blocks;
+  return snapshot->weigh(snapshot->weigh_ud, i, chain, cached) / (double)chain->prompt_blocks;
 }
 
 /* What is ahead of a prompt there, and what of it is to be computed. */
-static double estimated_ttft_us(const blis__snapshot *snapshot, uint32_t i,
-                                int64_t prompt_tokens, int64_t cached_tokens) {
-  const double *waits =
-      blis__snapshot_column(snapshot, BLIS_SIGNAL_ESTIMATED_WAIT_US);
+static double estimated_ttft_us(const blis__snapshot *snapshot, uint32_t i, int64_t prompt_tokens,
+                                int64_t cached_tokens) {
+  const double *waits = blis__snapshot_column(snapshot, BLIS_SIGNAL_ESTIMATED_WAIT_US);
   int64_t tokens = prompt_tokens - cached_tokens;
-  return waits[i] + blis__snapshot_prefill_us(snapshot, i,
-                                              tokens > 0 ? (double)tokens : 1);
+  return waits[i] + blis__snapshot_prefill_us(snapshot, i, tokens > 0 ? (double)tokens : 1);
 }
 
 /* False = out of memory. */
-static bool read_request_signal(const blis__shown *shown, blis_signal signal,
-                                uint32_t i, double *value) {
+static bool read_request_signal(const blis__shown *shown, blis_signal signal, uint32_t i,
+                                double *value) {
   const blis__snapshot *snapshot = shown->snapshot;
   const blis_routing_request *request = shown->request;
   const blis_instance *instance = snapshot->instances[i];
   int64_t block_size = blis_instance_get_config(instance)->block_size_tokens;
-  const blis_block_chain *chain =
-      request->chain(request->chain_ud, (uint32_t)block_size);
+  const blis_block_chain *chain = request->chain(request->chain_ud, (uint32_t)block_size);
   uint32_t cached = 0;
   if (chain == NULL) {
     return false;
   }
   if (signal == BLIS_SIGNAL_LIVE_PREFIX_HIT) {
     cached = blis_instance_cached_blocks(instance, chain);
-  } else if (blis__snapshot_cached_blocks(snapshot, i, chain, &cached) !=
-             BLIS_OK) {
+  } else if (blis__snapshot_cached_blocks(snapshot, i, chain, &cached) != BLIS_OK) {
     return false;
   }
   if (signal == BLIS_SIGNAL_ESTIMATED_TTFT_US) {
-    *value = estimated_ttft_us(snapshot, i, request->prompt_tokens,
-                               (int64_t)cached * block_size);
+    *value = estimated_ttft_us(snapshot, i, request->prompt_tokens, (int64_t)cached * block_size);
   } else if (signal == BLIS_SIGNAL_TIERED_PREFIX_HIT) {
     *value = tiered_value(snapshot, i, cached, chain);
   } else {
@@ -138,8 +126,7 @@ static bool write_request_signal(const blis__shown *shown, blis_signal signal) {
   return true;
 }
 
-static double adapter_value(const blis_adapter_state *seen,
-                            blis_signal signal) {
+static double adapter_value(const blis_adapter_state *seen, blis_signal signal) {
   switch (signal) {
   case BLIS_SIGNAL_ADAPTER_LOADED:
     return seen->is_loaded;
@@ -164,10 +151,7 @@ static void write_adapter_signal(const blis__shown *shown, blis_signal signal) {
     double sum = 0;
     for (; blis__is_shown_by(&snapshot->candidates, i, front); i++) {
       size_t first = (size_t)i * snapshot->adapter_count;
-      sum +=
-          number == 0
-              ? 0
-              : adapter_value(&snapshot->adapters[first + number - 1], signal);
+      sum += number == 0 ? 0 : adapter_value(&snapshot->adapters[first + number - 1], signal);
     }
     column[k] = combine(signal, sum, i - front);
   }
@@ -233,16 +217,14 @@ static const double *column_on_demand(void *column_ud, blis_signal signal) {
 
 static bool need_gathered(blis__shown *shown) {
   if (shown->gathered == NULL) {
-    shown->gathered =
-        blis_alloc_zeroed(&shown->snapshot->alloc, shown->snapshot->count,
-                          BLIS_SIGNAL_COUNT * sizeof *shown->gathered);
+    shown->gathered = blis_alloc_zeroed(&shown->snapshot->alloc, shown->snapshot->count,
+                                        BLIS_SIGNAL_COUNT * sizeof *shown->gathered);
   }
   return shown->gathered != NULL;
 }
 
 /* The view is about other candidates, or has other columns, than before. */
-static bool turn_to(blis__snapshot *snapshot, blis__shown *shown,
-                    const blis__group *group) {
+static bool turn_to(blis__snapshot *snapshot, blis__shown *shown, const blis__group *group) {
   blis_routing_view *view = &shown->view;
   shown->snapshot = snapshot;
   if (!group->is_prefix && !need_gathered(shown)) {
@@ -271,15 +253,12 @@ static bool turn_to(blis__snapshot *snapshot, blis__shown *shown,
   return true;
 }
 
-blis_status blis__snapshot_refresh(blis__snapshot *snapshot,
-                                   const blis_intern *strings, uint32_t model,
-                                   int64_t now_us) {
-  if (!snapshot->has_marks &&
-      (snapshot->refresh_us == 0 || !snapshot->has_readers)) {
+blis_status blis__snapshot_refresh(blis__snapshot *snapshot, const blis_intern *strings,
+                                   uint32_t model, int64_t now_us) {
+  if (!snapshot->has_marks && (snapshot->refresh_us == 0 || !snapshot->has_readers)) {
     return BLIS_OK; /* nothing lags behind */
   }
-  blis__group *group =
-      blis__candidates_for(&snapshot->candidates, strings, model, 0);
+  blis__group *group = blis__candidates_for(&snapshot->candidates, strings, model, 0);
   if (group == NULL) {
     return BLIS_ERR_NOMEM;
   }
@@ -288,8 +267,8 @@ blis_status blis__snapshot_refresh(blis__snapshot *snapshot,
   return BLIS_OK;
 }
 
-blis_status blis__snapshot_survey(blis__snapshot *snapshot, uint32_t role,
-                                  int64_t now_us, const blis__group **group) {
+blis_status blis__snapshot_survey(blis__snapshot *snapshot, uint32_t role, int64_t now_us,
+                                  const blis__group **group) {
   blis__group *found = blis__candidates_all(&snapshot->candidates, role);
   if (found == NULL) {
     return BLIS_ERR_NOMEM;
@@ -305,11 +284,10 @@ blis_status blis__snapshot_survey(blis__snapshot *snapshot, uint32_t role,
   return BLIS_OK;
 }
 
-const blis_routing_view *
-blis__snapshot_show(blis__snapshot *snapshot,
-                    const blis_routing_request *request, int64_t now_us) {
-  blis__group *group = blis__candidates_for(
-      &snapshot->candidates, request->strings, request->model, request->stage);
+const blis_routing_view *blis__snapshot_show(blis__snapshot *snapshot,
+                                             const blis_routing_request *request, int64_t now_us) {
+  blis__group *group =
+      blis__candidates_for(&snapshot->candidates, request->strings, request->model, request->stage);
   if (group == NULL) {
     return NULL;
   }
@@ -326,9 +304,9 @@ blis__snapshot_show(blis__snapshot *snapshot,
   return fill_all(shown) ? &shown->view : NULL;
 }
 
-const blis_routing_view *
-blis__snapshot_show_peers(blis__snapshot *snapshot,
-                          const blis_routing_request *request, int64_t now_us) {
+const blis_routing_view *blis__snapshot_show_peers(blis__snapshot *snapshot,
+                                                   const blis_routing_request *request,
+                                                   int64_t now_us) {
   snapshot->peers_request = *request;
   return blis__snapshot_show(snapshot, &snapshot->peers_request, now_us);
 }

@@ -13,8 +13,7 @@
 #include "cluster/stages.h"
 #include "cluster/waiting_room.h"
 
-blis_status blis__cluster_fetch_arrival(blis_cluster *cluster,
-                                        blis_error *error) {
+blis_status blis__cluster_fetch_arrival(blis_cluster *cluster, blis_error *error) {
   const blis_request_source *source = cluster->source;
   int64_t previous_us = cluster->arrival.arrival_us;
   bool done = false;
@@ -25,27 +24,23 @@ blis_status blis__cluster_fetch_arrival(blis_cluster *cluster,
                      "request_%" PRId64 " arrives at %" PRId64
                      " us, before the previous request (%" PRId64
                      " us); requests must come in order of arrival",
-                     cluster->arrival.number, cluster->arrival.arrival_us,
-                     previous_us);
+                     cluster->arrival.number, cluster->arrival.arrival_us, previous_us);
   }
   return BLIS_OK;
 }
 
 /* Looks a class up once; classes are few. */
-static blis_status classify(blis_cluster *cluster,
-                            blis__cluster_request *request) {
+static blis_status classify(blis_cluster *cluster, blis__cluster_request *request) {
   uint32_t slo_class = request->request.slo_class;
   if (slo_class >= cluster->classes.count) {
-    BLIS_TRY(blis_array_reserve(&cluster->alloc, &cluster->classes,
-                                (size_t)slo_class + 1));
+    BLIS_TRY(blis_array_reserve(&cluster->alloc, &cluster->classes, (size_t)slo_class + 1));
     while (cluster->classes.count <= slo_class) {
-      const char *name = blis_intern_text(cluster->source->strings,
-                                          (uint32_t)cluster->classes.count);
+      const char *name =
+          blis_intern_text(cluster->source->strings, (uint32_t)cluster->classes.count);
       int32_t value = blis_slo_priority_value(cluster->priorities, name);
       int32_t below = blis_slo_priority_of(cluster->priorities, name);
       cluster->classes.items[cluster->classes.count++] = (blis__class){
-          .priority = cluster->config.counts_priorities_down ? -below : value,
-          .value = value};
+          .priority = cluster->config.counts_priorities_down ? -below : value, .value = value};
     }
   }
   request->live.priority = cluster->classes.items[slo_class].priority;
@@ -59,22 +54,18 @@ static blis_status enter(blis_cluster *cluster, const blis_request *arrival,
   int64_t limit = cluster->config.max_requests_in_memory;
   if (limit > 0 && cluster->counts.in_flight >= limit) {
     return blis_fail(error, BLIS_ERR_NOMEM,
-                     "more than %" PRId64
-                     " requests are waiting or running at %" PRId64
+                     "more than %" PRId64 " requests are waiting or running at %" PRId64
                      " us (max_requests_in_memory)",
                      limit, cluster->now_us);
   }
-  blis__cluster_request *request =
-      blis__request_table_add(&cluster->requests, arrival);
+  blis__cluster_request *request = blis__request_table_add(&cluster->requests, arrival);
   BLIS_TRY_NEW(request, error);
   BLIS_TRY_MEM(classify(cluster, request), error);
   if (cluster->adapters != NULL) {
     BLIS_TRY(blis__find_adapter(cluster, request, error));
   }
-  request->live.session =
-      blis_intern_text(cluster->source->strings, arrival->session);
-  if (cluster->config.hides_output_limits &&
-      arrival->max_output_tokens == arrival->output_tokens) {
+  request->live.session = blis_intern_text(cluster->source->strings, arrival->session);
+  if (cluster->config.hides_output_limits && arrival->max_output_tokens == arrival->output_tokens) {
     request->live.max_output_tokens = 0;
   }
   cluster->counts.arrived++;
@@ -85,24 +76,22 @@ static blis_status enter(blis_cluster *cluster, const blis_request *arrival,
   return BLIS_OK;
 }
 
-static BLIS_ALWAYS_INLINE blis_status go_to_admission(
-    blis_cluster *cluster, blis__cluster_request *request, blis_error *error) {
+static BLIS_ALWAYS_INLINE blis_status go_to_admission(blis_cluster *cluster,
+                                                      blis__cluster_request *request,
+                                                      blis_error *error) {
   int64_t latency_us = cluster->config.admission_latency_us;
   if (latency_us > 0 || !blis__cluster_is_free(cluster)) {
-    return blis__cluster_schedule(cluster, request, BLIS__CLUSTER_ADMISSION,
-                                  latency_us, error);
+    return blis__cluster_schedule(cluster, request, BLIS__CLUSTER_ADMISSION, latency_us, error);
   }
   blis__request_move(request, BLIS__AT_ADMISSION);
   return blis__cluster_admit(cluster, request, error);
 }
 
-blis_status blis__cluster_go_to_routing(blis_cluster *cluster,
-                                        blis__cluster_request *request,
+blis_status blis__cluster_go_to_routing(blis_cluster *cluster, blis__cluster_request *request,
                                         blis_error *error) {
   int64_t latency_us = cluster->config.routing_latency_us;
   if (latency_us > 0 || !blis__cluster_is_free(cluster)) {
-    return blis__cluster_schedule(cluster, request, BLIS__CLUSTER_ROUTING,
-                                  latency_us, error);
+    return blis__cluster_schedule(cluster, request, BLIS__CLUSTER_ROUTING, latency_us, error);
   }
   blis__request_move(request, BLIS__AT_ROUTING);
   return blis__cluster_route(cluster, request, error);
@@ -124,10 +113,9 @@ blis_status blis__cluster_arrive(blis_cluster *cluster, blis_error *error) {
   return go_to_admission(cluster, request, error);
 }
 
-blis_status blis__cluster_follow_up_arrives(blis_cluster *cluster,
-                                            uint32_t index, blis_error *error) {
-  const blis_request follow_up =
-      *(blis_request *)blis_pool_item(&cluster->follow_ups, index);
+blis_status blis__cluster_follow_up_arrives(blis_cluster *cluster, uint32_t index,
+                                            blis_error *error) {
+  const blis_request follow_up = *(blis_request *)blis_pool_item(&cluster->follow_ups, index);
   blis_pool_give(&cluster->follow_ups, index);
   if (!is_due(cluster, &follow_up)) {
     return BLIS_OK;
@@ -143,8 +131,7 @@ static const blis_block_chain *give_chain(void *chain_ud, uint32_t block_size) {
   return blis__chain_cache_get(chain_ud, block_size);
 }
 
-static void show_request(blis_cluster *cluster,
-                         const blis__cluster_request *request,
+static void show_request(blis_cluster *cluster, const blis__cluster_request *request,
                          blis_ticket *ticket, blis_routing_request *shown) {
   *shown = blis__cluster_show_request(cluster, request);
   shown->ticket = ticket;
@@ -152,51 +139,39 @@ static void show_request(blis_cluster *cluster,
   shown->chain_ud = &cluster->chains;
 }
 
-static blis_status decide_admission(blis_cluster *cluster,
-                                    blis__cluster_request *request,
-                                    blis_admission_decision *decision,
-                                    blis_error *error) {
+static blis_status decide_admission(blis_cluster *cluster, blis__cluster_request *request,
+                                    blis_admission_decision *decision, blis_error *error) {
   const blis_admission *admission = &cluster->admission;
   blis_routing_request shown;
   show_request(cluster, request, &request->admission_ticket, &shown);
   blis__chain_cache_begin(&cluster->chains, &request->request);
-  const blis_routing_view *view =
-      blis__snapshot_show(&cluster->snapshot, &shown, cluster->now_us);
+  const blis_routing_view *view = blis__snapshot_show(&cluster->snapshot, &shown, cluster->now_us);
   blis_status status =
-      view == NULL
-          ? blis_fail_nomem(error)
-          : admission->ops->decide(
-                &(blis_question){admission->state, &shown, view, error},
-                decision);
+      view == NULL ? blis_fail_nomem(error)
+                   : admission->ops->decide(&(blis_question){admission->state, &shown, view, error},
+                                            decision);
   blis__chain_cache_end(&cluster->chains);
-  if (status == BLIS_OK && decision->verdict == BLIS_DELAY &&
-      decision->delay_us <= 0) {
+  if (status == BLIS_OK && decision->verdict == BLIS_DELAY && decision->delay_us <= 0) {
     char id[BLIS_REQUEST_ID_SIZE];
     return blis_fail(
         error, BLIS_ERR_POLICY,
-        "admission policy %s: delays %s by %" PRId64
-        " us, expected more than 0",
-        admission->name,
-        blis_request_id(&request->request, cluster->source->strings, id),
-        decision->delay_us);
+        "admission policy %s: delays %s by %" PRId64 " us, expected more than 0", admission->name,
+        blis_request_id(&request->request, cluster->source->strings, id), decision->delay_us);
   }
   return status;
 }
 
-static blis_status reject(blis_cluster *cluster, blis__cluster_request *request,
-                          const char *reason, blis_error *error) {
+static blis_status reject(blis_cluster *cluster, blis__cluster_request *request, const char *reason,
+                          blis_error *error) {
   request->live.state = BLIS_REQUEST_REJECTED;
   return blis__cluster_end(cluster, request, cluster->now_us, reason, error);
 }
 
 /* Somebody may refuse the request before any policy is asked. */
-static blis_status ask_admission(blis_cluster *cluster,
-                                 blis__cluster_request *request,
-                                 blis_admission_decision *decision,
-                                 blis_error *error) {
+static blis_status ask_admission(blis_cluster *cluster, blis__cluster_request *request,
+                                 blis_admission_decision *decision, blis_error *error) {
   const char *refusal = NULL;
-  BLIS_TRY(BLIS__TELL(cluster, BLIS__ADMITTING, error, .request = request,
-                      .refusal = &refusal));
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__ADMITTING, error, .request = request, .refusal = &refusal));
   if (refusal != NULL) {
     *decision = (blis_admission_decision){BLIS_REJECT, .reason = refusal};
   } else if (cluster->admission.ops != NULL) {
@@ -206,8 +181,7 @@ static blis_status ask_admission(blis_cluster *cluster,
                     .admission = decision);
 }
 
-blis_status blis__cluster_admit(blis_cluster *cluster,
-                                blis__cluster_request *request,
+blis_status blis__cluster_admit(blis_cluster *cluster, blis__cluster_request *request,
                                 blis_error *error) {
   BLIS_ASSERT(request->place == BLIS__AT_ADMISSION);
   blis_admission_decision decision = {.verdict = BLIS_ADMIT};
@@ -215,33 +189,28 @@ blis_status blis__cluster_admit(blis_cluster *cluster,
   switch (decision.verdict) {
   case BLIS_DELAY:
     BLIS_TRY(blis__cluster_note_fruitless(cluster, error));
-    return blis__cluster_schedule(cluster, request, BLIS__CLUSTER_ADMISSION,
-                                  decision.delay_us, error);
+    return blis__cluster_schedule(cluster, request, BLIS__CLUSTER_ADMISSION, decision.delay_us,
+                                  error);
   case BLIS_REJECT:
     return reject(cluster, request, decision.reason, error);
   case BLIS_ADMIT:
     break;
   }
-  return cluster->hold != NULL
-             ? cluster->hold(cluster, request, error)
-             : blis__cluster_go_to_routing(cluster, request, error);
+  return cluster->hold != NULL ? cluster->hold(cluster, request, error)
+                               : blis__cluster_go_to_routing(cluster, request, error);
 }
 
 /* Books the request on its instance and hands it over. */
-static blis_status inject(blis_cluster *cluster, blis__cluster_request *request,
-                          uint32_t number, blis_error *error) {
+static blis_status inject(blis_cluster *cluster, blis__cluster_request *request, uint32_t number,
+                          blis_error *error) {
   blis_instance *instance = cluster->instances[number];
   blis_live_request *live = &request->live;
   BLIS_ASSERT(live->state == BLIS_REQUEST_ARRIVED && request->instance < 0);
   BLIS_ASSERT(cluster->services[number] == BLIS_SERVICE_ACTIVE);
-  uint32_t block_size =
-      (uint32_t)blis_instance_get_config(instance)->block_size_tokens;
-  BLIS_TRY_MEM(
-      blis__chain_cache_take(&cluster->chains, block_size, &live->chain),
-      error);
+  uint32_t block_size = (uint32_t)blis_instance_get_config(instance)->block_size_tokens;
+  BLIS_TRY_MEM(blis__chain_cache_take(&cluster->chains, block_size, &live->chain), error);
   request->instance = (int32_t)number;
-  BLIS_TRY(BLIS__TELL(cluster, BLIS__JOINED, error, .request = request,
-                      .instance = number));
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__JOINED, error, .request = request, .instance = number));
   blis__request_move(request, BLIS__AT_INSTANCE);
   blis__snapshot *snapshot = &cluster->snapshot;
   request->is_pending = true;
@@ -255,33 +224,26 @@ static blis_status inject(blis_cluster *cluster, blis__cluster_request *request,
 }
 
 /* Asks the policy, if there are candidates. */
-static blis_status decide_routing(blis_cluster *cluster,
-                                  const blis_router *router,
-                                  const blis_routing_request *shown,
-                                  const blis_routing_view **view,
+static blis_status decide_routing(blis_cluster *cluster, const blis_router *router,
+                                  const blis_routing_request *shown, const blis_routing_view **view,
                                   blis_decision *decision, blis_error *error) {
   if ((*view)->count == 0) {
     decision->rejected = "no-instance";
     return BLIS_OK;
   }
-  BLIS_TRY(
-      BLIS__TELL(cluster, BLIS__ROUTING, error, .shown = shown, .view = view));
-  BLIS_TRY(router->ops->route(
-      &(blis_question){router->state, shown, *view, error}, decision));
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__ROUTING, error, .shown = shown, .view = view));
+  BLIS_TRY(router->ops->route(&(blis_question){router->state, shown, *view, error}, decision));
   if (decision->rejected == NULL && decision->chosen >= (*view)->count) {
     char id[BLIS_REQUEST_ID_SIZE];
     const char *session = blis_intern_text(shown->strings, shown->session);
-    return blis_fail(
-        error, BLIS_ERR_POLICY,
-        "routing policy %s: chose candidate %zu of %zu for %s", router->name,
-        decision->chosen, (*view)->count,
-        blis_request_id_of(shown->number, session, shown->round_index, id));
+    return blis_fail(error, BLIS_ERR_POLICY, "routing policy %s: chose candidate %zu of %zu for %s",
+                     router->name, decision->chosen, (*view)->count,
+                     blis_request_id_of(shown->number, session, shown->round_index, id));
   }
   return BLIS_OK;
 }
 
-blis_status blis__cluster_choose(blis_cluster *cluster,
-                                 blis__cluster_request *request,
+blis_status blis__cluster_choose(blis_cluster *cluster, blis__cluster_request *request,
                                  const blis__stage *stage, blis__choice *choice,
                                  blis_error *error) {
   blis_routing_request *shown = &choice->shown;
@@ -289,16 +251,13 @@ blis_status blis__cluster_choose(blis_cluster *cluster,
   choice->policy = stage->router->name;
   choice->is_told = false;
   show_request(cluster, request, stage->ticket, shown);
-  shown->wants_parts =
-      blis__listeners_hear(&cluster->listeners, BLIS__ROUTING_DECIDED);
+  shown->wants_parts = blis__listeners_hear(&cluster->listeners, BLIS__ROUTING_DECIDED);
   shown->stage = stage->role;
   shown->peer = stage->peer;
   shown->stages = stage->role != 0 ? cluster->stages : NULL;
-  choice->view =
-      blis__snapshot_show(&cluster->snapshot, shown, cluster->now_us);
+  choice->view = blis__snapshot_show(&cluster->snapshot, shown, cluster->now_us);
   BLIS_TRY_NEW(choice->view, error);
-  BLIS_TRY(decide_routing(cluster, stage->router, shown, &choice->view,
-                          &choice->decision, error));
+  BLIS_TRY(decide_routing(cluster, stage->router, shown, &choice->view, &choice->decision, error));
   if (choice->decision.rejected == NULL) {
     choice->instance = choice->view->instances[choice->decision.chosen];
   }
@@ -308,8 +267,7 @@ blis_status blis__cluster_choose(blis_cluster *cluster,
   return BLIS_OK;
 }
 
-blis_status blis__cluster_tell_choice(blis_cluster *cluster,
-                                      blis__cluster_request *request,
+blis_status blis__cluster_tell_choice(blis_cluster *cluster, blis__cluster_request *request,
                                       blis__choice *choice, blis_error *error) {
   const blis_routing_view *view = choice->view;
   if (choice->is_told) {
@@ -317,20 +275,17 @@ blis_status blis__cluster_tell_choice(blis_cluster *cluster,
   }
   choice->is_told = true;
   return BLIS__TELL(cluster, BLIS__ROUTING_DECIDED, error, .request = request,
-                    .shown = &choice->shown, .view = &view,
-                    .routing = &choice->decision, .policy = choice->policy);
+                    .shown = &choice->shown, .view = &view, .routing = &choice->decision,
+                    .policy = choice->policy);
 }
 
-blis_status blis__cluster_send(blis_cluster *cluster,
-                               blis__cluster_request *request,
+blis_status blis__cluster_send(blis_cluster *cluster, blis__cluster_request *request,
                                uint32_t instance, blis_error *error) {
-  BLIS_TRY(BLIS__TELL(cluster, BLIS__ROUTED, error, .request = request,
-                      .instance = instance));
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__ROUTED, error, .request = request, .instance = instance));
   return inject(cluster, request, instance, error);
 }
 
-static blis_status route_and_send(blis_cluster *cluster,
-                                  blis__cluster_request *request,
+static blis_status route_and_send(blis_cluster *cluster, blis__cluster_request *request,
                                   const char **rejected, blis_error *error) {
   bool has_pools = cluster->divert != NULL;
   bool is_taken = false;
@@ -346,8 +301,7 @@ static blis_status route_and_send(blis_cluster *cluster,
                        .peer = -1};
   bool waits = false;
   if (cluster->waiting_room != NULL) {
-    BLIS_TRY(
-        blis__wait_for_candidates(cluster, request, stage.role, &waits, error));
+    BLIS_TRY(blis__wait_for_candidates(cluster, request, stage.role, &waits, error));
   }
   if (waits) {
     return BLIS_OK;
@@ -359,8 +313,7 @@ static blis_status route_and_send(blis_cluster *cluster,
   BLIS_TRY(blis__cluster_choose(cluster, request, &stage, &choice, error));
   *rejected = choice.decision.rejected;
   if (cluster->rank_balance != NULL) {
-    BLIS_TRY(blis__balance_ranks(
-        cluster, *rejected == NULL ? &choice.instance : NULL, error));
+    BLIS_TRY(blis__balance_ranks(cluster, *rejected == NULL ? &choice.instance : NULL, error));
   }
   if (*rejected != NULL) {
     return blis__cluster_tell_choice(cluster, request, &choice, error);
@@ -375,14 +328,12 @@ static blis_status route_and_send(blis_cluster *cluster,
   BLIS_TRY(blis__cluster_bring_forward(cluster, choice.instance, error));
   if (choice.decision.has_belief) {
     BLIS_TRY(BLIS__TELL(cluster, BLIS__BELIEVED, error, .request = request,
-                        .instance = choice.instance,
-                        .routing = &choice.decision));
+                        .instance = choice.instance, .routing = &choice.decision));
   }
   return blis__cluster_send(cluster, request, choice.instance, error);
 }
 
-blis_status blis__cluster_route(blis_cluster *cluster,
-                                blis__cluster_request *request,
+blis_status blis__cluster_route(blis_cluster *cluster, blis__cluster_request *request,
                                 blis_error *error) {
   BLIS_ASSERT(request->place == BLIS__AT_ROUTING);
   const char *rejected = NULL;

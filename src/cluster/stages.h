@@ -11,23 +11,20 @@
 #include "cluster/state.h"
 
 /* Takes the next request from the source, if it has one. */
-BLIS_MUSTUSE blis_status blis__cluster_fetch_arrival(blis_cluster *cluster,
-                                                     blis_error *error);
+BLIS_MUSTUSE blis_status blis__cluster_fetch_arrival(blis_cluster *cluster, blis_error *error);
 
 /* Executes the arrival that was fetched, and fetches the next. */
-BLIS_MUSTUSE blis_status blis__cluster_arrive(blis_cluster *cluster,
-                                              blis_error *error);
+BLIS_MUSTUSE blis_status blis__cluster_arrive(blis_cluster *cluster, blis_error *error);
 
-BLIS_MUSTUSE blis_status blis__cluster_admit(blis_cluster *cluster,
-                                             blis__cluster_request *request,
+BLIS_MUSTUSE blis_status blis__cluster_admit(blis_cluster *cluster, blis__cluster_request *request,
                                              blis_error *error);
 
 /* An admitted request is routed, after the latency of that. */
-BLIS_MUSTUSE blis_status blis__cluster_go_to_routing(
-    blis_cluster *cluster, blis__cluster_request *request, blis_error *error);
+BLIS_MUSTUSE blis_status blis__cluster_go_to_routing(blis_cluster *cluster,
+                                                     blis__cluster_request *request,
+                                                     blis_error *error);
 
-BLIS_MUSTUSE blis_status blis__cluster_route(blis_cluster *cluster,
-                                             blis__cluster_request *request,
+BLIS_MUSTUSE blis_status blis__cluster_route(blis_cluster *cluster, blis__cluster_request *request,
                                              blis_error *error);
 
 /* Who is asked where a request goes, and of whom. */
@@ -49,26 +46,21 @@ typedef struct blis__choice {
 } blis__choice;
 
 /* Asks; the decision about the request has begun (chain_cache.h). */
-BLIS_MUSTUSE blis_status blis__cluster_choose(blis_cluster *cluster,
-                                              blis__cluster_request *request,
-                                              const blis__stage *stage,
-                                              blis__choice *choice,
+BLIS_MUSTUSE blis_status blis__cluster_choose(blis_cluster *cluster, blis__cluster_request *request,
+                                              const blis__stage *stage, blis__choice *choice,
                                               blis_error *error);
 
 /* Tells listeners of a choice, once; before the next one. */
-BLIS_MUSTUSE blis_status
-blis__cluster_tell_choice(blis_cluster *cluster, blis__cluster_request *request,
-                          blis__choice *choice, blis_error *error);
+BLIS_MUSTUSE blis_status blis__cluster_tell_choice(blis_cluster *cluster,
+                                                   blis__cluster_request *request,
+                                                   blis__choice *choice, blis_error *error);
 
 /* Brings it to an instance in service, which does all of it. */
-BLIS_MUSTUSE blis_status blis__cluster_send(blis_cluster *cluster,
-                                            blis__cluster_request *request,
-                                            uint32_t instance,
-                                            blis_error *error);
+BLIS_MUSTUSE blis_status blis__cluster_send(blis_cluster *cluster, blis__cluster_request *request,
+                                            uint32_t instance, blis_error *error);
 
 /* Executes the arrival of a follow-up. */
-BLIS_MUSTUSE blis_status blis__cluster_follow_up_arrives(blis_cluster *cluster,
-                                                         uint32_t index,
+BLIS_MUSTUSE blis_status blis__cluster_follow_up_arrives(blis_cluster *cluster, uint32_t index,
                                                          blis_error *error);
 
 #endif

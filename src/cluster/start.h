@@ -23,25 +23,21 @@ typedef struct blis__start {
 /* Starts the next instance, like another one. BLIS_ERR_INVALID: there is no
    room for more. */
 BLIS_MUSTUSE blis_status blis__start_next(blis_cluster *cluster, uint32_t like,
-                                          const blis__start *start,
-                                          uint32_t *index, blis_error *error);
+                                          const blis__start *start, uint32_t *index,
+                                          blis_error *error);
 
 /* How long the parts of the start of an instance take, from the stream of its
    own name under the seed. */
-blis__start blis__draw_start(const blis_cold_start *cold_start, uint32_t index,
-                             int64_t seed);
+blis__start blis__draw_start(const blis_cold_start *cold_start, uint32_t index, int64_t seed);
 
 /*
  * Before the first event: an instance that is there at first has a machine and
  * loads, as if the start had come so far. One that takes no time serves.
  */
-BLIS_MUSTUSE blis_status blis__begin_loading(blis_cluster *cluster,
-                                             uint32_t index,
-                                             const blis__start *start,
-                                             blis_error *error);
+BLIS_MUSTUSE blis_status blis__begin_loading(blis_cluster *cluster, uint32_t index,
+                                             const blis__start *start, blis_error *error);
 
 /* Those that wait for room on machines go on where there is some, by id. */
-BLIS_MUSTUSE blis_status blis__start_pending(blis_cluster *cluster,
-                                             blis_error *error);
+BLIS_MUSTUSE blis_status blis__start_pending(blis_cluster *cluster, blis_error *error);
 
 #endif

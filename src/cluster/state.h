@@ -91,10 +91,10 @@ struct blis_cluster {
   blis_service *services;
   struct blis__service_times *service_times; /* service.h */
   struct blis__speed *speeds;                /* service.h */
-  uint32_t existing; /* instances that are or were there: the first ones */
-  blis_arena texts;  /* the ids, and what facts say */
-  blis_winner_tree *next_events; /* of the instances */
-  uint32_t event_owners;         /* that it has room for; it grows */
+  uint32_t existing;                         /* instances that are or were there: the first ones */
+  blis_arena texts;                          /* the ids, and what facts say */
+  blis_winner_tree *next_events;             /* of the instances */
+  uint32_t event_owners;                     /* that it has room for; it grows */
   /*
    * With pools: has those whose events something may follow on elsewhere, in
    * place of the other tree; they run in order of time, and only the others may
@@ -130,32 +130,27 @@ struct blis_cluster {
   struct blis__tiers *tiers;       /* tiers_run.h */
   struct blis__gateway *gateway;   /* gateway_run.h */
   /* With that: takes an admitted request, to be routed later. Else NULL. */
-  blis_status (*hold)(blis_cluster *cluster, blis__cluster_request *request,
-                      blis_error *error);
+  blis_status (*hold)(blis_cluster *cluster, blis__cluster_request *request, blis_error *error);
   /*
    * With an encode stage: may take a request that is about to be routed, and
    * send it back there later; or have it rejected. Else NULL.
    */
-  blis_status (*encode)(blis_cluster *cluster, blis__cluster_request *request,
-                        bool *is_taken, const char **rejected,
-                        blis_error *error);
+  blis_status (*encode)(blis_cluster *cluster, blis__cluster_request *request, bool *is_taken,
+                        const char **rejected, blis_error *error);
   /*
    * With pools: may take a request that was routed by a choice (stages.h),
    * whose instance does not get it then; or choose another one. Else NULL.
    */
   blis_status (*divert)(blis_cluster *cluster, blis__cluster_request *request,
-                        struct blis__choice *choice, bool *is_taken,
-                        blis_error *error);
+                        struct blis__choice *choice, bool *is_taken, blis_error *error);
   /* Before that, when it is about to be routed: *peer may be known already. */
-  blis_status (*ask_first)(blis_cluster *cluster,
-                           blis__cluster_request *request, int64_t *peer,
+  blis_status (*ask_first)(blis_cluster *cluster, blis__cluster_request *request, int64_t *peer,
                            blis_error *error);
   const struct blis_stages *stages; /* what policies may ask; else NULL */
   /* When an instance has executed events, at their time; or NULL. */
   blis_status (*after_run)(blis_cluster *cluster, blis_error *error);
   /* The same, where its steps may have to wait for those of others. */
-  blis_status (*meet)(blis_cluster *cluster, uint32_t number,
-                      blis_error *error);
+  blis_status (*meet)(blis_cluster *cluster, uint32_t number, blis_error *error);
   struct blis__life_cycle *life_cycle;         /* life_cycle.c */
   struct blis__waiting_room *waiting_room;     /* waiting_room.h */
   struct blis__scaler *scaler;                 /* scaler.c */
@@ -164,9 +159,9 @@ struct blis_cluster {
   struct blis__fault_plan *fault_plan;         /* fault_plan.c */
   struct blis__presence *presence;             /* presence.c */
   struct blis__visits *visits;                 /* visit_watch.c */
-  bool has_power;                /* some engine is asked what it draws */
-  struct blis__prices *prices;   /* prices.c */
-  struct blis__billing *billing; /* billing.c */
+  bool has_power;                              /* some engine is asked what it draws */
+  struct blis__prices *prices;                 /* prices.c */
+  struct blis__billing *billing;               /* billing.c */
   bool has_prefill_history;
   bool has_drains;
   bool may_scale;         /* one of them may change the number of instances */
@@ -174,13 +169,13 @@ struct blis_cluster {
   int loaded_event_class; /* of instances that have loaded */
 
   blis_error event_error; /* of an instance's event that cannot fail itself */
-  bool is_busy;    /* in an event other than a call: policies are running */
-  bool is_stepped; /* each stage of a request is an event of its own */
+  bool is_busy;           /* in an event other than a call: policies are running */
+  bool is_stepped;        /* each stage of a request is an event of its own */
   bool has_arrival;
   blis_request arrival; /* the next one of the source, when there is one */
   int64_t now_us;
-  int64_t last_end_us; /* of any request so far */
-  int64_t check_us; /* of the scaler's next look; BLIS_TIME_NEVER_US = none */
+  int64_t last_end_us;  /* of any request so far */
+  int64_t check_us;     /* of the scaler's next look; BLIS_TIME_NEVER_US = none */
   int64_t life_due_us;  /* the last start, recovery or node that is planned */
   int64_t calls_at_now; /* functions of call_at called at this time so far */
   int64_t fruitless;    /* calls and delays since a request last moved on */
@@ -203,15 +198,13 @@ static inline void blis__note_life_due(blis_cluster *cluster, int64_t due_us) {
 typedef struct blis__traffic blis__traffic;
 
 /* Of a request that has arrived, with config.keeps_traffic; ud is the state. */
-blis_traffic_state blis__cluster_traffic(void *ud, uint32_t number,
-                                         int64_t now_us);
+blis_traffic_state blis__cluster_traffic(void *ud, uint32_t number, int64_t now_us);
 
 /* What waits in front of the pool, and how full that is; ud is the cluster. */
 blis_pool_state blis__cluster_pool(void *ud, const blis_routing_view *view);
 
 /* As policies see the request, without prompt and ticket. */
-blis_routing_request
-blis__cluster_show_request(blis_cluster *cluster,
-                           const blis__cluster_request *request);
+blis_routing_request blis__cluster_show_request(blis_cluster *cluster,
+                                                const blis__cluster_request *request);
 
 #endif

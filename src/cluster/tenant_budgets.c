@@ -21,28 +21,22 @@ struct blis__tenant_budgets {
 
 typedef struct blis__tenant_budgets blis__tenant_budgets;
 
-static blis_status add_budget(blis__tenant_budgets *budgets,
-                              const blis_tenant_budget *item,
+static blis_status add_budget(blis__tenant_budgets *budgets, const blis_tenant_budget *item,
                               blis_error *error) {
   uint32_t number = 0;
   if (item->tenant == NULL || item->tenant[0] == '\0') {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "a tenant budget needs the name of a tenant");
+    return blis_fail(error, BLIS_ERR_INVALID, "a tenant budget needs the name of a tenant");
   }
   if (!(item->share >= 0 && item->share <= 1)) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "the budget of tenant %s is %g, expected 0 to 1",
+    return blis_fail(error, BLIS_ERR_INVALID, "the budget of tenant %s is %g, expected 0 to 1",
                      item->tenant, item->share);
   }
-  BLIS_TRY_MEM(blis_intern_add(budgets->tenants, item->tenant,
-                               strlen(item->tenant), &number),
+  BLIS_TRY_MEM(blis_intern_add(budgets->tenants, item->tenant, strlen(item->tenant), &number),
                error);
   if (number < budgets->shares.count) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "tenant %s has more than one budget", item->tenant);
+    return blis_fail(error, BLIS_ERR_INVALID, "tenant %s has more than one budget", item->tenant);
   }
-  if (blis_array_push(&budgets->alloc, &budgets->shares, item->share) !=
-          BLIS_OK ||
+  if (blis_array_push(&budgets->alloc, &budgets->shares, item->share) != BLIS_OK ||
       blis_array_push(&budgets->alloc, &budgets->in_flight, 0) != BLIS_OK) {
     return blis_fail_nomem(error);
   }
@@ -50,8 +44,7 @@ static blis_status add_budget(blis__tenant_budgets *budgets,
 }
 
 /* *budget = 0 for a tenant without one. */
-static blis_status find(blis__tenant_budgets *budgets,
-                        const blis_intern *strings, uint32_t tenant,
+static blis_status find(blis__tenant_budgets *budgets, const blis_intern *strings, uint32_t tenant,
                         uint32_t *budget) {
   size_t needed = (size_t)tenant + 1;
   BLIS_TRY(blis_array_reserve(&budgets->alloc, &budgets->budget_of, needed));
@@ -60,24 +53,22 @@ static blis_status find(blis__tenant_budgets *budgets,
   }
   uint32_t *known = &budgets->budget_of.items[tenant];
   if (*known == 0) {
-    uint32_t found =
-        blis_intern_find(budgets->tenants, blis_intern_text(strings, tenant),
-                         blis_intern_length(strings, tenant));
+    uint32_t found = blis_intern_find(budgets->tenants, blis_intern_text(strings, tenant),
+                                      blis_intern_length(strings, tenant));
     *known = (found == BLIS_INTERN_NONE ? 0 : found) + 1;
   }
   *budget = *known - 1;
   return BLIS_OK;
 }
 
-static blis_status on_admitting(void *ud, blis_cluster *cluster,
-                                const blis__news *news, blis_error *error) {
+static blis_status on_admitting(void *ud, blis_cluster *cluster, const blis__news *news,
+                                blis_error *error) {
   blis__tenant_budgets *budgets = ud;
   uint32_t budget = 0;
   if (news->request->slo_value >= 0) {
     return BLIS_OK;
   }
-  BLIS_TRY_MEM(find(budgets, cluster->source->strings,
-                    news->request->request.tenant, &budget),
+  BLIS_TRY_MEM(find(budgets, cluster->source->strings, news->request->request.tenant, &budget),
                error);
   if (budget != 0 && (double)budgets->in_flight.items[budget] >
                          budgets->shares.items[budget] * budgets->capacity) {
@@ -86,19 +77,18 @@ static blis_status on_admitting(void *ud, blis_cluster *cluster,
   return BLIS_OK;
 }
 
-static blis_status on_joined(void *ud, blis_cluster *cluster,
-                             const blis__news *news, blis_error *error) {
+static blis_status on_joined(void *ud, blis_cluster *cluster, const blis__news *news,
+                             blis_error *error) {
   blis__tenant_budgets *budgets = ud;
   uint32_t budget = 0;
-  BLIS_TRY_MEM(find(budgets, cluster->source->strings,
-                    news->request->request.tenant, &budget),
+  BLIS_TRY_MEM(find(budgets, cluster->source->strings, news->request->request.tenant, &budget),
                error);
   budgets->in_flight.items[budget]++;
   return BLIS_OK;
 }
 
-static blis_status on_left(void *ud, blis_cluster *cluster,
-                           const blis__news *news, blis_error *error) {
+static blis_status on_left(void *ud, blis_cluster *cluster, const blis__news *news,
+                           blis_error *error) {
   (void)cluster, (void)error;
   blis__tenant_budgets *budgets = ud;
   uint32_t budget = budgets->budget_of.items[news->request->request.tenant] - 1;
@@ -107,8 +97,7 @@ static blis_status on_left(void *ud, blis_cluster *cluster,
   return BLIS_OK;
 }
 
-static blis_status read_budgets(blis__tenant_budgets *budgets,
-                                const blis_cluster_config *config,
+static blis_status read_budgets(blis__tenant_budgets *budgets, const blis_cluster_config *config,
                                 blis_error *error) {
   const blis_alloc *alloc = &budgets->alloc;
   budgets->tenants = blis_intern_new(alloc);
@@ -126,8 +115,7 @@ static blis_status read_budgets(blis__tenant_budgets *budgets,
 static double capacity_of(const blis_cluster *cluster, bool in_service) {
   int64_t capacity = 0;
   for (uint32_t i = 0; i < cluster->existing; i++) {
-    int64_t seqs =
-        blis_instance_get_config(cluster->instances[i])->max_num_seqs;
+    int64_t seqs = blis_instance_get_config(cluster->instances[i])->max_num_seqs;
     bool counts = !in_service || cluster->services[i] == BLIS_SERVICE_ACTIVE;
     /* A sum that saturates. */
     capacity = counts ? blis_time_after_us(capacity, seqs) : capacity;
@@ -135,8 +123,7 @@ static double capacity_of(const blis_cluster *cluster, bool in_service) {
   return capacity < 1 ? 1 : (double)capacity;
 }
 
-static blis_status on_service_changed(void *ud, blis_cluster *cluster,
-                                      const blis__news *news,
+static blis_status on_service_changed(void *ud, blis_cluster *cluster, const blis__news *news,
                                       blis_error *error) {
   (void)news, (void)error;
   blis__tenant_budgets *budgets = ud;
@@ -151,20 +138,18 @@ blis_status blis__add_tenant_budgets(blis_cluster *cluster, blis_error *error) {
   if (config->tenant_budget_count == 0) {
     return BLIS_OK;
   }
-  cluster->budgets =
-      blis_alloc_zeroed(&cluster->alloc, 1, sizeof *cluster->budgets);
+  cluster->budgets = blis_alloc_zeroed(&cluster->alloc, 1, sizeof *cluster->budgets);
   BLIS_TRY_NEW(cluster->budgets, error);
   cluster->budgets->alloc = cluster->alloc;
   cluster->budgets->capacity = capacity_of(cluster, false);
   BLIS_TRY(read_budgets(cluster->budgets, config, error));
-  const blis__listener listener = {
-      .ud = cluster->budgets,
-      .rank = BLIS__BOOKS,
-      .need = BLIS__NEEDS_STATE,
-      .on = {[BLIS__ADMITTING] = on_admitting,
-             [BLIS__JOINED] = on_joined,
-             [BLIS__LEFT] = on_left,
-             [BLIS__SERVICE_CHANGED] = on_service_changed}};
+  const blis__listener listener = {.ud = cluster->budgets,
+                                   .rank = BLIS__BOOKS,
+                                   .need = BLIS__NEEDS_STATE,
+                                   .on = {[BLIS__ADMITTING] = on_admitting,
+                                          [BLIS__JOINED] = on_joined,
+                                          [BLIS__LEFT] = on_left,
+                                          [BLIS__SERVICE_CHANGED] = on_service_changed}};
   BLIS_TRY_MEM(blis__listeners_add(&cluster->listeners, &listener), error);
   return BLIS_OK;
 }

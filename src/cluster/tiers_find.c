@@ -2,8 +2,7 @@
 #include "base/invariant.h"
 #include "cluster/tiers_run.h"
 
-int32_t blis__tier_store_of(const blis__tiers *tiers, uint32_t tier,
-                            uint32_t instance) {
+int32_t blis__tier_store_of(const blis__tiers *tiers, uint32_t tier, uint32_t instance) {
   const blis__tier *t = &tiers->all[tier];
   if (t->store_count == 0) {
     return BLIS__NO_STORE;
@@ -12,8 +11,7 @@ int32_t blis__tier_store_of(const blis__tiers *tiers, uint32_t tier,
   case BLIS_TIER_OF_INSTANCE:
     return t->first_store + (int32_t)instance;
   case BLIS_TIER_OF_NODE:
-    return t->first_store +
-           (int32_t)(instance / (uint64_t)t->is.instances_per_node);
+    return t->first_store + (int32_t)(instance / (uint64_t)t->is.instances_per_node);
   case BLIS_TIER_OF_CLUSTER:
     break;
   }
@@ -26,9 +24,8 @@ static bool has(const blis__tiers *tiers, int32_t store, blis_block_id id) {
 }
 
 /* How far a store has the chain from `first` on. */
-static uint32_t reach(const blis__tiers *tiers, int32_t store,
-                      const blis_block_chain *chain, uint32_t first,
-                      uint32_t end) {
+static uint32_t reach(const blis__tiers *tiers, int32_t store, const blis_block_chain *chain,
+                      uint32_t first, uint32_t end) {
   uint32_t k = first;
   while (k < end && has(tiers, store, blis_block_chain_at(chain, k))) {
     k++;
@@ -39,15 +36,13 @@ static uint32_t reach(const blis__tiers *tiers, int32_t store,
 /* Of the other stores of a shared tier, the one that has most from there on,
    the first one of these; BLIS__NO_STORE = none has the next block. */
 static int32_t best_peer(const blis__tiers *tiers, uint32_t tier, int32_t own,
-                         const blis_block_chain *chain, uint32_t first,
-                         uint32_t end) {
+                         const blis_block_chain *chain, uint32_t first, uint32_t end) {
   const blis__tier *t = &tiers->all[tier];
   int32_t best = BLIS__NO_STORE;
   uint32_t furthest = first;
   for (int32_t k = 0; k < t->store_count; k++) {
     int32_t store = t->first_store + k;
-    uint32_t far =
-        store == own ? first : reach(tiers, store, chain, first, end);
+    uint32_t far = store == own ? first : reach(tiers, store, chain, first, end);
     if (far > furthest) {
       furthest = far;
       best = store;
@@ -64,9 +59,8 @@ typedef struct peers {
 enum { NOT_ASKED = -2 };
 
 /* The store that a block is read of. */
-static int32_t find_one(const blis__tiers *tiers, uint32_t instance,
-                        const blis_block_chain *chain, uint32_t k, uint32_t end,
-                        peers *p) {
+static int32_t find_one(const blis__tiers *tiers, uint32_t instance, const blis_block_chain *chain,
+                        uint32_t k, uint32_t end, peers *p) {
   blis_block_id id = blis_block_chain_at(chain, k);
   for (uint32_t t = 0; t < tiers->count; t++) {
     int32_t own = blis__tier_store_of(tiers, t, instance);
@@ -86,9 +80,8 @@ static int32_t find_one(const blis__tiers *tiers, uint32_t instance,
   return BLIS__NO_STORE;
 }
 
-blis_status blis__tiers_find(blis__tiers *tiers, uint32_t instance,
-                             const blis_block_chain *chain, uint32_t first,
-                             uint32_t end) {
+blis_status blis__tiers_find(blis__tiers *tiers, uint32_t instance, const blis_block_chain *chain,
+                             uint32_t first, uint32_t end) {
   peers p;
   for (uint32_t t = 0; t < tiers->count; t++) {
     p.of[t] = NOT_ASKED;
@@ -111,16 +104,15 @@ blis_status blis__tiers_find(blis__tiers *tiers, uint32_t instance,
 }
 
 /* What a block counts for that an instance reads of a store. */
-static double weight_of(const blis__tiers *tiers, int32_t store,
-                        uint32_t instance) {
+static double weight_of(const blis__tiers *tiers, int32_t store, uint32_t instance) {
   uint32_t t = blis__tier_place_at(tiers, store)->tier;
   const blis_kv_tier *tier = &tiers->all[t].is;
   bool is_own = store == blis__tier_store_of(tiers, t, instance);
   return is_own ? tier->weight : tier->peer_weight;
 }
 
-double blis__tiers_weigh(const void *ud, uint32_t instance,
-                         const blis_block_chain *chain, uint32_t cached) {
+double blis__tiers_weigh(const void *ud, uint32_t instance, const blis_block_chain *chain,
+                         uint32_t cached) {
   const blis__tiers *tiers = ud;
   double sum = cached * tiers->config.cache_weight;
   peers p;
@@ -129,8 +121,7 @@ double blis__tiers_weigh(const void *ud, uint32_t instance,
     p.of[t] = is_seen ? NOT_ASKED : BLIS__NO_STORE;
   }
   for (uint32_t k = cached; k < chain->prompt_blocks; k++) {
-    int32_t from =
-        find_one(tiers, instance, chain, k, chain->prompt_blocks, &p);
+    int32_t from = find_one(tiers, instance, chain, k, chain->prompt_blocks, &p);
     if (from == BLIS__NO_STORE) {
       return sum;
     }

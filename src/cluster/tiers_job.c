@@ -5,10 +5,8 @@
 #include "base/minmax.h"
 #include "cluster/tiers_run.h"
 
-blis__tier_job *blis__tier_job_new(blis__tiers *tiers, int32_t store,
-                                   uint32_t instance) {
-  blis__tier_job *job =
-      blis_alloc_zeroed(&tiers->cluster->alloc, 1, sizeof *job);
+blis__tier_job *blis__tier_job_new(blis__tiers *tiers, int32_t store, uint32_t instance) {
+  blis__tier_job *job = blis_alloc_zeroed(&tiers->cluster->alloc, 1, sizeof *job);
   if (job == NULL) {
     return NULL;
   }
@@ -40,8 +38,7 @@ void blis__tier_job_free(blis__tiers *tiers, blis__tier_job *job) {
   blis_alloc_free(alloc, job, sizeof *job);
 }
 
-void blis__tier_job_tell(blis__tiers *tiers, const blis__tier_job *job,
-                         bool is_cut) {
+void blis__tier_job_tell(blis__tiers *tiers, const blis__tier_job *job, bool is_cut) {
   blis_cluster *cluster = tiers->cluster;
   const blis_load_sink *sink = &cluster->loads;
   if (sink->moved == NULL || cluster->event_error.status != BLIS_OK) {
@@ -60,21 +57,18 @@ void blis__tier_job_tell(blis__tiers *tiers, const blis__tier_job *job,
   if (move.is_read) {
     move.request = blis_request_name_of(job->load->live);
   }
-  cluster->event_error.status =
-      sink->moved(sink->ud, &move, &cluster->event_error);
+  cluster->event_error.status = sink->moved(sink->ud, &move, &cluster->event_error);
 }
 
 /* The stages of a read, the store itself first: at most two. */
-static uint32_t read_links(const blis__tiers *tiers, int32_t store,
-                           uint32_t instance, uint32_t *links) {
+static uint32_t read_links(const blis__tiers *tiers, int32_t store, uint32_t instance,
+                           uint32_t *links) {
   const blis__tier_place *place = blis__tier_place_at(tiers, store);
   const blis_kv_tier *tier = &tiers->all[place->tier].is;
   uint32_t count = 0;
   links[count++] = place->read_link;
-  int32_t stage =
-      tier->stage < 0
-          ? BLIS__NO_STORE
-          : blis__tier_store_of(tiers, (uint32_t)tier->stage, instance);
+  int32_t stage = tier->stage < 0 ? BLIS__NO_STORE
+                                  : blis__tier_store_of(tiers, (uint32_t)tier->stage, instance);
   if (stage != BLIS__NO_STORE) {
     links[count++] = blis__tier_place_at(tiers, stage)->read_link;
   }
@@ -83,27 +77,24 @@ static uint32_t read_links(const blis__tiers *tiers, int32_t store,
 
 /* Of what lies elsewhere, the network of the one that reads or writes; and that
    of the one whose store it is. */
-static uint32_t network_links(const blis__tiers *tiers, int32_t store,
-                              uint32_t instance, bool is_read,
-                              uint32_t *links) {
+static uint32_t network_links(const blis__tiers *tiers, int32_t store, uint32_t instance,
+                              bool is_read, uint32_t *links) {
   const blis__tier_place *place = blis__tier_place_at(tiers, store);
   blis_tier_scope scope = tiers->all[place->tier].is.scope;
   uint32_t count = 0;
-  bool is_own = store == blis__tier_store_of(tiers, place->tier, instance) &&
-                scope != BLIS_TIER_OF_CLUSTER;
+  bool is_own =
+      store == blis__tier_store_of(tiers, place->tier, instance) && scope != BLIS_TIER_OF_CLUSTER;
   if (tiers->network_in == NULL || is_own) {
     return 0;
   }
-  links[count++] =
-      is_read ? tiers->network_in[instance] : tiers->network_out[instance];
+  links[count++] = is_read ? tiers->network_in[instance] : tiers->network_out[instance];
   if (scope == BLIS_TIER_OF_INSTANCE) {
     links[count++] = tiers->network_out[place->owner];
   }
   return count;
 }
 
-static uint32_t links_of(const blis__tiers *tiers, const blis__tier_job *job,
-                         uint32_t *links) {
+static uint32_t links_of(const blis__tiers *tiers, const blis__tier_job *job, uint32_t *links) {
   bool is_read = job->load != NULL;
   uint32_t count = 1;
   if (is_read) {
@@ -111,39 +102,36 @@ static uint32_t links_of(const blis__tiers *tiers, const blis__tier_job *job,
   } else {
     links[0] = blis__tier_place_at(tiers, job->store)->write_link;
   }
-  return count + network_links(tiers, job->store, job->instance, is_read,
-                               links + count);
+  return count + network_links(tiers, job->store, job->instance, is_read, links + count);
 }
 
 /* What a job takes beside its bytes: the latencies of its stages, and, of a
    read in two of them, that of the last batch over the faster one. */
-static double base_us(const blis__tiers *tiers, int32_t store,
-                      uint32_t instance, bool is_read, int64_t blocks) {
-  const blis_kv_tier *tier =
-      &tiers->all[blis__tier_place_at(tiers, store)->tier].is;
+static double base_us(const blis__tiers *tiers, int32_t store, uint32_t instance, bool is_read,
+                      int64_t blocks) {
+  const blis_kv_tier *tier = &tiers->all[blis__tier_place_at(tiers, store)->tier].is;
   uint32_t links[BLIS__TRANSFER_LINKS_MAX];
   double us = tier->latency_us;
   if (!is_read || read_links(tiers, store, instance, links) < 2) {
     return us;
   }
   const blis__link *all = tiers->links.all.items;
-  double batch = (double)blis_min_i64(blocks, tiers->config.batch_blocks) *
-                 tiers->block_bytes[instance];
+  double batch =
+      (double)blis_min_i64(blocks, tiers->config.batch_blocks) * tiers->block_bytes[instance];
   return us + tiers->all[tier->stage].is.latency_us +
          batch / fmax(all[links[0]].bytes_per_us, all[links[1]].bytes_per_us);
 }
 
-blis_status blis__tier_job_begin(blis__tiers *tiers, blis__tier_job *job,
-                                 int64_t blocks, blis_error *error) {
+blis_status blis__tier_job_begin(blis__tiers *tiers, blis__tier_job *job, int64_t blocks,
+                                 blis_error *error) {
   blis_cluster *cluster = tiers->cluster;
   blis__transfer *transfer = &job->transfer;
   job->block_count = blocks;
   job->bytes = (double)blocks * tiers->block_bytes[job->instance];
   job->since_us = cluster->now_us;
-  *transfer =
-      (blis__transfer){.from_us = (double)cluster->now_us +
-                                  base_us(tiers, job->store, job->instance,
-                                          job->load != NULL, blocks)};
+  *transfer = (blis__transfer){
+      .from_us = (double)cluster->now_us +
+                 base_us(tiers, job->store, job->instance, job->load != NULL, blocks)};
   transfer->link_count = links_of(tiers, job, transfer->links);
   for (uint32_t i = 0; i < transfer->link_count; i++) {
     transfer->parts[i] = 1;
@@ -153,16 +141,16 @@ blis_status blis__tier_job_begin(blis__tiers *tiers, blis__tier_job *job,
   return blis__link_clock_set(&tiers->clock, &tiers->links, cluster, error);
 }
 
-double blis__tier_read_us(const blis__tiers *tiers, int32_t store,
-                          uint32_t instance, int64_t blocks) {
+double blis__tier_read_us(const blis__tiers *tiers, int32_t store, uint32_t instance,
+                          int64_t blocks) {
   uint32_t links[BLIS__TRANSFER_LINKS_MAX];
   uint32_t count = read_links(tiers, store, instance, links);
   count += network_links(tiers, store, instance, true, links + count);
   double us = 0;
   for (uint32_t i = 0; i < count; i++) {
     const blis__link *link = &tiers->links.all.items[links[i]];
-    us = fmax(us, (double)blocks * tiers->block_bytes[instance] *
-                      (link->users + 1) / link->bytes_per_us);
+    us = fmax(us, (double)blocks * tiers->block_bytes[instance] * (link->users + 1) /
+                      link->bytes_per_us);
   }
   return us + base_us(tiers, store, instance, true, blocks);
 }

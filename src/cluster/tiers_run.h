@@ -39,8 +39,8 @@ typedef struct blis__tier_block {
   uint32_t depth;          /* in its prompt, */
   uint32_t blocks;         /* of so many; 0 = not known */
   int64_t reused_after_us; /* as its program said; -1 = it did not */
-  int32_t from; /* the store that it is read of; BLIS__NO_STORE: a save */
-  int32_t into; /* the store in which it is incoming */
+  int32_t from;            /* the store that it is read of; BLIS__NO_STORE: a save */
+  int32_t into;            /* the store in which it is incoming */
 } blis__tier_block;
 
 typedef BLIS_ARRAY(blis__tier_block) blis__tier_blocks;
@@ -126,65 +126,57 @@ typedef struct blis__tiers {
 /* tiers_find.c */
 
 /* Of a tier, as an instance has it. */
-int32_t blis__tier_store_of(const blis__tiers *tiers, uint32_t tier,
-                            uint32_t instance);
+int32_t blis__tier_store_of(const blis__tiers *tiers, uint32_t tier, uint32_t instance);
 
 /*
  * Fills tiers->found with the blocks of chain from `first` to before `end` at
  * most, up to the first one that is in no tier. Changes nothing else.
  */
 BLIS_MUSTUSE blis_status blis__tiers_find(blis__tiers *tiers, uint32_t instance,
-                                          const blis_block_chain *chain,
-                                          uint32_t first, uint32_t end);
+                                          const blis_block_chain *chain, uint32_t first,
+                                          uint32_t end);
 
 /*
  * As blis__snapshot.weigh; ud are the tiers. What lies in stores of other
  * instances counts where their tier has a peer_weight. O(blocks * tiers), and
  * then also O(blocks * stores).
  */
-double blis__tiers_weigh(const void *ud, uint32_t instance,
-                         const blis_block_chain *chain, uint32_t cached);
+double blis__tiers_weigh(const void *ud, uint32_t instance, const blis_block_chain *chain,
+                         uint32_t cached);
 
 /* tiers_load.c: as kv_source.h has it; ud is the end of an instance. */
-BLIS_MUSTUSE blis_status blis__tiers_offer(void *ud,
-                                           const blis_live_request *request,
-                                           blis_kv_stretch *stretch,
-                                           int64_t now_us, blis_error *error);
+BLIS_MUSTUSE blis_status blis__tiers_offer(void *ud, const blis_live_request *request,
+                                           blis_kv_stretch *stretch, int64_t now_us,
+                                           blis_error *error);
 BLIS_MUSTUSE blis_status blis__tiers_bring(void *ud, blis_live_request *request,
-                                           const blis_kv_stretch *stretch,
-                                           int64_t now_us, blis_error *error);
+                                           const blis_kv_stretch *stretch, int64_t now_us,
+                                           blis_error *error);
 void blis__tiers_cancel(void *ud, blis_live_request *request);
 
 /* A read has ended; the request may go on. */
-BLIS_MUSTUSE blis_status blis__tiers_read(blis__tiers *tiers,
-                                          blis__tier_job *job,
+BLIS_MUSTUSE blis_status blis__tiers_read(blis__tiers *tiers, blis__tier_job *job,
                                           blis_error *error);
 
 /* Nothing more is read for requests of this instance. */
 void blis__tiers_stop_loads(blis__tiers *tiers, uint32_t instance);
 
 /* A store is about to be lost: who reads of it has what has come so far. */
-BLIS_MUSTUSE blis_status blis__tiers_cut_loads(blis__tiers *tiers,
-                                               int32_t store,
+BLIS_MUSTUSE blis_status blis__tiers_cut_loads(blis__tiers *tiers, int32_t store,
                                                blis_error *error);
 
 void blis__tiers_free_load(blis__tiers *tiers, blis__tier_load *load);
 
 /* tiers_hits.c: something is about to be brought to a request, ... */
-BLIS_MUSTUSE blis_status blis__tier_hits_begin(blis__tiers *tiers,
-                                               const blis_live_request *live);
+BLIS_MUSTUSE blis_status blis__tier_hits_begin(blis__tiers *tiers, const blis_live_request *live);
 
 /* ... a block of a tier has come, ... */
-void blis__tier_hits_add(blis__tiers *tiers, const blis_live_request *live,
-                         uint32_t tier);
+void blis__tier_hits_add(blis__tiers *tiers, const blis_live_request *live, uint32_t tier);
 
 /* ... and it is admitted: as kv_source.h has it. */
-void blis__tiers_admitted(void *ud, const blis_live_request *live,
-                          int64_t cached_tokens);
+void blis__tiers_admitted(void *ud, const blis_live_request *live, int64_t cached_tokens);
 
 /* What is known of a request that ends; NULL = nothing. */
-const blis_kv_hits *blis__tier_hits_of(const blis__tiers *tiers,
-                                       const blis_live_request *live);
+const blis_kv_hits *blis__tier_hits_of(const blis__tiers *tiers, const blis_live_request *live);
 
 /* tiers_save.c */
 
@@ -198,88 +190,75 @@ typedef struct blis__tier_stretch {
 } blis__tier_stretch;
 
 /* These were computed. */
-BLIS_MUSTUSE blis_status blis__tiers_save_chain(
-    blis__tiers *tiers, const blis__tier_stretch *stretch, blis_error *error);
+BLIS_MUSTUSE blis_status blis__tiers_save_chain(blis__tiers *tiers,
+                                                const blis__tier_stretch *stretch,
+                                                blis_error *error);
 
 /* Their request is over: from now on it counts when they are used again. */
-BLIS_MUSTUSE blis_status blis__tiers_keep_chain(
-    blis__tiers *tiers, const blis__tier_stretch *stretch, blis_error *error);
+BLIS_MUSTUSE blis_status blis__tiers_keep_chain(blis__tiers *tiers,
+                                                const blis__tier_stretch *stretch,
+                                                blis_error *error);
 
 /*
  * Where the tier has evict_above: a store that is fuller than that (with
  * is_coming: one that has no room for a block that is about to come) loses as
  * many blocks as that says, and as can leave: more victims.
  */
-BLIS_MUSTUSE blis_status blis__tiers_evict_above(blis__tiers *tiers,
-                                                 int32_t store, bool is_coming,
-                                                 blis__tier_blocks *victims,
-                                                 blis_error *error);
+BLIS_MUSTUSE blis_status blis__tiers_evict_above(blis__tiers *tiers, int32_t store, bool is_coming,
+                                                 blis__tier_blocks *victims, blis_error *error);
 
 /* Blocks have left a store for others: they go to the tiers behind it. */
-BLIS_MUSTUSE blis_status blis__tiers_evicted(blis__tiers *tiers,
-                                             uint32_t instance, int32_t store,
-                                             const blis__tier_blocks *victims,
-                                             blis_error *error);
+BLIS_MUSTUSE blis_status blis__tiers_evicted(blis__tiers *tiers, uint32_t instance, int32_t store,
+                                             const blis__tier_blocks *victims, blis_error *error);
 
 /* As kv_source.h has it; what was evicted at a time is saved together, as soon
    as the event is over. */
 void blis__tiers_hear_eviction(void *ud, blis_block_id id);
-BLIS_MUSTUSE blis_status blis__tiers_save_evicted(blis__tiers *tiers,
-                                                  blis_error *error);
+BLIS_MUSTUSE blis_status blis__tiers_save_evicted(blis__tiers *tiers, blis_error *error);
 
 /* A write has ended. */
-BLIS_MUSTUSE blis_status blis__tiers_written(blis__tiers *tiers,
-                                             blis__tier_job *job,
+BLIS_MUSTUSE blis_status blis__tiers_written(blis__tiers *tiers, blis__tier_job *job,
                                              blis_error *error);
 
 /* Nothing more is written that this instance has saved, or into this store. */
-void blis__tiers_stop_saves(blis__tiers *tiers, int64_t instance,
-                            int32_t store);
+void blis__tiers_stop_saves(blis__tiers *tiers, int64_t instance, int32_t store);
 
 /* A block is saved or used there; *score stays without a function for it. */
-BLIS_MUSTUSE blis_status blis__tiers_score(const blis__tiers *tiers,
-                                           int32_t store,
-                                           const blis__tier_block *block,
-                                           double *score, blis_error *error);
+BLIS_MUSTUSE blis_status blis__tiers_score(const blis__tiers *tiers, int32_t store,
+                                           const blis__tier_block *block, double *score,
+                                           blis_error *error);
 
 /* tiers_job.c */
 
 /* A job without blocks, not yet begun; NULL = out of memory. */
-blis__tier_job *blis__tier_job_new(blis__tiers *tiers, int32_t store,
-                                   uint32_t instance);
+blis__tier_job *blis__tier_job_new(blis__tiers *tiers, int32_t store, uint32_t instance);
 
 /* Its bytes are those of so many blocks of its instance. */
-BLIS_MUSTUSE blis_status blis__tier_job_begin(blis__tiers *tiers,
-                                              blis__tier_job *job,
-                                              int64_t blocks,
-                                              blis_error *error);
+BLIS_MUSTUSE blis_status blis__tier_job_begin(blis__tiers *tiers, blis__tier_job *job,
+                                              int64_t blocks, blis_error *error);
 
 /* Wherever it is: it is no more. */
 void blis__tier_job_free(blis__tiers *tiers, blis__tier_job *job);
 
 /* It is over at this time, to whom it may concern. */
-void blis__tier_job_tell(blis__tiers *tiers, const blis__tier_job *job,
-                         bool is_cut);
+void blis__tier_job_tell(blis__tiers *tiers, const blis__tier_job *job, bool is_cut);
 
 /* Estimated, as the links are used now, with the latencies. */
-double blis__tier_read_us(const blis__tiers *tiers, int32_t store,
-                          uint32_t instance, int64_t blocks);
+double blis__tier_read_us(const blis__tiers *tiers, int32_t store, uint32_t instance,
+                          int64_t blocks);
 
 /* As an event of the cluster: jobs have ended. */
-BLIS_MUSTUSE blis_status blis__tiers_event(blis__tiers *tiers,
-                                           blis_error *error);
+BLIS_MUSTUSE blis_status blis__tiers_event(blis__tiers *tiers, blis_error *error);
 
 /* tiers.c */
 
 /* Before the instances are made, if any are configured. */
-BLIS_MUSTUSE blis_status blis__tiers_new(blis_cluster *cluster,
-                                         blis_error *error);
+BLIS_MUSTUSE blis_status blis__tiers_new(blis_cluster *cluster, blis_error *error);
 /* When they are made: what they are listens. */
 BLIS_MUSTUSE blis_status blis__add_tiers(blis_cluster *cluster);
 void blis__free_tiers(blis_cluster *cluster);
 
-static inline blis__tier_place *blis__tier_place_at(const blis__tiers *tiers,
-                                                    int32_t store) {
+static inline blis__tier_place *blis__tier_place_at(const blis__tiers *tiers, int32_t store) {
   return &tiers->stores.items[store];
 }
 

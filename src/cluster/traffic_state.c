@@ -24,8 +24,7 @@ struct blis__traffic {
 
 static void expire(blis__traffic *traffic, int64_t now_us) {
   blis__recent_item item;
-  while (blis__recent_expire(&traffic->arrivals,
-                             now_us - WINDOW_S * INT64_C(1000000) + 1, &item)) {
+  while (blis__recent_expire(&traffic->arrivals, now_us - WINDOW_S * INT64_C(1000000) + 1, &item)) {
     traffic->tenants.items[item.key].recent--;
   }
 }
@@ -37,22 +36,21 @@ static blis_status need_tenant(blis__traffic *traffic, uint32_t number) {
   return BLIS_OK;
 }
 
-static blis_status on_arrived(void *ud, blis_cluster *cluster,
-                              const blis__news *news, blis_error *error) {
+static blis_status on_arrived(void *ud, blis_cluster *cluster, const blis__news *news,
+                              blis_error *error) {
   blis__traffic *traffic = ud;
   uint32_t number = news->request->request.tenant;
   const blis__recent_item item = {.at_us = cluster->now_us, .key = number};
   BLIS_TRY_MEM(need_tenant(traffic, number), error);
   expire(traffic, cluster->now_us);
-  BLIS_TRY_MEM(blis__recent_add(&traffic->alloc, &traffic->arrivals, &item),
-               error);
+  BLIS_TRY_MEM(blis__recent_add(&traffic->alloc, &traffic->arrivals, &item), error);
   traffic->tenants.items[number].requests++;
   traffic->tenants.items[number].recent++;
   return BLIS_OK;
 }
 
-static blis_status on_decided(void *ud, blis_cluster *cluster,
-                              const blis__news *news, blis_error *error) {
+static blis_status on_decided(void *ud, blis_cluster *cluster, const blis__news *news,
+                              blis_error *error) {
   (void)cluster, (void)error;
   blis__traffic *traffic = ud;
   blis__cluster_request *request = news->request;
@@ -63,8 +61,8 @@ static blis_status on_decided(void *ud, blis_cluster *cluster,
   return BLIS_OK;
 }
 
-static blis_status on_ended(void *ud, blis_cluster *cluster,
-                            const blis__news *news, blis_error *error) {
+static blis_status on_ended(void *ud, blis_cluster *cluster, const blis__news *news,
+                            blis_error *error) {
   (void)cluster, (void)error;
   blis__traffic *traffic = ud;
   blis__cluster_request *request = news->request;
@@ -75,8 +73,7 @@ static blis_status on_ended(void *ud, blis_cluster *cluster,
   return BLIS_OK;
 }
 
-blis_traffic_state blis__cluster_traffic(void *ud, uint32_t number,
-                                         int64_t now_us) {
+blis_traffic_state blis__cluster_traffic(void *ud, uint32_t number, int64_t now_us) {
   blis__traffic *traffic = ud;
   BLIS_ASSERT(number < traffic->tenants.count);
   expire(traffic, now_us);
@@ -96,18 +93,16 @@ blis_status blis__add_traffic_state(blis_cluster *cluster) {
   if (!cluster->config.keeps_traffic) {
     return BLIS_OK;
   }
-  cluster->traffic =
-      blis_alloc_zeroed(&cluster->alloc, 1, sizeof *cluster->traffic);
+  cluster->traffic = blis_alloc_zeroed(&cluster->alloc, 1, sizeof *cluster->traffic);
   if (cluster->traffic == NULL) {
     return BLIS_ERR_NOMEM;
   }
   cluster->traffic->alloc = cluster->alloc;
-  const blis__listener listener = {
-      .ud = cluster->traffic,
-      .rank = BLIS__BOOKS,
-      .on = {[BLIS__ARRIVED] = on_arrived,
-             [BLIS__ADMISSION_DECIDED] = on_decided,
-             [BLIS__ENDED] = on_ended}};
+  const blis__listener listener = {.ud = cluster->traffic,
+                                   .rank = BLIS__BOOKS,
+                                   .on = {[BLIS__ARRIVED] = on_arrived,
+                                          [BLIS__ADMISSION_DECIDED] = on_decided,
+                                          [BLIS__ENDED] = on_ended}};
   return blis__listeners_add(&cluster->listeners, &listener);
 }
 

@@ -20,8 +20,8 @@ struct blis__visits {
   blis_visit_sink sink;
   /* What instances reported to before. */
   void (*queued)(void *ud, blis_live_request *request, int64_t now_us);
-  blis_status (*ended)(void *ud, blis_live_request *request, int64_t now_us,
-                       int64_t end_us, blis_error *error);
+  blis_status (*ended)(void *ud, blis_live_request *request, int64_t now_us, int64_t end_us,
+                       blis_error *error);
   BLIS_ARRAY(watched) slots;
   uint8_t *told; /* the state of each instance as it was told, plus 1 */
   uint32_t instance_count;
@@ -36,11 +36,9 @@ const char *blis_visit_end_name(blis_visit_end end) {
   return names[end];
 }
 
-static watched *watched_of(const blis_cluster *cluster,
-                           const blis_live_request *live) {
+static watched *watched_of(const blis_cluster *cluster, const blis_live_request *live) {
   struct blis__visits *visits = cluster->visits;
-  return live->slot < visits->slots.count ? &visits->slots.items[live->slot]
-                                          : NULL;
+  return live->slot < visits->slots.count ? &visits->slots.items[live->slot] : NULL;
 }
 
 static blis_status make_slot(blis_cluster *cluster, uint32_t slot) {
@@ -63,8 +61,7 @@ static void on_queued(void *ud, blis_live_request *live, int64_t now_us) {
 
 /* Preemptions. */
 
-static blis_status tell_preempted(const blis_cluster *cluster, watched *w,
-                                  blis_error *error) {
+static blis_status tell_preempted(const blis_cluster *cluster, watched *w, blis_error *error) {
   if (!w->is_preempted) {
     return BLIS_OK;
   }
@@ -76,16 +73,13 @@ static blis_status tell_preempted(const blis_cluster *cluster, watched *w,
 /* Of profile go-blis the record has the times since the last preemption, which
    starts anew. */
 static void note_times(watched *w, const blis_live_request *live) {
-  int64_t token_us =
-      live->has_first_token ? live->arrival_us + live->ttft_us : -1;
-  if (w->visit.admitted_us < 0 && !w->brings_times &&
-      live->scheduling_delay_us >= 0) {
+  int64_t token_us = live->has_first_token ? live->arrival_us + live->ttft_us : -1;
+  if (w->visit.admitted_us < 0 && !w->brings_times && live->scheduling_delay_us >= 0) {
     w->visit.admitted_us = live->arrival_us + live->scheduling_delay_us;
   }
   if (w->visit.first_us < 0) {
     w->visit.first_us = token_us;
-  } else if (w->is_preempted && w->preempted.recomputed_us < 0 &&
-             w->preempted.resumed_us >= 0 &&
+  } else if (w->is_preempted && w->preempted.recomputed_us < 0 && w->preempted.resumed_us >= 0 &&
              token_us > w->preempted.resumed_us) {
     w->preempted.recomputed_us = token_us;
   }
@@ -135,8 +129,8 @@ static void on_recomputed(void *ud, blis_live_request *live, int64_t end_us) {
 
 /* Visits. */
 
-static blis_status tell_visit(const blis_cluster *cluster, watched *w,
-                              blis_visit_end end, blis_error *error) {
+static blis_status tell_visit(const blis_cluster *cluster, watched *w, blis_visit_end end,
+                              blis_error *error) {
   const blis_visit_sink *sink = &cluster->visits->sink;
   w->is_leaving = false;
   w->visit.end = (uint8_t)end;
@@ -144,9 +138,8 @@ static blis_status tell_visit(const blis_cluster *cluster, watched *w,
 }
 
 /* It has left, and what becomes of it is told later. */
-static blis_status leave(const blis_cluster *cluster, watched *w,
-                         const blis_live_request *live, int64_t left_us,
-                         int64_t to_us, blis_error *error) {
+static blis_status leave(const blis_cluster *cluster, watched *w, const blis_live_request *live,
+                         int64_t left_us, int64_t to_us, blis_error *error) {
   BLIS_ASSERT(w->is_there && left_us >= w->visit.from_us && to_us >= left_us);
   note_times(w, live);
   /* The step that would have computed it again may have been lost. */
@@ -180,8 +173,8 @@ static blis_visit_end end_of(blis_request_state state) {
   }
 }
 
-static blis_status on_ended(void *ud, blis_live_request *live, int64_t now_us,
-                            int64_t end_us, blis_error *error) {
+static blis_status on_ended(void *ud, blis_live_request *live, int64_t now_us, int64_t end_us,
+                            blis_error *error) {
   blis_cluster *cluster = ud;
   watched *w = watched_of(cluster, live);
   BLIS_ASSERT(w != NULL && w->is_there);
@@ -191,14 +184,13 @@ static blis_status on_ended(void *ud, blis_live_request *live, int64_t now_us,
   bool is_handed_off = w->is_leg && live->state == BLIS_REQUEST_COMPLETED;
   BLIS_TRY(leave(cluster, w, live, is_out || is_handed_off ? now_us : end_us,
                  is_handed_off ? now_us : end_us, error));
-  BLIS_TRY(tell_visit(
-      cluster, w, is_handed_off ? BLIS_VISIT_PREFILLED : end_of(live->state),
-      error));
+  BLIS_TRY(
+      tell_visit(cluster, w, is_handed_off ? BLIS_VISIT_PREFILLED : end_of(live->state), error));
   return cluster->visits->ended(ud, live, now_us, end_us, error);
 }
 
-static blis_status on_joined(void *ud, blis_cluster *cluster,
-                             const blis__news *news, blis_error *error) {
+static blis_status on_joined(void *ud, blis_cluster *cluster, const blis__news *news,
+                             blis_error *error) {
   (void)ud;
   const blis__cluster_request *request = news->request;
   const blis_live_request *live = &request->live;
@@ -210,10 +202,8 @@ static blis_status on_joined(void *ud, blis_cluster *cluster,
   }
   BLIS_ASSERT(!w->is_there);
   bool is_leg = handoff != NULL && handoff->is_at_source;
-  bool comes_with_kv =
-      handoff != NULL && !is_leg && handoff->state == BLIS_HANDOFF_DECODE;
-  bool is_prefilled =
-      comes_with_kv && handoff->kv_tokens == live->prompt_tokens;
+  bool comes_with_kv = handoff != NULL && !is_leg && handoff->state == BLIS_HANDOFF_DECODE;
+  bool is_prefilled = comes_with_kv && handoff->kv_tokens == live->prompt_tokens;
   *w = (watched){.visit = {.request = blis_request_name_of(live),
                            .instance = news->instance,
                            .number = w->count + 1,
@@ -223,41 +213,38 @@ static blis_status on_joined(void *ud, blis_cluster *cluster,
                            .first_us = is_prefilled ? cluster->now_us : -1},
                  .is_there = true,
                  .is_leg = is_leg,
-                 .brings_times =
-                     comes_with_kv && !cluster->handoffs->policy.go_blis,
+                 .brings_times = comes_with_kv && !cluster->handoffs->policy.go_blis,
                  .count = w->count + 1};
   return BLIS_OK;
 }
 
 /* One that ended there has left before that. */
-static blis_status on_left(void *ud, blis_cluster *cluster,
-                           const blis__news *news, blis_error *error) {
+static blis_status on_left(void *ud, blis_cluster *cluster, const blis__news *news,
+                           blis_error *error) {
   (void)ud;
   const blis__cluster_request *request = news->request;
   watched *w = watched_of(cluster, &request->live);
   if (w == NULL || !w->is_there) {
     return BLIS_OK;
   }
-  return leave(cluster, w,
-               w->is_leg ? &request->handoff->prefill : &request->live,
-               cluster->now_us, cluster->now_us, error);
+  return leave(cluster, w, w->is_leg ? &request->handoff->prefill : &request->live, cluster->now_us,
+               cluster->now_us, error);
 }
 
-static blis_status on_sent_again(void *ud, blis_cluster *cluster,
-                                 const blis__news *news, blis_error *error) {
+static blis_status on_sent_again(void *ud, blis_cluster *cluster, const blis__news *news,
+                                 blis_error *error) {
   (void)ud;
   watched *w = watched_of(cluster, &news->request->live);
   if (w == NULL || !w->is_leaving) {
     return BLIS_OK;
   }
   return tell_visit(cluster, w,
-                    news->loss == BLIS_LOSS_RETRIED ? BLIS_VISIT_RETRIED
-                                                    : BLIS_VISIT_REROUTED,
+                    news->loss == BLIS_LOSS_RETRIED ? BLIS_VISIT_RETRIED : BLIS_VISIT_REROUTED,
                     error);
 }
 
-static blis_status on_over(void *ud, blis_cluster *cluster,
-                           const blis__news *news, blis_error *error) {
+static blis_status on_over(void *ud, blis_cluster *cluster, const blis__news *news,
+                           blis_error *error) {
   (void)ud;
   watched *w = watched_of(cluster, &news->request->live);
   return w == NULL || !w->is_leaving
@@ -266,8 +253,8 @@ static blis_status on_over(void *ud, blis_cluster *cluster,
 }
 
 /* Also what is unfinished when the run is. */
-static blis_status on_reporting(void *ud, blis_cluster *cluster,
-                                const blis__news *news, blis_error *error) {
+static blis_status on_reporting(void *ud, blis_cluster *cluster, const blis__news *news,
+                                blis_error *error) {
   (void)ud;
   watched *w = watched_of(cluster, &news->request->live);
   if (w == NULL) {
@@ -285,36 +272,32 @@ static blis_status on_reporting(void *ud, blis_cluster *cluster,
 
 /* States. */
 
-static blis_status tell_service(const blis_cluster *cluster, uint32_t index,
-                                blis_service service, blis_error *error) {
+static blis_status tell_service(const blis_cluster *cluster, uint32_t index, blis_service service,
+                                blis_error *error) {
   uint8_t *told = &cluster->visits->told[index];
   if (*told == service + 1) {
     return BLIS_OK; /* it is only paid for again, or was asked once more */
   }
   *told = (uint8_t)(service + 1);
   const blis_visit_sink *sink = &cluster->visits->sink;
-  const blis_service_change change = {.time_us = cluster->now_us,
-                                      .instance = index,
-                                      .service = (uint8_t)service};
+  const blis_service_change change = {
+      .time_us = cluster->now_us, .instance = index, .service = (uint8_t)service};
   return sink->service(sink->ud, &change, error);
 }
 
-blis_status blis__visits_note_service(const blis_cluster *cluster,
-                                      uint32_t index, blis_error *error) {
-  return cluster->visits == NULL
-             ? BLIS_OK
-             : tell_service(cluster, index, cluster->services[index], error);
+blis_status blis__visits_note_service(const blis_cluster *cluster, uint32_t index,
+                                      blis_error *error) {
+  return cluster->visits == NULL ? BLIS_OK
+                                 : tell_service(cluster, index, cluster->services[index], error);
 }
 
-blis_status blis__visits_note_failed_start(const blis_cluster *cluster,
-                                           uint32_t index, blis_error *error) {
-  return cluster->visits == NULL
-             ? BLIS_OK
-             : tell_service(cluster, index, BLIS_SERVICE_FAILED, error);
+blis_status blis__visits_note_failed_start(const blis_cluster *cluster, uint32_t index,
+                                           blis_error *error) {
+  return cluster->visits == NULL ? BLIS_OK
+                                 : tell_service(cluster, index, BLIS_SERVICE_FAILED, error);
 }
 
-static blis_status on_service_changed(void *ud, blis_cluster *cluster,
-                                      const blis__news *news,
+static blis_status on_service_changed(void *ud, blis_cluster *cluster, const blis__news *news,
                                       blis_error *error) {
   (void)ud;
   return blis__visits_note_service(cluster, news->instance, error);
@@ -327,14 +310,12 @@ blis_status blis__visits_init(blis_cluster *cluster, blis_error *error) {
   if (sink == NULL) {
     return BLIS_OK;
   }
-  cluster->visits =
-      blis_alloc_zeroed(&cluster->alloc, 1, sizeof *cluster->visits);
+  cluster->visits = blis_alloc_zeroed(&cluster->alloc, 1, sizeof *cluster->visits);
   BLIS_TRY_NEW(cluster->visits, error);
   struct blis__visits *visits = cluster->visits;
   visits->sink = *sink;
   visits->instance_count = cluster->config.instance_count;
-  visits->told = blis_alloc_zeroed(&cluster->alloc, visits->instance_count,
-                                   sizeof *visits->told);
+  visits->told = blis_alloc_zeroed(&cluster->alloc, visits->instance_count, sizeof *visits->told);
   BLIS_TRY_NEW(visits->told, error);
   return BLIS_OK;
 }
@@ -343,14 +324,12 @@ void blis__free_visits(blis_cluster *cluster) {
   struct blis__visits *visits = cluster->visits;
   if (visits != NULL) {
     blis_array_deinit(&cluster->alloc, &visits->slots);
-    blis_alloc_free(&cluster->alloc, visits->told,
-                    visits->instance_count * sizeof *visits->told);
+    blis_alloc_free(&cluster->alloc, visits->told, visits->instance_count * sizeof *visits->told);
     blis_alloc_free(&cluster->alloc, visits, sizeof *visits);
   }
 }
 
-void blis__choose_visit_events(const blis_cluster *cluster,
-                               blis_instance_events *events) {
+void blis__choose_visit_events(const blis_cluster *cluster, blis_instance_events *events) {
   if (cluster->visits == NULL) {
     return;
   }
@@ -367,14 +346,13 @@ blis_status blis__add_visits(blis_cluster *cluster, blis_error *error) {
   if (cluster->visits == NULL) {
     return BLIS_OK;
   }
-  const blis__listener listener = {
-      .rank = BLIS__BOOKS,
-      .on = {[BLIS__JOINED] = on_joined,
-             [BLIS__LEFT] = on_left,
-             [BLIS__SENT_AGAIN] = on_sent_again,
-             [BLIS__OVER] = on_over,
-             [BLIS__REPORTING] = on_reporting,
-             [BLIS__SERVICE_CHANGED] = on_service_changed}};
+  const blis__listener listener = {.rank = BLIS__BOOKS,
+                                   .on = {[BLIS__JOINED] = on_joined,
+                                          [BLIS__LEFT] = on_left,
+                                          [BLIS__SENT_AGAIN] = on_sent_again,
+                                          [BLIS__OVER] = on_over,
+                                          [BLIS__REPORTING] = on_reporting,
+                                          [BLIS__SERVICE_CHANGED] = on_service_changed}};
   BLIS_TRY_MEM(blis__listeners_add(&cluster->listeners, &listener), error);
   for (uint32_t i = 0; i < cluster->existing; i++) {
     BLIS_TRY(blis__visits_note_service(cluster, i, error));

@@ -15,18 +15,18 @@
 #include "instance/live_request.h"
 
 /* XX(constant, name): what became of the request. */
-#define BLIS_VISIT_END_MAP(XX)                                                 \
-  XX(COMPLETED, "completed")                                                   \
-  XX(LENGTH_CAPPED, "length_capped")                                           \
-  XX(TIMED_OUT, "timed_out")                                                   \
-  XX(UNSERVABLE, "unservable")                                                 \
-  XX(REJECTED, "rejected")                                                     \
-  XX(FAILED, "failed")                                                         \
-  XX(UNFINISHED, "unfinished") /* the run has ended */                         \
-  XX(PREFILLED, "prefilled")   /* its KV is handed off */                      \
-  XX(RECOMPUTED, "recomputed") /* a hand-off has failed: all of it is done     \
-                                  elsewhere */                                 \
-  XX(REROUTED, "rerouted")                                                     \
+#define BLIS_VISIT_END_MAP(XX)                                                                     \
+  XX(COMPLETED, "completed")                                                                       \
+  XX(LENGTH_CAPPED, "length_capped")                                                               \
+  XX(TIMED_OUT, "timed_out")                                                                       \
+  XX(UNSERVABLE, "unservable")                                                                     \
+  XX(REJECTED, "rejected")                                                                         \
+  XX(FAILED, "failed")                                                                             \
+  XX(UNFINISHED, "unfinished") /* the run has ended */                                             \
+  XX(PREFILLED, "prefilled")   /* its KV is handed off */                                          \
+  XX(RECOMPUTED, "recomputed") /* a hand-off has failed: all of it is done                         \
+                                  elsewhere */                                                     \
+  XX(REROUTED, "rerouted")                                                                         \
   XX(RETRIED, "retried")
 
 typedef enum blis_visit_end {
@@ -81,10 +81,8 @@ typedef struct blis_service_change {
 typedef struct blis_visit_sink {
   void *ud;
   blis_status (*visit)(void *ud, const blis_visit *visit, blis_error *error);
-  blis_status (*preempted)(void *ud, const blis_preempted *preempted,
-                           blis_error *error);
-  blis_status (*service)(void *ud, const blis_service_change *change,
-                         blis_error *error);
+  blis_status (*preempted)(void *ud, const blis_preempted *preempted, blis_error *error);
+  blis_status (*service)(void *ud, const blis_service_change *change, blis_error *error);
 } blis_visit_sink;
 
 #endif

@@ -17,8 +17,7 @@ static void note_wait(blis__waiting_room *room, const blis_cluster *cluster,
 }
 
 /* Everybody asks routing again, in order. */
-static blis_status on_service_changed(void *ud, blis_cluster *cluster,
-                                      const blis__news *news,
+static blis_status on_service_changed(void *ud, blis_cluster *cluster, const blis__news *news,
                                       blis_error *error) {
   blis__waiting_room *room = ud;
   if (cluster->services[news->instance] != BLIS_SERVICE_ACTIVE) {
@@ -28,8 +27,7 @@ static blis_status on_service_changed(void *ud, blis_cluster *cluster,
     blis__cluster_request *request = room->waiting.items[i];
     if (request != NULL) {
       note_wait(room, cluster, request);
-      BLIS_TRY(blis__cluster_schedule(cluster, request, BLIS__CLUSTER_ROUTING,
-                                      0, error));
+      BLIS_TRY(blis__cluster_schedule(cluster, request, BLIS__CLUSTER_ROUTING, 0, error));
     }
   }
   BLIS_ASSERT(room->count == 0);
@@ -37,20 +35,17 @@ static blis_status on_service_changed(void *ud, blis_cluster *cluster,
   return BLIS_OK;
 }
 
-static blis_status turn_away(blis_cluster *cluster,
-                             blis__cluster_request *request,
+static blis_status turn_away(blis_cluster *cluster, blis__cluster_request *request,
                              blis_error *error) {
   request->live.state = BLIS_REQUEST_REJECTED;
-  return blis__cluster_end(cluster, request, cluster->now_us, "no-instance",
-                           error);
+  return blis__cluster_end(cluster, request, cluster->now_us, "no-instance", error);
 }
 
 /*
  * The request may have gone, and another one may be where it was: if that waits
  * until now, it is meant as well.
  */
-static blis_status on_deadline(void *ud, blis_cluster *cluster,
-                               blis_error *error) {
+static blis_status on_deadline(void *ud, blis_cluster *cluster, blis_error *error) {
   blis__cluster_request *request = ud;
   blis__waiting_room *room = cluster->waiting_room;
   if (request->place != BLIS__AT_WAITING || request->live.deadline_us <= 0 ||
@@ -63,15 +58,13 @@ static blis_status on_deadline(void *ud, blis_cluster *cluster,
   return turn_away(cluster, request, error);
 }
 
-static blis_status put(blis_cluster *cluster, blis__cluster_request *request,
-                       blis_error *error) {
+static blis_status put(blis_cluster *cluster, blis__cluster_request *request, blis_error *error) {
   blis__waiting_room *room = cluster->waiting_room;
   int64_t deadline_us = request->live.deadline_us;
   blis__request_move(request, BLIS__AT_WAITING);
   request->waiting_since_us = cluster->now_us;
   request->waiting_index = room->waiting.count;
-  BLIS_TRY_MEM(blis_array_push(&cluster->alloc, &room->waiting, request),
-               error);
+  BLIS_TRY_MEM(blis_array_push(&cluster->alloc, &room->waiting, request), error);
   room->waited++;
   if (++room->count > room->most_waiting) {
     room->most_waiting = room->count;
@@ -85,11 +78,9 @@ static blis_status put(blis_cluster *cluster, blis__cluster_request *request,
 }
 
 /* O(instances), where nobody is there. */
-static bool somebody_comes(const blis_cluster *cluster,
-                           const blis__group *group, uint32_t role) {
+static bool somebody_comes(const blis_cluster *cluster, const blis__group *group, uint32_t role) {
   const bool *is_kept = cluster->waiting_room->is_kept;
-  if (is_kept[BLIS_SCALE_BOTH] ||
-      (role == BLIS_ROLE_PREFILL && is_kept[BLIS_SCALE_PREFILL]) ||
+  if (is_kept[BLIS_SCALE_BOTH] || (role == BLIS_ROLE_PREFILL && is_kept[BLIS_SCALE_PREFILL]) ||
       (role == BLIS_ROLE_DECODE && is_kept[BLIS_SCALE_DECODE])) {
     return true;
   }
@@ -102,42 +93,35 @@ static bool somebody_comes(const blis_cluster *cluster,
   return false;
 }
 
-blis_status blis__wait_for_candidates(blis_cluster *cluster,
-                                      blis__cluster_request *request,
-                                      uint32_t role, bool *waits,
-                                      blis_error *error) {
+blis_status blis__wait_for_candidates(blis_cluster *cluster, blis__cluster_request *request,
+                                      uint32_t role, bool *waits, blis_error *error) {
   const blis__candidates *all = &cluster->snapshot.candidates;
   bool takes_anybody = role == 0 && request->request.model == 0;
   *waits = false;
   if (takes_anybody && all->out_count < all->count) {
     return BLIS_OK; /* somebody is there */
   }
-  const blis__group *group = blis__candidates_for(&cluster->snapshot.candidates,
-                                                  cluster->source->strings,
-                                                  request->request.model, role);
+  const blis__group *group = blis__candidates_for(
+      &cluster->snapshot.candidates, cluster->source->strings, request->request.model, role);
   BLIS_TRY_NEW(group, error);
   *waits = group->count == 0 && somebody_comes(cluster, group, role);
   return *waits ? put(cluster, request, error) : BLIS_OK;
 }
 
 blis_status blis__add_waiting_room(blis_cluster *cluster) {
-  blis__waiting_room *room =
-      blis_alloc_zeroed(&cluster->alloc, 1, sizeof *room);
+  blis__waiting_room *room = blis_alloc_zeroed(&cluster->alloc, 1, sizeof *room);
   if (room == NULL) {
     return BLIS_ERR_NOMEM;
   }
   cluster->waiting_room = room;
   const blis__listener listener = {
-      .ud = room,
-      .rank = BLIS__SEQUELS,
-      .on = {[BLIS__SERVICE_CHANGED] = on_service_changed}};
+      .ud = room, .rank = BLIS__SEQUELS, .on = {[BLIS__SERVICE_CHANGED] = on_service_changed}};
   return blis__listeners_add(&cluster->listeners, &listener);
 }
 
 void blis__free_waiting_room(blis_cluster *cluster) {
   if (cluster->waiting_room != NULL) {
     blis_array_deinit(&cluster->alloc, &cluster->waiting_room->waiting);
-    blis_alloc_free(&cluster->alloc, cluster->waiting_room,
-                    sizeof *cluster->waiting_room);
+    blis_alloc_free(&cluster->alloc, cluster->waiting_room, sizeof *cluster->waiting_room);
   }
 }

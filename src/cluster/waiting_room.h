@@ -33,8 +33,8 @@ BLIS_MUSTUSE blis_status blis__add_waiting_room(blis_cluster *cluster);
  * now, since no instance in service serves its model in this role, but one
  * will.
  */
-BLIS_MUSTUSE blis_status
-blis__wait_for_candidates(blis_cluster *cluster, blis__cluster_request *request,
-                          uint32_t role, bool *waits, blis_error *error);
+BLIS_MUSTUSE blis_status blis__wait_for_candidates(blis_cluster *cluster,
+                                                   blis__cluster_request *request, uint32_t role,
+                                                   bool *waits, blis_error *error);
 
 #endif

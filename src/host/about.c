@@ -12,33 +12,30 @@
 
 /* When what they are true to was measured: data/latency/calibrated.yaml and
    docs/profiles.md tell of it. */
-static const char profile_dates[] =
-    "profiles: design of 2026-11, go-blis of 2026-08";
+static const char profile_dates[] = "profiles: design of 2026-11, go-blis of 2026-08";
 
 void host_print_name(void) {
   unsigned xxhash = XXH_versionNumber();
-  printf("blis %s (%s, xxHash %u.%u.%u, libyaml %s, jansson %s)\n",
-         BLIS_VERSION, LUA_RELEASE, xxhash / 10000, xxhash / 100 % 100,
-         xxhash % 100, yaml_get_version_string(), jansson_version_str());
+  printf("blis %s (%s, xxHash %u.%u.%u, libyaml %s, jansson %s)\n", BLIS_VERSION, LUA_RELEASE,
+         xxhash / 10000, xxhash / 100 % 100, xxhash % 100, yaml_get_version_string(),
+         jansson_version_str());
 }
 
 void host_print_version(void) {
   host_print_name();
-  printf("commit %s, sources %s; %s\n", host_commit, blis_source_id,
-         profile_dates);
+  printf("commit %s, sources %s; %s\n", host_commit, blis_source_id, profile_dates);
 }
 
 void host_print_help(lua_State *L, const char *folder) {
-  fputs(
-      "blis: a deterministic, scriptable simulator of LLM inference clusters\n"
-      "\n"
-      "  blis [OPTIONS] FILE.lua [ARGUMENTS]   run a script ('-': from stdin)\n"
-      "  blis [OPTIONS] COMMAND [ARGUMENTS]    run a command; a file of its "
-      "name "
-      "is ./NAME\n"
-      "\n"
-      "Options:\n",
-      stdout);
+  fputs("blis: a deterministic, scriptable simulator of LLM inference clusters\n"
+        "\n"
+        "  blis [OPTIONS] FILE.lua [ARGUMENTS]   run a script ('-': from stdin)\n"
+        "  blis [OPTIONS] COMMAND [ARGUMENTS]    run a command; a file of its "
+        "name "
+        "is ./NAME\n"
+        "\n"
+        "Options:\n",
+        stdout);
   for (const host_option_text *o = host_option_texts; o->option != NULL; o++) {
     printf("  %-24s  %s\n", o->option, o->text);
   }

@@ -66,12 +66,10 @@ bool host_command_is_known(lua_State *L, const char *folder, const char *name) {
 }
 
 /* Returns the name of the command's module, pushed; raises if there is none. */
-static const char *push_module_name(lua_State *L, const char *folder,
-                                    const char *name) {
+static const char *push_module_name(lua_State *L, const char *folder, const char *name) {
   const char *module = lua_pushfstring(L, "blis.cmd.%s", name);
   host_modules_push_commands(L, folder);
-  if (!is_listed(L, name) &&
-      !(could_be_command(name) && is_on_path(L, module))) {
+  if (!is_listed(L, name) && !(could_be_command(name) && is_on_path(L, module))) {
     raise_unknown(L, name);
   }
   lua_pop(L, 1);
@@ -89,12 +87,11 @@ static int exit_status(lua_State *L, int index) {
   if (lua_isinteger(L, index)) {
     return (int)(lua_tointeger(L, index) & 0xff);
   }
-  return lua_isboolean(L, index) && !lua_toboolean(L, index) ? EXIT_FAILURE
-                                                             : EXIT_SUCCESS;
+  return lua_isboolean(L, index) && !lua_toboolean(L, index) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-int host_command_run(lua_State *L, const char *folder, const char *name,
-                     char **arguments, int count) {
+int host_command_run(lua_State *L, const char *folder, const char *name, char **arguments,
+                     int count) {
   push_module(L, push_module_name(L, folder, name));
   if (lua_istable(L, -1)) {
     lua_getfield(L, -1, "run");

@@ -22,8 +22,8 @@ bool host_command_is_known(lua_State *L, const char *folder, const char *name);
  * that of host_modules_open. Raises a usage error when there is no such
  * command, naming the nearest one.
  */
-int host_command_run(lua_State *L, const char *folder, const char *name,
-                     char **arguments, int count);
+int host_command_run(lua_State *L, const char *folder, const char *name, char **arguments,
+                     int count);
 
 /* Prints one line per command: its name and summary. */
 void host_command_print_list(lua_State *L, const char *folder);

@@ -34,8 +34,7 @@ static bool find_file(void) {
 
 /* Makes the folders of the file that are not there, for their owner alone. */
 static void make_folders(void) {
-  for (char *slash = strchr(file + 1, '/'); slash != NULL;
-       slash = strchr(slash + 1, '/')) {
+  for (char *slash = strchr(file + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
     *slash = '\0';
     (void)mkdir(file, S_IRWXU);
     *slash = '/';
@@ -49,8 +48,8 @@ static bool make_private(void) {
     return false;
   }
   struct stat facts;
-  bool is_ours = fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) &&
-                 fchmod(fd, S_IRUSR | S_IWUSR) == 0;
+  bool is_ours =
+      fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) && fchmod(fd, S_IRUSR | S_IWUSR) == 0;
   close(fd);
   return is_ours;
 }
@@ -85,8 +84,7 @@ static void write_line(FILE *stream, const char *line) {
 static void shorten(void) {
   char fresh[MOST_PATH + 8];
   (void)snprintf(fresh, sizeof fresh, "%s.new", file);
-  int fd =
-      open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
   FILE *stream = fd < 0 ? NULL : fdopen(fd, "w");
   if (stream == NULL) {
     return;

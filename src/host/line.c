@@ -31,8 +31,7 @@ void host_line_open(bool keeps_history) {
   (void)keeps_history;
 }
 
-host_line_news host_line_read(lua_State *L, const char *prompt, int words,
-                              const char *before) {
+host_line_news host_line_read(lua_State *L, const char *prompt, int words, const char *before) {
   (void)words;
   (void)before;
   host_signals_reset();
@@ -115,8 +114,7 @@ static bool push_words(lua_State *L, lua_Integer *begin) {
 }
 
 /* In place of what stands from start on: what is between is kept or cut. */
-static char *word_at(lua_State *L, int list, lua_Integer i, int start,
-                     lua_Integer begin) {
+static char *word_at(lua_State *L, int list, lua_Integer i, int start, lua_Integer begin) {
   lua_rawgeti(L, list, i);
   if (begin > start) {
     lua_pushlstring(L, &rl_line_buffer[start], (size_t)(begin - start));
@@ -168,8 +166,7 @@ static int complete_word(lua_State *L) {
       matches[++kept] = word;
     }
   }
-  matches[0] =
-      kept == 0 ? NULL : strndup(matches[1], common_length(matches + 1, kept));
+  matches[0] = kept == 0 ? NULL : strndup(matches[1], common_length(matches + 1, kept));
   if (matches[0] == NULL) { /* there were none, or there is no memory */
     while (kept > 0) {
       free(matches[kept--]);
@@ -247,8 +244,7 @@ void host_line_open(bool keeps_history) {
   }
 }
 
-host_line_news host_line_read(lua_State *L, const char *prompt, int words,
-                              const char *before) {
+host_line_news host_line_read(lua_State *L, const char *prompt, int words, const char *before) {
   if (!isatty(STDIN_FILENO)) {
     host_signals_reset();
     return read_plain(L, prompt);

@@ -29,7 +29,6 @@ void host_line_open(bool keeps_history);
  * cursor: words(text up to it) returns a list and the place where what they
  * replace begins. before is the text of the lines of the same statement so far.
  */
-host_line_news host_line_read(lua_State *L, const char *prompt, int words,
-                              const char *before);
+host_line_news host_line_read(lua_State *L, const char *prompt, int words, const char *before);
 
 #endif

@@ -146,8 +146,7 @@ static void find_modules_beside(lua_State *L, const char *path) {
   const char *folder = lua_tostring(L, -1);
   lua_getglobal(L, "package");
   if (lua_getfield(L, -1, "path") == LUA_TSTRING) {
-    lua_pushfstring(L, "%s/?.lua;%s/?/init.lua;%s", folder, folder,
-                    lua_tostring(L, -1));
+    lua_pushfstring(L, "%s/?.lua;%s/?/init.lua;%s", folder, folder, lua_tostring(L, -1));
     lua_setfield(L, -3, "path");
   }
   lua_pop(L, 3);
@@ -169,16 +168,13 @@ static bool is_file(const char *name) {
 /* A command goes before a file of its name, which is ./NAME. */
 static void run_script(lua_State *L, host *h) {
   const char *name = h->argv[h->options.script];
-  if (strcmp(name, "-") == 0 &&
-      strcmp(h->argv[h->options.script - 1], "--") != 0) {
+  if (strcmp(name, "-") == 0 && strcmp(h->argv[h->options.script - 1], "--") != 0) {
     run_file(L, h, NULL);
-  } else if (is_file(name) &&
-             !host_command_is_known(L, h->options.scripts_folder, name)) {
+  } else if (is_file(name) && !host_command_is_known(L, h->options.scripts_folder, name)) {
     run_file(L, h, name);
   } else {
     h->status = host_command_run(L, h->options.scripts_folder, name,
-                                 h->argv + h->options.script + 1,
-                                 h->argc - h->options.script - 1);
+                                 h->argv + h->options.script + 1, h->argc - h->options.script - 1);
   }
 }
 
@@ -186,8 +182,8 @@ static int protected_main(lua_State *L) {
   host *h = lua_touserdata(L, 1);
   const host_options *options = &h->options;
   bool has_script = options->script < h->argc;
-  bool has_nothing = !has_script && !options->has_statements &&
-                     !options->interactive && !options->announce;
+  bool has_nothing =
+      !has_script && !options->has_statements && !options->interactive && !options->announce;
   open_state(L, h);
   if (options->show_help || (has_nothing && isatty(STDIN_FILENO))) {
     host_print_help(L, options->scripts_folder);
@@ -216,16 +212,14 @@ static int flush_output(int status) {
   if (fflush(stdout) == 0 && !ferror(stdout)) {
     return status;
   }
-  fprintf(stderr, "blis: cannot write to standard output: %s\n",
-          strerror(errno));
+  fprintf(stderr, "blis: cannot write to standard output: %s\n", strerror(errno));
   return status == EXIT_SUCCESS ? EXIT_FAILURE : status;
 }
 
 int main(int argc, char **argv) {
   host h = {.argc = argc, .argv = argv};
   if (!host_options_read(argc, argv, &h.options)) {
-    fprintf(stderr, "blis: %s; 'blis --help' lists the options\n",
-            h.options.problem);
+    fprintf(stderr, "blis: %s; 'blis --help' lists the options\n", h.options.problem);
     return HOST_EXIT_USAGE;
   }
   if (h.options.show_version) {

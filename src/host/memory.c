@@ -18,8 +18,7 @@ enum { PAGE = 4096, HUGE_PAGE = 2 << 20, LARGE = 8 << 20, MAPPED = 32 << 20 };
 /* Asks for huge pages where they lie wholly inside the block. */
 static void advise(void *block, size_t size) {
 #ifdef MADV_HUGEPAGE
-  uintptr_t first =
-      ((uintptr_t)block + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1);
+  uintptr_t first = ((uintptr_t)block + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1);
   uintptr_t end = ((uintptr_t)block + size) & ~(uintptr_t)(HUGE_PAGE - 1);
   if (first < end) {
     /* Without them everything works as well. */
@@ -48,9 +47,7 @@ static void *heap_alloc(void *block, size_t new_size) {
 
 /* Bytes of the mapping for a block; 0 when there is no such number. */
 static size_t mapping_size(size_t size) {
-  return size > SIZE_MAX - 2 * (size_t)HUGE_PAGE
-             ? 0
-             : (size + PAGE - 1) & ~(size_t)(PAGE - 1);
+  return size > SIZE_MAX - 2 * (size_t)HUGE_PAGE ? 0 : (size + PAGE - 1) & ~(size_t)(PAGE - 1);
 }
 
 /* A mapping that begins at a huge page, or NULL. */
@@ -59,8 +56,8 @@ static void *map(size_t size) {
   if (length == 0) {
     return NULL;
   }
-  char *start = mmap(NULL, length + HUGE_PAGE, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  char *start =
+      mmap(NULL, length + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (start == MAP_FAILED) {
     return NULL;
   }
@@ -91,8 +88,7 @@ static void *remap(void *block, size_t old_size, size_t new_size) {
   }
   void *target = map(new_size);
   if (target != NULL) {
-    result = mremap(block, old_length, new_length,
-                    MREMAP_MAYMOVE | MREMAP_FIXED, target);
+    result = mremap(block, old_length, new_length, MREMAP_MAYMOVE | MREMAP_FIXED, target);
     if (result == MAP_FAILED) {
       (void)munmap(target, new_length);
     }
@@ -202,8 +198,7 @@ static void *small_alloc(void *block, size_t old_size, size_t new_size) {
   if (was_small && becomes_small && class_of(old_size) == class_of(new_size)) {
     return block;
   }
-  void *result = becomes_small ? take_block(class_of(new_size))
-                               : large_alloc(NULL, 0, new_size);
+  void *result = becomes_small ? take_block(class_of(new_size)) : large_alloc(NULL, 0, new_size);
   if (result == NULL) {
     return new_size < old_size ? block : NULL; /* it never fails to shrink */
   }
@@ -226,8 +221,7 @@ void host_memory_watch_forks(void) {
   (void)pthread_atfork(NULL, NULL, forget_free_blocks);
 }
 
-void *host_memory_alloc(void *ud, void *block, size_t old_size,
-                        size_t new_size) {
+void *host_memory_alloc(void *ud, void *block, size_t old_size, size_t new_size) {
   (void)ud;
   if (is_small(new_size) || (block != NULL && is_small(old_size))) {
     return small_alloc(block, old_size, new_size);
@@ -239,8 +233,7 @@ void *host_memory_alloc(void *ud, void *block, size_t old_size,
 
 void host_memory_watch_forks(void) {}
 
-void *host_memory_alloc(void *ud, void *block, size_t old_size,
-                        size_t new_size) {
+void *host_memory_alloc(void *ud, void *block, size_t old_size, size_t new_size) {
   (void)ud;
   (void)old_size;
   return heap_alloc(block, new_size);

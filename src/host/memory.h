@@ -19,8 +19,7 @@
  * old_size must be true, as lua_Alloc says, and blocks must be from here: a
  * state has it from lua_newstate on.
  */
-void *host_memory_alloc(void *ud, void *block, size_t old_size,
-                        size_t new_size);
+void *host_memory_alloc(void *ud, void *block, size_t old_size, size_t new_size);
 
 /*
  * From now on, forked processes take small blocks from memory of their own,

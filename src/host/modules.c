@@ -23,8 +23,7 @@ static const char lua_suffix[] = ".lua";
  */
 static int load_compiled(lua_State *L, const blis_embedded_file *text) {
   const char *path = text->name;
-  const blis_embedded_file *chunk =
-      blis_embedded_lookup(&blis_compiled_lua, path);
+  const blis_embedded_file *chunk = blis_embedded_lookup(&blis_compiled_lua, path);
   if (chunk != NULL) {
     if (luaL_loadbufferx(L, chunk->bytes, chunk->size, path, "b") == LUA_OK) {
       return LUA_OK;
@@ -101,9 +100,7 @@ static void extend_path(lua_State *L) {
   lua_getfield(L, -1, "path");
   const char *path = lua_tostring(L, -1);
   if (path != NULL && strstr(path, BLIS_INSTALLED_LUA "/?.lua") == NULL) {
-    lua_pushfstring(
-        L, BLIS_INSTALLED_LUA "/?.lua;" BLIS_INSTALLED_LUA "/?/init.lua;%s",
-        path);
+    lua_pushfstring(L, BLIS_INSTALLED_LUA "/?.lua;" BLIS_INSTALLED_LUA "/?/init.lua;%s", path);
     lua_setfield(L, -3, "path");
   }
   lua_pop(L, 2);
@@ -127,8 +124,7 @@ static int push_source(lua_State *L) {
     lua_call(L, 2, 1); /* the collector closes it */
     return 1;
   }
-  const blis_embedded_file *file =
-      blis_embedded_lookup(&blis_embedded_lua, path);
+  const blis_embedded_file *file = blis_embedded_lookup(&blis_embedded_lua, path);
   if (file == NULL) {
     lua_pushnil(L);
   } else {

@@ -17,18 +17,15 @@ const host_option_text host_option_texts[] = {
     {"--scripts DIR", "take the Lua half of blis from DIR (DIR/blis/init.lua)"},
     {"--sandbox", "run an untrusted script: no files, limited resources"},
     {"--sandbox-memory MIB", "memory limit (default 256)"},
-    {"--sandbox-instructions N",
-     "Lua instructions per call (default 20000000)"},
+    {"--sandbox-instructions N", "Lua instructions per call (default 20000000)"},
     {"--sandbox-seconds S", "time limit (default 60)"},
     {"--version", "print the versions of blis and its libraries"},
     {"--help", "print this help"},
     {NULL, NULL},
 };
 
-static bool fail(host_options *options, const char *what,
-                 const char *argument) {
-  snprintf(options->problem, sizeof options->problem, "%s '%.80s'", what,
-           argument);
+static bool fail(host_options *options, const char *what, const char *argument) {
+  snprintf(options->problem, sizeof options->problem, "%s '%.80s'", what, argument);
   return false;
 }
 
@@ -46,8 +43,7 @@ static const struct {
 enum { NUMBERS = sizeof numbers / sizeof *numbers };
 
 static int64_t *number_at(host_options *options, int i) {
-  int64_t *places[NUMBERS] = {&options->sandbox_mib,
-                              &options->sandbox_instructions,
+  int64_t *places[NUMBERS] = {&options->sandbox_mib, &options->sandbox_instructions,
                               &options->sandbox_seconds};
   return places[i];
 }
@@ -65,11 +61,10 @@ static bool read_number(host_options *options, int i, const char *text) {
   char *end = NULL;
   errno = 0;
   long long value = strtoll(text, &end, 10);
-  if (*text == '\0' || *end != '\0' || errno != 0 || value < 1 ||
-      value > numbers[i].most) {
+  if (*text == '\0' || *end != '\0' || errno != 0 || value < 1 || value > numbers[i].most) {
     snprintf(options->problem, sizeof options->problem,
-             "%s is '%.40s', expected a whole number from 1 to %lld",
-             numbers[i].name, text, (long long)numbers[i].most);
+             "%s is '%.40s', expected a whole number from 1 to %lld", numbers[i].name, text,
+             (long long)numbers[i].most);
     return false;
   }
   *number_at(options, i) = value;
@@ -82,8 +77,7 @@ static bool takes_next(const char *argument) {
          strcmp(argument, "--scripts") == 0 || find_number(argument) < NUMBERS;
 }
 
-static bool read_long(host_options *options, const char *argument,
-                      const char *next) {
+static bool read_long(host_options *options, const char *argument, const char *next) {
   static const char scripts[] = "--scripts=";
   if (strcmp(argument, "--help") == 0) {
     options->show_help = true;
@@ -107,8 +101,7 @@ static bool read_long(host_options *options, const char *argument,
 
 static bool read_short(host_options *options, const char *argument) {
   bool has_tail = argument[1] != '\0' && argument[2] != '\0';
-  switch (has_tail && argument[1] != 'e' && argument[1] != 'l' ? '?'
-                                                               : argument[1]) {
+  switch (has_tail && argument[1] != 'e' && argument[1] != 'l' ? '?' : argument[1]) {
   case 'e':
   case 'l':
     options->has_statements = true;
@@ -153,8 +146,7 @@ bool host_options_read(int argc, char **argv, host_options *options) {
         return fail(options, "a value is missing after", argument);
       }
     }
-    if (argument[1] == '-' ? !read_long(options, argument, next)
-                           : !read_short(options, argument)) {
+    if (argument[1] == '-' ? !read_long(options, argument, next) : !read_short(options, argument)) {
       return false;
     }
   }

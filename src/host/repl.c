@@ -22,8 +22,7 @@ static bool is_incomplete(lua_State *L, int status) {
   size_t length;
   const char *message = lua_tolstring(L, -1, &length);
   size_t mark_length = sizeof mark - 1;
-  if (length < mark_length ||
-      strcmp(message + length - mark_length, mark) != 0) {
+  if (length < mark_length || strcmp(message + length - mark_length, mark) != 0) {
     return false;
   }
   lua_pop(L, 1);
@@ -40,8 +39,7 @@ static bool is_begun_expression(lua_State *L, int *status) {
     return false;
   }
   const char *text = lua_tostring(L, BOTTOM + 1);
-  const char *expression =
-      lua_pushfstring(L, "return %s", text + (text[0] == '='));
+  const char *expression = lua_pushfstring(L, "return %s", text + (text[0] == '='));
   int found = luaL_loadbuffer(L, expression, strlen(expression), "=stdin");
   lua_remove(L, -2);
   if (is_incomplete(L, found)) {
@@ -175,8 +173,7 @@ void host_repl_run(lua_State *L, bool keeps_history) {
   while ((news = host_line_read(L, "> ", WORDS, "")) != HOST_LINE_END) {
     if (news == HOST_LINE_READ) {
       statement_news loaded = load_statement(L);
-      if (loaded == STATEMENT_WRONG ||
-          (loaded == STATEMENT_LOADED && run_statement(L) != LUA_OK)) {
+      if (loaded == STATEMENT_WRONG || (loaded == STATEMENT_LOADED && run_statement(L) != LUA_OK)) {
         print_error(L);
       }
     }

@@ -22,15 +22,13 @@ static int push_raw_field(lua_State *L, int index, const char *name) {
 
 static bool has_code(lua_State *L, int index, const char *code) {
   push_raw_field(L, index, "code");
-  bool found =
-      lua_type(L, -1) == LUA_TSTRING && strcmp(lua_tostring(L, -1), code) == 0;
+  bool found = lua_type(L, -1) == LUA_TSTRING && strcmp(lua_tostring(L, -1), code) == 0;
   lua_pop(L, 1);
   return found;
 }
 
 static bool are_errors_expected(lua_State *L) {
-  bool is_on =
-      lua_rawgetp(L, LUA_REGISTRYINDEX, &expect_errors_key) != LUA_TNIL;
+  bool is_on = lua_rawgetp(L, LUA_REGISTRYINDEX, &expect_errors_key) != LUA_TNIL;
   lua_pop(L, 1);
   return is_on;
 }
@@ -45,12 +43,10 @@ static bool is_plain(lua_State *L, int index) {
   if (!lua_istable(L, index)) {
     return false;
   }
-  bool is_silenced = push_raw_field(L, index, "traceback") == LUA_TBOOLEAN &&
-                     !lua_toboolean(L, -1);
+  bool is_silenced = push_raw_field(L, index, "traceback") == LUA_TBOOLEAN && !lua_toboolean(L, -1);
   bool has_message = push_raw_field(L, index, "message") == LUA_TSTRING;
   lua_pop(L, 2);
-  return is_silenced || has_code(L, index, "usage") ||
-         (has_message && are_errors_expected(L));
+  return is_silenced || has_code(L, index, "usage") || (has_message && are_errors_expected(L));
 }
 
 /* Pushes the text of any error value. */
@@ -58,11 +54,9 @@ static const char *push_error_text(lua_State *L, int index) {
   index = lua_absindex(L, index);
   if (lua_isstring(L, index)) {
     lua_pushvalue(L, index);
-  } else if (luaL_callmeta(L, index, "__tostring") &&
-             lua_type(L, -1) == LUA_TSTRING) {
+  } else if (luaL_callmeta(L, index, "__tostring") && lua_type(L, -1) == LUA_TSTRING) {
     return lua_tostring(L, -1);
-  } else if (!lua_istable(L, index) ||
-             push_raw_field(L, index, "message") != LUA_TSTRING) {
+  } else if (!lua_istable(L, index) || push_raw_field(L, index, "message") != LUA_TSTRING) {
     lua_pushfstring(L, "(error object is a %s value)", luaL_typename(L, index));
   }
   return lua_tostring(L, -1);
@@ -71,8 +65,7 @@ static const char *push_error_text(lua_State *L, int index) {
 /* True for errors whose text ends with the traceback of the place they are
  * about, such as a policy that was called from deep inside. */
 static bool has_own_traceback(lua_State *L, int index) {
-  bool found = lua_istable(L, index) &&
-               push_raw_field(L, index, "traceback") == LUA_TSTRING;
+  bool found = lua_istable(L, index) && push_raw_field(L, index, "traceback") == LUA_TSTRING;
   lua_settop(L, index);
   return found;
 }

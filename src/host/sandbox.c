@@ -90,8 +90,7 @@ static void tell_limit(const boxed *b) {
     fprintf(stderr, "blis: sandbox: memory limit of %zu MiB exceeded\n",
             sandbox->memory_bytes / MEBIBYTE);
   } else {
-    fprintf(stderr,
-            "blis: sandbox: limit of %lld instructions per call exceeded\n",
+    fprintf(stderr, "blis: sandbox: limit of %lld instructions per call exceeded\n",
             (long long)sandbox->call_instructions);
   }
 }
@@ -196,17 +195,14 @@ static int supervise(pid_t child, const host_options *options) {
           "connection\n",
           stderr);
   } else {
-    fprintf(stderr, "blis: sandbox: the script crashed its process (%s)\n",
-            strsignal(number));
+    fprintf(stderr, "blis: sandbox: the script crashed its process (%s)\n", strsignal(number));
   }
   return EXIT_FAILURE;
 }
 
 int host_sandbox_run(int argc, char **argv, const host_options *options) {
-  if (options->script >= argc || options->has_statements ||
-      options->interactive) {
-    fputs("blis: --sandbox needs a script and excludes -e, -l and -i\n",
-          stderr);
+  if (options->script >= argc || options->has_statements || options->interactive) {
+    fputs("blis: --sandbox needs a script and excludes -e, -l and -i\n", stderr);
     return HOST_EXIT_USAGE;
   }
   fflush(stdout);

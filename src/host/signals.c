@@ -32,8 +32,8 @@ static void on_interrupt(int signal_number) {
   (void)signal_number;
   was_interrupted = 1;
   blis_interrupt_raise();
-  lua_sethook(watched_state, stop_script,
-              LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+  lua_sethook(watched_state, stop_script, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT,
+              1);
 }
 
 static void install(void (*handler)(int)) {

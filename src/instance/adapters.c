@@ -42,40 +42,33 @@ struct blis__adapters {
   blis_adapter_stats stats;
 };
 
-blis_status blis__adapters_check(const blis_adapter_config *config,
-                                 blis_error *error) {
+blis_status blis__adapters_check(const blis_adapter_config *config, blis_error *error) {
   if (config->slots < 1 || config->slots > UINT32_MAX) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "adapters: there are %" PRId64
-                     " slots; expected 1 to %" PRIu32,
-                     config->slots, UINT32_MAX);
+                     "adapters: there are %" PRId64 " slots; expected 1 to %" PRIu32, config->slots,
+                     UINT32_MAX);
   }
   if (config->host_slots != 0 && config->host_slots < config->slots) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "adapters: the host has room for %" PRId64
-                     "; expected at least as many as there are slots, %" PRId64
-                     ", or 0 for all",
+                     "; expected at least as many as there are slots, %" PRId64 ", or 0 for all",
                      config->host_slots, config->slots);
   }
   for (uint32_t i = 0; i < config->count; i++) {
-    if (config->ranks[i] < 1 || config->load_us[i] < 1 ||
-        config->fetch_us[i] < 0 || config->load_us[i] > BLIS__DURATION_MAX_US ||
-        config->fetch_us[i] > BLIS__DURATION_MAX_US) {
+    if (config->ranks[i] < 1 || config->load_us[i] < 1 || config->fetch_us[i] < 0 ||
+        config->load_us[i] > BLIS__DURATION_MAX_US || config->fetch_us[i] > BLIS__DURATION_MAX_US) {
       return blis_fail(error, BLIS_ERR_INVALID,
-                       "adapter %" PRIu32 " has rank %" PRId64
-                       " and takes %" PRId64 " us to load and %" PRId64
-                       " us to fetch; expected 1 or more, 1 to %" PRId64
+                       "adapter %" PRIu32 " has rank %" PRId64 " and takes %" PRId64
+                       " us to load and %" PRId64 " us to fetch; expected 1 or more, 1 to %" PRId64
                        " and 0 to %" PRId64,
-                       i + 1, config->ranks[i], config->load_us[i],
-                       config->fetch_us[i], BLIS__DURATION_MAX_US,
-                       BLIS__DURATION_MAX_US);
+                       i + 1, config->ranks[i], config->load_us[i], config->fetch_us[i],
+                       BLIS__DURATION_MAX_US, BLIS__DURATION_MAX_US);
     }
   }
   for (size_t i = 0; i < config->tier_count; i++) {
     if (!(config->tiers[i].factor >= 0 && isfinite(config->tiers[i].factor))) {
       return blis_fail(error, BLIS_ERR_INVALID,
-                       "adapters: steps grow by %g for rank %" PRId64
-                       "; expected 0 or more",
+                       "adapters: steps grow by %g for rank %" PRId64 "; expected 0 or more",
                        config->tiers[i].factor, config->tiers[i].rank);
     }
   }
@@ -90,8 +83,7 @@ static size_t slot_count(const blis_adapter_config *config) {
 /* As at the start, but for the counters. */
 static void reset(blis__adapters *a) {
   for (uint32_t i = 0; i < a->config->count; i++) {
-    a->entries[i] = (entry){.loads = a->entries[i].loads,
-                            .evictions = a->entries[i].evictions};
+    a->entries[i] = (entry){.loads = a->entries[i].loads, .evictions = a->entries[i].evictions};
   }
   for (size_t i = 0; i < slot_count(a->config); i++) {
     a->slots[i] = 0;
@@ -106,8 +98,7 @@ static void reset(blis__adapters *a) {
   a->factor = 1;
 }
 
-blis__adapters *blis__adapters_new(const blis_alloc *alloc,
-                                   const blis_adapter_config *config,
+blis__adapters *blis__adapters_new(const blis_alloc *alloc, const blis_adapter_config *config,
                                    const blis_instance_events *events) {
   blis__adapters *a = blis_alloc_zeroed(alloc, 1, sizeof *a);
   if (a == NULL) {
@@ -118,8 +109,7 @@ blis__adapters *blis__adapters_new(const blis_alloc *alloc,
   a->events = events;
   a->entries = blis_alloc_zeroed(alloc, config->count, sizeof *a->entries);
   a->slots = blis_alloc_zeroed(alloc, slot_count(config), sizeof *a->slots);
-  if ((a->entries == NULL && config->count > 0) ||
-      (a->slots == NULL && config->count > 0)) {
+  if ((a->entries == NULL && config->count > 0) || (a->slots == NULL && config->count > 0)) {
     blis__adapters_free(a);
     return NULL;
   }
@@ -133,10 +123,8 @@ void blis__adapters_free(blis__adapters *adapters) {
   }
   blis_alloc alloc = adapters->alloc;
   const blis_adapter_config *config = adapters->config;
-  blis_alloc_free(&alloc, adapters->entries,
-                  config->count * sizeof *adapters->entries);
-  blis_alloc_free(&alloc, adapters->slots,
-                  slot_count(config) * sizeof *adapters->slots);
+  blis_alloc_free(&alloc, adapters->entries, config->count * sizeof *adapters->entries);
+  blis_alloc_free(&alloc, adapters->slots, slot_count(config) * sizeof *adapters->slots);
   blis_alloc_free(&alloc, adapters, sizeof *adapters);
 }
 
@@ -146,11 +134,9 @@ void blis__adapters_restart(blis__adapters *adapters) {
 }
 
 /* NULL: the request needs none. */
-static entry *entry_of(const blis__adapters *adapters,
-                       const blis_live_request *request) {
+static entry *entry_of(const blis__adapters *adapters, const blis_live_request *request) {
   BLIS_ASSERT(request->adapter <= adapters->config->count);
-  return request->adapter == 0 ? NULL
-                               : &adapters->entries[request->adapter - 1];
+  return request->adapter == 0 ? NULL : &adapters->entries[request->adapter - 1];
 }
 
 /* Steps. */
@@ -182,22 +168,19 @@ static void find_factor(blis__adapters *adapters) {
       rank = blis_max_i64(rank, config->ranks[number - 1]);
     }
   }
-  adapters->factor +=
-      factor_of_rank(config, rank) * (double)adapters->stats.running;
+  adapters->factor += factor_of_rank(config, rank) * (double)adapters->stats.running;
 }
 
 bool blis__adapters_slow_steps(const blis__adapters *adapters) {
   return adapters->factor > 1 && isfinite(adapters->factor);
 }
 
-int64_t blis__adapters_step_us(const blis__adapters *adapters,
-                               int64_t step_us) {
+int64_t blis__adapters_step_us(const blis__adapters *adapters, int64_t step_us) {
   if (!blis__adapters_slow_steps(adapters)) {
     return step_us;
   }
   double slowed_us = (double)step_us * adapters->factor;
-  return slowed_us < 0x1p62 ? blis_max_i64((int64_t)slowed_us, 1)
-                            : BLIS_TIME_NEVER_US;
+  return slowed_us < 0x1p62 ? blis_max_i64((int64_t)slowed_us, 1) : BLIS_TIME_NEVER_US;
 }
 
 int64_t blis__adapters_take_load_us(blis__adapters *adapters) {
@@ -208,16 +191,14 @@ int64_t blis__adapters_take_load_us(blis__adapters *adapters) {
 
 /* Requests. */
 
-static void pin(blis__adapters *adapters, entry *e,
-                blis_live_request *request) {
+static void pin(blis__adapters *adapters, entry *e, blis_live_request *request) {
   if (!request->pins_adapter) {
     request->pins_adapter = true;
     adapters->idle -= e->pins++ == 0;
   }
 }
 
-static void unpin(blis__adapters *adapters, entry *e,
-                  blis_live_request *request) {
+static void unpin(blis__adapters *adapters, entry *e, blis_live_request *request) {
   if (request->pins_adapter) {
     request->pins_adapter = false;
     e->used = ++adapters->uses;
@@ -243,8 +224,7 @@ static void add_running(blis__adapters *adapters, entry *e, int change) {
   }
 }
 
-void blis__adapters_queued(blis__adapters *adapters,
-                           blis_live_request *request) {
+void blis__adapters_queued(blis__adapters *adapters, blis_live_request *request) {
   entry *e = entry_of(adapters, request);
   if (e != NULL) {
     add_waiting(adapters, e, 1);
@@ -252,8 +232,7 @@ void blis__adapters_queued(blis__adapters *adapters,
 }
 
 /* It has waited since it was first refused, until its adapter was there. */
-static void count_wait(blis__adapters *adapters, const entry *e,
-                       blis_live_request *request) {
+static void count_wait(blis__adapters *adapters, const entry *e, blis_live_request *request) {
   blis_adapter_stats *stats = &adapters->stats;
   bool waited = request->adapter_asked_us >= 0;
   if (!request->is_adapter_counted) {
@@ -264,16 +243,14 @@ static void count_wait(blis__adapters *adapters, const entry *e,
   }
   if (waited) {
     int64_t wait_us = blis_max_i64(e->loaded_us - request->adapter_asked_us, 0);
-    request->adapter_wait_us =
-        blis_time_after_us(request->adapter_wait_us, wait_us);
+    request->adapter_wait_us = blis_time_after_us(request->adapter_wait_us, wait_us);
     request->adapter_asked_us = -1;
     stats->waits++;
     stats->wait_us = blis_time_after_us(stats->wait_us, wait_us);
   }
 }
 
-void blis__adapters_admitted(blis__adapters *adapters,
-                             blis_live_request *request) {
+void blis__adapters_admitted(blis__adapters *adapters, blis_live_request *request) {
   entry *e = entry_of(adapters, request);
   if (e == NULL) {
     return;
@@ -285,8 +262,7 @@ void blis__adapters_admitted(blis__adapters *adapters,
   add_running(adapters, e, 1);
 }
 
-void blis__adapters_preempted(blis__adapters *adapters,
-                              blis_live_request *request) {
+void blis__adapters_preempted(blis__adapters *adapters, blis_live_request *request) {
   entry *e = entry_of(adapters, request);
   if (e == NULL) {
     return;
@@ -298,8 +274,7 @@ void blis__adapters_preempted(blis__adapters *adapters,
   }
 }
 
-void blis__adapters_left_queue(blis__adapters *adapters,
-                               blis_live_request *request) {
+void blis__adapters_left_queue(blis__adapters *adapters, blis_live_request *request) {
   entry *e = entry_of(adapters, request);
   if (e != NULL) {
     add_waiting(adapters, e, -1);
@@ -307,8 +282,7 @@ void blis__adapters_left_queue(blis__adapters *adapters,
   }
 }
 
-void blis__adapters_left_batch(blis__adapters *adapters,
-                               blis_live_request *request) {
+void blis__adapters_left_batch(blis__adapters *adapters, blis_live_request *request) {
   entry *e = entry_of(adapters, request);
   if (e != NULL) {
     add_running(adapters, e, -1);
@@ -396,9 +370,8 @@ static void tell_load(const blis__adapters *adapters, const entry *e,
   }
 }
 
-static void come_in(blis__adapters *adapters, entry *e,
-                    const blis_request_name *request, int64_t start_us,
-                    int64_t loaded_us) {
+static void come_in(blis__adapters *adapters, entry *e, const blis_request_name *request,
+                    int64_t start_us, int64_t loaded_us) {
   e->is_loading = false;
   e->is_loaded = true;
   e->loaded_us = loaded_us;
@@ -408,8 +381,7 @@ static void come_in(blis__adapters *adapters, entry *e,
   tell_load(adapters, e, request, start_us);
 }
 
-static void begin_load(blis__adapters *adapters,
-                       const blis_live_request *request, int64_t now_us) {
+static void begin_load(blis__adapters *adapters, const blis_live_request *request, int64_t now_us) {
   uint32_t number = request->adapter;
   blis_request_name name = blis_request_name_of(request);
   entry *e = &adapters->entries[number - 1];
@@ -421,14 +393,11 @@ static void begin_load(blis__adapters *adapters,
   int64_t load_us = fetch(adapters, e) + adapters->config->load_us[number - 1];
   e->loads++;
   adapters->stats.loads++;
-  adapters->stats.load_us =
-      blis_time_after_us(adapters->stats.load_us, load_us);
+  adapters->stats.load_us = blis_time_after_us(adapters->stats.load_us, load_us);
   if (adapters->config->loads_in_steps) {
     int64_t start_us = blis_time_after_us(now_us, adapters->step_load_us);
-    adapters->step_load_us =
-        blis_time_after_us(adapters->step_load_us, load_us);
-    come_in(adapters, e, &name, start_us,
-            blis_time_after_us(now_us, adapters->step_load_us));
+    adapters->step_load_us = blis_time_after_us(adapters->step_load_us, load_us);
+    come_in(adapters, e, &name, start_us, blis_time_after_us(now_us, adapters->step_load_us));
     return;
   }
   adapters->loading = number;
@@ -438,8 +407,7 @@ static void begin_load(blis__adapters *adapters,
 }
 
 static bool has_slot(const blis__adapters *adapters) {
-  return adapters->taken < (int64_t)slot_count(adapters->config) ||
-         adapters->idle > 0;
+  return adapters->taken < (int64_t)slot_count(adapters->config) || adapters->idle > 0;
 }
 
 static bool may_load(const blis__adapters *adapters, const entry *e) {
@@ -449,22 +417,20 @@ static bool may_load(const blis__adapters *adapters, const entry *e) {
 /* Every slot is kept by preempted requests that wait: unless these pass, nobody
    ever gets one. */
 static bool is_stuck(const blis__adapters *adapters) {
-  return adapters->stats.running == 0 && adapters->loading == 0 &&
-         !has_slot(adapters);
+  return adapters->stats.running == 0 && adapters->loading == 0 && !has_slot(adapters);
 }
 
 /* Of a request that waits: may those behind it pass? */
-static bool lets_pass(const blis__adapters *adapters,
-                      const blis_live_request *request, int64_t now_us) {
+static bool lets_pass(const blis__adapters *adapters, const blis_live_request *request,
+                      int64_t now_us) {
   const blis_adapter_config *config = adapters->config;
-  bool is_patient = config->skips &&
-                    (config->max_skip_us == 0 ||
-                     now_us - request->adapter_asked_us < config->max_skip_us);
+  bool is_patient = config->skips && (config->max_skip_us == 0 ||
+                                      now_us - request->adapter_asked_us < config->max_skip_us);
   return is_patient || is_stuck(adapters);
 }
 
-bool blis__adapters_ask(blis__adapters *adapters, blis_live_request *request,
-                        int64_t now_us, bool *goes_on) {
+bool blis__adapters_ask(blis__adapters *adapters, blis_live_request *request, int64_t now_us,
+                        bool *goes_on) {
   const entry *e = entry_of(adapters, request);
   *goes_on = true;
   if (e == NULL || e->is_loaded) {
@@ -481,8 +447,7 @@ bool blis__adapters_ask(blis__adapters *adapters, blis_live_request *request,
 }
 
 blis__adapter_look blis__adapters_look(const blis__adapters *adapters,
-                                       const blis_live_request *request,
-                                       int64_t now_us) {
+                                       const blis_live_request *request, int64_t now_us) {
   const entry *e = entry_of(adapters, request);
   if (e == NULL || e->is_loaded) {
     return BLIS__ADAPTER_READY;
@@ -490,8 +455,7 @@ blis__adapter_look blis__adapters_look(const blis__adapters *adapters,
   if (request->adapter_asked_us < 0 || may_load(adapters, e)) {
     return BLIS__ADAPTER_ACTS;
   }
-  return lets_pass(adapters, request, now_us) ? BLIS__ADAPTER_WAITS
-                                              : BLIS__ADAPTER_BLOCKS;
+  return lets_pass(adapters, request, now_us) ? BLIS__ADAPTER_WAITS : BLIS__ADAPTER_BLOCKS;
 }
 
 int64_t blis__adapters_load_end_us(const blis__adapters *adapters) {
@@ -501,23 +465,20 @@ int64_t blis__adapters_load_end_us(const blis__adapters *adapters) {
 void blis__adapters_loaded(blis__adapters *adapters) {
   BLIS_ASSERT(adapters->loading != 0);
   entry *e = &adapters->entries[adapters->loading - 1];
-  come_in(adapters, e, &adapters->loads_for, adapters->load_start_us,
-          adapters->load_end_us);
+  come_in(adapters, e, &adapters->loads_for, adapters->load_start_us, adapters->load_end_us);
   adapters->loading = 0;
   adapters->load_end_us = BLIS_TIME_NEVER_US;
 }
 
 /* What is seen from outside. */
 
-void blis__adapters_get_stats(const blis__adapters *adapters,
-                              blis_adapter_stats *stats) {
+void blis__adapters_get_stats(const blis__adapters *adapters, blis_adapter_stats *stats) {
   *stats = adapters->stats;
   stats->slots = adapters->config->slots;
   stats->loading = adapters->loading != 0;
 }
 
-blis_adapter_state blis__adapters_state(const blis__adapters *adapters,
-                                        uint32_t adapter) {
+blis_adapter_state blis__adapters_state(const blis__adapters *adapters, uint32_t adapter) {
   BLIS_ASSERT(adapter >= 1 && adapter <= adapters->config->count);
   const entry *e = &adapters->entries[adapter - 1];
   return (blis_adapter_state){.is_loaded = e->is_loaded,

@@ -34,8 +34,7 @@ typedef struct blis__adapters blis__adapters;
  * NULL = out of memory. Borrows *config, which has been checked
  * (blis__adapters_check), and *events.
  */
-blis__adapters *blis__adapters_new(const blis_alloc *alloc,
-                                   const blis_adapter_config *config,
+blis__adapters *blis__adapters_new(const blis_alloc *alloc, const blis_adapter_config *config,
                                    const blis_instance_events *events);
 void blis__adapters_free(blis__adapters *adapters);
 
@@ -43,31 +42,25 @@ void blis__adapters_free(blis__adapters *adapters);
 void blis__adapters_restart(blis__adapters *adapters);
 
 /* BLIS_ERR_INVALID names what is out of range. */
-BLIS_MUSTUSE blis_status blis__adapters_check(const blis_adapter_config *config,
-                                              blis_error *error);
+BLIS_MUSTUSE blis_status blis__adapters_check(const blis_adapter_config *config, blis_error *error);
 
 /*
  * The life of a request here: it enters the wait queue; joins the batch; goes
  * back to the queue; leaves the queue or the batch for good.
  */
-void blis__adapters_queued(blis__adapters *adapters,
-                           blis_live_request *request);
-void blis__adapters_admitted(blis__adapters *adapters,
-                             blis_live_request *request);
-void blis__adapters_preempted(blis__adapters *adapters,
-                              blis_live_request *request);
-void blis__adapters_left_queue(blis__adapters *adapters,
-                               blis_live_request *request);
-void blis__adapters_left_batch(blis__adapters *adapters,
-                               blis_live_request *request);
+void blis__adapters_queued(blis__adapters *adapters, blis_live_request *request);
+void blis__adapters_admitted(blis__adapters *adapters, blis_live_request *request);
+void blis__adapters_preempted(blis__adapters *adapters, blis_live_request *request);
+void blis__adapters_left_queue(blis__adapters *adapters, blis_live_request *request);
+void blis__adapters_left_batch(blis__adapters *adapters, blis_live_request *request);
 
 /*
  * A waiting request wants to join the batch now. True: its adapter is there.
  * Else a load may have begun, and goes_on says whether those behind it may
  * still be asked about.
  */
-bool blis__adapters_ask(blis__adapters *adapters, blis_live_request *request,
-                        int64_t now_us, bool *goes_on);
+bool blis__adapters_ask(blis__adapters *adapters, blis_live_request *request, int64_t now_us,
+                        bool *goes_on);
 
 /* What asking would come to. */
 typedef enum blis__adapter_look {
@@ -78,8 +71,7 @@ typedef enum blis__adapter_look {
 } blis__adapter_look;
 
 blis__adapter_look blis__adapters_look(const blis__adapters *adapters,
-                                       const blis_live_request *request,
-                                       int64_t now_us);
+                                       const blis_live_request *request, int64_t now_us);
 
 /* When the load under way ends; BLIS_TIME_NEVER_US = there is none. */
 int64_t blis__adapters_load_end_us(const blis__adapters *adapters);
@@ -93,10 +85,8 @@ int64_t blis__adapters_take_load_us(blis__adapters *adapters);
 /* The batch has requests with adapters that make steps longer. */
 bool blis__adapters_slow_steps(const blis__adapters *adapters);
 
-void blis__adapters_get_stats(const blis__adapters *adapters,
-                              blis_adapter_stats *stats);
-blis_adapter_state blis__adapters_state(const blis__adapters *adapters,
-                                        uint32_t adapter);
+void blis__adapters_get_stats(const blis__adapters *adapters, blis_adapter_stats *stats);
+blis_adapter_state blis__adapters_state(const blis__adapters *adapters, uint32_t adapter);
 
 /* The counts agree with each other; for tests. */
 bool blis__adapters_are_sound(const blis__adapters *adapters);

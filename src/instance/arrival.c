@@ -36,8 +36,7 @@ static int64_t blocks_of(const blis_instance_config *config, int64_t tokens) {
   return tokens / size + (tokens % size != 0);
 }
 
-int64_t blis__needed_blocks(const blis_instance_config *config,
-                            const blis_live_request *request) {
+int64_t blis__needed_blocks(const blis_instance_config *config, const blis_live_request *request) {
   int64_t prompt = request->prompt_tokens;
   int64_t output = request->output_tokens;
   if (prompt == 0) {
@@ -47,32 +46,27 @@ int64_t blis__needed_blocks(const blis_instance_config *config,
   return blocks_of(config, prompt + (output > 0 ? output - 1 : 0));
 }
 
-static bool exceeds_model(const blis_instance_config *config,
-                          const blis_live_request *request) {
+static bool exceeds_model(const blis_instance_config *config, const blis_live_request *request) {
   int64_t limit = config->max_model_len_tokens;
   int64_t budget = request->output_budget_tokens;
   if (budget < 0) {
     return true;
   }
   /* A budget of 0 stands for what the model length leaves. */
-  return limit > 0 && (request->prompt_tokens >= limit ||
-                       budget > limit - request->prompt_tokens);
+  return limit > 0 && (request->prompt_tokens >= limit || budget > limit - request->prompt_tokens);
 }
 
-static bool exceeds_cache(const blis_instance_config *config,
-                          const blis_live_request *request) {
+static bool exceeds_cache(const blis_instance_config *config, const blis_live_request *request) {
   if (blocks_of(config, request->prompt_tokens) > config->kv_blocks) {
     return true;
   }
   /* A maximum model length keeps every request below the cache's size. */
-  return config->max_model_len_tokens == 0 &&
-         !config->reproduce_go_blis_defects &&
+  return config->max_model_len_tokens == 0 && !config->reproduce_go_blis_defects &&
          blis__needed_blocks(config, request) > config->kv_blocks;
 }
 
 blis__verdict blis__judge_arrival(const blis_instance_config *config,
-                                  const blis_live_request *request,
-                                  int64_t now_us) {
+                                  const blis_live_request *request, int64_t now_us) {
   if (exceeds_model(config, request) || exceeds_cache(config, request)) {
     return BLIS__VERDICT_UNSERVABLE;
   }

@@ -19,8 +19,7 @@ typedef enum blis__verdict {
 } blis__verdict;
 
 blis__verdict blis__judge_arrival(const blis_instance_config *config,
-                                  const blis_live_request *request,
-                                  int64_t now_us);
+                                  const blis_live_request *request, int64_t now_us);
 
 /* The engine's part of a request as it is on arrival. */
 void blis__reset_request(blis_live_request *request);
@@ -29,7 +28,6 @@ void blis__reset_request(blis_live_request *request);
  * Blocks that request must hold at once to get through its last step, without
  * a limit by the maximum model length.
  */
-int64_t blis__needed_blocks(const blis_instance_config *config,
-                            const blis_live_request *request);
+int64_t blis__needed_blocks(const blis_instance_config *config, const blis_live_request *request);
 
 #endif

@@ -25,12 +25,10 @@ void blis__batch_remove(blis__stepwise *engine, size_t index) {
   give_up_drafts(engine, items[index]);
   engine->batch.count--;
   engine->is_at_boundary = true;
-  memmove(&items[index], &items[index + 1],
-          (engine->batch.count - index) * sizeof *items);
+  memmove(&items[index], &items[index + 1], (engine->batch.count - index) * sizeof *items);
 }
 
-blis_block_span blis__span_of(const blis_live_request *request, int64_t start,
-                              int64_t count) {
+blis_block_span blis__span_of(const blis_live_request *request, int64_t start, int64_t count) {
   return (blis_block_span){
       .chain = &request->chain,
       .prompt_tokens = request->prefill_tokens,
@@ -40,8 +38,8 @@ blis_block_span blis__span_of(const blis_live_request *request, int64_t start,
 }
 
 /* How much of the prefill behind its first done tokens to compute next. */
-static int64_t chunk_tokens(const blis__stepwise *engine,
-                            const blis_live_request *request, int64_t done) {
+static int64_t chunk_tokens(const blis__stepwise *engine, const blis_live_request *request,
+                            int64_t done) {
   if (engine->defers_prefills) {
     return 0;
   }
@@ -63,8 +61,7 @@ static int64_t chunk_tokens(const blis__stepwise *engine,
 }
 
 /* How much a running request wants to compute. */
-static int64_t wanted_tokens(const blis__stepwise *engine,
-                             const blis_live_request *request) {
+static int64_t wanted_tokens(const blis__stepwise *engine, const blis_live_request *request) {
   int64_t progress = request->progress_tokens;
   int64_t limit = engine->config->max_model_len_tokens;
   if (progress < request->prefill_tokens) {
@@ -74,8 +71,7 @@ static int64_t wanted_tokens(const blis__stepwise *engine,
   return request->output_tokens > 0 && !is_at_limit ? 1 : 0;
 }
 
-static void give_tokens(blis__stepwise *engine, blis_live_request *request,
-                        int64_t tokens) {
+static void give_tokens(blis__stepwise *engine, blis_live_request *request, int64_t tokens) {
   engine->budget_tokens -= tokens;
   request->new_tokens = tokens;
   request->computed_tokens += tokens;
@@ -96,8 +92,7 @@ static size_t least_urgent(const blis__stepwise *engine) {
 }
 
 /* Index of the request to preempt; there is at least one. */
-static blis_status choose_victim(blis__stepwise *engine, size_t *victim,
-                                 blis_error *error) {
+static blis_status choose_victim(blis__stepwise *engine, size_t *victim, blis_error *error) {
   switch (engine->config->preemption) {
   case BLIS_PREEMPTION_FCFS:
     *victim = engine->batch.count - 1;
@@ -112,11 +107,9 @@ static blis_status choose_victim(blis__stepwise *engine, size_t *victim,
   for (size_t i = 0; i < engine->batch.count; i++) {
     const blis_live_request *request = engine->batch.items[i]->place.request;
     const blis_running_request shown = {request, request->progress_tokens};
-    BLIS_TRY_MEM(blis_array_push(&engine->alloc, &engine->running, shown),
-                 error);
+    BLIS_TRY_MEM(blis_array_push(&engine->alloc, &engine->running, shown), error);
   }
-  return engine->config->choose_victim(engine->config->choose_victim_ud,
-                                       engine->running.items,
+  return engine->config->choose_victim(engine->config->choose_victim_ud, engine->running.items,
                                        engine->running.count, victim, error);
 }
 
@@ -136,8 +129,8 @@ static void preempt(blis__stepwise *engine, size_t index) {
   if (engine->adapters != NULL) {
     blis__adapters_preempted(engine->adapters, request);
   }
-  blis__note_preemption(engine->config, &engine->events, request,
-                        request->progress_tokens, engine->clock_us);
+  blis__note_preemption(engine->config, &engine->events, request, request->progress_tokens,
+                        engine->clock_us);
   if (!engine->config->rules.resumes_preempted) {
     victim->itl_us.count = 0;
     victim->itl_zeros = 0;
@@ -150,15 +143,13 @@ static void preempt(blis__stepwise *engine, size_t index) {
  * one before it leaves the batch. *is_scheduled is false when the request had
  * to be preempted itself.
  */
-static blis_status allocate_preempting(blis__stepwise *engine, size_t *index,
-                                       blis_block_list *list,
-                                       const blis_block_span *span,
-                                       bool *is_scheduled, blis_error *error) {
+static blis_status allocate_preempting(blis__stepwise *engine, size_t *index, blis_block_list *list,
+                                       const blis_block_span *span, bool *is_scheduled,
+                                       blis_error *error) {
   const blis__sequence *sequence = engine->batch.items[*index];
   for (;;) {
     BLIS_ASSERT(engine->batch.items[*index] == sequence);
-    BLIS_TRY(blis_kv_cache_allocate(engine->cache, list, span, NULL,
-                                    is_scheduled, error));
+    BLIS_TRY(blis_kv_cache_allocate(engine->cache, list, span, NULL, is_scheduled, error));
     if (*is_scheduled) {
       return BLIS_OK;
     }
@@ -176,9 +167,8 @@ static blis_status allocate_preempting(blis__stepwise *engine, size_t *index,
 
 /* Blocks for its next tokens, and for the ahead drafts behind them that will
    not hold, whose content nobody may find. */
-static blis_status get_blocks(blis__stepwise *engine, size_t *index,
-                              int64_t tokens, int64_t ahead, bool *is_scheduled,
-                              blis_error *error) {
+static blis_status get_blocks(blis__stepwise *engine, size_t *index, int64_t tokens, int64_t ahead,
+                              bool *is_scheduled, blis_error *error) {
   blis__sequence *sequence = engine->batch.items[*index];
   const blis_live_request *request = sequence->place.request;
   int64_t size = engine->config->block_size_tokens;
@@ -187,32 +177,27 @@ static blis_status get_blocks(blis__stepwise *engine, size_t *index,
     return BLIS_OK;
   }
   int64_t end = request->progress_tokens + tokens + ahead;
-  blis_block_span span =
-      blis__span_of(request, request->progress_tokens, tokens);
-  BLIS_TRY(allocate_preempting(engine, index, &sequence->blocks, &span,
-                               is_scheduled, error));
+  blis_block_span span = blis__span_of(request, request->progress_tokens, tokens);
+  BLIS_TRY(allocate_preempting(engine, index, &sequence->blocks, &span, is_scheduled, error));
   int64_t more = (end + size - 1) / size - (int64_t)sequence->blocks.count;
   if (!*is_scheduled || ahead == 0 || more <= 0) {
     return BLIS_OK;
   }
   span = blis__span_of(request, 0, more * size);
   span.chain = NULL;
-  return allocate_preempting(engine, index, &sequence->ahead, &span,
-                             is_scheduled, error);
+  return allocate_preempting(engine, index, &sequence->ahead, &span, is_scheduled, error);
 }
 
 /* The running request at *index computes what it wants, tokens at least. */
-static blis_status run(blis__stepwise *engine, size_t *index, int64_t tokens,
-                       bool *is_scheduled, blis_error *error) {
+static blis_status run(blis__stepwise *engine, size_t *index, int64_t tokens, bool *is_scheduled,
+                       blis_error *error) {
   blis__sequence *sequence = engine->batch.items[*index];
   blis_live_request *request = sequence->place.request;
   blis__burst burst = {.tokens = tokens};
-  if (engine->config->speculation != NULL &&
-      request->progress_tokens >= request->prefill_tokens) {
+  if (engine->config->speculation != NULL && request->progress_tokens >= request->prefill_tokens) {
     burst = blis__speculate(engine->config, request,
-                            sequence->rates.count > 0
-                                ? sequence->rates.items
-                                : engine->config->speculation->acceptance,
+                            sequence->rates.count > 0 ? sequence->rates.items
+                                                      : engine->config->speculation->acceptance,
                             engine->batch_size, engine->budget_tokens);
   }
   int64_t ahead = burst.drafted + 1 - burst.tokens;
@@ -229,8 +214,7 @@ static blis_status run(blis__stepwise *engine, size_t *index, int64_t tokens,
 
 /* A request that has preempted itself ends this, too: the rest is skipped. */
 static blis_status schedule_running(blis__stepwise *engine, blis_error *error) {
-  for (size_t i = 0; i < engine->batch.count && engine->budget_tokens > 0;
-       i++) {
+  for (size_t i = 0; i < engine->batch.count && engine->budget_tokens > 0; i++) {
     blis_live_request *request = engine->batch.items[i]->place.request;
     int64_t tokens = wanted_tokens(engine, request);
     bool is_scheduled;
@@ -248,8 +232,7 @@ static blis_status schedule_running(blis__stepwise *engine, blis_error *error) {
 blis_status blis__batch_run(blis__stepwise *engine, size_t index, bool *goes_on,
                             blis_error *error) {
   blis_live_request *request = engine->batch.items[index]->place.request;
-  int64_t tokens =
-      engine->budget_tokens > 0 ? wanted_tokens(engine, request) : 0;
+  int64_t tokens = engine->budget_tokens > 0 ? wanted_tokens(engine, request) : 0;
   if (tokens == 0) {
     return BLIS_OK;
   }
@@ -273,15 +256,14 @@ static int64_t step_under_way_us(const blis__stepwise *engine) {
 }
 
 /* It has its blocks, of which hits were in the cache. */
-static void enter_batch(blis__stepwise *engine, blis__sequence *sequence,
-                        int64_t cached_tokens, int64_t tokens, int64_t hits) {
+static void enter_batch(blis__stepwise *engine, blis__sequence *sequence, int64_t cached_tokens,
+                        int64_t tokens, int64_t hits) {
   const blis_instance_config *config = engine->config;
   blis_live_request *request = sequence->place.request;
   blis__wait_queue_remove(&engine->waiting, &sequence->place);
   engine->batch.items[engine->batch.count++] = sequence;
   BLIS_ASSERT((int64_t)engine->batch.count <= config->max_num_seqs);
-  blis__count_prompt_blocks(config, request,
-                            blis_max_i64(hits, (int64_t)engine->found.count),
+  blis__count_prompt_blocks(config, request, blis_max_i64(hits, (int64_t)engine->found.count),
                             &engine->counts);
   if (engine->adapters != NULL) {
     blis__adapters_admitted(engine->adapters, request);
@@ -299,33 +281,30 @@ static void enter_batch(blis__stepwise *engine, blis__sequence *sequence,
 
 /* For how many tokens behind the first done ones it gets blocks now, of which
    it computes so many. */
-static int64_t tokens_to_store(const blis__stepwise *engine,
-                               const blis_live_request *request, int64_t done,
-                               int64_t tokens) {
+static int64_t tokens_to_store(const blis__stepwise *engine, const blis_live_request *request,
+                               int64_t done, int64_t tokens) {
   if (!engine->config->rules.reserves_whole) {
     return tokens;
   }
   int64_t limit = engine->config->max_model_len_tokens;
   int64_t whole = request->prompt_tokens + request->output_tokens;
-  return blis_max_i64((limit > 0 ? blis_min_i64(whole, limit) : whole) - done,
-                      tokens);
+  return blis_max_i64((limit > 0 ? blis_min_i64(whole, limit) : whole) - done, tokens);
 }
 
 /*
  * Admits a request that has its KV, if there is a block for its next token. It
  * decodes, or computes what it lacks of its prefill.
  */
-static blis_status admit_with_kv(blis__stepwise *engine,
-                                 blis__sequence *sequence, bool *is_admitted,
-                                 blis_error *error) {
+static blis_status admit_with_kv(blis__stepwise *engine, blis__sequence *sequence,
+                                 bool *is_admitted, blis_error *error) {
   blis_live_request *request = sequence->place.request;
   int64_t progress = request->progress_tokens;
   bool is_whole = progress >= request->prefill_tokens;
   int64_t tokens = is_whole ? 1 : chunk_tokens(engine, request, progress);
-  blis_block_span span = blis__span_of(
-      request, progress, tokens_to_store(engine, request, progress, tokens));
-  BLIS_TRY(blis_kv_cache_allocate(engine->cache, &sequence->blocks, &span, NULL,
-                                  is_admitted, error));
+  blis_block_span span =
+      blis__span_of(request, progress, tokens_to_store(engine, request, progress, tokens));
+  BLIS_TRY(
+      blis_kv_cache_allocate(engine->cache, &sequence->blocks, &span, NULL, is_admitted, error));
   if (!*is_admitted && blis__goes_without_block(engine->config, request)) {
     *is_admitted = true;
     tokens = 0;
@@ -343,20 +322,17 @@ static blis_status admit_with_kv(blis__stepwise *engine,
  * Admits a waiting request, if it fits, or has its KV brought. A prompt that is
  * found completely in the cache is admitted with no tokens and no blocks.
  */
-static blis_status admit(blis__stepwise *engine, blis__sequence *sequence,
-                         bool *is_admitted, blis_error *error) {
+static blis_status admit(blis__stepwise *engine, blis__sequence *sequence, bool *is_admitted,
+                         blis_error *error) {
   blis_live_request *request = sequence->place.request;
-  BLIS_TRY_MEM(blis_array_reserve(&engine->alloc, &engine->batch,
-                                  engine->batch.count + 1),
-               error);
+  BLIS_TRY_MEM(blis_array_reserve(&engine->alloc, &engine->batch, engine->batch.count + 1), error);
   engine->found.count = 0;
   if (sequence->has_kv) {
     return admit_with_kv(engine, sequence, is_admitted, error);
   }
   bool is_loading;
   bool is_blocked;
-  BLIS_TRY(
-      blis__stepwise_load(engine, sequence, &is_loading, &is_blocked, error));
+  BLIS_TRY(blis__stepwise_load(engine, sequence, &is_loading, &is_blocked, error));
   if (is_loading || is_blocked) {
     *is_admitted = is_loading; /* the next one may be */
     return BLIS_OK;
@@ -373,11 +349,10 @@ static blis_status admit(blis__stepwise *engine, blis__sequence *sequence,
   /* An empty prompt stores its first output token now, and again later. */
   bool is_empty = request->prefill_tokens == 0 && request->output_tokens > 0;
   blis_block_span span = blis__span_of(
-      request, cached,
-      tokens_to_store(engine, request, cached, is_empty ? 1 : tokens));
+      request, cached, tokens_to_store(engine, request, cached, is_empty ? 1 : tokens));
   int64_t hits_before = hits(engine);
-  BLIS_TRY(blis_kv_cache_allocate(engine->cache, &sequence->blocks, &span,
-                                  &engine->found, is_admitted, error));
+  BLIS_TRY(blis_kv_cache_allocate(engine->cache, &sequence->blocks, &span, &engine->found,
+                                  is_admitted, error));
   if (*is_admitted) {
     enter_batch(engine, sequence, cached, tokens, hits(engine) - hits_before);
   } else if (engine->config->rules.reserves_whole) {
@@ -396,8 +371,7 @@ static int64_t reserved_tokens(const blis_live_request *request) {
 }
 
 /* Whether the reservations of the batch leave the next one its own. */
-static bool is_within_reservations(const blis__stepwise *engine,
-                                   const blis__waiting *next) {
+static bool is_within_reservations(const blis__stepwise *engine, const blis__waiting *next) {
   int64_t limit = engine->config->max_reserved_tokens;
   if (limit == 0 || engine->batch.count == 0 || next == NULL) {
     return true;
@@ -411,40 +385,35 @@ static bool is_within_reservations(const blis__stepwise *engine,
 
 /* For the one that waits at next. */
 static bool has_room(const blis__stepwise *engine, const blis__waiting *next) {
-  return engine->budget_tokens > 0 &&
-         (int64_t)engine->batch.count < engine->config->max_num_seqs &&
+  return engine->budget_tokens > 0 && (int64_t)engine->batch.count < engine->config->max_num_seqs &&
          is_within_reservations(engine, next);
 }
 
 /* Its adapter is there, if it needs one; if not, it may be loaded from now on,
    and goes_on says whether those behind it may pass. */
-static blis_status ask_for_adapter(blis__stepwise *engine,
-                                   const blis__waiting *place, bool *is_there,
-                                   bool *goes_on, blis_error *error) {
+static blis_status ask_for_adapter(blis__stepwise *engine, const blis__waiting *place,
+                                   bool *is_there, bool *goes_on, blis_error *error) {
   *is_there = true;
   if (engine->adapters == NULL) {
     return BLIS_OK;
   }
   bool was_loading = blis__stepwise_awaits_adapter(engine);
-  *is_there = blis__adapters_ask(engine->adapters, place->request,
-                                 engine->clock_us, goes_on);
+  *is_there = blis__adapters_ask(engine->adapters, place->request, engine->clock_us, goes_on);
   if (was_loading || !blis__stepwise_awaits_adapter(engine)) {
     return BLIS_OK;
   }
-  return blis__stepwise_schedule(engine,
-                                 blis__adapters_load_end_us(engine->adapters),
+  return blis__stepwise_schedule(engine, blis__adapters_load_end_us(engine->adapters),
                                  BLIS__EVENT_LOADED, NULL, error);
 }
 
-blis_status blis__batch_admit(blis__stepwise *engine, blis__sequence *sequence,
-                              bool *goes_on, blis_error *error) {
+blis_status blis__batch_admit(blis__stepwise *engine, blis__sequence *sequence, bool *goes_on,
+                              blis_error *error) {
   bool is_there;
   *goes_on = has_room(engine, engine->waiting.head);
   if (!*goes_on) {
     return BLIS_OK;
   }
-  BLIS_TRY(
-      ask_for_adapter(engine, &sequence->place, &is_there, goes_on, error));
+  BLIS_TRY(ask_for_adapter(engine, &sequence->place, &is_there, goes_on, error));
   return is_there ? admit(engine, sequence, goes_on, error) : BLIS_OK;
 }
 
@@ -454,8 +423,7 @@ static bool is_prefilled(const blis_live_request *request) {
 
 /* Whoever has its KV goes first: nobody else can have these blocks before.
  *lacking is who lacks nothing but these, if somebody does. */
-static blis_status admit_those_with_kv(blis__stepwise *engine,
-                                       const blis__sequence **lacking,
+static blis_status admit_those_with_kv(blis__stepwise *engine, const blis__sequence **lacking,
                                        blis_error *error) {
   bool goes_on = true;
   blis__waiting *next = NULL;
@@ -466,8 +434,7 @@ static blis_status admit_those_with_kv(blis__stepwise *engine,
     next = place->after;
     bool is_there;
     blis__sequence *sequence = blis__sequence_at(place);
-    if (!sequence->has_kv ||
-        (engine->defers_prefills && !is_prefilled(place->request))) {
+    if (!sequence->has_kv || (engine->defers_prefills && !is_prefilled(place->request))) {
       continue;
     }
     BLIS_TRY(ask_for_adapter(engine, place, &is_there, &goes_on, error));
@@ -484,14 +451,12 @@ static blis_status admit_those_with_kv(blis__stepwise *engine,
  * lacks nothing but an adapter that is to come. lacking is who was found to in
  * this step so far.
  */
-static blis_status admit_somebody(blis__stepwise *engine,
-                                  const blis__sequence *lacking,
+static blis_status admit_somebody(blis__stepwise *engine, const blis__sequence *lacking,
                                   blis_error *error) {
   while (engine->batch.count == 0 && engine->waiting_with_kv > 0) {
     BLIS_TRY(admit_those_with_kv(engine, &lacking, error));
     bool waits = lacking == NULL && blis__stepwise_awaits_adapter(engine);
-    if (engine->batch.count == 0 &&
-        (waits || !blis__stepwise_drop_kv(engine))) {
+    if (engine->batch.count == 0 && (waits || !blis__stepwise_drop_kv(engine))) {
       return BLIS_OK;
     }
     lacking = NULL;
@@ -566,8 +531,8 @@ blis_status blis__batch_form(blis__stepwise *engine, blis_error *error) {
     BLIS_TRY(blis__batch_form_planned(engine, error));
     return admit_somebody(engine, NULL, error);
   }
-  bool may_join = !engine->config->rules.joins_at_boundaries ||
-                  engine->is_at_boundary || engine->batch.count == 0;
+  bool may_join = !engine->config->rules.joins_at_boundaries || engine->is_at_boundary ||
+                  engine->batch.count == 0;
   BLIS_TRY(schedule_running(engine, error));
   engine->is_at_boundary = false;
   return may_join ? schedule_waiting(engine, error) : BLIS_OK;

@@ -11,21 +11,15 @@ static blis_status show(blis__stepwise *engine, blis_error *error) {
   room->shown.count = 0;
   room->sequences.count = 0;
   for (size_t i = 0; i < engine->batch.count; i++) {
-    BLIS_TRY_MEM(blis_array_push(&engine->alloc, &room->sequences,
-                                 engine->batch.items[i]),
-                 error);
+    BLIS_TRY_MEM(blis_array_push(&engine->alloc, &room->sequences, engine->batch.items[i]), error);
   }
-  for (blis__waiting *place = engine->waiting.head; place != NULL;
-       place = place->after) {
-    BLIS_TRY_MEM(blis_array_push(&engine->alloc, &room->sequences,
-                                 blis__sequence_at(place)),
+  for (blis__waiting *place = engine->waiting.head; place != NULL; place = place->after) {
+    BLIS_TRY_MEM(blis_array_push(&engine->alloc, &room->sequences, blis__sequence_at(place)),
                  error);
   }
   size_t count = room->sequences.count;
-  BLIS_TRY_MEM(blis_array_reserve(&engine->alloc, &room->entries, count),
-               error);
-  BLIS_TRY_MEM(blis_array_reserve(&engine->alloc, &room->preempted, count),
-               error);
+  BLIS_TRY_MEM(blis_array_reserve(&engine->alloc, &room->entries, count), error);
+  BLIS_TRY_MEM(blis_array_reserve(&engine->alloc, &room->preempted, count), error);
   for (size_t i = 0; i < count; i++) {
     const blis_live_request *request = room->sequences.items[i]->place.request;
     const blis_running_request shown = {request, request->progress_tokens};
@@ -35,20 +29,19 @@ static blis_status show(blis__stepwise *engine, blis_error *error) {
   return BLIS_OK;
 }
 
-static blis_status ask(blis__stepwise *engine, blis_batch_plan *plan,
-                       blis_error *error) {
+static blis_status ask(blis__stepwise *engine, blis_batch_plan *plan, blis_error *error) {
   const blis_instance_config *config = engine->config;
   BLIS_TRY(show(engine, error));
   blis_kv_cache_stats stats;
   blis_kv_cache_get_stats(engine->cache, &stats);
-  const blis_batch_context context = {
-      .now_us = engine->clock_us,
-      .running = engine->plan.shown.items,
-      .running_count = engine->batch.count,
-      .waiting = engine->plan.shown.items + engine->batch.count,
-      .waiting_count = engine->plan.shown.count - engine->batch.count,
-      .free_kv_blocks = stats.free_blocks,
-      .config = config};
+  const blis_batch_context context = {.now_us = engine->clock_us,
+                                      .running = engine->plan.shown.items,
+                                      .running_count = engine->batch.count,
+                                      .waiting = engine->plan.shown.items + engine->batch.count,
+                                      .waiting_count =
+                                          engine->plan.shown.count - engine->batch.count,
+                                      .free_kv_blocks = stats.free_blocks,
+                                      .config = config};
   *plan = (blis_batch_plan){.entries = engine->plan.entries.items,
                             .preempted = engine->plan.preempted.items,
                             .wait_us = BLIS_PLAN_WAIT_US};
@@ -56,8 +49,7 @@ static blis_status ask(blis__stepwise *engine, blis_batch_plan *plan,
 }
 
 /* Its place in the batch; the number of these when it is not there any more. */
-static size_t place_in_batch(const blis__stepwise *engine,
-                             const blis__sequence *sequence) {
+static size_t place_in_batch(const blis__stepwise *engine, const blis__sequence *sequence) {
   size_t i = 0;
   while (i < engine->batch.count && engine->batch.items[i] != sequence) {
     i++;
@@ -69,21 +61,17 @@ static size_t place_in_batch(const blis__stepwise *engine,
  * As in a batch that is not planned, somebody who preempts himself ends the
  * step, and nobody joins it after a preemption for want of blocks.
  */
-static blis_status schedule(blis__stepwise *engine, blis__sequence *sequence,
-                            bool is_running, bool *admits, bool *goes_on,
-                            blis_error *error) {
+static blis_status schedule(blis__stepwise *engine, blis__sequence *sequence, bool is_running,
+                            bool *admits, bool *goes_on, blis_error *error) {
   if (is_running) {
     size_t place = place_in_batch(engine, sequence);
-    return place < engine->batch.count
-               ? blis__batch_run(engine, place, goes_on, error)
-               : BLIS_OK;
+    return place < engine->batch.count ? blis__batch_run(engine, place, goes_on, error) : BLIS_OK;
   }
   *admits = *admits && !engine->has_preempted;
   return *admits ? blis__batch_admit(engine, sequence, admits, error) : BLIS_OK;
 }
 
-blis_status blis__batch_form_planned(blis__stepwise *engine,
-                                     blis_error *error) {
+blis_status blis__batch_form_planned(blis__stepwise *engine, blis_error *error) {
   blis_batch_plan plan;
   BLIS_TRY(ask(engine, &plan, error));
   size_t running = engine->batch.count;
@@ -101,8 +89,8 @@ blis_status blis__batch_form_planned(blis__stepwise *engine,
     const blis_batch_entry *entry = &plan.entries[k];
     BLIS_ASSERT(entry->index < engine->plan.sequences.count);
     engine->chunk_limit_tokens = entry->tokens;
-    BLIS_TRY(schedule(engine, sequences[entry->index], entry->index < running,
-                      &admits, &goes_on, error));
+    BLIS_TRY(schedule(engine, sequences[entry->index], entry->index < running, &admits, &goes_on,
+                      error));
   }
   engine->chunk_limit_tokens = 0;
   return BLIS_OK;

@@ -34,8 +34,7 @@ static bool check_latencies(const fast_engine *engine) {
       return false;
     }
   }
-  return count == engine->keepers.count &&
-         blis__step_history_check(&engine->history);
+  return count == engine->keepers.count && blis__step_history_check(&engine->history);
 }
 
 static census count_batch(const fast_engine *engine) {
@@ -43,8 +42,7 @@ static census count_batch(const fast_engine *engine) {
   /* Those whose last step is under way are still there. */
   int leaves_later = engine->config->rules.leaves_at_step_end;
   uint64_t last_order = 0;
-  for (const fast_request *r = engine->batch.head; r != NULL;
-       r = r->links[FAST_LINK_BATCH].next) {
+  for (const fast_request *r = engine->batch.head; r != NULL; r = r->links[FAST_LINK_BATCH].next) {
     found.is_sound &= r->live->state == BLIS_REQUEST_RUNNING &&
                       (found.batch == 0 || r->finish.order > last_order);
     last_order = r->finish.order;
@@ -59,8 +57,7 @@ static census count_batch(const fast_engine *engine) {
       found.prefills++;
     }
     found.anonymous_blocks +=
-        blis__fast_blocks_of(engine, blis__fast_stored(engine, r)) -
-        r->holder.named_blocks;
+        blis__fast_blocks_of(engine, blis__fast_stored(engine, r)) - r->holder.named_blocks;
   }
   return found;
 }
@@ -71,20 +68,16 @@ bool blis__fast_check(const fast_engine *engine) {
   for (int64_t i = 0; i < engine->config->block_size_tokens; i++) {
     boundary_sum += engine->boundaries[i];
   }
-  int64_t used =
-      engine->config->kv_blocks - blis_run_pool_free_blocks(engine->pool);
+  int64_t used = engine->config->kv_blocks - blis_run_pool_free_blocks(engine->pool);
   /* Named blocks may be held by several requests, anonymous ones by one. */
   return found.is_sound && found.batch == engine->batch.count &&
-         found.prefills == engine->prefills.count &&
-         found.decodes == engine->decodes &&
+         found.prefills == engine->prefills.count && found.decodes == engine->decodes &&
          found.decode_context == engine->decode_context &&
-         found.decode_prompts == engine->decode_prompts &&
-         found.gaps == engine->gaps && boundary_sum == engine->decodes &&
+         found.decode_prompts == engine->decode_prompts && found.gaps == engine->gaps &&
+         boundary_sum == engine->decodes &&
          engine->finishes.slots.count == (size_t)engine->decodes &&
-         found.anonymous_blocks + engine->parked_blocks +
-                 blis_run_pool_held_named(engine->pool) ==
+         found.anonymous_blocks + engine->parked_blocks + blis_run_pool_held_named(engine->pool) ==
              used &&
-         blis__finish_heap_check(&engine->finishes) &&
-         check_latencies(engine) && blis__wait_queue_check(&engine->queue) &&
-         blis_run_pool_check(engine->pool);
+         blis__finish_heap_check(&engine->finishes) && check_latencies(engine) &&
+         blis__wait_queue_check(&engine->queue) && blis_run_pool_check(engine->pool);
 }

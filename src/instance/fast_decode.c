@@ -15,8 +15,7 @@
 static int64_t quiet_until(const fast_engine *engine, int64_t limit_us) {
   const fast_arrivals *arrivals = &engine->arrivals;
   if (arrivals->first < arrivals->pending.count) {
-    limit_us = blis_min_i64(limit_us,
-                            arrivals->pending.items[arrivals->first].queued_us);
+    limit_us = blis_min_i64(limit_us, arrivals->pending.items[arrivals->first].queued_us);
   }
   if (engine->deadlines.head != NULL) {
     /* A step at the deadline itself still comes first. */
@@ -80,14 +79,12 @@ static bool is_table_watched(const fast_engine *engine) {
   }
   bool acts;
   const fast_request *next = blis__fast_next_waiting(engine, &acts);
-  return acts ||
-         (next != NULL && !blis__fast_takes_whole(engine, next, budget));
+  return acts || (next != NULL && !blis__fast_takes_whole(engine, next, budget));
 }
 
 /* How many of the next n steps find blocks, where their number is all that
    matters. */
-static size_t steps_with_enough(const fast_engine *engine, size_t n,
-                                int64_t free_blocks) {
+static size_t steps_with_enough(const fast_engine *engine, size_t n, int64_t free_blocks) {
   const int64_t *boundaries = engine->boundaries;
   int64_t size = engine->config->block_size_tokens;
   int64_t residue = blis__fast_residue(engine, engine->step_index);
@@ -128,8 +125,7 @@ static size_t steps_with_blocks(fast_engine *engine, size_t n) {
     residue = residue + 1 < size ? residue + 1 : 0;
     /* A block is named in the step that fills it, the one before the next. */
     if (blocks > free_blocks || (naming != NULL && naming[residue].count > 0) ||
-        (is_watched &&
-         !blis_run_pool_next_are_anonymous(engine->pool, blocks))) {
+        (is_watched && !blis_run_pool_next_are_anonymous(engine->pool, blocks))) {
       return i;
     }
   }
@@ -150,30 +146,26 @@ static int64_t steps_to_leaving(const fast_engine *engine) {
 
 /* The steps that are known take longer with the adapters of the batch. */
 static void slow_steps(fast_engine *engine) {
-  if (engine->adapters == NULL ||
-      !blis__adapters_slow_steps(engine->adapters)) {
+  if (engine->adapters == NULL || !blis__adapters_slow_steps(engine->adapters)) {
     return;
   }
   for (size_t i = 0; i < engine->ahead.end; i++) {
-    engine->ahead.step_us[i] =
-        blis__adapters_step_us(engine->adapters, engine->ahead.step_us[i]);
+    engine->ahead.step_us[i] = blis__adapters_step_us(engine->adapters, engine->ahead.step_us[i]);
   }
 }
 
 /* Finds out the next steps, if they are decode steps and nothing else. */
 static void look_ahead(fast_engine *engine, int64_t limit_us) {
   int64_t left = steps_to_leaving(engine);
-  if (left <= 0 || engine->prefills.count > 0 || engine->gaps > 0 ||
-      can_admit(engine) ||
+  if (left <= 0 || engine->prefills.count > 0 || engine->gaps > 0 || can_admit(engine) ||
       engine->decodes > engine->config->max_batched_tokens) {
     return;
   }
   size_t n = steps_to_ask(engine, limit_us);
   n = steps_with_blocks(engine, (int64_t)n < left ? n : (size_t)left);
   if (n > 0) {
-    engine->ahead.end = blis_latency_decode_times(
-        engine->config->latency, engine->decodes, engine->decode_context, n,
-        engine->ahead.step_us);
+    engine->ahead.end = blis_latency_decode_times(engine->config->latency, engine->decodes,
+                                                  engine->decode_context, n, engine->ahead.step_us);
     slow_steps(engine);
   }
 }
@@ -182,9 +174,8 @@ static void look_ahead(fast_engine *engine, int64_t limit_us) {
  * How many of the steps that are known begin before limit_us, and when the last
  * of them does.
  */
-static blis_status steps_before(fast_engine *engine, int64_t limit_us,
-                                size_t *wanted, int64_t *last_us,
-                                blis_error *error) {
+static blis_status steps_before(fast_engine *engine, int64_t limit_us, size_t *wanted,
+                                int64_t *last_us, blis_error *error) {
   fast_ahead *ahead = &engine->ahead;
   int64_t left_us = limit_us - engine->step_us;
   size_t i = ahead->next;
@@ -202,21 +193,18 @@ static blis_status steps_before(fast_engine *engine, int64_t limit_us,
 
 /* Of the next n decode steps, those that the model was not made for. */
 static void count_uncovered_run(fast_engine *engine, size_t n) {
-  const blis_coverage *coverage =
-      blis_latency_coverage(engine->config->latency);
+  const blis_coverage *coverage = blis_latency_coverage(engine->config->latency);
   if (coverage != NULL) {
-    engine->stats.uncovered_steps += blis_coverage_beyond(
-        coverage, engine->decodes, engine->decode_context, (int64_t)n);
+    engine->stats.uncovered_steps +=
+        blis_coverage_beyond(coverage, engine->decodes, engine->decode_context, (int64_t)n);
   }
 }
 
 /* Goes on by n > 0 steps; the last one begins at last_us and takes so long. */
-static void move_clock(fast_engine *engine, size_t n, int64_t last_us,
-                       int64_t duration_us) {
+static void move_clock(fast_engine *engine, size_t n, int64_t last_us, int64_t duration_us) {
   engine->clock_us = last_us;
   engine->stats.busy_us = blis_time_after_us(
-      engine->stats.busy_us,
-      blis_time_after_us(last_us, duration_us) - engine->step_us);
+      engine->stats.busy_us, blis_time_after_us(last_us, duration_us) - engine->step_us);
   engine->step_us = blis_time_after_us(last_us, duration_us);
   engine->last_decode_us = duration_us;
   engine->last_step_us = duration_us;
@@ -224,14 +212,12 @@ static void move_clock(fast_engine *engine, size_t n, int64_t last_us,
   engine->step_index += (int64_t)n;
   count_uncovered_run(engine, n);
   engine->stats.steps += (int64_t)n;
-  engine->stats.queue_depth_sum +=
-      (engine->queue.count + engine->loads.count) * (int64_t)n;
+  engine->stats.queue_depth_sum += (engine->queue.count + engine->loads.count) * (int64_t)n;
   engine->decode_context += engine->decodes * (int64_t)n;
 }
 
 /* The steps that are known, as far as they begin before limit_us: one does. */
-static blis_status decode_steps(fast_engine *engine, int64_t limit_us,
-                                blis_error *error) {
+static blis_status decode_steps(fast_engine *engine, int64_t limit_us, blis_error *error) {
   size_t steps;
   int64_t last_us;
   BLIS_TRY(steps_before(engine, limit_us, &steps, &last_us, error));
@@ -245,22 +231,18 @@ static blis_status decode_steps(fast_engine *engine, int64_t limit_us,
   }
   BLIS_TRY_MEM(blis__fast_name_outputs(engine, steps), error);
   if (engine->power != NULL) {
-    BLIS_TRY(blis__power_decodes(engine->power, engine->decodes,
-                                 engine->decode_context, engine->step_us,
-                                 step_us, steps, error));
+    BLIS_TRY(blis__power_decodes(engine->power, engine->decodes, engine->decode_context,
+                                 engine->step_us, step_us, steps, error));
   }
   move_clock(engine, steps, last_us, step_us[steps - 1]);
   return BLIS_OK;
 }
 
 /* They compute nothing, so they have no index and no latency. */
-blis_status blis__fast_idle(fast_engine *engine, int64_t limit_us,
-                            blis_error *error) {
+blis_status blis__fast_idle(fast_engine *engine, int64_t limit_us, blis_error *error) {
   int64_t us = engine->last_step_us;
   int64_t until_us = quiet_until(engine, limit_us);
-  int64_t n = until_us < BLIS_TIME_NEVER_US
-                  ? (until_us - engine->step_us + us - 1) / us
-                  : 1;
+  int64_t n = until_us < BLIS_TIME_NEVER_US ? (until_us - engine->step_us + us - 1) / us : 1;
   BLIS_ASSERT(n > 0 && engine->batch.count == 0 && engine->ahead.end == 0);
   engine->clock_us = engine->step_us + (n - 1) * us;
   engine->step_us += n * us;
@@ -268,16 +250,13 @@ blis_status blis__fast_idle(fast_engine *engine, int64_t limit_us,
   engine->stats.steps += n;
   engine->stats.queue_depth_sum += engine->queue.count * n;
   engine->stats.busy_us = blis_time_after_us(engine->stats.busy_us, n * us);
-  const blis_coverage *coverage =
-      blis_latency_coverage(engine->config->latency);
+  const blis_coverage *coverage = blis_latency_coverage(engine->config->latency);
   if (coverage != NULL) {
-    engine->stats.uncovered_steps +=
-        n * blis_coverage_is_beyond(coverage, &(blis_batch_sums){0});
+    engine->stats.uncovered_steps += n * blis_coverage_is_beyond(coverage, &(blis_batch_sums){0});
   }
   return engine->power == NULL
              ? BLIS_OK
-             : blis__power_idle_steps(engine->power, engine->step_us - n * us,
-                                      us, n, error);
+             : blis__power_idle_steps(engine->power, engine->step_us - n * us, us, n, error);
 }
 
 blis_status blis__fast_book_run(fast_engine *engine, blis_error *error) {
@@ -292,12 +271,10 @@ blis_status blis__fast_book_run(fast_engine *engine, blis_error *error) {
     sum_us += (uint64_t)itl_us[i];
   }
   return n == 0 ? BLIS_OK
-                : blis__fast_record_itl(engine, itl_us, n, sum_us,
-                                        engine->decodes, error);
+                : blis__fast_record_itl(engine, itl_us, n, sum_us, engine->decodes, error);
 }
 
-blis_status blis__fast_decode_run(fast_engine *engine, int64_t limit_us,
-                                  blis_error *error) {
+blis_status blis__fast_decode_run(fast_engine *engine, int64_t limit_us, blis_error *error) {
   limit_us = quiet_until(engine, limit_us);
   while (engine->step_us < limit_us) {
     if (!blis__fast_knows_ahead(engine)) {

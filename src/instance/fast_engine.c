@@ -25,23 +25,20 @@ static void engine_free(void *state) {
   blis_array_deinit(&alloc, &engine->finishes.slots);
   blis__step_history_deinit(&alloc, &engine->history);
   blis_alloc_free(&alloc, engine->boundaries,
-                  (size_t)engine->config->block_size_tokens *
-                      sizeof *engine->boundaries);
+                  (size_t)engine->config->block_size_tokens * sizeof *engine->boundaries);
   blis_alloc_free(&alloc, engine->naming,
-                  (size_t)engine->config->block_size_tokens *
-                      sizeof *engine->naming);
+                  (size_t)engine->config->block_size_tokens * sizeof *engine->naming);
   blis_run_pool_free(engine->pool);
   blis_alloc_free(&alloc, engine, sizeof *engine);
 }
 
-static blis_status engine_inject(void *state, blis_live_request *live,
-                                 int64_t now_us, blis_error *error) {
+static blis_status engine_inject(void *state, blis_live_request *live, int64_t now_us,
+                                 blis_error *error) {
   fast_engine *engine = state;
   fast_request *request = NULL;
   BLIS_ASSERT(now_us >= engine->clock_us && live->engine == NULL);
   BLIS_TRY_MEM(blis__fast_request_new(engine, live, &request), error);
-  fast_arrival arrival = {.queued_us =
-                              blis__queued_at_us(engine->config, live, now_us),
+  fast_arrival arrival = {.queued_us = blis__queued_at_us(engine->config, live, now_us),
                           .request = request};
   if (blis__fast_arrivals_add(engine, arrival) != BLIS_OK) {
     blis__fast_request_spare(engine, request);
@@ -60,32 +57,28 @@ static int64_t next_arrival_us(const fast_engine *engine) {
 }
 
 static int64_t next_deadline_us(const fast_engine *engine) {
-  return engine->deadlines.head == NULL
-             ? BLIS_TIME_NEVER_US
-             : engine->deadlines.head->live->deadline_us;
+  return engine->deadlines.head == NULL ? BLIS_TIME_NEVER_US
+                                        : engine->deadlines.head->live->deadline_us;
 }
 
 static int64_t engine_next_us(const void *state) {
   const fast_engine *engine = state;
-  int64_t next_us =
-      blis_min_i64(blis_min_i64(next_arrival_us(engine), engine->step_us),
-                   next_deadline_us(engine));
+  int64_t next_us = blis_min_i64(blis_min_i64(next_arrival_us(engine), engine->step_us),
+                                 next_deadline_us(engine));
   return blis_min_i64(next_us, blis__fast_load_end_us(engine));
 }
 
 /* A request that ends without ever having been in the queue, or out of it. */
-static blis_status end(fast_engine *engine, fast_request *request,
-                       blis_request_state outcome, blis_error *error) {
+static blis_status end(fast_engine *engine, fast_request *request, blis_request_state outcome,
+                       blis_error *error) {
   blis_live_request *live = request->live;
   live->state = outcome;
   blis__fast_request_spare(engine, request);
-  return engine->events.ended(engine->events.ud, live, engine->clock_us,
-                              engine->clock_us, error);
+  return engine->events.ended(engine->events.ud, live, engine->clock_us, engine->clock_us, error);
 }
 
 void blis__fast_wake(fast_engine *engine) {
-  if (engine->step_us == BLIS_TIME_NEVER_US && engine->queue.count > 0 &&
-      !engine->hangs) {
+  if (engine->step_us == BLIS_TIME_NEVER_US && engine->queue.count > 0 && !engine->hangs) {
     engine->step_us = engine->clock_us;
   }
 }
@@ -98,8 +91,7 @@ void blis__fast_enter_queue(fast_engine *engine, fast_request *request) {
   if (engine->adapters != NULL) {
     blis__adapters_queued(engine->adapters, live);
   }
-  if (live->deadline_us > 0 &&
-      live->deadline_us <= engine->config->horizon_us) {
+  if (live->deadline_us > 0 && live->deadline_us <= engine->config->horizon_us) {
     blis__fast_deadline_add(engine, request);
   }
   blis__fast_wake(engine);
@@ -113,8 +105,7 @@ static blis_status run_queued(fast_engine *engine, blis_error *error) {
   fast_request *request = arrivals->pending.items[arrivals->first].request;
   engine->clock_us = arrivals->pending.items[arrivals->first++].queued_us;
   blis_live_request *live = request->live;
-  blis__verdict verdict =
-      blis__judge_arrival(engine->config, live, engine->clock_us);
+  blis__verdict verdict = blis__judge_arrival(engine->config, live, engine->clock_us);
   if (verdict == BLIS__VERDICT_UNSERVABLE) {
     engine->stats.unservable++;
     return end(engine, request, BLIS_REQUEST_UNSERVABLE, error);
@@ -130,15 +121,13 @@ static blis_status run_queued(fast_engine *engine, blis_error *error) {
 }
 
 /* Out of the batch, the queue or the arrivals, wherever it is. */
-static blis_status take_out(fast_engine *engine, fast_request *request,
-                            blis_error *error) {
+static blis_status take_out(fast_engine *engine, fast_request *request, blis_error *error) {
   switch (request->live->state) {
   case BLIS_REQUEST_RUNNING:
     blis__fast_note_progress(engine, request);
     blis__fast_note_first_itl(engine, request);
     blis__fast_withdraw_itl(engine, request);
-    BLIS_TRY_MEM(blis__fast_leave_batch(engine, request,
-                                        blis__fast_stored(engine, request)),
+    BLIS_TRY_MEM(blis__fast_leave_batch(engine, request, blis__fast_stored(engine, request)),
                  error);
     if (engine->adapters != NULL) {
       blis__adapters_left_batch(engine->adapters, request->live);
@@ -168,8 +157,8 @@ static blis_status take_out(fast_engine *engine, fast_request *request,
   }
 }
 
-static blis_status engine_evict(void *state, blis_live_request *live,
-                                int64_t now_us, blis_error *error) {
+static blis_status engine_evict(void *state, blis_live_request *live, int64_t now_us,
+                                blis_error *error) {
   fast_engine *engine = state;
   fast_request *request = live->engine;
   BLIS_TRY(blis__fast_end_run(engine, error));
@@ -198,8 +187,8 @@ static void run_loaded(fast_engine *engine) {
 }
 
 /* Equal times: what reaches the queue, adapters, the step, then timeouts. */
-static blis_status run_event(fast_engine *engine, int64_t now_us,
-                             int64_t limit_us, blis_error *error) {
+static blis_status run_event(fast_engine *engine, int64_t now_us, int64_t limit_us,
+                             blis_error *error) {
   BLIS_ASSERT(now_us >= engine->clock_us);
   if (next_arrival_us(engine) == now_us) {
     BLIS_TRY(blis__fast_end_run(engine, error));
@@ -225,8 +214,8 @@ static blis_status run_event(fast_engine *engine, int64_t now_us,
   return engine->step_us == now_us ? blis__fast_step(engine, error) : BLIS_OK;
 }
 
-static blis_status engine_run_next(void *state, int64_t limit_us,
-                                   bool *clock_moved, blis_error *error) {
+static blis_status engine_run_next(void *state, int64_t limit_us, bool *clock_moved,
+                                   blis_error *error) {
   fast_engine *engine = state;
   *clock_moved = true;
   if (engine->config->horizon_us < BLIS_TIME_NEVER_US) {
@@ -242,19 +231,17 @@ static blis_status engine_run_next(void *state, int64_t limit_us,
 
 static int64_t engine_next_work_us(const void *state) {
   const fast_engine *engine = state;
-  return engine->idles
-             ? blis_min_i64(next_arrival_us(engine), next_deadline_us(engine))
-             : engine_next_us(engine);
+  return engine->idles ? blis_min_i64(next_arrival_us(engine), next_deadline_us(engine))
+                       : engine_next_us(engine);
 }
 
 static blis_instance_load engine_get_load(const void *state) {
   const fast_engine *engine = state;
   int64_t blocks = engine->config->kv_blocks;
-  return (blis_instance_load){
-      .queue_depth = engine->queue.count + engine->loads.count,
-      .batch_size = engine->batch.count,
-      .kv_blocks = blocks,
-      .used_kv_blocks = blocks - blis_run_pool_free_blocks(engine->pool)};
+  return (blis_instance_load){.queue_depth = engine->queue.count + engine->loads.count,
+                              .batch_size = engine->batch.count,
+                              .kv_blocks = blocks,
+                              .used_kv_blocks = blocks - blis_run_pool_free_blocks(engine->pool)};
 }
 
 static void engine_get_stats(const void *state, blis_instance_stats *stats) {
@@ -270,12 +257,11 @@ static void engine_get_stats(const void *state, blis_instance_stats *stats) {
   }
   stats->kv_blocks = load.kv_blocks;
   stats->used_kv_blocks = load.used_kv_blocks;
-  stats->end_us = blis_min_i64(blis_max_i64(engine->clock_us, engine->left_us),
-                               engine->config->horizon_us);
+  stats->end_us =
+      blis_min_i64(blis_max_i64(engine->clock_us, engine->left_us), engine->config->horizon_us);
 }
 
-static uint32_t engine_cached_blocks(const void *state,
-                                     const blis_block_chain *chain) {
+static uint32_t engine_cached_blocks(const void *state, const blis_block_chain *chain) {
   const fast_engine *engine = state;
   return blis_run_pool_match(engine->pool, chain, chain->prompt_blocks, NULL);
 }
@@ -285,8 +271,7 @@ static void engine_set_journal(void *state, blis_block_journal *journal) {
   blis_run_pool_set_journal(engine->pool, journal);
 }
 
-static uint32_t engine_cached_blocks_at_mark(const void *state,
-                                             const blis_block_chain *chain) {
+static uint32_t engine_cached_blocks_at_mark(const void *state, const blis_block_chain *chain) {
   const fast_engine *engine = state;
   return blis_run_pool_match_at_mark(engine->pool, chain);
 }
@@ -294,17 +279,14 @@ static uint32_t engine_cached_blocks_at_mark(const void *state,
 static blis_status engine_close(void *state, blis_error *error) {
   fast_engine *engine = state;
   BLIS_TRY(blis__fast_end_run(engine, error));
-  for (fast_request *r = engine->batch.head; r != NULL;
-       r = r->links[FAST_LINK_BATCH].next) {
+  for (fast_request *r = engine->batch.head; r != NULL; r = r->links[FAST_LINK_BATCH].next) {
     blis__fast_note_progress(engine, r);
     blis__fast_withdraw_itl(engine, r);
   }
-  for (const blis__waiting *place = engine->queue.head; place != NULL;
-       place = place->after) {
+  for (const blis__waiting *place = engine->queue.head; place != NULL; place = place->after) {
     blis__fast_withdraw_itl(engine, place->request->engine);
   }
-  for (fast_request *r = engine->loads.head; r != NULL;
-       r = r->links[FAST_LINK_PREFILL].next) {
+  for (fast_request *r = engine->loads.head; r != NULL; r = r->links[FAST_LINK_PREFILL].next) {
     blis__fast_withdraw_itl(engine, r);
   }
   blis__fast_settle_itl(engine);
@@ -361,36 +343,31 @@ static const blis__engine_ops fast_ops = {
 static blis_status init(fast_engine *engine) {
   const blis_instance_config *config = engine->config;
   blis__wait_queue_init(&engine->queue, config);
-  engine->boundaries =
-      blis_alloc_zeroed(&engine->alloc, (size_t)config->block_size_tokens,
-                        sizeof *engine->boundaries);
+  engine->boundaries = blis_alloc_zeroed(&engine->alloc, (size_t)config->block_size_tokens,
+                                         sizeof *engine->boundaries);
   engine->pool = blis_run_pool_new(&engine->alloc, config->kv_blocks);
-  return engine->boundaries != NULL && engine->pool != NULL ? BLIS_OK
-                                                            : BLIS_ERR_NOMEM;
+  return engine->boundaries != NULL && engine->pool != NULL ? BLIS_OK : BLIS_ERR_NOMEM;
 }
 
-blis_status blis__fast_new(const blis_alloc *alloc,
-                           const blis_instance_config *config,
-                           const blis_instance_events *events,
-                           blis__adapters *adapters, blis__power *power,
-                           blis__engine *engine, blis_error *error) {
+blis_status blis__fast_new(const blis_alloc *alloc, const blis_instance_config *config,
+                           const blis_instance_events *events, blis__adapters *adapters,
+                           blis__power *power, blis__engine *engine, blis_error *error) {
   fast_engine *fast = blis_alloc_new(alloc, sizeof *fast);
   BLIS_TRY_NEW(fast, error);
-  *fast = (fast_engine){
-      .alloc = *alloc,
-      .config = config,
-      .events = *events,
-      .adapters = adapters,
-      .power = power,
-      .output_token_us = blis_latency_output_token_time(config->latency),
-      .fixed_overhead_us = blis_latency_fixed_overhead(config->latency),
-      .step_us = BLIS_TIME_NEVER_US,
-      .batch.kind = FAST_LINK_BATCH,
-      .prefills.kind = FAST_LINK_PREFILL,
-      .firsts.kind = FAST_LINK_PREFILL,
-      .loads.kind = FAST_LINK_PREFILL,
-      .deadlines.kind = FAST_LINK_DEADLINE,
-      .keepers.kind = FAST_LINK_KEEPER};
+  *fast = (fast_engine){.alloc = *alloc,
+                        .config = config,
+                        .events = *events,
+                        .adapters = adapters,
+                        .power = power,
+                        .output_token_us = blis_latency_output_token_time(config->latency),
+                        .fixed_overhead_us = blis_latency_fixed_overhead(config->latency),
+                        .step_us = BLIS_TIME_NEVER_US,
+                        .batch.kind = FAST_LINK_BATCH,
+                        .prefills.kind = FAST_LINK_PREFILL,
+                        .firsts.kind = FAST_LINK_PREFILL,
+                        .loads.kind = FAST_LINK_PREFILL,
+                        .deadlines.kind = FAST_LINK_DEADLINE,
+                        .keepers.kind = FAST_LINK_KEEPER};
   if (init(fast) != BLIS_OK) {
     engine_free(fast);
     return blis_fail_nomem(error);

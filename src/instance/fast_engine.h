@@ -72,7 +72,7 @@ struct fast_request {
 
   blis_live_request *live; /* the first one that is cleared for it */
   blis__waiting waiting;   /* its place in the wait queue */
-  finish_entry finish; /* while decoding; finish.order = order of admission */
+  finish_entry finish;     /* while decoding; finish.order = order of admission */
   int64_t decode_base;
   int64_t stored_base;
   int64_t first_decode_step; /* that it decodes without a break since;
@@ -81,8 +81,8 @@ struct fast_request {
   blis_drawn token_before;   /* the same of power->token */
   int64_t own_itl_sum_us;    /* of own_itl_us and of its decoding before; */
   int64_t gap_us;            /* steps since its last token that left it out; */
-  int64_t token_end_us;    /* while preempted: end of the step of that token */
-  int64_t furthest_tokens; /* progress at the best of its preemptions */
+  int64_t token_end_us;      /* while preempted: end of the step of that token */
+  int64_t furthest_tokens;   /* progress at the best of its preemptions */
   bool is_decoding;
   bool is_length_capped; /* will reach the model length before its output */
   bool is_tracked;       /* was preempted: all its prompt blocks are named */
@@ -91,8 +91,8 @@ struct fast_request {
   bool names_output;     /* others may hold its output: see fast_naming.c */
   bool awaits_first;     /* is in the list of first tokens */
   /* Where KV moves (remote_kv.h). */
-  bool is_parked; /* has blocks, and is neither in the queue nor in the batch */
-  bool has_kv;    /* waits, with blocks that hold what it has computed */
+  bool is_parked;         /* has blocks, and is neither in the queue nor in the batch */
+  bool has_kv;            /* waits, with blocks that hold what it has computed */
   bool was_reserved;      /* its first latency may be wanted */
   bool is_loading;        /* parked, until its KV is brought (kv_source.h) */
   uint32_t loaded_blocks; /* that count as hits when it is admitted */
@@ -216,14 +216,12 @@ typedef struct fast_plan {
 
 /* fast_request.c */
 /* Behind before; NULL = to the front. */
-void blis__fast_list_insert(fast_list *list, fast_request *request,
-                            fast_request *before);
+void blis__fast_list_insert(fast_list *list, fast_request *request, fast_request *before);
 void blis__fast_list_append(fast_list *list, fast_request *request);
 void blis__fast_list_remove(fast_list *list, fast_request *request);
 blis_status blis__fast_arrivals_add(fast_engine *engine, fast_arrival arrival);
 /* The request is on its way to the queue. */
-void blis__fast_arrivals_remove(fast_engine *engine,
-                                const fast_request *request);
+void blis__fast_arrivals_remove(fast_engine *engine, const fast_request *request);
 blis_status blis__fast_request_new(fast_engine *engine, blis_live_request *live,
                                    fast_request **request);
 /* Takes the request out of every list but the queue and the batch. */
@@ -240,21 +238,18 @@ blis_status blis__fast_step(fast_engine *engine, blis_error *error);
 /* Takes a request out of the decode sums, not out of the batch. */
 void blis__fast_stop_decoding(fast_engine *engine, fast_request *request);
 /* Gives back the blocks of a request with that many tokens stored. */
-blis_status blis__fast_release(fast_engine *engine, fast_request *request,
-                               int64_t stored_tokens);
+blis_status blis__fast_release(fast_engine *engine, fast_request *request, int64_t stored_tokens);
 
 /* fast_decode.c */
 /* Steps while nothing but decoding can happen, none at or after limit_us. */
-blis_status blis__fast_decode_run(fast_engine *engine, int64_t limit_us,
-                                  blis_error *error);
+blis_status blis__fast_decode_run(fast_engine *engine, int64_t limit_us, blis_error *error);
 
 /*
  * In BLIS (Go), an engine whose blocks are all reserved makes empty steps, of 1
  * us as a rule, until their content has come. All of these before limit_us; one
  * is pending.
  */
-blis_status blis__fast_idle(fast_engine *engine, int64_t limit_us,
-                            blis_error *error);
+blis_status blis__fast_idle(fast_engine *engine, int64_t limit_us, blis_error *error);
 
 static inline bool blis__fast_knows_ahead(const fast_engine *engine) {
   return engine->ahead.next < engine->ahead.end;
@@ -267,8 +262,7 @@ blis_status blis__fast_book_run(fast_engine *engine, blis_error *error);
  * Books the latencies of the decode run so far, and forgets what was to come:
  * before anything else than a decode run happens.
  */
-static inline blis_status blis__fast_end_run(fast_engine *engine,
-                                             blis_error *error) {
+static inline blis_status blis__fast_end_run(fast_engine *engine, blis_error *error) {
   engine->idles = false;
   return engine->ahead.end == 0 ? BLIS_OK : blis__fast_book_run(engine, error);
 }
@@ -278,26 +272,20 @@ static inline blis_status blis__fast_end_run(fast_engine *engine,
  * Decides who of the batch computes how much in this step, and takes the blocks
  * for it; who gives way is preempted.
  */
-blis_status blis__fast_form(fast_engine *engine, fast_plan *plan,
-                            blis_error *error);
+blis_status blis__fast_form(fast_engine *engine, fast_plan *plan, blis_error *error);
 /* Gives the request chunk more prompt tokens; there are blocks for them. */
-blis_status blis__fast_extend(fast_engine *engine, fast_request *request,
-                              int64_t chunk_tokens);
+blis_status blis__fast_extend(fast_engine *engine, fast_request *request, int64_t chunk_tokens);
 /* How many new blocks that takes. */
-int64_t blis__fast_blocks_for(const fast_engine *engine,
-                              const fast_request *request,
+int64_t blis__fast_blocks_for(const fast_engine *engine, const fast_request *request,
                               int64_t chunk_tokens);
 /* The chunk a prefill would like, before the token budget. */
-int64_t blis__fast_wanted_chunk(const fast_engine *engine,
-                                const fast_request *request);
+int64_t blis__fast_wanted_chunk(const fast_engine *engine, const fast_request *request);
 
 /* fast_request.c */
 /* It leaves the batch for good: see first_itl_us of its live record. */
-void blis__fast_note_first_itl(const fast_engine *engine,
-                               const fast_request *request);
+void blis__fast_note_first_itl(const fast_engine *engine, const fast_request *request);
 /* The sum of its inter-token latencies so far; it decodes. */
-int64_t blis__fast_itl_sum_us(const fast_engine *engine,
-                              const fast_request *request);
+int64_t blis__fast_itl_sum_us(const fast_engine *engine, const fast_request *request);
 /*
  * Brings the live record of a running request up to date: its progress and
  * inter-token latencies are only implied while it decodes.
@@ -313,14 +301,12 @@ bool blis__fast_check(const fast_engine *engine);
 blis_status blis__fast_naming_add(fast_engine *engine, fast_request *request);
 void blis__fast_naming_remove(fast_engine *engine, fast_request *request);
 /* The decodes whose block fills up in that step, in order of admission. */
-fast_request *blis__fast_naming_first(const fast_engine *engine,
-                                      int64_t step_index);
+fast_request *blis__fast_naming_first(const fast_engine *engine, int64_t step_index);
 /*
  * The blocks that the decodes fill in the next steps get names which are none
  * of those that the next taken_blocks blocks to be taken have.
  */
-bool blis__fast_names_avoid(const fast_engine *engine, size_t steps,
-                            int64_t taken_blocks);
+bool blis__fast_names_avoid(const fast_engine *engine, size_t steps, int64_t taken_blocks);
 /* Names what the decodes fill in the next steps, whose blocks are taken. */
 blis_status blis__fast_name_outputs(fast_engine *engine, size_t steps);
 /* The token stored last has filled a block, which gets its name. */
@@ -328,16 +314,12 @@ blis_status blis__fast_name_output(fast_engine *engine, fast_request *request,
                                    int64_t stored_tokens);
 
 /* fast_remote.c: what remote_kv.h says of the functions of these names. */
-blis_status blis__fast_reserve(void *state, blis_live_request *live,
-                               const blis_kv_demand *demand,
-                               int64_t *cached_tokens, bool *is_done,
-                               blis_error *error);
+blis_status blis__fast_reserve(void *state, blis_live_request *live, const blis_kv_demand *demand,
+                               int64_t *cached_tokens, bool *is_done, blis_error *error);
 blis_status blis__fast_activate(void *state, blis_live_request *live,
-                                const blis_kv_arrival *arrival, int64_t now_us,
-                                blis_error *error);
+                                const blis_kv_arrival *arrival, int64_t now_us, blis_error *error);
 /* It is completed with so many tokens stored, and keeps its blocks. */
-void blis__fast_hold(fast_engine *engine, fast_request *request,
-                     int64_t stored_tokens);
+void blis__fast_hold(fast_engine *engine, fast_request *request, int64_t stored_tokens);
 /* It does not run, and gives back the blocks that it has all the same. */
 blis_status blis__fast_give_up_kv(fast_engine *engine, fast_request *request);
 /*
@@ -347,8 +329,8 @@ blis_status blis__fast_give_up_kv(fast_engine *engine, fast_request *request);
  */
 blis_status blis__fast_drop_kv(fast_engine *engine, bool *is_dropped);
 /* It has its KV: takes the block of its next token, if there is one. */
-blis_status blis__fast_try_with_kv(fast_engine *engine, fast_request *request,
-                                   fast_plan *plan, bool *is_admitted);
+blis_status blis__fast_try_with_kv(fast_engine *engine, fast_request *request, fast_plan *plan,
+                                   bool *is_admitted);
 
 /* fast_load.c: what kv_source.h says of it. */
 /*
@@ -356,11 +338,10 @@ blis_status blis__fast_try_with_kv(fast_engine *engine, fast_request *request,
  * queue; *is_blocked = true: there are too few blocks for what could be
  * brought; else it is to be computed.
  */
-blis_status blis__fast_load(fast_engine *engine, fast_request *request,
-                            int64_t now_us, bool *is_loading, bool *is_blocked,
-                            blis_error *error);
-blis_status blis__fast_loaded(void *state, blis_live_request *live,
-                              uint32_t end, int64_t now_us, blis_error *error);
+blis_status blis__fast_load(fast_engine *engine, fast_request *request, int64_t now_us,
+                            bool *is_loading, bool *is_blocked, blis_error *error);
+blis_status blis__fast_loaded(void *state, blis_live_request *live, uint32_t end, int64_t now_us,
+                              blis_error *error);
 /* It leaves the engine while its KV is being brought. */
 blis_status blis__fast_cancel_load(fast_engine *engine, fast_request *request);
 
@@ -375,8 +356,7 @@ void blis__fast_unpark(fast_engine *engine, fast_request *request);
  * its prefills fill are named: first those it holds, with those that decoding
  * has filled where it resumes. Blocks of one token are not named by decoding.
  */
-blis_status blis__fast_track(fast_engine *engine, fast_request *request,
-                             int64_t stored_tokens);
+blis_status blis__fast_track(fast_engine *engine, fast_request *request, int64_t stored_tokens);
 
 /* fast_engine.c */
 /* It reaches the wait queue at the engine's clock. */
@@ -384,20 +364,19 @@ void blis__fast_enter_queue(fast_engine *engine, fast_request *request);
 /* A step at the clock where none is to come and somebody waits. */
 void blis__fast_wake(fast_engine *engine);
 /* fast_step.c: its first decode step is the next one, one of least_steps. */
-blis_status blis__fast_start_decoding(fast_engine *engine,
-                                      fast_request *request,
+blis_status blis__fast_start_decoding(fast_engine *engine, fast_request *request,
                                       int64_t least_steps);
 
 /* fast_batch.c: admission. */
-blis_status blis__fast_admit(fast_engine *engine, fast_plan *plan,
-                             int64_t now_us, blis_error *error);
+blis_status blis__fast_admit(fast_engine *engine, fast_plan *plan, int64_t now_us,
+                             blis_error *error);
 /*
  * True when a waiting request, with nothing in the cache, would be prefilled in
  * one step. It needs as many blocks as its prompt has, less those found in the
  * cache that others hold: those that nobody holds are among the free ones.
  */
-bool blis__fast_takes_whole(const fast_engine *engine,
-                            const fast_request *request, int64_t budget_tokens);
+bool blis__fast_takes_whole(const fast_engine *engine, const fast_request *request,
+                            int64_t budget_tokens);
 /*
  * True when it is known that a waiting request that has its adapter would not
  * be admitted: since it was tried, nothing it needs can have shrunk, and
@@ -407,22 +386,19 @@ bool blis__fast_takes_whole(const fast_engine *engine,
  * holds it; and if nobody else can have any of its blocks, it need not even
  * have been tried.
  */
-bool blis__fast_is_blocked(const fast_engine *engine,
-                           const fast_request *request, int64_t budget_tokens);
+bool blis__fast_is_blocked(const fast_engine *engine, const fast_request *request,
+                           int64_t budget_tokens);
 /*
  * Who of the queue, which is in order, would be tried first: the head, but for
  * adapters. NULL: nobody. *acts: not even that can be said before somebody has
  * asked for an adapter.
  */
-const fast_request *blis__fast_next_waiting(const fast_engine *engine,
-                                            bool *acts);
+const fast_request *blis__fast_next_waiting(const fast_engine *engine, bool *acts);
 
 /* fast_batch.c: formation request by request. */
-blis_status blis__fast_form_carefully(fast_engine *engine, fast_plan *plan,
-                                      blis_error *error);
+blis_status blis__fast_form_carefully(fast_engine *engine, fast_plan *plan, blis_error *error);
 /* After the step time is known: decodes that were left out stay behind. */
-blis_status blis__fast_leave_behind(fast_engine *engine, int64_t itl_us,
-                                    blis_error *error);
+blis_status blis__fast_leave_behind(fast_engine *engine, int64_t itl_us, blis_error *error);
 
 /* fast_preempt.c */
 /*
@@ -431,15 +407,14 @@ blis_status blis__fast_leave_behind(fast_engine *engine, int64_t itl_us,
  * it holds get their names, so that it may find them again; those that had
  * none before are no other request's, now or ever.
  */
-blis_status blis__fast_preempt(fast_engine *engine, fast_plan *plan,
-                               fast_request *victim, blis_error *error);
+blis_status blis__fast_preempt(fast_engine *engine, fast_plan *plan, fast_request *victim,
+                               blis_error *error);
 /*
  * Preempts until so many blocks are free; *is_there = false: request itself
  * had to go.
  */
-blis_status blis__fast_make_room(fast_engine *engine, fast_plan *plan,
-                                 const fast_request *request, int64_t blocks,
-                                 bool *is_there, blis_error *error);
+blis_status blis__fast_make_room(fast_engine *engine, fast_plan *plan, const fast_request *request,
+                                 int64_t blocks, bool *is_there, blis_error *error);
 /* Out of the batch and its sums, with all its blocks given back. */
 blis_status blis__fast_leave_batch(fast_engine *engine, fast_request *request,
                                    int64_t stored_tokens);
@@ -447,9 +422,8 @@ blis_status blis__fast_leave_batch(fast_engine *engine, fast_request *request,
 /* fast_latency.c */
 /* Books the inter-token latencies of decodes requests in n steps, which add up
    to sum_us. */
-blis_status blis__fast_record_itl(fast_engine *engine, const int64_t *itl_us,
-                                  size_t n, uint64_t sum_us, int64_t decodes,
-                                  blis_error *error);
+blis_status blis__fast_record_itl(fast_engine *engine, const int64_t *itl_us, size_t n,
+                                  uint64_t sum_us, int64_t decodes, blis_error *error);
 /* The request's latencies are not wanted: all of them, so far. */
 void blis__fast_withdraw_itl(fast_engine *engine, fast_request *request);
 /* They stay where they are, for good. */
@@ -457,51 +431,44 @@ void blis__fast_forget_itl(fast_engine *engine, fast_request *request);
 /* It is about to stop decoding, but what it has given stays given. */
 blis_status blis__fast_keep_itl(fast_engine *engine, fast_request *request);
 /* The latency of the step under way is not one of the request's. */
-blis_status blis__fast_skip_itl(fast_engine *engine, fast_request *request,
-                                int64_t itl_us);
+blis_status blis__fast_skip_itl(fast_engine *engine, fast_request *request, int64_t itl_us);
 /* A latency that is the request's alone. */
-blis_status blis__fast_add_own_itl(fast_engine *engine, fast_request *request,
-                                   int64_t itl_us, blis_error *error);
+blis_status blis__fast_add_own_itl(fast_engine *engine, fast_request *request, int64_t itl_us,
+                                   blis_error *error);
 /* Makes the histogram exact, but for requests that have not ended yet. */
 void blis__fast_settle_itl(fast_engine *engine);
 
 /* When the adapter is there that is on its way; BLIS_TIME_NEVER_US = none. */
 static inline int64_t blis__fast_load_end_us(const fast_engine *engine) {
-  return engine->adapters == NULL
-             ? BLIS_TIME_NEVER_US
-             : blis__adapters_load_end_us(engine->adapters);
+  return engine->adapters == NULL ? BLIS_TIME_NEVER_US
+                                  : blis__adapters_load_end_us(engine->adapters);
 }
 
-static inline int64_t blis__fast_progress(const fast_engine *engine,
-                                          const fast_request *request) {
+static inline int64_t blis__fast_progress(const fast_engine *engine, const fast_request *request) {
   return request->is_decoding ? engine->step_index - request->decode_base
                               : request->live->progress_tokens;
 }
 
-static inline int64_t blis__fast_stored(const fast_engine *engine,
-                                        const fast_request *request) {
+static inline int64_t blis__fast_stored(const fast_engine *engine, const fast_request *request) {
   return request->is_decoding ? engine->step_index - request->stored_base
                               : request->live->progress_tokens;
 }
 
 /* Blocks that so many tokens take. */
-static inline int64_t blis__fast_blocks_of(const fast_engine *engine,
-                                           int64_t tokens) {
+static inline int64_t blis__fast_blocks_of(const fast_engine *engine, int64_t tokens) {
   int64_t size = engine->config->block_size_tokens;
   return (tokens + size - 1) / size;
 }
 
 /* step_index modulo the block size, never negative. */
-static inline int64_t blis__fast_residue(const fast_engine *engine,
-                                         int64_t step_index) {
+static inline int64_t blis__fast_residue(const fast_engine *engine, int64_t step_index) {
   int64_t size = engine->config->block_size_tokens;
   int64_t residue = step_index % size;
   return residue < 0 ? residue + size : residue;
 }
 
 /* How many decodes need a new block in that step. */
-static inline int64_t *blis__fast_boundary(fast_engine *engine,
-                                           int64_t step_index) {
+static inline int64_t *blis__fast_boundary(fast_engine *engine, int64_t step_index) {
   return &engine->boundaries[blis__fast_residue(engine, step_index)];
 }
 

@@ -6,19 +6,16 @@
 #include "base/invariant.h"
 #include "instance/fast_engine.h"
 
-int64_t blis__fast_wanted_chunk(const fast_engine *engine,
-                                const fast_request *request) {
+int64_t blis__fast_wanted_chunk(const fast_engine *engine, const fast_request *request) {
   int64_t left = request->live->prefill_tokens - request->live->progress_tokens;
   int64_t threshold = engine->config->long_prefill_threshold_tokens;
   return threshold > 0 ? blis_min_i64(left, threshold) : left;
 }
 
-int64_t blis__fast_blocks_for(const fast_engine *engine,
-                              const fast_request *request,
+int64_t blis__fast_blocks_for(const fast_engine *engine, const fast_request *request,
                               int64_t chunk_tokens) {
   int64_t stored = request->live->progress_tokens;
-  return blis__fast_blocks_of(engine, stored + chunk_tokens) -
-         blis__fast_blocks_of(engine, stored);
+  return blis__fast_blocks_of(engine, stored + chunk_tokens) - blis__fast_blocks_of(engine, stored);
 }
 
 /* How many of the request's blocks have to be named once they are full. */
@@ -30,18 +27,16 @@ static int64_t nameable_blocks(const fast_request *request) {
  * Block by block while blocks are named, since taking one may remove the very
  * entry that naming the one before has made; the rest at once.
  */
-blis_status blis__fast_extend(fast_engine *engine, fast_request *request,
-                              int64_t chunk_tokens) {
+blis_status blis__fast_extend(fast_engine *engine, fast_request *request, int64_t chunk_tokens) {
   int64_t stored = request->live->progress_tokens + chunk_tokens;
   int64_t fresh = blis__fast_blocks_for(engine, request, chunk_tokens);
   engine->pool_misses += fresh;
-  int64_t named_limit = blis_min_i64(
-      nameable_blocks(request), stored / engine->config->block_size_tokens);
+  int64_t named_limit =
+      blis_min_i64(nameable_blocks(request), stored / engine->config->block_size_tokens);
   int64_t taken;
   engine->namings += named_limit > 0;
-  BLIS_TRY(blis_run_pool_name_up_to(engine->pool, &request->holder,
-                                    &request->live->chain, named_limit,
-                                    &taken));
+  BLIS_TRY(blis_run_pool_name_up_to(engine->pool, &request->holder, &request->live->chain,
+                                    named_limit, &taken));
   blis_run_pool_take(engine->pool, &request->holder, fresh - taken);
   return BLIS_OK;
 }
@@ -56,12 +51,10 @@ typedef struct demand {
 
 /* Sets the chunks of the prefills; changes nothing else. */
 static demand find_demand(fast_engine *engine) {
-  demand d = {.budget_tokens =
-                  engine->config->max_batched_tokens - engine->decodes,
+  demand d = {.budget_tokens = engine->config->max_batched_tokens - engine->decodes,
               .blocks = *blis__fast_boundary(engine, engine->step_index),
               .is_met = true};
-  for (fast_request *r = engine->prefills.head; r != NULL;
-       r = r->links[FAST_LINK_PREFILL].next) {
+  for (fast_request *r = engine->prefills.head; r != NULL; r = r->links[FAST_LINK_PREFILL].next) {
     int64_t chunk = blis__fast_wanted_chunk(engine, r);
     if (chunk > d.budget_tokens) {
       d.is_met &= r == engine->batch.tail;
@@ -96,14 +89,12 @@ static bool chunk_avoids(const fast_engine *engine, const fast_request *request,
                          int64_t taken_blocks) {
   const blis_live_request *live = request->live;
   int64_t named = request->holder.named_blocks;
-  int64_t full = (live->progress_tokens + live->new_tokens) /
-                 engine->config->block_size_tokens;
+  int64_t full = (live->progress_tokens + live->new_tokens) / engine->config->block_size_tokens;
   int64_t limit = blis_min_i64(nameable_blocks(request), full);
   return limit <= named ||
-         blis_run_pool_next_avoid(
-             engine->pool, taken_blocks,
-             blis_block_chain_at(&live->chain, (uint32_t)named),
-             blis_block_chain_at(&live->chain, (uint32_t)limit - 1));
+         blis_run_pool_next_avoid(engine->pool, taken_blocks,
+                                  blis_block_chain_at(&live->chain, (uint32_t)named),
+                                  blis_block_chain_at(&live->chain, (uint32_t)limit - 1));
 }
 
 static bool chunks_avoid(const fast_engine *engine, int64_t taken_blocks) {
@@ -123,8 +114,7 @@ static bool chunks_avoid(const fast_engine *engine, int64_t taken_blocks) {
  */
 static bool can_serve_decodes_first(fast_engine *engine, const demand *d) {
   if (prefills_are_last(engine)) {
-    return blis__fast_names_avoid(
-        engine, 1, *blis__fast_boundary(engine, engine->step_index));
+    return blis__fast_names_avoid(engine, 1, *blis__fast_boundary(engine, engine->step_index));
   }
   if (!d->prefills_name) {
     return blis__fast_names_avoid(engine, 1, d->blocks);
@@ -142,18 +132,15 @@ static blis_status form_quickly(fast_engine *engine, fast_plan *plan) {
   plan->sums.requests = engine->decodes;
   plan->sums.decode_requests = engine->decodes;
   plan->sums.decode_context_tokens = engine->decode_context;
-  for (fast_request *r = engine->prefills.head; r != NULL;
-       r = r->links[FAST_LINK_PREFILL].next) {
+  for (fast_request *r = engine->prefills.head; r != NULL; r = r->links[FAST_LINK_PREFILL].next) {
     blis_live_request *live = r->live;
     BLIS_TRY(blis__fast_extend(engine, r, live->new_tokens));
     live->computed_tokens = live->progress_tokens + live->new_tokens;
     plan->budget_tokens -= live->new_tokens;
-    blis_batch_sums_add(
-        &plan->sums,
-        &(blis_batch_item){.progress_tokens = live->progress_tokens,
-                           .new_tokens = live->new_tokens,
-                           .prompt_tokens = live->prefill_tokens,
-                           .output_tokens = live->output_tokens});
+    blis_batch_sums_add(&plan->sums, &(blis_batch_item){.progress_tokens = live->progress_tokens,
+                                                        .new_tokens = live->new_tokens,
+                                                        .prompt_tokens = live->prefill_tokens,
+                                                        .output_tokens = live->output_tokens});
   }
   return BLIS_OK;
 }
@@ -179,8 +166,7 @@ static blis_status preempt_tail(fast_engine *engine, fast_plan *plan, demand *d,
   return BLIS_OK;
 }
 
-blis_status blis__fast_form(fast_engine *engine, fast_plan *plan,
-                            blis_error *error) {
+blis_status blis__fast_form(fast_engine *engine, fast_plan *plan, blis_error *error) {
   if (engine->gaps > 0) {
     /* Each of them is looked at when it gets its token. */
     return blis__fast_form_carefully(engine, plan, error);

@@ -36,8 +36,7 @@ void blis__fast_forget_itl(fast_engine *engine, fast_request *request) {
 
 void blis__fast_withdraw_itl(fast_engine *engine, fast_request *request) {
   for (size_t i = 0; i < request->own_itl_us.count; i++) {
-    blis_histogram_remove(engine->events.itl_us, request->own_itl_us.items[i],
-                          1);
+    blis_histogram_remove(engine->events.itl_us, request->own_itl_us.items[i], 1);
   }
   for (size_t i = 0; i < request->kept_steps.count; i++) {
     blis__step_history_withdraw(&engine->history, request->kept_steps.items[i]);
@@ -50,22 +49,20 @@ void blis__fast_withdraw_itl(fast_engine *engine, fast_request *request) {
 }
 
 /* One that is in the histogram already. */
-static blis_status own(fast_engine *engine, fast_request *request,
-                       int64_t itl_us) {
+static blis_status own(fast_engine *engine, fast_request *request, int64_t itl_us) {
   return engine->events.itl_us == NULL
              ? BLIS_OK
              : blis_array_push(&engine->alloc, &request->own_itl_us, itl_us);
 }
 
-blis_status blis__fast_add_own_itl(fast_engine *engine, fast_request *request,
-                                   int64_t itl_us, blis_error *error) {
+blis_status blis__fast_add_own_itl(fast_engine *engine, fast_request *request, int64_t itl_us,
+                                   blis_error *error) {
   request->own_itl_sum_us = blis_time_after_us(request->own_itl_sum_us, itl_us);
   BLIS_TRY_MEM(own(engine, request, itl_us), error);
   return blis__count_itl(engine->events.itl_us, &itl_us, 1, 1, error);
 }
 
-blis_status blis__fast_skip_itl(fast_engine *engine, fast_request *request,
-                                int64_t itl_us) {
+blis_status blis__fast_skip_itl(fast_engine *engine, fast_request *request, int64_t itl_us) {
   request->itl_total_before += (uint64_t)itl_us;
   BLIS_TRY(close_range(engine, request));
   request->first_decode_step = engine->step_index + 1;
@@ -83,14 +80,12 @@ blis_status blis__fast_keep_itl(fast_engine *engine, fast_request *request) {
   return BLIS_OK;
 }
 
-void blis__fast_note_first_itl(const fast_engine *engine,
-                               const fast_request *request) {
+void blis__fast_note_first_itl(const fast_engine *engine, const fast_request *request) {
   if (!request->was_reserved || engine->config->rules.resumes_preempted) {
     return;
   }
-  int64_t step = request->kept_steps.count > 0
-                     ? request->kept_steps.items[0].first
-                     : request->first_decode_step;
+  int64_t step = request->kept_steps.count > 0 ? request->kept_steps.items[0].first
+                                               : request->first_decode_step;
   if (request->own_itl_us.count > 0) {
     request->live->first_itl_us = request->own_itl_us.items[0];
   } else if (step < engine->step_index) {
@@ -103,8 +98,7 @@ static blis_status own_ranges(fast_engine *engine, fast_request *request) {
   for (size_t i = 0; i < request->kept_steps.count; i++) {
     step_range range = request->kept_steps.items[i];
     for (int64_t step = range.first; step < range.end; step++) {
-      BLIS_TRY(
-          own(engine, request, blis__step_history_at(&engine->history, step)));
+      BLIS_TRY(own(engine, request, blis__step_history_at(&engine->history, step)));
     }
   }
   request->kept_steps.count = 0;
@@ -118,8 +112,7 @@ static blis_status own_ranges(fast_engine *engine, fast_request *request) {
  */
 static blis_status find_oldest(fast_engine *engine, int64_t *oldest) {
   *oldest = engine->step_index;
-  for (const fast_request *r = engine->batch.head; r != NULL;
-       r = r->links[FAST_LINK_BATCH].next) {
+  for (const fast_request *r = engine->batch.head; r != NULL; r = r->links[FAST_LINK_BATCH].next) {
     if (r->is_decoding) {
       *oldest = blis_min_i64(*oldest, r->first_decode_step);
     }
@@ -152,9 +145,8 @@ static blis_status make_history_room(fast_engine *engine, size_t n) {
   return BLIS_OK;
 }
 
-blis_status blis__fast_record_itl(fast_engine *engine, const int64_t *itl_us,
-                                  size_t n, uint64_t sum_us, int64_t decodes,
-                                  blis_error *error) {
+blis_status blis__fast_record_itl(fast_engine *engine, const int64_t *itl_us, size_t n,
+                                  uint64_t sum_us, int64_t decodes, blis_error *error) {
   if (blis__step_history_room(&engine->history) < n) {
     BLIS_TRY_MEM(make_history_room(engine, n), error);
   }
@@ -165,7 +157,6 @@ blis_status blis__fast_record_itl(fast_engine *engine, const int64_t *itl_us,
 
 void blis__fast_settle_itl(fast_engine *engine) {
   if (engine->events.itl_us != NULL) {
-    blis__step_history_settle(&engine->history, engine->history.next_step,
-                              engine->events.itl_us);
+    blis__step_history_settle(&engine->history, engine->history.next_step, engine->events.itl_us);
   }
 }

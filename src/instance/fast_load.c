@@ -5,30 +5,27 @@
 
 /* Blocks that nobody else can have lie in the cache only once their request was
    preempted. */
-static uint32_t count_cached(const fast_engine *engine,
-                             const fast_request *request, uint32_t findable,
-                             int64_t *unused) {
+static uint32_t count_cached(const fast_engine *engine, const fast_request *request,
+                             uint32_t findable, int64_t *unused) {
   const blis_block_chain *chain = &request->live->chain;
-  uint32_t limit = !request->is_tracked && findable > chain->shared_count
-                       ? chain->shared_count
-                       : findable;
+  uint32_t limit =
+      !request->is_tracked && findable > chain->shared_count ? chain->shared_count : findable;
   return blis_run_pool_match(engine->pool, chain, limit, unused);
 }
 
 static blis_status set_aside(fast_engine *engine, fast_request *request,
                              const blis_kv_stretch *stretch) {
   int64_t fresh = (int64_t)stretch->end - stretch->first;
-  BLIS_TRY(blis_run_pool_claim(engine->pool, &request->holder,
-                               &request->live->chain, stretch->first));
+  BLIS_TRY(
+      blis_run_pool_claim(engine->pool, &request->holder, &request->live->chain, stretch->first));
   blis_run_pool_take(engine->pool, &request->holder, fresh);
   engine->pool_hits += stretch->first;
   engine->pool_misses += fresh;
   return BLIS_OK;
 }
 
-static blis_status begin(fast_engine *engine, fast_request *request,
-                         const blis_kv_stretch *stretch, int64_t now_us,
-                         blis_error *error) {
+static blis_status begin(fast_engine *engine, fast_request *request, const blis_kv_stretch *stretch,
+                         int64_t now_us, blis_error *error) {
   const blis_kv_source *source = engine->config->kv_source;
   BLIS_TRY_MEM(set_aside(engine, request, stretch), error);
   request->live->was_brought = true;
@@ -41,9 +38,8 @@ static blis_status begin(fast_engine *engine, fast_request *request,
   return source->bring(source->ud, request->live, stretch, now_us, error);
 }
 
-blis_status blis__fast_load(fast_engine *engine, fast_request *request,
-                            int64_t now_us, bool *is_loading, bool *is_blocked,
-                            blis_error *error) {
+blis_status blis__fast_load(fast_engine *engine, fast_request *request, int64_t now_us,
+                            bool *is_loading, bool *is_blocked, blis_error *error) {
   const blis_kv_source *source = engine->config->kv_source;
   *is_loading = false;
   *is_blocked = false;
@@ -52,8 +48,7 @@ blis_status blis__fast_load(fast_engine *engine, fast_request *request,
   }
   int64_t unused = 0;
   uint32_t findable = blis__findable_blocks(engine->config, request->live);
-  blis_kv_stretch stretch = {count_cached(engine, request, findable, &unused),
-                             findable};
+  blis_kv_stretch stretch = {count_cached(engine, request, findable, &unused), findable};
   if (stretch.end <= stretch.first) {
     return BLIS_OK;
   }
@@ -65,8 +60,7 @@ blis_status blis__fast_load(fast_engine *engine, fast_request *request,
   int64_t needed = (int64_t)stretch.end - stretch.first + unused;
   *is_loading = needed <= blis_run_pool_free_blocks(engine->pool);
   *is_blocked = !*is_loading;
-  return *is_loading ? begin(engine, request, &stretch, now_us, error)
-                     : BLIS_OK;
+  return *is_loading ? begin(engine, request, &stretch, now_us, error) : BLIS_OK;
 }
 
 static void end_load(fast_engine *engine, fast_request *request) {
@@ -83,22 +77,20 @@ blis_status blis__fast_cancel_load(fast_engine *engine, fast_request *request) {
 }
 
 /* Blocks that nobody else may hold need no names, but to be found again. */
-static blis_status name(fast_engine *engine, fast_request *request,
-                        uint32_t end) {
+static blis_status name(fast_engine *engine, fast_request *request, uint32_t end) {
   int64_t limit = end;
   int64_t taken;
   if (!request->is_tracked) {
     limit = blis_min_i64(limit, request->live->chain.shared_count);
   }
   engine->namings++;
-  BLIS_TRY(blis_run_pool_name_up_to(engine->pool, &request->holder,
-                                    &request->live->chain, limit, &taken));
+  BLIS_TRY(blis_run_pool_name_up_to(engine->pool, &request->holder, &request->live->chain, limit,
+                                    &taken));
   BLIS_ASSERT(taken == 0);
   return BLIS_OK;
 }
 
-static blis_status take_back(fast_engine *engine, fast_request *request,
-                             uint32_t end) {
+static blis_status take_back(fast_engine *engine, fast_request *request, uint32_t end) {
   blis_live_request *live = request->live;
   int64_t blocks = request->holder.named_blocks + request->holder.anonymous;
   BLIS_ASSERT(end <= blocks);
@@ -118,8 +110,8 @@ static blis_status take_back(fast_engine *engine, fast_request *request,
   return BLIS_OK;
 }
 
-blis_status blis__fast_loaded(void *state, blis_live_request *live,
-                              uint32_t end, int64_t now_us, blis_error *error) {
+blis_status blis__fast_loaded(void *state, blis_live_request *live, uint32_t end, int64_t now_us,
+                              blis_error *error) {
   fast_engine *engine = state;
   fast_request *request = live->engine;
   BLIS_ASSERT(now_us >= engine->clock_us);

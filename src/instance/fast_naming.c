@@ -15,8 +15,7 @@ static blis_status need_lists(fast_engine *engine) {
     return BLIS_OK;
   }
   size_t count = (size_t)engine->config->block_size_tokens;
-  engine->naming =
-      blis_alloc_zeroed(&engine->alloc, count, sizeof *engine->naming);
+  engine->naming = blis_alloc_zeroed(&engine->alloc, count, sizeof *engine->naming);
   if (engine->naming == NULL) {
     return BLIS_ERR_NOMEM;
   }
@@ -26,8 +25,7 @@ static blis_status need_lists(fast_engine *engine) {
   return BLIS_OK;
 }
 
-static fast_list *list_of(const fast_engine *engine,
-                          const fast_request *request) {
+static fast_list *list_of(const fast_engine *engine, const fast_request *request) {
   return &engine->naming[blis__fast_residue(engine, request->stored_base)];
 }
 
@@ -61,20 +59,17 @@ void blis__fast_naming_remove(fast_engine *engine, fast_request *request) {
   }
 }
 
-fast_request *blis__fast_naming_first(const fast_engine *engine,
-                                      int64_t step_index) {
-  return engine->naming == NULL
-             ? NULL
-             : engine->naming[blis__fast_residue(engine, step_index + 1)].head;
+fast_request *blis__fast_naming_first(const fast_engine *engine, int64_t step_index) {
+  return engine->naming == NULL ? NULL
+                                : engine->naming[blis__fast_residue(engine, step_index + 1)].head;
 }
 
-bool blis__fast_names_avoid(const fast_engine *engine, size_t steps,
-                            int64_t taken_blocks) {
+bool blis__fast_names_avoid(const fast_engine *engine, size_t steps, int64_t taken_blocks) {
   int64_t size = engine->config->block_size_tokens;
   for (size_t i = 0; i < steps; i++) {
     int64_t step = engine->step_index + (int64_t)i;
-    for (const fast_request *r = blis__fast_naming_first(engine, step);
-         r != NULL; r = r->links[FAST_LINK_NAMING].next) {
+    for (const fast_request *r = blis__fast_naming_first(engine, step); r != NULL;
+         r = r->links[FAST_LINK_NAMING].next) {
       const blis_block_chain *chain = &r->live->chain;
       uint32_t k = (uint32_t)((step + 1 - r->stored_base) / size - 1);
       blis_block_id id = blis_block_chain_at(chain, k);
@@ -102,13 +97,11 @@ blis_status blis__fast_name_output(fast_engine *engine, fast_request *request,
                                    int64_t stored_tokens) {
   const blis_block_chain *chain = &request->live->chain;
   blis_run_holder *holder = &request->holder;
-  if (!request->names_output ||
-      stored_tokens % engine->config->block_size_tokens != 0 ||
+  if (!request->names_output || stored_tokens % engine->config->block_size_tokens != 0 ||
       holder->named_blocks >= chain->shared_count) {
     return BLIS_OK;
   }
-  BLIS_ASSERT(holder->named_blocks + 1 ==
-              stored_tokens / engine->config->block_size_tokens);
+  BLIS_ASSERT(holder->named_blocks + 1 == stored_tokens / engine->config->block_size_tokens);
   /* While decoding, nobody keeps count of the anonymous blocks. */
   holder->anonymous = 1;
   engine->namings++;

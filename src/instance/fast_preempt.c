@@ -30,8 +30,7 @@ blis_status blis__fast_leave_batch(fast_engine *engine, fast_request *request,
   return blis__fast_release(engine, request, stored_tokens);
 }
 
-blis_status blis__fast_track(fast_engine *engine, fast_request *request,
-                             int64_t stored_tokens) {
+blis_status blis__fast_track(fast_engine *engine, fast_request *request, int64_t stored_tokens) {
   const blis_instance_config *config = engine->config;
   request->is_tracked = true;
   if (!request->owns_prompt) {
@@ -45,23 +44,20 @@ blis_status blis__fast_track(fast_engine *engine, fast_request *request,
   /* While decoding, nobody has kept count of the anonymous blocks. */
   request->holder.anonymous += limit;
   int64_t taken = 0;
-  BLIS_TRY(blis_run_pool_name_up_to(engine->pool, &request->holder,
-                                    &request->live->chain, limit, &taken));
+  BLIS_TRY(blis_run_pool_name_up_to(engine->pool, &request->holder, &request->live->chain, limit,
+                                    &taken));
   BLIS_ASSERT(taken == 0);
   return BLIS_OK;
 }
 
-static bool is_more_urgent(const blis_live_request *a,
-                           const blis_live_request *b) {
-  return a->priority != b->priority ? a->priority > b->priority
-                                    : a->arrival_us < b->arrival_us;
+static bool is_more_urgent(const blis_live_request *a, const blis_live_request *b) {
+  return a->priority != b->priority ? a->priority > b->priority : a->arrival_us < b->arrival_us;
 }
 
 /* The last of the least urgent, latest ones. */
 static fast_request *least_urgent(const fast_engine *engine) {
   fast_request *victim = engine->batch.tail;
-  for (fast_request *r = victim; r != NULL;
-       r = r->links[FAST_LINK_BATCH].previous) {
+  for (fast_request *r = victim; r != NULL; r = r->links[FAST_LINK_BATCH].previous) {
     if (is_more_urgent(victim->live, r->live)) {
       victim = r;
     }
@@ -69,19 +65,14 @@ static fast_request *least_urgent(const fast_engine *engine) {
   return victim;
 }
 
-static blis_status ask_for_victim(fast_engine *engine, fast_request **victim,
-                                  blis_error *error) {
+static blis_status ask_for_victim(fast_engine *engine, fast_request **victim, blis_error *error) {
   engine->running.count = 0;
-  for (const fast_request *r = engine->batch.head; r != NULL;
-       r = r->links[FAST_LINK_BATCH].next) {
-    const blis_running_request shown = {r->live,
-                                        blis__fast_progress(engine, r)};
-    BLIS_TRY_MEM(blis_array_push(&engine->alloc, &engine->running, shown),
-                 error);
+  for (const fast_request *r = engine->batch.head; r != NULL; r = r->links[FAST_LINK_BATCH].next) {
+    const blis_running_request shown = {r->live, blis__fast_progress(engine, r)};
+    BLIS_TRY_MEM(blis_array_push(&engine->alloc, &engine->running, shown), error);
   }
   size_t index = 0;
-  BLIS_TRY(engine->config->choose_victim(engine->config->choose_victim_ud,
-                                         engine->running.items,
+  BLIS_TRY(engine->config->choose_victim(engine->config->choose_victim_ud, engine->running.items,
                                          engine->running.count, &index, error));
   *victim = engine->batch.head;
   while (index-- > 0) {
@@ -90,8 +81,7 @@ static blis_status ask_for_victim(fast_engine *engine, fast_request **victim,
   return BLIS_OK;
 }
 
-static blis_status choose_victim(fast_engine *engine, fast_request **victim,
-                                 blis_error *error) {
+static blis_status choose_victim(fast_engine *engine, fast_request **victim, blis_error *error) {
   switch (engine->config->preemption) {
   case BLIS_PREEMPTION_FCFS:
     *victim = engine->batch.tail;
@@ -106,13 +96,11 @@ static blis_status choose_victim(fast_engine *engine, fast_request **victim,
 }
 
 /* What the victim has stored, what it got in this very step included. */
-static int64_t stored_now(const fast_engine *engine,
-                          const fast_request *victim) {
+static int64_t stored_now(const fast_engine *engine, const fast_request *victim) {
   return blis__fast_stored(engine, victim) + victim->live->new_tokens;
 }
 
-static blis_status check_progress(fast_engine *engine, fast_request *victim,
-                                  blis_error *error) {
+static blis_status check_progress(fast_engine *engine, fast_request *victim, blis_error *error) {
   int64_t progress = blis__fast_progress(engine, victim);
   if (progress > victim->furthest_tokens) {
     victim->furthest_tokens = progress;
@@ -124,19 +112,18 @@ static blis_status check_progress(fast_engine *engine, fast_request *victim,
   }
   const blis_live_request *live = victim->live;
   char id[BLIS_REQUEST_ID_SIZE];
-  return blis_fail(
-      error, BLIS_ERR_STUCK,
-      "no request has made progress in %d preemptions up to %" PRId64
-      " us: %s needs %" PRId64 " KV blocks and holds %" PRId64
-      " tokens; %" PRId64 " of %" PRId64 " blocks are free",
-      STUCK_PREEMPTIONS, engine->clock_us,
-      blis_request_id_of(live->number, live->session, live->round_index, id),
-      blis__needed_blocks(engine->config, live), progress,
-      blis_run_pool_free_blocks(engine->pool), engine->config->kv_blocks);
+  return blis_fail(error, BLIS_ERR_STUCK,
+                   "no request has made progress in %d preemptions up to %" PRId64
+                   " us: %s needs %" PRId64 " KV blocks and holds %" PRId64 " tokens; %" PRId64
+                   " of %" PRId64 " blocks are free",
+                   STUCK_PREEMPTIONS, engine->clock_us,
+                   blis_request_id_of(live->number, live->session, live->round_index, id),
+                   blis__needed_blocks(engine->config, live), progress,
+                   blis_run_pool_free_blocks(engine->pool), engine->config->kv_blocks);
 }
 
-blis_status blis__fast_preempt(fast_engine *engine, fast_plan *plan,
-                               fast_request *victim, blis_error *error) {
+blis_status blis__fast_preempt(fast_engine *engine, fast_plan *plan, fast_request *victim,
+                               blis_error *error) {
   blis_live_request *live = victim->live;
   int64_t progress = blis__fast_progress(engine, victim);
   int64_t stored = stored_now(engine, victim);
@@ -151,8 +138,7 @@ blis_status blis__fast_preempt(fast_engine *engine, fast_plan *plan,
   plan->budget_tokens += live->new_tokens;
   BLIS_ASSERT(plan->budget_tokens <= engine->config->max_batched_tokens);
   plan->is_preempted = true;
-  blis__note_preemption(engine->config, &engine->events, live, progress,
-                        engine->clock_us);
+  blis__note_preemption(engine->config, &engine->events, live, progress, engine->clock_us);
   engine->stats.preemptions++;
   if (engine->adapters != NULL) {
     blis__adapters_preempted(engine->adapters, live);
@@ -161,9 +147,8 @@ blis_status blis__fast_preempt(fast_engine *engine, fast_plan *plan,
   return BLIS_OK;
 }
 
-blis_status blis__fast_make_room(fast_engine *engine, fast_plan *plan,
-                                 const fast_request *request, int64_t blocks,
-                                 bool *is_there, blis_error *error) {
+blis_status blis__fast_make_room(fast_engine *engine, fast_plan *plan, const fast_request *request,
+                                 int64_t blocks, bool *is_there, blis_error *error) {
   *is_there = true;
   while (blis_run_pool_free_blocks(engine->pool) < blocks) {
     fast_request *victim = NULL;

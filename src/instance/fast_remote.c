@@ -18,10 +18,9 @@ void blis__fast_unpark(fast_engine *engine, fast_request *request) {
   request->is_parked = false;
 }
 
-void blis__fast_hold(fast_engine *engine, fast_request *request,
-                     int64_t stored_tokens) {
-  request->holder.anonymous = blis__fast_blocks_of(engine, stored_tokens) -
-                              request->holder.named_blocks;
+void blis__fast_hold(fast_engine *engine, fast_request *request, int64_t stored_tokens) {
+  request->holder.anonymous =
+      blis__fast_blocks_of(engine, stored_tokens) - request->holder.named_blocks;
   BLIS_ASSERT(request->holder.anonymous >= 0);
   if (request->has_deadline) {
     blis__fast_list_remove(&engine->deadlines, request);
@@ -46,9 +45,8 @@ blis_status blis__fast_drop_kv(fast_engine *engine, bool *is_dropped) {
     return BLIS_OK;
   }
   const blis__waiting *place = engine->queue.tail;
-  while (place != NULL &&
-         (!((fast_request *)place->request->engine)->has_kv ||
-          blis__goes_without_block(engine->config, place->request))) {
+  while (place != NULL && (!((fast_request *)place->request->engine)->has_kv ||
+                           blis__goes_without_block(engine->config, place->request))) {
     place = place->before;
   }
   if (place == NULL) {
@@ -68,39 +66,32 @@ blis_status blis__fast_drop_kv(fast_engine *engine, bool *is_dropped) {
 }
 
 /* Blocks with content that others may have get their names, the rest none. */
-static int64_t nameable_blocks(const fast_engine *engine,
-                               const blis_live_request *live, int64_t tokens) {
-  return blis_min_i64(live->chain.shared_count,
-                      tokens / engine->config->block_size_tokens);
+static int64_t nameable_blocks(const fast_engine *engine, const blis_live_request *live,
+                               int64_t tokens) {
+  return blis_min_i64(live->chain.shared_count, tokens / engine->config->block_size_tokens);
 }
 
 /* One token at least is to come, so that a cached prefix is claimed. */
-static uint32_t find_cached(const fast_engine *engine,
-                            const blis_live_request *live,
+static uint32_t find_cached(const fast_engine *engine, const blis_live_request *live,
                             const blis_kv_demand *demand, int64_t *unused) {
   *unused = 0;
   if (!demand->reuses_cache) {
     return 0;
   }
   int64_t limit =
-      blis_min_i64(nameable_blocks(engine, live, demand->tokens - 1),
-                   live->chain.prompt_blocks);
-  return blis_run_pool_match(engine->pool, &live->chain, (uint32_t)limit,
-                             unused);
+      blis_min_i64(nameable_blocks(engine, live, demand->tokens - 1), live->chain.prompt_blocks);
+  return blis_run_pool_match(engine->pool, &live->chain, (uint32_t)limit, unused);
 }
 
-static blis_status take(fast_engine *engine, fast_request *request,
-                        const blis_kv_demand *demand, uint32_t cached,
-                        int64_t fresh) {
+static blis_status take(fast_engine *engine, fast_request *request, const blis_kv_demand *demand,
+                        uint32_t cached, int64_t fresh) {
   blis_live_request *live = request->live;
-  BLIS_TRY(blis_run_pool_claim(engine->pool, &request->holder, &live->chain,
-                               cached));
+  BLIS_TRY(blis_run_pool_claim(engine->pool, &request->holder, &live->chain, cached));
   int64_t taken = 0;
   if (demand->is_found_at_once) {
     engine->namings++;
-    BLIS_TRY(blis_run_pool_name_up_to(
-        engine->pool, &request->holder, &live->chain,
-        nameable_blocks(engine, live, demand->tokens), &taken));
+    BLIS_TRY(blis_run_pool_name_up_to(engine->pool, &request->holder, &live->chain,
+                                      nameable_blocks(engine, live, demand->tokens), &taken));
   }
   blis_run_pool_take(engine->pool, &request->holder, fresh - taken);
   engine->pool_hits += cached;
@@ -108,10 +99,8 @@ static blis_status take(fast_engine *engine, fast_request *request,
   return BLIS_OK;
 }
 
-blis_status blis__fast_reserve(void *state, blis_live_request *live,
-                               const blis_kv_demand *demand,
-                               int64_t *cached_tokens, bool *is_done,
-                               blis_error *error) {
+blis_status blis__fast_reserve(void *state, blis_live_request *live, const blis_kv_demand *demand,
+                               int64_t *cached_tokens, bool *is_done, blis_error *error) {
   fast_engine *engine = state;
   fast_request *request;
   int64_t unused;
@@ -132,8 +121,7 @@ blis_status blis__fast_reserve(void *state, blis_live_request *live,
 }
 
 blis_status blis__fast_activate(void *state, blis_live_request *live,
-                                const blis_kv_arrival *arrival, int64_t now_us,
-                                blis_error *error) {
+                                const blis_kv_arrival *arrival, int64_t now_us, blis_error *error) {
   fast_engine *engine = state;
   fast_request *request = live->engine;
   int64_t taken;
@@ -142,9 +130,8 @@ blis_status blis__fast_activate(void *state, blis_live_request *live,
   engine->clock_us = now_us;
   blis__fast_unpark(engine, request);
   engine->namings++;
-  BLIS_TRY_MEM(blis_run_pool_name_up_to(
-                   engine->pool, &request->holder, &live->chain,
-                   nameable_blocks(engine, live, arrival->tokens), &taken),
+  BLIS_TRY_MEM(blis_run_pool_name_up_to(engine->pool, &request->holder, &live->chain,
+                                        nameable_blocks(engine, live, arrival->tokens), &taken),
                error);
   BLIS_ASSERT(taken == 0);
   engine->parked_blocks += request->holder.anonymous;
@@ -157,15 +144,13 @@ blis_status blis__fast_activate(void *state, blis_live_request *live,
   return BLIS_OK;
 }
 
-blis_status blis__fast_try_with_kv(fast_engine *engine, fast_request *request,
-                                   fast_plan *plan, bool *is_admitted) {
+blis_status blis__fast_try_with_kv(fast_engine *engine, fast_request *request, fast_plan *plan,
+                                   bool *is_admitted) {
   blis_live_request *live = request->live;
   int64_t progress = live->progress_tokens;
   bool is_whole = progress >= live->prefill_tokens;
-  int64_t chunk = is_whole
-                      ? 1
-                      : blis_min_i64(blis__fast_wanted_chunk(engine, request),
-                                     plan->budget_tokens);
+  int64_t chunk =
+      is_whole ? 1 : blis_min_i64(blis__fast_wanted_chunk(engine, request), plan->budget_tokens);
   int64_t blocks = blis__fast_blocks_for(engine, request, chunk);
   *is_admitted = blocks <= blis_run_pool_free_blocks(engine->pool);
   if (!*is_admitted && blis__goes_without_block(engine->config, live)) {

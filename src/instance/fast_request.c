@@ -3,10 +3,8 @@
 #include "base/invariant.h"
 #include "instance/fast_engine.h"
 
-void blis__fast_list_insert(fast_list *list, fast_request *request,
-                            fast_request *before) {
-  fast_request *after =
-      before == NULL ? list->head : before->links[list->kind].next;
+void blis__fast_list_insert(fast_list *list, fast_request *request, fast_request *before) {
+  fast_request *after = before == NULL ? list->head : before->links[list->kind].next;
   request->links[list->kind].previous = before;
   request->links[list->kind].next = after;
   if (before == NULL) {
@@ -31,8 +29,7 @@ void blis__fast_list_remove(fast_list *list, fast_request *request) {
   fast_request *next = request->links[list->kind].next;
   BLIS_ASSERT(previous == NULL ? list->head == request
                                : previous->links[list->kind].next == request);
-  BLIS_ASSERT(next == NULL ? list->tail == request
-                           : next->links[list->kind].previous == request);
+  BLIS_ASSERT(next == NULL ? list->tail == request : next->links[list->kind].previous == request);
   BLIS_ASSERT(list->count > 0);
   if (previous == NULL) {
     list->head = next;
@@ -71,16 +68,14 @@ blis_status blis__fast_arrivals_add(fast_engine *engine, fast_arrival arrival) {
   BLIS_TRY(blis_array_push(&engine->alloc, &arrivals->pending, arrival));
   fast_arrival *items = arrivals->pending.items;
   size_t i = arrivals->pending.count - 1;
-  for (; i > arrivals->first && items[i - 1].queued_us > arrival.queued_us;
-       i--) {
+  for (; i > arrivals->first && items[i - 1].queued_us > arrival.queued_us; i--) {
     items[i] = items[i - 1];
   }
   items[i] = arrival;
   return BLIS_OK;
 }
 
-void blis__fast_arrivals_remove(fast_engine *engine,
-                                const fast_request *request) {
+void blis__fast_arrivals_remove(fast_engine *engine, const fast_request *request) {
   fast_arrivals *arrivals = &engine->arrivals;
   fast_arrival *items = arrivals->pending.items;
   size_t i = arrivals->first;
@@ -105,8 +100,7 @@ static void reset(fast_request *request, blis_live_request *live) {
 }
 
 static blis_status new_record(fast_engine *engine, fast_request **request) {
-  BLIS_TRY(blis_array_reserve(&engine->alloc, &engine->records,
-                              engine->records.count + 1));
+  BLIS_TRY(blis_array_reserve(&engine->alloc, &engine->records, engine->records.count + 1));
   *request = blis_alloc_zeroed(&engine->alloc, 1, sizeof **request);
   if (*request == NULL) {
     return BLIS_ERR_NOMEM;
@@ -135,8 +129,7 @@ void blis__fast_request_spare(fast_engine *engine, fast_request *request) {
   }
   blis__fast_forget_itl(engine, request);
   BLIS_ASSERT(request->live->engine == request);
-  BLIS_ASSERT(request->holder.named_blocks == 0 &&
-              request->holder.anonymous == 0);
+  BLIS_ASSERT(request->holder.named_blocks == 0 && request->holder.anonymous == 0);
   request->live->engine = NULL;
   request->live = NULL;
   request->links[FAST_LINK_BATCH].next = engine->spares;
@@ -147,21 +140,18 @@ void blis__fast_request_spare(fast_engine *engine, fast_request *request) {
 void blis__fast_deadline_add(fast_engine *engine, fast_request *request) {
   fast_list *list = &engine->deadlines;
   fast_request *before = list->tail;
-  while (before != NULL &&
-         before->live->deadline_us > request->live->deadline_us) {
+  while (before != NULL && before->live->deadline_us > request->live->deadline_us) {
     before = before->links[FAST_LINK_DEADLINE].previous;
   }
   request->has_deadline = true;
   blis__fast_list_insert(list, request, before);
 }
 
-int64_t blis__fast_itl_sum_us(const fast_engine *engine,
-                              const fast_request *request) {
+int64_t blis__fast_itl_sum_us(const fast_engine *engine, const fast_request *request) {
   BLIS_ASSERT(engine->itl_total_us >= request->itl_total_before);
   uint64_t sum_us = engine->itl_total_us - request->itl_total_before;
-  return sum_us < BLIS_TIME_NEVER_US
-             ? blis_time_after_us((int64_t)sum_us, request->own_itl_sum_us)
-             : BLIS_TIME_NEVER_US;
+  return sum_us < BLIS_TIME_NEVER_US ? blis_time_after_us((int64_t)sum_us, request->own_itl_sum_us)
+                                     : BLIS_TIME_NEVER_US;
 }
 
 void blis__fast_note_energy(const fast_engine *engine, fast_request *request) {
@@ -170,14 +160,12 @@ void blis__fast_note_energy(const fast_engine *engine, fast_request *request) {
   }
   const blis_drawn *until = &engine->power->token;
   const blis_drawn *before = &request->token_before;
-  const blis_drawn since = {until->nj - before->nj,
-                            until->carbon_pg - before->carbon_pg};
+  const blis_drawn since = {until->nj - before->nj, until->carbon_pg - before->carbon_pg};
   blis_drawn_add(&request->live->drawn, &since, 1);
   request->token_before = *until;
 }
 
-void blis__fast_note_progress(const fast_engine *engine,
-                              fast_request *request) {
+void blis__fast_note_progress(const fast_engine *engine, fast_request *request) {
   if (!request->is_decoding) {
     return;
   }

@@ -5,24 +5,21 @@
 #include "instance/timing.h"
 #include "latency/coverage.h"
 
-blis_status blis__fast_release(fast_engine *engine, fast_request *request,
-                               int64_t stored_tokens) {
-  request->holder.anonymous = blis__fast_blocks_of(engine, stored_tokens) -
-                              request->holder.named_blocks;
+blis_status blis__fast_release(fast_engine *engine, fast_request *request, int64_t stored_tokens) {
+  request->holder.anonymous =
+      blis__fast_blocks_of(engine, stored_tokens) - request->holder.named_blocks;
   BLIS_ASSERT(request->holder.anonymous >= 0);
   engine->releases++;
   return blis_run_pool_release(engine->pool, &request->holder);
 }
 
-blis_status blis__fast_start_decoding(fast_engine *engine,
-                                      fast_request *request,
+blis_status blis__fast_start_decoding(fast_engine *engine, fast_request *request,
                                       int64_t least_steps) {
   const blis_live_request *live = request->live;
   int64_t next_step = engine->step_index;
   int64_t done = live->prefill_tokens;
   int64_t stored = request->owns_prompt ? done : request->holder.anonymous;
-  int64_t steps =
-      live->prompt_tokens + blis_max_i64(live->output_tokens, 1) - 1 - done;
+  int64_t steps = live->prompt_tokens + blis_max_i64(live->output_tokens, 1) - 1 - done;
   int64_t limit = engine->config->max_model_len_tokens;
   int64_t most_steps = blis_max_i64(limit - 1 - done, least_steps);
   request->is_length_capped = limit > 0 && most_steps < steps;
@@ -36,16 +33,14 @@ blis_status blis__fast_start_decoding(fast_engine *engine,
   request->stored_base = next_step - stored;
   request->first_decode_step = next_step;
   request->itl_total_before = engine->itl_total_us;
-  request->token_before =
-      engine->power == NULL ? (blis_drawn){0} : engine->power->token;
+  request->token_before = engine->power == NULL ? (blis_drawn){0} : engine->power->token;
   request->finish.step = next_step + steps;
   engine->decodes++;
   engine->decode_context += done;
   engine->decode_prompts += live->prompt_tokens;
   ++*blis__fast_boundary(engine, request->stored_base);
   BLIS_TRY(blis__fast_naming_add(engine, request));
-  return blis__finish_heap_add(&engine->alloc, &engine->finishes,
-                               &request->finish);
+  return blis__finish_heap_add(&engine->alloc, &engine->finishes, &request->finish);
 }
 
 void blis__fast_stop_decoding(fast_engine *engine, fast_request *request) {
@@ -66,11 +61,10 @@ void blis__fast_stop_decoding(fast_engine *engine, fast_request *request) {
 }
 
 /* For a model, or a step, whose time needs the requests one by one. */
-static blis_status time_by_items(fast_engine *engine, const fast_plan *plan,
-                                 int64_t *step_us, blis_error *error) {
+static blis_status time_by_items(fast_engine *engine, const fast_plan *plan, int64_t *step_us,
+                                 blis_error *error) {
   engine->items.count = 0;
-  for (const fast_request *r = engine->batch.head; r != NULL;
-       r = r->links[FAST_LINK_BATCH].next) {
+  for (const fast_request *r = engine->batch.head; r != NULL; r = r->links[FAST_LINK_BATCH].next) {
     bool is_whole = r->is_decoding && !plan->is_careful;
     int64_t new_tokens = is_whole ? 1 : r->live->new_tokens;
     if (new_tokens == 0) {
@@ -82,36 +76,32 @@ static blis_status time_by_items(fast_engine *engine, const fast_plan *plan,
                             .output_tokens = r->live->output_tokens};
     BLIS_TRY_MEM(blis_array_push(&engine->alloc, &engine->items, item), error);
   }
-  return blis_latency_step_time(engine->config->latency, engine->items.items,
-                                engine->items.count, step_us, error);
+  return blis_latency_step_time(engine->config->latency, engine->items.items, engine->items.count,
+                                step_us, error);
 }
 
-static blis_status time_step(fast_engine *engine, const fast_plan *plan,
-                             int64_t *step_us, blis_error *error) {
-  if (!blis_latency_step_time_from_sums(engine->config->latency, &plan->sums,
-                                        step_us)) {
+static blis_status time_step(fast_engine *engine, const fast_plan *plan, int64_t *step_us,
+                             blis_error *error) {
+  if (!blis_latency_step_time_from_sums(engine->config->latency, &plan->sums, step_us)) {
     BLIS_TRY(time_by_items(engine, plan, step_us, error));
   }
   if (engine->adapters != NULL) {
-    *step_us =
-        blis_time_after_us(blis__adapters_step_us(engine->adapters, *step_us),
-                           blis__adapters_take_load_us(engine->adapters));
+    *step_us = blis_time_after_us(blis__adapters_step_us(engine->adapters, *step_us),
+                                  blis__adapters_take_load_us(engine->adapters));
   }
   return blis__check_step_time(engine->config->latency, step_us, error);
 }
 
 static void count_uncovered(fast_engine *engine, const fast_plan *plan) {
-  const blis_coverage *coverage =
-      blis_latency_coverage(engine->config->latency);
+  const blis_coverage *coverage = blis_latency_coverage(engine->config->latency);
   if (coverage != NULL) {
-    engine->stats.uncovered_steps +=
-        blis_coverage_is_beyond(coverage, &plan->sums);
+    engine->stats.uncovered_steps += blis_coverage_is_beyond(coverage, &plan->sums);
   }
 }
 
 /* The step that ends at step_end_us has computed what the request lacked. */
-static blis_status finish_prefill(fast_engine *engine, fast_request *request,
-                                  int64_t step_end_us, blis_error *error) {
+static blis_status finish_prefill(fast_engine *engine, fast_request *request, int64_t step_end_us,
+                                  blis_error *error) {
   blis__fast_list_remove(&engine->prefills, request);
   BLIS_TRY_MEM(blis__fast_start_decoding(engine, request, 0), error);
   if (!request->live->has_first_token) {
@@ -123,20 +113,16 @@ static blis_status finish_prefill(fast_engine *engine, fast_request *request,
     engine->events.recomputed(engine->events.ud, request->live, step_end_us);
   }
   return blis__fast_add_own_itl(
-      engine, request,
-      step_end_us - request->token_end_us + engine->output_token_us, error);
+      engine, request, step_end_us - request->token_end_us + engine->output_token_us, error);
 }
 
-static blis_status advance_prefills(fast_engine *engine, int64_t step_end_us,
-                                    blis_error *error) {
+static blis_status advance_prefills(fast_engine *engine, int64_t step_end_us, blis_error *error) {
   fast_request *next = NULL;
   for (fast_request *r = engine->prefills.head; r != NULL; r = next) {
     next = r->links[FAST_LINK_PREFILL].next;
-    BLIS_TRY(blis__tell_computing(&engine->events, r->live, engine->clock_us,
-                                  step_end_us, error));
+    BLIS_TRY(blis__tell_computing(&engine->events, r->live, engine->clock_us, step_end_us, error));
     if (engine->power != NULL) {
-      blis_drawn_add(&r->live->drawn, &engine->power->step,
-                     (uint64_t)r->live->new_tokens);
+      blis_drawn_add(&r->live->drawn, &engine->power->step, (uint64_t)r->live->new_tokens);
     }
     r->live->progress_tokens = r->live->computed_tokens;
     if (r->live->progress_tokens >= r->live->prefill_tokens) {
@@ -161,14 +147,11 @@ static void give_first_tokens(fast_engine *engine, int64_t step_end_us) {
 }
 
 /* The tokens of this step, which takes duration_us, are computed. */
-static BLIS_ALWAYS_INLINE blis_status advance(fast_engine *engine,
-                                              const fast_plan *plan,
-                                              int64_t duration_us,
-                                              blis_error *error) {
+static BLIS_ALWAYS_INLINE blis_status advance(fast_engine *engine, const fast_plan *plan,
+                                              int64_t duration_us, blis_error *error) {
   int64_t decodes = plan->sums.decode_requests;
   int64_t itl_us = duration_us + engine->output_token_us;
-  BLIS_TRY(blis__fast_record_itl(engine, &itl_us, 1, (uint64_t)itl_us, decodes,
-                                 error));
+  BLIS_TRY(blis__fast_record_itl(engine, &itl_us, 1, (uint64_t)itl_us, decodes, error));
   engine->decode_context += decodes;
   if (plan->is_careful) {
     BLIS_TRY(blis__fast_leave_behind(engine, itl_us, error));
@@ -183,14 +166,12 @@ static BLIS_ALWAYS_INLINE blis_status advance(fast_engine *engine,
  * the same, as BLIS (Go) does: it can evict a cached block. *stored = the
  * request's tokens in the cache afterwards.
  */
-static blis_status store_last_token(fast_engine *engine, fast_request *request,
-                                    int64_t *stored) {
+static blis_status store_last_token(fast_engine *engine, fast_request *request, int64_t *stored) {
   const blis_live_request *live = request->live;
   *stored = blis__fast_stored(engine, request);
   if (engine->config->rules.drops_last_kv || request->is_length_capped ||
       live->output_tokens == 0 ||
-      blis__fast_progress(engine, request) >=
-          live->prompt_tokens + live->output_tokens) {
+      blis__fast_progress(engine, request) >= live->prompt_tokens + live->output_tokens) {
     return BLIS_OK;
   }
   if (*stored % engine->config->block_size_tokens == 0) {
@@ -205,11 +186,9 @@ static blis_status store_last_token(fast_engine *engine, fast_request *request,
   return blis__fast_name_output(engine, request, *stored);
 }
 
-static void record_completion(fast_engine *engine, fast_request *request,
-                              int64_t produced_tokens) {
+static void record_completion(fast_engine *engine, fast_request *request, int64_t produced_tokens) {
   blis_live_request *live = request->live;
-  live->state = request->is_length_capped ? BLIS_REQUEST_LENGTH_CAPPED
-                                          : BLIS_REQUEST_COMPLETED;
+  live->state = request->is_length_capped ? BLIS_REQUEST_LENGTH_CAPPED : BLIS_REQUEST_COMPLETED;
   live->progress_tokens = live->prompt_tokens + produced_tokens;
   live->itl_sum_us = blis__fast_itl_sum_us(engine, request);
   live->itl_count = produced_tokens;
@@ -220,15 +199,13 @@ static void record_completion(fast_engine *engine, fast_request *request,
   }
   engine->stats.completed++;
   engine->stats.length_capped += request->is_length_capped;
-  engine->stats.output_tokens +=
-      produced_tokens + (produced_tokens < live->output_tokens);
+  engine->stats.output_tokens += produced_tokens + (produced_tokens < live->output_tokens);
 }
 
-static blis_status tell_completed(fast_engine *engine, fast_request *request,
-                                  int64_t end_us, blis_error *error) {
+static blis_status tell_completed(fast_engine *engine, fast_request *request, int64_t end_us,
+                                  blis_error *error) {
   bool counts_itl;
-  BLIS_TRY(blis__tell_completed(&engine->events, request->live, end_us,
-                                &counts_itl, error));
+  BLIS_TRY(blis__tell_completed(&engine->events, request->live, end_us, &counts_itl, error));
   if (!counts_itl) {
     blis__fast_withdraw_itl(engine, request);
   }
@@ -239,15 +216,14 @@ static blis_status tell_completed(fast_engine *engine, fast_request *request,
  * Completions in order of admission, the order of the batch, of the step that
  * ends at step_end_us.
  */
-static blis_status complete(fast_engine *engine, int64_t now_us,
-                            int64_t step_end_us, blis_error *error) {
+static blis_status complete(fast_engine *engine, int64_t now_us, int64_t step_end_us,
+                            blis_error *error) {
   for (;;) {
     finish_entry *first = blis__finish_heap_first(&engine->finishes);
     if (first == NULL || first->step > engine->step_index) {
       return BLIS_OK;
     }
-    fast_request *r =
-        (fast_request *)((char *)first - offsetof(fast_request, finish));
+    fast_request *r = (fast_request *)((char *)first - offsetof(fast_request, finish));
     blis_live_request *live = r->live;
     int64_t stored = 0;
     BLIS_TRY_MEM(store_last_token(engine, r, &stored), error);
@@ -273,8 +249,7 @@ static blis_status complete(fast_engine *engine, int64_t now_us,
     if (!holds_kv) {
       blis__fast_request_spare(engine, r);
     }
-    BLIS_TRY(
-        engine->events.ended(engine->events.ud, live, now_us, end_us, error));
+    BLIS_TRY(engine->events.ended(engine->events.ud, live, now_us, end_us, error));
   }
 }
 
@@ -323,15 +298,12 @@ blis_status blis__fast_step(fast_engine *engine, blis_error *error) {
   int64_t duration_us = 0;
   BLIS_TRY(time_step(engine, &plan, &duration_us, error));
   count_uncovered(engine, &plan);
-  engine->stats.busy_us =
-      blis_time_after_us(engine->stats.busy_us, duration_us);
+  engine->stats.busy_us = blis_time_after_us(engine->stats.busy_us, duration_us);
   if (plan.sums.prefill_tokens > 0) {
-    engine->stats.prefill_us =
-        blis_time_after_us(engine->stats.prefill_us, duration_us);
+    engine->stats.prefill_us = blis_time_after_us(engine->stats.prefill_us, duration_us);
   }
   if (engine->power != NULL) {
-    BLIS_TRY(blis__power_step(engine->power, &plan.sums, now_us, duration_us,
-                              error));
+    BLIS_TRY(blis__power_step(engine->power, &plan.sums, now_us, duration_us, error));
   }
   int64_t end_us = blis_time_after_us(now_us, duration_us);
   engine->last_step_us = duration_us;
@@ -342,8 +314,7 @@ blis_status blis__fast_step(fast_engine *engine, blis_error *error) {
     BLIS_TRY(complete(engine, now_us, end_us, error));
   }
   engine->idles = is_empty && !plan.is_preempted && engine->queue.count > 0 &&
-                  engine->queue.is_ordered &&
-                  engine->releases + engine->namings == changes;
+                  engine->queue.is_ordered && engine->releases + engine->namings == changes;
   bool has_work = engine->batch.count > 0 || engine->queue.count > 0;
   engine->step_us = has_work ? end_us : BLIS_TIME_NEVER_US;
   return BLIS_OK;

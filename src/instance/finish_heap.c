@@ -34,8 +34,7 @@ static void sift_down(finish_heap *heap, size_t i, finish_slot slot) {
   place(heap, i, slot);
 }
 
-blis_status blis__finish_heap_add(const blis_alloc *alloc, finish_heap *heap,
-                                  finish_entry *entry) {
+blis_status blis__finish_heap_add(const blis_alloc *alloc, finish_heap *heap, finish_entry *entry) {
   finish_slot slot = {entry->step, entry->order, entry};
   BLIS_TRY(blis_array_push(alloc, &heap->slots, slot));
   sift_up(heap, heap->slots.count - 1, slot);
@@ -58,8 +57,7 @@ void blis__finish_heap_remove(finish_heap *heap, finish_entry *entry) {
 
 void blis__finish_heap_postpone(finish_heap *heap, finish_entry *entry) {
   BLIS_ASSERT(entry->step >= heap->slots.items[entry->index].step);
-  sift_down(heap, entry->index,
-            (finish_slot){entry->step, entry->order, entry});
+  sift_down(heap, entry->index, (finish_slot){entry->step, entry->order, entry});
 }
 
 bool blis__finish_heap_check(const finish_heap *heap) {

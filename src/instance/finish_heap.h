@@ -34,8 +34,7 @@ typedef struct finish_heap {
 } finish_heap;
 
 /* BLIS_ERR_NOMEM leaves the heap as it was. */
-BLIS_MUSTUSE blis_status blis__finish_heap_add(const blis_alloc *alloc,
-                                               finish_heap *heap,
+BLIS_MUSTUSE blis_status blis__finish_heap_add(const blis_alloc *alloc, finish_heap *heap,
                                                finish_entry *entry);
 
 /* entry is in the heap. */

@@ -38,16 +38,14 @@ typedef struct limit {
   int64_t max;
 } limit;
 
-static blis_status check_limits(const blis_instance_config *config,
-                                blis_error *error) {
+static blis_status check_limits(const blis_instance_config *config, blis_error *error) {
   const int64_t max_blocks = UINT32_MAX - 1;
   const limit limits[] = {
       {"kv_blocks", config->kv_blocks, 1, max_blocks},
       {"block_size_tokens", config->block_size_tokens, 1, max_blocks},
       {"max_num_seqs", config->max_num_seqs, 1, INT64_MAX},
       {"max_batched_tokens", config->max_batched_tokens, 1, INT64_MAX},
-      {"long_prefill_threshold_tokens", config->long_prefill_threshold_tokens,
-       0, INT64_MAX},
+      {"long_prefill_threshold_tokens", config->long_prefill_threshold_tokens, 0, INT64_MAX},
       {"max_model_len_tokens", config->max_model_len_tokens, 0, INT64_MAX},
       {"horizon_us", config->horizon_us, 0, INT64_MAX},
       {"cpu_blocks", config->cpu_blocks, 0, max_blocks},
@@ -56,21 +54,19 @@ static blis_status check_limits(const blis_instance_config *config,
     const limit *l = &limits[i];
     if (l->value < l->min || l->value > l->max) {
       return blis_fail(error, BLIS_ERR_INVALID,
-                       "%s is %" PRId64 "; expected %" PRId64 " to %" PRId64,
-                       l->field, l->value, l->min, l->max);
+                       "%s is %" PRId64 "; expected %" PRId64 " to %" PRId64, l->field, l->value,
+                       l->min, l->max);
     }
   }
   return BLIS_OK;
 }
 
-static blis_status check_tier(const blis_instance_config *config,
-                              blis_error *error) {
+static blis_status check_tier(const blis_instance_config *config, blis_error *error) {
   if (config->cpu_blocks == 0) {
     return BLIS_OK;
   }
   if (!(config->cpu_bandwidth_tokens_per_us > 0)) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "cpu_bandwidth_tokens_per_us is %g, must be above 0",
+    return blis_fail(error, BLIS_ERR_INVALID, "cpu_bandwidth_tokens_per_us is %g, must be above 0",
                      config->cpu_bandwidth_tokens_per_us);
   }
   if (config->cpu_base_latency_us < 0) {
@@ -81,18 +77,15 @@ static blis_status check_tier(const blis_instance_config *config,
   return BLIS_OK;
 }
 
-static blis_status check_slowdown(const char *name, double factor,
-                                  blis_error *error) {
+static blis_status check_slowdown(const char *name, double factor, blis_error *error) {
   if (!(factor >= 0) || isinf(factor)) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "%s is %g, must be a finite number of at least 0", name,
-                     factor);
+    return blis_fail(error, BLIS_ERR_INVALID, "%s is %g, must be a finite number of at least 0",
+                     name, factor);
   }
   return BLIS_OK;
 }
 
-static blis_status check_config(const blis_instance_config *config,
-                                blis_error *error) {
+static blis_status check_config(const blis_instance_config *config, blis_error *error) {
   BLIS_TRY(check_limits(config, error));
   BLIS_TRY(check_slowdown("prefill_slowdown", config->prefill_slowdown, error));
   BLIS_TRY(check_slowdown("decode_slowdown", config->decode_slowdown, error));
@@ -116,24 +109,18 @@ static blis_status check_config(const blis_instance_config *config,
                      " KV blocks; kv_blocks is only %" PRId64,
                      model, model_blocks, config->kv_blocks);
   }
-  if (config->scheduler == BLIS_SCHEDULER_SCRIPTED &&
-      config->goes_before == NULL) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "a scripted scheduler needs goes_before");
+  if (config->scheduler == BLIS_SCHEDULER_SCRIPTED && config->goes_before == NULL) {
+    return blis_fail(error, BLIS_ERR_INVALID, "a scripted scheduler needs goes_before");
   }
-  if (config->preemption == BLIS_PREEMPTION_SCRIPTED &&
-      config->choose_victim == NULL) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "a scripted preemption needs choose_victim");
+  if (config->preemption == BLIS_PREEMPTION_SCRIPTED && config->choose_victim == NULL) {
+    return blis_fail(error, BLIS_ERR_INVALID, "a scripted preemption needs choose_victim");
   }
   if (config->kv_source != NULL && config->reproduce_go_blis_defects) {
-    return blis_fail(
-        error, BLIS_ERR_INVALID,
-        "profile go-blis has a CPU tier of its own (kv_cpu_blocks) "
-        "and no other source of KV");
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "profile go-blis has a CPU tier of its own (kv_cpu_blocks) "
+                     "and no other source of KV");
   }
-  if (config->make_batch != NULL && config->ranks != NULL &&
-      config->ranks->prefill_interval > 1) {
+  if (config->make_batch != NULL && config->ranks != NULL && config->ranks->prefill_interval > 1) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "make_batch says when prompts are computed, and so does "
                      "prefill_interval; expected one of them");
@@ -149,10 +136,9 @@ static blis_status check_config(const blis_instance_config *config,
 
 static bool is_stepped(const blis_instance_config *config) {
   const blis_engine_rules *rules = &config->rules;
-  return rules->joins_at_boundaries || rules->reserves_whole ||
-         rules->keeps_shared_only || config->speculation != NULL ||
-         (rules->names_whole_blocks && config->block_size_tokens == 1) ||
-         config->gate != NULL ||
+  return rules->joins_at_boundaries || rules->reserves_whole || rules->keeps_shared_only ||
+         config->speculation != NULL ||
+         (rules->names_whole_blocks && config->block_size_tokens == 1) || config->gate != NULL ||
          (config->ranks != NULL && config->ranks->prefill_interval > 1) ||
          config->max_queue_depth > 0 || config->max_reserved_tokens > 0;
 }
@@ -167,15 +153,13 @@ static bool can_be_fast(const blis_instance_config *config) {
          config->block_size_tokens <= max_block_size_tokens;
 }
 
-static blis_status new_engine(blis_instance *instance, blis__engine *engine,
-                              blis_error *error) {
+static blis_status new_engine(blis_instance *instance, blis__engine *engine, blis_error *error) {
   const blis_instance_config *config = &instance->config;
   blis__power *power = config->power != NULL ? &instance->power : NULL;
-  return can_be_fast(config)
-             ? blis__fast_new(&instance->alloc, config, &instance->events,
-                              instance->adapters, power, engine, error)
-             : blis__stepwise_new(&instance->alloc, config, &instance->events,
-                                  instance->adapters, power, engine, error);
+  return can_be_fast(config) ? blis__fast_new(&instance->alloc, config, &instance->events,
+                                              instance->adapters, power, engine, error)
+                             : blis__stepwise_new(&instance->alloc, config, &instance->events,
+                                                  instance->adapters, power, engine, error);
 }
 
 static blis_status new_adapters(blis_instance *instance, blis_error *error) {
@@ -183,8 +167,7 @@ static blis_status new_adapters(blis_instance *instance, blis_error *error) {
   if (config == NULL) {
     return BLIS_OK;
   }
-  instance->adapters =
-      blis__adapters_new(&instance->alloc, config, &instance->events);
+  instance->adapters = blis__adapters_new(&instance->alloc, config, &instance->events);
   BLIS_TRY_NEW(instance->adapters, error);
   return BLIS_OK;
 }
@@ -195,8 +178,7 @@ static void set_factor(blis_instance *instance, double factor) {
   double whole = ranks == NULL ? factor : factor * ranks->expert_factor;
   instance->slowed.prefill_factor = whole;
   instance->slowed.decode_factor = whole;
-  instance->config.latency =
-      whole == 1 ? instance->slowed.model : &instance->slowed_model;
+  instance->config.latency = whole == 1 ? instance->slowed.model : &instance->slowed_model;
 }
 
 static void set_latency(blis_instance *i, const blis_instance_config *config) {
@@ -207,16 +189,14 @@ static void set_latency(blis_instance *i, const blis_instance_config *config) {
                                     .prefill_factor = prefill > 0 ? prefill : 1,
                                     .decode_factor = decode > 0 ? decode : 1};
   i->capped_model = blis_slowed_latency_model(&i->capped);
-  i->slowed = (blis_slowed_latency){.model = is_capped ? &i->capped_model
-                                                       : config->latency};
+  i->slowed = (blis_slowed_latency){.model = is_capped ? &i->capped_model : config->latency};
   i->slowed_model = blis_slowed_latency_model(&i->slowed);
   set_factor(i, 1);
 }
 
-blis_status blis_instance_new(const blis_alloc *alloc,
-                              const blis_instance_config *config,
-                              const blis_instance_events *events,
-                              blis_instance **instance, blis_error *error) {
+blis_status blis_instance_new(const blis_alloc *alloc, const blis_instance_config *config,
+                              const blis_instance_events *events, blis_instance **instance,
+                              blis_error *error) {
   BLIS_ASSERT(config->latency != NULL && events->ended != NULL);
   BLIS_TRY(check_config(config, error));
   blis_instance *i = blis_alloc_zeroed(alloc, 1, sizeof *i);
@@ -251,80 +231,64 @@ void blis_instance_free(blis_instance *instance) {
   blis_alloc_free(&alloc, instance, sizeof *instance);
 }
 
-static blis_status report_failure(const blis_instance *instance,
-                                  blis_error *error) {
+static blis_status report_failure(const blis_instance *instance, blis_error *error) {
   const blis_error *failure = &instance->failure;
-  return failure->status == BLIS_OK
-             ? BLIS_OK
-             : blis_fail(error, failure->status, "%s", failure->message);
+  return failure->status == BLIS_OK ? BLIS_OK
+                                    : blis_fail(error, failure->status, "%s", failure->message);
 }
 
-blis_status blis_instance_inject(blis_instance *instance,
-                                 blis_live_request *request, int64_t now_us,
-                                 blis_error *error) {
-  BLIS_TRY(instance->engine.ops->inject(instance->engine.state, request, now_us,
-                                        error));
+blis_status blis_instance_inject(blis_instance *instance, blis_live_request *request,
+                                 int64_t now_us, blis_error *error) {
+  BLIS_TRY(instance->engine.ops->inject(instance->engine.state, request, now_us, error));
   request->may_draft = instance->config.speculation != NULL;
   return BLIS_OK;
 }
 
-blis_status blis_instance_evict(blis_instance *instance,
-                                blis_live_request *request, int64_t now_us,
+blis_status blis_instance_evict(blis_instance *instance, blis_live_request *request, int64_t now_us,
                                 blis_error *error) {
   blis_error *failure = &instance->failure;
   BLIS_ASSERT(request->engine != NULL);
   if (failure->status == BLIS_OK) {
-    failure->status = instance->engine.ops->evict(instance->engine.state,
-                                                  request, now_us, failure);
+    failure->status = instance->engine.ops->evict(instance->engine.state, request, now_us, failure);
   }
   return report_failure(instance, error);
 }
 
-bool blis_instance_serves(const blis_instance *instance,
-                          const blis_live_request *request) {
-  return blis__judge_arrival(&instance->config, request, 0) !=
-         BLIS__VERDICT_UNSERVABLE;
+bool blis_instance_serves(const blis_instance *instance, const blis_live_request *request) {
+  return blis__judge_arrival(&instance->config, request, 0) != BLIS__VERDICT_UNSERVABLE;
 }
 
-blis_status blis_instance_reserve(blis_instance *instance,
-                                  blis_live_request *request,
-                                  const blis_kv_demand *demand,
-                                  int64_t *cached_tokens, bool *is_done,
-                                  blis_error *error) {
+blis_status blis_instance_reserve(blis_instance *instance, blis_live_request *request,
+                                  const blis_kv_demand *demand, int64_t *cached_tokens,
+                                  bool *is_done, blis_error *error) {
   BLIS_ASSERT(request->engine == NULL && demand->tokens >= 1 &&
               demand->tokens <= request->prompt_tokens);
-  BLIS_TRY(instance->engine.ops->reserve(
-      instance->engine.state, request, demand, cached_tokens, is_done, error));
+  BLIS_TRY(instance->engine.ops->reserve(instance->engine.state, request, demand, cached_tokens,
+                                         is_done, error));
   request->may_draft = instance->config.speculation != NULL;
   return BLIS_OK;
 }
 
-blis_status blis_instance_activate(blis_instance *instance,
-                                   blis_live_request *request,
-                                   const blis_kv_arrival *arrival,
-                                   int64_t now_us, blis_error *error) {
+blis_status blis_instance_activate(blis_instance *instance, blis_live_request *request,
+                                   const blis_kv_arrival *arrival, int64_t now_us,
+                                   blis_error *error) {
   BLIS_ASSERT(request->engine != NULL);
-  return instance->engine.ops->activate(instance->engine.state, request,
-                                        arrival, now_us, error);
+  return instance->engine.ops->activate(instance->engine.state, request, arrival, now_us, error);
 }
 
-blis_status blis_instance_loaded(blis_instance *instance,
-                                 blis_live_request *request, uint32_t end,
+blis_status blis_instance_loaded(blis_instance *instance, blis_live_request *request, uint32_t end,
                                  int64_t now_us, blis_error *error) {
   BLIS_ASSERT(request->engine != NULL);
-  return instance->engine.ops->loaded(instance->engine.state, request, end,
-                                      now_us, error);
+  return instance->engine.ops->loaded(instance->engine.state, request, end, now_us, error);
 }
 
 /* Nothing but the clock is left to move. */
 static blis_status run_out(blis_instance *instance, blis_error *error) {
   int64_t horizon_us = instance->config.horizon_us;
-  for (int64_t us = blis_instance_next_us(instance);
-       us <= horizon_us && us < BLIS_TIME_NEVER_US;
+  for (int64_t us = blis_instance_next_us(instance); us <= horizon_us && us < BLIS_TIME_NEVER_US;
        us = blis_instance_next_us(instance)) {
     bool clock_moved;
-    BLIS_TRY(blis_instance_run_next(instance, blis_time_after_us(us, 1),
-                                    &clock_moved, error));
+    BLIS_TRY(blis_instance_run_next(instance, blis_time_after_us(us, 1), &clock_moved, error));
   }
   return BLIS_OK;
 }
@@ -356,8 +320,7 @@ blis_status blis_instance_restart(blis_instance *instance, blis_error *error) {
   return BLIS_OK;
 }
 
-blis_status blis_instance_forget_cache(blis_instance *instance,
-                                       blis_error *error) {
+blis_status blis_instance_forget_cache(blis_instance *instance, blis_error *error) {
   return instance->engine.ops->forget(instance->engine.state, error);
 }
 
@@ -369,8 +332,7 @@ void blis_instance_slow_down(blis_instance *instance, double factor) {
   }
 }
 
-const blis_latency_model *
-blis_instance_usual_latency(const blis_instance *instance) {
+const blis_latency_model *blis_instance_usual_latency(const blis_instance *instance) {
   return instance->slowed.model;
 }
 
@@ -380,49 +342,43 @@ int64_t blis_instance_next_us(const blis_instance *instance) {
 
 int64_t blis_instance_next_work_us(const blis_instance *instance) {
   const blis__engine *engine = &instance->engine;
-  return engine->ops->next_work_us != NULL
-             ? engine->ops->next_work_us(engine->state)
-             : engine->ops->next_us(engine->state);
+  return engine->ops->next_work_us != NULL ? engine->ops->next_work_us(engine->state)
+                                           : engine->ops->next_us(engine->state);
 }
 
-blis_status blis_instance_run_next(blis_instance *instance, int64_t limit_us,
-                                   bool *clock_moved, blis_error *error) {
+blis_status blis_instance_run_next(blis_instance *instance, int64_t limit_us, bool *clock_moved,
+                                   blis_error *error) {
   blis_error *failure = &instance->failure;
   if (failure->status == BLIS_OK) {
     BLIS_ASSERT(blis_instance_next_us(instance) < limit_us &&
                 blis_instance_next_us(instance) <= instance->config.horizon_us);
-    failure->status = instance->engine.ops->run_next(
-        instance->engine.state, limit_us, clock_moved, failure);
+    failure->status =
+        instance->engine.ops->run_next(instance->engine.state, limit_us, clock_moved, failure);
   }
   return report_failure(instance, error);
 }
 
 int64_t blis_instance_open_us(const blis_instance *instance) {
   const blis__engine *engine = &instance->engine;
-  return engine->ops->open_us != NULL ? engine->ops->open_us(engine->state)
-                                      : -1;
+  return engine->ops->open_us != NULL ? engine->ops->open_us(engine->state) : -1;
 }
 
-blis_status blis_instance_go_on(blis_instance *instance, int64_t step_us,
-                                blis_error *error) {
+blis_status blis_instance_go_on(blis_instance *instance, int64_t step_us, blis_error *error) {
   blis_error *failure = &instance->failure;
   BLIS_ASSERT(blis_instance_open_us(instance) >= 0 && step_us >= 1);
   if (failure->status == BLIS_OK) {
-    failure->status =
-        instance->engine.ops->go_on(instance->engine.state, step_us, failure);
+    failure->status = instance->engine.ops->go_on(instance->engine.state, step_us, failure);
   }
   return report_failure(instance, error);
 }
 
-blis_status blis_instance_be_busy(blis_instance *instance, int64_t start_us,
-                                  int64_t us, blis_error *error) {
+blis_status blis_instance_be_busy(blis_instance *instance, int64_t start_us, int64_t us,
+                                  blis_error *error) {
   BLIS_ASSERT(instance->config.gate != NULL && us >= 0);
-  return instance->engine.ops->be_busy(instance->engine.state, start_us, us,
-                                       error);
+  return instance->engine.ops->be_busy(instance->engine.state, start_us, us, error);
 }
 
-static void add_past(blis_instance_stats *stats,
-                     const blis_instance_stats *past) {
+static void add_past(blis_instance_stats *stats, const blis_instance_stats *past) {
 #define ADD(counter) stats->counter += past->counter
   ADD(cache_hits);
   ADD(cache_misses);
@@ -449,11 +405,9 @@ static void add_past(blis_instance_stats *stats,
   stats->end_us = blis_max_i64(stats->end_us, past->end_us);
 }
 
-void blis_instance_get_stats(const blis_instance *instance,
-                             blis_instance_stats *stats) {
+void blis_instance_get_stats(const blis_instance *instance, blis_instance_stats *stats) {
   instance->engine.ops->get_stats(instance->engine.state, stats);
-  BLIS_ASSERT(stats->used_kv_blocks >= 0 &&
-              stats->used_kv_blocks <= stats->kv_blocks);
+  BLIS_ASSERT(stats->used_kv_blocks >= 0 && stats->used_kv_blocks <= stats->kv_blocks);
   BLIS_ASSERT(stats->length_capped <= stats->completed);
   if (instance->has_past) {
     add_past(stats, &instance->past);
@@ -464,8 +418,7 @@ blis_instance_load blis_instance_get_load(const blis_instance *instance) {
   return instance->engine.ops->get_load(instance->engine.state);
 }
 
-void blis_draft_stats_add(blis_draft_stats *sum,
-                          const blis_draft_stats *stats) {
+void blis_draft_stats_add(blis_draft_stats *sum, const blis_draft_stats *stats) {
   sum->drafts += stats->drafts;
   sum->draft_tokens += stats->draft_tokens;
   sum->accepted_tokens += stats->accepted_tokens;
@@ -475,8 +428,7 @@ void blis_draft_stats_add(blis_draft_stats *sum,
   }
 }
 
-void blis_instance_get_drafts(const blis_instance *instance,
-                              blis_draft_stats *stats) {
+void blis_instance_get_drafts(const blis_instance *instance, blis_draft_stats *stats) {
   const blis__engine *engine = &instance->engine;
   blis_draft_stats past = instance->past_drafts; /* may be *stats */
   *stats = (blis_draft_stats){0};
@@ -486,37 +438,31 @@ void blis_instance_get_drafts(const blis_instance *instance,
   blis_draft_stats_add(stats, &past);
 }
 
-void blis_instance_get_adapters(const blis_instance *instance,
-                                blis_adapter_stats *stats) {
+void blis_instance_get_adapters(const blis_instance *instance, blis_adapter_stats *stats) {
   *stats = (blis_adapter_stats){0};
   if (instance->adapters != NULL) {
     blis__adapters_get_stats(instance->adapters, stats);
   }
 }
 
-void blis_instance_get_energy(const blis_instance *instance,
-                              blis_instance_energy *energy) {
+void blis_instance_get_energy(const blis_instance *instance, blis_instance_energy *energy) {
   *energy = (blis_instance_energy){.busy_nj = instance->power.busy_nj,
                                    .prefill_nj = instance->power.prefill_nj,
-                                   .rest_nj = instance->power.rest.nj +
-                                              instance->power.nobody_nj,
+                                   .rest_nj = instance->power.rest.nj + instance->power.nobody_nj,
                                    .carbon_g = instance->power.carbon_g,
                                    .carbon_us = instance->power.carbon_us};
 }
 
-blis_adapter_state blis_instance_adapter(const blis_instance *instance,
-                                         uint32_t adapter) {
-  return instance->adapters == NULL
-             ? (blis_adapter_state){0}
-             : blis__adapters_state(instance->adapters, adapter);
+blis_adapter_state blis_instance_adapter(const blis_instance *instance, uint32_t adapter) {
+  return instance->adapters == NULL ? (blis_adapter_state){0}
+                                    : blis__adapters_state(instance->adapters, adapter);
 }
 
 blis_status blis_instance_close(blis_instance *instance, blis_error *error) {
   return instance->engine.ops->close(instance->engine.state, error);
 }
 
-uint32_t blis_instance_cached_blocks(const blis_instance *instance,
-                                     const blis_block_chain *chain) {
+uint32_t blis_instance_cached_blocks(const blis_instance *instance, const blis_block_chain *chain) {
   return instance->engine.ops->cached_blocks(instance->engine.state, chain);
 }
 
@@ -524,25 +470,21 @@ void blis_instance_mark_cache(blis_instance *instance) {
   blis_block_journal_mark(&instance->journal);
   if (!instance->is_watched) {
     instance->is_watched = true;
-    instance->engine.ops->set_journal(instance->engine.state,
-                                      &instance->journal);
+    instance->engine.ops->set_journal(instance->engine.state, &instance->journal);
   }
 }
 
 blis_status blis_instance_cached_blocks_at_mark(const blis_instance *instance,
-                                                const blis_block_chain *chain,
-                                                uint32_t *count) {
+                                                const blis_block_chain *chain, uint32_t *count) {
   BLIS_ASSERT(instance->is_watched);
   if (blis_block_journal_is_broken(&instance->journal)) {
     return BLIS_ERR_NOMEM;
   }
-  *count = instance->engine.ops->cached_blocks_at_mark(instance->engine.state,
-                                                       chain);
+  *count = instance->engine.ops->cached_blocks_at_mark(instance->engine.state, chain);
   return BLIS_OK;
 }
 
-const blis_instance_config *
-blis_instance_get_config(const blis_instance *instance) {
+const blis_instance_config *blis_instance_get_config(const blis_instance *instance) {
   return &instance->config;
 }
 

@@ -62,9 +62,8 @@ typedef struct blis_batch_context {
 } blis_batch_context;
 
 typedef struct blis_batch_entry {
-  size_t index; /* running ones first, then those that wait */
-  int64_t
-      tokens; /* of its prefill, at most; 0 = as many as there is room for */
+  size_t index;   /* running ones first, then those that wait */
+  int64_t tokens; /* of its prefill, at most; 0 = as many as there is room for */
 } blis_batch_entry;
 
 /* Without anything to do, the plan is asked for again after so long. */
@@ -192,8 +191,8 @@ typedef struct blis_speculation_config {
    * The same of one request: fills rates[tokens], each 0 to 1. Asked once when
    * the request comes to the instance. May fail. NULL = it is the same for all.
    */
-  blis_status (*rates_of)(void *ud, const blis_live_request *request,
-                          double *rates, blis_error *error);
+  blis_status (*rates_of)(void *ud, const blis_live_request *request, double *rates,
+                          blis_error *error);
   void *rates_ud;
   /* A pass of the drafter, and more for each sequence that drafts; it takes as
      many as tokens are drafted, or one for all. */
@@ -212,8 +211,8 @@ typedef struct blis_rank_config {
   uint32_t count; /* of the group's ranks, >= 1 */
   /* Passes of all of them begin and end together. */
   bool has_barrier;
-  int64_t dummy_us; /* of a pass without work; -1 = as a decode of one token */
-  int64_t sync_every; /* passes; then a group without work may stop; >= 1 */
+  int64_t dummy_us;         /* of a pass without work; -1 = as a decode of one token */
+  int64_t sync_every;       /* passes; then a group without work may stop; >= 1 */
   int64_t prefill_interval; /* prompts in every so many passes alone; >= 1 */
   double expert_factor;     /* steps take so many times as long, >= 1 */
   /*
@@ -234,8 +233,7 @@ typedef struct blis_rank_config {
 typedef struct blis_step_gate {
   void *ud;
   /* When a step may begin that could begin now, *at_us >= now_us. */
-  blis_status (*begins_at)(void *ud, int64_t now_us, int64_t *at_us,
-                           blis_error *error);
+  blis_status (*begins_at)(void *ud, int64_t now_us, int64_t *at_us, blis_error *error);
   /* May the one that begins compute prompts? */
   bool (*may_prefill)(const void *ud);
 } blis_step_gate;
@@ -259,8 +257,7 @@ typedef struct blis_carbon_step {
 void blis_carbon_add_up(blis_carbon_step *steps, size_t count);
 
 /* g / kWh times us from 0 to time_us, which is not below 0. */
-double blis_carbon_until(const blis_carbon_step *steps, size_t count,
-                         int64_t time_us);
+double blis_carbon_until(const blis_carbon_step *steps, size_t count, int64_t time_us);
 
 /* What one GPU of an engine draws while it computes (power.h), in W. */
 typedef struct blis_power_config {
@@ -276,8 +273,7 @@ typedef struct blis_power_config {
   /* Says what a step draws, in place of the first three; NULL = nobody. Steps
      may be told in another order than that of their times over several engines.
      May fail. */
-  blis_status (*draw)(void *ud, const blis_power_step *step, double *watts,
-                      blis_error *error);
+  blis_status (*draw)(void *ud, const blis_power_step *step, double *watts, blis_error *error);
   void *draw_ud;
 } blis_power_config;
 
@@ -331,27 +327,26 @@ typedef struct blis_instance_config {
    * For BLIS_SCHEDULER_SCRIPTED: does a go before b? Must be a strict weak
    * order; ties keep the order of the queue. May fail.
    */
-  blis_status (*goes_before)(void *ud, const blis_live_request *a,
-                             const blis_live_request *b, bool *before,
-                             blis_error *error);
+  blis_status (*goes_before)(void *ud, const blis_live_request *a, const blis_live_request *b,
+                             bool *before, blis_error *error);
   void *goes_before_ud;
   /*
    * For BLIS_PREEMPTION_SCRIPTED: which of the running requests (in the order
    * of the batch, count >= 1) gives way; *victim < count. May fail.
    */
-  blis_status (*choose_victim)(void *ud, const blis_running_request *running,
-                               size_t count, size_t *victim, blis_error *error);
+  blis_status (*choose_victim)(void *ud, const blis_running_request *running, size_t count,
+                               size_t *victim, blis_error *error);
   void *choose_victim_ud;
   /*
    * Plans every batch, in place of the order of admission and of the queue;
    * NULL = these. Who finds no blocks still preempts as above. May fail. With
    * it, every step is computed, whatever the engine.
    */
-  blis_status (*make_batch)(void *ud, const blis_batch_context *context,
-                            blis_batch_plan *plan, blis_error *error);
+  blis_status (*make_batch)(void *ud, const blis_batch_context *context, blis_batch_plan *plan,
+                            blis_error *error);
   /* request has entered the wait queue; with make_batch, or NULL. May fail. */
-  blis_status (*request_queued)(void *ud, const blis_live_request *request,
-                                int64_t now_us, blis_error *error);
+  blis_status (*request_queued)(void *ud, const blis_live_request *request, int64_t now_us,
+                                blis_error *error);
   void *make_batch_ud; /* of both */
   /* Where KV comes from that is not in the cache, see kv_source.h; borrowed,
      outlives the instance. NULL = from nowhere. Not with
@@ -408,21 +403,20 @@ typedef struct blis_instance_events {
    * long its step takes, unless it computes nothing. Only the stepwise engine
    * tells, which computes tokens one by one.
    */
-  blis_status (*token)(void *ud, const blis_live_request *request,
-                       int64_t number, blis_error *error);
+  blis_status (*token)(void *ud, const blis_live_request *request, int64_t number,
+                       blis_error *error);
   blis_status (*batch)(void *ud, int64_t count, blis_error *error);
-  blis_status (*step)(void *ud, const blis_step_report *report,
-                      blis_error *error);
+  blis_status (*step)(void *ud, const blis_step_report *report, blis_error *error);
   /* A step of a request with holds_kv begins; NULL = nobody wants to know. */
-  blis_status (*computing)(void *ud, blis_live_request *request,
-                           const blis_prefill_step *step, blis_error *error);
+  blis_status (*computing)(void *ud, blis_live_request *request, const blis_prefill_step *step,
+                           blis_error *error);
   /*
    * request is completed, its state and times are set, and ended() follows
    * with the same end_us. *counts_itl = false keeps its inter-token latencies
    * out of itl_us, as if it had not been completed.
    */
-  blis_status (*completed)(void *ud, const blis_live_request *request,
-                           int64_t end_us, bool *counts_itl, blis_error *error);
+  blis_status (*completed)(void *ud, const blis_live_request *request, int64_t end_us,
+                           bool *counts_itl, blis_error *error);
   /*
    * request has reached its last state (completed, length-capped, timed out,
    * unservable or rejected, see its member rejection) and belongs to the owner
@@ -430,8 +424,8 @@ typedef struct blis_instance_events {
    * rules.leaves_at_step_end when its client has the last token), or now for
    * the others.
    */
-  blis_status (*ended)(void *ud, blis_live_request *request, int64_t now_us,
-                       int64_t end_us, blis_error *error);
+  blis_status (*ended)(void *ud, blis_live_request *request, int64_t now_us, int64_t end_us,
+                       blis_error *error);
   /*
    * Inter-token latencies of completed requests are added here; borrowed.
    * Exact after blis_instance_close only.
@@ -474,9 +468,9 @@ typedef struct blis_instance_stats {
 
 /* Of speculative decoding; counters since the start. */
 typedef struct blis_draft_stats {
-  int64_t drafts;          /* steps of sequences that drafted, */
-  int64_t draft_tokens;    /* how many tokens, */
-  int64_t accepted_tokens; /* and those of them that were given out, */
+  int64_t drafts;                            /* steps of sequences that drafted, */
+  int64_t draft_tokens;                      /* how many tokens, */
+  int64_t accepted_tokens;                   /* and those of them that were given out, */
   int64_t accepted_at[BLIS_SPECULATION_MAX]; /* by their place in the step */
   /* Of the inter-token latencies in itl_us: tokens behind the first one of
      their step, which are 0. */
@@ -535,8 +529,7 @@ typedef struct blis_instance_load {
 BLIS_MUSTUSE blis_status blis_instance_new(const blis_alloc *alloc,
                                            const blis_instance_config *config,
                                            const blis_instance_events *events,
-                                           blis_instance **instance,
-                                           blis_error *error);
+                                           blis_instance **instance, blis_error *error);
 
 /* Requests still with the instance are not freed: they are their owner's. */
 void blis_instance_free(blis_instance *instance);
@@ -546,10 +539,8 @@ void blis_instance_free(blis_instance *instance);
  * It enters the wait queue after the latency model's queueing time. On
  * success the instance has the request until ended() returns it.
  */
-BLIS_MUSTUSE blis_status blis_instance_inject(blis_instance *instance,
-                                              blis_live_request *request,
-                                              int64_t now_us,
-                                              blis_error *error);
+BLIS_MUSTUSE blis_status blis_instance_inject(blis_instance *instance, blis_live_request *request,
+                                              int64_t now_us, blis_error *error);
 
 /*
  * Takes request out at now_us, wherever it is: on its way to the queue, in the
@@ -558,24 +549,21 @@ BLIS_MUSTUSE blis_status blis_instance_inject(blis_instance *instance,
  * the current step stays done. Not to be called from the instance's own
  * events. BLIS_ERR_NOMEM leaves the instance fit only to be freed.
  */
-BLIS_MUSTUSE blis_status blis_instance_evict(blis_instance *instance,
-                                             blis_live_request *request,
+BLIS_MUSTUSE blis_status blis_instance_evict(blis_instance *instance, blis_live_request *request,
                                              int64_t now_us, blis_error *error);
 
 /*
  * The engine comes up anew, with an empty cache; counters go on. No request is
  * with the instance. BLIS_ERR_NOMEM leaves it as it was.
  */
-BLIS_MUSTUSE blis_status blis_instance_restart(blis_instance *instance,
-                                               blis_error *error);
+BLIS_MUSTUSE blis_status blis_instance_restart(blis_instance *instance, blis_error *error);
 
 /*
  * The prefix cache is emptied. Requests in the batch keep their blocks, which
  * others may go on to find; the CPU tier keeps what it has. Not to be called
  * from the instance's own events.
  */
-BLIS_MUSTUSE blis_status blis_instance_forget_cache(blis_instance *instance,
-                                                    blis_error *error);
+BLIS_MUSTUSE blis_status blis_instance_forget_cache(blis_instance *instance, blis_error *error);
 
 /*
  * From its next step on, a step takes factor (> 0, finite) times as long as the
@@ -584,8 +572,7 @@ BLIS_MUSTUSE blis_status blis_instance_forget_cache(blis_instance *instance,
 void blis_instance_slow_down(blis_instance *instance, double factor);
 
 /* The latency model of the configuration, however slow it is now; borrowed. */
-const blis_latency_model *
-blis_instance_usual_latency(const blis_instance *instance);
+const blis_latency_model *blis_instance_usual_latency(const blis_instance *instance);
 
 /*
  * From now on no step ends, the one under way included, and none begins, until
@@ -594,8 +581,7 @@ blis_instance_usual_latency(const blis_instance *instance);
  * go-blis), the one under way has had them. Not to be called from the
  * instance's own events.
  */
-BLIS_MUSTUSE blis_status blis_instance_hang(blis_instance *instance,
-                                            blis_error *error);
+BLIS_MUSTUSE blis_status blis_instance_hang(blis_instance *instance, blis_error *error);
 
 /* Time of the next event, BLIS_TIME_NEVER_US when there is none. */
 int64_t blis_instance_next_us(const blis_instance *instance);
@@ -619,10 +605,8 @@ int64_t blis_instance_next_work_us(const blis_instance *instance);
  * The instance can then be looked at and freed; every later call fails in the
  * same way.
  */
-BLIS_MUSTUSE blis_status blis_instance_run_next(blis_instance *instance,
-                                                int64_t limit_us,
-                                                bool *clock_moved,
-                                                blis_error *error);
+BLIS_MUSTUSE blis_status blis_instance_run_next(blis_instance *instance, int64_t limit_us,
+                                                bool *clock_moved, blis_error *error);
 
 /*
  * With a gate: how long the step that is open would take alone, 0 if it
@@ -633,46 +617,38 @@ int64_t blis_instance_open_us(const blis_instance *instance);
 
 /* The open step goes on at the time of its beginning, and takes step_us >= 1.
    Fails like run_next. */
-BLIS_MUSTUSE blis_status blis_instance_go_on(blis_instance *instance,
-                                             int64_t step_us,
+BLIS_MUSTUSE blis_status blis_instance_go_on(blis_instance *instance, int64_t step_us,
                                              blis_error *error);
 
 /* With a gate: its GPUs are busy for so long from then on, for the steps of
    others. Fails as a function that says what steps draw does. */
-BLIS_MUSTUSE blis_status blis_instance_be_busy(blis_instance *instance,
-                                               int64_t start_us, int64_t us,
-                                               blis_error *error);
+BLIS_MUSTUSE blis_status blis_instance_be_busy(blis_instance *instance, int64_t start_us,
+                                               int64_t us, blis_error *error);
 
 /* State as of the last executed event. */
-void blis_instance_get_stats(const blis_instance *instance,
-                             blis_instance_stats *stats);
+void blis_instance_get_stats(const blis_instance *instance, blis_instance_stats *stats);
 
 /* The same of the load alone, at a fraction of the cost. */
 blis_instance_load blis_instance_get_load(const blis_instance *instance);
 
 /* Of its drafts; all zero without speculative decoding. */
-void blis_instance_get_drafts(const blis_instance *instance,
-                              blis_draft_stats *stats);
+void blis_instance_get_drafts(const blis_instance *instance, blis_draft_stats *stats);
 /* *sum has those of *stats, too. */
 void blis_draft_stats_add(blis_draft_stats *sum, const blis_draft_stats *stats);
 
 /* All 0 without config.power. */
-void blis_instance_get_energy(const blis_instance *instance,
-                              blis_instance_energy *energy);
+void blis_instance_get_energy(const blis_instance *instance, blis_instance_energy *energy);
 
 /* Of its adapters; all zero without them. */
-void blis_instance_get_adapters(const blis_instance *instance,
-                                blis_adapter_stats *stats);
+void blis_instance_get_adapters(const blis_instance *instance, blis_adapter_stats *stats);
 /* adapter >= 1, up to the count of the configuration. */
-blis_adapter_state blis_instance_adapter(const blis_instance *instance,
-                                         uint32_t adapter);
+blis_adapter_state blis_instance_adapter(const blis_instance *instance, uint32_t adapter);
 
 /*
  * How many leading full blocks of chain are in the prefix table right now.
  * Pure: changes neither the LRU order nor a counter.
  */
-uint32_t blis_instance_cached_blocks(const blis_instance *instance,
-                                     const blis_block_chain *chain);
+uint32_t blis_instance_cached_blocks(const blis_instance *instance, const blis_block_chain *chain);
 
 /*
  * For views of the cache that lag behind: from the first mark on, changes of
@@ -685,13 +661,12 @@ void blis_instance_mark_cache(blis_instance *instance);
  * As blis_instance_cached_blocks, of the prefix table at the last mark. There
  * has been one. BLIS_ERR_NOMEM when the journal found no memory since.
  */
-BLIS_MUSTUSE blis_status blis_instance_cached_blocks_at_mark(
-    const blis_instance *instance, const blis_block_chain *chain,
-    uint32_t *count);
+BLIS_MUSTUSE blis_status blis_instance_cached_blocks_at_mark(const blis_instance *instance,
+                                                             const blis_block_chain *chain,
+                                                             uint32_t *count);
 
 /* Its latency model is the one in force, see blis_instance_slow_down. */
-const blis_instance_config *
-blis_instance_get_config(const blis_instance *instance);
+const blis_instance_config *blis_instance_get_config(const blis_instance *instance);
 
 /*
  * After the last event: brings the records of the requests that are still
@@ -699,8 +674,7 @@ blis_instance_get_config(const blis_instance *instance);
  * histogram, where a fast engine has counted them ahead of completion. Nothing
  * may be injected or executed afterwards. Fails when the histogram does.
  */
-BLIS_MUSTUSE blis_status blis_instance_close(blis_instance *instance,
-                                             blis_error *error);
+BLIS_MUSTUSE blis_status blis_instance_close(blis_instance *instance, blis_error *error);
 
 /* Walks every structure; true when all invariants hold. For tests. */
 bool blis_instance_check(const blis_instance *instance);

@@ -41,20 +41,17 @@ typedef struct blis_kv_source {
    * first = it has nothing that is worth it. Changes nothing: the request may
    * be asked about again.
    */
-  blis_status (*offer)(void *ud, const blis_live_request *request,
-                       blis_kv_stretch *stretch, int64_t now_us,
-                       blis_error *error);
+  blis_status (*offer)(void *ud, const blis_live_request *request, blis_kv_stretch *stretch,
+                       int64_t now_us, blis_error *error);
   /* What was offered just now has room. loaded() or cancel() follows, and not
      within this call. */
-  blis_status (*bring)(void *ud, blis_live_request *request,
-                       const blis_kv_stretch *stretch, int64_t now_us,
-                       blis_error *error);
+  blis_status (*bring)(void *ud, blis_live_request *request, const blis_kv_stretch *stretch,
+                       int64_t now_us, blis_error *error);
   /* A request that waits for what is brought does not want it any more. */
   void (*cancel)(void *ud, blis_live_request *request);
   /* A request is admitted for the first time here; so many tokens of its prompt
      were cached then, or have been brought (was_brought). NULL = not wanted. */
-  void (*admitted)(void *ud, const blis_live_request *request,
-                   int64_t cached_tokens);
+  void (*admitted)(void *ud, const blis_live_request *request, int64_t cached_tokens);
   /* A block of the cache was taken for another one, and cannot be found there
      any more. NULL = not wanted; with it, every step is computed, whatever the
      engine. */
@@ -67,8 +64,7 @@ typedef struct blis_kv_source {
  * beyond was lost on its way and is computed.
  */
 BLIS_MUSTUSE blis_status blis_instance_loaded(struct blis_instance *instance,
-                                              blis_live_request *request,
-                                              uint32_t end, int64_t now_us,
-                                              blis_error *error);
+                                              blis_live_request *request, uint32_t end,
+                                              int64_t now_us, blis_error *error);
 
 #endif

@@ -1,7 +1,6 @@
 #include "instance/live_request.h"
 
-blis_live_request blis_live_request_of(const blis_request *request,
-                                       uint32_t slot) {
+blis_live_request blis_live_request_of(const blis_request *request, uint32_t slot) {
   return (blis_live_request){
       .arrival_us = request->arrival_us,
       .deadline_us = request->deadline_us,

@@ -22,8 +22,7 @@ typedef struct blis_drawn {
 } blis_drawn;
 
 /* So many times as much more. */
-static inline void blis_drawn_add(blis_drawn *sum, const blis_drawn *drawn,
-                                  uint64_t times) {
+static inline void blis_drawn_add(blis_drawn *sum, const blis_drawn *drawn, uint64_t times) {
   sum->nj += drawn->nj * times;
   sum->carbon_pg += drawn->carbon_pg * times;
 }
@@ -47,23 +46,19 @@ enum { BLIS_REQUEST_STATE_COUNT = BLIS_REQUEST_FAILED + 1 };
  * What results call the states, in the order in which they are told:
  * XX(state, name, what is better, what it says of requests).
  */
-#define BLIS_REQUEST_STATE_MAP(XX)                                             \
-  XX(COMPLETED, completed, MORE,                                               \
-     "requests that were answered, length_capped ones included")               \
-  XX(LENGTH_CAPPED, length_capped, NEUTRAL,                                    \
-     "part of completed: requests that stopped at the model's maximum "        \
-     "sequence length")                                                        \
-  XX(REJECTED, rejected, LESS, "requests that admission or routing refused")   \
-  XX(TIMED_OUT, timed_out, LESS,                                               \
-     "requests that were not answered before their deadline")                  \
-  XX(UNSERVABLE, unservable, LESS,                                             \
-     "requests that were dropped because they are too long for the instance")  \
-  XX(FAILED, failed, LESS, "requests that were lost with an instance")         \
-  XX(RUNNING, still_running, NEUTRAL,                                          \
-     "requests in a batch at the end of the run")                              \
-  XX(QUEUED, still_queued, NEUTRAL,                                            \
-     "requests in a wait queue at the end of the run")                         \
-  XX(ARRIVED, still_arriving, NEUTRAL,                                         \
+#define BLIS_REQUEST_STATE_MAP(XX)                                                                 \
+  XX(COMPLETED, completed, MORE, "requests that were answered, length_capped ones included")       \
+  XX(LENGTH_CAPPED, length_capped, NEUTRAL,                                                        \
+     "part of completed: requests that stopped at the model's maximum "                            \
+     "sequence length")                                                                            \
+  XX(REJECTED, rejected, LESS, "requests that admission or routing refused")                       \
+  XX(TIMED_OUT, timed_out, LESS, "requests that were not answered before their deadline")          \
+  XX(UNSERVABLE, unservable, LESS,                                                                 \
+     "requests that were dropped because they are too long for the instance")                      \
+  XX(FAILED, failed, LESS, "requests that were lost with an instance")                             \
+  XX(RUNNING, still_running, NEUTRAL, "requests in a batch at the end of the run")                 \
+  XX(QUEUED, still_queued, NEUTRAL, "requests in a wait queue at the end of the run")              \
+  XX(ARRIVED, still_arriving, NEUTRAL,                                                             \
      "requests that were in no wait queue yet at the end of the run")
 
 /* Also at the maximum model length. */
@@ -86,20 +81,20 @@ typedef struct blis_live_request {
   int64_t output_budget_tokens; /* 0 = what the model length leaves */
   int64_t max_output_tokens;    /* what policies see; 0 = no limit is said */
   double priority;              /* higher is more urgent */
-  bool holds_kv; /* keeps its blocks when it is completed (remote_kv.h) */
-  char part;     /* its id ends in "_prefill": 'p', or in "_decode": 'd'; else
-                    0. BLIS (Go) names what it hands off so */
-  uint32_t slot; /* the cluster's index of this record */
-  uint32_t adapter;       /* of the configuration, from 1; 0 = it needs none */
-  blis_block_chain chain; /* for the instance's block size */
+  bool holds_kv;                /* keeps its blocks when it is completed (remote_kv.h) */
+  char part;                    /* its id ends in "_prefill": 'p', or in "_decode": 'd'; else
+                                   0. BLIS (Go) names what it hands off so */
+  uint32_t slot;                /* the cluster's index of this record */
+  uint32_t adapter;             /* of the configuration, from 1; 0 = it needs none */
+  blis_block_chain chain;       /* for the instance's block size */
 
   /* Kept by the instance. */
   blis_request_state state;
   bool has_first_token;
-  bool may_draft;   /* has come to an instance with speculative decoding */
-  bool was_counted; /* reached a wait queue or was late for it */
-  bool had_hit; /* some of its prompt was cached when it was first admitted */
-  bool was_brought; /* its KV, since it was last in the batch (kv_source.h) */
+  bool may_draft;              /* has come to an instance with speculative decoding */
+  bool was_counted;            /* reached a wait queue or was late for it */
+  bool had_hit;                /* some of its prompt was cached when it was first admitted */
+  bool was_brought;            /* its KV, since it was last in the batch (kv_source.h) */
   int64_t cached_tokens;       /* of its prompt, when it was first admitted */
   int64_t prefill_tokens;      /* to compute before the next token comes: the
                                   prompt, and output that was lost */
@@ -122,11 +117,11 @@ typedef struct blis_live_request {
   int64_t adapter_wait_us;  /* all of that so far */
   bool is_adapter_counted;  /* it has been admitted with its adapter */
   bool had_adapter;         /* which was there when it was first asked for */
-  blis_drawn drawn;  /* for its tokens, wherever they were computed (power.h);
-                        0 where nobody asks */
-  bool pins_adapter; /* it keeps its adapter in its slot */
-  const char *rejection; /* why the instance has; static, NULL elsewhere */
-  void *engine; /* what else the engine keeps about it; NULL at both ends */
+  blis_drawn drawn;         /* for its tokens, wherever they were computed (power.h);
+                               0 where nobody asks */
+  bool pins_adapter;        /* it keeps its adapter in its slot */
+  const char *rejection;    /* why the instance has; static, NULL elsewhere */
+  void *engine;             /* what else the engine keeps about it; NULL at both ends */
 } blis_live_request;
 
 /* What the id of a request is made of (blis_request_id_of), for who remembers
@@ -137,22 +132,18 @@ typedef struct blis_request_name {
   int32_t round_index;
 } blis_request_name;
 
-static inline blis_request_name
-blis_request_name_of(const blis_live_request *request) {
-  return (blis_request_name){request->number, request->session,
-                             request->round_index};
+static inline blis_request_name blis_request_name_of(const blis_live_request *request) {
+  return (blis_request_name){request->number, request->session, request->round_index};
 }
 
 /* One that has just arrived: without chain, session and priority. */
-blis_live_request blis_live_request_of(const blis_request *request,
-                                       uint32_t slot);
+blis_live_request blis_live_request_of(const blis_request *request, uint32_t slot);
 
 /*
  * Byte order of two ids, so that request_10 is before request_2: <0, 0 or >0.
  * This is how equal keys are ordered in schedulers. The id of a follow-up is
  * "session_<session>_round_<round_index>_<-number>"; that of a part goes on.
  */
-int blis_request_compare_ids(const blis_live_request *a,
-                             const blis_live_request *b);
+int blis_request_compare_ids(const blis_live_request *a, const blis_live_request *b);
 
 #endif

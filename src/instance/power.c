@@ -12,38 +12,33 @@ static bool is_power(double watts) {
   return watts >= 0 && watts <= watts_max;
 }
 
-blis_status blis__power_check(const blis_power_config *config,
-                              blis_error *error) {
-  const double watts[] = {config->prefill_watts, config->decode_watts,
-                          config->cap_watts};
+blis_status blis__power_check(const blis_power_config *config, blis_error *error) {
+  const double watts[] = {config->prefill_watts, config->decode_watts, config->cap_watts};
   for (size_t i = 0; i < sizeof watts / sizeof *watts; i++) {
     if (!is_power(watts[i])) {
-      return blis_fail(error, BLIS_ERR_INVALID,
-                       "a GPU draws %g W, expected 0 to %g", watts[i],
+      return blis_fail(error, BLIS_ERR_INVALID, "a GPU draws %g W, expected 0 to %g", watts[i],
                        watts_max);
     }
   }
   if (config->gpus < 1) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "power: there are %" PRId64 " GPUs, expected at least 1",
-                     config->gpus);
+                     "power: there are %" PRId64 " GPUs, expected at least 1", config->gpus);
   }
   return BLIS_OK;
 }
 
-blis__power blis__power_of(const blis_power_config *config,
-                           const blis_latency_model *latency) {
+blis__power blis__power_of(const blis_power_config *config, const blis_latency_model *latency) {
   return (blis__power){.config = config, .latency = latency};
 }
 
 /* Steps of which somebody has to say what they draw. */
-static blis_status ask(const blis__power *power, const blis_batch_sums *sums,
-                       int64_t duration_us, double *watts, blis_error *error) {
+static blis_status ask(const blis__power *power, const blis_batch_sums *sums, int64_t duration_us,
+                       double *watts, blis_error *error) {
   const blis_power_config *config = power->config;
   const blis_power_step step = {.prefill_tokens = sums->prefill_tokens,
                                 .decode_tokens = sums->decode_requests,
-                                .kv_tokens = sums->prefill_context_tokens +
-                                             sums->decode_context_tokens,
+                                .kv_tokens =
+                                    sums->prefill_context_tokens + sums->decode_context_tokens,
                                 .duration_us = duration_us};
   return config->draw(config->draw_ud, &step, watts, error);
 }
@@ -52,22 +47,18 @@ static blis_status ask(const blis__power *power, const blis_batch_sums *sums,
  * The share of its prompts in the time of a step that does both: of the time
  * that both would take alone. The tokens tell it where sums do not.
  */
-static double prefill_share(const blis__power *power,
-                            const blis_batch_sums *sums) {
+static double prefill_share(const blis__power *power, const blis_batch_sums *sums) {
   const blis_batch_sums decodes = {.requests = sums->decode_requests,
                                    .decode_requests = sums->decode_requests,
-                                   .decode_context_tokens =
-                                       sums->decode_context_tokens};
+                                   .decode_context_tokens = sums->decode_context_tokens};
   blis_batch_sums prompts = *sums;
   prompts.requests -= sums->decode_requests;
   prompts.decode_requests = 0;
   prompts.decode_context_tokens = 0;
   int64_t prompts_us;
   int64_t decodes_us;
-  if (!blis_latency_step_time_from_sums(power->latency, &prompts,
-                                        &prompts_us) ||
-      !blis_latency_step_time_from_sums(power->latency, &decodes,
-                                        &decodes_us)) {
+  if (!blis_latency_step_time_from_sums(power->latency, &prompts, &prompts_us) ||
+      !blis_latency_step_time_from_sums(power->latency, &decodes, &decodes_us)) {
     prompts_us = sums->prefill_tokens;
     decodes_us = sums->decode_requests;
   }
@@ -87,14 +78,11 @@ static double watts_of(const blis__power *power, const blis_batch_sums *sums) {
 }
 
 /* Of so many W for so many us, in nJ; no more than there are. */
-static uint64_t energy_of(const blis__power *power, double watts,
-                          int64_t duration_us) {
+static uint64_t energy_of(const blis__power *power, double watts, int64_t duration_us) {
   double capped = fmin(watts, power->config->cap_watts);
-  uint64_t milliwatts =
-      (uint64_t)(capped * 1000 + 0.5) * (uint64_t)power->config->gpus;
+  uint64_t milliwatts = (uint64_t)(capped * 1000 + 0.5) * (uint64_t)power->config->gpus;
   uint64_t us = (uint64_t)blis_max_i64(duration_us, 0);
-  return milliwatts > 0 && us > UINT64_MAX / 2 / milliwatts ? UINT64_MAX / 2
-                                                            : milliwatts * us;
+  return milliwatts > 0 && us > UINT64_MAX / 2 / milliwatts ? UINT64_MAX / 2 : milliwatts * us;
 }
 
 /* The share of one of so many tokens, which leaves the rest. */
@@ -106,8 +94,8 @@ static uint64_t take_share(uint64_t *rest, uint64_t drawn, uint64_t tokens) {
 }
 
 /* Steps with so many tokens each have drawn so much. */
-static void share_out(blis__power *power, const blis_drawn *drawn,
-                      bool is_prefill, uint64_t tokens) {
+static void share_out(blis__power *power, const blis_drawn *drawn, bool is_prefill,
+                      uint64_t tokens) {
   power->busy_nj += drawn->nj;
   power->prefill_nj += is_prefill ? drawn->nj : 0;
   power->step = (blis_drawn){0};
@@ -116,8 +104,7 @@ static void share_out(blis__power *power, const blis_drawn *drawn,
     return;
   }
   power->step.nj = take_share(&power->rest.nj, drawn->nj, tokens);
-  power->step.carbon_pg =
-      take_share(&power->rest.carbon_pg, drawn->carbon_pg, tokens);
+  power->step.carbon_pg = take_share(&power->rest.carbon_pg, drawn->carbon_pg, tokens);
   blis_drawn_add(&power->token, &power->step, 1);
 }
 
@@ -125,14 +112,11 @@ void blis_carbon_add_up(blis_carbon_step *steps, size_t count) {
   for (size_t i = 0; i < count; i++) {
     const blis_carbon_step *last = i > 0 ? &steps[i - 1] : &steps[i];
     steps[i].before =
-        i == 0 ? 0
-               : last->before + last->g_per_kwh *
-                                    (double)(steps[i].from_us - last->from_us);
+        i == 0 ? 0 : last->before + last->g_per_kwh * (double)(steps[i].from_us - last->from_us);
   }
 }
 
-double blis_carbon_until(const blis_carbon_step *steps, size_t count,
-                         int64_t time_us) {
+double blis_carbon_until(const blis_carbon_step *steps, size_t count, int64_t time_us) {
   size_t low = 0;
   size_t high = count;
   while (high - low > 1) {
@@ -143,32 +127,28 @@ double blis_carbon_until(const blis_carbon_step *steps, size_t count,
       high = middle;
     }
   }
-  return steps[low].before +
-         steps[low].g_per_kwh * (double)(time_us - steps[low].from_us);
+  return steps[low].before + steps[low].g_per_kwh * (double)(time_us - steps[low].from_us);
 }
 
 /* In pg. */
-static uint64_t count_carbon(blis__power *power, uint64_t energy_nj,
-                             int64_t start_us, int64_t duration_us) {
+static uint64_t count_carbon(blis__power *power, uint64_t energy_nj, int64_t start_us,
+                             int64_t duration_us) {
   const double nj_per_kwh = 3.6e15;
   const blis_power_config *config = power->config;
   if (config->carbon == NULL || duration_us <= 0) {
     return 0;
   }
   double carbon_us =
-      blis_carbon_until(config->carbon, config->carbon_count,
-                        start_us + duration_us) -
+      blis_carbon_until(config->carbon, config->carbon_count, start_us + duration_us) -
       blis_carbon_until(config->carbon, config->carbon_count, start_us);
   power->carbon_us += carbon_us;
-  double carbon_g =
-      (double)energy_nj / nj_per_kwh * (carbon_us / (double)duration_us);
+  double carbon_g = (double)energy_nj / nj_per_kwh * (carbon_us / (double)duration_us);
   power->carbon_g += carbon_g;
   return (uint64_t)fmin(carbon_g * 1e12 + 0.5, 9e18);
 }
 
-blis_status blis__power_step(blis__power *power, const blis_batch_sums *sums,
-                             int64_t start_us, int64_t duration_us,
-                             blis_error *error) {
+blis_status blis__power_step(blis__power *power, const blis_batch_sums *sums, int64_t start_us,
+                             int64_t duration_us, blis_error *error) {
   double watts = 0;
   if (power->config->draw != NULL) {
     BLIS_TRY(ask(power, sums, duration_us, &watts, error));
@@ -176,8 +156,7 @@ blis_status blis__power_step(blis__power *power, const blis_batch_sums *sums,
     watts = watts_of(power, sums);
   }
   uint64_t energy_nj = energy_of(power, watts, duration_us);
-  const blis_drawn drawn = {
-      energy_nj, count_carbon(power, energy_nj, start_us, duration_us)};
+  const blis_drawn drawn = {energy_nj, count_carbon(power, energy_nj, start_us, duration_us)};
   share_out(power, &drawn, sums->prefill_tokens > 0,
             (uint64_t)(sums->prefill_tokens + sums->decode_requests));
   return BLIS_OK;
@@ -188,38 +167,31 @@ static bool looks_at_each(const blis__power *power) {
   return power->config->draw != NULL || power->config->carbon != NULL;
 }
 
-blis_status blis__power_decodes(blis__power *power, int64_t decodes,
-                                int64_t context, int64_t start_us,
-                                const int64_t *step_us, size_t count,
+blis_status blis__power_decodes(blis__power *power, int64_t decodes, int64_t context,
+                                int64_t start_us, const int64_t *step_us, size_t count,
                                 blis_error *error) {
-  blis_batch_sums sums = {.requests = decodes,
-                          .decode_requests = decodes,
-                          .decode_context_tokens = context};
+  blis_batch_sums sums = {
+      .requests = decodes, .decode_requests = decodes, .decode_context_tokens = context};
   bool looks = looks_at_each(power);
   int64_t all_us = 0;
   for (size_t i = 0; i < count; i++) {
     if (looks) {
-      BLIS_TRY(
-          blis__power_step(power, &sums, start_us + all_us, step_us[i], error));
+      BLIS_TRY(blis__power_step(power, &sums, start_us + all_us, step_us[i], error));
       sums.decode_context_tokens += decodes;
     }
     all_us += step_us[i];
   }
-  return looks ? BLIS_OK
-               : blis__power_step(power, &sums, start_us, all_us, error);
+  return looks ? BLIS_OK : blis__power_step(power, &sums, start_us, all_us, error);
 }
 
-blis_status blis__power_idle_steps(blis__power *power, int64_t start_us,
-                                   int64_t duration_us, int64_t count,
-                                   blis_error *error) {
+blis_status blis__power_idle_steps(blis__power *power, int64_t start_us, int64_t duration_us,
+                                   int64_t count, blis_error *error) {
   const blis_batch_sums nothing = {0};
   if (!looks_at_each(power)) {
-    return blis__power_step(power, &nothing, start_us, count * duration_us,
-                            error);
+    return blis__power_step(power, &nothing, start_us, count * duration_us, error);
   }
   for (int64_t i = 0; i < count; i++) {
-    BLIS_TRY(blis__power_step(power, &nothing, start_us + i * duration_us,
-                              duration_us, error));
+    BLIS_TRY(blis__power_step(power, &nothing, start_us + i * duration_us, duration_us, error));
   }
   return BLIS_OK;
 }

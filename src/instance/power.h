@@ -19,43 +19,35 @@ typedef struct blis__power {
   const blis_power_config *config;
   const blis_latency_model *latency; /* for shares of time; borrowed */
   uint64_t busy_nj;                  /* of all steps, */
-  uint64_t prefill_nj; /* and of those that computed prompt tokens */
-  uint64_t nobody_nj;  /* and of those without any token */
-  blis_drawn token;    /* taken by one token in every step so far; wraps */
-  blis_drawn step;     /* the same of the last step */
-  blis_drawn rest;     /* of steps so far, for nobody yet */
-  double carbon_g;     /* as in blis_instance_energy */
+  uint64_t prefill_nj;               /* and of those that computed prompt tokens */
+  uint64_t nobody_nj;                /* and of those without any token */
+  blis_drawn token;                  /* taken by one token in every step so far; wraps */
+  blis_drawn step;                   /* the same of the last step */
+  blis_drawn rest;                   /* of steps so far, for nobody yet */
+  double carbon_g;                   /* as in blis_instance_energy */
   double carbon_us;
 } blis__power;
 
-BLIS_MUSTUSE blis_status blis__power_check(const blis_power_config *config,
-                                           blis_error *error);
+BLIS_MUSTUSE blis_status blis__power_check(const blis_power_config *config, blis_error *error);
 
 /* config and latency are borrowed. Nothing to free. */
-blis__power blis__power_of(const blis_power_config *config,
-                           const blis_latency_model *latency);
+blis__power blis__power_of(const blis_power_config *config, const blis_latency_model *latency);
 
 /* A step over these requests begins at start_us and takes duration_us. */
-BLIS_MUSTUSE blis_status blis__power_step(blis__power *power,
-                                          const blis_batch_sums *sums,
-                                          int64_t start_us, int64_t duration_us,
-                                          blis_error *error);
+BLIS_MUSTUSE blis_status blis__power_step(blis__power *power, const blis_batch_sums *sums,
+                                          int64_t start_us, int64_t duration_us, blis_error *error);
 
 /*
  * count steps in a row: each gives one token to each of decodes requests and
  * prefills nothing; context is the sum of their contexts before the first.
  */
-BLIS_MUSTUSE blis_status blis__power_decodes(blis__power *power,
-                                             int64_t decodes, int64_t context,
-                                             int64_t start_us,
-                                             const int64_t *step_us,
-                                             size_t count, blis_error *error);
+BLIS_MUSTUSE blis_status blis__power_decodes(blis__power *power, int64_t decodes, int64_t context,
+                                             int64_t start_us, const int64_t *step_us, size_t count,
+                                             blis_error *error);
 
 /* count steps in a row that compute nothing. */
-BLIS_MUSTUSE blis_status blis__power_idle_steps(blis__power *power,
-                                                int64_t start_us,
-                                                int64_t duration_us,
-                                                int64_t count,
+BLIS_MUSTUSE blis_status blis__power_idle_steps(blis__power *power, int64_t start_us,
+                                                int64_t duration_us, int64_t count,
                                                 blis_error *error);
 
 #endif

@@ -24,8 +24,7 @@
 #include "instance/instance.h"
 
 /* Is the request short enough for the instance, all its guards included? */
-bool blis_instance_serves(const blis_instance *instance,
-                          const blis_live_request *request);
+bool blis_instance_serves(const blis_instance *instance, const blis_live_request *request);
 
 /* What to set aside. */
 typedef struct blis_kv_demand {
@@ -44,12 +43,9 @@ typedef struct blis_kv_demand {
  * Else the request is with this instance, and *cached_tokens of the demand are
  * there already.
  */
-BLIS_MUSTUSE blis_status blis_instance_reserve(blis_instance *instance,
-                                               blis_live_request *request,
-                                               const blis_kv_demand *demand,
-                                               int64_t *cached_tokens,
-                                               bool *is_done,
-                                               blis_error *error);
+BLIS_MUSTUSE blis_status blis_instance_reserve(blis_instance *instance, blis_live_request *request,
+                                               const blis_kv_demand *demand, int64_t *cached_tokens,
+                                               bool *is_done, blis_error *error);
 
 /* What has come. */
 typedef struct blis_kv_arrival {
@@ -69,26 +65,22 @@ typedef struct blis_kv_arrival {
 
 /* The whole prompt is here, and there is a second token to come. */
 bool blis_can_bring_first_token(const blis_instance_config *config,
-                                const blis_live_request *request,
-                                int64_t tokens);
+                                const blis_live_request *request, int64_t tokens);
 
 /*
  * The request, which was reserved for and whose deadline is not over, enters
  * the wait queue at now_us.
  */
-BLIS_MUSTUSE blis_status blis_instance_activate(blis_instance *instance,
-                                                blis_live_request *request,
-                                                const blis_kv_arrival *arrival,
-                                                int64_t now_us,
+BLIS_MUSTUSE blis_status blis_instance_activate(blis_instance *instance, blis_live_request *request,
+                                                const blis_kv_arrival *arrival, int64_t now_us,
                                                 blis_error *error);
 
 /*
  * The part of activate that is the same in both engines: the record of the
  * request when it enters the queue.
  */
-void blis__note_kv(const blis_instance_config *config,
-                   blis_live_request *request, const blis_kv_arrival *arrival,
-                   int64_t now_us);
+void blis__note_kv(const blis_instance_config *config, blis_live_request *request,
+                   const blis_kv_arrival *arrival, int64_t now_us);
 
 /* It has lost its KV while it was waiting, and is to be computed here. */
 void blis__note_lost_kv(blis_live_request *request);

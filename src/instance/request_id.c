@@ -19,8 +19,7 @@ static int digits_of(int64_t number, char digits[20]) {
 
 /* What is behind the digits decides where one number begins the other: the name
    of a part, which is behind digits, or nothing. */
-static int compare_numbers(const blis_live_request *a,
-                           const blis_live_request *b) {
+static int compare_numbers(const blis_live_request *a, const blis_live_request *b) {
   char a_digits[20];
   char b_digits[20];
   int a_count = digits_of(a->number, a_digits);
@@ -38,9 +37,7 @@ static int compare_numbers(const blis_live_request *a,
 }
 
 static const char *name_of_part(const blis_live_request *request) {
-  return request->part == 0     ? ""
-         : request->part == 'p' ? "_prefill"
-                                : "_decode";
+  return request->part == 0 ? "" : request->part == 'p' ? "_prefill" : "_decode";
 }
 
 /* What of an id is still to be compared: the session, then what is behind. */
@@ -52,8 +49,8 @@ typedef struct rest {
 
 static rest start(const blis_live_request *request) {
   rest r = {.text = request->session, .is_session = true};
-  snprintf(r.end, sizeof r.end, "_round_%" PRId32 "_%" PRId64 "%s",
-           request->round_index, -request->number, name_of_part(request));
+  snprintf(r.end, sizeof r.end, "_round_%" PRId32 "_%" PRId64 "%s", request->round_index,
+           -request->number, name_of_part(request));
   return r;
 }
 
@@ -66,8 +63,7 @@ static unsigned char take(rest *r) {
   return *r->text == '\0' ? 0 : (unsigned char)*r->text++;
 }
 
-static int compare_follow_ups(const blis_live_request *a,
-                              const blis_live_request *b) {
+static int compare_follow_ups(const blis_live_request *a, const blis_live_request *b) {
   rest left = start(a);
   rest right = start(b);
   for (;;) {
@@ -82,8 +78,7 @@ static int compare_follow_ups(const blis_live_request *a,
   }
 }
 
-int blis_request_compare_ids(const blis_live_request *a,
-                             const blis_live_request *b) {
+int blis_request_compare_ids(const blis_live_request *a, const blis_live_request *b) {
   bool a_follows = a->number < 0;
   bool b_follows = b->number < 0;
   if (a_follows != b_follows) {

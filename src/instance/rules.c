@@ -9,27 +9,22 @@ uint32_t blis__findable_blocks(const blis_instance_config *config,
                                const blis_live_request *request) {
   int64_t tokens = request->prefill_tokens;
   /* The last token of lost output has never been computed. */
-  bool computes_last =
-      config->rules.recomputes_last_token || tokens > request->prompt_tokens;
-  return (uint32_t)((tokens - (computes_last && tokens > 0)) /
-                    config->block_size_tokens);
+  bool computes_last = config->rules.recomputes_last_token || tokens > request->prompt_tokens;
+  return (uint32_t)((tokens - (computes_last && tokens > 0)) / config->block_size_tokens);
 }
 
-static int64_t delivery_us(const blis_instance_config *config,
-                           int64_t step_us) {
+static int64_t delivery_us(const blis_instance_config *config, int64_t step_us) {
   if (!config->rules.schedules_ahead) {
     return 0;
   }
   blis_first_token first = blis_latency_first_token(config->latency);
   double late_us = first.depth * (double)step_us;
-  return first.delay_us + (late_us < (double)BLIS__DURATION_MAX_US
-                               ? (int64_t)late_us
-                               : BLIS__DURATION_MAX_US);
+  return first.delay_us +
+         (late_us < (double)BLIS__DURATION_MAX_US ? (int64_t)late_us : BLIS__DURATION_MAX_US);
 }
 
 /* Once more; or its KV has been admitted elsewhere. */
-static void note_readmission(const blis_instance_config *config,
-                             const blis_instance_events *events,
+static void note_readmission(const blis_instance_config *config, const blis_instance_events *events,
                              blis_live_request *request, int64_t now_us) {
   if (!config->rules.resumes_preempted) {
     request->scheduling_delay_us = now_us - request->arrival_us;
@@ -39,10 +34,8 @@ static void note_readmission(const blis_instance_config *config,
   }
 }
 
-void blis__note_admission(const blis_instance_config *config,
-                          const blis_instance_events *events,
-                          blis_live_request *request, int64_t now_us,
-                          int64_t step_us) {
+void blis__note_admission(const blis_instance_config *config, const blis_instance_events *events,
+                          blis_live_request *request, int64_t now_us, int64_t step_us) {
   BLIS_ASSERT(request->state == BLIS_REQUEST_QUEUED);
   BLIS_ASSERT(now_us >= request->arrival_us);
   request->state = BLIS_REQUEST_RUNNING;
@@ -56,10 +49,8 @@ void blis__note_admission(const blis_instance_config *config,
   }
 }
 
-void blis__count_prompt_blocks(const blis_instance_config *config,
-                               blis_live_request *request,
-                               int64_t cached_blocks,
-                               blis_instance_stats *stats) {
+void blis__count_prompt_blocks(const blis_instance_config *config, blis_live_request *request,
+                               int64_t cached_blocks, blis_instance_stats *stats) {
   if (request->scheduling_delay_us >= 0) {
     return; /* it was admitted before */
   }
@@ -75,10 +66,8 @@ void blis__count_prompt_blocks(const blis_instance_config *config,
   }
 }
 
-void blis__note_preemption(const blis_instance_config *config,
-                           const blis_instance_events *events,
-                           blis_live_request *request, int64_t progress_tokens,
-                           int64_t now_us) {
+void blis__note_preemption(const blis_instance_config *config, const blis_instance_events *events,
+                           blis_live_request *request, int64_t progress_tokens, int64_t now_us) {
   BLIS_ASSERT(request->state == BLIS_REQUEST_RUNNING);
   if (events->preempted != NULL) {
     events->preempted(events->ud, request, now_us);
@@ -100,17 +89,14 @@ void blis__note_preemption(const blis_instance_config *config,
 void blis__note_first_token(blis_live_request *request, int64_t token_us) {
   BLIS_ASSERT(!request->has_first_token && token_us >= request->arrival_us);
   request->has_first_token = true;
-  request->ttft_us =
-      blis_time_after_us(token_us - request->arrival_us, request->delivery_us);
+  request->ttft_us = blis_time_after_us(token_us - request->arrival_us, request->delivery_us);
 }
 
-int64_t blis__leaves_at_us(const blis_instance_config *config,
-                           const blis_live_request *request,
+int64_t blis__leaves_at_us(const blis_instance_config *config, const blis_live_request *request,
                            int64_t step_end_us) {
   if (!config->rules.leaves_at_step_end) {
     return step_end_us;
   }
   /* Earlier where latencies leave out steps, see resumes_preempted. */
-  return blis_max_i64(step_end_us,
-                      blis_time_after_us(request->arrival_us, request->e2e_us));
+  return blis_max_i64(step_end_us, blis_time_after_us(request->arrival_us, request->e2e_us));
 }

@@ -17,8 +17,7 @@ uint32_t blis__findable_blocks(const blis_instance_config *config,
  * BLIS (Go) admits whatever room was reserved for as a decode: preempted, such
  * a request starts with one token of its prompt, and finds nothing cached.
  */
-static inline bool blis__starts_by_a_token(const blis_instance_config *config,
-                                           bool was_reserved) {
+static inline bool blis__starts_by_a_token(const blis_instance_config *config, bool was_reserved) {
   return was_reserved && config->reproduce_go_blis_defects;
 }
 
@@ -38,32 +37,25 @@ static inline bool blis__goes_without_block(const blis_instance_config *config,
  * It enters the batch. step_us is how long the step under way until now has
  * taken, 0 = the engine was idle.
  */
-void blis__note_admission(const blis_instance_config *config,
-                          const blis_instance_events *events,
-                          blis_live_request *request, int64_t now_us,
-                          int64_t step_us);
+void blis__note_admission(const blis_instance_config *config, const blis_instance_events *events,
+                          blis_live_request *request, int64_t now_us, int64_t step_us);
 
 /*
  * The same for the counters of the cache, and whether it had a hit;
  * cached_blocks have been found.
  */
-void blis__count_prompt_blocks(const blis_instance_config *config,
-                               blis_live_request *request,
-                               int64_t cached_blocks,
-                               blis_instance_stats *stats);
+void blis__count_prompt_blocks(const blis_instance_config *config, blis_live_request *request,
+                               int64_t cached_blocks, blis_instance_stats *stats);
 
 /* It is preempted, with progress_tokens computed. */
-void blis__note_preemption(const blis_instance_config *config,
-                           const blis_instance_events *events,
-                           blis_live_request *request, int64_t progress_tokens,
-                           int64_t now_us);
+void blis__note_preemption(const blis_instance_config *config, const blis_instance_events *events,
+                           blis_live_request *request, int64_t progress_tokens, int64_t now_us);
 
 /* It gets its first token, which the engine has at token_us. */
 void blis__note_first_token(blis_live_request *request, int64_t token_us);
 
 /* It is completed, in a step that ends at step_end_us: when it leaves. */
-int64_t blis__leaves_at_us(const blis_instance_config *config,
-                           const blis_live_request *request,
+int64_t blis__leaves_at_us(const blis_instance_config *config, const blis_live_request *request,
                            int64_t step_end_us);
 
 #endif

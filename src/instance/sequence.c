@@ -17,10 +17,8 @@ static blis_status create(const blis_alloc *alloc, blis__sequences *sequences) {
   return BLIS_OK;
 }
 
-blis_status blis__sequences_take(const blis_alloc *alloc,
-                                 blis__sequences *sequences,
-                                 blis_live_request *request,
-                                 blis__sequence **sequence) {
+blis_status blis__sequences_take(const blis_alloc *alloc, blis__sequences *sequences,
+                                 blis_live_request *request, blis__sequence **sequence) {
   if (sequences->spare.count == 0) {
     BLIS_TRY(create(alloc, sequences));
   }
@@ -43,16 +41,14 @@ blis_status blis__sequences_take(const blis_alloc *alloc,
   return BLIS_OK;
 }
 
-void blis__sequences_give(blis__sequences *sequences,
-                          blis__sequence *sequence) {
+void blis__sequences_give(blis__sequences *sequences, blis__sequence *sequence) {
   BLIS_ASSERT(sequence->blocks.count == 0 && sequence->ahead.count == 0);
   BLIS_ASSERT(sequence->place.request->engine == sequence);
   sequence->place.request->engine = NULL;
   sequences->spare.items[sequences->spare.count++] = sequence;
 }
 
-void blis__sequences_deinit(const blis_alloc *alloc,
-                            blis__sequences *sequences) {
+void blis__sequences_deinit(const blis_alloc *alloc, blis__sequences *sequences) {
   for (size_t i = 0; i < sequences->all.count; i++) {
     blis__sequence *freed = sequences->all.items[i];
     blis_array_deinit(alloc, &freed->blocks);

@@ -19,16 +19,16 @@
 #include "kv/block_pool.h"
 
 typedef struct blis__sequence {
-  blis__waiting place;    /* and the request; first, so that it leads to this */
-  blis_block_list blocks; /* held; empty while waiting */
+  blis__waiting place;        /* and the request; first, so that it leads to this */
+  blis_block_list blocks;     /* held; empty while waiting */
   BLIS_ARRAY(int64_t) itl_us; /* since the last preemption that starts anew */
-  int64_t itl_zeros;   /* and as many of 0, of tokens that come with another */
-  int64_t told_tokens; /* of the last step, that are told when they leave */
-  blis_block_list ahead;    /* for drafts, until the next step */
-  BLIS_ARRAY(double) rates; /* that they hold, of its own; empty = none */
-  int64_t drafted_tokens;   /* in this step; */
-  int64_t ahead_tokens;     /* those that it verifies and does not give out */
-  int64_t token_end_us;     /* end of the step that computed its last token */
+  int64_t itl_zeros;          /* and as many of 0, of tokens that come with another */
+  int64_t told_tokens;        /* of the last step, that are told when they leave */
+  blis_block_list ahead;      /* for drafts, until the next step */
+  BLIS_ARRAY(double) rates;   /* that they hold, of its own; empty = none */
+  int64_t drafted_tokens;     /* in this step; */
+  int64_t ahead_tokens;       /* those that it verifies and does not give out */
+  int64_t token_end_us;       /* end of the step that computed its last token */
   /* The last event scheduled about it: its arrival, its place in the queue,
      its timeout. BLIS_EVENT_NONE or past when none is pending. */
   blis_event_handle event;
@@ -49,8 +49,7 @@ typedef struct blis__sequences {
 } blis__sequences;
 
 /* A sequence for request, which leads back to it by its member engine. */
-BLIS_MUSTUSE blis_status blis__sequences_take(const blis_alloc *alloc,
-                                              blis__sequences *sequences,
+BLIS_MUSTUSE blis_status blis__sequences_take(const blis_alloc *alloc, blis__sequences *sequences,
                                               blis_live_request *request,
                                               blis__sequence **sequence);
 
@@ -58,8 +57,7 @@ BLIS_MUSTUSE blis_status blis__sequences_take(const blis_alloc *alloc,
 void blis__sequences_give(blis__sequences *sequences, blis__sequence *sequence);
 
 /* Frees all of them, in use or not. */
-void blis__sequences_deinit(const blis_alloc *alloc,
-                            blis__sequences *sequences);
+void blis__sequences_deinit(const blis_alloc *alloc, blis__sequences *sequences);
 
 static inline blis__sequence *blis__sequence_at(blis__waiting *place) {
   return (blis__sequence *)place;

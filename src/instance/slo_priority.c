@@ -19,8 +19,7 @@ struct blis_slo_priority {
 };
 
 static const blis_slo_override built_in[] = {
-    {"critical", 4},   {"standard", 3},    {"batch", -1},
-    {"sheddable", -2}, {"background", -3},
+    {"critical", 4}, {"standard", 3}, {"batch", -1}, {"sheddable", -2}, {"background", -3},
 };
 
 static entry *find(const blis_slo_priority *priorities, const char *slo_class) {
@@ -32,8 +31,7 @@ static entry *find(const blis_slo_priority *priorities, const char *slo_class) {
   return NULL;
 }
 
-static blis_status set(blis_slo_priority *priorities,
-                       const blis_slo_override *override) {
+static blis_status set(blis_slo_priority *priorities, const blis_slo_override *override) {
   int32_t value = (int32_t) override->value;
   entry *found = find(priorities, override->slo_class);
   if (found != NULL) {
@@ -47,16 +45,15 @@ static blis_status set(blis_slo_priority *priorities,
   }
   memcpy(name, override->slo_class, size);
   entry added = {.slo_class = name, .value = value};
-  blis_status status =
-      blis_array_push(&priorities->alloc, &priorities->entries, added);
+  blis_status status = blis_array_push(&priorities->alloc, &priorities->entries, added);
   if (status != BLIS_OK) {
     blis_alloc_free(&priorities->alloc, name, size);
   }
   return status;
 }
 
-static blis_status set_all(blis_slo_priority *priorities,
-                           const blis_slo_override *overrides, size_t count) {
+static blis_status set_all(blis_slo_priority *priorities, const blis_slo_override *overrides,
+                           size_t count) {
   for (size_t i = 0; i < sizeof built_in / sizeof *built_in; i++) {
     BLIS_TRY(set(priorities, &built_in[i]));
   }
@@ -73,18 +70,13 @@ static blis_status set_all(blis_slo_priority *priorities,
   return BLIS_OK;
 }
 
-blis_status blis_slo_priority_new(const blis_alloc *alloc,
-                                  const blis_slo_override *overrides,
-                                  size_t count, blis_slo_priority **priorities,
-                                  blis_error *error) {
+blis_status blis_slo_priority_new(const blis_alloc *alloc, const blis_slo_override *overrides,
+                                  size_t count, blis_slo_priority **priorities, blis_error *error) {
   for (size_t i = 0; i < count; i++) {
-    if (overrides[i].value < BLIS_SLO_VALUE_MIN ||
-        overrides[i].value > BLIS_SLO_VALUE_MAX) {
-      return blis_fail(error, BLIS_ERR_INVALID,
-                       "priority of SLO class '%s' is %" PRId64
-                       "; expected %d to %d",
-                       overrides[i].slo_class, overrides[i].value,
-                       BLIS_SLO_VALUE_MIN, BLIS_SLO_VALUE_MAX);
+    if (overrides[i].value < BLIS_SLO_VALUE_MIN || overrides[i].value > BLIS_SLO_VALUE_MAX) {
+      return blis_fail(
+          error, BLIS_ERR_INVALID, "priority of SLO class '%s' is %" PRId64 "; expected %d to %d",
+          overrides[i].slo_class, overrides[i].value, BLIS_SLO_VALUE_MIN, BLIS_SLO_VALUE_MAX);
     }
   }
   blis_slo_priority *p = blis_alloc_zeroed(alloc, 1, sizeof *p);
@@ -111,13 +103,11 @@ void blis_slo_priority_free(blis_slo_priority *priorities) {
   blis_alloc_free(&alloc, priorities, sizeof *priorities);
 }
 
-int32_t blis_slo_priority_value(const blis_slo_priority *priorities,
-                                const char *slo_class) {
+int32_t blis_slo_priority_value(const blis_slo_priority *priorities, const char *slo_class) {
   const entry *found = find(priorities, slo_class);
   return found != NULL ? found->value : OTHER_VALUE;
 }
 
-int32_t blis_slo_priority_of(const blis_slo_priority *priorities,
-                             const char *slo_class) {
+int32_t blis_slo_priority_of(const blis_slo_priority *priorities, const char *slo_class) {
   return priorities->highest - blis_slo_priority_value(priorities, slo_class);
 }

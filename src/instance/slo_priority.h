@@ -30,22 +30,20 @@ typedef struct blis_slo_priority blis_slo_priority;
  * BLIS_ERR_INVALID names the class, its value and what is allowed. The caller
  * owns *priorities.
  */
-BLIS_MUSTUSE blis_status blis_slo_priority_new(
-    const blis_alloc *alloc, const blis_slo_override *overrides, size_t count,
-    blis_slo_priority **priorities, blis_error *error);
+BLIS_MUSTUSE blis_status blis_slo_priority_new(const blis_alloc *alloc,
+                                               const blis_slo_override *overrides, size_t count,
+                                               blis_slo_priority **priorities, blis_error *error);
 
 /* NULL is allowed. */
 void blis_slo_priority_free(blis_slo_priority *priorities);
 
 /* The value of a class; below 0 it may be shed. */
-int32_t blis_slo_priority_value(const blis_slo_priority *priorities,
-                                const char *slo_class);
+int32_t blis_slo_priority_value(const blis_slo_priority *priorities, const char *slo_class);
 
 /*
  * What BLIS (Go) calls the priority of a class: the highest value of all
  * classes (at least 3) minus its own, so that 0 is the most urgent.
  */
-int32_t blis_slo_priority_of(const blis_slo_priority *priorities,
-                             const char *slo_class);
+int32_t blis_slo_priority_of(const blis_slo_priority *priorities, const char *slo_class);
 
 #endif

@@ -22,26 +22,23 @@ typedef struct blis__burst {
 } blis__burst;
 
 /* BLIS_ERR_INVALID names what is out of range. */
-BLIS_MUSTUSE blis_status blis__speculation_check(
-    const blis_speculation_config *config, blis_error *error);
+BLIS_MUSTUSE blis_status blis__speculation_check(const blis_speculation_config *config,
+                                                 blis_error *error);
 
 /*
  * What a decoding request of this instance, whose drafts hold with rates, gets
  * from a step in which it may compute up to budget_tokens (>= 1) beside others
  * in a batch of that size.
  */
-blis__burst blis__speculate(const blis_instance_config *config,
-                            const blis_live_request *request,
-                            const double *rates, int64_t batch_size,
-                            int64_t budget_tokens);
+blis__burst blis__speculate(const blis_instance_config *config, const blis_live_request *request,
+                            const double *rates, int64_t batch_size, int64_t budget_tokens);
 
 /* A step in which request drafted so many tokens, of which so many are given
    out. */
-void blis__count_drafts(blis_draft_stats *stats, blis_live_request *request,
-                        int64_t drafted, int64_t accepted);
+void blis__count_drafts(blis_draft_stats *stats, blis_live_request *request, int64_t drafted,
+                        int64_t accepted);
 
 /* How long count sequences draft, at most drafted tokens each. */
-int64_t blis__draft_us(const blis_speculation_config *config, int64_t count,
-                       int64_t drafted);
+int64_t blis__draft_us(const blis_speculation_config *config, int64_t count, int64_t drafted);
 
 #endif

@@ -17,11 +17,9 @@ static bool is_waiting(const blis__stepwise *engine) {
 }
 
 static void count_uncovered(blis__stepwise *engine) {
-  const blis_coverage *coverage =
-      blis_latency_coverage(engine->config->latency);
+  const blis_coverage *coverage = blis_latency_coverage(engine->config->latency);
   if (coverage != NULL) {
-    const blis_batch_sums sums =
-        blis_batch_sums_of(engine->items.items, engine->items.count);
+    const blis_batch_sums sums = blis_batch_sums_of(engine->items.items, engine->items.count);
     engine->counts.uncovered_steps += blis_coverage_is_beyond(coverage, &sums);
   }
 }
@@ -30,13 +28,11 @@ static void count_uncovered(blis__stepwise *engine) {
 static blis_status add_items(blis__stepwise *engine, blis_batch_item item,
                              const blis__sequence *sequence) {
   if (sequence->drafted_tokens == 0) {
-    return item.new_tokens > 0
-               ? blis_array_push(&engine->alloc, &engine->items, item)
-               : BLIS_OK;
+    return item.new_tokens > 0 ? blis_array_push(&engine->alloc, &engine->items, item) : BLIS_OK;
   }
   int64_t verified = item.new_tokens + sequence->ahead_tokens;
-  BLIS_TRY(blis_array_reserve(&engine->alloc, &engine->items,
-                              engine->items.count + (size_t)verified));
+  BLIS_TRY(
+      blis_array_reserve(&engine->alloc, &engine->items, engine->items.count + (size_t)verified));
   item.new_tokens = 1;
   for (int64_t i = 0; i < verified; i++) {
     engine->items.items[engine->items.count++] = item;
@@ -57,37 +53,31 @@ static int64_t draft_us(const blis__stepwise *engine) {
     count += tokens > 0;
     drafted = blis_max_i64(drafted, tokens);
   }
-  return count == 0
-             ? 0
-             : blis__draft_us(engine->config->speculation, count, drafted);
+  return count == 0 ? 0 : blis__draft_us(engine->config->speculation, count, drafted);
 }
 
 /* What the step draws, and for whom. */
-static blis_status count_energy(blis__stepwise *engine, int64_t step_us,
-                                blis_error *error) {
+static blis_status count_energy(blis__stepwise *engine, int64_t step_us, blis_error *error) {
   blis__power *power = engine->power;
   if (power == NULL || is_waiting(engine)) {
     return BLIS_OK;
   }
-  const blis_batch_sums sums =
-      blis_batch_sums_of(engine->items.items, engine->items.count);
+  const blis_batch_sums sums = blis_batch_sums_of(engine->items.items, engine->items.count);
   BLIS_TRY(blis__power_step(power, &sums, engine->clock_us, step_us, error));
   for (size_t i = 0; i < engine->batch.count; i++) {
     const blis__sequence *sequence = engine->batch.items[i];
     blis_live_request *request = sequence->place.request;
     bool is_prefill = request->progress_tokens < request->prefill_tokens;
-    int64_t verified =
-        sequence->drafted_tokens > 0 ? sequence->ahead_tokens : 0;
+    int64_t verified = sequence->drafted_tokens > 0 ? sequence->ahead_tokens : 0;
     if (request->new_tokens > 0 && (is_prefill || request->output_tokens > 0)) {
-      blis_drawn_add(&request->drawn, &power->step,
-                     (uint64_t)(request->new_tokens + verified));
+      blis_drawn_add(&request->drawn, &power->step, (uint64_t)(request->new_tokens + verified));
     }
   }
   return BLIS_OK;
 }
 
-static blis_status measure(blis__stepwise *engine, int64_t *step_us,
-                           bool *is_prefill, blis_error *error) {
+static blis_status measure(blis__stepwise *engine, int64_t *step_us, bool *is_prefill,
+                           blis_error *error) {
   engine->items.count = 0;
   *is_prefill = false;
   for (size_t i = 0; i < engine->batch.count; i++) {
@@ -100,15 +90,13 @@ static blis_status measure(blis__stepwise *engine, int64_t *step_us,
         .output_tokens = request->output_tokens,
     };
     BLIS_TRY_MEM(add_items(engine, item, sequence), error);
-    *is_prefill |=
-        item.new_tokens > 0 && item.progress_tokens < item.prompt_tokens;
+    *is_prefill |= item.new_tokens > 0 && item.progress_tokens < item.prompt_tokens;
   }
-  BLIS_TRY(blis_latency_step_time(engine->config->latency, engine->items.items,
-                                  engine->items.count, step_us, error));
+  BLIS_TRY(blis_latency_step_time(engine->config->latency, engine->items.items, engine->items.count,
+                                  step_us, error));
   if (engine->adapters != NULL) {
-    *step_us =
-        blis_time_after_us(blis__adapters_step_us(engine->adapters, *step_us),
-                           blis__adapters_take_load_us(engine->adapters));
+    *step_us = blis_time_after_us(blis__adapters_step_us(engine->adapters, *step_us),
+                                  blis__adapters_take_load_us(engine->adapters));
   }
   if (is_waiting(engine)) {
     *step_us = engine->wait_us;
@@ -120,8 +108,7 @@ static blis_status measure(blis__stepwise *engine, int64_t *step_us,
   return blis__check_step_time(engine->config->latency, step_us, error);
 }
 
-static blis_status count_latency(blis__stepwise *engine,
-                                 blis__sequence *sequence, int64_t itl_us,
+static blis_status count_latency(blis__stepwise *engine, blis__sequence *sequence, int64_t itl_us,
                                  blis_error *error) {
   blis_live_request *request = sequence->place.request;
   if (engine->events.itl_us != NULL &&
@@ -137,8 +124,8 @@ static blis_status count_latency(blis__stepwise *engine,
 }
 
 /* A token that is not the first one is there. */
-static blis_status count_token(blis__stepwise *engine, blis__sequence *sequence,
-                               int64_t token_us, blis_error *error) {
+static blis_status count_token(blis__stepwise *engine, blis__sequence *sequence, int64_t token_us,
+                               blis_error *error) {
   int64_t itl_us = token_us;
   if (engine->config->rules.resumes_preempted) {
     BLIS_ASSERT(sequence->token_end_us <= engine->clock_us);
@@ -149,28 +136,25 @@ static blis_status count_token(blis__stepwise *engine, blis__sequence *sequence,
 
 /* The tokens of the step are there. An inter-token latency is the time of the
    step, and of those since the token before only as the rules say. */
-static blis_status advance(blis__stepwise *engine, blis__sequence *sequence,
-                           int64_t token_us, blis_error *error) {
+static blis_status advance(blis__stepwise *engine, blis__sequence *sequence, int64_t token_us,
+                           blis_error *error) {
   blis_live_request *request = sequence->place.request;
   bool gives_token = request->new_tokens > 0;
   int64_t more = 0;
   if (request->progress_tokens < request->prefill_tokens) {
     BLIS_ASSERT(request->computed_tokens >= request->progress_tokens);
-    BLIS_TRY(blis__tell_computing(&engine->events, request, engine->clock_us,
-                                  engine->step_end_us, error));
+    BLIS_TRY(blis__tell_computing(&engine->events, request, engine->clock_us, engine->step_end_us,
+                                  error));
     request->progress_tokens = request->computed_tokens;
-    gives_token = request->has_first_token &&
-                  request->progress_tokens == request->prefill_tokens;
+    gives_token = request->has_first_token && request->progress_tokens == request->prefill_tokens;
     if (gives_token && engine->events.recomputed != NULL) {
-      engine->events.recomputed(engine->events.ud, request,
-                                engine->step_end_us);
+      engine->events.recomputed(engine->events.ud, request, engine->step_end_us);
     }
   } else if (gives_token) {
     request->progress_tokens += request->new_tokens;
     more = request->new_tokens - 1;
     if (sequence->drafted_tokens > 0) {
-      blis__count_drafts(&engine->drafts, request, sequence->drafted_tokens,
-                         more);
+      blis__count_drafts(&engine->drafts, request, sequence->drafted_tokens, more);
     }
   }
   sequence->told_tokens = gives_token ? 1 + more : 0;
@@ -192,12 +176,11 @@ static blis_status advance(blis__stepwise *engine, blis__sequence *sequence,
 
 /* First tokens get out; those of the step that ends at step_end_us. */
 static void give_first_tokens(blis__stepwise *engine, int64_t step_end_us) {
-  int64_t token_us = blis_time_after_us(
-      step_end_us, blis_latency_output_token_time(engine->config->latency));
+  int64_t token_us =
+      blis_time_after_us(step_end_us, blis_latency_output_token_time(engine->config->latency));
   for (size_t i = 0; i < engine->batch.count; i++) {
     blis_live_request *request = engine->batch.items[i]->place.request;
-    if (request->has_first_token ||
-        request->progress_tokens != request->prefill_tokens) {
+    if (request->has_first_token || request->progress_tokens != request->prefill_tokens) {
       continue;
     }
     engine->is_at_boundary = true;
@@ -210,27 +193,23 @@ static void give_first_tokens(blis__stepwise *engine, int64_t step_end_us) {
 }
 
 /* The KV of the last token, which no step will read, is stored as well. */
-static blis_status store_last_token(blis__stepwise *engine,
-                                    blis__sequence *sequence,
+static blis_status store_last_token(blis__stepwise *engine, blis__sequence *sequence,
                                     blis_error *error) {
   const blis_live_request *request = sequence->place.request;
   if (request->output_tokens == 0 || engine->config->rules.drops_last_kv ||
       engine->config->rules.reserves_whole ||
-      request->progress_tokens >=
-          request->prompt_tokens + request->output_tokens) {
+      request->progress_tokens >= request->prompt_tokens + request->output_tokens) {
     return BLIS_OK;
   }
   blis_block_span span = blis__span_of(request, request->progress_tokens, 1);
   bool is_done;
-  BLIS_TRY(blis_kv_cache_allocate(engine->cache, &sequence->blocks, &span, NULL,
-                                  &is_done, error));
+  BLIS_TRY(blis_kv_cache_allocate(engine->cache, &sequence->blocks, &span, NULL, &is_done, error));
   engine->counts.kv_allocation_failures += !is_done;
   return BLIS_OK;
 }
 
 static blis_status complete(blis__stepwise *engine, blis__sequence *sequence,
-                            blis_request_state state, int64_t *end_us,
-                            blis_error *error) {
+                            blis_request_state state, int64_t *end_us, blis_error *error) {
   blis_live_request *request = sequence->place.request;
   const blis_latency_model *latency = engine->config->latency;
   int64_t produced = request->progress_tokens - request->prompt_tokens;
@@ -244,28 +223,25 @@ static blis_status complete(blis__stepwise *engine, blis__sequence *sequence,
   engine->counts.output_tokens += produced;
   request->e2e_us = blis_time_after_us(request->ttft_us, request->itl_sum_us);
   if (request->output_tokens > 0) {
-    request->e2e_us = blis_time_after_us(request->e2e_us,
-                                         blis_latency_fixed_overhead(latency));
+    request->e2e_us = blis_time_after_us(request->e2e_us, blis_latency_fixed_overhead(latency));
   }
   request->state = state;
   blis__stepwise_note_first_itl(engine, sequence);
   *end_us = blis__leaves_at_us(engine->config, request, *end_us);
   bool counts_itl;
-  BLIS_TRY(blis__tell_completed(&engine->events, request, *end_us, &counts_itl,
-                                error));
+  BLIS_TRY(blis__tell_completed(&engine->events, request, *end_us, &counts_itl, error));
   if (counts_itl) {
-    BLIS_TRY(blis__count_itl(engine->events.itl_us, sequence->itl_us.items,
-                             sequence->itl_us.count, 1, error));
+    BLIS_TRY(blis__count_itl(engine->events.itl_us, sequence->itl_us.items, sequence->itl_us.count,
+                             1, error));
     static const int64_t zero = 0;
     engine->drafts.itl_zeros += sequence->itl_zeros;
-    BLIS_TRY(blis__count_itl(engine->events.itl_us, &zero, 1,
-                             sequence->itl_zeros, error));
+    BLIS_TRY(blis__count_itl(engine->events.itl_us, &zero, 1, sequence->itl_zeros, error));
   }
   return blis__stepwise_end(engine, sequence, state, *end_us, error);
 }
 
-static blis_status complete_finished(blis__stepwise *engine,
-                                     int64_t step_end_us, blis_error *error) {
+static blis_status complete_finished(blis__stepwise *engine, int64_t step_end_us,
+                                     blis_error *error) {
   int64_t limit = engine->config->max_model_len_tokens;
   int64_t last_end_us = -1; /* that the clock gets to */
   for (size_t i = 0; i < engine->batch.count;) {
@@ -295,8 +271,7 @@ static blis_status complete_finished(blis__stepwise *engine,
   if (last_end_us < 0) {
     return BLIS_OK;
   }
-  return blis__stepwise_schedule(engine, last_end_us, BLIS__EVENT_LEFT, NULL,
-                                 error);
+  return blis__stepwise_schedule(engine, last_end_us, BLIS__EVENT_LEFT, NULL, error);
 }
 
 /* For who wants to hear of every token. */
@@ -305,17 +280,15 @@ static blis_status tell_tokens(blis__stepwise *engine, blis_error *error) {
     blis__sequence *sequence = engine->batch.items[i];
     const blis_live_request *request = sequence->place.request;
     for (; sequence->told_tokens > 0; sequence->told_tokens--) {
-      BLIS_TRY(engine->events.token(
-          engine->events.ud, request,
-          request->itl_count + 2 - sequence->told_tokens, error));
+      BLIS_TRY(engine->events.token(engine->events.ud, request,
+                                    request->itl_count + 2 - sequence->told_tokens, error));
     }
   }
   return BLIS_OK;
 }
 
 /* What a step has computed leaves the engine. */
-static blis_status deliver(blis__stepwise *engine, int64_t step_end_us,
-                           blis_error *error) {
+static blis_status deliver(blis__stepwise *engine, int64_t step_end_us, blis_error *error) {
   give_first_tokens(engine, step_end_us);
   if (engine->events.token != NULL) {
     BLIS_TRY(tell_tokens(engine, error));
@@ -355,15 +328,13 @@ static blis_status tell_step(blis__stepwise *engine, blis_error *error) {
 }
 
 /* How long the engine has computed, and on what. */
-static void count_busy(blis__stepwise *engine, int64_t step_us,
-                       bool is_prefill) {
+static void count_busy(blis__stepwise *engine, int64_t step_us, bool is_prefill) {
   if (is_waiting(engine)) {
     return;
   }
   engine->counts.busy_us = blis_time_after_us(engine->counts.busy_us, step_us);
   if (is_prefill) {
-    engine->counts.prefill_us =
-        blis_time_after_us(engine->counts.prefill_us, step_us);
+    engine->counts.prefill_us = blis_time_after_us(engine->counts.prefill_us, step_us);
   }
 }
 
@@ -371,8 +342,7 @@ static blis_status check_progress(blis__stepwise *engine, blis_error *error) {
   bool is_planned = engine->config->make_batch != NULL;
   /* A function may well say "wait" until an adapter is there. Who computes
      while one is loaded gets on, or there may be loads for ever. */
-  bool goes_on = engine->has_progressed || engine->defers_prefills ||
-                 waits_for_kv(engine) ||
+  bool goes_on = engine->has_progressed || engine->defers_prefills || waits_for_kv(engine) ||
                  (is_planned && blis__stepwise_awaits_adapter(engine));
   engine->idle_steps = goes_on ? 0 : engine->idle_steps + 1;
   int64_t most = is_planned ? BLIS__STUCK_PLANS : BLIS__STUCK_STEPS;
@@ -386,20 +356,19 @@ static blis_status check_progress(blis__stepwise *engine, blis_error *error) {
   char id[BLIS_REQUEST_ID_SIZE];
   blis_kv_cache_stats cache;
   blis_kv_cache_get_stats(engine->cache, &cache);
-  return blis_fail(
-      error, BLIS_ERR_STUCK,
-      "no request has made progress in %" PRId64 " steps up to %" PRId64
-      " us: %s needs %" PRId64 " KV blocks and holds %zu; %" PRId64
-      " of %" PRId64 " are free",
-      most, engine->clock_us,
-      blis_request_id_of(live->number, live->session, live->round_index, id),
-      blis__needed_blocks(engine->config, live), stuck->blocks.count,
-      cache.free_blocks, cache.blocks);
+  return blis_fail(error, BLIS_ERR_STUCK,
+                   "no request has made progress in %" PRId64 " steps up to %" PRId64
+                   " us: %s needs %" PRId64 " KV blocks and holds %zu; %" PRId64 " of %" PRId64
+                   " are free",
+                   most, engine->clock_us,
+                   blis_request_id_of(live->number, live->session, live->round_index, id),
+                   blis__needed_blocks(engine->config, live), stuck->blocks.count,
+                   cache.free_blocks, cache.blocks);
 }
 
 /* It is known how long the step takes. */
-static blis_status finish(blis__stepwise *engine, int64_t step_us,
-                          bool is_prefill, blis_error *error) {
+static blis_status finish(blis__stepwise *engine, int64_t step_us, bool is_prefill,
+                          blis_error *error) {
   bool leaves_at_end = engine->config->rules.leaves_at_step_end;
   count_busy(engine, step_us, is_prefill);
   BLIS_TRY(count_energy(engine, step_us, error));
@@ -408,14 +377,13 @@ static blis_status finish(blis__stepwise *engine, int64_t step_us,
   if (engine->events.step != NULL) {
     BLIS_TRY(tell_step(engine, error));
   }
-  int64_t token_us = blis_time_after_us(
-      step_us, blis_latency_output_token_time(engine->config->latency));
+  int64_t token_us =
+      blis_time_after_us(step_us, blis_latency_output_token_time(engine->config->latency));
   for (size_t i = 0; i < engine->batch.count; i++) {
     BLIS_TRY(advance(engine, engine->batch.items[i], token_us, error));
   }
   for (size_t i = 0; i < engine->batch.count; i++) {
-    BLIS_TRY(blis_kv_cache_save(engine->cache, &engine->batch.items[i]->blocks,
-                                error));
+    BLIS_TRY(blis_kv_cache_save(engine->cache, &engine->batch.items[i]->blocks, error));
   }
   if (!leaves_at_end) {
     BLIS_TRY(deliver(engine, engine->step_end_us, error));
@@ -425,12 +393,10 @@ static blis_status finish(blis__stepwise *engine, int64_t step_us,
     return BLIS_OK;
   }
   engine->step_pending = true;
-  return blis__stepwise_schedule(engine, engine->step_end_us, BLIS__EVENT_STEP,
-                                 NULL, error);
+  return blis__stepwise_schedule(engine, engine->step_end_us, BLIS__EVENT_STEP, NULL, error);
 }
 
-blis_status blis__step_go_on(blis__stepwise *engine, int64_t step_us,
-                             blis_error *error) {
+blis_status blis__step_go_on(blis__stepwise *engine, int64_t step_us, blis_error *error) {
   BLIS_ASSERT(engine->is_open && engine->step_pending);
   engine->is_open = false;
   engine->step_pending = false;
@@ -451,8 +417,7 @@ static bool is_dummy(const blis__stepwise *engine) {
 }
 
 /* Its gate says when it goes on. */
-static blis_status stay_open(blis__stepwise *engine, int64_t step_us,
-                             bool is_prefill) {
+static blis_status stay_open(blis__stepwise *engine, int64_t step_us, bool is_prefill) {
   engine->is_open = true;
   engine->step_pending = true;
   engine->open_prefills = is_prefill;
@@ -479,21 +444,17 @@ blis_status blis__step(blis__stepwise *engine, blis_error *error) {
     engine->items.count = 0;
     return stay_open(engine, 0, false);
   }
-  if (engine->batch.count == 0 && !engine->has_preempted &&
-      engine->config->make_batch == NULL &&
-      (!engine->config->reproduce_go_blis_defects ||
-       blis__stepwise_awaits_adapter(engine))) {
+  if (engine->batch.count == 0 && !engine->has_preempted && engine->config->make_batch == NULL &&
+      (!engine->config->reproduce_go_blis_defects || blis__stepwise_awaits_adapter(engine))) {
     return BLIS_OK; /* the blocks are held by requests that do not run, or
                        adapters are to come */
   }
   if (engine->events.batch != NULL) {
-    BLIS_TRY(engine->events.batch(engine->events.ud,
-                                  (int64_t)engine->batch.count, error));
+    BLIS_TRY(engine->events.batch(engine->events.ud, (int64_t)engine->batch.count, error));
   }
   engine->counts.steps++;
   engine->counts.queue_depth_sum += engine->waiting.count + engine->loading;
   BLIS_TRY(measure(engine, &step_us, &is_prefill, error));
-  return engine->config->gate == NULL
-             ? finish(engine, step_us, is_prefill, error)
-             : stay_open(engine, step_us, is_prefill);
+  return engine->config->gate == NULL ? finish(engine, step_us, is_prefill, error)
+                                      : stay_open(engine, step_us, is_prefill);
 }

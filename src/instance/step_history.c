@@ -6,8 +6,7 @@ static int64_t *change_at(const step_history *history, int64_t step) {
   return &history->changes[(size_t)step & (history->capacity - 1)];
 }
 
-void blis__step_history_settle(step_history *history, int64_t end,
-                               blis_histogram *histogram) {
+void blis__step_history_settle(step_history *history, int64_t end, blis_histogram *histogram) {
   BLIS_ASSERT(end <= history->next_step);
   if (!blis__step_history_is_changed(history)) {
     return;
@@ -18,8 +17,7 @@ void blis__step_history_settle(step_history *history, int64_t end,
     *change_at(history, step) = 0;
     BLIS_ASSERT(samples >= 0);
     if (samples > 0) {
-      blis_histogram_remove(histogram, blis__step_history_at(history, step),
-                            (uint64_t)samples);
+      blis_histogram_remove(histogram, blis__step_history_at(history, step), (uint64_t)samples);
     }
   }
   if (samples > 0) {
@@ -53,8 +51,8 @@ static void copy_steps(int64_t *into, size_t into_capacity, const int64_t *from,
   while (place < end) {
     size_t next = (place | (from_capacity - 1)) + 1;
     next = next < end ? next : end;
-    memcpy(&into[place & (into_capacity - 1)],
-           &from[place & (from_capacity - 1)], (next - place) * sizeof *into);
+    memcpy(&into[place & (into_capacity - 1)], &from[place & (from_capacity - 1)],
+           (next - place) * sizeof *into);
     place = next;
   }
 }
@@ -70,21 +68,16 @@ static void copy(step_history *into, const step_history *from) {
   }
   steps.end++; /* the place of the next step belongs to it */
   memset(into->changes, 0, into->capacity * sizeof *into->changes);
-  copy_steps(into->changes, into->capacity, from->changes, from->capacity,
-             steps);
+  copy_steps(into->changes, into->capacity, from->changes, from->capacity, steps);
 }
 
-blis_status blis__step_history_grow(const blis_alloc *alloc,
-                                    step_history *history) {
+blis_status blis__step_history_grow(const blis_alloc *alloc, step_history *history) {
   step_history larger = {.first_step = history->first_step,
                          .next_step = history->next_step,
-                         .capacity = history->capacity == 0
-                                         ? FIRST_CAPACITY
-                                         : 2 * history->capacity};
-  larger.values =
-      blis_alloc_new(alloc, larger.capacity * sizeof *larger.values);
-  larger.changes =
-      blis_alloc_new(alloc, larger.capacity * sizeof *larger.changes);
+                         .capacity =
+                             history->capacity == 0 ? FIRST_CAPACITY : 2 * history->capacity};
+  larger.values = blis_alloc_new(alloc, larger.capacity * sizeof *larger.values);
+  larger.changes = blis_alloc_new(alloc, larger.capacity * sizeof *larger.changes);
   if (larger.values == NULL || larger.changes == NULL) {
     blis__step_history_deinit(alloc, &larger);
     return BLIS_ERR_NOMEM;
@@ -112,10 +105,8 @@ bool blis__step_history_check(const step_history *history) {
 }
 
 void blis__step_history_deinit(const blis_alloc *alloc, step_history *history) {
-  blis_alloc_free(alloc, history->values,
-                  history->capacity * sizeof *history->values);
-  blis_alloc_free(alloc, history->changes,
-                  history->capacity * sizeof *history->changes);
+  blis_alloc_free(alloc, history->values, history->capacity * sizeof *history->values);
+  blis_alloc_free(alloc, history->changes, history->capacity * sizeof *history->changes);
   history->values = NULL;
   history->changes = NULL;
   history->capacity = 0;

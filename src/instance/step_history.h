@@ -51,8 +51,7 @@ static inline bool blis__step_history_is_changed(const step_history *history) {
 static inline size_t blis__step_history_room(const step_history *history) {
   return history->capacity == 0
              ? 0
-             : history->capacity - 1 -
-                   (size_t)(history->next_step - history->first_step);
+             : history->capacity - 1 - (size_t)(history->next_step - history->first_step);
 }
 
 /* Steps before first_step will not be asked for any more. */
@@ -60,12 +59,10 @@ void blis__step_history_forget(step_history *history, int64_t first_step,
                                blis_histogram *histogram);
 
 /* Doubles the room. */
-BLIS_MUSTUSE blis_status blis__step_history_grow(const blis_alloc *alloc,
-                                                 step_history *history);
+BLIS_MUSTUSE blis_status blis__step_history_grow(const blis_alloc *alloc, step_history *history);
 
 /* Adds the values of n steps from next_step on; there is room. */
-static inline void blis__step_history_add(step_history *history,
-                                          const int64_t *values, size_t n) {
+static inline void blis__step_history_add(step_history *history, const int64_t *values, size_t n) {
   BLIS_ASSERT(blis__step_history_room(history) >= n);
   size_t start = (size_t)history->next_step & (history->capacity - 1);
   size_t until_end = history->capacity - start;
@@ -77,15 +74,13 @@ static inline void blis__step_history_add(step_history *history,
   history->next_step += (int64_t)n;
 }
 
-static inline int64_t blis__step_history_at(const step_history *history,
-                                            int64_t step) {
+static inline int64_t blis__step_history_at(const step_history *history, int64_t step) {
   BLIS_ASSERT(step >= history->first_step && step < history->next_step);
   return history->values[(size_t)step & (history->capacity - 1)];
 }
 
 /* One sample of each step of range, all of them kept, is to be taken out. */
-static inline void blis__step_history_withdraw(step_history *history,
-                                               step_range range) {
+static inline void blis__step_history_withdraw(step_history *history, step_range range) {
   BLIS_ASSERT(range.first >= history->first_step && range.first < range.end &&
               range.end <= history->next_step);
   if (!blis__step_history_is_changed(history)) {
@@ -99,8 +94,7 @@ static inline void blis__step_history_withdraw(step_history *history,
 }
 
 /* Takes out of histogram what is to be taken out of the steps before end. */
-void blis__step_history_settle(step_history *history, int64_t end,
-                               blis_histogram *histogram);
+void blis__step_history_settle(step_history *history, int64_t end, blis_histogram *histogram);
 
 /* No step gives back more than has been asked for; all ranges end. */
 bool blis__step_history_check(const step_history *history);

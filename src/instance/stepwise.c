@@ -6,12 +6,9 @@
 #include "instance/arrival.h"
 #include "instance/timing.h"
 
-blis_status blis__stepwise_schedule(blis__stepwise *engine, int64_t time_us,
-                                    int32_t event_class,
-                                    blis__sequence *sequence,
-                                    blis_error *error) {
-  blis_event event = {
-      .time_us = time_us, .event_class = event_class, .object = sequence};
+blis_status blis__stepwise_schedule(blis__stepwise *engine, int64_t time_us, int32_t event_class,
+                                    blis__sequence *sequence, blis_error *error) {
+  blis_event event = {.time_us = time_us, .event_class = event_class, .object = sequence};
   blis_event_handle handle;
   BLIS_TRY_MEM(blis_event_queue_push(engine->queue, &event, &handle), error);
   if (sequence != NULL) {
@@ -32,8 +29,7 @@ static void part(blis__stepwise *engine, blis__sequence *sequence) {
 }
 
 blis_status blis__stepwise_end(blis__stepwise *engine, blis__sequence *sequence,
-                               blis_request_state state, int64_t end_us,
-                               blis_error *error) {
+                               blis_request_state state, int64_t end_us, blis_error *error) {
   blis_live_request *request = sequence->place.request;
   BLIS_ASSERT(end_us >= engine->clock_us);
   request->state = state;
@@ -42,40 +38,32 @@ blis_status blis__stepwise_end(blis__stepwise *engine, blis__sequence *sequence,
   } else {
     part(engine, sequence);
   }
-  return engine->events.ended(engine->events.ud, request, engine->clock_us,
-                              end_us, error);
+  return engine->events.ended(engine->events.ud, request, engine->clock_us, end_us, error);
 }
 
-blis_status blis__stepwise_ask_rates(blis__stepwise *engine,
-                                     blis__sequence *sequence,
+blis_status blis__stepwise_ask_rates(blis__stepwise *engine, blis__sequence *sequence,
                                      blis_error *error) {
   const blis_speculation_config *config = engine->config->speculation;
   const blis_live_request *request = sequence->place.request;
   if (config == NULL || config->rates_of == NULL || request->holds_kv) {
     return BLIS_OK; /* or it is only prefilled here */
   }
-  BLIS_TRY_MEM(blis_array_reserve(&engine->alloc, &sequence->rates,
-                                  (size_t)config->tokens),
-               error);
-  BLIS_TRY(config->rates_of(config->rates_ud, request, sequence->rates.items,
-                            error));
+  BLIS_TRY_MEM(blis_array_reserve(&engine->alloc, &sequence->rates, (size_t)config->tokens), error);
+  BLIS_TRY(config->rates_of(config->rates_ud, request, sequence->rates.items, error));
   sequence->rates.count = (size_t)config->tokens;
   return BLIS_OK;
 }
 
-static blis_status inject(void *state, blis_live_request *request,
-                          int64_t now_us, blis_error *error) {
+static blis_status inject(void *state, blis_live_request *request, int64_t now_us,
+                          blis_error *error) {
   blis__stepwise *engine = state;
   blis__sequence *sequence;
   BLIS_ASSERT(now_us >= engine->clock_us && request->engine == NULL);
   BLIS_ASSERT(request->prompt_tokens >= 0 && request->output_tokens >= 0);
-  BLIS_TRY_MEM(blis__sequences_take(&engine->alloc, &engine->sequences, request,
-                                    &sequence),
-               error);
+  BLIS_TRY_MEM(blis__sequences_take(&engine->alloc, &engine->sequences, request, &sequence), error);
   blis_status status = blis__stepwise_ask_rates(engine, sequence, error);
   if (status == BLIS_OK) {
-    status = blis__stepwise_schedule(engine, now_us, BLIS__EVENT_ARRIVAL,
-                                     sequence, error);
+    status = blis__stepwise_schedule(engine, now_us, BLIS__EVENT_ARRIVAL, sequence, error);
   }
   if (status != BLIS_OK) {
     blis__sequences_give(&engine->sequences, sequence);
@@ -85,12 +73,9 @@ static blis_status inject(void *state, blis_live_request *request,
   return BLIS_OK;
 }
 
-static blis_status on_arrival(blis__stepwise *engine, blis__sequence *sequence,
-                              blis_error *error) {
-  int64_t queued_us = blis__queued_at_us(
-      engine->config, sequence->place.request, engine->clock_us);
-  return blis__stepwise_schedule(engine, queued_us, BLIS__EVENT_QUEUED,
-                                 sequence, error);
+static blis_status on_arrival(blis__stepwise *engine, blis__sequence *sequence, blis_error *error) {
+  int64_t queued_us = blis__queued_at_us(engine->config, sequence->place.request, engine->clock_us);
+  return blis__stepwise_schedule(engine, queued_us, BLIS__EVENT_QUEUED, sequence, error);
 }
 
 blis_status blis__stepwise_wake(blis__stepwise *engine, blis_error *error) {
@@ -103,26 +88,21 @@ blis_status blis__stepwise_wake(blis__stepwise *engine, blis_error *error) {
     BLIS_TRY(gate->begins_at(gate->ud, engine->clock_us, &begin_us, error));
   }
   engine->step_pending = true;
-  return blis__stepwise_schedule(engine, begin_us, BLIS__EVENT_STEP, NULL,
-                                 error);
+  return blis__stepwise_schedule(engine, begin_us, BLIS__EVENT_STEP, NULL, error);
 }
 
-blis_status blis__stepwise_reject(blis__stepwise *engine,
-                                  blis__sequence *sequence, const char *reason,
-                                  blis_error *error) {
+blis_status blis__stepwise_reject(blis__stepwise *engine, blis__sequence *sequence,
+                                  const char *reason, blis_error *error) {
   sequence->place.request->rejection = reason;
-  return blis__stepwise_end(engine, sequence, BLIS_REQUEST_REJECTED,
-                            engine->clock_us, error);
+  return blis__stepwise_end(engine, sequence, BLIS_REQUEST_REJECTED, engine->clock_us, error);
 }
 
-blis_status blis__stepwise_enqueue(blis__stepwise *engine,
-                                   blis__sequence *sequence,
+blis_status blis__stepwise_enqueue(blis__stepwise *engine, blis__sequence *sequence,
                                    blis_error *error) {
   blis_live_request *request = sequence->place.request;
   int64_t deadline_us = request->deadline_us;
   if (deadline_us > 0 && deadline_us <= engine->config->horizon_us) {
-    BLIS_TRY(blis__stepwise_schedule(engine, deadline_us, BLIS__EVENT_TIMEOUT,
-                                     sequence, error));
+    BLIS_TRY(blis__stepwise_schedule(engine, deadline_us, BLIS__EVENT_TIMEOUT, sequence, error));
   }
   blis__wait_queue_push_back(&engine->waiting, &sequence->place);
   request->state = BLIS_REQUEST_QUEUED;
@@ -133,28 +113,24 @@ blis_status blis__stepwise_enqueue(blis__stepwise *engine,
     engine->events.queued(engine->events.ud, request, engine->clock_us);
   }
   if (engine->config->request_queued != NULL) {
-    BLIS_TRY(engine->config->request_queued(engine->config->make_batch_ud,
-                                            request, engine->clock_us, error));
+    BLIS_TRY(engine->config->request_queued(engine->config->make_batch_ud, request,
+                                            engine->clock_us, error));
   }
   return blis__stepwise_wake(engine, error);
 }
 
-static blis_status on_queued(blis__stepwise *engine, blis__sequence *sequence,
-                             blis_error *error) {
+static blis_status on_queued(blis__stepwise *engine, blis__sequence *sequence, blis_error *error) {
   blis_live_request *request = sequence->place.request;
-  blis__verdict verdict =
-      blis__judge_arrival(engine->config, request, engine->clock_us);
+  blis__verdict verdict = blis__judge_arrival(engine->config, request, engine->clock_us);
   if (verdict == BLIS__VERDICT_UNSERVABLE) {
     engine->counts.unservable++;
-    return blis__stepwise_end(engine, sequence, BLIS_REQUEST_UNSERVABLE,
-                              engine->clock_us, error);
+    return blis__stepwise_end(engine, sequence, BLIS_REQUEST_UNSERVABLE, engine->clock_us, error);
   }
   request->was_counted = true;
   engine->counts.prompt_tokens += request->prompt_tokens;
   if (verdict == BLIS__VERDICT_LATE) {
     engine->counts.timed_out++;
-    return blis__stepwise_end(engine, sequence, BLIS_REQUEST_TIMED_OUT,
-                              engine->clock_us, error);
+    return blis__stepwise_end(engine, sequence, BLIS_REQUEST_TIMED_OUT, engine->clock_us, error);
   }
   int64_t limit = engine->config->max_queue_depth;
   return limit > 0 && engine->waiting.count >= limit
@@ -163,8 +139,7 @@ static blis_status on_queued(blis__stepwise *engine, blis__sequence *sequence,
 }
 
 /* A pending step stays pending, even when there is nothing left to do. */
-static void leave_batch_or_queue(blis__stepwise *engine,
-                                 blis__sequence *sequence) {
+static void leave_batch_or_queue(blis__stepwise *engine, blis__sequence *sequence) {
   blis_live_request *request = sequence->place.request;
   if (request->state == BLIS_REQUEST_RUNNING) {
     blis__stepwise_note_first_itl(engine, sequence);
@@ -186,17 +161,14 @@ static void leave_batch_or_queue(blis__stepwise *engine,
   }
 }
 
-static blis_status on_timeout(blis__stepwise *engine, blis__sequence *sequence,
-                              blis_error *error) {
+static blis_status on_timeout(blis__stepwise *engine, blis__sequence *sequence, blis_error *error) {
   leave_batch_or_queue(engine, sequence);
   engine->counts.timed_out++;
-  BLIS_TRY(blis__stepwise_end(engine, sequence, BLIS_REQUEST_TIMED_OUT,
-                              engine->clock_us, error));
+  BLIS_TRY(blis__stepwise_end(engine, sequence, BLIS_REQUEST_TIMED_OUT, engine->clock_us, error));
   return blis__stepwise_wake(engine, error);
 }
 
-static blis_status execute(blis__stepwise *engine, const blis_event *event,
-                           blis_error *error) {
+static blis_status execute(blis__stepwise *engine, const blis_event *event, blis_error *error) {
   blis__sequence *sequence = event->object;
   BLIS_ASSERT(event->time_us >= engine->clock_us);
   engine->clock_us = event->time_us;
@@ -219,15 +191,13 @@ static blis_status execute(blis__stepwise *engine, const blis_event *event,
 
 /* All of a time together, so that nobody can see the engine between two. What
    follows on a step that is open waits for its end. */
-static blis_status run_next(void *state, int64_t limit_us, bool *clock_moved,
-                            blis_error *error) {
+static blis_status run_next(void *state, int64_t limit_us, bool *clock_moved, blis_error *error) {
   blis__stepwise *engine = state;
   int64_t now_us = blis_event_queue_next_us(engine->queue);
   blis_event event;
   BLIS_ASSERT(now_us < limit_us);
   *clock_moved = false; /* timeouts of ended requests have been cancelled */
-  while (blis_event_queue_next_us(engine->queue) == now_us &&
-         !engine->is_open) {
+  while (blis_event_queue_next_us(engine->queue) == now_us && !engine->is_open) {
     bool is_there = blis_event_queue_pop(engine->queue, &event);
     BLIS_ASSERT(is_there);
     if (engine->hangs && event.event_class == BLIS__EVENT_STEP) {
@@ -239,8 +209,8 @@ static blis_status run_next(void *state, int64_t limit_us, bool *clock_moved,
   return BLIS_OK;
 }
 
-static blis_status evict(void *state, blis_live_request *request,
-                         int64_t now_us, blis_error *error) {
+static blis_status evict(void *state, blis_live_request *request, int64_t now_us,
+                         blis_error *error) {
   blis__stepwise *engine = state;
   blis__sequence *sequence = request->engine;
   engine->clock_us = now_us;
@@ -251,8 +221,7 @@ static blis_status evict(void *state, blis_live_request *request,
 
 static int64_t next_us(const void *state) {
   const blis__stepwise *engine = state;
-  return engine->is_open ? BLIS_TIME_NEVER_US
-                         : blis_event_queue_next_us(engine->queue);
+  return engine->is_open ? BLIS_TIME_NEVER_US : blis_event_queue_next_us(engine->queue);
 }
 
 static int64_t open_us(const void *state) {
@@ -264,8 +233,7 @@ static blis_status go_on(void *state, int64_t step_us, blis_error *error) {
   return blis__step_go_on(state, step_us, error);
 }
 
-static blis_status be_busy(void *state, int64_t start_us, int64_t us,
-                           blis_error *error) {
+static blis_status be_busy(void *state, int64_t start_us, int64_t us, blis_error *error) {
   const blis_batch_sums nothing = {0};
   blis__stepwise *engine = state;
   engine->counts.busy_us = blis_time_after_us(engine->counts.busy_us, us);
@@ -310,9 +278,8 @@ static void get_stats(const void *state, blis_instance_stats *stats) {
   stats->cpu_evictions = cache.cpu_evictions;
   stats->cpu_transfers = cache.cpu_transfers;
   stats->cpu_transfer_us = cache.cpu_transfer_us;
-  stats->end_us = engine->clock_us < engine->config->horizon_us
-                      ? engine->clock_us
-                      : engine->config->horizon_us;
+  stats->end_us =
+      engine->clock_us < engine->config->horizon_us ? engine->clock_us : engine->config->horizon_us;
 }
 
 static blis_instance_load get_load(const void *state) {
@@ -324,8 +291,7 @@ static blis_instance_load get_load(const void *state) {
                               .used_kv_blocks = stats.used_kv_blocks};
 }
 
-static uint32_t cached_blocks(const void *state,
-                              const blis_block_chain *chain) {
+static uint32_t cached_blocks(const void *state, const blis_block_chain *chain) {
   const blis__stepwise *engine = state;
   return blis_kv_cache_count_cached(engine->cache, chain);
 }
@@ -335,8 +301,7 @@ static void set_journal(void *state, blis_block_journal *journal) {
   blis_kv_cache_set_journal(engine->cache, journal);
 }
 
-static uint32_t cached_blocks_at_mark(const void *state,
-                                      const blis_block_chain *chain) {
+static uint32_t cached_blocks_at_mark(const void *state, const blis_block_chain *chain) {
   const blis__stepwise *engine = state;
   return blis_kv_cache_count_at_mark(engine->cache, chain);
 }
@@ -373,21 +338,17 @@ static bool check(const void *state) {
         sequence->place.request->engine != sequence) {
       return false;
     }
-    cache.references -=
-        (int64_t)(sequence->blocks.count + sequence->ahead.count);
+    cache.references -= (int64_t)(sequence->blocks.count + sequence->ahead.count);
   }
-  for (blis__waiting *place = engine->waiting.head; place != NULL;
-       place = place->after) {
+  for (blis__waiting *place = engine->waiting.head; place != NULL; place = place->after) {
     if (place->request->state != BLIS_REQUEST_QUEUED) {
       return false;
     }
     cache.references -= (int64_t)blis__sequence_at(place)->blocks.count;
   }
-  return cache.references == engine->parked_blocks &&
-         blis_kv_cache_check(engine->cache) &&
+  return cache.references == engine->parked_blocks && blis_kv_cache_check(engine->cache) &&
          blis__wait_queue_check(&engine->waiting) &&
-         (engine->adapters == NULL ||
-          blis__adapters_are_sound(engine->adapters)) &&
+         (engine->adapters == NULL || blis__adapters_are_sound(engine->adapters)) &&
          blis_event_queue_check(engine->queue);
 }
 
@@ -432,11 +393,9 @@ static const blis__engine_ops stepwise_ops = {
     .check = check,
 };
 
-blis_status blis__stepwise_new(const blis_alloc *alloc,
-                               const blis_instance_config *config,
-                               const blis_instance_events *events,
-                               blis__adapters *adapters, blis__power *power,
-                               blis__engine *engine, blis_error *error) {
+blis_status blis__stepwise_new(const blis_alloc *alloc, const blis_instance_config *config,
+                               const blis_instance_events *events, blis__adapters *adapters,
+                               blis__power *power, blis__engine *engine, blis_error *error) {
   blis_kv_cache_config cache = {
       .blocks = config->kv_blocks,
       .block_size_tokens = config->block_size_tokens,
@@ -458,16 +417,14 @@ blis_status blis__stepwise_new(const blis_alloc *alloc,
   e->power = power;
   blis__wait_queue_init(&e->waiting, config);
   e->queue = blis_event_queue_new(alloc);
-  blis_status status = e->queue == NULL
-                           ? blis_fail_nomem(error)
-                           : blis_kv_cache_new(alloc, &cache, &e->cache, error);
+  blis_status status = e->queue == NULL ? blis_fail_nomem(error)
+                                        : blis_kv_cache_new(alloc, &cache, &e->cache, error);
   if (status != BLIS_OK) {
     free_engine(e);
     return status;
   }
   if (config->kv_source != NULL) {
-    blis_kv_cache_hear(e->cache, config->kv_source->evicted,
-                       config->kv_source->ud);
+    blis_kv_cache_hear(e->cache, config->kv_source->evicted, config->kv_source->ud);
   }
   *engine = (blis__engine){.ops = &stepwise_ops, .state = e};
   return BLIS_OK;

@@ -56,8 +56,8 @@ typedef struct blis__stepwise {
   blis_kv_cache *cache;
   blis__sequences sequences;
   blis__wait_queue waiting;
-  blis__adapters *adapters; /* borrowed; NULL = requests need none */
-  blis__power *power;       /* borrowed; NULL = nobody asks what it draws */
+  blis__adapters *adapters;           /* borrowed; NULL = requests need none */
+  blis__power *power;                 /* borrowed; NULL = nobody asks what it draws */
   BLIS_ARRAY(blis__sequence *) batch; /* running, in order of admission */
 
   /* Of the step that is being formed. */
@@ -67,13 +67,13 @@ typedef struct blis__stepwise {
   int64_t batch_size;         /* before anybody left or joined */
   blis__plan_room plan;
   bool has_preempted;
-  bool defers_prefills;   /* to a later step, by config.ranks */
-  int64_t decoding_steps; /* since the last one in which nobody decoded */
-  bool is_at_boundary; /* others may join the batch, see joins_at_boundaries */
-  bool has_progressed; /* a request got further than ever */
+  bool defers_prefills;                     /* to a later step, by config.ranks */
+  int64_t decoding_steps;                   /* since the last one in which nobody decoded */
+  bool is_at_boundary;                      /* others may join the batch, see joins_at_boundaries */
+  bool has_progressed;                      /* a request got further than ever */
   blis_block_list found;                    /* prefix of the request to admit */
   BLIS_ARRAY(blis_running_request) running; /* for choose_victim */
-  BLIS_ARRAY(blis_batch_item) items; /* scheduled, for the latency model */
+  BLIS_ARRAY(blis_batch_item) items;        /* scheduled, for the latency model */
 
   int64_t parked_blocks; /* of requests in neither queue nor batch */
   int64_t waiting_with_kv;
@@ -88,63 +88,53 @@ typedef struct blis__stepwise {
  * KV blocks for them: running requests first, in order of admission and with
  * preemption, then new ones from the head of the queue.
  */
-BLIS_MUSTUSE blis_status blis__batch_form(blis__stepwise *engine,
-                                          blis_error *error);
+BLIS_MUSTUSE blis_status blis__batch_form(blis__stepwise *engine, blis_error *error);
 
 /* The same as config.make_batch plans it. */
-BLIS_MUSTUSE blis_status blis__batch_form_planned(blis__stepwise *engine,
-                                                  blis_error *error);
+BLIS_MUSTUSE blis_status blis__batch_form_planned(blis__stepwise *engine, blis_error *error);
 
 /*
  * The running request at index computes what it wants, if it gets blocks;
  * goes_on is false when it had to be preempted itself.
  */
-BLIS_MUSTUSE blis_status blis__batch_run(blis__stepwise *engine, size_t index,
-                                         bool *goes_on, blis_error *error);
+BLIS_MUSTUSE blis_status blis__batch_run(blis__stepwise *engine, size_t index, bool *goes_on,
+                                         blis_error *error);
 
 /* A waiting request joins the batch, if there is room; else goes_on is false.
  */
-BLIS_MUSTUSE blis_status blis__batch_admit(blis__stepwise *engine,
-                                           blis__sequence *sequence,
+BLIS_MUSTUSE blis_status blis__batch_admit(blis__stepwise *engine, blis__sequence *sequence,
                                            bool *goes_on, blis_error *error);
 
 /* The running request at index goes back to the front of the queue. */
 void blis__batch_preempt(blis__stepwise *engine, size_t index);
 
 /* It waits, and is turned away for this reason. */
-BLIS_MUSTUSE blis_status blis__stepwise_reject(blis__stepwise *engine,
-                                               blis__sequence *sequence,
-                                               const char *reason,
-                                               blis_error *error);
+BLIS_MUSTUSE blis_status blis__stepwise_reject(blis__stepwise *engine, blis__sequence *sequence,
+                                               const char *reason, blis_error *error);
 
 /* Takes the request at index out of the batch; the others keep their order. */
 void blis__batch_remove(blis__stepwise *engine, size_t index);
 
 /* Tokens [start, start + count) of a request, for the KV cache. */
-blis_block_span blis__span_of(const blis_live_request *request, int64_t start,
-                              int64_t count);
+blis_block_span blis__span_of(const blis_live_request *request, int64_t start, int64_t count);
 
 /* Schedules a step at the clock where none is to come. */
-BLIS_MUSTUSE blis_status blis__stepwise_wake(blis__stepwise *engine,
-                                             blis_error *error);
+BLIS_MUSTUSE blis_status blis__stepwise_wake(blis__stepwise *engine, blis_error *error);
 
 /* It reaches the wait queue at the engine's clock. */
-BLIS_MUSTUSE blis_status blis__stepwise_enqueue(blis__stepwise *engine,
-                                                blis__sequence *sequence,
+BLIS_MUSTUSE blis_status blis__stepwise_enqueue(blis__stepwise *engine, blis__sequence *sequence,
                                                 blis_error *error);
 
 /* stepwise_remote.c: what instance.h says of the functions of these names. */
-BLIS_MUSTUSE blis_status blis__stepwise_reserve(
-    void *state, blis_live_request *request, const blis_kv_demand *demand,
-    int64_t *cached_tokens, bool *is_done, blis_error *error);
-BLIS_MUSTUSE blis_status blis__stepwise_activate(void *state,
-                                                 blis_live_request *request,
-                                                 const blis_kv_arrival *arrival,
-                                                 int64_t now_us,
+BLIS_MUSTUSE blis_status blis__stepwise_reserve(void *state, blis_live_request *request,
+                                                const blis_kv_demand *demand,
+                                                int64_t *cached_tokens, bool *is_done,
+                                                blis_error *error);
+BLIS_MUSTUSE blis_status blis__stepwise_activate(void *state, blis_live_request *request,
+                                                 const blis_kv_arrival *arrival, int64_t now_us,
                                                  blis_error *error);
 /* It has come to stay: whether its drafts hold, if that is its own. */
-BLIS_MUSTUSE blis_status blis__stepwise_ask_rates(blis__stepwise *engine,
-                                                  blis__sequence *sequence,
+BLIS_MUSTUSE blis_status blis__stepwise_ask_rates(blis__stepwise *engine, blis__sequence *sequence,
                                                   blis_error *error);
 /* It is completed, and keeps its blocks; it is in neither queue nor batch. */
 void blis__stepwise_hold(blis__stepwise *engine, blis__sequence *sequence);
@@ -155,8 +145,7 @@ void blis__stepwise_hold(blis__stepwise *engine, blis__sequence *sequence);
  */
 bool blis__stepwise_drop_kv(blis__stepwise *engine);
 /* It leaves the batch for good: see first_itl_us of its live record. */
-void blis__stepwise_note_first_itl(const blis__stepwise *engine,
-                                   const blis__sequence *sequence);
+void blis__stepwise_note_first_itl(const blis__stepwise *engine, const blis__sequence *sequence);
 /* It has blocks, and is in neither queue nor batch. */
 void blis__stepwise_park(blis__stepwise *engine, blis__sequence *sequence);
 /* It is not to keep its blocks any longer, wherever it has them. */
@@ -168,17 +157,12 @@ void blis__stepwise_unpark(blis__stepwise *engine, blis__sequence *sequence);
  * it is out of the queue; *is_blocked = true: there are too few blocks for what
  * could be brought; else it is to be computed.
  */
-BLIS_MUSTUSE blis_status blis__stepwise_load(blis__stepwise *engine,
-                                             blis__sequence *sequence,
-                                             bool *is_loading, bool *is_blocked,
-                                             blis_error *error);
-BLIS_MUSTUSE blis_status blis__stepwise_loaded(void *state,
-                                               blis_live_request *request,
-                                               uint32_t end, int64_t now_us,
-                                               blis_error *error);
+BLIS_MUSTUSE blis_status blis__stepwise_load(blis__stepwise *engine, blis__sequence *sequence,
+                                             bool *is_loading, bool *is_blocked, blis_error *error);
+BLIS_MUSTUSE blis_status blis__stepwise_loaded(void *state, blis_live_request *request,
+                                               uint32_t end, int64_t now_us, blis_error *error);
 /* It leaves the engine while its KV is being brought. */
-void blis__stepwise_cancel_load(blis__stepwise *engine,
-                                blis__sequence *sequence);
+void blis__stepwise_cancel_load(blis__stepwise *engine, blis__sequence *sequence);
 /* An adapter is on its way. */
 static inline bool blis__stepwise_awaits_adapter(const blis__stepwise *engine) {
   return engine->adapters != NULL &&
@@ -188,23 +172,20 @@ static inline bool blis__stepwise_awaits_adapter(const blis__stepwise *engine) {
 /* Executes a step at the engine's clock; with a gate, as far as that. */
 BLIS_MUSTUSE blis_status blis__step(blis__stepwise *engine, blis_error *error);
 /* The open step goes on, and takes step_us. */
-BLIS_MUSTUSE blis_status blis__step_go_on(blis__stepwise *engine,
-                                          int64_t step_us, blis_error *error);
+BLIS_MUSTUSE blis_status blis__step_go_on(blis__stepwise *engine, int64_t step_us,
+                                          blis_error *error);
 
 /*
  * The request leaves in its last state: its blocks and its timeout are given
  * up, and its owner is told. It is in neither batch nor queue any more.
  */
-BLIS_MUSTUSE blis_status blis__stepwise_end(blis__stepwise *engine,
-                                            blis__sequence *sequence,
-                                            blis_request_state state,
-                                            int64_t end_us, blis_error *error);
+BLIS_MUSTUSE blis_status blis__stepwise_end(blis__stepwise *engine, blis__sequence *sequence,
+                                            blis_request_state state, int64_t end_us,
+                                            blis_error *error);
 
 /* Schedules an event about sequence (NULL = none). */
-BLIS_MUSTUSE blis_status blis__stepwise_schedule(blis__stepwise *engine,
-                                                 int64_t time_us,
-                                                 int32_t event_class,
-                                                 blis__sequence *sequence,
+BLIS_MUSTUSE blis_status blis__stepwise_schedule(blis__stepwise *engine, int64_t time_us,
+                                                 int32_t event_class, blis__sequence *sequence,
                                                  blis_error *error);
 
 #endif

@@ -10,31 +10,26 @@ static blis_status ask(blis__stepwise *engine, const blis_live_request *request,
   blis_block_chain chain = request->chain;
   chain.prompt_blocks = blis__findable_blocks(engine->config, request);
   BLIS_TRY(blis_kv_cache_match(engine->cache, &chain, &engine->found, error));
-  *stretch =
-      (blis_kv_stretch){(uint32_t)engine->found.count, chain.prompt_blocks};
+  *stretch = (blis_kv_stretch){(uint32_t)engine->found.count, chain.prompt_blocks};
   if (stretch->end <= stretch->first) {
     return BLIS_OK;
   }
-  BLIS_TRY(
-      source->offer(source->ud, request, stretch, engine->clock_us, error));
+  BLIS_TRY(source->offer(source->ud, request, stretch, engine->clock_us, error));
   BLIS_ASSERT(stretch->end <= chain.prompt_blocks);
   return BLIS_OK;
 }
 
 static blis_status set_aside(blis__stepwise *engine, blis__sequence *sequence,
-                             const blis_kv_stretch *stretch, bool *is_done,
-                             blis_error *error) {
+                             const blis_kv_stretch *stretch, bool *is_done, blis_error *error) {
   int64_t size = engine->config->block_size_tokens;
-  blis_block_span span =
-      blis__span_of(sequence->place.request, stretch->first * size,
-                    (int64_t)(stretch->end - stretch->first) * size);
+  blis_block_span span = blis__span_of(sequence->place.request, stretch->first * size,
+                                       (int64_t)(stretch->end - stretch->first) * size);
   span.chain = NULL; /* nobody finds them before they have come */
-  return blis_kv_cache_allocate(engine->cache, &sequence->blocks, &span,
-                                &engine->found, is_done, error);
+  return blis_kv_cache_allocate(engine->cache, &sequence->blocks, &span, &engine->found, is_done,
+                                error);
 }
 
-blis_status blis__stepwise_load(blis__stepwise *engine,
-                                blis__sequence *sequence, bool *is_loading,
+blis_status blis__stepwise_load(blis__stepwise *engine, blis__sequence *sequence, bool *is_loading,
                                 bool *is_blocked, blis_error *error) {
   const blis_kv_source *source = engine->config->kv_source;
   blis_live_request *request = sequence->place.request;
@@ -68,16 +63,14 @@ static void end_load(blis__stepwise *engine, blis__sequence *sequence) {
   blis__stepwise_unpark(engine, sequence);
 }
 
-void blis__stepwise_cancel_load(blis__stepwise *engine,
-                                blis__sequence *sequence) {
+void blis__stepwise_cancel_load(blis__stepwise *engine, blis__sequence *sequence) {
   const blis_kv_source *source = engine->config->kv_source;
   end_load(engine, sequence);
   source->cancel(source->ud, sequence->place.request);
 }
 
-blis_status blis__stepwise_loaded(void *state, blis_live_request *request,
-                                  uint32_t end, int64_t now_us,
-                                  blis_error *error) {
+blis_status blis__stepwise_loaded(void *state, blis_live_request *request, uint32_t end,
+                                  int64_t now_us, blis_error *error) {
   blis__stepwise *engine = state;
   blis__sequence *sequence = request->engine;
   blis_block_list came = sequence->blocks; /* a view of its first ones */

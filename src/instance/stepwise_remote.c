@@ -20,8 +20,7 @@ void blis__stepwise_unpark(blis__stepwise *engine, blis__sequence *sequence) {
   sequence->has_kv = false;
 }
 
-void blis__stepwise_note_first_itl(const blis__stepwise *engine,
-                                   const blis__sequence *sequence) {
+void blis__stepwise_note_first_itl(const blis__stepwise *engine, const blis__sequence *sequence) {
   if (sequence->was_reserved && !engine->config->rules.resumes_preempted) {
     sequence->place.request->first_itl_us =
         sequence->place.request->itl_count > 0 ? sequence->first_itl_us : -1;
@@ -38,9 +37,8 @@ bool blis__stepwise_drop_kv(blis__stepwise *engine) {
     return false;
   }
   blis__waiting *place = engine->waiting.tail;
-  while (place != NULL &&
-         (!blis__sequence_at(place)->has_kv ||
-          blis__goes_without_block(engine->config, place->request))) {
+  while (place != NULL && (!blis__sequence_at(place)->has_kv ||
+                           blis__goes_without_block(engine->config, place->request))) {
     place = place->before;
   }
   if (place == NULL) {
@@ -56,50 +54,40 @@ bool blis__stepwise_drop_kv(blis__stepwise *engine) {
 }
 
 /* One token at least is to come, so that a cached prefix is claimed. */
-static blis_status find_cached(blis__stepwise *engine,
-                               const blis_live_request *request,
-                               const blis_kv_demand *demand,
-                               blis_error *error) {
+static blis_status find_cached(blis__stepwise *engine, const blis_live_request *request,
+                               const blis_kv_demand *demand, blis_error *error) {
   engine->found.count = 0;
   if (!demand->reuses_cache) {
     return BLIS_OK;
   }
   blis_block_chain chain = request->chain;
-  chain.prompt_blocks =
-      (uint32_t)((demand->tokens - 1) / engine->config->block_size_tokens);
+  chain.prompt_blocks = (uint32_t)((demand->tokens - 1) / engine->config->block_size_tokens);
   return blis_kv_cache_match(engine->cache, &chain, &engine->found, error);
 }
 
 static blis_status allocate(blis__stepwise *engine, blis__sequence *sequence,
-                            const blis_kv_demand *demand,
-                            int64_t *cached_tokens, bool *is_done,
+                            const blis_kv_demand *demand, int64_t *cached_tokens, bool *is_done,
                             blis_error *error) {
   const blis_live_request *request = sequence->place.request;
   BLIS_TRY(find_cached(engine, request, demand, error));
-  *cached_tokens =
-      (int64_t)engine->found.count * engine->config->block_size_tokens;
-  blis_block_span span =
-      blis__span_of(request, *cached_tokens, demand->tokens - *cached_tokens);
+  *cached_tokens = (int64_t)engine->found.count * engine->config->block_size_tokens;
+  blis_block_span span = blis__span_of(request, *cached_tokens, demand->tokens - *cached_tokens);
   if (!demand->is_found_at_once) {
     span.chain = NULL;
   }
-  return blis_kv_cache_allocate(engine->cache, &sequence->blocks, &span,
-                                &engine->found, is_done, error);
+  return blis_kv_cache_allocate(engine->cache, &sequence->blocks, &span, &engine->found, is_done,
+                                error);
 }
 
 blis_status blis__stepwise_reserve(void *state, blis_live_request *request,
-                                   const blis_kv_demand *demand,
-                                   int64_t *cached_tokens, bool *is_done,
-                                   blis_error *error) {
+                                   const blis_kv_demand *demand, int64_t *cached_tokens,
+                                   bool *is_done, blis_error *error) {
   blis__stepwise *engine = state;
   blis__sequence *sequence;
   *is_done = false;
-  BLIS_TRY_MEM(blis__sequences_take(&engine->alloc, &engine->sequences, request,
-                                    &sequence),
-               error);
+  BLIS_TRY_MEM(blis__sequences_take(&engine->alloc, &engine->sequences, request, &sequence), error);
   blis__reset_request(request);
-  blis_status status =
-      allocate(engine, sequence, demand, cached_tokens, is_done, error);
+  blis_status status = allocate(engine, sequence, demand, cached_tokens, is_done, error);
   if (status == BLIS_OK && *is_done) {
     status = blis__stepwise_ask_rates(engine, sequence, error);
   }
@@ -115,13 +103,12 @@ blis_status blis__stepwise_reserve(void *state, blis_live_request *request,
 }
 
 blis_status blis__stepwise_activate(void *state, blis_live_request *request,
-                                    const blis_kv_arrival *arrival,
-                                    int64_t now_us, blis_error *error) {
+                                    const blis_kv_arrival *arrival, int64_t now_us,
+                                    blis_error *error) {
   blis__stepwise *engine = state;
   blis__sequence *sequence = request->engine;
   BLIS_ASSERT(sequence->is_parked && now_us >= engine->clock_us);
-  BLIS_TRY(blis_kv_cache_name(engine->cache, &sequence->blocks, &request->chain,
-                              error));
+  BLIS_TRY(blis_kv_cache_name(engine->cache, &sequence->blocks, &request->chain, error));
   engine->clock_us = now_us;
   blis__stepwise_unpark(engine, sequence);
   blis__note_kv(engine->config, request, arrival, now_us);

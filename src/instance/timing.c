@@ -6,8 +6,7 @@
 #include "base/minmax.h"
 #include "base/time.h"
 
-blis_status blis__check_latency_constants(const blis_latency_model *latency,
-                                          blis_error *error) {
+blis_status blis__check_latency_constants(const blis_latency_model *latency, blis_error *error) {
   blis_first_token first = blis_latency_first_token(latency);
   const struct {
     const char *name;
@@ -20,43 +19,38 @@ blis_status blis__check_latency_constants(const blis_latency_model *latency,
   for (size_t i = 0; i < sizeof constants / sizeof *constants; i++) {
     int64_t us = constants[i].us;
     if (us < 0 || us > BLIS__DURATION_MAX_US) {
-      return blis_fail(
-          error, BLIS_ERR_INVALID,
-          "latency model %s: the %s is %" PRId64 " us; expected 0 to %" PRId64,
-          latency->ops->name, constants[i].name, us, BLIS__DURATION_MAX_US);
+      return blis_fail(error, BLIS_ERR_INVALID,
+                       "latency model %s: the %s is %" PRId64 " us; expected 0 to %" PRId64,
+                       latency->ops->name, constants[i].name, us, BLIS__DURATION_MAX_US);
     }
   }
   if (!(first.depth >= 0 && isfinite(first.depth))) {
-    return blis_fail(
-        error, BLIS_ERR_INVALID,
-        "latency model %s: first tokens wait for %g steps; expected 0 or more",
-        latency->ops->name, first.depth);
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "latency model %s: first tokens wait for %g steps; expected 0 or more",
+                     latency->ops->name, first.depth);
   }
   return BLIS_OK;
 }
 
-int64_t blis__queued_at_us(const blis_instance_config *config,
-                           const blis_live_request *request, int64_t now_us) {
-  int64_t delay_us =
-      blis_latency_queueing_time(config->latency, request->prompt_tokens);
+int64_t blis__queued_at_us(const blis_instance_config *config, const blis_live_request *request,
+                           int64_t now_us) {
+  int64_t delay_us = blis_latency_queueing_time(config->latency, request->prompt_tokens);
   return blis_time_after_us(now_us, blis_max_i64(delay_us, 0));
 }
 
-blis_status blis__check_step_time(const blis_latency_model *latency,
-                                  int64_t *step_us, blis_error *error) {
+blis_status blis__check_step_time(const blis_latency_model *latency, int64_t *step_us,
+                                  blis_error *error) {
   *step_us = blis_max_i64(*step_us, 1);
   if (*step_us <= BLIS__DURATION_MAX_US) {
     return BLIS_OK;
   }
   return blis_fail(error, BLIS_ERR_INVALID,
-                   "latency model %s: a step takes %" PRId64
-                   " us; expected up to %" PRId64,
+                   "latency model %s: a step takes %" PRId64 " us; expected up to %" PRId64,
                    latency->ops->name, *step_us, BLIS__DURATION_MAX_US);
 }
 
-blis_status blis__tell_computing(const blis_instance_events *events,
-                                 blis_live_request *request, int64_t start_us,
-                                 int64_t end_us, blis_error *error) {
+blis_status blis__tell_computing(const blis_instance_events *events, blis_live_request *request,
+                                 int64_t start_us, int64_t end_us, blis_error *error) {
   if (!request->holds_kv || events->computing == NULL) {
     return BLIS_OK;
   }
@@ -68,18 +62,16 @@ blis_status blis__tell_computing(const blis_instance_events *events,
 }
 
 blis_status blis__tell_completed(const blis_instance_events *events,
-                                 const blis_live_request *request,
-                                 int64_t end_us, bool *counts_itl,
+                                 const blis_live_request *request, int64_t end_us, bool *counts_itl,
                                  blis_error *error) {
   *counts_itl = true;
   return events->completed == NULL
              ? BLIS_OK
-             : events->completed(events->ud, request, end_us, counts_itl,
-                                 error);
+             : events->completed(events->ud, request, end_us, counts_itl, error);
 }
 
-blis_status blis__count_itl(blis_histogram *itl_us, const int64_t *us, size_t n,
-                            int64_t count, blis_error *error) {
+blis_status blis__count_itl(blis_histogram *itl_us, const int64_t *us, size_t n, int64_t count,
+                            blis_error *error) {
   if (itl_us == NULL || count == 0) { /* nobody decodes, or nobody asks */
     return BLIS_OK;
   }

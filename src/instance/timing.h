@@ -23,40 +23,39 @@
  * BLIS_ERR_INVALID names a constant of the model, its value and what is
  * allowed: 0 to BLIS__DURATION_MAX_US, or any finite number of steps.
  */
-BLIS_MUSTUSE blis_status blis__check_latency_constants(
-    const blis_latency_model *latency, blis_error *error);
+BLIS_MUSTUSE blis_status blis__check_latency_constants(const blis_latency_model *latency,
+                                                       blis_error *error);
 
 /* When a request that is delivered at now_us reaches the queue. */
-int64_t blis__queued_at_us(const blis_instance_config *config,
-                           const blis_live_request *request, int64_t now_us);
+int64_t blis__queued_at_us(const blis_instance_config *config, const blis_live_request *request,
+                           int64_t now_us);
 
 /* Raises *step_us to 1; BLIS_ERR_INVALID above BLIS__DURATION_MAX_US. */
-BLIS_MUSTUSE blis_status blis__check_step_time(
-    const blis_latency_model *latency, int64_t *step_us, blis_error *error);
+BLIS_MUSTUSE blis_status blis__check_step_time(const blis_latency_model *latency, int64_t *step_us,
+                                               blis_error *error);
 
 /*
  * Tells events that a step computes the prompt of a request up to its
  * computed_tokens, if they want to know.
  */
-BLIS_MUSTUSE blis_status blis__tell_computing(
-    const blis_instance_events *events, blis_live_request *request,
-    int64_t start_us, int64_t end_us, blis_error *error);
+BLIS_MUSTUSE blis_status blis__tell_computing(const blis_instance_events *events,
+                                              blis_live_request *request, int64_t start_us,
+                                              int64_t end_us, blis_error *error);
 
 /*
  * Tells events that request is completed; *counts_itl = whether its inter-token
  * latencies are wanted.
  */
-BLIS_MUSTUSE blis_status blis__tell_completed(
-    const blis_instance_events *events, const blis_live_request *request,
-    int64_t end_us, bool *counts_itl, blis_error *error);
+BLIS_MUSTUSE blis_status blis__tell_completed(const blis_instance_events *events,
+                                              const blis_live_request *request, int64_t end_us,
+                                              bool *counts_itl, blis_error *error);
 
 /*
  * Adds count inter-token latencies of each of the n values us; itl_us may be
  * NULL. BLIS_ERR_INVALID when all of them add up to more than a histogram can
  * hold.
  */
-BLIS_MUSTUSE blis_status blis__count_itl(blis_histogram *itl_us,
-                                         const int64_t *us, size_t n,
+BLIS_MUSTUSE blis_status blis__count_itl(blis_histogram *itl_us, const int64_t *us, size_t n,
                                          int64_t count, blis_error *error);
 
 #endif

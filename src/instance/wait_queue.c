@@ -1,8 +1,7 @@
 #include "instance/wait_queue.h"
 #include "base/invariant.h"
 
-void blis__wait_queue_init(blis__wait_queue *queue,
-                           const blis_instance_config *config) {
+void blis__wait_queue_init(blis__wait_queue *queue, const blis_instance_config *config) {
   *queue = (blis__wait_queue){.config = config, .is_ordered = true};
 }
 
@@ -40,10 +39,8 @@ void blis__wait_queue_push_front(blis__wait_queue *queue, blis__waiting *node) {
 }
 
 void blis__wait_queue_remove(blis__wait_queue *queue, blis__waiting *node) {
-  BLIS_ASSERT(node->before == NULL ? queue->head == node
-                                   : node->before->after == node);
-  BLIS_ASSERT(node->after == NULL ? queue->tail == node
-                                  : node->after->before == node);
+  BLIS_ASSERT(node->before == NULL ? queue->head == node : node->before->after == node);
+  BLIS_ASSERT(node->after == NULL ? queue->tail == node : node->after->before == node);
   if (node->before == NULL) {
     queue->head = node->after;
   } else {
@@ -65,8 +62,7 @@ static int compare_priorities(double a, double b) {
   return (a > b) - (a < b);
 }
 
-static int compare_keys(blis_scheduler_kind scheduler,
-                        const blis_live_request *a,
+static int compare_keys(blis_scheduler_kind scheduler, const blis_live_request *a,
                         const blis_live_request *b) {
   switch (scheduler) {
   case BLIS_SCHEDULER_PRIORITY_FCFS:
@@ -82,13 +78,11 @@ static int compare_keys(blis_scheduler_kind scheduler,
   return 0;
 }
 
-static blis_status goes_before(const blis__wait_queue *queue,
-                               const blis__waiting *a, const blis__waiting *b,
-                               bool *before, blis_error *error) {
+static blis_status goes_before(const blis__wait_queue *queue, const blis__waiting *a,
+                               const blis__waiting *b, bool *before, blis_error *error) {
   const blis_instance_config *config = queue->config;
   if (config->scheduler == BLIS_SCHEDULER_SCRIPTED) {
-    return config->goes_before(config->goes_before_ud, a->request, b->request,
-                               before, error);
+    return config->goes_before(config->goes_before_ud, a->request, b->request, before, error);
   }
   int order = compare_keys(config->scheduler, a->request, b->request);
   if (order == 0) {
@@ -128,8 +122,8 @@ static run take_head(run *r) {
 
 /* left, then right, unless right goes before. Once *status tells a failure,
    nothing is compared any more, but no node gets lost. */
-static run merge(const blis__wait_queue *queue, run left, run right,
-                 blis_status *status, blis_error *error) {
+static run merge(const blis__wait_queue *queue, run left, run right, blis_status *status,
+                 blis_error *error) {
   run merged = {NULL, NULL};
   bool right_first = false;
   if (*status == BLIS_OK && left.head != NULL && right.head != NULL) {
@@ -150,8 +144,7 @@ static run merge(const blis__wait_queue *queue, run left, run right,
 
 /* Merge sort from the bottom up: bins[i] is empty or holds 2^i sorted nodes,
    all of them from before those in the lower bins. */
-static run sort(const blis__wait_queue *queue, run rest, blis_status *status,
-                blis_error *error) {
+static run sort(const blis__wait_queue *queue, run rest, blis_status *status, blis_error *error) {
   enum { BINS = 63 };
   run bins[BINS] = {{NULL, NULL}};
   run sorted = {NULL, NULL};
@@ -192,8 +185,7 @@ blis_status blis__wait_queue_order(blis__wait_queue *queue, blis_error *error) {
 bool blis__wait_queue_check(const blis__wait_queue *queue) {
   int64_t count = 0;
   const blis__waiting *before = NULL;
-  for (const blis__waiting *node = queue->head; node != NULL;
-       node = node->after) {
+  for (const blis__waiting *node = queue->head; node != NULL; node = node->after) {
     if (node->before != before || count == queue->count) {
       return false;
     }

@@ -37,8 +37,7 @@ typedef struct blis__wait_queue {
 } blis__wait_queue;
 
 /* An empty queue. */
-void blis__wait_queue_init(blis__wait_queue *queue,
-                           const blis_instance_config *config);
+void blis__wait_queue_init(blis__wait_queue *queue, const blis_instance_config *config);
 
 void blis__wait_queue_push_back(blis__wait_queue *queue, blis__waiting *node);
 void blis__wait_queue_push_front(blis__wait_queue *queue, blis__waiting *node);
@@ -50,8 +49,7 @@ void blis__wait_queue_remove(blis__wait_queue *queue, blis__waiting *node);
  * Brings the queue into the scheduler's order. When a scripted scheduler
  * fails, the queue is whole, but its order is not defined.
  */
-BLIS_MUSTUSE blis_status blis__wait_queue_order(blis__wait_queue *queue,
-                                                blis_error *error);
+BLIS_MUSTUSE blis_status blis__wait_queue_order(blis__wait_queue *queue, blis_error *error);
 
 /* Walks the queue; true when the links and the count agree. */
 bool blis__wait_queue_check(const blis__wait_queue *queue);

@@ -7,8 +7,7 @@
  */
 enum { SLOTS_PER_NOTE = 8 };
 
-void blis_block_journal_init(blis_block_journal *journal,
-                             const blis_alloc *alloc) {
+void blis_block_journal_init(blis_block_journal *journal, const blis_alloc *alloc) {
   *journal = (blis_block_journal){.is_broken = false};
   blis_sparse_bits_init(&journal->differences, alloc);
 }
@@ -30,16 +29,15 @@ static void note(blis_block_journal *journal, uint64_t word) {
   }
 }
 
-void blis_block_journal_toggle(blis_block_journal *journal, blis_block_id first,
-                               uint64_t count) {
+void blis_block_journal_toggle(blis_block_journal *journal, blis_block_id first, uint64_t count) {
   while (count > 0 && !journal->is_broken) {
     unsigned shift = (unsigned)(first % BLIS_WORD_BITS);
     uint64_t n = BLIS_WORD_BITS - shift;
     n = count < n ? count : n;
     bool is_new = false;
     uint64_t bits = UINT64_MAX >> (BLIS_WORD_BITS - n) << shift;
-    if (blis_sparse_bits_flip(&journal->differences, first / BLIS_WORD_BITS,
-                              bits, &is_new) != BLIS_OK) {
+    if (blis_sparse_bits_flip(&journal->differences, first / BLIS_WORD_BITS, bits, &is_new) !=
+        BLIS_OK) {
       journal->is_broken = true;
     } else if (is_new) {
       note(journal, first / BLIS_WORD_BITS);

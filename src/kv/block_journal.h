@@ -30,42 +30,37 @@ typedef struct blis_block_journal {
 } blis_block_journal;
 
 /* Copies *alloc; allocates nothing yet. The mark is now. */
-void blis_block_journal_init(blis_block_journal *journal,
-                             const blis_alloc *alloc);
+void blis_block_journal_init(blis_block_journal *journal, const blis_alloc *alloc);
 void blis_block_journal_deinit(blis_block_journal *journal);
 
 /*
  * The count identities from first on entered or left the prefix table. Cannot
  * fail: out of memory, the journal breaks and stays broken until the next mark.
  */
-void blis_block_journal_toggle(blis_block_journal *journal, blis_block_id first,
-                               uint64_t count);
+void blis_block_journal_toggle(blis_block_journal *journal, blis_block_id first, uint64_t count);
 
 /* The mark is now. */
 void blis_block_journal_mark(blis_block_journal *journal);
 
 /* True when memory has run out since the mark: answers would be wrong. */
-static inline bool
-blis_block_journal_is_broken(const blis_block_journal *journal) {
+static inline bool blis_block_journal_is_broken(const blis_block_journal *journal) {
   return journal->is_broken;
 }
 
 /* Whether id, which is_there now or not, was there at the mark. */
-static inline bool blis_block_journal_had(const blis_block_journal *journal,
-                                          blis_block_id id, bool is_there) {
+static inline bool blis_block_journal_had(const blis_block_journal *journal, blis_block_id id,
+                                          bool is_there) {
   return is_there != blis_sparse_bits_get(&journal->differences, id);
 }
 
 /* How many of count identities from first on come before one that differs. */
-static inline uint64_t
-blis_block_journal_equal(const blis_block_journal *journal, blis_block_id first,
-                         uint64_t count) {
+static inline uint64_t blis_block_journal_equal(const blis_block_journal *journal,
+                                                blis_block_id first, uint64_t count) {
   return blis_sparse_bits_zeros(&journal->differences, first, count);
 }
 
 /* How many identities differ. */
-static inline size_t
-blis_block_journal_count(const blis_block_journal *journal) {
+static inline size_t blis_block_journal_count(const blis_block_journal *journal) {
   return journal->differences.count;
 }
 

@@ -35,14 +35,12 @@ struct blis_block_pool {
   bool names_whole_blocks;
 };
 
-static blis_status check_size(const char *what, int64_t value,
-                              blis_error *error) {
+static blis_status check_size(const char *what, int64_t value, blis_error *error) {
   if (value >= 1 && value < UINT32_MAX) {
     return BLIS_OK;
   }
-  return blis_fail(error, BLIS_ERR_INVALID,
-                   "%s is %" PRId64 "; expected 1 to %" PRIu32, what, value,
-                   UINT32_MAX - 1);
+  return blis_fail(error, BLIS_ERR_INVALID, "%s is %" PRId64 "; expected 1 to %" PRIu32, what,
+                   value, UINT32_MAX - 1);
 }
 
 static void append_free(blis_block_pool *pool, uint32_t index) {
@@ -78,9 +76,8 @@ static void prepend_free(blis_block_pool *pool, uint32_t index) {
 static void remove_free(blis_block_pool *pool, uint32_t index) {
   const block *taken = &pool->blocks[index];
   BLIS_ASSERT(taken->references == 0 && pool->free_count > 0);
-  BLIS_ASSERT(taken->before == NO_BLOCK
-                  ? pool->free_head == index
-                  : pool->blocks[taken->before].after == index);
+  BLIS_ASSERT(taken->before == NO_BLOCK ? pool->free_head == index
+                                        : pool->blocks[taken->before].after == index);
   if (taken->before == NO_BLOCK) {
     pool->free_head = taken->after;
   } else {
@@ -94,8 +91,7 @@ static void remove_free(blis_block_pool *pool, uint32_t index) {
   pool->free_count--;
 }
 
-blis_status blis_block_pool_new(const blis_alloc *alloc, int64_t blocks,
-                                int64_t block_size_tokens,
+blis_status blis_block_pool_new(const blis_alloc *alloc, int64_t blocks, int64_t block_size_tokens,
                                 blis_block_pool **pool, blis_error *error) {
   BLIS_TRY(check_size("number of KV blocks", blocks, error));
   BLIS_TRY(check_size("KV block size in tokens", block_size_tokens, error));
@@ -136,31 +132,24 @@ void blis_block_pool_free(blis_block_pool *pool) {
   BLIS_INVARIANT(blis_block_pool_check(pool));
   blis_alloc alloc = pool->alloc;
   blis_map_deinit(&pool->table);
-  blis_alloc_free(&alloc, pool->blocks,
-                  pool->block_count * sizeof *pool->blocks);
+  blis_alloc_free(&alloc, pool->blocks, pool->block_count * sizeof *pool->blocks);
   blis_alloc_free(&alloc, pool, sizeof *pool);
 }
 
-blis_block_id blis__block_identity(blis_block_id previous,
-                                   const blis_block_chain *chain,
-                                   int64_t start_tokens,
-                                   int64_t block_size_tokens) {
+blis_block_id blis__block_identity(blis_block_id previous, const blis_block_chain *chain,
+                                   int64_t start_tokens, int64_t block_size_tokens) {
   uint32_t k = (uint32_t)(start_tokens / block_size_tokens);
   uint64_t offset = (uint64_t)(start_tokens % block_size_tokens);
-  blis_block_id expected =
-      k == 0 ? BLIS_BLOCK_NONE : blis_block_chain_at(chain, k - 1);
+  blis_block_id expected = k == 0 ? BLIS_BLOCK_NONE : blis_block_chain_at(chain, k - 1);
   if (offset == 0 && previous == expected) {
     return blis_block_chain_at(chain, k);
   }
   /* The chain's block with the last of these tokens stands for them all. */
-  uint64_t content[] = {previous, blis_block_chain_at(chain, k + (offset != 0)),
-                        offset};
-  return blis_hash64(content, sizeof content, 0) | BLIS_BLOCK_PRIVATE |
-         BLIS_BLOCK_OFF_CHAIN;
+  uint64_t content[] = {previous, blis_block_chain_at(chain, k + (offset != 0)), offset};
+  return blis_hash64(content, sizeof content, 0) | BLIS_BLOCK_PRIVATE | BLIS_BLOCK_OFF_CHAIN;
 }
 
-uint32_t blis_block_pool_count_cached(const blis_block_pool *pool,
-                                      const blis_block_chain *chain) {
+uint32_t blis_block_pool_count_cached(const blis_block_pool *pool, const blis_block_chain *chain) {
   uint32_t count = 0;
   while (count < chain->prompt_blocks &&
          blis__block_pool_has(pool, blis_block_chain_at(chain, count))) {
@@ -169,20 +158,17 @@ uint32_t blis_block_pool_count_cached(const blis_block_pool *pool,
   return count;
 }
 
-void blis_block_pool_hear(blis_block_pool *pool,
-                          void (*evicted)(void *ud, blis_block_id id),
+void blis_block_pool_hear(blis_block_pool *pool, void (*evicted)(void *ud, blis_block_id id),
                           void *ud) {
   pool->evicted = evicted;
   pool->evicted_ud = ud;
 }
 
-void blis_block_pool_set_journal(blis_block_pool *pool,
-                                 blis_block_journal *journal) {
+void blis_block_pool_set_journal(blis_block_pool *pool, blis_block_journal *journal) {
   pool->journal = journal;
 }
 
-uint32_t blis_block_pool_count_at_mark(const blis_block_pool *pool,
-                                       const blis_block_chain *chain) {
+uint32_t blis_block_pool_count_at_mark(const blis_block_pool *pool, const blis_block_chain *chain) {
   uint32_t count = 0;
   for (; count < chain->prompt_blocks; count++) {
     blis_block_id id = blis_block_chain_at(chain, count);
@@ -194,8 +180,7 @@ uint32_t blis_block_pool_count_at_mark(const blis_block_pool *pool,
   return count;
 }
 
-blis_status blis_block_pool_match(const blis_block_pool *pool,
-                                  const blis_block_chain *chain,
+blis_status blis_block_pool_match(const blis_block_pool *pool, const blis_block_chain *chain,
                                   blis_block_list *found) {
   found->count = 0;
   for (uint32_t k = 0; k < chain->prompt_blocks; k++) {
@@ -209,8 +194,7 @@ blis_status blis_block_pool_match(const blis_block_pool *pool,
 }
 
 /* How many tokens the last block of holder still takes. */
-static int64_t spare_tokens(const blis_block_pool *pool,
-                            const blis_block_list *holder) {
+static int64_t spare_tokens(const blis_block_pool *pool, const blis_block_list *holder) {
   if (holder->count == 0) {
     return 0;
   }
@@ -218,8 +202,7 @@ static int64_t spare_tokens(const blis_block_pool *pool,
   return pool->block_size_tokens - pool->blocks[last].tokens;
 }
 
-int64_t blis__block_pool_new_blocks(const blis_block_pool *pool,
-                                    const blis_block_list *holder,
+int64_t blis__block_pool_new_blocks(const blis_block_pool *pool, const blis_block_list *holder,
                                     int64_t tokens) {
   int64_t rest = tokens - spare_tokens(pool, holder);
   if (rest <= 0) {
@@ -228,8 +211,7 @@ int64_t blis__block_pool_new_blocks(const blis_block_pool *pool,
   return (rest - 1) / pool->block_size_tokens + 1;
 }
 
-int64_t blis__block_pool_count_idle(const blis_block_pool *pool,
-                                    const blis_block_list *blocks) {
+int64_t blis__block_pool_count_idle(const blis_block_pool *pool, const blis_block_list *blocks) {
   int64_t idle = 0;
   for (size_t i = 0; i < blocks->count; i++) {
     idle += pool->blocks[blocks->items[i]].references == 0;
@@ -237,17 +219,16 @@ int64_t blis__block_pool_count_idle(const blis_block_pool *pool,
   return idle;
 }
 
-blis_status blis__block_pool_reserve(blis_block_pool *pool,
-                                     blis_block_list *holder, int64_t blocks) {
+blis_status blis__block_pool_reserve(blis_block_pool *pool, blis_block_list *holder,
+                                     int64_t blocks) {
   size_t more = (size_t)blocks;
   BLIS_TRY(blis_array_reserve(&pool->alloc, holder, holder->count + more));
   /* Appending may fill and name one block that is not new. */
-  return blis_map_reserve(&pool->table,
-                          blis_map_count(&pool->table) + more + 1);
+  return blis_map_reserve(&pool->table, blis_map_count(&pool->table) + more + 1);
 }
 
-void blis__block_pool_claim(blis_block_pool *pool, blis_block_list *holder,
-                            const uint32_t *blocks, size_t count) {
+void blis__block_pool_claim(blis_block_pool *pool, blis_block_list *holder, const uint32_t *blocks,
+                            size_t count) {
   for (size_t i = 0; i < count; i++) {
     block *claimed = &pool->blocks[blocks[i]];
     if (claimed->references == 0) {
@@ -282,8 +263,7 @@ static uint32_t take_free(blis_block_pool *pool) {
 }
 
 /* Room in the table has been reserved. */
-static void register_block(blis_block_pool *pool, uint32_t index,
-                           blis_block_id id) {
+static void register_block(blis_block_pool *pool, uint32_t index, blis_block_id id) {
   BLIS_ASSERT(pool->blocks[index].tokens == pool->block_size_tokens);
   BLIS_ASSERT(pool->blocks[index].id == BLIS_BLOCK_NONE);
   uint64_t *place;
@@ -300,11 +280,9 @@ static void register_block(blis_block_pool *pool, uint32_t index,
 static void name_last(blis_block_pool *pool, const blis_block_list *holder,
                       const blis_block_chain *chain, int64_t start_tokens) {
   size_t last = holder->count - 1;
-  blis_block_id previous =
-      last == 0 ? BLIS_BLOCK_NONE : pool->blocks[holder->items[last - 1]].id;
+  blis_block_id previous = last == 0 ? BLIS_BLOCK_NONE : pool->blocks[holder->items[last - 1]].id;
   register_block(pool, holder->items[last],
-                 blis__block_identity(previous, chain, start_tokens,
-                                      pool->block_size_tokens));
+                 blis__block_identity(previous, chain, start_tokens, pool->block_size_tokens));
 }
 
 /* Whether the full block that begins there gets a name. */
@@ -318,8 +296,7 @@ static bool is_named(const blis_block_pool *pool, const blis_block_span *span,
 }
 
 /* There are enough free blocks, and room in holder and in the table. */
-static void store(blis_block_pool *pool, blis_block_list *holder,
-                  const blis_block_span *span) {
+static void store(blis_block_pool *pool, blis_block_list *holder, const blis_block_span *span) {
   bool is_prompt = span->start_tokens < span->prompt_tokens;
   int64_t at = span->start_tokens;
   while (at < span->end_tokens) {
@@ -348,23 +325,20 @@ static void store(blis_block_pool *pool, blis_block_list *holder,
   }
 }
 
-blis_status blis_block_pool_allocate(blis_block_pool *pool,
-                                     blis_block_list *holder,
-                                     const blis_block_span *span,
-                                     const blis_block_list *cached,
+blis_status blis_block_pool_allocate(blis_block_pool *pool, blis_block_list *holder,
+                                     const blis_block_span *span, const blis_block_list *cached,
                                      bool *is_done) {
   static const blis_block_list none;
   const blis_block_list *offered = cached != NULL ? cached : &none;
   int64_t tokens = span->end_tokens - span->start_tokens;
   int64_t new_blocks = blis__block_pool_new_blocks(pool, holder, tokens);
-  *is_done = new_blocks + blis__block_pool_count_idle(pool, offered) <=
-             pool->free_count;
+  *is_done = new_blocks + blis__block_pool_count_idle(pool, offered) <= pool->free_count;
   if (!*is_done || tokens == 0) {
     return BLIS_OK;
   }
   bool claims = holder->count == 0;
-  BLIS_TRY(blis__block_pool_reserve(
-      pool, holder, new_blocks + (claims ? (int64_t)offered->count : 0)));
+  BLIS_TRY(
+      blis__block_pool_reserve(pool, holder, new_blocks + (claims ? (int64_t)offered->count : 0)));
   if (claims) {
     blis__block_pool_claim(pool, holder, offered->items, offered->count);
   }
@@ -374,17 +348,13 @@ blis_status blis_block_pool_allocate(blis_block_pool *pool,
   return BLIS_OK;
 }
 
-blis_status blis_block_pool_name(blis_block_pool *pool,
-                                 const blis_block_list *holder,
+blis_status blis_block_pool_name(blis_block_pool *pool, const blis_block_list *holder,
                                  const blis_block_chain *chain) {
-  BLIS_TRY(blis_map_reserve(&pool->table,
-                            blis_map_count(&pool->table) + holder->count));
+  BLIS_TRY(blis_map_reserve(&pool->table, blis_map_count(&pool->table) + holder->count));
   for (size_t i = 0; i < holder->count; i++) {
     const block *held = &pool->blocks[holder->items[i]];
-    if (held->id == BLIS_BLOCK_NONE &&
-        held->tokens == pool->block_size_tokens) {
-      register_block(pool, holder->items[i],
-                     blis_block_chain_at(chain, (uint32_t)i));
+    if (held->id == BLIS_BLOCK_NONE && held->tokens == pool->block_size_tokens) {
+      register_block(pool, holder->items[i], blis_block_chain_at(chain, (uint32_t)i));
     }
   }
   return BLIS_OK;
@@ -424,8 +394,7 @@ void blis_block_pool_forget(blis_block_pool *pool) {
   }
 }
 
-blis_block_id blis__block_pool_identity_of(const blis_block_pool *pool,
-                                           uint32_t block_index) {
+blis_block_id blis__block_pool_identity_of(const blis_block_pool *pool, uint32_t block_index) {
   return pool->blocks[block_index].id;
 }
 
@@ -443,8 +412,7 @@ blis_status blis__block_pool_restore(blis_block_pool *pool, blis_block_id id) {
   return BLIS_OK;
 }
 
-void blis_block_pool_get_stats(const blis_block_pool *pool,
-                               blis_block_pool_stats *stats) {
+void blis_block_pool_get_stats(const blis_block_pool *pool, blis_block_pool_stats *stats) {
   BLIS_ASSERT(pool->references >= pool->block_count - pool->free_count);
   *stats = (blis_block_pool_stats){
       .blocks = pool->block_count,
@@ -460,8 +428,7 @@ static bool check_free_list(const blis_block_pool *pool) {
   uint32_t before = NO_BLOCK;
   for (uint32_t i = pool->free_head; i != NO_BLOCK; i = pool->blocks[i].after) {
     const block *b = &pool->blocks[i];
-    if (b->references != 0 || b->before != before ||
-        count == pool->block_count) {
+    if (b->references != 0 || b->before != before || count == pool->block_count) {
       return false;
     }
     before = i;
@@ -483,10 +450,10 @@ bool blis_block_pool_check(const blis_block_pool *pool) {
     }
     idle += b->references == 0;
     references += b->references;
-    registered += b->id != BLIS_BLOCK_NONE &&
-                  blis_map_get(&pool->table, b->id, &index) && index == i;
+    registered +=
+        b->id != BLIS_BLOCK_NONE && blis_map_get(&pool->table, b->id, &index) && index == i;
   }
   return idle == pool->free_count && references == pool->references &&
-         registered == blis_map_count(&pool->table) &&
-         blis_map_check(&pool->table) && check_free_list(pool);
+         registered == blis_map_count(&pool->table) && blis_map_check(&pool->table) &&
+         check_free_list(pool);
 }

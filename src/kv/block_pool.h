@@ -59,10 +59,8 @@ typedef struct blis_block_pool blis_block_pool;
  * blocks and block_size_tokens are >= 1 and < 2^32 - 1; BLIS_ERR_INVALID says
  * which one is not. Copies *alloc. The caller owns *pool.
  */
-BLIS_MUSTUSE blis_status blis_block_pool_new(const blis_alloc *alloc,
-                                             int64_t blocks,
-                                             int64_t block_size_tokens,
-                                             blis_block_pool **pool,
+BLIS_MUSTUSE blis_status blis_block_pool_new(const blis_alloc *alloc, int64_t blocks,
+                                             int64_t block_size_tokens, blis_block_pool **pool,
                                              blis_error *error);
 
 /*
@@ -85,27 +83,23 @@ void blis_block_pool_name_whole_blocks(blis_block_pool *pool);
 void blis_block_pool_free(blis_block_pool *pool);
 
 /* Number of leading full blocks of the prompt that can be found. Pure. */
-uint32_t blis_block_pool_count_cached(const blis_block_pool *pool,
-                                      const blis_block_chain *chain);
+uint32_t blis_block_pool_count_cached(const blis_block_pool *pool, const blis_block_chain *chain);
 
 /*
  * Every change of the prefix table goes into journal from now on; borrowed.
  * Set it while the table is as at the journal's mark.
  */
-void blis_block_pool_set_journal(blis_block_pool *pool,
-                                 blis_block_journal *journal);
+void blis_block_pool_set_journal(blis_block_pool *pool, blis_block_journal *journal);
 
 /*
  * From now on evicted (ud, identity) hears of every block that can no longer be
  * found, since its place was taken for another one. NULL = nobody does.
  */
-void blis_block_pool_hear(blis_block_pool *pool,
-                          void (*evicted)(void *ud, blis_block_id id),
+void blis_block_pool_hear(blis_block_pool *pool, void (*evicted)(void *ud, blis_block_id id),
                           void *ud);
 
 /* As count_cached, of the table as it was at that mark. */
-uint32_t blis_block_pool_count_at_mark(const blis_block_pool *pool,
-                                       const blis_block_chain *chain);
+uint32_t blis_block_pool_count_at_mark(const blis_block_pool *pool, const blis_block_chain *chain);
 
 /* The blocks that count_cached counts, in *found. BLIS_OK or BLIS_ERR_NOMEM.
  * Pure. */
@@ -122,19 +116,16 @@ BLIS_MUSTUSE blis_status blis_block_pool_match(const blis_block_pool *pool,
  * suffice for the new ones and the claimed ones. BLIS_ERR_NOMEM changes
  * nothing either.
  */
-BLIS_MUSTUSE blis_status blis_block_pool_allocate(blis_block_pool *pool,
-                                                  blis_block_list *holder,
+BLIS_MUSTUSE blis_status blis_block_pool_allocate(blis_block_pool *pool, blis_block_list *holder,
                                                   const blis_block_span *span,
-                                                  const blis_block_list *cached,
-                                                  bool *is_done);
+                                                  const blis_block_list *cached, bool *is_done);
 
 /*
  * What was stored without names can be found from now on: the full ones among
  * the first blocks of holder. BLIS_OK, or BLIS_ERR_NOMEM, which changes
  * nothing.
  */
-BLIS_MUSTUSE blis_status blis_block_pool_name(blis_block_pool *pool,
-                                              const blis_block_list *holder,
+BLIS_MUSTUSE blis_status blis_block_pool_name(blis_block_pool *pool, const blis_block_list *holder,
                                               const blis_block_chain *chain);
 
 /* Gives back all blocks of holder, the last one first, and empties its list. */
@@ -152,8 +143,7 @@ void blis_block_pool_put_back(blis_block_pool *pool, blis_block_list *holder);
  */
 void blis_block_pool_forget(blis_block_pool *pool);
 
-void blis_block_pool_get_stats(const blis_block_pool *pool,
-                               blis_block_pool_stats *stats);
+void blis_block_pool_get_stats(const blis_block_pool *pool, blis_block_pool_stats *stats);
 
 /* Walks everything; true when all invariants hold. */
 bool blis_block_pool_check(const blis_block_pool *pool);
@@ -166,47 +156,40 @@ bool blis_block_pool_check(const blis_block_pool *pool);
  * is mixed from previous and content: equal whenever these are equal, marked
  * BLIS_BLOCK_OFF_CHAIN, and never found by a match.
  */
-blis_block_id blis__block_identity(blis_block_id previous,
-                                   const blis_block_chain *chain,
-                                   int64_t start_tokens,
-                                   int64_t block_size_tokens);
+blis_block_id blis__block_identity(blis_block_id previous, const blis_block_chain *chain,
+                                   int64_t start_tokens, int64_t block_size_tokens);
 
 /* The rest is for kv_cache.c, which puts a second tier behind the pool. */
 
 /* Identity of a block, BLIS_BLOCK_NONE unless it is full and registered. */
-blis_block_id blis__block_pool_identity_of(const blis_block_pool *pool,
-                                           uint32_t block);
+blis_block_id blis__block_pool_identity_of(const blis_block_pool *pool, uint32_t block);
 
 /* True when a match would find this identity. */
 bool blis__block_pool_has(const blis_block_pool *pool, blis_block_id id);
 
 /* How many blocks must be taken to store this many tokens for holder. */
-int64_t blis__block_pool_new_blocks(const blis_block_pool *pool,
-                                    const blis_block_list *holder,
+int64_t blis__block_pool_new_blocks(const blis_block_pool *pool, const blis_block_list *holder,
                                     int64_t tokens);
 
 /* How many of these blocks have no reference. */
-int64_t blis__block_pool_count_idle(const blis_block_pool *pool,
-                                    const blis_block_list *blocks);
+int64_t blis__block_pool_count_idle(const blis_block_pool *pool, const blis_block_list *blocks);
 
 /*
  * Makes sure that holder can take this many more blocks, and the table as
  * many identities, without an allocation. BLIS_OK or BLIS_ERR_NOMEM.
  */
-BLIS_MUSTUSE blis_status blis__block_pool_reserve(blis_block_pool *pool,
-                                                  blis_block_list *holder,
+BLIS_MUSTUSE blis_status blis__block_pool_reserve(blis_block_pool *pool, blis_block_list *holder,
                                                   int64_t blocks);
 
 /* holder, with room reserved, references these blocks; each is a hit. */
-void blis__block_pool_claim(blis_block_pool *pool, blis_block_list *holder,
-                            const uint32_t *blocks, size_t count);
+void blis__block_pool_claim(blis_block_pool *pool, blis_block_list *holder, const uint32_t *blocks,
+                            size_t count);
 
 /*
  * The next free block gets the full content called id, is registered, and
  * goes to the tail of the free list. There must be a free block.
  * BLIS_ERR_NOMEM changes nothing.
  */
-BLIS_MUSTUSE blis_status blis__block_pool_restore(blis_block_pool *pool,
-                                                  blis_block_id id);
+BLIS_MUSTUSE blis_status blis__block_pool_restore(blis_block_pool *pool, blis_block_id id);
 
 #endif

@@ -29,8 +29,7 @@ blis_status blis_cpu_tier_new(const blis_alloc *alloc, int64_t capacity_blocks,
                               blis_cpu_tier **tier, blis_error *error) {
   if (capacity_blocks < 1 || capacity_blocks >= UINT32_MAX) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "number of CPU tier blocks is %" PRId64
-                     "; expected 1 to %" PRIu32,
+                     "number of CPU tier blocks is %" PRId64 "; expected 1 to %" PRIu32,
                      capacity_blocks, UINT32_MAX - 1);
   }
   blis_cpu_tier *t = blis_alloc_zeroed(alloc, 1, sizeof *t);
@@ -57,12 +56,10 @@ void blis_cpu_tier_free(blis_cpu_tier *tier) {
 
 static void unlink_entry(blis_cpu_tier *tier, uint32_t index) {
   const entry *e = &tier->entries.items[index];
-  BLIS_ASSERT(e->older == NO_ENTRY
-                  ? tier->oldest == index
-                  : tier->entries.items[e->older].newer == index);
-  BLIS_ASSERT(e->newer == NO_ENTRY
-                  ? tier->newest == index
-                  : tier->entries.items[e->newer].older == index);
+  BLIS_ASSERT(e->older == NO_ENTRY ? tier->oldest == index
+                                   : tier->entries.items[e->older].newer == index);
+  BLIS_ASSERT(e->newer == NO_ENTRY ? tier->newest == index
+                                   : tier->entries.items[e->newer].older == index);
   if (e->older == NO_ENTRY) {
     tier->oldest = e->newer;
   } else {
@@ -133,8 +130,7 @@ blis_status blis_cpu_tier_save(blis_cpu_tier *tier, blis_block_id id) {
   return BLIS_OK;
 }
 
-void blis_cpu_tier_get_stats(const blis_cpu_tier *tier,
-                             blis_cpu_tier_stats *stats) {
+void blis_cpu_tier_get_stats(const blis_cpu_tier *tier, blis_cpu_tier_stats *stats) {
   *stats = (blis_cpu_tier_stats){
       .blocks = (int64_t)tier->entries.count,
       .saved = tier->saved,
@@ -145,8 +141,7 @@ void blis_cpu_tier_get_stats(const blis_cpu_tier *tier,
 bool blis_cpu_tier_check(const blis_cpu_tier *tier) {
   size_t count = 0;
   uint32_t older = NO_ENTRY;
-  for (uint32_t i = tier->oldest; i != NO_ENTRY;
-       i = tier->entries.items[i].newer) {
+  for (uint32_t i = tier->oldest; i != NO_ENTRY; i = tier->entries.items[i].newer) {
     const entry *e = &tier->entries.items[i];
     uint64_t index;
     if (e->older != older || count == tier->entries.count ||
@@ -157,6 +152,6 @@ bool blis_cpu_tier_check(const blis_cpu_tier *tier) {
     count++;
   }
   return older == tier->newest && count == tier->entries.count &&
-         (int64_t)count <= tier->capacity &&
-         count == blis_map_count(&tier->table) && blis_map_check(&tier->table);
+         (int64_t)count <= tier->capacity && count == blis_map_count(&tier->table) &&
+         blis_map_check(&tier->table);
 }

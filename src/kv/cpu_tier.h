@@ -28,10 +28,8 @@ typedef struct blis_cpu_tier blis_cpu_tier;
  * capacity_blocks is >= 1 and < 2^32 - 1, or BLIS_ERR_INVALID. Copies *alloc.
  * The caller owns *tier.
  */
-BLIS_MUSTUSE blis_status blis_cpu_tier_new(const blis_alloc *alloc,
-                                           int64_t capacity_blocks,
-                                           blis_cpu_tier **tier,
-                                           blis_error *error);
+BLIS_MUSTUSE blis_status blis_cpu_tier_new(const blis_alloc *alloc, int64_t capacity_blocks,
+                                           blis_cpu_tier **tier, blis_error *error);
 
 /* NULL is allowed. */
 void blis_cpu_tier_free(blis_cpu_tier *tier);
@@ -45,11 +43,9 @@ bool blis_cpu_tier_touch(blis_cpu_tier *tier, blis_block_id id);
  * Makes id the newest, storing it first when it is not there. BLIS_ERR_NOMEM
  * changes nothing.
  */
-BLIS_MUSTUSE blis_status blis_cpu_tier_save(blis_cpu_tier *tier,
-                                            blis_block_id id);
+BLIS_MUSTUSE blis_status blis_cpu_tier_save(blis_cpu_tier *tier, blis_block_id id);
 
-void blis_cpu_tier_get_stats(const blis_cpu_tier *tier,
-                             blis_cpu_tier_stats *stats);
+void blis_cpu_tier_get_stats(const blis_cpu_tier *tier, blis_cpu_tier_stats *stats);
 
 /* Walks everything; true when all invariants hold. */
 bool blis_cpu_tier_check(const blis_cpu_tier *tier);

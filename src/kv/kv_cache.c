@@ -29,12 +29,10 @@ static int64_t ceil_div(int64_t a, int64_t b) {
   return a / b + (a % b != 0);
 }
 
-static blis_status check_tier(const blis_kv_cache_config *config,
-                              blis_error *error) {
+static blis_status check_tier(const blis_kv_cache_config *config, blis_error *error) {
   if (config->cpu_blocks < 0) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "number of CPU tier blocks is %" PRId64
-                     "; expected 0 (no tier) or more",
+                     "number of CPU tier blocks is %" PRId64 "; expected 0 (no tier) or more",
                      config->cpu_blocks);
   }
   if (config->cpu_blocks == 0) {
@@ -51,14 +49,12 @@ static blis_status check_tier(const blis_kv_cache_config *config,
                      config->cpu_bandwidth_tokens_per_us);
   }
   if (!(config->offload_threshold >= 0 && config->offload_threshold <= 1)) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "offload threshold is %g, expected 0 to 1",
+    return blis_fail(error, BLIS_ERR_INVALID, "offload threshold is %g, expected 0 to 1",
                      config->offload_threshold);
   }
   if (config->cpu_base_latency_us < 0) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "CPU tier base latency is %" PRId64
-                     " us; expected 0 or more",
+                     "CPU tier base latency is %" PRId64 " us; expected 0 or more",
                      config->cpu_base_latency_us);
   }
   return BLIS_OK;
@@ -68,18 +64,14 @@ static blis_status check_tier(const blis_kv_cache_config *config,
 #define TRANSFER_US_MAX INT64_C(1000000000000)
 
 /* Of so many tokens in one piece. */
-static int64_t transfer_time(double tokens, double bandwidth,
-                             int64_t base_latency_us) {
+static int64_t transfer_time(double tokens, double bandwidth, int64_t base_latency_us) {
   double us = ceil(tokens / bandwidth);
-  int64_t copy_us =
-      us < (double)TRANSFER_US_MAX ? (int64_t)us : TRANSFER_US_MAX;
-  int64_t base_us =
-      base_latency_us < TRANSFER_US_MAX ? base_latency_us : TRANSFER_US_MAX;
+  int64_t copy_us = us < (double)TRANSFER_US_MAX ? (int64_t)us : TRANSFER_US_MAX;
+  int64_t base_us = base_latency_us < TRANSFER_US_MAX ? base_latency_us : TRANSFER_US_MAX;
   return base_us + copy_us;
 }
 
-blis_status blis_kv_cache_new(const blis_alloc *alloc,
-                              const blis_kv_cache_config *config,
+blis_status blis_kv_cache_new(const blis_alloc *alloc, const blis_kv_cache_config *config,
                               blis_kv_cache **cache, blis_error *error) {
   BLIS_TRY(check_tier(config, error));
   blis_kv_cache *c = blis_alloc_zeroed(alloc, 1, sizeof *c);
@@ -87,8 +79,8 @@ blis_status blis_kv_cache_new(const blis_alloc *alloc,
   c->alloc = *alloc;
   c->block_size_tokens = config->block_size_tokens;
   c->keeps_failed_claims = config->keeps_failed_claims;
-  blis_status status = blis_block_pool_new(
-      alloc, config->blocks, config->block_size_tokens, &c->pool, error);
+  blis_status status =
+      blis_block_pool_new(alloc, config->blocks, config->block_size_tokens, &c->pool, error);
   if (status == BLIS_OK && config->keeps_shared_only) {
     blis_block_pool_keep_shared_only(c->pool);
   }
@@ -100,9 +92,8 @@ blis_status blis_kv_cache_new(const blis_alloc *alloc,
     c->base_latency_us = config->cpu_base_latency_us;
     c->bandwidth_tokens_per_us = config->cpu_bandwidth_tokens_per_us;
     c->offload_threshold = config->offload_threshold;
-    c->transfer_us =
-        transfer_time((double)config->block_size_tokens,
-                      c->bandwidth_tokens_per_us, c->base_latency_us);
+    c->transfer_us = transfer_time((double)config->block_size_tokens, c->bandwidth_tokens_per_us,
+                                   c->base_latency_us);
     status = blis_cpu_tier_new(alloc, config->cpu_blocks, &c->tier, error);
   }
   if (status != BLIS_OK) {
@@ -124,8 +115,7 @@ void blis_kv_cache_free(blis_kv_cache *cache) {
   blis_alloc_free(&alloc, cache, sizeof *cache);
 }
 
-uint32_t blis_kv_cache_count_cached(const blis_kv_cache *cache,
-                                    const blis_block_chain *chain) {
+uint32_t blis_kv_cache_count_cached(const blis_kv_cache *cache, const blis_block_chain *chain) {
   return blis_block_pool_count_cached(cache->pool, chain);
 }
 
@@ -133,23 +123,20 @@ static blis_status or_nomem(blis_status status, blis_error *error) {
   return status == BLIS_OK ? BLIS_OK : blis_fail_nomem(error);
 }
 
-void blis_kv_cache_hear(blis_kv_cache *cache,
-                        void (*evicted)(void *ud, blis_block_id id), void *ud) {
+void blis_kv_cache_hear(blis_kv_cache *cache, void (*evicted)(void *ud, blis_block_id id),
+                        void *ud) {
   blis_block_pool_hear(cache->pool, evicted, ud);
 }
 
-void blis_kv_cache_set_journal(blis_kv_cache *cache,
-                               blis_block_journal *journal) {
+void blis_kv_cache_set_journal(blis_kv_cache *cache, blis_block_journal *journal) {
   blis_block_pool_set_journal(cache->pool, journal);
 }
 
-uint32_t blis_kv_cache_count_at_mark(const blis_kv_cache *cache,
-                                     const blis_block_chain *chain) {
+uint32_t blis_kv_cache_count_at_mark(const blis_kv_cache *cache, const blis_block_chain *chain) {
   return blis_block_pool_count_at_mark(cache->pool, chain);
 }
 
-blis_status blis_kv_cache_match(const blis_kv_cache *cache,
-                                const blis_block_chain *chain,
+blis_status blis_kv_cache_match(const blis_kv_cache *cache, const blis_block_chain *chain,
                                 blis_block_list *found, blis_error *error) {
   return or_nomem(blis_block_pool_match(cache->pool, chain, found), error);
 }
@@ -175,22 +162,20 @@ static void note_transfer(blis_kv_cache *cache, int64_t blocks) {
  * findable, not held.
  */
 static blis_status reload(blis_kv_cache *cache, const blis_block_list *holder,
-                          const blis_block_span *span,
-                          const blis_block_list *cached, int64_t *reloaded) {
+                          const blis_block_span *span, const blis_block_list *cached,
+                          int64_t *reloaded) {
   const blis_block_list *done = cached;
   if (done == NULL || holder->count > done->count) {
     done = holder;
   }
   blis_block_id id = done->count == 0
                          ? BLIS_BLOCK_NONE
-                         : blis__block_pool_identity_of(
-                               cache->pool, done->items[done->count - 1]);
+                         : blis__block_pool_identity_of(cache->pool, done->items[done->count - 1]);
   blis_block_pool_stats stats;
   blis_block_pool_get_stats(cache->pool, &stats);
   *reloaded = 0;
   for (size_t k = done->count; k < span->chain->prompt_blocks; k++) {
-    id = blis__block_identity(id, span->chain,
-                              (int64_t)k * cache->block_size_tokens,
+    id = blis__block_identity(id, span->chain, (int64_t)k * cache->block_size_tokens,
                               cache->block_size_tokens);
     if (blis__block_pool_has(cache->pool, id)) {
       continue;
@@ -208,21 +193,19 @@ static blis_status reload(blis_kv_cache *cache, const blis_block_list *holder,
 }
 
 /* Blocks [first, end) of cache->found become holder's. */
-static blis_status claim(blis_kv_cache *cache, blis_block_list *holder,
-                         int64_t first, int64_t end, int64_t new_blocks) {
+static blis_status claim(blis_kv_cache *cache, blis_block_list *holder, int64_t first, int64_t end,
+                         int64_t new_blocks) {
   int64_t count = end > first ? end - first : 0;
   BLIS_TRY(blis__block_pool_reserve(cache->pool, holder, count + new_blocks));
   if (count > 0) {
-    blis__block_pool_claim(cache->pool, holder, &cache->found.items[first],
-                           (size_t)count);
+    blis__block_pool_claim(cache->pool, holder, &cache->found.items[first], (size_t)count);
   }
   return BLIS_OK;
 }
 
 /* After a reload the found prefix may reach past the start of the span. */
 static blis_status allocate_found(blis_kv_cache *cache, blis_block_list *holder,
-                                  const blis_block_span *span,
-                                  const blis_block_list *cached,
+                                  const blis_block_span *span, const blis_block_list *cached,
                                   bool *is_done) {
   int64_t size = cache->block_size_tokens;
   BLIS_TRY(blis_block_pool_match(cache->pool, span->chain, &cache->found));
@@ -239,25 +222,22 @@ static blis_status allocate_found(blis_kv_cache *cache, blis_block_list *holder,
   blis_block_span rest = *span;
   rest.start_tokens = found * size;
   blis_block_list full = {0}; /* what holder is once it has claimed a block */
-  int64_t new_blocks =
-      blis__block_pool_new_blocks(cache->pool, found > first ? &full : holder,
-                                  rest.end_tokens - rest.start_tokens);
+  int64_t new_blocks = blis__block_pool_new_blocks(cache->pool, found > first ? &full : holder,
+                                                   rest.end_tokens - rest.start_tokens);
   blis_block_pool_stats stats;
   blis_block_pool_get_stats(cache->pool, &stats);
   *is_done =
-      new_blocks + blis__block_pool_count_idle(cache->pool, &cache->found) <=
-      stats.free_blocks;
+      new_blocks + blis__block_pool_count_idle(cache->pool, &cache->found) <= stats.free_blocks;
   if (!*is_done && !cache->keeps_failed_claims) {
     return BLIS_OK;
   }
   BLIS_TRY(claim(cache, holder, first, found, new_blocks));
-  return blis_block_pool_allocate(cache->pool, holder, &rest, &cache->found,
-                                  is_done);
+  return blis_block_pool_allocate(cache->pool, holder, &rest, &cache->found, is_done);
 }
 
 static blis_status allocate(blis_kv_cache *cache, blis_block_list *holder,
-                            const blis_block_span *span,
-                            const blis_block_list *cached, bool *is_done) {
+                            const blis_block_span *span, const blis_block_list *cached,
+                            bool *is_done) {
   if (cache->tier == NULL || span->chain == NULL) {
     return blis_block_pool_allocate(cache->pool, holder, span, cached, is_done);
   }
@@ -266,24 +246,19 @@ static blis_status allocate(blis_kv_cache *cache, blis_block_list *holder,
   if (reloaded > 0) {
     return allocate_found(cache, holder, span, cached, is_done);
   }
-  BLIS_TRY(
-      blis_block_pool_allocate(cache->pool, holder, span, cached, is_done));
+  BLIS_TRY(blis_block_pool_allocate(cache->pool, holder, span, cached, is_done));
   cache->cpu_misses += !*is_done;
   return BLIS_OK;
 }
 
-blis_status blis_kv_cache_allocate(blis_kv_cache *cache,
-                                   blis_block_list *holder,
-                                   const blis_block_span *span,
-                                   const blis_block_list *cached, bool *is_done,
-                                   blis_error *error) {
+blis_status blis_kv_cache_allocate(blis_kv_cache *cache, blis_block_list *holder,
+                                   const blis_block_span *span, const blis_block_list *cached,
+                                   bool *is_done, blis_error *error) {
   return or_nomem(allocate(cache, holder, span, cached, is_done), error);
 }
 
-blis_status blis_kv_cache_name(blis_kv_cache *cache,
-                               const blis_block_list *holder,
-                               const blis_block_chain *chain,
-                               blis_error *error) {
+blis_status blis_kv_cache_name(blis_kv_cache *cache, const blis_block_list *holder,
+                               const blis_block_chain *chain, blis_error *error) {
   return or_nomem(blis_block_pool_name(cache->pool, holder, chain), error);
 }
 
@@ -306,15 +281,13 @@ static bool is_above_threshold(const blis_kv_cache *cache) {
   return used >= cache->offload_threshold * (double)stats.blocks;
 }
 
-blis_status blis_kv_cache_save(blis_kv_cache *cache,
-                               const blis_block_list *holder,
+blis_status blis_kv_cache_save(blis_kv_cache *cache, const blis_block_list *holder,
                                blis_error *error) {
   if (cache->tier == NULL || !is_above_threshold(cache)) {
     return BLIS_OK;
   }
   for (size_t i = 0; i < holder->count; i++) {
-    blis_block_id id =
-        blis__block_pool_identity_of(cache->pool, holder->items[i]);
+    blis_block_id id = blis__block_pool_identity_of(cache->pool, holder->items[i]);
     if (id != BLIS_BLOCK_NONE) {
       BLIS_TRY(or_nomem(blis_cpu_tier_save(cache->tier, id), error));
     }
@@ -328,8 +301,7 @@ int64_t blis_kv_cache_take_transfer_us(blis_kv_cache *cache) {
   return us;
 }
 
-void blis_kv_cache_get_stats(const blis_kv_cache *cache,
-                             blis_kv_cache_stats *stats) {
+void blis_kv_cache_get_stats(const blis_kv_cache *cache, blis_kv_cache_stats *stats) {
   blis_block_pool_stats pool;
   blis_cpu_tier_stats tier = {0};
   blis_block_pool_get_stats(cache->pool, &pool);
@@ -356,8 +328,7 @@ static double ratio(int64_t part, int64_t whole) {
   return whole == 0 ? 0.0 : (double)part / (double)whole;
 }
 
-double blis_kv_cache_hit_rate(int64_t hits, int64_t misses,
-                              int64_t cpu_misses) {
+double blis_kv_cache_hit_rate(int64_t hits, int64_t misses, int64_t cpu_misses) {
   return ratio(hits, hits + misses + cpu_misses);
 }
 

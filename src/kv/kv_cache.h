@@ -70,29 +70,24 @@ typedef struct blis_kv_cache blis_kv_cache;
  */
 BLIS_MUSTUSE blis_status blis_kv_cache_new(const blis_alloc *alloc,
                                            const blis_kv_cache_config *config,
-                                           blis_kv_cache **cache,
-                                           blis_error *error);
+                                           blis_kv_cache **cache, blis_error *error);
 
 /* NULL is allowed. Holders' lists are freed by their owners. */
 void blis_kv_cache_free(blis_kv_cache *cache);
 
 /* Number of leading full blocks of the prompt that can be found. Pure. */
-uint32_t blis_kv_cache_count_cached(const blis_kv_cache *cache,
-                                    const blis_block_chain *chain);
+uint32_t blis_kv_cache_count_cached(const blis_kv_cache *cache, const blis_block_chain *chain);
 
 /* As blis_block_pool_set_journal; the CPU tier does not count. */
-void blis_kv_cache_set_journal(blis_kv_cache *cache,
-                               blis_block_journal *journal);
+void blis_kv_cache_set_journal(blis_kv_cache *cache, blis_block_journal *journal);
 /* As blis_block_pool_hear. */
-void blis_kv_cache_hear(blis_kv_cache *cache,
-                        void (*evicted)(void *ud, blis_block_id id), void *ud);
-uint32_t blis_kv_cache_count_at_mark(const blis_kv_cache *cache,
-                                     const blis_block_chain *chain);
+void blis_kv_cache_hear(blis_kv_cache *cache, void (*evicted)(void *ud, blis_block_id id),
+                        void *ud);
+uint32_t blis_kv_cache_count_at_mark(const blis_kv_cache *cache, const blis_block_chain *chain);
 
 /* The blocks that count_cached counts, in *found, for an allocation. Pure. */
 BLIS_MUSTUSE blis_status blis_kv_cache_match(const blis_kv_cache *cache,
-                                             const blis_block_chain *chain,
-                                             blis_block_list *found,
+                                             const blis_block_chain *chain, blis_block_list *found,
                                              blis_error *error);
 
 /*
@@ -100,15 +95,14 @@ BLIS_MUSTUSE blis_status blis_kv_cache_match(const blis_kv_cache *cache,
  * the CPU tier can give to a span with names. *is_done is false when the free
  * blocks do not suffice; holder is then unchanged, unless keeps_failed_claims.
  */
-BLIS_MUSTUSE blis_status blis_kv_cache_allocate(
-    blis_kv_cache *cache, blis_block_list *holder, const blis_block_span *span,
-    const blis_block_list *cached, bool *is_done, blis_error *error);
+BLIS_MUSTUSE blis_status blis_kv_cache_allocate(blis_kv_cache *cache, blis_block_list *holder,
+                                                const blis_block_span *span,
+                                                const blis_block_list *cached, bool *is_done,
+                                                blis_error *error);
 
 /* As blis_block_pool_name. */
-BLIS_MUSTUSE blis_status blis_kv_cache_name(blis_kv_cache *cache,
-                                            const blis_block_list *holder,
-                                            const blis_block_chain *chain,
-                                            blis_error *error);
+BLIS_MUSTUSE blis_status blis_kv_cache_name(blis_kv_cache *cache, const blis_block_list *holder,
+                                            const blis_block_chain *chain, blis_error *error);
 
 /* Gives back all blocks of holder, the last one first, and empties its list. */
 void blis_kv_cache_release(blis_kv_cache *cache, blis_block_list *holder);
@@ -119,15 +113,13 @@ void blis_kv_cache_put_back(blis_kv_cache *cache, blis_block_list *holder);
 void blis_kv_cache_forget(blis_kv_cache *cache);
 
 /* Copies every full block of holder to the CPU tier, if there is one. */
-BLIS_MUSTUSE blis_status blis_kv_cache_save(blis_kv_cache *cache,
-                                            const blis_block_list *holder,
+BLIS_MUSTUSE blis_status blis_kv_cache_save(blis_kv_cache *cache, const blis_block_list *holder,
                                             blis_error *error);
 
 /* Time of the reloads since the last call. */
 int64_t blis_kv_cache_take_transfer_us(blis_kv_cache *cache);
 
-void blis_kv_cache_get_stats(const blis_kv_cache *cache,
-                             blis_kv_cache_stats *stats);
+void blis_kv_cache_get_stats(const blis_kv_cache *cache, blis_kv_cache_stats *stats);
 
 /* Claimed blocks over claimed and new ones and CPU misses; 0 if none. */
 double blis_kv_cache_hit_rate(int64_t hits, int64_t misses, int64_t cpu_misses);

@@ -56,8 +56,8 @@ static blis_block_id end_of(const item *it) {
 
 /* Records. */
 
-static blis_status new_item(blis_run_pool *pool, blis_block_id id,
-                            int64_t blocks, uint32_t *index) {
+static blis_status new_item(blis_run_pool *pool, blis_block_id id, int64_t blocks,
+                            uint32_t *index) {
   if (pool->first_spare != NO_ITEM) {
     *index = pool->first_spare;
     BLIS_ASSERT(item_at(pool, *index)->blocks == 0);
@@ -69,28 +69,22 @@ static blis_status new_item(blis_run_pool *pool, blis_block_id id,
     BLIS_TRY(blis_array_push(&pool->alloc, &pool->items, (item){0}));
     *index = (uint32_t)(pool->items.count - 1);
   }
-  *item_at(pool, *index) = (item){.id = id,
-                                  .blocks = blocks,
-                                  .rest = NO_ITEM,
-                                  .previous = NO_ITEM,
-                                  .next = NO_ITEM};
+  *item_at(pool, *index) =
+      (item){.id = id, .blocks = blocks, .rest = NO_ITEM, .previous = NO_ITEM, .next = NO_ITEM};
   return BLIS_OK;
 }
 
 static void spare_item(blis_run_pool *pool, uint32_t index) {
-  *item_at(pool, index) =
-      (item){.id = BLIS_BLOCK_NONE, .next = pool->first_spare};
+  *item_at(pool, index) = (item){.id = BLIS_BLOCK_NONE, .next = pool->first_spare};
   pool->first_spare = index;
 }
 
 /* The free list. */
 
 /* Puts an item right behind another, or at the head; keeps no count. */
-static void insert_behind(blis_run_pool *pool, uint32_t index,
-                          uint32_t before) {
+static void insert_behind(blis_run_pool *pool, uint32_t index, uint32_t before) {
   item *added = item_at(pool, index);
-  uint32_t *from_before =
-      before == NO_ITEM ? &pool->head : &item_at(pool, before)->next;
+  uint32_t *from_before = before == NO_ITEM ? &pool->head : &item_at(pool, before)->next;
   uint32_t after = *from_before;
   added->previous = before;
   added->next = after;
@@ -100,12 +94,8 @@ static void insert_behind(blis_run_pool *pool, uint32_t index,
 
 static void unlink_item(blis_run_pool *pool, uint32_t index) {
   const item *gone = item_at(pool, index);
-  uint32_t *to_it = gone->previous == NO_ITEM
-                        ? &pool->head
-                        : &item_at(pool, gone->previous)->next;
-  uint32_t *back_to_it = gone->next == NO_ITEM
-                             ? &pool->tail
-                             : &item_at(pool, gone->next)->previous;
+  uint32_t *to_it = gone->previous == NO_ITEM ? &pool->head : &item_at(pool, gone->previous)->next;
+  uint32_t *back_to_it = gone->next == NO_ITEM ? &pool->tail : &item_at(pool, gone->next)->previous;
   BLIS_ASSERT(*to_it == index && *back_to_it == index);
   *to_it = gone->next;
   *back_to_it = gone->previous;
@@ -179,8 +169,8 @@ static blis_paged_map *table_of(const blis_run_pool *pool) {
  * The item that the table knows id by, and how many identities from id on it
  * knows by the same, at most limit; 0 = id is not in the table.
  */
-static int64_t find_run(const blis_run_pool *pool, blis_block_id id,
-                        int64_t limit, uint32_t *index) {
+static int64_t find_run(const blis_run_pool *pool, blis_block_id id, int64_t limit,
+                        uint32_t *index) {
   if (!blis_paged_map_get(table_of(pool), id, index)) {
     return 0;
   }
@@ -193,24 +183,19 @@ static int64_t find_run(const blis_run_pool *pool, blis_block_id id,
   limit = left < limit ? left : limit;
   return found->listed == found->blocks
              ? limit
-             : (int64_t)blis_paged_map_count_run(table_of(pool), id,
-                                                 (uint64_t)limit, *index);
+             : (int64_t)blis_paged_map_count_run(table_of(pool), id, (uint64_t)limit, *index);
 }
 
 /* The next blocks of chain that the table knows by one item; 0 = none. */
-static int64_t match_run(const blis_run_pool *pool,
-                         const blis_block_chain *chain, int64_t k,
+static int64_t match_run(const blis_run_pool *pool, const blis_block_chain *chain, int64_t k,
                          int64_t limit, uint32_t *index) {
   blis_block_id id = blis_block_chain_at(chain, (uint32_t)k);
   int64_t blocks = find_run(pool, id, limit, index);
-  return blocks == 0
-             ? 0
-             : blis_block_chain_run(chain, (uint32_t)k, (uint32_t)blocks);
+  return blocks == 0 ? 0 : blis_block_chain_run(chain, (uint32_t)k, (uint32_t)blocks);
 }
 
-uint32_t blis_run_pool_match(const blis_run_pool *pool,
-                             const blis_block_chain *chain, uint32_t limit,
-                             int64_t *unused) {
+uint32_t blis_run_pool_match(const blis_run_pool *pool, const blis_block_chain *chain,
+                             uint32_t limit, int64_t *unused) {
   int64_t unused_count = 0;
   int64_t k = 0;
   while (k < limit) {
@@ -228,19 +213,16 @@ uint32_t blis_run_pool_match(const blis_run_pool *pool,
   return (uint32_t)k;
 }
 
-void blis_run_pool_set_journal(blis_run_pool *pool,
-                               blis_block_journal *journal) {
+void blis_run_pool_set_journal(blis_run_pool *pool, blis_block_journal *journal) {
   pool->journal = journal;
 }
 
-uint32_t blis_run_pool_match_at_mark(const blis_run_pool *pool,
-                                     const blis_block_chain *chain) {
+uint32_t blis_run_pool_match_at_mark(const blis_run_pool *pool, const blis_block_chain *chain) {
   int64_t k = 0;
   while (k < chain->prompt_blocks) {
     blis_block_id id = blis_block_chain_at(chain, (uint32_t)k);
     uint32_t index = 0;
-    int64_t blocks =
-        match_run(pool, chain, k, chain->prompt_blocks - k, &index);
+    int64_t blocks = match_run(pool, chain, k, chain->prompt_blocks - k, &index);
     if (blocks == 0) {
       if (!blis_block_journal_had(pool->journal, id, false)) {
         break;
@@ -248,8 +230,7 @@ uint32_t blis_run_pool_match_at_mark(const blis_run_pool *pool,
       k++;
       continue;
     }
-    int64_t equal =
-        (int64_t)blis_block_journal_equal(pool->journal, id, (uint64_t)blocks);
+    int64_t equal = (int64_t)blis_block_journal_equal(pool->journal, id, (uint64_t)blocks);
     k += equal;
     if (equal < blocks) {
       break;
@@ -266,13 +247,11 @@ static void note_change(blis_run_pool *pool, blis_block_id id, uint64_t count) {
 }
 
 /* Takes a promise back, but for what has replaced it at one name. */
-static void break_promise_but(blis_run_pool *pool, item *it,
-                              blis_block_id replaced) {
+static void break_promise_but(blis_run_pool *pool, item *it, blis_block_id replaced) {
   blis_block_id first = end_of(it);
   uint64_t before = replaced - first;
   blis_paged_map_remove_run(&pool->table, first, before);
-  blis_paged_map_remove_run(&pool->table, replaced + 1,
-                            it->promised - before - 1);
+  blis_paged_map_remove_run(&pool->table, replaced + 1, it->promised - before - 1);
   it->promised = 0;
 }
 
@@ -287,8 +266,7 @@ static inline void break_promise(blis_run_pool *pool, item *it) {
 static void forget_one(blis_run_pool *pool, blis_block_id id) {
   uint32_t index = 0;
   pool->table_version++;
-  if (blis_paged_map_get(&pool->table, id, &index) &&
-      id < end_of(item_at(pool, index))) {
+  if (blis_paged_map_get(&pool->table, id, &index) && id < end_of(item_at(pool, index))) {
     item_at(pool, index)->listed--;
     blis_paged_map_remove(&pool->table, id);
     note_change(pool, id, 1);
@@ -315,8 +293,7 @@ static void forget_last(blis_run_pool *pool, uint32_t index, int64_t count) {
 }
 
 /* The table leads from id to an item, no matter where to before. */
-static blis_status list_block(blis_run_pool *pool, blis_block_id id,
-                              uint32_t index) {
+static blis_status list_block(blis_run_pool *pool, blis_block_id id, uint32_t index) {
   uint32_t before;
   BLIS_TRY(blis_paged_map_put(&pool->table, id, index, &before));
   BLIS_ASSERT(before != index);
@@ -333,12 +310,11 @@ static blis_status list_block(blis_run_pool *pool, blis_block_id id,
   return BLIS_OK;
 }
 
-static blis_status list_blocks(blis_run_pool *pool, blis_block_id id,
-                               uint64_t count, uint32_t index) {
+static blis_status list_blocks(blis_run_pool *pool, blis_block_id id, uint64_t count,
+                               uint32_t index) {
   while (count > 1) {
     uint64_t added;
-    blis_status status =
-        blis_paged_map_add_run(&pool->table, id, count, index, &added);
+    blis_status status = blis_paged_map_add_run(&pool->table, id, count, index, &added);
     item_at(pool, index)->listed += (int64_t)added;
     note_change(pool, id, added);
     BLIS_TRY(status);
@@ -365,8 +341,8 @@ static blis_status split(blis_run_pool *pool, uint32_t index, int64_t blocks) {
   last->blocks = first->blocks - blocks;
   last->holders = first->holders;
   last->rest = first->rest;
-  last->listed = (int64_t)blis_paged_map_change_run(
-      &pool->table, last->id, (uint64_t)last->blocks, index, cut);
+  last->listed = (int64_t)blis_paged_map_change_run(&pool->table, last->id, (uint64_t)last->blocks,
+                                                    index, cut);
   first->blocks = blocks;
   first->listed -= last->listed;
   first->rest = cut;
@@ -385,8 +361,7 @@ static void hold(blis_run_pool *pool, blis_run_holder *holder, uint32_t index) {
     BLIS_ASSERT(pool->free_blocks >= 0);
   }
   held->holders++;
-  holder->parts.items[holder->parts.count++] =
-      (blis_run_part){index, held->blocks};
+  holder->parts.items[holder->parts.count++] = (blis_run_part){index, held->blocks};
   holder->named_blocks += held->blocks;
 }
 
@@ -398,8 +373,7 @@ blis_status blis_run_pool_claim(blis_run_pool *pool, blis_run_holder *holder,
     uint32_t index = 0;
     int64_t blocks = match_run(pool, chain, k, count - k, &index);
     BLIS_ASSERT(blocks > 0);
-    BLIS_TRY(blis_array_reserve(&pool->alloc, &holder->parts,
-                                holder->parts.count + 1));
+    BLIS_TRY(blis_array_reserve(&pool->alloc, &holder->parts, holder->parts.count + 1));
     break_promise(pool, item_at(pool, index));
     blis_block_id id = blis_block_chain_at(chain, (uint32_t)k);
     int64_t before = (int64_t)(id - item_at(pool, index)->id);
@@ -442,15 +416,13 @@ void blis_run_pool_take_uncounted(blis_run_pool *pool, int64_t count) {
   }
 }
 
-void blis_run_pool_take(blis_run_pool *pool, blis_run_holder *holder,
-                        int64_t count) {
+void blis_run_pool_take(blis_run_pool *pool, blis_run_holder *holder, int64_t count) {
   blis_run_pool_take_uncounted(pool, count);
   holder->anonymous += count;
   BLIS_ASSERT(holder->anonymous <= pool->block_count - pool->free_blocks);
 }
 
-bool blis_run_pool_next_are_anonymous(const blis_run_pool *pool,
-                                      int64_t count) {
+bool blis_run_pool_next_are_anonymous(const blis_run_pool *pool, int64_t count) {
   if (count == 0 || count > pool->free_blocks) {
     return count == 0;
   }
@@ -458,8 +430,8 @@ bool blis_run_pool_next_are_anonymous(const blis_run_pool *pool,
   return !is_named(next) && next->blocks >= count;
 }
 
-bool blis_run_pool_next_avoid(const blis_run_pool *pool, int64_t count,
-                              blis_block_id first, blis_block_id last) {
+bool blis_run_pool_next_avoid(const blis_run_pool *pool, int64_t count, blis_block_id first,
+                              blis_block_id last) {
   BLIS_ASSERT(count <= pool->free_blocks && first <= last);
   for (uint32_t i = pool->head; count > 0; i = item_at(pool, i)->next) {
     const item *it = item_at(pool, i);
@@ -476,8 +448,7 @@ bool blis_run_pool_next_avoid(const blis_run_pool *pool, int64_t count,
 /* Naming. */
 
 /* The holder's last item, if it ends where id would begin and is its alone. */
-static bool can_append(const blis_run_pool *pool, const blis_run_holder *holder,
-                       blis_block_id id) {
+static bool can_append(const blis_run_pool *pool, const blis_run_holder *holder, blis_block_id id) {
   if (holder->parts.count == 0) {
     return false;
   }
@@ -487,12 +458,11 @@ static bool can_append(const blis_run_pool *pool, const blis_run_holder *holder,
 }
 
 /* The holder's next blocks, which are no longer free, get these names. */
-static blis_status name_blocks(blis_run_pool *pool, blis_run_holder *holder,
-                               blis_block_id id, int64_t count) {
+static blis_status name_blocks(blis_run_pool *pool, blis_run_holder *holder, blis_block_id id,
+                               int64_t count) {
   if (!can_append(pool, holder, id)) {
     uint32_t added = 0;
-    BLIS_TRY(blis_array_reserve(&pool->alloc, &holder->parts,
-                                holder->parts.count + 1));
+    BLIS_TRY(blis_array_reserve(&pool->alloc, &holder->parts, holder->parts.count + 1));
     BLIS_TRY(new_item(pool, id, 0, &added));
     item_at(pool, added)->holders = 1;
     holder->parts.items[holder->parts.count++] = (blis_run_part){added, 0};
@@ -511,8 +481,7 @@ static blis_status name_blocks(blis_run_pool *pool, blis_run_holder *holder,
  * the names ahead of that as a run, so that there is nothing to do in it when
  * they are given.
  */
-static blis_status promise_names(blis_run_pool *pool,
-                                 const blis_run_holder *holder,
+static blis_status promise_names(blis_run_pool *pool, const blis_run_holder *holder,
                                  const blis_block_chain *chain) {
   uint32_t index = holder->parts.items[holder->parts.count - 1].item;
   item *it = item_at(pool, index);
@@ -522,8 +491,7 @@ static blis_status promise_names(blis_run_pool *pool,
   }
   uint32_t count = blis_block_chain_run(chain, k, chain->shared_count - k);
   uint64_t added;
-  blis_status status =
-      blis_paged_map_add_run(&pool->table, end_of(it), count, index, &added);
+  blis_status status = blis_paged_map_add_run(&pool->table, end_of(it), count, index, &added);
   it->promised = (uint32_t)added;
   return status;
 }
@@ -560,8 +528,7 @@ blis_status blis_run_pool_name(blis_run_pool *pool, blis_run_holder *holder,
   return promise_names(pool, holder, chain);
 }
 
-static bool overlap(blis_block_id a, int64_t a_count, blis_block_id b,
-                    int64_t b_count) {
+static bool overlap(blis_block_id a, int64_t a_count, blis_block_id b, int64_t b_count) {
   return a < b + (uint64_t)b_count && b < a + (uint64_t)a_count;
 }
 
@@ -570,8 +537,7 @@ static bool overlap(blis_block_id a, int64_t a_count, blis_block_id b,
  * whether they are named one by one or together, unless a name that is given
  * to one of them is what another one loses; then there is only one.
  */
-static int64_t take_for_names(blis_run_pool *pool, blis_block_id id,
-                              int64_t count) {
+static int64_t take_for_names(blis_run_pool *pool, blis_block_id id, int64_t count) {
   const item *head = item_at(pool, pool->head);
   count = head->blocks < count ? head->blocks : count;
   blis_block_id lost = head->id + (uint64_t)(head->blocks - count);
@@ -579,16 +545,13 @@ static int64_t take_for_names(blis_run_pool *pool, blis_block_id id,
   return take_from_head(pool, is_safe ? count : 1);
 }
 
-blis_status blis_run_pool_name_up_to(blis_run_pool *pool,
-                                     blis_run_holder *holder,
-                                     const blis_block_chain *chain,
-                                     int64_t count, int64_t *taken) {
+blis_status blis_run_pool_name_up_to(blis_run_pool *pool, blis_run_holder *holder,
+                                     const blis_block_chain *chain, int64_t count, int64_t *taken) {
   *taken = 0;
   while (holder->named_blocks < count) {
     int64_t k = holder->named_blocks;
     blis_block_id id = blis_block_chain_at(chain, (uint32_t)k);
-    int64_t blocks =
-        blis_block_chain_run(chain, (uint32_t)k, (uint32_t)(count - k));
+    int64_t blocks = blis_block_chain_run(chain, (uint32_t)k, (uint32_t)(count - k));
     if (holder->anonymous > 0) {
       blocks = holder->anonymous < blocks ? holder->anonymous : blocks;
       holder->anonymous -= blocks;
@@ -624,8 +587,7 @@ static void release_part(blis_run_pool *pool, const blis_run_part *part) {
   }
 }
 
-blis_status blis_run_pool_release(blis_run_pool *pool,
-                                  blis_run_holder *holder) {
+blis_status blis_run_pool_release(blis_run_pool *pool, blis_run_holder *holder) {
   BLIS_TRY(append_anonymous(pool, holder->anonymous));
   holder->anonymous = 0;
   for (size_t i = holder->parts.count; i-- > 0;) {
@@ -664,8 +626,8 @@ static bool check_table(const blis_run_pool *pool) {
       blis_paged_map_get(table_of(pool), it->id + (uint64_t)k, &index);
       listed += index == i;
     }
-    if (blis_paged_map_count_run(table_of(pool), end_of(it), it->promised,
-                                 (uint32_t)i) != it->promised ||
+    if (blis_paged_map_count_run(table_of(pool), end_of(it), it->promised, (uint32_t)i) !=
+            it->promised ||
         (it->promised > 0 && it->holders != 1)) {
       return false;
     }
@@ -687,6 +649,6 @@ bool blis_run_pool_check(const blis_run_pool *pool) {
     counted += link->blocks;
     previous = i;
   }
-  return check_table(pool) && previous == pool->tail &&
-         counted == pool->free_blocks && counted <= pool->block_count;
+  return check_table(pool) && previous == pool->tail && counted == pool->free_blocks &&
+         counted <= pool->block_count;
 }

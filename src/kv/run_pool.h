@@ -63,36 +63,30 @@ int64_t blis_run_pool_free_blocks(const blis_run_pool *pool);
  * How many of the first `limit` blocks of chain are in the prefix table, up to
  * the first that is not. *unused (may be NULL) = those that no request holds.
  */
-uint32_t blis_run_pool_match(const blis_run_pool *pool,
-                             const blis_block_chain *chain, uint32_t limit,
-                             int64_t *unused);
+uint32_t blis_run_pool_match(const blis_run_pool *pool, const blis_block_chain *chain,
+                             uint32_t limit, int64_t *unused);
 
 /*
  * Every change of the prefix table goes into journal from now on; borrowed.
  * Set it while the table is as at the journal's mark.
  */
-void blis_run_pool_set_journal(blis_run_pool *pool,
-                               blis_block_journal *journal);
+void blis_run_pool_set_journal(blis_run_pool *pool, blis_block_journal *journal);
 
 /* How many leading blocks of a prompt were in the table at that mark. */
-uint32_t blis_run_pool_match_at_mark(const blis_run_pool *pool,
-                                     const blis_block_chain *chain);
+uint32_t blis_run_pool_match_at_mark(const blis_run_pool *pool, const blis_block_chain *chain);
 
 /*
  * Gives holder (which holds nothing) the first count blocks of chain, all of
  * which were just matched.
  */
-BLIS_MUSTUSE blis_status blis_run_pool_claim(blis_run_pool *pool,
-                                             blis_run_holder *holder,
-                                             const blis_block_chain *chain,
-                                             uint32_t count);
+BLIS_MUSTUSE blis_status blis_run_pool_claim(blis_run_pool *pool, blis_run_holder *holder,
+                                             const blis_block_chain *chain, uint32_t count);
 
 /*
  * Gives holder count blocks from the head of the free list, anonymous; what
  * was cached in them can no longer be found. count <= free blocks.
  */
-void blis_run_pool_take(blis_run_pool *pool, blis_run_holder *holder,
-                        int64_t count);
+void blis_run_pool_take(blis_run_pool *pool, blis_run_holder *holder, int64_t count);
 
 /* The same for blocks that are counted elsewhere. */
 void blis_run_pool_take_uncounted(blis_run_pool *pool, int64_t count);
@@ -108,16 +102,15 @@ bool blis_run_pool_next_are_anonymous(const blis_run_pool *pool, int64_t count);
  * has a name between first and last, so that it does not matter whether blocks
  * get such names before these are taken, or later.
  */
-bool blis_run_pool_next_avoid(const blis_run_pool *pool, int64_t count,
-                              blis_block_id first, blis_block_id last);
+bool blis_run_pool_next_avoid(const blis_run_pool *pool, int64_t count, blis_block_id first,
+                              blis_block_id last);
 
 /*
  * Gives the holder's first anonymous block the next name of chain, under which
  * the prefix table finds it from now on. The shared names of chain behind it
  * are expected to be given in the same way.
  */
-BLIS_MUSTUSE blis_status blis_run_pool_name(blis_run_pool *pool,
-                                            blis_run_holder *holder,
+BLIS_MUSTUSE blis_status blis_run_pool_name(blis_run_pool *pool, blis_run_holder *holder,
                                             const blis_block_chain *chain);
 
 /*
@@ -125,18 +118,15 @@ BLIS_MUSTUSE blis_status blis_run_pool_name(blis_run_pool *pool,
  * does not have yet were taken and named before the next one is taken; *taken
  * is how many those are, at most the free blocks.
  */
-BLIS_MUSTUSE blis_status blis_run_pool_name_up_to(blis_run_pool *pool,
-                                                  blis_run_holder *holder,
-                                                  const blis_block_chain *chain,
-                                                  int64_t count,
+BLIS_MUSTUSE blis_status blis_run_pool_name_up_to(blis_run_pool *pool, blis_run_holder *holder,
+                                                  const blis_block_chain *chain, int64_t count,
                                                   int64_t *taken);
 
 /*
  * Gives back everything, last block first, so that the deepest blocks are
  * reused first. The holder holds nothing afterwards and keeps its memory.
  */
-BLIS_MUSTUSE blis_status blis_run_pool_release(blis_run_pool *pool,
-                                               blis_run_holder *holder);
+BLIS_MUSTUSE blis_status blis_run_pool_release(blis_run_pool *pool, blis_run_holder *holder);
 
 /*
  * What is cached in free blocks can no longer be found; who holds blocks keeps

@@ -50,8 +50,7 @@ struct blis_tier_store {
   blis_tier_store_stats stats;
 };
 
-blis_tier_store *blis_tier_store_new(const blis_alloc *alloc,
-                                     int64_t capacity_blocks,
+blis_tier_store *blis_tier_store_new(const blis_alloc *alloc, int64_t capacity_blocks,
                                      blis_tier_policy policy) {
   BLIS_ASSERT(capacity_blocks >= 1 && capacity_blocks <= INT32_MAX);
   blis_tier_store *s = blis_alloc_zeroed(alloc, 1, sizeof *s);
@@ -159,8 +158,7 @@ static void sift_down(blis_tier_store *store, size_t place) {
       break;
     }
     const uint32_t *heap = store->heap.items;
-    if (child + 1 < count &&
-        leaves_before(&entries[heap[child + 1]], &entries[heap[child]])) {
+    if (child + 1 < count && leaves_before(&entries[heap[child + 1]], &entries[heap[child]])) {
       child++;
     }
     if (!leaves_before(&entries[heap[child]], &entries[index])) {
@@ -221,8 +219,7 @@ static blis_status make_room(blis_tier_store *store) {
     return BLIS_OK;
   }
   BLIS_TRY(blis_array_reserve(&store->alloc, &store->entries, count + 1));
-  BLIS_TRY(
-      blis_array_reserve(&store->alloc, &store->heap, store->entries.capacity));
+  BLIS_TRY(blis_array_reserve(&store->alloc, &store->heap, store->entries.capacity));
   return blis_map_reserve(&store->table, count + 1);
 }
 
@@ -264,8 +261,7 @@ static void leave(blis_tier_store *store, uint32_t index, bool is_remembered) {
 
 /* Use. */
 
-void blis_tier_store_touch(blis_tier_store *store, blis_block_id id,
-                           double score) {
+void blis_tier_store_touch(blis_tier_store *store, blis_block_id id, double score) {
   entry *e = find(store, id);
   uint32_t index = index_of(store, e);
   BLIS_ASSERT(!e->is_incoming);
@@ -332,8 +328,8 @@ static uint32_t least_used(const blis_tier_store *store) {
 /* Blocks seen once leave while they are more than wanted. */
 static uint32_t arc_victim(const blis_tier_store *store, bool was_again) {
   double once = (double)store->lists[ONCE].count;
-  bool is_once = once > 0 && (once > store->wanted_once ||
-                              (was_again && once >= store->wanted_once));
+  bool is_once =
+      once > 0 && (once > store->wanted_once || (was_again && once >= store->wanted_once));
   uint32_t i = oldest_of(store, is_once ? ONCE : AGAIN);
   return i != NO_ENTRY ? i : oldest_of(store, is_once ? AGAIN : ONCE);
 }
@@ -387,14 +383,12 @@ static void adapt(blis_tier_store *store, int ghosts) {
    no more than twice that. */
 static void forget_ghosts(blis_tier_store *store) {
   const list *l = store->lists;
-  while (l[GHOSTS_ONCE].count > 0 &&
-         l[ONCE].count + l[GHOSTS_ONCE].count > store->capacity) {
+  while (l[GHOSTS_ONCE].count > 0 && l[ONCE].count + l[GHOSTS_ONCE].count > store->capacity) {
     drop_entry(store, l[GHOSTS_ONCE].oldest);
   }
-  while (l[GHOSTS_AGAIN].count > 0 && l[ONCE].count + l[AGAIN].count +
-                                              l[GHOSTS_ONCE].count +
-                                              l[GHOSTS_AGAIN].count >
-                                          2 * store->capacity) {
+  while (l[GHOSTS_AGAIN].count > 0 &&
+         l[ONCE].count + l[AGAIN].count + l[GHOSTS_ONCE].count + l[GHOSTS_AGAIN].count >
+             2 * store->capacity) {
     drop_entry(store, l[GHOSTS_AGAIN].oldest);
   }
 }
@@ -414,8 +408,7 @@ static int recall(blis_tier_store *store, blis_block_id id) {
 
 /* True when an unpinned block is there to leave, or a place is free. */
 static bool has_room(const blis_tier_store *store) {
-  return store->stats.blocks < store->capacity ||
-         victim_of(store, false) != NO_ENTRY;
+  return store->stats.blocks < store->capacity || victim_of(store, false) != NO_ENTRY;
 }
 
 static blis_block_id evict(blis_tier_store *store, bool was_again) {
@@ -433,9 +426,8 @@ blis_block_id blis_tier_store_evict(blis_tier_store *store) {
   return evict(store, false);
 }
 
-blis_status blis_tier_store_reserve(blis_tier_store *store, blis_block_id id,
-                                    double score, blis_block_id *evicted,
-                                    bool *is_done) {
+blis_status blis_tier_store_reserve(blis_tier_store *store, blis_block_id id, double score,
+                                    blis_block_id *evicted, bool *is_done) {
   BLIS_ASSERT(!blis_tier_store_knows(store, id));
   *evicted = BLIS_BLOCK_NONE;
   *is_done = has_room(store);
@@ -508,13 +500,11 @@ blis_tier_store_stats blis_tier_store_get_stats(const blis_tier_store *store) {
 
 /* Checks. */
 
-static bool check_list(const blis_tier_store *store, int which,
-                       blis_tier_store_stats *found) {
+static bool check_list(const blis_tier_store *store, int which, blis_tier_store_stats *found) {
   const list *l = &store->lists[which];
   uint32_t older = NO_ENTRY;
   int64_t count = 0;
-  for (uint32_t i = l->oldest; i != NO_ENTRY;
-       i = store->entries.items[i].newer) {
+  for (uint32_t i = l->oldest; i != NO_ENTRY; i = store->entries.items[i].newer) {
     const entry *e = &store->entries.items[i];
     uint64_t index;
     if (e->older != older || e->list != which || count > l->count ||
@@ -536,13 +526,11 @@ static bool check_heap(const blis_tier_store *store) {
   for (size_t i = 0; i < store->heap.count; i++) {
     uint32_t index = store->heap.items[i];
     if (entries[index].heap_place != i ||
-        (i > 0 && leaves_before(&entries[index],
-                                &entries[store->heap.items[(i - 1) / 2]]))) {
+        (i > 0 && leaves_before(&entries[index], &entries[store->heap.items[(i - 1) / 2]]))) {
       return false;
     }
   }
-  return store->policy != BLIS_TIER_SCORED ||
-         (int64_t)store->heap.count == store->stats.blocks;
+  return store->policy != BLIS_TIER_SCORED || (int64_t)store->heap.count == store->stats.blocks;
 }
 
 bool blis_tier_store_check(const blis_tier_store *store) {
@@ -555,9 +543,8 @@ bool blis_tier_store_check(const blis_tier_store *store) {
     }
     all += (size_t)store->lists[i].count;
   }
-  return found.blocks == s->blocks && found.incoming == s->incoming &&
-         found.pinned == s->pinned && s->blocks <= store->capacity &&
+  return found.blocks == s->blocks && found.incoming == s->incoming && found.pinned == s->pinned &&
+         s->blocks <= store->capacity &&
          s->stored - s->evictions - s->removed == s->blocks - s->incoming &&
-         all == blis_map_count(&store->table) && check_heap(store) &&
-         blis_map_check(&store->table);
+         all == blis_map_count(&store->table) && check_heap(store) && blis_map_check(&store->table);
 }

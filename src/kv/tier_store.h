@@ -49,8 +49,7 @@ typedef struct blis_tier_store_stats {
 typedef struct blis_tier_store blis_tier_store;
 
 /* capacity_blocks is >= 1 and < 2^31. Copies *alloc. NULL = out of memory. */
-blis_tier_store *blis_tier_store_new(const blis_alloc *alloc,
-                                     int64_t capacity_blocks,
+blis_tier_store *blis_tier_store_new(const blis_alloc *alloc, int64_t capacity_blocks,
                                      blis_tier_policy policy);
 
 /* NULL is allowed. */
@@ -63,8 +62,7 @@ bool blis_tier_store_has(const blis_tier_store *store, blis_block_id id);
 bool blis_tier_store_knows(const blis_tier_store *store, blis_block_id id);
 
 /* A block that is there is used; with scores, it has this one from now on. */
-void blis_tier_store_touch(blis_tier_store *store, blis_block_id id,
-                           double score);
+void blis_tier_store_touch(blis_tier_store *store, blis_block_id id, double score);
 
 /* How often a block that is known was used since it came, its coming included.
  */
@@ -80,9 +78,8 @@ void blis_tier_store_unpin(blis_tier_store *store, blis_block_id id);
  * room, and nothing has changed. score: for scores, any other policy ignores
  * it. BLIS_ERR_NOMEM changes nothing.
  */
-BLIS_MUSTUSE blis_status blis_tier_store_reserve(blis_tier_store *store,
-                                                 blis_block_id id, double score,
-                                                 blis_block_id *evicted,
+BLIS_MUSTUSE blis_status blis_tier_store_reserve(blis_tier_store *store, blis_block_id id,
+                                                 double score, blis_block_id *evicted,
                                                  bool *is_done);
 
 /* Who would leave for the next block, leaves now; BLIS_BLOCK_NONE = nobody can.

@@ -9,8 +9,7 @@ typedef struct blackbox {
   double beta[BETA_COUNT];
 } blackbox;
 
-static bool blackbox_from_sums(const void *state, const blis_batch_sums *sums,
-                               int64_t *step_us) {
+static bool blackbox_from_sums(const void *state, const blis_batch_sums *sums, int64_t *step_us) {
   const blackbox *b = state;
   if (sums->requests == 0) {
     *step_us = 1;
@@ -23,9 +22,8 @@ static bool blackbox_from_sums(const void *state, const blis_batch_sums *sums,
   return true;
 }
 
-static blis_status blackbox_step_time(void *state, const blis_batch_item *items,
-                                      size_t count, int64_t *step_us,
-                                      blis_error *error) {
+static blis_status blackbox_step_time(void *state, const blis_batch_item *items, size_t count,
+                                      int64_t *step_us, blis_error *error) {
   (void)error;
   blis_batch_sums sums = blis_batch_sums_of(items, count);
   (void)blackbox_from_sums(state, &sums, step_us);
@@ -46,11 +44,9 @@ static const blis_latency_ops OPS = {
     .free = blackbox_free,
 };
 
-blis_status blis_blackbox_new(const blis_alloc *alloc,
-                              const blis_coefficients *coefficients,
+blis_status blis_blackbox_new(const blis_alloc *alloc, const blis_coefficients *coefficients,
                               blis_latency_model *model, blis_error *error) {
-  BLIS_TRY(
-      blis_coefficients_validate(coefficients, BETA_COUNT, OPS.name, error));
+  BLIS_TRY(blis_coefficients_validate(coefficients, BETA_COUNT, OPS.name, error));
   blackbox *b = blis_alloc_new(alloc, sizeof *b);
   BLIS_TRY_NEW(b, error);
   b->alpha = blis__alpha_from(coefficients);

@@ -45,30 +45,25 @@ static double expert_share(const calibrated *m, int64_t tokens) {
 }
 
 /* What a step costs but for the contexts of its requests. */
-static inline double base_us(const calibrated *m, int64_t tokens,
-                             int64_t requests) {
+static inline double base_us(const calibrated *m, int64_t tokens, int64_t requests) {
   const double n = (double)tokens;
   const double b = (double)requests;
   const double share = expert_share(m, tokens);
   double memory = m->weights_us + m->experts_us * share;
-  double compute =
-      m->token_us * n + m->head_us * b + m->tile_us + m->expert_tile_us * share;
+  double compute = m->token_us * n + m->head_us * b + m->tile_us + m->expert_tile_us * share;
   double gemm = sqrt(memory * memory + compute * compute);
   return gemm + m->fixed_us + m->each_token_us * n + m->request_us * b;
 }
 
-static inline double context_us(const calibrated *m, double base,
-                                double context) {
+static inline double context_us(const calibrated *m, double base, double context) {
   return base + m->context_us * context;
 }
 
-static inline int64_t evaluate(const calibrated *m,
-                               const blis_batch_sums *sums) {
+static inline int64_t evaluate(const calibrated *m, const blis_batch_sums *sums) {
   if (sums->requests == 0) {
     return 1;
   }
-  double context = (double)sums->decode_context_tokens +
-                   (double)sums->prefill_context_tokens;
+  double context = (double)sums->decode_context_tokens + (double)sums->prefill_context_tokens;
   int64_t tokens = sums->prefill_tokens < INT64_MAX - sums->decode_requests
                        ? sums->prefill_tokens + sums->decode_requests
                        : INT64_MAX;
@@ -76,20 +71,16 @@ static inline int64_t evaluate(const calibrated *m,
   return blis__step_us(us + m->pairs_us * (double)sums->prefill_pairs);
 }
 
-static blis_status calibrated_step_time(void *state,
-                                        const blis_batch_item *items,
-                                        size_t count, int64_t *step_us,
-                                        blis_error *error) {
+static blis_status calibrated_step_time(void *state, const blis_batch_item *items, size_t count,
+                                        int64_t *step_us, blis_error *error) {
   (void)error;
   const blis_batch_sums sums = blis_batch_sums_of(items, count);
   *step_us = evaluate(state, &sums);
   return BLIS_OK;
 }
 
-static bool calibrated_from_sums(const void *state, const blis_batch_sums *sums,
-                                 int64_t *step_us) {
-  if (sums->prefill_pairs == INT64_MAX ||
-      sums->prefill_context_tokens == INT64_MAX ||
+static bool calibrated_from_sums(const void *state, const blis_batch_sums *sums, int64_t *step_us) {
+  if (sums->prefill_pairs == INT64_MAX || sums->prefill_context_tokens == INT64_MAX ||
       sums->decode_context_tokens == INT64_MAX) {
     return false;
   }
@@ -97,9 +88,8 @@ static bool calibrated_from_sums(const void *state, const blis_batch_sums *sums,
   return true;
 }
 
-static size_t calibrated_decode_times(const void *state, int64_t decodes,
-                                      int64_t context, size_t count,
-                                      int64_t *step_us) {
+static size_t calibrated_decode_times(const void *state, int64_t decodes, int64_t context,
+                                      size_t count, int64_t *step_us) {
   enum { AT_ONCE = 64 };
   const calibrated *m = state;
   count = count < AT_ONCE ? count : AT_ONCE;
@@ -132,8 +122,7 @@ static const blis_coverage *calibrated_coverage(const void *state) {
 
 static void calibrated_free(const blis_alloc *alloc, void *state) {
   calibrated *m = state;
-  blis_alloc_free(alloc, m->expert_share,
-                  (size_t)m->expert_table_size * sizeof(double));
+  blis_alloc_free(alloc, m->expert_share, (size_t)m->expert_table_size * sizeof(double));
   blis_alloc_free(alloc, m, sizeof *m);
 }
 
@@ -184,9 +173,8 @@ static double peak(const machine *x, blis_calibrated_beta share) {
 }
 
 static double product_peak(const machine *x) {
-  return x->is_fp8
-             ? x->hardware->fp8_tflops * 1e6 * x->beta[BLIS_CALIBRATED_FP8]
-             : peak(x, BLIS_CALIBRATED_COMPUTE);
+  return x->is_fp8 ? x->hardware->fp8_tflops * 1e6 * x->beta[BLIS_CALIBRATED_FP8]
+                   : peak(x, BLIS_CALIBRATED_COMPUTE);
 }
 
 /* Weights that lie on every replica, without the head. */
@@ -199,23 +187,20 @@ static void set_products(calibrated *m, const machine *x) {
   const blis_transformer *p = &x->parts;
   double width = blis_model_spec_weight_bytes(x->model);
   bool is_narrow = width < x->model->bytes_per_param;
-  double read = bandwidth(x, is_narrow ? BLIS_CALIBRATED_NARROW
-                                       : BLIS_CALIBRATED_WEIGHTS);
+  double read = bandwidth(x, is_narrow ? BLIS_CALIBRATED_NARROW : BLIS_CALIBRATED_WEIGHTS);
   double head_read = bandwidth(x, BLIS_CALIBRATED_WEIGHTS);
   double experts = (double)x->model->experts * p->expert * p->moe_layers;
-  double active =
-      (double)x->model->experts_per_token * p->expert * p->moe_layers;
+  double active = (double)x->model->experts_per_token * p->expert * p->moe_layers;
   double common = common_weights(p);
   double flops_us = 2.0 / product_peak(x);
   double head_flops_us = 2.0 / peak(x, BLIS_CALIBRATED_COMPUTE);
 
-  m->weights_us = common * width / x->tp / read +
-                  p->head * x->model->bytes_per_param / x->tp / head_read;
+  m->weights_us =
+      common * width / x->tp / read + p->head * x->model->bytes_per_param / x->tp / head_read;
   m->experts_us = experts * width / x->gpus / read;
   m->token_us = (common / x->tp / x->dp + active / x->gpus) * flops_us;
   m->head_us = p->head / x->tp / x->dp * head_flops_us;
-  m->tile_us =
-      WASTED_TOKENS * (common * flops_us + p->head * head_flops_us) / x->tp;
+  m->tile_us = WASTED_TOKENS * (common * flops_us + p->head * head_flops_us) / x->tp;
   m->expert_tile_us = WASTED_TOKENS * experts / x->gpus * flops_us;
 }
 
@@ -231,8 +216,7 @@ static double kv_width_per_gpu(const machine *x) {
 /* For one token that attends to one other, in all layers. */
 static double pair_flops(const machine *x) {
   const blis_transformer *p = &x->parts;
-  return 4.0 * (double)x->model->attention_heads * p->head_dim * p->layers /
-         x->tp;
+  return 4.0 * (double)x->model->attention_heads * p->head_dim * p->layers / x->tp;
 }
 
 /* The same for a decode: with latent attention, in the latent space. */
@@ -247,8 +231,7 @@ static double context_flops(const machine *x) {
 
 static void set_attention(calibrated *m, const machine *x) {
   double flops_us = 1.0 / peak(x, BLIS_CALIBRATED_ATTENTION) / x->dp;
-  double bytes =
-      kv_width_per_gpu(x) * x->parts.layers * x->model->bytes_per_param;
+  double bytes = kv_width_per_gpu(x) * x->parts.layers * x->model->bytes_per_param;
   double read_us = bytes / bandwidth(x, BLIS_CALIBRATED_KV) / x->dp;
   m->context_us = fmax(read_us, context_flops(x) * flops_us);
   m->each_token_us = read_us + pair_flops(x) * flops_us;
@@ -263,13 +246,10 @@ static void add_communication(calibrated *m, const machine *x) {
   m->each_token_us += reduced / link / x->dp;
   m->fixed_us += p->layers * x->beta[BLIS_CALIBRATED_TP_LAYER] * x->doublings;
   if (x->dp > 1.0) {
-    double copies = x->comm == BLIS_MOE_COMM_ALL_TO_ALL
-                        ? (double)x->model->experts_per_token
-                        : 1.0;
+    double copies = x->comm == BLIS_MOE_COMM_ALL_TO_ALL ? (double)x->model->experts_per_token : 1.0;
     double sent = 2.0 * bytes * copies * (x->gpus - 1.0) / x->gpus / x->dp;
     m->each_token_us += p->moe_layers * sent / link;
-    m->fixed_us +=
-        p->moe_layers * x->beta[BLIS_CALIBRATED_TP_LAYER] * x->dp_doublings;
+    m->fixed_us += p->moe_layers * x->beta[BLIS_CALIBRATED_TP_LAYER] * x->dp_doublings;
   }
 }
 
@@ -279,25 +259,21 @@ static void set_overheads(calibrated *m, const machine *x) {
   double logits = (double)x->model->vocab_size * LOGIT_BYTES;
   /* Experts quantise their tokens once more. */
   double quantised = x->is_fp8 ? p->layers + p->moe_layers : 0.0;
-  m->fixed_us = beta[BLIS_CALIBRATED_STEP] +
-                p->layers * beta[BLIS_CALIBRATED_LAYER] +
+  m->fixed_us = beta[BLIS_CALIBRATED_STEP] + p->layers * beta[BLIS_CALIBRATED_LAYER] +
                 p->moe_layers * beta[BLIS_CALIBRATED_MOE_LAYER] +
                 quantised * beta[BLIS_CALIBRATED_FP8_LAYER];
   m->request_us = (beta[BLIS_CALIBRATED_REQUEST] +
-                   beta[BLIS_CALIBRATED_SAMPLING] * logits /
-                       (x->hardware->bandwidth_tb_s * 1e6)) /
+                   beta[BLIS_CALIBRATED_SAMPLING] * logits / (x->hardware->bandwidth_tb_s * 1e6)) /
                   x->dp;
 }
 
 /* The shares 1 - (1 - k / N)^tokens, for as long as they are below 1. */
-static blis_status fill_expert_table(calibrated *m, const machine *x,
-                                     const blis_alloc *alloc,
+static blis_status fill_expert_table(calibrated *m, const machine *x, const blis_alloc *alloc,
                                      blis_error *error) {
   if (x->parts.moe_layers == 0.0) {
     return BLIS_OK;
   }
-  double left_out =
-      1.0 - (double)x->model->experts_per_token / (double)x->model->experts;
+  double left_out = 1.0 - (double)x->model->experts_per_token / (double)x->model->experts;
   int64_t size = 1;
   while (size < EXPERT_TABLE_MAX && blis__power(left_out, size) > 1e-6) {
     size++;
@@ -315,24 +291,21 @@ static blis_status fill_expert_table(calibrated *m, const machine *x,
   return BLIS_OK;
 }
 
-static blis_status check_betas(const blis_coefficients *coefficients,
-                               blis_error *error) {
-  static const char *const SHARES[] = {
-      "share of the bandwidth for weights",
-      "share of the peak for matrix products",
-      "share of the bandwidth for KV",
-      "share of the peak for attention",
-      "share of the bandwidth for quantised weights",
-      "share of the FP8 peak for matrix products"};
+static blis_status check_betas(const blis_coefficients *coefficients, blis_error *error) {
+  static const char *const SHARES[] = {"share of the bandwidth for weights",
+                                       "share of the peak for matrix products",
+                                       "share of the bandwidth for KV",
+                                       "share of the peak for attention",
+                                       "share of the bandwidth for quantised weights",
+                                       "share of the FP8 peak for matrix products"};
   const double *beta = coefficients->beta;
   if (coefficients->beta_count != BLIS_CALIBRATED_BETA_COUNT ||
       coefficients->alpha_count > BLIS_CALIBRATED_ALPHA_MAX) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "calibrated takes %d to %d alpha and %d beta "
                      "coefficients, got %zu and %zu",
-                     BLIS_ALPHA_COUNT, BLIS_CALIBRATED_ALPHA_MAX,
-                     BLIS_CALIBRATED_BETA_COUNT, coefficients->alpha_count,
-                     coefficients->beta_count);
+                     BLIS_ALPHA_COUNT, BLIS_CALIBRATED_ALPHA_MAX, BLIS_CALIBRATED_BETA_COUNT,
+                     coefficients->alpha_count, coefficients->beta_count);
   }
   for (size_t i = 0; i < sizeof SHARES / sizeof *SHARES; i++) {
     if (!(beta[i] > 0.0 && beta[i] <= 1.0)) {
@@ -367,13 +340,12 @@ static void set_times(calibrated *m, const machine *x) {
   add_communication(m, x);
 }
 
-blis_status blis_calibrated_new(const blis_alloc *alloc,
-                                const blis_model_spec *model,
+blis_status blis_calibrated_new(const blis_alloc *alloc, const blis_model_spec *model,
                                 const blis_hardware_spec *hardware,
                                 const blis_parallelism *parallelism,
                                 const blis_coefficients *coefficients,
-                                const blis_coverage *coverage,
-                                blis_latency_model *out, blis_error *error) {
+                                const blis_coverage *coverage, blis_latency_model *out,
+                                blis_error *error) {
   BLIS_TRY(blis_coefficients_validate(coefficients, 1, OPS.name, error));
   BLIS_TRY(check_betas(coefficients, error));
   BLIS_TRY(blis__check_sizes(model, hardware, parallelism, false, "", error));
@@ -387,8 +359,7 @@ blis_status blis_calibrated_new(const blis_alloc *alloc,
       .gpus = (double)(parallelism->tp * parallelism->dp),
       .doublings = doublings(parallelism->tp),
       .dp_doublings = doublings(parallelism->tp * parallelism->dp),
-      .is_fp8 = blis_model_spec_weight_bytes(model) == 1.0 &&
-                hardware->fp8_tflops > 0.0,
+      .is_fp8 = blis_model_spec_weight_bytes(model) == 1.0 && hardware->fp8_tflops > 0.0,
   };
   BLIS_TRY(blis_moe_comm_parse(parallelism->moe_comm_backend, &x.comm, error));
   calibrated *m = blis_alloc_zeroed(alloc, 1, sizeof *m);

@@ -60,10 +60,11 @@ typedef enum blis_calibrated_beta {
  * is copied, NULL = not known. Fills *out, which the caller owns; a failure
  * leaves it alone and names the coefficient or the field and its value.
  */
-BLIS_MUSTUSE blis_status blis_calibrated_new(
-    const blis_alloc *alloc, const blis_model_spec *model,
-    const blis_hardware_spec *hardware, const blis_parallelism *parallelism,
-    const blis_coefficients *coefficients, const blis_coverage *coverage,
-    blis_latency_model *out, blis_error *error);
+BLIS_MUSTUSE blis_status blis_calibrated_new(const blis_alloc *alloc, const blis_model_spec *model,
+                                             const blis_hardware_spec *hardware,
+                                             const blis_parallelism *parallelism,
+                                             const blis_coefficients *coefficients,
+                                             const blis_coverage *coverage, blis_latency_model *out,
+                                             blis_error *error);
 
 #endif

@@ -45,10 +45,8 @@ const char *blis__last_part(const char *id) {
   return slash == NULL ? id : slash + 1;
 }
 
-bool blis__equal_keys(const blis_coefficients_key *a,
-                      const blis_coefficients_key *b) {
-  return blis__equal_names(a->kind, b->kind) &&
-         blis__equal_names(a->model, b->model) &&
+bool blis__equal_keys(const blis_coefficients_key *a, const blis_coefficients_key *b) {
+  return blis__equal_names(a->kind, b->kind) && blis__equal_names(a->model, b->model) &&
          blis__equal_names(a->hardware, b->hardware) && a->tp == b->tp &&
          blis__equal_names(a->version, b->version);
 }
@@ -63,8 +61,7 @@ static void put_model(blis__entries *all, const blis_catalogue_model *model) {
   all->models.items[all->models.count++] = model;
 }
 
-static void put_hardware(blis__entries *all,
-                         const blis_catalogue_hardware *hardware) {
+static void put_hardware(blis__entries *all, const blis_catalogue_hardware *hardware) {
   for (size_t i = 0; i < all->hardware.count; i++) {
     if (blis__equal_names(all->hardware.items[i]->name, hardware->name)) {
       all->hardware.items[i] = hardware;
@@ -75,8 +72,7 @@ static void put_hardware(blis__entries *all,
 }
 
 /* The newest entry is to be the last one, so a replaced one leaves. */
-static void put_coefficients(blis__entries *all,
-                             const blis_catalogue_coefficients *coefficients) {
+static void put_coefficients(blis__entries *all, const blis_catalogue_coefficients *coefficients) {
   size_t kept = 0;
   for (size_t i = 0; i < all->coefficients.count; i++) {
     const blis_catalogue_coefficients *old = all->coefficients.items[i];
@@ -88,17 +84,13 @@ static void put_coefficients(blis__entries *all,
   all->coefficients.count = kept;
 }
 
-static blis_status merge(blis_catalogue *catalogue,
-                         const blis__entries *added) {
+static blis_status merge(blis_catalogue *catalogue, const blis__entries *added) {
   const blis_alloc *alloc = &catalogue->alloc;
   blis__entries *all = &catalogue->entries;
-  BLIS_TRY(blis_array_reserve(alloc, &all->models,
-                              all->models.count + added->models.count));
-  BLIS_TRY(blis_array_reserve(alloc, &all->hardware,
-                              all->hardware.count + added->hardware.count));
-  BLIS_TRY(
-      blis_array_reserve(alloc, &all->coefficients,
-                         all->coefficients.count + added->coefficients.count));
+  BLIS_TRY(blis_array_reserve(alloc, &all->models, all->models.count + added->models.count));
+  BLIS_TRY(blis_array_reserve(alloc, &all->hardware, all->hardware.count + added->hardware.count));
+  BLIS_TRY(blis_array_reserve(alloc, &all->coefficients,
+                              all->coefficients.count + added->coefficients.count));
   for (size_t i = 0; i < added->models.count; i++) {
     put_model(all, added->models.items[i]);
   }
@@ -111,12 +103,10 @@ static blis_status merge(blis_catalogue *catalogue,
   return BLIS_OK;
 }
 
-blis_status blis_catalogue_add_yaml(blis_catalogue *catalogue, const char *name,
-                                    const char *text, size_t size,
-                                    blis_error *error) {
+blis_status blis_catalogue_add_yaml(blis_catalogue *catalogue, const char *name, const char *text,
+                                    size_t size, blis_error *error) {
   blis__entries added = {0};
-  blis_status status =
-      blis__catalogue_read(catalogue, name, text, size, &added, error);
+  blis_status status = blis__catalogue_read(catalogue, name, text, size, &added, error);
   if (status == BLIS_OK && merge(catalogue, &added) != BLIS_OK) {
     status = blis_fail_nomem(error);
   }
@@ -128,8 +118,7 @@ size_t blis_catalogue_model_count(const blis_catalogue *catalogue) {
   return catalogue->entries.models.count;
 }
 
-const blis_catalogue_model *
-blis_catalogue_model_at(const blis_catalogue *catalogue, size_t index) {
+const blis_catalogue_model *blis_catalogue_model_at(const blis_catalogue *catalogue, size_t index) {
   return catalogue->entries.models.items[index];
 }
 
@@ -137,8 +126,8 @@ size_t blis_catalogue_hardware_count(const blis_catalogue *catalogue) {
   return catalogue->entries.hardware.count;
 }
 
-const blis_catalogue_hardware *
-blis_catalogue_hardware_at(const blis_catalogue *catalogue, size_t index) {
+const blis_catalogue_hardware *blis_catalogue_hardware_at(const blis_catalogue *catalogue,
+                                                          size_t index) {
   return catalogue->entries.hardware.items[index];
 }
 
@@ -146,7 +135,7 @@ size_t blis_catalogue_coefficients_count(const blis_catalogue *catalogue) {
   return catalogue->entries.coefficients.count;
 }
 
-const blis_catalogue_coefficients *
-blis_catalogue_coefficients_at(const blis_catalogue *catalogue, size_t index) {
+const blis_catalogue_coefficients *blis_catalogue_coefficients_at(const blis_catalogue *catalogue,
+                                                                  size_t index) {
   return catalogue->entries.coefficients.items[index];
 }

@@ -83,31 +83,31 @@ void blis_catalogue_free(blis_catalogue *catalogue);
  * names the text, the line, the key and the value, and leaves the catalogue as
  * it was.
  */
-BLIS_MUSTUSE blis_status blis_catalogue_add_yaml(blis_catalogue *catalogue,
-                                                 const char *name,
-                                                 const char *text, size_t size,
-                                                 blis_error *error);
+BLIS_MUSTUSE blis_status blis_catalogue_add_yaml(blis_catalogue *catalogue, const char *name,
+                                                 const char *text, size_t size, blis_error *error);
 
 /*
  * By id, by alias, or by what follows the last '/' of the id, in any case.
  * BLIS_ERR_INVALID lists the nearest names.
  */
-BLIS_MUSTUSE blis_status blis_catalogue_find_model(
-    const blis_catalogue *catalogue, const char *id,
-    const blis_catalogue_model **model, blis_error *error);
+BLIS_MUSTUSE blis_status blis_catalogue_find_model(const blis_catalogue *catalogue, const char *id,
+                                                   const blis_catalogue_model **model,
+                                                   blis_error *error);
 
 /*
  * The same for the dimensions; BLIS_ERR_INVALID for a model without says that
  * its config.json is needed.
  */
-BLIS_MUSTUSE blis_status
-blis_catalogue_find_model_spec(const blis_catalogue *catalogue, const char *id,
-                               const blis_model_spec **spec, blis_error *error);
+BLIS_MUSTUSE blis_status blis_catalogue_find_model_spec(const blis_catalogue *catalogue,
+                                                        const char *id,
+                                                        const blis_model_spec **spec,
+                                                        blis_error *error);
 
 /* By name or alias, in any case. BLIS_ERR_INVALID lists the names. */
-BLIS_MUSTUSE blis_status blis_catalogue_find_hardware(
-    const blis_catalogue *catalogue, const char *name,
-    const blis_catalogue_hardware **hardware, blis_error *error);
+BLIS_MUSTUSE blis_status blis_catalogue_find_hardware(const blis_catalogue *catalogue,
+                                                      const char *name,
+                                                      const blis_catalogue_hardware **hardware,
+                                                      blis_error *error);
 
 /*
  * The entry that states most of the wanted key and contradicts none of it;
@@ -121,15 +121,14 @@ BLIS_MUSTUSE blis_status blis_catalogue_find_coefficients(
 
 /* For listings, in the order of addition; index < count. */
 size_t blis_catalogue_model_count(const blis_catalogue *catalogue);
-const blis_catalogue_model *
-blis_catalogue_model_at(const blis_catalogue *catalogue, size_t index);
+const blis_catalogue_model *blis_catalogue_model_at(const blis_catalogue *catalogue, size_t index);
 
 size_t blis_catalogue_hardware_count(const blis_catalogue *catalogue);
-const blis_catalogue_hardware *
-blis_catalogue_hardware_at(const blis_catalogue *catalogue, size_t index);
+const blis_catalogue_hardware *blis_catalogue_hardware_at(const blis_catalogue *catalogue,
+                                                          size_t index);
 
 size_t blis_catalogue_coefficients_count(const blis_catalogue *catalogue);
-const blis_catalogue_coefficients *
-blis_catalogue_coefficients_at(const blis_catalogue *catalogue, size_t index);
+const blis_catalogue_coefficients *blis_catalogue_coefficients_at(const blis_catalogue *catalogue,
+                                                                  size_t index);
 
 #endif

@@ -5,8 +5,7 @@
 #include "base/nearest.h"
 #include "latency/catalogue_priv.h"
 
-static bool has_alias(const char *const *aliases, size_t count,
-                      const char *name) {
+static bool has_alias(const char *const *aliases, size_t count, const char *name) {
   for (size_t i = 0; i < count; i++) {
     if (blis__equal_names(aliases[i], name)) {
       return true;
@@ -15,13 +14,11 @@ static bool has_alias(const char *const *aliases, size_t count,
   return false;
 }
 
-static const blis_catalogue_model *model_of(const blis_catalogue *catalogue,
-                                            const char *id) {
+static const blis_catalogue_model *model_of(const blis_catalogue *catalogue, const char *id) {
   const blis__entries *all = &catalogue->entries;
   for (size_t i = 0; i < all->models.count; i++) {
     const blis_catalogue_model *model = all->models.items[i];
-    if (blis__equal_names(model->id, id) ||
-        has_alias(model->aliases, model->alias_count, id)) {
+    if (blis__equal_names(model->id, id) || has_alias(model->aliases, model->alias_count, id)) {
       return model;
     }
   }
@@ -34,8 +31,8 @@ static const blis_catalogue_model *model_of(const blis_catalogue *catalogue,
   return NULL;
 }
 
-static const blis_catalogue_hardware *
-hardware_of(const blis_catalogue *catalogue, const char *name) {
+static const blis_catalogue_hardware *hardware_of(const blis_catalogue *catalogue,
+                                                  const char *name) {
   const blis__entries *all = &catalogue->entries;
   for (size_t i = 0; i < all->hardware.count; i++) {
     const blis_catalogue_hardware *hardware = all->hardware.items[i];
@@ -52,16 +49,15 @@ enum { LIST_SIZE = 320 };
 
 static size_t common_prefix(const char *a, const char *b) {
   size_t length = 0;
-  while (a[length] != '\0' &&
-         blis__lower(a[length]) == blis__lower(b[length])) {
+  while (a[length] != '\0' && blis__lower(a[length]) == blis__lower(b[length])) {
     length++;
   }
   return length;
 }
 
 /* Those that begin as name does, for as long as any of them goes along. */
-static void list_similar_models(const blis_catalogue *catalogue,
-                                const char *name, char list[LIST_SIZE]) {
+static void list_similar_models(const blis_catalogue *catalogue, const char *name,
+                                char list[LIST_SIZE]) {
   const blis__entries *all = &catalogue->entries;
   size_t longest = 0;
   for (size_t i = 0; i < all->models.count; i++) {
@@ -76,10 +72,8 @@ static void list_similar_models(const blis_catalogue *catalogue,
   }
 }
 
-blis_status blis_catalogue_find_model(const blis_catalogue *catalogue,
-                                      const char *id,
-                                      const blis_catalogue_model **model,
-                                      blis_error *error) {
+blis_status blis_catalogue_find_model(const blis_catalogue *catalogue, const char *id,
+                                      const blis_catalogue_model **model, blis_error *error) {
   *model = model_of(catalogue, id);
   if (*model != NULL) {
     return BLIS_OK;
@@ -92,16 +86,14 @@ blis_status blis_catalogue_find_model(const blis_catalogue *catalogue,
   char similar[LIST_SIZE] = "";
   list_similar_models(catalogue, name, similar);
   char otherwise[LIST_SIZE + 80];
-  (void)snprintf(otherwise, sizeof otherwise,
-                 "nearest known: %s; any other needs its config.json", similar);
+  (void)snprintf(otherwise, sizeof otherwise, "nearest known: %s; any other needs its config.json",
+                 similar);
   return blis_fail(error, BLIS_ERR_INVALID, "unknown model '%.100s'%s", id,
                    blis_nearest_suggest_or(&nearest, otherwise).text);
 }
 
-blis_status blis_catalogue_find_model_spec(const blis_catalogue *catalogue,
-                                           const char *id,
-                                           const blis_model_spec **spec,
-                                           blis_error *error) {
+blis_status blis_catalogue_find_model_spec(const blis_catalogue *catalogue, const char *id,
+                                           const blis_model_spec **spec, blis_error *error) {
   const blis_catalogue_model *model;
   BLIS_TRY(blis_catalogue_find_model(catalogue, id, &model, error));
   if (!model->has_dimensions) {
@@ -115,8 +107,7 @@ blis_status blis_catalogue_find_model_spec(const blis_catalogue *catalogue,
 }
 
 /* Lists names in sorted order: the smallest one behind the last listed. */
-static void list_hardware(const blis_catalogue *catalogue,
-                          char list[LIST_SIZE]) {
+static void list_hardware(const blis_catalogue *catalogue, char list[LIST_SIZE]) {
   const blis__entries *all = &catalogue->entries;
   const char *last = "";
   for (size_t listed = 0; listed < all->hardware.count; listed++) {
@@ -135,46 +126,39 @@ static void list_hardware(const blis_catalogue *catalogue,
   }
 }
 
-blis_status
-blis_catalogue_find_hardware(const blis_catalogue *catalogue, const char *name,
-                             const blis_catalogue_hardware **hardware,
-                             blis_error *error) {
+blis_status blis_catalogue_find_hardware(const blis_catalogue *catalogue, const char *name,
+                                         const blis_catalogue_hardware **hardware,
+                                         blis_error *error) {
   *hardware = hardware_of(catalogue, name);
   if (*hardware != NULL) {
     return BLIS_OK;
   }
   char known[LIST_SIZE] = "";
   list_hardware(catalogue, known);
-  return blis_fail(error, BLIS_ERR_INVALID,
-                   "unknown hardware '%.100s'; known are %s", name, known);
+  return blis_fail(error, BLIS_ERR_INVALID, "unknown hardware '%.100s'; known are %s", name, known);
 }
 
 /* With or without the owner, or both names of the same model. */
-static bool is_same_model(const blis_catalogue *catalogue, const char *a,
-                          const char *b) {
+static bool is_same_model(const blis_catalogue *catalogue, const char *a, const char *b) {
   const blis_catalogue_model *known = model_of(catalogue, a);
   return blis__equal_names(blis__last_part(a), blis__last_part(b)) ||
          (known != NULL && known == model_of(catalogue, b));
 }
 
-static bool is_same_hardware(const blis_catalogue *catalogue, const char *a,
-                             const char *b) {
+static bool is_same_hardware(const blis_catalogue *catalogue, const char *a, const char *b) {
   const blis_catalogue_hardware *known = hardware_of(catalogue, a);
-  return blis__equal_names(a, b) ||
-         (known != NULL && known == hardware_of(catalogue, b));
+  return blis__equal_names(a, b) || (known != NULL && known == hardware_of(catalogue, b));
 }
 
 /* The number of parts of the key the entry states; -1 = it contradicts. */
-static int match(const blis_catalogue *catalogue,
-                 const blis_coefficients_key *entry,
+static int match(const blis_catalogue *catalogue, const blis_coefficients_key *entry,
                  const blis_coefficients_key *wanted) {
   int stated = 0;
   if (!blis__equal_names(entry->kind, wanted->kind)) {
     return -1;
   }
   if (entry->model != NULL) {
-    if (wanted->model == NULL ||
-        !is_same_model(catalogue, entry->model, wanted->model)) {
+    if (wanted->model == NULL || !is_same_model(catalogue, entry->model, wanted->model)) {
       return -1;
     }
     stated++;
@@ -202,14 +186,12 @@ static int match(const blis_catalogue *catalogue,
 }
 
 static blis_status fail_no_coefficients(const blis_catalogue *catalogue,
-                                        const blis_coefficients_key *wanted,
-                                        blis_error *error) {
+                                        const blis_coefficients_key *wanted, blis_error *error) {
   const blis__entries *all = &catalogue->entries;
   char known[LIST_SIZE] = "";
   for (size_t i = 0; i < all->coefficients.count; i++) {
     const blis_coefficients_key *key = &all->coefficients.items[i]->key;
-    if (blis__equal_names(key->kind, wanted->kind) && key->model != NULL &&
-        wanted->model != NULL &&
+    if (blis__equal_names(key->kind, wanted->kind) && key->model != NULL && wanted->model != NULL &&
         is_same_model(catalogue, key->model, wanted->model)) {
       char text[80];
       (void)snprintf(text, sizeof text, "%.30s TP %" PRId64 " %.20s",
@@ -218,23 +200,22 @@ static blis_status fail_no_coefficients(const blis_catalogue *catalogue,
       blis_word_list_add(known, LIST_SIZE, text);
     }
   }
-  return blis_fail(
-      error, BLIS_ERR_INVALID,
-      "no %s coefficients for model %.60s, GPU %.30s, TP %" PRId64
-      ", version %.20s; known for this model: %s",
-      wanted->kind, wanted->model == NULL ? "(none)" : wanted->model,
-      wanted->hardware == NULL ? "(none)" : wanted->hardware, wanted->tp,
-      wanted->version == NULL ? "(any)" : wanted->version,
-      *known == '\0' ? "nothing" : known);
+  return blis_fail(error, BLIS_ERR_INVALID,
+                   "no %s coefficients for model %.60s, GPU %.30s, TP %" PRId64
+                   ", version %.20s; known for this model: %s",
+                   wanted->kind, wanted->model == NULL ? "(none)" : wanted->model,
+                   wanted->hardware == NULL ? "(none)" : wanted->hardware, wanted->tp,
+                   wanted->version == NULL ? "(any)" : wanted->version,
+                   *known == '\0' ? "nothing" : known);
 }
 
-blis_status blis_catalogue_find_coefficients(
-    const blis_catalogue *catalogue, const blis_coefficients_key *wanted,
-    const blis_catalogue_coefficients **coefficients, blis_error *error) {
+blis_status blis_catalogue_find_coefficients(const blis_catalogue *catalogue,
+                                             const blis_coefficients_key *wanted,
+                                             const blis_catalogue_coefficients **coefficients,
+                                             blis_error *error) {
   const blis__entries *all = &catalogue->entries;
   blis_coefficients_key key = *wanted;
-  const blis_catalogue_model *model =
-      key.model == NULL ? NULL : model_of(catalogue, key.model);
+  const blis_catalogue_model *model = key.model == NULL ? NULL : model_of(catalogue, key.model);
   if (model != NULL) {
     key.model = model->id; /* wanted may have it by an alias */
   }

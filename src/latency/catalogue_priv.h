@@ -28,10 +28,8 @@ struct blis_catalogue {
  * Reads a text into *entries, which starts empty and is the caller's to
  * release, after a failure too. Memory of entries comes from the arena.
  */
-BLIS_MUSTUSE blis_status blis__catalogue_read(blis_catalogue *catalogue,
-                                              const char *name,
-                                              const char *text, size_t size,
-                                              blis__entries *entries,
+BLIS_MUSTUSE blis_status blis__catalogue_read(blis_catalogue *catalogue, const char *name,
+                                              const char *text, size_t size, blis__entries *entries,
                                               blis_error *error);
 
 void blis__entries_deinit(const blis_alloc *alloc, blis__entries *entries);
@@ -47,7 +45,6 @@ bool blis__equal_names(const char *a, const char *b);
 /* What follows the last '/'. */
 const char *blis__last_part(const char *id);
 
-bool blis__equal_keys(const blis_coefficients_key *a,
-                      const blis_coefficients_key *b);
+bool blis__equal_keys(const blis_coefficients_key *a, const blis_coefficients_key *b);
 
 #endif

@@ -15,18 +15,15 @@ typedef struct reader {
   blis__entries *entries;
 } reader;
 
-typedef blis_status read_entry(const reader *r, const blis_yaml_node *node,
-                               blis_error *error);
+typedef blis_status read_entry(const reader *r, const blis_yaml_node *node, blis_error *error);
 
 /* Puts the place of a node before what went wrong there. */
-static blis_status fail_at(const blis_yaml_node *node, const char *what,
-                           blis_error *error) {
-  return blis_fail(error, BLIS_ERR_PARSE, "%.120s:%lld: %s",
-                   blis_yaml_file(node), (long long)blis_yaml_line(node), what);
+static blis_status fail_at(const blis_yaml_node *node, const char *what, blis_error *error) {
+  return blis_fail(error, BLIS_ERR_PARSE, "%.120s:%lld: %s", blis_yaml_file(node),
+                   (long long)blis_yaml_line(node), what);
 }
 
-static blis_status fail_unknown_key(const blis_yaml_node *key,
-                                    blis_nearest *nearest,
+static blis_status fail_unknown_key(const blis_yaml_node *key, blis_nearest *nearest,
                                     const blis_spec_field *fields, size_t count,
                                     blis_error *error) {
   for (size_t i = 0; i < count; i++) {
@@ -38,8 +35,8 @@ static blis_status fail_unknown_key(const blis_yaml_node *key,
   return fail_at(key, text, error);
 }
 
-static blis_status copy_text(const reader *r, const blis_yaml_node *node,
-                             const char **copy, blis_error *error) {
+static blis_status copy_text(const reader *r, const blis_yaml_node *node, const char **copy,
+                             blis_error *error) {
   blis_slice text;
   BLIS_TRY(blis_yaml_text(node, &text, error));
   if (text.length == 0) {
@@ -50,18 +47,15 @@ static blis_status copy_text(const reader *r, const blis_yaml_node *node,
 }
 
 /* Room for the items of a sequence, at least one byte. */
-static blis_status new_items(const reader *r, const blis_yaml_node *node,
-                             size_t item_size, void **items,
-                             blis_error *error) {
+static blis_status new_items(const reader *r, const blis_yaml_node *node, size_t item_size,
+                             void **items, blis_error *error) {
   BLIS_TRY(blis_yaml_need_sequence(node, error));
-  *items = blis_arena_new(&r->catalogue->arena,
-                          blis_yaml_count(node) * item_size + 1);
+  *items = blis_arena_new(&r->catalogue->arena, blis_yaml_count(node) * item_size + 1);
   return *items == NULL ? blis_fail_nomem(error) : BLIS_OK;
 }
 
 static blis_status read_texts(const reader *r, const blis_yaml_node *node,
-                              const char *const **texts, size_t *count,
-                              blis_error *error) {
+                              const char *const **texts, size_t *count, blis_error *error) {
   void *items;
   BLIS_TRY(new_items(r, node, sizeof(const char *), &items, error));
   const char **copies = items;
@@ -73,23 +67,21 @@ static blis_status read_texts(const reader *r, const blis_yaml_node *node,
   return BLIS_OK;
 }
 
-static blis_status read_numbers(const reader *r, const blis_yaml_node *node,
-                                const double **numbers, size_t *count,
-                                blis_error *error) {
+static blis_status read_numbers(const reader *r, const blis_yaml_node *node, const double **numbers,
+                                size_t *count, blis_error *error) {
   void *items;
   BLIS_TRY(new_items(r, node, sizeof(double), &items, error));
   double *values = items;
   for (size_t i = 0; i < blis_yaml_count(node); i++) {
-    BLIS_TRY(blis_yaml_double(blis_yaml_item(node, i), 0.0, DBL_MAX, &values[i],
-                              error));
+    BLIS_TRY(blis_yaml_double(blis_yaml_item(node, i), 0.0, DBL_MAX, &values[i], error));
   }
   *numbers = values;
   *count = blis_yaml_count(node);
   return BLIS_OK;
 }
 
-static blis_status read_field(void *spec, const blis_spec_field *field,
-                              const blis_yaml_node *node, blis_error *error) {
+static blis_status read_field(void *spec, const blis_spec_field *field, const blis_yaml_node *node,
+                              blis_error *error) {
   blis_error fault = {0};
   blis_status status;
   if (field->kind == BLIS_SPEC_TEXT) {
@@ -117,8 +109,8 @@ static void *new_entry(const reader *r, size_t size) {
   return entry;
 }
 
-static blis_status need_name(const blis_yaml_node *node, const char *key,
-                             const char *value, blis_error *error) {
+static blis_status need_name(const blis_yaml_node *node, const char *key, const char *value,
+                             blis_error *error) {
   if (value != NULL) {
     return BLIS_OK;
   }
@@ -127,16 +119,14 @@ static blis_status need_name(const blis_yaml_node *node, const char *key,
   return fail_at(node, text, error);
 }
 
-static blis_status fail_twice(const blis_yaml_node *node, const char *name,
-                              blis_error *error) {
+static blis_status fail_twice(const blis_yaml_node *node, const char *name, blis_error *error) {
   char text[200];
   (void)snprintf(text, sizeof text, "'%.120s' is given twice", name);
   return fail_at(node, text, error);
 }
 
 static blis_status read_model_key(const reader *r, blis_catalogue_model *model,
-                                  const blis_yaml_node *key,
-                                  const blis_yaml_node *value,
+                                  const blis_yaml_node *key, const blis_yaml_node *value,
                                   blis_error *error) {
   const char *name = blis_yaml_scalar(key).data;
   if (strcmp(name, "id") == 0) {
@@ -164,22 +154,19 @@ static blis_status read_model_key(const reader *r, blis_catalogue_model *model,
   return read_field(&model->spec, field, value, error);
 }
 
-static blis_status read_model(const reader *r, const blis_yaml_node *node,
-                              blis_error *error) {
+static blis_status read_model(const reader *r, const blis_yaml_node *node, blis_error *error) {
   blis_catalogue_model *model = new_entry(r, sizeof *model);
   BLIS_TRY_NEW(model, error);
   model->hardware = "";
   model->source = r->source;
   for (size_t i = 0; i < blis_yaml_count(node); i++) {
-    BLIS_TRY(read_model_key(r, model, blis_yaml_key(node, i),
-                            blis_yaml_item(node, i), error));
+    BLIS_TRY(read_model_key(r, model, blis_yaml_key(node, i), blis_yaml_item(node, i), error));
   }
   BLIS_TRY(need_name(node, "id", model->id, error));
   model->name = blis__last_part(model->id);
   (void)snprintf(model->spec.name, sizeof model->spec.name, "%s", model->name);
   blis_error fault;
-  if (model->has_dimensions &&
-      blis_model_spec_validate(&model->spec, &fault) != BLIS_OK) {
+  if (model->has_dimensions && blis_model_spec_validate(&model->spec, &fault) != BLIS_OK) {
     return fail_at(node, fault.message, error);
   }
   for (size_t i = 0; i < r->entries->models.count; i++) {
@@ -187,23 +174,19 @@ static blis_status read_model(const reader *r, const blis_yaml_node *node,
       return fail_twice(node, model->id, error);
     }
   }
-  blis_status status =
-      blis_array_push(&r->catalogue->alloc, &r->entries->models, model);
+  blis_status status = blis_array_push(&r->catalogue->alloc, &r->entries->models, model);
   return status == BLIS_OK ? BLIS_OK : blis_fail_nomem(error);
 }
 
-static blis_status read_hardware_key(const reader *r,
-                                     blis_catalogue_hardware *hardware,
-                                     const blis_yaml_node *key,
-                                     const blis_yaml_node *value,
+static blis_status read_hardware_key(const reader *r, blis_catalogue_hardware *hardware,
+                                     const blis_yaml_node *key, const blis_yaml_node *value,
                                      blis_error *error) {
   const char *name = blis_yaml_scalar(key).data;
   if (strcmp(name, "name") == 0) {
     return copy_text(r, value, &hardware->name, error);
   }
   if (strcmp(name, "aliases") == 0) {
-    return read_texts(r, value, &hardware->aliases, &hardware->alias_count,
-                      error);
+    return read_texts(r, value, &hardware->aliases, &hardware->alias_count, error);
   }
   size_t count;
   const blis_spec_field *fields = blis_hardware_spec_fields(&count);
@@ -216,33 +199,27 @@ static blis_status read_hardware_key(const reader *r,
   return read_field(&hardware->spec, field, value, error);
 }
 
-static blis_status read_hardware(const reader *r, const blis_yaml_node *node,
-                                 blis_error *error) {
+static blis_status read_hardware(const reader *r, const blis_yaml_node *node, blis_error *error) {
   blis_catalogue_hardware *hardware = new_entry(r, sizeof *hardware);
   BLIS_TRY_NEW(hardware, error);
   hardware->source = r->source;
   for (size_t i = 0; i < blis_yaml_count(node); i++) {
-    BLIS_TRY(read_hardware_key(r, hardware, blis_yaml_key(node, i),
-                               blis_yaml_item(node, i), error));
+    BLIS_TRY(
+        read_hardware_key(r, hardware, blis_yaml_key(node, i), blis_yaml_item(node, i), error));
   }
   BLIS_TRY(need_name(node, "name", hardware->name, error));
-  (void)snprintf(hardware->spec.name, sizeof hardware->spec.name, "%s",
-                 hardware->name);
+  (void)snprintf(hardware->spec.name, sizeof hardware->spec.name, "%s", hardware->name);
   for (size_t i = 0; i < r->entries->hardware.count; i++) {
-    if (blis__equal_names(r->entries->hardware.items[i]->name,
-                          hardware->name)) {
+    if (blis__equal_names(r->entries->hardware.items[i]->name, hardware->name)) {
       return fail_twice(node, hardware->name, error);
     }
   }
-  blis_status status =
-      blis_array_push(&r->catalogue->alloc, &r->entries->hardware, hardware);
+  blis_status status = blis_array_push(&r->catalogue->alloc, &r->entries->hardware, hardware);
   return status == BLIS_OK ? BLIS_OK : blis_fail_nomem(error);
 }
 
-static blis_status read_coverage_key(blis_coverage *coverage,
-                                     const blis_yaml_node *key,
-                                     const blis_yaml_node *value,
-                                     blis_error *error) {
+static blis_status read_coverage_key(blis_coverage *coverage, const blis_yaml_node *key,
+                                     const blis_yaml_node *value, blis_error *error) {
   size_t count;
   const blis_spec_field *fields = blis_coverage_fields(&count);
   const char *name = blis_yaml_scalar(key).data;
@@ -254,22 +231,19 @@ static blis_status read_coverage_key(blis_coverage *coverage,
   return read_field(coverage, field, value, error);
 }
 
-static blis_status read_coverage(blis_catalogue_coefficients *c,
-                                 const blis_yaml_node *node,
+static blis_status read_coverage(blis_catalogue_coefficients *c, const blis_yaml_node *node,
                                  blis_error *error) {
   BLIS_TRY(blis_yaml_need_mapping(node, error));
   c->has_coverage = true;
   for (size_t i = 0; i < blis_yaml_count(node); i++) {
-    BLIS_TRY(read_coverage_key(&c->coverage, blis_yaml_key(node, i),
-                               blis_yaml_item(node, i), error));
+    BLIS_TRY(
+        read_coverage_key(&c->coverage, blis_yaml_key(node, i), blis_yaml_item(node, i), error));
   }
   return BLIS_OK;
 }
 
-static blis_status read_coefficients_key(const reader *r,
-                                         blis_catalogue_coefficients *c,
-                                         const blis_yaml_node *key,
-                                         const blis_yaml_node *value,
+static blis_status read_coefficients_key(const reader *r, blis_catalogue_coefficients *c,
+                                         const blis_yaml_node *key, const blis_yaml_node *value,
                                          blis_error *error) {
   const struct {
     const char *name;
@@ -307,35 +281,30 @@ static blis_status read_coefficients_key(const reader *r,
   return fail_unknown_key(key, &nearest, NULL, 0, error);
 }
 
-static blis_status read_coefficients(const reader *r,
-                                     const blis_yaml_node *node,
+static blis_status read_coefficients(const reader *r, const blis_yaml_node *node,
                                      blis_error *error) {
   blis_catalogue_coefficients *c = new_entry(r, sizeof *c);
   BLIS_TRY_NEW(c, error);
   c->source = r->source;
   for (size_t i = 0; i < blis_yaml_count(node); i++) {
-    BLIS_TRY(read_coefficients_key(r, c, blis_yaml_key(node, i),
-                                   blis_yaml_item(node, i), error));
+    BLIS_TRY(read_coefficients_key(r, c, blis_yaml_key(node, i), blis_yaml_item(node, i), error));
   }
   BLIS_TRY(need_name(node, "kind", c->key.kind, error));
   blis_error fault;
-  if (blis_coefficients_validate(&c->values, 1, c->key.kind, &fault) !=
-      BLIS_OK) {
+  if (blis_coefficients_validate(&c->values, 1, c->key.kind, &fault) != BLIS_OK) {
     return fail_at(node, fault.message, error);
   }
   for (size_t i = 0; i < r->entries->coefficients.count; i++) {
     if (blis__equal_keys(&r->entries->coefficients.items[i]->key, &c->key)) {
-      return fail_twice(node, c->key.model == NULL ? c->key.kind : c->key.model,
-                        error);
+      return fail_twice(node, c->key.model == NULL ? c->key.kind : c->key.model, error);
     }
   }
-  blis_status status =
-      blis_array_push(&r->catalogue->alloc, &r->entries->coefficients, c);
+  blis_status status = blis_array_push(&r->catalogue->alloc, &r->entries->coefficients, c);
   return status == BLIS_OK ? BLIS_OK : blis_fail_nomem(error);
 }
 
-static blis_status read_section(const reader *r, const blis_yaml_node *section,
-                                read_entry *read, blis_error *error) {
+static blis_status read_section(const reader *r, const blis_yaml_node *section, read_entry *read,
+                                blis_error *error) {
   BLIS_TRY(blis_yaml_need_sequence(section, error));
   for (size_t i = 0; i < blis_yaml_count(section); i++) {
     const blis_yaml_node *entry = blis_yaml_item(section, i);
@@ -345,14 +314,12 @@ static blis_status read_section(const reader *r, const blis_yaml_node *section,
   return BLIS_OK;
 }
 
-static blis_status read_root(const reader *r, const blis_yaml_node *root,
-                             blis_error *error) {
+static blis_status read_root(const reader *r, const blis_yaml_node *root, blis_error *error) {
   static const struct {
     const char *name;
     read_entry *read;
-  } SECTIONS[] = {{"models", read_model},
-                  {"hardware", read_hardware},
-                  {"coefficients", read_coefficients}};
+  } SECTIONS[] = {
+      {"models", read_model}, {"hardware", read_hardware}, {"coefficients", read_coefficients}};
   BLIS_TRY(blis_yaml_need_mapping(root, error));
   for (size_t i = 0; i < blis_yaml_count(root); i++) {
     const blis_yaml_node *key = blis_yaml_key(root, i);
@@ -363,23 +330,20 @@ static blis_status read_root(const reader *r, const blis_yaml_node *root,
       }
     }
     if (read == NULL) {
-      return blis_yaml_fail(
-          key, "is unknown; known are models, hardware, coefficients", error);
+      return blis_yaml_fail(key, "is unknown; known are models, hardware, coefficients", error);
     }
     BLIS_TRY(read_section(r, blis_yaml_item(root, i), read, error));
   }
   return BLIS_OK;
 }
 
-blis_status blis__catalogue_read(blis_catalogue *catalogue, const char *name,
-                                 const char *text, size_t size,
-                                 blis__entries *entries, blis_error *error) {
+blis_status blis__catalogue_read(blis_catalogue *catalogue, const char *name, const char *text,
+                                 size_t size, blis__entries *entries, blis_error *error) {
   reader r = {.catalogue = catalogue, .entries = entries};
   r.source = blis_arena_text(&catalogue->arena, name, strlen(name));
   BLIS_TRY_NEW(r.source, error);
   blis_yaml *yaml;
-  BLIS_TRY(blis_yaml_parse(&catalogue->alloc, name, (blis_slice){text, size},
-                           &yaml, error));
+  BLIS_TRY(blis_yaml_parse(&catalogue->alloc, name, (blis_slice){text, size}, &yaml, error));
   blis_status status = read_root(&r, blis_yaml_root(yaml), error);
   blis_yaml_free(yaml);
   return status;

@@ -5,22 +5,20 @@
 
 #include "latency/numbers.h"
 
-static blis_status check_values(const double *values, size_t count,
-                                const char *name, const char *model,
-                                blis_error *error) {
+static blis_status check_values(const double *values, size_t count, const char *name,
+                                const char *model, blis_error *error) {
   for (size_t i = 0; i < count; i++) {
     if (!isfinite(values[i]) || values[i] < 0.0) {
       return blis_fail(error, BLIS_ERR_INVALID,
-                       "%s: %s[%zu] must be finite and not negative, got %g",
-                       model, name, i, values[i]);
+                       "%s: %s[%zu] must be finite and not negative, got %g", model, name, i,
+                       values[i]);
     }
   }
   return BLIS_OK;
 }
 
-blis_status blis_coefficients_validate(const blis_coefficients *coefficients,
-                                       size_t beta_min, const char *model,
-                                       blis_error *error) {
+blis_status blis_coefficients_validate(const blis_coefficients *coefficients, size_t beta_min,
+                                       const char *model, blis_error *error) {
   if (coefficients->alpha_count < BLIS_ALPHA_COUNT) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "%s: alpha needs %d coefficients (--alpha-coeffs), "
@@ -33,10 +31,8 @@ blis_status blis_coefficients_validate(const blis_coefficients *coefficients,
                      "(--beta-coeffs), got %zu",
                      model, beta_min, coefficients->beta_count);
   }
-  BLIS_TRY(check_values(coefficients->alpha, coefficients->alpha_count, "alpha",
-                        model, error));
-  return check_values(coefficients->beta, coefficients->beta_count, "beta",
-                      model, error);
+  BLIS_TRY(check_values(coefficients->alpha, coefficients->alpha_count, "alpha", model, error));
+  return check_values(coefficients->beta, coefficients->beta_count, "beta", model, error);
 }
 
 blis__alpha blis__alpha_from(const blis_coefficients *coefficients) {
@@ -55,8 +51,7 @@ int64_t blis__alpha_linear_queueing(const void *state, int64_t prompt_tokens) {
   return blis__truncate(a[0] + a[1] * (double)prompt_tokens);
 }
 
-int64_t blis__alpha_constant_queueing(const void *state,
-                                      int64_t prompt_tokens) {
+int64_t blis__alpha_constant_queueing(const void *state, int64_t prompt_tokens) {
   (void)prompt_tokens;
   return blis__truncate(values_of(state)[0]);
 }

@@ -29,9 +29,9 @@ enum { BLIS_ALPHA_COUNT = 3 };
  * At least 3 alphas and beta_min betas, all finite and >= 0. BLIS_ERR_INVALID
  * names the model, the coefficient and its value.
  */
-BLIS_MUSTUSE blis_status blis_coefficients_validate(
-    const blis_coefficients *coefficients, size_t beta_min, const char *model,
-    blis_error *error);
+BLIS_MUSTUSE blis_status blis_coefficients_validate(const blis_coefficients *coefficients,
+                                                    size_t beta_min, const char *model,
+                                                    blis_error *error);
 
 /*
  * The state of every model with alphas begins with them, so that these

@@ -14,8 +14,7 @@ static int64_t times(int64_t sum, int64_t copies) {
   return sum > INT64_MAX / copies ? INT64_MAX : sum * copies;
 }
 
-static bool step_time_from_sums(const void *state, const blis_batch_sums *sums,
-                                int64_t *step_us) {
+static bool step_time_from_sums(const void *state, const blis_batch_sums *sums, int64_t *step_us) {
   const copied *c = state;
   const blis_batch_sums all = {
       .requests = times(sums->requests, c->copies),
@@ -28,9 +27,8 @@ static bool step_time_from_sums(const void *state, const blis_batch_sums *sums,
   return blis_latency_step_time_from_sums(&c->model, &all, step_us);
 }
 
-static blis_status step_time(void *state, const blis_batch_item *items,
-                             size_t count, int64_t *step_us,
-                             blis_error *error) {
+static blis_status step_time(void *state, const blis_batch_item *items, size_t count,
+                             int64_t *step_us, blis_error *error) {
   copied *c = state;
   const blis_batch_sums sums = blis_batch_sums_of(items, count);
   if (step_time_from_sums(c, &sums, step_us)) {
@@ -42,8 +40,7 @@ static blis_status step_time(void *state, const blis_batch_item *items,
       BLIS_TRY_MEM(blis_array_push(&c->alloc, &c->items, items[i]), error);
     }
   }
-  return blis_latency_step_time(&c->model, c->items.items, c->items.count,
-                                step_us, error);
+  return blis_latency_step_time(&c->model, c->items.items, c->items.count, step_us, error);
 }
 
 static int64_t queueing_time(const void *state, int64_t prompt_tokens) {
@@ -89,10 +86,8 @@ static const blis_latency_ops ops = {.name = "copied",
                                      .coverage = coverage,
                                      .free = free_copied};
 
-blis_status blis_copied_latency_new(const blis_alloc *alloc,
-                                    blis_latency_model *model, int64_t copies,
-                                    blis_latency_model *out,
-                                    blis_error *error) {
+blis_status blis_copied_latency_new(const blis_alloc *alloc, blis_latency_model *model,
+                                    int64_t copies, blis_latency_model *out, blis_error *error) {
   BLIS_ASSERT(copies >= 1);
   copied *c = blis_alloc_zeroed(alloc, 1, sizeof *c);
   if (c == NULL) {

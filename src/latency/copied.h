@@ -16,10 +16,8 @@
  * Fills *out, which the caller owns; takes *model, a built-in one, also on
  * failure. copies >= 1.
  */
-BLIS_MUSTUSE blis_status blis_copied_latency_new(const blis_alloc *alloc,
-                                                 blis_latency_model *model,
-                                                 int64_t copies,
-                                                 blis_latency_model *out,
+BLIS_MUSTUSE blis_status blis_copied_latency_new(const blis_alloc *alloc, blis_latency_model *model,
+                                                 int64_t copies, blis_latency_model *out,
                                                  blis_error *error);
 
 #endif

@@ -12,24 +12,19 @@
 
 const blis_spec_field *blis_coverage_fields(size_t *count) {
   static const blis_spec_field FIELDS[] = {
-      FIELD(fitted_on, BLIS_SPEC_TEXT),
-      FIELD(extrapolated, BLIS_SPEC_FLAG),
-      FIELD(parameters_min, BLIS_SPEC_NUMBER),
-      FIELD(parameters_max, BLIS_SPEC_NUMBER),
-      FIELD(tp_max, BLIS_SPEC_INTEGER),
-      FIELD(tokens_max, BLIS_SPEC_INTEGER),
-      FIELD(requests_max, BLIS_SPEC_INTEGER),
-      FIELD(context_max, BLIS_SPEC_INTEGER),
+      FIELD(fitted_on, BLIS_SPEC_TEXT),        FIELD(extrapolated, BLIS_SPEC_FLAG),
+      FIELD(parameters_min, BLIS_SPEC_NUMBER), FIELD(parameters_max, BLIS_SPEC_NUMBER),
+      FIELD(tp_max, BLIS_SPEC_INTEGER),        FIELD(tokens_max, BLIS_SPEC_INTEGER),
+      FIELD(requests_max, BLIS_SPEC_INTEGER),  FIELD(context_max, BLIS_SPEC_INTEGER),
   };
   *count = sizeof FIELDS / sizeof *FIELDS;
   return FIELDS;
 }
 
-int64_t blis_coverage_beyond(const blis_coverage *coverage, int64_t decodes,
-                             int64_t context, int64_t count) {
-  blis_batch_sums sums = {.requests = decodes,
-                          .decode_requests = decodes,
-                          .decode_context_tokens = context};
+int64_t blis_coverage_beyond(const blis_coverage *coverage, int64_t decodes, int64_t context,
+                             int64_t count) {
+  blis_batch_sums sums = {
+      .requests = decodes, .decode_requests = decodes, .decode_context_tokens = context};
   if (count <= 0 || blis_coverage_is_beyond(coverage, &sums)) {
     return blis_max_i64(count, 0); /* contexts only grow */
   }
@@ -60,8 +55,8 @@ static void say(const phrases *list, const char *format, ...) {
   va_end(arguments);
 }
 
-bool blis_coverage_lacks(const blis_coverage *coverage, double parameters,
-                         int64_t tp, char *text, size_t size) {
+bool blis_coverage_lacks(const blis_coverage *coverage, double parameters, int64_t tp, char *text,
+                         size_t size) {
   const phrases list = {text, size};
   text[0] = '\0';
   if (coverage->parameters_max > 0.0 && parameters > coverage->parameters_max) {
@@ -73,19 +68,17 @@ bool blis_coverage_lacks(const blis_coverage *coverage, double parameters,
         coverage->parameters_min / 1e9);
   }
   if (coverage->tp_max > 0 && tp > coverage->tp_max) {
-    say(&list, "TP %" PRId64 " (fitted up to %" PRId64 ")", tp,
-        coverage->tp_max);
+    say(&list, "TP %" PRId64 " (fitted up to %" PRId64 ")", tp, coverage->tp_max);
   }
   return text[0] != '\0';
 }
 
-void blis_coverage_describe(const blis_coverage *coverage, char *text,
-                            size_t size) {
+void blis_coverage_describe(const blis_coverage *coverage, char *text, size_t size) {
   const phrases list = {text, size};
   text[0] = '\0';
   if (coverage->parameters_max > 0.0) {
-    say(&list, "models of %.3gB to %.3gB parameters",
-        coverage->parameters_min / 1e9, coverage->parameters_max / 1e9);
+    say(&list, "models of %.3gB to %.3gB parameters", coverage->parameters_min / 1e9,
+        coverage->parameters_max / 1e9);
   }
   if (coverage->tp_max > 0) {
     say(&list, "TP up to %" PRId64, coverage->tp_max);

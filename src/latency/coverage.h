@@ -35,14 +35,11 @@ static inline bool blis_coverage_is_beyond(const blis_coverage *coverage,
                                            const blis_batch_sums *sums) {
   /* Doubles do not overflow, and are exact for all batches there are. */
   double tokens = (double)sums->prefill_tokens + (double)sums->decode_requests;
-  double context = (double)sums->prefill_context_tokens +
-                   (double)sums->decode_context_tokens;
+  double context = (double)sums->prefill_context_tokens + (double)sums->decode_context_tokens;
   double requests = (double)sums->requests;
   return (coverage->tokens_max > 0 && tokens > (double)coverage->tokens_max) ||
-         (coverage->requests_max > 0 &&
-          sums->requests > coverage->requests_max) ||
-         (coverage->context_max > 0 &&
-          context > (double)coverage->context_max * requests);
+         (coverage->requests_max > 0 && sums->requests > coverage->requests_max) ||
+         (coverage->context_max > 0 && context > (double)coverage->context_max * requests);
 }
 
 /*
@@ -50,18 +47,17 @@ static inline bool blis_coverage_is_beyond(const blis_coverage *coverage,
  * each of decodes requests and prefills nothing; context is the sum of their
  * contexts before the first.
  */
-int64_t blis_coverage_beyond(const blis_coverage *coverage, int64_t decodes,
-                             int64_t context, int64_t count);
+int64_t blis_coverage_beyond(const blis_coverage *coverage, int64_t decodes, int64_t context,
+                             int64_t count);
 
 /*
  * What of a model with so many parameters on so many GPUs is beyond the range,
  * a phrase; false and "" when nothing is.
  */
-bool blis_coverage_lacks(const blis_coverage *coverage, double parameters,
-                         int64_t tp, char *text, size_t size);
+bool blis_coverage_lacks(const blis_coverage *coverage, double parameters, int64_t tp, char *text,
+                         size_t size);
 
 /* The limits as a phrase: "TP up to 4, up to 128 requests a step". */
-void blis_coverage_describe(const blis_coverage *coverage, char *text,
-                            size_t size);
+void blis_coverage_describe(const blis_coverage *coverage, char *text, size_t size);
 
 #endif

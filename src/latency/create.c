@@ -12,20 +12,17 @@
 #include "latency/roofline.h"
 #include "latency/trained_physics.h"
 
-typedef blis_status creator(const blis_alloc *alloc,
-                            const blis_latency_config *config,
+typedef blis_status creator(const blis_alloc *alloc, const blis_latency_config *config,
                             blis_latency_model *out, blis_error *error);
 
-static blis_status need(const char *kind, const char *what, const void *given,
-                        blis_error *error) {
+static blis_status need(const char *kind, const char *what, const void *given, blis_error *error) {
   if (given == NULL) {
     return blis_fail(error, BLIS_ERR_INVALID, "%s needs %s", kind, what);
   }
   return BLIS_OK;
 }
 
-static blis_status check_pairing(const blis_coefficients *c,
-                                 blis_error *error) {
+static blis_status check_pairing(const blis_coefficients *c, blis_error *error) {
   if ((c->alpha_count == 0) != (c->beta_count == 0)) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "alpha and beta coefficients (--alpha-coeffs, "
@@ -42,8 +39,7 @@ static const char *kind_of(const blis_latency_config *config) {
 
 blis_status blis_latency_coefficients(const blis_latency_config *config,
                                       blis_coefficients *coefficients,
-                                      const blis_coverage **coverage,
-                                      blis_error *error) {
+                                      const blis_coverage **coverage, blis_error *error) {
   const char *kind = kind_of(config);
   *coverage = NULL;
   *coefficients = config->coefficients;
@@ -60,8 +56,7 @@ blis_status blis_latency_coefficients(const blis_latency_config *config,
       .version = config->version,
   };
   const blis_catalogue_coefficients *found;
-  BLIS_TRY(
-      blis_catalogue_find_coefficients(config->catalogue, &key, &found, error));
+  BLIS_TRY(blis_catalogue_find_coefficients(config->catalogue, &key, &found, error));
   *coefficients = found->values;
   *coverage = found->has_coverage ? &found->coverage : NULL;
   for (size_t i = 0; i < coefficients->beta_count; i++) {
@@ -70,12 +65,10 @@ blis_status blis_latency_coefficients(const blis_latency_config *config,
     }
   }
   return blis_fail(error, BLIS_ERR_INVALID,
-                   "%s: the default beta coefficients from %s are all zero",
-                   kind, found->source);
+                   "%s: the default beta coefficients from %s are all zero", kind, found->source);
 }
 
-static blis_status create_blackbox(const blis_alloc *alloc,
-                                   const blis_latency_config *config,
+static blis_status create_blackbox(const blis_alloc *alloc, const blis_latency_config *config,
                                    blis_latency_model *out, blis_error *error) {
   blis_coefficients coefficients;
   const blis_coverage *coverage;
@@ -84,12 +77,11 @@ static blis_status create_blackbox(const blis_alloc *alloc,
 }
 
 /* What both models of spread experts need. */
-static blis_status check_physical(const blis_latency_config *config,
-                                  const char *kind, blis_error *error) {
+static blis_status check_physical(const blis_latency_config *config, const char *kind,
+                                  blis_error *error) {
   BLIS_TRY(need(kind, "a model with its dimensions", config->model, error));
   BLIS_TRY(need(kind, "the rates of a GPU", config->hardware, error));
-  if (config->parallelism.expert_parallel &&
-      !blis_model_spec_is_moe(config->model)) {
+  if (config->parallelism.expert_parallel && !blis_model_spec_is_moe(config->model)) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "expert parallelism needs a mixture-of-experts model; "
                      "%s is dense",
@@ -98,38 +90,31 @@ static blis_status check_physical(const blis_latency_config *config,
   return BLIS_OK;
 }
 
-static blis_status create_calibrated(const blis_alloc *alloc,
-                                     const blis_latency_config *config,
-                                     blis_latency_model *out,
-                                     blis_error *error) {
+static blis_status create_calibrated(const blis_alloc *alloc, const blis_latency_config *config,
+                                     blis_latency_model *out, blis_error *error) {
   BLIS_TRY(check_physical(config, "calibrated", error));
   blis_coefficients coefficients;
   const blis_coverage *coverage;
   BLIS_TRY(blis_latency_coefficients(config, &coefficients, &coverage, error));
-  return blis_calibrated_new(alloc, config->model, config->hardware,
-                             &config->parallelism, &coefficients, coverage, out,
-                             error);
+  return blis_calibrated_new(alloc, config->model, config->hardware, &config->parallelism,
+                             &coefficients, coverage, out, error);
 }
 
 static blis_status create_trained_physics(const blis_alloc *alloc,
                                           const blis_latency_config *config,
-                                          blis_latency_model *out,
-                                          blis_error *error) {
+                                          blis_latency_model *out, blis_error *error) {
   BLIS_TRY(check_physical(config, "trained-physics", error));
   blis_coefficients coefficients;
   const blis_coverage *coverage;
   BLIS_TRY(blis_latency_coefficients(config, &coefficients, &coverage, error));
-  return blis_trained_physics_new(alloc, config->model, config->hardware,
-                                  &config->parallelism, &coefficients, out,
-                                  error);
+  return blis_trained_physics_new(alloc, config->model, config->hardware, &config->parallelism,
+                                  &coefficients, out, error);
 }
 
-static blis_status create_roofline(const blis_alloc *alloc,
-                                   const blis_latency_config *config,
+static blis_status create_roofline(const blis_alloc *alloc, const blis_latency_config *config,
                                    blis_latency_model *out, blis_error *error) {
   static const double NO_ALPHA[BLIS_ALPHA_COUNT] = {0.0, 0.0, 0.0};
-  BLIS_TRY(
-      need("roofline", "a model with its dimensions", config->model, error));
+  BLIS_TRY(need("roofline", "a model with its dimensions", config->model, error));
   BLIS_TRY(need("roofline", "the rates of a GPU", config->hardware, error));
   blis_coefficients coefficients = config->coefficients;
   if (coefficients.beta_count > 0) {
@@ -142,14 +127,12 @@ static blis_status create_roofline(const blis_alloc *alloc,
     coefficients.alpha = NO_ALPHA;
     coefficients.alpha_count = BLIS_ALPHA_COUNT;
   }
-  return blis_roofline_new(alloc, config->model, config->hardware,
-                           config->parallelism.tp, &coefficients, out, error);
+  return blis_roofline_new(alloc, config->model, config->hardware, config->parallelism.tp,
+                           &coefficients, out, error);
 }
 
-static blis_status create_piecewise(const blis_alloc *alloc,
-                                    const blis_latency_config *config,
-                                    blis_latency_model *out,
-                                    blis_error *error) {
+static blis_status create_piecewise(const blis_alloc *alloc, const blis_latency_config *config,
+                                    blis_latency_model *out, blis_error *error) {
   blis_piecewise_params params = blis_piecewise_defaults();
   const double *beta = config->coefficients.beta;
   size_t count = config->coefficients.beta_count;
@@ -169,8 +152,7 @@ static blis_status create_piecewise(const blis_alloc *alloc,
   return blis_piecewise_new(alloc, &params, out, error);
 }
 
-static blis_status find_creator(const char *kind, creator **create,
-                                blis_error *error) {
+static blis_status find_creator(const char *kind, creator **create, blis_error *error) {
   static const struct {
     const char *kind;
     creator *create;
@@ -190,31 +172,26 @@ static blis_status find_creator(const char *kind, creator **create,
     }
     blis_nearest_offer(&nearest, CREATORS[i].kind);
   }
-  return blis_fail(error, BLIS_ERR_INVALID, "unknown latency model '%.60s'%s",
-                   kind, blis_nearest_suggest(&nearest).text);
+  return blis_fail(error, BLIS_ERR_INVALID, "unknown latency model '%.60s'%s", kind,
+                   blis_nearest_suggest(&nearest).text);
 }
 
 static bool has_backend(const blis_parallelism *parallelism) {
-  return parallelism->moe_comm_backend != NULL &&
-         parallelism->moe_comm_backend[0] != '\0';
+  return parallelism->moe_comm_backend != NULL && parallelism->moe_comm_backend[0] != '\0';
 }
 
-static blis_status check_other_parallelism(const char *kind,
-                                           const blis_parallelism *parallelism,
+static blis_status check_other_parallelism(const char *kind, const blis_parallelism *parallelism,
                                            blis_error *error) {
-  if (parallelism->dp > 1 || parallelism->expert_parallel ||
-      has_backend(parallelism)) {
-    return blis_fail(
-        error, BLIS_ERR_INVALID,
-        "%s does not support dp above 1, expert parallelism or a MoE "
-        "communication backend; use trained-physics or calibrated",
-        kind);
+  if (parallelism->dp > 1 || parallelism->expert_parallel || has_backend(parallelism)) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "%s does not support dp above 1, expert parallelism or a MoE "
+                     "communication backend; use trained-physics or calibrated",
+                     kind);
   }
   return BLIS_OK;
 }
 
-blis_status blis_latency_create(const blis_alloc *alloc,
-                                const blis_latency_config *config,
+blis_status blis_latency_create(const blis_alloc *alloc, const blis_latency_config *config,
                                 blis_latency_model *out, blis_error *error) {
   const char *kind = kind_of(config);
   creator *create = NULL;
@@ -241,12 +218,11 @@ static void say(const warner *w, const char *format, ...) {
   w->warn(w->ud, text);
 }
 
-static void warn_of_model(const warner *w, const blis_model_spec *model,
-                          bool is_calibrated, int64_t tp) {
+static void warn_of_model(const warner *w, const blis_model_spec *model, bool is_calibrated,
+                          int64_t tp) {
   if (model->kv_lora_rank > 0) {
     say(w, "%s uses latent attention (MLA): %s", model->name,
-        is_calibrated ? "its step times have not been validated"
-                      : "step times are pessimistic");
+        is_calibrated ? "its step times have not been validated" : "step times are pessimistic");
   }
   if (model->experts_unknown) {
     say(w,
@@ -255,12 +231,12 @@ static void warn_of_model(const warner *w, const blis_model_spec *model,
         model->name);
   }
   if (model->quantization[0] != '\0' && model->weight_bytes_per_param == 0.0) {
-    say(w, "%s: unknown quantization '%s'; assuming %g bytes per weight",
-        model->name, model->quantization, model->bytes_per_param);
+    say(w, "%s: unknown quantization '%s'; assuming %g bytes per weight", model->name,
+        model->quantization, model->bytes_per_param);
   }
   if (model->weight_bytes_per_param > model->bytes_per_param) {
-    say(w, "%s: weights of %g bytes are wider than its compute type (%g)",
-        model->name, model->weight_bytes_per_param, model->bytes_per_param);
+    say(w, "%s: weights of %g bytes are wider than its compute type (%g)", model->name,
+        model->weight_bytes_per_param, model->bytes_per_param);
   }
   if (model->kv_lora_rank == 0 && blis_model_spec_kv_heads(model) < tp) {
     say(w,

@@ -19,9 +19,9 @@
 
 /* Zero it first; pointers are borrowed for the call. */
 typedef struct blis_latency_config {
-  const char *kind;     /* one of the table in create.c, or "routesim" for
-                           piecewise; NULL = BLIS_LATENCY_DEFAULT_KIND */
-  const char *model_id; /* for looking up coefficients */
+  const char *kind;                   /* one of the table in create.c, or "routesim" for
+                                         piecewise; NULL = BLIS_LATENCY_DEFAULT_KIND */
+  const char *model_id;               /* for looking up coefficients */
   const blis_model_spec *model;       /* for trained-physics, calibrated and
                                          roofline */
   const blis_hardware_spec *hardware; /* its name for looking up, its rates
@@ -49,17 +49,17 @@ typedef struct blis_latency_config {
  */
 BLIS_MUSTUSE blis_status blis_latency_create(const blis_alloc *alloc,
                                              const blis_latency_config *config,
-                                             blis_latency_model *out,
-                                             blis_error *error);
+                                             blis_latency_model *out, blis_error *error);
 
 /*
  * The coefficients that blis_latency_create would take, of the experiment or of
  * the catalogue; they are borrowed from there. *coverage is NULL when it is not
  * known where they were fitted. Fails for a kind without coefficients.
  */
-BLIS_MUSTUSE blis_status blis_latency_coefficients(
-    const blis_latency_config *config, blis_coefficients *coefficients,
-    const blis_coverage **coverage, blis_error *error);
+BLIS_MUSTUSE blis_status blis_latency_coefficients(const blis_latency_config *config,
+                                                   blis_coefficients *coefficients,
+                                                   const blis_coverage **coverage,
+                                                   blis_error *error);
 
 /*
  * Calls warn with one sentence for everything that is allowed but probably not

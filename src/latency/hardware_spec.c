@@ -2,13 +2,11 @@
 
 #include <math.h>
 
-#define NUMBER(member)                                                         \
-  BLIS_SPEC_FIELD(blis_hardware_spec, member, BLIS_SPEC_NUMBER)
+#define NUMBER(member) BLIS_SPEC_FIELD(blis_hardware_spec, member, BLIS_SPEC_NUMBER)
 
 static const blis_spec_field FIELDS[] = {
-    NUMBER(peak_tflops),    NUMBER(fp8_tflops), NUMBER(bandwidth_tb_s),
-    NUMBER(mfu_prefill),    NUMBER(mfu_decode), NUMBER(memory_gib),
-    NUMBER(price_per_hour),
+    NUMBER(peak_tflops), NUMBER(fp8_tflops), NUMBER(bandwidth_tb_s), NUMBER(mfu_prefill),
+    NUMBER(mfu_decode),  NUMBER(memory_gib), NUMBER(price_per_hour),
 };
 
 enum { FIELD_COUNT = sizeof FIELDS / sizeof *FIELDS };
@@ -18,14 +16,12 @@ const blis_spec_field *blis_hardware_spec_fields(size_t *count) {
   return FIELDS;
 }
 
-blis_status blis_hardware_spec_validate(const blis_hardware_spec *spec,
-                                        blis_error *error) {
+blis_status blis_hardware_spec_validate(const blis_hardware_spec *spec, blis_error *error) {
   blis__problems problems = {0};
   for (size_t i = 0; i < FIELD_COUNT; i++) {
     double value = blis_spec_get_number(spec, &FIELDS[i]);
     if (!isfinite(value) || value < 0.0) {
-      blis__problems_add(&problems, "%s must not be negative, got %g",
-                         FIELDS[i].name, value);
+      blis__problems_add(&problems, "%s must not be negative, got %g", FIELDS[i].name, value);
     }
   }
   return blis__problems_status(&problems, "hardware", spec->name, error);
@@ -33,8 +29,7 @@ blis_status blis_hardware_spec_validate(const blis_hardware_spec *spec,
 
 double blis_hardware_spec_peak_tflops(const blis_hardware_spec *hardware,
                                       const blis_model_spec *model) {
-  if (blis_model_spec_weight_bytes(model) == 1.0 &&
-      hardware->fp8_tflops > 0.0) {
+  if (blis_model_spec_weight_bytes(model) == 1.0 && hardware->fp8_tflops > 0.0) {
     return hardware->fp8_tflops;
   }
   return hardware->peak_tflops;

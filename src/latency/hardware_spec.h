@@ -31,8 +31,8 @@ const blis_spec_field *blis_hardware_spec_fields(size_t *count);
  * No member negative, infinite or NaN. One BLIS_ERR_INVALID reports everything
  * that is wrong.
  */
-BLIS_MUSTUSE blis_status
-blis_hardware_spec_validate(const blis_hardware_spec *spec, blis_error *error);
+BLIS_MUSTUSE blis_status blis_hardware_spec_validate(const blis_hardware_spec *spec,
+                                                     blis_error *error);
 
 /*
  * Peak rate in TFLOPS for a model: the FP8 rate when its weights have exactly

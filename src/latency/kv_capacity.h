@@ -56,28 +56,24 @@ typedef struct blis_kv_capacity {
  * BLIS_ERR_INVALID names what is missing, or why the model does not fit and on
  * how many GPUs it would; *capacity is then undefined.
  */
-BLIS_MUSTUSE blis_status
-blis_kv_capacity_compute(const blis_kv_capacity_config *config,
-                         blis_kv_capacity *capacity, blis_error *error);
+BLIS_MUSTUSE blis_status blis_kv_capacity_compute(const blis_kv_capacity_config *config,
+                                                  blis_kv_capacity *capacity, blis_error *error);
 
 /*
  * KV bytes of one token on one GPU, in all layers. The latent cache of MLA
  * models is on every GPU in full; otherwise TP divides the KV heads, of which
  * no GPU has less than one if the model counts as built.
  */
-BLIS_MUSTUSE blis_status blis_kv_bytes_per_token(const blis_model_spec *model,
-                                                 int64_t tp,
-                                                 double *bytes_per_token,
-                                                 blis_error *error);
+BLIS_MUSTUSE blis_status blis_kv_bytes_per_token(const blis_model_spec *model, int64_t tp,
+                                                 double *bytes_per_token, blis_error *error);
 
 /* The number of weights of a model; FFNs have three matrices. */
-BLIS_MUSTUSE blis_status blis_model_params(const blis_model_spec *model,
-                                           int64_t *params, blis_error *error);
+BLIS_MUSTUSE blis_status blis_model_params(const blis_model_spec *model, int64_t *params,
+                                           blis_error *error);
 
 /* Bytes of all weights of a model. */
 BLIS_MUSTUSE blis_status blis_model_weight_bytes(const blis_model_spec *model,
-                                                 int64_t *weight_bytes,
-                                                 blis_error *error);
+                                                 int64_t *weight_bytes, blis_error *error);
 
 /*
  * The longest sequence when a model allows max_model_tokens (0 = unlimited,

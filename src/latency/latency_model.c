@@ -51,18 +51,15 @@ blis_batch_sums blis_batch_sums_of(const blis_batch_item *items, size_t count) {
   return sums;
 }
 
-size_t blis__latency_decode_times(const blis_latency_model *model,
-                                  int64_t decodes, int64_t context,
+size_t blis__latency_decode_times(const blis_latency_model *model, int64_t decodes, int64_t context,
                                   size_t count, int64_t *step_us) {
-  blis_batch_sums sums = {.requests = decodes,
-                          .decode_requests = decodes,
-                          .decode_context_tokens = context};
+  blis_batch_sums sums = {
+      .requests = decodes, .decode_requests = decodes, .decode_context_tokens = context};
   size_t told = 0;
   if (!model->ops->may_look_ahead && count > 1) {
     count = 1;
   }
-  while (told < count &&
-         blis_latency_step_time_from_sums(model, &sums, &step_us[told])) {
+  while (told < count && blis_latency_step_time_from_sums(model, &sums, &step_us[told])) {
     sums.decode_context_tokens += decodes;
     told++;
   }

@@ -85,16 +85,15 @@ typedef struct blis_latency_ops {
    * batch. Built-in models cannot fail; a scripted one may, and then leaves
    * *step_us alone.
    */
-  blis_status (*step_time)(void *state, const blis_batch_item *items,
-                           size_t count, int64_t *step_us, blis_error *error);
+  blis_status (*step_time)(void *state, const blis_batch_item *items, size_t count,
+                           int64_t *step_us, blis_error *error);
 
   /*
    * The same from sums alone; NULL when the model needs the requests. False
    * means that these sums do not determine the last bit: call step_time for
    * this step.
    */
-  bool (*step_time_from_sums)(const void *state, const blis_batch_sums *sums,
-                              int64_t *step_us);
+  bool (*step_time_from_sums)(const void *state, const blis_batch_sums *sums, int64_t *step_us);
 
   /* It costs little, and may be asked about steps that never come. */
   bool may_look_ahead;
@@ -105,8 +104,8 @@ typedef struct blis_latency_ops {
    * is the sum of their contexts before the first. Answers how many of the
    * first ones it could tell. NULL, or 0: they are asked for one by one.
    */
-  size_t (*decode_times)(const void *state, int64_t decodes, int64_t context,
-                         size_t count, int64_t *step_us);
+  size_t (*decode_times)(const void *state, int64_t decodes, int64_t context, size_t count,
+                         int64_t *step_us);
 
   /* From a request's arrival at the instance to its place in the queue. */
   int64_t (*queueing_time)(const void *state, int64_t prompt_tokens);
@@ -144,72 +143,54 @@ static inline bool blis_latency_uses_sums(const blis_latency_model *model) {
   return model->ops->step_time_from_sums != NULL;
 }
 
-static inline BLIS_MUSTUSE blis_status blis_latency_step_time(
-    const blis_latency_model *model, const blis_batch_item *items, size_t count,
-    int64_t *step_us, blis_error *error) {
+static inline BLIS_MUSTUSE blis_status blis_latency_step_time(const blis_latency_model *model,
+                                                              const blis_batch_item *items,
+                                                              size_t count, int64_t *step_us,
+                                                              blis_error *error) {
   return model->ops->step_time(model->state, items, count, step_us, error);
 }
 
-static inline bool
-blis_latency_step_time_from_sums(const blis_latency_model *model,
-                                 const blis_batch_sums *sums,
-                                 int64_t *step_us) {
+static inline bool blis_latency_step_time_from_sums(const blis_latency_model *model,
+                                                    const blis_batch_sums *sums, int64_t *step_us) {
   return model->ops->step_time_from_sums != NULL &&
          model->ops->step_time_from_sums(model->state, sums, step_us);
 }
 
-size_t blis__latency_decode_times(const blis_latency_model *model,
-                                  int64_t decodes, int64_t context,
+size_t blis__latency_decode_times(const blis_latency_model *model, int64_t decodes, int64_t context,
                                   size_t count, int64_t *step_us);
 
 /* decode_times, or the same from sums; 0 for a model that has neither. */
-static inline size_t blis_latency_decode_times(const blis_latency_model *model,
-                                               int64_t decodes, int64_t context,
-                                               size_t count, int64_t *step_us) {
+static inline size_t blis_latency_decode_times(const blis_latency_model *model, int64_t decodes,
+                                               int64_t context, size_t count, int64_t *step_us) {
   size_t told = 0;
   if (model->ops->decode_times != NULL) {
-    told = model->ops->decode_times(model->state, decodes, context, count,
-                                    step_us);
+    told = model->ops->decode_times(model->state, decodes, context, count, step_us);
   }
-  return told > 0 ? told
-                  : blis__latency_decode_times(model, decodes, context, count,
-                                               step_us);
+  return told > 0 ? told : blis__latency_decode_times(model, decodes, context, count, step_us);
 }
 
-static inline int64_t
-blis_latency_queueing_time(const blis_latency_model *model,
-                           int64_t prompt_tokens) {
-  return model->ops->queueing_time == NULL
-             ? 0
-             : model->ops->queueing_time(model->state, prompt_tokens);
+static inline int64_t blis_latency_queueing_time(const blis_latency_model *model,
+                                                 int64_t prompt_tokens) {
+  return model->ops->queueing_time == NULL ? 0
+                                           : model->ops->queueing_time(model->state, prompt_tokens);
 }
 
-static inline int64_t
-blis_latency_output_token_time(const blis_latency_model *model) {
-  return model->ops->output_token_time == NULL
-             ? 0
-             : model->ops->output_token_time(model->state);
+static inline int64_t blis_latency_output_token_time(const blis_latency_model *model) {
+  return model->ops->output_token_time == NULL ? 0 : model->ops->output_token_time(model->state);
 }
 
-static inline int64_t
-blis_latency_fixed_overhead(const blis_latency_model *model) {
-  return model->ops->fixed_overhead == NULL
-             ? 0
-             : model->ops->fixed_overhead(model->state);
+static inline int64_t blis_latency_fixed_overhead(const blis_latency_model *model) {
+  return model->ops->fixed_overhead == NULL ? 0 : model->ops->fixed_overhead(model->state);
 }
 
-static inline blis_first_token
-blis_latency_first_token(const blis_latency_model *model) {
-  return model->ops->first_token == NULL
-             ? (blis_first_token){0}
-             : model->ops->first_token(model->state);
+static inline blis_first_token blis_latency_first_token(const blis_latency_model *model) {
+  return model->ops->first_token == NULL ? (blis_first_token){0}
+                                         : model->ops->first_token(model->state);
 }
 
 /* Borrowed from the model. */
-static inline const blis_coverage *
-blis_latency_coverage(const blis_latency_model *model) {
-  return model->ops->coverage == NULL ? NULL
-                                      : model->ops->coverage(model->state);
+static inline const blis_coverage *blis_latency_coverage(const blis_latency_model *model) {
+  return model->ops->coverage == NULL ? NULL : model->ops->coverage(model->state);
 }
 
 #endif

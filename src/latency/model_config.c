@@ -32,20 +32,15 @@ static const struct {
     {offsetof(blis_model_spec, kv_heads),
      {"num_key_value_heads", "num_kv_heads", "multi_query_group_num"}},
     {offsetof(blis_model_spec, vocab_size), {"vocab_size"}},
-    {offsetof(blis_model_spec, intermediate_size),
-     {"intermediate_size", "ffn_hidden_size"}},
+    {offsetof(blis_model_spec, intermediate_size), {"intermediate_size", "ffn_hidden_size"}},
     {offsetof(blis_model_spec, head_dim), {"head_dim"}},
     {offsetof(blis_model_spec, experts_per_token), {"num_experts_per_tok"}},
-    {offsetof(blis_model_spec, expert_intermediate_size),
-     {"moe_intermediate_size"}},
+    {offsetof(blis_model_spec, expert_intermediate_size), {"moe_intermediate_size"}},
     {offsetof(blis_model_spec, shared_expert_intermediate_size),
      {"shared_expert_intermediate_size"}},
-    {offsetof(blis_model_spec, interleave_moe_layer_step),
-     {"interleave_moe_layer_step"}},
-    {offsetof(blis_model_spec, dense_intermediate_size),
-     {"intermediate_size_mlp"}},
-    {offsetof(blis_model_spec, first_k_dense_replace),
-     {"first_k_dense_replace"}},
+    {offsetof(blis_model_spec, interleave_moe_layer_step), {"interleave_moe_layer_step"}},
+    {offsetof(blis_model_spec, dense_intermediate_size), {"intermediate_size_mlp"}},
+    {offsetof(blis_model_spec, first_k_dense_replace), {"first_k_dense_replace"}},
     {offsetof(blis_model_spec, kv_lora_rank), {"kv_lora_rank"}},
     {offsetof(blis_model_spec, qk_rope_head_dim), {"qk_rope_head_dim"}},
 };
@@ -53,17 +48,14 @@ static const struct {
 /* A member, from text_config when it is there. */
 static blis_json_value member_of(const config_tree *config, const char *key) {
   blis_json_value value = blis_json_member(config->text, key);
-  return blis_json_type_of(value) == BLIS_JSON_MISSING
-             ? blis_json_member(config->root, key)
-             : value;
+  return blis_json_type_of(value) == BLIS_JSON_MISSING ? blis_json_member(config->root, key)
+                                                       : value;
 }
 
 /* A number; 0 for anything else. */
 static double number_of(blis_json_value value) {
   double number = 0.0;
-  return blis_json_double(value, -DBL_MAX, DBL_MAX, &number, NULL) == BLIS_OK
-             ? number
-             : 0.0;
+  return blis_json_double(value, -DBL_MAX, DBL_MAX, &number, NULL) == BLIS_OK ? number : 0.0;
 }
 
 /* A number truncated toward zero; 0 for anything else. */
@@ -85,18 +77,17 @@ static const char *text_of(blis_json_value value) {
   return blis_json_text(value, &text, NULL) == BLIS_OK ? text.data : "";
 }
 
-static blis_status check_range(const config_tree *config, const char *key,
-                               int64_t value, blis_error *error) {
+static blis_status check_range(const config_tree *config, const char *key, int64_t value,
+                               blis_error *error) {
   if (value < 0 || value > INT32_MAX) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "%s: %s must be from 0 to %" PRId32 ", got %" PRId64,
+    return blis_fail(error, BLIS_ERR_INVALID, "%s: %s must be from 0 to %" PRId32 ", got %" PRId64,
                      config->source, key, INT32_MAX, value);
   }
   return BLIS_OK;
 }
 
-static blis_status read_integers(const config_tree *config,
-                                 blis_model_spec *spec, blis_error *error) {
+static blis_status read_integers(const config_tree *config, blis_model_spec *spec,
+                                 blis_error *error) {
   for (size_t i = 0; i < sizeof INTEGERS / sizeof *INTEGERS; i++) {
     int64_t value = 0;
     for (int j = 0; j < KEYS_MAX && value == 0; j++) {
@@ -112,8 +103,8 @@ static blis_status read_integers(const config_tree *config,
   return BLIS_OK;
 }
 
-static blis_status require(const config_tree *config, const char *key,
-                           int64_t value, blis_error *error) {
+static blis_status require(const config_tree *config, const char *key, int64_t value,
+                           blis_error *error) {
   if (value > 0) {
     return BLIS_OK;
   }
@@ -122,14 +113,13 @@ static blis_status require(const config_tree *config, const char *key,
                    is_there ? "must be a positive number" : "is missing");
 }
 
-static blis_status read_compute_type(const config_tree *config,
-                                     blis_model_spec *spec, blis_error *error) {
+static blis_status read_compute_type(const config_tree *config, blis_model_spec *spec,
+                                     blis_error *error) {
   static const struct {
     const char *name;
     double bytes;
-  } TYPES[] = {{"float32", 4.0}, {"float16", 2.0}, {"bfloat16", 2.0},
-               {"int8", 1.0},    {"uint8", 1.0},   {"fp8", 1.0},
-               {"int4", 1.0},    {"nf4", 1.0}};
+  } TYPES[] = {{"float32", 4.0}, {"float16", 2.0}, {"bfloat16", 2.0}, {"int8", 1.0},
+               {"uint8", 1.0},   {"fp8", 1.0},     {"int4", 1.0},     {"nf4", 1.0}};
   const char *key = "torch_dtype";
   blis_json_value value = member_of(config, key);
   if (blis_json_type_of(value) != BLIS_JSON_TEXT) {
@@ -143,8 +133,8 @@ static blis_status read_compute_type(const config_tree *config,
     }
   }
   if (type[0] == '\0') {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "%s: torch_dtype (or dtype) is missing", config->source);
+    return blis_fail(error, BLIS_ERR_INVALID, "%s: torch_dtype (or dtype) is missing",
+                     config->source);
   }
   return blis_fail(error, BLIS_ERR_INVALID,
                    "%s: unknown torch_dtype '%.40s'; expected float32, "
@@ -153,11 +143,10 @@ static blis_status read_compute_type(const config_tree *config,
 }
 
 /* Two experts or more under one of the names publishers use. */
-static blis_status read_experts(const config_tree *config,
-                                blis_model_spec *spec, blis_error *error) {
-  static const char *const KEYS[] = {"num_experts", "moe_num_experts",
-                                     "n_routed_experts", "num_local_experts",
-                                     "num_routed_experts"};
+static blis_status read_experts(const config_tree *config, blis_model_spec *spec,
+                                blis_error *error) {
+  static const char *const KEYS[] = {"num_experts", "moe_num_experts", "n_routed_experts",
+                                     "num_local_experts", "num_routed_experts"};
   bool is_stated = false;
   for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) {
     blis_json_value value = member_of(config, KEYS[i]);
@@ -171,20 +160,16 @@ static blis_status read_experts(const config_tree *config,
   int64_t shared = truncated(member_of(config, "n_shared_experts"));
   BLIS_TRY(check_range(config, "n_shared_experts", shared, error));
   if (spec->experts == 0) {
-    spec->experts_unknown =
-        !is_stated && (shared > 0 || spec->experts_per_token > 0);
+    spec->experts_unknown = !is_stated && (shared > 0 || spec->experts_per_token > 0);
     spec->experts_per_token = 0;
   } else {
-    BLIS_TRY(
-        require(config, "num_experts_per_tok", spec->experts_per_token, error));
+    BLIS_TRY(require(config, "num_experts_per_tok", spec->experts_per_token, error));
   }
   if (spec->shared_expert_intermediate_size == 0 && shared > 0) {
-    int64_t width = spec->expert_intermediate_size > 0
-                        ? spec->expert_intermediate_size
-                        : spec->intermediate_size;
+    int64_t width = spec->expert_intermediate_size > 0 ? spec->expert_intermediate_size
+                                                       : spec->intermediate_size;
     spec->shared_expert_intermediate_size = shared * width;
-    BLIS_TRY(check_range(config, "n_shared_experts times their width",
-                         shared * width, error));
+    BLIS_TRY(check_range(config, "n_shared_experts times their width", shared * width, error));
   }
   return BLIS_OK;
 }
@@ -195,8 +180,7 @@ static const int64_t TOKENS_MAX = INT64_C(1) << 53;
 
 /* These kinds state the longest sequence with the scaling already in it. */
 static bool is_included(const char *type) {
-  return strcmp(type, "su") == 0 || strcmp(type, "longrope") == 0 ||
-         strcmp(type, "llama3") == 0;
+  return strcmp(type, "su") == 0 || strcmp(type, "longrope") == 0 || strcmp(type, "llama3") == 0;
 }
 
 /*
@@ -214,20 +198,18 @@ static int64_t scale(const config_tree *config, int64_t tokens) {
   if (!(factor > 1.0) || is_included(type) || strstr(model, "gemma3") != NULL) {
     return tokens;
   }
-  int64_t original =
-      truncated(blis_json_member(rope, "original_max_position_embeddings"));
+  int64_t original = truncated(blis_json_member(rope, "original_max_position_embeddings"));
   bool is_yarn = strcmp(type, "yarn") == 0 && original > 0;
   double scaled = (double)(is_yarn ? original : tokens) * factor;
   return scaled < (double)TOKENS_MAX ? (int64_t)scaled : tokens;
 }
 
-static blis_status read_context(const config_tree *config,
-                                blis_model_spec *spec, blis_error *error) {
+static blis_status read_context(const config_tree *config, blis_model_spec *spec,
+                                blis_error *error) {
   const char *key = "max_position_embeddings";
   int64_t tokens = truncated(member_of(config, key));
   if (tokens < 0 || tokens > TOKENS_MAX) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "%s: %s must be from 0 to 2^53, got %" PRId64,
+    return blis_fail(error, BLIS_ERR_INVALID, "%s: %s must be from 0 to 2^53, got %" PRId64,
                      config->source, key, tokens);
   }
   spec->max_model_tokens = tokens == 0 ? 0 : scale(config, tokens);
@@ -279,13 +261,12 @@ static void read_precision(const config_tree *config, blis_model_spec *spec) {
 
 /* All of it. */
 
-static blis_status read_members(const config_tree *config,
-                                blis_model_spec *spec, blis_error *error) {
+static blis_status read_members(const config_tree *config, blis_model_spec *spec,
+                                blis_error *error) {
   BLIS_TRY(read_integers(config, spec, error));
   BLIS_TRY(require(config, "num_hidden_layers", spec->layers, error));
   BLIS_TRY(require(config, "hidden_size", spec->hidden_size, error));
-  BLIS_TRY(
-      require(config, "num_attention_heads", spec->attention_heads, error));
+  BLIS_TRY(require(config, "num_attention_heads", spec->attention_heads, error));
   BLIS_TRY(read_compute_type(config, spec, error));
   BLIS_TRY(read_experts(config, spec, error));
   BLIS_TRY(read_context(config, spec, error));
@@ -298,15 +279,13 @@ static blis_status read_members(const config_tree *config,
   }
   blis_error fault;
   if (blis_model_spec_validate(spec, &fault) != BLIS_OK) {
-    return blis_fail(error, BLIS_ERR_INVALID, "%.120s: %s", config->source,
-                     fault.message);
+    return blis_fail(error, BLIS_ERR_INVALID, "%.120s: %s", config->source, fault.message);
   }
   return BLIS_OK;
 }
 
-static blis_status read_tree(const char *source, const blis_json *json,
-                             const char *name, blis_model_spec *spec,
-                             blis_error *error) {
+static blis_status read_tree(const char *source, const blis_json *json, const char *name,
+                             blis_model_spec *spec, blis_error *error) {
   config_tree config = {.source = source, .root = blis_json_root(json)};
   BLIS_TRY(blis_json_need_object(config.root, error));
   config.text = blis_json_member(config.root, "text_config");
@@ -317,9 +296,8 @@ static blis_status read_tree(const char *source, const blis_json *json,
   return BLIS_OK;
 }
 
-blis_status blis_model_config_parse(const blis_alloc *alloc, const char *source,
-                                    blis_slice text, const char *name,
-                                    blis_model_spec *spec, blis_error *error) {
+blis_status blis_model_config_parse(const blis_alloc *alloc, const char *source, blis_slice text,
+                                    const char *name, blis_model_spec *spec, blis_error *error) {
   blis_json json;
   blis_json_init(&json, alloc);
   blis_status status = blis_json_parse(&json, source, 1, text, error);
@@ -330,9 +308,8 @@ blis_status blis_model_config_parse(const blis_alloc *alloc, const char *source,
   return status;
 }
 
-static blis_status load_file(const blis_alloc *alloc, const char *path,
-                             const char *name, blis_model_spec *spec,
-                             blis_error *error) {
+static blis_status load_file(const blis_alloc *alloc, const char *path, const char *name,
+                             blis_model_spec *spec, blis_error *error) {
   blis_json json;
   blis_json_init(&json, alloc);
   blis_status status = blis_json_read_file(&json, path, FILE_SIZE_MAX, error);
@@ -343,9 +320,8 @@ static blis_status load_file(const blis_alloc *alloc, const char *path,
   return status;
 }
 
-blis_status blis_model_config_load(const blis_alloc *alloc, const char *path,
-                                   const char *name, blis_model_spec *spec,
-                                   blis_error *error) {
+blis_status blis_model_config_load(const blis_alloc *alloc, const char *path, const char *name,
+                                   blis_model_spec *spec, blis_error *error) {
   size_t size = strlen(path) + sizeof "/config.json";
   char *inside = blis_alloc_new(alloc, size);
   BLIS_TRY_NEW(inside, error);
@@ -390,8 +366,8 @@ static int64_t weight_bits(const char *text) {
 }
 
 static bool is_fp8(const char *text) {
-  return blis__lower(text[0]) == 'f' && blis__lower(text[1]) == 'p' &&
-         text[2] == '8' && ends_word(text[3]);
+  return blis__lower(text[0]) == 'f' && blis__lower(text[1]) == 'p' && text[2] == '8' &&
+         ends_word(text[3]);
 }
 
 double blis_model_weight_bytes_from_name(const char *name) {

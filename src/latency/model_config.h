@@ -20,18 +20,16 @@
  * missing or out of range, with its key. The result passes
  * blis_model_spec_validate. *spec is left alone on failure.
  */
-BLIS_MUSTUSE blis_status blis_model_config_parse(
-    const blis_alloc *alloc, const char *source, blis_slice text,
-    const char *name, blis_model_spec *spec, blis_error *error);
+BLIS_MUSTUSE blis_status blis_model_config_parse(const blis_alloc *alloc, const char *source,
+                                                 blis_slice text, const char *name,
+                                                 blis_model_spec *spec, blis_error *error);
 
 /*
  * Reads config.json in a folder, or a file of any name. BLIS_ERR_IO names both
  * places looked at. Nothing is ever downloaded.
  */
-BLIS_MUSTUSE blis_status blis_model_config_load(const blis_alloc *alloc,
-                                                const char *path,
-                                                const char *name,
-                                                blis_model_spec *spec,
+BLIS_MUSTUSE blis_status blis_model_config_load(const blis_alloc *alloc, const char *path,
+                                                const char *name, blis_model_spec *spec,
                                                 blis_error *error);
 
 /*

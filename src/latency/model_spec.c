@@ -4,10 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#define INTEGER(member)                                                        \
-  BLIS_SPEC_FIELD(blis_model_spec, member, BLIS_SPEC_INTEGER)
-#define NUMBER(member)                                                         \
-  BLIS_SPEC_FIELD(blis_model_spec, member, BLIS_SPEC_NUMBER)
+#define INTEGER(member) BLIS_SPEC_FIELD(blis_model_spec, member, BLIS_SPEC_INTEGER)
+#define NUMBER(member) BLIS_SPEC_FIELD(blis_model_spec, member, BLIS_SPEC_NUMBER)
 #define FLAG(member) BLIS_SPEC_FIELD(blis_model_spec, member, BLIS_SPEC_FLAG)
 #define TEXT(member) BLIS_SPEC_FIELD(blis_model_spec, member, BLIS_SPEC_TEXT)
 
@@ -44,19 +42,17 @@ const blis_spec_field *blis_model_spec_fields(size_t *count) {
   return FIELDS;
 }
 
-static void check_ranges(const blis_model_spec *spec,
-                         blis__problems *problems) {
+static void check_ranges(const blis_model_spec *spec, blis__problems *problems) {
   for (size_t i = 0; i < FIELD_COUNT; i++) {
     if (FIELDS[i].kind != BLIS_SPEC_INTEGER) {
       continue;
     }
-    bool is_length =
-        FIELDS[i].offset == offsetof(blis_model_spec, max_model_tokens);
+    bool is_length = FIELDS[i].offset == offsetof(blis_model_spec, max_model_tokens);
     double most = is_length ? 0x1p53 : (double)INT32_MAX;
     double value = blis_spec_get_number(spec, &FIELDS[i]);
     if (value < 0.0 || value > most) {
-      blis__problems_add(problems, "%s must be from 0 to %.0f, got %.0f",
-                         FIELDS[i].name, most, value);
+      blis__problems_add(problems, "%s must be from 0 to %.0f, got %.0f", FIELDS[i].name, most,
+                         value);
     }
   }
 }
@@ -67,21 +63,18 @@ static void require(blis__problems *problems, const char *name, int64_t value) {
   }
 }
 
-static void check_experts(const blis_model_spec *spec,
-                          blis__problems *problems) {
+static void check_experts(const blis_model_spec *spec, blis__problems *problems) {
   if (!blis_model_spec_is_moe(spec)) {
     return;
   }
   if (spec->experts_per_token <= 0 || spec->experts_per_token > spec->experts) {
     blis__problems_add(problems,
-                       "experts_per_token must be from 1 to experts (%" PRId64
-                       "), got %" PRId64,
+                       "experts_per_token must be from 1 to experts (%" PRId64 "), got %" PRId64,
                        spec->experts, spec->experts_per_token);
   }
 }
 
-blis_status blis_model_spec_validate(const blis_model_spec *spec,
-                                     blis_error *error) {
+blis_status blis_model_spec_validate(const blis_model_spec *spec, blis_error *error) {
   blis__problems problems = {0};
   require(&problems, "layers", spec->layers);
   require(&problems, "hidden_size", spec->hidden_size);
@@ -90,10 +83,8 @@ blis_status blis_model_spec_validate(const blis_model_spec *spec,
     blis__problems_add(&problems, "bytes_per_param must be positive, got %g",
                        spec->bytes_per_param);
   }
-  if (!isfinite(spec->weight_bytes_per_param) ||
-      spec->weight_bytes_per_param < 0.0) {
-    blis__problems_add(&problems,
-                       "weight_bytes_per_param must not be negative, got %g",
+  if (!isfinite(spec->weight_bytes_per_param) || spec->weight_bytes_per_param < 0.0) {
+    blis__problems_add(&problems, "weight_bytes_per_param must not be negative, got %g",
                        spec->weight_bytes_per_param);
   }
   check_ranges(spec, &problems);
@@ -120,18 +111,16 @@ bool blis_model_spec_is_gated(const blis_model_spec *spec) {
 }
 
 int64_t blis_model_spec_q_width(const blis_model_spec *spec) {
-  return spec->counts_as_built && spec->head_dim > 0
-             ? spec->attention_heads * spec->head_dim
-             : spec->hidden_size;
+  return spec->counts_as_built && spec->head_dim > 0 ? spec->attention_heads * spec->head_dim
+                                                     : spec->hidden_size;
 }
 
 double blis_model_spec_weight_bytes(const blis_model_spec *spec) {
-  return spec->weight_bytes_per_param > 0.0 ? spec->weight_bytes_per_param
-                                            : spec->bytes_per_param;
+  return spec->weight_bytes_per_param > 0.0 ? spec->weight_bytes_per_param : spec->bytes_per_param;
 }
 
-void blis_model_spec_split_layers(const blis_model_spec *spec,
-                                  int64_t *moe_layers, int64_t *dense_layers) {
+void blis_model_spec_split_layers(const blis_model_spec *spec, int64_t *moe_layers,
+                                  int64_t *dense_layers) {
   if (!blis_model_spec_is_moe(spec)) {
     *moe_layers = 0;
   } else if (spec->interleave_moe_layer_step > 0) {

@@ -23,10 +23,10 @@ typedef struct blis_model_spec {
   int64_t attention_heads;
   int64_t kv_heads; /* 0 = attention_heads */
   int64_t vocab_size;
-  int64_t intermediate_size; /* FFN width */
-  int64_t head_dim;          /* 0 = hidden_size / attention_heads; step times
-                                use the quotient, see counts_as_built */
-  double bytes_per_param;    /* of the compute type: activations and KV */
+  int64_t intermediate_size;     /* FFN width */
+  int64_t head_dim;              /* 0 = hidden_size / attention_heads; step times
+                                    use the quotient, see counts_as_built */
+  double bytes_per_param;        /* of the compute type: activations and KV */
   double weight_bytes_per_param; /* 0 = bytes_per_param */
   char activation[32];           /* "" = silu */
   bool tie_word_embeddings;
@@ -37,10 +37,10 @@ typedef struct blis_model_spec {
   int64_t expert_intermediate_size;        /* 0 = intermediate_size */
   int64_t shared_expert_intermediate_size; /* of all of them; 0 = none */
   int64_t interleave_moe_layer_step;       /* 0 = every layer is MoE */
-  int64_t dense_intermediate_size; /* of the dense layers of a MoE model;
-                                      0 = intermediate_size */
-  int64_t first_k_dense_replace;   /* leading dense layers; capacity only */
-  bool experts_unknown; /* experts are used, but their number is not stated */
+  int64_t dense_intermediate_size;         /* of the dense layers of a MoE model;
+                                              0 = intermediate_size */
+  int64_t first_k_dense_replace;           /* leading dense layers; capacity only */
+  bool experts_unknown;                    /* experts are used, but their number is not stated */
 
   /* Multi-head latent attention (DeepSeek-V2); capacity only. */
   int64_t kv_lora_rank;
@@ -66,8 +66,7 @@ const blis_spec_field *blis_model_spec_fields(size_t *count);
  * present, no negative or absurd (> 2^31 - 1) number, experts consistent. One
  * BLIS_ERR_INVALID reports everything that is wrong.
  */
-BLIS_MUSTUSE blis_status blis_model_spec_validate(const blis_model_spec *spec,
-                                                  blis_error *error);
+BLIS_MUSTUSE blis_status blis_model_spec_validate(const blis_model_spec *spec, blis_error *error);
 
 /* True for two experts or more. */
 bool blis_model_spec_is_moe(const blis_model_spec *spec);
@@ -88,7 +87,7 @@ double blis_model_spec_weight_bytes(const blis_model_spec *spec);
  * How step-time models split the layers: an interleave step of n makes one
  * layer in n + 1 a MoE layer.
  */
-void blis_model_spec_split_layers(const blis_model_spec *spec,
-                                  int64_t *moe_layers, int64_t *dense_layers);
+void blis_model_spec_split_layers(const blis_model_spec *spec, int64_t *moe_layers,
+                                  int64_t *dense_layers);
 
 #endif

@@ -42,8 +42,7 @@ double blis__power(double base, int64_t exponent) {
  * away from whole numbers is on the same side of them as its sum. Whether all
  * are is gathered in a sign, which needs no branch.
  */
-bool blis__step_times_between(double first_us, double last_us, size_t count,
-                              int64_t *step_us) {
+bool blis__step_times_between(double first_us, double last_us, size_t count, int64_t *step_us) {
   const double one = 4294967296.0;
   const uint64_t margin = UINT64_C(1) << 16;
   const uint64_t fraction = UINT32_MAX & ~(2 * margin - 1);
@@ -51,8 +50,7 @@ bool blis__step_times_between(double first_us, double last_us, size_t count,
     return false;
   }
   uint64_t us = (uint64_t)(int64_t)(first_us * one);
-  uint64_t each =
-      (uint64_t)(int64_t)((last_us - first_us) / (double)(count - 1) * one);
+  uint64_t each = (uint64_t)(int64_t)((last_us - first_us) / (double)(count - 1) * one);
   uint64_t near = 0;
   for (size_t i = 0; i < count; i++) {
     step_us[i] = (int64_t)(us >> 32);

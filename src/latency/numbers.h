@@ -31,8 +31,7 @@ static inline int64_t blis__step_us(double us) {
  * would give; false when that is not certain: some time is too near a whole
  * number, times fall, or they are below 2 us or from 2^30 us on.
  */
-bool blis__step_times_between(double first_us, double last_us, size_t count,
-                              int64_t *step_us);
+bool blis__step_times_between(double first_us, double last_us, size_t count, int64_t *step_us);
 
 /*
  * A divisor known in advance. Dividing by a power of two is multiplying by its

@@ -19,8 +19,7 @@ static const struct {
     {"flashinfer_all2allv", BLIS_MOE_COMM_ALL_TO_ALL},
 };
 
-blis_status blis_moe_comm_parse(const char *name, blis_moe_comm *comm,
-                                blis_error *error) {
+blis_status blis_moe_comm_parse(const char *name, blis_moe_comm *comm, blis_error *error) {
   if (name == NULL || name[0] == '\0') {
     *comm = BLIS_MOE_COMM_ALL_GATHER;
     return BLIS_OK;
@@ -39,18 +38,15 @@ blis_status blis_moe_comm_parse(const char *name, blis_moe_comm *comm,
                    name);
 }
 
-static blis_status check_degree(const char *name, int64_t value,
-                                blis_error *error) {
+static blis_status check_degree(const char *name, int64_t value, blis_error *error) {
   if (value < 1 || value > DEGREE_MAX) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "%s must be from 1 to %d, got %" PRId64, name, DEGREE_MAX,
-                     value);
+    return blis_fail(error, BLIS_ERR_INVALID, "%s must be from 1 to %d, got %" PRId64, name,
+                     DEGREE_MAX, value);
   }
   return BLIS_OK;
 }
 
-blis_status blis_parallelism_validate(const blis_parallelism *parallelism,
-                                      blis_error *error) {
+blis_status blis_parallelism_validate(const blis_parallelism *parallelism, blis_error *error) {
   blis_moe_comm comm;
   BLIS_TRY(check_degree("tp", parallelism->tp, error));
   BLIS_TRY(check_degree("dp", parallelism->dp, error));

@@ -10,11 +10,11 @@
 #include "base/error.h"
 
 typedef struct blis_parallelism {
-  int64_t tp; /* tensor parallel degree, >= 1 */
-  int64_t dp; /* data parallel degree, >= 1; above 1 for MoE models only */
+  int64_t tp;                   /* tensor parallel degree, >= 1 */
+  int64_t dp;                   /* data parallel degree, >= 1; above 1 for MoE models only */
   const char *moe_comm_backend; /* NULL or "" = allgather_reducescatter */
-  bool expert_parallel; /* changes no time: experts are always spread over
-                           tp * dp GPUs */
+  bool expert_parallel;         /* changes no time: experts are always spread over
+                                   tp * dp GPUs */
 } blis_parallelism;
 
 /* How tokens reach the experts of other GPUs (names of vLLM 0.11). */
@@ -26,12 +26,11 @@ typedef enum blis_moe_comm {
 } blis_moe_comm;
 
 /* BLIS_ERR_INVALID for an unknown name lists the known ones. */
-BLIS_MUSTUSE blis_status blis_moe_comm_parse(const char *name,
-                                             blis_moe_comm *comm,
+BLIS_MUSTUSE blis_status blis_moe_comm_parse(const char *name, blis_moe_comm *comm,
                                              blis_error *error);
 
 /* tp and dp at least 1 and at most 2^16, backend known. */
-BLIS_MUSTUSE blis_status blis_parallelism_validate(
-    const blis_parallelism *parallelism, blis_error *error);
+BLIS_MUSTUSE blis_status blis_parallelism_validate(const blis_parallelism *parallelism,
+                                                   blis_error *error);
 
 #endif

@@ -43,21 +43,17 @@ static double round_up(double value) {
   return fabs(value - nearest) <= 1e-9 * value ? nearest : ceil(value);
 }
 
-static bool piecewise_from_sums(const void *state, const blis_batch_sums *sums,
-                                int64_t *step_us) {
+static bool piecewise_from_sums(const void *state, const blis_batch_sums *sums, int64_t *step_us) {
   const piecewise *p = state;
   double ms = fmax(prefill_ms(&p->params, (double)sums->prefill_tokens),
                    decode_ms(&p->params, (double)sums->decode_requests));
   *step_us =
-      blis__step_us(p->params.whole_milliseconds ? round_up(ms) * 1000.0
-                                                 : round_up(ms * 1000.0));
+      blis__step_us(p->params.whole_milliseconds ? round_up(ms) * 1000.0 : round_up(ms * 1000.0));
   return true;
 }
 
-static blis_status piecewise_step_time(void *state,
-                                       const blis_batch_item *items,
-                                       size_t count, int64_t *step_us,
-                                       blis_error *error) {
+static blis_status piecewise_step_time(void *state, const blis_batch_item *items, size_t count,
+                                       int64_t *step_us, blis_error *error) {
   (void)error;
   blis_batch_sums sums = blis_batch_sums_of(items, count);
   (void)piecewise_from_sums(state, &sums, step_us);
@@ -76,27 +72,21 @@ static const blis_latency_ops OPS = {
     .free = piecewise_free,
 };
 
-static blis_status check(const char *name, double value, double least,
-                         blis_error *error) {
+static blis_status check(const char *name, double value, double least, blis_error *error) {
   if (!isfinite(value) || value <= 0.0 || value < least) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "piecewise: %s must be positive%s, got %g", name,
+    return blis_fail(error, BLIS_ERR_INVALID, "piecewise: %s must be positive%s, got %g", name,
                      least > 0.0 ? " and at least 1" : "", value);
   }
   return BLIS_OK;
 }
 
-blis_status blis_piecewise_new(const blis_alloc *alloc,
-                               const blis_piecewise_params *params,
+blis_status blis_piecewise_new(const blis_alloc *alloc, const blis_piecewise_params *params,
                                blis_latency_model *model, blis_error *error) {
-  BLIS_TRY(check("prefill_tokens_per_sec", params->prefill_tokens_per_sec, 0.0,
+  BLIS_TRY(check("prefill_tokens_per_sec", params->prefill_tokens_per_sec, 0.0, error));
+  BLIS_TRY(check("decode_tokens_per_sec_batch1", params->decode_tokens_per_sec_batch1, 0.0, error));
+  BLIS_TRY(check("decode_saturation_batch", params->decode_saturation_batch, 1.0, error));
+  BLIS_TRY(check("decode_tokens_per_sec_saturated", params->decode_tokens_per_sec_saturated, 0.0,
                  error));
-  BLIS_TRY(check("decode_tokens_per_sec_batch1",
-                 params->decode_tokens_per_sec_batch1, 0.0, error));
-  BLIS_TRY(check("decode_saturation_batch", params->decode_saturation_batch,
-                 1.0, error));
-  BLIS_TRY(check("decode_tokens_per_sec_saturated",
-                 params->decode_tokens_per_sec_saturated, 0.0, error));
   piecewise *p = blis_alloc_new(alloc, sizeof *p);
   BLIS_TRY_NEW(p, error);
   p->params = *params;

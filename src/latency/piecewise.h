@@ -36,7 +36,6 @@ blis_piecewise_params blis_piecewise_defaults(void);
  */
 BLIS_MUSTUSE blis_status blis_piecewise_new(const blis_alloc *alloc,
                                             const blis_piecewise_params *params,
-                                            blis_latency_model *model,
-                                            blis_error *error);
+                                            blis_latency_model *model, blis_error *error);
 
 #endif

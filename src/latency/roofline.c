@@ -50,8 +50,7 @@ typedef struct roofline {
 } roofline;
 
 static double flops(const roofline *r, double s, double t) {
-  double qkv =
-      2.0 * t * (r->hidden * r->q_width + 2.0 * r->hidden * r->kv_width);
+  double qkv = 2.0 * t * (r->hidden * r->q_width + 2.0 * r->hidden * r->kv_width);
   double projection = 2.0 * t * r->hidden * r->q_width;
   double matrix = (qkv + projection) * r->layers;
   double context = t > 1.0 ? s + (t - 1.0) / 2.0 : s;
@@ -61,31 +60,25 @@ static double flops(const roofline *r, double s, double t) {
   matrix += attention * r->layers;
   double scalar = vector * r->layers;
   if (r->moe_layers > 0.0) {
-    matrix += (2.0 * t * (r->mlp_matrices * r->hidden * r->expert_ffn) *
-               r->experts_per_token) *
+    matrix += (2.0 * t * (r->mlp_matrices * r->hidden * r->expert_ffn) * r->experts_per_token) *
               r->moe_layers;
   }
   if (r->dense_layers > 0.0) {
-    matrix += (2.0 * t * (r->mlp_matrices * r->hidden * r->dense_ffn)) *
-              r->dense_layers;
+    matrix += (2.0 * t * (r->mlp_matrices * r->hidden * r->dense_ffn)) * r->dense_layers;
   }
   return matrix + scalar;
 }
 
 static double compute_weights(const roofline *r, int64_t tokens) {
-  double attention =
-      r->hidden * (r->q_width + 2.0 * r->kv_width) + (r->hidden * r->q_width);
+  double attention = r->hidden * (r->q_width + 2.0 * r->kv_width) + (r->hidden * r->q_width);
   double moe = 0.0;
   if (r->moe_layers > 0.0) {
     double idle = (r->experts - r->experts_per_token) / r->experts;
     double used = r->experts * (1.0 - blis__power(idle, tokens));
-    moe =
-        ((r->mlp_matrices * r->hidden * r->expert_ffn) * used) * r->moe_layers;
+    moe = ((r->mlp_matrices * r->hidden * r->expert_ffn) * used) * r->moe_layers;
   }
   double dense =
-      r->dense_layers > 0.0
-          ? (r->mlp_matrices * r->hidden * r->dense_ffn) * r->dense_layers
-          : 0.0;
+      r->dense_layers > 0.0 ? (r->mlp_matrices * r->hidden * r->dense_ffn) * r->dense_layers : 0.0;
   return ((attention * r->layers) + (moe + dense)) * r->weight_bytes_per_param;
 }
 
@@ -118,8 +111,7 @@ typedef struct cost {
   double tokens;
 } cost;
 
-static void add_prefills(const roofline *r, const blis_batch_item *items,
-                         size_t count, cost *c) {
+static void add_prefills(const roofline *r, const blis_batch_item *items, size_t count, cost *c) {
   for (size_t i = 0; i < count; i++) {
     const blis_batch_item *item = &items[i];
     if (item->new_tokens <= 0 || item->progress_tokens >= item->prompt_tokens) {
@@ -127,15 +119,13 @@ static void add_prefills(const roofline *r, const blis_batch_item *items,
     }
     double s = (double)item->progress_tokens;
     c->compute_s +=
-        blis__divide(flops(r, s, (double)item->new_tokens), &r->tp) /
-        r->prefill_flops_per_s;
+        blis__divide(flops(r, s, (double)item->new_tokens), &r->tp) / r->prefill_flops_per_s;
     c->bytes += blis__divide(own_bytes(r, s, item->new_tokens), &r->tp);
     c->tokens += (double)item->new_tokens;
   }
 }
 
-static void add_decodes(const roofline *r, const blis_batch_item *items,
-                        size_t count, cost *c) {
+static void add_decodes(const roofline *r, const blis_batch_item *items, size_t count, cost *c) {
   for (size_t i = 0; i < count; i++) {
     const blis_batch_item *item = &items[i];
     if (item->new_tokens <= 0 || item->output_tokens <= 0 ||
@@ -143,16 +133,14 @@ static void add_decodes(const roofline *r, const blis_batch_item *items,
       continue;
     }
     double s = (double)item->progress_tokens;
-    c->compute_s +=
-        blis__divide(flops(r, s, 1.0), &r->tp) / r->decode_flops_per_s;
+    c->compute_s += blis__divide(flops(r, s, 1.0), &r->tp) / r->decode_flops_per_s;
     c->bytes += blis__divide(own_bytes(r, s, 1), &r->tp);
     c->tokens += 1.0;
   }
 }
 
-static blis_status roofline_step_time(void *state, const blis_batch_item *items,
-                                      size_t count, int64_t *step_us,
-                                      blis_error *error) {
+static blis_status roofline_step_time(void *state, const blis_batch_item *items, size_t count,
+                                      int64_t *step_us, blis_error *error) {
   (void)error;
   const roofline *r = state;
   cost c = {0};
@@ -163,8 +151,7 @@ static blis_status roofline_step_time(void *state, const blis_batch_item *items,
     return BLIS_OK;
   }
   int64_t tokens = (int64_t)fmin(c.tokens, BLIS__EXACT_MAX);
-  double memory_s =
-      (blis__divide(weights(r, tokens), &r->tp) + c.bytes) / r->bytes_per_s;
+  double memory_s = (blis__divide(weights(r, tokens), &r->tp) + c.bytes) / r->bytes_per_s;
   double longer_s = c.compute_s > memory_s ? c.compute_s : memory_s;
   *step_us = blis__step_us(longer_s * 1e6);
   return BLIS_OK;
@@ -174,8 +161,7 @@ static blis_status roofline_step_time(void *state, const blis_batch_item *items,
 static bool are_exact(const blis_batch_sums *sums) {
   const int64_t most = INT64_C(1) << 50;
   return sums->prefill_tokens < most && sums->prefill_pairs < most &&
-         sums->prefill_context_tokens < most &&
-         sums->decode_context_tokens < most;
+         sums->prefill_context_tokens < most && sums->decode_context_tokens < most;
 }
 
 /*
@@ -184,8 +170,7 @@ static bool are_exact(const blis_batch_sums *sums) {
  * the result is further from the next one, or when the memory time decides and
  * is free of rounding up to its last two operations, which are the same.
  */
-static bool roofline_from_sums(const void *state, const blis_batch_sums *sums,
-                               int64_t *step_us) {
+static bool roofline_from_sums(const void *state, const blis_batch_sums *sums, int64_t *step_us) {
   const roofline *r = state;
   if (!are_exact(sums)) {
     return false;
@@ -199,12 +184,10 @@ static bool roofline_from_sums(const void *state, const blis_batch_sums *sums,
                          r->flops_per_pair * (double)sums->prefill_pairs * 0.5;
   double decode_flops = r->flops_per_token * (double)sums->decode_requests +
                         r->flops_per_pair * (double)sums->decode_context_tokens;
-  double compute_s = prefill_flops * r->prefill_s_per_flop +
-                     decode_flops * r->decode_s_per_flop;
-  int64_t kv_tokens =
-      tokens + sums->prefill_context_tokens + sums->decode_context_tokens;
-  double bytes = weights(r, tokens) + r->kv_bytes * (double)kv_tokens +
-                 r->token_bytes * (double)tokens;
+  double compute_s = prefill_flops * r->prefill_s_per_flop + decode_flops * r->decode_s_per_flop;
+  int64_t kv_tokens = tokens + sums->prefill_context_tokens + sums->decode_context_tokens;
+  double bytes =
+      weights(r, tokens) + r->kv_bytes * (double)kv_tokens + r->token_bytes * (double)tokens;
   double memory_s = blis__divide(bytes, &r->tp) / r->bytes_per_s;
   double margin = 8.0 * ((double)sums->requests + 16.0) * 0x1p-53;
   if (memory_s > compute_s * (1.0 + margin) && bytes < r->exact_bytes_max) {
@@ -212,8 +195,7 @@ static bool roofline_from_sums(const void *state, const blis_batch_sums *sums,
     return true;
   }
   double us = (compute_s > memory_s ? compute_s : memory_s) * 1e6;
-  if (us >= BLIS__EXACT_MAX ||
-      fabs(us - (double)(int64_t)(us + 0.5)) < margin * us + 1e-9) {
+  if (us >= BLIS__EXACT_MAX || fabs(us - (double)(int64_t)(us + 0.5)) < margin * us + 1e-9) {
     return false;
   }
   *step_us = blis__step_us(us);
@@ -236,9 +218,8 @@ static const blis_latency_ops OPS = {
     .free = roofline_free,
 };
 
-static blis_status check(const blis_model_spec *model,
-                         const blis_hardware_spec *hardware, int64_t tp,
-                         blis_error *error) {
+static blis_status check(const blis_model_spec *model, const blis_hardware_spec *hardware,
+                         int64_t tp, blis_error *error) {
   blis_parallelism parallelism = {.tp = tp, .dp = 1};
   BLIS_TRY(blis_parallelism_validate(&parallelism, error));
   BLIS_TRY(blis_model_spec_validate(model, error));
@@ -272,26 +253,21 @@ static void set_model(roofline *r, const blis_model_spec *model) {
   r->moe_layers = (double)moe_layers;
   r->dense_layers = (double)dense_layers;
   r->q_width = (double)blis_model_spec_q_width(model);
-  r->mlp_matrices =
-      model->counts_as_built && blis_model_spec_is_gated(model) ? 3.0 : 2.0;
+  r->mlp_matrices = model->counts_as_built && blis_model_spec_is_gated(model) ? 3.0 : 2.0;
   r->head_dim = r->q_width / r->heads;
   r->kv_width = kv_heads * r->head_dim;
-  r->expert_ffn = model->expert_intermediate_size > 0
-                      ? (double)model->expert_intermediate_size
-                      : ffn;
-  r->dense_ffn = model->dense_intermediate_size > 0
-                     ? (double)model->dense_intermediate_size
-                     : ffn;
+  r->expert_ffn =
+      model->expert_intermediate_size > 0 ? (double)model->expert_intermediate_size : ffn;
+  r->dense_ffn = model->dense_intermediate_size > 0 ? (double)model->dense_intermediate_size : ffn;
   r->experts = (double)model->experts;
   r->experts_per_token = (double)model->experts_per_token;
   r->weight_bytes_per_param = blis_model_spec_weight_bytes(model);
-  r->kv_bytes =
-      2.0 * r->layers * kv_heads * r->head_dim * model->bytes_per_param;
+  r->kv_bytes = 2.0 * r->layers * kv_heads * r->head_dim * model->bytes_per_param;
   r->token_bytes = r->layers * r->hidden * model->bytes_per_param;
 }
 
-static void set_rates(roofline *r, const blis_model_spec *model,
-                      const blis_hardware_spec *hardware, int64_t tp) {
+static void set_rates(roofline *r, const blis_model_spec *model, const blis_hardware_spec *hardware,
+                      int64_t tp) {
   double peak = blis_hardware_spec_peak_tflops(hardware, model) * 1e12;
   r->tp = blis__divisor_of((double)tp);
   r->prefill_flops_per_s = peak * hardware->mfu_prefill;
@@ -303,18 +279,16 @@ static void set_rates(roofline *r, const blis_model_spec *model,
 
 static void set_sum_constants(roofline *r, const blis_model_spec *model) {
   double h = r->hidden;
-  double ffn = r->expert_ffn * r->experts_per_token * r->moe_layers +
-               r->dense_ffn * r->dense_layers;
-  r->flops_per_token =
-      r->layers * (2.0 * (h * r->q_width + 2.0 * h * r->kv_width) +
-                   2.0 * h * r->q_width + 2.0 * h) +
-      2.0 * r->mlp_matrices * h * ffn;
+  double ffn =
+      r->expert_ffn * r->experts_per_token * r->moe_layers + r->dense_ffn * r->dense_layers;
+  r->flops_per_token = r->layers * (2.0 * (h * r->q_width + 2.0 * h * r->kv_width) +
+                                    2.0 * h * r->q_width + 2.0 * h) +
+                       2.0 * r->mlp_matrices * h * ffn;
   r->flops_per_pair = r->layers * r->heads * (4.0 * r->head_dim + 5.0);
-  bool is_exact =
-      r->moe_layers == 0.0 && r->tp.inverse != 0.0 &&
-      blis_model_spec_q_width(model) % model->attention_heads == 0 &&
-      blis__is_eighths(model->bytes_per_param) &&
-      blis__is_eighths(r->weight_bytes_per_param);
+  bool is_exact = r->moe_layers == 0.0 && r->tp.inverse != 0.0 &&
+                  blis_model_spec_q_width(model) % model->attention_heads == 0 &&
+                  blis__is_eighths(model->bytes_per_param) &&
+                  blis__is_eighths(r->weight_bytes_per_param);
   r->exact_bytes_max = is_exact ? 0x1p49 : 0.0;
 }
 
@@ -324,8 +298,7 @@ static blis_status tabulate_weights(const blis_alloc *alloc, roofline *r) {
   if (!r->is_weights_saturated) {
     double idle = (r->experts - r->experts_per_token) / r->experts;
     /* 1 - x is 1 for every x up to 2^-54, whatever rounding made of x. */
-    while (count < WEIGHT_TABLE_MAX &&
-           blis__power(idle, (int64_t)count - 1) > 0x1p-56) {
+    while (count < WEIGHT_TABLE_MAX && blis__power(idle, (int64_t)count - 1) > 0x1p-56) {
       count++;
     }
     r->is_weights_saturated = count < WEIGHT_TABLE_MAX;
@@ -342,11 +315,10 @@ static blis_status tabulate_weights(const blis_alloc *alloc, roofline *r) {
   return BLIS_OK;
 }
 
-blis_status blis_roofline_new(const blis_alloc *alloc,
-                              const blis_model_spec *model,
+blis_status blis_roofline_new(const blis_alloc *alloc, const blis_model_spec *model,
                               const blis_hardware_spec *hardware, int64_t tp,
-                              const blis_coefficients *coefficients,
-                              blis_latency_model *out, blis_error *error) {
+                              const blis_coefficients *coefficients, blis_latency_model *out,
+                              blis_error *error) {
   BLIS_TRY(blis_coefficients_validate(coefficients, 0, OPS.name, error));
   BLIS_TRY(check(model, hardware, tp, error));
   roofline *r = blis_alloc_zeroed(alloc, 1, sizeof *r);

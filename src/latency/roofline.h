@@ -25,10 +25,9 @@
  * caller owns; a failure leaves it alone and reports everything that is wrong
  * with model or hardware.
  */
-BLIS_MUSTUSE blis_status
-blis_roofline_new(const blis_alloc *alloc, const blis_model_spec *model,
-                  const blis_hardware_spec *hardware, int64_t tp,
-                  const blis_coefficients *coefficients,
-                  blis_latency_model *out, blis_error *error);
+BLIS_MUSTUSE blis_status blis_roofline_new(const blis_alloc *alloc, const blis_model_spec *model,
+                                           const blis_hardware_spec *hardware, int64_t tp,
+                                           const blis_coefficients *coefficients,
+                                           blis_latency_model *out, blis_error *error);
 
 #endif

@@ -20,8 +20,7 @@
 BLIS_MUSTUSE blis_status blis__check_sizes(const blis_model_spec *model,
                                            const blis_hardware_spec *hardware,
                                            const blis_parallelism *parallelism,
-                                           bool splits_kv_heads,
-                                           const char *purpose,
+                                           bool splits_kv_heads, const char *purpose,
                                            blis_error *error);
 
 #endif

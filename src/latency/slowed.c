@@ -23,19 +23,16 @@ static bool have_prefill(const blis_batch_item *items, size_t count) {
   return false;
 }
 
-static blis_status step_time(void *state, const blis_batch_item *items,
-                             size_t count, int64_t *step_us,
-                             blis_error *error) {
+static blis_status step_time(void *state, const blis_batch_item *items, size_t count,
+                             int64_t *step_us, blis_error *error) {
   const blis_slowed_latency *slowed = state;
   int64_t usual_us;
-  BLIS_TRY(
-      blis_latency_step_time(slowed->model, items, count, &usual_us, error));
+  BLIS_TRY(blis_latency_step_time(slowed->model, items, count, &usual_us, error));
   *step_us = scale(factor_of(slowed, have_prefill(items, count)), usual_us);
   return BLIS_OK;
 }
 
-static bool step_time_from_sums(const void *state, const blis_batch_sums *sums,
-                                int64_t *step_us) {
+static bool step_time_from_sums(const void *state, const blis_batch_sums *sums, int64_t *step_us) {
   const blis_slowed_latency *slowed = state;
   int64_t usual_us;
   if (!blis_latency_step_time_from_sums(slowed->model, sums, &usual_us)) {
@@ -45,11 +42,10 @@ static bool step_time_from_sums(const void *state, const blis_batch_sums *sums,
   return true;
 }
 
-static size_t decode_times(const void *state, int64_t decodes, int64_t context,
-                           size_t count, int64_t *step_us) {
+static size_t decode_times(const void *state, int64_t decodes, int64_t context, size_t count,
+                           int64_t *step_us) {
   const blis_slowed_latency *slowed = state;
-  size_t told = blis_latency_decode_times(slowed->model, decodes, context,
-                                          count, step_us);
+  size_t told = blis_latency_decode_times(slowed->model, decodes, context, count, step_us);
   for (size_t i = 0; i < told; i++) {
     step_us[i] = scale(slowed->decode_factor, step_us[i]);
   }
@@ -81,18 +77,16 @@ static const blis_coverage *coverage(const void *state) {
   return blis_latency_coverage(slowed->model);
 }
 
-#define OPS                                                                    \
-  .name = "slowed", .step_time = step_time,                                    \
-  .step_time_from_sums = step_time_from_sums, .decode_times = decode_times,    \
-  .queueing_time = queueing_time, .output_token_time = output_token_time,      \
-  .fixed_overhead = fixed_overhead, .first_token = first_token,                \
-  .coverage = coverage
+#define OPS                                                                                        \
+  .name = "slowed", .step_time = step_time, .step_time_from_sums = step_time_from_sums,            \
+  .decode_times = decode_times, .queueing_time = queueing_time,                                    \
+  .output_token_time = output_token_time, .fixed_overhead = fixed_overhead,                        \
+  .first_token = first_token, .coverage = coverage
 
 static const blis_latency_ops ops = {OPS};
 static const blis_latency_ops looking_ahead = {OPS, .may_look_ahead = true};
 
 blis_latency_model blis_slowed_latency_model(blis_slowed_latency *slowed) {
   bool may_look_ahead = slowed->model->ops->may_look_ahead;
-  return (blis_latency_model){.ops = may_look_ahead ? &looking_ahead : &ops,
-                              .state = slowed};
+  return (blis_latency_model){.ops = may_look_ahead ? &looking_ahead : &ops, .state = slowed};
 }

@@ -27,27 +27,24 @@ typedef struct blis_spec_field {
 } blis_spec_field;
 
 /* A table entry for a member of struct type. */
-#define BLIS_SPEC_FIELD(type, member, kind)                                    \
+#define BLIS_SPEC_FIELD(type, member, kind)                                                        \
   { #member, kind, offsetof(type, member), sizeof(((type *)0)->member) }
 
 /* The field called name, or NULL. */
-const blis_spec_field *blis_spec_find(const blis_spec_field *fields,
-                                      size_t count, const char *name);
+const blis_spec_field *blis_spec_find(const blis_spec_field *fields, size_t count,
+                                      const char *name);
 
 /*
  * Stores a number into an integer, number or flag member of *spec. Integers
  * must be whole and at most 2^53 in size, a flag 0 or 1. BLIS_ERR_INVALID
  * names the field and the value and leaves *spec alone.
  */
-BLIS_MUSTUSE blis_status blis_spec_set_number(void *spec,
-                                              const blis_spec_field *field,
+BLIS_MUSTUSE blis_status blis_spec_set_number(void *spec, const blis_spec_field *field,
                                               double value, blis_error *error);
 
 /* Stores a text into a text member; BLIS_ERR_INVALID when it is too long. */
-BLIS_MUSTUSE blis_status blis_spec_set_text(void *spec,
-                                            const blis_spec_field *field,
-                                            const char *text,
-                                            blis_error *error);
+BLIS_MUSTUSE blis_status blis_spec_set_text(void *spec, const blis_spec_field *field,
+                                            const char *text, blis_error *error);
 
 /* The value of an integer, number or flag member. */
 double blis_spec_get_number(const void *spec, const blis_spec_field *field);
@@ -64,13 +61,10 @@ typedef struct blis__problems {
   size_t length;
 } blis__problems;
 
-void blis__problems_add(blis__problems *problems, const char *format, ...)
-    BLIS_PRINTF(2, 3);
+void blis__problems_add(blis__problems *problems, const char *format, ...) BLIS_PRINTF(2, 3);
 
 /* BLIS_OK without problems, else BLIS_ERR_INVALID: "<kind> <name>: ...". */
-BLIS_MUSTUSE blis_status blis__problems_status(const blis__problems *problems,
-                                               const char *kind,
-                                               const char *name,
-                                               blis_error *error);
+BLIS_MUSTUSE blis_status blis__problems_status(const blis__problems *problems, const char *kind,
+                                               const char *name, blis_error *error);
 
 #endif

@@ -91,41 +91,33 @@ typedef struct load {
 static double ffn_flops(const trained_physics *m, double tokens) {
   double flops = 0.0;
   if (m->moe_layers > 0.0) {
-    flops += m->moe_layers *
-             blis__divide(tokens * m->experts_per_token, &m->expert_gpus) *
-             6.0 * m->hidden * m->expert_ffn;
-    flops += blis__divide(
-        m->moe_layers * tokens * 6.0 * m->hidden * m->shared_ffn, &m->tp_dp);
+    flops += m->moe_layers * blis__divide(tokens * m->experts_per_token, &m->expert_gpus) * 6.0 *
+             m->hidden * m->expert_ffn;
+    flops += blis__divide(m->moe_layers * tokens * 6.0 * m->hidden * m->shared_ffn, &m->tp_dp);
   }
   if (m->dense_layers > 0.0) {
-    flops += blis__divide(
-        m->dense_layers * tokens * 6.0 * m->hidden * m->dense_ffn, &m->tp_dp);
+    flops += blis__divide(m->dense_layers * tokens * 6.0 * m->hidden * m->dense_ffn, &m->tp_dp);
   }
   return flops;
 }
 
 static double projection_flops(const trained_physics *m, double tokens) {
-  return blis__divide(m->twice_layers * tokens * m->hidden * m->qkvo_width,
-                      &m->tp_dp);
+  return blis__divide(m->twice_layers * tokens * m->hidden * m->qkvo_width, &m->tp_dp);
 }
 
 static double prefill_flops(const trained_physics *m, const load *l) {
   double attention = blis__divide(m->layers * l->attention_flops, &m->dp);
-  return projection_flops(m, l->prefill_tokens) + attention +
-         ffn_flops(m, l->prefill_tokens);
+  return projection_flops(m, l->prefill_tokens) + attention + ffn_flops(m, l->prefill_tokens);
 }
 
 static double decode_flops(const trained_physics *m, const load *l) {
-  double attention = blis__divide(m->layers * 4.0 * m->heads_per_gpu *
-                                      l->decode_context * m->head_dim,
-                                  &m->dp);
+  double attention =
+      blis__divide(m->layers * 4.0 * m->heads_per_gpu * l->decode_context * m->head_dim, &m->dp);
   return projection_flops(m, l->decodes) + attention + ffn_flops(m, l->decodes);
 }
 
-static double all_reduce_us(const trained_physics *m, double layers,
-                            double tokens) {
-  return layers * tokens * m->hidden * m->bytes_per_param * 2.0 *
-         m->ring_share / m->bytes_per_us;
+static double all_reduce_us(const trained_physics *m, double layers, double tokens) {
+  return layers * tokens * m->hidden * m->bytes_per_param * 2.0 * m->ring_share / m->bytes_per_us;
 }
 
 static double communication_us(const trained_physics *m, double tokens) {
@@ -133,10 +125,8 @@ static double communication_us(const trained_physics *m, double tokens) {
     return 0.0;
   }
   double attention = blis__divide(all_reduce_us(m, m->layers, tokens), &m->dp);
-  double dense =
-      blis__divide(all_reduce_us(m, m->dense_layers, tokens), &m->dp);
-  double moe =
-      m->has_moe_all_reduce ? all_reduce_us(m, m->moe_layers, tokens) : 0.0;
+  double dense = blis__divide(all_reduce_us(m, m->dense_layers, tokens), &m->dp);
+  double moe = m->has_moe_all_reduce ? all_reduce_us(m, m->moe_layers, tokens) : 0.0;
   return attention + dense + moe;
 }
 
@@ -167,27 +157,24 @@ static work plain_work(const trained_physics *m, const load *l) {
   return w;
 }
 
-static inline double merged_communication_us(const trained_physics *m,
-                                             double tokens) {
+static inline double merged_communication_us(const trained_physics *m, double tokens) {
   if (!m->has_all_reduce) {
     return 0.0;
   }
   double bytes = m->merged.reduced_bytes * tokens;
   double attention = bytes * m->layers / m->bytes_per_us * m->dp.inverse;
   double dense = bytes * m->dense_layers / m->bytes_per_us * m->dp.inverse;
-  double moe =
-      m->has_moe_all_reduce ? bytes * m->moe_layers / m->bytes_per_us : 0.0;
+  double moe = m->has_moe_all_reduce ? bytes * m->moe_layers / m->bytes_per_us : 0.0;
   return attention + dense + moe;
 }
 
 /* The same bits with fewer operations; false when that is not certain. */
-static inline bool merged_work(const trained_physics *m, const load *l,
-                               double prefill_attention, work *w) {
+static inline bool merged_work(const trained_physics *m, const load *l, double prefill_attention,
+                               work *w) {
   const merged *c = &m->merged;
-  w->prefill_flops = c->flops_per_token * l->prefill_tokens +
-                     c->flops_per_prefill * prefill_attention;
-  w->decode_flops = c->flops_per_token * l->decodes +
-                    c->flops_per_context * l->decode_context;
+  w->prefill_flops =
+      c->flops_per_token * l->prefill_tokens + c->flops_per_prefill * prefill_attention;
+  w->decode_flops = c->flops_per_token * l->decodes + c->flops_per_context * l->decode_context;
   double tokens = l->prefill_tokens + l->decodes;
   if (w->prefill_flops >= c->flops_limit || w->decode_flops >= c->flops_limit ||
       tokens >= c->reduced_tokens_limit) {
@@ -197,8 +184,7 @@ static inline bool merged_work(const trained_physics *m, const load *l,
   return true;
 }
 
-static inline double prefill_us(const trained_physics *m, const load *l,
-                                double flops) {
+static inline double prefill_us(const trained_physics *m, const load *l, double flops) {
   if (l->prefill_tokens <= 0.0) {
     return 0.0;
   }
@@ -210,13 +196,12 @@ static inline double prefill_us(const trained_physics *m, const load *l,
   return m->beta[PREFILL_COMPUTE] * (compute > kv ? compute : kv);
 }
 
-static inline double decode_kv_us(const trained_physics *m, double decodes,
-                                  double context) {
+static inline double decode_kv_us(const trained_physics *m, double decodes, double context) {
   return m->kv_share * 2.0 * (context + decodes) / m->bytes_per_us;
 }
 
-static inline double decode_us(const trained_physics *m, double decodes,
-                               double context, double flops) {
+static inline double decode_us(const trained_physics *m, double decodes, double context,
+                               double flops) {
   if (decodes <= 0.0) {
     return 0.0;
   }
@@ -237,8 +222,8 @@ static inline double dispatch_us(const trained_physics *m, double tokens) {
     routed *= m->experts_per_token;
   }
   double peers = m->expert_gpus.value - 1.0;
-  double bytes = blis__divide(routed * peers, &m->expert_gpus) * 2.0 *
-                 m->hidden * m->bytes_per_param;
+  double bytes =
+      blis__divide(routed * peers, &m->expert_gpus) * 2.0 * m->hidden * m->bytes_per_param;
   return bytes / m->bytes_per_us * m->moe_layers;
 }
 
@@ -249,23 +234,19 @@ typedef struct extra {
   double requests_us;
 } extra;
 
-static inline extra extra_of(const trained_physics *m, const load *l,
-                             const work *w) {
+static inline extra extra_of(const trained_physics *m, const load *l, const work *w) {
   double tokens = l->prefill_tokens + l->decodes;
-  return (extra){.communication_us =
-                     m->beta[COMMUNICATION] * w->communication_us,
+  return (extra){.communication_us = m->beta[COMMUNICATION] * w->communication_us,
                  .dispatch_us = m->beta[DISPATCH] * dispatch_us(m, tokens),
                  .requests_us = m->beta[REQUEST] * l->requests};
 }
 
-static inline double total_us(const trained_physics *m, double work_us,
-                              const extra *e) {
-  return work_us + m->weight_us + e->communication_us + e->dispatch_us +
-         m->layer_us + e->requests_us + m->beta[STEP] + m->interleaved_us;
+static inline double total_us(const trained_physics *m, double work_us, const extra *e) {
+  return work_us + m->weight_us + e->communication_us + e->dispatch_us + m->layer_us +
+         e->requests_us + m->beta[STEP] + m->interleaved_us;
 }
 
-static inline int64_t evaluate(const trained_physics *m, const load *l,
-                               const work *w) {
+static inline int64_t evaluate(const trained_physics *m, const load *l, const work *w) {
   if (l->requests == 0.0) {
     return 1;
   }
@@ -275,10 +256,8 @@ static inline int64_t evaluate(const trained_physics *m, const load *l,
   return blis__step_us(total_us(m, work_us, &e));
 }
 
-static blis_status trained_physics_step_time(void *state,
-                                             const blis_batch_item *items,
-                                             size_t count, int64_t *step_us,
-                                             blis_error *error) {
+static blis_status trained_physics_step_time(void *state, const blis_batch_item *items,
+                                             size_t count, int64_t *step_us, blis_error *error) {
   (void)error;
   const trained_physics *m = state;
   load l = {0};
@@ -291,9 +270,8 @@ static blis_status trained_physics_step_time(void *state,
     if (item->progress_tokens < item->prompt_tokens) {
       double t = (double)item->new_tokens;
       l.prefill_tokens += t;
-      l.attention_flops += 4.0 * m->heads_per_gpu * t *
-                           ((double)item->prompt_tokens + t / 2.0) *
-                           m->head_dim;
+      l.attention_flops +=
+          4.0 * m->heads_per_gpu * t * ((double)item->prompt_tokens + t / 2.0) * m->head_dim;
     } else if (item->output_tokens > 0) {
       l.decodes += 1.0;
       l.decode_context += (double)item->progress_tokens;
@@ -304,8 +282,7 @@ static blis_status trained_physics_step_time(void *state,
   return BLIS_OK;
 }
 
-static bool trained_physics_from_sums(const void *state,
-                                      const blis_batch_sums *sums,
+static bool trained_physics_from_sums(const void *state, const blis_batch_sums *sums,
                                       int64_t *step_us) {
   const trained_physics *m = state;
   load l = {
@@ -335,58 +312,49 @@ typedef struct decode_run {
   extra extra;
 } decode_run;
 
-static inline double run_flops(const trained_physics *m, const decode_run *run,
-                               double context) {
+static inline double run_flops(const trained_physics *m, const decode_run *run, double context) {
   return run->flops + m->merged.flops_per_context * context;
 }
 
-static inline double run_us(const trained_physics *m, const decode_run *run,
-                            double context) {
+static inline double run_us(const trained_physics *m, const decode_run *run, double context) {
   double flops = run_flops(m, run, context);
   return total_us(m, decode_us(m, run->decodes, context, flops), &run->extra);
 }
 
 /* Which of two lines the time is on, when it is the higher one. */
-static bool is_compute_bound(const trained_physics *m, const decode_run *run,
-                             double context) {
-  return !m->is_decode_split && run_flops(m, run, context) / m->flops_per_us >
-                                    decode_kv_us(m, run->decodes, context);
+static bool is_compute_bound(const trained_physics *m, const decode_run *run, double context) {
+  return !m->is_decode_split &&
+         run_flops(m, run, context) / m->flops_per_us > decode_kv_us(m, run->decodes, context);
 }
 
 /*
  * The times follow from the first and the last when these are on one line, and
  * no term is negative, so that rounding errors stay below those of the sum.
  */
-static bool interpolate(const trained_physics *m, const decode_run *run,
-                        double context, size_t count, int64_t *step_us) {
+static bool interpolate(const trained_physics *m, const decode_run *run, double context,
+                        size_t count, int64_t *step_us) {
   enum { WORTH_IT = 8 };
   double last = context + run->decodes * (double)(count - 1);
   return count >= WORTH_IT && m->is_positive &&
          is_compute_bound(m, run, context) == is_compute_bound(m, run, last) &&
-         blis__step_times_between(run_us(m, run, context), run_us(m, run, last),
-                                  count, step_us);
+         blis__step_times_between(run_us(m, run, context), run_us(m, run, last), count, step_us);
 }
 
 /* For loads with merged work; the others are asked for one by one. */
-static size_t trained_physics_decode_times(const void *state, int64_t decodes,
-                                           int64_t context, size_t count,
-                                           int64_t *step_us) {
+static size_t trained_physics_decode_times(const void *state, int64_t decodes, int64_t context,
+                                           size_t count, int64_t *step_us) {
   enum { AT_ONCE = 64 };
   const trained_physics *m = state;
   count = count < AT_ONCE ? count : AT_ONCE;
   const double each = (double)decodes;
   const double first = (double)context;
-  load last = {.requests = each,
-               .decodes = each,
-               .decode_context = first + each * (double)count};
+  load last = {.requests = each, .decodes = each, .decode_context = first + each * (double)count};
   work w;
-  if (last.decode_context > BLIS__EXACT_MAX ||
-      !merged_work(m, &last, 0.0, &w)) {
+  if (last.decode_context > BLIS__EXACT_MAX || !merged_work(m, &last, 0.0, &w)) {
     return 0;
   }
-  const decode_run run = {.decodes = each,
-                          .flops = m->merged.flops_per_token * each,
-                          .extra = extra_of(m, &last, &w)};
+  const decode_run run = {
+      .decodes = each, .flops = m->merged.flops_per_token * each, .extra = extra_of(m, &last, &w)};
   if (interpolate(m, &run, first, count, step_us)) {
     return count;
   }
@@ -422,8 +390,7 @@ static double width_or(int64_t width, int64_t fallback) {
 }
 
 static void set_symbols(trained_physics *m, const blis_model_spec *model,
-                        const blis_hardware_spec *hardware,
-                        const blis_parallelism *parallelism) {
+                        const blis_hardware_spec *hardware, const blis_parallelism *parallelism) {
   int64_t tp = parallelism->tp;
   int64_t dp = parallelism->dp;
   bool is_moe = blis_model_spec_is_moe(model);
@@ -442,15 +409,11 @@ static void set_symbols(trained_physics *m, const blis_model_spec *model,
   m->hidden = (double)model->hidden_size;
   m->head_dim = (double)head_dim;
   m->heads_per_gpu = (double)heads_per_gpu;
-  m->qkvo_width = 2.0 * m->hidden +
-                  2.0 * ((double)blis_model_spec_kv_heads(model) * m->head_dim);
-  m->experts_per_token =
-      model->experts_per_token > 1 ? (double)model->experts_per_token : 1.0;
-  m->expert_ffn =
-      width_or(model->expert_intermediate_size, model->intermediate_size);
+  m->qkvo_width = 2.0 * m->hidden + 2.0 * ((double)blis_model_spec_kv_heads(model) * m->head_dim);
+  m->experts_per_token = model->experts_per_token > 1 ? (double)model->experts_per_token : 1.0;
+  m->expert_ffn = width_or(model->expert_intermediate_size, model->intermediate_size);
   m->shared_ffn = (double)model->shared_expert_intermediate_size;
-  m->dense_ffn =
-      width_or(model->dense_intermediate_size, model->intermediate_size);
+  m->dense_ffn = width_or(model->dense_intermediate_size, model->intermediate_size);
   m->bytes_per_param = model->bytes_per_param;
   m->dp = blis__divisor_of((double)dp);
   m->tp_dp = blis__divisor_of((double)(tp * dp));
@@ -460,14 +423,13 @@ static void set_symbols(trained_physics *m, const blis_model_spec *model,
   m->bytes_per_us = hardware->bandwidth_tb_s * 1e6;
 }
 
-static double weight_bytes(const trained_physics *m,
-                           const blis_model_spec *model, double tp) {
+static double weight_bytes(const trained_physics *m, const blis_model_spec *model, double tp) {
   double width = blis_model_spec_weight_bytes(model);
   double attention = m->layers * m->hidden * m->qkvo_width * width / tp;
   double ffn = 0.0;
   if (m->moe_layers > 0.0) {
-    ffn += m->moe_layers * ((double)model->experts / m->expert_gpus.value) *
-           3.0 * m->hidden * m->expert_ffn * width;
+    ffn += m->moe_layers * ((double)model->experts / m->expert_gpus.value) * 3.0 * m->hidden *
+           m->expert_ffn * width;
     ffn += m->moe_layers * 3.0 * m->hidden * m->shared_ffn * width / tp;
   }
   if (m->dense_layers > 0.0) {
@@ -476,8 +438,7 @@ static double weight_bytes(const trained_physics *m,
   return attention + ffn;
 }
 
-static void set_betas(trained_physics *m,
-                      const blis_coefficients *coefficients) {
+static void set_betas(trained_physics *m, const blis_coefficients *coefficients) {
   size_t count = coefficients->beta_count;
   for (size_t i = 0; i < BETA_COUNT; i++) {
     m->beta[i] = i < count ? coefficients->beta[i] : 0.0;
@@ -493,18 +454,14 @@ static void set_betas(trained_physics *m,
   m->is_decode_split = count > DECODE_KV;
 }
 
-static void set_constants(trained_physics *m, const blis_model_spec *model,
-                          double tp) {
+static void set_constants(trained_physics *m, const blis_model_spec *model, double tp) {
   double kv_width = (double)blis_model_spec_kv_heads(model) * m->head_dim;
-  bool is_interleaved =
-      model->interleave_moe_layer_step > 0 && blis_model_spec_is_moe(model);
+  bool is_interleaved = model->interleave_moe_layer_step > 0 && blis_model_spec_is_moe(model);
   m->twice_layers = m->layers * 2.0;
   m->kv_share = m->twice_layers * (kv_width / m->tp_dp.value);
-  m->weight_us =
-      m->beta[WEIGHTS] * (weight_bytes(m, model, tp) / m->bytes_per_us);
+  m->weight_us = m->beta[WEIGHTS] * (weight_bytes(m, model, tp) / m->bytes_per_us);
   m->layer_us = m->beta[LAYER] * m->layers;
-  m->interleaved_us =
-      m->beta[INTERLEAVED_LAYER] * (is_interleaved ? 1.0 : 0.0) * m->moe_layers;
+  m->interleaved_us = m->beta[INTERLEAVED_LAYER] * (is_interleaved ? 1.0 : 0.0) * m->moe_layers;
   double flops_per_sum = 2.0 * m->heads_per_gpu * m->head_dim;
   m->attention_max = BLIS__EXACT_MAX / fmax(flops_per_sum, 1.0);
 }
@@ -513,12 +470,11 @@ static void set_merged(trained_physics *m, double tp) {
   if (m->tp_dp.inverse == 0.0) {
     return; /* limits of 0 */
   }
-  double expert_flops =
-      m->moe_layers * m->experts_per_token * 6.0 * m->hidden * m->expert_ffn;
+  double expert_flops = m->moe_layers * m->experts_per_token * 6.0 * m->hidden * m->expert_ffn;
   double shared_flops = m->moe_layers * 6.0 * m->hidden * m->shared_ffn;
   double dense_flops = m->dense_layers * 6.0 * m->hidden * m->dense_ffn;
-  double flops = m->twice_layers * m->hidden * m->qkvo_width + expert_flops +
-                 shared_flops + dense_flops;
+  double flops =
+      m->twice_layers * m->hidden * m->qkvo_width + expert_flops + shared_flops + dense_flops;
   double pair_flops = m->twice_layers * m->heads_per_gpu * m->head_dim;
   double reduced_bytes = m->hidden * m->bytes_per_param * 2.0 * m->ring_share;
   m->merged = (merged){
@@ -531,23 +487,19 @@ static void set_merged(trained_physics *m, double tp) {
       .reduced_bytes = reduced_bytes,
       .reduced_tokens_limit =
           blis__is_eighths(m->bytes_per_param)
-              ? BLIS__EXACT_MAX /
-                    (m->layers * fmax(reduced_bytes, 1.0) * tp * 16.0)
+              ? BLIS__EXACT_MAX / (m->layers * fmax(reduced_bytes, 1.0) * tp * 16.0)
               : 0.0,
   };
 }
 
-blis_status blis_trained_physics_new(const blis_alloc *alloc,
-                                     const blis_model_spec *model,
+blis_status blis_trained_physics_new(const blis_alloc *alloc, const blis_model_spec *model,
                                      const blis_hardware_spec *hardware,
                                      const blis_parallelism *parallelism,
-                                     const blis_coefficients *coefficients,
-                                     blis_latency_model *out,
+                                     const blis_coefficients *coefficients, blis_latency_model *out,
                                      blis_error *error) {
-  BLIS_TRY(blis_coefficients_validate(
-      coefficients, BLIS_TRAINED_PHYSICS_BETA_MIN, OPS.name, error));
-  BLIS_TRY(blis__check_sizes(model, hardware, parallelism, true,
-                             " for trained-physics", error));
+  BLIS_TRY(
+      blis_coefficients_validate(coefficients, BLIS_TRAINED_PHYSICS_BETA_MIN, OPS.name, error));
+  BLIS_TRY(blis__check_sizes(model, hardware, parallelism, true, " for trained-physics", error));
   blis_moe_comm comm;
   BLIS_TRY(blis_moe_comm_parse(parallelism->moe_comm_backend, &comm, error));
   trained_physics *m = blis_alloc_zeroed(alloc, 1, sizeof *m);

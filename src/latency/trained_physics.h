@@ -32,10 +32,11 @@ enum { BLIS_TRAINED_PHYSICS_BETA_MIN = 7, BLIS_TRAINED_PHYSICS_BETA_MAX = 11 };
  * model. Fills *out, which the caller owns; a failure leaves it alone and
  * names the field and its value.
  */
-BLIS_MUSTUSE blis_status blis_trained_physics_new(
-    const blis_alloc *alloc, const blis_model_spec *model,
-    const blis_hardware_spec *hardware, const blis_parallelism *parallelism,
-    const blis_coefficients *coefficients, blis_latency_model *out,
-    blis_error *error);
+BLIS_MUSTUSE blis_status blis_trained_physics_new(const blis_alloc *alloc,
+                                                  const blis_model_spec *model,
+                                                  const blis_hardware_spec *hardware,
+                                                  const blis_parallelism *parallelism,
+                                                  const blis_coefficients *coefficients,
+                                                  blis_latency_model *out, blis_error *error);
 
 #endif

@@ -42,37 +42,31 @@ blis_transformer blis_transformer_of(const blis_model_spec *spec) {
   double hidden = (double)spec->hidden_size;
   double heads = (double)spec->attention_heads;
   double kv_heads = (double)blis_model_spec_kv_heads(spec);
-  double head_dim =
-      width_or(spec->head_dim, spec->hidden_size / spec->attention_heads);
+  double head_dim = width_or(spec->head_dim, spec->hidden_size / spec->attention_heads);
   bool is_latent = spec->kv_lora_rank > 0;
-  double expert_width =
-      width_or(spec->expert_intermediate_size, spec->intermediate_size);
+  double expert_width = width_or(spec->expert_intermediate_size, spec->intermediate_size);
   double mlp = (blis_model_spec_is_gated(spec) ? 3.0 : 2.0) * hidden;
   blis_transformer t = {
       .layers = (double)spec->layers,
       .moe_layers = (double)moe_layers(spec),
       .attention = is_latent ? latent_attention(spec, head_dim)
                              : 2.0 * hidden * head_dim * (heads + kv_heads),
-      .dense_mlp = mlp * width_or(spec->dense_intermediate_size,
-                                  spec->intermediate_size),
+      .dense_mlp = mlp * width_or(spec->dense_intermediate_size, spec->intermediate_size),
       .expert = mlp * expert_width,
       .shared_expert = mlp * shared_width(spec, expert_width),
       .router = hidden * (double)spec->experts,
       .head = hidden * (double)spec->vocab_size,
       .head_dim = head_dim,
-      .kv_width = is_latent
-                      ? (double)(spec->kv_lora_rank + spec->qk_rope_head_dim)
-                      : 2.0 * head_dim * kv_heads,
+      .kv_width = is_latent ? (double)(spec->kv_lora_rank + spec->qk_rope_head_dim)
+                            : 2.0 * head_dim * kv_heads,
   };
   t.dense_layers = t.layers - t.moe_layers;
   return t;
 }
 
-double blis_transformer_parameters(const blis_transformer *t,
-                                   const blis_model_spec *spec) {
+double blis_transformer_parameters(const blis_transformer *t, const blis_model_spec *spec) {
   double experts = (double)spec->experts * t->expert;
   double embedding = spec->tie_word_embeddings ? 0.0 : t->head;
   return t->layers * t->attention + t->dense_layers * t->dense_mlp +
-         t->moe_layers * (experts + t->shared_expert + t->router) + t->head +
-         embedding;
+         t->moe_layers * (experts + t->shared_expert + t->router) + t->head + embedding;
 }

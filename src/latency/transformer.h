@@ -29,7 +29,6 @@ typedef struct blis_transformer {
 blis_transformer blis_transformer_of(const blis_model_spec *spec);
 
 /* All weights, those of the embedding too. */
-double blis_transformer_parameters(const blis_transformer *t,
-                                   const blis_model_spec *spec);
+double blis_transformer_parameters(const blis_transformer *t, const blis_model_spec *spec);
 
 #endif

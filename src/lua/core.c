@@ -82,9 +82,8 @@ static int core_suggestion(lua_State *L) {
     lua_pop(L, 1);
   }
   const char *otherwise = luaL_optstring(L, 3, NULL);
-  blis_suggestion suggestion =
-      otherwise == NULL ? blis_nearest_suggest(&nearest)
-                        : blis_nearest_suggest_or(&nearest, otherwise);
+  blis_suggestion suggestion = otherwise == NULL ? blis_nearest_suggest(&nearest)
+                                                 : blis_nearest_suggest_or(&nearest, otherwise);
   lua_pushstring(L, suggestion.text);
   return 1;
 }

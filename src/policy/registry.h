@@ -22,8 +22,8 @@ const blis_policy_entry *blis_policy_at(blis_policy_kind kind, size_t index);
  * By name or alias. NULL when there is none, with BLIS_ERR_INVALID in *error
  * that names the nearest one or all.
  */
-const blis_policy_entry *blis_policy_find(blis_policy_kind kind,
-                                          const char *name, blis_error *error);
+const blis_policy_entry *blis_policy_find(blis_policy_kind kind, const char *name,
+                                          blis_error *error);
 
 /*
  * blis_router_create and so on; see entry.h. Those of filters, scorers and
@@ -43,8 +43,7 @@ BLIS__DECLARE_POLICY_CREATE(decider)
  * BLIS_ERR_INVALID names a parameter that is unknown, out of range or fixed
  * for the run, and leaves the router unchanged.
  */
-BLIS_MUSTUSE blis_status blis_router_change(const blis_router *router,
-                                            const blis_params *params,
+BLIS_MUSTUSE blis_status blis_router_change(const blis_router *router, const blis_params *params,
                                             blis_error *error);
 
 #endif

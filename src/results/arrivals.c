@@ -7,11 +7,9 @@ static blis_record record_at(const blis_arrivals *arrivals, size_t i) {
   return blis_recorder_record(arrivals->recorder, arrivals->first + i);
 }
 
-blis_status blis_arrivals_init(blis_arrivals *arrivals, blis_recorder *recorder,
-                               int64_t from_us) {
+blis_status blis_arrivals_init(blis_arrivals *arrivals, blis_recorder *recorder, int64_t from_us) {
   BLIS_TRY(blis_recorder_sort(recorder));
-  *arrivals = (blis_arrivals){.recorder = recorder,
-                              .count = blis_recorder_count(recorder)};
+  *arrivals = (blis_arrivals){.recorder = recorder, .count = blis_recorder_count(recorder)};
   while (arrivals->count > 0 && record_at(arrivals, 0).arrival_us < from_us) {
     arrivals->first++;
     arrivals->count--;
@@ -73,9 +71,8 @@ static int64_t arrival_of_ttft(const blis_arrivals *arrivals, size_t n) {
   return record_at(arrivals, i).arrival_us;
 }
 
-blis_status blis_arrivals_warm_up(const blis_arrivals *arrivals,
-                                  const blis_alloc *alloc, int64_t *from_us,
-                                  bool *is_settled) {
+blis_status blis_arrivals_warm_up(const blis_arrivals *arrivals, const blis_alloc *alloc,
+                                  int64_t *from_us, bool *is_settled) {
   *from_us = 0;
   *is_settled = false;
   if (arrivals->count == 0) {
@@ -111,8 +108,8 @@ blis_arrivals_figures blis_arrivals_measure(const blis_arrivals *arrivals) {
     figures.e2e_us = sum_us / (double)figures.completed;
   }
   if (arrivals->count > 0) {
-    figures.span_us = record_at(arrivals, arrivals->count - 1).arrival_us -
-                      record_at(arrivals, 0).arrival_us;
+    figures.span_us =
+        record_at(arrivals, arrivals->count - 1).arrival_us - record_at(arrivals, 0).arrival_us;
   }
   return figures;
 }
@@ -141,8 +138,8 @@ bool blis_arrivals_means(const blis_arrivals *arrivals, blis_latency_kind kind,
   return is_complete;
 }
 
-void blis_arrivals_beyond(const blis_arrivals *arrivals, blis_latency_kind kind,
-                          double limit_ms, double shares[BLIS_BATCH_COUNT]) {
+void blis_arrivals_beyond(const blis_arrivals *arrivals, blis_latency_kind kind, double limit_ms,
+                          double shares[BLIS_BATCH_COUNT]) {
   BLIS_ASSERT(arrivals->count >= BLIS_BATCH_COUNT);
   for (size_t b = 0; b < BLIS_BATCH_COUNT; b++) {
     size_t start = start_of(arrivals, b);
@@ -150,8 +147,8 @@ void blis_arrivals_beyond(const blis_arrivals *arrivals, blis_latency_kind kind,
     size_t beyond = 0;
     for (size_t i = start; i < end; i++) {
       const blis_record record = record_at(arrivals, i);
-      beyond += !(blis_record_is_completed(&record) &&
-                  blis_record_is_within(&record, kind, limit_ms));
+      beyond +=
+          !(blis_record_is_completed(&record) && blis_record_is_within(&record, kind, limit_ms));
     }
     shares[b] = (double)beyond / (double)(end - start);
   }
@@ -163,10 +160,8 @@ static int by_value(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-blis_status blis_arrivals_percentile(const blis_arrivals *arrivals,
-                                     const blis_alloc *alloc,
-                                     blis_latency_kind kind, double share,
-                                     double *value_us) {
+blis_status blis_arrivals_percentile(const blis_arrivals *arrivals, const blis_alloc *alloc,
+                                     blis_latency_kind kind, double share, double *value_us) {
   *value_us = -1;
   if (arrivals->count == 0) {
     return BLIS_OK;

@@ -27,8 +27,7 @@ typedef struct blis_arrivals {
 } blis_arrivals;
 
 /* All that arrived at from_us or later. Sorts the recorder; BLIS_ERR_NOMEM. */
-BLIS_MUSTUSE blis_status blis_arrivals_init(blis_arrivals *arrivals,
-                                            blis_recorder *recorder,
+BLIS_MUSTUSE blis_status blis_arrivals_init(blis_arrivals *arrivals, blis_recorder *recorder,
                                             int64_t from_us);
 
 /*
@@ -36,8 +35,7 @@ BLIS_MUSTUSE blis_status blis_arrivals_init(blis_arrivals *arrivals,
  * all do. See blis_mser5; the series is the TTFT of requests that got one.
  */
 BLIS_MUSTUSE blis_status blis_arrivals_warm_up(const blis_arrivals *arrivals,
-                                               const blis_alloc *alloc,
-                                               int64_t *from_us,
+                                               const blis_alloc *alloc, int64_t *from_us,
                                                bool *is_settled);
 
 typedef struct blis_arrivals_figures {
@@ -56,15 +54,13 @@ bool blis_arrivals_means(const blis_arrivals *arrivals, blis_latency_kind kind,
  * The share of each batch that was not served within a limit; with an infinite
  * limit, that was not completed. There must be an arrival for each batch.
  */
-void blis_arrivals_beyond(const blis_arrivals *arrivals, blis_latency_kind kind,
-                          double limit_ms, double shares[BLIS_BATCH_COUNT]);
+void blis_arrivals_beyond(const blis_arrivals *arrivals, blis_latency_kind kind, double limit_ms,
+                          double shares[BLIS_BATCH_COUNT]);
 
 /* The time within which a share of all was served; -1 = there is none. */
 BLIS_MUSTUSE blis_status blis_arrivals_percentile(const blis_arrivals *arrivals,
-                                                  const blis_alloc *alloc,
-                                                  blis_latency_kind kind,
-                                                  double share,
-                                                  double *value_us);
+                                                  const blis_alloc *alloc, blis_latency_kind kind,
+                                                  double share, double *value_us);
 
 /*
  * The warm-up of a series by MSER-5 (White 1997): averaged in batches of five;

@@ -7,8 +7,7 @@
 #include "base/hash.h"
 #include "base/invariant.h"
 
-void blis_attempts_init(blis_attempts *attempts, const blis_alloc *alloc,
-                        bool keeps_records) {
+void blis_attempts_init(blis_attempts *attempts, const blis_alloc *alloc, bool keeps_records) {
   *attempts = (blis_attempts){.alloc = *alloc, .keeps_records = keeps_records};
   blis_sketch_init(&attempts->earlier_us, alloc);
 }
@@ -22,8 +21,7 @@ void blis_attempts_deinit(blis_attempts *attempts) {
 
 static blis_attempt_record record_of(const blis_request *request,
                                      const blis_cascade_attempt *attempt,
-                                     blis_cascade_verdict verdict,
-                                     uint32_t reason) {
+                                     blis_cascade_verdict verdict, uint32_t reason) {
   return (blis_attempt_record){
       .number = request->number,
       .arrival_us = attempt->arrival_us,
@@ -50,11 +48,10 @@ static uint64_t hash_of(const blis_attempt_record *record) {
     memcpy(&logprob, &record->mean_logprob, sizeof logprob);
   }
   const int64_t values[] = {
-      record->number,   record->arrival_us,    record->start_us,
-      record->ttft_us,  record->end_us,        (int64_t)logprob,
-      record->instance, record->prompt_tokens, record->output_tokens,
-      record->step,     record->stage,         record->stage_count,
-      record->state,    record->verdict,
+      record->number,        record->arrival_us, record->start_us, record->ttft_us,
+      record->end_us,        (int64_t)logprob,   record->instance, record->prompt_tokens,
+      record->output_tokens, record->step,       record->stage,    record->stage_count,
+      record->state,         record->verdict,
   };
   unsigned char bytes[sizeof values];
   for (size_t i = 0; i < sizeof bytes; i++) {
@@ -83,8 +80,7 @@ static void add_to(blis_attempt_sums *sums, const blis_attempt_record *record) {
 /* NULL = out of memory. */
 static blis_attempt_sums *sums_of(blis_attempts *attempts, uint32_t model) {
   size_t i = 0;
-  while (i < attempts->models.count &&
-         attempts->models.items[i].model != model) {
+  while (i < attempts->models.count && attempts->models.items[i].model != model) {
     i++;
   }
   const blis_attempt_sums none = {.model = model};
@@ -95,25 +91,22 @@ static blis_attempt_sums *sums_of(blis_attempts *attempts, uint32_t model) {
   return &attempts->models.items[i];
 }
 
-static blis_status count_steps(blis_attempts *attempts,
-                               const blis_attempt_record *last) {
+static blis_status count_steps(blis_attempts *attempts, const blis_attempt_record *last) {
   BLIS_TRY(blis_array_reserve(&attempts->alloc, &attempts->steps, last->step));
   while (attempts->steps.count < last->step) {
     attempts->steps.items[attempts->steps.count++] = 0;
   }
   BLIS_ASSERT(last->step >= 1 && last->start_us >= last->arrival_us);
   attempts->steps.items[last->step - 1]++;
-  return last->step == 1 ? BLIS_OK
-                         : blis_sketch_add(&attempts->earlier_us,
-                                           last->start_us - last->arrival_us);
+  return last->step == 1
+             ? BLIS_OK
+             : blis_sketch_add(&attempts->earlier_us, last->start_us - last->arrival_us);
 }
 
-blis_status blis_attempts_add(blis_attempts *attempts,
-                              const blis_request *request,
-                              const blis_cascade_attempt *attempt,
-                              blis_cascade_verdict verdict, uint32_t reason) {
-  const blis_attempt_record record =
-      record_of(request, attempt, verdict, reason);
+blis_status blis_attempts_add(blis_attempts *attempts, const blis_request *request,
+                              const blis_cascade_attempt *attempt, blis_cascade_verdict verdict,
+                              uint32_t reason) {
+  const blis_attempt_record record = record_of(request, attempt, verdict, reason);
   blis_attempt_sums *sums = sums_of(attempts, record.model);
   if (sums == NULL) {
     return BLIS_ERR_NOMEM;
@@ -124,13 +117,11 @@ blis_status blis_attempts_add(blis_attempts *attempts,
   if (verdict != BLIS_CASCADE_ESCALATE) {
     BLIS_TRY(count_steps(attempts, &record));
   }
-  return attempts->keeps_records
-             ? blis_array_push(&attempts->alloc, &attempts->records, record)
-             : BLIS_OK;
+  return attempts->keeps_records ? blis_array_push(&attempts->alloc, &attempts->records, record)
+                                 : BLIS_OK;
 }
 
-static int compare_requests(const blis_attempt_record *a, int64_t arrival_us,
-                            int64_t number) {
+static int compare_requests(const blis_attempt_record *a, int64_t arrival_us, int64_t number) {
   if (a->arrival_us != arrival_us) {
     return a->arrival_us < arrival_us ? -1 : 1;
   }
@@ -146,15 +137,14 @@ static int compare_records(const void *a, const void *b) {
 
 void blis_attempts_sort(blis_attempts *attempts) {
   if (attempts->sorted < attempts->records.count) {
-    qsort(attempts->records.items, attempts->records.count,
-          sizeof *attempts->records.items, compare_records);
+    qsort(attempts->records.items, attempts->records.count, sizeof *attempts->records.items,
+          compare_records);
     attempts->sorted = attempts->records.count;
   }
 }
 
-const blis_attempt_record *blis_attempts_of(const blis_attempts *attempts,
-                                            int64_t arrival_us, int64_t number,
-                                            size_t *count) {
+const blis_attempt_record *blis_attempts_of(const blis_attempts *attempts, int64_t arrival_us,
+                                            int64_t number, size_t *count) {
   const blis_attempt_record *items = attempts->records.items;
   size_t low = 0;
   size_t high = attempts->records.count;
@@ -178,8 +168,7 @@ static bool is_late(const blis_attempt_record *record) {
   return record->verdict != BLIS_CASCADE_ESCALATE && record->step > 1;
 }
 
-blis_status blis_attempts_earlier(const blis_attempts *attempts,
-                                  blis_percentiles *result) {
+blis_status blis_attempts_earlier(const blis_attempts *attempts, blis_percentiles *result) {
   *result = (blis_percentiles){0};
   if (!attempts->keeps_records) {
     blis_percentiles_of_sketch(result, &attempts->earlier_us);

@@ -57,7 +57,7 @@ typedef struct blis_attempts {
   blis_alloc alloc;
   bool keeps_records;
   BLIS_ARRAY(blis_attempt_record) records;
-  size_t sorted; /* so many records were there when they were sorted last */
+  size_t sorted;                        /* so many records were there when they were sorted last */
   BLIS_ARRAY(blis_attempt_sums) models; /* in order of appearance */
   blis_attempt_sums all;
   BLIS_ARRAY(int64_t) steps; /* requests by number of attempts, from 1 on */
@@ -66,16 +66,13 @@ typedef struct blis_attempts {
   uint64_t hash; /* what a result hash adds up; 0 without attempts */
 } blis_attempts;
 
-void blis_attempts_init(blis_attempts *attempts, const blis_alloc *alloc,
-                        bool keeps_records);
+void blis_attempts_init(blis_attempts *attempts, const blis_alloc *alloc, bool keeps_records);
 void blis_attempts_deinit(blis_attempts *attempts);
 
 /* After BLIS_ERR_NOMEM the attempts can only be freed. */
-BLIS_MUSTUSE blis_status blis_attempts_add(blis_attempts *attempts,
-                                           const blis_request *request,
+BLIS_MUSTUSE blis_status blis_attempts_add(blis_attempts *attempts, const blis_request *request,
                                            const blis_cascade_attempt *attempt,
-                                           blis_cascade_verdict verdict,
-                                           uint32_t reason);
+                                           blis_cascade_verdict verdict, uint32_t reason);
 
 /* By arrival, number and step. */
 void blis_attempts_sort(blis_attempts *attempts);
@@ -84,9 +81,8 @@ void blis_attempts_sort(blis_attempts *attempts);
  * The attempts of a request by its arrival and number, in their order, once
  * they are sorted; *count = 0 when there are none.
  */
-const blis_attempt_record *blis_attempts_of(const blis_attempts *attempts,
-                                            int64_t arrival_us, int64_t number,
-                                            size_t *count);
+const blis_attempt_record *blis_attempts_of(const blis_attempts *attempts, int64_t arrival_us,
+                                            int64_t number, size_t *count);
 
 /*
  * The time that requests lost on answers that were not good enough: exact when

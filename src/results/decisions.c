@@ -31,7 +31,7 @@ struct blis_decisions {
   blis_intern *texts;
   BLIS_ARRAY(blis_decision_record) records;
   BLIS_ARRAY(blis_decision_candidate) candidates;
-  scorer_list scorers[2]; /* those of the prefill stage are the second */
+  scorer_list scorers[2];           /* those of the prefill stage are the second */
   BLIS_ARRAY(double) scorer_scores; /* by candidate, then scorer */
   BLIS_ARRAY(kept_fact) facts;
   BLIS_ARRAY(int64_t) per_instance;
@@ -40,13 +40,12 @@ struct blis_decisions {
   double regret_sum;
 };
 
-static blis_status intern(blis_decisions *self, const char *text,
-                          uint32_t *id) {
+static blis_status intern(blis_decisions *self, const char *text, uint32_t *id) {
   return blis_intern_add(self->texts, text, strlen(text), id);
 }
 
-static blis_decision_record record_of(const blis_routing_request *request,
-                                      int64_t now_us, blis_decision_kind kind) {
+static blis_decision_record record_of(const blis_routing_request *request, int64_t now_us,
+                                      blis_decision_kind kind) {
   return (blis_decision_record){.time_us = now_us,
                                 .number = request->number,
                                 .session = request->session,
@@ -58,21 +57,17 @@ static blis_decision_record record_of(const blis_routing_request *request,
 }
 
 /* Decisions come in order of time. */
-static blis_status keep(blis_decisions *self,
-                        const blis_decision_record *record) {
+static blis_status keep(blis_decisions *self, const blis_decision_record *record) {
   size_t count = self->records.count;
-  BLIS_ASSERT(count == 0 ||
-              self->records.items[count - 1].time_us <= record->time_us);
+  BLIS_ASSERT(count == 0 || self->records.items[count - 1].time_us <= record->time_us);
   return blis_array_push(&self->alloc, &self->records, *record);
 }
 
 /* Admission. */
 
-static blis_status on_admission(void *ud, const blis_admission_event *event,
-                                blis_error *error) {
+static blis_status on_admission(void *ud, const blis_admission_event *event, blis_error *error) {
   blis_decisions *self = ud;
-  blis_decision_record record =
-      record_of(event->request, event->now_us, BLIS_DECISION_ADMISSION);
+  blis_decision_record record = record_of(event->request, event->now_us, BLIS_DECISION_ADMISSION);
   record.verdict = (uint8_t)event->verdict;
   record.first_candidate = self->candidates.count;
   BLIS_TRY_MEM(intern(self, event->reason, &record.reason), error);
@@ -87,9 +82,7 @@ static blis_status on_admission(void *ud, const blis_admission_event *event,
 
 static double score_at(const blis_routing_event *event, size_t place) {
   const double *scores = event->decision->scores;
-  return scores != NULL
-             ? scores[place]
-             : -event->view->columns[BLIS_SIGNAL_EFFECTIVE_LOAD][place];
+  return scores != NULL ? scores[place] : -event->view->columns[BLIS_SIGNAL_EFFECTIVE_LOAD][place];
 }
 
 static int compare_ranked(const void *a, const void *b) {
@@ -107,14 +100,12 @@ static blis_status rank(blis_decisions *self, const blis_routing_event *event) {
   self->ranking.count = 0;
   BLIS_TRY(blis_array_reserve(&self->alloc, &self->ranking, count));
   for (size_t i = 0; i < count; i++) {
-    self->ranking.items[i] = (ranked){.score = score_at(event, i),
-                                      .id_rank = event->view->id_ranks[i],
-                                      .place = (uint32_t)i};
+    self->ranking.items[i] = (ranked){
+        .score = score_at(event, i), .id_rank = event->view->id_ranks[i], .place = (uint32_t)i};
   }
   self->ranking.count = count;
   if (self->kept_candidates > 0 && count > 1) {
-    qsort(self->ranking.items, count, sizeof *self->ranking.items,
-          compare_ranked);
+    qsort(self->ranking.items, count, sizeof *self->ranking.items, compare_ranked);
   }
   return BLIS_OK;
 }
@@ -139,15 +130,13 @@ static blis_status keep_scorers(blis_decisions *self, uint32_t stage,
     uint32_t name;
     BLIS_TRY(intern(self, decision->parts[i].scorer, &name));
     BLIS_TRY(blis_array_push(&self->alloc, &list->names, name));
-    BLIS_TRY(blis_array_push(&self->alloc, &list->weights,
-                             decision->parts[i].weight));
+    BLIS_TRY(blis_array_push(&self->alloc, &list->weights, decision->parts[i].weight));
   }
   BLIS_ASSERT(list->names.count == list->weights.count);
   return BLIS_OK;
 }
 
-static blis_status keep_candidate(blis_decisions *self,
-                                  const blis_routing_event *event,
+static blis_status keep_candidate(blis_decisions *self, const blis_routing_event *event,
                                   const ranked *one) {
   const blis_routing_view *view = event->view;
   uint32_t i = one->place;
@@ -168,8 +157,7 @@ static blis_status keep_candidate(blis_decisions *self,
   return BLIS_OK;
 }
 
-static blis_status keep_candidates(blis_decisions *self,
-                                   const blis_routing_event *event,
+static blis_status keep_candidates(blis_decisions *self, const blis_routing_event *event,
                                    blis_decision_record *record) {
   record->first_candidate = self->candidates.count;
   record->first_score = self->scorer_scores.count;
@@ -193,8 +181,8 @@ static blis_status keep_candidates(blis_decisions *self,
   return BLIS_OK;
 }
 
-static blis_status keep_fact(blis_decisions *self, blis_decision_record *record,
-                             const char *name, double value) {
+static blis_status keep_fact(blis_decisions *self, blis_decision_record *record, const char *name,
+                             double value) {
   kept_fact fact = {.value = value};
   BLIS_TRY(intern(self, name, &fact.name));
   BLIS_TRY(blis_array_push(&self->alloc, &self->facts, fact));
@@ -202,20 +190,17 @@ static blis_status keep_fact(blis_decisions *self, blis_decision_record *record,
   return BLIS_OK;
 }
 
-static blis_status keep_facts(blis_decisions *self,
-                              const blis_decision *decision,
+static blis_status keep_facts(blis_decisions *self, const blis_decision *decision,
                               blis_decision_record *record) {
   record->first_fact = self->facts.count;
   for (size_t i = 0; i < decision->fact_count; i++) {
-    BLIS_TRY(keep_fact(self, record, decision->facts[i].name,
-                       decision->facts[i].value));
+    BLIS_TRY(keep_fact(self, record, decision->facts[i].name, decision->facts[i].value));
   }
   return BLIS_OK;
 }
 
 static blis_status count_target(blis_decisions *self, uint32_t instance) {
-  BLIS_TRY(blis_array_reserve(&self->alloc, &self->per_instance,
-                              (size_t)instance + 1));
+  BLIS_TRY(blis_array_reserve(&self->alloc, &self->per_instance, (size_t)instance + 1));
   while (self->per_instance.count <= instance) {
     self->per_instance.items[self->per_instance.count++] = 0;
   }
@@ -226,8 +211,7 @@ static blis_status count_target(blis_decisions *self, uint32_t instance) {
   return BLIS_OK;
 }
 
-static blis_status add_choice(blis_decisions *self,
-                              const blis_routing_event *event,
+static blis_status add_choice(blis_decisions *self, const blis_routing_event *event,
                               blis_decision_record *record) {
   size_t place = event->decision->chosen;
   record->chosen = (int32_t)event->view->instances[place];
@@ -241,16 +225,13 @@ static blis_status add_choice(blis_decisions *self,
   return count_target(self, event->view->instances[place]);
 }
 
-static blis_status add_routing(blis_decisions *self,
-                               const blis_routing_event *event) {
+static blis_status add_routing(blis_decisions *self, const blis_routing_event *event) {
   const blis_decision *decision = event->decision;
   bool is_rejected = decision->rejected != NULL;
-  blis_decision_record record =
-      record_of(event->request, event->now_us, BLIS_DECISION_ROUTING);
+  blis_decision_record record = record_of(event->request, event->now_us, BLIS_DECISION_ROUTING);
   record.verdict = is_rejected ? BLIS_REJECT : BLIS_ADMIT;
   record.has_scores = decision->scores != NULL;
-  BLIS_TRY(intern(self, is_rejected ? decision->rejected : event->policy,
-                  &record.reason));
+  BLIS_TRY(intern(self, is_rejected ? decision->rejected : event->policy, &record.reason));
   BLIS_TRY(keep_candidates(self, event, &record));
   BLIS_TRY(keep_facts(self, decision, &record));
   if (!is_rejected) {
@@ -260,18 +241,15 @@ static blis_status add_routing(blis_decisions *self,
   return keep(self, &record);
 }
 
-static blis_status on_routing(void *ud, const blis_routing_event *event,
-                              blis_error *error) {
+static blis_status on_routing(void *ud, const blis_routing_event *event, blis_error *error) {
   return add_routing(ud, event) == BLIS_OK ? BLIS_OK : blis_fail_nomem(error);
 }
 
 /* Prefill and decode apart. */
 
-static blis_status on_split(void *ud, const blis_split_event *event,
-                            blis_error *error) {
+static blis_status on_split(void *ud, const blis_split_event *event, blis_error *error) {
   blis_decisions *self = ud;
-  blis_decision_record record =
-      record_of(event->request, event->now_us, BLIS_DECISION_SPLIT);
+  blis_decision_record record = record_of(event->request, event->now_us, BLIS_DECISION_SPLIT);
   record.verdict = event->splits;
   record.chosen = (int32_t)event->decode;
   record.prefill = (int32_t)event->prefill;
@@ -283,12 +261,10 @@ static blis_status on_split(void *ud, const blis_split_event *event,
 
 /* Cascades. */
 
-static blis_status on_cascade(void *ud, const blis_cascade_event *event,
-                              blis_error *error) {
+static blis_status on_cascade(void *ud, const blis_cascade_event *event, blis_error *error) {
   blis_decisions *self = ud;
   const blis_cascade_attempt *attempt = event->attempt;
-  blis_decision_record record =
-      record_of(event->request, event->now_us, BLIS_DECISION_CASCADE);
+  blis_decision_record record = record_of(event->request, event->now_us, BLIS_DECISION_CASCADE);
   record.verdict = (uint8_t)event->verdict;
   record.chosen = attempt->instance;
   record.score = attempt->mean_logprob;
@@ -304,8 +280,7 @@ static blis_status on_cascade(void *ud, const blis_cascade_event *event,
 
 /* Scaling. */
 
-static blis_status add_scaling(blis_decisions *self,
-                               const blis_scaling_event *event) {
+static blis_status add_scaling(blis_decisions *self, const blis_scaling_event *event) {
   const blis_scale_context *context = event->context;
   blis_decision_record record = {.time_us = context->now_us,
                                  .chosen = -1,
@@ -316,12 +291,9 @@ static blis_status add_scaling(blis_decisions *self,
   const struct {
     const char *name;
     double value;
-  } facts[] = {{"from", context->replicas},
-               {"to", (double)event->decision->target},
-               {"proposed", (double)event->proposed},
-               {"ready", context->ready},
-               {"starting", context->starting},
-               {"draining", context->draining}};
+  } facts[] = {{"from", context->replicas},           {"to", (double)event->decision->target},
+               {"proposed", (double)event->proposed}, {"ready", context->ready},
+               {"starting", context->starting},       {"draining", context->draining}};
   BLIS_TRY(intern(self, event->decision->reason, &record.reason));
   for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
     BLIS_TRY(keep_fact(self, &record, facts[i].name, facts[i].value));
@@ -334,35 +306,32 @@ static blis_status add_scaling(blis_decisions *self,
   return keep(self, &record);
 }
 
-static blis_status on_scaling(void *ud, const blis_scaling_event *event,
-                              blis_error *error) {
+static blis_status on_scaling(void *ud, const blis_scaling_event *event, blis_error *error) {
   return add_scaling(ud, event) == BLIS_OK ? BLIS_OK : blis_fail_nomem(error);
 }
 
 /* Making and looking. */
 
-blis_decisions *blis_decisions_new(const blis_alloc *alloc,
-                                   int64_t kept_candidates) {
+blis_decisions *blis_decisions_new(const blis_alloc *alloc, int64_t kept_candidates) {
   blis_decisions *self = blis_alloc_new(alloc, sizeof *self);
   if (self == NULL) {
     return NULL;
   }
-  *self = (blis_decisions){
-      .alloc = *alloc,
-      .kept_candidates = kept_candidates,
-      .sink = {.admission = on_admission,
-               .routing = on_routing,
-               .cascade = on_cascade,
-               .split = on_split,
-               .scaling = on_scaling,
-               .ud = self,
-               .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH) |
-                        BLIS_SIGNAL_BIT(BLIS_SIGNAL_BATCH_SIZE) |
-                        BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT) |
-                        BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION) |
-                        BLIS_SIGNAL_BIT(BLIS_SIGNAL_FREE_KV_BLOCKS) |
-                        BLIS_SIGNAL_BIT(BLIS_SIGNAL_EFFECTIVE_LOAD)},
-      .texts = blis_intern_new(alloc)};
+  *self = (blis_decisions){.alloc = *alloc,
+                           .kept_candidates = kept_candidates,
+                           .sink = {.admission = on_admission,
+                                    .routing = on_routing,
+                                    .cascade = on_cascade,
+                                    .split = on_split,
+                                    .scaling = on_scaling,
+                                    .ud = self,
+                                    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH) |
+                                             BLIS_SIGNAL_BIT(BLIS_SIGNAL_BATCH_SIZE) |
+                                             BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT) |
+                                             BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION) |
+                                             BLIS_SIGNAL_BIT(BLIS_SIGNAL_FREE_KV_BLOCKS) |
+                                             BLIS_SIGNAL_BIT(BLIS_SIGNAL_EFFECTIVE_LOAD)},
+                           .texts = blis_intern_new(alloc)};
   if (self->texts == NULL) {
     blis_decisions_free(self);
     return NULL;
@@ -397,8 +366,7 @@ size_t blis_decisions_count(const blis_decisions *decisions) {
   return decisions->records.count;
 }
 
-const blis_decision_record *blis_decisions_at(const blis_decisions *decisions,
-                                              size_t index) {
+const blis_decision_record *blis_decisions_at(const blis_decisions *decisions, size_t index) {
   return &decisions->records.items[index];
 }
 
@@ -407,44 +375,38 @@ const char *blis_decisions_reason(const blis_decisions *decisions,
   return blis_intern_text(decisions->texts, record->reason);
 }
 
-const blis_decision_candidate *
-blis_decisions_candidates(const blis_decisions *decisions,
-                          const blis_decision_record *record) {
-  return record->candidate_count == 0
-             ? NULL
-             : &decisions->candidates.items[record->first_candidate];
+const blis_decision_candidate *blis_decisions_candidates(const blis_decisions *decisions,
+                                                         const blis_decision_record *record) {
+  return record->candidate_count == 0 ? NULL
+                                      : &decisions->candidates.items[record->first_candidate];
 }
 
-size_t blis_decisions_scorer_count(const blis_decisions *decisions,
-                                   uint32_t stage) {
+size_t blis_decisions_scorer_count(const blis_decisions *decisions, uint32_t stage) {
   return decisions->scorers[list_of(stage)].names.count;
 }
 
-const char *blis_decisions_scorer_name(const blis_decisions *decisions,
-                                       uint32_t stage, size_t scorer) {
-  return blis_intern_text(
-      decisions->texts, decisions->scorers[list_of(stage)].names.items[scorer]);
+const char *blis_decisions_scorer_name(const blis_decisions *decisions, uint32_t stage,
+                                       size_t scorer) {
+  return blis_intern_text(decisions->texts, decisions->scorers[list_of(stage)].names.items[scorer]);
 }
 
-double blis_decisions_scorer_weight(const blis_decisions *decisions,
-                                    uint32_t stage, size_t scorer) {
+double blis_decisions_scorer_weight(const blis_decisions *decisions, uint32_t stage,
+                                    size_t scorer) {
   return decisions->scorers[list_of(stage)].weights.items[scorer];
 }
 
 double blis_decisions_scorer_score(const blis_decisions *decisions,
-                                   const blis_decision_record *record,
-                                   size_t candidate, size_t scorer) {
+                                   const blis_decision_record *record, size_t candidate,
+                                   size_t scorer) {
   return decisions->scorer_scores
       .items[record->first_score + candidate * record->scorer_count + scorer];
 }
 
 blis_decision_fact blis_decisions_fact(const blis_decisions *decisions,
-                                       const blis_decision_record *record,
-                                       size_t fact) {
+                                       const blis_decision_record *record, size_t fact) {
   const kept_fact *kept = &decisions->facts.items[record->first_fact + fact];
-  return (blis_decision_fact){
-      .name = blis_intern_text(decisions->texts, kept->name),
-      .value = kept->value};
+  return (blis_decision_fact){.name = blis_intern_text(decisions->texts, kept->name),
+                              .value = kept->value};
 }
 
 blis_decisions_summary blis_decisions_sum_up(const blis_decisions *decisions) {
@@ -455,9 +417,6 @@ blis_decisions_summary blis_decisions_sum_up(const blis_decisions *decisions) {
   return summary;
 }
 
-int64_t blis_decisions_of_instance(const blis_decisions *decisions,
-                                   uint32_t instance) {
-  return instance < decisions->per_instance.count
-             ? decisions->per_instance.items[instance]
-             : 0;
+int64_t blis_decisions_of_instance(const blis_decisions *decisions, uint32_t instance) {
+  return instance < decisions->per_instance.count ? decisions->per_instance.items[instance] : 0;
 }

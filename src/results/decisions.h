@@ -35,7 +35,7 @@ typedef struct blis_decision_record {
   int32_t chosen;  /* instance; -1 = none; of a split the one that decodes */
   int32_t prefill; /* of a split: the instance that was named; -1 = none */
   uint32_t reason; /* the policy's name, or why it refused: see below */
-  double score; /* of the chosen one; of a cascade the mean log-probability */
+  double score;    /* of the chosen one; of a cascade the mean log-probability */
   double regret;
   size_t first_candidate;
   size_t first_score;       /* of the scorers for the candidates */
@@ -81,8 +81,7 @@ typedef struct blis_decisions blis_decisions;
  * and has no regrets, BLIS_DECISIONS_ALL keeps all, in the order of the view.
  * NULL = out of memory.
  */
-blis_decisions *blis_decisions_new(const blis_alloc *alloc,
-                                   int64_t kept_candidates);
+blis_decisions *blis_decisions_new(const blis_alloc *alloc, int64_t kept_candidates);
 void blis_decisions_free(blis_decisions *decisions);
 
 /* For a cluster; lives as long as the trace. */
@@ -91,40 +90,34 @@ const blis_decision_sink *blis_decisions_sink(blis_decisions *decisions);
 size_t blis_decisions_count(const blis_decisions *decisions);
 
 /* Borrowed, as what the next functions return, until one is added. */
-const blis_decision_record *blis_decisions_at(const blis_decisions *decisions,
-                                              size_t index);
+const blis_decision_record *blis_decisions_at(const blis_decisions *decisions, size_t index);
 const char *blis_decisions_reason(const blis_decisions *decisions,
                                   const blis_decision_record *record);
 
 /* record->candidate_count of them. */
-const blis_decision_candidate *
-blis_decisions_candidates(const blis_decisions *decisions,
-                          const blis_decision_record *record);
+const blis_decision_candidate *blis_decisions_candidates(const blis_decisions *decisions,
+                                                         const blis_decision_record *record);
 
 /*
  * The scorers of a policy that adds up their scores: names and normalised
  * weights, and the score of each for the candidate at a place of a record. The
  * policy that routes prefills (stage = its role) has its own.
  */
-size_t blis_decisions_scorer_count(const blis_decisions *decisions,
-                                   uint32_t stage);
-const char *blis_decisions_scorer_name(const blis_decisions *decisions,
-                                       uint32_t stage, size_t scorer);
-double blis_decisions_scorer_weight(const blis_decisions *decisions,
-                                    uint32_t stage, size_t scorer);
+size_t blis_decisions_scorer_count(const blis_decisions *decisions, uint32_t stage);
+const char *blis_decisions_scorer_name(const blis_decisions *decisions, uint32_t stage,
+                                       size_t scorer);
+double blis_decisions_scorer_weight(const blis_decisions *decisions, uint32_t stage, size_t scorer);
 double blis_decisions_scorer_score(const blis_decisions *decisions,
-                                   const blis_decision_record *record,
-                                   size_t candidate, size_t scorer);
+                                   const blis_decision_record *record, size_t candidate,
+                                   size_t scorer);
 
 /* What a policy told of its decision beside scores. */
 blis_decision_fact blis_decisions_fact(const blis_decisions *decisions,
-                                       const blis_decision_record *record,
-                                       size_t fact);
+                                       const blis_decision_record *record, size_t fact);
 
 blis_decisions_summary blis_decisions_sum_up(const blis_decisions *decisions);
 
 /* Requests that were sent to an instance. */
-int64_t blis_decisions_of_instance(const blis_decisions *decisions,
-                                   uint32_t instance);
+int64_t blis_decisions_of_instance(const blis_decisions *decisions, uint32_t instance);
 
 #endif

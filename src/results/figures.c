@@ -12,7 +12,7 @@
 #define LESS "less"
 #define NEUTRAL "neutral"
 
-#define FIGURE(place, kind, name, ...)                                         \
+#define FIGURE(place, kind, name, ...)                                                             \
   {name, BLIS_FIGURE_##kind, offsetof(OWNER, place), __VA_ARGS__},
 
 /* Figures of a map as members of the struct OWNER, or deeper in it. */
@@ -22,22 +22,20 @@
 
 #define OWNER blis_percentiles
 static const blis_figure percentiles_figures[] = {
-#define XX(constant, name, percent)                                            \
-  FIGURE(at_ms[BLIS_##constant], NUMBER, name, "ms", LESS, "",                 \
+#define XX(constant, name, percent)                                                                \
+  FIGURE(at_ms[BLIS_##constant], NUMBER, name, "ms", LESS, "",                                     \
          #percent " % of the times are at most this")
     FIGURE(count, INTEGER, "count", "", NEUTRAL, "", "how many times there are")
         FIGURE(mean_ms, NUMBER, "mean", "ms", LESS, "", "arithmetic mean")
-            FIGURE(min_ms, NUMBER, "min", "ms", LESS, "", "the shortest")
-                BLIS_PERCENTILE_MAP(XX)
-                    FIGURE(max_ms, NUMBER, "max", "ms", LESS, "", "the longest")
+            FIGURE(min_ms, NUMBER, "min", "ms", LESS, "", "the shortest") BLIS_PERCENTILE_MAP(XX)
+                FIGURE(max_ms, NUMBER, "max", "ms", LESS, "", "the longest")
 #undef XX
 };
 #undef OWNER
 
 #define OWNER blis_state_counts
 static const blis_figure counts_figures[] = {
-#define XX(state, name, better, text)                                          \
-  FIGURE(name, INTEGER, #name, "requests", better, "", text)
+#define XX(state, name, better, text) FIGURE(name, INTEGER, #name, "requests", better, "", text)
     FIGURE(arrived, INTEGER, "arrived", "requests", NEUTRAL, "",
            "the sum of all below but length_capped") BLIS_REQUEST_STATE_MAP(XX)
 #undef XX
@@ -65,18 +63,18 @@ static const blis_figure window_figures[] = {BLIS_WINDOW_FIGURES(MEMBER)};
 #undef OWNER
 
 #define OWNER blis_instance_summary
-static const blis_figure instance_figures[] = {
-    BLIS_INSTANCE_FIGURES(MEMBER) BLIS_INSTANCE_COUNT_MAP(OF_STATS)};
+static const blis_figure instance_figures[] = {BLIS_INSTANCE_FIGURES(MEMBER)
+                                                   BLIS_INSTANCE_COUNT_MAP(OF_STATS)};
 #undef OWNER
 
 #define OWNER blis_belief
-static const blis_figure cache_belief_figures[] = {
-    BLIS_BELIEF_COUNT_MAP(OF_COUNTS) BLIS_BELIEF_FIGURES(MEMBER)};
+static const blis_figure cache_belief_figures[] = {BLIS_BELIEF_COUNT_MAP(OF_COUNTS)
+                                                       BLIS_BELIEF_FIGURES(MEMBER)};
 #undef OWNER
 
 #define OWNER blis_handoff_summary
-static const blis_figure handoffs_figures[] = {
-    BLIS_HANDOFF_COUNT_MAP(OF_COUNTS) BLIS_HANDOFF_FIGURES(MEMBER)};
+static const blis_figure handoffs_figures[] = {BLIS_HANDOFF_COUNT_MAP(OF_COUNTS)
+                                                   BLIS_HANDOFF_FIGURES(MEMBER)};
 #undef OWNER
 
 #define OWNER blis_link_summary
@@ -105,8 +103,7 @@ static const blis_figure band_figures[] = {BLIS_BAND_COUNT_MAP(OF_COUNTS)
 #undef OWNER
 
 #define OWNER blis_speculation_summary
-static const blis_figure speculation_figures[] = {
-    BLIS_SPECULATION_FIGURES(MEMBER)};
+static const blis_figure speculation_figures[] = {BLIS_SPECULATION_FIGURES(MEMBER)};
 #undef OWNER
 
 #define OWNER blis_ranks_summary
@@ -143,8 +140,7 @@ static const struct {
   const blis_figure *figures;
   size_t count;
 } lists[] = {
-#define XX(constant, name)                                                     \
-  {#name, name##_figures, sizeof name##_figures / sizeof *name##_figures},
+#define XX(constant, name) {#name, name##_figures, sizeof name##_figures / sizeof *name##_figures},
     BLIS_FIGURE_LIST_MAP(XX)
 #undef XX
 };

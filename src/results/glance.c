@@ -23,12 +23,10 @@ static blis_status take(blis_glance *glance, const blis_record *record) {
   BLIS_TRY(blis_sketch_add(&glance->e2e_us, record->e2e_us));
   return record->itl_count == 0
              ? BLIS_OK
-             : blis_sketch_add(&glance->itl_us,
-                               record->itl_sum_us / record->itl_count);
+             : blis_sketch_add(&glance->itl_us, record->itl_sum_us / record->itl_count);
 }
 
-static blis_status take_new(blis_glance *glance,
-                            const blis_recorder *recorder) {
+static blis_status take_new(blis_glance *glance, const blis_recorder *recorder) {
   size_t count = blis_recorder_count(recorder);
   size_t first = glance->seen;
   size_t step = 1 + (count - first) / BLIS_GLANCE_SAMPLE;
@@ -47,7 +45,6 @@ blis_status blis_glance_look(blis_glance *glance, const blis_recorder *recorder,
     *times = (blis_glance_times){&tally->ttft_us, &tally->e2e_us, NULL};
     return BLIS_OK;
   }
-  *times =
-      (blis_glance_times){&glance->ttft_us, &glance->e2e_us, &glance->itl_us};
+  *times = (blis_glance_times){&glance->ttft_us, &glance->e2e_us, &glance->itl_us};
   return take_new(glance, recorder);
 }

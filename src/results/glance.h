@@ -40,8 +40,7 @@ void blis_glance_deinit(blis_glance *glance);
  * records, times are those of its own sketches, of all requests, and without
  * inter-token latencies. BLIS_ERR_NOMEM leaves out some requests.
  */
-BLIS_MUSTUSE blis_status blis_glance_look(blis_glance *glance,
-                                          const blis_recorder *recorder,
+BLIS_MUSTUSE blis_status blis_glance_look(blis_glance *glance, const blis_recorder *recorder,
                                           blis_glance_times *times);
 
 #endif

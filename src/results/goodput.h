@@ -24,10 +24,8 @@ typedef struct blis_goodput {
  * the records. BLIS_ERR_NOMEM leaves nothing behind.
  */
 BLIS_MUSTUSE blis_status blis_goodput_fill(blis_goodput *goodputs,
-                                           const blis_goodput_target *targets,
-                                           size_t count,
-                                           const blis_alloc *alloc,
-                                           const blis_recorder *recorder,
+                                           const blis_goodput_target *targets, size_t count,
+                                           const blis_alloc *alloc, const blis_recorder *recorder,
                                            const blis_intern *strings);
 
 /* Requests that arrived in a part of a run. */
@@ -43,9 +41,10 @@ typedef struct blis_goodput_span {
  * from_us, in ascending order. Requests before the first one are left out, and
  * the last one has no end. One pass over the records.
  */
-BLIS_MUSTUSE blis_status blis_goodput_over_time(
-    blis_goodput_span *spans, size_t span_count,
-    const blis_goodput_target *targets, size_t count, const blis_alloc *alloc,
-    const blis_recorder *recorder, const blis_intern *strings);
+BLIS_MUSTUSE blis_status blis_goodput_over_time(blis_goodput_span *spans, size_t span_count,
+                                                const blis_goodput_target *targets, size_t count,
+                                                const blis_alloc *alloc,
+                                                const blis_recorder *recorder,
+                                                const blis_intern *strings);
 
 #endif

@@ -27,8 +27,7 @@ static uint32_t text_of_origin(const blis__origin *origin, blis_group_key key) {
 }
 
 /* place is that of an origin, or of a record. */
-static uint32_t text_at(const blis__record_store *store, blis_group_key key,
-                        size_t place) {
+static uint32_t text_at(const blis__record_store *store, blis_group_key key, size_t place) {
   if (is_of_origin(key)) {
     return text_of_origin(&store->origins.items[place], key);
   }
@@ -58,17 +57,14 @@ static void deinit(grouping *g, const blis_alloc *alloc) {
 }
 
 /* Those with the same text are one group. */
-static blis_status find_groups(grouping *g, const blis_alloc *alloc,
-                               blis_map *group_of_text) {
-  size_t count =
-      is_of_origin(g->key) ? g->store->origins.count : g->store->records.count;
+static blis_status find_groups(grouping *g, const blis_alloc *alloc, blis_map *group_of_text) {
+  size_t count = is_of_origin(g->key) ? g->store->origins.count : g->store->records.count;
   BLIS_TRY(blis_array_reserve(alloc, &g->at, count));
   for (size_t i = 0; i < count; i++) {
     uint32_t text = text_at(g->store, g->key, i);
     uint64_t *group;
     bool is_new;
-    BLIS_TRY(
-        blis_map_add(group_of_text, text, g->texts.count, &group, &is_new));
+    BLIS_TRY(blis_map_add(group_of_text, text, g->texts.count, &group, &is_new));
     if (is_new) {
       BLIS_TRY(blis_array_push(alloc, &g->texts, text));
       BLIS_TRY(blis_array_push(alloc, &g->ends, 0));
@@ -79,9 +75,7 @@ static blis_status find_groups(grouping *g, const blis_alloc *alloc,
 }
 
 static uint32_t group_of(const grouping *g, size_t record) {
-  return g->at
-      .items[is_of_origin(g->key) ? g->store->records.items[record].origin
-                                  : record];
+  return g->at.items[is_of_origin(g->key) ? g->store->records.items[record].origin : record];
 }
 
 /* First ends[k] is where group k starts, and moves on with each record. */
@@ -123,8 +117,7 @@ static blis_status arrange(grouping *g, const blis_alloc *alloc) {
 
 static void put_hit_rate(blis_group *group, int64_t hits) {
   int64_t completed = group->counts.completed;
-  group->request_hit_rate =
-      completed > 0 ? (double)hits / (double)completed : 0;
+  group->request_hit_rate = completed > 0 ? (double)hits / (double)completed : 0;
 }
 
 blis_status blis__group_fill(blis_group *group, const blis_alloc *alloc,
@@ -166,11 +159,9 @@ static int compare_names(const void *a, const void *b) {
   return strcmp(left->name, right->name);
 }
 
-static blis_status fill_groups(blis_groups *groups, const grouping *g,
-                               const blis_alloc *alloc,
+static blis_status fill_groups(blis_groups *groups, const grouping *g, const blis_alloc *alloc,
                                const blis_intern *strings) {
-  groups->items =
-      blis_alloc_zeroed(alloc, g->texts.count, sizeof *groups->items);
+  groups->items = blis_alloc_zeroed(alloc, g->texts.count, sizeof *groups->items);
   if (groups->items == NULL) {
     return BLIS_ERR_NOMEM;
   }
@@ -183,8 +174,7 @@ static blis_status fill_groups(blis_groups *groups, const grouping *g,
     if (g->which == NULL) {
       BLIS_TRY(fill_with_all(group, alloc, g->recorder));
     } else {
-      const blis__selection selection = {g->store, g->which + start,
-                                         g->ends.items[k] - start};
+      const blis__selection selection = {g->store, g->which + start, g->ends.items[k] - start};
       BLIS_TRY(blis__group_fill(group, alloc, &selection));
     }
     start = g->ends.items[k];
@@ -198,9 +188,7 @@ blis_status blis_groups_init(blis_groups *groups, const blis_alloc *alloc,
                              const blis_recorder *recorder, blis_group_key key,
                              const blis_intern *strings, blis_error *error) {
   *groups = (blis_groups){0};
-  grouping g = {.recorder = recorder,
-                .store = blis__recorder_store(recorder),
-                .key = key};
+  grouping g = {.recorder = recorder, .store = blis__recorder_store(recorder), .key = key};
   if (g.store->records.count == 0) {
     return BLIS_OK;
   }

@@ -24,7 +24,7 @@ typedef struct blis_group {
   const char *name; /* that text; borrowed from the table */
   blis_state_counts counts;
   BLIS_GROUP_FIGURES(BLIS_FIGURE_MEMBER)
-  blis_times times; /* inter-token latencies are the requests' own means */
+  blis_times times;              /* inter-token latencies are the requests' own means */
   blis_percentiles gateway_wait; /* of those that left the gateway's queue */
   blis_percentiles adapter_wait; /* of those admitted with an adapter */
 } blis_group;
@@ -35,17 +35,16 @@ typedef struct blis_groups {
 } blis_groups;
 
 /* strings is the workload's table. On failure there is nothing to deinit. */
-BLIS_MUSTUSE blis_status blis_groups_init(
-    blis_groups *groups, const blis_alloc *alloc, const blis_recorder *recorder,
-    blis_group_key key, const blis_intern *strings, blis_error *error);
+BLIS_MUSTUSE blis_status blis_groups_init(blis_groups *groups, const blis_alloc *alloc,
+                                          const blis_recorder *recorder, blis_group_key key,
+                                          const blis_intern *strings, blis_error *error);
 void blis_groups_deinit(blis_groups *groups, const blis_alloc *alloc);
 
 /*
  * Adds the selected records to the counts of a group, and sets its times.
  * BLIS_ERR_NOMEM leaves nothing to free.
  */
-BLIS_MUSTUSE blis_status blis__group_fill(blis_group *group,
-                                          const blis_alloc *alloc,
+BLIS_MUSTUSE blis_status blis__group_fill(blis_group *group, const blis_alloc *alloc,
                                           const blis__selection *selection);
 
 #endif

@@ -21,8 +21,7 @@ static void count_requests(const arrangement *a, blis_instance_times *times) {
 }
 
 /* First ends[k] is where instance k starts, and moves on with each record. */
-static void distribute(arrangement *a, const blis_instance_times *times,
-                       uint32_t instances) {
+static void distribute(arrangement *a, const blis_instance_times *times, uint32_t instances) {
   size_t start = 0;
   for (uint32_t k = 0; k < instances; k++) {
     a->ends[k] = start;
@@ -38,13 +37,11 @@ static void distribute(arrangement *a, const blis_instance_times *times,
   BLIS_ASSERT(instances == 0 || a->ends[instances - 1] == start);
 }
 
-static blis_status fill_all(blis_instance_times *times, uint32_t count,
-                            const blis_alloc *alloc, const arrangement *a,
-                            blis_histogram *itl_us) {
+static blis_status fill_all(blis_instance_times *times, uint32_t count, const blis_alloc *alloc,
+                            const arrangement *a, blis_histogram *itl_us) {
   size_t start = 0;
   for (uint32_t k = 0; k < count; k++) {
-    const blis__selection own = {a->store, a->which + start,
-                                 a->ends[k] - start};
+    const blis__selection own = {a->store, a->which + start, a->ends[k] - start};
     if (times[k].counts.completed > 0) {
       BLIS_TRY(blis__times_fill(&times[k].times, alloc, &own, &itl_us[k]));
     }
@@ -54,11 +51,9 @@ static blis_status fill_all(blis_instance_times *times, uint32_t count,
 }
 
 blis_status blis_instance_times_fill(blis_instance_times *times, uint32_t count,
-                                     const blis_alloc *alloc,
-                                     const blis_recorder *recorder,
+                                     const blis_alloc *alloc, const blis_recorder *recorder,
                                      blis_histogram *itl_us) {
-  arrangement a = {.store = blis__recorder_store(recorder),
-                   .count = blis_recorder_count(recorder)};
+  arrangement a = {.store = blis__recorder_store(recorder), .count = blis_recorder_count(recorder)};
   for (uint32_t k = 0; k < count; k++) {
     times[k] = (blis_instance_times){0};
   }

@@ -18,8 +18,7 @@ typedef struct blis_instance_times {
  * Fills times[count]; itl_us[count] are the inter-token latencies of each
  * instance. O(records log records). BLIS_ERR_NOMEM leaves nothing behind.
  */
-BLIS_MUSTUSE blis_status blis_instance_times_fill(blis_instance_times *times,
-                                                  uint32_t count,
+BLIS_MUSTUSE blis_status blis_instance_times_fill(blis_instance_times *times, uint32_t count,
                                                   const blis_alloc *alloc,
                                                   const blis_recorder *recorder,
                                                   blis_histogram *itl_us);

@@ -27,8 +27,8 @@ static size_t interval_at(const blis_load *load, int64_t time_us) {
 }
 
 /* From this time on there is one more (by = 1) or one less (by = -1). */
-static void change(const blis_load *load, const span_sums *sums,
-                   size_t instance, int64_t time_us, int32_t by) {
+static void change(const blis_load *load, const span_sums *sums, size_t instance, int64_t time_us,
+                   int32_t by) {
   if (time_us >= load->to_us) {
     return;
   }
@@ -40,8 +40,8 @@ static void change(const blis_load *load, const span_sums *sums,
   sums->steps[at] += by;
 }
 
-static void add_span(const blis_load *load, const span_sums *sums,
-                     int32_t instance, int64_t from_us, int64_t to_us) {
+static void add_span(const blis_load *load, const span_sums *sums, int32_t instance,
+                     int64_t from_us, int64_t to_us) {
   if (instance < 0 || from_us >= to_us) {
     return;
   }
@@ -52,35 +52,30 @@ static void add_span(const blis_load *load, const span_sums *sums,
 
 /* At an instance from one time on, admitted there, until it leaves. Without an
    admission (-1) it only waited. */
-static void add_stay(const builder *self, int32_t instance, int64_t from_us,
-                     int64_t admitted_us, int64_t end_us) {
+static void add_stay(const builder *self, int32_t instance, int64_t from_us, int64_t admitted_us,
+                     int64_t end_us) {
   if (admitted_us < 0 || admitted_us > end_us) {
     add_span(self->load, &self->waiting, instance, from_us, end_us);
     return;
   }
   add_span(self->load, &self->waiting, instance, from_us, admitted_us);
-  add_span(self->load, &self->running, instance,
-           blis_max_i64(from_us, admitted_us), end_us);
+  add_span(self->load, &self->running, instance, blis_max_i64(from_us, admitted_us), end_us);
 }
 
 static void add_record(const builder *self, const blis_record *record,
                        const blis_stage_times *stages) {
-  int64_t reached_us =
-      record->arrival_us + blis_max_i64(record->gateway_wait_us, 0);
+  int64_t reached_us = record->arrival_us + blis_max_i64(record->gateway_wait_us, 0);
   bool was_admitted = record->scheduling_delay_us >= 0;
-  int64_t admitted_us =
-      was_admitted ? record->arrival_us + record->scheduling_delay_us : -1;
+  int64_t admitted_us = was_admitted ? record->arrival_us + record->scheduling_delay_us : -1;
   if (stages == NULL || stages->prefill_instance < 0) {
     add_stay(self, record->instance, reached_us, admitted_us, record->end_us);
     return;
   }
-  int64_t left_us =
-      stages->prefill_end_us >= 0 ? stages->prefill_end_us : record->end_us;
-  add_stay(self, stages->prefill_instance, reached_us,
-           stages->prefill_admitted_us, left_us);
+  int64_t left_us = stages->prefill_end_us >= 0 ? stages->prefill_end_us : record->end_us;
+  add_stay(self, stages->prefill_instance, reached_us, stages->prefill_admitted_us, left_us);
   if (stages->transfer_end_us >= 0) {
-    add_stay(self, record->instance, stages->transfer_end_us,
-             stages->transfer_end_us, record->end_us);
+    add_stay(self, record->instance, stages->transfer_end_us, stages->transfer_end_us,
+             record->end_us);
   }
 }
 
@@ -93,8 +88,7 @@ static void count_record(blis_load *load, const blis_record *record) {
   }
 }
 
-static void finish(const blis_load *load, const span_sums *sums,
-                   double *means) {
+static void finish(const blis_load *load, const span_sums *sums, double *means) {
   for (size_t i = 0; i < load->instance_count; i++) {
     int64_t carried = 0;
     for (size_t k = 0; k < load->interval_count; k++) {
@@ -124,33 +118,28 @@ static blis_status new_arrays(blis_load *load, builder *self) {
   const blis_alloc *alloc = &load->alloc;
   load->waiting = blis_alloc_zeroed(alloc, cells, sizeof *load->waiting);
   load->running = blis_alloc_zeroed(alloc, cells, sizeof *load->running);
-  load->arrived =
-      blis_alloc_zeroed(alloc, load->interval_count, sizeof *load->arrived);
-  load->completed =
-      blis_alloc_zeroed(alloc, load->interval_count, sizeof *load->completed);
-  self->waiting = (span_sums){
-      .shares = load->waiting,
-      .steps = blis_alloc_zeroed(alloc, cells, sizeof *self->waiting.steps)};
-  self->running = (span_sums){
-      .shares = load->running,
-      .steps = blis_alloc_zeroed(alloc, cells, sizeof *self->running.steps)};
-  return load->waiting != NULL && load->running != NULL &&
-                 load->arrived != NULL && load->completed != NULL &&
-                 self->waiting.steps != NULL && self->running.steps != NULL
+  load->arrived = blis_alloc_zeroed(alloc, load->interval_count, sizeof *load->arrived);
+  load->completed = blis_alloc_zeroed(alloc, load->interval_count, sizeof *load->completed);
+  self->waiting =
+      (span_sums){.shares = load->waiting,
+                  .steps = blis_alloc_zeroed(alloc, cells, sizeof *self->waiting.steps)};
+  self->running =
+      (span_sums){.shares = load->running,
+                  .steps = blis_alloc_zeroed(alloc, cells, sizeof *self->running.steps)};
+  return load->waiting != NULL && load->running != NULL && load->arrived != NULL &&
+                 load->completed != NULL && self->waiting.steps != NULL &&
+                 self->running.steps != NULL
              ? BLIS_OK
              : BLIS_ERR_NOMEM;
 }
 
-blis_status blis_load_init(blis_load *load, const blis_alloc *alloc,
-                           const blis_recorder *recorder,
-                           size_t least_instances, size_t interval_count,
-                           int64_t to_us) {
+blis_status blis_load_init(blis_load *load, const blis_alloc *alloc, const blis_recorder *recorder,
+                           size_t least_instances, size_t interval_count, int64_t to_us) {
   BLIS_ASSERT(least_instances > 0 && interval_count > 0 && to_us > 0);
-  *load =
-      (blis_load){.alloc = *alloc,
-                  .instance_count = count_instances(recorder, least_instances),
-                  .interval_count = interval_count,
-                  .to_us = to_us};
+  *load = (blis_load){.alloc = *alloc,
+                      .instance_count = count_instances(recorder, least_instances),
+                      .interval_count = interval_count,
+                      .to_us = to_us};
   builder self = {.load = load};
   blis_status status = new_arrays(load, &self);
   if (status == BLIS_OK) {
@@ -163,10 +152,8 @@ blis_status blis_load_init(blis_load *load, const blis_alloc *alloc,
     finish(load, &self.running, load->running);
   }
   size_t cells = load->instance_count * interval_count;
-  blis_alloc_free(alloc, self.waiting.steps,
-                  cells * sizeof *self.waiting.steps);
-  blis_alloc_free(alloc, self.running.steps,
-                  cells * sizeof *self.running.steps);
+  blis_alloc_free(alloc, self.waiting.steps, cells * sizeof *self.waiting.steps);
+  blis_alloc_free(alloc, self.running.steps, cells * sizeof *self.running.steps);
   return status;
 }
 
@@ -177,9 +164,7 @@ void blis_load_deinit(blis_load *load) {
   size_t cells = load->instance_count * load->interval_count;
   blis_alloc_free(&load->alloc, load->waiting, cells * sizeof *load->waiting);
   blis_alloc_free(&load->alloc, load->running, cells * sizeof *load->running);
-  blis_alloc_free(&load->alloc, load->arrived,
-                  load->interval_count * sizeof *load->arrived);
-  blis_alloc_free(&load->alloc, load->completed,
-                  load->interval_count * sizeof *load->completed);
+  blis_alloc_free(&load->alloc, load->arrived, load->interval_count * sizeof *load->arrived);
+  blis_alloc_free(&load->alloc, load->completed, load->interval_count * sizeof *load->completed);
   *load = (blis_load){0};
 }

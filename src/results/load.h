@@ -29,10 +29,8 @@ typedef struct blis_load {
  * what lies behind it is left out. deinit whatever the status. O(records +
  * instances * intervals).
  */
-BLIS_MUSTUSE blis_status blis_load_init(blis_load *load,
-                                        const blis_alloc *alloc,
-                                        const blis_recorder *recorder,
-                                        size_t least_instances,
+BLIS_MUSTUSE blis_status blis_load_init(blis_load *load, const blis_alloc *alloc,
+                                        const blis_recorder *recorder, size_t least_instances,
                                         size_t interval_count, int64_t to_us);
 
 /* Idempotent; an all-zero load is allowed. */

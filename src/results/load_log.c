@@ -4,8 +4,7 @@
 
 #include "base/time.h"
 
-void blis_load_log_init(blis_load_log *log, const blis_alloc *alloc,
-                        size_t most) {
+void blis_load_log_init(blis_load_log *log, const blis_alloc *alloc, size_t most) {
   *log = (blis_load_log){.alloc = *alloc, .most = most};
 }
 
@@ -47,8 +46,7 @@ static void drop_lost(blis_load_log *log) {
 void blis_load_log_settle(blis_load_log *log) {
   drop_lost(log);
   if (log->loads.count > 0) {
-    qsort(log->loads.items, log->loads.count, sizeof *log->loads.items,
-          compare_loads);
+    qsort(log->loads.items, log->loads.count, sizeof *log->loads.items, compare_loads);
   }
   if (log->loads.count > log->most) {
     log->left_out += (int64_t)(log->loads.count - log->most);
@@ -57,15 +55,13 @@ void blis_load_log_settle(blis_load_log *log) {
 }
 
 /* The life that an instance is in. */
-static blis_status find_life(blis_load_log *log, uint32_t instance,
-                             uint32_t *life) {
+static blis_status find_life(blis_load_log *log, uint32_t instance, uint32_t *life) {
   BLIS_TRY(blis_array_reserve(&log->alloc, &log->lives, (size_t)instance + 1));
   while (log->lives.count <= instance) {
     log->lives.items[log->lives.count++] = 0;
   }
   if (log->lives.items[instance] == 0) {
-    BLIS_TRY(
-        blis_array_push(&log->alloc, &log->life_ends_us, BLIS_TIME_NEVER_US));
+    BLIS_TRY(blis_array_push(&log->alloc, &log->life_ends_us, BLIS_TIME_NEVER_US));
     log->lives.items[instance] = (uint32_t)log->life_ends_us.count;
   }
   *life = log->lives.items[instance] - 1;
@@ -75,8 +71,8 @@ static blis_status find_life(blis_load_log *log, uint32_t instance,
 /* Instances tell of their loads when they get to it, which is sooner or later
    with one engine or the other: who is first is only known once all are there.
    Keeping twice as many as are wanted, one sort is for many loads. */
-static blis_status add_load(void *ud, uint32_t instance,
-                            const blis_adapter_load *load, blis_error *error) {
+static blis_status add_load(void *ud, uint32_t instance, const blis_adapter_load *load,
+                            blis_error *error) {
   blis_load_log *log = ud;
   blis_logged_load logged = {.instance = instance, .load = *load};
   BLIS_TRY_MEM(find_life(log, instance, &logged.life), error);
@@ -95,8 +91,7 @@ static void lose_loads(void *ud, uint32_t instance, int64_t at_us) {
   }
 }
 
-static blis_status add_move(void *ud, const blis_kv_move *move,
-                            blis_error *error) {
+static blis_status add_move(void *ud, const blis_kv_move *move, blis_error *error) {
   blis_load_log *log = ud;
   if (log->moves.count == log->most) {
     log->left_out++;
@@ -107,6 +102,5 @@ static blis_status add_move(void *ud, const blis_kv_move *move,
 }
 
 blis_load_sink blis_load_log_sink(blis_load_log *log) {
-  return (blis_load_sink){
-      .ud = log, .adapter = add_load, .lost = lose_loads, .moved = add_move};
+  return (blis_load_sink){.ud = log, .adapter = add_load, .lost = lose_loads, .moved = add_move};
 }

@@ -32,8 +32,7 @@ typedef struct blis_load_log {
 } blis_load_log;
 
 /* Keeps nothing yet. */
-void blis_load_log_init(blis_load_log *log, const blis_alloc *alloc,
-                        size_t most);
+void blis_load_log_init(blis_load_log *log, const blis_alloc *alloc, size_t most);
 
 /* Idempotent; an all-zero log is allowed. */
 void blis_load_log_deinit(blis_load_log *log);

@@ -72,8 +72,7 @@ static bool choose_digit(const part *p, digit *d) {
 }
 
 /* ends[k] becomes where part k ends, and starts[k] where it starts. */
-static void count_parts(const part *p, const digit *d, uint32_t *starts,
-                        uint32_t *ends) {
+static void count_parts(const part *p, const digit *d, uint32_t *starts, uint32_t *ends) {
   memset(ends, 0, d->parts * sizeof *ends);
   for (size_t i = 0; i < p->count; i++) {
     ends[number_of(d, p->keys[i])]++;
@@ -91,8 +90,7 @@ static void count_parts(const part *p, const digit *d, uint32_t *starts,
  * Puts each key into its part: whoever is in the way goes on to its own. Free
  * places of a part begin at next, which ends up where the part ends.
  */
-static void distribute(const part *p, const digit *d, uint32_t *next,
-                       const uint32_t *ends) {
+static void distribute(const part *p, const digit *d, uint32_t *next, const uint32_t *ends) {
   for (size_t k = 0; k < d->parts; k++) {
     while (next[k] < ends[k]) {
       uint64_t key = p->keys[next[k]];
@@ -138,8 +136,7 @@ static void order(const part *whole, wanted want) {
   }
 }
 
-void blis__order_at(uint64_t *keys, size_t count, const size_t *ranks,
-                    size_t rank_count) {
+void blis__order_at(uint64_t *keys, size_t count, const size_t *ranks, size_t rank_count) {
   BLIS_ASSERT(count <= UINT32_MAX);
   order(&(part){keys, 0, count}, (wanted){false, ranks, rank_count});
 }

@@ -17,8 +17,7 @@
  * ranks, which ascend; the others end up somewhere between them. count fits 32
  * bits.
  */
-void blis__order_at(uint64_t *keys, size_t count, const size_t *ranks,
-                    size_t rank_count);
+void blis__order_at(uint64_t *keys, size_t count, const size_t *ranks, size_t rank_count);
 
 /* All in ascending order. */
 void blis__order_all(uint64_t *keys, size_t count);

@@ -21,8 +21,8 @@ const char *blis_percentile_name(blis_percentile percentile) {
 
 /* Sets. */
 
-blis_status blis_value_set_init(blis_value_set *set, const blis_alloc *alloc,
-                                size_t capacity, bool is_double) {
+blis_status blis_value_set_init(blis_value_set *set, const blis_alloc *alloc, size_t capacity,
+                                bool is_double) {
   *set = (blis_value_set){.is_double = is_double};
   if (capacity == 0) {
     return BLIS_OK;
@@ -82,8 +82,8 @@ static neighbours rank_of(int percentile, size_t count) {
   return (neighbours){(size_t)low, (size_t)ceil(rank), rank - low};
 }
 
-static void put_percentile(blis_percentiles *d, int percentile, double low,
-                           double high, const neighbours *n) {
+static void put_percentile(blis_percentiles *d, int percentile, double low, double high,
+                           const neighbours *n) {
   double step = high - low;
   if (n->low == n->high) {
     d->at_us[percentile] = low;
@@ -94,8 +94,7 @@ static void put_percentile(blis_percentiles *d, int percentile, double low,
   d->at_ms[percentile] = low / 1000 + (step * n->fraction) / 1000;
 }
 
-static void put_rest(blis_percentiles *d, size_t count, double min, double max,
-                     double sum) {
+static void put_rest(blis_percentiles *d, size_t count, double min, double max, double sum) {
   d->count = (int64_t)count;
   d->min_us = min;
   d->max_us = max;
@@ -167,16 +166,14 @@ void blis_percentiles_of_set(blis_percentiles *result, blis_value_set *set) {
   }
 }
 
-void blis_percentiles_of_histogram(blis_percentiles *result,
-                                   blis_histogram *histogram) {
+void blis_percentiles_of_histogram(blis_percentiles *result, blis_histogram *histogram) {
   *result = (blis_percentiles){0};
   size_t count = (size_t)blis_histogram_total(histogram);
   if (count == 0) {
     return;
   }
   put_rest(result, count, (double)blis_histogram_min(histogram),
-           (double)blis_histogram_max(histogram),
-           (double)blis_histogram_sum(histogram));
+           (double)blis_histogram_max(histogram), (double)blis_histogram_sum(histogram));
   for (int p = 0; p < BLIS_PERCENTILE_COUNT; p++) {
     neighbours n = rank_of(p, count);
     put_percentile(result, p, (double)blis_histogram_at_rank(histogram, n.low),
@@ -184,15 +181,13 @@ void blis_percentiles_of_histogram(blis_percentiles *result,
   }
 }
 
-void blis_percentiles_of_sketch(blis_percentiles *result,
-                                const blis_sketch *sketch) {
+void blis_percentiles_of_sketch(blis_percentiles *result, const blis_sketch *sketch) {
   *result = (blis_percentiles){0};
   size_t count = (size_t)blis_sketch_total(sketch);
   if (count == 0) {
     return;
   }
-  put_rest(result, count, (double)blis_sketch_min(sketch),
-           (double)blis_sketch_max(sketch),
+  put_rest(result, count, (double)blis_sketch_min(sketch), (double)blis_sketch_max(sketch),
            blis_sketch_mean(sketch) * (double)count);
   for (int p = 0; p < BLIS_PERCENTILE_COUNT; p++) {
     neighbours n = rank_of(p, count);

@@ -19,12 +19,12 @@
 #include "base/sketch.h"
 
 /* XX(constant, name, percent) */
-#define BLIS_PERCENTILE_MAP(XX)                                                \
-  XX(P50, "p50", 50.0)                                                         \
-  XX(P75, "p75", 75.0)                                                         \
-  XX(P90, "p90", 90.0)                                                         \
-  XX(P95, "p95", 95.0)                                                         \
-  XX(P99, "p99", 99.0)                                                         \
+#define BLIS_PERCENTILE_MAP(XX)                                                                    \
+  XX(P50, "p50", 50.0)                                                                             \
+  XX(P75, "p75", 75.0)                                                                             \
+  XX(P90, "p90", 90.0)                                                                             \
+  XX(P95, "p95", 95.0)                                                                             \
+  XX(P99, "p99", 99.0)                                                                             \
   XX(P999, "p99.9", 99.9)
 
 typedef enum blis_percentile {
@@ -62,8 +62,7 @@ typedef struct blis_value_set {
 } blis_value_set;
 
 /* Room for up to capacity values. BLIS_ERR_NOMEM leaves nothing behind. */
-BLIS_MUSTUSE blis_status blis_value_set_init(blis_value_set *set,
-                                             const blis_alloc *alloc,
+BLIS_MUSTUSE blis_status blis_value_set_init(blis_value_set *set, const blis_alloc *alloc,
                                              size_t capacity, bool is_double);
 void blis_value_set_deinit(blis_value_set *set, const blis_alloc *alloc);
 
@@ -78,11 +77,9 @@ void blis_value_set_clear(blis_value_set *set, bool is_double);
 void blis_percentiles_of_set(blis_percentiles *result, blis_value_set *set);
 
 /* Of a sketch: percentiles at most 1/256 too low, the rest exact. */
-void blis_percentiles_of_sketch(blis_percentiles *result,
-                                const blis_sketch *sketch);
+void blis_percentiles_of_sketch(blis_percentiles *result, const blis_sketch *sketch);
 
 /* Of all samples of a histogram. */
-void blis_percentiles_of_histogram(blis_percentiles *result,
-                                   blis_histogram *histogram);
+void blis_percentiles_of_histogram(blis_percentiles *result, blis_histogram *histogram);
 
 #endif

@@ -49,10 +49,9 @@ static void write_value(unsigned char *bytes, uint64_t value) {
 
 uint64_t blis_record_hash(const blis_record *record) {
   const int64_t values[] = {
-      record->number,     record->arrival_us,          record->state,
-      record->instance,   record->prompt_tokens,       record->output_tokens,
-      record->ttft_us,    record->scheduling_delay_us, record->e2e_us,
-      record->itl_sum_us, record->itl_count,
+      record->number,        record->arrival_us,    record->state,     record->instance,
+      record->prompt_tokens, record->output_tokens, record->ttft_us,   record->scheduling_delay_us,
+      record->e2e_us,        record->itl_sum_us,    record->itl_count,
   };
   unsigned char bytes[sizeof values];
   for (size_t i = 0; i < sizeof values / sizeof *values; i++) {

@@ -2,8 +2,7 @@
 
 #include "base/invariant.h"
 
-void blis__record_store_init(blis__record_store *store,
-                             const blis_alloc *alloc) {
+void blis__record_store_init(blis__record_store *store, const blis_alloc *alloc) {
   *store = (blis__record_store){.alloc = *alloc};
   blis_map_init(&store->senders, alloc);
   blis_map_init(&store->targets, alloc);
@@ -26,8 +25,7 @@ void blis__record_store_deinit(blis__record_store *store) {
 }
 
 static bool is_from(const blis__origin *origin, const blis_record *record) {
-  return origin->tenant == record->tenant &&
-         origin->slo_class == record->slo_class &&
+  return origin->tenant == record->tenant && origin->slo_class == record->slo_class &&
          origin->model == record->model && origin->adapter == record->adapter;
 }
 
@@ -37,8 +35,8 @@ static uint64_t pair(uint32_t a, uint32_t b) {
 }
 
 /* A model alone is its own number; those of models with adapters are above. */
-static blis_status find_target(blis__record_store *store,
-                               const blis_record *record, uint32_t *target) {
+static blis_status find_target(blis__record_store *store, const blis_record *record,
+                               uint32_t *target) {
   const uint32_t with_adapter = UINT32_C(1) << 31;
   *target = record->model;
   if (record->adapter == 0) {
@@ -52,62 +50,53 @@ static blis_status find_target(blis__record_store *store,
 }
 
 /* Requests mostly come from where the last one came from. */
-static blis_status find_origin(blis__record_store *store,
-                               const blis_record *record, uint32_t *place) {
+static blis_status find_origin(blis__record_store *store, const blis_record *record,
+                               uint32_t *place) {
   size_t count = store->records.count;
   uint32_t last = count == 0 ? 0 : store->records.items[count - 1].origin;
   *place = last;
-  if (last < store->origins.count &&
-      is_from(&store->origins.items[last], record)) {
+  if (last < store->origins.count && is_from(&store->origins.items[last], record)) {
     return BLIS_OK;
   }
   uint64_t *found;
-  BLIS_TRY(blis_map_add(&store->senders,
-                        pair(record->tenant, record->slo_class),
+  BLIS_TRY(blis_map_add(&store->senders, pair(record->tenant, record->slo_class),
                         blis_map_count(&store->senders), &found, NULL));
   uint32_t sender = (uint32_t)*found;
   uint32_t target;
   bool is_new;
   BLIS_TRY(find_target(store, record, &target));
-  BLIS_TRY(blis_map_add(&store->origin_of_sender, pair(sender, target),
-                        store->origins.count, &found, &is_new));
+  BLIS_TRY(blis_map_add(&store->origin_of_sender, pair(sender, target), store->origins.count,
+                        &found, &is_new));
   *place = (uint32_t)*found;
-  const blis__origin origin = {record->tenant, record->slo_class, record->model,
-                               record->adapter};
-  return is_new ? blis_array_push(&store->alloc, &store->origins, origin)
-                : BLIS_OK;
+  const blis__origin origin = {record->tenant, record->slo_class, record->model, record->adapter};
+  return is_new ? blis_array_push(&store->alloc, &store->origins, origin) : BLIS_OK;
 }
 
 /* In a list beside the records, behind the record that was added last; those
    before it that are not there get none. */
-#define KEEP_BESIDE(store, list, none, value)                                  \
-  do {                                                                         \
-    BLIS_TRY(blis_array_reserve(&(store)->alloc, &(store)->list,               \
-                                (store)->records.count));                      \
-    while ((store)->list.count + 1 < (store)->records.count) {                 \
-      (store)->list.items[(store)->list.count++] = (none);                     \
-    }                                                                          \
-    (store)->list.items[(store)->list.count++] = (value);                      \
+#define KEEP_BESIDE(store, list, none, value)                                                      \
+  do {                                                                                             \
+    BLIS_TRY(blis_array_reserve(&(store)->alloc, &(store)->list, (store)->records.count));         \
+    while ((store)->list.count + 1 < (store)->records.count) {                                     \
+      (store)->list.items[(store)->list.count++] = (none);                                         \
+    }                                                                                              \
+    (store)->list.items[(store)->list.count++] = (value);                                          \
   } while (0)
 
-static blis_status keep_session(blis__record_store *store,
-                                const blis_record *record) {
+static blis_status keep_session(blis__record_store *store, const blis_record *record) {
   const blis__session none = {0};
-  const blis__session session = {record->session, record->round_index,
-                                 record->program};
-  if (store->sessions.count > 0 || record->session != 0 ||
-      record->round_index != 0 || record->program != 0) {
+  const blis__session session = {record->session, record->round_index, record->program};
+  if (store->sessions.count > 0 || record->session != 0 || record->round_index != 0 ||
+      record->program != 0) {
     KEEP_BESIDE(store, sessions, none, session);
   }
   return BLIS_OK;
 }
 
 /* What few have; below 0 = it has none. */
-static blis_status keep_rare(blis__record_store *store,
-                             const blis_record *record) {
+static blis_status keep_rare(blis__record_store *store, const blis_record *record) {
   const blis__drafted none = {-1, -1};
-  const blis__drafted drafted = {record->drafted_tokens,
-                                 record->accepted_tokens};
+  const blis__drafted drafted = {record->drafted_tokens, record->accepted_tokens};
   if (record->gateway_wait_us >= 0) {
     KEEP_BESIDE(store, gateway_waits_us, -1, record->gateway_wait_us);
   }
@@ -133,16 +122,14 @@ static bool shorten(int64_t time_us, uint32_t *kept) {
   return time_us < UINT32_MAX;
 }
 
-static blis_status put_times(blis__record_store *store,
-                             const blis_record *record,
+static blis_status put_times(blis__record_store *store, const blis_record *record,
                              blis__short_record *kept) {
   kept->number = (int32_t)record->number;
   bool fits = record->number >= INT32_MIN && record->number <= INT32_MAX &&
               record->end_us >= record->arrival_us;
   fits = shorten(record->ttft_us, &kept->ttft_us) && fits;
   fits = shorten(record->e2e_us, &kept->e2e_us) && fits;
-  fits =
-      shorten(record->scheduling_delay_us, &kept->scheduling_delay_us) && fits;
+  fits = shorten(record->scheduling_delay_us, &kept->scheduling_delay_us) && fits;
   fits = shorten(record->itl_sum_us, &kept->itl_sum_us) && fits;
   if (fits && shorten(record->end_us - record->arrival_us, &kept->end_us)) {
     return BLIS_OK;
@@ -152,15 +139,13 @@ static blis_status put_times(blis__record_store *store,
   }
   kept->is_long = true;
   kept->number = (int32_t)store->longs.count;
-  const blis__long_record all = {
-      record->number,     record->ttft_us,
-      record->e2e_us,     record->scheduling_delay_us,
-      record->itl_sum_us, record->end_us};
+  const blis__long_record all = {record->number,     record->ttft_us,
+                                 record->e2e_us,     record->scheduling_delay_us,
+                                 record->itl_sum_us, record->end_us};
   return blis_array_push(&store->alloc, &store->longs, all);
 }
 
-blis_status blis__record_store_add(blis__record_store *store,
-                                   const blis_record *record) {
+blis_status blis__record_store_add(blis__record_store *store, const blis_record *record) {
   blis__short_record kept = {
       .arrival_us = record->arrival_us,
       .itl_count = record->itl_count,
@@ -179,8 +164,7 @@ blis_status blis__record_store_add(blis__record_store *store,
   return keep_session(store, record);
 }
 
-blis_record blis__record_store_get(const blis__record_store *store,
-                                   size_t index) {
+blis_record blis__record_store_get(const blis__record_store *store, size_t index) {
   BLIS_ASSERT(index < store->records.count);
   const blis__short_record *kept = &store->records.items[index];
   const blis__origin *origin = &store->origins.items[kept->origin];

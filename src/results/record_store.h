@@ -82,8 +82,7 @@ typedef struct blis__record_store {
 } blis__record_store;
 
 /* Copies *alloc; allocates nothing yet. */
-void blis__record_store_init(blis__record_store *store,
-                             const blis_alloc *alloc);
+void blis__record_store_init(blis__record_store *store, const blis_alloc *alloc);
 void blis__record_store_deinit(blis__record_store *store);
 
 /* After BLIS_ERR_NOMEM the store can only be looked at and freed. */
@@ -91,39 +90,28 @@ BLIS_MUSTUSE blis_status blis__record_store_add(blis__record_store *store,
                                                 const blis_record *record);
 
 /* As it was added. */
-blis_record blis__record_store_get(const blis__record_store *store,
-                                   size_t index);
+blis_record blis__record_store_get(const blis__record_store *store, size_t index);
 
-static inline int64_t
-blis__record_store_gateway_wait_us(const blis__record_store *store,
-                                   size_t index) {
-  return index < store->gateway_waits_us.count
-             ? store->gateway_waits_us.items[index]
-             : -1;
+static inline int64_t blis__record_store_gateway_wait_us(const blis__record_store *store,
+                                                         size_t index) {
+  return index < store->gateway_waits_us.count ? store->gateway_waits_us.items[index] : -1;
 }
 
-static inline int64_t
-blis__record_store_adapter_wait_us(const blis__record_store *store,
-                                   size_t index) {
-  return index < store->adapter_waits_us.count
-             ? store->adapter_waits_us.items[index]
-             : -1;
+static inline int64_t blis__record_store_adapter_wait_us(const blis__record_store *store,
+                                                         size_t index) {
+  return index < store->adapter_waits_us.count ? store->adapter_waits_us.items[index] : -1;
 }
 
-static inline blis__drafted
-blis__record_store_drafted(const blis__record_store *store, size_t index) {
-  return index < store->drafted.count ? store->drafted.items[index]
-                                      : (blis__drafted){-1, -1};
+static inline blis__drafted blis__record_store_drafted(const blis__record_store *store,
+                                                       size_t index) {
+  return index < store->drafted.count ? store->drafted.items[index] : (blis__drafted){-1, -1};
 }
 
-static inline int64_t
-blis__record_store_energy_nj(const blis__record_store *store, size_t index) {
-  return index < store->energies_nj.count ? store->energies_nj.items[index]
-                                          : -1;
+static inline int64_t blis__record_store_energy_nj(const blis__record_store *store, size_t index) {
+  return index < store->energies_nj.count ? store->energies_nj.items[index] : -1;
 }
 
-static inline int64_t
-blis__record_store_carbon_pg(const blis__record_store *store, size_t index) {
+static inline int64_t blis__record_store_carbon_pg(const blis__record_store *store, size_t index) {
   return index < store->carbons_pg.count ? store->carbons_pg.items[index] : -1;
 }
 
@@ -135,16 +123,14 @@ typedef struct blis__record_times {
   int64_t itl_sum_us;
 } blis__record_times;
 
-static inline blis__record_times
-blis__record_store_times(const blis__record_store *store,
-                         const blis__short_record *record) {
+static inline blis__record_times blis__record_store_times(const blis__record_store *store,
+                                                          const blis__short_record *record) {
   if (record->is_long) {
     const blis__long_record *other = &store->longs.items[record->number];
-    return (blis__record_times){other->ttft_us, other->e2e_us,
-                                other->scheduling_delay_us, other->itl_sum_us};
+    return (blis__record_times){other->ttft_us, other->e2e_us, other->scheduling_delay_us,
+                                other->itl_sum_us};
   }
-  return (blis__record_times){(int64_t)record->ttft_us - 1,
-                              (int64_t)record->e2e_us - 1,
+  return (blis__record_times){(int64_t)record->ttft_us - 1, (int64_t)record->e2e_us - 1,
                               (int64_t)record->scheduling_delay_us - 1,
                               (int64_t)record->itl_sum_us - 1};
 }

@@ -14,9 +14,9 @@ struct blis_recorder {
   bool is_streaming; /* no records are kept */
   blis_request_sink sink;
   blis__record_store store;
-  BLIS_ARRAY(uint32_t) order;    /* of the first so many, by arrival */
-  double first_priority;         /* of the first record */
-  BLIS_ARRAY(double) priorities; /* by record; none while all have that one */
+  BLIS_ARRAY(uint32_t) order;          /* of the first so many, by arrival */
+  double first_priority;               /* of the first record */
+  BLIS_ARRAY(double) priorities;       /* by record; none while all have that one */
   BLIS_ARRAY(blis_stage_times) stages; /* by record, as far as any has them */
   /* What was found of prompts: of each record, as far as any has it, tokens in
      caches and in each of the tiers; NOT_ADMITTED in the first place. */
@@ -30,8 +30,7 @@ struct blis_recorder {
 };
 
 /* The number of a reason; 0 without one. */
-static blis_status keep_reason(const blis_recorder *recorder,
-                               const char *reason, uint32_t *id) {
+static blis_status keep_reason(const blis_recorder *recorder, const char *reason, uint32_t *id) {
   *id = 0;
   if (reason == NULL) {
     return BLIS_OK;
@@ -51,16 +50,14 @@ static blis_status keep_priority(blis_recorder *recorder, double priority) {
       return BLIS_OK;
     }
     for (size_t i = 0; i < last; i++) {
-      BLIS_TRY(blis_array_push(&recorder->alloc, &recorder->priorities,
-                               recorder->first_priority));
+      BLIS_TRY(blis_array_push(&recorder->alloc, &recorder->priorities, recorder->first_priority));
     }
   }
   return blis_array_push(&recorder->alloc, &recorder->priorities, priority);
 }
 
 /* The same for where prefill and decode were, if they were apart. */
-static blis_status keep_stages(blis_recorder *recorder,
-                               const blis_stage_times *stages) {
+static blis_status keep_stages(blis_recorder *recorder, const blis_stage_times *stages) {
   size_t last = recorder->store.records.count - 1;
   if (stages == NULL) {
     return BLIS_OK;
@@ -73,8 +70,7 @@ static blis_status keep_stages(blis_recorder *recorder,
 }
 
 /* The same for what was found of its prompt. */
-static blis_status keep_hits(blis_recorder *recorder,
-                             const blis_kv_hits *hits) {
+static blis_status keep_hits(blis_recorder *recorder, const blis_kv_hits *hits) {
   if (hits == NULL) {
     return BLIS_OK;
   }
@@ -82,38 +78,32 @@ static blis_status keep_hits(blis_recorder *recorder,
   recorder->tier_count = hits->count;
   size_t width = (size_t)hits->count + 1;
   size_t before = (recorder->store.records.count - 1) * width;
-  BLIS_TRY(
-      blis_array_reserve(&recorder->alloc, &recorder->hits, before + width));
+  BLIS_TRY(blis_array_reserve(&recorder->alloc, &recorder->hits, before + width));
   while (recorder->hits.count < before) {
     recorder->hits.items[recorder->hits.count++] = NOT_ADMITTED;
   }
   recorder->hits.items[recorder->hits.count++] = (uint32_t)hits->cached_tokens;
   for (uint32_t t = 0; t < hits->count; t++) {
-    recorder->hits.items[recorder->hits.count++] =
-        (uint32_t)hits->tier_tokens[t];
+    recorder->hits.items[recorder->hits.count++] = (uint32_t)hits->tier_tokens[t];
   }
   return BLIS_OK;
 }
 
 /* Who did other stages of it got the request as well. */
-static blis_status count_stages(blis_recorder *recorder,
-                                const blis_stage_times *stages) {
+static blis_status count_stages(blis_recorder *recorder, const blis_stage_times *stages) {
   if (stages == NULL) {
     return BLIS_OK;
   }
-  const int32_t instances[] = {stages->encode_instance,
-                               stages->prefill_instance};
+  const int32_t instances[] = {stages->encode_instance, stages->prefill_instance};
   for (size_t i = 0; i < 2; i++) {
     if (instances[i] >= 0) {
-      BLIS_TRY(
-          blis__tally_add_routed(&recorder->tally, (uint32_t)instances[i]));
+      BLIS_TRY(blis__tally_add_routed(&recorder->tally, (uint32_t)instances[i]));
     }
   }
   return BLIS_OK;
 }
 
-static blis_status on_ended(void *ud, const blis_request_end *end,
-                            blis_error *error) {
+static blis_status on_ended(void *ud, const blis_request_end *end, blis_error *error) {
   blis_recorder *recorder = ud;
   blis_record record = blis_record_of(end);
   uint32_t reason;
@@ -129,23 +119,20 @@ static blis_status on_ended(void *ud, const blis_request_end *end,
   BLIS_TRY_MEM(count_stages(recorder, end->stages), error);
   recorder->hash += blis_record_hash(&record);
   BLIS_ASSERT(recorder->is_streaming ||
-              recorder->store.records.count ==
-                  (size_t)recorder->tally.counts.arrived);
+              recorder->store.records.count == (size_t)recorder->tally.counts.arrived);
   return BLIS_OK;
 }
 
 static blis_status on_attempted(void *ud, const blis_request *request,
-                                const blis_cascade_attempt *attempt,
-                                blis_cascade_verdict verdict,
+                                const blis_cascade_attempt *attempt, blis_cascade_verdict verdict,
                                 blis_error *error) {
   blis_recorder *recorder = ud;
   uint32_t reason;
-  bool is_kept = keep_reason(recorder, attempt->reason, &reason) == BLIS_OK &&
-                 blis_attempts_add(&recorder->attempts, request, attempt,
-                                   verdict, reason) == BLIS_OK;
+  bool is_kept =
+      keep_reason(recorder, attempt->reason, &reason) == BLIS_OK &&
+      blis_attempts_add(&recorder->attempts, request, attempt, verdict, reason) == BLIS_OK;
   if (is_kept && verdict == BLIS_CASCADE_ESCALATE && attempt->instance >= 0) {
-    is_kept = blis__tally_add_routed(&recorder->tally,
-                                     (uint32_t)attempt->instance) == BLIS_OK;
+    is_kept = blis__tally_add_routed(&recorder->tally, (uint32_t)attempt->instance) == BLIS_OK;
   }
   return is_kept ? BLIS_OK : blis_fail_nomem(error);
 }
@@ -155,12 +142,12 @@ static blis_recorder *new_recorder(const blis_alloc *alloc, bool is_streaming) {
   if (recorder == NULL) {
     return NULL;
   }
-  *recorder = (blis_recorder){
-      .alloc = *alloc,
-      .is_streaming = is_streaming,
-      .sink = {.ended = on_ended, .attempted = on_attempted, .ud = recorder},
-      .reasons = blis_intern_new(alloc),
-      .whole = blis_alloc_zeroed(alloc, 1, sizeof *recorder->whole)};
+  *recorder =
+      (blis_recorder){.alloc = *alloc,
+                      .is_streaming = is_streaming,
+                      .sink = {.ended = on_ended, .attempted = on_attempted, .ud = recorder},
+                      .reasons = blis_intern_new(alloc),
+                      .whole = blis_alloc_zeroed(alloc, 1, sizeof *recorder->whole)};
   blis__record_store_init(&recorder->store, alloc);
   blis__tally_init(&recorder->tally, alloc, is_streaming);
   blis_attempts_init(&recorder->attempts, alloc, !is_streaming);
@@ -219,8 +206,7 @@ static int compare_places(const void *a, const void *b) {
   return left->index < right->index ? -1 : 1;
 }
 
-static void sort_places(const blis_recorder *recorder, place *places,
-                        size_t count) {
+static void sort_places(const blis_recorder *recorder, place *places, size_t count) {
   for (size_t i = 0; i < count; i++) {
     const blis_record record = blis__record_store_get(&recorder->store, i);
     places[i] = (place){record.arrival_us, record.number, (uint32_t)i};
@@ -283,8 +269,7 @@ bool blis_recorder_has_adapter_waits(const blis_recorder *recorder) {
   return recorder->store.adapter_waits_us.count > 0;
 }
 
-const blis_stage_times *blis_recorder_stages(const blis_recorder *recorder,
-                                             size_t index) {
+const blis_stage_times *blis_recorder_stages(const blis_recorder *recorder, size_t index) {
   if (recorder->stages.count == 0) {
     return NULL;
   }
@@ -300,23 +285,20 @@ uint32_t blis_recorder_tier_count(const blis_recorder *recorder) {
   return recorder->tier_count;
 }
 
-bool blis_recorder_hits(const blis_recorder *recorder, size_t index,
-                        blis_kv_hits *hits) {
+bool blis_recorder_hits(const blis_recorder *recorder, size_t index, blis_kv_hits *hits) {
   size_t width = (size_t)recorder->tier_count + 1;
   size_t at = index_of(recorder, index) * width;
   if (at >= recorder->hits.count || recorder->hits.items[at] == NOT_ADMITTED) {
     return false;
   }
-  *hits = (blis_kv_hits){.count = recorder->tier_count,
-                         .cached_tokens = recorder->hits.items[at]};
+  *hits = (blis_kv_hits){.count = recorder->tier_count, .cached_tokens = recorder->hits.items[at]};
   for (uint32_t t = 0; t < hits->count; t++) {
     hits->tier_tokens[t] = recorder->hits.items[at + 1 + t];
   }
   return true;
 }
 
-bool blis_recorder_priority(const blis_recorder *recorder, size_t index,
-                            double *priority) {
+bool blis_recorder_priority(const blis_recorder *recorder, size_t index, double *priority) {
   if (recorder->priorities.count == 0) {
     return false;
   }
@@ -324,8 +306,7 @@ bool blis_recorder_priority(const blis_recorder *recorder, size_t index,
   return true;
 }
 
-const char *blis_recorder_reason(const blis_recorder *recorder,
-                                 const blis_record *record) {
+const char *blis_recorder_reason(const blis_recorder *recorder, const blis_record *record) {
   return blis_intern_text(recorder->reasons, record->reason);
 }
 

@@ -53,20 +53,17 @@ bool blis_recorder_has_sessions(const blis_recorder *recorder);
  * The priority of record index, higher is more urgent; false when all requests
  * have had the same one.
  */
-bool blis_recorder_priority(const blis_recorder *recorder, size_t index,
-                            double *priority);
+bool blis_recorder_priority(const blis_recorder *recorder, size_t index, double *priority);
 
 /* Where record index was prefilled, and when; NULL = where it decoded. */
-const blis_stage_times *blis_recorder_stages(const blis_recorder *recorder,
-                                             size_t index);
+const blis_stage_times *blis_recorder_stages(const blis_recorder *recorder, size_t index);
 
 /* Of records that have hits; 0 = none has so far. */
 uint32_t blis_recorder_tier_count(const blis_recorder *recorder);
 
 /* What was found of the prompt of record index; false: there were no KV tiers,
    or it was not admitted. */
-bool blis_recorder_hits(const blis_recorder *recorder, size_t index,
-                        blis_kv_hits *hits);
+bool blis_recorder_hits(const blis_recorder *recorder, size_t index, blis_kv_hits *hits);
 
 /* Did any request leave the gateway's queue? */
 bool blis_recorder_has_gateway_waits(const blis_recorder *recorder);
@@ -75,8 +72,7 @@ bool blis_recorder_has_gateway_waits(const blis_recorder *recorder);
 bool blis_recorder_has_adapter_waits(const blis_recorder *recorder);
 
 /* Why a request was rejected; "" for the others. */
-const char *blis_recorder_reason(const blis_recorder *recorder,
-                                 const blis_record *record);
+const char *blis_recorder_reason(const blis_recorder *recorder, const blis_record *record);
 
 /* Those of a cascade; all-zero sums without one. The recorder's own. */
 const blis_attempts *blis_recorder_attempts(const blis_recorder *recorder);

@@ -13,12 +13,10 @@ typedef struct joining {
  * The record of a request, if it has one; requests are asked for in order of
  * arrival.
  */
-static bool find_record(joining *j, const blis_request *request,
-                        blis_record *record) {
+static bool find_record(joining *j, const blis_request *request, blis_record *record) {
   size_t count = blis_recorder_count(j->recorder);
   while (j->next < count &&
-         blis_recorder_record(j->recorder, j->next).arrival_us <
-             request->arrival_us) {
+         blis_recorder_record(j->recorder, j->next).arrival_us < request->arrival_us) {
     j->next++;
   }
   size_t low = j->next;
@@ -26,8 +24,7 @@ static bool find_record(joining *j, const blis_request *request,
   while (low < high) {
     size_t middle = low + (high - low) / 2;
     *record = blis_recorder_record(j->recorder, middle);
-    if (record->arrival_us == request->arrival_us &&
-        record->number < request->number) {
+    if (record->arrival_us == request->arrival_us && record->number < request->number) {
       low = middle + 1;
     } else {
       high = middle;
@@ -37,13 +34,12 @@ static bool find_record(joining *j, const blis_request *request,
     return false;
   }
   *record = blis_recorder_record(j->recorder, low);
-  return record->arrival_us == request->arrival_us &&
-         record->number == request->number;
+  return record->arrival_us == request->arrival_us && record->number == request->number;
 }
 
 /* The requests that have a record. */
-static blis_status keep_recorded(joining *j, const blis_workload *requests,
-                                 blis_workload **kept, blis_error *error) {
+static blis_status keep_recorded(joining *j, const blis_workload *requests, blis_workload **kept,
+                                 blis_error *error) {
   size_t count = blis_workload_count(requests);
   size_t words = blis_trace_mark_words(count);
   uint64_t *marks = blis_alloc_zeroed(j->alloc, words, sizeof *marks);
@@ -74,13 +70,10 @@ static blis_trace_outcome outcome_of(const blis_record *record) {
   return outcome;
 }
 
-static blis_status write_kept(joining *j, const char *path,
-                              const blis_workload *kept,
-                              const blis_trace_write_options *options,
-                              blis_error *error) {
+static blis_status write_kept(joining *j, const char *path, const blis_workload *kept,
+                              const blis_trace_write_options *options, blis_error *error) {
   size_t count = blis_workload_count(kept);
-  blis_trace_outcome *outcomes =
-      blis_alloc_zeroed(j->alloc, count + 1, sizeof *outcomes);
+  blis_trace_outcome *outcomes = blis_alloc_zeroed(j->alloc, count + 1, sizeof *outcomes);
   BLIS_TRY_NEW(outcomes, error);
   j->next = 0;
   for (size_t i = 0; i < count; i++) {
@@ -98,10 +91,8 @@ static blis_status write_kept(joining *j, const char *path,
 }
 
 blis_status blis_run_trace_write(const blis_alloc *alloc, const char *path,
-                                 const blis_workload *requests,
-                                 const blis_recorder *recorder,
-                                 const blis_trace_write_options *options,
-                                 blis_error *error) {
+                                 const blis_workload *requests, const blis_recorder *recorder,
+                                 const blis_trace_write_options *options, blis_error *error) {
   joining j = {.alloc = alloc, .recorder = recorder};
   blis_workload *kept;
   BLIS_TRY(keep_recorded(&j, requests, &kept, error));

@@ -15,9 +15,10 @@
  * options->outcomes are set from the records, and numbers are given anew. What
  * completed is "ok", what was too late "timeout", anything else "incomplete".
  */
-BLIS_MUSTUSE blis_status blis_run_trace_write(
-    const blis_alloc *alloc, const char *path, const blis_workload *requests,
-    const blis_recorder *recorder, const blis_trace_write_options *options,
-    blis_error *error);
+BLIS_MUSTUSE blis_status blis_run_trace_write(const blis_alloc *alloc, const char *path,
+                                              const blis_workload *requests,
+                                              const blis_recorder *recorder,
+                                              const blis_trace_write_options *options,
+                                              blis_error *error);
 
 #endif

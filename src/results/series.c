@@ -26,8 +26,7 @@ static void count_instances(const blis_cluster *cluster, int64_t *counts) {
   }
 }
 
-static blis_status add_counts(blis_series *series,
-                              const blis_cluster *cluster) {
+static blis_status add_counts(blis_series *series, const blis_cluster *cluster) {
   blis_cluster_counts c;
   blis_cluster_get_counts(cluster, &c);
   int64_t counts[BLIS_SERIES_COUNT_COUNT] = {
@@ -43,22 +42,17 @@ static blis_status add_counts(blis_series *series,
   return BLIS_OK;
 }
 
-static blis_status add_instances(blis_series *series,
-                                 const blis_cluster *cluster) {
+static blis_status add_instances(blis_series *series, const blis_cluster *cluster) {
   series->instance_count = blis_cluster_instance_count(cluster);
   for (uint32_t i = 0; i < series->instance_count; i++) {
     const blis_series_instance seen = {
-        .queue_depth =
-            (uint32_t)blis_cluster_signal(cluster, i, BLIS_SIGNAL_QUEUE_DEPTH),
-        .batch_size =
-            (uint32_t)blis_cluster_signal(cluster, i, BLIS_SIGNAL_BATCH_SIZE),
-        .kv_utilization =
-            blis_cluster_signal(cluster, i, BLIS_SIGNAL_KV_UTILIZATION),
+        .queue_depth = (uint32_t)blis_cluster_signal(cluster, i, BLIS_SIGNAL_QUEUE_DEPTH),
+        .batch_size = (uint32_t)blis_cluster_signal(cluster, i, BLIS_SIGNAL_BATCH_SIZE),
+        .kv_utilization = blis_cluster_signal(cluster, i, BLIS_SIGNAL_KV_UTILIZATION),
     };
     BLIS_TRY(blis_array_push(&series->alloc, &series->instances, seen));
   }
-  return blis_array_push(&series->alloc, &series->row_ends,
-                         series->instances.count);
+  return blis_array_push(&series->alloc, &series->row_ends, series->instances.count);
 }
 
 /* What the gateway's queue is like, if there is one. */
@@ -73,20 +67,17 @@ static blis_status add_queue(blis_series *series, blis_cluster *cluster) {
     const blis_series_band seen = {its.priority, its.waiting};
     BLIS_TRY(blis_array_push(&series->alloc, &series->bands, seen));
   }
-  return blis_array_push(&series->alloc, &series->band_ends,
-                         series->bands.count);
+  return blis_array_push(&series->alloc, &series->band_ends, series->bands.count);
 }
 
-static blis_status add_handoffs(blis_series *series,
-                                const blis_cluster *cluster) {
+static blis_status add_handoffs(blis_series *series, const blis_cluster *cluster) {
   if (!blis_cluster_has_pools(cluster)) {
     return BLIS_OK;
   }
   blis_handoff_counts counts;
   blis_cluster_get_handoffs(cluster, &counts);
-  blis_series_handoffs seen = {.moving = counts.moving,
-                               .waiting = counts.waiting,
-                               .moved_bytes = counts.bytes};
+  blis_series_handoffs seen = {
+      .moving = counts.moving, .waiting = counts.waiting, .moved_bytes = counts.bytes};
   series->link_count = blis_cluster_link_count(cluster);
   for (size_t i = 0; i < series->link_count; i++) {
     const blis_link_counts link = blis_cluster_link(cluster, i);
@@ -101,15 +92,14 @@ static blis_status add_tiers(blis_series *series, const blis_cluster *cluster) {
   series->tier_count = blis_cluster_kv_tier_count(cluster);
   for (size_t t = 0; t < series->tier_count; t++) {
     const blis_kv_tier_counts counts = blis_cluster_kv_tier(cluster, t);
-    const blis_series_tier seen = {counts.name, counts.used_blocks,
-                                   counts.loaded_blocks, counts.saved_blocks};
+    const blis_series_tier seen = {counts.name, counts.used_blocks, counts.loaded_blocks,
+                                   counts.saved_blocks};
     BLIS_TRY(blis_array_push(&series->alloc, &series->tiers, seen));
   }
   return BLIS_OK;
 }
 
-static blis_status add_adapters(blis_series *series,
-                                const blis_cluster *cluster) {
+static blis_status add_adapters(blis_series *series, const blis_cluster *cluster) {
   if (blis_cluster_adapter_count(cluster) == 0) {
     return BLIS_OK;
   }
@@ -126,15 +116,13 @@ static blis_status add_adapters(blis_series *series,
   return blis_array_push(&series->alloc, &series->adapters, seen);
 }
 
-static blis_status take_row(void *ud, blis_cluster *cluster,
-                            blis_error *error) {
+static blis_status take_row(void *ud, blis_cluster *cluster, blis_error *error) {
   blis_series *series = ud;
   if (series->rows == BLIS_SERIES_ROWS_MAX) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "series_interval_us is %" PRId64 ": there are %d rows by "
                      "%" PRId64 " us already, the maximum",
-                     series->interval_us, BLIS_SERIES_ROWS_MAX,
-                     blis_cluster_now_us(cluster));
+                     series->interval_us, BLIS_SERIES_ROWS_MAX, blis_cluster_now_us(cluster));
   }
   BLIS_TRY_MEM(add_counts(series, cluster), error);
   BLIS_TRY_MEM(add_instances(series, cluster), error);
@@ -145,25 +133,21 @@ static blis_status take_row(void *ud, blis_cluster *cluster,
   series->rows++;
   BLIS_ASSERT(series->counts.count == series->rows * BLIS_SERIES_COUNT_COUNT);
   BLIS_ASSERT(series->row_ends.count == series->rows);
-  BLIS_ASSERT(
-      series->rows < 2 ||
-      blis_series_at(series, series->rows - 2, BLIS_SERIES_ARRIVED) <=
-          blis_series_at(series, series->rows - 1, BLIS_SERIES_ARRIVED));
+  BLIS_ASSERT(series->rows < 2 ||
+              blis_series_at(series, series->rows - 2, BLIS_SERIES_ARRIVED) <=
+                  blis_series_at(series, series->rows - 1, BLIS_SERIES_ARRIVED));
   if (!blis_cluster_has_requests(cluster)) {
     return BLIS_OK;
   }
-  int64_t next_us =
-      blis_time_after_us(blis_cluster_now_us(cluster), series->interval_us);
+  int64_t next_us = blis_time_after_us(blis_cluster_now_us(cluster), series->interval_us);
   return blis_cluster_call_at(cluster, next_us, take_row, series, error);
 }
 
-blis_status blis_series_init(blis_series *series, const blis_alloc *alloc,
-                             blis_cluster *cluster, int64_t interval_us,
-                             blis_error *error) {
-  *series =
-      (blis_series){.alloc = *alloc,
-                    .interval_us = interval_us,
-                    .instance_count = blis_cluster_instance_count(cluster)};
+blis_status blis_series_init(blis_series *series, const blis_alloc *alloc, blis_cluster *cluster,
+                             int64_t interval_us, blis_error *error) {
+  *series = (blis_series){.alloc = *alloc,
+                          .interval_us = interval_us,
+                          .instance_count = blis_cluster_instance_count(cluster)};
   return blis_cluster_call_at(cluster, 0, take_row, series, error);
 }
 
@@ -183,38 +167,31 @@ void blis_series_deinit(blis_series *series) {
   *series = (blis_series){0};
 }
 
-blis_series_link_use blis_series_link_at(const blis_series *series, size_t row,
-                                         size_t link) {
+blis_series_link_use blis_series_link_at(const blis_series *series, size_t row, size_t link) {
   if (row == 0) {
     return (blis_series_link_use){0};
   }
-  const blis_series_link *now =
-      &series->links.items[row * series->link_count + link];
+  const blis_series_link *now = &series->links.items[row * series->link_count + link];
   const blis_series_link *before = now - series->link_count;
   double busy_us = now->busy_us - before->busy_us;
   double transfer_us = now->transfer_us - before->transfer_us;
-  return (blis_series_link_use){
-      .utilization = busy_us / (double)series->interval_us,
-      .mean_depth = busy_us > 0 ? transfer_us / busy_us : 0};
+  return (blis_series_link_use){.utilization = busy_us / (double)series->interval_us,
+                                .mean_depth = busy_us > 0 ? transfer_us / busy_us : 0};
 }
 
-int64_t blis_series_at(const blis_series *series, size_t row,
-                       blis_series_count count) {
+int64_t blis_series_at(const blis_series *series, size_t row, blis_series_count count) {
   return series->counts.items[row * BLIS_SERIES_COUNT_COUNT + count];
 }
 
-const blis_series_instance *blis_series_instance_at(const blis_series *series,
-                                                    size_t row,
+const blis_series_instance *blis_series_instance_at(const blis_series *series, size_t row,
                                                     uint32_t instance) {
   static const blis_series_instance absent = {0};
   size_t start = row == 0 ? 0 : series->row_ends.items[row - 1];
   size_t end = series->row_ends.items[row];
-  return instance < end - start ? &series->instances.items[start + instance]
-                                : &absent;
+  return instance < end - start ? &series->instances.items[start + instance] : &absent;
 }
 
-int64_t blis_series_waiting(const blis_series *series, size_t row,
-                            int64_t priority) {
+int64_t blis_series_waiting(const blis_series *series, size_t row, int64_t priority) {
   size_t start = row == 0 ? 0 : series->band_ends.items[row - 1];
   for (size_t i = start; i < series->band_ends.items[row]; i++) {
     if (series->bands.items[i].priority == priority) {

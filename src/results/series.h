@@ -15,13 +15,13 @@
 #include "cluster/cluster.h"
 
 /* XX(constant, name): counts of the whole cluster since the start. */
-#define BLIS_SERIES_COUNT_MAP(XX)                                              \
-  XX(ARRIVED, "arrived")                                                       \
-  XX(COMPLETED, "completed")                                                   \
-  XX(REJECTED, "rejected")                                                     \
-  XX(TIMED_OUT, "timed_out")                                                   \
-  XX(PROMPT_TOKENS, "prompt_tokens") /* accepted by instances */               \
-  XX(OUTPUT_TOKENS, "output_tokens") /* of completed requests */               \
+#define BLIS_SERIES_COUNT_MAP(XX)                                                                  \
+  XX(ARRIVED, "arrived")                                                                           \
+  XX(COMPLETED, "completed")                                                                       \
+  XX(REJECTED, "rejected")                                                                         \
+  XX(TIMED_OUT, "timed_out")                                                                       \
+  XX(PROMPT_TOKENS, "prompt_tokens") /* accepted by instances */                                   \
+  XX(OUTPUT_TOKENS, "output_tokens") /* of completed requests */                                   \
   XX(PREEMPTIONS, "preemptions")
 
 typedef enum blis_series_count {
@@ -88,7 +88,7 @@ typedef struct blis_series {
   int64_t interval_us;
   uint32_t instance_count; /* in the last row */
   size_t rows;
-  BLIS_ARRAY(int64_t) counts; /* BLIS_SERIES_COUNT_COUNT per row */
+  BLIS_ARRAY(int64_t) counts;                 /* BLIS_SERIES_COUNT_COUNT per row */
   BLIS_ARRAY(blis_series_instance) instances; /* as many as there were */
   BLIS_ARRAY(size_t) row_ends;                /* of rows, in instances */
   /* Of the gateway's queue: one per row, or none without such a queue. */
@@ -107,10 +107,8 @@ typedef struct blis_series {
  * Begins with the cluster, which is new and which the series outlives.
  * interval_us >= 1. deinit whatever the status.
  */
-BLIS_MUSTUSE blis_status blis_series_init(blis_series *series,
-                                          const blis_alloc *alloc,
-                                          blis_cluster *cluster,
-                                          int64_t interval_us,
+BLIS_MUSTUSE blis_status blis_series_init(blis_series *series, const blis_alloc *alloc,
+                                          blis_cluster *cluster, int64_t interval_us,
                                           blis_error *error);
 
 /* What a link was like from the row before to this one. */
@@ -119,23 +117,19 @@ typedef struct blis_series_link_use {
   double mean_depth;  /* transfers on it meanwhile; 0 = there was none */
 } blis_series_link_use;
 
-blis_series_link_use blis_series_link_at(const blis_series *series, size_t row,
-                                         size_t link);
+blis_series_link_use blis_series_link_at(const blis_series *series, size_t row, size_t link);
 
 /* Idempotent; an all-zero series is allowed. */
 void blis_series_deinit(blis_series *series);
 
-int64_t blis_series_at(const blis_series *series, size_t row,
-                       blis_series_count count);
+int64_t blis_series_at(const blis_series *series, size_t row, blis_series_count count);
 
 /* All zero where it was not there yet. */
-const blis_series_instance *blis_series_instance_at(const blis_series *series,
-                                                    size_t row,
+const blis_series_instance *blis_series_instance_at(const blis_series *series, size_t row,
                                                     uint32_t instance);
 
 /* Requests that waited in a band of the gateway's queue; 0 before there was
    such a band. */
-int64_t blis_series_waiting(const blis_series *series, size_t row,
-                            int64_t priority);
+int64_t blis_series_waiting(const blis_series *series, size_t row, int64_t priority);
 
 #endif

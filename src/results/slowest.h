@@ -11,7 +11,6 @@
  * the slowest first and those listed first among equals; at most wanted of
  * them. O(records * log wanted) on average, and no memory.
  */
-size_t blis_recorder_slowest(const blis_recorder *recorder, size_t *indices,
-                             size_t wanted);
+size_t blis_recorder_slowest(const blis_recorder *recorder, size_t *indices, size_t wanted);
 
 #endif

@@ -3,14 +3,11 @@
 #include "base/invariant.h"
 #include "base/minmax.h"
 
-void blis_step_log_init(blis_step_log *log, const blis_alloc *alloc,
-                        size_t most, int64_t from_us, int64_t to_us) {
+void blis_step_log_init(blis_step_log *log, const blis_alloc *alloc, size_t most, int64_t from_us,
+                        int64_t to_us) {
   BLIS_ASSERT(most >= 2);
-  *log = (blis_step_log){.alloc = *alloc,
-                         .most = most,
-                         .from_us = from_us,
-                         .to_us = to_us,
-                         .merged = 1};
+  *log = (blis_step_log){
+      .alloc = *alloc, .most = most, .from_us = from_us, .to_us = to_us, .merged = 1};
 }
 
 void blis_step_log_deinit(blis_step_log *log) {
@@ -58,8 +55,7 @@ static void merge(blis_step_log *log) {
   }
 }
 
-static blis_status list_of(blis_step_log *log, uint32_t instance,
-                           blis_step_list **list) {
+static blis_status list_of(blis_step_log *log, uint32_t instance, blis_step_list **list) {
   while (log->lists.count <= instance) {
     BLIS_TRY(blis_array_push(&log->alloc, &log->lists, ((blis_step_list){0})));
   }

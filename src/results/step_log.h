@@ -40,17 +40,17 @@ typedef struct blis_step_list {
 
 typedef struct blis_step_log {
   blis_alloc alloc;
-  size_t most;     /* entries of all instances together */
-  int64_t from_us; /* steps that end before are left out, */
-  int64_t to_us;   /* and those that begin after it */
-  int64_t merged;  /* steps of an entry at most; a power of two */
-  size_t count;    /* of entries */
+  size_t most;                      /* entries of all instances together */
+  int64_t from_us;                  /* steps that end before are left out, */
+  int64_t to_us;                    /* and those that begin after it */
+  int64_t merged;                   /* steps of an entry at most; a power of two */
+  size_t count;                     /* of entries */
   BLIS_ARRAY(blis_step_list) lists; /* by instance */
 } blis_step_log;
 
 /* Keeps nothing yet. most >= 2; with deinit whatever follows. */
-void blis_step_log_init(blis_step_log *log, const blis_alloc *alloc,
-                        size_t most, int64_t from_us, int64_t to_us);
+void blis_step_log_init(blis_step_log *log, const blis_alloc *alloc, size_t most, int64_t from_us,
+                        int64_t to_us);
 
 /* Idempotent; an all-zero log is allowed. */
 void blis_step_log_deinit(blis_step_log *log);
@@ -60,8 +60,7 @@ void blis_step_log_deinit(blis_step_log *log);
  * before that has ended cuts it short: the instance was lost in between.
  * BLIS_ERR_NOMEM leaves the log as it was.
  */
-BLIS_MUSTUSE blis_status blis_step_log_add(blis_step_log *log,
-                                           uint32_t instance,
+BLIS_MUSTUSE blis_status blis_step_log_add(blis_step_log *log, uint32_t instance,
                                            const blis_step_report *report);
 
 #endif

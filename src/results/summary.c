@@ -25,10 +25,9 @@ static void add_instance(blis_summary *summary, blis_instance_summary *instance,
   blis_instance_stats *stats = &instance->stats;
   blis_instance_get_stats(blis_cluster_instance(cluster, index), stats);
   instance->end_us = stats->end_us;
-  instance->group =
-      (int64_t)blis_cluster_instance_facts(cluster, index)->group + 1;
-  instance->cache_hit_rate = blis_kv_cache_hit_rate(
-      stats->cache_hits, stats->cache_misses, stats->cpu_misses);
+  instance->group = (int64_t)blis_cluster_instance_facts(cluster, index)->group + 1;
+  instance->cache_hit_rate =
+      blis_kv_cache_hit_rate(stats->cache_hits, stats->cache_misses, stats->cpu_misses);
   if (stats->end_us > summary->duration_us) {
     summary->duration_us = stats->end_us;
   }
@@ -58,8 +57,7 @@ static void sum_instances(blis_summary *summary, const blis_cluster *cluster) {
         1e6;
   }
   summary->cache_hit_rate /= (double)summary->instance_count;
-  summary->cache_hit_rate_overall =
-      blis_kv_cache_hit_rate(hits, misses, cpu_misses);
+  summary->cache_hit_rate_overall = blis_kv_cache_hit_rate(hits, misses, cpu_misses);
 }
 
 static void copy_tally(blis_summary *summary, const blis_recorder *recorder) {
@@ -68,8 +66,7 @@ static void copy_tally(blis_summary *summary, const blis_recorder *recorder) {
   for (uint32_t i = 0; i < summary->instance_count; i++) {
     summary->instances[i].requests = blis_tally_of_instance(tally, i);
   }
-  summary->output_tokens -=
-      blis_recorder_attempts(recorder)->all.dropped_output_tokens;
+  summary->output_tokens -= blis_recorder_attempts(recorder)->all.dropped_output_tokens;
   summary->hash = blis_recorder_hash(recorder);
 }
 
@@ -87,9 +84,8 @@ static void put_rates(blis_summary *summary, int64_t hits) {
 }
 
 /* How many instances do just this, and how many requests each got. */
-static size_t requests_of_role(const blis_summary *summary,
-                               const blis_cluster *cluster, uint32_t roles,
-                               double *requests) {
+static size_t requests_of_role(const blis_summary *summary, const blis_cluster *cluster,
+                               uint32_t roles, double *requests) {
   size_t count = 0;
   for (uint32_t i = 0; i < summary->instance_count; i++) {
     if (blis_cluster_instance_facts(cluster, i)->roles == roles) {
@@ -100,8 +96,7 @@ static size_t requests_of_role(const blis_summary *summary,
 }
 
 /* Pools have work of different kinds: each is balanced in itself. */
-static blis_status put_balance(blis_summary *summary,
-                               const blis_cluster *cluster,
+static blis_status put_balance(blis_summary *summary, const blis_cluster *cluster,
                                const blis_alloc *alloc) {
   size_t count = summary->instance_count;
   double *requests = blis_alloc_new(alloc, count * sizeof *requests);
@@ -120,8 +115,7 @@ static blis_status put_balance(blis_summary *summary,
 }
 
 static blis_status put_times(blis_summary *summary, const blis_alloc *alloc,
-                             const blis_recorder *recorder,
-                             blis_histogram *itl_us) {
+                             const blis_recorder *recorder, blis_histogram *itl_us) {
   if (summary->counts.completed == 0) {
     return BLIS_OK;
   }
@@ -137,8 +131,7 @@ static blis_status put_times(blis_summary *summary, const blis_alloc *alloc,
   blis_percentiles_of_histogram(&times->itl, itl_us);
   blis_percentiles_of_sketch(&times->ttft, &tally->ttft_us);
   blis_percentiles_of_sketch(&times->e2e, &tally->e2e_us);
-  blis_percentiles_of_sketch(&times->scheduling_delay,
-                             &tally->scheduling_delay_us);
+  blis_percentiles_of_sketch(&times->scheduling_delay, &tally->scheduling_delay_us);
   return BLIS_OK;
 }
 
@@ -173,12 +166,10 @@ static void put_handoffs(blis_summary *summary, const blis_cluster *cluster) {
   h->encoded = encodes.encoded;
   h->mean_encode_wait_ms = mean_of(encodes.wait_us, encodes.encoded) / 1000;
   h->mean_encode_ms = mean_of(encodes.busy_us, encodes.encoded) / 1000;
-  h->busiest_link = mean_of(counts->busiest_link_us,
-                            window_us(cluster, summary->duration_us));
+  h->busiest_link = mean_of(counts->busiest_link_us, window_us(cluster, summary->duration_us));
 }
 
-void blis_link_summary_fill(blis_link_summary *link,
-                            const blis_cluster *cluster, size_t index,
+void blis_link_summary_fill(blis_link_summary *link, const blis_cluster *cluster, size_t index,
                             int64_t duration_us) {
   link->counts = blis_cluster_link(cluster, index);
   double busy_us = link->counts.busy_us;
@@ -194,8 +185,7 @@ static void put_queue(blis_queue_summary *queue, const blis_cluster *cluster) {
   const blis_sketch *waits = blis_cluster_gateway_waits(cluster);
   blis_cluster_get_gateway(cluster, &queue->counts);
   queue->status_503 = c->without_instances;
-  queue->status_429 =
-      c->rejected + c->shed + c->expired + c->evicted - queue->status_503;
+  queue->status_429 = c->rejected + c->shed + c->expired + c->evicted - queue->status_503;
   queue->mean_wait_ms = mean_of(c->wait_us, c->dispatched) / 1000;
   if (waits != NULL) {
     blis_percentiles_of_sketch(&queue->wait_ms, waits);
@@ -204,8 +194,7 @@ static void put_queue(blis_queue_summary *queue, const blis_cluster *cluster) {
 
 /* Without the latencies of 0 of tokens that came with the one before them,
    which are in the histogram again afterwards. */
-static blis_status put_itl_per_chunk(blis_speculation_summary *s,
-                                     blis_histogram *itl_us) {
+static blis_status put_itl_per_chunk(blis_speculation_summary *s, blis_histogram *itl_us) {
   uint64_t zeros = (uint64_t)s->counts.itl_zeros;
   if (zeros > 0) {
     blis_histogram_remove(itl_us, 0, zeros);
@@ -214,8 +203,7 @@ static blis_status put_itl_per_chunk(blis_speculation_summary *s,
   return zeros > 0 ? blis_histogram_add(itl_us, 0, zeros) : BLIS_OK;
 }
 
-static blis_status put_speculation(blis_speculation_summary *s,
-                                   const blis_cluster *cluster,
+static blis_status put_speculation(blis_speculation_summary *s, const blis_cluster *cluster,
                                    blis_histogram *itl_us) {
   const blis_draft_stats *c = &s->counts;
   bool speculates = false;
@@ -230,8 +218,7 @@ static blis_status put_speculation(blis_speculation_summary *s,
   s->draft_tokens = c->draft_tokens;
   s->accepted_tokens = c->accepted_tokens;
   s->acceptance_rate = mean_of((double)c->accepted_tokens, c->draft_tokens);
-  s->mean_acceptance_length =
-      1 + mean_of((double)c->accepted_tokens, c->drafts);
+  s->mean_acceptance_length = 1 + mean_of((double)c->accepted_tokens, c->drafts);
   return speculates ? put_itl_per_chunk(s, itl_us) : BLIS_OK;
 }
 
@@ -239,17 +226,15 @@ static double ratio_of(double a, double b) {
   return b > 0 ? a / b : 0;
 }
 
-void blis_ranks_summary_fill(blis_ranks_summary *summary,
-                             const blis_cluster *cluster) {
+void blis_ranks_summary_fill(blis_ranks_summary *summary, const blis_cluster *cluster) {
   blis_rank_counts c;
   blis_cluster_get_ranks(cluster, &c);
   double lost_us = (double)(c.pass_us - c.own_us);
-  *summary = (blis_ranks_summary){
-      .passes = c.passes,
-      .barrier_loss = mean_of(lost_us, c.pass_us),
-      .dummy_share = mean_of((double)c.dummy_passes, c.rank_passes),
-      .running_imbalance = ratio_of(c.most_running, c.running),
-      .kv_imbalance = ratio_of(c.most_kv_blocks, c.kv_blocks)};
+  *summary = (blis_ranks_summary){.passes = c.passes,
+                                  .barrier_loss = mean_of(lost_us, c.pass_us),
+                                  .dummy_share = mean_of((double)c.dummy_passes, c.rank_passes),
+                                  .running_imbalance = ratio_of(c.most_running, c.running),
+                                  .kv_imbalance = ratio_of(c.most_kv_blocks, c.kv_blocks)};
 }
 
 static void put_lora(blis_lora_summary *lora, const blis_cluster *cluster) {
@@ -261,30 +246,24 @@ static void put_lora(blis_lora_summary *lora, const blis_cluster *cluster) {
   lora->mean_wait_ms = mean_of((double)c->wait_us, c->requests) / 1000;
 }
 
-void blis_adapter_summary_fill(blis_adapter_summary *summary,
-                               const blis_cluster *cluster, uint32_t adapter) {
+void blis_adapter_summary_fill(blis_adapter_summary *summary, const blis_cluster *cluster,
+                               uint32_t adapter) {
   const blis_cluster_adapter a = blis_cluster_adapter_at(cluster, adapter);
-  *summary = (blis_adapter_summary){.name = a.name,
-                                    .loads = a.loads,
-                                    .evictions = a.evictions,
-                                    .instances = a.instances};
+  *summary = (blis_adapter_summary){
+      .name = a.name, .loads = a.loads, .evictions = a.evictions, .instances = a.instances};
 }
 
-void blis_queue_band_fill(blis_queue_band *band, const blis_cluster *cluster,
-                          size_t index) {
+void blis_queue_band_fill(blis_queue_band *band, const blis_cluster *cluster, size_t index) {
   band->counts = blis_cluster_gateway_band(cluster, index);
-  blis_percentiles_of_sketch(&band->wait_ms,
-                             blis_cluster_gateway_band_waits(cluster, index));
+  blis_percentiles_of_sketch(&band->wait_ms, blis_cluster_gateway_band_waits(cluster, index));
 }
 
 blis_status blis_summary_init(blis_summary *summary, const blis_alloc *alloc,
-                              const blis_cluster *cluster,
-                              const blis_recorder *recorder,
+                              const blis_cluster *cluster, const blis_recorder *recorder,
                               blis_histogram *itl_us, blis_error *error) {
   uint32_t count = blis_cluster_instance_count(cluster);
   *summary = (blis_summary){.instance_count = count};
-  summary->instances =
-      blis_alloc_zeroed(alloc, count, sizeof *summary->instances);
+  summary->instances = blis_alloc_zeroed(alloc, count, sizeof *summary->instances);
   BLIS_TRY_NEW(summary->instances, error);
   sum_instances(summary, cluster);
   copy_tally(summary, recorder);
@@ -308,7 +287,6 @@ blis_status blis_summary_init(blis_summary *summary, const blis_alloc *alloc,
 }
 
 void blis_summary_deinit(blis_summary *summary, const blis_alloc *alloc) {
-  blis_alloc_free(alloc, summary->instances,
-                  summary->instance_count * sizeof *summary->instances);
+  blis_alloc_free(alloc, summary->instances, summary->instance_count * sizeof *summary->instances);
   *summary = (blis_summary){0};
 }

@@ -36,8 +36,7 @@ typedef struct blis_link_summary {
 } blis_link_summary;
 
 /* index < blis_cluster_link_count(cluster); duration_us is that of the run. */
-void blis_link_summary_fill(blis_link_summary *link,
-                            const blis_cluster *cluster, size_t index,
+void blis_link_summary_fill(blis_link_summary *link, const blis_cluster *cluster, size_t index,
                             int64_t duration_us);
 
 /* What became of requests in the gateway's queue; all zero without one. */
@@ -53,8 +52,7 @@ typedef struct blis_queue_band {
 } blis_queue_band;
 
 /* index < blis_cluster_gateway_band_count(cluster), highest priority first. */
-void blis_queue_band_fill(blis_queue_band *band, const blis_cluster *cluster,
-                          size_t index);
+void blis_queue_band_fill(blis_queue_band *band, const blis_cluster *cluster, size_t index);
 
 /* What came of drafts; all zero without them. */
 typedef struct blis_speculation_summary {
@@ -67,8 +65,7 @@ typedef struct blis_ranks_summary {
   BLIS_RANKS_FIGURES(BLIS_FIGURE_MEMBER)
 } blis_ranks_summary;
 
-void blis_ranks_summary_fill(blis_ranks_summary *summary,
-                             const blis_cluster *cluster);
+void blis_ranks_summary_fill(blis_ranks_summary *summary, const blis_cluster *cluster);
 
 /* What became of LoRA adapters; all zero without them. */
 typedef struct blis_lora_summary {
@@ -83,8 +80,8 @@ typedef struct blis_adapter_summary {
 } blis_adapter_summary;
 
 /* adapter from 1 to blis_cluster_adapter_count(cluster). */
-void blis_adapter_summary_fill(blis_adapter_summary *summary,
-                               const blis_cluster *cluster, uint32_t adapter);
+void blis_adapter_summary_fill(blis_adapter_summary *summary, const blis_cluster *cluster,
+                               uint32_t adapter);
 
 typedef struct blis_summary {
   blis_state_counts counts;
@@ -105,9 +102,10 @@ typedef struct blis_summary {
  * Of a finished cluster, whose sink was the recorder and whose inter-token
  * latencies are in itl_us. On failure there is nothing to deinit.
  */
-BLIS_MUSTUSE blis_status blis_summary_init(
-    blis_summary *summary, const blis_alloc *alloc, const blis_cluster *cluster,
-    const blis_recorder *recorder, blis_histogram *itl_us, blis_error *error);
+BLIS_MUSTUSE blis_status blis_summary_init(blis_summary *summary, const blis_alloc *alloc,
+                                           const blis_cluster *cluster,
+                                           const blis_recorder *recorder, blis_histogram *itl_us,
+                                           blis_error *error);
 void blis_summary_deinit(blis_summary *summary, const blis_alloc *alloc);
 
 /*

@@ -25,17 +25,14 @@ typedef struct blis_tally {
   blis_sketch scheduling_delay_us;
 } blis_tally;
 
-void blis__tally_init(blis_tally *tally, const blis_alloc *alloc,
-                      bool has_sketches);
+void blis__tally_init(blis_tally *tally, const blis_alloc *alloc, bool has_sketches);
 void blis__tally_deinit(blis_tally *tally);
 
 /* After BLIS_ERR_NOMEM the tally can only be freed. */
-BLIS_MUSTUSE blis_status blis__tally_add(blis_tally *tally,
-                                         const blis_record *record);
+BLIS_MUSTUSE blis_status blis__tally_add(blis_tally *tally, const blis_record *record);
 
 /* An attempt of a cascade at an instance, in front of others. */
-BLIS_MUSTUSE blis_status blis__tally_add_routed(blis_tally *tally,
-                                                uint32_t instance);
+BLIS_MUSTUSE blis_status blis__tally_add_routed(blis_tally *tally, uint32_t instance);
 
 /* Requests that were routed to an instance, with every attempt of a cascade. */
 int64_t blis_tally_of_instance(const blis_tally *tally, uint32_t instance);

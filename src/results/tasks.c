@@ -25,8 +25,7 @@ static int64_t decode_of(const blis_task *task) {
 }
 
 /* A time of every completed task. */
-static void fill(blis_percentiles *times, blis_value_set *set,
-                 const blis_task *tasks, size_t count,
+static void fill(blis_percentiles *times, blis_value_set *set, const blis_task *tasks, size_t count,
                  int64_t (*time_us)(const blis_task *task)) {
   blis_value_set_clear(set, false);
   for (size_t i = 0; i < count; i++) {
@@ -37,8 +36,8 @@ static void fill(blis_percentiles *times, blis_value_set *set,
   blis_percentiles_of_set(times, set);
 }
 
-static void count_tasks(const blis_task *tasks, size_t count,
-                        int64_t duration_us, blis_task_summary *s) {
+static void count_tasks(const blis_task *tasks, size_t count, int64_t duration_us,
+                        blis_task_summary *s) {
   int64_t path_requests = 0;
   double prompt_tokens = 0;
   double cached_tokens = 0;
@@ -65,14 +64,11 @@ static void count_tasks(const blis_task *tasks, size_t count,
   }
   s->cached_share = prompt_tokens > 0 ? cached_tokens / prompt_tokens : 0;
   s->parallelism = task_us > 0 ? request_us / task_us : 0;
-  s->tasks_per_sec =
-      duration_us > 0 ? (double)s->completed / ((double)duration_us / 1e6) : 0;
+  s->tasks_per_sec = duration_us > 0 ? (double)s->completed / ((double)duration_us / 1e6) : 0;
 }
 
-blis_status blis_tasks_summarise(const blis_alloc *alloc,
-                                 const blis_task *tasks, size_t count,
-                                 int64_t duration_us,
-                                 blis_task_summary *summary) {
+blis_status blis_tasks_summarise(const blis_alloc *alloc, const blis_task *tasks, size_t count,
+                                 int64_t duration_us, blis_task_summary *summary) {
   *summary = (blis_task_summary){0};
   count_tasks(tasks, count, duration_us, summary);
   blis_value_set set;

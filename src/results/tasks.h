@@ -16,8 +16,7 @@ typedef struct blis_task_summary {
 } blis_task_summary;
 
 /* duration_us is that of the run. BLIS_ERR_NOMEM leaves nothing to free. */
-BLIS_MUSTUSE blis_status blis_tasks_summarise(const blis_alloc *alloc,
-                                              const blis_task *tasks,
+BLIS_MUSTUSE blis_status blis_tasks_summarise(const blis_alloc *alloc, const blis_task *tasks,
                                               size_t count, int64_t duration_us,
                                               blis_task_summary *summary);
 

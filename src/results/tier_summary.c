@@ -17,30 +17,24 @@ static double blocks_looked_for(const blis_cluster *cluster) {
   return (double)blocks;
 }
 
-void blis_tiers_summary_fill(blis_tiers_summary *tiers,
-                             const blis_cluster *cluster) {
+void blis_tiers_summary_fill(blis_tiers_summary *tiers, const blis_cluster *cluster) {
   *tiers = (blis_tiers_summary){.counts = blis_cluster_kv_tiers(cluster)};
   const blis_kv_tiers_counts *counts = &tiers->counts;
-  tiers->hit_rate =
-      mean_of((double)counts->loaded_blocks, blocks_looked_for(cluster));
+  tiers->hit_rate = mean_of((double)counts->loaded_blocks, blocks_looked_for(cluster));
   tiers->mean_load_ms =
-      mean_of(counts->wait_us, (double)(counts->completed + counts->failed)) /
-      1000;
+      mean_of(counts->wait_us, (double)(counts->completed + counts->failed)) / 1000;
 }
 
-void blis_tier_summary_fill(blis_tier_summary *tier,
-                            const blis_cluster *cluster, size_t index,
+void blis_tier_summary_fill(blis_tier_summary *tier, const blis_cluster *cluster, size_t index,
                             int64_t duration_us) {
   *tier = (blis_tier_summary){.counts = blis_cluster_kv_tier(cluster, index)};
   const blis_kv_tier_counts *counts = &tier->counts;
-  tier->hit_rate =
-      mean_of((double)counts->loaded_blocks, blocks_looked_for(cluster));
+  tier->hit_rate = mean_of((double)counts->loaded_blocks, blocks_looked_for(cluster));
   tier->mean_load_ms = mean_of(counts->load_us, (double)counts->loads) / 1000;
   tier->loaded_gb = counts->loaded_bytes / 1e9;
   tier->saved_gb = counts->saved_bytes / 1e9;
   /* What the last requests leave behind is still written after them. */
-  double until_us =
-      fmax((double)duration_us, (double)blis_cluster_now_us(cluster));
+  double until_us = fmax((double)duration_us, (double)blis_cluster_now_us(cluster));
   tier->read_utilization = mean_of(counts->read_busy_us, until_us);
   tier->write_utilization = mean_of(counts->write_busy_us, until_us);
 }

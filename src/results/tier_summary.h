@@ -20,13 +20,11 @@ typedef struct blis_tier_summary {
 } blis_tier_summary;
 
 /* Rates are over the blocks of all prompts that instances have admitted. */
-void blis_tiers_summary_fill(blis_tiers_summary *tiers,
-                             const blis_cluster *cluster);
+void blis_tiers_summary_fill(blis_tiers_summary *tiers, const blis_cluster *cluster);
 
 /* index < blis_cluster_kv_tier_count(cluster); duration_us is that of the run.
  */
-void blis_tier_summary_fill(blis_tier_summary *tier,
-                            const blis_cluster *cluster, size_t index,
+void blis_tier_summary_fill(blis_tier_summary *tier, const blis_cluster *cluster, size_t index,
                             int64_t duration_us);
 
 #endif

@@ -18,8 +18,8 @@ static inline void fill(blis_percentiles *result, blis_value_set *set,
                         const blis__selection *selection, time_kind kind) {
   blis_value_set_clear(set, false);
   for (size_t i = 0; i < selection->count; i++) {
-    const blis__record_times times = blis__record_store_times(
-        selection->store, blis__selected(selection, i));
+    const blis__record_times times =
+        blis__record_store_times(selection->store, blis__selected(selection, i));
     int64_t value_us = time_of(&times, kind);
     if (value_us >= 0) {
       blis_value_set_add(set, value_us);
@@ -35,18 +35,15 @@ static void fill_itl(blis_percentiles *result, blis_value_set *set,
   for (size_t i = 0; i < selection->count; i++) {
     const blis__short_record *record = blis__selected(selection, i);
     if (blis_request_is_completed(record->state) && record->itl_count > 0) {
-      const blis__record_times times =
-          blis__record_store_times(selection->store, record);
-      blis_value_set_add_double(set, (double)times.itl_sum_us /
-                                         (double)record->itl_count);
+      const blis__record_times times = blis__record_store_times(selection->store, record);
+      blis_value_set_add_double(set, (double)times.itl_sum_us / (double)record->itl_count);
     }
   }
   blis_percentiles_of_set(result, set);
 }
 
 blis_status blis__times_fill(blis_times *times, const blis_alloc *alloc,
-                             const blis__selection *selection,
-                             blis_histogram *itl_us) {
+                             const blis__selection *selection, blis_histogram *itl_us) {
   blis_value_set set;
   BLIS_TRY(blis_value_set_init(&set, alloc, selection->count, false));
   fill(&times->ttft, &set, selection, TTFT);
@@ -69,8 +66,7 @@ static blis_status fill_waits(blis_percentiles *waits, const blis_alloc *alloc,
   blis_value_set set;
   BLIS_TRY(blis_value_set_init(&set, alloc, selection->count, false));
   for (size_t i = 0; i < selection->count; i++) {
-    int64_t wait_us =
-        wait(selection->store, blis__selected_index(selection, i));
+    int64_t wait_us = wait(selection->store, blis__selected_index(selection, i));
     if (wait_us >= 0) {
       blis_value_set_add(&set, wait_us);
     }
@@ -80,24 +76,20 @@ static blis_status fill_waits(blis_percentiles *waits, const blis_alloc *alloc,
   return BLIS_OK;
 }
 
-blis_status blis__gateway_waits_fill(blis_percentiles *waits,
-                                     const blis_alloc *alloc,
+blis_status blis__gateway_waits_fill(blis_percentiles *waits, const blis_alloc *alloc,
                                      const blis__selection *selection) {
   *waits = (blis_percentiles){0};
   return selection->store->gateway_waits_us.count == 0
              ? BLIS_OK
-             : fill_waits(waits, alloc, selection,
-                          blis__record_store_gateway_wait_us);
+             : fill_waits(waits, alloc, selection, blis__record_store_gateway_wait_us);
 }
 
-blis_status blis__adapter_waits_fill(blis_percentiles *waits,
-                                     const blis_alloc *alloc,
+blis_status blis__adapter_waits_fill(blis_percentiles *waits, const blis_alloc *alloc,
                                      const blis__selection *selection) {
   *waits = (blis_percentiles){0};
   return selection->store->adapter_waits_us.count == 0
              ? BLIS_OK
-             : fill_waits(waits, alloc, selection,
-                          blis__record_store_adapter_wait_us);
+             : fill_waits(waits, alloc, selection, blis__record_store_adapter_wait_us);
 }
 
 static void add_tokens(blis__whole *whole, const blis__record_store *store) {
@@ -112,8 +104,7 @@ static void add_tokens(blis__whole *whole, const blis__record_store *store) {
   }
 }
 
-blis_status blis__times_of_whole(const blis_recorder *recorder,
-                                 const blis_alloc *alloc,
+blis_status blis__times_of_whole(const blis_recorder *recorder, const blis_alloc *alloc,
                                  const blis__whole **whole) {
   blis__whole *known = blis__recorder_whole(recorder);
   const blis__record_store *store = blis__recorder_store(recorder);

@@ -5,10 +5,8 @@
 
 #include "base/minmax.h"
 
-void blis_visit_log_init(blis_visit_log *log, const blis_alloc *alloc,
-                         size_t most) {
-  *log = (blis_visit_log){
-      .alloc = *alloc, .most = most, .whole_until_us = INT64_MAX};
+void blis_visit_log_init(blis_visit_log *log, const blis_alloc *alloc, size_t most) {
+  *log = (blis_visit_log){.alloc = *alloc, .most = most, .whole_until_us = INT64_MAX};
 }
 
 void blis_visit_log_deinit(blis_visit_log *log) {
@@ -26,12 +24,10 @@ static int compare_integers(int64_t a, int64_t b) {
   return (a > b) - (a < b);
 }
 
-static int compare_requests(const blis_request_name *a,
-                            const blis_request_name *b) {
+static int compare_requests(const blis_request_name *a, const blis_request_name *b) {
   int order = compare_integers(a->number, b->number);
   if (order == 0 && a->session != b->session) {
-    order = strcmp(a->session == NULL ? "" : a->session,
-                   b->session == NULL ? "" : b->session);
+    order = strcmp(a->session == NULL ? "" : a->session, b->session == NULL ? "" : b->session);
   }
   return order != 0 ? order : compare_integers(a->round_index, b->round_index);
 }
@@ -78,8 +74,7 @@ static void note_whole(blis_visit_log *log, int64_t last_us) {
 
 static void cut_visits(blis_visit_log *log) {
   size_t count = log->visits.count;
-  log->visits.count = cut(log, log->visits.items, count,
-                          sizeof *log->visits.items, compare_visits);
+  log->visits.count = cut(log, log->visits.items, count, sizeof *log->visits.items, compare_visits);
   if (log->visits.count < count) {
     note_whole(log, log->visits.items[log->visits.count - 1].from_us);
   }
@@ -88,15 +83,13 @@ static void cut_visits(blis_visit_log *log) {
 static void cut_preemptions(blis_visit_log *log) {
   size_t count = log->preemptions.count;
   log->preemptions.count =
-      cut(log, log->preemptions.items, count, sizeof *log->preemptions.items,
-          compare_preemptions);
+      cut(log, log->preemptions.items, count, sizeof *log->preemptions.items, compare_preemptions);
   if (log->preemptions.count < count) {
     note_whole(log, log->preemptions.items[log->preemptions.count - 1].time_us);
   }
 }
 
-static blis_status add_visit(void *ud, const blis_visit *visit,
-                             blis_error *error) {
+static blis_status add_visit(void *ud, const blis_visit *visit, blis_error *error) {
   blis_visit_log *log = ud;
   BLIS_TRY_MEM(blis_array_push(&log->alloc, &log->visits, *visit), error);
   if (log->visits.count == 2 * log->most) {
@@ -105,19 +98,16 @@ static blis_status add_visit(void *ud, const blis_visit *visit,
   return BLIS_OK;
 }
 
-static blis_status add_preempted(void *ud, const blis_preempted *preempted,
-                                 blis_error *error) {
+static blis_status add_preempted(void *ud, const blis_preempted *preempted, blis_error *error) {
   blis_visit_log *log = ud;
-  BLIS_TRY_MEM(blis_array_push(&log->alloc, &log->preemptions, *preempted),
-               error);
+  BLIS_TRY_MEM(blis_array_push(&log->alloc, &log->preemptions, *preempted), error);
   if (log->preemptions.count == 2 * log->most) {
     cut_preemptions(log);
   }
   return BLIS_OK;
 }
 
-static blis_status add_state(void *ud, const blis_service_change *change,
-                             blis_error *error) {
+static blis_status add_state(void *ud, const blis_service_change *change, blis_error *error) {
   blis_visit_log *log = ud;
   if (log->states.count == log->most) {
     log->left_out++;
@@ -129,10 +119,8 @@ static blis_status add_state(void *ud, const blis_service_change *change,
 }
 
 blis_visit_sink blis_visit_log_sink(blis_visit_log *log) {
-  return (blis_visit_sink){.ud = log,
-                           .visit = add_visit,
-                           .preempted = add_preempted,
-                           .service = add_state};
+  return (blis_visit_sink){
+      .ud = log, .visit = add_visit, .preempted = add_preempted, .service = add_state};
 }
 
 void blis_visit_log_sort(blis_visit_log *log) {

@@ -24,8 +24,7 @@ typedef struct blis_visit_log {
 } blis_visit_log;
 
 /* Keeps nothing yet; most >= 1. */
-void blis_visit_log_init(blis_visit_log *log, const blis_alloc *alloc,
-                         size_t most);
+void blis_visit_log_init(blis_visit_log *log, const blis_alloc *alloc, size_t most);
 
 /* Idempotent; an all-zero log is allowed. */
 void blis_visit_log_deinit(blis_visit_log *log);

@@ -23,10 +23,8 @@ static void put_throughput(blis_window *window, const blis_recorder *recorder) {
 }
 
 blis_status blis_window_fill(blis_window *window, const blis_alloc *alloc,
-                             const blis_recorder *recorder, int64_t from_us,
-                             int64_t to_us) {
-  *window =
-      (blis_window){.group = {.name = ""}, .from_us = from_us, .to_us = to_us};
+                             const blis_recorder *recorder, int64_t from_us, int64_t to_us) {
+  *window = (blis_window){.group = {.name = ""}, .from_us = from_us, .to_us = to_us};
   const blis__record_store *store = blis__recorder_store(recorder);
   size_t count = store->records.count;
   blis__selection arrived = {.store = store};
@@ -44,9 +42,8 @@ blis_status blis_window_fill(blis_window *window, const blis_alloc *alloc,
     }
   }
   arrived.which = which;
-  blis_status status = arrived.count == 0
-                           ? BLIS_OK
-                           : blis__group_fill(&window->group, alloc, &arrived);
+  blis_status status =
+      arrived.count == 0 ? BLIS_OK : blis__group_fill(&window->group, alloc, &arrived);
   blis_alloc_free(alloc, which, size);
   if (status == BLIS_OK) {
     put_throughput(window, recorder);
@@ -71,8 +68,8 @@ static int compare_completions(const void *a, const void *b) {
 }
 
 /* Of those that arrived from from_us to to_us. */
-static size_t list_completions(completion *list, const blis_recorder *recorder,
-                               int64_t from_us, int64_t to_us) {
+static size_t list_completions(completion *list, const blis_recorder *recorder, int64_t from_us,
+                               int64_t to_us) {
   size_t found = 0;
   for (size_t i = 0; i < blis_recorder_count(recorder); i++) {
     const blis_record record = blis_recorder_record(recorder, i);
@@ -86,18 +83,15 @@ static size_t list_completions(completion *list, const blis_recorder *recorder,
 }
 
 /* Of the kept ones, which are in the order of their ends. */
-static blis_status fill_with_completions(blis_window *window,
-                                         const blis_alloc *alloc,
-                                         const blis_recorder *recorder,
-                                         const completion *kept, size_t count,
-                                         uint32_t *which) {
+static blis_status fill_with_completions(blis_window *window, const blis_alloc *alloc,
+                                         const blis_recorder *recorder, const completion *kept,
+                                         size_t count, uint32_t *which) {
   const blis__record_store *store = blis__recorder_store(recorder);
   window->from_us = store->records.items[kept[0].index].arrival_us;
   window->to_us = kept[count - 1].end_us;
   for (size_t i = 0; i < count; i++) {
     int64_t arrival_us = store->records.items[kept[i].index].arrival_us;
-    window->from_us =
-        arrival_us < window->from_us ? arrival_us : window->from_us;
+    window->from_us = arrival_us < window->from_us ? arrival_us : window->from_us;
     which[i] = kept[i].index;
   }
   const blis__selection selection = {store, which, count};
@@ -114,8 +108,8 @@ static blis_status fill_with_completions(blis_window *window,
 
 /* Of the completions of these arrivals behind the first skipped ones. */
 static blis_status fill_behind(blis_window *window, const blis_alloc *alloc,
-                               const blis_recorder *recorder, int64_t from_us,
-                               int64_t to_us, size_t skipped) {
+                               const blis_recorder *recorder, int64_t from_us, int64_t to_us,
+                               size_t skipped) {
   *window = (blis_window){.group = {.name = ""}, .to_us = 1};
   size_t room = blis_recorder_count(recorder);
   if (room == 0) {
@@ -127,8 +121,8 @@ static blis_status fill_behind(blis_window *window, const blis_alloc *alloc,
   if (status == BLIS_OK) {
     size_t found = list_completions(list, recorder, from_us, to_us);
     if (found > skipped) {
-      status = fill_with_completions(window, alloc, recorder, list + skipped,
-                                     found - skipped, which);
+      status =
+          fill_with_completions(window, alloc, recorder, list + skipped, found - skipped, which);
     }
   }
   blis_alloc_free(alloc, list, room * sizeof *list);
@@ -136,15 +130,12 @@ static blis_status fill_behind(blis_window *window, const blis_alloc *alloc,
   return status;
 }
 
-blis_status blis_window_after_completed(blis_window *window,
-                                        const blis_alloc *alloc,
-                                        const blis_recorder *recorder,
-                                        size_t count) {
+blis_status blis_window_after_completed(blis_window *window, const blis_alloc *alloc,
+                                        const blis_recorder *recorder, size_t count) {
   return fill_behind(window, alloc, recorder, INT64_MIN, INT64_MAX, count);
 }
 
 blis_status blis_window_of_cohort(blis_window *window, const blis_alloc *alloc,
-                                  const blis_recorder *recorder,
-                                  int64_t from_us, int64_t to_us) {
+                                  const blis_recorder *recorder, int64_t from_us, int64_t to_us) {
   return fill_behind(window, alloc, recorder, from_us, to_us, 0);
 }

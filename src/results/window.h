@@ -10,17 +10,16 @@
 #include "results/groups.h"
 
 typedef struct blis_window {
-  blis_group group;  /* of the requests that arrived in it; without a name */
-  int64_t completed; /* in it, whenever they arrived */
+  blis_group group;      /* of the requests that arrived in it; without a name */
+  int64_t completed;     /* in it, whenever they arrived */
   int64_t output_tokens; /* of these */
   BLIS_WINDOW_FIGURES(BLIS_FIGURE_MEMBER)
 } blis_window;
 
 /* From from_us on and before to_us > from_us. BLIS_ERR_NOMEM keeps nothing. */
-BLIS_MUSTUSE blis_status blis_window_fill(blis_window *window,
-                                          const blis_alloc *alloc,
-                                          const blis_recorder *recorder,
-                                          int64_t from_us, int64_t to_us);
+BLIS_MUSTUSE blis_status blis_window_fill(blis_window *window, const blis_alloc *alloc,
+                                          const blis_recorder *recorder, int64_t from_us,
+                                          int64_t to_us);
 
 /*
  * The requests that were completed behind the first count completed ones; its
@@ -29,9 +28,8 @@ BLIS_MUSTUSE blis_status blis_window_fill(blis_window *window,
  *
  * Source: RouteSim's design document, "Warmup" and "Aggregation".
  */
-BLIS_MUSTUSE blis_status
-blis_window_after_completed(blis_window *window, const blis_alloc *alloc,
-                            const blis_recorder *recorder, size_t count);
+BLIS_MUSTUSE blis_status blis_window_after_completed(blis_window *window, const blis_alloc *alloc,
+                                                     const blis_recorder *recorder, size_t count);
 
 /*
  * The requests that arrived from from_us on and not after to_us, and were
@@ -40,9 +38,8 @@ blis_window_after_completed(blis_window *window, const blis_alloc *alloc,
  *
  * Source: the AgentX profile of AISimulate, its throughput interval.
  */
-BLIS_MUSTUSE blis_status blis_window_of_cohort(blis_window *window,
-                                               const blis_alloc *alloc,
-                                               const blis_recorder *recorder,
-                                               int64_t from_us, int64_t to_us);
+BLIS_MUSTUSE blis_status blis_window_of_cohort(blis_window *window, const blis_alloc *alloc,
+                                               const blis_recorder *recorder, int64_t from_us,
+                                               int64_t to_us);
 
 #endif

@@ -6,8 +6,7 @@
 int bind_sqlite_write(lua_State *L) {
   blis_error error;
   check_status(L,
-               blis_fail(&error, BLIS_ERR_INVALID,
-                         "%s: this blis is built without SQLite",
+               blis_fail(&error, BLIS_ERR_INVALID, "%s: this blis is built without SQLite",
                          luaL_checkstring(L, 1)),
                &error);
   return 0;

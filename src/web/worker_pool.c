@@ -20,13 +20,12 @@ struct blis_worker_pool {
   blis_buffer text; /* of the result that was reported last */
 };
 
-blis_status blis_worker_pool_new(const blis_alloc *alloc,
-                                 const blis_worker_options *options,
+blis_status blis_worker_pool_new(const blis_alloc *alloc, const blis_worker_options *options,
                                  blis_worker_pool **pool, blis_error *error) {
   *pool = NULL;
   if (options->jobs < 1 || options->jobs > BLIS_WORKERS_MAX) {
-    return blis_fail(error, BLIS_ERR_INVALID, "jobs is %d, expected 1 to %d",
-                     options->jobs, BLIS_WORKERS_MAX);
+    return blis_fail(error, BLIS_ERR_INVALID, "jobs is %d, expected 1 to %d", options->jobs,
+                     BLIS_WORKERS_MAX);
   }
   blis_worker_pool *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
   BLIS_TRY_NEW(self, error);
@@ -63,8 +62,8 @@ void blis_worker_pool_free(blis_worker_pool *pool) {
   blis_alloc_free(&alloc, pool, sizeof *pool);
 }
 
-blis_status blis_worker_pool_submit(blis_worker_pool *pool, int64_t task,
-                                    int64_t time_limit_us, blis_error *error) {
+blis_status blis_worker_pool_submit(blis_worker_pool *pool, int64_t task, int64_t time_limit_us,
+                                    blis_error *error) {
   (void)time_limit_us;
   waiting_task *added = blis_alloc_zeroed(&pool->alloc, 1, sizeof *added);
   BLIS_TRY_NEW(added, error);
@@ -76,8 +75,7 @@ blis_status blis_worker_pool_submit(blis_worker_pool *pool, int64_t task,
 }
 
 bool blis_worker_pool_cancel(blis_worker_pool *pool, int64_t task) {
-  for (waiting_task **link = &pool->first; *link != NULL;
-       link = &(*link)->next) {
+  for (waiting_task **link = &pool->first; *link != NULL; link = &(*link)->next) {
     if ((*link)->number == task) {
       (void)unlink_task(pool, link);
       return true;
@@ -91,9 +89,8 @@ size_t blis_worker_pool_pending(const blis_worker_pool *pool) {
 }
 
 blis_status blis_worker_pool_wait(blis_worker_pool *pool, int64_t timeout_us,
-                                  const blis_worker_watch *watch,
-                                  blis_worker_result *result, bool *has_result,
-                                  blis_error *error) {
+                                  const blis_worker_watch *watch, blis_worker_result *result,
+                                  bool *has_result, blis_error *error) {
   (void)timeout_us;
   (void)watch;
   (void)error;
@@ -103,8 +100,7 @@ blis_status blis_worker_pool_wait(blis_worker_pool *pool, int64_t timeout_us,
   }
   blis_buffer_clear(&pool->text);
   *result = (blis_worker_result){.task = unlink_task(pool, &pool->first)};
-  result->outcome =
-      pool->options.work(pool->options.ud, result->task, &pool->text);
+  result->outcome = pool->options.work(pool->options.ud, result->task, &pool->text);
   result->text = blis_buffer_slice(&pool->text);
   return BLIS_OK;
 }

@@ -9,8 +9,7 @@
 #include "base/nearest.h"
 #include "base/number.h"
 
-static const char *const process_names[] = {"poisson", "constant", "gamma",
-                                            "weibull"};
+static const char *const process_names[] = {"poisson", "constant", "gamma", "weibull"};
 
 enum { PROCESSES = sizeof process_names / sizeof *process_names };
 
@@ -25,23 +24,20 @@ static bool find_process(const char *name, blis_arrival_process *process) {
   return false;
 }
 
-static blis_status fail_unknown(const char *name, const char *where,
-                                blis_error *error) {
+static blis_status fail_unknown(const char *name, const char *where, blis_error *error) {
   blis_nearest nearest = {.wanted = name != NULL ? name : ""};
   for (int i = 0; i < PROCESSES; i++) {
     blis_nearest_offer(&nearest, process_names[i]);
   }
-  return blis_fail(error, BLIS_ERR_INVALID, "%s: unknown process '%s'%s", where,
-                   nearest.wanted, blis_nearest_suggest(&nearest).text);
+  return blis_fail(error, BLIS_ERR_INVALID, "%s: unknown process '%s'%s", where, nearest.wanted,
+                   blis_nearest_suggest(&nearest).text);
 }
 
-static blis_status check_number(const char *where, const char *key,
-                                bool is_given, double value,
+static blis_status check_number(const char *where, const char *key, bool is_given, double value,
                                 blis_error *error) {
   if (is_given && !(value > 0 && value <= DBL_MAX)) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "%s: %s is %g; it must be a finite number above 0", where,
-                     key, value);
+    return blis_fail(error, BLIS_ERR_INVALID, "%s: %s is %g; it must be a finite number above 0",
+                     where, key, value);
   }
   return BLIS_OK;
 }
@@ -59,8 +55,7 @@ blis_status blis_arrival_check(const blis_arrival_spec *spec, const char *where,
   if (process == BLIS_ARRIVAL_WEIBULL && spec->has_cv && !is_explicit &&
       (spec->cv < 0.01 || spec->cv > 10.4)) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "%s: cv is %g; for weibull it must be from 0.01 to 10.4",
-                     where, spec->cv);
+                     "%s: cv is %g; for weibull it must be from 0.01 to 10.4", where, spec->cv);
   }
   return BLIS_OK;
 }
@@ -72,8 +67,7 @@ static double gamma_shape(const blis_arrival_spec *spec) {
 }
 
 /* Too uneven to be drawn; poisson takes its place. */
-static bool is_degenerate(const blis_arrival_spec *spec,
-                          blis_arrival_process process) {
+static bool is_degenerate(const blis_arrival_spec *spec, blis_arrival_process process) {
   return process == BLIS_ARRIVAL_GAMMA && gamma_shape(spec) < 0.01;
 }
 
@@ -85,8 +79,8 @@ bool blis_arrival_get_note(const blis_arrival_spec *spec, const char *where,
   }
   bool is_explicit = spec->has_shape && spec->has_scale;
   snprintf(note->text, sizeof note->text,
-           "%.100s: gamma with %s %s is too bursty to sample; using poisson",
-           where, is_explicit ? "shape" : "cv",
+           "%.100s: gamma with %s %s is too bursty to sample; using poisson", where,
+           is_explicit ? "shape" : "cv",
            blis_show_double(is_explicit ? spec->shape : spec->cv).text);
   return true;
 }
@@ -136,8 +130,7 @@ static double weibull_shape(double cv) {
   return (low + high) / 2;
 }
 
-void blis_arrival_init(blis_arrival *arrival, const blis_arrival_spec *spec,
-                       double rate_per_us) {
+void blis_arrival_init(blis_arrival *arrival, const blis_arrival_spec *spec, double rate_per_us) {
   blis_arrival a = {.rate_per_us = fmax(rate_per_us, 1e-15)};
   bool is_known = find_process(spec->process, &a.process);
   BLIS_ASSERT(is_known);
@@ -159,8 +152,7 @@ void blis_arrival_init(blis_arrival *arrival, const blis_arrival_spec *spec,
 }
 
 /* For a shape of at least 1. */
-static double draw_large_gamma(double shape, double scale,
-                               blis_random *random) {
+static double draw_large_gamma(double shape, double scale, blis_random *random) {
   double d = shape - 1.0 / 3.0;
   double c = 1 / sqrt(9 * d);
   for (;;) {
@@ -172,8 +164,7 @@ static double draw_large_gamma(double shape, double scale,
     } while (v <= 0);
     v = v * v * v;
     double u = blis_random_float64(random);
-    if (u < 1 - 0.0331 * (x * x) * (x * x) ||
-        log(u) < 0.5 * x * x + d * (1 - v + log(v))) {
+    if (u < 1 - 0.0331 * (x * x) * (x * x) || log(u) < 0.5 * x * x + d * (1 - v + log(v))) {
       return d * v * scale;
     }
   }

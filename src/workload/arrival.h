@@ -24,8 +24,8 @@
 typedef struct blis_arrival_spec {
   const char *process; /* NULL or "" = missing */
   double cv;           /* of gamma and weibull; not given = 1 */
-  double shape; /* shape and scale replace cv and rate when both are given */
-  double scale; /* us */
+  double shape;        /* shape and scale replace cv and rate when both are given */
+  double scale;        /* us */
   bool has_cv;
   bool has_shape;
   bool has_scale;
@@ -50,8 +50,7 @@ typedef struct blis_arrival {
  * Checks a specification; where says in messages whose it is ("clients[2]
  * ('chat'): arrival"). BLIS_ERR_INVALID names key, value and what is allowed.
  */
-BLIS_MUSTUSE blis_status blis_arrival_check(const blis_arrival_spec *spec,
-                                            const char *where,
+BLIS_MUSTUSE blis_status blis_arrival_check(const blis_arrival_spec *spec, const char *where,
                                             blis_error *error);
 
 /*
@@ -76,8 +75,7 @@ const char *blis_arrival_unused(const blis_arrival_spec *spec);
  * Makes a specification that passed the check ready for a rate, in requests
  * per microsecond; less than 1e-15 counts as that.
  */
-void blis_arrival_init(blis_arrival *arrival, const blis_arrival_spec *spec,
-                       double rate_per_us);
+void blis_arrival_init(blis_arrival *arrival, const blis_arrival_spec *spec, double rate_per_us);
 
 /* One gap in us, at least 1; INT64_MAX stands for everything from there on. */
 int64_t blis_arrival_draw(const blis_arrival *arrival, blis_random *random);

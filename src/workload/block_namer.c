@@ -98,10 +98,8 @@ uint64_t blis_block_namer_shared_count(const blis_block_namer *namer) {
 
 /* Arrays of identities. */
 
-static blis_block_id *new_array(blis_block_namer *namer, size_t capacity,
-                                blis_block_id class) {
-  blis_block_id *array =
-      blis_arena_new(&namer->arena, (capacity + 1) * sizeof *array);
+static blis_block_id *new_array(blis_block_namer *namer, size_t capacity, blis_block_id class) {
+  blis_block_id *array = blis_arena_new(&namer->arena, (capacity + 1) * sizeof *array);
   if (array == NULL) {
     return NULL;
   }
@@ -134,16 +132,15 @@ static void give_back_array(blis_block_namer *namer, blis_block_id *array) {
 /* Runs. */
 
 /* What tells a root apart: its block size, and the adapter of its request. */
-static uint64_t root_of(const blis_block_namer *namer,
-                        const blis_request *request, uint32_t block_size) {
+static uint64_t root_of(const blis_block_namer *namer, const blis_request *request,
+                        uint32_t block_size) {
   uint64_t adapter = namer->parts_adapters ? request->adapter : 0;
   BLIS_ASSERT(adapter < (UINT64_C(1) << 28));
   return adapter << 32 | block_size;
 }
 
 static bool is_same_key(const run_key *a, const run_key *b) {
-  return a->parent == b->parent && a->stream == b->stream &&
-         a->offset_tokens == b->offset_tokens &&
+  return a->parent == b->parent && a->stream == b->stream && a->offset_tokens == b->offset_tokens &&
          a->length_tokens == b->length_tokens;
 }
 
@@ -157,8 +154,7 @@ static run *add_run(blis_block_namer *namer, const run_key *key) {
 /* The run of a key in the hash table; a new one when there is none. */
 static run *hashed_run(blis_block_namer *namer, const run_key *key) {
   uint64_t *head;
-  if (blis_map_add(&namer->heads, blis_hash64(key, sizeof *key, 0), 0, &head,
-                   NULL) != BLIS_OK) {
+  if (blis_map_add(&namer->heads, blis_hash64(key, sizeof *key, 0), 0, &head, NULL) != BLIS_OK) {
     return NULL;
   }
   for (uint64_t i = *head; i != 0; i = namer->runs.items[i - 1].next) {
@@ -173,11 +169,9 @@ static run *hashed_run(blis_block_namer *namer, const run_key *key) {
 }
 
 /* The same where it is not the one behind that; before is as in intern_run. */
-static run *new_run(blis_block_namer *namer, const run_key *key,
-                    uint32_t before) {
+static run *new_run(blis_block_namer *namer, const run_key *key, uint32_t before) {
   BLIS_ASSERT(namer->runs.count < UINT32_MAX);
-  if (blis_array_reserve(&namer->alloc, &namer->runs, namer->runs.count + 1) !=
-      BLIS_OK) {
+  if (blis_array_reserve(&namer->alloc, &namer->runs, namer->runs.count + 1) != BLIS_OK) {
     return NULL;
   }
   if (before == 0 || namer->runs.items[before - 1].behind != 0) {
@@ -193,8 +187,7 @@ static run *new_run(blis_block_namer *namer, const run_key *key,
  * is valid until the next call. NULL = out of memory. before is the run in
  * which the key's parent is, + 1; 0 = it is a root.
  */
-static inline run *intern_run(blis_block_namer *namer, const run_key *key,
-                              uint32_t before) {
+static inline run *intern_run(blis_block_namer *namer, const run_key *key, uint32_t before) {
   uint32_t behind = before == 0 ? 0 : namer->runs.items[before - 1].behind;
   return behind != 0 && is_same_key(&namer->runs.items[behind - 1].key, key)
              ? &namer->runs.items[behind - 1]
@@ -215,22 +208,20 @@ typedef struct walker {
 } walker;
 
 /* The walk has come by so many blocks of a run. */
-static void note_run(const blis_block_namer *namer, walker *walk,
-                     const run *come_by, uint32_t blocks) {
+static void note_run(const blis_block_namer *namer, walker *walk, const run *come_by,
+                     uint32_t blocks) {
   walk->parent = come_by->first + blocks - 1;
   walk->before = (uint32_t)(come_by - namer->runs.items) + 1;
 }
 
-static void count_up(blis_block_id *restrict ids, uint32_t count,
-                     blis_block_id first) {
+static void count_up(blis_block_id *restrict ids, uint32_t count, blis_block_id first) {
   for (uint32_t i = 0; i < count; i++) {
     ids[i] = first + i;
   }
 }
 
 static void write_names(walker *walk) {
-  count_up(walk->shared + walk->written, walk->named - walk->written,
-           walk->open);
+  count_up(walk->shared + walk->written, walk->named - walk->written, walk->open);
   walk->written = walk->named;
 }
 
@@ -244,9 +235,8 @@ static void add_names(walker *walk, blis_block_id first, uint32_t count) {
 }
 
 /* Names the whole blocks at the start of a piece, at least one of them. */
-static blis_status name_whole_blocks(blis_block_namer *namer, walker *walk,
-                                     const run_key *key, uint64_t blocks,
-                                     uint32_t *taken) {
+static blis_status name_whole_blocks(blis_block_namer *namer, walker *walk, const run_key *key,
+                                     uint64_t blocks, uint32_t *taken) {
   run *found = intern_run(namer, key, walk->before);
   if (found == NULL) {
     return BLIS_ERR_NOMEM;
@@ -259,8 +249,7 @@ static blis_status name_whole_blocks(blis_block_namer *namer, walker *walk,
     found->count = (uint32_t)blocks;
     namer->shared_count += blocks;
   }
-  BLIS_ASSERT(found->count > 0 &&
-              found->first + found->count - 1 <= namer->shared_count);
+  BLIS_ASSERT(found->count > 0 && found->first + found->count - 1 <= namer->shared_count);
   uint32_t count = found->count < blocks ? found->count : (uint32_t)blocks;
   add_names(walk, found->first, count);
   note_run(namer, walk, found, count);
@@ -269,8 +258,7 @@ static blis_status name_whole_blocks(blis_block_namer *namer, walker *walk,
 }
 
 /* Adds a piece that does not fill a block alone to the unfinished one. */
-static blis_status fill_block(blis_block_namer *namer, walker *walk,
-                              const run_key *key) {
+static blis_status fill_block(blis_block_namer *namer, walker *walk, const run_key *key) {
   run *found = intern_run(namer, key, walk->before);
   if (found == NULL) {
     return BLIS_ERR_NOMEM;
@@ -279,11 +267,9 @@ static blis_status fill_block(blis_block_namer *namer, walker *walk,
   bool is_full = walk->filled_tokens == walk->block_size;
   if (found->count == 0) {
     found->count = 1;
-    found->first = is_full ? ++namer->shared_count
-                           : UNFINISHED | ++namer->unfinished_count;
+    found->first = is_full ? ++namer->shared_count : UNFINISHED | ++namer->unfinished_count;
   }
-  BLIS_ASSERT(found->count == 1 &&
-              is_full == ((found->first & UNFINISHED) == 0));
+  BLIS_ASSERT(found->count == 1 && is_full == ((found->first & UNFINISHED) == 0));
   note_run(namer, walk, found, 1);
   if (is_full) {
     walk->filled_tokens = 0;
@@ -292,17 +278,14 @@ static blis_status fill_block(blis_block_namer *namer, walker *walk,
   return BLIS_OK;
 }
 
-static blis_status walk_piece(blis_block_namer *namer, walker *walk,
-                              uint64_t stream, uint32_t offset_tokens,
-                              uint64_t length_tokens) {
+static blis_status walk_piece(blis_block_namer *namer, walker *walk, uint64_t stream,
+                              uint32_t offset_tokens, uint64_t length_tokens) {
   while (length_tokens > 0 && walk->named < walk->wanted) {
-    BLIS_ASSERT(((walk->parent & UNFINISHED) != 0) ==
-                (walk->filled_tokens > 0));
+    BLIS_ASSERT(((walk->parent & UNFINISHED) != 0) == (walk->filled_tokens > 0));
     run_key key = {walk->parent, stream, offset_tokens, walk->block_size};
     uint32_t taken;
     if (walk->filled_tokens == 0 && length_tokens >= walk->block_size) {
-      BLIS_TRY(name_whole_blocks(namer, walk, &key,
-                                 length_tokens / walk->block_size, &taken));
+      BLIS_TRY(name_whole_blocks(namer, walk, &key, length_tokens / walk->block_size, &taken));
     } else {
       uint32_t room = walk->block_size - walk->filled_tokens;
       taken = length_tokens < room ? (uint32_t)length_tokens : room;
@@ -330,9 +313,8 @@ static uint32_t shared_output(const blis_request *request) {
  * Segments that go on where the one before ended make one piece, so that equal
  * tokens are always cut into equal pieces.
  */
-static blis_status name_shared(blis_block_namer *namer,
-                               const blis_request *request, uint32_t block_size,
-                               blis_block_id *shared, uint32_t wanted) {
+static blis_status name_shared(blis_block_namer *namer, const blis_request *request,
+                               uint32_t block_size, blis_block_id *shared, uint32_t wanted) {
   walker walk = {.parent = ROOT | root_of(namer, request, block_size),
                  .block_size = block_size,
                  .wanted = wanted};
@@ -349,8 +331,7 @@ static blis_status name_shared(blis_block_namer *namer,
     if (added == 0) {
       continue;
     }
-    if (segment->stream != stream ||
-        segment->offset_tokens != offset_tokens + length_tokens) {
+    if (segment->stream != stream || segment->offset_tokens != offset_tokens + length_tokens) {
       BLIS_TRY(walk_piece(namer, &walk, stream, offset_tokens, length_tokens));
       stream = segment->stream;
       offset_tokens = segment->offset_tokens;
@@ -373,11 +354,9 @@ static bool is_group_prefix(const blis_request *request) {
 }
 
 /* The one chain of all requests with this prefix. */
-static const blis_block_id *group_chain(blis_block_namer *namer,
-                                        const blis_request *request,
+static const blis_block_id *group_chain(blis_block_namer *namer, const blis_request *request,
                                         uint32_t block_size, uint32_t wanted) {
-  run_key key = {WHOLE_CHAIN | root_of(namer, request, block_size),
-                 request->segments[0].stream, 0,
+  run_key key = {WHOLE_CHAIN | root_of(namer, request, block_size), request->segments[0].stream, 0,
                  request->segments[0].length_tokens};
   const run *known = intern_run(namer, &key, 0);
   if (known == NULL) {
@@ -390,8 +369,7 @@ static const blis_block_id *group_chain(blis_block_namer *namer,
   size_t entry = (size_t)(known - namer->runs.items);
   size_t index = namer->whole_chains.count;
   blis_block_id *shared = new_array(namer, wanted, NOT_POOLED);
-  if (shared == NULL ||
-      name_shared(namer, request, block_size, shared, wanted) != BLIS_OK ||
+  if (shared == NULL || name_shared(namer, request, block_size, shared, wanted) != BLIS_OK ||
       blis_array_push(&namer->alloc, &namer->whole_chains, shared) != BLIS_OK) {
     return NULL;
   }
@@ -400,34 +378,28 @@ static const blis_block_id *group_chain(blis_block_namer *namer,
   return shared;
 }
 
-static const blis_block_id *own_chain(blis_block_namer *namer,
-                                      const blis_request *request,
+static const blis_block_id *own_chain(blis_block_namer *namer, const blis_request *request,
                                       uint32_t block_size, uint32_t wanted) {
   blis_block_id *shared = take_array(namer, wanted);
-  if (shared != NULL &&
-      name_shared(namer, request, block_size, shared, wanted) != BLIS_OK) {
+  if (shared != NULL && name_shared(namer, request, block_size, shared, wanted) != BLIS_OK) {
     give_back_array(namer, shared);
     return NULL;
   }
   return shared;
 }
 
-blis_status blis_block_namer_chain(blis_block_namer *namer,
-                                   const blis_request *request,
+blis_status blis_block_namer_chain(blis_block_namer *namer, const blis_request *request,
                                    uint32_t block_size, blis_block_chain *chain,
                                    blis_error *error) {
   BLIS_ASSERT(block_size > 0);
   BLIS_ASSERT(request->shared_tokens <= request->prompt_tokens);
-  BLIS_ASSERT(!request->shares_output ||
-              request->shared_tokens == request->prompt_tokens);
+  BLIS_ASSERT(!request->shares_output || request->shared_tokens == request->prompt_tokens);
   const blis_block_id *shared = NULL;
-  uint64_t named_tokens =
-      (uint64_t)request->shared_tokens + shared_output(request);
+  uint64_t named_tokens = (uint64_t)request->shared_tokens + shared_output(request);
   uint32_t shared_count = (uint32_t)(named_tokens / block_size);
   if (shared_count > 0) {
-    shared = is_group_prefix(request)
-                 ? group_chain(namer, request, block_size, shared_count)
-                 : own_chain(namer, request, block_size, shared_count);
+    shared = is_group_prefix(request) ? group_chain(namer, request, block_size, shared_count)
+                                      : own_chain(namer, request, block_size, shared_count);
     BLIS_TRY_NEW(shared, error);
   }
   uint64_t tokens = (uint64_t)request->prompt_tokens + request->output_tokens;
@@ -439,8 +411,7 @@ blis_status blis_block_namer_chain(blis_block_namer *namer,
   return BLIS_OK;
 }
 
-void blis_block_namer_release(blis_block_namer *namer,
-                              blis_block_chain *chain) {
+void blis_block_namer_release(blis_block_namer *namer, blis_block_chain *chain) {
   if (chain->shared != NULL) {
     /* Every array that a chain borrows lies in this namer's arena. */
     give_back_array(namer, (blis_block_id *)chain->shared);

@@ -52,10 +52,8 @@ void blis_block_namer_part_adapters(blis_block_namer *namer);
  * BLIS_ERR_NOMEM leaves *chain alone and every name given so far as it is.
  */
 BLIS_MUSTUSE blis_status blis_block_namer_chain(blis_block_namer *namer,
-                                                const blis_request *request,
-                                                uint32_t block_size,
-                                                blis_block_chain *chain,
-                                                blis_error *error);
+                                                const blis_request *request, uint32_t block_size,
+                                                blis_block_chain *chain, blis_error *error);
 
 /* Ends the use of a chain of this namer and makes it an empty chain. */
 void blis_block_namer_release(blis_block_namer *namer, blis_block_chain *chain);

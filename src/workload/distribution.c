@@ -42,10 +42,7 @@ static const type_rule type_rules[] = {
      {{"mean", true, NOT_NEGATIVE}, {"min", false, ANY}, {"max", false, ANY}}},
     {"lognormal",
      BLIS_DISTRIBUTION_LOGNORMAL,
-     {{"mu", true, ANY},
-      {"sigma", true, NOT_NEGATIVE},
-      {"min", false, ANY},
-      {"max", false, ANY}}},
+     {{"mu", true, ANY}, {"sigma", true, NOT_NEGATIVE}, {"min", false, ANY}, {"max", false, ANY}}},
     {"pareto_lognormal",
      BLIS_DISTRIBUTION_PARETO_LOGNORMAL,
      {{"alpha", true, POSITIVE},
@@ -61,9 +58,8 @@ enum { TYPES = sizeof type_rules / sizeof *type_rules };
 
 static const double limit_low[] = {-DBL_MAX, 0, DBL_TRUE_MIN, 0};
 static const double limit_high[] = {DBL_MAX, DBL_MAX, DBL_MAX, 1};
-static const char *const limit_text[] = {
-    "a finite number", "a finite number, at least 0", "a finite number above 0",
-    "a number from 0 to 1"};
+static const char *const limit_text[] = {"a finite number", "a finite number, at least 0",
+                                         "a finite number above 0", "a number from 0 to 1"};
 
 /* A double as a whole number, toward zero; beyond int64_t its nearest end. */
 static int64_t truncate(double value) {
@@ -73,9 +69,8 @@ static int64_t truncate(double value) {
   return value <= -0x1p63 ? INT64_MIN : (int64_t)value;
 }
 
-static blis_status find_type(const blis_distribution_spec *spec,
-                             const char *where, const type_rule **rule,
-                             blis_error *error) {
+static blis_status find_type(const blis_distribution_spec *spec, const char *where,
+                             const type_rule **rule, blis_error *error) {
   const char *type = spec->type != NULL ? spec->type : "";
   for (size_t i = 0; i < TYPES; i++) {
     if (strcmp(type_rules[i].name, type) == 0) {
@@ -87,17 +82,16 @@ static blis_status find_type(const blis_distribution_spec *spec,
   for (size_t i = 0; i < TYPES; i++) {
     blis_nearest_offer(&nearest, type_rules[i].name);
   }
-  return blis_fail(error, BLIS_ERR_INVALID, "%s: unknown type '%s'%s", where,
-                   type, blis_nearest_suggest(&nearest).text);
+  return blis_fail(error, BLIS_ERR_INVALID, "%s: unknown type '%s'%s", where, type,
+                   blis_nearest_suggest(&nearest).text);
 }
 
-static blis_status check_value(const char *where, const char *name,
-                               double value, param_limit limit,
+static blis_status check_value(const char *where, const char *name, double value, param_limit limit,
                                blis_error *error) {
   /* Written so that a NaN fails. */
   if (!(value >= limit_low[limit] && value <= limit_high[limit])) {
-    return blis_fail(error, BLIS_ERR_INVALID, "%s: %s is %g; it must be %s",
-                     where, name, value, limit_text[limit]);
+    return blis_fail(error, BLIS_ERR_INVALID, "%s: %s is %g; it must be %s", where, name, value,
+                     limit_text[limit]);
   }
   return BLIS_OK;
 }
@@ -111,20 +105,18 @@ static const param_rule *find_param(const type_rule *rule, const char *name) {
   return NULL;
 }
 
-static blis_status fail_unknown_param(const type_rule *rule, const char *where,
-                                      const char *name, blis_error *error) {
+static blis_status fail_unknown_param(const type_rule *rule, const char *where, const char *name,
+                                      blis_error *error) {
   blis_nearest nearest = {.wanted = name};
   for (size_t i = 0; i < MAX_PARAMS && rule->params[i].name != NULL; i++) {
     blis_nearest_offer(&nearest, rule->params[i].name);
   }
-  return blis_fail(error, BLIS_ERR_INVALID, "%s: %s has no parameter '%s'%s",
-                   where, rule->name, name,
-                   blis_nearest_suggest(&nearest).text);
+  return blis_fail(error, BLIS_ERR_INVALID, "%s: %s has no parameter '%s'%s", where, rule->name,
+                   name, blis_nearest_suggest(&nearest).text);
 }
 
 /* The value of a parameter; 0 when it is not given. */
-static double param_value(const blis_distribution_spec *spec, const char *name,
-                          bool *is_given) {
+static double param_value(const blis_distribution_spec *spec, const char *name, bool *is_given) {
   *is_given = false;
   double value = 0;
   for (size_t i = 0; i < spec->param_count; i++) {
@@ -141,41 +133,36 @@ static double value_of(const blis_distribution_spec *spec, const char *name) {
   return param_value(spec, name, &is_given);
 }
 
-static blis_status check_params(const blis_distribution_spec *spec,
-                                const type_rule *rule, const char *where,
-                                blis_error *error) {
+static blis_status check_params(const blis_distribution_spec *spec, const type_rule *rule,
+                                const char *where, blis_error *error) {
   for (size_t i = 0; i < spec->param_count; i++) {
     const param_rule *param = find_param(rule, spec->params[i].name);
     if (param == NULL) {
       return fail_unknown_param(rule, where, spec->params[i].name, error);
     }
-    BLIS_TRY(check_value(where, param->name, spec->params[i].value,
-                         param->limit, error));
+    BLIS_TRY(check_value(where, param->name, spec->params[i].value, param->limit, error));
   }
   for (size_t i = 0; i < MAX_PARAMS && rule->params[i].name != NULL; i++) {
     bool is_given;
     param_value(spec, rule->params[i].name, &is_given);
     if (rule->params[i].is_required && !is_given) {
-      return blis_fail(error, BLIS_ERR_INVALID,
-                       "%s: %s needs the parameter '%s'", where, rule->name,
-                       rule->params[i].name);
+      return blis_fail(error, BLIS_ERR_INVALID, "%s: %s needs the parameter '%s'", where,
+                       rule->name, rule->params[i].name);
     }
   }
   return BLIS_OK;
 }
 
 /* For an exponential and a lognormal a limit of 0 or less is no limit. */
-static blis_status check_range(const blis_distribution *d, const char *where,
-                               blis_error *error) {
+static blis_status check_range(const blis_distribution *d, const char *where, blis_error *error) {
   bool is_gaussian = d->type == BLIS_DISTRIBUTION_GAUSSIAN;
   if (d->min > d->max && (is_gaussian || (d->min > 0 && d->max > 0))) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "%s: min is %lld and max %lld; min must not be above max",
-                     where, (long long)d->min, (long long)d->max);
+                     "%s: min is %lld and max %lld; min must not be above max", where,
+                     (long long)d->min, (long long)d->max);
   }
   if (is_gaussian && d->max < 0) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "%s: max is %lld; it must be at least 0", where,
+    return blis_fail(error, BLIS_ERR_INVALID, "%s: max is %lld; it must be at least 0", where,
                      (long long)d->max);
   }
   return BLIS_OK;
@@ -199,8 +186,7 @@ static bool parse_length(const char *text, int64_t *length) {
 
 /* Keeps the bins sorted by length; cumulative holds the weight for now. */
 static blis_status add_bin(blis_distribution *d, const char *where,
-                           const blis_distribution_param *param,
-                           blis_error *error) {
+                           const blis_distribution_param *param, blis_error *error) {
   int64_t length;
   if (!parse_length(param->name, &length)) {
     return blis_fail(error, BLIS_ERR_INVALID,
@@ -219,8 +205,7 @@ static blis_status add_bin(blis_distribution *d, const char *where,
                      "twice",
                      where, (long long)length);
   }
-  d->bins[i] =
-      (blis_distribution_bin){.length = length, .cumulative = param->value};
+  d->bins[i] = (blis_distribution_bin){.length = length, .cumulative = param->value};
   d->bin_count++;
   return BLIS_OK;
 }
@@ -247,12 +232,11 @@ static void accumulate(blis_distribution *d) {
 }
 
 static blis_status init_bins(blis_distribution *d, const blis_alloc *alloc,
-                             const blis_distribution_spec *spec,
-                             const char *where, blis_error *error) {
+                             const blis_distribution_spec *spec, const char *where,
+                             blis_error *error) {
   if (spec->param_count == 0) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "%s: empirical needs at least one length with its weight",
-                     where);
+                     "%s: empirical needs at least one length with its weight", where);
   }
   d->bins = blis_alloc_zeroed(alloc, spec->param_count, sizeof *d->bins);
   BLIS_TRY_NEW(d->bins, error);
@@ -268,10 +252,9 @@ static blis_status init_bins(blis_distribution *d, const blis_alloc *alloc,
   return BLIS_OK;
 }
 
-blis_status blis_distribution_init(blis_distribution *distribution,
-                                   const blis_alloc *alloc,
-                                   const blis_distribution_spec *spec,
-                                   const char *where, blis_error *error) {
+blis_status blis_distribution_init(blis_distribution *distribution, const blis_alloc *alloc,
+                                   const blis_distribution_spec *spec, const char *where,
+                                   blis_error *error) {
   const type_rule *rule = NULL;
   BLIS_TRY(find_type(spec, where, &rule, error));
   blis_distribution d = {.type = rule->type};
@@ -282,8 +265,7 @@ blis_status blis_distribution_init(blis_distribution *distribution,
   }
   BLIS_TRY(check_params(spec, rule, where, error));
   /* Of each sum only one parameter belongs to the type. */
-  d.first =
-      value_of(spec, "mean") + value_of(spec, "mu") + value_of(spec, "value");
+  d.first = value_of(spec, "mean") + value_of(spec, "mu") + value_of(spec, "value");
   d.spread = value_of(spec, "std_dev") + value_of(spec, "sigma");
   d.alpha = value_of(spec, "alpha");
   d.xm = value_of(spec, "xm");
@@ -295,8 +277,7 @@ blis_status blis_distribution_init(blis_distribution *distribution,
   return BLIS_OK;
 }
 
-void blis_distribution_deinit(blis_distribution *distribution,
-                              const blis_alloc *alloc) {
+void blis_distribution_deinit(blis_distribution *distribution, const blis_alloc *alloc) {
   blis_alloc_free(alloc, distribution->bins,
                   distribution->bin_capacity * sizeof *distribution->bins);
   *distribution = (blis_distribution){0};
@@ -350,8 +331,7 @@ static int64_t draw_lognormal(const blis_distribution *d, blis_random *random) {
   return clip(d, value);
 }
 
-static int64_t draw_pareto_lognormal(const blis_distribution *d,
-                                     blis_random *random) {
+static int64_t draw_pareto_lognormal(const blis_distribution *d, blis_random *random) {
   double value;
   if (blis_random_float64(random) < d->mix_weight) {
     double u = blis_random_float64(random);
@@ -381,8 +361,7 @@ static int64_t draw_empirical(const blis_distribution *d, blis_random *random) {
   return d->bins[low].length;
 }
 
-int64_t blis_distribution_draw(const blis_distribution *distribution,
-                               blis_random *random) {
+int64_t blis_distribution_draw(const blis_distribution *distribution, blis_random *random) {
   switch (distribution->type) {
   case BLIS_DISTRIBUTION_GAUSSIAN:
     return draw_gaussian(distribution, random);

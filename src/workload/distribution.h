@@ -75,13 +75,13 @@ typedef struct blis_distribution {
  * ends it with blis_distribution_deinit. BLIS_ERR_INVALID names type or
  * parameter, value and what is allowed.
  */
-BLIS_MUSTUSE blis_status blis_distribution_init(
-    blis_distribution *distribution, const blis_alloc *alloc,
-    const blis_distribution_spec *spec, const char *where, blis_error *error);
+BLIS_MUSTUSE blis_status blis_distribution_init(blis_distribution *distribution,
+                                                const blis_alloc *alloc,
+                                                const blis_distribution_spec *spec,
+                                                const char *where, blis_error *error);
 
 /* alloc as in init. A zeroed distribution is allowed. */
-void blis_distribution_deinit(blis_distribution *distribution,
-                              const blis_alloc *alloc);
+void blis_distribution_deinit(blis_distribution *distribution, const blis_alloc *alloc);
 
 /* False when the length is known beforehand: a draw leaves the stream alone. */
 bool blis_distribution_needs_random(const blis_distribution *distribution);
@@ -90,7 +90,6 @@ bool blis_distribution_needs_random(const blis_distribution *distribution);
  * One length. At least 0, and at least 1 unless an empirical length or a
  * gaussian's min = max is 0; INT64_MAX stands for everything from there on.
  */
-int64_t blis_distribution_draw(const blis_distribution *distribution,
-                               blis_random *random);
+int64_t blis_distribution_draw(const blis_distribution *distribution, blis_random *random);
 
 #endif

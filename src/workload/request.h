@@ -130,13 +130,11 @@ enum { BLIS_REQUEST_ID_SIZE = 256 };
  * -1, -2, ... in the order in which follow-ups are made,
  * "session_<session>_round_<round_index>_<-number>". Returns id.
  */
-const char *blis_request_id(const blis_request *request,
-                            const blis_intern *strings,
+const char *blis_request_id(const blis_request *request, const blis_intern *strings,
                             char id[BLIS_REQUEST_ID_SIZE]);
 
 /* The same from what it is made of; session may be NULL from number 0 on. */
-const char *blis_request_id_of(int64_t number, const char *session,
-                               int32_t round_index,
+const char *blis_request_id_of(int64_t number, const char *session, int32_t round_index,
                                char id[BLIS_REQUEST_ID_SIZE]);
 
 /* How a request ended, for the source that made it. */
@@ -157,8 +155,7 @@ typedef struct blis_request_outcome {
  */
 typedef struct blis_request_source {
   /* *done = true and BLIS_OK at the end; *request is then untouched. */
-  blis_status (*next)(void *state, blis_request *request, bool *done,
-                      blis_error *error);
+  blis_status (*next)(void *state, blis_request *request, bool *done, blis_error *error);
   /*
    * NULL unless requests follow on others. To be called once for every request
    * that reached an end (not for those that are still on their way when the run
@@ -167,16 +164,14 @@ typedef struct blis_request_source {
    * requests of next() with the same arrival time.
    */
   blis_status (*ended)(void *state, const blis_request *request,
-                       const blis_request_outcome *outcome,
-                       blis_request *follow_up, bool *has_follow_up,
-                       blis_error *error);
+                       const blis_request_outcome *outcome, blis_request *follow_up,
+                       bool *has_follow_up, blis_error *error);
   /*
    * NULL unless several requests may follow on one. To be called after an ended
    * that gave a follow-up, for the next one of the same end, as long as there
    * is one.
    */
-  blis_status (*also)(void *state, blis_request *follow_up, bool *has_follow_up,
-                      blis_error *error);
+  blis_status (*also)(void *state, blis_request *follow_up, bool *has_follow_up, blis_error *error);
   /*
    * NULL unless the source wants back what it lends. To be called once for
    * every request of next() that nobody needs any more, behind ended; requests

@@ -86,8 +86,7 @@ static blis_status add_arrival(measuring *m, int64_t now_us) {
 
 static void finish_arrivals(measuring *m) {
   blis_workload_statistics *result = &m->result;
-  double span_us =
-      (double)result->last_arrival_us - (double)result->first_arrival_us;
+  double span_us = (double)result->last_arrival_us - (double)result->first_arrival_us;
   if (span_us > 0) {
     double gaps = (double)(result->count - 1);
     result->requests_per_sec = gaps / span_us * 1e6;
@@ -101,8 +100,7 @@ static void finish_arrivals(measuring *m) {
 static blis_status add_reuse(measuring *m, const blis_request *request) {
   blis_block_id highest = blis_block_namer_shared_count(m->namer);
   blis_block_chain chain;
-  BLIS_TRY(
-      blis_block_namer_chain(m->namer, request, m->block_size, &chain, NULL));
+  BLIS_TRY(blis_block_namer_chain(m->namer, request, m->block_size, &chain, NULL));
   uint32_t known = 0;
   uint32_t limit = blis_block_chain_of_prompt(&chain).shared_count;
   while (known < limit && chain.shared[known] <= highest) {
@@ -116,8 +114,7 @@ static blis_status add_reuse(measuring *m, const blis_request *request) {
 /* Texts. */
 
 /* Counts text in *counter unless it was already there. */
-static blis_status add_text(measuring *m, uint32_t text, unsigned place,
-                            uint32_t *counter) {
+static blis_status add_text(measuring *m, uint32_t text, unsigned place, uint32_t *counter) {
   if (text == 0) {
     return BLIS_OK;
   }
@@ -140,8 +137,7 @@ static blis_status add_texts(measuring *m, const blis_request *request) {
   BLIS_TRY(add_text(m, request->model, MODEL, &result->models));
   BLIS_TRY(add_text(m, request->session, SESSION, &result->sessions));
   BLIS_TRY(add_text(m, request->client, CLIENT, &result->clients));
-  BLIS_TRY(
-      add_text(m, request->prefix_group, PREFIX_GROUP, &result->prefix_groups));
+  BLIS_TRY(add_text(m, request->prefix_group, PREFIX_GROUP, &result->prefix_groups));
   if (request->session != 0) {
     m->turns.items[request->session]++;
   }
@@ -216,8 +212,7 @@ static blis_status add_requests(measuring *m, const blis_request_source *source,
   }
 }
 
-static blis_status measure(measuring *m, const blis_request_source *source,
-                           blis_error *error) {
+static blis_status measure(measuring *m, const blis_request_source *source, blis_error *error) {
   BLIS_TRY_NEW(m->namer, error);
   BLIS_TRY(add_requests(m, source, error));
   BLIS_TRY_MEM(finish_turns(m), error);
@@ -227,20 +222,15 @@ static blis_status measure(measuring *m, const blis_request_source *source,
   result->output = measure_lengths(&m->outputs);
   result->shareable_blocks = (int64_t)blis_block_namer_shared_count(m->namer);
   if (result->prompt.sum > 0) {
-    result->reused_share =
-        (double)result->reused_tokens / (double)result->prompt.sum;
+    result->reused_share = (double)result->reused_tokens / (double)result->prompt.sum;
   }
   return BLIS_OK;
 }
 
-blis_status blis_source_measure(const blis_alloc *alloc,
-                                const blis_request_source *source,
-                                uint32_t block_size,
-                                blis_workload_statistics *statistics,
+blis_status blis_source_measure(const blis_alloc *alloc, const blis_request_source *source,
+                                uint32_t block_size, blis_workload_statistics *statistics,
                                 blis_error *error) {
-  measuring m = {.alloc = alloc,
-                 .block_size = block_size,
-                 .namer = blis_block_namer_new(alloc)};
+  measuring m = {.alloc = alloc, .block_size = block_size, .namer = blis_block_namer_new(alloc)};
   blis_histogram_init(&m.prompts, alloc);
   blis_histogram_init(&m.outputs, alloc);
   blis_status status = measure(&m, source, error);
@@ -252,15 +242,12 @@ blis_status blis_source_measure(const blis_alloc *alloc,
   blis_block_namer_free(m.namer);
   blis_array_deinit(alloc, &m.seen);
   blis_array_deinit(alloc, &m.turns);
-  blis_alloc_free(alloc, m.second.times_us,
-                  m.second.size * sizeof *m.second.times_us);
+  blis_alloc_free(alloc, m.second.times_us, m.second.size * sizeof *m.second.times_us);
   return status;
 }
 
-blis_status blis_workload_measure(const blis_alloc *alloc,
-                                  const blis_workload *workload,
-                                  uint32_t block_size,
-                                  blis_workload_statistics *statistics,
+blis_status blis_workload_measure(const blis_alloc *alloc, const blis_workload *workload,
+                                  uint32_t block_size, blis_workload_statistics *statistics,
                                   blis_error *error) {
   blis_workload_cursor cursor;
   const blis_request_source source = blis_workload_source(workload, &cursor);

@@ -61,14 +61,15 @@ typedef struct blis_workload_statistics {
  * blocks that others may have. Errors are those of the source and
  * BLIS_ERR_NOMEM.
  */
-BLIS_MUSTUSE blis_status
-blis_source_measure(const blis_alloc *alloc, const blis_request_source *source,
-                    uint32_t block_size, blis_workload_statistics *statistics,
-                    blis_error *error);
+BLIS_MUSTUSE blis_status blis_source_measure(const blis_alloc *alloc,
+                                             const blis_request_source *source, uint32_t block_size,
+                                             blis_workload_statistics *statistics,
+                                             blis_error *error);
 
 /* The same with a list. */
-BLIS_MUSTUSE blis_status blis_workload_measure(
-    const blis_alloc *alloc, const blis_workload *workload, uint32_t block_size,
-    blis_workload_statistics *statistics, blis_error *error);
+BLIS_MUSTUSE blis_status blis_workload_measure(const blis_alloc *alloc,
+                                               const blis_workload *workload, uint32_t block_size,
+                                               blis_workload_statistics *statistics,
+                                               blis_error *error);
 
 #endif

@@ -26,8 +26,7 @@ static bool is_known(const char *name, const char *const *known) {
   return false;
 }
 
-void blis__unread_see_columns(blis__unread *unread, const blis_csv *csv,
-                              const char *const *known) {
+void blis__unread_see_columns(blis__unread *unread, const blis_csv *csv, const char *const *known) {
   for (size_t i = 0; i < blis_csv_column_count(csv); i++) {
     const char *name = blis_csv_column_name(csv, i);
     if (!is_known(name, known)) {
@@ -50,14 +49,12 @@ void blis__unread_see_members(blis__unread *unread, blis_json_value object,
   }
 }
 
-void blis__unread_list(const blis__unread *unread,
-                       char text[BLIS__UNREAD_TEXT_SIZE]) {
+void blis__unread_list(const blis__unread *unread, char text[BLIS__UNREAD_TEXT_SIZE]) {
   size_t length = 0;
   text[0] = '\0';
   for (size_t i = 0; i < unread->count; i++) {
-    length +=
-        (size_t)snprintf(text + length, BLIS__UNREAD_TEXT_SIZE - length, "%s%s",
-                         i > 0 ? ", " : "", unread->names[i].text);
+    length += (size_t)snprintf(text + length, BLIS__UNREAD_TEXT_SIZE - length, "%s%s",
+                               i > 0 ? ", " : "", unread->names[i].text);
   }
   if (unread->has_more) {
     snprintf(text + length, BLIS__UNREAD_TEXT_SIZE - length, " and others");

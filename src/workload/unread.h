@@ -29,17 +29,13 @@ void blis__unread_add(blis__unread *unread, const char *name);
 
 /* Notes the columns of a table, or the members of an object, that are not among
  * the known ones, a list that ends with NULL. */
-void blis__unread_see_columns(blis__unread *unread, const blis_csv *csv,
-                              const char *const *known);
+void blis__unread_see_columns(blis__unread *unread, const blis_csv *csv, const char *const *known);
 void blis__unread_see_members(blis__unread *unread, blis_json_value object,
                               const char *const *known);
 
-enum {
-  BLIS__UNREAD_TEXT_SIZE = BLIS__UNREAD_MAX * (sizeof(blis_shown) + 2) + 16
-};
+enum { BLIS__UNREAD_TEXT_SIZE = BLIS__UNREAD_MAX * (sizeof(blis_shown) + 2) + 16 };
 
 /* The names: 'a', 'b' and others. */
-void blis__unread_list(const blis__unread *unread,
-                       char text[BLIS__UNREAD_TEXT_SIZE]);
+void blis__unread_list(const blis__unread *unread, char text[BLIS__UNREAD_TEXT_SIZE]);
 
 #endif

@@ -47,8 +47,7 @@ void blis_workload_free(blis_workload *workload) {
   }
   blis_alloc alloc = workload->alloc;
   blis_intern_free(workload->strings);
-  blis_alloc_free(&alloc, workload->added,
-                  workload->requests.count * sizeof *workload->added);
+  blis_alloc_free(&alloc, workload->added, workload->requests.count * sizeof *workload->added);
   blis_array_deinit(&alloc, &workload->requests);
   blis_array_deinit(&alloc, &workload->segments);
   blis_array_deinit(&alloc, &workload->notes);
@@ -57,59 +56,50 @@ void blis_workload_free(blis_workload *workload) {
   blis_alloc_free(&alloc, workload, sizeof *workload);
 }
 
-blis_status blis_workload_text(blis_workload *workload, const char *text,
-                               size_t length, uint32_t *id) {
+blis_status blis_workload_text(blis_workload *workload, const char *text, size_t length,
+                               uint32_t *id) {
   BLIS_ASSERT(!workload->is_sealed);
   return blis_intern_add(workload->strings, text, length, id);
 }
 
-blis_status blis_workload_add(blis_workload *workload,
-                              const blis_request *request) {
+blis_status blis_workload_add(blis_workload *workload, const blis_request *request) {
   BLIS_ASSERT(!workload->is_sealed && !workload->is_placed);
   size_t count = request->segment_count;
-  BLIS_TRY(blis_array_reserve(&workload->alloc, &workload->segments,
-                              workload->segments.count + count));
+  BLIS_TRY(
+      blis_array_reserve(&workload->alloc, &workload->segments, workload->segments.count + count));
   BLIS_TRY(blis_array_push(&workload->alloc, &workload->requests, *request));
   workload->requests.items[workload->requests.count - 1].call = NULL;
   if (count > 0) {
-    memcpy(workload->segments.items + workload->segments.count,
-           request->segments, count * sizeof *request->segments);
+    memcpy(workload->segments.items + workload->segments.count, request->segments,
+           count * sizeof *request->segments);
     workload->segments.count += count;
   }
   return BLIS_OK;
 }
 
-static const char *keep_text(blis_workload *workload, const char *format,
-                             va_list arguments) {
+static const char *keep_text(blis_workload *workload, const char *format, va_list arguments) {
   char text[TEXT_BYTES];
   int length = vsnprintf(text, sizeof text, format, arguments);
   BLIS_ASSERT(length >= 0);
   return blis_arena_text(&workload->texts, text, strlen(text));
 }
 
-blis_status blis_workload_note(blis_workload *workload, const char *format,
-                               ...) {
+blis_status blis_workload_note(blis_workload *workload, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
   const char *text = keep_text(workload, format, arguments);
   va_end(arguments);
-  return text == NULL
-             ? BLIS_ERR_NOMEM
-             : blis_array_push(&workload->alloc, &workload->notes, text);
+  return text == NULL ? BLIS_ERR_NOMEM : blis_array_push(&workload->alloc, &workload->notes, text);
 }
 
-blis_status blis_workload_add_target(blis_workload *workload,
-                                     const blis_goodput_target *target) {
+blis_status blis_workload_add_target(blis_workload *workload, const blis_goodput_target *target) {
   blis_goodput_target copy = *target;
-  copy.slo_class = blis_arena_text(&workload->texts, target->slo_class,
-                                   strlen(target->slo_class));
-  return copy.slo_class == NULL
-             ? BLIS_ERR_NOMEM
-             : blis_array_push(&workload->alloc, &workload->targets, copy);
+  copy.slo_class = blis_arena_text(&workload->texts, target->slo_class, strlen(target->slo_class));
+  return copy.slo_class == NULL ? BLIS_ERR_NOMEM
+                                : blis_array_push(&workload->alloc, &workload->targets, copy);
 }
 
-blis_status blis_workload_describe(blis_workload *workload, const char *format,
-                                   ...) {
+blis_status blis_workload_describe(blis_workload *workload, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
   const char *text = keep_text(workload, format, arguments);
@@ -137,14 +127,11 @@ typedef struct arrival {
 } arrival;
 
 /* Merges the sorted runs [0, middle) and [middle, count) of from into to. */
-static void merge(const arrival *from, size_t middle, size_t count,
-                  arrival *to) {
+static void merge(const arrival *from, size_t middle, size_t count, arrival *to) {
   size_t left = 0;
   size_t right = middle;
   for (size_t i = 0; i < count; i++) {
-    bool take_left =
-        right == count ||
-        (left < middle && from[left].time_us <= from[right].time_us);
+    bool take_left = right == count || (left < middle && from[left].time_us <= from[right].time_us);
     to[i] = take_left ? from[left++] : from[right++];
   }
 }
@@ -156,8 +143,8 @@ static const arrival *sort(arrival *arrivals, size_t count) {
   for (size_t width = 1; width < count; width *= 2) {
     for (size_t start = 0; start < count; start += 2 * width) {
       size_t rest = count - start;
-      merge(from + start, rest < width ? rest : width,
-            rest < 2 * width ? rest : 2 * width, to + start);
+      merge(from + start, rest < width ? rest : width, rest < 2 * width ? rest : 2 * width,
+            to + start);
     }
     arrival *sorted = to;
     to = from;
@@ -176,16 +163,14 @@ static bool is_sorted(const blis_request *requests, size_t count) {
 }
 
 /* Moves all requests to their places in time. */
-static void move(blis_workload *workload, const arrival *sorted,
-                 blis_request *to, size_t *added) {
+static void move(blis_workload *workload, const arrival *sorted, blis_request *to, size_t *added) {
   size_t count = workload->requests.count;
   blis_request *from = workload->requests.items;
   for (size_t i = 0; i < count; i++) {
     to[i] = from[sorted[i].place];
     added[sorted[i].place] = i;
   }
-  blis_alloc_free(&workload->alloc, from,
-                  workload->requests.capacity * sizeof *from);
+  blis_alloc_free(&workload->alloc, from, workload->requests.capacity * sizeof *from);
   workload->requests.items = to;
   workload->added = added;
 }
@@ -216,8 +201,7 @@ static blis_status sort_by_arrival(blis_workload *workload) {
 }
 
 /* Lets requests point to their segments, which lie in the order of adding. */
-void blis__workload_edit(blis_workload *workload, blis__workload_edit_fn *fn,
-                         const void *state) {
+void blis__workload_edit(blis_workload *workload, blis__workload_edit_fn *fn, const void *state) {
   BLIS_ASSERT(!workload->is_sealed);
   blis_segment *segments = workload->segments.items;
   size_t placed = 0;
@@ -272,8 +256,7 @@ size_t blis_workload_count(const blis_workload *workload) {
   return workload->requests.count;
 }
 
-const blis_request *blis_workload_request(const blis_workload *workload,
-                                          size_t index) {
+const blis_request *blis_workload_request(const blis_workload *workload, size_t index) {
   BLIS_ASSERT(workload->is_sealed);
   BLIS_ASSERT(index < workload->requests.count);
   return &workload->requests.items[index];
@@ -297,8 +280,7 @@ size_t blis_workload_note_count(const blis_workload *workload) {
   return workload->notes.count;
 }
 
-const char *blis_workload_note_text(const blis_workload *workload,
-                                    size_t index) {
+const char *blis_workload_note_text(const blis_workload *workload, size_t index) {
   BLIS_ASSERT(index < workload->notes.count);
   return workload->notes.items[index];
 }
@@ -307,13 +289,11 @@ size_t blis_workload_target_count(const blis_workload *workload) {
   return workload->targets.count;
 }
 
-const blis_goodput_target *
-blis_workload_targets(const blis_workload *workload) {
+const blis_goodput_target *blis_workload_targets(const blis_workload *workload) {
   return workload->targets.items;
 }
 
-static blis_status next_request(void *state, blis_request *request, bool *done,
-                                blis_error *error) {
+static blis_status next_request(void *state, blis_request *request, bool *done, blis_error *error) {
   (void)error;
   blis_workload_cursor *cursor = state;
   *done = cursor->next == cursor->workload->requests.count;
@@ -337,15 +317,15 @@ blis_request_source blis_workload_source(const blis_workload *workload,
 static blis_status copy_strings(const blis_intern *from, blis_intern *to) {
   for (uint32_t id = 1; id < blis_intern_count(from); id++) {
     uint32_t same_id;
-    BLIS_TRY(blis_intern_add(to, blis_intern_text(from, id),
-                             blis_intern_length(from, id), &same_id));
+    BLIS_TRY(
+        blis_intern_add(to, blis_intern_text(from, id), blis_intern_length(from, id), &same_id));
     BLIS_ASSERT(same_id == id);
   }
   return BLIS_OK;
 }
 
-static blis_status collect(const blis_request_source *source, size_t limit,
-                           blis_workload *workload, blis_error *error) {
+static blis_status collect(const blis_request_source *source, size_t limit, blis_workload *workload,
+                           blis_error *error) {
   while (workload->requests.count < limit) {
     blis_request request;
     bool done;
@@ -360,10 +340,8 @@ static blis_status collect(const blis_request_source *source, size_t limit,
   return BLIS_OK;
 }
 
-blis_status blis_workload_collect(const blis_alloc *alloc,
-                                  const blis_request_source *source,
-                                  size_t limit, blis_workload **workload,
-                                  blis_error *error) {
+blis_status blis_workload_collect(const blis_alloc *alloc, const blis_request_source *source,
+                                  size_t limit, blis_workload **workload, blis_error *error) {
   blis_workload *collected = blis_workload_new(alloc);
   BLIS_TRY_NEW(collected, error);
   blis_status status = collect(source, limit, collected, error);
@@ -387,14 +365,12 @@ static blis_status copy_texts(const blis_workload *from, blis_workload *to) {
   return BLIS_OK;
 }
 
-blis_status blis_workload_slice(const blis_alloc *alloc,
-                                const blis_workload *workload, size_t first,
-                                size_t limit, blis_workload **slice,
+blis_status blis_workload_slice(const blis_alloc *alloc, const blis_workload *workload,
+                                size_t first, size_t limit, blis_workload **slice,
                                 blis_error *error) {
   blis_workload_cursor cursor;
   blis_request_source source = blis_workload_source(workload, &cursor);
-  cursor.next =
-      first < workload->requests.count ? first : workload->requests.count;
+  cursor.next = first < workload->requests.count ? first : workload->requests.count;
   blis_workload *part;
   BLIS_TRY(blis_workload_collect(alloc, &source, limit, &part, error));
   if (copy_texts(workload, part) != BLIS_OK) {
@@ -405,8 +381,7 @@ blis_status blis_workload_slice(const blis_alloc *alloc,
   return BLIS_OK;
 }
 
-blis_status blis_workload_take_texts(blis_workload *workload,
-                                     const blis_workload *from) {
+blis_status blis_workload_take_texts(blis_workload *workload, const blis_workload *from) {
   BLIS_TRY(copy_strings(from->strings, workload->strings));
   return copy_texts(from, workload);
 }

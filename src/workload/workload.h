@@ -36,27 +36,24 @@ void blis_workload_free(blis_workload *workload);
 /* Building: only before blis_workload_seal. */
 
 /* The number of a text in the workload's string table. */
-BLIS_MUSTUSE blis_status blis_workload_text(blis_workload *workload,
-                                            const char *text, size_t length,
-                                            uint32_t *id);
+BLIS_MUSTUSE blis_status blis_workload_text(blis_workload *workload, const char *text,
+                                            size_t length, uint32_t *id);
 
 /*
  * Appends a copy of *request and of its segments. shared_tokens must be the sum
  * of their lengths. BLIS_ERR_NOMEM leaves the workload as it was.
  */
-BLIS_MUSTUSE blis_status blis_workload_add(blis_workload *workload,
-                                           const blis_request *request);
+BLIS_MUSTUSE blis_status blis_workload_add(blis_workload *workload, const blis_request *request);
 
 /*
  * Something about the input that a user should hear of, though it is no error.
  */
-BLIS_MUSTUSE blis_status blis_workload_note(blis_workload *workload,
-                                            const char *format, ...)
+BLIS_MUSTUSE blis_status blis_workload_note(blis_workload *workload, const char *format, ...)
     BLIS_PRINTF(2, 3);
 
 /* Says what was good enough where the requests come from. Copied. */
-BLIS_MUSTUSE blis_status blis_workload_add_target(
-    blis_workload *workload, const blis_goodput_target *target);
+BLIS_MUSTUSE blis_status blis_workload_add_target(blis_workload *workload,
+                                                  const blis_goodput_target *target);
 
 /*
  * Lengths of later rounds are those of their new tokens, before which comes all
@@ -65,8 +62,7 @@ BLIS_MUSTUSE blis_status blis_workload_add_target(
 void blis_workload_let_sessions_grow(blis_workload *workload);
 
 /* What it is and where it comes from, in a few words. Copied. */
-BLIS_MUSTUSE blis_status blis_workload_describe(blis_workload *workload,
-                                                const char *format, ...)
+BLIS_MUSTUSE blis_status blis_workload_describe(blis_workload *workload, const char *format, ...)
     BLIS_PRINTF(2, 3);
 
 /*
@@ -87,8 +83,7 @@ BLIS_MUSTUSE blis_status blis_workload_seal(blis_workload *workload);
 size_t blis_workload_count(const blis_workload *workload);
 
 /* Request index < count in order of arrival; valid as long as the workload. */
-const blis_request *blis_workload_request(const blis_workload *workload,
-                                          size_t index);
+const blis_request *blis_workload_request(const blis_workload *workload, size_t index);
 
 /*
  * The index of the request that was added as number place < count, from 0: in
@@ -108,8 +103,7 @@ bool blis_workload_sessions_grow(const blis_workload *workload);
 const char *blis_workload_description(const blis_workload *workload);
 
 size_t blis_workload_note_count(const blis_workload *workload);
-const char *blis_workload_note_text(const blis_workload *workload,
-                                    size_t index);
+const char *blis_workload_note_text(const blis_workload *workload, size_t index);
 
 size_t blis_workload_target_count(const blis_workload *workload);
 const blis_goodput_target *blis_workload_targets(const blis_workload *workload);
@@ -131,18 +125,16 @@ blis_request_source blis_workload_source(const blis_workload *workload,
  * A new, sealed workload of at most limit requests from first on; they keep
  * their numbers and times. Descriptions, notes and targets are copied.
  */
-BLIS_MUSTUSE blis_status blis_workload_slice(const blis_alloc *alloc,
-                                             const blis_workload *workload,
-                                             size_t first, size_t limit,
-                                             blis_workload **slice,
+BLIS_MUSTUSE blis_status blis_workload_slice(const blis_alloc *alloc, const blis_workload *workload,
+                                             size_t first, size_t limit, blis_workload **slice,
                                              blis_error *error);
 
 /*
  * A new, sealed workload of the next requests of a source, at most limit of
  * them. Errors are those of the source and BLIS_ERR_NOMEM.
  */
-BLIS_MUSTUSE blis_status blis_workload_collect(
-    const blis_alloc *alloc, const blis_request_source *source, size_t limit,
-    blis_workload **workload, blis_error *error);
+BLIS_MUSTUSE blis_status blis_workload_collect(const blis_alloc *alloc,
+                                               const blis_request_source *source, size_t limit,
+                                               blis_workload **workload, blis_error *error);
 
 #endif

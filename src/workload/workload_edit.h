@@ -18,8 +18,7 @@ typedef void blis__workload_edit_fn(const void *state, blis_request *request,
  * Calls fn for every request in the order of adding. Only before the workload
  * is sealed, and nothing can be added afterwards.
  */
-void blis__workload_edit(blis_workload *workload, blis__workload_edit_fn *fn,
-                         const void *state);
+void blis__workload_edit(blis_workload *workload, blis__workload_edit_fn *fn, const void *state);
 
 /*
  * Numbers the requests of each session in order of arrival, from 0; those

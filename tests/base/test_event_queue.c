@@ -22,9 +22,9 @@ static void model_insert(model *m, const pending *added) {
   size_t i = m->count++;
   for (; i > 0; i--) {
     const blis_event *before = &m->items[i - 1].event;
-    bool is_after = before->time_us > added->event.time_us ||
-                    (before->time_us == added->event.time_us &&
-                     before->event_class > added->event.event_class);
+    bool is_after =
+        before->time_us > added->event.time_us ||
+        (before->time_us == added->event.time_us && before->event_class > added->event.event_class);
     if (!is_after) {
       break;
     }
@@ -76,8 +76,7 @@ static void pop_both(blis_event_queue *queue, model *m) {
   CHECK(!blis_event_queue_reschedule(queue, expected.handle, 0));
 }
 
-static void change_one_of_both(blis_event_queue *queue, model *m,
-                               blis_random *random) {
+static void change_one_of_both(blis_event_queue *queue, model *m, blis_random *random) {
   if (m->count == 0) {
     return;
   }
@@ -89,8 +88,7 @@ static void change_one_of_both(blis_event_queue *queue, model *m,
     return;
   }
   changed.event.time_us = blis_random_intn(random, 40);
-  CHECK(blis_event_queue_reschedule(queue, changed.handle,
-                                    changed.event.time_us));
+  CHECK(blis_event_queue_reschedule(queue, changed.handle, changed.event.time_us));
   model_insert(m, &changed);
 }
 

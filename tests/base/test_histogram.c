@@ -26,8 +26,7 @@ static int64_t random_value(blis_random *random) {
   }
 }
 
-static void add_both(blis_histogram *histogram, model *m, blis_random *random,
-                     size_t rounds) {
+static void add_both(blis_histogram *histogram, model *m, blis_random *random, size_t rounds) {
   for (size_t i = 0; i < rounds; i++) {
     int64_t value = random_value(random);
     uint64_t count = (uint64_t)blis_random_intn(random, 4);
@@ -56,8 +55,7 @@ static void check_same(blis_histogram *histogram, model *m) {
   CHECK_EQ_I64(blis_histogram_total(histogram), m->count);
   CHECK_EQ_I64(blis_histogram_sum(histogram), sum);
   CHECK_EQ_I64(blis_histogram_min(histogram), m->count > 0 ? m->samples[0] : 0);
-  CHECK_EQ_I64(blis_histogram_max(histogram),
-               m->count > 0 ? m->samples[m->count - 1] : 0);
+  CHECK_EQ_I64(blis_histogram_max(histogram), m->count > 0 ? m->samples[m->count - 1] : 0);
   int64_t value = -1;
   uint64_t count;
   size_t done = 0;

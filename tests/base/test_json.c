@@ -10,8 +10,7 @@ static void parse(blis_json *json, const char *text) {
   const blis_alloc alloc = blis_alloc_heap();
   blis_error error;
   blis_json_init(json, &alloc);
-  CHECK_OK(blis_json_parse(json, "t.json", 7, blis_slice_of(text), &error),
-           &error);
+  CHECK_OK(blis_json_parse(json, "t.json", 7, blis_slice_of(text), &error), &error);
 }
 
 static void values_have_types(void) {
@@ -38,12 +37,8 @@ static void values_have_types(void) {
   bool flag;
   blis_slice text;
   blis_error error;
-  CHECK_OK(blis_json_int64(blis_json_member(root, "i"), 0, INT64_MAX, &whole,
-                           &error),
-           &error);
-  CHECK_OK(
-      blis_json_double(blis_json_member(root, "r"), 1.5, 1.5, &real, &error),
-      &error);
+  CHECK_OK(blis_json_int64(blis_json_member(root, "i"), 0, INT64_MAX, &whole, &error), &error);
+  CHECK_OK(blis_json_double(blis_json_member(root, "r"), 1.5, 1.5, &real, &error), &error);
   CHECK_OK(blis_json_bool(blis_json_member(root, "b"), &flag, &error), &error);
   CHECK_OK(blis_json_text(blis_json_member(root, "t"), &text, &error), &error);
   CHECK(whole == INT64_MAX && real == 1.5 && flag);
@@ -61,15 +56,13 @@ static void integers_and_reals_meet(void) {
   blis_error error;
   for (size_t i = 0; i < 4; i++) {
     blis_json_value item = blis_json_item(root, i);
-    CHECK_OK(blis_json_int64(item, INT64_MIN, INT64_MAX, &whole, &error),
-             &error);
+    CHECK_OK(blis_json_int64(item, INT64_MIN, INT64_MAX, &whole, &error), &error);
     CHECK_EQ_I64(whole, expected[i]);
     CHECK_OK(blis_json_double(item, -DBL_MAX, DBL_MAX, &real, &error), &error);
     CHECK(real == (double)expected[i]);
   }
-  CHECK_STATUS(
-      blis_json_int64(blis_json_item(root, 4), 0, INT64_MAX, &whole, &error),
-      BLIS_ERR_PARSE);
+  CHECK_STATUS(blis_json_int64(blis_json_item(root, 4), 0, INT64_MAX, &whole, &error),
+               BLIS_ERR_PARSE);
   CHECK_STR(error.message, "t.json:7: item 5: 1e+300 is not a whole number");
   blis_json_deinit(&json);
 }
@@ -91,8 +84,7 @@ static void members_and_items_keep_their_order(void) {
   blis_json_value array = blis_json_member(root, "m");
   CHECK_EQ_I64(blis_json_count(array), 3);
   int64_t whole;
-  CHECK(blis_json_int64(blis_json_item(array, 2), 7, 7, &whole, NULL) ==
-        BLIS_OK);
+  CHECK(blis_json_int64(blis_json_item(array, 2), 7, 7, &whole, NULL) == BLIS_OK);
   CHECK(blis_json_type_of(blis_json_item(array, 3)) == BLIS_JSON_MISSING);
   CHECK(blis_json_type_of(blis_json_item(root, 0)) == BLIS_JSON_MISSING);
   CHECK(!blis_json_next(array, &key, &member));
@@ -110,7 +102,7 @@ static void wrong_values_are_named(void) {
   double real = 99;
   bool flag = true;
   blis_slice text;
-#define FAILS(call, expected)                                                  \
+#define FAILS(call, expected)                                                                      \
   (CHECK_STATUS(call, BLIS_ERR_PARSE), CHECK_STR(error.message, expected))
 #define MEMBER(key) blis_json_member(root, key)
   FAILS(blis_json_int64(MEMBER("t"), 0, 1, &whole, &error),
@@ -125,16 +117,12 @@ static void wrong_values_are_named(void) {
         "t.json:7: key 'b': true is not a number");
   FAILS(blis_json_bool(MEMBER("z"), &flag, &error),
         "t.json:7: key 'z': null is neither true nor false");
-  FAILS(blis_json_text(MEMBER("a"), &text, &error),
-        "t.json:7: key 'a': an array is not a string");
-  FAILS(blis_json_text(MEMBER("x"), &text, &error),
-        "t.json:7: key 'x': is missing");
+  FAILS(blis_json_text(MEMBER("a"), &text, &error), "t.json:7: key 'a': an array is not a string");
+  FAILS(blis_json_text(MEMBER("x"), &text, &error), "t.json:7: key 'x': is missing");
   FAILS(blis_json_int64(blis_json_item(MEMBER("a"), 1), 0, 1, &whole, &error),
         "t.json:7: key 'a': item 2: an object is not a whole number");
-  FAILS(blis_json_need_array(root, &error),
-        "t.json:7: an object is not an array");
-  FAILS(blis_json_need_object(MEMBER("t"), &error),
-        "t.json:7: key 't': 'abc' is not an object");
+  FAILS(blis_json_need_array(root, &error), "t.json:7: an object is not an array");
+  FAILS(blis_json_need_object(MEMBER("t"), &error), "t.json:7: key 't': 'abc' is not an object");
 #undef FAILS
 #undef MEMBER
   CHECK(whole == 99 && real == 99 && flag);
@@ -163,8 +151,7 @@ static void broken_texts_are_errors(void) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     blis_error error;
     parse(&json, "[1]");
-    CHECK_STATUS(blis_json_parse(&json, "t.json", 7,
-                                 blis_slice_of(cases[i].text), &error),
+    CHECK_STATUS(blis_json_parse(&json, "t.json", 7, blis_slice_of(cases[i].text), &error),
                  BLIS_ERR_PARSE);
     CHECK_CONTAINS(error.message, cases[i].message);
     CHECK(blis_json_type_of(blis_json_root(&json)) == BLIS_JSON_MISSING);
@@ -179,8 +166,7 @@ static void depth_has_a_limit(void) {
   blis_json json;
   blis_error error;
   blis_json_init(&json, &alloc);
-  CHECK_STATUS(blis_json_parse(&json, "t.json", 1,
-                               (blis_slice){text, sizeof text}, &error),
+  CHECK_STATUS(blis_json_parse(&json, "t.json", 1, (blis_slice){text, sizeof text}, &error),
                BLIS_ERR_PARSE);
   blis_json_deinit(&json);
   CHECK_CONTAINS(error.message, "maximum parsing depth reached");
@@ -199,8 +185,7 @@ static void files_are_read(void) {
   blis_json json;
   blis_error error;
   blis_json_init(&json, &alloc);
-  CHECK_STATUS(blis_json_read_file(&json, "no/such.json", 100, &error),
-               BLIS_ERR_IO);
+  CHECK_STATUS(blis_json_read_file(&json, "no/such.json", 100, &error), BLIS_ERR_IO);
   const char *path = temp_file("list.json", "[1,\n2]\n");
   CHECK_OK(blis_json_read_file(&json, path, 100, &error), &error);
   CHECK_EQ_I64(blis_json_count(blis_json_root(&json)), 2);

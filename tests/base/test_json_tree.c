@@ -18,48 +18,47 @@ static int below(int n) {
 
 /* Texts that a parser takes for a value, or that look like one. */
 
-static const char *const numbers[] = {
-    "0",
-    "-0",
-    "7",
-    "12",
-    "00",
-    "01",
-    "-",
-    "+1",
-    "1.",
-    ".5",
-    "0.5",
-    "-0.0",
-    "1e5",
-    "1E+5",
-    "1e-5",
-    "1e",
-    "1e+",
-    "1.5e3.2",
-    "0x10",
-    "1_0",
-    "46.6805",
-    "999999999999999999",
-    "1000000000000000000",
-    "9223372036854775807",
-    "9223372036854775808",
-    "-9223372036854775808",
-    "-9223372036854775809",
-    "18446744073709551616",
-    "99999999999999999999999999",
-    "9007199254740993.0",
-    "1e308",
-    "1.7976931348623157e308",
-    "1.7976931348623159e308",
-    "1e309",
-    "-1e999",
-    "1e-400",
-    "4.9e-324",
-    "2.2250738585072011e-308",
-    "0.1000000000000000055511151231257827021181583404541015625",
-    "3.141592653589793238462643383279",
-    "1e00000000000000000000001"};
+static const char *const numbers[] = {"0",
+                                      "-0",
+                                      "7",
+                                      "12",
+                                      "00",
+                                      "01",
+                                      "-",
+                                      "+1",
+                                      "1.",
+                                      ".5",
+                                      "0.5",
+                                      "-0.0",
+                                      "1e5",
+                                      "1E+5",
+                                      "1e-5",
+                                      "1e",
+                                      "1e+",
+                                      "1.5e3.2",
+                                      "0x10",
+                                      "1_0",
+                                      "46.6805",
+                                      "999999999999999999",
+                                      "1000000000000000000",
+                                      "9223372036854775807",
+                                      "9223372036854775808",
+                                      "-9223372036854775808",
+                                      "-9223372036854775809",
+                                      "18446744073709551616",
+                                      "99999999999999999999999999",
+                                      "9007199254740993.0",
+                                      "1e308",
+                                      "1.7976931348623157e308",
+                                      "1.7976931348623159e308",
+                                      "1e309",
+                                      "-1e999",
+                                      "1e-400",
+                                      "4.9e-324",
+                                      "2.2250738585072011e-308",
+                                      "0.1000000000000000055511151231257827021181583404541015625",
+                                      "3.141592653589793238462643383279",
+                                      "1e00000000000000000000001"};
 
 static const char *const words[] = {
     "true", "false",    "null", "True", "nul", "nulll", "truefalse",   "NaN",
@@ -120,9 +119,8 @@ static const char *const bad_pieces[] = {"\\u0000",
                                          "\xc3",
                                          "\xf0\x9f\x98"};
 
-static const char *const spaces[] = {"",         "",   "",   " ",
-                                     "  ",       "\n", "\t", "\r\n",
-                                     " \t\r\n ", "\f", "\v", "\xc2\xa0"};
+static const char *const spaces[] = {"",   "",     "",         " ",  "  ", "\n",
+                                     "\t", "\r\n", " \t\r\n ", "\f", "\v", "\xc2\xa0"};
 
 /* One in thousand is a space of other kinds. */
 static void add_space(blis_buffer *text) {
@@ -218,18 +216,15 @@ static bool agree(blis_json *json, blis_slice text, blis_status *status) {
   char *exact = malloc(text.length > 0 ? text.length : 1);
   CHECK(exact != NULL);
   memcpy(exact, text.data, text.length);
-  bool is_same =
-      json_twins_agree(json, (blis_slice){exact, text.length}, status);
+  bool is_same = json_twins_agree(json, (blis_slice){exact, text.length}, status);
   free(exact);
   return is_same;
 }
 
-static void check_agreement(blis_json *json, blis_buffer *text,
-                            blis_status *status) {
+static void check_agreement(blis_json *json, blis_buffer *text, blis_status *status) {
   blis_slice slice = {blis_buffer_text(text), text->length};
   if (!agree(json, slice, status)) {
-    check_fail(__FILE__, __LINE__, "jansson reads it differently: %s",
-               blis_buffer_text(text));
+    check_fail(__FILE__, __LINE__, "jansson reads it differently: %s", blis_buffer_text(text));
   }
 }
 
@@ -257,9 +252,8 @@ static void random_texts_are_read_as_jansson_reads_them(void) {
 
 /* Each alone, as an item, and as a part of a text. */
 static void all_pieces_are_read_as_jansson_reads_them(void) {
-  static const char *const forms[] = {"%s",        "[%s]",       "[1,%s,2]",
-                                      "\"%s\"",    "{\"%s\":1}", "[\"a%sb\"]",
-                                      "{\"k\":%s}"};
+  static const char *const forms[] = {"%s",         "[%s]",       "[1,%s,2]",  "\"%s\"",
+                                      "{\"%s\":1}", "[\"a%sb\"]", "{\"k\":%s}"};
   static const struct {
     const char *const *items;
     size_t count;
@@ -347,18 +341,17 @@ static void a_tree_takes_the_place_of_the_one_before(void) {
     CHECK_EQ_I64(blis_json_count(blis_json_root(&json)), 2);
   }
   CHECK_EQ_I64(memory.requests, requests);
-  CHECK_STATUS(blis_json_parse(&json, "f", 1, blis_slice_of("[1"), &error),
-               BLIS_ERR_PARSE);
+  CHECK_STATUS(blis_json_parse(&json, "f", 1, blis_slice_of("[1"), &error), BLIS_ERR_PARSE);
   CHECK(blis_json_type_of(blis_json_root(&json)) == BLIS_JSON_MISSING);
   blis_json_deinit(&json);
   CHECK_EQ_I64(memory.live_bytes, 0);
 }
 
 static void no_memory_is_an_error(void) {
-  const blis_slice text = blis_slice_of(
-      "{\"a\":[1,2,3],\"b\":1,\"c\":1,\"d\":1,\"e\":1,\"f\":1,\"g\":1,\"h\":1,"
-      "\"i\":1,\"j\":1,\"k\":1,\"l\":1,\"m\":1,\"n\":1,\"o\":1,\"p\":1,"
-      "\"q\":{}}");
+  const blis_slice text =
+      blis_slice_of("{\"a\":[1,2,3],\"b\":1,\"c\":1,\"d\":1,\"e\":1,\"f\":1,\"g\":1,\"h\":1,"
+                    "\"i\":1,\"j\":1,\"k\":1,\"l\":1,\"m\":1,\"n\":1,\"o\":1,\"p\":1,"
+                    "\"q\":{}}");
   blis_status status = BLIS_ERR_NOMEM;
   long request = 0;
   while (status == BLIS_ERR_NOMEM) {
@@ -380,22 +373,16 @@ static void all_items_are_numbers_at_once(void) {
   blis_error error;
   int64_t numbers_read[4];
   blis_json_init(&json, &heap);
-  CHECK_OK(
-      blis_json_parse(&json, "f", 3, blis_slice_of("[7, 8.0, 0, 12]"), &error),
-      &error);
-  CHECK_OK(
-      blis_json_int64_items(blis_json_root(&json), 0, 12, numbers_read, &error),
-      &error);
+  CHECK_OK(blis_json_parse(&json, "f", 3, blis_slice_of("[7, 8.0, 0, 12]"), &error), &error);
+  CHECK_OK(blis_json_int64_items(blis_json_root(&json), 0, 12, numbers_read, &error), &error);
   CHECK(numbers_read[0] == 7 && numbers_read[1] == 8 && numbers_read[2] == 0 &&
         numbers_read[3] == 12);
-  CHECK_STATUS(
-      blis_json_int64_items(blis_json_root(&json), 0, 11, numbers_read, &error),
-      BLIS_ERR_PARSE);
+  CHECK_STATUS(blis_json_int64_items(blis_json_root(&json), 0, 11, numbers_read, &error),
+               BLIS_ERR_PARSE);
   CHECK_STR(error.message, "f:3: item 4: 12 is not allowed, expected 0 to 11");
   CHECK_OK(blis_json_parse(&json, "f", 3, blis_slice_of("{}"), &error), &error);
-  CHECK_STATUS(
-      blis_json_int64_items(blis_json_root(&json), 0, 11, numbers_read, &error),
-      BLIS_ERR_PARSE);
+  CHECK_STATUS(blis_json_int64_items(blis_json_root(&json), 0, 11, numbers_read, &error),
+               BLIS_ERR_PARSE);
   CHECK_STR(error.message, "f:3: an object is not an array");
   blis_json_deinit(&json);
 }

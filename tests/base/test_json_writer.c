@@ -48,22 +48,21 @@ static void texts_are_those_of_go(void) {
   blis_buffer_clear(&buffer);
   blis_json_writer_init(&writer, &buffer, 2);
   write_example(&writer);
-  CHECK_STR(blis_buffer_text(&buffer),
-            "{\n"
-            "  \"id\": \"a\\u003cb\\u003e\\u0026\\\"\\\\\",\n"
-            "  \"counts\": [\n"
-            "    -9223372036854775808,\n"
-            "    2.785e-9,\n"
-            "    null\n"
-            "  ],\n"
-            "  \"none\": [],\n"
-            "  \"empty\": {},\n"
-            "  \"last\": {\n"
-            "    \"ok\": true,\n"
-            "    \"no\": false,\n"
-            "    \"nil\": null\n"
-            "  }\n"
-            "}");
+  CHECK_STR(blis_buffer_text(&buffer), "{\n"
+                                       "  \"id\": \"a\\u003cb\\u003e\\u0026\\\"\\\\\",\n"
+                                       "  \"counts\": [\n"
+                                       "    -9223372036854775808,\n"
+                                       "    2.785e-9,\n"
+                                       "    null\n"
+                                       "  ],\n"
+                                       "  \"none\": [],\n"
+                                       "  \"empty\": {},\n"
+                                       "  \"last\": {\n"
+                                       "    \"ok\": true,\n"
+                                       "    \"no\": false,\n"
+                                       "    \"nil\": null\n"
+                                       "  }\n"
+                                       "}");
   blis_buffer_deinit(&buffer);
 }
 
@@ -74,10 +73,8 @@ static void texts_are_escaped(void) {
   } cases[] = {
       {"", "\"\""},
       {"\n\r\t\x01\x1f\x7f", "\"\\n\\r\\t\\u0001\\u001f\x7f\""},
-      {"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80",
-       "\"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\""},
-      {"\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xaa",
-       "\"\\u2028\\u2029\xe2\x80\xaa\""},
+      {"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80", "\"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\""},
+      {"\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xaa", "\"\\u2028\\u2029\xe2\x80\xaa\""},
       {"a\xff"
        "b\xc3",
        "\"a\\ufffdb\\ufffd\""},
@@ -118,21 +115,15 @@ static void written_values_come_back(void) {
   blis_json json;
   blis_error error;
   blis_json_init(&json, &alloc);
-  CHECK_OK(
-      blis_json_parse(&json, "written", 1, blis_buffer_slice(&buffer), &error),
-      &error);
+  CHECK_OK(blis_json_parse(&json, "written", 1, blis_buffer_slice(&buffer), &error), &error);
   blis_random_init(&random, 61);
   blis_json_value root = blis_json_root(&json);
   for (size_t i = 0; i < VALUES; i++) {
     int64_t whole = 0;
     double real = 0;
-    CHECK_OK(blis_json_int64(blis_json_item(root, 2 * i), 0, INT64_MAX, &whole,
-                             &error),
-             &error);
+    CHECK_OK(blis_json_int64(blis_json_item(root, 2 * i), 0, INT64_MAX, &whole, &error), &error);
     CHECK_EQ_I64(whole, blis_random_int63(&random));
-    CHECK_OK(blis_json_double(blis_json_item(root, 2 * i + 1), -99, 99, &real,
-                              &error),
-             &error);
+    CHECK_OK(blis_json_double(blis_json_item(root, 2 * i + 1), -99, 99, &real, &error), &error);
     CHECK_EQ_DOUBLE(real, blis_random_normal(&random));
   }
   blis_json_deinit(&json);

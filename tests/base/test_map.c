@@ -28,8 +28,7 @@ static uint64_t key_of(int index, int family) {
   }
 }
 
-static void change_both(blis_map *map, model *m, blis_random *random,
-                        int family) {
+static void change_both(blis_map *map, model *m, blis_random *random, int family) {
   int i = blis_random_intn(random, KEYS);
   uint64_t key = key_of(i, family);
   uint64_t value = blis_random_uint64(random);

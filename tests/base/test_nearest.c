@@ -4,8 +4,7 @@
 #include "check.h"
 
 static const char *nearest_to(const char *wanted) {
-  static const char *const words[] = {"round-robin", "least-loaded", "weighted",
-                                      "lmetric", "tie"};
+  static const char *const words[] = {"round-robin", "least-loaded", "weighted", "lmetric", "tie"};
   blis_nearest nearest = {.wanted = wanted};
   for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
     blis_nearest_offer(&nearest, words[i]);
@@ -64,8 +63,7 @@ static void lists_are_cut_to_the_buffer(void) {
 }
 
 static void the_beginning_of_a_word_is_near(void) {
-  static const char *const flags[] = {"--routing-scorers", "--routing-policy",
-                                      "--seed"};
+  static const char *const flags[] = {"--routing-scorers", "--routing-policy", "--seed"};
   static const char *const cases[][2] = {{"--routing", "--routing-policy"},
                                          {"--rou", "--routing-policy"},
                                          {"--ROUTING_s", "--routing-scorers"},
@@ -94,8 +92,7 @@ static void suggestions_are_sentences(void) {
   CHECK_STR(blis_nearest_suggest_or(&nearest, "").text, "");
   blis_nearest_offer(&nearest, "zzs");
   CHECK_STR(blis_nearest_suggest(&nearest).text, "; did you mean 'zzs'?");
-  CHECK_STR(blis_nearest_suggest_or(&nearest, "ask").text,
-            "; did you mean 'zzs'?");
+  CHECK_STR(blis_nearest_suggest_or(&nearest, "ask").text, "; did you mean 'zzs'?");
 }
 
 int main(void) {

@@ -37,8 +37,7 @@ static void integers_are_read(void) {
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     int64_t value = 99;
-    CHECK_EQ_I64(blis_parse_int64(blis_slice_of(cases[i].text), &value),
-                 cases[i].fault);
+    CHECK_EQ_I64(blis_parse_int64(blis_slice_of(cases[i].text), &value), cases[i].fault);
     CHECK_EQ_I64(value, cases[i].fault == BLIS_NUMBER_OK ? cases[i].value : 99);
   }
   int64_t value = 99;
@@ -65,8 +64,7 @@ static void doubles_are_read(void) {
       {"4.9e-324", BLIS_NUMBER_OK, 0x1p-1074},
       {"1e-400", BLIS_NUMBER_OK, 0.0},
       {"0e999999999999999999999", BLIS_NUMBER_OK, 0.0},
-      {"123456789012345678901234567890", BLIS_NUMBER_OK,
-       123456789012345678901234567890.0},
+      {"123456789012345678901234567890", BLIS_NUMBER_OK, 123456789012345678901234567890.0},
       {"0.000000000000000000000000000001", BLIS_NUMBER_OK, 1e-30},
       {"1e309", BLIS_NUMBER_TOO_LARGE, 0},
       {"-1e99999", BLIS_NUMBER_TOO_LARGE, 0},
@@ -87,18 +85,14 @@ static void doubles_are_read(void) {
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     double value = 99;
-    CHECK_EQ_I64(blis_parse_double(blis_slice_of(cases[i].text), &value),
-                 cases[i].fault);
-    CHECK_EQ_DOUBLE(value,
-                    cases[i].fault == BLIS_NUMBER_OK ? cases[i].value : 99);
+    CHECK_EQ_I64(blis_parse_double(blis_slice_of(cases[i].text), &value), cases[i].fault);
+    CHECK_EQ_DOUBLE(value, cases[i].fault == BLIS_NUMBER_OK ? cases[i].value : 99);
   }
   char many_digits[2000];
   memset(many_digits, '7', sizeof many_digits);
   double value;
-  CHECK_EQ_I64(blis_parse_double((blis_slice){many_digits, 2000}, &value),
-               BLIS_NUMBER_MALFORMED);
-  CHECK_EQ_I64(blis_parse_double((blis_slice){many_digits, 900}, &value),
-               BLIS_NUMBER_TOO_LARGE);
+  CHECK_EQ_I64(blis_parse_double((blis_slice){many_digits, 2000}, &value), BLIS_NUMBER_MALFORMED);
+  CHECK_EQ_I64(blis_parse_double((blis_slice){many_digits, 900}, &value), BLIS_NUMBER_TOO_LARGE);
 }
 
 static void reading_gives_the_nearest_double(void) {
@@ -106,12 +100,10 @@ static void reading_gives_the_nearest_double(void) {
   blis_random_init(&random, 41);
   for (int i = 0; i < 200000; i++) {
     char text[64];
-    int64_t digits =
-        blis_random_int63(&random) >> blis_random_intn(&random, 60);
+    int64_t digits = blis_random_int63(&random) >> blis_random_intn(&random, 60);
     int exponent = blis_random_intn(&random, i % 2 == 0 ? 40 : 600);
-    snprintf(text, sizeof text, "%s%lld.%de%d", i % 3 == 0 ? "-" : "",
-             (long long)digits, blis_random_intn(&random, 1000),
-             exponent - (i % 2 == 0 ? 20 : 300));
+    snprintf(text, sizeof text, "%s%lld.%de%d", i % 3 == 0 ? "-" : "", (long long)digits,
+             blis_random_intn(&random, 1000), exponent - (i % 2 == 0 ? 20 : 300));
     double value = 0;
     blis_number_fault fault = blis_parse_double(blis_slice_of(text), &value);
     double expected = strtod(text, NULL);
@@ -135,17 +127,15 @@ static void doubles_are_written_in_every_style(void) {
       {-0.0, "-0", "-0", "-0"},
       {1.0, "1", "1", "1"},
       {-2.5, "-2.5", "-2.5", "-2.5"},
-      {0.1 + 0.2, "0.30000000000000004", "0.30000000000000004",
-       "0.30000000000000004"},
+      {0.1 + 0.2, "0.30000000000000004", "0.30000000000000004", "0.30000000000000004"},
       {100000.0, "100000", "100000", "100000"},
       {1e6, "1000000", "1e+06", "1000000"},
       {5.47e6, "5470000", "5.47e+06", "5470000"},
-      {5.477325389047552e+06, "5477325.389047552", "5.477325389047552e+06",
-       "5477325.389047552"},
+      {5.477325389047552e+06, "5477325.389047552", "5.477325389047552e+06", "5477325.389047552"},
       {0.0001, "0.0001", "0.0001", "0.0001"},
       {0.00001, "0.00001", "1e-05", "0.00001"},
-      {6.4226793389053755e-06, "0.0000064226793389053755",
-       "6.4226793389053755e-06", "0.0000064226793389053755"},
+      {6.4226793389053755e-06, "0.0000064226793389053755", "6.4226793389053755e-06",
+       "0.0000064226793389053755"},
       {1e-6, "0.000001", "1e-06", "0.000001"},
       {9.99e-7, "9.99e-7", "9.99e-07", "0.000000999"},
       {2.785e-9, "2.785e-9", "2.785e-09", "0.000000002785"},
@@ -155,8 +145,7 @@ static void doubles_are_written_in_every_style(void) {
       {DBL_MAX, "1.7976931348623157e+308", "1.7976931348623157e+308", NULL},
       {0x1p-1074, "5e-324", "5e-324", NULL},
       {DBL_MIN, "2.2250738585072014e-308", "2.2250738585072014e-308", NULL},
-      {9007199254740992.0, "9007199254740992", "9.007199254740992e+15",
-       "9007199254740992"},
+      {9007199254740992.0, "9007199254740992", "9.007199254740992e+15", "9007199254740992"},
       {12.345, "12.345", "12.345", "12.345"},
       {0.005, "0.005", "0.005", "0.005"},
       {1234567.891, "1234567.891", "1.234567891e+06", "1234567.891"},
@@ -232,8 +221,7 @@ static void written_doubles_are_the_shortest(void) {
 }
 
 static void integers_are_written(void) {
-  static const int64_t values[] = {0,   1,         -1,        9,        10,
-                                   -10, INT64_MAX, INT64_MIN, 123456789};
+  static const int64_t values[] = {0, 1, -1, 9, 10, -10, INT64_MAX, INT64_MIN, 123456789};
   for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
     char text[BLIS_INT64_TEXT_SIZE];
     char expected[32];
@@ -247,13 +235,11 @@ static void ranges_have_a_text(void) {
   CHECK_STR(blis_range_of_int64(0, 100).text, "0 to 100");
   CHECK_STR(blis_range_of_int64(1, INT64_MAX).text, "1 or more");
   CHECK_STR(blis_range_of_int64(INT64_MIN, -3).text, "-3 or less");
-  CHECK_STR(blis_range_of_int64(INT64_MIN, INT64_MAX).text,
-            "a whole number below 2^63 in size");
+  CHECK_STR(blis_range_of_int64(INT64_MIN, INT64_MAX).text, "a whole number below 2^63 in size");
   CHECK_STR(blis_range_of_double(0, 0.5).text, "0 to 0.5");
   CHECK_STR(blis_range_of_double(1e-9, DBL_MAX).text, "1e-9 or more");
   CHECK_STR(blis_range_of_double(-(double)INFINITY, 2).text, "2 or less");
-  CHECK_STR(blis_range_of_double(-1.5e300, 1.25e300).text,
-            "-1.5e+300 to 1.25e+300");
+  CHECK_STR(blis_range_of_double(-1.5e300, 1.25e300).text, "-1.5e+300 to 1.25e+300");
   CHECK_STR(blis_range_of_double(-DBL_MAX, DBL_MAX).text, "a finite number");
   CHECK_STR(blis_range_of_double(-DBL_MAX, 1).text, "1 or less");
 }

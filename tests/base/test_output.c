@@ -144,8 +144,7 @@ static void an_empty_packed_file_is_one(void) {
 
 static void faults_name_the_file(void) {
   blis_output *output = NULL;
-  CHECK_STATUS(blis_output_open(&heap, "/nowhere/at/all", &output, &error),
-               BLIS_ERR_IO);
+  CHECK_STATUS(blis_output_open(&heap, "/nowhere/at/all", &output, &error), BLIS_ERR_IO);
   CHECK_CONTAINS(error.message, "/nowhere/at/all: cannot be written: ");
   CHECK(output == NULL);
   /* A folder is no regular file either. */
@@ -158,8 +157,7 @@ static void no_file_pretends_to_be_of_another_kind(void) {
   blis_alloc alloc = blis_alloc_heap();
   for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
     blis_output *output;
-    CHECK(blis_output_open(&alloc, paths[i], &output, &error) ==
-          BLIS_ERR_INVALID);
+    CHECK(blis_output_open(&alloc, paths[i], &output, &error) == BLIS_ERR_INVALID);
     CHECK_CONTAINS(error.message, "files of that kind are not written");
     CHECK(blis_output_probe(&alloc, paths[i], &error) == BLIS_ERR_INVALID);
   }

@@ -17,15 +17,13 @@ static uint64_t key_of(int index, int family) {
   return family == 0 ? i : family == 1 ? i << 30 : UINT64_MAX - (KEYS - 1) + i;
 }
 
-static void change_both(blis_paged_map *map, model *m, blis_random *random,
-                        int family) {
+static void change_both(blis_paged_map *map, model *m, blis_random *random, int family) {
   int i = blis_random_intn(random, KEYS);
   if (blis_random_intn(random, 2) == 0) {
     uint32_t value = (uint32_t)blis_random_uint64(random);
     value -= value == UINT32_MAX;
     uint32_t before;
-    CHECK(blis_paged_map_put(map, key_of(i, family), value, &before) ==
-          BLIS_OK);
+    CHECK(blis_paged_map_put(map, key_of(i, family), value, &before) == BLIS_OK);
     CHECK_EQ_I64(before, m->is_there[i] ? m->values[i] : UINT32_MAX);
     m->is_there[i] = true;
     m->values[i] = value;
@@ -86,12 +84,11 @@ static int absent_run(const model *m, int first, int count) {
   return n;
 }
 
-static void add_run(blis_paged_map *map, model *m, uint64_t key, int first,
-                    int count, uint32_t value) {
+static void add_run(blis_paged_map *map, model *m, uint64_t key, int first, int count,
+                    uint32_t value) {
   int absent = absent_run(m, first, count);
   uint64_t added;
-  CHECK(blis_paged_map_add_run(map, key, (uint64_t)count, value, &added) ==
-        BLIS_OK);
+  CHECK(blis_paged_map_add_run(map, key, (uint64_t)count, value, &added) == BLIS_OK);
   CHECK_EQ_I64(added, absent);
   for (int i = first; i < first + absent; i++) {
     m->is_there[i] = true;
@@ -99,8 +96,7 @@ static void add_run(blis_paged_map *map, model *m, uint64_t key, int first,
   }
 }
 
-static void remove_run(blis_paged_map *map, model *m, uint64_t key, int first,
-                       int count) {
+static void remove_run(blis_paged_map *map, model *m, uint64_t key, int first, int count) {
   int n = 0;
   while (n < count && m->is_there[first + n]) {
     m->is_there[first + n++] = false;
@@ -108,8 +104,8 @@ static void remove_run(blis_paged_map *map, model *m, uint64_t key, int first,
   blis_paged_map_remove_run(map, key, (uint64_t)n);
 }
 
-static void change_run(blis_paged_map *map, model *m, uint64_t key, int first,
-                       int count, uint32_t old_value) {
+static void change_run(blis_paged_map *map, model *m, uint64_t key, int first, int count,
+                       uint32_t old_value) {
   int changed = 0;
   for (int i = first; i < first + count; i++) {
     if (m->is_there[i] && m->values[i] == old_value) {
@@ -117,8 +113,7 @@ static void change_run(blis_paged_map *map, model *m, uint64_t key, int first,
       changed++;
     }
   }
-  CHECK_EQ_I64(blis_paged_map_change_run(map, key, (uint64_t)count, old_value,
-                                         old_value + 1),
+  CHECK_EQ_I64(blis_paged_map_change_run(map, key, (uint64_t)count, old_value, old_value + 1),
                changed);
 }
 
@@ -189,8 +184,7 @@ static void no_memory_changes_nothing(void) {
     blis_paged_map_init(&map, &alloc);
     uint64_t key = 0;
     uint32_t before;
-    while (key < 100 && blis_paged_map_put(&map, key * 7, (uint32_t)key,
-                                           &before) == BLIS_OK) {
+    while (key < 100 && blis_paged_map_put(&map, key * 7, (uint32_t)key, &before) == BLIS_OK) {
       key++;
     }
     is_done = key == 100;

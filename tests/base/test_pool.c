@@ -59,8 +59,7 @@ static void behaves_like_a_stack_of_free_indices(void) {
     if (takes && m.fresh < MOST) {
       take_both(&pool, &m, blis_random_uint64(&random));
     } else if (m.live_count > 0) {
-      give_both(&pool, &m,
-                (size_t)blis_random_intn(&random, (int32_t)m.live_count));
+      give_both(&pool, &m, (size_t)blis_random_intn(&random, (int32_t)m.live_count));
     }
     CHECK_EQ_I64(blis_pool_count(&pool), m.live_count);
     if (round % 500 == 0) {

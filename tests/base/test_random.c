@@ -74,8 +74,7 @@ static void seeds_give_the_known_numbers(void) {
   }
 }
 
-static void check_intn(blis_random random, int32_t n, const int32_t *expected,
-                       size_t count) {
+static void check_intn(blis_random random, int32_t n, const int32_t *expected, size_t count) {
   int32_t filled[16];
   blis_random copy = random;
   blis_random_fill_intn(&copy, n, filled, count);
@@ -89,26 +88,20 @@ static void bounded_draws_are_the_known_ones(void) {
   blis_random random;
   blis_random_init(&random, 42);
   check_intn(random, 128000,
-             (const int32_t[]){48305, 38987, 1668, 50750, 19423, 117345, 104357,
-                               119176},
-             8);
+             (const int32_t[]){48305, 38987, 1668, 50750, 19423, 117345, 104357, 119176}, 8);
   check_intn(random, 3, (const int32_t[]){2, 2, 2, 0, 1, 1}, 6);
   blis_random_init_named(&random, 42, "router");
-  check_intn(random, 2, (const int32_t[]){0, 0, 1, 0, 1, 1, 0, 1, 1, 0, 1, 0},
-             12);
-  check_intn(random, 3, (const int32_t[]){0, 1, 2, 0, 2, 2, 0, 2, 2, 0, 1, 1},
-             12);
-  check_intn(random, 4, (const int32_t[]){2, 0, 3, 2, 3, 3, 0, 3, 3, 2, 1, 0},
-             12);
+  check_intn(random, 2, (const int32_t[]){0, 0, 1, 0, 1, 1, 0, 1, 1, 0, 1, 0}, 12);
+  check_intn(random, 3, (const int32_t[]){0, 1, 2, 0, 2, 2, 0, 2, 2, 0, 1, 1}, 12);
+  check_intn(random, 4, (const int32_t[]){2, 0, 3, 2, 3, 3, 0, 3, 3, 2, 1, 0}, 12);
 }
 
 static void continuous_draws_are_the_known_ones(void) {
-  static const double floats[] = {0.37302836104663262, 0.06600049679351791,
-                                  0.60409385155864204};
-  static const double exps[] = {0.49573841490239784, 0.13054718375896252,
-                                0.1532334522090758, 0.3384463626094486};
-  static const double normals[] = {1.5536305584564762, 0.12525608682704692,
-                                   -0.49437481277048279, 1.2440150150762053};
+  static const double floats[] = {0.37302836104663262, 0.06600049679351791, 0.60409385155864204};
+  static const double exps[] = {0.49573841490239784, 0.13054718375896252, 0.1532334522090758,
+                                0.3384463626094486};
+  static const double normals[] = {1.5536305584564762, 0.12525608682704692, -0.49437481277048279,
+                                   1.2440150150762053};
   blis_random random;
   blis_random_init(&random, 42);
   for (int i = 0; i < 3; i++) {
@@ -177,10 +170,8 @@ static void names_give_the_known_streams(void) {
 }
 
 static void named_streams_give_the_known_numbers(void) {
-  static const int64_t router[] = {2209865534360810960, 8005449091104485856,
-                                   4229094246506554210};
-  static const double loading[] = {0.62510180096534929, -0.54524979386231731,
-                                   -0.34608458826383148};
+  static const int64_t router[] = {2209865534360810960, 8005449091104485856, 4229094246506554210};
+  static const double loading[] = {0.62510180096534929, -0.54524979386231731, -0.34608458826383148};
   blis_random random;
   blis_random_init_named(&random, 42, "router");
   for (int i = 0; i < 3; i++) {
@@ -196,8 +187,7 @@ static void named_streams_give_the_known_numbers(void) {
 
 /* Bounds next to 2^30 reject half of all outputs. */
 static void skipping_equals_drawing(void) {
-  static const int32_t bounds[] = {1,       2,         3,          128000,
-                                   1 << 30, INT32_MAX, 1073741825, 50257};
+  static const int32_t bounds[] = {1, 2, 3, 128000, 1 << 30, INT32_MAX, 1073741825, 50257};
   blis_random random;
   blis_random_init(&random, 7);
   for (int round = 0; round < 400; round++) {

@@ -103,8 +103,7 @@ static double exp_edge(double density) {
   return -log(density);
 }
 
-static void compute_ziggurat(const ziggurat *z, uint32_t *k, float *w,
-                             float *f) {
+static void compute_ziggurat(const ziggurat *z, uint32_t *k, float *w, float *f) {
   double x[BLIS__EXP_STRIPS];
   int last = z->strips - 1;
   x[last] = z->tail;
@@ -146,8 +145,8 @@ static void compute_tables(tables *t) {
 static void print_words(const uint64_t *words) {
   puts("const uint64_t blis__random_cooked[607] = {");
   for (int i = 0; i < WORDS; i++) {
-    printf("%s0x%016llx%s", i % 3 == 0 ? "    " : " ",
-           (unsigned long long)words[i], i % 3 == 2 ? ",\n" : ",");
+    printf("%s0x%016llx%s", i % 3 == 0 ? "    " : " ", (unsigned long long)words[i],
+           i % 3 == 2 ? ",\n" : ",");
   }
   puts("\n};");
 }
@@ -155,8 +154,7 @@ static void print_words(const uint64_t *words) {
 static void print_integers(const char *name, const uint32_t *k, int count) {
   printf("\nconst uint32_t blis__%s[%d] = {\n", name, count);
   for (int i = 0; i < count; i++) {
-    printf("%s0x%08x%s", i % 4 == 0 ? "    " : " ", (unsigned)k[i],
-           i % 4 == 3 ? ",\n" : ",");
+    printf("%s0x%08x%s", i % 4 == 0 ? "    " : " ", (unsigned)k[i], i % 4 == 3 ? ",\n" : ",");
   }
   puts("};");
 }
@@ -164,8 +162,7 @@ static void print_integers(const char *name, const uint32_t *k, int count) {
 static void print_floats(const char *name, const float *values, int count) {
   printf("\nconst float blis__%s[%d] = {\n", name, count);
   for (int i = 0; i < count; i++) {
-    printf("%s%aF%s", i % 4 == 0 ? "    " : " ", (double)values[i],
-           i % 4 == 3 ? ",\n" : ",");
+    printf("%s%aF%s", i % 4 == 0 ? "    " : " ", (double)values[i], i % 4 == 3 ? ",\n" : ",");
   }
   puts("};");
 }
@@ -183,8 +180,7 @@ static void print_computed_tables(void) {
   print_floats("exp_f", t.exp_f, BLIS__EXP_STRIPS);
 }
 
-static void check_sum(const void *computed, const void *stored, size_t size,
-                      const char *sum) {
+static void check_sum(const void *computed, const void *stored, size_t size, const char *sum) {
   char text[65];
   sha256_hex(computed, size, text);
   CHECK_STR(text, sum);

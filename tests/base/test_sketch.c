@@ -13,8 +13,7 @@ static int compare(const void *a, const void *b) {
 
 /* Of every size from 0 to 2^62. */
 static int64_t draw(blis_random *random) {
-  return (int64_t)(blis_random_int63(random) >> blis_random_intn(random, 63)) >>
-         1;
+  return (int64_t)(blis_random_int63(random) >> blis_random_intn(random, 63)) >> 1;
 }
 
 static void quantiles_are_close_and_never_too_high(void) {

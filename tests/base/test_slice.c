@@ -15,8 +15,7 @@ static void trimming_takes_space_from_both_ends(void) {
   static const struct {
     const char *text;
     const char *trimmed;
-  } cases[] = {{"", ""},    {" \t\r\n", ""}, {"a", "a"},
-               {" a", "a"}, {"a ", "a"},     {"\ta b\n", "a b"}};
+  } cases[] = {{"", ""}, {" \t\r\n", ""}, {"a", "a"}, {" a", "a"}, {"a ", "a"}, {"\ta b\n", "a b"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     blis_slice trimmed = blis_slice_trim(blis_slice_of(cases[i].text));
     CHECK(blis_slice_equals(trimmed, cases[i].trimmed));
@@ -27,18 +26,13 @@ static void messages_show_any_bytes(void) {
   CHECK_STR(blis_show(blis_slice_of("abc")).text, "'abc'");
   CHECK_STR(blis_show((blis_slice){NULL, 0}).text, "''");
   CHECK_STR(blis_show((blis_slice){"a\0\x7f\n", 4}).text, "'a\\x00\\x7f\\x0a'");
-  CHECK_STR(
-      blis_show(blis_slice_of("0123456789012345678901234567890123456789")).text,
-      "'0123456789012345678901234567890123456789'");
-  CHECK_STR(
-      blis_show(blis_slice_of("0123456789012345678901234567890123456789x"))
-          .text,
-      "'0123456789012345678901234567890123456789'...");
+  CHECK_STR(blis_show(blis_slice_of("0123456789012345678901234567890123456789")).text,
+            "'0123456789012345678901234567890123456789'");
+  CHECK_STR(blis_show(blis_slice_of("0123456789012345678901234567890123456789x")).text,
+            "'0123456789012345678901234567890123456789'...");
   /* The e with its accent takes the bytes 39 and 40. */
-  CHECK_STR(
-      blis_show(blis_slice_of("012345678901234567890123456789012345678\u00e9x"))
-          .text,
-      "'012345678901234567890123456789012345678'...");
+  CHECK_STR(blis_show(blis_slice_of("012345678901234567890123456789012345678\u00e9x")).text,
+            "'012345678901234567890123456789012345678'...");
   /* Characters that turn the direction of text, and controls of two bytes. */
   CHECK_STR(blis_show(blis_slice_of("\u202a\u202ea\u2066\u2069")).text,
             "'\\xe2\\x80\\xaa\\xe2\\x80\\xaea\\xe2\\x81\\xa6\\xe2\\x81\\xa9'");

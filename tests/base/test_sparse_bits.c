@@ -11,11 +11,10 @@ static uint64_t number_of(int i) {
   return (uint64_t)i - BITS / 2 / BLIS_WORD_BITS * BLIS_WORD_BITS;
 }
 
-static void flip_both(blis_sparse_bits *bits, bool *model,
-                      blis_random *random) {
+static void flip_both(blis_sparse_bits *bits, bool *model, blis_random *random) {
   int word = blis_random_intn(random, BITS / BLIS_WORD_BITS);
-  uint64_t flipped = blis_random_uint64(random) & blis_random_uint64(random) &
-                     blis_random_uint64(random);
+  uint64_t flipped =
+      blis_random_uint64(random) & blis_random_uint64(random) & blis_random_uint64(random);
   if (blis_random_intn(random, 3) == 0) { /* none is left */
     flipped = 0;
     for (int i = 0; i < BLIS_WORD_BITS; i++) {
@@ -30,8 +29,8 @@ static void flip_both(blis_sparse_bits *bits, bool *model,
     *bit ^= (flipped >> i & 1) != 0;
   }
   bool is_new;
-  CHECK(blis_sparse_bits_flip(bits, number_of(word * BLIS_WORD_BITS) / 64,
-                              flipped, &is_new) == BLIS_OK);
+  CHECK(blis_sparse_bits_flip(bits, number_of(word * BLIS_WORD_BITS) / 64, flipped, &is_new) ==
+        BLIS_OK);
   CHECK(is_new == !had_any);
 }
 
@@ -55,9 +54,7 @@ static void they_are_bits(void) {
     for (int i = 0; i < BITS; i++) {
       set += model[i];
     }
-    CHECK_EQ_I64(
-        blis_sparse_bits_zeros(&bits, number_of(first), (uint64_t)count),
-        zeros);
+    CHECK_EQ_I64(blis_sparse_bits_zeros(&bits, number_of(first), (uint64_t)count), zeros);
     CHECK(blis_sparse_bits_get(&bits, number_of(first)) == model[first]);
     CHECK_EQ_I64(bits.count, set);
     CHECK((blis_map_count(&bits.words) == 0) == (set == 0));

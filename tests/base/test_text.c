@@ -7,13 +7,12 @@
 static blis_text *open_memory(const blis_alloc *alloc, blis_slice bytes) {
   blis_text *text;
   blis_error error;
-  CHECK_OK(blis_text_open_memory(alloc, "trace.csv", bytes, &text, &error),
-           &error);
+  CHECK_OK(blis_text_open_memory(alloc, "trace.csv", bytes, &text, &error), &error);
   return text;
 }
 
-static void check_lines(blis_slice bytes, const char *const *expected,
-                        size_t count, bool ends_in_newline) {
+static void check_lines(blis_slice bytes, const char *const *expected, size_t count,
+                        bool ends_in_newline) {
   blis_alloc_probe memory = {0};
   blis_alloc alloc = blis_alloc_probed(&memory);
   blis_text *text = open_memory(&alloc, bytes);
@@ -57,8 +56,7 @@ static void lines_end_in_every_way(void) {
     while (cases[i].lines[count] != NULL) {
       count++;
     }
-    check_lines(blis_slice_of(cases[i].bytes), cases[i].lines, count,
-                cases[i].ends_in_newline);
+    check_lines(blis_slice_of(cases[i].bytes), cases[i].lines, count, cases[i].ends_in_newline);
   }
 }
 
@@ -114,9 +112,8 @@ static void check_error(blis_slice bytes, const char *message) {
 }
 
 static void binary_files_and_endless_lines_are_errors(void) {
-  check_error(
-      (blis_slice){"ab\ncd\0e\n", 8},
-      "trace.csv:2: the line contains a zero byte; this is not a text file");
+  check_error((blis_slice){"ab\ncd\0e\n", 8},
+              "trace.csv:2: the line contains a zero byte; this is not a text file");
   size_t size = (size_t)BLIS_TEXT_LINE_MAX + 3;
   char *bytes = malloc(size);
   CHECK(bytes != NULL);
@@ -142,8 +139,8 @@ static bool read_with_failure_at(long request) {
   blis_error error;
   blis_text_line line;
   bool has_line;
-  blis_status status = blis_text_open_memory(
-      &alloc, "memory", (blis_slice){bytes, sizeof bytes}, &text, &error);
+  blis_status status =
+      blis_text_open_memory(&alloc, "memory", (blis_slice){bytes, sizeof bytes}, &text, &error);
   if (status == BLIS_OK) {
     status = blis_text_next(text, &line, &has_line, &error);
     blis_text_close(text);

@@ -7,8 +7,7 @@
 
 enum { MOST = 100 };
 
-static void check_min(const blis_winner_tree *tree, const int64_t *times_us,
-                      uint32_t count) {
+static void check_min(const blis_winner_tree *tree, const int64_t *times_us, uint32_t count) {
   uint32_t first = 0;
   for (uint32_t i = 1; i < count; i++) {
     first = times_us[i] < times_us[first] ? i : first;
@@ -20,8 +19,7 @@ static void check_min(const blis_winner_tree *tree, const int64_t *times_us,
   CHECK(blis_winner_tree_min(tree, &owner, &time_us) == has_min);
   CHECK_EQ_I64(owner, has_min ? first : MOST);
   CHECK_EQ_I64(time_us, has_min ? times_us[first] : -1);
-  CHECK_EQ_I64(blis_winner_tree_min_us(tree),
-               has_min ? times_us[first] : BLIS_TIME_NEVER_US);
+  CHECK_EQ_I64(blis_winner_tree_min_us(tree), has_min ? times_us[first] : BLIS_TIME_NEVER_US);
 }
 
 /* A few distinct times, so that ties are common; some without limits. */

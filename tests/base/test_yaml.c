@@ -12,9 +12,7 @@ static blis_yaml *parse(const char *text) {
   blis_alloc alloc = blis_alloc_heap();
   blis_yaml *yaml;
   blis_error error;
-  CHECK_OK(
-      blis_yaml_parse(&alloc, "s.yaml", blis_slice_of(text), &yaml, &error),
-      &error);
+  CHECK_OK(blis_yaml_parse(&alloc, "s.yaml", blis_slice_of(text), &yaml, &error), &error);
   return yaml;
 }
 
@@ -46,20 +44,15 @@ static void trees_are_built(void) {
       {"a", "a"},
       {"---\n...\n", ""},
       {"- 1\n- [2, 3]\n- {a: b}\n", "[1,[2,3],{a=b}]"},
-      {"a: 1\nb:\n  - x\n  - y: z\n    w: \"q r\"\n",
-       "{a=1,b=[x,{y=z,w=q r}]}"},
-      {"a: # note\n  b: 'it''s'\nc: |\n  two\n  lines\n",
-       "{a={b=it's},c=two\nlines\n}"},
+      {"a: 1\nb:\n  - x\n  - y: z\n    w: \"q r\"\n", "{a=1,b=[x,{y=z,w=q r}]}"},
+      {"a: # note\n  b: 'it''s'\nc: |\n  two\n  lines\n", "{a={b=it's},c=two\nlines\n}"},
       {"# no\n---\nfirst: 1\n...\n# more\n", "{first=1}"},
-      {"x: &a [1, 2]\ny: *a\nz: [*a, *a]\n",
-       "{x=[1,2],y=[1,2],z=[[1,2],[1,2]]}"},
+      {"x: &a [1, 2]\ny: *a\nz: [*a, *a]\n", "{x=[1,2],y=[1,2],z=[[1,2],[1,2]]}"},
       {"x: &a 1\ny: &a 2\nz: *a\n", "{x=1,y=2,z=2}"},
-      {"base: &b {m: 1, n: 2}\nuse:\n  <<: *b\n  n: 3\n",
-       "{base={m=1,n=2},use={n=3,m=1}}"},
+      {"base: &b {m: 1, n: 2}\nuse:\n  <<: *b\n  n: 3\n", "{base={m=1,n=2},use={n=3,m=1}}"},
       {"- &p {a: 1, b: 1}\n- &q {b: 2, c: 2}\n- <<: [*p, *q]\n  d: 0\n",
        "[{a=1,b=1},{b=2,c=2},{d=0,a=1,b=1,c=2}]"},
-      {"- &p {a: 1}\n- &q {<<: *p, b: 2}\n- {<<: *q}\n",
-       "[{a=1},{b=2,a=1},{b=2,a=1}]"},
+      {"- &p {a: 1}\n- &q {<<: *p, b: 2}\n- {<<: *q}\n", "[{a=1},{b=2,a=1},{b=2,a=1}]"},
       {"a: {k: 1}\nb: {k: 2}\nk: 3\n", "{a={k=1},b={k=2},k=3}"},
       {"a: !!str 5\nb: !!int 6\nc: ! 7\nd: !!map {}\n", "{a=5,b=6,c=7,d={}}"},
       {"\xef\xbb\xbfk: v\r\n", "{k=v}"},
@@ -82,9 +75,8 @@ static void check_error(const char *text, const char *message) {
   blis_alloc alloc = blis_alloc_probed(&memory);
   blis_yaml *yaml;
   blis_error error;
-  CHECK_STATUS(
-      blis_yaml_parse(&alloc, "s.yaml", blis_slice_of(text), &yaml, &error),
-      BLIS_ERR_PARSE);
+  CHECK_STATUS(blis_yaml_parse(&alloc, "s.yaml", blis_slice_of(text), &yaml, &error),
+               BLIS_ERR_PARSE);
   CHECK_CONTAINS(error.message, message);
   CHECK(memory.live_bytes == 0);
 }
@@ -99,18 +91,14 @@ static void broken_texts_are_errors(void) {
       {"a: 1\nb: [1, 2\nc: 3\n", "s.yaml:3: "},
       {"a: 1\n\tb: 2\n", "s.yaml:2: "},
       {"a: b: c\n", "s.yaml:1: mapping values are not allowed"},
-      {"a: 1\nb: 2\n'a': 3\n",
-       "s.yaml:3: key 'a' is given twice, first in line 1"},
-      {"x:\n  - rate: 1\n    rate: 2\n",
-       "s.yaml:3: key 'rate' is given twice, first in line 2"},
+      {"a: 1\nb: 2\n'a': 3\n", "s.yaml:3: key 'a' is given twice, first in line 1"},
+      {"x:\n  - rate: 1\n    rate: 2\n", "s.yaml:3: key 'rate' is given twice, first in line 2"},
       {"? [1, 2]\n: x\n", "s.yaml:1: a key must be a single value"},
       {"a: *nowhere\n", "s.yaml:1: no anchor 'nowhere' before this alias"},
-      {"a: &x [1, *x]\n",
-       "s.yaml:1: the alias 'x' is inside the value it refers to"},
+      {"a: &x [1, *x]\n", "s.yaml:1: the alias 'x' is inside the value it refers to"},
       {"a: !color red\n", "s.yaml:1: unknown tag '!color'"},
       {"a: !!binary aGk=\n", "s.yaml:1: unknown tag 'tag:yaml.org,2002:bin"},
-      {"x: 1\ny:\n  <<: 5\n",
-       "s.yaml:3: '<<' needs a mapping or a list of mappings"},
+      {"x: 1\ny:\n  <<: 5\n", "s.yaml:3: '<<' needs a mapping or a list of mappings"},
       {"y: {<<: [{a: 1}, 2]}\n", "s.yaml:1: '<<' needs a mapping or a list"},
       {"a: \xff\n", "s.yaml: byte 3: "},
       {"a: \"\\q\"\n", "s.yaml:1: "},
@@ -219,8 +207,7 @@ static void integers_follow_go_yaml_but_fractions(void) {
     blis_yaml *yaml = parse(text);
     const blis_yaml_node *node = blis_yaml_item(blis_yaml_root(yaml), 0);
     int64_t value = 99;
-    blis_status status =
-        blis_yaml_int64(node, INT64_MIN, INT64_MAX, &value, NULL);
+    blis_status status = blis_yaml_int64(node, INT64_MIN, INT64_MAX, &value, NULL);
     CHECK_STATUS(status, cases[i].is_valid ? BLIS_OK : BLIS_ERR_PARSE);
     CHECK_EQ_I64(value, cases[i].is_valid ? cases[i].value : 99);
     blis_yaml_free(yaml);
@@ -233,35 +220,28 @@ static void other_scalars_follow_go_yaml(void) {
                           "- [false, FALSE, no, off, n]\n"
                           "- [2, abc, 'null', true, \"\", 1.50]\n"
                           "- [~, null, Null, ]\n");
-  static const double reals[] = {
-      1.5, 2, 10.5, 1000, 16, -0.5, (double)INFINITY};
+  static const double reals[] = {1.5, 2, 10.5, 1000, 16, -0.5, (double)INFINITY};
   static const char *const texts[] = {"2", "abc", "null", "true", "", "1.50"};
   const blis_yaml_node *root = blis_yaml_root(yaml);
   blis_error error;
   for (size_t i = 0; i < 7; i++) {
     double real;
     bool flag = false;
-    CHECK_OK(blis_yaml_double(blis_yaml_item(blis_yaml_item(root, 0), i), -1,
-                              (double)INFINITY, &real, &error),
+    CHECK_OK(blis_yaml_double(blis_yaml_item(blis_yaml_item(root, 0), i), -1, (double)INFINITY,
+                              &real, &error),
              &error);
     CHECK(real == reals[i]);
-    CHECK_OK(blis_yaml_bool(blis_yaml_item(blis_yaml_item(root, 1), i), &flag,
-                            &error),
-             &error);
+    CHECK_OK(blis_yaml_bool(blis_yaml_item(blis_yaml_item(root, 1), i), &flag, &error), &error);
     CHECK(flag);
   }
   for (size_t i = 0; i < 5; i++) {
     bool flag = true;
-    CHECK_OK(blis_yaml_bool(blis_yaml_item(blis_yaml_item(root, 2), i), &flag,
-                            &error),
-             &error);
+    CHECK_OK(blis_yaml_bool(blis_yaml_item(blis_yaml_item(root, 2), i), &flag, &error), &error);
     CHECK(!flag);
   }
   for (size_t i = 0; i < 6; i++) {
     blis_slice text;
-    CHECK_OK(blis_yaml_text(blis_yaml_item(blis_yaml_item(root, 3), i), &text,
-                            &error),
-             &error);
+    CHECK_OK(blis_yaml_text(blis_yaml_item(blis_yaml_item(root, 3), i), &text, &error), &error);
     CHECK(blis_slice_equals(text, texts[i]));
   }
   const blis_yaml_node *nulls = blis_yaml_item(root, 4);
@@ -272,10 +252,9 @@ static void other_scalars_follow_go_yaml(void) {
 }
 
 static void scalars_have_a_kind_of_their_own(void) {
-  static const blis_yaml_kind kinds[] = {
-      BLIS_YAML_IS_NULL,    BLIS_YAML_IS_BOOL, BLIS_YAML_IS_TEXT,
-      BLIS_YAML_IS_INTEGER, BLIS_YAML_IS_REAL, BLIS_YAML_IS_TEXT,
-      BLIS_YAML_IS_TEXT};
+  static const blis_yaml_kind kinds[] = {BLIS_YAML_IS_NULL,    BLIS_YAML_IS_BOOL, BLIS_YAML_IS_TEXT,
+                                         BLIS_YAML_IS_INTEGER, BLIS_YAML_IS_REAL, BLIS_YAML_IS_TEXT,
+                                         BLIS_YAML_IS_TEXT};
   blis_yaml *yaml = parse("[null, TRUE, yes, 0x10, 1.0, '1', abc]");
   for (size_t i = 0; i < 7; i++) {
     const blis_yaml_node *node = blis_yaml_item(blis_yaml_root(yaml), i);
@@ -298,7 +277,7 @@ static void wrong_values_are_named(void) {
   double real = 99;
   bool flag = true;
   blis_slice text;
-#define FAILS(call, expected)                                                  \
+#define FAILS(call, expected)                                                                      \
   (CHECK_STATUS(call, BLIS_ERR_PARSE), CHECK_STR(error.message, expected))
 #define GET(key) blis_yaml_get(root, key)
   FAILS(blis_yaml_double(GET("rate"), 0, 1, &real, &error),
@@ -307,19 +286,16 @@ static void wrong_values_are_named(void) {
         "s.yaml:2: key 'count': '5' in quotes is not a whole number");
   FAILS(blis_yaml_int64(blis_yaml_item(GET("list"), 1), 0, 9, &whole, &error),
         "s.yaml:5: key 'list': item 2: 'x' is not a whole number");
-  FAILS(blis_yaml_int64(blis_yaml_get(GET("map"), "inner"), 0, INT64_MAX,
-                        &whole, &error),
+  FAILS(blis_yaml_int64(blis_yaml_get(GET("map"), "inner"), 0, INT64_MAX, &whole, &error),
         "s.yaml:7: key 'inner': '-2' is not allowed, expected 0 or more");
   FAILS(blis_yaml_bool(GET("rate"), &flag, &error),
         "s.yaml:1: key 'rate': 'fast' is not a boolean (true or false)");
-  FAILS(blis_yaml_text(GET("map"), &text, &error),
-        "s.yaml:7: key 'map': a mapping is not a text");
+  FAILS(blis_yaml_text(GET("map"), &text, &error), "s.yaml:7: key 'map': a mapping is not a text");
   FAILS(blis_yaml_text(blis_yaml_item(root, 3), &text, &error),
         "s.yaml:6: key 'nothing': null is not a text");
   FAILS(blis_yaml_need_mapping(GET("list"), &error),
         "s.yaml:4: key 'list': a list is not a mapping");
-  FAILS(blis_yaml_need_sequence(root, &error),
-        "s.yaml:1: a mapping is not a list");
+  FAILS(blis_yaml_need_sequence(root, &error), "s.yaml:1: a mapping is not a list");
 #undef FAILS
 #undef GET
   CHECK(whole == 99 && real == 99 && flag);
@@ -333,9 +309,9 @@ static void wrong_values_are_named(void) {
 
 /* Random bytes of YAML's own alphabet: an answer, and no crash. */
 static void any_text_gets_an_answer(void) {
-  static const char *const pieces[] = {
-      "a",   ": ", "- ", "\n", "  ", "[", "]", "{",      "}",  ", ",
-      "&x ", "*x", "<<", "'",  "\"", "#", "|", "!!str ", "? ", "1"};
+  static const char *const pieces[] = {"a",  ": ", "- ", "\n",     "  ", "[",  "]",
+                                       "{",  "}",  ", ", "&x ",    "*x", "<<", "'",
+                                       "\"", "#",  "|",  "!!str ", "? ", "1"};
   blis_random random;
   blis_random_init(&random, 67);
   int valid_count = 0;
@@ -343,14 +319,12 @@ static void any_text_gets_an_answer(void) {
     char text[256] = "";
     int32_t count = blis_random_intn(&random, 30);
     for (int32_t i = 0; i < count; i++) {
-      strcat(text,
-             pieces[blis_random_intn(&random, sizeof pieces / sizeof *pieces)]);
+      strcat(text, pieces[blis_random_intn(&random, sizeof pieces / sizeof *pieces)]);
     }
     blis_alloc_probe memory = {0};
     blis_alloc alloc = blis_alloc_probed(&memory);
     blis_yaml *yaml;
-    blis_status status =
-        blis_yaml_parse(&alloc, "s.yaml", blis_slice_of(text), &yaml, NULL);
+    blis_status status = blis_yaml_parse(&alloc, "s.yaml", blis_slice_of(text), &yaml, NULL);
     CHECK(status == BLIS_OK || status == BLIS_ERR_PARSE);
     if (status == BLIS_OK) {
       valid_count++;
@@ -372,13 +346,11 @@ static bool parse_with_failure_at(long request) {
   blis_alloc heap = blis_alloc_heap();
   blis_buffer_init(&text, &heap);
   for (int i = 0; i < 60; i++) {
-    blis_buffer_format(&text, "k%d: &a%d [x, {y: z}]\nm%d: {<<: {b: 1}}\n", i,
-                       i, i);
+    blis_buffer_format(&text, "k%d: &a%d [x, {y: z}]\nm%d: {<<: {b: 1}}\n", i, i, i);
   }
   blis_yaml *yaml;
   blis_error error;
-  blis_status status = blis_yaml_parse(&alloc, "s.yaml",
-                                       blis_buffer_slice(&text), &yaml, &error);
+  blis_status status = blis_yaml_parse(&alloc, "s.yaml", blis_buffer_slice(&text), &yaml, &error);
   CHECK(status == BLIS_OK || status == BLIS_ERR_NOMEM);
   if (status == BLIS_OK) {
     blis_yaml_free(yaml);
@@ -401,15 +373,13 @@ static void files_are_read(void) {
   blis_alloc alloc = blis_alloc_heap();
   blis_yaml *yaml;
   blis_error error;
-  CHECK_STATUS(blis_yaml_read_file(&alloc, "no/such.yaml", 100, &yaml, &error),
-               BLIS_ERR_IO);
+  CHECK_STATUS(blis_yaml_read_file(&alloc, "no/such.yaml", 100, &yaml, &error), BLIS_ERR_IO);
   const char *path = temp_file("one.yaml", "a: 1\n");
   CHECK_OK(blis_yaml_read_file(&alloc, path, 100, &yaml, &error), &error);
   CHECK_STR(blis_yaml_file(blis_yaml_root(yaml)), path);
   CHECK(blis_yaml_get(blis_yaml_root(yaml), "a") != NULL);
   blis_yaml_free(yaml);
-  CHECK_STATUS(blis_yaml_read_file(&alloc, path, 4, &yaml, &error),
-               BLIS_ERR_INVALID);
+  CHECK_STATUS(blis_yaml_read_file(&alloc, path, 4, &yaml, &error), BLIS_ERR_INVALID);
 }
 
 int main(void) {

@@ -19,9 +19,8 @@ static void report(const row *r) {
     CHECK(again == hash);
     best = spent < best ? spent : best;
   }
-  printf("%-40s %10.0f req/s %7.0f ns/req %6.1f MB %5.1f B/req  hits %.3f\n",
-         r->name, (double)r->load.count / best,
-         best * 1e9 / (double)r->load.count, (double)bytes / 1e6,
+  printf("%-40s %10.0f req/s %7.0f ns/req %6.1f MB %5.1f B/req  hits %.3f\n", r->name,
+         (double)r->load.count / best, best * 1e9 / (double)r->load.count, (double)bytes / 1e6,
          (double)bytes / (double)r->load.count, hit_rate);
 }
 

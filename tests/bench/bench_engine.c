@@ -46,8 +46,8 @@ typedef struct world {
   blis_alloc alloc;
 } world;
 
-static blis_status on_ended(void *ud, blis_live_request *request,
-                            int64_t now_us, int64_t end_us, blis_error *error) {
+static blis_status on_ended(void *ud, blis_live_request *request, int64_t now_us, int64_t end_us,
+                            blis_error *error) {
   world *w = ud;
   (void)now_us;
   (void)end_us;
@@ -68,23 +68,21 @@ static void run_before(blis_instance *instance, int64_t limit_us) {
   blis_error error;
   while (blis_instance_next_us(instance) < limit_us) {
     bool clock_moved = false;
-    CHECK_OK(blis_instance_run_next(instance, limit_us, &clock_moved, &error),
-             &error);
+    CHECK_OK(blis_instance_run_next(instance, limit_us, &clock_moved, &error), &error);
   }
 }
 
-static void inject(world *w, blis_instance *instance, const scenario *s,
-                   int64_t number, int64_t now_us) {
+static void inject(world *w, blis_instance *instance, const scenario *s, int64_t number,
+                   int64_t now_us) {
   blis_live_request *r = take(w);
-  *r = (blis_live_request){
-      .arrival_us = now_us,
-      .number = number,
-      .prompt_tokens = s->prompt_tokens,
-      .output_tokens = s->output_tokens,
-      .output_budget_tokens = s->output_tokens,
-      .deadline_us = now_us + 300000000,
-      .chain = {.prompt_blocks = (uint32_t)(s->prompt_tokens / 16),
-                .private_base = BLIS_BLOCK_PRIVATE | (uint64_t)number << 20}};
+  *r = (blis_live_request){.arrival_us = now_us,
+                           .number = number,
+                           .prompt_tokens = s->prompt_tokens,
+                           .output_tokens = s->output_tokens,
+                           .output_budget_tokens = s->output_tokens,
+                           .deadline_us = now_us + 300000000,
+                           .chain = {.prompt_blocks = (uint32_t)(s->prompt_tokens / 16),
+                                     .private_base = BLIS_BLOCK_PRIVATE | (uint64_t)number << 20}};
   blis_error error;
   CHECK_OK(blis_instance_inject(instance, r, now_us, &error), &error);
 }
@@ -95,8 +93,7 @@ static outcome run(const scenario *s) {
   world w = {.alloc = blis_alloc_probed(&probe)};
   blis_histogram itl_us;
   blis_histogram_init(&itl_us, &w.alloc);
-  blis_instance_events events = {
-      .ud = &w, .ended = on_ended, .itl_us = &itl_us};
+  blis_instance_events events = {.ud = &w, .ended = on_ended, .itl_us = &itl_us};
   blis_instance_config config = {.latency = &latency,
                                  .kv_blocks = 15909,
                                  .block_size_tokens = 16,
@@ -108,9 +105,7 @@ static outcome run(const scenario *s) {
   blis_instance *instances[MAX_INSTANCES];
   blis_error error;
   for (int i = 0; i < s->instances; i++) {
-    CHECK_OK(
-        blis_instance_new(&w.alloc, &config, &events, &instances[i], &error),
-        &error);
+    CHECK_OK(blis_instance_new(&w.alloc, &config, &events, &instances[i], &error), &error);
   }
   blis_random random;
   blis_random_init(&random, 42);
@@ -145,10 +140,8 @@ static outcome run(const scenario *s) {
 
 static void print_outcome(const scenario *s, const outcome *best) {
   printf("%-34s %10.0f req/s %8.1f ns/step %6.2f steps/req %7.2f MB\n", s->name,
-         (double)s->requests / best->cpu_s,
-         best->cpu_s * 1e9 / (double)best->steps,
-         (double)best->steps / (double)s->requests,
-         (double)best->peak_bytes / 1e6);
+         (double)s->requests / best->cpu_s, best->cpu_s * 1e9 / (double)best->steps,
+         (double)best->steps / (double)s->requests, (double)best->peak_bytes / 1e6);
 }
 
 static outcome report(const scenario *s) {
@@ -165,17 +158,7 @@ static outcome report(const scenario *s) {
 }
 
 /* In the order of SCENARIOS. */
-enum {
-  STEPWISE,
-  FAST,
-  MILLION,
-  TEN_MILLION,
-  SHORT_OUTPUTS,
-  LONG_OUTPUTS,
-  FULL,
-  IDLE,
-  DECODE
-};
+enum { STEPWISE, FAST, MILLION, TEN_MILLION, SHORT_OUTPUTS, LONG_OUTPUTS, FULL, IDLE, DECODE };
 
 /* Long outputs come at rates that give the same batch as short ones. */
 static const scenario SCENARIOS[] = {
@@ -277,8 +260,8 @@ int main(int argc, char **argv) {
   blis_hardware_spec hardware = fixture_hardware(catalogue, "H100");
   blis_parallelism parallelism = {.tp = 1, .dp = 1};
   blis_error error;
-  CHECK_OK(blis_trained_physics_new(&heap, &model, &hardware, &parallelism,
-                                    &FIXTURE_FIT, &latency, &error),
+  CHECK_OK(blis_trained_physics_new(&heap, &model, &hardware, &parallelism, &FIXTURE_FIT, &latency,
+                                    &error),
            &error);
   if (argc > 1) {
     report_one(argv[1]);

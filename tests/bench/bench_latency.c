@@ -48,8 +48,7 @@ static double round_ns(const blis_latency_model *model, blis_batch_sums sums) {
   return spent / EVALUATIONS;
 }
 
-static double measure_ns(const blis_latency_model *model,
-                         blis_batch_sums sums) {
+static double measure_ns(const blis_latency_model *model, blis_batch_sums sums) {
   double fastest = round_ns(model, sums);
   for (int i = 1; i < ROUNDS; i++) {
     fastest = fmin(fastest, round_ns(model, sums));
@@ -58,41 +57,34 @@ static double measure_ns(const blis_latency_model *model,
 }
 
 static void report(const char *name, blis_latency_model *model) {
-  printf("%-34s %6.1f ns decode  %6.1f ns mixed\n", name,
-         measure_ns(model, DECODES), measure_ns(model, MIXED));
+  printf("%-34s %6.1f ns decode  %6.1f ns mixed\n", name, measure_ns(model, DECODES),
+         measure_ns(model, MIXED));
   blis_latency_free(model);
 }
 
-static void report_roofline(const char *name, const blis_alloc *alloc,
-                            const blis_model_spec *model,
+static void report_roofline(const char *name, const blis_alloc *alloc, const blis_model_spec *model,
                             const blis_hardware_spec *hardware, int64_t tp) {
   blis_latency_model latency;
   blis_error error = {0};
-  CHECK_OK(blis_roofline_new(alloc, model, hardware, tp, &FIXTURE_FIT, &latency,
-                             &error),
-           &error);
+  CHECK_OK(blis_roofline_new(alloc, model, hardware, tp, &FIXTURE_FIT, &latency, &error), &error);
   report(name, &latency);
 }
 
-static void report_trained(const char *name, const blis_alloc *alloc,
-                           const blis_model_spec *model,
-                           const blis_hardware_spec *hardware, int64_t tp,
-                           int64_t dp) {
+static void report_trained(const char *name, const blis_alloc *alloc, const blis_model_spec *model,
+                           const blis_hardware_spec *hardware, int64_t tp, int64_t dp) {
   blis_parallelism parallelism = {.tp = tp, .dp = dp};
   blis_latency_model latency;
   blis_error error = {0};
-  CHECK_OK(blis_trained_physics_new(alloc, model, hardware, &parallelism,
-                                    &FIXTURE_FIT, &latency, &error),
+  CHECK_OK(blis_trained_physics_new(alloc, model, hardware, &parallelism, &FIXTURE_FIT, &latency,
+                                    &error),
            &error);
   report(name, &latency);
 }
 
 /* With the coefficients that are shipped. */
 static void report_calibrated(const char *name, const blis_alloc *alloc,
-                              const blis_catalogue *catalogue,
-                              const blis_model_spec *model,
-                              const blis_hardware_spec *hardware, int64_t tp,
-                              int64_t dp) {
+                              const blis_catalogue *catalogue, const blis_model_spec *model,
+                              const blis_hardware_spec *hardware, int64_t tp, int64_t dp) {
   blis_latency_config config = {.kind = "calibrated",
                                 .model = model,
                                 .hardware = hardware,
@@ -125,12 +117,9 @@ int main(void) {
   report_trained("trained-physics, MoE, TP 2", &heap, &moe, &h100, 2, 1);
   report_trained("trained-physics, MoE, TP 2, DP 3", &heap, &moe, &h100, 2, 3);
   report_calibrated("calibrated, dense", &heap, catalogue, &dense, &h100, 1, 1);
-  report_calibrated("calibrated, dense, TP 2", &heap, catalogue, &dense, &h100,
-                    2, 1);
-  report_calibrated("calibrated, MoE, TP 2", &heap, catalogue, &moe, &h100, 2,
-                    1);
-  report_calibrated("calibrated, MoE, TP 2, DP 3", &heap, catalogue, &moe,
-                    &h100, 2, 3);
+  report_calibrated("calibrated, dense, TP 2", &heap, catalogue, &dense, &h100, 2, 1);
+  report_calibrated("calibrated, MoE, TP 2", &heap, catalogue, &moe, &h100, 2, 1);
+  report_calibrated("calibrated, MoE, TP 2, DP 3", &heap, catalogue, &moe, &h100, 2, 3);
   blis_catalogue_free(catalogue);
   return 0;
 }

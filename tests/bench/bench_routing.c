@@ -21,11 +21,11 @@ typedef struct site {
   part parts[3];
 } site;
 
-#define PARTS(load_target, index_target)                                       \
-  {                                                                            \
-    {"round-robin", "all but routing", 0},                                     \
-        {"weighted-stateless", "three load scorers", (load_target)},           \
-        {"weighted", "prefix index", (index_target)},                          \
+#define PARTS(load_target, index_target)                                                           \
+  {                                                                                                \
+    {"round-robin", "all but routing", 0},                                                         \
+        {"weighted-stateless", "three load scorers", (load_target)},                               \
+        {"weighted", "prefix index", (index_target)},                                              \
   }
 
 static const site sites[] = {
@@ -44,8 +44,7 @@ static const site sites[] = {
 };
 
 static double seconds_of(const site *s, const part *p) {
-  const row r = {
-      .policy = p->policy, .instances = s->instances, .load = s->load};
+  const row r = {.policy = p->policy, .instances = s->instances, .load = s->load};
   double best = 0;
   for (int i = 0; i < 3; i++) {
     uint64_t hash;
@@ -67,9 +66,8 @@ static void report(const site *s) {
   for (int i = 0; i < 3; i++) {
     const part *p = &s->parts[i];
     double own = i == 0 ? seconds[0] : seconds[i] - seconds[i - 1];
-    printf("  %-20s %9.0f req/s %6.0f ns/req, of weighted %5.1f %% %s",
-           p->policy, count / seconds[i], seconds[i] * 1e9 / count,
-           100 * own / seconds[2], p->what);
+    printf("  %-20s %9.0f req/s %6.0f ns/req, of weighted %5.1f %% %s", p->policy,
+           count / seconds[i], seconds[i] * 1e9 / count, 100 * own / seconds[2], p->what);
     if (p->target > 0) {
       printf("; target %.0f: %.2f", p->target, count / seconds[i] / p->target);
     }

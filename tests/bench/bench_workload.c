@@ -60,9 +60,7 @@ static double measure_form(const blis_short_form *form, uint32_t block_size) {
       }
       if (block_size > 0) {
         blis_block_namer_release(namer, &chain);
-        CHECK_OK(
-            blis_block_namer_chain(namer, &request, block_size, &chain, &error),
-            &error);
+        CHECK_OK(blis_block_namer_chain(namer, &request, block_size, &chain, &error), &error);
       }
     }
     double spent = (now_ns() - start) / (double)form->num_requests;
@@ -129,14 +127,11 @@ static int64_t drain(blis_generator *generator) {
     }
     bool has_more = true;
     for (count++; source.ended != NULL && has_more; count += has_more) {
-      const blis_request_outcome outcome = {
-          .end_us = request.arrival_us + 1000,
-          .produced_tokens = (int64_t)request.output_tokens - 1,
-          .is_completed = true};
+      const blis_request_outcome outcome = {.end_us = request.arrival_us + 1000,
+                                            .produced_tokens = (int64_t)request.output_tokens - 1,
+                                            .is_completed = true};
       const blis_request before = request;
-      CHECK_OK(source.ended(source.state, &before, &outcome, &request,
-                            &has_more, &error),
-               &error);
+      CHECK_OK(source.ended(source.state, &before, &outcome, &request, &has_more, &error), &error);
     }
   }
 }
@@ -151,19 +146,15 @@ static void report_sessions(const char *loop, const char *name) {
     double start = now_ns();
     blis_written_spec *written;
     blis_generator *generator;
-    CHECK_OK(blis_written_spec_read(&heap, path, NULL, &written, &error),
-             &error);
-    CHECK_OK(blis_generator_new(&heap, blis_written_spec_get(written),
-                                &generator, &error),
-             &error);
+    CHECK_OK(blis_written_spec_read(&heap, path, NULL, &written, &error), &error);
+    CHECK_OK(blis_generator_new(&heap, blis_written_spec_get(written), &generator, &error), &error);
     blis_written_spec_free(written);
     count = drain(generator);
     blis_generator_free(generator);
     double spent = (now_ns() - start) / (double)count;
     best = round == 0 || spent < best ? spent : best;
   }
-  printf("generate %-26s %7.1f ns/round, %" PRId64 " rounds\n", name, best,
-         count);
+  printf("generate %-26s %7.1f ns/round, %" PRId64 " rounds\n", name, best, count);
 }
 
 static double file_bytes(const char *path) {
@@ -176,8 +167,7 @@ static double file_bytes(const char *path) {
 }
 
 /* wanted may be NULL. */
-static void report_trace(const char *name, const char *path,
-                         const char *wanted) {
+static void report_trace(const char *name, const char *path, const char *wanted) {
   double best = 0;
   blis_workload *workload = NULL;
   for (int round = 0; round < ROUNDS; round++) {
@@ -188,8 +178,8 @@ static void report_trace(const char *name, const char *path,
     best = round == 0 || spent < best ? spent : best;
   }
   double rows = (double)blis_workload_count(workload);
-  printf("read %-12s %8.0f rows  %7.1f ms  %7.2f M rows/s  %6.0f MB/s\n", name,
-         rows, best / 1e6, rows / best * 1e3, file_bytes(path) / best * 1e3);
+  printf("read %-12s %8.0f rows  %7.1f ms  %7.2f M rows/s  %6.0f MB/s\n", name, rows, best / 1e6,
+         rows / best * 1e3, file_bytes(path) / best * 1e3);
   if (wanted != NULL) {
     printf("  wanted: %s\n", wanted);
   }
@@ -197,12 +187,9 @@ static void report_trace(const char *name, const char *path,
   for (size_t i = 0; i < 2; i++) {
     blis_workload_statistics statistics;
     double start = now_ns();
-    CHECK_OK(blis_workload_measure(&heap, workload, block_sizes[i], &statistics,
-                                   &error),
-             &error);
-    printf("  statistics, blocks of %-4u %7.1f ms  %4.1f %% reused\n",
-           block_sizes[i], (now_ns() - start) / 1e6,
-           100 * statistics.reused_share);
+    CHECK_OK(blis_workload_measure(&heap, workload, block_sizes[i], &statistics, &error), &error);
+    printf("  statistics, blocks of %-4u %7.1f ms  %4.1f %% reused\n", block_sizes[i],
+           (now_ns() - start) / 1e6, 100 * statistics.reused_share);
   }
   blis_workload_free(workload);
 }
@@ -224,8 +211,8 @@ static const char *write_trace_v2(void) {
     fprintf(file,
             "%d,chat,ten,critical,sess_%d,0,g%d,40,false,%d,%d,0,0,0,0,0.5,,"
             "%d,0,%d,%d,%d,%d,0,ok,,\n",
-            i, i / 4, i % 8, 100 + i % 900, 1 + i % 300, 300000000 + i * 100,
-            i * 100, i * 100, i * 100 + 28000, i * 100 + 130000);
+            i, i / 4, i % 8, 100 + i % 900, 1 + i % 300, 300000000 + i * 100, i * 100, i * 100,
+            i * 100 + 28000, i * 100 + 130000);
   }
   CHECK(fclose(file) == 0);
   return path;
@@ -237,8 +224,8 @@ static const char *write_azure(void) {
   CHECK(file != NULL);
   fputs("TIMESTAMP,ContextTokens,GeneratedTokens\r\n", file);
   for (int i = 0; i < TRACE_ROWS; i++) {
-    fprintf(file, "2023-11-16 %02d:%02d:%02d.%07d,%d,%d\r\n", i / 3600 % 24,
-            i / 60 % 60, i % 60, i % 1000 * 10, 100 + i % 900, 1 + i % 300);
+    fprintf(file, "2023-11-16 %02d:%02d:%02d.%07d,%d,%d\r\n", i / 3600 % 24, i / 60 % 60, i % 60,
+            i % 1000 * 10, 100 + i % 900, 1 + i % 300);
   }
   CHECK(fclose(file) == 0);
   return path;

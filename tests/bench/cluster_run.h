@@ -54,8 +54,7 @@ static double cpu_s(void) {
   return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-static blis_status next_request(void *state, blis_request *request, bool *done,
-                                blis_error *error) {
+static blis_status next_request(void *state, blis_request *request, bool *done, blis_error *error) {
   source *s = state;
   (void)error;
   *done = s->made == s->load.count;
@@ -78,18 +77,14 @@ static blis_status next_request(void *state, blis_request *request, bool *done,
   return BLIS_OK;
 }
 
-static void source_init(source *s, const workload *load,
-                        const blis_intern *strings) {
+static void source_init(source *s, const workload *load, const blis_intern *strings) {
   *s = (source){.load = *load};
   blis_random_init(&s->random, 42);
   for (uint32_t g = 0; g < load->groups; g++) {
-    s->prefixes[g] =
-        (blis_segment){.stream = g + 1, .length_tokens = load->prefix_tokens};
+    s->prefixes[g] = (blis_segment){.stream = g + 1, .length_tokens = load->prefix_tokens};
   }
-  s->interface = (blis_request_source){.next = next_request,
-                                       .state = s,
-                                       .strings = strings,
-                                       .count = load->count};
+  s->interface = (blis_request_source){
+      .next = next_request, .state = s, .strings = strings, .count = load->count};
 }
 
 static void configure(blis_instance_config *instances, uint32_t count) {
@@ -104,8 +99,7 @@ static void configure(blis_instance_config *instances, uint32_t count) {
   }
 }
 
-static double run(const row *r, uint64_t *hash, size_t *peak_bytes,
-                  double *hit_rate) {
+static double run(const row *r, uint64_t *hash, size_t *peak_bytes, double *hit_rate) {
   static blis_instance_config instances[10000];
   static source requests;
   blis_alloc_probe probe = {0};
@@ -120,9 +114,7 @@ static double run(const row *r, uint64_t *hash, size_t *peak_bytes,
                                        .seed = 42,
                                        .go_blis = r->go_blis};
   blis_router router;
-  CHECK_OK(
-      blis_router_create(&alloc, r->policy, NULL, &context, &router, &error),
-      &error);
+  CHECK_OK(blis_router_create(&alloc, r->policy, NULL, &context, &router, &error), &error);
   blis_recorder *recorder = blis_recorder_new(&alloc);
   blis_histogram itl_us;
   blis_histogram_init(&itl_us, &alloc);
@@ -134,17 +126,14 @@ static double run(const row *r, uint64_t *hash, size_t *peak_bytes,
                                       .horizon_us = BLIS_TIME_NEVER_US};
   blis_cluster *cluster = NULL;
   CHECK_OK(blis_cluster_new(&alloc, &config, &router, &requests.interface,
-                            blis_recorder_sink(recorder), &itl_us, &cluster,
-                            &error),
+                            blis_recorder_sink(recorder), &itl_us, &cluster, &error),
            &error);
   double start = cpu_s();
   CHECK_OK(blis_cluster_run_until(cluster, BLIS_TIME_NEVER_US, &error), &error);
   CHECK_OK(blis_cluster_finish(cluster, &error), &error);
   double spent = cpu_s() - start;
   blis_summary summary;
-  CHECK_OK(
-      blis_summary_init(&summary, &alloc, cluster, recorder, &itl_us, &error),
-      &error);
+  CHECK_OK(blis_summary_init(&summary, &alloc, cluster, recorder, &itl_us, &error), &error);
   *hash = blis_recorder_hash(recorder);
   *peak_bytes = probe.peak_bytes;
   *hit_rate = summary.cache_hit_rate_overall;
@@ -165,8 +154,8 @@ static blis_catalogue *open_latency(void) {
   blis_hardware_spec hardware = fixture_hardware(catalogue, "H100");
   blis_parallelism parallelism = {.tp = 1, .dp = 1};
   blis_error error;
-  CHECK_OK(blis_trained_physics_new(&heap, &model, &hardware, &parallelism,
-                                    &FIXTURE_FIT, &latency, &error),
+  CHECK_OK(blis_trained_physics_new(&heap, &model, &hardware, &parallelism, &FIXTURE_FIT, &latency,
+                                    &error),
            &error);
   return catalogue;
 }

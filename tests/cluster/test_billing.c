@@ -57,37 +57,29 @@ static void rules_are_checked(void) {
   open_pair(&s);
   blis_error error = {0};
   const blis_billing below = {.minimum_us = -3};
-  CHECK_STATUS(blis_cluster_set_billing(s.cluster, 0, &below, &error),
-               BLIS_ERR_INVALID);
-  CHECK_STR(error.message,
-            "billing: -3 us is not allowed, expected at least 0");
+  CHECK_STATUS(blis_cluster_set_billing(s.cluster, 0, &below, &error), BLIS_ERR_INVALID);
+  CHECK_STR(error.message, "billing: -3 us is not allowed, expected at least 0");
   const blis_billing fine = {.minimum_us = 3};
   set(&s, fine);
-  CHECK_STATUS(blis_cluster_set_billing(s.cluster, 0, &fine, &error),
-               BLIS_ERR_INVALID);
+  CHECK_STATUS(blis_cluster_set_billing(s.cluster, 0, &fine, &error), BLIS_ERR_INVALID);
   CHECK_STR(error.message, "billing: group 0 has rules already");
   site_deinit(&s);
 }
 
 /* Crashes at 100 and comes back at 300, or goes for good where ud is NULL. */
-static blis_status fail_first(void *ud, blis_cluster *cluster,
-                              blis_error *error) {
-  BLIS_TRY(blis_cluster_instance_fail(
-      cluster, 0, (blis_loss){.kind = BLIS_LOSS_REROUTED}, error));
-  return ud == NULL ? BLIS_OK
-                    : blis_cluster_instance_recover(cluster, 0, 200, 0, error);
+static blis_status fail_first(void *ud, blis_cluster *cluster, blis_error *error) {
+  BLIS_TRY(blis_cluster_instance_fail(cluster, 0, (blis_loss){.kind = BLIS_LOSS_REROUTED}, error));
+  return ud == NULL ? BLIS_OK : blis_cluster_instance_recover(cluster, 0, 200, 0, error);
 }
 
-static blis_status restore_first(void *ud, blis_cluster *cluster,
-                                 blis_error *error) {
+static blis_status restore_first(void *ud, blis_cluster *cluster, blis_error *error) {
   (void)ud;
   return blis_cluster_instance_restore(cluster, 0, error);
 }
 
 static void fail_at(site *s, int64_t time_us, bool comes_back) {
   blis_error error = {0};
-  CHECK_OK(blis_cluster_call_at(s->cluster, time_us, fail_first,
-                                comes_back ? s : NULL, &error),
+  CHECK_OK(blis_cluster_call_at(s->cluster, time_us, fail_first, comes_back ? s : NULL, &error),
            &error);
 }
 
@@ -122,11 +114,9 @@ static void each_time_is_rounded(void) {
   CHECK_OK(blis_cluster_set_prices(s.cluster, 0, steps, 3, &error), &error);
   set(&s, (blis_billing){.minimum_us = 1000, .granularity_us = 7});
   fail_at(&s, 100, false);
-  CHECK_OK(blis_cluster_call_at(s.cluster, 40000, restore_first, NULL, &error),
-           &error);
+  CHECK_OK(blis_cluster_call_at(s.cluster, 40000, restore_first, NULL, &error), &error);
   site_run(&s);
-  blis_rounding more =
-      blis_cluster_instance_rounding(s.cluster, 0, 40000 + 1000001);
+  blis_rounding more = blis_cluster_instance_rounding(s.cluster, 0, 40000 + 1000001);
   CHECK_EQ_I64(more.us, 900 + 5);
   CHECK_EQ_DOUBLE(more.gpu_usd, 900 * 1 + 5 * 3); /* USD/us when it went */
   site_deinit(&s);

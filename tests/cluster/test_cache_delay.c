@@ -44,8 +44,7 @@ static const blis_block_chain *chain_for(const blis_routing_request *request,
 }
 
 /* Leading blocks of the prompt that the copy has. */
-static uint32_t copied_blocks(const copyist *c, uint32_t i,
-                              const blis_block_chain *chain) {
+static uint32_t copied_blocks(const copyist *c, uint32_t i, const blis_block_chain *chain) {
   uint32_t k = 0;
   for (; k < chain->prompt_blocks; k++) {
     blis_block_id id = blis_block_chain_at(chain, k);
@@ -59,11 +58,9 @@ static uint32_t copied_blocks(const copyist *c, uint32_t i,
 
 static void check_view(copyist *c, const blis_routing_request *request,
                        const blis_routing_view *view) {
-  const double *tokens =
-      view->column(view->column_ud, BLIS_SIGNAL_CACHED_TOKENS);
+  const double *tokens = view->column(view->column_ud, BLIS_SIGNAL_CACHED_TOKENS);
   const double *hit = view->column(view->column_ud, BLIS_SIGNAL_PREFIX_HIT);
-  const double *live =
-      view->column(view->column_ud, BLIS_SIGNAL_LIVE_PREFIX_HIT);
+  const double *live = view->column(view->column_ud, BLIS_SIGNAL_LIVE_PREFIX_HIT);
   CHECK(tokens != NULL && hit != NULL && live != NULL);
   copy_if_due(c, view->now_us);
   for (uint32_t i = 0; i < INSTANCES; i++) {
@@ -84,14 +81,12 @@ static blis_status route(const blis_question *q, blis_decision *decision) {
   const blis_routing_view *view = q->view;
   copyist *c = q->state;
   check_view(c, q->request, view);
-  *decision = (blis_decision){
-      .chosen = (size_t)blis_random_intn(&c->random, (int32_t)view->count)};
+  *decision = (blis_decision){.chosen = (size_t)blis_random_intn(&c->random, (int32_t)view->count)};
   return BLIS_OK;
 }
 
 /* Looks at the caches only now and then, but is shown something always. */
-static blis_status admit(const blis_question *q,
-                         blis_admission_decision *decision) {
+static blis_status admit(const blis_question *q, blis_admission_decision *decision) {
   const blis_routing_view *view = q->view;
   copyist *c = q->state;
   copy_if_due(c, view->now_us);
@@ -106,11 +101,9 @@ static const blis_router_ops router_ops = {.route = route};
 static const blis_admission_ops admission_ops = {.decide = admit};
 
 static void run(site *s, copyist *c, blis_signal_set needs) {
-  blis_router router = {
-      .ops = &router_ops, .state = c, .needs = needs, .name = "copyist"};
+  blis_router router = {.ops = &router_ops, .state = c, .needs = needs, .name = "copyist"};
   site_must_open_with(s, &router);
-  blis_admission admission = {
-      .ops = &admission_ops, .state = c, .name = "copyist"};
+  blis_admission admission = {.ops = &admission_ops, .state = c, .name = "copyist"};
   site_set_admission(s, &admission);
   c->cluster = s->cluster;
   blis_random_init(&c->random, 4);
@@ -132,8 +125,7 @@ static void plan(site *s, blis_engine_kind engine) {
 
 static void views_are_those_of_copies(void) {
   static const int64_t delays_us[] = {1, 3000, 50000, 2000000};
-  static const blis_engine_kind engines[] = {BLIS_ENGINE_STEPWISE,
-                                             BLIS_ENGINE_FAST};
+  static const blis_engine_kind engines[] = {BLIS_ENGINE_STEPWISE, BLIS_ENGINE_FAST};
   for (size_t e = 0; e < 2; e++) {
     for (size_t d = 0; d < 4; d++) {
       site s;
@@ -147,9 +139,7 @@ static void views_are_those_of_copies(void) {
       s.config.cache_signal_delay_us = c.delay_us;
       s.config.routing_latency_us = d % 2 == 0 ? 0 : 700;
       /* Declared, or late: what has history is declared in its place. */
-      run(&s, &c,
-          d < 2 ? BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS)
-                : BLIS_SIGNALS_WITH_HISTORY);
+      run(&s, &c, d < 2 ? BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS) : BLIS_SIGNALS_WITH_HISTORY);
       CHECK(c.copies > 2 && c.copies <= 400);
       CHECK(d < 2 || c.differing > 50);
       site_deinit(&s);

@@ -2,9 +2,9 @@
 #include "cluster_fixture.h"
 
 /* Instances may lag behind under some of them, and must not under others. */
-static const char *const policies[] = {
-    "round-robin", "least-loaded",           "weighted",      "lmetric",
-    "random",      "vllm-stack.prefixaware", "always-busiest"};
+static const char *const policies[] = {"round-robin",   "least-loaded", "weighted",
+                                       "lmetric",       "random",       "vllm-stack.prefixaware",
+                                       "always-busiest"};
 enum { POLICY_COUNT = sizeof policies / sizeof policies[0] };
 static void every_request_ends_once(void) {
   for (int p = 0; p < POLICY_COUNT; p++) {
@@ -13,8 +13,7 @@ static void every_request_ends_once(void) {
     s.policy = policies[p];
     site_add_random_requests(&s, 3000, 60, 1);
     for (size_t i = 0; i < 3000; i += 7) {
-      s.source.requests[i].deadline_us =
-          s.source.requests[i].arrival_us + 400000;
+      s.source.requests[i].deadline_us = s.source.requests[i].arrival_us + 400000;
     }
     s.source.requests[100].prompt_tokens = 100000; /* can never fit */
     site_must_open(&s);
@@ -156,8 +155,7 @@ typedef struct call_log {
   int left;
 } call_log;
 
-static blis_status note_arrivals(void *ud, blis_cluster *cluster,
-                                 blis_error *error) {
+static blis_status note_arrivals(void *ud, blis_cluster *cluster, blis_error *error) {
   call_log *log = ud;
   blis_cluster_counts c;
   blis_cluster_get_counts(cluster, &c);
@@ -168,8 +166,7 @@ static blis_status note_arrivals(void *ud, blis_cluster *cluster,
   snprintf(log->text + used, sizeof log->text - used, "%d@%d:%d ", (int)batch,
            (int)blis_cluster_now_us(cluster), (int)c.routed);
   if (--log->left > 0) {
-    return blis_cluster_call_at(cluster,
-                                blis_cluster_now_us(cluster) + log->period_us,
+    return blis_cluster_call_at(cluster, blis_cluster_now_us(cluster) + log->period_us,
                                 note_arrivals, log, error);
   }
   return BLIS_OK;
@@ -182,24 +179,20 @@ static void calls_come_after_arrivals_and_before_steps(void) {
   site_must_open(&s);
   call_log log = {.period_us = 20000, .left = 3};
   blis_error error;
-  CHECK_OK(blis_cluster_call_at(s.cluster, 20000, note_arrivals, &log, &error),
-           &error);
+  CHECK_OK(blis_cluster_call_at(s.cluster, 20000, note_arrivals, &log, &error), &error);
   CHECK_OK(blis_cluster_run_until(s.cluster, 70000, &error), &error);
   CHECK_STR(log.text, "1@20000:1 2@40000:2 3@60000:3 ");
   CHECK_EQ_I64(blis_cluster_now_us(s.cluster), 70000);
-  CHECK_STATUS(
-      blis_cluster_call_at(s.cluster, 69999, note_arrivals, &log, &error),
-      BLIS_ERR_INVALID);
+  CHECK_STATUS(blis_cluster_call_at(s.cluster, 69999, note_arrivals, &log, &error),
+               BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, "69999 us is in the past");
   site_run(&s);
   site_check_states_sum_up(&s, 4);
   site_deinit(&s);
 }
 
-static blis_status call_again_now(void *ud, blis_cluster *cluster,
-                                  blis_error *error) {
-  return blis_cluster_call_at(cluster, blis_cluster_now_us(cluster),
-                              call_again_now, ud, error);
+static blis_status call_again_now(void *ud, blis_cluster *cluster, blis_error *error) {
+  return blis_cluster_call_at(cluster, blis_cluster_now_us(cluster), call_again_now, ud, error);
 }
 
 static void calls_without_end_are_noticed(void) {
@@ -208,17 +201,15 @@ static void calls_without_end_are_noticed(void) {
   site_add_slow_requests(&s, 1);
   site_must_open(&s);
   blis_error error;
-  CHECK_OK(blis_cluster_call_at(s.cluster, 5, call_again_now, NULL, &error),
-           &error);
+  CHECK_OK(blis_cluster_call_at(s.cluster, 5, call_again_now, NULL, &error), &error);
   CHECK_STATUS(blis_cluster_run_until(s.cluster, 100, &error), BLIS_ERR_STUCK);
   CHECK_CONTAINS(error.message, "at 5 us");
   site_deinit(&s);
 }
 
-static blis_status call_again_later(void *ud, blis_cluster *cluster,
-                                    blis_error *error) {
-  return blis_cluster_call_at(cluster, blis_cluster_now_us(cluster) + 10,
-                              call_again_later, ud, error);
+static blis_status call_again_later(void *ud, blis_cluster *cluster, blis_error *error) {
+  return blis_cluster_call_at(cluster, blis_cluster_now_us(cluster) + 10, call_again_later, ud,
+                              error);
 }
 
 /* A function that never stops may do so while there are requests to serve. */
@@ -228,14 +219,12 @@ static void calls_beyond_the_last_request_are_noticed(void) {
   site_add_slow_requests(&s, 1);
   site_must_open(&s);
   blis_error error;
-  CHECK_OK(blis_cluster_call_at(s.cluster, 0, call_again_later, NULL, &error),
-           &error);
+  CHECK_OK(blis_cluster_call_at(s.cluster, 0, call_again_later, NULL, &error), &error);
   CHECK_OK(blis_cluster_run_until(s.cluster, 9000000, &error), &error);
   blis_cluster_counts c;
   blis_cluster_get_counts(s.cluster, &c);
   CHECK_EQ_I64(c.completed, 1);
-  CHECK_STATUS(blis_cluster_run_until(s.cluster, BLIS_TIME_NEVER_US, &error),
-               BLIS_ERR_STUCK);
+  CHECK_STATUS(blis_cluster_run_until(s.cluster, BLIS_TIME_NEVER_US, &error), BLIS_ERR_STUCK);
   CHECK_CONTAINS(error.message, "0 requests are waiting");
   site_deinit(&s);
 }

@@ -23,8 +23,7 @@ static void too_many_requests_in_memory_stop_the_run(void) {
   s.config.max_requests_in_memory = 100;
   site_must_open(&s);
   blis_error error;
-  CHECK_STATUS(blis_cluster_run_until(s.cluster, BLIS_TIME_NEVER_US, &error),
-               BLIS_ERR_NOMEM);
+  CHECK_STATUS(blis_cluster_run_until(s.cluster, BLIS_TIME_NEVER_US, &error), BLIS_ERR_NOMEM);
   CHECK_CONTAINS(error.message, "more than 100 requests");
   site_deinit(&s);
 }
@@ -36,8 +35,7 @@ static void unsorted_requests_are_refused(void) {
   s.source.requests[2].arrival_us = 5;
   site_must_open(&s);
   blis_error error;
-  CHECK_STATUS(blis_cluster_run_until(s.cluster, BLIS_TIME_NEVER_US, &error),
-               BLIS_ERR_INVALID);
+  CHECK_STATUS(blis_cluster_run_until(s.cluster, BLIS_TIME_NEVER_US, &error), BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, "request_2 arrives at 5 us");
   site_deinit(&s);
 }
@@ -54,8 +52,7 @@ static void interruption_stops_the_run(void) {
   s.config.interrupted = interrupt_at_once;
   site_must_open(&s);
   blis_error error;
-  CHECK_STATUS(blis_cluster_run_until(s.cluster, BLIS_TIME_NEVER_US, &error),
-               BLIS_ERR_INTERRUPTED);
+  CHECK_STATUS(blis_cluster_run_until(s.cluster, BLIS_TIME_NEVER_US, &error), BLIS_ERR_INTERRUPTED);
   site_deinit(&s);
 }
 
@@ -70,9 +67,8 @@ static void bad_configurations_are_refused(void) {
   bad[1].snapshot_refresh_us = -5;
   bad[2].instance_count = 0;
   bad[3].cache_signal_delay_us = -1;
-  static const char *const parts[] = {
-      "admission_latency_us is -1", "snapshot_refresh_us is -5",
-      "number of instances is 0", "cache_signal_delay_us is -1"};
+  static const char *const parts[] = {"admission_latency_us is -1", "snapshot_refresh_us is -5",
+                                      "number of instances is 0", "cache_signal_delay_us is -1"};
   for (size_t i = 0; i < 4; i++) {
     s.config = bad[i];
     CHECK_STATUS(site_open(&s, &error), BLIS_ERR_INVALID);
@@ -86,8 +82,7 @@ static void bad_configurations_are_refused(void) {
   site_deinit(&s);
 }
 
-static blis_status choose_nobody(const blis_question *q,
-                                 blis_decision *decision) {
+static blis_status choose_nobody(const blis_question *q, blis_decision *decision) {
   *decision = (blis_decision){.chosen = q->view->count};
   return BLIS_OK;
 }
@@ -100,8 +95,7 @@ static void a_choice_beyond_the_candidates_is_an_error(void) {
   blis_router router = {.ops = &ops, .name = "nobody"};
   site_must_open_with(&s, &router);
   blis_error error;
-  CHECK_STATUS(blis_cluster_run_until(s.cluster, BLIS_TIME_NEVER_US, &error),
-               BLIS_ERR_POLICY);
+  CHECK_STATUS(blis_cluster_run_until(s.cluster, BLIS_TIME_NEVER_US, &error), BLIS_ERR_POLICY);
   CHECK_CONTAINS(error.message, "nobody: chose candidate 2 of 2");
   site_deinit(&s);
 }

@@ -12,14 +12,7 @@
 
 enum { REQUESTS = 250, INSTANCES_MAX = 6, ACTS = 12 };
 
-typedef enum act_kind {
-  FAIL,
-  FAIL_OVER,
-  DRAIN,
-  HAND_OVER,
-  RESTORE,
-  SLOW
-} act_kind;
+typedef enum act_kind { FAIL, FAIL_OVER, DRAIN, HAND_OVER, RESTORE, SLOW } act_kind;
 
 struct scene;
 
@@ -62,8 +55,8 @@ static int64_t draw_of(blis_random *random, const int64_t *values, int32_t n) {
   return values[draw(random, n)];
 }
 
-#define DRAW(random, ...)                                                      \
-  draw_of(random, (const int64_t[]){__VA_ARGS__},                              \
+#define DRAW(random, ...)                                                                          \
+  draw_of(random, (const int64_t[]){__VA_ARGS__},                                                  \
           (int32_t)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)))
 
 /* Drawing. */
@@ -84,20 +77,17 @@ static void draw_instances(scene *s, blis_random *random) {
       c->block_size_tokens = DRAW(random, 8, 16, 32);
       c->max_num_seqs = DRAW(random, 1, 4, 64);
       c->max_batched_tokens = DRAW(random, 256, 2048);
-      s->facts[i] = (blis_instance_facts){.model = models[draw(random, 3)],
-                                          .capacity = 1};
+      s->facts[i] = (blis_instance_facts){.model = models[draw(random, 3)], .capacity = 1};
     }
   }
 }
 
 static void draw_requests(scene *s, blis_random *random) {
   site *where = &s->site;
-  site_add_random_requests(where, REQUESTS, (double)DRAW(random, 5, 40, 200),
-                           s->seed);
+  site_add_random_requests(where, REQUESTS, (double)DRAW(random, 5, 40, 200), s->seed);
   uint32_t names[4];
   for (int i = 0; i < 4; i++) {
-    CHECK(blis_intern_add(where->strings, models[i], strlen(models[i]),
-                          &names[i]) == BLIS_OK);
+    CHECK(blis_intern_add(where->strings, models[i], strlen(models[i]), &names[i]) == BLIS_OK);
   }
   bool name_models = draw(random, 2) == 0;
   for (size_t i = 0; i < REQUESTS; i++) {
@@ -111,21 +101,18 @@ static void draw_acts(scene *s, blis_random *random) {
   int64_t last_us = s->site.source.requests[REQUESTS - 1].arrival_us;
   uint32_t count = s->site.config.instance_count;
   for (int i = 0; i < ACTS; i++) {
-    s->acts[i] =
-        (act){.scene = s,
-              .at_us = (int64_t)(blis_random_float64(random) * (double)last_us),
-              .kind = (act_kind)draw(random, SLOW + 1),
-              .index = (uint32_t)draw(random, (int32_t)count),
-              .factor = (double)DRAW(random, 1, 2, 9)};
+    s->acts[i] = (act){.scene = s,
+                       .at_us = (int64_t)(blis_random_float64(random) * (double)last_us),
+                       .kind = (act_kind)draw(random, SLOW + 1),
+                       .index = (uint32_t)draw(random, (int32_t)count),
+                       .factor = (double)DRAW(random, 1, 2, 9)};
   }
 }
 
 static void draw_config(scene *s, blis_random *random) {
   blis_cluster_config *c = &s->site.config;
-  c->snapshot_refresh_us =
-      DRAW(random, 0, 0, 1, 50000, 700000, BLIS_TIME_NEVER_US);
-  c->cache_signal_delay_us =
-      DRAW(random, 0, 0, 50000, 900000, BLIS_TIME_NEVER_US);
+  c->snapshot_refresh_us = DRAW(random, 0, 0, 1, 50000, 700000, BLIS_TIME_NEVER_US);
+  c->cache_signal_delay_us = DRAW(random, 0, 0, 50000, 900000, BLIS_TIME_NEVER_US);
   c->admission_latency_us = DRAW(random, 0, 0, 300, 30000);
   c->routing_latency_us = DRAW(random, 0, 0, 400, 20000);
   c->horizon_us = DRAW(random, BLIS_TIME_NEVER_US, BLIS_TIME_NEVER_US, 900000);
@@ -139,12 +126,10 @@ static void draw_config(scene *s, blis_random *random) {
 
 /* A second turn for half of those that complete. */
 static blis_status follow(void *state, const blis_request *request,
-                          const blis_request_outcome *outcome,
-                          blis_request *follow_up, bool *has_follow_up,
-                          blis_error *error) {
+                          const blis_request_outcome *outcome, blis_request *follow_up,
+                          bool *has_follow_up, blis_error *error) {
   (void)state, (void)error;
-  *has_follow_up = outcome->is_completed && request->round_index == 0 &&
-                   request->number % 2 == 1;
+  *has_follow_up = outcome->is_completed && request->round_index == 0 && request->number % 2 == 1;
   if (*has_follow_up) {
     *follow_up = *request;
     follow_up->arrival_us = outcome->end_us + request->number * 100;
@@ -159,8 +144,7 @@ static void scene_init(scene *s, int64_t seed) {
   blis_random random;
   blis_random_init(&random, seed);
   *s = (scene){.seed = seed};
-  site_init(&s->site, blis_alloc_heap(),
-            1 + (uint32_t)draw(&random, INSTANCES_MAX));
+  site_init(&s->site, blis_alloc_heap(), 1 + (uint32_t)draw(&random, INSTANCES_MAX));
   draw_instances(s, &random);
   draw_requests(s, &random);
   draw_acts(s, &random);
@@ -170,8 +154,7 @@ static void scene_init(scene *s, int64_t seed) {
   s->site.policy = blis_policy_at(BLIS_POLICY_ROUTER, policy)->name;
   s->site.go_blis = draw(&random, 2) == 0;
   int32_t admissions = (int32_t)blis_policy_count(BLIS_POLICY_ADMISSION);
-  s->admission =
-      blis_policy_at(BLIS_POLICY_ADMISSION, (size_t)draw(&random, admissions));
+  s->admission = blis_policy_at(BLIS_POLICY_ADMISSION, (size_t)draw(&random, admissions));
   if (draw(&random, 3) == 0) {
     s->site.source.source.ended = follow;
   }
@@ -180,19 +163,17 @@ static void scene_init(scene *s, int64_t seed) {
 /* The witness: an account of its own of what there is to be seen. */
 
 static const blis_signal engine_signals[] = {
-    BLIS_SIGNAL_QUEUE_DEPTH,    BLIS_SIGNAL_BATCH_SIZE,
-    BLIS_SIGNAL_KV_UTILIZATION, BLIS_SIGNAL_FREE_KV_BLOCKS,
-    BLIS_SIGNAL_PREEMPTIONS,    BLIS_SIGNAL_CACHE_HIT_RATE};
+    BLIS_SIGNAL_QUEUE_DEPTH,    BLIS_SIGNAL_BATCH_SIZE,  BLIS_SIGNAL_KV_UTILIZATION,
+    BLIS_SIGNAL_FREE_KV_BLOCKS, BLIS_SIGNAL_PREEMPTIONS, BLIS_SIGNAL_CACHE_HIT_RATE};
 
 enum { ENGINE_SIGNALS = sizeof engine_signals / sizeof *engine_signals };
 
 static bool serves(const scene *s, uint32_t i, uint32_t model) {
   const char *wanted = blis_intern_text(s->site.strings, model);
   const char *served = s->facts[i].model;
-  bool is_same = strcmp(served, wanted) == 0 ||
-                 (strcmp(served, "a/one") == 0 && strcmp(wanted, "A/ONE") == 0);
-  return blis_cluster_instance_service(s->site.cluster, i) ==
-             BLIS_SERVICE_ACTIVE &&
+  bool is_same =
+      strcmp(served, wanted) == 0 || (strcmp(served, "a/one") == 0 && strcmp(wanted, "A/ONE") == 0);
+  return blis_cluster_instance_service(s->site.cluster, i) == BLIS_SERVICE_ACTIVE &&
          (*wanted == '\0' || *served == '\0' || is_same);
 }
 
@@ -209,49 +190,40 @@ static size_t look(scene *s, uint32_t model, int64_t now_us) {
     if (now_us - r->at_us >= where->config.snapshot_refresh_us) {
       r->at_us = now_us;
       for (int k = 0; k < ENGINE_SIGNALS; k++) {
-        r->values[engine_signals[k]] =
-            blis_cluster_signal(where->cluster, i, engine_signals[k]);
+        r->values[engine_signals[k]] = blis_cluster_signal(where->cluster, i, engine_signals[k]);
       }
     }
   }
   return count;
 }
 
-static void check_candidate(const scene *s, const blis_routing_view *view,
-                            size_t k) {
+static void check_candidate(const scene *s, const blis_routing_view *view, size_t k) {
   const site *where = &s->site;
   uint32_t i = view->instances[k];
   const double *shown[BLIS_SIGNAL_COUNT];
   memcpy(shown, view->columns, sizeof shown);
   for (int e = 0; e < ENGINE_SIGNALS; e++) {
-    CHECK_EQ_DOUBLE(shown[engine_signals[e]][k],
-                    s->readings[i].values[engine_signals[e]]);
+    CHECK_EQ_DOUBLE(shown[engine_signals[e]][k], s->readings[i].values[engine_signals[e]]);
   }
   double pending = shown[BLIS_SIGNAL_PENDING][k];
   double in_flight = shown[BLIS_SIGNAL_IN_FLIGHT][k];
   double queued = shown[BLIS_SIGNAL_QUEUE_DEPTH][k];
   double running = shown[BLIS_SIGNAL_BATCH_SIZE][k];
-  CHECK_EQ_DOUBLE(
-      in_flight,
-      pending +
-          blis_cluster_signal(where->cluster, i, BLIS_SIGNAL_QUEUE_DEPTH) +
-          blis_cluster_signal(where->cluster, i, BLIS_SIGNAL_BATCH_SIZE));
+  CHECK_EQ_DOUBLE(in_flight, pending +
+                                 blis_cluster_signal(where->cluster, i, BLIS_SIGNAL_QUEUE_DEPTH) +
+                                 blis_cluster_signal(where->cluster, i, BLIS_SIGNAL_BATCH_SIZE));
   CHECK_EQ_DOUBLE(shown[BLIS_SIGNAL_REQUESTS][k], in_flight);
-  CHECK_EQ_DOUBLE(
-      shown[BLIS_SIGNAL_EFFECTIVE_LOAD][k],
-      queued + running +
-          (where->config.load_counts_in_flight ? in_flight : pending));
+  CHECK_EQ_DOUBLE(shown[BLIS_SIGNAL_EFFECTIVE_LOAD][k],
+                  queued + running + (where->config.load_counts_in_flight ? in_flight : pending));
   const blis_instance_config *c = &where->instances[i];
   double block_size = (double)c->block_size_tokens;
   double cached_blocks = shown[BLIS_SIGNAL_CACHED_TOKENS][k] / block_size;
   CHECK(cached_blocks == (double)(int64_t)cached_blocks);
-  CHECK(shown[BLIS_SIGNAL_PREFIX_HIT][k] >= 0 &&
-        shown[BLIS_SIGNAL_PREFIX_HIT][k] <= 1);
+  CHECK(shown[BLIS_SIGNAL_PREFIX_HIT][k] >= 0 && shown[BLIS_SIGNAL_PREFIX_HIT][k] <= 1);
   CHECK(shown[BLIS_SIGNAL_TIERED_PREFIX_HIT][k] ==
         shown[BLIS_SIGNAL_PREFIX_HIT][k]); /* there are no tiers */
   CHECK(where->config.cache_signal_delay_us > 0 ||
-        shown[BLIS_SIGNAL_PREFIX_HIT][k] ==
-            shown[BLIS_SIGNAL_LIVE_PREFIX_HIT][k]);
+        shown[BLIS_SIGNAL_PREFIX_HIT][k] == shown[BLIS_SIGNAL_LIVE_PREFIX_HIT][k]);
   CHECK(shown[BLIS_SIGNAL_PENDING_PREFILL_TOKENS][k] >= 0 &&
         (in_flight > 0 || shown[BLIS_SIGNAL_PENDING_PREFILL_TOKENS][k] == 0));
   CHECK_EQ_DOUBLE(shown[BLIS_SIGNAL_KV_BLOCKS][k], (double)c->kv_blocks);
@@ -267,8 +239,7 @@ static void check_least_load(const blis_routing_view *view) {
   blis_tie_init(&last, BLIS_TIE_LAST, 1, "test");
   CHECK_EQ_I64(blis_tie_pick_least(&lowest, view->least_load),
                blis_tie_pick_min(&lowest, loads, view));
-  CHECK_EQ_I64(blis_tie_pick_least(&last, view->least_load),
-               blis_tie_pick_min(&last, loads, view));
+  CHECK_EQ_I64(blis_tie_pick_least(&last, view->least_load), blis_tie_pick_min(&last, loads, view));
 }
 
 static bool check_extremes(const blis_routing_view *view) {
@@ -284,15 +255,13 @@ static bool check_extremes(const blis_routing_view *view) {
   return kept > 0;
 }
 
-static blis_status see_admission(void *ud, const blis_admission_event *event,
-                                 blis_error *error) {
+static blis_status see_admission(void *ud, const blis_admission_event *event, blis_error *error) {
   (void)error;
   look(ud, event->request->model, event->now_us);
   return BLIS_OK;
 }
 
-static blis_status see_routing(void *ud, const blis_routing_event *event,
-                               blis_error *error) {
+static blis_status see_routing(void *ud, const blis_routing_event *event, blis_error *error) {
   (void)error;
   scene *s = ud;
   const blis_routing_view *view = event->view;
@@ -314,11 +283,10 @@ static blis_status see_routing(void *ud, const blis_routing_event *event,
 }
 
 static void watch(scene *s) {
-  s->sink =
-      (blis_decision_sink){.admission = see_admission,
-                           .routing = see_routing,
-                           .ud = s,
-                           .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_COUNT) - 1};
+  s->sink = (blis_decision_sink){.admission = see_admission,
+                                 .routing = see_routing,
+                                 .ud = s,
+                                 .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_COUNT) - 1};
   s->site.config.decisions = &s->sink;
 }
 
@@ -331,13 +299,10 @@ static blis_status do_act(void *ud, blis_cluster *cluster, blis_error *error) {
   case FAIL_OVER:
     return blis_cluster_instance_fail(
         cluster, a->index,
-        (blis_loss){.kind = a->kind == FAIL_OVER ? BLIS_LOSS_REROUTED
-                                                 : BLIS_LOSS_USUAL},
-        error);
+        (blis_loss){.kind = a->kind == FAIL_OVER ? BLIS_LOSS_REROUTED : BLIS_LOSS_USUAL}, error);
   case DRAIN:
   case HAND_OVER:
-    return blis_cluster_instance_drain(cluster, a->index, a->kind == HAND_OVER,
-                                       error);
+    return blis_cluster_instance_drain(cluster, a->index, a->kind == HAND_OVER, error);
   case RESTORE:
     break;
   case SLOW:
@@ -360,13 +325,12 @@ static void open_scene(scene *s, blis_engine_kind engine) {
   site_must_open(where);
   blis_policy_context context = site_context(where);
   blis_admission admission = {0};
-  CHECK_OK(blis_admission_create(&where->alloc, s->admission->name, NULL,
-                                 &context, &admission, &error),
-           &error);
+  CHECK_OK(
+      blis_admission_create(&where->alloc, s->admission->name, NULL, &context, &admission, &error),
+      &error);
   site_set_admission(where, &admission);
   for (int i = 0; i < ACTS; i++) {
-    CHECK_OK(blis_cluster_call_at(where->cluster, s->acts[i].at_us, do_act,
-                                  &s->acts[i], &error),
+    CHECK_OK(blis_cluster_call_at(where->cluster, s->acts[i].at_us, do_act, &s->acts[i], &error),
              &error);
   }
 }
@@ -449,8 +413,8 @@ static void check_scene(int64_t seed, sights *seen) {
   watch(&s);
   is_equal = is_equal && hash == hash_of(&s, BLIS_ENGINE_FAST, AT_ONCE);
   if (!is_equal) {
-    fprintf(stderr, "scene %" PRId64 ", policy %s, admission %s\n", seed,
-            s.site.policy, s.admission->name);
+    fprintf(stderr, "scene %" PRId64 ", policy %s, admission %s\n", seed, s.site.policy,
+            s.admission->name);
   }
   CHECK(is_equal);
   site_deinit(&s.site);

@@ -2,8 +2,7 @@
 #include "cluster_fixture.h"
 #include "results/decisions.h"
 
-static blis_status run_traced(site *s, blis_decisions *decisions,
-                              blis_error *error) {
+static blis_status run_traced(site *s, blis_decisions *decisions, blis_error *error) {
   BLIS_TRY_NEW(decisions, error);
   s->config.decisions = blis_decisions_sink(decisions);
   blis_status status = site_open(s, error);
@@ -20,15 +19,13 @@ static void open_busy(site *s, blis_alloc alloc, const char *policy) {
 }
 
 static void a_trace_changes_nothing_and_tells_all(void) {
-  static const char *const policies[] = {"weighted", "round-robin",
-                                         "least-loaded", "random"};
+  static const char *const policies[] = {"weighted", "round-robin", "least-loaded", "random"};
   for (size_t p = 0; p < 4; p++) {
     site s;
     blis_error error;
     open_busy(&s, blis_alloc_heap(), policies[p]);
     uint64_t hash = site_hash(&s);
-    blis_decisions *decisions =
-        blis_decisions_new(&s.alloc, BLIS_DECISIONS_ALL);
+    blis_decisions *decisions = blis_decisions_new(&s.alloc, BLIS_DECISIONS_ALL);
     CHECK_OK(run_traced(&s, decisions, &error), &error);
     CHECK(blis_recorder_hash(s.recorder) == hash);
     CHECK_EQ_I64(blis_decisions_count(decisions), 600);
@@ -44,8 +41,7 @@ static void a_trace_changes_nothing_and_tells_all(void) {
       CHECK_EQ_I64(d->candidate_count, 3);
       CHECK_EQ_I64(d->scorer_count, p == 0 ? 3 : 0);
       CHECK_STR(blis_decisions_reason(decisions, d), policies[p]);
-      const blis_decision_candidate *c =
-          blis_decisions_candidates(decisions, d);
+      const blis_decision_candidate *c = blis_decisions_candidates(decisions, d);
       CHECK_EQ_DOUBLE(c[d->chosen].score, d->score);
       CHECK(d->regret >= 0);
       for (size_t k = 0; k < d->scorer_count; k++) {

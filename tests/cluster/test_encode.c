@@ -15,12 +15,11 @@ typedef struct scene {
 /* Instance 0 does everything else, the others encode. */
 static void begin(scene *s, uint32_t encoders, size_t requests) {
   site_init(&s->site, blis_alloc_heap(), 1 + encoders);
-  s->stage = (blis_encode_stage){
-      .rule = BLIS_ENCODES_MULTIMODAL, .base_us = 1000.5, .us_per_token = 3};
+  s->stage =
+      (blis_encode_stage){.rule = BLIS_ENCODES_MULTIMODAL, .base_us = 1000.5, .us_per_token = 3};
   for (uint32_t i = 0; i <= encoders; i++) {
     s->facts[i] = BLIS_INSTANCE_FACTS_UNKNOWN;
-    s->facts[i].roles =
-        i == 0 ? BLIS_ROLE_PREFILL | BLIS_ROLE_DECODE : BLIS_ROLE_ENCODE;
+    s->facts[i].roles = i == 0 ? BLIS_ROLE_PREFILL | BLIS_ROLE_DECODE : BLIS_ROLE_ENCODE;
   }
   s->site.config.facts = s->facts;
   s->site.policy = "least-loaded";
@@ -40,11 +39,9 @@ static void begin(scene *s, uint32_t encoders, size_t requests) {
 enum { ENCODE_US = 1370 }; /* 1000.5 + 3 * 123, rounded up */
 
 static blis_status try_open(scene *s, blis_error *error) {
-  blis_disaggregation apart = {
-      .bytes_per_us = 1000, .fabric_bytes_per_us = 1000, .kv_limit = 1};
+  blis_disaggregation apart = {.bytes_per_us = 1000, .fabric_bytes_per_us = 1000, .kv_limit = 1};
   site_must_open(&s->site);
-  CHECK_OK(blis_cluster_set_disaggregation(s->site.cluster, &apart, error),
-           error);
+  CHECK_OK(blis_cluster_set_disaggregation(s->site.cluster, &apart, error), error);
   return blis_cluster_set_encode_stage(s->site.cluster, &s->stage, error);
 }
 
@@ -140,12 +137,9 @@ static void deadlines_are_kept(void) {
   site_deinit(&s.site);
 }
 
-static blis_status fail_first(void *ud, blis_cluster *cluster,
-                              blis_error *error) {
+static blis_status fail_first(void *ud, blis_cluster *cluster, blis_error *error) {
   return blis_cluster_instance_fail(
-      cluster, 1,
-      (blis_loss){.kind = *(bool *)ud ? BLIS_LOSS_REROUTED : BLIS_LOSS_USUAL},
-      error);
+      cluster, 1, (blis_loss){.kind = *(bool *)ud ? BLIS_LOSS_REROUTED : BLIS_LOSS_USUAL}, error);
 }
 
 /* Its requests are encoded by the other one, or fail. */
@@ -156,9 +150,7 @@ static void encoders_fail(void) {
     bool re_route = k != 0;
     begin(&s, 2, 4);
     open_scene(&s);
-    CHECK_OK(blis_cluster_call_at(s.site.cluster, 1500, fail_first, &re_route,
-                                  &error),
-             &error);
+    CHECK_OK(blis_cluster_call_at(s.site.cluster, 1500, fail_first, &re_route, &error), &error);
     run(&s);
     blis_cluster_counts all;
     blis_cluster_get_counts(s.site.cluster, &all);
@@ -206,8 +198,7 @@ static void wrong_stages(void) {
 
 /* Everything is given back when memory runs out anywhere. */
 static blis_status set_and_run(site *s, blis_error *error) {
-  blis_disaggregation apart = {
-      .bytes_per_us = 1000, .fabric_bytes_per_us = 1000, .kv_limit = 1};
+  blis_disaggregation apart = {.bytes_per_us = 1000, .fabric_bytes_per_us = 1000, .kv_limit = 1};
   blis_encode_stage stage = {.rule = BLIS_ENCODES_ALL, .us_per_token = 1};
   BLIS_TRY(blis_cluster_set_disaggregation(s->cluster, &apart, error));
   BLIS_TRY(blis_cluster_set_encode_stage(s->cluster, &stage, error));

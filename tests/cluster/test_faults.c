@@ -3,14 +3,7 @@
 #include "cluster_fixture.h"
 
 /* Something done to an instance at a time. */
-typedef enum act_kind {
-  FAIL,
-  FAIL_OVER,
-  DRAIN,
-  HAND_OVER,
-  RESTORE,
-  SLOW
-} act_kind;
+typedef enum act_kind { FAIL, FAIL_OVER, DRAIN, HAND_OVER, RESTORE, SLOW } act_kind;
 
 typedef struct act {
   int64_t at_us;
@@ -26,13 +19,10 @@ static blis_status do_act(void *ud, blis_cluster *cluster, blis_error *error) {
   case FAIL_OVER:
     return blis_cluster_instance_fail(
         cluster, a->index,
-        (blis_loss){.kind = a->kind == FAIL_OVER ? BLIS_LOSS_REROUTED
-                                                 : BLIS_LOSS_USUAL},
-        error);
+        (blis_loss){.kind = a->kind == FAIL_OVER ? BLIS_LOSS_REROUTED : BLIS_LOSS_USUAL}, error);
   case DRAIN:
   case HAND_OVER:
-    return blis_cluster_instance_drain(cluster, a->index, a->kind == HAND_OVER,
-                                       error);
+    return blis_cluster_instance_drain(cluster, a->index, a->kind == HAND_OVER, error);
   case RESTORE:
     return blis_cluster_instance_restore(cluster, a->index, error);
   default:
@@ -40,11 +30,9 @@ static blis_status do_act(void *ud, blis_cluster *cluster, blis_error *error) {
   }
 }
 
-static blis_status try_schedule(site *s, act *acts, size_t count,
-                                blis_error *error) {
+static blis_status try_schedule(site *s, act *acts, size_t count, blis_error *error) {
   for (size_t i = 0; i < count; i++) {
-    BLIS_TRY(blis_cluster_call_at(s->cluster, acts[i].at_us, do_act, &acts[i],
-                                  error));
+    BLIS_TRY(blis_cluster_call_at(s->cluster, acts[i].at_us, do_act, &acts[i], error));
   }
   return BLIS_OK;
 }
@@ -86,16 +74,13 @@ static void a_failure_loses_requests(void) {
   for (int64_t i = 0; i < 6; i++) {
     const blis_record *r = record_of(&s, i);
     bool is_lost = i == 0 || i == 2;
-    CHECK_EQ_I64(r->state,
-                 is_lost ? BLIS_REQUEST_FAILED : BLIS_REQUEST_COMPLETED);
-    CHECK_STR(blis_recorder_reason(s.recorder, r),
-              is_lost ? "instance-failed" : "");
+    CHECK_EQ_I64(r->state, is_lost ? BLIS_REQUEST_FAILED : BLIS_REQUEST_COMPLETED);
+    CHECK_STR(blis_recorder_reason(s.recorder, r), is_lost ? "instance-failed" : "");
     CHECK_EQ_I64(r->instance, !is_lost);
     CHECK(!is_lost || (r->end_us == 90000 && r->e2e_us == -1));
     CHECK(r->ttft_us > 0);
   }
-  CHECK_EQ_I64(blis_cluster_instance_service(s.cluster, 0),
-               BLIS_SERVICE_FAILED);
+  CHECK_EQ_I64(blis_cluster_instance_service(s.cluster, 0), BLIS_SERVICE_FAILED);
   site_deinit(&s);
 }
 
@@ -149,16 +134,13 @@ static void a_drained_instance_finishes_its_work(void) {
     slow_pair(&s, 8);
     s.instances[0].max_num_seqs = 1; /* so that one of two waits */
     site_must_open(&s);
-    act acts[] = {
-        {.at_us = 90000, .kind = hands_over ? HAND_OVER : DRAIN, .index = 0}};
+    act acts[] = {{.at_us = 90000, .kind = hands_over ? HAND_OVER : DRAIN, .index = 0}};
     schedule(&s, acts, 1);
     blis_error error;
     CHECK_OK(blis_cluster_run_until(s.cluster, 200000, &error), &error);
-    CHECK_EQ_I64(blis_cluster_instance_service(s.cluster, 0),
-                 BLIS_SERVICE_DRAINING);
+    CHECK_EQ_I64(blis_cluster_instance_service(s.cluster, 0), BLIS_SERVICE_DRAINING);
     site_run(&s);
-    CHECK_EQ_I64(blis_cluster_instance_service(s.cluster, 0),
-                 BLIS_SERVICE_DRAINED);
+    CHECK_EQ_I64(blis_cluster_instance_service(s.cluster, 0), BLIS_SERVICE_DRAINED);
     site_check_states_sum_up(&s, 8);
     site_check_counters_are_zero(&s);
     for (int64_t i = 0; i < 8; i++) {
@@ -180,8 +162,7 @@ static void a_drained_instance_comes_back(void) {
   schedule(&s, acts, 2);
   blis_error error;
   CHECK_OK(blis_cluster_run_until(s.cluster, 10000, &error), &error);
-  CHECK_EQ_I64(blis_cluster_instance_service(s.cluster, 1),
-               BLIS_SERVICE_DRAINED);
+  CHECK_EQ_I64(blis_cluster_instance_service(s.cluster, 1), BLIS_SERVICE_DRAINED);
   site_run(&s);
   static const int expected[] = {0, 0, 0, 1}; /* turn k goes to k mod n */
   for (int64_t i = 0; i < 4; i++) {
@@ -192,8 +173,7 @@ static void a_drained_instance_comes_back(void) {
 
 static double cached_tokens_seen;
 
-static blis_status note_cached(const blis_question *q,
-                               blis_decision *decision) {
+static blis_status note_cached(const blis_question *q, blis_decision *decision) {
   cached_tokens_seen = q->view->columns[BLIS_SIGNAL_CACHED_TOKENS][0];
   *decision = (blis_decision){.chosen = 0};
   return BLIS_OK;
@@ -215,9 +195,8 @@ static void a_restored_cache_is_cold(void) {
       twin->arrival_us = 50000000;
       twin->segments = s.source.requests[0].segments;
       s.config.cache_signal_delay_us = delayed == 0 ? 0 : 1000000;
-      blis_router router = {.ops = &ops,
-                            .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS),
-                            .name = "note"};
+      blis_router router = {
+          .ops = &ops, .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS), .name = "note"};
       site_must_open_with(&s, &router);
       act acts[] = {{.at_us = 30000000, .kind = cases[i].kind, .factor = 1},
                     {.at_us = 31000000, .kind = RESTORE}};
@@ -249,8 +228,7 @@ static void slow_steps_take_longer(void) {
 
 static blis_status fail_now(const blis_question *q, blis_decision *decision) {
   *decision = (blis_decision){.chosen = 0};
-  return blis_cluster_instance_fail(*(blis_cluster **)q->state, 0,
-                                    (blis_loss){0}, q->error);
+  return blis_cluster_instance_fail(*(blis_cluster **)q->state, 0, (blis_loss){0}, q->error);
 }
 
 static void wrong_calls_are_refused(void) {
@@ -260,26 +238,21 @@ static void wrong_calls_are_refused(void) {
   slow_pair(&s, 1);
   blis_router router = {.ops = &ops, .state = &s.cluster, .name = "failing"};
   site_must_open_with(&s, &router);
-  CHECK_STATUS(blis_cluster_instance_fail(s.cluster, 2, (blis_loss){0}, &error),
-               BLIS_ERR_INVALID);
+  CHECK_STATUS(blis_cluster_instance_fail(s.cluster, 2, (blis_loss){0}, &error), BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, "no instance 2; there are 0 to 1");
-  CHECK_STATUS(blis_cluster_instance_slow(s.cluster, 1, 0, &error),
-               BLIS_ERR_INVALID);
+  CHECK_STATUS(blis_cluster_instance_slow(s.cluster, 1, 0, &error), BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, "instance_1: the factor of step times is 0");
   CHECK_OK(blis_cluster_instance_restore(s.cluster, 1, &error), &error);
-  CHECK_STATUS(blis_cluster_run_until(s.cluster, BLIS_TIME_NEVER_US, &error),
-               BLIS_ERR_INVALID);
+  CHECK_STATUS(blis_cluster_run_until(s.cluster, BLIS_TIME_NEVER_US, &error), BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, "during a decision");
   site_deinit(&s);
 }
 
 /* The only instance fails and comes back for ever, faster than it serves. */
 static blis_status flap(void *ud, blis_cluster *cluster, blis_error *error) {
-  BLIS_TRY(blis_cluster_instance_fail(
-      cluster, 0, (blis_loss){.kind = BLIS_LOSS_REROUTED}, error));
+  BLIS_TRY(blis_cluster_instance_fail(cluster, 0, (blis_loss){.kind = BLIS_LOSS_REROUTED}, error));
   BLIS_TRY(blis_cluster_instance_restore(cluster, 0, error));
-  return blis_cluster_call_at(cluster, blis_cluster_now_us(cluster) + 50, flap,
-                              ud, error);
+  return blis_cluster_call_at(cluster, blis_cluster_now_us(cluster) + 50, flap, ud, error);
 }
 
 static void a_run_that_gets_nowhere_is_stopped(void) {
@@ -289,8 +262,7 @@ static void a_run_that_gets_nowhere_is_stopped(void) {
   site_add_slow_requests(&s, 3);
   site_must_open(&s);
   CHECK_OK(blis_cluster_call_at(s.cluster, 30000, flap, NULL, &error), &error);
-  CHECK_STATUS(blis_cluster_run_until(s.cluster, BLIS_TIME_NEVER_US, &error),
-               BLIS_ERR_STUCK);
+  CHECK_STATUS(blis_cluster_run_until(s.cluster, BLIS_TIME_NEVER_US, &error), BLIS_ERR_STUCK);
   CHECK_CONTAINS(error.message, "request_0 was sent back to routing more than "
                                 "10000 times, the last time at 530000 us");
   site_deinit(&s);
@@ -313,8 +285,7 @@ static void draw_acts(act *acts, int64_t seed) {
   }
 }
 
-static void crowd(site *s, const char *policy, blis_engine_kind engine,
-                  int64_t seed) {
+static void crowd(site *s, const char *policy, blis_engine_kind engine, int64_t seed) {
   site_init(s, blis_alloc_heap(), CROWD);
   s->policy = policy;
   s->config.cache_signal_delay_us = 50000;
@@ -322,8 +293,7 @@ static void crowd(site *s, const char *policy, blis_engine_kind engine,
   s->config.routing_latency_us = seed % 3 == 0 ? 400 : 0;
   site_add_random_requests(s, 1000, 60, seed);
   for (size_t i = 0; i < 1000; i += 5) {
-    s->source.requests[i].deadline_us =
-        s->source.requests[i].arrival_us + 900000;
+    s->source.requests[i].deadline_us = s->source.requests[i].arrival_us + 900000;
   }
   for (uint32_t i = 0; i < CROWD; i++) {
     s->instances[i].engine = engine;
@@ -332,9 +302,8 @@ static void crowd(site *s, const char *policy, blis_engine_kind engine,
 }
 
 static void every_request_ends_once_whatever_fails(void) {
-  static const char *const policies[] = {"round-robin", "least-loaded",
-                                         "weighted",    "lmetric",
-                                         "unified",     "cognitora.score"};
+  static const char *const policies[] = {"round-robin", "least-loaded", "weighted",
+                                         "lmetric",     "unified",      "cognitora.score"};
   int64_t failed = 0;
   int64_t rerouted = 0;
   for (size_t p = 0; p < 6; p++) {
@@ -344,8 +313,7 @@ static void every_request_ends_once_whatever_fails(void) {
         site s;
         act acts[ACTS];
         draw_acts(acts, seed);
-        crowd(&s, policies[p],
-              engine == 0 ? BLIS_ENGINE_STEPWISE : BLIS_ENGINE_FAST, seed);
+        crowd(&s, policies[p], engine == 0 ? BLIS_ENGINE_STEPWISE : BLIS_ENGINE_FAST, seed);
         site_must_open(&s);
         schedule(&s, acts, ACTS);
         site_run(&s);
@@ -382,8 +350,7 @@ static void no_memory_is_an_error(void) {
     s.config.cache_signal_delay_us = 30000;
     s.config.snapshot_refresh_us = 30000;
     for (uint32_t i = 0; i < 3; i++) {
-      s.instances[i].engine =
-          go_blis == 1 ? BLIS_ENGINE_FAST : BLIS_ENGINE_STEPWISE;
+      s.instances[i].engine = go_blis == 1 ? BLIS_ENGINE_FAST : BLIS_ENGINE_STEPWISE;
       s.instances[i].kv_blocks = 200;
     }
     site_add_random_requests(&s, 60, 50, 11);

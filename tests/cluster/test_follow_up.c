@@ -32,9 +32,8 @@ static void set_content(loop *l, blis_request *request) {
 }
 
 static blis_status on_ended(void *state, const blis_request *request,
-                            const blis_request_outcome *outcome,
-                            blis_request *follow_up, bool *has_follow_up,
-                            blis_error *error) {
+                            const blis_request_outcome *outcome, blis_request *follow_up,
+                            bool *has_follow_up, blis_error *error) {
   (void)error;
   loop *l = (loop *)((char *)state - offsetof(loop, site.source));
   l->ends++;
@@ -72,8 +71,7 @@ static void loop_init(loop *l, uint32_t instances, bool grows) {
     r->client = i;
     char name[16];
     snprintf(name, sizeof name, "s%" PRIu32, i);
-    CHECK(blis_intern_add(s->strings, name, strlen(name), &r->session) ==
-          BLIS_OK);
+    CHECK(blis_intern_add(s->strings, name, strlen(name), &r->session) == BLIS_OK);
   }
 }
 
@@ -209,8 +207,7 @@ static void a_follow_up_before_its_time_is_an_error(void) {
   l.think_us = -1;
   loop_open(&l);
   blis_error error;
-  CHECK_STATUS(blis_cluster_run_until(l.site.cluster, 1000000000, &error),
-               BLIS_ERR_INVALID);
+  CHECK_STATUS(blis_cluster_run_until(l.site.cluster, 1000000000, &error), BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, "_round_1_1 arrives at");
   site_deinit(&l.site);
 }

@@ -36,22 +36,20 @@ static void open_scene(scene *s) {
   blis_error error;
   blis_policy_context context = site_context(&s->site);
   const blis_params params = {.items = s->params, .count = s->param_count};
-  const blis_params limit = {.items = &s->limit_param,
-                             .count = s->limit_param.name != NULL};
+  const blis_params limit = {.items = &s->limit_param, .count = s->limit_param.name != NULL};
   blis_gateway policy = s->policy;
   site_must_open(&s->site);
   if (policy.saturation.ops == NULL) {
-    CHECK_OK(blis_saturation_create(&heap, s->detector, &params, &context,
-                                    &policy.saturation, &error),
-             &error);
+    CHECK_OK(
+        blis_saturation_create(&heap, s->detector, &params, &context, &policy.saturation, &error),
+        &error);
   }
   if (s->is_watched) {
     watched = *policy.saturation.ops;
     watched.is_pure = false;
     policy.saturation.ops = &watched;
   }
-  CHECK_OK(blis_usage_limit_create(&heap, s->limit, &limit, &context,
-                                   &policy.usage_limit, &error),
+  CHECK_OK(blis_usage_limit_create(&heap, s->limit, &limit, &context, &policy.usage_limit, &error),
            &error);
   CHECK_OK(blis_cluster_set_gateway(s->site.cluster, &policy, &error), &error);
 }
@@ -78,13 +76,12 @@ static void set_number(scene *s, const char *name, double value) {
 }
 
 /* All at once; classes in turn, from the most important one. */
-static void add_burst(scene *s, size_t count, int64_t at_us,
-                      uint32_t output_tokens, size_t class_count) {
+static void add_burst(scene *s, size_t count, int64_t at_us, uint32_t output_tokens,
+                      size_t class_count) {
   static const char *const names[] = {"critical", "standard", "batch"};
   uint32_t classes[3];
   for (size_t i = 0; i < 3; i++) {
-    CHECK(blis_intern_add(s->site.strings, names[i], strlen(names[i]),
-                          &classes[i]) == BLIS_OK);
+    CHECK(blis_intern_add(s->site.strings, names[i], strlen(names[i]), &classes[i]) == BLIS_OK);
   }
   site_add_requests(&s->site, count);
   for (size_t i = 0; i < count; i++) {
@@ -120,30 +117,27 @@ static void goes_too_far_on_old_samples(void) {
 
 static const double full = 1;
 
-static blis_status always_full(void *state, const blis_saturation_look *look,
-                               double *saturation, blis_error *error) {
+static blis_status always_full(void *state, const blis_saturation_look *look, double *saturation,
+                               blis_error *error) {
   (void)state, (void)look, (void)error;
   *saturation = full;
   return BLIS_OK;
 }
 
-static const blis_saturation_ops full_ops = {.value = always_full,
-                                             .is_pure = true};
+static const blis_saturation_ops full_ops = {.value = always_full, .is_pure = true};
 
 static blis_status fail_it(void *ud, blis_cluster *cluster, blis_error *error) {
   (void)ud;
   return blis_cluster_instance_fail(cluster, 0, (blis_loss){0}, error);
 }
 
-static blis_status restore_it(void *ud, blis_cluster *cluster,
-                              blis_error *error) {
+static blis_status restore_it(void *ud, blis_cluster *cluster, blis_error *error) {
   (void)ud;
   return blis_cluster_instance_restore(cluster, 0, error);
 }
 
 /* The end of the only request, with an instance from back_us on. */
-static int64_t expiry(int64_t back_us, int64_t ttl_us, int64_t empty_ttl_us,
-                      int64_t sweep_us) {
+static int64_t expiry(int64_t back_us, int64_t ttl_us, int64_t empty_ttl_us, int64_t sweep_us) {
   scene s = {0};
   blis_error error;
   begin(&s, 1);
@@ -153,11 +147,8 @@ static int64_t expiry(int64_t back_us, int64_t ttl_us, int64_t empty_ttl_us,
   s.policy.sweep_us = sweep_us;
   add_burst(&s, 1, 1000, 5, 1);
   open_scene(&s);
-  CHECK_OK(blis_cluster_call_at(s.site.cluster, 0, fail_it, NULL, &error),
-           &error);
-  CHECK_OK(
-      blis_cluster_call_at(s.site.cluster, back_us, restore_it, NULL, &error),
-      &error);
+  CHECK_OK(blis_cluster_call_at(s.site.cluster, 0, fail_it, NULL, &error), &error);
+  CHECK_OK(blis_cluster_call_at(s.site.cluster, back_us, restore_it, NULL, &error), &error);
   site_run(&s.site);
   const blis_record *r = records_of(&s);
   CHECK_EQ_I64(r->state, BLIS_REQUEST_REJECTED);
@@ -232,8 +223,7 @@ static void evicts_for_others(void) {
     s.policy.eviction = (blis_gateway_eviction)k;
     set_number(&s, "max_concurrency", 1);
     add_burst(&s, 2, 0, 500, 1);
-    s.site.source.requests[0].slo_class =
-        blis_intern_find(s.site.strings, "batch", 5);
+    s.site.source.requests[0].slo_class = blis_intern_find(s.site.strings, "batch", 5);
     s.site.source.requests[1].arrival_us = 100000;
     open_scene(&s);
     site_run(&s.site);
@@ -253,8 +243,7 @@ static void says_what_is_wrong(void) {
   site_add_requests(&s.site, 0);
   site_must_open(&s.site);
   blis_gateway policy = {.cycle_us = 0, .sweep_us = 1};
-  CHECK(blis_cluster_set_gateway(s.site.cluster, &policy, &error) ==
-        BLIS_ERR_INVALID);
+  CHECK(blis_cluster_set_gateway(s.site.cluster, &policy, &error) == BLIS_ERR_INVALID);
   CHECK(strstr(error.message, "cycle_us is 0") != NULL);
   site_close(&s.site);
   site_must_open(&s.site);
@@ -262,8 +251,7 @@ static void says_what_is_wrong(void) {
                           .sweep_us = 1,
                           .dispatch = BLIS_GATEWAY_EVENT,
                           .eviction = BLIS_GATEWAY_EVICTS_SOME};
-  CHECK(blis_cluster_set_gateway(s.site.cluster, &policy, &error) ==
-        BLIS_ERR_INVALID);
+  CHECK(blis_cluster_set_gateway(s.site.cluster, &policy, &error) == BLIS_ERR_INVALID);
   CHECK(strstr(error.message, "eviction") != NULL);
   CHECK_EQ_I64(blis_gateway_status_code(BLIS_GATEWAY_NO_INSTANCE), 503);
   CHECK_EQ_I64(blis_gateway_status_code("probabilistic: x"), 429);
@@ -284,8 +272,8 @@ static blis_status do_act(void *ud, blis_cluster *cluster, blis_error *error) {
   const act *a = ud;
   switch (a->kind) {
   case 0:
-    return blis_cluster_instance_fail(
-        cluster, a->index, (blis_loss){.kind = BLIS_LOSS_REROUTED}, error);
+    return blis_cluster_instance_fail(cluster, a->index, (blis_loss){.kind = BLIS_LOSS_REROUTED},
+                                      error);
   case 1:
     return blis_cluster_instance_fail(cluster, a->index, (blis_loss){0}, error);
   case 2:
@@ -297,15 +285,14 @@ static blis_status do_act(void *ud, blis_cluster *cluster, blis_error *error) {
 
 /* The lowest band that is open; the tenant that most wait of; short prompts
    first. */
-static blis_status choose(void *state, const blis_flow_question *question,
-                          double *answer, blis_error *error) {
+static blis_status choose(void *state, const blis_flow_question *question, double *answer,
+                          blis_error *error) {
   (void)state, (void)error;
   *answer = question->bands != NULL ? -1 : 0;
   for (size_t i = 0; i < question->count; i++) {
     bool is_better = question->bands != NULL
                          ? question->saturation < question->bands[i].ceiling
-                         : question->flows[i].waiting >
-                               question->flows[(size_t)*answer].waiting;
+                         : question->flows[i].waiting > question->flows[(size_t)*answer].waiting;
     *answer = is_better ? (double)i : *answer;
   }
   if (question->request != NULL) {
@@ -335,8 +322,7 @@ static void draw_hooks(blis_gateway *p, blis_random *random) {
 }
 
 static void draw_policy(scene *s, blis_random *random) {
-  static const char *const limits[] = {"static", "linear", "priority-holdback",
-                                       "soft-reflective"};
+  static const char *const limits[] = {"static", "linear", "priority-holdback", "soft-reflective"};
   blis_gateway *p = &s->policy;
   p->dispatch = (blis_gateway_dispatch)blis_random_intn(random, 3);
   p->cycle_us = 1 + blis_random_intn(random, 5000);
@@ -346,17 +332,15 @@ static void draw_policy(scene *s, blis_random *random) {
   if (p->dispatch != BLIS_GATEWAY_EVENT) {
     p->eviction = (blis_gateway_eviction)blis_random_intn(random, 3);
   }
-  p->limits = (blis_flow_limits){
-      .max_requests = blis_random_intn(random, 2) * 20,
-      .band_max_requests = blis_random_intn(random, 2) * 15,
-      .max_bytes = blis_random_intn(random, 3) == 0 ? 40000 : 0,
-      .sheds = blis_random_intn(random, 2) == 0};
+  p->limits = (blis_flow_limits){.max_requests = blis_random_intn(random, 2) * 20,
+                                 .band_max_requests = blis_random_intn(random, 2) * 15,
+                                 .max_bytes = blis_random_intn(random, 3) == 0 ? 40000 : 0,
+                                 .sheds = blis_random_intn(random, 2) == 0};
   p->ttl_us = blis_random_intn(random, 2) * 700000;
   p->empty_ttl_us = blis_random_intn(random, 2) * 1500000;
   p->sweep_us = blis_random_intn(random, 2) == 0 ? 1 : SECOND_US;
   p->forget_bands_us = blis_random_intn(random, 2) * 300000;
-  s->limit = limits[blis_random_intn(
-      random, p->dispatch == BLIS_GATEWAY_EVENT ? 3 : 4)];
+  s->limit = limits[blis_random_intn(random, p->dispatch == BLIS_GATEWAY_EVENT ? 3 : 4)];
   if (blis_random_intn(random, 2) == 0) {
     s->detector = "utilization";
     set_number(s, "queue_depth_threshold", 1 + blis_random_intn(random, 3));
@@ -367,8 +351,7 @@ static void draw_policy(scene *s, blis_random *random) {
 }
 
 static void draw_scene(scene *s, int64_t seed) {
-  static const char *const policies[] = {"round-robin", "least-loaded",
-                                         "weighted"};
+  static const char *const policies[] = {"round-robin", "least-loaded", "weighted"};
   blis_random random;
   blis_random_init(&random, seed);
   begin(s, 1 + (uint32_t)blis_random_intn(&random, 4));
@@ -384,8 +367,7 @@ static void draw_scene(scene *s, int64_t seed) {
   s->site.config.routing_latency_us = blis_random_intn(&random, 2) * 700;
   s->site.config.snapshot_refresh_us = blis_random_intn(&random, 2) * 30000;
   draw_policy(s, &random);
-  site_add_random_requests(&s->site, REQUESTS,
-                           5 + blis_random_intn(&random, 60), seed);
+  site_add_random_requests(&s->site, REQUESTS, 5 + blis_random_intn(&random, 60), seed);
   for (size_t i = 0; i < REQUESTS; i++) {
     blis_request *r = &s->site.source.requests[i];
     if (blis_random_intn(&random, 5) == 0) {
@@ -404,10 +386,8 @@ static void check_bands(const scene *s, const blis_gateway_counts *all) {
   size_t count = blis_cluster_gateway_band_count(cluster);
   for (size_t i = 0; i < count; i++) {
     blis_gateway_band_counts its = blis_cluster_gateway_band(cluster, i);
-    CHECK(i == 0 ||
-          blis_cluster_gateway_band(cluster, i - 1).priority > its.priority);
-    CHECK_EQ_I64(blis_sketch_total(blis_cluster_gateway_band_waits(cluster, i)),
-                 its.dispatched);
+    CHECK(i == 0 || blis_cluster_gateway_band(cluster, i - 1).priority > its.priority);
+    CHECK_EQ_I64(blis_sketch_total(blis_cluster_gateway_band_waits(cluster, i)), its.dispatched);
     sum.enqueued += its.enqueued;
     sum.dispatched += its.dispatched;
     sum.rejected += its.rejected;
@@ -423,8 +403,7 @@ static void check_bands(const scene *s, const blis_gateway_counts *all) {
   CHECK_EQ_I64(sum.evicted, all->evicted);
 }
 
-static uint64_t run_scene(scene *s, int64_t seed, blis_engine_kind engine,
-                          bool by_steps) {
+static uint64_t run_scene(scene *s, int64_t seed, blis_engine_kind engine, bool by_steps) {
   static act acts[ACTS];
   blis_random random;
   blis_random_init_named(&random, seed, "acts");
@@ -436,14 +415,10 @@ static uint64_t run_scene(scene *s, int64_t seed, blis_engine_kind engine,
   open_scene(s);
   for (int i = 0; i < ACTS && seed % 2 == 0; i++) {
     bool is_last = i == ACTS - 1; /* somebody is there at the end */
-    acts[i] = (act){
-        .index =
-            is_last ? 0 : (uint32_t)blis_random_intn(&random, (int32_t)count),
-        .kind = is_last ? 3 : blis_random_intn(&random, 4)};
+    acts[i] = (act){.index = is_last ? 0 : (uint32_t)blis_random_intn(&random, (int32_t)count),
+                    .kind = is_last ? 3 : blis_random_intn(&random, 4)};
     int64_t at_us = is_last ? 4000000 : blis_random_intn(&random, 4000000);
-    CHECK_OK(
-        blis_cluster_call_at(s->site.cluster, at_us, do_act, &acts[i], &error),
-        &error);
+    CHECK_OK(blis_cluster_call_at(s->site.cluster, at_us, do_act, &acts[i], &error), &error);
   }
   if (by_steps) {
     CHECK_OK(site_step_to_end(&s->site, NULL, &error), &error);
@@ -463,8 +438,7 @@ static uint64_t run_scene(scene *s, int64_t seed, blis_engine_kind engine,
   check_bands(s, &c);
   c.tries = 0; /* looks that find nothing are the engine's */
   c.saturation = 0;
-  uint64_t hash =
-      blis_recorder_hash(s->site.recorder) ^ blis_hash64(&c, sizeof c, 1);
+  uint64_t hash = blis_recorder_hash(s->site.recorder) ^ blis_hash64(&c, sizeof c, 1);
   site_close(&s->site);
   return hash;
 }
@@ -513,8 +487,7 @@ static void engines_agree(void) {
                  run_scene(&s, seed, BLIS_ENGINE_FAST, true) == hash;
     /* Cycles that are left out would have found everything as it was. */
     s.is_watched = s.policy.dispatch == BLIS_GATEWAY_CYCLE;
-    agree = agree && (!s.is_watched ||
-                      run_scene(&s, seed, BLIS_ENGINE_FAST, false) == hash);
+    agree = agree && (!s.is_watched || run_scene(&s, seed, BLIS_ENGINE_FAST, false) == hash);
     if (!agree) {
       printf("# case %" PRId64 "\n", seed);
     }
@@ -535,13 +508,11 @@ static void nobody_waits_in_vain(void) {
     scene s = {0};
     blis_error error;
     draw_scene(&s, seed);
-    s.policy = (blis_gateway){
-        .dispatch = BLIS_GATEWAY_EVENT, .cycle_us = 1, .sweep_us = 1};
+    s.policy = (blis_gateway){.dispatch = BLIS_GATEWAY_EVENT, .cycle_us = 1, .sweep_us = 1};
     s.detector = seed % 2 == 0 ? "concurrency" : "utilization";
     s.limit = "static";
     s.param_count = 0;
-    set_number(&s, seed % 2 == 0 ? "max_concurrency" : "queue_depth_threshold",
-               2);
+    set_number(&s, seed % 2 == 0 ? "max_concurrency" : "queue_depth_threshold", 2);
     s.site.config.routing_latency_us = 0;
     open_scene(&s);
     bool done = false;

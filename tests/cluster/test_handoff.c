@@ -30,8 +30,7 @@ static void times_of_one_request(void) {
     CHECK_EQ_I64(r->instance, 1);
     CHECK_EQ_I64(r->scheduling_delay_us, queued_us);
     CHECK_EQ_I64(r->ttft_us, gives_first ? handed_us : handed_us + last_us);
-    CHECK_EQ_I64(r->e2e_us,
-                 handed_us + last_us + (gives_first ? 6040 : 2 * 6040));
+    CHECK_EQ_I64(r->e2e_us, handed_us + last_us + (gives_first ? 6040 : 2 * 6040));
     blis_handoff_counts c = counts_of(&s);
     CHECK_EQ_I64(c.started, 1);
     CHECK_EQ_I64(c.completed, 1);
@@ -81,8 +80,7 @@ static void owners_hand_nothing_over(void) {
     add_one(&s, 321, 5);
     open_scene(&s);
     blis_error error = {0};
-    CHECK_STATUS(site_try_run(&s.site, &error),
-                 i == 3 ? BLIS_OK : BLIS_ERR_POLICY);
+    CHECK_STATUS(site_try_run(&s.site, &error), i == 3 ? BLIS_OK : BLIS_ERR_POLICY);
     if (i < 3) {
       CHECK_CONTAINS(error.message, "hands KV off to another model");
     }
@@ -154,8 +152,7 @@ static void overlap_of_one_request(void) {
       scene s = {0};
       begin(&s, 1, 1, 0);
       for (int i = 0; i < 2; i++) {
-        s.site.instances[i].engine =
-            engine == 0 ? BLIS_ENGINE_STEPWISE : BLIS_ENGINE_FAST;
+        s.site.instances[i].engine = engine == 0 ? BLIS_ENGINE_STEPWISE : BLIS_ENGINE_FAST;
         s.site.instances[i].max_batched_tokens = cases[k].chunk;
       }
       s.policy.reserves_first = true;
@@ -189,15 +186,14 @@ static void ends_of_unequal_size(void) {
     double source_bytes, destination_bytes;
     int64_t way_us;
   } cases[] = {
-      {100, 100, 64}, {100, 50, 32}, {100, 25, 32}, {50, 100, 64},
-      {50, 50, 32},   {75, 50, 32}, /* 4/3 of the way in, and 24 us out */
+      {100, 100, 64}, {100, 50, 32}, {100, 25, 32},
+      {50, 100, 64},  {50, 50, 32},  {75, 50, 32}, /* 4/3 of the way in, and 24 us out */
   };
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     scene s = {0};
     begin(&s, 2, 1, 0);
     for (int i = 0; i < 3; i++) {
-      s.facts[i].kv_bytes_per_token =
-          i < 2 ? cases[k].source_bytes : cases[k].destination_bytes;
+      s.facts[i].kv_bytes_per_token = i < 2 ? cases[k].source_bytes : cases[k].destination_bytes;
     }
     add_equal(&s, 2, 321, 3);
     open_scene(&s);
@@ -205,13 +201,12 @@ static void ends_of_unequal_size(void) {
     double larger = fmax(cases[k].source_bytes, cases[k].destination_bytes);
     CHECK(counts_of(&s).bytes == 2 * 320 * larger);
     for (int i = 0; i < 2; i++) {
-      CHECK_EQ_I64(site_records(&s.site)[i].ttft_us,
-                   532 + 10815 + cases[k].way_us + 6030);
+      CHECK_EQ_I64(site_records(&s.site)[i].ttft_us, 532 + 10815 + cases[k].way_us + 6030);
       CHECK(fabs(blis_cluster_link(s.site.cluster, 2 * (size_t)i).bytes -
                  320 * cases[k].source_bytes) < 1e-6);
     }
-    CHECK(fabs(blis_cluster_link(s.site.cluster, 5).bytes -
-               2 * 320 * cases[k].destination_bytes) < 1e-6);
+    CHECK(fabs(blis_cluster_link(s.site.cluster, 5).bytes - 2 * 320 * cases[k].destination_bytes) <
+          1e-6);
     check_nothing_is_held(&s);
     site_deinit(&s.site);
   }
@@ -224,8 +219,7 @@ static void overlap_needs_room_first(void) {
   site_add_requests(&s.site, 0);
   site_must_open(&s.site);
   blis_error error;
-  CHECK(blis_cluster_set_disaggregation(s.site.cluster, &s.policy, &error) ==
-        BLIS_ERR_INVALID);
+  CHECK(blis_cluster_set_disaggregation(s.site.cluster, &s.policy, &error) == BLIS_ERR_INVALID);
   CHECK(strstr(error.message, "before it") != NULL);
   site_deinit(&s.site);
 }
@@ -285,8 +279,7 @@ static void what_to_do_without_room(void) {
 }
 
 /* Of two instances, the other one prefills. */
-static blis_status take_the_other(const blis_question *q, size_t chosen,
-                                  blis_split *split) {
+static blis_status take_the_other(const blis_question *q, size_t chosen, blis_split *split) {
   split->splits = true;
   split->prefill = 1 - (int64_t)q->view->instances[chosen];
   return BLIS_OK;
@@ -316,8 +309,7 @@ static void deadlocks_are_named(void) {
     site_add_requests(&s.site, 4);
     for (int i = 0; i < 4; i++) {
       s.site.instances[i % 2].kv_blocks = 45;
-      s.site.instances[i % 2].engine =
-          (k & 4) != 0 ? BLIS_ENGINE_STEPWISE : BLIS_ENGINE_FAST;
+      s.site.instances[i % 2].engine = (k & 4) != 0 ? BLIS_ENGINE_STEPWISE : BLIS_ENGINE_FAST;
       blis_request *r = &s.site.source.requests[i];
       r->arrival_us = 1000;
       r->prompt_tokens = 321;
@@ -344,8 +336,7 @@ static void roles_are_checked(void) {
   site_add_requests(&s.site, 0);
   site_must_open(&s.site);
   blis_error error;
-  CHECK(blis_cluster_set_disaggregation(s.site.cluster, &s.policy, &error) ==
-        BLIS_ERR_INVALID);
+  CHECK(blis_cluster_set_disaggregation(s.site.cluster, &s.policy, &error) == BLIS_ERR_INVALID);
   CHECK(strstr(error.message, "decode") != NULL);
   site_deinit(&s.site);
 }

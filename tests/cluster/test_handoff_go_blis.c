@@ -48,8 +48,7 @@ static void prompts_beyond_the_length_of_their_destination_in_go_blis(void) {
     begin(&s, 1, 1, 0);
     make_go_blis(&s);
     for (int i = 0; i < 2; i++) {
-      s.site.instances[i].engine =
-          engine == 0 ? BLIS_ENGINE_STEPWISE : BLIS_ENGINE_FAST;
+      s.site.instances[i].engine = engine == 0 ? BLIS_ENGINE_STEPWISE : BLIS_ENGINE_FAST;
     }
     s.site.instances[1].kv_blocks = 40;
     s.site.instances[1].max_model_len_tokens = 100;
@@ -96,8 +95,7 @@ static void preempted_decodes_start_by_a_token_in_go_blis(void) {
     begin(&s, 1, 1, 0);
     make_go_blis(&s);
     s.site.instances[1].kv_blocks = 21;
-    s.site.instances[1].engine =
-        i == 0 ? BLIS_ENGINE_FAST : BLIS_ENGINE_STEPWISE;
+    s.site.instances[1].engine = i == 0 ? BLIS_ENGINE_FAST : BLIS_ENGINE_STEPWISE;
     add_equal(&s, 2, 158, 6);
     open_scene(&s);
     site_run(&s.site);

@@ -20,8 +20,8 @@ static blis_status do_act(void *ud, blis_cluster *cluster, blis_error *error) {
   const act *a = ud;
   switch (a->kind) {
   case 0:
-    return blis_cluster_instance_fail(
-        cluster, a->index, (blis_loss){.kind = BLIS_LOSS_REROUTED}, error);
+    return blis_cluster_instance_fail(cluster, a->index, (blis_loss){.kind = BLIS_LOSS_REROUTED},
+                                      error);
   case 1:
     return blis_cluster_instance_fail(cluster, a->index, (blis_loss){0}, error);
   case 2:
@@ -32,8 +32,7 @@ static blis_status do_act(void *ud, blis_cluster *cluster, blis_error *error) {
 }
 
 static void draw_policy(scene *s, blis_random *random) {
-  static const char *const deciders[] = {"always", "always", "prefix-threshold",
-                                         "cognitora.plan"};
+  static const char *const deciders[] = {"always", "always", "prefix-threshold", "cognitora.plan"};
   blis_disaggregation *p = &s->policy;
   s->decider = deciders[blis_random_intn(random, 4)];
   p->reserves_first = blis_random_intn(random, 2) == 0;
@@ -42,9 +41,7 @@ static void draw_policy(scene *s, blis_random *random) {
   p->on_failure = (blis_handoff_failure)blis_random_intn(random, 3);
   p->retries_max = blis_random_intn(random, 3);
   p->retry_pause_us = blis_random_intn(random, 20000);
-  p->timeout_us = blis_random_intn(random, 4) == 0
-                      ? 0
-                      : 20000 + blis_random_intn(random, 2000000);
+  p->timeout_us = blis_random_intn(random, 4) == 0 ? 0 : 20000 + blis_random_intn(random, 2000000);
   p->kv_limit = blis_random_intn(random, 2) == 0 ? 1 : 0.6;
   p->bytes_per_us = 0.5 + blis_random_intn(random, 500);
   p->fabric_bytes_per_us = 1 + blis_random_intn(random, 500);
@@ -66,10 +63,9 @@ static void add_encoder(scene *s, blis_random *random) {
   s->site.instances[last] = s->site.instances[0];
   s->facts[last] = s->facts[0];
   s->facts[last].roles = BLIS_ROLE_ENCODE;
-  s->stage =
-      (blis_encode_stage){.rule = BLIS_ENCODES_MULTIMODAL,
-                          .base_us = blis_random_intn(random, 20000),
-                          .us_per_token = blis_random_intn(random, 300) / 7.0};
+  s->stage = (blis_encode_stage){.rule = BLIS_ENCODES_MULTIMODAL,
+                                 .base_us = blis_random_intn(random, 20000),
+                                 .us_per_token = blis_random_intn(random, 300) / 7.0};
 }
 
 static void set_horizon(scene *s, int64_t horizon_us) {
@@ -93,8 +89,7 @@ static void draw_scene(scene *s, int64_t seed) {
   uint32_t prefills = 1 + (uint32_t)blis_random_intn(&random, 2);
   uint32_t decodes = 1 + (uint32_t)blis_random_intn(&random, 2);
   uint32_t both = (uint32_t)blis_random_intn(&random, 3);
-  static const char *const policies[] = {"round-robin", "least-loaded",
-                                         "weighted"};
+  static const char *const policies[] = {"round-robin", "least-loaded", "weighted"};
   begin(s, prefills, decodes, both);
   s->site.policy = policies[blis_random_intn(&random, 3)];
   for (uint32_t i = 0; i < s->site.config.instance_count; i++) {
@@ -122,8 +117,7 @@ static void draw_scene(scene *s, int64_t seed) {
   if (blis_random_intn(&random, 8) == 0) {
     set_horizon(s, 1000000 + blis_random_intn(&random, 3000000));
   }
-  site_add_random_requests(&s->site, REQUESTS,
-                           5 + blis_random_intn(&random, 60), seed);
+  site_add_random_requests(&s->site, REQUESTS, 5 + blis_random_intn(&random, 60), seed);
   for (size_t i = 0; i < REQUESTS; i++) {
     blis_request *r = &s->site.source.requests[i];
     if (blis_random_intn(&random, 4) == 0) {
@@ -152,8 +146,7 @@ static bool may_get_stuck(const scene *s) {
   return s->policy.timeout_us == 0 && !s->policy.go_blis && has_both;
 }
 
-static uint64_t give_up(const scene *s, const blis_error *error,
-                        const char *why) {
+static uint64_t give_up(const scene *s, const blis_error *error, const char *why) {
   CHECK(may_get_stuck(s) && counts_of(s).in_flight > 0);
   CHECK(strstr(error->message, "request_") != NULL);
   CHECK(strstr(error->message, why) != NULL);
@@ -170,9 +163,8 @@ static void check_links(const scene *s) {
   for (size_t i = 0; i < count; i++) {
     blis_link_counts link = blis_cluster_link(s->site.cluster, i);
     *(link.instance < 0 ? &fabric : link.is_in ? &in : &out) += link.bytes;
-    is_equal &=
-        link.instance < 0 || s->facts[link.instance].kv_bytes_per_token ==
-                                 s->facts[0].kv_bytes_per_token;
+    is_equal &= link.instance < 0 ||
+                s->facts[link.instance].kv_bytes_per_token == s->facts[0].kv_bytes_per_token;
     CHECK(link.transfer_us >= link.busy_us * (1 - 1e-9));
     CHECK(link.bytes <= link.bytes_per_us * link.busy_us * (1 + 1e-9) + 1);
   }
@@ -210,8 +202,7 @@ static blis_status run_to_end(scene *s, bool by_steps, blis_error *error) {
   return blis_cluster_run_until(s->site.cluster, BLIS_TIME_NEVER_US, error);
 }
 
-static uint64_t run_scene(scene *s, int64_t seed, blis_engine_kind engine,
-                          bool by_steps) {
+static uint64_t run_scene(scene *s, int64_t seed, blis_engine_kind engine, bool by_steps) {
   static act acts[ACTS];
   blis_random random;
   blis_random_init_named(&random, seed, "acts");
@@ -222,19 +213,16 @@ static uint64_t run_scene(scene *s, int64_t seed, blis_engine_kind engine,
   }
   open_scene(s);
   for (int i = 0; i < ACTS && seed % 2 == 0; i++) {
-    acts[i] =
-        (act){.index = (uint32_t)blis_random_intn(&random, (int32_t)count),
-              .kind = i == 0 ? 3 : blis_random_intn(&random, 5)};
-    CHECK_OK(blis_cluster_call_at(s->site.cluster,
-                                  blis_random_intn(&random, 4000000), do_act,
+    acts[i] = (act){.index = (uint32_t)blis_random_intn(&random, (int32_t)count),
+                    .kind = i == 0 ? 3 : blis_random_intn(&random, 5)};
+    CHECK_OK(blis_cluster_call_at(s->site.cluster, blis_random_intn(&random, 4000000), do_act,
                                   &acts[i], &error),
              &error);
   }
   blis_status status = run_to_end(s, by_steps, &error);
   bool is_stuck = status == BLIS_ERR_STUCK;
   CHECK_OK(is_stuck ? BLIS_OK : status, &error);
-  uint64_t hash =
-      is_stuck ? give_up(s, &error, "has made progress") : close_books(s);
+  uint64_t hash = is_stuck ? give_up(s, &error, "has made progress") : close_books(s);
   site_close(&s->site);
   return hash;
 }
@@ -253,8 +241,7 @@ static void engines_agree(void) {
     CHECK(run_scene(&s, seed, BLIS_ENGINE_FAST, true) == hash);
     site_deinit(&s.site);
   }
-  printf("# %" PRId64 " of %" PRId64 " cases agree, %" PRId64
-         " of them stuck and named\n",
+  printf("# %" PRId64 " of %" PRId64 " cases agree, %" PRId64 " of them stuck and named\n",
          case_count, case_count, stuck_cases / 3);
 }
 int main(int argc, char **argv) {

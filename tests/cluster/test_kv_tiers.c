@@ -59,8 +59,7 @@ static void readers_share_a_link(blis_engine_kind engine) {
     site_run(&s.site);
     const blis_record *all = site_records(&s.site);
     size_t count = 3 + (size_t)others;
-    CHECK_EQ_I64(record_of(all, 2, count)->scheduling_delay_us,
-                 others > 0 ? 150000 : 100000);
+    CHECK_EQ_I64(record_of(all, 2, count)->scheduling_delay_us, others > 0 ? 150000 : 100000);
     if (others > 0) {
       CHECK_EQ_I64(record_of(all, 3, count)->scheduling_delay_us, 100000);
     }
@@ -264,8 +263,7 @@ static void a_threshold_saves_writes(void) {
 }
 
 /* How many tokens of a prompt come back when it is asked for again. */
-static int64_t tokens_back(uint32_t prompt_tokens, int64_t block_tokens,
-                           int64_t chunk_tokens) {
+static int64_t tokens_back(uint32_t prompt_tokens, int64_t block_tokens, int64_t chunk_tokens) {
   scene s = {0};
   begin(&s, 1);
   s.site.instances[0].block_size_tokens = block_tokens;
@@ -325,8 +323,7 @@ static void evictions_of_the_cache_are_saved(void) {
   scene s = {0};
   begin(&s, 1);
   s.site.instances[0].kv_blocks = 110;
-  add_tier(&s, "cpu", 1000, BLIS_TIER_OF_INSTANCE, 32)->saving =
-      BLIS_TIER_ON_EVICT;
+  add_tier(&s, "cpu", 1000, BLIS_TIER_OF_INSTANCE, 32)->saving = BLIS_TIER_ON_EVICT;
   site_add_requests(&s.site, 3);
   ask_for(&s, 0, 0, 0, 1600, 16);
   ask_for(&s, 1, 500000, 1, 1600, 16);
@@ -442,8 +439,8 @@ static void empty_tiers_change_nothing(void) {
 }
 
 static void what_is_wrong_is_told(void) {
-  static const char *const words[] = {"stage", "stage itself", "bandwidth",
-                                      "same model", "kv_bytes_per_token"};
+  static const char *const words[] = {"stage", "stage itself", "bandwidth", "same model",
+                                      "kv_bytes_per_token"};
   for (int i = 0; i < 5; i++) {
     scene s = {0};
     begin(&s, 2);
@@ -465,10 +462,8 @@ static void what_is_wrong_is_told(void) {
 
 /* KV of x, a/x and b/x is that of three models, whichever comes first. */
 static void owners_share_nothing(void) {
-  static const char *const models[][3] = {{"x", "a/x", "b/x"},
-                                          {"a/x", "x", "x"},
-                                          {"a/x", "a/x", "x"},
-                                          {"a/x", "A/X", "a/x"}};
+  static const char *const models[][3] = {
+      {"x", "a/x", "b/x"}, {"a/x", "x", "x"}, {"a/x", "a/x", "x"}, {"a/x", "A/X", "a/x"}};
   for (size_t i = 0; i < 4; i++) {
     scene s = {0};
     begin(&s, 3);
@@ -478,12 +473,10 @@ static void owners_share_nothing(void) {
     }
     site_add_requests(&s.site, 1);
     blis_error error = {0};
-    CHECK_STATUS(site_open(&s.site, &error),
-                 i == 3 ? BLIS_OK : BLIS_ERR_INVALID);
+    CHECK_STATUS(site_open(&s.site, &error), i == 3 ? BLIS_OK : BLIS_ERR_INVALID);
     if (i < 3) {
-      CHECK_CONTAINS(error.message, i == 2
-                                        ? "instance_2 differs from instance_0"
-                                        : "instance_1 differs from instance_0");
+      CHECK_CONTAINS(error.message, i == 2 ? "instance_2 differs from instance_0"
+                                           : "instance_1 differs from instance_0");
     }
     site_deinit(&s.site);
   }

@@ -18,8 +18,8 @@ static blis_status do_act(void *ud, blis_cluster *cluster, blis_error *error) {
   const act *a = ud;
   switch (a->kind) {
   case 0:
-    return blis_cluster_instance_fail(
-        cluster, a->index, (blis_loss){.kind = BLIS_LOSS_REROUTED}, error);
+    return blis_cluster_instance_fail(cluster, a->index, (blis_loss){.kind = BLIS_LOSS_REROUTED},
+                                      error);
   case 1:
     return blis_cluster_instance_fail(cluster, a->index, (blis_loss){0}, error);
   case 2:
@@ -31,8 +31,8 @@ static blis_status do_act(void *ud, blis_cluster *cluster, blis_error *error) {
   }
 }
 
-static blis_status half_of_it(void *ud, const blis_kv_offer *offer,
-                              int64_t *tokens, blis_error *error) {
+static blis_status half_of_it(void *ud, const blis_kv_offer *offer, int64_t *tokens,
+                              blis_error *error) {
   (void)ud;
   (void)error;
   int64_t sum = 0;
@@ -41,13 +41,12 @@ static blis_status half_of_it(void *ud, const blis_kv_offer *offer,
   }
   CHECK_EQ_I64(sum, offer->offered_tokens);
   CHECK(offer->load_us >= 0);
-  *tokens = offer->request->number % 3 == 0 ? offer->offered_tokens
-                                            : offer->offered_tokens / 2;
+  *tokens = offer->request->number % 3 == 0 ? offer->offered_tokens : offer->offered_tokens / 2;
   return BLIS_OK;
 }
 
-static blis_status deep_ones_leave(void *ud, const blis_kv_sight *sight,
-                                   double *score, blis_error *error) {
+static blis_status deep_ones_leave(void *ud, const blis_kv_sight *sight, double *score,
+                                   blis_error *error) {
   (void)ud;
   (void)error;
   *score = (double)sight->uses - sight->depth;
@@ -64,19 +63,17 @@ static void draw_tiers(scene *s, blis_random *random) {
   static const int64_t sizes[] = {0, 3, 20, 100, 1000};
   int count = 1 + blis_random_intn(random, 4);
   for (int t = 0; t < count; t++) {
-    blis_kv_tier *tier = add_tier(s, "tier", sizes[blis_random_intn(random, 5)],
-                                  (blis_tier_scope)blis_random_intn(random, 3),
-                                  draw_bandwidth(random));
+    blis_kv_tier *tier =
+        add_tier(s, "tier", sizes[blis_random_intn(random, 5)],
+                 (blis_tier_scope)blis_random_intn(random, 3), draw_bandwidth(random));
     tier->write_bytes_per_us = draw_bandwidth(random) * 1000;
     tier->is_half_duplex = blis_random_intn(random, 4) == 0;
     tier->latency_us = blis_random_intn(random, 3) * 333.3;
-    tier->policy =
-        (blis_tier_policy)blis_random_intn(random, BLIS_TIER_POLICY_COUNT);
+    tier->policy = (blis_tier_policy)blis_random_intn(random, BLIS_TIER_POLICY_COUNT);
     tier->threshold = blis_random_intn(random, 4);
     tier->promotes = blis_random_intn(random, 3) > 0;
     tier->survives = blis_random_intn(random, 3) == 0;
-    tier->is_shared = tier->scope == BLIS_TIER_OF_INSTANCE &&
-                      blis_random_intn(random, 2) == 0;
+    tier->is_shared = tier->scope == BLIS_TIER_OF_INSTANCE && blis_random_intn(random, 2) == 0;
     if (blis_random_intn(random, 12) == 0) {
       tier->saving = BLIS_TIER_ON_EVICT; /* what the caches evict */
     }
@@ -85,8 +82,7 @@ static void draw_tiers(scene *s, blis_random *random) {
       tier->evict_share = 0.05 + 0.1 * blis_random_intn(random, 4);
     }
     int stage = blis_random_intn(random, t + 1) - 1;
-    if (stage >= 0 && s->tiers[stage].stage < 0 &&
-        s->tiers[stage].scope <= tier->scope) {
+    if (stage >= 0 && s->tiers[stage].stage < 0 && s->tiers[stage].scope <= tier->scope) {
       tier->stage = stage;
       tier->saving = (blis_tier_saving)blis_random_intn(random, 3);
     }
@@ -103,17 +99,15 @@ static void draw_tiers(scene *s, blis_random *random) {
 }
 
 static void draw_pools(scene *s, blis_random *random) {
-  s->has_pools =
-      s->site.config.instance_count > 1 && blis_random_intn(random, 3) == 0;
-  s->pools =
-      (blis_disaggregation){.bytes_per_us = 100,
-                            .fabric_bytes_per_us = (double)INFINITY,
-                            .kv_limit = 1,
-                            .on_no_room = BLIS_NO_ROOM_LOCAL,
-                            .on_failure = BLIS_HANDOFF_IS_RECOMPUTED,
-                            .timeout_us = 500000,
-                            .reserves_first = blis_random_intn(random, 2) == 0,
-                            .moves_missing = true};
+  s->has_pools = s->site.config.instance_count > 1 && blis_random_intn(random, 3) == 0;
+  s->pools = (blis_disaggregation){.bytes_per_us = 100,
+                                   .fabric_bytes_per_us = (double)INFINITY,
+                                   .kv_limit = 1,
+                                   .on_no_room = BLIS_NO_ROOM_LOCAL,
+                                   .on_failure = BLIS_HANDOFF_IS_RECOMPUTED,
+                                   .timeout_us = 500000,
+                                   .reserves_first = blis_random_intn(random, 2) == 0,
+                                   .moves_missing = true};
   for (uint32_t i = 0; s->has_pools && i < s->site.config.instance_count; i++) {
     s->facts[i].roles = i == 0   ? BLIS_ROLE_PREFILL
                         : i == 1 ? BLIS_ROLE_DECODE
@@ -122,8 +116,7 @@ static void draw_pools(scene *s, blis_random *random) {
 }
 
 static void draw_scene(scene *s, int64_t seed) {
-  static const char *const policies[] = {"round-robin", "least-loaded",
-                                         "weighted"};
+  static const char *const policies[] = {"round-robin", "least-loaded", "weighted"};
   blis_random random;
   blis_random_init_named(&random, seed, "tiers");
   begin(s, 1 + (uint32_t)blis_random_intn(&random, 4));
@@ -146,8 +139,7 @@ static void draw_scene(scene *s, int64_t seed) {
     }
     s->site.config.horizon_us = 1500000;
   }
-  site_add_random_requests(&s->site, REQUESTS,
-                           5 + blis_random_intn(&random, 100), seed);
+  site_add_random_requests(&s->site, REQUESTS, 5 + blis_random_intn(&random, 100), seed);
   for (size_t i = 0; i < REQUESTS; i++) {
     blis_request *r = &s->site.source.requests[i];
     if (blis_random_intn(&random, 4) == 0) {
@@ -169,14 +161,10 @@ static void open_scene(scene *s) {
     return;
   }
   blis_disaggregation pools = s->pools;
-  CHECK_OK(blis_router_create(&heap, "round-robin", NULL, &context,
-                              &pools.prefill, &error),
+  CHECK_OK(blis_router_create(&heap, "round-robin", NULL, &context, &pools.prefill, &error),
            &error);
-  CHECK_OK(blis_decider_create(&heap, "always", NULL, &context, &pools.decider,
-                               &error),
-           &error);
-  CHECK_OK(blis_cluster_set_disaggregation(s->site.cluster, &pools, &error),
-           &error);
+  CHECK_OK(blis_decider_create(&heap, "always", NULL, &context, &pools.decider, &error), &error);
+  CHECK_OK(blis_cluster_set_disaggregation(s->site.cluster, &pools, &error), &error);
 }
 
 static int64_t all_loads;
@@ -230,10 +218,9 @@ static uint64_t check_books(scene *s, bool is_undisturbed) {
     CHECK_EQ_I64(c.in_flight, 0);
     site_check_counters_are_zero(&s->site);
   }
-  site_check_states_sum_up(
-      &s->site, s->site.config.horizon_us == BLIS_TIME_NEVER_US
-                    ? REQUESTS
-                    : (int64_t)blis_recorder_count(s->site.recorder));
+  site_check_states_sum_up(&s->site, s->site.config.horizon_us == BLIS_TIME_NEVER_US
+                                         ? REQUESTS
+                                         : (int64_t)blis_recorder_count(s->site.recorder));
   return hash ^ blis_hash64(&c, sizeof c, 1);
 }
 
@@ -241,8 +228,7 @@ static void check_tiers(const site *s) {
   CHECK(blis_cluster_check_kv_tiers(s->cluster));
 }
 
-static uint64_t run_scene(scene *s, int64_t seed, blis_engine_kind engine,
-                          bool by_steps) {
+static uint64_t run_scene(scene *s, int64_t seed, blis_engine_kind engine, bool by_steps) {
   static act acts[ACTS];
   blis_random random;
   blis_random_init_named(&random, seed, "acts");
@@ -251,11 +237,9 @@ static uint64_t run_scene(scene *s, int64_t seed, blis_engine_kind engine,
   use_engine(s, engine);
   open_scene(s);
   for (int i = 0; i < ACTS && seed % 2 == 0; i++) {
-    acts[i] =
-        (act){.index = (uint32_t)blis_random_intn(&random, (int32_t)count),
-              .kind = i == 0 ? 4 : blis_random_intn(&random, 6)};
-    CHECK_OK(blis_cluster_call_at(s->site.cluster,
-                                  blis_random_intn(&random, 3000000), do_act,
+    acts[i] = (act){.index = (uint32_t)blis_random_intn(&random, (int32_t)count),
+                    .kind = i == 0 ? 4 : blis_random_intn(&random, 6)};
+    CHECK_OK(blis_cluster_call_at(s->site.cluster, blis_random_intn(&random, 3000000), do_act,
                                   &acts[i], &error),
              &error);
   }
@@ -263,8 +247,7 @@ static uint64_t run_scene(scene *s, int64_t seed, blis_engine_kind engine,
     CHECK_OK(site_step_to_end(&s->site, check_tiers, &error), &error);
   }
   site_run(&s->site);
-  uint64_t hash = check_books(s, seed % 2 != 0 && s->site.config.horizon_us ==
-                                                      BLIS_TIME_NEVER_US);
+  uint64_t hash = check_books(s, seed % 2 != 0 && s->site.config.horizon_us == BLIS_TIME_NEVER_US);
   site_close(&s->site);
   return hash;
 }
@@ -285,8 +268,8 @@ static void engines_agree(void) {
   printf("# loads %lld, failed %lld, canceled %lld, promoted %lld, dropped "
          "%lld, preempted %lld, from peers %lld\n",
          (long long)all_loads, (long long)all_failed, (long long)all_canceled,
-         (long long)all_promoted, (long long)all_dropped,
-         (long long)all_preempted, (long long)all_peers);
+         (long long)all_promoted, (long long)all_dropped, (long long)all_preempted,
+         (long long)all_peers);
 }
 
 static blis_status run_for_memory(site *s, blis_error *error) {
@@ -300,8 +283,7 @@ static void memory_may_run_out(void) {
   for (uint32_t i = 0; i < s.site.config.instance_count; i++) {
     s.facts[i].roles = 0;
   }
-  for (long request = 1;
-       !site_run_with_failure_at(&s.site, request, run_for_memory);
+  for (long request = 1; !site_run_with_failure_at(&s.site, request, run_for_memory);
        request += 1 + request / 40) {
   }
   s.site.alloc = blis_alloc_heap();

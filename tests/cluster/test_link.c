@@ -38,8 +38,7 @@ static double parts_of(const blis__transfer *t) {
   return t->parts[0] + (t->link_count > 1 ? t->parts[1] : 0);
 }
 
-static void begin_transfer(net *n, int k, double from_us, double bytes,
-                           uint32_t a, uint32_t b) {
+static void begin_transfer(net *n, int k, double from_us, double bytes, uint32_t a, uint32_t b) {
   blis__transfer *t = &n->transfers[k];
   t->from_us = from_us;
   t->links[0] = a;
@@ -65,8 +64,7 @@ static void close_net(net *n) {
 static void check_end(const net *n, int k, double us) {
   double got = n->transfers[k].end_us;
   if (fabs(got - us) > 1e-6) {
-    check_fail(__FILE__, __LINE__, "transfer %d ends at %.9g, expected %.9g", k,
-               got, us);
+    check_fail(__FILE__, __LINE__, "transfer %d ends at %.9g, expected %.9g", k, got, us);
   }
 }
 
@@ -146,8 +144,7 @@ static void later_starts(void) {
   close_net(&n);
 
   static const double starts[2][3] = {{0, 0, 0}, {0, 200, 400}};
-  static const double ends[2][3] = {{3195.728, 3195.728, 3195.728},
-                                    {2695.728, 3095.728, 3195.728}};
+  static const double ends[2][3] = {{3195.728, 3195.728, 3195.728}, {2695.728, 3095.728, 3195.728}};
   for (int c = 0; c < 2; c++) {
     begin(&n, 1, 25000);
     for (int i = 0; i < 3; i++) {
@@ -190,8 +187,7 @@ static void many_to_one_with_more_gpus(void) {
     const blis__link *in = &n.links.all.items[7];
     CHECK(fabs(in->bytes - 1e5 * cases[c].sources / cases[c].gpus) < 1e-6);
     CHECK(fabs(in->busy_us - cases[c].end_us) < 1e-6);
-    CHECK(fabs(blis__links_moved(&n.links, 1e9) - 1e5 * cases[c].sources) <
-          1e-6);
+    CHECK(fabs(blis__links_moved(&n.links, 1e9) - 1e5 * cases[c].sources) < 1e-6);
     close_net(&n);
   }
 }
@@ -293,11 +289,10 @@ static void layer_by_layer(void) {
     double bytes = cases[c].alone_us * 10000;
     double share = cases[c].group / cases[c].layers;
     open_transfer(&n, 0, 0, 0);
-    blis__links_feed(&n.links, &n.transfers[0],
-                     &(blis__feed){.bytes = bytes,
-                                   .to_us = cases[c].compute_us,
-                                   .portion = share,
-                                   .is_last = true});
+    blis__links_feed(
+        &n.links, &n.transfers[0],
+        &(blis__feed){
+            .bytes = bytes, .to_us = cases[c].compute_us, .portion = share, .is_last = true});
     for (int k = 0; k < cases[c].count; k++) {
       blis__links_advance(&n.links, cases[c].ends_us[k]);
       double moved = fmin((k + 1) * share, 1) * bytes;
@@ -314,9 +309,7 @@ static void layer_by_layer(void) {
 
 /* Of chunks only the last one is seen, unless they wait for each other. */
 static void chunk_by_chunk(void) {
-  static const struct {
-    double bytes, end_us;
-  } cases[] = {{1e6, 1800 + 100}, {8e6, 600 + 3 * 800}};
+  static const struct { double bytes, end_us; } cases[] = {{1e6, 1800 + 100}, {8e6, 600 + 3 * 800}};
   for (int c = 0; c < 2; c++) {
     net n;
     begin(&n, 1, 10000);
@@ -342,10 +335,8 @@ static void lacks_bytes_beside_another(void) {
   net n;
   begin(&n, 1, 1000);
   open_transfer(&n, 0, 0, 0);
-  blis__links_feed(
-      &n.links, &n.transfers[0],
-      &(blis__feed){
-          .bytes = 2e5, .to_us = 1000, .portion = 0.5, .is_last = true});
+  blis__links_feed(&n.links, &n.transfers[0],
+                   &(blis__feed){.bytes = 2e5, .to_us = 1000, .portion = 0.5, .is_last = true});
   begin_transfer(&n, 1, 0, 1e6, 0, 0);
   finish(&n);
   /* Alone until 500, shared until 700, alone until 1,000, shared from there. */
@@ -362,9 +353,8 @@ static void fed_with_nothing(void) {
   open_transfer(&n, 1, 0, 0);
   blis__links_feed(&n.links, &n.transfers[0],
                    &(blis__feed){.to_us = 20, .portion = 1, .is_last = true});
-  blis__links_feed(
-      &n.links, &n.transfers[1],
-      &(blis__feed){.bytes = 5, .to_us = 20, .portion = 1, .is_last = true});
+  blis__links_feed(&n.links, &n.transfers[1],
+                   &(blis__feed){.bytes = 5, .to_us = 20, .portion = 1, .is_last = true});
   finish(&n);
   check_end(&n, 0, 30);
   check_end(&n, 1, 20);
@@ -410,13 +400,12 @@ static void any_transfers(void) {
       double from_us = now_us + blis_random_intn(&random, 100);
       if (blis_random_intn(&random, 2) == 0) {
         open_transfer(&n, i, from_us, a);
-        blis__links_feed(
-            &n.links, &n.transfers[i],
-            &(blis__feed){.bytes = bytes,
-                          .from_us = now_us,
-                          .to_us = now_us + blis_random_intn(&random, 2000),
-                          .portion = 1.0 / (1 + blis_random_intn(&random, 60)),
-                          .is_last = true});
+        blis__links_feed(&n.links, &n.transfers[i],
+                         &(blis__feed){.bytes = bytes,
+                                       .from_us = now_us,
+                                       .to_us = now_us + blis_random_intn(&random, 2000),
+                                       .portion = 1.0 / (1 + blis_random_intn(&random, 60)),
+                                       .is_last = true});
       } else {
         draw_parts(&n, &random);
         begin_transfer(&n, i, from_us, bytes, a, b);
@@ -440,8 +429,7 @@ static void any_transfers(void) {
       const blis__link *link = &n.links.all.items[k];
       moved += link->bytes;
       CHECK(link->busy_us * capacity >= link->bytes * (1 - 1e-9));
-      CHECK(links > 1 ||
-            fabs(link->busy_us * capacity - link->bytes) <= sent * 1e-9);
+      CHECK(links > 1 || fabs(link->busy_us * capacity - link->bytes) <= sent * 1e-9);
     }
     CHECK(fabs(moved - sent) <= sent * 1e-9);
     CHECK(fabs(blis__links_moved(&n.links, 1e9) - total) <= total * 1e-9);
@@ -465,8 +453,7 @@ static void check_looks(const net *a, const net *b, int links, double now_us) {
     CHECK(is_close(one.transfer_us, other.transfer_us));
     CHECK(is_close(one.parts, other.parts));
   }
-  CHECK(is_close(blis__links_moved(&a->links, now_us),
-                 blis__links_moved(&b->links, now_us)));
+  CHECK(is_close(blis__links_moved(&a->links, now_us), blis__links_moved(&b->links, now_us)));
 }
 
 /*
@@ -496,9 +483,7 @@ static void alone_or_not(void) {
       double bytes = blis_random_intn(&random, 500000);
       uint32_t a = (uint32_t)blis_random_intn(&random, links);
       uint32_t b = (uint32_t)blis_random_intn(&random, links);
-      int stopped = blis_random_intn(&random, 4) == 0
-                        ? blis_random_intn(&random, i + 1)
-                        : i;
+      int stopped = blis_random_intn(&random, 4) == 0 ? blis_random_intn(&random, i + 1) : i;
       draw_parts(&nets[0], &random);
       nets[1].parts[0] = nets[0].parts[0];
       nets[1].parts[1] = nets[0].parts[1];

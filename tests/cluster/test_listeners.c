@@ -22,14 +22,11 @@ static blis_status hear(void *ud, blis_cluster *cluster, const blis__news *news,
   witness *w = ud;
   CHECK(w->log->count < HEARD_MAX);
   w->log->heard[w->log->count++] = w->letter;
-  return w->fails ? blis_fail(error, BLIS_ERR_POLICY, "%c fails", w->letter)
-                  : BLIS_OK;
+  return w->fails ? blis_fail(error, BLIS_ERR_POLICY, "%c fails", w->letter) : BLIS_OK;
 }
 
-static void add_witness(blis__listeners *listeners, witness *w,
-                        blis__rank rank) {
-  const blis__listener listener = {
-      .ud = w, .rank = rank, .on = {[BLIS__LEFT] = hear}};
+static void add_witness(blis__listeners *listeners, witness *w, blis__rank rank) {
+  const blis__listener listener = {.ud = w, .rank = rank, .on = {[BLIS__LEFT] = hear}};
   CHECK(blis__listeners_add(listeners, &listener) == BLIS_OK);
 }
 
@@ -52,8 +49,7 @@ static void ranks_hear_in_their_order(void) {
   CHECK_OK(blis__tell(&listeners, BLIS__JOINED, NULL, &news, &error), &error);
   CHECK_STR(l.heard, "abcdef");
   all[1].fails = true;
-  CHECK_STATUS(blis__tell(&listeners, BLIS__LEFT, NULL, &news, &error),
-               BLIS_ERR_POLICY);
+  CHECK_STATUS(blis__tell(&listeners, BLIS__LEFT, NULL, &news, &error), BLIS_ERR_POLICY);
   CHECK_STR(error.message, "c fails");
   CHECK_STR(l.heard, "abcdefabc");
   blis__listeners_deinit(&listeners);
@@ -90,15 +86,15 @@ static const char moment_letters[BLIS__MOMENT_COUNT] = {
     [BLIS__ENDED] = 'o',     [BLIS__PREFILLED] = 'p',
 };
 
-static blis_status refuse(void *ud, blis_cluster *cluster,
-                          const blis__news *news, blis_error *error) {
+static blis_status refuse(void *ud, blis_cluster *cluster, const blis__news *news,
+                          blis_error *error) {
   (void)ud, (void)cluster, (void)error;
   *news->refusal = "not today";
   return BLIS_OK;
 }
 
-static blis_status see_refusal(void *ud, blis_cluster *cluster,
-                               const blis__news *news, blis_error *error) {
+static blis_status see_refusal(void *ud, blis_cluster *cluster, const blis__news *news,
+                               blis_error *error) {
   (void)cluster, (void)error;
   int *seen = ud;
   CHECK(news->end->state == BLIS_REQUEST_REJECTED);
@@ -111,8 +107,7 @@ static void add_to(site *s, const blis__listener *listener) {
   CHECK(blis__listeners_add(&s->cluster->listeners, listener) == BLIS_OK);
 }
 
-static void a_life_is_told(const char *policy, bool is_refused,
-                           const char *expected) {
+static void a_life_is_told(const char *policy, bool is_refused, const char *expected) {
   site s;
   log l = {.count = 0};
   int refusals = 0;
@@ -128,11 +123,8 @@ static void a_life_is_told(const char *policy, bool is_refused,
     add_to(&s, &listener);
   }
   if (is_refused) {
-    add_to(
-        &s,
-        &(blis__listener){
-            .ud = &refusals,
-            .on = {[BLIS__ADMITTING] = refuse, [BLIS__ENDED] = see_refusal}});
+    add_to(&s, &(blis__listener){.ud = &refusals,
+                                 .on = {[BLIS__ADMITTING] = refuse, [BLIS__ENDED] = see_refusal}});
   }
   site_run(&s);
   CHECK_STR(l.heard, expected);
@@ -153,32 +145,29 @@ static void nobody_listens_where_nothing_is_configured(void) {
   site_add_slow_requests(&s, 1);
   site_must_open(&s);
   for (int m = 0; m < BLIS__MOMENT_COUNT; m++) {
-    CHECK(m == BLIS__BELIEVED ||
-          !blis__listeners_hear(&s.cluster->listeners, (blis__moment)m));
+    CHECK(m == BLIS__BELIEVED || !blis__listeners_hear(&s.cluster->listeners, (blis__moment)m));
   }
   site_deinit(&s);
 }
 
 /* Each is configured alone; afterwards the clock has that much freedom. */
 
-static blis_status see_request(void *ud, const blis_routing_request *request,
-                               int64_t now_us, blis_error *error) {
+static blis_status see_request(void *ud, const blis_routing_request *request, int64_t now_us,
+                               blis_error *error) {
   (void)ud, (void)request, (void)now_us, (void)error;
   return BLIS_OK;
 }
 
-static blis_status see_token(void *ud, const blis_routing_request *request,
-                             uint32_t instance, int64_t ttft_us, int64_t now_us,
-                             blis_error *error) {
+static blis_status see_token(void *ud, const blis_routing_request *request, uint32_t instance,
+                             int64_t ttft_us, int64_t now_us, blis_error *error) {
   (void)ud, (void)request, (void)instance, (void)ttft_us, (void)now_us;
   (void)error;
   return BLIS_OK;
 }
 
 static blis_status see_end(void *state, const blis_request *request,
-                           const blis_request_outcome *outcome,
-                           blis_request *follow_up, bool *has_follow_up,
-                           blis_error *error) {
+                           const blis_request_outcome *outcome, blis_request *follow_up,
+                           bool *has_follow_up, blis_error *error) {
   (void)state, (void)request, (void)outcome, (void)follow_up, (void)error;
   *has_follow_up = false;
   return BLIS_OK;
@@ -222,9 +211,8 @@ static void with_late_signals(site *s) {
   s->config.snapshot_refresh_us = 1000;
 }
 
-static blis_status goes_first(void *ud, const blis_live_request *a,
-                              const blis_live_request *b, bool *before,
-                              blis_error *error) {
+static blis_status goes_first(void *ud, const blis_live_request *a, const blis_live_request *b,
+                              bool *before, blis_error *error) {
   (void)ud, (void)error;
   *before = a->number < b->number;
   return BLIS_OK;
@@ -259,8 +247,7 @@ static void lag_follows_from_who_listens(void) {
     site_must_open(&s);
     const blis__listeners *listeners = &s.cluster->listeners;
     CHECK_EQ_I64(blis__listeners_let_lag(listeners), cases[i].may_lag);
-    CHECK_EQ_I64(blis__listeners_let_run_ahead(listeners),
-                 cases[i].may_run_ahead);
+    CHECK_EQ_I64(blis__listeners_let_run_ahead(listeners), cases[i].may_run_ahead);
     site_deinit(&s);
   }
 }
@@ -274,8 +261,7 @@ static void admission_looks_at_instances(void) {
   site_add_slow_requests(&s, 1);
   site_must_open(&s);
   blis_policy_context context = site_context(&s);
-  CHECK_OK(blis_admission_create(&s.alloc, "token-bucket", NULL, &context,
-                                 &admission, &error),
+  CHECK_OK(blis_admission_create(&s.alloc, "token-bucket", NULL, &context, &admission, &error),
            &error);
   site_set_admission(&s, &admission);
   CHECK(!blis__listeners_let_lag(&s.cluster->listeners));

@@ -15,49 +15,42 @@ typedef struct witness {
   int64_t calls;
 } witness;
 
-static blis_status note(witness *w, int64_t *counter, int64_t now_us,
-                        blis_error *error) {
+static blis_status note(witness *w, int64_t *counter, int64_t now_us, blis_error *error) {
   ++*counter;
   CHECK(now_us >= w->last_us); /* everything is told in order of time */
   w->last_us = now_us;
-  return ++w->calls == w->fail_at
-             ? blis_fail(error, BLIS_ERR_POLICY, "the witness has seen enough")
-             : BLIS_OK;
+  return ++w->calls == w->fail_at ? blis_fail(error, BLIS_ERR_POLICY, "the witness has seen enough")
+                                  : BLIS_OK;
 }
 
-static blis_status on_arrival(void *ud, const blis_routing_request *request,
-                              int64_t now_us, blis_error *error) {
+static blis_status on_arrival(void *ud, const blis_routing_request *request, int64_t now_us,
+                              blis_error *error) {
   witness *w = ud;
   CHECK_EQ_I64(request->arrival_us, now_us);
   CHECK(request->chain == NULL && request->ticket == NULL);
   return note(w, &w->arrived, now_us, error);
 }
 
-static blis_status on_routed(void *ud, const blis_routing_request *request,
-                             uint32_t instance, int64_t now_us,
-                             blis_error *error) {
+static blis_status on_routed(void *ud, const blis_routing_request *request, uint32_t instance,
+                             int64_t now_us, blis_error *error) {
   witness *w = ud;
   CHECK(request->number >= 0 && instance < 3);
   return note(w, &w->routed, now_us, error);
 }
 
-static blis_status on_first_token(void *ud, const blis_routing_request *request,
-                                  uint32_t instance, int64_t ttft_us,
-                                  int64_t now_us, blis_error *error) {
+static blis_status on_first_token(void *ud, const blis_routing_request *request, uint32_t instance,
+                                  int64_t ttft_us, int64_t now_us, blis_error *error) {
   witness *w = ud;
   CHECK(request->number >= 0 && instance < 3 && ttft_us > 0);
   return note(w, &w->first_tokens, now_us, error);
 }
 
 static blis_status on_end(void *ud, const blis_routing_request *request,
-                          const blis_request_end *end, int64_t now_us,
-                          blis_error *error) {
+                          const blis_request_end *end, int64_t now_us, blis_error *error) {
   witness *w = ud;
   CHECK_EQ_I64(request->number, end->request->number);
   CHECK(end->state >= BLIS_REQUEST_COMPLETED && end->end_us >= now_us);
-  return note(
-      w, end->state == BLIS_REQUEST_REJECTED ? &w->rejected : &w->completed,
-      now_us, error);
+  return note(w, end->state == BLIS_REQUEST_REJECTED ? &w->rejected : &w->completed, now_us, error);
 }
 
 static blis_observer observer_of(witness *w) {
@@ -68,8 +61,7 @@ static blis_observer observer_of(witness *w) {
                          .ended = on_end};
 }
 
-static void open_site(site *s, const blis_observer *observer,
-                      blis_engine_kind engine) {
+static void open_site(site *s, const blis_observer *observer, blis_engine_kind engine) {
   static const blis_param param = {.name = "max_turns", .number = 1};
   static const blis_params params = {&param, 1};
   site_init(s, blis_alloc_heap(), 3);
@@ -114,24 +106,21 @@ typedef struct diary {
   char text[100];
 } diary;
 
-static blis_status write_down(diary *d, char what,
-                              const blis_routing_request *request) {
+static blis_status write_down(diary *d, char what, const blis_routing_request *request) {
   size_t length = strlen(d->text);
-  snprintf(d->text + length, sizeof d->text - length, "%c%d ", what,
-           (int)request->number);
+  snprintf(d->text + length, sizeof d->text - length, "%c%d ", what, (int)request->number);
   return BLIS_OK;
 }
 
-static blis_status arrives(void *ud, const blis_routing_request *request,
-                           int64_t now_us, blis_error *error) {
+static blis_status arrives(void *ud, const blis_routing_request *request, int64_t now_us,
+                           blis_error *error) {
   (void)now_us;
   (void)error;
   return write_down(ud, 'a', request);
 }
 
-static blis_status is_routed(void *ud, const blis_routing_request *request,
-                             uint32_t instance, int64_t now_us,
-                             blis_error *error) {
+static blis_status is_routed(void *ud, const blis_routing_request *request, uint32_t instance,
+                             int64_t now_us, blis_error *error) {
   (void)instance;
   (void)now_us;
   (void)error;
@@ -142,8 +131,7 @@ static blis_status is_routed(void *ud, const blis_routing_request *request,
 static void stages_of_one_time_are_in_order(void) {
   for (int stepwise = 0; stepwise < 2; stepwise++) {
     diary d = {.text = ""};
-    const blis_observer observer = {
-        .ud = &d, .arrived = arrives, .routed = is_routed};
+    const blis_observer observer = {.ud = &d, .arrived = arrives, .routed = is_routed};
     site s;
     site_init(&s, blis_alloc_heap(), 3);
     site_add_slow_requests(&s, 5);
@@ -170,17 +158,14 @@ static void any_failure_stops_the_run(void) {
     blis_observer observer = observer_of(&w);
     open_site(&s, &observer, BLIS_ENGINE_FAST);
     blis_error error = {0};
-    CHECK_STATUS(blis_cluster_run_until(s.cluster, BLIS_TIME_NEVER_US, &error),
-                 BLIS_ERR_POLICY);
+    CHECK_STATUS(blis_cluster_run_until(s.cluster, BLIS_TIME_NEVER_US, &error), BLIS_ERR_POLICY);
     CHECK_CONTAINS(error.message, "seen enough");
     site_deinit(&s);
   }
 }
 
-static blis_status urgent_if_short(void *ud,
-                                   const blis_routing_request *request,
-                                   int64_t now_us, double *priority,
-                                   blis_error *error) {
+static blis_status urgent_if_short(void *ud, const blis_routing_request *request, int64_t now_us,
+                                   double *priority, blis_error *error) {
   (void)error;
   CHECK_EQ_I64(request->arrival_us, now_us);
   int64_t *calls = ud;
@@ -189,9 +174,8 @@ static blis_status urgent_if_short(void *ud,
   return BLIS_OK;
 }
 
-static blis_status see_priority(void *ud, const blis_routing_request *request,
-                                uint32_t instance, int64_t now_us,
-                                blis_error *error) {
+static blis_status see_priority(void *ud, const blis_routing_request *request, uint32_t instance,
+                                int64_t now_us, blis_error *error) {
   (void)ud, (void)instance, (void)now_us, (void)error;
   CHECK_EQ_DOUBLE(request->priority, request->prompt_tokens < 300 ? 5.5 : -5);
   return BLIS_OK;

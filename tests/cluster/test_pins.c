@@ -24,9 +24,7 @@ static void pinned_requests_go_where_they_are_told(void) {
     site_must_open(&s);
     for (int64_t number = 0; number < 200; number += 3) {
       CHECK_OK(blis_cluster_pin(s.cluster, number, 0, 2, &error), &error);
-      CHECK_OK(
-          blis_cluster_pin(s.cluster, number, 0, target_of(number), &error),
-          &error);
+      CHECK_OK(blis_cluster_pin(s.cluster, number, 0, target_of(number), &error), &error);
     }
     site_run(&s);
     CHECK(blis_recorder_hash(s.recorder) != plain);
@@ -48,13 +46,10 @@ static void what_cannot_be_pinned(void) {
   site_must_open(&s);
   CHECK_STATUS(blis_cluster_pin(s.cluster, 5, 0, 3, &error), BLIS_ERR_INVALID);
   CHECK_STR(error.message, "there is no instance_3 among 3 instances");
-  CHECK_OK(blis_cluster_instance_fail(s.cluster, 1, (blis_loss){0}, &error),
-           &error);
+  CHECK_OK(blis_cluster_instance_fail(s.cluster, 1, (blis_loss){0}, &error), &error);
   CHECK_OK(blis_cluster_pin(s.cluster, 5, 0, 1, &error), &error);
-  CHECK_STATUS(blis_cluster_run_until(s.cluster, BLIS_TIME_NEVER_US, &error),
-               BLIS_ERR_INVALID);
-  CHECK_CONTAINS(error.message,
-                 "request number 5 is pinned to instance_1, which is no");
+  CHECK_STATUS(blis_cluster_run_until(s.cluster, BLIS_TIME_NEVER_US, &error), BLIS_ERR_INVALID);
+  CHECK_CONTAINS(error.message, "request number 5 is pinned to instance_1, which is no");
   site_deinit(&s);
 }
 

@@ -13,12 +13,11 @@ static void open_three(site *s) {
 
 static void set(site *s, const blis_fault *faults, size_t count) {
   blis_error error = {0};
-  CHECK_OK(blis_cluster_set_faults(s->cluster, faults, count, NULL, 0, &error),
-           &error);
+  CHECK_OK(blis_cluster_set_faults(s->cluster, faults, count, NULL, 0, &error), &error);
 }
 
-static void check_level(const blis_presence_level *level, int64_t time_us,
-                        int64_t serving, int64_t leaving, int64_t starting) {
+static void check_level(const blis_presence_level *level, int64_t time_us, int64_t serving,
+                        int64_t leaving, int64_t starting) {
   CHECK_EQ_I64(level->time_us, time_us);
   CHECK_EQ_I64(level->serving, serving);
   CHECK_EQ_I64(level->leaving, leaving);
@@ -32,16 +31,13 @@ static void each_change_is_a_level(void) {
   size_t count;
   CHECK(!blis_cluster_get_presence(s.cluster, &levels, &count));
   const blis_loss rerouted = {.kind = BLIS_LOSS_REROUTED};
-  const blis_fault_effect crash = {.kind = BLIS_FAULT_CRASH,
-                                   .recover_us = 200000,
-                                   .recovering_us = 50000,
-                                   .loss = rerouted};
+  const blis_fault_effect crash = {
+      .kind = BLIS_FAULT_CRASH, .recover_us = 200000, .recovering_us = 50000, .loss = rerouted};
   const blis_fault_effect slow = {
       .kind = BLIS_FAULT_SLOW, .recover_us = BLIS_TIME_NEVER_US, .factor = 2};
-  const blis_fault faults[] = {
-      {.at_us = 100000, .instance = 0, .effect = crash},
-      {.at_us = 100000, .instance = 1, .effect = crash},
-      {.at_us = 110000, .instance = 2, .effect = slow}};
+  const blis_fault faults[] = {{.at_us = 100000, .instance = 0, .effect = crash},
+                               {.at_us = 100000, .instance = 1, .effect = crash},
+                               {.at_us = 110000, .instance = 2, .effect = slow}};
   set(&s, faults, 3);
   site_run(&s);
   CHECK(blis_cluster_get_presence(s.cluster, &levels, &count));
@@ -79,17 +75,14 @@ static void a_market_has_its_times(void) {
   site s;
   open_three(&s);
   const blis_loss rerouted = {.kind = BLIS_LOSS_REROUTED};
-  const blis_fault_effect later = {.kind = BLIS_FAULT_RECLAIM,
-                                   .recover_us = 50000,
-                                   .gives_back = true,
-                                   .loss = rerouted};
+  const blis_fault_effect later = {
+      .kind = BLIS_FAULT_RECLAIM, .recover_us = 50000, .gives_back = true, .loss = rerouted};
   const blis_fault_effect goes = {.kind = BLIS_FAULT_RECLAIM,
                                   .recover_us = BLIS_TIME_NEVER_US,
                                   .gives_back = true,
                                   .loss = rerouted};
-  const blis_fault faults[] = {
-      {.instance = 2, .is_absence = true, .effect = later},
-      {.at_us = 100000, .effect = goes}};
+  const blis_fault faults[] = {{.instance = 2, .is_absence = true, .effect = later},
+                               {.at_us = 100000, .effect = goes}};
   set(&s, faults, 2);
   blis_error error = {0};
   CHECK_OK(blis_cluster_set_market(s.cluster, 0, &error), &error);
@@ -106,8 +99,7 @@ static void a_market_has_its_times(void) {
   CHECK_EQ_I64(times.span_us, end_us + 1000);
   CHECK_EQ_I64(times.wanted, 3);
   CHECK_EQ_I64(times.full_us, 50000);
-  CHECK_EQ_I64(times.serving_us,
-               2 * 50000 + 3 * 50000 + 2 * (times.span_us - 100000));
+  CHECK_EQ_I64(times.serving_us, 2 * 50000 + 3 * 50000 + 2 * (times.span_us - 100000));
   site_deinit(&s);
 }
 

@@ -7,8 +7,7 @@
 
 static const int64_t hour_us = 3600000000;
 
-static blis_status set(site *s, const blis_price_step *steps, size_t count,
-                       blis_error *error) {
+static blis_status set(site *s, const blis_price_step *steps, size_t count, blis_error *error) {
   return blis_cluster_set_prices(s->cluster, 0, steps, count, error);
 }
 
@@ -35,11 +34,9 @@ static void each_hour_has_its_price(void) {
   site_deinit(&s);
 }
 
-static blis_status fail_first(void *ud, blis_cluster *cluster,
-                              blis_error *error) {
+static blis_status fail_first(void *ud, blis_cluster *cluster, blis_error *error) {
   (void)ud;
-  return blis_cluster_instance_fail(
-      cluster, 0, (blis_loss){.kind = BLIS_LOSS_REROUTED}, error);
+  return blis_cluster_instance_fail(cluster, 0, (blis_loss){.kind = BLIS_LOSS_REROUTED}, error);
 }
 
 static void one_that_has_gone_costs_no_more(void) {
@@ -48,8 +45,7 @@ static void one_that_has_gone_costs_no_more(void) {
   const blis_price_step steps[] = {{0, 3600}, {100000, 7200}}; /* 1, 2 USD/s */
   blis_error error = {0};
   CHECK_OK(set(&s, steps, 2, &error), &error);
-  CHECK_OK(blis_cluster_call_at(s.cluster, 300000, fail_first, NULL, &error),
-           &error);
+  CHECK_OK(blis_cluster_call_at(s.cluster, 300000, fail_first, NULL, &error), &error);
   site_run(&s);
   CHECK(fabs(blis_cluster_instance_usd(s.cluster, 0, 10000000) - 0.5) < 1e-9);
   CHECK(fabs(blis_cluster_instance_usd(s.cluster, 1, 10000000) - 19.9) < 1e-9);

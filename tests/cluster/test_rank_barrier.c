@@ -32,19 +32,18 @@ static int32_t draw(blis_random *random, int32_t n) {
   return blis_random_intn(random, n);
 }
 
-static blis_status see(void *ud, uint32_t instance,
-                       const blis_step_report *report, blis_error *error) {
+static blis_status see(void *ud, uint32_t instance, const blis_step_report *report,
+                       blis_error *error) {
   scene *s = ud;
   (void)error;
   CHECK(s->count < STEPS_MAX && report->end_us > report->start_us);
-  s->steps[s->count++] =
-      (seen_step){instance / s->ranks.count, report->start_us, report->end_us};
+  s->steps[s->count++] = (seen_step){instance / s->ranks.count, report->start_us, report->end_us};
   return BLIS_OK;
 }
 
 static void scene_init(scene *s, int64_t seed) {
-  static const char *const policies[] = {"round-robin", "least-loaded",
-                                         "weighted", "always-busiest"};
+  static const char *const policies[] = {"round-robin", "least-loaded", "weighted",
+                                         "always-busiest"};
   blis_random random;
   blis_random_init_named(&random, seed, "ranks");
   *s = (scene){.ranks = {.count = 1 + (uint32_t)draw(&random, 4),
@@ -67,8 +66,7 @@ static void scene_init(scene *s, int64_t seed) {
     c->max_num_seqs = seqs;
     c->ranks = &s->ranks;
   }
-  site_add_random_requests(&s->site, REQUESTS, draw(&random, 2) == 0 ? 4 : 60,
-                           seed);
+  site_add_random_requests(&s->site, REQUESTS, draw(&random, 2) == 0 ? 4 : 60, seed);
   for (size_t i = 0; i < REQUESTS; i++) {
     blis_request *r = &s->site.source.requests[i];
     r->deadline_us = draw(&random, 8) == 0 ? r->arrival_us + 300000 : 0;
@@ -178,8 +176,8 @@ static blis_status do_act(void *ud, blis_cluster *cluster, blis_error *error) {
   const act *a = ud;
   switch (a->kind) {
   case 0:
-    return blis_cluster_instance_fail(
-        cluster, a->index, (blis_loss){.kind = BLIS_LOSS_REROUTED}, error);
+    return blis_cluster_instance_fail(cluster, a->index, (blis_loss){.kind = BLIS_LOSS_REROUTED},
+                                      error);
   case 1:
     return blis_cluster_instance_drain(cluster, a->index, true, error);
   case 2:
@@ -218,11 +216,9 @@ static void faults_lose_nobody(void) {
     site_must_open(&s.site);
     int64_t last_us = s.site.source.requests[REQUESTS - 1].arrival_us;
     for (int i = 0; i < ACTS; i++) {
-      acts[i] =
-          (act){(uint32_t)draw(&random, (int32_t)s.site.config.instance_count),
-                (int)draw(&random, 4)};
-      CHECK_OK(blis_cluster_call_at(s.site.cluster,
-                                    draw(&random, (int32_t)last_us), do_act,
+      acts[i] = (act){(uint32_t)draw(&random, (int32_t)s.site.config.instance_count),
+                      (int)draw(&random, 4)};
+      CHECK_OK(blis_cluster_call_at(s.site.cluster, draw(&random, (int32_t)last_us), do_act,
                                     &acts[i], &error),
                &error);
     }

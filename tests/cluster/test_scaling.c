@@ -33,27 +33,19 @@ static blis_status decide(void *state, const blis_scale_context *context,
 static const blis_autoscaler_ops plan_ops = {.decide = decide};
 
 static blis_scaling_config usual(void) {
-  return (blis_scaling_config){.min = 0,
-                               .max = 4,
-                               .grace_us = BLIS_TIME_NEVER_US,
-                               .oscillation_us = 1000000,
-                               .seed = 1};
+  return (blis_scaling_config){
+      .min = 0, .max = 4, .grace_us = BLIS_TIME_NEVER_US, .oscillation_us = 1000000, .seed = 1};
 }
 
 /* 16 places, of which so many are there at first. */
-static void open_scaled(site *s, uint32_t initial, plan *p,
-                        const blis_scaling_config *config) {
+static void open_scaled(site *s, uint32_t initial, plan *p, const blis_scaling_config *config) {
   s->config.initial_count = initial;
   p->s = s;
   site_must_open(s);
-  blis_autoscaler policy = {.ops = &plan_ops,
-                            .state = p,
-                            .alloc = s->alloc,
-                            .interval_us = 100000,
-                            .name = "plan"};
+  blis_autoscaler policy = {
+      .ops = &plan_ops, .state = p, .alloc = s->alloc, .interval_us = 100000, .name = "plan"};
   blis_error error;
-  CHECK_OK(blis_cluster_set_autoscaler(s->cluster, &policy, config, &error),
-           &error);
+  CHECK_OK(blis_cluster_set_autoscaler(s->cluster, &policy, config, &error), &error);
 }
 
 static blis_scaling_report report_of(const site *s) {
@@ -69,8 +61,8 @@ static void it_grows_after_a_cold_start(void) {
   const int64_t targets[] = {1, 3};
   plan p = {.targets = targets, .count = 2};
   blis_scaling_config config = usual();
-  config.cold_start = (blis_cold_start){
-      .provisioning = {50000, 0}, .loading = {70000, 0}, .warming = {30000, 0}};
+  config.cold_start =
+      (blis_cold_start){.provisioning = {50000, 0}, .loading = {70000, 0}, .warming = {30000, 0}};
   open_scaled(&s, 1, &p, &config);
   site_run(&s);
   site_check_states_sum_up(&s, 40);
@@ -89,11 +81,9 @@ static void it_grows_after_a_cold_start(void) {
   const int64_t waits[] = {50000, 70000, 30000};
   for (int i = 0; i < 3; i++) {
     blis_service service = (blis_service)(BLIS_SERVICE_PROVISIONING + i);
-    CHECK_EQ_I64(blis_cluster_instance_time_us(s.cluster, 2, service, r.end_us),
-                 waits[i]);
+    CHECK_EQ_I64(blis_cluster_instance_time_us(s.cluster, 2, service, r.end_us), waits[i]);
   }
-  CHECK_EQ_I64(blis_cluster_instance_paid_us(s.cluster, 2, r.end_us),
-               r.end_us - 200000);
+  CHECK_EQ_I64(blis_cluster_instance_paid_us(s.cluster, 2, r.end_us), r.end_us - 200000);
   const blis_record *records = site_records(&s);
   int64_t first_us = BLIS_TIME_NEVER_US;
   for (int i = 0; i < 40; i++) {
@@ -128,10 +118,8 @@ static void it_shrinks_in_three_ways(void) {
     CHECK_EQ_I64(c.rerouted, how == BLIS_STOP_REDIRECT ? 1 : 0);
     CHECK_EQ_I64(c.failed, how == BLIS_STOP_IMMEDIATE ? 2 : 0);
     CHECK_EQ_I64(c.completed, how == BLIS_STOP_IMMEDIATE ? 18 : 20);
-    CHECK_EQ_I64(blis_cluster_instance_service(s.cluster, 1),
-                 BLIS_SERVICE_DRAINED);
-    int64_t paid_us =
-        blis_cluster_instance_paid_us(s.cluster, 1, report_of(&s).end_us);
+    CHECK_EQ_I64(blis_cluster_instance_service(s.cluster, 1), BLIS_SERVICE_DRAINED);
+    int64_t paid_us = blis_cluster_instance_paid_us(s.cluster, 1, report_of(&s).end_us);
     CHECK(how == BLIS_STOP_IMMEDIATE ? paid_us == 100000 : paid_us > 3000000);
     site_deinit(&s);
   }
@@ -165,8 +153,7 @@ static void requests_wait_for_an_instance(void) {
   config.cold_start.loading.mean_us = 25000;
   open_scaled(&s, 0 + 1, &p, &config);
   blis_error error;
-  CHECK_OK(blis_cluster_instance_stop(s.cluster, 0, BLIS_STOP_WAIT,
-                                      BLIS_TIME_NEVER_US, &error),
+  CHECK_OK(blis_cluster_instance_stop(s.cluster, 0, BLIS_STOP_WAIT, BLIS_TIME_NEVER_US, &error),
            &error);
   site_run(&s);
   site_check_states_sum_up(&s, 12);
@@ -197,8 +184,7 @@ static void a_wait_ends_with_the_deadline(void) {
   config.cold_start.loading.mean_us = 75000;
   open_scaled(&s, 1, &p, &config);
   blis_error error;
-  CHECK_OK(blis_cluster_instance_fail(s.cluster, 0, (blis_loss){0}, &error),
-           &error);
+  CHECK_OK(blis_cluster_instance_fail(s.cluster, 0, (blis_loss){0}, &error), &error);
   site_run(&s);
   const blis_record *records = site_records(&s);
   CHECK_EQ_I64(records[0].state, BLIS_REQUEST_REJECTED);
@@ -263,18 +249,14 @@ static void wrong_bounds_are_told(void) {
     s.config.initial_count = cases[i].initial;
     site_must_open(&s);
     plan p = {.s = &s};
-    blis_autoscaler policy = {.ops = &plan_ops,
-                              .state = &p,
-                              .alloc = s.alloc,
-                              .interval_us = 1,
-                              .name = "plan"};
+    blis_autoscaler policy = {
+        .ops = &plan_ops, .state = &p, .alloc = s.alloc, .interval_us = 1, .name = "plan"};
     blis_scaling_config config = usual();
     config.min = cases[i].min;
     config.max = cases[i].max;
     blis_error error;
-    CHECK_EQ_I64(
-        blis_cluster_set_autoscaler(s.cluster, &policy, &config, &error),
-        BLIS_ERR_INVALID);
+    CHECK_EQ_I64(blis_cluster_set_autoscaler(s.cluster, &policy, &config, &error),
+                 BLIS_ERR_INVALID);
     CHECK(strncmp(error.message, "autoscaler: ", 12) == 0);
     site_deinit(&s);
   }
@@ -304,17 +286,14 @@ static void one_recovers(void) {
   open_scaled(&s, 2, &p, &config);
   blis_error error;
   CHECK_OK(blis_cluster_run_until(s.cluster, 50000, &error), &error);
-  CHECK_OK(blis_cluster_instance_fail(
-               s.cluster, 1, (blis_loss){.kind = BLIS_LOSS_REROUTED}, &error),
-           &error);
-  CHECK_OK(blis_cluster_instance_recover(s.cluster, 1, 100000, 30000, &error),
-           &error);
+  CHECK_OK(
+      blis_cluster_instance_fail(s.cluster, 1, (blis_loss){.kind = BLIS_LOSS_REROUTED}, &error),
+      &error);
+  CHECK_OK(blis_cluster_instance_recover(s.cluster, 1, 100000, 30000, &error), &error);
   CHECK_OK(blis_cluster_run_until(s.cluster, 130000, &error), &error);
-  CHECK_EQ_I64(blis_cluster_instance_service(s.cluster, 1),
-               BLIS_SERVICE_RECOVERING);
+  CHECK_EQ_I64(blis_cluster_instance_service(s.cluster, 1), BLIS_SERVICE_RECOVERING);
   CHECK_OK(blis_cluster_run_until(s.cluster, 150000, &error), &error);
-  CHECK_EQ_I64(blis_cluster_instance_service(s.cluster, 1),
-               BLIS_SERVICE_ACTIVE);
+  CHECK_EQ_I64(blis_cluster_instance_service(s.cluster, 1), BLIS_SERVICE_ACTIVE);
   site_run(&s);
   CHECK_EQ_I64(report_of(&s).started, 0); /* nobody had to replace it */
   site_deinit(&s);
@@ -323,11 +302,8 @@ static void one_recovers(void) {
 static blis_status run_short_of_memory(site *s, blis_error *error) {
   const int64_t targets[] = {1, 3, 1, 2};
   plan p = {.targets = targets, .count = 4, .s = s};
-  blis_autoscaler policy = {.ops = &plan_ops,
-                            .state = &p,
-                            .alloc = s->alloc,
-                            .interval_us = 100000,
-                            .name = "plan"};
+  blis_autoscaler policy = {
+      .ops = &plan_ops, .state = &p, .alloc = s->alloc, .interval_us = 100000, .name = "plan"};
   blis_scaling_config config = usual();
   config.stop = BLIS_STOP_REDIRECT;
   BLIS_TRY(blis_cluster_set_autoscaler(s->cluster, &policy, &config, error));

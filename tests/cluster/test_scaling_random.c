@@ -57,8 +57,7 @@ static blis_status wish(void *state, const blis_scale_context *context,
                         blis_scale_decision *decision, blis_error *error) {
   (void)error;
   wisher *w = state;
-  CHECK(context->replicas >= w->bounds->min &&
-        context->replicas <= w->bounds->max);
+  CHECK(context->replicas >= w->bounds->min && context->replicas <= w->bounds->max);
   CHECK(context->role == w->bounds->role);
   CHECK(context->ready == context->instance_count);
   for (int m = 0; m < BLIS_SCALE_METRIC_COUNT; m++) {
@@ -83,15 +82,14 @@ static int64_t draw_time(blis_random *random, int32_t most) {
 }
 
 static blis_fault_effect draw_effect(blis_random *random) {
-  return (blis_fault_effect){
-      .kind = (blis_fault_kind)draw(random, BLIS_FAULT_KIND_COUNT),
-      .recover_us = draw_time(random, 600000),
-      .recovering_us = draw(random, 2) * 50000,
-      .factor = 0.5 + draw(random, 5),
-      .notice_us = draw(random, 300000),
-      .period_us = 1000 + draw(random, 200000),
-      .loss = {.kind = (blis_loss_kind)draw(random, BLIS_LOSS_KIND_COUNT),
-               .pause_us = (int64_t)draw(random, 3) * 100000}};
+  return (blis_fault_effect){.kind = (blis_fault_kind)draw(random, BLIS_FAULT_KIND_COUNT),
+                             .recover_us = draw_time(random, 600000),
+                             .recovering_us = draw(random, 2) * 50000,
+                             .factor = 0.5 + draw(random, 5),
+                             .notice_us = draw(random, 300000),
+                             .period_us = 1000 + draw(random, 200000),
+                             .loss = {.kind = (blis_loss_kind)draw(random, BLIS_LOSS_KIND_COUNT),
+                                      .pause_us = (int64_t)draw(random, 3) * 100000}};
 }
 
 static void draw_faults(scene *s, blis_random *random) {
@@ -99,9 +97,8 @@ static void draw_faults(scene *s, blis_random *random) {
   s->fault_count = (size_t)draw(random, FAULTS_MAX + 1);
   for (size_t i = 0; i < s->fault_count; i++) {
     at_us += draw(random, 500000);
-    s->faults[i] = (blis_fault){.at_us = at_us,
-                                .instance = (uint32_t)draw(random, 6),
-                                .effect = draw_effect(random)};
+    s->faults[i] = (blis_fault){
+        .at_us = at_us, .instance = (uint32_t)draw(random, 6), .effect = draw_effect(random)};
   }
   s->random_count = (size_t)draw(random, 3);
   for (size_t i = 0; i < s->random_count; i++) {
@@ -115,14 +112,14 @@ static void draw_faults(scene *s, blis_random *random) {
 static void draw_queue(scene *s, blis_random *random) {
   s->has_queue = true;
   s->detector = draw(random, 2) == 0 ? "concurrency" : "utilization";
-  s->queue = (blis_gateway){.dispatch = (blis_gateway_dispatch)draw(random, 3),
-                            .cycle_us = 1 + draw(random, 5000),
-                            .sweep_us = draw(random, 2) == 0 ? 1 : 1000000,
-                            .ttl_us = draw(random, 2) * 700000,
-                            .empty_ttl_us = draw(random, 2) * 1500000,
-                            .order = (blis_gateway_order)draw(random, 2),
-                            .limits = {.max_requests = draw(random, 2) * 20,
-                                       .sheds = draw(random, 2) == 0}};
+  s->queue = (blis_gateway){
+      .dispatch = (blis_gateway_dispatch)draw(random, 3),
+      .cycle_us = 1 + draw(random, 5000),
+      .sweep_us = draw(random, 2) == 0 ? 1 : 1000000,
+      .ttl_us = draw(random, 2) * 700000,
+      .empty_ttl_us = draw(random, 2) * 1500000,
+      .order = (blis_gateway_order)draw(random, 2),
+      .limits = {.max_requests = draw(random, 2) * 20, .sheds = draw(random, 2) == 0}};
   if (s->queue.dispatch != BLIS_GATEWAY_EVENT) {
     s->queue.eviction = (blis_gateway_eviction)draw(random, 3);
   }
@@ -131,18 +128,17 @@ static void draw_queue(scene *s, blis_random *random) {
 /* Two of each at first. */
 static void draw_apart(scene *s, blis_random *random) {
   s->is_apart = true;
-  s->apart =
-      (blis_disaggregation){.reserves_first = draw(random, 2) == 0,
-                            .on_no_room = (blis_no_room)draw(random, 3),
-                            .on_failure = (blis_handoff_failure)draw(random, 3),
-                            .retries_max = draw(random, 3),
-                            .retry_pause_us = draw(random, 20000),
-                            .timeout_us = 20000 + draw(random, 2000000),
-                            .kv_limit = 1,
-                            .bytes_per_us = 0.5 + draw(random, 500),
-                            .fabric_bytes_per_us = (double)INFINITY,
-                            .base_us = draw(random, 500) / 7.0,
-                            .handshake_us = draw(random, 2) * 5000};
+  s->apart = (blis_disaggregation){.reserves_first = draw(random, 2) == 0,
+                                   .on_no_room = (blis_no_room)draw(random, 3),
+                                   .on_failure = (blis_handoff_failure)draw(random, 3),
+                                   .retries_max = draw(random, 3),
+                                   .retry_pause_us = draw(random, 20000),
+                                   .timeout_us = 20000 + draw(random, 2000000),
+                                   .kv_limit = 1,
+                                   .bytes_per_us = 0.5 + draw(random, 500),
+                                   .fabric_bytes_per_us = (double)INFINITY,
+                                   .base_us = draw(random, 500) / 7.0,
+                                   .handshake_us = draw(random, 2) * 5000};
   s->site.config.initial_count = 4;
   s->scaling.role = BLIS_SCALE_PREFILL;
   s->scaling.min = 1;
@@ -201,8 +197,7 @@ static void draw_surroundings(scene *s, blis_random *random) {
 static void draw_scene(scene *s, int64_t seed) {
   blis_random random;
   blis_random_init(&random, seed);
-  static const char *const policies[] = {"round-robin", "least-loaded",
-                                         "weighted", "random"};
+  static const char *const policies[] = {"round-robin", "least-loaded", "weighted", "random"};
   site_init(&s->site, blis_alloc_heap(), SITE_INSTANCES_MAX);
   s->seed = seed;
   s->site.seed = seed;
@@ -213,22 +208,20 @@ static void draw_scene(scene *s, int64_t seed) {
   s->scaling.max = s->scaling.min + 1 + (uint32_t)draw(&random, 3);
   s->site.config.initial_count =
       s->scaling.min == 0 ? 1 : s->scaling.min + (uint32_t)draw(&random, 2);
-  s->scaling.cold_start =
-      (blis_cold_start){draw_delay(&random),
-                        draw_delay(&random),
-                        draw_delay(&random),
-                        draw_delay(&random),
-                        draw(&random, 2) * (0.5 + draw(&random, 4)),
-                        0.3 * draw(&random, 3),
-                        draw(&random, 3)};
+  s->scaling.cold_start = (blis_cold_start){draw_delay(&random),
+                                            draw_delay(&random),
+                                            draw_delay(&random),
+                                            draw_delay(&random),
+                                            draw(&random, 2) * (0.5 + draw(&random, 4)),
+                                            0.3 * draw(&random, 3),
+                                            draw(&random, 3)};
   s->scaling.actuation = draw_delay(&random);
   s->scaling.stop = (blis_stop)draw(&random, BLIS_STOP_COUNT);
   s->scaling.grace_us = draw_time(&random, 400000);
   s->scaling.victim = (blis_scale_victim)draw(&random, BLIS_VICTIM_COUNT);
   s->scaling.oscillation_us = 500000;
   s->scaling.trigger_queue_depth = draw(&random, 2) * draw(&random, 6);
-  s->scaling.trigger_slo_attainment =
-      0.3 * (double)(draw(&random, 2) * draw(&random, 4));
+  s->scaling.trigger_slo_attainment = 0.3 * (double)(draw(&random, 2) * draw(&random, 4));
   s->scaling.trigger_gap_us = 100000 + draw(&random, 3) * 100000;
   s->scaling.ttft_target_us = 1 + draw(&random, 300000);
   s->scaling.initial_ones_load = draw(&random, 4) == 0;
@@ -255,11 +248,9 @@ static void set_queue(scene *s) {
   blis_alloc heap = blis_alloc_heap();
   blis_policy_context context = site_context(&s->site);
   blis_gateway queue = s->queue;
-  CHECK_OK(blis_saturation_create(&heap, s->detector, NULL, &context,
-                                  &queue.saturation, &error),
+  CHECK_OK(blis_saturation_create(&heap, s->detector, NULL, &context, &queue.saturation, &error),
            &error);
-  CHECK_OK(blis_usage_limit_create(&heap, "static", NULL, &context,
-                                   &queue.usage_limit, &error),
+  CHECK_OK(blis_usage_limit_create(&heap, "static", NULL, &context, &queue.usage_limit, &error),
            &error);
   CHECK_OK(blis_cluster_set_gateway(s->site.cluster, &queue, &error), &error);
 }
@@ -269,32 +260,26 @@ static void set_apart(scene *s) {
   blis_alloc heap = blis_alloc_heap();
   blis_policy_context context = site_context(&s->site);
   blis_disaggregation apart = s->apart;
-  CHECK_OK(blis_router_create(&heap, s->site.policy, NULL, &context,
-                              &apart.prefill, &error),
+  CHECK_OK(blis_router_create(&heap, s->site.policy, NULL, &context, &apart.prefill, &error),
            &error);
-  CHECK_OK(blis_decider_create(&heap, "always", NULL, &context, &apart.decider,
-                               &error),
-           &error);
-  CHECK_OK(blis_cluster_set_disaggregation(s->site.cluster, &apart, &error),
-           &error);
+  CHECK_OK(blis_decider_create(&heap, "always", NULL, &context, &apart.decider, &error), &error);
+  CHECK_OK(blis_cluster_set_disaggregation(s->site.cluster, &apart, &error), &error);
 }
 
 static void set_wisher(scene *s, int which, const blis_scaling_config *bounds) {
   wisher *w = &s->wishers[which];
   w->bounds = bounds;
   blis_random_init_named(&w->random, s->seed, which == 0 ? "wishes" : "more");
-  blis_autoscaler policy = {
-      .ops = &wishes,
-      .state = w,
-      .alloc = s->site.alloc,
-      .needs = s->sees_instances_alone ? BLIS_SCALE_BIT(BLIS_SCALE_QUEUE_DEPTH)
-                                       : BLIS_SCALE_NEEDS_ALL,
-      .interval_us = s->interval_us * (1 + which),
-      .name = "wishes"};
+  blis_autoscaler policy = {.ops = &wishes,
+                            .state = w,
+                            .alloc = s->site.alloc,
+                            .needs = s->sees_instances_alone
+                                         ? BLIS_SCALE_BIT(BLIS_SCALE_QUEUE_DEPTH)
+                                         : BLIS_SCALE_NEEDS_ALL,
+                            .interval_us = s->interval_us * (1 + which),
+                            .name = "wishes"};
   blis_error error;
-  CHECK_OK(
-      blis_cluster_set_autoscaler(s->site.cluster, &policy, bounds, &error),
-      &error);
+  CHECK_OK(blis_cluster_set_autoscaler(s->site.cluster, &policy, bounds, &error), &error);
 }
 
 static void set_policies(scene *s) {
@@ -306,17 +291,15 @@ static void set_policies(scene *s) {
     set_apart(s);
   }
   if (s->has_machines) {
-    const blis_node_pools_config config = {
-        .pools = s->machines, .count = 2, .seed = s->seed};
-    CHECK_OK(blis_cluster_set_node_pools(s->site.cluster, &config, &error),
-             &error);
+    const blis_node_pools_config config = {.pools = s->machines, .count = 2, .seed = s->seed};
+    CHECK_OK(blis_cluster_set_node_pools(s->site.cluster, &config, &error), &error);
   }
   set_wisher(s, 0, &s->scaling);
   if (s->is_apart) {
     set_wisher(s, 1, &s->of_decode);
   }
-  CHECK_OK(blis_cluster_set_faults(s->site.cluster, s->faults, s->fault_count,
-                                   s->random, s->random_count, &error),
+  CHECK_OK(blis_cluster_set_faults(s->site.cluster, s->faults, s->fault_count, s->random,
+                                   s->random_count, &error),
            &error);
 }
 
@@ -339,8 +322,7 @@ static bool run_to_the_end(scene *s, bool by_steps, blis_error *error) {
 }
 
 /* Returns how long its instances were paid, up to the end. */
-static int64_t check_pool(const blis_scaling_report *r,
-                          const blis_scaling_config *bounds) {
+static int64_t check_pool(const blis_scaling_report *r, const blis_scaling_config *bounds) {
   int64_t ups = 0;
   for (size_t i = 0; i < r->event_count; i++) {
     CHECK(r->events[i].to >= bounds->min && r->events[i].to <= bounds->max);
@@ -351,13 +333,10 @@ static int64_t check_pool(const blis_scaling_report *r,
   int64_t paid_us = 0;
   for (size_t i = 0; i < r->level_count; i++) {
     const blis_scale_level *level = &r->levels[i];
-    int64_t until_us =
-        i + 1 < r->level_count ? r->levels[i + 1].time_us : r->end_us;
+    int64_t until_us = i + 1 < r->level_count ? r->levels[i + 1].time_us : r->end_us;
     CHECK(level->ready <= bounds->max + 1 && level->ready <= level->paid);
     until_us = until_us < r->end_us ? until_us : r->end_us;
-    paid_us += until_us > level->time_us
-                   ? level->paid * (until_us - level->time_us)
-                   : 0;
+    paid_us += until_us > level->time_us ? level->paid * (until_us - level->time_us) : 0;
   }
   return paid_us;
 }
@@ -395,8 +374,7 @@ static uint64_t add_levels(uint64_t hash, const scene *s) {
   for (size_t k = 0; blis_cluster_get_scaling(s->site.cluster, k, &r); k++) {
     for (size_t i = 0; i < r.level_count; i++) {
       const blis_scale_level *level = &r.levels[i];
-      const int64_t values[] = {level->time_us, level->wanted, level->ready,
-                                level->paid};
+      const int64_t values[] = {level->time_us, level->wanted, level->ready, level->paid};
       hash = blis_hash64(values, sizeof values, hash);
     }
   }
@@ -415,8 +393,7 @@ static uint64_t hash_of(scene *s, blis_engine_kind engine, bool by_steps) {
     site_check_states_sum_up(&s->site, REQUESTS);
     check_report(s);
   }
-  uint64_t hash =
-      is_whole ? add_levels(blis_recorder_hash(s->site.recorder), s) : 0;
+  uint64_t hash = is_whole ? add_levels(blis_recorder_hash(s->site.recorder), s) : 0;
   site_close(&s->site);
   return hash;
 }

@@ -25,10 +25,8 @@ static const blis_router_ops watch_ops = {.route = watch};
 
 static void open_watched(site *s, watcher *w, blis_signal signal) {
   *w = (watcher){.signal = signal};
-  blis_router router = {.ops = &watch_ops,
-                        .state = w,
-                        .needs = BLIS_SIGNALS_WITH_HISTORY,
-                        .name = "watcher"};
+  blis_router router = {
+      .ops = &watch_ops, .state = w, .needs = BLIS_SIGNALS_WITH_HISTORY, .name = "watcher"};
   site_must_open_with(s, &router);
 }
 
@@ -83,11 +81,9 @@ static void pending_requests_count_as_load(void) {
   for (size_t i = 0; i < 4; i++) {
     s.source.requests[i].arrival_us = i < 3 ? 1000 : 1000000;
   }
-  static const blis_signal signals[] = {
-      BLIS_SIGNAL_PENDING, BLIS_SIGNAL_EFFECTIVE_LOAD,
-      BLIS_SIGNAL_PENDING_PREFILL_TOKENS, BLIS_SIGNAL_REQUESTS};
-  static const double expected[][4] = {
-      {0, 1, 2, 0}, {0, 1, 2, 3}, {0, 160, 320, 0}, {0, 1, 2, 3}};
+  static const blis_signal signals[] = {BLIS_SIGNAL_PENDING, BLIS_SIGNAL_EFFECTIVE_LOAD,
+                                        BLIS_SIGNAL_PENDING_PREFILL_TOKENS, BLIS_SIGNAL_REQUESTS};
+  static const double expected[][4] = {{0, 1, 2, 0}, {0, 1, 2, 3}, {0, 160, 320, 0}, {0, 1, 2, 3}};
   for (size_t k = 0; k < 4; k++) {
     open_watched(&s, &w, signals[k]);
     site_run(&s);
@@ -120,8 +116,7 @@ static blis_status audit(const blis_question *q, blis_decision *decision) {
     }
     const double *column = view->column(view->column_ud, signal);
     for (size_t i = 0; i < view->count; i++) {
-      CHECK_EQ_DOUBLE(column[i],
-                      blis_cluster_signal(a->cluster, (uint32_t)i, signal));
+      CHECK_EQ_DOUBLE(column[i], blis_cluster_signal(a->cluster, (uint32_t)i, signal));
     }
   }
   a->decisions++;
@@ -141,13 +136,11 @@ static void columns_are_live_without_a_refresh_interval(void) {
     site_add_random_requests(&s, 600, 80, 17);
     for (uint32_t i = 0; i < 3; i++) {
       s.instances[i].kv_blocks = 300; /* so that there are preemptions */
-      s.instances[i].engine =
-          engine == 0 ? BLIS_ENGINE_STEPWISE : BLIS_ENGINE_FAST;
+      s.instances[i].engine = engine == 0 ? BLIS_ENGINE_STEPWISE : BLIS_ENGINE_FAST;
     }
     blis_router router = {.ops = &audit_ops,
                           .state = &a,
-                          .needs = BLIS_SIGNALS_WITH_HISTORY |
-                                   BLIS_SIGNAL_BIT(BLIS_SIGNAL_PENDING),
+                          .needs = BLIS_SIGNALS_WITH_HISTORY | BLIS_SIGNAL_BIT(BLIS_SIGNAL_PENDING),
                           .name = "auditor"};
     site_must_open_with(&s, &router);
     a.cluster = s.cluster;
@@ -155,8 +148,7 @@ static void columns_are_live_without_a_refresh_interval(void) {
     site_check_states_sum_up(&s, 600);
     site_check_counters_are_zero(&s);
     CHECK_EQ_I64(a.decisions, 600);
-    double preemptions =
-        blis_cluster_signal(s.cluster, 0, BLIS_SIGNAL_PREEMPTIONS);
+    double preemptions = blis_cluster_signal(s.cluster, 0, BLIS_SIGNAL_PREEMPTIONS);
     CHECK(preemptions > 0);
     site_deinit(&s);
   }

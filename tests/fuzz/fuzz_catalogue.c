@@ -12,12 +12,9 @@ static void find_models(const blis_catalogue *catalogue) {
     const blis_catalogue_model *found = NULL;
     const blis_model_spec *spec = NULL;
     blis_error error = {0};
-    fuzz_check(blis_catalogue_find_model(catalogue, model->id, &found, &error),
-               &error);
+    fuzz_check(blis_catalogue_find_model(catalogue, model->id, &found, &error), &error);
     FUZZ_NEED(found != NULL);
-    fuzz_check(
-        blis_catalogue_find_model_spec(catalogue, model->id, &spec, &error),
-        &error);
+    fuzz_check(blis_catalogue_find_model_spec(catalogue, model->id, &spec, &error), &error);
     if (model->has_dimensions) {
       FUZZ_NEED(blis_model_spec_validate(&model->spec, &error) == BLIS_OK);
     }
@@ -26,13 +23,10 @@ static void find_models(const blis_catalogue *catalogue) {
 
 static void find_hardware(const blis_catalogue *catalogue) {
   for (size_t i = 0; i < blis_catalogue_hardware_count(catalogue); i++) {
-    const blis_catalogue_hardware *gpu =
-        blis_catalogue_hardware_at(catalogue, i);
+    const blis_catalogue_hardware *gpu = blis_catalogue_hardware_at(catalogue, i);
     const blis_catalogue_hardware *found = NULL;
     blis_error error = {0};
-    fuzz_check(
-        blis_catalogue_find_hardware(catalogue, gpu->name, &found, &error),
-        &error);
+    fuzz_check(blis_catalogue_find_hardware(catalogue, gpu->name, &found, &error), &error);
     FUZZ_NEED(found != NULL);
     FUZZ_NEED(blis_hardware_spec_validate(&gpu->spec, &error) == BLIS_OK);
   }
@@ -40,18 +34,13 @@ static void find_hardware(const blis_catalogue *catalogue) {
 
 static void find_coefficients(const blis_catalogue *catalogue) {
   for (size_t i = 0; i < blis_catalogue_coefficients_count(catalogue); i++) {
-    const blis_catalogue_coefficients *entry =
-        blis_catalogue_coefficients_at(catalogue, i);
+    const blis_catalogue_coefficients *entry = blis_catalogue_coefficients_at(catalogue, i);
     const blis_catalogue_coefficients *found = NULL;
     blis_error error = {0};
-    fuzz_check(blis_catalogue_find_coefficients(catalogue, &entry->key, &found,
-                                                &error),
-               &error);
+    fuzz_check(blis_catalogue_find_coefficients(catalogue, &entry->key, &found, &error), &error);
     FUZZ_NEED(found != NULL);
     blis_coefficients_key unknown = {.kind = "blackbox", .model = "none"};
-    fuzz_check(
-        blis_catalogue_find_coefficients(catalogue, &unknown, &found, &error),
-        &error);
+    fuzz_check(blis_catalogue_find_coefficients(catalogue, &unknown, &found, &error), &error);
   }
 }
 
@@ -61,8 +50,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   blis_error error = {0};
   blis_catalogue *catalogue = blis_catalogue_new(&alloc);
   FUZZ_NEED(catalogue != NULL);
-  blis_status status = blis_catalogue_add_yaml(
-      catalogue, "fuzz.yaml", (const char *)data, size, &error);
+  blis_status status =
+      blis_catalogue_add_yaml(catalogue, "fuzz.yaml", (const char *)data, size, &error);
   fuzz_check(status, &error);
   if (status != BLIS_OK) {
     FUZZ_NEED(blis_catalogue_model_count(catalogue) == 0);

@@ -28,26 +28,23 @@ static void check_written(const blis_alloc *alloc, blis_slice field) {
   blis_buffer_string(&buffer, "first,");
   blis_csv_write(&buffer, field);
   blis_buffer_char(&buffer, '\n');
-  FUZZ_NEED(blis_csv_open_memory(alloc, "written", blis_buffer_slice(&buffer),
-                                 &options, &csv, &error) == BLIS_OK);
+  FUZZ_NEED(blis_csv_open_memory(alloc, "written", blis_buffer_slice(&buffer), &options, &csv,
+                                 &error) == BLIS_OK);
   FUZZ_NEED(blis_csv_next(csv, &has_row, &error) == BLIS_OK && has_row);
   blis_slice again = blis_csv_field(csv, 1);
   FUZZ_NEED(blis_csv_count(csv) == 2);
   /* Readers take CR LF for LF, also inside of quotes. */
   bool has_cr = field.length > 0 && memchr(field.data, '\r', field.length);
   FUZZ_NEED(has_cr || (again.length == field.length &&
-                       (field.length == 0 ||
-                        memcmp(again.data, field.data, field.length) == 0)));
+                       (field.length == 0 || memcmp(again.data, field.data, field.length) == 0)));
   blis_csv_close(csv);
   blis_buffer_deinit(&buffer);
 }
 
-static void read_all(const blis_alloc *alloc, blis_slice bytes,
-                     const blis_csv_options *options) {
+static void read_all(const blis_alloc *alloc, blis_slice bytes, const blis_csv_options *options) {
   blis_error error = {0};
   blis_csv *csv;
-  blis_status status =
-      blis_csv_open_memory(alloc, "fuzz.csv", bytes, options, &csv, &error);
+  blis_status status = blis_csv_open_memory(alloc, "fuzz.csv", bytes, options, &csv, &error);
   fuzz_check(status, &error);
   if (status != BLIS_OK) {
     return;

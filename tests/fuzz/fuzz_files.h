@@ -41,8 +41,7 @@ static inline const char *fuzz_path(size_t index, const char *name) {
 }
 
 /* A new file: some file systems wait for the disk when an old one is reused. */
-static inline void fuzz_write_file(const char *path, const void *bytes,
-                                   size_t size) {
+static inline void fuzz_write_file(const char *path, const void *bytes, size_t size) {
   unlink(path);
   FILE *file = fopen(path, "wb");
   FUZZ_NEED(file != NULL);

@@ -15,25 +15,22 @@ enum { MAX_PLAYED = 2000 };
 
 /* Pairs of these, for every input others. */
 static blis_graph_file_options options_of(size_t size) {
-  static const blis_graph_delays delays[] = {
-      BLIS_GRAPH_DELAYS_USUAL, BLIS_GRAPH_DELAYS_USUAL,
-      BLIS_GRAPH_DELAYS_STARTS, BLIS_GRAPH_DELAYS_THINK};
+  static const blis_graph_delays delays[] = {BLIS_GRAPH_DELAYS_USUAL, BLIS_GRAPH_DELAYS_USUAL,
+                                             BLIS_GRAPH_DELAYS_STARTS, BLIS_GRAPH_DELAYS_THINK};
   static const char *const served[] = {"one", "two"};
-  return (blis_graph_file_options){
-      .reading = (blis_graph_reading)(size % (BLIS_GRAPH_AISIMULATE + 1)),
-      .delays = delays[size / 7 % 4],
-      .delay_cap_us = size % 5 == 0 ? 60000000 : 0,
-      .idle_gap_cap_us = size % 3 == 0 ? 60000000 : 0,
-      .models = {.served = served, .count = size % 4 == 0 ? 2 : 0}};
+  return (blis_graph_file_options){.reading =
+                                       (blis_graph_reading)(size % (BLIS_GRAPH_AISIMULATE + 1)),
+                                   .delays = delays[size / 7 % 4],
+                                   .delay_cap_us = size % 5 == 0 ? 60000000 : 0,
+                                   .idle_gap_cap_us = size % 3 == 0 ? 60000000 : 0,
+                                   .models = {.served = served, .count = size % 4 == 0 ? 2 : 0}};
 }
 
-static void check_node(const blis_graph *graph, uint32_t index,
-                       uint32_t texts) {
+static void check_node(const blis_graph *graph, uint32_t index, uint32_t texts) {
   const blis_graph_node *node = &graph->nodes[index];
   const blis_request *request = &node->request;
   uint64_t shared = 0;
-  FUZZ_NEED(node->delay_us >= 0 && node->tool_us >= 0 &&
-            node->tool_us <= node->delay_us);
+  FUZZ_NEED(node->delay_us >= 0 && node->tool_us >= 0 && node->tool_us <= node->delay_us);
   for (uint32_t i = 0; i < node->wait_count; i++) {
     FUZZ_NEED(graph->waits[node->first_wait + i] < index);
   }
@@ -48,8 +45,7 @@ static void check_node(const blis_graph *graph, uint32_t index,
   FUZZ_NEED(shared == request->shared_tokens);
   FUZZ_NEED(shared <= request->prompt_tokens);
   FUZZ_NEED(request->prompt_tokens <= BLIS_WORKLOAD_MAX_TOKENS);
-  FUZZ_NEED(request->session < texts && node->parent_session < texts &&
-            request->model < texts);
+  FUZZ_NEED(request->session < texts && node->parent_session < texts && request->model < texts);
 }
 
 /* All graphs from here on; returns how many requests they have. */
@@ -81,8 +77,7 @@ typedef struct way {
 } way;
 
 static void put(way *w, const blis_request *request) {
-  const blis_event event = {.time_us = request->arrival_us,
-                            .number = w->requests.count};
+  const blis_event event = {.time_us = request->arrival_us, .number = w->requests.count};
   FUZZ_NEED(blis_array_push(w->alloc, &w->requests, *request) == BLIS_OK);
   FUZZ_NEED(blis_event_queue_push(w->queue, &event, NULL) == BLIS_OK);
 }
@@ -97,16 +92,14 @@ static void end_one(way *w, const blis_request_source *source, int ended) {
   if (source->is_due != NULL && !source->is_due(source->state, &request)) {
     return;
   }
-  const blis_request_outcome outcome = {.end_us = event.time_us,
-                                        .is_completed = ended % 7 != 6};
+  const blis_request_outcome outcome = {.end_us = event.time_us, .is_completed = ended % 7 != 6};
   blis_request follow_up;
-  FUZZ_NEED(source->ended(source->state, &request, &outcome, &follow_up,
-                          &has_one, &error) == BLIS_OK);
+  FUZZ_NEED(source->ended(source->state, &request, &outcome, &follow_up, &has_one, &error) ==
+            BLIS_OK);
   while (has_one) {
     FUZZ_NEED(follow_up.arrival_us >= event.time_us);
     put(w, &follow_up);
-    FUZZ_NEED(source->also(source->state, &follow_up, &has_one, &error) ==
-              BLIS_OK);
+    FUZZ_NEED(source->also(source->state, &follow_up, &has_one, &error) == BLIS_OK);
   }
   source->release(source->state, &request);
 }
@@ -128,8 +121,7 @@ static void play(const blis_alloc *alloc, blis_graph_file *file, size_t size) {
   blis_graph_feed feed = blis_graph_file_feed(file);
   blis_graph_player *player;
   blis_error error = {0};
-  FUZZ_NEED(blis_graph_player_new(alloc, &feed, &how, &player, &error) ==
-            BLIS_OK);
+  FUZZ_NEED(blis_graph_player_new(alloc, &feed, &how, &player, &error) == BLIS_OK);
   blis_request_source source = blis_graph_player_source(player);
   way w = {.alloc = alloc, .queue = blis_event_queue_new(alloc)};
   FUZZ_NEED(w.queue != NULL);
@@ -154,19 +146,16 @@ static void play(const blis_alloc *alloc, blis_graph_file *file, size_t size) {
 }
 
 static blis_status read_as(const blis_alloc *alloc, const char *path,
-                           const blis_graph_file_options *options,
-                           size_t size) {
+                           const blis_graph_file_options *options, size_t size) {
   blis_error error = {0};
   blis_graph_file *file, *again;
   blis_intern *strings = blis_intern_new(alloc);
   FUZZ_NEED(strings != NULL);
-  blis_status status =
-      blis_graph_file_open(alloc, path, options, strings, &file, &error);
+  blis_status status = blis_graph_file_open(alloc, path, options, strings, &file, &error);
   fuzz_check(status, &error);
   if (status == BLIS_OK) {
     FUZZ_NEED(check_graphs(file, strings) == blis_graph_file_requests(file));
-    FUZZ_NEED(blis_graph_file_open_again(file, alloc, strings, &again,
-                                         &error) == BLIS_OK);
+    FUZZ_NEED(blis_graph_file_open_again(file, alloc, strings, &again, &error) == BLIS_OK);
     play(alloc, again, size);
     blis_graph_file_close(again);
     blis_graph_file_close(file);

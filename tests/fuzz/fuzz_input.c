@@ -10,16 +10,14 @@ enum { MAX_UNPACKED = 1 << 22 };
 static void read_bytes(const blis_alloc *alloc, blis_slice bytes) {
   blis_error error = {0};
   blis_input *input;
-  blis_status status =
-      blis_input_open_memory(alloc, "fuzz", bytes, &input, &error);
+  blis_status status = blis_input_open_memory(alloc, "fuzz", bytes, &input, &error);
   fuzz_check(status, &error);
   if (status != BLIS_OK) {
     return;
   }
   char piece[1000];
   size_t got = 1;
-  for (size_t all = 0; status == BLIS_OK && got > 0 && all < MAX_UNPACKED;
-       all += got) {
+  for (size_t all = 0; status == BLIS_OK && got > 0 && all < MAX_UNPACKED; all += got) {
     status = blis_input_read(input, piece, sizeof piece, &got, &error);
     fuzz_check(status, &error);
     FUZZ_NEED(status != BLIS_OK || got <= sizeof piece);
@@ -30,8 +28,7 @@ static void read_bytes(const blis_alloc *alloc, blis_slice bytes) {
 static void read_lines(const blis_alloc *alloc, blis_slice bytes) {
   blis_error error = {0};
   blis_text *text;
-  blis_status status =
-      blis_text_open_memory(alloc, "fuzz", bytes, &text, &error);
+  blis_status status = blis_text_open_memory(alloc, "fuzz", bytes, &text, &error);
   fuzz_check(status, &error);
   if (status != BLIS_OK) {
     return;

@@ -30,8 +30,7 @@ static void ask(blis_json_value value) {
 
 static void copy(blis_json_value value, blis_json_writer *writer, int depth);
 
-static void copy_members(blis_json_value value, blis_json_writer *writer,
-                         int depth) {
+static void copy_members(blis_json_value value, blis_json_writer *writer, int depth) {
   const char *key = NULL;
   blis_json_value member;
   blis_json_writer_begin_object(writer);
@@ -42,8 +41,7 @@ static void copy_members(blis_json_value value, blis_json_writer *writer,
   blis_json_writer_end_object(writer);
 }
 
-static void copy_items(blis_json_value value, blis_json_writer *writer,
-                       int depth) {
+static void copy_items(blis_json_value value, blis_json_writer *writer, int depth) {
   blis_json_writer_begin_array(writer);
   for (size_t i = 0; i < blis_json_count(value); i++) {
     copy(blis_json_item(value, i), writer, depth + 1);
@@ -63,13 +61,11 @@ static void copy(blis_json_value value, blis_json_writer *writer, int depth) {
   }
   switch (blis_json_type_of(value)) {
   case BLIS_JSON_INTEGER:
-    FUZZ_NEED(blis_json_int64(value, INT64_MIN, INT64_MAX, &whole, NULL) ==
-              BLIS_OK);
+    FUZZ_NEED(blis_json_int64(value, INT64_MIN, INT64_MAX, &whole, NULL) == BLIS_OK);
     blis_json_writer_int64(writer, whole);
     break;
   case BLIS_JSON_REAL:
-    FUZZ_NEED(blis_json_double(value, -DBL_MAX, DBL_MAX, &real, NULL) ==
-              BLIS_OK);
+    FUZZ_NEED(blis_json_double(value, -DBL_MAX, DBL_MAX, &real, NULL) == BLIS_OK);
     /*
      * Whole ones are written as integers: large ones the reader would refuse,
      * and -0 would lose its sign.
@@ -113,8 +109,7 @@ static void check_written(const blis_alloc *alloc, blis_json_value root) {
   blis_buffer_init(&second, alloc);
   write_value(root, &first);
   blis_json_init(&json, alloc);
-  blis_status status =
-      blis_json_parse(&json, "written", 1, blis_buffer_slice(&first), &error);
+  blis_status status = blis_json_parse(&json, "written", 1, blis_buffer_slice(&first), &error);
   FUZZ_NEED(status == BLIS_OK);
   write_value(blis_json_root(&json), &second);
   FUZZ_NEED(strcmp(blis_buffer_text(&first), blis_buffer_text(&second)) == 0);

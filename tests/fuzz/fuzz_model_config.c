@@ -46,8 +46,7 @@ static void check_capacity(const blis_model_spec *spec, int64_t tp) {
   }
 }
 
-static void check_steps(const blis_alloc *alloc,
-                        const blis_latency_config *config) {
+static void check_steps(const blis_alloc *alloc, const blis_latency_config *config) {
   blis_error error = {0};
   blis_latency_model model;
   blis_status status = blis_latency_create(alloc, config, &model, &error);
@@ -58,8 +57,7 @@ static void check_steps(const blis_alloc *alloc,
   for (size_t count = 0; count <= BATCH_SIZE; count++) {
     int64_t plain = 0;
     int64_t from_sums = 0;
-    FUZZ_NEED(blis_latency_step_time(&model, BATCH, count, &plain, &error) ==
-              BLIS_OK);
+    FUZZ_NEED(blis_latency_step_time(&model, BATCH, count, &plain, &error) == BLIS_OK);
     FUZZ_NEED(plain >= 1);
     blis_batch_sums sums = blis_batch_sums_of(BATCH, count);
     if (blis_latency_step_time_from_sums(&model, &sums, &from_sums)) {
@@ -89,8 +87,7 @@ static void use(const blis_alloc *alloc, const blis_model_spec *spec) {
           .parallelism = {.tp = tp, .dp = 1},
       };
       if (i == 1) {
-        config.coefficients =
-            (blis_coefficients){ALPHA, 3, BETA, sizeof BETA / sizeof *BETA};
+        config.coefficients = (blis_coefficients){ALPHA, 3, BETA, sizeof BETA / sizeof *BETA};
       }
       check_steps(alloc, &config);
       blis_latency_warnings(&config, ignore_warning, NULL);
@@ -103,9 +100,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   blis_alloc alloc = blis_alloc_probed(&memory);
   blis_error error = {0};
   blis_model_spec spec = {0};
-  blis_status status =
-      blis_model_config_parse(&alloc, "fuzz/config.json",
-                              fuzz_slice(data, size), "fuzz", &spec, &error);
+  blis_status status = blis_model_config_parse(&alloc, "fuzz/config.json", fuzz_slice(data, size),
+                                               "fuzz", &spec, &error);
   fuzz_check(status, &error);
   if (status == BLIS_OK) {
     use(&alloc, &spec);

@@ -15,8 +15,7 @@ typedef struct small_heap {
   size_t used;
 } small_heap;
 
-static void *small_alloc(void *ud, void *block, size_t old_size,
-                         size_t new_size) {
+static void *small_alloc(void *ud, void *block, size_t old_size, size_t new_size) {
   small_heap *small = ud;
   old_size = block != NULL ? old_size : 0;
   if (new_size > old_size && new_size - old_size > MAX_BYTES - small->used) {
@@ -54,15 +53,13 @@ static void read(const blis_alloc *alloc, const blis_yaml_node *root,
                  const blis_spec_settings *settings) {
   blis_error error = {0};
   blis_written_spec *written;
-  blis_status status =
-      blis_written_spec_from(alloc, root, settings, &written, &error);
+  blis_status status = blis_written_spec_from(alloc, root, settings, &written, &error);
   fuzz_check(status, &error);
   if (status != BLIS_OK) {
     return;
   }
   blis_generator *generator;
-  status = blis_generator_new(alloc, blis_written_spec_get(written), &generator,
-                              &error);
+  status = blis_generator_new(alloc, blis_written_spec_get(written), &generator, &error);
   fuzz_check(status, &error);
   blis_written_spec_free(written);
   if (status == BLIS_OK) {
@@ -72,23 +69,21 @@ static void read(const blis_alloc *alloc, const blis_yaml_node *root,
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  static const blis_spec_settings settings[] = {
-      {.lazy_tokens = true,
-       .replaces_tokens = true,
-       .num_requests = 20,
-       .replaces_num_requests = true},
-      {.lazy_tokens = true,
-       .replaces_tokens = true,
-       .num_requests = 20,
-       .replaces_num_requests = true,
-       .is_script = true,
-       .reproduce_go_blis_defects = true}};
+  static const blis_spec_settings settings[] = {{.lazy_tokens = true,
+                                                 .replaces_tokens = true,
+                                                 .num_requests = 20,
+                                                 .replaces_num_requests = true},
+                                                {.lazy_tokens = true,
+                                                 .replaces_tokens = true,
+                                                 .num_requests = 20,
+                                                 .replaces_num_requests = true,
+                                                 .is_script = true,
+                                                 .reproduce_go_blis_defects = true}};
   small_heap small = {.heap = blis_alloc_heap()};
   blis_alloc alloc = {small_alloc, &small};
   blis_error error = {0};
   blis_yaml *yaml;
-  blis_status status = blis_yaml_parse(&alloc, "fuzz.yaml",
-                                       fuzz_slice(data, size), &yaml, &error);
+  blis_status status = blis_yaml_parse(&alloc, "fuzz.yaml", fuzz_slice(data, size), &yaml, &error);
   fuzz_check(status, &error);
   if (status == BLIS_OK) {
     for (size_t i = 0; i < 2; i++) {

@@ -46,14 +46,12 @@ static void check_workload(const blis_workload *workload) {
   }
 }
 
-static void write_again(const blis_alloc *alloc, const blis_workload *workload,
-                        const char *path) {
+static void write_again(const blis_alloc *alloc, const blis_workload *workload, const char *path) {
   blis_trace_write_options options = {.renumber = true};
   blis_error error = {0};
   blis_workload *again;
   unlink(path);
-  blis_status status =
-      blis_trace_write(alloc, path, workload, &options, &error);
+  blis_status status = blis_trace_write(alloc, path, workload, &options, &error);
   fuzz_check(status, &error);
   if (status == BLIS_OK) {
     status = blis_trace_read(alloc, path, NULL, &again, &error);

@@ -44,8 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   blis_alloc alloc = blis_alloc_probed(&memory);
   blis_error error = {0};
   blis_yaml *yaml;
-  blis_status status = blis_yaml_parse(&alloc, "fuzz.yaml",
-                                       fuzz_slice(data, size), &yaml, &error);
+  blis_status status = blis_yaml_parse(&alloc, "fuzz.yaml", fuzz_slice(data, size), &yaml, &error);
   fuzz_check(status, &error);
   if (status == BLIS_OK) {
     int left = 2000;

@@ -69,8 +69,8 @@ static void feed(const char *bytes, size_t size) {
   input_count++;
 }
 
-static size_t insert(blis_random *random, char *bytes, size_t size,
-                     const char *piece, size_t length) {
+static size_t insert(blis_random *random, char *bytes, size_t size, const char *piece,
+                     size_t length) {
   size_t at = (size_t)blis_random_intn(random, (int32_t)size + 1);
   memmove(bytes + at + length, bytes + at, size - at);
   memcpy(bytes + at, piece, length);

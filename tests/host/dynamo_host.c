@@ -17,36 +17,32 @@
 
 enum { CANDIDATES_MAX = 64, SESSION_SIZE = 64 };
 
-static int read_candidates(FILE *file, dynamo_candidate *candidates,
-                           size_t count) {
+static int read_candidates(FILE *file, dynamo_candidate *candidates, size_t count) {
   for (size_t i = 0; i < count; i++) {
     candidates[i] = (dynamo_candidate){.taint_multiplier = 1};
     dynamo_candidate *c = &candidates[i];
-    if (fscanf(file, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
-               &c->worker_id, &c->cached_tokens, &c->active_prefill_tokens,
-               &c->total_kv_blocks, &c->max_num_batched_tokens) != 5) {
+    if (fscanf(file, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &c->worker_id,
+               &c->cached_tokens, &c->active_prefill_tokens, &c->total_kv_blocks,
+               &c->max_num_batched_tokens) != 5) {
       return 0;
     }
   }
   return 1;
 }
 
-static int ask_all(const dynamo_worker_selector_plugin *plugin, void *selector,
-                   FILE *file) {
+static int ask_all(const dynamo_worker_selector_plugin *plugin, void *selector, FILE *file) {
   static dynamo_candidate candidates[CANDIDATES_MAX];
   char session[SESSION_SIZE];
   dynamo_request request = {0};
   size_t count = 0;
-  while (fscanf(file, "%" SCNu64 " %63s %" SCNu32 " %zu", &request.isl_tokens,
-                session, &request.block_size_tokens, &count) == 4) {
-    if (count == 0 || count > CANDIDATES_MAX ||
-        !read_candidates(file, candidates, count)) {
+  while (fscanf(file, "%" SCNu64 " %63s %" SCNu32 " %zu", &request.isl_tokens, session,
+                &request.block_size_tokens, &count) == 4) {
+    if (count == 0 || count > CANDIDATES_MAX || !read_candidates(file, candidates, count)) {
       fprintf(stderr, "a decision is not as expected\n");
       return 1;
     }
     request.session_id = strcmp(session, "-") == 0 ? NULL : session;
-    printf("%" PRId64 "\n",
-           plugin->select(selector, &request, candidates, count));
+    printf("%" PRId64 "\n", plugin->select(selector, &request, candidates, count));
   }
   return 0;
 }
@@ -61,11 +57,9 @@ int main(int argc, char **argv) {
     fprintf(stderr, "%s\n", dlerror());
     return 1;
   }
-  const dynamo_worker_selector_plugin *plugin =
-      dlsym(library, "dynamo_worker_selector_plugin_v1");
+  const dynamo_worker_selector_plugin *plugin = dlsym(library, "dynamo_worker_selector_plugin_v1");
   char error[256] = "there is no dynamo_worker_selector_plugin_v1";
-  void *selector =
-      plugin == NULL ? NULL : plugin->create(argv[2], error, sizeof error);
+  void *selector = plugin == NULL ? NULL : plugin->create(argv[2], error, sizeof error);
   FILE *file = fopen(argv[3], "r");
   int status = 1;
   if (selector == NULL) {

@@ -13,24 +13,19 @@ static const int64_t fetch_us[COUNT] = {700, 700, 700, 700};
 
 /* A, B, C, D of rank 8: 1,000 us and 80 MB at 20,000 bytes/us are 5,000 us. */
 static blis_adapter_config base_adapters(void) {
-  return (blis_adapter_config){.count = COUNT,
-                               .ranks = ranks,
-                               .load_us = load_us,
-                               .fetch_us = fetch_us,
-                               .slots = 2};
+  return (blis_adapter_config){
+      .count = COUNT, .ranks = ranks, .load_us = load_us, .fetch_us = fetch_us, .slots = 2};
 }
 
 /* Steps of 1000 us whatever is in them, and nothing else that takes time. */
-static blis_status even_step(void *state, const blis_batch_item *items,
-                             size_t count, int64_t *step_us,
-                             blis_error *error) {
+static blis_status even_step(void *state, const blis_batch_item *items, size_t count,
+                             int64_t *step_us, blis_error *error) {
   (void)state, (void)items, (void)count, (void)error;
   *step_us = 1000;
   return BLIS_OK;
 }
 
-static bool even_sums(const void *state, const blis_batch_sums *sums,
-                      int64_t *step_us) {
+static bool even_sums(const void *state, const blis_batch_sums *sums, int64_t *step_us) {
   (void)state, (void)sums;
   *step_us = 1000;
   return true;
@@ -58,8 +53,8 @@ typedef struct outcome {
   int64_t end_us;
 } outcome;
 
-static blis_status on_ended(void *ud, blis_live_request *request,
-                            int64_t now_us, int64_t end_us, blis_error *error) {
+static blis_status on_ended(void *ud, blis_live_request *request, int64_t now_us, int64_t end_us,
+                            blis_error *error) {
   (void)request, (void)now_us, (void)end_us, (void)error;
   ((outcome *)ud)->ended++;
   return BLIS_OK;
@@ -72,24 +67,21 @@ static void on_loaded(void *ud, const blis_adapter_load *load) {
 }
 
 /* Runs requests with prompts of 4 tokens to their ends. */
-static void run_engine(const blis_adapter_config *adapters, const want *wanted,
-                       size_t count, blis_engine_kind engine, outcome *out) {
+static void run_engine(const blis_adapter_config *adapters, const want *wanted, size_t count,
+                       blis_engine_kind engine, outcome *out) {
   blis_alloc alloc = blis_alloc_heap();
   blis_instance_config config = driver_base_config(&even);
   config.adapters = adapters;
   config.engine = engine;
   config.rules.leaves_at_step_end = true;
-  const blis_instance_events events = {
-      .ud = out, .adapter_loaded = on_loaded, .ended = on_ended};
+  const blis_instance_events events = {.ud = out, .adapter_loaded = on_loaded, .ended = on_ended};
   blis_instance *instance;
   blis_error error;
   *out = (outcome){.ended = 0};
-  CHECK_OK(blis_instance_new(&alloc, &config, &events, &instance, &error),
-           &error);
+  CHECK_OK(blis_instance_new(&alloc, &config, &events, &instance, &error), &error);
   size_t next = 0;
   for (;;) {
-    int64_t arrival_us =
-        next < count ? wanted[next].arrival_us : BLIS_TIME_NEVER_US;
+    int64_t arrival_us = next < count ? wanted[next].arrival_us : BLIS_TIME_NEVER_US;
     int64_t event_us = blis_instance_next_us(instance);
     if (arrival_us == BLIS_TIME_NEVER_US && event_us == BLIS_TIME_NEVER_US) {
       break;
@@ -104,16 +96,12 @@ static void run_engine(const blis_adapter_config *adapters, const want *wanted,
           .output_budget_tokens = w->output,
           .slot = (uint32_t)next,
           .adapter = w->adapter,
-          .chain = {.prompt_blocks = 1,
-                    .private_base = BLIS_BLOCK_PRIVATE | (next << 20)}};
-      CHECK_OK(blis_instance_inject(instance, &out->requests[next++],
-                                    arrival_us, &error),
-               &error);
+          .chain = {.prompt_blocks = 1, .private_base = BLIS_BLOCK_PRIVATE | (next << 20)}};
+      CHECK_OK(blis_instance_inject(instance, &out->requests[next++], arrival_us, &error), &error);
       continue;
     }
     bool moved;
-    CHECK_OK(blis_instance_run_next(instance, arrival_us, &moved, &error),
-             &error);
+    CHECK_OK(blis_instance_run_next(instance, arrival_us, &moved, &error), &error);
     CHECK(blis_instance_check(instance));
   }
   blis_instance_get_adapters(instance, &out->stats);
@@ -124,8 +112,7 @@ static void run_engine(const blis_adapter_config *adapters, const want *wanted,
   blis_instance_free(instance);
 }
 
-static void check_load(const blis_adapter_load *load,
-                       blis_adapter_load wanted) {
+static void check_load(const blis_adapter_load *load, blis_adapter_load wanted) {
   CHECK_EQ_I64(load->adapter, wanted.adapter);
   CHECK_EQ_I64(load->rank, wanted.rank);
   CHECK_EQ_I64(load->request.number, wanted.request.number);
@@ -134,8 +121,7 @@ static void check_load(const blis_adapter_load *load,
   CHECK_EQ_I64(load->waiting, wanted.waiting);
 }
 
-static outcome run(const blis_adapter_config *adapters, const want *wanted,
-                   size_t count) {
+static outcome run(const blis_adapter_config *adapters, const want *wanted, size_t count) {
   outcome stepwise;
   outcome fast;
   run_engine(adapters, wanted, count, BLIS_ENGINE_STEPWISE, &stepwise);
@@ -147,11 +133,9 @@ static outcome run(const blis_adapter_config *adapters, const want *wanted,
     check_load(&stepwise.loads[i], fast.loads[i]);
   }
   for (size_t i = 0; i < count; i++) {
-    CHECK_EQ_I64(stepwise.requests[i].scheduling_delay_us,
-                 fast.requests[i].scheduling_delay_us);
+    CHECK_EQ_I64(stepwise.requests[i].scheduling_delay_us, fast.requests[i].scheduling_delay_us);
     CHECK_EQ_I64(stepwise.requests[i].e2e_us, fast.requests[i].e2e_us);
-    CHECK_EQ_I64(stepwise.requests[i].adapter_wait_us,
-                 fast.requests[i].adapter_wait_us);
+    CHECK_EQ_I64(stepwise.requests[i].adapter_wait_us, fast.requests[i].adapter_wait_us);
   }
   return fast;
 }
@@ -161,8 +145,7 @@ static int64_t start_us(const outcome *o, size_t i) {
 }
 
 /* A, B, A, C at once, all long: 40, 60, 40 and 10 steps. */
-static const want example[] = {
-    {0, 1, 40, 0}, {1, 2, 60, 0}, {2, 1, 40, 0}, {3, 3, 10, 0}};
+static const want example[] = {{0, 1, 40, 0}, {1, 2, 60, 0}, {2, 1, 40, 0}, {3, 3, 10, 0}};
 
 static void test_example_of_the_control_plane(void) {
   blis_adapter_config adapters = base_adapters();
@@ -180,10 +163,8 @@ static void test_example_of_the_control_plane(void) {
   CHECK_EQ_I64(o.requests[1].adapter_wait_us, 5000);
   CHECK_EQ_I64(o.load_count, 3);
   check_load(&o.loads[0], (blis_adapter_load){1, 8, {.number = 0}, 0, 5000, 2});
-  check_load(&o.loads[1],
-             (blis_adapter_load){2, 8, {.number = 1}, 5000, 10000, 1});
-  check_load(&o.loads[2],
-             (blis_adapter_load){3, 8, {.number = 3}, 50000, 55000, 1});
+  check_load(&o.loads[1], (blis_adapter_load){2, 8, {.number = 1}, 5000, 10000, 1});
+  check_load(&o.loads[2], (blis_adapter_load){3, 8, {.number = 3}, 50000, 55000, 1});
 
   adapters.skips = true;
   o = run(&adapters, example, 4);
@@ -204,11 +185,8 @@ static void test_attaches_to_a_load(void) {
 
 /* The adapter that has been out of use for longest gives its slot up. */
 static void test_least_recent_leaves(void) {
-  const want wanted[] = {{0, 1, 1, 0},
-                         {1, 2, 1, 10000},
-                         {2, 1, 1, 20000},
-                         {3, 3, 1, 30000},
-                         {4, 1, 1, 40000}};
+  const want wanted[] = {
+      {0, 1, 1, 0}, {1, 2, 1, 10000}, {2, 1, 1, 20000}, {3, 3, 1, 30000}, {4, 1, 1, 40000}};
   blis_adapter_config adapters = base_adapters();
   outcome o = run(&adapters, wanted, 5);
   CHECK_EQ_I64(o.stats.loads, 3);
@@ -219,8 +197,7 @@ static void test_least_recent_leaves(void) {
 /* Out of use from the end of its last request on, not from its beginning: A is
    admitted before B, and for longer. */
 static void test_use_lasts_to_the_end(void) {
-  const want wanted[] = {
-      {0, 1, 30, 0}, {1, 2, 1, 0}, {2, 3, 1, 50000}, {3, 1, 1, 60000}};
+  const want wanted[] = {{0, 1, 30, 0}, {1, 2, 1, 0}, {2, 3, 1, 50000}, {3, 1, 1, 60000}};
   blis_adapter_config adapters = base_adapters();
   outcome o = run(&adapters, wanted, 4);
   CHECK_EQ_I64(o.stats.loads, 3);
@@ -238,10 +215,8 @@ static void test_loads_in_steps(void) {
   /* Steps of 1000, 11,000, 1000 and 1000 us. */
   CHECK_EQ_I64(o.requests[0].e2e_us, 14000);
   CHECK_EQ_I64(o.stats.load_us, 10000);
-  check_load(&o.loads[0],
-             (blis_adapter_load){1, 8, {.number = 1}, 1000, 6000, 1});
-  check_load(&o.loads[1],
-             (blis_adapter_load){2, 8, {.number = 2}, 6000, 11000, 1});
+  check_load(&o.loads[0], (blis_adapter_load){1, 8, {.number = 1}, 1000, 6000, 1});
+  check_load(&o.loads[1], (blis_adapter_load){2, 8, {.number = 2}, 6000, 11000, 1});
 }
 
 /* A rare adapter behind one that is always in use: for ever, or bounded. */
@@ -291,8 +266,7 @@ static void test_factor_of_steps(void) {
   static const blis_adapter_tier tiers[] = {{8, 0.05}, {16, 0.1}, {32, 0.2}};
   static const int64_t mixed[COUNT] = {8, 8, 8, 12};
   static const int64_t at_once[COUNT] = {1, 1, 1, 1};
-  const want three[] = {
-      {0, 1, 5, 1000}, {1, 2, 5, 1000}, {2, 3, 5, 1000}, {3, 3, 5, 1000}};
+  const want three[] = {{0, 1, 5, 1000}, {1, 2, 5, 1000}, {2, 3, 5, 1000}, {3, 3, 5, 1000}};
   blis_adapter_config adapters = base_adapters();
   adapters.slots = 4;
   adapters.load_us = at_once;

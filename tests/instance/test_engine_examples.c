@@ -38,8 +38,7 @@ typedef struct trace {
 
 #define OR_BASE(field) (c.field = e->config.field ? e->config.field : c.field)
 
-static blis_instance_config config_of(const example *e,
-                                      const blis_latency_model *latency) {
+static blis_instance_config config_of(const example *e, const blis_latency_model *latency) {
   blis_instance_config c = driver_base_config(latency);
   OR_BASE(kv_blocks);
   OR_BASE(block_size_tokens);
@@ -59,16 +58,15 @@ BLIS_PRINTF(2, 3)
 static void write_trace(trace *t, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  int added =
-      vsnprintf(&t->text[t->length], TRACE_MAX - t->length, format, arguments);
+  int added = vsnprintf(&t->text[t->length], TRACE_MAX - t->length, format, arguments);
   va_end(arguments);
   t->length += (size_t)added;
   CHECK(t->length < TRACE_MAX);
 }
 
 static void write_step(trace *t, const driver *d) {
-  write_trace(t, "%s%" PRId64 "+%" PRId64, t->length > 0 ? " " : "",
-              d->event_us, t->latency->last_step_us);
+  write_trace(t, "%s%" PRId64 "+%" PRId64, t->length > 0 ? " " : "", d->event_us,
+              t->latency->last_step_us);
   for (size_t i = 0; i < d->arrived; i++) {
     const blis_live_request *r = &d->requests[i].live;
     if (r->new_tokens > 0) {
@@ -100,11 +98,8 @@ static const example examples[] = {
      .totals = {3150, 0, 5, 0, 3, 13, 4},
      .trace = "100+1010[0:5] 1110+1020[0:1][1:4] 2130+1020[0:1][2:4]"},
     {.name = "E02 chunks, token budget, maximum of sequences",
-     .config = {.long_prefill_threshold_tokens = 4,
-                .max_batched_tokens = 6,
-                .max_num_seqs = 2},
-     .requests = {DRIVER_PLAIN(0, 0, 10, 3), DRIVER_PLAIN(1, 0, 9, 2),
-                  DRIVER_PLAIN(2, 0, 2, 2)},
+     .config = {.long_prefill_threshold_tokens = 4, .max_batched_tokens = 6, .max_num_seqs = 2},
+     .requests = {DRIVER_PLAIN(0, 0, 10, 3), DRIVER_PLAIN(1, 0, 9, 2), DRIVER_PLAIN(2, 0, 2, 2)},
      .expected = {{3167, 5271, 2054}, {4187, 5264, 1027}, {6217, 7284, 1017}},
      .totals = {7220, 0, 8, 0, 3, 21, 7},
      .trace = "100+1020[0:4][1:2] 1120+1020[0:4][1:2] 2140+1020[0:2][1:4] "
@@ -122,8 +117,7 @@ static const example examples[] = {
               "13290+1010[1:1] 14300+1010[1:1] 15310+1010[1:1] "
               "16320+1010[1:1]"},
     {.name = "E04 a fully cached prompt beside another one",
-     .requests = {DRIVER_REQUEST(0, 0, 0, 8, 2, 1, 1, 8),
-                  DRIVER_REQUEST(1, 5000, 0, 8, 3, 1, 1, 8),
+     .requests = {DRIVER_REQUEST(0, 0, 0, 8, 2, 1, 1, 8), DRIVER_REQUEST(1, 5000, 0, 8, 3, 1, 1, 8),
                   DRIVER_REQUEST(2, 5000, 0, 12, 3, 1, 1, 8)},
      .expected = {{1117, 2184, 1017}, {1117, 3221, 2054}, {1117, 3221, 2054}},
      .totals = {8150, 2, 6, 0, 3, 28, 8},
@@ -141,21 +135,16 @@ static const example examples[] = {
                   DRIVER_REQUEST(1, 0, 2120, 4, 3, 1, 0, 0),
                   DRIVER_REQUEST(2, 0, 100, 4, 3, 1, 0, 0),
                   DRIVER_REQUEST(3, 0, 3120, 4, 4, 1, 0, 0)},
-     .expected =
-         {{1137, 3251, 2064}, {1137, -1, 1037}, {-1, -1, 0}, {1137, -1, 2064}},
+     .expected = {{1137, 3251, 2064}, {1137, -1, 1037}, {-1, -1, 0}, {1137, -1, 2064}},
      .totals = {3180, 0, 6, 0, 1, 16, 3},
      .trace = "100+1030[0:4][1:4][3:4] 1130+1030[0:1][1:1][3:1] "
               "2160+1020[0:1][3:1]"},
     {.name = "E07 decodes starved by admissions without tokens",
      .config = {.max_batched_tokens = 2},
-     .requests = {DRIVER_REQUEST(0, 0, 0, 4, 1, 1, 1, 4),
-                  DRIVER_REQUEST(1, 5000, 0, 4, 3, 1, 1, 4),
+     .requests = {DRIVER_REQUEST(0, 0, 0, 4, 1, 1, 1, 4), DRIVER_REQUEST(1, 5000, 0, 4, 3, 1, 1, 4),
                   DRIVER_REQUEST(2, 5000, 0, 4, 3, 1, 1, 4),
                   DRIVER_REQUEST(3, 5000, 0, 4, 3, 1, 1, 4)},
-     .expected = {{2127, 2177, 0},
-                  {108, 2212, 2054},
-                  {108, 2212, 2054},
-                  {108, 2192, 2034}},
+     .expected = {{2127, 2177, 0}, {108, 2212, 2054}, {108, 2212, 2054}, {108, 2192, 2034}},
      .totals = {9161, 0, 5, 0, 4, 16, 10},
      .trace = "100+1010[0:2] 1110+1010[0:2] 5100+1 5101+1020[1:1][2:1] "
               "6121+1020[1:1][2:1] 7141+1010[3:1] 8151+1010[3:1]"},
@@ -177,17 +166,15 @@ static const example examples[] = {
      .trace = "100+1010[1:4]"},
     {.name = "E11 maximum model length",
      .config = {.max_model_len_tokens = 10},
-     .requests = {DRIVER_PLAIN(0, 0, 6, 4), DRIVER_PLAIN(1, 0, 6, 5),
-                  DRIVER_PLAIN(2, 0, 9, 0), DRIVER_PLAIN(3, 0, 10, 0)},
-     .expected =
-         {{1127, 4228, 3051}, {-1, -1, 0}, {1127, 1127, 0}, {-1, -1, 0}},
+     .requests = {DRIVER_PLAIN(0, 0, 6, 4), DRIVER_PLAIN(1, 0, 6, 5), DRIVER_PLAIN(2, 0, 9, 0),
+                  DRIVER_PLAIN(3, 0, 10, 0)},
+     .expected = {{1127, 4228, 3051}, {-1, -1, 0}, {1127, 1127, 0}, {-1, -1, 0}},
      .totals = {4150, 0, 6, 0, 2, 15, 4},
      .trace = "100+1020[0:6][2:9] 1120+1010[0:1] 2130+1010[0:1] "
               "3140+1010[0:1]"},
     {.name = "E12 preemption by priority",
      .config = {.kv_blocks = 5, .preemption = BLIS_PREEMPTION_PRIORITY},
-     .requests = {DRIVER_REQUEST(0, 0, 0, 4, 9, 7, 0, 0),
-                  DRIVER_REQUEST(1, 0, 0, 4, 9, 0, 0, 0),
+     .requests = {DRIVER_REQUEST(0, 0, 0, 4, 9, 7, 0, 0), DRIVER_REQUEST(1, 0, 0, 4, 9, 0, 0, 0),
                   DRIVER_REQUEST(2, 0, 0, 4, 9, 0, 0, 0)},
      .expected = {{9307, 17553, 8196}, {1137, 9413, 8226}, {7267, 15533, 8216}},
      .totals = {17440, 0, 16, 4, 3, 12, 27}},
@@ -195,12 +182,9 @@ static const example examples[] = {
      .config = {.kv_blocks = 7,
                 .scheduler = BLIS_SCHEDULER_PRIORITY_FCFS,
                 .preemption = BLIS_PREEMPTION_PRIORITY},
-     .requests = {DRIVER_REQUEST(0, 0, 0, 8, 12, 0, 0, 0),
-                  DRIVER_REQUEST(1, 5, 0, 4, 12, 7, 0, 0),
+     .requests = {DRIVER_REQUEST(0, 0, 0, 8, 12, 0, 0, 0), DRIVER_REQUEST(1, 5, 0, 4, 12, 7, 0, 0),
                   DRIVER_REQUEST(2, 10, 0, 4, 12, 1, 0, 0)},
-     .expected = {{1117, 12494, 11327},
-                  {13372, 24699, 11277},
-                  {11337, 22674, 11287}},
+     .expected = {{1117, 12494, 11327}, {13372, 24699, 11277}, {11337, 22674, 11287}},
      .totals = {24570, 0, 17, 3, 3, 16, 36}},
     {.name = "E14 blocks of one token",
      .config = {.block_size_tokens = 1},
@@ -253,8 +237,7 @@ static const example examples[] = {
     /* Of the 7 blocks of E04's prompts, 4 are found; those of 0 are not. */
     {.name = "R06 hits and misses are blocks of prompts",
      .config = {.rules.counts_prompt_blocks = true},
-     .requests = {DRIVER_REQUEST(0, 0, 0, 8, 2, 1, 1, 8),
-                  DRIVER_REQUEST(1, 5000, 0, 8, 3, 1, 1, 8),
+     .requests = {DRIVER_REQUEST(0, 0, 0, 8, 2, 1, 1, 8), DRIVER_REQUEST(1, 5000, 0, 8, 3, 1, 1, 8),
                   DRIVER_REQUEST(2, 5000, 0, 12, 3, 1, 1, 8)},
      .expected = {{1117, 2184, 1017}, {1117, 3221, 2054}, {1117, 3221, 2054}},
      .totals = {8150, 4, 3, 0, 3, 28, 8}},
@@ -301,8 +284,7 @@ static void check_example(const example *e, const driver *d) {
   CHECK_EQ_I64(stats.prompt_tokens, e->totals.prompt_tokens);
   CHECK_EQ_I64(stats.output_tokens, e->totals.output_tokens);
   CHECK_EQ_I64(stats.used_kv_blocks, 0);
-  CHECK_EQ_I64(stats.completed + stats.timed_out + stats.unservable,
-               (int64_t)d->request_count);
+  CHECK_EQ_I64(stats.completed + stats.timed_out + stats.unservable, (int64_t)d->request_count);
 }
 
 static void run_example(const example *e, blis_engine_kind engine) {

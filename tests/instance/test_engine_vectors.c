@@ -72,8 +72,7 @@ static int compare(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static void collect(const driver *d, sample *s,
-                    int64_t (*value)(const blis_live_request *)) {
+static void collect(const driver *d, sample *s, int64_t (*value)(const blis_live_request *)) {
   s->count = 0;
   for (size_t i = 0; i < d->arrived; i++) {
     int64_t v = value(&d->requests[i].live);
@@ -120,8 +119,7 @@ static double percentile_ms(const sample *s, double p) {
     return low_value / 1000;
   }
   double high_value = (double)s->items[low + 1];
-  return low_value / 1000 +
-         ((high_value - low_value) * (rank - (double)low)) / 1000;
+  return low_value / 1000 + ((high_value - low_value) * (rank - (double)low)) / 1000;
 }
 
 static double mean_ms(const sample *s) {
@@ -132,11 +130,10 @@ static double mean_ms(const sample *s) {
   return s->count == 0 ? 0 : sum / (double)s->count / 1000;
 }
 
-#define CHECK_METRIC(m, key, got)                                              \
+#define CHECK_METRIC(m, key, got)                                                                  \
   check_eq_double(__FILE__, __LINE__, key, (got), vector_double((m), key, 0))
 
-static void check_distribution(blis_json_value m, const char *name,
-                               const sample *s) {
+static void check_distribution(blis_json_value m, const char *name, const sample *s) {
   static const double percents[] = {90, 95, 99};
   char key[40];
   snprintf(key, sizeof key, "%s_mean_ms", name);
@@ -177,8 +174,7 @@ static double hit_rate(const driver *d) {
 
 static void check_counters(blis_json_value m, const driver *d) {
   blis_instance_stats s = driver_stats(d);
-  int64_t injected =
-      s.completed + s.queue_depth + s.batch_size + s.unservable + s.timed_out;
+  int64_t injected = s.completed + s.queue_depth + s.batch_size + s.unservable + s.timed_out;
   const struct {
     const char *key;
     int64_t value;
@@ -209,20 +205,17 @@ static double itl_mean(const blis_live_request *r) {
 }
 
 /* What the recorder tells of a request: 0 where there is nothing to tell. */
-static void check_request(blis_json_value expected, const driver *d,
-                          size_t slot) {
+static void check_request(blis_json_value expected, const driver *d, size_t slot) {
   const blis_live_request *r = &d->requests[slot].live;
   bool has_completed = r->e2e_us >= 0;
   char instance[40];
   snprintf(instance, sizeof instance, "instance_%zu", slot % d->instance_count);
   CHECK_STR(vector_text(expected, "handled_by"), instance);
-  CHECK_METRIC(expected, "ttft_ms",
-               r->ttft_us < 0 ? 0 : (double)r->ttft_us / 1e3);
+  CHECK_METRIC(expected, "ttft_ms", r->ttft_us < 0 ? 0 : (double)r->ttft_us / 1e3);
   CHECK_METRIC(expected, "e2e_ms", has_completed ? (double)r->e2e_us / 1e3 : 0);
   CHECK_METRIC(expected, "itl_ms", has_completed ? itl_mean(r) / 1e3 : 0);
-  CHECK_METRIC(
-      expected, "scheduling_delay_ms",
-      r->scheduling_delay_us < 0 ? 0 : (double)r->scheduling_delay_us / 1e3);
+  CHECK_METRIC(expected, "scheduling_delay_ms",
+               r->scheduling_delay_us < 0 ? 0 : (double)r->scheduling_delay_us / 1e3);
 }
 
 static void check_requests(blis_json_value m, const driver *d) {
@@ -270,8 +263,8 @@ static void check_results(blis_json_value results, const driver *d) {
   CHECK_EQ_I64(blis_json_count(results), completed);
 }
 
-static void replay(driver *d, engine_case *c, blis_engine_kind engine,
-                   bool reproduces_defects, int64_t horizon_us) {
+static void replay(driver *d, engine_case *c, blis_engine_kind engine, bool reproduces_defects,
+                   int64_t horizon_us) {
   blis_error error;
   *d = (driver){.alloc = heap,
                 .config = c->config,
@@ -289,14 +282,11 @@ static void replay(driver *d, engine_case *c, blis_engine_kind engine,
   }
 }
 
-static void check_equal(engine_case *c, blis_engine_kind engine,
-                        bool reproduces_defects) {
-  blis_json_value m =
-      vector_member(blis_json_root(&c->file), "expected_metrics");
+static void check_equal(engine_case *c, blis_engine_kind engine, bool reproduces_defects) {
+  blis_json_value m = vector_member(blis_json_root(&c->file), "expected_metrics");
   driver d;
   replay(&d, c, engine, reproduces_defects, c->config.horizon_us);
-  check_results(vector_member(blis_json_root(&c->file), "expected_results"),
-                &d);
+  check_results(vector_member(blis_json_root(&c->file), "expected_results"), &d);
   check_requests(m, &d);
   check_counters(m, &d);
   check_latencies(m, &d);
@@ -305,8 +295,7 @@ static void check_equal(engine_case *c, blis_engine_kind engine,
 
 /* Without the defect everything ends, even when no horizon ends the run. */
 static void check_clean(engine_case *c, blis_engine_kind engine, defect known) {
-  blis_json_value m =
-      vector_member(blis_json_root(&c->file), "expected_metrics");
+  blis_json_value m = vector_member(blis_json_root(&c->file), "expected_metrics");
   driver d;
   replay(&d, c, engine, false, BLIS_TIME_NEVER_US);
   CHECK_EQ_I64(d.ended, d.request_count);
@@ -326,8 +315,7 @@ static void run_case(const char *name) {
   defect known = defect_of(name);
   check_name = name;
   engine_case_load(&c, &heap, folder, name);
-  static const blis_engine_kind engines[] = {BLIS_ENGINE_STEPWISE,
-                                             BLIS_ENGINE_FAST};
+  static const blis_engine_kind engines[] = {BLIS_ENGINE_STEPWISE, BLIS_ENGINE_FAST};
   for (size_t i = 0; i < sizeof engines / sizeof *engines; i++) {
     check_equal(&c, engines[i], true);
     if (known == NO_DEFECT) {
@@ -368,8 +356,7 @@ int main(int argc, char **argv) {
   static char names[CASES_MAX][ENGINE_CASE_NAME_MAX];
   const char *shared = getenv("BLIS_SHARED_DIR");
   heap = blis_alloc_heap();
-  snprintf(folder, sizeof folder, "%s/vectors/engine",
-           shared != NULL ? shared : BLIS_SHARED_DIR);
+  snprintf(folder, sizeof folder, "%s/vectors/engine", shared != NULL ? shared : BLIS_SHARED_DIR);
   if (argc > 1) {
     for (int i = 1; i < argc; i++) {
       run_case(argv[i]);

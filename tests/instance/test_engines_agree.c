@@ -31,23 +31,21 @@ static case_settings draw_settings(blis_random *random) {
   static const int64_t seqs[] = {1, 2, 3, 8, 256};
   static const int64_t budgets[] = {1, 2, 5, 16, 64, 2048};
   static const int64_t thresholds[] = {0, 0, 0, 1, 3, 8};
-  case_settings s = {.count = 1 + (int)draw(random, MAX_REQUESTS),
-                     .text_tokens = 30,
-                     .output_tokens = 20};
+  case_settings s = {
+      .count = 1 + (int)draw(random, MAX_REQUESTS), .text_tokens = 30, .output_tokens = 20};
   s.block_size = pick(random, sizes, 5);
-  s.config = (blis_instance_config){
-      .latency = &toy_models[draw(random, TOY_MODELS)],
-      .kv_blocks = 3 + draw(random, draw(random, 2) == 0 ? 20 : 200),
-      .block_size_tokens = s.block_size,
-      .max_num_seqs = pick(random, seqs, 5),
-      .max_batched_tokens = pick(random, budgets, 6),
-      .long_prefill_threshold_tokens = pick(random, thresholds, 6),
-      .horizon_us = draw(random, 4) == 0 ? 5000 + draw(random, 200000)
-                                         : BLIS_TIME_NEVER_US,
-      .scheduler = (blis_scheduler_kind)draw(random, 5),
-      .preemption = (blis_preemption_kind)draw(random, 3),
-      .goes_before = toy_goes_before,
-      .choose_victim = toy_choose_victim};
+  s.config = (blis_instance_config){.latency = &toy_models[draw(random, TOY_MODELS)],
+                                    .kv_blocks = 3 + draw(random, draw(random, 2) == 0 ? 20 : 200),
+                                    .block_size_tokens = s.block_size,
+                                    .max_num_seqs = pick(random, seqs, 5),
+                                    .max_batched_tokens = pick(random, budgets, 6),
+                                    .long_prefill_threshold_tokens = pick(random, thresholds, 6),
+                                    .horizon_us = draw(random, 4) == 0 ? 5000 + draw(random, 200000)
+                                                                       : BLIS_TIME_NEVER_US,
+                                    .scheduler = (blis_scheduler_kind)draw(random, 5),
+                                    .preemption = (blis_preemption_kind)draw(random, 3),
+                                    .goes_before = toy_goes_before,
+                                    .choose_victim = toy_choose_victim};
   if (draw(random, 3) == 0) {
     s.config.max_model_len_tokens = 1 + draw(random, 60);
     int64_t limit = s.config.kv_blocks * s.block_size;
@@ -66,15 +64,13 @@ static case_settings draw_settings(blis_random *random) {
   return s;
 }
 
-static blis_live_request draw_request(blis_random *random,
-                                      const case_settings *s, int number,
+static blis_live_request draw_request(blis_random *random, const case_settings *s, int number,
                                       int64_t now_us) {
   bool tells = s->is_one_text && !(s->has_others && draw(random, 3) == 0);
   int group = s->is_one_text ? 0 : (int)draw(random, GROUPS);
   bool has_prefix = s->is_one_text ? tells : draw(random, 2) != 0;
   int64_t prefix = has_prefix ? draw(random, s->text_tokens) : 0;
-  int64_t own =
-      tells || (!s->is_one_text && draw(random, 4) == 0) ? 0 : draw(random, 25);
+  int64_t own = tells || (!s->is_one_text && draw(random, 4) == 0) ? 0 : draw(random, 25);
   int64_t shared = prefix / s->block_size;
   blis_live_request r = {
       .arrival_us = now_us,
@@ -84,16 +80,13 @@ static blis_live_request draw_request(blis_random *random,
       .priority = (double)draw(random, 4),
       .slot = (uint32_t)number,
       .chain = {.shared = shared_ids[group],
-                .shared_count =
-                    (uint32_t)(shared < PREFIX_BLOCKS ? shared : PREFIX_BLOCKS),
+                .shared_count = (uint32_t)(shared < PREFIX_BLOCKS ? shared : PREFIX_BLOCKS),
                 .prompt_blocks = (uint32_t)((prefix + own) / s->block_size),
-                .private_base = BLIS_BLOCK_PRIVATE | (uint64_t)(number + 1)
-                                                         << 20}};
+                .private_base = BLIS_BLOCK_PRIVATE | (uint64_t)(number + 1) << 20}};
   if (own == 0 && (tells || draw(random, 2) == 0)) {
     /* What it produces is where the next prompt of the group goes on. */
     int64_t all = (prefix + r.output_tokens) / s->block_size;
-    r.chain.shared_count =
-        (uint32_t)(all < PREFIX_BLOCKS ? all : PREFIX_BLOCKS);
+    r.chain.shared_count = (uint32_t)(all < PREFIX_BLOCKS ? all : PREFIX_BLOCKS);
   }
   r.output_budget_tokens = draw(random, 8) == 0 ? 0 : r.output_tokens;
   if (draw(random, 3) == 0) {
@@ -105,8 +98,7 @@ static blis_live_request draw_request(blis_random *random,
   return r;
 }
 
-static void run_trial(int64_t seed, const case_settings *settings,
-                      blis_random *drawn) {
+static void run_trial(int64_t seed, const case_settings *settings, blis_random *drawn) {
   static trial t;
   case_settings s = *settings;
   blis_random random = *drawn;
@@ -118,12 +110,9 @@ static void run_trial(int64_t seed, const case_settings *settings,
   trial_begin(&t, &heap, &s.config, seed);
   t.has_faults = seed % 2 == 0;
   t.has_moves = has_moves;
-  int64_t gap_us = s.gap_us > 0
-                       ? s.gap_us
-                       : 1 + draw(&random, draw(&random, 2) == 0 ? 300 : 8000);
+  int64_t gap_us = s.gap_us > 0 ? s.gap_us : 1 + draw(&random, draw(&random, 2) == 0 ? 300 : 8000);
   while (t.twins.count < s.count && t.twins.now_us <= s.config.horizon_us) {
-    blis_live_request r =
-        draw_request(&random, &s, t.twins.count, t.twins.now_us);
+    blis_live_request r = draw_request(&random, &s, t.twins.count, t.twins.now_us);
     trial_arrive(&t, &r);
     t.twins.now_us += draw(&random, gap_us);
   }
@@ -154,14 +143,13 @@ static void run_lockstep_case(int64_t seed) {
                      .is_one_text = true,
                      .text_tokens = 30,
                      .output_tokens = 20};
-  s.config =
-      (blis_instance_config){.latency = &toy_models[draw(&random, TOY_MODELS)],
-                             .kv_blocks = 12 + draw(&random, 60),
-                             .block_size_tokens = s.block_size,
-                             .max_num_seqs = 2 + draw(&random, 10),
-                             .max_batched_tokens = 64,
-                             .long_prefill_threshold_tokens = 1,
-                             .horizon_us = BLIS_TIME_NEVER_US};
+  s.config = (blis_instance_config){.latency = &toy_models[draw(&random, TOY_MODELS)],
+                                    .kv_blocks = 12 + draw(&random, 60),
+                                    .block_size_tokens = s.block_size,
+                                    .max_num_seqs = 2 + draw(&random, 10),
+                                    .max_batched_tokens = 64,
+                                    .long_prefill_threshold_tokens = 1,
+                                    .horizon_us = BLIS_TIME_NEVER_US};
   run_trial(seed, &s, &random);
 }
 
@@ -181,15 +169,14 @@ static void run_retold_case(int64_t seed) {
   s.has_others = draw(&random, 2) == 0;
   s.text_tokens = (1 + draw(&random, PREFIX_BLOCKS)) * s.block_size;
   s.output_tokens = PREFIX_BLOCKS * s.block_size - s.text_tokens + 1;
-  s.config = (blis_instance_config){
-      .latency = &toy_models[draw(&random, TOY_MODELS)],
-      .kv_blocks = PREFIX_BLOCKS + draw(&random, 40),
-      .block_size_tokens = s.block_size,
-      .max_num_seqs = 1 + draw(&random, 6),
-      .max_batched_tokens = 64,
-      .long_prefill_threshold_tokens = draw(&random, 2) == 0 ? 0 : 1,
-      .horizon_us = BLIS_TIME_NEVER_US,
-      .rules = draw_engine_rules(&random)};
+  s.config = (blis_instance_config){.latency = &toy_models[draw(&random, TOY_MODELS)],
+                                    .kv_blocks = PREFIX_BLOCKS + draw(&random, 40),
+                                    .block_size_tokens = s.block_size,
+                                    .max_num_seqs = 1 + draw(&random, 6),
+                                    .max_batched_tokens = 64,
+                                    .long_prefill_threshold_tokens = draw(&random, 2) == 0 ? 0 : 1,
+                                    .horizon_us = BLIS_TIME_NEVER_US,
+                                    .rules = draw_engine_rules(&random)};
   run_trial(seed, &s, &random);
 }
 
@@ -200,33 +187,31 @@ static blis_adapter_config draw_adapters(blis_random *random) {
   static const int64_t fetch_us[ADAPTERS] = {0, 3000, 0, 20000, 1, 7};
   static const blis_adapter_tier tiers[] = {{8, 0.02}, {16, 0.3}, {32, 1.25}};
   int64_t slots = 1 + draw(random, ADAPTERS);
-  return (blis_adapter_config){
-      .count = ADAPTERS,
-      .ranks = ranks,
-      .load_us = load_us,
-      .fetch_us = fetch_us,
-      .slots = slots,
-      .host_slots = draw(random, 2) == 0 ? 0 : slots + draw(random, 3),
-      .tiers = tiers,
-      .tier_count = (size_t)draw(random, 4),
-      .skips = draw(random, 3) != 0,
-      .max_skip_us = draw(random, 2) == 0 ? 0 : 1 + draw(random, 20000),
-      .loads_in_steps = draw(random, 3) == 0,
-      .pins_preempted = draw(random, 3) == 0};
+  return (blis_adapter_config){.count = ADAPTERS,
+                               .ranks = ranks,
+                               .load_us = load_us,
+                               .fetch_us = fetch_us,
+                               .slots = slots,
+                               .host_slots = draw(random, 2) == 0 ? 0 : slots + draw(random, 3),
+                               .tiers = tiers,
+                               .tier_count = (size_t)draw(random, 4),
+                               .skips = draw(random, 3) != 0,
+                               .max_skip_us = draw(random, 2) == 0 ? 0 : 1 + draw(random, 20000),
+                               .loads_in_steps = draw(random, 3) == 0,
+                               .pins_preempted = draw(random, 3) == 0};
 }
 
-static blis_status draw_watts(void *ud, const blis_power_step *step,
-                              double *watts, blis_error *error) {
+static blis_status draw_watts(void *ud, const blis_power_step *step, double *watts,
+                              blis_error *error) {
   (void)ud, (void)error;
-  *watts = 50 + (double)(step->prefill_tokens * 7 + step->decode_tokens * 3 +
-                         step->kv_tokens % 11 + step->duration_us % 13);
+  *watts = 50 + (double)(step->prefill_tokens * 7 + step->decode_tokens * 3 + step->kv_tokens % 11 +
+                         step->duration_us % 13);
   return BLIS_OK;
 }
 
 static blis_power_config draw_power(blis_random *random) {
   bool is_asked = draw(random, 3) == 0;
-  return (blis_power_config){.prefill_watts =
-                                 0.123 * (double)draw(random, 5000),
+  return (blis_power_config){.prefill_watts = 0.123 * (double)draw(random, 5000),
                              .decode_watts = 0.123 * (double)draw(random, 5000),
                              .mixes = draw(random, 2) == 0,
                              .cap_watts = draw(random, 2) == 0 ? 1e6 : 300,
@@ -244,8 +229,7 @@ static void run_power_case(int64_t seed) {
   adapters.pins_preempted = adapters.pins_preempted && seed % 3 != 0;
   blis_speculation_config speculation = {
       .tokens = 3, .acceptance = {0.7, 0.6, 0.5}, .seed = (uint64_t)seed};
-  blis_carbon_step carbon[] = {
-      {0, 400, 0}, {1 + draw(&random, 50000), 35.5, 0}, {90000, 700, 0}};
+  blis_carbon_step carbon[] = {{0, 400, 0}, {1 + draw(&random, 50000), 35.5, 0}, {90000, 700, 0}};
   blis_carbon_add_up(carbon, 3);
   if (draw(&random, 2) == 0) {
     power.carbon = carbon;
@@ -275,8 +259,8 @@ static void run_adapters_case(int64_t seed) {
 }
 
 /* A rate for each request and position, which nothing else changes. */
-static blis_status rates_of(void *ud, const blis_live_request *request,
-                            double *rates, blis_error *error) {
+static blis_status rates_of(void *ud, const blis_live_request *request, double *rates,
+                            blis_error *error) {
   const blis_speculation_config *speculation = ud;
   (void)error;
   for (int64_t i = 0; i < speculation->tokens; i++) {
@@ -293,13 +277,12 @@ static void run_speculation_case(int64_t seed) {
   case_settings s = draw_settings(&random);
   blis_adapter_config adapters = draw_adapters(&random);
   adapters.pins_preempted = adapters.pins_preempted && seed % 3 != 0;
-  blis_speculation_config speculation = {
-      .tokens = 1 + draw(&random, BLIS_SPECULATION_MAX),
-      .pass_us = (double)draw(&random, 300),
-      .pass_us_per_sequence = 1.5,
-      .drafts_in_one_pass = draw(&random, 2) == 0,
-      .max_batch = draw(&random, 4),
-      .seed = (uint64_t)seed};
+  blis_speculation_config speculation = {.tokens = 1 + draw(&random, BLIS_SPECULATION_MAX),
+                                         .pass_us = (double)draw(&random, 300),
+                                         .pass_us_per_sequence = 1.5,
+                                         .drafts_in_one_pass = draw(&random, 2) == 0,
+                                         .max_batch = draw(&random, 4),
+                                         .seed = (uint64_t)seed};
   for (int i = 0; i < BLIS_SPECULATION_MAX; i++) {
     speculation.acceptance[i] = (double)draw(&random, 101) / 100;
   }

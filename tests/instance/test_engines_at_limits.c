@@ -65,21 +65,18 @@ static int64_t time_of(const timing *t, const blis_batch_sums *sums) {
   return 1;
 }
 
-static blis_status step_time(void *state, const blis_batch_item *items,
-                             size_t count, int64_t *step_us,
-                             blis_error *error) {
+static blis_status step_time(void *state, const blis_batch_item *items, size_t count,
+                             int64_t *step_us, blis_error *error) {
   (void)error;
   blis_batch_sums sums = blis_batch_sums_of(items, count);
   *step_us = time_of(state, &sums);
   return BLIS_OK;
 }
 
-static bool from_sums(const void *state, const blis_batch_sums *sums,
-                      int64_t *step_us) {
+static bool from_sums(const void *state, const blis_batch_sums *sums, int64_t *step_us) {
   const timing *t = state;
   *step_us = time_of(t, sums);
-  return t->sums == REFUSE_NEVER ||
-         (t->sums == REFUSE_SOME && hash_of(sums) % 3 != 0);
+  return t->sums == REFUSE_NEVER || (t->sums == REFUSE_SOME && hash_of(sums) % 3 != 0);
 }
 
 static int64_t queueing(const void *state, int64_t prompt_tokens) {
@@ -118,25 +115,23 @@ static int64_t at_most(int64_t value, int64_t limit) {
   return value < limit ? value : limit;
 }
 
-static blis_instance_config draw_config(blis_random *random,
-                                        const blis_latency_model *latency) {
+static blis_instance_config draw_config(blis_random *random, const blis_latency_model *latency) {
   static const int64_t sizes[] = {1, 1, 2, 3, 7, 16, 16, 1000};
   static const int64_t blocks[] = {1, 2, 3, 5, 9, 20, 60, 400};
   static const int64_t seqs[] = {1, 2, 7, 256, INT64_MAX};
   static const int64_t budgets[] = {1, 2, 3, 17, 2048, INT64_MAX};
   static const int64_t thresholds[] = {0, 0, 0, 1, 2, 16, INT64_MAX};
-  static const int64_t horizons[] = {
-      0, 1, 1000, 20000, INT64_MAX - 1, INT64_MAX, INT64_MAX, INT64_MAX};
-  blis_instance_config c = {
-      .latency = latency,
-      .block_size_tokens = pick(random, sizes, 8),
-      .kv_blocks = pick(random, blocks, 8),
-      .max_num_seqs = pick(random, seqs, 5),
-      .max_batched_tokens = pick(random, budgets, 6),
-      .long_prefill_threshold_tokens = pick(random, thresholds, 7),
-      .horizon_us = pick(random, horizons, 8),
-      .scheduler = (blis_scheduler_kind)draw(random, BLIS_SCHEDULER_SCRIPTED),
-      .preemption = (blis_preemption_kind)draw(random, 2)};
+  static const int64_t horizons[] = {0,         1,         1000,     20000, INT64_MAX - 1,
+                                     INT64_MAX, INT64_MAX, INT64_MAX};
+  blis_instance_config c = {.latency = latency,
+                            .block_size_tokens = pick(random, sizes, 8),
+                            .kv_blocks = pick(random, blocks, 8),
+                            .max_num_seqs = pick(random, seqs, 5),
+                            .max_batched_tokens = pick(random, budgets, 6),
+                            .long_prefill_threshold_tokens = pick(random, thresholds, 7),
+                            .horizon_us = pick(random, horizons, 8),
+                            .scheduler = (blis_scheduler_kind)draw(random, BLIS_SCHEDULER_SCRIPTED),
+                            .preemption = (blis_preemption_kind)draw(random, 2)};
   if (draw(random, 20) == 0) {
     c.block_size_tokens = INT64_C(1) << 31; /* no fast engine for that */
   } else if (draw(random, 20) == 0) {
@@ -145,9 +140,8 @@ static blis_instance_config draw_config(blis_random *random,
   }
   if (draw(random, 3) == 0) {
     int64_t room = c.kv_blocks * c.block_size_tokens;
-    c.max_model_len_tokens =
-        draw(random, 2) == 0 ? 1 + draw(random, (int32_t)at_most(room, 40))
-                             : room - draw(random, (int32_t)at_most(room, 3));
+    c.max_model_len_tokens = draw(random, 2) == 0 ? 1 + draw(random, (int32_t)at_most(room, 40))
+                                                  : room - draw(random, (int32_t)at_most(room, 3));
   }
   c.reproduce_go_blis_defects = draw(random, 4) == 0;
   c.rules = draw_engine_rules(random);
@@ -167,8 +161,7 @@ static int64_t draw_tokens(blis_random *random, const blis_instance_config *c) {
                            c->max_batched_tokens,
                            INT64_C(1) << 31,
                            most_tokens};
-  int64_t tokens =
-      draw(random, 2) == 0 ? draw(random, 40) : pick(random, edges, 10);
+  int64_t tokens = draw(random, 2) == 0 ? draw(random, 40) : pick(random, edges, 10);
   tokens = at_most(tokens, most_tokens) + draw(random, 3) - 1;
   return tokens < 0 ? 0 : at_most(tokens, most_tokens);
 }
@@ -187,24 +180,18 @@ static int64_t draw_deadline(blis_random *random, int64_t now_us) {
 
 static int64_t draw_budget(blis_random *random, const blis_instance_config *c,
                            const blis_live_request *r) {
-  const int64_t budgets[] = {0,
-                             r->output_tokens,
-                             r->output_tokens + 1,
-                             c->max_model_len_tokens - r->prompt_tokens,
-                             -1,
-                             INT64_MAX};
+  const int64_t budgets[] = {
+      0,  r->output_tokens, r->output_tokens + 1, c->max_model_len_tokens - r->prompt_tokens,
+      -1, INT64_MAX};
   return draw(random, 2) == 0 ? r->output_tokens : pick(random, budgets, 6);
 }
 
-static blis_live_request draw_request(blis_random *random,
-                                      const blis_instance_config *c, int slot,
+static blis_live_request draw_request(blis_random *random, const blis_instance_config *c, int slot,
                                       int64_t now_us) {
-  static const double priorities[] = {0, 0.5, (double)INFINITY,
-                                      -(double)INFINITY};
+  static const double priorities[] = {0, 0.5, (double)INFINITY, -(double)INFINITY};
   int64_t size = c->block_size_tokens;
   blis_live_request r = {.arrival_us = now_us,
-                         .number =
-                             draw(random, 10) == 0 ? INT64_MAX - slot : slot,
+                         .number = draw(random, 10) == 0 ? INT64_MAX - slot : slot,
                          .slot = (uint32_t)slot,
                          .prompt_tokens = draw_tokens(random, c),
                          .output_tokens = draw_tokens(random, c),
@@ -216,20 +203,17 @@ static blis_live_request draw_request(blis_random *random,
     r.round_index = draw(random, 2) == 0 ? INT32_MAX : (int32_t)(slot % 2);
   }
   r.output_budget_tokens = draw_budget(random, c, &r);
-  int64_t known =
-      r.prompt_tokens + (draw(random, 3) == 0 ? r.output_tokens : 0);
+  int64_t known = r.prompt_tokens + (draw(random, 3) == 0 ? r.output_tokens : 0);
   r.chain = (blis_block_chain){
       .shared = shared_ids,
-      .shared_count = (uint32_t)at_most(
-          known / size, draw(random, 2) == 0 ? SHARED_BLOCKS : 0),
+      .shared_count = (uint32_t)at_most(known / size, draw(random, 2) == 0 ? SHARED_BLOCKS : 0),
       .prompt_blocks = (uint32_t)(r.prompt_tokens / size),
       .private_base = BLIS_BLOCK_PRIVATE | (uint64_t)(slot + 1) << 33};
   return r;
 }
 
 /* Another request just like first. */
-static blis_live_request twin_of(const blis_live_request *first, int slot,
-                                 int64_t now_us) {
+static blis_live_request twin_of(const blis_live_request *first, int slot, int64_t now_us) {
   blis_live_request r = *first;
   r.arrival_us = now_us;
   r.number = r.number < 0 ? -1 - slot : slot;
@@ -256,8 +240,7 @@ static bool run_before(twins *t, int64_t limit_us) {
       limit_us = blis_time_after_us(us, 1);
       is_long = true;
     }
-    CHECK_OK(blis_instance_run_next(stepwise, limit_us, &clock_moved, &error),
-             &error);
+    CHECK_OK(blis_instance_run_next(stepwise, limit_us, &clock_moved, &error), &error);
   }
   CHECK(blis_instance_check(stepwise));
   twin_run_before(&t->fast, limit_us);
@@ -283,10 +266,9 @@ static void run_case(int64_t seed) {
   bool goes_on = true;
   blis_live_request first = {0};
   while (goes_on && t.count < count && t.now_us <= config.horizon_us) {
-    blis_live_request r =
-        all_alike && t.count > 0
-            ? twin_of(&first, t.count, t.now_us)
-            : draw_request(&random, &config, t.count, t.now_us);
+    blis_live_request r = all_alike && t.count > 0
+                              ? twin_of(&first, t.count, t.now_us)
+                              : draw_request(&random, &config, t.count, t.now_us);
     if (t.count == 0) {
       first = r;
     }

@@ -62,8 +62,8 @@ static blis_instance_config draw_config(blis_random *random, const shape *s) {
   static const int64_t budgets[] = {3, 16, 64, 64, 2048, 2048};
   static const int64_t thresholds[] = {0, 0, 0, 0, 1, 5, 32};
   static const blis_preemption_kind preemptions_of[] = {
-      BLIS_PREEMPTION_FCFS, BLIS_PREEMPTION_FCFS, BLIS_PREEMPTION_FCFS,
-      BLIS_PREEMPTION_PRIORITY, BLIS_PREEMPTION_SCRIPTED};
+      BLIS_PREEMPTION_FCFS, BLIS_PREEMPTION_FCFS, BLIS_PREEMPTION_FCFS, BLIS_PREEMPTION_PRIORITY,
+      BLIS_PREEMPTION_SCRIPTED};
   blis_instance_config c = {
       .latency = &toy_models[draw(random, TOY_MODELS)],
       .kv_blocks = draw_blocks(random, s),
@@ -71,10 +71,9 @@ static blis_instance_config draw_config(blis_random *random, const shape *s) {
       .max_num_seqs = pick(random, seqs, 6),
       .max_batched_tokens = pick(random, budgets, 6),
       .long_prefill_threshold_tokens = pick(random, thresholds, 7),
-      .horizon_us = draw(random, 5) == 0 ? 5000 + draw(random, 300000)
-                                         : BLIS_TIME_NEVER_US,
-      .scheduler = draw(random, 2) == 0 ? BLIS_SCHEDULER_FCFS
-                                        : (blis_scheduler_kind)draw(random, 5),
+      .horizon_us = draw(random, 5) == 0 ? 5000 + draw(random, 300000) : BLIS_TIME_NEVER_US,
+      .scheduler =
+          draw(random, 2) == 0 ? BLIS_SCHEDULER_FCFS : (blis_scheduler_kind)draw(random, 5),
       .preemption = preemptions_of[draw(random, 5)],
       .goes_before = toy_goes_before,
       .choose_victim = toy_choose_victim,
@@ -97,12 +96,11 @@ static int64_t draw_tokens(blis_random *random, const shape *s, int64_t most) {
   return draw(random, 3) == 0 ? tokens / s->block_size * s->block_size : tokens;
 }
 
-static blis_live_request draw_request(blis_random *random, const shape *s,
-                                      int slot, int64_t now_us) {
+static blis_live_request draw_request(blis_random *random, const shape *s, int slot,
+                                      int64_t now_us) {
   int64_t group = draw(random, GROUPS);
-  int64_t prefix = s->prefix_blocks == 0 || draw(random, 4) == 0
-                       ? 0
-                       : draw_tokens(random, s, s->prefix_blocks);
+  int64_t prefix =
+      s->prefix_blocks == 0 || draw(random, 4) == 0 ? 0 : draw_tokens(random, s, s->prefix_blocks);
   int64_t own = s->is_one_text ? 0 : draw_tokens(random, s, s->prompt_blocks);
   int64_t output = blis_max_i64(draw_tokens(random, s, s->output_blocks),
                                 draw_tokens(random, s, s->output_blocks));
@@ -115,12 +113,10 @@ static blis_live_request draw_request(blis_random *random, const shape *s,
       .output_budget_tokens = output,
       .priority = (double)draw(random, 3),
       .slot = (uint32_t)slot,
-      .chain = {
-          .shared = shared_ids[group],
-          .shared_count =
-              (uint32_t)blis_min_i64(known / s->block_size, PREFIX_BLOCKS),
-          .prompt_blocks = (uint32_t)((prefix + own) / s->block_size),
-          .private_base = BLIS_BLOCK_PRIVATE | (uint64_t)(slot + 1) << 20}};
+      .chain = {.shared = shared_ids[group],
+                .shared_count = (uint32_t)blis_min_i64(known / s->block_size, PREFIX_BLOCKS),
+                .prompt_blocks = (uint32_t)((prefix + own) / s->block_size),
+                .private_base = BLIS_BLOCK_PRIVATE | (uint64_t)(slot + 1) << 20}};
   if (s->has_deadlines && draw(random, 2) == 0) {
     r.deadline_us = now_us + 1 + draw(random, 300000);
   }
@@ -128,15 +124,13 @@ static blis_live_request draw_request(blis_random *random, const shape *s,
 }
 
 /* Looks at both every so often until all is done, or for a while only. */
-static bool run_and_look(trial *t, blis_random *random, const shape *s,
-                         int64_t horizon_us) {
+static bool run_and_look(trial *t, blis_random *random, const shape *s, int64_t horizon_us) {
   twins *both = &t->twins;
   int64_t slice_us = 1 + draw(random, 50000);
   bool is_cut = draw(random, 5) == 0;
   int looks = is_cut ? (int)draw(random, 10) : 20;
   for (int i = 0; i < looks && both->now_us <= horizon_us; i++) {
-    blis_live_request r =
-        draw_request(random, s, TWINS_MAX_REQUESTS, both->now_us);
+    blis_live_request r = draw_request(random, s, TWINS_MAX_REQUESTS, both->now_us);
     trial_run_before(t, both->now_us);
     twins_check_cache(both, &r.chain);
     trial_check_mark(both, &r.chain);
@@ -169,8 +163,7 @@ static void run_case(int64_t seed) {
   trial_begin(&t, &heap, &config, seed);
   t.has_faults = draw(&random, 3) == 0;
   while (t.twins.count < s.count && t.twins.now_us <= config.horizon_us) {
-    blis_live_request r =
-        draw_request(&random, &s, t.twins.count, t.twins.now_us);
+    blis_live_request r = draw_request(&random, &s, t.twins.count, t.twins.now_us);
     trial_arrive(&t, &r);
     t.twins.now_us += draw(&random, (int32_t)s.gap_us);
   }
@@ -184,8 +177,8 @@ static void engines_agree_in_shortage(void) {
     printf("# case %" PRId64 "\n", first_case + i);
     run_case(first_case + i);
   }
-  printf("# %" PRId64 " of %" PRId64 " cases preempt, %" PRId64
-         " times in all, %" PRId64 " requests\n",
+  printf("# %" PRId64 " of %" PRId64 " cases preempt, %" PRId64 " times in all, %" PRId64
+         " requests\n",
          preempting_cases, case_count, preemptions, requests);
   CHECK(case_count < 100 || preempting_cases * 10 > case_count * 7);
 }
@@ -216,8 +209,7 @@ static void latencies_outlive_the_history(int64_t deadline_us) {
                            .output_tokens = i < 2 ? 400 : 250,
                            .deadline_us = i == 1 ? deadline_us : 0,
                            .chain = {.prompt_blocks = i < 2 ? 2 : 1,
-                                     .private_base = BLIS_BLOCK_PRIVATE |
-                                                     (uint64_t)(i + 1) << 20}};
+                                     .private_base = BLIS_BLOCK_PRIVATE | (uint64_t)(i + 1) << 20}};
     r.output_budget_tokens = r.output_tokens;
     twin_run_before(&t.stepwise, t.now_us);
     twin_run_before(&t.fast, t.now_us);

@@ -6,8 +6,7 @@
 enum { ENTRIES = 200, OPERATIONS = 20000 };
 
 /* The first entry by (step, order) of those that are in, or NULL. */
-static const finish_entry *first_of(const finish_entry *entries,
-                                    const bool *is_in) {
+static const finish_entry *first_of(const finish_entry *entries, const bool *is_in) {
   const finish_entry *first = NULL;
   for (int i = 0; i < ENTRIES; i++) {
     const finish_entry *e = &entries[i];

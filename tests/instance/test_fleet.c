@@ -24,8 +24,8 @@ static blis_status watch(const blis_question *q, blis_decision *decision) {
   for (size_t i = 0; i < view->count; i++) {
     CHECK(i == 0 || view->instances[i] > view->instances[i - 1]);
     CHECK(blis_routing_view_find(view, view->instances[i]) == i);
-    snprintf(text, sizeof text, "%s%" PRIu32 "=%g", i == 0 ? "" : ",",
-             view->instances[i], column[i]);
+    snprintf(text, sizeof text, "%s%" PRIu32 "=%g", i == 0 ? "" : ",", view->instances[i],
+             column[i]);
     note(w, text);
   }
   note(w, " ");
@@ -37,10 +37,8 @@ static const blis_router_ops watch_ops = {.route = watch};
 
 static void open_watched(site *s, witness *w, blis_signal signal) {
   *w = (witness){.signal = signal};
-  blis_router router = {.ops = &watch_ops,
-                        .state = w,
-                        .needs = BLIS_SIGNALS_WITH_HISTORY,
-                        .name = "witness"};
+  blis_router router = {
+      .ops = &watch_ops, .state = w, .needs = BLIS_SIGNALS_WITH_HISTORY, .name = "witness"};
   site_must_open_with(s, &router);
 }
 
@@ -75,8 +73,8 @@ static void candidates_serve_the_model(void) {
   witness w;
   site_init(&s, blis_alloc_heap(), 4);
   s.config.facts = zoo;
-  static const char *const models[] = {
-      "", "qwen/QWEN3-14b", "llama-3-8b", "mixtral", "qwen/qwen3-14b", "qwen"};
+  static const char *const models[] = {"",        "qwen/QWEN3-14b", "llama-3-8b",
+                                       "mixtral", "qwen/qwen3-14b", "qwen"};
   ask_for(&s, models, 6);
   open_watched(&s, &w, BLIS_SIGNAL_IN_FLIGHT);
   site_run(&s);
@@ -104,8 +102,7 @@ static void nobody_serves_the_model(void) {
   for (size_t i = 0; i < 4; i++) {
     const blis_record *r = &site_records(&s)[i];
     bool is_lost = r->number == 1 || r->number == 2;
-    CHECK_STR(blis_recorder_reason(s.recorder, r),
-              is_lost ? "no-instance" : "");
+    CHECK_STR(blis_recorder_reason(s.recorder, r), is_lost ? "no-instance" : "");
     CHECK(!is_lost || r->instance == -1);
   }
   site_deinit(&s);
@@ -159,12 +156,8 @@ static void owners_make_models_differ(void) {
       {{"a/x", "b/y", "A/X"}, "X", "10:0=0,2=0 "},
       {{"a/x", "b/x"}, "c/x", ""},
       {{"a/x", "b/x"}, "a/x", "10:0=0 "},
-      {{"a/x", "b/x"},
-       "x",
-       "request_0: its model: 'x' may be a/x or b/x; name its owner"},
-      {{"b/x", "c/y", "A/X"},
-       "x",
-       "request_0: its model: 'x' may be b/x or A/X; name its owner"},
+      {{"a/x", "b/x"}, "x", "request_0: its model: 'x' may be a/x or b/x; name its owner"},
+      {{"b/x", "c/y", "A/X"}, "x", "request_0: its model: 'x' may be b/x or A/X; name its owner"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     check_owners(&cases[i]);
@@ -193,8 +186,7 @@ static void facts_are_signals(void) {
   ask_for(&s, models, 1);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     open_watched(&s, &w, cases[i].signal);
-    const blis_instance_facts *facts =
-        blis_cluster_instance_facts(s.cluster, 1);
+    const blis_instance_facts *facts = blis_cluster_instance_facts(s.cluster, 1);
     CHECK_STR(facts->gpu, "L40S");
     CHECK_STR(blis_cluster_instance_facts(s.cluster, 2)->model, "");
     CHECK_EQ_DOUBLE(blis_cluster_signal(s.cluster, 1, BLIS_SIGNAL_WATTS), 300);
@@ -221,8 +213,7 @@ static void only_candidates_are_read_again(void) {
   site_init(&s, blis_alloc_heap(), 2);
   s.config.facts = zoo;
   s.config.snapshot_refresh_us = 50000;
-  static const char *const models[] = {"", "", "", "", "llama-3-8b", "",
-                                       "", "", "", "", "",           ""};
+  static const char *const models[] = {"", "", "", "", "llama-3-8b", "", "", "", "", "", "", ""};
   ask_for(&s, models, 12);
   open_watched(&s, &w, BLIS_SIGNAL_FREE_KV_BLOCKS);
   site_run(&s);
@@ -260,8 +251,7 @@ static void admissions_refresh_signals(void) {
 
 /* Every size and model differs, and so do chains and step times. */
 static void unequal_instances_serve_everybody(void) {
-  static const char *const policies[] = {"weighted", "lmetric", "least-loaded",
-                                         "round-robin"};
+  static const char *const policies[] = {"weighted", "lmetric", "least-loaded", "round-robin"};
   for (size_t p = 0; p < 4; p++) {
     uint64_t hashes[2];
     for (int engine = 0; engine < 2; engine++) {
@@ -272,12 +262,10 @@ static void unequal_instances_serve_everybody(void) {
       s.config.cache_signal_delay_us = 20000;
       site_add_random_requests(&s, 800, 60, 14);
       for (size_t i = 0; i < 800; i += 3) {
-        s.source.requests[i].model =
-            text_number(&s, i % 2 == 0 ? "llama-3-8b" : "qwen/qwen3-14b");
+        s.source.requests[i].model = text_number(&s, i % 2 == 0 ? "llama-3-8b" : "qwen/qwen3-14b");
       }
       for (uint32_t i = 0; i < 4; i++) {
-        s.instances[i].engine =
-            engine == 0 ? BLIS_ENGINE_STEPWISE : BLIS_ENGINE_FAST;
+        s.instances[i].engine = engine == 0 ? BLIS_ENGINE_STEPWISE : BLIS_ENGINE_FAST;
         s.instances[i].block_size_tokens = 8 << i;
         s.instances[i].kv_blocks = 3000 >> i;
         s.instances[i].max_num_seqs = 4 + 20 * (int64_t)i;

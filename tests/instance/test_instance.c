@@ -14,12 +14,11 @@ typedef struct plain_run {
   blis_alloc alloc;
 } plain_run;
 
-static void start(plain_run *run, blis_instance_config config,
-                  driver_request *requests, size_t count) {
+static void start(plain_run *run, blis_instance_config config, driver_request *requests,
+                  size_t count) {
   run->alloc = blis_alloc_heap();
   run->state = (driver_latency){0};
-  run->latency =
-      (blis_latency_model){.ops = &driver_latency_ops, .state = &run->state};
+  run->latency = (blis_latency_model){.ops = &driver_latency_ops, .state = &run->state};
   config.latency = &run->latency;
   driver_set_up(&run->d, &run->alloc, &config, requests, count);
 }
@@ -62,16 +61,13 @@ static void test_stuck_is_an_error(void) {
   config.horizon_us = BLIS_TIME_NEVER_US;
   config.reproduce_go_blis_defects = true;
   blis_instance_events events = {.ended = driver_on_ended};
-  blis_live_request request = {
-      .number = 7,
-      .prompt_tokens = 30,
-      .output_tokens = 30,
-      .chain = {.prompt_blocks = 7, .private_base = BLIS_BLOCK_PRIVATE}};
+  blis_live_request request = {.number = 7,
+                               .prompt_tokens = 30,
+                               .output_tokens = 30,
+                               .chain = {.prompt_blocks = 7, .private_base = BLIS_BLOCK_PRIVATE}};
   blis__engine engine;
   blis_error error;
-  CHECK_OK(
-      blis__stepwise_new(&alloc, &config, &events, NULL, NULL, &engine, &error),
-      &error);
+  CHECK_OK(blis__stepwise_new(&alloc, &config, &events, NULL, NULL, &engine, &error), &error);
   CHECK_OK(engine.ops->inject(engine.state, &request, 0, &error), &error);
   blis__stepwise *stepwise = engine.state;
   blis_status status = BLIS_OK;
@@ -81,8 +77,7 @@ static void test_stuck_is_an_error(void) {
       stepwise->idle_steps = BLIS__STUCK_STEPS - 100;
     }
     CHECK(stepwise->clock_us < 1000000);
-    status = engine.ops->run_next(engine.state, BLIS_TIME_NEVER_US,
-                                  &clock_moved, &error);
+    status = engine.ops->run_next(engine.state, BLIS_TIME_NEVER_US, &clock_moved, &error);
   }
   CHECK_STATUS(status, BLIS_ERR_STUCK);
   CHECK_CONTAINS(error.message, "request_7 needs 15 KV blocks and holds ");
@@ -100,16 +95,13 @@ static void test_stuck_fast_engine_is_an_error(void) {
   config.horizon_us = BLIS_TIME_NEVER_US;
   config.reproduce_go_blis_defects = true;
   blis_instance_events events = {.ended = driver_on_ended};
-  blis_live_request request = {
-      .number = 7,
-      .prompt_tokens = 30,
-      .output_tokens = 30,
-      .chain = {.prompt_blocks = 7, .private_base = BLIS_BLOCK_PRIVATE}};
+  blis_live_request request = {.number = 7,
+                               .prompt_tokens = 30,
+                               .output_tokens = 30,
+                               .chain = {.prompt_blocks = 7, .private_base = BLIS_BLOCK_PRIVATE}};
   blis__engine engine;
   blis_error error;
-  CHECK_OK(
-      blis__fast_new(&alloc, &config, &events, NULL, NULL, &engine, &error),
-      &error);
+  CHECK_OK(blis__fast_new(&alloc, &config, &events, NULL, NULL, &engine, &error), &error);
   CHECK_OK(engine.ops->inject(engine.state, &request, 0, &error), &error);
   fast_engine *fast = engine.state;
   blis_status status = BLIS_OK;
@@ -149,8 +141,7 @@ static void test_length_cap(void) {
 /* What the owner may do at a time does not depend on the engine. */
 static void test_events_of_a_time_are_together(void) {
   for (int engine = 0; engine < 2; engine++) {
-    driver_request requests[] = {DRIVER_PLAIN(0, 0, 6, 5),
-                                 DRIVER_PLAIN(1, 0, 6, 5)};
+    driver_request requests[] = {DRIVER_PLAIN(0, 0, 6, 5), DRIVER_PLAIN(1, 0, 6, 5)};
     blis_instance_config config = driver_base_config(NULL);
     config.engine = engine == 0 ? BLIS_ENGINE_STEPWISE : BLIS_ENGINE_FAST;
     requests[0].deadline_us = 1; /* over before they are queued */
@@ -168,8 +159,7 @@ static void test_events_of_a_time_are_together(void) {
 }
 
 static void check_failing_latency_model(blis_engine_kind engine) {
-  driver_request requests[] = {DRIVER_PLAIN(0, 0, 6, 5),
-                               DRIVER_PLAIN(1, 900, 7, 5)};
+  driver_request requests[] = {DRIVER_PLAIN(0, 0, 6, 5), DRIVER_PLAIN(1, 900, 7, 5)};
   blis_instance_config config = driver_base_config(NULL);
   config.engine = engine;
   plain_run run;
@@ -180,14 +170,12 @@ static void check_failing_latency_model(blis_engine_kind engine) {
     CHECK_STATUS(driver_run(&run.d, &error), BLIS_ERR_POLICY);
     CHECK_STR(error.message, "no idea how long this takes");
     /* A fast engine is left in the middle of its step. */
-    CHECK(engine == BLIS_ENGINE_FAST ||
-          blis_instance_check(run.d.instances[0]));
+    CHECK(engine == BLIS_ENGINE_FAST || blis_instance_check(run.d.instances[0]));
     bool clock_moved;
     if (blis_instance_next_us(run.d.instances[0]) < BLIS_TIME_NEVER_US) {
-      CHECK_STATUS(blis_instance_run_next(run.d.instances[0],
-                                          BLIS_TIME_NEVER_US, &clock_moved,
-                                          &error),
-                   BLIS_ERR_POLICY);
+      CHECK_STATUS(
+          blis_instance_run_next(run.d.instances[0], BLIS_TIME_NEVER_US, &clock_moved, &error),
+          BLIS_ERR_POLICY);
     }
     driver_deinit(&run.d);
   }
@@ -203,9 +191,8 @@ typedef struct script {
   int fail_at;
 } script;
 
-static blis_status longest_first(void *ud, const blis_live_request *a,
-                                 const blis_live_request *b, bool *before,
-                                 blis_error *error) {
+static blis_status longest_first(void *ud, const blis_live_request *a, const blis_live_request *b,
+                                 bool *before, blis_error *error) {
   script *s = ud;
   if (++s->calls == s->fail_at) {
     return blis_fail(error, BLIS_ERR_POLICY, "cannot compare");
@@ -215,9 +202,8 @@ static blis_status longest_first(void *ud, const blis_live_request *a,
 }
 
 static void test_scripted_scheduler(void) {
-  driver_request requests[] = {
-      DRIVER_PLAIN(0, 0, 4, 1), DRIVER_PLAIN(1, 0, 8, 1),
-      DRIVER_PLAIN(2, 0, 4, 1), DRIVER_PLAIN(3, 0, 9, 1)};
+  driver_request requests[] = {DRIVER_PLAIN(0, 0, 4, 1), DRIVER_PLAIN(1, 0, 8, 1),
+                               DRIVER_PLAIN(2, 0, 4, 1), DRIVER_PLAIN(3, 0, 9, 1)};
   for (int fail_at = 0; fail_at < 4; fail_at++) {
     script s = {.fail_at = fail_at};
     blis_instance_config config = driver_base_config(NULL);
@@ -254,10 +240,9 @@ static void test_built_in_schedulers(void) {
   };
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
     /* Equal arrivals and keys: request_10 goes before request_2. */
-    driver_request requests[] = {DRIVER_REQUEST(1, 0, 0, 8, 1, 5, 0, 0),
-                                 DRIVER_REQUEST(10, 0, 0, 4, 1, 1, 0, 0),
-                                 DRIVER_REQUEST(3, 0, 0, 9, 1, 0, 0, 0),
-                                 DRIVER_REQUEST(2, 0, 0, 4, 1, 1, 0, 0)};
+    driver_request requests[] = {
+        DRIVER_REQUEST(1, 0, 0, 8, 1, 5, 0, 0), DRIVER_REQUEST(10, 0, 0, 4, 1, 1, 0, 0),
+        DRIVER_REQUEST(3, 0, 0, 9, 1, 0, 0, 0), DRIVER_REQUEST(2, 0, 0, 4, 1, 1, 0, 0)};
     blis_instance_config config = driver_base_config(NULL);
     config.max_num_seqs = 1;
     config.scheduler = cases[c].scheduler;
@@ -266,8 +251,7 @@ static void test_built_in_schedulers(void) {
     start(&run, config, requests, 4);
     CHECK_OK(driver_run(&run.d, &error), &error);
     for (int k = 0; k < 4; k++) {
-      CHECK_EQ_I64(requests[cases[c].order[k]].live.scheduling_delay_us,
-                   100 + 1010 * k);
+      CHECK_EQ_I64(requests[cases[c].order[k]].live.scheduling_delay_us, 100 + 1010 * k);
     }
     driver_deinit(&run.d);
   }
@@ -305,19 +289,16 @@ static void test_wrong_configurations(void) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     blis_instance *instance;
     blis_error error;
-    CHECK_STATUS(
-        blis_instance_new(&alloc, &cases[i].config, &events, &instance, &error),
-        BLIS_ERR_INVALID);
+    CHECK_STATUS(blis_instance_new(&alloc, &cases[i].config, &events, &instance, &error),
+                 BLIS_ERR_INVALID);
     CHECK_CONTAINS(error.message, cases[i].part);
   }
   blis_instance_free(NULL);
 }
 
 /* One run with exhausted memory at the fail_at-th request for it. */
-static blis_status run_out_of_memory(const blis_instance_config *config,
-                                     long fail_at) {
-  driver_request requests[] = {DRIVER_REQUEST(0, 0, 0, 8, 9, 1, 1, 8),
-                               DRIVER_PLAIN(1, 10, 7, 8),
+static blis_status run_out_of_memory(const blis_instance_config *config, long fail_at) {
+  driver_request requests[] = {DRIVER_REQUEST(0, 0, 0, 8, 9, 1, 1, 8), DRIVER_PLAIN(1, 10, 7, 8),
                                DRIVER_REQUEST(2, 20, 9000, 12, 3, 1, 1, 8),
                                DRIVER_REQUEST(3, 30, 0, 8, 9, 1, 1, 8)};
   blis_alloc_probe memory = {.fail_at = fail_at};
@@ -350,8 +331,7 @@ static void test_out_of_memory(void) {
   tight.max_batched_tokens = 2;
   blis_instance_config resuming = fast;
   resuming.preemption = BLIS_PREEMPTION_PRIORITY; /* leaves some out */
-  resuming.rules = (blis_engine_rules){.leaves_at_step_end = true,
-                                       .resumes_preempted = true};
+  resuming.rules = (blis_engine_rules){.leaves_at_step_end = true, .resumes_preempted = true};
   tiered.cpu_blocks = 8;
   tiered.cpu_bandwidth_tokens_per_us = 1;
   const blis_instance_config *configs[] = {&tiered, &fast, &tight, &resuming};

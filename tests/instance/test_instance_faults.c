@@ -12,11 +12,10 @@ typedef struct plant {
 } plant;
 
 static void build_capped(plant *p, blis_alloc alloc, blis_engine_kind engine,
-                         driver_request *requests, size_t count,
-                         double prefill_slowdown, double decode_slowdown) {
+                         driver_request *requests, size_t count, double prefill_slowdown,
+                         double decode_slowdown) {
   p->state = (driver_latency){0};
-  p->latency =
-      (blis_latency_model){.ops = &driver_latency_ops, .state = &p->state};
+  p->latency = (blis_latency_model){.ops = &driver_latency_ops, .state = &p->state};
   blis_instance_config config = driver_base_config(&p->latency);
   config.engine = engine;
   config.max_num_seqs = 1;
@@ -25,8 +24,8 @@ static void build_capped(plant *p, blis_alloc alloc, blis_engine_kind engine,
   driver_set_up(&p->d, &alloc, &config, requests, count);
 }
 
-static void build(plant *p, blis_alloc alloc, blis_engine_kind engine,
-                  driver_request *requests, size_t count) {
+static void build(plant *p, blis_alloc alloc, blis_engine_kind engine, driver_request *requests,
+                  size_t count) {
   build_capped(p, alloc, engine, requests, count, 0, 0);
 }
 
@@ -35,15 +34,12 @@ static void run_before(plant *p, int64_t limit_us) {
   driver *d = &p->d;
   blis_error error;
   for (;;) {
-    int64_t arrival_us = d->arrived < d->request_count
-                             ? d->requests[d->arrived].arrival_us
-                             : BLIS_TIME_NEVER_US;
+    int64_t arrival_us =
+        d->arrived < d->request_count ? d->requests[d->arrived].arrival_us : BLIS_TIME_NEVER_US;
     int64_t stop_us = arrival_us < limit_us ? arrival_us : limit_us;
     bool clock_moved;
     if (blis_instance_next_us(d->instances[0]) < stop_us) {
-      CHECK_OK(blis_instance_run_next(d->instances[0], stop_us, &clock_moved,
-                                      &error),
-               &error);
+      CHECK_OK(blis_instance_run_next(d->instances[0], stop_us, &clock_moved, &error), &error);
     } else if (arrival_us < limit_us) {
       CHECK_OK(driver_inject(d, &error), &error);
     } else {
@@ -54,8 +50,7 @@ static void run_before(plant *p, int64_t limit_us) {
 
 static void evict(plant *p, driver_request *r, int64_t now_us) {
   blis_error error;
-  CHECK_OK(blis_instance_evict(p->d.instances[0], &r->live, now_us, &error),
-           &error);
+  CHECK_OK(blis_instance_evict(p->d.instances[0], &r->live, now_us, &error), &error);
   CHECK(r->live.engine == NULL && r->end_us == -1);
   CHECK(blis_instance_check(p->d.instances[0]));
 }
@@ -112,13 +107,12 @@ static void restarted_with_a_cold_cache(blis_engine_kind engine) {
   CHECK_EQ_I64(blis_instance_cached_blocks(instance, &requests[0].live.chain),
                engine == BLIS_ENGINE_FAST ? 8 : 10);
   uint32_t at_mark = 99;
-  CHECK(blis_instance_cached_blocks_at_mark(instance, &requests[0].live.chain,
-                                            &at_mark) == BLIS_OK);
+  CHECK(blis_instance_cached_blocks_at_mark(instance, &requests[0].live.chain, &at_mark) ==
+        BLIS_OK);
   CHECK_EQ_I64(at_mark, 0);
   evict(&p, &requests[1], 101500);
   CHECK_OK(blis_instance_restart(instance, &error), &error);
-  CHECK_EQ_I64(blis_instance_cached_blocks(instance, &requests[0].live.chain),
-               0);
+  CHECK_EQ_I64(blis_instance_cached_blocks(instance, &requests[0].live.chain), 0);
   run_before(&p, 1000000);
   blis_instance_stats stats = driver_stats(&p.d);
   CHECK_EQ_I64(stats.completed, 2);
@@ -178,8 +172,7 @@ static void counted_over_a_restart(blis_engine_kind engine) {
   blis_error error;
   blis_alloc heap = blis_alloc_heap();
   p.state = (driver_latency){0};
-  p.latency =
-      (blis_latency_model){.ops = &driver_latency_ops, .state = &p.state};
+  p.latency = (blis_latency_model){.ops = &driver_latency_ops, .state = &p.state};
   blis_instance_config config = driver_base_config(&p.latency);
   config.engine = engine;
   config.kv_blocks = 6;
@@ -215,8 +208,7 @@ static void slowed_down(blis_engine_kind engine) {
   blis_instance_slow_down(p.d.instances[0], 1);
   run_before(&p, 1000000);
   CHECK_EQ_I64(driver_stats(&p.d).end_us, 100 + 9 * 1010 + 2 * 3030);
-  CHECK_EQ_I64(requests[0].live.e2e_us,
-               100 + 1010 + 7 + 8 * 1017 + 2 * 3037 + 50);
+  CHECK_EQ_I64(requests[0].live.e2e_us, 100 + 1010 + 7 + 8 * 1017 + 2 * 3037 + 50);
   driver_deinit(&p.d);
 }
 

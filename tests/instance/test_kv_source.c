@@ -41,32 +41,27 @@ static uint64_t mix(int64_t a, int64_t b, int64_t c) {
 }
 
 /* What is offered changes with time, and with what was brought before. */
-static blis_status offer(void *ud, const blis_live_request *r,
-                         blis_kv_stretch *stretch, int64_t now_us,
-                         blis_error *error) {
+static blis_status offer(void *ud, const blis_live_request *r, blis_kv_stretch *stretch,
+                         int64_t now_us, blis_error *error) {
   (void)error;
   const side *s = ud;
   CHECK(stretch->first < stretch->end);
   CHECK_EQ_I64(r->state, BLIS_REQUEST_QUEUED);
-  uint64_t h =
-      mix(s->seed, r->slot, now_us / 20000 + 1000 * s->brought[r->slot]);
+  uint64_t h = mix(s->seed, r->slot, now_us / 20000 + 1000 * s->brought[r->slot]);
   stretch->end = h % 3 == 0 ? 0 : (uint32_t)(h / 3 % (stretch->end + 1));
   return BLIS_OK;
 }
 
-static blis_status bring(void *ud, blis_live_request *r,
-                         const blis_kv_stretch *stretch, int64_t now_us,
-                         blis_error *error) {
+static blis_status bring(void *ud, blis_live_request *r, const blis_kv_stretch *stretch,
+                         int64_t now_us, blis_error *error) {
   (void)error;
   side *s = ud;
   way *w = &s->ways[r->slot];
   CHECK(!w->is_on && stretch->first < stretch->end);
   uint64_t h = mix(s->seed + 1, r->slot, s->brought[r->slot]++);
-  uint32_t lost =
-      h % 5 == 0 ? (uint32_t)(h / 5 % (stretch->end - stretch->first)) : 0;
-  *w = (way){.due_us = now_us + (int64_t)(h / 64 % 9000),
-             .end = stretch->end - lost,
-             .is_on = true};
+  uint32_t lost = h % 5 == 0 ? (uint32_t)(h / 5 % (stretch->end - stretch->first)) : 0;
+  *w =
+      (way){.due_us = now_us + (int64_t)(h / 64 % 9000), .end = stretch->end - lost, .is_on = true};
   s->count++;
   return BLIS_OK;
 }
@@ -81,8 +76,7 @@ static void cancel(void *ud, blis_live_request *r) {
 static int next_way(const side *s) {
   int next = -1;
   for (int i = 0; i < TWINS_MAX_REQUESTS; i++) {
-    if (s->ways[i].is_on &&
-        (next < 0 || s->ways[i].due_us < s->ways[next].due_us)) {
+    if (s->ways[i].is_on && (next < 0 || s->ways[i].due_us < s->ways[next].due_us)) {
       next = i;
     }
   }
@@ -96,17 +90,14 @@ static void run_before(side *s, int64_t limit_us) {
   for (;;) {
     int64_t next_us = blis_instance_next_us(instance);
     int i = next_way(s);
-    if (i >= 0 && s->ways[i].due_us < limit_us &&
-        s->ways[i].due_us <= next_us) {
+    if (i >= 0 && s->ways[i].due_us < limit_us && s->ways[i].due_us <= next_us) {
       s->ways[i].is_on = false;
-      CHECK_OK(blis_instance_loaded(instance, &s->twin->requests[i],
-                                    s->ways[i].end, s->ways[i].due_us, &error),
+      CHECK_OK(blis_instance_loaded(instance, &s->twin->requests[i], s->ways[i].end,
+                                    s->ways[i].due_us, &error),
                &error);
     } else if (next_us < limit_us) {
       bool clock_moved;
-      CHECK_OK(
-          blis_instance_run_next(instance, next_us + 1, &clock_moved, &error),
-          &error);
+      CHECK_OK(blis_instance_run_next(instance, next_us + 1, &clock_moved, &error), &error);
     } else {
       return;
     }
@@ -121,24 +112,23 @@ static blis_instance_config draw_config(blis_random *random) {
   static const int64_t thresholds[] = {0, 0, 0, 1, 3, 8};
   blis_engine_rules rules = draw_engine_rules(random);
   rules.recomputes_last_token = true;
-  return (blis_instance_config){
-      .latency = &toy_models[draw(random, TOY_MODELS)],
-      .kv_blocks = 6 + draw(random, draw(random, 2) == 0 ? 20 : 200),
-      .block_size_tokens = pick(random, sizes, 5),
-      .max_num_seqs = pick(random, seqs, 5),
-      .max_batched_tokens = pick(random, budgets, 6),
-      .long_prefill_threshold_tokens = pick(random, thresholds, 6),
-      .horizon_us = draw(random, 4) == 0 ? 5000 + draw(random, 200000)
-                                         : BLIS_TIME_NEVER_US,
-      .scheduler = (blis_scheduler_kind)draw(random, 5),
-      .preemption = (blis_preemption_kind)draw(random, 3),
-      .goes_before = toy_goes_before,
-      .choose_victim = toy_choose_victim,
-      .rules = rules};
+  return (blis_instance_config){.latency = &toy_models[draw(random, TOY_MODELS)],
+                                .kv_blocks = 6 + draw(random, draw(random, 2) == 0 ? 20 : 200),
+                                .block_size_tokens = pick(random, sizes, 5),
+                                .max_num_seqs = pick(random, seqs, 5),
+                                .max_batched_tokens = pick(random, budgets, 6),
+                                .long_prefill_threshold_tokens = pick(random, thresholds, 6),
+                                .horizon_us = draw(random, 4) == 0 ? 5000 + draw(random, 200000)
+                                                                   : BLIS_TIME_NEVER_US,
+                                .scheduler = (blis_scheduler_kind)draw(random, 5),
+                                .preemption = (blis_preemption_kind)draw(random, 3),
+                                .goes_before = toy_goes_before,
+                                .choose_victim = toy_choose_victim,
+                                .rules = rules};
 }
 
-static blis_live_request draw_request(blis_random *random, int64_t size,
-                                      int number, int64_t now_us) {
+static blis_live_request draw_request(blis_random *random, int64_t size, int number,
+                                      int64_t now_us) {
   int group = (int)draw(random, GROUPS);
   int64_t prefix = draw(random, 3) == 0 ? 0 : draw(random, 60);
   int64_t own = draw(random, 4) == 0 ? 0 : draw(random, 25);
@@ -151,11 +141,9 @@ static blis_live_request draw_request(blis_random *random, int64_t size,
       .priority = (double)draw(random, 4),
       .slot = (uint32_t)number,
       .chain = {.shared = shared_ids[group],
-                .shared_count =
-                    (uint32_t)(shared < PREFIX_BLOCKS ? shared : PREFIX_BLOCKS),
+                .shared_count = (uint32_t)(shared < PREFIX_BLOCKS ? shared : PREFIX_BLOCKS),
                 .prompt_blocks = (uint32_t)((prefix + own) / size),
-                .private_base = BLIS_BLOCK_PRIVATE | (uint64_t)(number + 1)
-                                                         << 20}};
+                .private_base = BLIS_BLOCK_PRIVATE | (uint64_t)(number + 1) << 20}};
   r.output_budget_tokens = r.output_tokens;
   if (draw(random, 3) == 0) {
     r.deadline_us = now_us + 1 + draw(random, 60000);
@@ -167,8 +155,7 @@ static void evict(twins *t, side *sides, int k) {
   blis_error error;
   for (int i = 0; i < 2; i++) {
     blis_live_request *r = &sides[i].twin->requests[k];
-    CHECK_OK(blis_instance_evict(sides[i].twin->instance, r, t->now_us, &error),
-             &error);
+    CHECK_OK(blis_instance_evict(sides[i].twin->instance, r, t->now_us, &error), &error);
     CHECK(r->engine == NULL && !sides[i].ways[k].is_on);
   }
   twins_check_request(t, k);
@@ -188,24 +175,21 @@ static void run_case(int64_t seed) {
   t = (twins){0};
   for (int i = 0; i < 2; i++) {
     sides[i] = (side){.twin = both[i], .seed = seed};
-    sides[i].source = (blis_kv_source){
-        .ud = &sides[i], .offer = offer, .bring = bring, .cancel = cancel};
+    sides[i].source =
+        (blis_kv_source){.ud = &sides[i], .offer = offer, .bring = bring, .cancel = cancel};
     config.kv_source = &sides[i].source;
-    twin_begin(both[i], &heap, &config,
-               i == 0 ? BLIS_ENGINE_STEPWISE : BLIS_ENGINE_FAST, true);
+    twin_begin(both[i], &heap, &config, i == 0 ? BLIS_ENGINE_STEPWISE : BLIS_ENGINE_FAST, true);
   }
   int64_t gap_us = 1 + draw(&random, draw(&random, 2) == 0 ? 300 : 8000);
   int64_t limit_us = blis_time_after_us(config.horizon_us, 1);
   int count = 1 + (int)draw(&random, REQUESTS_MAX);
   while (t.count < count && t.now_us < limit_us) {
-    blis_live_request r =
-        draw_request(&random, config.block_size_tokens, t.count, t.now_us);
+    blis_live_request r = draw_request(&random, config.block_size_tokens, t.count, t.now_us);
     run_before(&sides[0], t.now_us);
     run_before(&sides[1], t.now_us);
     twins_check_stats(&t);
     int k = (int)draw(&random, t.count + 1);
-    if (k < t.count && draw(&random, 4) == 0 &&
-        t.stepwise.requests[k].engine != NULL) {
+    if (k < t.count && draw(&random, 4) == 0 && t.stepwise.requests[k].engine != NULL) {
       evict(&t, sides, k);
     }
     twins_inject(&t, &r);
@@ -236,8 +220,8 @@ static void engines_agree(void) {
     printf("# case %" PRId64 "\n", first_case + i);
     run_case(first_case + i);
   }
-  printf("# brought %" PRId64 ", canceled %" PRId64 ", preempted %" PRId64 "\n",
-         all_brought, all_canceled, all_preempted);
+  printf("# brought %" PRId64 ", canceled %" PRId64 ", preempted %" PRId64 "\n", all_brought,
+         all_canceled, all_preempted);
   CHECK(case_count < 100 || (all_brought > case_count && all_canceled > 0));
 }
 
@@ -248,9 +232,8 @@ typedef struct plain {
   blis_live_request *wants;
 } plain;
 
-static blis_status plain_offer(void *ud, const blis_live_request *r,
-                               blis_kv_stretch *stretch, int64_t now_us,
-                               blis_error *error) {
+static blis_status plain_offer(void *ud, const blis_live_request *r, blis_kv_stretch *stretch,
+                               int64_t now_us, blis_error *error) {
   (void)r;
   (void)now_us;
   (void)error;
@@ -262,9 +245,8 @@ static blis_status plain_offer(void *ud, const blis_live_request *r,
   return BLIS_OK;
 }
 
-static blis_status plain_bring(void *ud, blis_live_request *r,
-                               const blis_kv_stretch *stretch, int64_t now_us,
-                               blis_error *error) {
+static blis_status plain_bring(void *ud, blis_live_request *r, const blis_kv_stretch *stretch,
+                               int64_t now_us, blis_error *error) {
   (void)now_us;
   (void)error;
   plain *p = ud;
@@ -289,34 +271,29 @@ static void one_request_waits_for_its_kv(void) {
   for (int engine = 0; engine < 2; engine++) {
     static twin t;
     plain p = {.end = 10};
-    const blis_kv_source source = {.ud = &p,
-                                   .offer = plain_offer,
-                                   .bring = plain_bring,
-                                   .cancel = plain_cancel};
-    const blis_instance_config config = {
-        .latency = &toy_models[0],
-        .kv_blocks = 40,
-        .block_size_tokens = 4,
-        .max_num_seqs = 8,
-        .max_batched_tokens = 64,
-        .horizon_us = BLIS_TIME_NEVER_US,
-        .rules = {.leaves_at_step_end = true,
-                  .resumes_preempted = true,
-                  .counts_prompt_blocks = true,
-                  .recomputes_last_token = true,
-                  .drops_last_kv = true,
-                  .knows_cached_context = true},
-        .kv_source = &source};
-    twin_begin(&t, &heap, &config,
-               engine == 0 ? BLIS_ENGINE_STEPWISE : BLIS_ENGINE_FAST, true);
-    t.requests[0] = (blis_live_request){
-        .prompt_tokens = 48,
-        .output_tokens = 1,
-        .output_budget_tokens = 1,
-        .chain = {.prompt_blocks = 12, .private_base = BLIS_BLOCK_PRIVATE | 1}};
+    const blis_kv_source source = {
+        .ud = &p, .offer = plain_offer, .bring = plain_bring, .cancel = plain_cancel};
+    const blis_instance_config config = {.latency = &toy_models[0],
+                                         .kv_blocks = 40,
+                                         .block_size_tokens = 4,
+                                         .max_num_seqs = 8,
+                                         .max_batched_tokens = 64,
+                                         .horizon_us = BLIS_TIME_NEVER_US,
+                                         .rules = {.leaves_at_step_end = true,
+                                                   .resumes_preempted = true,
+                                                   .counts_prompt_blocks = true,
+                                                   .recomputes_last_token = true,
+                                                   .drops_last_kv = true,
+                                                   .knows_cached_context = true},
+                                         .kv_source = &source};
+    twin_begin(&t, &heap, &config, engine == 0 ? BLIS_ENGINE_STEPWISE : BLIS_ENGINE_FAST, true);
+    t.requests[0] =
+        (blis_live_request){.prompt_tokens = 48,
+                            .output_tokens = 1,
+                            .output_budget_tokens = 1,
+                            .chain = {.prompt_blocks = 12, .private_base = BLIS_BLOCK_PRIVATE | 1}};
     blis_error error;
-    CHECK_OK(blis_instance_inject(t.instance, &t.requests[0], 0, &error),
-             &error);
+    CHECK_OK(blis_instance_inject(t.instance, &t.requests[0], 0, &error), &error);
     twin_run_before(&t, 5000);
     CHECK(p.wants == &t.requests[0] && p.asked == 1);
     blis_instance_stats stats;
@@ -324,13 +301,10 @@ static void one_request_waits_for_its_kv(void) {
     CHECK_EQ_I64(stats.queue_depth, 1);
     CHECK_EQ_I64(stats.used_kv_blocks, 10);
     CHECK_EQ_I64(stats.steps, 0);
-    CHECK_OK(blis_instance_loaded(t.instance, p.wants, 10, 5100, &error),
-             &error);
+    CHECK_OK(blis_instance_loaded(t.instance, p.wants, 10, 5100, &error), &error);
     twin_run_before(&t, BLIS_TIME_NEVER_US);
-    const blis_batch_item item = {.progress_tokens = 40,
-                                  .new_tokens = 8,
-                                  .prompt_tokens = 48,
-                                  .output_tokens = 1};
+    const blis_batch_item item = {
+        .progress_tokens = 40, .new_tokens = 8, .prompt_tokens = 48, .output_tokens = 1};
     const blis_batch_sums sums = blis_batch_sums_of(&item, 1);
     CHECK_EQ_I64(t.requests[0].state, BLIS_REQUEST_COMPLETED);
     CHECK_EQ_I64(t.requests[0].ttft_us, 5100 + toy_time(&sums) + 7);
@@ -347,10 +321,8 @@ static void one_request_waits_for_its_kv(void) {
 
 static void go_blis_has_no_other_source(void) {
   plain p = {0};
-  const blis_kv_source source = {.ud = &p,
-                                 .offer = plain_offer,
-                                 .bring = plain_bring,
-                                 .cancel = plain_cancel};
+  const blis_kv_source source = {
+      .ud = &p, .offer = plain_offer, .bring = plain_bring, .cancel = plain_cancel};
   const blis_instance_config config = {.latency = &toy_models[0],
                                        .kv_blocks = 40,
                                        .block_size_tokens = 4,
@@ -361,8 +333,7 @@ static void go_blis_has_no_other_source(void) {
   const blis_instance_events events = {.ended = twin_on_ended};
   blis_instance *instance;
   blis_error error;
-  CHECK(blis_instance_new(&heap, &config, &events, &instance, &error) ==
-        BLIS_ERR_INVALID);
+  CHECK(blis_instance_new(&heap, &config, &events, &instance, &error) == BLIS_ERR_INVALID);
   CHECK(strstr(error.message, "go-blis") != NULL);
 }
 

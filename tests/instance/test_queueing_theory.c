@@ -20,9 +20,8 @@
 
 enum { LONG_STEP_US = 10000, STEP_US = 10, MEAN_STEPS = 500, BATCHES = 40 };
 
-static blis_status step_time(void *state, const blis_batch_item *items,
-                             size_t count, int64_t *step_us,
-                             blis_error *error) {
+static blis_status step_time(void *state, const blis_batch_item *items, size_t count,
+                             int64_t *step_us, blis_error *error) {
   (void)items;
   (void)count;
   (void)error;
@@ -30,17 +29,14 @@ static blis_status step_time(void *state, const blis_batch_item *items,
   return BLIS_OK;
 }
 
-static bool step_time_from_sums(const void *state, const blis_batch_sums *sums,
-                                int64_t *step_us) {
+static bool step_time_from_sums(const void *state, const blis_batch_sums *sums, int64_t *step_us) {
   (void)sums;
   *step_us = *(const int64_t *)state;
   return true;
 }
 
-static const blis_latency_ops constant_ops = {.name = "constant",
-                                              .step_time = step_time,
-                                              .step_time_from_sums =
-                                                  step_time_from_sums};
+static const blis_latency_ops constant_ops = {
+    .name = "constant", .step_time = step_time, .step_time_from_sums = step_time_from_sums};
 typedef struct server {
   blis_instance *instance;
   blis_alloc alloc;
@@ -51,8 +47,8 @@ typedef struct server {
   BLIS_ARRAY(blis_live_request *) spares;
 } server;
 
-static blis_status on_ended(void *ud, blis_live_request *request,
-                            int64_t now_us, int64_t end_us, blis_error *error) {
+static blis_status on_ended(void *ud, blis_live_request *request, int64_t now_us, int64_t end_us,
+                            blis_error *error) {
   server *s = ud;
   (void)now_us;
   (void)end_us;
@@ -68,16 +64,13 @@ static void run_before(server *s, int64_t limit_us) {
   blis_error error;
   while (blis_instance_next_us(s->instance) < limit_us) {
     bool clock_moved = false;
-    CHECK_OK(
-        blis_instance_run_next(s->instance, limit_us, &clock_moved, &error),
-        &error);
+    CHECK_OK(blis_instance_run_next(s->instance, limit_us, &clock_moved, &error), &error);
   }
 }
 
 static void arrive(server *s, int64_t number, int64_t now_us, int64_t steps) {
-  blis_live_request *r = s->spares.count > 0
-                             ? s->spares.items[--s->spares.count]
-                             : blis_alloc_new(&s->alloc, sizeof *r);
+  blis_live_request *r = s->spares.count > 0 ? s->spares.items[--s->spares.count]
+                                             : blis_alloc_new(&s->alloc, sizeof *r);
   CHECK(r != NULL);
   *r = (blis_live_request){.arrival_us = now_us,
                            .number = number,
@@ -114,8 +107,7 @@ static int64_t step_us_of(const queue_case *c) {
 }
 
 static double service_us_of(const queue_case *c) {
-  return (double)(c->tokens > 0 ? c->tokens : MEAN_STEPS) *
-         (double)step_us_of(c);
+  return (double)(c->tokens > 0 ? c->tokens : MEAN_STEPS) * (double)step_us_of(c);
 }
 
 static double theory_us(const queue_case *c) {
@@ -135,8 +127,7 @@ static int64_t steps_of(const queue_case *c, blis_random *random) {
   if (c->tokens > 0) {
     return c->tokens;
   }
-  double steps =
-      c->is_exponential ? MEAN_STEPS * blis_random_exp(random) : MEAN_STEPS;
+  double steps = c->is_exponential ? MEAN_STEPS * blis_random_exp(random) : MEAN_STEPS;
   return 1 + (int64_t)steps;
 }
 
@@ -161,8 +152,7 @@ static void check_queue(const queue_case *c) {
                                  .engine = c->engine,
                                  .rules.leaves_at_step_end = c->tokens > 0};
   blis_error error;
-  CHECK_OK(blis_instance_new(&s.alloc, &config, &events, &s.instance, &error),
-           &error);
+  CHECK_OK(blis_instance_new(&s.alloc, &config, &events, &s.instance, &error), &error);
   blis_random random;
   blis_random_init(&random, 1);
   double now_us = 0;
@@ -177,16 +167,14 @@ static void check_queue(const queue_case *c) {
   double tolerated_us = tolerance_us(c, half_width_us(&s, wait_us));
   printf("# %s, load %g: waiting %.1f us, theory %.1f us (%+.2f %%), tolerated "
          "%.1f us\n",
-         c->name, c->load, wait_us, theory_us(c),
-         (wait_us / theory_us(c) - 1) * 100, tolerated_us);
+         c->name, c->load, wait_us, theory_us(c), (wait_us / theory_us(c) - 1) * 100, tolerated_us);
   CHECK(fabs(wait_us - theory_us(c)) < tolerated_us);
   CHECK(tolerated_us < theory_us(c) / 8); /* or it would prove nothing */
   double little = (double)requests / now_us * wait_us;
   /* A step sees who waits at its start: where steps are as long as services,
      too many of those who come in between are missed. */
   if (c->tokens == 0) {
-    CHECK(fabs(mean_queue(&s, (double)step_us, now_us) - little) <
-          little / 100);
+    CHECK(fabs(mean_queue(&s, (double)step_us, now_us) - little) < little / 100);
   }
   blis_instance_free(s.instance);
   for (size_t i = 0; i < s.spares.count; i++) {
@@ -203,21 +191,18 @@ static void short_outputs_follow_the_theory(void) {
       {"M/D/1, two tokens, fast", BLIS_ENGINE_FAST, false, 0.5, 200000, 2},
       {"M/D/1, two tokens, fast", BLIS_ENGINE_FAST, false, 0.8, 200000, 2},
       {"M/D/1, two tokens, fast", BLIS_ENGINE_FAST, false, 0.9, 400000, 2},
-      {"M/D/1, one token, stepwise", BLIS_ENGINE_STEPWISE, false, 0.8, 200000,
-       1},
-      {"M/D/1, two tokens, stepwise", BLIS_ENGINE_STEPWISE, false, 0.8, 200000,
-       2}};
+      {"M/D/1, one token, stepwise", BLIS_ENGINE_STEPWISE, false, 0.8, 200000, 1},
+      {"M/D/1, two tokens, stepwise", BLIS_ENGINE_STEPWISE, false, 0.8, 200000, 2}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     check_queue(&cases[i]);
   }
 }
 
 static void waiting_times_follow_the_theory(void) {
-  const queue_case cases[] = {
-      {"M/D/1, fast", BLIS_ENGINE_FAST, false, 0.7, 100000, 0},
-      {"M/M/1, fast", BLIS_ENGINE_FAST, true, 0.6, 100000, 0},
-      {"M/D/1, stepwise", BLIS_ENGINE_STEPWISE, false, 0.5, 10000, 0},
-      {"M/M/1, stepwise", BLIS_ENGINE_STEPWISE, true, 0.4, 10000, 0}};
+  const queue_case cases[] = {{"M/D/1, fast", BLIS_ENGINE_FAST, false, 0.7, 100000, 0},
+                              {"M/M/1, fast", BLIS_ENGINE_FAST, true, 0.6, 100000, 0},
+                              {"M/D/1, stepwise", BLIS_ENGINE_STEPWISE, false, 0.5, 10000, 0},
+                              {"M/M/1, stepwise", BLIS_ENGINE_STEPWISE, true, 0.4, 10000, 0}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     check_queue(&cases[i]);
   }

@@ -3,13 +3,11 @@
 
 #include "check.h"
 
-static blis_slo_priority *table(const blis_alloc *alloc,
-                                const blis_slo_override *overrides,
+static blis_slo_priority *table(const blis_alloc *alloc, const blis_slo_override *overrides,
                                 size_t count) {
   blis_slo_priority *priorities = NULL;
   blis_error error;
-  CHECK_OK(blis_slo_priority_new(alloc, overrides, count, &priorities, &error),
-           &error);
+  CHECK_OK(blis_slo_priority_new(alloc, overrides, count, &priorities, &error), &error);
   return priorities;
 }
 
@@ -24,10 +22,8 @@ static void test_defaults(void) {
   blis_alloc alloc = blis_alloc_heap();
   blis_slo_priority *p = table(&alloc, NULL, 0);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    CHECK_EQ_I64(blis_slo_priority_value(p, cases[i].slo_class),
-                 cases[i].value);
-    CHECK_EQ_I64(blis_slo_priority_of(p, cases[i].slo_class),
-                 cases[i].priority);
+    CHECK_EQ_I64(blis_slo_priority_value(p, cases[i].slo_class), cases[i].value);
+    CHECK_EQ_I64(blis_slo_priority_of(p, cases[i].slo_class), cases[i].priority);
   }
   blis_slo_priority_free(p);
 }
@@ -53,10 +49,8 @@ static void test_out_of_range(void) {
   const blis_slo_override wrong = {"vip", 101};
   blis_slo_priority *p;
   blis_error error;
-  CHECK_STATUS(blis_slo_priority_new(&alloc, &wrong, 1, &p, &error),
-               BLIS_ERR_INVALID);
-  CHECK_STR(error.message,
-            "priority of SLO class 'vip' is 101; expected -100 to 100");
+  CHECK_STATUS(blis_slo_priority_new(&alloc, &wrong, 1, &p, &error), BLIS_ERR_INVALID);
+  CHECK_STR(error.message, "priority of SLO class 'vip' is 101; expected -100 to 100");
 }
 
 static void test_out_of_memory(void) {

@@ -15,8 +15,7 @@ static blis_speculation_config drafts_of(int64_t tokens, double acceptance) {
   return config;
 }
 
-static void check_refused(const blis_speculation_config *config,
-                          const char *what) {
+static void check_refused(const blis_speculation_config *config, const char *what) {
   blis_error error = {0};
   CHECK_STATUS(blis__speculation_check(config, &error), BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, what);
@@ -24,8 +23,7 @@ static void check_refused(const blis_speculation_config *config,
 
 static void bounds_are_allowed_and_nothing_beyond(void) {
   blis_error error = {0};
-  for (int64_t tokens = 1; tokens <= BLIS_SPECULATION_MAX;
-       tokens += BLIS_SPECULATION_MAX - 1) {
+  for (int64_t tokens = 1; tokens <= BLIS_SPECULATION_MAX; tokens += BLIS_SPECULATION_MAX - 1) {
     blis_speculation_config config = drafts_of(tokens, tokens == 1 ? 0 : 1);
     config.pass_us = tokens == 1 ? 0 : 1e9;
     config.pass_us_per_sequence = tokens == 1 ? 1e9 : 0;
@@ -52,21 +50,18 @@ static void bounds_are_allowed_and_nothing_beyond(void) {
 
 /* A request with 100 tokens of prompt and 50 of output, of which so many are
    computed, on an instance of 20 blocks of 16. */
-static blis__burst burst_at(const blis_speculation_config *drafts,
-                            int64_t number, int64_t progress_tokens,
-                            int64_t max_model_len_tokens,
+static blis__burst burst_at(const blis_speculation_config *drafts, int64_t number,
+                            int64_t progress_tokens, int64_t max_model_len_tokens,
                             int64_t budget_tokens) {
   const blis_instance_config config = {.kv_blocks = 20,
                                        .block_size_tokens = 16,
-                                       .max_model_len_tokens =
-                                           max_model_len_tokens,
+                                       .max_model_len_tokens = max_model_len_tokens,
                                        .speculation = drafts};
   const blis_live_request request = {.number = number,
                                      .prompt_tokens = 100,
                                      .output_tokens = 50,
                                      .progress_tokens = progress_tokens};
-  return blis__speculate(&config, &request, drafts->acceptance, 1,
-                         budget_tokens);
+  return blis__speculate(&config, &request, drafts->acceptance, 1, budget_tokens);
 }
 
 static void check_burst(blis__burst burst, int64_t drafted, int64_t tokens) {
@@ -100,8 +95,7 @@ static void whether_drafts_hold_goes_by_request_and_place(void) {
     by_place += one.tokens != burst_at(&drafts, i, 120, 0, 1000).tokens;
     /* A draft that has held is the token before the next one's. */
     if (one.tokens > 1) {
-      CHECK_EQ_I64(burst_at(&drafts, i, 101, 0, 1000).tokens >= one.tokens - 1,
-                   true);
+      CHECK_EQ_I64(burst_at(&drafts, i, 101, 0, 1000).tokens >= one.tokens - 1, true);
     }
   }
   CHECK(by_number > 10);
@@ -118,8 +112,7 @@ static void drafts_take_passes(void) {
   drafts.drafts_in_one_pass = true;
   CHECK_EQ_I64(blis__draft_us(&drafts, 4, 3), 100 + 4 * 10);
   drafts.pass_us_per_sequence = 1e9;
-  CHECK_EQ_I64(blis__draft_us(&drafts, INT64_C(1) << 60, 3),
-               BLIS__DURATION_MAX_US);
+  CHECK_EQ_I64(blis__draft_us(&drafts, INT64_C(1) << 60, 3), BLIS__DURATION_MAX_US);
 }
 
 static void accepted_drafts_are_counted_by_position(void) {

@@ -64,8 +64,7 @@ static void growing_keeps_what_wraps_around(void) {
 enum { STEPS = 3000, KEPT_STEPS = 90, SAMPLES = 50 };
 
 /* What a histogram of all steps holds in the end, sample by sample. */
-static void check_samples(const int64_t *wanted, int64_t values,
-                          const blis_histogram *histogram) {
+static void check_samples(const int64_t *wanted, int64_t values, const blis_histogram *histogram) {
   blis_histogram *got = (blis_histogram *)histogram;
   int64_t value = -1;
   uint64_t count = 0;
@@ -114,8 +113,7 @@ static void ranges_are_taken_out_sample_by_sample(void) {
       blis__step_history_settle(&history, step + 1, &histogram);
       check_samples(wanted, step + 1, &histogram);
     } else if (blis_random_intn(&random, 100) == 0) {
-      blis__step_history_settle(&history, (history.first_step + step) / 2,
-                                &histogram);
+      blis__step_history_settle(&history, (history.first_step + step) / 2, &histogram);
     }
     CHECK(blis__step_history_check(&history));
   }

@@ -11,8 +11,8 @@ typedef struct odd_times {
   int64_t overhead_us;
 } odd_times;
 
-static blis_status odd_step(void *state, const blis_batch_item *items,
-                            size_t count, int64_t *step_us, blis_error *error) {
+static blis_status odd_step(void *state, const blis_batch_item *items, size_t count,
+                            int64_t *step_us, blis_error *error) {
   (void)items;
   (void)count;
   (void)error;
@@ -20,8 +20,7 @@ static blis_status odd_step(void *state, const blis_batch_item *items,
   return BLIS_OK;
 }
 
-static bool odd_step_from_sums(const void *state, const blis_batch_sums *sums,
-                               int64_t *step_us) {
+static bool odd_step_from_sums(const void *state, const blis_batch_sums *sums, int64_t *step_us) {
   (void)sums;
   *step_us = ((const odd_times *)state)->step_us;
   return true;
@@ -43,8 +42,8 @@ static const blis_latency_ops odd_ops = {
     .fixed_overhead = odd_overhead,
 };
 
-static void check_odd_times(blis_engine_kind engine, odd_times times,
-                            int64_t output_tokens, const char *message) {
+static void check_odd_times(blis_engine_kind engine, odd_times times, int64_t output_tokens,
+                            const char *message) {
   blis_latency_model latency = {.ops = &odd_ops, .state = &times};
   blis_instance_config config = driver_base_config(&latency);
   config.horizon_us = BLIS_TIME_NEVER_US;
@@ -52,10 +51,7 @@ static void check_odd_times(blis_engine_kind engine, odd_times times,
   config.engine = engine;
   driver_request requests[] = {DRIVER_PLAIN(0, 0, 6, output_tokens)};
   blis_alloc alloc = blis_alloc_heap();
-  driver d = {.alloc = alloc,
-              .config = config,
-              .requests = requests,
-              .request_count = 1};
+  driver d = {.alloc = alloc, .config = config, .requests = requests, .request_count = 1};
   blis_error error;
   blis_status status = driver_init(&d, 1, &error);
   status = status == BLIS_OK ? driver_run(&d, &error) : status;
@@ -79,8 +75,7 @@ static void test_times_beyond_reason(void) {
     check_odd_times(engines[i], (odd_times){1, 0, INT64_MAX}, 5,
                     "the fixed overhead is 9223372036854775807 us");
     check_odd_times(engines[i], (odd_times){-7, 0, 0}, 5, NULL);
-    check_odd_times(engines[i], (odd_times){most_us, most_us, most_us}, 5,
-                    NULL);
+    check_odd_times(engines[i], (odd_times){most_us, most_us, most_us}, 5, NULL);
     check_odd_times(engines[i], (odd_times){1, most_us, 0}, 20000,
                     "the inter-token latencies add up to more than 2^64 us");
   }

@@ -15,8 +15,7 @@ typedef struct world {
   int count;
 } world;
 
-static bool model_before(blis_scheduler_kind scheduler,
-                         const blis_live_request *a,
+static bool model_before(blis_scheduler_kind scheduler, const blis_live_request *a,
                          const blis_live_request *b) {
   if (scheduler == BLIS_SCHEDULER_FCFS) {
     return false;
@@ -24,8 +23,7 @@ static bool model_before(blis_scheduler_kind scheduler,
   double keys[2];
   const blis_live_request *both[2] = {a, b};
   for (int i = 0; i < 2; i++) {
-    keys[i] = scheduler == BLIS_SCHEDULER_SJF ? (double)both[i]->prompt_tokens
-                                              : -both[i]->priority;
+    keys[i] = scheduler == BLIS_SCHEDULER_SJF ? (double)both[i]->prompt_tokens : -both[i]->priority;
     if (scheduler == BLIS_SCHEDULER_REVERSE_PRIORITY) {
       keys[i] = -keys[i];
     }
@@ -48,9 +46,8 @@ static void model_sort(world *w) {
   for (int i = 1; i < w->count; i++) {
     int moved = w->model[i];
     int k = i;
-    while (k > 0 &&
-           model_before(w->queue.config->scheduler, &w->requests[moved],
-                        &w->requests[w->model[k - 1]])) {
+    while (k > 0 && model_before(w->queue.config->scheduler, &w->requests[moved],
+                                 &w->requests[w->model[k - 1]])) {
       w->model[k] = w->model[k - 1];
       k--;
     }
@@ -64,13 +61,11 @@ static void model_remove(world *w, int removed) {
     i++;
   }
   w->count--;
-  memmove(&w->model[i], &w->model[i + 1],
-          (size_t)(w->count - i) * sizeof *w->model);
+  memmove(&w->model[i], &w->model[i + 1], (size_t)(w->count - i) * sizeof *w->model);
 }
 
-static blis_status by_priority(void *ud, const blis_live_request *a,
-                               const blis_live_request *b, bool *before,
-                               blis_error *error) {
+static blis_status by_priority(void *ud, const blis_live_request *a, const blis_live_request *b,
+                               bool *before, blis_error *error) {
   int *calls_left = ud;
   if (--*calls_left == 0) {
     return blis_fail(error, BLIS_ERR_POLICY, "cannot compare");
@@ -106,8 +101,7 @@ static void change_both(world *w, blis_random *random) {
   w->is_in[i] = !w->is_in[i];
 }
 
-static void init(world *w, const blis_instance_config *config,
-                 blis_random *random) {
+static void init(world *w, const blis_instance_config *config, blis_random *random) {
   *w = (world){.count = 0};
   blis__wait_queue_init(&w->queue, config);
   for (int i = 0; i < REQUESTS; i++) {
@@ -122,8 +116,7 @@ static void init(world *w, const blis_instance_config *config,
 }
 
 static void test_every_scheduler(void) {
-  for (int scheduler = BLIS_SCHEDULER_FCFS;
-       scheduler <= BLIS_SCHEDULER_SCRIPTED; scheduler++) {
+  for (int scheduler = BLIS_SCHEDULER_FCFS; scheduler <= BLIS_SCHEDULER_SCRIPTED; scheduler++) {
     int endless = 0;
     blis_instance_config config = {.scheduler = (blis_scheduler_kind)scheduler,
                                    .goes_before = by_priority,
@@ -196,9 +189,8 @@ static void test_order_of_ids(void) {
     int64_t a;
     int64_t b;
     int order;
-  } cases[] = {{0, 0, 0},  {1, 2, -1},    {10, 2, -1},
-               {2, 10, 1}, {1, 10, -1},   {100, 10, 1},
-               {0, 1, -1}, {123, 45, -1}, {INT64_MAX, 9, 1}};
+  } cases[] = {{0, 0, 0},    {1, 2, -1}, {10, 2, -1},   {2, 10, 1},       {1, 10, -1},
+               {100, 10, 1}, {0, 1, -1}, {123, 45, -1}, {INT64_MAX, 9, 1}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     blis_live_request a = {.number = cases[i].a};
     blis_live_request b = {.number = cases[i].b};
@@ -223,8 +215,7 @@ static void test_order_of_ids_of_parts(void) {
   enum { COUNT = sizeof sorted / sizeof *sorted };
   for (int i = 0; i < COUNT; i++) {
     for (int j = 0; j < COUNT; j++) {
-      CHECK_EQ_I64(blis_request_compare_ids(&sorted[i], &sorted[j]),
-                   (i > j) - (i < j));
+      CHECK_EQ_I64(blis_request_compare_ids(&sorted[i], &sorted[j]), (i > j) - (i < j));
     }
   }
 }
@@ -244,8 +235,7 @@ static void test_order_of_follow_up_ids(void) {
   enum { COUNT = sizeof sorted / sizeof *sorted };
   for (int i = 0; i < COUNT; i++) {
     for (int j = 0; j < COUNT; j++) {
-      CHECK_EQ_I64(blis_request_compare_ids(&sorted[i], &sorted[j]),
-                   (i > j) - (i < j));
+      CHECK_EQ_I64(blis_request_compare_ids(&sorted[i], &sorted[j]), (i > j) - (i < j));
     }
   }
 }

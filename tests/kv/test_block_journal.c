@@ -15,8 +15,7 @@ typedef struct world {
 
 /* Two rows of neighbours. */
 static blis_block_id id_of(int index) {
-  return index < IDS / 2 ? (blis_block_id)index + 1
-                         : BLIS_BLOCK_PRIVATE | (blis_block_id)index;
+  return index < IDS / 2 ? (blis_block_id)index + 1 : BLIS_BLOCK_PRIVATE | (blis_block_id)index;
 }
 
 static void change(world *w, int first, int count) {
@@ -31,8 +30,7 @@ static void change(world *w, int first, int count) {
 /* How many come before one that differs. */
 static int count_equal(const world *w, int first, int count) {
   int equal = 0;
-  while (equal < count &&
-         w->is_there[first + equal] == w->was_there[first + equal]) {
+  while (equal < count && w->is_there[first + equal] == w->was_there[first + equal]) {
     equal++;
   }
   return equal;
@@ -47,14 +45,12 @@ static void mark(world *w) {
 static void check_all(const world *w) {
   size_t differences = 0;
   for (int i = 0; i < IDS; i++) {
-    CHECK(blis_block_journal_had(&w->journal, id_of(i), w->is_there[i]) ==
-          w->was_there[i]);
+    CHECK(blis_block_journal_had(&w->journal, id_of(i), w->is_there[i]) == w->was_there[i]);
     differences += w->is_there[i] != w->was_there[i];
     int count = (i < IDS / 2 ? IDS / 2 : IDS) - i;
     count = count > 1 ? count - i % 2 : count;
-    CHECK_EQ_I64(
-        blis_block_journal_equal(&w->journal, id_of(i), (uint64_t)count),
-        count_equal(w, i, count));
+    CHECK_EQ_I64(blis_block_journal_equal(&w->journal, id_of(i), (uint64_t)count),
+                 count_equal(w, i, count));
   }
   CHECK_EQ_I64(blis_block_journal_count(&w->journal), differences);
   CHECK(!blis_block_journal_is_broken(&w->journal));
@@ -73,13 +69,11 @@ static void same_as_a_copy(void) {
   for (int i = 0, left = 0; i < ROUNDS; i++, left--) {
     if (left == 0) {
       mark(&w);
-      left = 1 + blis_random_intn(&random,
-                                  blis_random_intn(&random, 4) == 0 ? 3000 : 8);
+      left = 1 + blis_random_intn(&random, blis_random_intn(&random, 4) == 0 ? 3000 : 8);
       check_all(&w);
     }
     bool is_run = blis_random_intn(&random, 2) == 0;
-    change(&w, blis_random_intn(&random, IDS),
-           is_run ? blis_random_intn(&random, IDS) : 1);
+    change(&w, blis_random_intn(&random, IDS), is_run ? blis_random_intn(&random, IDS) : 1);
     if (i % 64 == 0) {
       check_all(&w);
     }

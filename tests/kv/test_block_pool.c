@@ -7,13 +7,7 @@
 #include "base/random.h"
 #include "check.h"
 
-enum {
-  BLOCKS_MAX = 24,
-  TOKENS_MAX = 64,
-  OWNED_MAX = 70,
-  REQUESTS = 8,
-  GROUPS = 3
-};
+enum { BLOCKS_MAX = 24, TOKENS_MAX = 64, OWNED_MAX = 70, REQUESTS = 8, GROUPS = 3 };
 
 /* A request as the test drives it. */
 typedef struct request {
@@ -99,8 +93,7 @@ static void model_unfree(model *m, int block) {
     i++;
   }
   m->free_count--;
-  memmove(&m->free[i], &m->free[i + 1],
-          (size_t)(m->free_count - i) * sizeof *m->free);
+  memmove(&m->free[i], &m->free[i + 1], (size_t)(m->free_count - i) * sizeof *m->free);
 }
 
 static int model_match(const model *m, const request *r, int *found) {
@@ -119,14 +112,12 @@ static int model_match(const model *m, const request *r, int *found) {
 
 static void model_hash_last(model *m, const request *r) {
   int block = r->owned[r->owned_count - 1];
-  uint64_t previous =
-      r->owned_count > 1 ? m->block[r->owned[r->owned_count - 2]].hash : 0;
-  model_register(m, hash_after(previous, m->block[block].tokens, m->size),
-                 block);
+  uint64_t previous = r->owned_count > 1 ? m->block[r->owned[r->owned_count - 2]].hash : 0;
+  model_register(m, hash_after(previous, m->block[block].tokens, m->size), block);
 }
 
-static bool model_fits(const model *m, const request *r, int tokens,
-                       const int *cached, int cached_count) {
+static bool model_fits(const model *m, const request *r, int tokens, const int *cached,
+                       int cached_count) {
   int need = tokens;
   if (r->owned_count > 0) {
     int spare = m->size - m->block[r->owned[r->owned_count - 1]].count;
@@ -149,8 +140,8 @@ static void model_claim(model *m, request *r, const int *cached, int count) {
   }
 }
 
-static bool model_allocate(model *m, request *r, int64_t start, int64_t end,
-                           const int *cached, int cached_count) {
+static bool model_allocate(model *m, request *r, int64_t start, int64_t end, const int *cached,
+                           int cached_count) {
   if (!model_fits(m, r, (int)(end - start), cached, cached_count)) {
     return false;
   }
@@ -159,8 +150,7 @@ static bool model_allocate(model *m, request *r, int64_t start, int64_t end,
   }
   bool is_prompt = start < r->prompt;
   for (int64_t at = start; at < end; at++) {
-    model_block *last =
-        r->owned_count == 0 ? NULL : &m->block[r->owned[r->owned_count - 1]];
+    model_block *last = r->owned_count == 0 ? NULL : &m->block[r->owned[r->owned_count - 1]];
     bool is_new = last == NULL || last->count == m->size;
     if (is_new) {
       int block = m->free[0];
@@ -189,8 +179,7 @@ static void model_release(model *m, request *r) {
 }
 
 /* A prompt with a prefix that its group shares, and its chain. */
-static void draw_request(request *r, int number, int size,
-                         blis_random *random) {
+static void draw_request(request *r, int number, int size, blis_random *random) {
   int group = blis_random_intn(random, GROUPS);
   int shared_tokens = 10 + 5 * group;
   int prompt = blis_random_intn(random, 40);
@@ -223,20 +212,16 @@ typedef struct world {
   int next_number;
 } world;
 
-static bool allocate_both(world *w, request *r, int64_t start, int64_t end,
-                          bool with_match) {
+static bool allocate_both(world *w, request *r, int64_t start, int64_t end, bool with_match) {
   int cached[BLOCKS_MAX];
   int count = with_match ? (int)w->found.count : 0;
   for (int i = 0; i < count; i++) {
     cached[i] = (int)w->found.items[i];
   }
-  blis_block_span span = {.chain = &r->chain,
-                          .prompt_tokens = r->prompt,
-                          .start_tokens = start,
-                          .end_tokens = end};
+  blis_block_span span = {
+      .chain = &r->chain, .prompt_tokens = r->prompt, .start_tokens = start, .end_tokens = end};
   bool is_done;
-  CHECK(blis_block_pool_allocate(w->pool, &r->holder, &span,
-                                 with_match ? &w->found : NULL,
+  CHECK(blis_block_pool_allocate(w->pool, &r->holder, &span, with_match ? &w->found : NULL,
                                  &is_done) == BLIS_OK);
   CHECK(is_done == model_allocate(&w->model, r, start, end, cached, count));
   return is_done;
@@ -390,8 +375,7 @@ static void test_wrong_sizes(void) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     blis_block_pool *pool;
     blis_error error;
-    CHECK_STATUS(blis_block_pool_new(&alloc, cases[i].blocks, cases[i].size,
-                                     &pool, &error),
+    CHECK_STATUS(blis_block_pool_new(&alloc, cases[i].blocks, cases[i].size, &pool, &error),
                  BLIS_ERR_INVALID);
     CHECK_CONTAINS(error.message, cases[i].part);
   }
@@ -400,11 +384,9 @@ static void test_wrong_sizes(void) {
 
 static void take_blocks(blis_block_pool *pool, blis_block_list *holder,
                         const blis_block_chain *chain, int64_t tokens) {
-  const blis_block_span span = {
-      .chain = chain, .prompt_tokens = tokens, .end_tokens = tokens};
+  const blis_block_span span = {.chain = chain, .prompt_tokens = tokens, .end_tokens = tokens};
   bool is_done;
-  CHECK_STATUS(blis_block_pool_allocate(pool, holder, &span, NULL, &is_done),
-               BLIS_OK);
+  CHECK_STATUS(blis_block_pool_allocate(pool, holder, &span, NULL, &is_done), BLIS_OK);
   CHECK(is_done);
 }
 
@@ -439,22 +421,18 @@ static void test_put_back(void) {
 }
 
 /* One allocation after the other, each repeated until memory suffices. */
-static void grow_under_pressure(blis_block_pool *pool, const blis_alloc *alloc,
-                                int64_t *failures) {
+static void grow_under_pressure(blis_block_pool *pool, const blis_alloc *alloc, int64_t *failures) {
   blis_block_list holder = {0};
   blis_block_list found = {0};
   blis_block_chain chain = own_chain(1, 50);
   for (int64_t at = 0; at < 200; at += 10) {
-    blis_block_span span = {.chain = &chain,
-                            .prompt_tokens = 200,
-                            .start_tokens = at,
-                            .end_tokens = at + 10};
+    blis_block_span span = {
+        .chain = &chain, .prompt_tokens = 200, .start_tokens = at, .end_tokens = at + 10};
     blis_block_pool_stats before;
     blis_block_pool_stats after;
     bool is_done = false;
     blis_block_pool_get_stats(pool, &before);
-    while (blis_block_pool_allocate(pool, &holder, &span, NULL, &is_done) !=
-           BLIS_OK) {
+    while (blis_block_pool_allocate(pool, &holder, &span, NULL, &is_done) != BLIS_OK) {
       ++*failures;
       blis_block_pool_get_stats(pool, &after);
       CHECK(memcmp(&before, &after, sizeof before) == 0);

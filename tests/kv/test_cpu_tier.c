@@ -25,8 +25,7 @@ static int model_find(const model *m, blis_block_id id) {
 
 static void model_remove(model *m, int index) {
   m->count--;
-  memmove(&m->ids[index], &m->ids[index + 1],
-          (size_t)(m->count - index) * sizeof *m->ids);
+  memmove(&m->ids[index], &m->ids[index + 1], (size_t)(m->count - index) * sizeof *m->ids);
 }
 
 static bool model_touch(model *m, blis_block_id id) {
@@ -99,8 +98,7 @@ static void test_wrong_capacity(void) {
   blis_error error;
   CHECK_STATUS(blis_cpu_tier_new(&alloc, 0, &tier, &error), BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, "number of CPU tier blocks is 0");
-  CHECK_STATUS(blis_cpu_tier_new(&alloc, UINT32_MAX, &tier, &error),
-               BLIS_ERR_INVALID);
+  CHECK_STATUS(blis_cpu_tier_new(&alloc, UINT32_MAX, &tier, &error), BLIS_ERR_INVALID);
   blis_cpu_tier_free(NULL);
 }
 

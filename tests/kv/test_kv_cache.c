@@ -21,8 +21,7 @@ static const blis_kv_cache_config tiered = {.blocks = 6,
                                             .cpu_bandwidth_tokens_per_us = 3,
                                             .cpu_base_latency_us = 10};
 
-static blis_kv_cache *new_cache(const blis_alloc *alloc,
-                                const blis_kv_cache_config *config) {
+static blis_kv_cache *new_cache(const blis_alloc *alloc, const blis_kv_cache_config *config) {
   blis_kv_cache *cache = NULL;
   blis_error error;
   CHECK_OK(blis_kv_cache_new(alloc, config, &cache, &error), &error);
@@ -31,15 +30,12 @@ static blis_kv_cache *new_cache(const blis_alloc *alloc,
 
 static bool store(blis_kv_cache *cache, user *u, int64_t start, int64_t end) {
   blis_block_span span = {.chain = &u->chain,
-                          .prompt_tokens =
-                              (int64_t)u->chain.prompt_blocks * SIZE,
+                          .prompt_tokens = (int64_t)u->chain.prompt_blocks * SIZE,
                           .start_tokens = start,
                           .end_tokens = end};
   bool is_done;
   blis_error error;
-  CHECK_OK(
-      blis_kv_cache_allocate(cache, &u->holder, &span, NULL, &is_done, &error),
-      &error);
+  CHECK_OK(blis_kv_cache_allocate(cache, &u->holder, &span, NULL, &is_done, &error), &error);
   CHECK(blis_kv_cache_check(cache));
   return is_done;
 }
@@ -213,8 +209,7 @@ static void test_wrong_tiers(void) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     blis_kv_cache *cache;
     blis_error error;
-    CHECK_STATUS(blis_kv_cache_new(&alloc, cases[i].config, &cache, &error),
-                 BLIS_ERR_INVALID);
+    CHECK_STATUS(blis_kv_cache_new(&alloc, cases[i].config, &cache, &error), BLIS_ERR_INVALID);
     CHECK_CONTAINS(error.message, cases[i].part);
   }
 }
@@ -231,12 +226,10 @@ static void test_out_of_memory(void) {
       continue;
     }
     user u = {.chain = chain_of(1, 5)};
-    blis_block_span span = {
-        .chain = &u.chain, .prompt_tokens = 20, .end_tokens = 18};
+    blis_block_span span = {.chain = &u.chain, .prompt_tokens = 20, .end_tokens = 18};
     for (int round = 0; round < 3; round++) {
       bool is_done = false;
-      while (blis_kv_cache_allocate(cache, &u.holder, &span, NULL, &is_done,
-                                    NULL) != BLIS_OK) {
+      while (blis_kv_cache_allocate(cache, &u.holder, &span, NULL, &is_done, NULL) != BLIS_OK) {
         CHECK(blis_kv_cache_check(cache) && u.holder.count == 0);
         failures++;
       }

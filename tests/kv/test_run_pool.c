@@ -58,8 +58,7 @@ static void make_prompts(world *w) {
     int64_t kept = p == 0 ? 0 : draw(w, PREFIX_BLOCKS);
     const blis_block_id *earlier = w->shared[p == 0 ? 0 : draw(w, p)];
     for (int k = 0; k < PREFIX_BLOCKS; k++) {
-      next +=
-          k >= kept && draw(w, 8) == 0 && next < (uint64_t)(p + 1) * 48 - 48;
+      next += k >= kept && draw(w, 8) == 0 && next < (uint64_t)(p + 1) * 48 - 48;
       w->shared[p][k] = k < kept ? earlier[k] : next++;
     }
   }
@@ -73,14 +72,12 @@ static void make_prompts(world *w) {
 static void renew(world *w, twin *t) {
   uint32_t shared = (uint32_t)draw(w, PREFIX_BLOCKS + 1);
   bool shares_output = draw(w, 4) == 0;
-  t->prompt_tokens = shares_output
-                         ? draw(w, shared * BLOCK_SIZE + 1) + 1
-                         : shared * BLOCK_SIZE + draw(w, 3 * BLOCK_SIZE) + 1;
-  t->chain = (blis_block_chain){
-      .shared = w->shared[draw(w, PROMPTS)],
-      .shared_count = shared,
-      .prompt_blocks = (uint32_t)(t->prompt_tokens / BLOCK_SIZE),
-      .private_base = BLIS_BLOCK_PRIVATE | w->next_private};
+  t->prompt_tokens = shares_output ? draw(w, shared * BLOCK_SIZE + 1) + 1
+                                   : shared * BLOCK_SIZE + draw(w, 3 * BLOCK_SIZE) + 1;
+  t->chain = (blis_block_chain){.shared = w->shared[draw(w, PROMPTS)],
+                                .shared_count = shared,
+                                .prompt_blocks = (uint32_t)(t->prompt_tokens / BLOCK_SIZE),
+                                .private_base = BLIS_BLOCK_PRIVATE | w->next_private};
   w->next_private += 1000;
   t->stored_tokens = -1;
   t->is_tracked = false;
@@ -93,14 +90,11 @@ static int64_t blocks_of(int64_t tokens) {
 /* All at once, or one by one. */
 static void name_full_blocks(world *w, twin *t) {
   int64_t full = t->stored_tokens / BLOCK_SIZE;
-  int64_t count = full < t->chain.shared_count || t->is_tracked
-                      ? full
-                      : t->chain.shared_count;
+  int64_t count = full < t->chain.shared_count || t->is_tracked ? full : t->chain.shared_count;
   if (draw(w, 2) == 0) {
     int64_t missing = count - t->runs.named_blocks - t->runs.anonymous;
     int64_t taken;
-    CHECK(blis_run_pool_name_up_to(w->runs, &t->runs, &t->chain, count,
-                                   &taken) == BLIS_OK);
+    CHECK(blis_run_pool_name_up_to(w->runs, &t->runs, &t->chain, count, &taken) == BLIS_OK);
     CHECK_EQ_I64(taken, missing > 0 ? missing : 0);
     return;
   }
@@ -121,8 +115,7 @@ static void store(world *w, twin *t, int64_t end, uint32_t cached) {
                           .start_tokens = start,
                           .end_tokens = end};
   bool is_done = false;
-  CHECK(blis_block_pool_allocate(w->blocks, &t->blocks, &span,
-                                 is_new ? &w->found : NULL,
+  CHECK(blis_block_pool_allocate(w->blocks, &t->blocks, &span, is_new ? &w->found : NULL,
                                  &is_done) == BLIS_OK);
   int64_t unused = 0;
   if (is_new) {
@@ -138,13 +131,11 @@ static void store(world *w, twin *t, int64_t end, uint32_t cached) {
   }
   t->stored_tokens = end;
   name_full_blocks(w, t);
-  blis_run_pool_take(w->runs, &t->runs,
-                     blocks_of(end) - t->runs.named_blocks - t->runs.anonymous);
+  blis_run_pool_take(w->runs, &t->runs, blocks_of(end) - t->runs.named_blocks - t->runs.anonymous);
 }
 
 static void begin(world *w, twin *t) {
-  uint32_t cached =
-      blis_run_pool_match(w->runs, &t->chain, t->chain.prompt_blocks, NULL);
+  uint32_t cached = blis_run_pool_match(w->runs, &t->chain, t->chain.prompt_blocks, NULL);
   CHECK(blis_block_pool_match(w->blocks, &t->chain, &w->found) == BLIS_OK);
   CHECK_EQ_I64(cached, w->found.count);
   int64_t left = t->prompt_tokens - (int64_t)cached * BLOCK_SIZE;
@@ -207,9 +198,8 @@ static void mark(world *w) {
 }
 
 static blis_block_chain whole_prompt(const world *w, int prompt) {
-  return (blis_block_chain){.shared = w->shared[prompt],
-                            .shared_count = PREFIX_BLOCKS,
-                            .prompt_blocks = PREFIX_BLOCKS};
+  return (blis_block_chain){
+      .shared = w->shared[prompt], .shared_count = PREFIX_BLOCKS, .prompt_blocks = PREFIX_BLOCKS};
 }
 
 static void check_the_mark(const world *w) {
@@ -229,8 +219,7 @@ static void check_matches(world *w) {
     blis_block_chain chain = whole_prompt(w, p);
     int64_t unused = 0;
     CHECK(blis_block_pool_match(w->blocks, &chain, &w->found) == BLIS_OK);
-    CHECK_EQ_I64(blis_run_pool_match(w->runs, &chain, PREFIX_BLOCKS, &unused),
-                 w->found.count);
+    CHECK_EQ_I64(blis_run_pool_match(w->runs, &chain, PREFIX_BLOCKS, &unused), w->found.count);
     CHECK_EQ_I64(unused, blis__block_pool_count_idle(w->blocks, &w->found));
   }
 }
@@ -249,9 +238,7 @@ static void same_answers(int64_t block_count, int seed) {
   world w = {.alloc = blis_alloc_probed(&probe), .random = &random};
   blis_error error;
   w.runs = blis_run_pool_new(&w.alloc, block_count);
-  CHECK_OK(
-      blis_block_pool_new(&w.alloc, block_count, BLOCK_SIZE, &w.blocks, &error),
-      &error);
+  CHECK_OK(blis_block_pool_new(&w.alloc, block_count, BLOCK_SIZE, &w.blocks, &error), &error);
   make_prompts(&w);
   for (int i = 0; i < REQUESTS; i++) {
     renew(&w, &w.twins[i]);
@@ -297,8 +284,7 @@ static void same_answers_as_single_blocks(void) {
 
 static blis_status life(const blis_alloc *alloc) {
   static const blis_block_id shared[3] = {1, 2, 3};
-  blis_block_chain chain = {
-      .shared = shared, .shared_count = 3, .prompt_blocks = 3};
+  blis_block_chain chain = {.shared = shared, .shared_count = 3, .prompt_blocks = 3};
   blis_run_pool *pool = blis_run_pool_new(alloc, 8);
   if (pool == NULL) {
     return BLIS_ERR_NOMEM;
@@ -311,8 +297,7 @@ static blis_status life(const blis_alloc *alloc) {
   if (status == BLIS_OK) {
     status = blis_run_pool_name_up_to(pool, &holder, &chain, 3, &taken);
   }
-  while (status == BLIS_OK &&
-         (holder.named_blocks > 0 || holder.anonymous > 0)) {
+  while (status == BLIS_OK && (holder.named_blocks > 0 || holder.anonymous > 0)) {
     status = blis_run_pool_release(pool, &holder);
   }
   if (status == BLIS_OK) {

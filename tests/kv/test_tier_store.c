@@ -55,8 +55,7 @@ static void model_touch(model *m, blis_block_id id, double score) {
 }
 
 /* Places a block in both; they agree on the victim. */
-static void reserve(blis_tier_store *s, model *m, blis_block_id id,
-                    double score) {
+static void reserve(blis_tier_store *s, model *m, blis_block_id id, double score) {
   blis_block_id evicted;
   bool is_done;
   bool is_full = m->count == m->capacity;
@@ -71,16 +70,12 @@ static void reserve(blis_tier_store *s, model *m, blis_block_id id,
     m->blocks[victim] = (known){0};
     m->count--;
   }
-  m->blocks[id] = (known){.is_there = true,
-                          .is_incoming = true,
-                          .uses = 1,
-                          .score = score,
-                          .order = m->clock++};
+  m->blocks[id] = (known){
+      .is_there = true, .is_incoming = true, .uses = 1, .score = score, .order = m->clock++};
   m->count++;
 }
 
-static void settle(blis_tier_store *s, model *m, blis_block_id id,
-                   bool is_lost) {
+static void settle(blis_tier_store *s, model *m, blis_block_id id, bool is_lost) {
   known *k = &m->blocks[id];
   if (is_lost) {
     blis_tier_store_abandon(s, id);
@@ -141,8 +136,8 @@ static void behaves_like_the_model(blis_tier_policy policy, int capacity) {
 }
 
 static void policies_agree_with_a_table(void) {
-  const blis_tier_policy policies[] = {BLIS_TIER_LRU, BLIS_TIER_FIFO,
-                                       BLIS_TIER_LFU, BLIS_TIER_SCORED};
+  const blis_tier_policy policies[] = {BLIS_TIER_LRU, BLIS_TIER_FIFO, BLIS_TIER_LFU,
+                                       BLIS_TIER_SCORED};
   for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
     behaves_like_the_model(policies[i], 1);
     behaves_like_the_model(policies[i], 5);
@@ -215,8 +210,7 @@ static void arc_keeps_its_invariants(void) {
 static void nothing_leaves_that_is_needed(void) {
   blis_alloc heap = blis_alloc_heap();
   for (int policy = 0; policy < BLIS_TIER_POLICY_COUNT; policy++) {
-    blis_tier_store *s =
-        blis_tier_store_new(&heap, 2, (blis_tier_policy)policy);
+    blis_tier_store *s = blis_tier_store_new(&heap, 2, (blis_tier_policy)policy);
     blis_block_id evicted;
     bool is_done;
     put(s, 1);

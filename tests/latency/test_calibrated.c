@@ -17,31 +17,26 @@ static blis_catalogue *catalogue;
 static blis_random random_stream;
 
 static const double ALPHA[] = {11.0, 22.0, 33.0, 4100.0, 1.5};
-static const double BETA[] = {0.9, 0.8, 0.9, 0.7, 0.7, 0.6, 45,
-                              6,   40,  5,   8,   300, 70,  270};
-static const blis_coefficients FIT = {ALPHA, 5, BETA,
-                                      BLIS_CALIBRATED_BETA_COUNT};
+static const double BETA[] = {0.9, 0.8, 0.9, 0.7, 0.7, 0.6, 45, 6, 40, 5, 8, 300, 70, 270};
+static const blis_coefficients FIT = {ALPHA, 5, BETA, BLIS_CALIBRATED_BETA_COUNT};
 
 static int64_t draw(int32_t least, int32_t most) {
   return least + blis_random_intn(&random_stream, most - least + 1);
 }
 
-static blis_latency_model calibrated(const char *model, const char *gpu,
-                                     int64_t tp, int64_t dp) {
+static blis_latency_model calibrated(const char *model, const char *gpu, int64_t tp, int64_t dp) {
   blis_model_spec spec = fixture_model(catalogue, model);
   blis_hardware_spec hardware = fixture_hardware(catalogue, gpu);
   blis_parallelism parallelism = {.tp = tp, .dp = dp};
   blis_latency_model latency;
   blis_error error = {0};
-  CHECK_OK(blis_calibrated_new(&heap, &spec, &hardware, &parallelism, &FIT,
-                               NULL, &latency, &error),
+  CHECK_OK(blis_calibrated_new(&heap, &spec, &hardware, &parallelism, &FIT, NULL, &latency, &error),
            &error);
   return latency;
 }
 
 /* With the coefficients that are shipped for the GPU. */
-static blis_latency_model shipped(const blis_model_spec *spec, const char *gpu,
-                                  int64_t tp) {
+static blis_latency_model shipped(const blis_model_spec *spec, const char *gpu, int64_t tp) {
   blis_hardware_spec hardware = fixture_hardware(catalogue, gpu);
   blis_latency_config config = {.kind = "calibrated",
                                 .model = spec,
@@ -75,17 +70,14 @@ static void test_a_model_small_enough_for_paper(void) {
                                 .vocab_size = 4,
                                 .intermediate_size = 16,
                                 .bytes_per_param = 2};
-  const blis_hardware_spec gpu = {
-      .name = "abacus", .peak_tflops = 1e-6, .bandwidth_tb_s = 1e-6};
+  const blis_hardware_spec gpu = {.name = "abacus", .peak_tflops = 1e-6, .bandwidth_tb_s = 1e-6};
   const double half[] = {0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 1, 1, 1, 1, 1, 1, 1, 1};
   const blis_coefficients fit = {ALPHA, 3, half, BLIS_CALIBRATED_BETA_COUNT};
   const blis_parallelism one = {.tp = 1, .dp = 1};
   const blis_batch_item decode = {10, 1, 5, 9};
   blis_latency_model latency;
   blis_error error = {0};
-  CHECK_OK(blis_calibrated_new(&heap, &spec, &gpu, &one, &fit, NULL, &latency,
-                               &error),
-           &error);
+  CHECK_OK(blis_calibrated_new(&heap, &spec, &gpu, &one, &fit, NULL, &latency, &error), &error);
   /* All but the overheads takes a million times as long on this GPU. */
   double gemm = sqrt(0.005248 * 0.005248 + 0.34112 * 0.34112);
   double us = (gemm + 0.001408 + 0.000128 + 0.000016) * 1e6 + 4.0;
@@ -108,29 +100,17 @@ static void test_worked_examples(void) {
       {"llama-3.1-70b-instruct", "H100", 4, 1, {17241, 128216, 80162}},
       {"mistral-nemo-instruct-2407", "H100", 2, 1, {6781, 38774, 24847}},
       {"mixtral-8x7b-v0.1", "H100", 2, 1, {16840, 46296, 32857}},
-      {"llama-4-scout-17b-16e-instruct-fp8-dynamic",
-       "H100",
-       2,
-       1,
-       {18390, 54746, 43530}},
-      {"llama-4-scout-17b-16e-instruct-fp8-dynamic",
-       "A100-SXM",
-       4,
-       1,
-       {14763, 94289, 65179}},
+      {"llama-4-scout-17b-16e-instruct-fp8-dynamic", "H100", 2, 1, {18390, 54746, 43530}},
+      {"llama-4-scout-17b-16e-instruct-fp8-dynamic", "A100-SXM", 4, 1, {14763, 94289, 65179}},
       {"deepseek-v2-lite", "H100", 1, 1, {8047, 19691, 16065}},
       {"qwen3-30b-a3b", "H100", 8, 1, {4855, 12429, 9889}},
       {"qwen3-30b-a3b", "H100", 2, 2, {6077, 13660, 11608}},
   };
   for (size_t i = 0; i < COUNT_OF(CASES); i++) {
-    blis_latency_model m =
-        calibrated(CASES[i].model, CASES[i].gpu, CASES[i].tp, CASES[i].dp);
-    CHECK_EQ_I64(step_us(&m, BATCH_DECODES, COUNT_OF(BATCH_DECODES)),
-                 CASES[i].us[0]);
-    CHECK_EQ_I64(step_us(&m, BATCH_PREFILLS, COUNT_OF(BATCH_PREFILLS)),
-                 CASES[i].us[1]);
-    CHECK_EQ_I64(step_us(&m, BATCH_MIXED, COUNT_OF(BATCH_MIXED)),
-                 CASES[i].us[2]);
+    blis_latency_model m = calibrated(CASES[i].model, CASES[i].gpu, CASES[i].tp, CASES[i].dp);
+    CHECK_EQ_I64(step_us(&m, BATCH_DECODES, COUNT_OF(BATCH_DECODES)), CASES[i].us[0]);
+    CHECK_EQ_I64(step_us(&m, BATCH_PREFILLS, COUNT_OF(BATCH_PREFILLS)), CASES[i].us[1]);
+    CHECK_EQ_I64(step_us(&m, BATCH_MIXED, COUNT_OF(BATCH_MIXED)), CASES[i].us[2]);
     blis_latency_free(&m);
   }
 }
@@ -160,13 +140,11 @@ static blis_batch_item random_item(void) {
     return (blis_batch_item){prompt + draw(0, 3000), 1, prompt, 500};
   }
   int64_t progress = draw(0, (int32_t)prompt - 1);
-  return (blis_batch_item){progress, draw(1, (int32_t)(prompt - progress)),
-                           prompt, 500};
+  return (blis_batch_item){progress, draw(1, (int32_t)(prompt - progress)), prompt, 500};
 }
 
 /* The time of a batch when nothing but FLOPs, or bytes, took any. */
-static double floor_us(const blis_model_spec *spec,
-                       const blis_hardware_spec *gpu, int64_t tp,
+static double floor_us(const blis_model_spec *spec, const blis_hardware_spec *gpu, int64_t tp,
                        const blis_batch_item *items, size_t count) {
   const blis_transformer p = blis_transformer_of(spec);
   double tokens = 0;
@@ -181,19 +159,17 @@ static double floor_us(const blis_model_spec *spec,
   double used = (double)spec->experts_per_token;
   double active = p.layers * p.attention + p.dense_layers * p.dense_mlp +
                   p.moe_layers * (used * p.expert + p.shared_expert);
-  double flops = 2.0 * active * tokens + 4.0 * (double)spec->attention_heads *
-                                             p.head_dim * p.layers * pairs;
+  double flops =
+      2.0 * active * tokens + 4.0 * (double)spec->attention_heads * p.head_dim * p.layers * pairs;
   /* One token's experts at least. */
-  double bytes =
-      active * blis_model_spec_weight_bytes(spec) +
-      p.kv_width * p.layers * (context + tokens) * spec->bytes_per_param;
+  double bytes = active * blis_model_spec_weight_bytes(spec) +
+                 p.kv_width * p.layers * (context + tokens) * spec->bytes_per_param;
   double flops_us = flops / blis_hardware_spec_peak_tflops(gpu, spec) / 1e6;
   double bytes_us = bytes / gpu->bandwidth_tb_s / 1e6;
   return fmax(flops_us, bytes_us) / (double)tp;
 }
 
-static void check_floor(const char *gpu, const blis_model_spec *spec,
-                        int64_t tp) {
+static void check_floor(const char *gpu, const blis_model_spec *spec, int64_t tp) {
   enum { MOST = 40 };
   blis_hardware_spec hardware = fixture_hardware(catalogue, gpu);
   blis_latency_model m = shipped(spec, gpu, tp);
@@ -213,8 +189,7 @@ static void test_no_step_is_faster_than_its_hardware(void) {
   size_t sets = blis_catalogue_coefficients_count(catalogue);
   int checked = 0;
   for (size_t i = 0; i < sets; i++) {
-    const blis_catalogue_coefficients *set =
-        blis_catalogue_coefficients_at(catalogue, i);
+    const blis_catalogue_coefficients *set = blis_catalogue_coefficients_at(catalogue, i);
     if (strcmp(set->key.kind, "calibrated") != 0 || set->key.hardware == NULL) {
       continue;
     }
@@ -258,9 +233,9 @@ static void check_more_is_not_faster(const blis_latency_model *m) {
 }
 
 static void test_more_work_is_never_faster(void) {
-  static const char *const MODELS[] = {
-      "llama-3.1-8b-instruct", "mixtral-8x7b-v0.1",
-      "llama-4-scout-17b-16e-instruct-fp8-dynamic", "deepseek-v2-lite"};
+  static const char *const MODELS[] = {"llama-3.1-8b-instruct", "mixtral-8x7b-v0.1",
+                                       "llama-4-scout-17b-16e-instruct-fp8-dynamic",
+                                       "deepseek-v2-lite"};
   for (size_t i = 0; i < COUNT_OF(MODELS); i++) {
     blis_latency_model m = calibrated(MODELS[i], "H100", 2, 1);
     for (int j = 0; j < 3000; j++) {
@@ -293,8 +268,7 @@ static void test_a_large_model_is_not_slower_than_an_old_engine(void) {
   static const struct {
     const char *gpu;
     int64_t us[3];
-  } MEASURED[] = {{"H100", {310317, 200681, 136797}},
-                  {"A100-SXM", {688054, 403334, 274222}}};
+  } MEASURED[] = {{"H100", {310317, 200681, 136797}}, {"A100-SXM", {688054, 403334, 274222}}};
   const blis_batch_item prompt = {0, 2048, 2048, 9};
   blis_model_spec llama2 = fixture_model(catalogue, "llama-3.1-70b-instruct");
   llama2.vocab_size = 32000;
@@ -331,8 +305,7 @@ static void test_quantised_weights(void) {
 
 static void test_a_gpu_without_coefficients(void) {
   blis_model_spec spec = fixture_model(catalogue, "qwen3-14b");
-  const blis_hardware_spec own = {
-      .name = "mine", .peak_tflops = 300, .bandwidth_tb_s = 1.0};
+  const blis_hardware_spec own = {.name = "mine", .peak_tflops = 300, .bandwidth_tb_s = 1.0};
   blis_latency_config config = {.kind = "calibrated",
                                 .model = &spec,
                                 .hardware = &own,
@@ -343,8 +316,7 @@ static void test_a_gpu_without_coefficients(void) {
   blis_error error = {0};
   CHECK_OK(blis_latency_create(&heap, &config, &m, &error), &error);
   CHECK(blis_latency_coverage(&m)->extrapolated);
-  CHECK((double)step_us(&m, &decode, 1) >=
-        floor_us(&spec, &own, 1, &decode, 1));
+  CHECK((double)step_us(&m, &decode, 1) >= floor_us(&spec, &own, 1, &decode, 1));
   blis_latency_free(&m);
 }
 
@@ -360,7 +332,7 @@ static void test_experts_are_read_as_they_are_needed(void) {
   for (int i = 0; i < 3; i++) {
     us[i] = step_us(&m, decodes, COUNTS[i]);
   }
-  CHECK(us[1] - us[0] > 10 * 99); /* 7 to nearly 128 experts */
+  CHECK(us[1] - us[0] > 10 * 99);                      /* 7 to nearly 128 experts */
   CHECK((us[2] - us[1]) / 900 < (us[1] - us[0]) / 99); /* then all of them */
   blis_latency_free(&m);
 }
@@ -401,8 +373,7 @@ static void check_fails(const blis_model_spec *model, int64_t tp, int64_t dp,
   blis_parallelism parallelism = {.tp = tp, .dp = dp};
   blis_latency_model latency;
   blis_error error = {0};
-  CHECK_STATUS(blis_calibrated_new(&heap, model, &h100, &parallelism, fit, NULL,
-                                   &latency, &error),
+  CHECK_STATUS(blis_calibrated_new(&heap, model, &h100, &parallelism, fit, NULL, &latency, &error),
                BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, part);
 }
@@ -446,8 +417,7 @@ static void test_out_of_memory_is_an_error(void) {
     blis_alloc_probe probe = {.fail_at = fail_at};
     blis_alloc alloc = blis_alloc_probed(&probe);
     blis_latency_model model = {0};
-    status = blis_calibrated_new(&alloc, &spec, &h100, &parallelism, &FIT, NULL,
-                                 &model, NULL);
+    status = blis_calibrated_new(&alloc, &spec, &h100, &parallelism, &FIT, NULL, &model, NULL);
     CHECK((model.ops != NULL) == (status == BLIS_OK));
     blis_latency_free(&model);
     CHECK(probe.live_bytes == 0);

@@ -6,23 +6,19 @@
 
 static blis_alloc heap;
 
-static blis_status add(blis_catalogue *catalogue, const char *text,
-                       blis_error *error) {
-  return blis_catalogue_add_yaml(catalogue, "own.yaml", text, strlen(text),
-                                 error);
+static blis_status add(blis_catalogue *catalogue, const char *text, blis_error *error) {
+  return blis_catalogue_add_yaml(catalogue, "own.yaml", text, strlen(text), error);
 }
 
 static void test_models_by_all_their_names(void) {
-  static const char *const NAMES[] = {
-      "meta-llama/llama-3.1-8b-instruct", "meta-llama/Llama-3.1-8B-Instruct",
-      "llama-3.1-8b-instruct", "mirror/llama-3.1-8b-instruct",
-      "a/b/LLAMA-3.1-8B-INSTRUCT"};
+  static const char *const NAMES[] = {"meta-llama/llama-3.1-8b-instruct",
+                                      "meta-llama/Llama-3.1-8B-Instruct", "llama-3.1-8b-instruct",
+                                      "mirror/llama-3.1-8b-instruct", "a/b/LLAMA-3.1-8B-INSTRUCT"};
   blis_catalogue *catalogue = fixture_catalogue(&heap);
   for (size_t i = 0; i < COUNT_OF(NAMES); i++) {
     const blis_catalogue_model *model;
     blis_error error = {0};
-    CHECK_OK(blis_catalogue_find_model(catalogue, NAMES[i], &model, &error),
-             &error);
+    CHECK_OK(blis_catalogue_find_model(catalogue, NAMES[i], &model, &error), &error);
     CHECK_STR(model->id, "meta-llama/llama-3.1-8b-instruct");
     CHECK_STR(model->name, "llama-3.1-8b-instruct");
     CHECK_STR(model->hardware, "H100");
@@ -54,8 +50,7 @@ static void test_a_model_without_dimensions_asks_for_its_config(void) {
   const blis_model_spec *spec;
   blis_error error = {0};
   CHECK_STATUS(
-      blis_catalogue_find_model_spec(
-          catalogue, "meta-llama/llama-3.3-70b-instruct", &spec, &error),
+      blis_catalogue_find_model_spec(catalogue, "meta-llama/llama-3.3-70b-instruct", &spec, &error),
       BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, "config.json is needed");
   blis_catalogue_free(catalogue);
@@ -66,23 +61,17 @@ static void test_unknown_names_get_suggestions(void) {
   const blis_catalogue_model *model;
   const blis_catalogue_hardware *hardware;
   blis_error error = {0};
-  CHECK_STATUS(
-      blis_catalogue_find_model(catalogue, "qwen/qwen-3-14b", &model, &error),
-      BLIS_ERR_INVALID);
+  CHECK_STATUS(blis_catalogue_find_model(catalogue, "qwen/qwen-3-14b", &model, &error),
+               BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, "did you mean 'qwen3-14b'?");
-  CHECK_STATUS(
-      blis_catalogue_find_model(catalogue, "mistral-9000b", &model, &error),
-      BLIS_ERR_INVALID);
+  CHECK_STATUS(blis_catalogue_find_model(catalogue, "mistral-9000b", &model, &error),
+               BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, "mistral-nemo-instruct-2407");
   CHECK_CONTAINS(error.message, "config.json");
-  CHECK_STATUS(blis_catalogue_find_model(catalogue, "zzz", &model, &error),
-               BLIS_ERR_INVALID);
+  CHECK_STATUS(blis_catalogue_find_model(catalogue, "zzz", &model, &error), BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, "...");
-  CHECK_STATUS(
-      blis_catalogue_find_hardware(catalogue, "Z80", &hardware, &error),
-      BLIS_ERR_INVALID);
-  CHECK_CONTAINS(error.message,
-                 "'Z80'; known are A100-SXM, A10G, B200, H100, H200");
+  CHECK_STATUS(blis_catalogue_find_hardware(catalogue, "Z80", &hardware, &error), BLIS_ERR_INVALID);
+  CHECK_CONTAINS(error.message, "'Z80'; known are A100-SXM, A10G, B200, H100, H200");
   blis_catalogue_free(catalogue);
 }
 
@@ -120,12 +109,10 @@ static void test_a_later_text_replaces_an_earlier_one(void) {
   CHECK_EQ_DOUBLE(fixture_hardware(catalogue, "H100").memory_gib, 94.0);
   const blis_catalogue_coefficients *found;
   blis_coefficients_key key = {"trained-physics", "fourteen", "B200", 1, NULL};
-  CHECK_OK(blis_catalogue_find_coefficients(catalogue, &key, &found, &error),
-           &error);
+  CHECK_OK(blis_catalogue_find_coefficients(catalogue, &key, &found, &error), &error);
   CHECK_EQ_I64(found->values.beta_count, 7);
   key.hardware = "H100";
-  CHECK_OK(blis_catalogue_find_coefficients(catalogue, &key, &found, &error),
-           &error);
+  CHECK_OK(blis_catalogue_find_coefficients(catalogue, &key, &found, &error), &error);
   CHECK_EQ_I64(found->values.beta_count, 11);
   blis_catalogue_free(catalogue);
 }
@@ -146,8 +133,7 @@ static void test_coefficients_may_name_a_model_by_an_alias(void) {
   for (size_t i = 0; i < COUNT_OF(names); i++) {
     const blis_catalogue_coefficients *found;
     blis_coefficients_key key = {"blackbox", names[i], "H100", 1, NULL};
-    CHECK_OK(blis_catalogue_find_coefficients(catalogue, &key, &found, &error),
-             &error);
+    CHECK_OK(blis_catalogue_find_coefficients(catalogue, &key, &found, &error), &error);
     CHECK_EQ_DOUBLE(found->values.beta[0], 4);
   }
   blis_catalogue_free(catalogue);
@@ -170,17 +156,13 @@ static void test_blackbox_coefficients(void) {
   const blis_catalogue_coefficients *found;
   blis_error error = {0};
   for (size_t i = 0; i < COUNT_OF(CASES); i++) {
-    blis_coefficients_key key = {"blackbox", CASES[i].model, CASES[i].hardware,
-                                 CASES[i].tp, CASES[i].version};
-    CHECK_OK(blis_catalogue_find_coefficients(catalogue, &key, &found, &error),
-             &error);
+    blis_coefficients_key key = {"blackbox", CASES[i].model, CASES[i].hardware, CASES[i].tp,
+                                 CASES[i].version};
+    CHECK_OK(blis_catalogue_find_coefficients(catalogue, &key, &found, &error), &error);
     CHECK_EQ_DOUBLE(found->values.beta[0], CASES[i].beta0);
   }
-  blis_coefficients_key key = {"blackbox", "microsoft/phi-4", "L40S", 4,
-                               "v0.8.4"};
-  CHECK_STATUS(
-      blis_catalogue_find_coefficients(catalogue, &key, &found, &error),
-      BLIS_ERR_INVALID);
+  blis_coefficients_key key = {"blackbox", "microsoft/phi-4", "L40S", 4, "v0.8.4"};
+  CHECK_STATUS(blis_catalogue_find_coefficients(catalogue, &key, &found, &error), BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, "model microsoft/phi-4, GPU L40S, TP 4, "
                                 "version v0.8.4");
   CHECK_CONTAINS(error.message, "H100 TP 1 v0.8.4, H100 TP 2 v0.8.4");
@@ -200,8 +182,7 @@ static void test_coverage(void) {
                "  - {kind: l, alpha: [1, 2, 3], beta: [1]}\n",
                &error),
            &error);
-  const blis_catalogue_coefficients *one =
-      blis_catalogue_coefficients_at(catalogue, 0);
+  const blis_catalogue_coefficients *one = blis_catalogue_coefficients_at(catalogue, 0);
   CHECK(one->has_coverage && one->coverage.extrapolated);
   CHECK(strcmp(one->coverage.fitted_on, "two runs") == 0);
   CHECK(one->coverage.parameters_min == 7e9);
@@ -239,8 +220,7 @@ static void test_mistakes_are_named_and_change_nothing(void) {
       {"coefficients:\n  - {alpha: [1, 2, 3], beta: [1]}\n", "'kind'"},
       {"coefficients:\n  - {kind: k, alpha: [1, 2], beta: [1]}\n", "got 2"},
       {"coefficients:\n  - {kind: k, alpha: [1, 2, 3]}\n", "beta"},
-      {"coefficients:\n  - {kind: k, alpha: [1, 2, -3], beta: [1]}\n",
-       "own.yaml:2"},
+      {"coefficients:\n  - {kind: k, alpha: [1, 2, -3], beta: [1]}\n", "own.yaml:2"},
       {"coefficients:\n  - {kind: k, alpha: [1, 2, 3], beta: [1]}\n"
        "  - {kind: k, alpha: [1, 2, 3], beta: [2]}\n",
        "given twice"},
@@ -249,12 +229,9 @@ static void test_mistakes_are_named_and_change_nothing(void) {
       {"coefficients:\n  - {kind: k, coverage: 3, alpha: [1, 2, 3], beta: "
        "[1]}\n",
        "own.yaml:2"},
-      {"coefficients:\n  - {kind: k, coverage: {token_max: 3}}\n",
-       "did you mean 'tokens_max'?"},
-      {"coefficients:\n  - {kind: k, coverage: {tokens_max: 1.5}}\n",
-       "whole number, got 1.5"},
-      {"coefficients:\n  - {kind: k, coverage: {extrapolated: 1}}\n",
-       "own.yaml:2"},
+      {"coefficients:\n  - {kind: k, coverage: {token_max: 3}}\n", "did you mean 'tokens_max'?"},
+      {"coefficients:\n  - {kind: k, coverage: {tokens_max: 1.5}}\n", "whole number, got 1.5"},
+      {"coefficients:\n  - {kind: k, coverage: {extrapolated: 1}}\n", "own.yaml:2"},
   };
   blis_catalogue *catalogue = blis_catalogue_new(&heap);
   for (size_t i = 0; i < COUNT_OF(CASES); i++) {
@@ -296,9 +273,8 @@ static void test_models_by_kind_with_defaults(void) {
     int64_t mixed_us;
     int64_t queueing_us;
   } CASES[] = {
-      {NULL, 45596, 0},        {"trained-physics", 17883, 15563},
-      {"roofline", 54464, 0},  {"blackbox", 61494, 9072},
-      {"piecewise", 24240, 0}, {"routesim", 24240, 0},
+      {NULL, 45596, 0},          {"trained-physics", 17883, 15563}, {"roofline", 54464, 0},
+      {"blackbox", 61494, 9072}, {"piecewise", 24240, 0},           {"routesim", 24240, 0},
   };
   blis_catalogue *catalogue = fixture_catalogue(&heap);
   blis_model_spec spec = fixture_model(catalogue, "qwen3-14b");
@@ -313,10 +289,8 @@ static void test_models_by_kind_with_defaults(void) {
     blis_latency_model model;
     blis_error error = {0};
     CHECK_OK(blis_latency_create(&heap, &config, &model, &error), &error);
-    CHECK_EQ_I64(step_us(&model, BATCH_MIXED, COUNT_OF(BATCH_MIXED)),
-                 CASES[i].mixed_us);
-    CHECK_EQ_I64(blis_latency_queueing_time(&model, 1000),
-                 CASES[i].queueing_us);
+    CHECK_EQ_I64(step_us(&model, BATCH_MIXED, COUNT_OF(BATCH_MIXED)), CASES[i].mixed_us);
+    CHECK_EQ_I64(blis_latency_queueing_time(&model, 1000), CASES[i].queueing_us);
     blis_latency_free(&model);
   }
   blis_catalogue_free(catalogue);
@@ -325,8 +299,7 @@ static void test_models_by_kind_with_defaults(void) {
 static void check_refused(const blis_latency_config *config, const char *part) {
   blis_latency_model model;
   blis_error error = {0};
-  CHECK_STATUS(blis_latency_create(&heap, config, &model, &error),
-               BLIS_ERR_INVALID);
+  CHECK_STATUS(blis_latency_create(&heap, config, &model, &error), BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, part);
 }
 
@@ -380,13 +353,11 @@ static void count_warning(void *ud, const char *warning) {
   ++*(int *)ud;
 }
 
-static int warnings_of(const char *model, int64_t tp, int64_t dp,
-                       const char *backend) {
+static int warnings_of(const char *model, int64_t tp, int64_t dp, const char *backend) {
   blis_catalogue *catalogue = fixture_catalogue(&heap);
   blis_model_spec spec = fixture_model(catalogue, model);
-  blis_latency_config config = {
-      .model = &spec,
-      .parallelism = {.tp = tp, .dp = dp, .moe_comm_backend = backend}};
+  blis_latency_config config = {.model = &spec,
+                                .parallelism = {.tp = tp, .dp = dp, .moe_comm_backend = backend}};
   int count = 0;
   blis_latency_warnings(&config, count_warning, &count);
   blis_catalogue_free(catalogue);

@@ -15,10 +15,7 @@ static blis_latency_model linear(const blis_alloc *alloc) {
 
 static const blis_batch_item batch[] = {
     {.progress_tokens = 0, .new_tokens = 100, .prompt_tokens = 300},
-    {.progress_tokens = 300,
-     .new_tokens = 1,
-     .prompt_tokens = 300,
-     .output_tokens = 9}};
+    {.progress_tokens = 300, .new_tokens = 1, .prompt_tokens = 300, .output_tokens = 9}};
 
 static void a_batch_counts_once_for_each(void) {
   blis_alloc heap = blis_alloc_heap();
@@ -40,8 +37,8 @@ static void a_batch_counts_once_for_each(void) {
 }
 
 /* A model that needs the requests: 10 us for each. */
-static blis_status ten_each(void *state, const blis_batch_item *items,
-                            size_t count, int64_t *step_us, blis_error *error) {
+static blis_status ten_each(void *state, const blis_batch_item *items, size_t count,
+                            int64_t *step_us, blis_error *error) {
   (void)state;
   (void)error;
   CHECK(items != NULL);
@@ -49,8 +46,7 @@ static blis_status ten_each(void *state, const blis_batch_item *items,
   return BLIS_OK;
 }
 
-static const blis_latency_ops needs_items = {.name = "ten each",
-                                             .step_time = ten_each};
+static const blis_latency_ops needs_items = {.name = "ten each", .step_time = ten_each};
 
 static void requests_are_copied_for_who_needs_them(void) {
   blis_alloc heap = blis_alloc_heap();
@@ -60,8 +56,7 @@ static void requests_are_copied_for_who_needs_them(void) {
   CHECK_OK(blis_copied_latency_new(&heap, &inner, 3, &model, &error), &error);
   int64_t step_us;
   for (int again = 0; again < 2; again++) {
-    CHECK_OK(blis_latency_step_time(&model, batch, 2, &step_us, &error),
-             &error);
+    CHECK_OK(blis_latency_step_time(&model, batch, 2, &step_us, &error), &error);
     CHECK_EQ_I64(step_us, 60);
   }
   blis_latency_free(&model);
@@ -75,13 +70,11 @@ static void memory_may_run_out(void) {
     blis_latency_model inner = {.ops = &needs_items, .alloc = heap};
     blis_latency_model model = {0};
     blis_error error;
-    blis_status status =
-        blis_copied_latency_new(&alloc, &inner, 2, &model, &error);
+    blis_status status = blis_copied_latency_new(&alloc, &inner, 2, &model, &error);
     CHECK((status == BLIS_OK) == (at == 2) && inner.ops == NULL);
     if (status == BLIS_OK) {
       int64_t step_us;
-      CHECK(blis_latency_step_time(&model, batch, 2, &step_us, &error) ==
-            BLIS_ERR_NOMEM);
+      CHECK(blis_latency_step_time(&model, batch, 2, &step_us, &error) == BLIS_ERR_NOMEM);
     }
     blis_latency_free(&model);
     CHECK_EQ_I64(memory.live_bytes, 0);

@@ -10,8 +10,7 @@ static int64_t draw(int32_t least, int32_t most) {
 }
 
 static void test_limits(void) {
-  const blis_coverage limits = {
-      .tokens_max = 100, .requests_max = 4, .context_max = 50};
+  const blis_coverage limits = {.tokens_max = 100, .requests_max = 4, .context_max = 50};
   const blis_coverage none = {0};
   static const struct {
     blis_batch_sums sums;
@@ -21,33 +20,26 @@ static void test_limits(void) {
       {{.requests = 4, .prefill_tokens = 97, .decode_requests = 3}, false},
       {{.requests = 4, .prefill_tokens = 98, .decode_requests = 3}, true},
       {{.requests = 5, .decode_requests = 5}, true},
-      {{.requests = 2, .decode_requests = 2, .decode_context_tokens = 100},
-       false},
-      {{.requests = 2, .decode_requests = 2, .decode_context_tokens = 101},
-       true},
+      {{.requests = 2, .decode_requests = 2, .decode_context_tokens = 100}, false},
+      {{.requests = 2, .decode_requests = 2, .decode_context_tokens = 101}, true},
       {{.requests = 2,
         .decode_requests = 1,
         .decode_context_tokens = 60,
         .prefill_tokens = 1,
         .prefill_context_tokens = 41},
        true},
-      {{.requests = 1,
-        .prefill_tokens = INT64_MAX,
-        .prefill_context_tokens = INT64_MAX},
-       true},
+      {{.requests = 1, .prefill_tokens = INT64_MAX, .prefill_context_tokens = INT64_MAX}, true},
   };
   for (size_t i = 0; i < COUNT_OF(CASES); i++) {
-    CHECK(blis_coverage_is_beyond(&limits, &CASES[i].sums) ==
-          CASES[i].is_beyond);
+    CHECK(blis_coverage_is_beyond(&limits, &CASES[i].sums) == CASES[i].is_beyond);
     CHECK(!blis_coverage_is_beyond(&none, &CASES[i].sums));
   }
 }
 
 static void test_steps_in_a_row_are_those_one_by_one(void) {
   for (int i = 0; i < 200000; i++) {
-    const blis_coverage limits = {.tokens_max = draw(0, 40),
-                                  .requests_max = draw(0, 40),
-                                  .context_max = draw(0, 60)};
+    const blis_coverage limits = {
+        .tokens_max = draw(0, 40), .requests_max = draw(0, 40), .context_max = draw(0, 60)};
     blis_batch_sums sums = {.requests = draw(1, 30)};
     sums.decode_requests = sums.requests;
     sums.decode_context_tokens = sums.requests * draw(0, 60) + draw(0, 30);
@@ -58,8 +50,7 @@ static void test_steps_in_a_row_are_those_one_by_one(void) {
       beyond += blis_coverage_is_beyond(&limits, &sums);
       sums.decode_context_tokens += sums.requests;
     }
-    CHECK_EQ_I64(blis_coverage_beyond(&limits, sums.requests, context, count),
-                 beyond);
+    CHECK_EQ_I64(blis_coverage_beyond(&limits, sums.requests, context, count), beyond);
   }
 }
 

@@ -59,9 +59,7 @@ static void test_blocks_of_the_shipped_models(void) {
       {"deepseek-v2-lite", "H100", {74312, 227391, 535491, 1151692}},
       {"llama-2-7b-hf", "H100", {6886, 31935, 136984, 566424}},
       {"llama-3.1-70b-instruct", "H100", {0, 2409, 121801, 711530}},
-      {"llama-4-scout-17b-16e-instruct-fp8-dynamic",
-       "H100",
-       {0, 27345, 249660, 1279198}},
+      {"llama-4-scout-17b-16e-instruct-fp8-dynamic", "H100", {0, 27345, 249660, 1279198}},
       {"mistral-nemo-instruct-2407", "H100", {17512, 93147, 420258, 1776371}},
       {"mixtral-8x7b-v0.1", "H100", {0, 48956, 390367, 1950553}},
       {"qwen2.5-7b-instruct", "H100", {61048, 288159, 1244786, 5163441}},
@@ -73,10 +71,8 @@ static void test_blocks_of_the_shipped_models(void) {
     for (int j = 0; j < 4; j++) {
       blis_kv_capacity c = {0};
       blis_error error = {0};
-      blis_status status =
-          compute(CASES[i].model, CASES[i].gpu, INT64_C(1) << j, &c, &error);
-      CHECK_STATUS(status,
-                   CASES[i].blocks[j] == 0 ? BLIS_ERR_INVALID : BLIS_OK);
+      blis_status status = compute(CASES[i].model, CASES[i].gpu, INT64_C(1) << j, &c, &error);
+      CHECK_STATUS(status, CASES[i].blocks[j] == 0 ? BLIS_ERR_INVALID : BLIS_OK);
       if (status == BLIS_OK) {
         CHECK_EQ_I64(c.blocks, CASES[i].blocks[j]);
       }
@@ -147,8 +143,8 @@ static void test_one_gpu_by_hand(void) {
     double gib = 72.0 - 27.51 / (double)tp - 5.5;
     double tokens = gib * 1024 * 1024 / (160.0 / (double)tp);
     double got = (double)c.blocks * 16.0;
-    printf("# TP %" PRId64 ": %.0f tokens, by hand %.0f (%+.1f %%)\n", tp, got,
-           tokens, (got / tokens - 1) * 100);
+    printf("# TP %" PRId64 ": %.0f tokens, by hand %.0f (%+.1f %%)\n", tp, got, tokens,
+           (got / tokens - 1) * 100);
     CHECK(fabs(got / tokens - 1) < 0.03);
   }
 }
@@ -207,8 +203,7 @@ static void test_experts_lie_on_all_replicas(void) {
   CHECK_EQ_I64(go.blocks, 4 * alone.blocks);
 }
 
-static void check_refused(const blis_kv_capacity_config *config,
-                          const char *part) {
+static void check_refused(const blis_kv_capacity_config *config, const char *part) {
   blis_kv_capacity c;
   blis_error error = {0};
   CHECK_STATUS(blis_kv_capacity_compute(config, &c, &error), BLIS_ERR_INVALID);

@@ -10,12 +10,9 @@
 static blis_alloc heap;
 static blis_catalogue *catalogue;
 
-static void check_batches(const blis_latency_model *model,
-                          const int64_t expected[3]) {
-  CHECK_EQ_I64(step_us(model, BATCH_DECODES, COUNT_OF(BATCH_DECODES)),
-               expected[0]);
-  CHECK_EQ_I64(step_us(model, BATCH_PREFILLS, COUNT_OF(BATCH_PREFILLS)),
-               expected[1]);
+static void check_batches(const blis_latency_model *model, const int64_t expected[3]) {
+  CHECK_EQ_I64(step_us(model, BATCH_DECODES, COUNT_OF(BATCH_DECODES)), expected[0]);
+  CHECK_EQ_I64(step_us(model, BATCH_PREFILLS, COUNT_OF(BATCH_PREFILLS)), expected[1]);
   CHECK_EQ_I64(step_us(model, BATCH_MIXED, COUNT_OF(BATCH_MIXED)), expected[2]);
   CHECK_EQ_I64(step_us(model, NULL, 0), 1);
 }
@@ -62,27 +59,24 @@ static void test_requests_are_classified(void) {
   CHECK_EQ_I64(sums.prefill_tokens + sums.decode_requests, 0);
 }
 
-static blis_latency_model roofline(const char *model, const char *gpu,
-                                   int64_t tp) {
+static blis_latency_model roofline(const char *model, const char *gpu, int64_t tp) {
   blis_model_spec spec = fixture_model(catalogue, model);
   blis_hardware_spec hardware = fixture_hardware(catalogue, gpu);
   blis_latency_model latency;
   blis_error error = {0};
-  CHECK_OK(blis_roofline_new(&heap, &spec, &hardware, tp, &FIXTURE_FIT,
-                             &latency, &error),
-           &error);
+  CHECK_OK(blis_roofline_new(&heap, &spec, &hardware, tp, &FIXTURE_FIT, &latency, &error), &error);
   return latency;
 }
 
-static blis_latency_model trained(const char *model, const char *gpu,
-                                  int64_t tp, int64_t dp, const char *comm) {
+static blis_latency_model trained(const char *model, const char *gpu, int64_t tp, int64_t dp,
+                                  const char *comm) {
   blis_model_spec spec = fixture_model(catalogue, model);
   blis_hardware_spec hardware = fixture_hardware(catalogue, gpu);
   blis_parallelism parallelism = {.tp = tp, .dp = dp, .moe_comm_backend = comm};
   blis_latency_model latency;
   blis_error error = {0};
-  CHECK_OK(blis_trained_physics_new(&heap, &spec, &hardware, &parallelism,
-                                    &FIXTURE_FIT, &latency, &error),
+  CHECK_OK(blis_trained_physics_new(&heap, &spec, &hardware, &parallelism, &FIXTURE_FIT, &latency,
+                                    &error),
            &error);
   return latency;
 }
@@ -95,54 +89,25 @@ static void test_worked_examples(void) {
     int64_t roofline_us[3];
     int64_t trained_us[3];
   } CASES[] = {
-      {"llama-3.1-8b-instruct",
-       "H100",
-       1,
-       {3511, 48801, 28982},
-       {7773, 11652, 10040}},
-      {"llama-3.1-8b-instruct",
-       "A100-80",
-       1,
-       {5770, 183284, 109076},
-       {12008, 25755, 19948}},
-      {"llama-3.1-8b-instruct",
-       "L40S",
-       1,
-       {13617, 187562, 112336},
-       {26722, 36330, 32381}},
+      {"llama-3.1-8b-instruct", "H100", 1, {3511, 48801, 28982}, {7773, 11652, 10040}},
+      {"llama-3.1-8b-instruct", "A100-80", 1, {5770, 183284, 109076}, {12008, 25755, 19948}},
+      {"llama-3.1-8b-instruct", "L40S", 1, {13617, 187562, 112336}, {26722, 36330, 32381}},
       {"qwen3-14b", "H100", 1, {6343, 91685, 54464}, {13327, 21140, 17883}},
       {"qwen3-14b", "H100", 2, {3171, 45842, 27232}, {7387, 11656, 9883}},
-      {"qwen3-14b",
-       "A100-80",
-       1,
-       {10421, 344343, 204972},
-       {20967, 47537, 36352}},
+      {"qwen3-14b", "A100-80", 1, {10421, 344343, 204972}, {20967, 47537, 36352}},
       {"qwen3-14b", "L40S", 1, {24595, 352380, 211090}, {47517, 67616, 59296}},
-      {"llama-3.1-70b-instruct",
-       "H100",
-       4,
-       {7704, 116561, 69271},
-       {17224, 29730, 24551}},
-      {"mixtral-8x7b-v0.1",
-       "H100",
-       2,
-       {8710, 41685, 24771},
-       {20531, 24472, 22852}},
+      {"llama-3.1-70b-instruct", "H100", 4, {7704, 116561, 69271}, {17224, 29730, 24551}},
+      {"mixtral-8x7b-v0.1", "H100", 2, {8710, 41685, 24771}, {20531, 24472, 22852}},
       {"qwen3-30b-a3b", "H100", 1, {5099, 16706, 11995}, {25993, 27366, 26764}},
       {"llama-4-scout-17b-16e-instruct-fp8-dynamic",
        "H100",
        2,
        {3341, 21718, 12897},
        {25618, 27458, 26713}},
-      {"deepseek-v2-lite",
-       "H100",
-       1,
-       {4300, 13556, 8045},
-       {15468, 15548, 15579}},
+      {"deepseek-v2-lite", "H100", 1, {4300, 13556, 8045}, {15468, 15548, 15579}},
   };
   for (size_t i = 0; i < COUNT_OF(CASES); i++) {
-    blis_latency_model model =
-        roofline(CASES[i].model, CASES[i].gpu, CASES[i].tp);
+    blis_latency_model model = roofline(CASES[i].model, CASES[i].gpu, CASES[i].tp);
     check_batches(&model, CASES[i].roofline_us);
     blis_latency_free(&model);
     model = trained(CASES[i].model, CASES[i].gpu, CASES[i].tp, 1, NULL);
@@ -151,8 +116,7 @@ static void test_worked_examples(void) {
   }
 }
 
-static int64_t roofline_step_us(const blis_model_spec *spec, int64_t tokens,
-                                bool is_decode) {
+static int64_t roofline_step_us(const blis_model_spec *spec, int64_t tokens, bool is_decode) {
   blis_hardware_spec hardware = fixture_hardware(catalogue, "H100");
   blis_batch_item item = {.progress_tokens = is_decode ? 1 : 0,
                           .new_tokens = tokens,
@@ -160,9 +124,7 @@ static int64_t roofline_step_us(const blis_model_spec *spec, int64_t tokens,
                           .output_tokens = 2};
   blis_latency_model latency;
   blis_error error = {0};
-  CHECK_OK(blis_roofline_new(&heap, spec, &hardware, 1, &FIXTURE_FIT, &latency,
-                             &error),
-           &error);
+  CHECK_OK(blis_roofline_new(&heap, spec, &hardware, 1, &FIXTURE_FIT, &latency, &error), &error);
   int64_t us = step_us(&latency, &item, 1);
   blis_latency_free(&latency);
   return us;
@@ -177,15 +139,13 @@ static void check_mlp_matrices(blis_model_spec spec, double matrices) {
   int64_t prefill_us = roofline_step_us(&spec, 2048, false);
   int64_t decode_us = roofline_step_us(&spec, 1, true);
   spec.intermediate_size += 17408;
-  double compute_us =
-      (double)(roofline_step_us(&spec, 2048, false) - prefill_us);
+  double compute_us = (double)(roofline_step_us(&spec, 2048, false) - prefill_us);
   double memory_us = (double)(roofline_step_us(&spec, 1, true) - decode_us);
   double flops = 2.0 * 2048 * hidden * more;
   double bytes = 2.0 * hidden * more;
   double rate = hardware.peak_tflops * 1e6 * hardware.mfu_prefill;
   CHECK(fabs(compute_us * rate / flops - matrices) < 0.001);
-  CHECK(fabs(memory_us * hardware.bandwidth_tb_s * 1e6 / bytes - matrices) <
-        0.001);
+  CHECK(fabs(memory_us * hardware.bandwidth_tb_s * 1e6 / bytes - matrices) < 0.001);
 }
 
 static void test_roofline_as_built(void) {
@@ -209,8 +169,7 @@ static void test_roofline_as_built(void) {
 static void test_data_parallel_experts(void) {
   static const int64_t GATHER_US[] = {11133, 13120, 12306};
   static const int64_t ALL_TO_ALL_US[] = {11133, 13210, 12360};
-  blis_latency_model model =
-      trained("mixtral-8x7b-v0.1", "H100", 2, 2, "naive");
+  blis_latency_model model = trained("mixtral-8x7b-v0.1", "H100", 2, 2, "naive");
   check_batches(&model, GATHER_US);
   blis_latency_free(&model);
   model = trained("mixtral-8x7b-v0.1", "H100", 2, 2, "pplx");
@@ -227,33 +186,23 @@ static void test_single_steps(void) {
   } CASES[] = {
       {{{0, 185, 185, 9}}, 1, 12919, 8047},
       {{{185, 1, 185, 9}}, 1, 12179, 5768},
-      {{{1024, 512, 4096, 9},
-        {100, 1, 99, 9},
-        {200, 1, 99, 9},
-        {300, 1, 99, 9}},
-       4,
-       14592,
-       23599},
+      {{{1024, 512, 4096, 9}, {100, 1, 99, 9}, {200, 1, 99, 9}, {300, 1, 99, 9}}, 4, 14592, 23599},
   };
   blis_latency_model physics = trained("qwen3-14b", "H100", 1, 1, "");
   blis_latency_model roof = roofline("qwen3-14b", "H100", 1);
   for (size_t i = 0; i < COUNT_OF(CASES); i++) {
-    CHECK_EQ_I64(step_us(&physics, CASES[i].items, CASES[i].count),
-                 CASES[i].trained_us);
-    CHECK_EQ_I64(step_us(&roof, CASES[i].items, CASES[i].count),
-                 CASES[i].roofline_us);
+    CHECK_EQ_I64(step_us(&physics, CASES[i].items, CASES[i].count), CASES[i].trained_us);
+    CHECK_EQ_I64(step_us(&roof, CASES[i].items, CASES[i].count), CASES[i].roofline_us);
   }
   blis_latency_free(&physics);
   blis_latency_free(&roof);
 }
 
 static void test_a_batch_of_decodes_moves_on_by_its_sums(void) {
-  static const int64_t EXPECTED_US[] = {37690, 37715, 37739,
-                                        37763, 37788, 37812};
+  static const int64_t EXPECTED_US[] = {37690, 37715, 37739, 37763, 37788, 37812};
   blis_latency_model model = trained("qwen3-14b", "H100", 1, 1, "");
-  blis_batch_sums sums = {.requests = 256,
-                          .decode_requests = 256,
-                          .decode_context_tokens = 256 * 1000};
+  blis_batch_sums sums = {
+      .requests = 256, .decode_requests = 256, .decode_context_tokens = 256 * 1000};
   for (size_t i = 0; i < COUNT_OF(EXPECTED_US); i++) {
     int64_t us;
     CHECK(blis_latency_step_time_from_sums(&model, &sums, &us));
@@ -280,8 +229,7 @@ static blis_latency_model blackbox(const char *model, const char *version) {
   blis_coefficients_key key = {"blackbox", model, "H100", 1, version};
   const blis_catalogue_coefficients *found = NULL;
   blis_error error = {0};
-  CHECK_OK(blis_catalogue_find_coefficients(catalogue, &key, &found, &error),
-           &error);
+  CHECK_OK(blis_catalogue_find_coefficients(catalogue, &key, &found, &error), &error);
   blis_latency_model latency;
   CHECK_OK(blis_blackbox_new(&heap, &found->values, &latency, &error), &error);
   return latency;
@@ -295,33 +243,22 @@ static void test_blackbox(void) {
     int64_t queueing_us;
     int64_t token_us;
   } CASES[] = {
-      {"meta-llama/llama-3.1-8b-instruct",
-       NULL,
-       {8907, 47016, 31683},
-       10326,
-       0},
-      {"meta-llama/llama-3.1-8b-instruct",
-       "v0.8.4",
-       {5800, 41082, 26684},
-       1984,
-       3357},
+      {"meta-llama/llama-3.1-8b-instruct", NULL, {8907, 47016, 31683}, 10326, 0},
+      {"meta-llama/llama-3.1-8b-instruct", "v0.8.4", {5800, 41082, 26684}, 1984, 3357},
       {"qwen/qwen3-14b", NULL, {13796, 94360, 61494}, 9072, 0},
   };
   for (size_t i = 0; i < COUNT_OF(CASES); i++) {
     blis_latency_model model = blackbox(CASES[i].model, CASES[i].version);
     check_batches(&model, CASES[i].expected_us);
-    CHECK_EQ_I64(blis_latency_queueing_time(&model, 1000),
-                 CASES[i].queueing_us);
+    CHECK_EQ_I64(blis_latency_queueing_time(&model, 1000), CASES[i].queueing_us);
     CHECK_EQ_I64(blis_latency_output_token_time(&model), CASES[i].token_us);
     CHECK_EQ_I64(blis_latency_fixed_overhead(&model), 0);
     blis_latency_free(&model);
   }
 }
 
-static int64_t piecewise_us(const blis_latency_model *model, int64_t prefill,
-                            int64_t decodes) {
-  blis_batch_sums sums = {
-      .requests = 1, .prefill_tokens = prefill, .decode_requests = decodes};
+static int64_t piecewise_us(const blis_latency_model *model, int64_t prefill, int64_t decodes) {
+  blis_batch_sums sums = {.requests = 1, .prefill_tokens = prefill, .decode_requests = decodes};
   int64_t us = -1;
   CHECK(blis_latency_step_time_from_sums(model, &sums, &us));
   return us;
@@ -334,10 +271,9 @@ static void test_piecewise(void) {
     int64_t exact_us;
     int64_t whole_ms;
   } CASES[] = {
-      {512, 0, 10240, 11}, {1000, 0, 20000, 20}, {5000, 0, 100000, 100},
-      {0, 1, 12500, 13},   {0, 2, 15442, 16},    {0, 8, 18750, 19},
-      {0, 25, 19708, 20},  {0, 32, 19812, 20},   {0, 63, 19997, 20},
-      {0, 64, 20000, 20},  {0, 65, 20313, 21},   {0, 128, 40000, 40},
+      {512, 0, 10240, 11}, {1000, 0, 20000, 20}, {5000, 0, 100000, 100}, {0, 1, 12500, 13},
+      {0, 2, 15442, 16},   {0, 8, 18750, 19},    {0, 25, 19708, 20},     {0, 32, 19812, 20},
+      {0, 63, 19997, 20},  {0, 64, 20000, 20},   {0, 65, 20313, 21},     {0, 128, 40000, 40},
       {512, 8, 18750, 19}, {1000, 1, 20000, 20},
   };
   blis_piecewise_params params = blis_piecewise_defaults();
@@ -348,8 +284,7 @@ static void test_piecewise(void) {
   params.whole_milliseconds = true;
   CHECK_OK(blis_piecewise_new(&heap, &params, &whole, &error), &error);
   for (size_t i = 0; i < COUNT_OF(CASES); i++) {
-    CHECK_EQ_I64(piecewise_us(&exact, CASES[i].prefill, CASES[i].decodes),
-                 CASES[i].exact_us);
+    CHECK_EQ_I64(piecewise_us(&exact, CASES[i].prefill, CASES[i].decodes), CASES[i].exact_us);
     CHECK_EQ_I64(piecewise_us(&whole, CASES[i].prefill, CASES[i].decodes),
                  CASES[i].whole_ms * 1000);
   }
@@ -359,41 +294,37 @@ static void test_piecewise(void) {
   blis_latency_free(&whole);
 }
 
-typedef blis_status maker(const blis_alloc *alloc, blis_latency_model *model,
-                          blis_error *error);
+typedef blis_status maker(const blis_alloc *alloc, blis_latency_model *model, blis_error *error);
 
-static blis_status make_roofline(const blis_alloc *alloc,
-                                 blis_latency_model *model, blis_error *error) {
+static blis_status make_roofline(const blis_alloc *alloc, blis_latency_model *model,
+                                 blis_error *error) {
   blis_model_spec spec = fixture_model(catalogue, "mixtral-8x7b-v0.1");
   blis_hardware_spec hardware = fixture_hardware(catalogue, "H100");
-  return blis_roofline_new(alloc, &spec, &hardware, 2, &FIXTURE_FIT, model,
-                           error);
+  return blis_roofline_new(alloc, &spec, &hardware, 2, &FIXTURE_FIT, model, error);
 }
 
-static blis_status make_trained(const blis_alloc *alloc,
-                                blis_latency_model *model, blis_error *error) {
+static blis_status make_trained(const blis_alloc *alloc, blis_latency_model *model,
+                                blis_error *error) {
   blis_model_spec spec = fixture_model(catalogue, "qwen3-14b");
   blis_hardware_spec hardware = fixture_hardware(catalogue, "H100");
   blis_parallelism parallelism = {.tp = 1, .dp = 1};
-  return blis_trained_physics_new(alloc, &spec, &hardware, &parallelism,
-                                  &FIXTURE_FIT, model, error);
+  return blis_trained_physics_new(alloc, &spec, &hardware, &parallelism, &FIXTURE_FIT, model,
+                                  error);
 }
 
-static blis_status make_blackbox(const blis_alloc *alloc,
-                                 blis_latency_model *model, blis_error *error) {
+static blis_status make_blackbox(const blis_alloc *alloc, blis_latency_model *model,
+                                 blis_error *error) {
   return blis_blackbox_new(alloc, &FIXTURE_FIT, model, error);
 }
 
-static blis_status make_piecewise(const blis_alloc *alloc,
-                                  blis_latency_model *model,
+static blis_status make_piecewise(const blis_alloc *alloc, blis_latency_model *model,
                                   blis_error *error) {
   blis_piecewise_params params = blis_piecewise_defaults();
   return blis_piecewise_new(alloc, &params, model, error);
 }
 
 static void test_out_of_memory_is_an_error(void) {
-  static maker *const MAKERS[] = {make_roofline, make_trained, make_blackbox,
-                                  make_piecewise};
+  static maker *const MAKERS[] = {make_roofline, make_trained, make_blackbox, make_piecewise};
   for (size_t i = 0; i < COUNT_OF(MAKERS); i++) {
     blis_status status = BLIS_ERR_NOMEM;
     for (long fail_at = 1; status != BLIS_OK; fail_at++) {
@@ -411,15 +342,13 @@ static void test_out_of_memory_is_an_error(void) {
   }
 }
 
-static void check_trained_fails(const blis_model_spec *model,
-                                const blis_hardware_spec *hardware, int64_t tp,
-                                int64_t dp, const char *comm,
-                                const char *part) {
+static void check_trained_fails(const blis_model_spec *model, const blis_hardware_spec *hardware,
+                                int64_t tp, int64_t dp, const char *comm, const char *part) {
   blis_parallelism parallelism = {.tp = tp, .dp = dp, .moe_comm_backend = comm};
   blis_latency_model latency;
   blis_error error = {0};
-  CHECK_STATUS(blis_trained_physics_new(&heap, model, hardware, &parallelism,
-                                        &FIXTURE_FIT, &latency, &error),
+  CHECK_STATUS(blis_trained_physics_new(&heap, model, hardware, &parallelism, &FIXTURE_FIT,
+                                        &latency, &error),
                BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, part);
 }
@@ -449,14 +378,12 @@ static void test_roofline_reports_everything_at_once(void) {
   blis_model_spec model = fixture_model(catalogue, "qwen3-14b");
   blis_latency_model latency;
   blis_error error = {0};
-  CHECK_STATUS(blis_roofline_new(&heap, &model, &nothing, 1, &FIXTURE_FIT,
-                                 &latency, &error),
+  CHECK_STATUS(blis_roofline_new(&heap, &model, &nothing, 1, &FIXTURE_FIT, &latency, &error),
                BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, "hardware abacus: peak_tflops is missing");
   CHECK_CONTAINS(error.message, "mfu_decode is missing");
   model = (blis_model_spec){.name = "void"};
-  CHECK_STATUS(blis_roofline_new(&heap, &model, &nothing, 1, &FIXTURE_FIT,
-                                 &latency, &error),
+  CHECK_STATUS(blis_roofline_new(&heap, &model, &nothing, 1, &FIXTURE_FIT, &latency, &error),
                BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, "model void: layers is missing");
   CHECK_CONTAINS(error.message, "bytes_per_param");
@@ -469,18 +396,14 @@ static void test_coefficients_are_checked(void) {
   const blis_coefficients none = {NULL, 0, FIXTURE_BETA, 3};
   blis_latency_model latency;
   blis_error error = {0};
-  CHECK_STATUS(blis_blackbox_new(&heap, &few, &latency, &error),
-               BLIS_ERR_INVALID);
+  CHECK_STATUS(blis_blackbox_new(&heap, &few, &latency, &error), BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, "got 2");
-  CHECK_STATUS(blis_blackbox_new(&heap, &bad, &latency, &error),
-               BLIS_ERR_INVALID);
+  CHECK_STATUS(blis_blackbox_new(&heap, &bad, &latency, &error), BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, "alpha[1]");
-  CHECK_STATUS(blis_blackbox_new(&heap, &none, &latency, &error),
-               BLIS_ERR_INVALID);
+  CHECK_STATUS(blis_blackbox_new(&heap, &none, &latency, &error), BLIS_ERR_INVALID);
   blis_piecewise_params params = blis_piecewise_defaults();
   params.decode_saturation_batch = 0.5;
-  CHECK_STATUS(blis_piecewise_new(&heap, &params, &latency, &error),
-               BLIS_ERR_INVALID);
+  CHECK_STATUS(blis_piecewise_new(&heap, &params, &latency, &error), BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, "decode_saturation_batch");
 }
 
@@ -491,9 +414,7 @@ static void test_one_expert_is_a_dense_model(void) {
   model.experts_per_token = 2;
   blis_latency_model one;
   blis_error error = {0};
-  CHECK_OK(blis_roofline_new(&heap, &model, &hardware, 1, &FIXTURE_FIT, &one,
-                             &error),
-           &error);
+  CHECK_OK(blis_roofline_new(&heap, &model, &hardware, 1, &FIXTURE_FIT, &one, &error), &error);
   CHECK_EQ_I64(step_us(&one, BATCH_MIXED, COUNT_OF(BATCH_MIXED)), 54464);
   blis_latency_free(&one);
 }

@@ -26,8 +26,7 @@ static void test_power_has_the_known_bits(void) {
   };
   for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
     double base = (CASES[i].experts - CASES[i].used) / CASES[i].experts;
-    CHECK_EQ_DOUBLE(blis__power(base, CASES[i].exponent),
-                    from_bits(CASES[i].bits));
+    CHECK_EQ_DOUBLE(blis__power(base, CASES[i].exponent), from_bits(CASES[i].bits));
   }
 }
 
@@ -77,8 +76,7 @@ static void test_times_between_two_are_those_of_the_line(void) {
     double first = 2.0 + 7.3 * i;
     double each = (double)(i % 97) / 61.7;
     int64_t us[COUNT];
-    if (blis__step_times_between(first, on_line(first, each, COUNT - 1), COUNT,
-                                 us)) {
+    if (blis__step_times_between(first, on_line(first, each, COUNT - 1), COUNT, us)) {
       answered++;
       for (size_t k = 0; k < COUNT; k++) {
         CHECK_EQ_I64(us[k], blis__step_us(on_line(first, each, k)));

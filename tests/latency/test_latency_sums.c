@@ -25,22 +25,19 @@ static blis_batch_item random_prefill(void) {
   int64_t prompt = draw(1, draw(0, 1) ? 200 : 8192);
   int64_t progress = draw(0, 1) ? 0 : draw(0, (int32_t)prompt - 1);
   int64_t left = prompt - progress;
-  return (blis_batch_item){progress, draw(1, (int32_t)left), prompt,
-                           draw(0, 500)};
+  return (blis_batch_item){progress, draw(1, (int32_t)left), prompt, draw(0, 500)};
 }
 
 static blis_batch_item random_decode(void) {
   int64_t prompt = draw(1, 4096);
-  return (blis_batch_item){prompt + draw(0, 3000), 1, prompt,
-                           draw(0, 50) == 0 ? 0 : draw(1, 500)};
+  return (blis_batch_item){prompt + draw(0, 3000), 1, prompt, draw(0, 50) == 0 ? 0 : draw(1, 500)};
 }
 
 static size_t random_batch(blis_batch_item items[BATCH_MAX]) {
   size_t count = (size_t)draw(0, draw(0, 3) == 0 ? BATCH_MAX : 12);
   int64_t prefills_of_ten = draw(0, 2) == 0 ? 0 : draw(0, 10);
   for (size_t i = 0; i < count; i++) {
-    items[i] =
-        draw(1, 10) <= prefills_of_ten ? random_prefill() : random_decode();
+    items[i] = draw(1, 10) <= prefills_of_ten ? random_prefill() : random_decode();
   }
   return count;
 }
@@ -51,12 +48,10 @@ static void compare_decode_times(const blis_latency_model *model) {
   int64_t context = decodes * draw(1, 4000) + draw(0, 5000);
   int64_t together[100];
   size_t asked = (size_t)draw(1, 100);
-  size_t told =
-      blis_latency_decode_times(model, decodes, context, asked, together);
+  size_t told = blis_latency_decode_times(model, decodes, context, asked, together);
   CHECK(told <= asked);
-  blis_batch_sums sums = {.requests = decodes,
-                          .decode_requests = decodes,
-                          .decode_context_tokens = context};
+  blis_batch_sums sums = {
+      .requests = decodes, .decode_requests = decodes, .decode_context_tokens = context};
   for (size_t i = 0; i < told; i++) {
     int64_t alone = -1;
     CHECK(blis_latency_step_time_from_sums(model, &sums, &alone));
@@ -91,8 +86,7 @@ static blis_model_spec random_model(void) {
   size_t count = blis_catalogue_model_count(catalogue);
   const blis_catalogue_model *model;
   do {
-    model =
-        blis_catalogue_model_at(catalogue, (size_t)draw(0, (int32_t)count - 1));
+    model = blis_catalogue_model_at(catalogue, (size_t)draw(0, (int32_t)count - 1));
   } while (!model->has_dimensions);
   blis_model_spec spec = model->spec;
   static const double WEIGHT_BYTES[] = {0.0, 0.375, 0.5, 1.0, 2.0, 0.3};
@@ -130,9 +124,9 @@ static void test_roofline(void) {
     blis_hardware_spec hardware = random_hardware();
     blis_latency_model latency;
     blis_error error = {0};
-    CHECK_OK(blis_roofline_new(&heap, &model, &hardware, draw(1, 8),
-                               &FIXTURE_FIT, &latency, &error),
-             &error);
+    CHECK_OK(
+        blis_roofline_new(&heap, &model, &hardware, draw(1, 8), &FIXTURE_FIT, &latency, &error),
+        &error);
     unanswered += compare(&latency);
     blis_latency_free(&latency);
   }
@@ -144,17 +138,15 @@ static void test_trained_physics(void) {
   for (int i = 0; i < VARIANTS * 3 / 10;) {
     blis_model_spec model = random_model();
     blis_hardware_spec hardware = random_hardware();
-    blis_parallelism parallelism = {
-        .tp = draw(1, 8),
-        .dp = blis_model_spec_is_moe(&model) ? draw(1, 4) : 1,
-        .moe_comm_backend = BACKENDS[draw(0, 3)]};
+    blis_parallelism parallelism = {.tp = draw(1, 8),
+                                    .dp = blis_model_spec_is_moe(&model) ? draw(1, 4) : 1,
+                                    .moe_comm_backend = BACKENDS[draw(0, 3)]};
     double beta[BLIS_TRAINED_PHYSICS_BETA_MAX];
     random_betas(beta);
-    blis_coefficients coefficients = {FIXTURE_ALPHA, 3, beta,
-                                      (size_t)draw(7, 11)};
+    blis_coefficients coefficients = {FIXTURE_ALPHA, 3, beta, (size_t)draw(7, 11)};
     blis_latency_model latency;
-    if (blis_trained_physics_new(&heap, &model, &hardware, &parallelism,
-                                 &coefficients, &latency, NULL) != BLIS_OK) {
+    if (blis_trained_physics_new(&heap, &model, &hardware, &parallelism, &coefficients, &latency,
+                                 NULL) != BLIS_OK) {
       continue; /* TP does not divide its heads */
     }
     CHECK_EQ_I64(compare(&latency), 0);
@@ -174,16 +166,14 @@ static void test_calibrated(void) {
   for (int i = 0; i < VARIANTS * 3 / 10;) {
     blis_model_spec model = random_model();
     blis_hardware_spec hardware = random_hardware();
-    blis_parallelism parallelism = {
-        .tp = draw(1, 8),
-        .dp = blis_model_spec_is_moe(&model) ? draw(1, 4) : 1};
+    blis_parallelism parallelism = {.tp = draw(1, 8),
+                                    .dp = blis_model_spec_is_moe(&model) ? draw(1, 4) : 1};
     double beta[BLIS_CALIBRATED_BETA_COUNT];
     random_shares(beta);
-    blis_coefficients coefficients = {FIXTURE_ALPHA, 3, beta,
-                                      BLIS_CALIBRATED_BETA_COUNT};
+    blis_coefficients coefficients = {FIXTURE_ALPHA, 3, beta, BLIS_CALIBRATED_BETA_COUNT};
     blis_latency_model latency;
-    if (blis_calibrated_new(&heap, &model, &hardware, &parallelism,
-                            &coefficients, NULL, &latency, NULL) != BLIS_OK) {
+    if (blis_calibrated_new(&heap, &model, &hardware, &parallelism, &coefficients, NULL, &latency,
+                            NULL) != BLIS_OK) {
       continue; /* TP does not divide its heads */
     }
     CHECK_EQ_I64(compare(&latency), 0);
@@ -218,22 +208,20 @@ static void test_absurd_batches(void) {
   blis_parallelism even = {.tp = 4, .dp = 2};
   blis_latency_model models[4];
   blis_error error = {0};
-  CHECK_OK(blis_roofline_new(&heap, &model, &hardware, 1, &FIXTURE_FIT,
-                             &models[0], &error),
+  CHECK_OK(blis_roofline_new(&heap, &model, &hardware, 1, &FIXTURE_FIT, &models[0], &error),
            &error);
-  CHECK_OK(blis_trained_physics_new(&heap, &model, &hardware, &odd,
-                                    &FIXTURE_FIT, &models[1], &error),
-           &error);
-  CHECK_OK(blis_trained_physics_new(&heap, &model, &hardware, &even,
-                                    &FIXTURE_FIT, &models[2], &error),
-           &error);
+  CHECK_OK(
+      blis_trained_physics_new(&heap, &model, &hardware, &odd, &FIXTURE_FIT, &models[1], &error),
+      &error);
+  CHECK_OK(
+      blis_trained_physics_new(&heap, &model, &hardware, &even, &FIXTURE_FIT, &models[2], &error),
+      &error);
   double beta[BLIS_CALIBRATED_BETA_COUNT];
   random_shares(beta);
-  blis_coefficients coefficients = {FIXTURE_ALPHA, 3, beta,
-                                    BLIS_CALIBRATED_BETA_COUNT};
-  CHECK_OK(blis_calibrated_new(&heap, &model, &hardware, &even, &coefficients,
-                               NULL, &models[3], &error),
-           &error);
+  blis_coefficients coefficients = {FIXTURE_ALPHA, 3, beta, BLIS_CALIBRATED_BETA_COUNT};
+  CHECK_OK(
+      blis_calibrated_new(&heap, &model, &hardware, &even, &coefficients, NULL, &models[3], &error),
+      &error);
   for (int i = 0; i < 20000; i++) {
     blis_batch_item items[3];
     for (int j = 0; j < 3; j++) {

@@ -24,8 +24,7 @@ static double number(blis_json_value value) {
 static int64_t whole(blis_json_value value) {
   int64_t result = 0;
   blis_error error = {0};
-  CHECK_OK(blis_json_int64(value, INT64_MIN, INT64_MAX, &result, &error),
-           &error);
+  CHECK_OK(blis_json_int64(value, INT64_MIN, INT64_MAX, &result, &error), &error);
   return result;
 }
 
@@ -53,21 +52,19 @@ static void override(blis_model_spec *spec, blis_json_value fields) {
   }
 }
 
-static size_t read_batch(blis_json_value requests,
-                         blis_batch_item items[REQUESTS_MAX]) {
+static size_t read_batch(blis_json_value requests, blis_batch_item items[REQUESTS_MAX]) {
   size_t count = blis_json_count(requests);
   CHECK(count <= REQUESTS_MAX);
   for (size_t i = 0; i < count; i++) {
     blis_json_value request = blis_json_item(requests, i);
-    items[i] = (blis_batch_item){
-        whole(blis_json_item(request, 0)), whole(blis_json_item(request, 1)),
-        whole(blis_json_item(request, 2)), whole(blis_json_item(request, 3))};
+    items[i] =
+        (blis_batch_item){whole(blis_json_item(request, 0)), whole(blis_json_item(request, 1)),
+                          whole(blis_json_item(request, 2)), whole(blis_json_item(request, 3))};
   }
   return count;
 }
 
-static void check_model(blis_latency_model *model, blis_json_value requests,
-                        int64_t expected_us) {
+static void check_model(blis_latency_model *model, blis_json_value requests, int64_t expected_us) {
   blis_batch_item items[REQUESTS_MAX];
   size_t count = read_batch(requests, items);
   CHECK_EQ_I64(step_us(model, items, count), expected_us);
@@ -75,33 +72,29 @@ static void check_model(blis_latency_model *model, blis_json_value requests,
 }
 
 static void check_case(blis_json_value root) {
-  blis_model_spec spec =
-      fixture_model(catalogue, text(blis_json_member(root, "model")));
+  blis_model_spec spec = fixture_model(catalogue, text(blis_json_member(root, "model")));
   override(&spec, blis_json_member(root, "override"));
-  blis_hardware_spec hardware =
-      fixture_hardware(catalogue, text(blis_json_member(root, "gpu")));
+  blis_hardware_spec hardware = fixture_hardware(catalogue, text(blis_json_member(root, "gpu")));
   blis_parallelism parallelism = {.tp = whole(blis_json_member(root, "tp")),
                                   .dp = whole(blis_json_member(root, "dp")),
-                                  .moe_comm_backend =
-                                      text(blis_json_member(root, "comm"))};
+                                  .moe_comm_backend = text(blis_json_member(root, "comm"))};
   blis_json_value betas = blis_json_member(root, "beta");
   double beta[BLIS_TRAINED_PHYSICS_BETA_MAX];
   CHECK(blis_json_count(betas) <= COUNT_OF(beta));
   for (size_t i = 0; i < blis_json_count(betas); i++) {
     beta[i] = number(blis_json_item(betas, i));
   }
-  blis_coefficients coefficients = {FIXTURE_ALPHA, 3, beta,
-                                    blis_json_count(betas)};
+  blis_coefficients coefficients = {FIXTURE_ALPHA, 3, beta, blis_json_count(betas)};
   blis_json_value requests = blis_json_member(root, "reqs");
   blis_latency_model model;
   blis_error error = {0};
-  CHECK_OK(blis_roofline_new(&heap, &spec, &hardware, parallelism.tp,
-                             &coefficients, &model, &error),
-           &error);
+  CHECK_OK(
+      blis_roofline_new(&heap, &spec, &hardware, parallelism.tp, &coefficients, &model, &error),
+      &error);
   check_model(&model, requests, whole(blis_json_member(root, "roofline_us")));
   int64_t trained_us = whole(blis_json_member(root, "trained_us"));
-  blis_status status = blis_trained_physics_new(
-      &heap, &spec, &hardware, &parallelism, &coefficients, &model, &error);
+  blis_status status = blis_trained_physics_new(&heap, &spec, &hardware, &parallelism,
+                                                &coefficients, &model, &error);
   CHECK_STATUS(status, trained_us == -1 ? BLIS_ERR_INVALID : BLIS_OK);
   if (status == BLIS_OK) {
     check_model(&model, requests, trained_us);
@@ -127,8 +120,7 @@ static void test_recorded_steps(void) {
     if (!has_line) {
       break;
     }
-    CHECK_OK(blis_json_parse(&json, path, line.number, line.content, &error),
-             &error);
+    CHECK_OK(blis_json_parse(&json, path, line.number, line.content, &error), &error);
     check_case(blis_json_root(&json));
     line_count++;
   }

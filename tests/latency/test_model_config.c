@@ -8,18 +8,16 @@
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
 /* Put further members before the brace. */
-#define DENSE                                                                  \
-  "{\"num_hidden_layers\": 32, \"hidden_size\": 4096, "                        \
-  "\"num_attention_heads\": 32, \"num_key_value_heads\": 8, "                  \
-  "\"vocab_size\": 128256, \"intermediate_size\": 14336, "                     \
+#define DENSE                                                                                      \
+  "{\"num_hidden_layers\": 32, \"hidden_size\": 4096, "                                            \
+  "\"num_attention_heads\": 32, \"num_key_value_heads\": 8, "                                      \
+  "\"vocab_size\": 128256, \"intermediate_size\": 14336, "                                         \
   "\"hidden_act\": \"silu\", \"torch_dtype\": \"bfloat16\""
 #define MOE DENSE ", \"num_local_experts\": 8, \"num_experts_per_tok\": 2"
 
-static blis_status parse(const char *text, blis_model_spec *spec,
-                         blis_error *error) {
+static blis_status parse(const char *text, blis_model_spec *spec, blis_error *error) {
   const blis_alloc alloc = blis_alloc_heap();
-  return blis_model_config_parse(&alloc, "config.json", blis_slice_of(text),
-                                 "toy", spec, error);
+  return blis_model_config_parse(&alloc, "config.json", blis_slice_of(text), "toy", spec, error);
 }
 
 static blis_model_spec parsed(const char *text) {
@@ -57,12 +55,11 @@ static void test_a_dense_model(void) {
 }
 
 static void test_other_names_of_the_same(void) {
-  blis_model_spec s =
-      parsed("{\"num_hidden_layers\": 28.9, \"hidden_size\": 4096,"
-             "\"num_attention_heads\": 32, \"num_key_value_heads\": 0,"
-             "\"num_kv_heads\": \"8\", \"multi_query_group_num\": 2,"
-             "\"ffn_hidden_size\": 13696, \"torch_dtype\": null,"
-             "\"dtype\": \"float32\", \"tie_word_embeddings\": true}");
+  blis_model_spec s = parsed("{\"num_hidden_layers\": 28.9, \"hidden_size\": 4096,"
+                             "\"num_attention_heads\": 32, \"num_key_value_heads\": 0,"
+                             "\"num_kv_heads\": \"8\", \"multi_query_group_num\": 2,"
+                             "\"ffn_hidden_size\": 13696, \"torch_dtype\": null,"
+                             "\"dtype\": \"float32\", \"tie_word_embeddings\": true}");
   CHECK_EQ_I64(s.layers, 28);
   CHECK_EQ_I64(s.kv_heads, 2);
   CHECK_EQ_I64(s.intermediate_size, 13696);
@@ -72,9 +69,8 @@ static void test_other_names_of_the_same(void) {
 }
 
 static void test_text_config_covers_the_top_level(void) {
-  blis_model_spec s =
-      parsed(DENSE ", \"text_config\": {\"hidden_size\": 5120, "
-                   "\"num_key_value_heads\": null, \"vocab_size\": 7}}");
+  blis_model_spec s = parsed(DENSE ", \"text_config\": {\"hidden_size\": 5120, "
+                                   "\"num_key_value_heads\": null, \"vocab_size\": 7}}");
   CHECK_EQ_I64(s.hidden_size, 5120);
   CHECK_EQ_I64(s.kv_heads, 0);
   CHECK_EQ_I64(s.vocab_size, 7);
@@ -110,8 +106,7 @@ static void test_experts(void) {
 }
 
 static void test_a_single_expert_is_dense_a_missing_count_is_not(void) {
-  blis_model_spec s =
-      parsed(DENSE ", \"num_experts\": 1, \"num_experts_per_tok\": 1}");
+  blis_model_spec s = parsed(DENSE ", \"num_experts\": 1, \"num_experts_per_tok\": 1}");
   CHECK_EQ_I64(s.experts, 0);
   CHECK_EQ_I64(s.experts_per_token, 0);
   CHECK(!s.experts_unknown);
@@ -173,8 +168,7 @@ static void test_weight_precision_from_the_name(void) {
       {"", 0.0},
   };
   for (size_t i = 0; i < COUNT_OF(CASES); i++) {
-    CHECK_EQ_DOUBLE(blis_model_weight_bytes_from_name(CASES[i].name),
-                    CASES[i].bytes);
+    CHECK_EQ_DOUBLE(blis_model_weight_bytes_from_name(CASES[i].name), CASES[i].bytes);
   }
 }
 
@@ -196,14 +190,12 @@ static void test_longest_sequence(void) {
        "\"original_max_position_embeddings\": 2048}",
        81920},
       {", \"rope_scaling\": {\"type\": \"yarn\", \"factor\": 2}", 8192},
-      {", \"model_type\": \"gemma3_text\", \"rope_scaling\": {\"factor\": 8}",
-       4096},
+      {", \"model_type\": \"gemma3_text\", \"rope_scaling\": {\"factor\": 8}", 4096},
       {", \"rope_scaling\": {\"factor\": 1e300}", 4096},
   };
   for (size_t i = 0; i < COUNT_OF(CASES); i++) {
     char text[1024];
-    (void)snprintf(text, sizeof text,
-                   DENSE ", \"max_position_embeddings\": 4096%s}",
+    (void)snprintf(text, sizeof text, DENSE ", \"max_position_embeddings\": 4096%s}",
                    CASES[i].members);
     CHECK_EQ_I64(parsed(text).max_model_tokens, CASES[i].tokens);
   }
@@ -215,8 +207,7 @@ static void test_what_is_missing_is_named(void) {
   check_refused("[]", "object");
   check_refused("{}", "num_hidden_layers is missing");
   check_refused("{\"num_hidden_layers\": 32}", "hidden_size is missing");
-  check_refused("{\"num_hidden_layers\": \"32\"}",
-                "num_hidden_layers must be a positive number");
+  check_refused("{\"num_hidden_layers\": \"32\"}", "num_hidden_layers must be a positive number");
   check_refused("{\"num_hidden_layers\": 2, \"hidden_size\": 64}",
                 "num_attention_heads is missing");
   check_refused("{\"num_hidden_layers\": 2, \"hidden_size\": 64,"
@@ -225,26 +216,21 @@ static void test_what_is_missing_is_named(void) {
   check_refused("{\"num_hidden_layers\": 2, \"hidden_size\": 64,"
                 "\"num_attention_heads\": 4, \"dtype\": \"float7\"}",
                 "'float7'");
-  check_refused(DENSE ", \"num_experts\": 8}",
-                "num_experts_per_tok is missing");
+  check_refused(DENSE ", \"num_experts\": 8}", "num_experts_per_tok is missing");
 }
 
 static void test_absurd_numbers_are_named(void) {
   check_refused("{\"num_hidden_layers\": -1}", "num_hidden_layers must be");
   check_refused("{\"num_hidden_layers\": 1e300}", "num_hidden_layers must be");
   check_refused("{\"num_hidden_layers\": 1e400}", "config.json:1");
-  check_refused("{\"num_hidden_layers\": 99999999999999999999}",
-                "config.json:1");
+  check_refused("{\"num_hidden_layers\": 99999999999999999999}", "config.json:1");
   check_refused(DENSE ", \"head_dim\": -128}", "head_dim must be");
   check_refused(DENSE ", \"kv_lora_rank\": -1.5}", "got -1");
-  check_refused(DENSE ", \"first_k_dense_replace\": 3000000000}",
-                "got 3000000000");
-  check_refused(DENSE ", \"max_position_embeddings\": -5}",
-                "max_position_embeddings");
+  check_refused(DENSE ", \"first_k_dense_replace\": 3000000000}", "got 3000000000");
+  check_refused(DENSE ", \"max_position_embeddings\": -5}", "max_position_embeddings");
   check_refused(MOE ", \"num_experts\": 4000000000}", "num_experts must be");
   check_refused(MOE ", \"n_shared_experts\": 2000000000}", "n_shared_experts");
-  check_refused(DENSE ", \"num_experts\": 2, \"num_experts_per_tok\": 3}",
-                "experts_per_token");
+  check_refused(DENSE ", \"num_experts\": 2, \"num_experts_per_tok\": 3}", "experts_per_token");
 }
 
 static const char WHOLE[] =
@@ -258,11 +244,10 @@ static void parse_anything(const char *text, size_t length) {
   blis_model_spec spec = {0};
   blis_error error = {0};
   const blis_alloc alloc = blis_alloc_heap();
-  blis_status status = blis_model_config_parse(
-      &alloc, "config.json", (blis_slice){text, length}, "toy", &spec, &error);
+  blis_status status = blis_model_config_parse(&alloc, "config.json", (blis_slice){text, length},
+                                               "toy", &spec, &error);
   CHECK(status == BLIS_OK || error.message[0] != '\0');
-  CHECK(status != BLIS_OK ||
-        blis_model_spec_validate(&spec, &error) == BLIS_OK);
+  CHECK(status != BLIS_OK || blis_model_spec_validate(&spec, &error) == BLIS_OK);
 }
 
 static void test_every_truncation_is_an_error(void) {
@@ -272,39 +257,36 @@ static void test_every_truncation_is_an_error(void) {
     CHECK(copy != NULL);
     memcpy(copy, WHOLE, length);
     blis_model_spec spec;
-    CHECK_STATUS(blis_model_config_parse(&alloc, "c",
-                                         (blis_slice){copy, length}, "toy",
-                                         &spec, NULL),
-                 BLIS_ERR_PARSE);
+    CHECK_STATUS(
+        blis_model_config_parse(&alloc, "c", (blis_slice){copy, length}, "toy", &spec, NULL),
+        BLIS_ERR_PARSE);
     free(copy);
   }
 }
 
 /* Replaces the value behind a colon by something else. */
 static void test_values_of_other_types_never_crash(void) {
-  static const char *const VALUES[] = {
-      "null",
-      "true",
-      "\"x\"",
-      "\"\"",
-      "[]",
-      "[[1]]",
-      "{}",
-      "0",
-      "-1",
-      "1e308",
-      "0.5",
-      "-1e18",
-      "9223372036854775807",
-      "1e19",
-      "{\"a\": {\"weights\": {\"num_bits\": 1e300}}}"};
-  for (const char *colon = strchr(WHOLE, ':'); colon != NULL;
-       colon = strchr(colon + 1, ':')) {
+  static const char *const VALUES[] = {"null",
+                                       "true",
+                                       "\"x\"",
+                                       "\"\"",
+                                       "[]",
+                                       "[[1]]",
+                                       "{}",
+                                       "0",
+                                       "-1",
+                                       "1e308",
+                                       "0.5",
+                                       "-1e18",
+                                       "9223372036854775807",
+                                       "1e19",
+                                       "{\"a\": {\"weights\": {\"num_bits\": 1e300}}}"};
+  for (const char *colon = strchr(WHOLE, ':'); colon != NULL; colon = strchr(colon + 1, ':')) {
     const char *end = colon + 1 + strcspn(colon + 1, ",}");
     for (size_t i = 0; i < COUNT_OF(VALUES); i++) {
       char text[2048];
-      int length = snprintf(text, sizeof text, "%.*s%s%s",
-                            (int)(colon + 1 - WHOLE), WHOLE, VALUES[i], end);
+      int length =
+          snprintf(text, sizeof text, "%.*s%s%s", (int)(colon + 1 - WHOLE), WHOLE, VALUES[i], end);
       parse_anything(text, (size_t)length);
     }
   }
@@ -349,18 +331,14 @@ static void test_files(void) {
   CHECK_OK(blis_model_config_load(&heap, path, "toy", &spec, &error), &error);
   CHECK_EQ_I64(spec.layers, 32);
   spec.layers = 0;
-  CHECK_OK(blis_model_config_load(&heap, temp_folder, "toy", &spec, &error),
-           &error);
+  CHECK_OK(blis_model_config_load(&heap, temp_folder, "toy", &spec, &error), &error);
   CHECK_EQ_I64(spec.layers, 32);
   (void)temp_file("config.json", "{");
-  CHECK_STATUS(blis_model_config_load(&heap, temp_folder, "toy", &spec, &error),
-               BLIS_ERR_PARSE);
+  CHECK_STATUS(blis_model_config_load(&heap, temp_folder, "toy", &spec, &error), BLIS_ERR_PARSE);
   CHECK_CONTAINS(error.message, path);
-  CHECK_STATUS(blis_model_config_load(&heap, "no/such", "toy", &spec, &error),
-               BLIS_ERR_IO);
+  CHECK_STATUS(blis_model_config_load(&heap, "no/such", "toy", &spec, &error), BLIS_ERR_IO);
   CHECK_CONTAINS(error.message, "no/such/config.json");
-  CHECK_STATUS(blis_model_config_load(&heap, "tests", "toy", &spec, &error),
-               BLIS_ERR_IO);
+  CHECK_STATUS(blis_model_config_load(&heap, "tests", "toy", &spec, &error), BLIS_ERR_IO);
 }
 
 int main(void) {

@@ -107,8 +107,7 @@ static void test_collector_everywhere(void) {
 }
 
 static void test_collector_everywhere_in_a_sandbox(void) {
-  bind_sandbox sandbox = {.memory_bytes = SIZE_MAX,
-                          .call_instructions = INT64_MAX};
+  bind_sandbox sandbox = {.memory_bytes = SIZE_MAX, .call_instructions = INT64_MAX};
   test_exercises(exercises_in_a_sandbox, &sandbox);
 }
 

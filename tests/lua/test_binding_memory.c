@@ -23,8 +23,8 @@ static void *allocate(void *ud, void *block, size_t old_size, size_t new_size) {
  * Collections for lack of memory leave finalisers for later: without one
  * before each call the garbage of all calls would pile up.
  */
-static int call_failing(lua_State *L, blis_alloc_probe *probe, lua_Integer i,
-                        long fail_after, int fail_forever, long *requests) {
+static int call_failing(lua_State *L, blis_alloc_probe *probe, lua_Integer i, long fail_after,
+                        int fail_forever, long *requests) {
   lua_settop(L, 1);
   lua_gc(L, LUA_GCCOLLECT);
   long before = probe->requests;
@@ -48,8 +48,7 @@ enum { DENSITY = 16 };
  * Fails each allocation alone (Lua then tries again, the core does not), or
  * all from one on.
  */
-static void test_exercise(lua_State *L, blis_alloc_probe *probe, lua_Integer i,
-                          int fail_forever) {
+static void test_exercise(lua_State *L, blis_alloc_probe *probe, lua_Integer i, int fail_forever) {
   long total = 0;
   for (int warm = 0; warm < 2; warm++) {
     CHECK(call_failing(L, probe, i, 0, 0, &total) == LUA_OK);
@@ -59,8 +58,7 @@ static void test_exercise(lua_State *L, blis_alloc_probe *probe, lua_Integer i,
     long requests = 0;
     int status = call_failing(L, probe, i, n, fail_forever, &requests);
     failures += status != LUA_OK;
-    CHECK(status == LUA_OK || lua_type(L, -1) == LUA_TSTRING ||
-          lua_type(L, -1) == LUA_TTABLE);
+    CHECK(status == LUA_OK || lua_type(L, -1) == LUA_TSTRING || lua_type(L, -1) == LUA_TTABLE);
     CHECK(call_failing(L, probe, i, 0, 0, &requests) == LUA_OK);
   }
   CHECK(failures > 0 || !fail_forever);
@@ -88,8 +86,7 @@ static struct {
   int refused; /* that one of them; 0 = none */
 } histograms;
 
-static void *allocate_and_count(void *ud, void *block, size_t old_size,
-                                size_t new_size) {
+static void *allocate_and_count(void *ud, void *block, size_t old_size, size_t new_size) {
   if (block == NULL && new_size == INSTANCES * sizeof(blis_histogram) &&
       ++histograms.made == histograms.refused) {
     return NULL;
@@ -101,12 +98,11 @@ static void *allocate_and_count(void *ud, void *block, size_t old_size,
 static bool run_ends_well(lua_State *L, bool has_times, int refused) {
   histograms.made = 0;
   histograms.refused = refused;
-  CHECK(luaL_loadstring(
-            L, "local ok, problem = pcall(require('blis').run, {"
-               "  cluster = { instances = 1009 }, workload = { requests = 2 },"
-               "  instance_times = ... }) "
-               "assert(ok or problem.code == 'nomem') "
-               "return ok") == LUA_OK);
+  CHECK(luaL_loadstring(L, "local ok, problem = pcall(require('blis').run, {"
+                           "  cluster = { instances = 1009 }, workload = { requests = 2 },"
+                           "  instance_times = ... }) "
+                           "assert(ok or problem.code == 'nomem') "
+                           "return ok") == LUA_OK);
   lua_pushboolean(L, has_times);
   CHECK(lua_pcall(L, 1, 1, 0) == LUA_OK);
   bool is_well = lua_toboolean(L, -1);
@@ -117,8 +113,7 @@ static bool run_ends_well(lua_State *L, bool has_times, int refused) {
 /* Times of instances are kept where they are asked for, and need memory. */
 static void test_no_memory_for_times_of_instances(void) {
   blis_alloc alloc = blis_alloc_heap();
-  lua_State *L =
-      open_exercises(allocate_and_count, &alloc, exercises_of_all, NULL);
+  lua_State *L = open_exercises(allocate_and_count, &alloc, exercises_of_all, NULL);
   CHECK(run_ends_well(L, false, 0));
   int usual = histograms.made;
   CHECK(run_ends_well(L, true, 0));
@@ -135,8 +130,7 @@ static void test_memory_runs_out(void) {
 }
 
 static void test_memory_runs_out_in_a_sandbox(void) {
-  bind_sandbox sandbox = {.memory_bytes = SIZE_MAX,
-                          .call_instructions = INT64_MAX};
+  bind_sandbox sandbox = {.memory_bytes = SIZE_MAX, .call_instructions = INT64_MAX};
   test_exercises(exercises_in_a_sandbox, &sandbox);
   CHECK(sandbox.fatal == NULL);
 }

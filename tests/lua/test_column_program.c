@@ -55,8 +55,7 @@ static int try(lua_State *L) {
   bind_column_program *program = lua_touserdata(L, -1);
   lua_pop(L, 1);
   const size_t count = count_of(L);
-  bool has_run =
-      bind_column_program_run(L, program, FUNCTION, KEEPER, count, scores);
+  bool has_run = bind_column_program_run(L, program, FUNCTION, KEEPER, count, scores);
   CHECK(lua_gettop(L) == KEEPER);
   lua_settop(L, FUNCTION + ARGUMENTS);
   bool has_returned = lua_pcall(L, ARGUMENTS, 1, 0) == LUA_OK;
@@ -135,8 +134,8 @@ static int try_each(lua_State *L) {
   lua_pushvalue(L, lua_upvalueindex(1));
   const int function = lua_gettop(L);
   lua_pushvalue(L, REQUEST);
-  bool has_run = bind_candidate_program_run(
-      L, program, function, PROGRAM_KEEPER, fields, count, scores);
+  bool has_run =
+      bind_candidate_program_run(L, program, function, PROGRAM_KEEPER, fields, count, scores);
   CHECK(lua_gettop(L) == function + 1);
   bool has_returned = true;
   for (size_t i = 0; i < count; i++) {

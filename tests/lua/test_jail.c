@@ -76,8 +76,8 @@ static void test_what_fails(void) {
 }
 
 static void test_what_kills(void) {
-  static int (*const attempts[])(void) = {start_a_process, run_a_program,
-                                          open_a_socket, signal_the_parent};
+  static int (*const attempts[])(void) = {start_a_process, run_a_program, open_a_socket,
+                                          signal_the_parent};
   for (size_t i = 0; i < sizeof attempts / sizeof attempts[0]; i++) {
     int status = status_of(attempts[i], 0);
     if (blis_jail_can_filter()) {

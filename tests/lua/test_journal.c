@@ -27,8 +27,7 @@ static blis_journal *create(void) {
   blis_alloc alloc = blis_alloc_heap();
   blis_journal *journal = NULL;
   blis_error error = {0};
-  CHECK_OK(blis_journal_create(&alloc, folder, "host-1", &journal, &error),
-           &error);
+  CHECK_OK(blis_journal_create(&alloc, folder, "host-1", &journal, &error), &error);
   return journal;
 }
 
@@ -54,10 +53,8 @@ static void test_a_missing_folder_is_an_error(void) {
   blis_alloc alloc = blis_alloc_heap();
   blis_journal *journal = NULL;
   blis_error error = {0};
-  CHECK_STATUS(blis_journal_create(&alloc, "/no/such", "a", &journal, &error),
-               BLIS_ERR_IO);
-  CHECK_STR(error.message,
-            "/no/such/a.jsonl: cannot be created: No such file or directory");
+  CHECK_STATUS(blis_journal_create(&alloc, "/no/such", "a", &journal, &error), BLIS_ERR_IO);
+  CHECK_STR(error.message, "/no/such/a.jsonl: cannot be created: No such file or directory");
   CHECK_STATUS(blis_folder_make("/no/such/folder", &error), BLIS_ERR_IO);
   CHECK_OK(blis_folder_make(folder, &error), &error);
 }
@@ -67,8 +64,7 @@ static bool claim(const char *name) {
   snprintf(path, sizeof path, "%s/%s", folder, name);
   blis_error error = {0};
   bool claimed = false;
-  CHECK_OK(blis_file_claim(path, (blis_slice){.data = "me", .length = 2},
-                           &claimed, &error),
+  CHECK_OK(blis_file_claim(path, (blis_slice){.data = "me", .length = 2}, &claimed, &error),
            &error);
   return claimed;
 }
@@ -80,12 +76,9 @@ static void test_a_file_is_claimed_once(void) {
   check_text("a.1", "me\n");
   blis_error error = {0};
   bool claimed = true;
-  CHECK_STATUS(
-      blis_file_claim("/no/such/claim", (blis_slice){0}, &claimed, &error),
-      BLIS_ERR_IO);
+  CHECK_STATUS(blis_file_claim("/no/such/claim", (blis_slice){0}, &claimed, &error), BLIS_ERR_IO);
   CHECK(!claimed);
-  CHECK_STR(error.message,
-            "/no/such/claim: cannot be written: No such file or directory");
+  CHECK_STR(error.message, "/no/such/claim: cannot be written: No such file or directory");
 }
 
 static void test_lack_of_memory_is_an_error(void) {
@@ -93,11 +86,9 @@ static void test_lack_of_memory_is_an_error(void) {
     blis_alloc_probe probe = {.fail_at = n};
     blis_alloc alloc = blis_alloc_probed(&probe);
     blis_journal *journal = NULL;
-    blis_status status =
-        blis_journal_create(&alloc, folder, "memory", &journal, NULL);
+    blis_status status = blis_journal_create(&alloc, folder, "memory", &journal, NULL);
     if (status == BLIS_OK) {
-      status = blis_journal_append(
-          journal, (blis_slice){.data = "x", .length = 1}, NULL);
+      status = blis_journal_append(journal, (blis_slice){.data = "x", .length = 1}, NULL);
     }
     CHECK(status == BLIS_OK || status == BLIS_ERR_NOMEM);
     blis_journal_close(journal);

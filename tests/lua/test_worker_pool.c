@@ -72,8 +72,7 @@ static blis_worker_outcome work(void *ud, int64_t task, blis_buffer *text) {
   }
 }
 
-static blis_worker_pool *new_pool(int jobs, int64_t time_limit_us,
-                                  int64_t memory_limit_bytes) {
+static blis_worker_pool *new_pool(int jobs, int64_t time_limit_us, int64_t memory_limit_bytes) {
   static char context[] = "context";
   blis_alloc alloc = blis_alloc_heap();
   blis_worker_options options = {.jobs = jobs,
@@ -96,8 +95,7 @@ static blis_worker_result next(blis_worker_pool *pool) {
   blis_worker_result result;
   bool has_result = false;
   blis_error error = {0};
-  CHECK_OK(blis_worker_pool_wait(pool, -1, NULL, &result, &has_result, &error),
-           &error);
+  CHECK_OK(blis_worker_pool_wait(pool, -1, NULL, &result, &has_result, &error), &error);
   CHECK(has_result);
   return result;
 }
@@ -132,9 +130,8 @@ static void test_all_tasks_are_done_once(void) {
 
 static void test_failures_are_told_and_the_rest_goes_on(void) {
   static const blis_worker_outcome expected[] = {
-      [GOOD] = BLIS_WORKER_DONE,     [BAD] = BLIS_WORKER_FAILED,
-      [EXITS] = BLIS_WORKER_EXITED,  [ABORTS] = BLIS_WORKER_KILLED,
-      [HANGS] = BLIS_WORKER_TIMEOUT,
+      [GOOD] = BLIS_WORKER_DONE,     [BAD] = BLIS_WORKER_FAILED,    [EXITS] = BLIS_WORKER_EXITED,
+      [ABORTS] = BLIS_WORKER_KILLED, [HANGS] = BLIS_WORKER_TIMEOUT,
   };
   blis_worker_pool *pool = new_pool(2, 2000000, 0);
   for (int round = 0; round < 3; round++) {
@@ -191,13 +188,11 @@ static void test_waiting_has_an_end(void) {
   blis_worker_pool *pool = new_pool(1, 0, 0);
   blis_worker_result result;
   bool has_result = true;
-  CHECK(blis_worker_pool_wait(pool, -1, NULL, &result, &has_result, NULL) ==
-        BLIS_OK);
+  CHECK(blis_worker_pool_wait(pool, -1, NULL, &result, &has_result, NULL) == BLIS_OK);
   CHECK(!has_result);
   submit(pool, HANGS);
   has_result = true;
-  CHECK(blis_worker_pool_wait(pool, 20000, NULL, &result, &has_result, NULL) ==
-        BLIS_OK);
+  CHECK(blis_worker_pool_wait(pool, 20000, NULL, &result, &has_result, NULL) == BLIS_OK);
   CHECK(!has_result);
   CHECK_EQ_I64(blis_worker_pool_pending(pool), 1);
   blis_worker_pool_free(pool); /* with a task in flight */
@@ -208,8 +203,7 @@ static void test_the_number_of_workers_is_checked(void) {
   blis_worker_options options = {.jobs = 0, .work = work};
   blis_worker_pool *pool = NULL;
   blis_error error = {0};
-  CHECK_STATUS(blis_worker_pool_new(&alloc, &options, &pool, &error),
-               BLIS_ERR_INVALID);
+  CHECK_STATUS(blis_worker_pool_new(&alloc, &options, &pool, &error), BLIS_ERR_INVALID);
   CHECK_STR(error.message, "jobs is 0, expected 1 to 1024");
 }
 
@@ -232,8 +226,7 @@ static void test_lack_of_memory_is_an_error(void) {
 static blis_worker_pool *new_fresh_pool(int jobs) {
   static char context[] = "context";
   blis_alloc alloc = blis_alloc_heap();
-  blis_worker_options options = {
-      .jobs = jobs, .is_fresh = true, .work = work, .ud = context};
+  blis_worker_options options = {.jobs = jobs, .is_fresh = true, .work = work, .ud = context};
   blis_worker_pool *pool = NULL;
   CHECK(blis_worker_pool_new(&alloc, &options, &pool, NULL) == BLIS_OK);
   return pool;
@@ -272,8 +265,7 @@ static void test_what_is_cancelled_is_not_reported(void) {
   submit(pool, 30);
   bool has_result = true;
   blis_worker_result result;
-  CHECK(blis_worker_pool_wait(pool, 1000, NULL, &result, &has_result, NULL) ==
-        BLIS_OK);
+  CHECK(blis_worker_pool_wait(pool, 1000, NULL, &result, &has_result, NULL) == BLIS_OK);
   CHECK(!has_result);
   CHECK(blis_worker_pool_cancel(pool, HANGS)); /* busy */
   CHECK(blis_worker_pool_cancel(pool, 20));    /* waiting */
@@ -295,8 +287,7 @@ static void test_what_is_watched_ends_a_wait(void) {
   bool has_result = true;
   blis_worker_result result;
   CHECK(write(pair[1], "x", 1) == 1);
-  CHECK(blis_worker_pool_wait(pool, -1, &watch, &result, &has_result, NULL) ==
-        BLIS_OK);
+  CHECK(blis_worker_pool_wait(pool, -1, &watch, &result, &has_result, NULL) == BLIS_OK);
   CHECK(!has_result);
   blis_worker_pool_free(pool);
   CHECK(input < 0 || dup2(input, STDIN_FILENO) >= 0);

@@ -1,10 +1,8 @@
 /* Admission: requests that are refused, and requests that are put off. */
 #include "cluster_fixture.h"
 
-static blis_status delay_always(const blis_question *q,
-                                blis_admission_decision *decision) {
-  *decision = (blis_admission_decision){.verdict = BLIS_DELAY,
-                                        .delay_us = *(int64_t *)q->state};
+static blis_status delay_always(const blis_question *q, blis_admission_decision *decision) {
+  *decision = (blis_admission_decision){.verdict = BLIS_DELAY, .delay_us = *(int64_t *)q->state};
   return BLIS_OK;
 }
 
@@ -22,12 +20,10 @@ static void delays_without_end_are_noticed(void) {
     site_add_slow_requests(&s, 1);
     site_must_open(&s);
     int64_t delay_us = cases[i].delay_us;
-    blis_admission admission = {
-        .ops = &ops, .state = &delay_us, .name = "never"};
+    blis_admission admission = {.ops = &ops, .state = &delay_us, .name = "never"};
     site_set_admission(&s, &admission);
     blis_error error;
-    CHECK_STATUS(blis_cluster_run_until(s.cluster, BLIS_TIME_NEVER_US, &error),
-                 cases[i].status);
+    CHECK_STATUS(blis_cluster_run_until(s.cluster, BLIS_TIME_NEVER_US, &error), cases[i].status);
     CHECK_CONTAINS(error.message, cases[i].part);
     site_deinit(&s);
   }
@@ -39,8 +35,7 @@ typedef struct gate {
 } gate;
 
 /* Rejects every fifth, makes every third wait for 10 ms once. */
-static blis_status guard(const blis_question *q,
-                         blis_admission_decision *decision) {
+static blis_status guard(const blis_question *q, blis_admission_decision *decision) {
   const blis_routing_view *view = q->view;
   const blis_routing_request *request = q->request;
   gate *g = q->state;
@@ -48,11 +43,9 @@ static blis_status guard(const blis_question *q,
   CHECK(view->count == 2);
   *decision = (blis_admission_decision){.verdict = BLIS_ADMIT};
   if (request->number % 5 == 0) {
-    *decision = (blis_admission_decision){.verdict = BLIS_REJECT,
-                                          .reason = "every fifth"};
+    *decision = (blis_admission_decision){.verdict = BLIS_REJECT, .reason = "every fifth"};
   } else if (request->number % 3 == 0 && view->now_us == request->arrival_us) {
-    *decision =
-        (blis_admission_decision){.verdict = BLIS_DELAY, .delay_us = 10000};
+    *decision = (blis_admission_decision){.verdict = BLIS_DELAY, .delay_us = 10000};
   }
   return BLIS_OK;
 }
@@ -63,8 +56,7 @@ static void note_end(void *state, blis_ticket *ticket) {
   g->ended++;
 }
 
-static const blis_admission_ops guard_ops = {.decide = guard,
-                                             .ended = note_end};
+static const blis_admission_ops guard_ops = {.decide = guard, .ended = note_end};
 
 static void admission_rejects_and_delays(void) {
   site s;
@@ -83,8 +75,7 @@ static void admission_rejects_and_delays(void) {
   CHECK_EQ_I64(g.ended, 80);
   for (size_t i = 0; i < 100; i++) {
     const blis_record *r = &site_records(&s)[i];
-    CHECK_STR(blis_recorder_reason(s.recorder, r),
-              r->number % 5 == 0 ? "every fifth" : "");
+    CHECK_STR(blis_recorder_reason(s.recorder, r), r->number % 5 == 0 ? "every fifth" : "");
     CHECK(r->number % 5 != 0 || r->instance == -1);
     CHECK(r->number % 3 != 0 || r->number % 5 == 0 || r->ttft_us > 10000);
   }

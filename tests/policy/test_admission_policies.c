@@ -12,15 +12,14 @@ typedef struct desk {
   int64_t asked;
 } desk;
 
-static void desk_open(desk *d, const char *name, const blis_param *items,
-                      size_t count, bool go_blis) {
+static void desk_open(desk *d, const char *name, const blis_param *items, size_t count,
+                      bool go_blis) {
   blis_error error;
   *d = (desk){.alloc = blis_alloc_heap()};
   blis_policy_context context = fixture_context();
   context.go_blis = go_blis;
   const blis_params params = {items, count};
-  CHECK_OK(blis_admission_create(&d->alloc, name, &params, &context,
-                                 &d->admission, &error),
+  CHECK_OK(blis_admission_create(&d->alloc, name, &params, &context, &d->admission, &error),
            &error);
   d->strings = blis_intern_new(&d->alloc);
   fixture_init(&d->f, 2);
@@ -37,22 +36,18 @@ static uint32_t number_of(desk *d, const char *text) {
   return number;
 }
 
-static blis_admission_decision ask_again(desk *d, blis_routing_request request,
-                                         int64_t now_us) {
+static blis_admission_decision ask_again(desk *d, blis_routing_request request, int64_t now_us) {
   blis_admission_decision decision = {0};
   blis_error error;
   request.strings = d->strings;
   d->f.view.now_us = now_us;
-  CHECK_OK(
-      d->admission.ops->decide(
-          &(blis_question){d->admission.state, &request, &d->f.view, &error},
-          &decision),
-      &error);
+  CHECK_OK(d->admission.ops->decide(
+               &(blis_question){d->admission.state, &request, &d->f.view, &error}, &decision),
+           &error);
   return decision;
 }
 
-static blis_admission_decision ask(desk *d, blis_routing_request request,
-                                   int64_t now_us) {
+static blis_admission_decision ask(desk *d, blis_routing_request request, int64_t now_us) {
   request.ticket = &d->tickets[d->asked++];
   return ask_again(d, request, now_us);
 }
@@ -74,14 +69,11 @@ static void token_bucket_example(void) {
   desk_open(&d, "token-bucket", NULL, 0, false);
   for (size_t i = 0; i < 6; i++) {
     blis_routing_request r = {.prompt_tokens = steps[i].cost};
-    blis_admission_decision decision =
-        ask(&d, r, (int64_t)(steps[i].at_s * 1e6));
-    CHECK_EQ_I64(decision.verdict,
-                 steps[i].is_admitted ? BLIS_ADMIT : BLIS_REJECT);
+    blis_admission_decision decision = ask(&d, r, (int64_t)(steps[i].at_s * 1e6));
+    CHECK_EQ_I64(decision.verdict, steps[i].is_admitted ? BLIS_ADMIT : BLIS_REJECT);
   }
   /* Every tenant has its own, full at first; nobody ever gets 1001. */
-  blis_routing_request other = {.prompt_tokens = 1000,
-                                .tenant = number_of(&d, "other")};
+  blis_routing_request other = {.prompt_tokens = 1000, .tenant = number_of(&d, "other")};
   CHECK_EQ_I64(ask(&d, other, 6500000).verdict, BLIS_ADMIT);
   check_rejected(ask(&d, other, 6500000), "insufficient tokens");
   other.prompt_tokens = 1001;
@@ -96,8 +88,7 @@ static void token_bucket_of_go_blis(void) {
   desk_open(&d, "token-bucket", params, 1, true);
   for (int64_t i = 0; i < 6; i++) {
     blis_routing_request r = {.prompt_tokens = 64, .tenant = (uint32_t)i};
-    CHECK_EQ_I64(ask(&d, r, 1000 + 300 * i).verdict,
-                 i == 0 ? BLIS_ADMIT : BLIS_REJECT);
+    CHECK_EQ_I64(ask(&d, r, 1000 + 300 * i).verdict, i == 0 ? BLIS_ADMIT : BLIS_REJECT);
   }
   desk_close(&d);
 }
@@ -108,9 +99,8 @@ static void token_bucket_costs(void) {
     int64_t admitted;
   } cases[] = {{"input_tokens", 2}, {"request", 5}, {"total_tokens", 1}};
   for (size_t i = 0; i < 3; i++) {
-    const blis_param params[] = {
-        {.name = "bucket_size", .number = 20 + (i == 1 ? -15 : 0)},
-        {.name = "cost", .text = cases[i].cost}};
+    const blis_param params[] = {{.name = "bucket_size", .number = 20 + (i == 1 ? -15 : 0)},
+                                 {.name = "cost", .text = cases[i].cost}};
     desk d;
     desk_open(&d, "token-bucket", params, 2, false);
     int64_t admitted = 0;
@@ -124,8 +114,7 @@ static void token_bucket_costs(void) {
 }
 
 static void rate_limit_example(void) {
-  static const blis_param params[] = {{.name = "burst", .number = 2},
-                                      {.name = "rps", .number = 1}};
+  static const blis_param params[] = {{.name = "burst", .number = 2}, {.name = "rps", .number = 1}};
   desk d;
   desk_open(&d, "cognitora.rate_limit", params, 2, false);
   const blis_routing_request r = {.number = 0};
@@ -158,10 +147,9 @@ static void rate_limit_delays(void) {
 }
 
 static void tenant_quota_example(void) {
-  static const blis_param params[] = {
-      {.name = "quota", .key = "acme", .number = 2},
-      {.name = "quota", .key = "closed", .number = 0},
-      {.name = "default_quota", .number = 1}};
+  static const blis_param params[] = {{.name = "quota", .key = "acme", .number = 2},
+                                      {.name = "quota", .key = "closed", .number = 0},
+                                      {.name = "default_quota", .number = 1}};
   desk d;
   desk_open(&d, "tenant-quota", params, 3, false);
   const blis_routing_request acme = {.tenant = number_of(&d, "acme")};
@@ -197,8 +185,7 @@ static void tier_shed_example(void) {
   static const blis_param params[] = {{.name = "threshold", .number = 5}};
   desk d;
   desk_open(&d, "tier-shed", params, 1, false);
-  blis_routing_request batch = {.slo_value = -1,
-                                .slo_class = number_of(&d, "batch")};
+  blis_routing_request batch = {.slo_value = -1, .slo_class = number_of(&d, "batch")};
   blis_routing_request standard = {.slo_value = 3};
   fixture_set(&d.f, BLIS_SIGNAL_EFFECTIVE_LOAD, (double[]){5, 2});
   CHECK_EQ_I64(ask(&d, batch, 0).verdict, BLIS_ADMIT);
@@ -215,8 +202,7 @@ static void tier_shed_example(void) {
 static void gaie_legacy_example(void) {
   desk d;
   desk_open(&d, "gaie-legacy", NULL, 0, false);
-  const blis_routing_request batch = {.slo_value = -1,
-                                      .slo_class = number_of(&d, "batch")};
+  const blis_routing_request batch = {.slo_value = -1, .slo_class = number_of(&d, "batch")};
   const blis_routing_request critical = {.slo_value = 4};
   fixture_set(&d.f, BLIS_SIGNAL_KV_UTILIZATION, (double[]){0.5, 0.1});
   fixture_set(&d.f, BLIS_SIGNAL_QUEUE_DEPTH, (double[]){2, 6});
@@ -230,10 +216,9 @@ static void gaie_legacy_example(void) {
 }
 
 /* How many of so many requests are refused at a KV utilisation. */
-static int refused_of(desk *d, const blis_routing_request *request,
-                      double kv_utilization, int count) {
-  fixture_set(&d->f, BLIS_SIGNAL_KV_UTILIZATION,
-              (double[]){kv_utilization, kv_utilization});
+static int refused_of(desk *d, const blis_routing_request *request, double kv_utilization,
+                      int count) {
+  fixture_set(&d->f, BLIS_SIGNAL_KV_UTILIZATION, (double[]){kv_utilization, kv_utilization});
   int refused = 0;
   for (int i = 0; i < count; i++) {
     refused += ask_again(d, *request, 0).verdict == BLIS_REJECT;
@@ -248,8 +233,7 @@ static int refused_of(desk *d, const blis_routing_request *request,
 static void probabilistic_example(void) {
   desk d;
   desk_open(&d, "probabilistic-admitter", NULL, 0, false);
-  const blis_routing_request batch = {.slo_value = -1,
-                                      .slo_class = number_of(&d, "batch")};
+  const blis_routing_request batch = {.slo_value = -1, .slo_class = number_of(&d, "batch")};
   const blis_routing_request standard = {.slo_value = 0};
   enum { COUNT = 5000 };
   int refused = refused_of(&d, &batch, 0.2 * 0.8, COUNT);
@@ -271,8 +255,7 @@ static void latency_slo_example(void) {
   const blis_param rate = {.name = "prefill_tokens_per_s", .number = 10000};
   desk d;
   desk_open(&d, "latency-slo", &rate, 1, false);
-  blis_routing_request batch = {
-      .slo_value = -1, .slo_target_us = 300000, .prompt_tokens = 500};
+  blis_routing_request batch = {.slo_value = -1, .slo_target_us = 300000, .prompt_tokens = 500};
   fixture_set(&d.f, BLIS_SIGNAL_BATCH_SIZE, (double[]){1, 1});
   fixture_set(&d.f, BLIS_SIGNAL_KV_UTILIZATION, (double[]){0.5, 0.02});
   fixture_set(&d.f, BLIS_SIGNAL_PENDING_PREFILL_TOKENS, (double[]){9000, 2000});
@@ -299,19 +282,11 @@ static void wrong_parameters(void) {
       {"token-bucket",
        {.name = "bucket_size", .number = 0},
        "admission policy token-bucket: bucket_size is 0; expected a number"},
-      {"token-bucket",
-       {.name = "refill_rat", .number = 1},
-       "did you mean 'refill_rate'?"},
+      {"token-bucket", {.name = "refill_rat", .number = 1}, "did you mean 'refill_rate'?"},
       {"gaie-legacy", {.name = "kv_threshold", .number = 1.5}, "is 1.5"},
-      {"tenant-quota",
-       {.name = "quota", .number = 1},
-       "quota must be a table of numbers"},
-      {"tenant-quota",
-       {.name = "quota", .key = "acme", .number = -1},
-       "quota of acme is -1"},
-      {"tier-shed",
-       {.name = "threshold", .key = "a", .number = 1},
-       "threshold must be a value"},
+      {"tenant-quota", {.name = "quota", .number = 1}, "quota must be a table of numbers"},
+      {"tenant-quota", {.name = "quota", .key = "acme", .number = -1}, "quota of acme is -1"},
+      {"tier-shed", {.name = "threshold", .key = "a", .number = 1}, "threshold must be a value"},
       {"tokenbucket", {.name = "x"}, "did you mean 'token-bucket'?"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -319,9 +294,8 @@ static void wrong_parameters(void) {
     blis_admission admission = {0};
     blis_error error;
     const blis_params params = {&cases[i].param, 1};
-    CHECK_STATUS(blis_admission_create(&alloc, cases[i].policy, &params,
-                                       &(blis_policy_context){0}, &admission,
-                                       &error),
+    CHECK_STATUS(blis_admission_create(&alloc, cases[i].policy, &params, &(blis_policy_context){0},
+                                       &admission, &error),
                  BLIS_ERR_INVALID);
     CHECK_CONTAINS(error.message, cases[i].part);
   }
@@ -342,8 +316,7 @@ static void whole_runs(void) {
       blis_policy_context context = site_context(&s);
       blis_admission admission = {0};
       blis_error error;
-      CHECK_OK(blis_admission_create(&s.alloc, entry->name, NULL, &context,
-                                     &admission, &error),
+      CHECK_OK(blis_admission_create(&s.alloc, entry->name, NULL, &context, &admission, &error),
                &error);
       site_set_admission(&s, &admission);
       site_run(&s);
@@ -353,10 +326,8 @@ static void whole_runs(void) {
       blis_cluster_counts c;
       blis_cluster_get_counts(s.cluster, &c);
       bool sheds = strcmp(entry->name, "token-bucket") == 0 ||
-                   strcmp(entry->name, "tier-shed") == 0 ||
-                   strcmp(entry->name, "reject-all") == 0;
-      CHECK((c.rejected > 0) == sheds ||
-            strcmp(entry->name, "gaie-legacy") == 0 ||
+                   strcmp(entry->name, "tier-shed") == 0 || strcmp(entry->name, "reject-all") == 0;
+      CHECK((c.rejected > 0) == sheds || strcmp(entry->name, "gaie-legacy") == 0 ||
             strcmp(entry->name, "probabilistic") == 0);
       site_deinit(&s);
     }
@@ -366,21 +337,19 @@ static void whole_runs(void) {
 }
 
 static void no_memory_is_an_error(void) {
-  static const blis_param quota[] = {
-      {.name = "quota", .key = "acme", .number = 2},
-      {.name = "quota", .key = "other", .number = 3}};
+  static const blis_param quota[] = {{.name = "quota", .key = "acme", .number = 2},
+                                     {.name = "quota", .key = "other", .number = 3}};
   for (size_t i = 0; i < blis_policy_count(BLIS_POLICY_ADMISSION); i++) {
     const char *name = blis_policy_at(BLIS_POLICY_ADMISSION, i)->name;
-    const blis_params params = {quota,
-                                strcmp(name, "tenant-quota") == 0 ? 2 : 0};
+    const blis_params params = {quota, strcmp(name, "tenant-quota") == 0 ? 2 : 0};
     blis_status status = BLIS_ERR_NOMEM;
     for (long fail_at = 1; status != BLIS_OK; fail_at++) {
       blis_alloc_probe memory = {.fail_at = fail_at, .fail_forever = 1};
       blis_alloc alloc = blis_alloc_probed(&memory);
       blis_admission admission = {0};
       blis_error error;
-      status = blis_admission_create(
-          &alloc, name, &params, &(blis_policy_context){0}, &admission, &error);
+      status = blis_admission_create(&alloc, name, &params, &(blis_policy_context){0}, &admission,
+                                     &error);
       blis_admission_free(&admission);
       CHECK_EQ_I64(memory.live_bytes, 0);
     }
@@ -397,15 +366,14 @@ static void permits_come_back_when_routing_refuses(void) {
   s.config.facts = facts;
   site_add_slow_requests(&s, 3);
   for (size_t i = 0; i < 2; i++) {
-    CHECK(blis_intern_add(s.strings, i == 0 ? "b" : "a", 1,
-                          &s.source.requests[i].model) == BLIS_OK);
+    CHECK(blis_intern_add(s.strings, i == 0 ? "b" : "a", 1, &s.source.requests[i].model) ==
+          BLIS_OK);
   }
   site_must_open(&s);
   blis_policy_context context = site_context(&s);
   blis_admission admission = {0};
   blis_error error;
-  CHECK_OK(blis_admission_create(&s.alloc, "tenant-quota", &params, &context,
-                                 &admission, &error),
+  CHECK_OK(blis_admission_create(&s.alloc, "tenant-quota", &params, &context, &admission, &error),
            &error);
   site_set_admission(&s, &admission);
   site_run(&s);
@@ -443,8 +411,7 @@ static void tenant_budgets_shed(void) {
   for (size_t i = 0; i < 9; i++) {
     const blis_record *r = &site_records(&s)[i];
     bool is_shed = r->number == 6; /* the one after more than 2, which is 3 */
-    CHECK_STR(blis_recorder_reason(s.recorder, r),
-              is_shed ? "tenant-budget-shed" : "");
+    CHECK_STR(blis_recorder_reason(s.recorder, r), is_shed ? "tenant-budget-shed" : "");
   }
   site_close(&s);
 
@@ -462,9 +429,9 @@ static void tenant_budgets_shed(void) {
 static void wrong_budgets_and_values(void) {
   static const blis_tenant_budget budgets[][2] = {
       {{"a", 1.5}, {"b", 1}}, {{"a", 1}, {"a", 0.5}}, {{"", 1}, {"b", 1}}};
-  static const char *const parts[] = {
-      "budget of tenant a is 1.5", "tenant a has more than one budget",
-      "a tenant budget needs the name of a tenant"};
+  static const char *const parts[] = {"budget of tenant a is 1.5",
+                                      "tenant a has more than one budget",
+                                      "a tenant budget needs the name of a tenant"};
   static const blis_slo_override override = {"batch", 101};
   site s;
   blis_error error;

@@ -14,8 +14,8 @@ typedef struct bench {
   blis_ticket ticket;
 } bench;
 
-static void bench_init(bench *b, const char *policy, const blis_params *params,
-                       bool go_blis, size_t instances) {
+static void bench_init(bench *b, const char *policy, const blis_params *params, bool go_blis,
+                       size_t instances) {
   *b = (bench){.alloc = blis_alloc_heap()};
   blis_policy_context context = fixture_context();
   context.go_blis = go_blis;
@@ -43,8 +43,7 @@ static size_t ask(bench *b, int64_t tokens, const char *blocks) {
     b->ids[shared] = (blis_block_id)blocks[shared];
     shared++;
   }
-  b->chain =
-      (blis_block_chain){b->ids, shared, (uint32_t)count, next_private += 100};
+  b->chain = (blis_block_chain){b->ids, shared, (uint32_t)count, next_private += 100};
   blis_routing_request request = fixture_request(1, tokens, NULL, &b->ticket);
   request.chain = chain_of;
   request.chain_ud = b;
@@ -120,15 +119,14 @@ static void check_near(double got, double expected) {
   CHECK(fabs(got - expected) < 1e-7);
 }
 
-static blis_decision decide(bench *b, const blis_routing_view *view,
-                            uint32_t blocks, uint32_t shared) {
+static blis_decision decide(bench *b, const blis_routing_view *view, uint32_t blocks,
+                            uint32_t shared) {
   for (uint32_t k = 0; k < shared; k++) {
     b->ids[k] = k + 1;
   }
-  b->chain = (blis_block_chain){b->ids, shared, blocks,
-                                BLIS_BLOCK_PRIVATE | (blocks + shared) << 8};
-  blis_routing_request request =
-      fixture_request(1, INT64_C(16) * blocks, &b->chain, &b->ticket);
+  b->chain =
+      (blis_block_chain){b->ids, shared, blocks, BLIS_BLOCK_PRIVATE | (blocks + shared) << 8};
+  blis_routing_request request = fixture_request(1, INT64_C(16) * blocks, &b->chain, &b->ticket);
   return fixture_route(&b->router, &request, view);
 }
 
@@ -163,8 +161,7 @@ static void weighted_scoring_checks_its_weights(void) {
   blis_policy_context context = fixture_context();
   blis_router router = {0};
   blis_error error;
-  CHECK_STATUS(blis_router_create(&alloc, "weighted-scoring", &params, &context,
-                                  &router, &error),
+  CHECK_STATUS(blis_router_create(&alloc, "weighted-scoring", &params, &context, &router, &error),
                BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, "all weights are 0");
   items[1].number = 7; /* load-balance alone is least-loaded */
@@ -198,8 +195,7 @@ static void weighted_v04_takes_free_memory(void) {
 
 enum { DRAWS = 30000 };
 
-static void check_shares(const char *policy, const double *loads,
-                         const double *expected) {
+static void check_shares(const char *policy, const double *loads, const double *expected) {
   bench b;
   bench_init(&b, policy, NULL, false, 3);
   set(&b, BLIS_SIGNAL_EFFECTIVE_LOAD, loads);
@@ -216,12 +212,9 @@ static void check_shares(const char *policy, const double *loads,
 }
 
 static void random_routers_have_their_shares(void) {
-  check_shares("random", (double[]){0, 5, 9},
-               (double[]){1.0 / 3, 1.0 / 3, 1.0 / 3});
-  check_shares("power-of-two", (double[]){5, 9, 0},
-               (double[]){1.0 / 3, 0, 2.0 / 3});
-  check_shares("power-of-two", (double[]){1, 1, 1},
-               (double[]){1.0 / 3, 1.0 / 3, 1.0 / 3});
+  check_shares("random", (double[]){0, 5, 9}, (double[]){1.0 / 3, 1.0 / 3, 1.0 / 3});
+  check_shares("power-of-two", (double[]){5, 9, 0}, (double[]){1.0 / 3, 0, 2.0 / 3});
+  check_shares("power-of-two", (double[]){1, 1, 1}, (double[]){1.0 / 3, 1.0 / 3, 1.0 / 3});
 }
 
 int main(void) {

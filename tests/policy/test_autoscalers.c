@@ -6,25 +6,21 @@
 /* llm-d */
 
 static void test_llmd_guard(void) {
-  static const double rows[][5] = {{0, 12, 0, 1, 0.75}, {3, 32, 0, 2, 3},
-                                   {3, 32, 1, 3, 3},    {8, 64, 2, 4, 6},
-                                   {8, 64, 6, 8, 8},    {0, 200, 0, 8, 12.5}};
+  static const double rows[][5] = {{0, 12, 0, 1, 0.75}, {3, 32, 0, 2, 3}, {3, 32, 1, 3, 3},
+                                   {8, 64, 2, 4, 6},    {8, 64, 6, 8, 8}, {0, 200, 0, 8, 12.5}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     double demand = fmax(rows[i][0], rows[i][1] / 16);
-    CHECK_EQ_DOUBLE(
-        blis_llmd_guarded_demand(demand, rows[i][3], rows[i][3] - rows[i][2]),
-        rows[i][4]);
+    CHECK_EQ_DOUBLE(blis_llmd_guarded_demand(demand, rows[i][3], rows[i][3] - rows[i][2]),
+                    rows[i][4]);
   }
 }
 
 static void test_llmd_slo(void) {
   static const double rows[][4] = {
-      {0.50, 4, 4, 4}, {0.80, 4, 4, 6}, {2.00, 4, 4, 15}, {2.00, 8, 4, 15},
-      {1.10, 2, 2, 4}, {0.80, 6, 4, 6}, {0.20, 4, 4, 2},  {0.35, 4, 4, 4},
-      {0.00, 4, 4, 0}, {0.90, 10, 5, 9}};
+      {0.50, 4, 4, 4}, {0.80, 4, 4, 6}, {2.00, 4, 4, 15}, {2.00, 8, 4, 15}, {1.10, 2, 2, 4},
+      {0.80, 6, 4, 6}, {0.20, 4, 4, 2}, {0.35, 4, 4, 4},  {0.00, 4, 4, 0},  {0.90, 10, 5, 9}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    CHECK_EQ_DOUBLE(blis_llmd_slo_demand(rows[i][0], rows[i][1], rows[i][2]),
-                    rows[i][3]);
+    CHECK_EQ_DOUBLE(blis_llmd_slo_demand(rows[i][0], rows[i][1], rows[i][2]), rows[i][3]);
   }
 }
 
@@ -45,18 +41,16 @@ static void test_knative(void) {
                                     .stable_us = 60000000};
   for (size_t i = 0; i < 3; i++) {
     blis_knative_panic panic = {0};
-    blis_knative_scale scale = blis_knative_step(
-        &rules, &panic, 0, rows[i].stable, rows[i].panic, rows[i].ready);
+    blis_knative_scale scale =
+        blis_knative_step(&rules, &panic, 0, rows[i].stable, rows[i].panic, rows[i].ready);
     CHECK_EQ_I64(scale.target, rows[i].wanted);
     CHECK(scale.is_panic == rows[i].is_panic);
   }
   // In a panic it never goes down; it ends one stable window after its cause.
   blis_knative_panic panic = {0};
   CHECK_EQ_I64(blis_knative_step(&rules, &panic, 0, 30, 90, 4).target, 9);
-  CHECK_EQ_I64(blis_knative_step(&rules, &panic, 59000000, 10, 10, 9).target,
-               9);
-  CHECK_EQ_I64(blis_knative_step(&rules, &panic, 60000000, 10, 10, 9).target,
-               4);
+  CHECK_EQ_I64(blis_knative_step(&rules, &panic, 59000000, 10, 10, 9).target, 9);
+  CHECK_EQ_I64(blis_knative_step(&rules, &panic, 60000000, 10, 10, 9).target, 4);
 }
 
 /* Policies as the cluster asks them */
@@ -99,17 +93,15 @@ static void test_thresholds_the_wrong_way_round(void) {
   const blis_policy_context context = {.instance_count = 1};
   blis_autoscaler policy;
   blis_error error;
-  CHECK(blis_autoscaler_create(heap(), "threshold", &params, &context, &policy,
-                               &error) == BLIS_ERR_INVALID);
-  CHECK_STR(error.message,
-            "autoscaler threshold: 0.9 to scale down is not below 0.8 to "
-            "scale up");
+  CHECK(blis_autoscaler_create(heap(), "threshold", &params, &context, &policy, &error) ==
+        BLIS_ERR_INVALID);
+  CHECK_STR(error.message, "autoscaler threshold: 0.9 to scale down is not below 0.8 to "
+                           "scale up");
 }
 
 /* To zero at 420 s: 390 is not past the cooldown yet; back at a poll. */
 static void test_keda_to_zero(void) {
-  const blis_param given[] = {
-      {.name = "metrics", .key = "requests_running", .number = 16}};
+  const blis_param given[] = {{.name = "metrics", .key = "requests_running", .number = 16}};
   asked a;
   make(&a, "keda", given, 1);
   a.context.min = 0;
@@ -128,20 +120,18 @@ static void test_keda_needs_metrics(void) {
   const blis_policy_context context = {.instance_count = 1};
   blis_autoscaler policy;
   blis_error error;
-  CHECK(blis_autoscaler_create(heap(), "keda", NULL, &context, &policy,
-                               &error) == BLIS_ERR_INVALID);
-  const blis_param given[] = {
-      {.name = "metrics", .key = "request_running", .number = 16}};
+  CHECK(blis_autoscaler_create(heap(), "keda", NULL, &context, &policy, &error) ==
+        BLIS_ERR_INVALID);
+  const blis_param given[] = {{.name = "metrics", .key = "request_running", .number = 16}};
   const blis_params params = {given, 1};
-  CHECK(blis_autoscaler_create(heap(), "keda", &params, &context, &policy,
-                               &error) == BLIS_ERR_INVALID);
+  CHECK(blis_autoscaler_create(heap(), "keda", &params, &context, &policy, &error) ==
+        BLIS_ERR_INVALID);
   CHECK(strstr(error.message, "did you mean 'requests_running'?") != NULL);
 }
 
 /* The recipe's first look at so much, from so many of which some start. */
-static int64_t first_target(const char *name, uint32_t replicas,
-                            uint32_t pending, double queue, double running,
-                            double saturation) {
+static int64_t first_target(const char *name, uint32_t replicas, uint32_t pending, double queue,
+                            double running, double saturation) {
   asked a;
   make(&a, name, NULL, 0);
   a.context.max = 8;
@@ -167,11 +157,11 @@ static void test_llmd_recipes(void) {
   } rows[] = {{0, 12, 0, 1, 1, 1}, {3, 32, 0, 2, 3, 3}, {3, 32, 1, 3, 3, 3},
               {8, 64, 2, 4, 8, 6}, {8, 64, 6, 8, 8, 8}, {0, 200, 0, 8, 8, 8}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    CHECK_EQ_I64(first_target("llm-d.queue", rows[i].replicas, rows[i].pending,
-                              rows[i].queue, rows[i].running, 0),
+    CHECK_EQ_I64(first_target("llm-d.queue", rows[i].replicas, rows[i].pending, rows[i].queue,
+                              rows[i].running, 0),
                  rows[i].plain);
-    CHECK_EQ_I64(first_target("llm-d.guard", rows[i].replicas, rows[i].pending,
-                              rows[i].queue, rows[i].running, 0),
+    CHECK_EQ_I64(first_target("llm-d.guard", rows[i].replicas, rows[i].pending, rows[i].queue,
+                              rows[i].running, 0),
                  rows[i].guarded);
   }
 }
@@ -181,8 +171,7 @@ static void test_llmd_saturation(void) {
   CHECK_EQ_I64(first_target("llm-d.saturation", 1, 0, 0, 0, 1.4), 2);
   CHECK_EQ_I64(first_target("llm-d.saturation", 2, 0, 0, 0, 1.4), 2);
   for (uint32_t replicas = 2; replicas <= 8; replicas++) {
-    CHECK(first_target("llm-d.saturation", replicas, 0, 0, 0, 1.0) <=
-          (int64_t)replicas);
+    CHECK(first_target("llm-d.saturation", replicas, 0, 0, 0, 1.0) <= (int64_t)replicas);
   }
 }
 
@@ -192,11 +181,10 @@ static void test_llmd_tokens(void) {
     double backlog_s;
     uint32_t replicas;
     int64_t wanted;
-  } rows[] = {{0.46, 1, 1}, {0.91, 1, 1}, {1.52, 2, 2}, {4.25, 2, 3},
-              {4.25, 3, 3}, {1.52, 1, 1} /* within the tolerance of 10 % */};
+  } rows[] = {{0.46, 1, 1}, {0.91, 1, 1}, {1.52, 2, 2},
+              {4.25, 2, 3}, {4.25, 3, 3}, {1.52, 1, 1} /* within the tolerance of 10 % */};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    const blis_param given[] = {
-        {.name = "prefill_tokens_per_second", .number = 2696}};
+    const blis_param given[] = {{.name = "prefill_tokens_per_second", .number = 2696}};
     asked a;
     make(&a, "llm-d.token-aware", given, 1);
     a.context.max = 4;
@@ -221,10 +209,9 @@ static void test_ray_serve(void) {
               {4, 3, "downscaling_factor", 0.2, 3},
               {10, 19, "downscaling_factor", 0.5, 10}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    const blis_param given[] = {
-        {.name = rows[i].factor, .number = rows[i].value},
-        {.name = "upscale_delay_seconds", .number = 0},
-        {.name = "downscale_delay_seconds", .number = 0}};
+    const blis_param given[] = {{.name = rows[i].factor, .number = rows[i].value},
+                                {.name = "upscale_delay_seconds", .number = 0},
+                                {.name = "downscale_delay_seconds", .number = 0}};
     asked a;
     make(&a, "ray-serve", given, 3);
     show(&a, rows[i].replicas, (blis_scale_instance){0});
@@ -259,8 +246,7 @@ static void test_wva(void) {
 
 /* An oracle */
 
-static int64_t ask_oracle(asked *a, int64_t now_s, uint32_t replicas,
-                          double waiting) {
+static int64_t ask_oracle(asked *a, int64_t now_s, uint32_t replicas, double waiting) {
   show(a, replicas, (blis_scale_instance){0});
   a->context.now_us = now_s * 1000000;
   a->context.startup_us = 20e6;
@@ -291,8 +277,7 @@ static void test_oracle(void) {
   blis_scale_decision decision;
   int64_t proposed;
   blis_error error;
-  CHECK_EQ_I64(blis_autoscaler_decide(&a.policy, &a.context, &decision,
-                                      &proposed, &error),
+  CHECK_EQ_I64(blis_autoscaler_decide(&a.policy, &a.context, &decision, &proposed, &error),
                BLIS_ERR_POLICY);
   CHECK_CONTAINS(error.message, "requests_per_second");
   blis_autoscaler_free(&a.policy);
@@ -311,9 +296,9 @@ static fleet fleet_of(const blis_params *params) {
   fleet f = {.context = {.max = 100}};
   blis_error error;
   const blis_policy_context context = {.instance_count = 4};
-  CHECK_OK(blis_autoscaler_create(heap(), "saturation-pipeline", params,
-                                  &context, &f.policy, &error),
-           &error);
+  CHECK_OK(
+      blis_autoscaler_create(heap(), "saturation-pipeline", params, &context, &f.policy, &error),
+      &error);
   for (uint32_t i = 0; i < 4; i++) {
     f.instances[i] = (blis_scale_instance){.id = i,
                                            .kv_capacity_tokens = 1000,
@@ -325,8 +310,7 @@ static fleet fleet_of(const blis_params *params) {
 }
 
 /* The target less what there is; *like is who comes or goes. */
-static int64_t ask_fleet(fleet *f, size_t count, double kv_tokens,
-                         double starting, int64_t *like) {
+static int64_t ask_fleet(fleet *f, size_t count, double kv_tokens, double starting, int64_t *like) {
   for (size_t i = 0; i < count; i++) {
     f->instances[i].running_kv_tokens = kv_tokens;
   }
@@ -338,9 +322,7 @@ static int64_t ask_fleet(fleet *f, size_t count, double kv_tokens,
   blis_scale_decision decision;
   int64_t proposed;
   blis_error error;
-  CHECK_OK(blis_autoscaler_decide(&f->policy, &f->context, &decision, &proposed,
-                                  &error),
-           &error);
+  CHECK_OK(blis_autoscaler_decide(&f->policy, &f->context, &decision, &proposed, &error), &error);
   *like = decision.like;
   return proposed - (int64_t)count;
 }
@@ -365,8 +347,7 @@ static void test_pipeline(void) {
 }
 
 static void test_pipeline_windows(void) {
-  const blis_param items[] = {
-      {.name = "scale_up_stabilization_seconds", .number = 1}};
+  const blis_param items[] = {{.name = "scale_up_stabilization_seconds", .number = 1}};
   const blis_params params = {items, 1};
   fleet f = fleet_of(&params);
   int64_t like;

@@ -6,28 +6,25 @@
    give equal decisions. */
 static blis_scale_instance random_instance(blis_random *random) {
   double capacity = 1 + blis_random_float64(random) * 1e6;
-  return (blis_scale_instance){
-      .kv_utilization = blis_random_float64(random),
-      .queue_depth = blis_random_intn(random, 50),
-      .batch_size = blis_random_intn(random, 256),
-      .queued_prefill_tokens = blis_random_float64(random) * 1e5,
-      .running_kv_tokens = blis_random_float64(random) * capacity,
-      .queued_kv_tokens = blis_random_float64(random) * capacity,
-      .kv_capacity_tokens = capacity,
-      .context_length_tokens = 40960};
+  return (blis_scale_instance){.kv_utilization = blis_random_float64(random),
+                               .queue_depth = blis_random_intn(random, 50),
+                               .batch_size = blis_random_intn(random, 256),
+                               .queued_prefill_tokens = blis_random_float64(random) * 1e5,
+                               .running_kv_tokens = blis_random_float64(random) * capacity,
+                               .queued_kv_tokens = blis_random_float64(random) * capacity,
+                               .kv_capacity_tokens = capacity,
+                               .context_length_tokens = 40960};
 }
 
-static blis_scale_pool random_pool(blis_random *random,
-                                   const blis_scale_context *context) {
-  return (blis_scale_pool){
-      .replicas = context->replicas,
-      .wish = blis_random_intn(random, 100),
-      .min = context->min,
-      .max = context->max,
-      .gpus = blis_random_intn(random, 9),
-      .prefill_watts = blis_random_intn(random, 1000) - 1,
-      .decode_watts = blis_random_intn(random, 1000) - 1,
-      .model = blis_random_intn(random, 8) == 0 ? NULL : context->model};
+static blis_scale_pool random_pool(blis_random *random, const blis_scale_context *context) {
+  return (blis_scale_pool){.replicas = context->replicas,
+                           .wish = blis_random_intn(random, 100),
+                           .min = context->min,
+                           .max = context->max,
+                           .gpus = blis_random_intn(random, 9),
+                           .prefill_watts = blis_random_intn(random, 1000) - 1,
+                           .decode_watts = blis_random_intn(random, 1000) - 1,
+                           .model = blis_random_intn(random, 8) == 0 ? NULL : context->model};
 }
 
 static void look_at_random(asked *a, blis_random *random, int64_t now_us) {
@@ -51,14 +48,11 @@ static void look_at_random(asked *a, blis_random *random, int64_t now_us) {
     a->instances[i] = random_instance(random);
   }
   for (int m = 0; m < BLIS_SCALE_METRIC_COUNT; m++) {
-    c->metrics[m] = blis_random_intn(random, 3) == 0
-                        ? 0
-                        : blis_random_float64(random) * 1000;
+    c->metrics[m] = blis_random_intn(random, 3) == 0 ? 0 : blis_random_float64(random) * 1000;
   }
 }
 
-static void compare_twins(const char *name, const blis_param *items,
-                          size_t count) {
+static void compare_twins(const char *name, const blis_param *items, size_t count) {
   asked twins[2];
   blis_random streams[2];
   for (int t = 0; t < 2; t++) {
@@ -81,8 +75,7 @@ static void compare_twins(const char *name, const blis_param *items,
 }
 
 static void test_random_looks(void) {
-  const blis_param metrics = {
-      .name = "metrics", .key = "requests_running", .number = 16};
+  const blis_param metrics = {.name = "metrics", .key = "requests_running", .number = 16};
   size_t count = blis_policy_count(BLIS_POLICY_AUTOSCALER);
   CHECK(count >= 14);
   for (size_t p = 0; p < count; p++) {
@@ -94,13 +87,11 @@ static void test_random_looks(void) {
   compare_twins("dynamo.planner", promised, 2);
   const blis_param budget[] = {{.name = "max_gpus", .number = 40}};
   compare_twins("dynamo.planner", budget, 1);
-  const blis_param power[] = {{.name = "budget_watts", .number = 20000},
-                              {.name = "prefill_watts", .number = 700},
-                              {.name = "decode_watts", .number = 250},
-                              {.name = "misses", .number = 1},
-                              {.name = "plan_gap_seconds", .number = 0},
-                              {.name = "itl_ms", .number = 1000},
-                              {.name = "ttft_ms", .number = 1e6}};
+  const blis_param power[] = {
+      {.name = "budget_watts", .number = 20000}, {.name = "prefill_watts", .number = 700},
+      {.name = "decode_watts", .number = 250},   {.name = "misses", .number = 1},
+      {.name = "plan_gap_seconds", .number = 0}, {.name = "itl_ms", .number = 1000},
+      {.name = "ttft_ms", .number = 1e6}};
   compare_twins("dynamo.power", power, 7);
 }
 

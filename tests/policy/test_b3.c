@@ -3,8 +3,8 @@
 
 enum { BLOCKS = 20, TICKETS = 16 };
 
-static blis_block_id shared_ids[BLOCKS] = {
-    1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20};
+static blis_block_id shared_ids[BLOCKS] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
+                                           11, 12, 13, 14, 15, 16, 17, 18, 19, 20};
 
 /* A router and the requests it has in flight. */
 typedef struct bench {
@@ -17,8 +17,7 @@ typedef struct bench {
   size_t count;
 } bench;
 
-static void bench_init(bench *b, const char *policy, const blis_params *params,
-                       size_t instances) {
+static void bench_init(bench *b, const char *policy, const blis_params *params, size_t instances) {
   *b = (bench){.alloc = blis_alloc_heap()};
   blis_policy_context context = fixture_context();
   context.kv_blocks = 100000;
@@ -26,14 +25,12 @@ static void bench_init(bench *b, const char *policy, const blis_params *params,
   fixture_init(&b->f, instances);
 }
 
-static blis_decision send(bench *b, const blis_routing_view *view,
-                          uint32_t session, int32_t turn, int64_t tokens,
-                          uint32_t shared_blocks) {
+static blis_decision send(bench *b, const blis_routing_view *view, uint32_t session, int32_t turn,
+                          int64_t tokens, uint32_t shared_blocks) {
   CHECK(b->count < TICKETS);
   blis_block_chain *chain = &b->chains[b->count];
-  *chain =
-      (blis_block_chain){shared_ids, shared_blocks, (uint32_t)(tokens / 512),
-                         BLIS_BLOCK_PRIVATE | (b->count + 1) << 32};
+  *chain = (blis_block_chain){shared_ids, shared_blocks, (uint32_t)(tokens / 512),
+                              BLIS_BLOCK_PRIVATE | (b->count + 1) << 32};
   blis_routing_request request =
       fixture_request((int64_t)b->count, tokens, chain, &b->tickets[b->count]);
   request.session = session;
@@ -100,8 +97,7 @@ static void lmetric_takes_the_least_work_times_requests(void) {
   fixture_first_token(&b.router, &b.tickets[1], 1);
   load(&b, 1, 1);
   load(&b, 2, 1);
-  check_lmetric(&b, INT64_C(20) * 512, 20,
-                (double[]){20 * 512, 2 * 8 * 512, 20 * 512}, 1);
+  check_lmetric(&b, INT64_C(20) * 512, 20, (double[]){20 * 512, 2 * 8 * 512, 20 * 512}, 1);
   bench_deinit(&b);
 }
 
@@ -156,8 +152,7 @@ static void sticky_forgets_sessions_after_their_time(void) {
  * A session bound to instance 0, which holds 6144 of the 10240 tokens, and
  * requests of (first, 1, second, 1).
  */
-static void unified_init(bench *b, const blis_params *params, uint32_t hit,
-                         int first, int second) {
+static void unified_init(bench *b, const blis_params *params, uint32_t hit, int first, int second) {
   bench_init(b, "unified", params, 4);
   blis_routing_view home = fixture_only(&b->f, 0);
   send(b, &home, 77, 0, INT64_C(512) * hit, hit);
@@ -298,8 +293,7 @@ static void capped_serves_the_first_turns(void) {
 
 /* When everybody has left, a decision is like the very first one. */
 static void counters_come_back_to_zero(void) {
-  static const char *const policies[] = {"lmetric", "load_only", "unified",
-                                         "sticky"};
+  static const char *const policies[] = {"lmetric", "load_only", "unified", "sticky"};
   for (size_t p = 0; p < 4; p++) {
     bench b;
     bench_init(&b, policies[p], NULL, 3);

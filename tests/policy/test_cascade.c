@@ -49,8 +49,7 @@ static void test_length_in_place_of_logprobs(void) {
       }
       three_add_request(&t, tokens);
       bool is_short = tokens <= (low ? 1 : 2);
-      three_check_story(&t, is_short ? "small:escalate large:accept_last"
-                                     : "small:accept");
+      three_check_story(&t, is_short ? "small:escalate large:accept_last" : "small:accept");
       site_deinit(&t.site);
     }
   }
@@ -87,8 +86,8 @@ static void test_times_are_those_of_the_last_attempt(void) {
     CHECK(blis_recorder_sort(t.site.recorder) == BLIS_OK);
     const blis_record *record = three_record(&t);
     size_t count;
-    const blis_attempt_record *attempts = blis_attempts_of(
-        blis_recorder_attempts(t.site.recorder), 1000, 0, &count);
+    const blis_attempt_record *attempts =
+        blis_attempts_of(blis_recorder_attempts(t.site.recorder), 1000, 0, &count);
     CHECK_EQ_I64(count, 2);
     CHECK_EQ_I64(attempts[0].start_us, 1000);
     CHECK_EQ_I64(attempts[0].end_us, 1000 + 370 + alone_us);
@@ -96,20 +95,18 @@ static void test_times_are_those_of_the_last_attempt(void) {
     CHECK_EQ_I64(attempts[1].end_us, 1000 + 2 * (370 + alone_us));
     CHECK_EQ_I64(record->end_us, attempts[1].end_us);
     CHECK_EQ_I64(record->ttft_us, attempts[1].ttft_us);
-    CHECK_EQ_I64(record->ttft_us - (attempts[1].start_us - 1000),
-                 attempts[0].ttft_us);
+    CHECK_EQ_I64(record->ttft_us - (attempts[1].start_us - 1000), attempts[0].ttft_us);
     CHECK_EQ_I64(record->instance, 3);
     CHECK_EQ_I64(record->itl_count, 9);
     blis_percentiles earlier;
-    CHECK(blis_attempts_earlier(blis_recorder_attempts(t.site.recorder),
-                                &earlier) == BLIS_OK);
+    CHECK(blis_attempts_earlier(blis_recorder_attempts(t.site.recorder), &earlier) == BLIS_OK);
     CHECK_EQ_I64(earlier.count, 1);
     CHECK_EQ_DOUBLE(earlier.max_us, (double)(370 + alone_us));
     /* The answer that was dropped is work, and nobody got its tokens. */
     blis_error error;
     blis_summary summary;
-    CHECK_OK(blis_summary_init(&summary, &t.site.alloc, t.site.cluster,
-                               t.site.recorder, &t.site.itl_us, &error),
+    CHECK_OK(blis_summary_init(&summary, &t.site.alloc, t.site.cluster, t.site.recorder,
+                               &t.site.itl_us, &error),
              &error);
     CHECK_EQ_I64(summary.output_tokens, 10);
     CHECK_EQ_I64(summary.prompt_tokens, 320);
@@ -136,11 +133,9 @@ static void test_attempts_that_fail(void) {
       CHECK(blis_recorder_sort(t.site.recorder) == BLIS_OK);
       site_check_states_sum_up(&t.site, 1);
       const blis_record *record = three_record(&t);
-      CHECK_STR(three_story(&t, record), broken == 0
-                                             ? "mid:escalate large:accept_last"
-                                             : "mid:escalate large:fail");
-      CHECK_EQ_I64(record->state, broken == 0 ? BLIS_REQUEST_COMPLETED
-                                              : BLIS_REQUEST_UNSERVABLE);
+      CHECK_STR(three_story(&t, record),
+                broken == 0 ? "mid:escalate large:accept_last" : "mid:escalate large:fail");
+      CHECK_EQ_I64(record->state, broken == 0 ? BLIS_REQUEST_COMPLETED : BLIS_REQUEST_UNSERVABLE);
       site_close(&t.site);
       site_deinit(&t.site);
     }
@@ -155,15 +150,12 @@ static void test_attempt_without_candidates(void) {
   three_add_request(&t, 20);
   three_must_open(&t);
   blis_error error;
-  CHECK_OK(
-      blis_cluster_instance_fail(t.site.cluster, 2, (blis_loss){0}, &error),
-      &error);
+  CHECK_OK(blis_cluster_instance_fail(t.site.cluster, 2, (blis_loss){0}, &error), &error);
   site_run(&t.site);
   CHECK(blis_recorder_sort(t.site.recorder) == BLIS_OK);
   CHECK_STR(three_story(&t, three_record(&t)), "mid:escalate large:accept");
   const blis_attempts *attempts = blis_recorder_attempts(t.site.recorder);
-  CHECK_STR(blis_recorder_attempt_reason(t.site.recorder,
-                                         &attempts->records.items[0]),
+  CHECK_STR(blis_recorder_attempt_reason(t.site.recorder, &attempts->records.items[0]),
             "no-instance");
   blis_cluster_counts counts;
   blis_cluster_get_counts(t.site.cluster, &counts);
@@ -202,9 +194,8 @@ static void test_every_attempt_needs_a_permit(void) {
   blis_policy_context context = site_context(&t.site);
   blis_admission admission;
   blis_error error;
-  CHECK_OK(blis_admission_create(&t.site.alloc, "cognitora.admission",
-                                 &(blis_params){&most, 1}, &context, &admission,
-                                 &error),
+  CHECK_OK(blis_admission_create(&t.site.alloc, "cognitora.admission", &(blis_params){&most, 1},
+                                 &context, &admission, &error),
            &error);
   site_set_admission(&t.site, &admission);
   site_run(&t.site);
@@ -214,8 +205,7 @@ static void test_every_attempt_needs_a_permit(void) {
   for (size_t i = 0; i < 3; i++) {
     bool is_refused = records[i].state == BLIS_REQUEST_REJECTED;
     CHECK_STR(three_story(&t, &records[i]),
-              is_refused ? "small:escalate large:fail"
-                         : "small:escalate large:accept_last");
+              is_refused ? "small:escalate large:fail" : "small:escalate large:accept_last");
   }
   CHECK_EQ_I64(records[2].state, BLIS_REQUEST_COMPLETED);
   CHECK_EQ_I64(records[2].arrival_us, 2);
@@ -225,11 +215,9 @@ static void test_every_attempt_needs_a_permit(void) {
 }
 
 /* Other answers have other lengths; the client's limit still holds. */
-static blis_status answer_at_length(void *state,
-                                    const blis_routing_request *request,
+static blis_status answer_at_length(void *state, const blis_routing_request *request,
                                     int64_t output_tokens, int64_t now_us,
-                                    blis_cascade_answer *answer,
-                                    blis_error *error) {
+                                    blis_cascade_answer *answer, blis_error *error) {
   (void)output_tokens, (void)now_us, (void)error;
   const char *model = blis_intern_text(request->strings, request->model);
   const int64_t *lengths = state;
@@ -239,8 +227,8 @@ static blis_status answer_at_length(void *state,
 }
 
 static blis_status skip_to(void *state, const blis_routing_request *request,
-                           const blis_cascade_attempt *attempt, int64_t now_us,
-                           bool *escalates, uint32_t *next, blis_error *error) {
+                           const blis_cascade_attempt *attempt, int64_t now_us, bool *escalates,
+                           uint32_t *next, blis_error *error) {
   (void)request, (void)now_us, (void)error;
   const int64_t *lengths = state;
   *escalates = attempt->stage == 0;
@@ -248,8 +236,7 @@ static blis_status skip_to(void *state, const blis_routing_request *request,
   return BLIS_OK;
 }
 
-static const blis_cascade_ops length_ops = {.answer = answer_at_length,
-                                            .escalates = skip_to};
+static const blis_cascade_ops length_ops = {.answer = answer_at_length, .escalates = skip_to};
 
 static void test_policy_decides_lengths_and_stages(void) {
   static const char *const models[] = {"small", "mid", "large"};
@@ -257,11 +244,8 @@ static void test_policy_decides_lengths_and_stages(void) {
   static int64_t plan[] = {4, 90, 2};
   three t;
   three_init(&t, blis_alloc_heap(), BLIS_ENGINE_FAST);
-  t.cascade = (blis_cascade){.ops = &length_ops,
-                             .state = plan,
-                             .name = "by length",
-                             .chains = &chain,
-                             .chain_count = 1};
+  t.cascade = (blis_cascade){
+      .ops = &length_ops, .state = plan, .name = "by length", .chains = &chain, .chain_count = 1};
   three_add_request(&t, 20)->max_output_tokens = 30;
   three_must_open(&t);
   site_run(&t.site);
@@ -278,9 +262,7 @@ static void test_policy_decides_lengths_and_stages(void) {
   plan[2] = 0; /* back to where it was */
   three_must_open(&t);
   blis_error error;
-  CHECK_STATUS(
-      blis_cluster_run_until(t.site.cluster, BLIS_TIME_NEVER_US, &error),
-      BLIS_ERR_POLICY);
+  CHECK_STATUS(blis_cluster_run_until(t.site.cluster, BLIS_TIME_NEVER_US, &error), BLIS_ERR_POLICY);
   CHECK_CONTAINS(error.message, "cascade by length: after the model in place 1 "
                                 "of the chain it asks the model in place 1");
   site_close(&t.site);

@@ -52,8 +52,7 @@ static void test_logprobs_of_a_request(void) {
     three_add_chain(&t, NULL, "small,mid,large");
     three_add_threshold(&t, -1.0);
     three_add_logprob(&t, "small", -1.01);
-    three_add_request(&t, 20)->mean_logprob =
-        three_text_number(&t, cases[i].text);
+    three_add_request(&t, 20)->mean_logprob = three_text_number(&t, cases[i].text);
     three_check_story(&t, cases[i].story);
     site_deinit(&t.site);
   }
@@ -73,8 +72,7 @@ static void test_chains_that_make_no_sense(void) {
     const char *chain;
     const char *text;
   } cases[] = {
-      {NULL, "small,lage",
-       "chain: no instance serves the model 'lage'; did you mean 'large'?"},
+      {NULL, "small,lage", "chain: no instance serves the model 'lage'; did you mean 'large'?"},
       {"auto", "small,qwertz",
        "chain of auto: no instance serves the model "
        "'qwertz'; known are small, mid, large"},
@@ -93,8 +91,7 @@ static void test_chains_that_make_no_sense(void) {
   three_add_chain(&t, "AUTO", "large");
   check_refused(&t, "there are two chains for the model 'AUTO'");
   three_init(&t, blis_alloc_heap(), BLIS_ENGINE_FAST);
-  three_add_param(
-      &t, (blis_param){.name = "logprob_std_dev", .key = "mid", .number = 1});
+  three_add_param(&t, (blis_param){.name = "logprob_std_dev", .key = "mid", .number = 1});
   check_refused(&t, "logprob_std_dev of mid needs its mean_logprob");
 }
 
@@ -140,8 +137,7 @@ static void test_chains_of_owners(void) {
   static const char *const names[] = {"x", "a/x", "b/x"};
   static const char *const chains[] = {"large,mid", "mid,large", "mid"};
   static const char *const stories[] = {"large:escalate mid:accept_last",
-                                        "mid:escalate large:accept_last",
-                                        "mid:accept_last"};
+                                        "mid:escalate large:accept_last", "mid:accept_last"};
   for (size_t i = 0; i < 9; i++) {
     three t;
     three_init(&t, blis_alloc_heap(), BLIS_ENGINE_FAST);
@@ -180,8 +176,7 @@ static void test_qualities_of_owners(void) {
     three_must_open(&t);
     blis_error error = {0};
     CHECK_STATUS(site_try_run(&t.site, &error), BLIS_ERR_INVALID);
-    CHECK_CONTAINS(error.message,
-                   "mean_logprob: 'x' may be a/x or b/x; name its owner");
+    CHECK_CONTAINS(error.message, "mean_logprob: 'x' may be a/x or b/x; name its owner");
     site_close(&t.site);
     site_deinit(&t.site);
   }
@@ -193,8 +188,7 @@ static void test_requests_that_make_no_sense(void) {
     const char *logprob;
     const char *text;
   } cases[] = {
-      {"small,tiny", "",
-       "request_0: its cascade: no instance serves the model 'tiny'"},
+      {"small,tiny", "", "request_0: its cascade: no instance serves the model 'tiny'"},
       {"small,,mid", "", "request_0: its cascade is 'small,,mid'; expected"},
       {"mid,mid", "", "request_0: its cascade: the model 'mid' is given twice"},
       {"", "small", "request_0: its mean_logprob is 'small', expected"},
@@ -210,9 +204,8 @@ static void test_requests_that_make_no_sense(void) {
     r->mean_logprob = three_text_number(&t, cases[i].logprob);
     three_must_open(&t);
     blis_error error;
-    CHECK_STATUS(
-        blis_cluster_run_until(t.site.cluster, BLIS_TIME_NEVER_US, &error),
-        BLIS_ERR_INVALID);
+    CHECK_STATUS(blis_cluster_run_until(t.site.cluster, BLIS_TIME_NEVER_US, &error),
+                 BLIS_ERR_INVALID);
     CHECK_CONTAINS(error.message, cases[i].text);
     site_close(&t.site);
     site_deinit(&t.site);

@@ -5,8 +5,7 @@
 #include "cascade_fixture.h"
 
 static void random_three(three *t, blis_engine_kind engine, int64_t seed) {
-  static const char *const routers[] = {"round-robin", "weighted",
-                                        "cognitora.score", "lmetric"};
+  static const char *const routers[] = {"round-robin", "weighted", "cognitora.score", "lmetric"};
   three_init(t, blis_alloc_heap(), engine);
   t->site.policy = routers[seed % 4];
   t->site.seed = seed;
@@ -15,9 +14,7 @@ static void random_three(three *t, blis_engine_kind engine, int64_t seed) {
   static const char *const models[] = {"small", "mid", "large"};
   for (size_t i = 0; i < 3; i++) {
     three_add_logprob(t, models[i], -1.3 + 0.3 * (double)i);
-    three_add_param(t, (blis_param){.name = "logprob_std_dev",
-                                    .key = models[i],
-                                    .number = 0.5});
+    three_add_param(t, (blis_param){.name = "logprob_std_dev", .key = models[i], .number = 0.5});
   }
   site_add_random_requests(&t->site, 300, 40, seed);
   for (size_t i = 0; i < t->site.source.count; i++) {
@@ -61,10 +58,8 @@ static void check_conserved(const three *t) {
       CHECK_EQ_I64(own[k].stage, k);
       bool is_last = k + 1 == count;
       CHECK(is_last == (own[k].verdict != BLIS_CASCADE_ESCALATE));
-      CHECK_EQ_I64(own[k].start_us,
-                   k == 0 ? record->arrival_us : own[k - 1].end_us);
-      CHECK(!is_last || (own[k].state == record->state &&
-                         own[k].instance == record->instance &&
+      CHECK_EQ_I64(own[k].start_us, k == 0 ? record->arrival_us : own[k - 1].end_us);
+      CHECK(!is_last || (own[k].state == record->state && own[k].instance == record->instance &&
                          own[k].end_us == record->end_us));
     }
   }
@@ -73,9 +68,8 @@ static void check_conserved(const three *t) {
   CHECK_EQ_I64(attempts->all.verdicts[BLIS_CASCADE_ESCALATE], counts.escalated);
   blis_summary summary;
   blis_error error;
-  CHECK_OK(blis_summary_init(&summary, &t->site.alloc, t->site.cluster,
-                             recorder, (blis_histogram *)&t->site.itl_us,
-                             &error),
+  CHECK_OK(blis_summary_init(&summary, &t->site.alloc, t->site.cluster, recorder,
+                             (blis_histogram *)&t->site.itl_us, &error),
            &error);
   /* Only answers that somebody got are counted. */
   CHECK_EQ_I64(summary.times.itl.count, itl_count);
@@ -87,8 +81,7 @@ static void check_conserved(const three *t) {
   blis_summary_deinit(&summary, &t->site.alloc);
 }
 
-static uint64_t run_random(blis_engine_kind engine, int64_t seed,
-                           bool by_steps) {
+static uint64_t run_random(blis_engine_kind engine, int64_t seed, bool by_steps) {
   three t;
   random_three(&t, engine, seed);
   three_must_open(&t);
@@ -96,9 +89,7 @@ static uint64_t run_random(blis_engine_kind engine, int64_t seed,
   CHECK_OK(blis_cluster_run_until(t.site.cluster, 1000000, &error), &error);
   CHECK_OK(blis_cluster_instance_fail(
                t.site.cluster, 0,
-               (blis_loss){.kind = seed % 2 == 0 ? BLIS_LOSS_REROUTED
-                                                 : BLIS_LOSS_USUAL},
-               &error),
+               (blis_loss){.kind = seed % 2 == 0 ? BLIS_LOSS_REROUTED : BLIS_LOSS_USUAL}, &error),
            &error);
   bool done = !by_steps;
   while (!done) {

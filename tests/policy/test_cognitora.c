@@ -19,8 +19,7 @@ static void bench_init(bench *b, const blis_params *params, size_t nodes) {
   fixture_init(&b->f, nodes);
   b->request = fixture_request(1, 100, &b->chain, &b->ticket);
   for (size_t i = 0; i < nodes; i++) {
-    snprintf(b->f.id_texts[i], sizeof b->f.id_texts[i], "node-%c",
-             'a' + (int)i);
+    snprintf(b->f.id_texts[i], sizeof b->f.id_texts[i], "node-%c", 'a' + (int)i);
     b->f.columns[BLIS_SIGNAL_MAX_NUM_SEQS][i] = 32;
     b->f.columns[BLIS_SIGNAL_CAPACITY][i] = 1;
     b->f.columns[BLIS_SIGNAL_KV_BLOCKS][i] = 100;
@@ -204,8 +203,8 @@ static blis_status create_with(double kv, blis_error *error) {
   blis_param param = {.name = "kv", .number = kv};
   blis_params params = {&param, 1};
   blis_router router = {0};
-  blis_status status = blis_router_create(&alloc, "cognitora.score", &params,
-                                          &context, &router, error);
+  blis_status status =
+      blis_router_create(&alloc, "cognitora.score", &params, &context, &router, error);
   blis_router_free(&router);
   return status;
 }
@@ -218,8 +217,7 @@ static void weights_must_sum_to_one(void) {
   CHECK_CONTAINS(error.message, "kv + load + power + capacity is 1.05");
 }
 
-static blis_status change(bench *b, const char *name, double value,
-                          blis_error *error) {
+static blis_status change(bench *b, const char *name, double value, blis_error *error) {
   blis_param param = {.name = name, .number = value};
   blis_params params = {&param, 1};
   return blis_router_change(&b->router, &params, error);
@@ -249,8 +247,7 @@ static void weights_change_during_a_run(void) {
   blis_policy_context context = fixture_context();
   b.router = fixture_router(&b.alloc, "round-robin", NULL, &context);
   CHECK_STATUS(change(&b, "kv", 1, &error), BLIS_ERR_INVALID);
-  CHECK_CONTAINS(error.message,
-                 "round-robin: it has no parameters that can change");
+  CHECK_CONTAINS(error.message, "round-robin: it has no parameters that can change");
   blis_router_free(&b.router);
 }
 

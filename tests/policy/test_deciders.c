@@ -16,8 +16,7 @@ typedef struct scene {
   int asked;      /* how often */
 } scene;
 
-static const blis_routing_view *peers(void *ud,
-                                      const blis_routing_request *request) {
+static const blis_routing_view *peers(void *ud, const blis_routing_request *request) {
   (void)request;
   return &((scene *)ud)->prefill.view;
 }
@@ -42,16 +41,14 @@ static void scene_init(scene *s) {
   }
 }
 
-static bool splits(scene *s, const char *name, const blis_param *items,
-                   size_t count, int64_t prompt, double cached) {
+static bool splits(scene *s, const char *name, const blis_param *items, size_t count,
+                   int64_t prompt, double cached) {
   blis_alloc heap = blis_alloc_heap();
   blis_policy_context context = fixture_context();
   const blis_params params = {items, count};
   blis_decider decider;
   blis_error error;
-  CHECK_OK(
-      blis_decider_create(&heap, name, &params, &context, &decider, &error),
-      &error);
+  CHECK_OK(blis_decider_create(&heap, name, &params, &context, &decider, &error), &error);
   blis_ticket ticket;
   blis_block_chain chain = {0};
   blis_routing_request request = fixture_request(1, prompt, &chain, &ticket);
@@ -59,8 +56,7 @@ static bool splits(scene *s, const char *name, const blis_param *items,
   s->decode.columns[BLIS_SIGNAL_CACHED_TOKENS][0] = 1e9; /* not the chosen */
   s->decode.columns[BLIS_SIGNAL_CACHED_TOKENS][1] = cached;
   blis_split split = {.prefill = -1, .decode = -1};
-  CHECK_OK(decider.ops->decide(&(blis_question){decider.state, &request,
-                                                &s->decode.view, &error},
+  CHECK_OK(decider.ops->decide(&(blis_question){decider.state, &request, &s->decode.view, &error},
                                1, &split),
            &error);
   CHECK(split.prefill == -1 && split.decode == -1);
@@ -81,11 +77,10 @@ static void llmd_table(void) {
   scene s;
   scene_init(&s);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    const blis_param items[] = {
-        {.name = "non_cached_tokens", .number = rows[i].n},
-        {.name = "prompt_tokens", .number = rows[i].p}};
-    CHECK(splits(&s, "llmd.prefix-based-pd-decider", items, 2, rows[i].prompt,
-                 rows[i].cached) == rows[i].splits);
+    const blis_param items[] = {{.name = "non_cached_tokens", .number = rows[i].n},
+                                {.name = "prompt_tokens", .number = rows[i].p}};
+    CHECK(splits(&s, "llmd.prefix-based-pd-decider", items, 2, rows[i].prompt, rows[i].cached) ==
+          rows[i].splits);
   }
   CHECK(splits(&s, "llmd.always-disagg-pd-decider", NULL, 0, 2, 2));
   CHECK(!splits(&s, "prefix-threshold", NULL, 0, 176, 160));
@@ -130,17 +125,13 @@ static void dynamo_table(void) {
     scene s;
     scene_init(&s);
     s.source = rows[i].busy == UNKNOWN ? -1 : 0;
-    s.prefill.columns[BLIS_SIGNAL_PENDING_PREFILL_TOKENS][0] =
-        rows[i].busy > 0 ? 16001 : 16000;
-    const blis_param items[] = {
-        {.name = "policy", .text = rows[i].policy},
-        {.name = "eff_isl_ratio_threshold", .number = rows[i].ratio}};
-    bool split = splits(&s, "dynamo.conditional-disagg", items, 2,
-                        rows[i].prompt, rows[i].cached);
+    s.prefill.columns[BLIS_SIGNAL_PENDING_PREFILL_TOKENS][0] = rows[i].busy > 0 ? 16001 : 16000;
+    const blis_param items[] = {{.name = "policy", .text = rows[i].policy},
+                                {.name = "eff_isl_ratio_threshold", .number = rows[i].ratio}};
+    bool split = splits(&s, "dynamo.conditional-disagg", items, 2, rows[i].prompt, rows[i].cached);
     CHECK(split == !rows[i].stays);
     CHECK(s.asked == (strcmp(rows[i].policy, "prefill_load") == 0 ||
-                      (strcmp(rows[i].policy, "isl_or_load") == 0 &&
-                       rows[i].prompt == 100000)));
+                      (strcmp(rows[i].policy, "isl_or_load") == 0 && rows[i].prompt == 100000)));
   }
 }
 

@@ -98,26 +98,20 @@ static blis_status observe_given(const blis_question *q, size_t chosen) {
   return BLIS_OK;
 }
 
-static const blis_filter_ops given_ops = {.filter = keep_given,
-                                          .observe = observe_given};
+static const blis_filter_ops given_ops = {.filter = keep_given, .observe = observe_given};
 
 /* load-balance behind two filters. */
-static blis_router router_of(const blis_alloc *alloc, given_filter *first,
-                             given_filter *second) {
+static blis_router router_of(const blis_alloc *alloc, given_filter *first, given_filter *second) {
   blis_policy_context context = fixture_context();
   blis_error error;
-  blis_filter filters[] = {
-      {.ops = &given_ops, .state = first, .name = "first"},
-      {.ops = &given_ops, .state = second, .name = "second"}};
+  blis_filter filters[] = {{.ops = &given_ops, .state = first, .name = "first"},
+                           {.ops = &given_ops, .state = second, .name = "second"}};
   blis_weighted_item item = {.weight = 1};
-  CHECK_OK(blis_scorer_create(alloc, "load-balance", NULL, &context,
-                              &item.scorer, &error),
-           &error);
+  CHECK_OK(blis_scorer_create(alloc, "load-balance", NULL, &context, &item.scorer, &error), &error);
   const blis_weighted_parts parts = {
       .filters = filters, .filter_count = 2, .items = &item, .count = 1};
   blis_router router = {0};
-  CHECK_OK(blis_weighted_new(alloc, &parts, NULL, &context, &router, &error),
-           &error);
+  CHECK_OK(blis_weighted_new(alloc, &parts, NULL, &context, &router, &error), &error);
   return router;
 }
 
@@ -158,8 +152,7 @@ static void nobody_left_is_a_rejection(void) {
   blis_routing_request request = any_request();
   blis_decision d = {0};
   blis_error error;
-  CHECK_OK(router.ops->route(
-               &(blis_question){router.state, &request, &f.view, &error}, &d),
+  CHECK_OK(router.ops->route(&(blis_question){router.state, &request, &f.view, &error}, &d),
            &error);
   CHECK_STR(d.rejected, "no-candidate");
   CHECK_EQ_I64(first.filtered, 1);
@@ -169,32 +162,25 @@ static void nobody_left_is_a_rejection(void) {
 }
 
 /* One pipeline made and used with memory that ends at request fail_at. */
-static blis_status build_and_route(blis_alloc *alloc, blis_alloc_probe *memory,
-                                   long fail_at) {
+static blis_status build_and_route(blis_alloc *alloc, blis_alloc_probe *memory, long fail_at) {
   blis_policy_context context = fixture_context();
   blis_error error;
   given_filter first = {.keeps = "011"};
   blis_filter filter = {.ops = &given_ops, .state = &first, .name = "first"};
   blis_weighted_item item = {.weight = 1};
   blis_picker picker = {0};
-  CHECK_OK(blis_scorer_create(alloc, "load-balance", NULL, &context,
-                              &item.scorer, &error),
-           &error);
-  CHECK_OK(
-      blis_picker_create(alloc, "softmax", NULL, &context, &picker, &error),
-      &error);
+  CHECK_OK(blis_scorer_create(alloc, "load-balance", NULL, &context, &item.scorer, &error), &error);
+  CHECK_OK(blis_picker_create(alloc, "softmax", NULL, &context, &picker, &error), &error);
   const blis_weighted_parts parts = {&filter, 1, &item, 1, &picker};
   memory->fail_at = memory->requests + fail_at;
   blis_router router = {0};
-  blis_status status =
-      blis_weighted_new(alloc, &parts, NULL, &context, &router, &error);
+  blis_status status = blis_weighted_new(alloc, &parts, NULL, &context, &router, &error);
   if (status == BLIS_OK) {
     fixture f;
     fixture_init(&f, 3);
     blis_routing_request request = any_request();
     blis_decision d;
-    status = router.ops->route(
-        &(blis_question){router.state, &request, &f.view, &error}, &d);
+    status = router.ops->route(&(blis_question){router.state, &request, &f.view, &error}, &d);
   }
   blis_router_free(&router);
   return status;
@@ -217,14 +203,13 @@ static void utilization_keeps_those_within_the_limits(void) {
   blis_policy_context context = fixture_context();
   blis_error error;
   blis_filter filter = {0};
-  CHECK_STATUS(blis_filter_create(&alloc, "llm-d.utilization-filter", NULL,
-                                  &context, &filter, &error),
-               BLIS_ERR_INVALID);
+  CHECK_STATUS(
+      blis_filter_create(&alloc, "llm-d.utilization-filter", NULL, &context, &filter, &error),
+      BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, "max_waiting_queue");
-  const blis_param given[] = {
-      {.name = "max_waiting_queue", .number = 3},
-      {.name = "max_kv_cache_utilization", .number = 0.5},
-      {.name = "fallback_on_empty", .number = 1}};
+  const blis_param given[] = {{.name = "max_waiting_queue", .number = 3},
+                              {.name = "max_kv_cache_utilization", .number = 0.5},
+                              {.name = "fallback_on_empty", .number = 1}};
   fixture f;
   fixture_init(&f, 3);
   fixture_set(&f, BLIS_SIGNAL_QUEUE_DEPTH, (double[]){3, 4, 0});
@@ -232,33 +217,28 @@ static void utilization_keeps_those_within_the_limits(void) {
   blis_routing_request request = any_request();
   for (size_t count = 2; count <= 3; count++) {
     blis_params params = {given, count};
-    CHECK_OK(blis_filter_create(&alloc, "llm-d.utilization-filter", &params,
-                                &context, &filter, &error),
-             &error);
-    bool keep[] = {true, true, true};
     CHECK_OK(
-        filter.ops->filter(
-            &(blis_question){filter.state, &request, &f.view, &error}, keep),
+        blis_filter_create(&alloc, "llm-d.utilization-filter", &params, &context, &filter, &error),
         &error);
+    bool keep[] = {true, true, true};
+    CHECK_OK(filter.ops->filter(&(blis_question){filter.state, &request, &f.view, &error}, keep),
+             &error);
     CHECK(keep[0] && !keep[1] && !keep[2]);
     bool none[] = {false, true, true}; /* the fallback when nobody is left */
-    CHECK_OK(
-        filter.ops->filter(
-            &(blis_question){filter.state, &request, &f.view, &error}, none),
-        &error);
+    CHECK_OK(filter.ops->filter(&(blis_question){filter.state, &request, &f.view, &error}, none),
+             &error);
     CHECK(none[0] == (count == 3) && none[1] == (count == 3));
     blis_filter_free(&filter);
   }
 }
 
-static blis_filter filter_of(const blis_alloc *alloc, const char *name,
-                             const blis_param *params, size_t param_count) {
+static blis_filter filter_of(const blis_alloc *alloc, const char *name, const blis_param *params,
+                             size_t param_count) {
   blis_policy_context context = fixture_context();
   blis_error error;
   blis_filter filter = {0};
   const blis_params given = {params, param_count};
-  CHECK_OK(blis_filter_create(alloc, name, &given, &context, &filter, &error),
-           &error);
+  CHECK_OK(blis_filter_create(alloc, name, &given, &context, &filter, &error), &error);
   return filter;
 }
 
@@ -271,10 +251,8 @@ static const char *kept_by(const blis_filter *filter, const fixture *f,
     keep[i] = true;
   }
   blis_error error;
-  CHECK_OK(
-      filter->ops->filter(
-          &(blis_question){filter->state, request, &f->view, &error}, keep),
-      &error);
+  CHECK_OK(filter->ops->filter(&(blis_question){filter->state, request, &f->view, &error}, keep),
+           &error);
   for (size_t i = 0; i < f->view.count; i++) {
     text[i] = keep[i] ? '1' : '0';
   }
@@ -313,11 +291,9 @@ static void a_session_keeps_its_instance(void) {
   fixture f;
   fixture_init(&f, 3);
   blis_error error;
-  blis_filter filter =
-      filter_of(&alloc, "llm-d.session-affinity-filter", NULL, 0);
+  blis_filter filter = filter_of(&alloc, "llm-d.session-affinity-filter", NULL, 0);
   CHECK_STR(kept_by(&filter, &f, &request), "111");
-  CHECK_OK(filter.ops->observe(
-               &(blis_question){filter.state, &request, &f.view, &error}, 1),
+  CHECK_OK(filter.ops->observe(&(blis_question){filter.state, &request, &f.view, &error}, 1),
            &error);
   CHECK_STR(kept_by(&filter, &f, &request), "010");
   f.view.count = 1; /* it is away */
@@ -341,18 +317,16 @@ static void a_known_prefix_is_worth_some_waiting(void) {
   fixture f;
   fixture_init(&f, 2);
   blis_error error;
-  blis_filter filter =
-      filter_of(&alloc, "llm-d.prefix-cache-affinity-filter", NULL, 0);
+  blis_filter filter = filter_of(&alloc, "llm-d.prefix-cache-affinity-filter", NULL, 0);
   CHECK_STR(kept_by(&filter, &f, &request), "11");
-  CHECK_OK(filter.ops->observe(
-               &(blis_question){filter.state, &request, &f.view, &error}, 0),
+  CHECK_OK(filter.ops->observe(&(blis_question){filter.state, &request, &f.view, &error}, 0),
            &error);
   chain.private_base += 100;
   fixture_set(&f, BLIS_SIGNAL_PENDING_PREFILL_TOKENS, (double[]){4e5, 5e4});
   CHECK_STR(kept_by(&filter, &f, &request), "11"); /* 21,974 ms more */
   fixture_set(&f, BLIS_SIGNAL_PENDING_PREFILL_TOKENS, (double[]){3e5, 5e4});
   CHECK_STR(kept_by(&filter, &f, &request), "10"); /* 15,696 ms more */
-  chain.shared_count = 3; /* 60 % of the prompt are too little */
+  chain.shared_count = 3;                          /* 60 % of the prompt are too little */
   CHECK_STR(kept_by(&filter, &f, &request), "11");
   blis_filter_free(&filter);
 }
@@ -371,13 +345,10 @@ static void how_long_to_wait_is_a_parameter(void) {
     blis_routing_request request = fixture_request(1, 256, &chain, &ticket);
     fixture f;
     fixture_init(&f, 2);
-    const blis_param penalty = {.name = "max_ttft_penalty_ms",
-                                .number = cases[i].penalty_ms};
-    blis_filter filter =
-        filter_of(&alloc, "llm-d.prefix-cache-affinity-filter", &penalty, 1);
+    const blis_param penalty = {.name = "max_ttft_penalty_ms", .number = cases[i].penalty_ms};
+    blis_filter filter = filter_of(&alloc, "llm-d.prefix-cache-affinity-filter", &penalty, 1);
     blis_error error;
-    CHECK_OK(filter.ops->observe(
-                 &(blis_question){filter.state, &request, &f.view, &error}, 0),
+    CHECK_OK(filter.ops->observe(&(blis_question){filter.state, &request, &f.view, &error}, 0),
              &error);
     fixture_set(&f, BLIS_SIGNAL_PENDING_PREFILL_TOKENS, (double[]){3e5, 5e4});
     CHECK_STR(kept_by(&filter, &f, &request), cases[i].kept);

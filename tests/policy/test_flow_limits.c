@@ -8,17 +8,14 @@ static blis_alloc heap;
 
 static const blis_policy_context context = {.instance_count = 2};
 
-static double saturation_of(const char *name, const blis_param *items,
-                            size_t count, const blis_saturation_look *look) {
+static double saturation_of(const char *name, const blis_param *items, size_t count,
+                            const blis_saturation_look *look) {
   const blis_params params = {items, count};
   blis_saturation detector;
   blis_error error;
-  CHECK_OK(
-      blis_saturation_create(&heap, name, &params, &context, &detector, &error),
-      &error);
+  CHECK_OK(blis_saturation_create(&heap, name, &params, &context, &detector, &error), &error);
   double saturation = -1;
-  CHECK_OK(detector.ops->value(detector.state, look, &saturation, &error),
-           &error);
+  CHECK_OK(detector.ops->value(detector.state, look, &saturation, &error), &error);
   blis_saturation_free(&detector);
   return saturation;
 }
@@ -29,14 +26,11 @@ static void test_utilization(void) {
   double age_us[] = {0, 200000};
   blis_saturation_look look = {
       .count = 2, .queue_depth = queue, .kv_utilization = kv, .age_us = age_us};
-  CHECK_EQ_DOUBLE(saturation_of("utilization", NULL, 0, &look),
-                  (0.625 + 1.2) / 2);
+  CHECK_EQ_DOUBLE(saturation_of("utilization", NULL, 0, &look), (0.625 + 1.2) / 2);
   age_us[1] = 200001; // too old
-  CHECK_EQ_DOUBLE(saturation_of("utilization", NULL, 0, &look),
-                  (0.625 + 1) / 2);
+  CHECK_EQ_DOUBLE(saturation_of("utilization", NULL, 0, &look), (0.625 + 1) / 2);
   look.age_us = NULL;
-  CHECK_EQ_DOUBLE(saturation_of("utilization-detector", NULL, 0, &look),
-                  (0.625 + 1.2) / 2);
+  CHECK_EQ_DOUBLE(saturation_of("utilization-detector", NULL, 0, &look), (0.625 + 1.2) / 2);
   look.count = 0;
   CHECK_EQ_DOUBLE(saturation_of("utilization", NULL, 0, &look), 1);
   CHECK_EQ_DOUBLE(saturation_of("concurrency", NULL, 0, &look), 1);
@@ -55,24 +49,19 @@ static void test_concurrency(void) {
   CHECK_EQ_DOUBLE(saturation_of("concurrency", &hybrid, 1, &look), 0.7);
 }
 
-static blis_usage_limit limit_of(const char *name, const blis_param *items,
-                                 size_t count) {
+static blis_usage_limit limit_of(const char *name, const blis_param *items, size_t count) {
   const blis_params params = {items, count};
   blis_usage_limit limit;
   blis_error error;
-  CHECK_OK(
-      blis_usage_limit_create(&heap, name, &params, &context, &limit, &error),
-      &error);
+  CHECK_OK(blis_usage_limit_create(&heap, name, &params, &context, &limit, &error), &error);
   return limit;
 }
 
-static void check_ceilings(blis_usage_limit *limit, double saturation,
-                           const int32_t *priorities, size_t count,
-                           const double *wanted) {
+static void check_ceilings(blis_usage_limit *limit, double saturation, const int32_t *priorities,
+                           size_t count, const double *wanted) {
   double ceilings[8];
   blis_error error;
-  CHECK_OK(limit->ops->ceilings(limit->state, saturation, priorities, count,
-                                ceilings, &error),
+  CHECK_OK(limit->ops->ceilings(limit->state, saturation, priorities, count, ceilings, &error),
            &error);
   for (size_t i = 0; i < count; i++) {
     CHECK(ceilings[i] - wanted[i] < 1e-12 && wanted[i] - ceilings[i] < 1e-12);
@@ -127,13 +116,12 @@ static void test_errors(void) {
   const blis_params params = {upside_down, 2};
   blis_usage_limit limit;
   blis_error error;
-  CHECK_STATUS(blis_usage_limit_create(&heap, "priority-holdback", &params,
-                                       &context, &limit, &error),
-               BLIS_ERR_INVALID);
+  CHECK_STATUS(
+      blis_usage_limit_create(&heap, "priority-holdback", &params, &context, &limit, &error),
+      BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, "min_ceiling 0.9 is above max_ceiling 0.4");
   blis_saturation detector;
-  CHECK_STATUS(blis_saturation_create(&heap, "utilisation", NULL, &context,
-                                      &detector, &error),
+  CHECK_STATUS(blis_saturation_create(&heap, "utilisation", NULL, &context, &detector, &error),
                BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, "did you mean 'utilization'?");
 }

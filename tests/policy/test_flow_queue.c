@@ -20,9 +20,8 @@ static uint32_t tenant_of(const char *name) {
   return tenant;
 }
 
-static blis_flow_verdict add(blis_flow_queue *queue, uint64_t handle,
-                             int32_t priority, const char *tenant,
-                             int64_t order, uint64_t *displaced) {
+static blis_flow_verdict add(blis_flow_queue *queue, uint64_t handle, int32_t priority,
+                             const char *tenant, int64_t order, uint64_t *displaced) {
   const blis_flow_item item = {.handle = handle,
                                .priority = priority,
                                .tenant = tenant_of(tenant),
@@ -32,18 +31,15 @@ static blis_flow_verdict add(blis_flow_queue *queue, uint64_t handle,
   blis_flow_verdict verdict;
   bool has_displaced;
   blis_flow_item gone;
-  CHECK_STATUS(
-      blis_flow_queue_add(queue, &item, &verdict, &has_displaced, &gone),
-      BLIS_OK);
+  CHECK_STATUS(blis_flow_queue_add(queue, &item, &verdict, &has_displaced, &gone), BLIS_OK);
   *displaced = has_displaced ? gone.handle : 0;
   return verdict;
 }
 
-static void wait_for(blis_flow_queue *queue, uint64_t handle, int32_t priority,
-                     const char *tenant, int64_t order) {
+static void wait_for(blis_flow_queue *queue, uint64_t handle, int32_t priority, const char *tenant,
+                     int64_t order) {
   uint64_t displaced;
-  CHECK_EQ_I64(add(queue, handle, priority, tenant, order, &displaced),
-               BLIS_FLOW_QUEUED);
+  CHECK_EQ_I64(add(queue, handle, priority, tenant, order, &displaced), BLIS_FLOW_QUEUED);
   CHECK_EQ_I64(displaced, 0);
 }
 
@@ -51,8 +47,7 @@ static uint64_t take(blis_flow_queue *queue, size_t band) {
   return blis_flow_queue_take(queue, band, 0).handle;
 }
 
-static blis_flow_queue *queue_of(blis_flow_fairness fairness,
-                                 blis_flow_limits limits) {
+static blis_flow_queue *queue_of(blis_flow_fairness fairness, blis_flow_limits limits) {
   return blis_flow_queue_new(&heap, &limits, fairness, strings, NULL);
 }
 
@@ -69,8 +64,7 @@ static void test_strict_by_order(void) {
 
 /* The flow of the oldest item, and of that flow the most urgent one. */
 static void test_strict_by_age(void) {
-  blis_flow_queue *queue =
-      queue_of(BLIS_FLOW_STRICT_FIFO, (blis_flow_limits){0});
+  blis_flow_queue *queue = queue_of(BLIS_FLOW_STRICT_FIFO, (blis_flow_limits){0});
   wait_for(queue, 1, 0, "b", 30);
   wait_for(queue, 2, 0, "a", 5);
   wait_for(queue, 3, 0, "b", 10);
@@ -81,8 +75,7 @@ static void test_strict_by_age(void) {
 }
 
 static void test_round_robin(void) {
-  blis_flow_queue *queue =
-      queue_of(BLIS_FLOW_ROUND_ROBIN, (blis_flow_limits){0});
+  blis_flow_queue *queue = queue_of(BLIS_FLOW_ROUND_ROBIN, (blis_flow_limits){0});
   wait_for(queue, 1, 0, "c", 0);
   wait_for(queue, 2, 0, "a", 0);
   wait_for(queue, 3, 0, "a", 0);
@@ -118,13 +111,11 @@ static void test_bands(void) {
 static void test_limits(void) {
   uint64_t displaced;
   blis_flow_queue *queue =
-      queue_of(BLIS_FLOW_STRICT, (blis_flow_limits){.max_requests = 3,
-                                                    .band_max_requests = 2,
-                                                    .max_bytes = 10000});
+      queue_of(BLIS_FLOW_STRICT,
+               (blis_flow_limits){.max_requests = 3, .band_max_requests = 2, .max_bytes = 10000});
   wait_for(queue, 1, 0, "a", 0);
   wait_for(queue, 2, 0, "a", 0);
-  CHECK_EQ_I64(add(queue, 3, 0, "a", 0, &displaced),
-               BLIS_FLOW_BAND_FULL_REQUESTS);
+  CHECK_EQ_I64(add(queue, 3, 0, "a", 0, &displaced), BLIS_FLOW_BAND_FULL_REQUESTS);
   wait_for(queue, 4, 1, "a", 0);
   CHECK_EQ_I64(add(queue, 5, 1, "a", 0, &displaced), BLIS_FLOW_FULL_REQUESTS);
   // A band exists from its first item on, even a refused one.
@@ -132,8 +123,7 @@ static void test_limits(void) {
   CHECK_EQ_I64(blis_flow_queue_band_count(queue), 3);
   blis_flow_queue_free(queue);
 
-  queue = queue_of(BLIS_FLOW_STRICT,
-                   (blis_flow_limits){.max_bytes = 250, .band_max_bytes = 150});
+  queue = queue_of(BLIS_FLOW_STRICT, (blis_flow_limits){.max_bytes = 250, .band_max_bytes = 150});
   wait_for(queue, 1, 0, "a", 0);
   CHECK_EQ_I64(add(queue, 2, 0, "a", 0, &displaced), BLIS_FLOW_BAND_FULL_BYTES);
   wait_for(queue, 3, 1, "a", 0);
@@ -143,8 +133,8 @@ static void test_limits(void) {
 
 static void test_shedding(void) {
   uint64_t displaced;
-  blis_flow_queue *queue = queue_of(
-      BLIS_FLOW_STRICT, (blis_flow_limits){.max_requests = 3, .sheds = true});
+  blis_flow_queue *queue =
+      queue_of(BLIS_FLOW_STRICT, (blis_flow_limits){.max_requests = 3, .sheds = true});
   wait_for(queue, 1, -2, "a", 0);
   wait_for(queue, 2, -2, "b", 0);
   wait_for(queue, 3, -1, "a", 0);
@@ -175,11 +165,10 @@ static void test_least_service(void) {
   blis_flow_claims claims = {0};
   blis_flow_claim all[3];
   for (uint32_t i = 0; i < 3; i++) {
-    all[i] = (blis_flow_claim){
-        .service = blis_flow_service_share(service, i + 1),
-        .enqueue_us = now_us - (int64_t[]){500000, 100000, 0}[i],
-        .name = (const char *[]){"a", "b", "c"}[i],
-        .owner = &all[i]};
+    all[i] = (blis_flow_claim){.service = blis_flow_service_share(service, i + 1),
+                               .enqueue_us = now_us - (int64_t[]){500000, 100000, 0}[i],
+                               .name = (const char *[]){"a", "b", "c"}[i],
+                               .owner = &all[i]};
     CHECK_STATUS(blis_flow_claims_add(&claims, &heap, &all[i]), BLIS_OK);
   }
   CHECK(blis_flow_claims_pick(&claims, 0.8, 0.2, now_us) == &all[2]);
@@ -199,8 +188,8 @@ typedef struct program {
 } program;
 
 /* What the header says, of all claims; programs are in order of their names. */
-static program *plain_pick(program *programs, double service_weight,
-                           double wait_weight, int64_t now_us) {
+static program *plain_pick(program *programs, double service_weight, double wait_weight,
+                           int64_t now_us) {
   double least = INFINITY;
   double most = -INFINITY;
   double shortest = INFINITY;
@@ -222,8 +211,7 @@ static program *plain_pick(program *programs, double service_weight,
     double score = service_weight - (p->claim.service - least) * per_token +
                    ((double)(now_us - p->claim.enqueue_us) - shortest) * per_us;
     bool is_equal = score == best_score;
-    if (p->waits && (score > best_score ||
-                     (is_equal && p->claim.service < best->claim.service))) {
+    if (p->waits && (score > best_score || (is_equal && p->claim.service < best->claim.service))) {
       best = p;
       best_score = score;
     }
@@ -246,14 +234,11 @@ static void test_claims(void) {
   for (int64_t now_us = 1000; now_us < 1000 + CHANGES; now_us++) {
     bool is_coarse = now_us % 5000 < 2500; /* so that many are equal */
     double service = blis_random_intn(&random, is_coarse ? 4 : 1000000);
-    int64_t enqueue_us =
-        now_us - blis_random_intn(&random, is_coarse ? 3 : 900);
+    int64_t enqueue_us = now_us - blis_random_intn(&random, is_coarse ? 3 : 900);
     program *p = &all[blis_random_intn(&random, CLAIMS_MAX)];
     if (!p->waits) {
-      p->claim = (blis_flow_claim){.service = service,
-                                   .enqueue_us = enqueue_us,
-                                   .name = p->name,
-                                   .owner = p};
+      p->claim = (blis_flow_claim){
+          .service = service, .enqueue_us = enqueue_us, .name = p->name, .owner = p};
       CHECK_STATUS(blis_flow_claims_add(&claims, &heap, &p->claim), BLIS_OK);
       count++;
     } else if (blis_random_intn(&random, 3) == 0) {
@@ -278,13 +263,10 @@ static void test_claims(void) {
 
 /* As if it had been added and taken. */
 static void test_passing(void) {
-  blis_flow_queue *queue = queue_of(BLIS_FLOW_ROUND_ROBIN,
-                                    (blis_flow_limits){.band_max_bytes = 150});
-  blis_flow_item item = {.handle = 1,
-                         .priority = 2,
-                         .tenant = tenant_of("a"),
-                         .size_bytes = 100,
-                         .enqueue_us = 70};
+  blis_flow_queue *queue =
+      queue_of(BLIS_FLOW_ROUND_ROBIN, (blis_flow_limits){.band_max_bytes = 150});
+  blis_flow_item item = {
+      .handle = 1, .priority = 2, .tenant = tenant_of("a"), .size_bytes = 100, .enqueue_us = 70};
   CHECK_STATUS(blis_flow_queue_open_band(queue, 2, 70), BLIS_OK);
   CHECK(blis_flow_queue_pass(queue, &item));
   CHECK_EQ_I64(blis_flow_queue_first_idle_us(queue, 5), 75);
@@ -343,8 +325,7 @@ static size_t plain_strict_fifo(const plain *list, int32_t priority) {
   size_t best = oldest;
   for (size_t i = oldest; i < list->count; i++) {
     const blis_flow_item *item = &list->items[i];
-    if (item->priority == priority &&
-        item->tenant == list->items[oldest].tenant &&
+    if (item->priority == priority && item->tenant == list->items[oldest].tenant &&
         item->order < list->items[best].order) {
       best = i;
     }
@@ -361,8 +342,7 @@ static size_t plain_find(const plain *list, uint64_t handle) {
 }
 
 /* Of a tenant of a band. */
-static size_t plain_of_tenant(const plain *list, int32_t priority,
-                              uint32_t tenant) {
+static size_t plain_of_tenant(const plain *list, int32_t priority, uint32_t tenant) {
   size_t best = list->count;
   for (size_t i = 0; i < list->count; i++) {
     const blis_flow_item *item = &list->items[i];
@@ -386,8 +366,7 @@ static void check_totals(const blis_flow_queue *queue, const plain *list,
   for (size_t b = 0; b < blis_flow_queue_band_count(queue); b++) {
     blis_flow_band band = blis_flow_queue_band(queue, b);
     in_bands += band.count;
-    CHECK(b == 0 ||
-          blis_flow_queue_band(queue, b - 1).priority > band.priority);
+    CHECK(b == 0 || blis_flow_queue_band(queue, b - 1).priority > band.priority);
     int64_t in_flows = 0;
     for (size_t f = 0; f < blis_flow_queue_flow_count(queue, b); f++) {
       in_flows += blis_flow_queue_flow(queue, b, f).count;
@@ -397,21 +376,18 @@ static void check_totals(const blis_flow_queue *queue, const plain *list,
   CHECK_EQ_I64(in_bands, list->count);
 }
 
-static void add_at_random(blis_flow_queue *queue, plain *list,
-                          blis_random *random, uint64_t handle) {
+static void add_at_random(blis_flow_queue *queue, plain *list, blis_random *random,
+                          uint64_t handle) {
   static const char *const names[TENANTS] = {"", "a", "b", "ab", "z"};
-  blis_flow_item item = {
-      .handle = handle,
-      .priority = blis_random_intn(random, 3) - 1,
-      .tenant = tenant_of(names[blis_random_intn(random, TENANTS)]),
-      .order = blis_random_intn(random, 4),
-      .enqueue_us = (int64_t)handle};
+  blis_flow_item item = {.handle = handle,
+                         .priority = blis_random_intn(random, 3) - 1,
+                         .tenant = tenant_of(names[blis_random_intn(random, TENANTS)]),
+                         .order = blis_random_intn(random, 4),
+                         .enqueue_us = (int64_t)handle};
   blis_flow_verdict verdict;
   bool has_displaced;
   blis_flow_item gone;
-  CHECK_STATUS(
-      blis_flow_queue_add(queue, &item, &verdict, &has_displaced, &gone),
-      BLIS_OK);
+  CHECK_STATUS(blis_flow_queue_add(queue, &item, &verdict, &has_displaced, &gone), BLIS_OK);
   if (has_displaced) {
     CHECK_EQ_I64(list->count, PLAIN_MAX - 1);
     CHECK(gone.priority < 0 && gone.priority < item.priority);
@@ -427,8 +403,8 @@ static void add_at_random(blis_flow_queue *queue, plain *list,
   }
 }
 
-static void take_at_random(blis_flow_queue *queue, plain *list,
-                           blis_random *random, blis_flow_fairness fairness) {
+static void take_at_random(blis_flow_queue *queue, plain *list, blis_random *random,
+                           blis_flow_fairness fairness) {
   size_t bands = blis_flow_queue_band_count(queue);
   if (bands == 0) {
     return;
@@ -438,9 +414,8 @@ static void take_at_random(blis_flow_queue *queue, plain *list,
   if (its.count == 0) {
     return;
   }
-  size_t wanted = fairness == BLIS_FLOW_STRICT
-                      ? plain_strict(list, its.priority)
-                      : plain_strict_fifo(list, its.priority);
+  size_t wanted = fairness == BLIS_FLOW_STRICT ? plain_strict(list, its.priority)
+                                               : plain_strict_fifo(list, its.priority);
   blis_flow_item taken;
   if (fairness == BLIS_FLOW_CHOSEN) {
     size_t count = blis_flow_queue_flow_count(queue, band);
@@ -458,12 +433,11 @@ static void take_at_random(blis_flow_queue *queue, plain *list,
 
 static void test_random_use(void) {
   for (int seed = 0; seed < 40; seed++) {
-    static const blis_flow_fairness all[] = {
-        BLIS_FLOW_STRICT, BLIS_FLOW_STRICT_FIFO, BLIS_FLOW_CHOSEN};
+    static const blis_flow_fairness all[] = {BLIS_FLOW_STRICT, BLIS_FLOW_STRICT_FIFO,
+                                             BLIS_FLOW_CHOSEN};
     blis_flow_fairness fairness = all[seed % 3];
     blis_flow_queue *queue =
-        queue_of(fairness, (blis_flow_limits){.max_requests = PLAIN_MAX - 1,
-                                              .sheds = true});
+        queue_of(fairness, (blis_flow_limits){.max_requests = PLAIN_MAX - 1, .sheds = true});
     plain list = {.count = 0};
     blis_random random;
     blis_random_init(&random, seed);
@@ -479,8 +453,7 @@ static void test_random_use(void) {
         break;
       default:
         if (list.count > 0) {
-          CHECK_EQ_I64(blis_flow_queue_take_oldest(queue, 0).handle,
-                       list.items[0].handle);
+          CHECK_EQ_I64(blis_flow_queue_take_oldest(queue, 0).handle, list.items[0].handle);
           plain_remove(&list, 0);
         }
       }

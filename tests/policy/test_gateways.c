@@ -350,8 +350,7 @@ static void comparison_set(void) {
   CHECK_EQ_I64(route_one(&g, PROMPT(1024, 64, 0)), 0); /* 1012 and 1024 */
   close_policy(&g);
   open_policy(&g, "blitz.bounded-most-hit", 3);
-  fixture_set(&g.f, BLIS_SIGNAL_PENDING_PREFILL_TOKENS,
-              (double[]){0, 2048, 2047});
+  fixture_set(&g.f, BLIS_SIGNAL_PENDING_PREFILL_TOKENS, (double[]){0, 2048, 2047});
   fixture_set(&g.f, BLIS_SIGNAL_CACHED_TOKENS, (double[]){16, 64, 16});
   CHECK_EQ_I64(route_one(&g, PROMPT(1024, 64, 0)), 2);
   close_policy(&g);
@@ -399,8 +398,7 @@ static void b3_linear(void) {
   teach(&g, 0, PROMPT(1600, 0, 0)); /* 3520 > 2 x 1920 is not */
   CHECK_EQ_I64(route_one(&g, turn), 0);
   close_policy(&g);
-  const blis_param strict[] = {block_size,
-                               {.name = "overload_factor", .number = 1}};
+  const blis_param strict[] = {block_size, {.name = "overload_factor", .number = 1}};
   open_with(&g, "b3.linear", 2, strict, 2);
   CHECK_EQ_I64(route_one(&g, turn), 0);
   CHECK_EQ_I64(route_one(&g, turn), 0); /* ongoing 160 - cached 160, a tie */
@@ -408,26 +406,21 @@ static void b3_linear(void) {
   close_policy(&g);
 }
 
-static void scores_of(const char *name, const blis_param *params,
-                      size_t param_count, fixture *f,
+static void scores_of(const char *name, const blis_param *params, size_t param_count, fixture *f,
                       const blis_routing_request *request, double *scores) {
   blis_alloc alloc = blis_alloc_heap();
   blis_policy_context context = fixture_context();
   blis_error error;
   blis_scorer scorer = {0};
   const blis_params given = {params, param_count};
-  CHECK_OK(blis_scorer_create(&alloc, name, &given, &context, &scorer, &error),
-           &error);
+  CHECK_OK(blis_scorer_create(&alloc, name, &given, &context, &scorer, &error), &error);
   if (scorer.ops->observe != NULL) { /* the first instance gets it before */
     blis_routing_request before = *request;
-    CHECK_OK(scorer.ops->observe(
-                 &(blis_question){scorer.state, &before, &f->view, &error}, 0),
+    CHECK_OK(scorer.ops->observe(&(blis_question){scorer.state, &before, &f->view, &error}, 0),
              &error);
   }
-  CHECK_OK(
-      scorer.ops->score(
-          &(blis_question){scorer.state, request, &f->view, &error}, scores),
-      &error);
+  CHECK_OK(scorer.ops->score(&(blis_question){scorer.state, request, &f->view, &error}, scores),
+           &error);
   blis_scorer_free(&scorer);
 }
 
@@ -447,8 +440,7 @@ static void llmd_scorers(void) {
   fixture_set(&f, BLIS_SIGNAL_IN_FLIGHT, (double[]){2, 2, 2});
   scores_of("llm-d.active-request-scorer", NULL, 0, &f, &request, scores);
   CHECK(scores[0] == 0 && scores[1] == 0 && scores[2] == 0);
-  fixture_set(&f, BLIS_SIGNAL_PENDING_PREFILL_TOKENS,
-              (double[]){900000, 0, 5e6});
+  fixture_set(&f, BLIS_SIGNAL_PENDING_PREFILL_TOKENS, (double[]){900000, 0, 5e6});
   scores_of("llm-d.token-load-scorer", NULL, 0, &f, &request, scores);
   CHECK(fabs(scores[0] - 0.7825622559) < 1e-10);
   CHECK_EQ_DOUBLE(scores[2], 0.0);
@@ -468,19 +460,16 @@ static void llmd_prefix_cache_scorer(void) {
     blis_error error;
     blis_scorer scorer = {0};
     const blis_params given = {&half, count};
-    CHECK_OK(blis_scorer_create(&alloc, "llm-d.prefix-cache-scorer", &given,
-                                &context, &scorer, &error),
-             &error);
+    CHECK_OK(
+        blis_scorer_create(&alloc, "llm-d.prefix-cache-scorer", &given, &context, &scorer, &error),
+        &error);
     blis_routing_request request = fixture_request(1, 1280, &chain, &ticket);
-    CHECK_OK(scorer.ops->observe(
-                 &(blis_question){scorer.state, &request, &f.view, &error}, 0),
+    CHECK_OK(scorer.ops->observe(&(blis_question){scorer.state, &request, &f.view, &error}, 0),
              &error);
     chain.private_base += 100;
     double scores[2];
-    CHECK_OK(
-        scorer.ops->score(
-            &(blis_question){scorer.state, &request, &f.view, &error}, scores),
-        &error);
+    CHECK_OK(scorer.ops->score(&(blis_question){scorer.state, &request, &f.view, &error}, scores),
+             &error);
     CHECK(fabs(scores[0] - (count == 0 ? 0.5 : 0.2530517578)) < 1e-10);
     CHECK_EQ_DOUBLE(scores[1], 0.0);
     CHECK_EQ_I64(scorer.ops->believed_tokens(scorer.state, &f.view, 0), 640);

@@ -17,8 +17,7 @@ static void smg_least_load(void) {
   loads(&g, (double[]){2, 1, 3}); /* nobody was polled: the load alone */
   CHECK_EQ_I64(route_one(&g, PROMPT(500, 0, 0)), 1);
   at(&g, 10);
-  fixture_set(&g.f, BLIS_SIGNAL_PENDING_PREFILL_TOKENS,
-              (double[]){4000, 1000, 0});
+  fixture_set(&g.f, BLIS_SIGNAL_PENDING_PREFILL_TOKENS, (double[]){4000, 1000, 0});
   fixture_set(&g.f, BLIS_SIGNAL_OUTPUT_TOKENS, (double[]){25000, 10000, 0});
   fixture_set(&g.f, BLIS_SIGNAL_KV_UTILIZATION, (double[]){0.6, 0.9, 0.2});
   send_to(&g, &g.f.view, PROMPT(0, 0, 0)); /* polls; 2000 tokens/s unknown */
@@ -66,7 +65,7 @@ static void smg_bucket_balances(void) {
   CHECK_EQ_I64(route_one(&g, PROMPT(16, 0, 0)), 0); /* 64 and 0 */
   CHECK_EQ_I64(route_one(&g, PROMPT(1, 0, 0)), 0);  /* not more than 64 */
   CHECK_EQ_I64(route_one(&g, PROMPT(1, 0, 0)), 1);  /* 68 are */
-  at(&g, 5.1); /* all of it is too long ago */
+  at(&g, 5.1);                                      /* all of it is too long ago */
   CHECK_EQ_I64(route_one(&g, PROMPT(1, 0, 0)), 0);
   close_policy(&g);
 }
@@ -152,8 +151,7 @@ static void aibrix_session_affinity(void) {
     size_t best = 0;
     for (size_t i = 0; i < 4; i++) {
       char key[32];
-      int length =
-          snprintf(key, sizeof key, "s%u%cinstance_%zu", session, 0, i);
+      int length = snprintf(key, sizeof key, "s%u%cinstance_%zu", session, 0, i);
       uint64_t hash = UINT64_C(14695981039346656037);
       for (int k = 0; k < length; k++) {
         hash = (hash ^ (unsigned char)key[k]) * UINT64_C(1099511628211);
@@ -382,8 +380,8 @@ static void aibrix_prefix_cache_preble(void) {
   close_policy(&g);
 }
 
-static void set_blitz(gateway *g, const double *waiting, const double *running,
-                      const double *hit, const double *decoded) {
+static void set_blitz(gateway *g, const double *waiting, const double *running, const double *hit,
+                      const double *decoded) {
   fixture_set(&g->f, BLIS_SIGNAL_QUEUE_DEPTH, waiting);
   fixture_set(&g->f, BLIS_SIGNAL_BATCH_SIZE, running);
   fixture_set(&g->f, BLIS_SIGNAL_CACHED_TOKENS, hit);
@@ -414,8 +412,7 @@ static void blitz_lmetric(void) {
   const double none[] = {0, 0, 0};
   open_policy(&g, "blitz.lmetric", 3);
   set_blitz(&g, none, (double[]){3, 2, 1}, (double[]){0, 6144, 0}, none);
-  fixture_set(&g.f, BLIS_SIGNAL_PENDING_PREFILL_TOKENS,
-              (double[]){0, 4096, 1024});
+  fixture_set(&g.f, BLIS_SIGNAL_PENDING_PREFILL_TOKENS, (double[]){0, 4096, 1024});
   CHECK_EQ_I64(route_one(&g, PROMPT(8192, 0, 0)), 1); /* 32768 18432 18432 */
   close_policy(&g);
 }
@@ -441,8 +438,7 @@ static void blitz_bailian(void) {
   for (int64_t seed = 0; seed < 3; seed++) {
     open_policy(&g, "blitz.bailian", 3);
     for (int i = 0; i < 4000; i++) {
-      set_blitz(&g, none, (double[]){4, 2, 0}, (double[]){64, 32, 0},
-                (double[]){10, 10, 20});
+      set_blitz(&g, none, (double[]){4, 2, 0}, (double[]){64, 32, 0}, (double[]){10, 10, 20});
       size_t chosen = route_one(&g, PROMPT(0, 0, 0));
       /* decoded tokens: (20 - 10) / 10 = 1 for two of them */
       picked[chosen]++;

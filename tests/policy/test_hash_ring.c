@@ -70,9 +70,8 @@ static void only_keys_of_those_that_leave_move(void) {
   blis__hash_ring_deinit(&four);
 }
 
-static size_t route_prefix(const blis_router *router, const fixture *f,
-                           uint64_t stream, uint32_t session,
-                           const blis_intern *strings) {
+static size_t route_prefix(const blis_router *router, const fixture *f, uint64_t stream,
+                           uint32_t session, const blis_intern *strings) {
   blis_block_chain chain = {0};
   blis_ticket ticket;
   blis_routing_request request = fixture_request(1, 16, &chain, &ticket);
@@ -88,8 +87,7 @@ static size_t route_prefix(const blis_router *router, const fixture *f,
 static void the_load_is_bounded(void) {
   blis_alloc alloc = blis_alloc_heap();
   blis_policy_context context = fixture_context();
-  blis_router router =
-      fixture_router(&alloc, "consistent-hash", NULL, &context);
+  blis_router router = fixture_router(&alloc, "consistent-hash", NULL, &context);
   fixture f;
   fixture_init(&f, 4);
   int moved = 0;
@@ -118,8 +116,7 @@ static void without_a_factor_nobody_moves(void) {
   blis_policy_context context = fixture_context();
   blis_param param = {.name = "load_factor", .number = 0};
   blis_params params = {&param, 1};
-  blis_router router =
-      fixture_router(&alloc, "consistent-hash", &params, &context);
+  blis_router router = fixture_router(&alloc, "consistent-hash", &params, &context);
   fixture f;
   fixture_init(&f, 4);
   size_t home = route_prefix(&router, &f, 9, 0, NULL);
@@ -133,8 +130,7 @@ static void sessions_may_be_the_key(void) {
   blis_policy_context context = fixture_context();
   blis_param param = {.name = "key", .text = "session"};
   blis_params params = {&param, 1};
-  blis_router router =
-      fixture_router(&alloc, "consistent-hash", &params, &context);
+  blis_router router = fixture_router(&alloc, "consistent-hash", &params, &context);
   blis_intern *strings = blis_intern_new(&alloc);
   fixture f;
   fixture_init(&f, 4);
@@ -145,9 +141,7 @@ static void sessions_may_be_the_key(void) {
     uint32_t session;
     CHECK(blis_intern_add(strings, name, (size_t)length, &session) == BLIS_OK);
     size_t home = route_prefix(&router, &f, 1, session, strings);
-    CHECK_EQ_I64(
-        route_prefix(&router, &f, (blis_block_id)(s + 2), session, strings),
-        home);
+    CHECK_EQ_I64(route_prefix(&router, &f, (blis_block_id)(s + 2), session, strings), home);
     used |= 1 << home;
   }
   CHECK_EQ_I64(used, 15);

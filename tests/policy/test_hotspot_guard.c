@@ -28,12 +28,10 @@ static void init(fixture *f, size_t window) {
 static bool is_ruled_out(fixture *f, uint64_t class) {
   const double scores[CANDIDATES] = {-1, -5, -5, -5};
   memcpy(f->scores, scores, sizeof scores);
-  CHECK(blis__hotspot_guard_apply(&f->guard, class, &f->view, f->blocks,
-                                  f->scores) == BLIS_OK);
+  CHECK(blis__hotspot_guard_apply(&f->guard, class, &f->view, f->blocks, f->scores) == BLIS_OK);
   for (size_t i = 1; i < CANDIDATES; i++) {
-    CHECK_EQ_DOUBLE(f->scores[i], f->blocks[i] > 0 && isinf(f->scores[0])
-                                      ? -(double)INFINITY
-                                      : -5.0);
+    CHECK_EQ_DOUBLE(f->scores[i],
+                    f->blocks[i] > 0 && isinf(f->scores[0]) ? -(double)INFINITY : -5.0);
   }
   return isinf(f->scores[0]);
 }

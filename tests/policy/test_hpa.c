@@ -17,8 +17,8 @@ static void test_hpa_pods(void) {
               {{20000, 20000, 20000}, 3, 1, 0, 6}};
   const blis_hpa_rules rules = blis_hpa_default_rules();
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    CHECK_EQ_I64(blis_hpa_pods(&rules, rows[i].values, rows[i].count,
-                               rows[i].missing, rows[i].unready, 10000, 4),
+    CHECK_EQ_I64(blis_hpa_pods(&rules, rows[i].values, rows[i].count, rows[i].missing,
+                               rows[i].unready, 10000, 4),
                  rows[i].wanted);
   }
   CHECK_EQ_I64(blis_hpa_pods(&rules, NULL, 0, 4, 0, 10000, 4), 4);
@@ -32,14 +32,13 @@ typedef struct controller {
 } controller;
 
 static int64_t sync(controller *c, int64_t time_s, int64_t proposal) {
-  CHECK(blis_hpa_sync(&c->hpa, heap(), &c->rules, time_s * 1000000, c->replicas,
-                      proposal, 1, c->max, &c->replicas) == BLIS_OK);
+  CHECK(blis_hpa_sync(&c->hpa, heap(), &c->rules, time_s * 1000000, c->replicas, proposal, 1,
+                      c->max, &c->replicas) == BLIS_OK);
   return c->replicas;
 }
 
 static controller starting_at(int64_t replicas) {
-  return (controller){
-      .rules = blis_hpa_default_rules(), .replicas = replicas, .max = 1000};
+  return (controller){.rules = blis_hpa_default_rules(), .replicas = replicas, .max = 1000};
 }
 
 static void drop(controller *c) {
@@ -47,9 +46,7 @@ static void drop(controller *c) {
 }
 
 static int64_t sync_value(controller *c, int64_t time_s, int64_t value) {
-  return sync(
-      c, time_s,
-      blis_hpa_average_value(&c->rules, value * 1000, 10000, c->replicas));
+  return sync(c, time_s, blis_hpa_average_value(&c->rules, value * 1000, 10000, c->replicas));
 }
 
 static void test_hpa_up(void) {
@@ -80,8 +77,7 @@ static void test_hpa_down_window(void) {
 static void test_hpa_limits(void) {
   // One a period.
   controller c = starting_at(1);
-  c.rules.up =
-      (blis_hpa_direction){.pods = 1, .pods_period_s = 180, .tolerance = 0.1};
+  c.rules.up = (blis_hpa_direction){.pods = 1, .pods_period_s = 180, .tolerance = 0.1};
   for (int64_t t = 0; t <= 360; t += 15) {
     CHECK_EQ_I64(sync(&c, t, 6), t < 180 ? 2 : t < 360 ? 3 : 4);
   }
@@ -95,11 +91,8 @@ static void test_hpa_limits(void) {
   drop(&c);
   // Down by percent, cut off.
   c = starting_at(40);
-  c.rules.down = (blis_hpa_direction){.pods = 1,
-                                      .pods_period_s = 60,
-                                      .percent = 10,
-                                      .percent_period_s = 60,
-                                      .tolerance = 0.1};
+  c.rules.down = (blis_hpa_direction){
+      .pods = 1, .pods_period_s = 60, .percent = 10, .percent_period_s = 60, .tolerance = 0.1};
   for (int64_t t = 0; t <= 120; t += 15) {
     CHECK_EQ_I64(sync(&c, t, 1), t < 60 ? 36 : t < 120 ? 32 : 28);
   }
@@ -130,8 +123,8 @@ static void test_hpa_both_windows(void) {
                                     .percent = 100,
                                     .percent_period_s = 60,
                                     .tolerance = 0.1};
-  c.rules.down = (blis_hpa_direction){
-      .window_s = 180, .pods = 1, .pods_period_s = 120, .tolerance = 0.1};
+  c.rules.down =
+      (blis_hpa_direction){.window_s = 180, .pods = 1, .pods_period_s = 120, .tolerance = 0.1};
   for (int64_t t = 0; t <= 525; t += 15) {
     int64_t wanted = t < 30 ? 2 : t < 285 ? 6 : t < 405 ? 5 : t < 525 ? 4 : 3;
     CHECK_EQ_I64(sync(&c, t, t < 120 ? 6 : 2), wanted);

@@ -6,8 +6,7 @@
 #include "policy/contract/stable_hash.h"
 #include "routing_fixture.h"
 
-static uint64_t hash_of_tokens(const char *model, uint32_t first,
-                               uint32_t last) {
+static uint64_t hash_of_tokens(const char *model, uint32_t first, uint32_t last) {
   uint64_t hash = blis_stable_hash_start(model);
   unsigned char block[64];
   size_t size = 0;
@@ -25,10 +24,9 @@ static uint64_t hash_of_tokens(const char *model, uint32_t first,
 
 /* Model "m", tokens 1 to 70 in blocks of 16, made with xxHash 0.8. */
 static void stable_hash_vectors(void) {
-  static const uint64_t chain[] = {
-      UINT64_C(0xba2e567083a2b2e8), UINT64_C(0x634cc9dba5a2f7c6),
-      UINT64_C(0x6da19ff51d217947), UINT64_C(0x46e32b569ffb5fae),
-      UINT64_C(0x3c1f55b06ec6c865)};
+  static const uint64_t chain[] = {UINT64_C(0xba2e567083a2b2e8), UINT64_C(0x634cc9dba5a2f7c6),
+                                   UINT64_C(0x6da19ff51d217947), UINT64_C(0x46e32b569ffb5fae),
+                                   UINT64_C(0x3c1f55b06ec6c865)};
   for (uint32_t k = 0; k < 5; k++) {
     CHECK(hash_of_tokens("m", 1, 16 * k + 6) == chain[k]);
   }
@@ -54,8 +52,8 @@ static void name_nodes(fixture *f) {
   }
 }
 
-static size_t stable_pick(const blis_routing_view *view, double epsilon,
-                          const blis_segment *prefix, const double *scores) {
+static size_t stable_pick(const blis_routing_view *view, double epsilon, const blis_segment *prefix,
+                          const double *scores) {
   blis_stable_hash rule = BLIS_STABLE_HASH_DEFAULT;
   rule.epsilon = epsilon;
   const blis_routing_request request = {
@@ -100,12 +98,10 @@ static void a_prefix_keeps_its_node(void) {
   }
 }
 
-static uint64_t hash_of_content(int64_t number, const blis_segment *segments,
-                                uint32_t count, int64_t window_tokens) {
-  const blis_routing_request request = {.number = number,
-                                        .prompt_tokens = 90,
-                                        .segments = segments,
-                                        .segment_count = count};
+static uint64_t hash_of_content(int64_t number, const blis_segment *segments, uint32_t count,
+                                int64_t window_tokens) {
+  const blis_routing_request request = {
+      .number = number, .prompt_tokens = 90, .segments = segments, .segment_count = count};
   return blis_stable_hash_of(&request, 16, window_tokens);
 }
 
@@ -151,8 +147,7 @@ static void one_candidate_draws_nothing(void) {
 
 enum { DRAWS = 40000 };
 
-static void check_shares(const size_t *picked, const double *shares,
-                         size_t count) {
+static void check_shares(const size_t *picked, const double *shares, size_t count) {
   for (size_t i = 0; i < count; i++) {
     double share = (double)picked[i] / DRAWS;
     CHECK(fabs(share - shares[i]) < 0.012); /* 5 standard deviations */
@@ -215,13 +210,12 @@ static void weighted_random_follows_the_scores(void) {
 }
 
 /* weighted-stateless with a picker: how often each of three is taken. */
-static void count_picks(const blis_param *items, size_t count,
-                        const double *loads, size_t *picked) {
+static void count_picks(const blis_param *items, size_t count, const double *loads,
+                        size_t *picked) {
   blis_alloc alloc = blis_alloc_heap();
   blis_policy_context context = fixture_context();
   const blis_params params = {items, count};
-  blis_router router =
-      fixture_router(&alloc, "weighted-stateless", &params, &context);
+  blis_router router = fixture_router(&alloc, "weighted-stateless", &params, &context);
   CHECK_STR(router.name, "weighted-stateless");
   fixture f;
   fixture_init(&f, 3);
@@ -249,20 +243,16 @@ static void weighted_routing_takes_any_picker(void) {
   const blis_param first = {.name = "tie", .text = "first"};
   count_picks((blis_param[]){picker_param("best"), first}, 2, loads, picked[0]);
   check_shares(picked[0], (double[]){0, 1, 0}, 3);
-  count_picks((blis_param[]){picker_param("llm-d.random-picker")}, 1, loads,
-              picked[1]);
+  count_picks((blis_param[]){picker_param("llm-d.random-picker")}, 1, loads, picked[1]);
   check_shares(picked[1], (double[]){1.0 / 3, 1.0 / 3, 1.0 / 3}, 3);
-  count_picks((blis_param[]){picker_param("power-of-two")}, 1, loads,
-              picked[2]);
+  count_picks((blis_param[]){picker_param("power-of-two")}, 1, loads, picked[2]);
   check_shares(picked[2], (double[]){0, 2.0 / 3, 1.0 / 3}, 3);
   const blis_param exploration = {.name = "exploration", .number = 0.3};
-  count_picks((blis_param[]){exploration, picker_param("epsilon-greedy")}, 2,
-              loads, picked[3]);
+  count_picks((blis_param[]){exploration, picker_param("epsilon-greedy")}, 2, loads, picked[3]);
   check_shares(picked[3], (double[]){0.1, 0.8, 0.1}, 3);
   const blis_param stable = {.name = "tie", .text = "stable-hash"};
   count_picks(&stable, 1, equal, picked[4]);
-  CHECK(picked[4][0] == DRAWS || picked[4][1] == DRAWS ||
-        picked[4][2] == DRAWS);
+  CHECK(picked[4][0] == DRAWS || picked[4][1] == DRAWS || picked[4][2] == DRAWS);
   count_picks((blis_param[]){picker_param("llm-d.max-score-picker")}, 1, equal,
               picked[5]); /* its ties are random */
   check_shares(picked[5], (double[]){1.0 / 3, 1.0 / 3, 1.0 / 3}, 3);
@@ -278,8 +268,7 @@ static void every_picker_has_a_name_for_weighted(void) {
     for (size_t k = 0; k < 2 && names[k] != NULL; k++) {
       const blis_param item = picker_param(names[k]);
       const blis_params params = {&item, 1};
-      blis_router router =
-          fixture_router(&alloc, "weighted", &params, &context);
+      blis_router router = fixture_router(&alloc, "weighted", &params, &context);
       blis_router_free(&router);
     }
   }
@@ -292,8 +281,8 @@ static void a_parameter_of_another_picker_is_an_error(void) {
   const blis_params params = {&hot, 1};
   blis_router router = {0};
   blis_error error = {0};
-  CHECK(blis_router_create(&alloc, "weighted", &params, &context, &router,
-                           &error) == BLIS_ERR_INVALID);
+  CHECK(blis_router_create(&alloc, "weighted", &params, &context, &router, &error) ==
+        BLIS_ERR_INVALID);
   CHECK_STR(error.message, "picker best: unknown parameter 'temperature'; "
                            "known are tie");
 }

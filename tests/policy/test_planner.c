@@ -4,26 +4,22 @@
 #include "policy/autoscale/planner.h"
 
 static void test_planner_budget(void) {
-  static const int64_t rows[][6] = {
-      {6, 6, 1, 1, 4, 4}, {3, 4, 2, 1, 2, 4}, {10, 1, 1, 4, 4, 1}};
+  static const int64_t rows[][6] = {{6, 6, 1, 1, 4, 4}, {3, 4, 2, 1, 2, 4}, {10, 1, 1, 4, 4, 1}};
   for (size_t i = 0; i < 3; i++) {
-    blis_planner_pools shared =
-        blis_planner_share_budget((blis_planner_pools){rows[i][0], rows[i][1]},
-                                  (blis_planner_pools){rows[i][2], rows[i][3]},
-                                  (blis_planner_pools){1, 1}, 8);
+    blis_planner_pools shared = blis_planner_share_budget(
+        (blis_planner_pools){rows[i][0], rows[i][1]}, (blis_planner_pools){rows[i][2], rows[i][3]},
+        (blis_planner_pools){1, 1}, 8);
     CHECK_EQ_I64(shared.prefill, rows[i][4]);
     CHECK_EQ_I64(shared.decode, rows[i][5]);
   }
   blis_planner_pools none = blis_planner_share_budget(
-      (blis_planner_pools){2, 2}, (blis_planner_pools){8, 8},
-      (blis_planner_pools){1, 1}, 8);
+      (blis_planner_pools){2, 2}, (blis_planner_pools){8, 8}, (blis_planner_pools){1, 1}, 8);
   CHECK(none.prefill == 0 && none.decode == 0);
 }
 
 static void test_kalman(void) {
   static const double seen[] = {100, 110, 120, 130, 140, 100};
-  static const double wanted[] = {100,      114.9229, 129.7080,
-                                  139.8977, 149.9478, 118.4918};
+  static const double wanted[] = {100, 114.9229, 129.7080, 139.8977, 149.9478, 118.4918};
   blis_forecast forecast = {.kind = BLIS_FORECAST_KALMAN};
   blis_forecast_add(&forecast, 0);
   CHECK_EQ_DOUBLE(blis_forecast_next(&forecast), 0);
@@ -50,8 +46,7 @@ static void test_planner_load(void) {
   CHECK_EQ_I64(blis_planner_decode(&model, &more), 2);
 }
 
-static double even_step_us(void *ud, double prefill, double decodes,
-                           double context) {
+static double even_step_us(void *ud, double prefill, double decodes, double context) {
   (void)ud, (void)prefill, (void)decodes, (void)context;
   return 40000;
 }
@@ -82,9 +77,8 @@ static void test_planner_with_drafts(void) {
 static void test_planner_rules(void) {
   asked a;
   make(&a, "dynamo.planner", NULL, 0);
-  const blis_scale_instance calm = {.kv_capacity_tokens = 1000,
-                                    .context_length_tokens = 1000,
-                                    .running_kv_tokens = 500};
+  const blis_scale_instance calm = {
+      .kv_capacity_tokens = 1000, .context_length_tokens = 1000, .running_kv_tokens = 500};
   show(&a, 3, calm);
   CHECK_EQ_I64(target_of(&a), 2);
   a.instances[1].queued_kv_tokens = 501; // over what it can hold
@@ -113,8 +107,8 @@ static void test_planner_rules(void) {
 }
 
 /* What both want of a budget, while the other has what it has. */
-static int64_t planner_with(blis_scale_role role, int64_t max_gpus,
-                            uint32_t replicas, uint32_t others, int64_t wish) {
+static int64_t planner_with(blis_scale_role role, int64_t max_gpus, uint32_t replicas,
+                            uint32_t others, int64_t wish) {
   const blis_param given[] = {{.name = "max_gpus", .number = (double)max_gpus}};
   const blis_scale_instance busy = {.kv_capacity_tokens = 1000,
                                     .context_length_tokens = 1000,
@@ -123,8 +117,7 @@ static int64_t planner_with(blis_scale_role role, int64_t max_gpus,
   asked a;
   make(&a, "dynamo.planner", given, 1);
   a.pools[0] = (blis_scale_pool){.replicas = replicas, .min = 1, .gpus = 2};
-  a.pools[1] =
-      (blis_scale_pool){.replicas = others, .wish = wish, .min = 1, .gpus = 1};
+  a.pools[1] = (blis_scale_pool){.replicas = others, .wish = wish, .min = 1, .gpus = 1};
   a.context.role = role;
   a.context.own = &a.pools[0];
   a.context.other = role == BLIS_SCALE_BOTH ? NULL : &a.pools[1];

@@ -48,11 +48,9 @@ static void make_turn(site *s, content *c, int i) {
   int session = i % CYCLE;
   int turn = i / CYCLE;
   int group = session % GROUPS;
-  c->turns[i][0] = (blis_segment){.stream = 1 + (uint64_t)group,
-                                  .length_tokens = GROUP_TOKENS};
-  c->turns[i][1] =
-      (blis_segment){.stream = 101 + (uint64_t)session,
-                     .length_tokens = (uint32_t)(TURN_TOKENS * turn)};
+  c->turns[i][0] = (blis_segment){.stream = 1 + (uint64_t)group, .length_tokens = GROUP_TOKENS};
+  c->turns[i][1] = (blis_segment){.stream = 101 + (uint64_t)session,
+                                  .length_tokens = (uint32_t)(TURN_TOKENS * turn)};
   r->segments = c->turns[i];
   r->segment_count = turn > 0 ? 2 : 1;
   r->shared_tokens = (uint32_t)(GROUP_TOKENS + TURN_TOKENS * turn);
@@ -99,22 +97,19 @@ static void write_line(const site *s, const blis_record *record, char *line) {
   const blis_request *r = &s->source.requests[record->number];
   char what[32];
   if (r->session != 0) {
-    snprintf(what, sizeof what, "%s turn %d of %s",
-             blis_intern_text(s->strings, r->session), (int)r->round_index,
-             blis_intern_text(s->strings, r->prefix_group));
+    snprintf(what, sizeof what, "%s turn %d of %s", blis_intern_text(s->strings, r->session),
+             (int)r->round_index, blis_intern_text(s->strings, r->prefix_group));
   } else {
     snprintf(what, sizeof what, "%s", r->shared_tokens > 0 ? "same" : "own");
   }
   char where[48];
   if (record->instance < 0) {
-    snprintf(where, sizeof where, "rejected: %s",
-             blis_recorder_reason(s->recorder, record));
+    snprintf(where, sizeof where, "rejected: %s", blis_recorder_reason(s->recorder, record));
   } else {
     snprintf(where, sizeof where, "instance_%d", (int)record->instance);
   }
-  snprintf(line, LINE_SIZE, "%2d %5d ms %-15s %4d tokens -> %s\n",
-           (int)record->number, (int)(r->arrival_us / 1000), what,
-           (int)r->prompt_tokens, where);
+  snprintf(line, LINE_SIZE, "%2d %5d ms %-15s %4d tokens -> %s\n", (int)record->number,
+           (int)(r->arrival_us / 1000), what, (int)r->prompt_tokens, where);
 }
 
 typedef struct golden {
@@ -137,8 +132,7 @@ static void decide(const char *policy, golden *now) {
     write_line(&s, &site_records(&s)[i], line);
     strncat(now->text, line, sizeof now->text - strlen(now->text) - 1);
   }
-  snprintf(now->path, sizeof now->path, "tests/golden/decisions/%s.txt",
-           policy);
+  snprintf(now->path, sizeof now->path, "tests/golden/decisions/%s.txt", policy);
   site_deinit(&s);
 }
 

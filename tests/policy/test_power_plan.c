@@ -9,8 +9,7 @@
 #include "policy/autoscale/power_plan.h"
 #include "policy/registry.h"
 
-static void check_pools(blis_planner_pools got, int64_t prefill,
-                        int64_t decode) {
+static void check_pools(blis_planner_pools got, int64_t prefill, int64_t decode) {
   CHECK_EQ_I64(got.prefill, prefill);
   CHECK_EQ_I64(got.decode, decode);
 }
@@ -68,8 +67,7 @@ static void test_correction(void) {
 
 /* The autoscaler */
 
-static double linear_step_us(void *ud, double prefill_tokens, double requests,
-                             double kv_tokens) {
+static double linear_step_us(void *ud, double prefill_tokens, double requests, double kv_tokens) {
   (void)ud;
   return 5000 + 50 * prefill_tokens + 10 * requests + 0.01 * kv_tokens;
 }
@@ -85,27 +83,21 @@ typedef struct asked {
 } asked;
 
 static const blis_param usual[] = {
-    {.name = "budget_watts", .number = 10000},
-    {.name = "prefill_watts", .number = 700},
-    {.name = "decode_watts", .number = 250},
-    {.name = "ttft_ms", .number = 500},
-    {.name = "itl_ms", .number = 10},
-    {.name = "misses", .number = 2},
+    {.name = "budget_watts", .number = 10000}, {.name = "prefill_watts", .number = 700},
+    {.name = "decode_watts", .number = 250},   {.name = "ttft_ms", .number = 500},
+    {.name = "itl_ms", .number = 10},          {.name = "misses", .number = 2},
     {.name = "plan_gap_seconds", .number = 0},
 };
 enum { USUAL_COUNT = sizeof usual / sizeof *usual };
 
 /* Prompts of 1,900, a tenth of a second; 200 tokens of output. */
-static void make(asked *a, const blis_param *items, size_t count,
-                 blis_scale_role role) {
+static void make(asked *a, const blis_param *items, size_t count, blis_scale_role role) {
   const blis_params params = {items, count};
   const blis_policy_context context = {.instance_count = 1};
   blis_error error;
-  *a = (asked){
-      .alloc = blis_alloc_heap(),
-      .model = {.step_us = linear_step_us, .kv_capacity_tokens = 400000}};
-  CHECK_OK(blis_autoscaler_create(&a->alloc, "dynamo.power", &params, &context,
-                                  &a->policy, &error),
+  *a = (asked){.alloc = blis_alloc_heap(),
+               .model = {.step_us = linear_step_us, .kv_capacity_tokens = 400000}};
+  CHECK_OK(blis_autoscaler_create(&a->alloc, "dynamo.power", &params, &context, &a->policy, &error),
            &error);
   bool is_prefill = role == BLIS_SCALE_PREFILL;
   const blis_scale_pool pool = {.replicas = 1,
@@ -135,15 +127,12 @@ static int64_t ask(asked *a) {
   int64_t proposed;
   blis_error error;
   a->context.now_us += 5000000;
-  CHECK_OK(blis_autoscaler_decide(&a->policy, &a->context, &a->last, &proposed,
-                                  &error),
-           &error);
+  CHECK_OK(blis_autoscaler_decide(&a->policy, &a->context, &a->last, &proposed, &error), &error);
   a->context.replicas = (uint32_t)a->last.target;
   return a->last.target;
 }
 
-static int64_t first(const blis_param *items, size_t count,
-                     blis_scale_role role) {
+static int64_t first(const blis_param *items, size_t count, blis_scale_role role) {
   asked a;
   make(&a, items, count, role);
   int64_t target = ask(&a);
@@ -162,9 +151,8 @@ static void test_first_plan(void) {
   asked a;
   make(&a, usual, USUAL_COUNT, BLIS_SCALE_DECODE);
   (void)ask(&a);
-  CHECK_STR(a.last.reason,
-            "10000 W allow 1 prefill and 3 decode replicas, of 700 and 250 W "
-            "a GPU");
+  CHECK_STR(a.last.reason, "10000 W allow 1 prefill and 3 decode replicas, of 700 and 250 W "
+                           "a GPU");
   blis_autoscaler_free(&a.policy);
 }
 
@@ -289,8 +277,7 @@ static void test_plans_anew(void) {
 }
 
 static void test_broken_promises(void) {
-  static const blis_scale_metric late[] = {BLIS_SCALE_TTFT_P90,
-                                           BLIS_SCALE_TPOT_P90};
+  static const blis_scale_metric late[] = {BLIS_SCALE_TTFT_P90, BLIS_SCALE_TPOT_P90};
   for (size_t i = 0; i < 2; i++) {
     asked a;
     make(&a, usual, USUAL_COUNT, BLIS_SCALE_DECODE);
@@ -419,11 +406,10 @@ static void test_what_is_not_known(void) {
   const blis_params params = {usual, 2};
   const blis_policy_context context = {.instance_count = 1};
   blis_error error;
-  CHECK(blis_autoscaler_create(&a.alloc, "dynamo.power", &params, &context,
-                               &a.policy, &error) == BLIS_ERR_INVALID);
-  CHECK_STR(error.message,
-            "autoscaler dynamo.power: budget_watts needs prefill_watts and "
-            "decode_watts, what a GPU is expected to draw");
+  CHECK(blis_autoscaler_create(&a.alloc, "dynamo.power", &params, &context, &a.policy, &error) ==
+        BLIS_ERR_INVALID);
+  CHECK_STR(error.message, "autoscaler dynamo.power: budget_watts needs prefill_watts and "
+                           "decode_watts, what a GPU is expected to draw");
 }
 
 int main(void) {

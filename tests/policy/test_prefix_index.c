@@ -24,12 +24,10 @@ static size_t naive_find(const naive_set *set, blis_block_id id) {
 
 static void naive_remove(naive_set *set, size_t i) {
   set->count--;
-  memmove(&set->held[i], &set->held[i + 1],
-          (set->count - i) * sizeof set->held[0]);
+  memmove(&set->held[i], &set->held[i + 1], (set->count - i) * sizeof set->held[0]);
 }
 
-static void naive_observe(naive_set *set, const blis_block_chain *chain,
-                          size_t capacity) {
+static void naive_observe(naive_set *set, const blis_block_chain *chain, size_t capacity) {
   for (uint32_t k = 0; k < chain->prompt_blocks; k++) {
     blis_block_id id = blis_block_chain_at(chain, k);
     size_t i = naive_find(set, id);
@@ -42,11 +40,9 @@ static void naive_observe(naive_set *set, const blis_block_chain *chain,
   }
 }
 
-static uint32_t naive_match(const naive_set *set,
-                            const blis_block_chain *chain) {
+static uint32_t naive_match(const naive_set *set, const blis_block_chain *chain) {
   uint32_t k = 0;
-  while (k < chain->prompt_blocks &&
-         naive_find(set, blis_block_chain_at(chain, k)) < set->count) {
+  while (k < chain->prompt_blocks && naive_find(set, blis_block_chain_at(chain, k)) < set->count) {
     k++;
   }
   return k;
@@ -62,8 +58,7 @@ typedef struct namer {
   uint64_t count;
 } namer;
 
-static blis_block_id name_block(namer *n, blis_block_id parent,
-                                uint32_t letter) {
+static blis_block_id name_block(namer *n, blis_block_id parent, uint32_t letter) {
   for (uint64_t i = 0; i < n->count; i++) {
     if (n->parents[i] == parent && n->letters[i] == letter) {
       return i + 1;
@@ -76,14 +71,12 @@ static blis_block_id name_block(namer *n, blis_block_id parent,
 }
 
 /* Paths that follow letter 0 for long and seldom branch off. */
-static void random_chain(namer *n, blis_random *random, uint64_t *private_count,
-                         blis_block_id *ids, blis_block_chain *chain) {
+static void random_chain(namer *n, blis_random *random, uint64_t *private_count, blis_block_id *ids,
+                         blis_block_chain *chain) {
   blis_block_id parent = 0;
   uint32_t shared = (uint32_t)blis_random_intn(random, CHAIN_MAX);
   for (uint32_t k = 0; k < shared; k++) {
-    uint32_t letter = blis_random_intn(random, 12) == 0
-                          ? (uint32_t)blis_random_intn(random, 3)
-                          : 0;
+    uint32_t letter = blis_random_intn(random, 12) == 0 ? (uint32_t)blis_random_intn(random, 3) : 0;
     if (n->count >= 4000) {
       letter = 0;
     }
@@ -91,11 +84,10 @@ static void random_chain(namer *n, blis_random *random, uint64_t *private_count,
     ids[k] = parent;
   }
   uint32_t private_blocks = (uint32_t)blis_random_intn(random, 6);
-  *chain =
-      (blis_block_chain){.shared = ids,
-                         .shared_count = shared,
-                         .prompt_blocks = shared + private_blocks,
-                         .private_base = BLIS_BLOCK_PRIVATE | *private_count};
+  *chain = (blis_block_chain){.shared = ids,
+                              .shared_count = shared,
+                              .prompt_blocks = shared + private_blocks,
+                              .private_base = BLIS_BLOCK_PRIVATE | *private_count};
   *private_count += shared + private_blocks;
 }
 
@@ -127,8 +119,7 @@ static void run_against_model(int64_t seed, size_t capacity) {
     int repeats = 1 + (blis_random_intn(&random, 4) == 0);
     for (int k = 0; k < repeats; k++) {
       int32_t instance = blis_random_intn(&random, INSTANCES);
-      CHECK(blis_prefix_index_observe(index, &chain, (uint32_t)instance) ==
-            BLIS_OK);
+      CHECK(blis_prefix_index_observe(index, &chain, (uint32_t)instance) == BLIS_OK);
       naive_observe(&sets[instance], &chain, capacity);
       check_matches(index, sets, &chain);
     }
@@ -213,8 +204,7 @@ static void memory_is_bounded(void) {
       ids[k] = next_id++;
     }
     blis_block_chain chain = {ids, 8, 30, BLIS_BLOCK_PRIVATE | (i * 40)};
-    CHECK(blis_prefix_index_observe(index, &chain, (uint32_t)(i % 4)) ==
-          BLIS_OK);
+    CHECK(blis_prefix_index_observe(index, &chain, (uint32_t)(i % 4)) == BLIS_OK);
     if (i == 5000) {
       after_warm_up = memory.live_bytes;
     }
@@ -240,10 +230,8 @@ static bool observe_with_failure_at(long request) {
     for (uint32_t k = 0; k < 36; k++) {
       ids[k] = k < same ? k + 1 : 1000 * (i % 3 + 1) + UINT64_C(40) * same + k;
     }
-    blis_block_chain chain = {ids, same + 4, same + 6,
-                              BLIS_BLOCK_PRIVATE | (i * 50)};
-    done = blis_prefix_index_observe(index, &chain,
-                                     (uint32_t)(i % INSTANCES)) == BLIS_OK;
+    blis_block_chain chain = {ids, same + 4, same + 6, BLIS_BLOCK_PRIVATE | (i * 50)};
+    done = blis_prefix_index_observe(index, &chain, (uint32_t)(i % INSTANCES)) == BLIS_OK;
     if (done) {
       naive_observe(&sets[i % INSTANCES], &chain, 50);
     }

@@ -87,11 +87,9 @@ static void take_one(model *m) {
   prompt p;
   draw_prompt(m, &p);
   blis_block_chain chain = chain_of(&p);
-  blis_routing_request request =
-      fixture_request(1, p.blocks * 16, &chain, &p.ticket);
+  blis_routing_request request = fixture_request(1, p.blocks * 16, &chain, &p.ticket);
   blis__tree_match match;
-  CHECK(blis__prompt_tree_look_up(&m->tree, &request, &m->f.view, &match) ==
-        BLIS_OK);
+  CHECK(blis__prompt_tree_look_up(&m->tree, &request, &m->f.view, &match) == BLIS_OK);
   forget(m, m->f.view.now_us);
   uint32_t known = 0;
   for (int i = 0; i < m->count; i++) {
@@ -104,8 +102,7 @@ static void take_one(model *m) {
   p.instance = (uint32_t)draw(m, INSTANCES);
   p.at_us = m->f.view.now_us;
   p.is_in_flight = true;
-  CHECK(blis__prompt_tree_take(&m->tree, &request, &match, p.instance, p.at_us,
-                               7) == BLIS_OK);
+  CHECK(blis__prompt_tree_take(&m->tree, &request, &match, p.instance, p.at_us, 7) == BLIS_OK);
   m->live[m->count++] = p;
 }
 
@@ -114,8 +111,7 @@ static void the_tree_knows_what_is_live(void) {
   m.alloc = blis_alloc_probed(&m.memory);
   fixture_init(&m.f, INSTANCES);
   blis_random_init(&m.random, 11);
-  blis__prompt_tree_init(&m.tree, &m.alloc, 16, WINDOW_US,
-                         blis__prefill_ms_preble);
+  blis__prompt_tree_init(&m.tree, &m.alloc, 16, WINDOW_US, blis__prefill_ms_preble);
   for (int round = 0; round < ROUNDS; round++) {
     m.f.view.now_us += draw(&m, 5);
     if (m.count < LIVE_MAX) {
@@ -138,8 +134,7 @@ static void the_tree_knows_what_is_live(void) {
   blis_block_chain none = {0};
   blis_routing_request request = fixture_request(1, 0, &none, &ticket);
   blis__tree_match match;
-  CHECK(blis__prompt_tree_look_up(&m.tree, &request, &m.f.view, &match) ==
-        BLIS_OK);
+  CHECK(blis__prompt_tree_look_up(&m.tree, &request, &m.f.view, &match) == BLIS_OK);
   CHECK_EQ_I64(blis_map_count(&m.tree.by_first), 0);
   for (size_t i = 0; i < INSTANCES; i++) {
     CHECK_EQ_I64(m.tree.loads.items[i].prefill_ns, 0);
@@ -163,16 +158,12 @@ static void shares_follow_their_formula(void) {
   blis__prompt_tree tree;
   blis__prompt_tree_init(&tree, &alloc, 16, WINDOW_US, blis__prefill_ms_a6000);
   for (uint32_t instance = 0; instance < 2; instance++) {
-    blis_block_chain chain = {ids, 64, instance == 0 ? 64 : 32,
-                              BLIS_BLOCK_PRIVATE};
+    blis_block_chain chain = {ids, 64, instance == 0 ? 64 : 32, BLIS_BLOCK_PRIVATE};
     blis_ticket ticket;
-    blis_routing_request request =
-        fixture_request(1, chain.prompt_blocks * 16, &chain, &ticket);
+    blis_routing_request request = fixture_request(1, chain.prompt_blocks * 16, &chain, &ticket);
     blis__tree_match match;
-    CHECK(blis__prompt_tree_look_up(&tree, &request, &f.view, &match) ==
-          BLIS_OK);
-    CHECK(blis__prompt_tree_take(&tree, &request, &match, instance, 0, 10) ==
-          BLIS_OK);
+    CHECK(blis__prompt_tree_look_up(&tree, &request, &f.view, &match) == BLIS_OK);
+    CHECK(blis__prompt_tree_take(&tree, &request, &match, instance, 0, 10) == BLIS_OK);
     if (instance == 0) { /* nothing was known of 1024 tokens */
       CHECK_EQ_I64(tree.loads.items[0].prefill_ns,
                    (int64_t)(blis__prefill_ms_a6000(1024, 1024) * 1e6));
@@ -182,8 +173,7 @@ static void shares_follow_their_formula(void) {
   double upper = (1 - 512.0 / 1536) * 2 * blis__prefill_ms_a6000(512, 512) / 2;
   double lower = blis__prefill_ms_a6000(512, 1024);
   CHECK_EQ_I64(tree.loads.items[1].prefill_ns, (int64_t)(upper * 1e6));
-  CHECK_EQ_I64(tree.loads.items[0].prefill_ns,
-               (int64_t)(upper * 1e6) + (int64_t)(lower * 1e6));
+  CHECK_EQ_I64(tree.loads.items[0].prefill_ns, (int64_t)(upper * 1e6) + (int64_t)(lower * 1e6));
   CHECK_EQ_I64(tree.loads.items[0].nodes, 2);
   CHECK_EQ_I64(tree.loads.items[0].decode_tokens, 20); /* at both nodes */
   CHECK_EQ_I64(tree.loads.items[1].decode_tokens, 10);
@@ -197,14 +187,12 @@ static void there_is_room_for_every_instance(void) {
     fixture f;
     fixture_init(&f, count);
     blis__prompt_tree tree;
-    blis__prompt_tree_init(&tree, &alloc, 16, WINDOW_US,
-                           blis__prefill_ms_preble);
+    blis__prompt_tree_init(&tree, &alloc, 16, WINDOW_US, blis__prefill_ms_preble);
     blis_ticket ticket;
     blis_block_chain none = {0};
     blis_routing_request request = fixture_request(1, 0, &none, &ticket);
     blis__tree_match match;
-    CHECK(blis__prompt_tree_look_up(&tree, &request, &f.view, &match) ==
-          BLIS_OK);
+    CHECK(blis__prompt_tree_look_up(&tree, &request, &f.view, &match) == BLIS_OK);
     CHECK_EQ_I64(tree.loads.count, count);
     CHECK(tree.loads.capacity >= count);
     blis__prompt_tree_deinit(&tree);

@@ -22,8 +22,7 @@ static void open_site(site *s, uint32_t clients, int64_t publish_us) {
   *s = (site){0};
   s->alloc = blis_alloc_probed(&s->memory);
   blis__rank_balancer_init(&s->balancer, clients, publish_us);
-  CHECK(blis__rank_balancer_reserve(&s->balancer, &s->alloc,
-                                    RANDOM_RANKS_MAX) == BLIS_OK);
+  CHECK(blis__rank_balancer_reserve(&s->balancer, &s->alloc, RANDOM_RANKS_MAX) == BLIS_OK);
 }
 
 static void close_site(site *s) {
@@ -84,14 +83,12 @@ static void counts_are_due(void) {
   static const struct {
     int64_t at_us;
     bool is_due;
-  } looks[] = {{0, false},     {49999, false},  {50000, true},
-               {50000, false}, {149999, false}, {150000, true},
-               {470000, true}, {549999, false}, {550000, true}};
+  } looks[] = {{0, false},     {49999, false}, {50000, true},   {50000, false}, {149999, false},
+               {150000, true}, {470000, true}, {549999, false}, {550000, true}};
   site s;
   open_site(&s, 1, 100000);
   for (size_t k = 0; k < sizeof looks / sizeof *looks; k++) {
-    CHECK(blis__rank_balancer_is_due(&s.balancer, looks[k].at_us) ==
-          looks[k].is_due);
+    CHECK(blis__rank_balancer_is_due(&s.balancer, looks[k].at_us) == looks[k].is_due);
   }
   close_site(&s);
   open_site(&s, 1, 0);
@@ -135,11 +132,9 @@ static void random_choices(void) {
       size_t chosen = choose(&s, count);
       size_t start = client * count / clients;
       for (size_t i = 0; i < count; i++) {
-        int64_t mine =
-            4 * known[client][chosen].waiting + known[client][chosen].running;
+        int64_t mine = 4 * known[client][chosen].waiting + known[client][chosen].running;
         int64_t other = 4 * known[client][i].waiting + known[client][i].running;
-        bool is_before =
-            (i + count - start) % count < (chosen + count - start) % count;
+        bool is_before = (i + count - start) % count < (chosen + count - start) % count;
         CHECK(mine < other || (mine == other && !is_before));
       }
       known[client][chosen].waiting += clients;
@@ -148,8 +143,7 @@ static void random_choices(void) {
   }
 }
 
-static void set_counts(gateway *g, const double *waiting,
-                       const double *running) {
+static void set_counts(gateway *g, const double *waiting, const double *running) {
   fixture_set(&g->f, BLIS_SIGNAL_QUEUE_DEPTH, waiting);
   fixture_set(&g->f, BLIS_SIGNAL_BATCH_SIZE, running);
 }
@@ -178,9 +172,8 @@ static void rooms(void) {
   blis_decision decision;
   for (int64_t number = -4; number < 7; number++) {
     const blis_routing_request request = {.number = number};
-    CHECK(g.router.ops->route(
-              &(blis_question){g.router.state, &request, &g.f.view, NULL},
-              &decision) == BLIS_OK);
+    CHECK(g.router.ops->route(&(blis_question){g.router.state, &request, &g.f.view, NULL},
+                              &decision) == BLIS_OK);
     CHECK_EQ_I64(decision.chosen, (number + 6) % RANKS);
   }
   close_policy(&g);

@@ -57,9 +57,8 @@ static void values_are_found_by_size(void) {
     double sorted[LIMIT];
     memcpy(sorted, all + n - count, count * sizeof *sorted);
     qsort(sorted, count, sizeof *sorted, compare);
-    double median = count % 2 != 0
-                        ? sorted[count / 2]
-                        : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
+    double median =
+        count % 2 != 0 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
     CHECK_EQ_DOUBLE(blis__recent_values_median(&values), median);
     size_t rank = (size_t)round(0.9 * ((double)count - 1));
     CHECK_EQ_DOUBLE(blis__recent_values_at(&values, 0.9), sorted[rank]);

@@ -7,8 +7,7 @@ typedef struct door {
   int64_t ended;
 } door;
 
-static blis_status let_in(const blis_question *q,
-                          blis_admission_decision *decision) {
+static blis_status let_in(const blis_question *q, blis_admission_decision *decision) {
   door *d = q->state;
   d->admitted++;
   q->request->ticket->values[0] = q->request->number;
@@ -53,18 +52,15 @@ static void refused_requests_are_rejected(void) {
     bool is_refused = record->number % 2 == 1;
     CHECK((record->state == BLIS_REQUEST_REJECTED) == is_refused);
     CHECK((record->instance < 0) == is_refused);
-    CHECK_STR(blis_recorder_reason(s.recorder, record),
-              is_refused ? "turn-cap" : "");
+    CHECK_STR(blis_recorder_reason(s.recorder, record), is_refused ? "turn-cap" : "");
   }
   site_deinit(&s);
 }
 
 /* Load alone counts from 10 s on. */
-static blis_status look_at_load(void *ud, blis_cluster *cluster,
-                                blis_error *error) {
+static blis_status look_at_load(void *ud, blis_cluster *cluster, blis_error *error) {
   (void)ud;
-  const blis_param items[] = {{.name = "kv", .number = 0},
-                              {.name = "load", .number = 1}};
+  const blis_param items[] = {{.name = "kv", .number = 0}, {.name = "load", .number = 1}};
   const blis_params params = {items, 2};
   return blis_cluster_change_routing(cluster, &params, error);
 }
@@ -95,9 +91,7 @@ static void weights_change_at_a_time(void) {
     site_must_open(&s);
     blis_error error;
     if (is_changed) {
-      CHECK_OK(
-          blis_cluster_call_at(s.cluster, 10000000, look_at_load, NULL, &error),
-          &error);
+      CHECK_OK(blis_cluster_call_at(s.cluster, 10000000, look_at_load, NULL, &error), &error);
     }
     site_run(&s);
     on_first[is_changed] = count_on_first(&s, 10000000);

@@ -31,8 +31,8 @@ static void world_init(world *w, int64_t seed) {
       /* Prompts share their first half with two others. */
       w->ids[p][k] = 1 + k + (k < PROMPT_BLOCKS / 2 ? p / 3 : 10 + p) * 100;
     }
-    w->chains[p] = (blis_block_chain){w->ids[p], PROMPT_BLOCKS, PROMPT_BLOCKS,
-                                      BLIS_BLOCK_PRIVATE | p << 32};
+    w->chains[p] =
+        (blis_block_chain){w->ids[p], PROMPT_BLOCKS, PROMPT_BLOCKS, BLIS_BLOCK_PRIVATE | p << 32};
   }
 }
 
@@ -82,8 +82,8 @@ static void world_next(world *w) {
 
 static blis_routing_request next_request(world *w, blis_ticket *ticket) {
   size_t prompt = (size_t)blis_random_intn(&w->random, PROMPTS);
-  blis_routing_request request = fixture_request(
-      w->number, PROMPT_BLOCKS * 16 + 5, &w->chains[prompt], ticket);
+  blis_routing_request request =
+      fixture_request(w->number, PROMPT_BLOCKS * 16 + 5, &w->chains[prompt], ticket);
   request.session = (uint32_t)(prompt % 5);
   request.round_index = blis_random_intn(&w->random, 10);
   request.prefix_tokens = prompt % 2 == 0 ? 64 : 0;
@@ -205,15 +205,13 @@ static bool decide_with(const char *name, long fail_at) {
   blis_error error = {0};
   static world w;
   world_init(&w, 5);
-  blis_status status =
-      blis_router_create(&alloc, name, NULL, &context, &router, &error);
+  blis_status status = blis_router_create(&alloc, name, NULL, &context, &router, &error);
   for (int round = 0; round < 3 && status == BLIS_OK; round++) {
     world_next(&w);
     blis_ticket ticket;
     blis_routing_request request = next_request(&w, &ticket);
     blis_decision d;
-    status = router.ops->route(
-        &(blis_question){router.state, &request, &w.some.view, &error}, &d);
+    status = router.ops->route(&(blis_question){router.state, &request, &w.some.view, &error}, &d);
   }
   CHECK(status == BLIS_OK || error.status == BLIS_ERR_NOMEM);
   blis_router_free(&router);
@@ -242,9 +240,8 @@ static void entries_are_complete(void) {
       const blis_param_spec *spec = &entry->params[k];
       CHECK(spec->summary[0] != '\0' && spec->unit != NULL);
       CHECK((spec->kind == BLIS_PARAM_CHOICE) == (spec->choices != NULL));
-      CHECK(
-          spec->kind == BLIS_PARAM_CHOICE || spec->kind == BLIS_PARAM_BOOLEAN ||
-          (spec->minimum <= spec->fallback && spec->fallback <= spec->maximum));
+      CHECK(spec->kind == BLIS_PARAM_CHOICE || spec->kind == BLIS_PARAM_BOOLEAN ||
+            (spec->minimum <= spec->fallback && spec->fallback <= spec->maximum));
       for (size_t other = 0; other < k; other++) {
         CHECK(strcmp(entry->params[other].name, spec->name) != 0);
       }

@@ -12,8 +12,7 @@ typedef struct bench {
   blis_routing_request request;
 } bench;
 
-static void bench_init(bench *b, const char *policy, const blis_params *params,
-                       size_t instances) {
+static void bench_init(bench *b, const char *policy, const blis_params *params, size_t instances) {
   *b = (bench){.alloc = blis_alloc_heap()};
   blis_policy_context context = fixture_context();
   b->router = fixture_router(&b->alloc, policy, params, &context);
@@ -54,9 +53,9 @@ static void round_robin_goes_by_number(void) {
 }
 
 static void full_queues_reject(void) {
-  static const char *const policies[] = {
-      "round_robin",    "least_outstanding", "least_kv",       "prefix_aware",
-      "prefix_overlap", "session_affinity",  "cost_escalation"};
+  static const char *const policies[] = {"round_robin",    "least_outstanding", "least_kv",
+                                         "prefix_aware",   "prefix_overlap",    "session_affinity",
+                                         "cost_escalation"};
   for (size_t p = 0; p < 7; p++) {
     bench b;
     bench_init(&b, policies[p], NULL, 2);
@@ -117,8 +116,8 @@ static void least_kv_example(void) {
   blis_router_free(&b.router);
 }
 
-static void bench_init_profile(bench *b, const char *policy,
-                               const char *profile, size_t instances) {
+static void bench_init_profile(bench *b, const char *policy, const char *profile,
+                               size_t instances) {
   blis_param param = {.name = "profile", .text = profile};
   blis_params params = {&param, 1};
   bench_init(b, policy, &params, instances);
@@ -154,7 +153,7 @@ static void prefix_aware_gives_way(void) {
   set(&b, BLIS_SIGNAL_CACHED_TOKENS, (double[]){64, 0, 0, 0});
   set(&b, BLIS_SIGNAL_QUEUE_DEPTH, (double[]){20, 8, 20, 12});
   set(&b, BLIS_SIGNAL_BATCH_SIZE, (double[]){4, 0, 0, 0}); /* part of it */
-  CHECK_EQ_I64(decide(&b).chosen, 0); /* the limit is 25.5 */
+  CHECK_EQ_I64(decide(&b).chosen, 0);                      /* the limit is 25.5 */
   set(&b, BLIS_SIGNAL_BATCH_SIZE, (double[]){6, 0, 0, 0});
   set(&b, BLIS_SIGNAL_QUEUE_DEPTH, (double[]){20, 7, 20, 12});
   CHECK_EQ_I64(decide(&b).chosen, 1);
@@ -190,8 +189,7 @@ static void prefix_aware_finds_prefixes(void) {
 static void prefix_overlap_example(void) {
   for (int is_code = 0; is_code <= 1; is_code++) {
     bench b;
-    bench_init_profile(&b, "routesim.prefix_overlap",
-                       is_code ? "routesim" : "design", 5);
+    bench_init_profile(&b, "routesim.prefix_overlap", is_code ? "routesim" : "design", 5);
     know_blocks(&b);
     set(&b, BLIS_SIGNAL_PREFIX_HIT, (double[]){0.75, 0.25, 1, 1, 0});
     set(&b, BLIS_SIGNAL_QUEUE_DEPTH, (double[]){32, 2, 240, 0, 0});
@@ -348,8 +346,7 @@ static void cost_escalation_spreads(void) {
   blis_router router = {0};
   blis_error error;
   param.number = -0.1;
-  CHECK_STATUS(blis_router_create(&alloc, "cost_escalation", &params, &context,
-                                  &router, &error),
+  CHECK_STATUS(blis_router_create(&alloc, "cost_escalation", &params, &context, &router, &error),
                BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, "routesim.cost_escalation: decay is -0.1");
 }

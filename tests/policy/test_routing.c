@@ -1,8 +1,7 @@
 /* Simple routers, lmetric, tie rules, parameters, the registry, signals. */
 #include "routing_fixture.h"
 
-static blis_decision decide(const blis_router *router,
-                            const blis_routing_view *view) {
+static blis_decision decide(const blis_router *router, const blis_routing_view *view) {
   blis_block_chain chain = {0};
   blis_ticket ticket;
   blis_routing_request request = fixture_request(1, 100, &chain, &ticket);
@@ -25,9 +24,8 @@ static void round_robin_counts_on_when_the_candidates_change(void) {
 }
 
 /* Chosen candidates of several decisions as digits. */
-static void check_choices(const char *name, const char *tie, bool go_blis,
-                          const double *loads, size_t count,
-                          const char *expected) {
+static void check_choices(const char *name, const char *tie, bool go_blis, const double *loads,
+                          size_t count, const char *expected) {
   blis_alloc alloc = blis_alloc_heap();
   blis_policy_context context = fixture_context();
   context.go_blis = go_blis;
@@ -82,9 +80,8 @@ static void only_ties_draw(void) {
 }
 
 /* Sends a request to one instance; done = its first token is out. */
-static void load(const blis_router *router, const fixture *f, size_t instance,
-                 int64_t tokens, blis_block_chain *chain, bool is_prefilled,
-                 blis_ticket *ticket) {
+static void load(const blis_router *router, const fixture *f, size_t instance, int64_t tokens,
+                 blis_block_chain *chain, bool is_prefilled, blis_ticket *ticket) {
   blis_routing_request request = fixture_request(1, tokens, chain, ticket);
   blis_routing_view view = fixture_only(f, instance);
   fixture_route(router, &request, &view);
@@ -99,8 +96,7 @@ static blis_block_id ids[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
  * The example of the B3 pseudocode: a prompt of 8192 tokens, and instances of
  * (pending, cached, requests) = (0, 0, 3), (4096, 6144, 2), (1024, 0, 1).
  */
-static void check_lmetric_example(double bs_offset, size_t expected,
-                                  const double *scores) {
+static void check_lmetric_example(double bs_offset, size_t expected, const double *scores) {
   blis_alloc alloc = blis_alloc_heap();
   blis_policy_context context = fixture_context();
   context.kv_blocks = 100000;
@@ -213,17 +209,13 @@ static void bad_parameters_are_refused(void) {
     const char *part; /* NULL = allowed */
   } cases[] = {
       {{.name = "capacity", .number = 100, .text = NULL}, NULL},
-      {{.name = "capacity", .number = 1.5, .text = NULL},
-       "expected an integer from 1 to"},
+      {{.name = "capacity", .number = 1.5, .text = NULL}, "expected an integer from 1 to"},
       {{.name = "capacity", .number = 0, .text = NULL}, "capacity is 0"},
       {{.name = "capacity", .number = -1, .text = NULL}, "capacity is -1"},
-      {{.name = "capacity", .number = 1e300, .text = NULL},
-       "expected an integer"},
+      {{.name = "capacity", .number = 1e300, .text = NULL}, "expected an integer"},
       {{.name = "capacity", .number = 0, .text = "many"}, "must be a number"},
-      {{.name = "capasity", .number = 1, .text = NULL},
-       "did you mean 'capacity'?"},
-      {{.name = "zzzz", .number = 1, .text = NULL},
-       "known are block_size, capacity"},
+      {{.name = "capasity", .number = 1, .text = NULL}, "did you mean 'capacity'?"},
+      {{.name = "zzzz", .number = 1, .text = NULL}, "known are block_size, capacity"},
   };
   blis_alloc alloc = blis_alloc_heap();
   blis_policy_context context = fixture_context();
@@ -231,8 +223,8 @@ static void bad_parameters_are_refused(void) {
     blis_params params = {&cases[i].param, 1};
     blis_scorer scorer = {0};
     blis_error error = {0};
-    blis_status status = blis_scorer_create(&alloc, "prefix-affinity", &params,
-                                            &context, &scorer, &error);
+    blis_status status =
+        blis_scorer_create(&alloc, "prefix-affinity", &params, &context, &scorer, &error);
     if (cases[i].part == NULL) {
       CHECK_OK(status, &error);
     } else {
@@ -246,15 +238,12 @@ static void bad_parameters_are_refused(void) {
   blis_params params = {&tie, 1};
   blis_router router = {0};
   blis_error error;
-  CHECK_STATUS(blis_router_create(&alloc, "least-loaded", &params, &context,
-                                  &router, &error),
+  CHECK_STATUS(blis_router_create(&alloc, "least-loaded", &params, &context, &router, &error),
                BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, "lowest-id|random|first|last|rotate");
-  blis_param twice[] = {{.name = "tie", .text = "first"},
-                        {.name = "tie", .text = "last"}};
+  blis_param twice[] = {{.name = "tie", .text = "first"}, {.name = "tie", .text = "last"}};
   params = (blis_params){twice, 2};
-  CHECK_STATUS(blis_router_create(&alloc, "least-loaded", &params, &context,
-                                  &router, &error),
+  CHECK_STATUS(blis_router_create(&alloc, "least-loaded", &params, &context, &router, &error),
                BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, "given twice");
 }

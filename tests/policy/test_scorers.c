@@ -3,31 +3,26 @@
 
 #include "routing_fixture.h"
 
-static blis_scorer scorer_of(const blis_alloc *alloc, const char *name,
-                             const blis_params *params) {
+static blis_scorer scorer_of(const blis_alloc *alloc, const char *name, const blis_params *params) {
   blis_policy_context context = fixture_context();
   blis_scorer scorer = {0};
   blis_error error;
-  CHECK_OK(blis_scorer_create(alloc, name, params, &context, &scorer, &error),
-           &error);
+  CHECK_OK(blis_scorer_create(alloc, name, params, &context, &scorer, &error), &error);
   return scorer;
 }
 
 /* One request; chosen < count is observed. */
-static void score(const blis_scorer *scorer, const blis_routing_view *view,
-                  size_t chosen, double *scores) {
+static void score(const blis_scorer *scorer, const blis_routing_view *view, size_t chosen,
+                  double *scores) {
   blis_block_chain chain = {0};
   blis_ticket ticket;
   blis_routing_request request = fixture_request(1, 100, &chain, &ticket);
   blis_error error;
-  CHECK_OK(scorer->ops->score(
-               &(blis_question){scorer->state, &request, view, &error}, scores),
+  CHECK_OK(scorer->ops->score(&(blis_question){scorer->state, &request, view, &error}, scores),
            &error);
   if (scorer->ops->observe != NULL && chosen < view->count) {
-    CHECK_OK(
-        scorer->ops->observe(
-            &(blis_question){scorer->state, &request, view, &error}, chosen),
-        &error);
+    CHECK_OK(scorer->ops->observe(&(blis_question){scorer->state, &request, view, &error}, chosen),
+             &error);
   }
 }
 
@@ -48,24 +43,12 @@ static void scores_of_counts(void) {
       {"running-requests", BLIS_SIGNAL_BATCH_SIZE, {2, 2, 2}, {1, 1, 1}},
       {"running-requests", BLIS_SIGNAL_BATCH_SIZE, {8, 0, 2}, {0, 1, .75}},
       {"load-aware", BLIS_SIGNAL_QUEUE_DEPTH, {0, 32, 300}, {0.5, 0.375, 0}},
-      {"precise-prefix-cache",
-       BLIS_SIGNAL_CACHED_TOKENS,
-       {0, 64, 16},
-       {0, 1, .25}},
+      {"precise-prefix-cache", BLIS_SIGNAL_CACHED_TOKENS, {0, 64, 16}, {0, 1, .25}},
       {"precise-prefix-cache", BLIS_SIGNAL_CACHED_TOKENS, {0}, {1, 1, 1}},
       {"oracle-prefix", BLIS_SIGNAL_LIVE_PREFIX_HIT, {0, .8, 1}, {0, .8, 1}},
-      {"tiered-prefix",
-       BLIS_SIGNAL_TIERED_PREFIX_HIT,
-       {0, .75, 1},
-       {0, .75, 1}},
-      {"predicted-latency",
-       BLIS_SIGNAL_ESTIMATED_TTFT_US,
-       {5000, 1000, 2000},
-       {0, 1, .75}},
-      {"predicted-latency",
-       BLIS_SIGNAL_ESTIMATED_TTFT_US,
-       {7, 7, 7},
-       {1, 1, 1}},
+      {"tiered-prefix", BLIS_SIGNAL_TIERED_PREFIX_HIT, {0, .75, 1}, {0, .75, 1}},
+      {"predicted-latency", BLIS_SIGNAL_ESTIMATED_TTFT_US, {5000, 1000, 2000}, {0, 1, .75}},
+      {"predicted-latency", BLIS_SIGNAL_ESTIMATED_TTFT_US, {7, 7, 7}, {1, 1, 1}},
   };
   blis_alloc alloc = blis_alloc_heap();
   for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
@@ -131,8 +114,8 @@ static void vllm_dp_weighs_waiting_requests_fourfold(void) {
   blis_scorer_free(&scorer);
 }
 
-static void check_lru(const blis_scorer *scorer, const blis_routing_view *view,
-                      size_t chosen, const double *expected) {
+static void check_lru(const blis_scorer *scorer, const blis_routing_view *view, size_t chosen,
+                      const double *expected) {
   double scores[FIXTURE_MAX];
   score(scorer, view, chosen, scores);
   for (size_t i = 0; i < view->count; i++) {
@@ -241,19 +224,16 @@ static bool make_and_score(const char *name, long fail_at) {
   fixture_init(&f, 3);
   blis_scorer scorer = {0};
   blis_error error = {0};
-  blis_status status =
-      blis_scorer_create(&alloc, name, NULL, &context, &scorer, &error);
+  blis_status status = blis_scorer_create(&alloc, name, NULL, &context, &scorer, &error);
   if (status == BLIS_OK) {
     static blis_block_id ids[] = {1, 2, 3};
     blis_block_chain chain = {ids, 3, 3, BLIS_BLOCK_PRIVATE};
     blis_ticket ticket;
     blis_routing_request request = fixture_request(1, 48, &chain, &ticket);
     double scores[3];
-    status = scorer.ops->score(
-        &(blis_question){scorer.state, &request, &f.view, &error}, scores);
+    status = scorer.ops->score(&(blis_question){scorer.state, &request, &f.view, &error}, scores);
     if (status == BLIS_OK && scorer.ops->observe != NULL) {
-      status = scorer.ops->observe(
-          &(blis_question){scorer.state, &request, &f.view, &error}, 1);
+      status = scorer.ops->observe(&(blis_question){scorer.state, &request, &f.view, &error}, 1);
     }
   }
   CHECK(status == BLIS_OK || error.status == BLIS_ERR_NOMEM);
@@ -265,8 +245,7 @@ static bool make_and_score(const char *name, long fail_at) {
 static void no_memory_is_an_error(void) {
   for (size_t e = 0; e < blis_policy_count(BLIS_POLICY_SCORER); e++) {
     long request = 1;
-    while (
-        !make_and_score(blis_policy_at(BLIS_POLICY_SCORER, e)->name, request)) {
+    while (!make_and_score(blis_policy_at(BLIS_POLICY_SCORER, e)->name, request)) {
       request++;
       CHECK(request < 100);
     }

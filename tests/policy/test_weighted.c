@@ -13,8 +13,7 @@ static bool is_near(double got, double expected, double tolerance) {
   return fabs(got - expected) <= tolerance;
 }
 
-static blis_router router_of(const blis_alloc *alloc, const char *scorers,
-                             const char *tie,
+static blis_router router_of(const blis_alloc *alloc, const char *scorers, const char *tie,
                              const blis_policy_context *context) {
   blis_error error;
   blis_param param = {.name = "tie", .text = tie};
@@ -22,31 +21,25 @@ static blis_router router_of(const blis_alloc *alloc, const char *scorers,
   blis_scorer_list list;
   blis_router router = {0};
   CHECK_OK(blis_scorer_list_parse(&list, scorers, "scorers", &error), &error);
-  CHECK_OK(
-      blis_scorer_list_router(alloc, &list, &params, context, &router, &error),
-      &error);
+  CHECK_OK(blis_scorer_list_router(alloc, &list, &params, context, &router, &error), &error);
   return router;
 }
 
 /* Sends the first matched blocks of shared_ids to one instance. */
-static void teach(const blis_router *router, const fixture *f, size_t instance,
-                  uint32_t blocks) {
+static void teach(const blis_router *router, const fixture *f, size_t instance, uint32_t blocks) {
   blis_block_chain chain = {shared_ids, blocks, blocks, BLIS_BLOCK_PRIVATE};
   blis_ticket ticket;
-  blis_routing_request request =
-      fixture_request(1, (int64_t)blocks * 16, &chain, &ticket);
+  blis_routing_request request = fixture_request(1, (int64_t)blocks * 16, &chain, &ticket);
   blis_routing_view view = fixture_only(f, instance);
   fixture_route(router, &request, &view);
 }
 
-static blis_decision decide(const blis_router *router, const fixture *f,
-                            uint32_t shared_blocks, uint32_t blocks) {
+static blis_decision decide(const blis_router *router, const fixture *f, uint32_t shared_blocks,
+                            uint32_t blocks) {
   static blis_block_chain chain;
   static blis_ticket ticket;
-  chain = (blis_block_chain){shared_ids, shared_blocks, blocks,
-                             BLIS_BLOCK_PRIVATE | 1000};
-  blis_routing_request request =
-      fixture_request(2, (int64_t)blocks * 16, &chain, &ticket);
+  chain = (blis_block_chain){shared_ids, shared_blocks, blocks, BLIS_BLOCK_PRIVATE | 1000};
+  blis_routing_request request = fixture_request(2, (int64_t)blocks * 16, &chain, &ticket);
   return fixture_route(router, &request, &f->view);
 }
 
@@ -83,8 +76,8 @@ static void design_profile_example(void) {
   blis_router_free(&router);
   context.go_blis = false;
 
-  router = router_of(&alloc, "queue-depth:2,kv-utilization:2,load-balance:1",
-                     "lowest-id", &context);
+  router =
+      router_of(&alloc, "queue-depth:2,kv-utilization:2,load-balance:1", "lowest-id", &context);
   d = decide(&router, &f, 4, 5);
   CHECK_EQ_I64(d.chosen, 1);
   CHECK(is_near(d.scores[0], 0.1885714286, 1e-10));
@@ -107,8 +100,7 @@ static void design_profile_in_go_blis(void) {
   CHECK_EQ_I64(decide(&router, &f, 0, 0).chosen, 1);
   CHECK_EQ_I64(decide(&router, &f, 0, 0).chosen, 2);
   teach(&router, &f, 0, 4);
-  fixture_set(&f, BLIS_SIGNAL_KV_UTILIZATION,
-              (double[]){8.0 / 15909, 11.0 / 15909, 1.0 / 15909});
+  fixture_set(&f, BLIS_SIGNAL_KV_UTILIZATION, (double[]){8.0 / 15909, 11.0 / 15909, 1.0 / 15909});
   d = decide(&router, &f, 4, 5);
   CHECK_EQ_I64(d.chosen, 0);
   CHECK_EQ_DOUBLE(d.scores[0], 0.9141420399953306);
@@ -125,8 +117,7 @@ static void default_of_go_blis(void) {
   fixture f;
   fixture_init(&f, 3);
   fixture_set(&f, BLIS_SIGNAL_QUEUE_DEPTH, (double[]){0, 0, 1});
-  fixture_set(&f, BLIS_SIGNAL_KV_UTILIZATION,
-              (double[]){12.0 / 15909, 31.0 / 15909, 41.0 / 15909});
+  fixture_set(&f, BLIS_SIGNAL_KV_UTILIZATION, (double[]){12.0 / 15909, 31.0 / 15909, 41.0 / 15909});
   blis_router router = fixture_router(&alloc, "weighted", NULL, &context);
   blis_decision d = decide(&router, &f, 0, 0);
   CHECK_EQ_I64(d.chosen, 0);
@@ -142,8 +133,7 @@ static void affinity_and_load_balance(void) {
   fixture f;
   fixture_init(&f, 3);
   fixture_set(&f, BLIS_SIGNAL_EFFECTIVE_LOAD, (double[]){3, 4, 5});
-  blis_router router = router_of(&alloc, "prefix-affinity:1,load-balance:1",
-                                 "lowest-id", &context);
+  blis_router router = router_of(&alloc, "prefix-affinity:1,load-balance:1", "lowest-id", &context);
   blis_decision d = decide(&router, &f, 0, 9);
   CHECK_EQ_I64(d.chosen, 0);
   CHECK_EQ_DOUBLE(d.scores[0], 0.125);
@@ -159,15 +149,13 @@ static void affinity_beats_load(void) {
   fixture f;
   fixture_init(&f, 5);
   fixture_set(&f, BLIS_SIGNAL_EFFECTIVE_LOAD, (double[]){3, 11, 3, 2, 4});
-  fixture_set(
-      &f, BLIS_SIGNAL_KV_UTILIZATION,
-      (double[]){0.00065083, 0.00064326, 0.00038596, 0.0002119, 0.00047677});
+  fixture_set(&f, BLIS_SIGNAL_KV_UTILIZATION,
+              (double[]){0.00065083, 0.00064326, 0.00038596, 0.0002119, 0.00047677});
   blis_router router = router_of(&alloc, DESIGN_PROFILE, "first", &context);
   teach(&router, &f, 1, 16);
   blis_decision d = decide(&router, &f, 16, 20);
   CHECK_EQ_I64(d.chosen, 1);
-  static const double expected[] = {0.539497, 0.628388, 0.539572, 0.571368,
-                                    0.5078};
+  static const double expected[] = {0.539497, 0.628388, 0.539572, 0.571368, 0.5078};
   for (size_t i = 0; i < 5; i++) {
     CHECK(is_near(d.scores[i], expected[i], 1e-6));
   }
@@ -180,8 +168,7 @@ static void only_ratios_of_weights_matter(void) {
   blis_policy_context context = fixture_context();
   blis_router a = router_of(&alloc, DESIGN_PROFILE, "first", &context);
   blis_router b =
-      router_of(&alloc, "prefix-affinity:12,queue-depth:8,kv-utilization:8",
-                "first", &context);
+      router_of(&alloc, "prefix-affinity:12,queue-depth:8,kv-utilization:8", "first", &context);
   blis_random random;
   blis_random_init(&random, 5);
   fixture f;
@@ -224,8 +211,7 @@ static void scores_are_clamped_and_nan_is_named(void) {
   blis_weighted_item item = {given_scorer("mine", scores), 2};
   blis_router router = {0};
   const blis_weighted_parts parts = {.items = &item, .count = 1};
-  CHECK_OK(blis_weighted_new(&alloc, &parts, NULL, &context, &router, &error),
-           &error);
+  CHECK_OK(blis_weighted_new(&alloc, &parts, NULL, &context, &router, &error), &error);
   blis_decision d = decide(&router, &f, 0, 1);
   CHECK_EQ_DOUBLE(d.scores[0], 1.0);
   CHECK_EQ_DOUBLE(d.scores[1], 0.0);
@@ -237,10 +223,8 @@ static void scores_are_clamped_and_nan_is_named(void) {
   CHECK(blis_intern_add(strings, "talk", 4, &request.session) == BLIS_OK);
   request.strings = strings;
   request.round_index = 1;
-  CHECK_STATUS(
-      router.ops->route(
-          &(blis_question){router.state, &request, &f.view, &error}, &d),
-      BLIS_ERR_POLICY);
+  CHECK_STATUS(router.ops->route(&(blis_question){router.state, &request, &f.view, &error}, &d),
+               BLIS_ERR_POLICY);
   CHECK_CONTAINS(error.message, "scorer mine");
   CHECK_CONTAINS(error.message, "instance_1");
   CHECK_CONTAINS(error.message, "session_talk_round_1_2");
@@ -259,19 +243,16 @@ static void bad_weights_are_refused(void) {
     blis_router router = {0};
     blis_error error;
     const blis_weighted_parts parts = {.items = items, .count = 2};
-    CHECK_STATUS(
-        blis_weighted_new(&alloc, &parts, NULL, &context, &router, &error),
-        BLIS_ERR_INVALID);
+    CHECK_STATUS(blis_weighted_new(&alloc, &parts, NULL, &context, &router, &error),
+                 BLIS_ERR_INVALID);
     CHECK_CONTAINS(error.message, "scorer b");
   }
-  blis_weighted_item twice[] = {{given_scorer("a", scores), 1},
-                                {given_scorer("a", scores), 1}};
+  blis_weighted_item twice[] = {{given_scorer("a", scores), 1}, {given_scorer("a", scores), 1}};
   blis_router router = {0};
   blis_error error;
   const blis_weighted_parts parts = {.items = twice, .count = 2};
-  CHECK_STATUS(
-      blis_weighted_new(&alloc, &parts, NULL, &context, &router, &error),
-      BLIS_ERR_INVALID);
+  CHECK_STATUS(blis_weighted_new(&alloc, &parts, NULL, &context, &router, &error),
+               BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, "listed twice");
 }
 
@@ -303,8 +284,7 @@ static void list_syntax(void) {
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     blis_scorer_list list;
     blis_error error = {0};
-    blis_status status =
-        blis_scorer_list_parse(&list, cases[i].text, "--scorers", &error);
+    blis_status status = blis_scorer_list_parse(&list, cases[i].text, "--scorers", &error);
     if (cases[i].part == NULL) {
       CHECK_OK(status, &error);
       continue;
@@ -323,16 +303,14 @@ static bool make_and_decide(long fail_at) {
   fixture_init(&f, 3);
   blis_router router = {0};
   blis_error error;
-  bool done = blis_router_create(&alloc, "weighted", NULL, &context, &router,
-                                 &error) == BLIS_OK;
+  bool done = blis_router_create(&alloc, "weighted", NULL, &context, &router, &error) == BLIS_OK;
   if (done) {
     blis_block_chain chain = {shared_ids, 4, 9, BLIS_BLOCK_PRIVATE | 1000};
     blis_ticket ticket;
     blis_routing_request request = fixture_request(2, 144, &chain, &ticket);
     blis_decision d;
-    done = router.ops->route(
-               &(blis_question){router.state, &request, &f.view, &error}, &d) ==
-           BLIS_OK;
+    done =
+        router.ops->route(&(blis_question){router.state, &request, &f.view, &error}, &d) == BLIS_OK;
   }
   CHECK(done || error.status == BLIS_ERR_NOMEM);
   blis_router_free(&router);

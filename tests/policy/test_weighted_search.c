@@ -28,9 +28,9 @@ typedef struct site {
 
 static site place;
 
-static const blis_signal changing[] = {
-    BLIS_SIGNAL_QUEUE_DEPTH, BLIS_SIGNAL_BATCH_SIZE, BLIS_SIGNAL_EFFECTIVE_LOAD,
-    BLIS_SIGNAL_IN_FLIGHT, BLIS_SIGNAL_KV_UTILIZATION};
+static const blis_signal changing[] = {BLIS_SIGNAL_QUEUE_DEPTH, BLIS_SIGNAL_BATCH_SIZE,
+                                       BLIS_SIGNAL_EFFECTIVE_LOAD, BLIS_SIGNAL_IN_FLIGHT,
+                                       BLIS_SIGNAL_KV_UTILIZATION};
 enum { CHANGING = sizeof changing / sizeof *changing };
 
 /* Ranks that have nothing to do with the order of instances. */
@@ -53,18 +53,15 @@ static void open_site(site *s, const blis_alloc *alloc, uint32_t count) {
   s->count = count;
   blis_random_init(&s->random, count);
   name_instances(s);
-  s->plain = (blis_routing_view){.count = count,
-                                 .instances = s->instances,
-                                 .ids = s->ids,
-                                 .id_ranks = s->id_ranks};
+  s->plain = (blis_routing_view){
+      .count = count, .instances = s->instances, .ids = s->ids, .id_ranks = s->id_ranks};
   for (int k = 0; k < BLIS_SIGNAL_COUNT; k++) {
     s->plain.columns[k] = s->columns[k];
   }
   s->kept_up = s->plain;
   s->kept_up.extremes = (const blis_extremes *const *)s->extremes;
   for (int k = 0; k < CHANGING; k++) {
-    s->extremes[changing[k]] =
-        blis_extremes_new(alloc, s->columns[changing[k]], count);
+    s->extremes[changing[k]] = blis_extremes_new(alloc, s->columns[changing[k]], count);
   }
   s->rank_extremes = blis_extremes_new(alloc, s->ranks, count);
   s->kept_up.rank_extremes = s->rank_extremes;
@@ -107,8 +104,7 @@ static blis_block_chain draw_chain(site *s, int64_t number) {
                             BLIS_BLOCK_PRIVATE | (uint64_t)(number * 64)};
 }
 
-static blis_router open_router(const blis_alloc *alloc, const char *scorers,
-                               const char *tie) {
+static blis_router open_router(const blis_alloc *alloc, const char *scorers, const char *tie) {
   blis_policy_context context = fixture_context();
   blis_error error;
   blis_param param = {.name = "tie", .text = tie};
@@ -116,15 +112,13 @@ static blis_router open_router(const blis_alloc *alloc, const char *scorers,
   blis_scorer_list list;
   blis_router router = {0};
   CHECK_OK(blis_scorer_list_parse(&list, scorers, "scorers", &error), &error);
-  CHECK_OK(
-      blis_scorer_list_router(alloc, &list, &params, &context, &router, &error),
-      &error);
+  CHECK_OK(blis_scorer_list_router(alloc, &list, &params, &context, &router, &error), &error);
   return router;
 }
 
 /* Did the search find something, and is it what the pass finds? */
-static bool agree_once(site *s, const blis_router *by_search,
-                       const blis_router *by_pass, int64_t number) {
+static bool agree_once(site *s, const blis_router *by_search, const blis_router *by_pass,
+                       int64_t number) {
   blis_block_chain chain = draw_chain(s, number);
   blis_ticket ticket;
   blis_routing_request request = fixture_request(number, 128, &chain, &ticket);
@@ -168,8 +162,7 @@ static void the_search_finds_what_the_pass_finds(void) {
       "llm-d.prefix-cache-scorer:1,queue-depth:1,prefix-affinity:2,"
       "llm-d.active-request-scorer:1",
   };
-  static const char *const ties[] = {"lowest-id", "random", "first", "last",
-                                     "rotate"};
+  static const char *const ties[] = {"lowest-id", "random", "first", "last", "rotate"};
   static const uint32_t counts[] = {1, 2, 16, 17, 45, 256, 1100};
   for (size_t l = 0; l < sizeof lists / sizeof *lists; l++) {
     for (size_t t = 0; t < sizeof ties / sizeof *ties; t++) {
@@ -190,9 +183,8 @@ static void raised_ones_take_their_place_among_those_tied(void) {
       change(s, 3);
     }
     const blis_signal signal = BLIS_SIGNAL_KV_UTILIZATION;
-    blis__term term = {.rule.form = {BLIS_SCORE_REST, signal, 0, 0},
-                       .extremes = s->extremes[signal],
-                       .weight = 1};
+    blis__term term = {
+        .rule.form = {BLIS_SCORE_REST, signal, 0, 0}, .extremes = s->extremes[signal], .weight = 1};
     double sums[MOST];
     blis__raised raised[MOST];
     size_t raised_count = 0;
@@ -203,8 +195,7 @@ static void raised_ones_take_their_place_among_those_tied(void) {
         raised[raised_count++] = (blis__raised){i, sums[i], false};
       }
     }
-    const blis__best_query query = {&term, 1, raised, raised_count,
-                                    s->rank_extremes};
+    const blis__best_query query = {&term, 1, raised, raised_count, s->rank_extremes};
     for (int rule = 0; rule < BLIS_TIE_RULE_COUNT; rule++) {
       blis_tie a, b;
       blis_tie_init(&a, (blis_tie_rule)rule, round, "test");

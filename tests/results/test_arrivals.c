@@ -9,8 +9,7 @@
 static void end_request(blis_recorder *recorder, int64_t i, int64_t ttft_us) {
   blis_request request = {.number = i, .arrival_us = i * 1000000};
   blis_request_end end = {.request = &request,
-                          .state = ttft_us < 0 ? BLIS_REQUEST_REJECTED
-                                               : BLIS_REQUEST_COMPLETED,
+                          .state = ttft_us < 0 ? BLIS_REQUEST_REJECTED : BLIS_REQUEST_COMPLETED,
                           .ttft_us = ttft_us,
                           .e2e_us = ttft_us < 0 ? -1 : 2 * ttft_us,
                           .scheduling_delay_us = ttft_us,
@@ -45,14 +44,13 @@ static void percentiles_are_over_all_that_arrived(void) {
   } cases[] = {{0.01, 1000}, {0.5, 55000}, {0.9, 99000}, {0.91, -1}, {1, -1}};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     double value_us;
-    CHECK(blis_arrivals_percentile(&all, &alloc, BLIS_LATENCY_TTFT,
-                                   cases[i].share, &value_us) == BLIS_OK);
+    CHECK(blis_arrivals_percentile(&all, &alloc, BLIS_LATENCY_TTFT, cases[i].share, &value_us) ==
+          BLIS_OK);
     CHECK_EQ_DOUBLE(value_us, cases[i].value_us);
   }
   blis_arrivals none = arrivals_of(recorder, INT64_MAX);
   double value_us;
-  CHECK(blis_arrivals_percentile(&none, &alloc, BLIS_LATENCY_TTFT, 0.5,
-                                 &value_us) == BLIS_OK);
+  CHECK(blis_arrivals_percentile(&none, &alloc, BLIS_LATENCY_TTFT, 0.5, &value_us) == BLIS_OK);
   CHECK_EQ_DOUBLE(value_us, -1);
   blis_recorder_free(recorder);
 }
@@ -122,11 +120,9 @@ static void memory_may_run_out(void) {
   int64_t from_us;
   bool is_settled;
   double value_us;
-  CHECK(blis_arrivals_warm_up(&all, &alloc, &from_us, &is_settled) ==
-        BLIS_ERR_NOMEM);
+  CHECK(blis_arrivals_warm_up(&all, &alloc, &from_us, &is_settled) == BLIS_ERR_NOMEM);
   memory = (blis_alloc_probe){.fail_at = 1};
-  CHECK(blis_arrivals_percentile(&all, &alloc, BLIS_LATENCY_E2E, 0.5,
-                                 &value_us) == BLIS_ERR_NOMEM);
+  CHECK(blis_arrivals_percentile(&all, &alloc, BLIS_LATENCY_E2E, 0.5, &value_us) == BLIS_ERR_NOMEM);
   CHECK_EQ_I64(memory.live_bytes, 0);
   blis_recorder_free(recorder);
 }

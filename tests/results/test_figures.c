@@ -20,8 +20,7 @@ static void goodput_of_classes(void) {
   site_must_open(&s);
   site_run(&s);
   blis_goodput got[2];
-  CHECK(blis_goodput_fill(got, targets, 2, &s.alloc, s.recorder, s.strings) ==
-        BLIS_OK);
+  CHECK(blis_goodput_fill(got, targets, 2, &s.alloc, s.recorder, s.strings) == BLIS_OK);
   int64_t good[2] = {0};
   const blis_record *records = site_records(&s);
   for (size_t i = 0; i < blis_recorder_count(s.recorder); i++) {
@@ -56,8 +55,7 @@ static void window_of_a_run(void) {
   const int64_t cut_us = 2500000;
   CHECK(blis_window_fill(&all, &s.alloc, s.recorder, 0, INT64_MAX) == BLIS_OK);
   CHECK(blis_window_fill(&first, &s.alloc, s.recorder, 0, cut_us) == BLIS_OK);
-  CHECK(blis_window_fill(&rest, &s.alloc, s.recorder, cut_us, INT64_MAX) ==
-        BLIS_OK);
+  CHECK(blis_window_fill(&rest, &s.alloc, s.recorder, cut_us, INT64_MAX) == BLIS_OK);
   CHECK_EQ_I64(all.group.counts.arrived, 400);
   CHECK(first.group.counts.arrived > 100);
   CHECK_EQ_I64(first.group.counts.arrived + rest.group.counts.arrived, 400);
@@ -72,27 +70,23 @@ static void window_of_nothing_is_empty(void) {
   blis_alloc alloc = blis_alloc_heap();
   blis_recorder *recorder = blis_recorder_new(&alloc);
   blis_window window;
-  CHECK(blis_window_fill(&window, &alloc, recorder, INT64_MIN, INT64_MAX) ==
-        BLIS_OK);
+  CHECK(blis_window_fill(&window, &alloc, recorder, INT64_MIN, INT64_MAX) == BLIS_OK);
   CHECK_EQ_I64(window.group.counts.arrived, 0);
   CHECK_EQ_I64(window.completed, 0);
   CHECK_EQ_DOUBLE(window.requests_per_sec, 0.0);
   blis_recorder_free(recorder);
 }
 
-static uint64_t run_with_series(site *s, blis_series *series,
-                                int64_t interval_us) {
+static uint64_t run_with_series(site *s, blis_series *series, int64_t interval_us) {
   blis_error error;
   site_must_open(s);
-  CHECK_OK(blis_series_init(series, &s->alloc, s->cluster, interval_us, &error),
-           &error);
+  CHECK_OK(blis_series_init(series, &s->alloc, s->cluster, interval_us, &error), &error);
   site_run(s);
   return blis_recorder_hash(s->recorder);
 }
 
 static void a_series_changes_nothing(void) {
-  static const blis_engine_kind engines[] = {BLIS_ENGINE_FAST,
-                                             BLIS_ENGINE_STEPWISE};
+  static const blis_engine_kind engines[] = {BLIS_ENGINE_FAST, BLIS_ENGINE_STEPWISE};
   for (size_t e = 0; e < 2; e++) {
     site s;
     open_busy(&s, blis_alloc_heap());
@@ -107,19 +101,16 @@ static void a_series_changes_nothing(void) {
       int64_t arrived = blis_series_at(&series, row, BLIS_SERIES_ARRIVED);
       int64_t inside = 0;
       for (uint32_t i = 0; i < 2; i++) {
-        const blis_series_instance *at =
-            blis_series_instance_at(&series, row, i);
+        const blis_series_instance *at = blis_series_instance_at(&series, row, i);
         inside += at->queue_depth + at->batch_size;
         CHECK(at->kv_utilization >= 0 && at->kv_utilization <= 1);
       }
       CHECK(arrived >= last);
-      CHECK(inside <=
-            arrived - blis_series_at(&series, row, BLIS_SERIES_COMPLETED));
+      CHECK(inside <= arrived - blis_series_at(&series, row, BLIS_SERIES_COMPLETED));
       last = arrived;
     }
     CHECK_EQ_I64(last, 400);
-    CHECK_EQ_I64(
-        blis_series_at(&series, series.rows - 1, BLIS_SERIES_COMPLETED), 400);
+    CHECK_EQ_I64(blis_series_at(&series, series.rows - 1, BLIS_SERIES_COMPLETED), 400);
     blis_series_deinit(&series);
     blis_series_deinit(&series);
     site_deinit(&s);
@@ -132,14 +123,11 @@ static void goodput_over_time(void) {
   site_must_open(&s);
   site_run(&s);
   blis_goodput whole[2];
-  CHECK(blis_goodput_fill(whole, targets, 2, &s.alloc, s.recorder, s.strings) ==
-        BLIS_OK);
+  CHECK(blis_goodput_fill(whole, targets, 2, &s.alloc, s.recorder, s.strings) == BLIS_OK);
   const blis_record *records = site_records(&s);
   int64_t middle_us = records[200].arrival_us;
-  blis_goodput_span spans[] = {
-      {.from_us = 0}, {.from_us = middle_us}, {.from_us = middle_us}};
-  CHECK(blis_goodput_over_time(spans, 3, targets, 2, &s.alloc, s.recorder,
-                               s.strings) == BLIS_OK);
+  blis_goodput_span spans[] = {{.from_us = 0}, {.from_us = middle_us}, {.from_us = middle_us}};
+  CHECK(blis_goodput_over_time(spans, 3, targets, 2, &s.alloc, s.recorder, s.strings) == BLIS_OK);
   int64_t early = 0;
   for (int i = 0; i < 400; i++) {
     early += records[i].arrival_us < middle_us;
@@ -152,8 +140,7 @@ static void goodput_over_time(void) {
   CHECK_EQ_I64(spans[0].good + spans[2].good, whole[0].good + whole[1].good);
   /* Only one class has a target, and nothing before the first span counts. */
   blis_goodput_span late = {.from_us = middle_us};
-  CHECK(blis_goodput_over_time(&late, 1, targets, 1, &s.alloc, s.recorder,
-                               s.strings) == BLIS_OK);
+  CHECK(blis_goodput_over_time(&late, 1, targets, 1, &s.alloc, s.recorder, s.strings) == BLIS_OK);
   CHECK_EQ_I64(late.arrived, 400 - early);
   CHECK(late.judged > 0 && late.judged < late.arrived);
   CHECK(late.good <= late.judged);
@@ -165,8 +152,7 @@ static bool figures_with_failure_at(site *s, long request) {
   blis_alloc alloc = blis_alloc_probed(&memory);
   blis_goodput goodputs[2];
   blis_window window;
-  blis_status status =
-      blis_goodput_fill(goodputs, targets, 2, &alloc, s->recorder, s->strings);
+  blis_status status = blis_goodput_fill(goodputs, targets, 2, &alloc, s->recorder, s->strings);
   if (status == BLIS_OK) {
     status = blis_window_fill(&window, &alloc, s->recorder, 0, 1000000);
   }
@@ -183,8 +169,7 @@ static bool series_with_failure_at(long request) {
   site s;
   open_busy(&s, blis_alloc_heap());
   site_must_open(&s);
-  blis_status status =
-      blis_series_init(&series, &alloc, s.cluster, 50000, &error);
+  blis_status status = blis_series_init(&series, &alloc, s.cluster, 50000, &error);
   if (status == BLIS_OK) {
     status = blis_cluster_run_until(s.cluster, BLIS_TIME_NEVER_US, &error);
   }

@@ -3,8 +3,8 @@
 
 #include "check.h"
 
-static void end_request(blis_recorder *recorder, int64_t number,
-                        blis_request_state state, int64_t time_us) {
+static void end_request(blis_recorder *recorder, int64_t number, blis_request_state state,
+                        int64_t time_us) {
   bool is_done = state == BLIS_REQUEST_COMPLETED;
   blis_request request = {.number = number};
   blis_request_end end = {.request = &request,

@@ -31,8 +31,7 @@ static void stop(apart *a) {
 }
 
 /* Sum and greatest of the E2E latencies of one instance, one by one. */
-static void check_e2e(apart *a, int32_t instance,
-                      const blis_instance_times *times) {
+static void check_e2e(apart *a, int32_t instance, const blis_instance_times *times) {
   const blis_record *records = site_records(&a->s);
   int64_t count = 0;
   int64_t sum = 0;
@@ -54,14 +53,12 @@ static void each_instance_has_its_own_requests(void) {
   apart a;
   start(&a, 600);
   blis_instance_times times[INSTANCES];
-  CHECK(blis_instance_times_fill(times, INSTANCES, &a.s.alloc, a.s.recorder,
-                                 a.itl_us) == BLIS_OK);
+  CHECK(blis_instance_times_fill(times, INSTANCES, &a.s.alloc, a.s.recorder, a.itl_us) == BLIS_OK);
   CHECK_EQ_I64(blis_histogram_total(&a.s.itl_us), 0);
   int64_t itls = 0;
   for (int32_t i = 0; i < INSTANCES; i++) {
     blis_instance_stats stats;
-    blis_instance_get_stats(blis_cluster_instance(a.s.cluster, (uint32_t)i),
-                            &stats);
+    blis_instance_get_stats(blis_cluster_instance(a.s.cluster, (uint32_t)i), &stats);
     CHECK_EQ_I64(times[i].counts.completed, stats.completed);
     CHECK_EQ_I64(times[i].times.ttft.count, 200);
     CHECK_EQ_I64(times[i].times.scheduling_delay.count, 200);
@@ -77,8 +74,7 @@ static void idle_instances_have_zeros(void) {
   apart a;
   start(&a, 2);
   blis_instance_times times[INSTANCES];
-  CHECK(blis_instance_times_fill(times, INSTANCES, &a.s.alloc, a.s.recorder,
-                                 a.itl_us) == BLIS_OK);
+  CHECK(blis_instance_times_fill(times, INSTANCES, &a.s.alloc, a.s.recorder, a.itl_us) == BLIS_OK);
   CHECK_EQ_I64(times[1].counts.completed, 1);
   CHECK_EQ_I64(times[2].counts.arrived, 0);
   CHECK_EQ_I64(times[2].times.ttft.count, 0);
@@ -95,8 +91,7 @@ static void no_memory_is_an_error(void) {
     blis_alloc_probe memory = {.fail_at = ++request};
     blis_alloc alloc = blis_alloc_probed(&memory);
     blis_instance_times times[INSTANCES];
-    status = blis_instance_times_fill(times, INSTANCES, &alloc, a.s.recorder,
-                                      a.itl_us);
+    status = blis_instance_times_fill(times, INSTANCES, &alloc, a.s.recorder, a.itl_us);
     CHECK(status == BLIS_OK || status == BLIS_ERR_NOMEM);
     CHECK_EQ_I64(memory.live_bytes, 0);
   }

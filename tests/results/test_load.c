@@ -15,23 +15,21 @@ static void add(blis_recorder *recorder, int64_t number, const stay *one,
                 const blis_stage_times *stages) {
   bool is_done = one->delay_us >= 0;
   blis_request request = {.number = number, .arrival_us = one->arrival_us};
-  blis_request_end end = {
-      .request = &request,
-      .state = is_done ? BLIS_REQUEST_COMPLETED : BLIS_REQUEST_TIMED_OUT,
-      .instance = one->instance,
-      .ttft_us = is_done ? one->delay_us : -1,
-      .e2e_us = is_done ? one->end_us - one->arrival_us : -1,
-      .scheduling_delay_us = one->delay_us,
-      .end_us = one->end_us,
-      .gateway_wait_us = -1,
-      .drafted_tokens = -1,
-      .stages = stages};
+  blis_request_end end = {.request = &request,
+                          .state = is_done ? BLIS_REQUEST_COMPLETED : BLIS_REQUEST_TIMED_OUT,
+                          .instance = one->instance,
+                          .ttft_us = is_done ? one->delay_us : -1,
+                          .e2e_us = is_done ? one->end_us - one->arrival_us : -1,
+                          .scheduling_delay_us = one->delay_us,
+                          .end_us = one->end_us,
+                          .gateway_wait_us = -1,
+                          .drafted_tokens = -1,
+                          .stages = stages};
   const blis_request_sink *sink = blis_recorder_sink(recorder);
   CHECK(sink->ended(sink->ud, &end, NULL) == BLIS_OK);
 }
 
-static blis_recorder *recorded(const blis_alloc *alloc, const stay *stays,
-                               size_t count) {
+static blis_recorder *recorded(const blis_alloc *alloc, const stay *stays, size_t count) {
   blis_recorder *recorder = blis_recorder_new(alloc);
   for (size_t i = 0; i < count; i++) {
     add(recorder, (int64_t)i, &stays[i], NULL);
@@ -53,8 +51,7 @@ static void intervals_have_their_shares(void) {
   blis_load load;
   CHECK(blis_load_init(&load, &alloc, recorder, 1, 10, 1000) == BLIS_OK);
   CHECK_EQ_I64((int64_t)load.instance_count, 2);
-  static const double waiting[] = {0.5, 0, 0, 0, 0, 0, 0, 0, 0, 0.01,
-                                   0,   0, 0, 0, 0, 0, 0, 0, 0, 1};
+  static const double waiting[] = {0.5, 0, 0, 0, 0, 0, 0, 0, 0, 0.01, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
   static const double running[] = {0.5, 1,   0.5, 0, 0, 0, 0, 0, 0, 0,
                                    0,   0.5, 1,   1, 0, 0, 0, 0, 0, 0};
   static const int64_t arrived[] = {1, 1, 0, 1, 0, 0, 0, 0, 0, 2};

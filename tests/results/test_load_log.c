@@ -33,12 +33,10 @@ static const int64_t ends[][4] = {{10, 2, 1, 3}, {20, 0, 4, 9}, {20, 1, 1, 9},
 enum { END_COUNT = sizeof ends / sizeof ends[0] };
 
 static void add(const blis_load_sink *sink, size_t i) {
-  const blis_adapter_load load = {.adapter = (uint32_t)ends[i][2],
-                                  .start_us = ends[i][3],
-                                  .end_us = ends[i][0]};
+  const blis_adapter_load load = {
+      .adapter = (uint32_t)ends[i][2], .start_us = ends[i][3], .end_us = ends[i][0]};
   blis_error error;
-  CHECK_OK(sink->adapter(sink->ud, (uint32_t)ends[i][1], &load, &error),
-           &error);
+  CHECK_OK(sink->adapter(sink->ud, (uint32_t)ends[i][1], &load, &error), &error);
 }
 
 static void check_kept(const blis_load_log *log, size_t count) {

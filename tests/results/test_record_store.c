@@ -31,12 +31,10 @@ static int64_t draw_us(blis_random *random, int64_t least) {
 static int64_t draw_number(blis_random *random, int64_t i) {
   static const int64_t edges[] = {INT32_MAX, (int64_t)INT32_MAX + 1, INT32_MIN,
                                   (int64_t)INT32_MIN - 1, -1};
-  return blis_random_intn(random, 40) == 0 ? edges[blis_random_intn(random, 5)]
-                                           : i;
+  return blis_random_intn(random, 40) == 0 ? edges[blis_random_intn(random, 5)] : i;
 }
 
-static blis_record draw_record(blis_random *random, int64_t i,
-                               bool has_sessions) {
+static blis_record draw_record(blis_random *random, int64_t i, bool has_sessions) {
   blis_record record = {
       .number = draw_number(random, i),
       .arrival_us = i * 1000,
@@ -52,8 +50,7 @@ static blis_record draw_record(blis_random *random, int64_t i,
       .slo_class = (uint32_t)blis_random_intn(random, 3),
       .model = (uint32_t)blis_random_intn(random, 2),
       .reason = (uint32_t)blis_random_intn(random, BLIS_RECORD_REASON_MAX + 1),
-      .state =
-          (uint32_t)blis_random_intn(random, BLIS_REQUEST_STATE_COUNT) & 15U,
+      .state = (uint32_t)blis_random_intn(random, BLIS_REQUEST_STATE_COUNT) & 15U,
       .was_counted = blis_random_intn(random, 2) == 1,
   };
   record.end_us = record.arrival_us + draw_us(random, 0);
@@ -117,8 +114,7 @@ static void records_come_back(void) {
   }
 }
 
-static blis_status end_request(blis_recorder *recorder, int64_t number,
-                               double priority) {
+static blis_status end_request(blis_recorder *recorder, int64_t number, double priority) {
   const blis_request_sink *sink = blis_recorder_sink(recorder);
   blis_request request = {.number = number, .arrival_us = number / 3};
   blis_request_end end = {.request = &request,

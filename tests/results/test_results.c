@@ -19,12 +19,10 @@ static double naive_ms(const double *sorted, size_t n, double percent) {
   if (low == high) {
     return sorted[low] / 1000;
   }
-  return sorted[low] / 1000 +
-         ((sorted[high] - sorted[low]) * (rank - (double)low)) / 1000;
+  return sorted[low] / 1000 + ((sorted[high] - sorted[low]) * (rank - (double)low)) / 1000;
 }
 
-static void check_percentiles(const blis_percentiles *got, double *values,
-                              size_t n) {
+static void check_percentiles(const blis_percentiles *got, double *values, size_t n) {
   static const double percents[] = {50, 75, 90, 95, 99, 99.9};
   qsort(values, n, sizeof *values, compare_doubles);
   double sum = 0;
@@ -155,14 +153,12 @@ static void hash_covers_what_happened(void) {
   CHECK(blis_record_hash(&other) == blis_record_hash(&example));
 }
 
-static void end_requests(blis_recorder *recorder, const int *order,
-                         size_t count) {
+static void end_requests(blis_recorder *recorder, const int *order, size_t count) {
   const blis_request_sink *sink = blis_recorder_sink(recorder);
   for (size_t i = 0; i < count; i++) {
     blis_request request = {.number = order[i], .arrival_us = order[i] / 2};
-    blis_request_end end = {.request = &request,
-                            .state = BLIS_REQUEST_COMPLETED,
-                            .e2e_us = 100 + order[i]};
+    blis_request_end end = {
+        .request = &request, .state = BLIS_REQUEST_COMPLETED, .e2e_us = 100 + order[i]};
     CHECK(sink->ended(sink->ud, &end, NULL) == BLIS_OK);
   }
 }
@@ -204,18 +200,14 @@ static void check_summary(site *s, const blis_summary *summary) {
   }
   const blis_state_counts *c = &summary->counts;
   CHECK(memcmp(c, &counts, sizeof counts) == 0);
-  CHECK_EQ_I64(c->arrived, c->completed + c->rejected + c->timed_out +
-                               c->unservable + c->still_running +
-                               c->still_queued + c->still_arriving);
+  CHECK_EQ_I64(c->arrived, c->completed + c->rejected + c->timed_out + c->unservable +
+                               c->still_running + c->still_queued + c->still_arriving);
   CHECK_EQ_I64(summary->duration_us, end_us);
   CHECK_EQ_I64(summary->output_tokens, output_tokens);
   CHECK_EQ_I64(summary->times.e2e.count, c->completed);
-  CHECK_EQ_DOUBLE(summary->times.e2e.mean_ms,
-                  e2e_us / (double)c->completed / 1000);
-  CHECK_EQ_DOUBLE(summary->requests_per_sec,
-                  (double)c->completed / ((double)end_us / 1e6));
-  CHECK(summary->times.ttft.at_us[BLIS_P50] <=
-        summary->times.e2e.at_us[BLIS_P50]);
+  CHECK_EQ_DOUBLE(summary->times.e2e.mean_ms, e2e_us / (double)c->completed / 1000);
+  CHECK_EQ_DOUBLE(summary->requests_per_sec, (double)c->completed / ((double)end_us / 1e6));
+  CHECK(summary->times.ttft.at_us[BLIS_P50] <= summary->times.e2e.at_us[BLIS_P50]);
   CHECK(summary->hash == blis_recorder_hash(s->recorder));
 }
 
@@ -224,8 +216,7 @@ static blis_summary run_and_sum_up(site *s) {
   blis_summary summary;
   site_must_open(s);
   site_run(s);
-  CHECK_OK(blis_summary_init(&summary, &s->alloc, s->cluster, s->recorder,
-                             &s->itl_us, &error),
+  CHECK_OK(blis_summary_init(&summary, &s->alloc, s->cluster, s->recorder, &s->itl_us, &error),
            &error);
   return summary;
 }
@@ -251,8 +242,7 @@ static void summary_of_a_run(void) {
 }
 
 /* At most 1/256 too low, never too high. */
-static void check_close(const blis_percentiles *sketch,
-                        const blis_percentiles *exact) {
+static void check_close(const blis_percentiles *sketch, const blis_percentiles *exact) {
   CHECK_EQ_I64(sketch->count, exact->count);
   CHECK_EQ_DOUBLE(sketch->min_us, exact->min_us);
   CHECK_EQ_DOUBLE(sketch->max_us, exact->max_us);
@@ -286,8 +276,7 @@ static void summary_without_records(void) {
   CHECK(sketch.hash == exact.hash);
   CHECK(memcmp(&sketch.counts, &exact.counts, sizeof exact.counts) == 0);
   CHECK_EQ_DOUBLE(sketch.balance, exact.balance);
-  CHECK_EQ_DOUBLE(sketch.times.itl.at_us[BLIS_P99],
-                  exact.times.itl.at_us[BLIS_P99]);
+  CHECK_EQ_DOUBLE(sketch.times.itl.at_us[BLIS_P99], exact.times.itl.at_us[BLIS_P99]);
   check_close(&sketch.times.ttft, &exact.times.ttft);
   check_close(&sketch.times.e2e, &exact.times.e2e);
   check_close(&sketch.times.scheduling_delay, &exact.times.scheduling_delay);
@@ -317,10 +306,8 @@ static size_t peak_of_run(bool is_streaming, size_t count) {
 static void memory_per_finished_request(void) {
   const size_t few = 10000;
   const size_t many = 60000;
-  double streaming =
-      (double)peak_of_run(true, many) - (double)peak_of_run(true, few);
-  double keeping =
-      (double)peak_of_run(false, many) - (double)peak_of_run(true, many);
+  double streaming = (double)peak_of_run(true, many) - (double)peak_of_run(true, few);
+  double keeping = (double)peak_of_run(false, many) - (double)peak_of_run(true, many);
   printf("  memory: %.2f bytes per request without records, %.1f with\n",
          streaming / (double)(many - few), keeping / (double)many);
   CHECK(streaming < 2.0 * (double)(many - few));
@@ -344,8 +331,7 @@ static void the_only_group_is_the_whole(void) {
   blis_group group = {0};
   CHECK(blis__group_fill(&group, &alloc, &all) == BLIS_OK);
   blis_groups groups;
-  CHECK_OK(blis_groups_init(&groups, &alloc, s.recorder, BLIS_GROUP_MODEL,
-                            s.strings, &error),
+  CHECK_OK(blis_groups_init(&groups, &alloc, s.recorder, BLIS_GROUP_MODEL, s.strings, &error),
            &error);
   CHECK_EQ_I64(groups.count, 1);
   const blis_group *only = &groups.items[0];
@@ -365,8 +351,7 @@ static void groups_of_a_run(void) {
   site_must_open(&s);
   site_run(&s);
   blis_groups groups;
-  CHECK_OK(blis_groups_init(&groups, &s.alloc, s.recorder, BLIS_GROUP_SLO_CLASS,
-                            s.strings, &error),
+  CHECK_OK(blis_groups_init(&groups, &s.alloc, s.recorder, BLIS_GROUP_SLO_CLASS, s.strings, &error),
            &error);
   CHECK_EQ_I64(groups.count, 2);
   CHECK_STR(groups.items[0].name, "batch");
@@ -375,19 +360,16 @@ static void groups_of_a_run(void) {
     const blis_group *g = &groups.items[i];
     CHECK_EQ_I64(g->counts.arrived, 450);
     CHECK_EQ_I64(g->times.ttft.count, 450);
-    CHECK(g->times.itl.mean_us > 6000 &&
-          g->times.itl.mean_us < g->times.e2e.mean_us);
+    CHECK(g->times.itl.mean_us > 6000 && g->times.itl.mean_us < g->times.e2e.mean_us);
   }
   blis_groups_deinit(&groups, &s.alloc);
-  CHECK_OK(blis_groups_init(&groups, &s.alloc, s.recorder, BLIS_GROUP_TENANT,
-                            s.strings, &error),
+  CHECK_OK(blis_groups_init(&groups, &s.alloc, s.recorder, BLIS_GROUP_TENANT, s.strings, &error),
            &error);
   CHECK_EQ_I64(groups.count, 2);
   CHECK_EQ_I64(groups.items[0].counts.arrived, 600);
   blis_groups_deinit(&groups, &s.alloc);
   /* Nobody names a model: one group, without a name. */
-  CHECK_OK(blis_groups_init(&groups, &s.alloc, s.recorder, BLIS_GROUP_MODEL,
-                            s.strings, &error),
+  CHECK_OK(blis_groups_init(&groups, &s.alloc, s.recorder, BLIS_GROUP_MODEL, s.strings, &error),
            &error);
   CHECK_EQ_I64(groups.count, 1);
   CHECK_STR(groups.items[0].name, "");
@@ -429,12 +411,12 @@ static bool sum_up_with_failure_at(site *s, long request) {
   blis_summary summary;
   blis_groups groups;
   blis_error error = {0};
-  blis_status status = blis_summary_init(&summary, &alloc, s->cluster,
-                                         s->recorder, &s->itl_us, &error);
+  blis_status status =
+      blis_summary_init(&summary, &alloc, s->cluster, s->recorder, &s->itl_us, &error);
   if (status == BLIS_OK) {
     blis_summary_deinit(&summary, &alloc);
-    status = blis_groups_init(&groups, &alloc, s->recorder,
-                              BLIS_GROUP_SLO_CLASS, s->strings, &error);
+    status =
+        blis_groups_init(&groups, &alloc, s->recorder, BLIS_GROUP_SLO_CLASS, s->strings, &error);
   }
   if (status == BLIS_OK) {
     blis_groups_deinit(&groups, &alloc);

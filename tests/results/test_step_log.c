@@ -14,14 +14,12 @@ static blis_step_report report_at(int64_t start_us, int64_t end_us) {
                             .used_kv_blocks = 40};
 }
 
-static void add(blis_step_log *log, uint32_t instance, int64_t start_us,
-                int64_t end_us) {
+static void add(blis_step_log *log, uint32_t instance, int64_t start_us, int64_t end_us) {
   blis_step_report report = report_at(start_us, end_us);
   CHECK(blis_step_log_add(log, instance, &report) == BLIS_OK);
 }
 
-static const blis_step_entry *entry(const blis_step_log *log, size_t instance,
-                                    size_t index) {
+static const blis_step_entry *entry(const blis_step_log *log, size_t instance, size_t index) {
   return &log->lists.items[instance].entries.items[index];
 }
 

@@ -4,14 +4,12 @@
 #include "check.h"
 
 static blis_visit visit_at(int64_t from_us, int64_t number) {
-  return (blis_visit){
-      .request = {.number = number}, .number = 1, .from_us = from_us};
+  return (blis_visit){.request = {.number = number}, .number = 1, .from_us = from_us};
 }
 
 /* Whatever the order in which they come. */
 static void the_earliest_ones_are_kept(void) {
-  static const int64_t orders[2][6] = {{60, 10, 50, 20, 40, 30},
-                                       {10, 20, 30, 40, 50, 60}};
+  static const int64_t orders[2][6] = {{60, 10, 50, 20, 40, 30}, {10, 20, 30, 40, 50, 60}};
   for (int k = 0; k < 2; k++) {
     blis_alloc alloc = blis_alloc_heap();
     blis_visit_log log;

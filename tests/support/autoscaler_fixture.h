@@ -16,8 +16,8 @@ static inline const blis_alloc *heap(void) {
   return &alloc;
 }
 
-static inline double linear_step_us(void *ud, double prefill_tokens,
-                                    double requests, double kv_tokens) {
+static inline double linear_step_us(void *ud, double prefill_tokens, double requests,
+                                    double kv_tokens) {
   (void)ud;
   CHECK(isfinite(prefill_tokens) && isfinite(kv_tokens));
   return 5000 + 50 * prefill_tokens + 10 * requests + 0.01 * kv_tokens;
@@ -37,23 +37,18 @@ static inline const blis_scale_future *a_surge(void) {
   future.count = 0;
   for (int64_t s = 0; s < 100; s++) {
     for (int64_t k = 0; k < (s >= 50 && s < 60 ? 10 : 1); k++) {
-      arrivals[future.count++] =
-          (blis_scale_arrival){.time_us = s * 1000000 + k * 100000,
-                               .prompt_tokens = 100,
-                               .output_tokens = 100};
+      arrivals[future.count++] = (blis_scale_arrival){
+          .time_us = s * 1000000 + k * 100000, .prompt_tokens = 100, .output_tokens = 100};
     }
   }
   return &future;
 }
 
-static inline void make(asked *a, const char *name, const blis_param *items,
-                        size_t count) {
+static inline void make(asked *a, const char *name, const blis_param *items, size_t count) {
   const blis_params params = {items, count};
   const blis_policy_context context = {.instance_count = 1};
   blis_error error;
-  CHECK_OK(blis_autoscaler_create(heap(), name, &params, &context, &a->policy,
-                                  &error),
-           &error);
+  CHECK_OK(blis_autoscaler_create(heap(), name, &params, &context, &a->policy, &error), &error);
   a->context = (blis_scale_context){.min = 1,
                                     .max = 100,
                                     .since_last_scale_us = BLIS_TIME_NEVER_US,
@@ -76,9 +71,7 @@ static inline int64_t target_of(asked *a) {
   blis_scale_decision decision;
   int64_t proposed;
   blis_error error;
-  CHECK_OK(blis_autoscaler_decide(&a->policy, &a->context, &decision, &proposed,
-                                  &error),
-           &error);
+  CHECK_OK(blis_autoscaler_decide(&a->policy, &a->context, &decision, &proposed, &error), &error);
   CHECK(decision.reason != NULL);
   CHECK(decision.target >= a->context.min && decision.target <= a->context.max);
   return decision.target;

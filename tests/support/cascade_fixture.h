@@ -20,10 +20,8 @@ typedef struct three {
 
 enum { THREE_INSTANCES = 4 };
 
-static inline void three_init(three *t, blis_alloc alloc,
-                              blis_engine_kind engine) {
-  static const char *const models[THREE_INSTANCES] = {"small", "small", "mid",
-                                                      "large"};
+static inline void three_init(three *t, blis_alloc alloc, blis_engine_kind engine) {
+  static const char *const models[THREE_INSTANCES] = {"small", "small", "mid", "large"};
   *t = (three){.param_count = 0};
   site_init(&t->site, alloc, THREE_INSTANCES);
   for (uint32_t i = 0; i < THREE_INSTANCES; i++) {
@@ -39,42 +37,37 @@ static inline void three_add_param(three *t, blis_param param) {
 }
 
 /* Models by comma; the chain of everybody if `of` is NULL. */
-static inline void three_add_chain(three *t, const char *of,
-                                   const char *models) {
+static inline void three_add_chain(three *t, const char *of, const char *models) {
   static char texts[8][16];
   size_t used = 0;
   for (size_t at = 0; models[at] != '\0' || used == 0;) {
     size_t length = strcspn(models + at, ",");
     char *text = texts[t->param_count % 8];
     snprintf(text, 16, "%.*s", (int)length, models + at);
-    three_add_param(t, (blis_param){.name = of == NULL ? "chain" : "chains",
-                                    .key = of,
-                                    .text = text});
+    three_add_param(t,
+                    (blis_param){.name = of == NULL ? "chain" : "chains", .key = of, .text = text});
     at += length + (models[at + length] == ',');
     used++;
   }
 }
 
 static inline void three_add_logprob(three *t, const char *model, double mean) {
-  three_add_param(
-      t, (blis_param){.name = "mean_logprob", .key = model, .number = mean});
+  three_add_param(t, (blis_param){.name = "mean_logprob", .key = model, .number = mean});
 }
 
 static inline void three_add_threshold(three *t, double threshold) {
-  three_add_param(
-      t, (blis_param){.name = "confidence_threshold", .number = threshold});
+  three_add_param(t, (blis_param){.name = "confidence_threshold", .number = threshold});
 }
 
-static inline blis_status three_make_cascade(three *t, blis_cascade *cascade,
-                                             blis_error *error) {
+static inline blis_status three_make_cascade(three *t, blis_cascade *cascade, blis_error *error) {
   if (t->cascade.ops != NULL) {
     *cascade = t->cascade;
     return BLIS_OK;
   }
   blis_policy_context context = site_context(&t->site);
   const blis_params params = {t->params, t->param_count};
-  return blis_cascade_create(&t->site.alloc, "cognitora.cascade", &params,
-                             &context, cascade, error);
+  return blis_cascade_create(&t->site.alloc, "cognitora.cascade", &params, &context, cascade,
+                             error);
 }
 
 static inline blis_status three_open(three *t, blis_error *error) {
@@ -91,14 +84,12 @@ static inline void three_must_open(three *t) {
 
 static inline uint32_t three_text_number(three *t, const char *text) {
   uint32_t number;
-  CHECK(blis_intern_add(t->site.strings, text, strlen(text), &number) ==
-        BLIS_OK);
+  CHECK(blis_intern_add(t->site.strings, text, strlen(text), &number) == BLIS_OK);
   return number;
 }
 
 /* The only request; more may be changed in it. */
-static inline blis_request *three_add_request(three *t,
-                                              uint32_t output_tokens) {
+static inline blis_request *three_add_request(three *t, uint32_t output_tokens) {
   site_add_requests(&t->site, 1);
   blis_request *r = &t->site.source.requests[0];
   r->arrival_us = 1000;
@@ -114,20 +105,17 @@ static inline const blis_record *three_record(three *t) {
 }
 
 /* "small:escalate mid:accept" */
-static inline const char *three_story(const three *t,
-                                      const blis_record *record) {
+static inline const char *three_story(const three *t, const blis_record *record) {
   static char story[256];
   size_t count;
-  const blis_attempt_record *attempts =
-      blis_attempts_of(blis_recorder_attempts(t->site.recorder),
-                       record->arrival_us, record->number, &count);
+  const blis_attempt_record *attempts = blis_attempts_of(
+      blis_recorder_attempts(t->site.recorder), record->arrival_us, record->number, &count);
   story[0] = '\0';
   for (size_t i = 0; i < count; i++) {
     size_t used = strlen(story);
-    snprintf(
-        story + used, sizeof story - used, "%s%s:%s", i == 0 ? "" : " ",
-        blis_intern_text(t->site.strings, attempts[i].model),
-        blis_cascade_verdict_name((blis_cascade_verdict)attempts[i].verdict));
+    snprintf(story + used, sizeof story - used, "%s%s:%s", i == 0 ? "" : " ",
+             blis_intern_text(t->site.strings, attempts[i].model),
+             blis_cascade_verdict_name((blis_cascade_verdict)attempts[i].verdict));
   }
   return story;
 }

@@ -46,8 +46,8 @@ typedef struct site {
   blis_cluster *cluster;
 } site;
 
-static inline blis_status site_next(void *state, blis_request *request,
-                                    bool *done, blis_error *error) {
+static inline blis_status site_next(void *state, blis_request *request, bool *done,
+                                    blis_error *error) {
   (void)error;
   site_source *source = state;
   *done = source->next == source->count;
@@ -74,16 +74,13 @@ static inline void site_init(site *s, blis_alloc alloc, uint32_t n) {
                                              .horizon_us = BLIS_TIME_NEVER_US,
                                              .engine = BLIS_ENGINE_STEPWISE};
   }
-  s->config = (blis_cluster_config){.instance_count = n,
-                                    .horizon_us = BLIS_TIME_NEVER_US};
-  s->source.source =
-      (blis_request_source){.next = site_next, .strings = s->strings};
+  s->config = (blis_cluster_config){.instance_count = n, .horizon_us = BLIS_TIME_NEVER_US};
+  s->source.source = (blis_request_source){.next = site_next, .strings = s->strings};
 }
 
 static inline void site_add_requests(site *s, size_t count) {
   blis_alloc heap = blis_alloc_heap();
-  s->source.requests =
-      blis_alloc_zeroed(&heap, count, sizeof *s->source.requests);
+  s->source.requests = blis_alloc_zeroed(&heap, count, sizeof *s->source.requests);
   s->source.count = count;
   for (size_t i = 0; i < count; i++) {
     s->source.requests[i].number = (int64_t)i;
@@ -91,8 +88,8 @@ static inline void site_add_requests(site *s, size_t count) {
 }
 
 /* Chat-like requests of some groups with shared prefixes. */
-static inline void site_add_random_requests(site *s, size_t count,
-                                            double rate_per_sec, int64_t seed) {
+static inline void site_add_random_requests(site *s, size_t count, double rate_per_sec,
+                                            int64_t seed) {
   blis_random random;
   blis_random_init(&random, seed);
   site_add_requests(s, count);
@@ -135,31 +132,28 @@ static inline void site_add_slow_requests(site *s, size_t count) {
 
 static inline blis_policy_context site_context(const site *s) {
   return (blis_policy_context){.instance_count = s->config.instance_count,
-                               .kv_block_size_tokens =
-                                   s->instances[0].block_size_tokens,
+                               .kv_block_size_tokens = s->instances[0].block_size_tokens,
                                .kv_blocks = s->instances[0].kv_blocks,
                                .seed = s->seed,
                                .go_blis = s->go_blis};
 }
 
 /* Ready to run under a router, which is taken. */
-static inline blis_status site_open_with(site *s, blis_router *router,
-                                         blis_error *error) {
+static inline blis_status site_open_with(site *s, blis_router *router, blis_error *error) {
   for (uint32_t i = 0; i < s->config.instance_count; i++) {
     s->instances[i].latency = &s->latency;
   }
   s->config.instances = s->instances;
   s->source.source.state = &s->source;
   blis_histogram_init(&s->itl_us, &s->alloc);
-  s->recorder = s->is_streaming ? blis_recorder_new_streaming(&s->alloc)
-                                : blis_recorder_new(&s->alloc);
+  s->recorder =
+      s->is_streaming ? blis_recorder_new_streaming(&s->alloc) : blis_recorder_new(&s->alloc);
   if (s->recorder == NULL) {
     blis_router_free(router);
     return blis_fail_nomem(error);
   }
   return blis_cluster_new(&s->alloc, &s->config, router, &s->source.source,
-                          blis_recorder_sink(s->recorder), &s->itl_us,
-                          &s->cluster, error);
+                          blis_recorder_sink(s->recorder), &s->itl_us, &s->cluster, error);
 }
 
 /* Under the policy that is named; a status so that memory may run out. */
@@ -167,8 +161,7 @@ static inline blis_status site_open(site *s, blis_error *error) {
   blis_policy_context context = site_context(s);
   blis_router router = {0};
   blis_histogram_init(&s->itl_us, &s->alloc);
-  BLIS_TRY(blis_router_create(&s->alloc, s->policy, s->params, &context,
-                              &router, error));
+  BLIS_TRY(blis_router_create(&s->alloc, s->policy, s->params, &context, &router, error));
   return site_open_with(s, &router, error);
 }
 
@@ -187,8 +180,7 @@ static inline void site_close(site *s) {
 static inline void site_deinit(site *s) {
   blis_alloc heap = blis_alloc_heap();
   site_close(s);
-  blis_alloc_free(&heap, s->source.requests,
-                  s->source.count * sizeof *s->source.requests);
+  blis_alloc_free(&heap, s->source.requests, s->source.count * sizeof *s->source.requests);
   blis_intern_free(s->strings);
   blis_latency_free(&s->latency);
 }
@@ -221,8 +213,8 @@ static inline void site_run(site *s) {
 }
 
 /* Event by event until nothing is left to do; `check`, or NULL, after each. */
-static inline blis_status
-site_step_to_end(site *s, void (*check)(const site *s), blis_error *error) {
+static inline blis_status site_step_to_end(site *s, void (*check)(const site *s),
+                                           blis_error *error) {
   for (bool done = false; !done;) {
     BLIS_TRY(blis_cluster_step(s->cluster, &done, error));
     if (check != NULL) {
@@ -233,9 +225,8 @@ site_step_to_end(site *s, void (*check)(const site *s), blis_error *error) {
 }
 
 /* Tries to run the requests of a site; false when there was no memory. */
-static inline bool
-site_run_with_failure_at(site *s, long request,
-                         blis_status (*run)(site *s, blis_error *error)) {
+static inline bool site_run_with_failure_at(site *s, long request,
+                                            blis_status (*run)(site *s, blis_error *error)) {
   blis_alloc_probe memory = {.fail_at = request, .fail_forever = 1};
   s->alloc = blis_alloc_probed(&memory);
   blis_error error = {0};
@@ -274,23 +265,18 @@ static inline void site_check_states_sum_up(const site *s, int64_t arrived) {
   blis_cluster_get_counts(s->cluster, &c);
   CHECK_EQ_I64(c.arrived, arrived);
   CHECK_EQ_I64(c.in_flight, 0);
-  CHECK_EQ_I64(c.arrived, c.completed + c.rejected + c.timed_out +
-                              c.unservable + c.failed + c.unfinished);
+  CHECK_EQ_I64(c.arrived,
+               c.completed + c.rejected + c.timed_out + c.unservable + c.failed + c.unfinished);
   CHECK_EQ_I64(blis_recorder_count(s->recorder), arrived);
 }
 
 /* Counters of the router side are back at zero when everybody has left. */
 static inline void site_check_counters_are_zero(const site *s) {
   for (uint32_t i = 0; i < blis_cluster_instance_count(s->cluster); i++) {
-    CHECK_EQ_DOUBLE(blis_cluster_signal(s->cluster, i, BLIS_SIGNAL_PENDING),
-                    0.0);
-    CHECK_EQ_DOUBLE(blis_cluster_signal(s->cluster, i, BLIS_SIGNAL_IN_FLIGHT),
-                    0.0);
-    CHECK_EQ_DOUBLE(
-        blis_cluster_signal(s->cluster, i, BLIS_SIGNAL_EFFECTIVE_LOAD), 0.0);
-    CHECK_EQ_DOUBLE(
-        blis_cluster_signal(s->cluster, i, BLIS_SIGNAL_PENDING_PREFILL_TOKENS),
-        0.0);
+    CHECK_EQ_DOUBLE(blis_cluster_signal(s->cluster, i, BLIS_SIGNAL_PENDING), 0.0);
+    CHECK_EQ_DOUBLE(blis_cluster_signal(s->cluster, i, BLIS_SIGNAL_IN_FLIGHT), 0.0);
+    CHECK_EQ_DOUBLE(blis_cluster_signal(s->cluster, i, BLIS_SIGNAL_EFFECTIVE_LOAD), 0.0);
+    CHECK_EQ_DOUBLE(blis_cluster_signal(s->cluster, i, BLIS_SIGNAL_PENDING_PREFILL_TOKENS), 0.0);
     CHECK(blis_instance_check(blis_cluster_instance(s->cluster, i)));
   }
 }

@@ -56,9 +56,8 @@ static inline void engine_case_new_latency(engine_case *c) {
   blis_error error;
   fit.alpha_count = vector_doubles(root, "alpha", alpha, 16);
   fit.beta_count = vector_doubles(root, "beta", beta, 16);
-  CHECK_OK(blis_trained_physics_new(&c->alloc, &engine_case_model,
-                                    &engine_case_hardware, &parallelism, &fit,
-                                    &c->latency, &error),
+  CHECK_OK(blis_trained_physics_new(&c->alloc, &engine_case_model, &engine_case_hardware,
+                                    &parallelism, &fit, &c->latency, &error),
            &error);
 }
 
@@ -92,8 +91,7 @@ static inline void engine_case_read_config(engine_case *c) {
       .max_model_len_tokens = vector_int(v, "mml", 0),
       .horizon_us = vector_int(v, "horizon", 0),
       .scheduler = engine_case_scheduler_of(vector_text(v, "sched")),
-      .preemption =
-          by_priority ? BLIS_PREEMPTION_PRIORITY : BLIS_PREEMPTION_FCFS,
+      .preemption = by_priority ? BLIS_PREEMPTION_PRIORITY : BLIS_PREEMPTION_FCFS,
       .cpu_blocks = vector_int(v, "cpu", 0),
       .cpu_bandwidth_tokens_per_us = vector_double(v, "bw", 0),
       .cpu_base_latency_us = vector_int(v, "base", 0),
@@ -103,17 +101,14 @@ static inline void engine_case_read_config(engine_case *c) {
 static inline int64_t engine_case_number(blis_csv *csv, const char *name) {
   int64_t value;
   blis_error error;
-  CHECK_OK(blis_csv_int64(csv, blis_csv_column(csv, name), 0, INT64_MAX, &value,
-                          &error),
-           &error);
+  CHECK_OK(blis_csv_int64(csv, blis_csv_column(csv, name), 0, INT64_MAX, &value, &error), &error);
   return value;
 }
 
 static inline blis_slice engine_case_text(blis_csv *csv, const char *name) {
   blis_slice text;
   blis_error error;
-  CHECK_OK(blis_csv_text(csv, blis_csv_column(csv, name), &text, &error),
-           &error);
+  CHECK_OK(blis_csv_text(csv, blis_csv_column(csv, name), &text, &error), &error);
   return text;
 }
 
@@ -129,8 +124,7 @@ static inline void engine_case_read_row(engine_case *c, blis_csv *csv,
       .deadline_us = engine_case_number(csv, "deadline_us"),
       .output = engine_case_number(csv, "output_tokens"),
       .group = group.length == 0 ? 0 : group.data[0],
-      .prefix =
-          group.length == 0 ? 0 : engine_case_number(csv, "prefix_length"),
+      .prefix = group.length == 0 ? 0 : engine_case_number(csv, "prefix_length"),
       .priority = -blis_slo_priority_of(priorities, slo_class),
   };
   r.prompt = r.prefix + engine_case_number(csv, "input_tokens");
@@ -147,8 +141,7 @@ static inline void engine_case_read_trace(engine_case *c, const char *folder) {
   bool has_row = true;
   snprintf(path, sizeof path, "%s/%s.csv", folder, c->name);
   CHECK_OK(blis_csv_open(&c->alloc, path, &options, &csv, &error), &error);
-  CHECK_OK(blis_slo_priority_new(&c->alloc, NULL, 0, &priorities, &error),
-           &error);
+  CHECK_OK(blis_slo_priority_new(&c->alloc, NULL, 0, &priorities, &error), &error);
   CHECK_OK(blis_csv_next(csv, &has_row, &error), &error);
   while (has_row) {
     engine_case_read_row(c, csv, priorities);
@@ -158,8 +151,8 @@ static inline void engine_case_read_trace(engine_case *c, const char *folder) {
   blis_csv_close(csv);
 }
 
-static inline void engine_case_load(engine_case *c, const blis_alloc *alloc,
-                                    const char *folder, const char *name) {
+static inline void engine_case_load(engine_case *c, const blis_alloc *alloc, const char *folder,
+                                    const char *name) {
   *c = (engine_case){.alloc = *alloc};
   snprintf(c->name, sizeof c->name, "%s", name);
   snprintf(c->path, sizeof c->path, "%s/%s.json", folder, name);

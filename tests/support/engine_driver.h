@@ -45,14 +45,12 @@ typedef struct driver {
   void *ud;
 } driver;
 
-static inline driver_request *driver_request_of(driver *d,
-                                                const blis_live_request *r) {
+static inline driver_request *driver_request_of(driver *d, const blis_live_request *r) {
   return &d->requests[r->slot];
 }
 
-static inline blis_status driver_on_ended(void *ud, blis_live_request *request,
-                                          int64_t now_us, int64_t end_us,
-                                          blis_error *error) {
+static inline blis_status driver_on_ended(void *ud, blis_live_request *request, int64_t now_us,
+                                          int64_t end_us, blis_error *error) {
   driver *d = ud;
   (void)error;
   CHECK(now_us >= d->event_us); /* a fast engine may be further */
@@ -101,8 +99,8 @@ static inline blis_status driver_inject(driver *d, blis_error *error) {
       .slot = (uint32_t)slot,
   };
   BLIS_TRY_MEM(driver_name_blocks(d, r), error);
-  BLIS_TRY(blis_instance_inject(d->instances[slot % d->instance_count],
-                                &r->live, r->arrival_us, error));
+  BLIS_TRY(
+      blis_instance_inject(d->instances[slot % d->instance_count], &r->live, r->arrival_us, error));
   d->arrived++;
   return BLIS_OK;
 }
@@ -111,8 +109,7 @@ static inline blis_status driver_inject(driver *d, blis_error *error) {
 static inline size_t driver_next_instance(const driver *d) {
   size_t next = 0;
   for (size_t i = 1; i < d->instance_count; i++) {
-    if (blis_instance_next_us(d->instances[i]) <
-        blis_instance_next_us(d->instances[next])) {
+    if (blis_instance_next_us(d->instances[i]) < blis_instance_next_us(d->instances[next])) {
       next = i;
     }
   }
@@ -124,13 +121,11 @@ static inline void driver_deinit(driver *d) {
   for (size_t i = 0; d->instances != NULL && i < d->instance_count; i++) {
     blis_instance_free(d->instances[i]);
   }
-  blis_alloc_free(&d->alloc, d->instances,
-                  d->instance_count * sizeof *d->instances);
+  blis_alloc_free(&d->alloc, d->instances, d->instance_count * sizeof *d->instances);
   for (size_t i = 0; i < d->request_count; i++) {
     driver_request *r = &d->requests[i];
     if (r->shared != NULL) {
-      blis_alloc_free(&d->alloc, r->shared,
-                      r->live.chain.shared_count * sizeof *r->shared);
+      blis_alloc_free(&d->alloc, r->shared, r->live.chain.shared_count * sizeof *r->shared);
       r->shared = NULL;
     }
   }
@@ -141,8 +136,7 @@ static inline void driver_deinit(driver *d) {
  * Sets up instance_count instances of d->config; the caller has filled in
  * alloc, config, requests and what is optional. Deinit in any case.
  */
-static inline blis_status driver_init(driver *d, size_t instance_count,
-                                      blis_error *error) {
+static inline blis_status driver_init(driver *d, size_t instance_count, blis_error *error) {
   d->arrived = 0;
   d->ended = 0;
   d->instance_count = instance_count;
@@ -150,24 +144,19 @@ static inline blis_status driver_init(driver *d, size_t instance_count,
     d->requests[i].shared = NULL;
   }
   blis_histogram_init(&d->itl_us, &d->alloc);
-  d->instances =
-      blis_alloc_zeroed(&d->alloc, instance_count, sizeof *d->instances);
+  d->instances = blis_alloc_zeroed(&d->alloc, instance_count, sizeof *d->instances);
   BLIS_TRY_NEW(d->instances, error);
-  blis_instance_events events = {
-      .ud = d, .ended = driver_on_ended, .itl_us = &d->itl_us};
+  blis_instance_events events = {.ud = d, .ended = driver_on_ended, .itl_us = &d->itl_us};
   for (size_t i = 0; i < instance_count; i++) {
-    BLIS_TRY(blis_instance_new(&d->alloc, &d->config, &events, &d->instances[i],
-                               error));
+    BLIS_TRY(blis_instance_new(&d->alloc, &d->config, &events, &d->instances[i], error));
   }
   return BLIS_OK;
 }
 
 /* Executes the next event; *done when there is none up to the horizon. */
-static inline blis_status driver_step(driver *d, bool *done,
-                                      blis_error *error) {
-  int64_t arrival_us = d->arrived < d->request_count
-                           ? d->requests[d->arrived].arrival_us
-                           : BLIS_TIME_NEVER_US;
+static inline blis_status driver_step(driver *d, bool *done, blis_error *error) {
+  int64_t arrival_us =
+      d->arrived < d->request_count ? d->requests[d->arrived].arrival_us : BLIS_TIME_NEVER_US;
   size_t next = driver_next_instance(d);
   int64_t instance_us = blis_instance_next_us(d->instances[next]);
   int64_t event_us = arrival_us <= instance_us ? arrival_us : instance_us;
@@ -180,8 +169,7 @@ static inline blis_status driver_step(driver *d, bool *done,
     return driver_inject(d, error);
   }
   bool clock_moved;
-  BLIS_TRY(blis_instance_run_next(d->instances[next], arrival_us, &clock_moved,
-                                  error));
+  BLIS_TRY(blis_instance_run_next(d->instances[next], arrival_us, &clock_moved, error));
   if (d->check_always) {
     CHECK(blis_instance_check(d->instances[next]));
   }
@@ -236,10 +224,8 @@ typedef struct driver_latency {
   int64_t fail_after; /* steps that go well; 0 = all of them */
 } driver_latency;
 
-static inline blis_status driver_step_time(void *state,
-                                           const blis_batch_item *items,
-                                           size_t count, int64_t *step_us,
-                                           blis_error *error) {
+static inline blis_status driver_step_time(void *state, const blis_batch_item *items, size_t count,
+                                           int64_t *step_us, blis_error *error) {
   driver_latency *latency = state;
   (void)items;
   if (latency->fail_after > 0 && --latency->fail_after == 0) {
@@ -250,8 +236,7 @@ static inline blis_status driver_step_time(void *state,
   return BLIS_OK;
 }
 
-static inline int64_t driver_queueing(const void *state,
-                                      int64_t prompt_tokens) {
+static inline int64_t driver_queueing(const void *state, int64_t prompt_tokens) {
   (void)state;
   (void)prompt_tokens;
   return 100;
@@ -290,8 +275,7 @@ static const blis_latency_ops driver_latency_ops = {
 };
 
 /* Roomy, and stepwise. */
-static inline blis_instance_config
-driver_base_config(const blis_latency_model *latency) {
+static inline blis_instance_config driver_base_config(const blis_latency_model *latency) {
   return (blis_instance_config){
       .latency = latency,
       .kv_blocks = 100,
@@ -305,8 +289,8 @@ driver_base_config(const blis_latency_model *latency) {
 
 /* One instance for these requests; the caller deinits. */
 static inline void driver_set_up(driver *d, const blis_alloc *alloc,
-                                 const blis_instance_config *config,
-                                 driver_request *requests, size_t count) {
+                                 const blis_instance_config *config, driver_request *requests,
+                                 size_t count) {
   blis_error error;
   *d = (driver){.alloc = *alloc,
                 .config = *config,
@@ -320,11 +304,10 @@ static inline void driver_set_up(driver *d, const blis_alloc *alloc,
  * Number, arrival, deadline, prompt, output, priority (here lower is more
  * urgent), group, prefix.
  */
-#define DRIVER_REQUEST(n, at, deadline, in, out, urgency, g, pre)              \
-  {                                                                            \
-    .number = (n), .arrival_us = (at), .deadline_us = (deadline),              \
-    .prompt = (in), .output = (out), .budget = (out), .priority = -(urgency),  \
-    .group = (g), .prefix = (pre)                                              \
+#define DRIVER_REQUEST(n, at, deadline, in, out, urgency, g, pre)                                  \
+  {                                                                                                \
+    .number = (n), .arrival_us = (at), .deadline_us = (deadline), .prompt = (in), .output = (out), \
+    .budget = (out), .priority = -(urgency), .group = (g), .prefix = (pre)                         \
   }
 
 /* Number, arrival, prompt, output. */

@@ -31,8 +31,7 @@ static inline void trial_evict(trial *t, int k) {
   t->next_private += 1 << 20;
   for (int i = 0; i < 2; i++) {
     r = &both[i]->requests[k];
-    CHECK_OK(blis_instance_evict(both[i]->instance, r, t->twins.now_us, &error),
-             &error);
+    CHECK_OK(blis_instance_evict(both[i]->instance, r, t->twins.now_us, &error), &error);
     CHECK(r->engine == NULL && blis_instance_check(both[i]->instance));
   }
   twins_check_request(&t->twins, k);
@@ -55,21 +54,18 @@ static inline bool trial_reserve(trial *t, const blis_live_request *r) {
   bool is_done[2];
   int64_t cached[2];
   blis_error error;
-  const blis_instance_config *config =
-      blis_instance_get_config(t->twins.fast.instance);
+  const blis_instance_config *config = blis_instance_get_config(t->twins.fast.instance);
   if (demand.tokens < 1 || r->output_tokens < 1 ||
       r->prompt_tokens >= config->kv_blocks * config->block_size_tokens ||
       (config->rules.resumes_preempted && lacking == 0 &&
        !blis_can_bring_first_token(config, r, demand.tokens)) ||
-      ((config->rules.resumes_preempted || lacking > 0 ||
-        config->max_model_len_tokens == 0) &&
+      ((config->rules.resumes_preempted || lacking > 0 || config->max_model_len_tokens == 0) &&
        !blis_instance_serves(t->twins.fast.instance, r))) {
     return false;
   }
   for (int i = 0; i < 2; i++) {
     both[i]->requests[r->slot] = *r;
-    CHECK_OK(blis_instance_reserve(both[i]->instance,
-                                   &both[i]->requests[r->slot], &demand,
+    CHECK_OK(blis_instance_reserve(both[i]->instance, &both[i]->requests[r->slot], &demand,
                                    &cached[i], &is_done[i], &error),
              &error);
     CHECK(blis_instance_check(both[i]->instance));
@@ -86,8 +82,7 @@ static inline void trial_activate(trial *t, int k) {
   t->reserved_tokens[k] = 0;
   for (int i = 0; i < 2; i++) {
     blis_live_request *r = &both[i]->requests[k];
-    const blis_instance_config *config =
-        blis_instance_get_config(both[i]->instance);
+    const blis_instance_config *config = blis_instance_get_config(both[i]->instance);
     bool resumes = config->rules.resumes_preempted;
     const blis_kv_arrival arrival = {
         .tokens = tokens,
@@ -95,8 +90,7 @@ static inline void trial_activate(trial *t, int k) {
         .ttft_us = resumes && blis_can_bring_first_token(config, r, tokens)
                        ? t->twins.now_us - r->arrival_us
                        : -1};
-    CHECK_OK(blis_instance_activate(both[i]->instance, r, &arrival,
-                                    t->twins.now_us, &error),
+    CHECK_OK(blis_instance_activate(both[i]->instance, r, &arrival, t->twins.now_us, &error),
              &error);
     CHECK(blis_instance_check(both[i]->instance));
   }
@@ -116,8 +110,7 @@ static inline void trial_let_go(trial *t, int k) {
   blis_error error;
   t->reserved_tokens[k] = 0;
   for (int i = 0; i < 2; i++) {
-    CHECK_OK(blis_instance_evict(both[i]->instance, &both[i]->requests[k],
-                                 t->twins.now_us, &error),
+    CHECK_OK(blis_instance_evict(both[i]->instance, &both[i]->requests[k], t->twins.now_us, &error),
              &error);
     CHECK(blis_instance_check(both[i]->instance));
   }
@@ -130,8 +123,7 @@ static inline void trial_move_kv(trial *t, bool all) {
       continue;
     }
     bool is_reserved = t->reserved_tokens[k] > 0;
-    if (trial_is_held(&t->twins, k) ||
-        (is_reserved && trial_is_late(&t->twins, k))) {
+    if (trial_is_held(&t->twins, k) || (is_reserved && trial_is_late(&t->twins, k))) {
       trial_let_go(t, k);
     } else if (is_reserved) {
       trial_activate(t, k);
@@ -146,8 +138,7 @@ static inline void trial_restart(twins *t) {
     for (int k = 0; k < t->count; k++) {
       blis_live_request *r = &both[i]->requests[k];
       if (r->engine != NULL) {
-        CHECK_OK(blis_instance_evict(both[i]->instance, r, t->now_us, &error),
-                 &error);
+        CHECK_OK(blis_instance_evict(both[i]->instance, r, t->now_us, &error), &error);
       }
     }
     CHECK_OK(blis_instance_restart(both[i]->instance, &error), &error);
@@ -161,8 +152,7 @@ static inline void trial_suffer(trial *t) {
   switch (draw(&t->faults, 12)) {
   case 0:
   case 1:
-    if (k < both->count && both->fast.requests[k].engine != NULL &&
-        !trial_is_held(both, k)) {
+    if (k < both->count && both->fast.requests[k].engine != NULL && !trial_is_held(both, k)) {
       t->reserved_tokens[k] = 0;
       trial_evict(t, k);
     }
@@ -188,20 +178,16 @@ static inline void trial_suffer(trial *t) {
   }
 }
 
-static inline void trial_check_mark(const twins *t,
-                                    const blis_block_chain *chain) {
+static inline void trial_check_mark(const twins *t, const blis_block_chain *chain) {
   uint32_t x = 0;
   uint32_t y = 0;
-  CHECK(blis_instance_cached_blocks_at_mark(t->stepwise.instance, chain, &x) ==
-        BLIS_OK);
-  CHECK(blis_instance_cached_blocks_at_mark(t->fast.instance, chain, &y) ==
-        BLIS_OK);
+  CHECK(blis_instance_cached_blocks_at_mark(t->stepwise.instance, chain, &x) == BLIS_OK);
+  CHECK(blis_instance_cached_blocks_at_mark(t->fast.instance, chain, &y) == BLIS_OK);
   CHECK_EQ_I64(x, y);
 }
 
 static inline void trial_begin(trial *t, const blis_alloc *alloc,
-                               const blis_instance_config *config,
-                               int64_t seed) {
+                               const blis_instance_config *config, int64_t seed) {
   t->next_private = UINT64_C(1) << 40;
   t->has_faults = false;
   t->has_moves = false;
@@ -222,8 +208,7 @@ static inline void trial_run_before(trial *t, int64_t limit_us) {
 static inline bool trial_has_parked(const trial *t) {
   for (int k = 0; k < t->twins.count; k++) {
     if (trial_is_held(&t->twins, k) || t->reserved_tokens[k] > 0 ||
-        (t->twins.fast.requests[k].holds_kv &&
-         t->twins.fast.requests[k].engine != NULL)) {
+        (t->twins.fast.requests[k].holds_kv && t->twins.fast.requests[k].engine != NULL)) {
       return true;
     }
   }

@@ -38,13 +38,11 @@ static inline int64_t draw(blis_random *random, int64_t n) {
   return blis_random_intn(random, (int32_t)n);
 }
 
-static inline int64_t pick(blis_random *random, const int64_t *values,
-                           int64_t n) {
+static inline int64_t pick(blis_random *random, const int64_t *values, int64_t n) {
   return values[draw(random, n)];
 }
 
-static inline void twin_note(twin *t, int kind, const blis_live_request *r,
-                             int64_t us) {
+static inline void twin_note(twin *t, int kind, const blis_live_request *r, int64_t us) {
   const uint64_t said[] = {(uint64_t)kind, r->slot, (uint64_t)us};
   t->reports++;
   for (int i = 0; i < 3; i++) {
@@ -53,30 +51,25 @@ static inline void twin_note(twin *t, int kind, const blis_live_request *r,
   }
 }
 
-static inline void twin_on_queued(void *ud, blis_live_request *r,
-                                  int64_t now_us) {
+static inline void twin_on_queued(void *ud, blis_live_request *r, int64_t now_us) {
   twin_note(ud, 1, r, now_us);
 }
 
-static inline void twin_on_first_token(void *ud, blis_live_request *r,
-                                       int64_t now_us) {
+static inline void twin_on_first_token(void *ud, blis_live_request *r, int64_t now_us) {
   twin_note(ud, 2, r, now_us);
 }
 
 /* The latencies of some are not wanted. */
-static inline blis_status twin_on_completed(void *ud,
-                                            const blis_live_request *r,
-                                            int64_t end_us, bool *counts_itl,
-                                            blis_error *error) {
+static inline blis_status twin_on_completed(void *ud, const blis_live_request *r, int64_t end_us,
+                                            bool *counts_itl, blis_error *error) {
   (void)error;
   twin_note(ud, 20, r, end_us);
   *counts_itl = r->slot % 7 != 3;
   return BLIS_OK;
 }
 
-static inline blis_status twin_on_ended(void *ud, blis_live_request *r,
-                                        int64_t now_us, int64_t end_us,
-                                        blis_error *error) {
+static inline blis_status twin_on_ended(void *ud, blis_live_request *r, int64_t now_us,
+                                        int64_t end_us, blis_error *error) {
   twin *t = ud;
   (void)error;
   bool holds = r->holds_kv && r->state == BLIS_REQUEST_COMPLETED;
@@ -87,8 +80,7 @@ static inline blis_status twin_on_ended(void *ud, blis_live_request *r,
   return BLIS_OK;
 }
 
-static inline void twin_begin(twin *t, const blis_alloc *alloc,
-                              const blis_instance_config *config,
+static inline void twin_begin(twin *t, const blis_alloc *alloc, const blis_instance_config *config,
                               blis_engine_kind engine, bool has_itl) {
   *t = (twin){0};
   blis_histogram_init(&t->itl_us, alloc);
@@ -101,8 +93,7 @@ static inline void twin_begin(twin *t, const blis_alloc *alloc,
                                        .ended = twin_on_ended,
                                        .itl_us = has_itl ? &t->itl_us : NULL};
   blis_error error;
-  CHECK_OK(blis_instance_new(alloc, &own, &events, &t->instance, &error),
-           &error);
+  CHECK_OK(blis_instance_new(alloc, &own, &events, &t->instance, &error), &error);
 }
 
 static inline void twins_begin(twins *t, const blis_alloc *alloc,
@@ -118,9 +109,7 @@ static inline void twin_run_before(twin *t, int64_t limit_us) {
   blis_error error;
   while (blis_instance_next_us(t->instance) < limit_us) {
     bool clock_moved = false;
-    CHECK_OK(
-        blis_instance_run_next(t->instance, limit_us, &clock_moved, &error),
-        &error);
+    CHECK_OK(blis_instance_run_next(t->instance, limit_us, &clock_moved, &error), &error);
     CHECK(blis_instance_check(t->instance));
   }
 }
@@ -131,10 +120,9 @@ static inline void twins_inject(twins *t, const blis_live_request *r) {
   blis_error error;
   for (int i = 0; i < 2; i++) {
     both[i]->requests[r->slot] = *r;
-    CHECK_OK(blis_instance_inject(both[i]->instance,
-                                  &both[i]->requests[r->slot], t->now_us,
-                                  &error),
-             &error);
+    CHECK_OK(
+        blis_instance_inject(both[i]->instance, &both[i]->requests[r->slot], t->now_us, &error),
+        &error);
   }
 }
 
@@ -251,8 +239,7 @@ static inline void twins_finish(twins *t, bool is_over) {
   twin_free(&t->fast);
 }
 
-static inline void twins_check_cache(const twins *t,
-                                     const blis_block_chain *chain) {
+static inline void twins_check_cache(const twins *t, const blis_block_chain *chain) {
   CHECK_EQ_I64(blis_instance_cached_blocks(t->stepwise.instance, chain),
                blis_instance_cached_blocks(t->fast.instance, chain));
 }

@@ -37,8 +37,7 @@ static inline void open_with(gateway *g, const char *policy, size_t instances,
     char text[8];
     int length = snprintf(text, sizeof text, "s%d", k);
     uint32_t number;
-    CHECK(blis_intern_add(g->strings, text, (size_t)length, &number) ==
-          BLIS_OK);
+    CHECK(blis_intern_add(g->strings, text, (size_t)length, &number) == BLIS_OK);
     CHECK_EQ_I64(number, k);
   }
   blis_policy_context context = fixture_context();
@@ -46,8 +45,7 @@ static inline void open_with(gateway *g, const char *policy, size_t instances,
   g->router = fixture_router(&g->alloc, policy, &given, &context);
 }
 
-static inline void open_policy(gateway *g, const char *policy,
-                               size_t instances) {
+static inline void open_policy(gateway *g, const char *policy, size_t instances) {
   open_with(g, policy, instances, NULL, 0);
 }
 
@@ -66,7 +64,7 @@ typedef struct given_request {
   uint32_t tenant;
 } given_request;
 
-#define TURN(tokens, blocks, shared, session)                                  \
+#define TURN(tokens, blocks, shared, session)                                                      \
   ((given_request){(tokens), (blocks), (shared), (session), 0})
 #define PROMPT(tokens, blocks, shared) TURN(tokens, blocks, shared, 0)
 
@@ -74,9 +72,8 @@ static inline blis_decision send_to(gateway *g, const blis_routing_view *view,
                                     given_request given) {
   static uint64_t next_private = 1;
   static blis_block_chain chain;
-  chain =
-      (blis_block_chain){shared_ids, given.shared_blocks, given.blocks,
-                         BLIS_BLOCK_PRIVATE | (next_private++ * BLOCKS_MAX)};
+  chain = (blis_block_chain){shared_ids, given.shared_blocks, given.blocks,
+                             BLIS_BLOCK_PRIVATE | (next_private++ * BLOCKS_MAX)};
   blis_ticket *ticket = &g->tickets[g->sent++ % 16];
   blis_routing_request request =
       fixture_request((int64_t)g->sent, given.prompt_tokens, &chain, ticket);
@@ -89,8 +86,7 @@ static inline blis_decision send_to(gateway *g, const blis_routing_view *view,
   blis_decision decision = {0};
   blis_error error;
   CHECK_OK(
-      g->router.ops->route(
-          &(blis_question){g->router.state, &request, view, &error}, &decision),
+      g->router.ops->route(&(blis_question){g->router.state, &request, view, &error}, &decision),
       &error);
   return decision;
 }
@@ -112,11 +108,9 @@ static inline void first_token_of_last(gateway *g, uint32_t instance) {
 }
 
 /* What the last request is told of itself. */
-static inline void tell_first_token(gateway *g, uint32_t instance,
-                                    int64_t ttft_us) {
+static inline void tell_first_token(gateway *g, uint32_t instance, int64_t ttft_us) {
   const blis_request_times times = {.ttft_us = ttft_us};
-  g->router.ops->first_token(g->router.state, &g->tickets[(g->sent - 1) % 16],
-                             instance, &times);
+  g->router.ops->first_token(g->router.state, &g->tickets[(g->sent - 1) % 16], instance, &times);
 }
 
 static inline void loads(gateway *g, const double *values) {

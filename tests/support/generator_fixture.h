@@ -13,16 +13,16 @@ enum { LINE_SIZE = 320, MAX_TOKENS = 16384 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-#define GAUSSIAN(mean, std_dev, min, max)                                      \
-  {                                                                            \
-    "gaussian",                                                                \
-        (const blis_distribution_param[]){                                     \
-            {"mean", mean}, {"std_dev", std_dev}, {"min", min}, {"max", max}}, \
-        4                                                                      \
+#define GAUSSIAN(mean, std_dev, min, max)                                                          \
+  {                                                                                                \
+    "gaussian",                                                                                    \
+        (const blis_distribution_param[]){                                                         \
+            {"mean", mean}, {"std_dev", std_dev}, {"min", min}, {"max", max}},                     \
+        4                                                                                          \
   }
-#define EXPONENTIAL(mean)                                                      \
+#define EXPONENTIAL(mean)                                                                          \
   { "exponential", (const blis_distribution_param[]){{"mean", mean}}, 1 }
-#define CONSTANT(value)                                                        \
+#define CONSTANT(value)                                                                            \
   { "constant", (const blis_distribution_param[]){{"value", value}}, 1 }
 
 /* FNV-1a over the little-endian bytes of the token ids. */
@@ -38,9 +38,8 @@ static inline uint64_t hash_tokens(const int32_t *tokens, uint32_t count) {
 }
 
 /* Id, client, [session,] arrival, deadline, prompt and output. */
-static inline void write_line(const blis_request *request,
-                              const blis_intern *strings, bool has_session,
-                              const int32_t *prompt, const int32_t *output,
+static inline void write_line(const blis_request *request, const blis_intern *strings,
+                              bool has_session, const int32_t *prompt, const int32_t *output,
                               char line[LINE_SIZE]) {
   char id[BLIS_REQUEST_ID_SIZE];
   char session[64] = "";
@@ -49,20 +48,16 @@ static inline void write_line(const blis_request *request,
     snprintf(session, sizeof session, "%s ", *name != '\0' ? name : "-");
   }
   snprintf(line, LINE_SIZE,
-           "%.120s %s %s%" PRId64 " %" PRId64 " %" PRIu32 ":%016" PRIx64
-           " %" PRIu32 ":%016" PRIx64,
-           blis_request_id(request, strings, id),
-           blis_intern_text(strings, request->client), session,
-           request->arrival_us, request->deadline_us, request->prompt_tokens,
+           "%.120s %s %s%" PRId64 " %" PRId64 " %" PRIu32 ":%016" PRIx64 " %" PRIu32 ":%016" PRIx64,
+           blis_request_id(request, strings, id), blis_intern_text(strings, request->client),
+           session, request->arrival_us, request->deadline_us, request->prompt_tokens,
            hash_tokens(prompt, request->prompt_tokens), request->output_tokens,
            hash_tokens(output, request->output_tokens));
 }
 
 /* The line of the request that was given out last. */
-static inline void last_line(const blis_generator *generator,
-                             const blis_intern *strings,
-                             const blis_request *request, bool has_session,
-                             char line[LINE_SIZE]) {
+static inline void last_line(const blis_generator *generator, const blis_intern *strings,
+                             const blis_request *request, bool has_session, char line[LINE_SIZE]) {
   static int32_t prompt[MAX_TOKENS];
   static int32_t output[MAX_TOKENS];
   blis_error error;
@@ -73,8 +68,8 @@ static inline void last_line(const blis_generator *generator,
 }
 
 /* The next request and its line; false at the end. */
-static inline bool next_line(blis_generator *generator, bool has_session,
-                             char line[LINE_SIZE], blis_request *request) {
+static inline bool next_line(blis_generator *generator, bool has_session, char line[LINE_SIZE],
+                             blis_request *request) {
   blis_request_source source = blis_generator_source(generator);
   blis_error error;
   bool done;

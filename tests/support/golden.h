@@ -24,15 +24,13 @@ static inline void write_golden(const char *path, const char *text) {
 }
 
 /* Names the first line that differs. */
-static inline void compare_golden(const char *path, const char *expected,
-                                  const char *got) {
+static inline void compare_golden(const char *path, const char *expected, const char *got) {
   while (*got != '\0' || *expected != '\0') {
     size_t got_length = strcspn(got, "\n");
     size_t expected_length = strcspn(expected, "\n");
-    if (got_length != expected_length ||
-        memcmp(got, expected, got_length) != 0) {
-      check_fail(__FILE__, __LINE__, "%s: it has\n  %.*s\nand now\n  %.*s",
-                 path, (int)expected_length, expected, (int)got_length, got);
+    if (got_length != expected_length || memcmp(got, expected, got_length) != 0) {
+      check_fail(__FILE__, __LINE__, "%s: it has\n  %.*s\nand now\n  %.*s", path,
+                 (int)expected_length, expected, (int)got_length, got);
       return;
     }
     got += got_length + (got[got_length] != '\0');

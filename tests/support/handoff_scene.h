@@ -26,22 +26,19 @@ static const blis_engine_rules real_engine = {.leaves_at_step_end = true,
                                               .knows_cached_context = true};
 
 /* So many instances of each role, and one transfer of 1,000 bytes/us. */
-static inline void begin(scene *s, uint32_t prefills, uint32_t decodes,
-                         uint32_t both) {
+static inline void begin(scene *s, uint32_t prefills, uint32_t decodes, uint32_t both) {
   uint32_t count = prefills + decodes + both;
   site_init(&s->site, blis_alloc_heap(), count);
   s->decider = "always";
-  s->policy = (blis_disaggregation){.bytes_per_us = 1000,
-                                    .fabric_bytes_per_us = (double)INFINITY,
-                                    .kv_limit = 1};
+  s->policy = (blis_disaggregation){
+      .bytes_per_us = 1000, .fabric_bytes_per_us = (double)INFINITY, .kv_limit = 1};
   for (uint32_t i = 0; i < count; i++) {
     s->site.instances[i].rules = real_engine;
     s->facts[i] = BLIS_INSTANCE_FACTS_UNKNOWN;
     s->facts[i].kv_bytes_per_token = 100;
-    s->facts[i].roles = i < prefills ? BLIS_ROLE_PREFILL
-                        : i < prefills + decodes
-                            ? BLIS_ROLE_DECODE
-                            : BLIS_ROLE_PREFILL | BLIS_ROLE_DECODE;
+    s->facts[i].roles = i < prefills             ? BLIS_ROLE_PREFILL
+                        : i < prefills + decodes ? BLIS_ROLE_DECODE
+                                                 : BLIS_ROLE_PREFILL | BLIS_ROLE_DECODE;
   }
   s->site.config.facts = s->facts;
 }
@@ -72,23 +69,19 @@ static inline void open_scene(scene *s) {
   if (s->prefill != NULL) {
     policy.prefill = *s->prefill;
   } else {
-    CHECK_OK(blis_router_create(&heap, s->site.policy, NULL, &context,
-                                &policy.prefill, &error),
+    CHECK_OK(blis_router_create(&heap, s->site.policy, NULL, &context, &policy.prefill, &error),
              &error);
   }
   if (s->decides != NULL) {
     policy.decider = (blis_decider){.ops = s->decides};
   } else {
-    CHECK_OK(blis_decider_create(&heap, s->decider, NULL, &context,
-                                 &policy.decider, &error),
+    CHECK_OK(blis_decider_create(&heap, s->decider, NULL, &context, &policy.decider, &error),
              &error);
   }
-  CHECK_OK(blis_cluster_set_disaggregation(s->site.cluster, &policy, &error),
-           &error);
+  CHECK_OK(blis_cluster_set_disaggregation(s->site.cluster, &policy, &error), &error);
   if (s->stage.rule != BLIS_ENCODES_NOBODY) {
     s->stage.go_blis = s->policy.go_blis;
-    CHECK_OK(blis_cluster_set_encode_stage(s->site.cluster, &s->stage, &error),
-             &error);
+    CHECK_OK(blis_cluster_set_encode_stage(s->site.cluster, &s->stage, &error), &error);
   }
 }
 
@@ -109,8 +102,7 @@ static inline void check_nothing_is_held(const scene *s) {
   }
 }
 
-static inline void add_equal(scene *s, size_t count, uint32_t prompt,
-                             uint32_t output) {
+static inline void add_equal(scene *s, size_t count, uint32_t prompt, uint32_t output) {
   site_add_requests(&s->site, count);
   for (size_t i = 0; i < count; i++) {
     blis_request *r = &s->site.source.requests[i];

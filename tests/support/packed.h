@@ -11,8 +11,7 @@
 typedef enum packing { PACKED_PLAIN, PACKED_GZIP, PACKED_ZSTD } packing;
 
 /* Packs bytes into a piece of its own; returns its size. */
-static inline size_t pack(packing how, blis_slice bytes, char *packed,
-                          size_t size) {
+static inline size_t pack(packing how, blis_slice bytes, char *packed, size_t size) {
   if (how == PACKED_ZSTD) {
     size_t written = ZSTD_compress(packed, size, bytes.data, bytes.length, 3);
     CHECK(!ZSTD_isError(written));
@@ -24,8 +23,7 @@ static inline size_t pack(packing how, blis_slice bytes, char *packed,
     return bytes.length;
   }
   z_stream stream = {0};
-  CHECK(deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) ==
-        Z_OK);
+  CHECK(deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK);
   stream.next_in = (unsigned char *)bytes.data;
   stream.avail_in = (unsigned)bytes.length;
   stream.next_out = (unsigned char *)packed;

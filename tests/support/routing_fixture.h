@@ -35,10 +35,8 @@ static inline void fixture_init(fixture *f, size_t n) {
       f->id_ranks[is_before ? i : k]++;
     }
   }
-  f->view = (blis_routing_view){.count = n,
-                                .instances = f->instances,
-                                .ids = f->ids,
-                                .id_ranks = f->id_ranks};
+  f->view = (blis_routing_view){
+      .count = n, .instances = f->instances, .ids = f->ids, .id_ranks = f->id_ranks};
   for (int s = 0; s < BLIS_SIGNAL_COUNT; s++) {
     f->view.columns[s] = f->columns[s];
   }
@@ -57,21 +55,17 @@ static inline blis_routing_view fixture_only(const fixture *f, size_t i) {
   return view;
 }
 
-static inline void fixture_set(fixture *f, blis_signal signal,
-                               const double *values) {
+static inline void fixture_set(fixture *f, blis_signal signal, const double *values) {
   memcpy(f->columns[signal], values, f->view.count * sizeof *values);
 }
 
-static inline const blis_block_chain *fixture_chain(void *chain_ud,
-                                                    uint32_t block_size) {
+static inline const blis_block_chain *fixture_chain(void *chain_ud, uint32_t block_size) {
   (void)block_size;
   return chain_ud;
 }
 
-static inline blis_routing_request fixture_request(int64_t number,
-                                                   int64_t prompt_tokens,
-                                                   blis_block_chain *chain,
-                                                   blis_ticket *ticket) {
+static inline blis_routing_request fixture_request(int64_t number, int64_t prompt_tokens,
+                                                   blis_block_chain *chain, blis_ticket *ticket) {
   *ticket = (blis_ticket){{0, 0}};
   return (blis_routing_request){.number = number,
                                 .prompt_tokens = prompt_tokens,
@@ -82,20 +76,16 @@ static inline blis_routing_request fixture_request(int64_t number,
 }
 
 static inline blis_policy_context fixture_context(void) {
-  return (blis_policy_context){.instance_count = 4,
-                               .kv_block_size_tokens = 16,
-                               .kv_blocks = 1000,
-                               .seed = 42};
+  return (blis_policy_context){
+      .instance_count = 4, .kv_block_size_tokens = 16, .kv_blocks = 1000, .seed = 42};
 }
 
-static inline blis_router fixture_router(const blis_alloc *alloc,
-                                         const char *name,
+static inline blis_router fixture_router(const blis_alloc *alloc, const char *name,
                                          const blis_params *params,
                                          const blis_policy_context *context) {
   blis_router router = {0};
   blis_error error;
-  CHECK_OK(blis_router_create(alloc, name, params, context, &router, &error),
-           &error);
+  CHECK_OK(blis_router_create(alloc, name, params, context, &router, &error), &error);
   return router;
 }
 
@@ -104,17 +94,14 @@ static inline blis_decision fixture_route(const blis_router *router,
                                           const blis_routing_view *view) {
   blis_decision decision = {0};
   blis_error error;
-  CHECK_OK(
-      router->ops->route(&(blis_question){router->state, request, view, &error},
-                         &decision),
-      &error);
+  CHECK_OK(router->ops->route(&(blis_question){router->state, request, view, &error}, &decision),
+           &error);
   CHECK(decision.chosen < view->count);
   return decision;
 }
 
 /* What a decision tells under a name; NAN = nothing. */
-static inline double fixture_fact(const blis_decision *decision,
-                                  const char *name) {
+static inline double fixture_fact(const blis_decision *decision, const char *name) {
   for (size_t i = 0; i < decision->fact_count; i++) {
     if (strcmp(decision->facts[i].name, name) == 0) {
       return decision->facts[i].value;
@@ -124,8 +111,8 @@ static inline double fixture_fact(const blis_decision *decision,
 }
 
 /* What a router hears, where it does not matter when. */
-static inline void fixture_first_token(const blis_router *router,
-                                       blis_ticket *ticket, uint32_t instance) {
+static inline void fixture_first_token(const blis_router *router, blis_ticket *ticket,
+                                       uint32_t instance) {
   const blis_request_times times = {.ttft_us = 1000};
   router->ops->first_token(router->state, ticket, instance, &times);
 }

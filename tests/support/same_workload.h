@@ -6,14 +6,14 @@
 #include "check.h"
 #include "workload/workload.h"
 
-static inline void same_text(const blis_workload *a, uint32_t a_id,
-                             const blis_workload *b, uint32_t b_id) {
+static inline void same_text(const blis_workload *a, uint32_t a_id, const blis_workload *b,
+                             uint32_t b_id) {
   CHECK_STR(blis_intern_text(blis_workload_strings(a), a_id),
             blis_intern_text(blis_workload_strings(b), b_id));
 }
 
-static inline void same_texts(const blis_workload *a, const blis_request *x,
-                              const blis_workload *b, const blis_request *y) {
+static inline void same_texts(const blis_workload *a, const blis_request *x, const blis_workload *b,
+                              const blis_request *y) {
   same_text(a, x->tenant, b, y->tenant);
   same_text(a, x->slo_class, b, y->slo_class);
   same_text(a, x->model, b, y->model);
@@ -52,8 +52,7 @@ static inline void same_numbers(const blis_request *x, const blis_request *y) {
 /* The number that a stream has by order of appearance. */
 static inline uint64_t same_stream(blis_map *numbers, uint64_t stream) {
   uint64_t *number;
-  CHECK(blis_map_add(numbers, stream, blis_map_count(numbers), &number, NULL) ==
-        BLIS_OK);
+  CHECK(blis_map_add(numbers, stream, blis_map_count(numbers), &number, NULL) == BLIS_OK);
   return *number;
 }
 

@@ -43,13 +43,11 @@ static void sha256__block(sha256 *sum, const unsigned char *block) {
   for (int i = 0; i < 64; i++) {
     if (i < 16) {
       const unsigned char *b = block + (size_t)i * 4;
-      w[i] = (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 |
-             b[3];
+      w[i] = (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
     } else {
       uint32_t a = w[i - 15];
       uint32_t b = w[i - 2];
-      w[i] = w[i - 16] + w[i - 7] +
-             (sha256__rotate(a, 7) ^ sha256__rotate(a, 18) ^ a >> 3) +
+      w[i] = w[i - 16] + w[i - 7] + (sha256__rotate(a, 7) ^ sha256__rotate(a, 18) ^ a >> 3) +
              (sha256__rotate(b, 17) ^ sha256__rotate(b, 19) ^ b >> 10);
     }
   }
@@ -58,13 +56,11 @@ static void sha256__block(sha256 *sum, const unsigned char *block) {
   for (int i = 0; i < 64; i++) {
     uint32_t e = s[4];
     uint32_t a = s[0];
-    uint32_t first =
-        s[7] + sum->round[i] + w[i] +
-        (sha256__rotate(e, 6) ^ sha256__rotate(e, 11) ^ sha256__rotate(e, 25)) +
-        ((e & s[5]) ^ (~e & s[6]));
-    uint32_t second =
-        (sha256__rotate(a, 2) ^ sha256__rotate(a, 13) ^ sha256__rotate(a, 22)) +
-        ((a & s[1]) ^ (a & s[2]) ^ (s[1] & s[2]));
+    uint32_t first = s[7] + sum->round[i] + w[i] +
+                     (sha256__rotate(e, 6) ^ sha256__rotate(e, 11) ^ sha256__rotate(e, 25)) +
+                     ((e & s[5]) ^ (~e & s[6]));
+    uint32_t second = (sha256__rotate(a, 2) ^ sha256__rotate(a, 13) ^ sha256__rotate(a, 22)) +
+                      ((a & s[1]) ^ (a & s[2]) ^ (s[1] & s[2]));
     memmove(s + 1, s, 7 * sizeof *s);
     s[4] += first;
     s[0] = first + second;

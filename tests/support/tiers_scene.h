@@ -70,8 +70,8 @@ static inline blis_kv_tier *add_tier(scene *s, const char *name, int64_t blocks,
 }
 
 /* Request i wants the first so many tokens of a text, and some of its own. */
-static inline void ask_for(scene *s, size_t i, int64_t at_us, uint32_t text,
-                           uint32_t text_tokens, uint32_t own_tokens) {
+static inline void ask_for(scene *s, size_t i, int64_t at_us, uint32_t text, uint32_t text_tokens,
+                           uint32_t own_tokens) {
   blis_request *r = &s->site.source.requests[i];
   s->site.segments[text].stream = text + 1;
   if (s->site.segments[text].length_tokens < text_tokens) {
@@ -86,8 +86,7 @@ static inline void ask_for(scene *s, size_t i, int64_t at_us, uint32_t text,
   r->max_output_tokens = 1;
 }
 
-static inline blis_status forget_caches(void *ud, blis_cluster *cluster,
-                                        blis_error *error) {
+static inline blis_status forget_caches(void *ud, blis_cluster *cluster, blis_error *error) {
   (void)ud;
   for (uint32_t i = 0; i < blis_cluster_instance_count(cluster); i++) {
     BLIS_TRY(blis_cluster_instance_lose_cache(cluster, i, error));
@@ -95,24 +94,20 @@ static inline blis_status forget_caches(void *ud, blis_cluster *cluster,
   return BLIS_OK;
 }
 
-static inline blis_status lose_first(void *ud, blis_cluster *cluster,
-                                     blis_error *error) {
+static inline blis_status lose_first(void *ud, blis_cluster *cluster, blis_error *error) {
   (void)ud;
   return blis_cluster_instance_fail(cluster, 0, (blis_loss){0}, error);
 }
 
-static inline blis_status lose_second(void *ud, blis_cluster *cluster,
-                                      blis_error *error) {
+static inline blis_status lose_second(void *ud, blis_cluster *cluster, blis_error *error) {
   (void)ud;
   return blis_cluster_instance_fail(cluster, 1, (blis_loss){0}, error);
 }
 
 static inline void call_at(scene *s, int64_t at_us,
-                           blis_status (*fn)(void *ud, blis_cluster *cluster,
-                                             blis_error *error)) {
+                           blis_status (*fn)(void *ud, blis_cluster *cluster, blis_error *error)) {
   blis_error error;
-  CHECK_OK(blis_cluster_call_at(s->site.cluster, at_us, fn, NULL, &error),
-           &error);
+  CHECK_OK(blis_cluster_call_at(s->site.cluster, at_us, fn, NULL, &error), &error);
 }
 
 static inline blis_kv_tiers_counts counts_of(const scene *s) {
@@ -123,8 +118,8 @@ static inline blis_kv_tier_counts tier_of(const scene *s, size_t index) {
   return blis_cluster_kv_tier(s->site.cluster, index);
 }
 
-static inline const blis_record *record_of(const blis_record *records,
-                                           int64_t number, size_t count) {
+static inline const blis_record *record_of(const blis_record *records, int64_t number,
+                                           size_t count) {
   for (size_t i = 0; i < count; i++) {
     if (records[i].number == number) {
       return &records[i];

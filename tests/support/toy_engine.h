@@ -13,15 +13,12 @@
 static inline int64_t toy_time(const blis_batch_sums *sums) {
   return sums->requests == 0
              ? 1
-             : 1000 + 10 * sums->requests + sums->prefill_tokens +
-                   sums->decode_context_tokens / 7 +
-                   sums->prefill_attention / 100 +
-                   sums->prefill_context_tokens / 9;
+             : 1000 + 10 * sums->requests + sums->prefill_tokens + sums->decode_context_tokens / 7 +
+                   sums->prefill_attention / 100 + sums->prefill_context_tokens / 9;
 }
 
-static inline blis_status toy_step(void *state, const blis_batch_item *items,
-                                   size_t count, int64_t *step_us,
-                                   blis_error *error) {
+static inline blis_status toy_step(void *state, const blis_batch_item *items, size_t count,
+                                   int64_t *step_us, blis_error *error) {
   (void)state;
   (void)error;
   blis_batch_sums sums = blis_batch_sums_of(items, count);
@@ -29,8 +26,7 @@ static inline blis_status toy_step(void *state, const blis_batch_item *items,
   return BLIS_OK;
 }
 
-static inline bool toy_sums(const void *state, const blis_batch_sums *sums,
-                            int64_t *step_us) {
+static inline bool toy_sums(const void *state, const blis_batch_sums *sums, int64_t *step_us) {
   (void)state;
   *step_us = toy_time(sums);
   return *step_us % 5 != 0;
@@ -55,8 +51,7 @@ static inline blis_first_token toy_first(const void *state) {
 }
 
 static const blis_coverage *toy_coverage(const void *state) {
-  static const blis_coverage limits = {
-      .tokens_max = 20, .requests_max = 5, .context_max = 40};
+  static const blis_coverage limits = {.tokens_max = 20, .requests_max = 5, .context_max = 40};
   (void)state;
   return &limits;
 }
@@ -97,8 +92,8 @@ static const blis_latency_model toy_models[TOY_MODELS] = {
 
 /* Longer prompts first. */
 static inline blis_status toy_goes_before(void *ud, const blis_live_request *a,
-                                          const blis_live_request *b,
-                                          bool *before, blis_error *error) {
+                                          const blis_live_request *b, bool *before,
+                                          blis_error *error) {
   (void)ud;
   (void)error;
   *before = a->prompt_tokens > b->prompt_tokens;
@@ -106,10 +101,8 @@ static inline blis_status toy_goes_before(void *ud, const blis_live_request *a,
 }
 
 /* By number, and then the one that has got least far. */
-static inline blis_status toy_choose_victim(void *ud,
-                                            const blis_running_request *running,
-                                            size_t count, size_t *victim,
-                                            blis_error *error) {
+static inline blis_status toy_choose_victim(void *ud, const blis_running_request *running,
+                                            size_t count, size_t *victim, blis_error *error) {
   (void)ud;
   (void)error;
   *victim = 0;
@@ -118,8 +111,7 @@ static inline blis_status toy_choose_victim(void *ud,
     const blis_running_request *b = &running[*victim];
     int64_t rank_a = a->request->number * 7 % 5;
     int64_t rank_b = b->request->number * 7 % 5;
-    if (rank_a > rank_b ||
-        (rank_a == rank_b && a->progress_tokens <= b->progress_tokens)) {
+    if (rank_a > rank_b || (rank_a == rank_b && a->progress_tokens <= b->progress_tokens)) {
       *victim = i;
     }
   }

@@ -10,8 +10,7 @@
 
 enum { OOM_ATTEMPTS = 5000 };
 
-static inline blis_workload *read_with(const char *path,
-                                       const blis_trace_options *options) {
+static inline blis_workload *read_with(const char *path, const blis_trace_options *options) {
   blis_alloc heap = blis_alloc_heap();
   blis_error error = {0};
   blis_workload *workload = NULL;
@@ -38,8 +37,7 @@ typedef struct expected_request {
   const char *client;
 } expected_request;
 
-static inline void check_requests(const blis_workload *workload,
-                                  const expected_request *expected,
+static inline void check_requests(const blis_workload *workload, const expected_request *expected,
                                   size_t count) {
   CHECK_EQ_I64(blis_workload_count(workload), count);
   for (size_t i = 0; i < count; i++) {
@@ -65,8 +63,7 @@ typedef struct bad_trace {
   const char *message;
 } bad_trace;
 
-static inline void check_refused(const char *name, const bad_trace *cases,
-                                 size_t count) {
+static inline void check_refused(const char *name, const bad_trace *cases, size_t count) {
   for (size_t i = 0; i < count; i++) {
     blis_alloc_probe memory = {0};
     blis_alloc alloc = blis_alloc_probed(&memory);

@@ -21,18 +21,13 @@ typedef struct request_list {
   size_t count;
 } request_list;
 
-static inline blis_written_spec *must_read(const blis_alloc *alloc,
-                                           const char *text,
+static inline blis_written_spec *must_read(const blis_alloc *alloc, const char *text,
                                            const blis_spec_settings *settings) {
   blis_error error;
   blis_yaml *yaml;
-  CHECK_OK(
-      blis_yaml_parse(alloc, "spec.yaml", blis_slice_of(text), &yaml, &error),
-      &error);
+  CHECK_OK(blis_yaml_parse(alloc, "spec.yaml", blis_slice_of(text), &yaml, &error), &error);
   blis_written_spec *written;
-  CHECK_OK(blis_written_spec_from(alloc, blis_yaml_root(yaml), settings,
-                                  &written, &error),
-           &error);
+  CHECK_OK(blis_written_spec_from(alloc, blis_yaml_root(yaml), settings, &written, &error), &error);
   blis_yaml_free(yaml);
   return written;
 }
@@ -43,16 +38,14 @@ static inline void list_requests(request_list *list, const char *text,
   blis_error error;
   blis_alloc alloc = blis_alloc_heap();
   blis_written_spec *written = must_read(&alloc, text, settings);
-  CHECK_OK(blis_generator_new(&alloc, blis_written_spec_get(written),
-                              &list->generator, &error),
+  CHECK_OK(blis_generator_new(&alloc, blis_written_spec_get(written), &list->generator, &error),
            &error);
   blis_written_spec_free(written);
   list->source = blis_generator_source(list->generator);
   list->count = 0;
   for (bool done = false;; list->count++) {
     CHECK(list->count < MAX_LISTED);
-    CHECK_OK(list->source.next(list->source.state, &list->items[list->count],
-                               &done, &error),
+    CHECK_OK(list->source.next(list->source.state, &list->items[list->count], &done, &error),
              &error);
     if (done) {
       return;
@@ -69,14 +62,12 @@ static inline const char *text_of(const request_list *list, uint32_t number) {
 }
 
 /* How many requests of a client arrive from start_us to end_us, exclusive. */
-static inline int64_t count_between(const request_list *list,
-                                    const char *client, int64_t start_us,
+static inline int64_t count_between(const request_list *list, const char *client, int64_t start_us,
                                     int64_t end_us) {
   int64_t count = 0;
   for (size_t i = 0; i < list->count; i++) {
     const blis_request *r = &list->items[i];
-    bool is_from =
-        client == NULL || strcmp(text_of(list, r->client), client) == 0;
+    bool is_from = client == NULL || strcmp(text_of(list, r->client), client) == 0;
     count += is_from && r->arrival_us >= start_us && r->arrival_us < end_us;
   }
   return count;

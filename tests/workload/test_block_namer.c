@@ -4,13 +4,7 @@
 #include "base/random.h"
 #include "check.h"
 
-enum {
-  MAX_SEGMENTS = 6,
-  MAX_TOKENS = 256,
-  PROMPTS = 300,
-  STREAMS = 3,
-  OOM_ATTEMPTS = 1000
-};
+enum { MAX_SEGMENTS = 6, MAX_TOKENS = 256, PROMPTS = 300, STREAMS = 3, OOM_ATTEMPTS = 1000 };
 
 /* A prompt as the reader of a trace gives it, and as it is. */
 typedef struct prompt {
@@ -44,8 +38,7 @@ static void make_prompt(blis_random *random, uint64_t number, prompt *p) {
                               .length_tokens = draw(random, 9) * 4};
     if (i > 0 && draw(random, 2) == 0) {
       segment->stream = segment[-1].stream;
-      segment->offset_tokens =
-          segment[-1].offset_tokens + segment[-1].length_tokens;
+      segment->offset_tokens = segment[-1].offset_tokens + segment[-1].length_tokens;
     }
     if (draw(random, 4) == 0) {
       segment->length_tokens++;
@@ -61,11 +54,9 @@ static void make_prompt(blis_random *random, uint64_t number, prompt *p) {
   p->request.prompt_tokens = count;
 }
 
-static uint32_t common_blocks(const prompt *a, const prompt *b,
-                              uint32_t block_size) {
+static uint32_t common_blocks(const prompt *a, const prompt *b, uint32_t block_size) {
   uint32_t common = 0;
-  while (common < a->request.prompt_tokens &&
-         common < b->request.prompt_tokens &&
+  while (common < a->request.prompt_tokens && common < b->request.prompt_tokens &&
          a->tokens[common] == b->tokens[common]) {
     common++;
   }
@@ -112,9 +103,9 @@ static void identities_are_equal_when_the_tokens_before_are(void) {
     blis_block_namer *namer = blis_block_namer_new(&alloc);
     for (size_t i = 0; i < PROMPTS; i++) {
       make_prompt(&random, i, &prompts[i]);
-      CHECK_OK(blis_block_namer_chain(namer, &prompts[i].request, block_size,
-                                      &prompts[i].chain, &error),
-               &error);
+      CHECK_OK(
+          blis_block_namer_chain(namer, &prompts[i].request, block_size, &prompts[i].chain, &error),
+          &error);
       check_chain(&prompts[i], block_size);
       for (size_t j = i < 100 ? 0 : i - 100; j < i; j++) {
         check_pair(&prompts[i], &prompts[j], block_size);
@@ -134,9 +125,7 @@ static void names_count_up_in_the_order_of_first_sight(void) {
   for (size_t i = 0; i < PROMPTS; i++) {
     make_prompt(&random, i, &prompts[i]);
     blis_block_chain chain;
-    CHECK_OK(
-        blis_block_namer_chain(namer, &prompts[i].request, 4, &chain, &error),
-        &error);
+    CHECK_OK(blis_block_namer_chain(namer, &prompts[i].request, 4, &chain, &error), &error);
     for (uint32_t k = 0; k < chain.shared_count; k++) {
       CHECK(chain.shared[k] <= highest + 1);
       highest = chain.shared[k] > highest ? chain.shared[k] : highest;
@@ -152,19 +141,14 @@ static void block_sizes_have_different_identities(void) {
   blis_alloc alloc = blis_alloc_heap();
   blis_block_namer *namer = blis_block_namer_new(&alloc);
   blis_segment segment = {7, 0, 64};
-  blis_request request = {.segments = &segment,
-                          .segment_count = 1,
-                          .shared_tokens = 64,
-                          .prompt_tokens = 80};
+  blis_request request = {
+      .segments = &segment, .segment_count = 1, .shared_tokens = 64, .prompt_tokens = 80};
   blis_block_chain chains[2];
-  CHECK_OK(blis_block_namer_chain(namer, &request, 16, &chains[0], &error),
-           &error);
-  CHECK_OK(blis_block_namer_chain(namer, &request, 32, &chains[1], &error),
-           &error);
+  CHECK_OK(blis_block_namer_chain(namer, &request, 16, &chains[0], &error), &error);
+  CHECK_OK(blis_block_namer_chain(namer, &request, 32, &chains[1], &error), &error);
   for (uint32_t i = 0; i < 5; i++) {
     for (uint32_t j = 0; j < 2; j++) {
-      CHECK(blis_block_chain_at(&chains[0], i) !=
-            blis_block_chain_at(&chains[1], j));
+      CHECK(blis_block_chain_at(&chains[0], i) != blis_block_chain_at(&chains[1], j));
     }
   }
   blis_block_namer_free(namer);
@@ -183,14 +167,12 @@ static void a_group_prefix_is_shared_by_pointer(void) {
   blis_block_chain first;
   /* A container of tiny capacity may have to grow the second time. */
   for (int i = 0; i < 2; i++) {
-    CHECK_OK(blis_block_namer_chain(namer, &request, 16, &first, &error),
-             &error);
+    CHECK_OK(blis_block_namer_chain(namer, &request, 16, &first, &error), &error);
   }
   long requests = memory.requests;
   for (int i = 0; i < 1000; i++) {
     blis_block_chain chain;
-    CHECK_OK(blis_block_namer_chain(namer, &request, 16, &chain, &error),
-             &error);
+    CHECK_OK(blis_block_namer_chain(namer, &request, 16, &chain, &error), &error);
     CHECK(chain.shared == first.shared && chain.shared_count == 64);
   }
   CHECK_EQ_I64(memory.requests, requests);
@@ -212,8 +194,7 @@ static void output_that_is_shared_has_names(void) {
     blis_block_chain chain;
     request.shares_output = i > 0;
     request.shares_last_output = i > 1;
-    CHECK_OK(blis_block_namer_chain(namer, &request, 8, &chain, &error),
-             &error);
+    CHECK_OK(blis_block_namer_chain(namer, &request, 8, &chain, &error), &error);
     CHECK_EQ_I64(chain.shared_count, named[i]);
     blis_block_namer_release(namer, &chain);
   }
@@ -230,8 +211,7 @@ static void nothing_is_allocated_in_steady_state(void) {
     blis_random_init(&random, 8);
     for (size_t i = 0; i < PROMPTS; i++) {
       make_prompt(&random, i, &prompts[i]);
-      CHECK_OK(blis_block_namer_chain(namer, &prompts[i].request, 4,
-                                      &prompts[i].chain, &error),
+      CHECK_OK(blis_block_namer_chain(namer, &prompts[i].request, 4, &prompts[i].chain, &error),
                &error);
       if (i >= 10) {
         blis_block_namer_release(namer, &prompts[i - 10].chain);
@@ -256,9 +236,8 @@ static bool name_with_failure_at(long request) {
   for (size_t i = 0; namer != NULL && i < 60; i++) {
     make_prompt(&random, i, &prompts[i]);
     blis_status status;
-    while ((status = blis_block_namer_chain(namer, &prompts[i].request, 4,
-                                            &prompts[i].chain, &error)) !=
-           BLIS_OK) {
+    while ((status = blis_block_namer_chain(namer, &prompts[i].request, 4, &prompts[i].chain,
+                                            &error)) != BLIS_OK) {
       CHECK_STATUS(status, BLIS_ERR_NOMEM);
       failed = true; /* only once: the next attempt must succeed */
     }

@@ -9,18 +9,16 @@
 enum { DRAWS = 100000 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
-#define PARAMS(...)                                                            \
-  (const blis_distribution_param[]){__VA_ARGS__},                              \
-      sizeof((const blis_distribution_param[]){__VA_ARGS__}) /                 \
-          sizeof(blis_distribution_param)
+#define PARAMS(...)                                                                                \
+  (const blis_distribution_param[]){__VA_ARGS__},                                                  \
+      sizeof((const blis_distribution_param[]){__VA_ARGS__}) / sizeof(blis_distribution_param)
 
 static blis_error error;
 static blis_alloc heap;
 
 static blis_distribution make(blis_distribution_spec spec) {
   blis_distribution distribution;
-  CHECK_OK(blis_distribution_init(&distribution, &heap, &spec, "here", &error),
-           &error);
+  CHECK_OK(blis_distribution_init(&distribution, &heap, &spec, "here", &error), &error);
   return distribution;
 }
 
@@ -56,23 +54,20 @@ static bool is_near(double value, double expected, double tolerance) {
 /* Tolerances are some five standard deviations of the estimate. */
 static void moments_are_those_of_the_distribution(void) {
   shape s = measure((blis_distribution_spec){
-      "gaussian",
-      PARAMS({"mean", 1000}, {"std_dev", 100}, {"min", 1}, {"max", 100000})});
+      "gaussian", PARAMS({"mean", 1000}, {"std_dev", 100}, {"min", 1}, {"max", 100000})});
   CHECK(is_near(s.mean, 1000, 1.6) && is_near(s.std_dev, 100, 1.2));
   s = measure((blis_distribution_spec){"exponential", PARAMS({"mean", 500})});
   CHECK(is_near(s.mean, 500, 8) && is_near(s.std_dev, 500, 12));
-  s = measure(
-      (blis_distribution_spec){"lognormal", PARAMS({"mu", 6}, {"sigma", 0.5})});
+  s = measure((blis_distribution_spec){"lognormal", PARAMS({"mu", 6}, {"sigma", 0.5})});
   double lognormal_mean = exp(6 + 0.5 * 0.25);
   CHECK(is_near(s.mean, lognormal_mean, 4));
   CHECK(is_near(s.std_dev, lognormal_mean * sqrt(exp(0.25) - 1), 8));
   /* All weight on a Pareto with alpha 4 and xm 90: mean 4 / 3 * 90. */
-  s = measure((blis_distribution_spec){
-      "pareto_lognormal", PARAMS({"alpha", 4}, {"xm", 90}, {"mu", 1},
-                                 {"sigma", 1}, {"mix_weight", 1})});
+  s = measure(
+      (blis_distribution_spec){"pareto_lognormal", PARAMS({"alpha", 4}, {"xm", 90}, {"mu", 1},
+                                                          {"sigma", 1}, {"mix_weight", 1})});
   CHECK(is_near(s.mean, 120, 1) && s.min == 90);
-  s = measure((blis_distribution_spec){
-      "empirical", PARAMS({"10", 1}, {"20", 2}, {"40", 1})});
+  s = measure((blis_distribution_spec){"empirical", PARAMS({"10", 1}, {"20", 2}, {"40", 1})});
   CHECK(is_near(s.mean, 22.5, 0.2) && s.min == 10 && s.max == 40);
 }
 
@@ -101,8 +96,8 @@ static double mixed_cdf(double x) {
   return 0.3 * pareto + 0.7 * lognormal_cdf(x);
 }
 
-static void check_shape(blis_distribution_spec spec, cdf *expected,
-                        const int64_t *lengths, size_t count) {
+static void check_shape(blis_distribution_spec spec, cdf *expected, const int64_t *lengths,
+                        size_t count) {
   blis_distribution d = make(spec);
   for (size_t i = 0; i < count; i++) {
     blis_random random;
@@ -121,20 +116,17 @@ static void check_shape(blis_distribution_spec spec, cdf *expected,
 
 static void shares_of_lengths_are_those_of_the_distribution(void) {
   static const int64_t around_1000[] = {767, 872, 1000, 1128, 1233};
-  check_shape((blis_distribution_spec){"gaussian",
-                                       PARAMS({"mean", 1000}, {"std_dev", 100},
-                                              {"min", 1}, {"max", 100000})},
+  check_shape((blis_distribution_spec){"gaussian", PARAMS({"mean", 1000}, {"std_dev", 100},
+                                                          {"min", 1}, {"max", 100000})},
               gaussian_cdf, around_1000, COUNT(around_1000));
   static const int64_t any[] = {10, 53, 180, 347, 600, 1151, 2303, 5000};
-  check_shape((blis_distribution_spec){"exponential", PARAMS({"mean", 500})},
-              exponential_cdf, any, COUNT(any));
+  check_shape((blis_distribution_spec){"exponential", PARAMS({"mean", 500})}, exponential_cdf, any,
+              COUNT(any));
+  check_shape((blis_distribution_spec){"lognormal", PARAMS({"mu", 6}, {"sigma", 0.5})},
+              lognormal_cdf, any, COUNT(any));
   check_shape(
-      (blis_distribution_spec){"lognormal", PARAMS({"mu", 6}, {"sigma", 0.5})},
-      lognormal_cdf, any, COUNT(any));
-  check_shape(
-      (blis_distribution_spec){"pareto_lognormal",
-                               PARAMS({"alpha", 1.5}, {"xm", 300}, {"mu", 6},
-                                      {"sigma", 0.5}, {"mix_weight", 0.3})},
+      (blis_distribution_spec){"pareto_lognormal", PARAMS({"alpha", 1.5}, {"xm", 300}, {"mu", 6},
+                                                          {"sigma", 0.5}, {"mix_weight", 0.3})},
       mixed_cdf, any, COUNT(any));
 }
 
@@ -160,24 +152,22 @@ static void bins_are_drawn_by_weight(void) {
 
 static void lengths_stay_in_their_range(void) {
   shape s = measure((blis_distribution_spec){
-      "gaussian",
-      PARAMS({"mean", 10}, {"std_dev", 50}, {"min", -5.5}, {"max", 40.9})});
+      "gaussian", PARAMS({"mean", 10}, {"std_dev", 50}, {"min", -5.5}, {"max", 40.9})});
   CHECK(s.min == 1 && s.max == 40);
-  s = measure((blis_distribution_spec){
-      "exponential", PARAMS({"mean", 30}, {"min", 4.9}, {"max", 50.2})});
+  s = measure(
+      (blis_distribution_spec){"exponential", PARAMS({"mean", 30}, {"min", 4.9}, {"max", 50.2})});
   CHECK(s.min == 4 && s.max == 50);
-  s = measure((blis_distribution_spec){
-      "exponential", PARAMS({"mean", 0.1}, {"min", -1}, {"max", 0})});
+  s = measure(
+      (blis_distribution_spec){"exponential", PARAMS({"mean", 0.1}, {"min", -1}, {"max", 0})});
   CHECK(s.min == 1 && s.max <= 2);
-  s = measure((blis_distribution_spec){
-      "lognormal", PARAMS({"mu", 3}, {"sigma", 2}, {"min", 5}, {"max", 100})});
+  s = measure((blis_distribution_spec){"lognormal",
+                                       PARAMS({"mu", 3}, {"sigma", 2}, {"min", 5}, {"max", 100})});
   CHECK(s.min == 5 && s.max == 100);
 }
 
 /* What is left of the stream after 10 draws tells how many numbers they took.
  */
-static void check_numbers_taken(blis_distribution_spec spec, int numbers,
-                                int64_t length) {
+static void check_numbers_taken(blis_distribution_spec spec, int numbers, int64_t length) {
   blis_distribution d = make(spec);
   CHECK(blis_distribution_needs_random(&d) == (numbers > 0));
   blis_random drawn;
@@ -196,42 +186,30 @@ static void check_numbers_taken(blis_distribution_spec spec, int numbers,
 }
 
 static void nothing_is_drawn_when_the_length_is_known(void) {
-  check_numbers_taken(
-      (blis_distribution_spec){"constant", PARAMS({"value", 7.9})}, 0, 7);
-  check_numbers_taken(
-      (blis_distribution_spec){"constant", PARAMS({"value", 0})}, 0, 1);
-  check_numbers_taken(
-      (blis_distribution_spec){"gaussian", PARAMS({"mean", 5}, {"std_dev", 2},
-                                                  {"min", 9.2}, {"max", 9.8})},
-      0, 9);
-  check_numbers_taken(
-      (blis_distribution_spec){"gaussian", PARAMS({"mean", 5}, {"std_dev", 2},
-                                                  {"min", 0}, {"max", 0})},
-      0, 0);
-  check_numbers_taken(
-      (blis_distribution_spec){"empirical", PARAMS({"4", 0}, {"12", 2})}, 0,
-      12);
-  check_numbers_taken((blis_distribution_spec){"empirical", PARAMS({"4", 0})},
-                      0, 1);
-  check_numbers_taken(
-      (blis_distribution_spec){"empirical", PARAMS({"0", 1}, {"9", 1})}, 1, -1);
+  check_numbers_taken((blis_distribution_spec){"constant", PARAMS({"value", 7.9})}, 0, 7);
+  check_numbers_taken((blis_distribution_spec){"constant", PARAMS({"value", 0})}, 0, 1);
+  check_numbers_taken((blis_distribution_spec){"gaussian", PARAMS({"mean", 5}, {"std_dev", 2},
+                                                                  {"min", 9.2}, {"max", 9.8})},
+                      0, 9);
+  check_numbers_taken((blis_distribution_spec){"gaussian", PARAMS({"mean", 5}, {"std_dev", 2},
+                                                                  {"min", 0}, {"max", 0})},
+                      0, 0);
+  check_numbers_taken((blis_distribution_spec){"empirical", PARAMS({"4", 0}, {"12", 2})}, 0, 12);
+  check_numbers_taken((blis_distribution_spec){"empirical", PARAMS({"4", 0})}, 0, 1);
+  check_numbers_taken((blis_distribution_spec){"empirical", PARAMS({"0", 1}, {"9", 1})}, 1, -1);
   /* Pareto draws two uniform numbers. */
   check_numbers_taken(
-      (blis_distribution_spec){"pareto_lognormal",
-                               PARAMS({"alpha", 2}, {"xm", 10}, {"mu", 1},
-                                      {"sigma", 1}, {"mix_weight", 1})},
+      (blis_distribution_spec){"pareto_lognormal", PARAMS({"alpha", 2}, {"xm", 10}, {"mu", 1},
+                                                          {"sigma", 1}, {"mix_weight", 1})},
       2, -1);
 }
 
 static void values_beyond_all_bounds_stay_defined(void) {
-  shape s =
-      measure((blis_distribution_spec){"constant", PARAMS({"value", 1e300})});
+  shape s = measure((blis_distribution_spec){"constant", PARAMS({"value", 1e300})});
   CHECK(s.min == INT64_MAX);
-  s = measure((blis_distribution_spec){
-      "lognormal", PARAMS({"mu", 1e6}, {"sigma", 1}, {"min", 3})});
+  s = measure((blis_distribution_spec){"lognormal", PARAMS({"mu", 1e6}, {"sigma", 1}, {"min", 3})});
   CHECK(s.min == 3 && s.max == 3); /* exp overflows */
-  s = measure((blis_distribution_spec){"exponential",
-                                       PARAMS({"mean", 1e300}, {"max", 20})});
+  s = measure((blis_distribution_spec){"exponential", PARAMS({"mean", 1e300}, {"max", 20})});
   CHECK(s.max == 20);
 }
 
@@ -246,28 +224,24 @@ static void wrong_parameters_are_named(void) {
       {{"gausian", NULL, 0}, "did you mean 'gaussian'?"},
       {{"gaussian", PARAMS({"mean", 5}, {"std_dev", 2}, {"min", 1})},
        "here: gaussian needs the parameter 'max'"},
-      {{"gaussian",
-        PARAMS({"mean", 5}, {"std_dev", 2}, {"min", 9}, {"max", 3})},
+      {{"gaussian", PARAMS({"mean", 5}, {"std_dev", 2}, {"min", 9}, {"max", 3})},
        "here: min is 9 and max 3"},
-      {{"gaussian",
-        PARAMS({"mean", 5}, {"std_dev", -2}, {"min", 1}, {"max", 3})},
+      {{"gaussian", PARAMS({"mean", 5}, {"std_dev", -2}, {"min", 1}, {"max", 3})},
        "here: std_dev is -2; it must be a finite number, at least 0"},
-      {{"gaussian",
-        PARAMS({"mean", 5}, {"std_dev", 2}, {"min", -9}, {"max", -9})},
+      {{"gaussian", PARAMS({"mean", 5}, {"std_dev", 2}, {"min", -9}, {"max", -9})},
        "here: max is -9"},
-      {{"exponential", PARAMS({"mean", 5}, {"min", 10}, {"max", 5})},
-       "here: min is 10 and max 5"},
+      {{"exponential", PARAMS({"mean", 5}, {"min", 10}, {"max", 5})}, "here: min is 10 and max 5"},
       {{"exponential", PARAMS({"mean", 5}, {"rate", 10})},
        "here: exponential has no parameter 'rate'; known are mean, min, max"},
       {{"exponential", PARAMS({"mean", 5}, {"mn", 10})}, "did you mean 'min'?"},
       {{"lognormal", PARAMS({"mu", 5}, {"sigma", NAN})}, "here: sigma is"},
       {{"lognormal", PARAMS({"mu", INFINITY}, {"sigma", 1})},
        "here: mu is inf; it must be a finite number"},
-      {{"pareto_lognormal", PARAMS({"alpha", 0}, {"xm", 1}, {"mu", 1},
-                                   {"sigma", 1}, {"mix_weight", 0.5})},
+      {{"pareto_lognormal",
+        PARAMS({"alpha", 0}, {"xm", 1}, {"mu", 1}, {"sigma", 1}, {"mix_weight", 0.5})},
        "here: alpha is 0; it must be a finite number above 0"},
-      {{"pareto_lognormal", PARAMS({"alpha", 1}, {"xm", 1}, {"mu", 1},
-                                   {"sigma", 1}, {"mix_weight", 1.5})},
+      {{"pareto_lognormal",
+        PARAMS({"alpha", 1}, {"xm", 1}, {"mu", 1}, {"sigma", 1}, {"mix_weight", 1.5})},
        "here: mix_weight is 1.5; it must be a number from 0 to 1"},
       {{"constant", NULL, 0}, "here: constant needs the parameter 'value'"},
       {{"constant", PARAMS({"value", -3})},
@@ -276,16 +250,14 @@ static void wrong_parameters_are_named(void) {
       {{"empirical", PARAMS({"12abc", 1})}, "'12abc' is not a length"},
       {{"empirical", PARAMS({"-3", 1})}, "'-3' is not a length"},
       {{"empirical", PARAMS({"99999999999999999999", 1})}, "is not a length"},
-      {{"empirical", PARAMS({"3", 1}, {"03", 1})},
-       "here: the length 3 is given twice"},
+      {{"empirical", PARAMS({"3", 1}, {"03", 1})}, "here: the length 3 is given twice"},
       {{"empirical", PARAMS({"3", -1})}, "here: 3 is -1; it must be"},
   };
   blis_alloc_probe memory = {0};
   blis_alloc alloc = blis_alloc_probed(&memory);
   for (size_t i = 0; i < COUNT(cases); i++) {
     blis_distribution distribution;
-    CHECK_STATUS(blis_distribution_init(&distribution, &alloc, &cases[i].spec,
-                                        "here", &error),
+    CHECK_STATUS(blis_distribution_init(&distribution, &alloc, &cases[i].spec, "here", &error),
                  BLIS_ERR_INVALID);
     CHECK_CONTAINS(error.message, cases[i].message);
   }

@@ -44,8 +44,7 @@ static void arrivals_may_come_in_bursts(void) {
   CHECK_EQ_DOUBLE(s.gap_cv, 0.0);
   CHECK_EQ_I64(s.busiest_second, 2);
   /* Gaps of 0, 0, 0 and 4 s: mean 1 s, standard deviation sqrt(3) s. */
-  static const row burst[] = {
-      {7, ""}, {7, ""}, {7, ""}, {7, ""}, {4000007, ""}};
+  static const row burst[] = {{7, ""}, {7, ""}, {7, ""}, {7, ""}, {4000007, ""}};
   s = measure(burst, 5);
   CHECK_EQ_DOUBLE(s.requests_per_sec, 1.0);
   CHECK_EQ_DOUBLE(s.gap_cv, 1.7320508075688772);

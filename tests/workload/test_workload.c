@@ -15,9 +15,8 @@ static uint32_t text_of(blis_workload *workload, const char *text) {
   return id;
 }
 
-static blis_status add(blis_workload *workload, int64_t number,
-                       int64_t arrival_us, const blis_segment *segments,
-                       uint32_t segment_count, uint32_t own_tokens) {
+static blis_status add(blis_workload *workload, int64_t number, int64_t arrival_us,
+                       const blis_segment *segments, uint32_t segment_count, uint32_t own_tokens) {
   blis_request request = {.number = number,
                           .arrival_us = arrival_us,
                           .segments = segments,
@@ -44,8 +43,7 @@ static blis_status build(const blis_alloc *alloc, blis_workload **result) {
     for (uint32_t k = 0; k < i % 4; k++) {
       segments[k] = (blis_segment){.stream = i, .length_tokens = k + 1};
     }
-    BLIS_TRY(
-        add(workload, i, blis_random_intn(&random, 50), segments, i % 4, 5));
+    BLIS_TRY(add(workload, i, blis_random_intn(&random, 50), segments, i % 4, 5));
   }
   uint32_t id;
   BLIS_TRY(blis_workload_text(workload, "tenant", 6, &id));
@@ -79,8 +77,7 @@ static void requests_are_sorted_stably(void) {
     if (i > 0) {
       const blis_request *before = blis_workload_request(workload, i - 1);
       CHECK(before->arrival_us < request->arrival_us ||
-            (before->arrival_us == request->arrival_us &&
-             before->number < request->number));
+            (before->arrival_us == request->arrival_us && before->number < request->number));
     }
   }
   blis_workload_free(workload);
@@ -132,15 +129,13 @@ static void a_slice_keeps_everything(void) {
   CHECK_STATUS(build(&alloc, &workload), BLIS_OK);
   for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
     blis_workload *slice;
-    CHECK_OK(blis_workload_slice(&alloc, workload, ranges[i][0], ranges[i][1],
-                                 &slice, &error),
+    CHECK_OK(blis_workload_slice(&alloc, workload, ranges[i][0], ranges[i][1], &slice, &error),
              &error);
     CHECK_EQ_I64(blis_workload_count(slice), ranges[i][2]);
     for (size_t k = 0; k < ranges[i][2]; k++) {
       const blis_request *request = blis_workload_request(slice, k);
       check_request(request);
-      CHECK_EQ_I64(request->number,
-                   blis_workload_request(workload, ranges[i][0] + k)->number);
+      CHECK_EQ_I64(request->number, blis_workload_request(workload, ranges[i][0] + k)->number);
     }
     CHECK_STR(blis_intern_text(blis_workload_strings(slice), 1), "tenant");
     CHECK_STR(blis_workload_description(slice), "500 random requests");
@@ -207,8 +202,7 @@ static void percentiles_are_nearest_rank(void) {
   blis_workload *workload = blis_workload_new(&alloc);
   blis_workload_statistics s;
   for (uint32_t i = 0; i < 1000; i++) {
-    CHECK_STATUS(add(workload, i, 0, NULL, 0, (i * 7 % 1000 + 1) * 1000),
-                 BLIS_OK);
+    CHECK_STATUS(add(workload, i, 0, NULL, 0, (i * 7 % 1000 + 1) * 1000), BLIS_OK);
   }
   CHECK_STATUS(blis_workload_seal(workload), BLIS_OK);
   CHECK_OK(blis_workload_measure(&alloc, workload, 16, &s, &error), &error);
@@ -230,8 +224,7 @@ static void an_empty_workload_has_statistics(void) {
   blis_workload_free(workload);
 }
 
-static blis_status build_slice_and_measure(const blis_alloc *alloc,
-                                           blis_workload **workload,
+static blis_status build_slice_and_measure(const blis_alloc *alloc, blis_workload **workload,
                                            blis_workload **slice) {
   blis_workload_statistics statistics;
   BLIS_TRY(build(alloc, workload));

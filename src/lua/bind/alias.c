@@ -14,8 +14,7 @@ bind_alias bind_alias_of(int64_t number) {
     return (bind_alias){0};
   }
   const uint64_t hash = blis_hash64(&number, sizeof number, 0);
-  return (bind_alias){.key = hash | 1,
-                      .start_us = (int64_t)(hash >> (64 - START_BITS))};
+  return (bind_alias){.key = hash | 1, .start_us = (int64_t)(hash >> (64 - START_BITS))};
 }
 
 int64_t bind_alias_seed(const bind_alias *alias, int64_t seed) {
@@ -28,30 +27,25 @@ static void push_word(lua_State *L, const char *kind, uint64_t hash) {
   lua_pushstring(L, word);
 }
 
-void push_alias_request(lua_State *L, const bind_alias *alias,
-                        const bind_request_name *name) {
+void push_alias_request(lua_State *L, const bind_alias *alias, const bind_request_name *name) {
   if (alias->key == 0) {
     push_request_id(L, name);
     return;
   }
   char id[BLIS_REQUEST_ID_SIZE];
-  const char *text =
-      blis_request_id_of(name->number, name->session, name->round_index, id);
+  const char *text = blis_request_id_of(name->number, name->session, name->round_index, id);
   push_word(L, "request", blis_hash64(text, strlen(text), alias->key));
 }
 
-void push_alias_instance(lua_State *L, const bind_alias *alias,
-                         int64_t instance) {
+void push_alias_instance(lua_State *L, const bind_alias *alias, int64_t instance) {
   if (alias->key == 0) {
     lua_pushfstring(L, "instance_%I", (LUAI_UACINT)instance);
   } else {
-    push_word(L, "instance",
-              blis_hash64(&instance, sizeof instance, alias->key));
+    push_word(L, "instance", blis_hash64(&instance, sizeof instance, alias->key));
   }
 }
 
-void push_alias_text(lua_State *L, const bind_alias *alias, const char *text,
-                     size_t length) {
+void push_alias_text(lua_State *L, const bind_alias *alias, const char *text, size_t length) {
   if (alias->key == 0 || length == 0) {
     lua_pushlstring(L, text, length);
   } else {

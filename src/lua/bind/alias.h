@@ -26,13 +26,10 @@ static inline int64_t bind_alias_us(const bind_alias *alias, int64_t time_us) {
 /* The seed that policies know. */
 int64_t bind_alias_seed(const bind_alias *alias, int64_t seed);
 
-void push_alias_request(lua_State *L, const bind_alias *alias,
-                        const bind_request_name *name);
-void push_alias_instance(lua_State *L, const bind_alias *alias,
-                         int64_t instance);
+void push_alias_request(lua_State *L, const bind_alias *alias, const bind_request_name *name);
+void push_alias_instance(lua_State *L, const bind_alias *alias, int64_t instance);
 
 /* Of a text such as the name of a session; an empty one stays empty. */
-void push_alias_text(lua_State *L, const bind_alias *alias, const char *text,
-                     size_t length);
+void push_alias_text(lua_State *L, const bind_alias *alias, const char *text, size_t length);
 
 #endif

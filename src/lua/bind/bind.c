@@ -19,8 +19,7 @@ blis_alloc bind_alloc(lua_State *L) {
   return alloc;
 }
 
-void push_new_type(lua_State *L, const char *name, const luaL_Reg *meta,
-                   const luaL_Reg *methods) {
+void push_new_type(lua_State *L, const char *name, const luaL_Reg *meta, const luaL_Reg *methods) {
   luaL_newmetatable(L, name); // [meta]
   luaL_setfuncs(L, meta, 0);
   lua_pushboolean(L, 0); /* its functions trust that it is theirs */
@@ -97,10 +96,8 @@ void set_printable(lua_State *L) {
 bool push_error_text(lua_State *L, int index, const char *name) {
   index = lua_absindex(L, index);
   int top = lua_gettop(L);
-  bool is_object = lua_type(L, index) == LUA_TTABLE &&
-                   lua_getmetatable(L, index) != 0 &&
-                   luaL_getmetatable(L, ERROR_TYPE) == LUA_TTABLE &&
-                   lua_rawequal(L, -1, -2) != 0;
+  bool is_object = lua_type(L, index) == LUA_TTABLE && lua_getmetatable(L, index) != 0 &&
+                   luaL_getmetatable(L, ERROR_TYPE) == LUA_TTABLE && lua_rawequal(L, -1, -2) != 0;
   lua_settop(L, top);
   if (!is_object) {
     return false;
@@ -161,8 +158,7 @@ void push_signal(lua_State *L, double value) {
 
 void push_request_id(lua_State *L, const bind_request_name *name) {
   char id[BLIS_REQUEST_ID_SIZE];
-  lua_pushstring(L, blis_request_id_of(name->number, name->session,
-                                       name->round_index, id));
+  lua_pushstring(L, blis_request_id_of(name->number, name->session, name->round_index, id));
 }
 
 static const char *push_shown_text(lua_State *L, int index) {
@@ -191,8 +187,8 @@ const char *push_what(lua_State *L, int index) {
   }
 }
 
-void check_names(lua_State *L, int index, const char *what,
-                 const char *const *names, size_t count) {
+void check_names(lua_State *L, int index, const char *what, const char *const *names,
+                 size_t count) {
   lua_pushnil(L);
   while (lua_next(L, index) != 0) {
     if (lua_type(L, -2) != LUA_TSTRING) {
@@ -218,8 +214,7 @@ void check_names(lua_State *L, int index, const char *what,
 }
 
 static int wrong_field(lua_State *L, const char *name, const char *wanted) {
-  return luaL_error(L, "blis.core: %s: expected %s, got %s", name, wanted,
-                    luaL_typename(L, -1));
+  return luaL_error(L, "blis.core: %s: expected %s, got %s", name, wanted, luaL_typename(L, -1));
 }
 
 int64_t check_field_integer(lua_State *L, int index, const char *name) {
@@ -233,8 +228,7 @@ int64_t check_field_integer(lua_State *L, int index, const char *name) {
   return value;
 }
 
-int64_t opt_field_integer(lua_State *L, int index, const char *name,
-                          int64_t fallback) {
+int64_t opt_field_integer(lua_State *L, int index, const char *name, int64_t fallback) {
   bool is_absent = lua_getfield(L, index, name) == LUA_TNIL;
   lua_pop(L, 1);
   return is_absent ? fallback : check_field_integer(L, index, name);
@@ -251,25 +245,20 @@ double check_field_number(lua_State *L, int index, const char *name) {
   return value;
 }
 
-double opt_field_number(lua_State *L, int index, const char *name,
-                        double fallback) {
+double opt_field_number(lua_State *L, int index, const char *name, double fallback) {
   bool is_absent = lua_getfield(L, index, name) == LUA_TNIL;
   lua_pop(L, 1);
   return is_absent ? fallback : check_field_number(L, index, name);
 }
 
-bool opt_field_boolean(lua_State *L, int index, const char *name,
-                       bool fallback) {
-  bool value = lua_getfield(L, index, name) == LUA_TNIL
-                   ? fallback
-                   : lua_toboolean(L, -1) != 0;
+bool opt_field_boolean(lua_State *L, int index, const char *name, bool fallback) {
+  bool value = lua_getfield(L, index, name) == LUA_TNIL ? fallback : lua_toboolean(L, -1) != 0;
   lua_pop(L, 1);
   return value;
 }
 
 const char *opt_field_string(lua_State *L, int index, const char *name) {
-  if (lua_getfield(L, index, name) != LUA_TNIL &&
-      lua_type(L, -1) != LUA_TSTRING) {
+  if (lua_getfield(L, index, name) != LUA_TNIL && lua_type(L, -1) != LUA_TSTRING) {
     wrong_field(L, name, "a string");
   }
   const char *value = lua_tostring(L, -1);
@@ -285,8 +274,7 @@ const char *check_field_string(lua_State *L, int index, const char *name) {
   return value;
 }
 
-int check_field_choice(lua_State *L, int index, const char *name,
-                       const char *const *choices) {
+int check_field_choice(lua_State *L, int index, const char *name, const char *const *choices) {
   const char *word = check_field_string(L, index, name);
   for (int i = 0; choices[i] != NULL; i++) {
     if (strcmp(choices[i], word) == 0) {
@@ -307,34 +295,28 @@ static int index_of(const char *word, const char *const *words) {
 static const char *push_list(lua_State *L, const char *const *words) {
   lua_pushliteral(L, "");
   for (int i = 0; words[i] != NULL; i++) {
-    lua_pushfstring(L, "%s%s%s", lua_tostring(L, -1), i == 0 ? "" : ", ",
-                    words[i]);
+    lua_pushfstring(L, "%s%s%s", lua_tostring(L, -1), i == 0 ? "" : ", ", words[i]);
     lua_remove(L, -2);
   }
   return lua_tostring(L, -1);
 }
 
-int check_word(lua_State *L, int argument, const char *fallback,
-               const char *const *words) {
+int check_word(lua_State *L, int argument, const char *fallback, const char *const *words) {
   const char *word = luaL_optstring(L, argument, fallback);
   int index = index_of(word, words);
-  return index >= 0
-             ? index
-             : luaL_argerror(
-                   L, argument,
-                   lua_pushfstring(L, "'%s' is not allowed, expected one of %s",
-                                   word, push_list(L, words)));
+  return index >= 0 ? index
+                    : luaL_argerror(L, argument,
+                                    lua_pushfstring(L, "'%s' is not allowed, expected one of %s",
+                                                    word, push_list(L, words)));
 }
 
-int check_word_of(lua_State *L, int argument, const char *function,
-                  const char *const *words) {
-  int index = lua_type(L, argument) == LUA_TSTRING
-                  ? index_of(lua_tostring(L, argument), words)
-                  : -1;
+int check_word_of(lua_State *L, int argument, const char *function, const char *const *words) {
+  int index =
+      lua_type(L, argument) == LUA_TSTRING ? index_of(lua_tostring(L, argument), words) : -1;
   if (index < 0) {
     const char *what = push_what(L, argument);
-    return luaL_error(L, "%s: %s is not allowed, expected one of %s", function,
-                      what, push_list(L, words));
+    return luaL_error(L, "%s: %s is not allowed, expected one of %s", function, what,
+                      push_list(L, words));
   }
   return index;
 }
@@ -360,10 +342,8 @@ void set_field_string(lua_State *L, const char *name, const char *value) {
   lua_setfield(L, -2, name);
 }
 
-void set_field_text(lua_State *L, const char *name, const blis_intern *strings,
-                    uint32_t id) {
-  lua_pushlstring(L, blis_intern_text(strings, id),
-                  blis_intern_length(strings, id));
+void set_field_text(lua_State *L, const char *name, const blis_intern *strings, uint32_t id) {
+  lua_pushlstring(L, blis_intern_text(strings, id), blis_intern_length(strings, id));
   lua_setfield(L, -2, name);
 }
 
@@ -387,8 +367,7 @@ void *push_buffer(lua_State *L, size_t count, size_t item_size) {
   return buffer;
 }
 
-void *push_guarded(lua_State *L, size_t count, size_t item_size,
-                   lua_CFunction gc) {
+void *push_guarded(lua_State *L, size_t count, size_t item_size, lua_CFunction gc) {
   void *buffer = push_buffer(L, count, item_size);
   lua_createtable(L, 0, 1);
   lua_pushcfunction(L, gc);

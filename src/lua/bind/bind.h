@@ -26,8 +26,7 @@ blis_alloc bind_alloc(lua_State *L);
  * Registers a metatable called name, which scripts cannot get at; __index may
  * be a function in meta. Pushed.
  */
-void push_new_type(lua_State *L, const char *name, const luaL_Reg *meta,
-                   const luaL_Reg *methods);
+void push_new_type(lua_State *L, const char *name, const luaL_Reg *meta, const luaL_Reg *methods);
 
 /* Makes the metatable of error objects; called once per state. */
 void bind_open_errors(lua_State *L);
@@ -89,35 +88,28 @@ const char *push_what(lua_State *L, int index);
  * Raises for a key of the table at index that is none of the names, and tells
  * the nearest one; what is the table: "a record".
  */
-void check_names(lua_State *L, int index, const char *what,
-                 const char *const *names, size_t count);
+void check_names(lua_State *L, int index, const char *what, const char *const *names, size_t count);
 
 /*
  * Readers of the table at index, which the Lua half has filled and checked;
  * they raise when a field is missing or has another type.
  */
 int64_t check_field_integer(lua_State *L, int index, const char *name);
-int64_t opt_field_integer(lua_State *L, int index, const char *name,
-                          int64_t fallback);
+int64_t opt_field_integer(lua_State *L, int index, const char *name, int64_t fallback);
 double check_field_number(lua_State *L, int index, const char *name);
-double opt_field_number(lua_State *L, int index, const char *name,
-                        double fallback);
-bool opt_field_boolean(lua_State *L, int index, const char *name,
-                       bool fallback);
+double opt_field_number(lua_State *L, int index, const char *name, double fallback);
+bool opt_field_boolean(lua_State *L, int index, const char *name, bool fallback);
 /* Borrowed from the table. NULL when it is absent and not required. */
 const char *check_field_string(lua_State *L, int index, const char *name);
 const char *opt_field_string(lua_State *L, int index, const char *name);
 /* Index of the field's word in choices, which ends with NULL. */
-int check_field_choice(lua_State *L, int index, const char *name,
-                       const char *const *choices);
+int check_field_choice(lua_State *L, int index, const char *name, const char *const *choices);
 /* Index of an argument in words, which ends with NULL; fallback when it is
    absent. The error says what is allowed. */
-int check_word(lua_State *L, int argument, const char *fallback,
-               const char *const *words);
+int check_word(lua_State *L, int argument, const char *fallback, const char *const *words);
 /* The same of one that has to be there; the error names the function, which is
    what a method called through pcall does not know. */
-int check_word_of(lua_State *L, int argument, const char *function,
-                  const char *const *words);
+int check_word_of(lua_State *L, int argument, const char *function, const char *const *words);
 
 /* Pushes 16 hexadecimal digits. */
 void push_hash(lua_State *L, uint64_t hash);
@@ -126,8 +118,7 @@ void push_hash(lua_State *L, uint64_t hash);
 void set_field_integer(lua_State *L, const char *name, int64_t value);
 void set_field_number(lua_State *L, const char *name, double value);
 void set_field_string(lua_State *L, const char *name, const char *value);
-void set_field_text(lua_State *L, const char *name, const blis_intern *strings,
-                    uint32_t id);
+void set_field_text(lua_State *L, const char *name, const blis_intern *strings, uint32_t id);
 
 /* Pushes the words of "a|b|c" as a list. */
 void push_words(lua_State *L, const char *words);
@@ -136,7 +127,6 @@ void push_words(lua_State *L, const char *words);
 void *push_buffer(lua_State *L, size_t count, size_t item_size);
 
 /* The same, with a function that lets go of what is in it when it goes. */
-void *push_guarded(lua_State *L, size_t count, size_t item_size,
-                   lua_CFunction gc);
+void *push_guarded(lua_State *L, size_t count, size_t item_size, lua_CFunction gc);
 
 #endif

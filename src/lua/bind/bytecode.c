@@ -66,8 +66,7 @@ static void skip_header(reader *in) {
   static const char begin[] = LUA_SIGNATURE "\x54\x00\x19\x93\r\n\x1a\n";
   const lua_Integer integer = 0x5678;
   const lua_Number number = 370.5;
-  const unsigned char sizes[] = {sizeof(uint32_t), sizeof integer,
-                                 sizeof number};
+  const unsigned char sizes[] = {sizeof(uint32_t), sizeof integer, sizeof number};
   const struct {
     const void *bytes;
     size_t size;
@@ -100,13 +99,11 @@ static void take_constant(reader *in, bind_constant *constant) {
   case CONSTANT_INTEGER:
     constant->type = LUA_TNUMBER;
     constant->is_integer = true;
-    memcpy(&constant->integer, take(in, sizeof constant->integer),
-           sizeof constant->integer);
+    memcpy(&constant->integer, take(in, sizeof constant->integer), sizeof constant->integer);
     return;
   case CONSTANT_NUMBER:
     constant->type = LUA_TNUMBER;
-    memcpy(&constant->number, take(in, sizeof constant->number),
-           sizeof constant->number);
+    memcpy(&constant->number, take(in, sizeof constant->number), sizeof constant->number);
     return;
   case CONSTANT_SHORT_TEXT:
   case CONSTANT_LONG_TEXT:
@@ -122,9 +119,7 @@ bool bind_bytecode_read(lua_State *L, bind_bytecode *function) {
   if (lua_iscfunction(L, -1) || lua_dump(L, keep, function, 1) != 0) {
     return false;
   }
-  reader in = {.at = function->bytes,
-               .end = function->bytes + function->size,
-               .ok = true};
+  reader in = {.at = function->bytes, .end = function->bytes + function->size, .ok = true};
   skip_header(&in);
   in.ok = in.ok && take_size(&in) == 0; /* no name of a source */
   take_size(&in);                       /* its first line */

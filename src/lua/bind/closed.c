@@ -7,8 +7,7 @@
 
 /* Where the table at index 1 has no such key as at 2. */
 static int miss(lua_State *L, const bind_closed *closed) {
-  const char *name =
-      lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : push_what(L, 2);
+  const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : push_what(L, 2);
   blis_nearest nearest = {.wanted = name};
   for (const char *const *known = closed->names; *known != NULL; known++) {
     if (strcmp(*known, name) == 0) {
@@ -20,8 +19,7 @@ static int miss(lua_State *L, const bind_closed *closed) {
     closed->offer_more(L, name, &nearest);
   }
   blis_suggestion suggestion = blis_nearest_suggest_or(&nearest, closed->help);
-  return luaL_error(L, "%s has no field '%s'%s", closed->owner, name,
-                    suggestion.text);
+  return luaL_error(L, "%s has no field '%s'%s", closed->owner, name, suggestion.text);
 }
 
 /* (table, key) */
@@ -83,10 +81,8 @@ void seal_table(lua_State *L, const bind_closed *closed, const char *instead) {
   static const struct {
     const char *event;
     lua_CFunction function;
-  } functions[] = {{"__index", on_read},
-                   {"__newindex", on_write},
-                   {"__len", on_length},
-                   {"__pairs", on_pairs}};
+  } functions[] = {
+      {"__index", on_read}, {"__newindex", on_write}, {"__len", on_length}, {"__pairs", on_pairs}};
   int table = lua_gettop(L);
   lua_newtable(L);
   lua_createtable(L, 0, 5);

@@ -15,8 +15,7 @@ static vector_operand operand_of(const value *v) {
 }
 
 /* Operations with a vector as result; false where Lua raises an error. */
-static bool compute_vector(const step *node, const value *const in[3],
-                           double *out, size_t count) {
+static bool compute_vector(const step *node, const value *const in[3], double *out, size_t count) {
   switch (node->kind) {
   case NODE_BINARY:
     node->binary(out, operand_of(in[0]), operand_of(in[1]), count);
@@ -34,8 +33,7 @@ static bool compute_vector(const step *node, const value *const in[3],
     vector_math_norm(out, in[0]->items, in[1]->number, count);
     return true;
   case NODE_WHERE:
-    vector_math_where(out, in[0]->items, operand_of(in[1]), operand_of(in[2]),
-                      count);
+    vector_math_where(out, in[0]->items, operand_of(in[1]), operand_of(in[2]), count);
     return true;
   case NODE_GIVEN:
   case NODE_ADD:
@@ -63,26 +61,20 @@ static void set_integer(value *out, lua_Unsigned result) {
 }
 
 /* + - * of two numbers, which may both be integers. */
-static void compute_sum_or_product(node_kind kind, const value *a,
-                                   const value *b, value *out) {
+static void compute_sum_or_product(node_kind kind, const value *a, const value *b, value *out) {
   const double x = a->number;
   const double y = b->number;
   if (a->is_integer && b->is_integer) {
     const lua_Unsigned i = (lua_Unsigned)a->integer;
     const lua_Unsigned j = (lua_Unsigned)b->integer;
-    set_integer(out, kind == NODE_ADD   ? i + j
-                     : kind == NODE_SUB ? i - j
-                                        : i * j);
+    set_integer(out, kind == NODE_ADD ? i + j : kind == NODE_SUB ? i - j : i * j);
   } else {
-    set_number(out, kind == NODE_ADD   ? x + y
-                    : kind == NODE_SUB ? x - y
-                                       : x * y);
+    set_number(out, kind == NODE_ADD ? x + y : kind == NODE_SUB ? x - y : x * y);
   }
 }
 
 /* Operations with a number as result that are not arithmetic of Lua. */
-static bool compute_function(const step *node, const value *const in[3],
-                             value *out, size_t count) {
+static bool compute_function(const step *node, const value *const in[3], value *out, size_t count) {
   double result = 0;
   if (node->kind == NODE_BINARY) {
     node->binary(&result, operand_of(in[0]), operand_of(in[1]), 1);
@@ -106,8 +98,8 @@ static bool compute_function(const step *node, const value *const in[3],
 }
 
 /* Operations with a number as result. */
-static bool compute_number(const bind_column_program *program, const step *node,
-                           value *out, size_t count) {
+static bool compute_number(const bind_column_program *program, const step *node, value *out,
+                           size_t count) {
   const value *values = program->values;
   const value *a = &values[node->operands[0]];
   const value *b = &values[node->operands[1]];
@@ -141,8 +133,7 @@ static bool compute_number(const bind_column_program *program, const step *node,
   return compute_function(node, in, out, count);
 }
 
-void bind__push_read(lua_State *L, const value_read *read, int base,
-                     int function, int keeper) {
+void bind__push_read(lua_State *L, const value_read *read, int base, int function, int keeper) {
   switch (read->from) {
   case FROM_ARGUMENT:
     lua_pushvalue(L, function + 1 + read->number);
@@ -177,8 +168,8 @@ bool bind__take_value(lua_State *L, read_kind kind, size_t count, value *out) {
   return true;
 }
 
-static bool read_values(lua_State *L, bind_column_program *program,
-                        int function, int keeper, size_t count) {
+static bool read_values(lua_State *L, bind_column_program *program, int function, int keeper,
+                        size_t count) {
   const int base = lua_gettop(L);
   for (int i = 0; i < program->read_count; i++) {
     const value_read *read = &program->reads[i];
@@ -193,8 +184,7 @@ static bool read_values(lua_State *L, bind_column_program *program,
       break;
     case READ_NUMBER:
     case READ_VECTOR:
-      is_same |=
-          bind__take_value(L, read->kind, count, &program->values[read->node]);
+      is_same |= bind__take_value(L, read->kind, count, &program->values[read->node]);
       break;
     }
     if (!is_same) {
@@ -204,23 +194,20 @@ static bool read_values(lua_State *L, bind_column_program *program,
   return true;
 }
 
-static bool compute(bind_column_program *program, int at, double *out,
-                    size_t count) {
+static bool compute(bind_column_program *program, int at, double *out, size_t count) {
   const step *node = &program->nodes[at];
   value *values = program->values;
   if (!node->is_vector) {
     return compute_number(program, node, &values[at], count);
   }
-  const value *const in[3] = {&values[node->operands[0]],
-                              &values[node->operands[1]],
+  const value *const in[3] = {&values[node->operands[0]], &values[node->operands[1]],
                               &values[node->operands[2]]};
   values[at].items = out;
   return compute_vector(node, in, out, count);
 }
 
 /* Sets the numbers of candidate i, as push_signal would. */
-static void take_candidate(bind_column_program *program,
-                           const double *const *fields, size_t i) {
+static void take_candidate(bind_column_program *program, const double *const *fields, size_t i) {
   for (int f = 0; f < program->field_count; f++) {
     value *out = &program->values[program->field_nodes[f]];
     out->number = fields[f][i];
@@ -237,8 +224,7 @@ static bool has_nan(const double *scores, size_t count) {
   return found != 0;
 }
 
-bool bind_column_program_reads(const bind_column_program *program,
-                               int argument) {
+bool bind_column_program_reads(const bind_column_program *program, int argument) {
   for (int i = 0; i < program->read_count; i++) {
     const value_read *read = &program->reads[i];
     if (read->from == FROM_ARGUMENT && read->number == argument) {
@@ -248,9 +234,8 @@ bool bind_column_program_reads(const bind_column_program *program,
   return false;
 }
 
-bool bind_column_program_run(lua_State *L, bind_column_program *program,
-                             int function, int keeper, size_t count,
-                             double *scores) {
+bool bind_column_program_run(lua_State *L, bind_column_program *program, int function, int keeper,
+                             size_t count, double *scores) {
   const int top = lua_gettop(L);
   if (count > program->capacity || lua_gethook(L) != NULL ||
       !lua_checkstack(L, READS_MAX + LUA_MINSTACK)) {
@@ -289,9 +274,8 @@ int bind_candidate_program_fields(const bind_column_program *program,
   return count;
 }
 
-bool bind_candidate_program_run(lua_State *L, bind_column_program *program,
-                                int function, int keeper,
-                                const double *const *fields, size_t count,
+bool bind_candidate_program_run(lua_State *L, bind_column_program *program, int function,
+                                int keeper, const double *const *fields, size_t count,
                                 double *scores) {
   const int top = lua_gettop(L);
   if (lua_gethook(L) != NULL || !lua_checkstack(L, READS_MAX + LUA_MINSTACK)) {
@@ -302,8 +286,7 @@ bool bind_candidate_program_run(lua_State *L, bind_column_program *program,
   for (size_t i = 0; is_done && i < count; i++) {
     take_candidate(program, fields, i);
     for (int n = 0; is_done && n < program->node_count; n++) {
-      is_done =
-          program->nodes[n].kind == NODE_GIVEN || compute(program, n, NULL, 1);
+      is_done = program->nodes[n].kind == NODE_GIVEN || compute(program, n, NULL, 1);
     }
     scores[i] = program->values[program->result].number;
   }

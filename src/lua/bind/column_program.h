@@ -41,8 +41,7 @@ typedef enum bind_translation {
  * is made, pushes a table that keeps the program alive, and sets *program.
  * Raises when there is no memory. O(instructions).
  */
-bind_translation push_column_program(lua_State *L, int function, size_t count,
-                                     size_t capacity,
+bind_translation push_column_program(lua_State *L, int function, size_t count, size_t capacity,
                                      bind_column_program **program);
 
 /*
@@ -51,9 +50,8 @@ bind_translation push_column_program(lua_State *L, int function, size_t count,
  * of them NaN. False: call the function. Leaves the stack as it was and does
  * not raise. O(operations x count).
  */
-bool bind_column_program_run(lua_State *L, bind_column_program *program,
-                             int function, int keeper, size_t count,
-                             double *scores);
+bool bind_column_program_run(lua_State *L, bind_column_program *program, int function, int keeper,
+                             size_t count, double *scores);
 
 /*
  * The same for a function of one candidate, with a table of its fields as
@@ -61,8 +59,7 @@ bool bind_column_program_run(lua_State *L, bind_column_program *program,
  * candidate). All that it may do with the table is to read fields that are
  * numbers.
  */
-bind_translation push_candidate_program(lua_State *L, int function,
-                                        bind_column_program **program);
+bind_translation push_candidate_program(lua_State *L, int function, bind_column_program **program);
 
 enum { CANDIDATE_FIELDS_MAX = 8 };
 
@@ -77,13 +74,11 @@ int bind_candidate_program_fields(const bind_column_program *program,
  * As bind_column_program_run; fields has, in the order of their names, the
  * values of all candidates, as push_signal would put them into the tables.
  */
-bool bind_candidate_program_run(lua_State *L, bind_column_program *program,
-                                int function, int keeper,
-                                const double *const *fields, size_t count,
+bool bind_candidate_program_run(lua_State *L, bind_column_program *program, int function,
+                                int keeper, const double *const *fields, size_t count,
                                 double *scores);
 
 /* Whether it reads that argument, from 0. */
-bool bind_column_program_reads(const bind_column_program *program,
-                               int argument);
+bool bind_column_program_reads(const bind_column_program *program, int argument);
 
 #endif

@@ -28,12 +28,7 @@ typedef enum read_from {
   FROM_CANDIDATE /* the caller gives the value */
 } read_from;
 
-typedef enum read_kind {
-  READ_TABLE,
-  READ_FUNCTION,
-  READ_NUMBER,
-  READ_VECTOR
-} read_kind;
+typedef enum read_kind { READ_TABLE, READ_FUNCTION, READ_NUMBER, READ_VECTOR } read_kind;
 
 typedef struct value_read {
   read_from from;
@@ -95,16 +90,14 @@ static inline value bind__number_value(double number) {
 }
 
 static inline value bind__integer_value(lua_Integer integer) {
-  return (value){
-      .is_integer = true, .integer = integer, .number = (double)integer};
+  return (value){.is_integer = true, .integer = integer, .number = (double)integer};
 }
 
 /*
  * Pushes what the read finds; nil where there is nothing to look into. What
  * reads have found so far lies above base.
  */
-void bind__push_read(lua_State *L, const value_read *read, int base,
-                     int function, int keeper);
+void bind__push_read(lua_State *L, const value_read *read, int base, int function, int keeper);
 
 /* The value on top of the stack; false when it is none that programs take. */
 bool bind__take_value(lua_State *L, read_kind kind, size_t count, value *out);

@@ -57,8 +57,7 @@ static bool is_same_read(const value_read *a, const value_read *b) {
 static symbol symbol_of_read(const translator *t, int at) {
   const value_read *read = &t->program.reads[at];
   bool is_value = read->kind == READ_NUMBER || read->kind == READ_VECTOR;
-  return is_value ? (symbol){SYMBOL_NODE, read->node}
-                  : (symbol){SYMBOL_READ, at};
+  return is_value ? (symbol){SYMBOL_NODE, read->node} : (symbol){SYMBOL_READ, at};
 }
 
 symbol bind__add_read(translator *t, value_read read) {
@@ -69,8 +68,7 @@ symbol bind__add_read(translator *t, value_read read) {
     }
   }
   program->field_count += read.from == FROM_CANDIDATE;
-  if (program->read_count == READS_MAX ||
-      program->field_count > CANDIDATE_FIELDS_MAX) {
+  if (program->read_count == READS_MAX || program->field_count > CANDIDATE_FIELDS_MAX) {
     return bind__give_up(t, TRANSLATION_NEVER);
   }
   bind__push_read(t->L, &read, t->base, t->function, t->keeper);
@@ -78,8 +76,7 @@ symbol bind__add_read(translator *t, value_read read) {
     return bind__give_up(t, TRANSLATION_NOT_NOW);
   }
   if (read.kind == READ_NUMBER || read.kind == READ_VECTOR) {
-    const step given = {.kind = NODE_GIVEN,
-                        .is_vector = read.kind == READ_VECTOR};
+    const step given = {.kind = NODE_GIVEN, .is_vector = read.kind == READ_VECTOR};
     symbol made = bind__add_node(t, given);
     read.node = made.at;
   }
@@ -88,14 +85,12 @@ symbol bind__add_read(translator *t, value_read read) {
 }
 
 symbol bind__looked_at(translator *t, symbol s) {
-  if (s.kind == SYMBOL_ARGUMENT && t->purpose.is_for_candidate &&
-      s.at == CANDIDATE) {
+  if (s.kind == SYMBOL_ARGUMENT && t->purpose.is_for_candidate && s.at == CANDIDATE) {
     return bind__give_up(t, TRANSLATION_NEVER);
   }
   return s.kind != SYMBOL_ARGUMENT
              ? s
-             : bind__add_read(
-                   t, (value_read){.from = FROM_ARGUMENT, .number = s.at});
+             : bind__add_read(t, (value_read){.from = FROM_ARGUMENT, .number = s.at});
 }
 
 /* The place of a constant text in the keeper. */
@@ -124,14 +119,12 @@ static symbol candidate_field(translator *t, int constant) {
   bool is_number = lua_type(L, t->function + 1 + CANDIDATE) == LUA_TTABLE &&
                    lua_rawget(L, t->function + 1 + CANDIDATE) == LUA_TNUMBER;
   lua_pop(L, 1);
-  return is_number ? bind__add_read(
-                         t, (value_read){.from = FROM_CANDIDATE, .text = text})
+  return is_number ? bind__add_read(t, (value_read){.from = FROM_CANDIDATE, .text = text})
                    : bind__give_up(t, TRANSLATION_NOT_NOW);
 }
 
 symbol bind__field_of(translator *t, symbol owner, int constant) {
-  if (owner.kind == SYMBOL_ARGUMENT && t->purpose.is_for_candidate &&
-      owner.at == CANDIDATE) {
+  if (owner.kind == SYMBOL_ARGUMENT && t->purpose.is_for_candidate && owner.at == CANDIDATE) {
     return candidate_field(t, constant);
   }
   const symbol table = bind__looked_at(t, owner);
@@ -139,12 +132,10 @@ symbol bind__field_of(translator *t, symbol owner, int constant) {
   if (t->outcome != TRANSLATION_MADE) {
     return (symbol){SYMBOL_NONE, 0};
   }
-  if (table.kind != SYMBOL_READ ||
-      t->program.reads[table.at].kind != READ_TABLE) {
+  if (table.kind != SYMBOL_READ || t->program.reads[table.at].kind != READ_TABLE) {
     return bind__give_up(t, TRANSLATION_NEVER);
   }
-  return bind__add_read(
-      t, (value_read){.from = FROM_FIELD, .number = table.at, .text = text});
+  return bind__add_read(t, (value_read){.from = FROM_FIELD, .number = table.at, .text = text});
 }
 
 symbol bind__number_constant(translator *t, int constant) {

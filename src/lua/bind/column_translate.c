@@ -11,8 +11,7 @@
 
 enum { ARGUMENTS_MAX = 3 };
 
-static symbol add_binary(translator *t, vector_binary *binary, symbol a,
-                         symbol b) {
+static symbol add_binary(translator *t, vector_binary *binary, symbol a, symbol b) {
   const int x = bind__node_of(t, a);
   const int y = bind__node_of(t, b);
   bool has_vector = bind__is_vector(t, x) || bind__is_vector(t, y);
@@ -23,8 +22,7 @@ static symbol add_binary(translator *t, vector_binary *binary, symbol a,
 }
 
 /* An operator of Lua on two numbers; the other case is a metamethod. */
-static symbol add_numbers(translator *t, vector_binary *binary, symbol a,
-                          symbol b) {
+static symbol add_numbers(translator *t, vector_binary *binary, symbol a, symbol b) {
   symbol made = add_binary(t, binary, a, b);
   if (made.kind == SYMBOL_NODE) {
     node_kind *kind = &t->program.nodes[made.at].kind;
@@ -59,8 +57,8 @@ static vector_binary *operator_of(int event) {
  * are no numbers. The two may name the same formula in different ways: x - 1
  * is x + -1, or else the metamethod of x - 1.
  */
-static symbol translate_arithmetic(translator *t, vector_binary *binary,
-                                   symbol a, symbol b, size_t next) {
+static symbol translate_arithmetic(translator *t, vector_binary *binary, symbol a, symbol b,
+                                   size_t next) {
   const int x = bind__node_of(t, a);
   const int y = bind__node_of(t, b);
   if (t->outcome != TRANSLATION_MADE || next >= t->code.instruction_count) {
@@ -86,22 +84,19 @@ static symbol translate_arithmetic(translator *t, vector_binary *binary,
     return bind__give_up(t, TRANSLATION_NEVER);
   }
   bool is_flipped = i.k && i.opcode != OPCODE_MMBIN;
-  return is_flipped ? add_binary(t, named, right, left)
-                    : add_binary(t, named, left, right);
+  return is_flipped ? add_binary(t, named, right, left) : add_binary(t, named, left, right);
 }
 
 static symbol translate_negation(translator *t, symbol operand) {
   const int x = bind__node_of(t, operand);
-  return bind__add_node(t, (step){.kind = NODE_NEGATE,
-                                  .is_vector = bind__is_vector(t, x),
-                                  .operands = {x, x, x}});
+  return bind__add_node(
+      t, (step){.kind = NODE_NEGATE, .is_vector = bind__is_vector(t, x), .operands = {x, x, x}});
 }
 
 /* min(v), max(v), sum(v): a number; they and norm take nothing else. */
 static symbol translate_reduction(translator *t, node_kind kind, int v) {
-  return bind__is_vector(t, v)
-             ? bind__add_node(t, (step){.kind = kind, .operands = {v, v, v}})
-             : bind__give_up(t, TRANSLATION_NEVER);
+  return bind__is_vector(t, v) ? bind__add_node(t, (step){.kind = kind, .operands = {v, v, v}})
+                               : bind__give_up(t, TRANSLATION_NEVER);
 }
 
 static vector_binary *binary_function(bind_vector_function function) {
@@ -133,11 +128,9 @@ static vector_binary *binary_function(bind_vector_function function) {
 }
 
 /* The argument at that place, or a number in place of one that is missing. */
-static int argument_or(translator *t, const symbol *arguments, int count,
-                       int at, double missing) {
-  int found = bind__node_of(
-      t, at < count ? arguments[at]
-                    : bind__add_constant(t, bind__number_value(missing)));
+static int argument_or(translator *t, const symbol *arguments, int count, int at, double missing) {
+  int found = bind__node_of(t, at < count ? arguments[at]
+                                          : bind__add_constant(t, bind__number_value(missing)));
   if (bind__is_vector(t, found)) {
     bind__give_up(t, TRANSLATION_NEVER);
   }
@@ -171,8 +164,7 @@ static symbol translate_function(translator *t, bind_vector_function function,
   case VECTOR_norm:
     made.kind = NODE_NORM;
     made.operands[1] = argument_or(t, arguments, count, 1, 0);
-    return bind__is_vector(t, v) ? bind__add_node(t, made)
-                                 : bind__give_up(t, TRANSLATION_NEVER);
+    return bind__is_vector(t, v) ? bind__add_node(t, made) : bind__give_up(t, TRANSLATION_NEVER);
   case VECTOR_where:
     if (count < 3 || !bind__is_vector(t, v)) {
       return bind__give_up(t, TRANSLATION_NEVER);
@@ -195,8 +187,7 @@ static symbol translate_function(translator *t, bind_vector_function function,
 }
 
 /* R[A](R[A+1], ...): b and c count arguments and results, from 1; 0 = any. */
-static void translate_call(translator *t, const bind_instruction *i,
-                           int results) {
+static void translate_call(translator *t, const bind_instruction *i, int results) {
   symbol *called = &t->registers[i->a];
   const int end = i->b == 0 ? t->argument_end : i->a + i->b;
   if (called->kind != SYMBOL_READ || end > REGISTERS ||
@@ -204,9 +195,8 @@ static void translate_call(translator *t, const bind_instruction *i,
     bind__give_up(t, TRANSLATION_NEVER);
     return;
   }
-  *called = translate_function(
-      t, bind_vector_function_of(t->program.reads[called->at].function),
-      called + 1, end - i->a - 1);
+  *called = translate_function(t, bind_vector_function_of(t->program.reads[called->at].function),
+                               called + 1, end - i->a - 1);
   t->argument_end = i->a + 1;
   for (int r = i->a + 1; r < i->a + results - 1 && r < REGISTERS; r++) {
     t->registers[r].kind = SYMBOL_NONE; /* nil */
@@ -214,29 +204,22 @@ static void translate_call(translator *t, const bind_instruction *i,
 }
 
 /* Arithmetic with the operands that an instruction names. */
-static symbol translate_operator(translator *t, const bind_instruction *i,
-                                 size_t next) {
+static symbol translate_operator(translator *t, const bind_instruction *i, size_t next) {
   const symbol *r = t->registers;
   switch (i->opcode) {
   case OPCODE_ADDI:
-    return translate_arithmetic(
-        t, vector_math_add, r[i->b],
-        bind__add_constant(t, bind__integer_value(i->sc)), next);
-  case OPCODE_ADDK:
     return translate_arithmetic(t, vector_math_add, r[i->b],
-                                bind__number_constant(t, i->c), next);
+                                bind__add_constant(t, bind__integer_value(i->sc)), next);
+  case OPCODE_ADDK:
+    return translate_arithmetic(t, vector_math_add, r[i->b], bind__number_constant(t, i->c), next);
   case OPCODE_SUBK:
-    return translate_arithmetic(t, vector_math_sub, r[i->b],
-                                bind__number_constant(t, i->c), next);
+    return translate_arithmetic(t, vector_math_sub, r[i->b], bind__number_constant(t, i->c), next);
   case OPCODE_MULK:
-    return translate_arithmetic(t, vector_math_mul, r[i->b],
-                                bind__number_constant(t, i->c), next);
+    return translate_arithmetic(t, vector_math_mul, r[i->b], bind__number_constant(t, i->c), next);
   case OPCODE_POWK:
-    return translate_arithmetic(t, vector_math_pow, r[i->b],
-                                bind__number_constant(t, i->c), next);
+    return translate_arithmetic(t, vector_math_pow, r[i->b], bind__number_constant(t, i->c), next);
   case OPCODE_DIVK:
-    return translate_arithmetic(t, vector_math_div, r[i->b],
-                                bind__number_constant(t, i->c), next);
+    return translate_arithmetic(t, vector_math_div, r[i->b], bind__number_constant(t, i->c), next);
   case OPCODE_ADD:
     return translate_arithmetic(t, vector_math_add, r[i->b], r[i->c], next);
   case OPCODE_SUB:
@@ -264,13 +247,10 @@ static symbol translate_value(translator *t, const bind_instruction *i) {
   case OPCODE_LOADK:
     return bind__number_constant(t, i->bx);
   case OPCODE_GETUPVAL:
-    return bind__add_read(t,
-                          (value_read){.from = FROM_UPVALUE, .number = i->b});
+    return bind__add_read(t, (value_read){.from = FROM_UPVALUE, .number = i->b});
   case OPCODE_GETTABUP: {
-    symbol table =
-        bind__add_read(t, (value_read){.from = FROM_UPVALUE, .number = i->b});
-    return t->outcome == TRANSLATION_MADE ? bind__field_of(t, table, i->c)
-                                          : table;
+    symbol table = bind__add_read(t, (value_read){.from = FROM_UPVALUE, .number = i->b});
+    return t->outcome == TRANSLATION_MADE ? bind__field_of(t, table, i->c) : table;
   }
   case OPCODE_GETFIELD:
     return bind__field_of(t, t->registers[i->b], i->c);
@@ -349,11 +329,9 @@ static void list_steps(bind_column_program *program) {
 }
 
 /* A program whose vectors have their room behind it. */
-static bind_column_program *push_copy(lua_State *L,
-                                      const bind_column_program *made) {
+static bind_column_program *push_copy(lua_State *L, const bind_column_program *made) {
   const size_t room = (size_t)made->step_count * made->capacity;
-  bind_column_program *program =
-      lua_newuserdatauv(L, sizeof *program + room * sizeof(double), 0);
+  bind_column_program *program = lua_newuserdatauv(L, sizeof *program + room * sizeof(double), 0);
   *program = *made;
   double *next = (double *)(void *)(program + 1);
   for (int s = 0; s < program->step_count; s++) {
@@ -377,8 +355,8 @@ static bind_translation push_program(lua_State *L, int function, purpose wanted,
   t->keeper = top + 1;
   t->argument_count = top - function;
   lua_pushvalue(L, function);
-  bool is_followed = bind_vector_has_own_operators(L) &&
-                     bind_bytecode_read(L, &t->code) && !t->code.is_vararg;
+  bool is_followed =
+      bind_vector_has_own_operators(L) && bind_bytecode_read(L, &t->code) && !t->code.is_vararg;
   if (!is_followed) {
     lua_settop(L, top);
     return TRANSLATION_NEVER;
@@ -396,15 +374,13 @@ static bind_translation push_program(lua_State *L, int function, purpose wanted,
   return outcome;
 }
 
-bind_translation push_column_program(lua_State *L, int function, size_t count,
-                                     size_t capacity,
+bind_translation push_column_program(lua_State *L, int function, size_t count, size_t capacity,
                                      bind_column_program **program) {
   const purpose columns = {.count = count, .capacity = capacity};
   return push_program(L, function, columns, program);
 }
 
-bind_translation push_candidate_program(lua_State *L, int function,
-                                        bind_column_program **program) {
+bind_translation push_candidate_program(lua_State *L, int function, bind_column_program **program) {
   const purpose candidate = {.is_for_candidate = true};
   return push_program(L, function, candidate, program);
 }

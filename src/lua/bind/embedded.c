@@ -2,8 +2,7 @@
 
 #include <string.h>
 
-const blis_embedded_file *blis_embedded_lookup(const blis_embedded_table *table,
-                                               const char *name) {
+const blis_embedded_file *blis_embedded_lookup(const blis_embedded_table *table, const char *name) {
   size_t low = 0;
   size_t high = table->count;
   while (low < high) {

@@ -28,8 +28,7 @@ typedef struct blis_embedded_table {
 extern const blis_embedded_table blis_embedded_data;
 
 /* The file of exactly this name in table, or NULL. O(log count). */
-const blis_embedded_file *blis_embedded_lookup(const blis_embedded_table *table,
-                                               const char *name);
+const blis_embedded_file *blis_embedded_lookup(const blis_embedded_table *table, const char *name);
 
 /* blis_embedded_lookup in blis_embedded_data: "models/x.yaml". */
 const blis_embedded_file *blis_embedded_find(const char *name);

@@ -29,19 +29,16 @@ static size_t offer_all(const bind_fields *fields, bool methods, char *list,
   }
 }
 
-static int raise_no_field(lua_State *L, const bind_fields *fields,
-                          const char *name) {
+static int raise_no_field(lua_State *L, const bind_fields *fields, const char *name) {
   char known[LIST_SIZE] = "";
   char methods[LIST_SIZE] = "";
   blis_nearest nearest = {.wanted = name};
   offer_all(fields, false, known, &nearest);
   size_t count = offer_all(fields, true, methods, &nearest);
   const char *all =
-      lua_pushfstring(L, "it has %s%s%s", known,
-                      count == 0 ? "" : ", and the methods ", methods);
+      lua_pushfstring(L, "it has %s%s%s", known, count == 0 ? "" : ", and the methods ", methods);
   blis_suggestion suggestion = blis_nearest_suggest_or(&nearest, all);
-  return luaL_error(L, "%s has no field '%s'%s", fields->owner, name,
-                    suggestion.text);
+  return luaL_error(L, "%s has no field '%s'%s", fields->owner, name, suggestion.text);
 }
 
 static int fields_index(lua_State *L) {

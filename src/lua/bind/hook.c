@@ -43,8 +43,7 @@ int push_hook_function(lua_State *L, bind_hooks *hooks) {
   return place;
 }
 
-int push_hook_field(lua_State *L, int index, const char *name,
-                    bind_hooks *hooks) {
+int push_hook_field(lua_State *L, int index, const char *name, bind_hooks *hooks) {
   if (lua_getfield(L, index, name) == LUA_TNIL) {
     lua_pop(L, 1);
     return 0;
@@ -124,8 +123,7 @@ static void push_said(lua_State *L, int cause) {
   if (is_fatal(L, status, failed)) {
     lua_error(L);
   }
-  lua_pushfstring(L, "error() was called with %s whose __tostring failed",
-                  push_what(L, cause));
+  lua_pushfstring(L, "error() was called with %s whose __tostring failed", push_what(L, cause));
   if (lua_type(L, failed) == LUA_TSTRING) {
     lua_pushfstring(L, "%s (%s)", lua_tostring(L, -1), lua_tostring(L, failed));
   }
@@ -135,8 +133,7 @@ static void push_said(lua_State *L, int cause) {
 
 /* Pushes the text of an error value; an address would say nothing. */
 static void push_cause(lua_State *L, int cause) {
-  bool is_text =
-      lua_type(L, cause) == LUA_TSTRING || lua_type(L, cause) == LUA_TNUMBER;
+  bool is_text = lua_type(L, cause) == LUA_TSTRING || lua_type(L, cause) == LUA_TNUMBER;
   if (push_error_text(L, cause, "message")) {
     return; // its traceback is kept beside it
   }
@@ -144,15 +141,13 @@ static void push_cause(lua_State *L, int cause) {
     lua_settop(L, is_text ? lua_gettop(L) : lua_gettop(L) - 1);
     push_said(L, cause);
   } else {
-    lua_pushfstring(L, "error() was called with %s instead of a message",
-                    push_what(L, cause));
+    lua_pushfstring(L, "error() was called with %s instead of a message", push_what(L, cause));
     lua_remove(L, -2);
   }
 }
 
 /* Pushes "scorer 'name', request_7, at 1234 us: what went wrong". */
-static void push_message(lua_State *L, const bind_hook_place *place,
-                         int cause) {
+static void push_message(lua_State *L, const bind_hook_place *place, int cause) {
   push_policy_name(L, place);
   if (place->request != NULL) {
     lua_pushliteral(L, ", ");
@@ -230,8 +225,7 @@ static bool is_stored(lua_State *L, const bind_hooks *hooks) {
   return is_same;
 }
 
-static void store_error(lua_State *L, bind_hooks *hooks,
-                        const bind_hook_place *place) {
+static void store_error(lua_State *L, bind_hooks *hooks, const bind_hook_place *place) {
   failure failed = {.hooks = hooks, .place = place};
   if (is_stored(L, hooks)) {
     return;
@@ -260,8 +254,8 @@ static int call_within_budget(const bind_hooks *hooks, int handler) {
   return status;
 }
 
-blis_status bind_pcall(bind_hooks *hooks, const bind_hook_place *place,
-                       lua_CFunction body, void *argument, blis_error *error) {
+blis_status bind_pcall(bind_hooks *hooks, const bind_hook_place *place, lua_CFunction body,
+                       void *argument, blis_error *error) {
   lua_State *L = hooks->L;
   hooks->entries++;
   if (!lua_checkstack(L, LUA_MINSTACK)) {
@@ -274,8 +268,7 @@ blis_status bind_pcall(bind_hooks *hooks, const bind_hook_place *place,
   blis_status status = BLIS_OK;
   if (call_within_budget(hooks, base + 1) != LUA_OK) {
     store_error(L, hooks, place);
-    status = blis_fail(error, BLIS_ERR_POLICY, "%s %s failed", place->kind,
-                       place->name);
+    status = blis_fail(error, BLIS_ERR_POLICY, "%s %s failed", place->kind, place->name);
   }
   BLIS_ASSERT(status != BLIS_OK || lua_gettop(L) == base + 1);
   hooks->entries++; /* what has been looked at inside may be old by now */

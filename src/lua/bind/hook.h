@@ -55,8 +55,8 @@ typedef struct bind_hooks {
   bool has_error;
   struct bind_sandbox *sandbox; /* NULL = none; gives each call a budget */
   int functions;                /* places used from ANCHOR_FUNCTIONS on */
-  uint64_t entries; /* how often code of a script may have run; never 0 */
-  bind_alias alias; /* of what they are shown */
+  uint64_t entries;             /* how often code of a script may have run; never 0 */
+  bind_alias alias;             /* of what they are shown */
 } bind_hooks;
 
 /* Who is called about what, for error texts. */
@@ -91,14 +91,13 @@ int push_hook_function(lua_State *L, bind_hooks *hooks);
  * Keeps the function in a field of the table at index and returns its place; 0
  * when there is none.
  */
-int push_hook_field(lua_State *L, int index, const char *name,
-                    bind_hooks *hooks);
+int push_hook_field(lua_State *L, int index, const char *name, bind_hooks *hooks);
 
 /*
  * Calls body in protected mode with argument as a light userdata at index 1.
  * On failure the error is stored and BLIS_ERR_POLICY returned.
  */
-blis_status bind_pcall(bind_hooks *hooks, const bind_hook_place *place,
-                       lua_CFunction body, void *argument, blis_error *error);
+blis_status bind_pcall(bind_hooks *hooks, const bind_hook_place *place, lua_CFunction body,
+                       void *argument, blis_error *error);
 
 #endif

@@ -14,8 +14,7 @@ static bind_script_random *in_use(lua_State *L) {
   return used;
 }
 
-bind_script_random *bind_script_random_enter(lua_State *L,
-                                             bind_script_random *random) {
+bind_script_random *bind_script_random_enter(lua_State *L, bind_script_random *random) {
   bind_script_random *before = in_use(L);
   bind_script_random_leave(L, random);
   return before;
@@ -101,8 +100,7 @@ static int script_randomseed(lua_State *L) {
 }
 
 int bind_call_seeded(lua_State *L) {
-  bind_script_random stream = {.name = "workload-scripts",
-                               .seed = luaL_checkinteger(L, 1)};
+  bind_script_random stream = {.name = "workload-scripts", .seed = luaL_checkinteger(L, 1)};
   luaL_checktype(L, 2, LUA_TFUNCTION);
   bind_script_random *before = bind_script_random_enter(L, &stream);
   int status = lua_pcall(L, lua_gettop(L) - 2, LUA_MULTRET, 0);

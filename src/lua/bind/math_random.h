@@ -32,8 +32,7 @@ void bind_open_script_random(lua_State *L);
  * From here to leave, with what enter returned, math.random is that stream.
  * They nest, and never raise.
  */
-bind_script_random *bind_script_random_enter(lua_State *L,
-                                             bind_script_random *random);
+bind_script_random *bind_script_random_enter(lua_State *L, bind_script_random *random);
 void bind_script_random_leave(lua_State *L, bind_script_random *before);
 
 /*

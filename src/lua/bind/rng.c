@@ -57,8 +57,7 @@ static int rng_integer(lua_State *L) {
   lua_Integer high = luaL_checkinteger(L, high_argument);
   luaL_argcheck(L, low <= high, high_argument, "the range is empty");
   uint64_t span = (uint64_t)high - (uint64_t)low;
-  luaL_argcheck(L, span < INT32_MAX, high_argument,
-                "the range has more than 2147483647 numbers");
+  luaL_argcheck(L, span < INT32_MAX, high_argument, "the range has more than 2147483647 numbers");
   int32_t drawn = blis_random_intn(random, (int32_t)span + 1);
   lua_pushinteger(L, low + drawn);
   return 1;
@@ -112,9 +111,8 @@ static int rng_tostring(lua_State *L) {
 static const luaL_Reg rng_meta[] = {{"__tostring", rng_tostring}, {NULL, NULL}};
 
 static const luaL_Reg rng_methods[] = {
-    {"integer", rng_integer},         {"number", rng_number},
-    {"exponential", rng_exponential}, {"normal", rng_normal},
-    {"shuffle", rng_shuffle},         {NULL, NULL},
+    {"integer", rng_integer}, {"number", rng_number},   {"exponential", rng_exponential},
+    {"normal", rng_normal},   {"shuffle", rng_shuffle}, {NULL, NULL},
 };
 
 void bind_open_rng(lua_State *L) {

@@ -31,8 +31,7 @@ static const char out_of_instructions[] = "instructions";
 static const char out_of_memory[] = "memory";
 
 static bool is_spent(const bind_sandbox *sandbox) {
-  return sandbox->all_instructions > 0 &&
-         sandbox->spent > sandbox->all_instructions;
+  return sandbox->all_instructions > 0 && sandbox->spent > sandbox->all_instructions;
 }
 
 static void count(lua_State *L, lua_Debug *event) {
@@ -46,8 +45,8 @@ static void count(lua_State *L, lua_Debug *event) {
   }
 }
 
-static void *reallocate(const bind_sandbox *sandbox, void *block,
-                        size_t old_size, size_t new_size) {
+static void *reallocate(const bind_sandbox *sandbox, void *block, size_t old_size,
+                        size_t new_size) {
   if (sandbox->inner != NULL) {
     return sandbox->inner(sandbox->inner_ud, block, old_size, new_size);
   }
@@ -58,18 +57,15 @@ static void *reallocate(const bind_sandbox *sandbox, void *block,
   return realloc(block, new_size);
 }
 
-void *bind_sandbox_allocate(void *ud, void *block, size_t old_size,
-                            size_t new_size) {
+void *bind_sandbox_allocate(void *ud, void *block, size_t old_size, size_t new_size) {
   bind_sandbox *sandbox = ud;
   size_t held = block == NULL ? 0 : old_size; /* else it is a kind of object */
   if (new_size == 0) {
-    sandbox->used_bytes -=
-        held < sandbox->used_bytes ? held : sandbox->used_bytes;
+    sandbox->used_bytes -= held < sandbox->used_bytes ? held : sandbox->used_bytes;
     return reallocate(sandbox, block, old_size, 0);
   }
-  if (new_size > held &&
-      (new_size > sandbox->memory_bytes ||
-       sandbox->used_bytes - held > sandbox->memory_bytes - new_size)) {
+  if (new_size > held && (new_size > sandbox->memory_bytes ||
+                          sandbox->used_bytes - held > sandbox->memory_bytes - new_size)) {
     sandbox->fatal = sandbox->fatal == NULL ? out_of_memory : sandbox->fatal;
     if (sandbox->L != NULL) {
       lua_sethook(sandbox->L, count, LUA_MASKCOUNT, 1);
@@ -110,8 +106,8 @@ int bind_sandbox_charge(lua_State *L) {
  */
 static int string_index(lua_State *L) {
   lua_Debug caller = {0};
-  bool is_own = lua_getstack(L, 1, &caller) != 0 &&
-                lua_getinfo(L, "S", &caller) != 0 && caller.source[0] == '@';
+  bool is_own = lua_getstack(L, 1, &caller) != 0 && lua_getinfo(L, "S", &caller) != 0 &&
+                caller.source[0] == '@';
   lua_settop(L, 2);
   lua_rawget(L, lua_upvalueindex(is_own ? 1 : 2));
   return 1;
@@ -167,8 +163,8 @@ static bind_sandbox *push_sandbox(lua_State *L, int limits) {
   int64_t more = check_field_integer(L, limits, "memory_bytes");
   bind_sandbox *sandbox = push_kept(L);
   *sandbox = (bind_sandbox){.call_instructions = call, .all_instructions = all};
-  sandbox->used_bytes = (size_t)lua_gc(L, LUA_GCCOUNT, 0) * 1024 +
-                        (size_t)lua_gc(L, LUA_GCCOUNTB, 0);
+  sandbox->used_bytes =
+      (size_t)lua_gc(L, LUA_GCCOUNT, 0) * 1024 + (size_t)lua_gc(L, LUA_GCCOUNTB, 0);
   sandbox->memory_bytes = sandbox->used_bytes + (size_t)more;
   sandbox->inner = lua_getallocf(L, &sandbox->inner_ud);
   return sandbox;

@@ -28,8 +28,7 @@ typedef struct bind_sandbox {
 } bind_sandbox;
 
 /* lua_Alloc; ud is a bind_sandbox. */
-void *bind_sandbox_allocate(void *ud, void *block, size_t old_size,
-                            size_t new_size);
+void *bind_sandbox_allocate(void *ud, void *block, size_t old_size, size_t new_size);
 
 /*
  * Starts counting in a state whose allocator is bind_sandbox_allocate. The

@@ -5,8 +5,7 @@
 #include <string.h>
 
 static bool is_noise(const char *line) {
-  static const char *const starts[] = {"\t[C]: in ?", "\t(...tail calls...)",
-                                       "\t(blis):"};
+  static const char *const starts[] = {"\t[C]: in ?", "\t(...tail calls...)", "\t(blis):"};
   for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
     if (strncmp(line, starts[i], strlen(starts[i])) == 0) {
       return true;

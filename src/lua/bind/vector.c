@@ -36,8 +36,8 @@ static const char vector_tag;
  */
 static bind_vector *to_vector(lua_State *L, int index) {
   bind_vector *vector = lua_touserdata(L, index);
-  bool is_vector = vector != NULL && lua_rawlen(L, index) >= sizeof *vector &&
-                   vector->tag == &vector_tag;
+  bool is_vector =
+      vector != NULL && lua_rawlen(L, index) >= sizeof *vector && vector->tag == &vector_tag;
   return is_vector ? vector : NULL;
 }
 
@@ -45,8 +45,7 @@ static bool is_stale(const bind_vector *vector) {
   return vector->decision != 0 && vector->decision != vector->pool->decision;
 }
 
-static bind_vector *check_vector_or(lua_State *L, int index,
-                                    const char *expected) {
+static bind_vector *check_vector_or(lua_State *L, int index, const char *expected) {
   bind_vector *vector = to_vector(L, index);
   if (vector == NULL) {
     luaL_typeerror(L, index, expected);
@@ -93,8 +92,8 @@ static vector_operand check_operand(lua_State *L, int index, size_t *count,
   }
   const bind_vector *vector = check_vector_or(L, index, "number or vector");
   if (*count != SIZE_MAX && *count != vector->count) {
-    luaL_error(L, "vectors of different lengths: %I and %I items",
-               (LUAI_UACINT)*count, (LUAI_UACINT)vector->count);
+    luaL_error(L, "vectors of different lengths: %I and %I items", (LUAI_UACINT)*count,
+               (LUAI_UACINT)vector->count);
   }
   *count = vector->count;
   charge(L, vector);
@@ -105,13 +104,11 @@ static vector_operand check_operand(lua_State *L, int index, size_t *count,
   return operand;
 }
 
-static bind_vector *push_owner(lua_State *L, bind_vector_pool *pool,
-                               size_t capacity) {
+static bind_vector *push_owner(lua_State *L, bind_vector_pool *pool, size_t capacity) {
   if (capacity > (SIZE_MAX / 2 - sizeof(bind_vector)) / sizeof(double)) {
     luaL_error(L, "not enough memory");
   }
-  bind_vector *vector =
-      lua_newuserdatauv(L, sizeof *vector + capacity * sizeof(double), 0);
+  bind_vector *vector = lua_newuserdatauv(L, sizeof *vector + capacity * sizeof(double), 0);
   *vector = (bind_vector){.tag = &vector_tag,
                           .pool = pool,
                           .items = vector->own,
@@ -121,10 +118,8 @@ static bind_vector *push_owner(lua_State *L, bind_vector_pool *pool,
 }
 
 /* The next one of the pool; the table of temporaries is at that index. */
-static double *push_pooled(lua_State *L, bind_vector_pool *pool,
-                           int temporaries, size_t count) {
-  lua_Integer slot =
-      (lua_Integer)(pool->used * TURNS + (size_t)(pool->decision % TURNS) + 1);
+static double *push_pooled(lua_State *L, bind_vector_pool *pool, int temporaries, size_t count) {
+  lua_Integer slot = (lua_Integer)(pool->used * TURNS + (size_t)(pool->decision % TURNS) + 1);
   lua_rawgeti(L, temporaries, slot);
   bind_vector *vector = lua_touserdata(L, -1);
   if (vector == NULL || vector->capacity < count) {
@@ -173,9 +168,9 @@ static int binary(lua_State *L, vector_binary *function) {
   return 1;
 }
 
-#define XX(name)                                                               \
-  static int vector_##name(lua_State *L) {                                     \
-    return binary(L, vector_math_##name);                                      \
+#define XX(name)                                                                                   \
+  static int vector_##name(lua_State *L) {                                                         \
+    return binary(L, vector_math_##name);                                                          \
   }
 VECTOR_BINARY_MAP(XX)
 #undef XX
@@ -235,8 +230,7 @@ static int vector_clamp(lua_State *L) {
 static int vector_norm(lua_State *L) {
   const bind_vector *vector = check_whole(L, 1);
   double when_equal = luaL_optnumber(L, 2, 0);
-  double *out = push_result(L, vector->count,
-                            vector->decision != 0 ? vector->pool : NULL);
+  double *out = push_result(L, vector->count, vector->decision != 0 ? vector->pool : NULL);
   vector_math_norm(out, vector->items, when_equal, vector->count);
   return 1;
 }
@@ -271,8 +265,7 @@ static int vector_new(lua_State *L) {
   double *out = push_result(L, (size_t)count, NULL);
   for (lua_Integer i = 1; i <= count; i++) {
     if (lua_rawgeti(L, 1, i) != LUA_TNUMBER) {
-      return luaL_error(L, "item %I is a %s, not a number", (LUAI_UACINT)i,
-                        luaL_typename(L, -1));
+      return luaL_error(L, "item %I is a %s, not a number", (LUAI_UACINT)i, luaL_typename(L, -1));
     }
     out[i - 1] = lua_tonumber(L, -1);
     lua_pop(L, 1);
@@ -286,9 +279,8 @@ static int vector_index(lua_State *L) {
   int is_integer = 0;
   lua_Integer i = lua_tointegerx(L, 2, &is_integer);
   if (!is_integer) {
-    return luaL_error(
-        L, "a vector has no field '%s'; vector functions are in blis.vec",
-        luaL_tolstring(L, 2, NULL));
+    return luaL_error(L, "a vector has no field '%s'; vector functions are in blis.vec",
+                      luaL_tolstring(L, 2, NULL));
   }
   if (i < 1 || (size_t)i > vector->count) {
     lua_pushnil(L);
@@ -414,10 +406,8 @@ bind_vector_pool *bind_vector_pool_of(lua_State *L) {
   return pool;
 }
 
-bind_vector_scope bind_vector_enter(bind_vector_pool *pool,
-                                    struct bind_view *view) {
-  bind_vector_scope scope = {
-      .decision = pool->decision, .used = pool->used, .view = pool->view};
+bind_vector_scope bind_vector_enter(bind_vector_pool *pool, struct bind_view *view) {
+  bind_vector_scope scope = {.decision = pool->decision, .used = pool->used, .view = pool->view};
   pool->decision = ++pool->last_decision;
   BLIS_ASSERT(pool->decision > scope.decision);
   pool->view = view;

@@ -47,8 +47,7 @@ void push_vector_library(lua_State *L);
 bind_vector_pool *bind_vector_pool_of(lua_State *L);
 
 /* From here to bind_vector_leave, vectors belong to one new decision. */
-bind_vector_scope bind_vector_enter(bind_vector_pool *pool,
-                                    struct bind_view *view);
+bind_vector_scope bind_vector_enter(bind_vector_pool *pool, struct bind_view *view);
 void bind_vector_leave(bind_vector_pool *pool, bind_vector_scope scope);
 
 /* In a decision: pushes a temporary whose items the caller fills in. */
@@ -58,19 +57,19 @@ double *push_vector_temporary(lua_State *L, size_t count);
 bind_vector *push_vector_view(lua_State *L);
 
 /* The functions of blis.vec. */
-#define VECTOR_FUNCTION_MAP(XX)                                                \
-  XX(min)                                                                      \
-  XX(max)                                                                      \
-  XX(sum)                                                                      \
-  XX(clamp)                                                                    \
-  XX(norm)                                                                     \
-  XX(where)                                                                    \
-  XX(lt)                                                                       \
-  XX(le)                                                                       \
-  XX(gt)                                                                       \
-  XX(ge)                                                                       \
-  XX(eq)                                                                       \
-  XX(totable)                                                                  \
+#define VECTOR_FUNCTION_MAP(XX)                                                                    \
+  XX(min)                                                                                          \
+  XX(max)                                                                                          \
+  XX(sum)                                                                                          \
+  XX(clamp)                                                                                        \
+  XX(norm)                                                                                         \
+  XX(where)                                                                                        \
+  XX(lt)                                                                                           \
+  XX(le)                                                                                           \
+  XX(gt)                                                                                           \
+  XX(ge)                                                                                           \
+  XX(eq)                                                                                           \
+  XX(totable)                                                                                      \
   XX(new)
 
 typedef enum bind_vector_function {

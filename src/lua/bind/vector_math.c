@@ -4,28 +4,27 @@
 #include <stdbool.h>
 
 /* Three plain loops each, which compilers turn into vector instructions. */
-#define BINARY(name, expression)                                               \
-  void vector_math_##name(double *out, vector_operand a, vector_operand b,     \
-                          size_t count) {                                      \
-    if (a.items != NULL && b.items != NULL) {                                  \
-      for (size_t i = 0; i < count; i++) {                                     \
-        const double x = a.items[i];                                           \
-        const double y = b.items[i];                                           \
-        out[i] = (expression);                                                 \
-      }                                                                        \
-    } else if (a.items != NULL) {                                              \
-      const double y = b.number;                                               \
-      for (size_t i = 0; i < count; i++) {                                     \
-        const double x = a.items[i];                                           \
-        out[i] = (expression);                                                 \
-      }                                                                        \
-    } else {                                                                   \
-      const double x = a.number;                                               \
-      for (size_t i = 0; i < count; i++) {                                     \
-        const double y = b.items != NULL ? b.items[i] : b.number;              \
-        out[i] = (expression);                                                 \
-      }                                                                        \
-    }                                                                          \
+#define BINARY(name, expression)                                                                   \
+  void vector_math_##name(double *out, vector_operand a, vector_operand b, size_t count) {         \
+    if (a.items != NULL && b.items != NULL) {                                                      \
+      for (size_t i = 0; i < count; i++) {                                                         \
+        const double x = a.items[i];                                                               \
+        const double y = b.items[i];                                                               \
+        out[i] = (expression);                                                                     \
+      }                                                                                            \
+    } else if (a.items != NULL) {                                                                  \
+      const double y = b.number;                                                                   \
+      for (size_t i = 0; i < count; i++) {                                                         \
+        const double x = a.items[i];                                                               \
+        out[i] = (expression);                                                                     \
+      }                                                                                            \
+    } else {                                                                                       \
+      const double x = a.number;                                                                   \
+      for (size_t i = 0; i < count; i++) {                                                         \
+        const double y = b.items != NULL ? b.items[i] : b.number;                                  \
+        out[i] = (expression);                                                                     \
+      }                                                                                            \
+    }                                                                                              \
   }
 
 /* As Lua's own ^, which squares by a multiplication. */
@@ -77,24 +76,22 @@ void vector_math_negate(double *out, const double *items, size_t count) {
   }
 }
 
-void vector_math_where(double *out, const double *condition, vector_operand a,
-                       vector_operand b, size_t count) {
+void vector_math_where(double *out, const double *condition, vector_operand a, vector_operand b,
+                       size_t count) {
   for (size_t i = 0; i < count; i++) {
     const vector_operand *from = condition[i] != 0 ? &a : &b;
     out[i] = from->items != NULL ? from->items[i] : from->number;
   }
 }
 
-void vector_math_clamp(double *out, const double *items, double low,
-                       double high, size_t count) {
+void vector_math_clamp(double *out, const double *items, double low, double high, size_t count) {
   for (size_t i = 0; i < count; i++) {
     const double x = items[i];
     out[i] = x < low ? low : x > high ? high : x;
   }
 }
 
-void vector_math_norm(double *out, const double *items, double when_equal,
-                      size_t count) {
+void vector_math_norm(double *out, const double *items, double when_equal, size_t count) {
   const double least = vector_math_min(items, count);
   const double most = vector_math_max(items, count);
   const double range = most - least;

@@ -16,20 +16,19 @@ typedef struct vector_operand {
 } vector_operand;
 
 /* out may be one of the operands. */
-typedef void vector_binary(double *out, vector_operand a, vector_operand b,
-                           size_t count);
+typedef void vector_binary(double *out, vector_operand a, vector_operand b, size_t count);
 
 /* Comparisons give 1 or 0. */
-#define VECTOR_BINARY_MAP(XX)                                                  \
-  XX(add)                                                                      \
-  XX(sub)                                                                      \
-  XX(mul)                                                                      \
-  XX(div)                                                                      \
-  XX(pow)                                                                      \
-  XX(lt)                                                                       \
-  XX(le)                                                                       \
-  XX(gt)                                                                       \
-  XX(ge)                                                                       \
+#define VECTOR_BINARY_MAP(XX)                                                                      \
+  XX(add)                                                                                          \
+  XX(sub)                                                                                          \
+  XX(mul)                                                                                          \
+  XX(div)                                                                                          \
+  XX(pow)                                                                                          \
+  XX(lt)                                                                                           \
+  XX(le)                                                                                           \
+  XX(gt)                                                                                           \
+  XX(ge)                                                                                           \
   XX(eq)
 
 #define XX(name) vector_binary vector_math_##name;
@@ -48,14 +47,12 @@ double vector_math_sum(const double *items, size_t count);
 void vector_math_negate(double *out, const double *items, size_t count);
 
 /* An item of a where the condition's is not 0, else of b. */
-void vector_math_where(double *out, const double *condition, vector_operand a,
-                       vector_operand b, size_t count);
+void vector_math_where(double *out, const double *condition, vector_operand a, vector_operand b,
+                       size_t count);
 
-void vector_math_clamp(double *out, const double *items, double low,
-                       double high, size_t count);
+void vector_math_clamp(double *out, const double *items, double low, double high, size_t count);
 
 /* (x - min) / (max - min); when_equal for all when they are all the same. */
-void vector_math_norm(double *out, const double *items, double when_equal,
-                      size_t count);
+void vector_math_norm(double *out, const double *items, double when_equal, size_t count);
 
 #endif

@@ -9,8 +9,7 @@ static void *keep_buffer(lua_State *L, int owner, size_t count, size_t size) {
   return made;
 }
 
-static void check_list(lua_State *L, int list, int owner,
-                       bind_adapters *adapters) {
+static void check_list(lua_State *L, int list, int owner, bind_adapters *adapters) {
   size_t count = lua_rawlen(L, list);
   int64_t *ranks = keep_buffer(L, owner, count, sizeof *ranks);
   int64_t *load_us = keep_buffer(L, owner, count, sizeof *load_us);
@@ -29,12 +28,10 @@ static void check_list(lua_State *L, int list, int owner,
   adapters->config.ranks = ranks;
   adapters->config.load_us = load_us;
   adapters->config.fetch_us = fetch_us;
-  adapters->names =
-      (blis_adapter_names){.names = names, .count = (uint32_t)count};
+  adapters->names = (blis_adapter_names){.names = names, .count = (uint32_t)count};
 }
 
-static void check_tiers(lua_State *L, int list, int owner,
-                        blis_adapter_config *config) {
+static void check_tiers(lua_State *L, int list, int owner, blis_adapter_config *config) {
   size_t count = lua_rawlen(L, list);
   blis_adapter_tier *tiers = keep_buffer(L, owner, count, sizeof *tiers);
   for (size_t i = 0; i < count; i++) {

@@ -20,8 +20,7 @@ static const struct {
     {"decode_context_tokens", offsetof(blis_batch_sums, decode_context_tokens)},
     {"prefill_attention", offsetof(blis_batch_sums, prefill_attention)},
     {"prefill_pairs", offsetof(blis_batch_sums, prefill_pairs)},
-    {"prefill_context_tokens",
-     offsetof(blis_batch_sums, prefill_context_tokens)},
+    {"prefill_context_tokens", offsetof(blis_batch_sums, prefill_context_tokens)},
 };
 
 enum { SUM_COUNT = sizeof sum_fields / sizeof *sum_fields };
@@ -83,8 +82,7 @@ static int batch_index(lua_State *L) {
                          "step time is computed");
   }
   if (batch->items == NULL) {
-    return luaL_error(
-        L, "with from_sums = true a batch has only sums, no requests");
+    return luaL_error(L, "with from_sums = true a batch has only sums, no requests");
   }
   if (k < 1 || (size_t)k > batch->count) {
     lua_pushnil(L);
@@ -135,9 +133,8 @@ void hide_batch(lua_State *L, int index, bind_batch *batch) {
   }
 }
 
-void set_batch(lua_State *L, int index, bind_batch *batch,
-               const blis_batch_sums *sums, const blis_batch_item *items,
-               size_t count) {
+void set_batch(lua_State *L, int index, bind_batch *batch, const blis_batch_sums *sums,
+               const blis_batch_item *items, size_t count) {
   blis_batch_sums now = *sums;
   hide_batch(L, index, batch); /* after an error they are still there */
   lua_pushvalue(L, index);
@@ -169,8 +166,7 @@ static const struct {
   const char *names[2];
   size_t offset;
 } item_fields[] = {
-    {{"progress", "progress_tokens"},
-     offsetof(blis_batch_item, progress_tokens)},
+    {{"progress", "progress_tokens"}, offsetof(blis_batch_item, progress_tokens)},
     {{"new", "new_tokens"}, offsetof(blis_batch_item, new_tokens)},
     {{"prompt", "prompt_tokens"}, offsetof(blis_batch_item, prompt_tokens)},
     {{"output", "output_tokens"}, offsetof(blis_batch_item, output_tokens)},
@@ -196,8 +192,8 @@ static void check_item_keys(lua_State *L, int index, lua_Integer number) {
     bool is_known = lua_type(L, -1) == LUA_TNUMBER;
     const char *key = is_known ? "" : luaL_tolstring(L, -1, NULL);
     for (int i = 0; i < ITEM_FIELDS && !is_known; i++) {
-      is_known = strcmp(key, item_fields[i].names[0]) == 0 ||
-                 strcmp(key, item_fields[i].names[1]) == 0;
+      is_known =
+          strcmp(key, item_fields[i].names[0]) == 0 || strcmp(key, item_fields[i].names[1]) == 0;
     }
     if (!is_known) {
       luaL_error(L,
@@ -219,8 +215,7 @@ static blis_batch_item check_item(lua_State *L, int index, lua_Integer number) {
     push_given_field(L, index, i);
     int is_integer = 0;
     lua_Integer value = lua_tointegerx(L, -1, &is_integer);
-    bool is_optional =
-        strcmp(name, "progress") == 0 || strcmp(name, "output") == 0;
+    bool is_optional = strcmp(name, "progress") == 0 || strcmp(name, "output") == 0;
     if (lua_isnil(L, -1) && is_optional) {
       lua_pop(L, 1);
       continue;
@@ -230,8 +225,8 @@ static blis_batch_item check_item(lua_State *L, int index, lua_Integer number) {
       luaL_error(L,
                  "request %I of the batch: %s is %s, expected an integer from "
                  "%I to %I",
-                 (LUAI_UACINT)number, name, push_what(L, -1),
-                 (LUAI_UACINT)minima[i], (LUAI_UACINT)TOKENS_MAX);
+                 (LUAI_UACINT)number, name, push_what(L, -1), (LUAI_UACINT)minima[i],
+                 (LUAI_UACINT)TOKENS_MAX);
     }
     *(int64_t *)((char *)&item + item_fields[i].offset) = value;
     lua_pop(L, 1);
@@ -246,8 +241,7 @@ bind_given_batch check_batch(lua_State *L, int index) {
     luaL_argcheck(L, shown->is_shown, index,
                   "this batch is over; keep numbers instead of the batch");
     lua_pushnil(L);
-    return (bind_given_batch){
-        .items = shown->items, .count = shown->count, .sums = shown->held};
+    return (bind_given_batch){.items = shown->items, .count = shown->count, .sums = shown->held};
   }
   size_t count = lua_rawlen(L, index);
   blis_batch_item *items = push_buffer(L, count, sizeof *items);

@@ -33,9 +33,8 @@ bind_batch *push_batch(lua_State *L);
  * Makes the table at index show these sums and items (borrowed until it is
  * hidden; NULL = none). May raise.
  */
-void set_batch(lua_State *L, int index, bind_batch *batch,
-               const blis_batch_sums *sums, const blis_batch_item *items,
-               size_t count);
+void set_batch(lua_State *L, int index, bind_batch *batch, const blis_batch_sums *sums,
+               const blis_batch_item *items, size_t count);
 
 /* Takes the items out again. May raise. */
 void hide_batch(lua_State *L, int index, bind_batch *batch);

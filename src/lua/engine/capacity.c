@@ -11,8 +11,7 @@ void check_capacity(lua_State *L, int index, const bind_engine_model *m,
       .dp = m->parallelism.dp,
       .ranks = m->sharing_ranks,
       .block_size_tokens = check_field_integer(L, index, "block_size"),
-      .memory_utilization =
-          check_field_number(L, index, "gpu_memory_utilization"),
+      .memory_utilization = check_field_number(L, index, "gpu_memory_utilization"),
       .reserved_bytes = opt_field_integer(L, index, "adapter_bytes", 0),
       .is_per_gpu = opt_field_boolean(L, index, "kv_capacity_per_gpu", false),
   };
@@ -41,8 +40,7 @@ int bind_kv_capacity(lua_State *L) {
   check_engine_model(L, 1, false, &m);
   if (m.spec == NULL || m.hardware == NULL) {
     blis_error error = {0};
-    blis_fail(&error, BLIS_ERR_INVALID, "the dimensions of %s are not known",
-              m.id);
+    blis_fail(&error, BLIS_ERR_INVALID, "the dimensions of %s are not known", m.id);
     bind_raise(L, &error);
   }
   blis_kv_capacity capacity = {0};
@@ -60,8 +58,7 @@ int bind_kv_capacity(lua_State *L) {
   return 1;
 }
 
-static void set_numbers(lua_State *L, const char *name, const double *values,
-                        size_t count) {
+static void set_numbers(lua_State *L, const char *name, const double *values, size_t count) {
   lua_createtable(L, (int)count, 0);
   for (size_t i = 0; i < count; i++) {
     lua_pushnumber(L, values[i]);
@@ -79,9 +76,7 @@ int bind_coefficients(lua_State *L) {
   blis_coefficients coefficients;
   const blis_coverage *coverage;
   blis_error error = {0};
-  check_status(
-      L, blis_latency_coefficients(&config, &coefficients, &coverage, &error),
-      &error);
+  check_status(L, blis_latency_coefficients(&config, &coefficients, &coverage, &error), &error);
   lua_createtable(L, 0, 2);
   set_numbers(L, "alpha", coefficients.alpha, coefficients.alpha_count);
   set_numbers(L, "beta", coefficients.beta, coefficients.beta_count);

@@ -31,8 +31,7 @@ static void check_embedded(lua_State *L, blis_catalogue *catalogue) {
     if (ending != NULL && strcmp(ending, ".yaml") == 0) {
       blis_error error = {0};
       check_status(L,
-                   blis_catalogue_add_yaml(catalogue, file->name, file->bytes,
-                                           file->size, &error),
+                   blis_catalogue_add_yaml(catalogue, file->name, file->bytes, file->size, &error),
                    &error);
     }
   }
@@ -83,11 +82,10 @@ const blis_catalogue *check_catalogue_of(lua_State *L, int index) {
   return catalogue;
 }
 
-static void check_added(lua_State *L, blis_catalogue *catalogue,
-                        const char *name, const char *text, size_t size) {
+static void check_added(lua_State *L, blis_catalogue *catalogue, const char *name, const char *text,
+                        size_t size) {
   blis_error error = {0};
-  check_status(L, blis_catalogue_add_yaml(catalogue, name, text, size, &error),
-               &error);
+  check_status(L, blis_catalogue_add_yaml(catalogue, name, text, size, &error), &error);
 }
 
 int bind_catalogue_new(lua_State *L) {
@@ -117,8 +115,7 @@ static void push_texts(lua_State *L, const char *const *texts, size_t count) {
 }
 
 /* Sets every member of a description that is stated. */
-static void set_spec(lua_State *L, const void *spec,
-                     const blis_spec_field *fields, size_t count) {
+static void set_spec(lua_State *L, const void *spec, const blis_spec_field *fields, size_t count) {
   for (size_t i = 0; i < count; i++) {
     const blis_spec_field *field = &fields[i];
     if (field->kind == BLIS_SPEC_TEXT) {
@@ -139,8 +136,7 @@ static void set_spec(lua_State *L, const void *spec,
 }
 
 /* Sets list.fields, the names of the members in order. */
-static void set_field_names(lua_State *L, const blis_spec_field *fields,
-                            size_t count) {
+static void set_field_names(lua_State *L, const blis_spec_field *fields, size_t count) {
   lua_createtable(L, (int)count, 0);
   for (size_t i = 0; i < count; i++) {
     lua_pushstring(L, fields[i].name);
@@ -201,8 +197,7 @@ int bind_catalogue_hardware(lua_State *L) {
   lua_newtable(L);
   set_field_names(L, fields, count);
   for (size_t i = 0; i < blis_catalogue_hardware_count(catalogue); i++) {
-    const blis_catalogue_hardware *one =
-        blis_catalogue_hardware_at(catalogue, i);
+    const blis_catalogue_hardware *one = blis_catalogue_hardware_at(catalogue, i);
     lua_createtable(L, 0, 12);
     set_spec(L, &one->spec, fields, count);
     set_field_string(L, "name", one->name);
@@ -218,20 +213,16 @@ int bind_catalogue_model_id(lua_State *L) {
   const char *name = luaL_checkstring(L, 1);
   const blis_catalogue_model *model = NULL;
   blis_error error = {0};
-  check_status(
-      L, blis_catalogue_find_model(opt_catalogue(L, 2), name, &model, &error),
-      &error);
+  check_status(L, blis_catalogue_find_model(opt_catalogue(L, 2), name, &model, &error), &error);
   lua_pushstring(L, model->id);
   lua_pushstring(L, model->hardware[0] == '\0' ? NULL : model->hardware);
   return 2;
 }
 
-void check_model_file(lua_State *L, const char *path, const char *name,
-                      blis_model_spec *spec) {
+void check_model_file(lua_State *L, const char *path, const char *name, blis_model_spec *spec) {
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
-  check_status(L, blis_model_config_load(&alloc, path, name, spec, &error),
-               &error);
+  check_status(L, blis_model_config_load(&alloc, path, name, spec, &error), &error);
   /* The file may be silent about the precision, then the name tells. */
   if (spec->weight_bytes_per_param == 0) {
     spec->weight_bytes_per_param = blis_model_weight_bytes_from_name(name);

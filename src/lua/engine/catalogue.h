@@ -45,8 +45,7 @@ int bind_catalogue_model_id(lua_State *L);
  * Reads the config.json at path, or in the folder path, of the model called
  * name. May raise.
  */
-void check_model_file(lua_State *L, const char *path, const char *name,
-                      blis_model_spec *spec);
+void check_model_file(lua_State *L, const char *path, const char *name, blis_model_spec *spec);
 
 /* model_config(path, name): what it says, as an entry of models(). */
 int bind_model_config(lua_State *L);

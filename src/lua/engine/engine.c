@@ -14,13 +14,11 @@
 static void add_note(void *ud, const char *text) {
   bind_engine *engine = ud;
   size_t used = strlen(engine->notes);
-  snprintf(engine->notes + used, ENGINE_NOTES_SIZE - used, "%s%s",
-           used == 0 ? "" : "\n", text);
+  snprintf(engine->notes + used, ENGINE_NOTES_SIZE - used, "%s%s", used == 0 ? "" : "\n", text);
 }
 
 /* A model in Lua knows best, but copies of a dense model are instances. */
-static void check_scripted(lua_State *L, int index,
-                           const blis_latency_config *config,
+static void check_scripted(lua_State *L, int index, const blis_latency_config *config,
                            bind_engine *engine) {
   blis_error error = {0};
   const blis_parallelism *parallelism = &config->parallelism;
@@ -35,8 +33,7 @@ static void check_scripted(lua_State *L, int index,
   }
   lua_getfield(L, index, "latency_definition");
   luaL_checktype(L, -1, LUA_TTABLE);
-  snprintf(engine->latency_name, ENGINE_NAME_SIZE, "%s",
-           check_field_string(L, -1, "name"));
+  snprintf(engine->latency_name, ENGINE_NAME_SIZE, "%s", check_field_string(L, -1, "name"));
   lua_pop(L, 1);
 }
 
@@ -51,27 +48,24 @@ static void note_coverage(const bind_engine_model *m, bind_engine *engine) {
   char lacks[160];
   char text[480];
   if (coverage->extrapolated) {
-    snprintf(text, sizeof text, "step times on %s are extrapolated: %s",
-             engine->hardware, coverage->fitted_on);
+    snprintf(text, sizeof text, "step times on %s are extrapolated: %s", engine->hardware,
+             coverage->fitted_on);
     add_note(engine, text);
   }
-  if (blis_coverage_lacks(coverage, parameters, m->parallelism.tp, lacks,
-                          sizeof lacks)) {
-    snprintf(text, sizeof text, "step times on %s were not fitted for this: %s",
-             engine->hardware, lacks);
+  if (blis_coverage_lacks(coverage, parameters, m->parallelism.tp, lacks, sizeof lacks)) {
+    snprintf(text, sizeof text, "step times on %s were not fitted for this: %s", engine->hardware,
+             lacks);
     add_note(engine, text);
   }
 }
 
 /* With strict_coverage, the notes of note_coverage are errors. */
-static void check_strict_coverage(lua_State *L, int index,
-                                  const bind_engine_model *m,
+static void check_strict_coverage(lua_State *L, int index, const bind_engine_model *m,
                                   bind_engine *engine) {
   blis_error error = {0};
   size_t before = strlen(engine->notes);
   note_coverage(m, engine);
-  engine->strict_coverage =
-      opt_field_boolean(L, index, "strict_coverage", false);
+  engine->strict_coverage = opt_field_boolean(L, index, "strict_coverage", false);
   if (!engine->strict_coverage) {
     return;
   }
@@ -91,22 +85,21 @@ static void check_strict_coverage(lua_State *L, int index,
 }
 
 /* {count =, barrier =, ...} */
-static void check_ranks(lua_State *L, int index, const bind_engine_model *m,
-                        bind_engine *engine) {
+static void check_ranks(lua_State *L, int index, const bind_engine_model *m, bind_engine *engine) {
   int top = lua_gettop(L);
   if (lua_getfield(L, index, "ranks") != LUA_TNIL) {
     int table = lua_gettop(L);
     bool is_moe = m->spec != NULL && blis_model_spec_is_moe(m->spec);
-    engine->ranks = (blis_rank_config){
-        .count = (uint32_t)check_field_integer(L, table, "count"),
-        .has_barrier = opt_field_boolean(L, table, "barrier", is_moe),
-        .dummy_us = opt_field_integer(L, table, "dummy_us", -1),
-        .sync_every = check_field_integer(L, table, "sync_every"),
-        .prefill_interval = check_field_integer(L, table, "prefill_interval"),
-        .expert_factor = check_field_number(L, table, "expert_factor"),
-        .balances_itself = opt_field_boolean(L, table, "is_internal", false),
-        .clients = (uint32_t)check_field_integer(L, table, "clients"),
-        .publish_us = check_field_integer(L, table, "publish_us")};
+    engine->ranks =
+        (blis_rank_config){.count = (uint32_t)check_field_integer(L, table, "count"),
+                           .has_barrier = opt_field_boolean(L, table, "barrier", is_moe),
+                           .dummy_us = opt_field_integer(L, table, "dummy_us", -1),
+                           .sync_every = check_field_integer(L, table, "sync_every"),
+                           .prefill_interval = check_field_integer(L, table, "prefill_interval"),
+                           .expert_factor = check_field_number(L, table, "expert_factor"),
+                           .balances_itself = opt_field_boolean(L, table, "is_internal", false),
+                           .clients = (uint32_t)check_field_integer(L, table, "clients"),
+                           .publish_us = check_field_integer(L, table, "publish_us")};
   }
   lua_settop(L, top);
 }
@@ -116,8 +109,7 @@ static void check_ranks(lua_State *L, int index, const bind_engine_model *m,
  * come from all of them: where the latency model knows what that takes.
  */
 static bool tells_sharing(const bind_engine_model *m) {
-  bool knows = strcmp(m->kind, "calibrated") == 0 ||
-               strcmp(m->kind, "trained-physics") == 0;
+  bool knows = strcmp(m->kind, "calibrated") == 0 || strcmp(m->kind, "trained-physics") == 0;
   return knows && m->sharing_ranks > 1;
 }
 
@@ -127,10 +119,9 @@ static void share_experts(lua_State *L, bind_engine *engine) {
   blis_error error = {0};
   blis_latency_model of_group = engine->latency;
   engine->latency = (blis_latency_model){0};
-  check_status(L,
-               blis_copied_latency_new(&alloc, &of_group, engine->ranks.count,
-                                       &engine->latency, &error),
-               &error);
+  check_status(
+      L, blis_copied_latency_new(&alloc, &of_group, engine->ranks.count, &engine->latency, &error),
+      &error);
 }
 
 static void check_latency(lua_State *L, int index, const bind_engine_model *m,
@@ -145,11 +136,8 @@ static void check_latency(lua_State *L, int index, const bind_engine_model *m,
   }
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
-  check_status(L,
-               blis_latency_create(&alloc, &config, &engine->latency, &error),
-               &error);
-  snprintf(engine->latency_name, ENGINE_NAME_SIZE, "%s",
-           engine->latency.ops->name);
+  check_status(L, blis_latency_create(&alloc, &config, &engine->latency, &error), &error);
+  snprintf(engine->latency_name, ENGINE_NAME_SIZE, "%s", engine->latency.ops->name);
   blis_latency_warnings(&config, add_note, engine);
   check_strict_coverage(L, index, m, engine);
   if (tells_sharing(m)) {
@@ -167,14 +155,12 @@ static int64_t measured_blocks(const bind_engine_model *m) {
   };
   const blis_catalogue_coefficients *entry = NULL;
   blis_error error;
-  return blis_catalogue_find_coefficients(m->catalogue, &key, &entry, &error) ==
-                 BLIS_OK
+  return blis_catalogue_find_coefficients(m->catalogue, &key, &entry, &error) == BLIS_OK
              ? entry->kv_blocks
              : 0;
 }
 
-static int64_t check_kv_blocks(lua_State *L, int index,
-                               const bind_engine_model *m,
+static int64_t check_kv_blocks(lua_State *L, int index, const bind_engine_model *m,
                                bind_engine *engine) {
   int64_t given = opt_field_integer(L, index, "kv_blocks", 0);
   if (given > 0) {
@@ -198,19 +184,16 @@ static int64_t check_kv_blocks(lua_State *L, int index,
 }
 
 /* What the options or the model allow, if the KV cache holds as much. */
-static int64_t longest_sequence(lua_State *L, int index,
-                                const bind_engine_model *m, int64_t blocks,
+static int64_t longest_sequence(lua_State *L, int index, const bind_engine_model *m, int64_t blocks,
                                 int64_t block_size, bind_engine *engine) {
   int64_t given = opt_field_integer(L, index, "max_model_len", -1);
-  int64_t wanted = given >= 0        ? given
-                   : m->spec == NULL ? 0
-                                     : m->spec->max_model_tokens;
+  int64_t wanted = given >= 0 ? given : m->spec == NULL ? 0 : m->spec->max_model_tokens;
   int64_t limit = blis_kv_limit_model_tokens(wanted, blocks, block_size);
   if (given > limit) {
     char text[160];
     snprintf(text, sizeof text,
-             "max_model_len is %" PRId64 ", not %" PRId64
-             ": that is what %" PRId64 " KV blocks hold",
+             "max_model_len is %" PRId64 ", not %" PRId64 ": that is what %" PRId64
+             " KV blocks hold",
              limit, given, blocks);
     add_note(engine, text);
   }
@@ -251,10 +234,8 @@ static void check_speculation(lua_State *L, int index, bind_engine *engine) {
     *made = (blis_speculation_config){
         .tokens = check_field_integer(L, table, "tokens"),
         .pass_us = check_field_number(L, table, "pass_us"),
-        .pass_us_per_sequence =
-            check_field_number(L, table, "pass_us_per_sequence"),
-        .drafts_in_one_pass =
-            opt_field_boolean(L, table, "drafts_in_one_pass", false),
+        .pass_us_per_sequence = check_field_number(L, table, "pass_us_per_sequence"),
+        .drafts_in_one_pass = opt_field_boolean(L, table, "drafts_in_one_pass", false),
         .max_batch = check_field_integer(L, table, "max_batch")};
     bool is_list = lua_getfield(L, table, "acceptance") == LUA_TTABLE;
     for (int i = 0; is_list && i < BLIS_SPECULATION_MAX; i++) {
@@ -273,19 +254,18 @@ static void check_power(lua_State *L, int index, bind_engine *engine) {
   int top = lua_gettop(L);
   if (lua_getfield(L, index, "power") != LUA_TNIL) {
     int table = lua_gettop(L);
-    engine->power = (blis_power_config){
-        .prefill_watts = check_field_number(L, table, "prefill_watts"),
-        .decode_watts = check_field_number(L, table, "decode_watts"),
-        .cap_watts = check_field_number(L, table, "cap_watts"),
-        .mixes = opt_field_boolean(L, table, "mixes", false),
-        .gpus = engine->tp * engine->dp};
+    engine->power =
+        (blis_power_config){.prefill_watts = check_field_number(L, table, "prefill_watts"),
+                            .decode_watts = check_field_number(L, table, "decode_watts"),
+                            .cap_watts = check_field_number(L, table, "cap_watts"),
+                            .mixes = opt_field_boolean(L, table, "mixes", false),
+                            .gpus = engine->tp * engine->dp};
     engine->config.power = &engine->power;
   }
   lua_settop(L, top);
 }
 
-static void check_instance_config(lua_State *L, int index,
-                                  const bind_engine_model *m,
+static void check_instance_config(lua_State *L, int index, const bind_engine_model *m,
                                   bind_engine *engine) {
   static const char *const schedulers[] = {
       "fcfs", "priority-fcfs", "sjf", "reverse-priority", "scripted", NULL};
@@ -300,69 +280,56 @@ static void check_instance_config(lua_State *L, int index,
       .kv_blocks = blocks,
       .block_size_tokens = block_size,
       .max_num_seqs = check_field_integer(L, index, "max_num_seqs"),
-      .max_batched_tokens =
-          check_field_integer(L, index, "max_num_batched_tokens"),
+      .max_batched_tokens = check_field_integer(L, index, "max_num_batched_tokens"),
       .long_prefill_threshold_tokens =
           check_field_integer(L, index, "long_prefill_token_threshold"),
-      .max_model_len_tokens =
-          longest_sequence(L, index, m, blocks, block_size, engine),
+      .max_model_len_tokens = longest_sequence(L, index, m, blocks, block_size, engine),
       .horizon_us = check_field_integer(L, index, "horizon_us"),
-      .scheduler = (blis_scheduler_kind)check_field_choice(
-          L, index, "scheduler", schedulers),
-      .preemption = (blis_preemption_kind)check_field_choice(
-          L, index, "preemption_policy", preemptions),
-      .engine =
-          (blis_engine_kind)check_field_choice(L, index, "engine", engines),
-      .reproduce_go_blis_defects =
-          opt_field_boolean(L, index, "reproduce_go_blis_defects", false),
+      .scheduler = (blis_scheduler_kind)check_field_choice(L, index, "scheduler", schedulers),
+      .preemption =
+          (blis_preemption_kind)check_field_choice(L, index, "preemption_policy", preemptions),
+      .engine = (blis_engine_kind)check_field_choice(L, index, "engine", engines),
+      .reproduce_go_blis_defects = opt_field_boolean(L, index, "reproduce_go_blis_defects", false),
       .rules = check_rules(L, index),
       .max_queue_depth = opt_field_integer(L, index, "max_queue_depth", 0),
-      .max_reserved_tokens =
-          opt_field_integer(L, index, "max_reserved_tokens", 0),
+      .max_reserved_tokens = opt_field_integer(L, index, "max_reserved_tokens", 0),
       .cpu_blocks = check_field_integer(L, index, "kv_cpu_blocks"),
-      .cpu_bandwidth_tokens_per_us =
-          check_field_number(L, index, "kv_transfer_bandwidth"),
-      .cpu_base_latency_us =
-          check_field_integer(L, index, "kv_transfer_base_latency_us"),
-      .cpu_offload_threshold =
-          opt_field_number(L, index, "kv_offload_threshold", 0),
+      .cpu_bandwidth_tokens_per_us = check_field_number(L, index, "kv_transfer_bandwidth"),
+      .cpu_base_latency_us = check_field_integer(L, index, "kv_transfer_base_latency_us"),
+      .cpu_offload_threshold = opt_field_number(L, index, "kv_offload_threshold", 0),
   };
   check_speculation(L, index, engine);
   engine->config.ranks = engine->ranks.count > 0 ? &engine->ranks : NULL;
   check_power(L, index, engine);
 }
 
-static void set_names(lua_State *L, int index, const bind_engine_model *m,
-                      bind_engine *engine) {
+static void set_names(lua_State *L, int index, const bind_engine_model *m, bind_engine *engine) {
   snprintf(engine->model, ENGINE_NAME_SIZE, "%s", m->id);
   if (m->hardware != NULL) {
     snprintf(engine->hardware, ENGINE_NAME_SIZE, "%s", m->hardware->name);
     engine->gpu_price_per_hour = m->hardware->spec.price_per_hour;
   }
-  engine->gpu_price_per_hour = opt_field_number(L, index, "gpu_price_per_hour",
-                                                engine->gpu_price_per_hour);
+  engine->gpu_price_per_hour =
+      opt_field_number(L, index, "gpu_price_per_hour", engine->gpu_price_per_hour);
   engine->tp = m->parallelism.tp;
   engine->dp = m->parallelism.dp;
 }
 
 /* What moves with the KV of a token; a model may be unknown. */
-static void set_kv_bytes(lua_State *L, int index, const bind_engine_model *m,
-                         bind_engine *engine) {
+static void set_kv_bytes(lua_State *L, int index, const bind_engine_model *m, bind_engine *engine) {
   blis_error error;
   double bytes = 0;
-  if (m->spec != NULL && blis_kv_bytes_per_token(m->spec, m->parallelism.tp,
-                                                 &bytes, &error) != BLIS_OK) {
+  if (m->spec != NULL &&
+      blis_kv_bytes_per_token(m->spec, m->parallelism.tp, &bytes, &error) != BLIS_OK) {
     bytes = 0;
   }
-  engine->kv_bytes_per_token =
-      opt_field_number(L, index, "kv_bytes_per_token", bytes);
+  engine->kv_bytes_per_token = opt_field_number(L, index, "kv_bytes_per_token", bytes);
 }
 
 void check_engine(lua_State *L, int index, bind_engine *engine) {
   int top = lua_gettop(L);
   bind_engine_model m;
-  check_engine_model(L, index, opt_field_integer(L, index, "kv_blocks", 0) > 0,
-                     &m);
+  check_engine_model(L, index, opt_field_integer(L, index, "kv_blocks", 0) > 0, &m);
   set_names(L, index, &m, engine);
   set_kv_bytes(L, index, &m, engine);
   check_ranks(L, index, &m, engine);

@@ -23,8 +23,7 @@ static const example examples[] = {
       {2200, 1, 2000, 300},
       {4096, 1, 4000, 400},
       {333, 1, 300, 64}}},
-    {"2 prefills of 2,048 tokens together",
-     {{0, 1000, 1000, 100}, {512, 1048, 3000, 200}}},
+    {"2 prefills of 2,048 tokens together", {{0, 1000, 1000, 100}, {512, 1048, 3000, 200}}},
     {"2 prefills of 1,212 tokens together, and 4 decodes",
      {{0, 700, 700, 100},
       {1024, 512, 2048, 100},
@@ -51,8 +50,7 @@ static void set_step_times(lua_State *L, const bind_engine *engine) {
     blis_error error = {0};
     check_status(L,
                  blis_latency_step_time(&engine->latency, examples[i].items,
-                                        batch_size(&examples[i]), &step_us,
-                                        &error),
+                                        batch_size(&examples[i]), &step_us, &error),
                  &error);
     lua_createtable(L, 0, 2);
     set_field_string(L, "batch", examples[i].name);

@@ -10,8 +10,7 @@ static bool is_kind(const bind_engine_model *m, const char *kind) {
 }
 
 static bool needs_dimensions(const bind_engine_model *m) {
-  return is_kind(m, "trained-physics") || is_kind(m, "calibrated") ||
-         is_kind(m, "roofline");
+  return is_kind(m, "trained-physics") || is_kind(m, "calibrated") || is_kind(m, "roofline");
 }
 
 static bool needs_lookup(const bind_engine_model *m) {
@@ -19,8 +18,7 @@ static bool needs_lookup(const bind_engine_model *m) {
 }
 
 /* The numbers in a field, kept alive on the stack; NULL without the field. */
-static const double *push_numbers(lua_State *L, int index, const char *name,
-                                  size_t *count) {
+static const double *push_numbers(lua_State *L, int index, const char *name, size_t *count) {
   *count = 0;
   if (lua_getfield(L, index, name) == LUA_TNIL) {
     return NULL;
@@ -48,14 +46,11 @@ static bool check_model_config(lua_State *L, int index, bind_engine_model *m) {
   return true;
 }
 
-static void check_model(lua_State *L, int index, bool has_blocks,
-                        bind_engine_model *m) {
+static void check_model(lua_State *L, int index, bool has_blocks, bind_engine_model *m) {
   blis_error error = {0};
   bool has_config = check_model_config(L, index, m);
-  bool is_optional =
-      has_config || (has_blocks && !needs_dimensions(m) && !needs_lookup(m));
-  blis_status status =
-      blis_catalogue_find_model(m->catalogue, m->id, &m->model, &error);
+  bool is_optional = has_config || (has_blocks && !needs_dimensions(m) && !needs_lookup(m));
+  blis_status status = blis_catalogue_find_model(m->catalogue, m->id, &m->model, &error);
   if (status != BLIS_OK && !is_optional) {
     check_status(L, status, &error);
   }
@@ -65,17 +60,13 @@ static void check_model(lua_State *L, int index, bool has_blocks,
   if (m->model != NULL && m->model->has_dimensions) {
     m->spec = &m->model->spec;
   } else if (needs_dimensions(m)) {
-    check_status(
-        L,
-        blis_catalogue_find_model_spec(m->catalogue, m->id, &m->spec, &error),
-        &error);
+    check_status(L, blis_catalogue_find_model_spec(m->catalogue, m->id, &m->spec, &error), &error);
   }
 }
 
 /* A copy that counts what the model has, see blis_model_spec. */
 static void count_as_built(lua_State *L, int index, bind_engine_model *m) {
-  if (m->spec == NULL ||
-      !opt_field_boolean(L, index, "counts_as_built", false)) {
+  if (m->spec == NULL || !opt_field_boolean(L, index, "counts_as_built", false)) {
     return;
   }
   if (m->spec != &m->own_spec) {
@@ -92,10 +83,7 @@ static void check_hardware(lua_State *L, int index, bind_engine_model *m) {
     name = m->model->hardware;
   }
   if (name != NULL) {
-    check_status(
-        L,
-        blis_catalogue_find_hardware(m->catalogue, name, &m->hardware, &error),
-        &error);
+    check_status(L, blis_catalogue_find_hardware(m->catalogue, name, &m->hardware, &error), &error);
   } else if (m->model != NULL || m->spec != NULL) {
     blis_fail(&error, BLIS_ERR_INVALID,
               "cluster.hardware is missing, and the catalogue has no default "
@@ -108,16 +96,14 @@ static void check_hardware(lua_State *L, int index, bind_engine_model *m) {
 static void check_parallelism(lua_State *L, int index, bind_engine_model *m) {
   blis_error error = {0};
   int64_t usual_tp = m->model != NULL ? m->model->tp : 1;
-  m->parallelism = (blis_parallelism){
-      .tp = opt_field_integer(L, index, "tp", usual_tp),
-      .dp = check_field_integer(L, index, "dp"),
-      .expert_parallel = opt_field_boolean(L, index, "expert_parallel", false),
-      .moe_comm_backend = opt_field_string(L, index, "moe_comm_backend")};
+  m->parallelism =
+      (blis_parallelism){.tp = opt_field_integer(L, index, "tp", usual_tp),
+                         .dp = check_field_integer(L, index, "dp"),
+                         .expert_parallel = opt_field_boolean(L, index, "expert_parallel", false),
+                         .moe_comm_backend = opt_field_string(L, index, "moe_comm_backend")};
   if (m->parallelism.tp == 0) {
-    blis_fail(
-        &error, BLIS_ERR_INVALID,
-        "cluster.tp is missing, and the catalogue has no default degree for %s",
-        m->id);
+    blis_fail(&error, BLIS_ERR_INVALID,
+              "cluster.tp is missing, and the catalogue has no default degree for %s", m->id);
     bind_raise(L, &error);
   }
 }
@@ -143,29 +129,23 @@ static void check_overheads(lua_State *L, int index, bind_engine_model *m) {
   if (kind == NULL || m->coefficients.alpha_count > 0) {
     return;
   }
-  const blis_coefficients_key key = {
-      .kind = kind,
-      .model = m->id,
-      .hardware = m->hardware != NULL ? m->hardware->name : NULL,
-      .tp = m->parallelism.tp};
-  check_status(
-      L, blis_catalogue_find_coefficients(m->catalogue, &key, &found, &error),
-      &error);
+  const blis_coefficients_key key = {.kind = kind,
+                                     .model = m->id,
+                                     .hardware = m->hardware != NULL ? m->hardware->name : NULL,
+                                     .tp = m->parallelism.tp};
+  check_status(L, blis_catalogue_find_coefficients(m->catalogue, &key, &found, &error), &error);
   m->coefficients.alpha = found->values.alpha;
   m->coefficients.alpha_count = found->values.alpha_count;
 }
 
-void check_engine_model(lua_State *L, int index, bool has_blocks,
-                        bind_engine_model *m) {
+void check_engine_model(lua_State *L, int index, bool has_blocks, bind_engine_model *m) {
   *m = (bind_engine_model){
       .catalogue = check_catalogue_of(L, index),
       .kind = check_field_string(L, index, "latency_model"),
       .id = check_field_string(L, index, "model"),
   };
-  m->coefficients.alpha =
-      push_numbers(L, index, "alpha_coeffs", &m->coefficients.alpha_count);
-  m->coefficients.beta =
-      push_numbers(L, index, "beta_coeffs", &m->coefficients.beta_count);
+  m->coefficients.alpha = push_numbers(L, index, "alpha_coeffs", &m->coefficients.alpha_count);
+  m->coefficients.beta = push_numbers(L, index, "beta_coeffs", &m->coefficients.beta_count);
   check_model(L, index, has_blocks, m);
   count_as_built(L, index, m);
   check_hardware(L, index, m);
@@ -174,8 +154,7 @@ void check_engine_model(lua_State *L, int index, bool has_blocks,
   check_overheads(L, index, m);
 }
 
-blis_latency_config check_latency_config(lua_State *L, int index,
-                                         const bind_engine_model *m) {
+blis_latency_config check_latency_config(lua_State *L, int index, const bind_engine_model *m) {
   return (blis_latency_config){
       .kind = m->kind,
       .model_id = m->model != NULL ? m->model->id : m->id,

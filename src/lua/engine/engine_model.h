@@ -31,11 +31,9 @@ typedef struct bind_engine_model {
  * pushes what must stay on the stack as long as *m is used. has_blocks: nobody
  * will ask for the KV capacity. May raise.
  */
-void check_engine_model(lua_State *L, int index, bool has_blocks,
-                        bind_engine_model *m);
+void check_engine_model(lua_State *L, int index, bool has_blocks, bind_engine_model *m);
 
 /* What blis_latency_create takes. May raise. */
-blis_latency_config check_latency_config(lua_State *L, int index,
-                                         const bind_engine_model *m);
+blis_latency_config check_latency_config(lua_State *L, int index, const bind_engine_model *m);
 
 #endif

@@ -4,8 +4,7 @@
 
 #include "lua/bind/bind.h"
 
-void check_groups(lua_State *L, int index, int owner, int value,
-                  bind_groups *groups) {
+void check_groups(lua_State *L, int index, int owner, int value, bind_groups *groups) {
   int top = lua_gettop(L);
   if (lua_getfield(L, index, "groups") != LUA_TNIL) {
     luaL_checktype(L, top + 1, LUA_TTABLE);
@@ -29,13 +28,12 @@ void bind_groups_close(bind_groups *groups) {
   groups->other_count = 0;
 }
 
-static const bind_engine *engine_at(const bind_engine *first,
-                                    const bind_groups *groups, uint32_t group) {
+static const bind_engine *engine_at(const bind_engine *first, const bind_groups *groups,
+                                    uint32_t group) {
   return group == 0 ? first : &groups->others[group - 1];
 }
 
-static blis_instance_config config_of(const bind_engine *engine,
-                                      const bind_engine *first) {
+static blis_instance_config config_of(const bind_engine *engine, const bind_engine *first) {
   blis_instance_config config = engine->config;
   const blis_instance_config *whole = &first->config;
   config.horizon_us = whole->horizon_us;
@@ -54,8 +52,7 @@ static blis_instance_config config_of(const bind_engine *engine,
 }
 
 /* What the options at index say beside what follows from the engine. */
-static blis_instance_facts facts_of(lua_State *L, int index,
-                                    const bind_engine *engine) {
+static blis_instance_facts facts_of(lua_State *L, int index, const bind_engine *engine) {
   double gpus = (double)engine->tp * (double)engine->dp;
   double cap = opt_field_number(L, index, "gpu_power_cap_watts", INFINITY);
   double watts = fmin(opt_field_number(L, index, "gpu_watts", 0), cap);
@@ -65,8 +62,8 @@ static blis_instance_facts facts_of(lua_State *L, int index,
       .gpu = engine->hardware,
       .tp = engine->tp,
       .gpus = engine->tp * engine->dp,
-      .cost_per_hour = opt_field_number(L, index, "cost_per_hour",
-                                        engine->gpu_price_per_hour * gpus),
+      .cost_per_hour =
+          opt_field_number(L, index, "cost_per_hour", engine->gpu_price_per_hour * gpus),
       .watts = opt_field_number(L, index, "watts", watts * gpus),
       .idle_watts = idle * gpus,
       .capacity = opt_field_number(L, index, "capacity", 1),
@@ -75,9 +72,9 @@ static blis_instance_facts facts_of(lua_State *L, int index,
       .nic_bytes_per_us = opt_field_number(L, index, "nic_gb_s", 0) * 1000};
 }
 
-void check_instances(lua_State *L, int index, const bind_engine *first,
-                     const bind_groups *groups, blis_instance_config *instances,
-                     blis_instance_facts *facts, uint32_t instance_count) {
+void check_instances(lua_State *L, int index, const bind_engine *first, const bind_groups *groups,
+                     blis_instance_config *instances, blis_instance_facts *facts,
+                     uint32_t instance_count) {
   int top = lua_gettop(L);
   bool has_groups = lua_getfield(L, index, "groups") != LUA_TNIL;
   uint32_t made = 0;

@@ -22,8 +22,7 @@ typedef struct bind_groups {
  * owner keeps their memory. May raise; bind_groups_close can be called in any
  * case.
  */
-void check_groups(lua_State *L, int index, int owner, int value,
-                  bind_groups *groups);
+void check_groups(lua_State *L, int index, int owner, int value, bind_groups *groups);
 
 /* Idempotent. Never raises. */
 void bind_groups_close(bind_groups *groups);
@@ -32,15 +31,14 @@ void bind_groups_close(bind_groups *groups);
  * Fills one configuration and the facts of every instance. What is for the
  * whole cluster, horizon, orders and engine, is as in *first. May raise.
  */
-void check_instances(lua_State *L, int index, const bind_engine *first,
-                     const bind_groups *groups, blis_instance_config *instances,
-                     blis_instance_facts *facts, uint32_t instance_count);
+void check_instances(lua_State *L, int index, const bind_engine *first, const bind_groups *groups,
+                     blis_instance_config *instances, blis_instance_facts *facts,
+                     uint32_t instance_count);
 
 /*
  * Pushes a list of what is worth knowing of every group, with its number of
  * instances; nil when all instances are alike.
  */
-void push_group_facts(lua_State *L, int index, const bind_engine *first,
-                      const bind_groups *groups);
+void push_group_facts(lua_State *L, int index, const bind_engine *first, const bind_groups *groups);
 
 #endif

@@ -61,9 +61,7 @@ int bind_kv_cache_new(lua_State *L) {
   self->alloc = bind_alloc(L);
   self->block_size_tokens = config.block_size_tokens;
   blis_error error = {0};
-  check_status(L,
-               blis_kv_cache_new(&self->alloc, &config, &self->cache, &error),
-               &error);
+  check_status(L, blis_kv_cache_new(&self->alloc, &config, &self->cache, &error), &error);
   self->namer = blis_block_namer_new(&self->alloc);
   self->contents = blis_intern_new(&self->alloc);
   if (self->namer == NULL || self->contents == NULL) {
@@ -72,8 +70,7 @@ int bind_kv_cache_new(lua_State *L) {
   return 1;
 }
 
-static blis_status name_content(void *ud, const char *name, size_t length,
-                                uint32_t *stream) {
+static blis_status name_content(void *ud, const char *name, size_t length, uint32_t *stream) {
   return blis_intern_add(ud, name, length, stream);
 }
 
@@ -89,9 +86,8 @@ static int cache_match(lua_State *L) {
   blis_block_chain chain = {0};
   blis_error error = {0};
   check_status(L,
-               blis_block_namer_chain(self->namer, &request,
-                                      (uint32_t)self->block_size_tokens, &chain,
-                                      &error),
+               blis_block_namer_chain(self->namer, &request, (uint32_t)self->block_size_tokens,
+                                      &chain, &error),
                &error);
   uint32_t blocks = blis_kv_cache_count_cached(self->cache, &chain);
   blis_block_namer_release(self->namer, &chain);
@@ -100,19 +96,17 @@ static int cache_match(lua_State *L) {
 }
 
 /* Finds what is cached, and stores the rest of the prompt behind it. */
-static blis_status store_prompt(kv_cache *self, kv_holder *holder,
-                                bool *is_done, blis_error *error) {
+static blis_status store_prompt(kv_cache *self, kv_holder *holder, bool *is_done,
+                                blis_error *error) {
   blis_block_list found = {0};
-  blis_status status =
-      blis_kv_cache_match(self->cache, &holder->chain, &found, error);
+  blis_status status = blis_kv_cache_match(self->cache, &holder->chain, &found, error);
   if (status == BLIS_OK) {
     holder->cached_tokens = (int64_t)found.count * self->block_size_tokens;
     const blis_block_span span = {.chain = &holder->chain,
                                   .prompt_tokens = holder->prompt_tokens,
                                   .start_tokens = holder->cached_tokens,
                                   .end_tokens = holder->prompt_tokens};
-    status = blis_kv_cache_allocate(self->cache, &holder->blocks, &span, &found,
-                                    is_done, error);
+    status = blis_kv_cache_allocate(self->cache, &holder->blocks, &span, &found, is_done, error);
   }
   blis_array_deinit(&self->alloc, &found);
   return status;
@@ -148,8 +142,7 @@ static int cache_allocate(lua_State *L) {
   lua_rawsetp(L, -2, holder); // the cache keeps it
   blis_error error = {0};
   check_status(L,
-               blis_block_namer_chain(self->namer, &request,
-                                      (uint32_t)self->block_size_tokens,
+               blis_block_namer_chain(self->namer, &request, (uint32_t)self->block_size_tokens,
                                       &holder->chain, &error),
                &error);
   holder->owner = self;
@@ -190,8 +183,7 @@ static int cache_append(lua_State *L) {
   bool is_done = false;
   blis_error error = {0};
   check_status(L,
-               blis_kv_cache_allocate(self->cache, &holder->blocks, &span, NULL,
-                                      &is_done, &error),
+               blis_kv_cache_allocate(self->cache, &holder->blocks, &span, NULL, &is_done, &error),
                &error);
   holder->tokens += is_done;
   lua_pushboolean(L, is_done);
@@ -209,9 +201,8 @@ static int cache_release(lua_State *L) {
   return 0;
 }
 
-static const char *const cache_fields[] = {
-    "blocks", "block_size", "free_blocks", "used_blocks",
-    "hits",   "misses",     NULL};
+static const char *const cache_fields[] = {"blocks", "block_size", "free_blocks", "used_blocks",
+                                           "hits",   "misses",     NULL};
 
 static bool push_cache_field(lua_State *L, const char *name) {
   const kv_cache *self = check_cache(L, 1);
@@ -243,9 +234,8 @@ static int cache_tostring(lua_State *L) {
   }
   blis_kv_cache_stats stats;
   blis_kv_cache_get_stats(self->cache, &stats);
-  lua_pushfstring(L, "KV cache (%I of %I blocks of %I tokens free)",
-                  (LUAI_UACINT)stats.free_blocks, (LUAI_UACINT)stats.blocks,
-                  (LUAI_UACINT)self->block_size_tokens);
+  lua_pushfstring(L, "KV cache (%I of %I blocks of %I tokens free)", (LUAI_UACINT)stats.free_blocks,
+                  (LUAI_UACINT)stats.blocks, (LUAI_UACINT)self->block_size_tokens);
   return 1;
 }
 
@@ -254,13 +244,11 @@ static int holder_gc(lua_State *L) {
   return 0;
 }
 
-static const char *const holder_fields[] = {"blocks", "tokens", "cached_tokens",
-                                            NULL};
+static const char *const holder_fields[] = {"blocks", "tokens", "cached_tokens", NULL};
 
 static bool push_holder_field(lua_State *L, const char *name) {
   const kv_holder *holder = luaL_checkudata(L, 1, KV_HOLDER_TYPE);
-  const int64_t values[] = {(int64_t)holder->blocks.count, holder->tokens,
-                            holder->cached_tokens};
+  const int64_t values[] = {(int64_t)holder->blocks.count, holder->tokens, holder->cached_tokens};
   for (size_t i = 0; holder_fields[i] != NULL; i++) {
     if (strcmp(name, holder_fields[i]) == 0) {
       lua_pushinteger(L, values[i]);
@@ -277,21 +265,18 @@ static int holder_len(lua_State *L) {
 
 static int holder_tostring(lua_State *L) {
   const kv_holder *holder = luaL_checkudata(L, 1, KV_HOLDER_TYPE);
-  lua_pushfstring(L, "holder of %I KV blocks",
-                  (LUAI_UACINT)holder->blocks.count);
+  lua_pushfstring(L, "holder of %I KV blocks", (LUAI_UACINT)holder->blocks.count);
   return 1;
 }
 
 static const luaL_Reg cache_meta[] = {
-    {"__gc", cache_gc},   {"__close", cache_gc},
-    {"__len", cache_len}, {"__tostring", cache_tostring},
+    {"__gc", cache_gc}, {"__close", cache_gc}, {"__len", cache_len}, {"__tostring", cache_tostring},
     {NULL, NULL},
 };
 
 static const luaL_Reg cache_methods[] = {
-    {"match", cache_match},     {"allocate", cache_allocate},
-    {"append", cache_append},   {"close", cache_gc},
-    {"release", cache_release}, {NULL, NULL},
+    {"match", cache_match}, {"allocate", cache_allocate}, {"append", cache_append},
+    {"close", cache_gc},    {"release", cache_release},   {NULL, NULL},
 };
 
 static const bind_fields cache_members = {.owner = "a KV cache",
@@ -306,9 +291,8 @@ static const luaL_Reg holder_meta[] = {
     {NULL, NULL},
 };
 
-static const bind_fields holder_members = {.owner = "a holder of KV blocks",
-                                           .names = holder_fields,
-                                           .push = push_holder_field};
+static const bind_fields holder_members = {
+    .owner = "a holder of KV blocks", .names = holder_fields, .push = push_holder_field};
 
 void bind_open_kv_caches(lua_State *L) {
   push_new_type(L, KV_HOLDER_TYPE, holder_meta, NULL);

@@ -19,17 +19,15 @@ typedef struct latency_call {
 
 /* Raises for what a function returned, at the top: it is no time. */
 static int no_time(lua_State *L, const char *function) {
-  bool is_nan =
-      lua_type(L, -1) == LUA_TNUMBER && !lua_compare(L, -1, -1, LUA_OPEQ);
-  return luaL_error(L, "%s returned %s, expected microseconds from 0 to 2^53",
-                    function, is_nan ? "NaN" : push_what(L, -1));
+  bool is_nan = lua_type(L, -1) == LUA_TNUMBER && !lua_compare(L, -1, -1, LUA_OPEQ);
+  return luaL_error(L, "%s returned %s, expected microseconds from 0 to 2^53", function,
+                    is_nan ? "NaN" : push_what(L, -1));
 }
 
 /* The whole microseconds in what a function returned, at the top. */
 static int64_t check_time(lua_State *L, const char *function) {
   double number = lua_tonumber(L, -1);
-  if (lua_type(L, -1) != LUA_TNUMBER ||
-      !(number >= 0 && number <= (double)TIME_MAX_US)) {
+  if (lua_type(L, -1) != LUA_TNUMBER || !(number >= 0 && number <= (double)TIME_MAX_US)) {
     no_time(L, function);
   }
   return (int64_t)number;
@@ -74,24 +72,22 @@ static int64_t now_us(const bind_instance_latency *of, bool is_step) {
   if (!is_step) {
     return blis_cluster_now_us(cluster);
   }
-  const blis_instance *instance =
-      blis_cluster_instance(cluster, (uint32_t)of->instance);
+  const blis_instance *instance = blis_cluster_instance(cluster, (uint32_t)of->instance);
   blis_instance_stats stats;
   blis_instance_get_stats(instance, &stats);
   int64_t next_us = blis_instance_next_us(instance);
   return stats.end_us < next_us ? stats.end_us : next_us;
 }
 
-static blis_status enter(const bind_instance_latency *of, lua_CFunction body,
-                         latency_call *call, blis_error *error) {
+static blis_status enter(const bind_instance_latency *of, lua_CFunction body, latency_call *call,
+                         blis_error *error) {
   bind_latency *latency = of->latency;
   const blis_cluster *cluster = latency->cluster;
   const bind_hook_place place = {
       .kind = "latency model",
       .name = latency->name,
-      .instance = cluster != NULL ? blis_cluster_instance_id(
-                                        cluster, (uint32_t)of->instance)
-                                  : NULL,
+      .instance =
+          cluster != NULL ? blis_cluster_instance_id(cluster, (uint32_t)of->instance) : NULL,
       .now_us = now_us(of, body == call_step_time),
   };
   blis_status status = bind_pcall(latency->hooks, &place, body, call, error);
@@ -99,9 +95,8 @@ static blis_status enter(const bind_instance_latency *of, lua_CFunction body,
   return status;
 }
 
-static blis_status step_time(void *state, const blis_batch_item *items,
-                             size_t count, int64_t *step_us,
-                             blis_error *error) {
+static blis_status step_time(void *state, const blis_batch_item *items, size_t count,
+                             int64_t *step_us, blis_error *error) {
   const bind_instance_latency *of = state;
   bind_latency *latency = of->latency;
   const blis_batch_sums sums = blis_batch_sums_of(items, count);
@@ -113,8 +108,7 @@ static blis_status step_time(void *state, const blis_batch_item *items,
     BLIS_TRY(enter(of, call_step_time, &call, error));
   }
   if (latency->has_failed) {
-    return blis_fail(error, BLIS_ERR_POLICY, "latency model %s failed",
-                     latency->name);
+    return blis_fail(error, BLIS_ERR_POLICY, "latency model %s failed", latency->name);
   }
   *step_us = call.time_us < 1 ? 1 : call.time_us;
   return BLIS_OK;
@@ -124,8 +118,7 @@ static blis_status step_time(void *state, const blis_batch_item *items,
  * A failure is no answer, so that step_time is asked next: by then it is the
  * time of that step, which the text tells.
  */
-static bool step_time_from_sums(const void *state, const blis_batch_sums *sums,
-                                int64_t *step_us) {
+static bool step_time_from_sums(const void *state, const blis_batch_sums *sums, int64_t *step_us) {
   const bind_instance_latency *of = state;
   latency_call call = {.latency = of->latency, .sums = sums};
   blis_error error;
@@ -148,8 +141,7 @@ static int64_t queueing_time(const void *state, int64_t prompt_tokens) {
     return of->latency->queueing_us;
   }
   blis_error error;
-  if (of->latency->has_failed ||
-      enter(of, call_queueing_time, &call, &error) != BLIS_OK) {
+  if (of->latency->has_failed || enter(of, call_queueing_time, &call, &error) != BLIS_OK) {
     return 0;
   }
   return call.time_us;
@@ -168,26 +160,22 @@ static int64_t fixed_overhead(const void *state) {
 static const blis_latency_ops items_ops = {.name = "scripted",
                                            .step_time = step_time,
                                            .queueing_time = queueing_time,
-                                           .output_token_time =
-                                               output_token_time,
+                                           .output_token_time = output_token_time,
                                            .fixed_overhead = fixed_overhead};
 
-static const blis_latency_ops sums_ops = {
-    .name = "scripted",
-    .step_time = step_time,
-    .step_time_from_sums = step_time_from_sums,
-    .queueing_time = queueing_time,
-    .output_token_time = output_token_time,
-    .fixed_overhead = fixed_overhead};
+static const blis_latency_ops sums_ops = {.name = "scripted",
+                                          .step_time = step_time,
+                                          .step_time_from_sums = step_time_from_sums,
+                                          .queueing_time = queueing_time,
+                                          .output_token_time = output_token_time,
+                                          .fixed_overhead = fixed_overhead};
 
-void check_scripted_latency(lua_State *L, int index, bind_hooks *hooks,
-                            bind_latency *latency) {
-  *latency = (bind_latency){
-      .hooks = hooks,
-      .name = check_field_string(L, index, "name"),
-      .from_sums = opt_field_boolean(L, index, "from_sums", false),
-      .output_token_us = opt_field_integer(L, index, "output_token_time", 0),
-      .fixed_overhead_us = opt_field_integer(L, index, "fixed_overhead", 0)};
+void check_scripted_latency(lua_State *L, int index, bind_hooks *hooks, bind_latency *latency) {
+  *latency = (bind_latency){.hooks = hooks,
+                            .name = check_field_string(L, index, "name"),
+                            .from_sums = opt_field_boolean(L, index, "from_sums", false),
+                            .output_token_us = opt_field_integer(L, index, "output_token_time", 0),
+                            .fixed_overhead_us = opt_field_integer(L, index, "fixed_overhead", 0)};
   latency->step_time = push_hook_field(L, index, "step_time", hooks);
   if (lua_getfield(L, index, "queueing_time") == LUA_TFUNCTION) {
     latency->queueing_time = push_hook_function(L, hooks);
@@ -199,11 +187,10 @@ void check_scripted_latency(lua_State *L, int index, bind_hooks *hooks,
   latency->table = push_hook_function(L, hooks);
 }
 
-void bind_instance_latency_init(bind_instance_latency *of,
-                                bind_latency *latency, int64_t instance) {
+void bind_instance_latency_init(bind_instance_latency *of, bind_latency *latency,
+                                int64_t instance) {
   *of = (bind_instance_latency){
-      .model = {.ops = latency->from_sums ? &sums_ops : &items_ops,
-                .state = of},
+      .model = {.ops = latency->from_sums ? &sums_ops : &items_ops, .state = of},
       .latency = latency,
       .instance = instance};
 }

@@ -45,11 +45,9 @@ typedef struct bind_instance_latency {
  * numbers (queueing_time as a function as well). The anchor of hooks is open,
  * and keeps everything but the definition alive. May raise.
  */
-void check_scripted_latency(lua_State *L, int index, bind_hooks *hooks,
-                            bind_latency *latency);
+void check_scripted_latency(lua_State *L, int index, bind_hooks *hooks, bind_latency *latency);
 
 /* Fills *of, which must not move either. Nothing to free. */
-void bind_instance_latency_init(bind_instance_latency *of,
-                                bind_latency *latency, int64_t instance);
+void bind_instance_latency_init(bind_instance_latency *of, bind_latency *latency, int64_t instance);
 
 #endif

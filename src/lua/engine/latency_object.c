@@ -101,12 +101,10 @@ static void check_shut(lua_State *L, latency_object *self) {
 }
 
 /* Pushes the answer to sums alone, nil when there is none. */
-static void push_from_sums(lua_State *L, latency_object *self,
-                           const blis_batch_sums *sums) {
+static void push_from_sums(lua_State *L, latency_object *self, const blis_batch_sums *sums) {
   int64_t step_us = 0;
   check_open(L, self);
-  bool has_answer =
-      blis_latency_step_time_from_sums(self->model, sums, &step_us);
+  bool has_answer = blis_latency_step_time_from_sums(self->model, sums, &step_us);
   check_shut(L, self);
   if (has_answer) {
     lua_pushinteger(L, step_us);
@@ -121,16 +119,15 @@ static int object_step_time(lua_State *L) {
   const bind_given_batch batch = check_batch(L, 2);
   if (batch.items == NULL && batch.sums.requests > 0) {
     push_from_sums(L, self, &batch.sums);
-    return lua_isnil(L, -1)
-               ? luaL_error(L, "this model needs the requests of a batch; with "
-                               "from_sums = true there are only sums")
-               : 1;
+    return lua_isnil(L, -1) ? luaL_error(L, "this model needs the requests of a batch; with "
+                                            "from_sums = true there are only sums")
+                            : 1;
   }
   int64_t step_us = 0;
   blis_error error = {0};
   check_open(L, self);
-  blis_status status = blis_latency_step_time(self->model, batch.items,
-                                              batch.count, &step_us, &error);
+  blis_status status =
+      blis_latency_step_time(self->model, batch.items, batch.count, &step_us, &error);
   check_shut(L, self);
   check_status(L, status, &error);
   lua_pushinteger(L, step_us);
@@ -147,8 +144,7 @@ static int object_step_time_from_sums(lua_State *L) {
 static int object_queueing_time(lua_State *L) {
   latency_object *self = check_object(L);
   lua_Integer prompt_tokens = luaL_checkinteger(L, 2);
-  luaL_argcheck(L, prompt_tokens >= 0, 2,
-                "the tokens of a prompt cannot be negative");
+  luaL_argcheck(L, prompt_tokens >= 0, 2, "the tokens of a prompt cannot be negative");
   lua_settop(L, 2);
   check_open(L, self);
   int64_t time_us = blis_latency_queueing_time(self->model, prompt_tokens);
@@ -193,8 +189,8 @@ static int object_tostring(lua_State *L) {
   } else if (engine->hardware[0] == '\0') {
     lua_pushfstring(L, "latency model '%s'", name_of(self));
   } else {
-    lua_pushfstring(L, "latency model '%s' (%s on %s, tp %I)", name_of(self),
-                    engine->model, engine->hardware, (LUAI_UACINT)engine->tp);
+    lua_pushfstring(L, "latency model '%s' (%s on %s, tp %I)", name_of(self), engine->model,
+                    engine->hardware, (LUAI_UACINT)engine->tp);
   }
   return 1;
 }
@@ -202,13 +198,12 @@ static int object_tostring(lua_State *L) {
 static const luaL_Reg object_meta[] = {
     {"__gc", object_gc}, {"__tostring", object_tostring}, {NULL, NULL}};
 
-static const luaL_Reg object_methods[] = {
-    {"fixed_overhead", object_fixed_overhead},
-    {"output_token_time", object_output_token_time},
-    {"queueing_time", object_queueing_time},
-    {"step_time", object_step_time},
-    {"step_time_from_sums", object_step_time_from_sums},
-    {NULL, NULL}};
+static const luaL_Reg object_methods[] = {{"fixed_overhead", object_fixed_overhead},
+                                          {"output_token_time", object_output_token_time},
+                                          {"queueing_time", object_queueing_time},
+                                          {"step_time", object_step_time},
+                                          {"step_time_from_sums", object_step_time_from_sums},
+                                          {NULL, NULL}};
 
 static const bind_fields object_members = {.owner = "a latency model",
                                            .names = object_fields,

@@ -85,8 +85,8 @@ static void take_out(held_list *list, held *request) {
 }
 
 /* The instance gives a request back; Lua hears of it after the step. */
-static blis_status on_ended(void *ud, blis_live_request *live, int64_t now_us,
-                            int64_t end_us, blis_error *error) {
+static blis_status on_ended(void *ud, blis_live_request *live, int64_t now_us, int64_t end_us,
+                            blis_error *error) {
   (void)now_us;
   (void)error;
   lone *self = ud;
@@ -111,16 +111,12 @@ static void check_parts(lua_State *L, lone *self) {
     check_status(L, BLIS_ERR_NOMEM, NULL);
   }
   blis_error error = {0};
-  check_status(
-      L,
-      blis_slo_priority_new(&self->alloc, NULL, 0, &self->priorities, &error),
-      &error);
+  check_status(L, blis_slo_priority_new(&self->alloc, NULL, 0, &self->priorities, &error), &error);
   self->engine.config.power = NULL; /* nobody asks */
   const blis_instance_events events = {.ud = self, .ended = on_ended};
-  check_status(L,
-               blis_instance_new(&self->alloc, &self->engine.config, &events,
-                                 &self->instance, &error),
-               &error);
+  check_status(
+      L, blis_instance_new(&self->alloc, &self->engine.config, &events, &self->instance, &error),
+      &error);
 }
 
 int bind_lone_instance_new(lua_State *L) {
@@ -142,8 +138,7 @@ int bind_lone_instance_new(lua_State *L) {
 
 /* Requests. */
 
-static blis_status name_content(void *ud, const char *name, size_t length,
-                                uint32_t *stream) {
+static blis_status name_content(void *ud, const char *name, size_t length, uint32_t *stream) {
   return blis_intern_add(ud, name, length, stream);
 }
 
@@ -192,8 +187,8 @@ static size_t check_key(lua_State *L) {
     }
     blis_nearest_offer(&nearest, described[i].name);
   }
-  blis_suggestion suggestion = blis_nearest_suggest_or(
-      &nearest, "it has prompt_tokens, output_tokens, content and others");
+  blis_suggestion suggestion =
+      blis_nearest_suggest_or(&nearest, "it has prompt_tokens, output_tokens, content and others");
   luaL_error(L, "a request has no field '%s'%s", name, suggestion.text);
   return DESCRIBED;
 }
@@ -208,8 +203,8 @@ static void check_described(lua_State *L, size_t field) {
   switch (described[field].kind) {
   case WHOLE:
     if (!is_whole || whole < 0 || whole > max) {
-      luaL_error(L, "%s is %s, expected an integer from 0 to %I", name,
-                 push_what(L, -1), (LUAI_UACINT)max);
+      luaL_error(L, "%s is %s, expected an integer from 0 to %I", name, push_what(L, -1),
+                 (LUAI_UACINT)max);
     }
     break;
   case TEXT:
@@ -219,8 +214,7 @@ static void check_described(lua_State *L, size_t field) {
     break;
   case NUMBER:
     if (!is_number || !isfinite(lua_tonumber(L, -1))) {
-      luaL_error(L, "%s is %s, expected a finite number", name,
-                 push_what(L, -1));
+      luaL_error(L, "%s is %s, expected a finite number", name, push_what(L, -1));
     }
     break;
   case ANY:
@@ -244,8 +238,7 @@ static void push_copy(lua_State *L, int index) {
   }
 }
 
-static uint32_t tokens_of(lua_State *L, int index, const char *name,
-                          int64_t fallback) {
+static uint32_t tokens_of(lua_State *L, int index, const char *name, int64_t fallback) {
   return (uint32_t)opt_field_integer(L, index, name, fallback);
 }
 
@@ -257,16 +250,14 @@ static blis_request push_described(lua_State *L, int index, lone *self) {
   if (lua_getfield(L, index, "content") != LUA_TNIL) {
     request = push_content(L, lua_gettop(L), &names);
   }
-  uint32_t prompt_tokens =
-      tokens_of(L, index, "prompt_tokens", request.prompt_tokens);
+  uint32_t prompt_tokens = tokens_of(L, index, "prompt_tokens", request.prompt_tokens);
   if (request.segment_count > 0 && prompt_tokens != request.prompt_tokens) {
-    luaL_error(L, "prompt_tokens is %I, but content has %I tokens",
-               (LUAI_UACINT)prompt_tokens, (LUAI_UACINT)request.prompt_tokens);
+    luaL_error(L, "prompt_tokens is %I, but content has %I tokens", (LUAI_UACINT)prompt_tokens,
+               (LUAI_UACINT)request.prompt_tokens);
   }
   request.prompt_tokens = prompt_tokens;
   request.output_tokens = tokens_of(L, index, "output_tokens", 1);
-  request.max_output_tokens =
-      tokens_of(L, index, "max_output_tokens", request.output_tokens);
+  request.max_output_tokens = tokens_of(L, index, "max_output_tokens", request.output_tokens);
   request.arrival_us = opt_field_integer(L, index, "arrival_us", self->now_us);
   request.deadline_us = opt_field_integer(L, index, "deadline_us", 0);
   request.number = opt_field_integer(L, index, "number", self->last_number + 1);
@@ -296,30 +287,26 @@ static blis_request push_request(lua_State *L, lone *self, int *next) {
   return *blis_workload_request(workload, (size_t)i - 1);
 }
 
-static blis_block_chain check_chain(lua_State *L, lone *self,
-                                    const blis_request *request) {
+static blis_block_chain check_chain(lua_State *L, lone *self, const blis_request *request) {
   blis_block_chain chain = {0};
   blis_error error = {0};
-  check_status(
-      L,
-      blis_block_namer_chain(self->namer, request,
-                             (uint32_t)self->engine.config.block_size_tokens,
-                             &chain, &error),
-      &error);
+  check_status(L,
+               blis_block_namer_chain(self->namer, request,
+                                      (uint32_t)self->engine.config.block_size_tokens, &chain,
+                                      &error),
+               &error);
   return chain;
 }
 
 /* As the cluster has it: what the class of a request says, or a number. */
 static double priority_of(lua_State *L, int record, const lone *self) {
   const char *slo_class = opt_field_string(L, record, "slo_class");
-  double value = blis_slo_priority_value(self->priorities,
-                                         slo_class != NULL ? slo_class : "");
+  double value = blis_slo_priority_value(self->priorities, slo_class != NULL ? slo_class : "");
   return opt_field_number(L, record, "priority", value);
 }
 
 /* Fills in the fields that every record has. */
-static void complete_record(lua_State *L, int record,
-                            const blis_request *request) {
+static void complete_record(lua_State *L, int record, const blis_request *request) {
   lua_pushvalue(L, record);
   const bind_request_name name = {.number = request->number};
   if (lua_getfield(L, record, "id") == LUA_TNIL) {
@@ -342,8 +329,8 @@ static void check_is_new(lua_State *L, int record) {
     lua_getfield(L, record, names[i]);
     lua_pushvalue(L, -1);
     if (lua_rawget(L, -3) != LUA_TNIL) {
-      luaL_error(L, "%s is %s, and so is that of another request that is here",
-                 names[i], push_what(L, -2));
+      luaL_error(L, "%s is %s, and so is that of another request that is here", names[i],
+                 push_what(L, -2));
     }
     lua_pop(L, 2);
   }
@@ -367,22 +354,19 @@ static void set_known(lua_State *L, int record, bool is_here) {
 }
 
 /* The time that a script says for a request, by default when it arrives. */
-static int64_t check_now(lua_State *L, int index, const lone *self,
-                         int64_t arrival_us) {
+static int64_t check_now(lua_State *L, int index, const lone *self, int64_t arrival_us) {
   if (lua_isnoneornil(L, index)) {
     return arrival_us > self->now_us ? arrival_us : self->now_us;
   }
   int is_whole = 0;
-  int64_t now_us = lua_type(L, index) == LUA_TNUMBER
-                       ? lua_tointegerx(L, index, &is_whole)
-                       : 0;
+  int64_t now_us = lua_type(L, index) == LUA_TNUMBER ? lua_tointegerx(L, index, &is_whole) : 0;
   if (!is_whole || now_us == INT64_MAX) {
-    luaL_error(L, "now_us is %s, expected an integer from %I on",
-               push_what(L, index), (LUAI_UACINT)self->now_us);
+    luaL_error(L, "now_us is %s, expected an integer from %I on", push_what(L, index),
+               (LUAI_UACINT)self->now_us);
   }
   if (now_us < self->now_us) {
-    luaL_error(L, "it is %I us here, and now_us is %I",
-               (LUAI_UACINT)self->now_us, (LUAI_UACINT)now_us);
+    luaL_error(L, "it is %I us here, and now_us is %I", (LUAI_UACINT)self->now_us,
+               (LUAI_UACINT)now_us);
   }
   return now_us;
 }
@@ -411,8 +395,7 @@ static int lone_add(lua_State *L) {
   append(&self->here, added);
   added->live.chain = chain;
   blis_error error = {0};
-  blis_status status =
-      blis_instance_inject(self->instance, &added->live, now_us, &error);
+  blis_status status = blis_instance_inject(self->instance, &added->live, now_us, &error);
   if (status != BLIS_OK) {
     take_out(&self->here, added);
     blis_pool_give(&self->pool, slot);
@@ -480,17 +463,14 @@ static int lone_step(lua_State *L) {
   lone *self = check_lone(L);
   lua_settop(L, 1);
   int64_t time_us = blis_instance_next_us(self->instance);
-  if (time_us > self->engine.config.horizon_us ||
-      time_us == BLIS_TIME_NEVER_US) {
+  if (time_us > self->engine.config.horizon_us || time_us == BLIS_TIME_NEVER_US) {
     lua_pushnil(L);
     return 1;
   }
   bool clock_moved = true;
   blis_error error = {0};
-  check_status(
-      L,
-      blis_instance_run_next(self->instance, time_us + 1, &clock_moved, &error),
-      &error);
+  check_status(L, blis_instance_run_next(self->instance, time_us + 1, &clock_moved, &error),
+               &error);
   self->now_us = clock_moved ? time_us : self->now_us;
   lua_newtable(L);
   for (lua_Integer n = 1; self->over.first != NULL; n++) {
@@ -607,9 +587,8 @@ static int lone_tostring(lua_State *L) {
     return 1;
   }
   blis_instance_load load = blis_instance_get_load(self->instance);
-  lua_pushfstring(L, "instance (at %I us, %I waiting, %I running)",
-                  (LUAI_UACINT)self->now_us, (LUAI_UACINT)load.queue_depth,
-                  (LUAI_UACINT)load.batch_size);
+  lua_pushfstring(L, "instance (at %I us, %I waiting, %I running)", (LUAI_UACINT)self->now_us,
+                  (LUAI_UACINT)load.queue_depth, (LUAI_UACINT)load.batch_size);
   return 1;
 }
 

@@ -21,27 +21,24 @@ static int call_draw(lua_State *L) {
   set_field_integer(L, "duration_us", call->step->duration_us);
   lua_call(L, 1, 1);
   call->watts = lua_tonumber(L, -1);
-  if (lua_type(L, -1) != LUA_TNUMBER ||
-      !(call->watts >= 0 && call->watts <= watts_max)) {
-    return luaL_error(L, "it returned %s, expected W of a GPU from 0 to %d",
-                      push_what(L, -1), (int)watts_max);
+  if (lua_type(L, -1) != LUA_TNUMBER || !(call->watts >= 0 && call->watts <= watts_max)) {
+    return luaL_error(L, "it returned %s, expected W of a GPU from 0 to %d", push_what(L, -1),
+                      (int)watts_max);
   }
   return 0;
 }
 
-static blis_status draw(void *ud, const blis_power_step *step, double *watts,
-                        blis_error *error) {
+static blis_status draw(void *ud, const blis_power_step *step, double *watts, blis_error *error) {
   bind_power *power = ud;
   power_call call = {.power = power, .step = step};
-  const bind_hook_place place = {
-      .kind = "gpu_step_watts", .name = "", .now_us = -1};
+  const bind_hook_place place = {.kind = "gpu_step_watts", .name = "", .now_us = -1};
   BLIS_TRY(bind_pcall(power->hooks, &place, call_draw, &call, error));
   *watts = call.watts;
   return BLIS_OK;
 }
 
-void check_power_function(lua_State *L, int index, bind_hooks *hooks,
-                          bind_power *power, blis_power_config *config) {
+void check_power_function(lua_State *L, int index, bind_hooks *hooks, bind_power *power,
+                          blis_power_config *config) {
   int top = lua_gettop(L);
   if (lua_getfield(L, index, "gpu_step_watts") != LUA_TNIL) {
     *power = (bind_power){.hooks = hooks};
@@ -65,9 +62,8 @@ const blis_carbon_step *push_carbon(lua_State *L, int index, size_t *count) {
   for (size_t i = 0; i < *count; i++) {
     lua_rawgeti(L, top + 1, (lua_Integer)i + 1);
     int step = lua_gettop(L);
-    steps[i] = (blis_carbon_step){
-        .from_us = check_field_integer(L, step, "from_us"),
-        .g_per_kwh = check_field_number(L, step, "g_per_kwh")};
+    steps[i] = (blis_carbon_step){.from_us = check_field_integer(L, step, "from_us"),
+                                  .g_per_kwh = check_field_number(L, step, "g_per_kwh")};
     lua_pop(L, 1);
   }
   blis_carbon_add_up(steps, *count);

@@ -22,8 +22,8 @@ typedef struct bind_power {
  * For the options of an engine at index: where they have a function, its power
  * asks it. *power must not move; the anchor of hooks is open. May raise.
  */
-void check_power_function(lua_State *L, int index, bind_hooks *hooks,
-                          bind_power *power, blis_power_config *config);
+void check_power_function(lua_State *L, int index, bind_hooks *hooks, bind_power *power,
+                          blis_power_config *config);
 
 /*
  * The list carbon_steps of the options of a cluster at index, { from_us =,

@@ -20,8 +20,7 @@ static const char *push_entry(lua_State *L, int list, size_t i) {
   return check_field_string(L, -1, "name");
 }
 
-static void push_slo_overrides(lua_State *L, int index,
-                               blis_cluster_config *config) {
+static void push_slo_overrides(lua_State *L, int index, blis_cluster_config *config) {
   size_t count = push_list(L, index, "slo_priorities");
   int list = lua_gettop(L);
   blis_slo_override *items = push_buffer(L, count, sizeof *items);
@@ -34,8 +33,7 @@ static void push_slo_overrides(lua_State *L, int index,
   config->slo_override_count = count;
 }
 
-static void push_tenant_budgets(lua_State *L, int index,
-                                blis_cluster_config *config) {
+static void push_tenant_budgets(lua_State *L, int index, blis_cluster_config *config) {
   size_t count = push_list(L, index, "tenant_budgets");
   int list = lua_gettop(L);
   blis_tenant_budget *items = push_buffer(L, count, sizeof *items);

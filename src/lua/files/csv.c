@@ -19,8 +19,7 @@ static int close_csv(lua_State *L) {
 }
 
 /* Pushes the columns that are wanted, in the order of the list at index. */
-static wanted_column *push_columns(lua_State *L, int index,
-                                   const blis_csv *csv) {
+static wanted_column *push_columns(lua_State *L, int index, const blis_csv *csv) {
   size_t count = lua_rawlen(L, index);
   wanted_column *columns = push_buffer(L, count, sizeof *columns);
   for (size_t i = 0; i < count; i++) {
@@ -29,20 +28,16 @@ static wanted_column *push_columns(lua_State *L, int index,
     columns[i].name = check_field_string(L, -1, "name");
     columns[i].is_text = opt_field_boolean(L, -1, "is_text", false);
     columns[i].index = blis_csv_column(csv, columns[i].name);
-    if (columns[i].index == BLIS_CSV_NONE &&
-        !opt_field_boolean(L, -1, "is_optional", false)) {
+    if (columns[i].index == BLIS_CSV_NONE && !opt_field_boolean(L, -1, "is_optional", false)) {
       blis_error error = {0};
-      check_status(
-          L, blis_csv_need(csv, columns[i].name, &columns[i].index, &error),
-          &error);
+      check_status(L, blis_csv_need(csv, columns[i].name, &columns[i].index, &error), &error);
     }
     lua_pop(L, 1);
   }
   return columns;
 }
 
-static void push_field(lua_State *L, blis_csv *csv,
-                       const wanted_column *column) {
+static void push_field(lua_State *L, blis_csv *csv, const wanted_column *column) {
   blis_error error = {0};
   if (column->is_text) {
     blis_slice text = blis_csv_field(csv, column->index);
@@ -50,14 +45,11 @@ static void push_field(lua_State *L, blis_csv *csv,
     return;
   }
   int64_t value = 0;
-  check_status(L,
-               blis_csv_int64(csv, column->index, 0, INT64_MAX, &value, &error),
-               &error);
+  check_status(L, blis_csv_int64(csv, column->index, 0, INT64_MAX, &value, &error), &error);
   lua_pushinteger(L, value);
 }
 
-static void push_row(lua_State *L, blis_csv *csv, const wanted_column *columns,
-                     size_t count) {
+static void push_row(lua_State *L, blis_csv *csv, const wanted_column *columns, size_t count) {
   lua_createtable(L, 0, (int)count + 1);
   set_field_integer(L, "line", blis_csv_line(csv));
   for (size_t i = 0; i < count; i++) {

@@ -35,8 +35,7 @@ static void check_place(lua_State *L, writer *self, int key) {
     blis_json_writer_key(&self->json, luaL_checkstring(L, key));
     return;
   }
-  luaL_argcheck(L, lua_isnoneornil(L, key), key,
-                "only members of an object have keys");
+  luaL_argcheck(L, lua_isnoneornil(L, key), key, "only members of an object have keys");
   if (self->depth == 0 && self->has_value) {
     luaL_error(L, "the JSON text is complete");
   }
@@ -111,12 +110,11 @@ static void check_scalar(lua_State *L, writer *self, int index) {
 /* Raises for what has no form in JSON. */
 static void check_is_scalar(lua_State *L, int index) {
   int type = lua_type(L, index);
-  luaL_argexpected(
-      L,
-      type == LUA_TNIL || type == LUA_TBOOLEAN || type == LUA_TNUMBER ||
-          type == LUA_TSTRING ||
-          (type == LUA_TLIGHTUSERDATA && lua_touserdata(L, index) == NULL),
-      index, "a number, string, boolean or nil");
+  luaL_argexpected(L,
+                   type == LUA_TNIL || type == LUA_TBOOLEAN || type == LUA_TNUMBER ||
+                       type == LUA_TSTRING ||
+                       (type == LUA_TLIGHTUSERDATA && lua_touserdata(L, index) == NULL),
+                   index, "a number, string, boolean or nil");
 }
 
 static int writer_field(lua_State *L) {
@@ -186,10 +184,8 @@ int bind_json_writer_new(lua_State *L) {
 }
 
 void bind_open_json(lua_State *L) {
-  static const luaL_Reg meta[] = {{"__gc", writer_gc},
-                                  {"__len", writer_len},
-                                  {"__tostring", writer_tostring},
-                                  {NULL, NULL}};
+  static const luaL_Reg meta[] = {
+      {"__gc", writer_gc}, {"__len", writer_len}, {"__tostring", writer_tostring}, {NULL, NULL}};
   static const luaL_Reg methods[] = {{"array", writer_array},
                                      {"done", writer_done},
                                      {"field", writer_field},
@@ -215,14 +211,11 @@ static void push_value(lua_State *L, blis_json_value value) {
     lua_pushboolean(L, flag);
     return;
   case BLIS_JSON_INTEGER:
-    check_status(L,
-                 blis_json_int64(value, INT64_MIN, INT64_MAX, &integer, &error),
-                 &error);
+    check_status(L, blis_json_int64(value, INT64_MIN, INT64_MAX, &integer, &error), &error);
     lua_pushinteger(L, integer);
     return;
   case BLIS_JSON_REAL:
-    check_status(L, blis_json_double(value, -DBL_MAX, DBL_MAX, &number, &error),
-                 &error);
+    check_status(L, blis_json_double(value, -DBL_MAX, DBL_MAX, &number, &error), &error);
     lua_pushnumber(L, number);
     return;
   case BLIS_JSON_TEXT:

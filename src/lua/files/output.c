@@ -61,8 +61,7 @@ int bind_output_new(lua_State *L) {
 int bind_output_probe(lua_State *L) {
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
-  check_status(L, blis_output_probe(&alloc, luaL_checkstring(L, 1), &error),
-               &error);
+  check_status(L, blis_output_probe(&alloc, luaL_checkstring(L, 1), &error), &error);
   return 0;
 }
 

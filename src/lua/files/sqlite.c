@@ -32,10 +32,8 @@ static int database_gc(lua_State *L) {
 
 static int raise_io(lua_State *L, const char *path, const char *reason) {
   blis_error error;
-  check_status(
-      L,
-      blis_fail(&error, BLIS_ERR_IO, "%s: cannot be written: %s", path, reason),
-      &error);
+  check_status(L, blis_fail(&error, BLIS_ERR_IO, "%s: cannot be written: %s", path, reason),
+               &error);
   return 0;
 }
 
@@ -62,8 +60,7 @@ static void add_name(luaL_Buffer *text, const char *name) {
 }
 
 /* "verb "name" (columns...) tail": pushes the text. */
-static const char *push_statement(lua_State *L, const char *verb,
-                                  const char *name, int columns,
+static const char *push_statement(lua_State *L, const char *verb, const char *name, int columns,
                                   const char *value, const char *tail) {
   lua_Integer count = luaL_len(L, columns);
   luaL_Buffer text;
@@ -94,23 +91,20 @@ static int bind_value(lua_State *L, sqlite3_stmt *statement, int column) {
   size_t length = 0;
   switch (lua_type(L, -1)) {
   case LUA_TNUMBER:
-    return lua_isinteger(L, -1)
-               ? sqlite3_bind_int64(statement, column, lua_tointeger(L, -1))
-               : sqlite3_bind_double(statement, column, lua_tonumber(L, -1));
+    return lua_isinteger(L, -1) ? sqlite3_bind_int64(statement, column, lua_tointeger(L, -1))
+                                : sqlite3_bind_double(statement, column, lua_tonumber(L, -1));
   case LUA_TBOOLEAN:
     return sqlite3_bind_int(statement, column, lua_toboolean(L, -1));
   case LUA_TSTRING: {
     const char *text = lua_tolstring(L, -1, &length);
-    return sqlite3_bind_text(statement, column, text, (int)length,
-                             SQLITE_TRANSIENT);
+    return sqlite3_bind_text(statement, column, text, (int)length, SQLITE_TRANSIENT);
   }
   default:
     return sqlite3_bind_null(statement, column);
   }
 }
 
-static void insert_rows(lua_State *L, database *self, int rows,
-                        lua_Integer columns) {
+static void insert_rows(lua_State *L, database *self, int rows, lua_Integer columns) {
   lua_Integer count = luaL_len(L, rows);
   for (lua_Integer r = 1; r <= count; r++) {
     lua_rawgeti(L, rows, r);
@@ -134,13 +128,9 @@ static void write_table(lua_State *L, database *self) {
   lua_getfield(L, table, "rows"); // [table, columns, rows]
   luaL_checktype(L, table + 1, LUA_TTABLE);
   luaL_checktype(L, table + 2, LUA_TTABLE);
-  execute(L, self,
-          push_statement(L, "CREATE TABLE ", name, table + 1, NULL, ""));
-  const char *insert =
-      push_statement(L, "INSERT INTO ", name, table + 1, "?", " VALUES ");
-  check_sqlite(
-      L, self,
-      sqlite3_prepare_v2(self->connection, insert, -1, &self->statement, NULL));
+  execute(L, self, push_statement(L, "CREATE TABLE ", name, table + 1, NULL, ""));
+  const char *insert = push_statement(L, "INSERT INTO ", name, table + 1, "?", " VALUES ");
+  check_sqlite(L, self, sqlite3_prepare_v2(self->connection, insert, -1, &self->statement, NULL));
   insert_rows(L, self, table + 2, luaL_len(L, table + 1));
   sqlite3_finalize(self->statement);
   self->statement = NULL;
@@ -159,8 +149,7 @@ int bind_sqlite_write(lua_State *L) {
   snprintf(self->part, sizeof self->part, "%s.part", path);
   unlink(self->part); /* what a killed process has left */
   check_sqlite(L, self, sqlite3_open(self->part, &self->connection));
-  execute(L, self,
-          "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN");
+  execute(L, self, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN");
   lua_Integer count = luaL_len(L, 2);
   for (lua_Integer i = 1; i <= count; i++) {
     lua_rawgeti(L, 2, i);

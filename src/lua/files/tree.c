@@ -47,20 +47,16 @@ static int compare_keys(const void *a, const void *b) {
   const key *right = b;
   if (left->text == NULL || right->text == NULL) {
     bool both = left->text == NULL && right->text == NULL;
-    return both
-               ? (left->number > right->number) - (left->number < right->number)
-               : (left->text != NULL) - (right->text != NULL);
+    return both ? (left->number > right->number) - (left->number < right->number)
+                : (left->text != NULL) - (right->text != NULL);
   }
   size_t shorter = left->length < right->length ? left->length : right->length;
   int order = memcmp(left->text, right->text, shorter);
-  return order != 0
-             ? order
-             : (left->length > right->length) - (left->length < right->length);
+  return order != 0 ? order : (left->length > right->length) - (left->length < right->length);
 }
 
 /* Pushes a buffer with the keys of the table at index. */
-static key *push_keys(const building *b, int index, const char *place,
-                      size_t *count) {
+static key *push_keys(const building *b, int index, const char *place, size_t *count) {
   lua_State *L = b->L;
   *count = 0;
   for (lua_pushnil(L); lua_next(L, index) != 0; lua_pop(L, 1)) {
@@ -87,8 +83,7 @@ static key *push_keys(const building *b, int index, const char *place,
 static blis_yaml_node *make_node(building *b, int index, const char *place);
 
 /* The value of a key of the table at index; pushes and pops. */
-static blis_yaml_node *make_value(building *b, int index, const key *of,
-                                  const char *place) {
+static blis_yaml_node *make_value(building *b, int index, const key *of, const char *place) {
   lua_State *L = b->L;
   if (of->text == NULL) {
     lua_rawgeti(L, index, of->number);
@@ -101,11 +96,11 @@ static blis_yaml_node *make_value(building *b, int index, const key *of,
   return node;
 }
 
-static blis_yaml_node *make_list(building *b, int index, const char *place,
-                                 const key *keys, size_t count) {
+static blis_yaml_node *make_list(building *b, int index, const char *place, const key *keys,
+                                 size_t count) {
   lua_State *L = b->L;
-  blis_yaml_node *list = check_made(
-      L, blis_yaml_make_collection(b->yaml, place, BLIS_YAML_SEQUENCE, count));
+  blis_yaml_node *list =
+      check_made(L, blis_yaml_make_collection(b->yaml, place, BLIS_YAML_SEQUENCE, count));
   for (size_t i = 0; i < count; i++) {
     const char *item = lua_pushfstring(L, "%s[%d]", place, (int)i + 1);
     blis_yaml_set_item(list, i, make_value(b, index, &keys[i], item));
@@ -114,21 +109,19 @@ static blis_yaml_node *make_list(building *b, int index, const char *place,
   return list;
 }
 
-static blis_yaml_node *make_mapping(building *b, int index, const char *place,
-                                    const key *keys, size_t count) {
+static blis_yaml_node *make_mapping(building *b, int index, const char *place, const key *keys,
+                                    size_t count) {
   lua_State *L = b->L;
-  blis_yaml_node *mapping = check_made(
-      L, blis_yaml_make_collection(b->yaml, place, BLIS_YAML_MAPPING, count));
+  blis_yaml_node *mapping =
+      check_made(L, blis_yaml_make_collection(b->yaml, place, BLIS_YAML_MAPPING, count));
   for (size_t i = 0; i < count; i++) {
     const key *of = &keys[i];
-    const char *name =
-        of->text != NULL ? lua_pushlstring(L, of->text, of->length)
-                         : lua_pushfstring(L, "[%I]", (LUAI_UACINT)of->number);
+    const char *name = of->text != NULL ? lua_pushlstring(L, of->text, of->length)
+                                        : lua_pushfstring(L, "[%I]", (LUAI_UACINT)of->number);
     const char *format = of->text != NULL ? "%s.%s" : "%s%s";
     const char *where = lua_pushfstring(L, format, place, name);
     blis_yaml_node *key_node = check_made(
-        L, blis_yaml_make_text(b->yaml, place, name,
-                               of->text != NULL ? of->length : strlen(name)));
+        L, blis_yaml_make_text(b->yaml, place, name, of->text != NULL ? of->length : strlen(name)));
     blis_yaml_set_pair(mapping, i, key_node, make_value(b, index, of, where));
     lua_pop(L, 2);
   }
@@ -177,17 +170,14 @@ static blis_yaml_node *make_node(building *b, int index, const char *place) {
   case LUA_TTABLE:
     return make_table(b, index, place);
   case LUA_TBOOLEAN:
-    return check_made(
-        L, blis_yaml_make_bool(b->yaml, place, lua_toboolean(L, index)));
+    return check_made(L, blis_yaml_make_bool(b->yaml, place, lua_toboolean(L, index)));
   case LUA_TNUMBER:
     return check_made(L, make_number(b, index, place));
   case LUA_TSTRING:
     text = lua_tolstring(L, index, &length);
     return check_made(L, blis_yaml_make_text(b->yaml, place, text, length));
   default:
-    raise_place(L, place,
-                lua_pushfstring(L, "a %s is not allowed here",
-                                luaL_typename(L, index)));
+    raise_place(L, place, lua_pushfstring(L, "a %s is not allowed here", luaL_typename(L, index)));
     return NULL;
   }
 }

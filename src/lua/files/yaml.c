@@ -30,14 +30,11 @@ static void push_scalar(lua_State *L, const blis_yaml_node *node) {
     lua_pushboolean(L, flag);
     break;
   case BLIS_YAML_IS_INTEGER:
-    check_status(L,
-                 blis_yaml_int64(node, INT64_MIN, INT64_MAX, &integer, &error),
-                 &error);
+    check_status(L, blis_yaml_int64(node, INT64_MIN, INT64_MAX, &integer, &error), &error);
     lua_pushinteger(L, integer);
     break;
   case BLIS_YAML_IS_REAL:
-    check_status(L, blis_yaml_double(node, -DBL_MAX, DBL_MAX, &number, &error),
-                 &error);
+    check_status(L, blis_yaml_double(node, -DBL_MAX, DBL_MAX, &number, &error), &error);
     lua_pushnumber(L, number);
     break;
   case BLIS_YAML_IS_TEXT: {
@@ -125,8 +122,7 @@ int bind_yaml_read(lua_State *L) {
   blis_yaml **tree = push_guarded(L, 1, sizeof *tree, tree_gc);
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
-  check_status(L, blis_yaml_read_file(&alloc, path, MAX_SIZE, tree, &error),
-               &error);
+  check_status(L, blis_yaml_read_file(&alloc, path, MAX_SIZE, tree, &error), &error);
   lua_newtable(L);
   int where = lua_gettop(L);
   push_node(L, where, blis_yaml_root(*tree));

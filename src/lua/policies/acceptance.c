@@ -27,25 +27,23 @@ static int ask(lua_State *L, void *call) {
   return 0;
 }
 
-static blis_status rates_of(void *ud, const blis_live_request *request,
-                            double *rates, blis_error *error) {
+static blis_status rates_of(void *ud, const blis_live_request *request, double *rates,
+                            blis_error *error) {
   const bind_acceptance *self = ud;
   question asked = {.tokens = self->tokens, .rates = rates};
   const blis_routing_request shown = blis_cluster_show(self->cluster, request);
-  const blis_routing_view nobody = {.now_us =
-                                        blis_cluster_now_us(self->cluster)};
+  const blis_routing_view nobody = {.now_us = blis_cluster_now_us(self->cluster)};
   return bind_decide(&self->decider, &shown, &nobody, ask, &asked, error);
 }
 
-void check_acceptance(lua_State *L, int index, bind_view *view,
-                      bind_acceptance *made, blis_speculation_config *config) {
+void check_acceptance(lua_State *L, int index, bind_view *view, bind_acceptance *made,
+                      blis_speculation_config *config) {
   int top = lua_gettop(L);
   if (lua_getfield(L, index, "speculation") != LUA_TNIL) {
-    *made = (bind_acceptance){
-        .decider = {.view = view, .kind = "speculation", .name = "acceptance"},
-        .tokens = config->tokens};
-    made->decider.function =
-        push_hook_field(L, top + 1, "acceptance_of", view->hooks);
+    *made =
+        (bind_acceptance){.decider = {.view = view, .kind = "speculation", .name = "acceptance"},
+                          .tokens = config->tokens};
+    made->decider.function = push_hook_field(L, top + 1, "acceptance_of", view->hooks);
     if (made->decider.function != 0) {
       config->rates_of = rates_of;
       config->rates_ud = made;

@@ -24,7 +24,7 @@ typedef struct bind_acceptance {
  * Of the speculation in the options of engines at index: fills *made, which
  * must not move from then on, and has *config ask it, if there is a function.
  */
-void check_acceptance(lua_State *L, int index, bind_view *view,
-                      bind_acceptance *made, blis_speculation_config *config);
+void check_acceptance(lua_State *L, int index, bind_view *view, bind_acceptance *made,
+                      blis_speculation_config *config);
 
 #endif

@@ -33,8 +33,7 @@ static void check_delay(lua_State *L, int index, admission_call *call) {
   int is_integer = 0;
   lua_Integer delay_us = lua_tointegerx(L, index, &is_integer);
   if (!is_integer || delay_us < 1) {
-    luaL_error(L,
-               "a delay must be a whole number of microseconds above 0, got %s",
+    luaL_error(L, "a delay must be a whole number of microseconds above 0, got %s",
                push_what(L, index));
   }
   call->decision.verdict = BLIS_DELAY;
@@ -45,8 +44,7 @@ static void check_verdict(lua_State *L, int index, admission_call *call) {
   call->decision = (blis_admission_decision){.verdict = BLIS_ADMIT};
   int type = lua_type(L, index);
   const char *word = type == LUA_TSTRING ? lua_tostring(L, index) : "";
-  if (strcmp(word, "admit") == 0 ||
-      (type == LUA_TBOOLEAN && lua_toboolean(L, index))) {
+  if (strcmp(word, "admit") == 0 || (type == LUA_TBOOLEAN && lua_toboolean(L, index))) {
     return;
   }
   if (type == LUA_TBOOLEAN || strcmp(word, "reject") == 0) {
@@ -69,11 +67,9 @@ static int decide(lua_State *L, void *ud) {
   return 0;
 }
 
-static blis_status admission_decide(const blis_question *q,
-                                    blis_admission_decision *decision) {
+static blis_status admission_decide(const blis_question *q, blis_admission_decision *decision) {
   admission_call call = {.admission = q->state};
-  BLIS_TRY(bind_decide(&call.admission->decider, q->request, q->view, decide,
-                       &call, q->error));
+  BLIS_TRY(bind_decide(&call.admission->decider, q->request, q->view, decide, &call, q->error));
   *decision = call.decision;
   return BLIS_OK;
 }
@@ -85,10 +81,9 @@ static void admission_free(const blis_alloc *alloc, void *state) {
 static const blis_admission_ops admission_ops = {.decide = admission_decide,
                                                  .free = admission_free};
 
-void check_scripted_admission(lua_State *L, int index, bind_view *view,
-                              blis_admission *admission) {
-  scripted_admission made = {
-      .decider = check_decider(L, index, view, "admission policy", "decide")};
+void check_scripted_admission(lua_State *L, int index, bind_view *view, blis_admission *admission) {
+  scripted_admission made = {.decider =
+                                 check_decider(L, index, view, "admission policy", "decide")};
   check_listening(L, index, view, &made.decider);
   push_cluster_table(L, view);
   made.cluster = push_hook_function(L, view->hooks);

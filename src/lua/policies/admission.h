@@ -16,7 +16,6 @@
  * blis.delay return. The caller owns *admission, which borrows view. May
  * raise, and then nothing is left behind.
  */
-void check_scripted_admission(lua_State *L, int index, bind_view *view,
-                              blis_admission *admission);
+void check_scripted_admission(lua_State *L, int index, bind_view *view, blis_admission *admission);
 
 #endif

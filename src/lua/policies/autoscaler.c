@@ -73,8 +73,7 @@ static void check_keys(lua_State *L, int answer) {
   lua_pushnil(L);
   while (lua_next(L, answer) != 0) {
     lua_pop(L, 1);
-    bool is_known =
-        lua_type(L, -1) == LUA_TSTRING && is_member(lua_tostring(L, -1));
+    bool is_known = lua_type(L, -1) == LUA_TSTRING && is_member(lua_tostring(L, -1));
     if (!is_known) {
       luaL_error(L,
                  "it returned a table with an unknown member, %s; "
@@ -89,8 +88,7 @@ static int ask(lua_State *L) {
   scale_call *call = lua_touserdata(L, CALL);
   bind_hooks_anchor(L, call->autoscaler->hooks);
   lua_rawgeti(L, ANCHOR, call->autoscaler->function);
-  push_scale_context(L, &call->autoscaler->hooks->alias, call->context,
-                     &call->autoscaler->samples);
+  push_scale_context(L, &call->autoscaler->hooks->alias, call->context, &call->autoscaler->samples);
   lua_call(L, 1, 1);
   int answer = lua_gettop(L);
   if (lua_isnil(L, answer)) {
@@ -99,9 +97,8 @@ static int ask(lua_State *L) {
   if (lua_istable(L, answer)) {
     check_keys(L, answer);
     if (lua_getfield(L, answer, "target") == LUA_TNIL) {
-      return luaL_error(
-          L, "it returned a table without target, expected a whole number of "
-             "instances, " BIND_SCALE_ANSWER ", or nil for no change");
+      return luaL_error(L, "it returned a table without target, expected a whole number of "
+                           "instances, " BIND_SCALE_ANSWER ", or nil for no change");
     }
     check_target(L, answer + 1, call);
     lua_getfield(L, answer, "reason");
@@ -137,9 +134,7 @@ static blis_scale_needs check_needs(lua_State *L, int index) {
   for (lua_Integer i = 1; lua_rawgeti(L, list, i) != LUA_TNIL; i++) {
     blis_scale_metric metric;
     blis_error error = {0};
-    check_status(
-        L, blis_scale_metric_find(luaL_checkstring(L, -1), &metric, &error),
-        &error);
+    check_status(L, blis_scale_metric_find(luaL_checkstring(L, -1), &metric, &error), &error);
     needs |= BLIS_SCALE_BIT(metric);
     lua_pop(L, 1);
   }
@@ -150,8 +145,7 @@ static blis_scale_needs check_needs(lua_State *L, int index) {
 static void check_scripted(lua_State *L, int index, bind_hooks *hooks,
                            blis_autoscaler *autoscaler) {
   scripted_autoscaler made = {.hooks = hooks};
-  snprintf(made.name, sizeof made.name, "%s",
-           check_field_string(L, index, "name"));
+  snprintf(made.name, sizeof made.name, "%s", check_field_string(L, index, "name"));
   made.function = push_hook_field(L, index, "decide", hooks);
   int64_t interval_us = check_field_integer(L, index, "interval_us");
   blis_scale_needs needs = check_needs(L, index);
@@ -166,8 +160,7 @@ static void check_scripted(lua_State *L, int index, bind_hooks *hooks,
 }
 
 void check_autoscaler(lua_State *L, int index, bind_hooks *hooks,
-                      const blis_policy_context *context,
-                      blis_autoscaler *autoscaler) {
+                      const blis_policy_context *context, blis_autoscaler *autoscaler) {
   luaL_checktype(L, index, LUA_TTABLE);
   if (is_scripted_policy(L, index, "decide")) {
     check_fresh(L, index, context);

@@ -20,7 +20,6 @@
  * is left behind.
  */
 void check_autoscaler(lua_State *L, int index, bind_hooks *hooks,
-                      const blis_policy_context *context,
-                      blis_autoscaler *autoscaler);
+                      const blis_policy_context *context, blis_autoscaler *autoscaler);
 
 #endif

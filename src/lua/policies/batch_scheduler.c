@@ -26,17 +26,13 @@ bool is_batch_scheduler(lua_State *L, int index) {
 void check_batch_scheduler(lua_State *L, int index, const bind_view *view,
                            bind_batch_scheduler *scheduler) {
   *scheduler = (bind_batch_scheduler){.view = view, .hooks = view->hooks};
-  snprintf(scheduler->name, sizeof scheduler->name, "%s",
-           check_field_string(L, index, "name"));
-  scheduler->make_batch =
-      push_hook_field(L, index, "make_batch", scheduler->hooks);
-  scheduler->on_arrival =
-      push_hook_field(L, index, "on_arrival", scheduler->hooks);
+  snprintf(scheduler->name, sizeof scheduler->name, "%s", check_field_string(L, index, "name"));
+  scheduler->make_batch = push_hook_field(L, index, "make_batch", scheduler->hooks);
+  scheduler->on_arrival = push_hook_field(L, index, "on_arrival", scheduler->hooks);
 }
 
 static void push_request(lua_State *L, const bind_batch_scheduler *scheduler,
-                         const blis_live_request *request,
-                         int64_t progress_tokens) {
+                         const blis_live_request *request, int64_t progress_tokens) {
   const bind_view *view = scheduler->view;
   bind_live_request held;
   push_live_request(L, &held, view->oracle);
@@ -45,12 +41,10 @@ static void push_request(lua_State *L, const bind_batch_scheduler *scheduler,
 
 /* Sets a list of requests, and their places, in the table on top. */
 static void set_requests(lua_State *L, const batch_call *call, const char *name,
-                         const blis_running_request *requests, size_t count,
-                         size_t first) {
+                         const blis_running_request *requests, size_t count, size_t first) {
   lua_createtable(L, (int)count, 0);
   for (size_t i = 0; i < count; i++) {
-    push_request(L, call->self->scheduler, requests[i].request,
-                 requests[i].progress_tokens);
+    push_request(L, call->self->scheduler, requests[i].request, requests[i].progress_tokens);
     lua_pushvalue(L, -1);
     lua_pushinteger(L, (lua_Integer)(first + i));
     lua_rawset(L, PLACES);
@@ -72,8 +66,7 @@ static void push_context(lua_State *L, const batch_call *call) {
   push_alias_instance(L, alias, call->self->index);
   lua_setfield(L, -2, "instance");
   set_requests(L, call, "running", c->running, c->running_count, 0);
-  set_requests(L, call, "waiting", c->waiting, c->waiting_count,
-               c->running_count);
+  set_requests(L, call, "waiting", c->waiting, c->waiting_count, c->running_count);
 }
 
 /* The place of the request on top of the stack; -1 for what is none. */
@@ -121,8 +114,7 @@ static blis_batch_entry check_entry(lua_State *L, lua_Integer i) {
                (LUAI_UACINT)i, push_what(L, -1));
   }
   lua_rawgeti(L, item, 1);
-  blis_batch_entry entry = {.index = check_place(L, "schedule", i),
-                            .tokens = tokens};
+  blis_batch_entry entry = {.index = check_place(L, "schedule", i), .tokens = tokens};
   lua_settop(L, item);
   return entry;
 }
@@ -133,16 +125,14 @@ static blis_batch_entry check_entry(lua_State *L, lua_Integer i) {
  */
 static lua_Integer check_list(lua_State *L, const char *name) {
   if (!lua_istable(L, -1)) {
-    luaL_error(L, "%s is %s, expected a list of requests", name,
-               push_what(L, -1));
+    luaL_error(L, "%s is %s, expected a list of requests", name, push_what(L, -1));
   }
   int list = lua_gettop(L);
   lua_Integer count = (lua_Integer)lua_rawlen(L, list);
   lua_pushnil(L);
   while (lua_next(L, list) != 0) {
     lua_pop(L, 1);
-    if (!lua_isinteger(L, -1) || lua_tointeger(L, -1) < 1 ||
-        lua_tointeger(L, -1) > count) {
+    if (!lua_isinteger(L, -1) || lua_tointeger(L, -1) < 1 || lua_tointeger(L, -1) > count) {
       luaL_error(L,
                  "%s has the key %s, expected a list of requests: { first, "
                  "second }",
@@ -165,8 +155,7 @@ static void check_schedule(lua_State *L, const batch_call *call) {
     lua_rawgeti(L, list, i);
     blis_batch_entry entry = check_entry(L, i);
     if (is_there[entry.index]) {
-      luaL_error(L, "schedule[%I] is a request that is there before",
-                 (LUAI_UACINT)i);
+      luaL_error(L, "schedule[%I] is a request that is there before", (LUAI_UACINT)i);
     }
     is_there[entry.index] = true;
     call->plan->entries[call->plan->count++] = entry;
@@ -194,8 +183,7 @@ static void check_preempt(lua_State *L, const batch_call *call) {
 static void check_keys(lua_State *L) {
   lua_pushnil(L);
   while (lua_next(L, RESULT) != 0) {
-    const char *key =
-        lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "a number";
+    const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "a number";
     if (strcmp(key, "schedule") != 0 && strcmp(key, "preempt") != 0 &&
         strcmp(key, "wait_us") != 0) {
       luaL_error(L,
@@ -215,28 +203,25 @@ static int make_batch(lua_State *L) {
   push_context(L, call);
   lua_call(L, 1, 1);
   if (lua_type(L, RESULT) != LUA_TTABLE) {
-    return luaL_error(L, "it returned %s, expected { schedule = {...} }",
-                      push_what(L, RESULT));
+    return luaL_error(L, "it returned %s, expected { schedule = {...} }", push_what(L, RESULT));
   }
   check_keys(L);
   check_schedule(L, call);
   check_preempt(L, call);
   int64_t wait_us = opt_field_integer(L, RESULT, "wait_us", BLIS_PLAN_WAIT_US);
   if (wait_us < 1) {
-    return luaL_error(L, "wait_us is %I, expected at least 1",
-                      (LUAI_UACINT)wait_us);
+    return luaL_error(L, "wait_us is %I, expected at least 1", (LUAI_UACINT)wait_us);
   }
   call->plan->wait_us = wait_us;
   return 0;
 }
 
-blis_status bind_make_batch(void *ud, const blis_batch_context *context,
-                            blis_batch_plan *plan, blis_error *error) {
+blis_status bind_make_batch(void *ud, const blis_batch_context *context, blis_batch_plan *plan,
+                            blis_error *error) {
   const bind_instance_batches *self = ud;
   batch_call call = {.self = self, .context = context, .plan = plan};
-  const bind_hook_place place = {.kind = "scheduler",
-                                 .name = self->scheduler->name,
-                                 .now_us = context->now_us};
+  const bind_hook_place place = {
+      .kind = "scheduler", .name = self->scheduler->name, .now_us = context->now_us};
   return bind_pcall(self->scheduler->hooks, &place, make_batch, &call, error);
 }
 
@@ -244,22 +229,18 @@ static int arrive(lua_State *L) {
   const batch_call *call = lua_touserdata(L, CALL);
   bind_hooks_anchor(L, call->self->scheduler->hooks);
   lua_rawgeti(L, ANCHOR, call->self->scheduler->on_arrival);
-  push_request(L, call->self->scheduler, call->request,
-               call->request->progress_tokens);
-  lua_pushinteger(
-      L, bind_alias_us(&call->self->scheduler->hooks->alias, call->now_us));
+  push_request(L, call->self->scheduler, call->request, call->request->progress_tokens);
+  lua_pushinteger(L, bind_alias_us(&call->self->scheduler->hooks->alias, call->now_us));
   lua_call(L, 2, 0);
   return 0;
 }
 
-blis_status bind_request_queued(void *ud, const blis_live_request *request,
-                                int64_t now_us, blis_error *error) {
+blis_status bind_request_queued(void *ud, const blis_live_request *request, int64_t now_us,
+                                blis_error *error) {
   const bind_instance_batches *self = ud;
   batch_call call = {.self = self, .request = request, .now_us = now_us};
   const bind_request_name name = live_request_name(request);
-  const bind_hook_place place = {.kind = "scheduler",
-                                 .name = self->scheduler->name,
-                                 .request = &name,
-                                 .now_us = now_us};
+  const bind_hook_place place = {
+      .kind = "scheduler", .name = self->scheduler->name, .request = &name, .now_us = now_us};
   return bind_pcall(self->scheduler->hooks, &place, arrive, &call, error);
 }

@@ -33,9 +33,9 @@ void check_batch_scheduler(lua_State *L, int index, const bind_view *view,
                            bind_batch_scheduler *scheduler);
 
 /* Of blis_instance_config; ud is a bind_instance_batches. */
-blis_status bind_make_batch(void *ud, const blis_batch_context *context,
-                            blis_batch_plan *plan, blis_error *error);
-blis_status bind_request_queued(void *ud, const blis_live_request *request,
-                                int64_t now_us, blis_error *error);
+blis_status bind_make_batch(void *ud, const blis_batch_context *context, blis_batch_plan *plan,
+                            blis_error *error);
+blis_status bind_request_queued(void *ud, const blis_live_request *request, int64_t now_us,
+                                blis_error *error);
 
 #endif

@@ -27,19 +27,16 @@ blis_params push_params(lua_State *L, int index) {
   return params;
 }
 
-#define CHECK_BUILTIN(kind)                                                    \
-  void check_builtin_##kind(lua_State *L, int index,                           \
-                            const blis_policy_context *context,                \
-                            blis_##kind *made) {                               \
-    int top = lua_gettop(L);                                                   \
-    const char *name = check_field_string(L, index, "name");                   \
-    const blis_params params = push_params(L, index);                          \
-    blis_alloc alloc = bind_alloc(L);                                          \
-    blis_error error = {0};                                                    \
-    check_status(                                                              \
-        L, blis_##kind##_create(&alloc, name, &params, context, made, &error), \
-        &error);                                                               \
-    lua_settop(L, top);                                                        \
+#define CHECK_BUILTIN(kind)                                                                        \
+  void check_builtin_##kind(lua_State *L, int index, const blis_policy_context *context,           \
+                            blis_##kind *made) {                                                   \
+    int top = lua_gettop(L);                                                                       \
+    const char *name = check_field_string(L, index, "name");                                       \
+    const blis_params params = push_params(L, index);                                              \
+    blis_alloc alloc = bind_alloc(L);                                                              \
+    blis_error error = {0};                                                                        \
+    check_status(L, blis_##kind##_create(&alloc, name, &params, context, made, &error), &error);   \
+    lua_settop(L, top);                                                                            \
   }
 
 CHECK_BUILTIN(scorer)

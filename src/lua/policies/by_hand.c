@@ -53,9 +53,8 @@ void bind_open_by_hand(lua_State *L) {
 }
 
 void push_scorer_by_hand(lua_State *L, int index) {
-  const blis_policy_context context = {.instance_count = BY_HAND_INSTANCES,
-                                       .kv_block_size_tokens = 16,
-                                       .kv_blocks = 1};
+  const blis_policy_context context = {
+      .instance_count = BY_HAND_INSTANCES, .kv_block_size_tokens = 16, .kv_blocks = 1};
   by_hand *self = lua_newuserdatauv(L, sizeof *self, 0);
   memset(self, 0, sizeof *self);
   luaL_setmetatable(L, BY_HAND_TYPE);
@@ -71,18 +70,15 @@ void push_scorer_by_hand(lua_State *L, int index) {
 
 /* The request. */
 
-static blis_status name_content(void *ud, const char *name, size_t length,
-                                uint32_t *stream) {
+static blis_status name_content(void *ud, const char *name, size_t length, uint32_t *stream) {
   return blis_intern_add(ud, name, length, stream);
 }
 
-static uint32_t check_text(lua_State *L, int index, const by_hand *self,
-                           const char *name) {
+static uint32_t check_text(lua_State *L, int index, const by_hand *self, const char *name) {
   uint32_t number = 0;
   const char *text = opt_field_string(L, index, name);
   if (text != NULL) {
-    check_status(L, blis_intern_add(self->texts, text, strlen(text), &number),
-                 NULL);
+    check_status(L, blis_intern_add(self->texts, text, strlen(text), &number), NULL);
   }
   return number;
 }
@@ -96,8 +92,8 @@ static const blis_block_chain *give_chain(void *ud, uint32_t block_size) {
     blis_error error;
     blis_block_namer_release(q->self->namer, &q->chain);
     q->chain_block_size = 0;
-    if (blis_block_namer_chain(q->self->namer, &q->prompt, block_size,
-                               &q->chain, &error) != BLIS_OK) {
+    if (blis_block_namer_chain(q->self->namer, &q->prompt, block_size, &q->chain, &error) !=
+        BLIS_OK) {
       return NULL;
     }
     q->chain_block_size = block_size;
@@ -114,15 +110,11 @@ static void push_request_of(lua_State *L, int index, question *q) {
   if (has_content) {
     q->prompt = push_content(L, lua_gettop(L), &names);
   }
-  int64_t prompt_tokens =
-      opt_field_integer(L, index, "prompt_tokens", q->prompt.prompt_tokens);
-  luaL_argcheck(L,
-                prompt_tokens >= q->prompt.shared_tokens &&
-                    prompt_tokens <= UINT32_MAX,
-                index, "prompt_tokens is out of range");
+  int64_t prompt_tokens = opt_field_integer(L, index, "prompt_tokens", q->prompt.prompt_tokens);
+  luaL_argcheck(L, prompt_tokens >= q->prompt.shared_tokens && prompt_tokens <= UINT32_MAX, index,
+                "prompt_tokens is out of range");
   q->prompt.prompt_tokens = (uint32_t)prompt_tokens;
-  q->lacks_content =
-      !has_content && opt_field_integer(L, index, "shared_tokens", 0) > 0;
+  q->lacks_content = !has_content && opt_field_integer(L, index, "shared_tokens", 0) > 0;
   q->request = (blis_routing_request){
       .number = opt_field_integer(L, index, "number", 0),
       .arrival_us = opt_field_integer(L, index, "arrival_us", 0),
@@ -138,8 +130,7 @@ static void push_request_of(lua_State *L, int index, question *q) {
       .session = check_text(L, index, self, "session"),
       .client = check_text(L, index, self, "client"),
       .prefix_group = check_text(L, index, self, "prefix_group"),
-      .prefix_tokens =
-          (uint32_t)opt_field_integer(L, index, "prefix_tokens", 0),
+      .prefix_tokens = (uint32_t)opt_field_integer(L, index, "prefix_tokens", 0),
       .segments = q->prompt.segments,
       .segment_count = q->prompt.segment_count,
       .peer = -1,
@@ -164,12 +155,11 @@ static void fill_in(question *q, size_t i) {
     q->signals[AT(IN_FLIGHT)] = q->signals[AT(REQUESTS)];
     q->is_given[AT(IN_FLIGHT)] = true;
   }
-  bool has_parts = q->is_given[AT(QUEUE_DEPTH)] ||
-                   q->is_given[AT(BATCH_SIZE)] || q->is_given[AT(PENDING)];
+  bool has_parts =
+      q->is_given[AT(QUEUE_DEPTH)] || q->is_given[AT(BATCH_SIZE)] || q->is_given[AT(PENDING)];
   if (!q->is_given[AT(EFFECTIVE_LOAD)] && has_parts) {
-    q->signals[AT(EFFECTIVE_LOAD)] = q->signals[AT(QUEUE_DEPTH)] +
-                                     q->signals[AT(BATCH_SIZE)] +
-                                     q->signals[AT(PENDING)];
+    q->signals[AT(EFFECTIVE_LOAD)] =
+        q->signals[AT(QUEUE_DEPTH)] + q->signals[AT(BATCH_SIZE)] + q->signals[AT(PENDING)];
     q->is_given[AT(EFFECTIVE_LOAD)] = true;
   }
 #undef AT
@@ -180,8 +170,8 @@ static void check_candidate(lua_State *L, question *q, size_t i) {
   size_t n = q->view.count;
   int table = lua_gettop(L);
   if (lua_type(L, table) != LUA_TTABLE) {
-    luaL_error(L, "candidate %I is %s, expected a table of signals",
-               (LUAI_UACINT)i + 1, push_what(L, table));
+    luaL_error(L, "candidate %I is %s, expected a table of signals", (LUAI_UACINT)i + 1,
+               push_what(L, table));
   }
   for (int s = 0; s < BLIS_SIGNAL_COUNT; s++) {
     const char *name = blis_signal_name((blis_signal)s);
@@ -189,8 +179,8 @@ static void check_candidate(lua_State *L, question *q, size_t i) {
       int is_number = 0;
       double value = lua_tonumberx(L, -1, &is_number);
       if (!is_number || isnan(value)) {
-        luaL_error(L, "candidate %I has %s = %s, expected a number",
-                   (LUAI_UACINT)i + 1, name, push_what(L, -1));
+        luaL_error(L, "candidate %I has %s = %s, expected a number", (LUAI_UACINT)i + 1, name,
+                   push_what(L, -1));
       }
       q->signals[(size_t)s * n + i] = value;
       q->is_given[(size_t)s * n + i] = true;
@@ -199,11 +189,9 @@ static void check_candidate(lua_State *L, question *q, size_t i) {
   }
   fill_in(q, i);
   for (int s = 0; s < BLIS_SIGNAL_COUNT; s++) {
-    if ((q->self->scorer.needs & BLIS_SIGNAL_BIT(s)) != 0 &&
-        !q->is_given[(size_t)s * n + i]) {
-      luaL_error(L, "candidate %I has no %s, which scorer '%s' reads",
-                 (LUAI_UACINT)i + 1, blis_signal_name((blis_signal)s),
-                 q->self->scorer.name);
+    if ((q->self->scorer.needs & BLIS_SIGNAL_BIT(s)) != 0 && !q->is_given[(size_t)s * n + i]) {
+      luaL_error(L, "candidate %I has no %s, which scorer '%s' reads", (LUAI_UACINT)i + 1,
+                 blis_signal_name((blis_signal)s), q->self->scorer.name);
     }
   }
 }
@@ -215,8 +203,7 @@ static uint32_t check_instance(lua_State *L, size_t i, int64_t last) {
     luaL_error(L,
                "candidate %I has index = %I, expected an integer from %I to "
                "%d; they come in that order",
-               (LUAI_UACINT)i + 1, (LUAI_UACINT)index, (LUAI_UACINT)last + 2,
-               BY_HAND_INSTANCES);
+               (LUAI_UACINT)i + 1, (LUAI_UACINT)index, (LUAI_UACINT)last + 2, BY_HAND_INSTANCES);
   }
   return (uint32_t)(index - 1);
 }
@@ -271,8 +258,7 @@ static void push_view_of(lua_State *L, int list, size_t count, question *q) {
 }
 
 /* Raises what went wrong with a question that has been asked. */
-static void check_answer(lua_State *L, question *q, blis_status status,
-                         const blis_error *error) {
+static void check_answer(lua_State *L, question *q, blis_status status, const blis_error *error) {
   blis_block_namer_release(q->self->namer, &q->chain);
   if (status != BLIS_OK && q->lacks_content) {
     luaL_error(L,
@@ -284,8 +270,7 @@ static void check_answer(lua_State *L, question *q, blis_status status,
   check_status(L, status, error);
 }
 
-const double *push_scores_by_hand(lua_State *L, int scorer, int request,
-                                  int candidates) {
+const double *push_scores_by_hand(lua_State *L, int scorer, int request, int candidates) {
   int top = lua_gettop(L);
   luaL_checktype(L, candidates, LUA_TTABLE);
   size_t count = lua_rawlen(L, candidates);
@@ -297,15 +282,14 @@ const double *push_scores_by_hand(lua_State *L, int scorer, int request,
   push_view_of(L, candidates, count, &q);
   blis_error error = {0};
   const blis_scorer *asked = &q.self->scorer;
-  blis_status status = asked->ops->score(
-      &(blis_question){asked->state, &q.request, &q.view, &error}, scores);
+  blis_status status =
+      asked->ops->score(&(blis_question){asked->state, &q.request, &q.view, &error}, scores);
   check_answer(L, &q, status, &error);
   lua_settop(L, top + 1);
   return scores;
 }
 
-void check_observe_by_hand(lua_State *L, int scorer, int request,
-                           int candidate) {
+void check_observe_by_hand(lua_State *L, int scorer, int request, int candidate) {
   int top = lua_gettop(L);
   question q = {.self = luaL_checkudata(L, scorer, BY_HAND_TYPE)};
   const blis_scorer *told = &q.self->scorer;
@@ -314,14 +298,12 @@ void check_observe_by_hand(lua_State *L, int scorer, int request,
     luaL_error(L, "expected the instance that was chosen, { index = 2 }");
   }
   int64_t index = check_field_integer(L, candidate, "index");
-  luaL_argcheck(L, index >= 1 && index <= BY_HAND_INSTANCES, candidate,
-                "index is out of range");
+  luaL_argcheck(L, index >= 1 && index <= BY_HAND_INSTANCES, candidate, "index is out of range");
   push_request_of(L, request, &q);
   const double zeros[1] = {0};
   const uint32_t instances[1] = {(uint32_t)(index - 1)};
   const uint32_t ranks[1] = {0};
-  const char *ids[1] = {
-      lua_pushfstring(L, "instance_%I", (LUAI_UACINT)index - 1)};
+  const char *ids[1] = {lua_pushfstring(L, "instance_%I", (LUAI_UACINT)index - 1)};
   q.view.count = 1;
   q.view.instances = instances;
   q.view.id_ranks = ranks;
@@ -333,8 +315,7 @@ void check_observe_by_hand(lua_State *L, int scorer, int request,
   blis_status status =
       told->ops->observe == NULL
           ? BLIS_OK
-          : told->ops->observe(
-                &(blis_question){told->state, &q.request, &q.view, &error}, 0);
+          : told->ops->observe(&(blis_question){told->state, &q.request, &q.view, &error}, 0);
   check_answer(L, &q, status, &error);
   lua_settop(L, top);
 }

@@ -22,11 +22,9 @@ void push_scorer_by_hand(lua_State *L, int index);
  * The scorer at index scorer is asked about the request and the list of
  * candidates at these indices; pushes a buffer with a score for each of them.
  */
-const double *push_scores_by_hand(lua_State *L, int scorer, int request,
-                                  int candidates);
+const double *push_scores_by_hand(lua_State *L, int scorer, int request, int candidates);
 
 /* It hears that the request went to the candidate at that index. */
-void check_observe_by_hand(lua_State *L, int scorer, int request,
-                           int candidate);
+void check_observe_by_hand(lua_State *L, int scorer, int request, int candidate);
 
 #endif

@@ -31,8 +31,8 @@ typedef struct cascade_call {
   uint32_t *next;
 } cascade_call;
 
-static blis_status enter(cascade_call *call, const char *kind, int function,
-                         bind_body body, int64_t now_us, blis_error *error) {
+static blis_status enter(cascade_call *call, const char *kind, int function, bind_body body,
+                         int64_t now_us, blis_error *error) {
   bind_decider decider = call->cascade->decider;
   decider.kind = kind;
   decider.function = function;
@@ -86,28 +86,23 @@ static int ask_quality(lua_State *L, void *ud) {
   return 0;
 }
 
-static blis_status answer(void *state, const blis_routing_request *request,
-                          int64_t output_tokens, int64_t now_us,
-                          blis_cascade_answer *answer, blis_error *error) {
+static blis_status answer(void *state, const blis_routing_request *request, int64_t output_tokens,
+                          int64_t now_us, blis_cascade_answer *answer, blis_error *error) {
   scripted_cascade *self = state;
   const blis_cascade *inner = &self->inner;
   if (inner->ops->answer != NULL) {
-    BLIS_TRY(inner->ops->answer(inner->state, request, output_tokens, now_us,
-                                answer, error));
+    BLIS_TRY(inner->ops->answer(inner->state, request, output_tokens, now_us, answer, error));
   }
-  cascade_call call = {.cascade = self,
-                       .request = request,
-                       .answer = answer,
-                       .output_tokens = output_tokens};
-  return self->quality == 0 ? BLIS_OK
-                            : enter(&call, "quality of cascade", self->quality,
-                                    ask_quality, now_us, error);
+  cascade_call call = {
+      .cascade = self, .request = request, .answer = answer, .output_tokens = output_tokens};
+  return self->quality == 0
+             ? BLIS_OK
+             : enter(&call, "quality of cascade", self->quality, ask_quality, now_us, error);
 }
 
 /* Which of them are good enough. */
 
-static void set_model(lua_State *L, const char *name,
-                      const blis_intern *strings,
+static void set_model(lua_State *L, const char *name, const blis_intern *strings,
                       const blis_cascade_attempt *attempt, uint32_t stage) {
   if (stage < attempt->stage_count) {
     lua_pushstring(L, blis_intern_text(strings, attempt->chain[stage]));
@@ -126,8 +121,7 @@ static void set_when(lua_State *L, const char *name, int64_t time_us) {
   lua_setfield(L, -2, name);
 }
 
-void set_attempt(lua_State *L, const bind_alias *alias,
-                 const blis_cascade_attempt *attempt) {
+void set_attempt(lua_State *L, const bind_alias *alias, const blis_cascade_attempt *attempt) {
   set_field_string(L, "model", attempt->model);
   set_field_integer(L, "step", attempt->step);
   set_field_integer(L, "stage", (int64_t)attempt->stage + 1);
@@ -169,15 +163,13 @@ static uint32_t check_model(lua_State *L, int index, const cascade_call *call) {
     if (strcmp(known, model) == 0) {
       return i;
     }
-    lua_pushfstring(L, "%s%s'%s'", lua_tostring(L, -1),
-                    i == attempt->stage + 1 ? "" : ", ", known);
+    lua_pushfstring(L, "%s%s'%s'", lua_tostring(L, -1), i == attempt->stage + 1 ? "" : ", ", known);
     lua_remove(L, -2);
   }
   luaL_error(L,
              "it returned '%s', expected true, false or a later model of the "
              "chain%s%s",
-             model, attempt->stage + 1 < attempt->stage_count ? ": " : "",
-             lua_tostring(L, -1));
+             model, attempt->stage + 1 < attempt->stage_count ? ": " : "", lua_tostring(L, -1));
   return 0;
 }
 
@@ -186,8 +178,7 @@ static int ask_escalate(lua_State *L, void *ud) {
   const scripted_cascade *self = call->cascade;
   lua_rawgeti(L, AT_ANCHOR, self->attempt);
   set_attempt(L, &self->decider.view->hooks->alias, call->attempt);
-  set_model(L, "next", call->request->strings, call->attempt,
-            call->attempt->stage + 1);
+  set_model(L, "next", call->request->strings, call->attempt, call->attempt->stage + 1);
   lua_pushboolean(L, *call->escalates);
   lua_call(L, 3, 1);
   int type = lua_type(L, -1);
@@ -206,13 +197,11 @@ static int ask_escalate(lua_State *L, void *ud) {
 }
 
 static blis_status escalates(void *state, const blis_routing_request *request,
-                             const blis_cascade_attempt *attempt,
-                             int64_t now_us, bool *escalates, uint32_t *next,
-                             blis_error *error) {
+                             const blis_cascade_attempt *attempt, int64_t now_us, bool *escalates,
+                             uint32_t *next, blis_error *error) {
   scripted_cascade *self = state;
   const blis_cascade *inner = &self->inner;
-  BLIS_TRY(inner->ops->escalates(inner->state, request, attempt, now_us,
-                                 escalates, next, error));
+  BLIS_TRY(inner->ops->escalates(inner->state, request, attempt, now_us, escalates, next, error));
   cascade_call call = {.cascade = self,
                        .request = request,
                        .attempt = attempt,
@@ -220,8 +209,7 @@ static blis_status escalates(void *state, const blis_routing_request *request,
                        .next = next};
   return self->escalate == 0
              ? BLIS_OK
-             : enter(&call, "escalate of cascade", self->escalate, ask_escalate,
-                     now_us, error);
+             : enter(&call, "escalate of cascade", self->escalate, ask_escalate, now_us, error);
 }
 
 static void free_state(const blis_alloc *alloc, void *state) {
@@ -230,11 +218,10 @@ static void free_state(const blis_alloc *alloc, void *state) {
   blis_alloc_free(alloc, self, sizeof *self);
 }
 
-static const blis_cascade_ops ops = {
-    .answer = answer, .escalates = escalates, .free = free_state};
+static const blis_cascade_ops ops = {.answer = answer, .escalates = escalates, .free = free_state};
 
-void check_scripted_cascade(lua_State *L, int index, bind_view *view,
-                            int64_t seed, blis_cascade *cascade) {
+void check_scripted_cascade(lua_State *L, int index, bind_view *view, int64_t seed,
+                            blis_cascade *cascade) {
   scripted_cascade made = {.decider = {.view = view}, .seed = seed};
   const char *label = opt_field_string(L, index, "label");
   snprintf(made.decider.name, sizeof made.decider.name, "%s",

@@ -20,11 +20,10 @@
  * escalate(request, attempt, usual) returns whether another model is asked, or
  * which one.
  */
-void check_scripted_cascade(lua_State *L, int index, bind_view *view,
-                            int64_t seed, blis_cascade *cascade);
+void check_scripted_cascade(lua_State *L, int index, bind_view *view, int64_t seed,
+                            blis_cascade *cascade);
 
 /* The fields of the table on top of the stack, about an attempt. */
-void set_attempt(lua_State *L, const bind_alias *alias,
-                 const blis_cascade_attempt *attempt);
+void set_attempt(lua_State *L, const bind_alias *alias, const blis_cascade_attempt *attempt);
 
 #endif

@@ -15,8 +15,7 @@ int bind_scorer_list(lua_State *L) {
   blis_status status =
       strlen(text) == length
           ? blis_scorer_list_parse(&list, text, place, &error)
-          : blis_fail(&error, BLIS_ERR_INVALID,
-                      "%s: the list contains a zero byte", place);
+          : blis_fail(&error, BLIS_ERR_INVALID, "%s: the list contains a zero byte", place);
   check_status(L, status, &error);
   lua_createtable(L, (int)list.count, 0);
   for (size_t i = 0; i < list.count; i++) {
@@ -51,9 +50,8 @@ static void set_usual_value(lua_State *L, const blis_param_spec *param) {
 
 /* Pushes a parameter the way lua/blis/config describes options. */
 static void push_param(lua_State *L, const blis_param_spec *param) {
-  static const char *const types[] = {
-      "integer",       "number", "boolean",      "choice",
-      "named_numbers", "texts",  "texts_by_name"};
+  static const char *const types[] = {"integer",       "number", "boolean",      "choice",
+                                      "named_numbers", "texts",  "texts_by_name"};
   lua_createtable(L, 0, 8);
   set_field_string(L, "name", param->name);
   set_field_string(L, "type", types[param->kind]);
@@ -63,8 +61,7 @@ static void push_param(lua_State *L, const blis_param_spec *param) {
   if (param->kind == BLIS_PARAM_CHOICE) {
     push_words(L, param->choices);
     lua_setfield(L, -2, "choices");
-  } else if (param->kind != BLIS_PARAM_BOOLEAN &&
-             param->kind != BLIS_PARAM_TEXTS &&
+  } else if (param->kind != BLIS_PARAM_BOOLEAN && param->kind != BLIS_PARAM_TEXTS &&
              param->kind != BLIS_PARAM_TEXT_LISTS) {
     set_field_number(L, "min", param->minimum);
     set_field_number(L, "max", param->maximum);

@@ -10,10 +10,7 @@ typedef enum fold { FOLD_MEAN, FOLD_SUM, FOLD_MIN, FOLD_MAX } fold;
 static const struct {
   const char *prefix;
   fold fold;
-} folds[] = {{"mean_", FOLD_MEAN},
-             {"sum_", FOLD_SUM},
-             {"min_", FOLD_MIN},
-             {"max_", FOLD_MAX}};
+} folds[] = {{"mean_", FOLD_MEAN}, {"sum_", FOLD_SUM}, {"min_", FOLD_MIN}, {"max_", FOLD_MAX}};
 
 enum { FOLD_COUNT = sizeof folds / sizeof *folds };
 
@@ -48,10 +45,10 @@ static int raise_unknown(lua_State *L, const char *name, const char *rest) {
 }
 
 /* With strict locality, admission knows what the router itself counts. */
-static void check_is_global(lua_State *L, const bind_view *view,
-                            const char *name, blis_signal signal) {
-  const blis_signal_set global = BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT) |
-                                 BLIS_SIGNAL_BIT(BLIS_SIGNAL_REQUESTS);
+static void check_is_global(lua_State *L, const bind_view *view, const char *name,
+                            blis_signal signal) {
+  const blis_signal_set global =
+      BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT) | BLIS_SIGNAL_BIT(BLIS_SIGNAL_REQUESTS);
   if (view->is_strict && (BLIS_SIGNAL_BIT(signal) & global) == 0) {
     luaL_error(L,
                "admission sees no '%s' with locality = 'strict'; it sees "
@@ -71,8 +68,7 @@ static int push_folded(lua_State *L, bind_view *view, const char *name) {
       if (signal != BLIS_SIGNAL_COUNT) {
         check_is_global(L, view, name, signal);
         const double *column = check_view_column(L, view, signal);
-        lua_pushnumber(L,
-                       fold_column(column, view->view->count, folds[i].fold));
+        lua_pushnumber(L, fold_column(column, view->view->count, folds[i].fold));
         return 1;
       }
     }

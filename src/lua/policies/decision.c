@@ -6,11 +6,10 @@
 #include "base/invariant.h"
 #include "lua/bind/bind.h"
 
-bind_decider check_decider(lua_State *L, int index, bind_view *view,
-                           const char *kind, const char *field) {
+bind_decider check_decider(lua_State *L, int index, bind_view *view, const char *kind,
+                           const char *field) {
   bind_decider decider = {.view = view, .kind = kind};
-  snprintf(decider.name, sizeof decider.name, "%s",
-           check_field_string(L, index, "name"));
+  snprintf(decider.name, sizeof decider.name, "%s", check_field_string(L, index, "name"));
   decider.function = push_hook_field(L, index, field, view->hooks);
   return decider;
 }
@@ -26,8 +25,7 @@ void *check_copy(lua_State *L, const void *made, size_t size) {
 
 void check_reason_text(lua_State *L, int index, char *reason, size_t size) {
   if (lua_type(L, index) != LUA_TSTRING) {
-    luaL_error(L, "the reason is a %s, expected a text",
-               luaL_typename(L, index));
+    luaL_error(L, "the reason is a %s, expected a text", luaL_typename(L, index));
   }
   size_t length;
   const char *text = lua_tolstring(L, index, &length);
@@ -63,21 +61,17 @@ static int enter(lua_State *L) {
   return 0;
 }
 
-blis_status bind_decide(const bind_decider *decider,
-                        const blis_routing_request *request,
-                        const blis_routing_view *candidates, bind_body body,
-                        void *call, blis_error *error) {
+blis_status bind_decide(const bind_decider *decider, const blis_routing_request *request,
+                        const blis_routing_view *candidates, bind_body body, void *call,
+                        blis_error *error) {
   bind_view *view = decider->view;
   const bool follows = request->number < 0;
   const bind_request_name name = {
       .number = request->number,
-      .session =
-          follows ? blis_intern_text(request->strings, request->session) : NULL,
+      .session = follows ? blis_intern_text(request->strings, request->session) : NULL,
       .round_index = request->round_index};
-  const bind_hook_place place = {.kind = decider->kind,
-                                 .name = decider->name,
-                                 .request = &name,
-                                 .now_us = candidates->now_us};
+  const bind_hook_place place = {
+      .kind = decider->kind, .name = decider->name, .request = &name, .now_us = candidates->now_us};
   entry entered = {.decider = decider, .body = body, .call = call};
   BLIS_ASSERT(view->request == NULL && view->view == NULL);
   view->request = request;

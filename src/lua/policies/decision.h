@@ -13,13 +13,13 @@
 typedef struct bind_decider {
   bind_view *view;
   const char *kind; /* "scorer", for error texts */
-  int function;  /* its place in the anchor; 0 = bodies push what they call */
-  char name[64]; /* "least-prefill"; "" when it has none */
+  int function;     /* its place in the anchor; 0 = bodies push what they call */
+  char name[64];    /* "least-prefill"; "" when it has none */
 } bind_decider;
 
 /* The decider of the table at index: its name, and the function in field. */
-bind_decider check_decider(lua_State *L, int index, bind_view *view,
-                           const char *kind, const char *field);
+bind_decider check_decider(lua_State *L, int index, bind_view *view, const char *kind,
+                           const char *field);
 
 /*
  * A copy of what a policy keeps, for the core to free. Called last: nothing may
@@ -41,9 +41,8 @@ enum { AT_ANCHOR = 2, AT_FUNCTION, AT_REQUEST };
 void check_reason_text(lua_State *L, int index, char *reason, size_t size);
 
 /* One protected call of body, with call, about one decision. Never raises. */
-blis_status bind_decide(const bind_decider *decider,
-                        const blis_routing_request *request,
-                        const blis_routing_view *candidates, bind_body body,
-                        void *call, blis_error *error);
+blis_status bind_decide(const bind_decider *decider, const blis_routing_request *request,
+                        const blis_routing_view *candidates, bind_body body, void *call,
+                        blis_error *error);
 
 #endif

@@ -62,11 +62,9 @@ static int ask(lua_State *L, void *ud) {
   return 0;
 }
 
-static blis_status decide(const blis_question *q, size_t chosen,
-                          blis_split *split) {
+static blis_status decide(const blis_question *q, size_t chosen, blis_split *split) {
   call asked = {.decider = q->state, .chosen = chosen};
-  BLIS_TRY(
-      bind_decide(asked.decider, q->request, q->view, ask, &asked, q->error));
+  BLIS_TRY(bind_decide(asked.decider, q->request, q->view, ask, &asked, q->error));
   *split = asked.split;
   return BLIS_OK;
 }
@@ -75,11 +73,9 @@ static void free_scripted(const blis_alloc *alloc, void *state) {
   blis_alloc_free(alloc, state, sizeof(bind_decider));
 }
 
-static const blis_decider_ops scripted_ops = {.decide = decide,
-                                              .free = free_scripted};
+static const blis_decider_ops scripted_ops = {.decide = decide, .free = free_scripted};
 
-static void check_scripted(lua_State *L, int index, bind_view *view,
-                           blis_decider *decider) {
+static void check_scripted(lua_State *L, int index, bind_view *view, blis_decider *decider) {
   const bind_decider made = check_decider(L, index, view, "decider", "decide");
   bind_decider *state = check_copy(L, &made, sizeof made);
   *decider = (blis_decider){
@@ -92,16 +88,15 @@ static void check_scripted(lua_State *L, int index, bind_view *view,
 }
 
 static bool has_function(lua_State *L, int index) {
-  bool found = lua_getfield(L, index, "decide") != LUA_TNIL ||
-               lua_getfield(L, index, "make") != LUA_TNIL;
+  bool found =
+      lua_getfield(L, index, "decide") != LUA_TNIL || lua_getfield(L, index, "make") != LUA_TNIL;
   lua_settop(L, index);
   return found;
 }
 
 /* The router of a stage, if there is one, with a stream of its own for ties. */
-static void check_stage_router(lua_State *L, int index, const char *name,
-                               const char *ties, bind_view *view,
-                               const blis_policy_context *context,
+static void check_stage_router(lua_State *L, int index, const char *name, const char *ties,
+                               bind_view *view, const blis_policy_context *context,
                                blis_router *router) {
   int top = lua_gettop(L);
   if (lua_getfield(L, index, name) != LUA_TNIL) {
@@ -113,8 +108,7 @@ static void check_stage_router(lua_State *L, int index, const char *name,
 }
 
 static void check_policies(lua_State *L, int index, bind_view *view,
-                           const blis_policy_context *context,
-                           blis_disaggregation *made) {
+                           const blis_policy_context *context, blis_disaggregation *made) {
   int top = lua_gettop(L);
   lua_getfield(L, index, "decider");
   if (has_function(L, top + 1)) {
@@ -123,30 +117,23 @@ static void check_policies(lua_State *L, int index, bind_view *view,
   } else {
     check_builtin_decider(L, top + 1, context, &made->decider);
   }
-  check_stage_router(L, index, "prefill_routing", "prefill_ties", view, context,
-                     &made->prefill);
+  check_stage_router(L, index, "prefill_routing", "prefill_ties", view, context, &made->prefill);
   lua_settop(L, top);
 }
 
 void check_disaggregation(lua_State *L, int index, bind_view *view,
-                          const blis_policy_context *context,
-                          blis_disaggregation *made) {
+                          const blis_policy_context *context, blis_disaggregation *made) {
   static const char *const orders[] = {"source", "destination", NULL};
   static const char *const givers[] = {"decode", "prefill", NULL};
   static const char *const no_rooms[] = {"wait", "drop", "local", NULL};
   static const char *const failures[] = {"fail", "recompute", "retry", NULL};
-  static const char *const charges[] = {"full_prompt", "destination_missing",
-                                        NULL};
+  static const char *const charges[] = {"full_prompt", "destination_missing", NULL};
   static const char *const firsts[] = {"decode-first", "prefill-first", NULL};
-  made->prefill_first =
-      check_field_choice(L, index, "stage_order", firsts) == 1;
+  made->prefill_first = check_field_choice(L, index, "stage_order", firsts) == 1;
   made->reserves_first = check_field_choice(L, index, "order", orders) == 1;
-  made->gives_first_token =
-      check_field_choice(L, index, "first_token", givers) == 1;
-  made->on_no_room =
-      (blis_no_room)check_field_choice(L, index, "on_no_room", no_rooms);
-  made->on_failure = (blis_handoff_failure)check_field_choice(
-      L, index, "on_failure", failures);
+  made->gives_first_token = check_field_choice(L, index, "first_token", givers) == 1;
+  made->on_no_room = (blis_no_room)check_field_choice(L, index, "on_no_room", no_rooms);
+  made->on_failure = (blis_handoff_failure)check_field_choice(L, index, "on_failure", failures);
   made->moves_missing = check_field_choice(L, index, "charged", charges) == 1;
   made->retries_max = check_field_integer(L, index, "retries");
   made->retry_pause_us = check_field_integer(L, index, "retry_pause_us");
@@ -154,11 +141,9 @@ void check_disaggregation(lua_State *L, int index, bind_view *view,
   made->handshake_us = check_field_integer(L, index, "handshake_us");
   made->kv_limit = check_field_number(L, index, "kv_limit");
   made->bytes_per_us = check_field_number(L, index, "bytes_per_us");
-  made->fabric_bytes_per_us =
-      check_field_number(L, index, "fabric_bytes_per_us");
+  made->fabric_bytes_per_us = check_field_number(L, index, "fabric_bytes_per_us");
   made->overlap_portion = check_field_number(L, index, "overlap_portion");
-  made->overlap_from_tokens =
-      check_field_integer(L, index, "overlap_min_tokens");
+  made->overlap_from_tokens = check_field_integer(L, index, "overlap_min_tokens");
   made->base_us = check_field_number(L, index, "base_us");
   made->go_blis = opt_field_boolean(L, index, "go_blis", false);
   made->has_contention = opt_field_boolean(L, index, "contention", false);
@@ -166,11 +151,9 @@ void check_disaggregation(lua_State *L, int index, bind_view *view,
 }
 
 void check_encode_stage(lua_State *L, int index, bind_view *view,
-                        const blis_policy_context *context,
-                        blis_encode_stage *made) {
+                        const blis_policy_context *context, blis_encode_stage *made) {
   static const char *const rules[] = {"never", "always", "multimodal", NULL};
-  made->rule =
-      (blis_encode_rule)check_field_choice(L, index, "encode_decider", rules);
+  made->rule = (blis_encode_rule)check_field_choice(L, index, "encode_decider", rules);
   if (made->rule == BLIS_ENCODES_NOBODY) {
     return;
   }
@@ -178,6 +161,5 @@ void check_encode_stage(lua_State *L, int index, bind_view *view,
   made->us_per_token = check_field_number(L, index, "encode_us_per_token");
   made->go_blis = opt_field_boolean(L, index, "go_blis", false);
   made->as_prefill = opt_field_boolean(L, index, "encode_as_prefill", false);
-  check_stage_router(L, index, "encode_routing", "encode_ties", view, context,
-                     &made->router);
+  check_stage_router(L, index, "encode_routing", "encode_ties", view, context, &made->router);
 }

@@ -18,12 +18,10 @@
  * which borrow view, in any case. May raise.
  */
 void check_disaggregation(lua_State *L, int index, bind_view *view,
-                          const blis_policy_context *context,
-                          blis_disaggregation *made);
+                          const blis_policy_context *context, blis_disaggregation *made);
 
 /* The same for the encode stage; its rule says whether there is one. */
 void check_encode_stage(lua_State *L, int index, bind_view *view,
-                        const blis_policy_context *context,
-                        blis_encode_stage *made);
+                        const blis_policy_context *context, blis_encode_stage *made);
 
 #endif

@@ -17,11 +17,9 @@
  * caller owns *filter, which borrows view. May raise, and then nothing is left
  * behind.
  */
-void check_scripted_filter(lua_State *L, int index, bind_view *view,
-                           blis_filter *filter);
+void check_scripted_filter(lua_State *L, int index, bind_view *view, blis_filter *filter);
 
 /* The same for pick(request, instances, scores) -> index. */
-void check_scripted_picker(lua_State *L, int index, bind_view *view,
-                           blis_picker *picker);
+void check_scripted_picker(lua_State *L, int index, bind_view *view, blis_picker *picker);
 
 #endif

@@ -7,8 +7,7 @@
 #include "lua/policies/queue_hook.h"
 
 static void check_policies(lua_State *L, int index, bind_view *view,
-                           const blis_policy_context *context,
-                           blis_gateway *made) {
+                           const blis_policy_context *context, blis_gateway *made) {
   int top = lua_gettop(L);
   lua_getfield(L, index, "saturation");
   check_saturation(L, top + 1, view->hooks, context, &made->saturation);
@@ -19,8 +18,7 @@ static void check_policies(lua_State *L, int index, bind_view *view,
 
 /* What functions of the script decide, instead of what is built in. */
 static void check_hooks(lua_State *L, int index, bind_view *view,
-                        const blis_policy_context *context,
-                        blis_gateway *made) {
+                        const blis_policy_context *context, blis_gateway *made) {
   int top = lua_gettop(L);
   if (lua_getfield(L, index, "fairness_policy") != LUA_TNIL) {
     check_fairness_hook(L, top + 1, view, context, &made->flow_hook);
@@ -43,8 +41,7 @@ static void check_targets(lua_State *L, int index, blis_gateway *made) {
     return;
   }
   made->target_count = (size_t)lua_rawlen(L, top + 1);
-  blis_gateway_target *targets =
-      push_buffer(L, made->target_count + 1, sizeof *targets);
+  blis_gateway_target *targets = push_buffer(L, made->target_count + 1, sizeof *targets);
   for (size_t i = 0; i < made->target_count; i++) {
     lua_rawgeti(L, top + 1, (lua_Integer)i + 1);
     targets[i].slo_class = check_field_string(L, top + 3, "name");
@@ -67,10 +64,10 @@ static void check_bands(lua_State *L, int index, blis_gateway *made) {
   blis_flow_band_limits *bands = push_buffer(L, count + 1, sizeof *bands);
   for (size_t i = 0; i < count; i++) {
     lua_rawgeti(L, top + 1, (lua_Integer)i + 1);
-    bands[i] = (blis_flow_band_limits){
-        .priority = (int32_t)check_field_integer(L, top + 3, "priority"),
-        .max_requests = check_field_integer(L, top + 3, "max_requests"),
-        .max_bytes = check_field_integer(L, top + 3, "max_bytes")};
+    bands[i] =
+        (blis_flow_band_limits){.priority = (int32_t)check_field_integer(L, top + 3, "priority"),
+                                .max_requests = check_field_integer(L, top + 3, "max_requests"),
+                                .max_bytes = check_field_integer(L, top + 3, "max_bytes")};
     lua_settop(L, top + 2);
   }
   made->limits.bands = bands;
@@ -79,58 +76,46 @@ static void check_bands(lua_State *L, int index, blis_gateway *made) {
   lua_settop(L, top);
 }
 
-static blis_flow_fairness check_fairness(lua_State *L, int index,
-                                         bool is_go_blis) {
-  static const char *const names[] = {"global-strict", "round-robin",
-                                      "least-service", NULL};
-  static const blis_flow_fairness values[] = {
-      BLIS_FLOW_STRICT, BLIS_FLOW_ROUND_ROBIN, BLIS_FLOW_LEAST_SERVICE};
-  blis_flow_fairness chosen =
-      values[check_field_choice(L, index, "fairness", names)];
-  return chosen == BLIS_FLOW_STRICT && is_go_blis ? BLIS_FLOW_STRICT_FIFO
-                                                  : chosen;
+static blis_flow_fairness check_fairness(lua_State *L, int index, bool is_go_blis) {
+  static const char *const names[] = {"global-strict", "round-robin", "least-service", NULL};
+  static const blis_flow_fairness values[] = {BLIS_FLOW_STRICT, BLIS_FLOW_ROUND_ROBIN,
+                                              BLIS_FLOW_LEAST_SERVICE};
+  blis_flow_fairness chosen = values[check_field_choice(L, index, "fairness", names)];
+  return chosen == BLIS_FLOW_STRICT && is_go_blis ? BLIS_FLOW_STRICT_FIFO : chosen;
 }
 
-static blis_gateway_order check_order(lua_State *L, int index,
-                                      bool is_go_blis) {
-  static const char *const names[] = {"fifo", "priority", "edf", "slo-deadline",
-                                      NULL};
-  static const blis_gateway_order values[] = {
-      BLIS_GATEWAY_FIFO, BLIS_GATEWAY_FIFO, BLIS_GATEWAY_EDF,
-      BLIS_GATEWAY_DEADLINE};
-  blis_gateway_order chosen =
-      values[check_field_choice(L, index, "order", names)];
-  return chosen == BLIS_GATEWAY_DEADLINE && is_go_blis
-             ? BLIS_GATEWAY_DEADLINE_INSIDE
-             : chosen;
+static blis_gateway_order check_order(lua_State *L, int index, bool is_go_blis) {
+  static const char *const names[] = {"fifo", "priority", "edf", "slo-deadline", NULL};
+  static const blis_gateway_order values[] = {BLIS_GATEWAY_FIFO, BLIS_GATEWAY_FIFO,
+                                              BLIS_GATEWAY_EDF, BLIS_GATEWAY_DEADLINE};
+  blis_gateway_order chosen = values[check_field_choice(L, index, "order", names)];
+  return chosen == BLIS_GATEWAY_DEADLINE && is_go_blis ? BLIS_GATEWAY_DEADLINE_INSIDE : chosen;
 }
 
-void check_gateway(lua_State *L, int index, bind_view *view,
-                   const blis_policy_context *context, blis_gateway *made) {
+void check_gateway(lua_State *L, int index, bind_view *view, const blis_policy_context *context,
+                   blis_gateway *made) {
   static const char *const dispatches[] = {"cycle", "tick", "event", NULL};
   bool is_go_blis = opt_field_boolean(L, index, "is_go_blis", false);
-  made->dispatch = (blis_gateway_dispatch)check_field_choice(
-      L, index, "dispatch", dispatches);
+  made->dispatch = (blis_gateway_dispatch)check_field_choice(L, index, "dispatch", dispatches);
   made->order = check_order(L, index, is_go_blis);
   made->fairness = check_fairness(L, index, is_go_blis);
-  made->service = (blis_flow_service_rules){
-      .service_weight = check_field_number(L, index, "service_weight"),
-      .wait_weight = check_field_number(L, index, "wait_weight"),
-      .half_life_s = check_field_number(L, index, "service_half_life_s")};
-  made->limits = (blis_flow_limits){
-      .max_requests = check_field_integer(L, index, "max_requests"),
-      .max_bytes = check_field_integer(L, index, "max_bytes"),
-      .band_max_requests = check_field_integer(L, index, "band_max_requests"),
-      .band_max_bytes = check_field_integer(L, index, "band_max_bytes"),
-      .sheds = opt_field_boolean(L, index, "sheds", false)};
+  made->service =
+      (blis_flow_service_rules){.service_weight = check_field_number(L, index, "service_weight"),
+                                .wait_weight = check_field_number(L, index, "wait_weight"),
+                                .half_life_s = check_field_number(L, index, "service_half_life_s")};
+  made->limits =
+      (blis_flow_limits){.max_requests = check_field_integer(L, index, "max_requests"),
+                         .max_bytes = check_field_integer(L, index, "max_bytes"),
+                         .band_max_requests = check_field_integer(L, index, "band_max_requests"),
+                         .band_max_bytes = check_field_integer(L, index, "band_max_bytes"),
+                         .sheds = opt_field_boolean(L, index, "sheds", false)};
   made->cycle_us = check_field_integer(L, index, "cycle_us");
   made->ttl_us = check_field_integer(L, index, "ttl_us");
   made->empty_ttl_us = check_field_integer(L, index, "no_endpoint_ttl_us");
   made->sweep_us = check_field_integer(L, index, "sweep_us");
   made->forget_bands_us = check_field_integer(L, index, "forget_bands_us");
   if (opt_field_boolean(L, index, "eviction", false)) {
-    made->eviction =
-        is_go_blis ? BLIS_GATEWAY_EVICTS_ONE : BLIS_GATEWAY_EVICTS_SOME;
+    made->eviction = is_go_blis ? BLIS_GATEWAY_EVICTS_ONE : BLIS_GATEWAY_EVICTS_SOME;
   }
   made->by_stage = !is_go_blis;
   check_policies(L, index, view, context, made);

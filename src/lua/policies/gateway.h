@@ -15,7 +15,7 @@
  * lua/blis/policy/queue.lua returns it; it borrows from that table. The caller
  * owns its policies, which borrow view, in any case. May raise.
  */
-void check_gateway(lua_State *L, int index, bind_view *view,
-                   const blis_policy_context *context, blis_gateway *made);
+void check_gateway(lua_State *L, int index, bind_view *view, const blis_policy_context *context,
+                   blis_gateway *made);
 
 #endif

@@ -13,8 +13,7 @@ typedef struct load_call {
   int64_t tokens; /* out */
 } load_call;
 
-static void set_offer(lua_State *L, const bind_kv_tiers *scripts,
-                      const blis_kv_offer *offer) {
+static void set_offer(lua_State *L, const bind_kv_tiers *scripts, const blis_kv_offer *offer) {
   int table = lua_gettop(L);
   set_field_integer(L, "cached_tokens", offer->cached_tokens);
   set_field_integer(L, "offered_tokens", offer->offered_tokens);
@@ -47,24 +46,21 @@ static int choose(lua_State *L) {
   if (lua_type(L, -1) == LUA_TBOOLEAN) {
     tokens = lua_toboolean(L, -1) ? call->offer->offered_tokens : 0;
   } else if (lua_type(L, -1) != LUA_TNUMBER || !is_integer || tokens < 0) {
-    return luaL_error(
-        L,
-        "it returned %s, expected a number of tokens from 0, true "
-        "or false",
-        push_what(L, -1));
+    return luaL_error(L,
+                      "it returned %s, expected a number of tokens from 0, true "
+                      "or false",
+                      push_what(L, -1));
   }
   call->tokens = tokens;
   return 0;
 }
 
-static blis_status load_choice(void *ud, const blis_kv_offer *offer,
-                               int64_t *tokens, blis_error *error) {
+static blis_status load_choice(void *ud, const blis_kv_offer *offer, int64_t *tokens,
+                               blis_error *error) {
   load_call call = {.scripts = ud, .offer = offer};
   const bind_request_name about = live_request_name(offer->request);
-  const bind_hook_place place = {.kind = "kv_tiers",
-                                 .name = "load",
-                                 .request = &about,
-                                 .now_us = offer->now_us};
+  const bind_hook_place place = {
+      .kind = "kv_tiers", .name = "load", .request = &about, .now_us = offer->now_us};
   BLIS_TRY(bind_pcall(call.scripts->view->hooks, &place, choose, &call, error));
   *tokens = call.tokens;
   return BLIS_OK;
@@ -106,54 +102,47 @@ static int ask_score(lua_State *L) {
   return 0;
 }
 
-static blis_status score(void *ud, const blis_kv_sight *sight, double *given,
-                         blis_error *error) {
+static blis_status score(void *ud, const blis_kv_sight *sight, double *given, blis_error *error) {
   score_call call = {.scripts = ud, .sight = sight};
-  const bind_hook_place place = {
-      .kind = "kv_tiers", .name = "policy", .now_us = sight->now_us};
-  BLIS_TRY(
-      bind_pcall(call.scripts->view->hooks, &place, ask_score, &call, error));
+  const bind_hook_place place = {.kind = "kv_tiers", .name = "policy", .now_us = sight->now_us};
+  BLIS_TRY(bind_pcall(call.scripts->view->hooks, &place, ask_score, &call, error));
   *given = call.score;
   return BLIS_OK;
 }
 
 /* Options. */
 
-static void check_tier(lua_State *L, int index, uint32_t t,
-                       bind_kv_tiers *scripts, blis_kv_tier *tier) {
+static void check_tier(lua_State *L, int index, uint32_t t, bind_kv_tiers *scripts,
+                       blis_kv_tier *tier) {
   static const char *const scopes[] = {"instance", "node", "cluster", NULL};
-  static const char *const policies[] = {"lru", "fifo",   "lfu",
-                                         "arc", "scored", NULL};
-  static const char *const stores[] = {"write-through", "on-evict", "none",
-                                       NULL};
+  static const char *const policies[] = {"lru", "fifo", "lfu", "arc", "scored", NULL};
+  static const char *const stores[] = {"write-through", "on-evict", "none", NULL};
   bind_hooks *hooks = scripts->view->hooks;
-  *tier = (blis_kv_tier){
-      .name = check_field_string(L, index, "name"),
-      .blocks = check_field_integer(L, index, "blocks"),
-      .bytes = check_field_number(L, index, "bytes"),
-      .scope = (blis_tier_scope)check_field_choice(L, index, "scope", scopes),
-      .instances_per_node =
-          opt_field_integer(L, index, "instances_per_node", 1),
-      .stage = (int32_t)check_field_integer(L, index, "stage_index"),
-      .read_bytes_per_us = check_field_number(L, index, "read_bytes_per_us"),
-      .write_bytes_per_us = check_field_number(L, index, "write_bytes_per_us"),
-      .is_per_gpu = opt_field_boolean(L, index, "per_gpu", false),
-      .is_half_duplex = opt_field_boolean(L, index, "half_duplex", false),
-      .latency_us = check_field_number(L, index, "latency_us"),
-      .policy =
-          (blis_tier_policy)check_field_choice(L, index, "policy", policies),
-      .evict_above = opt_field_number(L, index, "evict_above", 0),
-      .evict_share = opt_field_number(L, index, "evict_share", 0),
-      .keeps_hinted = opt_field_boolean(L, index, "keeps_hinted", false),
-      .keep_us = opt_field_integer(L, index, "keep_us", 0),
-      .saving = (blis_tier_saving)check_field_choice(L, index, "store", stores),
-      .threshold = check_field_integer(L, index, "threshold"),
-      .sights_kept = check_field_integer(L, index, "max_tracked"),
-      .promotes = opt_field_boolean(L, index, "promote", true),
-      .is_shared = opt_field_boolean(L, index, "shared", false),
-      .survives = opt_field_boolean(L, index, "survives", false),
-      .weight = check_field_number(L, index, "weight"),
-      .peer_weight = opt_field_number(L, index, "peer_weight", 0)};
+  *tier =
+      (blis_kv_tier){.name = check_field_string(L, index, "name"),
+                     .blocks = check_field_integer(L, index, "blocks"),
+                     .bytes = check_field_number(L, index, "bytes"),
+                     .scope = (blis_tier_scope)check_field_choice(L, index, "scope", scopes),
+                     .instances_per_node = opt_field_integer(L, index, "instances_per_node", 1),
+                     .stage = (int32_t)check_field_integer(L, index, "stage_index"),
+                     .read_bytes_per_us = check_field_number(L, index, "read_bytes_per_us"),
+                     .write_bytes_per_us = check_field_number(L, index, "write_bytes_per_us"),
+                     .is_per_gpu = opt_field_boolean(L, index, "per_gpu", false),
+                     .is_half_duplex = opt_field_boolean(L, index, "half_duplex", false),
+                     .latency_us = check_field_number(L, index, "latency_us"),
+                     .policy = (blis_tier_policy)check_field_choice(L, index, "policy", policies),
+                     .evict_above = opt_field_number(L, index, "evict_above", 0),
+                     .evict_share = opt_field_number(L, index, "evict_share", 0),
+                     .keeps_hinted = opt_field_boolean(L, index, "keeps_hinted", false),
+                     .keep_us = opt_field_integer(L, index, "keep_us", 0),
+                     .saving = (blis_tier_saving)check_field_choice(L, index, "store", stores),
+                     .threshold = check_field_integer(L, index, "threshold"),
+                     .sights_kept = check_field_integer(L, index, "max_tracked"),
+                     .promotes = opt_field_boolean(L, index, "promote", true),
+                     .is_shared = opt_field_boolean(L, index, "shared", false),
+                     .survives = opt_field_boolean(L, index, "survives", false),
+                     .weight = check_field_number(L, index, "weight"),
+                     .peer_weight = opt_field_number(L, index, "peer_weight", 0)};
   scripts->scores[t] = push_hook_field(L, index, "score", hooks);
   lua_getfield(L, index, "name");
   scripts->names[t] = push_hook_function(L, hooks);
@@ -172,8 +161,8 @@ static void make_tables(lua_State *L, bind_kv_tiers *scripts) {
   scripts->block = push_hook_function(L, hooks);
 }
 
-void check_kv_tiers(lua_State *L, int index, const bind_view *view,
-                    bind_kv_tiers *scripts, blis_kv_tiers *made) {
+void check_kv_tiers(lua_State *L, int index, const bind_view *view, bind_kv_tiers *scripts,
+                    blis_kv_tiers *made) {
   static const char *const rules[] = {"all", "if-faster", "as-told", NULL};
   uint32_t count = (uint32_t)lua_rawlen(L, index);
   luaL_argcheck(L, count <= BLIS_KV_TIERS_MAX, index, "too many KV tiers");
@@ -186,18 +175,17 @@ void check_kv_tiers(lua_State *L, int index, const bind_view *view,
   }
   scripts->load_choice = push_hook_field(L, index, "load_choice", view->hooks);
   make_tables(L, scripts);
-  *made = (blis_kv_tiers){
-      .tiers = tiers,
-      .count = count,
-      .cache_weight = check_field_number(L, index, "cache_weight"),
-      .bytes_per_token = opt_field_number(L, index, "kv_bytes_per_token", 0),
-      .network_bytes_per_us =
-          check_field_number(L, index, "network_bytes_per_us"),
-      .chunk_tokens = check_field_integer(L, index, "chunk_tokens"),
-      .batch_blocks = check_field_integer(L, index, "batch_blocks"),
-      .saves_output = opt_field_boolean(L, index, "save_output", false),
-      .rule = (blis_load_rule)check_field_choice(L, index, "load", rules),
-      .load_choice = load_choice,
-      .score = score,
-      .ud = scripts};
+  *made =
+      (blis_kv_tiers){.tiers = tiers,
+                      .count = count,
+                      .cache_weight = check_field_number(L, index, "cache_weight"),
+                      .bytes_per_token = opt_field_number(L, index, "kv_bytes_per_token", 0),
+                      .network_bytes_per_us = check_field_number(L, index, "network_bytes_per_us"),
+                      .chunk_tokens = check_field_integer(L, index, "chunk_tokens"),
+                      .batch_blocks = check_field_integer(L, index, "batch_blocks"),
+                      .saves_output = opt_field_boolean(L, index, "save_output", false),
+                      .rule = (blis_load_rule)check_field_choice(L, index, "load", rules),
+                      .load_choice = load_choice,
+                      .score = score,
+                      .ud = scripts};
 }

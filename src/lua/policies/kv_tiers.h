@@ -13,7 +13,7 @@
 typedef struct bind_kv_tiers {
   const bind_view *view;
   bind_live_request shown; /* for load_choice */
-  int load_choice; /* places in the anchor, as the next three; 0 = none */
+  int load_choice;         /* places in the anchor, as the next three; 0 = none */
   int request;
   int offer; /* the table that it gets, */
   int block; /* and that which scores get */
@@ -26,7 +26,7 @@ typedef struct bind_kv_tiers {
  * From the table at index, as blis.engine.kv_tiers has it. *made borrows from
  * scripts, which stays, and from what is pushed. May raise.
  */
-void check_kv_tiers(lua_State *L, int index, const bind_view *view,
-                    bind_kv_tiers *scripts, blis_kv_tiers *made);
+void check_kv_tiers(lua_State *L, int index, const bind_view *view, bind_kv_tiers *scripts,
+                    blis_kv_tiers *made);
 
 #endif

@@ -15,8 +15,7 @@ static uint32_t check_kind(lua_State *L, const char *name) {
 }
 
 /* A router sees what comes, first tokens, and how requests end. */
-static void check_is_heard(lua_State *L, const bind_view *view,
-                           const char *name, uint32_t kind) {
+static void check_is_heard(lua_State *L, const bind_view *view, const char *name, uint32_t kind) {
   const uint32_t heard = BLIS_RUN_EVENT_BIT(BLIS_RUN_EVENT_REQUEST_ARRIVAL) |
                          BLIS_RUN_EVENT_BIT(BLIS_RUN_EVENT_PREFILL_COMPLETE) |
                          BLIS_RUN_EVENT_BIT(BLIS_RUN_EVENT_REQUEST_COMPLETE) |
@@ -49,12 +48,10 @@ static uint32_t check_kinds(lua_State *L, int index, const bind_view *view) {
 }
 
 /* A policy of two stages hears of what happens once. */
-static bool is_known(lua_State *L, const bind_view *view,
-                     const bind_ear *made) {
+static bool is_known(lua_State *L, const bind_view *view, const bind_ear *made) {
   bool is_same = false;
   bind_hooks_anchor(L, view->hooks);
-  for (const bind_ear *ear = view->ears; ear != NULL && !is_same;
-       ear = ear->next) {
+  for (const bind_ear *ear = view->ears; ear != NULL && !is_same; ear = ear->next) {
     lua_rawgeti(L, -1, ear->decider.function);
     lua_rawgeti(L, -2, made->decider.function);
     lua_rawgeti(L, -3, ear->custom_metrics);
@@ -66,15 +63,12 @@ static bool is_known(lua_State *L, const bind_view *view,
   return is_same;
 }
 
-void check_listening(lua_State *L, int index, bind_view *view,
-                     const bind_decider *policy) {
+void check_listening(lua_State *L, int index, bind_view *view, const bind_decider *policy) {
   bind_ear made = {.decider = *policy};
   made.decider.function = push_hook_field(L, index, "on_event", view->hooks);
-  made.custom_metrics =
-      push_hook_field(L, index, "custom_metrics", view->hooks);
+  made.custom_metrics = push_hook_field(L, index, "custom_metrics", view->hooks);
   made.kinds = made.decider.function == 0 ? 0 : check_kinds(L, index, view);
-  if ((made.kinds == 0 && made.custom_metrics == 0) ||
-      is_known(L, view, &made)) {
+  if ((made.kinds == 0 && made.custom_metrics == 0) || is_known(L, view, &made)) {
     return;
   }
   bind_ear *ear = push_buffer(L, 1, sizeof *ear);
@@ -115,8 +109,7 @@ static bool is_metric_name(const char *name, size_t length) {
 /* A figure that nobody has given yet; the table of all is at index all. */
 static void check_metric(lua_State *L, int all) {
   if (lua_type(L, -2) != LUA_TSTRING) {
-    luaL_error(L, "custom_metrics: a metric is named by %s, expected a text",
-               push_what(L, -2));
+    luaL_error(L, "custom_metrics: a metric is named by %s, expected a text", push_what(L, -2));
   }
   size_t length;
   const char *name = lua_tolstring(L, -2, &length);
@@ -128,8 +121,7 @@ static void check_metric(lua_State *L, int all) {
   }
   lua_Number value = lua_tonumber(L, -1);
   if (lua_type(L, -1) != LUA_TNUMBER || !isfinite(value)) {
-    luaL_error(L, "custom_metrics: '%s' is %s, expected a finite number", name,
-               push_what(L, -1));
+    luaL_error(L, "custom_metrics: '%s' is %s, expected a finite number", name, push_what(L, -1));
   }
   if (lua_getfield(L, all, name) != LUA_TNIL) {
     luaL_error(L, "custom_metrics: two policies have a metric '%s'", name);
@@ -146,9 +138,8 @@ static int ask_metrics(lua_State *L) {
   lua_call(L, 0, 1);
   int given = lua_gettop(L);
   if (lua_type(L, given) != LUA_TTABLE) {
-    return luaL_error(
-        L, "custom_metrics returned %s, expected { name = number, ... }",
-        push_what(L, given));
+    return luaL_error(L, "custom_metrics returned %s, expected { name = number, ... }",
+                      push_what(L, given));
   }
   if (lua_rawgeti(L, anchor, ANCHOR_METRICS) != LUA_TTABLE) {
     lua_pop(L, 1);

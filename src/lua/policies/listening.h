@@ -23,8 +23,7 @@ typedef struct bind_ear {
  * Adds the policy to view->ears if the definition at index has such functions.
  * Raises when it asks for kinds of events that do not exist.
  */
-void check_listening(lua_State *L, int index, bind_view *view,
-                     const bind_decider *policy);
+void check_listening(lua_State *L, int index, bind_view *view, const bind_decider *policy);
 
 /* All kinds that somebody wants to hear of. */
 uint32_t bind_ear_kinds(const bind_view *view);

@@ -13,8 +13,7 @@ static const char *const field_names[LIVE_REQUEST_FIELDS] = {
     "output_tokens"};
 
 static int live_request_index(lua_State *L) {
-  if (lua_type(L, 2) == LUA_TSTRING &&
-      strcmp(lua_tostring(L, 2), field_names[HINTS]) == 0) {
+  if (lua_type(L, 2) == LUA_TSTRING && strcmp(lua_tostring(L, 2), field_names[HINTS]) == 0) {
     return 0; /* there are none */
   }
   return luaL_error(L,
@@ -25,9 +24,8 @@ static int live_request_index(lua_State *L) {
 }
 
 bind_request_name live_request_name(const blis_live_request *request) {
-  return (bind_request_name){.number = request->number,
-                             .session = request->session,
-                             .round_index = request->round_index};
+  return (bind_request_name){
+      .number = request->number, .session = request->session, .round_index = request->round_index};
 }
 
 void push_live_request(lua_State *L, bind_live_request *held, bool oracle) {
@@ -48,9 +46,8 @@ static int64_t bits_of(double number) {
   return bits;
 }
 
-void set_live_request(lua_State *L, bind_live_request *held,
-                      const bind_view *view, const blis_live_request *request,
-                      int64_t progress_tokens) {
+void set_live_request(lua_State *L, bind_live_request *held, const bind_view *view,
+                      const blis_live_request *request, int64_t progress_tokens) {
   const double priority = bind_view_priority(view, request->priority);
   const bind_alias *alias = &view->hooks->alias;
   int table = lua_gettop(L);
@@ -58,8 +55,7 @@ void set_live_request(lua_State *L, bind_live_request *held,
   const int64_t values[LIVE_REQUEST_FIELDS] = {
       request->number,
       bind_alias_us(alias, request->arrival_us),
-      request->deadline_us == 0 ? 0
-                                : bind_alias_us(alias, request->deadline_us),
+      request->deadline_us == 0 ? 0 : bind_alias_us(alias, request->deadline_us),
       request->prompt_tokens,
       bits_of(priority),
       request->max_output_tokens,

@@ -23,8 +23,7 @@ bind_request_name live_request_name(const blis_live_request *request);
 void push_live_request(lua_State *L, bind_live_request *held, bool oracle);
 
 /* Brings the table on top of the stack up to date. */
-void set_live_request(lua_State *L, bind_live_request *held,
-                      const bind_view *view, const blis_live_request *request,
-                      int64_t progress_tokens);
+void set_live_request(lua_State *L, bind_live_request *held, const bind_view *view,
+                      const blis_live_request *request, int64_t progress_tokens);
 
 #endif

@@ -103,8 +103,7 @@ static size_t check_candidate(lua_State *L, int index, const bind_view *view) {
     lua_pop(L, 1);
   }
   size_t candidate =
-      number < 1 ? view->view->count
-                 : blis_routing_view_find(view->view, (uint32_t)(number - 1));
+      number < 1 ? view->view->count : blis_routing_view_find(view->view, (uint32_t)(number - 1));
   if (candidate == view->view->count) {
     luaL_error(L, "expected a candidate of this decision, got %s",
                number < 1 ? luaL_typename(L, index) : "another instance");
@@ -142,8 +141,7 @@ static int policy_score(lua_State *L) {
 }
 
 /* Fills the list at index, and pushes it. */
-static void set_list(lua_State *L, int index, const double *numbers,
-                     size_t count) {
+static void set_list(lua_State *L, int index, const double *numbers, size_t count) {
   for (size_t i = 0; i < count; i++) {
     lua_pushnumber(L, numbers[i]);
     lua_rawseti(L, index, (lua_Integer)i + 1);
@@ -182,14 +180,13 @@ static int policy_score_all(lua_State *L) {
   bind_scorer *scorer = check_question(L);
   int anchor = lua_gettop(L);
   const bind_view *view = bind_vector_pool_of(L)->view;
-  luaL_argcheck(
-      L, lua_topointer(L, INSTANCES) != view->columns_table, INSTANCES,
-      "expected a list of instances, got columns; score() takes those");
+  luaL_argcheck(L, lua_topointer(L, INSTANCES) != view->columns_table, INSTANCES,
+                "expected a list of instances, got columns; score() takes those");
   const double *scores = check_scores(L, scorer, anchor);
   lua_Integer count = (lua_Integer)lua_rawlen(L, INSTANCES);
   /* A script can lengthen the list that it was given. */
-  bool is_all = is_anchored(L, INSTANCES, anchor, ANCHOR_CANDIDATES) &&
-                (size_t)count == view->view->count;
+  bool is_all =
+      is_anchored(L, INSTANCES, anchor, ANCHOR_CANDIDATES) && (size_t)count == view->view->count;
   for (lua_Integer i = 1; i <= count; i++) {
     size_t candidate = (size_t)i - 1;
     if (!is_all) {
@@ -217,8 +214,7 @@ static const struct {
 
 static lua_CFunction find_method(const char *kind, const char *name) {
   for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
-    if (strcmp(methods[i].kind, kind) == 0 &&
-        strcmp(methods[i].name, name) == 0) {
+    if (strcmp(methods[i].kind, kind) == 0 && strcmp(methods[i].name, name) == 0) {
       return methods[i].function;
     }
   }
@@ -239,9 +235,7 @@ static bool push_policy_field(lua_State *L, const char *key) {
   lua_CFunction method = find_method(kind, key);
   if (method == NULL) {
     luaL_error(L, "a %s has no field '%s'; it has kind and name%s", kind, key,
-               strcmp(kind, "scorer") == 0
-                   ? ", and the methods observe, score and score_all"
-                   : "");
+               strcmp(kind, "scorer") == 0 ? ", and the methods observe, score and score_all" : "");
   }
   lua_pushcfunction(L, method);
   return true;
@@ -255,8 +249,7 @@ static int policy_tostring(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg policy_meta[] = {{"__tostring", policy_tostring},
-                                       {NULL, NULL}};
+static const luaL_Reg policy_meta[] = {{"__tostring", policy_tostring}, {NULL, NULL}};
 
 static const bind_fields policy_members = {
     .owner = "a policy", .names = policy_fields, .push = push_policy_field};

@@ -56,8 +56,7 @@ static void push_new_store(lua_State *L, const prefix_index *self) {
 }
 
 /* Pushes the store in the simulation whose hooks are running. */
-static void push_store_of_run(lua_State *L, const prefix_index *self,
-                              const bind_hooks *hooks) {
+static void push_store_of_run(lua_State *L, const prefix_index *self, const bind_hooks *hooks) {
   bind_hooks_anchor(L, hooks);
   lua_rawgeti(L, -1, ANCHOR_PREFIXES);
   lua_pushvalue(L, 1);
@@ -102,8 +101,7 @@ static uint32_t check_instance(lua_State *L, int index) {
   }
   int is_integer = 0;
   lua_Integer number = lua_tointegerx(L, -1, &is_integer);
-  if (lua_type(L, -1) != LUA_TNUMBER || !is_integer || number < 1 ||
-      number > INSTANCES_MAX) {
+  if (lua_type(L, -1) != LUA_TNUMBER || !is_integer || number < 1 || number > INSTANCES_MAX) {
     luaL_argerror(L, index,
                   lua_pushfstring(L,
                                   "expected an instance or its index, 1 to %d, "
@@ -114,11 +112,9 @@ static uint32_t check_instance(lua_State *L, int index) {
   return (uint32_t)(number - 1);
 }
 
-static lua_Integer tokens_at(const prefix_index *self, const uint32_t *blocks,
-                             size_t count, uint32_t instance) {
-  return instance < count
-             ? (lua_Integer)blocks[instance] * self->block_size_tokens
-             : 0;
+static lua_Integer tokens_at(const prefix_index *self, const uint32_t *blocks, size_t count,
+                             uint32_t instance) {
+  return instance < count ? (lua_Integer)blocks[instance] * self->block_size_tokens : 0;
 }
 
 /* record(prompt, instance): it is sent there. */
@@ -131,8 +127,8 @@ static int index_record(lua_State *L) {
 }
 
 /* match(prompt, columns): a vector over the candidates. */
-static int push_matches(lua_State *L, const prefix_index *self,
-                        const uint32_t *blocks, size_t count) {
+static int push_matches(lua_State *L, const prefix_index *self, const uint32_t *blocks,
+                        size_t count) {
   const blis_routing_view *shown = self->pool->view->view;
   double *tokens = push_vector_temporary(L, shown->count);
   for (size_t i = 0; i < shown->count; i++) {
@@ -146,8 +142,8 @@ static int index_match(lua_State *L) {
   prefix_index *self = check_index(L);
   lua_settop(L, 3);
   const bind_view *view = self->pool->view;
-  bool is_columns = view != NULL && view->view != NULL &&
-                    lua_topointer(L, 3) == view->columns_table;
+  bool is_columns =
+      view != NULL && view->view != NULL && lua_topointer(L, 3) == view->columns_table;
   uint32_t instance = is_columns ? 0 : check_instance(L, 3);
   bind_prefix_store *store = check_store(L, self);
   size_t count = 0;
@@ -170,8 +166,7 @@ static int index_match_all(lua_State *L) {
   }
   bind_prefix_store *store = check_store(L, self);
   size_t count = 0;
-  const uint32_t *blocks =
-      check_prefix_match(L, PROMPT, store, self->pool, &count);
+  const uint32_t *blocks = check_prefix_match(L, PROMPT, store, self->pool, &count);
   size_t wanted = is_all ? count : lua_rawlen(L, INSTANCES);
   if (lua_isnil(L, TOKENS)) {
     lua_createtable(L, (int)wanted, 0);
@@ -212,8 +207,7 @@ static int index_size(lua_State *L) {
   lua_settop(L, 2);
   uint32_t instance = check_instance(L, 2);
   const bind_prefix_store *store = check_store(L, self);
-  lua_pushinteger(L,
-                  (lua_Integer)blis_prefix_index_size(store->index, instance));
+  lua_pushinteger(L, (lua_Integer)blis_prefix_index_size(store->index, instance));
   return 1;
 }
 
@@ -229,8 +223,7 @@ static int index_close(lua_State *L) {
 }
 
 static int index_len(lua_State *L) {
-  lua_pushinteger(
-      L, (lua_Integer)bind_prefix_total(check_store(L, check_index(L))));
+  lua_pushinteger(L, (lua_Integer)bind_prefix_total(check_store(L, check_index(L))));
   return 1;
 }
 
@@ -243,8 +236,7 @@ static int index_next(lua_State *L) {
     return 1;
   }
   lua_pushinteger(L, k + 1);
-  lua_pushinteger(
-      L, (lua_Integer)blis_prefix_index_size(store->index, (uint32_t)k));
+  lua_pushinteger(L, (lua_Integer)blis_prefix_index_size(store->index, (uint32_t)k));
   return 2;
 }
 
@@ -281,19 +273,14 @@ static int index_tostring(lua_State *L) {
   lua_pushfstring(L,
                   "prefix index (%I blocks of %I tokens over %I instances, at "
                   "most %I each)",
-                  (LUAI_UACINT)bind_prefix_total(store),
-                  (LUAI_UACINT)self->block_size_tokens,
-                  (LUAI_UACINT)store->instance_count,
-                  (LUAI_UACINT)self->capacity_blocks);
+                  (LUAI_UACINT)bind_prefix_total(store), (LUAI_UACINT)self->block_size_tokens,
+                  (LUAI_UACINT)store->instance_count, (LUAI_UACINT)self->capacity_blocks);
   return 1;
 }
 
 static const luaL_Reg index_meta[] = {
-    {"__close", index_close},
-    {"__len", index_len},
-    {"__pairs", index_pairs},
-    {"__tostring", index_tostring},
-    {NULL, NULL},
+    {"__close", index_close},       {"__len", index_len}, {"__pairs", index_pairs},
+    {"__tostring", index_tostring}, {NULL, NULL},
 };
 
 static const luaL_Reg index_methods[] = {

@@ -41,8 +41,7 @@ void bind_open_prefix_stores(lua_State *L) {
 bind_prefix_store *push_prefix_store(lua_State *L, uint64_t capacity_blocks,
                                      uint32_t block_size_tokens) {
   bind_prefix_store *store = lua_newuserdatauv(L, sizeof *store, 0);
-  *store = (bind_prefix_store){.alloc = bind_alloc(L),
-                               .block_size_tokens = block_size_tokens};
+  *store = (bind_prefix_store){.alloc = bind_alloc(L), .block_size_tokens = block_size_tokens};
   luaL_setmetatable(L, STORE_TYPE);
   store->index = blis_prefix_index_new(&store->alloc, capacity_blocks);
   if (store->index == NULL) {
@@ -61,21 +60,18 @@ void push_prefix_stores(lua_State *L) {
 }
 
 /* Raises when the store holds prompts of the other sort. */
-static void check_sort(lua_State *L, const bind_prefix_store *store,
-                       bool is_request) {
+static void check_sort(lua_State *L, const bind_prefix_store *store, bool is_request) {
   if (store->instance_count == 0 || store->holds_requests == is_request) {
     return;
   }
   luaL_error(L,
              "this prefix index holds %s, and this is %s; use another index "
              "for it or clear() this one",
-             store->holds_requests ? "prompts of requests"
-                                   : "prompts written by the script",
+             store->holds_requests ? "prompts of requests" : "prompts written by the script",
              is_request ? "a request" : "content");
 }
 
-static blis_status name_content(void *ud, const char *name, size_t length,
-                                uint32_t *stream) {
+static blis_status name_content(void *ud, const char *name, size_t length, uint32_t *stream) {
   return blis_intern_add(ud, name, length, stream);
 }
 
@@ -103,9 +99,8 @@ static bool is_kept_request(lua_State *L, int index) {
 }
 
 static prompt check_content(lua_State *L, int index, bind_prefix_store *store) {
-  bool is_prompt =
-      lua_type(L, index) == LUA_TNUMBER ||
-      (lua_type(L, index) == LUA_TTABLE && !is_kept_request(L, index));
+  bool is_prompt = lua_type(L, index) == LUA_TNUMBER ||
+                   (lua_type(L, index) == LUA_TTABLE && !is_kept_request(L, index));
   if (!is_prompt) {
     luaL_typeerror(L, index,
                    "the request that the policy was called with, or a prompt "
@@ -117,17 +112,15 @@ static prompt check_content(lua_State *L, int index, bind_prefix_store *store) {
   blis_request request = push_content(L, index, &names);
   prompt made = {.is_request = false};
   blis_error error = {0};
-  check_status(L,
-               blis_block_namer_chain(store->namer, &request,
-                                      store->block_size_tokens, &made.chain,
-                                      &error),
-               &error);
+  check_status(
+      L,
+      blis_block_namer_chain(store->namer, &request, store->block_size_tokens, &made.chain, &error),
+      &error);
   lua_pop(L, 1);
   return made;
 }
 
-static prompt check_request(lua_State *L, const bind_prefix_store *store,
-                            const bind_view *view) {
+static prompt check_request(lua_State *L, const bind_prefix_store *store, const bind_view *view) {
   check_sort(L, store, true);
   const blis_routing_request *request = view->request;
   if (request == NULL || request->chain == NULL) {
@@ -135,8 +128,7 @@ static prompt check_request(lua_State *L, const bind_prefix_store *store,
                   "while it is being admitted or routed");
     return (prompt){0};
   }
-  const blis_block_chain *chain =
-      request->chain(request->chain_ud, store->block_size_tokens);
+  const blis_block_chain *chain = request->chain(request->chain_ud, store->block_size_tokens);
   if (chain == NULL) {
     check_status(L, BLIS_ERR_NOMEM, NULL);
     return (prompt){0};
@@ -160,10 +152,8 @@ static void let_go(bind_prefix_store *store, prompt *used) {
   }
 }
 
-const uint32_t *check_prefix_match(lua_State *L, int index,
-                                   bind_prefix_store *store,
-                                   const bind_vector_pool *pool,
-                                   size_t *count) {
+const uint32_t *check_prefix_match(lua_State *L, int index, bind_prefix_store *store,
+                                   const bind_vector_pool *pool, size_t *count) {
   const bind_view *view = pool->view;
   bool is_of_request = is_request(L, index, view);
   if (is_of_request && store->decision == pool->decision) {
@@ -181,8 +171,7 @@ const uint32_t *check_prefix_match(lua_State *L, int index,
   store->blocks.count = instances;
   prompt wanted = check_prompt(L, index, store, view);
   if (instances > 0) {
-    blis_prefix_index_match(store->index, &wanted.chain, store->blocks.items,
-                            (uint32_t)instances);
+    blis_prefix_index_match(store->index, &wanted.chain, store->blocks.items, (uint32_t)instances);
   }
   let_go(store, &wanted);
   store->decision = is_of_request ? pool->decision : 0;
@@ -194,8 +183,7 @@ void check_prefix_record(lua_State *L, int index, bind_prefix_store *store,
                          const bind_vector_pool *pool, uint32_t instance) {
   prompt sent = check_prompt(L, index, store, pool->view);
   store->decision = 0;
-  blis_status status =
-      blis_prefix_index_observe(store->index, &sent.chain, instance);
+  blis_status status = blis_prefix_index_observe(store->index, &sent.chain, instance);
   let_go(store, &sent);
   check_status(L, status, NULL);
   store->holds_requests = sent.is_request;

@@ -44,8 +44,7 @@ void push_prefix_stores(lua_State *L);
  * decision being taken, or content. Valid until the store is used again.
  * Raises.
  */
-const uint32_t *check_prefix_match(lua_State *L, int prompt,
-                                   bind_prefix_store *store,
+const uint32_t *check_prefix_match(lua_State *L, int prompt, bind_prefix_store *store,
                                    const bind_vector_pool *pool, size_t *count);
 
 /* The prompt at index prompt goes to instance. Raises. */

@@ -30,9 +30,8 @@ static call *open_call(lua_State *L) {
 
 static blis_status ask(call *asked, lua_CFunction body, blis_error *error) {
   const bind_decider *decider = &asked->self->decider;
-  const bind_hook_place place = {.kind = decider->kind,
-                                 .name = decider->name,
-                                 .now_us = asked->question->now_us};
+  const bind_hook_place place = {
+      .kind = decider->kind, .name = decider->name, .now_us = asked->question->now_us};
   return bind_pcall(decider->view->hooks, &place, body, asked, error);
 }
 
@@ -40,21 +39,19 @@ static blis_status ask(call *asked, lua_CFunction body, blis_error *error) {
 static double check_index(lua_State *L, size_t count, const char *what) {
   int is_integer = 0;
   lua_Integer index = lua_tointegerx(L, -1, &is_integer);
-  if (lua_type(L, -1) != LUA_TNUMBER || !is_integer || index < 1 ||
-      index > (lua_Integer)count) {
-    luaL_error(L, "it returned %s, expected the index of one of %I %s",
-               push_what(L, -1), (LUAI_UACINT)count, what);
+  if (lua_type(L, -1) != LUA_TNUMBER || !is_integer || index < 1 || index > (lua_Integer)count) {
+    luaL_error(L, "it returned %s, expected the index of one of %I %s", push_what(L, -1),
+               (LUAI_UACINT)count, what);
   }
   return (double)(index - 1);
 }
 
 /* Fairness. */
 
-static const char *const flow_names[] = {"tenant", "waiting", "head_wait_us",
-                                         "service_tokens", NULL};
-static const bind_closed of_flow = {
-    "blis.Flow", "a flow of the queue", flow_names,
-    "'blis help Flow' lists what there is", NULL};
+static const char *const flow_names[] = {"tenant", "waiting", "head_wait_us", "service_tokens",
+                                         NULL};
+static const bind_closed of_flow = {"blis.Flow", "a flow of the queue", flow_names,
+                                    "'blis help Flow' lists what there is", NULL};
 
 static void push_flow(lua_State *L, const blis_flow_seen *flow) {
   lua_createtable(L, 0, 4);
@@ -79,8 +76,8 @@ static int pick_flow(lua_State *L) {
   return 0;
 }
 
-static blis_status ask_fairness(void *state, const blis_flow_question *question,
-                                double *answer, blis_error *error) {
+static blis_status ask_fairness(void *state, const blis_flow_question *question, double *answer,
+                                blis_error *error) {
   call asked = {.self = state, .question = question};
   BLIS_TRY(ask(&asked, pick_flow, error));
   *answer = asked.answer;
@@ -89,15 +86,12 @@ static blis_status ask_fairness(void *state, const blis_flow_question *question,
 
 /* Bands. */
 
-static const char *const band_names[] = {
-    "priority", "waiting",    "longest_wait_us",   "ceiling",
-    "is_open",  "dispatched", "dispatched_tokens", NULL};
-static const bind_closed of_band = {
-    "blis.Band", "a band of the queue", band_names,
-    "'blis help Band' lists what there is", NULL};
+static const char *const band_names[] = {"priority", "waiting",    "longest_wait_us",   "ceiling",
+                                         "is_open",  "dispatched", "dispatched_tokens", NULL};
+static const bind_closed of_band = {"blis.Band", "a band of the queue", band_names,
+                                    "'blis help Band' lists what there is", NULL};
 
-static void push_band(lua_State *L, const blis_flow_band_seen *band,
-                      double saturation) {
+static void push_band(lua_State *L, const blis_flow_band_seen *band, double saturation) {
   lua_createtable(L, 0, 7);
   set_field_integer(L, "priority", band->priority);
   set_field_integer(L, "waiting", band->waiting);
@@ -121,13 +115,12 @@ static int pick_band(lua_State *L) {
   lua_pushnumber(L, question->saturation);
   lua_pushinteger(L, question->now_us);
   lua_call(L, 3, 1);
-  asked->answer =
-      lua_isnil(L, -1) ? -1 : check_index(L, question->count, "bands, or nil");
+  asked->answer = lua_isnil(L, -1) ? -1 : check_index(L, question->count, "bands, or nil");
   return 0;
 }
 
-static blis_status ask_band(void *state, const blis_flow_question *question,
-                            double *answer, blis_error *error) {
+static blis_status ask_band(void *state, const blis_flow_question *question, double *answer,
+                            blis_error *error) {
   call asked = {.self = state, .question = question};
   BLIS_TRY(ask(&asked, pick_band, error));
   *answer = asked.answer;
@@ -151,21 +144,19 @@ static int find_key(lua_State *L, void *ud) {
   return 0;
 }
 
-static blis_status ask_order(void *state, const blis_flow_question *question,
-                             double *answer, blis_error *error) {
+static blis_status ask_order(void *state, const blis_flow_question *question, double *answer,
+                             blis_error *error) {
   call asked = {.self = state, .question = question};
   const blis_routing_view nobody = {.now_us = question->now_us};
-  BLIS_TRY(bind_decide(&asked.self->decider, question->request, &nobody,
-                       find_key, &asked, error));
+  BLIS_TRY(bind_decide(&asked.self->decider, question->request, &nobody, find_key, &asked, error));
   *answer = asked.answer;
   return BLIS_OK;
 }
 
 /* Made of their definitions. */
 
-static void check_hook(lua_State *L, int index, bind_view *view,
-                       const blis_policy_context *context, const char *kind,
-                       const char *field, blis_flow_hook *hook) {
+static void check_hook(lua_State *L, int index, bind_view *view, const blis_policy_context *context,
+                       const char *kind, const char *field, blis_flow_hook *hook) {
   check_fresh(L, index, context);
   const scripted made = {.decider = check_decider(L, index, view, kind, field)};
   scripted *state = check_copy(L, &made, sizeof made);
@@ -176,20 +167,18 @@ static void check_hook(lua_State *L, int index, bind_view *view,
 }
 
 void check_fairness_hook(lua_State *L, int index, bind_view *view,
-                         const blis_policy_context *context,
-                         blis_flow_hook *hook) {
+                         const blis_policy_context *context, blis_flow_hook *hook) {
   check_hook(L, index, view, context, "fairness policy", "pick", hook);
   hook->ask = ask_fairness;
 }
 
-void check_band_hook(lua_State *L, int index, bind_view *view,
-                     const blis_policy_context *context, blis_flow_hook *hook) {
+void check_band_hook(lua_State *L, int index, bind_view *view, const blis_policy_context *context,
+                     blis_flow_hook *hook) {
   check_hook(L, index, view, context, "band selection", "pick", hook);
   hook->ask = ask_band;
 }
 
-void check_order_hook(lua_State *L, int index, bind_view *view,
-                      const blis_policy_context *context,
+void check_order_hook(lua_State *L, int index, bind_view *view, const blis_policy_context *context,
                       blis_flow_hook *hook) {
   check_hook(L, index, view, context, "order of a queue", "key", hook);
   hook->ask = ask_order;

@@ -22,11 +22,10 @@
  *   order: key(request, now_us) returns a number.
  */
 void check_fairness_hook(lua_State *L, int index, bind_view *view,
-                         const blis_policy_context *context,
-                         blis_flow_hook *hook);
-void check_band_hook(lua_State *L, int index, bind_view *view,
-                     const blis_policy_context *context, blis_flow_hook *hook);
-void check_order_hook(lua_State *L, int index, bind_view *view,
-                      const blis_policy_context *context, blis_flow_hook *hook);
+                         const blis_policy_context *context, blis_flow_hook *hook);
+void check_band_hook(lua_State *L, int index, bind_view *view, const blis_policy_context *context,
+                     blis_flow_hook *hook);
+void check_order_hook(lua_State *L, int index, bind_view *view, const blis_policy_context *context,
+                      blis_flow_hook *hook);
 
 #endif

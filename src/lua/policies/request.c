@@ -25,42 +25,35 @@ typedef enum field_kind {
 } field_kind;
 
 /* XX(constant, name, kind, value, from request r and view v) */
-#define REQUEST_FIELD_MAP(XX)                                                  \
-  XX(ID, "id", FIELD_ID, r->number)                                            \
-  XX(PROMPT_TOKENS, "prompt_tokens", FIELD_INTEGER, r->prompt_tokens)          \
-  XX(MAX_OUTPUT_TOKENS, "max_output_tokens", FIELD_INTEGER,                    \
-     r->max_output_tokens)                                                     \
-  XX(OUTPUT_TOKENS, "output_tokens", FIELD_FUTURE, r->output_tokens)           \
-  XX(TENANT, "tenant", FIELD_TEXT, r->tenant)                                  \
-  XX(SLO_CLASS, "slo_class", FIELD_TEXT, r->slo_class)                         \
-  XX(MODEL, "model", FIELD_TEXT, r->model)                                     \
-  XX(SESSION, "session", FIELD_NAME, r->session)                               \
-  XX(CLIENT, "client", FIELD_TEXT, r->client)                                  \
-  XX(ADAPTER, "adapter", FIELD_TEXT, r->adapter)                               \
-  XX(PREFIX_GROUP, "prefix_group", FIELD_NAME, r->prefix_group)                \
-  XX(PREFIX_TOKENS, "prefix_tokens", FIELD_INTEGER, r->prefix_tokens)          \
-  XX(ROUND_INDEX, "round_index", FIELD_INTEGER, r->round_index)                \
-  XX(PRIORITY, "priority", FIELD_NUMBER, priority_bits(view, r))               \
-  XX(HINTS, "hints", FIELD_HINTS, 0)                                           \
-  XX(PROGRAM, "program", FIELD_PROGRAM, program_hash(r))                       \
-  XX(TENANT_REQUESTS, "tenant_requests", FIELD_INTEGER,                        \
-     traffic_of(r, v).tenant_requests)                                         \
-  XX(TENANT_ACTIVE, "tenant_active", FIELD_INTEGER,                            \
-     traffic_of(r, v).tenant_active)                                           \
-  XX(TENANT_RATE, "tenant_rate", FIELD_NUMBER,                                 \
-     bits_of(traffic_of(r, v).tenant_rate))                                    \
-  XX(REQUEST_RATE, "request_rate", FIELD_NUMBER,                               \
-     bits_of(traffic_of(r, v).request_rate))                                   \
-  XX(GATEWAY_QUEUE_SIZE, "gateway_queue_size", FIELD_INTEGER,                  \
-     pool_of(r, v).gateway_queue_size)                                         \
-  XX(POOL_SATURATION, "pool_saturation", FIELD_NUMBER,                         \
-     bits_of(pool_of(r, v).pool_saturation))                                   \
-  XX(PREFIX_HASH, "prefix_hash", FIELD_INTEGER, prefix_hash(view, r))          \
-  XX(ARRIVAL_US, "arrival_us", FIELD_MOMENT, r->arrival_us)                    \
-  XX(DEADLINE_US, "deadline_us", FIELD_TIME, r->deadline_us)                   \
-  XX(SLO_TARGET_US, "slo_target_us", FIELD_SPAN, r->slo_target_us)             \
-  XX(STAGE, "stage", FIELD_STAGE, r->stage)                                    \
-  XX(PEER, "peer", FIELD_PEER, r->stage != 0 ? r->peer + 1 : 0)                \
+#define REQUEST_FIELD_MAP(XX)                                                                      \
+  XX(ID, "id", FIELD_ID, r->number)                                                                \
+  XX(PROMPT_TOKENS, "prompt_tokens", FIELD_INTEGER, r->prompt_tokens)                              \
+  XX(MAX_OUTPUT_TOKENS, "max_output_tokens", FIELD_INTEGER, r->max_output_tokens)                  \
+  XX(OUTPUT_TOKENS, "output_tokens", FIELD_FUTURE, r->output_tokens)                               \
+  XX(TENANT, "tenant", FIELD_TEXT, r->tenant)                                                      \
+  XX(SLO_CLASS, "slo_class", FIELD_TEXT, r->slo_class)                                             \
+  XX(MODEL, "model", FIELD_TEXT, r->model)                                                         \
+  XX(SESSION, "session", FIELD_NAME, r->session)                                                   \
+  XX(CLIENT, "client", FIELD_TEXT, r->client)                                                      \
+  XX(ADAPTER, "adapter", FIELD_TEXT, r->adapter)                                                   \
+  XX(PREFIX_GROUP, "prefix_group", FIELD_NAME, r->prefix_group)                                    \
+  XX(PREFIX_TOKENS, "prefix_tokens", FIELD_INTEGER, r->prefix_tokens)                              \
+  XX(ROUND_INDEX, "round_index", FIELD_INTEGER, r->round_index)                                    \
+  XX(PRIORITY, "priority", FIELD_NUMBER, priority_bits(view, r))                                   \
+  XX(HINTS, "hints", FIELD_HINTS, 0)                                                               \
+  XX(PROGRAM, "program", FIELD_PROGRAM, program_hash(r))                                           \
+  XX(TENANT_REQUESTS, "tenant_requests", FIELD_INTEGER, traffic_of(r, v).tenant_requests)          \
+  XX(TENANT_ACTIVE, "tenant_active", FIELD_INTEGER, traffic_of(r, v).tenant_active)                \
+  XX(TENANT_RATE, "tenant_rate", FIELD_NUMBER, bits_of(traffic_of(r, v).tenant_rate))              \
+  XX(REQUEST_RATE, "request_rate", FIELD_NUMBER, bits_of(traffic_of(r, v).request_rate))           \
+  XX(GATEWAY_QUEUE_SIZE, "gateway_queue_size", FIELD_INTEGER, pool_of(r, v).gateway_queue_size)    \
+  XX(POOL_SATURATION, "pool_saturation", FIELD_NUMBER, bits_of(pool_of(r, v).pool_saturation))     \
+  XX(PREFIX_HASH, "prefix_hash", FIELD_INTEGER, prefix_hash(view, r))                              \
+  XX(ARRIVAL_US, "arrival_us", FIELD_MOMENT, r->arrival_us)                                        \
+  XX(DEADLINE_US, "deadline_us", FIELD_TIME, r->deadline_us)                                       \
+  XX(SLO_TARGET_US, "slo_target_us", FIELD_SPAN, r->slo_target_us)                                 \
+  XX(STAGE, "stage", FIELD_STAGE, r->stage)                                                        \
+  XX(PEER, "peer", FIELD_PEER, r->stage != 0 ? r->peer + 1 : 0)                                    \
   XX(NOW_US, "now_us", FIELD_MOMENT, v->now_us)
 
 typedef enum request_field {
@@ -88,8 +81,7 @@ static int64_t bits_of(double number) {
 }
 
 /* Of the priority as scripts have it. */
-static int64_t priority_bits(const bind_view *view,
-                             const blis_routing_request *request) {
+static int64_t priority_bits(const bind_view *view, const blis_routing_request *request) {
   return bits_of(bind_view_priority(view, request->priority));
 }
 
@@ -103,25 +95,20 @@ static blis_traffic_state traffic_of(const blis_routing_request *request,
                                      const blis_routing_view *view) {
   return request->traffic == NULL
              ? (blis_traffic_state){0}
-             : request->traffic(request->traffic_ud, request->tenant,
-                                view->now_us);
+             : request->traffic(request->traffic_ud, request->tenant, view->now_us);
 }
 
-static blis_pool_state pool_of(const blis_routing_request *request,
-                               const blis_routing_view *view) {
-  return request->pool == NULL ? (blis_pool_state){0}
-                               : request->pool(request->pool_ud, view);
+static blis_pool_state pool_of(const blis_routing_request *request, const blis_routing_view *view) {
+  return request->pool == NULL ? (blis_pool_state){0} : request->pool(request->pool_ud, view);
 }
 
 /* Of what the prompt shares with others; 0 when it shares nothing. */
-static int64_t prefix_hash(const bind_view *view,
-                           const blis_routing_request *request) {
+static int64_t prefix_hash(const bind_view *view, const blis_routing_request *request) {
   if (request->segment_count == 0) {
     return 0;
   }
   const blis_segment *first = &request->segments[0];
-  const uint64_t name[] = {first->stream, first->offset_tokens,
-                           first->length_tokens};
+  const uint64_t name[] = {first->stream, first->offset_tokens, first->length_tokens};
   const uint64_t key = view->hooks->alias.key;
   return (int64_t)(blis_hash64(name, sizeof name, key) >> 11) + 1;
 }
@@ -132,9 +119,9 @@ static int64_t program_hash(const blis_routing_request *request) {
   if (call == NULL) {
     return 0;
   }
-  const int64_t shown[] = {
-      request->number, call->program->ended_requests, call->program->started_us,
-      (int64_t)call->program->root_session, (int64_t)call->program->name};
+  const int64_t shown[] = {request->number, call->program->ended_requests,
+                           call->program->started_us, (int64_t)call->program->root_session,
+                           (int64_t)call->program->name};
   return (int64_t)(blis_hash64(shown, sizeof shown, 0) >> 1) + 1;
 }
 
@@ -179,8 +166,8 @@ static int64_t request_value(const bind_view *view, request_field field) {
   const blis_routing_request *r = view->request;
   const blis_routing_view *v = view->view;
   switch (field) {
-#define XX(constant, name, kind, value)                                        \
-  case REQUEST_##constant:                                                     \
+#define XX(constant, name, kind, value)                                                            \
+  case REQUEST_##constant:                                                                         \
     return (int64_t)(value);
     REQUEST_FIELD_MAP(XX)
 #undef XX
@@ -198,14 +185,13 @@ static void push_stage(lua_State *L, int64_t stage) {
   }
 }
 
-static void push_request_value(lua_State *L, const bind_view *view,
-                               request_field field, int64_t value) {
+static void push_request_value(lua_State *L, const bind_view *view, request_field field,
+                               int64_t value) {
   const blis_routing_request *request = view->request;
   const blis_intern *strings = request->strings;
-  const bind_request_name name = {
-      .number = request->number,
-      .session = blis_intern_text(strings, request->session),
-      .round_index = request->round_index};
+  const bind_request_name name = {.number = request->number,
+                                  .session = blis_intern_text(strings, request->session),
+                                  .round_index = request->round_index};
   const bind_alias *alias = &view->hooks->alias;
   switch (request_fields[field].kind) {
   case FIELD_ID:
@@ -245,8 +231,8 @@ static void push_request_value(lua_State *L, const bind_view *view,
   case FIELD_FUTURE:
     break;
   }
-  const bool is_time = request_fields[field].kind == FIELD_MOMENT ||
-                       request_fields[field].kind == FIELD_TIME;
+  const bool is_time =
+      request_fields[field].kind == FIELD_MOMENT || request_fields[field].kind == FIELD_TIME;
   lua_pushinteger(L, is_time ? bind_alias_us(alias, value) : value);
 }
 
@@ -259,11 +245,9 @@ static int64_t hints_value(lua_State *L, const bind_view *view) {
 }
 
 /* table.field = value, unless it is what the table already holds. */
-static void refresh_field(lua_State *L, bind_view *view, int table,
-                          request_field field) {
-  int64_t value = request_fields[field].kind == FIELD_HINTS
-                      ? hints_value(L, view)
-                      : request_value(view, field);
+static void refresh_field(lua_State *L, bind_view *view, int table, request_field field) {
+  int64_t value =
+      request_fields[field].kind == FIELD_HINTS ? hints_value(L, view) : request_value(view, field);
   if (view->request_values[field] != value) {
     push_request_value(L, view, field, value);
     lua_setfield(L, table, request_fields[field].name);
@@ -292,8 +276,7 @@ static int request_index(lua_State *L) {
   bind_view *view = lua_touserdata(L, lua_upvalueindex(1));
   request_field field = check_request_field(L, 2);
   if (view->view == NULL) {
-    return luaL_error(L,
-                      "a request can be read only during a decision about it");
+    return luaL_error(L, "a request can be read only during a decision about it");
   }
   if (request_fields[field].kind == FIELD_FUTURE && !view->oracle) {
     return luaL_error(L,

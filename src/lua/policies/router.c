@@ -45,12 +45,10 @@ static void check_pair(lua_State *L, int index, router_call *call) {
                decode < 0 ? "decode" : "prefill");
   }
   blis_decision *decision = &call->decision;
-  decision->chosen = decode <= UINT32_MAX
-                         ? blis_routing_view_find(view->view, (uint32_t)decode)
-                         : view->view->count;
+  decision->chosen = decode <= UINT32_MAX ? blis_routing_view_find(view->view, (uint32_t)decode)
+                                          : view->view->count;
   if (decision->chosen == view->view->count) {
-    luaL_error(L, "instance_%I is not one of those that decode",
-               (LUAI_UACINT)decode);
+    luaL_error(L, "instance_%I is not one of those that decode", (LUAI_UACINT)decode);
   }
   decision->has_prefill = true;
   decision->prefill = prefill;
@@ -62,8 +60,7 @@ static void check_rejection(lua_State *L, int index, router_call *call) {
     luaL_error(L,
                "it returned %s, expected the index of a candidate, an integer "
                "from 1 to %I, or blis.reject(reason)",
-               push_what(L, index),
-               (LUAI_UACINT)call->router->decider.view->view->count);
+               push_what(L, index), (LUAI_UACINT)call->router->decider.view->view->count);
   }
   char *reason = call->router->reason;
   reason[0] = '\0';
@@ -129,8 +126,7 @@ static int observe(lua_State *L, void *ud) {
   lua_rawgeti(L, AT_ANCHOR, call->router->observe);
   push_view_request(L, view, AT_ANCHOR);
   push_view_instances(L, view, AT_ANCHOR);
-  lua_rawgeti(L, -1,
-              (lua_Integer)view->view->instances[call->decision.chosen] + 1);
+  lua_rawgeti(L, -1, (lua_Integer)view->view->instances[call->decision.chosen] + 1);
   lua_remove(L, -2);
   lua_call(L, 2, 0);
   return 0;
@@ -141,18 +137,14 @@ static blis_status tell_of_choice(router_call *call, const blis_question *q) {
   bind_decider teller = call->router->decider;
   teller.function = 0;
   if (call->router->observe != 0) {
-    BLIS_TRY(
-        bind_decide(&teller, q->request, q->view, observe, call, q->error));
+    BLIS_TRY(bind_decide(&teller, q->request, q->view, observe, call, q->error));
   }
-  return bind_observe_decision(teller.view, q->request, q->view,
-                               call->decision.chosen, q->error);
+  return bind_observe_decision(teller.view, q->request, q->view, call->decision.chosen, q->error);
 }
 
-static blis_status router_route(const blis_question *q,
-                                blis_decision *decision) {
+static blis_status router_route(const blis_question *q, blis_decision *decision) {
   router_call call = {.router = q->state};
-  BLIS_TRY(bind_decide(&call.router->decider, q->request, q->view, route, &call,
-                       q->error));
+  BLIS_TRY(bind_decide(&call.router->decider, q->request, q->view, route, &call, q->error));
   *decision = call.decision;
   return decision->rejected != NULL ? BLIS_OK : tell_of_choice(&call, q);
 }
@@ -161,14 +153,11 @@ static void router_free(const blis_alloc *alloc, void *state) {
   blis_alloc_free(alloc, state, sizeof(scripted_router));
 }
 
-static const blis_router_ops router_ops = {.route = router_route,
-                                           .free = router_free};
+static const blis_router_ops router_ops = {.route = router_route, .free = router_free};
 
-void check_scripted_router(lua_State *L, int index, bind_view *view,
-                           blis_router *router) {
-  const scripted_router made = {
-      .decider = check_decider(L, index, view, "routing policy", "route"),
-      .observe = push_hook_field(L, index, "observe", view->hooks)};
+void check_scripted_router(lua_State *L, int index, bind_view *view, blis_router *router) {
+  const scripted_router made = {.decider = check_decider(L, index, view, "routing policy", "route"),
+                                .observe = push_hook_field(L, index, "observe", view->hooks)};
   check_listening(L, index, view, &made.decider);
   scripted_router *state = check_copy(L, &made, sizeof made);
   *router = (blis_router){

@@ -16,7 +16,6 @@
  * what listening.h reads. The caller owns *router, which borrows view. May
  * raise, and then nothing is left behind.
  */
-void check_scripted_router(lua_State *L, int index, bind_view *view,
-                           blis_router *router);
+void check_scripted_router(lua_State *L, int index, bind_view *view, blis_router *router);
 
 #endif

@@ -37,8 +37,7 @@ static int pending_gc(lua_State *L) {
 }
 
 static void check_scorer(lua_State *L, int index, bind_view *view,
-                         const blis_policy_context *context,
-                         blis_scorer *scorer) {
+                         const blis_policy_context *context, blis_scorer *scorer) {
   if (is_scripted_policy(L, index, "score")) {
     check_scripted_scorer(L, index, view, scorer);
   } else {
@@ -47,8 +46,7 @@ static void check_scorer(lua_State *L, int index, bind_view *view,
 }
 
 static void check_filter(lua_State *L, int index, bind_view *view,
-                         const blis_policy_context *context,
-                         blis_filter *filter) {
+                         const blis_policy_context *context, blis_filter *filter) {
   if (is_scripted_policy(L, index, "keep")) {
     check_fresh_once(L, index, view);
     check_scripted_filter(L, index, view, filter);
@@ -58,8 +56,7 @@ static void check_filter(lua_State *L, int index, bind_view *view,
 }
 
 static void check_picker(lua_State *L, int index, bind_view *view,
-                         const blis_policy_context *context,
-                         blis_picker *picker) {
+                         const blis_policy_context *context, blis_picker *picker) {
   if (is_scripted_policy(L, index, "pick")) {
     check_fresh_once(L, index, view);
     check_scripted_picker(L, index, view, picker);
@@ -69,8 +66,7 @@ static void check_picker(lua_State *L, int index, bind_view *view,
 }
 
 static void check_items(lua_State *L, int scorers, bind_view *view,
-                        const blis_policy_context *context,
-                        pending_parts *pending) {
+                        const blis_policy_context *context, pending_parts *pending) {
   size_t count = lua_rawlen(L, scorers);
   for (size_t i = 0; i < count; i++) {
     blis_weighted_item *item = &pending->items[i];
@@ -84,8 +80,7 @@ static void check_items(lua_State *L, int scorers, bind_view *view,
 }
 
 static void check_filters(lua_State *L, int filters, bind_view *view,
-                          const blis_policy_context *context,
-                          pending_parts *pending) {
+                          const blis_policy_context *context, pending_parts *pending) {
   size_t count = lua_istable(L, filters) ? lua_rawlen(L, filters) : 0;
   for (size_t i = 0; i < count; i++) {
     int top = lua_gettop(L);
@@ -100,41 +95,39 @@ static void check_filters(lua_State *L, int filters, bind_view *view,
  * A weighted router of definition.scorers = {{scorer =, weight =}, ...},
  * definition.filters = {...} and definition.picker; the last two may be nil.
  */
-static void check_weighted(lua_State *L, int index, int scorers,
-                           bind_view *view, const blis_policy_context *context,
-                           blis_router *router) {
+static void check_weighted(lua_State *L, int index, int scorers, bind_view *view,
+                           const blis_policy_context *context, blis_router *router) {
   blis_params params = push_params(L, index);
   view->missing_is_zero = opt_field_boolean(L, index, "missing_is_zero", false);
   lua_getfield(L, index, "filters");
   int filters = lua_gettop(L);
   size_t room = lua_istable(L, filters) ? lua_rawlen(L, filters) : 0;
   size_t items = lua_rawlen(L, scorers) * sizeof(blis_weighted_item);
-  pending_parts *pending = push_guarded(
-      L, 1, sizeof *pending + items + room * sizeof(blis_filter), pending_gc);
+  pending_parts *pending =
+      push_guarded(L, 1, sizeof *pending + items + room * sizeof(blis_filter), pending_gc);
   pending->filters = (blis_filter *)(void *)((char *)pending->items + items);
   check_items(L, scorers, view, context, pending);
   check_filters(L, filters, view, context, pending);
   if (lua_getfield(L, index, "picker") != LUA_TNIL) {
     check_picker(L, lua_gettop(L), view, context, &pending->picker);
   }
-  const blis_weighted_parts parts = {
-      .filters = pending->filters,
-      .filter_count = pending->filter_count,
-      .items = pending->items,
-      .count = pending->count,
-      .picker = pending->picker.ops == NULL ? NULL : &pending->picker};
+  const blis_weighted_parts parts = {.filters = pending->filters,
+                                     .filter_count = pending->filter_count,
+                                     .items = pending->items,
+                                     .count = pending->count,
+                                     .picker =
+                                         pending->picker.ops == NULL ? NULL : &pending->picker};
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
   pending->count = 0; /* the router takes them, come what may */
   pending->filter_count = 0;
-  blis_status status =
-      blis_weighted_new(&alloc, &parts, &params, context, router, &error);
+  blis_status status = blis_weighted_new(&alloc, &parts, &params, context, router, &error);
   pending->picker = (blis_picker){0};
   check_status(L, status, &error);
 }
 
-void check_router(lua_State *L, int index, bind_view *view,
-                  const blis_policy_context *context, blis_router *router) {
+void check_router(lua_State *L, int index, bind_view *view, const blis_policy_context *context,
+                  blis_router *router) {
   int top = lua_gettop(L);
   luaL_checktype(L, index, LUA_TTABLE);
   if (is_scripted_policy(L, index, "route")) {
@@ -148,8 +141,7 @@ void check_router(lua_State *L, int index, bind_view *view,
   lua_settop(L, top);
 }
 
-void check_admission(lua_State *L, int index, bind_view *view,
-                     const blis_policy_context *context,
+void check_admission(lua_State *L, int index, bind_view *view, const blis_policy_context *context,
                      blis_admission *admission) {
   luaL_checktype(L, index, LUA_TTABLE);
   if (is_scripted_policy(L, index, "decide")) {
@@ -160,8 +152,8 @@ void check_admission(lua_State *L, int index, bind_view *view,
   }
 }
 
-void check_cascade(lua_State *L, int index, bind_view *view,
-                   const blis_policy_context *context, blis_cascade *cascade) {
+void check_cascade(lua_State *L, int index, bind_view *view, const blis_policy_context *context,
+                   blis_cascade *cascade) {
   luaL_checktype(L, index, LUA_TTABLE);
   check_builtin_cascade(L, index, context, cascade);
   if (cascade->ops != NULL) {
@@ -181,8 +173,7 @@ blis_params check_changes(lua_State *L, int index) {
   blis_params params = {items, 0};
   lua_pushnil(L);
   while (lua_next(L, index) != 0) {
-    luaL_argcheck(L, lua_type(L, -2) == LUA_TSTRING, index,
-                  "expected { parameter = value, ... }");
+    luaL_argcheck(L, lua_type(L, -2) == LUA_TSTRING, index, "expected { parameter = value, ... }");
     luaL_argcheck(L, params.count < CHANGES_MAX, index, "too many parameters");
     blis_param *item = &items[params.count++];
     *item = (blis_param){.name = lua_tostring(L, -2)};

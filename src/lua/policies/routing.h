@@ -17,17 +17,16 @@
  * returns it. The caller owns *router, which borrows view. May raise, and then
  * nothing is left behind.
  */
-void check_router(lua_State *L, int index, bind_view *view,
-                  const blis_policy_context *context, blis_router *router);
+void check_router(lua_State *L, int index, bind_view *view, const blis_policy_context *context,
+                  blis_router *router);
 
 /* The same for an admission policy. */
-void check_admission(lua_State *L, int index, bind_view *view,
-                     const blis_policy_context *context,
+void check_admission(lua_State *L, int index, bind_view *view, const blis_policy_context *context,
                      blis_admission *admission);
 
 /* A cascade, with the functions of a script where there are any. */
-void check_cascade(lua_State *L, int index, bind_view *view,
-                   const blis_policy_context *context, blis_cascade *cascade);
+void check_cascade(lua_State *L, int index, bind_view *view, const blis_policy_context *context,
+                   blis_cascade *cascade);
 
 /*
  * { parameter = value, ... } at index, in order of their names; the buffer is

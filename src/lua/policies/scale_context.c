@@ -8,9 +8,8 @@
 
 /* Metrics that samples have. */
 static const blis_scale_metric sampled[BIND_SAMPLED_METRICS] = {
-    BLIS_SCALE_REQUEST_RATE, BLIS_SCALE_REQUESTS_RUNNING,
-    BLIS_SCALE_QUEUE_DEPTH, BLIS_SCALE_KV_UTILIZATION,
-    BLIS_SCALE_GATEWAY_QUEUE_SIZE};
+    BLIS_SCALE_REQUEST_RATE, BLIS_SCALE_REQUESTS_RUNNING, BLIS_SCALE_QUEUE_DEPTH,
+    BLIS_SCALE_KV_UTILIZATION, BLIS_SCALE_GATEWAY_QUEUE_SIZE};
 
 static const blis_scale_metric all_metrics[] = {
 #define BLIS__METRIC(id, name, unit, text) BLIS_SCALE_##id,
@@ -21,9 +20,8 @@ static const blis_scale_metric all_metrics[] = {
 /* Names that tables do not have. */
 
 /* A metric that a table might have had is one that nobody collects. */
-static void offer_metrics(lua_State *L, const blis_scale_metric *metrics,
-                          size_t count, const char *name,
-                          blis_nearest *nearest) {
+static void offer_metrics(lua_State *L, const blis_scale_metric *metrics, size_t count,
+                          const char *name, blis_nearest *nearest) {
   for (size_t k = 0; k < count; k++) {
     const char *metric = blis_scale_metric_name(metrics[k]);
     if (strcmp(metric, name) == 0) {
@@ -40,8 +38,7 @@ static void offer_all(lua_State *L, const char *name, blis_nearest *nearest) {
   offer_metrics(L, all_metrics, BLIS_SCALE_METRIC_COUNT, name, nearest);
 }
 
-static void offer_sampled(lua_State *L, const char *name,
-                          blis_nearest *nearest) {
+static void offer_sampled(lua_State *L, const char *name, blis_nearest *nearest) {
   offer_metrics(L, sampled, BIND_SAMPLED_METRICS, name, nearest);
 }
 
@@ -63,9 +60,8 @@ static const char *const context_names[] = {"pool",
                                             "other",
                                             NULL};
 
-static const char *const pool_names[] = {
-    "replicas",         "wish",          "min",          "max",
-    "gpus_per_replica", "prefill_watts", "decode_watts", NULL};
+static const char *const pool_names[] = {"replicas",         "wish",          "min",          "max",
+                                         "gpus_per_replica", "prefill_watts", "decode_watts", NULL};
 
 static const char *const instance_names[] = {"id",
                                              "kv_utilization",
@@ -81,26 +77,21 @@ static const char *const instance_names[] = {"id",
 static const char *const sample_names[] = {"now_us", "replicas", "ready", NULL};
 
 static const char help[] = "'blis help ScaleContext' lists what there is";
-static const bind_closed of_context = {"blis.ScaleContext",
-                                       "a context of scaling", context_names,
+static const bind_closed of_context = {"blis.ScaleContext", "a context of scaling", context_names,
                                        help, offer_all};
-static const bind_closed of_instance = {"blis.ScaleInstance",
-                                        "an instance of a context",
+static const bind_closed of_instance = {"blis.ScaleInstance", "an instance of a context",
                                         instance_names, help, NULL};
-static const bind_closed of_pool = {"blis.ScalePool", "a pool of a context",
-                                    pool_names, help, NULL};
-static const bind_closed of_sample = {"blis.ScaleSample",
-                                      "a sample of a context", sample_names,
+static const bind_closed of_pool = {"blis.ScalePool", "a pool of a context", pool_names, help,
+                                    NULL};
+static const bind_closed of_sample = {"blis.ScaleSample", "a sample of a context", sample_names,
                                       help, offer_sampled};
 
 static const bind_closed of_instances = {"blis.ScaleInstances",
-                                         "the list of instances of a context",
-                                         NULL, help, NULL};
-static const bind_closed of_samples = {
-    "blis.ScaleSamples", "the list of samples of a context", NULL, help, NULL};
+                                         "the list of instances of a context", NULL, help, NULL};
+static const bind_closed of_samples = {"blis.ScaleSamples", "the list of samples of a context",
+                                       NULL, help, NULL};
 
-static const char instead[] =
-    "what is wanted is returned, as a number or " BIND_SCALE_ANSWER;
+static const char instead[] = "what is wanted is returned, as a number or " BIND_SCALE_ANSWER;
 
 /* The tables. */
 
@@ -131,8 +122,7 @@ static void push_instances(lua_State *L, const bind_alias *alias,
 }
 
 /* Nothing where it is not known, or there is no such pool. */
-static void set_pool(lua_State *L, const char *name,
-                     const blis_scale_pool *pool) {
+static void set_pool(lua_State *L, const char *name, const blis_scale_pool *pool) {
   if (pool == NULL) {
     return;
   }
@@ -154,8 +144,7 @@ static void set_pool(lua_State *L, const char *name,
 
 static void keep_sample(bind_scale_samples *samples, int64_t now_us,
                         const blis_scale_context *context) {
-  bind_scale_sample *sample =
-      &samples->items[samples->looks++ % BIND_SCALE_SAMPLES];
+  bind_scale_sample *sample = &samples->items[samples->looks++ % BIND_SCALE_SAMPLES];
   sample->now_us = now_us;
   sample->replicas = context->replicas;
   sample->ready = context->ready;
@@ -171,8 +160,7 @@ static void push_samples(lua_State *L, const bind_scale_samples *samples) {
   size_t count = looks < BIND_SCALE_SAMPLES ? looks : BIND_SCALE_SAMPLES;
   lua_createtable(L, (int)count, 0);
   for (size_t i = 0; i < count; i++) {
-    const bind_scale_sample *sample =
-        &samples->items[(looks - count + i) % BIND_SCALE_SAMPLES];
+    const bind_scale_sample *sample = &samples->items[(looks - count + i) % BIND_SCALE_SAMPLES];
     lua_createtable(L, 0, BIND_SAMPLED_METRICS + 3);
     set_field_integer(L, "now_us", sample->now_us);
     set_field_integer(L, "replicas", sample->replicas);
@@ -188,15 +176,13 @@ static void push_samples(lua_State *L, const bind_scale_samples *samples) {
 }
 
 /* A mean over the ready instances; 0 without any. */
-static void set_mean(lua_State *L, const char *name,
-                     const blis_scale_context *context,
+static void set_mean(lua_State *L, const char *name, const blis_scale_context *context,
                      blis_scale_metric metric) {
   double sum = context->metrics[metric];
   set_signal(L, name, context->ready > 0 ? sum / context->ready : 0);
 }
 
-void push_scale_context(lua_State *L, const bind_alias *alias,
-                        const blis_scale_context *context,
+void push_scale_context(lua_State *L, const bind_alias *alias, const blis_scale_context *context,
                         bind_scale_samples *samples) {
   static const char *const pools[] = {"all", "prefill", "decode"};
   const int64_t now_us = bind_alias_us(alias, context->now_us);

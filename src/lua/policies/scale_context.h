@@ -31,8 +31,7 @@ typedef struct bind_scale_samples {
 } bind_scale_samples;
 
 /* Pushes the table; the look becomes one of the samples. May raise. */
-void push_scale_context(lua_State *L, const bind_alias *alias,
-                        const blis_scale_context *context,
+void push_scale_context(lua_State *L, const bind_alias *alias, const blis_scale_context *context,
                         bind_scale_samples *samples);
 
 #endif

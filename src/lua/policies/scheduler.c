@@ -21,9 +21,8 @@ static scheduler_call *open_call(lua_State *L) {
   return call;
 }
 
-static blis_status enter(scheduler_call *call, const char *kind,
-                         const char *name, const blis_live_request *request,
-                         lua_CFunction body, blis_error *error) {
+static blis_status enter(scheduler_call *call, const char *kind, const char *name,
+                         const blis_live_request *request, lua_CFunction body, blis_error *error) {
   const blis_cluster *cluster = call->scheduler->cluster;
   bind_request_name about = {0};
   if (request != NULL) {
@@ -50,8 +49,7 @@ static int compare(lua_State *L) {
   }
   lua_call(L, 2, 1);
   if (lua_type(L, -1) != LUA_TBOOLEAN) {
-    return luaL_error(L, "it returned %s, expected true or false",
-                      push_what(L, -1));
+    return luaL_error(L, "it returned %s, expected true or false", push_what(L, -1));
   }
   call->before = lua_toboolean(L, -1) != 0;
   return 0;
@@ -61,15 +59,13 @@ blis_status bind_scheduler_goes_before(void *ud, const blis_live_request *a,
                                        const blis_live_request *b, bool *before,
                                        blis_error *error) {
   scheduler_call call = {.scheduler = ud, .requests = {a, b}};
-  BLIS_TRY(
-      enter(&call, "scheduler", call.scheduler->order_name, a, compare, error));
+  BLIS_TRY(enter(&call, "scheduler", call.scheduler->order_name, a, compare, error));
   *before = call.before;
   return BLIS_OK;
 }
 
 /* At least count tables in the list of them, and what they hold. */
-static void check_room(lua_State *L, bind_scheduler *scheduler, int tables,
-                       size_t count) {
+static void check_room(lua_State *L, bind_scheduler *scheduler, int tables, size_t count) {
   if (count <= scheduler->capacity) {
     return;
   }
@@ -113,8 +109,7 @@ static int choose_victim(lua_State *L) {
   lua_call(L, 1, 1);
   int is_integer = 0;
   lua_Integer index = lua_tointegerx(L, -1, &is_integer);
-  if (lua_type(L, -1) != LUA_TNUMBER || !is_integer || index < 1 ||
-      (size_t)index > call->count) {
+  if (lua_type(L, -1) != LUA_TNUMBER || !is_integer || index < 1 || (size_t)index > call->count) {
     return luaL_error(L,
                       "it returned %s, expected the index of a running "
                       "request, an integer from 1 to %I",
@@ -124,12 +119,11 @@ static int choose_victim(lua_State *L) {
   return 0;
 }
 
-blis_status bind_scheduler_victim(void *ud, const blis_running_request *running,
-                                  size_t count, size_t *victim,
-                                  blis_error *error) {
+blis_status bind_scheduler_victim(void *ud, const blis_running_request *running, size_t count,
+                                  size_t *victim, blis_error *error) {
   scheduler_call call = {.scheduler = ud, .running = running, .count = count};
-  BLIS_TRY(enter(&call, "preemption policy", call.scheduler->victim_name, NULL,
-                 choose_victim, error));
+  BLIS_TRY(
+      enter(&call, "preemption policy", call.scheduler->victim_name, NULL, choose_victim, error));
   *victim = call.victim;
   return BLIS_OK;
 }
@@ -141,8 +135,7 @@ void bind_scheduler_init(bind_scheduler *scheduler, const bind_view *view) {
 void check_goes_before(lua_State *L, int index, bind_scheduler *scheduler) {
   snprintf(scheduler->order_name, sizeof scheduler->order_name, "%s",
            check_field_string(L, index, "name"));
-  scheduler->goes_before =
-      push_hook_field(L, index, "goes_before", scheduler->hooks);
+  scheduler->goes_before = push_hook_field(L, index, "goes_before", scheduler->hooks);
   for (int side = 0; side < 2; side++) {
     push_live_request(L, &scheduler->compared[side], scheduler->view->oracle);
     scheduler->tables[side] = push_hook_function(L, scheduler->hooks);

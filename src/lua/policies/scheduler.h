@@ -38,12 +38,10 @@ void check_victim(lua_State *L, int index, bind_scheduler *scheduler);
 
 /* goes_before of blis_instance_config; ud is a bind_scheduler. */
 blis_status bind_scheduler_goes_before(void *ud, const blis_live_request *a,
-                                       const blis_live_request *b, bool *before,
-                                       blis_error *error);
+                                       const blis_live_request *b, bool *before, blis_error *error);
 
 /* choose_victim of blis_instance_config; ud is a bind_scheduler. */
-blis_status bind_scheduler_victim(void *ud, const blis_running_request *running,
-                                  size_t count, size_t *victim,
-                                  blis_error *error);
+blis_status bind_scheduler_victim(void *ud, const blis_running_request *running, size_t count,
+                                  size_t *victim, blis_error *error);
 
 #endif

@@ -10,8 +10,7 @@ static int index_of(size_t first, size_t k) {
 }
 
 /* return score(request, instances[1]), (score(request, instances[2])) */
-static void add_calls(lua_State *L, luaL_Buffer *text, size_t first,
-                      size_t count) {
+static void add_calls(lua_State *L, luaL_Buffer *text, size_t first, size_t count) {
   luaL_addstring(text, "return function(score, request, instances) return ");
   for (size_t k = 0; k < count; k++) {
     lua_pushfstring(L, "(score(request, instances[%d]))%s", index_of(first, k),
@@ -20,21 +19,18 @@ static void add_calls(lua_State *L, luaL_Buffer *text, size_t first,
   }
 }
 
-static void add_calls_with_base(lua_State *L, luaL_Buffer *text, size_t first,
-                                size_t count) {
+static void add_calls_with_base(lua_State *L, luaL_Buffer *text, size_t first, size_t count) {
   luaL_addstring(text, "return function(score, request, instances, scores) ");
   for (size_t k = 0; k < count; k++) {
     int i = index_of(first, k);
-    lua_pushfstring(L, "scores[%d] = score(request, instances[%d], scores[%d])",
-                    i, i, i);
+    lua_pushfstring(L, "scores[%d] = score(request, instances[%d], scores[%d])", i, i, i);
     luaL_addvalue(text);
     luaL_addstring(text, k + 1 < count ? "; " : " end");
   }
 }
 
 /* local a1, a2 = scores[1], scores[2]; scores[1], ... = false, ...; return */
-static void add_reads(lua_State *L, luaL_Buffer *text, size_t first,
-                      size_t count) {
+static void add_reads(lua_State *L, luaL_Buffer *text, size_t first, size_t count) {
   static const struct {
     const char *before, *item;
   } parts[] = {{"return function(scores) local ", "a%d"},
@@ -53,21 +49,17 @@ static void add_reads(lua_State *L, luaL_Buffer *text, size_t first,
   luaL_addstring(text, " end");
 }
 
-static void push_new_loop(lua_State *L, score_loop loop, size_t first,
-                          size_t count) {
-  typedef void add(lua_State * L, luaL_Buffer * text, size_t first,
-                   size_t count);
-  static add *const writers[] = {[LOOP_CALL] = add_calls,
-                                 [LOOP_WITH_BASE] = add_calls_with_base,
-                                 [LOOP_TAKE] = add_reads};
+static void push_new_loop(lua_State *L, score_loop loop, size_t first, size_t count) {
+  typedef void add(lua_State * L, luaL_Buffer * text, size_t first, size_t count);
+  static add *const writers[] = {
+      [LOOP_CALL] = add_calls, [LOOP_WITH_BASE] = add_calls_with_base, [LOOP_TAKE] = add_reads};
   luaL_Buffer text;
   luaL_buffinit(L, &text);
   writers[loop](L, &text, first, count);
   luaL_pushresult(&text);
   size_t length;
   const char *source = lua_tolstring(L, -1, &length);
-  if (luaL_loadbufferx(L, source, length, BIND_GENERATED_CHUNK, "t") !=
-      LUA_OK) {
+  if (luaL_loadbufferx(L, source, length, BIND_GENERATED_CHUNK, "t") != LUA_OK) {
     lua_error(L); /* memory */
   }
   lua_call(L, 0, 1);
@@ -81,8 +73,7 @@ void push_score_loops(lua_State *L, int anchor) {
   }
 }
 
-void push_score_loop(lua_State *L, int anchor, score_loop loop, size_t first,
-                     size_t count) {
+void push_score_loop(lua_State *L, int anchor, score_loop loop, size_t first, size_t count) {
   lua_Integer key = (lua_Integer)(first + count); /* first is whole chunks */
   lua_rawgeti(L, anchor, ANCHOR_LOOPS + (int)loop);
   if (lua_rawgeti(L, -1, key) == LUA_TNIL) {

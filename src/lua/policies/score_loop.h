@@ -25,7 +25,6 @@ void push_score_loops(lua_State *L, int anchor);
  * Pushes the loop for the count candidates after the first ones, made when it
  * is used first; count <= LOOP_CHUNK. Raises.
  */
-void push_score_loop(lua_State *L, int anchor, score_loop loop, size_t first,
-                     size_t count);
+void push_score_loop(lua_State *L, int anchor, score_loop loop, size_t first, size_t count);
 
 #endif

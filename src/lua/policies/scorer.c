@@ -53,12 +53,10 @@ static int raise_nan(lua_State *L, const char *id) {
 }
 
 /* The score at index. */
-static double check_score(lua_State *L, int index, const bind_scorer *self,
-                          size_t candidate) {
+static double check_score(lua_State *L, int index, const bind_scorer *self, size_t candidate) {
   const char *const *ids = self->decider.view->view->ids;
   int type = lua_type(L, index);
-  bool is_missing =
-      type == LUA_TNIL || (type == LUA_TBOOLEAN && self->form == SCORER_ALL);
+  bool is_missing = type == LUA_TNIL || (type == LUA_TBOOLEAN && self->form == SCORER_ALL);
   if (is_missing && self->decider.view->missing_is_zero) {
     return 0;
   }
@@ -69,8 +67,7 @@ static double check_score(lua_State *L, int index, const bind_scorer *self,
                  "list that it is given",
                  ids[candidate], (LUAI_UACINT)candidate + 1);
     }
-    luaL_error(L, "the score of %s is %s, expected a number", ids[candidate],
-               push_what(L, index));
+    luaL_error(L, "the score of %s is %s, expected a number", ids[candidate], push_what(L, index));
   }
   double score = lua_tonumberx(L, index, NULL);
   if (isnan(score)) {
@@ -83,8 +80,8 @@ static double check_score(lua_State *L, int index, const bind_scorer *self,
  * Calls the loop of a chunk, which is on the stack below its arguments; it
  * returns the scores of these candidates.
  */
-static void check_chunk(lua_State *L, bind_scorer *self, int argument_count,
-                        size_t first, size_t count) {
+static void check_chunk(lua_State *L, bind_scorer *self, int argument_count, size_t first,
+                        size_t count) {
   int top = lua_gettop(L) - argument_count - 1;
   lua_call(L, argument_count, (int)count);
   for (size_t k = 0; k < count; k++) {
@@ -103,8 +100,7 @@ static void check_column_result(lua_State *L, bind_scorer *self) {
   size_t count = view->view->count;
   const bind_vector *vector = bind_vector_test(L, -1);
   if (vector == NULL && lua_type(L, -1) != LUA_TNUMBER) {
-    luaL_error(L, "score returned %s, expected a vector or a number",
-               push_what(L, -1));
+    luaL_error(L, "score returned %s, expected a vector or a number", push_what(L, -1));
   }
   if (vector != NULL && vector->count != count) {
     luaL_error(L, "score returned a vector of %I items for %I candidates",
@@ -121,8 +117,7 @@ static void check_column_result(lua_State *L, bind_scorer *self) {
 
 /* The signals that a program about candidates reads; false for other fields. */
 static bool set_fields(lua_State *L, bind_scorer *self, int keeper) {
-  self->field_count =
-      bind_candidate_program_fields(self->program, self->field_texts);
+  self->field_count = bind_candidate_program_fields(self->program, self->field_texts);
   self->looked_at = 0;
   bool are_signals = true;
   for (int i = 0; i < self->field_count; i++) {
@@ -139,19 +134,17 @@ static bool set_fields(lua_State *L, bind_scorer *self, int keeper) {
  * fields that it reads are there then. Programs that decline may be made anew,
  * but not for ever.
  */
-static void find_program(lua_State *L, bind_scorer *self, int anchor,
-                         int function) {
+static void find_program(lua_State *L, bind_scorer *self, int anchor, int function) {
   enum { CALLS_MAX = 8 };
   const bind_view *view = self->decider.view;
   const int top = lua_gettop(L);
   if (self->calls == 0 || self->calls >= CALLS_MAX || lua_gethook(L) != NULL) {
     return;
   }
-  bind_translation outcome =
-      self->form == SCORER_COLUMNS
-          ? push_column_program(L, function, view->view->count,
-                                view->instance_count, &self->program)
-          : push_candidate_program(L, function, &self->program);
+  bind_translation outcome = self->form == SCORER_COLUMNS
+                                 ? push_column_program(L, function, view->view->count,
+                                                       view->instance_count, &self->program)
+                                 : push_candidate_program(L, function, &self->program);
   if (outcome == TRANSLATION_MADE && self->form == SCORER_PER_CANDIDATE &&
       !set_fields(L, self, top + 1)) {
     self->program = NULL;
@@ -169,8 +162,7 @@ static void find_program(lua_State *L, bind_scorer *self, int anchor,
  * Whether the tables of instances hold what they were given, in the fields of
  * the program: scripts may write to them. Nobody has, while no script has run.
  */
-static bool has_own_fields(lua_State *L, bind_scorer *self, int anchor,
-                           int keeper) {
+static bool has_own_fields(lua_State *L, bind_scorer *self, int anchor, int keeper) {
   const bind_view *view = self->decider.view;
   bool holds = true;
   if (self->looked_at == view->hooks->entries) {
@@ -186,13 +178,12 @@ static bool has_own_fields(lua_State *L, bind_scorer *self, int anchor,
 }
 
 /* Sets scores by the program of the function; does not raise. */
-static bool run_made_program(lua_State *L, bind_scorer *self, int anchor,
-                             int function, int keeper, double *scores) {
+static bool run_made_program(lua_State *L, bind_scorer *self, int anchor, int function, int keeper,
+                             double *scores) {
   const bind_view *view = self->decider.view;
   const double *fields[CANDIDATE_FIELDS_MAX];
   if (self->form == SCORER_COLUMNS) {
-    return bind_column_program_run(L, self->program, function, keeper,
-                                   view->view->count, scores);
+    return bind_column_program_run(L, self->program, function, keeper, view->view->count, scores);
   }
   if (!has_own_fields(L, self, anchor, keeper)) {
     return false;
@@ -203,23 +194,21 @@ static bool run_made_program(lua_State *L, bind_scorer *self, int anchor,
       return false;
     }
   }
-  return bind_candidate_program_run(L, self->program, function, keeper, fields,
-                                    view->view->count, scores);
+  return bind_candidate_program_run(L, self->program, function, keeper, fields, view->view->count,
+                                    scores);
 }
 
 /*
  * Whether the program of the function at that index has set the scores. If not,
  * the function is going to be called.
  */
-static bool run_program(lua_State *L, bind_scorer *self, int anchor,
-                        int function) {
+static bool run_program(lua_State *L, bind_scorer *self, int anchor, int function) {
   if (self->program == NULL) {
     find_program(L, self, anchor, function);
   }
   if (self->program != NULL) {
     lua_rawgeti(L, anchor, self->program_keeper);
-    bool has_run = run_made_program(L, self, anchor, function, lua_gettop(L),
-                                    self->scores);
+    bool has_run = run_made_program(L, self, anchor, function, lua_gettop(L), self->scores);
     lua_pop(L, 1);
     if (has_run) {
       return true;
@@ -230,16 +219,14 @@ static bool run_program(lua_State *L, bind_scorer *self, int anchor,
   return false;
 }
 
-static void score_columns(lua_State *L, bind_scorer *self, int anchor,
-                          const double *base) {
+static void score_columns(lua_State *L, bind_scorer *self, int anchor, const double *base) {
   bind_view *view = self->decider.view;
   lua_rawgeti(L, anchor, self->score);
   int function = lua_gettop(L);
   push_view_request(L, view, anchor);
   push_view_columns(L, view, anchor);
   if (base != NULL) {
-    memcpy(push_vector_temporary(L, view->view->count), base,
-           view->view->count * sizeof *base);
+    memcpy(push_vector_temporary(L, view->view->count), base, view->view->count * sizeof *base);
   }
   if (run_program(L, self, anchor, function)) {
     return;
@@ -249,8 +236,7 @@ static void score_columns(lua_State *L, bind_scorer *self, int anchor,
 }
 
 /* What the scores are at first: those of the base, or none. */
-static void set_scores(lua_State *L, int scores, const double *base,
-                       size_t count) {
+static void set_scores(lua_State *L, int scores, const double *base, size_t count) {
   for (size_t i = 0; i < count; i++) {
     if (base != NULL) {
       lua_pushnumber(L, base[i]);
@@ -275,8 +261,7 @@ static void push_scores_table(lua_State *L, const bind_view *view, int anchor) {
 }
 
 /* The scores that are in the table at index scores. */
-static void check_scores_in(lua_State *L, int anchor, int scores,
-                            bind_scorer *self) {
+static void check_scores_in(lua_State *L, int anchor, int scores, bind_scorer *self) {
   size_t count = self->decider.view->view->count;
   for (size_t first = 0; first < count; first += LOOP_CHUNK) {
     size_t chunk = chunk_after(first, count);
@@ -301,8 +286,7 @@ static bool has_scored_each(lua_State *L, bind_scorer *self, int anchor) {
 }
 
 /* One call per candidate; scores is where those of the base are, or 0. */
-static void score_each(lua_State *L, bind_scorer *self, int anchor,
-                       const double *base) {
+static void score_each(lua_State *L, bind_scorer *self, int anchor, const double *base) {
   bind_view *view = self->decider.view;
   size_t count = view->view->count;
   luaL_checkstack(L, LOOP_CHUNK + LUA_MINSTACK, "a scorer");
@@ -318,8 +302,7 @@ static void score_each(lua_State *L, bind_scorer *self, int anchor,
   }
   for (size_t first = 0; first < count; first += LOOP_CHUNK) {
     size_t chunk = chunk_after(first, count);
-    push_score_loop(L, anchor, base == NULL ? LOOP_CALL : LOOP_WITH_BASE, first,
-                    chunk);
+    push_score_loop(L, anchor, base == NULL ? LOOP_CALL : LOOP_WITH_BASE, first, chunk);
     lua_rawgeti(L, anchor, self->score);
     lua_pushvalue(L, request);
     lua_pushvalue(L, request + 1);
@@ -335,8 +318,7 @@ static void score_each(lua_State *L, bind_scorer *self, int anchor,
   }
 }
 
-static void score_all(lua_State *L, bind_scorer *self, int anchor,
-                      const double *base) {
+static void score_all(lua_State *L, bind_scorer *self, int anchor, const double *base) {
   bind_view *view = self->decider.view;
   luaL_checkstack(L, LOOP_CHUNK + LUA_MINSTACK, "a scorer");
   push_scores_table(L, view, anchor);
@@ -378,17 +360,15 @@ static void score_builtin(lua_State *L, bind_scorer *self) {
     }
   }
   blis_error error = {0};
-  check_status(L,
-               self->builtin.ops->score(&(blis_question){self->builtin.state,
-                                                         view->request,
-                                                         view->view, &error},
-                                        self->scores),
-               &error);
+  check_status(
+      L,
+      self->builtin.ops->score(
+          &(blis_question){self->builtin.state, view->request, view->view, &error}, self->scores),
+      &error);
 }
 
 const double *check_scores(lua_State *L, bind_scorer *self, int anchor) {
-  typedef void scoring(lua_State * L, bind_scorer * self, int anchor,
-                       const double *base);
+  typedef void scoring(lua_State * L, bind_scorer * self, int anchor, const double *base);
   static scoring *const forms[] = {score_each, score_columns, score_all};
   bind_view *view = self->decider.view;
   if (self->decision == view->pool->decision || view->view->count == 0) {
@@ -399,8 +379,7 @@ const double *check_scores(lua_State *L, bind_scorer *self, int anchor) {
   } else {
     int top = lua_gettop(L);
     luaL_checkstack(L, LUA_MINSTACK, "scorers that call each other");
-    const double *base =
-        self->base == NULL ? NULL : check_scores(L, self->base, anchor);
+    const double *base = self->base == NULL ? NULL : check_scores(L, self->base, anchor);
     view->scorings++;
     forms[self->form](L, self, anchor, base);
     view->scorings--;
@@ -431,8 +410,7 @@ static int observe_body(lua_State *L, void *ud) {
 }
 
 /* Keeps count of what a pipeline is going to clamp. */
-static void count_scores(bind_scorer *self, const double *scores,
-                         size_t count) {
+static void count_scores(bind_scorer *self, const double *scores, size_t count) {
   double least = self->least;
   double most = self->most;
   for (size_t i = 0; i < count; i++) {
@@ -493,11 +471,9 @@ static bool set_scores_by_program(bind_scorer *self, double *scores) {
 }
 
 /* Whether the scores could be set without calling Lua. */
-static bool has_scored_alone(bind_scorer *self, const blis_question *q,
-                             double *scores) {
+static bool has_scored_alone(bind_scorer *self, const blis_question *q, double *scores) {
   bind_view *view = self->decider.view;
-  if (self->program == NULL || self->base != NULL ||
-      bind_column_program_reads(self->program, 0)) {
+  if (self->program == NULL || self->base != NULL || bind_column_program_reads(self->program, 0)) {
     return false;
   }
   view->request = q->request;
@@ -518,36 +494,32 @@ static blis_status scorer_score(const blis_question *q, double *scores) {
     count_scores(scorer, scores, q->view->count);
     return BLIS_OK;
   }
-  BLIS_TRY(bind_decide(&scorer->decider, q->request, q->view, score_body, &call,
-                       q->error));
+  BLIS_TRY(bind_decide(&scorer->decider, q->request, q->view, score_body, &call, q->error));
   if (scorer->builtin.ops == NULL) {
     count_scores(scorer, scores, q->view->count);
   }
   return BLIS_OK;
 }
 
-static blis_status tell_of_decision(bind_scorer *scorer,
-                                    const blis_routing_request *request,
-                                    const blis_routing_view *view,
-                                    size_t chosen, blis_error *error) {
+static blis_status tell_of_decision(bind_scorer *scorer, const blis_routing_request *request,
+                                    const blis_routing_view *view, size_t chosen,
+                                    blis_error *error) {
   const blis_scorer *builtin = &scorer->builtin;
   if (builtin->ops != NULL) {
     return builtin->ops->observe == NULL
                ? BLIS_OK
-               : builtin->ops->observe(
-                     &(blis_question){builtin->state, request, view, error},
-                     chosen);
+               : builtin->ops->observe(&(blis_question){builtin->state, request, view, error},
+                                       chosen);
   }
   scorer_call call = {.scorer = scorer, .chosen = chosen};
-  return scorer->observe == 0 ? BLIS_OK
-                              : bind_decide(&scorer->decider, request, view,
-                                            observe_body, &call, error);
+  return scorer->observe == 0
+             ? BLIS_OK
+             : bind_decide(&scorer->decider, request, view, observe_body, &call, error);
 }
 
-blis_status bind_observe_decision(bind_view *view,
-                                  const blis_routing_request *request,
-                                  const blis_routing_view *candidates,
-                                  size_t chosen, blis_error *error) {
+blis_status bind_observe_decision(bind_view *view, const blis_routing_request *request,
+                                  const blis_routing_view *candidates, size_t chosen,
+                                  blis_error *error) {
   view->is_observed = true;
   for (bind_scorer *s = view->scorers; s != NULL; s = s->next) {
     if (!s->is_in_router) {
@@ -562,9 +534,8 @@ static blis_status scorer_observe(const blis_question *q, size_t chosen) {
   bind_scorer *scorer = q->state;
   BLIS_TRY(tell_of_decision(scorer, q->request, view, chosen, q->error));
   bind_view *shown = scorer->decider.view;
-  return shown->is_observed
-             ? BLIS_OK
-             : bind_observe_decision(shown, q->request, view, chosen, q->error);
+  return shown->is_observed ? BLIS_OK
+                            : bind_observe_decision(shown, q->request, view, chosen, q->error);
 }
 
 /* Lua owns the state. */
@@ -590,8 +561,7 @@ void bind_open_scorers(lua_State *L) {
 }
 
 static bind_scorer *push_scorer(lua_State *L, bind_view *view) {
-  size_t size =
-      sizeof(bind_scorer) + (size_t)view->instance_count * sizeof(double);
+  size_t size = sizeof(bind_scorer) + (size_t)view->instance_count * sizeof(double);
   bind_scorer *self = lua_newuserdatauv(L, size, 0);
   memset(self, 0, size);
   luaL_setmetatable(L, SCORER_TYPE);
@@ -617,11 +587,9 @@ static void check_scripted(lua_State *L, int index, bind_scorer *self) {
 }
 
 void check_shown_scorer(lua_State *L, int index, const bind_view *view,
-                        const blis_policy_context *context,
-                        blis_scorer *scorer) {
+                        const blis_policy_context *context, blis_scorer *scorer) {
   check_builtin_scorer(L, index, context, scorer);
-  if (view->hides_live &&
-      (scorer->needs & BLIS_SIGNAL_BIT(BLIS_SIGNAL_LIVE_PREFIX_HIT)) != 0) {
+  if (view->hides_live && (scorer->needs & BLIS_SIGNAL_BIT(BLIS_SIGNAL_LIVE_PREFIX_HIT)) != 0) {
     blis_scorer_free(scorer);
     *scorer = (blis_scorer){0};
     luaL_error(L,
@@ -675,8 +643,7 @@ bind_scorer *check_view_scorer(lua_State *L, int index, bind_view *view) {
   return self;
 }
 
-void check_scripted_scorer(lua_State *L, int index, bind_view *view,
-                           blis_scorer *scorer) {
+void check_scripted_scorer(lua_State *L, int index, bind_view *view, blis_scorer *scorer) {
   bind_scorer *self = check_view_scorer(L, index, view);
   self->is_in_router = true;
   *scorer = (blis_scorer){

@@ -36,16 +36,14 @@ void push_scorer_places(lua_State *L, const bind_view *view);
  * and perhaps observe and base. The caller frees *scorer, which borrows view.
  * May raise, and then nothing is left behind.
  */
-void check_scripted_scorer(lua_State *L, int index, bind_view *view,
-                           blis_scorer *scorer);
+void check_scripted_scorer(lua_State *L, int index, bind_view *view, blis_scorer *scorer);
 
 /*
  * Makes a built-in scorer from the definition at index. Raises as well where
  * the view hides what it reads.
  */
 void check_shown_scorer(lua_State *L, int index, const bind_view *view,
-                        const blis_policy_context *context,
-                        blis_scorer *scorer);
+                        const blis_policy_context *context, blis_scorer *scorer);
 
 /* The scorer of the definition at index; the anchor is open and keeps it. */
 bind_scorer *check_view_scorer(lua_State *L, int index, bind_view *view);
@@ -64,9 +62,8 @@ const double *check_scores(lua_State *L, bind_scorer *scorer, int anchor);
 void set_clamped_scores(lua_State *L, const bind_view *view);
 
 /* The scorers that scripts have asked hear of a routing decision. */
-blis_status bind_observe_decision(bind_view *view,
-                                  const blis_routing_request *request,
-                                  const blis_routing_view *candidates,
-                                  size_t chosen, blis_error *error);
+blis_status bind_observe_decision(bind_view *view, const blis_routing_request *request,
+                                  const blis_routing_view *candidates, size_t chosen,
+                                  blis_error *error);
 
 #endif

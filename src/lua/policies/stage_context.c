@@ -17,8 +17,7 @@ int64_t check_instance_value(lua_State *L, int index, const char *name) {
   lua_Integer number = lua_tointegerx(L, -1, &is_integer);
   lua_pop(L, 1);
   if (type != LUA_TNIL && (!is_integer || number < 1)) {
-    luaL_error(L, "%s is %s, expected an instance or its index", name,
-               push_what(L, index));
+    luaL_error(L, "%s is %s, expected an instance or its index", name, push_what(L, index));
   }
   return type == LUA_TNIL ? -1 : number - 1;
 }
@@ -41,8 +40,7 @@ static bind_view *check_view(lua_State *L) {
 /* Links. */
 
 /* One end of a transfer, which has to do what it is the end of. */
-static uint32_t check_end(lua_State *L, const bind_view *view, int argument,
-                          uint32_t role) {
+static uint32_t check_end(lua_State *L, const bind_view *view, int argument, uint32_t role) {
   const char *name = role == BLIS_ROLE_PREFILL ? "prefill" : "decode";
   const blis_stages *stages = view->request->stages;
   int64_t number = check_instance_value(L, argument, name);
@@ -64,8 +62,7 @@ static int links_gb_s(lua_State *L) {
   lua_settop(L, 2);
   uint32_t source = check_end(L, view, 1, BLIS_ROLE_PREFILL);
   uint32_t destination = check_end(L, view, 2, BLIS_ROLE_DECODE);
-  lua_pushnumber(L,
-                 stages->bytes_per_us(stages->ud, source, destination) / 1000);
+  lua_pushnumber(L, stages->bytes_per_us(stages->ud, source, destination) / 1000);
   return 1;
 }
 
@@ -77,9 +74,7 @@ static int links_transfer_ms(lua_State *L) {
   uint32_t destination = check_end(L, view, 2, BLIS_ROLE_DECODE);
   blis_error error;
   double us = 0;
-  check_status(L,
-               stages->transfer_us(stages->ud, view->request, source,
-                                   destination, &us, &error),
+  check_status(L, stages->transfer_us(stages->ud, view->request, source, destination, &us, &error),
                &error);
   lua_pushnumber(L, us / 1000);
   return 1;
@@ -91,8 +86,7 @@ static const luaL_Reg links_functions[] = {
 /* Fields. */
 
 static void push_stage(lua_State *L, const bind_view *view) {
-  lua_pushstring(L, view->request->stage == BLIS_ROLE_PREFILL ? "prefill"
-                                                              : "decode");
+  lua_pushstring(L, view->request->stage == BLIS_ROLE_PREFILL ? "prefill" : "decode");
 }
 
 static void push_peer(lua_State *L, bind_view *view, int anchor) {
@@ -101,8 +95,7 @@ static void push_peer(lua_State *L, bind_view *view, int anchor) {
     return;
   }
   const blis_routing_view *shown = view->view;
-  bool is_shown =
-      blis_routing_view_find(shown, (uint32_t)view->peer) < shown->count;
+  bool is_shown = blis_routing_view_find(shown, (uint32_t)view->peer) < shown->count;
   if (!is_shown && view->peers == NULL) {
     push_view_peers(L, view, anchor); /* its fields are those of now */
     lua_pop(L, 1);
@@ -111,8 +104,7 @@ static void push_peer(lua_State *L, bind_view *view, int anchor) {
   lua_rawgeti(L, -1, (lua_Integer)view->peer + 1);
 }
 
-static void push_pool(lua_State *L, bind_view *view, int anchor,
-                      uint32_t role) {
+static void push_pool(lua_State *L, bind_view *view, int anchor, uint32_t role) {
   if (view->request->stage == role) {
     push_view_candidates(L, view, anchor);
   } else {

@@ -6,8 +6,7 @@
 
 /* What a request's own tokens are called, apart from all streams. */
 static uint64_t own_stream(const blis_routing_request *request) {
-  const uint64_t name[] = {UINT64_C(0x6f776e), (uint64_t)request->number,
-                           request->session};
+  const uint64_t name[] = {UINT64_C(0x6f776e), (uint64_t)request->number, request->session};
   return blis_hash64(name, sizeof name, 0);
 }
 
@@ -17,8 +16,8 @@ static uint32_t token_of(uint64_t stream, uint64_t position) {
 }
 
 /* Sets tokens [first, last) of the prompt, from 0, in the table on top. */
-static void set_tokens(lua_State *L, const blis_routing_request *request,
-                       uint64_t first, uint64_t last) {
+static void set_tokens(lua_State *L, const blis_routing_request *request, uint64_t first,
+                       uint64_t last) {
   uint64_t start = 0; /* of the segment in the prompt */
   for (uint32_t s = 0; s <= request->segment_count; s++) {
     bool is_own = s == request->segment_count;

@@ -24,12 +24,9 @@ static void add_signal(bind_signal_list *list, blis_signal signal) {
   }
 }
 
-static const double *column_of(const blis_routing_view *shown,
-                               blis_signal signal) {
+static const double *column_of(const blis_routing_view *shown, blis_signal signal) {
   const double *column = shown->columns[signal];
-  return column == NULL && shown->column != NULL
-             ? shown->column(shown->column_ud, signal)
-             : column;
+  return column == NULL && shown->column != NULL ? shown->column(shown->column_ud, signal) : column;
 }
 
 const double *bind_view_column(const bind_view *view, blis_signal signal) {
@@ -37,10 +34,8 @@ const double *bind_view_column(const bind_view *view, blis_signal signal) {
 }
 
 static const double *check_column_of(lua_State *L, const bind_view *view,
-                                     const blis_routing_view *shown,
-                                     blis_signal signal) {
-  if ((BLIS_SIGNAL_BIT(signal) & BLIS_SIGNALS_OF_PROMPT) != 0 &&
-      view->is_strict) {
+                                     const blis_routing_view *shown, blis_signal signal) {
+  if ((BLIS_SIGNAL_BIT(signal) & BLIS_SIGNALS_OF_PROMPT) != 0 && view->is_strict) {
     luaL_error(L,
                "'%s' tells where prompts are cached, which locality = 'strict' "
                "hides from policies; with oracle = true they see it",
@@ -64,15 +59,13 @@ static const double *check_column_of(lua_State *L, const bind_view *view,
   return column;
 }
 
-const double *check_view_column(lua_State *L, const bind_view *view,
-                                blis_signal signal) {
+const double *check_view_column(lua_State *L, const bind_view *view, blis_signal signal) {
   return check_column_of(L, view, view->view, signal);
 }
 
 /* Brings one field of the tables of those shown up to date. */
-static void refresh_field_of(lua_State *L, const bind_view *view,
-                             const blis_routing_view *shown, int tables,
-                             blis_signal signal) {
+static void refresh_field_of(lua_State *L, const bind_view *view, const blis_routing_view *shown,
+                             int tables, blis_signal signal) {
   const double *column = check_column_of(L, view, shown, signal);
   const uint32_t *instances = shown->instances;
   const size_t count = shown->count;
@@ -94,8 +87,7 @@ static void refresh_field_of(lua_State *L, const bind_view *view,
   lua_pop(L, 1);
 }
 
-static void refresh_field(lua_State *L, const bind_view *view, int tables,
-                          blis_signal signal) {
+static void refresh_field(lua_State *L, const bind_view *view, int tables, blis_signal signal) {
   refresh_field_of(L, view, view->view, tables, signal);
 }
 
@@ -103,16 +95,14 @@ static void refresh_field(lua_State *L, const bind_view *view, int tables,
 static bool is_signal(lua_State *L, int index, double value) {
   lua_Integer integer;
   bool is_integer = bind_signal_is_integer(value, &integer);
-  return lua_type(L, index) == LUA_TNUMBER &&
-         (lua_isinteger(L, index) != 0) == is_integer &&
+  return lua_type(L, index) == LUA_TNUMBER && (lua_isinteger(L, index) != 0) == is_integer &&
          lua_tonumberx(L, index, NULL) == value;
 }
 
 bool bind_view_holds(lua_State *L, const bind_view *view, int anchor, int name,
                      blis_signal signal) {
   const int top = lua_gettop(L);
-  const double *held =
-      &view->instance_values[(size_t)signal * view->instance_count];
+  const double *held = &view->instance_values[(size_t)signal * view->instance_count];
   bool holds = has_signal(&view->instance_fields, signal);
   lua_rawgeti(L, anchor, ANCHOR_INSTANCES);
   for (uint32_t i = 0; holds && i < view->instance_count; i++) {
@@ -137,9 +127,8 @@ static void forget_field(bind_view *view, blis_signal signal) {
 }
 
 static blis_signal check_signal(lua_State *L, int index, const char *owner) {
-  const char *name = lua_type(L, index) == LUA_TSTRING
-                         ? lua_tostring(L, index)
-                         : luaL_tolstring(L, index, NULL);
+  const char *name =
+      lua_type(L, index) == LUA_TSTRING ? lua_tostring(L, index) : luaL_tolstring(L, index, NULL);
   blis_signal signal = blis_signal_find(name);
   if (signal == BLIS_SIGNAL_COUNT) {
     blis_nearest nearest = {.wanted = name};
@@ -181,8 +170,7 @@ static int instance_index(lua_State *L) {
   return 1;
 }
 
-static void point(const bind_view *view, blis_signal signal,
-                  const double *column) {
+static void point(const bind_view *view, blis_signal signal, const double *column) {
   bind_vector *vector = view->columns[signal];
   vector->items = column;
   vector->count = view->view->count;
@@ -208,8 +196,7 @@ bool bind_view_point_columns(const bind_view *view) {
 /* First use of a column. */
 static int columns_index(lua_State *L) {
   bind_view *view = check_open_view(L, "a column");
-  if (lua_type(L, 2) == LUA_TSTRING &&
-      strcmp(lua_tostring(L, 2), "count") == 0) {
+  if (lua_type(L, 2) == LUA_TSTRING && strcmp(lua_tostring(L, 2), "count") == 0) {
     lua_pushinteger(L, (lua_Integer)view->view->count);
     return 1;
   }
@@ -240,16 +227,14 @@ static int columns_len(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg instance_meta[] = {{"__index", instance_index},
-                                         {NULL, NULL}};
+static const luaL_Reg instance_meta[] = {{"__index", instance_index}, {NULL, NULL}};
 static const luaL_Reg columns_meta[] = {{"__index", columns_index},
                                         {"__newindex", columns_newindex},
                                         {"__len", columns_len},
                                         {NULL, NULL}};
 
 /* Pushes a metatable whose functions have the view as upvalue. */
-static void push_view_metatable(lua_State *L, const luaL_Reg *functions,
-                                bind_view *view) {
+static void push_view_metatable(lua_State *L, const luaL_Reg *functions, bind_view *view) {
   lua_newtable(L);
   lua_pushlightuserdata(L, view);
   luaL_setfuncs(L, functions, 1);
@@ -277,8 +262,7 @@ static void push_instance_tables(lua_State *L, bind_view *view) {
 /* One userdata holds both arrays, so that Lua frees them. */
 static void push_view_arrays(lua_State *L, bind_view *view) {
   size_t values = (size_t)view->instance_count * BLIS_SIGNAL_COUNT;
-  double *buffer =
-      push_buffer(L, values + view->instance_count, sizeof(double));
+  double *buffer = push_buffer(L, values + view->instance_count, sizeof(double));
   view->instance_values = buffer;
   view->candidates = (uint32_t *)(void *)(buffer + values);
 }
@@ -331,14 +315,12 @@ void push_view_candidates(lua_State *L, bind_view *view, int anchor) {
   lua_rawgeti(L, anchor, ANCHOR_CANDIDATES); // [.., tables, candidates]
   const blis_routing_view *shown = view->view;
   if (view->candidate_count == shown->count &&
-      memcmp(view->candidates, shown->instances,
-             shown->count * sizeof *shown->instances) == 0) {
+      memcmp(view->candidates, shown->instances, shown->count * sizeof *shown->instances) == 0) {
     lua_remove(L, -2);
     return;
   }
   for (size_t i = 0; i < shown->count; i++) {
-    if (i >= view->candidate_count ||
-        view->candidates[i] != shown->instances[i]) {
+    if (i >= view->candidate_count || view->candidates[i] != shown->instances[i]) {
       lua_rawgeti(L, -2, (lua_Integer)shown->instances[i] + 1);
       lua_rawseti(L, -2, (lua_Integer)i + 1);
       view->candidates[i] = shown->instances[i];
@@ -362,8 +344,7 @@ void push_view_peers(lua_State *L, bind_view *view, int anchor) {
   lua_rawgeti(L, anchor, ANCHOR_INSTANCES);
   int tables = lua_gettop(L);
   for (size_t i = 0; i < view->instance_fields.count; i++) {
-    refresh_field_of(L, view, view->peers, tables,
-                     view->instance_fields.items[i]);
+    refresh_field_of(L, view, view->peers, tables, view->instance_fields.items[i]);
   }
   lua_rawgeti(L, anchor, ANCHOR_PEERS);
   lua_Integer before = (lua_Integer)lua_rawlen(L, tables + 1);
@@ -383,8 +364,7 @@ size_t check_candidate_index(lua_State *L, int index, const bind_view *view) {
   int is_integer = 0;
   lua_Integer value = lua_tointegerx(L, index, &is_integer);
   lua_Integer count = (lua_Integer)view->view->count;
-  if (lua_type(L, index) != LUA_TNUMBER || !is_integer || value < 1 ||
-      value > count) {
+  if (lua_type(L, index) != LUA_TNUMBER || !is_integer || value < 1 || value > count) {
     luaL_error(L,
                "it returned %s, expected the index of a candidate, an integer "
                "from 1 to %I (its place in the list, not the instance)",

@@ -33,8 +33,8 @@ typedef struct bind_view {
   bind_hooks *hooks;
   bind_vector_pool *pool;
   bool oracle;
-  bool is_strict;  /* policies see what is at their place, and no caches */
-  bool hides_live; /* signals that no router has, whatever the delay */
+  bool is_strict;              /* policies see what is at their place, and no caches */
+  bool hides_live;             /* signals that no router has, whatever the delay */
   blis_policy_context context; /* of built-in policies that scripts ask */
 
   struct bind_ear *ears;       /* of policies that listen, see listening.h */
@@ -42,13 +42,13 @@ typedef struct bind_view {
   int scorings;                /* of scripted ones, one inside the other */
   bool is_observed;            /* they have heard of the last decision */
   bool missing_is_zero;        /* a score that one does not give counts as 0 */
-  bool has_hints; /* the priority policy has given hints about a request */
+  bool has_hints;              /* the priority policy has given hints about a request */
 
   /* The decision being taken; NULL outside decisions. */
   const blis_routing_request *request;
   const blis_routing_view *view;
   const blis_routing_view *peers; /* of the other stage; NULL = not asked for */
-  int64_t peer; /* the instance of the other stage, in a context; -1 = none */
+  int64_t peer;                   /* the instance of the other stage, in a context; -1 = none */
 
   const void *request_table; /* as lua_topointer gives them */
   const void *columns_table;
@@ -68,8 +68,7 @@ typedef struct bind_view {
  * A priority of the core as scripts have it, and back: higher is more urgent,
  * but under profile go-blis.
  */
-static inline double bind_view_priority(const bind_view *view,
-                                        double priority) {
+static inline double bind_view_priority(const bind_view *view, double priority) {
   return view->context.go_blis ? 0 - priority : priority + 0;
 }
 
@@ -106,15 +105,13 @@ bool bind_view_point_columns(const bind_view *view);
  * were given, and the field is kept up. The name is at index name, the anchor
  * at index anchor. Does not raise.
  */
-bool bind_view_holds(lua_State *L, const bind_view *view, int anchor, int name,
-                     blis_signal signal);
+bool bind_view_holds(lua_State *L, const bind_view *view, int anchor, int name, blis_signal signal);
 
 /* In a decision: the column of a signal, or NULL. Does not raise. */
 const double *bind_view_column(const bind_view *view, blis_signal signal);
 
 /* In a decision: the column of a signal over the candidates. Raises. */
-const double *check_view_column(lua_State *L, const bind_view *view,
-                                blis_signal signal);
+const double *check_view_column(lua_State *L, const bind_view *view, blis_signal signal);
 
 /* In a decision: the candidate whose index, from 1, is the value. Raises. */
 size_t check_candidate_index(lua_State *L, int index, const bind_view *view);

@@ -38,12 +38,10 @@ static void push_attempt(lua_State *L, const bind_records *records,
   set_field_string(L, "verdict", verdict_name(record));
 }
 
-void set_record_attempts(lua_State *L, const bind_records *records,
-                         const blis_record *record) {
+void set_record_attempts(lua_State *L, const bind_records *records, const blis_record *record) {
   size_t count;
-  const blis_attempt_record *attempts =
-      blis_attempts_of(blis_recorder_attempts(records->recorder),
-                       record->arrival_us, record->number, &count);
+  const blis_attempt_record *attempts = blis_attempts_of(
+      blis_recorder_attempts(records->recorder), record->arrival_us, record->number, &count);
   if (count == 0) {
     return;
   }
@@ -67,8 +65,7 @@ static blis_cascade_verdict check_verdict(lua_State *L) {
   const char *name = check_field_string(L, -1, "verdict");
   int verdict = 0;
   while (verdict < BLIS_CASCADE_VERDICT_COUNT &&
-         strcmp(blis_cascade_verdict_name((blis_cascade_verdict)verdict),
-                name) != 0) {
+         strcmp(blis_cascade_verdict_name((blis_cascade_verdict)verdict), name) != 0) {
     verdict++;
   }
   if (verdict == BLIS_CASCADE_VERDICT_COUNT) {
@@ -77,32 +74,27 @@ static blis_cascade_verdict check_verdict(lua_State *L) {
   return (blis_cascade_verdict)verdict;
 }
 
-static int64_t check_small(lua_State *L, const char *name, int64_t low,
-                           int64_t high) {
+static int64_t check_small(lua_State *L, const char *name, int64_t low, int64_t high) {
   int64_t value = check_field_integer(L, -1, name);
   if (value < low || value > high) {
-    luaL_error(L, "an attempt has %s = %I, expected %I to %I", name,
-               (LUAI_UACINT)value, (LUAI_UACINT)low, (LUAI_UACINT)high);
+    luaL_error(L, "an attempt has %s = %I, expected %I to %I", name, (LUAI_UACINT)value,
+               (LUAI_UACINT)low, (LUAI_UACINT)high);
   }
   return value;
 }
 
 /* What set_record_attempts sets. */
 static const char *const known[] = {
-    "model",         "step",          "stage",        "stages",  "state",
-    "reason",        "instance",      "start_us",     "ttft_us", "end_us",
-    "prompt_tokens", "output_tokens", "mean_logprob", "verdict"};
+    "model",    "step",    "stage",  "stages",        "state",         "reason",       "instance",
+    "start_us", "ttft_us", "end_us", "prompt_tokens", "output_tokens", "mean_logprob", "verdict"};
 
-static void check_attempt(lua_State *L, bind_records *records,
-                          const blis_request *request, lua_Integer step) {
-  check_names(L, lua_gettop(L), "an attempt", known,
-              sizeof known / sizeof *known);
+static void check_attempt(lua_State *L, bind_records *records, const blis_request *request,
+                          lua_Integer step) {
+  check_names(L, lua_gettop(L), "an attempt", known, sizeof known / sizeof *known);
   uint32_t model = 0;
   const char *text = check_field_string(L, -1, "model");
-  check_status(L, blis_intern_add(records->strings, text, strlen(text), &model),
-               NULL);
-  const int64_t start_us =
-      check_small(L, "start_us", request->arrival_us, INT64_C(1) << 53);
+  check_status(L, blis_intern_add(records->strings, text, strlen(text), &model), NULL);
+  const int64_t start_us = check_small(L, "start_us", request->arrival_us, INT64_C(1) << 53);
   const blis_cascade_attempt attempt = {
       .model = text,
       .model_id = model,
@@ -122,9 +114,7 @@ static void check_attempt(lua_State *L, bind_records *records,
   };
   const blis_request_sink *sink = blis_recorder_sink(records->recorder);
   blis_error error = {0};
-  check_status(
-      L, sink->attempted(sink->ud, request, &attempt, check_verdict(L), &error),
-      &error);
+  check_status(L, sink->attempted(sink->ud, request, &attempt, check_verdict(L), &error), &error);
 }
 
 void check_record_attempts(lua_State *L, int index, bind_records *records,
@@ -132,15 +122,13 @@ void check_record_attempts(lua_State *L, int index, bind_records *records,
   int top = lua_gettop(L);
   if (lua_getfield(L, index, "attempts") != LUA_TNIL) {
     if (!lua_istable(L, -1)) {
-      luaL_error(L, "a request has attempts = %s, expected a list",
-                 push_what(L, -1));
+      luaL_error(L, "a request has attempts = %s, expected a list", push_what(L, -1));
     }
     lua_Integer count = (lua_Integer)lua_rawlen(L, top + 1);
     for (lua_Integer i = 1; i <= count; i++) {
       lua_rawgeti(L, top + 1, i);
       if (!lua_istable(L, -1)) {
-        luaL_error(L, "attempts[%I] is %s, expected a table", (LUAI_UACINT)i,
-                   push_what(L, -1));
+        luaL_error(L, "attempts[%I] is %s, expected a table", (LUAI_UACINT)i, push_what(L, -1));
       }
       check_attempt(L, records, request, i);
       lua_pop(L, 1);

@@ -12,8 +12,7 @@
  * Fields of the table on top of the stack, about the request of a record that
  * took part in a cascade: attempts, steps, model_used and verdict.
  */
-void set_record_attempts(lua_State *L, const bind_records *records,
-                         const blis_record *record);
+void set_record_attempts(lua_State *L, const bind_records *records, const blis_record *record);
 
 /*
  * Adds the attempts that the table at index has, as set_record_attempts left

@@ -36,9 +36,8 @@ static void set_scorers(lua_State *L, const blis_decisions *decisions,
                         const blis_decision_record *record, size_t candidate) {
   lua_createtable(L, 0, (int)record->scorer_count);
   for (size_t k = 0; k < record->scorer_count; k++) {
-    set_field_number(
-        L, blis_decisions_scorer_name(decisions, record->stage, k),
-        blis_decisions_scorer_score(decisions, record, candidate, k));
+    set_field_number(L, blis_decisions_scorer_name(decisions, record->stage, k),
+                     blis_decisions_scorer_score(decisions, record, candidate, k));
   }
   set_printable(L);
   lua_setfield(L, -2, "scores");
@@ -51,8 +50,7 @@ static void set_signal(lua_State *L, const char *name, double value) {
 
 static void set_candidates(lua_State *L, const blis_decisions *decisions,
                            const blis_decision_record *record) {
-  const blis_decision_candidate *candidates =
-      blis_decisions_candidates(decisions, record);
+  const blis_decision_candidate *candidates = blis_decisions_candidates(decisions, record);
   lua_createtable(L, (int)record->candidate_count, 0);
   for (size_t i = 0; i < record->candidate_count; i++) {
     const blis_decision_candidate *one = &candidates[i];
@@ -88,12 +86,8 @@ static void set_facts(lua_State *L, const blis_decisions *decisions,
 /* What was made of an attempt of a cascade. */
 static void set_verdict(lua_State *L, const bind_records *records,
                         const blis_decision_record *record) {
-  set_field_string(
-      L, "verdict",
-      blis_cascade_verdict_name((blis_cascade_verdict)record->verdict));
-  set_field_string(
-      L, "model",
-      blis_intern_text(records->source.source.strings, record->model));
+  set_field_string(L, "verdict", blis_cascade_verdict_name((blis_cascade_verdict)record->verdict));
+  set_field_string(L, "model", blis_intern_text(records->source.source.strings, record->model));
   set_field_integer(L, "step", record->step);
   if (record->chosen >= 0) {
     set_instance(L, "instance", record->chosen);
@@ -121,10 +115,7 @@ static void push_scaling(lua_State *L, const blis_decisions *decisions,
   set_field_string(L, "reason", blis_decisions_reason(decisions, record));
   int64_t from = (int64_t)blis_decisions_fact(decisions, record, 0).value;
   int64_t to = (int64_t)blis_decisions_fact(decisions, record, 1).value;
-  set_field_string(L, "verdict",
-                   to > from   ? "up"
-                   : to < from ? "down"
-                               : "none");
+  set_field_string(L, "verdict", to > from ? "up" : to < from ? "down" : "none");
   set_facts(L, decisions, record);
 }
 
@@ -141,14 +132,12 @@ static void push_decision(lua_State *L, const bind_records *records,
     push_scaling(L, decisions, record);
     return;
   }
-  const blis_request named = {.number = record->number,
-                              .session = record->session,
-                              .round_index = record->round_index};
+  const blis_request named = {
+      .number = record->number, .session = record->session, .round_index = record->round_index};
   char id[BLIS_REQUEST_ID_SIZE];
   lua_createtable(L, 0, 10);
   set_field_string(L, "kind", kinds[record->kind]);
-  set_field_string(L, "request",
-                   blis_request_id(&named, records->source.source.strings, id));
+  set_field_string(L, "request", blis_request_id(&named, records->source.source.strings, id));
   set_field_integer(L, "number", record->number);
   set_field_integer(L, "time_us", record->time_us);
   set_field_string(L, "reason", blis_decisions_reason(decisions, record));
@@ -167,8 +156,7 @@ static void push_decision(lua_State *L, const bind_records *records,
     set_field_number(L, "regret", record->regret);
   }
   if (record->kind == BLIS_DECISION_ROUTING && record->stage != 0) {
-    set_field_string(L, "stage",
-                     record->stage == BLIS_ROLE_PREFILL ? "prefill" : "decode");
+    set_field_string(L, "stage", record->stage == BLIS_ROLE_PREFILL ? "prefill" : "decode");
   }
   if (record->kind == BLIS_DECISION_ROUTING) {
     set_candidates(L, decisions, record);
@@ -230,16 +218,13 @@ static int decisions_summary(lua_State *L) {
 static int decisions_scorers(lua_State *L) {
   static const char *const names[] = {"decode", "prefill", NULL};
   const blis_decisions *decisions = check_list(L)->decisions;
-  uint32_t stage = check_word(L, 2, "decode", names) == 0 ? BLIS_ROLE_DECODE
-                                                          : BLIS_ROLE_PREFILL;
+  uint32_t stage = check_word(L, 2, "decode", names) == 0 ? BLIS_ROLE_DECODE : BLIS_ROLE_PREFILL;
   size_t count = blis_decisions_scorer_count(decisions, stage);
   lua_createtable(L, (int)count, 0);
   for (size_t k = 0; k < count; k++) {
     lua_createtable(L, 0, 2);
-    set_field_string(L, "name",
-                     blis_decisions_scorer_name(decisions, stage, k));
-    set_field_number(L, "weight",
-                     blis_decisions_scorer_weight(decisions, stage, k));
+    set_field_string(L, "name", blis_decisions_scorer_name(decisions, stage, k));
+    set_field_number(L, "weight", blis_decisions_scorer_weight(decisions, stage, k));
     set_printable(L);
     lua_rawseti(L, -2, (lua_Integer)k + 1);
   }

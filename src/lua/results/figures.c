@@ -58,16 +58,14 @@ int bind_figures(lua_State *L) {
   return 1;
 }
 
-static void set_waits(lua_State *L, const char *name,
-                      const blis_percentiles *waits) {
+static void set_waits(lua_State *L, const char *name, const blis_percentiles *waits) {
   lua_createtable(L, 0, BLIS_PERCENTILE_COUNT + 4);
   set_figures(L, BLIS_FIGURES_PERCENTILES, waits);
   set_printable(L);
   lua_setfield(L, -2, name);
 }
 
-static void set_group(lua_State *L, const blis_group *group,
-                      const blis_recorder *recorder) {
+static void set_group(lua_State *L, const blis_group *group, const blis_recorder *recorder) {
   set_figures(L, BLIS_FIGURES_COUNTS, &group->counts);
   set_figures(L, BLIS_FIGURES_GROUP, group);
   set_figures(L, BLIS_FIGURES_TIMES, &group->times);
@@ -91,14 +89,13 @@ static int groups_gc(lua_State *L) {
   return 0;
 }
 
-void push_groups(lua_State *L, const bind_records *records,
-                 blis_group_key key) {
+void push_groups(lua_State *L, const bind_records *records, blis_group_key key) {
   guarded_groups *self = push_guarded(L, 1, sizeof *self, groups_gc);
   self->alloc = bind_alloc(L);
   blis_error error = {0};
   check_status(L,
-               blis_groups_init(&self->groups, &self->alloc, records->recorder,
-                                key, records->source.source.strings, &error),
+               blis_groups_init(&self->groups, &self->alloc, records->recorder, key,
+                                records->source.source.strings, &error),
                &error);
   int count = (int)self->groups.count;
   lua_createtable(L, count, count); // [guard, list]
@@ -121,14 +118,12 @@ int bind_records_groups(lua_State *L) {
   static const char *const keys[] = {"slo_class", "tenant",  "model", "adapter",
                                      "session",   "program", NULL};
   const bind_records *records = check_records(L, 1);
-  push_groups(L, records,
-              (blis_group_key)check_word_of(L, 2, "requests:groups", keys));
+  push_groups(L, records, (blis_group_key)check_word_of(L, 2, "requests:groups", keys));
   return 1;
 }
 
 /* window(from_us, to_us): figures of a part of the run. */
-static void push_window(lua_State *L, const bind_records *records,
-                        const blis_window *window) {
+static void push_window(lua_State *L, const bind_records *records, const blis_window *window) {
   lua_createtable(L, 0, 24);
   set_group(L, &window->group, records->recorder);
   set_figures(L, BLIS_FIGURES_WINDOW, window);
@@ -142,9 +137,7 @@ int bind_records_window(lua_State *L) {
   luaL_argcheck(L, to_us > from_us, 3, "the window ends before it starts");
   blis_alloc alloc = bind_alloc(L);
   blis_window window;
-  check_status(
-      L, blis_window_fill(&window, &alloc, records->recorder, from_us, to_us),
-      NULL);
+  check_status(L, blis_window_fill(&window, &alloc, records->recorder, from_us, to_us), NULL);
   push_window(L, records, &window);
   return 1;
 }
@@ -155,9 +148,7 @@ int bind_records_after_completed(lua_State *L) {
   luaL_argcheck(L, count >= 0, 2, "expected 0 or more");
   blis_alloc alloc = bind_alloc(L);
   blis_window window;
-  check_status(L,
-               blis_window_after_completed(&window, &alloc, records->recorder,
-                                           (size_t)count),
+  check_status(L, blis_window_after_completed(&window, &alloc, records->recorder, (size_t)count),
                NULL);
   push_window(L, records, &window);
   return 1;
@@ -169,17 +160,13 @@ int bind_records_cohort(lua_State *L) {
   lua_Integer to_us = luaL_checkinteger(L, 3);
   blis_alloc alloc = bind_alloc(L);
   blis_window window;
-  check_status(
-      L,
-      blis_window_of_cohort(&window, &alloc, records->recorder, from_us, to_us),
-      NULL);
+  check_status(L, blis_window_of_cohort(&window, &alloc, records->recorder, from_us, to_us), NULL);
   push_window(L, records, &window);
   return 1;
 }
 
 /* A buffer, which it pushes, of the targets in the list at index. */
-static blis_goodput_target *push_targets(lua_State *L, int index,
-                                         size_t *count) {
+static blis_goodput_target *push_targets(lua_State *L, int index, size_t *count) {
   luaL_checktype(L, index, LUA_TTABLE);
   *count = lua_rawlen(L, index);
   blis_goodput_target *targets = push_buffer(L, *count, sizeof *targets);
@@ -205,8 +192,7 @@ int bind_records_goodput(lua_State *L) {
   blis_goodput *goodputs = push_buffer(L, count, sizeof *goodputs);
   blis_alloc alloc = bind_alloc(L);
   check_status(L,
-               blis_goodput_fill(goodputs, targets, count, &alloc,
-                                 records->recorder,
+               blis_goodput_fill(goodputs, targets, count, &alloc, records->recorder,
                                  records->source.source.strings),
                NULL);
   lua_createtable(L, (int)count, 0);
@@ -248,8 +234,7 @@ int bind_records_goodput_over_time(lua_State *L) {
   const blis_goodput_target *targets = push_targets(L, 3, &count);
   blis_alloc alloc = bind_alloc(L);
   check_status(L,
-               blis_goodput_over_time(spans, span_count, targets, count, &alloc,
-                                      records->recorder,
+               blis_goodput_over_time(spans, span_count, targets, count, &alloc, records->recorder,
                                       records->source.source.strings),
                NULL);
   lua_createtable(L, (int)span_count, 0);

@@ -9,8 +9,7 @@
 
 enum { MAX_INTERVALS = 10000, MAX_SLOWEST = 1000 };
 
-static void set_numbers(lua_State *L, const char *name, const double *values,
-                        size_t count) {
+static void set_numbers(lua_State *L, const char *name, const double *values, size_t count) {
   lua_createtable(L, (int)count, 0);
   for (size_t k = 0; k < count; k++) {
     lua_pushnumber(L, values[k]);
@@ -19,8 +18,7 @@ static void set_numbers(lua_State *L, const char *name, const double *values,
   lua_setfield(L, -2, name);
 }
 
-static void set_counts(lua_State *L, const char *name, const int64_t *values,
-                       size_t count) {
+static void set_counts(lua_State *L, const char *name, const int64_t *values, size_t count) {
   lua_createtable(L, (int)count, 0);
   for (size_t k = 0; k < count; k++) {
     lua_pushinteger(L, values[k]);
@@ -54,17 +52,15 @@ int bind_records_load(lua_State *L) {
   lua_Integer instances = luaL_checkinteger(L, 2);
   lua_Integer to_us = luaL_checkinteger(L, 3);
   lua_Integer intervals = luaL_checkinteger(L, 4);
-  luaL_argcheck(L, instances >= 1 && instances <= INT32_MAX, 2,
-                "expected at least 1");
+  luaL_argcheck(L, instances >= 1 && instances <= INT32_MAX, 2, "expected at least 1");
   luaL_argcheck(L, to_us >= 1, 3, "before the run has begun");
-  luaL_argcheck(L, intervals >= 1 && intervals <= MAX_INTERVALS, 4,
-                "from 1 to 10000");
+  luaL_argcheck(L, intervals >= 1 && intervals <= MAX_INTERVALS, 4, "from 1 to 10000");
   blis_alloc alloc = bind_alloc(L);
   blis_load *load = push_guarded(L, 1, sizeof *load, load_gc);
-  check_status(L,
-               blis_load_init(load, &alloc, records->recorder,
-                              (size_t)instances, (size_t)intervals, to_us),
-               NULL);
+  check_status(
+      L,
+      blis_load_init(load, &alloc, records->recorder, (size_t)instances, (size_t)intervals, to_us),
+      NULL);
   push_load(L, load);
   blis_load_deinit(load);
   return 1;
@@ -76,8 +72,7 @@ int bind_records_slowest(lua_State *L) {
   luaL_argcheck(L, wanted >= 0 && wanted <= MAX_SLOWEST, 2, "from 0 to 1000");
   check_status(L, blis_recorder_sort(records->recorder), NULL);
   size_t places[MAX_SLOWEST];
-  size_t count =
-      blis_recorder_slowest(records->recorder, places, (size_t)wanted);
+  size_t count = blis_recorder_slowest(records->recorder, places, (size_t)wanted);
   lua_createtable(L, (int)count, 0);
   for (size_t i = 0; i < count; i++) {
     lua_pushinteger(L, (lua_Integer)places[i] + 1);

@@ -22,8 +22,8 @@ static double ms_of(int64_t us) {
   return (double)us / 1000;
 }
 
-static void add(outcomes *all, size_t place, const blis_record *record,
-                int64_t patience_us, int64_t end_us) {
+static void add(outcomes *all, size_t place, const blis_record *record, int64_t patience_us,
+                int64_t end_us) {
   bool is_completed = blis_record_is_completed(record);
   int64_t waited_us = end_us - record->arrival_us;
   double waited_ms = ms_of(waited_us > patience_us ? waited_us : patience_us);
@@ -67,8 +67,7 @@ static double percentile99(double *values, size_t count) {
   double rank = 0.99 * (double)(count - 1);
   size_t below = (size_t)rank;
   size_t above = below + 1 < count ? below + 1 : below;
-  return values[below] +
-         (rank - (double)below) * (values[above] - values[below]);
+  return values[below] + (rank - (double)below) * (values[above] - values[below]);
 }
 
 static void set_latencies(lua_State *L, outcomes *all) {
@@ -76,9 +75,7 @@ static void set_latencies(lua_State *L, outcomes *all) {
   set_field_number(L, "e2e_mean_ms", mean_of(all->e2e_ms, all->count));
   set_field_number(L, "ttft_p99_ms", percentile99(all->ttft_ms, all->count));
   set_field_number(L, "e2e_p99_ms", percentile99(all->e2e_ms, all->count));
-  set_field_number(L, "itl_mean_ms",
-                   all->itl_count > 0 ? all->itl_ms / (double)all->itl_count
-                                      : 0);
+  set_field_number(L, "itl_mean_ms", all->itl_count > 0 ? all->itl_ms / (double)all->itl_count : 0);
 }
 
 int bind_records_outcomes(lua_State *L) {

@@ -15,31 +15,29 @@ static const int64_t time_max_us = INT64_C(1) << 53;
 
 /* What is kept, what follows from it, and what only requests have. */
 static const char *const known[] = {
-    "number", "state", "instance", "arrival_us", "ttft_us", "e2e_us",
-    "scheduling_delay_us", "itl_sum_us", "itl_count", "end_us",
-    "gateway_wait_us", "adapter_wait_us", "drafted_tokens", "accepted_tokens",
-    "energy_j", "carbon_g", "prompt_tokens", "output_tokens", "tenant",
-    "slo_class", "model", "session", "round_index", "was_counted", "had_hit",
-    "reason", "priority", "attempts", "program", "encode_instance",
-    "encode_start_us", "encode_end_us", "prefill_instance",
-    "prefill_admitted_us", "prefill_end_us", "transfer_start_us",
-    "transfer_end_us", "moved_bytes", "prefill_e2e_us", "decode_e2e_us",
-    "cached_tokens", "tier_tokens",
+    "number", "state", "instance", "arrival_us", "ttft_us", "e2e_us", "scheduling_delay_us",
+    "itl_sum_us", "itl_count", "end_us", "gateway_wait_us", "adapter_wait_us", "drafted_tokens",
+    "accepted_tokens", "energy_j", "carbon_g", "prompt_tokens", "output_tokens", "tenant",
+    "slo_class", "model", "session", "round_index", "was_counted", "had_hit", "reason", "priority",
+    "attempts", "program", "encode_instance", "encode_start_us", "encode_end_us",
+    "prefill_instance", "prefill_admitted_us", "prefill_end_us", "transfer_start_us",
+    "transfer_end_us", "moved_bytes", "prefill_e2e_us", "decode_e2e_us", "cached_tokens",
+    "tier_tokens",
     /* follow */
     "id", "status_code", "steps", "model_used", "verdict",
     /* of requests */
-    "deadline_us", "content", "max_output_tokens", "client", "prefix_group",
-    "prefix_tokens", "shared_tokens", "adapter", "cascade", "mean_logprob"};
+    "deadline_us", "content", "max_output_tokens", "client", "prefix_group", "prefix_tokens",
+    "shared_tokens", "adapter", "cascade", "mean_logprob"};
 
-static int64_t integer_of(lua_State *L, const char *name, int64_t low,
-                          int64_t high, int64_t fallback) {
+static int64_t integer_of(lua_State *L, const char *name, int64_t low, int64_t high,
+                          int64_t fallback) {
   int64_t value = fallback;
   if (lua_getfield(L, RECORD, name) != LUA_TNIL) {
     int is_integer = 0;
     value = lua_tointegerx(L, -1, &is_integer);
     if (!is_integer || value < low || value > high) {
-      luaL_error(L, "a request has %s = %s, expected an integer from %I to %I",
-                 name, push_what(L, -1), (LUAI_UACINT)low, (LUAI_UACINT)high);
+      luaL_error(L, "a request has %s = %s, expected an integer from %I to %I", name,
+                 push_what(L, -1), (LUAI_UACINT)low, (LUAI_UACINT)high);
     }
   }
   lua_pop(L, 1);
@@ -55,8 +53,7 @@ static uint32_t text_of(lua_State *L, bind_records *self, const char *name) {
   uint32_t id = 0;
   if (lua_getfield(L, RECORD, name) != LUA_TNIL) {
     if (lua_type(L, -1) != LUA_TSTRING) {
-      luaL_error(L, "a request has %s = %s, expected a text", name,
-                 push_what(L, -1));
+      luaL_error(L, "a request has %s = %s, expected a text", name, push_what(L, -1));
     }
     size_t length;
     const char *text = lua_tolstring(L, -1, &length);
@@ -70,10 +67,8 @@ static blis_request check_request(lua_State *L, bind_records *self) {
   return (blis_request){
       .number = integer_of(L, "number", INT64_MIN, INT64_MAX, 0),
       .arrival_us = integer_of(L, "arrival_us", 0, time_max_us, 0),
-      .prompt_tokens =
-          (uint32_t)integer_of(L, "prompt_tokens", 0, UINT32_MAX, 0),
-      .output_tokens =
-          (uint32_t)integer_of(L, "output_tokens", 0, UINT32_MAX, 0),
+      .prompt_tokens = (uint32_t)integer_of(L, "prompt_tokens", 0, UINT32_MAX, 0),
+      .output_tokens = (uint32_t)integer_of(L, "output_tokens", 0, UINT32_MAX, 0),
       .tenant = text_of(L, self, "tenant"),
       .slo_class = text_of(L, self, "slo_class"),
       .model = text_of(L, self, "model"),
@@ -103,30 +98,28 @@ static bool check_stages(lua_State *L, blis_stage_times *stages) {
 }
 
 /* What was found of its prompt; false where nothing is said. */
-static bool check_hits(lua_State *L, const bind_records *self,
-                       blis_kv_hits *hits) {
+static bool check_hits(lua_State *L, const bind_records *self, blis_kv_hits *hits) {
   uint32_t others = blis_recorder_tier_count(self->recorder);
   int64_t cached = integer_of(L, "cached_tokens", 0, UINT32_MAX - 1, -1);
   if (cached < 0) {
     return false;
   }
   *hits = (blis_kv_hits){.cached_tokens = cached};
-  if (lua_getfield(L, RECORD, "tier_tokens") != LUA_TTABLE ||
-      lua_rawlen(L, -1) < 1 || lua_rawlen(L, -1) > BLIS_KV_TIERS_MAX) {
-    luaL_error(L, "a request has tier_tokens = %s, expected a list of 1 to %d",
-               push_what(L, -1), BLIS_KV_TIERS_MAX);
+  if (lua_getfield(L, RECORD, "tier_tokens") != LUA_TTABLE || lua_rawlen(L, -1) < 1 ||
+      lua_rawlen(L, -1) > BLIS_KV_TIERS_MAX) {
+    luaL_error(L, "a request has tier_tokens = %s, expected a list of 1 to %d", push_what(L, -1),
+               BLIS_KV_TIERS_MAX);
   }
   hits->count = (uint32_t)lua_rawlen(L, -1);
   if (others > 0 && hits->count != others) {
-    luaL_error(L, "a request has tokens in %d KV tiers, and another one in %d",
-               (int)hits->count, (int)others);
+    luaL_error(L, "a request has tokens in %d KV tiers, and another one in %d", (int)hits->count,
+               (int)others);
   }
   for (uint32_t t = 0; t < hits->count; t++) {
     lua_rawgeti(L, -1, (lua_Integer)t + 1);
     int is_integer = 0;
     hits->tier_tokens[t] = lua_tointegerx(L, -1, &is_integer);
-    if (!is_integer || hits->tier_tokens[t] < 0 ||
-        hits->tier_tokens[t] > UINT32_MAX) {
+    if (!is_integer || hits->tier_tokens[t] < 0 || hits->tier_tokens[t] > UINT32_MAX) {
       luaL_error(L,
                  "a request has tier_tokens[%d] = %s, expected a number of "
                  "tokens",
@@ -139,15 +132,13 @@ static bool check_hits(lua_State *L, const bind_records *self,
 }
 
 /* In parts of which a unit has so many; -1 = it has none. */
-static int64_t amount_of(lua_State *L, const char *name, double parts,
-                         double most) {
+static int64_t amount_of(lua_State *L, const char *name, double parts, double most) {
   double amount = opt_field_number(L, RECORD, name, -1);
   if (amount == -1) {
     return -1;
   }
   if (!(amount >= 0 && amount <= most)) {
-    luaL_error(L, "%s: %f is not allowed, expected a number from 0 to %f", name,
-               amount, most);
+    luaL_error(L, "%s: %f is not allowed, expected a number from 0 to %f", name, amount, most);
   }
   return (int64_t)(amount * parts + 0.5);
 }
@@ -188,14 +179,12 @@ static void check_times(lua_State *L, const blis_request_end *end) {
   }
   for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
     if (lua_getfield(L, RECORD, times[i]) == LUA_TNIL) {
-      luaL_error(L, "a %s request has no %s",
-                 blis_request_state_name(end->state), times[i]);
+      luaL_error(L, "a %s request has no %s", blis_request_state_name(end->state), times[i]);
     }
     lua_pop(L, 1);
   }
   if (end->end_us < end->request->arrival_us) {
-    luaL_error(L,
-               "a request has arrival_us = %I and end_us = %I, which is less",
+    luaL_error(L, "a request has arrival_us = %I and end_us = %I, which is less",
                (LUAI_UACINT)end->request->arrival_us, (LUAI_UACINT)end->end_us);
   }
   if (end->ttft_us > end->e2e_us) {

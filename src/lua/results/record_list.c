@@ -89,9 +89,8 @@ static void push_record(lua_State *L, const bind_records *self, size_t index) {
   const blis_record *record = &kept;
   const blis_intern *strings = self->source.source.strings;
   lua_createtable(L, 0, 20);
-  const blis_request named = {.number = record->number,
-                              .session = record->session,
-                              .round_index = record->round_index};
+  const blis_request named = {
+      .number = record->number, .session = record->session, .round_index = record->round_index};
   char id[BLIS_REQUEST_ID_SIZE];
   set_field_string(L, "id", blis_request_id(&named, strings, id));
   set_field_string(L, "state", blis_request_state_name(record->state));
@@ -170,8 +169,7 @@ static int records_len(lua_State *L) {
 
 static int records_tostring(lua_State *L) {
   const bind_records *self = check_records(L, 1);
-  lua_pushfstring(L, "list of %I requests",
-                  (LUAI_UACINT)blis_recorder_count(self->recorder));
+  lua_pushfstring(L, "list of %I requests", (LUAI_UACINT)blis_recorder_count(self->recorder));
   return 1;
 }
 

@@ -9,8 +9,7 @@
 /* A finalizer of a script may come after that of the list. */
 bind_records *check_records(lua_State *L, int index) {
   bind_records *self = luaL_checkudata(L, index, RECORDS_TYPE);
-  luaL_argcheck(L, self->recorder != NULL, index,
-                "the list of requests is gone");
+  luaL_argcheck(L, self->recorder != NULL, index, "the list of requests is gone");
   return self;
 }
 
@@ -32,8 +31,7 @@ blis_request_state check_record_state(lua_State *L, int index) {
   const char *name = lua_tostring(L, -1);
   int state = 0;
   while (state < BLIS_REQUEST_STATE_COUNT &&
-         strcmp(blis_request_state_name((blis_request_state)state), name) !=
-             0) {
+         strcmp(blis_request_state_name((blis_request_state)state), name) != 0) {
     state++;
   }
   if (state == BLIS_REQUEST_STATE_COUNT) {
@@ -47,15 +45,13 @@ int32_t check_record_instance(lua_State *L, int index, const char *field) {
   int32_t instance = -1;
   if (lua_getfield(L, index, field) != LUA_TNIL) {
     if (lua_type(L, -1) != LUA_TSTRING) {
-      luaL_error(L, "a request has %s = %s, expected instance_<number>", field,
-                 push_what(L, -1));
+      luaL_error(L, "a request has %s = %s, expected instance_<number>", field, push_what(L, -1));
     }
     const char *text = lua_tostring(L, -1);
     char rest = 0;
     if (sscanf(text, "instance_%7" SCNd32 "%c", &instance, &rest) != 1 ||
         text[sizeof "instance_" - 1] < '0') { /* no sign, no space */
-      luaL_error(L, "a request has %s = '%s', expected instance_<number>",
-                 field, text);
+      luaL_error(L, "a request has %s = '%s', expected instance_<number>", field, text);
     }
   }
   lua_pop(L, 1);

@@ -15,21 +15,17 @@ int bind_run_requests(lua_State *L) {
   blis_workload **made = push_workload(L);
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
-  check_status(L,
-               blis_source_copy_get(records->source.copy, &alloc, made, &error),
-               &error);
+  check_status(L, blis_source_copy_get(records->source.copy, &alloc, made, &error), &error);
   return 1;
 }
 
 /* {{slo_class =, ttft_ms =, itl_ms =, e2e_ms =}, ...}, which stays there. */
-static void check_targets(lua_State *L, int index,
-                          blis_trace_write_options *options) {
+static void check_targets(lua_State *L, int index, blis_trace_write_options *options) {
   lua_getfield(L, index, "targets");
   luaL_checktype(L, -1, LUA_TTABLE);
   int list = lua_gettop(L);
   options->target_count = lua_rawlen(L, list);
-  blis_goodput_target *targets =
-      push_buffer(L, options->target_count, sizeof *targets);
+  blis_goodput_target *targets = push_buffer(L, options->target_count, sizeof *targets);
   for (size_t i = 0; i < options->target_count; i++) {
     lua_rawgeti(L, list, (lua_Integer)i + 1);
     targets[i] = (blis_goodput_target){
@@ -63,9 +59,7 @@ int bind_run_trace_write(lua_State *L) {
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
   check_status(L, blis_recorder_sort(records->recorder), NULL);
-  check_status(L,
-               blis_run_trace_write(&alloc, path, requests, records->recorder,
-                                    &options, &error),
+  check_status(L, blis_run_trace_write(&alloc, path, requests, records->recorder, &options, &error),
                &error);
   return 0;
 }

@@ -11,8 +11,7 @@ static void set_times(lua_State *L, const blis_series *series) {
   lua_setfield(L, -2, "t_us");
 }
 
-static void set_count(lua_State *L, const blis_series *series,
-                      blis_series_count count) {
+static void set_count(lua_State *L, const blis_series *series, blis_series_count count) {
   lua_createtable(L, (int)series->rows, 0);
   for (size_t row = 0; row < series->rows; row++) {
     lua_pushinteger(L, blis_series_at(series, row, count));
@@ -21,16 +20,14 @@ static void set_count(lua_State *L, const blis_series *series,
   lua_setfield(L, -2, blis_series_count_name(count));
 }
 
-static void push_instance(lua_State *L, const blis_series *series,
-                          uint32_t instance) {
+static void push_instance(lua_State *L, const blis_series *series, uint32_t instance) {
   enum { QUEUE = 1, BATCH, KV };
   int top = lua_gettop(L);
   for (int column = QUEUE; column <= KV; column++) {
     lua_createtable(L, (int)series->rows, 0);
   }
   for (size_t row = 0; row < series->rows; row++) {
-    const blis_series_instance *seen =
-        blis_series_instance_at(series, row, instance);
+    const blis_series_instance *seen = blis_series_instance_at(series, row, instance);
     lua_Integer place = (lua_Integer)row + 1;
     lua_pushinteger(L, seen->queue_depth);
     lua_rawseti(L, top + QUEUE, place);
@@ -46,8 +43,7 @@ static void push_instance(lua_State *L, const blis_series *series,
   lua_setfield(L, top + 1, "queue_depth");
 }
 
-static void push_band(lua_State *L, const blis_series *series,
-                      int64_t priority) {
+static void push_band(lua_State *L, const blis_series *series, int64_t priority) {
   lua_createtable(L, 0, 2);
   set_field_integer(L, "priority", priority);
   lua_createtable(L, (int)series->rows, 0);
@@ -69,8 +65,7 @@ static void set_queue(lua_State *L, const blis_series *series) {
     lua_rawseti(L, -2, (lua_Integer)row + 1);
   }
   lua_setfield(L, -2, "saturation");
-  size_t start =
-      series->rows == 1 ? 0 : series->band_ends.items[series->rows - 2];
+  size_t start = series->rows == 1 ? 0 : series->band_ends.items[series->rows - 2];
   size_t end = series->band_ends.items[series->rows - 1];
   lua_createtable(L, (int)(end - start), 0);
   for (size_t i = start; i < end; i++) {
@@ -83,8 +78,8 @@ static void set_queue(lua_State *L, const blis_series *series) {
 /* Columns of hand-offs, where there are pools. */
 static void set_handoffs(lua_State *L, const blis_series *series) {
   enum { MOVING = 1, WAITING, ON_ONE_LINK, MOVED };
-  static const char *const names[] = {"transfers", "waiting_for_room",
-                                      "transfers_on_one_link", "moved_gb"};
+  static const char *const names[] = {"transfers", "waiting_for_room", "transfers_on_one_link",
+                                      "moved_gb"};
   int top = lua_gettop(L);
   if (series->handoffs.count == 0) {
     return;
@@ -114,13 +109,11 @@ static void push_link_name(lua_State *L, size_t link, bool is_fabric) {
   if (is_fabric) {
     lua_pushliteral(L, "fabric");
   } else {
-    lua_pushfstring(L, "instance_%I %s", (LUAI_UACINT)(link / 2),
-                    link % 2 == 0 ? "out" : "in");
+    lua_pushfstring(L, "instance_%I %s", (LUAI_UACINT)(link / 2), link % 2 == 0 ? "out" : "in");
   }
 }
 
-static void push_link(lua_State *L, const blis_series *series, size_t link,
-                      bool is_fabric) {
+static void push_link(lua_State *L, const blis_series *series, size_t link, bool is_fabric) {
   lua_createtable(L, 0, 3);
   push_link_name(L, link, is_fabric);
   lua_setfield(L, -2, "name");
@@ -143,8 +136,7 @@ static void set_links(lua_State *L, const blis_series *series) {
   if (count == 0 || series->rows == 0) {
     return;
   }
-  const blis_series_link *last =
-      &series->links.items[(series->rows - 1) * count];
+  const blis_series_link *last = &series->links.items[(series->rows - 1) * count];
   lua_newtable(L);
   for (size_t link = 0; link < count; link++) {
     if (last[link].busy_us > 0) {
@@ -157,8 +149,7 @@ static void set_links(lua_State *L, const blis_series *series) {
 
 static void push_tier(lua_State *L, const blis_series *series, size_t tier) {
   enum { USED = 1, LOADED, SAVED };
-  static const char *const names[] = {"used_blocks", "loaded_blocks",
-                                      "saved_blocks"};
+  static const char *const names[] = {"used_blocks", "loaded_blocks", "saved_blocks"};
   lua_createtable(L, 0, 4);
   int top = lua_gettop(L);
   lua_pushstring(L, series->tiers.items[tier].name);
@@ -167,8 +158,7 @@ static void push_tier(lua_State *L, const blis_series *series, size_t tier) {
     lua_createtable(L, (int)series->rows, 0);
   }
   for (size_t row = 0; row < series->rows; row++) {
-    const blis_series_tier *seen =
-        &series->tiers.items[row * series->tier_count + tier];
+    const blis_series_tier *seen = &series->tiers.items[row * series->tier_count + tier];
     lua_Integer place = (lua_Integer)row + 1;
     lua_pushinteger(L, seen->used_blocks);
     lua_rawseti(L, top + USED, place);

@@ -34,15 +34,12 @@ typedef int64_t (*time_reader)(const blis_record *record);
 
 /* The time that argument 2 names. */
 static time_reader check_time(lua_State *L, const char *function) {
-  static const char *const names[] = {"ttft_us", "itl_us", "e2e_us",
-                                      "scheduling_delay_us", NULL};
-  static const time_reader readers[] = {ttft_us, itl_us, e2e_us,
-                                        scheduling_delay_us};
+  static const char *const names[] = {"ttft_us", "itl_us", "e2e_us", "scheduling_delay_us", NULL};
+  static const time_reader readers[] = {ttft_us, itl_us, e2e_us, scheduling_delay_us};
   return readers[check_word_of(L, 2, function, names)];
 }
 
-static size_t interval_of(int64_t time_us, int64_t from_us, int64_t to_us,
-                          size_t count) {
+static size_t interval_of(int64_t time_us, int64_t from_us, int64_t to_us, size_t count) {
   if (time_us <= from_us) {
     return 0;
   }
@@ -57,8 +54,7 @@ int bind_records_spread(lua_State *L) {
   lua_Integer from_us = luaL_checkinteger(L, 3);
   lua_Integer to_us = luaL_checkinteger(L, 4);
   lua_Integer count = luaL_checkinteger(L, 5);
-  luaL_argcheck(L, from_us >= 0 && to_us > from_us, 4,
-                "the range ends before it starts");
+  luaL_argcheck(L, from_us >= 0 && to_us > from_us, 4, "the range ends before it starts");
   luaL_argcheck(L, count >= 1 && count <= MAX_INTERVALS, 5, "from 1 to 1000");
   int64_t counts[MAX_INTERVALS] = {0};
   for (size_t i = 0; i < blis_recorder_count(records->recorder); i++) {
@@ -77,8 +73,7 @@ int bind_records_spread(lua_State *L) {
 }
 
 /* The first of ascending limits that a time is within; count = none is. */
-static size_t first_limit(const int64_t *limits_us, size_t count,
-                          int64_t time_us) {
+static size_t first_limit(const int64_t *limits_us, size_t count, int64_t time_us) {
   size_t low = 0;
   while (low < count) {
     size_t middle = (low + count) / 2;
@@ -94,8 +89,7 @@ static size_t first_limit(const int64_t *limits_us, size_t count,
 static size_t check_limits(lua_State *L, int64_t limits_us[MAX_LIMITS]) {
   luaL_checktype(L, 3, LUA_TTABLE);
   lua_Integer count = luaL_len(L, 3);
-  luaL_argcheck(L, count >= 1 && count <= MAX_LIMITS, 3,
-                "expected 1 to 1000 limits");
+  luaL_argcheck(L, count >= 1 && count <= MAX_LIMITS, 3, "expected 1 to 1000 limits");
   for (lua_Integer i = 0; i < count; i++) {
     lua_geti(L, 3, i + 1);
     limits_us[i] = luaL_checkinteger(L, -1);

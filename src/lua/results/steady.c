@@ -35,16 +35,15 @@ int bind_records_warm_up(lua_State *L) {
   check_status(L, blis_arrivals_init(&arrivals, records->recorder, 0), NULL);
   int64_t from_us;
   bool is_settled;
-  check_status(
-      L, blis_arrivals_warm_up(&arrivals, &alloc, &from_us, &is_settled), NULL);
+  check_status(L, blis_arrivals_warm_up(&arrivals, &alloc, &from_us, &is_settled), NULL);
   lua_pushinteger(L, from_us);
   lua_pushboolean(L, is_settled);
   return 2;
 }
 
 /* A list of the values, each divided by unit. */
-static void set_batches(lua_State *L, const char *name,
-                        const double values[BLIS_BATCH_COUNT], double unit) {
+static void set_batches(lua_State *L, const char *name, const double values[BLIS_BATCH_COUNT],
+                        double unit) {
   lua_createtable(L, BLIS_BATCH_COUNT, 0);
   for (int b = 0; b < BLIS_BATCH_COUNT; b++) {
     lua_pushnumber(L, values[b] / unit);
@@ -53,18 +52,16 @@ static void set_batches(lua_State *L, const char *name,
   lua_setfield(L, -2, name);
 }
 
-static void set_means(lua_State *L, const char *name,
-                      const blis_arrivals *arrivals, blis_latency_kind kind,
-                      double unit) {
+static void set_means(lua_State *L, const char *name, const blis_arrivals *arrivals,
+                      blis_latency_kind kind, double unit) {
   double means_us[BLIS_BATCH_COUNT];
   if (blis_arrivals_means(arrivals, kind, means_us)) {
     set_batches(L, name, means_us, unit);
   }
 }
 
-static void set_beyond(lua_State *L, const char *name,
-                       const blis_arrivals *arrivals, blis_latency_kind kind,
-                       double limit_ms) {
+static void set_beyond(lua_State *L, const char *name, const blis_arrivals *arrivals,
+                       blis_latency_kind kind, double limit_ms) {
   if (arrivals->count >= BLIS_BATCH_COUNT) {
     double shares[BLIS_BATCH_COUNT];
     blis_arrivals_beyond(arrivals, kind, limit_ms, shares);
@@ -75,8 +72,7 @@ static void set_beyond(lua_State *L, const char *name,
 /* What there is to say of the target on top of the stack, in its place. */
 static void replace_target(lua_State *L, const blis_arrivals *arrivals) {
   luaL_checktype(L, -1, LUA_TTABLE);
-  blis_latency_kind kind =
-      (blis_latency_kind)check_field_choice(L, -1, "latency", kind_names);
+  blis_latency_kind kind = (blis_latency_kind)check_field_choice(L, -1, "latency", kind_names);
   double share = opt_field_number(L, -1, "share", -1);
   double limit_ms = check_field_number(L, -1, "limit_ms");
   lua_pop(L, 1);
@@ -88,9 +84,7 @@ static void replace_target(lua_State *L, const blis_arrivals *arrivals) {
   set_beyond(L, "batches", arrivals, kind, limit_ms);
   blis_alloc alloc = bind_alloc(L);
   double value_us;
-  check_status(
-      L, blis_arrivals_percentile(arrivals, &alloc, kind, share, &value_us),
-      NULL);
+  check_status(L, blis_arrivals_percentile(arrivals, &alloc, kind, share, &value_us), NULL);
   if (value_us >= 0) {
     set_field_number(L, "value_ms", value_us / 1000);
     set_beyond(L, "tail", arrivals, kind, value_us / 1000);
@@ -102,8 +96,7 @@ int bind_records_batches(lua_State *L) {
   lua_Integer from_us = luaL_checkinteger(L, 2);
   luaL_checktype(L, 3, LUA_TTABLE);
   blis_arrivals arrivals;
-  check_status(L, blis_arrivals_init(&arrivals, records->recorder, from_us),
-               NULL);
+  check_status(L, blis_arrivals_init(&arrivals, records->recorder, from_us), NULL);
   blis_arrivals_figures figures = blis_arrivals_measure(&arrivals);
   lua_createtable(L, 0, 8);
   set_field_integer(L, "arrived", (int64_t)arrivals.count);

@@ -6,7 +6,7 @@ static const struct {
   const char *name;
   size_t offset;
 } columns[] = {
-#define COLUMN(name)                                                           \
+#define COLUMN(name)                                                                               \
   { #name, offsetof(blis_step_entry, name) }
     COLUMN(steps),           COLUMN(start_us),         COLUMN(end_us),
     COLUMN(busy_us),         COLUMN(prefill_requests), COLUMN(prefill_tokens),

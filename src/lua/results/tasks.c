@@ -28,44 +28,37 @@ static void check_is_known(lua_State *L, const bind_records *records) {
 }
 
 /* NULL without graphs; raises when there is no memory. */
-static const blis_task *check_tasks(lua_State *L, const bind_records *records,
-                                    size_t *count) {
+static const blis_task *check_tasks(lua_State *L, const bind_records *records, size_t *count) {
   *count = 0;
   if (records->source.graphs.player == NULL) {
     return NULL;
   }
-  const blis_task *tasks =
-      blis_graph_player_tasks(records->source.graphs.player, count);
+  const blis_task *tasks = blis_graph_player_tasks(records->source.graphs.player, count);
   if (tasks == NULL && *count > 0) {
     check_status(L, BLIS_ERR_NOMEM, NULL);
   }
   return tasks;
 }
 
-bool push_tasks(lua_State *L, const bind_records *records,
-                int64_t duration_us) {
+bool push_tasks(lua_State *L, const bind_records *records, int64_t duration_us) {
   if (records->source.graphs.player == NULL) {
     return false;
   }
   size_t count;
   const blis_task *tasks = check_tasks(L, records, &count);
   int64_t from_us, to_us;
-  if (blis_graph_player_measured(records->source.graphs.player, &from_us,
-                                 &to_us)) {
+  if (blis_graph_player_measured(records->source.graphs.player, &from_us, &to_us)) {
     duration_us = (to_us < duration_us ? to_us : duration_us) - from_us;
   }
   blis_alloc alloc = bind_alloc(L);
   blis_task_summary summary;
-  check_status(
-      L, blis_tasks_summarise(&alloc, tasks, count, duration_us, &summary),
-      NULL);
+  check_status(L, blis_tasks_summarise(&alloc, tasks, count, duration_us, &summary), NULL);
   lua_createtable(L, 0, 16);
   set_figures(L, BLIS_FIGURES_TASKS, &summary);
   return true;
 }
 
-static void push_task(lua_State *L, const blis_task *task,
-                      const blis_intern *strings) {
+static void push_task(lua_State *L, const blis_task *task, const blis_intern *strings) {
   static const char *const states[] = {[BLIS_TASK_COMPLETED] = "completed",
                                        [BLIS_TASK_BROKEN] = "broken",
                                        [BLIS_TASK_UNFINISHED] = "unfinished"};
@@ -88,10 +81,9 @@ static void push_task(lua_State *L, const blis_task *task,
   set_field_integer(L, "waited_us", task->waited_us);
   set_field_integer(L, "prompt_tokens", task->prompt_tokens);
   set_field_integer(L, "cached_tokens", task->cached_tokens);
-  set_field_number(L, "cached_share",
-                   task->prompt_tokens > 0 ? (double)task->cached_tokens /
-                                                 (double)task->prompt_tokens
-                                           : 0);
+  set_field_number(
+      L, "cached_share",
+      task->prompt_tokens > 0 ? (double)task->cached_tokens / (double)task->prompt_tokens : 0);
   set_field_integer(L, "output_tokens", task->output_tokens);
 }
 

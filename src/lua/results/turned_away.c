@@ -5,14 +5,12 @@
 #include "lua/results/records.h"
 
 static bool is_turned_away(const blis_record *record) {
-  return record->state == BLIS_REQUEST_REJECTED ||
-         record->state == BLIS_REQUEST_FAILED ||
-         record->state == BLIS_REQUEST_UNSERVABLE ||
-         record->state == BLIS_REQUEST_TIMED_OUT;
+  return record->state == BLIS_REQUEST_REJECTED || record->state == BLIS_REQUEST_FAILED ||
+         record->state == BLIS_REQUEST_UNSERVABLE || record->state == BLIS_REQUEST_TIMED_OUT;
 }
 
-static void push_end(lua_State *L, const blis_recorder *recorder,
-                     const blis_record *record, size_t place) {
+static void push_end(lua_State *L, const blis_recorder *recorder, const blis_record *record,
+                     size_t place) {
   lua_createtable(L, 0, 4);
   set_field_string(L, "state", blis_request_state_name(record->state));
   const char *reason = blis_recorder_reason(recorder, record);

@@ -32,12 +32,10 @@ static void repeat_note(lua_State *L, int clone) {
   lua_settop(L, note);
 }
 
-static void check_same(lua_State *L, const bind_simulation *sim,
-                       const bind_simulation *clone) {
-  bool is_same = blis_cluster_fingerprint(sim->cluster) ==
-                     blis_cluster_fingerprint(clone->cluster) &&
-                 blis_recorder_hash(sim->records->recorder) ==
-                     blis_recorder_hash(clone->records->recorder);
+static void check_same(lua_State *L, const bind_simulation *sim, const bind_simulation *clone) {
+  bool is_same =
+      blis_cluster_fingerprint(sim->cluster) == blis_cluster_fingerprint(clone->cluster) &&
+      blis_recorder_hash(sim->records->recorder) == blis_recorder_hash(clone->records->recorder);
   if (!is_same) {
     blis_error error = {0};
     blis_fail(&error, BLIS_ERR_INVALID,
@@ -55,8 +53,7 @@ int bind_simulation_clone(lua_State *L) {
   lua_settop(L, SELF);
   const bind_simulation *sim = check_simulation(L, SELF);
   if (sim->hooks.L != NULL) {
-    return luaL_error(
-        L, "sim:clone() cannot be called inside a hook of the same simulation");
+    return luaL_error(L, "sim:clone() cannot be called inside a hook of the same simulation");
   }
   if (sim->has_failed) {
     return bind_simulation_raise_failure(L, SELF);
@@ -83,14 +80,12 @@ static int64_t check_request_number(lua_State *L, int index) {
   const char *id = luaL_checkstring(L, index);
   int64_t number = 0;
   int end = 0;
-  if (sscanf(id, "request_%" SCNd64 "%n", &number, &end) == 1 &&
-      id[end] == '\0' && number >= 0) {
+  if (sscanf(id, "request_%" SCNd64 "%n", &number, &end) == 1 && id[end] == '\0' && number >= 0) {
     return number;
   }
   const char *last = strrchr(id, '_');
   if (strncmp(id, "session_", 8) == 0 && last != NULL &&
-      sscanf(last, "_%" SCNd64 "%n", &number, &end) == 1 && last[end] == '\0' &&
-      number > 0) {
+      sscanf(last, "_%" SCNd64 "%n", &number, &end) == 1 && last[end] == '\0' && number > 0) {
     return -number;
   }
   luaL_argerror(L, index, "expected the id of a request, such as request_17");
@@ -101,21 +96,18 @@ static uint32_t check_instance_number(lua_State *L, int index) {
   const char *id = luaL_checkstring(L, index);
   uint32_t number = 0;
   int end = 0;
-  if (sscanf(id, "instance_%" SCNu32 "%n", &number, &end) != 1 ||
-      id[end] != '\0') {
+  if (sscanf(id, "instance_%" SCNu32 "%n", &number, &end) != 1 || id[end] != '\0') {
     luaL_argerror(L, index, "expected the id of an instance: instance_2");
   }
   return number;
 }
 
-static uint32_t check_stage(lua_State *L, int index,
-                            const bind_simulation *sim) {
+static uint32_t check_stage(lua_State *L, int index, const bind_simulation *sim) {
   static const char *const names[] = {"any", "prefill", "decode", NULL};
   static const uint32_t roles[] = {0, BLIS_ROLE_PREFILL, BLIS_ROLE_DECODE};
   uint32_t role = roles[check_word(L, index, "any", names)];
   if (role != 0 && !blis_cluster_has_pools(sim->cluster)) {
-    luaL_argerror(L, index,
-                  "there are no pools, so that routing has no stages");
+    luaL_argerror(L, index, "there are no pools, so that routing has no stages");
   }
   return role;
 }
@@ -128,9 +120,7 @@ int bind_simulation_pin(lua_State *L) {
   lua_settop(L, 4);
   log_drive(L, "pin");
   blis_error error = {0};
-  check_status(L,
-               blis_cluster_pin(sim->cluster, number, role, instance, &error),
-               &error);
+  check_status(L, blis_cluster_pin(sim->cluster, number, role, instance, &error), &error);
   lua_settop(L, 1);
   return 1;
 }

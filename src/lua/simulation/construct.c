@@ -31,8 +31,7 @@ static void check_latency_part(lua_State *L, int config, bind_simulation *sim) {
   lua_getfield(L, config, "cluster");
   if (lua_getfield(L, -1, "latency_definition") != LUA_TNIL) {
     check_scripted_latency(L, lua_gettop(L), &sim->hooks, &sim->latency);
-    sim->latencies =
-        push_buffer(L, sim->instance_count, sizeof *sim->latencies);
+    sim->latencies = push_buffer(L, sim->instance_count, sizeof *sim->latencies);
     push_hook_function(L, &sim->hooks);
     for (uint32_t i = 0; i < sim->instance_count; i++) {
       bind_instance_latency_init(&sim->latencies[i], &sim->latency, i);
@@ -47,16 +46,13 @@ static void check_batch_part(lua_State *L, int index, bind_simulation *sim) {
   sim->batches = push_buffer(L, sim->instance_count, sizeof *sim->batches);
   push_hook_function(L, &sim->hooks);
   for (uint32_t i = 0; i < sim->instance_count; i++) {
-    sim->batches[i] =
-        (bind_instance_batches){.scheduler = &sim->batch_scheduler, .index = i};
+    sim->batches[i] = (bind_instance_batches){.scheduler = &sim->batch_scheduler, .index = i};
   }
   made->make_batch = bind_make_batch;
-  made->request_queued =
-      sim->batch_scheduler.on_arrival != 0 ? bind_request_queued : NULL;
+  made->request_queued = sim->batch_scheduler.on_arrival != 0 ? bind_request_queued : NULL;
 }
 
-static void check_scheduler_parts(lua_State *L, int config,
-                                  bind_simulation *sim) {
+static void check_scheduler_parts(lua_State *L, int config, bind_simulation *sim) {
   blis_instance_config *made = &sim->engine.config;
   const blis_policy_context *context = &sim->view.context;
   bind_scheduler_init(&sim->scheduler, &sim->view);
@@ -88,8 +84,7 @@ static bind_engine *engine_of_group(bind_simulation *sim, uint32_t group) {
 
 /* Which drafts hold is drawn anew with every seed; how probable that is, a
    function may say. */
-static void check_speculation_part(lua_State *L, int cluster,
-                                   bind_simulation *sim) {
+static void check_speculation_part(lua_State *L, int cluster, bind_simulation *sim) {
   uint32_t count = sim->groups.other_count + 1;
   bool drafts = false;
   for (uint32_t g = 0; g < count; g++) {
@@ -116,8 +111,7 @@ static void check_speculation_part(lua_State *L, int cluster,
 }
 
 /* Adapters, which all instances serve in the same way. */
-static void check_adapters_part(lua_State *L, int cluster,
-                                bind_simulation *sim) {
+static void check_adapters_part(lua_State *L, int cluster, bind_simulation *sim) {
   if (lua_getfield(L, cluster, "lora") != LUA_TNIL) {
     check_adapters(L, lua_gettop(L), &sim->adapters);
     push_hook_function(L, &sim->hooks);
@@ -143,8 +137,7 @@ static void check_power_part(lua_State *L, int cluster, bind_simulation *sim) {
     } else {
       lua_pushvalue(L, cluster);
     }
-    check_power_function(L, lua_gettop(L), &sim->hooks, &sim->powers[i],
-                         &engine->power);
+    check_power_function(L, lua_gettop(L), &sim->hooks, &sim->powers[i], &engine->power);
     engine->power.carbon = carbon;
     engine->power.carbon_count = carbon_count;
     lua_pop(L, 1);
@@ -152,8 +145,7 @@ static void check_power_part(lua_State *L, int cluster, bind_simulation *sim) {
   lua_settop(L, cluster);
 }
 
-static void check_hooks_parts(lua_State *L, int self, int config,
-                              bind_simulation *sim) {
+static void check_hooks_parts(lua_State *L, int self, int config, bind_simulation *sim) {
   push_hooks_anchor(L, &sim->hooks); // [anchor]
   sim->hooks.alias = bind_alias_of(opt_field_integer(L, config, "alias", 0));
   lua_pushvalue(L, self);
@@ -174,8 +166,7 @@ static void check_hooks_parts(lua_State *L, int self, int config,
   };
   push_view_tables(L, &sim->view, &sim->hooks, &context, oracle);
   push_stage_context(L, &sim->view);
-  sim->view.is_strict =
-      !oracle && opt_field_boolean(L, config, "is_strict", false);
+  sim->view.is_strict = !oracle && opt_field_boolean(L, config, "is_strict", false);
   sim->view.hides_live = !opt_field_boolean(L, config, "live_signals", true);
   push_scorer_places(L, &sim->view);
   check_observer(L, config, &sim->view, &sim->observer);
@@ -190,12 +181,10 @@ static void check_locality(lua_State *L, const bind_simulation *sim) {
     const char *what;
     const char *name;
     blis_signal_set needs;
-  } policies[] = {
-      {"routing policy", sim->router.name, sim->router.needs},
-      {"admission policy", sim->admission.name, sim->admission.needs}};
+  } policies[] = {{"routing policy", sim->router.name, sim->router.needs},
+                  {"admission policy", sim->admission.name, sim->admission.needs}};
   for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
-    if (sim->view.is_strict &&
-        (policies[i].needs & BLIS_SIGNALS_OF_PROMPT) != 0) {
+    if (sim->view.is_strict && (policies[i].needs & BLIS_SIGNALS_OF_PROMPT) != 0) {
       blis_error error = {0};
       (void)blis_fail(&error, BLIS_ERR_INVALID,
                       "locality: %s '%s' reads where prompts are cached, which "
@@ -235,14 +224,13 @@ static void check_policy_parts(lua_State *L, int config, bind_simulation *sim) {
 }
 
 /* With instance_times = true: inter-token latencies of each instance. */
-static void check_instance_times(lua_State *L, int config,
-                                 bind_simulation *sim) {
+static void check_instance_times(lua_State *L, int config, bind_simulation *sim) {
   if (!opt_field_boolean(L, config, "instance_times", false)) {
     return;
   }
   blis_alloc alloc = bind_alloc(L);
-  sim->itl_of_instance_us = blis_alloc_zeroed(&alloc, sim->instance_count,
-                                              sizeof *sim->itl_of_instance_us);
+  sim->itl_of_instance_us =
+      blis_alloc_zeroed(&alloc, sim->instance_count, sizeof *sim->itl_of_instance_us);
   if (sim->itl_of_instance_us == NULL) {
     check_status(L, BLIS_ERR_NOMEM, NULL);
   }
@@ -253,10 +241,9 @@ static void check_instance_times(lua_State *L, int config,
 
 /* May a policy look at how much of a prompt is cached where? */
 static bool reads_caches(lua_State *L, int config, const bind_simulation *sim) {
-  const blis_signal_set signals =
-      BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS) |
-      BLIS_SIGNAL_BIT(BLIS_SIGNAL_PREFIX_HIT) |
-      BLIS_SIGNAL_BIT(BLIS_SIGNAL_TIERED_PREFIX_HIT);
+  const blis_signal_set signals = BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS) |
+                                  BLIS_SIGNAL_BIT(BLIS_SIGNAL_PREFIX_HIT) |
+                                  BLIS_SIGNAL_BIT(BLIS_SIGNAL_TIERED_PREFIX_HIT);
   return opt_field_boolean(L, config, "is_scripted", false) ||
          ((sim->router.needs | sim->admission.needs | sim->apart.decider.needs |
            sim->apart.prefill.needs | sim->encode.router.needs) &
@@ -264,15 +251,11 @@ static bool reads_caches(lua_State *L, int config, const bind_simulation *sim) {
 }
 
 /* The instances of the cluster whose options are at that index; pushes. */
-static void check_cluster_instances(lua_State *L, int options,
-                                    bind_simulation *sim,
+static void check_cluster_instances(lua_State *L, int options, bind_simulation *sim,
                                     blis_cluster_config *made) {
-  blis_instance_config *instances =
-      push_buffer(L, sim->instance_count, sizeof *instances);
-  blis_instance_facts *facts =
-      push_buffer(L, sim->instance_count, sizeof *facts);
-  check_instances(L, options, &sim->engine, &sim->groups, instances, facts,
-                  sim->instance_count);
+  blis_instance_config *instances = push_buffer(L, sim->instance_count, sizeof *instances);
+  blis_instance_facts *facts = push_buffer(L, sim->instance_count, sizeof *facts);
+  check_instances(L, options, &sim->engine, &sim->groups, instances, facts, sim->instance_count);
   for (uint32_t i = 0; i < sim->instance_count && sim->latencies != NULL; i++) {
     instances[i].latency = &sim->latencies[i].model;
   }
@@ -287,8 +270,7 @@ static void check_cluster_instances(lua_State *L, int options,
   made->adapters = sim->adapters.names;
 }
 
-static blis_status keep_step(void *ud, uint32_t instance,
-                             const blis_step_report *report,
+static blis_status keep_step(void *ud, uint32_t instance, const blis_step_report *report,
                              blis_error *error) {
   BLIS_TRY_MEM(blis_step_log_add(ud, instance, report), error);
   return BLIS_OK;
@@ -302,10 +284,9 @@ enum { KEPT_ROWS = 1 << 18 };
 static void read_steps(lua_State *L, int config, bind_simulation *sim) {
   if (opt_field_boolean(L, config, "keep_steps", false)) {
     blis_alloc alloc = bind_alloc(L);
-    blis_step_log_init(
-        &sim->steps, &alloc, KEPT_ROWS,
-        opt_field_integer(L, config, "keep_steps_from_us", 0),
-        opt_field_integer(L, config, "keep_steps_to_us", INT64_MAX));
+    blis_step_log_init(&sim->steps, &alloc, KEPT_ROWS,
+                       opt_field_integer(L, config, "keep_steps_from_us", 0),
+                       opt_field_integer(L, config, "keep_steps_to_us", INT64_MAX));
     sim->step_sink = (blis_step_sink){.ud = &sim->steps, .step = keep_step};
   }
 }
@@ -331,46 +312,37 @@ static blis_facility_carbon check_carbon(lua_State *L, int options) {
   blis_facility_carbon carbon = {0};
   if (lua_getfield(L, options, "request_carbon") != LUA_TNIL) {
     int given = lua_gettop(L);
-    carbon = (blis_facility_carbon){
-        .is_known = true,
-        .pg_per_nj = check_field_number(L, given, "pg_per_nj"),
-        .factor = check_field_number(L, given, "factor")};
+    carbon = (blis_facility_carbon){.is_known = true,
+                                    .pg_per_nj = check_field_number(L, given, "pg_per_nj"),
+                                    .factor = check_field_number(L, given, "factor")};
   }
   lua_pop(L, 1);
   return carbon;
 }
 
 /* What it returns borrows from the simulation and from what it pushes. */
-static blis_cluster_config check_cluster_config(lua_State *L, int config,
-                                                bind_simulation *sim) {
+static blis_cluster_config check_cluster_config(lua_State *L, int config, bind_simulation *sim) {
   lua_getfield(L, config, "cluster");
   int options = lua_gettop(L);
   blis_cluster_config made = {
-      .admission_latency_us =
-          check_field_integer(L, options, "admission_latency_us"),
-      .routing_latency_us =
-          check_field_integer(L, options, "routing_latency_us"),
+      .admission_latency_us = check_field_integer(L, options, "admission_latency_us"),
+      .routing_latency_us = check_field_integer(L, options, "routing_latency_us"),
       .carbon = check_carbon(L, options),
-      .snapshot_refresh_us =
-          check_field_integer(L, options, "snapshot_refresh_us"),
-      .cache_signal_delay_us =
-          check_field_integer(L, options, "cache_signal_delay_us"),
+      .snapshot_refresh_us = check_field_integer(L, options, "snapshot_refresh_us"),
+      .cache_signal_delay_us = check_field_integer(L, options, "cache_signal_delay_us"),
       .horizon_us = sim->engine.config.horizon_us,
       .load_counts_in_flight = sim->view.context.go_blis,
       .surveys_mark_caches = sim->view.context.go_blis,
       .counts_priorities_down = sim->view.context.go_blis,
       .keeps_traffic = opt_field_boolean(L, config, "is_scripted", false),
       .oracle = sim->view.oracle,
-      .hides_output_limits =
-          opt_field_boolean(L, config, "hides_output_limits", false),
-      .max_requests_in_memory =
-          check_field_integer(L, options, "max_requests_in_memory"),
+      .hides_output_limits = opt_field_boolean(L, config, "hides_output_limits", false),
+      .max_requests_in_memory = check_field_integer(L, options, "max_requests_in_memory"),
       .interrupted = is_interrupted,
       .interrupted_ud = sim,
       .itl_of_instance_us = sim->itl_of_instance_us,
-      .decisions = sim->records->decisions == NULL
-                       ? NULL
-                       : blis_decisions_sink(sim->records->decisions),
+      .decisions =
+          sim->records->decisions == NULL ? NULL : blis_decisions_sink(sim->records->decisions),
   };
   check_cluster_instances(L, options, sim, &made);
   push_shares(L, options, &made);
@@ -401,37 +373,28 @@ static blis_cluster_config check_cluster_config(lua_State *L, int config,
 static void hand_over_policies(lua_State *L, bind_simulation *sim) {
   blis_error error = {0};
   if (sim->admission.ops != NULL) {
-    check_status(
-        L, blis_cluster_set_admission(sim->cluster, &sim->admission, &error),
-        &error);
+    check_status(L, blis_cluster_set_admission(sim->cluster, &sim->admission, &error), &error);
   }
   if (sim->has_pools) {
-    check_status(
-        L, blis_cluster_set_disaggregation(sim->cluster, &sim->apart, &error),
-        &error);
+    check_status(L, blis_cluster_set_disaggregation(sim->cluster, &sim->apart, &error), &error);
   }
   if (sim->encode.rule != BLIS_ENCODES_NOBODY) {
-    check_status(
-        L, blis_cluster_set_encode_stage(sim->cluster, &sim->encode, &error),
-        &error);
+    check_status(L, blis_cluster_set_encode_stage(sim->cluster, &sim->encode, &error), &error);
   }
   if (sim->has_gateway) {
-    check_status(L,
-                 blis_cluster_set_gateway(sim->cluster, &sim->gateway, &error),
-                 &error);
+    check_status(L, blis_cluster_set_gateway(sim->cluster, &sim->gateway, &error), &error);
   }
   if (sim->cascade.ops != NULL) {
     blis_cascade cascade = sim->cascade;
     sim->has_cascade = true;
     sim->cascade = (blis_cascade){0};
-    check_status(L, blis_cluster_set_cascade(sim->cluster, &cascade, &error),
-                 &error);
+    check_status(L, blis_cluster_set_cascade(sim->cluster, &cascade, &error), &error);
   }
 }
 
 /* A function of a script that failed has said more than the core can. */
-static void check_hook_status(lua_State *L, const bind_simulation *sim,
-                              blis_status status, const blis_error *error) {
+static void check_hook_status(lua_State *L, const bind_simulation *sim, blis_status status,
+                              const blis_error *error) {
   if (sim->hooks.has_error) {
     bind_hooks_anchor(L, &sim->hooks);
     lua_rawgeti(L, -1, ANCHOR_ERROR);
@@ -450,22 +413,18 @@ static void check_cluster_part(lua_State *L, int config, bind_simulation *sim) {
   sim->router = (blis_router){0}; /* the cluster takes it, come what may */
   sim->hooks.L = L;               /* the first request may come of a script */
   blis_status status =
-      blis_cluster_new(&alloc, &made, &router, source,
-                       blis_recorder_sink(sim->records->recorder), &sim->itl_us,
-                       &sim->cluster, &error);
+      blis_cluster_new(&alloc, &made, &router, source, blis_recorder_sink(sim->records->recorder),
+                       &sim->itl_us, &sim->cluster, &error);
   sim->hooks.L = NULL;
   check_hook_status(L, sim, status, &error);
   int64_t interval_us = opt_field_integer(L, config, "series_interval_us", 0);
   if (interval_us > 0) {
-    check_status(L,
-                 blis_series_init(&sim->series, &alloc, sim->cluster,
-                                  interval_us, &error),
+    check_status(L, blis_series_init(&sim->series, &alloc, sim->cluster, interval_us, &error),
                  &error);
   }
   sim->scheduler.cluster = sim->cluster;
   sim->latency.cluster = sim->cluster;
-  for (uint32_t g = 0; sim->acceptances != NULL && g <= sim->groups.other_count;
-       g++) {
+  for (uint32_t g = 0; sim->acceptances != NULL && g <= sim->groups.other_count; g++) {
     sim->acceptances[g].cluster = sim->cluster;
   }
   sim->progress.cluster = sim->cluster;
@@ -485,16 +444,14 @@ static void check_decisions(lua_State *L, int config, bind_simulation *sim) {
   }
   blis_alloc alloc = bind_alloc(L);
   sim->records->decisions = blis_decisions_new(
-      &alloc,
-      opt_field_integer(L, config, "counterfactual_k", BLIS_DECISIONS_ALL));
+      &alloc, opt_field_integer(L, config, "counterfactual_k", BLIS_DECISIONS_ALL));
   if (sim->records->decisions == NULL) {
     check_status(L, BLIS_ERR_NOMEM, NULL);
   }
 }
 
 /* Fills the new simulation at index self from the table at index config. */
-static void check_simulation_parts(lua_State *L, int self, int config,
-                                   bind_simulation *sim) {
+static void check_simulation_parts(lua_State *L, int self, int config, bind_simulation *sim) {
   int top = lua_gettop(L);
   blis_alloc alloc = bind_alloc(L);
   sim->seed = check_field_integer(L, config, "seed");

@@ -74,8 +74,7 @@ static int queue_push(lua_State *L) {
   blis_event event = {.time_us = luaL_checkinteger(L, 2)};
   luaL_checkany(L, VALUE);
   lua_Integer event_class = luaL_optinteger(L, 4, 0);
-  luaL_argcheck(L, event_class >= INT32_MIN && event_class <= INT32_MAX, 4,
-                "out of range");
+  luaL_argcheck(L, event_class >= INT32_MIN && event_class <= INT32_MAX, 4, "out of range");
   event.event_class = (int32_t)event_class;
   event.number = ++self->last_number;
   lua_Integer n = (lua_Integer)event.number;
@@ -153,8 +152,7 @@ static int queue_tostring(lua_State *L) {
   if (self->queue == NULL) {
     lua_pushliteral(L, "event queue (closed)");
   } else {
-    lua_pushfstring(L, "event queue (%I events)",
-                    (LUAI_UACINT)blis_event_queue_count(self->queue));
+    lua_pushfstring(L, "event queue (%I events)", (LUAI_UACINT)blis_event_queue_count(self->queue));
   }
   return 1;
 }

@@ -7,60 +7,52 @@
 
 /* The words of option requests; without one it is the usual. */
 static blis_loss check_loss(lua_State *L, int index) {
-  static const char *const kinds[] = {"usual", "failed", "rerouted", "retried",
-                                      NULL};
-  return (blis_loss){
-      .kind = (blis_loss_kind)check_field_choice(L, index, "requests", kinds),
-      .pause_us = opt_field_integer(L, index, "retry_us", 0)};
+  static const char *const kinds[] = {"usual", "failed", "rerouted", "retried", NULL};
+  return (blis_loss){.kind = (blis_loss_kind)check_field_choice(L, index, "requests", kinds),
+                     .pause_us = opt_field_integer(L, index, "retry_us", 0)};
 }
 
 static blis_fault_effect check_effect(lua_State *L, int index) {
-  static const char *const kinds[] = {"crash",      "hang",    "slow",
-                                      "partition",  "reclaim", "stale",
-                                      "lost-cache", NULL};
-  return (blis_fault_effect){
-      .kind = (blis_fault_kind)check_field_choice(L, index, "kind", kinds),
-      .recover_us =
-          opt_field_integer(L, index, "recover_us", BLIS_TIME_NEVER_US),
-      .recovering_us = opt_field_integer(L, index, "recovering_us", 0),
-      .factor = opt_field_number(L, index, "factor", 1),
-      .notice_us = opt_field_integer(L, index, "notice_us", 0),
-      .gives_back = opt_field_boolean(L, index, "gives_back", false),
-      .period_us = opt_field_integer(L, index, "period_us", 1),
-      .loss = check_loss(L, index)};
+  static const char *const kinds[] = {"crash",   "hang",  "slow",       "partition",
+                                      "reclaim", "stale", "lost-cache", NULL};
+  return (blis_fault_effect){.kind = (blis_fault_kind)check_field_choice(L, index, "kind", kinds),
+                             .recover_us =
+                                 opt_field_integer(L, index, "recover_us", BLIS_TIME_NEVER_US),
+                             .recovering_us = opt_field_integer(L, index, "recovering_us", 0),
+                             .factor = opt_field_number(L, index, "factor", 1),
+                             .notice_us = opt_field_integer(L, index, "notice_us", 0),
+                             .gives_back = opt_field_boolean(L, index, "gives_back", false),
+                             .period_us = opt_field_integer(L, index, "period_us", 1),
+                             .loss = check_loss(L, index)};
 }
 
-static void check_declared(lua_State *L, int list, blis_fault *faults,
-                           size_t count) {
+static void check_declared(lua_State *L, int list, blis_fault *faults, size_t count) {
   for (size_t i = 0; i < count; i++) {
     lua_rawgeti(L, list, (lua_Integer)i + 1);
     int fault = lua_gettop(L);
-    faults[i] = (blis_fault){
-        .at_us = check_field_integer(L, fault, "at_us"),
-        .instance = (uint32_t)check_field_integer(L, fault, "instance"),
-        .is_absence = opt_field_boolean(L, fault, "is_absence", false),
-        .effect = check_effect(L, fault)};
+    faults[i] = (blis_fault){.at_us = check_field_integer(L, fault, "at_us"),
+                             .instance = (uint32_t)check_field_integer(L, fault, "instance"),
+                             .is_absence = opt_field_boolean(L, fault, "is_absence", false),
+                             .effect = check_effect(L, fault)};
     lua_pop(L, 1);
   }
 }
 
-static void check_random(lua_State *L, int list, blis_random_fault *faults,
-                         size_t count, int64_t seed) {
+static void check_random(lua_State *L, int list, blis_random_fault *faults, size_t count,
+                         int64_t seed) {
   for (size_t i = 0; i < count; i++) {
     lua_rawgeti(L, list, (lua_Integer)i + 1);
     int fault = lua_gettop(L);
-    faults[i] = (blis_random_fault){
-        .mtbf_us = check_field_number(L, fault, "mtbf_us"),
-        .instance = opt_field_integer(L, fault, "instance", -1),
-        .seed = opt_field_integer(L, fault, "seed", seed),
-        .effect = check_effect(L, fault)};
+    faults[i] = (blis_random_fault){.mtbf_us = check_field_number(L, fault, "mtbf_us"),
+                                    .instance = opt_field_integer(L, fault, "instance", -1),
+                                    .seed = opt_field_integer(L, fault, "seed", seed),
+                                    .effect = check_effect(L, fault)};
     lua_pop(L, 1);
   }
 }
 
 /* From the list of groups that a market may take away; of faults at index. */
-static void check_set_markets(lua_State *L, int index,
-                              const bind_simulation *sim) {
+static void check_set_markets(lua_State *L, int index, const bind_simulation *sim) {
   if (lua_getfield(L, index, "markets") == LUA_TNIL) {
     return;
   }
@@ -69,8 +61,7 @@ static void check_set_markets(lua_State *L, int index,
   for (lua_Unsigned i = 1; i <= lua_rawlen(L, list); i++) {
     lua_rawgeti(L, list, (lua_Integer)i);
     uint32_t group = (uint32_t)luaL_checkinteger(L, -1);
-    check_status(L, blis_cluster_set_market(sim->cluster, group, &error),
-                 &error);
+    check_status(L, blis_cluster_set_market(sim->cluster, group, &error), &error);
     lua_pop(L, 1);
   }
 }
@@ -93,8 +84,7 @@ void check_set_faults(lua_State *L, int config, const bind_simulation *sim) {
   check_random(L, list, random, random_count, sim->seed);
   blis_error error = {0};
   check_status(L,
-               blis_cluster_set_faults(sim->cluster, faults, count, random,
-                                       random_count, &error),
+               blis_cluster_set_faults(sim->cluster, faults, count, random, random_count, &error),
                &error);
   check_set_markets(L, top + 1, sim);
   lua_settop(L, top);

@@ -5,11 +5,10 @@
 static blis_status read_all(bind_future *f, blis_error *error) {
   const blis_request_source *source = &f->source.source;
   if (source->ended != NULL) {
-    return blis_fail(
-        error, BLIS_ERR_INVALID,
-        "autoscaler oracle: requests of this workload follow on answers, and "
-        "nobody knows beforehand when these come; give sessions closed_loop = "
-        "false, or a trace session_mode = 'fixed'");
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "autoscaler oracle: requests of this workload follow on answers, and "
+                     "nobody knows beforehand when these come; give sessions closed_loop = "
+                     "false, or a trace session_mode = 'fixed'");
   }
   blis_request request;
   bool done = false;
@@ -34,8 +33,7 @@ void check_future(lua_State *L, int index, bind_future *future) {
   blis_error error = {0};
   check_status(L, read_all(future, &error), &error);
   bind_source_close(&future->source);
-  future->future =
-      (blis_scale_future){future->arrivals.items, future->arrivals.count};
+  future->future = (blis_scale_future){future->arrivals.items, future->arrivals.count};
 }
 
 void bind_future_close(bind_future *future) {

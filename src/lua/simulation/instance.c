@@ -20,32 +20,27 @@ typedef struct fault {
   double factor;
 } fault;
 
-static blis_status make_fail(void *ud, blis_cluster *cluster,
-                             blis_error *error) {
+static blis_status make_fail(void *ud, blis_cluster *cluster, blis_error *error) {
   const fault *f = ud;
   return blis_cluster_instance_fail(cluster, f->index, f->loss, error);
 }
 
-static blis_status make_drain(void *ud, blis_cluster *cluster,
-                              blis_error *error) {
+static blis_status make_drain(void *ud, blis_cluster *cluster, blis_error *error) {
   const fault *f = ud;
   return blis_cluster_instance_drain(cluster, f->index, f->re_route, error);
 }
 
-static blis_status make_restart(void *ud, blis_cluster *cluster,
-                                blis_error *error) {
+static blis_status make_restart(void *ud, blis_cluster *cluster, blis_error *error) {
   const fault *f = ud;
   return blis_cluster_instance_restore(cluster, f->index, error);
 }
 
-static blis_status make_slow(void *ud, blis_cluster *cluster,
-                             blis_error *error) {
+static blis_status make_slow(void *ud, blis_cluster *cluster, blis_error *error) {
   const fault *f = ud;
   return blis_cluster_instance_slow(cluster, f->index, f->factor, error);
 }
 
-static blis_status make_lose_cache(void *ud, blis_cluster *cluster,
-                                   blis_error *error) {
+static blis_status make_lose_cache(void *ud, blis_cluster *cluster, blis_error *error) {
   const fault *f = ud;
   return blis_cluster_instance_lose_cache(cluster, f->index, error);
 }
@@ -59,8 +54,7 @@ static bool check_re_route(lua_State *L) {
   bool re_route = false;
   lua_pushnil(L);
   while (lua_next(L, 2) != 0) {
-    bool is_known = lua_type(L, -2) == LUA_TSTRING &&
-                    strcmp(lua_tostring(L, -2), "reroute") == 0;
+    bool is_known = lua_type(L, -2) == LUA_TSTRING && strcmp(lua_tostring(L, -2), "reroute") == 0;
     luaL_argcheck(L, is_known, 2, "reroute is the only option");
     luaL_argcheck(L, lua_isboolean(L, -1), 2, "reroute is true or false");
     re_route = lua_toboolean(L, -1);
@@ -153,20 +147,16 @@ static const bind_simulation *check_owner(lua_State *L) {
   return check_simulation(L, lua_gettop(L));
 }
 
-static bool push_stat(lua_State *L, const bind_simulation *sim, uint32_t index,
-                      const char *name) {
+static bool push_stat(lua_State *L, const bind_simulation *sim, uint32_t index, const char *name) {
   blis_instance_stats stats;
   blis_instance_get_stats(blis_cluster_instance(sim->cluster, index), &stats);
   const struct {
     const char *name;
     int64_t value;
   } fields[] = {
-      {"completed", stats.completed},
-      {"timed_out", stats.timed_out},
-      {"unservable", stats.unservable},
-      {"steps", stats.steps},
-      {"cache_hits", stats.cache_hits},
-      {"cache_misses", stats.cache_misses},
+      {"completed", stats.completed},           {"timed_out", stats.timed_out},
+      {"unservable", stats.unservable},         {"steps", stats.steps},
+      {"cache_hits", stats.cache_hits},         {"cache_misses", stats.cache_misses},
       {"used_kv_blocks", stats.used_kv_blocks},
   };
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
@@ -179,18 +169,16 @@ static bool push_stat(lua_State *L, const bind_simulation *sim, uint32_t index,
 }
 
 /* Who it is and whether it serves; false for another name. */
-static bool push_identity(lua_State *L, const bind_simulation *sim,
-                          uint32_t index, const char *name) {
+static bool push_identity(lua_State *L, const bind_simulation *sim, uint32_t index,
+                          const char *name) {
   const blis_cluster *cluster = sim->cluster;
-  const blis_instance_facts *facts =
-      blis_cluster_instance_facts(cluster, index);
+  const blis_instance_facts *facts = blis_cluster_instance_facts(cluster, index);
   if (strcmp(name, "id") == 0) {
     lua_pushstring(L, blis_cluster_instance_id(cluster, index));
   } else if (strcmp(name, "index") == 0) {
     lua_pushinteger(L, (lua_Integer)index + 1);
   } else if (strcmp(name, "state") == 0) {
-    lua_pushstring(
-        L, blis_service_name(blis_cluster_instance_service(cluster, index)));
+    lua_pushstring(L, blis_service_name(blis_cluster_instance_service(cluster, index)));
   } else if (strcmp(name, "model") == 0) {
     lua_pushstring(L, facts->model);
   } else if (strcmp(name, "gpu") == 0) {
@@ -204,8 +192,7 @@ static bool push_identity(lua_State *L, const bind_simulation *sim,
 /* A signal about a request has no value without one. */
 static void check_is_lasting(lua_State *L, blis_signal signal) {
   if ((BLIS_SIGNAL_BIT(signal) & BLIS_SIGNALS_OF_REQUEST) != 0) {
-    luaL_error(L, "'%s' belongs to a request; only policies can read it",
-               blis_signal_name(signal));
+    luaL_error(L, "'%s' belongs to a request; only policies can read it", blis_signal_name(signal));
   }
 }
 
@@ -240,9 +227,8 @@ static const luaL_Reg instance_meta[] = {
 };
 
 static const luaL_Reg instance_methods[] = {
-    {"drain", instance_drain},     {"fail", instance_fail},
-    {"restart", instance_restart}, {"lose_cache", instance_lose_cache},
-    {"slow", instance_slow},       {NULL, NULL},
+    {"drain", instance_drain},           {"fail", instance_fail}, {"restart", instance_restart},
+    {"lose_cache", instance_lose_cache}, {"slow", instance_slow}, {NULL, NULL},
 };
 
 /* Signals that are not about a request, and what there is beside them. */

@@ -21,9 +21,7 @@ static int simulation_step(lua_State *L) {
   blis_error error = {0};
   bool done = true;
   sim->watch.is_asleep = true; /* who steps shows what he likes himself */
-  blis_status status = sim->is_finished
-                           ? BLIS_OK
-                           : blis_cluster_step(sim->cluster, &done, &error);
+  blis_status status = sim->is_finished ? BLIS_OK : blis_cluster_step(sim->cluster, &done, &error);
   sim->watch.is_asleep = false;
   check_shut(L, 1, sim, status, &error);
   lua_pushboolean(L, !done);
@@ -38,8 +36,7 @@ static int simulation_run_until(lua_State *L) {
   bind_simulation *sim = check_drivable(L, "run_until");
   blis_error error = {0};
   blis_status status =
-      sim->is_finished ? BLIS_OK
-                       : blis_cluster_run_until(sim->cluster, limit_us, &error);
+      sim->is_finished ? BLIS_OK : blis_cluster_run_until(sim->cluster, limit_us, &error);
   check_shut(L, 1, sim, status, &error);
   lua_settop(L, 1);
   return 1;
@@ -105,9 +102,8 @@ static int call_back(lua_State *L) {
 
 static blis_status fire(void *ud, blis_cluster *cluster, blis_error *error) {
   callback *called = ud;
-  const bind_hook_place place = {.kind = "callback of sim:at",
-                                 .name = "",
-                                 .now_us = blis_cluster_now_us(cluster)};
+  const bind_hook_place place = {
+      .kind = "callback of sim:at", .name = "", .now_us = blis_cluster_now_us(cluster)};
   return bind_pcall(&called->sim->hooks, &place, call_back, called, error);
 }
 
@@ -127,8 +123,7 @@ static int simulation_at(lua_State *L) {
   lua_setiuservalue(L, -2, 1);
   lua_rawsetp(L, 5, called);
   blis_error error = {0};
-  blis_status status =
-      blis_cluster_call_at(sim->cluster, at_us, fire, called, &error);
+  blis_status status = blis_cluster_call_at(sim->cluster, at_us, fire, called, &error);
   if (status != BLIS_OK) {
     lua_pushnil(L);
     lua_rawsetp(L, 5, called);
@@ -160,8 +155,7 @@ static int simulation_change_routing(lua_State *L) {
   copy_table(L, 2);
   blis_params params = check_changes(L, 2);
   blis_error error = {0};
-  check_status(L, blis_cluster_change_routing(sim->cluster, &params, &error),
-               &error);
+  check_status(L, blis_cluster_change_routing(sim->cluster, &params, &error), &error);
   lua_settop(L, 2);
   log_drive(L, "change_routing");
   lua_settop(L, 1);
@@ -176,16 +170,14 @@ static int simulation_watch(lua_State *L) {
   bind_simulation *sim = check_simulation(L, 1);
   lua_Integer interval_ms = luaL_optinteger(L, 2, -1);
   bool is_allowed = interval_ms >= 0 && interval_ms <= MAX_WATCH_INTERVAL_MS;
-  luaL_argcheck(L, is_allowed || lua_isnoneornil(L, 2), 2,
-                "expected 0 to 1000000000 ms");
+  luaL_argcheck(L, is_allowed || lua_isnoneornil(L, 2), 2, "expected 0 to 1000000000 ms");
   luaL_argcheck(L, !sim->is_finished, 1, "the simulation is over");
   lua_settop(L, 1);
   lua_getiuservalue(L, 1, SIMULATION_CONFIG);
   lua_getiuservalue(L, 1, SIMULATION_ANCHOR);
   lua_getfield(L, 2, "watcher");
   lua_call(L, 0, 2); // [sim, config, anchor, function, usual interval]
-  sim->watch.interval_us =
-      (interval_ms >= 0 ? interval_ms : lua_tointeger(L, 5)) * 1000;
+  sim->watch.interval_us = (interval_ms >= 0 ? interval_ms : lua_tointeger(L, 5)) * 1000;
   lua_settop(L, 4);
   set_watch(L, 3, &sim->watch);
   lua_settop(L, 1);
@@ -197,9 +189,8 @@ static void push_pending_event(lua_State *L, const blis_pending_event *event) {
   set_field_integer(L, "time_us", event->time_us);
   set_field_string(L, "kind", event->kind);
   if (event->session != NULL) {
-    const bind_request_name name = {.number = event->request,
-                                    .session = event->session,
-                                    .round_index = event->round_index};
+    const bind_request_name name = {
+        .number = event->request, .session = event->session, .round_index = event->round_index};
     push_request_id(L, &name);
     lua_setfield(L, -2, "request");
   }
@@ -212,8 +203,7 @@ static void push_pending_event(lua_State *L, const blis_pending_event *event) {
 /* sim:events(): what is scheduled, in the order in which it will happen. */
 static int simulation_events(lua_State *L) {
   const bind_simulation *sim = check_simulation(L, 1);
-  size_t count =
-      sim->is_finished ? 0 : blis_cluster_pending_count(sim->cluster);
+  size_t count = sim->is_finished ? 0 : blis_cluster_pending_count(sim->cluster);
   blis_pending_event *events = push_buffer(L, count, sizeof *events);
   if (count > 0) {
     blis_cluster_pending_events(sim->cluster, events);
@@ -244,10 +234,10 @@ static int simulation_close(lua_State *L) {
 }
 
 /* And next_us, which may be nil. */
-static const char *const simulation_fields[] = {
-    "now_us",    "seed",      "instances", "injected",   "routed",
-    "rejected",  "completed", "timed_out", "unservable", "failed",
-    "escalated", "rerouted",  "retried",   "in_flight",  NULL};
+static const char *const simulation_fields[] = {"now_us",     "seed",      "instances", "injected",
+                                                "routed",     "rejected",  "completed", "timed_out",
+                                                "unservable", "failed",    "escalated", "rerouted",
+                                                "retried",    "in_flight", NULL};
 
 static bool push_simulation_field(lua_State *L, const char *name) {
   bind_simulation *sim = check_simulation(L, 1);
@@ -256,8 +246,7 @@ static bool push_simulation_field(lua_State *L, const char *name) {
     return true;
   }
   if (strcmp(name, "next_us") == 0) {
-    int64_t next_us = sim->is_finished ? BLIS_TIME_NEVER_US
-                                       : blis_cluster_next_us(sim->cluster);
+    int64_t next_us = sim->is_finished ? BLIS_TIME_NEVER_US : blis_cluster_next_us(sim->cluster);
     if (next_us == BLIS_TIME_NEVER_US) {
       lua_pushnil(L);
     } else {
@@ -296,8 +285,7 @@ static bool push_simulation_field(lua_State *L, const char *name) {
 
 /* Instances. */
 static int simulation_len(lua_State *L) {
-  lua_pushinteger(L,
-                  blis_cluster_instance_count(check_simulation(L, 1)->cluster));
+  lua_pushinteger(L, blis_cluster_instance_count(check_simulation(L, 1)->cluster));
   return 1;
 }
 
@@ -310,11 +298,10 @@ static int simulation_tostring(lua_State *L) {
   blis_cluster_counts counts;
   blis_cluster_get_counts(sim->cluster, &counts);
   size_t instances = blis_cluster_instance_count(sim->cluster);
-  lua_pushfstring(
-      L, "simulation (%I instance%s, at %I us, %I of %I requests done)",
-      (LUAI_UACINT)instances, instances == 1 ? "" : "s",
-      (LUAI_UACINT)blis_cluster_now_us(sim->cluster),
-      (LUAI_UACINT)counts.completed, (LUAI_UACINT)counts.arrived);
+  lua_pushfstring(L, "simulation (%I instance%s, at %I us, %I of %I requests done)",
+                  (LUAI_UACINT)instances, instances == 1 ? "" : "s",
+                  (LUAI_UACINT)blis_cluster_now_us(sim->cluster), (LUAI_UACINT)counts.completed,
+                  (LUAI_UACINT)counts.arrived);
   return 1;
 }
 

@@ -53,11 +53,8 @@ static void push_outcome(lua_State *L, const event_call *call) {
   set_time(L, "end_us", end->end_us);
   set_time(L, "scheduling_delay_us", end->scheduling_delay_us);
   set_field_number(L, "mean_itl_us",
-                   end->itl_count == 0
-                       ? 0
-                       : (double)end->itl_sum_us / (double)end->itl_count);
-  set_field_integer(L, "output_tokens",
-                    end->ttft_us < 0 ? 0 : end->itl_count + 1);
+                   end->itl_count == 0 ? 0 : (double)end->itl_sum_us / (double)end->itl_count);
+  set_field_integer(L, "output_tokens", end->ttft_us < 0 ? 0 : end->itl_count + 1);
   set_field_integer(L, "steps", end->steps > 0 ? end->steps : 1);
   if (end->attempt != NULL) {
     lua_pushstring(L, end->attempt->model);
@@ -113,76 +110,64 @@ static int tell_rejection(lua_State *L, void *ud) {
 }
 
 static blis_status enter(event_call *call, const char *name, bind_body body,
-                         const blis_routing_request *request, int64_t now_us,
-                         blis_error *error) {
+                         const blis_routing_request *request, int64_t now_us, blis_error *error) {
   const bind_decider decider = {
       .view = call->observer->view, .kind = name, .function = call->function};
   const blis_routing_view nobody = {.now_us = now_us};
   return bind_decide(&decider, request, &nobody, body, call, error);
 }
 
-static blis_status on_arrival(void *ud, const blis_routing_request *request,
-                              int64_t now_us, blis_error *error) {
+static blis_status on_arrival(void *ud, const blis_routing_request *request, int64_t now_us,
+                              blis_error *error) {
   bind_observer *self = ud;
-  event_call call = {.observer = self,
-                     .function = self->functions[EVENT_ARRIVAL]};
+  event_call call = {.observer = self, .function = self->functions[EVENT_ARRIVAL]};
   return enter(&call, "on_arrival", tell_arrival, request, now_us, error);
 }
 
-static blis_status on_routed(void *ud, const blis_routing_request *request,
-                             uint32_t instance, int64_t now_us,
-                             blis_error *error) {
+static blis_status on_routed(void *ud, const blis_routing_request *request, uint32_t instance,
+                             int64_t now_us, blis_error *error) {
   bind_observer *self = ud;
-  event_call call = {.observer = self,
-                     .function = self->functions[EVENT_ROUTED],
-                     .instance = instance};
+  event_call call = {
+      .observer = self, .function = self->functions[EVENT_ROUTED], .instance = instance};
   return enter(&call, "on_routed", tell_routed, request, now_us, error);
 }
 
-static blis_status on_first_token(void *ud, const blis_routing_request *request,
-                                  uint32_t instance, int64_t ttft_us,
-                                  int64_t now_us, blis_error *error) {
+static blis_status on_first_token(void *ud, const blis_routing_request *request, uint32_t instance,
+                                  int64_t ttft_us, int64_t now_us, blis_error *error) {
   bind_observer *self = ud;
   event_call call = {.observer = self,
                      .function = self->functions[EVENT_FIRST_TOKEN],
                      .instance = instance,
                      .ttft_us = ttft_us};
-  return enter(&call, "on_first_token", tell_first_token, request, now_us,
-               error);
+  return enter(&call, "on_first_token", tell_first_token, request, now_us, error);
 }
 
 static blis_status on_escalation(void *ud, const blis_routing_request *request,
-                                 const blis_cascade_attempt *attempt,
-                                 int64_t now_us, blis_error *error) {
+                                 const blis_cascade_attempt *attempt, int64_t now_us,
+                                 blis_error *error) {
   bind_observer *self = ud;
-  event_call call = {.observer = self,
-                     .function = self->functions[EVENT_ESCALATION],
-                     .attempt = attempt};
+  event_call call = {
+      .observer = self, .function = self->functions[EVENT_ESCALATION], .attempt = attempt};
   return enter(&call, "on_escalation", tell_escalation, request, now_us, error);
 }
 
 static blis_status on_end(void *ud, const blis_routing_request *request,
-                          const blis_request_end *end, int64_t now_us,
-                          blis_error *error) {
+                          const blis_request_end *end, int64_t now_us, blis_error *error) {
   static const char *const names[] = {[EVENT_COMPLETION] = "on_completion",
                                       [EVENT_REJECTION] = "on_rejection",
                                       [EVENT_FAILURE] = "on_failure"};
   bind_observer *self = ud;
   bind_event event = EVENT_FAILURE;
-  if (end->state == BLIS_REQUEST_COMPLETED ||
-      end->state == BLIS_REQUEST_LENGTH_CAPPED) {
+  if (end->state == BLIS_REQUEST_COMPLETED || end->state == BLIS_REQUEST_LENGTH_CAPPED) {
     event = EVENT_COMPLETION;
   } else if (end->state == BLIS_REQUEST_REJECTED) {
     event = EVENT_REJECTION;
   }
-  event_call call = {.observer = self,
-                     .function = self->functions[event],
-                     .end = end,
-                     .instance = end->instance};
+  event_call call = {
+      .observer = self, .function = self->functions[event], .end = end, .instance = end->instance};
   return call.function == 0
              ? BLIS_OK
-             : enter(&call, names[event],
-                     event == EVENT_REJECTION ? tell_rejection : tell_end,
+             : enter(&call, names[event], event == EVENT_REJECTION ? tell_rejection : tell_end,
                      request, now_us, error);
 }
 
@@ -194,22 +179,19 @@ static int ask_priority(lua_State *L, void *ud) {
   bind_view *view = call->observer->view;
   lua_Number priority = lua_tonumber(L, -2);
   if (lua_type(L, -2) != LUA_TNUMBER || isnan(priority)) {
-    return luaL_error(
-        L, "it returned %s, expected a number (%s is more urgent)",
-        push_what(L, -2), view->context.go_blis ? "lower" : "higher");
+    return luaL_error(L, "it returned %s, expected a number (%s is more urgent)", push_what(L, -2),
+                      view->context.go_blis ? "lower" : "higher");
   }
   if (!lua_isnoneornil(L, -1) && !lua_istable(L, -1)) {
-    return luaL_error(L, "its second result is %s, expected a table of hints",
-                      push_what(L, -1));
+    return luaL_error(L, "its second result is %s, expected a table of hints", push_what(L, -1));
   }
   call->priority = bind_view_priority(view, priority);
   set_hints(L, view, view->request->slot);
   return 0;
 }
 
-static blis_status give_priority(void *ud, const blis_routing_request *request,
-                                 int64_t now_us, double *priority,
-                                 blis_error *error) {
+static blis_status give_priority(void *ud, const blis_routing_request *request, int64_t now_us,
+                                 double *priority, blis_error *error) {
   bind_observer *self = ud;
   event_call call = {.observer = self, .function = self->priority};
   BLIS_TRY(enter(&call, "priority", ask_priority, request, now_us, error));
@@ -236,55 +218,46 @@ static int ask_think_time(lua_State *L) {
   lua_pushinteger(L, call->think_us);
   lua_call(L, 3, 1);
   double think_us = lua_tonumber(L, -1);
-  if (lua_type(L, -1) != LUA_TNUMBER ||
-      !(think_us >= 0 && think_us <= 0x1p53)) {
-    return luaL_error(L, "it returned %s, expected microseconds from 0 to 2^53",
-                      push_what(L, -1));
+  if (lua_type(L, -1) != LUA_TNUMBER || !(think_us >= 0 && think_us <= 0x1p53)) {
+    return luaL_error(L, "it returned %s, expected microseconds from 0 to 2^53", push_what(L, -1));
   }
   call->think_us = (int64_t)think_us;
   return 0;
 }
 
-static blis_status source_next(void *state, blis_request *request, bool *done,
-                               blis_error *error) {
+static blis_status source_next(void *state, blis_request *request, bool *done, blis_error *error) {
   const bind_observer *self = state;
   return self->inner->next(self->inner->state, request, done, error);
 }
 
 static blis_status source_ended(void *state, const blis_request *request,
-                                const blis_request_outcome *outcome,
-                                blis_request *follow_up, bool *has_follow_up,
-                                blis_error *error) {
+                                const blis_request_outcome *outcome, blis_request *follow_up,
+                                bool *has_follow_up, blis_error *error) {
   bind_observer *self = state;
-  BLIS_TRY(self->inner->ended(self->inner->state, request, outcome, follow_up,
-                              has_follow_up, error));
+  BLIS_TRY(
+      self->inner->ended(self->inner->state, request, outcome, follow_up, has_follow_up, error));
   if (!*has_follow_up) {
     return BLIS_OK;
   }
   int64_t usual_us = follow_up->arrival_us - outcome->end_us;
-  think_call call = {
-      .observer = self, .follow_up = follow_up, .think_us = usual_us};
-  const bind_request_name name = {
-      .number = request->number,
-      .session = blis_intern_text(self->inner->strings, request->session),
-      .round_index = request->round_index};
-  const bind_hook_place place = {.kind = "think_time",
-                                 .name = "",
-                                 .request = &name,
-                                 .now_us = outcome->end_us};
+  think_call call = {.observer = self, .follow_up = follow_up, .think_us = usual_us};
+  const bind_request_name name = {.number = request->number,
+                                  .session =
+                                      blis_intern_text(self->inner->strings, request->session),
+                                  .round_index = request->round_index};
+  const bind_hook_place place = {
+      .kind = "think_time", .name = "", .request = &name, .now_us = outcome->end_us};
   BLIS_TRY(bind_pcall(self->view->hooks, &place, ask_think_time, &call, error));
   follow_up->arrival_us = blis_time_after_us(outcome->end_us, call.think_us);
   if (follow_up->deadline_us != 0) {
     int64_t allowed_us = follow_up->deadline_us - outcome->end_us - usual_us;
-    follow_up->deadline_us =
-        blis_time_after_us(follow_up->arrival_us, allowed_us);
+    follow_up->deadline_us = blis_time_after_us(follow_up->arrival_us, allowed_us);
   }
   return BLIS_OK;
 }
 
-const blis_request_source *
-check_observed_source(lua_State *L, bind_observer *self,
-                      const blis_request_source *source) {
+const blis_request_source *check_observed_source(lua_State *L, bind_observer *self,
+                                                 const blis_request_source *source) {
   if (self->think_time == 0) {
     return source;
   }
@@ -322,11 +295,10 @@ static int push_priority(lua_State *L, int config, const bind_view *view) {
   return place;
 }
 
-void check_observer(lua_State *L, int config, bind_view *view,
-                    bind_observer *self) {
-  static const char *const names[EVENT_COUNT] = {
-      "on_arrival",    "on_routed",    "on_first_token", "on_escalation",
-      "on_completion", "on_rejection", "on_failure"};
+void check_observer(lua_State *L, int config, bind_view *view, bind_observer *self) {
+  static const char *const names[EVENT_COUNT] = {"on_arrival",    "on_routed",     "on_first_token",
+                                                 "on_escalation", "on_completion", "on_rejection",
+                                                 "on_failure"};
   *self = (bind_observer){.view = view};
   for (int i = 0; i < EVENT_COUNT; i++) {
     self->functions[i] = push_hook_field(L, config, names[i], view->hooks);
@@ -338,16 +310,15 @@ void check_observer(lua_State *L, int config, bind_view *view,
   lua_createtable(L, 0, 14);
   self->attempt = push_hook_function(L, view->hooks);
   bool hears_ends = self->functions[EVENT_COMPLETION] != 0 ||
-                    self->functions[EVENT_REJECTION] != 0 ||
-                    self->functions[EVENT_FAILURE] != 0;
+                    self->functions[EVENT_REJECTION] != 0 || self->functions[EVENT_FAILURE] != 0;
   const int *functions = self->functions;
-  self->observer = (blis_observer){
-      .ud = self,
-      .arrived = functions[EVENT_ARRIVAL] != 0 ? on_arrival : NULL,
-      .routed = functions[EVENT_ROUTED] != 0 ? on_routed : NULL,
-      .first_token = functions[EVENT_FIRST_TOKEN] != 0 ? on_first_token : NULL,
-      .escalated = functions[EVENT_ESCALATION] != 0 ? on_escalation : NULL,
-      .ended = hears_ends ? on_end : NULL};
+  self->observer =
+      (blis_observer){.ud = self,
+                      .arrived = functions[EVENT_ARRIVAL] != 0 ? on_arrival : NULL,
+                      .routed = functions[EVENT_ROUTED] != 0 ? on_routed : NULL,
+                      .first_token = functions[EVENT_FIRST_TOKEN] != 0 ? on_first_token : NULL,
+                      .escalated = functions[EVENT_ESCALATION] != 0 ? on_escalation : NULL,
+                      .ended = hears_ends ? on_end : NULL};
 }
 
 void bind_observer_configure(bind_observer *self, blis_cluster_config *made) {

@@ -40,19 +40,16 @@ typedef struct bind_observer {
  * Fills *observer, which must not move, from the functions in the table at
  * index config. May raise.
  */
-void check_observer(lua_State *L, int config, bind_view *view,
-                    bind_observer *observer);
+void check_observer(lua_State *L, int config, bind_view *view, bind_observer *observer);
 
 /* Sets what concerns the observer in *made, which borrows it. */
-void bind_observer_configure(bind_observer *observer,
-                             blis_cluster_config *made);
+void bind_observer_configure(bind_observer *observer, blis_cluster_config *made);
 
 /*
  * The source to use in place of source, which it borrows. Raises when a script
  * has think times for requests that do not follow on others.
  */
-const blis_request_source *
-check_observed_source(lua_State *L, bind_observer *observer,
-                      const blis_request_source *source);
+const blis_request_source *check_observed_source(lua_State *L, bind_observer *observer,
+                                                 const blis_request_source *source);
 
 #endif

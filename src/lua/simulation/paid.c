@@ -19,8 +19,7 @@ typedef struct paid {
   double listed_gpu_usd;
 } paid;
 
-static void add(paid *group, const blis_cluster *cluster, uint32_t i,
-                int64_t end_us) {
+static void add(paid *group, const blis_cluster *cluster, uint32_t i, int64_t end_us) {
   int64_t paid_us = blis_cluster_instance_paid_us(cluster, i, end_us);
   blis_rounding more = blis_cluster_instance_rounding(cluster, i, end_us);
   int64_t billed_us = paid_us + more.us;
@@ -49,8 +48,7 @@ static void push_group(lua_State *L, const paid *group, int64_t all_us) {
   set_field_number(L, "listed_gpu_usd", group->listed_gpu_usd);
 }
 
-void set_paid(lua_State *L, const bind_simulation *sim, int64_t end_us,
-              bool always) {
+void set_paid(lua_State *L, const bind_simulation *sim, int64_t end_us, bool always) {
   const blis_cluster *cluster = sim->cluster;
   uint32_t group_count = sim->groups.other_count + 1;
   uint32_t count = blis_cluster_instance_count(cluster);
@@ -63,9 +61,8 @@ void set_paid(lua_State *L, const bind_simulation *sim, int64_t end_us,
     add(&groups[group], cluster, i, end_us);
     all_us += blis_cluster_instance_paid_us(cluster, i, end_us);
   }
-  if (always || blis_cluster_node_pool_count(cluster) > 0 ||
-      blis_cluster_has_prices(cluster) || blis_cluster_has_billing(cluster) ||
-      all_us != (int64_t)count * end_us) {
+  if (always || blis_cluster_node_pool_count(cluster) > 0 || blis_cluster_has_prices(cluster) ||
+      blis_cluster_has_billing(cluster) || all_us != (int64_t)count * end_us) {
     lua_createtable(L, (int)group_count, 0);
     for (uint32_t g = 0; g < group_count; g++) {
       blis_billing billing = blis_cluster_billing(cluster, g);
@@ -91,9 +88,7 @@ static void set_list(lua_State *L, const bind_simulation *sim) {
   }
   blis_error error = {0};
   uint32_t group = (uint32_t)check_field_integer(L, list, "group");
-  check_status(
-      L, blis_cluster_set_prices(sim->cluster, group, steps, count, &error),
-      &error);
+  check_status(L, blis_cluster_set_prices(sim->cluster, group, steps, count, &error), &error);
 }
 
 void check_set_prices(lua_State *L, int config, const bind_simulation *sim) {
@@ -121,15 +116,13 @@ void check_set_billing(lua_State *L, int config, const bind_simulation *sim) {
   for (size_t i = 0; i < count; i++) {
     lua_rawgeti(L, top + 1, (lua_Integer)i + 1);
     int rule = lua_gettop(L);
-    const blis_billing billing = {
-        .granularity_us = check_field_integer(L, rule, "granularity_us"),
-        .minimum_us = check_field_integer(L, rule, "minimum_us")};
+    const blis_billing billing = {.granularity_us = check_field_integer(L, rule, "granularity_us"),
+                                  .minimum_us = check_field_integer(L, rule, "minimum_us")};
     blis_error error = {0};
     check_status(L,
-                 blis_cluster_set_billing(
-                     sim->cluster,
-                     (uint32_t)check_field_integer(L, rule, "group"), &billing,
-                     &error),
+                 blis_cluster_set_billing(sim->cluster,
+                                          (uint32_t)check_field_integer(L, rule, "group"), &billing,
+                                          &error),
                  &error);
     lua_settop(L, top + 1);
   }

@@ -16,8 +16,7 @@
  * machines, lists and rules of billing, and where all instances were paid all
  * the time, which is told by the duration alone, only if it is asked for.
  */
-void set_paid(lua_State *L, const bind_simulation *sim, int64_t end_us,
-              bool always);
+void set_paid(lua_State *L, const bind_simulation *sim, int64_t end_us, bool always);
 
 /* config.prices: { { group =, { from_us =, per_hour = }, ... }, ... }, groups
    from 0; what each of their GPUs costs. */

@@ -10,11 +10,9 @@ static int64_t wall_clock_ms(void) {
   return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-void check_progress(lua_State *L, int index, bind_hooks *hooks,
-                    bind_progress *progress) {
+void check_progress(lua_State *L, int index, bind_hooks *hooks, bind_progress *progress) {
   progress->hooks = hooks;
-  progress->interval_ms =
-      opt_field_integer(L, index, "progress_interval_ms", 1000);
+  progress->interval_ms = opt_field_integer(L, index, "progress_interval_ms", 1000);
   progress->function = push_hook_field(L, index, "progress", hooks);
 }
 
@@ -54,16 +52,12 @@ static bool is_due(bind_progress *progress) {
 }
 
 void bind_progress_tell(bind_progress *progress) {
-  if (progress->function == 0 || progress->hooks->has_error ||
-      !is_due(progress)) {
+  if (progress->function == 0 || progress->hooks->has_error || !is_due(progress)) {
     return;
   }
-  const bind_hook_place place = {.kind = "progress function",
-                                 .name = "",
-                                 .now_us =
-                                     blis_cluster_now_us(progress->cluster)};
+  const bind_hook_place place = {
+      .kind = "progress function", .name = "", .now_us = blis_cluster_now_us(progress->cluster)};
   blis_error error = {0};
-  blis_status status =
-      bind_pcall(progress->hooks, &place, call_function, progress, &error);
+  blis_status status = bind_pcall(progress->hooks, &place, call_function, progress, &error);
   (void)status; /* an error is in the hooks, where whoever drives looks */
 }

@@ -23,8 +23,7 @@ typedef struct bind_progress {
 } bind_progress;
 
 /* Reads progress and progress_interval_ms of the configuration at index. */
-void check_progress(lua_State *L, int index, bind_hooks *hooks,
-                    bind_progress *progress);
+void check_progress(lua_State *L, int index, bind_hooks *hooks, bind_progress *progress);
 
 /*
  * Calls the function with (requests ended, requests arrived, simulated time in

@@ -70,35 +70,29 @@ static void set_setup(lua_State *L, int index, const bind_simulation *sim) {
   lua_setfield(L, -4, "groups");
   lua_pop(L, 2);
   set_field_integer(L, "instances",
-                    sim->initial_count > 0 ? sim->initial_count
-                                           : sim->instance_count);
+                    sim->initial_count > 0 ? sim->initial_count : sim->instance_count);
   set_field_integer(L, "seed", sim->seed);
   lua_setfield(L, -2, "setup");
 }
 
 /* Pushes what each instance counted, and adds it up for the whole. */
-static const blis_instance_times *push_times(lua_State *L,
-                                             bind_simulation *sim) {
+static const blis_instance_times *push_times(lua_State *L, bind_simulation *sim) {
   uint32_t count = sim->instance_count;
   blis_alloc alloc = bind_alloc(L);
   blis_instance_times *times = push_buffer(L, count, sizeof *times);
   blis_histogram_clear(&sim->itl_us);
   for (uint32_t i = 0; i < count; i++) {
-    check_status(
-        L, blis_histogram_merge(&sim->itl_us, &sim->itl_of_instance_us[i]),
-        NULL);
+    check_status(L, blis_histogram_merge(&sim->itl_us, &sim->itl_of_instance_us[i]), NULL);
   }
   check_status(L,
-               blis_instance_times_fill(times, count, &alloc,
-                                        sim->records->recorder,
+               blis_instance_times_fill(times, count, &alloc, sim->records->recorder,
                                         sim->itl_of_instance_us),
                NULL);
   return times;
 }
 
 /* What only records tell; a run without them has none of these fields. */
-static void set_from_records(lua_State *L, int index,
-                             const bind_simulation *sim) {
+static void set_from_records(lua_State *L, int index, const bind_simulation *sim) {
   const bind_records *records = sim->records;
   push_groups(L, records, BLIS_GROUP_SLO_CLASS);
   lua_setfield(L, -2, "by_slo_class");
@@ -151,8 +145,7 @@ static bool has_coverage(const bind_simulation *sim) {
 }
 
 /* How many steps were beyond it, of all. May raise: with strict_coverage. */
-static void set_coverage(lua_State *L, const bind_simulation *sim,
-                         const blis_summary *summary) {
+static void set_coverage(lua_State *L, const bind_simulation *sim, const blis_summary *summary) {
   int64_t beyond = summary->uncovered_steps;
   double steps = summary->steps > 0 ? (double)summary->steps : 1.0;
   double share = (double)beyond / steps;
@@ -173,8 +166,7 @@ static void set_coverage(lua_State *L, const bind_simulation *sim,
   lua_setfield(L, -2, "coverage");
 }
 
-static void push_queue(lua_State *L, const blis_cluster *cluster,
-                       const blis_queue_summary *queue) {
+static void push_queue(lua_State *L, const blis_cluster *cluster, const blis_queue_summary *queue) {
   size_t count = blis_cluster_gateway_band_count(cluster);
   lua_createtable(L, 0, 18);
   set_figures(L, BLIS_FIGURES_QUEUE, queue);
@@ -245,8 +237,7 @@ static void set_ranks(lua_State *L, const bind_simulation *sim) {
   lua_getfield(L, -1, "instances");
   for (uint32_t i = 0; i < blis_cluster_instance_count(sim->cluster); i++) {
     lua_rawgeti(L, -1, (lua_Integer)i + 1);
-    set_field_integer(L, "rank_group",
-                      blis_cluster_rank_group(sim->cluster, i));
+    set_field_integer(L, "rank_group", blis_cluster_rank_group(sim->cluster, i));
     set_field_integer(L, "rank", blis_cluster_rank(sim->cluster, i));
     lua_pop(L, 1);
   }
@@ -254,8 +245,7 @@ static void set_ranks(lua_State *L, const bind_simulation *sim) {
 }
 
 /* Of adapters, those that were ever loaded. */
-static void push_lora(lua_State *L, const blis_cluster *cluster,
-                      const blis_lora_summary *lora) {
+static void push_lora(lua_State *L, const blis_cluster *cluster, const blis_lora_summary *lora) {
   lua_createtable(L, 0, 16);
   set_figures(L, BLIS_FIGURES_LORA, lora);
   lua_newtable(L);
@@ -274,8 +264,7 @@ static void push_lora(lua_State *L, const blis_cluster *cluster,
 }
 
 /* Of links that were used; there are two for each instance. */
-static void set_links(lua_State *L, const blis_cluster *cluster,
-                      int64_t duration_us) {
+static void set_links(lua_State *L, const blis_cluster *cluster, int64_t duration_us) {
   lua_newtable(L);
   for (size_t i = 0; i < blis_cluster_link_count(cluster); i++) {
     blis_link_summary link;
@@ -297,8 +286,7 @@ static void set_links(lua_State *L, const blis_cluster *cluster,
   lua_setfield(L, -2, "links");
 }
 
-static void push_tiers(lua_State *L, const blis_cluster *cluster,
-                       int64_t duration_us) {
+static void push_tiers(lua_State *L, const blis_cluster *cluster, int64_t duration_us) {
   size_t count = blis_cluster_kv_tier_count(cluster);
   blis_tiers_summary all;
   blis_tiers_summary_fill(&all, cluster);
@@ -337,8 +325,8 @@ void push_summary(lua_State *L, int index, bind_simulation *sim) {
     w->times = push_times(L, sim);
   }
   check_status(L,
-               blis_summary_init(&w->summary, &w->alloc, sim->cluster,
-                                 sim->records->recorder, &sim->itl_us, &error),
+               blis_summary_init(&w->summary, &w->alloc, sim->cluster, sim->records->recorder,
+                                 &sim->itl_us, &error),
                &error);
   lua_createtable(L, 0, 40);
   set_summary(L, w);

@@ -12,8 +12,7 @@ typedef struct event_call {
 } event_call;
 
 /* The list of instances is at that index. */
-static void set_instance(lua_State *L, int instances, int64_t instance,
-                         const char *name) {
+static void set_instance(lua_State *L, int instances, int64_t instance, const char *name) {
   if (instance < 0) {
     lua_pushnil(L);
   } else {
@@ -22,8 +21,8 @@ static void set_instance(lua_State *L, int instances, int64_t instance,
   lua_setfield(L, -2, name);
 }
 
-static void set_count(lua_State *L, const blis_run_event *event,
-                      blis_run_event_kind kind, const char *name) {
+static void set_count(lua_State *L, const blis_run_event *event, blis_run_event_kind kind,
+                      const char *name) {
   if (event->kind == kind) {
     lua_pushinteger(L, event->count);
   } else {
@@ -33,14 +32,11 @@ static void set_count(lua_State *L, const blis_run_event *event,
 }
 
 /* Pushes the one table of events, which is about this one. */
-static void push_event(lua_State *L, const event_call *call, int anchor,
-                       int instances) {
+static void push_event(lua_State *L, const event_call *call, int anchor, int instances) {
   const blis_run_event *event = call->event;
   lua_rawgeti(L, anchor, call->events->event);
   set_field_string(L, "kind", blis_run_event_name(event->kind));
-  set_field_integer(
-      L, "time_us",
-      bind_alias_us(&call->events->view->hooks->alias, event->time_us));
+  set_field_integer(L, "time_us", bind_alias_us(&call->events->view->hooks->alias, event->time_us));
   set_instance(L, instances, event->instance, "instance");
   set_instance(L, instances, event->to, "to");
   set_count(L, event, BLIS_RUN_EVENT_TOKEN_GENERATED, "token");
@@ -56,8 +52,7 @@ static void push_event(lua_State *L, const event_call *call, int anchor,
 }
 
 /* Those of sim.instances, or, where these are hidden, as policies know them. */
-static void push_shown_instances(lua_State *L, const bind_view *view,
-                                 int anchor) {
+static void push_shown_instances(lua_State *L, const bind_view *view, int anchor) {
   if (view->hides_live) {
     lua_rawgeti(L, anchor, ANCHOR_INSTANCES);
     return;
@@ -97,12 +92,10 @@ static blis_status tell(event_call *call, blis_error *error) {
   }
   const blis_routing_view nobody = {.now_us = event->time_us};
   decider.function = 0;
-  return bind_decide(&decider, event->request, &nobody, about_request, call,
-                     error);
+  return bind_decide(&decider, event->request, &nobody, about_request, call, error);
 }
 
-static blis_status hear(void *ud, const blis_run_event *event,
-                        blis_error *error) {
+static blis_status hear(void *ud, const blis_run_event *event, blis_error *error) {
   const bind_run_events *self = ud;
   for (const bind_ear *ear = self->view->ears; ear != NULL; ear = ear->next) {
     if ((ear->kinds & BLIS_RUN_EVENT_BIT(event->kind)) != 0) {
@@ -113,18 +106,16 @@ static blis_status hear(void *ud, const blis_run_event *event,
   return BLIS_OK;
 }
 
-static const char *const field_names[] = {"kind",       "time_us", "request",
-                                          "instance",   "to",      "token",
-                                          "batch_size", "reason",  NULL};
+static const char *const field_names[] = {"kind",  "time_us",    "request", "instance", "to",
+                                          "token", "batch_size", "reason",  NULL};
 static const bind_closed of_event = {"blis.RunEvent", "an event", field_names,
-                                     "'blis help RunEvent' lists what there is",
-                                     NULL};
+                                     "'blis help RunEvent' lists what there is", NULL};
 
 void check_run_events(lua_State *L, bind_view *view, bind_run_events *events) {
   lua_createtable(L, 0, 8);
   close_table(L, &of_event);
-  *events = (bind_run_events){
-      .view = view,
-      .event = push_hook_function(L, view->hooks),
-      .listener = {.ud = events, .kinds = bind_ear_kinds(view), .hear = hear}};
+  *events =
+      (bind_run_events){.view = view,
+                        .event = push_hook_function(L, view->hooks),
+                        .listener = {.ud = events, .kinds = bind_ear_kinds(view), .hear = hear}};
 }

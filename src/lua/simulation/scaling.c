@@ -19,8 +19,7 @@ void check_scaling_room(lua_State *L, int config, bind_simulation *sim) {
   int top = lua_gettop(L);
   if (push_scaling(L, config)) {
     sim->initial_count = sim->instance_count;
-    sim->instance_count =
-        (uint32_t)check_field_integer(L, top + 1, "max_starts");
+    sim->instance_count = (uint32_t)check_field_integer(L, top + 1, "max_starts");
   }
   lua_settop(L, top);
 }
@@ -45,10 +44,8 @@ static bool push_pool(lua_State *L, int scaling, int pool) {
 static void check_pool_policy(lua_State *L, int pool, bind_simulation *sim,
                               blis_autoscaler *autoscaler) {
   if (lua_getfield(L, pool, "policy") != LUA_TNIL) {
-    check_autoscaler(L, lua_gettop(L), &sim->hooks, &sim->view.context,
-                     autoscaler);
-    autoscaler->interval_us =
-        opt_field_integer(L, pool, "interval_us", autoscaler->interval_us);
+    check_autoscaler(L, lua_gettop(L), &sim->hooks, &sim->view.context, autoscaler);
+    autoscaler->interval_us = opt_field_integer(L, pool, "interval_us", autoscaler->interval_us);
   }
 }
 
@@ -68,68 +65,57 @@ static blis_delay check_delay(lua_State *L, int index, const char *name) {
   lua_getfield(L, index, name);
   int delay = lua_gettop(L);
   luaL_checktype(L, delay, LUA_TTABLE);
-  static const char *const shapes[] = {"normal", "lognormal", "uniform",
-                                       "exponential", NULL};
-  const blis_delay read = {
-      check_field_number(L, delay, "mean_us"),
-      check_field_number(L, delay, "stddev_us"),
-      (blis_delay_shape)check_field_choice(L, delay, "distribution", shapes)};
+  static const char *const shapes[] = {"normal", "lognormal", "uniform", "exponential", NULL};
+  const blis_delay read = {check_field_number(L, delay, "mean_us"),
+                           check_field_number(L, delay, "stddev_us"),
+                           (blis_delay_shape)check_field_choice(L, delay, "distribution", shapes)};
   lua_pop(L, 1);
   return read;
 }
 
-static blis_scaling_config check_config(lua_State *L, int index,
-                                        const bind_simulation *sim) {
+static blis_scaling_config check_config(lua_State *L, int index, const bind_simulation *sim) {
   static const char *const stops[] = {"wait", "redirect", "immediate", NULL};
-  static const char *const victims[] = {"newest", "oldest", "least-loaded",
-                                        NULL};
+  static const char *const victims[] = {"newest", "oldest", "least-loaded", NULL};
   return (blis_scaling_config){
       .role = (blis_scale_role)check_field_integer(L, index, "role"),
       .min = (uint32_t)check_field_integer(L, index, "min_replicas"),
       .max = (uint32_t)check_field_integer(L, index, "max_replicas"),
       .cold_start = {.request = check_delay(L, index, "request_delay_us"),
-                     .provisioning =
-                         check_delay(L, index, "provisioning_delay_us"),
+                     .provisioning = check_delay(L, index, "provisioning_delay_us"),
                      .loading = check_delay(L, index, "loading_delay_us"),
                      .warming = check_delay(L, index, "warmup_duration_us"),
-                     .warming_factor =
-                         opt_field_number(L, index, "warmup_factor", 0),
+                     .warming_factor = opt_field_number(L, index, "warmup_factor", 0),
                      .failure = check_field_number(L, index, "start_failure"),
                      .retries = check_field_integer(L, index, "start_retries")},
       .actuation = check_delay(L, index, "actuation_delay_us"),
       .stop = (blis_stop)check_field_choice(L, index, "drain", stops),
       .grace_us = opt_field_integer(L, index, "grace_us", BLIS_TIME_NEVER_US),
-      .victim =
-          (blis_scale_victim)check_field_choice(L, index, "victim", victims),
+      .victim = (blis_scale_victim)check_field_choice(L, index, "victim", victims),
       .oscillation_us = check_field_integer(L, index, "oscillation_us"),
       .ttft_target_us = check_field_integer(L, index, "ttft_target_us"),
       .tpot_target_us = check_field_integer(L, index, "tpot_target_us"),
       .e2e_target_us = check_field_integer(L, index, "e2e_target_us"),
-      .trigger_queue_depth =
-          opt_field_integer(L, index, "trigger_queue_depth", 0),
-      .trigger_slo_attainment =
-          check_field_number(L, index, "trigger_slo_attainment"),
+      .trigger_queue_depth = opt_field_integer(L, index, "trigger_queue_depth", 0),
+      .trigger_slo_attainment = check_field_number(L, index, "trigger_slo_attainment"),
       .trigger_gap_us = check_field_integer(L, index, "trigger_gap_us"),
       .initial_ones_load = !opt_field_boolean(L, index, "warm_start", true),
       .seed = sim->seed};
 }
 
 static blis_node_pool check_node_pool(lua_State *L, int index) {
-  return (blis_node_pool){
-      .name = check_field_string(L, index, "name"),
-      .gpu = check_field_string(L, index, "gpu"),
-      .gpus_per_node = (uint32_t)check_field_integer(L, index, "gpus_per_node"),
-      .nodes = (uint32_t)check_field_integer(L, index, "nodes"),
-      .max_nodes = (uint32_t)check_field_integer(L, index, "max_nodes"),
-      .provisioning = check_delay(L, index, "provisioning_delay_us"),
-      .cost_per_hour = opt_field_number(L, index, "cost_per_hour", -1),
-      .gpu_price_per_hour =
-          opt_field_number(L, index, "gpu_price_per_hour", -1)};
+  return (blis_node_pool){.name = check_field_string(L, index, "name"),
+                          .gpu = check_field_string(L, index, "gpu"),
+                          .gpus_per_node = (uint32_t)check_field_integer(L, index, "gpus_per_node"),
+                          .nodes = (uint32_t)check_field_integer(L, index, "nodes"),
+                          .max_nodes = (uint32_t)check_field_integer(L, index, "max_nodes"),
+                          .provisioning = check_delay(L, index, "provisioning_delay_us"),
+                          .cost_per_hour = opt_field_number(L, index, "cost_per_hour", -1),
+                          .gpu_price_per_hour =
+                              opt_field_number(L, index, "gpu_price_per_hour", -1)};
 }
 
 /* Of the scaling at that index; pushes. */
-static void check_set_node_pools(lua_State *L, int scaling,
-                                 const bind_simulation *sim) {
+static void check_set_node_pools(lua_State *L, int scaling, const bind_simulation *sim) {
   if (lua_getfield(L, scaling, "node_pools") == LUA_TNIL) {
     return;
   }
@@ -140,18 +126,15 @@ static void check_set_node_pools(lua_State *L, int scaling,
     lua_rawgeti(L, list, (lua_Integer)i + 1);
     pools[i] = check_node_pool(L, lua_gettop(L));
   }
-  const blis_node_pools_config config = {
-      .pools = pools,
-      .count = count,
-      .go_blis = opt_field_boolean(L, scaling, "go_blis", false),
-      .seed = sim->seed};
+  const blis_node_pools_config config = {.pools = pools,
+                                         .count = count,
+                                         .go_blis = opt_field_boolean(L, scaling, "go_blis", false),
+                                         .seed = sim->seed};
   blis_error error = {0};
-  check_status(L, blis_cluster_set_node_pools(sim->cluster, &config, &error),
-               &error);
+  check_status(L, blis_cluster_set_node_pools(sim->cluster, &config, &error), &error);
 }
 
-static void check_set_go_blis(lua_State *L, int scaling,
-                              blis_autoscaler *policy,
+static void check_set_go_blis(lua_State *L, int scaling, blis_autoscaler *policy,
                               const bind_simulation *sim) {
   const blis_go_blis_scaling_config config = {
       .interval_us = policy->interval_us,
@@ -160,9 +143,7 @@ static void check_set_go_blis(lua_State *L, int scaling,
       .initial_ones_load = !opt_field_boolean(L, scaling, "warm_start", true),
       .seed = sim->seed};
   blis_error error = {0};
-  check_status(L,
-               blis_cluster_set_go_blis_autoscaler(sim->cluster, policy,
-                                                   &config, &error),
+  check_status(L, blis_cluster_set_go_blis_autoscaler(sim->cluster, policy, &config, &error),
                &error);
 }
 
@@ -173,9 +154,7 @@ static void check_set_own(lua_State *L, int scaling, blis_autoscaler *policy,
     config.future = &sim->future.future;
   }
   blis_error error = {0};
-  check_status(
-      L, blis_cluster_set_autoscaler(sim->cluster, policy, &config, &error),
-      &error);
+  check_status(L, blis_cluster_set_autoscaler(sim->cluster, policy, &config, &error), &error);
 }
 
 void check_set_scaling(lua_State *L, int config, bind_simulation *sim) {
@@ -185,8 +164,8 @@ void check_set_scaling(lua_State *L, int config, bind_simulation *sim) {
     check_set_node_pools(L, top + 1, sim);
     for (int k = 0; k < SIMULATION_SCALED_POOLS; k++) {
       if (push_pool(L, top + 1, k + 1)) {
-        (is_go_blis ? check_set_go_blis : check_set_own)(
-            L, lua_gettop(L), &sim->autoscalers[k], sim);
+        (is_go_blis ? check_set_go_blis : check_set_own)(L, lua_gettop(L), &sim->autoscalers[k],
+                                                         sim);
       }
     }
   }
@@ -226,20 +205,17 @@ static void push_levels(lua_State *L, const blis_scaling_report *report) {
 }
 
 /* Microseconds that all instances have spent in each state. */
-static void push_states(lua_State *L, const blis_cluster *cluster,
-                        int64_t end_us) {
+static void push_states(lua_State *L, const blis_cluster *cluster, int64_t end_us) {
   lua_createtable(L, 0, BLIS_SERVICE_COUNT);
   for (int s = 0; s < BLIS_SERVICE_COUNT; s++) {
     int64_t spent_us = 0;
     for (uint32_t i = 0; i < blis_cluster_instance_count(cluster); i++) {
       spent_us += blis_cluster_rank(cluster, i) == 0
-                      ? blis_cluster_instance_time_us(cluster, i,
-                                                      (blis_service)s, end_us)
+                      ? blis_cluster_instance_time_us(cluster, i, (blis_service)s, end_us)
                       : 0;
     }
     if (s != BLIS_SERVICE_ABSENT && s != BLIS_SERVICE_DRAINED) {
-      set_field_number(L, blis_service_name((blis_service)s),
-                       (double)spent_us / 1e6);
+      set_field_number(L, blis_service_name((blis_service)s), (double)spent_us / 1e6);
     }
   }
 }
@@ -264,9 +240,8 @@ static void push_node_pools(lua_State *L, const blis_cluster *cluster) {
 static int64_t paid_us_of(const blis_cluster *cluster, int64_t end_us) {
   int64_t paid_us = 0;
   for (uint32_t i = 0; i < blis_cluster_instance_count(cluster); i++) {
-    paid_us += blis_cluster_rank(cluster, i) == 0
-                   ? blis_cluster_instance_paid_us(cluster, i, end_us)
-                   : 0;
+    paid_us +=
+        blis_cluster_rank(cluster, i) == 0 ? blis_cluster_instance_paid_us(cluster, i, end_us) : 0;
   }
   return paid_us;
 }
@@ -304,8 +279,7 @@ static void push_pools(lua_State *L, const blis_cluster *cluster) {
 
 /* Without an autoscaler; where a market may take instances away, all is counted
    until the last request has ended, in whatever way. */
-static void set_present(lua_State *L, const bind_simulation *sim,
-                        int64_t duration_us) {
+static void set_present(lua_State *L, const bind_simulation *sim, int64_t duration_us) {
   blis_market_times times;
   if (!blis_cluster_get_market_times(sim->cluster, duration_us, &times)) {
     set_paid(L, sim, duration_us, false);
@@ -320,8 +294,7 @@ static void set_present(lua_State *L, const bind_simulation *sim,
   lua_setfield(L, -2, "market");
 }
 
-void set_scaling(lua_State *L, const bind_simulation *sim,
-                 int64_t duration_us) {
+void set_scaling(lua_State *L, const bind_simulation *sim, int64_t duration_us) {
   const blis_cluster *cluster = sim->cluster;
   blis_scaling_report report;
   if (!blis_cluster_get_scaling(cluster, 0, &report)) {
@@ -331,14 +304,11 @@ void set_scaling(lua_State *L, const bind_simulation *sim,
   set_paid(L, sim, report.end_us, true);
   lua_createtable(L, 0, 20);
   set_field_integer(L, "end_us", report.end_us);
-  set_field_number(L, "replica_seconds",
-                   (double)paid_us_of(cluster, report.end_us) / 1e6);
+  set_field_number(L, "replica_seconds", (double)paid_us_of(cluster, report.end_us) / 1e6);
   set_field_integer(L, "waited", report.waited);
   set_field_integer(L, "most_waiting", report.most_waiting);
   set_field_number(L, "waited_mean_ms",
-                   report.waited == 0 ? 0
-                                      : (double)report.waited_us /
-                                            (double)report.waited / 1e3);
+                   report.waited == 0 ? 0 : (double)report.waited_us / (double)report.waited / 1e3);
   set_field_number(L, "waited_max_ms", (double)report.longest_us / 1e3);
   push_states(L, cluster, report.end_us);
   lua_setfield(L, -2, "state_seconds");

@@ -70,8 +70,8 @@ static void check_open(lua_State *L, int index, bind_simulation *sim) {
   sim->random_before = bind_script_random_enter(L, &sim->script_random);
 }
 
-void check_shut(lua_State *L, int index, bind_simulation *sim,
-                blis_status status, const blis_error *error) {
+void check_shut(lua_State *L, int index, bind_simulation *sim, blis_status status,
+                const blis_error *error) {
   bind_watch_rest(L, &sim->watch, status != BLIS_OK || sim->hooks.has_error);
   sim->hooks.L = NULL;
   bind_script_random_leave(L, sim->random_before);
@@ -106,8 +106,7 @@ bind_simulation *check_drivable(lua_State *L, const char *method) {
 }
 
 void check_change(lua_State *L, int index,
-                  blis_status (*change)(void *ud, blis_cluster *cluster,
-                                        blis_error *error),
+                  blis_status (*change)(void *ud, blis_cluster *cluster, blis_error *error),
                   void *ud) {
   bind_simulation *sim = check_simulation(L, index);
   luaL_argcheck(L, !sim->is_finished, 1, "the simulation is over");

@@ -121,8 +121,8 @@ bind_simulation *check_drivable(lua_State *L, const char *method);
  * Shuts the hooks of the simulation at index and raises what has failed: an
  * interrupt may be followed by more driving, any other failure stays.
  */
-void check_shut(lua_State *L, int index, bind_simulation *sim,
-                blis_status status, const blis_error *error);
+void check_shut(lua_State *L, int index, bind_simulation *sim, blis_status status,
+                const blis_error *error);
 
 /* Raises the stored error object of the simulation at index, which failed. */
 int bind_simulation_raise_failure(lua_State *L, int index);
@@ -133,8 +133,7 @@ int bind_simulation_raise_failure(lua_State *L, int index);
  * BLIS_ERR_INVALID.
  */
 void check_change(lua_State *L, int index,
-                  blis_status (*change)(void *ud, blis_cluster *cluster,
-                                        blis_error *error),
+                  blis_status (*change)(void *ud, blis_cluster *cluster, blis_error *error),
                   void *ud);
 
 #endif

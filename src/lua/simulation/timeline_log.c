@@ -16,14 +16,13 @@ static void set_cell(lua_State *L, int table, const char *column, size_t row) {
   lua_pop(L, 1);
 }
 
-static void set_integer(lua_State *L, int table, const char *column, size_t row,
-                        int64_t value) {
+static void set_integer(lua_State *L, int table, const char *column, size_t row, int64_t value) {
   lua_pushinteger(L, value);
   set_cell(L, table, column, row);
 }
 
-static void set_instance(lua_State *L, int table, const char *column,
-                         size_t row, uint32_t instance) {
+static void set_instance(lua_State *L, int table, const char *column, size_t row,
+                         uint32_t instance) {
   lua_pushfstring(L, "instance_%I", (LUAI_UACINT)instance);
   set_cell(L, table, column, row);
 }
@@ -31,8 +30,8 @@ static void set_instance(lua_State *L, int table, const char *column,
 static void set_id(lua_State *L, int table, const char *column, size_t row,
                    const blis_request_name *request) {
   char id[BLIS_REQUEST_ID_SIZE];
-  lua_pushstring(L, blis_request_id_of(request->number, request->session,
-                                       request->round_index, id));
+  lua_pushstring(L,
+                 blis_request_id_of(request->number, request->session, request->round_index, id));
   set_cell(L, table, column, row);
 }
 
@@ -58,8 +57,7 @@ static void push_owner(lua_State *L, blis_tier_scope scope, uint32_t owner) {
   if (scope == BLIS_TIER_OF_CLUSTER) {
     lua_pushliteral(L, "");
   } else {
-    lua_pushfstring(L, "%s_%I",
-                    scope == BLIS_TIER_OF_NODE ? "node" : "instance",
+    lua_pushfstring(L, "%s_%I", scope == BLIS_TIER_OF_NODE ? "node" : "instance",
                     (LUAI_UACINT)owner);
   }
 }
@@ -69,8 +67,7 @@ static void push_moves(lua_State *L, const bind_simulation *sim) {
   int top = lua_gettop(L);
   for (size_t i = 0; i < sim->loads.moves.count; i++) {
     const blis_kv_move *move = &sim->loads.moves.items[i];
-    const blis_kv_tier_counts tier =
-        blis_cluster_kv_tier(sim->cluster, move->tier);
+    const blis_kv_tier_counts tier = blis_cluster_kv_tier(sim->cluster, move->tier);
     lua_pushstring(L, tier.name);
     set_cell(L, top, "tier", i);
     push_owner(L, tier.scope, move->owner);
@@ -93,12 +90,11 @@ static void push_moves(lua_State *L, const bind_simulation *sim) {
   }
 }
 
-static void set_join_end(lua_State *L, int table, const char *column,
-                         size_t row, const bind_simulation *sim,
-                         const blis_join_end *end) {
+static void set_join_end(lua_State *L, int table, const char *column, size_t row,
+                         const bind_simulation *sim, const blis_join_end *end) {
   const blis_intern *strings = sim->records->source.source.strings;
-  const blis_request_name name = {
-      end->number, blis_intern_text(strings, end->session), end->round_index};
+  const blis_request_name name = {end->number, blis_intern_text(strings, end->session),
+                                  end->round_index};
   set_id(L, table, column, row, &name);
 }
 
@@ -106,8 +102,8 @@ static void set_join_end(lua_State *L, int table, const char *column,
 static int64_t push_joins(lua_State *L, const bind_simulation *sim) {
   size_t count;
   int64_t left_out;
-  const blis_join *joins = blis_graph_player_joins(
-      sim->records->source.graphs.player, &count, &left_out);
+  const blis_join *joins =
+      blis_graph_player_joins(sim->records->source.graphs.player, &count, &left_out);
   lua_createtable(L, 0, 2);
   int top = lua_gettop(L);
   for (size_t i = 0; i < count; i++) {

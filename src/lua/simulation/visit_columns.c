@@ -6,25 +6,24 @@
  * Sets one column of the table on top: push pushes what row item has there.
  * Whole columns at once take a fifth of the time of cell by cell.
  */
-#define SET_COLUMN(L, name, rows, push)                                        \
-  do {                                                                         \
-    lua_createtable((L), (int)(rows).count, 0);                                \
-    for (size_t row = 0; row < (rows).count; row++) {                          \
-      const void *item = &(rows).items[row];                                   \
-      push;                                                                    \
-      lua_rawseti((L), -2, (lua_Integer)row + 1);                              \
-    }                                                                          \
-    lua_setfield((L), -2, (name));                                             \
+#define SET_COLUMN(L, name, rows, push)                                                            \
+  do {                                                                                             \
+    lua_createtable((L), (int)(rows).count, 0);                                                    \
+    for (size_t row = 0; row < (rows).count; row++) {                                              \
+      const void *item = &(rows).items[row];                                                       \
+      push;                                                                                        \
+      lua_rawseti((L), -2, (lua_Integer)row + 1);                                                  \
+    }                                                                                              \
+    lua_setfield((L), -2, (name));                                                                 \
   } while (0)
 
-#define SET_INTEGERS(L, type, member, rows)                                    \
-  SET_COLUMN(L, #member, rows,                                                 \
-             lua_pushinteger((L), (lua_Integer)((const type *)item)->member))
+#define SET_INTEGERS(L, type, member, rows)                                                        \
+  SET_COLUMN(L, #member, rows, lua_pushinteger((L), (lua_Integer)((const type *)item)->member))
 
 static void push_id(lua_State *L, const blis_request_name *request) {
   char id[BLIS_REQUEST_ID_SIZE];
-  lua_pushstring(L, blis_request_id_of(request->number, request->session,
-                                       request->round_index, id));
+  lua_pushstring(L,
+                 blis_request_id_of(request->number, request->session, request->round_index, id));
 }
 
 static void push_instance(lua_State *L, uint32_t instance) {
@@ -48,9 +47,8 @@ void push_visits(lua_State *L, const blis_visit_log *log) {
   SET_INTEGERS(L, blis_visit, left_us, log->visits);
   SET_INTEGERS(L, blis_visit, to_us, log->visits);
   SET_INTEGERS(L, blis_visit, preemptions, log->visits);
-  SET_COLUMN(
-      L, "outcome", log->visits,
-      lua_pushstring(L, blis_visit_end_name((blis_visit_end)VISIT->end)));
+  SET_COLUMN(L, "outcome", log->visits,
+             lua_pushstring(L, blis_visit_end_name((blis_visit_end)VISIT->end)));
   SET_COLUMN(L, "instance_state", log->visits, push_service(L, VISIT->service));
 #undef VISIT
 }
@@ -59,8 +57,7 @@ void push_preemptions(lua_State *L, const blis_visit_log *log) {
 #define PREEMPTED ((const blis_preempted *)item)
   lua_createtable(L, 0, 6);
   SET_COLUMN(L, "request", log->preemptions, push_id(L, &PREEMPTED->request));
-  SET_COLUMN(L, "instance", log->preemptions,
-             push_instance(L, PREEMPTED->instance));
+  SET_COLUMN(L, "instance", log->preemptions, push_instance(L, PREEMPTED->instance));
   SET_INTEGERS(L, blis_preempted, visit, log->preemptions);
   SET_INTEGERS(L, blis_preempted, time_us, log->preemptions);
   SET_INTEGERS(L, blis_preempted, resumed_us, log->preemptions);

@@ -15,11 +15,9 @@ static int64_t wall_clock_us(void) {
   return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-void check_watch(lua_State *L, int index, bind_hooks *hooks,
-                 bind_watch *watch) {
+void check_watch(lua_State *L, int index, bind_hooks *hooks, bind_watch *watch) {
   blis_alloc alloc = bind_alloc(L);
-  watch->interval_us =
-      opt_field_integer(L, index, "watch_interval_ms", 250) * 1000;
+  watch->interval_us = opt_field_integer(L, index, "watch_interval_ms", 250) * 1000;
   blis_glance_init(&watch->glance, &alloc);
   watch->hooks = hooks;
   watch->function = push_hook_field(L, index, "watch", hooks);
@@ -59,8 +57,7 @@ static void set_counts(lua_State *L, const blis_cluster_counts *counts) {
 }
 
 /* Sets { p50_us, p99_us }, unless there is nothing to tell. */
-static void set_times(lua_State *L, const char *name,
-                      const blis_sketch *times) {
+static void set_times(lua_State *L, const char *name, const blis_sketch *times) {
   uint64_t total = times == NULL ? 0 : blis_sketch_total(times);
   if (total == 0) {
     return;
@@ -69,15 +66,13 @@ static void set_times(lua_State *L, const char *name,
   set_field_integer(L, "p50_us", blis_sketch_at_rank(times, (total - 1) / 2));
   set_field_integer(
       L, "p99_us",
-      blis_sketch_at_rank(times, (total - 1) / 100 * 99 +
-                                     (total - 1) % 100 * 99 / 100));
+      blis_sketch_at_rank(times, (total - 1) / 100 * 99 + (total - 1) % 100 * 99 / 100));
   lua_setfield(L, -2, name);
 }
 
 static void set_latencies(lua_State *L, bind_watch *watch) {
   blis_glance_times times;
-  blis_status status =
-      blis_glance_look(&watch->glance, watch->records->recorder, &times);
+  blis_status status = blis_glance_look(&watch->glance, watch->records->recorder, &times);
   (void)status; /* without memory the picture is of fewer requests */
   set_times(L, "ttft", times.ttft_us);
   set_times(L, "itl", times.itl_us);
@@ -95,16 +90,14 @@ static void set_gateway(lua_State *L, const blis_cluster *cluster) {
 }
 
 static const char *role_name(uint32_t roles) {
-  static const char *const names[] = {
-      "",       "prefill",         "decode",         "both",
-      "encode", "encode, prefill", "encode, decode", "all"};
+  static const char *const names[] = {"",       "prefill",         "decode",         "both",
+                                      "encode", "encode, prefill", "encode, decode", "all"};
   return names[roles & BLIS_ROLES_ALL];
 }
 
 static void push_pool(lua_State *L, const blis_scaling_report *report) {
-  static const char *const roles[] = {[BLIS_SCALE_BOTH] = "",
-                                      [BLIS_SCALE_PREFILL] = "prefill",
-                                      [BLIS_SCALE_DECODE] = "decode"};
+  static const char *const roles[] = {
+      [BLIS_SCALE_BOTH] = "", [BLIS_SCALE_PREFILL] = "prefill", [BLIS_SCALE_DECODE] = "decode"};
   lua_createtable(L, 0, 10);
   set_field_string(L, "role", roles[report->role]);
   set_field_integer(L, "changes", (int64_t)report->event_count);
@@ -197,19 +190,16 @@ static void set_groups(lua_State *L, const blis_cluster *cluster) {
 /* The lists of set_instances, in the order in which they are on the stack. */
 enum { STATES, ROLES, QUEUES, BATCHES, KV, HITS, LISTS };
 
-static void push_instance_figures(lua_State *L, const blis_cluster *cluster,
-                                  uint32_t i) {
+static void push_instance_figures(lua_State *L, const blis_cluster *cluster, uint32_t i) {
   blis_instance_stats stats;
   blis_instance_get_stats(blis_cluster_instance(cluster, i), &stats);
   int64_t blocks = stats.cache_hits + stats.cache_misses;
-  lua_pushstring(L,
-                 blis_service_name(blis_cluster_instance_service(cluster, i)));
+  lua_pushstring(L, blis_service_name(blis_cluster_instance_service(cluster, i)));
   lua_pushstring(L, role_name(blis_cluster_instance_facts(cluster, i)->roles));
   lua_pushinteger(L, stats.queue_depth);
   lua_pushinteger(L, stats.batch_size);
   lua_pushnumber(L, (double)stats.used_kv_blocks / (double)stats.kv_blocks);
-  lua_pushnumber(L,
-                 blocks == 0 ? -1 : (double)stats.cache_hits / (double)blocks);
+  lua_pushnumber(L, blocks == 0 ? -1 : (double)stats.cache_hits / (double)blocks);
 }
 
 /* Sets states, roles, queues, batches, kv and hits: lists by instance. */
@@ -273,14 +263,12 @@ void bind_watch_tell(bind_watch *watch) {
   if (!is_due(watch, begin_us)) {
     return;
   }
-  const bind_hook_place place = {.kind = "live view",
-                                 .name = "",
-                                 .now_us = blis_cluster_now_us(watch->cluster)};
+  const bind_hook_place place = {
+      .kind = "live view", .name = "", .now_us = blis_cluster_now_us(watch->cluster)};
   blis_error error = {0};
   watch->is_on = true;
   blis_interrupt_hold(true);
-  blis_status status =
-      bind_pcall(watch->hooks, &place, call_function, watch, &error);
+  blis_status status = bind_pcall(watch->hooks, &place, call_function, watch, &error);
   blis_interrupt_hold(false);
   (void)status; /* an error is in the hooks, where whoever drives looks */
   int64_t end_us = wall_clock_us();

@@ -21,8 +21,8 @@ static void add_tokens(lua_State *L, blis_request *request, uint32_t tokens) {
 }
 
 /* {name, tokens} on top of the stack. */
-static void check_segment(lua_State *L, const bind_content_names *names,
-                          blis_request *request, blis_segment *segment) {
+static void check_segment(lua_State *L, const bind_content_names *names, blis_request *request,
+                          blis_segment *segment) {
   int table = lua_gettop(L);
   lua_rawgeti(L, table, 1);
   lua_rawgeti(L, table, 2);
@@ -35,8 +35,7 @@ static void check_segment(lua_State *L, const bind_content_names *names,
   const char *name = luaL_tolstring(L, table + 1, &length);
   uint32_t stream = 0;
   check_status(L, names->add(names->ud, name, length, &stream), NULL);
-  *segment = (blis_segment){.stream = stream,
-                            .length_tokens = check_tokens(L, table + 2)};
+  *segment = (blis_segment){.stream = stream, .length_tokens = check_tokens(L, table + 2)};
   add_tokens(L, request, segment->length_tokens);
   request->shared_tokens += segment->length_tokens;
   lua_settop(L, table);
@@ -51,8 +50,7 @@ static void check_is_empty(lua_State *L, int index) {
   }
 }
 
-blis_request push_content(lua_State *L, int index,
-                          const bind_content_names *names) {
+blis_request push_content(lua_State *L, int index, const bind_content_names *names) {
   blis_request request = {0};
   if (lua_type(L, index) == LUA_TNUMBER) {
     request.prompt_tokens = check_tokens(L, index);
@@ -71,8 +69,7 @@ blis_request push_content(lua_State *L, int index,
     if (lua_rawgeti(L, index, (lua_Integer)i + 1) == LUA_TTABLE) {
       check_segment(L, names, &request, &segments[request.segment_count++]);
     } else if (i + 1 < count) {
-      luaL_error(L, "part %I of the prompt: private tokens must come last",
-                 (LUAI_UACINT)i + 1);
+      luaL_error(L, "part %I of the prompt: private tokens must come last", (LUAI_UACINT)i + 1);
     } else {
       add_tokens(L, &request, check_tokens(L, -1));
     }

@@ -13,8 +13,7 @@
 
 /* How a name becomes the number of a stream. */
 typedef struct bind_content_names {
-  blis_status (*add)(void *ud, const char *name, size_t length,
-                     uint32_t *stream);
+  blis_status (*add)(void *ud, const char *name, size_t length, uint32_t *stream);
   void *ud;
 } bind_content_names;
 
@@ -23,7 +22,6 @@ typedef struct bind_content_names {
  * a request that is zero otherwise. A buffer with the segments is pushed, or
  * nil. Raises.
  */
-blis_request push_content(lua_State *L, int index,
-                          const bind_content_names *names);
+blis_request push_content(lua_State *L, int index, const bind_content_names *names);
 
 #endif

@@ -7,15 +7,13 @@ void keep_on_top(lua_State *L, int keep) {
   lua_rawseti(L, keep, (lua_Integer)lua_rawlen(L, keep) + 1);
 }
 
-void check_distribution(lua_State *L, int table, int keep,
-                        blis_distribution_spec *spec) {
+void check_distribution(lua_State *L, int table, int keep, blis_distribution_spec *spec) {
   luaL_checktype(L, table, LUA_TTABLE);
   spec->type = opt_field_string(L, table, "type");
   lua_getfield(L, table, "params");
   luaL_checktype(L, -1, LUA_TTABLE);
   spec->param_count = lua_rawlen(L, -1);
-  blis_distribution_param *params =
-      push_buffer(L, spec->param_count, sizeof *params);
+  blis_distribution_param *params = push_buffer(L, spec->param_count, sizeof *params);
   keep_on_top(L, keep);
   for (size_t i = 0; i < spec->param_count; i++) {
     lua_rawgeti(L, -1, (lua_Integer)i + 1);
@@ -50,8 +48,7 @@ int bind_check_distribution(lua_State *L) {
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
   blis_distribution ready = {0};
-  blis_status status =
-      blis_distribution_init(&ready, &alloc, &spec, where, &error);
+  blis_status status = blis_distribution_init(&ready, &alloc, &spec, where, &error);
   if (status == BLIS_OK) {
     blis_distribution_deinit(&ready, &alloc);
   }
@@ -67,8 +64,7 @@ int bind_check_arrival(lua_State *L) {
   check_status(L, blis_arrival_check(&spec, where, &error), &error);
   const char *unused = blis_arrival_unused(&spec);
   if (unused != NULL) {
-    blis_status status =
-        blis_fail(&error, BLIS_ERR_INVALID, "%s: %s", where, unused);
+    blis_status status = blis_fail(&error, BLIS_ERR_INVALID, "%s: %s", where, unused);
     check_status(L, status, &error);
   }
   blis_arrival_note note;

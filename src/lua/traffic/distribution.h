@@ -20,8 +20,7 @@ void keep_on_top(lua_State *L, int keep);
 bool opt_part(lua_State *L, int index, const char *name);
 
 /* {type =, params = {{name, value}, ...}} */
-void check_distribution(lua_State *L, int table, int keep,
-                        blis_distribution_spec *spec);
+void check_distribution(lua_State *L, int table, int keep, blis_distribution_spec *spec);
 
 /* {process =, cv =, shape =, scale =} */
 void check_arrival(lua_State *L, int table, blis_arrival_spec *spec);

@@ -23,8 +23,7 @@ static int file_gc(lua_State *L) {
 
 /* The texts of a list in a table, which keeps them; NULL = there is none. The
    array is left on the stack. */
-static const char *const *check_texts(lua_State *L, int index, const char *name,
-                                      size_t *count) {
+static const char *const *check_texts(lua_State *L, int index, const char *name, size_t *count) {
   if (lua_getfield(L, index, name) == LUA_TNIL) {
     return NULL;
   }
@@ -47,26 +46,19 @@ static void check_models(lua_State *L, int index, blis_graph_models *models) {
   }
 }
 
-static void check_options(lua_State *L, int index,
-                          blis_graph_file_options *options) {
-  static const char *const readings[] = {
-      "design",  "aiperf",       "inference-perf", "guidellm",
-      "go-blis", "llm-d-router", "aisimulate",     NULL};
-  static const char *const delays[] = {"usual",      "completion", "starts",
-                                       "think-time", "none",       NULL};
+static void check_options(lua_State *L, int index, blis_graph_file_options *options) {
+  static const char *const readings[] = {"design",  "aiperf",       "inference-perf", "guidellm",
+                                         "go-blis", "llm-d-router", "aisimulate",     NULL};
+  static const char *const delays[] = {"usual", "completion", "starts", "think-time", "none", NULL};
   static const char *const nested[] = {"auto", "relative", "absolute", NULL};
   luaL_checktype(L, index, LUA_TTABLE);
   *options = (blis_graph_file_options){
       .format = opt_field_string(L, index, "format"),
       .limit = opt_field_integer(L, index, "limit", 0),
-      .hash_block_tokens =
-          (uint32_t)opt_field_integer(L, index, "hash_block_tokens", 0),
-      .reading =
-          (blis_graph_reading)check_field_choice(L, index, "reading", readings),
-      .delays =
-          (blis_graph_delays)check_field_choice(L, index, "delays", delays),
-      .nested =
-          (blis_graph_nested)check_field_choice(L, index, "nested", nested),
+      .hash_block_tokens = (uint32_t)opt_field_integer(L, index, "hash_block_tokens", 0),
+      .reading = (blis_graph_reading)check_field_choice(L, index, "reading", readings),
+      .delays = (blis_graph_delays)check_field_choice(L, index, "delays", delays),
+      .nested = (blis_graph_nested)check_field_choice(L, index, "nested", nested),
       .delay_cap_us = opt_field_integer(L, index, "delay_cap_us", 0),
       .idle_gap_cap_us = opt_field_integer(L, index, "idle_gap_cap_us", 0),
       .bytes_per_token = opt_field_number(L, index, "bytes_per_token", 0)};
@@ -86,9 +78,7 @@ int bind_graph_file_new(lua_State *L) {
     check_status(L, BLIS_ERR_NOMEM, NULL);
   }
   blis_error error = {0};
-  check_status(L,
-               blis_graph_file_open(&alloc, path, &options, self->strings,
-                                    &self->file, &error),
+  check_status(L, blis_graph_file_open(&alloc, path, &options, self->strings, &self->file, &error),
                &error);
   return 1;
 }
@@ -136,8 +126,7 @@ static void push_node(lua_State *L, const blis_graph *graph, uint32_t index,
   lua_setfield(L, -2, "after");
 }
 
-static void push_graph(lua_State *L, const blis_graph *graph,
-                       const blis_intern *strings) {
+static void push_graph(lua_State *L, const blis_graph *graph, const blis_intern *strings) {
   lua_createtable(L, (int)graph->node_count, 2);
   set_field_text(L, "name", strings, graph->name);
   if (graph->start_us >= 0) {
@@ -216,22 +205,17 @@ static int file_len(lua_State *L) {
 
 static int file_tostring(lua_State *L) {
   const bind_graph_file *self = check_file(L, 1);
-  lua_pushfstring(L, "%s: %I session graphs of %I requests",
-                  blis_graph_file_format(self->file),
+  lua_pushfstring(L, "%s: %I session graphs of %I requests", blis_graph_file_format(self->file),
                   (LUAI_UACINT)blis_graph_file_count(self->file),
                   (LUAI_UACINT)blis_graph_file_requests(self->file));
   return 1;
 }
 
-static const luaL_Reg meta[] = {{"__gc", file_gc},
-                                {"__len", file_len},
-                                {"__tostring", file_tostring},
-                                {NULL, NULL}};
+static const luaL_Reg meta[] = {
+    {"__gc", file_gc}, {"__len", file_len}, {"__tostring", file_tostring}, {NULL, NULL}};
 
-static const luaL_Reg methods[] = {{"about", file_about},
-                                   {"list", file_list},
-                                   {"notes", file_notes},
-                                   {NULL, NULL}};
+static const luaL_Reg methods[] = {
+    {"about", file_about}, {"list", file_list}, {"notes", file_notes}, {NULL, NULL}};
 
 void bind_open_graph_files(lua_State *L) {
   push_new_type(L, GRAPH_FILE_TYPE, meta, methods);

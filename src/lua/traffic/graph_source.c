@@ -20,18 +20,16 @@ static int ask_graph(lua_State *L) {
   lua_call(L, 1, 1);
   call->done = lua_isnil(L, -1);
   if (!call->done) {
-    *call->graph = check_graph(L, lua_gettop(L), "graphs", self->count,
-                               &self->builder, self->strings);
+    *call->graph =
+        check_graph(L, lua_gettop(L), "graphs", self->count, &self->builder, self->strings);
   }
   return 0;
 }
 
-static blis_status next_graph(void *state, blis_graph *graph, bool *done,
-                              blis_error *error) {
+static blis_status next_graph(void *state, blis_graph *graph, bool *done, blis_error *error) {
   bind_graphs *self = state;
   if (self->function == 0) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "session graphs can only be had in a run");
+    return blis_fail(error, BLIS_ERR_INVALID, "session graphs can only be had in a run");
   }
   graph_call call = {.graphs = self, .graph = graph};
   const bind_hook_place place = {.kind = "workload", .name = "", .now_us = -1};
@@ -65,50 +63,43 @@ static void check_function(lua_State *L, int index, bind_graphs *graphs) {
 }
 
 /* The feed of the file in the table at index, or of its function. */
-static blis_graph_feed check_feed(lua_State *L, int index,
-                                  bind_graphs *graphs) {
+static blis_graph_feed check_feed(lua_State *L, int index, bind_graphs *graphs) {
   lua_getfield(L, index, "graphs");
   const blis_graph_file *known = bind_graph_file_at(L, lua_gettop(L));
   if (known == NULL) {
     check_function(L, index, graphs);
     return (blis_graph_feed){
         .next = next_graph,
-        .rewind = opt_field_boolean(L, index, "can_repeat", false)
-                      ? rewind_graphs
-                      : NULL,
+        .rewind = opt_field_boolean(L, index, "can_repeat", false) ? rewind_graphs : NULL,
         .state = graphs,
         .strings = graphs->strings};
   }
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
-  check_status(L,
-               blis_graph_file_open_again(known, &alloc, graphs->strings,
-                                          &graphs->file, &error),
+  check_status(L, blis_graph_file_open_again(known, &alloc, graphs->strings, &graphs->file, &error),
                &error);
   return blis_graph_file_feed(graphs->file);
 }
 
-void check_graphs(lua_State *L, int index, bind_hooks *hooks,
-                  bind_graphs *graphs) {
+void check_graphs(lua_State *L, int index, bind_hooks *hooks, bind_graphs *graphs) {
   int top = lua_gettop(L);
   blis_alloc alloc = bind_alloc(L);
   blis_arrival_spec arrival;
-  blis_graph_play play = {
-      .rate = opt_field_number(L, index, "rate", 0),
-      .concurrency = opt_field_integer(L, index, "concurrency", 0),
-      .count = opt_field_integer(L, index, "count", 0),
-      .duration_us = opt_field_integer(L, index, "duration_us", 0),
-      .grace_us = opt_field_integer(L, index, "response_grace_us", -1),
-      .warm_up_requests = opt_field_integer(L, index, "warm_up_requests", 0),
-      .has_primers = opt_field_boolean(L, index, "primers", false),
-      .tree_idle_cap_us = opt_field_integer(L, index, "tree_idle_cap_us", 0),
-      .idle_cap_us = opt_field_integer(L, index, "idle_cap_us", 0),
-      .horizon_us = check_field_integer(L, index, "horizon_us"),
-      .timeout_us = opt_field_integer(L, index, "timeout_us", 0),
-      .speed = check_field_number(L, index, "speed"),
-      .continues = opt_field_boolean(L, index, "continues", false),
-      .tells_future = opt_field_boolean(L, index, "tells_future", false),
-      .seed = check_field_integer(L, index, "seed")};
+  blis_graph_play play = {.rate = opt_field_number(L, index, "rate", 0),
+                          .concurrency = opt_field_integer(L, index, "concurrency", 0),
+                          .count = opt_field_integer(L, index, "count", 0),
+                          .duration_us = opt_field_integer(L, index, "duration_us", 0),
+                          .grace_us = opt_field_integer(L, index, "response_grace_us", -1),
+                          .warm_up_requests = opt_field_integer(L, index, "warm_up_requests", 0),
+                          .has_primers = opt_field_boolean(L, index, "primers", false),
+                          .tree_idle_cap_us = opt_field_integer(L, index, "tree_idle_cap_us", 0),
+                          .idle_cap_us = opt_field_integer(L, index, "idle_cap_us", 0),
+                          .horizon_us = check_field_integer(L, index, "horizon_us"),
+                          .timeout_us = opt_field_integer(L, index, "timeout_us", 0),
+                          .speed = check_field_number(L, index, "speed"),
+                          .continues = opt_field_boolean(L, index, "continues", false),
+                          .tells_future = opt_field_boolean(L, index, "tells_future", false),
+                          .seed = check_field_integer(L, index, "seed")};
   if (opt_part(L, index, "arrival")) {
     check_arrival(L, top + 1, &arrival);
     play.arrival = &arrival;
@@ -121,9 +112,7 @@ void check_graphs(lua_State *L, int index, bind_hooks *hooks,
   }
   const blis_graph_feed feed = check_feed(L, index, graphs);
   blis_error error = {0};
-  check_status(
-      L, blis_graph_player_new(&alloc, &feed, &play, &graphs->player, &error),
-      &error);
+  check_status(L, blis_graph_player_new(&alloc, &feed, &play, &graphs->player, &error), &error);
   lua_settop(L, top);
 }
 

@@ -30,8 +30,7 @@ bool bind_is_graphs(lua_State *L, int index);
  * userdata of graph_file.h. hooks may be
  * NULL for who only asks whether requests follow on others. May raise.
  */
-void check_graphs(lua_State *L, int index, bind_hooks *hooks,
-                  bind_graphs *graphs);
+void check_graphs(lua_State *L, int index, bind_hooks *hooks, bind_graphs *graphs);
 
 /* Idempotent. Never raises. */
 void bind_graphs_close(bind_graphs *graphs);

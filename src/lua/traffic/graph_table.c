@@ -104,8 +104,7 @@ static void raise_at(const reading *r, const char *what) {
 static field check_name(const reading *r, bool is_graph) {
   lua_State *L = r->L;
   if (lua_type(L, -2) != LUA_TSTRING) {
-    raise_at(r, lua_pushfstring(L, "a request has named fields, not %s",
-                                push_what(L, -2)));
+    raise_at(r, lua_pushfstring(L, "a request has named fields, not %s", push_what(L, -2)));
   }
   const char *name = lua_tostring(L, -2);
   blis_nearest nearest = {.wanted = name};
@@ -117,16 +116,16 @@ static field check_name(const reading *r, bool is_graph) {
       blis_nearest_offer(&nearest, fields[f].name);
     }
   }
-  raise_at(r, lua_pushfstring(L, "unknown field '%s'%s", name,
-                              blis_nearest_suggest(&nearest).text));
+  raise_at(r,
+           lua_pushfstring(L, "unknown field '%s'%s", name, blis_nearest_suggest(&nearest).text));
   return FIELDS;
 }
 
 /* The value is on top of the stack. */
 static void raise_value(const reading *r, field f, const char *expected) {
   lua_State *L = r->L;
-  raise_at(r, lua_pushfstring(L, "%s is %s; expected %s", fields[f].name,
-                              push_what(L, -1), expected));
+  raise_at(r,
+           lua_pushfstring(L, "%s is %s; expected %s", fields[f].name, push_what(L, -1), expected));
 }
 
 /* How long the list at index is, in which nothing else may be. */
@@ -136,8 +135,8 @@ static lua_Unsigned check_list(const reading *r, int index, const char *what) {
   for (lua_pushnil(L); lua_next(L, index) != 0; lua_pop(L, 1)) {
     lua_Integer place = lua_isinteger(L, -2) ? lua_tointeger(L, -2) : 0;
     if (place < 1 || (lua_Unsigned)place > length) {
-      raise_at(r, lua_pushfstring(L, "%s is a list, and %s is no place of it",
-                                  what, push_what(L, -2)));
+      raise_at(
+          r, lua_pushfstring(L, "%s is a list, and %s is no place of it", what, push_what(L, -2)));
     }
   }
   return length;
@@ -165,10 +164,8 @@ static int64_t check_value(const reading *r, field f) {
       value = lua_tointegerx(L, -1, &is_whole);
     }
     if (!is_whole || value < 0 || value > fields[f].max) {
-      raise_at(r,
-               lua_pushfstring(L, "%s is %s; expected an integer from 0 to %I",
-                               fields[f].name, push_what(L, -1),
-                               (LUAI_UACINT)fields[f].max));
+      raise_at(r, lua_pushfstring(L, "%s is %s; expected an integer from 0 to %I", fields[f].name,
+                                  push_what(L, -1), (LUAI_UACINT)fields[f].max));
     }
     return value;
   case TEXT:
@@ -196,8 +193,7 @@ static void check_fields(const reading *r, bool is_graph, values *given) {
     if (is_graph && lua_isinteger(L, table + 1)) {
       lua_Integer place = lua_tointeger(L, table + 1);
       if (place < 1 || (lua_Unsigned)place > requests) {
-        raise_at(r, lua_pushfstring(L, "request %I comes after a gap",
-                                    (LUAI_UACINT)place));
+        raise_at(r, lua_pushfstring(L, "request %I comes after a gap", (LUAI_UACINT)place));
       }
       continue;
     }
@@ -214,9 +210,7 @@ static bool is_said(const reading *r, field f) {
 /* A request has what it says itself, or else its graph. */
 static int64_t value_of(const reading *r, field f, int64_t fallback) {
   bool may_inherit = belongs_to(f, true) && r->graph.is_given[f];
-  return r->node.is_given[f] ? r->node.items[f]
-         : may_inherit       ? r->graph.items[f]
-                             : fallback;
+  return r->node.is_given[f] ? r->node.items[f] : may_inherit ? r->graph.items[f] : fallback;
 }
 
 /* The request, from 0, that the value on top of the stack names. */
@@ -246,8 +240,8 @@ static int compare_numbers(const void *a, const void *b) {
 }
 
 /* The list at index names each of its requests once; sorted has room for it. */
-static void check_each_once(const reading *r, int index, const uint32_t *waits,
-                            uint32_t count, uint32_t *sorted) {
+static void check_each_once(const reading *r, int index, const uint32_t *waits, uint32_t count,
+                            uint32_t *sorted) {
   memcpy(sorted, waits, count * sizeof *sorted);
   qsort(sorted, count, sizeof *sorted, compare_numbers);
   for (uint32_t i = 1; i < count; i++) {
@@ -267,9 +261,7 @@ static uint32_t *push_waits(const reading *r, uint32_t *count) {
   lua_State *L = r->L;
   int node = lua_gettop(L);
   bool is_list = lua_getfield(L, node, "after") == LUA_TTABLE;
-  lua_Unsigned length = is_list            ? check_list(r, node + 1, "after")
-                        : lua_isnil(L, -1) ? 0
-                                           : 1;
+  lua_Unsigned length = is_list ? check_list(r, node + 1, "after") : lua_isnil(L, -1) ? 0 : 1;
   uint32_t *waits = push_buffer(L, (size_t)length * 2, sizeof *waits);
   *count = (uint32_t)length;
   for (lua_Unsigned i = 0; i < length; i++) {
@@ -289,12 +281,10 @@ static uint32_t *push_waits(const reading *r, uint32_t *count) {
 }
 
 /* Whoever goes on with an answer has waited for it. */
-static void check_has_ended(const reading *r, uint32_t extended,
-                            const uint32_t *waits, uint32_t count) {
+static void check_has_ended(const reading *r, uint32_t extended, const uint32_t *waits,
+                            uint32_t count) {
   bool has_ended;
-  check_status(r->L,
-               blis_graph_builder_has_ended(r->builder, extended, waits, count,
-                                            &has_ended),
+  check_status(r->L, blis_graph_builder_has_ended(r->builder, extended, waits, count, &has_ended),
                NULL);
   if (!has_ended) {
     raise_value(r, EXTENDS,
@@ -304,8 +294,7 @@ static void check_has_ended(const reading *r, uint32_t extended,
 }
 
 /* Whose context the request at index goes on with. */
-static uint32_t check_extends(const reading *r, int index,
-                              const uint32_t *waits, uint32_t count) {
+static uint32_t check_extends(const reading *r, int index, const uint32_t *waits, uint32_t count) {
   lua_State *L = r->L;
   uint32_t extends = count > 0 ? waits[0] : BLIS_GRAPH_NO_NODE;
   switch (lua_getfield(L, index, "extends")) {
@@ -325,8 +314,7 @@ static uint32_t check_extends(const reading *r, int index,
   return extends;
 }
 
-static uint32_t check_new_text(const reading *r, const char *format,
-                               const char *name) {
+static uint32_t check_new_text(const reading *r, const char *format, const char *name) {
   lua_pushfstring(r->L, format, r->name, name);
   uint32_t id = check_text(r);
   lua_pop(r->L, 1);
@@ -338,14 +326,12 @@ static uint32_t check_new_text(const reading *r, const char *format,
  * it extends; branches have sessions of their own. caller is the node that it
  * extends, or else waits for first.
  */
-static void set_session(const reading *r, int index, uint32_t caller,
-                        blis_graph_node *node) {
+static void set_session(const reading *r, int index, uint32_t caller, blis_graph_node *node) {
   lua_State *L = r->L;
   blis_request *request = &node->request;
   size_t number = r->builder->nodes.count;
   bool extends = node->extends != BLIS_GRAPH_NO_NODE;
-  const blis_graph_node *before =
-      extends ? &r->builder->nodes.items[node->extends] : NULL;
+  const blis_graph_node *before = extends ? &r->builder->nodes.items[node->extends] : NULL;
   bool goes_on = extends && !r->builder->is_extended.items[node->extends];
   if (r->node.is_given[SESSION]) {
     request->session = (uint32_t)r->node.items[SESSION];
@@ -356,17 +342,16 @@ static void set_session(const reading *r, int index, uint32_t caller,
     request->session = check_new_text(r, "%s", NULL);
   } else {
     bool has_id = lua_getfield(L, index, "id") == LUA_TSTRING;
-    const char *id = has_id ? lua_tostring(L, -1)
-                            : lua_pushfstring(L, "%I", (LUAI_UACINT)number + 1);
+    const char *id =
+        has_id ? lua_tostring(L, -1) : lua_pushfstring(L, "%I", (LUAI_UACINT)number + 1);
     request->session = check_new_text(r, "%s/%s", id);
     lua_settop(L, index);
   }
   request->round_index = goes_on ? before->request.round_index + 1 : 0;
   if (caller != BLIS_GRAPH_NO_NODE) {
     const blis_graph_node *by = &r->builder->nodes.items[caller];
-    node->parent_session = by->request.session != request->session
-                               ? by->request.session
-                               : by->parent_session;
+    node->parent_session =
+        by->request.session != request->session ? by->request.session : by->parent_session;
   }
 }
 
@@ -386,33 +371,28 @@ static void need(const reading *r, field f, int64_t min) {
     raise_at(r, lua_pushfstring(r->L, "%s is missing", fields[f].name));
   }
   if (r->node.items[f] < min) {
-    raise_at(r, lua_pushfstring(r->L, "%s is %I; at least %I is needed",
-                                fields[f].name, (LUAI_UACINT)r->node.items[f],
-                                (LUAI_UACINT)min));
+    raise_at(r, lua_pushfstring(r->L, "%s is %I; at least %I is needed", fields[f].name,
+                                (LUAI_UACINT)r->node.items[f], (LUAI_UACINT)min));
   }
 }
 
 /* A prefix is the first tokens of the content that is called like the group. */
-static void set_prefix(const reading *r, blis_graph_node *node,
-                       blis_segment *prefix) {
+static void set_prefix(const reading *r, blis_graph_node *node, blis_segment *prefix) {
   if (node->extends != BLIS_GRAPH_NO_NODE) {
     if (r->node.is_given[PREFIX_GROUP] || r->node.is_given[PREFIX_TOKENS]) {
       raise_at(r, "prefix_group is for requests that begin a context; this "
                   "one extends another's (extends = false begins a new one)");
     }
-    const blis_request *before =
-        &r->builder->nodes.items[node->extends].request;
+    const blis_request *before = &r->builder->nodes.items[node->extends].request;
     node->request.prefix_group = before->prefix_group;
     node->request.prefix_tokens = before->prefix_tokens;
     return;
   }
-  *prefix =
-      (blis_segment){.stream = (uint64_t)value_of(r, PREFIX_GROUP, 0),
-                     .length_tokens = (uint32_t)value_of(r, PREFIX_TOKENS, 0)};
+  *prefix = (blis_segment){.stream = (uint64_t)value_of(r, PREFIX_GROUP, 0),
+                           .length_tokens = (uint32_t)value_of(r, PREFIX_TOKENS, 0)};
   bool has_group = is_said(r, PREFIX_GROUP);
   bool has_tokens = is_said(r, PREFIX_TOKENS);
-  if ((prefix->stream != 0 && !has_tokens) ||
-      (prefix->length_tokens > 0 && !has_group)) {
+  if ((prefix->stream != 0 && !has_tokens) || (prefix->length_tokens > 0 && !has_group)) {
     raise_at(r, has_group ? "prefix_group needs prefix_tokens, how long it is"
                           : "prefix_tokens needs prefix_group, what it is");
   }
@@ -452,8 +432,7 @@ static void check_node(reading *r) {
   lua_State *L = r->L;
   int index = lua_gettop(L);
   if (!lua_istable(L, index)) {
-    raise_at(r, lua_pushfstring(L, "a request is a table, not %s",
-                                push_what(L, index)));
+    raise_at(r, lua_pushfstring(L, "a request is a table, not %s", push_what(L, index)));
   }
   r->node = (values){{0}, {0}};
   check_fields(r, false, &r->node);
@@ -463,13 +442,12 @@ static void check_node(reading *r) {
   const uint32_t *waits = push_waits(r, &wait_count);
   lua_insert(L, index); /* the buffer stays below */
   index++;
-  blis_graph_node node = {
-      .request = {.prompt_tokens = (uint32_t)r->node.items[PROMPT],
-                  .output_tokens = (uint32_t)r->node.items[OUTPUT]},
-      .tool_us = r->node.items[TOOL],
-      .delay_us = r->node.items[DELAY] + r->node.items[TOOL],
-      .is_background = r->node.items[BACKGROUND] != 0,
-      .extends = check_extends(r, index, waits, wait_count)};
+  blis_graph_node node = {.request = {.prompt_tokens = (uint32_t)r->node.items[PROMPT],
+                                      .output_tokens = (uint32_t)r->node.items[OUTPUT]},
+                          .tool_us = r->node.items[TOOL],
+                          .delay_us = r->node.items[DELAY] + r->node.items[TOOL],
+                          .is_background = r->node.items[BACKGROUND] != 0,
+                          .extends = check_extends(r, index, waits, wait_count)};
   node.request.max_output_tokens = r->node.is_given[MAX_OUTPUT]
                                        ? (uint32_t)r->node.items[MAX_OUTPUT]
                                        : node.request.output_tokens;
@@ -480,8 +458,7 @@ static void check_node(reading *r) {
   set_session(r, index, has_caller ? waits[0] : node.extends, &node);
   check_id(r, index);
   blis_error error = {0};
-  if (blis_graph_builder_add(r->builder, &node, true, waits, wait_count,
-                             &error) != BLIS_OK) {
+  if (blis_graph_builder_add(r->builder, &node, true, waits, wait_count, &error) != BLIS_OK) {
     raise_at(r, error.message);
   }
 }
@@ -494,25 +471,21 @@ static void check_nodes(reading *r) {
   }
   int top = lua_gettop(L);
   for (lua_Integer i = 1; i <= count; i++) {
-    snprintf(r->where + r->where_length, sizeof r->where - r->where_length,
-             "[%lld]", (long long)i);
+    snprintf(r->where + r->where_length, sizeof r->where - r->where_length, "[%lld]", (long long)i);
     lua_rawgeti(L, r->table, i);
     check_node(r);
     lua_settop(L, top);
   }
 }
 
-blis_graph check_graph(lua_State *L, int index, const char *where,
-                       lua_Integer number, blis_graph_builder *builder,
-                       blis_intern *strings) {
+blis_graph check_graph(lua_State *L, int index, const char *where, lua_Integer number,
+                       blis_graph_builder *builder, blis_intern *strings) {
   reading r = {.L = L, .table = index, .builder = builder, .strings = strings};
   int top = lua_gettop(L);
-  int length = snprintf(r.where, sizeof r.where, "%.80s[%lld]", where,
-                        (long long)number);
+  int length = snprintf(r.where, sizeof r.where, "%.80s[%lld]", where, (long long)number);
   r.where_length = (size_t)length;
   if (!lua_istable(L, index)) {
-    raise_at(&r, lua_pushfstring(L, "a graph is a list of requests, not %s",
-                                 push_what(L, index)));
+    raise_at(&r, lua_pushfstring(L, "a graph is a list of requests, not %s", push_what(L, index)));
   }
   lua_newtable(L);
   r.ids = lua_gettop(L);
@@ -527,8 +500,7 @@ blis_graph check_graph(lua_State *L, int index, const char *where,
   check_nodes(&r);
   lua_settop(L, top);
   return blis_graph_builder_get(builder, (uint32_t)r.graph.items[NAME],
-                                r.graph.is_given[START] ? r.graph.items[START]
-                                                        : -1);
+                                r.graph.is_given[START] ? r.graph.items[START] : -1);
 }
 
 /* What is needed to look at a graph. */

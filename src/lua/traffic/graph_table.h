@@ -23,9 +23,8 @@
  * which it is. Texts go to strings. Raises, and leaves the builder fit for the
  * next graph.
  */
-blis_graph check_graph(lua_State *L, int index, const char *where,
-                       lua_Integer number, blis_graph_builder *builder,
-                       blis_intern *strings);
+blis_graph check_graph(lua_State *L, int index, const char *where, lua_Integer number,
+                       blis_graph_builder *builder, blis_intern *strings);
 
 /* check_graph(table, where, number): raises what is wrong with it. */
 int bind_check_graph(lua_State *L);

@@ -96,11 +96,10 @@ static void raise_row(const row *r, const char *what) {
 }
 
 /* The value of a field is at index. */
-static void raise_value(const row *r, int index, enum field field,
-                        const char *expected) {
+static void raise_value(const row *r, int index, enum field field, const char *expected) {
   lua_State *L = r->L;
-  raise_row(r, lua_pushfstring(L, "%s is %s; expected %s", fields[field].name,
-                               push_what(L, index), expected));
+  raise_row(r, lua_pushfstring(L, "%s is %s; expected %s", fields[field].name, push_what(L, index),
+                               expected));
 }
 
 /* The name of a field is below the top of the stack. */
@@ -121,8 +120,7 @@ static enum field check_name(const row *r) {
     blis_nearest_offer(&nearest, fields[i].name);
   }
   blis_suggestion suggestion = blis_nearest_suggest(&nearest);
-  raise_row(r,
-            lua_pushfstring(L, "unknown field '%s'%s", name, suggestion.text));
+  raise_row(r, lua_pushfstring(L, "unknown field '%s'%s", name, suggestion.text));
   return FIELDS;
 }
 
@@ -134,8 +132,7 @@ static void check_whole(row *r, enum field field) {
   int64_t value = is_number ? lua_tointegerx(L, top, &is_whole) : 0;
   if (!is_whole || value < 0 || value > fields[field].max) {
     raise_value(r, top, field,
-                lua_pushfstring(L, "an integer from 0 to %I",
-                                (LUAI_UACINT)fields[field].max));
+                lua_pushfstring(L, "an integer from 0 to %I", (LUAI_UACINT)fields[field].max));
   }
   r->values[field] = value;
 }
@@ -146,8 +143,7 @@ static void keep_text(row *r, int index, enum field field) {
   const char *text = lua_tolstring(r->L, index, &length);
   uint32_t id = 0;
   if (length > 0) {
-    check_status(r->L, blis_workload_text(r->workload, text, length, &id),
-                 NULL);
+    check_status(r->L, blis_workload_text(r->workload, text, length, &id), NULL);
   }
   r->values[field] = id;
 }
@@ -171,8 +167,7 @@ static bool is_plain_name(lua_State *L, int index) {
 
 /* { "small", "large" } as "small,large", {} as "-". */
 static void check_models(row *r, enum field field) {
-  static const char expected[] =
-      "a list of models, whose names have no comma in them";
+  static const char expected[] = "a list of models, whose names have no comma in them";
   lua_State *L = r->L;
   int value = lua_gettop(L);
   if (lua_type(L, value) == LUA_TSTRING) {
@@ -207,8 +202,7 @@ static void check_models(row *r, enum field field) {
 static void push_number_text(const row *r, int index, enum field field) {
   double value = lua_tonumber(r->L, index);
   if (lua_type(r->L, index) != LUA_TNUMBER || !(value - value == 0)) {
-    raise_value(r, index, field,
-                "a number, or a table of numbers by model: { small = -1.5 }");
+    raise_value(r, index, field, "a number, or a table of numbers by model: { small = -1.5 }");
   }
   char text[BLIS_DOUBLE_TEXT_SIZE];
   size_t length = blis_format_double(value, BLIS_DOUBLE_SHORT, text);
@@ -262,8 +256,7 @@ static void check_numbers(row *r, enum field field) {
                   "semicolon or equals sign in them");
     }
     push_number_text(r, value + 3, field);
-    lua_pushfstring(L, "%s=%s", lua_tostring(L, value + 2),
-                    lua_tostring(L, -1));
+    lua_pushfstring(L, "%s=%s", lua_tostring(L, value + 2), lua_tostring(L, -1));
     lua_rawseti(L, value + 1, ++count);
   }
   push_sorted(L, value + 1, count);
@@ -325,9 +318,7 @@ static void apply_times(const row *r, blis_request *to) {
   to->deadline_us = value_of(r, DEADLINE, deadline_us);
   if (r->is_given[TIMEOUT]) {
     to->deadline_us =
-        r->values[TIMEOUT] > 0
-            ? blis_time_after_us(to->arrival_us, r->values[TIMEOUT])
-            : 0;
+        r->values[TIMEOUT] > 0 ? blis_time_after_us(to->arrival_us, r->values[TIMEOUT]) : 0;
   } else if (deadline_us > 0 && to->deadline_us == deadline_us) {
     to->deadline_us = blis_time_after_us(to->arrival_us, deadline_us - old_us);
   }
@@ -342,8 +333,7 @@ static void apply_lengths(const row *r, blis_request *to) {
   to->prompt_tokens = (uint32_t)value_of(r, PROMPT, to->prompt_tokens);
   to->output_tokens = (uint32_t)value_of(r, OUTPUT, to->output_tokens);
   uint32_t limit = (uint32_t)value_of(r, MAX_OUTPUT, old_limit);
-  to->max_output_tokens =
-      limit == old_limit && !had_limit ? to->output_tokens : limit;
+  to->max_output_tokens = limit == old_limit && !had_limit ? to->output_tokens : limit;
 }
 
 /* Lists. */
@@ -358,15 +348,13 @@ static blis_workload *push_list(lua_State *L) {
   return *self;
 }
 
-static void add_request(lua_State *L, blis_workload *list,
-                        const blis_request *request) {
+static void add_request(lua_State *L, blis_workload *list, const blis_request *request) {
   check_status(L, blis_workload_add(list, request), NULL);
 }
 
 /* Requests that a function makes. */
 
-static blis_status name_content(void *ud, const char *name, size_t length,
-                                uint32_t *stream) {
+static blis_status name_content(void *ud, const char *name, size_t length, uint32_t *stream) {
   return blis_workload_text(ud, name, length, stream);
 }
 
@@ -382,8 +370,7 @@ static void push_row_content(const row *r, blis_request *request) {
 }
 
 /* A prefix is the first tokens of the content that is called like the group. */
-static void set_prefix(const row *r, blis_request *request,
-                       blis_segment *prefix) {
+static void set_prefix(const row *r, blis_request *request, blis_segment *prefix) {
   *prefix = (blis_segment){.stream = (uint64_t)r->values[PREFIX_GROUP],
                            .length_tokens = (uint32_t)r->values[PREFIX_TOKENS]};
   request->prefix_group = (uint32_t)r->values[PREFIX_GROUP];
@@ -422,10 +409,8 @@ static void add_row(row *r, int64_t number, int64_t *last_us) {
   apply_lengths(r, &request);
   request.number = number;
   if (request.arrival_us < *last_us) {
-    raise_row(
-        r, lua_pushfstring(
-               L, "arrival_us is %I, before that of the previous request, %I",
-               (LUAI_UACINT)request.arrival_us, (LUAI_UACINT)*last_us));
+    raise_row(r, lua_pushfstring(L, "arrival_us is %I, before that of the previous request, %I",
+                                 (LUAI_UACINT)request.arrival_us, (LUAI_UACINT)*last_us));
   }
   *last_us = request.arrival_us;
   add_request(L, r->workload, &request);
@@ -462,8 +447,7 @@ int bind_workload_of_function(lua_State *L) {
       break;
     }
     check_row(&r);
-    if (horizon_us > 0 && r.is_given[ARRIVAL] &&
-        r.values[ARRIVAL] >= horizon_us) {
+    if (horizon_us > 0 && r.is_given[ARRIVAL] && r.values[ARRIVAL] >= horizon_us) {
       break;
     }
     add_row(&r, i, &last_us);
@@ -477,10 +461,8 @@ int bind_workload_of_function(lua_State *L) {
 
 /* Requests that a function changes. */
 
-static void check_content_stays(const row *r, const blis_request *from,
-                                const blis_request *to) {
-  if (r->is_given[CONTENT] ||
-      value_of(r, PREFIX_GROUP, from->prefix_group) != from->prefix_group ||
+static void check_content_stays(const row *r, const blis_request *from, const blis_request *to) {
+  if (r->is_given[CONTENT] || value_of(r, PREFIX_GROUP, from->prefix_group) != from->prefix_group ||
       value_of(r, PREFIX_TOKENS, from->prefix_tokens) != from->prefix_tokens) {
     raise_row(r, "content, prefix_group and prefix_tokens cannot be changed");
   }
@@ -488,11 +470,10 @@ static void check_content_stays(const row *r, const blis_request *from,
     raise_row(r, lua_pushfstring(r->L,
                                  "prompt_tokens is %I; of the prompt, %I are "
                                  "known content",
-                                 (LUAI_UACINT)to->prompt_tokens,
-                                 (LUAI_UACINT)from->shared_tokens));
+                                 (LUAI_UACINT)to->prompt_tokens, (LUAI_UACINT)from->shared_tokens));
   }
-  if (from->shares_output && (to->prompt_tokens != from->prompt_tokens ||
-                              to->output_tokens != from->output_tokens)) {
+  if (from->shares_output &&
+      (to->prompt_tokens != from->prompt_tokens || to->output_tokens != from->output_tokens)) {
     raise_row(r, "its lengths cannot be changed: the prompt of the next round "
                  "contains this one");
   }

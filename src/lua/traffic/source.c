@@ -19,8 +19,7 @@ static void check_sessions(lua_State *L, int index, blis_short_form *form) {
 }
 
 /* {rate =, requests =, prompt =, output =, arrival =, prefixes =, ...} */
-static void check_short_form(lua_State *L, int index, int keep,
-                             blis_short_form *form) {
+static void check_short_form(lua_State *L, int index, int keep, blis_short_form *form) {
   *form = blis_short_form_default();
   form->seed = check_field_integer(L, index, "seed");
   form->rate = check_field_number(L, index, "rate");
@@ -31,8 +30,7 @@ static void check_short_form(lua_State *L, int index, int keep,
   form->model = opt_field_string(L, index, "model");
   form->timeout_us = check_field_integer(L, index, "timeout_us");
   form->lazy_tokens = opt_field_boolean(L, index, "has_lazy_tokens", false);
-  form->reproduce_go_blis_defects =
-      opt_field_boolean(L, index, "go_blis", false);
+  form->reproduce_go_blis_defects = opt_field_boolean(L, index, "go_blis", false);
   int top = lua_gettop(L);
   if (opt_part(L, index, "arrival")) {
     check_arrival(L, top + 1, &form->arrival);
@@ -54,10 +52,8 @@ static void check_short_form(lua_State *L, int index, int keep,
   lua_settop(L, top);
 }
 
-static blis_status new_from_short_form(const blis_alloc *alloc,
-                                       const blis_short_form *form,
-                                       blis_generator **generator,
-                                       blis_error *error) {
+static blis_status new_from_short_form(const blis_alloc *alloc, const blis_short_form *form,
+                                       blis_generator **generator, blis_error *error) {
   blis_arena arena;
   blis_arena_init(&arena, alloc);
   blis_workload_spec spec;
@@ -76,8 +72,7 @@ static void check_generator(lua_State *L, int index, bind_source *source) {
   lua_newtable(L);
   int keep = lua_gettop(L);
   if (luaL_testudata(L, index, WRITTEN_SPEC_TYPE) != NULL) {
-    status = blis_generator_new(&alloc, check_written_spec(L, index),
-                                &source->generator, &error);
+    status = blis_generator_new(&alloc, check_written_spec(L, index), &source->generator, &error);
   } else {
     blis_short_form form;
     check_short_form(L, index, keep, &form);
@@ -90,12 +85,11 @@ static void check_generator(lua_State *L, int index, bind_source *source) {
 
 /* {trace =, think_time =, seed =, horizon_us =, go_blis =} */
 static void check_replay(lua_State *L, int index, bind_source *source) {
-  blis_replay_options options = {
-      .sessions_wait = true,
-      .seed = check_field_integer(L, index, "seed"),
-      .horizon_us = check_field_integer(L, index, "horizon_us"),
-      .reproduce_go_blis_defects =
-          opt_field_boolean(L, index, "go_blis", false)};
+  blis_replay_options options = {.sessions_wait = true,
+                                 .seed = check_field_integer(L, index, "seed"),
+                                 .horizon_us = check_field_integer(L, index, "horizon_us"),
+                                 .reproduce_go_blis_defects =
+                                     opt_field_boolean(L, index, "go_blis", false)};
   lua_newtable(L);
   int keep = lua_gettop(L);
   blis_distribution_spec think;
@@ -107,9 +101,7 @@ static void check_replay(lua_State *L, int index, bind_source *source) {
   const blis_workload *workload = check_workload(L, lua_gettop(L));
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
-  check_status(
-      L, blis_replay_new(&alloc, workload, &options, &source->replay, &error),
-      &error);
+  check_status(L, blis_replay_new(&alloc, workload, &options, &source->replay, &error), &error);
   source->source = blis_replay_source(source->replay);
   lua_settop(L, keep - 1);
 }
@@ -125,14 +117,11 @@ static void check_stream_source(lua_State *L, int index, bind_source *source) {
   blis_trace_stream *stream = check_trace_stream(L, index);
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
-  check_status(L,
-               blis_trace_cursor_open(&alloc, stream, &source->stream, &error),
-               &error);
+  check_status(L, blis_trace_cursor_open(&alloc, stream, &source->stream, &error), &error);
   source->source = blis_trace_cursor_source(source->stream);
 }
 
-void check_source(lua_State *L, int index, bind_hooks *hooks,
-                  bind_source *source) {
+void check_source(lua_State *L, int index, bind_hooks *hooks, bind_source *source) {
   if (bind_is_graphs(L, index)) {
     check_graphs(L, index, hooks, &source->graphs);
     source->source = blis_graph_player_source(source->graphs.player);
@@ -154,8 +143,7 @@ void check_source(lua_State *L, int index, bind_hooks *hooks,
   source->source = blis_workload_source(workload, &source->cursor);
 }
 
-void check_adapter_mix(lua_State *L, int index, int64_t seed,
-                       bind_source *source) {
+void check_adapter_mix(lua_State *L, int index, int64_t seed, bind_source *source) {
   int top = lua_gettop(L);
   lua_getfield(L, index, "adapters");
   luaL_checktype(L, -1, LUA_TTABLE);
@@ -172,10 +160,9 @@ void check_adapter_mix(lua_State *L, int index, int64_t seed,
   if (has_weights) {
     blis_alloc alloc = bind_alloc(L);
     blis_error error = {0};
-    check_status(L,
-                 blis_adapter_mix_new(&alloc, &source->source, shares, count,
-                                      seed, &source->mix, &error),
-                 &error);
+    check_status(
+        L, blis_adapter_mix_new(&alloc, &source->source, shares, count, seed, &source->mix, &error),
+        &error);
     source->source = blis_adapter_mix_source(source->mix);
   }
   lua_settop(L, top);

@@ -28,16 +28,14 @@ typedef struct bind_source {
  * raise, and leaves *source so that bind_source_close can be called in any
  * case. hooks are those of the run, NULL where there is none.
  */
-void check_source(lua_State *L, int index, bind_hooks *hooks,
-                  bind_source *source);
+void check_source(lua_State *L, int index, bind_hooks *hooks, bind_source *source);
 
 /*
  * From here on requests that name no adapter get one, by the weights of the
  * table at index, { adapters = { { id =, weight = }, ... } }; where none has a
  * weight, nothing changes.
  */
-void check_adapter_mix(lua_State *L, int index, int64_t seed,
-                       bind_source *source);
+void check_adapter_mix(lua_State *L, int index, int64_t seed, bind_source *source);
 
 /* From here on the requests are kept. */
 void check_source_copy(lua_State *L, bind_source *source);

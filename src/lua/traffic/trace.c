@@ -11,8 +11,7 @@ int bind_trace_read(lua_State *L) {
   blis_workload **self = push_workload(L);
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
-  check_status(L, blis_trace_read(&alloc, path, &options, self, &error),
-               &error);
+  check_status(L, blis_trace_read(&alloc, path, &options, self, &error), &error);
   return 1;
 }
 

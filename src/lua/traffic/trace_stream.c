@@ -31,8 +31,7 @@ blis_trace_options check_trace_options(lua_State *L, int index) {
   return (blis_trace_options){
       .format = opt_field_string(L, index, "format"),
       .limit = opt_field_integer(L, index, "limit", 0),
-      .hash_block_tokens =
-          (uint32_t)opt_field_integer(L, index, "hash_block_tokens", 0),
+      .hash_block_tokens = (uint32_t)opt_field_integer(L, index, "hash_block_tokens", 0),
       .header_path = opt_field_string(L, index, "header"),
       .keep_epoch = opt_field_boolean(L, index, "keep_epoch", false),
   };
@@ -44,8 +43,7 @@ int bind_trace_stream_new(lua_State *L) {
   blis_trace_stream **self = push_trace_stream(L);
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
-  check_status(L, blis_trace_stream_new(&alloc, path, &options, self, &error),
-               &error);
+  check_status(L, blis_trace_stream_new(&alloc, path, &options, self, &error), &error);
   return 1;
 }
 
@@ -56,8 +54,7 @@ int bind_trace_open(lua_State *L) {
   blis_trace_stream **stream = push_trace_stream(L);
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
-  check_status(L, blis_trace_open(&alloc, path, &options, list, stream, &error),
-               &error);
+  check_status(L, blis_trace_open(&alloc, path, &options, list, stream, &error), &error);
   if (*list != NULL) {
     lua_pop(L, 1);
   }
@@ -96,15 +93,13 @@ static int next_request(lua_State *L) {
   blis_request request;
   bool done;
   blis_error error = {0};
-  check_status(L, blis_trace_cursor_next(*cursor, &request, &done, &error),
-               &error);
+  check_status(L, blis_trace_cursor_next(*cursor, &request, &done, &error), &error);
   if (done) {
     lua_pushnil(L);
     return 1;
   }
   lua_pushinteger(L, index + 1);
-  push_recorded_request(L, &request,
-                        blis_workload_strings(blis_trace_stream_about(stream)));
+  push_recorded_request(L, &request, blis_workload_strings(blis_trace_stream_about(stream)));
   return 2;
 }
 
@@ -141,9 +136,7 @@ static int stream_statistics(lua_State *L) {
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
   blis_workload_statistics measured;
-  check_status(
-      L, blis_source_measure(&alloc, &source, block_size, &measured, &error),
-      &error);
+  check_status(L, blis_source_measure(&alloc, &source, block_size, &measured, &error), &error);
   push_statistics(L, &measured, block_size);
   return 1;
 }
@@ -151,19 +144,15 @@ static int stream_statistics(lua_State *L) {
 static int stream_last_arrival_us(lua_State *L) {
   int64_t last_us;
   blis_error error = {0};
-  check_status(L,
-               blis_trace_stream_need_last_us(check_trace_stream(L, 1),
-                                              &last_us, &error),
+  check_status(L, blis_trace_stream_need_last_us(check_trace_stream(L, 1), &last_us, &error),
                &error);
   lua_pushinteger(L, last_us);
   return 1;
 }
 
 static int stream_goodput_targets(lua_State *L) {
-  const blis_workload *about =
-      blis_trace_stream_about(check_trace_stream(L, 1));
-  push_goodput_targets(L, blis_workload_targets(about),
-                       blis_workload_target_count(about));
+  const blis_workload *about = blis_trace_stream_about(check_trace_stream(L, 1));
+  push_goodput_targets(L, blis_workload_targets(about), blis_workload_target_count(about));
   return 1;
 }
 
@@ -180,9 +169,7 @@ static int stream_description(lua_State *L) {
 static int stream_len(lua_State *L) {
   int64_t count;
   blis_error error = {0};
-  check_status(
-      L, blis_trace_stream_need_count(check_trace_stream(L, 1), &count, &error),
-      &error);
+  check_status(L, blis_trace_stream_need_count(check_trace_stream(L, 1), &count, &error), &error);
   lua_pushinteger(L, count);
   return 1;
 }
@@ -218,8 +205,7 @@ static const luaL_Reg stream_methods[] = {
 
 static int cursor_tostring(lua_State *L) {
   blis_trace_cursor **self = luaL_checkudata(L, 1, CURSOR_TYPE);
-  lua_pushstring(L, *self != NULL ? "requests of a stream"
-                                  : "requests of a stream (closed)");
+  lua_pushstring(L, *self != NULL ? "requests of a stream" : "requests of a stream (closed)");
   return 1;
 }
 

@@ -15,8 +15,7 @@ const blis_workload *check_workload(lua_State *L, int index) {
   return *self;
 }
 
-static void set_lengths(lua_State *L, const char *name,
-                        const blis_length_statistics *lengths) {
+static void set_lengths(lua_State *L, const char *name, const blis_length_statistics *lengths) {
   lua_createtable(L, 0, 7);
   set_field_integer(L, "sum", lengths->sum);
   set_field_number(L, "mean", lengths->mean);
@@ -61,13 +60,11 @@ void push_statistics(lua_State *L, const blis_workload_statistics *measured,
   set_printable(L);
 }
 
-void push_recorded_request(lua_State *L, const blis_request *request,
-                           const blis_intern *strings) {
+void push_recorded_request(lua_State *L, const blis_request *request, const blis_intern *strings) {
   lua_createtable(L, 0, 19);
-  const bind_request_name name = {
-      .number = request->number,
-      .session = blis_intern_text(strings, request->session),
-      .round_index = request->round_index};
+  const bind_request_name name = {.number = request->number,
+                                  .session = blis_intern_text(strings, request->session),
+                                  .round_index = request->round_index};
   push_request_id(L, &name);
   lua_setfield(L, -2, "id");
   set_field_integer(L, "arrival_us", request->arrival_us);
@@ -96,14 +93,11 @@ void push_recorded_request(lua_State *L, const blis_request *request,
   set_printable(L);
 }
 
-void push_workload_request(lua_State *L, const blis_workload *workload,
-                           size_t index) {
-  push_recorded_request(L, blis_workload_request(workload, index),
-                        blis_workload_strings(workload));
+void push_workload_request(lua_State *L, const blis_workload *workload, size_t index) {
+  push_recorded_request(L, blis_workload_request(workload, index), blis_workload_strings(workload));
 }
 
-void push_goodput_targets(lua_State *L, const blis_goodput_target *targets,
-                          size_t count) {
+void push_goodput_targets(lua_State *L, const blis_goodput_target *targets, size_t count) {
   lua_newtable(L);
   for (size_t i = 0; i < count; i++) {
     lua_createtable(L, 0, 4);

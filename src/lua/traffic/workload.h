@@ -16,12 +16,10 @@
 blis_workload **push_workload(lua_State *L);
 
 /* Pushes request index as a table. */
-void push_workload_request(lua_State *L, const blis_workload *workload,
-                           size_t index);
+void push_workload_request(lua_State *L, const blis_workload *workload, size_t index);
 
 /* The same with any request. */
-void push_recorded_request(lua_State *L, const blis_request *request,
-                           const blis_intern *strings);
+void push_recorded_request(lua_State *L, const blis_request *request, const blis_intern *strings);
 
 /* Pushes what was measured, with the block size that was asked for. */
 void push_statistics(lua_State *L, const blis_workload_statistics *measured,
@@ -31,8 +29,7 @@ void push_statistics(lua_State *L, const blis_workload_statistics *measured,
 uint32_t check_block_size(lua_State *L);
 
 /* Pushes { { slo_class =, ttft_ms =, itl_ms =, e2e_ms = }, ... }; 0 = none. */
-void push_goodput_targets(lua_State *L, const blis_goodput_target *targets,
-                          size_t count);
+void push_goodput_targets(lua_State *L, const blis_goodput_target *targets, size_t count);
 
 /* Pushes the notes as a list. */
 void push_notes(lua_State *L, const blis_workload *workload);

@@ -22,8 +22,7 @@ static int source_close(lua_State *L) {
 /* Adds a list of texts to the notes. */
 static void add_notes(lua_State *L, int list, blis_workload *workload) {
   for (lua_Integer i = 1; lua_rawgeti(L, list, i) != LUA_TNIL; i++) {
-    check_status(L, blis_workload_note(workload, "%s", luaL_checkstring(L, -1)),
-                 NULL);
+    check_status(L, blis_workload_note(workload, "%s", luaL_checkstring(L, -1)), NULL);
     lua_pop(L, 1);
   }
   lua_pop(L, 1);
@@ -37,8 +36,7 @@ int bind_workload_new(lua_State *L) {
   check_source(L, 1, NULL, source);
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
-  blis_status status =
-      blis_workload_collect(&alloc, &source->source, SIZE_MAX, self, &error);
+  blis_status status = blis_workload_collect(&alloc, &source->source, SIZE_MAX, self, &error);
   bind_source_close(source);
   check_status(L, status, &error);
   check_status(L, blis_workload_describe(*self, "generated requests"), NULL);
@@ -53,9 +51,7 @@ static int workload_statistics(lua_State *L) {
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
   blis_workload_statistics measured;
-  check_status(
-      L, blis_workload_measure(&alloc, workload, block_size, &measured, &error),
-      &error);
+  check_status(L, blis_workload_measure(&alloc, workload, block_size, &measured, &error), &error);
   push_statistics(L, &measured, block_size);
   return 1;
 }
@@ -87,8 +83,7 @@ static int workload_index(lua_State *L) {
   if (!lua_isinteger(L, 2)) {
     lua_pushvalue(L, 2);
     if (lua_rawget(L, lua_upvalueindex(1)) == LUA_TNIL) {
-      return luaL_error(L, "a workload has no field '%s'",
-                        luaL_tolstring(L, 2, NULL));
+      return luaL_error(L, "a workload has no field '%s'", luaL_tolstring(L, 2, NULL));
     }
     return 1;
   }
@@ -105,8 +100,7 @@ static int workload_index(lua_State *L) {
 /* workload:goodput_targets(): see push_goodput_targets. */
 static int workload_goodput_targets(lua_State *L) {
   const blis_workload *workload = check_workload(L, 1);
-  push_goodput_targets(L, blis_workload_targets(workload),
-                       blis_workload_target_count(workload));
+  push_goodput_targets(L, blis_workload_targets(workload), blis_workload_target_count(workload));
   return 1;
 }
 
@@ -120,9 +114,7 @@ static int workload_notes(lua_State *L) {
 static int workload_last_arrival_us(lua_State *L) {
   const blis_workload *workload = check_workload(L, 1);
   size_t count = blis_workload_count(workload);
-  lua_pushinteger(
-      L,
-      count > 0 ? blis_workload_request(workload, count - 1)->arrival_us : 0);
+  lua_pushinteger(L, count > 0 ? blis_workload_request(workload, count - 1)->arrival_us : 0);
   return 1;
 }
 
@@ -141,10 +133,9 @@ static int workload_slice(lua_State *L) {
   blis_workload **slice = push_workload(L);
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
-  check_status(L,
-               blis_workload_slice(&alloc, workload, (size_t)first - 1,
-                                   (size_t)count, slice, &error),
-               &error);
+  check_status(
+      L, blis_workload_slice(&alloc, workload, (size_t)first - 1, (size_t)count, slice, &error),
+      &error);
   return 1;
 }
 

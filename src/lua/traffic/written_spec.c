@@ -46,8 +46,7 @@ static void check_settings(lua_State *L, blis_spec_settings *s) {
       .replaces_horizon = opt_field_boolean(L, 3, "replaces_horizon", false),
       .lazy_tokens = opt_field_boolean(L, 3, "has_lazy_tokens", false),
       .reproduce_go_blis_defects = opt_field_boolean(L, 3, "go_blis", false),
-      .keeps_group_prefixes =
-          opt_field_boolean(L, 3, "keeps_group_prefixes", false),
+      .keeps_group_prefixes = opt_field_boolean(L, 3, "keeps_group_prefixes", false),
       .refuses_adapters = opt_field_boolean(L, 3, "refuses_adapters", false),
       .may_be_endless = opt_field_boolean(L, 3, "is_only_read", false),
       .cohort_prefix = opt_field_string(L, 3, "cohort_prefix"),
@@ -70,13 +69,11 @@ int bind_written_spec_new(lua_State *L) {
   blis_error error = {0};
   blis_status status;
   if (lua_type(L, 1) == LUA_TSTRING) {
-    status = blis_written_spec_read(&alloc, lua_tostring(L, 1), &settings, self,
-                                    &error);
+    status = blis_written_spec_read(&alloc, lua_tostring(L, 1), &settings, self, &error);
   } else {
     settings.is_script = true;
     const blis_yaml *tree = push_tree(L, 1, place);
-    status = blis_written_spec_from(&alloc, blis_yaml_root(tree), &settings,
-                                    self, &error);
+    status = blis_written_spec_from(&alloc, blis_yaml_root(tree), &settings, self, &error);
     status = status == BLIS_ERR_PARSE ? BLIS_ERR_INVALID : status;
     error.status = status;
   }
@@ -97,8 +94,7 @@ static int written_notes(lua_State *L) {
 
 /* spec:has_follow_ups(): whether requests wait for the answers to others. */
 static int written_has_follow_ups(lua_State *L) {
-  lua_pushboolean(L,
-                  blis_workload_spec_has_follow_ups(check_written_spec(L, 1)));
+  lua_pushboolean(L, blis_workload_spec_has_follow_ups(check_written_spec(L, 1)));
   return 1;
 }
 
@@ -203,9 +199,7 @@ int bind_workload_compose(lua_State *L) {
   note_list notes = {.count = 0};
   blis_workload_spec whole;
   blis_error error = {0};
-  check_status(L,
-               blis_workload_spec_compose(parts, count, arena, &whole, add_note,
-                                          &notes, &error),
+  check_status(L, blis_workload_spec_compose(parts, count, arena, &whole, add_note, &notes, &error),
                &error);
   push_yaml(L, &whole);
   lua_newtable(L);
@@ -241,8 +235,7 @@ static void push_key(lua_State *L, const blis_spec_key *key) {
     lua_setfield(L, -2, "aliases");
   }
   bool is_boolean = strcmp(key->type, "boolean") == 0;
-  if (!is_boolean && value->choices == NULL &&
-      value->maximum > value->minimum) {
+  if (!is_boolean && value->choices == NULL && value->maximum > value->minimum) {
     set_limit(L, value->is_above ? "above" : "min", value->minimum);
     set_limit(L, "max", value->maximum);
   }

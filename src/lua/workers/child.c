@@ -54,8 +54,7 @@ int bind_child_new(lua_State *L) {
 void bind_open_children(lua_State *L) {
   static const luaL_Reg meta[] = {
       {"__gc", child_stop}, {"__tostring", child_tostring}, {NULL, NULL}};
-  static const luaL_Reg methods[] = {
-      {"ask", child_ask}, {"stop", child_stop}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"ask", child_ask}, {"stop", child_stop}, {NULL, NULL}};
   push_new_type(L, CHILD_TYPE, meta, methods);
   lua_pop(L, 1);
 }

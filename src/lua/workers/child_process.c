@@ -34,8 +34,7 @@ blis_status blis_child_start(blis_child_process *child, const char *command,
   BLIS_ASSERT(child->process == 0);
   int pair[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
-    return blis_fail(error, BLIS_ERR_IO, "cannot make a socket: %s",
-                     strerror(errno));
+    return blis_fail(error, BLIS_ERR_IO, "cannot make a socket: %s", strerror(errno));
   }
   (void)fflush(NULL);
   pid_t parent = getpid();
@@ -47,8 +46,7 @@ blis_status blis_child_start(blis_child_process *child, const char *command,
   close(pair[1]);
   if (process < 0) {
     close(pair[0]);
-    return blis_fail(error, BLIS_ERR_IO, "cannot start a process: %s",
-                     strerror(problem));
+    return blis_fail(error, BLIS_ERR_IO, "cannot start a process: %s", strerror(problem));
   }
   (void)setpgid(process, process); /* whoever of the two comes first */
   child->process = process;
@@ -102,15 +100,12 @@ static blis_status fail_gone(blis_child_process *child, blis_error *error) {
     return blis_fail(error, BLIS_ERR_IO, "it has closed its output");
   }
   return WIFEXITED(status)
-             ? blis_fail(error, BLIS_ERR_IO, "it has ended with status %d",
-                         WEXITSTATUS(status))
-             : blis_fail(error, BLIS_ERR_IO, "it was killed by signal %d",
-                         WTERMSIG(status));
+             ? blis_fail(error, BLIS_ERR_IO, "it has ended with status %d", WEXITSTATUS(status))
+             : blis_fail(error, BLIS_ERR_IO, "it was killed by signal %d", WTERMSIG(status));
 }
 
 /* Reads what there is; *is_open is false at the end of its output. */
-static blis_status hear(blis_child_process *child, bool *is_open,
-                        blis_error *error) {
+static blis_status hear(blis_child_process *child, bool *is_open, blis_error *error) {
   char *room = blis_buffer_reserve(&child->heard, READ_SIZE);
   BLIS_TRY_NEW(room, error);
   ssize_t got = recv(child->socket, room, READ_SIZE, MSG_DONTWAIT);
@@ -120,25 +115,21 @@ static blis_status hear(blis_child_process *child, bool *is_open,
 }
 
 static const char *line_end(const blis_child_process *child) {
-  return child->heard.length == 0
-             ? NULL
-             : memchr(child->heard.data, '\n', child->heard.length);
+  return child->heard.length == 0 ? NULL : memchr(child->heard.data, '\n', child->heard.length);
 }
 
 /* Sends the rest of the line, as much as there is room for. */
-static bool tell(const blis_child_process *child, blis_slice line,
-                 size_t *sent) {
-  ssize_t now = send(child->socket, line.data + *sent, line.length - *sent,
-                     MSG_NOSIGNAL | MSG_DONTWAIT);
+static bool tell(const blis_child_process *child, blis_slice line, size_t *sent) {
+  ssize_t now =
+      send(child->socket, line.data + *sent, line.length - *sent, MSG_NOSIGNAL | MSG_DONTWAIT);
   *sent += now > 0 ? (size_t)now : 0;
   return now >= 0 || errno == EAGAIN || errno == EINTR;
 }
 
 /* Sends what is left of the line, and hears what there is, as far as possible.
  */
-static blis_status exchange_some(blis_child_process *child, blis_slice line,
-                                 int64_t left_ms, size_t *sent, bool *is_open,
-                                 blis_error *error) {
+static blis_status exchange_some(blis_child_process *child, blis_slice line, int64_t left_ms,
+                                 size_t *sent, bool *is_open, blis_error *error) {
   struct pollfd polled = {.fd = child->socket, .events = POLLIN};
   polled.events |= *sent < line.length ? POLLOUT : 0;
   int ready = poll(&polled, 1, left_ms < LOOK_MS ? (int)left_ms : LOOK_MS);
@@ -155,8 +146,8 @@ static blis_status exchange_some(blis_child_process *child, blis_slice line,
 }
 
 /* Until there is a line. */
-static blis_status exchange(blis_child_process *child, blis_slice line,
-                            int64_t timeout_ms, blis_error *error) {
+static blis_status exchange(blis_child_process *child, blis_slice line, int64_t timeout_ms,
+                            blis_error *error) {
   int64_t until_ms = clock_ms() + timeout_ms;
   size_t sent = 0;
   bool is_open = true;
@@ -169,24 +160,20 @@ static blis_status exchange(blis_child_process *child, blis_slice line,
       return blis_fail(error, BLIS_ERR_INTERRUPTED, "interrupted");
     }
     if (left_ms <= 0) {
-      return blis_fail(error, BLIS_ERR_IO,
-                       "it has not answered within %" PRId64 " ms", timeout_ms);
+      return blis_fail(error, BLIS_ERR_IO, "it has not answered within %" PRId64 " ms", timeout_ms);
     }
     if (child->heard.length > BLIS_ANSWER_MAX_BYTES) {
-      return blis_fail(error, BLIS_ERR_IO,
-                       "its answer is longer than a line of 1 MiB");
+      return blis_fail(error, BLIS_ERR_IO, "its answer is longer than a line of 1 MiB");
     }
     BLIS_TRY(exchange_some(child, line, left_ms, &sent, &is_open, error));
   }
   return sent == line.length
              ? BLIS_OK
-             : blis_fail(error, BLIS_ERR_IO,
-                         "it answers before it has read the question");
+             : blis_fail(error, BLIS_ERR_IO, "it answers before it has read the question");
 }
 
-static blis_status ask(blis_child_process *child, blis_slice line,
-                       int64_t timeout_ms, blis_slice *answer,
-                       blis_error *error) {
+static blis_status ask(blis_child_process *child, blis_slice line, int64_t timeout_ms,
+                       blis_slice *answer, blis_error *error) {
   bool is_open = true;
   blis_buffer_clear(&child->heard);
   BLIS_TRY(hear(child, &is_open, error)); /* nothing, or what nobody asked */
@@ -194,19 +181,16 @@ static blis_status ask(blis_child_process *child, blis_slice line,
     BLIS_TRY(exchange(child, line, timeout_ms, error));
   }
   const char *newline = line_end(child);
-  size_t length =
-      newline == NULL ? 0 : (size_t)(newline - child->heard.data) + 1;
+  size_t length = newline == NULL ? 0 : (size_t)(newline - child->heard.data) + 1;
   if (length != child->heard.length) {
-    return blis_fail(error, BLIS_ERR_IO,
-                     "it says more than one line for each question");
+    return blis_fail(error, BLIS_ERR_IO, "it says more than one line for each question");
   }
   *answer = (blis_slice){.data = child->heard.data, .length = length - 1};
   return BLIS_OK;
 }
 
-blis_status blis_child_ask(blis_child_process *child, blis_slice line,
-                           int64_t timeout_ms, blis_slice *answer,
-                           blis_error *error) {
+blis_status blis_child_ask(blis_child_process *child, blis_slice line, int64_t timeout_ms,
+                           blis_slice *answer, blis_error *error) {
   if (child->process == 0) {
     return blis_fail(error, BLIS_ERR_IO, "it has ended");
   }

@@ -29,10 +29,8 @@ typedef struct blis_child_process {
  * Has /bin/sh run the command, in a process group of its own. *child is all
  * zero before that. BLIS_ERR_IO, BLIS_ERR_NOMEM.
  */
-BLIS_MUSTUSE blis_status blis_child_start(blis_child_process *child,
-                                          const char *command,
-                                          const blis_alloc *alloc,
-                                          blis_error *error);
+BLIS_MUSTUSE blis_status blis_child_start(blis_child_process *child, const char *command,
+                                          const blis_alloc *alloc, blis_error *error);
 
 /*
  * Sends a line and waits for one; *answer, without its end, is valid until the
@@ -40,9 +38,8 @@ BLIS_MUSTUSE blis_status blis_child_start(blis_child_process *child,
  * more than timeout_ms, says more than one line or too long a one;
  * BLIS_ERR_INTERRUPTED.
  */
-BLIS_MUSTUSE blis_status blis_child_ask(blis_child_process *child,
-                                        blis_slice line, int64_t timeout_ms,
-                                        blis_slice *answer, blis_error *error);
+BLIS_MUSTUSE blis_status blis_child_ask(blis_child_process *child, blis_slice line,
+                                        int64_t timeout_ms, blis_slice *answer, blis_error *error);
 
 /*
  * Closes its standard input, and kills it, with all that it has started, when

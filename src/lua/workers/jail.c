@@ -75,24 +75,21 @@ static void limit_resources(const blis_jail_limits *limits) {
 
 /* For memory, for writing to what is open, for times and for ending. */
 static const int allowed[] = {
-    SCMP_SYS(brk),           SCMP_SYS(mmap),         SCMP_SYS(munmap),
-    SCMP_SYS(mremap),        SCMP_SYS(mprotect),     SCMP_SYS(madvise),
-    SCMP_SYS(write),         SCMP_SYS(writev),       SCMP_SYS(sendto),
-    SCMP_SYS(fstat),         SCMP_SYS(lseek),        SCMP_SYS(close),
-    SCMP_SYS(clock_gettime), SCMP_SYS(gettimeofday), SCMP_SYS(futex),
-    SCMP_SYS(rt_sigreturn),  SCMP_SYS(getpid),       SCMP_SYS(gettid),
-    SCMP_SYS(sched_yield),   SCMP_SYS(exit),         SCMP_SYS(exit_group),
-    SCMP_SYS(sigaltstack),
+    SCMP_SYS(brk),           SCMP_SYS(mmap),         SCMP_SYS(munmap),      SCMP_SYS(mremap),
+    SCMP_SYS(mprotect),      SCMP_SYS(madvise),      SCMP_SYS(write),       SCMP_SYS(writev),
+    SCMP_SYS(sendto),        SCMP_SYS(fstat),        SCMP_SYS(lseek),       SCMP_SYS(close),
+    SCMP_SYS(clock_gettime), SCMP_SYS(gettimeofday), SCMP_SYS(futex),       SCMP_SYS(rt_sigreturn),
+    SCMP_SYS(getpid),        SCMP_SYS(gettid),       SCMP_SYS(sched_yield), SCMP_SYS(exit),
+    SCMP_SYS(exit_group),    SCMP_SYS(sigaltstack),
 };
 
 /* As on a disk with nothing on it. */
 static const int absent[] = {
-    SCMP_SYS(open),       SCMP_SYS(openat),  SCMP_SYS(openat2),
-    SCMP_SYS(creat),      SCMP_SYS(stat),    SCMP_SYS(lstat),
-    SCMP_SYS(newfstatat), SCMP_SYS(statx),   SCMP_SYS(access),
-    SCMP_SYS(faccessat),  SCMP_SYS(unlink),  SCMP_SYS(unlinkat),
-    SCMP_SYS(readlink),   SCMP_SYS(rename),  SCMP_SYS(renameat2),
-    SCMP_SYS(mkdir),      SCMP_SYS(mkdirat), SCMP_SYS(readlinkat),
+    SCMP_SYS(open),     SCMP_SYS(openat),     SCMP_SYS(openat2),    SCMP_SYS(creat),
+    SCMP_SYS(stat),     SCMP_SYS(lstat),      SCMP_SYS(newfstatat), SCMP_SYS(statx),
+    SCMP_SYS(access),   SCMP_SYS(faccessat),  SCMP_SYS(unlink),     SCMP_SYS(unlinkat),
+    SCMP_SYS(readlink), SCMP_SYS(rename),     SCMP_SYS(renameat2),  SCMP_SYS(mkdir),
+    SCMP_SYS(mkdirat),  SCMP_SYS(readlinkat),
 };
 
 /* Nothing in blis does these inside a jail: whoever does has broken out. */
@@ -113,8 +110,7 @@ static const int fatal[] = {
     SCMP_SYS(process_vm_writev),
 };
 
-static bool add_rules(scmp_filter_ctx filter, uint32_t action, const int *calls,
-                      size_t count) {
+static bool add_rules(scmp_filter_ctx filter, uint32_t action, const int *calls, size_t count) {
   for (size_t i = 0; i < count; i++) {
     /* One that this architecture does not have needs no rule. */
     if (calls[i] >= 0 && seccomp_rule_add(filter, action, calls[i], 0) != 0) {
@@ -124,7 +120,7 @@ static bool add_rules(scmp_filter_ctx filter, uint32_t action, const int *calls,
   return true;
 }
 
-#define ADD_RULES(filter, action, calls)                                       \
+#define ADD_RULES(filter, action, calls)                                                           \
   add_rules(filter, action, calls, sizeof(calls) / sizeof(calls)[0])
 
 static scmp_filter_ctx make_filter(void) {

@@ -27,23 +27,20 @@ static time_t seconds_now(void) {
   return time.tv_sec;
 }
 
-static blis_status fail(const blis_journal *journal, const char *what,
-                        blis_error *error) {
-  return blis_fail(error, BLIS_ERR_IO, "%s: %s: %s",
-                   blis_buffer_text(&journal->path), what, strerror(errno));
+static blis_status fail(const blis_journal *journal, const char *what, blis_error *error) {
+  return blis_fail(error, BLIS_ERR_IO, "%s: %s: %s", blis_buffer_text(&journal->path), what,
+                   strerror(errno));
 }
 
-static blis_status create_file(blis_journal *journal, const char *folder,
-                               const char *stem, blis_error *error) {
+static blis_status create_file(blis_journal *journal, const char *folder, const char *stem,
+                               blis_error *error) {
   for (int i = 1; i <= MAX_JOURNALS; i++) {
     blis_buffer_clear(&journal->path);
-    blis_buffer_format(&journal->path, i == 1 ? "%s/%s" : "%s/%s-%d", folder,
-                       stem, i);
+    blis_buffer_format(&journal->path, i == 1 ? "%s/%s" : "%s/%s-%d", folder, stem, i);
     blis_buffer_string(&journal->path, ".jsonl");
     BLIS_TRY_MEM(blis_buffer_status(&journal->path), error);
-    journal->file =
-        open(blis_buffer_text(&journal->path),
-             O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+    journal->file = open(blis_buffer_text(&journal->path),
+                         O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
     if (journal->file >= 0) {
       return BLIS_OK;
     }
@@ -54,9 +51,8 @@ static blis_status create_file(blis_journal *journal, const char *folder,
   return fail(journal, "cannot be created", error);
 }
 
-blis_status blis_journal_create(const blis_alloc *alloc, const char *folder,
-                                const char *stem, blis_journal **journal,
-                                blis_error *error) {
+blis_status blis_journal_create(const blis_alloc *alloc, const char *folder, const char *stem,
+                                blis_journal **journal, blis_error *error) {
   *journal = NULL;
   blis_journal *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
   BLIS_TRY_NEW(self, error);
@@ -89,8 +85,7 @@ static bool write_all(int file, const char *bytes, size_t left) {
   return true;
 }
 
-blis_status blis_journal_append(blis_journal *journal, blis_slice line,
-                                blis_error *error) {
+blis_status blis_journal_append(blis_journal *journal, blis_slice line, blis_error *error) {
   blis_buffer_clear(&journal->line);
   blis_buffer_bytes(&journal->line, line.data, line.length);
   blis_buffer_char(&journal->line, '\n');
@@ -127,24 +122,20 @@ blis_status blis_folder_make(const char *path, blis_error *error) {
       (errno == EEXIST && stat(path, &about) == 0 && S_ISDIR(about.st_mode))) {
     return BLIS_OK;
   }
-  return blis_fail(error, BLIS_ERR_IO, "%s: cannot create folder: %s", path,
-                   strerror(errno));
+  return blis_fail(error, BLIS_ERR_IO, "%s: cannot create folder: %s", path, strerror(errno));
 }
 
 static blis_status fail_claim(const char *path, blis_error *error) {
-  return blis_fail(error, BLIS_ERR_IO, "%s: cannot be written: %s", path,
-                   strerror(errno));
+  return blis_fail(error, BLIS_ERR_IO, "%s: cannot be written: %s", path, strerror(errno));
 }
 
-blis_status blis_file_claim(const char *path, blis_slice line, bool *claimed,
-                            blis_error *error) {
+blis_status blis_file_claim(const char *path, blis_slice line, bool *claimed, blis_error *error) {
   int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   *claimed = file >= 0;
   if (file < 0) {
     return errno == EEXIST ? BLIS_OK : fail_claim(path, error);
   }
-  bool is_written =
-      write_all(file, line.data, line.length) && write_all(file, "\n", 1);
+  bool is_written = write_all(file, line.data, line.length) && write_all(file, "\n", 1);
   blis_status status = is_written ? BLIS_OK : fail_claim(path, error);
   close(file);
   return status;

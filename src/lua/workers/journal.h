@@ -20,10 +20,8 @@ typedef struct blis_journal blis_journal;
  * Creates folder/<stem>.jsonl, or folder/<stem>-<n>.jsonl when that exists:
  * never a file that was there before. The caller owns *journal.
  */
-BLIS_MUSTUSE blis_status blis_journal_create(const blis_alloc *alloc,
-                                             const char *folder,
-                                             const char *stem,
-                                             blis_journal **journal,
+BLIS_MUSTUSE blis_status blis_journal_create(const blis_alloc *alloc, const char *folder,
+                                             const char *stem, blis_journal **journal,
                                              blis_error *error);
 
 /*
@@ -31,8 +29,7 @@ BLIS_MUSTUSE blis_status blis_journal_create(const blis_alloc *alloc,
  * than a second ago is on the disk, or on its way there. BLIS_ERR_IO names the
  * file and the system's reason.
  */
-BLIS_MUSTUSE blis_status blis_journal_append(blis_journal *journal,
-                                             blis_slice line,
+BLIS_MUSTUSE blis_status blis_journal_append(blis_journal *journal, blis_slice line,
                                              blis_error *error);
 
 /* Brings everything to the disk and closes the file. NULL is allowed. */
@@ -46,7 +43,7 @@ BLIS_MUSTUSE blis_status blis_folder_make(const char *path, blis_error *error);
  * of all who ask for the same path at once, *claimed is true for one, on
  * shared file systems too (NFS from version 3 on).
  */
-BLIS_MUSTUSE blis_status blis_file_claim(const char *path, blis_slice line,
-                                         bool *claimed, blis_error *error);
+BLIS_MUSTUSE blis_status blis_file_claim(const char *path, blis_slice line, bool *claimed,
+                                         blis_error *error);
 
 #endif

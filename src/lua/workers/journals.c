@@ -23,8 +23,7 @@ static int journal_append(lua_State *L) {
   luaL_argcheck(L, *self != NULL, 1, "the journal is closed");
   blis_slice line;
   line.data = luaL_checklstring(L, 2, &line.length);
-  luaL_argcheck(L, memchr(line.data, '\n', line.length) == NULL, 2,
-                "a line has no newline inside");
+  luaL_argcheck(L, memchr(line.data, '\n', line.length) == NULL, 2, "a line has no newline inside");
   blis_error error = {0};
   check_status(L, blis_journal_append(*self, line, &error), &error);
   lua_settop(L, 1);
@@ -51,8 +50,7 @@ int bind_journal_new(lua_State *L) {
   luaL_setmetatable(L, JOURNAL_TYPE);
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
-  check_status(L, blis_journal_create(&alloc, folder, stem, self, &error),
-               &error);
+  check_status(L, blis_journal_create(&alloc, folder, stem, self, &error), &error);
   return 1;
 }
 
@@ -112,8 +110,7 @@ int bind_hash128(lua_State *L) {
   const char *text = luaL_checklstring(L, 1, &length);
   blis_hash128_value hash = blis_hash128(text, length, 0);
   char digits[33];
-  snprintf(digits, sizeof digits, "%016" PRIx64 "%016" PRIx64, hash.high,
-           hash.low);
+  snprintf(digits, sizeof digits, "%016" PRIx64 "%016" PRIx64, hash.high, hash.low);
   lua_pushstring(L, digits);
   return 1;
 }

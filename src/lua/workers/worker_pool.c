@@ -43,13 +43,12 @@ static int64_t now_us(void) {
   return (int64_t)time.tv_sec * 1000000 + time.tv_nsec / 1000;
 }
 
-blis_status blis_worker_pool_new(const blis_alloc *alloc,
-                                 const blis_worker_options *options,
+blis_status blis_worker_pool_new(const blis_alloc *alloc, const blis_worker_options *options,
                                  blis_worker_pool **pool, blis_error *error) {
   *pool = NULL;
   if (options->jobs < 1 || options->jobs > BLIS_WORKERS_MAX) {
-    return blis_fail(error, BLIS_ERR_INVALID, "jobs is %d, expected 1 to %d",
-                     options->jobs, BLIS_WORKERS_MAX);
+    return blis_fail(error, BLIS_ERR_INVALID, "jobs is %d, expected 1 to %d", options->jobs,
+                     BLIS_WORKERS_MAX);
   }
   size_t jobs = (size_t)options->jobs;
   blis_worker_pool *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
@@ -60,10 +59,8 @@ blis_status blis_worker_pool_new(const blis_alloc *alloc,
   self->reported = -1;
   self->workers = blis_alloc_zeroed(alloc, jobs, sizeof *self->workers);
   self->polled = blis_alloc_zeroed(alloc, jobs + WATCHED, sizeof *self->polled);
-  self->polled_worker =
-      blis_alloc_zeroed(alloc, jobs, sizeof *self->polled_worker);
-  if (self->workers == NULL || self->polled == NULL ||
-      self->polled_worker == NULL) {
+  self->polled_worker = blis_alloc_zeroed(alloc, jobs, sizeof *self->polled_worker);
+  if (self->workers == NULL || self->polled == NULL || self->polled_worker == NULL) {
     blis_worker_pool_free(self);
     return blis_fail_nomem(error);
   }
@@ -94,10 +91,8 @@ void blis_worker_pool_free(blis_worker_pool *pool) {
   size_t jobs = (size_t)pool->options.jobs;
   blis_alloc alloc = pool->alloc;
   blis_alloc_free(&alloc, pool->workers, jobs * sizeof *pool->workers);
-  blis_alloc_free(&alloc, pool->polled,
-                  (jobs + WATCHED) * sizeof *pool->polled);
-  blis_alloc_free(&alloc, pool->polled_worker,
-                  jobs * sizeof *pool->polled_worker);
+  blis_alloc_free(&alloc, pool->polled, (jobs + WATCHED) * sizeof *pool->polled);
+  blis_alloc_free(&alloc, pool->polled_worker, jobs * sizeof *pool->polled_worker);
   blis_alloc_free(&alloc, pool->waiting.tasks,
                   pool->waiting.capacity * sizeof *pool->waiting.tasks);
   blis_alloc_free(&alloc, pool, sizeof *pool);
@@ -106,22 +101,20 @@ void blis_worker_pool_free(blis_worker_pool *pool) {
 static blis_status grow(blis_worker_pool *pool, blis_error *error) {
   queue *waiting = &pool->waiting;
   size_t capacity = waiting->capacity == 0 ? 64 : waiting->capacity * 2;
-  waiting_task *tasks =
-      blis_alloc_zeroed(&pool->alloc, capacity, sizeof *tasks);
+  waiting_task *tasks = blis_alloc_zeroed(&pool->alloc, capacity, sizeof *tasks);
   BLIS_TRY_NEW(tasks, error);
   for (size_t i = 0; i < waiting->count; i++) {
     tasks[i] = waiting->tasks[(waiting->first + i) & (waiting->capacity - 1)];
   }
-  blis_alloc_free(&pool->alloc, waiting->tasks,
-                  waiting->capacity * sizeof *waiting->tasks);
+  blis_alloc_free(&pool->alloc, waiting->tasks, waiting->capacity * sizeof *waiting->tasks);
   waiting->tasks = tasks;
   waiting->capacity = capacity;
   waiting->first = 0;
   return BLIS_OK;
 }
 
-blis_status blis_worker_pool_submit(blis_worker_pool *pool, int64_t task,
-                                    int64_t time_limit_us, blis_error *error) {
+blis_status blis_worker_pool_submit(blis_worker_pool *pool, int64_t task, int64_t time_limit_us,
+                                    blis_error *error) {
   queue *waiting = &pool->waiting;
   if (waiting->count == waiting->capacity) {
     BLIS_TRY(grow(pool, error));
@@ -130,8 +123,7 @@ blis_status blis_worker_pool_submit(blis_worker_pool *pool, int64_t task,
   BLIS_ASSERT(waiting->count < waiting->capacity);
   waiting->tasks[end] = (waiting_task){
       .number = task,
-      .time_limit_us =
-          time_limit_us > 0 ? time_limit_us : pool->options.time_limit_us};
+      .time_limit_us = time_limit_us > 0 ? time_limit_us : pool->options.time_limit_us};
   waiting->count++;
   return BLIS_OK;
 }
@@ -182,22 +174,19 @@ static bool hand_over(blis_worker_pool *pool, blis__worker *worker) {
   waiting->count--;
   pool->busy++;
   BLIS_ASSERT(pool->busy <= (size_t)pool->options.jobs);
-  worker->deadline_us =
-      task.time_limit_us > 0 ? now_us() + task.time_limit_us : INT64_MAX;
+  worker->deadline_us = task.time_limit_us > 0 ? now_us() + task.time_limit_us : INT64_MAX;
   return true;
 }
 
 /* Gives the next task to a worker, and the worker a process if it has none. */
-static blis_status hand_out(blis_worker_pool *pool, blis__worker *worker,
-                            blis_error *error) {
+static blis_status hand_out(blis_worker_pool *pool, blis__worker *worker, blis_error *error) {
   int detail = 0;
   /* One that died while it had nothing to do is replaced without a word. */
   while (worker->process == 0 || !hand_over(pool, worker)) {
     if (worker->process != 0) {
       (void)blis__worker_stop(worker, &detail);
     }
-    BLIS_TRY(blis__worker_start(worker, &pool->options, pool->workers,
-                                pool->options.jobs, error));
+    BLIS_TRY(blis__worker_start(worker, &pool->options, pool->workers, pool->options.jobs, error));
   }
   return BLIS_OK;
 }
@@ -217,12 +206,10 @@ static blis_status hand_out_all(blis_worker_pool *pool, blis_error *error) {
 }
 
 /* What is watched beside workers; poll passes over negative descriptors. */
-static void list_watched(blis_worker_pool *pool,
-                         const blis_worker_watch *watch) {
-  pool->polled[0] = (struct pollfd){.fd = watch->for_input ? STDIN_FILENO : -1,
-                                    .events = POLLIN};
-  pool->polled[1] = (struct pollfd){
-      .fd = watch->for_output ? STDOUT_FILENO : -1, .events = POLLOUT};
+static void list_watched(blis_worker_pool *pool, const blis_worker_watch *watch) {
+  pool->polled[0] = (struct pollfd){.fd = watch->for_input ? STDIN_FILENO : -1, .events = POLLIN};
+  pool->polled[1] =
+      (struct pollfd){.fd = watch->for_output ? STDOUT_FILENO : -1, .events = POLLOUT};
 }
 
 static bool has_watched(const blis_worker_pool *pool) {
@@ -237,8 +224,7 @@ static int list_busy(blis_worker_pool *pool, int64_t *deadline_us) {
     if (!worker->is_busy) {
       continue;
     }
-    pool->polled[WATCHED + count] =
-        (struct pollfd){.fd = worker->socket, .events = POLLIN};
+    pool->polled[WATCHED + count] = (struct pollfd){.fd = worker->socket, .events = POLLIN};
     pool->polled_worker[count] = i;
     count++;
     if (worker->deadline_us < *deadline_us) {
@@ -270,8 +256,7 @@ static void set_idle(blis_worker_pool *pool, int index) {
 }
 
 /* A worker said something or died; true: *result is what came of its task. */
-static bool hear(blis_worker_pool *pool, int index,
-                 blis_worker_result *result) {
+static bool hear(blis_worker_pool *pool, int index, blis_worker_result *result) {
   blis__worker *worker = &pool->workers[index];
   blis__worker_news news = blis__worker_receive(worker);
   if (news == BLIS__WORKER_SILENT) {
@@ -310,11 +295,9 @@ static bool end_overdue(blis_worker_pool *pool, blis_worker_result *result) {
   return false;
 }
 
-static bool hear_all(blis_worker_pool *pool, int count,
-                     blis_worker_result *result) {
+static bool hear_all(blis_worker_pool *pool, int count, blis_worker_result *result) {
   for (int i = 0; i < count; i++) {
-    if (pool->polled[WATCHED + i].revents != 0 &&
-        hear(pool, pool->polled_worker[i], result)) {
+    if (pool->polled[WATCHED + i].revents != 0 && hear(pool, pool->polled_worker[i], result)) {
       return true;
     }
   }
@@ -329,9 +312,8 @@ static void forget_reported(blis_worker_pool *pool) {
 }
 
 blis_status blis_worker_pool_wait(blis_worker_pool *pool, int64_t timeout_us,
-                                  const blis_worker_watch *watch,
-                                  blis_worker_result *result, bool *has_result,
-                                  blis_error *error) {
+                                  const blis_worker_watch *watch, blis_worker_result *result,
+                                  bool *has_result, blis_error *error) {
   static const blis_worker_watch nothing = {0};
   watch = watch == NULL ? &nothing : watch;
   bool is_watching = watch->for_input || watch->for_output;
@@ -343,12 +325,9 @@ blis_status blis_worker_pool_wait(blis_worker_pool *pool, int64_t timeout_us,
     int64_t until_us = end_us;
     list_watched(pool, watch);
     int count = list_busy(pool, &until_us);
-    int ready =
-        poll(pool->polled, (nfds_t)(WATCHED + count), poll_timeout(until_us));
+    int ready = poll(pool->polled, (nfds_t)(WATCHED + count), poll_timeout(until_us));
     if (ready < 0) {
-      return errno == EINTR
-                 ? BLIS_OK
-                 : blis_fail(error, BLIS_ERR_IO, "poll: %s", strerror(errno));
+      return errno == EINTR ? BLIS_OK : blis_fail(error, BLIS_ERR_IO, "poll: %s", strerror(errno));
     }
     *has_result = hear_all(pool, count, result);
     bool is_over = end_us != INT64_MAX && now_us() >= end_us;
@@ -357,8 +336,7 @@ blis_status blis_worker_pool_wait(blis_worker_pool *pool, int64_t timeout_us,
     }
   }
   /* Whoever became free goes on while the caller looks at the result. */
-  if (*has_result && pool->waiting.count > 0 &&
-      pool->workers[pool->reported].process != 0) {
+  if (*has_result && pool->waiting.count > 0 && pool->workers[pool->reported].process != 0) {
     (void)hand_over(pool, &pool->workers[pool->reported]);
   }
   return BLIS_OK;

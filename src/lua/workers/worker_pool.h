@@ -42,8 +42,7 @@ typedef enum blis_worker_outcome {
  * Does a task inside a worker: writes to *text and returns DONE, FAILED or
  * NO_MEMORY. After the last of these the worker is not used again.
  */
-typedef blis_worker_outcome (*blis_worker_fn)(void *ud, int64_t task,
-                                              blis_buffer *text);
+typedef blis_worker_outcome (*blis_worker_fn)(void *ud, int64_t task, blis_buffer *text);
 
 typedef struct blis_worker_options {
   int jobs;                   /* workers at the same time, from 1 */
@@ -67,9 +66,9 @@ typedef struct blis_worker_result {
 typedef struct blis_worker_pool blis_worker_pool;
 
 /* Starts no process yet. The caller owns *pool; *alloc is copied. */
-BLIS_MUSTUSE blis_status blis_worker_pool_new(
-    const blis_alloc *alloc, const blis_worker_options *options,
-    blis_worker_pool **pool, blis_error *error);
+BLIS_MUSTUSE blis_status blis_worker_pool_new(const blis_alloc *alloc,
+                                              const blis_worker_options *options,
+                                              blis_worker_pool **pool, blis_error *error);
 
 /* Kills the workers, and with them unfinished tasks. NULL is allowed. */
 void blis_worker_pool_free(blis_worker_pool *pool);
@@ -78,10 +77,8 @@ void blis_worker_pool_free(blis_worker_pool *pool);
  * Adds a task behind those that wait. time_limit_us is its own, from when a
  * worker has it; 0 = that of the options.
  */
-BLIS_MUSTUSE blis_status blis_worker_pool_submit(blis_worker_pool *pool,
-                                                 int64_t task,
-                                                 int64_t time_limit_us,
-                                                 blis_error *error);
+BLIS_MUSTUSE blis_status blis_worker_pool_submit(blis_worker_pool *pool, int64_t task,
+                                                 int64_t time_limit_us, blis_error *error);
 
 /*
  * Forgets a task that waits, or ends the process that does it; nothing will be
@@ -105,8 +102,9 @@ typedef struct blis_worker_watch {
  * nothing watched, when what is watched (NULL = nothing) happened, and when a
  * signal came. BLIS_ERR_IO when no process can be started.
  */
-BLIS_MUSTUSE blis_status blis_worker_pool_wait(
-    blis_worker_pool *pool, int64_t timeout_us, const blis_worker_watch *watch,
-    blis_worker_result *result, bool *has_result, blis_error *error);
+BLIS_MUSTUSE blis_status blis_worker_pool_wait(blis_worker_pool *pool, int64_t timeout_us,
+                                               const blis_worker_watch *watch,
+                                               blis_worker_result *result, bool *has_result,
+                                               blis_error *error);
 
 #endif

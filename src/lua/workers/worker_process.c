@@ -64,18 +64,15 @@ static void leave_terminal(void) {
   (void)dup2(STDERR_FILENO, STDOUT_FILENO);
 }
 
-static bool answer(int socket, int64_t task, blis_worker_outcome outcome,
-                   const blis_buffer *text) {
+static bool answer(int socket, int64_t task, blis_worker_outcome outcome, const blis_buffer *text) {
   if (text->has_failed) {
     outcome = BLIS_WORKER_NO_MEMORY;
   }
-  blis__worker_header header = {.task = task,
-                                .outcome = (uint32_t)outcome,
-                                .length = (uint32_t)text->length};
+  blis__worker_header header = {
+      .task = task, .outcome = (uint32_t)outcome, .length = (uint32_t)text->length};
   /* What a task has printed appears before anybody hears of its end. */
   (void)fflush(NULL);
-  return send_all(socket, &header, sizeof header) &&
-         send_all(socket, text->data, text->length) &&
+  return send_all(socket, &header, sizeof header) && send_all(socket, text->data, text->length) &&
          outcome != BLIS_WORKER_NO_MEMORY;
 }
 
@@ -98,10 +95,8 @@ static blis_status fail(const char *what, blis_error *error) {
   return blis_fail(error, BLIS_ERR_IO, "%s: %s", what, strerror(errno));
 }
 
-blis_status blis__worker_start(blis__worker *worker,
-                               const blis_worker_options *options,
-                               const blis__worker *others, int count,
-                               blis_error *error) {
+blis_status blis__worker_start(blis__worker *worker, const blis_worker_options *options,
+                               const blis__worker *others, int count, blis_error *error) {
   BLIS_ASSERT(worker->process == 0 && !worker->is_busy);
   int pair[2];
   if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0) {
@@ -146,8 +141,7 @@ bool blis__worker_send(blis__worker *worker, int64_t task) {
   return worker->is_busy;
 }
 
-static void read_header(const blis__worker *worker,
-                        blis__worker_header *header) {
+static void read_header(const blis__worker *worker, blis__worker_header *header) {
   memcpy(header, worker->input.data, sizeof *header);
 }
 
@@ -181,8 +175,7 @@ blis__worker_news blis__worker_receive(blis__worker *worker) {
   }
 }
 
-void blis__worker_result(const blis__worker *worker,
-                         blis_worker_result *result) {
+void blis__worker_result(const blis__worker *worker, blis_worker_result *result) {
   blis__worker_header header;
   read_header(worker, &header);
   result->task = header.task;

@@ -34,8 +34,8 @@ typedef struct blis__worker {
  */
 BLIS_MUSTUSE blis_status blis__worker_start(blis__worker *worker,
                                             const blis_worker_options *options,
-                                            const blis__worker *others,
-                                            int count, blis_error *error);
+                                            const blis__worker *others, int count,
+                                            blis_error *error);
 
 /* Sends a task; false when the worker is gone. */
 bool blis__worker_send(blis__worker *worker, int64_t task);
@@ -50,8 +50,7 @@ typedef enum blis__worker_news {
 blis__worker_news blis__worker_receive(blis__worker *worker);
 
 /* The complete result in worker->input. */
-void blis__worker_result(const blis__worker *worker,
-                         blis_worker_result *result);
+void blis__worker_result(const blis__worker *worker, blis_worker_result *result);
 
 /*
  * Ends the process and all that it started, and waits for it. Returns how it

@@ -26,8 +26,8 @@ static bool is_lack_of_memory(lua_State *L, int index) {
   if (!lua_istable(L, index)) {
     return false;
   }
-  bool found = lua_getfield(L, index, "code") == LUA_TSTRING &&
-               strcmp(lua_tostring(L, -1), "nomem") == 0;
+  bool found =
+      lua_getfield(L, index, "code") == LUA_TSTRING && strcmp(lua_tostring(L, -1), "nomem") == 0;
   lua_pop(L, 1);
   return found;
 }
@@ -41,8 +41,7 @@ static int call_work(lua_State *L) {
     *outcome = BLIS_WORKER_DONE;
     return lua_type(L, -1) == LUA_TSTRING
                ? 1
-               : luaL_error(L, "work returned a %s, expected a string",
-                            luaL_typename(L, -1));
+               : luaL_error(L, "work returned a %s, expected a string", luaL_typename(L, -1));
   }
   bool is_memory = status == LUA_ERRMEM || is_lack_of_memory(L, -1);
   *outcome = is_memory ? BLIS_WORKER_NO_MEMORY : BLIS_WORKER_FAILED;
@@ -81,8 +80,7 @@ static int workers_submit(lua_State *L) {
   blis_error error = {0};
   lua_Integer time_limit_us = luaL_optinteger(L, 3, 0);
   check_status(L,
-               blis_worker_pool_submit(self->pool, luaL_checkinteger(L, 2),
-                                       time_limit_us, &error),
+               blis_worker_pool_submit(self->pool, luaL_checkinteger(L, 2), time_limit_us, &error),
                &error);
   lua_settop(L, 1);
   return 1;
@@ -90,8 +88,7 @@ static int workers_submit(lua_State *L) {
 
 static int workers_cancel(lua_State *L) {
   workers *self = check_workers(L);
-  lua_pushboolean(L,
-                  blis_worker_pool_cancel(self->pool, luaL_checkinteger(L, 2)));
+  lua_pushboolean(L, blis_worker_pool_cancel(self->pool, luaL_checkinteger(L, 2)));
   return 1;
 }
 
@@ -105,8 +102,7 @@ static void check_interrupt(lua_State *L) {
   if (blis_interrupt_requested()) {
     blis_interrupt_clear();
     blis_error error;
-    check_status(L, blis_fail(&error, BLIS_ERR_INTERRUPTED, "interrupted"),
-                 &error);
+    check_status(L, blis_fail(&error, BLIS_ERR_INTERRUPTED, "interrupted"), &error);
   }
 }
 
@@ -127,8 +123,7 @@ static int workers_wait(lua_State *L) {
   bool has_result = false;
   blis_error error = {0};
   check_status(L,
-               blis_worker_pool_wait(self->pool, timeout_us, &watch, &result,
-                                     &has_result, &error),
+               blis_worker_pool_wait(self->pool, timeout_us, &watch, &result, &has_result, &error),
                &error);
   if (!has_result) {
     check_interrupt(L);
@@ -164,8 +159,7 @@ int bind_workers_new(lua_State *L) {
   lua_setiuservalue(L, 2, 1);
   int64_t jobs = check_field_integer(L, 1, "jobs");
   blis_worker_options options = {
-      .jobs = jobs < 0 || jobs > BLIS_WORKERS_MAX ? BLIS_WORKERS_MAX + 1
-                                                  : (int)jobs,
+      .jobs = jobs < 0 || jobs > BLIS_WORKERS_MAX ? BLIS_WORKERS_MAX + 1 : (int)jobs,
       .time_limit_us = opt_field_integer(L, 1, "time_limit_us", 0),
       .memory_limit_bytes = opt_field_integer(L, 1, "memory_limit_bytes", 0),
       .is_fresh = opt_field_boolean(L, 1, "is_fresh", false),
@@ -174,8 +168,7 @@ int bind_workers_new(lua_State *L) {
   };
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
-  check_status(L, blis_worker_pool_new(&alloc, &options, &self->pool, &error),
-               &error);
+  check_status(L, blis_worker_pool_new(&alloc, &options, &self->pool, &error), &error);
   return 1;
 }
 
@@ -184,10 +177,9 @@ void bind_open_workers(lua_State *L) {
                                   {"__close", workers_close},
                                   {"__tostring", workers_tostring},
                                   {NULL, NULL}};
-  static const luaL_Reg methods[] = {
-      {"cancel", workers_cancel},   {"close", workers_close},
-      {"pending", workers_pending}, {"submit", workers_submit},
-      {"wait", workers_wait},       {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"cancel", workers_cancel},   {"close", workers_close},
+                                     {"pending", workers_pending}, {"submit", workers_submit},
+                                     {"wait", workers_wait},       {NULL, NULL}};
   push_new_type(L, WORKERS_TYPE, meta, methods);
   lua_pop(L, 1);
 }

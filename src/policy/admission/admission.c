@@ -11,11 +11,9 @@ const blis_policy_entry blis__admission_always_admit = {
     .source = "BLIS (Go); BLIS macro-level implementation plan",
 };
 
-static blis_status reject(const blis_question *q,
-                          blis_admission_decision *decision) {
+static blis_status reject(const blis_question *q, blis_admission_decision *decision) {
   (void)q;
-  *decision =
-      (blis_admission_decision){.verdict = BLIS_REJECT, .reason = "reject-all"};
+  *decision = (blis_admission_decision){.verdict = BLIS_REJECT, .reason = "reject-all"};
   return BLIS_OK;
 }
 

@@ -13,23 +13,17 @@
 #include "base/error.h"
 #include "policy/contract/view.h"
 
-typedef enum blis_admission_verdict {
-  BLIS_ADMIT,
-  BLIS_REJECT,
-  BLIS_DELAY
-} blis_admission_verdict;
+typedef enum blis_admission_verdict { BLIS_ADMIT, BLIS_REJECT, BLIS_DELAY } blis_admission_verdict;
 
 typedef struct blis_admission_decision {
   blis_admission_verdict verdict;
-  const char
-      *reason;      /* of a rejection; the policy's, until its next decision */
-  int64_t delay_us; /* > 0: decide again that much later */
+  const char *reason; /* of a rejection; the policy's, until its next decision */
+  int64_t delay_us;   /* > 0: decide again that much later */
 } blis_admission_decision;
 
 typedef struct blis_admission_ops {
   /* BLIS_ERR_POLICY (or NOMEM) stops the run with *error. */
-  blis_status (*decide)(const blis_question *q,
-                        blis_admission_decision *decision);
+  blis_status (*decide)(const blis_question *q, blis_admission_decision *decision);
   /*
    * An admitted request has ended in whatever way; ticket is the one that
    * decide saw in request->ticket. NULL when not wanted.

@@ -41,8 +41,7 @@ static bucket *fill(buckets *self, uint32_t tenant, int64_t now_us) {
   }
   bucket *b = &self->items.items[index];
   if (now_us > b->last_us) {
-    double level =
-        b->level + (double)(now_us - b->last_us) * self->rate_per_s / 1e6;
+    double level = b->level + (double)(now_us - b->last_us) * self->rate_per_s / 1e6;
     b->level = level < self->capacity ? level : self->capacity;
     b->last_us = now_us;
   }
@@ -59,8 +58,7 @@ static void free_state(const blis_alloc *alloc, void *state) {
 
 enum { COST_INPUT, COST_REQUEST, COST_TOTAL };
 
-static double cost_of(const buckets *self,
-                      const blis_routing_request *request) {
+static double cost_of(const buckets *self, const blis_routing_request *request) {
   switch (self->cost) {
   case COST_REQUEST:
     return 1;
@@ -71,8 +69,7 @@ static double cost_of(const buckets *self,
   }
 }
 
-static blis_status take_tokens(const blis_question *q,
-                               blis_admission_decision *decision) {
+static blis_status take_tokens(const blis_question *q, blis_admission_decision *decision) {
   buckets *self = q->state;
   bucket *b = fill(self, q->request->tenant, q->view->now_us);
   BLIS_TRY_NEW(b, q->error);
@@ -84,40 +81,33 @@ static blis_status take_tokens(const blis_question *q,
   } else {
     *decision = (blis_admission_decision){
         .verdict = BLIS_REJECT,
-        .reason = cost > self->capacity
-                      ? "token-bucket: costs more than the bucket holds"
-                      : "token-bucket: insufficient tokens"};
+        .reason = cost > self->capacity ? "token-bucket: costs more than the bucket holds"
+                                        : "token-bucket: insufficient tokens"};
   }
   return BLIS_OK;
 }
 
-static const blis_admission_ops token_bucket_ops = {.decide = take_tokens,
-                                                    .free = free_state};
+static const blis_admission_ops token_bucket_ops = {.decide = take_tokens, .free = free_state};
 
 static const blis_param_spec token_bucket_params[] = {
     BLIS__NUMBER("bucket_size", 1e-6, 1e15, 1000, "tokens",
                  "bucket capacity (profile go-blis: 10000)"),
-    BLIS__NUMBER("refill_rate", 1e-6, 1e15, 100, "tokens/s",
-                 "refill rate (profile go-blis: 1000)"),
-    BLIS__BOOLEAN(
-        "per_tenant", 1,
-        "one bucket per tenant, or one for all (profile go-blis: one)"),
+    BLIS__NUMBER("refill_rate", 1e-6, 1e15, 100, "tokens/s", "refill rate (profile go-blis: 1000)"),
+    BLIS__BOOLEAN("per_tenant", 1, "one bucket per tenant, or one for all (profile go-blis: one)"),
     BLIS__CHOICE("cost", "input_tokens|request|total_tokens",
                  "cost of a request: its prompt tokens, 1, or prompt plus "
                  "maximum output tokens, as far as its client says a maximum",
                  BLIS__INTO(buckets, cost)),
 };
 
-static blis_status init_token_bucket(void *state, blis_policy_setup *setup,
-                                     blis_error *error) {
+static blis_status init_token_bucket(void *state, blis_policy_setup *setup, blis_error *error) {
   (void)error;
   buckets *self = state;
   bool go_blis = setup->context->go_blis;
   self->alloc = *setup->alloc;
   self->capacity = blis_setup_number_or(setup, "bucket_size", go_blis, 10000);
   self->rate_per_s = blis_setup_number_or(setup, "refill_rate", go_blis, 1000);
-  self->is_per_tenant =
-      blis_setup_number_or(setup, "per_tenant", go_blis, 0) != 0;
+  self->is_per_tenant = blis_setup_number_or(setup, "per_tenant", go_blis, 0) != 0;
   return BLIS_OK;
 }
 
@@ -144,8 +134,7 @@ static int64_t wait_us(const buckets *self, const bucket *b) {
   return us < 1 ? 1 : us < 0x1p62 ? (int64_t)us : BLIS_TIME_NEVER_US;
 }
 
-static blis_status take_turn(const blis_question *q,
-                             blis_admission_decision *decision) {
+static blis_status take_turn(const blis_question *q, blis_admission_decision *decision) {
   const blis_routing_request *request = q->request;
   buckets *self = q->state;
   *decision = (blis_admission_decision){.verdict = BLIS_ADMIT};
@@ -157,34 +146,28 @@ static blis_status take_turn(const blis_question *q,
   if (b->level >= 1 || self->delays) {
     b->level -= 1;
   } else {
-    *decision = (blis_admission_decision){.verdict = BLIS_REJECT,
-                                          .reason = "rate-limit"};
+    *decision = (blis_admission_decision){.verdict = BLIS_REJECT, .reason = "rate-limit"};
   }
   BLIS_ASSERT(b->level >= 0 || self->delays);
   if (b->level < 0) {
     request->ticket->values[HAS_TOKEN] = 1;
-    *decision = (blis_admission_decision){.verdict = BLIS_DELAY,
-                                          .delay_us = wait_us(self, b)};
+    *decision = (blis_admission_decision){.verdict = BLIS_DELAY, .delay_us = wait_us(self, b)};
   }
   return BLIS_OK;
 }
 
-static const blis_admission_ops rate_limit_ops = {.decide = take_turn,
-                                                  .free = free_state};
+static const blis_admission_ops rate_limit_ops = {.decide = take_turn, .free = free_state};
 
 static const blis_param_spec rate_limit_params[] = {
-    BLIS__NUMBER("rps", 1e-6, 1e9, 50, "requests/s",
-                 "long-run rate of one tenant",
+    BLIS__NUMBER("rps", 1e-6, 1e9, 50, "requests/s", "long-run rate of one tenant",
                  BLIS__INTO(buckets, rate_per_s)),
     BLIS__NUMBER("burst", 1, 1e9, 200, "requests", "burst of one tenant",
                  BLIS__INTO(buckets, capacity)),
-    BLIS__CHOICE("on_limit", "reject|delay",
-                 "reject a request beyond the limit, or delay it",
+    BLIS__CHOICE("on_limit", "reject|delay", "reject a request beyond the limit, or delay it",
                  BLIS__INTO(buckets, delays)),
 };
 
-static blis_status init_rate_limit(void *state, blis_policy_setup *setup,
-                                   blis_error *error) {
+static blis_status init_rate_limit(void *state, blis_policy_setup *setup, blis_error *error) {
   (void)error;
   buckets *self = state;
   self->alloc = *setup->alloc;

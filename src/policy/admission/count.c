@@ -33,22 +33,19 @@ static void free_state(const blis_alloc *alloc, void *state) {
   blis_intern_free(self->named);
 }
 
-static double limit_of(const counting *self, const blis_intern *strings,
-                       uint32_t number) {
+static double limit_of(const counting *self, const blis_intern *strings, uint32_t number) {
   if (self->named == NULL) {
     return self->usual_limit;
   }
-  uint32_t found =
-      blis_intern_find(self->named, blis_intern_text(strings, number),
-                       blis_intern_length(strings, number));
+  uint32_t found = blis_intern_find(self->named, blis_intern_text(strings, number),
+                                    blis_intern_length(strings, number));
   return found == BLIS_INTERN_NONE || self->named_limits.items[found] < 0
              ? self->usual_limit
              : self->named_limits.items[found];
 }
 
 /* NULL = out of memory. */
-static counted *find(counting *self, const blis_intern *strings,
-                     uint32_t number) {
+static counted *find(counting *self, const blis_intern *strings, uint32_t number) {
   size_t needed = (size_t)number + 1;
   if (blis_array_reserve(&self->alloc, &self->items, needed) != BLIS_OK) {
     return NULL;
@@ -66,8 +63,7 @@ static counted *find(counting *self, const blis_intern *strings,
 /* What a ticket holds: the number that the request was counted for. */
 enum { COUNTED_FOR = 0 };
 
-static blis_status decide(const blis_question *q,
-                          blis_admission_decision *decision) {
+static blis_status decide(const blis_question *q, blis_admission_decision *decision) {
   const blis_routing_request *request = q->request;
   counting *self = q->state;
   uint32_t number = self->counts_models ? request->model : request->tenant;
@@ -92,26 +88,22 @@ static void ended(void *state, blis_ticket *ticket) {
   c->active--;
 }
 
-static const blis_admission_ops ops = {
-    .decide = decide, .ended = ended, .free = free_state};
+static const blis_admission_ops ops = {.decide = decide, .ended = ended, .free = free_state};
 
 /* tenant-quota */
 
 static const blis_param_spec quota_params[] = {
-    BLIS__INTEGER(
-        "default_quota", 0, 1e15, 1e15, "requests",
-        "limit for tenants without a quota of their own (default: none)",
-        BLIS__INTO(counting, usual_limit)),
+    BLIS__INTEGER("default_quota", 0, 1e15, 1e15, "requests",
+                  "limit for tenants without a quota of their own (default: none)",
+                  BLIS__INTO(counting, usual_limit)),
     BLIS__TABLE("quota", 0, 1e15, "requests",
                 "by tenant: maximum number of requests in the cluster"),
 };
 
 static blis_status note_limit(counting *self, const blis_param *param) {
   uint32_t number;
-  BLIS_TRY(
-      blis_intern_add(self->named, param->key, strlen(param->key), &number));
-  BLIS_TRY(blis_array_reserve(&self->alloc, &self->named_limits,
-                              (size_t)number + 1));
+  BLIS_TRY(blis_intern_add(self->named, param->key, strlen(param->key), &number));
+  BLIS_TRY(blis_array_reserve(&self->alloc, &self->named_limits, (size_t)number + 1));
   while (self->named_limits.count <= number) {
     self->named_limits.items[self->named_limits.count++] = -1;
   }
@@ -124,8 +116,7 @@ static blis_status note_limits(counting *self, const blis_params *params) {
     return BLIS_OK;
   }
   self->named = blis_intern_new(&self->alloc);
-  if (self->named == NULL ||
-      blis_array_push(&self->alloc, &self->named_limits, -1) != BLIS_OK) {
+  if (self->named == NULL || blis_array_push(&self->alloc, &self->named_limits, -1) != BLIS_OK) {
     return BLIS_ERR_NOMEM;
   }
   for (size_t i = 0; i < params->count; i++) {
@@ -136,8 +127,7 @@ static blis_status note_limits(counting *self, const blis_params *params) {
   return BLIS_OK;
 }
 
-static blis_status init_tenant_quota(void *state, blis_policy_setup *setup,
-                                     blis_error *error) {
+static blis_status init_tenant_quota(void *state, blis_policy_setup *setup, blis_error *error) {
   counting *self = state;
   self->alloc = *setup->alloc;
   self->reason = "tenant-quota";
@@ -164,8 +154,7 @@ static const blis_param_spec cognitora_params[] = {
                   BLIS__INTO(counting, usual_limit)),
 };
 
-static blis_status init_cognitora(void *state, blis_policy_setup *setup,
-                                  blis_error *error) {
+static blis_status init_cognitora(void *state, blis_policy_setup *setup, blis_error *error) {
   (void)error;
   counting *self = state;
   self->alloc = *setup->alloc;

@@ -22,8 +22,7 @@ typedef struct admitter {
 } admitter;
 
 static blis_status refuse(admitter *self, blis_admission_decision *decision) {
-  *decision =
-      (blis_admission_decision){.verdict = BLIS_REJECT, .reason = self->reason};
+  *decision = (blis_admission_decision){.verdict = BLIS_REJECT, .reason = self->reason};
   return BLIS_OK;
 }
 
@@ -34,15 +33,13 @@ static double saturation(const admitter *self, const blis_routing_view *view) {
   const double *used = view->columns[BLIS_SIGNAL_KV_UTILIZATION];
   double sum = 0;
   for (size_t i = 0; i < view->count; i++) {
-    sum +=
-        fmax(queues[i] / self->queue_threshold, used[i] / self->kv_threshold);
+    sum += fmax(queues[i] / self->queue_threshold, used[i] / self->kv_threshold);
   }
   return sum / (double)view->count;
 }
 
 /* A number is drawn for every request that may be refused. */
-static blis_status decide_by_chance(const blis_question *q,
-                                    blis_admission_decision *decision) {
+static blis_status decide_by_chance(const blis_question *q, blis_admission_decision *decision) {
   admitter *self = q->state;
   *decision = (blis_admission_decision){.verdict = BLIS_ADMIT};
   if (q->request->slo_value >= 0 || q->view->count == 0) {
@@ -54,13 +51,11 @@ static blis_status decide_by_chance(const blis_question *q,
     return BLIS_OK;
   }
   snprintf(self->reason, sizeof self->reason,
-           "probabilistic: refused with probability %.3f at saturation %.2f",
-           chance, load);
+           "probabilistic: refused with probability %.3f at saturation %.2f", chance, load);
   return refuse(self, decision);
 }
 
-static blis_status init_chance(void *ud, blis_policy_setup *setup,
-                               blis_error *error) {
+static blis_status init_chance(void *ud, blis_policy_setup *setup, blis_error *error) {
   (void)error;
   admitter *self = ud;
   blis_setup_random(setup, &self->random);
@@ -69,13 +64,10 @@ static blis_status init_chance(void *ud, blis_policy_setup *setup,
 
 static const blis_param_spec probabilistic_params[] = {
     BLIS__NUMBER("queue_depth_threshold", 1e-9, 1e15, 5, "requests",
-                 "queue depth at which an instance is full",
-                 BLIS__INTO(admitter, queue_threshold)),
+                 "queue depth at which an instance is full", BLIS__INTO(admitter, queue_threshold)),
     BLIS__NUMBER("kv_utilization_threshold", 1e-9, 1, 0.8, "0 to 1",
-                 "KV utilization at which an instance is full",
-                 BLIS__INTO(admitter, kv_threshold)),
-    BLIS__NUMBER("power", 1e-9, 1e9, 5, "", "of saturation",
-                 BLIS__INTO(admitter, power)),
+                 "KV utilization at which an instance is full", BLIS__INTO(admitter, kv_threshold)),
+    BLIS__NUMBER("power", 1e-9, 1e9, 5, "", "of saturation", BLIS__INTO(admitter, power)),
     BLIS__NUMBER("k", 1e-9, 1e15, 300, "", "times that is the probability",
                  BLIS__INTO(admitter, factor)),
 };
@@ -91,8 +83,7 @@ const blis_policy_entry blis__admission_probabilistic = {
     BLIS__PARAMS(probabilistic_params),
     .ops = &(const blis_admission_ops){.decide = decide_by_chance},
     .state_size = sizeof(admitter),
-    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH) |
-             BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION),
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH) | BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION),
     .init = init_chance,
 };
 
@@ -100,12 +91,10 @@ const blis_policy_entry blis__admission_probabilistic = {
 
 /* llm-d learns to predict latencies; here prompts are computed at a constant
    rate, those first that have come before. */
-static double expected_ttft_us(const admitter *self, const blis_question *q,
-                               size_t i) {
+static double expected_ttft_us(const admitter *self, const blis_question *q, size_t i) {
   const double *pending = q->view->columns[BLIS_SIGNAL_PENDING_PREFILL_TOKENS];
   return (double)(q->view->now_us - q->request->arrival_us) +
-         (pending[i] + (double)q->request->prompt_tokens) * 1e6 /
-             self->tokens_per_s;
+         (pending[i] + (double)q->request->prompt_tokens) * 1e6 / self->tokens_per_s;
 }
 
 static bool has_hope(const admitter *self, const blis_question *q) {
@@ -120,12 +109,10 @@ static bool has_hope(const admitter *self, const blis_question *q) {
   return view->count == 0;
 }
 
-static blis_status decide_by_latency(const blis_question *q,
-                                     blis_admission_decision *decision) {
+static blis_status decide_by_latency(const blis_question *q, blis_admission_decision *decision) {
   admitter *self = q->state;
   *decision = (blis_admission_decision){.verdict = BLIS_ADMIT};
-  if (q->request->slo_value >= 0 || q->request->slo_target_us <= 0 ||
-      has_hope(self, q)) {
+  if (q->request->slo_value >= 0 || q->request->slo_target_us <= 0 || has_hope(self, q)) {
     return BLIS_OK;
   }
   snprintf(self->reason, sizeof self->reason,
@@ -156,6 +143,5 @@ const blis_policy_entry blis__admission_latency_slo = {
     .ops = &(const blis_admission_ops){.decide = decide_by_latency},
     .state_size = sizeof(admitter),
     .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_PENDING_PREFILL_TOKENS) |
-             BLIS_SIGNAL_BIT(BLIS_SIGNAL_BATCH_SIZE) |
-             BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION),
+             BLIS_SIGNAL_BIT(BLIS_SIGNAL_BATCH_SIZE) | BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION),
 };

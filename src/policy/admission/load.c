@@ -22,8 +22,7 @@ static const char *class_of(const blis_routing_request *request) {
 
 /* tier-shed */
 
-static blis_status shed_tiers(const blis_question *q,
-                              blis_admission_decision *decision) {
+static blis_status shed_tiers(const blis_question *q, blis_admission_decision *decision) {
   const blis_routing_view *view = q->view;
   const blis_routing_request *request = q->request;
   shedding *self = q->state;
@@ -35,8 +34,7 @@ static blis_status shed_tiers(const blis_question *q,
   *decision = (blis_admission_decision){.verdict = BLIS_ADMIT};
   if (load > self->limit && request->slo_value < self->min_value) {
     snprintf(self->reason, sizeof self->reason,
-             "tier-shed: class %s with priority %" PRId32 ", below %" PRId32
-             ", at load %.0f",
+             "tier-shed: class %s with priority %" PRId32 ", below %" PRId32 ", at load %.0f",
              class_of(request), request->slo_value, self->min_value, load);
     decision->verdict = BLIS_REJECT;
     decision->reason = self->reason;
@@ -49,10 +47,9 @@ static const blis_param_spec tier_shed_params[] = {
                   "highest effective load of an instance at which every "
                   "request is admitted",
                   BLIS__INTO(shedding, limit)),
-    BLIS__INTEGER(
-        "min_priority", -1000, 1000, 3, "",
-        "SLO classes with this value or a higher one are always admitted",
-        BLIS__INTO(shedding, min_value)),
+    BLIS__INTEGER("min_priority", -1000, 1000, 3, "",
+                  "SLO classes with this value or a higher one are always admitted",
+                  BLIS__INTO(shedding, min_value)),
 };
 
 const blis_policy_entry blis__admission_tier_shed = {
@@ -81,8 +78,7 @@ static double saturation(const shedding *self, const blis_routing_view *view) {
   return view->count == 0 ? 1 : sum / (double)view->count;
 }
 
-static blis_status shed_sheddable(const blis_question *q,
-                                  blis_admission_decision *decision) {
+static blis_status shed_sheddable(const blis_question *q, blis_admission_decision *decision) {
   shedding *self = q->state;
   *decision = (blis_admission_decision){.verdict = BLIS_ADMIT};
   if (q->request->slo_value >= 0) {
@@ -90,9 +86,8 @@ static blis_status shed_sheddable(const blis_question *q,
   }
   double load = saturation(self, q->view);
   if (load >= 1) {
-    snprintf(self->reason, sizeof self->reason,
-             "gaie-legacy: class %s at saturation %.2f", class_of(q->request),
-             load);
+    snprintf(self->reason, sizeof self->reason, "gaie-legacy: class %s at saturation %.2f",
+             class_of(q->request), load);
     decision->verdict = BLIS_REJECT;
     decision->reason = self->reason;
   }
@@ -101,8 +96,7 @@ static blis_status shed_sheddable(const blis_question *q,
 
 static const blis_param_spec gaie_legacy_params[] = {
     BLIS__NUMBER("qd_threshold", 1e-6, 1e15, 5, "requests",
-                 "queue depth at which an instance is saturated",
-                 BLIS__INTO(shedding, limit)),
+                 "queue depth at which an instance is saturated", BLIS__INTO(shedding, limit)),
     BLIS__NUMBER("kv_threshold", 1e-6, 1, 0.8, "0 to 1",
                  "KV utilization at which an instance is saturated",
                  BLIS__INTO(shedding, kv_limit)),
@@ -117,6 +111,5 @@ const blis_policy_entry blis__admission_gaie_legacy = {
     BLIS__PARAMS(gaie_legacy_params),
     .ops = &(const blis_admission_ops){.decide = shed_sheddable},
     .state_size = sizeof(shedding),
-    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH) |
-             BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION),
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH) | BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION),
 };

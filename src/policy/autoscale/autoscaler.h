@@ -18,33 +18,27 @@
 #include "base/invariant.h"
 
 /* Metrics of a pool, as monitoring would tell them: XX(id, name, unit, text) */
-#define BLIS_SCALE_METRICS(XX)                                                 \
-  XX(GATEWAY_QUEUE_SIZE, "gateway_queue_size", "requests",                     \
-     "requests that wait at the gateway for the pool")                         \
-  XX(REQUESTS_RUNNING, "requests_running", "requests",                         \
-     "requests that were given to instances and have not ended")               \
-  XX(POOL_SATURATION, "pool_saturation", "",                                   \
-     "how full the pool is, 1 = full; may be above")                           \
-  XX(INFLIGHT_TOKENS, "inflight_tokens", "tokens",                             \
-     "prompt tokens of requests that have not had their first token")          \
-  XX(KV_UTILIZATION, "kv_utilization", "",                                     \
-     "used share of the KV blocks, summed over instances")                     \
-  XX(QUEUE_DEPTH, "queue_depth", "requests",                                   \
-     "requests in wait queues, summed over instances")                         \
-  XX(BATCH_SIZE, "batch_size", "requests",                                     \
-     "requests in batches, summed over instances")                             \
-  XX(REQUEST_RATE, "request_rate", "requests/s",                               \
-     "arrivals since the last look, per second")                               \
-  XX(TTFT_P90, "ttft_p90_us", "us",                                            \
-     "90th percentile of the first tokens of the last minute")                 \
-  XX(TPOT_P90, "tpot_p90_us", "us",                                            \
-     "90th percentile of the mean times per output token of requests that "    \
-     "ended in the last minute")                                               \
-  XX(SLO_ATTAINMENT, "slo_attainment", "",                                     \
-     "share of the requests of the last minute that kept their target")        \
-  XX(PROMPT_TOKENS_MEAN, "prompt_tokens_mean", "tokens",                       \
-     "mean prompt of the arrivals since the last look")                        \
-  XX(OUTPUT_TOKENS_MEAN, "output_tokens_mean", "tokens",                       \
+#define BLIS_SCALE_METRICS(XX)                                                                     \
+  XX(GATEWAY_QUEUE_SIZE, "gateway_queue_size", "requests",                                         \
+     "requests that wait at the gateway for the pool")                                             \
+  XX(REQUESTS_RUNNING, "requests_running", "requests",                                             \
+     "requests that were given to instances and have not ended")                                   \
+  XX(POOL_SATURATION, "pool_saturation", "", "how full the pool is, 1 = full; may be above")       \
+  XX(INFLIGHT_TOKENS, "inflight_tokens", "tokens",                                                 \
+     "prompt tokens of requests that have not had their first token")                              \
+  XX(KV_UTILIZATION, "kv_utilization", "", "used share of the KV blocks, summed over instances")   \
+  XX(QUEUE_DEPTH, "queue_depth", "requests", "requests in wait queues, summed over instances")     \
+  XX(BATCH_SIZE, "batch_size", "requests", "requests in batches, summed over instances")           \
+  XX(REQUEST_RATE, "request_rate", "requests/s", "arrivals since the last look, per second")       \
+  XX(TTFT_P90, "ttft_p90_us", "us", "90th percentile of the first tokens of the last minute")      \
+  XX(TPOT_P90, "tpot_p90_us", "us",                                                                \
+     "90th percentile of the mean times per output token of requests that "                        \
+     "ended in the last minute")                                                                   \
+  XX(SLO_ATTAINMENT, "slo_attainment", "",                                                         \
+     "share of the requests of the last minute that kept their target")                            \
+  XX(PROMPT_TOKENS_MEAN, "prompt_tokens_mean", "tokens",                                           \
+     "mean prompt of the arrivals since the last look")                                            \
+  XX(OUTPUT_TOKENS_MEAN, "output_tokens_mean", "tokens",                                           \
      "mean output of the requests that ended since the last look")
 
 typedef enum blis_scale_metric {
@@ -69,8 +63,7 @@ typedef uint32_t blis_scale_needs;
 #define BLIS_SCALE_NEEDS_ALL (UINT32_MAX & ~BLIS_SCALE_NEEDS_FUTURE)
 
 /* Of that name; BLIS_ERR_INVALID names the nearest one. */
-BLIS_MUSTUSE blis_status blis_scale_metric_find(const char *name,
-                                                blis_scale_metric *metric,
+BLIS_MUSTUSE blis_status blis_scale_metric_find(const char *name, blis_scale_metric *metric,
                                                 blis_error *error);
 
 /* Why an autoscaler is asked. */
@@ -110,8 +103,7 @@ typedef struct blis_scale_instance {
 
 /* How long a step of one of its instances takes, as its engine measures it. */
 typedef struct blis_scale_model {
-  double (*step_us)(void *state, double prefill_tokens, double requests,
-                    double kv_tokens);
+  double (*step_us)(void *state, double prefill_tokens, double requests, double kv_tokens);
   void *state;
   double kv_capacity_tokens; /* of one instance */
   double max_num_seqs;
@@ -176,14 +168,11 @@ typedef struct blis_scale_context {
   const blis_scale_future *future;
 } blis_scale_context;
 
-static inline double blis_scale_value(const blis_scale_context *context,
-                                      blis_scale_metric metric) {
+static inline double blis_scale_value(const blis_scale_context *context, blis_scale_metric metric) {
   BLIS_ASSERT((context->collected & BLIS_SCALE_BIT(metric)) != 0);
-  bool is_searched =
-      metric >= BLIS_SCALE_TTFT_P90 && metric <= BLIS_SCALE_SLO_ATTAINMENT;
-  return context->measure != NULL && is_searched
-             ? context->measure(context->measure_ud, metric)
-             : context->metrics[metric];
+  bool is_searched = metric >= BLIS_SCALE_TTFT_P90 && metric <= BLIS_SCALE_SLO_ATTAINMENT;
+  return context->measure != NULL && is_searched ? context->measure(context->measure_ud, metric)
+                                                 : context->metrics[metric];
 }
 
 typedef struct blis_scale_decision {
@@ -229,13 +218,14 @@ void blis_autoscaler_free(blis_autoscaler *autoscaler);
  * needs tell it nothing of requests that wait asks for one instance at least
  * while some do.
  */
-BLIS_MUSTUSE blis_status blis_autoscaler_decide(
-    const blis_autoscaler *autoscaler, const blis_scale_context *context,
-    blis_scale_decision *decision, int64_t *proposed, blis_error *error);
+BLIS_MUSTUSE blis_status blis_autoscaler_decide(const blis_autoscaler *autoscaler,
+                                                const blis_scale_context *context,
+                                                blis_scale_decision *decision, int64_t *proposed,
+                                                blis_error *error);
 
 /* A parameter of every built-in autoscaler; their states have interval_s. */
-#define BLIS__SCALE_INTERVAL(type, usual)                                      \
-  BLIS__NUMBER("interval_seconds", 1e-3, 1e6, usual, "s", "between decisions", \
+#define BLIS__SCALE_INTERVAL(type, usual)                                                          \
+  BLIS__NUMBER("interval_seconds", 1e-3, 1e6, usual, "s", "between decisions",                     \
                BLIS__INTO(type, interval_s))
 
 #endif

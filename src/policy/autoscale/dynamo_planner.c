@@ -76,15 +76,13 @@ static thresholds decode_thresholds(const state *self) {
 
 /* In target load, thresholds of prefill are tokens; else prompts of the longest
    length. */
-static double prefill_load(const state *self,
-                           const blis_scale_instance *instance) {
-  return self->target == TARGET_LOAD ? instance->queued_prefill_tokens
-                                     : instance->queued_prefill_tokens /
-                                           instance->context_length_tokens;
+static double prefill_load(const state *self, const blis_scale_instance *instance) {
+  return self->target == TARGET_LOAD
+             ? instance->queued_prefill_tokens
+             : instance->queued_prefill_tokens / instance->context_length_tokens;
 }
 
-static double decode_load(const blis_scale_context *context,
-                          const blis_scale_instance *instance) {
+static double decode_load(const blis_scale_context *context, const blis_scale_instance *instance) {
   double tokens = instance->running_kv_tokens + instance->queued_kv_tokens;
   if (context->role == BLIS_SCALE_BOTH) {
     tokens += instance->queued_prefill_tokens;
@@ -94,13 +92,11 @@ static double decode_load(const blis_scale_context *context,
 
 static vote easy_vote(const state *self, const blis_scale_context *context) {
   bool is_prefill = context->role == BLIS_SCALE_PREFILL;
-  thresholds limits =
-      is_prefill ? prefill_thresholds(self) : decode_thresholds(self);
+  thresholds limits = is_prefill ? prefill_thresholds(self) : decode_thresholds(self);
   bool is_calm = context->instance_count > 1;
   for (size_t i = 0; i < context->instance_count; i++) {
     const blis_scale_instance *instance = &context->instances[i];
-    double load = is_prefill ? prefill_load(self, instance)
-                             : decode_load(context, instance);
+    double load = is_prefill ? prefill_load(self, instance) : decode_load(context, instance);
     if (is_prefill ? load >= limits.up : load > limits.up) {
       return VOTE_UP;
     }
@@ -120,8 +116,7 @@ static double prefill_us(const blis_scale_context *context, double tokens) {
 static double decode_us(const state *self, const blis_scale_context *context,
                         const blis_scale_instance *instance, double tokens) {
   double requests = fmax(1, instance->batch_size);
-  return context->model->step_us(context->model->state, 0, requests, tokens) /
-         self->accept_length;
+  return context->model->step_us(context->model->state, 0, requests, tokens) / self->accept_length;
 }
 
 /* n engines become n - 1; a single one stays. */
@@ -129,16 +124,15 @@ static vote prefill_vote(const state *self, const blis_scale_context *context) {
   double n = (double)context->instance_count;
   bool is_over = true;
   bool is_safe = n > 1;
-  double prompt =
-      fmax(blis_scale_value(context, BLIS_SCALE_PROMPT_TOKENS_MEAN), 1);
+  double prompt = fmax(blis_scale_value(context, BLIS_SCALE_PROMPT_TOKENS_MEAN), 1);
   double own_us = prefill_us(context, prompt);
   double slack_us = self->ttft_us - own_us;
   for (size_t i = 0; i < context->instance_count; i++) {
     double queued = context->instances[i].queued_prefill_tokens;
     is_over = is_over && prefill_us(context, queued + prompt) > self->ttft_us;
-    is_safe = is_safe && slack_us > 0 &&
-              prefill_us(context, queued * n / (n - 1) + prompt) - own_us <
-                  slack_us * self->sensitivity;
+    is_safe =
+        is_safe && slack_us > 0 &&
+        prefill_us(context, queued * n / (n - 1) + prompt) - own_us < slack_us * self->sensitivity;
   }
   return is_over ? VOTE_UP : is_safe ? VOTE_DOWN : VOTE_STAY;
 }
@@ -151,11 +145,9 @@ static vote decode_vote(const state *self, const blis_scale_context *context) {
     const blis_scale_instance *instance = &context->instances[i];
     double tokens = instance->running_kv_tokens + instance->queued_kv_tokens;
     double merged = tokens * n / (n - 1);
-    is_over =
-        is_over && decode_us(self, context, instance, tokens) > self->itl_us;
+    is_over = is_over && decode_us(self, context, instance, tokens) > self->itl_us;
     is_safe = is_safe && merged < instance->kv_capacity_tokens &&
-              decode_us(self, context, instance, merged) <
-                  self->itl_us * self->sensitivity;
+              decode_us(self, context, instance, merged) < self->itl_us * self->sensitivity;
   }
   return is_over ? VOTE_UP : is_safe ? VOTE_DOWN : VOTE_STAY;
 }
@@ -189,27 +181,21 @@ static int64_t planned(const state *self, const blis_scale_context *context) {
       .requests_max = context->model->max_num_seqs,
       .accept_length = self->accept_length,
   };
-  int64_t prefill = context->role == BLIS_SCALE_DECODE
-                        ? 1
-                        : blis_planner_prefill(context->model, &load);
-  int64_t decode = context->role == BLIS_SCALE_PREFILL
-                       ? 1
-                       : blis_planner_decode(context->model, &load);
+  int64_t prefill =
+      context->role == BLIS_SCALE_DECODE ? 1 : blis_planner_prefill(context->model, &load);
+  int64_t decode =
+      context->role == BLIS_SCALE_PREFILL ? 1 : blis_planner_decode(context->model, &load);
   return prefill > decode ? prefill : decode;
 }
 
 static void plan(state *self, const blis_scale_context *context) {
-  blis_forecast_add(&self->rate,
-                    blis_scale_value(context, BLIS_SCALE_REQUEST_RATE));
-  blis_forecast_add(&self->prompt,
-                    blis_scale_value(context, BLIS_SCALE_PROMPT_TOKENS_MEAN));
-  blis_forecast_add(&self->output,
-                    blis_scale_value(context, BLIS_SCALE_OUTPUT_TOKENS_MEAN));
+  blis_forecast_add(&self->rate, blis_scale_value(context, BLIS_SCALE_REQUEST_RATE));
+  blis_forecast_add(&self->prompt, blis_scale_value(context, BLIS_SCALE_PROMPT_TOKENS_MEAN));
+  blis_forecast_add(&self->output, blis_scale_value(context, BLIS_SCALE_OUTPUT_TOKENS_MEAN));
   if (context->now_us < self->next_throughput_us) {
     return;
   }
-  self->next_throughput_us =
-      context->now_us + llround(self->throughput_s * 1e6);
+  self->next_throughput_us = context->now_us + llround(self->throughput_s * 1e6);
   if (self->rate.has_begun) {
     self->floor = planned(self, context);
   }
@@ -266,8 +252,7 @@ static int64_t gpus_of(const blis_scale_pool *pool) {
 }
 
 /* What both pools want is shared; which of both is prefill does matter. */
-static int64_t shared(const state *self, const blis_scale_context *context,
-                      int64_t wanted) {
+static int64_t shared(const state *self, const blis_scale_context *context, int64_t wanted) {
   const blis_scale_pool *own = context->own;
   const blis_scale_pool *other = context->other;
   if (other == NULL) {
@@ -276,27 +261,22 @@ static int64_t shared(const state *self, const blis_scale_context *context,
   bool is_prefill = context->role == BLIS_SCALE_PREFILL;
   const blis_planner_sides sides = blis_planner_sides_of(context);
   blis_planner_pools both = blis_planner_share_budget(
-      (blis_planner_pools){is_prefill ? wanted : other->wish,
-                           is_prefill ? other->wish : wanted},
+      (blis_planner_pools){is_prefill ? wanted : other->wish, is_prefill ? other->wish : wanted},
       (blis_planner_pools){gpus_of(sides.prefill), gpus_of(sides.decode)},
-      (blis_planner_pools){sides.prefill->min, sides.decode->min},
-      self->max_gpus);
+      (blis_planner_pools){sides.prefill->min, sides.decode->min}, self->max_gpus);
   return is_prefill ? both.prefill : both.decode;
 }
 
 static int64_t free_for(const state *self, const blis_scale_context *context) {
   const blis_scale_pool *other = context->other;
-  return blis_planner_free(context, (double)self->max_gpus,
-                           (double)gpus_of(context->own),
+  return blis_planner_free(context, (double)self->max_gpus, (double)gpus_of(context->own),
                            other == NULL ? 0 : (double)gpus_of(other));
 }
 
 static void keep_budget(const state *self, const blis_scale_context *context,
                         blis_scale_decision *decision) {
-  decision->wish =
-      blis_max_i64(context->min, blis_min_i64(decision->target, context->max));
-  int64_t allowed = blis_min_i64(shared(self, context, decision->wish),
-                                 free_for(self, context));
+  decision->wish = blis_max_i64(context->min, blis_min_i64(decision->target, context->max));
+  int64_t allowed = blis_min_i64(shared(self, context, decision->wish), free_for(self, context));
   if (allowed < decision->target) {
     decision->target = allowed;
     decision->reason = "max_gpus allows no more";
@@ -324,52 +304,43 @@ static blis_status init(void *ud, blis_policy_setup *setup, blis_error *error) {
                     BLIS_SCALE_BIT(BLIS_SCALE_PROMPT_TOKENS_MEAN) |
                     BLIS_SCALE_BIT(BLIS_SCALE_OUTPUT_TOKENS_MEAN);
   }
-  self->rate.kind = self->prompt.kind = self->output.kind =
-      (blis_forecast_kind)self->predictor;
+  self->rate.kind = self->prompt.kind = self->output.kind = (blis_forecast_kind)self->predictor;
   self->ttft_us *= 1000;
   self->itl_us *= 1000;
   return BLIS_OK;
 }
 
 static const blis_param_spec params[] = {
-    BLIS__CHOICE(
-        "optimization_target", TARGET_WORDS,
-        "what scales: easy rules for throughput, latency or thresholds "
-        "of one's own (load), or promised latencies (sla)",
-        BLIS__INTO(state, target)),
-    BLIS__NUMBER("ttft_ms", 1e-3, 1e9, 500, "ms", "sla: promised TTFT",
-                 BLIS__INTO(state, ttft_us)),
-    BLIS__NUMBER("itl_ms", 1e-3, 1e9, 50, "ms", "sla: promised ITL",
-                 BLIS__INTO(state, itl_us)),
+    BLIS__CHOICE("optimization_target", TARGET_WORDS,
+                 "what scales: easy rules for throughput, latency or thresholds "
+                 "of one's own (load), or promised latencies (sla)",
+                 BLIS__INTO(state, target)),
+    BLIS__NUMBER("ttft_ms", 1e-3, 1e9, 500, "ms", "sla: promised TTFT", BLIS__INTO(state, ttft_us)),
+    BLIS__NUMBER("itl_ms", 1e-3, 1e9, 50, "ms", "sla: promised ITL", BLIS__INTO(state, itl_us)),
     BLIS__NUMBER("accept_length", 1, 100, 1, "tokens",
                  "sla: tokens that a decode step gives a request, with drafts "
                  "(speculative_nextn); ITL is the step's time by it",
                  BLIS__INTO(state, accept_length)),
-    BLIS__BOOLEAN("load_scaling", 0,
-                  "sla: also one more or one less by the load of each engine",
+    BLIS__BOOLEAN("load_scaling", 0, "sla: also one more or one less by the load of each engine",
                   BLIS__INTO(state, has_load_loop)),
     BLIS__NUMBER("sensitivity", 0, 1, 0.8, "0 to 1",
                  "sla: share of the promise that must be left after scaling "
                  "down",
                  BLIS__INTO(state, sensitivity)),
     BLIS__NUMBER("throughput_interval_seconds", 1e-3, 1e6, 180, "s",
-                 "sla: between plans for a predicted load",
-                 BLIS__INTO(state, throughput_s)),
-    BLIS__CHOICE("predictor", BLIS__FORECAST_WORDS,
-                 "sla: how the load is predicted",
+                 "sla: between plans for a predicted load", BLIS__INTO(state, throughput_s)),
+    BLIS__CHOICE("predictor", BLIS__FORECAST_WORDS, "sla: how the load is predicted",
                  BLIS__INTO(state, predictor)),
     BLIS__NUMBER("prefill_scale_up_queue_tokens", 0, 1e15, 4096, "tokens",
                  "load: one more prefill instance from this queue on",
                  BLIS__INTO(state, prefill_up)),
     BLIS__NUMBER("prefill_scale_down_queue_tokens", 0, 1e15, 256, "tokens",
-                 "load: one less where every queue is below",
-                 BLIS__INTO(state, prefill_down)),
+                 "load: one less where every queue is below", BLIS__INTO(state, prefill_down)),
     BLIS__NUMBER("decode_scale_up_kv_rate", 0, 100, 0.9, "",
                  "load: one more decode instance above this share of KV cache",
                  BLIS__INTO(state, decode_up)),
     BLIS__NUMBER("decode_scale_down_kv_rate", 0, 100, 0.5, "",
-                 "load: one less where every share is below",
-                 BLIS__INTO(state, decode_down)),
+                 "load: one less where every share is below", BLIS__INTO(state, decode_down)),
     BLIS__INTEGER("max_gpus", 0, 1e9, 0, "GPUs",
                   "of both pools together, shared by what they want; 0 = any",
                   BLIS__INTO(state, max_gpus)),

@@ -69,8 +69,7 @@ static void correct_power(side *s, double observed) {
   }
 }
 
-static void correct_time(double *correction, double observed_us,
-                         double estimated_us) {
+static void correct_time(double *correction, double observed_us, double estimated_us) {
   if (observed_us > 0) {
     *correction = blis_power_correct(*correction, observed_us, estimated_us);
   }
@@ -82,11 +81,9 @@ static void correct(state *self, const blis_scale_context *context) {
   correct_power(&self->prefill, sides.prefill->prefill_watts);
   correct_power(&self->decode, sides.decode->decode_watts);
   if (self->has_plan && has_requests(context)) {
-    correct_time(&self->ttft_correction,
-                 blis_scale_value(context, BLIS_SCALE_TTFT_P90),
+    correct_time(&self->ttft_correction, blis_scale_value(context, BLIS_SCALE_TTFT_P90),
                  self->planned.ttft_us);
-    correct_time(&self->itl_correction,
-                 blis_scale_value(context, BLIS_SCALE_TPOT_P90),
+    correct_time(&self->itl_correction, blis_scale_value(context, BLIS_SCALE_TPOT_P90),
                  self->planned.itl_us);
   }
 }
@@ -94,26 +91,22 @@ static void correct(state *self, const blis_scale_context *context) {
 /* With the largest batch that keeps the ITL, as corrected. */
 static estimate estimate_of(const state *self, const blis_scale_model *prefill,
                             const blis_scale_model *decode) {
-  const blis_planner_load load = {
-      .prompt_tokens = self->prompt_tokens,
-      .output_tokens = self->output_tokens,
-      .itl_us =
-          self->itl_target_us / blis_power_tightening(self->itl_correction),
-      .kv_capacity_tokens = decode->kv_capacity_tokens,
-      .requests_max = decode->max_num_seqs};
+  const blis_planner_load load = {.prompt_tokens = self->prompt_tokens,
+                                  .output_tokens = self->output_tokens,
+                                  .itl_us = self->itl_target_us /
+                                            blis_power_tightening(self->itl_correction),
+                                  .kv_capacity_tokens = decode->kv_capacity_tokens,
+                                  .requests_max = decode->max_num_seqs};
   double batch = blis_planner_batch(decode, &load);
   double itl_us = blis_planner_itl_us(decode, &load, batch);
-  return (estimate){
-      .ttft_us = prefill->step_us(prefill->state, load.prompt_tokens, 0, 0),
-      .itl_us = itl_us,
-      .requests_per_s = batch * 1e6 / (itl_us * load.output_tokens)};
+  return (estimate){.ttft_us = prefill->step_us(prefill->state, load.prompt_tokens, 0, 0),
+                    .itl_us = itl_us,
+                    .requests_per_s = batch * 1e6 / (itl_us * load.output_tokens)};
 }
 
 static bool keeps_targets(const state *self, const estimate *made) {
-  return made->ttft_us * blis_power_tightening(self->ttft_correction) <=
-             self->ttft_target_us &&
-         made->itl_us * blis_power_tightening(self->itl_correction) <=
-             self->itl_target_us;
+  return made->ttft_us * blis_power_tightening(self->ttft_correction) <= self->ttft_target_us &&
+         made->itl_us * blis_power_tightening(self->itl_correction) <= self->itl_target_us;
 }
 
 /* Plans */
@@ -135,8 +128,8 @@ static void say_pools(state *self, double prefill_cap, double decode_cap) {
     snprintf(self->reason, sizeof self->reason,
              "%.15g W allow %lld prefill and %lld decode replicas, of %.0f and "
              "%.0f W a GPU",
-             self->budget_watts, (long long)self->pools.prefill,
-             (long long)self->pools.decode, prefill_cap, decode_cap);
+             self->budget_watts, (long long)self->pools.prefill, (long long)self->pools.decode,
+             prefill_cap, decode_cap);
   } else {
     snprintf(self->reason, sizeof self->reason,
              "no budget: the most decode replicas and the fewest of prefill");
@@ -159,9 +152,8 @@ static void share(state *self, const blis_scale_context *context) {
   int64_t replicas = blis_power_replicas(self->budget_watts, &pool);
   self->pools = (blis_planner_pools){replicas, replicas};
   snprintf(self->reason, sizeof self->reason,
-           self->budget_watts > 0
-               ? "%.15g W allow %lld replicas, of %.4g W a GPU"
-               : "no budget: as many as there may be",
+           self->budget_watts > 0 ? "%.15g W allow %lld replicas, of %.4g W a GPU"
+                                  : "no budget: as many as there may be",
            self->budget_watts, (long long)replicas, cap);
 }
 
@@ -186,12 +178,9 @@ static void plan(state *self, const blis_scale_context *context) {
 static bool is_missed(const state *self, const blis_scale_context *context) {
   double plan_rate = self->planned.requests_per_s * (double)self->pools.decode;
   return has_requests(context) &&
-         (blis_scale_value(context, BLIS_SCALE_TTFT_P90) >
-              self->ttft_target_us ||
-          blis_scale_value(context, BLIS_SCALE_TPOT_P90) >
-              self->itl_target_us ||
-          blis_scale_value(context, BLIS_SCALE_REQUEST_RATE) >
-              plan_rate * (1 + self->threshold));
+         (blis_scale_value(context, BLIS_SCALE_TTFT_P90) > self->ttft_target_us ||
+          blis_scale_value(context, BLIS_SCALE_TPOT_P90) > self->itl_target_us ||
+          blis_scale_value(context, BLIS_SCALE_REQUEST_RATE) > plan_rate * (1 + self->threshold));
 }
 
 static bool is_due(state *self, const blis_scale_context *context) {
@@ -210,16 +199,13 @@ static int64_t free_for(const state *self, const blis_scale_context *context) {
   bool is_prefill = context->role == BLIS_SCALE_PREFILL;
   return blis_planner_free(context, self->budget_watts,
                            (is_prefill ? prefill : decode) * context->own->gpus,
-                           (is_prefill ? decode : prefill) *
-                               context->other->gpus);
+                           (is_prefill ? decode : prefill) * context->other->gpus);
 }
 
 /* Shrinks as planned; grows as far as the other pool has left of the budget,
    and on at later looks. */
-static void follow(state *self, const blis_scale_context *context,
-                   blis_scale_decision *decision) {
-  decision->target = context->role == BLIS_SCALE_PREFILL ? self->pools.prefill
-                                                         : self->pools.decode;
+static void follow(state *self, const blis_scale_context *context, blis_scale_decision *decision) {
+  decision->target = context->role == BLIS_SCALE_PREFILL ? self->pools.prefill : self->pools.decode;
   decision->reason = self->reason;
   if (self->budget_watts > 0 && context->other != NULL) {
     int64_t allowed = free_for(self, context);
@@ -270,8 +256,7 @@ static blis_status init(void *ud, blis_policy_setup *setup, blis_error *error) {
   self->itl_target_us *= 1000;
   self->prefill.correction = self->decode.correction = 1;
   self->ttft_correction = self->itl_correction = 1;
-  if (self->budget_watts > 0 &&
-      (self->prefill.watts <= 0 || self->decode.watts <= 0)) {
+  if (self->budget_watts > 0 && (self->prefill.watts <= 0 || self->decode.watts <= 0)) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "autoscaler %s: budget_watts needs prefill_watts and "
                      "decode_watts, what a GPU is expected to draw",
@@ -281,8 +266,7 @@ static blis_status init(void *ud, blis_policy_setup *setup, blis_error *error) {
 }
 
 static const blis_param_spec params[] = {
-    BLIS__NUMBER("budget_watts", 0, 1e12, 0, "W",
-                 "what all GPUs of the pools may draw; 0 = any",
+    BLIS__NUMBER("budget_watts", 0, 1e12, 0, "W", "what all GPUs of the pools may draw; 0 = any",
                  BLIS__INTO(state, budget_watts)),
     BLIS__NUMBER("prefill_watts", 0, 1e6, 0, "W",
                  "what a GPU is expected to draw that prefills; needed with a "
@@ -294,8 +278,7 @@ static const blis_param_spec params[] = {
                  BLIS__INTO(state, decode.watts)),
     BLIS__NUMBER("ttft_ms", 1e-3, 1e9, 500, "ms", "promised TTFT",
                  BLIS__INTO(state, ttft_target_us)),
-    BLIS__NUMBER("itl_ms", 1e-3, 1e9, 50, "ms", "promised ITL",
-                 BLIS__INTO(state, itl_target_us)),
+    BLIS__NUMBER("itl_ms", 1e-3, 1e9, 50, "ms", "promised ITL", BLIS__INTO(state, itl_target_us)),
     BLIS__INTEGER("misses", 1, 1e6, 3, "looks",
                   "in a row with a promise that was broken or more requests "
                   "than planned for, before a new plan",
@@ -303,8 +286,8 @@ static const blis_param_spec params[] = {
     BLIS__NUMBER("threshold", 0, 1e3, 0.2, "",
                  "share by which requests may exceed what was planned for",
                  BLIS__INTO(state, threshold)),
-    BLIS__NUMBER("plan_gap_seconds", 0, 1e9, 180, "s",
-                 "between two plans, at least", BLIS__INTO(state, gap_s)),
+    BLIS__NUMBER("plan_gap_seconds", 0, 1e9, 180, "s", "between two plans, at least",
+                 BLIS__INTO(state, gap_s)),
     BLIS__SCALE_INTERVAL(state, 5),
 };
 
@@ -319,8 +302,7 @@ const blis_policy_entry blis__autoscaler_dynamo_power = {
     .ops = &(const blis_autoscaler_ops){.decide = decide},
     .state_size = sizeof(state),
     .needs = BLIS_SCALE_NEEDS_POOLS | BLIS_SCALE_BIT(BLIS_SCALE_REQUEST_RATE) |
-             BLIS_SCALE_BIT(BLIS_SCALE_TTFT_P90) |
-             BLIS_SCALE_BIT(BLIS_SCALE_TPOT_P90) |
+             BLIS_SCALE_BIT(BLIS_SCALE_TTFT_P90) | BLIS_SCALE_BIT(BLIS_SCALE_TPOT_P90) |
              BLIS_SCALE_BIT(BLIS_SCALE_PROMPT_TOKENS_MEAN) |
              BLIS_SCALE_BIT(BLIS_SCALE_OUTPUT_TOKENS_MEAN),
     .init = init,

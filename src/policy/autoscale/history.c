@@ -21,9 +21,8 @@ static void forget(blis_scale_history *history, int64_t before_us) {
   history->count -= first;
 }
 
-blis_status blis_scale_history_add(blis_scale_history *history,
-                                   const blis_alloc *alloc, int64_t now_us,
-                                   double window_s, double value) {
+blis_status blis_scale_history_add(blis_scale_history *history, const blis_alloc *alloc,
+                                   int64_t now_us, double window_s, double value) {
   forget(history, blis_scale_window_start_us(now_us, window_s));
   const blis_scale_point point = {now_us, value};
   return blis_array_push(alloc, history, point);

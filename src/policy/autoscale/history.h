@@ -27,8 +27,7 @@ int64_t blis_scale_window_start_us(int64_t now_us, double window_s);
 
 /* Nobody reads farther back than window_s. */
 BLIS_MUSTUSE blis_status blis_scale_history_add(blis_scale_history *history,
-                                                const blis_alloc *alloc,
-                                                int64_t now_us, double window_s,
-                                                double value);
+                                                const blis_alloc *alloc, int64_t now_us,
+                                                double window_s, double value);
 
 #endif

@@ -11,10 +11,7 @@ blis_hpa_rules blis_hpa_default_rules(void) {
              .percent = 100,
              .percent_period_s = 15,
              .tolerance = 0.1},
-      .down = {.window_s = 300,
-               .percent = 100,
-               .percent_period_s = 15,
-               .tolerance = 0.1},
+      .down = {.window_s = 300, .percent = 100, .percent_period_s = 15, .tolerance = 0.1},
   };
 }
 
@@ -30,22 +27,20 @@ static bool is_within(const blis_hpa_rules *rules, double ratio) {
 
 int64_t blis_hpa_average_value(const blis_hpa_rules *rules, int64_t value_milli,
                                int64_t target_milli, int64_t replicas) {
-  double ratio =
-      (double)value_milli / ((double)target_milli * (double)replicas);
+  double ratio = (double)value_milli / ((double)target_milli * (double)replicas);
   if (replicas > 0 && is_within(rules, ratio)) {
     return replicas;
   }
   return (int64_t)ceil((double)value_milli / (double)target_milli);
 }
 
-int64_t blis_hpa_value(const blis_hpa_rules *rules, int64_t value_milli,
-                       int64_t target_milli, int64_t replicas, int64_t ready) {
+int64_t blis_hpa_value(const blis_hpa_rules *rules, int64_t value_milli, int64_t target_milli,
+                       int64_t replicas, int64_t ready) {
   double ratio = (double)value_milli / (double)target_milli;
   if (replicas == 0) {
     return (int64_t)ceil(ratio);
   }
-  return is_within(rules, ratio) ? replicas
-                                 : (int64_t)ceil(ratio * (double)ready);
+  return is_within(rules, ratio) ? replicas : (int64_t)ceil(ratio * (double)ready);
 }
 
 static int64_t sum_of(const int64_t *values, size_t count) {
@@ -62,9 +57,8 @@ static double ratio_of(int64_t sum_milli, int64_t pods, int64_t target_milli) {
   return (double)(sum_milli / pods) / (double)target_milli;
 }
 
-int64_t blis_hpa_pods(const blis_hpa_rules *rules, const int64_t *values_milli,
-                      size_t count, int64_t missing, int64_t unready,
-                      int64_t target_milli, int64_t replicas) {
+int64_t blis_hpa_pods(const blis_hpa_rules *rules, const int64_t *values_milli, size_t count,
+                      int64_t missing, int64_t unready, int64_t target_milli, int64_t replicas) {
   int64_t with_value = (int64_t)count;
   if (with_value == 0) {
     return replicas;
@@ -73,8 +67,7 @@ int64_t blis_hpa_pods(const blis_hpa_rules *rules, const int64_t *values_milli,
   double ratio = ratio_of(sum, with_value, target_milli);
   bool is_up = ratio > 1;
   if (missing == 0 && !(unready > 0 && is_up)) {
-    return is_within(rules, ratio) ? replicas
-                                   : (int64_t)ceil(ratio * (double)with_value);
+    return is_within(rules, ratio) ? replicas : (int64_t)ceil(ratio * (double)with_value);
   }
   // What is not known is taken to be such that less has to change.
   int64_t pods = with_value + missing + (is_up ? unready : 0);
@@ -99,8 +92,8 @@ typedef struct bounds {
 
 /* Between the least proposal of the window of scaling up and the largest of the
    window of scaling down, the new one included. */
-static bounds stabilized(const blis_hpa *hpa, const blis_hpa_rules *rules,
-                         int64_t now_us, int64_t proposal) {
+static bounds stabilized(const blis_hpa *hpa, const blis_hpa_rules *rules, int64_t now_us,
+                         int64_t proposal) {
   bounds result = {proposal, proposal};
   int64_t up_us = blis_scale_window_start_us(now_us, rules->up.window_s);
   int64_t down_us = blis_scale_window_start_us(now_us, rules->down.window_s);
@@ -121,8 +114,7 @@ static bounds stabilized(const blis_hpa *hpa, const blis_hpa_rules *rules,
 }
 
 /* Replicas at the beginning of a period that ends now. */
-static int64_t at_start(const blis_hpa *hpa, int64_t now_us, double period_s,
-                        int64_t replicas) {
+static int64_t at_start(const blis_hpa *hpa, int64_t now_us, double period_s, int64_t replicas) {
   int64_t start_us = blis_scale_window_start_us(now_us, period_s);
   for (size_t i = hpa->changes.count; i-- > 0;) {
     if (hpa->changes.items[i].time_us <= start_us) {
@@ -134,8 +126,8 @@ static int64_t at_start(const blis_hpa *hpa, int64_t now_us, double period_s,
 }
 
 /* How far one direction may go; sign is +1 up and -1 down. */
-static int64_t limit_of(const blis_hpa *hpa, const blis_hpa_direction *rule,
-                        int sign, int64_t now_us, int64_t replicas) {
+static int64_t limit_of(const blis_hpa *hpa, const blis_hpa_direction *rule, int sign,
+                        int64_t now_us, int64_t replicas) {
   if (rule->select == BLIS_HPA_DISABLED) {
     return replicas;
   }
@@ -146,8 +138,7 @@ static int64_t limit_of(const blis_hpa *hpa, const blis_hpa_direction *rule,
     limits[count++] = start + sign * (int64_t)rule->pods;
   }
   if (rule->percent_period_s > 0) {
-    double start =
-        (double)at_start(hpa, now_us, rule->percent_period_s, replicas);
+    double start = (double)at_start(hpa, now_us, rule->percent_period_s, replicas);
     double limit = start * (1 + sign * rule->percent / 100);
     limits[count++] = (int64_t)(sign > 0 ? ceil(limit) : trunc(limit));
   }
@@ -162,28 +153,22 @@ static int64_t limit_of(const blis_hpa *hpa, const blis_hpa_direction *rule,
   return sign * limit > sign * replicas ? limit : replicas;
 }
 
-static blis_status remember(blis_hpa *hpa, const blis_alloc *alloc,
-                            const blis_hpa_rules *rules, int64_t now_us,
-                            int64_t proposal) {
+static blis_status remember(blis_hpa *hpa, const blis_alloc *alloc, const blis_hpa_rules *rules,
+                            int64_t now_us, int64_t proposal) {
   double window_s = fmax(rules->up.window_s, rules->down.window_s);
-  return blis_scale_history_add(&hpa->proposals, alloc, now_us, window_s,
-                                (double)proposal);
+  return blis_scale_history_add(&hpa->proposals, alloc, now_us, window_s, (double)proposal);
 }
 
-static blis_status note_change(blis_hpa *hpa, const blis_alloc *alloc,
-                               const blis_hpa_rules *rules, int64_t now_us,
-                               int64_t change) {
-  double period_s =
-      fmax(fmax(rules->up.pods_period_s, rules->up.percent_period_s),
-           fmax(rules->down.pods_period_s, rules->down.percent_period_s));
-  return blis_scale_history_add(&hpa->changes, alloc, now_us, period_s,
-                                (double)change);
+static blis_status note_change(blis_hpa *hpa, const blis_alloc *alloc, const blis_hpa_rules *rules,
+                               int64_t now_us, int64_t change) {
+  double period_s = fmax(fmax(rules->up.pods_period_s, rules->up.percent_period_s),
+                         fmax(rules->down.pods_period_s, rules->down.percent_period_s));
+  return blis_scale_history_add(&hpa->changes, alloc, now_us, period_s, (double)change);
 }
 
 /* Within the limits of speed, min and max. */
-static int64_t limited(const blis_hpa *hpa, const blis_hpa_rules *rules,
-                       int64_t now_us, int64_t replicas, int64_t wanted,
-                       bounds allowed) {
+static int64_t limited(const blis_hpa *hpa, const blis_hpa_rules *rules, int64_t now_us,
+                       int64_t replicas, int64_t wanted, bounds allowed) {
   if (wanted > replicas) {
     int64_t limit = limit_of(hpa, &rules->up, 1, now_us, replicas);
     return blis_min_i64(blis_min_i64(wanted, allowed.most), limit);
@@ -195,9 +180,8 @@ static int64_t limited(const blis_hpa *hpa, const blis_hpa_rules *rules,
   return replicas;
 }
 
-blis_status blis_hpa_sync(blis_hpa *hpa, const blis_alloc *alloc,
-                          const blis_hpa_rules *rules, int64_t now_us,
-                          int64_t replicas, int64_t proposal, int64_t min,
+blis_status blis_hpa_sync(blis_hpa *hpa, const blis_alloc *alloc, const blis_hpa_rules *rules,
+                          int64_t now_us, int64_t replicas, int64_t proposal, int64_t min,
                           int64_t max, int64_t *target) {
   if (!hpa->has_synced) {
     hpa->has_synced = true;
@@ -212,14 +196,10 @@ blis_status blis_hpa_sync(blis_hpa *hpa, const blis_alloc *alloc,
   } else {
     bounds window = stabilized(hpa, rules, now_us, proposal);
     BLIS_TRY(remember(hpa, alloc, rules, now_us, proposal));
-    int64_t wanted =
-        blis_min_i64(blis_max_i64(replicas, window.least), window.most);
-    *target = limited(hpa, rules, now_us, replicas, wanted,
-                      (bounds){.least = min, .most = max});
+    int64_t wanted = blis_min_i64(blis_max_i64(replicas, window.least), window.most);
+    *target = limited(hpa, rules, now_us, replicas, wanted, (bounds){.least = min, .most = max});
   }
-  return *target == replicas
-             ? BLIS_OK
-             : note_change(hpa, alloc, rules, now_us, *target - replicas);
+  return *target == replicas ? BLIS_OK : note_change(hpa, alloc, rules, now_us, *target - replicas);
 }
 
 void blis_hpa_deinit(blis_hpa *hpa, const blis_alloc *alloc) {

@@ -54,15 +54,14 @@ int64_t blis_hpa_milli(double value);
 int64_t blis_hpa_average_value(const blis_hpa_rules *rules, int64_t value_milli,
                                int64_t target_milli, int64_t replicas);
 /* External or Object metric, Value: a ratio, of the ready ones. */
-int64_t blis_hpa_value(const blis_hpa_rules *rules, int64_t value_milli,
-                       int64_t target_milli, int64_t replicas, int64_t ready);
+int64_t blis_hpa_value(const blis_hpa_rules *rules, int64_t value_milli, int64_t target_milli,
+                       int64_t replicas, int64_t ready);
 /*
  * Pods metric, AverageValue: one value of each ready instance that has one;
  * missing ones are ready without a value, unready ones not ready yet.
  */
-int64_t blis_hpa_pods(const blis_hpa_rules *rules, const int64_t *values_milli,
-                      size_t count, int64_t missing, int64_t unready,
-                      int64_t target_milli, int64_t replicas);
+int64_t blis_hpa_pods(const blis_hpa_rules *rules, const int64_t *values_milli, size_t count,
+                      int64_t missing, int64_t unready, int64_t target_milli, int64_t replicas);
 
 /* What the controller remembers of one pool; begin with {0}. */
 typedef struct blis_hpa {
@@ -78,9 +77,8 @@ void blis_hpa_deinit(blis_hpa *hpa, const blis_alloc *alloc);
  * back. 0 replicas with min > 0 means scaling is off: they stay.
  */
 BLIS_MUSTUSE blis_status blis_hpa_sync(blis_hpa *hpa, const blis_alloc *alloc,
-                                       const blis_hpa_rules *rules,
-                                       int64_t now_us, int64_t replicas,
-                                       int64_t proposal, int64_t min,
-                                       int64_t max, int64_t *target);
+                                       const blis_hpa_rules *rules, int64_t now_us,
+                                       int64_t replicas, int64_t proposal, int64_t min, int64_t max,
+                                       int64_t *target);
 
 #endif

@@ -5,12 +5,11 @@
 #include <string.h>
 
 static bool is_of_each(blis_scale_metric metric) {
-  return metric == BLIS_SCALE_KV_UTILIZATION ||
-         metric == BLIS_SCALE_QUEUE_DEPTH || metric == BLIS_SCALE_BATCH_SIZE;
+  return metric == BLIS_SCALE_KV_UTILIZATION || metric == BLIS_SCALE_QUEUE_DEPTH ||
+         metric == BLIS_SCALE_BATCH_SIZE;
 }
 
-static double value_of(const blis_scale_instance *instance,
-                       blis_scale_metric metric) {
+static double value_of(const blis_scale_instance *instance, blis_scale_metric metric) {
   switch (metric) {
   case BLIS_SCALE_KV_UTILIZATION:
     return instance->kv_utilization;
@@ -21,8 +20,7 @@ static double value_of(const blis_scale_instance *instance,
   }
 }
 
-static blis_status take_triggers(blis_hpa_loop *loop,
-                                 const blis_policy_setup *setup,
+static blis_status take_triggers(blis_hpa_loop *loop, const blis_policy_setup *setup,
                                  blis_error *error) {
   size_t count = setup->params == NULL ? 0 : setup->params->count;
   for (size_t i = 0; i < count; i++) {
@@ -31,8 +29,7 @@ static blis_status take_triggers(blis_hpa_loop *loop,
       continue;
     }
     if (loop->trigger_count == BLIS_SCALE_METRIC_COUNT) {
-      return blis_fail(error, BLIS_ERR_INVALID,
-                       "autoscaler %s: a metric is given twice",
+      return blis_fail(error, BLIS_ERR_INVALID, "autoscaler %s: a metric is given twice",
                        setup->entry->name);
     }
     blis_scale_trigger *trigger = &loop->triggers[loop->trigger_count++];
@@ -42,10 +39,9 @@ static blis_status take_triggers(blis_hpa_loop *loop,
   return BLIS_OK;
 }
 
-blis_status blis_hpa_loop_init(blis_hpa_loop *loop,
-                               const blis_policy_setup *setup,
-                               const blis_scale_trigger *usual,
-                               size_t usual_count, blis_error *error) {
+blis_status blis_hpa_loop_init(blis_hpa_loop *loop, const blis_policy_setup *setup,
+                               const blis_scale_trigger *usual, size_t usual_count,
+                               blis_error *error) {
   const char *name = setup->entry->name;
   loop->alloc = *setup->alloc;
   BLIS_TRY(take_triggers(loop, setup, error));
@@ -78,28 +74,24 @@ void blis_hpa_loop_deinit(blis_hpa_loop *loop) {
   blis_hpa_deinit(&loop->hpa, &loop->alloc);
 }
 
-static blis_status propose_pods(blis_hpa_loop *loop,
-                                const blis_scale_context *context,
-                                const blis_scale_trigger *trigger,
-                                int64_t *proposal, blis_error *error) {
+static blis_status propose_pods(blis_hpa_loop *loop, const blis_scale_context *context,
+                                const blis_scale_trigger *trigger, int64_t *proposal,
+                                blis_error *error) {
   size_t count = context->instance_count;
   size_t size = (count + 1) * sizeof(int64_t);
   int64_t *values = blis_alloc_new(&loop->alloc, size);
   BLIS_TRY_NEW(values, error);
   for (size_t i = 0; i < count; i++) {
-    values[i] =
-        blis_hpa_milli(value_of(&context->instances[i], trigger->metric));
+    values[i] = blis_hpa_milli(value_of(&context->instances[i], trigger->metric));
   }
   int64_t unready = (int64_t)context->replicas - (int64_t)context->ready;
-  *proposal =
-      blis_hpa_pods(&loop->rules, values, count, 0, unready < 0 ? 0 : unready,
-                    blis_hpa_milli(trigger->target), context->replicas);
+  *proposal = blis_hpa_pods(&loop->rules, values, count, 0, unready < 0 ? 0 : unready,
+                            blis_hpa_milli(trigger->target), context->replicas);
   blis_alloc_free(&loop->alloc, values, size);
   return BLIS_OK;
 }
 
-static blis_status propose(blis_hpa_loop *loop,
-                           const blis_scale_context *context,
+static blis_status propose(blis_hpa_loop *loop, const blis_scale_context *context,
                            const blis_scale_trigger *trigger, int64_t *proposal,
                            blis_error *error) {
   int64_t value = blis_hpa_milli(blis_scale_value(context, trigger->metric));
@@ -108,35 +100,27 @@ static blis_status propose(blis_hpa_loop *loop,
   case BLIS_HPA_PODS:
     return propose_pods(loop, context, trigger, proposal, error);
   case BLIS_HPA_VALUE:
-    *proposal = blis_hpa_value(&loop->rules, value, target, context->replicas,
-                               context->ready);
+    *proposal = blis_hpa_value(&loop->rules, value, target, context->replicas, context->ready);
     return BLIS_OK;
   case BLIS_HPA_AVERAGE_VALUE:
-    *proposal =
-        blis_hpa_average_value(&loop->rules, value, target, context->replicas);
+    *proposal = blis_hpa_average_value(&loop->rules, value, target, context->replicas);
   }
   return BLIS_OK;
 }
 
-static blis_status sync_proposal(blis_hpa_loop *loop,
-                                 const blis_scale_context *context, int64_t min,
-                                 int64_t proposal, const char *what,
-                                 double value, blis_scale_decision *decision,
-                                 blis_error *error) {
-  BLIS_TRY_MEM(blis_hpa_sync(&loop->hpa, &loop->alloc, &loop->rules,
-                             context->now_us, context->replicas, proposal, min,
-                             context->max, &decision->target),
+static blis_status sync_proposal(blis_hpa_loop *loop, const blis_scale_context *context,
+                                 int64_t min, int64_t proposal, const char *what, double value,
+                                 blis_scale_decision *decision, blis_error *error) {
+  BLIS_TRY_MEM(blis_hpa_sync(&loop->hpa, &loop->alloc, &loop->rules, context->now_us,
+                             context->replicas, proposal, min, context->max, &decision->target),
                error);
-  snprintf(loop->reason, sizeof loop->reason, "%s %.4g asks for %" PRId64, what,
-           value, proposal);
+  snprintf(loop->reason, sizeof loop->reason, "%s %.4g asks for %" PRId64, what, value, proposal);
   decision->reason = loop->reason;
   return BLIS_OK;
 }
 
-blis_status blis_hpa_loop_sync(blis_hpa_loop *loop,
-                               const blis_scale_context *context, int64_t min,
-                               blis_scale_decision *decision,
-                               blis_error *error) {
+blis_status blis_hpa_loop_sync(blis_hpa_loop *loop, const blis_scale_context *context, int64_t min,
+                               blis_scale_decision *decision, blis_error *error) {
   int64_t largest = -1;
   blis_scale_metric winner = loop->triggers[0].metric;
   for (size_t i = 0; i < loop->trigger_count; i++) {
@@ -147,17 +131,14 @@ blis_status blis_hpa_loop_sync(blis_hpa_loop *loop,
       winner = loop->triggers[i].metric;
     }
   }
-  return sync_proposal(loop, context, min, largest,
-                       blis_scale_metric_name(winner),
+  return sync_proposal(loop, context, min, largest, blis_scale_metric_name(winner),
                        blis_scale_value(context, winner), decision, error);
 }
 
-blis_status
-blis_hpa_loop_sync_value(blis_hpa_loop *loop, const blis_scale_context *context,
-                         int64_t min, const char *what, double value,
-                         blis_scale_decision *decision, blis_error *error) {
-  int64_t proposal = blis_hpa_average_value(&loop->rules, blis_hpa_milli(value),
-                                            1000, context->replicas);
-  return sync_proposal(loop, context, min, proposal, what, value, decision,
-                       error);
+blis_status blis_hpa_loop_sync_value(blis_hpa_loop *loop, const blis_scale_context *context,
+                                     int64_t min, const char *what, double value,
+                                     blis_scale_decision *decision, blis_error *error) {
+  int64_t proposal =
+      blis_hpa_average_value(&loop->rules, blis_hpa_milli(value), 1000, context->replicas);
+  return sync_proposal(loop, context, min, proposal, what, value, decision, error);
 }

@@ -37,10 +37,8 @@ typedef enum blis_hpa_type {
  * the allocator. BLIS_ERR_INVALID without any, for an unknown metric, and for
  * one that instances do not have each in type pods.
  */
-BLIS_MUSTUSE blis_status blis_hpa_loop_init(blis_hpa_loop *loop,
-                                            const blis_policy_setup *setup,
-                                            const blis_scale_trigger *usual,
-                                            size_t usual_count,
+BLIS_MUSTUSE blis_status blis_hpa_loop_init(blis_hpa_loop *loop, const blis_policy_setup *setup,
+                                            const blis_scale_trigger *usual, size_t usual_count,
                                             blis_error *error);
 
 /* What its triggers read. */
@@ -52,77 +50,64 @@ void blis_hpa_loop_deinit(blis_hpa_loop *loop);
  * One sync. The largest proposal of the triggers wins; what it was is the
  * reason. min is the controller's.
  */
-BLIS_MUSTUSE blis_status blis_hpa_loop_sync(blis_hpa_loop *loop,
-                                            const blis_scale_context *context,
-                                            int64_t min,
-                                            blis_scale_decision *decision,
+BLIS_MUSTUSE blis_status blis_hpa_loop_sync(blis_hpa_loop *loop, const blis_scale_context *context,
+                                            int64_t min, blis_scale_decision *decision,
                                             blis_error *error);
 
 /* The same with one value, of target 1 per replica, in place of triggers. */
-BLIS_MUSTUSE blis_status
-blis_hpa_loop_sync_value(blis_hpa_loop *loop, const blis_scale_context *context,
-                         int64_t min, const char *what, double value,
-                         blis_scale_decision *decision, blis_error *error);
+BLIS_MUSTUSE blis_status blis_hpa_loop_sync_value(blis_hpa_loop *loop,
+                                                  const blis_scale_context *context, int64_t min,
+                                                  const char *what, double value,
+                                                  blis_scale_decision *decision, blis_error *error);
 
 /* Parameters; loop is the member of the state. */
-#define BLIS__HPA_SECONDS(name, usual, text, type, into)                       \
+#define BLIS__HPA_SECONDS(name, usual, text, type, into)                                           \
   BLIS__NUMBER(name, 0, 1e6, usual, "s", text, BLIS__INTO(type, into))
-#define BLIS__HPA_COUNT(name, unit, usual, text, type, into)                   \
+#define BLIS__HPA_COUNT(name, unit, usual, text, type, into)                                       \
   BLIS__NUMBER(name, 0, 1e6, usual, unit, text, BLIS__INTO(type, into))
 
-#define BLIS__HPA_UP_PARAMS(type, loop, window, of_pods, pods_s, of_percent,   \
-                            percent_s)                                         \
-  BLIS__HPA_SECONDS("up_window_seconds", window,                               \
-                    "stabilization window of scaling up", type,                \
-                    loop.rules.up.window_s),                                   \
-      BLIS__CHOICE("up_select", "max|min|disabled",                            \
-                   "which policy counts for scaling up",                       \
-                   BLIS__INTO(type, loop.rules.up.select)),                    \
-      BLIS__HPA_COUNT("up_pods", "instances", of_pods,                         \
-                      "most to add in a period", type, loop.rules.up.pods),    \
-      BLIS__HPA_SECONDS("up_pods_period_seconds", pods_s,                      \
-                        "period of up_pods; 0 = no such policy", type,         \
-                        loop.rules.up.pods_period_s),                          \
-      BLIS__HPA_COUNT("up_percent", "%", of_percent,                           \
-                      "largest share to add in a period", type,                \
-                      loop.rules.up.percent),                                  \
-      BLIS__HPA_SECONDS("up_percent_period_seconds", percent_s,                \
-                        "period of up_percent; 0 = no such policy", type,      \
-                        loop.rules.up.percent_period_s),                       \
-      BLIS__NUMBER("up_tolerance", 0, 10, 0.1, "",                             \
-                   "excess that is left alone, as a share of the target",      \
+#define BLIS__HPA_UP_PARAMS(type, loop, window, of_pods, pods_s, of_percent, percent_s)            \
+  BLIS__HPA_SECONDS("up_window_seconds", window, "stabilization window of scaling up", type,       \
+                    loop.rules.up.window_s),                                                       \
+      BLIS__CHOICE("up_select", "max|min|disabled", "which policy counts for scaling up",          \
+                   BLIS__INTO(type, loop.rules.up.select)),                                        \
+      BLIS__HPA_COUNT("up_pods", "instances", of_pods, "most to add in a period", type,            \
+                      loop.rules.up.pods),                                                         \
+      BLIS__HPA_SECONDS("up_pods_period_seconds", pods_s, "period of up_pods; 0 = no such policy", \
+                        type, loop.rules.up.pods_period_s),                                        \
+      BLIS__HPA_COUNT("up_percent", "%", of_percent, "largest share to add in a period", type,     \
+                      loop.rules.up.percent),                                                      \
+      BLIS__HPA_SECONDS("up_percent_period_seconds", percent_s,                                    \
+                        "period of up_percent; 0 = no such policy", type,                          \
+                        loop.rules.up.percent_period_s),                                           \
+      BLIS__NUMBER("up_tolerance", 0, 10, 0.1, "",                                                 \
+                   "excess that is left alone, as a share of the target",                          \
                    BLIS__INTO(type, loop.rules.up.tolerance))
 
-#define BLIS__HPA_DOWN_PARAMS(type, loop, window, of_pods, pods_s, of_percent, \
-                              percent_s)                                       \
-  BLIS__HPA_SECONDS("down_window_seconds", window,                             \
-                    "stabilization window of scaling down", type,              \
-                    loop.rules.down.window_s),                                 \
-      BLIS__CHOICE("down_select", "max|min|disabled",                          \
-                   "which policy counts for scaling down",                     \
-                   BLIS__INTO(type, loop.rules.down.select)),                  \
-      BLIS__HPA_COUNT("down_pods", "instances", of_pods,                       \
-                      "most to take away in a period", type,                   \
-                      loop.rules.down.pods),                                   \
-      BLIS__HPA_SECONDS("down_pods_period_seconds", pods_s,                    \
-                        "period of down_pods; 0 = no such policy", type,       \
-                        loop.rules.down.pods_period_s),                        \
-      BLIS__HPA_COUNT("down_percent", "%", of_percent,                         \
-                      "largest share to take away in a period", type,          \
-                      loop.rules.down.percent),                                \
-      BLIS__HPA_SECONDS("down_percent_period_seconds", percent_s,              \
-                        "period of down_percent; 0 = no such policy", type,    \
-                        loop.rules.down.percent_period_s),                     \
-      BLIS__NUMBER("down_tolerance", 0, 1, 0.1, "",                            \
-                   "shortfall that is left alone, as a share of the target",   \
+#define BLIS__HPA_DOWN_PARAMS(type, loop, window, of_pods, pods_s, of_percent, percent_s)          \
+  BLIS__HPA_SECONDS("down_window_seconds", window, "stabilization window of scaling down", type,   \
+                    loop.rules.down.window_s),                                                     \
+      BLIS__CHOICE("down_select", "max|min|disabled", "which policy counts for scaling down",      \
+                   BLIS__INTO(type, loop.rules.down.select)),                                      \
+      BLIS__HPA_COUNT("down_pods", "instances", of_pods, "most to take away in a period", type,    \
+                      loop.rules.down.pods),                                                       \
+      BLIS__HPA_SECONDS("down_pods_period_seconds", pods_s,                                        \
+                        "period of down_pods; 0 = no such policy", type,                           \
+                        loop.rules.down.pods_period_s),                                            \
+      BLIS__HPA_COUNT("down_percent", "%", of_percent, "largest share to take away in a period",   \
+                      type, loop.rules.down.percent),                                              \
+      BLIS__HPA_SECONDS("down_percent_period_seconds", percent_s,                                  \
+                        "period of down_percent; 0 = no such policy", type,                        \
+                        loop.rules.down.percent_period_s),                                         \
+      BLIS__NUMBER("down_tolerance", 0, 1, 0.1, "",                                                \
+                   "shortfall that is left alone, as a share of the target",                       \
                    BLIS__INTO(type, loop.rules.down.tolerance))
 
-#define BLIS__HPA_METRICS_PARAM(text)                                          \
-  BLIS__TABLE("metrics", 1e-9, 1e15, "", text)
-#define BLIS__HPA_TYPE_PARAM(owner, loop)                                      \
-  BLIS__CHOICE("metric_type", "average-value|value|pods",                      \
-               "how a metric is held against its target: shared by all "       \
-               "replicas, as a ratio, or as the mean of each one's",           \
+#define BLIS__HPA_METRICS_PARAM(text) BLIS__TABLE("metrics", 1e-9, 1e15, "", text)
+#define BLIS__HPA_TYPE_PARAM(owner, loop)                                                          \
+  BLIS__CHOICE("metric_type", "average-value|value|pods",                                          \
+               "how a metric is held against its target: shared by all "                           \
+               "replicas, as a ratio, or as the mean of each one's",                               \
                BLIS__INTO(owner, loop.type))
 
 #endif

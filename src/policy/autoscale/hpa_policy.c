@@ -11,8 +11,7 @@ typedef struct state {
 static blis_status decide(void *ud, const blis_scale_context *context,
                           blis_scale_decision *decision, blis_error *error) {
   state *self = ud;
-  return blis_hpa_loop_sync(&self->loop, context, context->min, decision,
-                            error);
+  return blis_hpa_loop_sync(&self->loop, context, context->min, decision, error);
 }
 
 static void free_state(const blis_alloc *alloc, void *ud) {

@@ -29,9 +29,8 @@ typedef struct state {
   char reason[128];
 } state;
 
-blis_knative_scale blis_knative_step(const blis_knative_rules *rules,
-                                     blis_knative_panic *panic, int64_t now_us,
-                                     double stable, double panicking,
+blis_knative_scale blis_knative_step(const blis_knative_rules *rules, blis_knative_panic *panic,
+                                     int64_t now_us, double stable, double panicking,
                                      int64_t ready) {
   double serving = ready > 1 ? (double)ready : 1;
   double most = ceil(rules->max_up_rate * serving);
@@ -49,8 +48,7 @@ blis_knative_scale blis_knative_step(const blis_knative_rules *rules,
     wanted = fmax(fmax(wanted, wanted_fast), panic->largest);
     panic->largest = wanted;
   }
-  return (blis_knative_scale){.target = (int64_t)wanted,
-                              .is_panic = panic->is_on};
+  return (blis_knative_scale){.target = (int64_t)wanted, .is_panic = panic->is_on};
 }
 
 /* Mean of the samples of the window that ends now; the newest is of now. */
@@ -69,16 +67,14 @@ static double mean_over(const state *self, int64_t now_us, double window_s) {
 }
 
 static blis_status take_sample(state *self, const blis_scale_context *context) {
-  double concurrency =
-      blis_scale_value(context, BLIS_SCALE_GATEWAY_QUEUE_SIZE) +
-      blis_scale_value(context, BLIS_SCALE_REQUESTS_RUNNING);
-  return blis_scale_history_add(&self->samples, &self->alloc, context->now_us,
-                                self->stable_s, concurrency);
+  double concurrency = blis_scale_value(context, BLIS_SCALE_GATEWAY_QUEUE_SIZE) +
+                       blis_scale_value(context, BLIS_SCALE_REQUESTS_RUNNING);
+  return blis_scale_history_add(&self->samples, &self->alloc, context->now_us, self->stable_s,
+                                concurrency);
 }
 
 /* The last instance stays for the grace period. */
-static int64_t with_grace(state *self, const blis_scale_context *context,
-                          int64_t target) {
+static int64_t with_grace(state *self, const blis_scale_context *context, int64_t target) {
   if (target > 0) {
     self->idle_since_us = -1;
     return target;
@@ -102,10 +98,9 @@ static blis_status decide(void *ud, const blis_scale_context *context,
       .stable_us = llround(self->stable_s * 1e6),
   };
   double stable = mean_over(self, context->now_us, self->stable_s);
-  double panicking =
-      mean_over(self, context->now_us, self->stable_s * self->panic_share);
-  blis_knative_scale scale = blis_knative_step(
-      &rules, &self->panic, context->now_us, stable, panicking, context->ready);
+  double panicking = mean_over(self, context->now_us, self->stable_s * self->panic_share);
+  blis_knative_scale scale =
+      blis_knative_step(&rules, &self->panic, context->now_us, stable, panicking, context->ready);
   decision->target = with_grace(self, context, scale.target);
   snprintf(self->reason, sizeof self->reason,
            "concurrency %.4g over the stable window, %.4g over the panic "
@@ -130,29 +125,23 @@ static blis_status init(void *ud, blis_policy_setup *setup, blis_error *error) {
 
 static const blis_param_spec params[] = {
     BLIS__NUMBER("container_concurrency", 1e-9, 1e9, 100, "requests",
-                 "that a replica takes at most",
-                 BLIS__INTO(state, container_concurrency)),
-    BLIS__NUMBER("target_utilization", 1e-9, 1, 0.7, "0 to 1",
-                 "share of it that is aimed at",
+                 "that a replica takes at most", BLIS__INTO(state, container_concurrency)),
+    BLIS__NUMBER("target_utilization", 1e-9, 1, 0.7, "0 to 1", "share of it that is aimed at",
                  BLIS__INTO(state, utilization)),
-    BLIS__NUMBER("stable_window_seconds", 6, 3600, 60, "s",
-                 "over which concurrency is averaged",
+    BLIS__NUMBER("stable_window_seconds", 6, 3600, 60, "s", "over which concurrency is averaged",
                  BLIS__INTO(state, stable_s)),
     BLIS__NUMBER("panic_window_share", 0.01, 1, 0.1, "0 to 1",
-                 "length of the panic window in the stable one's",
-                 BLIS__INTO(state, panic_share)),
+                 "length of the panic window in the stable one's", BLIS__INTO(state, panic_share)),
     BLIS__NUMBER("panic_threshold", 1.1, 10, 2, "",
                  "panic where the panic window asks for this many times the "
                  "ready replicas",
                  BLIS__INTO(state, panic_threshold)),
     BLIS__NUMBER("max_scale_up_rate", 1.01, 1e9, 1000, "",
-                 "most replicas of a decision, per ready one",
-                 BLIS__INTO(state, max_up_rate)),
+                 "most replicas of a decision, per ready one", BLIS__INTO(state, max_up_rate)),
     BLIS__NUMBER("max_scale_down_rate", 1.01, 1e9, 2, "",
                  "ready replicas per least replicas of a decision",
                  BLIS__INTO(state, max_down_rate)),
-    BLIS__NUMBER("scale_to_zero_grace_seconds", 0, 1e9, 30, "s",
-                 "that the last replica stays",
+    BLIS__NUMBER("scale_to_zero_grace_seconds", 0, 1e9, 30, "s", "that the last replica stays",
                  BLIS__INTO(state, zero_grace_s)),
     BLIS__SCALE_INTERVAL(state, 2),
 };
@@ -166,7 +155,7 @@ const blis_policy_entry blis__autoscaler_knative = {
     BLIS__PARAMS(params),
     .ops = &(const blis_autoscaler_ops){.decide = decide, .free = free_state},
     .state_size = sizeof(state),
-    .needs = BLIS_SCALE_BIT(BLIS_SCALE_GATEWAY_QUEUE_SIZE) |
-             BLIS_SCALE_BIT(BLIS_SCALE_REQUESTS_RUNNING),
+    .needs =
+        BLIS_SCALE_BIT(BLIS_SCALE_GATEWAY_QUEUE_SIZE) | BLIS_SCALE_BIT(BLIS_SCALE_REQUESTS_RUNNING),
     .init = init,
 };

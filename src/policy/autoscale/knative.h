@@ -30,9 +30,8 @@ typedef struct blis_knative_scale {
   bool is_panic;
 } blis_knative_scale;
 
-blis_knative_scale blis_knative_step(const blis_knative_rules *rules,
-                                     blis_knative_panic *panic, int64_t now_us,
-                                     double stable, double panicking,
+blis_knative_scale blis_knative_step(const blis_knative_rules *rules, blis_knative_panic *panic,
+                                     int64_t now_us, double stable, double panicking,
                                      int64_t ready);
 
 #endif

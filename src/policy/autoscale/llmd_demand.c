@@ -3,8 +3,7 @@
 #include <math.h>
 
 double blis_llmd_guarded_demand(double demand, double replicas, double ready) {
-  return demand <= replicas ? demand
-                            : fmax(demand - (replicas - ready), replicas);
+  return demand <= replicas ? demand : fmax(demand - (replicas - ready), replicas);
 }
 
 double blis_llmd_slo_demand(double share, double replicas, double ready) {

@@ -28,8 +28,7 @@ typedef struct state {
 } state;
 
 /* The mean request of the whole trace, which decides how large batches are. */
-static blis_planner_load mean_load(const state *self,
-                                   const blis_scale_model *model,
+static blis_planner_load mean_load(const state *self, const blis_scale_model *model,
                                    const blis_scale_future *future) {
   double prompt = 0;
   double output = 0;
@@ -46,24 +45,19 @@ static blis_planner_load mean_load(const state *self,
 }
 
 /* model NULL = by the rate that an instance can do. */
-static double work_of(const state *self, blis_scale_role role,
-                      const blis_scale_model *model,
+static double work_of(const state *self, blis_scale_role role, const blis_scale_model *model,
                       const blis_scale_arrival *arrival, double token_us) {
   if (model == NULL) {
     return 1e6 / self->requests_per_s;
   }
   double prefill_us =
-      role == BLIS_SCALE_DECODE
-          ? 0
-          : model->step_us(model->state, arrival->prompt_tokens, 0, 0);
-  double decode_us =
-      role == BLIS_SCALE_PREFILL ? 0 : arrival->output_tokens * token_us;
+      role == BLIS_SCALE_DECODE ? 0 : model->step_us(model->state, arrival->prompt_tokens, 0, 0);
+  double decode_us = role == BLIS_SCALE_PREFILL ? 0 : arrival->output_tokens * token_us;
   return prefill_us + decode_us;
 }
 
 /* Once, at the first look. */
-static blis_status learn(state *self, const blis_scale_context *context,
-                         blis_error *error) {
+static blis_status learn(state *self, const blis_scale_context *context, blis_error *error) {
   const blis_scale_future *future = context->future;
   bool by_rate = self->requests_per_s > 0;
   const blis_scale_model *model = by_rate ? NULL : context->model;
@@ -76,15 +70,13 @@ static blis_status learn(state *self, const blis_scale_context *context,
                      "autoscaler oracle: how fast an instance is cannot be "
                      "known of its latency model; requests_per_second says it");
   }
-  self->work_us =
-      blis_alloc_new(&self->alloc, (future->count + 1) * sizeof(double));
+  self->work_us = blis_alloc_new(&self->alloc, (future->count + 1) * sizeof(double));
   BLIS_TRY_NEW(self->work_us, error);
   self->count = future->count;
   self->work_us[0] = 0;
   for (size_t i = 0; i < future->count; i++) {
     self->work_us[i + 1] =
-        self->work_us[i] +
-        work_of(self, context->role, model, &future->arrivals[i], token_us);
+        self->work_us[i] + work_of(self, context->role, model, &future->arrivals[i], token_us);
   }
   return BLIS_OK;
 }
@@ -105,8 +97,8 @@ static size_t count_before(const blis_scale_future *future, int64_t time_us) {
 }
 
 /* Instances for the slice that ends then. */
-static int64_t needed_at(const state *self, const blis_scale_context *context,
-                         int64_t end_us, int64_t slice_us) {
+static int64_t needed_at(const state *self, const blis_scale_context *context, int64_t end_us,
+                         int64_t slice_us) {
   const blis_scale_future *future = context->future;
   double work_us = self->work_us[count_before(future, end_us)] -
                    self->work_us[count_before(future, end_us - slice_us)];
@@ -115,8 +107,8 @@ static int64_t needed_at(const state *self, const blis_scale_context *context,
 }
 
 /* The most for any slice that ends from a time to another. */
-static int64_t most(const state *self, const blis_scale_context *context,
-                    int64_t from_us, int64_t to_us) {
+static int64_t most(const state *self, const blis_scale_context *context, int64_t from_us,
+                    int64_t to_us) {
   int64_t slice_us = (int64_t)(self->slice_s * 1e6);
   int64_t found = needed_at(self, context, to_us, slice_us);
   for (int64_t t = from_us; t < to_us; t += slice_us / 2) {
@@ -132,8 +124,8 @@ static blis_status decide(void *ud, const blis_scale_context *context,
   if (self->work_us == NULL) {
     BLIS_TRY(learn(self, context, error));
   }
-  int64_t ready_us = context->now_us + (int64_t)context->startup_us +
-                     (int64_t)(self->margin_s * 1e6);
+  int64_t ready_us =
+      context->now_us + (int64_t)context->startup_us + (int64_t)(self->margin_s * 1e6);
   int64_t end_us = ready_us + (int64_t)(self->interval_s * 1e6);
   int64_t wanted = most(self, context, ready_us, end_us);
   int64_t kept = most(self, context, context->now_us, end_us);
@@ -145,8 +137,8 @@ static blis_status decide(void *ud, const blis_scale_context *context,
     decision->target = kept;
   }
   snprintf(self->reason, sizeof self->reason,
-           "the next arrivals need %lld, those after a start %lld",
-           (long long)kept, (long long)wanted);
+           "the next arrivals need %lld, those after a start %lld", (long long)kept,
+           (long long)wanted);
   decision->reason = self->reason;
   return BLIS_OK;
 }
@@ -167,13 +159,11 @@ static void free_state(const blis_alloc *alloc, void *ud) {
 }
 
 static const blis_param_spec params[] = {
-    BLIS__NUMBER("utilization", 0.01, 10, 0.7, "",
-                 "of an instance by the work of its slice",
+    BLIS__NUMBER("utilization", 0.01, 10, 0.7, "", "of an instance by the work of its slice",
                  BLIS__INTO(state, utilization)),
-    BLIS__NUMBER("slice_seconds", 1e-3, 1e6, 10, "s",
-                 "of which arrivals are added up", BLIS__INTO(state, slice_s)),
-    BLIS__NUMBER("margin_seconds", 0, 1e9, 0, "s",
-                 "beyond the mean time of a start",
+    BLIS__NUMBER("slice_seconds", 1e-3, 1e6, 10, "s", "of which arrivals are added up",
+                 BLIS__INTO(state, slice_s)),
+    BLIS__NUMBER("margin_seconds", 0, 1e9, 0, "s", "beyond the mean time of a start",
                  BLIS__INTO(state, margin_s)),
     BLIS__NUMBER("requests_per_second", 0, 1e9, 0, "requests/s",
                  "that an instance can do; 0 = by its latency model",

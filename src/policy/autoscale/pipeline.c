@@ -58,8 +58,7 @@ static int compare_texts(const char *a, const char *b) {
   return strcmp(a == NULL ? "" : a, b == NULL ? "" : b);
 }
 
-static bool is_alike(const blis_scale_instance *a,
-                     const blis_scale_instance *b) {
+static bool is_alike(const blis_scale_instance *a, const blis_scale_instance *b) {
   return a->tp == b->tp && compare_texts(a->gpu, b->gpu) == 0;
 }
 
@@ -69,9 +68,7 @@ static int compare(const variant *a, const variant *b) {
     return a->first->cost_per_hour < b->first->cost_per_hour ? -1 : 1;
   }
   int order = compare_texts(a->first->gpu, b->first->gpu);
-  return order != 0
-             ? order
-             : (a->first->tp > b->first->tp) - (a->first->tp < b->first->tp);
+  return order != 0 ? order : (a->first->tp > b->first->tp) - (a->first->tp < b->first->tp);
 }
 
 /* NULL: there are too many kinds. */
@@ -93,20 +90,17 @@ static void collect(state *self, const blis_scale_context *context) {
   self->count = 0;
   for (size_t i = 0; i < context->instance_count; i++) {
     const blis_scale_instance *instance = &context->instances[i];
-    variant *v =
-        instance->kv_capacity_tokens > 0 ? variant_of(self, instance) : NULL;
+    variant *v = instance->kv_capacity_tokens > 0 ? variant_of(self, instance) : NULL;
     if (v != NULL) {
       v->supply += instance->kv_capacity_tokens * self->kv_threshold;
-      v->demand += instance->running_kv_tokens +
-                   instance->queue_depth * self->prompt_tokens;
+      v->demand += instance->running_kv_tokens + instance->queue_depth * self->prompt_tokens;
       v->replicas++;
     }
   }
   for (size_t i = 1; i < self->count; i++) {
     variant moved = self->variants[i];
     size_t place = i;
-    for (; place > 0 && compare(&moved, &self->variants[place - 1]) < 0;
-         place--) {
+    for (; place > 0 && compare(&moved, &self->variants[place - 1]) < 0; place--) {
       self->variants[place] = self->variants[place - 1];
     }
     self->variants[place] = moved;
@@ -125,14 +119,13 @@ static verdict analyze(const state *self, const blis_scale_context *context) {
     replicas += v->replicas;
     most = fmax(most, v->supply / v->replicas);
   }
-  double missing = demand / self->up_threshold -
-                   (supply + context->starting_kv_tokens * self->kv_threshold);
+  double missing =
+      demand / self->up_threshold - (supply + context->starting_kv_tokens * self->kv_threshold);
   if (missing > 0) {
     return (verdict){.missing = missing};
   }
   double spare = supply - demand / self->down_boundary;
-  bool is_spare =
-      replicas > 1 && spare > 0 && supply - most > demand / self->down_boundary;
+  bool is_spare = replicas > 1 && spare > 0 && supply - most > demand / self->down_boundary;
   return (verdict){.spare = is_spare ? spare : 0};
 }
 
@@ -144,8 +137,7 @@ static int64_t replicas_for(double tokens, const variant *v) {
 }
 
 /* The cheapest gets more. */
-static int64_t more(const state *self, const verdict *found,
-                    blis_scale_decision *decision) {
+static int64_t more(const state *self, const verdict *found, blis_scale_decision *decision) {
   const variant *v = &self->variants[0];
   double each = v->supply / v->replicas;
   decision->like = (int64_t)v->first->id;
@@ -153,8 +145,7 @@ static int64_t more(const state *self, const verdict *found,
 }
 
 /* The most expensive gives some away, and one is left in all. */
-static int64_t fewer(const state *self, const verdict *found,
-                     const blis_scale_context *context,
+static int64_t fewer(const state *self, const verdict *found, const blis_scale_context *context,
                      blis_scale_decision *decision) {
   const variant *v = &self->variants[self->count - 1];
   for (size_t i = self->count - 1; i-- > 0;) { /* of one price: the first */
@@ -204,13 +195,11 @@ static blis_status decide(void *ud, const blis_scale_context *context,
   bool shrinks = has_lasted(&self->down, found.spare > 0, context->now_us);
   if (grows) {
     decision->target += more(self, &found, decision);
-    snprintf(self->reason, sizeof self->reason, "%.6g KV tokens are missing",
-             found.missing);
+    snprintf(self->reason, sizeof self->reason, "%.6g KV tokens are missing", found.missing);
     decision->reason = self->reason;
   } else if (shrinks) {
     decision->target -= fewer(self, &found, context, decision);
-    snprintf(self->reason, sizeof self->reason, "%.6g KV tokens are spare",
-             found.spare);
+    snprintf(self->reason, sizeof self->reason, "%.6g KV tokens are spare", found.spare);
     decision->reason = self->reason;
   }
   return BLIS_OK;
@@ -222,31 +211,24 @@ static blis_status init(void *ud, blis_policy_setup *setup, blis_error *error) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "autoscaler %s: scale_down_boundary, %g, is not below "
                      "scale_up_threshold, %g",
-                     setup->entry->name, self->down_boundary,
-                     self->up_threshold);
+                     setup->entry->name, self->down_boundary, self->up_threshold);
   }
   return BLIS_OK;
 }
 
 static const blis_param_spec params[] = {
     BLIS__NUMBER("kv_cache_threshold", 1e-9, 1, 0.8, "0 to 1",
-                 "share of a KV cache that counts as supply",
-                 BLIS__INTO(state, kv_threshold)),
+                 "share of a KV cache that counts as supply", BLIS__INTO(state, kv_threshold)),
     BLIS__NUMBER("scale_up_threshold", 1e-9, 1e9, 0.8, "",
-                 "more above this ratio of demand to supply",
-                 BLIS__INTO(state, up_threshold)),
+                 "more above this ratio of demand to supply", BLIS__INTO(state, up_threshold)),
     BLIS__NUMBER("scale_down_boundary", 1e-9, 1e9, 0.4, "",
-                 "fewer where one less stays below this ratio",
-                 BLIS__INTO(state, down_boundary)),
-    BLIS__NUMBER("avg_input_tokens", 1e-9, 1e9, 512, "tokens",
-                 "demand of a waiting request",
+                 "fewer where one less stays below this ratio", BLIS__INTO(state, down_boundary)),
+    BLIS__NUMBER("avg_input_tokens", 1e-9, 1e9, 512, "tokens", "demand of a waiting request",
                  BLIS__INTO(state, prompt_tokens)),
     BLIS__NUMBER("scale_up_stabilization_seconds", 0, 1e9, 0, "s",
-                 "how long the need for more must last",
-                 BLIS__INTO(state, up_window_s)),
+                 "how long the need for more must last", BLIS__INTO(state, up_window_s)),
     BLIS__NUMBER("scale_down_stabilization_seconds", 0, 1e9, 0, "s",
-                 "how long the room for fewer must last",
-                 BLIS__INTO(state, down_window_s)),
+                 "how long the room for fewer must last", BLIS__INTO(state, down_window_s)),
     BLIS__SCALE_INTERVAL(state, 10),
 };
 

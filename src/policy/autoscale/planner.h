@@ -22,10 +22,8 @@ typedef struct blis_planner_pools {
  * What of the wanted replicas a budget of GPUs allows, each pool keeping its
  * minimum; {0, 0} where even the minimum does not fit. GPUs are of one replica.
  */
-blis_planner_pools blis_planner_share_budget(blis_planner_pools wanted,
-                                             blis_planner_pools gpus,
-                                             blis_planner_pools min,
-                                             int64_t max_gpus);
+blis_planner_pools blis_planner_share_budget(blis_planner_pools wanted, blis_planner_pools gpus,
+                                             blis_planner_pools min, int64_t max_gpus);
 
 /* The pools of a look by what they do: the same one where one kind does both.
    With context->own. */
@@ -41,8 +39,8 @@ blis_planner_sides blis_planner_sides_of(const blis_scale_context *context);
  * have beside those that the other one has by now, and as many as it has in any
  * case. Costs are of one replica, in what the budget is in; own_cost > 0.
  */
-int64_t blis_planner_free(const blis_scale_context *context, double budget,
-                          double own_cost, double other_cost);
+int64_t blis_planner_free(const blis_scale_context *context, double budget, double own_cost,
+                          double other_cost);
 
 /* A load to plan for, and what is promised. */
 typedef struct blis_planner_load {
@@ -57,22 +55,18 @@ typedef struct blis_planner_load {
 } blis_planner_load;
 
 /* The largest batch of decodes that keeps the ITL and fits; at least 1. */
-double blis_planner_batch(const blis_scale_model *model,
-                          const blis_planner_load *load);
+double blis_planner_batch(const blis_scale_model *model, const blis_planner_load *load);
 
 /* Mean time between the tokens of a request, in a batch of so many. */
-double blis_planner_itl_us(const blis_scale_model *model,
-                           const blis_planner_load *load, double batch);
+double blis_planner_itl_us(const blis_scale_model *model, const blis_planner_load *load,
+                           double batch);
 
 /* Time of a decode step of the largest batch that keeps the ITL, per request.
  */
-double blis_planner_token_us(const blis_scale_model *model,
-                             const blis_planner_load *load);
+double blis_planner_token_us(const blis_scale_model *model, const blis_planner_load *load);
 
 /* Replicas that a load needs; at least 1. */
-int64_t blis_planner_prefill(const blis_scale_model *model,
-                             const blis_planner_load *load);
-int64_t blis_planner_decode(const blis_scale_model *model,
-                            const blis_planner_load *load);
+int64_t blis_planner_prefill(const blis_scale_model *model, const blis_planner_load *load);
+int64_t blis_planner_decode(const blis_scale_model *model, const blis_planner_load *load);
 
 #endif

@@ -6,8 +6,7 @@ static double within(double value, double low, double high) {
   return fmax(low, fmin(high, value));
 }
 
-double blis_power_correct(double correction, double observed,
-                          double estimated) {
+double blis_power_correct(double correction, double observed, double estimated) {
   return within(0.3 * (observed / estimated) + 0.7 * correction, 0.5, 2);
 }
 
@@ -21,16 +20,14 @@ double blis_power_cap(double watts, double correction) {
 
 /* Compared as doubles: so many watts may be too many for an integer. */
 static int64_t fitting(double watts, const blis_power_pool *pool) {
-  return (int64_t)within(floor(watts / pool->replica_watts), (double)pool->min,
-                         (double)pool->max);
+  return (int64_t)within(floor(watts / pool->replica_watts), (double)pool->min, (double)pool->max);
 }
 
 int64_t blis_power_replicas(double budget_watts, const blis_power_pool *pool) {
   return budget_watts > 0 ? fitting(budget_watts, pool) : pool->max;
 }
 
-blis_planner_pools blis_power_share(double budget_watts,
-                                    const blis_power_pool *prefill,
+blis_planner_pools blis_power_share(double budget_watts, const blis_power_pool *prefill,
                                     const blis_power_pool *decode) {
   if (!(budget_watts > 0)) {
     return (blis_planner_pools){prefill->min, decode->max};

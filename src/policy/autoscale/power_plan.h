@@ -34,8 +34,7 @@ typedef struct blis_power_pool {
  * left; each keeps its minimum, whatever the budget. budget_watts 0 = there is
  * none: the most decode, the least prefill.
  */
-blis_planner_pools blis_power_share(double budget_watts,
-                                    const blis_power_pool *prefill,
+blis_planner_pools blis_power_share(double budget_watts, const blis_power_pool *prefill,
                                     const blis_power_pool *decode);
 
 /* The same where one kind does both: without a budget, the most. */

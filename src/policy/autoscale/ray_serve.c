@@ -48,14 +48,11 @@ static int64_t decisions_of(const state *self, double delay_s) {
 }
 
 static double delay_down(const state *self, int64_t target) {
-  return target == 0 && self->zero_delay_s >= 0 ? self->zero_delay_s
-                                                : self->down_delay_s;
+  return target == 0 && self->zero_delay_s >= 0 ? self->zero_delay_s : self->down_delay_s;
 }
 
 static int64_t clipped(int64_t value, const blis_scale_context *context) {
-  return value < context->min   ? context->min
-         : value > context->max ? context->max
-                                : value;
+  return value < context->min ? context->min : value > context->max ? context->max : value;
 }
 
 static blis_status decide(void *ud, const blis_scale_context *context,
@@ -64,8 +61,8 @@ static blis_status decide(void *ud, const blis_scale_context *context,
   state *self = ud;
   int64_t replicas = context->replicas;
   double total = ongoing(context);
-  snprintf(self->reason, sizeof self->reason,
-           "%.4g ongoing requests, %.4g per replica", total, self->target);
+  snprintf(self->reason, sizeof self->reason, "%.4g ongoing requests, %.4g per replica", total,
+           self->target);
   if (replicas == 0) {
     if (total > 0) {
       decision->target = clipped(from_zero(self, total), context);
@@ -86,8 +83,7 @@ static blis_status decide(void *ud, const blis_scale_context *context,
     self->run = 0;
   }
   self->run += is_up ? 1 : -1;
-  int64_t needed =
-      decisions_of(self, is_up ? self->up_delay_s : delay_down(self, target));
+  int64_t needed = decisions_of(self, is_up ? self->up_delay_s : delay_down(self, target));
   if ((is_up ? self->run : -self->run) > needed) {
     self->run = 0;
     decision->target = target;
@@ -97,20 +93,16 @@ static blis_status decide(void *ud, const blis_scale_context *context,
 }
 
 static const blis_param_spec params[] = {
-    BLIS__NUMBER("target", 1e-9, 1e9, 2, "requests",
-                 "ongoing requests per replica", BLIS__INTO(state, target)),
-    BLIS__NUMBER("upscaling_factor", 1e-9, 1e3, 1, "",
-                 "share of the way up that is gone at once",
+    BLIS__NUMBER("target", 1e-9, 1e9, 2, "requests", "ongoing requests per replica",
+                 BLIS__INTO(state, target)),
+    BLIS__NUMBER("upscaling_factor", 1e-9, 1e3, 1, "", "share of the way up that is gone at once",
                  BLIS__INTO(state, up_factor)),
     BLIS__NUMBER("downscaling_factor", 1e-9, 1e3, 1, "",
-                 "share of the way down that is gone at once",
-                 BLIS__INTO(state, down_factor)),
-    BLIS__NUMBER("upscale_delay_seconds", 0, 1e9, 30, "s",
-                 "for which every decision has to be up",
+                 "share of the way down that is gone at once", BLIS__INTO(state, down_factor)),
+    BLIS__NUMBER("upscale_delay_seconds", 0, 1e9, 30, "s", "for which every decision has to be up",
                  BLIS__INTO(state, up_delay_s)),
     BLIS__NUMBER("downscale_delay_seconds", 0, 1e9, 600, "s",
-                 "for which every decision has to be down",
-                 BLIS__INTO(state, down_delay_s)),
+                 "for which every decision has to be down", BLIS__INTO(state, down_delay_s)),
     BLIS__NUMBER("downscale_to_zero_delay_seconds", -1, 1e9, -1, "s",
                  "the same for the last replica; -1 = as the others",
                  BLIS__INTO(state, zero_delay_s)),
@@ -125,6 +117,6 @@ const blis_policy_entry blis__autoscaler_ray_serve = {
     BLIS__PARAMS(params),
     .ops = &(const blis_autoscaler_ops){.decide = decide},
     .state_size = sizeof(state),
-    .needs = BLIS_SCALE_BIT(BLIS_SCALE_GATEWAY_QUEUE_SIZE) |
-             BLIS_SCALE_BIT(BLIS_SCALE_REQUESTS_RUNNING),
+    .needs =
+        BLIS_SCALE_BIT(BLIS_SCALE_GATEWAY_QUEUE_SIZE) | BLIS_SCALE_BIT(BLIS_SCALE_REQUESTS_RUNNING),
 };

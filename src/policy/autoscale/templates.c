@@ -9,14 +9,9 @@
 #include "policy/autoscale/autoscaler.h"
 #include "policy/contract/entry.h"
 
-typedef enum template_signal {
-  SIGNAL_KV,
-  SIGNAL_QUEUE,
-  SIGNAL_BATCH
-} template_signal;
+typedef enum template_signal { SIGNAL_KV, SIGNAL_QUEUE, SIGNAL_BATCH } template_signal;
 
-static const char *const signal_names[] = {"KV utilization", "queue depth",
-                                           "batch size"};
+static const char *const signal_names[] = {"KV utilization", "queue depth", "batch size"};
 
 typedef struct state {
   double interval_s;
@@ -33,8 +28,7 @@ static double mean_of(const state *self, const blis_scale_context *context) {
   double sum = 0;
   for (size_t i = 0; i < context->instance_count; i++) {
     const blis_scale_instance *instance = &context->instances[i];
-    const double values[] = {instance->kv_utilization, instance->queue_depth,
-                             instance->batch_size};
+    const double values[] = {instance->kv_utilization, instance->queue_depth, instance->batch_size};
     sum += values[self->signal];
   }
   return sum / (double)context->instance_count;
@@ -56,8 +50,8 @@ static void step_by(state *self, int64_t change, double value, double limit,
 }
 
 /* One more or one less, beyond two bounds or at them. */
-static void decide_by_bounds(state *self, const blis_scale_context *context,
-                             bool is_at_bounds, blis_scale_decision *decision) {
+static void decide_by_bounds(state *self, const blis_scale_context *context, bool is_at_bounds,
+                             blis_scale_decision *decision) {
   if (is_waiting(self, context)) {
     return;
   }
@@ -70,24 +64,21 @@ static void decide_by_bounds(state *self, const blis_scale_context *context,
 }
 
 static blis_status decide_threshold(void *ud, const blis_scale_context *context,
-                                    blis_scale_decision *decision,
-                                    blis_error *error) {
+                                    blis_scale_decision *decision, blis_error *error) {
   (void)error;
   decide_by_bounds(ud, context, true, decision);
   return BLIS_OK;
 }
 
 static blis_status decide_queue(void *ud, const blis_scale_context *context,
-                                blis_scale_decision *decision,
-                                blis_error *error) {
+                                blis_scale_decision *decision, blis_error *error) {
   (void)error;
   decide_by_bounds(ud, context, false, decision);
   return BLIS_OK;
 }
 
 static blis_status decide_target(void *ud, const blis_scale_context *context,
-                                 blis_scale_decision *decision,
-                                 blis_error *error) {
+                                 blis_scale_decision *decision, blis_error *error) {
   (void)error;
   state *self = ud;
   if (is_waiting(self, context)) {
@@ -106,8 +97,7 @@ static blis_status decide_target(void *ud, const blis_scale_context *context,
 }
 
 /* Thresholds that are the wrong way round would scale up and down in turns. */
-static blis_status init_steps(void *ud, blis_policy_setup *setup,
-                              blis_error *error) {
+static blis_status init_steps(void *ud, blis_policy_setup *setup, blis_error *error) {
   const state *self = ud;
   if (self->down >= self->up) {
     return blis_fail(error, BLIS_ERR_INVALID,
@@ -118,28 +108,23 @@ static blis_status init_steps(void *ud, blis_policy_setup *setup,
   return BLIS_OK;
 }
 
-static blis_status init_queue(void *ud, blis_policy_setup *setup,
-                              blis_error *error) {
+static blis_status init_queue(void *ud, blis_policy_setup *setup, blis_error *error) {
   ((state *)ud)->signal = SIGNAL_QUEUE;
   return init_steps(ud, setup, error);
 }
 
-#define SIGNAL_PARAM                                                           \
-  BLIS__CHOICE("signal", "kv-utilization|queue-depth|batch-size",              \
-               "what is looked at, as the mean over ready instances",          \
-               BLIS__INTO(state, signal))
-#define COOLDOWN_PARAM                                                         \
-  BLIS__NUMBER("cooldown_seconds", 0, 1e9, 60, "s",                            \
-               "least time between two changes",                               \
+#define SIGNAL_PARAM                                                                               \
+  BLIS__CHOICE("signal", "kv-utilization|queue-depth|batch-size",                                  \
+               "what is looked at, as the mean over ready instances", BLIS__INTO(state, signal))
+#define COOLDOWN_PARAM                                                                             \
+  BLIS__NUMBER("cooldown_seconds", 0, 1e9, 60, "s", "least time between two changes",              \
                BLIS__INTO(state, cooldown_s))
 
 static const blis_param_spec threshold_params[] = {
     SIGNAL_PARAM,
-    BLIS__NUMBER("scale_up_threshold", 0, 1e9, 0.8, "",
-                 "one more at this value or a higher one",
+    BLIS__NUMBER("scale_up_threshold", 0, 1e9, 0.8, "", "one more at this value or a higher one",
                  BLIS__INTO(state, up)),
-    BLIS__NUMBER("scale_down_threshold", 0, 1e9, 0.3, "",
-                 "one less at this value or a lower one",
+    BLIS__NUMBER("scale_down_threshold", 0, 1e9, 0.3, "", "one less at this value or a lower one",
                  BLIS__INTO(state, down)),
     COOLDOWN_PARAM,
     BLIS__SCALE_INTERVAL(state, 10),
@@ -147,28 +132,23 @@ static const blis_param_spec threshold_params[] = {
 
 static const blis_param_spec target_params[] = {
     SIGNAL_PARAM,
-    BLIS__NUMBER("target", 1e-9, 1e9, 0.6, "", "value that is aimed at",
-                 BLIS__INTO(state, target)),
-    BLIS__NUMBER("tolerance", 0, 1e9, 0.1, "",
-                 "ratio of value to target less 1 that is left alone",
+    BLIS__NUMBER("target", 1e-9, 1e9, 0.6, "", "value that is aimed at", BLIS__INTO(state, target)),
+    BLIS__NUMBER("tolerance", 0, 1e9, 0.1, "", "ratio of value to target less 1 that is left alone",
                  BLIS__INTO(state, tolerance)),
     COOLDOWN_PARAM,
     BLIS__SCALE_INTERVAL(state, 10),
 };
 
 static const blis_param_spec queue_params[] = {
-    BLIS__NUMBER("up", 0, 1e9, 10, "requests", "one more above this",
-                 BLIS__INTO(state, up)),
-    BLIS__NUMBER("down", 0, 1e9, 1, "requests", "one less below this",
-                 BLIS__INTO(state, down)),
+    BLIS__NUMBER("up", 0, 1e9, 10, "requests", "one more above this", BLIS__INTO(state, up)),
+    BLIS__NUMBER("down", 0, 1e9, 1, "requests", "one less below this", BLIS__INTO(state, down)),
     COOLDOWN_PARAM,
     BLIS__SCALE_INTERVAL(state, 10),
 };
 
 #define PLAN "BLIS macro-level implementation plan"
-#define AUTOSCALER(function)                                                   \
-  .kind = BLIS_POLICY_AUTOSCALER,                                              \
-  .ops = &(const blis_autoscaler_ops){.decide = (function)},                   \
+#define AUTOSCALER(function)                                                                       \
+  .kind = BLIS_POLICY_AUTOSCALER, .ops = &(const blis_autoscaler_ops){.decide = (function)},       \
   .state_size = sizeof(state)
 
 const blis_policy_entry blis__autoscaler_threshold = {

@@ -24,8 +24,7 @@ typedef struct room {
 } room;
 
 /* With each instance's load times factor, as if there were fewer. */
-static room room_of(const state *self, const blis_scale_context *context,
-                    double factor) {
+static room room_of(const state *self, const blis_scale_context *context, double factor) {
   room sum = {0};
   for (size_t i = 0; i < context->instance_count; i++) {
     double kv = context->instances[i].kv_utilization * factor;
@@ -44,8 +43,7 @@ static room room_of(const state *self, const blis_scale_context *context,
 }
 
 static bool is_tight(const state *self, const room *spare) {
-  return spare->count == 0 || spare->kv < self->spare_kv ||
-         spare->queue < self->spare_queue;
+  return spare->count == 0 || spare->kv < self->spare_kv || spare->queue < self->spare_queue;
 }
 
 static blis_status decide(void *ud, const blis_scale_context *context,
@@ -65,23 +63,20 @@ static blis_status decide(void *ud, const blis_scale_context *context,
       decision->target--;
     }
   }
-  snprintf(self->reason, sizeof self->reason, "spare KV %.3g, spare queue %.3g",
-           spare.kv, spare.queue);
+  snprintf(self->reason, sizeof self->reason, "spare KV %.3g, spare queue %.3g", spare.kv,
+           spare.queue);
   decision->reason = self->reason;
   return BLIS_OK;
 }
 
 static const blis_param_spec params[] = {
     BLIS__NUMBER("kv_limit", 1e-9, 1, 0.8, "0 to 1",
-                 "KV utilization from which an instance is saturated",
-                 BLIS__INTO(state, kv_limit)),
+                 "KV utilization from which an instance is saturated", BLIS__INTO(state, kv_limit)),
     BLIS__NUMBER("queue_limit", 1e-9, 1e9, 5, "requests",
-                 "queue depth from which an instance is saturated",
-                 BLIS__INTO(state, queue_limit)),
-    BLIS__NUMBER("spare_kv", 0, 1, 0.1, "0 to 1",
-                 "one more below this mean room", BLIS__INTO(state, spare_kv)),
-    BLIS__NUMBER("spare_queue", 0, 1e9, 3, "requests",
-                 "one more below this mean room",
+                 "queue depth from which an instance is saturated", BLIS__INTO(state, queue_limit)),
+    BLIS__NUMBER("spare_kv", 0, 1, 0.1, "0 to 1", "one more below this mean room",
+                 BLIS__INTO(state, spare_kv)),
+    BLIS__NUMBER("spare_queue", 0, 1e9, 3, "requests", "one more below this mean room",
                  BLIS__INTO(state, spare_queue)),
     BLIS__SCALE_INTERVAL(state, 60),
 };

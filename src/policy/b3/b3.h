@@ -27,41 +27,35 @@ typedef struct blis__b3 {
 } blis__b3;
 
 /* Parameters of every such policy, at the beginning of its list. */
-#define BLIS__B3_PARAMS                                                        \
-  BLIS__BLOCK_SIZE_PARAM(512, "block size of the router's index",              \
-                         BLIS__INTO(blis__b3, block_size_tokens)),             \
-      BLIS__INTEGER(                                                           \
-          "cache_capacity", 0, 1 << 30, 0, "blocks",                           \
-          "index size per instance; 0 = as many tokens as the KV cache")
+#define BLIS__B3_PARAMS                                                                            \
+  BLIS__BLOCK_SIZE_PARAM(512, "block size of the router's index",                                  \
+                         BLIS__INTO(blis__b3, block_size_tokens)),                                 \
+      BLIS__INTEGER("cache_capacity", 0, 1 << 30, 0, "blocks",                                     \
+                    "index size per instance; 0 = as many tokens as the KV cache")
 
 /* In init; the parameters are there. BLIS_ERR_NOMEM or BLIS_OK. */
-BLIS_MUSTUSE blis_status blis__b3_init(blis__b3 *self,
-                                       const blis_policy_setup *setup);
+BLIS_MUSTUSE blis_status blis__b3_init(blis__b3 *self, const blis_policy_setup *setup);
 void blis__b3_deinit(blis__b3 *self);
 
 /*
  * Looks the prompt up and fills scores. BLIS_ERR_NOMEM or BLIS_OK. The rest
  * refers to the view and request scored last.
  */
-BLIS_MUSTUSE blis_status blis__b3_score(blis__b3 *self,
-                                        const blis_routing_request *request,
-                                        const blis_routing_view *view,
-                                        double bs_offset);
+BLIS_MUSTUSE blis_status blis__b3_score(blis__b3 *self, const blis_routing_request *request,
+                                        const blis_routing_view *view, double bs_offset);
 
 /* Prompt tokens that the router believes an instance to have cached. */
-static inline int64_t
-blis__b3_cached_tokens(const blis__b3 *self,
-                       const blis_routing_request *request, uint32_t instance) {
-  int64_t cached =
-      (int64_t)self->blocks.items[instance] * (int64_t)self->block_size_tokens;
+static inline int64_t blis__b3_cached_tokens(const blis__b3 *self,
+                                             const blis_routing_request *request,
+                                             uint32_t instance) {
+  int64_t cached = (int64_t)self->blocks.items[instance] * (int64_t)self->block_size_tokens;
   return cached < request->prompt_tokens ? cached : request->prompt_tokens;
 }
 
 /* The candidate gets the request. BLIS_ERR_NOMEM or BLIS_OK. */
-BLIS_MUSTUSE blis_status blis__b3_take(blis__b3 *self,
-                                       const blis_routing_request *request,
-                                       const blis_routing_view *view,
-                                       size_t chosen, blis_decision *decision);
+BLIS_MUSTUSE blis_status blis__b3_take(blis__b3 *self, const blis_routing_request *request,
+                                       const blis_routing_view *view, size_t chosen,
+                                       blis_decision *decision);
 
 /* Operations of a router whose state begins with a blis__b3. */
 void blis__b3_first_token(void *state, blis_ticket *ticket, uint32_t instance,

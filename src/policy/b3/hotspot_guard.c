@@ -8,8 +8,7 @@ enum { STREAK_SHIFT = 32 };
 
 #define COUNT_MASK UINT32_MAX
 
-void blis__hotspot_guard_init(blis__hotspot_guard *guard,
-                              const blis_alloc *alloc, size_t window) {
+void blis__hotspot_guard_init(blis__hotspot_guard *guard, const blis_alloc *alloc, size_t window) {
   *guard = (blis__hotspot_guard){.alloc = *alloc, .limit = window};
   blis_map_init(&guard->classes, alloc);
 }
@@ -59,8 +58,8 @@ typedef struct holders {
   double best_of_rest; /* and of the others */
 } holders;
 
-static holders find_holders(const blis_routing_view *view,
-                            const uint32_t *blocks, const double *scores) {
+static holders find_holders(const blis_routing_view *view, const uint32_t *blocks,
+                            const double *scores) {
   holders m = {0, -INFINITY, -INFINITY};
   for (size_t i = 0; i < view->count; i++) {
     bool holds = blocks[view->instances[i]] > 0;
@@ -71,10 +70,9 @@ static holders find_holders(const blis_routing_view *view,
   return m;
 }
 
-blis_status blis__hotspot_guard_apply(blis__hotspot_guard *guard,
-                                      uint64_t class,
-                                      const blis_routing_view *view,
-                                      const uint32_t *blocks, double *scores) {
+blis_status blis__hotspot_guard_apply(blis__hotspot_guard *guard, uint64_t class,
+                                      const blis_routing_view *view, const uint32_t *blocks,
+                                      double *scores) {
   BLIS_TRY(note(guard, class));
   if (class == 0) {
     return BLIS_OK;
@@ -85,8 +83,7 @@ blis_status blis__hotspot_guard_apply(blis__hotspot_guard *guard,
   uint64_t others = guard->window.count - own;
   holders m = find_holders(view, blocks, scores);
   size_t rest = view->count - m.count;
-  bool is_hot = m.count > 0 && rest > 0 && own * rest > others * m.count &&
-                m.best > m.best_of_rest;
+  bool is_hot = m.count > 0 && rest > 0 && own * rest > others * m.count && m.best > m.best_of_rest;
   if (is_hot && streak >= 2 * m.count) {
     for (size_t i = 0; i < view->count; i++) {
       if (blocks[view->instances[i]] > 0) {

@@ -20,15 +20,14 @@
 
 typedef struct blis__hotspot_guard {
   blis_alloc alloc;
-  blis_map classes; /* requests in the window, and streak in the upper half */
+  blis_map classes;            /* requests in the window, and streak in the upper half */
   BLIS_ARRAY(uint64_t) window; /* classes of the last requests; a ring */
   size_t limit;                /* requests in it */
   size_t oldest;               /* once it is full */
 } blis__hotspot_guard;
 
 /* window >= 1 requests. */
-void blis__hotspot_guard_init(blis__hotspot_guard *guard,
-                              const blis_alloc *alloc, size_t window);
+void blis__hotspot_guard_init(blis__hotspot_guard *guard, const blis_alloc *alloc, size_t window);
 void blis__hotspot_guard_deinit(blis__hotspot_guard *guard);
 
 /*
@@ -37,8 +36,8 @@ void blis__hotspot_guard_deinit(blis__hotspot_guard *guard);
  * best. blocks tells by instance number how many blocks match. BLIS_ERR_NOMEM
  * leaves the guard fit only for deinit.
  */
-BLIS_MUSTUSE blis_status blis__hotspot_guard_apply(
-    blis__hotspot_guard *guard, uint64_t class, const blis_routing_view *view,
-    const uint32_t *blocks, double *scores);
+BLIS_MUSTUSE blis_status blis__hotspot_guard_apply(blis__hotspot_guard *guard, uint64_t class,
+                                                   const blis_routing_view *view,
+                                                   const uint32_t *blocks, double *scores);
 
 #endif

@@ -19,8 +19,7 @@ typedef struct b3_later {
   blis__bindings sessions;
 } b3_later;
 
-static const blis__load *load_at(const b3_later *self,
-                                 const blis_routing_view *view, size_t i) {
+static const blis__load *load_at(const b3_later *self, const blis_routing_view *view, size_t i) {
   return &self->b3.counters.items[view->instances[i]];
 }
 
@@ -30,23 +29,19 @@ static void score_work(b3_later *self, const blis_routing_request *request,
                        const blis_routing_view *view) {
   for (size_t i = 0; i < view->count; i++) {
     const blis__load *load = load_at(self, view, i);
-    int64_t work =
-        load->pending_prefill_tokens + request->prompt_tokens -
-        blis__b3_cached_tokens(&self->b3, request, view->instances[i]);
-    self->b3.scores.items[i] =
-        0 - (double)work * (1 + self->kappa * (double)load->decode_tokens);
+    int64_t work = load->pending_prefill_tokens + request->prompt_tokens -
+                   blis__b3_cached_tokens(&self->b3, request, view->instances[i]);
+    self->b3.scores.items[i] = 0 - (double)work * (1 + self->kappa * (double)load->decode_tokens);
   }
 }
 
 /* Less than 0 when a is better than b, 0 when they are equal. */
-static int compare_work(const b3_later *self, const blis_routing_view *view,
-                        size_t a, size_t b) {
+static int compare_work(const b3_later *self, const blis_routing_view *view, size_t a, size_t b) {
   const double *scores = self->b3.scores.items; /* negated */
   if (scores[a] != scores[b]) {
     return scores[a] > scores[b] ? -1 : 1;
   }
-  int64_t requests =
-      load_at(self, view, a)->requests - load_at(self, view, b)->requests;
+  int64_t requests = load_at(self, view, a)->requests - load_at(self, view, b)->requests;
   return (requests > 0) - (requests < 0);
 }
 
@@ -68,16 +63,14 @@ static size_t least_work(b3_later *self, const blis_routing_view *view) {
   return chosen;
 }
 
-static blis_status route_to_least_work(const blis_question *q,
-                                       blis_decision *decision) {
+static blis_status route_to_least_work(const blis_question *q, blis_decision *decision) {
   const blis_routing_view *view = q->view;
   const blis_routing_request *request = q->request;
   b3_later *self = q->state;
   BLIS_TRY_MEM(blis__b3_score(&self->b3, request, view, 0), q->error);
   score_work(self, request, view);
   size_t chosen = least_work(self, view);
-  BLIS_TRY_MEM(blis__b3_take(&self->b3, request, view, chosen, decision),
-               q->error);
+  BLIS_TRY_MEM(blis__b3_take(&self->b3, request, view, chosen, decision), q->error);
   return BLIS_OK;
 }
 
@@ -86,15 +79,13 @@ static blis_status route_to_least_work(const blis_question *q,
 static void score_linear(b3_later *self, const blis_routing_request *request,
                          const blis_routing_view *view) {
   for (size_t i = 0; i < view->count; i++) {
-    double cached =
-        (double)blis__b3_cached_tokens(&self->b3, request, view->instances[i]);
+    double cached = (double)blis__b3_cached_tokens(&self->b3, request, view->instances[i]);
     double ongoing = (double)load_at(self, view, i)->ongoing_tokens;
     self->b3.scores.items[i] = self->alpha * cached - ongoing;
   }
 }
 
-static bool is_overloaded(const b3_later *self, const blis_routing_view *view,
-                          size_t candidate) {
+static bool is_overloaded(const b3_later *self, const blis_routing_view *view, size_t candidate) {
   double sum = 0;
   for (size_t i = 0; i < view->count; i++) {
     sum += (double)load_at(self, view, i)->ongoing_tokens;
@@ -104,13 +95,11 @@ static bool is_overloaded(const b3_later *self, const blis_routing_view *view,
   return ongoing > self->overload_factor * mean;
 }
 
-static size_t choose_linear(const b3_later *self,
-                            const blis_routing_request *request,
+static size_t choose_linear(const b3_later *self, const blis_routing_request *request,
                             const blis_routing_view *view) {
-  size_t bound =
-      request->session == 0
-          ? view->count
-          : blis__bindings_candidate(&self->sessions, request->session, view);
+  size_t bound = request->session == 0
+                     ? view->count
+                     : blis__bindings_candidate(&self->sessions, request->session, view);
   if (bound < view->count && !is_overloaded(self, view, bound)) {
     return bound;
   }
@@ -122,24 +111,20 @@ static size_t choose_linear(const b3_later *self,
   return best;
 }
 
-static blis_status decide_linear(b3_later *self,
-                                 const blis_routing_request *request,
-                                 const blis_routing_view *view,
-                                 blis_decision *decision) {
+static blis_status decide_linear(b3_later *self, const blis_routing_request *request,
+                                 const blis_routing_view *view, blis_decision *decision) {
   BLIS_TRY(blis__b3_score(&self->b3, request, view, 0));
   score_linear(self, request, view);
   size_t chosen = choose_linear(self, request, view);
   if (request->session != 0) {
-    BLIS_TRY(blis__bindings_put(&self->sessions, request->session,
-                                view->instances[chosen], view->now_us));
+    BLIS_TRY(blis__bindings_put(&self->sessions, request->session, view->instances[chosen],
+                                view->now_us));
   }
   return blis__b3_take(&self->b3, request, view, chosen, decision);
 }
 
-static blis_status route_linear(const blis_question *q,
-                                blis_decision *decision) {
-  BLIS_TRY_MEM(decide_linear(q->state, q->request, q->view, decision),
-               q->error);
+static blis_status route_linear(const blis_question *q, blis_decision *decision) {
+  BLIS_TRY_MEM(decide_linear(q->state, q->request, q->view, decision), q->error);
   return BLIS_OK;
 }
 
@@ -150,8 +135,7 @@ static void free_state(const blis_alloc *alloc, void *state) {
   blis__bindings_deinit(&self->sessions);
 }
 
-static blis_status init(void *state, blis_policy_setup *setup,
-                        blis_error *error) {
+static blis_status init(void *state, blis_policy_setup *setup, blis_error *error) {
   b3_later *self = state;
   blis__bindings_init(&self->sessions, setup->alloc);
   BLIS_TRY_MEM(blis__b3_init(&self->b3, setup), error);
@@ -186,8 +170,8 @@ const blis_policy_entry blis__router_b3_lpwl = {
 
 static const blis_param_spec kappa_params[] = {
     BLIS__B3_PARAMS,
-    BLIS__NUMBER("kappa", 0, 1e9, 2.5e-6, "per token",
-                 "weight of prompts in decode", BLIS__INTO(b3_later, kappa)),
+    BLIS__NUMBER("kappa", 0, 1e9, 2.5e-6, "per token", "weight of prompts in decode",
+                 BLIS__INTO(b3_later, kappa)),
 };
 
 const blis_policy_entry blis__router_b3_leastwork_kappa = {
@@ -204,8 +188,7 @@ const blis_policy_entry blis__router_b3_leastwork_kappa = {
 
 static const blis_param_spec linear_params[] = {
     BLIS__B3_PARAMS,
-    BLIS__NUMBER("alpha", 0, 1e9, 1, "", "weight of a cached token",
-                 BLIS__INTO(b3_later, alpha)),
+    BLIS__NUMBER("alpha", 0, 1e9, 1, "", "weight of a cached token", BLIS__INTO(b3_later, alpha)),
     BLIS__NUMBER("overload_factor", 0, 1e9, 2, "",
                  "a session leaves an instance with more than this many times "
                  "the mean of ongoing tokens",

@@ -18,11 +18,10 @@ typedef struct lmetric {
 /* Of a request that has just been scored. */
 static blis_status guard(lmetric *self, const blis_routing_request *request,
                          const blis_routing_view *view) {
-  const blis_block_chain *chain =
-      request->chain(request->chain_ud, self->b3.block_size_tokens);
+  const blis_block_chain *chain = request->chain(request->chain_ud, self->b3.block_size_tokens);
   uint64_t class = chain->prompt_blocks > 0 ? blis_block_chain_at(chain, 0) : 0;
-  return blis__hotspot_guard_apply(
-      &self->guard, class, view, self->b3.blocks.items, self->b3.scores.items);
+  return blis__hotspot_guard_apply(&self->guard, class, view, self->b3.blocks.items,
+                                   self->b3.scores.items);
 }
 
 static blis_status route(const blis_question *q, blis_decision *decision) {
@@ -33,14 +32,12 @@ static blis_status route(const blis_question *q, blis_decision *decision) {
     *decision = (blis_decision){.rejected = "turn-cap"};
     return BLIS_OK;
   }
-  BLIS_TRY_MEM(blis__b3_score(&self->b3, request, view, self->bs_offset),
-               q->error);
+  BLIS_TRY_MEM(blis__b3_score(&self->b3, request, view, self->bs_offset), q->error);
   if (self->is_guarded && guard(self, request, view) != BLIS_OK) {
     return blis_fail_nomem(q->error);
   }
   size_t chosen = blis_tie_pick_max(&self->tie, self->b3.scores.items, view);
-  BLIS_TRY_MEM(blis__b3_take(&self->b3, request, view, chosen, decision),
-               q->error);
+  BLIS_TRY_MEM(blis__b3_take(&self->b3, request, view, chosen, decision), q->error);
   return BLIS_OK;
 }
 
@@ -56,32 +53,29 @@ static const blis_router_ops ops = {.route = route,
                                     .ended = blis__b3_ended,
                                     .free = free_state};
 
-#define LMETRIC_PARAMS                                                         \
-  BLIS__B3_PARAMS,                                                             \
-      BLIS__NUMBER("bs_offset", 0, 1e6, 0, "requests",                         \
-                   "added to the number of requests: 0 in the B3 pseudocode, " \
-                   "1 in the authors' router and its ports",                   \
-                   BLIS__INTO(lmetric, bs_offset)),                            \
-      BLIS__TIE_FIRST_PARAM,                                                   \
-      BLIS__BOOLEAN("hotspot_guard", 0,                                        \
-                    "excludes the instances holding a prefix while more "      \
-                    "requests share it than there are such instances",         \
-                    BLIS__INTO(lmetric, is_guarded)),                          \
-      BLIS__INTEGER(                                                           \
-          "hotspot_window", 1, 1 << 24, 1000, "requests",                      \
-          "window over which the guard measures the shares of prefixes")
+#define LMETRIC_PARAMS                                                                             \
+  BLIS__B3_PARAMS,                                                                                 \
+      BLIS__NUMBER("bs_offset", 0, 1e6, 0, "requests",                                             \
+                   "added to the number of requests: 0 in the B3 pseudocode, "                     \
+                   "1 in the authors' router and its ports",                                       \
+                   BLIS__INTO(lmetric, bs_offset)),                                                \
+      BLIS__TIE_FIRST_PARAM,                                                                       \
+      BLIS__BOOLEAN("hotspot_guard", 0,                                                            \
+                    "excludes the instances holding a prefix while more "                          \
+                    "requests share it than there are such instances",                             \
+                    BLIS__INTO(lmetric, is_guarded)),                                              \
+      BLIS__INTEGER("hotspot_window", 1, 1 << 24, 1000, "requests",                                \
+                    "window over which the guard measures the shares of prefixes")
 
 static const blis_param_spec lmetric_params[] = {LMETRIC_PARAMS};
 
 static const blis_param_spec capped_params[] = {
     LMETRIC_PARAMS,
-    BLIS__INTEGER("max_turns", 1, 1 << 30, 8, "turns",
-                  "turns of a session that are served",
+    BLIS__INTEGER("max_turns", 1, 1 << 30, 8, "turns", "turns of a session that are served",
                   BLIS__INTO(lmetric, max_turns)),
 };
 
-static blis_status init(void *state, blis_policy_setup *setup,
-                        blis_error *error) {
+static blis_status init(void *state, blis_policy_setup *setup, blis_error *error) {
   lmetric *self = state;
   size_t window = (size_t)blis_setup_number(setup, "hotspot_window");
   blis__hotspot_guard_init(&self->guard, setup->alloc, window);

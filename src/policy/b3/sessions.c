@@ -21,43 +21,36 @@ typedef struct session_router {
   blis__bindings sessions;
 } session_router;
 
-static blis_status fewest_requests(session_router *self,
-                                   const blis_routing_view *view,
+static blis_status fewest_requests(session_router *self, const blis_routing_view *view,
                                    size_t *chosen) {
   BLIS_TRY(blis_array_reserve(&self->alloc, &self->requests, view->count));
   for (size_t i = 0; i < view->count; i++) {
-    self->requests.items[i] =
-        (double)self->counters.items[view->instances[i]].requests;
+    self->requests.items[i] = (double)self->counters.items[view->instances[i]].requests;
   }
   *chosen = blis_tie_pick_min(&self->tie, self->requests.items, view);
   return BLIS_OK;
 }
 
 /* The candidate that the session is bound to, or view->count. */
-static size_t bound_candidate(const session_router *self,
-                              const blis_routing_request *request,
+static size_t bound_candidate(const session_router *self, const blis_routing_request *request,
                               const blis_routing_view *view) {
-  const blis__binding *binding =
-      blis__bindings_find(&self->sessions, request->session);
+  const blis__binding *binding = blis__bindings_find(&self->sessions, request->session);
   bool has_expired = binding != NULL && self->session_ttl_us > 0 &&
                      view->now_us - binding->last_use_us > self->session_ttl_us;
-  return binding == NULL || has_expired
-             ? view->count
-             : blis_routing_view_find(view, binding->instance);
+  return binding == NULL || has_expired ? view->count
+                                        : blis_routing_view_find(view, binding->instance);
 }
 
-static blis_status choose(session_router *self,
-                          const blis_routing_request *request,
+static blis_status choose(session_router *self, const blis_routing_request *request,
                           const blis_routing_view *view, size_t *chosen) {
   bool has_session = self->is_sticky && request->session != 0;
   *chosen = has_session ? bound_candidate(self, request, view) : view->count;
   if (*chosen == view->count) {
     BLIS_TRY(fewest_requests(self, view, chosen));
   }
-  return has_session
-             ? blis__bindings_put(&self->sessions, request->session,
-                                  view->instances[*chosen], view->now_us)
-             : BLIS_OK;
+  return has_session ? blis__bindings_put(&self->sessions, request->session,
+                                          view->instances[*chosen], view->now_us)
+                     : BLIS_OK;
 }
 
 static blis_status route(const blis_question *q, blis_decision *decision) {
@@ -65,11 +58,10 @@ static blis_status route(const blis_question *q, blis_decision *decision) {
   const blis_routing_request *request = q->request;
   session_router *self = q->state;
   size_t chosen;
-  BLIS_TRY_MEM(blis__load_counters_reserve(&self->counters, &self->alloc, view),
-               q->error);
+  BLIS_TRY_MEM(blis__load_counters_reserve(&self->counters, &self->alloc, view), q->error);
   BLIS_TRY_MEM(choose(self, request, view, &chosen), q->error);
-  blis__load_counters_add(&self->counters, request->ticket,
-                          view->instances[chosen], 0, request->prompt_tokens);
+  blis__load_counters_add(&self->counters, request->ticket, view->instances[chosen], 0,
+                          request->prompt_tokens);
   *decision = (blis_decision){.chosen = chosen};
   return BLIS_OK;
 }
@@ -88,8 +80,7 @@ static void free_state(const blis_alloc *alloc, void *state) {
   blis__bindings_deinit(&self->sessions);
 }
 
-static const blis_router_ops ops = {
-    .route = route, .ended = ended, .free = free_state};
+static const blis_router_ops ops = {.route = route, .ended = ended, .free = free_state};
 
 static const blis_param_spec load_only_params[] = {BLIS__TIE_FIRST_PARAM};
 
@@ -102,8 +93,7 @@ static const blis_param_spec sticky_params[] = {
 
 extern const blis_policy_entry blis__router_sticky;
 
-static blis_status init(void *state, blis_policy_setup *setup,
-                        blis_error *error) {
+static blis_status init(void *state, blis_policy_setup *setup, blis_error *error) {
   (void)error;
   session_router *self = state;
   self->alloc = *setup->alloc;

@@ -21,8 +21,7 @@ typedef struct unified {
 } unified;
 
 /* Mean number of requests, at least 1. */
-static double mean_requests(const unified *self,
-                            const blis_routing_view *view) {
+static double mean_requests(const unified *self, const blis_routing_view *view) {
   int64_t sum = 0;
   for (size_t i = 0; i < view->count; i++) {
     sum += self->b3.counters.items[view->instances[i]].requests;
@@ -32,18 +31,14 @@ static double mean_requests(const unified *self,
 }
 
 /* The share of the prompt that an instance is believed to have cached. */
-static double cache_ratio(const unified *self,
-                          const blis_routing_request *request,
+static double cache_ratio(const unified *self, const blis_routing_request *request,
                           uint32_t instance) {
-  double prompt =
-      request->prompt_tokens > 1 ? (double)request->prompt_tokens : 1;
+  double prompt = request->prompt_tokens > 1 ? (double)request->prompt_tokens : 1;
   return (double)blis__b3_cached_tokens(&self->b3, request, instance) / prompt;
 }
 
-static bool is_worth_sticking(const unified *self,
-                              const blis_routing_request *request,
-                              const blis_routing_view *view,
-                              uint32_t instance) {
+static bool is_worth_sticking(const unified *self, const blis_routing_request *request,
+                              const blis_routing_view *view, uint32_t instance) {
   double requests = (double)self->b3.counters.items[instance].requests;
   return cache_ratio(self, request, instance) > self->affinity_ratio &&
          requests <= mean_requests(self, view) * self->overload_factor;
@@ -53,9 +48,8 @@ static bool is_worth_sticking(const unified *self,
 static void add_decode(unified *self, const blis_routing_view *view) {
   for (size_t i = 0; i < view->count && self->decode_weight > 0; i++) {
     const blis__load *load = &self->b3.counters.items[view->instances[i]];
-    self->b3.scores.items[i] -= self->decode_weight *
-                                (double)load->decode_tokens *
-                                (double)load->requests;
+    self->b3.scores.items[i] -=
+        self->decode_weight * (double)load->decode_tokens * (double)load->requests;
   }
 }
 
@@ -73,14 +67,13 @@ static int compare(const unified *self, const blis_routing_request *request,
   if (cached_left != cached_right) {
     return cached_left > cached_right ? -1 : 1; /* fewer new tokens */
   }
-  int64_t requests = self->b3.counters.items[left].requests -
-                     self->b3.counters.items[right].requests;
+  int64_t requests =
+      self->b3.counters.items[left].requests - self->b3.counters.items[right].requests;
   return (requests > 0) - (requests < 0);
 }
 
 /* The first of the best ones and how many they are. */
-static size_t first_best(const unified *self,
-                         const blis_routing_request *request,
+static size_t first_best(const unified *self, const blis_routing_request *request,
                          const blis_routing_view *view, size_t *tied) {
   size_t best = 0;
   *tied = 1;
@@ -112,15 +105,11 @@ static size_t fall_back(unified *self, const blis_routing_request *request,
   return best;
 }
 
-static blis_status bind_session(unified *self,
-                                const blis_routing_request *request,
-                                uint32_t instance, bool is_bound,
-                                int64_t now_us) {
-  bool is_due =
-      self->bind == BIND_EVERY_PICK || (self->bind == BIND_FIRST && !is_bound);
+static blis_status bind_session(unified *self, const blis_routing_request *request,
+                                uint32_t instance, bool is_bound, int64_t now_us) {
+  bool is_due = self->bind == BIND_EVERY_PICK || (self->bind == BIND_FIRST && !is_bound);
   return request->session != 0 && is_due
-             ? blis__bindings_put(&self->sessions, request->session, instance,
-                                  now_us)
+             ? blis__bindings_put(&self->sessions, request->session, instance, now_us)
              : BLIS_OK;
 }
 
@@ -139,18 +128,15 @@ static size_t tell(unified *self, const blis_routing_request *request,
   blis_decision_fact *fact = self->facts;
   *fact++ = (blis_decision_fact){"is_affinity", made->is_stuck};
   *fact++ = (blis_decision_fact){"cached_tokens", hit};
-  *fact++ =
-      (blis_decision_fact){"cache_ratio", cache_ratio(self, request, instance)};
+  *fact++ = (blis_decision_fact){"cache_ratio", cache_ratio(self, request, instance)};
   *fact++ = (blis_decision_fact){"mean_requests", mean_requests(self, view)};
   if (made->bound < view->count) {
     uint32_t bound = view->instances[made->bound];
     *fact++ = (blis_decision_fact){"affinity_instance", bound};
-    *fact++ = (blis_decision_fact){"affinity_cache_ratio",
-                                   cache_ratio(self, request, bound)};
+    *fact++ = (blis_decision_fact){"affinity_cache_ratio", cache_ratio(self, request, bound)};
   }
   if (!made->is_stuck) {
-    *fact++ = (blis_decision_fact){"fallback_score",
-                                   0 - self->b3.scores.items[made->chosen]};
+    *fact++ = (blis_decision_fact){"fallback_score", 0 - self->b3.scores.items[made->chosen]};
     *fact++ = (blis_decision_fact){"broke_tie", made->broke_tie};
   }
   return (size_t)(fact - self->facts);
@@ -158,11 +144,9 @@ static size_t tell(unified *self, const blis_routing_request *request,
 
 static choice choose(unified *self, const blis_routing_request *request,
                      const blis_routing_view *view) {
-  choice made = {.bound = blis__bindings_candidate(&self->sessions,
-                                                   request->session, view)};
-  made.is_stuck =
-      made.bound < view->count &&
-      is_worth_sticking(self, request, view, view->instances[made.bound]);
+  choice made = {.bound = blis__bindings_candidate(&self->sessions, request->session, view)};
+  made.is_stuck = made.bound < view->count &&
+                  is_worth_sticking(self, request, view, view->instances[made.bound]);
   uint64_t ties = self->ties;
   made.chosen = made.is_stuck ? made.bound : fall_back(self, request, view);
   made.broke_tie = self->ties > ties;
@@ -170,14 +154,13 @@ static choice choose(unified *self, const blis_routing_request *request,
 }
 
 static blis_status decide(unified *self, const blis_routing_request *request,
-                          const blis_routing_view *view,
-                          blis_decision *decision) {
+                          const blis_routing_view *view, blis_decision *decision) {
   BLIS_TRY(blis__b3_score(&self->b3, request, view, 0));
   add_decode(self, view);
   choice made = choose(self, request, view);
   size_t facts = request->wants_parts ? tell(self, request, view, &made) : 0;
-  BLIS_TRY(bind_session(self, request, view->instances[made.chosen],
-                        made.bound < view->count, view->now_us));
+  BLIS_TRY(bind_session(self, request, view->instances[made.chosen], made.bound < view->count,
+                        view->now_us));
   BLIS_TRY(blis__b3_take(&self->b3, request, view, made.chosen, decision));
   decision->facts = facts > 0 ? self->facts : NULL;
   decision->fact_count = facts;
@@ -201,23 +184,22 @@ static const blis_router_ops ops = {.route = route,
                                     .ended = blis__b3_ended,
                                     .free = free_state};
 
-#define GATE_PARAMS(overload)                                                  \
-  BLIS__B3_PARAMS,                                                             \
-      BLIS__NUMBER("affinity_ratio", 0, 1, 0.5, "0 to 1",                      \
-                   "a session stays if more than this share of the prompt is " \
-                   "cached at its instance",                                   \
-                   BLIS__INTO(unified, affinity_ratio)),                       \
-      BLIS__NUMBER("overload_factor", 0, 1e9, overload, "",                    \
-                   "and if its instance has at most this multiple of the "     \
-                   "mean number of requests",                                  \
+#define GATE_PARAMS(overload)                                                                      \
+  BLIS__B3_PARAMS,                                                                                 \
+      BLIS__NUMBER("affinity_ratio", 0, 1, 0.5, "0 to 1",                                          \
+                   "a session stays if more than this share of the prompt is "                     \
+                   "cached at its instance",                                                       \
+                   BLIS__INTO(unified, affinity_ratio)),                                           \
+      BLIS__NUMBER("overload_factor", 0, 1e9, overload, "",                                        \
+                   "and if its instance has at most this multiple of the "                         \
+                   "mean number of requests",                                                      \
                    BLIS__INTO(unified, overload_factor))
 
-#define UNIFIED_PARAMS(overload)                                               \
-  GATE_PARAMS(overload),                                                       \
-      BLIS__CHOICE("bind", "every-pick|first|never",                           \
-                   "decisions that bind a session to its instance; "           \
-                   "literally, the pseudocode never does",                     \
-                   BLIS__INTO(unified, bind))
+#define UNIFIED_PARAMS(overload)                                                                   \
+  GATE_PARAMS(overload), BLIS__CHOICE("bind", "every-pick|first|never",                            \
+                                      "decisions that bind a session to its instance; "            \
+                                      "literally, the pseudocode never does",                      \
+                                      BLIS__INTO(unified, bind))
 
 static const blis_param_spec unified_params[] = {UNIFIED_PARAMS(2)};
 
@@ -230,16 +212,14 @@ static const blis_param_spec ab_params[] = {
 
 static const blis_param_spec printed_params[] = {GATE_PARAMS(2)};
 
-static blis_status init(void *state, blis_policy_setup *setup,
-                        blis_error *error) {
+static blis_status init(void *state, blis_policy_setup *setup, blis_error *error) {
   unified *self = state;
   blis__bindings_init(&self->sessions, setup->alloc);
   BLIS_TRY_MEM(blis__b3_init(&self->b3, setup), error);
   return BLIS_OK;
 }
 
-static blis_status init_printed(void *state, blis_policy_setup *setup,
-                                blis_error *error) {
+static blis_status init_printed(void *state, blis_policy_setup *setup, blis_error *error) {
   ((unified *)state)->bind = BIND_NEVER;
   return init(state, setup, error);
 }
@@ -248,10 +228,9 @@ const blis_policy_entry blis__router_unified_as_printed = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "unified-as-printed",
     .aliases = "b3.unified_as_printed",
-    .summary =
-        "unified to the letter of its pseudocode, which binds no session "
-        "to an instance: lmetric with ties broken by prefill, requests "
-        "and turns",
+    .summary = "unified to the letter of its pseudocode, which binds no session "
+               "to an instance: lmetric with ties broken by prefill, requests "
+               "and turns",
     .source = "B3 Routing Policies - Pseudocode (08530b3915)",
     BLIS__PARAMS(printed_params),
     .ops = &ops,

@@ -7,15 +7,13 @@
 enum { WAITING_WEIGHT = 4 };
 
 static double shortest_weight(const blis_question *q, size_t i) {
-  return WAITING_WEIGHT * blis__blitz_waiting(q, i) +
-         blis__blitz_requests(q, i);
+  return WAITING_WEIGHT * blis__blitz_waiting(q, i) + blis__blitz_requests(q, i);
 }
 
 const blis_policy_entry blis__router_blitz_join_shortest_weight = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "blitz.join-shortest-weight",
-    .summary =
-        "least 4 x waiting + requests, as vLLM chooses between its ranks",
+    .summary = "least 4 x waiting + requests, as vLLM chooses between its ranks",
     .source = BLIS__BLITZ_SOURCE,
     BLIS__GATEWAY(BLIS__BLITZ_NEEDS_COUNTS, .least = {.by = {shortest_weight}}),
 };
@@ -25,8 +23,7 @@ const blis_policy_entry blis__router_blitz_least_bs = {
     .name = "blitz.least-bs",
     .summary = "fewest requests, waiting and running",
     .source = BLIS__BLITZ_SOURCE,
-    BLIS__GATEWAY(BLIS__BLITZ_NEEDS_COUNTS,
-                  .least = {.by = {blis__blitz_requests}}),
+    BLIS__GATEWAY(BLIS__BLITZ_NEEDS_COUNTS, .least = {.by = {blis__blitz_requests}}),
 };
 
 const blis_policy_entry blis__router_blitz_least_waiting = {
@@ -34,8 +31,7 @@ const blis_policy_entry blis__router_blitz_least_waiting = {
     .name = "blitz.least-waiting",
     .summary = "fewest waiting requests",
     .source = BLIS__BLITZ_SOURCE,
-    BLIS__GATEWAY(BLIS__BLITZ_NEEDS_COUNTS,
-                  .least = {.by = {blis__blitz_waiting}}),
+    BLIS__GATEWAY(BLIS__BLITZ_NEEDS_COUNTS, .least = {.by = {blis__blitz_waiting}}),
 };
 
 const blis_policy_entry blis__router_blitz_least_wait_token = {
@@ -43,8 +39,7 @@ const blis_policy_entry blis__router_blitz_least_wait_token = {
     .name = "blitz.least-wait-token",
     .summary = "least pending prefill + new tokens",
     .source = BLIS__BLITZ_SOURCE,
-    BLIS__GATEWAY(BLIS__BLITZ_NEEDS_TOKENS,
-                  .least = {.by = {blis__blitz_wait_tokens}}),
+    BLIS__GATEWAY(BLIS__BLITZ_NEEDS_TOKENS, .least = {.by = {blis__blitz_wait_tokens}}),
 };
 
 enum { MAX_PENDING };
@@ -63,14 +58,12 @@ static blis_status choose_bounded(const blis_question *q, size_t *chosen) {
   for (size_t i = 0; i < none; i++) {
     double pending = blis__column_at(q, BLIS_SIGNAL_PENDING_PREFILL_TOKENS, i);
     if (pending < self->values[MAX_PENDING] &&
-        (*chosen == none ||
-         blis__blitz_cached(q, i) >= blis__blitz_cached(q, *chosen))) {
+        (*chosen == none || blis__blitz_cached(q, i) >= blis__blitz_cached(q, *chosen))) {
       *chosen = i;
     }
   }
   if (*chosen == none) {
-    *chosen =
-        blis__least_of(q, &(blis__least){.by = {blis__blitz_wait_tokens}});
+    *chosen = blis__least_of(q, &(blis__least){.by = {blis__blitz_wait_tokens}});
   }
   return BLIS_OK;
 }
@@ -95,6 +88,5 @@ const blis_policy_entry blis__router_blitz_lmetric = {
     .summary = "least (pending prefill + new tokens) x (requests + 1), by what "
                "the engines report",
     .source = BLIS__BLITZ_SOURCE,
-    BLIS__GATEWAY(BLIS__BLITZ_NEEDS_COUNTS | BLIS__BLITZ_NEEDS_TOKENS,
-                  .least = {.by = {lmetric}}),
+    BLIS__GATEWAY(BLIS__BLITZ_NEEDS_COUNTS | BLIS__BLITZ_NEEDS_TOKENS, .least = {.by = {lmetric}}),
 };

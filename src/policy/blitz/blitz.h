@@ -23,8 +23,7 @@ static inline double blis__blitz_waiting(const blis_question *q, size_t i) {
 }
 
 static inline double blis__blitz_requests(const blis_question *q, size_t i) {
-  return blis__blitz_waiting(q, i) +
-         blis__column_at(q, BLIS_SIGNAL_BATCH_SIZE, i);
+  return blis__blitz_waiting(q, i) + blis__column_at(q, BLIS_SIGNAL_BATCH_SIZE, i);
 }
 
 static inline double blis__blitz_wait_tokens(const blis_question *q, size_t i) {
@@ -32,13 +31,11 @@ static inline double blis__blitz_wait_tokens(const blis_question *q, size_t i) {
          (double)q->request->prompt_tokens - blis__blitz_cached(q, i);
 }
 
-#define BLIS__BLITZ_NEEDS_COUNTS                                               \
-  (BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH) |                                  \
-   BLIS_SIGNAL_BIT(BLIS_SIGNAL_PENDING) |                                      \
+#define BLIS__BLITZ_NEEDS_COUNTS                                                                   \
+  (BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH) | BLIS_SIGNAL_BIT(BLIS_SIGNAL_PENDING) |               \
    BLIS_SIGNAL_BIT(BLIS_SIGNAL_BATCH_SIZE))
-#define BLIS__BLITZ_NEEDS_TOKENS                                               \
-  (BLIS_SIGNAL_BIT(BLIS_SIGNAL_PENDING_PREFILL_TOKENS) |                       \
-   BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS))
+#define BLIS__BLITZ_NEEDS_TOKENS                                                                   \
+  (BLIS_SIGNAL_BIT(BLIS_SIGNAL_PENDING_PREFILL_TOKENS) | BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS))
 
 #define BLIS__BLITZ_SOURCE "LMetric authors' blitz-router 1e3f21c5"
 

@@ -26,15 +26,14 @@ static void deinit_active(blis__gateway *self) {
   blis_array_deinit(&self->alloc, &own->figures);
 }
 
-static void forget_active(blis__gateway *self, blis_ticket *ticket,
-                          uint32_t instance, const blis_request_times *times) {
+static void forget_active(blis__gateway *self, blis_ticket *ticket, uint32_t instance,
+                          const blis_request_times *times) {
   (void)times;
   active_tokens *own = self->own;
   blis__load_counters_ended(&own->counters, ticket, instance);
 }
 
-static double *row_of(const blis__gateway *self, const blis_routing_view *view,
-                      int row) {
+static double *row_of(const blis__gateway *self, const blis_routing_view *view, int row) {
   const active_tokens *own = self->own;
   return own->figures.items + (size_t)row * view->count;
 }
@@ -45,15 +44,13 @@ static blis_status fill_rows(const blis_question *q) {
   const blis_routing_view *view = q->view;
   active_tokens *own = self->own;
   BLIS_TRY(blis__load_counters_reserve(&own->counters, &self->alloc, view));
-  BLIS_TRY(blis_array_reserve(&self->alloc, &own->figures,
-                              FIGURE_ROWS * view->count));
+  BLIS_TRY(blis_array_reserve(&self->alloc, &own->figures, FIGURE_ROWS * view->count));
   for (size_t i = 0; i < view->count; i++) {
     const blis__load *load = &own->counters.items[view->instances[i]];
     row_of(self, view, BS)[i] = blis__blitz_requests(q, i);
     row_of(self, view, HIT)[i] = blis__blitz_cached(q, i);
     row_of(self, view, ACTIVE)[i] =
-        (double)load->ongoing_tokens +
-        view->columns[BLIS_SIGNAL_DECODED_TOKENS][i];
+        (double)load->ongoing_tokens + view->columns[BLIS_SIGNAL_DECODED_TOKENS][i];
   }
   own->bs = blis__range_of(row_of(self, view, BS), view->count);
   own->hit = blis__range_of(row_of(self, view, HIT), view->count);
@@ -66,20 +63,17 @@ static blis_status choose_active(const blis_question *q, size_t *chosen) {
   blis__gateway *self = q->state;
   active_tokens *own = self->own;
   BLIS_TRY_MEM(fill_rows(q), q->error);
-  *chosen = self->rule->pick != NULL ? self->rule->pick(q)
-                                     : blis__least_of(q, &self->rule->least);
-  blis__load_counters_add(&own->counters, q->request->ticket,
-                          q->view->instances[*chosen], 0,
+  *chosen = self->rule->pick != NULL ? self->rule->pick(q) : blis__least_of(q, &self->rule->least);
+  blis__load_counters_add(&own->counters, q->request->ticket, q->view->instances[*chosen], 0,
                           q->request->prompt_tokens);
   return BLIS_OK;
 }
 
 /* The members of an entry that chooses so. */
-#define ACTIVE(...)                                                            \
-  BLIS__GATEWAY(BLIS__BLITZ_NEEDS_COUNTS | BLIS__BLITZ_NEEDS_TOKENS |          \
-                    BLIS_SIGNAL_BIT(BLIS_SIGNAL_DECODED_TOKENS),               \
-                .choose = choose_active, __VA_ARGS__,                          \
-                .own_size = sizeof(active_tokens),                             \
+#define ACTIVE(...)                                                                                \
+  BLIS__GATEWAY(BLIS__BLITZ_NEEDS_COUNTS | BLIS__BLITZ_NEEDS_TOKENS |                              \
+                    BLIS_SIGNAL_BIT(BLIS_SIGNAL_DECODED_TOKENS),                                   \
+                .choose = choose_active, __VA_ARGS__, .own_size = sizeof(active_tokens),           \
                 .deinit_own = deinit_active, .ended = forget_active)
 
 static double active_at(const blis_question *q, size_t i) {
@@ -95,8 +89,7 @@ const blis_policy_entry blis__router_blitz_least_active = {
 };
 
 static double token_load(const blis_question *q, size_t i) {
-  return blis__column_at(q, BLIS_SIGNAL_PENDING_PREFILL_TOKENS, i) +
-         active_at(q, i);
+  return blis__column_at(q, BLIS_SIGNAL_PENDING_PREFILL_TOKENS, i) + active_at(q, i);
 }
 
 const blis_policy_entry blis__router_blitz_least_token_load = {
@@ -110,11 +103,9 @@ const blis_policy_entry blis__router_blitz_least_token_load = {
 enum { DYNAMO_WEIGHT, DYNAMO_BLOCK_SIZE, DYNAMO_DECODE };
 
 static const blis_param_spec dynamo_params[] = {
-    BLIS__NUMBER("overlap_weight", 0, 1e9, 1, "",
-                 "weight of the tokens to prefill, in blocks"),
+    BLIS__NUMBER("overlap_weight", 0, 1e9, 1, "", "weight of the tokens to prefill, in blocks"),
     BLIS__BLOCK_SIZE_PARAM(16, "size of the blocks counted"),
-    BLIS__CHOICE("count", "prefill-and-decode|prefill",
-                 "prefill excludes the blocks in decode"),
+    BLIS__CHOICE("count", "prefill-and-decode|prefill", "prefill excludes the blocks in decode"),
 };
 
 static double dynamo_cost(const blis_question *q, size_t i) {
@@ -139,9 +130,8 @@ const blis_policy_entry blis__router_blitz_dynamo = {
 enum { BAILIAN_HIT, BAILIAN_BS, BAILIAN_ACTIVE };
 
 static const blis_param_spec bailian_params[] = {
-    BLIS__NUMBER(
-        "hit_weight", 0, 1e9, 0.7, "",
-        "weight of the cached share of the prompt (another version: 0.33)"),
+    BLIS__NUMBER("hit_weight", 0, 1e9, 0.7, "",
+                 "weight of the cached share of the prompt (another version: 0.33)"),
     BLIS__NUMBER("requests_weight", 0, 1e9, 0.15, "",
                  "weight of having few requests (another version: 0.33)"),
     BLIS__NUMBER("tokens_weight", 0, 1e9, 0.15, "",
@@ -163,8 +153,8 @@ static size_t pick_bailian(const blis_question *q) {
     double cached = blis__range_share(own->hit, row_of(self, view, HIT)[i]);
     double few_requests = few(own->bs, row_of(self, view, BS)[i]);
     double few_tokens = few(own->active, active_at(q, i));
-    weights[i] = v[BAILIAN_HIT] * cached + v[BAILIAN_BS] * few_requests +
-                 v[BAILIAN_ACTIVE] * few_tokens;
+    weights[i] =
+        v[BAILIAN_HIT] * cached + v[BAILIAN_BS] * few_requests + v[BAILIAN_ACTIVE] * few_tokens;
   }
   return blis_pick_weighted_random(&self->random, weights, view->count);
 }
@@ -184,9 +174,8 @@ enum { AIBRIX_IMBALANCE, AIBRIX_DEVIATIONS };
 static const blis_param_spec aibrix_params[] = {
     BLIS__NUMBER("imbalance", 0, 1e12, 8, "requests",
                  "if the loads differ by more, only the least loaded count"),
-    BLIS__NUMBER(
-        "deviations", 0, 1e9, 1, "",
-        "limit above the mean number of requests, in standard deviations"),
+    BLIS__NUMBER("deviations", 0, 1e9, 1, "",
+                 "limit above the mean number of requests, in standard deviations"),
 };
 
 /* More of the prompt, then fewer requests. */
@@ -201,8 +190,7 @@ static size_t pick_aibrix(const blis_question *q) {
   const double *hit = row_of(self, view, HIT);
   blis__range range = ((const active_tokens *)self->own)->bs;
   bool is_imbalanced = range.high - range.low > self->values[AIBRIX_IMBALANCE];
-  double bound =
-      blis__mean_bound(bs, view->count, self->values[AIBRIX_DEVIATIONS]);
+  double bound = blis__mean_bound(bs, view->count, self->values[AIBRIX_DEVIATIONS]);
   size_t best = view->count; /* within the bound */
   size_t last = view->count; /* of all, in order */
   for (size_t i = 0; i < view->count; i++) {
@@ -234,11 +222,9 @@ enum { LLMD_HIT, LLMD_LOAD, LLMD_ACTIVE };
 enum { LLMD_QUEUE = 128 };
 
 static const blis_param_spec llmd_params[] = {
-    BLIS__NUMBER("hit_weight", 0, 1e9, 10, "",
-                 "of the cached share of the prompt"),
+    BLIS__NUMBER("hit_weight", 0, 1e9, 10, "", "of the cached share of the prompt"),
     BLIS__NUMBER("load_weight", 0, 1e9, 1, "", "of a short queue"),
-    BLIS__NUMBER("tokens_weight", 0, 1e9, 0, "",
-                 "of having few tokens; 1 in one version"),
+    BLIS__NUMBER("tokens_weight", 0, 1e9, 0, "", "of having few tokens; 1 in one version"),
 };
 
 static double llmd_negated(const blis_question *q, size_t i) {
@@ -249,8 +235,7 @@ static double llmd_negated(const blis_question *q, size_t i) {
   double waiting = fmin(blis__blitz_waiting(q, i), LLMD_QUEUE);
   double load = 0.5 * (1 - waiting / LLMD_QUEUE);
   double few_tokens = 1 - blis__range_share(own->active, active_at(q, i));
-  return 0 - (v[LLMD_HIT] * cached + v[LLMD_LOAD] * load +
-              v[LLMD_ACTIVE] * few_tokens);
+  return 0 - (v[LLMD_HIT] * cached + v[LLMD_LOAD] * load + v[LLMD_ACTIVE] * few_tokens);
 }
 
 const blis_policy_entry blis__router_blitz_llmd = {

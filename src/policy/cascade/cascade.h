@@ -78,16 +78,15 @@ typedef struct blis_cascade_ops {
    * output_tokens is how long the answer to the request is planned to be. This
    * is about the world, not a decision. NULL = nothing is known.
    */
-  blis_status (*answer)(void *state, const blis_routing_request *request,
-                        int64_t output_tokens, int64_t now_us,
-                        blis_cascade_answer *answer, blis_error *error);
+  blis_status (*answer)(void *state, const blis_routing_request *request, int64_t output_tokens,
+                        int64_t now_us, blis_cascade_answer *answer, blis_error *error);
   /*
    * Should another model be asked? *next = its stage, above attempt->stage; it
    * is the next one when left alone, which at the end of the chain is none.
    */
   blis_status (*escalates)(void *state, const blis_routing_request *request,
-                           const blis_cascade_attempt *attempt, int64_t now_us,
-                           bool *escalates, uint32_t *next, blis_error *error);
+                           const blis_cascade_attempt *attempt, int64_t now_us, bool *escalates,
+                           uint32_t *next, blis_error *error);
   void (*free)(const blis_alloc *alloc, void *state);
 } blis_cascade_ops;
 
@@ -109,8 +108,7 @@ void blis_cascade_free(blis_cascade *cascade);
  * own, so that neither other requests nor other models change it. Seeds
  * *random.
  */
-void blis_cascade_random(blis_random *random, int64_t seed,
-                         const blis_routing_request *request);
+void blis_cascade_random(blis_random *random, int64_t seed, const blis_routing_request *request);
 
 /*
  * A mean log-probability for an answer of which nothing but the length is

@@ -32,9 +32,7 @@ static const blis_param_spec specs[] = {
     BLIS__BOOLEAN("enabled", 1, "false: every request uses its own model only"),
     BLIS__TEXTS("chain", "models in the order of use, for requests whose model "
                          "has no chain of its own"),
-    BLIS__TEXT_LISTS(
-        "chains",
-        "chains by requested model; an empty one means that model only"),
+    BLIS__TEXT_LISTS("chains", "chains by requested model; an empty one means that model only"),
     BLIS__NUMBER("confidence_threshold", -1e9, 1e9, -1.5, "",
                  "mean log-probability below which the next model is used",
                  BLIS__INTO(cognitora, threshold)),
@@ -53,8 +51,7 @@ static void free_state(const blis_alloc *alloc, void *state) {
   blis_arena_deinit(&self->arena);
 }
 
-static blis__model_search find_quality(const cognitora *self,
-                                       const char *model) {
+static blis__model_search find_quality(const cognitora *self, const char *model) {
   blis__model_search search = {.wanted = model};
   for (size_t i = 0; i < self->quality_count; i++) {
     blis__model_search_offer(&search, self->qualities[i].model, (uint32_t)i);
@@ -62,16 +59,14 @@ static blis__model_search find_quality(const cognitora *self,
   return search;
 }
 
-static blis_status answer(void *state, const blis_routing_request *request,
-                          int64_t output_tokens, int64_t now_us,
-                          blis_cascade_answer *answer, blis_error *error) {
+static blis_status answer(void *state, const blis_routing_request *request, int64_t output_tokens,
+                          int64_t now_us, blis_cascade_answer *answer, blis_error *error) {
   (void)output_tokens, (void)now_us;
   const cognitora *self = state;
   const blis__model_search search =
       find_quality(self, blis_intern_text(request->strings, request->model));
   if (search.other != NULL) {
-    return blis__model_search_fail(
-        &search, "cascade cognitora.cascade: mean_logprob", error);
+    return blis__model_search_fail(&search, "cascade cognitora.cascade: mean_logprob", error);
   }
   if (search.found == NULL) {
     return BLIS_OK;
@@ -81,26 +76,22 @@ static blis_status answer(void *state, const blis_routing_request *request,
   if (known->std_dev > 0) {
     blis_random random;
     blis_cascade_random(&random, self->seed, request);
-    double drawn =
-        known->mean_logprob + known->std_dev * blis_random_normal(&random);
+    double drawn = known->mean_logprob + known->std_dev * blis_random_normal(&random);
     answer->mean_logprob = fmin(drawn, 0);
   }
   return BLIS_OK;
 }
 
 static blis_status escalates(void *state, const blis_routing_request *request,
-                             const blis_cascade_attempt *attempt,
-                             int64_t now_us, bool *escalates, uint32_t *next,
-                             blis_error *error) {
+                             const blis_cascade_attempt *attempt, int64_t now_us, bool *escalates,
+                             uint32_t *next, blis_error *error) {
   (void)request, (void)now_us, (void)next, (void)error;
   const cognitora *self = state;
-  *escalates =
-      attempt->output_tokens == 0 || attempt->mean_logprob < self->threshold;
+  *escalates = attempt->output_tokens == 0 || attempt->mean_logprob < self->threshold;
   return BLIS_OK;
 }
 
-static const blis_cascade_ops ops = {
-    .answer = answer, .escalates = escalates, .free = free_state};
+static const blis_cascade_ops ops = {.answer = answer, .escalates = escalates, .free = free_state};
 
 /* Construction. */
 
@@ -110,15 +101,13 @@ static const char *keep_text(cognitora *self, const char *text) {
 
 static bool is_same_key(const blis_param *a, const blis_param *b) {
   return strcmp(a->name, b->name) == 0 &&
-         (a->key == b->key ||
-          (a->key != NULL && b->key != NULL && strcmp(a->key, b->key) == 0));
+         (a->key == b->key || (a->key != NULL && b->key != NULL && strcmp(a->key, b->key) == 0));
 }
 
 /* The items of one list, of which this is the first. */
-static blis_status keep_models(cognitora *self, const blis_params *params,
-                               size_t first, blis_cascade_chain *chain) {
-  const char **models =
-      blis_arena_new(&self->arena, params->count * sizeof *models);
+static blis_status keep_models(cognitora *self, const blis_params *params, size_t first,
+                               blis_cascade_chain *chain) {
+  const char **models = blis_arena_new(&self->arena, params->count * sizeof *models);
   if (models == NULL) {
     return BLIS_ERR_NOMEM;
   }
@@ -146,16 +135,14 @@ static bool is_first_item(const blis_params *params, size_t index) {
 }
 
 static blis_status keep_chains(cognitora *self, const blis_params *params) {
-  self->chains =
-      blis_arena_new(&self->arena, params->count * sizeof *self->chains);
+  self->chains = blis_arena_new(&self->arena, params->count * sizeof *self->chains);
   if (self->chains == NULL) {
     return BLIS_ERR_NOMEM;
   }
   for (size_t i = 0; i < params->count; i++) {
     const blis_param *param = &params->items[i];
     bool is_chain = strcmp(param->name, "chain") == 0;
-    if ((!is_chain && strcmp(param->name, "chains") != 0) ||
-        !is_first_item(params, i)) {
+    if ((!is_chain && strcmp(param->name, "chains") != 0) || !is_first_item(params, i)) {
       continue;
     }
     blis_cascade_chain *chain = &self->chains[self->chain_count++];
@@ -176,8 +163,7 @@ static blis_status keep_quality(cognitora *self, const blis_param *param) {
   quality *known = &self->qualities[search.number];
   if (!search.is_exact) {
     known = &self->qualities[self->quality_count];
-    *known =
-        (quality){.model = keep_text(self, param->key), .mean_logprob = NAN};
+    *known = (quality){.model = keep_text(self, param->key), .mean_logprob = NAN};
     if (known->model == NULL) {
       return BLIS_ERR_NOMEM;
     }
@@ -189,15 +175,13 @@ static blis_status keep_quality(cognitora *self, const blis_param *param) {
 }
 
 static blis_status keep_qualities(cognitora *self, const blis_params *params) {
-  self->qualities =
-      blis_arena_new(&self->arena, params->count * sizeof *self->qualities);
+  self->qualities = blis_arena_new(&self->arena, params->count * sizeof *self->qualities);
   if (self->qualities == NULL) {
     return BLIS_ERR_NOMEM;
   }
   for (size_t i = 0; i < params->count; i++) {
     const blis_param *param = &params->items[i];
-    if (strcmp(param->name, "mean_logprob") == 0 ||
-        strcmp(param->name, "logprob_std_dev") == 0) {
+    if (strcmp(param->name, "mean_logprob") == 0 || strcmp(param->name, "logprob_std_dev") == 0) {
       BLIS_TRY(keep_quality(self, param));
     }
   }
@@ -217,8 +201,7 @@ static blis_status check_qualities(const cognitora *self, blis_error *error) {
   return BLIS_OK;
 }
 
-static blis_status init(void *state, blis_policy_setup *setup,
-                        blis_error *error) {
+static blis_status init(void *state, blis_policy_setup *setup, blis_error *error) {
   cognitora *self = state;
   blis_arena_init(&self->arena, setup->alloc);
   self->seed = setup->context->seed;

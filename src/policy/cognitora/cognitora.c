@@ -59,14 +59,12 @@ static double clamp(double value) {
   return value < 0 ? 0 : value > 1 ? 1 : value;
 }
 
-static double utilization_of(const cognitora *self,
-                             const blis_routing_view *view, size_t i) {
+static double utilization_of(const cognitora *self, const blis_routing_view *view, size_t i) {
   if (self->load == LOAD_QUEUE) {
     return clamp(view->columns[BLIS_SIGNAL_QUEUE_DEPTH][i] / self->queue_full);
   }
-  double limit = self->max_concurrent > 0
-                     ? self->max_concurrent
-                     : view->columns[BLIS_SIGNAL_MAX_NUM_SEQS][i];
+  double limit =
+      self->max_concurrent > 0 ? self->max_concurrent : view->columns[BLIS_SIGNAL_MAX_NUM_SEQS][i];
   double share = view->columns[BLIS_SIGNAL_IN_FLIGHT][i] / limit;
   if (self->load == LOAD_MAX) {
     share = fmax(share, view->columns[BLIS_SIGNAL_UTILIZATION][i]);
@@ -84,10 +82,8 @@ static blis_status listen(cognitora *self, const blis_routing_view *view) {
   size_t instances = (size_t)view->instances[view->count - 1] + 1;
   BLIS_TRY(blis_array_reserve(&self->alloc, &self->heard, instances));
   BLIS_TRY(blis_array_reserve(&self->alloc, &self->scores, view->count));
-  int64_t period =
-      self->heartbeat_us > 0 ? view->now_us / self->heartbeat_us : 0;
-  bool is_due = self->heartbeat_us == 0 || period != self->period ||
-                instances > self->heard.count;
+  int64_t period = self->heartbeat_us > 0 ? view->now_us / self->heartbeat_us : 0;
+  bool is_due = self->heartbeat_us == 0 || period != self->period || instances > self->heard.count;
   if (!is_due) {
     return BLIS_OK;
   }
@@ -105,8 +101,7 @@ static blis_status listen(cognitora *self, const blis_routing_view *view) {
 }
 
 /* Full blocks of the prompt that lie in the window. */
-static double blocks_in_window(const cognitora *self,
-                               const blis_routing_request *request) {
+static double blocks_in_window(const cognitora *self, const blis_routing_request *request) {
   int64_t tokens = request->prompt_tokens;
   if (self->stable.window_tokens > 0 && self->stable.window_tokens < tokens) {
     tokens = self->stable.window_tokens;
@@ -115,15 +110,12 @@ static double blocks_in_window(const cognitora *self,
   return (double)blocks;
 }
 
-static double power_of(const cognitora *self, const blis_routing_view *view,
-                       size_t i) {
-  return self->power == BLIS_SIGNAL_WATTS
-             ? view->columns[BLIS_SIGNAL_WATTS][i]
-             : self->heard.items[view->instances[i]].watts;
+static double power_of(const cognitora *self, const blis_routing_view *view, size_t i) {
+  return self->power == BLIS_SIGNAL_WATTS ? view->columns[BLIS_SIGNAL_WATTS][i]
+                                          : self->heard.items[view->instances[i]].watts;
 }
 
-static double highest_power(const cognitora *self,
-                            const blis_routing_view *view) {
+static double highest_power(const cognitora *self, const blis_routing_view *view) {
   double highest = 0;
   for (size_t i = 0; i < view->count; i++) {
     highest = fmax(highest, power_of(self, view, i));
@@ -143,14 +135,12 @@ static double share_of(double value, double highest) {
   return highest > 0 ? value / highest : 1;
 }
 
-static double capacity_of(const cognitora *self, const blis_routing_view *view,
-                          size_t i) {
+static double capacity_of(const cognitora *self, const blis_routing_view *view, size_t i) {
   switch (self->capacity) {
   case CAPACITY_FREE_BLOCKS:
     return self->heard.items[view->instances[i]].free_share;
   case CAPACITY_HARDWARE:
-    return (share_of(view->columns[BLIS_SIGNAL_TP][i],
-                     highest_of(view, BLIS_SIGNAL_TP)) +
+    return (share_of(view->columns[BLIS_SIGNAL_TP][i], highest_of(view, BLIS_SIGNAL_TP)) +
             share_of(view->columns[BLIS_SIGNAL_KV_BLOCKS][i],
                      highest_of(view, BLIS_SIGNAL_KV_BLOCKS))) /
            2;
@@ -172,8 +162,7 @@ static void score_all(cognitora *self, const blis_routing_request *request,
     double overlap = blocks > 0 ? clamp(matched / blocks) : 0;
     double watts = highest_w > 0 ? power_of(self, view, i) / highest_w : 0;
     double strength = capacity_of(self, view, i);
-    self->scores.items[i] = w[KV] * overlap +
-                            w[LOAD] * (1 - node->utilization) +
+    self->scores.items[i] = w[KV] * overlap + w[LOAD] * (1 - node->utilization) +
                             w[POWER] * (1 - watts) + w[CAPACITY] * strength;
   }
 }
@@ -183,9 +172,8 @@ static blis_status choose(cognitora *self, const blis_routing_request *request,
   BLIS_TRY(listen(self, view));
   score_all(self, request, view);
   const double *scores = self->scores.items;
-  *chosen = self->has_stable_ties
-                ? blis_stable_hash_pick(&self->stable, request, view, scores)
-                : blis_tie_pick_max(&self->tie, scores, view);
+  *chosen = self->has_stable_ties ? blis_stable_hash_pick(&self->stable, request, view, scores)
+                                  : blis_tie_pick_max(&self->tie, scores, view);
   return BLIS_OK;
 }
 
@@ -195,17 +183,15 @@ static blis_status route(const blis_question *q, blis_decision *decision) {
   size_t chosen = 0;
   bool is_permitted = true;
   BLIS_TRY_MEM(choose(self, q->request, view, &chosen), q->error);
-  BLIS_TRY_MEM(blis__permits_take(&self->permits, &self->alloc, q->request,
-                                  &is_permitted),
+  BLIS_TRY_MEM(blis__permits_take(&self->permits, &self->alloc, q->request, &is_permitted),
                q->error);
-  *decision = (blis_decision){
-      .chosen = chosen,
-      .rejected = is_permitted ? NULL : "cognitora.score: full (503)",
-      .score = self->scores.items[chosen],
-      .scores = self->scores.items,
-      .has_belief = true,
-      .believed_tokens =
-          (int64_t)view->columns[BLIS_SIGNAL_CACHED_TOKENS][chosen]};
+  *decision =
+      (blis_decision){.chosen = chosen,
+                      .rejected = is_permitted ? NULL : "cognitora.score: full (503)",
+                      .score = self->scores.items[chosen],
+                      .scores = self->scores.items,
+                      .has_belief = true,
+                      .believed_tokens = (int64_t)view->columns[BLIS_SIGNAL_CACHED_TOKENS][chosen]};
   return BLIS_OK;
 }
 
@@ -223,9 +209,9 @@ static void free_state(const blis_alloc *alloc, void *state) {
   blis_array_deinit(alloc, &self->scores);
 }
 
-#define WEIGHT(given_name, value, of, place)                                   \
-  BLIS__NUMBER(given_name, 0, 1, value, "0 to 1", "weight of " of,             \
-               .is_live = true, BLIS__INTO(cognitora, weights[place]))
+#define WEIGHT(given_name, value, of, place)                                                       \
+  BLIS__NUMBER(given_name, 0, 1, value, "0 to 1", "weight of " of, .is_live = true,                \
+               BLIS__INTO(cognitora, weights[place]))
 
 static const blis_param_spec params_of[] = {
     WEIGHT("kv", 0.55, "the cached prefix", KV),
@@ -235,23 +221,19 @@ static const blis_param_spec params_of[] = {
     BLIS__INTEGER("overlap_tokens", 0, 1 << 30, 64, "tokens",
                   "prompt tokens looked up in the caches; 0 = all (profile "
                   "cognitora: 0)"),
-    BLIS__BLOCK_SIZE_PARAM(16,
-                           "block size of the overlap (profile cognitora: 32)"),
-    BLIS__NUMBER(
-        "epsilon", 0, 1, 0.01, "0 to 1",
-        "distance from the best score that counts as a tie for stable-hash",
-        BLIS__INTO(cognitora, stable.epsilon)),
+    BLIS__BLOCK_SIZE_PARAM(16, "block size of the overlap (profile cognitora: 32)"),
+    BLIS__NUMBER("epsilon", 0, 1, 0.01, "0 to 1",
+                 "distance from the best score that counts as a tie for stable-hash",
+                 BLIS__INTO(cognitora, stable.epsilon)),
     BLIS__INTEGER("heartbeat_us", 0, 1e15, 5000000, "us",
                   "interval between readings of load and free blocks; 0 = live",
                   BLIS__INTO(cognitora, heartbeat_us)),
-    BLIS__INTEGER(
-        "max_concurrent", 0, 1e9, 0, "requests",
-        "requests in flight at a fully loaded instance; 0 = its max_num_seqs",
-        BLIS__INTO(cognitora, max_concurrent)),
-    BLIS__INTEGER(
-        "queue_full", 1, 1e9, 64, "requests",
-        "waiting requests at a fully loaded instance, with utilization = queue",
-        BLIS__INTO(cognitora, queue_full)),
+    BLIS__INTEGER("max_concurrent", 0, 1e9, 0, "requests",
+                  "requests in flight at a fully loaded instance; 0 = its max_num_seqs",
+                  BLIS__INTO(cognitora, max_concurrent)),
+    BLIS__INTEGER("queue_full", 1, 1e9, 64, "requests",
+                  "waiting requests at a fully loaded instance, with utilization = queue",
+                  BLIS__INTO(cognitora, queue_full)),
     BLIS__CHOICE("utilization", "in-flight|queue|max",
                  "load as requests in flight or waiting (profile "
                  "cognitora: queue), or as the larger of the former and the "
@@ -260,18 +242,15 @@ static const blis_param_spec params_of[] = {
                  "capacity as stated, as the share of free KV blocks (profile "
                  "cognitora: free-blocks), or as the mean of GPUs and KV "
                  "blocks, each as a share of the highest among the candidates"),
-    BLIS__CHOICE("power_from", "stated|rolling",
-                 "power draw as stated, or of the last 30 s"),
-    BLIS__INTEGER(
-        "max_queue", 0, 1e15, 0, "requests",
-        "permits for each model and role (prefill, decode, or both in one): "
-        "asked for after scoring and held until the request ends there; who "
-        "gets none is rejected; 0 = no limit",
-        BLIS__INTO(cognitora, permits.limit)),
+    BLIS__CHOICE("power_from", "stated|rolling", "power draw as stated, or of the last 30 s"),
+    BLIS__INTEGER("max_queue", 0, 1e15, 0, "requests",
+                  "permits for each model and role (prefill, decode, or both in one): "
+                  "asked for after scoring and held until the request ends there; who "
+                  "gets none is rejected; 0 = no limit",
+                  BLIS__INTO(cognitora, permits.limit)),
     BLIS__CHOICE("tie", "stable-hash|lowest-id|first|random|last|rotate",
                  "tie break (profile cognitora: lowest-id)"),
-    BLIS__CHOICE("profile", "design|cognitora",
-                 "the design document or the code"),
+    BLIS__CHOICE("profile", "design|cognitora", "the design document or the code"),
 };
 
 static blis_status check_sum(const cognitora *self, blis_error *error) {
@@ -304,23 +283,18 @@ static void add_needs(const cognitora *self, blis_policy_setup *setup) {
 }
 
 /* Profile cognitora has other defaults. */
-static blis_status init(void *state, blis_policy_setup *setup,
-                        blis_error *error) {
+static blis_status init(void *state, blis_policy_setup *setup, blis_error *error) {
   cognitora *self = state;
   bool is_code = blis_setup_choice(setup, "profile") == 1;
   self->alloc = *setup->alloc;
   setup->ops = self->permits.limit > 0 ? &ops_with_permits : &ops;
-  self->stable.block_size_tokens =
-      (uint32_t)blis_setup_number_or(setup, "block_size", is_code, 32);
-  self->stable.window_tokens =
-      (int64_t)blis_setup_number_or(setup, "overlap_tokens", is_code, 0);
-  self->load = (load_kind)blis_setup_choice_or(setup, "utilization", is_code,
-                                               LOAD_QUEUE);
-  self->capacity = (capacity_kind)blis_setup_choice_or(
-      setup, "capacity_from", is_code, CAPACITY_FREE_BLOCKS);
-  self->power = blis_setup_choice(setup, "power_from") == 1
-                    ? BLIS_SIGNAL_ROLLING_WATTS
-                    : BLIS_SIGNAL_WATTS;
+  self->stable.block_size_tokens = (uint32_t)blis_setup_number_or(setup, "block_size", is_code, 32);
+  self->stable.window_tokens = (int64_t)blis_setup_number_or(setup, "overlap_tokens", is_code, 0);
+  self->load = (load_kind)blis_setup_choice_or(setup, "utilization", is_code, LOAD_QUEUE);
+  self->capacity =
+      (capacity_kind)blis_setup_choice_or(setup, "capacity_from", is_code, CAPACITY_FREE_BLOCKS);
+  self->power =
+      blis_setup_choice(setup, "power_from") == 1 ? BLIS_SIGNAL_ROLLING_WATTS : BLIS_SIGNAL_WATTS;
   add_needs(self, setup);
   blis_setup_tie(setup, &self->tie);
   if (is_code && !blis_setup_has(setup, "tie")) {
@@ -340,13 +314,9 @@ const blis_policy_entry blis__router_cognitora_score = {
     BLIS__PARAMS(params_of),
     .ops = &ops,
     .state_size = sizeof(cognitora),
-    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS) |
-             BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT) |
-             BLIS_SIGNAL_BIT(BLIS_SIGNAL_MAX_NUM_SEQS) |
-             BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH) |
-             BLIS_SIGNAL_BIT(BLIS_SIGNAL_FREE_KV_BLOCKS) |
-             BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_BLOCKS) |
-             BLIS_SIGNAL_BIT(BLIS_SIGNAL_WATTS) |
-             BLIS_SIGNAL_BIT(BLIS_SIGNAL_CAPACITY),
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS) | BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT) |
+             BLIS_SIGNAL_BIT(BLIS_SIGNAL_MAX_NUM_SEQS) | BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH) |
+             BLIS_SIGNAL_BIT(BLIS_SIGNAL_FREE_KV_BLOCKS) | BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_BLOCKS) |
+             BLIS_SIGNAL_BIT(BLIS_SIGNAL_WATTS) | BLIS_SIGNAL_BIT(BLIS_SIGNAL_CAPACITY),
     .init = init,
 };

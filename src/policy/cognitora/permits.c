@@ -21,8 +21,7 @@ static size_t role_of(const blis_routing_request *request) {
 }
 
 blis_status blis__permits_take(blis__permits *permits, const blis_alloc *alloc,
-                               const blis_routing_request *request,
-                               bool *is_taken) {
+                               const blis_routing_request *request, bool *is_taken) {
   request->ticket->values[PERMIT] = 0;
   *is_taken = true;
   if (permits->limit == 0) {

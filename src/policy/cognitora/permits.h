@@ -20,10 +20,8 @@ typedef struct blis__permits {
 void blis__permits_deinit(blis__permits *permits, const blis_alloc *alloc);
 
 /* Notes in the request's ticket what it has taken. BLIS_ERR_NOMEM or OK. */
-BLIS_MUSTUSE blis_status blis__permits_take(blis__permits *permits,
-                                            const blis_alloc *alloc,
-                                            const blis_routing_request *request,
-                                            bool *is_taken);
+BLIS_MUSTUSE blis_status blis__permits_take(blis__permits *permits, const blis_alloc *alloc,
+                                            const blis_routing_request *request, bool *is_taken);
 
 /* Gives back what the ticket says, perhaps nothing. */
 void blis__permits_give(blis__permits *permits, blis_ticket *ticket);

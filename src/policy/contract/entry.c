@@ -14,10 +14,9 @@ BLIS__POLICY_FREE(router)
 
 const char *blis_policy_kind_text(blis_policy_kind kind) {
   static const char *const texts[BLIS_POLICY_KIND_COUNT] = {
-      "filter",         "scorer",           "picker",
-      "routing policy", "admission policy", "priority policy",
-      "cascade",        "autoscaler",       "saturation detector",
-      "usage limit",    "decider"};
+      "filter",          "scorer",  "picker",     "routing policy",      "admission policy",
+      "priority policy", "cascade", "autoscaler", "saturation detector", "usage limit",
+      "decider"};
   return texts[kind];
 }
 
@@ -31,20 +30,16 @@ static void write_params(const blis_policy_setup *setup) {
   }
 }
 
-blis_status blis_policy_check(const blis_policy_entry *entry,
-                              const blis_params *params, blis_error *error) {
+blis_status blis_policy_check(const blis_policy_entry *entry, const blis_params *params,
+                              blis_error *error) {
   char owner[64];
-  snprintf(owner, sizeof owner, "%s %s", blis_policy_kind_text(entry->kind),
-           entry->name);
-  return blis_params_check(params, entry->params, entry->param_count, owner,
-                           error);
+  snprintf(owner, sizeof owner, "%s %s", blis_policy_kind_text(entry->kind), entry->name);
+  return blis_params_check(params, entry->params, entry->param_count, owner, error);
 }
 
-blis_status blis_policy_make(blis_policy_setup *setup,
-                             const blis_policy_entry *entry,
+blis_status blis_policy_make(blis_policy_setup *setup, const blis_policy_entry *entry,
                              const blis_alloc *alloc, const blis_params *params,
-                             const blis_policy_context *context,
-                             blis_error *error) {
+                             const blis_policy_context *context, blis_error *error) {
   *setup = (blis_policy_setup){.entry = entry,
                                .alloc = alloc,
                                .params = params,
@@ -58,14 +53,12 @@ blis_status blis_policy_make(blis_policy_setup *setup,
     BLIS_TRY_NEW(setup->state, error);
     write_params(setup);
   }
-  return entry->init == NULL ? BLIS_OK
-                             : entry->init(setup->state, setup, error);
+  return entry->init == NULL ? BLIS_OK : entry->init(setup->state, setup, error);
 }
 
-static const blis_param_spec *spec_of(const blis_policy_setup *setup,
-                                      const char *name) {
-  const blis_param_spec *spec = blis_param_spec_find(
-      setup->entry->params, setup->entry->param_count, name);
+static const blis_param_spec *spec_of(const blis_policy_setup *setup, const char *name) {
+  const blis_param_spec *spec =
+      blis_param_spec_find(setup->entry->params, setup->entry->param_count, name);
   BLIS_ASSERT(spec != NULL);
   return spec;
 }
@@ -82,35 +75,30 @@ int blis_setup_choice(const blis_policy_setup *setup, const char *name) {
   return blis_param_choice(spec_of(setup, name), setup->params);
 }
 
-double blis_setup_number_or(const blis_policy_setup *setup, const char *name,
-                            bool is_profile, double profile_default) {
-  return is_profile && !blis_setup_has(setup, name)
-             ? profile_default
-             : blis_setup_number(setup, name);
+double blis_setup_number_or(const blis_policy_setup *setup, const char *name, bool is_profile,
+                            double profile_default) {
+  return is_profile && !blis_setup_has(setup, name) ? profile_default
+                                                    : blis_setup_number(setup, name);
 }
 
-int blis_setup_choice_or(const blis_policy_setup *setup, const char *name,
-                         bool is_profile, int profile_default) {
-  return is_profile && !blis_setup_has(setup, name)
-             ? profile_default
-             : blis_setup_choice(setup, name);
+int blis_setup_choice_or(const blis_policy_setup *setup, const char *name, bool is_profile,
+                         int profile_default) {
+  return is_profile && !blis_setup_has(setup, name) ? profile_default
+                                                    : blis_setup_choice(setup, name);
 }
 
 static blis_tie_rule tie_rule(const blis_policy_setup *setup) {
   const blis_param *given = blis_params_find(setup->params, "tie");
-  return blis_tie_rule_of(given != NULL ? given->text
-                                        : spec_of(setup, "tie")->choices);
+  return blis_tie_rule_of(given != NULL ? given->text : spec_of(setup, "tie")->choices);
 }
 
 void blis_setup_tie(const blis_policy_setup *setup, blis_tie *tie) {
-  blis_tie_init_of(tie, tie_rule(setup), setup->context->seed,
-                   setup->entry->name);
+  blis_tie_init_of(tie, tie_rule(setup), setup->context->seed, setup->entry->name);
 }
 
 void blis_setup_router_tie(const blis_policy_setup *setup, blis_tie *tie) {
   bool is_random = setup->context->go_blis && !blis_setup_has(setup, "tie");
-  blis_tie_init(tie, is_random ? BLIS_TIE_RANDOM : tie_rule(setup),
-                setup->context->seed,
+  blis_tie_init(tie, is_random ? BLIS_TIE_RANDOM : tie_rule(setup), setup->context->seed,
                 setup->context->ties == NULL ? "router" : setup->context->ties);
 }
 
@@ -125,8 +113,7 @@ static bool is_named(const blis_policy_entry *entry, const char *name) {
   return entry->aliases != NULL && blis_key_choice(entry->aliases, name) >= 0;
 }
 
-const blis_policy_entry *blis_policy_list_find(const blis_policy_list *list,
-                                               const char *name,
+const blis_policy_entry *blis_policy_list_find(const blis_policy_list *list, const char *name,
                                                blis_error *error) {
   blis_nearest nearest = {.wanted = name};
   char names[1536] = "";

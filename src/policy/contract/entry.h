@@ -94,27 +94,22 @@ struct blis_policy_entry {
 };
 
 /* The members params and param_count of an entry. */
-#define BLIS__PARAMS(specs)                                                    \
-  .params = (specs), .param_count = sizeof(specs) / sizeof *(specs)
+#define BLIS__PARAMS(specs) .params = (specs), .param_count = sizeof(specs) / sizeof *(specs)
 
 /*
  * Every given parameter is in the entry and allowed there; BLIS_ERR_INVALID
  * says what is wrong.
  */
 BLIS_MUSTUSE blis_status blis_policy_check(const blis_policy_entry *entry,
-                                           const blis_params *params,
-                                           blis_error *error);
+                                           const blis_params *params, blis_error *error);
 
 /*
  * Checks the parameters (params NULL = all defaults) and makes what the entry
  * says. *setup is filled on failure, too: what it holds is to be freed.
  */
-BLIS_MUSTUSE blis_status blis_policy_make(blis_policy_setup *setup,
-                                          const blis_policy_entry *entry,
-                                          const blis_alloc *alloc,
-                                          const blis_params *params,
-                                          const blis_policy_context *context,
-                                          blis_error *error);
+BLIS_MUSTUSE blis_status blis_policy_make(blis_policy_setup *setup, const blis_policy_entry *entry,
+                                          const blis_alloc *alloc, const blis_params *params,
+                                          const blis_policy_context *context, blis_error *error);
 
 /* For init: whether a parameter is given, and its value or default. */
 bool blis_setup_has(const blis_policy_setup *setup, const char *name);
@@ -123,10 +118,10 @@ double blis_setup_number(const blis_policy_setup *setup, const char *name);
 int blis_setup_choice(const blis_policy_setup *setup, const char *name);
 
 /* The same with another default where a profile has one. */
-double blis_setup_number_or(const blis_policy_setup *setup, const char *name,
-                            bool is_profile, double profile_default);
-int blis_setup_choice_or(const blis_policy_setup *setup, const char *name,
-                         bool is_profile, int profile_default);
+double blis_setup_number_or(const blis_policy_setup *setup, const char *name, bool is_profile,
+                            double profile_default);
+int blis_setup_choice_or(const blis_policy_setup *setup, const char *name, bool is_profile,
+                         int profile_default);
 
 /*
  * By parameter "tie", with the policy's own stream. A word that is no rule
@@ -150,10 +145,9 @@ typedef struct blis_policy_list {
 } blis_policy_list;
 
 /* For lists of XX(kind, name): the entry is blis__<kind>_<name>. */
-#define BLIS__DECLARE_ENTRY(kind, name)                                        \
-  extern const blis_policy_entry blis__##kind##_##name;
+#define BLIS__DECLARE_ENTRY(kind, name) extern const blis_policy_entry blis__##kind##_##name;
 #define BLIS__ENTRY_ADDRESS(kind, name) &blis__##kind##_##name,
-#define BLIS__POLICY_LIST(array)                                               \
+#define BLIS__POLICY_LIST(array)                                                                   \
   { (array), sizeof(array) / sizeof *(array) }
 
 /* "routing policy"; static storage. */
@@ -163,21 +157,19 @@ const char *blis_policy_kind_text(blis_policy_kind kind);
  * By name or alias. NULL when there is none, with BLIS_ERR_INVALID in *error
  * that names the nearest one or all.
  */
-const blis_policy_entry *blis_policy_list_find(const blis_policy_list *list,
-                                               const char *name,
+const blis_policy_entry *blis_policy_list_find(const blis_policy_list *list, const char *name,
                                                blis_error *error);
 
 /* Defines blis_<kind>_free for a struct with these members. */
-#define BLIS__POLICY_FREE(kind)                                                \
-  void blis_##kind##_free(blis_##kind *policy) {                               \
-    if (policy->ops != NULL && policy->ops->free != NULL &&                    \
-        policy->state != NULL) {                                               \
-      policy->ops->free(&policy->alloc, policy->state);                        \
-    }                                                                          \
-    if (policy->state_size > 0) {                                              \
-      blis_alloc_free(&policy->alloc, policy->state, policy->state_size);      \
-    }                                                                          \
-    *policy = (blis_##kind){0};                                                \
+#define BLIS__POLICY_FREE(kind)                                                                    \
+  void blis_##kind##_free(blis_##kind *policy) {                                                   \
+    if (policy->ops != NULL && policy->ops->free != NULL && policy->state != NULL) {               \
+      policy->ops->free(&policy->alloc, policy->state);                                            \
+    }                                                                                              \
+    if (policy->state_size > 0) {                                                                  \
+      blis_alloc_free(&policy->alloc, policy->state, policy->state_size);                          \
+    }                                                                                              \
+    *policy = (blis_##kind){0};                                                                    \
   }
 
 /*
@@ -186,34 +178,31 @@ const blis_policy_entry *blis_policy_list_find(const blis_policy_list *list,
  * caller owns. BLIS_ERR_INVALID says what is wrong, and names the nearest name
  * or all when there is no such entry.
  */
-#define BLIS__DECLARE_POLICY_CREATE(kind)                                      \
-  BLIS_MUSTUSE blis_status blis_##kind##_create(                               \
-      const blis_alloc *alloc, const char *name, const blis_params *params,    \
-      const blis_policy_context *context, blis_##kind *made,                   \
-      blis_error *error);
+#define BLIS__DECLARE_POLICY_CREATE(kind)                                                          \
+  BLIS_MUSTUSE blis_status blis_##kind##_create(                                                   \
+      const blis_alloc *alloc, const char *name, const blis_params *params,                        \
+      const blis_policy_context *context, blis_##kind *made, blis_error *error);
 
 /* Defines it for a list; what follows are the other members of the kind. */
-#define BLIS__POLICY_CREATE(kind, list, ...)                                   \
-  blis_status blis_##kind##_create(const blis_alloc *alloc, const char *name,  \
-                                   const blis_params *params,                  \
-                                   const blis_policy_context *context,         \
-                                   blis_##kind *made, blis_error *error) {     \
-    const blis_policy_entry *entry = blis_policy_list_find(list, name, error); \
-    if (entry == NULL) {                                                       \
-      return BLIS_ERR_INVALID;                                                 \
-    }                                                                          \
-    blis_policy_setup setup;                                                   \
-    blis_status status =                                                       \
-        blis_policy_make(&setup, entry, alloc, params, context, error);        \
-    *made = (blis_##kind){.ops = setup.ops,                                    \
-                          .state = setup.state,                                \
-                          .state_size = entry->state_size,                     \
-                          .alloc = *alloc,                                     \
-                          __VA_ARGS__};                                        \
-    if (status != BLIS_OK) {                                                   \
-      blis_##kind##_free(made);                                                \
-    }                                                                          \
-    return status;                                                             \
+#define BLIS__POLICY_CREATE(kind, list, ...)                                                       \
+  blis_status blis_##kind##_create(const blis_alloc *alloc, const char *name,                      \
+                                   const blis_params *params, const blis_policy_context *context,  \
+                                   blis_##kind *made, blis_error *error) {                         \
+    const blis_policy_entry *entry = blis_policy_list_find(list, name, error);                     \
+    if (entry == NULL) {                                                                           \
+      return BLIS_ERR_INVALID;                                                                     \
+    }                                                                                              \
+    blis_policy_setup setup;                                                                       \
+    blis_status status = blis_policy_make(&setup, entry, alloc, params, context, error);           \
+    *made = (blis_##kind){.ops = setup.ops,                                                        \
+                          .state = setup.state,                                                    \
+                          .state_size = entry->state_size,                                         \
+                          .alloc = *alloc,                                                         \
+                          __VA_ARGS__};                                                            \
+    if (status != BLIS_OK) {                                                                       \
+      blis_##kind##_free(made);                                                                    \
+    }                                                                                              \
+    return status;                                                                                 \
   }
 
 #endif

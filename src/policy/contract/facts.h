@@ -13,12 +13,7 @@
 #include "base/error.h"
 
 /* What an instance does where prefill and decode are apart; a set. */
-enum {
-  BLIS_ROLE_PREFILL = 1,
-  BLIS_ROLE_DECODE = 2,
-  BLIS_ROLE_ENCODE = 4,
-  BLIS_ROLES_ALL = 7
-};
+enum { BLIS_ROLE_PREFILL = 1, BLIS_ROLE_DECODE = 2, BLIS_ROLE_ENCODE = 4, BLIS_ROLES_ALL = 7 };
 
 typedef struct blis_instance_facts {
   uint32_t group;       /* of those that the cluster is made of, from 0 */
@@ -59,8 +54,7 @@ typedef struct blis__model_search {
   uint32_t number; /* of found */
 } blis__model_search;
 
-void blis__model_search_offer(blis__model_search *search, const char *name,
-                              uint32_t number);
+void blis__model_search_offer(blis__model_search *search, const char *name, uint32_t number);
 
 /* It is one of them, and it is clear which. */
 static inline bool blis__model_search_is_clear(const blis__model_search *s) {
@@ -68,7 +62,7 @@ static inline bool blis__model_search_is_clear(const blis__model_search *s) {
 }
 
 /* Where there is another: who asked, and what to write. */
-blis_status blis__model_search_fail(const blis__model_search *search,
-                                    const char *where, blis_error *error);
+blis_status blis__model_search_fail(const blis__model_search *search, const char *where,
+                                    blis_error *error);
 
 #endif

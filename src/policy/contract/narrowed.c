@@ -8,8 +8,7 @@ void blis__narrowed_deinit(blis__narrowed *narrowed) {
   blis_array_deinit(&narrowed->alloc, &narrowed->columns);
 }
 
-void blis__narrowed_begin(blis__narrowed *narrowed,
-                          const blis_routing_view *whole) {
+void blis__narrowed_begin(blis__narrowed *narrowed, const blis_routing_view *whole) {
   narrowed->whole = whole;
   narrowed->is_all = true;
 }
@@ -44,8 +43,7 @@ static blis_status make_room(blis__narrowed *narrowed) {
   BLIS_TRY(blis_array_reserve(&narrowed->alloc, &narrowed->instances, count));
   BLIS_TRY(blis_array_reserve(&narrowed->alloc, &narrowed->id_ranks, count));
   BLIS_TRY(blis_array_reserve(&narrowed->alloc, &narrowed->ids, count));
-  return blis_array_reserve(&narrowed->alloc, &narrowed->columns,
-                            count * BLIS_SIGNAL_COUNT);
+  return blis_array_reserve(&narrowed->alloc, &narrowed->columns, count * BLIS_SIGNAL_COUNT);
 }
 
 /* The first narrowing of this view: places are those of whole. */

@@ -32,24 +32,20 @@ typedef struct blis__narrowed {
 void blis__narrowed_deinit(blis__narrowed *narrowed);
 
 /* Shows all of whole, which is borrowed until the next begin. */
-void blis__narrowed_begin(blis__narrowed *narrowed,
-                          const blis_routing_view *whole);
+void blis__narrowed_begin(blis__narrowed *narrowed, const blis_routing_view *whole);
 
 /* What is left; valid until the next begin or keep. */
-static inline const blis_routing_view *
-blis__narrowed_view(const blis__narrowed *narrowed) {
+static inline const blis_routing_view *blis__narrowed_view(const blis__narrowed *narrowed) {
   return narrowed->is_all ? narrowed->whole : &narrowed->view;
 }
 
 /*
  * Leaves only those of the view with keep[k]. BLIS_ERR_NOMEM or BLIS_OK.
  */
-BLIS_MUSTUSE blis_status blis__narrowed_keep(blis__narrowed *narrowed,
-                                             const bool *keep);
+BLIS_MUSTUSE blis_status blis__narrowed_keep(blis__narrowed *narrowed, const bool *keep);
 
 /* Where candidate k of the view is in the whole one. */
-static inline size_t blis__narrowed_place(const blis__narrowed *narrowed,
-                                          size_t k) {
+static inline size_t blis__narrowed_place(const blis__narrowed *narrowed, size_t k) {
   return narrowed->is_all ? k : narrowed->places.items[k];
 }
 

@@ -7,8 +7,7 @@
 #include "base/key.h"
 #include "base/nearest.h"
 
-const blis_param_spec *blis_param_spec_find(const blis_param_spec *specs,
-                                            size_t spec_count,
+const blis_param_spec *blis_param_spec_find(const blis_param_spec *specs, size_t spec_count,
                                             const char *name) {
   for (size_t i = 0; i < spec_count; i++) {
     if (strcmp(specs[i].name, name) == 0) {
@@ -18,8 +17,7 @@ const blis_param_spec *blis_param_spec_find(const blis_param_spec *specs,
   return NULL;
 }
 
-const blis_param *blis_params_find(const blis_params *params,
-                                   const char *name) {
+const blis_param *blis_params_find(const blis_params *params, const char *name) {
   for (size_t i = 0; params != NULL && i < params->count; i++) {
     if (strcmp(params->items[i].name, name) == 0) {
       return &params->items[i];
@@ -28,32 +26,28 @@ const blis_param *blis_params_find(const blis_params *params,
   return NULL;
 }
 
-static blis_status fail_unknown(const char *name, const blis_param_spec *specs,
-                                size_t spec_count, const char *owner,
-                                blis_error *error) {
+static blis_status fail_unknown(const char *name, const blis_param_spec *specs, size_t spec_count,
+                                const char *owner, blis_error *error) {
   blis_nearest nearest = {.wanted = name};
   for (size_t i = 0; i < spec_count; i++) {
     blis_nearest_offer(&nearest, specs[i].name);
   }
-  return blis_fail(error, BLIS_ERR_INVALID, "%s: unknown parameter '%s'%s",
-                   owner, name, blis_nearest_suggest(&nearest).text);
+  return blis_fail(error, BLIS_ERR_INVALID, "%s: unknown parameter '%s'%s", owner, name,
+                   blis_nearest_suggest(&nearest).text);
 }
 
-static blis_status check_number(const blis_param *param,
-                                const blis_param_spec *spec, const char *owner,
-                                blis_error *error) {
+static blis_status check_number(const blis_param *param, const blis_param_spec *spec,
+                                const char *owner, blis_error *error) {
   double value = param->number;
   if (spec->kind == BLIS_PARAM_BOOLEAN) {
     if (value != 0 && value != 1) {
-      return blis_fail(error, BLIS_ERR_INVALID,
-                       "%s: %s is %g; expected true or false", owner,
+      return blis_fail(error, BLIS_ERR_INVALID, "%s: %s is %g; expected true or false", owner,
                        param->name, value);
     }
     return BLIS_OK;
   }
   char name[128];
-  snprintf(name, sizeof name, "%.60s%s%.60s", param->name,
-           param->key == NULL ? "" : " of ",
+  snprintf(name, sizeof name, "%.60s%s%.60s", param->name, param->key == NULL ? "" : " of ",
            param->key == NULL ? "" : param->key);
   const blis_key key = {.name = name,
                         .minimum = spec->minimum,
@@ -70,8 +64,7 @@ static bool is_given_before(const blis_params *params, size_t index) {
   for (size_t i = 0; i < index; i++) {
     const blis_param *earlier = &params->items[i];
     if (strcmp(earlier->name, param->name) == 0 &&
-        (param->key == NULL || earlier->key == NULL ||
-         strcmp(earlier->key, param->key) == 0)) {
+        (param->key == NULL || earlier->key == NULL || strcmp(earlier->key, param->key) == 0)) {
       return true;
     }
   }
@@ -83,8 +76,7 @@ static bool is_list(const blis_param_spec *spec) {
 }
 
 /* What a parameter must be that is something else. */
-static const char *expected(const blis_param_spec *spec,
-                            const blis_param *param) {
+static const char *expected(const blis_param_spec *spec, const blis_param *param) {
   switch (spec->kind) {
   case BLIS_PARAM_TABLE:
     return "a table of numbers";
@@ -99,52 +91,43 @@ static const char *expected(const blis_param_spec *spec,
   }
 }
 
-static blis_status check_one(const blis_param *param,
-                             const blis_param_spec *spec, const char *owner,
-                             blis_error *error) {
-  bool has_keys =
-      spec->kind == BLIS_PARAM_TABLE || spec->kind == BLIS_PARAM_TEXT_LISTS;
+static blis_status check_one(const blis_param *param, const blis_param_spec *spec,
+                             const char *owner, blis_error *error) {
+  bool has_keys = spec->kind == BLIS_PARAM_TABLE || spec->kind == BLIS_PARAM_TEXT_LISTS;
   bool is_text = spec->kind == BLIS_PARAM_CHOICE || is_list(spec);
   if (has_keys != (param->key != NULL) || is_text != (param->text != NULL)) {
     bool is_choice = spec->kind == BLIS_PARAM_CHOICE && param->key == NULL;
-    return blis_fail(error, BLIS_ERR_INVALID, "%s: %s must be %s%s", owner,
-                     param->name, expected(spec, param),
-                     is_choice ? spec->choices : "");
+    return blis_fail(error, BLIS_ERR_INVALID, "%s: %s must be %s%s", owner, param->name,
+                     expected(spec, param), is_choice ? spec->choices : "");
   }
   if (!is_text) {
     return check_number(param, spec, owner, error);
   }
-  if (spec->kind == BLIS_PARAM_CHOICE &&
-      blis_key_choice(spec->choices, param->text) < 0) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "%s: %s is '%s'; expected one of %s", owner, param->name,
-                     param->text, spec->choices);
+  if (spec->kind == BLIS_PARAM_CHOICE && blis_key_choice(spec->choices, param->text) < 0) {
+    return blis_fail(error, BLIS_ERR_INVALID, "%s: %s is '%s'; expected one of %s", owner,
+                     param->name, param->text, spec->choices);
   }
   return BLIS_OK;
 }
 
-blis_status blis_params_check(const blis_params *params,
-                              const blis_param_spec *specs, size_t spec_count,
-                              const char *owner, blis_error *error) {
+blis_status blis_params_check(const blis_params *params, const blis_param_spec *specs,
+                              size_t spec_count, const char *owner, blis_error *error) {
   for (size_t i = 0; params != NULL && i < params->count; i++) {
     const blis_param *param = &params->items[i];
-    const blis_param_spec *spec =
-        blis_param_spec_find(specs, spec_count, param->name);
+    const blis_param_spec *spec = blis_param_spec_find(specs, spec_count, param->name);
     if (spec == NULL) {
       return fail_unknown(param->name, specs, spec_count, owner, error);
     }
     if (!is_list(spec) && is_given_before(params, i)) {
-      return blis_fail(error, BLIS_ERR_INVALID, "%s: %s%s%s is given twice",
-                       owner, param->name, param->key == NULL ? "" : " of ",
-                       param->key == NULL ? "" : param->key);
+      return blis_fail(error, BLIS_ERR_INVALID, "%s: %s%s%s is given twice", owner, param->name,
+                       param->key == NULL ? "" : " of ", param->key == NULL ? "" : param->key);
     }
     BLIS_TRY(check_one(param, spec, owner, error));
   }
   return BLIS_OK;
 }
 
-double blis_param_number(const blis_param_spec *spec,
-                         const blis_params *params) {
+double blis_param_number(const blis_param_spec *spec, const blis_params *params) {
   BLIS_ASSERT(spec->kind != BLIS_PARAM_CHOICE);
   const blis_param *param = blis_params_find(params, spec->name);
   return param != NULL ? param->number : spec->fallback;
@@ -156,11 +139,9 @@ int blis_param_choice(const blis_param_spec *spec, const blis_params *params) {
   return param != NULL ? blis_key_choice(spec->choices, param->text) : 0;
 }
 
-void blis_param_write(const blis_param_spec *spec, const blis_params *params,
-                      void *state) {
-  double value = spec->kind == BLIS_PARAM_CHOICE
-                     ? blis_param_choice(spec, params)
-                     : blis_param_number(spec, params);
+void blis_param_write(const blis_param_spec *spec, const blis_params *params, void *state) {
+  double value = spec->kind == BLIS_PARAM_CHOICE ? blis_param_choice(spec, params)
+                                                 : blis_param_number(spec, params);
   void *member = (char *)state + spec->offset;
   switch (spec->member) {
   case BLIS_MEMBER_NONE:

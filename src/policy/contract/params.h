@@ -53,63 +53,54 @@ typedef struct blis_param_spec {
  * Parameters as one line each; behind the summary may stand members, such as
  * BLIS__INTO(type of the state, member).
  */
-#define BLIS__NUMBER(given_name, least, most, usual, given_unit, ...)          \
-  {                                                                            \
-    .name = (given_name), .kind = BLIS_PARAM_NUMBER, .minimum = (least),       \
-    .maximum = (most), .fallback = (usual), .unit = (given_unit),              \
-    .summary = __VA_ARGS__                                                     \
+#define BLIS__NUMBER(given_name, least, most, usual, given_unit, ...)                              \
+  {                                                                                                \
+    .name = (given_name), .kind = BLIS_PARAM_NUMBER, .minimum = (least), .maximum = (most),        \
+    .fallback = (usual), .unit = (given_unit), .summary = __VA_ARGS__                              \
   }
-#define BLIS__INTEGER(given_name, least, most, usual, given_unit, ...)         \
-  {                                                                            \
-    .name = (given_name), .kind = BLIS_PARAM_INTEGER, .minimum = (least),      \
-    .maximum = (most), .fallback = (usual), .unit = (given_unit),              \
-    .summary = __VA_ARGS__                                                     \
+#define BLIS__INTEGER(given_name, least, most, usual, given_unit, ...)                             \
+  {                                                                                                \
+    .name = (given_name), .kind = BLIS_PARAM_INTEGER, .minimum = (least), .maximum = (most),       \
+    .fallback = (usual), .unit = (given_unit), .summary = __VA_ARGS__                              \
   }
-#define BLIS__BOOLEAN(given_name, usual, ...)                                  \
-  {                                                                            \
-    .name = (given_name), .kind = BLIS_PARAM_BOOLEAN, .fallback = (usual),     \
-    .unit = "", .summary = __VA_ARGS__                                         \
+#define BLIS__BOOLEAN(given_name, usual, ...)                                                      \
+  {                                                                                                \
+    .name = (given_name), .kind = BLIS_PARAM_BOOLEAN, .fallback = (usual), .unit = "",             \
+    .summary = __VA_ARGS__                                                                         \
   }
-#define BLIS__CHOICE(given_name, words, ...)                                   \
-  BLIS__CHOICE_IN(given_name, words, "", __VA_ARGS__)
-#define BLIS__CHOICE_IN(given_name, words, given_unit, ...)                    \
-  {                                                                            \
-    .name = (given_name), .kind = BLIS_PARAM_CHOICE, .choices = words,         \
-    .unit = (given_unit), .summary = __VA_ARGS__                               \
+#define BLIS__CHOICE(given_name, words, ...) BLIS__CHOICE_IN(given_name, words, "", __VA_ARGS__)
+#define BLIS__CHOICE_IN(given_name, words, given_unit, ...)                                        \
+  {                                                                                                \
+    .name = (given_name), .kind = BLIS_PARAM_CHOICE, .choices = words, .unit = (given_unit),       \
+    .summary = __VA_ARGS__                                                                         \
   }
-#define BLIS__TABLE(given_name, least, most, given_unit, ...)                  \
-  {                                                                            \
-    .name = (given_name), .kind = BLIS_PARAM_TABLE, .minimum = (least),        \
-    .maximum = (most), .unit = (given_unit), .summary = __VA_ARGS__            \
+#define BLIS__TABLE(given_name, least, most, given_unit, ...)                                      \
+  {                                                                                                \
+    .name = (given_name), .kind = BLIS_PARAM_TABLE, .minimum = (least), .maximum = (most),         \
+    .unit = (given_unit), .summary = __VA_ARGS__                                                   \
   }
-#define BLIS__TEXTS(given_name, ...)                                           \
-  {                                                                            \
-    .name = (given_name), .kind = BLIS_PARAM_TEXTS, .unit = "",                \
-    .summary = __VA_ARGS__                                                     \
-  }
-#define BLIS__TEXT_LISTS(given_name, ...)                                      \
-  {                                                                            \
-    .name = (given_name), .kind = BLIS_PARAM_TEXT_LISTS, .unit = "",           \
-    .summary = __VA_ARGS__                                                     \
-  }
+#define BLIS__TEXTS(given_name, ...)                                                               \
+  { .name = (given_name), .kind = BLIS_PARAM_TEXTS, .unit = "", .summary = __VA_ARGS__ }
+#define BLIS__TEXT_LISTS(given_name, ...)                                                          \
+  { .name = (given_name), .kind = BLIS_PARAM_TEXT_LISTS, .unit = "", .summary = __VA_ARGS__ }
 
 /* The member of the state that takes the value, or the index of a choice. */
-#define BLIS__INTO(type, into)                                                 \
-  .member = _Generic(((type *)0)->into, double                                 \
-                     : BLIS_MEMBER_DOUBLE, bool                                \
-                     : BLIS_MEMBER_BOOL, int32_t                               \
-                     : BLIS_MEMBER_INT32, uint32_t                             \
-                     : BLIS_MEMBER_UINT32, int64_t                             \
-                     : BLIS_MEMBER_INT64),                                     \
+#define BLIS__INTO(type, into)                                                                     \
+  .member = _Generic(((type *)0)->into, double                                                     \
+                     : BLIS_MEMBER_DOUBLE, bool                                                    \
+                     : BLIS_MEMBER_BOOL, int32_t                                                   \
+                     : BLIS_MEMBER_INT32, uint32_t                                                 \
+                     : BLIS_MEMBER_UINT32, int64_t                                                 \
+                     : BLIS_MEMBER_INT64),                                                         \
   .offset = offsetof(type, into)
 
 /* Parameters that many policies have; what is theirs: default and summary. */
-#define BLIS__BLOCK_SIZE_PARAM(usual, ...)                                     \
+#define BLIS__BLOCK_SIZE_PARAM(usual, ...)                                                         \
   BLIS__INTEGER("block_size", 1, 1 << 20, usual, "tokens", __VA_ARGS__)
-#define BLIS__PREFIX_TOKENS_PARAM(usual, ...)                                  \
+#define BLIS__PREFIX_TOKENS_PARAM(usual, ...)                                                      \
   BLIS__INTEGER("prefix_tokens", 0, 1 << 30, usual, "tokens", __VA_ARGS__)
 /* Size of a prefix index. */
-#define BLIS__INDEX_CAPACITY_PARAM(usual, ...)                                 \
+#define BLIS__INDEX_CAPACITY_PARAM(usual, ...)                                                     \
   BLIS__INTEGER("capacity", 1, 1 << 30, usual, "blocks", __VA_ARGS__)
 
 /*
@@ -135,10 +126,8 @@ typedef struct blis_params {
  * owner ("scorer prefix-affinity"), parameter, value and what is allowed, and
  * for an unknown name the nearest valid one.
  */
-BLIS_MUSTUSE blis_status blis_params_check(const blis_params *params,
-                                           const blis_param_spec *specs,
-                                           size_t spec_count, const char *owner,
-                                           blis_error *error);
+BLIS_MUSTUSE blis_status blis_params_check(const blis_params *params, const blis_param_spec *specs,
+                                           size_t spec_count, const char *owner, blis_error *error);
 
 /*
  * The given parameter of that name, of a table the first one; NULL when it is
@@ -147,17 +136,14 @@ BLIS_MUSTUSE blis_status blis_params_check(const blis_params *params,
 const blis_param *blis_params_find(const blis_params *params, const char *name);
 
 /* NULL when there is none. */
-const blis_param_spec *blis_param_spec_find(const blis_param_spec *specs,
-                                            size_t spec_count,
+const blis_param_spec *blis_param_spec_find(const blis_param_spec *specs, size_t spec_count,
                                             const char *name);
 
 /* Value of a checked parameter, or its default; index of the chosen word. */
-double blis_param_number(const blis_param_spec *spec,
-                         const blis_params *params);
+double blis_param_number(const blis_param_spec *spec, const blis_params *params);
 int blis_param_choice(const blis_param_spec *spec, const blis_params *params);
 
 /* Writes either into its member of a state. */
-void blis_param_write(const blis_param_spec *spec, const blis_params *params,
-                      void *state);
+void blis_param_write(const blis_param_spec *spec, const blis_params *params, void *state);
 
 #endif

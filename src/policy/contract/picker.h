@@ -18,8 +18,7 @@ typedef struct blis_picker_ops {
    * *chosen < view->count, by scores[0 .. view->count), which hold no NaN. The
    * view has one candidate or more.
    */
-  blis_status (*pick)(const blis_question *q, const double *scores,
-                      size_t *chosen);
+  blis_status (*pick)(const blis_question *q, const double *scores, size_t *chosen);
   /*
    * The rule for ties of a picker that takes the highest score and asks for
    * nothing else; NULL (the function, too) when it does not.

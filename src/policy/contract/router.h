@@ -95,7 +95,7 @@ typedef struct blis_router {
   blis_alloc alloc;
   blis_signal_set needs;          /* columns it reads; more by view->column */
   blis_signal_set needs_extremes; /* of these columns, in view->extremes */
-  bool needs_least_load; /* it asks view->least_load, with effective_load */
+  bool needs_least_load;          /* it asks view->least_load, with effective_load */
   /*
    * It reads no column, not on demand either, and does not care when it hears
    * of first tokens and ends: instances need not be up to date for it.

@@ -44,16 +44,14 @@ typedef struct blis_scorer_ops {
    * to all but a few: scores are 0 before, and it writes those above 0 and
    * lists them in few[0 .. *count), which has room. NULL when it cannot.
    */
-  blis_status (*score_few)(const blis_question *q, double *scores,
-                           uint32_t *few, size_t *count);
+  blis_status (*score_few)(const blis_question *q, double *scores, uint32_t *few, size_t *count);
   /* After every decision, for scorers with a memory; NULL when not wanted. */
   blis_status (*observe)(const blis_question *q, size_t chosen);
   /*
    * Leading prompt tokens that it took to be cached at a candidate scored last;
    * NULL when its scores do not say.
    */
-  int64_t (*believed_tokens)(const void *state, const blis_routing_view *view,
-                             size_t candidate);
+  int64_t (*believed_tokens)(const void *state, const blis_routing_view *view, size_t candidate);
   void (*free)(const blis_alloc *alloc, void *state);
 } blis_scorer_ops;
 

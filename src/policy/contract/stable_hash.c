@@ -25,12 +25,10 @@ uint64_t blis_stable_hash_next(uint64_t hash, const void *block, size_t size) {
   return blis_xxh64(parts, 2);
 }
 
-uint64_t blis_stable_hash_weight(const char *instance_id,
-                                 uint64_t prefix_hash) {
+uint64_t blis_stable_hash_weight(const char *instance_id, uint64_t prefix_hash) {
   unsigned char hash[WORD_SIZE];
   put_little_endian(hash, prefix_hash);
-  const blis_hash_part parts[] = {{instance_id, strlen(instance_id) + 1},
-                                  {hash, WORD_SIZE}};
+  const blis_hash_part parts[] = {{instance_id, strlen(instance_id) + 1}, {hash, WORD_SIZE}};
   return blis_xxh64(parts, 2);
 }
 
@@ -62,8 +60,7 @@ static stretch rest_of(walk *w) {
     return (stretch){(uint64_t)request->number, OWN_OFFSET, UINT64_MAX};
   }
   const blis_segment *segment = &request->segments[w->segment];
-  return (stretch){segment->stream,
-                   (uint64_t)segment->offset_tokens + w->used_tokens,
+  return (stretch){segment->stream, (uint64_t)segment->offset_tokens + w->used_tokens,
                    segment->length_tokens - w->used_tokens};
 }
 
@@ -98,12 +95,10 @@ static uint64_t add_stretch(uint64_t hash, const stretch *s) {
   return blis_stable_hash_next(hash, bytes, sizeof bytes);
 }
 
-uint64_t blis_stable_hash_of(const blis_routing_request *request,
-                             uint32_t block_size_tokens,
+uint64_t blis_stable_hash_of(const blis_routing_request *request, uint32_t block_size_tokens,
                              int64_t window_tokens) {
-  const char *model = request->strings == NULL
-                          ? ""
-                          : blis_intern_text(request->strings, request->model);
+  const char *model =
+      request->strings == NULL ? "" : blis_intern_text(request->strings, request->model);
   uint64_t hash = blis_stable_hash_start(model);
   bool is_cut = window_tokens > 0 && window_tokens < request->prompt_tokens;
   int64_t tokens = is_cut ? window_tokens : request->prompt_tokens;
@@ -119,8 +114,7 @@ uint64_t blis_stable_hash_of(const blis_routing_request *request,
   return hash;
 }
 
-uint64_t blis_stable_hash_of_text(const blis_routing_request *request,
-                                  uint32_t text) {
+uint64_t blis_stable_hash_of_text(const blis_routing_request *request, uint32_t text) {
   const blis_hash_part part = {blis_intern_text(request->strings, text),
                                blis_intern_length(request->strings, text)};
   return blis_xxh64(&part, 1);
@@ -134,10 +128,8 @@ static double best_of(const double *scores, size_t count) {
   return best;
 }
 
-size_t blis_stable_hash_pick(const blis_stable_hash *rule,
-                             const blis_routing_request *request,
-                             const blis_routing_view *view,
-                             const double *scores) {
+size_t blis_stable_hash_pick(const blis_stable_hash *rule, const blis_routing_request *request,
+                             const blis_routing_view *view, const double *scores) {
   double best = best_of(scores, view->count);
   size_t tied = 0;
   size_t last = 0;
@@ -150,8 +142,7 @@ size_t blis_stable_hash_pick(const blis_stable_hash *rule,
   if (tied == 1) {
     return last;
   }
-  uint64_t prefix_hash = blis_stable_hash_of(request, rule->block_size_tokens,
-                                             rule->window_tokens);
+  uint64_t prefix_hash = blis_stable_hash_of(request, rule->block_size_tokens, rule->window_tokens);
   uint64_t highest = 0;
   size_t winner = view->count;
   for (size_t i = 0; i < view->count; i++) {
@@ -159,9 +150,8 @@ size_t blis_stable_hash_pick(const blis_stable_hash *rule,
       continue;
     }
     uint64_t weight = blis_stable_hash_weight(view->ids[i], prefix_hash);
-    bool wins =
-        winner == view->count || weight > highest ||
-        (weight == highest && view->id_ranks[i] < view->id_ranks[winner]);
+    bool wins = winner == view->count || weight > highest ||
+                (weight == highest && view->id_ranks[i] < view->id_ranks[winner]);
     if (wins) {
       winner = i;
       highest = weight;

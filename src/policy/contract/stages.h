@@ -17,8 +17,7 @@ typedef struct blis_stages {
    * Candidates of the other stage for the same request, as fresh as those of
    * this one; valid until the decision is over. NULL = out of memory.
    */
-  const blis_routing_view *(*peers)(void *ud,
-                                    const blis_routing_request *request);
+  const blis_routing_view *(*peers)(void *ud, const blis_routing_request *request);
   /* BLIS_ROLE_*: what an instance does; KV goes from prefill to decode. */
   uint32_t (*roles)(void *ud, uint32_t instance);
   /*
@@ -27,9 +26,8 @@ typedef struct blis_stages {
    */
   double (*bytes_per_us)(void *ud, uint32_t source, uint32_t destination);
   /* How long the KV of the request would take at that rate, with latency. */
-  blis_status (*transfer_us)(void *ud, const blis_routing_request *request,
-                             uint32_t source, uint32_t destination,
-                             double *transfer_us, blis_error *error);
+  blis_status (*transfer_us)(void *ud, const blis_routing_request *request, uint32_t source,
+                             uint32_t destination, double *transfer_us, blis_error *error);
   /*
    * For deciders: the instance that would prefill, of which the router of that
    * stage is asked now. If the request is split, that is where it goes; if not,

@@ -7,8 +7,7 @@
 #include "base/key.h"
 #include "base/reduce.h"
 
-void blis_policy_random_init(blis_random *random, int64_t master_seed,
-                             const char *name) {
+void blis_policy_random_init(blis_random *random, int64_t master_seed, const char *name) {
   char stream[64];
   snprintf(stream, sizeof stream, "policy/%s", name);
   blis_random_init_named(random, master_seed, stream);
@@ -26,15 +25,13 @@ blis_tie_rule blis_tie_rule_of(const char *word) {
   return index < 0 ? BLIS_TIE_RULE_COUNT : (blis_tie_rule)index;
 }
 
-void blis_tie_init(blis_tie *tie, blis_tie_rule rule, int64_t master_seed,
-                   const char *stream) {
+void blis_tie_init(blis_tie *tie, blis_tie_rule rule, int64_t master_seed, const char *stream) {
   tie->rule = rule;
   tie->rotation = 0;
   blis_random_init_named(&tie->random, master_seed, stream);
 }
 
-void blis_tie_init_of(blis_tie *tie, blis_tie_rule rule, int64_t master_seed,
-                      const char *policy) {
+void blis_tie_init_of(blis_tie *tie, blis_tie_rule rule, int64_t master_seed, const char *policy) {
   tie->rule = rule;
   tie->rotation = 0;
   blis_policy_random_init(&tie->random, master_seed, policy);
@@ -90,13 +87,11 @@ static size_t pick_tied(blis_tie *tie, const double *values, double best,
   return is_by_place && tied > 1 ? nth_tied(values, best, n) : lowest;
 }
 
-size_t blis_tie_pick_max(blis_tie *tie, const double *values,
-                         const blis_routing_view *view) {
+size_t blis_tie_pick_max(blis_tie *tie, const double *values, const blis_routing_view *view) {
   return pick_tied(tie, values, blis_greatest_of(values, view->count), view);
 }
 
-size_t blis_tie_pick_min(blis_tie *tie, const double *values,
-                         const blis_routing_view *view) {
+size_t blis_tie_pick_min(blis_tie *tie, const double *values, const blis_routing_view *view) {
   return pick_tied(tie, values, blis_least_of(values, view->count), view);
 }
 

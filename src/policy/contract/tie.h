@@ -31,12 +31,10 @@ typedef enum blis_tie_rule {
 #define BLIS_TIE_CHOICES_RANDOM "random|lowest-id|first|last|rotate"
 
 /* Parameter "tie" of routers that break ties at random in profile go-blis. */
-#define BLIS__TIE_PARAM                                                        \
-  BLIS__CHOICE("tie", BLIS_TIE_CHOICES, "tie break (profile go-blis: random)")
+#define BLIS__TIE_PARAM BLIS__CHOICE("tie", BLIS_TIE_CHOICES, "tie break (profile go-blis: random)")
 
 /* Parameter "tie" of routers that take the first of equally good ones. */
-#define BLIS__TIE_FIRST_PARAM                                                  \
-  BLIS__CHOICE("tie", BLIS_TIE_CHOICES_FIRST, "tie break")
+#define BLIS__TIE_FIRST_PARAM BLIS__CHOICE("tie", BLIS_TIE_CHOICES_FIRST, "tie break")
 
 /*
  * The rule of a word, which ends at its end or at a '|'. BLIS_TIE_RULE_COUNT
@@ -52,16 +50,13 @@ typedef struct blis_tie {
 } blis_tie;
 
 /* Starts a policy's own stream, "policy/<name>"; name has up to 56 letters. */
-void blis_policy_random_init(blis_random *random, int64_t master_seed,
-                             const char *name);
+void blis_policy_random_init(blis_random *random, int64_t master_seed, const char *name);
 
 /* stream names the random stream under master_seed. */
-void blis_tie_init(blis_tie *tie, blis_tie_rule rule, int64_t master_seed,
-                   const char *stream);
+void blis_tie_init(blis_tie *tie, blis_tie_rule rule, int64_t master_seed, const char *stream);
 
 /* The same with the stream "policy/<policy>". */
-void blis_tie_init_of(blis_tie *tie, blis_tie_rule rule, int64_t master_seed,
-                      const char *policy);
+void blis_tie_init_of(blis_tie *tie, blis_tie_rule rule, int64_t master_seed, const char *policy);
 
 /*
  * Among tied >= 1 equally good candidates: the n-th in candidate order, from 0,
@@ -70,10 +65,8 @@ void blis_tie_init_of(blis_tie *tie, blis_tie_rule rule, int64_t master_seed,
 bool blis_tie_draw(blis_tie *tie, size_t tied, size_t *n);
 
 /* Candidate with the largest or smallest of values[0 .. view->count). */
-size_t blis_tie_pick_max(blis_tie *tie, const double *values,
-                         const blis_routing_view *view);
-size_t blis_tie_pick_min(blis_tie *tie, const double *values,
-                         const blis_routing_view *view);
+size_t blis_tie_pick_max(blis_tie *tie, const double *values, const blis_routing_view *view);
+size_t blis_tie_pick_min(blis_tie *tie, const double *values, const blis_routing_view *view);
 
 /* The same as the latter for numbers that are kept up in a tree. */
 size_t blis_tie_pick_least(blis_tie *tie, const blis_least_tree *values);

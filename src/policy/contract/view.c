@@ -1,7 +1,6 @@
 #include "policy/contract/view.h"
 
-size_t blis_routing_view_find(const blis_routing_view *view,
-                              uint32_t instance) {
+size_t blis_routing_view_find(const blis_routing_view *view, uint32_t instance) {
   if (instance < view->count && view->instances[instance] == instance) {
     return instance; /* everybody up to here is a candidate */
   }
@@ -15,6 +14,5 @@ size_t blis_routing_view_find(const blis_routing_view *view,
       high = middle;
     }
   }
-  return low < view->count && view->instances[low] == instance ? low
-                                                               : view->count;
+  return low < view->count && view->instances[low] == instance ? low : view->count;
 }

@@ -47,7 +47,7 @@ typedef struct blis_traffic_state {
 /* The pool behind the gateway. */
 typedef struct blis_pool_state {
   int64_t gateway_queue_size; /* requests that wait for it; as of now */
-  double pool_saturation; /* 1 = full; by signals as fresh as the router's */
+  double pool_saturation;     /* 1 = full; by signals as fresh as the router's */
 } blis_pool_state;
 
 struct blis_routing_view;
@@ -95,8 +95,7 @@ typedef struct blis_routing_request {
   const blis_block_chain *(*chain)(void *chain_ud, uint32_t block_size_tokens);
   void *chain_ud;
   /* NULL unless it is kept. */
-  blis_traffic_state (*traffic)(void *traffic_ud, uint32_t tenant,
-                                int64_t now_us);
+  blis_traffic_state (*traffic)(void *traffic_ud, uint32_t tenant, int64_t now_us);
   void *traffic_ud;
   /* NULL where there is no cluster. The view is the one of the decision. */
   blis_pool_state (*pool)(void *pool_ud, const struct blis_routing_view *view);

@@ -25,8 +25,7 @@ typedef struct blis_decider_ops {
    * The view is that of the instances that decode; chosen is the candidate that
    * the router has taken. BLIS_ERR_POLICY (or NOMEM) stops the run.
    */
-  blis_status (*decide)(const blis_question *q, size_t chosen,
-                        blis_split *split);
+  blis_status (*decide)(const blis_question *q, size_t chosen, blis_split *split);
   void (*free)(const blis_alloc *alloc, void *state);
 } blis_decider_ops;
 

@@ -27,41 +27,35 @@ static double missing_tokens(const blis_question *q, size_t chosen) {
   return missing > 0 ? missing : 0;
 }
 
-static blis_status never(const blis_question *q, size_t chosen,
-                         blis_split *split) {
+static blis_status never(const blis_question *q, size_t chosen, blis_split *split) {
   (void)q, (void)chosen;
   split->splits = false;
   return BLIS_OK;
 }
 
-static blis_status always(const blis_question *q, size_t chosen,
-                          blis_split *split) {
+static blis_status always(const blis_question *q, size_t chosen, blis_split *split) {
   (void)q, (void)chosen;
   split->splits = true;
   return BLIS_OK;
 }
 
-static blis_status prefix_threshold(const blis_question *q, size_t chosen,
-                                    blis_split *split) {
+static blis_status prefix_threshold(const blis_question *q, size_t chosen, blis_split *split) {
   const state *self = q->state;
-  split->splits = q->request->prompt_tokens > 0 &&
-                  missing_tokens(q, chosen) > self->threshold;
+  split->splits = q->request->prompt_tokens > 0 && missing_tokens(q, chosen) > self->threshold;
   return BLIS_OK;
 }
 
-static blis_status llmd_prefix_based(const blis_question *q, size_t chosen,
-                                     blis_split *split) {
+static blis_status llmd_prefix_based(const blis_question *q, size_t chosen, blis_split *split) {
   const state *self = q->state;
   double prompt = (double)q->request->prompt_tokens;
   split->splits = self->threshold > 0 && prompt >= self->prompt_tokens &&
-                  prompt >= self->threshold &&
-                  missing_tokens(q, chosen) >= self->threshold;
+                  prompt >= self->threshold && missing_tokens(q, chosen) >= self->threshold;
   return BLIS_OK;
 }
 
 /* Is the candidate there, and how much of something? */
-static bool read(const blis_routing_view *view, size_t candidate,
-                 blis_signal signal, double *value) {
+static bool read(const blis_routing_view *view, size_t candidate, blis_signal signal,
+                 double *value) {
   const double *column = view->columns[signal];
   if (column == NULL && view->column != NULL) {
     column = view->column(view->column_ud, signal);
@@ -72,8 +66,7 @@ static bool read(const blis_routing_view *view, size_t candidate,
 
 /* Would the instance that is to prefill keep the request waiting? What is not
    known does not count as busy. */
-static blis_status prefill_is_busy(const blis_question *q, double threshold,
-                                   bool *is_busy) {
+static blis_status prefill_is_busy(const blis_question *q, double threshold, bool *is_busy) {
   const blis_stages *stages = q->request->stages;
   int64_t source = -1;
   *is_busy = false;
@@ -83,19 +76,16 @@ static blis_status prefill_is_busy(const blis_question *q, double threshold,
   BLIS_TRY(stages->preview(stages->ud, &source, q->error));
   const blis_routing_view *peers = stages->peers(stages->ud, q->request);
   BLIS_TRY_NEW(peers, q->error);
-  size_t place = source < 0 ? peers->count
-                            : blis_routing_view_find(peers, (uint32_t)source);
+  size_t place = source < 0 ? peers->count : blis_routing_view_find(peers, (uint32_t)source);
   double tokens, step;
-  *is_busy = place < peers->count &&
-             read(peers, place, BLIS_SIGNAL_PENDING_PREFILL_TOKENS, &tokens) &&
-             read(peers, place, BLIS_SIGNAL_MAX_NUM_BATCHED_TOKENS, &step) &&
-             tokens > threshold * step;
+  *is_busy =
+      place < peers->count && read(peers, place, BLIS_SIGNAL_PENDING_PREFILL_TOKENS, &tokens) &&
+      read(peers, place, BLIS_SIGNAL_MAX_NUM_BATCHED_TOKENS, &step) && tokens > threshold * step;
   return BLIS_OK;
 }
 
 /* With the request, the instance that decodes would be too full. */
-static bool decode_is_full(const blis_question *q, size_t chosen,
-                           const state *self) {
+static bool decode_is_full(const blis_question *q, size_t chosen, const state *self) {
   const double *const *columns = q->view->columns;
   double blocks = columns[BLIS_SIGNAL_KV_BLOCKS][chosen];
   double used = blocks - columns[BLIS_SIGNAL_FREE_KV_BLOCKS][chosen];
@@ -103,8 +93,7 @@ static bool decode_is_full(const blis_question *q, size_t chosen,
   return self->decode_full >= 0 && used + wanted > self->decode_full * blocks;
 }
 
-static blis_status dynamo(const blis_question *q, size_t chosen,
-                          blis_split *split) {
+static blis_status dynamo(const blis_question *q, size_t chosen, blis_split *split) {
   const state *self = q->state;
   double prompt = (double)q->request->prompt_tokens;
   double missing = missing_tokens(q, chosen);
@@ -117,8 +106,7 @@ static blis_status dynamo(const blis_question *q, size_t chosen,
   return BLIS_OK;
 }
 
-static blis_status init_dynamo(void *ud, blis_policy_setup *setup,
-                               blis_error *error) {
+static blis_status init_dynamo(void *ud, blis_policy_setup *setup, blis_error *error) {
   (void)error;
   state *self = ud;
   self->block_size = (double)setup->context->kv_block_size_tokens;
@@ -129,29 +117,25 @@ static blis_status init_dynamo(void *ud, blis_policy_setup *setup,
 }
 
 /* The instance itself answers, of its cache as it is now. */
-static blis_status if_available(const blis_question *q, size_t chosen,
-                                blis_split *split) {
+static blis_status if_available(const blis_question *q, size_t chosen, blis_split *split) {
   split->splits = q->view->columns[BLIS_SIGNAL_LIVE_PREFIX_HIT][chosen] < 1;
   return BLIS_OK;
 }
 
-static blis_status cognitora(const blis_question *q, size_t chosen,
-                             blis_split *split) {
+static blis_status cognitora(const blis_question *q, size_t chosen, blis_split *split) {
   const state *self = q->state;
   (void)chosen;
   double prompt = (double)q->request->prompt_tokens;
-  split->splits =
-      self->at_least ? prompt >= self->threshold : prompt > self->threshold;
+  split->splits = self->at_least ? prompt >= self->threshold : prompt > self->threshold;
   return BLIS_OK;
 }
 
 #define TOKENS_MAX 1e9
-#define TOKENS(given_name, usual, text, ...)                                   \
+#define TOKENS(given_name, usual, text, ...)                                                       \
   BLIS__NUMBER(given_name, 0, TOKENS_MAX, usual, "tokens", text, __VA_ARGS__)
 
 static const blis_param_spec threshold_params[] = {
-    TOKENS("threshold", 16,
-           "prompt tokens not cached where the request decodes: more are split",
+    TOKENS("threshold", 16, "prompt tokens not cached where the request decodes: more are split",
            BLIS__INTO(state, threshold)),
 };
 static const blis_param_spec llmd_params[] = {
@@ -159,8 +143,7 @@ static const blis_param_spec llmd_params[] = {
            "prompt tokens not cached where the request decodes: so many and "
            "more are split; 0 = never",
            BLIS__INTO(state, threshold)),
-    TOKENS("prompt_tokens", 0, "shorter prompts are not split",
-           BLIS__INTO(state, prompt_tokens)),
+    TOKENS("prompt_tokens", 0, "shorter prompts are not split", BLIS__INTO(state, prompt_tokens)),
 };
 static const blis_param_spec dynamo_params[] = {
     BLIS__CHOICE("policy", "isl_bounding|prefill_load|isl_or_load",
@@ -172,8 +155,7 @@ static const blis_param_spec dynamo_params[] = {
            "short, if they are also below the ratio",
            BLIS__INTO(state, threshold)),
     BLIS__NUMBER("eff_isl_ratio_threshold", 0, 1, 0.7, "",
-                 "share of the prompt that is not cached there",
-                 BLIS__INTO(state, ratio)),
+                 "share of the prompt that is not cached there", BLIS__INTO(state, ratio)),
     BLIS__NUMBER("prefill_busy_threshold", 0, TOKENS_MAX, 16, "",
                  "it is busy with more prompt tokens without a first token "
                  "than so many times its max_num_batched_tokens",
@@ -189,8 +171,7 @@ static const blis_param_spec token_cap_params[] = {
            BLIS__INTO(state, threshold)),
 };
 static const blis_param_spec cognitora_params[] = {
-    TOKENS("colocate_below_tokens", 256, "longer prompts are split",
-           BLIS__INTO(state, threshold)),
+    TOKENS("colocate_below_tokens", 256, "longer prompts are split", BLIS__INTO(state, threshold)),
     BLIS__BOOLEAN("at_least", false,
                   "prompts of just so many tokens are split, too, as in the "
                   "code",
@@ -200,9 +181,8 @@ static const blis_param_spec cognitora_params[] = {
 #define CACHED BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS)
 
 /* The members of an entry that decides so. */
-#define DECIDER(function)                                                      \
-  .kind = BLIS_POLICY_DECIDER,                                                 \
-  .ops = &(const blis_decider_ops){.decide = (function)},                      \
+#define DECIDER(function)                                                                          \
+  .kind = BLIS_POLICY_DECIDER, .ops = &(const blis_decider_ops){.decide = (function)},             \
   .state_size = sizeof(state)
 
 const blis_policy_entry blis__decider_never = {
@@ -258,8 +238,7 @@ const blis_policy_entry blis__decider_dynamo = {
                "prefill instance would keep waiting",
     .source = "Dynamo, conditional disaggregation (2e4735e)",
     .needs = CACHED | BLIS_SIGNAL_BIT(BLIS_SIGNAL_PENDING_PREFILL_TOKENS) |
-             BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_BLOCKS) |
-             BLIS_SIGNAL_BIT(BLIS_SIGNAL_FREE_KV_BLOCKS),
+             BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_BLOCKS) | BLIS_SIGNAL_BIT(BLIS_SIGNAL_FREE_KV_BLOCKS),
     .init = init_dynamo,
     BLIS__PARAMS(dynamo_params),
 };

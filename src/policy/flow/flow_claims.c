@@ -11,16 +11,14 @@ typedef blis__claim_group group;
 
 enum { GROUP_MAX = BLIS__CLAIM_GROUP_MAX };
 
-void blis_flow_claims_deinit(blis_flow_claims *claims,
-                             const blis_alloc *alloc) {
+void blis_flow_claims_deinit(blis_flow_claims *claims, const blis_alloc *alloc) {
   blis_array_deinit(alloc, &claims->groups);
 }
 
 /* Groups */
 
 static inline bool is_before(const item *a, const item *b) {
-  return a->service != b->service ? a->service < b->service
-                                  : strcmp(a->name, b->name) < 0;
+  return a->service != b->service ? a->service < b->service : strcmp(a->name, b->name) < 0;
 }
 
 /* The group that has the claim, or that it belongs to. */
@@ -56,8 +54,7 @@ static inline void widen(group *its, int64_t first_us, int64_t last_us) {
 
 /* A claim of that time has left it. */
 static inline void narrow(group *its, int64_t enqueue_us) {
-  its->is_known =
-      its->is_known && its->first_us < enqueue_us && enqueue_us < its->last_us;
+  its->is_known = its->is_known && its->first_us < enqueue_us && enqueue_us < its->last_us;
 }
 
 /* Room for one more group at g; there is memory for it. */
@@ -83,8 +80,7 @@ static void split(blis_flow_claims *claims, size_t g) {
   group *upper = lower + 1;
   upper->count = GROUP_MAX / 2;
   lower->count -= upper->count;
-  memcpy(upper->items, &lower->items[lower->count],
-         upper->count * sizeof(item));
+  memcpy(upper->items, &lower->items[lower->count], upper->count * sizeof(item));
   lower->is_known = false;
 }
 
@@ -92,10 +88,8 @@ static void split(blis_flow_claims *claims, size_t g) {
 static void merge(blis_flow_claims *claims, size_t g) {
   group *lower = &claims->groups.items[g];
   const group *upper = lower + 1;
-  if (g + 1 < claims->groups.count &&
-      lower->count + upper->count <= GROUP_MAX / 2) {
-    memcpy(&lower->items[lower->count], upper->items,
-           upper->count * sizeof(item));
+  if (g + 1 < claims->groups.count && lower->count + upper->count <= GROUP_MAX / 2) {
+    memcpy(&lower->items[lower->count], upper->items, upper->count * sizeof(item));
     lower->count += upper->count;
     lower->is_known = lower->is_known && upper->is_known;
     widen(lower, upper->first_us, upper->last_us);
@@ -116,8 +110,7 @@ static void put(blis_flow_claims *claims, const item *added) {
   }
   group *in = &claims->groups.items[g];
   size_t place = place_in(in, added);
-  memmove(&in->items[place + 1], &in->items[place],
-          (in->count++ - place) * sizeof(item));
+  memmove(&in->items[place + 1], &in->items[place], (in->count++ - place) * sizeof(item));
   in->items[place] = *added;
   widen(in, added->enqueue_us, added->enqueue_us);
 }
@@ -127,8 +120,7 @@ static void take(blis_flow_claims *claims, const item *gone) {
   group *in = &claims->groups.items[g];
   size_t place = place_in(in, gone);
   BLIS_ASSERT(place < in->count && in->items[place].owner == gone->owner);
-  memmove(&in->items[place], &in->items[place + 1],
-          (--in->count - place) * sizeof(item));
+  memmove(&in->items[place], &in->items[place + 1], (--in->count - place) * sizeof(item));
   narrow(in, gone->enqueue_us);
   if (in->count == 0) {
     close_group(claims, g);
@@ -139,8 +131,7 @@ static void take(blis_flow_claims *claims, const item *gone) {
   }
 }
 
-blis_status blis_flow_claims_add(blis_flow_claims *claims,
-                                 const blis_alloc *alloc,
+blis_status blis_flow_claims_add(blis_flow_claims *claims, const blis_alloc *alloc,
                                  const blis_flow_claim *claim) {
   /* As many groups as that many claims may ever be in. */
   size_t most = (claims->count + 1) / (GROUP_MAX / 4) + 2;
@@ -150,14 +141,13 @@ blis_status blis_flow_claims_add(blis_flow_claims *claims,
   return BLIS_OK;
 }
 
-void blis_flow_claims_remove(blis_flow_claims *claims,
-                             const blis_flow_claim *claim) {
+void blis_flow_claims_remove(blis_flow_claims *claims, const blis_flow_claim *claim) {
   take(claims, claim);
   claims->count--;
 }
 
-void blis_flow_claims_change(blis_flow_claims *claims, blis_flow_claim *claim,
-                             double service, int64_t enqueue_us) {
+void blis_flow_claims_change(blis_flow_claims *claims, blis_flow_claim *claim, double service,
+                             int64_t enqueue_us) {
   bool stays = service == claim->service;
   if (stays && enqueue_us == claim->enqueue_us) {
     return;
@@ -207,9 +197,8 @@ static double share_of(double range, double weight) {
   return range > 0 ? weight / range : 0;
 }
 
-static measure measure_all(const blis_flow_claims *claims,
-                           double service_weight, double wait_weight,
-                           int64_t now_us) {
+static measure measure_all(const blis_flow_claims *claims, double service_weight,
+                           double wait_weight, int64_t now_us) {
   int64_t first_us = INT64_MAX;
   int64_t last_us = INT64_MIN;
   for (size_t g = 0; g < claims->groups.count; g++) {
@@ -226,16 +215,14 @@ static measure measure_all(const blis_flow_claims *claims,
   return (measure){.least_service = least,
                    .per_token = share_of(most - least, service_weight),
                    .least_wait_us = least_wait_us,
-                   .per_us =
-                       share_of(most_wait_us - least_wait_us, wait_weight),
+                   .per_us = share_of(most_wait_us - least_wait_us, wait_weight),
                    .service_weight = service_weight,
                    .first_us = first_us,
                    .now_us = now_us};
 }
 
 /* It falls with service and with the enqueue, also as rounded. */
-static inline double score(const measure *m, double service,
-                           int64_t enqueue_us) {
+static inline double score(const measure *m, double service, int64_t enqueue_us) {
   return m->service_weight - (service - m->least_service) * m->per_token +
          ((double)(m->now_us - enqueue_us) - m->least_wait_us) * m->per_us;
 }
@@ -261,13 +248,12 @@ static void look_at(const group *its, const measure *m, winner *best) {
   }
 }
 
-void *blis_flow_claims_pick(blis_flow_claims *claims, double service_weight,
-                            double wait_weight, int64_t now_us) {
+void *blis_flow_claims_pick(blis_flow_claims *claims, double service_weight, double wait_weight,
+                            int64_t now_us) {
   BLIS_ASSERT(claims->count > 0);
   const measure m = measure_all(claims, service_weight, wait_weight, now_us);
   winner best = {NULL, -INFINITY, INT64_MAX};
-  for (const group *its = claims->groups.items; best.first_us > m.first_us;
-       its++) {
+  for (const group *its = claims->groups.items; best.first_us > m.first_us; its++) {
     if (its->first_us < best.first_us) {
       look_at(its, &m, &best);
     }

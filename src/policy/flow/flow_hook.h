@@ -50,8 +50,8 @@ typedef struct blis_flow_hook {
    * BLIS_ERR_POLICY (or NOMEM) stops the run with *error. NULL = nobody is
    * asked.
    */
-  blis_status (*ask)(void *state, const blis_flow_question *question,
-                     double *answer, blis_error *error);
+  blis_status (*ask)(void *state, const blis_flow_question *question, double *answer,
+                     blis_error *error);
   void *state;
   size_t state_size;
   blis_alloc alloc;

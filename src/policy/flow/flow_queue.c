@@ -117,20 +117,16 @@ static inline void list_remove(list *from, entry *item, size_t offset) {
 
 /* Making and ending */
 
-static blis_status copy_limits(blis_flow_queue *queue,
-                               const blis_flow_limits *limits) {
+static blis_status copy_limits(blis_flow_queue *queue, const blis_flow_limits *limits) {
   for (size_t i = 0; i < limits->band_count; i++) {
-    BLIS_TRY(
-        blis_array_push(&queue->alloc, &queue->band_limits, limits->bands[i]));
+    BLIS_TRY(blis_array_push(&queue->alloc, &queue->band_limits, limits->bands[i]));
   }
   queue->limits.bands = NULL;
   return BLIS_OK;
 }
 
-blis_flow_queue *blis_flow_queue_new(const blis_alloc *alloc,
-                                     const blis_flow_limits *limits,
-                                     blis_flow_fairness fairness,
-                                     const blis_intern *strings,
+blis_flow_queue *blis_flow_queue_new(const blis_alloc *alloc, const blis_flow_limits *limits,
+                                     blis_flow_fairness fairness, const blis_intern *strings,
                                      blis_flow_service *service) {
   blis_flow_queue *queue = blis_alloc_new(alloc, sizeof *queue);
   if (queue != NULL) {
@@ -199,15 +195,13 @@ void blis_flow_queue_free(blis_flow_queue *queue) {
 
 static size_t band_place(const blis_flow_queue *queue, int32_t priority) {
   size_t place = 0;
-  while (place < queue->bands.count &&
-         queue->bands.items[place]->priority > priority) {
+  while (place < queue->bands.count && queue->bands.items[place]->priority > priority) {
     place++;
   }
   return place;
 }
 
-static blis_flow_band_limits limits_of(const blis_flow_queue *queue,
-                                       int32_t priority) {
+static blis_flow_band_limits limits_of(const blis_flow_queue *queue, int32_t priority) {
   for (size_t i = 0; i < queue->band_limits.count; i++) {
     if (queue->band_limits.items[i].priority == priority) {
       return queue->band_limits.items[i];
@@ -217,18 +211,15 @@ static blis_flow_band_limits limits_of(const blis_flow_queue *queue,
                                  queue->limits.band_max_bytes};
 }
 
-static blis_status add_band(blis_flow_queue *queue, int32_t priority,
-                            size_t place) {
-  BLIS_TRY(
-      blis_array_reserve(&queue->alloc, &queue->bands, queue->bands.count + 1));
+static blis_status add_band(blis_flow_queue *queue, int32_t priority, size_t place) {
+  BLIS_TRY(blis_array_reserve(&queue->alloc, &queue->bands, queue->bands.count + 1));
   band *made = blis_alloc_new(&queue->alloc, sizeof *made);
   if (made == NULL) {
     return BLIS_ERR_NOMEM;
   }
   const blis_flow_band_limits limits = limits_of(queue, priority);
-  *made = (band){.priority = priority,
-                 .max_requests = limits.max_requests,
-                 .max_bytes = limits.max_bytes};
+  *made = (band){
+      .priority = priority, .max_requests = limits.max_requests, .max_bytes = limits.max_bytes};
   blis_map_init(&made->flow_of_tenant, &queue->alloc);
   memmove(&queue->bands.items[place + 1], &queue->bands.items[place],
           (queue->bands.count - place) * sizeof(band *));
@@ -237,11 +228,9 @@ static blis_status add_band(blis_flow_queue *queue, int32_t priority,
   return BLIS_OK;
 }
 
-blis_status blis_flow_queue_open_band(blis_flow_queue *queue, int32_t priority,
-                                      int64_t now_us) {
+blis_status blis_flow_queue_open_band(blis_flow_queue *queue, int32_t priority, int64_t now_us) {
   size_t place = band_place(queue, priority);
-  if (place == queue->bands.count ||
-      queue->bands.items[place]->priority != priority) {
+  if (place == queue->bands.count || queue->bands.items[place]->priority != priority) {
     BLIS_TRY(add_band(queue, priority, place));
   }
   band *its = queue->bands.items[place];
@@ -256,16 +245,13 @@ static band *band_of(const blis_flow_queue *queue, int32_t priority) {
 /* Entries of a flow */
 
 static entry *first_of(const flow *its) {
-  return its->is_ordered ? (entry *)blis_node_heap_first(&its->entries)
-                         : its->by_age.oldest;
+  return its->is_ordered ? (entry *)blis_node_heap_first(&its->entries) : its->by_age.oldest;
 }
 
 /* They want to leave in another order than that in which they came. */
 static blis_status put_in_order(const blis_flow_queue *queue, flow *its) {
-  for (entry *item = its->by_age.oldest; item != NULL;
-       item = item->in_flow.newer) {
-    blis_status status =
-        blis_node_heap_add(&its->entries, &queue->alloc, &item->node);
+  for (entry *item = its->by_age.oldest; item != NULL; item = item->in_flow.newer) {
+    blis_status status = blis_node_heap_add(&its->entries, &queue->alloc, &item->node);
     if (status != BLIS_OK) {
       blis_node_heap_deinit(&its->entries, &queue->alloc);
       return status;
@@ -275,10 +261,8 @@ static blis_status put_in_order(const blis_flow_queue *queue, flow *its) {
   return BLIS_OK;
 }
 
-static blis_status put_in_flow(const blis_flow_queue *queue, flow *its,
-                               entry *item) {
-  bool is_other =
-      its->count > 0 && item->node.key != its->by_age.newest->node.key;
+static blis_status put_in_flow(const blis_flow_queue *queue, flow *its, entry *item) {
+  bool is_other = its->count > 0 && item->node.key != its->by_age.newest->node.key;
   if (is_other && !its->is_ordered) {
     BLIS_TRY(put_in_order(queue, its));
   }
@@ -326,25 +310,22 @@ static void number_flows(const band *in, size_t from) {
 /* Its head or its service is another. */
 static void claim_anew(const blis_flow_queue *queue, band *in, flow *its) {
   if (has_claims(queue)) {
-    blis_flow_claims_change(
-        &in->claims, &its->claim,
-        blis_flow_service_share(queue->service, its->tenant),
-        first_of(its)->item.enqueue_us);
+    blis_flow_claims_change(&in->claims, &its->claim,
+                            blis_flow_service_share(queue->service, its->tenant),
+                            first_of(its)->item.enqueue_us);
   }
 }
 
-static blis_status claim_first(const blis_flow_queue *queue, band *in,
-                               flow *its, int64_t enqueue_us) {
-  its->claim = (blis_flow_claim){
-      .service = blis_flow_service_share(queue->service, its->tenant),
-      .enqueue_us = enqueue_us,
-      .name = its->name,
-      .owner = its};
+static blis_status claim_first(const blis_flow_queue *queue, band *in, flow *its,
+                               int64_t enqueue_us) {
+  its->claim = (blis_flow_claim){.service = blis_flow_service_share(queue->service, its->tenant),
+                                 .enqueue_us = enqueue_us,
+                                 .name = its->name,
+                                 .owner = its};
   return blis_flow_claims_add(&in->claims, &queue->alloc, &its->claim);
 }
 
-static blis_status list_flow(blis_flow_queue *queue, band *in, flow *made,
-                             int64_t enqueue_us) {
+static blis_status list_flow(blis_flow_queue *queue, band *in, flow *made, int64_t enqueue_us) {
   if (has_heads(queue)) {
     return blis_node_heap_add(&in->heads, &queue->alloc, &made->node);
   }
@@ -390,11 +371,8 @@ static blis_status join_flow(blis_flow_queue *queue, band *in, entry *item) {
     return put_in_flow(queue, &in->everybody, item);
   }
   uint64_t *found = blis_map_find(&in->flow_of_tenant, item->item.tenant);
-  return found == NULL
-             ? add_flow(queue, in, item)
-             : put_in_flow(queue,
-                           blis_pool_item(&queue->flows, (uint32_t)*found),
-                           item);
+  return found == NULL ? add_flow(queue, in, item)
+                       : put_in_flow(queue, blis_pool_item(&queue->flows, (uint32_t)*found), item);
 }
 
 static void drop_flow(blis_flow_queue *queue, band *in, flow *its) {
@@ -428,8 +406,7 @@ static void update_flow(blis_flow_queue *queue, band *in, flow *its) {
 
 /* Leaving */
 
-static blis_flow_item leave(blis_flow_queue *queue, entry *item,
-                            int64_t now_us) {
+static blis_flow_item leave(blis_flow_queue *queue, entry *item, int64_t now_us) {
   blis_flow_item left = item->item;
   band *in = band_of(queue, left.priority);
   leave_flow(item->flow, item);
@@ -464,9 +441,8 @@ static blis_flow_verdict room_for(const blis_flow_queue *queue, const band *in,
   if (is_over(limits->max_bytes, queue->bytes + size_bytes)) {
     return BLIS_FLOW_FULL_BYTES;
   }
-  return is_over(limits->max_requests, queue->count + 1)
-             ? BLIS_FLOW_FULL_REQUESTS
-             : BLIS_FLOW_QUEUED;
+  return is_over(limits->max_requests, queue->count + 1) ? BLIS_FLOW_FULL_REQUESTS
+                                                         : BLIS_FLOW_QUEUED;
 }
 
 /* The newest entry of the lowest band that waits, if that may be shed for one
@@ -480,20 +456,17 @@ static entry *victim_for(const blis_flow_queue *queue, int32_t priority) {
     b--;
   }
   const band *lowest = b == 0 ? NULL : queue->bands.items[b - 1];
-  bool may_go =
-      lowest != NULL && lowest->priority < 0 && lowest->priority < priority;
+  bool may_go = lowest != NULL && lowest->priority < 0 && lowest->priority < priority;
   return may_go ? lowest->by_age.newest : NULL;
 }
 
-static blis_status enter(blis_flow_queue *queue, band *in,
-                         const blis_flow_item *item) {
+static blis_status enter(blis_flow_queue *queue, band *in, const blis_flow_item *item) {
   uint32_t index = 0;
   BLIS_TRY(blis_pool_take(&queue->entries, &index));
   entry *made = blis_pool_item(&queue->entries, index);
-  *made =
-      (entry){.node = {.key = item->order, .sequence = queue->next_sequence},
-              .item = *item,
-              .index = index};
+  *made = (entry){.node = {.key = item->order, .sequence = queue->next_sequence},
+                  .item = *item,
+                  .index = index};
   blis_status status = join_flow(queue, in, made);
   if (status != BLIS_OK) {
     blis_pool_give(&queue->entries, index);
@@ -508,17 +481,14 @@ static blis_status enter(blis_flow_queue *queue, band *in,
   return BLIS_OK;
 }
 
-blis_status blis_flow_queue_add(blis_flow_queue *queue,
-                                const blis_flow_item *item,
+blis_status blis_flow_queue_add(blis_flow_queue *queue, const blis_flow_item *item,
                                 blis_flow_verdict *verdict, bool *has_displaced,
                                 blis_flow_item *displaced) {
   BLIS_TRY(blis_flow_queue_open_band(queue, item->priority, item->enqueue_us));
   band *in = band_of(queue, item->priority);
   *has_displaced = false;
   *verdict = room_for(queue, in, item->size_bytes);
-  entry *victim = *verdict == BLIS_FLOW_FULL_REQUESTS
-                      ? victim_for(queue, item->priority)
-                      : NULL;
+  entry *victim = *verdict == BLIS_FLOW_FULL_REQUESTS ? victim_for(queue, item->priority) : NULL;
   if (victim != NULL) {
     *verdict = BLIS_FLOW_QUEUED;
   }
@@ -541,8 +511,7 @@ bool blis_flow_queue_pass(blis_flow_queue *queue, const blis_flow_item *item) {
   }
   queue->next_sequence++;
   in->idle_since_us = item->enqueue_us;
-  in->last_served =
-      is_strict(queue) ? NULL : blis_intern_text(queue->strings, item->tenant);
+  in->last_served = is_strict(queue) ? NULL : blis_intern_text(queue->strings, item->tenant);
   return true;
 }
 
@@ -553,17 +522,14 @@ static const band *oldest_band(const blis_flow_queue *queue) {
   const band *oldest = NULL;
   for (size_t i = 0; i < queue->bands.count && queue->count > 0; i++) {
     const band *its = queue->bands.items[i];
-    bool is_older =
-        its->count > 0 &&
-        (oldest == NULL || its->by_age.oldest->node.sequence <
-                               oldest->by_age.oldest->node.sequence);
+    bool is_older = its->count > 0 && (oldest == NULL || its->by_age.oldest->node.sequence <
+                                                             oldest->by_age.oldest->node.sequence);
     oldest = is_older ? its : oldest;
   }
   return oldest;
 }
 
-bool blis_flow_queue_oldest(const blis_flow_queue *queue,
-                            blis_flow_item *item) {
+bool blis_flow_queue_oldest(const blis_flow_queue *queue, blis_flow_item *item) {
   const band *in = oldest_band(queue);
   if (in == NULL) {
     return false;
@@ -572,8 +538,7 @@ bool blis_flow_queue_oldest(const blis_flow_queue *queue,
   return true;
 }
 
-blis_flow_item blis_flow_queue_take_oldest(blis_flow_queue *queue,
-                                           int64_t now_us) {
+blis_flow_item blis_flow_queue_take_oldest(blis_flow_queue *queue, int64_t now_us) {
   const band *in = oldest_band(queue);
   BLIS_ASSERT(in != NULL);
   return leave(queue, in->by_age.oldest, now_us);
@@ -591,15 +556,13 @@ size_t blis_flow_queue_band_count(const blis_flow_queue *queue) {
   return queue->bands.count;
 }
 
-blis_flow_band blis_flow_queue_band(const blis_flow_queue *queue,
-                                    size_t index) {
+blis_flow_band blis_flow_queue_band(const blis_flow_queue *queue, size_t index) {
   const band *its = queue->bands.items[index];
-  return (blis_flow_band){
-      .priority = its->priority,
-      .count = its->count,
-      .bytes = its->bytes,
-      .idle_since_us = its->idle_since_us,
-      .oldest_us = its->count > 0 ? its->by_age.oldest->item.enqueue_us : 0};
+  return (blis_flow_band){.priority = its->priority,
+                          .count = its->count,
+                          .bytes = its->bytes,
+                          .idle_since_us = its->idle_since_us,
+                          .oldest_us = its->count > 0 ? its->by_age.oldest->item.enqueue_us : 0};
 }
 
 void blis_flow_queue_forget_bands(blis_flow_queue *queue, int64_t before_us) {
@@ -615,8 +578,7 @@ void blis_flow_queue_forget_bands(blis_flow_queue *queue, int64_t before_us) {
   queue->bands.count = kept;
 }
 
-int64_t blis_flow_queue_first_idle_us(const blis_flow_queue *queue,
-                                      int64_t idle_us) {
+int64_t blis_flow_queue_first_idle_us(const blis_flow_queue *queue, int64_t idle_us) {
   int64_t first_us = BLIS_TIME_NEVER_US;
   for (size_t i = 0; i < queue->bands.count; i++) {
     const band *its = queue->bands.items[i];
@@ -630,13 +592,10 @@ size_t blis_flow_queue_flow_count(const blis_flow_queue *queue, size_t index) {
   return queue->bands.items[index]->flows.count;
 }
 
-blis_flow blis_flow_queue_flow(const blis_flow_queue *queue, size_t index,
-                               size_t place) {
+blis_flow blis_flow_queue_flow(const blis_flow_queue *queue, size_t index, size_t place) {
   const flow *its = queue->bands.items[index]->flows.items[place];
-  return (blis_flow){.tenant = its->tenant,
-                     .name = its->name,
-                     .count = its->count,
-                     .head = first_of(its)->item};
+  return (blis_flow){
+      .tenant = its->tenant, .name = its->name, .count = its->count, .head = first_of(its)->item};
 }
 
 /* Taking */
@@ -647,8 +606,7 @@ static size_t pick_in_turn(const band *in) {
     return 0;
   }
   size_t place = flow_place(in, in->last_served);
-  if (place < in->flows.count &&
-      strcmp(in->flows.items[place]->name, in->last_served) == 0) {
+  if (place < in->flows.count && strcmp(in->flows.items[place]->name, in->last_served) == 0) {
     place++;
   }
   return place < in->flows.count ? place : 0;
@@ -656,25 +614,21 @@ static size_t pick_in_turn(const band *in) {
 
 /* All service is told in other numbers. */
 static void claim_all_anew(const blis_flow_queue *queue, band *in) {
-  for (const entry *item = in->by_age.oldest; item != NULL;
-       item = item->in_band.newer) {
+  for (const entry *item = in->by_age.oldest; item != NULL; item = item->in_band.newer) {
     if (item == item->flow->by_age.oldest) { /* once for each flow */
       claim_anew(queue, in, item->flow);
     }
   }
 }
 
-static flow *pick_least_served(const blis_flow_queue *queue, band *in,
-                               int64_t now_us) {
-  const blis_flow_service_rules *rules =
-      blis_flow_service_get_rules(queue->service);
+static flow *pick_least_served(const blis_flow_queue *queue, band *in, int64_t now_us) {
+  const blis_flow_service_rules *rules = blis_flow_service_get_rules(queue->service);
   int64_t base_us = blis_flow_service_base(queue->service);
   if (in->claims_base_us != base_us) {
     claim_all_anew(queue, in);
     in->claims_base_us = base_us;
   }
-  return blis_flow_claims_pick(&in->claims, rules->service_weight,
-                               rules->wait_weight, now_us);
+  return blis_flow_claims_pick(&in->claims, rules->service_weight, rules->wait_weight, now_us);
 }
 
 void blis_flow_queue_note_service(blis_flow_queue *queue, uint32_t tenant) {
@@ -701,21 +655,19 @@ static flow *pick(blis_flow_queue *queue, band *in, int64_t now_us) {
   }
 }
 
-static blis_flow_item take_from(blis_flow_queue *queue, band *in, flow *its,
-                                int64_t now_us) {
+static blis_flow_item take_from(blis_flow_queue *queue, band *in, flow *its, int64_t now_us) {
   in->last_served = its->name;
   return leave(queue, first_of(its), now_us);
 }
 
-blis_flow_item blis_flow_queue_take(blis_flow_queue *queue, size_t index,
-                                    int64_t now_us) {
+blis_flow_item blis_flow_queue_take(blis_flow_queue *queue, size_t index, int64_t now_us) {
   band *in = queue->bands.items[index];
   BLIS_ASSERT(in->count > 0);
   return take_from(queue, in, pick(queue, in, now_us), now_us);
 }
 
-blis_flow_item blis_flow_queue_take_from(blis_flow_queue *queue, size_t index,
-                                         size_t place, int64_t now_us) {
+blis_flow_item blis_flow_queue_take_from(blis_flow_queue *queue, size_t index, size_t place,
+                                         int64_t now_us) {
   band *in = queue->bands.items[index];
   BLIS_ASSERT(place < in->flows.count);
   return take_from(queue, in, in->flows.items[place], now_us);

@@ -78,10 +78,8 @@ struct blis_flow_service;
  * strings and service are borrowed; service may be NULL unless fairness is
  * least-service. NULL when memory runs out.
  */
-blis_flow_queue *blis_flow_queue_new(const blis_alloc *alloc,
-                                     const blis_flow_limits *limits,
-                                     blis_flow_fairness fairness,
-                                     const blis_intern *strings,
+blis_flow_queue *blis_flow_queue_new(const blis_alloc *alloc, const blis_flow_limits *limits,
+                                     blis_flow_fairness fairness, const blis_intern *strings,
                                      struct blis_flow_service *service);
 void blis_flow_queue_free(blis_flow_queue *queue);
 
@@ -90,18 +88,15 @@ void blis_flow_queue_free(blis_flow_queue *queue);
  * had to go for it, which is then *displaced. BLIS_ERR_NOMEM leaves the queue
  * as it was.
  */
-BLIS_MUSTUSE blis_status blis_flow_queue_add(blis_flow_queue *queue,
-                                             const blis_flow_item *item,
-                                             blis_flow_verdict *verdict,
-                                             bool *has_displaced,
+BLIS_MUSTUSE blis_status blis_flow_queue_add(blis_flow_queue *queue, const blis_flow_item *item,
+                                             blis_flow_verdict *verdict, bool *has_displaced,
                                              blis_flow_item *displaced);
 
 /*
  * The band of that priority exists from now on, and if it is empty it has been
  * so since now. BLIS_ERR_NOMEM leaves the queue as it was.
  */
-BLIS_MUSTUSE blis_status blis_flow_queue_open_band(blis_flow_queue *queue,
-                                                   int32_t priority,
+BLIS_MUSTUSE blis_status blis_flow_queue_open_band(blis_flow_queue *queue, int32_t priority,
                                                    int64_t now_us);
 
 /*
@@ -111,8 +106,7 @@ BLIS_MUSTUSE blis_status blis_flow_queue_open_band(blis_flow_queue *queue,
 bool blis_flow_queue_pass(blis_flow_queue *queue, const blis_flow_item *item);
 
 /* Removes the item that has waited longest; there is one. */
-blis_flow_item blis_flow_queue_take_oldest(blis_flow_queue *queue,
-                                           int64_t now_us);
+blis_flow_item blis_flow_queue_take_oldest(blis_flow_queue *queue, int64_t now_us);
 
 /* The item that has waited longest; false when none waits. */
 bool blis_flow_queue_oldest(const blis_flow_queue *queue, blis_flow_item *item);
@@ -140,12 +134,10 @@ void blis_flow_queue_forget_bands(blis_flow_queue *queue, int64_t before_us);
 
 /* When the first band will have been empty so long; BLIS_TIME_NEVER_US = none
    is empty. */
-int64_t blis_flow_queue_first_idle_us(const blis_flow_queue *queue,
-                                      int64_t idle_us);
+int64_t blis_flow_queue_first_idle_us(const blis_flow_queue *queue, int64_t idle_us);
 
 /* Takes the next item of a band that has one; not with BLIS_FLOW_CHOSEN. */
-blis_flow_item blis_flow_queue_take(blis_flow_queue *queue, size_t band,
-                                    int64_t now_us);
+blis_flow_item blis_flow_queue_take(blis_flow_queue *queue, size_t band, int64_t now_us);
 
 /*
  * For policies that choose a flow themselves, with BLIS_FLOW_CHOSEN: those that
@@ -159,11 +151,10 @@ typedef struct blis_flow {
 } blis_flow;
 
 size_t blis_flow_queue_flow_count(const blis_flow_queue *queue, size_t band);
-blis_flow blis_flow_queue_flow(const blis_flow_queue *queue, size_t band,
-                               size_t flow);
+blis_flow blis_flow_queue_flow(const blis_flow_queue *queue, size_t band, size_t flow);
 /* With least-service: the service of a tenant has grown. */
 void blis_flow_queue_note_service(blis_flow_queue *queue, uint32_t tenant);
-blis_flow_item blis_flow_queue_take_from(blis_flow_queue *queue, size_t band,
-                                         size_t flow, int64_t now_us);
+blis_flow_item blis_flow_queue_take_from(blis_flow_queue *queue, size_t band, size_t flow,
+                                         int64_t now_us);
 
 #endif

@@ -36,12 +36,9 @@ void blis_flow_service_free(blis_flow_service *service) {
   blis_alloc_free(&alloc, service, sizeof *service);
 }
 
-static double halves_since_base(const blis_flow_service *service,
-                                int64_t now_us) {
+static double halves_since_base(const blis_flow_service *service, int64_t now_us) {
   double half_life_s = service->rules.half_life_s;
-  return half_life_s <= 0
-             ? 0
-             : (double)(now_us - service->base_us) / 1e6 / half_life_s;
+  return half_life_s <= 0 ? 0 : (double)(now_us - service->base_us) / 1e6 / half_life_s;
 }
 
 static void move_base(blis_flow_service *service, int64_t now_us) {
@@ -52,9 +49,8 @@ static void move_base(blis_flow_service *service, int64_t now_us) {
   service->base_us = now_us;
 }
 
-blis_status blis_flow_service_add(blis_flow_service *service, uint32_t program,
-                                  int64_t now_us, int64_t prompt_tokens,
-                                  int64_t output_tokens) {
+blis_status blis_flow_service_add(blis_flow_service *service, uint32_t program, int64_t now_us,
+                                  int64_t prompt_tokens, int64_t output_tokens) {
   while (service->tokens.count <= program) {
     BLIS_TRY(blis_array_push(&service->alloc, &service->tokens, 0));
   }
@@ -62,24 +58,19 @@ blis_status blis_flow_service_add(blis_flow_service *service, uint32_t program,
     move_base(service, now_us);
   }
   service->tokens.items[program] +=
-      (double)(prompt_tokens + 2 * output_tokens) *
-      exp2(halves_since_base(service, now_us));
+      (double)(prompt_tokens + 2 * output_tokens) * exp2(halves_since_base(service, now_us));
   return BLIS_OK;
 }
 
-static inline double tokens_of(const blis_flow_service *service,
-                               uint32_t program) {
+static inline double tokens_of(const blis_flow_service *service, uint32_t program) {
   return program < service->tokens.count ? service->tokens.items[program] : 0;
 }
 
-double blis_flow_service_of(const blis_flow_service *service, uint32_t program,
-                            int64_t now_us) {
-  return tokens_of(service, program) *
-         exp2(-halves_since_base(service, now_us));
+double blis_flow_service_of(const blis_flow_service *service, uint32_t program, int64_t now_us) {
+  return tokens_of(service, program) * exp2(-halves_since_base(service, now_us));
 }
 
-double blis_flow_service_share(const blis_flow_service *service,
-                               uint32_t program) {
+double blis_flow_service_share(const blis_flow_service *service, uint32_t program) {
   return tokens_of(service, program);
 }
 
@@ -87,7 +78,6 @@ int64_t blis_flow_service_base(const blis_flow_service *service) {
   return service->base_us;
 }
 
-const blis_flow_service_rules *
-blis_flow_service_get_rules(const blis_flow_service *service) {
+const blis_flow_service_rules *blis_flow_service_get_rules(const blis_flow_service *service) {
   return &service->rules;
 }

@@ -27,22 +27,18 @@ blis_flow_service *blis_flow_service_new(const blis_alloc *alloc,
                                          const blis_flow_service_rules *rules);
 void blis_flow_service_free(blis_flow_service *service);
 
-BLIS_MUSTUSE blis_status blis_flow_service_add(blis_flow_service *service,
-                                               uint32_t program, int64_t now_us,
-                                               int64_t prompt_tokens,
+BLIS_MUSTUSE blis_status blis_flow_service_add(blis_flow_service *service, uint32_t program,
+                                               int64_t now_us, int64_t prompt_tokens,
                                                int64_t output_tokens);
-double blis_flow_service_of(const blis_flow_service *service, uint32_t program,
-                            int64_t now_us);
+double blis_flow_service_of(const blis_flow_service *service, uint32_t program, int64_t now_us);
 
 /*
  * The same without its fading: what can be compared with that of others, as all
  * service fades alike. Of one program it changes when something is added, and
  * of all when blis_flow_service_base is another.
  */
-double blis_flow_service_share(const blis_flow_service *service,
-                               uint32_t program);
+double blis_flow_service_share(const blis_flow_service *service, uint32_t program);
 int64_t blis_flow_service_base(const blis_flow_service *service);
-const blis_flow_service_rules *
-blis_flow_service_get_rules(const blis_flow_service *service);
+const blis_flow_service_rules *blis_flow_service_get_rules(const blis_flow_service *service);
 
 #endif

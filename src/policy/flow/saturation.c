@@ -13,32 +13,28 @@ typedef struct state {
   uint32_t mode; /* concurrency_mode */
 } state;
 
-typedef enum concurrency_mode {
-  MODE_REQUESTS,
-  MODE_TOKENS,
-  MODE_HYBRID
-} concurrency_mode;
+typedef enum concurrency_mode { MODE_REQUESTS, MODE_TOKENS, MODE_HYBRID } concurrency_mode;
 
 BLIS__POLICY_FREE(saturation)
 
-static blis_status never(void *ud, const blis_saturation_look *look,
-                         double *saturation, blis_error *error) {
+static blis_status never(void *ud, const blis_saturation_look *look, double *saturation,
+                         blis_error *error) {
   (void)ud, (void)look, (void)error;
   *saturation = 0;
   return BLIS_OK;
 }
 
 /* Without instances everything is full; so is one whose sample is too old. */
-static blis_status utilization(void *ud, const blis_saturation_look *look,
-                               double *saturation, blis_error *error) {
+static blis_status utilization(void *ud, const blis_saturation_look *look, double *saturation,
+                               blis_error *error) {
   (void)error;
   const state *self = ud;
   double sum = 0;
   for (size_t i = 0; i < look->count; i++) {
     double by_queue = look->queue_depth[i] / self->queue_threshold;
     double by_kv = look->kv_utilization[i] / self->kv_threshold;
-    bool is_stale = look->age_us != NULL && self->staleness_s > 0 &&
-                    look->age_us[i] > self->staleness_s * 1e6;
+    bool is_stale =
+        look->age_us != NULL && self->staleness_s > 0 && look->age_us[i] > self->staleness_s * 1e6;
     sum += is_stale ? 1 : fmax(by_queue, by_kv);
   }
   *saturation = look->count == 0 ? 1 : sum / (double)look->count;
@@ -49,8 +45,8 @@ static double tokens_of(const blis_saturation_look *look, size_t i) {
   return look->in_flight_tokens == NULL ? 0 : look->in_flight_tokens[i];
 }
 
-static blis_status concurrency(void *ud, const blis_saturation_look *look,
-                               double *saturation, blis_error *error) {
+static blis_status concurrency(void *ud, const blis_saturation_look *look, double *saturation,
+                               blis_error *error) {
   (void)error;
   const state *self = ud;
   double requests = 0;
@@ -59,12 +55,10 @@ static blis_status concurrency(void *ud, const blis_saturation_look *look,
   for (size_t i = 0; i < look->count; i++) {
     requests += look->in_flight[i];
     tokens += tokens_of(look, i);
-    larger += fmax(look->in_flight[i] / self->max_requests,
-                   tokens_of(look, i) / self->max_tokens);
+    larger += fmax(look->in_flight[i] / self->max_requests, tokens_of(look, i) / self->max_tokens);
   }
   double count = (double)look->count;
-  const double by_mode[] = {[MODE_REQUESTS] =
-                                requests / (count * self->max_requests),
+  const double by_mode[] = {[MODE_REQUESTS] = requests / (count * self->max_requests),
                             [MODE_TOKENS] = tokens / (count * self->max_tokens),
                             [MODE_HYBRID] = larger / count};
   *saturation = look->count == 0 ? 1 : by_mode[self->mode];
@@ -73,11 +67,9 @@ static blis_status concurrency(void *ud, const blis_saturation_look *look,
 
 static const blis_param_spec utilization_params[] = {
     BLIS__NUMBER("queue_depth_threshold", 1e-9, 1e15, 5, "requests",
-                 "queue depth at which an instance is full",
-                 BLIS__INTO(state, queue_threshold)),
+                 "queue depth at which an instance is full", BLIS__INTO(state, queue_threshold)),
     BLIS__NUMBER("kv_utilization_threshold", 1e-9, 1, 0.8, "0 to 1",
-                 "KV utilization at which an instance is full",
-                 BLIS__INTO(state, kv_threshold)),
+                 "KV utilization at which an instance is full", BLIS__INTO(state, kv_threshold)),
     BLIS__NUMBER("staleness_seconds", 0, 1e9, 0.2, "s",
                  "an instance with an older sample counts as full; 0 = never",
                  BLIS__INTO(state, staleness_s)),
@@ -85,19 +77,17 @@ static const blis_param_spec utilization_params[] = {
 
 static const blis_param_spec concurrency_params[] = {
     BLIS__NUMBER("max_concurrency", 1e-9, 1e15, 100, "requests",
-                 "in flight at an instance when it is full",
-                 BLIS__INTO(state, max_requests)),
+                 "in flight at an instance when it is full", BLIS__INTO(state, max_requests)),
     BLIS__NUMBER("max_token_concurrency", 1e-9, 1e15, 1000000, "tokens",
-                 "in flight at an instance when it is full",
-                 BLIS__INTO(state, max_tokens)),
+                 "in flight at an instance when it is full", BLIS__INTO(state, max_tokens)),
     BLIS__CHOICE("mode", "requests|tokens|hybrid",
                  "what is counted; hybrid = the larger share of each instance",
                  BLIS__INTO(state, mode)),
 };
 
-#define DETECTOR(function)                                                     \
-  .kind = BLIS_POLICY_SATURATION,                                              \
-  .ops = &(const blis_saturation_ops){.value = (function), .is_pure = true},   \
+#define DETECTOR(function)                                                                         \
+  .kind = BLIS_POLICY_SATURATION,                                                                  \
+  .ops = &(const blis_saturation_ops){.value = (function), .is_pure = true},                       \
   .state_size = sizeof(state)
 
 const blis_policy_entry blis__saturation_never = {
@@ -110,8 +100,7 @@ const blis_policy_entry blis__saturation_never = {
 const blis_policy_entry blis__saturation_utilization = {
     DETECTOR(utilization),
     .name = "utilization",
-    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH) |
-             BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION),
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH) | BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION),
     .aliases = "utilization-detector",
     .summary = "mean over instances of max(queue / its threshold, KV / its "
                "threshold)",

@@ -29,8 +29,8 @@ typedef struct blis_saturation_look {
 
 typedef struct blis_saturation_ops {
   /* BLIS_ERR_POLICY (or NOMEM) stops the run with *error. */
-  blis_status (*value)(void *state, const blis_saturation_look *look,
-                       double *saturation, blis_error *error);
+  blis_status (*value)(void *state, const blis_saturation_look *look, double *saturation,
+                       blis_error *error);
   void (*free)(const blis_alloc *alloc, void *state);
   bool is_pure; /* what it says follows from the look alone */
 } blis_saturation_ops;

@@ -20,8 +20,7 @@ typedef struct blis_usage_limit_ops {
    * band is open while saturation < its ceiling. BLIS_ERR_POLICY (or NOMEM)
    * stops the run with *error.
    */
-  blis_status (*ceilings)(void *state, double saturation,
-                          const int32_t *priorities, size_t count,
+  blis_status (*ceilings)(void *state, double saturation, const int32_t *priorities, size_t count,
                           double *ceilings, blis_error *error);
   void (*free)(const blis_alloc *alloc, void *state);
   bool is_pure; /* ceilings follow from saturation and priorities alone */

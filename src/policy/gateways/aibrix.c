@@ -7,9 +7,8 @@
 enum { IMBALANCE, DEVIATIONS };
 
 static const blis_param_spec prefix_params[] = {
-    BLIS__NUMBER(
-        "imbalance", 0, 1e12, 8, "requests",
-        "if the loads differ by more, only the least busy count (README: 16)"),
+    BLIS__NUMBER("imbalance", 0, 1e12, 8, "requests",
+                 "if the loads differ by more, only the least busy count (README: 16)"),
     BLIS__NUMBER("deviations", 0, 1e9, 1, "",
                  "limit of a match above the mean number of requests, in "
                  "standard deviations (README: 2)"),
@@ -17,16 +16,14 @@ static const blis_param_spec prefix_params[] = {
 };
 
 /* Matched per cent of the blocks, rounded down. */
-static int64_t percent_at(const blis__gateway *self,
-                          const blis_routing_view *view, size_t i) {
+static int64_t percent_at(const blis__gateway *self, const blis_routing_view *view, size_t i) {
   int64_t total = self->memory.prompt_blocks;
   int64_t matched = self->memory.blocks.items[view->instances[i]];
   return total > 0 ? matched * 100 / total : 0;
 }
 
 /* In self->order, those that know something of the prompt. */
-static size_t collect_matched(blis__gateway *self,
-                              const blis_routing_view *view) {
+static size_t collect_matched(blis__gateway *self, const blis_routing_view *view) {
   const double *running = view->columns[BLIS_SIGNAL_IN_FLIGHT];
   blis__range range = blis__range_of(running, view->count);
   bool is_imbalanced = range.high - range.low > self->values[IMBALANCE];
@@ -50,8 +47,7 @@ static void shuffle(blis_random *random, size_t *items, size_t count) {
 }
 
 /* The best of the matched within the bound, in shuffled order; or count. */
-static size_t best_match(const blis__gateway *self,
-                         const blis_routing_view *view, size_t matched,
+static size_t best_match(const blis__gateway *self, const blis_routing_view *view, size_t matched,
                          double bound) {
   const double *running = view->columns[BLIS_SIGNAL_IN_FLIGHT];
   size_t best = view->count;
@@ -61,10 +57,8 @@ static size_t best_match(const blis__gateway *self,
       continue;
     }
     int64_t percent = percent_at(self, view, i);
-    int64_t best_percent =
-        best == view->count ? -1 : percent_at(self, view, best);
-    if (percent > best_percent ||
-        (percent == best_percent && running[i] < running[best])) {
+    int64_t best_percent = best == view->count ? -1 : percent_at(self, view, best);
+    if (percent > best_percent || (percent == best_percent && running[i] < running[best])) {
       best = i;
     }
   }
@@ -77,8 +71,7 @@ static blis_status choose_by_prefix(const blis_question *q, size_t *chosen) {
   const double *running = view->columns[BLIS_SIGNAL_IN_FLIGHT];
   size_t matched = collect_matched(self, view);
   shuffle(&self->random, self->order.items, matched);
-  double bound =
-      blis__mean_bound(running, view->count, self->values[DEVIATIONS]);
+  double bound = blis__mean_bound(running, view->count, self->values[DEVIATIONS]);
   *chosen = best_match(self, view, matched, bound);
   if (*chosen == view->count) {
     *chosen = blis__any_least(&self->random, running, view->count);
@@ -93,18 +86,16 @@ const blis_policy_entry blis__router_aibrix_prefix_cache = {
                "else fewest requests",
     .source = "AIBrix e3e10f9e; blocks of tokens, as with its tokenizer",
     BLIS__PARAMS(prefix_params),
-    BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
-                  .choose = choose_by_prefix, .has_memory = true),
+    BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT), .choose = choose_by_prefix,
+                  .has_memory = true),
 };
 
 #define AIBRIX_SOURCE "AIBrix e3e10f9e"
 
-static blis_status choose_least_request(const blis_question *q,
-                                        size_t *chosen) {
+static blis_status choose_least_request(const blis_question *q, size_t *chosen) {
   blis__gateway *self = q->state;
   const blis_routing_view *view = q->view;
-  *chosen = blis__any_least(&self->random, view->columns[BLIS_SIGNAL_IN_FLIGHT],
-                            view->count);
+  *chosen = blis__any_least(&self->random, view->columns[BLIS_SIGNAL_IN_FLIGHT], view->count);
   return BLIS_OK;
 }
 
@@ -113,8 +104,7 @@ const blis_policy_entry blis__router_aibrix_least_request = {
     .name = "aibrix.least-request",
     .summary = "fewest requests in flight, ties at random",
     .source = AIBRIX_SOURCE,
-    BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
-                  .choose = choose_least_request),
+    BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT), .choose = choose_least_request),
 };
 
 const blis_policy_entry blis__router_aibrix_least_kv_cache = {
@@ -145,6 +135,5 @@ const blis_policy_entry blis__router_aibrix_power_of_two = {
     .name = "aibrix.power-of-two",
     .summary = "the one of two random instances with fewer requests in flight",
     .source = AIBRIX_SOURCE,
-    BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
-                  .choose = choose_of_two),
+    BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT), .choose = choose_of_two),
 };

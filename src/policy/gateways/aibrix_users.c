@@ -30,23 +30,16 @@ enum {
 #define LEAST_BUCKET 1000.0
 
 static const blis_param_spec vtc_params[] = {
-    BLIS__NUMBER(
-        "fairness_weight", 0, 1e9, 1, "",
-        "weight of the distance from the tenant's place among the instances"),
-    BLIS__NUMBER("utilization_weight", 0, 1e9, 1, "",
-                 "of the requests in flight"),
-    BLIS__NUMBER("noise", 0, 1e9, 0.1, "",
-                 "factor of a random number from 0 to 1"),
-    BLIS__NUMBER(
-        "max_load", 1e-9, 1e12, 100, "requests",
-        "requests in flight at which an instance counts as fully utilised"),
-    BLIS__NUMBER("input_weight", 0, 1e6, 1, "",
-                 "of a prompt token of the tenant"),
+    BLIS__NUMBER("fairness_weight", 0, 1e9, 1, "",
+                 "weight of the distance from the tenant's place among the instances"),
+    BLIS__NUMBER("utilization_weight", 0, 1e9, 1, "", "of the requests in flight"),
+    BLIS__NUMBER("noise", 0, 1e9, 0.1, "", "factor of a random number from 0 to 1"),
+    BLIS__NUMBER("max_load", 1e-9, 1e12, 100, "requests",
+                 "requests in flight at which an instance counts as fully utilised"),
+    BLIS__NUMBER("input_weight", 0, 1e6, 1, "", "of a prompt token of the tenant"),
     BLIS__NUMBER("output_weight", 0, 1e6, 2, "", "of an output token"),
-    BLIS__NUMBER("output_ratio", 0, 1e6, 1.5, "",
-                 "expected output tokens per prompt token"),
-    BLIS__INTEGER("window_us", 1, 1e15, 300e6, "us",
-                  "window in which a tenant's tokens count"),
+    BLIS__NUMBER("output_ratio", 0, 1e6, 1.5, "", "expected output tokens per prompt token"),
+    BLIS__INTEGER("window_us", 1, 1e15, 300e6, "us", "window in which a tenant's tokens count"),
 };
 
 /* Of a tenant, in the window. */
@@ -74,8 +67,7 @@ static void deinit_vtc(blis__gateway *self) {
 }
 
 /* Adds a prompt and the output expected of it; sign -1 takes them out. */
-static void charge(const blis__gateway *self, size_t slot,
-                   int64_t prompt_tokens, int64_t sign) {
+static void charge(const blis__gateway *self, size_t slot, int64_t prompt_tokens, int64_t sign) {
   const vtc *own = self->own;
   tenant_tokens *tokens = &own->tenants.items[slot];
   double output = ceil(self->values[OUTPUT_RATIO] * (double)prompt_tokens);
@@ -118,10 +110,8 @@ static blis_status slot_of(blis__gateway *self, uint32_t tenant, size_t *slot) {
   vtc *own = self->own;
   uint64_t *place;
   bool is_new;
-  BLIS_TRY(
-      blis_array_reserve(&self->alloc, &own->tenants, own->tenants.count + 1));
-  BLIS_TRY(
-      blis_map_add(&own->slots, tenant, own->tenants.count, &place, &is_new));
+  BLIS_TRY(blis_array_reserve(&self->alloc, &own->tenants, own->tenants.count + 1));
+  BLIS_TRY(blis_map_add(&own->slots, tenant, own->tenants.count, &place, &is_new));
   *slot = (size_t)*place;
   if (is_new) {
     own->tenants.items[own->tenants.count++] = (tenant_tokens){0};
@@ -131,8 +121,7 @@ static blis_status slot_of(blis__gateway *self, uint32_t tenant, size_t *slot) {
 }
 
 /* Tenants with many tokens are spread over other instances than the rest. */
-static size_t least_score(blis__gateway *self, const blis_routing_view *view,
-                          double tokens) {
+static size_t least_score(blis__gateway *self, const blis_routing_view *view, double tokens) {
   const double *v = self->values;
   const double *running = view->columns[BLIS_SIGNAL_IN_FLIGHT];
   blis__range range = range_of_tenants(self);
@@ -141,8 +130,8 @@ static size_t least_score(blis__gateway *self, const blis_routing_view *view,
   size_t best = 0;
   double least = 0;
   for (size_t i = 0; i < view->count; i++) {
-    double score = v[FAIRNESS] * fabs((double)i - place) +
-                   v[UTILIZATION] * fmin(running[i] / v[FULL_LOAD], 1);
+    double score =
+        v[FAIRNESS] * fabs((double)i - place) + v[UTILIZATION] * fmin(running[i] / v[FULL_LOAD], 1);
     if (v[NOISE] > 0 && view->count > 1) {
       score += v[NOISE] * blis_random_float64(&self->random);
     }
@@ -168,9 +157,8 @@ static blis_status choose_vtc(const blis_question *q, size_t *chosen) {
   BLIS_TRY_MEM(slot_of(self, request->tenant, &slot), q->error);
   *chosen = least_score(self, view, weighted_tokens(self, slot));
   charge(self, slot, request->prompt_tokens, 1);
-  const blis__recent_item item = {.at_us = view->now_us,
-                                  .amount = request->prompt_tokens,
-                                  .key = (uint32_t)slot};
+  const blis__recent_item item = {
+      .at_us = view->now_us, .amount = request->prompt_tokens, .key = (uint32_t)slot};
   BLIS_TRY_MEM(blis__recent_add(&self->alloc, &own->recent, &item), q->error);
   return BLIS_OK;
 }
@@ -178,14 +166,12 @@ static blis_status choose_vtc(const blis_question *q, size_t *chosen) {
 const blis_policy_entry blis__router_aibrix_vtc_basic = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "aibrix.vtc-basic",
-    .summary =
-        "least distance from the tenant's place by its recent tokens + "
-        "requests in flight / 100 + noise; without a tenant any instance",
+    .summary = "least distance from the tenant's place by its recent tokens + "
+               "requests in flight / 100 + noise; without a tenant any instance",
     .source = AIBRIX_SOURCE "; tokens in place of characters / 4",
     BLIS__PARAMS(vtc_params),
     BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT), .choose = choose_vtc,
-                  .own_size = sizeof(vtc), .init_own = init_vtc,
-                  .deinit_own = deinit_vtc),
+                  .own_size = sizeof(vtc), .init_own = init_vtc, .deinit_own = deinit_vtc),
 };
 
 enum { LONGEST_KEY = 256 };
@@ -203,8 +189,7 @@ static blis_status choose_by_session(const blis_question *q, size_t *chosen) {
   const blis_routing_view *view = q->view;
   const blis_routing_request *request = q->request;
   bool has_key = request->session != 0 && request->strings != NULL;
-  size_t length =
-      has_key ? blis_intern_length(request->strings, request->session) : 0;
+  size_t length = has_key ? blis_intern_length(request->strings, request->session) : 0;
   if (length == 0 || length > LONGEST_KEY) {
     *chosen = blis_pick_random(&self->random, view->count);
     return BLIS_OK;
@@ -214,9 +199,8 @@ static blis_status choose_by_session(const blis_question *q, size_t *chosen) {
   *chosen = view->count;
   for (size_t i = 0; i < view->count; i++) {
     uint64_t weight = weight_of(key, length, view->ids[i]);
-    bool wins =
-        *chosen == view->count || weight > highest ||
-        (weight == highest && view->id_ranks[i] < view->id_ranks[*chosen]);
+    bool wins = *chosen == view->count || weight > highest ||
+                (weight == highest && view->id_ranks[i] < view->id_ranks[*chosen]);
     highest = wins ? weight : highest;
     *chosen = wins ? i : *chosen;
   }
@@ -226,8 +210,7 @@ static blis_status choose_by_session(const blis_question *q, size_t *chosen) {
 const blis_policy_entry blis__router_aibrix_session_affinity = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "aibrix.session-affinity",
-    .summary =
-        "highest hash of session and instance; without a session any instance",
+    .summary = "highest hash of session and instance; without a session any instance",
     .source = AIBRIX_SOURCE,
     BLIS__GATEWAY(0, .choose = choose_by_session),
 };

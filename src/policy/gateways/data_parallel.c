@@ -29,8 +29,7 @@ static blis_status choose_balanced(const blis_question *q, size_t *chosen) {
   blis__gateway *self = q->state;
   const blis_routing_view *view = q->view;
   size_t ranks = (size_t)view->instances[view->count - 1] + 1;
-  BLIS_TRY_MEM(blis__rank_balancer_reserve(self->own, &self->alloc, ranks),
-               q->error);
+  BLIS_TRY_MEM(blis__rank_balancer_reserve(self->own, &self->alloc, ranks), q->error);
   if (blis__rank_balancer_is_due(self->own, view->now_us)) {
     for (size_t i = 0; i < view->count; i++) {
       const blis__rank_load load = {
@@ -52,9 +51,8 @@ const blis_policy_entry blis__router_vllm_dp = {
     BLIS__PARAMS(balancer_params),
     BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH) |
                       BLIS_SIGNAL_BIT(BLIS_SIGNAL_BATCH_SIZE),
-                  .choose = choose_balanced,
-                  .own_size = sizeof(blis__rank_balancer), .init_own = init_own,
-                  .deinit_own = deinit_own),
+                  .choose = choose_balanced, .own_size = sizeof(blis__rank_balancer),
+                  .init_own = init_own, .deinit_own = deinit_own),
 };
 
 /* Numbers of follow-ups are below 0. */

@@ -51,11 +51,8 @@ static blis_status make_room(dynamo *self, const blis_routing_view *view) {
   return blis_array_reserve(&self->alloc, &self->scores, view->count);
 }
 
-static double prefill_tokens_at(const dynamo *self,
-                                const blis_routing_view *view, size_t i) {
-  return self->tracks_prefill
-             ? (double)self->loads.items[view->instances[i]].prefill_tokens
-             : 0;
+static double prefill_tokens_at(const dynamo *self, const blis_routing_view *view, size_t i) {
+  return self->tracks_prefill ? (double)self->loads.items[view->instances[i]].prefill_tokens : 0;
 }
 
 static double least_prefill(const dynamo *self, const blis_routing_view *view) {
@@ -67,8 +64,7 @@ static double least_prefill(const dynamo *self, const blis_routing_view *view) {
   return least;
 }
 
-static double decay_at(const dynamo *self, double request_blocks,
-                       double excess_blocks) {
+static double decay_at(const dynamo *self, double request_blocks, double excess_blocks) {
   bool decays = self->tracks_prefill && self->decay > 0 && request_blocks > 0;
   return decays ? 1 / (1 + self->decay * excess_blocks / request_blocks) : 1;
 }
@@ -87,8 +83,7 @@ static double cost_at(const dynamo *self, const blis_routing_request *request,
   if (self->is_product) {
     return prefill * ((double)load->blocks + 1);
   }
-  return prefill + (double)load->blocks +
-         self->request_weight * (double)load->requests;
+  return prefill + (double)load->blocks + self->request_weight * (double)load->requests;
 }
 
 /* The k-th of equally good ones replaces the one before with chance 1/k. */
@@ -100,16 +95,15 @@ static size_t pick_least_cost(dynamo *self, size_t count) {
     if (scores[i] > scores[best]) {
       best = i;
       tied = 1;
-    } else if (scores[i] == scores[best] &&
-               blis_random_intn(&self->random, ++tied) == 0) {
+    } else if (scores[i] == scores[best] && blis_random_intn(&self->random, ++tied) == 0) {
       best = i;
     }
   }
   return best;
 }
 
-static void take(dynamo *self, const blis_routing_request *request,
-                 const blis_routing_view *view, size_t chosen) {
+static void take(dynamo *self, const blis_routing_request *request, const blis_routing_view *view,
+                 size_t chosen) {
   active *load = &self->loads.items[view->instances[chosen]];
   int64_t cached = (int64_t)view->columns[BLIS_SIGNAL_CACHED_TOKENS][chosen];
   int64_t size = (int64_t)self->block_size_tokens;
@@ -132,17 +126,15 @@ static blis_status route(const blis_question *q, blis_decision *decision) {
     scores[i] = 0 - cost_at(self, q->request, view, i, least);
   }
   size_t chosen = self->temperature > 0
-                      ? blis_pick_softmax(&self->random, scores, view->count,
-                                          self->temperature)
+                      ? blis_pick_softmax(&self->random, scores, view->count, self->temperature)
                       : pick_least_cost(self, view->count);
   take(self, q->request, view, chosen);
-  *decision = (blis_decision){
-      .chosen = chosen,
-      .score = scores[chosen],
-      .scores = scores,
-      .has_belief = true,
-      .believed_tokens =
-          (int64_t)view->columns[BLIS_SIGNAL_CACHED_TOKENS][chosen]};
+  *decision =
+      (blis_decision){.chosen = chosen,
+                      .score = scores[chosen],
+                      .scores = scores,
+                      .has_belief = true,
+                      .believed_tokens = (int64_t)view->columns[BLIS_SIGNAL_CACHED_TOKENS][chosen]};
   return BLIS_OK;
 }
 
@@ -163,8 +155,7 @@ static void ended(void *state, blis_ticket *ticket, uint32_t instance,
   first_token(state, ticket, instance, times);
   load->blocks -= ticket->values[BLOCKS];
   load->requests--;
-  BLIS_ASSERT(load->requests > 0 ||
-              (load->blocks == 0 && load->prefill_tokens == 0));
+  BLIS_ASSERT(load->requests > 0 || (load->blocks == 0 && load->prefill_tokens == 0));
 }
 
 static void free_state(const blis_alloc *alloc, void *state) {
@@ -173,25 +164,20 @@ static void free_state(const blis_alloc *alloc, void *state) {
   blis_array_deinit(alloc, &self->scores);
 }
 
-static const blis_router_ops ops = {.route = route,
-                                    .first_token = first_token,
-                                    .ended = ended,
-                                    .free = free_state};
+static const blis_router_ops ops = {
+    .route = route, .first_token = first_token, .ended = ended, .free = free_state};
 
-#define NUMBER(given_name, most, usual, text, into)                            \
+#define NUMBER(given_name, most, usual, text, into)                                                \
   BLIS__NUMBER(given_name, 0, most, usual, "", text, BLIS__INTO(dynamo, into))
 
 static const blis_param_spec params_of[] = {
-    NUMBER("overlap_score_credit", 1e9, 1,
-           "credit for a cached block (07a6c9ce: 0 to 1)", credit),
-    NUMBER("overlap_score_credit_decay", 1e9, 0,
-           "decay of the credit with the prefill ahead", decay),
-    NUMBER("prefill_load_scale", 1e9, 1, "weight of blocks to prefill",
-           prefill_scale),
-    NUMBER("decode_active_request_weight", 1e9, 0,
-           "of a request, in blocks (dynamo.kv)", request_weight),
-    NUMBER("router_temperature", 1e9, 0, "0 = always the least cost",
-           temperature),
+    NUMBER("overlap_score_credit", 1e9, 1, "credit for a cached block (07a6c9ce: 0 to 1)", credit),
+    NUMBER("overlap_score_credit_decay", 1e9, 0, "decay of the credit with the prefill ahead",
+           decay),
+    NUMBER("prefill_load_scale", 1e9, 1, "weight of blocks to prefill", prefill_scale),
+    NUMBER("decode_active_request_weight", 1e9, 0, "of a request, in blocks (dynamo.kv)",
+           request_weight),
+    NUMBER("router_temperature", 1e9, 0, "0 = always the least cost", temperature),
     BLIS__BOOLEAN("router_track_prefill_tokens", 1, "count the prefill ahead",
                   BLIS__INTO(dynamo, tracks_prefill)),
     BLIS__INTEGER("block_size", 0, 1 << 20, 0, "tokens",
@@ -201,8 +187,7 @@ static const blis_param_spec params_of[] = {
 
 extern const blis_policy_entry blis__router_dynamo_lmetric;
 
-static blis_status init(void *state, blis_policy_setup *setup,
-                        blis_error *error) {
+static blis_status init(void *state, blis_policy_setup *setup, blis_error *error) {
   (void)error;
   dynamo *self = state;
   self->alloc = *setup->alloc;

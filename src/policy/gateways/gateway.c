@@ -6,8 +6,7 @@
 #include "base/invariant.h"
 #include "policy/pickers/pick_rules.h"
 
-static blis_status make_room(blis__gateway *self,
-                             const blis_routing_view *view) {
+static blis_status make_room(blis__gateway *self, const blis_routing_view *view) {
   size_t instances = (size_t)view->instances[view->count - 1] + 1;
   BLIS_TRY(blis_array_reserve(&self->alloc, &self->sent, instances));
   BLIS_TRY(blis_array_reserve(&self->alloc, &self->bound, instances));
@@ -25,8 +24,7 @@ static blis_status route(const blis_question *q, blis_decision *decision) {
   size_t chosen;
   BLIS_TRY_MEM(make_room(self, view), q->error);
   if (has_memory) {
-    BLIS_TRY_MEM(blis__prefix_memory_look_up(&self->memory, q->request, view),
-                 q->error);
+    BLIS_TRY_MEM(blis__prefix_memory_look_up(&self->memory, q->request, view), q->error);
   }
   if (self->rule->choose != NULL) {
     BLIS_TRY(self->rule->choose(q, &chosen));
@@ -44,12 +42,9 @@ static blis_status route(const blis_question *q, blis_decision *decision) {
     return BLIS_OK;
   }
   decision->has_belief = true;
-  decision->believed_tokens =
-      blis__prefix_memory_tokens(&self->memory, view, chosen);
-  BLIS_ASSERT(self->memory.blocks.items[view->instances[chosen]] <=
-              self->memory.prompt_blocks);
-  BLIS_TRY_MEM(blis__prefix_memory_observe(&self->memory, q->request,
-                                           view->instances[chosen]),
+  decision->believed_tokens = blis__prefix_memory_tokens(&self->memory, view, chosen);
+  BLIS_ASSERT(self->memory.blocks.items[view->instances[chosen]] <= self->memory.prompt_blocks);
+  BLIS_TRY_MEM(blis__prefix_memory_observe(&self->memory, q->request, view->instances[chosen]),
                q->error);
   return BLIS_OK;
 }
@@ -83,19 +78,16 @@ static void ended(void *state, blis_ticket *ticket, uint32_t instance,
   }
 }
 
-const blis_router_ops blis__gateway_ops = {.route = route,
-                                           .first_token = first_token,
-                                           .ended = ended,
-                                           .free = free_state};
+const blis_router_ops blis__gateway_ops = {
+    .route = route, .first_token = first_token, .ended = ended, .free = free_state};
 
 static void read_values(blis__gateway *self, const blis_policy_setup *setup) {
   const blis_policy_entry *entry = setup->entry;
   BLIS_ASSERT(entry->param_count <= BLIS__GATEWAY_PARAM_MAX);
   for (size_t i = 0; i < entry->param_count; i++) {
     const blis_param_spec *spec = &entry->params[i];
-    self->values[i] = spec->kind == BLIS_PARAM_CHOICE
-                          ? blis_param_choice(spec, setup->params)
-                          : blis_param_number(spec, setup->params);
+    self->values[i] = spec->kind == BLIS_PARAM_CHOICE ? blis_param_choice(spec, setup->params)
+                                                      : blis_param_number(spec, setup->params);
   }
 }
 
@@ -113,8 +105,7 @@ static blis_status init_own(blis__gateway *self) {
   return BLIS_OK;
 }
 
-blis_status blis__gateway_init(void *state, blis_policy_setup *setup,
-                               blis_error *error) {
+blis_status blis__gateway_init(void *state, blis_policy_setup *setup, blis_error *error) {
   blis__gateway *self = state;
   const blis__gateway_rule *rule = setup->entry->rule;
   self->alloc = *setup->alloc;
@@ -122,8 +113,7 @@ blis_status blis__gateway_init(void *state, blis_policy_setup *setup,
   blis__bindings_init(&self->sessions, setup->alloc);
   read_values(self, setup);
   blis_setup_random(setup, &self->random);
-  setup->is_blind =
-      setup->needs == 0 && rule->first_token == NULL && rule->ended == NULL;
+  setup->is_blind = setup->needs == 0 && rule->first_token == NULL && rule->ended == NULL;
   BLIS_TRY_MEM(init_own(self), error);
   if (rule->has_memory) {
     BLIS_TRY_MEM(blis__prefix_memory_setup(&self->memory, setup), error);
@@ -138,8 +128,7 @@ double blis__known_negated(const blis_question *q, size_t i) {
 
 double blis__memory_size(const blis_question *q, size_t i) {
   const blis__gateway *self = q->state;
-  return (double)blis_prefix_index_size(self->memory.index,
-                                        q->view->instances[i]);
+  return (double)blis_prefix_index_size(self->memory.index, q->view->instances[i]);
 }
 
 blis__range blis__range_of(const double *values, size_t count) {
@@ -165,8 +154,7 @@ double blis__mean_bound(const double *values, size_t count, double deviations) {
   return mean + deviations * sqrt(variance);
 }
 
-size_t blis__any_least(blis_random *random, const double *values,
-                       size_t count) {
+size_t blis__any_least(blis_random *random, const double *values, size_t count) {
   double least = blis__range_of(values, count).low;
   size_t tied = 0;
   for (size_t i = 0; i < count; i++) {

@@ -36,8 +36,8 @@ typedef struct blis__gateway_rule {
   void (*init_own)(blis__gateway *gateway);
   void (*deinit_own)(blis__gateway *gateway); /* of what init_own has begun */
   /* What blis_router_ops has; NULL when not wanted. */
-  void (*first_token)(blis__gateway *gateway, blis_ticket *ticket,
-                      uint32_t instance, const blis_request_times *times);
+  void (*first_token)(blis__gateway *gateway, blis_ticket *ticket, uint32_t instance,
+                      const blis_request_times *times);
   void (*ended)(blis__gateway *gateway, blis_ticket *ticket, uint32_t instance,
                 const blis_request_times *times);
 } blis__gateway_rule;
@@ -57,24 +57,21 @@ struct blis__gateway {
 };
 
 /* The usual parameters of a memory, at the end of a list. */
-#define BLIS__GATEWAY_MEMORY_PARAMS(block_tokens, blocks)                      \
-  BLIS__BLOCK_SIZE_PARAM(block_tokens, "block size for comparing prompts"),    \
+#define BLIS__GATEWAY_MEMORY_PARAMS(block_tokens, blocks)                                          \
+  BLIS__BLOCK_SIZE_PARAM(block_tokens, "block size for comparing prompts"),                        \
       BLIS__INDEX_CAPACITY_PARAM(blocks, "remembered per instance")
 
-blis_status blis__gateway_init(void *state, blis_policy_setup *setup,
-                               blis_error *error);
+blis_status blis__gateway_init(void *state, blis_policy_setup *setup, blis_error *error);
 extern const blis_router_ops blis__gateway_ops;
 
 /* The members of an entry with this rule; signals are what it reads. */
-#define BLIS__GATEWAY(signals, ...)                                            \
-  .ops = &blis__gateway_ops, .state_size = sizeof(blis__gateway),              \
-  .needs = (signals), .rule = &(const blis__gateway_rule){__VA_ARGS__},        \
-  .init = blis__gateway_init
+#define BLIS__GATEWAY(signals, ...)                                                                \
+  .ops = &blis__gateway_ops, .state_size = sizeof(blis__gateway), .needs = (signals),              \
+  .rule = &(const blis__gateway_rule){__VA_ARGS__}, .init = blis__gateway_init
 
 /* Requests that the policy has sent to a candidate so far. */
 static inline int64_t blis__gateway_sent(const blis__gateway *gateway,
-                                         const blis_routing_view *view,
-                                         size_t candidate) {
+                                         const blis_routing_view *view, size_t candidate) {
   return gateway->sent.items[view->instances[candidate]];
 }
 
@@ -99,8 +96,7 @@ blis__range blis__range_of(const double *values, size_t count);
  * (value - low) / (high - low); 0 where all are equal.
  */
 static inline double blis__range_share(blis__range range, double value) {
-  return range.high > range.low ? (value - range.low) / (range.high - range.low)
-                                : 0;
+  return range.high > range.low ? (value - range.low) / (range.high - range.low) : 0;
 }
 
 /* Mean + deviations x sample standard deviation, which is 0 for one value. */

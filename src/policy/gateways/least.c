@@ -7,8 +7,7 @@ typedef struct champion {
   size_t known;
 } champion;
 
-static void challenge(champion *best, const blis_question *q,
-                      const blis__least *least, size_t i) {
+static void challenge(champion *best, const blis_question *q, const blis__least *least, size_t i) {
   for (size_t k = 0; k < BLIS__LEAST_MAX && least->by[k] != NULL; k++) {
     if (k == best->known) {
       best->figures[best->known++] = least->by[k](q, best->candidate);

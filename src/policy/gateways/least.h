@@ -27,8 +27,7 @@ typedef struct blis__least {
 /* The candidate that it takes. O(candidates). */
 size_t blis__least_of(const blis_question *q, const blis__least *least);
 
-static inline double blis__column_at(const blis_question *q, blis_signal signal,
-                                     size_t i) {
+static inline double blis__column_at(const blis_question *q, blis_signal signal, size_t i) {
   return q->view->columns[signal][i];
 }
 

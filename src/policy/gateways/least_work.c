@@ -26,15 +26,13 @@ const blis_policy_entry blis__router_sglang_lmetric = {
     .source = "SGLang gateway acaa759a; blocks in place of characters",
     BLIS__PARAMS(memory_params),
     BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
-                  .least = {.by = {lmetric, blis__in_flight, new_tokens}},
-                  .has_memory = true),
+                  .least = {.by = {lmetric, blis__in_flight, new_tokens}}, .has_memory = true),
 };
 
 enum { OVERLAP_WEIGHT, BLOCK_SIZE };
 
 static const blis_param_spec infera_params[] = {
-    BLIS__NUMBER("overlap_weight", 0, 1e9, 1, "requests per block",
-                 "weight of an uncached block"),
+    BLIS__NUMBER("overlap_weight", 0, 1e9, 1, "requests per block", "weight of an uncached block"),
     BLIS__BLOCK_SIZE_PARAM(16, "size of the blocks counted"),
 };
 

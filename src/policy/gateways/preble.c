@@ -13,15 +13,13 @@ enum { TPOT_SAMPLES = 200 };
 /* The parameters that both end with, from their place in the list on. */
 enum { WINDOW, BLOCK_SIZE, DECODE_LENGTH, FIRST_TPOT, BOOKS_PARAM_COUNT };
 
-#define BOOKS_PARAMS                                                           \
-  BLIS__INTEGER("window_us", 1, 1e15, 180e6, "us",                             \
-                "in which a request counts"),                                  \
-      BLIS__INTEGER("block_size", 1, 1 << 20, 16, "tokens",                    \
-                    "block size for comparing prompts"),                       \
-      BLIS__INTEGER("decode_length", 1, 1 << 30, 45, "tokens",                 \
-                    "assumed output length of a request without a maximum"),   \
-      BLIS__NUMBER("first_tpot_us", 0, 1e12, 150e3, "us",                      \
-                   "time per output token of an instance without completed "   \
+#define BOOKS_PARAMS                                                                               \
+  BLIS__INTEGER("window_us", 1, 1e15, 180e6, "us", "in which a request counts"),                   \
+      BLIS__INTEGER("block_size", 1, 1 << 20, 16, "tokens", "block size for comparing prompts"),   \
+      BLIS__INTEGER("decode_length", 1, 1 << 30, 45, "tokens",                                     \
+                    "assumed output length of a request without a maximum"),                       \
+      BLIS__NUMBER("first_tpot_us", 0, 1e12, 150e3, "us",                                          \
+                   "time per output token of an instance without completed "                       \
                    "requests; later the median of its last 200")
 
 typedef struct books {
@@ -35,10 +33,8 @@ static void deinit_books(blis__gateway *self) {
   blis_array_deinit(&self->alloc, &own->tpot_s);
 }
 
-static blis_status look_up(blis__gateway *self,
-                           const blis_routing_request *request,
-                           const blis_routing_view *view,
-                           blis__tree_match *match) {
+static blis_status look_up(blis__gateway *self, const blis_routing_request *request,
+                           const blis_routing_view *view, blis__tree_match *match) {
   books *own = self->own;
   size_t instances = (size_t)view->instances[view->count - 1] + 1;
   BLIS_TRY(blis_array_reserve(&self->alloc, &own->tpot_s, instances));
@@ -48,31 +44,27 @@ static blis_status look_up(blis__gateway *self,
   return blis__prompt_tree_look_up(&own->tree, request, view, match);
 }
 
-static void note_end(blis__gateway *self, blis_ticket *ticket,
-                     uint32_t instance, const blis_request_times *times) {
+static void note_end(blis__gateway *self, blis_ticket *ticket, uint32_t instance,
+                     const blis_request_times *times) {
   books *own = self->own;
   blis__prompt_tree_ended(&own->tree, ticket, instance);
   if (times->itl_count > 0) {
     double itl_us = (double)times->itl_sum_us / (double)times->itl_count;
-    blis__recent_values_add(&own->tpot_s.items[instance], TPOT_SAMPLES,
-                            itl_us / 1e6);
+    blis__recent_values_add(&own->tpot_s.items[instance], TPOT_SAMPLES, itl_us / 1e6);
   }
 }
 
-static double tpot_s(const blis__gateway *self, uint32_t instance,
-                     double first_us) {
+static double tpot_s(const blis__gateway *self, uint32_t instance, double first_us) {
   const books *own = self->own;
   const blis__recent_values *values = &own->tpot_s.items[instance];
-  return values->count > 0 ? blis__recent_values_median(values)
-                           : first_us / 1e6;
+  return values->count > 0 ? blis__recent_values_median(values) : first_us / 1e6;
 }
 
 /* Seconds of work that an instance is charged for. */
 typedef double (*cost_at)(const blis__gateway *self, uint32_t instance);
 
 /* The first of the least cost among self->order[0 .. count), not empty. */
-static size_t least_cost(const blis__gateway *self,
-                         const blis_routing_view *view, size_t count,
+static size_t least_cost(const blis__gateway *self, const blis_routing_view *view, size_t count,
                          cost_at cost) {
   size_t best = 0;
   double least = 0;
@@ -95,13 +87,12 @@ static size_t collect_all(blis__gateway *self, const blis_routing_view *view) {
 }
 
 /* Leaves those in self->order that are at the lowest node that has any. */
-static size_t keep_nearest(blis__gateway *self, const blis_routing_view *view,
-                           uint32_t node, size_t count) {
+static size_t keep_nearest(blis__gateway *self, const blis_routing_view *view, uint32_t node,
+                           size_t count) {
   const books *own = self->own;
   const blis__prompt_tree *tree = &own->tree;
   size_t kept = 0;
-  for (; node != BLIS__TREE_NONE && kept == 0;
-       node = blis__prompt_tree_node(tree, node)->parent) {
+  for (; node != BLIS__TREE_NONE && kept == 0; node = blis__prompt_tree_node(tree, node)->parent) {
     for (size_t k = 0; k < count; k++) {
       size_t i = self->order.items[k];
       if (blis__prompt_tree_is_at(tree, node, view->instances[i])) {
@@ -118,22 +109,19 @@ static const blis_param_spec e2_params[] = {BOOKS_PARAMS};
 
 static void init_e2(blis__gateway *self) {
   books *own = self->own;
-  blis__prompt_tree_init(
-      &own->tree, &self->alloc, (uint32_t)self->values[BLOCK_SIZE],
-      (int64_t)self->values[WINDOW], blis__prefill_ms_preble);
+  blis__prompt_tree_init(&own->tree, &self->alloc, (uint32_t)self->values[BLOCK_SIZE],
+                         (int64_t)self->values[WINDOW], blis__prefill_ms_preble);
 }
 
 static double e2_cost_s(const blis__gateway *self, uint32_t instance) {
   const books *own = self->own;
   const blis__tree_load *load = &own->tree.loads.items[instance];
   return (double)load->prefill_ns / 1e9 +
-         (double)load->decode_tokens *
-             tpot_s(self, instance, self->values[FIRST_TPOT]);
+         (double)load->decode_tokens * tpot_s(self, instance, self->values[FIRST_TPOT]);
 }
 
 /* Whether the last node of the prompt has fewer blocks than are before it. */
-static bool is_mostly_known(const blis__gateway *self,
-                            const blis__tree_match *match) {
+static bool is_mostly_known(const blis__gateway *self, const blis__tree_match *match) {
   const books *own = self->own;
   uint32_t before = match->known;
   if (match->node != BLIS__TREE_NONE && match->known == match->total) {
@@ -155,12 +143,10 @@ static blis_status choose_e2(const blis_question *q, size_t *chosen) {
     count = keep_nearest(self, view, match.node, count);
   }
   *chosen = least_cost(self, view, count, e2_cost_s);
-  int64_t decode_tokens = request->max_output_tokens > 0
-                              ? request->max_output_tokens
-                              : (int64_t)self->values[DECODE_LENGTH];
-  BLIS_TRY_MEM(blis__prompt_tree_take(&own->tree, request, &match,
-                                      view->instances[*chosen], view->now_us,
-                                      decode_tokens),
+  int64_t decode_tokens = request->max_output_tokens > 0 ? request->max_output_tokens
+                                                         : (int64_t)self->values[DECODE_LENGTH];
+  BLIS_TRY_MEM(blis__prompt_tree_take(&own->tree, request, &match, view->instances[*chosen],
+                                      view->now_us, decode_tokens),
                q->error);
   return BLIS_OK;
 }
@@ -173,9 +159,8 @@ const blis_policy_entry blis__router_preble_e2 = {
                "prefixes to balance",
     .source = "Preble 8e7906a3; prompts that left its window are unknown",
     BLIS__PARAMS(e2_params),
-    BLIS__GATEWAY(0, .choose = choose_e2, .own_size = sizeof(books),
-                  .init_own = init_e2, .deinit_own = deinit_books,
-                  .ended = note_end),
+    BLIS__GATEWAY(0, .choose = choose_e2, .own_size = sizeof(books), .init_own = init_e2,
+                  .deinit_own = deinit_books, .ended = note_end),
 };
 
 /* aibrix.prefix-cache-preble. */
@@ -193,17 +178,15 @@ static const blis_param_spec aibrix_params[] = {
 
 static void init_aibrix(blis__gateway *self) {
   books *own = self->own;
-  blis__prompt_tree_init(
-      &own->tree, &self->alloc, (uint32_t)self->values[BLOCK_SIZE],
-      (int64_t)self->values[WINDOW],
-      self->values[GPU] == 0 ? blis__prefill_ms_v100 : blis__prefill_ms_a6000);
+  blis__prompt_tree_init(&own->tree, &self->alloc, (uint32_t)self->values[BLOCK_SIZE],
+                         (int64_t)self->values[WINDOW],
+                         self->values[GPU] == 0 ? blis__prefill_ms_v100 : blis__prefill_ms_a6000);
 }
 
 static double aibrix_cost_s(const blis__gateway *self, uint32_t instance) {
   const books *own = self->own;
   const blis__tree_load *load = &own->tree.loads.items[instance];
-  double decode_s = self->values[DECODE_LENGTH] *
-                    tpot_s(self, instance, self->values[FIRST_TPOT]);
+  double decode_s = self->values[DECODE_LENGTH] * tpot_s(self, instance, self->values[FIRST_TPOT]);
   return (double)load->prefill_ns / 1e9 + (double)load->nodes * decode_s;
 }
 
@@ -212,8 +195,7 @@ static double recent_requests(const blis__gateway *self, uint32_t instance) {
   return (double)own->tree.loads.items[instance].requests;
 }
 
-static size_t collect_balanced(blis__gateway *self,
-                               const blis_routing_view *view) {
+static size_t collect_balanced(blis__gateway *self, const blis_routing_view *view) {
   const double *running = view->columns[BLIS_SIGNAL_IN_FLIGHT];
   blis__range range = blis__range_of(running, view->count);
   if (range.high - range.low <= self->values[IMBALANCE]) {
@@ -243,9 +225,8 @@ static blis_status choose_aibrix(const blis_question *q, size_t *chosen) {
   } else {
     *chosen = least_cost(self, view, count, aibrix_cost_s);
   }
-  BLIS_TRY_MEM(blis__prompt_tree_take(&own->tree, request, &match,
-                                      view->instances[*chosen], view->now_us,
-                                      (int64_t)self->values[DECODE_LENGTH]),
+  BLIS_TRY_MEM(blis__prompt_tree_take(&own->tree, request, &match, view->instances[*chosen],
+                                      view->now_us, (int64_t)self->values[DECODE_LENGTH]),
                q->error);
   return BLIS_OK;
 }
@@ -257,8 +238,7 @@ const blis_policy_entry blis__router_aibrix_prefix_cache_preble = {
                "prompt; if none, least cost of recent prompts",
     .source = "AIBrix e3e10f9e; blocks in place of characters",
     BLIS__PARAMS(aibrix_params),
-    BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
-                  .choose = choose_aibrix, .own_size = sizeof(books),
-                  .init_own = init_aibrix, .deinit_own = deinit_books,
+    BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT), .choose = choose_aibrix,
+                  .own_size = sizeof(books), .init_own = init_aibrix, .deinit_own = deinit_books,
                   .ended = note_end),
 };

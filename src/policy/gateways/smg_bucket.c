@@ -13,13 +13,7 @@
 #include "policy/gateways/gateway.h"
 #include "policy/memory/recent.h"
 
-enum {
-  BALANCE_ABSOLUTE,
-  BALANCE_RELATIVE,
-  PERIOD,
-  FIRST_RANGE,
-  CHARACTERS_PER_TOKEN
-};
+enum { BALANCE_ABSOLUTE, BALANCE_RELATIVE, PERIOD, FIRST_RANGE, CHARACTERS_PER_TOKEN };
 
 static const blis_param_spec params_of[] = {
     BLIS__NUMBER("balance_abs_threshold", 0, 1e15, 64, "characters",
@@ -27,9 +21,8 @@ static const blis_param_spec params_of[] = {
     BLIS__NUMBER("balance_rel_threshold", 0, 1e12, 1.5, "",
                  "and the highest is more than this multiple of the lowest "
                  "(library: 1.0001)"),
-    BLIS__INTEGER(
-        "period_us", 1, 1e15, 5e6, "us",
-        "window in which prompts count, and interval between adjustments"),
+    BLIS__INTEGER("period_us", 1, 1e15, 5e6, "us",
+                  "window in which prompts count, and interval between adjustments"),
     BLIS__INTEGER("first_range_characters", 1, 1e9, 4096, "characters",
                   "lengths shared equally by the instances at first"),
     BLIS__NUMBER("characters_per_token", 1e-3, 1e3, 4, "characters",
@@ -37,7 +30,7 @@ static const blis_param_spec params_of[] = {
 };
 
 typedef struct bucket {
-  blis__recent prompts; /* of the period: by instance, in characters */
+  blis__recent prompts;           /* of the period: by instance, in characters */
   BLIS_ARRAY(int64_t) characters; /* of these, by instance number */
   BLIS_ARRAY(int64_t) longest;    /* prompt of each range but the last */
   BLIS_ARRAY(int64_t) lengths;    /* scratch */
@@ -54,8 +47,7 @@ static void deinit_own(blis__gateway *self) {
   blis_array_deinit(&self->alloc, &own->lengths);
 }
 
-static blis_status forget_old(blis__gateway *self,
-                              const blis_routing_view *view) {
+static blis_status forget_old(blis__gateway *self, const blis_routing_view *view) {
   bucket *own = self->own;
   size_t instances = (size_t)view->instances[view->count - 1] + 1;
   BLIS_TRY(blis_array_reserve(&self->alloc, &own->characters, instances));
@@ -98,11 +90,9 @@ static void share_out(bucket *own, double total) {
   size_t range = 0;
   for (size_t i = 0; i < own->lengths.count; i++) {
     sum += (double)own->lengths.items[i];
-    while (range + 1 < own->ranges &&
-           sum >= total * (double)(range + 1) / (double)own->ranges) {
+    while (range + 1 < own->ranges && sum >= total * (double)(range + 1) / (double)own->ranges) {
       own->longest.items[range++] = own->lengths.items[i];
-      BLIS_ASSERT(range < 2 ||
-                  own->longest.items[range - 2] <= own->lengths.items[i]);
+      BLIS_ASSERT(range < 2 || own->longest.items[range - 2] <= own->lengths.items[i]);
     }
   }
   BLIS_ASSERT(sum == total);
@@ -121,8 +111,7 @@ static blis_status adjust_when_due(blis__gateway *self, int64_t now_us) {
   }
   own->round = round;
   size_t count = blis__recent_count(&own->prompts);
-  BLIS_TRY(blis_array_reserve(&self->alloc, &own->lengths,
-                              own->prompts.items.capacity));
+  BLIS_TRY(blis_array_reserve(&self->alloc, &own->lengths, own->prompts.items.capacity));
   double total = 0;
   for (own->lengths.count = 0; own->lengths.count < count;) {
     int64_t length = blis__recent_at(&own->prompts, own->lengths.count)->amount;
@@ -132,8 +121,7 @@ static blis_status adjust_when_due(blis__gateway *self, int64_t now_us) {
   double load = total / (double)own->ranges;
   if (total > 0 && has_changed(own, load)) {
     own->load = load;
-    qsort(own->lengths.items, count, sizeof *own->lengths.items,
-          compare_lengths);
+    qsort(own->lengths.items, count, sizeof *own->lengths.items, compare_lengths);
     share_out(own, total);
   }
   return BLIS_OK;
@@ -148,8 +136,7 @@ static size_t range_of(const bucket *own, int64_t length) {
 }
 
 /* The first with the fewest characters when they are far apart, or count. */
-static size_t least_of_imbalanced(const blis__gateway *self,
-                                  const blis_routing_view *view) {
+static size_t least_of_imbalanced(const blis__gateway *self, const blis_routing_view *view) {
   const bucket *own = self->own;
   size_t least = 0;
   int64_t high = 0;
@@ -159,9 +146,8 @@ static size_t least_of_imbalanced(const blis__gateway *self,
     least = here < own->characters.items[view->instances[least]] ? i : least;
   }
   int64_t low = own->characters.items[view->instances[least]];
-  bool is_imbalanced =
-      (double)(high - low) > self->values[BALANCE_ABSOLUTE] &&
-      (double)high > self->values[BALANCE_RELATIVE] * (double)low;
+  bool is_imbalanced = (double)(high - low) > self->values[BALANCE_ABSOLUTE] &&
+                       (double)high > self->values[BALANCE_RELATIVE] * (double)low;
   return is_imbalanced ? least : view->count;
 }
 
@@ -172,8 +158,8 @@ static blis_status choose(const blis_question *q, size_t *chosen) {
   BLIS_TRY_MEM(forget_old(self, view), q->error);
   BLIS_TRY_MEM(begin_ranges(self, view->count), q->error);
   BLIS_TRY_MEM(adjust_when_due(self, view->now_us), q->error);
-  int64_t length = (int64_t)((double)q->request->prompt_tokens *
-                             self->values[CHARACTERS_PER_TOKEN]);
+  int64_t length =
+      (int64_t)((double)q->request->prompt_tokens * self->values[CHARACTERS_PER_TOKEN]);
   *chosen = least_of_imbalanced(self, view);
   if (*chosen == view->count) {
     *chosen = range_of(own, length);
@@ -193,6 +179,5 @@ const blis_policy_entry blis__router_smg_bucket = {
     .source = "SMG 73da68ca, defaults of its command line; 4 characters per "
               "token, and all instances instead of the prefill ones",
     BLIS__PARAMS(params_of),
-    BLIS__GATEWAY(0, .choose = choose, .own_size = sizeof(bucket),
-                  .deinit_own = deinit_own),
+    BLIS__GATEWAY(0, .choose = choose, .own_size = sizeof(bucket), .deinit_own = deinit_own),
 };

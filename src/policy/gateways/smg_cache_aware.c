@@ -5,25 +5,15 @@
  */
 #include "policy/gateways/gateway.h"
 
-enum {
-  CACHE_THRESHOLD,
-  ABSOLUTE,
-  RELATIVE,
-  OVERLOAD_USAGE,
-  BALANCE_USAGE,
-  INDEX,
-  MISS,
-  GATE
-};
+enum { CACHE_THRESHOLD, ABSOLUTE, RELATIVE, OVERLOAD_USAGE, BALANCE_USAGE, INDEX, MISS, GATE };
 
 enum { INDEX_APPROXIMATE, INDEX_EVENTS };
 enum { MISS_MIN_LOAD, MISS_SMALLEST_TREE };
 enum { GATE_RANGE, GATE_MEAN };
 
 static const blis_param_spec params_of[] = {
-    BLIS__NUMBER(
-        "cache_threshold", 0, 1, 0.3, "0 to 1",
-        "minimum known share of the prompt to follow it (library: 0.5)"),
+    BLIS__NUMBER("cache_threshold", 0, 1, 0.3, "0 to 1",
+                 "minimum known share of the prompt to follow it (library: 0.5)"),
     BLIS__NUMBER("balance_abs_threshold", 0, 1e12, 64, "requests",
                  "balance if the loads differ by more (library: 32)"),
     BLIS__NUMBER("balance_rel_threshold", 0, 1e12, 1.5, "",
@@ -54,29 +44,23 @@ static size_t least_loaded(const blis_question *q) {
   size_t best = 0;
   for (size_t i = 1; i < q->view->count; i++) {
     bool is_better = load[i] < load[best] ||
-                     (load[i] == load[best] &&
-                      blis__gateway_sent(q->state, q->view, i) <
-                          blis__gateway_sent(q->state, q->view, best));
+                     (load[i] == load[best] && blis__gateway_sent(q->state, q->view, i) <
+                                                   blis__gateway_sent(q->state, q->view, best));
     best = is_better ? i : best;
   }
   return best;
 }
 
 static const blis__least smallest_tree = {.by = {blis__memory_size}};
-static const blis__least most_known = {
-    .by = {blis__known_negated, blis__in_flight}};
-static const blis__least most_cached = {
-    .by = {blis__cached_negated, blis__in_flight}, .takes_last = true};
+static const blis__least most_known = {.by = {blis__known_negated, blis__in_flight}};
+static const blis__least most_cached = {.by = {blis__cached_negated, blis__in_flight},
+                                        .takes_last = true};
 
-static bool is_imbalanced(const blis__gateway *self,
-                          const blis_routing_view *view) {
+static bool is_imbalanced(const blis__gateway *self, const blis_routing_view *view) {
   const double *v = self->values;
-  blis__range usage =
-      blis__range_of(view->columns[BLIS_SIGNAL_KV_UTILIZATION], view->count);
-  blis__range load =
-      blis__range_of(view->columns[BLIS_SIGNAL_IN_FLIGHT], view->count);
-  return usage.high > v[OVERLOAD_USAGE] ||
-         usage.high - usage.low > v[BALANCE_USAGE] ||
+  blis__range usage = blis__range_of(view->columns[BLIS_SIGNAL_KV_UTILIZATION], view->count);
+  blis__range load = blis__range_of(view->columns[BLIS_SIGNAL_IN_FLIGHT], view->count);
+  return usage.high > v[OVERLOAD_USAGE] || usage.high - usage.low > v[BALANCE_USAGE] ||
          (v[GATE] == GATE_RANGE && load.high - load.low > v[ABSOLUTE] &&
           load.high > v[RELATIVE] * load.low);
 }
@@ -94,8 +78,7 @@ static size_t spill(const blis_question *q, size_t chosen) {
     sum += load[i];
   }
   double mean = sum / (double)q->view->count;
-  bool is_above =
-      load[chosen] > v[RELATIVE] * mean && load[chosen] > mean + v[ABSOLUTE];
+  bool is_above = load[chosen] > v[RELATIVE] * mean && load[chosen] > mean + v[ABSOLUTE];
   return is_above ? least_loaded(q) : chosen;
 }
 
@@ -108,9 +91,8 @@ static size_t follow_tree(const blis_question *q) {
   if (length > 0 && matched / length > self->values[CACHE_THRESHOLD]) {
     return spill(q, best);
   }
-  return self->values[MISS] == MISS_SMALLEST_TREE
-             ? blis__least_of(q, &smallest_tree)
-             : least_loaded(q);
+  return self->values[MISS] == MISS_SMALLEST_TREE ? blis__least_of(q, &smallest_tree)
+                                                  : least_loaded(q);
 }
 
 /* Where most is cached, if anything is. */

@@ -18,12 +18,10 @@ static const blis_param_spec params_of[] = {
                  "of k / (1 - k), k being the KV utilisation"),
     BLIS__NUMBER("mean_prefill_tokens", 1, 1e9, 1024, "tokens",
                  "assumed for a request at an instance not polled yet"),
-    BLIS__NUMBER(
-        "default_throughput", 1e-9, 1e12, 2000, "tokens/s",
-        "assumed for an instance that generated nothing between two polls"),
-    BLIS__INTEGER(
-        "poll_interval_us", 1, 1e15, 10e6, "us",
-        "polling interval; the first decision after each multiple polls"),
+    BLIS__NUMBER("default_throughput", 1e-9, 1e12, 2000, "tokens/s",
+                 "assumed for an instance that generated nothing between two polls"),
+    BLIS__INTEGER("poll_interval_us", 1, 1e15, 10e6, "us",
+                  "polling interval; the first decision after each multiple polls"),
 };
 
 /* What the last poll of an instance has shown. */
@@ -47,14 +45,12 @@ static void deinit_own(blis__gateway *self) {
   blis_array_deinit(&self->alloc, &own->instances);
 }
 
-static polled *polled_of(const blis__gateway *self,
-                         const blis_routing_view *view, size_t i) {
+static polled *polled_of(const blis__gateway *self, const blis_routing_view *view, size_t i) {
   const least_load *own = self->own;
   return &own->instances.items[view->instances[i]];
 }
 
-static blis_status make_room(blis__gateway *self,
-                             const blis_routing_view *view) {
+static blis_status make_room(blis__gateway *self, const blis_routing_view *view) {
   least_load *own = self->own;
   size_t instances = (size_t)view->instances[view->count - 1] + 1;
   BLIS_TRY(blis_array_reserve(&self->alloc, &own->instances, instances));
@@ -64,24 +60,20 @@ static blis_status make_room(blis__gateway *self,
   return BLIS_OK;
 }
 
-static void poll_one(polled *p, const blis_routing_view *view, size_t i,
-                     int64_t round) {
+static void poll_one(polled *p, const blis_routing_view *view, size_t i, int64_t round) {
   double output = view->columns[BLIS_SIGNAL_OUTPUT_TOKENS][i];
   double seconds = (double)(view->now_us - p->at_us) / 1e6;
   double usage = view->columns[BLIS_SIGNAL_KV_UTILIZATION][i];
-  *p = (polled){
-      .round = round,
-      .at_us = view->now_us,
-      .queued_tokens = view->columns[BLIS_SIGNAL_PENDING_PREFILL_TOKENS][i],
-      .tokens_per_s =
-          seconds > 0 ? fmax((output - p->output_tokens) / seconds, 0) : 0,
-      .usage = fmin(fmax(usage, 0), HIGHEST_USAGE),
-      .output_tokens = output};
+  *p = (polled){.round = round,
+                .at_us = view->now_us,
+                .queued_tokens = view->columns[BLIS_SIGNAL_PENDING_PREFILL_TOKENS][i],
+                .tokens_per_s = seconds > 0 ? fmax((output - p->output_tokens) / seconds, 0) : 0,
+                .usage = fmin(fmax(usage, 0), HIGHEST_USAGE),
+                .output_tokens = output};
 }
 
 /* Polls all candidates if none of them was in this round. Its number, or 0. */
-static int64_t poll_when_due(blis__gateway *self,
-                             const blis_routing_view *view) {
+static int64_t poll_when_due(blis__gateway *self, const blis_routing_view *view) {
   int64_t round = view->now_us / (int64_t)self->values[POLL_INTERVAL];
   int64_t newest = 0;
   for (size_t i = 0; i < view->count; i++) {
@@ -98,8 +90,7 @@ static int64_t poll_when_due(blis__gateway *self,
 }
 
 /* Of those that generated something. */
-static double mean_throughput(const blis__gateway *self,
-                              const blis_routing_view *view) {
+static double mean_throughput(const blis__gateway *self, const blis_routing_view *view) {
   double sum = 0;
   double count = 0;
   for (size_t i = 0; i < view->count; i++) {
@@ -115,11 +106,9 @@ static double score_of(const blis_question *q, size_t i) {
   const least_load *own = self->own;
   const polled *p = polled_of(self, q->view, i);
   if (p->round == 0) {
-    return blis__in_flight(q, i) * self->values[MEAN_PREFILL] /
-           own->tokens_per_s;
+    return blis__in_flight(q, i) * self->values[MEAN_PREFILL] / own->tokens_per_s;
   }
-  double throughput =
-      p->tokens_per_s > 0 ? p->tokens_per_s : self->values[DEFAULT_THROUGHPUT];
+  double throughput = p->tokens_per_s > 0 ? p->tokens_per_s : self->values[DEFAULT_THROUGHPUT];
   return (p->queued_tokens + p->sent_tokens) / throughput +
          self->values[PRESSURE_WEIGHT] * p->usage / (1 - p->usage);
 }
@@ -131,10 +120,8 @@ static blis_status choose(const blis_question *q, size_t *chosen) {
   BLIS_TRY_MEM(make_room(self, view), q->error);
   bool is_polled = poll_when_due(self, view) != 0;
   own->tokens_per_s = mean_throughput(self, view);
-  *chosen = blis__least_of(
-      q, &(blis__least){.by = {is_polled ? score_of : blis__in_flight}});
-  polled_of(self, view, *chosen)->sent_tokens +=
-      (double)q->request->prompt_tokens;
+  *chosen = blis__least_of(q, &(blis__least){.by = {is_polled ? score_of : blis__in_flight}});
+  polled_of(self, view, *chosen)->sent_tokens += (double)q->request->prompt_tokens;
   return BLIS_OK;
 }
 
@@ -149,6 +136,5 @@ const blis_policy_entry blis__router_smg_least_load = {
                       BLIS_SIGNAL_BIT(BLIS_SIGNAL_PENDING_PREFILL_TOKENS) |
                       BLIS_SIGNAL_BIT(BLIS_SIGNAL_OUTPUT_TOKENS) |
                       BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION),
-                  .choose = choose, .own_size = sizeof(least_load),
-                  .deinit_own = deinit_own),
+                  .choose = choose, .own_size = sizeof(least_load), .deinit_own = deinit_own),
 };

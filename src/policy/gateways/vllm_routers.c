@@ -9,8 +9,7 @@
 
 /* Most cached tokens, the last of them; nobody has any: first least load. */
 static blis_status choose_kv_aware(const blis_question *q, size_t *chosen) {
-  static const blis__least most_cached = {.by = {blis__cached_negated},
-                                          .takes_last = true};
+  static const blis__least most_cached = {.by = {blis__cached_negated}, .takes_last = true};
   *chosen = blis__least_of(q, &most_cached);
   if (blis__cached_negated(q, *chosen) == 0) {
     *chosen = blis__least_of(q, &(blis__least){.by = {blis__in_flight}});
@@ -32,10 +31,8 @@ const blis_policy_entry blis__router_vllm_router_kv_aware = {
 enum { PENDING_WEIGHT, PENDING_MS, TOKEN_WEIGHT, TOKEN_MS };
 
 static const blis_param_spec ttft_params[] = {
-    BLIS__NUMBER("pending_weight", 0, 1e9, 0.6, "",
-                 "of the requests in flight"),
-    BLIS__NUMBER("pending_ms", 0, 1e9, 100, "ms",
-                 "assumed cost of each of them"),
+    BLIS__NUMBER("pending_weight", 0, 1e9, 0.6, "", "of the requests in flight"),
+    BLIS__NUMBER("pending_ms", 0, 1e9, 100, "ms", "assumed cost of each of them"),
     BLIS__NUMBER("token_weight", 0, 1e9, 0.4, "", "of the prompt"),
     BLIS__NUMBER("token_ms", 0, 1e9, 0.5, "ms",
                  "assumed cost of each of its tokens, the same everywhere"),
@@ -54,24 +51,20 @@ const blis_policy_entry blis__router_vllm_router_ttft_aware = {
                "prompt tokens x 0.5 ms",
     .source = "vLLM router e0c942d4",
     BLIS__PARAMS(ttft_params),
-    BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
-                  .least = {.by = {expected_ttft_ms}}),
+    BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT), .least = {.by = {expected_ttft_ms}}),
 };
 
 /* Requests in flight + sessions bound there so far. */
 static double connections(const blis_question *q, size_t i) {
   const blis__gateway *self = q->state;
-  return blis__in_flight(q, i) +
-         (double)self->bound.items[q->view->instances[i]];
+  return blis__in_flight(q, i) + (double)self->bound.items[q->view->instances[i]];
 }
 
 static blis_status choose_sticky(const blis_question *q, size_t *chosen) {
   blis__gateway *self = q->state;
   const blis_routing_view *view = q->view;
   uint32_t session = q->request->session;
-  *chosen = session != 0
-                ? blis__bindings_candidate(&self->sessions, session, view)
-                : view->count;
+  *chosen = session != 0 ? blis__bindings_candidate(&self->sessions, session, view) : view->count;
   if (*chosen < view->count) {
     return BLIS_OK;
   }
@@ -81,9 +74,7 @@ static blis_status choose_sticky(const blis_question *q, size_t *chosen) {
   }
   uint32_t instance = view->instances[*chosen];
   self->bound.items[instance]++;
-  BLIS_TRY_MEM(
-      blis__bindings_put(&self->sessions, session, instance, view->now_us),
-      q->error);
+  BLIS_TRY_MEM(blis__bindings_put(&self->sessions, session, instance, view->now_us), q->error);
   return BLIS_OK;
 }
 
@@ -93,21 +84,18 @@ const blis_policy_entry blis__router_vllm_router_least_conn_sticky = {
     .summary = "the session's instance; a new session goes to the least "
                "requests in flight + sessions",
     .source = "vLLM router 240c709b",
-    BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
-                  .choose = choose_sticky),
+    BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT), .choose = choose_sticky),
 };
 
 enum { RENDEZVOUS_WINDOW, RENDEZVOUS_BLOCK };
 
 static const blis_param_spec rendezvous_params[] = {
-    BLIS__PREFIX_TOKENS_PARAM(
-        0, "prompt tokens used as the key without session and tenant; 0 = all"),
-    BLIS__BLOCK_SIZE_PARAM(
-        16, "block size; only full blocks of these tokens count"),
+    BLIS__PREFIX_TOKENS_PARAM(0,
+                              "prompt tokens used as the key without session and tenant; 0 = all"),
+    BLIS__BLOCK_SIZE_PARAM(16, "block size; only full blocks of these tokens count"),
 };
 
-static uint64_t key_of(const blis__gateway *self,
-                       const blis_routing_request *request) {
+static uint64_t key_of(const blis__gateway *self, const blis_routing_request *request) {
   uint32_t text = request->session != 0 ? request->session : request->tenant;
   if (text != 0 && request->strings != NULL) {
     return blis_stable_hash_of_text(request, text);

@@ -23,20 +23,15 @@ enum { RATE_SAMPLES = 64, RATE_SAMPLES_NEEDED = 8 };
 #define RATE_SHARE 0.9
 
 static const blis_param_spec params_of[] = {
-    BLIS__NUMBER(
-        "hit_ratio", 0, 1, 0.5, "0 to 1",
-        "a session stays if more than this share of its last prompt is known"),
+    BLIS__NUMBER("hit_ratio", 0, 1, 0.5, "0 to 1",
+                 "a session stays if more than this share of its last prompt is known"),
     BLIS__NUMBER("slack", 0, 1e9, 1, "", "factor of the TTFT target"),
-    BLIS__NUMBER("slo_base_us", 0, 1e15, 1e6, "us",
-                 "TTFT target for an empty prompt"),
-    BLIS__NUMBER("slo_per_token_us", 0, 1e12, 62.5, "us per token",
-                 "TTFT target per prompt token"),
-    BLIS__NUMBER(
-        "crossover_tokens", 0, 1e12, 0, "tokens",
-        "context at which attention costs as much as the rest; 0 = it is free"),
-    BLIS__NUMBER(
-        "prefill_rate", 0, 1e12, 0, "cost per second",
-        "speed of an instance; 0 = learned: 90 % of the last 64 are slower"),
+    BLIS__NUMBER("slo_base_us", 0, 1e15, 1e6, "us", "TTFT target for an empty prompt"),
+    BLIS__NUMBER("slo_per_token_us", 0, 1e12, 62.5, "us per token", "TTFT target per prompt token"),
+    BLIS__NUMBER("crossover_tokens", 0, 1e12, 0, "tokens",
+                 "context at which attention costs as much as the rest; 0 = it is free"),
+    BLIS__NUMBER("prefill_rate", 0, 1e12, 0, "cost per second",
+                 "speed of an instance; 0 = learned: 90 % of the last 64 are slower"),
     BLIS__GATEWAY_MEMORY_PARAMS(16, 1 << 20),
 };
 
@@ -67,31 +62,27 @@ static void deinit_own(blis__gateway *self) {
   blis_map_deinit(&own->history);
 }
 
-static worker *worker_of(const blis__gateway *self,
-                         const blis_routing_view *view, size_t i) {
+static worker *worker_of(const blis__gateway *self, const blis_routing_view *view, size_t i) {
   const smetric *own = self->own;
   return &own->workers.items[view->instances[i]];
 }
 
-static double known_tokens(const blis__gateway *self,
-                           const blis_routing_request *request,
+static double known_tokens(const blis__gateway *self, const blis_routing_request *request,
                            const blis_routing_view *view, size_t i) {
   double known = (double)blis__prefix_memory_tokens(&self->memory, view, i);
   return fmin(known, (double)request->prompt_tokens);
 }
 
-static double cost_of(const blis__gateway *self,
-                      const blis_routing_request *request, double known) {
+static double cost_of(const blis__gateway *self, const blis_routing_request *request,
+                      double known) {
   double prompt = (double)request->prompt_tokens;
   double fresh = prompt - known;
   double crossover = self->values[CROSSOVER];
-  double attention =
-      crossover > 0 ? fresh * (prompt - fresh / 2) / crossover : 0;
+  double attention = crossover > 0 ? fresh * (prompt - fresh / 2) / crossover : 0;
   return ceil(fresh + attention);
 }
 
-static blis_status note_costs(blis__gateway *self,
-                              const blis_routing_request *request,
+static blis_status note_costs(blis__gateway *self, const blis_routing_request *request,
                               const blis_routing_view *view) {
   smetric *own = self->own;
   size_t instances = (size_t)view->instances[view->count - 1] + 1;
@@ -101,14 +92,12 @@ static blis_status note_costs(blis__gateway *self,
   }
   BLIS_TRY(blis_array_reserve(&self->alloc, &own->costs, view->count));
   for (size_t i = 0; i < view->count; i++) {
-    own->costs.items[i] =
-        cost_of(self, request, known_tokens(self, request, view, i));
+    own->costs.items[i] = cost_of(self, request, known_tokens(self, request, view, i));
   }
   return BLIS_OK;
 }
 
-static double ahead_of(const blis__gateway *self, const blis_routing_view *view,
-                       size_t i) {
+static double ahead_of(const blis__gateway *self, const blis_routing_view *view, size_t i) {
   const smetric *own = self->own;
   return worker_of(self, view, i)->pending + own->costs.items[i];
 }
@@ -118,20 +107,15 @@ static double rate_of(const blis__gateway *self, const worker *w) {
   if (self->values[RATE] > 0) {
     return self->values[RATE];
   }
-  return w->rates.count >= RATE_SAMPLES_NEEDED
-             ? blis__recent_values_at(&w->rates, RATE_SHARE)
-             : 0;
+  return w->rates.count >= RATE_SAMPLES_NEEDED ? blis__recent_values_at(&w->rates, RATE_SHARE) : 0;
 }
 
-static bool is_in_time(const blis__gateway *self,
-                       const blis_routing_request *request,
+static bool is_in_time(const blis__gateway *self, const blis_routing_request *request,
                        const blis_routing_view *view, size_t i) {
   const double *v = self->values;
   double rate = rate_of(self, worker_of(self, view, i));
-  double limit_us =
-      v[SLO_BASE] + v[SLO_PER_TOKEN] * (double)request->prompt_tokens;
-  return rate == 0 ||
-         ahead_of(self, view, i) / rate * 1e6 <= v[SLACK] * limit_us;
+  double limit_us = v[SLO_BASE] + v[SLO_PER_TOKEN] * (double)request->prompt_tokens;
+  return rate == 0 || ahead_of(self, view, i) / rate * 1e6 <= v[SLACK] * limit_us;
 }
 
 /* The two that a session can go to, the first seen of equal ones. */
@@ -167,28 +151,24 @@ static pair scan(const blis__gateway *self, const blis_routing_request *request,
 }
 
 /* Tokens of the session's last prompt; false at its first turn. */
-static bool find_history(const blis__gateway *self,
-                         const blis_routing_request *request, double *tokens) {
+static bool find_history(const blis__gateway *self, const blis_routing_request *request,
+                         double *tokens) {
   const smetric *own = self->own;
   uint64_t found;
-  if (request->session == 0 ||
-      !blis_map_get(&own->history, request->session, &found)) {
+  if (request->session == 0 || !blis_map_get(&own->history, request->session, &found)) {
     return false;
   }
   *tokens = (double)found;
   return true;
 }
 
-static size_t pick(const blis__gateway *self,
-                   const blis_routing_request *request,
+static size_t pick(const blis__gateway *self, const blis_routing_request *request,
                    const blis_routing_view *view) {
   pair found = scan(self, request, view);
   double history;
-  bool stays =
-      find_history(self, request, &history) &&
-      known_tokens(self, request, view, found.known) >
-          self->values[HIT_RATIO] * history &&
-      (is_in_time(self, request, view, found.known) || !found.has_one_in_time);
+  bool stays = find_history(self, request, &history) &&
+               known_tokens(self, request, view, found.known) > self->values[HIT_RATIO] * history &&
+               (is_in_time(self, request, view, found.known) || !found.has_one_in_time);
   return stays ? found.known : found.least;
 }
 
@@ -203,16 +183,14 @@ static blis_status choose(const blis_question *q, size_t *chosen) {
   double cost = own->costs.items[*chosen];
   worker_of(self, view, *chosen)->pending += cost;
   request->ticket->values[PENDING_COST] = (int64_t)cost;
-  BLIS_TRY_MEM(request->session == 0
-                   ? BLIS_OK
-                   : blis_map_put(&own->history, request->session,
-                                  (uint64_t)request->prompt_tokens),
+  BLIS_TRY_MEM(request->session == 0 ? BLIS_OK
+                                     : blis_map_put(&own->history, request->session,
+                                                    (uint64_t)request->prompt_tokens),
                q->error);
   return BLIS_OK;
 }
 
-static double release(blis__gateway *self, blis_ticket *ticket,
-                      uint32_t instance) {
+static double release(blis__gateway *self, blis_ticket *ticket, uint32_t instance) {
   smetric *own = self->own;
   double cost = (double)ticket->values[PENDING_COST];
   own->workers.items[instance].pending -= cost;
@@ -221,8 +199,8 @@ static double release(blis__gateway *self, blis_ticket *ticket,
   return cost;
 }
 
-static void first_token(blis__gateway *self, blis_ticket *ticket,
-                        uint32_t instance, const blis_request_times *times) {
+static void first_token(blis__gateway *self, blis_ticket *ticket, uint32_t instance,
+                        const blis_request_times *times) {
   smetric *own = self->own;
   double cost = release(self, ticket, instance);
   if (cost > 0 && times->ttft_us > 0) {
@@ -245,8 +223,7 @@ const blis_policy_entry blis__router_vllm_router_smetric = {
     .source = "vLLM router 8bef7312 with the defaults of an earlier version; "
               "a session's history is its last prompt",
     BLIS__PARAMS(params_of),
-    BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT), .choose = choose,
-                  .has_memory = true, .own_size = sizeof(smetric),
-                  .init_own = init_own, .deinit_own = deinit_own,
+    BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT), .choose = choose, .has_memory = true,
+                  .own_size = sizeof(smetric), .init_own = init_own, .deinit_own = deinit_own,
                   .first_token = first_token, .ended = ended),
 };

@@ -14,10 +14,10 @@
 /* The parameters that all of them begin with. */
 enum { QPS_WINDOW, VIRTUAL_NODES, STACK_PARAM_COUNT };
 
-#define STACK_PARAMS                                                           \
-  BLIS__INTEGER("qps_window_us", 1, 1e15, 60e6, "us",                          \
-                "window over which requests per second are counted"),          \
-      BLIS__INTEGER("virtual_nodes", 1, 10000, 150, "points",                  \
+#define STACK_PARAMS                                                                               \
+  BLIS__INTEGER("qps_window_us", 1, 1e15, 60e6, "us",                                              \
+                "window over which requests per second are counted"),                              \
+      BLIS__INTEGER("virtual_nodes", 1, 10000, 150, "points",                                      \
                     "points points of an instance on the ring of sessions")
 
 #define STACK_SOURCE "vLLM production-stack a6c01db0"
@@ -30,8 +30,7 @@ typedef struct stack {
 
 static void init_stack(blis__gateway *self) {
   stack *own = self->own;
-  blis__hash_ring_init(&own->ring, &self->alloc,
-                       (uint32_t)self->values[VIRTUAL_NODES]);
+  blis__hash_ring_init(&own->ring, &self->alloc, (uint32_t)self->values[VIRTUAL_NODES]);
 }
 
 static void deinit_stack(blis__gateway *self) {
@@ -42,8 +41,7 @@ static void deinit_stack(blis__gateway *self) {
 }
 
 /* Counts for every candidate, without those of before the window. */
-static blis_status update_counts(blis__gateway *self,
-                                 const blis_routing_view *view) {
+static blis_status update_counts(blis__gateway *self, const blis_routing_view *view) {
   stack *own = self->own;
   size_t instances = (size_t)view->instances[view->count - 1] + 1;
   BLIS_TRY(blis_array_reserve(&self->alloc, &own->counts, instances));
@@ -87,12 +85,10 @@ static blis_status follow_session(const blis_question *q, size_t *chosen) {
   return BLIS_OK;
 }
 
-static blis_status count_decision(blis__gateway *self,
-                                  const blis_routing_view *view,
+static blis_status count_decision(blis__gateway *self, const blis_routing_view *view,
                                   size_t chosen) {
   stack *own = self->own;
-  const blis__recent_item item = {.at_us = view->now_us,
-                                  .key = view->instances[chosen]};
+  const blis__recent_item item = {.at_us = view->now_us, .key = view->instances[chosen]};
   own->counts.items[item.key]++;
   return blis__recent_add(&self->alloc, &own->recent, &item);
 }
@@ -111,10 +107,9 @@ static blis_status choose(const blis_question *q, size_t *chosen) {
 }
 
 /* The members of an entry that chooses so. */
-#define STACK(signals, ...)                                                    \
-  BLIS__GATEWAY(signals, .choose = choose, .own_size = sizeof(stack),          \
-                .init_own = init_stack, .deinit_own = deinit_stack,            \
-                __VA_ARGS__)
+#define STACK(signals, ...)                                                                        \
+  BLIS__GATEWAY(signals, .choose = choose, .own_size = sizeof(stack), .init_own = init_stack,      \
+                .deinit_own = deinit_stack, __VA_ARGS__)
 
 static const blis_param_spec session_params[] = {STACK_PARAMS};
 

@@ -15,18 +15,16 @@ typedef struct detector {
   double headroom;
 } detector;
 
-#define LIMIT(given_name, usual, given_unit, text, into)                       \
-  BLIS__NUMBER(given_name, 0, 1e15, usual, given_unit, text,                   \
-               BLIS__INTO(detector, into))
+#define LIMIT(given_name, usual, given_unit, text, into)                                           \
+  BLIS__NUMBER(given_name, 0, 1e15, usual, given_unit, text, BLIS__INTO(detector, into))
 
-#define HEADROOM                                                               \
-  LIMIT("headroom", 0, "", "raises both limits (0.1: by 10 %)", headroom)
+#define HEADROOM LIMIT("headroom", 0, "", "raises both limits (0.1: by 10 %)", headroom)
 
 static const blis_param_spec utilization_params[] = {
-    LIMIT("queue_depth_threshold", 5, "requests",
-          "waiting requests of a saturated instance", queue),
-    LIMIT("kv_cache_util_threshold", 0.8, "0 to 1",
-          "use of the KV cache of a saturated instance", usage),
+    LIMIT("queue_depth_threshold", 5, "requests", "waiting requests of a saturated instance",
+          queue),
+    LIMIT("kv_cache_util_threshold", 0.8, "0 to 1", "use of the KV cache of a saturated instance",
+          usage),
     HEADROOM,
 };
 
@@ -38,8 +36,7 @@ static blis_status filter_utilization(const blis_question *q, bool *keep) {
   const double *usage = view->columns[BLIS_SIGNAL_KV_UTILIZATION];
   size_t kept = 0;
   for (size_t i = 0; i < view->count; i++) {
-    keep[i] =
-        waiting[i] < self->queue * factor && usage[i] < self->usage * factor;
+    keep[i] = waiting[i] < self->queue * factor && usage[i] < self->usage * factor;
     kept += keep[i];
   }
   if (kept == 0) {
@@ -57,13 +54,11 @@ const blis_policy_entry blis__filter_utilization_detector = {
     BLIS__PARAMS(utilization_params),
     .ops = &(const blis_filter_ops){.filter = filter_utilization},
     .state_size = sizeof(detector),
-    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH) |
-             BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION),
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH) | BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION),
 };
 
 static const blis_param_spec concurrency_params[] = {
-    LIMIT("max_concurrency", 100, "requests",
-          "in flight at a saturated instance", requests),
+    LIMIT("max_concurrency", 100, "requests", "in flight at a saturated instance", requests),
     LIMIT("max_token_concurrency", 1e15, "tokens",
           "uncached tokens in flight at a saturated instance (mode tokens: "
           "1,000,000)",
@@ -78,8 +73,7 @@ static blis_status filter_concurrency(const blis_question *q, bool *keep) {
   const double *requests = view->columns[BLIS_SIGNAL_IN_FLIGHT];
   const double *tokens = view->columns[BLIS_SIGNAL_PENDING_PREFILL_TOKENS];
   for (size_t i = 0; i < view->count; i++) {
-    keep[i] = requests[i] < self->requests * factor &&
-              tokens[i] < self->tokens * factor;
+    keep[i] = requests[i] < self->requests * factor && tokens[i] < self->tokens * factor;
   }
   return BLIS_OK;
 }

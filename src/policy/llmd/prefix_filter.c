@@ -32,19 +32,16 @@ static const blis_param_spec params_of[] = {
                  "prefill rate that turns uncached tokens in flight into TTFT",
                  BLIS__INTO(prefix_filter, tokens_per_s)),
     BLIS__BLOCK_SIZE_PARAM(64, "block size of the filter's own index"),
-    BLIS__INDEX_CAPACITY_PARAM(
-        31250, "size block size of the filter's own index per instance"),
+    BLIS__INDEX_CAPACITY_PARAM(31250, "size block size of the filter's own index per instance"),
 };
 
-static bool is_sticky(const prefix_filter *self, const blis_routing_view *view,
-                      size_t i) {
+static bool is_sticky(const prefix_filter *self, const blis_routing_view *view, size_t i) {
   return blis__prefix_memory_share(&self->memory, view, i) >= self->threshold;
 }
 
 /* Whether the best of the sticky ones is too far behind the best of the rest.
  */
-static bool is_too_slow(const prefix_filter *self,
-                        const blis_routing_view *view) {
+static bool is_too_slow(const prefix_filter *self, const blis_routing_view *view) {
   const double *pending = view->columns[BLIS_SIGNAL_PENDING_PREFILL_TOKENS];
   double best[2] = {(double)INFINITY, (double)INFINITY};
   for (size_t i = 0; i < view->count; i++) {
@@ -52,8 +49,7 @@ static bool is_too_slow(const prefix_filter *self,
     bool sticky = is_sticky(self, view, i);
     best[sticky] = ttft_ms < best[sticky] ? ttft_ms : best[sticky];
   }
-  return self->max_penalty_ms > 0 && isfinite(best[0]) &&
-         best[1] - best[0] > self->max_penalty_ms;
+  return self->max_penalty_ms > 0 && isfinite(best[0]) && best[1] - best[0] > self->max_penalty_ms;
 }
 
 static blis_status filter(const blis_question *q, bool *keep) {
@@ -62,13 +58,11 @@ static blis_status filter(const blis_question *q, bool *keep) {
   if (view->count == 1 || self->threshold <= 0) {
     return BLIS_OK;
   }
-  bool explores = self->exploration > 0 &&
-                  blis_random_float64(&self->random) < self->exploration;
+  bool explores = self->exploration > 0 && blis_random_float64(&self->random) < self->exploration;
   if (explores) {
     return BLIS_OK;
   }
-  BLIS_TRY_MEM(blis__prefix_memory_look_up(&self->memory, q->request, view),
-               q->error);
+  BLIS_TRY_MEM(blis__prefix_memory_look_up(&self->memory, q->request, view), q->error);
   size_t sticky = 0;
   for (size_t i = 0; i < view->count; i++) {
     sticky += is_sticky(self, view, i);
@@ -84,8 +78,7 @@ static blis_status filter(const blis_question *q, bool *keep) {
 
 static blis_status observe(const blis_question *q, size_t chosen) {
   prefix_filter *self = q->state;
-  BLIS_TRY_MEM(blis__prefix_memory_observe(&self->memory, q->request,
-                                           q->view->instances[chosen]),
+  BLIS_TRY_MEM(blis__prefix_memory_observe(&self->memory, q->request, q->view->instances[chosen]),
                q->error);
   return BLIS_OK;
 }
@@ -96,11 +89,9 @@ static void free_state(const blis_alloc *alloc, void *state) {
   blis__prefix_memory_deinit(&self->memory);
 }
 
-static const blis_filter_ops ops = {
-    .filter = filter, .observe = observe, .free = free_state};
+static const blis_filter_ops ops = {.filter = filter, .observe = observe, .free = free_state};
 
-static blis_status init(void *state, blis_policy_setup *setup,
-                        blis_error *error) {
+static blis_status init(void *state, blis_policy_setup *setup, blis_error *error) {
   prefix_filter *self = state;
   blis_setup_random(setup, &self->random);
   BLIS_TRY_MEM(blis__prefix_memory_setup(&self->memory, setup), error);

@@ -64,8 +64,7 @@ static blis_status score_token_load(const blis_question *q, double *scores) {
 
 static const blis_param_spec token_load_params[] = {
     BLIS__NUMBER("queue_threshold_tokens", 1, 1e15, 4194304, "tokens",
-                 "uncached tokens at which the score reaches 0",
-                 BLIS__INTO(token_load, full)),
+                 "uncached tokens at which the score reaches 0", BLIS__INTO(token_load, full)),
 };
 
 const blis_policy_entry blis__scorer_llmd_token_load = {
@@ -96,30 +95,27 @@ static double score_of(const prefix_scorer *self, double tokens, double share) {
 }
 
 /* What the request looked up last has at a candidate. */
-static double score_of_match(const prefix_scorer *self,
-                             const blis_routing_view *view, size_t candidate) {
+static double score_of_match(const prefix_scorer *self, const blis_routing_view *view,
+                             size_t candidate) {
   const blis__prefix_memory *memory = &self->memory;
-  return score_of(self,
-                  (double)blis__prefix_memory_tokens(memory, view, candidate),
+  return score_of(self, (double)blis__prefix_memory_tokens(memory, view, candidate),
                   blis__prefix_memory_share(memory, view, candidate));
 }
 
 static blis_status score_prefix(const blis_question *q, double *scores) {
   const blis_routing_view *view = q->view;
   prefix_scorer *self = q->state;
-  BLIS_TRY_MEM(blis__prefix_memory_look_up(&self->memory, q->request, view),
-               q->error);
+  BLIS_TRY_MEM(blis__prefix_memory_look_up(&self->memory, q->request, view), q->error);
   for (size_t i = 0; i < view->count; i++) {
     scores[i] = score_of_match(self, view, i);
   }
   return BLIS_OK;
 }
 
-static blis_status score_few_prefixes(const blis_question *q, double *scores,
-                                      uint32_t *few, size_t *count) {
+static blis_status score_few_prefixes(const blis_question *q, double *scores, uint32_t *few,
+                                      size_t *count) {
   prefix_scorer *self = q->state;
-  BLIS_TRY_MEM(blis__prefix_memory_look_up(&self->memory, q->request, q->view),
-               q->error);
+  BLIS_TRY_MEM(blis__prefix_memory_look_up(&self->memory, q->request, q->view), q->error);
   *count = self->memory.few.count;
   for (size_t k = 0; k < *count; k++) {
     few[k] = self->memory.few.items[k];
@@ -130,14 +126,12 @@ static blis_status score_few_prefixes(const blis_question *q, double *scores,
 
 static blis_status observe_prefix(const blis_question *q, size_t chosen) {
   prefix_scorer *self = q->state;
-  BLIS_TRY_MEM(blis__prefix_memory_observe(&self->memory, q->request,
-                                           q->view->instances[chosen]),
+  BLIS_TRY_MEM(blis__prefix_memory_observe(&self->memory, q->request, q->view->instances[chosen]),
                q->error);
   return BLIS_OK;
 }
 
-static int64_t believed_tokens(const void *state, const blis_routing_view *view,
-                               size_t candidate) {
+static int64_t believed_tokens(const void *state, const blis_routing_view *view, size_t candidate) {
   const prefix_scorer *self = state;
   return blis__prefix_memory_tokens(&self->memory, view, candidate);
 }
@@ -165,8 +159,7 @@ static blis_status score_precise(const blis_question *q, double *scores) {
   return BLIS_OK;
 }
 
-static int64_t precise_tokens(const void *state, const blis_routing_view *view,
-                              size_t candidate) {
+static int64_t precise_tokens(const void *state, const blis_routing_view *view, size_t candidate) {
   (void)state;
   return (int64_t)view->columns[BLIS_SIGNAL_CACHED_TOKENS][candidate];
 }
@@ -181,13 +174,10 @@ static const blis_param_spec prefix_params[] = {
                  "weight of the match length against its share of the prompt",
                  BLIS__INTO(prefix_scorer, length_weight)),
     BLIS__NUMBER("match_length_scale_tokens", 1, 1e15, 8192, "tokens",
-                 "longer matches score no higher",
-                 BLIS__INTO(prefix_scorer, length_scale)),
-    BLIS__BLOCK_SIZE_PARAM(
-        64,
-        "block size of the producer's index (below 64 the original takes 64)"),
-    BLIS__INDEX_CAPACITY_PARAM(31250,
-                               "size of the producer's index per instance"),
+                 "longer matches score no higher", BLIS__INTO(prefix_scorer, length_scale)),
+    BLIS__BLOCK_SIZE_PARAM(64,
+                           "block size of the producer's index (below 64 the original takes 64)"),
+    BLIS__INDEX_CAPACITY_PARAM(31250, "size of the producer's index per instance"),
     BLIS__INTEGER("max_prefix_tokens", 0, 1 << 30, 0, "tokens",
                   "what is behind them counts for nothing; 0 = all counts "
                   "(llm-d's producer: 131072)",
@@ -198,13 +188,12 @@ static const blis_param_spec prefix_params[] = {
                  "max_prefix_tokens are of the other)"),
 };
 
-static blis_status init_prefix(void *state, blis_policy_setup *setup,
-                               blis_error *error) {
+static blis_status init_prefix(void *state, blis_policy_setup *setup, blis_error *error) {
   prefix_scorer *self = state;
   if (blis_setup_choice(setup, "producer") == PRECISE) {
     setup->ops = &precise_ops;
-    setup->needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS) |
-                   BLIS_SIGNAL_BIT(BLIS_SIGNAL_PREFIX_HIT);
+    setup->needs =
+        BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS) | BLIS_SIGNAL_BIT(BLIS_SIGNAL_PREFIX_HIT);
     return BLIS_OK;
   }
   BLIS_TRY_MEM(blis__prefix_memory_setup(&self->memory, setup), error);
@@ -216,8 +205,7 @@ static blis_status init_prefix(void *state, blis_policy_setup *setup,
 const blis_policy_entry blis__scorer_llmd_prefix_cache = {
     .kind = BLIS_POLICY_SCORER,
     .name = "llm-d.prefix-cache-scorer",
-    .summary =
-        "share of the prompt in the router's index, and length of the match",
+    .summary = "share of the prompt in the router's index, and length of the match",
     .source = LLMD_SOURCE "; a partial last block does not count",
     BLIS__PARAMS(prefix_params),
     .ops = &prefix_ops,

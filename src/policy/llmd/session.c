@@ -20,27 +20,21 @@ typedef struct session_memory {
 } session_memory;
 
 /* 0 = the request has none. */
-static uint64_t key_of(const session_memory *self,
-                       const blis_routing_request *request) {
+static uint64_t key_of(const session_memory *self, const blis_routing_request *request) {
   const blis_call *call = request->call;
   if (call != NULL && self->key == SIBLINGS && call->parent_session != 0) {
     return GROUP | call->parent_session;
   }
-  return call != NULL && self->key == PROGRAM ? call->program->root_session
-                                              : request->session;
+  return call != NULL && self->key == PROGRAM ? call->program->root_session : request->session;
 }
 
 /* The candidate that the session is bound to, or view->count. */
-static size_t bound_candidate(const session_memory *self,
-                              const blis_routing_request *request,
+static size_t bound_candidate(const session_memory *self, const blis_routing_request *request,
                               const blis_routing_view *view) {
   uint64_t key = key_of(self, request);
-  const blis__binding *binding =
-      key == 0 ? NULL : blis__bindings_find(&self->sessions, key);
-  bool is_bound =
-      binding != NULL && view->now_us - binding->last_use_us <= self->ttl_us;
-  return is_bound ? blis_routing_view_find(view, binding->instance)
-                  : view->count;
+  const blis__binding *binding = key == 0 ? NULL : blis__bindings_find(&self->sessions, key);
+  bool is_bound = binding != NULL && view->now_us - binding->last_use_us <= self->ttl_us;
+  return is_bound ? blis_routing_view_find(view, binding->instance) : view->count;
 }
 
 static blis_status observe(const blis_question *q, size_t chosen) {
@@ -48,8 +42,7 @@ static blis_status observe(const blis_question *q, size_t chosen) {
   session_memory *self = q->state;
   uint64_t key = key_of(self, q->request);
   if (key != 0 &&
-      blis__bindings_put(&self->sessions, key, view->instances[chosen],
-                         view->now_us) != BLIS_OK) {
+      blis__bindings_put(&self->sessions, key, view->instances[chosen], view->now_us) != BLIS_OK) {
     return blis_fail_nomem(q->error);
   }
   return BLIS_OK;
@@ -81,8 +74,7 @@ static void free_state(const blis_alloc *alloc, void *state) {
 }
 
 static const blis_param_spec params_of[] = {
-    BLIS__INTEGER("ttl_us", 0, 1e15, 300e6, "us",
-                  "forget a session after this idle time",
+    BLIS__INTEGER("ttl_us", 0, 1e15, 300e6, "us", "forget a session after this idle time",
                   BLIS__INTO(session_memory, ttl_us)),
     BLIS__CHOICE("key", "session|siblings|program",
                  "what stays together: a session; of session graphs, all "
@@ -90,8 +82,7 @@ static const blis_param_spec params_of[] = {
                  BLIS__INTO(session_memory, key)),
 };
 
-static blis_status init(void *state, blis_policy_setup *setup,
-                        blis_error *error) {
+static blis_status init(void *state, blis_policy_setup *setup, blis_error *error) {
   (void)error;
   blis__bindings_init(&((session_memory *)state)->sessions, setup->alloc);
   return BLIS_OK;
@@ -103,9 +94,7 @@ const blis_policy_entry blis__scorer_llmd_session_affinity = {
     .summary = "1 for the session's instance, else 0",
     .source = "llm-d router ebab6879",
     BLIS__PARAMS(params_of),
-    .ops = &(const blis_scorer_ops){.score = score,
-                                    .observe = observe,
-                                    .free = free_state},
+    .ops = &(const blis_scorer_ops){.score = score, .observe = observe, .free = free_state},
     .state_size = sizeof(session_memory),
     .init = init,
 };
@@ -116,9 +105,7 @@ const blis_policy_entry blis__filter_session_affinity = {
     .summary = "keeps only the session's instance while it is a candidate",
     .source = "llm-d router ebab6879",
     BLIS__PARAMS(params_of),
-    .ops = &(const blis_filter_ops){.filter = filter,
-                                    .observe = observe,
-                                    .free = free_state},
+    .ops = &(const blis_filter_ops){.filter = filter, .observe = observe, .free = free_state},
     .state_size = sizeof(session_memory),
     .init = init,
 };

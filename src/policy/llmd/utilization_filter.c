@@ -38,26 +38,22 @@ static blis_status filter(const blis_question *q, bool *keep) {
   return BLIS_OK;
 }
 
-#define LIMIT(given_name, most, given_unit, of)                                \
-  BLIS__NUMBER(given_name, 0, most, most, given_unit,                          \
-               "most " of " of a candidate")
+#define LIMIT(given_name, most, given_unit, of)                                                    \
+  BLIS__NUMBER(given_name, 0, most, most, given_unit, "most " of " of a candidate")
 
 static const blis_param_spec params_of[] = {
     LIMIT("max_active_requests", 1e12, "requests", "requests in flight"),
     LIMIT("max_running_requests", 1e12, "requests", "requests in the batch"),
     LIMIT("max_waiting_queue", 1e12, "requests", "waiting requests"),
     LIMIT("max_kv_cache_utilization", 1, "0 to 1", "use of the KV cache"),
-    BLIS__BOOLEAN("fallback_on_empty", 0,
-                  "keep all if none is within the limits",
+    BLIS__BOOLEAN("fallback_on_empty", 0, "keep all if none is within the limits",
                   BLIS__INTO(utilization_filter, falls_back)),
 };
 
-static blis_status init(void *state, blis_policy_setup *setup,
-                        blis_error *error) {
+static blis_status init(void *state, blis_policy_setup *setup, blis_error *error) {
   utilization_filter *self = state;
   for (size_t k = 0; k < LIMIT_COUNT; k++) {
-    const blis_param *limit =
-        blis_params_find(setup->params, params_of[k].name);
+    const blis_param *limit = blis_params_find(setup->params, params_of[k].name);
     if (limit != NULL) {
       self->signals[self->count] = signals[k];
       self->limits[self->count++] = limit->number;
@@ -68,8 +64,7 @@ static blis_status init(void *state, blis_policy_setup *setup,
     return blis_fail(error, BLIS_ERR_INVALID,
                      "filter llm-d.utilization-filter: no limit is set; "
                      "expected at least one of %s, %s, %s, %s",
-                     params_of[0].name, params_of[1].name, params_of[2].name,
-                     params_of[3].name);
+                     params_of[0].name, params_of[1].name, params_of[2].name, params_of[3].name);
   }
   return BLIS_OK;
 }

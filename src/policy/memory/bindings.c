@@ -25,12 +25,10 @@ static blis__binding *at(const blis__bindings *bindings, uint32_t place) {
 }
 
 static void take_out(blis__bindings *bindings, const blis__binding *binding) {
-  uint32_t *to_newer = binding->older == NONE
-                           ? &bindings->oldest
-                           : &at(bindings, binding->older)->newer;
-  uint32_t *to_older = binding->newer == NONE
-                           ? &bindings->newest
-                           : &at(bindings, binding->newer)->older;
+  uint32_t *to_newer =
+      binding->older == NONE ? &bindings->oldest : &at(bindings, binding->older)->newer;
+  uint32_t *to_older =
+      binding->newer == NONE ? &bindings->newest : &at(bindings, binding->newer)->older;
   BLIS_ASSERT(*to_newer == *to_older && at(bindings, *to_newer) == binding);
   *to_newer = binding->newer;
   *to_older = binding->older;
@@ -43,30 +41,24 @@ static void link_newest(blis__bindings *bindings, uint32_t place) {
   if (bindings->newest == NONE) {
     bindings->oldest = place;
   } else {
-    BLIS_ASSERT(at(bindings, bindings->newest)->last_use_us <=
-                binding->last_use_us);
+    BLIS_ASSERT(at(bindings, bindings->newest)->last_use_us <= binding->last_use_us);
     at(bindings, bindings->newest)->newer = place;
   }
   bindings->newest = place;
 }
 
-const blis__binding *blis__bindings_find(const blis__bindings *bindings,
-                                         uint64_t key) {
+const blis__binding *blis__bindings_find(const blis__bindings *bindings, uint64_t key) {
   uint64_t place;
-  return blis_map_get(&bindings->by_key, key, &place)
-             ? at(bindings, (uint32_t)place)
-             : NULL;
+  return blis_map_get(&bindings->by_key, key, &place) ? at(bindings, (uint32_t)place) : NULL;
 }
 
 size_t blis__bindings_candidate(const blis__bindings *bindings, uint64_t key,
                                 const blis_routing_view *view) {
   const blis__binding *binding = blis__bindings_find(bindings, key);
-  return binding == NULL ? view->count
-                         : blis_routing_view_find(view, binding->instance);
+  return binding == NULL ? view->count : blis_routing_view_find(view, binding->instance);
 }
 
-static blis_status add(blis__bindings *bindings, uint64_t key,
-                       uint32_t *place) {
+static blis_status add(blis__bindings *bindings, uint64_t key, uint32_t *place) {
   BLIS_TRY(blis_pool_take(&bindings->pool, place));
   if (blis_map_put(&bindings->by_key, key, *place) != BLIS_OK) {
     blis_pool_give(&bindings->pool, *place);
@@ -76,8 +68,8 @@ static blis_status add(blis__bindings *bindings, uint64_t key,
   return BLIS_OK;
 }
 
-blis_status blis__bindings_put(blis__bindings *bindings, uint64_t key,
-                               uint32_t instance, int64_t now_us) {
+blis_status blis__bindings_put(blis__bindings *bindings, uint64_t key, uint32_t instance,
+                               int64_t now_us) {
   uint64_t found;
   uint32_t place;
   if (blis_map_get(&bindings->by_key, key, &found)) {

@@ -34,17 +34,15 @@ void blis__bindings_deinit(blis__bindings *bindings);
 uint32_t blis__bindings_count(const blis__bindings *bindings);
 
 /* Valid until it is removed; NULL = not bound. Does not count as a use. */
-const blis__binding *blis__bindings_find(const blis__bindings *bindings,
-                                         uint64_t key);
+const blis__binding *blis__bindings_find(const blis__bindings *bindings, uint64_t key);
 
 /* The candidate that key is bound to; view->count when there is none. */
 size_t blis__bindings_candidate(const blis__bindings *bindings, uint64_t key,
                                 const blis_routing_view *view);
 
 /* Binds key, or rebinds it, and makes it the one used last. */
-BLIS_MUSTUSE blis_status blis__bindings_put(blis__bindings *bindings,
-                                            uint64_t key, uint32_t instance,
-                                            int64_t now_us);
+BLIS_MUSTUSE blis_status blis__bindings_put(blis__bindings *bindings, uint64_t key,
+                                            uint32_t instance, int64_t now_us);
 
 /* Nothing when key is not bound. */
 void blis__bindings_remove(blis__bindings *bindings, uint64_t key);

@@ -9,8 +9,7 @@
 
 void blis__hash_ring_init(blis__hash_ring *ring, const blis_alloc *alloc,
                           uint32_t points_per_candidate) {
-  *ring = (blis__hash_ring){.alloc = *alloc,
-                            .points_per_candidate = points_per_candidate};
+  *ring = (blis__hash_ring){.alloc = *alloc, .points_per_candidate = points_per_candidate};
 }
 
 void blis__hash_ring_deinit(blis__hash_ring *ring) {
@@ -25,8 +24,7 @@ static int compare_points(const void *a, const void *b) {
   if (left->hash != right->hash) {
     return left->hash < right->hash ? -1 : 1;
   }
-  return (left->candidate > right->candidate) -
-         (left->candidate < right->candidate);
+  return (left->candidate > right->candidate) - (left->candidate < right->candidate);
 }
 
 static uint64_t point_hash(const char *id, uint32_t k) {
@@ -36,29 +34,25 @@ static uint64_t point_hash(const char *id, uint32_t k) {
   return blis_xxh64(parts, 2);
 }
 
-static bool is_made_for(const blis__hash_ring *ring,
-                        const blis_routing_view *view) {
+static bool is_made_for(const blis__hash_ring *ring, const blis_routing_view *view) {
   return ring->instances.count == view->count &&
-         memcmp(ring->instances.items, view->instances,
-                view->count * sizeof *view->instances) == 0;
+         memcmp(ring->instances.items, view->instances, view->count * sizeof *view->instances) == 0;
 }
 
-blis_status blis__hash_ring_of(blis__hash_ring *ring,
-                               const blis_routing_view *view) {
+blis_status blis__hash_ring_of(blis__hash_ring *ring, const blis_routing_view *view) {
   if (is_made_for(ring, view)) {
     return BLIS_OK;
   }
   size_t count = view->count * ring->points_per_candidate;
   BLIS_TRY(blis_array_reserve(&ring->alloc, &ring->points, count));
   BLIS_TRY(blis_array_reserve(&ring->alloc, &ring->instances, view->count));
-  memcpy(ring->instances.items, view->instances,
-         view->count * sizeof *view->instances);
+  memcpy(ring->instances.items, view->instances, view->count * sizeof *view->instances);
   ring->instances.count = view->count;
   ring->points.count = 0;
   for (size_t i = 0; i < view->count; i++) {
     for (uint32_t k = 0; k < ring->points_per_candidate; k++) {
-      ring->points.items[ring->points.count++] = (blis__ring_point){
-          .hash = point_hash(view->ids[i], k), .candidate = (uint32_t)i};
+      ring->points.items[ring->points.count++] =
+          (blis__ring_point){.hash = point_hash(view->ids[i], k), .candidate = (uint32_t)i};
     }
   }
   qsort(ring->points.items, count, sizeof *ring->points.items, compare_points);

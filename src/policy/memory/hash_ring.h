@@ -39,8 +39,7 @@ void blis__hash_ring_deinit(blis__hash_ring *ring);
  * Makes the ring one of the view's candidates, if it is not yet. O(candidates)
  * when it is, O(points log points) otherwise. BLIS_ERR_NOMEM or BLIS_OK.
  */
-BLIS_MUSTUSE blis_status blis__hash_ring_of(blis__hash_ring *ring,
-                                            const blis_routing_view *view);
+BLIS_MUSTUSE blis_status blis__hash_ring_of(blis__hash_ring *ring, const blis_routing_view *view);
 
 /* Index of the point that a key belongs to; the next ones follow, in a ring. */
 size_t blis__hash_ring_find(const blis__hash_ring *ring, uint64_t key);

@@ -36,18 +36,17 @@ static inline uint64_t *blis__holders_items(const blis__holders *holders,
 }
 
 /* The word of an instance, or NULL. */
-uint64_t *blis__holders_find(const blis__holders *holders,
-                             const blis__span_store *store, uint32_t instance);
+uint64_t *blis__holders_find(const blis__holders *holders, const blis__span_store *store,
+                             uint32_t instance);
 
 /*
  * Appends an instance that is not there and does not hold all. Takes at most
  * one span of count + 1 words.
  */
-void blis__holders_add(blis__holders *holders, blis__span_store *store,
-                       uint32_t instance, uint32_t entry);
+void blis__holders_add(blis__holders *holders, blis__span_store *store, uint32_t instance,
+                       uint32_t entry);
 
 /* Removes an instance that is there; the last one frees the memory. */
-void blis__holders_remove(blis__holders *holders, blis__span_store *store,
-                          uint32_t instance);
+void blis__holders_remove(blis__holders *holders, blis__span_store *store, uint32_t instance);
 
 #endif

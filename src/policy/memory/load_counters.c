@@ -10,8 +10,7 @@ enum {
   PROMPT          /* twice the length of the prompt, + 1 when it decodes */
 };
 
-blis_status blis__load_counters_reserve(blis__load_counters *counters,
-                                        const blis_alloc *alloc,
+blis_status blis__load_counters_reserve(blis__load_counters *counters, const blis_alloc *alloc,
                                         const blis_routing_view *view) {
   size_t instances = (size_t)view->instances[view->count - 1] + 1;
   BLIS_TRY(blis_array_reserve(alloc, counters, instances));
@@ -21,9 +20,8 @@ blis_status blis__load_counters_reserve(blis__load_counters *counters,
   return BLIS_OK;
 }
 
-void blis__load_counters_add(blis__load_counters *counters, blis_ticket *ticket,
-                             uint32_t instance, int64_t prefill_tokens,
-                             int64_t prompt_tokens) {
+void blis__load_counters_add(blis__load_counters *counters, blis_ticket *ticket, uint32_t instance,
+                             int64_t prefill_tokens, int64_t prompt_tokens) {
   blis__load *load = &counters->items[instance];
   load->requests++;
   load->pending_prefill_tokens += prefill_tokens;
@@ -32,8 +30,8 @@ void blis__load_counters_add(blis__load_counters *counters, blis_ticket *ticket,
   ticket->values[PROMPT] = 2 * prompt_tokens;
 }
 
-void blis__load_counters_first_token(blis__load_counters *counters,
-                                     blis_ticket *ticket, uint32_t instance) {
+void blis__load_counters_first_token(blis__load_counters *counters, blis_ticket *ticket,
+                                     uint32_t instance) {
   blis__load *load = &counters->items[instance];
   load->pending_prefill_tokens -= ticket->values[PENDING_TOKENS];
   ticket->values[PENDING_TOKENS] = 0;
@@ -45,8 +43,8 @@ void blis__load_counters_first_token(blis__load_counters *counters,
   }
 }
 
-void blis__load_counters_ended(blis__load_counters *counters,
-                               blis_ticket *ticket, uint32_t instance) {
+void blis__load_counters_ended(blis__load_counters *counters, blis_ticket *ticket,
+                               uint32_t instance) {
   blis__load *load = &counters->items[instance];
   int64_t prompt_tokens = ticket->values[PROMPT] / 2;
   bool is_decoding = ticket->values[PROMPT] % 2 != 0;

@@ -16,8 +16,8 @@
 #include "policy/contract/view.h"
 
 typedef struct blis__load {
-  int64_t requests; /* in flight */
-  int64_t decoding; /* of these, first token is out; preempted ones, too */
+  int64_t requests;               /* in flight */
+  int64_t decoding;               /* of these, first token is out; preempted ones, too */
   int64_t pending_prefill_tokens; /* of these, first token is not out */
   int64_t ongoing_tokens;         /* prompts of those in flight */
   int64_t decode_tokens;          /* prompts of those that decode */
@@ -27,22 +27,21 @@ typedef struct blis__load {
 typedef BLIS_ARRAY(blis__load) blis__load_counters;
 
 /* Items for every candidate of the view. BLIS_ERR_NOMEM or BLIS_OK. */
-BLIS_MUSTUSE blis_status blis__load_counters_reserve(
-    blis__load_counters *counters, const blis_alloc *alloc,
-    const blis_routing_view *view);
+BLIS_MUSTUSE blis_status blis__load_counters_reserve(blis__load_counters *counters,
+                                                     const blis_alloc *alloc,
+                                                     const blis_routing_view *view);
 
 /*
  * A request with this much prefill to do, of a prompt, goes to the instance.
  */
-void blis__load_counters_add(blis__load_counters *counters, blis_ticket *ticket,
-                             uint32_t instance, int64_t prefill_tokens,
-                             int64_t prompt_tokens);
+void blis__load_counters_add(blis__load_counters *counters, blis_ticket *ticket, uint32_t instance,
+                             int64_t prefill_tokens, int64_t prompt_tokens);
 
 /* Any number of times per request: a preempted one gets another. */
-void blis__load_counters_first_token(blis__load_counters *counters,
-                                     blis_ticket *ticket, uint32_t instance);
+void blis__load_counters_first_token(blis__load_counters *counters, blis_ticket *ticket,
+                                     uint32_t instance);
 
-void blis__load_counters_ended(blis__load_counters *counters,
-                               blis_ticket *ticket, uint32_t instance);
+void blis__load_counters_ended(blis__load_counters *counters, blis_ticket *ticket,
+                               uint32_t instance);
 
 #endif

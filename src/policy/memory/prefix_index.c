@@ -54,8 +54,7 @@ struct blis_prefix_index {
   BLIS_ARRAY(step) steps;
 };
 
-blis_prefix_index *blis_prefix_index_new(const blis_alloc *alloc,
-                                         uint64_t capacity_blocks) {
+blis_prefix_index *blis_prefix_index_new(const blis_alloc *alloc, uint64_t capacity_blocks) {
   BLIS_ASSERT(capacity_blocks >= 1);
   blis_prefix_index *index = blis_alloc_new(alloc, sizeof *index);
   if (index != NULL) {
@@ -84,8 +83,7 @@ void blis_prefix_index_free(blis_prefix_index *index) {
   blis_alloc_free(&alloc, index, sizeof *index);
 }
 
-uint64_t blis_prefix_index_size(const blis_prefix_index *index,
-                                uint32_t instance) {
+uint64_t blis_prefix_index_size(const blis_prefix_index *index, uint32_t instance) {
   return instance < index->lrus.count ? index->lrus.items[instance].blocks : 0;
 }
 
@@ -100,11 +98,9 @@ static uint32_t find_node(const blis_prefix_index *index, blis_block_id first) {
 }
 
 /* How many blocks of the node, found by its first, the chain has at start. */
-static uint32_t agreement(const node *n, const blis_block_chain *chain,
-                          uint32_t start) {
+static uint32_t agreement(const node *n, const blis_block_chain *chain, uint32_t start) {
   uint32_t left = chain->prompt_blocks - start;
-  return blis_block_chain_run(chain, start,
-                              left < n->length ? left : n->length);
+  return blis_block_chain_run(chain, start, left < n->length ? left : n->length);
 }
 
 /* Matches that are being counted; few lists the instances that have some. */
@@ -116,15 +112,15 @@ typedef struct matches {
 } matches;
 
 /* Whether some instance has matched everything up to start, and the node. */
-static bool extend_matches(const blis_prefix_index *index, const node *n,
-                           uint32_t start, uint32_t length, matches *found) {
+static bool extend_matches(const blis_prefix_index *index, const node *n, uint32_t start,
+                           uint32_t length, matches *found) {
   const uint64_t *holders = blis__holders_items(&n->holders, &index->spans);
   uint32_t *blocks = found->blocks;
   bool is_matched = false;
   for (uint32_t i = 0; i < n->holders.count; i++) {
     uint32_t instance = blis__holder_instance(holders[i]);
-    if ((holders[i] & BLIS__HOLDS_ALL) != 0 &&
-        instance < found->instance_count && blocks[instance] == start) {
+    if ((holders[i] & BLIS__HOLDS_ALL) != 0 && instance < found->instance_count &&
+        blocks[instance] == start) {
       blocks[instance] += length;
       is_matched = true;
       if (start == 0 && found->few != NULL) {
@@ -135,8 +131,8 @@ static bool extend_matches(const blis_prefix_index *index, const node *n,
   return is_matched;
 }
 
-static void match(const blis_prefix_index *index,
-                  const blis_block_chain *whole_chain, matches *matched) {
+static void match(const blis_prefix_index *index, const blis_block_chain *whole_chain,
+                  matches *matched) {
   const blis_block_chain prompt = blis_block_chain_of_prompt(whole_chain);
   const blis_block_chain *chain = &prompt;
   uint32_t start = 0;
@@ -147,25 +143,21 @@ static void match(const blis_prefix_index *index,
     }
     const node *n = &index->nodes.items[found];
     uint32_t length = agreement(n, chain, start);
-    if (!extend_matches(index, n, start, length, matched) ||
-        length < n->length) {
+    if (!extend_matches(index, n, start, length, matched) || length < n->length) {
       return;
     }
     start += length;
   }
 }
 
-void blis_prefix_index_match(const blis_prefix_index *index,
-                             const blis_block_chain *chain, uint32_t *blocks,
-                             uint32_t instance_count) {
+void blis_prefix_index_match(const blis_prefix_index *index, const blis_block_chain *chain,
+                             uint32_t *blocks, uint32_t instance_count) {
   memset(blocks, 0, instance_count * sizeof *blocks);
   match(index, chain, &(matches){blocks, instance_count, NULL, 0});
 }
 
-uint32_t blis_prefix_index_match_few(const blis_prefix_index *index,
-                                     const blis_block_chain *chain,
-                                     uint32_t *blocks, uint32_t instance_count,
-                                     uint32_t *few) {
+uint32_t blis_prefix_index_match_few(const blis_prefix_index *index, const blis_block_chain *chain,
+                                     uint32_t *blocks, uint32_t instance_count, uint32_t *few) {
   matches matched = {blocks, instance_count, few, 0};
   match(index, chain, &matched);
   return matched.few_count;
@@ -181,11 +173,9 @@ static bool is_private(blis_block_id id) {
  * How many blocks from start on, the first of which is unknown, make a node:
  * up to one that begins another.
  */
-static uint32_t gap(const blis_prefix_index *index,
-                    const blis_block_chain *chain, uint32_t start) {
+static uint32_t gap(const blis_prefix_index *index, const blis_block_chain *chain, uint32_t start) {
   blis_block_id first = blis_block_chain_at(chain, start);
-  uint32_t run =
-      blis_block_chain_run(chain, start, chain->prompt_blocks - start);
+  uint32_t run = blis_block_chain_run(chain, start, chain->prompt_blocks - start);
   if (is_private(first) || first > index->highest_shared) {
     return run;
   }
@@ -198,8 +188,7 @@ typedef struct room {
   size_t words;
 } room;
 
-static void add_room_for_step(const blis_prefix_index *index, const step *s,
-                              room *needed) {
+static void add_room_for_step(const blis_prefix_index *index, const step *s, room *needed) {
   needed->entries++;
   if (s->node == NONE) {
     needed->nodes++;
@@ -215,8 +204,7 @@ static void add_room_for_step(const blis_prefix_index *index, const step *s,
   }
 }
 
-static blis_status make_room(blis_prefix_index *index, const room *needed,
-                             uint32_t instance) {
+static blis_status make_room(blis_prefix_index *index, const room *needed, uint32_t instance) {
   const blis_alloc *alloc = &index->alloc;
   size_t nodes = index->nodes.count + needed->nodes;
   size_t entries = index->entries.count + needed->entries;
@@ -224,8 +212,7 @@ static blis_status make_room(blis_prefix_index *index, const room *needed,
   BLIS_TRY(blis_array_reserve(alloc, &index->free_nodes, nodes));
   BLIS_TRY(blis_array_reserve(alloc, &index->entries, entries));
   BLIS_TRY(blis_array_reserve(alloc, &index->free_entries, entries));
-  BLIS_TRY(blis_map_reserve(&index->by_first,
-                            blis_map_count(&index->by_first) + needed->nodes));
+  BLIS_TRY(blis_map_reserve(&index->by_first, blis_map_count(&index->by_first) + needed->nodes));
   blis_map *words = &index->firsts.words;
   BLIS_TRY(blis_map_reserve(words, blis_map_count(words) + needed->nodes));
   BLIS_TRY(blis__span_store_reserve(&index->spans, needed->words));
@@ -243,9 +230,8 @@ static blis_status plan(blis_prefix_index *index, const blis_block_chain *chain,
   uint32_t start = 0;
   while (start < chain->prompt_blocks) {
     step s = {find_node(index, blis_block_chain_at(chain, start)), start, 0};
-    s.length = s.node == NONE
-                   ? gap(index, chain, start)
-                   : agreement(&index->nodes.items[s.node], chain, start);
+    s.length = s.node == NONE ? gap(index, chain, start)
+                              : agreement(&index->nodes.items[s.node], chain, start);
     BLIS_TRY(blis_array_push(&index->alloc, &index->steps, s));
     add_room_for_step(index, &s, &needed);
     start += s.length;
@@ -272,15 +258,13 @@ static uint32_t take_entry(blis_prefix_index *index) {
 /* Room for a bit that is to be set was made. */
 static void flip_first(blis_prefix_index *index, blis_block_id first) {
   if (!is_private(first)) {
-    blis_status status =
-        blis_sparse_bits_flip(&index->firsts, first / BLIS_WORD_BITS,
-                              UINT64_C(1) << first % BLIS_WORD_BITS, NULL);
+    blis_status status = blis_sparse_bits_flip(&index->firsts, first / BLIS_WORD_BITS,
+                                               UINT64_C(1) << first % BLIS_WORD_BITS, NULL);
     BLIS_ASSERT(status == BLIS_OK);
   }
 }
 
-static uint32_t add_node(blis_prefix_index *index, blis_block_id first,
-                         uint32_t length) {
+static uint32_t add_node(blis_prefix_index *index, blis_block_id first, uint32_t length) {
   uint32_t added = take_node(index);
   index->nodes.items[added] = (node){.first = first, .length = length};
   blis_status status = blis_map_put(&index->by_first, first, added);
@@ -298,8 +282,7 @@ static void free_node(blis_prefix_index *index, uint32_t which) {
   index->free_nodes.items[index->free_nodes.count++] = which;
 }
 
-static uint32_t new_node(blis_prefix_index *index,
-                         const blis_block_chain *chain, const step *s) {
+static uint32_t new_node(blis_prefix_index *index, const blis_block_chain *chain, const step *s) {
   blis_block_id first = blis_block_chain_at(chain, s->start);
   blis_block_id last = first + (s->length - 1);
   if (!is_private(first) && last > index->highest_shared) {
@@ -309,8 +292,7 @@ static uint32_t new_node(blis_prefix_index *index,
 }
 
 /* Puts an entry right before (older than) another; NONE = behind the newest. */
-static void link_entry(blis_prefix_index *index, lru *order, uint32_t which,
-                       uint32_t newer) {
+static void link_entry(blis_prefix_index *index, lru *order, uint32_t which, uint32_t newer) {
   entry *entries = index->entries.items;
   uint32_t older = newer == NONE ? order->newest : entries[newer].older;
   entries[which].older = older;
@@ -323,10 +305,8 @@ static void unlink_entry(blis_prefix_index *index, lru *order, uint32_t which) {
   entry *entries = index->entries.items;
   uint32_t older = entries[which].older;
   uint32_t newer = entries[which].newer;
-  BLIS_ASSERT(older == NONE ? order->oldest == which
-                            : entries[older].newer == which);
-  BLIS_ASSERT(newer == NONE ? order->newest == which
-                            : entries[newer].older == which);
+  BLIS_ASSERT(older == NONE ? order->oldest == which : entries[older].newer == which);
+  BLIS_ASSERT(newer == NONE ? order->newest == which : entries[newer].older == which);
   *(older == NONE ? &order->oldest : &entries[older].newer) = newer;
   *(newer == NONE ? &order->newest : &entries[newer].older) = older;
 }
@@ -341,8 +321,7 @@ static void free_entry(blis_prefix_index *index, lru *order, uint32_t which) {
  * Hands one holder's last blocks on to the new lower part; what is left of it
  * gets an entry of its own, right before.
  */
-static void split_holder(blis_prefix_index *index, uint32_t upper,
-                         uint32_t lower, uint64_t word) {
+static void split_holder(blis_prefix_index *index, uint32_t upper, uint32_t lower, uint64_t word) {
   node *upper_node = &index->nodes.items[upper];
   node *lower_node = &index->nodes.items[lower];
   uint32_t instance = blis__holder_instance(word);
@@ -353,8 +332,7 @@ static void split_holder(blis_prefix_index *index, uint32_t upper,
   index->entries.items[moved].blocks = held - kept;
   blis__holders_add(&lower_node->holders, &index->spans, instance, moved);
   if (held - kept == lower_node->length) {
-    *blis__holders_find(&lower_node->holders, &index->spans, instance) |=
-        BLIS__HOLDS_ALL;
+    *blis__holders_find(&lower_node->holders, &index->spans, instance) |= BLIS__HOLDS_ALL;
   }
   if (kept == 0) {
     blis__holders_remove(&upper_node->holders, &index->spans, instance);
@@ -364,21 +342,18 @@ static void split_holder(blis_prefix_index *index, uint32_t upper,
   index->entries.items[added] = (entry){.node = upper, .blocks = kept};
   link_entry(index, &index->lrus.items[instance], added, moved);
   *blis__holders_find(&upper_node->holders, &index->spans, instance) =
-      (uint64_t)instance << 32 | added |
-      (kept == upper_node->length ? BLIS__HOLDS_ALL : 0);
+      (uint64_t)instance << 32 | added | (kept == upper_node->length ? BLIS__HOLDS_ALL : 0);
 }
 
 /* Cuts a node after its first length blocks; the rest becomes a node. */
-static void split_node(blis_prefix_index *index, uint32_t upper,
-                       uint32_t length) {
+static void split_node(blis_prefix_index *index, uint32_t upper, uint32_t length) {
   node *n = &index->nodes.items[upper];
   uint32_t rest = n->length - length;
   n->length = length;
   uint32_t added = add_node(index, n->first + length, rest);
   for (uint32_t i = index->nodes.items[upper].holders.count; i-- > 0;) {
     const blis__holders *holders = &index->nodes.items[upper].holders;
-    split_holder(index, upper, added,
-                 blis__holders_items(holders, &index->spans)[i]);
+    split_holder(index, upper, added, blis__holders_items(holders, &index->spans)[i]);
   }
 }
 
@@ -395,8 +370,7 @@ static void touch(blis_prefix_index *index, uint32_t which, uint32_t instance) {
     e = take_entry(index);
     index->entries.items[e] = (entry){.node = which};
     blis__holders_add(&n->holders, &index->spans, instance, e);
-    word =
-        &blis__holders_items(&n->holders, &index->spans)[n->holders.count - 1];
+    word = &blis__holders_items(&n->holders, &index->spans)[n->holders.count - 1];
   }
   *word |= BLIS__HOLDS_ALL;
   order->blocks += n->length - index->entries.items[e].blocks;
@@ -405,8 +379,7 @@ static void touch(blis_prefix_index *index, uint32_t which, uint32_t instance) {
 }
 
 /* Drops the least recent blocks of an instance, all but so many. */
-static void trim(blis_prefix_index *index, uint32_t instance,
-                 uint64_t kept_blocks) {
+static void trim(blis_prefix_index *index, uint32_t instance, uint64_t kept_blocks) {
   lru *order = &index->lrus.items[instance];
   while (order->blocks > kept_blocks) {
     uint32_t oldest = order->oldest;
@@ -418,8 +391,7 @@ static void trim(blis_prefix_index *index, uint32_t instance,
     if (e->blocks > excess) {
       e->blocks -= (uint32_t)excess;
       order->blocks -= excess;
-      *blis__holders_find(&n->holders, &index->spans, instance) &=
-          ~BLIS__HOLDS_ALL;
+      *blis__holders_find(&n->holders, &index->spans, instance) &= ~BLIS__HOLDS_ALL;
       return;
     }
     order->blocks -= e->blocks;
@@ -436,8 +408,7 @@ static void trim(blis_prefix_index *index, uint32_t instance,
  * The order of touches is all that matters: at every moment the set is the
  * most recently touched blocks, so trimming may wait until the end.
  */
-blis_status blis_prefix_index_observe(blis_prefix_index *index,
-                                      const blis_block_chain *whole_chain,
+blis_status blis_prefix_index_observe(blis_prefix_index *index, const blis_block_chain *whole_chain,
                                       uint32_t instance) {
   const blis_block_chain prompt = blis_block_chain_of_prompt(whole_chain);
   const blis_block_chain *chain = &prompt;
@@ -454,8 +425,7 @@ blis_status blis_prefix_index_observe(blis_prefix_index *index,
   }
   trim(index, instance, index->capacity);
   BLIS_ASSERT(blis_prefix_index_size(index, instance) <= index->capacity);
-  BLIS_ASSERT(blis_map_count(&index->by_first) + index->free_nodes.count ==
-              index->nodes.count);
+  BLIS_ASSERT(blis_map_count(&index->by_first) + index->free_nodes.count == index->nodes.count);
   BLIS_INVARIANT(blis_prefix_index_check(index));
   return BLIS_OK;
 }
@@ -473,23 +443,19 @@ static bool check_order(const blis_prefix_index *index, uint32_t instance) {
   const lru *order = &index->lrus.items[instance];
   uint64_t blocks = 0;
   uint32_t older = NONE;
-  for (uint32_t i = order->oldest; i != NONE;
-       older = i, i = index->entries.items[i].newer) {
+  for (uint32_t i = order->oldest; i != NONE; older = i, i = index->entries.items[i].newer) {
     const entry *e = &index->entries.items[i];
     const node *n = &index->nodes.items[e->node];
-    const uint64_t *word =
-        blis__holders_find(&n->holders, &index->spans, instance);
+    const uint64_t *word = blis__holders_find(&n->holders, &index->spans, instance);
     bool holds_all = word != NULL && (*word & BLIS__HOLDS_ALL) != 0;
-    if (e->older != older || e->blocks == 0 || e->blocks > n->length ||
-        word == NULL || blis__holder_entry(*word) != i ||
-        holds_all != (e->blocks == n->length) ||
+    if (e->older != older || e->blocks == 0 || e->blocks > n->length || word == NULL ||
+        blis__holder_entry(*word) != i || holds_all != (e->blocks == n->length) ||
         (!holds_all && i != order->oldest)) {
       return false;
     }
     blocks += e->blocks;
   }
-  return older == order->newest && blocks == order->blocks &&
-         blocks <= index->capacity;
+  return older == order->newest && blocks == order->blocks && blocks <= index->capacity;
 }
 
 bool blis_prefix_index_check(const blis_prefix_index *index) {
@@ -499,8 +465,7 @@ bool blis_prefix_index_check(const blis_prefix_index *index) {
     const node *n = &index->nodes.items[i];
     live_nodes += n->length > 0;
     held += n->holders.count;
-    if (n->length > 0 &&
-        (n->holders.count == 0 || find_node(index, n->first) != i)) {
+    if (n->length > 0 && (n->holders.count == 0 || find_node(index, n->first) != i)) {
       return false;
     }
   }
@@ -509,8 +474,7 @@ bool blis_prefix_index_check(const blis_prefix_index *index) {
       return false;
     }
   }
-  return live_nodes == blis_map_count(&index->by_first) &&
-         index->firsts.count <= live_nodes &&
+  return live_nodes == blis_map_count(&index->by_first) && index->firsts.count <= live_nodes &&
          live_nodes + index->free_nodes.count == index->nodes.count &&
          held + index->free_entries.count == index->entries.count;
 }

@@ -38,8 +38,7 @@ typedef struct blis_prefix_index blis_prefix_index;
  * capacity_blocks >= 1 is per instance. Instances need not be announced.
  * Copies *alloc. NULL = out of memory.
  */
-blis_prefix_index *blis_prefix_index_new(const blis_alloc *alloc,
-                                         uint64_t capacity_blocks);
+blis_prefix_index *blis_prefix_index_new(const blis_alloc *alloc, uint64_t capacity_blocks);
 
 /* NULL is allowed. */
 void blis_prefix_index_free(blis_prefix_index *index);
@@ -48,29 +47,26 @@ void blis_prefix_index_free(blis_prefix_index *index);
  * blocks[i] = how many leading full blocks of the chain instance i holds, for
  * i < instance_count.
  */
-void blis_prefix_index_match(const blis_prefix_index *index,
-                             const blis_block_chain *chain, uint32_t *blocks,
-                             uint32_t instance_count);
+void blis_prefix_index_match(const blis_prefix_index *index, const blis_block_chain *chain,
+                             uint32_t *blocks, uint32_t instance_count);
 
 /*
  * The same for blocks that are all 0, with a look at those instances alone that
  * hold some: lists these in few, which has room for all, and says how many.
  */
-uint32_t blis_prefix_index_match_few(const blis_prefix_index *index,
-                                     const blis_block_chain *chain,
-                                     uint32_t *blocks, uint32_t instance_count,
-                                     uint32_t *few);
+uint32_t blis_prefix_index_match_few(const blis_prefix_index *index, const blis_block_chain *chain,
+                                     uint32_t *blocks, uint32_t instance_count, uint32_t *few);
 
 /* The chain was sent to instance. BLIS_ERR_NOMEM leaves the index unchanged. */
-BLIS_MUSTUSE blis_status blis_prefix_index_observe(
-    blis_prefix_index *index, const blis_block_chain *chain, uint32_t instance);
+BLIS_MUSTUSE blis_status blis_prefix_index_observe(blis_prefix_index *index,
+                                                   const blis_block_chain *chain,
+                                                   uint32_t instance);
 
 /* The instance holds nothing any more: it has failed, or starts anew. */
 void blis_prefix_index_forget(blis_prefix_index *index, uint32_t instance);
 
 /* How many blocks an instance holds, <= capacity. */
-uint64_t blis_prefix_index_size(const blis_prefix_index *index,
-                                uint32_t instance);
+uint64_t blis_prefix_index_size(const blis_prefix_index *index, uint32_t instance);
 
 /* Walks everything, O(nodes); true when every invariant holds. */
 bool blis_prefix_index_check(const blis_prefix_index *index);

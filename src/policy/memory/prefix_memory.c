@@ -1,21 +1,17 @@
 #include "policy/memory/prefix_memory.h"
 
-blis_status blis__prefix_memory_init(blis__prefix_memory *memory,
-                                     const blis_alloc *alloc,
-                                     uint32_t block_size_tokens,
-                                     uint64_t capacity_blocks) {
-  *memory = (blis__prefix_memory){
-      .alloc = *alloc,
-      .index = blis_prefix_index_new(alloc, capacity_blocks),
-      .block_size_tokens = block_size_tokens};
+blis_status blis__prefix_memory_init(blis__prefix_memory *memory, const blis_alloc *alloc,
+                                     uint32_t block_size_tokens, uint64_t capacity_blocks) {
+  *memory = (blis__prefix_memory){.alloc = *alloc,
+                                  .index = blis_prefix_index_new(alloc, capacity_blocks),
+                                  .block_size_tokens = block_size_tokens};
   return memory->index == NULL ? BLIS_ERR_NOMEM : BLIS_OK;
 }
 
-blis_status blis__prefix_memory_setup(blis__prefix_memory *memory,
-                                      const blis_policy_setup *setup) {
-  return blis__prefix_memory_init(
-      memory, setup->alloc, (uint32_t)blis_setup_number(setup, "block_size"),
-      (uint64_t)blis_setup_number(setup, "capacity"));
+blis_status blis__prefix_memory_setup(blis__prefix_memory *memory, const blis_policy_setup *setup) {
+  return blis__prefix_memory_init(memory, setup->alloc,
+                                  (uint32_t)blis_setup_number(setup, "block_size"),
+                                  (uint64_t)blis_setup_number(setup, "capacity"));
 }
 
 void blis__prefix_memory_deinit(blis__prefix_memory *memory) {
@@ -25,11 +21,9 @@ void blis__prefix_memory_deinit(blis__prefix_memory *memory) {
 }
 
 /* The blocks of a prompt that count. False: out of memory. */
-static bool take_chain(const blis__prefix_memory *memory,
-                       const blis_routing_request *request,
+static bool take_chain(const blis__prefix_memory *memory, const blis_routing_request *request,
                        blis_block_chain *chain) {
-  const blis_block_chain *whole =
-      request->chain(request->chain_ud, memory->block_size_tokens);
+  const blis_block_chain *whole = request->chain(request->chain_ud, memory->block_size_tokens);
   if (whole == NULL) {
     return false;
   }
@@ -37,8 +31,7 @@ static bool take_chain(const blis__prefix_memory *memory,
   uint32_t most = memory->max_blocks;
   if (most > 0 && chain->prompt_blocks > most) {
     chain->prompt_blocks = most;
-    chain->shared_count =
-        chain->shared_count < most ? chain->shared_count : most;
+    chain->shared_count = chain->shared_count < most ? chain->shared_count : most;
   }
   return true;
 }
@@ -71,15 +64,13 @@ blis_status blis__prefix_memory_look_up(blis__prefix_memory *memory,
   }
   BLIS_TRY(begin(memory, instances));
   memory->prompt_blocks = chain.prompt_blocks;
-  memory->few.count =
-      blis_prefix_index_match_few(memory->index, &chain, memory->blocks.items,
-                                  instances, memory->few.items);
+  memory->few.count = blis_prefix_index_match_few(memory->index, &chain, memory->blocks.items,
+                                                  instances, memory->few.items);
   return BLIS_OK;
 }
 
 blis_status blis__prefix_memory_observe(blis__prefix_memory *memory,
-                                        const blis_routing_request *request,
-                                        uint32_t instance) {
+                                        const blis_routing_request *request, uint32_t instance) {
   blis_block_chain chain;
   return take_chain(memory, request, &chain)
              ? blis_prefix_index_observe(memory->index, &chain, instance)

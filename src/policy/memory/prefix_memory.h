@@ -30,8 +30,8 @@ BLIS_MUSTUSE blis_status blis__prefix_memory_init(blis__prefix_memory *memory,
                                                   uint32_t block_size_tokens,
                                                   uint64_t capacity_blocks);
 /* The same by the parameters block_size and capacity of a policy. */
-BLIS_MUSTUSE blis_status blis__prefix_memory_setup(
-    blis__prefix_memory *memory, const blis_policy_setup *setup);
+BLIS_MUSTUSE blis_status blis__prefix_memory_setup(blis__prefix_memory *memory,
+                                                   const blis_policy_setup *setup);
 
 void blis__prefix_memory_deinit(blis__prefix_memory *memory);
 
@@ -39,27 +39,25 @@ void blis__prefix_memory_deinit(blis__prefix_memory *memory);
  * Matches the prompt at every candidate; looks at those alone that have some
  * of it. BLIS_ERR_NOMEM or BLIS_OK.
  */
-BLIS_MUSTUSE blis_status blis__prefix_memory_look_up(
-    blis__prefix_memory *memory, const blis_routing_request *request,
-    const blis_routing_view *view);
+BLIS_MUSTUSE blis_status blis__prefix_memory_look_up(blis__prefix_memory *memory,
+                                                     const blis_routing_request *request,
+                                                     const blis_routing_view *view);
 
 /* The prompt goes to an instance. BLIS_ERR_NOMEM or BLIS_OK. */
-BLIS_MUSTUSE blis_status blis__prefix_memory_observe(
-    blis__prefix_memory *memory, const blis_routing_request *request,
-    uint32_t instance);
+BLIS_MUSTUSE blis_status blis__prefix_memory_observe(blis__prefix_memory *memory,
+                                                     const blis_routing_request *request,
+                                                     uint32_t instance);
 
 /* Leading prompt tokens believed to be at a candidate looked up last. */
-static inline int64_t
-blis__prefix_memory_tokens(const blis__prefix_memory *memory,
-                           const blis_routing_view *view, size_t candidate) {
+static inline int64_t blis__prefix_memory_tokens(const blis__prefix_memory *memory,
+                                                 const blis_routing_view *view, size_t candidate) {
   return (int64_t)memory->blocks.items[view->instances[candidate]] *
          (int64_t)memory->block_size_tokens;
 }
 
 /* The same as a share of the full blocks of the prompt, 0 to 1. */
-static inline double
-blis__prefix_memory_share(const blis__prefix_memory *memory,
-                          const blis_routing_view *view, size_t candidate) {
+static inline double blis__prefix_memory_share(const blis__prefix_memory *memory,
+                                               const blis_routing_view *view, size_t candidate) {
   double total = memory->prompt_blocks > 0 ? (double)memory->prompt_blocks : 1;
   return (double)memory->blocks.items[view->instances[candidate]] / total;
 }

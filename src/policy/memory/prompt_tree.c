@@ -45,8 +45,7 @@ static node *node_at(const blis__prompt_tree *tree, uint32_t index) {
 }
 
 /* Identity of block k of the node's own. */
-static blis_block_id id_at(const blis__prompt_tree *tree, const node *n,
-                           uint32_t k) {
+static blis_block_id id_at(const blis__prompt_tree *tree, const node *n, uint32_t k) {
   return k < n->shared ? blis__span_words(&tree->spans, n->ids)[k]
                        : n->private_base + n->before + k;
 }
@@ -58,11 +57,8 @@ static double tokens_of(const blis__prompt_tree *tree, uint32_t blocks) {
 }
 
 static int64_t share_of(const blis__prompt_tree *tree, const node *n) {
-  double missed = n->prompt_tokens > 0
-                      ? 1 - (double)n->known_tokens / (double)n->prompt_tokens
-                      : 1;
-  double ms = tree->prefill_ms(tokens_of(tree, n->length),
-                               tokens_of(tree, n->before + n->length));
+  double missed = n->prompt_tokens > 0 ? 1 - (double)n->known_tokens / (double)n->prompt_tokens : 1;
+  double ms = tree->prefill_ms(tokens_of(tree, n->length), tokens_of(tree, n->before + n->length));
   double share = missed * (double)n->requests * ms / (double)n->place_count;
   return (int64_t)(share * 1e6);
 }
@@ -88,8 +84,7 @@ static void price(blis__prompt_tree *tree, node *n) {
 /* Places. */
 
 /* The place of an instance, or the link at which it would be. */
-static uint32_t *find_link(blis__prompt_tree *tree, node *n,
-                           uint32_t instance) {
+static uint32_t *find_link(blis__prompt_tree *tree, node *n, uint32_t instance) {
   uint32_t *link = &n->first_place;
   while (*link != NONE && tree->places.items[*link].instance < instance) {
     link = &tree->places.items[*link].next;
@@ -97,8 +92,7 @@ static uint32_t *find_link(blis__prompt_tree *tree, node *n,
   return link;
 }
 
-static bool is_of(const blis__prompt_tree *tree, uint32_t link,
-                  uint32_t instance) {
+static bool is_of(const blis__prompt_tree *tree, uint32_t link, uint32_t instance) {
   return link != NONE && tree->places.items[link].instance == instance;
 }
 
@@ -111,8 +105,8 @@ bool blis__prompt_tree_is_at(const blis__prompt_tree *tree, uint32_t node_index,
   return is_of(tree, p, instance);
 }
 
-static blis_status new_place(blis__prompt_tree *tree, uint32_t instance,
-                             int64_t decode_tokens, uint32_t *index) {
+static blis_status new_place(blis__prompt_tree *tree, uint32_t instance, int64_t decode_tokens,
+                             uint32_t *index) {
   if (tree->free_places.count > 0) {
     *index = tree->free_places.items[--tree->free_places.count];
   } else {
@@ -120,8 +114,7 @@ static blis_status new_place(blis__prompt_tree *tree, uint32_t instance,
     *index = (uint32_t)tree->places.count;
     BLIS_TRY(blis_array_push(&tree->alloc, &tree->places, empty));
     /* So that a place can be given back. */
-    BLIS_TRY(blis_array_reserve(&tree->alloc, &tree->free_places,
-                                tree->places.capacity));
+    BLIS_TRY(blis_array_reserve(&tree->alloc, &tree->free_places, tree->places.capacity));
   }
   tree->places.items[*index] = (place){instance, NONE, decode_tokens};
   tree->loads.items[instance].nodes++;
@@ -129,8 +122,7 @@ static blis_status new_place(blis__prompt_tree *tree, uint32_t instance,
   return BLIS_OK;
 }
 
-static blis_status add_place(blis__prompt_tree *tree, uint32_t node_index,
-                             uint32_t instance) {
+static blis_status add_place(blis__prompt_tree *tree, uint32_t node_index, uint32_t instance) {
   uint32_t *link = find_link(tree, node_at(tree, node_index), instance);
   if (is_of(tree, *link, instance)) {
     return BLIS_OK;
@@ -145,23 +137,19 @@ static blis_status add_place(blis__prompt_tree *tree, uint32_t node_index,
   return BLIS_OK;
 }
 
-static void add_decode(blis__prompt_tree *tree, node *n, uint32_t instance,
-                       int64_t tokens) {
+static void add_decode(blis__prompt_tree *tree, node *n, uint32_t instance, int64_t tokens) {
   uint32_t p = *find_link(tree, n, instance);
   BLIS_ASSERT(is_of(tree, p, instance));
   tree->places.items[p].decode_tokens += tokens;
   tree->loads.items[instance].decode_tokens += tokens;
   BLIS_ASSERT(tree->places.items[p].decode_tokens >= 0);
-  BLIS_ASSERT(tree->loads.items[instance].decode_tokens >=
-              tree->places.items[p].decode_tokens);
+  BLIS_ASSERT(tree->loads.items[instance].decode_tokens >= tree->places.items[p].decode_tokens);
 }
 
 /* The same places for another node, which has none yet. */
-static blis_status copy_places(blis__prompt_tree *tree, uint32_t from,
-                               uint32_t to) {
+static blis_status copy_places(blis__prompt_tree *tree, uint32_t from, uint32_t to) {
   uint32_t last = NONE;
-  for (uint32_t p = node_at(tree, from)->first_place; p != NONE;
-       p = tree->places.items[p].next) {
+  for (uint32_t p = node_at(tree, from)->first_place; p != NONE; p = tree->places.items[p].next) {
     const place copied = tree->places.items[p];
     uint32_t added;
     BLIS_TRY(new_place(tree, copied.instance, copied.decode_tokens, &added));
@@ -178,24 +166,21 @@ static blis_status copy_places(blis__prompt_tree *tree, uint32_t from,
 
 /* Nodes. */
 
-static blis_status new_node(blis__prompt_tree *tree, const node *begun,
-                            uint32_t *index) {
+static blis_status new_node(blis__prompt_tree *tree, const node *begun, uint32_t *index) {
   if (tree->free_nodes.count > 0) {
     *index = tree->free_nodes.items[--tree->free_nodes.count];
   } else {
     const node empty = {0};
     *index = (uint32_t)tree->nodes.count;
     BLIS_TRY(blis_array_push(&tree->alloc, &tree->nodes, empty));
-    BLIS_TRY(blis_array_reserve(&tree->alloc, &tree->free_nodes,
-                                tree->nodes.capacity));
+    BLIS_TRY(blis_array_reserve(&tree->alloc, &tree->free_nodes, tree->nodes.capacity));
   }
   *node_at(tree, *index) = *begun;
   return blis_map_put(&tree->by_first, begun->first, *index);
 }
 
 /* A span with count identities, or NONE for none of them. */
-static blis_status take_ids(blis__prompt_tree *tree, uint32_t count,
-                            uint32_t *span) {
+static blis_status take_ids(blis__prompt_tree *tree, uint32_t count, uint32_t *span) {
   *span = NONE;
   if (count == 0) {
     return BLIS_OK;
@@ -206,12 +191,10 @@ static blis_status take_ids(blis__prompt_tree *tree, uint32_t count,
 }
 
 /* The part of the chain behind a match, below its last node. */
-static blis_status add_leaf(blis__prompt_tree *tree,
-                            const blis_block_chain *chain, uint32_t parent,
+static blis_status add_leaf(blis__prompt_tree *tree, const blis_block_chain *chain, uint32_t parent,
                             uint32_t before, uint32_t *leaf) {
-  uint32_t shared_end = chain->shared_count < chain->prompt_blocks
-                            ? chain->shared_count
-                            : chain->prompt_blocks;
+  uint32_t shared_end =
+      chain->shared_count < chain->prompt_blocks ? chain->shared_count : chain->prompt_blocks;
   node added = {.first = blis_block_chain_at(chain, before),
                 .parent = parent,
                 .before = before,
@@ -234,8 +217,8 @@ static blis_status add_leaf(blis__prompt_tree *tree,
  * The first blocks of a node become a node of their own above it, through
  * which everything has gone that went through it. The node keeps its index.
  */
-static blis_status split(blis__prompt_tree *tree, uint32_t lower,
-                         uint32_t blocks, uint32_t *upper) {
+static blis_status split(blis__prompt_tree *tree, uint32_t lower, uint32_t blocks,
+                         uint32_t *upper) {
   node above = *node_at(tree, lower);
   BLIS_ASSERT(blocks > 0 && blocks < above.length && blocks <= above.shared);
   above.length = blocks;
@@ -309,8 +292,7 @@ static void expire(blis__prompt_tree *tree, int64_t now_us) {
       n->requests--;
       n->known_tokens -= item.part;
       n->prompt_tokens -= item.amount;
-      BLIS_ASSERT(n->requests >= 0 && n->known_tokens >= 0 &&
-                  n->known_tokens <= n->prompt_tokens);
+      BLIS_ASSERT(n->requests >= 0 && n->known_tokens >= 0 && n->known_tokens <= n->prompt_tokens);
       price(tree, n);
       remove_when_idle(tree, at);
       at = parent;
@@ -329,21 +311,19 @@ static uint32_t agreement(const blis__prompt_tree *tree, const node *n,
   uint32_t high = (left < n->length ? left : n->length) + 1;
   while (high - low > 1) {
     uint32_t middle = low + (high - low) / 2;
-    bool is_equal = id_at(tree, n, middle - 1) ==
-                    blis_block_chain_at(chain, n->before + middle - 1);
+    bool is_equal =
+        id_at(tree, n, middle - 1) == blis_block_chain_at(chain, n->before + middle - 1);
     low = is_equal ? middle : low;
     high = is_equal ? high : middle;
   }
   return low;
 }
 
-static blis__tree_match find(const blis__prompt_tree *tree,
-                             const blis_block_chain *chain) {
+static blis__tree_match find(const blis__prompt_tree *tree, const blis_block_chain *chain) {
   blis__tree_match match = {NONE, 0, chain->prompt_blocks};
   uint64_t found;
   while (match.known < match.total &&
-         blis_map_get(&tree->by_first, blis_block_chain_at(chain, match.known),
-                      &found)) {
+         blis_map_get(&tree->by_first, blis_block_chain_at(chain, match.known), &found)) {
     const node *n = node_at(tree, (uint32_t)found);
     BLIS_ASSERT(n->before == match.known && n->parent == match.node);
     uint32_t blocks = agreement(tree, n, chain);
@@ -356,12 +336,9 @@ static blis__tree_match find(const blis__prompt_tree *tree,
   return match;
 }
 
-blis_status blis__prompt_tree_look_up(blis__prompt_tree *tree,
-                                      const blis_routing_request *request,
-                                      const blis_routing_view *view,
-                                      blis__tree_match *match) {
-  const blis_block_chain *chain =
-      request->chain(request->chain_ud, tree->block_size_tokens);
+blis_status blis__prompt_tree_look_up(blis__prompt_tree *tree, const blis_routing_request *request,
+                                      const blis_routing_view *view, blis__tree_match *match) {
+  const blis_block_chain *chain = request->chain(request->chain_ud, tree->block_size_tokens);
   size_t instances = (size_t)view->instances[view->count - 1] + 1;
   if (chain == NULL) {
     return BLIS_ERR_NOMEM;
@@ -378,8 +355,7 @@ blis_status blis__prompt_tree_look_up(blis__prompt_tree *tree,
 /* Taking and ending. */
 
 /* The node at whose end the prompt ends; NONE when it has no full block. */
-static blis_status find_leaf(blis__prompt_tree *tree,
-                             const blis_block_chain *chain,
+static blis_status find_leaf(blis__prompt_tree *tree, const blis_block_chain *chain,
                              const blis__tree_match *match, uint32_t *leaf) {
   *leaf = match->node;
   if (match->node != NONE) {
@@ -389,13 +365,10 @@ static blis_status find_leaf(blis__prompt_tree *tree,
       BLIS_TRY(split(tree, match->node, blocks, leaf));
     }
   }
-  return match->known == match->total
-             ? BLIS_OK
-             : add_leaf(tree, chain, *leaf, match->known, leaf);
+  return match->known == match->total ? BLIS_OK : add_leaf(tree, chain, *leaf, match->known, leaf);
 }
 
-static blis_status count_at(blis__prompt_tree *tree, uint32_t index,
-                            const blis__recent_item *item,
+static blis_status count_at(blis__prompt_tree *tree, uint32_t index, const blis__recent_item *item,
                             int64_t decode_tokens) {
   unprice(tree, node_at(tree, index));
   node_at(tree, index)->share_ns = 0;
@@ -410,39 +383,32 @@ static blis_status count_at(blis__prompt_tree *tree, uint32_t index,
   return BLIS_OK;
 }
 
-blis_status blis__prompt_tree_take(blis__prompt_tree *tree,
-                                   const blis_routing_request *request,
-                                   const blis__tree_match *match,
-                                   uint32_t instance, int64_t now_us,
+blis_status blis__prompt_tree_take(blis__prompt_tree *tree, const blis_routing_request *request,
+                                   const blis__tree_match *match, uint32_t instance, int64_t now_us,
                                    int64_t decode_tokens) {
-  const blis_block_chain *chain =
-      request->chain(request->chain_ud, tree->block_size_tokens);
+  const blis_block_chain *chain = request->chain(request->chain_ud, tree->block_size_tokens);
   uint32_t leaf;
   if (chain == NULL) {
     return BLIS_ERR_NOMEM;
   }
   BLIS_TRY(find_leaf(tree, chain, match, &leaf));
-  const blis__recent_item item = {
-      .at_us = now_us,
-      .amount = (int64_t)match->total * tree->block_size_tokens,
-      .part = (int64_t)match->known * tree->block_size_tokens,
-      .key = instance,
-      .place = leaf};
+  const blis__recent_item item = {.at_us = now_us,
+                                  .amount = (int64_t)match->total * tree->block_size_tokens,
+                                  .part = (int64_t)match->known * tree->block_size_tokens,
+                                  .key = instance,
+                                  .place = leaf};
   for (uint32_t at = leaf; at != NONE; at = node_at(tree, at)->parent) {
     BLIS_TRY(count_at(tree, at, &item, decode_tokens));
   }
-  BLIS_ASSERT(blis_map_count(&tree->by_first) + tree->free_nodes.count ==
-              tree->nodes.count);
+  BLIS_ASSERT(blis_map_count(&tree->by_first) + tree->free_nodes.count == tree->nodes.count);
   tree->loads.items[instance].requests++;
   request->ticket->values[LEAF] = leaf == NONE ? 0 : (int64_t)leaf + 1;
   request->ticket->values[DECODE_TOKENS] = decode_tokens;
   return blis__recent_add(&tree->alloc, &tree->window, &item);
 }
 
-void blis__prompt_tree_ended(blis__prompt_tree *tree, blis_ticket *ticket,
-                             uint32_t instance) {
-  uint32_t at =
-      ticket->values[LEAF] == 0 ? NONE : (uint32_t)(ticket->values[LEAF] - 1);
+void blis__prompt_tree_ended(blis__prompt_tree *tree, blis_ticket *ticket, uint32_t instance) {
+  uint32_t at = ticket->values[LEAF] == 0 ? NONE : (uint32_t)(ticket->values[LEAF] - 1);
   while (at != NONE) {
     node *n = node_at(tree, at);
     uint32_t parent = n->parent;
@@ -456,18 +422,15 @@ void blis__prompt_tree_ended(blis__prompt_tree *tree, blis_ticket *ticket,
 
 /* Checking. */
 
-static bool check_node(const blis__prompt_tree *tree, uint32_t index,
-                       blis__tree_load *loads) {
+static bool check_node(const blis__prompt_tree *tree, uint32_t index, blis__tree_load *loads) {
   const node *n = node_at(tree, index);
   uint64_t found;
-  bool is_sound = blis_map_get(&tree->by_first, n->first, &found) &&
-                  found == index && n->first == id_at(tree, n, 0) &&
-                  n->shared <= n->length && n->share_ns == share_of(tree, n) &&
-                  n->requests + n->in_flight + n->children > 0;
+  bool is_sound = blis_map_get(&tree->by_first, n->first, &found) && found == index &&
+                  n->first == id_at(tree, n, 0) && n->shared <= n->length &&
+                  n->share_ns == share_of(tree, n) && n->requests + n->in_flight + n->children > 0;
   if (n->parent != NONE) {
     const node *above = node_at(tree, n->parent);
-    is_sound &= above->before + above->length == n->before &&
-                above->requests >= n->requests &&
+    is_sound &= above->before + above->length == n->before && above->requests >= n->requests &&
                 above->in_flight >= n->in_flight && above->children > 0;
   }
   uint32_t count = 0;
@@ -494,8 +457,7 @@ static bool check_loads(const blis__prompt_tree *tree, blis__tree_load *loads) {
 
 bool blis__prompt_tree_check(const blis__prompt_tree *tree) {
   size_t size = tree->loads.count * sizeof(blis__tree_load);
-  blis__tree_load *loads =
-      blis_alloc_zeroed(&tree->alloc, 1, size == 0 ? 1 : size);
+  blis__tree_load *loads = blis_alloc_zeroed(&tree->alloc, 1, size == 0 ? 1 : size);
   bool is_sound = loads != NULL;
   size_t count = 0;
   for (uint32_t i = 0; is_sound && i < tree->nodes.count; i++) {
@@ -505,16 +467,15 @@ bool blis__prompt_tree_check(const blis__prompt_tree *tree) {
     }
   }
   is_sound = is_sound && count == blis_map_count(&tree->by_first) &&
-             count + tree->free_nodes.count == tree->nodes.count &&
-             check_loads(tree, loads);
+             count + tree->free_nodes.count == tree->nodes.count && check_loads(tree, loads);
   blis_alloc_free(&tree->alloc, loads, size == 0 ? 1 : size);
   return is_sound;
 }
 
 /* Times, as measured by Preble's authors. */
 
-static double attention_ms(double own, double context, double per_token,
-                           double base, double least) {
+static double attention_ms(double own, double context, double per_token, double base,
+                           double least) {
   if (context <= 1024) {
     return least;
   }
@@ -533,27 +494,20 @@ static double a6000_attention_ms(double own, double context) {
 }
 
 double blis__prefill_ms_a6000(double own, double context) {
-  double quadratic =
-      own >= 4096 ? -7.37 + 0.00386 * own + 2.16e-6 * own * own : 0;
-  return (a6000_linear_ms(own) + a6000_attention_ms(own, context) + quadratic) /
-         0.9;
+  double quadratic = own >= 4096 ? -7.37 + 0.00386 * own + 2.16e-6 * own * own : 0;
+  return (a6000_linear_ms(own) + a6000_attention_ms(own, context) + quadratic) / 0.9;
 }
 
 double blis__prefill_ms_v100(double own, double context) {
   double linear = own >= 384   ? 0.27106428 * own + 10.52444263
                   : own >= 192 ? -295 + 3.125 * own - 0.0064 * own * own
                                : 55;
-  double quadratic =
-      own >= 4096 ? -18.425 + 0.00965 * own + 5.4e-6 * own * own : 0;
-  return (linear + attention_ms(own, context, 0.000465, 0.398, 0.80) +
-          quadratic) /
-         0.9;
+  double quadratic = own >= 4096 ? -18.425 + 0.00965 * own + 5.4e-6 * own * own : 0;
+  return (linear + attention_ms(own, context, 0.000465, 0.398, 0.80) + quadratic) / 0.9;
 }
 
 double blis__prefill_ms_preble(double own, double context) {
   double product = own * context;
-  double both = product > 1048576
-                    ? 0.00113 * own + 0.00175 * context + 2.19e-6 * product
-                    : 0;
+  double both = product > 1048576 ? 0.00113 * own + 0.00175 * context + 2.19e-6 * product : 0;
   return (a6000_linear_ms(own) + a6000_attention_ms(own, context) + both) / 0.9;
 }

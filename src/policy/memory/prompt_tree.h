@@ -97,32 +97,31 @@ void blis__prompt_tree_deinit(blis__prompt_tree *tree);
  * Forgets what is before the window and finds the prompt; loads are there for
  * every candidate. BLIS_ERR_NOMEM or BLIS_OK.
  */
-BLIS_MUSTUSE blis_status blis__prompt_tree_look_up(
-    blis__prompt_tree *tree, const blis_routing_request *request,
-    const blis_routing_view *view, blis__tree_match *match);
+BLIS_MUSTUSE blis_status blis__prompt_tree_look_up(blis__prompt_tree *tree,
+                                                   const blis_routing_request *request,
+                                                   const blis_routing_view *view,
+                                                   blis__tree_match *match);
 
 /*
  * The request, looked up last, goes to an instance, where it is expected to
  * decode so many tokens. Writes the ticket. BLIS_ERR_NOMEM leaves the tree fit
  * only to be freed.
  */
-BLIS_MUSTUSE blis_status blis__prompt_tree_take(
-    blis__prompt_tree *tree, const blis_routing_request *request,
-    const blis__tree_match *match, uint32_t instance, int64_t now_us,
-    int64_t decode_tokens);
+BLIS_MUSTUSE blis_status blis__prompt_tree_take(blis__prompt_tree *tree,
+                                                const blis_routing_request *request,
+                                                const blis__tree_match *match, uint32_t instance,
+                                                int64_t now_us, int64_t decode_tokens);
 
 /* A request that was taken is not in flight any more. */
-void blis__prompt_tree_ended(blis__prompt_tree *tree, blis_ticket *ticket,
-                             uint32_t instance);
+void blis__prompt_tree_ended(blis__prompt_tree *tree, blis_ticket *ticket, uint32_t instance);
 
-static inline const blis__tree_node *
-blis__prompt_tree_node(const blis__prompt_tree *tree, uint32_t node) {
+static inline const blis__tree_node *blis__prompt_tree_node(const blis__prompt_tree *tree,
+                                                            uint32_t node) {
   return &tree->nodes.items[node];
 }
 
 /* Whether an instance is a place of a node. */
-bool blis__prompt_tree_is_at(const blis__prompt_tree *tree, uint32_t node,
-                             uint32_t instance);
+bool blis__prompt_tree_is_at(const blis__prompt_tree *tree, uint32_t node, uint32_t instance);
 
 /* Walks everything; true when every invariant holds. For tests. */
 bool blis__prompt_tree_check(const blis__prompt_tree *tree);

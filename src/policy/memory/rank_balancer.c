@@ -4,21 +4,18 @@
 
 enum { WAITING_WEIGHT = 4 };
 
-void blis__rank_balancer_init(blis__rank_balancer *balancer, uint32_t clients,
-                              int64_t publish_us) {
+void blis__rank_balancer_init(blis__rank_balancer *balancer, uint32_t clients, int64_t publish_us) {
   BLIS_ASSERT(clients >= 1 && clients <= BLIS__BALANCER_CLIENTS_MAX);
   BLIS_ASSERT(publish_us >= 0);
-  *balancer =
-      (blis__rank_balancer){.clients = clients, .publish_us = publish_us};
+  *balancer = (blis__rank_balancer){.clients = clients, .publish_us = publish_us};
 }
 
-void blis__rank_balancer_deinit(blis__rank_balancer *balancer,
-                                const blis_alloc *alloc) {
+void blis__rank_balancer_deinit(blis__rank_balancer *balancer, const blis_alloc *alloc) {
   blis_array_deinit(alloc, &balancer->copies);
 }
 
-blis_status blis__rank_balancer_reserve(blis__rank_balancer *balancer,
-                                        const blis_alloc *alloc, size_t ranks) {
+blis_status blis__rank_balancer_reserve(blis__rank_balancer *balancer, const blis_alloc *alloc,
+                                        size_t ranks) {
   size_t needed = ranks * balancer->clients;
   BLIS_TRY(blis_array_reserve(alloc, &balancer->copies, needed));
   while (balancer->copies.count < needed) {
@@ -42,15 +39,15 @@ bool blis__rank_balancer_is_due(blis__rank_balancer *balancer, int64_t now_us) {
   return is_due;
 }
 
-static blis__rank_load *copy_of(const blis__rank_balancer *balancer,
-                                uint32_t rank, uint32_t client) {
+static blis__rank_load *copy_of(const blis__rank_balancer *balancer, uint32_t rank,
+                                uint32_t client) {
   size_t place = (size_t)rank * balancer->clients + client;
   BLIS_ASSERT(place < balancer->copies.count);
   return &balancer->copies.items[place];
 }
 
-void blis__rank_balancer_publish(const blis__rank_balancer *balancer,
-                                 uint32_t rank, blis__rank_load load) {
+void blis__rank_balancer_publish(const blis__rank_balancer *balancer, uint32_t rank,
+                                 blis__rank_load load) {
   for (uint32_t client = 0; client < balancer->clients; client++) {
     *copy_of(balancer, rank, client) = load;
   }
@@ -80,13 +77,12 @@ static uint32_t next_client(blis__rank_balancer *balancer) {
   return (uint32_t)(balancer->turn++ % balancer->clients);
 }
 
-static void note_sent(const blis__rank_balancer *balancer, uint32_t rank,
-                      uint32_t client) {
+static void note_sent(const blis__rank_balancer *balancer, uint32_t rank, uint32_t client) {
   copy_of(balancer, rank, client)->waiting += balancer->clients;
 }
 
-size_t blis__rank_balancer_choose(blis__rank_balancer *balancer,
-                                  const uint32_t *ranks, size_t count) {
+size_t blis__rank_balancer_choose(blis__rank_balancer *balancer, const uint32_t *ranks,
+                                  size_t count) {
   BLIS_ASSERT(count >= 1);
   uint32_t client = next_client(balancer);
   size_t start = count * client / balancer->clients;

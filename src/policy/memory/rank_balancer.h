@@ -34,8 +34,8 @@ typedef struct blis__rank_load {
 typedef struct blis__rank_balancer {
   uint32_t clients;
   int64_t publish_us;
-  int64_t round; /* of the last publication; 0 = there was none */
-  uint64_t turn; /* choices so far */
+  int64_t round;                      /* of the last publication; 0 = there was none */
+  uint64_t turn;                      /* choices so far */
   BLIS_ARRAY(blis__rank_load) copies; /* by rank, one for each client */
 } blis__rank_balancer;
 
@@ -43,27 +43,25 @@ typedef struct blis__rank_balancer {
  * clients from 1 to BLIS__BALANCER_CLIENTS_MAX. publish_us >= 0; the first
  * publication comes after half of it; 0 = counts are always up to date.
  */
-void blis__rank_balancer_init(blis__rank_balancer *balancer, uint32_t clients,
-                              int64_t publish_us);
-void blis__rank_balancer_deinit(blis__rank_balancer *balancer,
-                                const blis_alloc *alloc);
+void blis__rank_balancer_init(blis__rank_balancer *balancer, uint32_t clients, int64_t publish_us);
+void blis__rank_balancer_deinit(blis__rank_balancer *balancer, const blis_alloc *alloc);
 
 /* There are at least so many ranks, new ones with nothing to do.
    BLIS_ERR_NOMEM or BLIS_OK. */
-BLIS_MUSTUSE blis_status blis__rank_balancer_reserve(
-    blis__rank_balancer *balancer, const blis_alloc *alloc, size_t ranks);
+BLIS_MUSTUSE blis_status blis__rank_balancer_reserve(blis__rank_balancer *balancer,
+                                                     const blis_alloc *alloc, size_t ranks);
 
 /* Time never goes back. True: counts are to be published now, all of them. */
 bool blis__rank_balancer_is_due(blis__rank_balancer *balancer, int64_t now_us);
-void blis__rank_balancer_publish(const blis__rank_balancer *balancer,
-                                 uint32_t rank, blis__rank_load load);
+void blis__rank_balancer_publish(const blis__rank_balancer *balancer, uint32_t rank,
+                                 blis__rank_load load);
 
 /*
  * The next client sends a request to one of these ranks, count >= 1; the place
  * of that among them.
  */
-size_t blis__rank_balancer_choose(blis__rank_balancer *balancer,
-                                  const uint32_t *ranks, size_t count);
+size_t blis__rank_balancer_choose(blis__rank_balancer *balancer, const uint32_t *ranks,
+                                  size_t count);
 
 /* The next client sends one to a rank that the request has named. */
 void blis__rank_balancer_send(blis__rank_balancer *balancer, uint32_t rank);

@@ -25,18 +25,15 @@ static void close_up(blis__recent *recent) {
 blis_status blis__recent_add(const blis_alloc *alloc, blis__recent *recent,
                              const blis__recent_item *item) {
   bool is_full = recent->items.count == recent->items.capacity;
-  if (is_full &&
-      recent->first >= recent->items.count - recent->items.count / 2) {
+  if (is_full && recent->first >= recent->items.count - recent->items.count / 2) {
     close_up(recent);
   }
   BLIS_TRY(blis_array_reserve(alloc, &recent->items, FIRST_ITEMS));
   return blis_array_push(alloc, &recent->items, *item);
 }
 
-bool blis__recent_expire(blis__recent *recent, int64_t before_us,
-                         blis__recent_item *item) {
-  if (blis__recent_count(recent) == 0 ||
-      blis__recent_at(recent, 0)->at_us >= before_us) {
+bool blis__recent_expire(blis__recent *recent, int64_t before_us, blis__recent_item *item) {
+  if (blis__recent_count(recent) == 0 || blis__recent_at(recent, 0)->at_us >= before_us) {
     return false;
   }
   *item = *blis__recent_at(recent, 0);

@@ -31,21 +31,18 @@ typedef struct blis__recent {
 void blis__recent_deinit(const blis_alloc *alloc, blis__recent *recent);
 
 /* item->at_us must not be before that of the item added last. */
-BLIS_MUSTUSE blis_status blis__recent_add(const blis_alloc *alloc,
-                                          blis__recent *recent,
+BLIS_MUSTUSE blis_status blis__recent_add(const blis_alloc *alloc, blis__recent *recent,
                                           const blis__recent_item *item);
 
 /* Takes out the oldest item if it happened before before_us. */
-bool blis__recent_expire(blis__recent *recent, int64_t before_us,
-                         blis__recent_item *item);
+bool blis__recent_expire(blis__recent *recent, int64_t before_us, blis__recent_item *item);
 
 static inline size_t blis__recent_count(const blis__recent *recent) {
   return recent->items.count - recent->first;
 }
 
 /* The k-th oldest. */
-static inline const blis__recent_item *
-blis__recent_at(const blis__recent *recent, size_t k) {
+static inline const blis__recent_item *blis__recent_at(const blis__recent *recent, size_t k) {
   return &recent->items.items[recent->first + k];
 }
 

@@ -28,8 +28,7 @@ static void take_out(blis__recent_values *values, double value) {
           (values->count - rank) * sizeof *values->by_size);
 }
 
-void blis__recent_values_add(blis__recent_values *values, uint32_t limit,
-                             double value) {
+void blis__recent_values_add(blis__recent_values *values, uint32_t limit, double value) {
   BLIS_ASSERT(limit > 0 && limit <= BLIS__RECENT_VALUES_MAX && !isnan(value));
   if (values->count == limit) {
     take_out(values, values->in_order[values->next]);
@@ -46,9 +45,8 @@ void blis__recent_values_add(blis__recent_values *values, uint32_t limit,
 
 double blis__recent_values_median(const blis__recent_values *values) {
   uint32_t upper = values->count / 2;
-  return values->count % 2 != 0
-             ? values->by_size[upper]
-             : (values->by_size[upper - 1] + values->by_size[upper]) / 2;
+  return values->count % 2 != 0 ? values->by_size[upper]
+                                : (values->by_size[upper - 1] + values->by_size[upper]) / 2;
 }
 
 double blis__recent_values_at(const blis__recent_values *values, double share) {

@@ -22,8 +22,7 @@ typedef struct blis__recent_values {
  * Adds a value (no NaN); beyond limit (the same in every call, at most
  * BLIS__RECENT_VALUES_MAX) the oldest goes. O(limit).
  */
-void blis__recent_values_add(blis__recent_values *values, uint32_t limit,
-                             double value);
+void blis__recent_values_add(blis__recent_values *values, uint32_t limit, double value);
 
 /* The middle one, or the mean of the two in the middle; count > 0. */
 double blis__recent_values_median(const blis__recent_values *values);

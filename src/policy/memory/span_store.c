@@ -42,8 +42,7 @@ blis_status blis__span_store_reserve(blis__span_store *store, size_t size) {
   }
   uint64_t *words = store->alloc.fn(
       store->alloc.ud, store->words,
-      store->words == NULL ? 0 : store->capacity * sizeof *store->words,
-      capacity * sizeof *words);
+      store->words == NULL ? 0 : store->capacity * sizeof *store->words, capacity * sizeof *words);
   if (words == NULL) {
     return BLIS_ERR_NOMEM;
   }

@@ -35,8 +35,7 @@ void blis__span_store_deinit(blis__span_store *store);
 size_t blis__span_size(size_t count);
 
 /* Room for spans of size words in all, sizes rounded by blis__span_size. */
-BLIS_MUSTUSE blis_status blis__span_store_reserve(blis__span_store *store,
-                                                  size_t size);
+BLIS_MUSTUSE blis_status blis__span_store_reserve(blis__span_store *store, size_t size);
 
 /* A span of count >= 1 undefined words, within what was reserved. */
 uint32_t blis__span_take(blis__span_store *store, size_t count);
@@ -45,8 +44,7 @@ uint32_t blis__span_take(blis__span_store *store, size_t count);
 void blis__span_give(blis__span_store *store, uint32_t span, size_t count);
 
 /* Valid until the next reserve. */
-static inline uint64_t *blis__span_words(const blis__span_store *store,
-                                         uint32_t span) {
+static inline uint64_t *blis__span_words(const blis__span_store *store, uint32_t span) {
   return store->words + span;
 }
 

@@ -6,15 +6,13 @@ size_t blis_pick_random(blis_random *random, size_t count) {
   return count == 1 ? 0 : (size_t)blis_random_intn(random, (int32_t)count);
 }
 
-void blis_pick_two(blis_random *random, size_t count, size_t *first,
-                   size_t *second) {
+void blis_pick_two(blis_random *random, size_t count, size_t *first, size_t *second) {
   *first = (size_t)blis_random_intn(random, (int32_t)count);
   *second = (size_t)blis_random_intn(random, (int32_t)count - 1);
   *second += *second >= *first;
 }
 
-size_t blis_pick_power_of_two(blis_random *random, const double *scores,
-                              size_t count) {
+size_t blis_pick_power_of_two(blis_random *random, const double *scores, size_t count) {
   if (count == 1) {
     return 0;
   }
@@ -29,8 +27,8 @@ static double softmax_share(double score, double best, double scale) {
   return exp((score - best) / scale);
 }
 
-size_t blis_pick_softmax(blis_random *random, const double *scores,
-                         size_t count, double temperature) {
+size_t blis_pick_softmax(blis_random *random, const double *scores, size_t count,
+                         double temperature) {
   double best = scores[0];
   double worst = scores[0];
   size_t first_best = 0;
@@ -62,8 +60,7 @@ size_t blis_pick_softmax(blis_random *random, const double *scores,
   return first_best; /* the sum was rounded up */
 }
 
-size_t blis_pick_weighted_random(blis_random *random, const double *scores,
-                                 size_t count) {
+size_t blis_pick_weighted_random(blis_random *random, const double *scores, size_t count) {
   static const double least_draw = 1e-10; /* in place of 0 */
   size_t best = count;
   double best_key = 0; /* the logarithm of U^(1/score) */

@@ -18,13 +18,11 @@ typedef struct picker {
   blis_random random;
 } picker;
 
-static blis_status pick_best(const blis_question *q, const double *scores,
-                             size_t *chosen) {
+static blis_status pick_best(const blis_question *q, const double *scores, size_t *chosen) {
   const blis_routing_view *view = q->view;
   picker *self = q->state;
-  *chosen = self->has_stable_ties
-                ? blis_stable_hash_pick(&self->stable, q->request, view, scores)
-                : blis_tie_pick_max(&self->tie, scores, view);
+  *chosen = self->has_stable_ties ? blis_stable_hash_pick(&self->stable, q->request, view, scores)
+                                  : blis_tie_pick_max(&self->tie, scores, view);
   return BLIS_OK;
 }
 
@@ -33,50 +31,43 @@ static blis_tie *tie_of_best(void *state) {
   return self->has_stable_ties ? NULL : &self->tie;
 }
 
-static blis_status pick_random(const blis_question *q, const double *scores,
-                               size_t *chosen) {
+static blis_status pick_random(const blis_question *q, const double *scores, size_t *chosen) {
   (void)scores;
   picker *self = q->state;
   *chosen = blis_pick_random(&self->random, q->view->count);
   return BLIS_OK;
 }
 
-static blis_status pick_power_of_two(const blis_question *q,
-                                     const double *scores, size_t *chosen) {
+static blis_status pick_power_of_two(const blis_question *q, const double *scores, size_t *chosen) {
   picker *self = q->state;
   *chosen = blis_pick_power_of_two(&self->random, scores, q->view->count);
   return BLIS_OK;
 }
 
-static blis_status pick_softmax(const blis_question *q, const double *scores,
-                                size_t *chosen) {
+static blis_status pick_softmax(const blis_question *q, const double *scores, size_t *chosen) {
   picker *self = q->state;
-  *chosen = blis_pick_softmax(&self->random, scores, q->view->count,
-                              self->temperature);
+  *chosen = blis_pick_softmax(&self->random, scores, q->view->count, self->temperature);
   return BLIS_OK;
 }
 
-static blis_status pick_weighted_random(const blis_question *q,
-                                        const double *scores, size_t *chosen) {
+static blis_status pick_weighted_random(const blis_question *q, const double *scores,
+                                        size_t *chosen) {
   picker *self = q->state;
   *chosen = blis_pick_weighted_random(&self->random, scores, q->view->count);
   return BLIS_OK;
 }
 
-static blis_status pick_greedily(const blis_question *q, const double *scores,
-                                 size_t *chosen) {
+static blis_status pick_greedily(const blis_question *q, const double *scores, size_t *chosen) {
   const blis_routing_view *view = q->view;
   picker *self = q->state;
-  if (view->count > 1 &&
-      blis_random_float64(&self->random) < self->exploration) {
+  if (view->count > 1 && blis_random_float64(&self->random) < self->exploration) {
     *chosen = blis_pick_random(&self->random, view->count);
     return BLIS_OK;
   }
   return pick_best(q, scores, chosen);
 }
 
-static blis_status init_tie(void *state, blis_policy_setup *setup,
-                            blis_error *error) {
+static blis_status init_tie(void *state, blis_policy_setup *setup, blis_error *error) {
   (void)error;
   picker *self = state;
   blis_setup_router_tie(setup, &self->tie);
@@ -86,33 +77,29 @@ static blis_status init_tie(void *state, blis_policy_setup *setup,
   return BLIS_OK;
 }
 
-static blis_status init_random(void *state, blis_policy_setup *setup,
-                               blis_error *error) {
+static blis_status init_random(void *state, blis_policy_setup *setup, blis_error *error) {
   (void)error;
   blis_setup_random(setup, &((picker *)state)->random);
   return BLIS_OK;
 }
 
 /* The members of an entry, with the members of its operations. */
-#define PICKER(init_function, ...)                                             \
-  .kind = BLIS_POLICY_PICKER, .ops = &(const blis_picker_ops){__VA_ARGS__},    \
+#define PICKER(init_function, ...)                                                                 \
+  .kind = BLIS_POLICY_PICKER, .ops = &(const blis_picker_ops){__VA_ARGS__},                        \
   .state_size = sizeof(picker), .init = (init_function)
 
-#define TIE_PARAM                                                              \
-  BLIS__CHOICE("tie", BLIS_TIE_CHOICES "|stable-hash",                         \
-               "tie break (profile go-blis: random)")
+#define TIE_PARAM                                                                                  \
+  BLIS__CHOICE("tie", BLIS_TIE_CHOICES "|stable-hash", "tie break (profile go-blis: random)")
 
 static const blis_param_spec best_params[] = {TIE_PARAM};
 
 static const blis_param_spec softmax_params[] = {
-    BLIS__NUMBER("temperature", 0, 1e9, 1, "",
-                 "0 = always the best; higher is more random",
+    BLIS__NUMBER("temperature", 0, 1e9, 1, "", "0 = always the best; higher is more random",
                  BLIS__INTO(picker, temperature)),
 };
 
 static const blis_param_spec epsilon_greedy_params[] = {
-    BLIS__NUMBER("exploration", 0, 1, 0.05, "0 to 1",
-                 "share of decisions at random",
+    BLIS__NUMBER("exploration", 0, 1, 0.05, "0 to 1", "share of decisions at random",
                  BLIS__INTO(picker, exploration)),
     TIE_PARAM,
 };

@@ -16,8 +16,8 @@ static const blis_extremes *shape_of(const blis__best_query *query) {
  * the parts are candidates, their sums. Returns how many parts there are; the
  * rest of the sums is below any other.
  */
-static uint32_t sum_parts(const blis__best_query *query, uint32_t level,
-                          uint32_t node, double *sums) {
+static uint32_t sum_parts(const blis__best_query *query, uint32_t level, uint32_t node,
+                          double *sums) {
   uint32_t first = blis_extremes_first(node);
   uint32_t count = blis_extremes_end(shape_of(query), level, node) - first;
   for (uint32_t i = 0; i < FAN; i++) {
@@ -35,8 +35,7 @@ static uint32_t sum_parts(const blis__best_query *query, uint32_t level,
 }
 
 /* Do all candidates of a node have the same values, and so the same sum? */
-static bool is_uniform(const blis__best_query *query, uint32_t level,
-                       uint32_t node) {
+static bool is_uniform(const blis__best_query *query, uint32_t level, uint32_t node) {
   for (size_t t = 0; t < query->count; t++) {
     const blis_extremes_level *l = &query->terms[t].extremes->levels[level];
     if (l->least[node] != l->greatest[node]) {
@@ -52,8 +51,7 @@ typedef struct range {
 } range;
 
 /* The candidates of a node; on level 0 it is one itself. */
-static range candidates_of(const blis__best_query *query, uint32_t level,
-                           uint32_t node) {
+static range candidates_of(const blis__best_query *query, uint32_t level, uint32_t node) {
   uint32_t size = 1;
   for (uint32_t k = 0; k < level; k++) {
     size *= FAN;
@@ -74,8 +72,7 @@ typedef struct finding {
 } finding;
 
 /* Can this node hold something better, given what none of it exceeds? */
-static bool is_promising(const finding *found, uint32_t level, uint32_t node,
-                         double bound) {
+static bool is_promising(const finding *found, uint32_t level, uint32_t node, double bound) {
   if (bound != found->best || found->ranks == NULL) {
     return bound >= found->best;
   }
@@ -83,8 +80,7 @@ static bool is_promising(const finding *found, uint32_t level, uint32_t node,
 }
 
 /* The candidate of a node that has its lowest rank. */
-static uint32_t lowest_in(const blis_extremes *ranks, uint32_t level,
-                          uint32_t node) {
+static uint32_t lowest_in(const blis_extremes *ranks, uint32_t level, uint32_t node) {
   double rank = ranks->levels[level].least[node];
   for (; level > 0; level--) {
     node = blis_extremes_first(node);
@@ -96,8 +92,8 @@ static uint32_t lowest_in(const blis_extremes *ranks, uint32_t level,
 }
 
 /* A promising node whose candidates all have this sum. */
-static void take(const blis__best_query *query, uint32_t level, uint32_t node,
-                 double sum, finding *found) {
+static void take(const blis__best_query *query, uint32_t level, uint32_t node, double sum,
+                 finding *found) {
   if (sum > found->best) {
     found->best = sum;
     found->tied = 0;
@@ -111,11 +107,10 @@ static void take(const blis__best_query *query, uint32_t level, uint32_t node,
   }
 }
 
-static void find(const blis__best_query *query, uint32_t level, uint32_t node,
-                 finding *found);
+static void find(const blis__best_query *query, uint32_t level, uint32_t node, finding *found);
 
-static void find_in_part(const blis__best_query *query, uint32_t level,
-                         uint32_t node, double bound, finding *found) {
+static void find_in_part(const blis__best_query *query, uint32_t level, uint32_t node, double bound,
+                         finding *found) {
   if (is_uniform(query, level, node)) {
     take(query, level, node, bound, found);
   } else {
@@ -140,8 +135,7 @@ static double highest_of(const double *sums) {
 }
 
 /* The same for a node of candidates. */
-static void find_among_few(const blis__best_query *query, uint32_t node,
-                           finding *found) {
+static void find_among_few(const blis__best_query *query, uint32_t node, finding *found) {
   double sums[FAN];
   uint32_t count = sum_parts(query, 1, node, sums);
   uint32_t first = blis_extremes_first(node);
@@ -157,8 +151,7 @@ static void find_among_few(const blis__best_query *query, uint32_t node,
 }
 
 /* The part with the highest bound first, which leaves fewer of the others. */
-static void find(const blis__best_query *query, uint32_t level, uint32_t node,
-                 finding *found) {
+static void find(const blis__best_query *query, uint32_t level, uint32_t node, finding *found) {
   if (level == 1) {
     find_among_few(query, node, found);
     return;
@@ -190,9 +183,8 @@ static double sum_of(const blis__best_query *query, uint32_t candidate) {
   double sum = 0;
   for (size_t t = 0; t < query->count; t++) {
     const blis__term *term = &query->terms[t];
-    blis__column_rule_add(&term->rule,
-                          term->extremes->levels[0].least + candidate, 1,
-                          term->weight, &sum);
+    blis__column_rule_add(&term->rule, term->extremes->levels[0].least + candidate, 1, term->weight,
+                          &sum);
   }
   return sum;
 }
@@ -216,8 +208,7 @@ static uint32_t pick_lowest(const blis__best_query *query, double *best) {
   finding found = {.best = -INFINITY, .ranks = query->ranks, .rank = INFINITY};
   for (size_t k = 0; k < query->raised_count; k++) {
     const blis__raised *raised = &query->raised[k];
-    if (raised->sum >= found.best &&
-        is_promising(&found, 0, raised->candidate, raised->sum)) {
+    if (raised->sum >= found.best && is_promising(&found, 0, raised->candidate, raised->sum)) {
       take(query, 0, raised->candidate, raised->sum, &found);
     }
   }
@@ -281,8 +272,7 @@ static void walk_node(walk *w, uint32_t level, uint32_t node) {
   }
 }
 
-static uint32_t choose_tied(const blis__best_query *query, double best,
-                            size_t skip) {
+static uint32_t choose_tied(const blis__best_query *query, double best, size_t skip) {
   walk w = {.query = query, .best = best, .skip = skip};
   walk_node(&w, shape_of(query)->top, 0);
   meet_raised(&w, UINT32_MAX);
@@ -295,8 +285,7 @@ static uint32_t mark_raised(const blis__best_query *query, finding *found) {
   uint32_t tied = 0;
   for (size_t k = 0; k < query->raised_count; k++) {
     blis__raised *raised = &query->raised[k];
-    raised->is_tied = raised->sum == found->best &&
-                      sum_of(query, raised->candidate) < found->best;
+    raised->is_tied = raised->sum == found->best && sum_of(query, raised->candidate) < found->best;
     if (raised->is_tied) {
       tied++;
       found->chosen = raised->candidate;
@@ -305,8 +294,7 @@ static uint32_t mark_raised(const blis__best_query *query, finding *found) {
   return tied;
 }
 
-static uint32_t pick_by_place(const blis__best_query *query, blis_tie *tie,
-                              double *best) {
+static uint32_t pick_by_place(const blis__best_query *query, blis_tie *tie, double *best) {
   finding found = {.best = -INFINITY};
   for (size_t k = 0; k < query->raised_count; k++) {
     double sum = query->raised[k].sum;
@@ -321,8 +309,7 @@ static uint32_t pick_by_place(const blis__best_query *query, blis_tie *tie,
   return tied == 1 ? found.chosen : choose_tied(query, found.best, skip);
 }
 
-size_t blis__best_pick(const blis__best_query *query, blis_tie *tie,
-                       double *best) {
+size_t blis__best_pick(const blis__best_query *query, blis_tie *tie, double *best) {
   return tie->rule == BLIS_TIE_LOWEST_ID ? pick_lowest(query, best)
                                          : pick_by_place(query, tie, best);
 }

@@ -44,7 +44,6 @@ typedef struct blis__best_query {
 } blis__best_query;
 
 /* The candidate with the highest sum, which goes to *best. */
-size_t blis__best_pick(const blis__best_query *query, blis_tie *tie,
-                       double *best);
+size_t blis__best_pick(const blis__best_query *query, blis_tie *tie, double *best);
 
 #endif

@@ -24,18 +24,17 @@ typedef struct blis_scorer_list {
  * message of BLIS_ERR_INVALID, which names the part that is wrong and what is
  * allowed.
  */
-BLIS_MUSTUSE blis_status blis_scorer_list_parse(blis_scorer_list *list,
-                                                const char *text,
-                                                const char *place,
-                                                blis_error *error);
+BLIS_MUSTUSE blis_status blis_scorer_list_parse(blis_scorer_list *list, const char *text,
+                                                const char *place, blis_error *error);
 
 /*
  * A weighted router of a list with scorers, all at their defaults; params are
  * those of blis_weighted_new.
  */
-BLIS_MUSTUSE blis_status blis_scorer_list_router(
-    const blis_alloc *alloc, const blis_scorer_list *list,
-    const blis_params *params, const blis_policy_context *context,
-    blis_router *router, blis_error *error);
+BLIS_MUSTUSE blis_status blis_scorer_list_router(const blis_alloc *alloc,
+                                                 const blis_scorer_list *list,
+                                                 const blis_params *params,
+                                                 const blis_policy_context *context,
+                                                 blis_router *router, blis_error *error);
 
 #endif

@@ -29,8 +29,8 @@ typedef struct weighted {
 } weighted;
 
 static blis_status fail_nan(const blis_scorer *scorer, const double *scores,
-                            const blis_routing_request *request,
-                            const blis_routing_view *view, blis_error *error) {
+                            const blis_routing_request *request, const blis_routing_view *view,
+                            blis_error *error) {
   size_t i = 0;
   while (!isnan(scores[i])) {
     i++;
@@ -39,16 +39,13 @@ static blis_status fail_nan(const blis_scorer *scorer, const double *scores,
   const char *session = blis_intern_text(request->strings, request->session);
   return blis_fail(
       error, BLIS_ERR_POLICY,
-      "scorer %s: the score of %s for %s at %" PRId64
-      " us is NaN; scores are numbers from 0 to 1",
+      "scorer %s: the score of %s for %s at %" PRId64 " us is NaN; scores are numbers from 0 to 1",
       scorer->name, view->ids[i],
-      blis_request_id_of(request->number, session, request->round_index, id),
-      view->now_us);
+      blis_request_id_of(request->number, session, request->round_index, id), view->now_us);
 }
 
 /* Adds clamped scores; false when one of them is NaN. */
-static bool add_scores(const double *scores, double weight, size_t count,
-                       double *composites) {
+static bool add_scores(const double *scores, double weight, size_t count, double *composites) {
   bool has_nan = false;
   for (size_t i = 0; i < count; i++) {
     double score = scores[i];
@@ -67,10 +64,9 @@ static blis_status make_parts(weighted *self, size_t candidates) {
   BLIS_TRY(blis_array_reserve(&self->alloc, &self->part_scores, room));
   self->parts.count = self->count;
   for (size_t i = 0; i < self->count; i++) {
-    self->parts.items[i] =
-        (blis_score_part){.scorer = self->items[i].scorer.name,
-                          .weight = self->items[i].weight,
-                          .scores = self->part_scores.items + i * candidates};
+    self->parts.items[i] = (blis_score_part){.scorer = self->items[i].scorer.name,
+                                             .weight = self->items[i].weight,
+                                             .scores = self->part_scores.items + i * candidates};
   }
   for (size_t i = 0; i < room; i++) {
     self->part_scores.items[i] = (double)NAN;
@@ -84,26 +80,23 @@ static void keep_part(weighted *self, size_t part, size_t left) {
   double *kept = self->part_scores.items + part * candidates;
   const double *scores = self->scores.items;
   for (size_t k = 0; k < left; k++) {
-    kept[blis__narrowed_place(&self->narrowed, k)] = scores[k] < 0 ? 0
-                                                     : scores[k] > 1
-                                                         ? 1
-                                                         : scores[k];
+    kept[blis__narrowed_place(&self->narrowed, k)] = scores[k] < 0   ? 0
+                                                     : scores[k] > 1 ? 1
+                                                                     : scores[k];
   }
 }
 
 /* The same without a look at the scores themselves. */
-static void add_by_form(const blis_scorer *scorer, double weight,
-                        const blis_routing_view *view, double *composites) {
+static void add_by_form(const blis_scorer *scorer, double weight, const blis_routing_view *view,
+                        double *composites) {
   blis_score_form form = scorer->ops->form(scorer->state);
   const double *values = view->columns[form.signal];
   blis__column_rule rule = blis__column_rule_of(&form, values, view->count);
   blis__column_rule_add(&rule, values, view->count, weight, composites);
 }
 
-static blis_status sum_scores(weighted *self,
-                              const blis_routing_request *request,
-                              const blis_routing_view *view, bool keeps_parts,
-                              blis_error *error) {
+static blis_status sum_scores(weighted *self, const blis_routing_request *request,
+                              const blis_routing_view *view, bool keeps_parts, blis_error *error) {
   double *composites = self->composites.items;
   double *scores = self->scores.items;
   memset(composites, 0, view->count * sizeof *composites);
@@ -113,8 +106,7 @@ static blis_status sum_scores(weighted *self,
       add_by_form(scorer, self->items[i].weight, view, composites);
       continue;
     }
-    BLIS_TRY(scorer->ops->score(
-        &(blis_question){scorer->state, request, view, error}, scores));
+    BLIS_TRY(scorer->ops->score(&(blis_question){scorer->state, request, view, error}, scores));
     if (!add_scores(scores, self->items[i].weight, view->count, composites)) {
       return fail_nan(scorer, scores, request, view, error);
     }
@@ -125,30 +117,25 @@ static blis_status sum_scores(weighted *self,
   return BLIS_OK;
 }
 
-static blis_status observe_all(const weighted *self,
-                               const blis_routing_request *request,
-                               const blis_routing_view *view, size_t chosen,
-                               blis_error *error) {
+static blis_status observe_all(const weighted *self, const blis_routing_request *request,
+                               const blis_routing_view *view, size_t chosen, blis_error *error) {
   for (size_t i = 0; i < self->filter_count; i++) {
     const blis_filter *filter = &self->filters[i];
     if (filter->ops->observe != NULL) {
-      BLIS_TRY(filter->ops->observe(
-          &(blis_question){filter->state, request, view, error}, chosen));
+      BLIS_TRY(filter->ops->observe(&(blis_question){filter->state, request, view, error}, chosen));
     }
   }
   for (size_t i = 0; i < self->count; i++) {
     const blis_scorer *scorer = &self->items[i].scorer;
     if (scorer->ops->observe != NULL) {
-      BLIS_TRY(scorer->ops->observe(
-          &(blis_question){scorer->state, request, view, error}, chosen));
+      BLIS_TRY(scorer->ops->observe(&(blis_question){scorer->state, request, view, error}, chosen));
     }
   }
   return BLIS_OK;
 }
 
 /* Stops as soon as nobody is left. */
-static blis_status apply_filters(weighted *self,
-                                 const blis_routing_request *request,
+static blis_status apply_filters(weighted *self, const blis_routing_request *request,
                                  blis_error *error) {
   bool *keep = self->keep.items;
   for (size_t i = 0; i < self->filter_count; i++) {
@@ -157,8 +144,7 @@ static blis_status apply_filters(weighted *self,
     for (size_t k = 0; k < view->count; k++) {
       keep[k] = true;
     }
-    BLIS_TRY(filter->ops->filter(
-        &(blis_question){filter->state, request, view, error}, keep));
+    BLIS_TRY(filter->ops->filter(&(blis_question){filter->state, request, view, error}, keep));
     BLIS_TRY_MEM(blis__narrowed_keep(&self->narrowed, keep), error);
     if (blis__narrowed_view(&self->narrowed)->count == 0) {
       return BLIS_OK;
@@ -175,8 +161,7 @@ static blis_status reserve(weighted *self, size_t count) {
 }
 
 /* Scores of the candidates that are left, over all of them. */
-static const double *spread_scores(weighted *self,
-                                   const blis_routing_view *left, size_t all) {
+static const double *spread_scores(weighted *self, const blis_routing_view *left, size_t all) {
   if (left->count == all) {
     return self->composites.items;
   }
@@ -192,14 +177,13 @@ static const double *spread_scores(weighted *self,
 }
 
 /* What the first scorer that looks at caches takes to be at the chosen one. */
-static void note_belief(const weighted *self, const blis_routing_view *view,
-                        size_t chosen, blis_decision *decision) {
+static void note_belief(const weighted *self, const blis_routing_view *view, size_t chosen,
+                        blis_decision *decision) {
   for (size_t i = 0; i < self->count && !decision->has_belief; i++) {
     const blis_scorer *scorer = &self->items[i].scorer;
     if (scorer->ops->believed_tokens != NULL) {
       decision->has_belief = true;
-      decision->believed_tokens =
-          scorer->ops->believed_tokens(scorer->state, view, chosen);
+      decision->believed_tokens = scorer->ops->believed_tokens(scorer->state, view, chosen);
     }
   }
 }
@@ -208,23 +192,20 @@ static void note_belief(const weighted *self, const blis_routing_view *view,
 static blis_tie *tie_of_search(const weighted *self, const blis_question *q) {
   const blis_picker *picker = &self->picker;
   bool can_search = self->filter_count == 0 && !q->request->wants_parts &&
-                    picker->ops->tie != NULL &&
-                    blis__weighted_search_can(&self->search, q->view);
+                    picker->ops->tie != NULL && blis__weighted_search_can(&self->search, q->view);
   return can_search ? picker->ops->tie(picker->state) : NULL;
 }
 
-static blis_status route_by_search(weighted *self, const blis_question *q,
-                                   blis_tie *tie, blis_decision *decision) {
+static blis_status route_by_search(weighted *self, const blis_question *q, blis_tie *tie,
+                                   blis_decision *decision) {
   const blis_routing_view *view = q->view;
   *decision = (blis_decision){.chosen = 0};
-  BLIS_TRY(blis__weighted_search_pick(&self->search, q, tie, &decision->chosen,
-                                      &decision->score));
+  BLIS_TRY(blis__weighted_search_pick(&self->search, q, tie, &decision->chosen, &decision->score));
   note_belief(self, view, decision->chosen, decision);
   return observe_all(self, q->request, view, decision->chosen, q->error);
 }
 
-static blis_status route_by_pass(weighted *self, const blis_question *q,
-                                 blis_decision *decision) {
+static blis_status route_by_pass(weighted *self, const blis_question *q, blis_decision *decision) {
   const blis_routing_view *view = q->view;
   const blis_routing_request *request = q->request;
   bool wants_parts = request->wants_parts;
@@ -241,16 +222,14 @@ static blis_status route_by_pass(weighted *self, const blis_question *q,
   }
   BLIS_TRY(sum_scores(self, request, left, wants_parts, q->error));
   size_t chosen = 0;
-  BLIS_TRY(self->picker.ops->pick(
-      &(blis_question){self->picker.state, request, left, q->error},
-      self->composites.items, &chosen));
+  BLIS_TRY(self->picker.ops->pick(&(blis_question){self->picker.state, request, left, q->error},
+                                  self->composites.items, &chosen));
   BLIS_ASSERT(chosen < left->count);
-  *decision =
-      (blis_decision){.chosen = blis__narrowed_place(&self->narrowed, chosen),
-                      .score = self->composites.items[chosen],
-                      .scores = spread_scores(self, left, view->count),
-                      .parts = self->parts.items,
-                      .part_count = wants_parts ? self->count : 0};
+  *decision = (blis_decision){.chosen = blis__narrowed_place(&self->narrowed, chosen),
+                              .score = self->composites.items[chosen],
+                              .scores = spread_scores(self, left, view->count),
+                              .parts = self->parts.items,
+                              .part_count = wants_parts ? self->count : 0};
   note_belief(self, left, chosen, decision);
   return observe_all(self, request, left, chosen, q->error);
 }
@@ -258,8 +237,7 @@ static blis_status route_by_pass(weighted *self, const blis_question *q,
 static blis_status route(const blis_question *q, blis_decision *decision) {
   weighted *self = q->state;
   blis_tie *tie = tie_of_search(self, q);
-  return tie != NULL ? route_by_search(self, q, tie, decision)
-                     : route_by_pass(self, q, decision);
+  return tie != NULL ? route_by_search(self, q, tie, decision) : route_by_pass(self, q, decision);
 }
 
 static void free_parts(const blis_weighted_parts *parts) {
@@ -276,12 +254,11 @@ static void free_parts(const blis_weighted_parts *parts) {
 
 static void free_state(const blis_alloc *alloc, void *state) {
   weighted *self = state;
-  const blis_weighted_parts parts = {self->filters, self->filter_count,
-                                     self->items, self->count, &self->picker};
+  const blis_weighted_parts parts = {self->filters, self->filter_count, self->items, self->count,
+                                     &self->picker};
   free_parts(&parts);
   blis__weighted_search_deinit(&self->search);
-  blis_alloc_free(alloc, self->filters,
-                  self->filter_count * sizeof *self->filters);
+  blis_alloc_free(alloc, self->filters, self->filter_count * sizeof *self->filters);
   blis_alloc_free(alloc, self->items, self->count * sizeof *self->items);
   blis__narrowed_deinit(&self->narrowed);
   blis_array_deinit(alloc, &self->keep);
@@ -295,15 +272,13 @@ static void free_state(const blis_alloc *alloc, void *state) {
 
 static const blis_router_ops ops = {.route = route, .free = free_state};
 
-static blis_status check_items(const blis_weighted_item *items, size_t count,
-                               blis_error *error) {
+static blis_status check_items(const blis_weighted_item *items, size_t count, blis_error *error) {
   for (size_t i = 0; i < count; i++) {
     const char *name = items[i].scorer.name;
     double weight = items[i].weight;
     if (!(weight > 0) || isinf(weight)) {
       return blis_fail(error, BLIS_ERR_INVALID,
-                       "scorer %s: weight is %g, expected a finite number > 0",
-                       name, weight);
+                       "scorer %s: weight is %g, expected a finite number > 0", name, weight);
     }
     for (size_t j = 0; j < i && name[0] != '\0'; j++) {
       if (strcmp(name, items[j].scorer.name) == 0) {
@@ -340,24 +315,21 @@ static blis_signal_set needs_of(const weighted *self) {
 }
 
 const blis_param_spec blis__weighted_params[BLIS__WEIGHTED_PARAM_COUNT] = {
-    BLIS__CHOICE("tie", BLIS_TIE_CHOICES "|stable-hash",
-                 "tie break (profile go-blis: random)"),
+    BLIS__CHOICE("tie", BLIS_TIE_CHOICES "|stable-hash", "tie break (profile go-blis: random)"),
     BLIS__CHOICE("picker",
                  "best|random|power-of-two|softmax|epsilon-greedy|"
                  "weighted-random|llm-d.max-score-picker|llm-d.random-picker|"
                  "llm-d.weighted-random-picker",
                  "picker applied to the sums"),
-    BLIS__NUMBER(
-        "temperature", 0, 1e9, 1, "",
-        "of picker softmax: 0 = always the best; higher is more random"),
+    BLIS__NUMBER("temperature", 0, 1e9, 1, "",
+                 "of picker softmax: 0 = always the best; higher is more random"),
     BLIS__NUMBER("exploration", 0, 1, 0.05, "0 to 1",
                  "of picker epsilon-greedy: share of decisions at random"),
 };
 
 /* The picker that the parameters name; the other ones are its own. */
 static blis_status make_picker(weighted *self, const blis_params *params,
-                               const blis_policy_context *context,
-                               blis_error *error) {
+                               const blis_policy_context *context, blis_error *error) {
   blis_param items[BLIS__WEIGHTED_PARAM_COUNT];
   blis_params own = {items, 0};
   const char *name = "best";
@@ -368,13 +340,11 @@ static blis_status make_picker(weighted *self, const blis_params *params,
       items[own.count++] = params->items[i];
     }
   }
-  return blis_picker_create(&self->alloc, name, &own, context, &self->picker,
-                            error);
+  return blis_picker_create(&self->alloc, name, &own, context, &self->picker, error);
 }
 
 /* Parameters are those of a picker by name; another one brings its own. */
-static blis_status check_no_params(const blis_picker *picker,
-                                   const blis_params *params,
+static blis_status check_no_params(const blis_picker *picker, const blis_params *params,
                                    blis_error *error) {
   if (params == NULL || params->count == 0) {
     return BLIS_OK;
@@ -386,13 +356,10 @@ static blis_status check_no_params(const blis_picker *picker,
 }
 
 /* Moves the parts into self; what is left behind is empty. */
-static blis_status take_parts(weighted *self,
-                              const blis_weighted_parts *parts) {
-  self->filters = blis_alloc_zeroed(&self->alloc, parts->filter_count,
-                                    sizeof *self->filters);
+static blis_status take_parts(weighted *self, const blis_weighted_parts *parts) {
+  self->filters = blis_alloc_zeroed(&self->alloc, parts->filter_count, sizeof *self->filters);
   self->filter_count = self->filters == NULL ? 0 : parts->filter_count;
-  self->items =
-      blis_alloc_zeroed(&self->alloc, parts->count, sizeof *self->items);
+  self->items = blis_alloc_zeroed(&self->alloc, parts->count, sizeof *self->items);
   self->count = self->items == NULL ? 0 : parts->count;
   if (self->filter_count < parts->filter_count || self->count < parts->count) {
     return BLIS_ERR_NOMEM;
@@ -412,27 +379,21 @@ static blis_status take_parts(weighted *self,
   return BLIS_OK;
 }
 
-static blis_status make(weighted *self, const blis_weighted_parts *parts,
-                        const blis_params *params,
+static blis_status make(weighted *self, const blis_weighted_parts *parts, const blis_params *params,
                         const blis_policy_context *context, blis_error *error) {
-  BLIS_TRY(blis_params_check(params, blis__weighted_params,
-                             BLIS__WEIGHTED_PARAM_COUNT,
+  BLIS_TRY(blis_params_check(params, blis__weighted_params, BLIS__WEIGHTED_PARAM_COUNT,
                              "routing policy weighted", error));
   BLIS_TRY(check_items(parts->items, parts->count, error));
   BLIS_TRY_MEM(take_parts(self, parts), error);
   normalise(self->items, self->count);
-  BLIS_TRY_MEM(blis__weighted_search_init(&self->search, &self->alloc,
-                                          self->items, self->count),
+  BLIS_TRY_MEM(blis__weighted_search_init(&self->search, &self->alloc, self->items, self->count),
                error);
-  return self->picker.ops != NULL
-             ? check_no_params(&self->picker, params, error)
-             : make_picker(self, params, context, error);
+  return self->picker.ops != NULL ? check_no_params(&self->picker, params, error)
+                                  : make_picker(self, params, context, error);
 }
 
-blis_status blis_weighted_new(const blis_alloc *alloc,
-                              const blis_weighted_parts *parts,
-                              const blis_params *params,
-                              const blis_policy_context *context,
+blis_status blis_weighted_new(const blis_alloc *alloc, const blis_weighted_parts *parts,
+                              const blis_params *params, const blis_policy_context *context,
                               blis_router *router, blis_error *error) {
   BLIS_ASSERT(parts->count >= 1);
   weighted *self = blis_alloc_zeroed(alloc, 1, sizeof *self);

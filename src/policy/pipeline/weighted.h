@@ -42,8 +42,7 @@ extern const blis_param_spec blis__weighted_params[BLIS__WEIGHTED_PARAM_COUNT];
 BLIS_MUSTUSE blis_status blis_weighted_new(const blis_alloc *alloc,
                                            const blis_weighted_parts *parts,
                                            const blis_params *params,
-                                           const blis_policy_context *context,
-                                           blis_router *router,
+                                           const blis_policy_context *context, blis_router *router,
                                            blis_error *error);
 
 #endif

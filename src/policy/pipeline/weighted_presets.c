@@ -9,18 +9,15 @@ extern const blis_policy_entry blis__router_weighted;
 #define GO_BLIS_SCORERS "precise-prefix-cache:2,queue-depth:1,kv-utilization:1"
 
 /* The rule is the list of scorers; profile go-blis has another for weighted. */
-static blis_status init(void *state, blis_policy_setup *setup,
-                        blis_error *error) {
+static blis_status init(void *state, blis_policy_setup *setup, blis_error *error) {
   (void)state;
-  bool is_go_blis =
-      setup->context->go_blis && setup->entry == &blis__router_weighted;
+  bool is_go_blis = setup->context->go_blis && setup->entry == &blis__router_weighted;
   blis_scorer_list list;
   blis_router router;
-  BLIS_TRY(blis_scorer_list_parse(
-      &list, is_go_blis ? GO_BLIS_SCORERS : setup->entry->rule, "weighted",
-      error));
-  BLIS_TRY(blis_scorer_list_router(setup->alloc, &list, setup->params,
-                                   setup->context, &router, error));
+  BLIS_TRY(blis_scorer_list_parse(&list, is_go_blis ? GO_BLIS_SCORERS : setup->entry->rule,
+                                  "weighted", error));
+  BLIS_TRY(
+      blis_scorer_list_router(setup->alloc, &list, setup->params, setup->context, &router, error));
   setup->ops = router.ops;
   setup->state = router.state;
   setup->needs = router.needs;

@@ -23,19 +23,16 @@ typedef struct weighted_scoring {
   blis_tie tie;
 } weighted_scoring;
 
-static blis_status score_all(weighted_scoring *self,
-                             const blis_routing_request *request,
+static blis_status score_all(weighted_scoring *self, const blis_routing_request *request,
                              const blis_routing_view *view, blis_error *error) {
   double *terms = self->terms.items;
   double *scores = self->scores.items;
   for (size_t k = 0; k < SCORER_COUNT; k++) {
     const blis_scorer *scorer = &self->scorers[k];
-    BLIS_TRY(scorer->ops->score(
-        &(blis_question){scorer->state, request, view, error}, terms));
+    BLIS_TRY(scorer->ops->score(&(blis_question){scorer->state, request, view, error}, terms));
     for (size_t i = 0; i < view->count; i++) {
       double bonus = k == AFFINITY && terms[i] == 1 ? self->bonus : 0;
-      scores[i] =
-          (k == 0 ? 0 : scores[i]) + self->weights[k] * terms[i] + bonus;
+      scores[i] = (k == 0 ? 0 : scores[i]) + self->weights[k] * terms[i] + bonus;
     }
   }
   return BLIS_OK;
@@ -44,18 +41,15 @@ static blis_status score_all(weighted_scoring *self,
 static blis_status route(const blis_question *q, blis_decision *decision) {
   const blis_routing_view *view = q->view;
   weighted_scoring *self = q->state;
-  BLIS_TRY_MEM(blis_array_reserve(&self->alloc, &self->terms, view->count),
-               q->error);
-  BLIS_TRY_MEM(blis_array_reserve(&self->alloc, &self->scores, view->count),
-               q->error);
+  BLIS_TRY_MEM(blis_array_reserve(&self->alloc, &self->terms, view->count), q->error);
+  BLIS_TRY_MEM(blis_array_reserve(&self->alloc, &self->scores, view->count), q->error);
   BLIS_TRY(score_all(self, q->request, view, q->error));
   size_t chosen = blis_tie_pick_max(&self->tie, self->scores.items, view);
-  *decision = (blis_decision){.chosen = chosen,
-                              .score = self->scores.items[chosen],
-                              .scores = self->scores.items};
+  *decision = (blis_decision){
+      .chosen = chosen, .score = self->scores.items[chosen], .scores = self->scores.items};
   const blis_scorer *affinity = &self->scorers[AFFINITY];
-  return affinity->ops->observe(
-      &(blis_question){affinity->state, q->request, view, q->error}, chosen);
+  return affinity->ops->observe(&(blis_question){affinity->state, q->request, view, q->error},
+                                chosen);
 }
 
 static void free_state(const blis_alloc *alloc, void *state) {
@@ -69,8 +63,8 @@ static void free_state(const blis_alloc *alloc, void *state) {
 
 static const blis_router_ops ops = {.route = route, .free = free_state};
 
-#define WEIGHT(given_name, value, of, place)                                   \
-  BLIS__NUMBER(given_name, 0, 1e9, value, "", "weight of " of,                 \
+#define WEIGHT(given_name, value, of, place)                                                       \
+  BLIS__NUMBER(given_name, 0, 1e9, value, "", "weight of " of,                                     \
                BLIS__INTO(weighted_scoring, weights[place]))
 
 static const blis_param_spec params_of[] = {
@@ -99,16 +93,14 @@ static blis_status normalise(double *weights, blis_error *error) {
   return BLIS_OK;
 }
 
-static blis_status init(void *state, blis_policy_setup *setup,
-                        blis_error *error) {
-  static const char *const names[SCORER_COUNT] = {
-      "prefix-affinity", "load-balance", "queue-depth"};
+static blis_status init(void *state, blis_policy_setup *setup, blis_error *error) {
+  static const char *const names[SCORER_COUNT] = {"prefix-affinity", "load-balance", "queue-depth"};
   weighted_scoring *self = state;
   self->alloc = *setup->alloc;
   BLIS_TRY(normalise(self->weights, error));
   for (size_t k = 0; k < SCORER_COUNT; k++) {
-    BLIS_TRY(blis_scorer_create(setup->alloc, names[k], NULL, setup->context,
-                                &self->scorers[k], error));
+    BLIS_TRY(
+        blis_scorer_create(setup->alloc, names[k], NULL, setup->context, &self->scorers[k], error));
     setup->needs |= self->scorers[k].needs;
   }
   blis_setup_router_tie(setup, &self->tie);

@@ -4,12 +4,9 @@
 
 #include "base/invariant.h"
 
-blis_status blis__weighted_search_init(blis__weighted_search *search,
-                                       const blis_alloc *alloc,
-                                       const blis_weighted_item *items,
-                                       size_t count) {
-  *search =
-      (blis__weighted_search){.alloc = *alloc, .items = items, .count = count};
+blis_status blis__weighted_search_init(blis__weighted_search *search, const blis_alloc *alloc,
+                                       const blis_weighted_item *items, size_t count) {
+  *search = (blis__weighted_search){.alloc = *alloc, .items = items, .count = count};
   BLIS_TRY(blis_array_reserve(alloc, &search->terms, count));
   for (size_t i = 0; i < count; i++) {
     const blis_scorer *scorer = &items[i].scorer;
@@ -35,8 +32,7 @@ void blis__weighted_search_deinit(blis__weighted_search *search) {
   blis_array_deinit(alloc, &search->raised);
 }
 
-bool blis__weighted_search_can(const blis__weighted_search *search,
-                               const blis_routing_view *view) {
+bool blis__weighted_search_can(const blis__weighted_search *search, const blis_routing_view *view) {
   if (!search->is_possible || view->extremes == NULL) {
     return false;
   }
@@ -64,8 +60,7 @@ static blis_status make_room(blis__weighted_search *search, size_t candidates) {
   return BLIS_OK;
 }
 
-static void show_columns(blis__weighted_search *search,
-                         const blis_routing_view *view) {
+static void show_columns(blis__weighted_search *search, const blis_routing_view *view) {
   for (size_t t = 0; t < search->terms.count; t++) {
     blis__term *term = &search->terms.items[t];
     term->extremes = view->extremes[term->rule.form.signal];
@@ -85,12 +80,10 @@ static blis_status ask(blis__weighted_search *search, const blis_question *q) {
       continue;
     }
     size_t count = 0;
-    BLIS_TRY(scorer->ops->score_few(
-        &(blis_question){scorer->state, q->request, q->view, q->error}, scores,
-        few, &count));
+    BLIS_TRY(scorer->ops->score_few(&(blis_question){scorer->state, q->request, q->view, q->error},
+                                    scores, few, &count));
     for (size_t k = 0; k < count; k++) {
-      search->raised.items[search->raised.count++] =
-          (blis__raised){.candidate = few[k]};
+      search->raised.items[search->raised.count++] = (blis__raised){.candidate = few[k]};
     }
     scores += search->few_room;
   }
@@ -131,8 +124,7 @@ static double sum_of(const blis__weighted_search *search, uint32_t candidate) {
   double sum = 0;
   for (size_t i = 0; i < search->count; i++) {
     if (search->items[i].scorer.ops->form != NULL) {
-      blis__column_rule_add(&term->rule,
-                            term->extremes->levels[0].least + candidate, 1,
+      blis__column_rule_add(&term->rule, term->extremes->levels[0].least + candidate, 1,
                             term->weight, &sum);
       term++;
     } else {
@@ -155,9 +147,8 @@ static void sum_raised(blis__weighted_search *search) {
   }
 }
 
-blis_status blis__weighted_search_pick(blis__weighted_search *search,
-                                       const blis_question *q, blis_tie *tie,
-                                       size_t *chosen, double *best) {
+blis_status blis__weighted_search_pick(blis__weighted_search *search, const blis_question *q,
+                                       blis_tie *tie, size_t *chosen, double *best) {
   BLIS_ASSERT(blis__weighted_search_can(search, q->view));
   BLIS_TRY_MEM(make_room(search, q->view->count), q->error);
   show_columns(search, q->view);

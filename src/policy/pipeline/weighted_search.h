@@ -29,18 +29,17 @@ typedef struct blis__weighted_search {
 } blis__weighted_search;
 
 /* Weights sum to 1. BLIS_ERR_NOMEM leaves something to deinit. */
-BLIS_MUSTUSE blis_status blis__weighted_search_init(
-    blis__weighted_search *search, const blis_alloc *alloc,
-    const blis_weighted_item *items, size_t count);
+BLIS_MUSTUSE blis_status blis__weighted_search_init(blis__weighted_search *search,
+                                                    const blis_alloc *alloc,
+                                                    const blis_weighted_item *items, size_t count);
 void blis__weighted_search_deinit(blis__weighted_search *search);
 
 /* Has this view what it needs? */
-bool blis__weighted_search_can(const blis__weighted_search *search,
-                               const blis_routing_view *view);
+bool blis__weighted_search_can(const blis__weighted_search *search, const blis_routing_view *view);
 
 /* Only where it can; q->state does not matter. */
-BLIS_MUSTUSE blis_status blis__weighted_search_pick(
-    blis__weighted_search *search, const blis_question *q, blis_tie *tie,
-    size_t *chosen, double *best);
+BLIS_MUSTUSE blis_status blis__weighted_search_pick(blis__weighted_search *search,
+                                                    const blis_question *q, blis_tie *tie,
+                                                    size_t *chosen, double *best);
 
 #endif

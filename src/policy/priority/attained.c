@@ -21,8 +21,8 @@ typedef struct state {
   double output_weight;
 } state;
 
-static blis_status decide(void *ud, const blis_routing_request *request,
-                          int64_t now_us, double *priority, blis_error *error) {
+static blis_status decide(void *ud, const blis_routing_request *request, int64_t now_us,
+                          double *priority, blis_error *error) {
   (void)now_us, (void)error;
   const state *self = ud;
   const blis_call *call = request->call;
@@ -53,8 +53,7 @@ static const blis_param_spec params[] = {
                  "seconds from admission to the end; or these on the longest "
                  "way of calls to this one",
                  BLIS__INTO(state, measure)),
-    BLIS__NUMBER("prompt_weight", 0, 1e9, 1, "",
-                 "of a prompt token, cached ones included",
+    BLIS__NUMBER("prompt_weight", 0, 1e9, 1, "", "of a prompt token, cached ones included",
                  BLIS__INTO(state, prompt_weight)),
     BLIS__NUMBER("output_weight", 0, 1e9, 2, "", "of an output token",
                  BLIS__INTO(state, output_weight)),

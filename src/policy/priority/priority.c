@@ -31,8 +31,7 @@ static void free_state(const blis_alloc *alloc, void *ud) {
   blis_arena_deinit(&self->arena);
 }
 
-static double number_of(const state *self, const blis_intern *strings,
-                        uint32_t text) {
+static double number_of(const state *self, const blis_intern *strings, uint32_t text) {
   const char *name = blis_intern_text(strings, text);
   for (size_t i = 0; i < self->count; i++) {
     if (strcmp(self->numbers[i].name, name) == 0) {
@@ -43,52 +42,43 @@ static double number_of(const state *self, const blis_intern *strings,
 }
 
 /* constant, slo-based */
-static blis_status decide_by_class(void *ud,
-                                   const blis_routing_request *request,
-                                   int64_t now_us, double *priority,
-                                   blis_error *error) {
+static blis_status decide_by_class(void *ud, const blis_routing_request *request, int64_t now_us,
+                                   double *priority, blis_error *error) {
   (void)now_us, (void)error;
   *priority = number_of(ud, request->strings, request->slo_class);
   return BLIS_OK;
 }
 
 /* tenant-priority */
-static blis_status decide_by_tenant(void *ud,
-                                    const blis_routing_request *request,
-                                    int64_t now_us, double *priority,
-                                    blis_error *error) {
+static blis_status decide_by_tenant(void *ud, const blis_routing_request *request, int64_t now_us,
+                                    double *priority, blis_error *error) {
   (void)now_us, (void)error;
   *priority = number_of(ud, request->strings, request->tenant);
   return BLIS_OK;
 }
 
 /* deadline-aware: minus the time of the deadline, in seconds. */
-static blis_status decide_by_deadline(void *ud,
-                                      const blis_routing_request *request,
-                                      int64_t now_us, double *priority,
-                                      blis_error *error) {
+static blis_status decide_by_deadline(void *ud, const blis_routing_request *request, int64_t now_us,
+                                      double *priority, blis_error *error) {
   (void)now_us, (void)error;
   double deadline_us = (double)request->deadline_us;
   if (request->deadline_us == 0) {
     double target_ms = number_of(ud, request->strings, request->slo_class);
-    deadline_us = target_ms < 0
-                      ? (double)INFINITY
-                      : (double)request->arrival_us + target_ms * 1000;
+    deadline_us = target_ms < 0 ? (double)INFINITY : (double)request->arrival_us + target_ms * 1000;
   }
   *priority = -deadline_us / 1e6;
   return BLIS_OK;
 }
 
 /* inverted-slo: who arrives later goes first. */
-static blis_status decide_newest(void *ud, const blis_routing_request *request,
-                                 int64_t now_us, double *priority,
-                                 blis_error *error) {
+static blis_status decide_newest(void *ud, const blis_routing_request *request, int64_t now_us,
+                                 double *priority, blis_error *error) {
   (void)ud, (void)now_us, (void)error;
   *priority = (double)request->arrival_us / 1e6;
   return BLIS_OK;
 }
 
-#define SCORE(given_name, usual, ...)                                          \
+#define SCORE(given_name, usual, ...)                                                              \
   BLIS__NUMBER(given_name, -SCORE_MAX, SCORE_MAX, usual, "", __VA_ARGS__)
 #define SCORES(text) BLIS__TABLE("scores", -SCORE_MAX, SCORE_MAX, "", text)
 
@@ -98,16 +88,13 @@ static const blis_param_spec constant_params[] = {
 static const blis_param_spec slo_params[] = {
     SCORE("realtime_score", 100, "of the SLO classes realtime and critical",
           BLIS__INTO(state, realtime)),
-    SCORE("batch_score", 10, "of the SLO class batch",
-          BLIS__INTO(state, batch)),
-    SCORE("default_score", 50, "of every other class",
-          BLIS__INTO(state, usual)),
+    SCORE("batch_score", 10, "of the SLO class batch", BLIS__INTO(state, batch)),
+    SCORE("default_score", 50, "of every other class", BLIS__INTO(state, usual)),
     SCORES("of more classes, by class"),
 };
 static const blis_param_spec tenant_params[] = {
     SCORES("by tenant"),
-    SCORE("default_score", 50, "of every other tenant",
-          BLIS__INTO(state, usual)),
+    SCORE("default_score", 50, "of every other tenant", BLIS__INTO(state, usual)),
 };
 static const blis_param_spec deadline_params[] = {
     BLIS__TABLE("targets_ms", 0, 1e12, "ms",
@@ -131,8 +118,7 @@ static blis_status keep(state *self, const char *name, double number) {
 static blis_status keep_numbers(state *self, const blis_policy_setup *setup) {
   const blis_params *params = setup->params;
   size_t given = params == NULL ? 0 : params->count;
-  self->numbers =
-      blis_arena_new(&self->arena, (given + 3) * sizeof *self->numbers);
+  self->numbers = blis_arena_new(&self->arena, (given + 3) * sizeof *self->numbers);
   if (self->numbers == NULL) {
     return BLIS_ERR_NOMEM;
   }
@@ -163,9 +149,9 @@ static blis_status init(void *ud, blis_policy_setup *setup, blis_error *error) {
 #define PLAN "BLIS macro-level implementation plan"
 
 /* The members of an entry that decides so. */
-#define PRIORITY(function)                                                     \
-  .kind = BLIS_POLICY_PRIORITY,                                                \
-  .ops = &(const blis_priority_ops){.decide = (function), .free = free_state}, \
+#define PRIORITY(function)                                                                         \
+  .kind = BLIS_POLICY_PRIORITY,                                                                    \
+  .ops = &(const blis_priority_ops){.decide = (function), .free = free_state},                     \
   .state_size = sizeof(state), .init = init
 
 const blis_policy_entry blis__priority_constant = {

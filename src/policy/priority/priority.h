@@ -15,8 +15,8 @@
 
 typedef struct blis_priority_ops {
   /* As blis_cluster_config.priority, with state as ud. */
-  blis_status (*decide)(void *state, const blis_routing_request *request,
-                        int64_t now_us, double *priority, blis_error *error);
+  blis_status (*decide)(void *state, const blis_routing_request *request, int64_t now_us,
+                        double *priority, blis_error *error);
   void (*free)(const blis_alloc *alloc, void *state);
 } blis_priority_ops;
 

@@ -57,16 +57,14 @@ static blis_status choose(const blis_question *q, size_t *chosen) {
   *chosen = view->count;
   for (size_t i = 0; i < view->count; i++) {
     bool is_full = blis__routesim_is_full(&self->base, i);
-    scores[i] =
-        is_full ? -(double)INFINITY : 0 - self->costs.items[view->instances[i]];
+    scores[i] = is_full ? -(double)INFINITY : 0 - self->costs.items[view->instances[i]];
     if (!is_full && (*chosen == view->count || scores[i] > scores[*chosen])) {
       *chosen = i;
     }
   }
   self->base.has_scores = true;
   self->costs.items[view->instances[*chosen]] +=
-      self->base_cost +
-      self->queue_cost * view->columns[BLIS_SIGNAL_QUEUE_DEPTH][*chosen] +
+      self->base_cost + self->queue_cost * view->columns[BLIS_SIGNAL_QUEUE_DEPTH][*chosen] +
       self->pressure_cost * view->columns[BLIS_SIGNAL_KV_UTILIZATION][*chosen];
   if (q->request->wants_parts) {
     tell_costs(self);
@@ -89,14 +87,11 @@ static const blis_param_spec params_of[] = {
     BLIS__ROUTESIM_PARAMS,
     BLIS__NUMBER("base", 0, 1e9, 1, "", "cost of every decision",
                  BLIS__INTO(cost_router, base_cost)),
-    BLIS__NUMBER("queue", 0, 1e9, 0.5, "",
-                 "cost of every request waiting there",
+    BLIS__NUMBER("queue", 0, 1e9, 0.5, "", "cost of every request waiting there",
                  BLIS__INTO(cost_router, queue_cost)),
-    BLIS__NUMBER("pressure", 0, 1e9, 2, "",
-                 "cost of a full KV cache, scaled by its utilisation",
+    BLIS__NUMBER("pressure", 0, 1e9, 2, "", "cost of a full KV cache, scaled by its utilisation",
                  BLIS__INTO(cost_router, pressure_cost)),
-    BLIS__NUMBER("decay", 0, 1e9, 0.1, "1/s",
-                 "costs fall as exp(-decay x seconds); 0 = never",
+    BLIS__NUMBER("decay", 0, 1e9, 0.1, "1/s", "costs fall as exp(-decay x seconds); 0 = never",
                  BLIS__INTO(cost_router, decay_per_s))};
 
 const blis_policy_entry blis__router_routesim_cost_escalation = {

@@ -40,8 +40,7 @@ const blis_policy_entry blis__router_routesim_round_robin = {
     .summary = "the next instance by number with room in its queue, in turn",
     .source = BLIS__ROUTESIM_SOURCE,
     BLIS__PARAMS(params_of),
-    BLIS__ROUTESIM(round_robin, blis__routesim_ops, blis__routesim_init,
-                   choose_next, 0),
+    BLIS__ROUTESIM(round_robin, blis__routesim_ops, blis__routesim_init, choose_next, 0),
 };
 
 static blis_status choose_least_load(const blis_question *q, size_t *chosen) {
@@ -56,8 +55,7 @@ const blis_policy_entry blis__router_routesim_least_outstanding = {
     .summary = "fewest waiting and running requests",
     .source = BLIS__ROUTESIM_SOURCE,
     BLIS__PARAMS(params_of),
-    BLIS__ROUTESIM(blis__routesim, blis__routesim_ops, blis__routesim_init,
-                   choose_least_load, 0),
+    BLIS__ROUTESIM(blis__routesim, blis__routesim_ops, blis__routesim_init, choose_least_load, 0),
 };
 
 static blis_status choose_least_kv(const blis_question *q, size_t *chosen) {
@@ -81,7 +79,6 @@ const blis_policy_entry blis__router_routesim_least_kv = {
     .summary = "lowest KV utilisation",
     .source = BLIS__ROUTESIM_SOURCE,
     BLIS__PARAMS(params_of),
-    BLIS__ROUTESIM(blis__routesim, blis__routesim_ops, blis__routesim_init,
-                   choose_least_kv,
+    BLIS__ROUTESIM(blis__routesim, blis__routesim_ops, blis__routesim_init, choose_least_kv,
                    BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION)),
 };

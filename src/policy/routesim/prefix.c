@@ -31,8 +31,7 @@ typedef struct prefix_router {
   blis_tie tie;
 } prefix_router;
 
-static blis_status choose_highest(prefix_router *self,
-                                  const blis_routing_view *view,
+static blis_status choose_highest(prefix_router *self, const blis_routing_view *view,
                                   size_t *chosen) {
   for (size_t i = 0; i < view->count; i++) {
     if (blis__routesim_is_full(&self->base, i)) {
@@ -50,8 +49,7 @@ static double ratio_of(const prefix_router *self, size_t candidate) {
 
 static bool is_broken(const prefix_router *self, double ratio) {
   return self->breaker > 0 &&
-         (ratio > self->breaker ||
-          (self->breaker_at_limit && ratio == self->breaker));
+         (ratio > self->breaker || (self->breaker_at_limit && ratio == self->breaker));
 }
 
 /*
@@ -59,8 +57,7 @@ static bool is_broken(const prefix_router *self, double ratio) {
  * alone would send requests of a prefix to the instance that has it whatever
  * its load is, and ten prefixes keep four instances busy out of eight.
  */
-static double load_limit(const prefix_router *self,
-                         const blis_routing_view *view) {
+static double load_limit(const prefix_router *self, const blis_routing_view *view) {
   double sum = 0;
   double count = 0;
   for (size_t i = 0; i < view->count; i++) {
@@ -69,13 +66,11 @@ static double load_limit(const prefix_router *self,
       count++;
     }
   }
-  return self->imbalance > 0 ? self->imbalance * (1 + sum / count)
-                             : (double)INFINITY;
+  return self->imbalance > 0 ? self->imbalance * (1 + sum / count) : (double)INFINITY;
 }
 
 /* Cached tokens from which on the prefix counts as there; 0 = no prefix. */
-static blis_status prefix_size(const prefix_router *self,
-                               const blis_routing_request *request,
+static blis_status prefix_size(const prefix_router *self, const blis_routing_request *request,
                                double *tokens) {
   if (request->prefix_tokens > 0) {
     int64_t rest = request->prefix_tokens % self->kv_block_tokens;
@@ -115,8 +110,7 @@ static blis_status choose_aware(const blis_question *q, size_t *chosen) {
 }
 
 /* Whether blocks are known beyond a declared prefix. */
-static blis_status has_block_ids(const prefix_router *self,
-                                 const blis_routing_request *request,
+static blis_status has_block_ids(const prefix_router *self, const blis_routing_request *request,
                                  bool *has) {
   *has = request->prompt_tokens >= self->kv_block_tokens;
   if (!*has || self->takes_all_blocks) {
@@ -153,19 +147,15 @@ static blis_status choose_overlap(const blis_question *q, size_t *chosen) {
   return BLIS_OK;
 }
 
-#define CACHE_WEIGHT(default_value)                                            \
-  BLIS__NUMBER("cache_weight", 0, 1, default_value, "0 to 1",                  \
-               "w: weight of the cache in the score",                          \
-               BLIS__INTO(prefix_router, cache_weight))
+#define CACHE_WEIGHT(default_value)                                                                \
+  BLIS__NUMBER("cache_weight", 0, 1, default_value, "0 to 1",                                      \
+               "w: weight of the cache in the score", BLIS__INTO(prefix_router, cache_weight))
 
-#define BREAKER(default_value, text)                                           \
-  BLIS__NUMBER(                                                                \
-      "breaker", 0, 1e9, default_value, "",                                    \
-      "ignore the cache above this load / max_queue_depth; 0 = never" text)
+#define BREAKER(default_value, text)                                                               \
+  BLIS__NUMBER("breaker", 0, 1e9, default_value, "",                                               \
+               "ignore the cache above this load / max_queue_depth; 0 = never" text)
 
-#define TIE                                                                    \
-  BLIS__CHOICE("tie", BLIS_TIE_CHOICES_FIRST,                                  \
-               "tie break (profile routesim: last)")
+#define TIE BLIS__CHOICE("tie", BLIS_TIE_CHOICES_FIRST, "tie break (profile routesim: last)")
 
 static const blis_param_spec aware_params[] = {
     BLIS__ROUTESIM_PARAMS,
@@ -187,24 +177,21 @@ static const blis_param_spec overlap_params[] = {
     BLIS__CHOICE("blocks", "named|all",
                  "named: prompts with block ids beyond a declared prefix, "
                  "others go to the least outstanding; all: every prompt's"),
-    BLIS__CHOICE(
-        "profile", "design|routesim",
-        "the design document, or the code: breaker already at that load; a "
-        "load above the depth counts as the depth; ties to the last")};
+    BLIS__CHOICE("profile", "design|routesim",
+                 "the design document, or the code: breaker already at that load; a "
+                 "load above the depth counts as the depth; ties to the last")};
 
 #define CODE_BREAKER 0.9
 
-static blis_status init(void *state, blis_policy_setup *setup,
-                        blis_error *error) {
+static blis_status init(void *state, blis_policy_setup *setup, blis_error *error) {
   prefix_router *self = state;
   bool is_code = blis_setup_choice(setup, "profile") == 1;
   self->breaker = blis_setup_number_or(setup, "breaker", is_code, CODE_BREAKER);
-  self->base.counts_prefilling =
-      blis_setup_number_or(setup, "count_prefilling", is_code, 0) != 0;
+  self->base.counts_prefilling = blis_setup_number_or(setup, "count_prefilling", is_code, 0) != 0;
   self->breaker_at_limit = is_code;
   self->clamps_ratio = is_code;
-  self->takes_all_blocks = blis_setup_has(setup, "blocks") &&
-                           blis_setup_choice(setup, "blocks") == 1;
+  self->takes_all_blocks =
+      blis_setup_has(setup, "blocks") && blis_setup_choice(setup, "blocks") == 1;
   self->kv_block_tokens = setup->context->kv_block_size_tokens;
   blis_setup_tie(setup, &self->tie);
   if (is_code && !blis_setup_has(setup, "tie")) {
@@ -213,8 +200,7 @@ static blis_status init(void *state, blis_policy_setup *setup,
   return blis__routesim_init(state, setup, error);
 }
 
-static blis_status init_aware(void *state, blis_policy_setup *setup,
-                              blis_error *error) {
+static blis_status init_aware(void *state, blis_policy_setup *setup, blis_error *error) {
   prefix_router *self = state;
   bool is_code = blis_setup_choice(setup, "profile") == 1;
   self->imbalance = blis_setup_number_or(setup, "imbalance", is_code, 0);

@@ -29,8 +29,7 @@ enum { BLIS__ROUTESIM_MAX_FACTS = 3 };
  * One of the candidates that are not full; there is one. The state is that of
  * the algorithm.
  */
-typedef blis_status (*blis__routesim_choose)(const blis_question *q,
-                                             size_t *chosen);
+typedef blis_status (*blis__routesim_choose)(const blis_question *q, size_t *chosen);
 
 typedef struct blis__routesim {
   blis_alloc alloc;
@@ -46,19 +45,18 @@ typedef struct blis__routesim {
 } blis__routesim;
 
 /* Parameters of every algorithm, at the beginning of its list. */
-#define BLIS__ROUTESIM_PARAMS                                                  \
-  BLIS__INTEGER("max_queue_depth", 1, 1e9, 256, "requests",                    \
-                "an instance with this many waiting requests takes no more",   \
-                BLIS__INTO(blis__routesim, max_queue_depth)),                  \
-      BLIS__BOOLEAN("count_prefilling", 1,                                     \
-                    "requests in prefill count as load, as documented; "       \
-                    "RouteSim's code leaves them out",                         \
+#define BLIS__ROUTESIM_PARAMS                                                                      \
+  BLIS__INTEGER("max_queue_depth", 1, 1e9, 256, "requests",                                        \
+                "an instance with this many waiting requests takes no more",                       \
+                BLIS__INTO(blis__routesim, max_queue_depth)),                                      \
+      BLIS__BOOLEAN("count_prefilling", 1,                                                         \
+                    "requests in prefill count as load, as documented; "                           \
+                    "RouteSim's code leaves them out",                                             \
                     BLIS__INTO(blis__routesim, counts_prefilling))
 
 /* What every algorithm reads. */
-#define BLIS__ROUTESIM_NEEDS                                                   \
-  (BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH) |                                  \
-   BLIS_SIGNAL_BIT(BLIS_SIGNAL_BATCH_SIZE))
+#define BLIS__ROUTESIM_NEEDS                                                                       \
+  (BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH) | BLIS_SIGNAL_BIT(BLIS_SIGNAL_BATCH_SIZE))
 
 /* What tells the algorithms apart. */
 typedef struct blis__routesim_rule {
@@ -66,42 +64,35 @@ typedef struct blis__routesim_rule {
 } blis__routesim_rule;
 
 /* The init of an algorithm, and its beginning. */
-blis_status blis__routesim_init(void *state, blis_policy_setup *setup,
-                                blis_error *error);
+blis_status blis__routesim_init(void *state, blis_policy_setup *setup, blis_error *error);
 
 /* The members of an entry; signals are needed beside the common ones. */
-#define BLIS__ROUTESIM(type, operations, begin, chooser, signals)              \
-  .ops = &(operations), .state_size = sizeof(type),                            \
-  .needs = BLIS__ROUTESIM_NEEDS | (signals),                                   \
+#define BLIS__ROUTESIM(type, operations, begin, chooser, signals)                                  \
+  .ops = &(operations), .state_size = sizeof(type), .needs = BLIS__ROUTESIM_NEEDS | (signals),     \
   .rule = &(const blis__routesim_rule){chooser}, .init = (begin)
 
 /* The operations of an algorithm without memory of its own. */
 extern const blis_router_ops blis__routesim_ops;
 
 /* Their parts, for the others. */
-blis_status blis__routesim_route(const blis_question *q,
-                                 blis_decision *decision);
-void blis__routesim_first_token(void *state, blis_ticket *ticket,
-                                uint32_t instance,
+blis_status blis__routesim_route(const blis_question *q, blis_decision *decision);
+void blis__routesim_first_token(void *state, blis_ticket *ticket, uint32_t instance,
                                 const blis_request_times *times);
 void blis__routesim_ended(void *state, blis_ticket *ticket, uint32_t instance,
                           const blis_request_times *times);
 void blis__routesim_free(const blis_alloc *alloc, void *state);
 
 /* For choose functions. */
-static inline bool blis__routesim_is_full(const blis__routesim *self,
-                                          size_t candidate) {
+static inline bool blis__routesim_is_full(const blis__routesim *self, size_t candidate) {
   return isinf(self->loads.items[candidate]);
 }
 
 /* One more custom metric of the decision at hand; name is static. */
-static inline void blis__routesim_tell(blis__routesim *self, const char *name,
-                                       double value) {
+static inline void blis__routesim_tell(blis__routesim *self, const char *name, double value) {
   self->facts[self->fact_count++] = (blis_decision_fact){name, value};
 }
 
 /* The first candidate of the least load. */
-size_t blis__routesim_least_outstanding(const blis__routesim *self,
-                                        const blis_routing_view *view);
+size_t blis__routesim_least_outstanding(const blis__routesim *self, const blis_routing_view *view);
 
 #endif

@@ -15,15 +15,11 @@ typedef struct session_router {
 static size_t bound_candidate(const session_router *self, uint32_t session,
                               const blis_routing_view *view) {
   size_t i = blis__bindings_candidate(&self->sessions, session, view);
-  return i < view->count && !blis__routesim_is_full(&self->base, i)
-             ? i
-             : view->count;
+  return i < view->count && !blis__routesim_is_full(&self->base, i) ? i : view->count;
 }
 
-static blis_status choose_for_session(session_router *self,
-                                      const blis_routing_request *request,
-                                      const blis_routing_view *view,
-                                      size_t *chosen) {
+static blis_status choose_for_session(session_router *self, const blis_routing_request *request,
+                                      const blis_routing_view *view, size_t *chosen) {
   *chosen = bound_candidate(self, request->session, view);
   if (*chosen == view->count) {
     *chosen = blis__routesim_least_outstanding(&self->base, view);
@@ -33,8 +29,8 @@ static blis_status choose_for_session(session_router *self,
       blis__bindings_drop_oldest(&self->sessions, count / 2);
     }
   }
-  return blis__bindings_put(&self->sessions, request->session,
-                            view->instances[*chosen], view->now_us);
+  return blis__bindings_put(&self->sessions, request->session, view->instances[*chosen],
+                            view->now_us);
 }
 
 static blis_status choose(const blis_question *q, size_t *chosen) {
@@ -45,8 +41,7 @@ static blis_status choose(const blis_question *q, size_t *chosen) {
   } else {
     BLIS_TRY_MEM(choose_for_session(self, q->request, view, chosen), q->error);
   }
-  blis__routesim_tell(&self->base, "active_sessions",
-                      blis__bindings_count(&self->sessions));
+  blis__routesim_tell(&self->base, "active_sessions", blis__bindings_count(&self->sessions));
   return BLIS_OK;
 }
 
@@ -63,13 +58,11 @@ static const blis_router_ops ops = {.route = blis__routesim_route,
 
 static const blis_param_spec params_of[] = {
     BLIS__ROUTESIM_PARAMS,
-    BLIS__INTEGER(
-        "max_sessions", 0, 1 << 30, 100000, "sessions",
-        "when more are known, a new one evicts the least recently used half",
-        BLIS__INTO(session_router, max_sessions))};
+    BLIS__INTEGER("max_sessions", 0, 1 << 30, 100000, "sessions",
+                  "when more are known, a new one evicts the least recently used half",
+                  BLIS__INTO(session_router, max_sessions))};
 
-static blis_status init(void *state, blis_policy_setup *setup,
-                        blis_error *error) {
+static blis_status init(void *state, blis_policy_setup *setup, blis_error *error) {
   session_router *self = state;
   blis__bindings_init(&self->sessions, setup->alloc);
   return blis__routesim_init(state, setup, error);

@@ -7,13 +7,11 @@
 
 static blis_status score_precise(const blis_question *q, double *scores) {
   const blis_routing_view *view = q->view;
-  blis__score_most(view->columns[BLIS_SIGNAL_CACHED_TOKENS], view->count,
-                   scores);
+  blis__score_most(view->columns[BLIS_SIGNAL_CACHED_TOKENS], view->count, scores);
   return BLIS_OK;
 }
 
-static int64_t cached_tokens(const void *state, const blis_routing_view *view,
-                             size_t candidate) {
+static int64_t cached_tokens(const void *state, const blis_routing_view *view, size_t candidate) {
   (void)state;
   return (int64_t)view->columns[BLIS_SIGNAL_CACHED_TOKENS][candidate];
 }

@@ -10,14 +10,12 @@ typedef struct bounds {
 } bounds;
 
 static bounds bounds_of(const double *values, size_t count) {
-  return (bounds){blis_least_of(values, count),
-                  blis_greatest_of(values, count)};
+  return (bounds){blis_least_of(values, count), blis_greatest_of(values, count)};
 }
 
-blis__column_rule blis__column_rule_of(const blis_score_form *form,
-                                       const double *values, size_t count) {
-  bool needs_bounds =
-      form->rule == BLIS_SCORE_LEAST || form->rule == BLIS_SCORE_IDLE;
+blis__column_rule blis__column_rule_of(const blis_score_form *form, const double *values,
+                                       size_t count) {
+  bool needs_bounds = form->rule == BLIS_SCORE_LEAST || form->rule == BLIS_SCORE_IDLE;
   bounds b = needs_bounds ? bounds_of(values, count) : (bounds){0, 0};
   return (blis__column_rule){*form, b.lowest, b.highest};
 }
@@ -26,14 +24,13 @@ blis__column_rule blis__column_rule_of(const blis_score_form *form,
  * For one value v after the other; a loop of its own for each rule. Rules give
  * 0 to 1 without being clamped.
  */
-#define ADD_EACH(score)                                                        \
-  for (size_t i = 0; i < count; i++) {                                         \
-    double v = values[i];                                                      \
-    sums[i] += (score)*weight;                                                 \
+#define ADD_EACH(score)                                                                            \
+  for (size_t i = 0; i < count; i++) {                                                             \
+    double v = values[i];                                                                          \
+    sums[i] += (score)*weight;                                                                     \
   }
 
-static void add_least(const blis__column_rule *rule,
-                      const double *restrict values, size_t count,
+static void add_least(const blis__column_rule *rule, const double *restrict values, size_t count,
                       double weight, double *restrict sums) {
   double highest = rule->greatest;
   double range = highest - rule->least;
@@ -46,9 +43,8 @@ static void add_least(const blis__column_rule *rule,
   ADD_EACH((highest - v) / range)
 }
 
-void blis__column_rule_add(const blis__column_rule *rule,
-                           const double *restrict values, size_t count,
-                           double weight, double *restrict sums) {
+void blis__column_rule_add(const blis__column_rule *rule, const double *restrict values,
+                           size_t count, double weight, double *restrict sums) {
   double threshold = rule->form.threshold;
   double factor = rule->form.factor;
   double highest = rule->greatest;
@@ -71,8 +67,8 @@ void blis__column_rule_add(const blis__column_rule *rule,
   }
 }
 
-void blis__score_by_form(const blis_score_form *form,
-                         const blis_routing_view *view, double *scores) {
+void blis__score_by_form(const blis_score_form *form, const blis_routing_view *view,
+                         double *scores) {
   const double *values = view->columns[form->signal];
   blis__column_rule rule = blis__column_rule_of(form, values, view->count);
   memset(scores, 0, view->count * sizeof *scores);

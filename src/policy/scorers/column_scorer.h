@@ -21,24 +21,23 @@ typedef struct blis__column_rule {
 } blis__column_rule;
 
 /* A rule for these values; count >= 1. */
-blis__column_rule blis__column_rule_of(const blis_score_form *form,
-                                       const double *values, size_t count);
+blis__column_rule blis__column_rule_of(const blis_score_form *form, const double *values,
+                                       size_t count);
 
 /* sums[i] += weight * the score of values[i]; two different arrays. */
-void blis__column_rule_add(const blis__column_rule *rule,
-                           const double *restrict values, size_t count,
-                           double weight, double *restrict sums);
+void blis__column_rule_add(const blis__column_rule *rule, const double *restrict values,
+                           size_t count, double weight, double *restrict sums);
 
 /* Scores of candidates by the column of the form; there must be one. */
-void blis__score_by_form(const blis_score_form *form,
-                         const blis_routing_view *view, double *scores);
+void blis__score_by_form(const blis_score_form *form, const blis_routing_view *view,
+                         double *scores);
 
 /* Defines the score function of a scorer that has a form. */
-#define BLIS__SCORE_BY_FORM(name, form_of)                                     \
-  static blis_status name(const blis_question *q, double *scores) {            \
-    const blis_score_form form = (form_of)(q->state);                          \
-    blis__score_by_form(&form, q->view, scores);                               \
-    return BLIS_OK;                                                            \
+#define BLIS__SCORE_BY_FORM(name, form_of)                                                         \
+  static blis_status name(const blis_question *q, double *scores) {                                \
+    const blis_score_form form = (form_of)(q->state);                                              \
+    blis__score_by_form(&form, q->view, scores);                                                   \
+    return BLIS_OK;                                                                                \
   }
 
 /*

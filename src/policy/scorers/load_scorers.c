@@ -10,21 +10,18 @@
 
 static blis_score_form load_form(const void *state) {
   (void)state;
-  return (blis_score_form){.rule = BLIS_SCORE_LEAST,
-                           .signal = BLIS_SIGNAL_EFFECTIVE_LOAD};
+  return (blis_score_form){.rule = BLIS_SCORE_LEAST, .signal = BLIS_SIGNAL_EFFECTIVE_LOAD};
 }
 
 static blis_score_form queue_form(const void *state) {
   (void)state;
-  return (blis_score_form){.rule = BLIS_SCORE_LEAST,
-                           .signal = BLIS_SIGNAL_QUEUE_DEPTH};
+  return (blis_score_form){.rule = BLIS_SCORE_LEAST, .signal = BLIS_SIGNAL_QUEUE_DEPTH};
 }
 
 BLIS__SCORE_BY_FORM(score_load, load_form)
 BLIS__SCORE_BY_FORM(score_queue, queue_form)
 
-static const blis_scorer_ops queue_ops = {.score = score_queue,
-                                          .form = queue_form};
+static const blis_scorer_ops queue_ops = {.score = score_queue, .form = queue_form};
 
 const blis_policy_entry blis__scorer_llmd_queue = {
     .kind = BLIS_POLICY_SCORER,
@@ -41,8 +38,7 @@ static const blis_param_spec queue_depth_params[] = {
                     "profile go-blis)"),
 };
 
-static blis_status init_queue_depth(void *state, blis_policy_setup *setup,
-                                    blis_error *error) {
+static blis_status init_queue_depth(void *state, blis_policy_setup *setup, blis_error *error) {
   (void)state, (void)error;
   if (blis_setup_choice_or(setup, "load", setup->context->go_blis, 1) == 1) {
     setup->ops = &queue_ops;
@@ -64,8 +60,7 @@ const blis_policy_entry blis__scorer_queue_depth = {
 
 static blis_score_form kv_form(const void *state) {
   (void)state;
-  return (blis_score_form){.rule = BLIS_SCORE_REST,
-                           .signal = BLIS_SIGNAL_KV_UTILIZATION};
+  return (blis_score_form){.rule = BLIS_SCORE_REST, .signal = BLIS_SIGNAL_KV_UTILIZATION};
 }
 
 BLIS__SCORE_BY_FORM(score_kv, kv_form)
@@ -82,8 +77,7 @@ const blis_policy_entry blis__scorer_kv_utilization = {
 
 static blis_score_form balance_form(const void *state) {
   (void)state;
-  return (blis_score_form){.rule = BLIS_SCORE_RECIPROCAL,
-                           .signal = BLIS_SIGNAL_EFFECTIVE_LOAD};
+  return (blis_score_form){.rule = BLIS_SCORE_RECIPROCAL, .signal = BLIS_SIGNAL_EFFECTIVE_LOAD};
 }
 
 BLIS__SCORE_BY_FORM(score_balance, balance_form)
@@ -93,7 +87,6 @@ const blis_policy_entry blis__scorer_load_balance = {
     .name = "load-balance",
     .summary = "1 / (1 + effective load): keeps absolute differences",
     .source = DESIGN_SOURCE,
-    .ops =
-        &(const blis_scorer_ops){.score = score_balance, .form = balance_form},
+    .ops = &(const blis_scorer_ops){.score = score_balance, .form = balance_form},
     .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_EFFECTIVE_LOAD),
 };

@@ -7,8 +7,7 @@
 
 static blis_status score_affinity(const blis_question *q, double *scores) {
   const blis_routing_view *view = q->view;
-  blis__score_most(view->columns[BLIS_SIGNAL_ADAPTER_LOADED], view->count,
-                   scores);
+  blis__score_most(view->columns[BLIS_SIGNAL_ADAPTER_LOADED], view->count, scores);
   return BLIS_OK;
 }
 
@@ -17,9 +16,8 @@ const blis_policy_entry blis__scorer_lora_affinity = {
     .name = "lora-affinity",
     .summary = "1 where the adapter of the request is loaded, else 0; 1 for "
                "all when it is everywhere, nowhere, or not needed",
-    .source =
-        "Composable Scorer Framework for Weighted Routing, LoRA-affinity; "
-        "BLIS (Go), LoRA control plane",
+    .source = "Composable Scorer Framework for Weighted Routing, LoRA-affinity; "
+              "BLIS (Go), LoRA control plane",
     .ops = &(const blis_scorer_ops){.score = score_affinity},
     .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_ADAPTER_LOADED),
 };
@@ -33,20 +31,16 @@ typedef struct llmd_scorer {
  * Before pull request 2625, the adapters that run were told as waiting as well,
  * and those that wait were not.
  */
-static double llmd_score(const llmd_scorer *self, const blis_routing_view *view,
-                         size_t i) {
+static double llmd_score(const llmd_scorer *self, const blis_routing_view *view, size_t i) {
   double running = view->columns[BLIS_SIGNAL_ADAPTERS_RUNNING][i];
-  double waiting = self->is_before
-                       ? running
-                       : view->columns[BLIS_SIGNAL_ADAPTERS_WAITING][i];
+  double waiting = self->is_before ? running : view->columns[BLIS_SIGNAL_ADAPTERS_WAITING][i];
   if (view->columns[BLIS_SIGNAL_ADAPTER_RUNNING][i] > 0) {
     return 1;
   }
   if (running + waiting < view->columns[BLIS_SIGNAL_ADAPTER_SLOTS][i]) {
     return 0.8;
   }
-  bool waits =
-      !self->is_before && view->columns[BLIS_SIGNAL_ADAPTER_WAITING][i] > 0;
+  bool waits = !self->is_before && view->columns[BLIS_SIGNAL_ADAPTER_WAITING][i] > 0;
   return waits ? 0.6 : 0;
 }
 
@@ -65,8 +59,7 @@ static const blis_param_spec llmd_params[] = {
                  "which 0.6 is never given and adapters count twice"),
 };
 
-static blis_status init_llmd(void *state, blis_policy_setup *setup,
-                             blis_error *error) {
+static blis_status init_llmd(void *state, blis_policy_setup *setup, blis_error *error) {
   (void)error;
   llmd_scorer *self = state;
   self->is_before = blis_setup_choice(setup, "version") == BEFORE_2625;

@@ -31,8 +31,7 @@ static bool is_warm(const blis_routing_view *view) {
   return false;
 }
 
-static blis_status note_places(no_hit_lru *self,
-                               const blis_routing_view *view) {
+static blis_status note_places(no_hit_lru *self, const blis_routing_view *view) {
   size_t instances = (size_t)view->instances[view->count - 1] + 1;
   BLIS_TRY(blis_array_reserve(&self->alloc, &self->order, instances));
   BLIS_TRY(blis_array_reserve(&self->alloc, &self->places, instances));
@@ -71,8 +70,7 @@ static double score_of_rank(size_t rank, size_t count) {
 }
 
 /* New ones first, in candidate order, then from oldest to newest. */
-static void score_by_rank(const no_hit_lru *self, size_t count,
-                          double *scores) {
+static void score_by_rank(const no_hit_lru *self, size_t count, double *scores) {
   size_t rank = count;
   for (size_t k = 0; k < self->order.count; k++) {
     rank -= place_of(self, self->order.items[k]) > 0;
@@ -126,8 +124,7 @@ static blis_status observe(const blis_question *q, size_t chosen) {
   }
   self->order.count = kept;
   if (self->most > 0 && kept == (size_t)self->most) {
-    memmove(self->order.items, self->order.items + 1,
-            (kept - 1) * sizeof *self->order.items);
+    memmove(self->order.items, self->order.items + 1, (kept - 1) * sizeof *self->order.items);
     self->order.count--;
   }
   BLIS_TRY_MEM(blis_array_push(&self->alloc, &self->order, instance), q->error);
@@ -140,11 +137,9 @@ static void free_state(const blis_alloc *alloc, void *state) {
   blis_array_deinit(alloc, &self->places);
 }
 
-static const blis_scorer_ops ops = {
-    .score = score, .observe = observe, .free = free_state};
+static const blis_scorer_ops ops = {.score = score, .observe = observe, .free = free_state};
 
-static blis_status init(void *state, blis_policy_setup *setup,
-                        blis_error *error) {
+static blis_status init(void *state, blis_policy_setup *setup, blis_error *error) {
   (void)error;
   ((no_hit_lru *)state)->alloc = *setup->alloc;
   return BLIS_OK;

@@ -39,8 +39,7 @@ static const blis_param_spec params[] = {
                  "equal; or min / TTFT, which keeps proportions"),
 };
 
-static blis_status init(void *made, blis_policy_setup *setup,
-                        blis_error *error) {
+static blis_status init(void *made, blis_policy_setup *setup, blis_error *error) {
   (void)error;
   ((state *)made)->scale = (scale)blis_setup_choice(setup, "scale");
   return BLIS_OK;
@@ -49,9 +48,8 @@ static blis_status init(void *made, blis_policy_setup *setup,
 const blis_policy_entry blis__scorer_predicted_latency = {
     .kind = BLIS_POLICY_SCORER,
     .name = "predicted-latency",
-    .summary =
-        "the shorter the predicted time to first token, the better: what "
-        "is ahead and the rest of the prompt, by the latency model",
+    .summary = "the shorter the predicted time to first token, the better: what "
+               "is ahead and the rest of the prompt, by the latency model",
     .source = "Composable Scorer Framework for Weighted Routing (future)",
     BLIS__PARAMS(params),
     .ops = &(const blis_scorer_ops){.score = score},

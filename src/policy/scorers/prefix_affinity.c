@@ -16,11 +16,9 @@ static blis_status score(const blis_question *q, double *scores) {
   return BLIS_OK;
 }
 
-static blis_status score_few(const blis_question *q, double *scores,
-                             uint32_t *few, size_t *count) {
+static blis_status score_few(const blis_question *q, double *scores, uint32_t *few, size_t *count) {
   blis__prefix_memory *memory = q->state;
-  BLIS_TRY_MEM(blis__prefix_memory_look_up(memory, q->request, q->view),
-               q->error);
+  BLIS_TRY_MEM(blis__prefix_memory_look_up(memory, q->request, q->view), q->error);
   *count = memory->few.count;
   for (size_t k = 0; k < memory->few.count; k++) {
     few[k] = memory->few.items[k];
@@ -30,14 +28,12 @@ static blis_status score_few(const blis_question *q, double *scores,
 }
 
 static blis_status observe(const blis_question *q, size_t chosen) {
-  BLIS_TRY_MEM(blis__prefix_memory_observe(q->state, q->request,
-                                           q->view->instances[chosen]),
+  BLIS_TRY_MEM(blis__prefix_memory_observe(q->state, q->request, q->view->instances[chosen]),
                q->error);
   return BLIS_OK;
 }
 
-static int64_t believed_tokens(const void *state, const blis_routing_view *view,
-                               size_t candidate) {
+static int64_t believed_tokens(const void *state, const blis_routing_view *view, size_t candidate) {
   return blis__prefix_memory_tokens(state, view, candidate);
 }
 
@@ -55,25 +51,19 @@ static const blis_scorer_ops ops = {.score = score,
 enum { GO_BLIS_CAPACITY = 10000 };
 
 static const blis_param_spec params_of[] = {
-    BLIS__BLOCK_SIZE_PARAM(
-        16, "block size of the index (profile go-blis: that of the KV "
-            "cache)"),
-    BLIS__INDEX_CAPACITY_PARAM(
-        31250, "size of the index per instance (profile go-blis: 10000)"),
+    BLIS__BLOCK_SIZE_PARAM(16, "block size of the index (profile go-blis: that of the KV "
+                               "cache)"),
+    BLIS__INDEX_CAPACITY_PARAM(31250, "size of the index per instance (profile go-blis: 10000)"),
 };
 
-static blis_status init(void *state, blis_policy_setup *setup,
-                        blis_error *error) {
+static blis_status init(void *state, blis_policy_setup *setup, blis_error *error) {
   bool go_blis = setup->context->go_blis;
-  double block_size =
-      blis_setup_number_or(setup, "block_size", go_blis,
-                           (double)setup->context->kv_block_size_tokens);
-  double capacity =
-      blis_setup_number_or(setup, "capacity", go_blis, GO_BLIS_CAPACITY);
-  BLIS_TRY_MEM(blis__prefix_memory_init(state, setup->alloc,
-                                        (uint32_t)block_size,
-                                        (uint64_t)capacity),
-               error);
+  double block_size = blis_setup_number_or(setup, "block_size", go_blis,
+                                           (double)setup->context->kv_block_size_tokens);
+  double capacity = blis_setup_number_or(setup, "capacity", go_blis, GO_BLIS_CAPACITY);
+  BLIS_TRY_MEM(
+      blis__prefix_memory_init(state, setup->alloc, (uint32_t)block_size, (uint64_t)capacity),
+      error);
   return BLIS_OK;
 }
 

@@ -7,8 +7,7 @@
 
 static blis_score_form active_form(const void *state) {
   (void)state;
-  return (blis_score_form){
-      .rule = BLIS_SCORE_IDLE, .signal = BLIS_SIGNAL_IN_FLIGHT, .factor = 1};
+  return (blis_score_form){.rule = BLIS_SCORE_IDLE, .signal = BLIS_SIGNAL_IN_FLIGHT, .factor = 1};
 }
 
 BLIS__SCORE_BY_FORM(score_active, active_form)
@@ -25,8 +24,7 @@ const blis_policy_entry blis__scorer_active_requests = {
 
 static blis_score_form running_form(const void *state) {
   (void)state;
-  return (blis_score_form){.rule = BLIS_SCORE_LEAST,
-                           .signal = BLIS_SIGNAL_BATCH_SIZE};
+  return (blis_score_form){.rule = BLIS_SCORE_LEAST, .signal = BLIS_SIGNAL_BATCH_SIZE};
 }
 
 BLIS__SCORE_BY_FORM(score_running, running_form)
@@ -37,8 +35,7 @@ const blis_policy_entry blis__scorer_running_requests = {
     .aliases = "llm-d.running-requests-size-scorer",
     .summary = "(max - running) / (max - min); 1 when equal",
     .source = "llm-d running-requests-size-scorer; BLIS (Go) v0.7.3",
-    .ops =
-        &(const blis_scorer_ops){.score = score_running, .form = running_form},
+    .ops = &(const blis_scorer_ops){.score = score_running, .form = running_form},
     .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_BATCH_SIZE),
 };
 
@@ -63,8 +60,7 @@ const blis_policy_entry blis__scorer_vllm_dp = {
                "equal",
     .source = "vLLM's choice between data-parallel ranks; BLIS (Go) v0.7.8",
     .ops = &(const blis_scorer_ops){.score = score_vllm_dp},
-    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH) |
-             BLIS_SIGNAL_BIT(BLIS_SIGNAL_BATCH_SIZE),
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH) | BLIS_SIGNAL_BIT(BLIS_SIGNAL_BATCH_SIZE),
 };
 
 typedef struct load_aware {
@@ -94,8 +90,7 @@ const blis_policy_entry blis__scorer_load_aware = {
     .summary = "0.5 x (1 - min(waiting, threshold) / threshold): 0 to 0.5",
     .source = "llm-d load-aware-scorer; BLIS (Go) v0.7.3",
     BLIS__PARAMS(load_aware_params),
-    .ops = &(const blis_scorer_ops){.score = score_load_aware,
-                                    .form = load_aware_form},
+    .ops = &(const blis_scorer_ops){.score = score_load_aware, .form = load_aware_form},
     .state_size = sizeof(load_aware),
     .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH),
 };

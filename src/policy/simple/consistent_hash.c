@@ -27,19 +27,15 @@ typedef struct consistent_hash {
   double load_factor; /* 0 = no bound */
 } consistent_hash;
 
-static uint64_t key_of(const consistent_hash *self,
-                       const blis_routing_request *request) {
-  if (self->goes_by_session && request->session != 0 &&
-      request->strings != NULL) {
+static uint64_t key_of(const consistent_hash *self, const blis_routing_request *request) {
+  if (self->goes_by_session && request->session != 0 && request->strings != NULL) {
     return blis_stable_hash_of_text(request, request->session);
   }
-  return blis_stable_hash_of(request, self->block_size_tokens,
-                             self->prefix_tokens);
+  return blis_stable_hash_of(request, self->block_size_tokens, self->prefix_tokens);
 }
 
 /* Requests in flight that an instance may have and still get another. */
-static double bound_of(const consistent_hash *self,
-                       const blis_routing_view *view) {
+static double bound_of(const consistent_hash *self, const blis_routing_view *view) {
   const double *load = view->columns[BLIS_SIGNAL_IN_FLIGHT];
   double total = 0;
   for (size_t i = 0; i < view->count; i++) {
@@ -53,8 +49,7 @@ static double bound_of(const consistent_hash *self,
 }
 
 /* The first of the least loaded; home when even that is over the bound. */
-static size_t least_within(const double *load, double bound, size_t home,
-                           size_t count) {
+static size_t least_within(const double *load, double bound, size_t home, size_t count) {
   size_t least = 0;
   for (size_t i = 1; i < count; i++) {
     least = load[i] < load[least] ? i : least;
@@ -103,13 +98,11 @@ static void free_state(const blis_alloc *alloc, void *state) {
 
 static const blis_router_ops ops = {.route = route, .free = free_state};
 
-#define VIRTUAL_NODES                                                          \
-  BLIS__INTEGER("virtual_nodes", 1, 10000, 150, "points",                      \
-                "points of an instance on the ring",                           \
+#define VIRTUAL_NODES                                                                              \
+  BLIS__INTEGER("virtual_nodes", 1, 10000, 150, "points", "points of an instance on the ring",     \
                 BLIS__INTO(consistent_hash, ring.points_per_candidate))
 
-static blis_status init(void *state, blis_policy_setup *setup,
-                        blis_error *error) {
+static blis_status init(void *state, blis_policy_setup *setup, blis_error *error) {
   (void)error;
   consistent_hash *self = state;
   self->rule = setup->entry->rule;
@@ -118,26 +111,23 @@ static blis_status init(void *state, blis_policy_setup *setup,
     self->block_size_tokens = 16; /* where no parameter says */
   }
   blis_setup_random(setup, &self->random);
-  blis__hash_ring_init(&self->ring, setup->alloc,
-                       self->ring.points_per_candidate);
+  blis__hash_ring_init(&self->ring, setup->alloc, self->ring.points_per_candidate);
   return BLIS_OK;
 }
 
 /* The members of an entry with this rule. */
-#define CONSISTENT_HASH(...)                                                   \
-  .ops = &ops, .state_size = sizeof(consistent_hash),                          \
-  .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),                             \
-  .rule = &(const rule){__VA_ARGS__}, .init = init
+#define CONSISTENT_HASH(...)                                                                       \
+  .ops = &ops, .state_size = sizeof(consistent_hash),                                              \
+  .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT), .rule = &(const rule){__VA_ARGS__},             \
+  .init = init
 
 static const blis_param_spec params_of[] = {
     BLIS__CHOICE("key", "prefix|session",
                  "key on the ring; requests without a session use the prefix",
                  BLIS__INTO(consistent_hash, goes_by_session)),
-    BLIS__PREFIX_TOKENS_PARAM(256,
-                              "prompt tokens that form the prefix; 0 = all",
+    BLIS__PREFIX_TOKENS_PARAM(256, "prompt tokens that form the prefix; 0 = all",
                               BLIS__INTO(consistent_hash, prefix_tokens)),
-    BLIS__BLOCK_SIZE_PARAM(16,
-                           "block size; only full blocks of the prefix count",
+    BLIS__BLOCK_SIZE_PARAM(16, "block size; only full blocks of the prefix count",
                            BLIS__INTO(consistent_hash, block_size_tokens)),
     BLIS__NUMBER("load_factor", 0, 1e9, 1.25, "",
                  "skip an instance with more requests in flight than this "
@@ -174,8 +164,7 @@ static const blis_param_spec prefix_hash_params[] = {
     BLIS__INTEGER("prefix_token_count", 0, 1 << 30, 256, "tokens",
                   "prompt tokens that are hashed; 0 = all",
                   BLIS__INTO(consistent_hash, prefix_tokens)),
-    BLIS__BLOCK_SIZE_PARAM(16,
-                           "block size; only full blocks of these tokens count",
+    BLIS__BLOCK_SIZE_PARAM(16, "block size; only full blocks of these tokens count",
                            BLIS__INTO(consistent_hash, block_size_tokens)),
     BLIS__NUMBER("load_factor", 0, 1e9, 1.25, "",
                  "an instance is overloaded above this multiple of (all + 1) / "
@@ -205,9 +194,8 @@ static const blis_param_spec bounded_params[] = {
 const blis_policy_entry blis__router_sglang_bounded_consistent_hashing = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "sglang.bounded_consistent_hashing",
-    .summary =
-        "the next instance after the session on a hash ring with no more than "
-        "its share of the load; without a session any instance",
+    .summary = "the next instance after the session on a hash ring with no more than "
+               "its share of the load; without a session any instance",
     .source = "SGLang gateway 1cfac30c, with XXH64 in place of BLAKE3",
     BLIS__PARAMS(bounded_params),
     CONSISTENT_HASH(.needs_session = true, .bound_is_of_now = true),

@@ -18,8 +18,7 @@ typedef struct prefix_policy {
 } prefix_policy;
 
 /* BLIS_BLOCK_NONE for an empty prompt: those are all equal. */
-static blis_status key_of(const prefix_policy *self,
-                          const blis_routing_request *request,
+static blis_status key_of(const prefix_policy *self, const blis_routing_request *request,
                           blis_block_id *key) {
   uint32_t block_size = self->block_size_tokens;
   *key = BLIS_BLOCK_NONE;
@@ -37,8 +36,8 @@ static blis_status key_of(const prefix_policy *self,
   return BLIS_OK;
 }
 
-static blis_status bind_prompt(prefix_policy *self, blis_block_id key,
-                               uint32_t instance, int64_t now_us) {
+static blis_status bind_prompt(prefix_policy *self, blis_block_id key, uint32_t instance,
+                               int64_t now_us) {
   if ((key & BLIS_BLOCK_PRIVATE) != 0) {
     return BLIS_OK;
   }
@@ -58,11 +57,9 @@ static blis_status route(const blis_question *q, blis_decision *decision) {
   BLIS_TRY_MEM(key_of(self, q->request, &key), q->error);
   size_t chosen = blis__bindings_candidate(&self->prompts, key, view);
   if (chosen == view->count) {
-    chosen = blis_tie_pick_min(&self->tie,
-                               view->columns[BLIS_SIGNAL_EFFECTIVE_LOAD], view);
+    chosen = blis_tie_pick_min(&self->tie, view->columns[BLIS_SIGNAL_EFFECTIVE_LOAD], view);
   }
-  BLIS_TRY_MEM(bind_prompt(self, key, view->instances[chosen], view->now_us),
-               q->error);
+  BLIS_TRY_MEM(bind_prompt(self, key, view->instances[chosen], view->now_us), q->error);
   *decision = (blis_decision){.chosen = chosen};
   return BLIS_OK;
 }
@@ -76,23 +73,19 @@ static void free_state(const blis_alloc *alloc, void *state) {
 static const blis_router_ops ops = {.route = route, .free = free_state};
 
 static const blis_param_spec params_of[] = {
-    BLIS__BLOCK_SIZE_PARAM(
-        16, "block size; only full blocks count (profile go-blis: "
-            "that of the KV cache)"),
-    BLIS__INTEGER(
-        "max_entries", 0, 1 << 30, 0, "prompts",
-        "prompts kept, the least recently used evicted first; 0 = all",
-        BLIS__INTO(prefix_policy, max_entries)),
+    BLIS__BLOCK_SIZE_PARAM(16, "block size; only full blocks count (profile go-blis: "
+                               "that of the KV cache)"),
+    BLIS__INTEGER("max_entries", 0, 1 << 30, 0, "prompts",
+                  "prompts kept, the least recently used evicted first; 0 = all",
+                  BLIS__INTO(prefix_policy, max_entries)),
     BLIS__TIE_FIRST_PARAM};
 
-static blis_status init(void *state, blis_policy_setup *setup,
-                        blis_error *error) {
+static blis_status init(void *state, blis_policy_setup *setup, blis_error *error) {
   (void)error;
   prefix_policy *self = state;
   blis__bindings_init(&self->prompts, setup->alloc);
   self->block_size_tokens = (uint32_t)blis_setup_number_or(
-      setup, "block_size", setup->context->go_blis,
-      (double)setup->context->kv_block_size_tokens);
+      setup, "block_size", setup->context->go_blis, (double)setup->context->kv_block_size_tokens);
   blis_setup_tie(setup, &self->tie);
   return BLIS_OK;
 }

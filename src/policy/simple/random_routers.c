@@ -5,17 +5,14 @@
 #include "policy/contract/entry.h"
 #include "policy/pickers/pick_rules.h"
 
-static blis_status init(void *state, blis_policy_setup *setup,
-                        blis_error *error) {
+static blis_status init(void *state, blis_policy_setup *setup, blis_error *error) {
   (void)error;
   blis_setup_random(setup, state);
   return BLIS_OK;
 }
 
-static blis_status route_to_any(const blis_question *q,
-                                blis_decision *decision) {
-  *decision =
-      (blis_decision){.chosen = blis_pick_random(q->state, q->view->count)};
+static blis_status route_to_any(const blis_question *q, blis_decision *decision) {
+  *decision = (blis_decision){.chosen = blis_pick_random(q->state, q->view->count)};
   return BLIS_OK;
 }
 
@@ -31,8 +28,7 @@ const blis_policy_entry blis__router_random = {
     .init = init,
 };
 
-static blis_status route_to_better(const blis_question *q,
-                                   blis_decision *decision) {
+static blis_status route_to_better(const blis_question *q, blis_decision *decision) {
   const blis_routing_view *view = q->view;
   const double *load = view->columns[BLIS_SIGNAL_EFFECTIVE_LOAD];
   size_t first = 0;
@@ -40,8 +36,7 @@ static blis_status route_to_better(const blis_question *q,
   if (view->count > 1) {
     blis_pick_two(q->state, view->count, &first, &second);
   }
-  *decision =
-      (blis_decision){.chosen = load[second] < load[first] ? second : first};
+  *decision = (blis_decision){.chosen = load[second] < load[first] ? second : first};
   return BLIS_OK;
 }
 

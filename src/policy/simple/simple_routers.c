@@ -5,8 +5,7 @@
 #include "policy/contract/entry.h"
 
 /* The k-th decision goes to candidate k mod n, n as of now. */
-static blis_status route_in_turn(const blis_question *q,
-                                 blis_decision *decision) {
+static blis_status route_in_turn(const blis_question *q, blis_decision *decision) {
   uint64_t *turn = q->state;
   *decision = (blis_decision){.chosen = (size_t)((*turn)++ % q->view->count)};
   return BLIS_OK;
@@ -23,30 +22,25 @@ const blis_policy_entry blis__router_round_robin = {
     .is_blind = true,
 };
 
-static blis_status route_to_least(const blis_question *q,
-                                  blis_decision *decision) {
+static blis_status route_to_least(const blis_question *q, blis_decision *decision) {
   const blis_routing_view *view = q->view;
   const double *load = view->columns[BLIS_SIGNAL_EFFECTIVE_LOAD];
-  *decision = (blis_decision){
-      .chosen = view->least_load != NULL
-                    ? blis_tie_pick_least(q->state, view->least_load)
-                    : blis_tie_pick_min(q->state, load, view)};
+  *decision = (blis_decision){.chosen = view->least_load != NULL
+                                            ? blis_tie_pick_least(q->state, view->least_load)
+                                            : blis_tie_pick_min(q->state, load, view)};
   return BLIS_OK;
 }
 
-static blis_status route_to_most(const blis_question *q,
-                                 blis_decision *decision) {
+static blis_status route_to_most(const blis_question *q, blis_decision *decision) {
   const blis_routing_view *view = q->view;
   const double *load = view->columns[BLIS_SIGNAL_EFFECTIVE_LOAD];
-  *decision =
-      (blis_decision){.chosen = blis_tie_pick_max(q->state, load, view)};
+  *decision = (blis_decision){.chosen = blis_tie_pick_max(q->state, load, view)};
   return BLIS_OK;
 }
 
 static const blis_param_spec least_loaded_params[] = {BLIS__TIE_PARAM};
 
-static blis_status init_least_loaded(void *state, blis_policy_setup *setup,
-                                     blis_error *error) {
+static blis_status init_least_loaded(void *state, blis_policy_setup *setup, blis_error *error) {
   (void)error;
   blis_setup_router_tie(setup, state);
   return BLIS_OK;
@@ -66,8 +60,7 @@ const blis_policy_entry blis__router_least_loaded = {
     .init = init_least_loaded,
 };
 
-static blis_status init_always_busiest(void *state, blis_policy_setup *setup,
-                                       blis_error *error) {
+static blis_status init_always_busiest(void *state, blis_policy_setup *setup, blis_error *error) {
   (void)error;
   blis_tie_init(state, BLIS_TIE_FIRST, setup->context->seed,
                 setup->context->ties == NULL ? "router" : setup->context->ties);
@@ -77,8 +70,7 @@ static blis_status init_always_busiest(void *state, blis_policy_setup *setup,
 const blis_policy_entry blis__router_always_busiest = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "always-busiest",
-    .summary =
-        "highest effective load; deliberately bad, for testing detectors",
+    .summary = "highest effective load; deliberately bad, for testing detectors",
     .source = "BLIS (Go)",
     .ops = &(const blis_router_ops){.route = route_to_most},
     .state_size = sizeof(blis_tie),

@@ -29,8 +29,7 @@ static double most_of(const double *values, size_t count) {
 static blis_status route(const blis_question *q, blis_decision *decision) {
   const blis_routing_view *view = q->view;
   weighted_v04 *self = q->state;
-  BLIS_TRY_MEM(blis_array_reserve(&self->alloc, &self->scores, view->count),
-               q->error);
+  BLIS_TRY_MEM(blis_array_reserve(&self->alloc, &self->scores, view->count), q->error);
   const double *free_blocks = view->columns[BLIS_SIGNAL_FREE_KV_BLOCKS];
   const double *waiting = view->columns[BLIS_SIGNAL_QUEUE_DEPTH];
   const double *running = view->columns[BLIS_SIGNAL_BATCH_SIZE];
@@ -40,12 +39,10 @@ static blis_status route(const blis_question *q, blis_decision *decision) {
   for (size_t i = 0; i < view->count; i++) {
     double room = most > 0 ? free_blocks[i] / most : 0;
     double load = waiting[i] + running[i] + pending[i];
-    scores[i] =
-        self->cache_weight * room + self->load_weight * (1 / (1 + load));
+    scores[i] = self->cache_weight * room + self->load_weight * (1 / (1 + load));
   }
   size_t chosen = blis_tie_pick_max(&self->tie, scores, view);
-  *decision = (blis_decision){
-      .chosen = chosen, .score = scores[chosen], .scores = scores};
+  *decision = (blis_decision){.chosen = chosen, .score = scores[chosen], .scores = scores};
   return BLIS_OK;
 }
 
@@ -64,8 +61,7 @@ static const blis_param_spec params_of[] = {
     BLIS__TIE_FIRST_PARAM,
 };
 
-static blis_status init(void *state, blis_policy_setup *setup,
-                        blis_error *error) {
+static blis_status init(void *state, blis_policy_setup *setup, blis_error *error) {
   weighted_v04 *self = state;
   double sum = self->cache_weight + self->load_weight;
   if (!(sum > 0)) {
@@ -90,8 +86,7 @@ const blis_policy_entry blis__router_weighted_v04 = {
     .ops = &ops,
     .state_size = sizeof(weighted_v04),
     .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_FREE_KV_BLOCKS) |
-             BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH) |
-             BLIS_SIGNAL_BIT(BLIS_SIGNAL_BATCH_SIZE) |
+             BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH) | BLIS_SIGNAL_BIT(BLIS_SIGNAL_BATCH_SIZE) |
              BLIS_SIGNAL_BIT(BLIS_SIGNAL_PENDING),
     .init = init,
 };

@@ -26,8 +26,8 @@ static blis_status fill(blis_adapter_mix *mix, const blis_adapter_share *shares,
   for (size_t i = 0; i < mix->count; i++) {
     if (!(shares[i].weight >= 0 && isfinite(shares[i].weight))) {
       return blis_fail(error, BLIS_ERR_INVALID,
-                       "adapter '%.100s' has weight %g; expected 0 or more",
-                       shares[i].name, shares[i].weight);
+                       "adapter '%.100s' has weight %g; expected 0 or more", shares[i].name,
+                       shares[i].weight);
     }
     sum += shares[i].weight;
   }
@@ -41,19 +41,16 @@ static blis_status fill(blis_adapter_mix *mix, const blis_adapter_share *shares,
   for (size_t i = 0; i < mix->count; i++) {
     end += shares[i].weight / sum;
     mix->shares[i].end = end;
-    BLIS_TRY_MEM(blis_intern_add(mix->source.strings, shares[i].name,
-                                 strlen(shares[i].name),
+    BLIS_TRY_MEM(blis_intern_add(mix->source.strings, shares[i].name, strlen(shares[i].name),
                                  &mix->shares[i].adapter),
                  error);
   }
   return BLIS_OK;
 }
 
-blis_status blis_adapter_mix_new(const blis_alloc *alloc,
-                                 const blis_request_source *source,
-                                 const blis_adapter_share *shares, size_t count,
-                                 int64_t seed, blis_adapter_mix **mix,
-                                 blis_error *error) {
+blis_status blis_adapter_mix_new(const blis_alloc *alloc, const blis_request_source *source,
+                                 const blis_adapter_share *shares, size_t count, int64_t seed,
+                                 blis_adapter_mix **mix, blis_error *error) {
   BLIS_ASSERT(count > 0);
   blis_adapter_mix *made = blis_alloc_zeroed(alloc, 1, sizeof *made);
   BLIS_TRY_NEW(made, error);
@@ -62,8 +59,7 @@ blis_status blis_adapter_mix_new(const blis_alloc *alloc,
   made->seed = (uint64_t)seed ^ blis_hash64("adapters", 8, 0);
   made->count = count;
   made->shares = blis_alloc_zeroed(alloc, count, sizeof *made->shares);
-  blis_status status =
-      made->shares == NULL ? blis_fail_nomem(error) : fill(made, shares, error);
+  blis_status status = made->shares == NULL ? blis_fail_nomem(error) : fill(made, shares, error);
   if (status != BLIS_OK) {
     blis_adapter_mix_free(made);
     return status;
@@ -104,15 +100,13 @@ static void give_adapter(const blis_adapter_mix *mix, blis_request *request) {
     return;
   }
   const char *session = blis_intern_text(mix->source.strings, request->session);
-  uint64_t hash =
-      request->session != 0
-          ? blis_hash64(session, strlen(session), mix->seed)
-          : blis_hash64(&request->number, sizeof request->number, mix->seed);
+  uint64_t hash = request->session != 0
+                      ? blis_hash64(session, strlen(session), mix->seed)
+                      : blis_hash64(&request->number, sizeof request->number, mix->seed);
   request->adapter = adapter_at(mix, (double)(hash >> 11) * 0x1p-53);
 }
 
-static blis_status next(void *state, blis_request *request, bool *done,
-                        blis_error *error) {
+static blis_status next(void *state, blis_request *request, bool *done, blis_error *error) {
   const blis_adapter_mix *mix = state;
   BLIS_TRY(mix->source.next(mix->source.state, request, done, error));
   if (!*done) {
@@ -122,23 +116,20 @@ static blis_status next(void *state, blis_request *request, bool *done,
 }
 
 static blis_status ended(void *state, const blis_request *request,
-                         const blis_request_outcome *outcome,
-                         blis_request *follow_up, bool *has_follow_up,
-                         blis_error *error) {
+                         const blis_request_outcome *outcome, blis_request *follow_up,
+                         bool *has_follow_up, blis_error *error) {
   const blis_adapter_mix *mix = state;
-  BLIS_TRY(mix->source.ended(mix->source.state, request, outcome, follow_up,
-                             has_follow_up, error));
+  BLIS_TRY(mix->source.ended(mix->source.state, request, outcome, follow_up, has_follow_up, error));
   if (*has_follow_up) {
     give_adapter(mix, follow_up);
   }
   return BLIS_OK;
 }
 
-static blis_status also(void *state, blis_request *follow_up,
-                        bool *has_follow_up, blis_error *error) {
+static blis_status also(void *state, blis_request *follow_up, bool *has_follow_up,
+                        blis_error *error) {
   const blis_adapter_mix *mix = state;
-  BLIS_TRY(
-      mix->source.also(mix->source.state, follow_up, has_follow_up, error));
+  BLIS_TRY(mix->source.also(mix->source.state, follow_up, has_follow_up, error));
   if (*has_follow_up) {
     give_adapter(mix, follow_up);
   }

@@ -27,9 +27,8 @@ typedef struct blis_adapter_share {
  */
 BLIS_MUSTUSE blis_status blis_adapter_mix_new(const blis_alloc *alloc,
                                               const blis_request_source *source,
-                                              const blis_adapter_share *shares,
-                                              size_t count, int64_t seed,
-                                              blis_adapter_mix **mix,
+                                              const blis_adapter_share *shares, size_t count,
+                                              int64_t seed, blis_adapter_mix **mix,
                                               blis_error *error);
 void blis_adapter_mix_free(blis_adapter_mix *mix);
 

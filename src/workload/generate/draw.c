@@ -15,8 +15,7 @@ typedef struct lengths {
   const blis_distribution *output;
 } lengths;
 
-void blis__drawing_init(blis__drawing *drawing, blis__plan *plan,
-                        uint32_t process, int64_t seed) {
+void blis__drawing_init(blis__drawing *drawing, blis__plan *plan, uint32_t process, int64_t seed) {
   drawing->plan = plan;
   drawing->process = process;
   drawing->client = process;
@@ -38,16 +37,12 @@ void blis__drawing_init(blis__drawing *drawing, blis__plan *plan,
 
 /* Single requests. */
 
-static blis_status draw_length(blis__drawing *d,
-                               const blis_distribution *distribution,
-                               const char *what, uint32_t *tokens,
-                               blis_error *error) {
-  return blis__plan_draw_length(d->plan, d->client, distribution, what,
-                                d->lengths, tokens, error);
+static blis_status draw_length(blis__drawing *d, const blis_distribution *distribution,
+                               const char *what, uint32_t *tokens, blis_error *error) {
+  return blis__plan_draw_length(d->plan, d->client, distribution, what, d->lengths, tokens, error);
 }
 
-static blis_status draw_tokens(blis__drawing *d, uint32_t count,
-                               blis_error *error) {
+static blis_status draw_tokens(blis__drawing *d, uint32_t count, blis_error *error) {
   blis__plan *plan = d->plan;
   if (!plan->keeps_tokens) {
     if (!plan->is_lazy) {
@@ -56,63 +51,49 @@ static blis_status draw_tokens(blis__drawing *d, uint32_t count,
     return BLIS_OK;
   }
   blis__token_array *tokens = &plan->layout.tokens;
-  BLIS_TRY_MEM(blis_array_reserve(&plan->alloc, tokens, tokens->count + count),
-               error);
-  blis_random_fill_intn(d->lengths, VOCABULARY, tokens->items + tokens->count,
-                        count);
+  BLIS_TRY_MEM(blis_array_reserve(&plan->alloc, tokens, tokens->count + count), error);
+  blis_random_fill_intn(d->lengths, VOCABULARY, tokens->items + tokens->count, count);
   tokens->count += count;
   return BLIS_OK;
 }
 
 /* Starts a request: its tokens come next. */
-static blis_status begin_request(blis__drawing *d, blis__drawn *request,
-                                 blis_error *error) {
+static blis_status begin_request(blis__drawing *d, blis__drawn *request, blis_error *error) {
   blis__layout *layout = &d->plan->layout;
   request->client = d->client;
   request->sequence = layout->drawn_count++;
-  BLIS_ASSERT(!d->plan->keeps_tokens ||
-              layout->token_starts.count == request->sequence);
+  BLIS_ASSERT(!d->plan->keeps_tokens || layout->token_starts.count == request->sequence);
   if (d->plan->keeps_tokens &&
-      blis_array_push(&d->plan->alloc, &layout->token_starts,
-                      layout->tokens.count) != BLIS_OK) {
+      blis_array_push(&d->plan->alloc, &layout->token_starts, layout->tokens.count) != BLIS_OK) {
     return blis_fail_nomem(error);
   }
   return BLIS_OK;
 }
 
-static blis_status keep_request(blis__drawing *d, const blis__drawn *request,
-                                blis_error *error) {
-  BLIS_TRY_MEM(
-      blis_array_push(&d->plan->alloc, &d->plan->layout.requests, *request),
-      error);
+static blis_status keep_request(blis__drawing *d, const blis__drawn *request, blis_error *error) {
+  BLIS_TRY_MEM(blis_array_push(&d->plan->alloc, &d->plan->layout.requests, *request), error);
   return BLIS_OK;
 }
 
-static blis_status draw_modalities(blis__drawing *d, blis__drawn *request,
-                                   blis_error *error) {
+static blis_status draw_modalities(blis__drawing *d, blis__drawn *request, blis_error *error) {
   char label[BLIS_CLIENT_LABEL_SIZE];
   blis__plan_label(d->plan, d->client, label);
-  return blis__modalities_draw(&d->kind->modalities, label, d->lengths,
-                               request->modal_tokens, &request->input_tokens,
-                               error);
+  return blis__modalities_draw(&d->kind->modalities, label, d->lengths, request->modal_tokens,
+                               &request->input_tokens, error);
 }
 
-blis_status blis__draw_request(blis__drawing *drawing,
-                               const blis_distribution *input,
-                               const blis_distribution *output,
-                               int64_t arrival_us, blis_error *error) {
+blis_status blis__draw_request(blis__drawing *drawing, const blis_distribution *input,
+                               const blis_distribution *output, int64_t arrival_us,
+                               blis_error *error) {
   blis__drawn request = {.arrival_us = arrival_us};
   BLIS_TRY(begin_request(drawing, &request, error));
   if (drawing->kind->is_multimodal) {
     BLIS_TRY(draw_modalities(drawing, &request, error));
     BLIS_TRY(draw_tokens(drawing, request.input_tokens, error));
-    BLIS_TRY(
-        draw_length(drawing, output, "output", &request.output_tokens, error));
+    BLIS_TRY(draw_length(drawing, output, "output", &request.output_tokens, error));
   } else {
-    BLIS_TRY(
-        draw_length(drawing, input, "input", &request.input_tokens, error));
-    BLIS_TRY(
-        draw_length(drawing, output, "output", &request.output_tokens, error));
+    BLIS_TRY(draw_length(drawing, input, "input", &request.input_tokens, error));
+    BLIS_TRY(draw_length(drawing, output, "output", &request.output_tokens, error));
     BLIS_TRY(draw_tokens(drawing, request.input_tokens, error));
   }
   BLIS_TRY(draw_tokens(drawing, request.output_tokens, error));
@@ -135,19 +116,17 @@ static uint8_t draw_reason_percent(blis__drawing *d) {
 }
 
 /* Lengths and tokens of a round; in front of them is what was said so far. */
-static blis_status draw_round(blis__drawing *d, const lengths *from,
-                              blis__drawn *request, blis_error *error) {
+static blis_status draw_round(blis__drawing *d, const lengths *from, blis__drawn *request,
+                              blis_error *error) {
   BLIS_TRY(draw_length(d, from->input, "input", &request->input_tokens, error));
-  BLIS_TRY(
-      draw_length(d, from->output, "output", &request->output_tokens, error));
+  BLIS_TRY(draw_length(d, from->output, "output", &request->output_tokens, error));
   uint64_t prompt = (uint64_t)request->context_tokens + request->input_tokens;
   if (prompt + request->output_tokens > BLIS_WORKLOAD_MAX_TOKENS) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "client %" PRIu32 ": round %" PRId32
-                     " of a session has %" PRIu64
+                     "client %" PRIu32 ": round %" PRId32 " of a session has %" PRIu64
                      " tokens; at most %d are possible",
-                     d->client + 1, request->round,
-                     prompt + request->output_tokens, BLIS_WORKLOAD_MAX_TOKENS);
+                     d->client + 1, request->round, prompt + request->output_tokens,
+                     BLIS_WORKLOAD_MAX_TOKENS);
   }
   BLIS_TRY(begin_request(d, request, error));
   BLIS_TRY(draw_tokens(d, request->input_tokens, error));
@@ -160,9 +139,8 @@ static blis_status draw_round(blis__drawing *d, const lengths *from,
  * A session with all its rounds. Kept are those before end_us and, of a client
  * with windows and a constant rate, in a window.
  */
-static blis_status draw_session(blis__drawing *d, const lengths *from,
-                                int64_t start_us, int64_t end_us,
-                                blis_error *error) {
+static blis_status draw_session(blis__drawing *d, const lengths *from, int64_t start_us,
+                                int64_t end_us, blis_error *error) {
   const blis__kind *kind = d->kind;
   int64_t session_id = blis_random_int63(d->lengths);
   int64_t arrival_us = start_us;
@@ -173,8 +151,7 @@ static blis_status draw_session(blis__drawing *d, const lengths *from,
                            .context_tokens = context_tokens,
                            .round = round};
     BLIS_TRY(draw_round(d, from, &request, error));
-    if (arrival_us < end_us &&
-        (d->plan->is_varying || blis__kind_is_active(kind, arrival_us))) {
+    if (arrival_us < end_us && (d->plan->is_varying || blis__kind_is_active(kind, arrival_us))) {
       BLIS_TRY(keep_request(d, &request, error));
     }
     if (kind->accumulates) {
@@ -240,8 +217,8 @@ static bool next_gap(blis__drawing *d, gaps *g, int64_t *gap_us) {
   return true;
 }
 
-static blis_status draw_single_session(blis__drawing *d, const lengths *from,
-                                       gaps *g, blis_error *error) {
+static blis_status draw_single_session(blis__drawing *d, const lengths *from, gaps *g,
+                                       blis_error *error) {
   const blis__kind *kind = d->kind;
   int64_t horizon_us = d->plan->horizon_us;
   int64_t start_us = 0;
@@ -256,8 +233,7 @@ static blis_status draw_single_session(blis__drawing *d, const lengths *from,
              : BLIS_OK;
 }
 
-static blis_status draw_all(blis__drawing *d, gaps *g, int64_t limit_us,
-                            blis_error *error) {
+static blis_status draw_all(blis__drawing *d, gaps *g, int64_t limit_us, blis_error *error) {
   const blis__kind *kind = d->kind;
   const lengths from = {&kind->input, &kind->output};
   if (kind->is_single_session) {
@@ -280,16 +256,13 @@ static blis_status draw_all(blis__drawing *d, gaps *g, int64_t limit_us,
       continue;
     }
     d->client = blis__plan_draw_client(d->plan, d->process, &d->choices);
-    BLIS_TRY(
-        kind->is_multi_turn
-            ? draw_session(d, &from, time_us, d->plan->horizon_us, error)
-            : blis__draw_request(d, from.input, from.output, time_us, error));
+    BLIS_TRY(kind->is_multi_turn ? draw_session(d, &from, time_us, d->plan->horizon_us, error)
+                                 : blis__draw_request(d, from.input, from.output, time_us, error));
   }
   return BLIS_OK;
 }
 
-blis_status blis__draw_client(blis__drawing *drawing, int64_t limit_us,
-                              blis_error *error) {
+blis_status blis__draw_client(blis__drawing *drawing, int64_t limit_us, blis_error *error) {
   gaps g = {.listed = NULL};
   blis_status status = BLIS_OK;
   if (drawing->kind->spread_count > 0) {
@@ -308,8 +281,8 @@ blis_status blis__draw_client(blis__drawing *drawing, int64_t limit_us,
  * Turns distances into arrival times that fill a window exactly: the last one
  * would be its end.
  */
-static void place_arrivals(blis__drawing *d, const blis__window *window,
-                           int64_t end_us, int64_t *times) {
+static void place_arrivals(blis__drawing *d, const blis__window *window, int64_t end_us,
+                           int64_t *times) {
   size_t count = (size_t)window->requests;
   int64_t sum_us = 0;
   for (size_t i = 0; i < count; i++) {
@@ -326,9 +299,8 @@ static void place_arrivals(blis__drawing *d, const blis__window *window,
   }
 }
 
-static blis_status draw_at(blis__drawing *d, const blis__window *window,
-                           int64_t end_us, const int64_t *times,
-                           blis_error *error) {
+static blis_status draw_at(blis__drawing *d, const blis__window *window, int64_t end_us,
+                           const int64_t *times, blis_error *error) {
   const blis__kind *kind = d->kind;
   const lengths from = {window->has_input ? &window->input : &kind->input,
                         window->has_output ? &window->output : &kind->output};
@@ -341,10 +313,8 @@ static blis_status draw_at(blis__drawing *d, const blis__window *window,
       }
       time_us--;
     }
-    BLIS_TRY(
-        kind->is_multi_turn
-            ? draw_session(d, &from, time_us, end_us, error)
-            : blis__draw_request(d, from.input, from.output, time_us, error));
+    BLIS_TRY(kind->is_multi_turn ? draw_session(d, &from, time_us, end_us, error)
+                                 : blis__draw_request(d, from.input, from.output, time_us, error));
   }
   return BLIS_OK;
 }
@@ -356,8 +326,7 @@ blis_status blis__draw_windows(blis__drawing *drawing, blis_error *error) {
     if (window->requests == 0) {
       continue;
     }
-    int64_t end_us =
-        window->end_us < plan->horizon_us ? window->end_us : plan->horizon_us;
+    int64_t end_us = window->end_us < plan->horizon_us ? window->end_us : plan->horizon_us;
     size_t count = (size_t)window->requests;
     int64_t *times = blis_alloc_zeroed(&plan->alloc, count, sizeof *times);
     BLIS_TRY_NEW(times, error);

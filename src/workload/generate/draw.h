@@ -24,29 +24,25 @@ typedef struct blis__drawing {
 } blis__drawing;
 
 /* Starts a process whose stream has a seed. */
-void blis__drawing_init(blis__drawing *drawing, blis__plan *plan,
-                        uint32_t process, int64_t seed);
+void blis__drawing_init(blis__drawing *drawing, blis__plan *plan, uint32_t process, int64_t seed);
 
 /*
  * Draws requests at constant rates until the client's last one, the first at or
  * after limit_us, or twice as many as are wanted. The distances between them
  * are those of the arrival process, or spread over a time.
  */
-BLIS_MUSTUSE blis_status blis__draw_client(blis__drawing *drawing,
-                                           int64_t limit_us, blis_error *error);
+BLIS_MUSTUSE blis_status blis__draw_client(blis__drawing *drawing, int64_t limit_us,
+                                           blis_error *error);
 
 /* Draws the requests of all windows of a client whose rate varies. */
-BLIS_MUSTUSE blis_status blis__draw_windows(blis__drawing *drawing,
-                                            blis_error *error);
+BLIS_MUSTUSE blis_status blis__draw_windows(blis__drawing *drawing, blis_error *error);
 
 /*
  * Draws the single request of a client that arrives at a time: lengths from
  * input and output, or those of its modalities, and tokens.
  */
-BLIS_MUSTUSE blis_status blis__draw_request(blis__drawing *drawing,
-                                            const blis_distribution *input,
-                                            const blis_distribution *output,
-                                            int64_t arrival_us,
+BLIS_MUSTUSE blis_status blis__draw_request(blis__drawing *drawing, const blis_distribution *input,
+                                            const blis_distribution *output, int64_t arrival_us,
                                             blis_error *error);
 
 #endif

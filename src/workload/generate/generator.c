@@ -24,12 +24,7 @@ typedef struct process_state {
 } process_state;
 
 /* What was given out last, for those who want its tokens. */
-typedef enum last_request {
-  NOTHING,
-  FROM_STREAM,
-  FROM_LAYOUT,
-  FOLLOW_UP
-} last_request;
+typedef enum last_request { NOTHING, FROM_STREAM, FROM_LAYOUT, FOLLOW_UP } last_request;
 
 /*
  * The stream of a process stands right before the tokens of its waiting
@@ -52,15 +47,13 @@ static size_t random_count(const blis__plan *plan) {
   return (size_t)plan->process_count * (plan->is_lazy ? 2 : 1);
 }
 
-static blis_random *arrivals_of(const blis_generator *generator,
-                                uint32_t process) {
+static blis_random *arrivals_of(const blis_generator *generator, uint32_t process) {
   size_t streams = generator->plan->is_lazy ? 2 : 1;
   return &generator->randoms[streams * process];
 }
 
 /* The stream behind that of the arrivals, or the same one. */
-static blis_random *lengths_of(const blis_generator *generator,
-                               uint32_t process) {
+static blis_random *lengths_of(const blis_generator *generator, uint32_t process) {
   return arrivals_of(generator, process) + (generator->plan->is_lazy ? 1 : 0);
 }
 
@@ -73,8 +66,7 @@ void blis_generator_free(blis_generator *generator) {
   if (!plan->has_layout) {
     blis_alloc_free(&alloc, generator->processes,
                     plan->process_count * sizeof *generator->processes);
-    blis_alloc_free(&alloc, generator->randoms,
-                    random_count(plan) * sizeof *generator->randoms);
+    blis_alloc_free(&alloc, generator->randoms, random_count(plan) * sizeof *generator->randoms);
   }
   blis_winner_tree_free(generator->pending);
   blis__sessions_free(generator->sessions);
@@ -85,13 +77,11 @@ void blis_generator_free(blis_generator *generator) {
 static bool make_streams(blis_generator *generator) {
   const blis__plan *plan = generator->plan;
   const blis_alloc *alloc = &plan->alloc;
-  generator->processes = blis_alloc_zeroed(alloc, plan->process_count,
-                                           sizeof *generator->processes);
-  generator->randoms =
-      blis_alloc_zeroed(alloc, random_count(plan), sizeof *generator->randoms);
+  generator->processes =
+      blis_alloc_zeroed(alloc, plan->process_count, sizeof *generator->processes);
+  generator->randoms = blis_alloc_zeroed(alloc, random_count(plan), sizeof *generator->randoms);
   generator->pending = blis_winner_tree_new(alloc, plan->process_count);
-  return generator->processes != NULL && generator->randoms != NULL &&
-         generator->pending != NULL;
+  return generator->processes != NULL && generator->randoms != NULL && generator->pending != NULL;
 }
 
 /* A generator without content; takes the plan. NULL = out of memory. */
@@ -138,10 +128,8 @@ static int64_t draw_arrival(blis_generator *generator, uint32_t process) {
   int64_t time_us = generator->processes[process].arrival_us;
   do {
     time_us = blis_time_after_us(
-        time_us,
-        blis_arrival_draw(&kind->arrival, arrivals_of(generator, process)));
-    if (time_us >= plan->horizon_us ||
-        (kind->window_count > 0 && time_us >= kind->last_end_us)) {
+        time_us, blis_arrival_draw(&kind->arrival, arrivals_of(generator, process)));
+    if (time_us >= plan->horizon_us || (kind->window_count > 0 && time_us >= kind->last_end_us)) {
       return BLIS_TIME_NEVER_US;
     }
   } while (kind->window_count > 0 && !blis__kind_is_active(kind, time_us));
@@ -150,8 +138,7 @@ static int64_t draw_arrival(blis_generator *generator, uint32_t process) {
 }
 
 /* Draws the next request of a process, or leaves it without one for good. */
-static blis_status draw_request(blis_generator *generator, uint32_t process,
-                                blis_error *error) {
+static blis_status draw_request(blis_generator *generator, uint32_t process, blis_error *error) {
   const blis__plan *plan = generator->plan;
   const blis__kind *kind = blis__plan_kind_of(plan, process);
   process_state *state = &generator->processes[process];
@@ -162,10 +149,10 @@ static blis_status draw_request(blis_generator *generator, uint32_t process,
   }
   blis_random *lengths = lengths_of(generator, process);
   state->client = blis__plan_draw_client(plan, process, &generator->choices);
-  BLIS_TRY(blis__plan_draw_length(plan, state->client, &kind->input, "input",
-                                  lengths, &state->input_tokens, error));
-  BLIS_TRY(blis__plan_draw_length(plan, state->client, &kind->output, "output",
-                                  lengths, &state->output_tokens, error));
+  BLIS_TRY(blis__plan_draw_length(plan, state->client, &kind->input, "input", lengths,
+                                  &state->input_tokens, error));
+  BLIS_TRY(blis__plan_draw_length(plan, state->client, &kind->output, "output", lengths,
+                                  &state->output_tokens, error));
   blis_winner_tree_set(generator->pending, process, state->arrival_us);
   return BLIS_OK;
 }
@@ -186,40 +173,36 @@ static blis_status refill(blis_generator *generator, blis_error *error) {
 }
 
 /* What all requests of a client have in common. */
-static void fill_labels(const blis__plan *plan, uint32_t client,
-                        blis_request *request) {
+static void fill_labels(const blis__plan *plan, uint32_t client, blis_request *request) {
   const blis__client_plan *labels = &plan->clients[client];
   const blis__kind *kind = &plan->kinds[labels->kind];
   uint32_t prefix_tokens = labels->prefix.length_tokens;
-  *request =
-      (blis_request){.segments = prefix_tokens > 0 ? &labels->prefix : NULL,
-                     .segment_count = prefix_tokens > 0 ? 1 : 0,
-                     .shared_tokens = prefix_tokens,
-                     .tenant = kind->tenant,
-                     .slo_class = kind->slo_class,
-                     .model = kind->model,
-                     .adapter = kind->adapter,
-                     .client = labels->id,
-                     .prefix_group = labels->prefix_group,
-                     .prefix_tokens = prefix_tokens,
-                     .slo_target_us = kind->slo_target_us,
-                     .is_streaming = kind->is_streaming};
+  *request = (blis_request){.segments = prefix_tokens > 0 ? &labels->prefix : NULL,
+                            .segment_count = prefix_tokens > 0 ? 1 : 0,
+                            .shared_tokens = prefix_tokens,
+                            .tenant = kind->tenant,
+                            .slo_class = kind->slo_class,
+                            .model = kind->model,
+                            .adapter = kind->adapter,
+                            .client = labels->id,
+                            .prefix_group = labels->prefix_group,
+                            .prefix_tokens = prefix_tokens,
+                            .slo_target_us = kind->slo_target_us,
+                            .is_streaming = kind->is_streaming};
 }
 
-static void fill_values(const blis_generator *generator, int64_t arrival_us,
-                        int64_t timeout_us, uint32_t input_tokens,
-                        uint32_t output_tokens, blis_request *request) {
+static void fill_values(const blis_generator *generator, int64_t arrival_us, int64_t timeout_us,
+                        uint32_t input_tokens, uint32_t output_tokens, blis_request *request) {
   request->number = generator->taken;
   request->arrival_us = arrival_us;
-  request->deadline_us =
-      timeout_us > 0 ? blis_time_after_us(arrival_us, timeout_us) : 0;
+  request->deadline_us = timeout_us > 0 ? blis_time_after_us(arrival_us, timeout_us) : 0;
   request->prompt_tokens = request->shared_tokens + input_tokens;
   request->output_tokens = output_tokens;
   request->max_output_tokens = output_tokens;
 }
 
-static blis_status next_drawn(blis_generator *generator, blis_request *request,
-                              bool *done, blis_error *error) {
+static blis_status next_drawn(blis_generator *generator, blis_request *request, bool *done,
+                              blis_error *error) {
   *done = generator->taken == generator->plan->num_requests;
   if (*done) {
     return BLIS_OK;
@@ -235,8 +218,8 @@ static blis_status next_drawn(blis_generator *generator, blis_request *request,
   BLIS_ASSERT(state->arrival_us == arrival_us);
   fill_labels(generator->plan, state->client, request);
   fill_values(generator, state->arrival_us,
-              blis__plan_kind_of(generator->plan, state->client)->timeout_us,
-              state->input_tokens, state->output_tokens, request);
+              blis__plan_kind_of(generator->plan, state->client)->timeout_us, state->input_tokens,
+              state->output_tokens, request);
   generator->last_process = process;
   generator->last = FROM_STREAM;
   return BLIS_OK;
@@ -252,8 +235,7 @@ static void fill_modalities(const blis__drawn *drawn, blis_request *request) {
 }
 
 /* The whole prompt is known content when conversations grow. */
-static void fill_round(const blis__plan *plan, size_t index,
-                       blis_request *request) {
+static void fill_round(const blis__plan *plan, size_t index, blis_request *request) {
   const blis__drawn *drawn = &plan->layout.requests.items[index];
   const blis__kind *kind = blis__plan_kind_of(plan, drawn->client);
   BLIS_ASSERT(drawn->round < kind->max_rounds);
@@ -279,12 +261,10 @@ static void fill_round(const blis__plan *plan, size_t index,
 
 /* BLIS (Go) leaves prefix and deadline out where rates vary. */
 static bool loses_labels(const blis__plan *plan, const blis__kind *kind) {
-  return plan->is_compatible && plan->is_varying && !kind->is_multi_turn &&
-         kind->concurrency == 0;
+  return plan->is_compatible && plan->is_varying && !kind->is_multi_turn && kind->concurrency == 0;
 }
 
-static void next_laid_out(blis_generator *generator, blis_request *request,
-                          bool *done) {
+static void next_laid_out(blis_generator *generator, blis_request *request, bool *done) {
   const blis__plan *plan = generator->plan;
   size_t index = (size_t)generator->taken;
   *done = index == plan->layout.requests.count;
@@ -314,8 +294,7 @@ static void next_laid_out(blis_generator *generator, blis_request *request,
   generator->last = FROM_LAYOUT;
 }
 
-static blis_status next_request(void *state, blis_request *request, bool *done,
-                                blis_error *error) {
+static blis_status next_request(void *state, blis_request *request, bool *done, blis_error *error) {
   blis_generator *generator = state;
   if (generator->plan->has_layout) {
     next_laid_out(generator, request, done);
@@ -327,12 +306,11 @@ static blis_status next_request(void *state, blis_request *request, bool *done,
 }
 
 static blis_status request_ended(void *state, const blis_request *request,
-                                 const blis_request_outcome *outcome,
-                                 blis_request *follow_up, bool *has_follow_up,
-                                 blis_error *error) {
+                                 const blis_request_outcome *outcome, blis_request *follow_up,
+                                 bool *has_follow_up, blis_error *error) {
   blis_generator *generator = state;
-  BLIS_TRY(blis__sessions_ended(generator->sessions, request, outcome,
-                                follow_up, has_follow_up, error));
+  BLIS_TRY(
+      blis__sessions_ended(generator->sessions, request, outcome, follow_up, has_follow_up, error));
   if (*has_follow_up) {
     generator->last = FOLLOW_UP;
   }
@@ -347,18 +325,16 @@ blis_request_source blis_generator_source(blis_generator *generator) {
   } else if (!plan->has_end) {
     count = plan->num_requests - generator->taken;
   }
-  return (blis_request_source){
-      .next = next_request,
-      .ended = generator->sessions != NULL ? request_ended : NULL,
-      .state = generator,
-      .strings = plan->strings,
-      .count = count};
+  return (blis_request_source){.next = next_request,
+                               .ended = generator->sessions != NULL ? request_ended : NULL,
+                               .state = generator,
+                               .strings = plan->strings,
+                               .count = count};
 }
 
 /* Construction. */
 
-static blis_status start_sessions(blis_generator *generator,
-                                  blis_error *error) {
+static blis_status start_sessions(blis_generator *generator, blis_error *error) {
   const blis__plan *plan = generator->plan;
   const blis__layout *layout = &plan->layout;
   if (layout->sessions.count == 0) {
@@ -366,8 +342,7 @@ static blis_status start_sessions(blis_generator *generator,
   }
   const blis__sessions_config config = {.starts = layout->sessions.items,
                                         .count = layout->sessions.count,
-                                        .string_count =
-                                            blis_intern_count(plan->strings),
+                                        .string_count = blis_intern_count(plan->strings),
                                         .follow_ups = layout->follow_ups,
                                         .is_lazy = plan->is_lazy,
                                         .keeps_tokens = plan->keeps_tokens};
@@ -387,8 +362,7 @@ static blis_status start(blis_generator *generator, blis_error *error) {
   return BLIS_OK;
 }
 
-blis_status blis_generator_new(const blis_alloc *alloc,
-                               const blis_workload_spec *spec,
+blis_status blis_generator_new(const blis_alloc *alloc, const blis_workload_spec *spec,
                                blis_generator **generator, blis_error *error) {
   blis__plan *plan;
   BLIS_TRY(blis__plan_new(alloc, spec, &plan, error));
@@ -405,8 +379,7 @@ blis_status blis_generator_new(const blis_alloc *alloc,
 
 /* Token ids. */
 
-static void drawn_tokens(const blis_generator *generator, int32_t *prompt,
-                         int32_t *output) {
+static void drawn_tokens(const blis_generator *generator, int32_t *prompt, int32_t *output) {
   const blis__plan *plan = generator->plan;
   uint32_t process = generator->last_process;
   const process_state *state = &generator->processes[process];
@@ -415,8 +388,7 @@ static void drawn_tokens(const blis_generator *generator, int32_t *prompt,
   if (of->prefix.length_tokens > 0) {
     blis_random_init_named(&random, plan->seed, "workload-gen");
     blis_random_skip_intn(&random, VOCABULARY, of->prefix_draw);
-    blis_random_fill_intn(&random, VOCABULARY, prompt,
-                          of->prefix.length_tokens);
+    blis_random_fill_intn(&random, VOCABULARY, prompt, of->prefix.length_tokens);
   }
   random = *arrivals_of(generator, process);
   blis_random_fill_intn(&random, VOCABULARY, prompt + of->prefix.length_tokens,
@@ -431,8 +403,7 @@ static void copy_tokens(int32_t *to, const int32_t *from, size_t count) {
 }
 
 /* A conversation's tokens lie one behind the other, round after round. */
-static void laid_out_tokens(const blis_generator *generator, int32_t *prompt,
-                            int32_t *output) {
+static void laid_out_tokens(const blis_generator *generator, int32_t *prompt, int32_t *output) {
   const blis__plan *plan = generator->plan;
   const blis__layout *layout = &plan->layout;
   const blis__drawn *drawn = &layout->requests.items[generator->taken - 1];
@@ -440,29 +411,24 @@ static void laid_out_tokens(const blis_generator *generator, int32_t *prompt,
   const blis__kind *kind = &plan->kinds[client->kind];
   uint32_t context_tokens = kind->is_multi_turn ? drawn->context_tokens : 0;
   if (!loses_labels(plan, kind) && client->prefix.length_tokens > 0) {
-    copy_tokens(prompt, layout->prefix_tokens + client->prefix_draw,
-                client->prefix.length_tokens);
+    copy_tokens(prompt, layout->prefix_tokens + client->prefix_draw, client->prefix.length_tokens);
     prompt += client->prefix.length_tokens;
   }
-  const int32_t *own = layout->tokens.items +
-                       layout->token_starts.items[drawn->sequence] -
-                       context_tokens;
+  const int32_t *own =
+      layout->tokens.items + layout->token_starts.items[drawn->sequence] - context_tokens;
   size_t input_tokens = (size_t)context_tokens + drawn->input_tokens;
   copy_tokens(prompt, own, input_tokens);
   copy_tokens(output, own + input_tokens, drawn->output_tokens);
 }
 
-blis_status blis_generator_tokens(const blis_generator *generator,
-                                  int32_t *prompt, int32_t *output,
+blis_status blis_generator_tokens(const blis_generator *generator, int32_t *prompt, int32_t *output,
                                   blis_error *error) {
   const blis__plan *plan = generator->plan;
   if (plan->is_lazy) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "a workload with lazy tokens has no token ids");
+    return blis_fail(error, BLIS_ERR_INVALID, "a workload with lazy tokens has no token ids");
   }
   if (plan->has_layout && !plan->keeps_tokens) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "this workload has no token ids (set keep_tokens)");
+    return blis_fail(error, BLIS_ERR_INVALID, "this workload has no token ids (set keep_tokens)");
   }
   switch (generator->last) {
   case FROM_STREAM:
@@ -477,7 +443,6 @@ blis_status blis_generator_tokens(const blis_generator *generator,
   case NOTHING:
     break;
   }
-  return blis_fail(
-      error, BLIS_ERR_INVALID,
-      "token ids belong to the last request, and there is none yet");
+  return blis_fail(error, BLIS_ERR_INVALID,
+                   "token ids belong to the last request, and there is none yet");
 }

@@ -39,10 +39,8 @@ typedef struct blis_generator blis_generator;
  * generator. Copies *alloc. BLIS_ERR_INVALID names client, key, value and what
  * is allowed.
  */
-BLIS_MUSTUSE blis_status blis_generator_new(const blis_alloc *alloc,
-                                            const blis_workload_spec *spec,
-                                            blis_generator **generator,
-                                            blis_error *error);
+BLIS_MUSTUSE blis_status blis_generator_new(const blis_alloc *alloc, const blis_workload_spec *spec,
+                                            blis_generator **generator, blis_error *error);
 
 /* NULL is allowed. Segments of its requests are gone with it. */
 void blis_generator_free(blis_generator *generator);
@@ -60,8 +58,7 @@ blis_request_source blis_generator_source(blis_generator *generator);
  * ns a token. BLIS_ERR_INVALID when no request was taken yet, tokens are lazy,
  * or requests were made at once without keep_tokens.
  */
-BLIS_MUSTUSE blis_status blis_generator_tokens(const blis_generator *generator,
-                                               int32_t *prompt, int32_t *output,
-                                               blis_error *error);
+BLIS_MUSTUSE blis_status blis_generator_tokens(const blis_generator *generator, int32_t *prompt,
+                                               int32_t *output, blis_error *error);
 
 #endif

@@ -28,16 +28,14 @@ static int compare_drawn(const void *a, const void *b) {
   if (left->arrival_us != right->arrival_us) {
     return left->arrival_us < right->arrival_us ? -1 : 1;
   }
-  return (left->sequence > right->sequence) -
-         (left->sequence < right->sequence);
+  return (left->sequence > right->sequence) - (left->sequence < right->sequence);
 }
 
 /* Keeps the first num_requests of what was drawn so far. */
 static void cut(blis__plan *plan) {
   blis__drawn_array *requests = &plan->layout.requests;
   if (requests->count > 1) {
-    qsort(requests->items, requests->count, sizeof *requests->items,
-          compare_drawn);
+    qsort(requests->items, requests->count, sizeof *requests->items, compare_drawn);
   }
   if ((uint64_t)requests->count > (uint64_t)plan->num_requests) {
     requests->count = (size_t)plan->num_requests;
@@ -48,29 +46,26 @@ static blis_status keep_prefixes(blis__plan *plan, blis_error *error) {
   if (!plan->keeps_tokens || plan->prefix_draws == 0) {
     return BLIS_OK;
   }
-  int32_t *tokens = blis_alloc_zeroed(&plan->alloc, plan->prefix_draws,
-                                      sizeof *plan->layout.prefix_tokens);
+  int32_t *tokens =
+      blis_alloc_zeroed(&plan->alloc, plan->prefix_draws, sizeof *plan->layout.prefix_tokens);
   BLIS_TRY_NEW(tokens, error);
   plan->layout.prefix_tokens = tokens;
   blis_random random;
   blis_random_init_named(&random, plan->seed, "workload-gen");
-  blis_random_fill_intn(&random, BLIS_GENERATOR_VOCABULARY, tokens,
-                        plan->prefix_draws);
+  blis_random_fill_intn(&random, BLIS_GENERATOR_VOCABULARY, tokens, plan->prefix_draws);
   return BLIS_OK;
 }
 
 /* Clients with a rate. */
 
-static blis_status draw_rate_clients(blis__plan *plan, blis__drawing *drawing,
-                                     blis_error *error) {
+static blis_status draw_rate_clients(blis__plan *plan, blis__drawing *drawing, blis_error *error) {
   blis__drawn_array *requests = &plan->layout.requests;
   blis_random seeds;
   blis__plan_seed_stream(plan, &seeds);
   int64_t limit_us = INT64_MAX;
   for (uint32_t i = 0; i < plan->process_count; i++) {
     const blis__kind *kind = blis__plan_kind_of(plan, i);
-    if (kind->concurrency > 0 ||
-        (plan->is_varying && kind->window_count == 0)) {
+    if (kind->concurrency > 0 || (plan->is_varying && kind->window_count == 0)) {
       continue;
     }
     blis__drawing_init(drawing, plan, i, blis_random_int63(&seeds));
@@ -101,14 +96,10 @@ static void drop_follow_ups(blis__plan *plan) {
 
 /* Sessions. */
 
-static blis_status name_session(blis__plan *plan, blis__drawn *request,
-                                blis_error *error) {
+static blis_status name_session(blis__plan *plan, blis__drawn *request, blis_error *error) {
   char name[NAME_SIZE];
-  int length =
-      snprintf(name, sizeof name, "sess_%" PRId64, request->session_id);
-  BLIS_TRY_MEM(
-      blis_intern_add(plan->strings, name, (size_t)length, &request->session),
-      error);
+  int length = snprintf(name, sizeof name, "sess_%" PRId64, request->session_id);
+  BLIS_TRY_MEM(blis_intern_add(plan->strings, name, (size_t)length, &request->session), error);
   return BLIS_OK;
 }
 
@@ -117,30 +108,25 @@ static blis_status name_session(blis__plan *plan, blis__drawn *request,
  * as it asks for itself, nothing by default. In a growing conversation the
  * whole prefix is there in any case.
  */
-static blis_segment follow_up_prefix(const blis__plan *plan,
-                                     const blis__client_plan *client) {
+static blis_segment follow_up_prefix(const blis__plan *plan, const blis__client_plan *client) {
   const blis__kind *kind = &plan->kinds[client->kind];
   blis_segment prefix = client->prefix;
-  bool is_cut =
-      plan->cuts_prefixes && kind->concurrency == 0 && !kind->accumulates;
+  bool is_cut = plan->cuts_prefixes && kind->concurrency == 0 && !kind->accumulates;
   if (is_cut && kind->own_prefix_tokens < prefix.length_tokens) {
     prefix.length_tokens = (uint32_t)kind->own_prefix_tokens;
   }
   return prefix;
 }
 
-static blis_status add_session(blis__plan *plan, const blis__drawn *request,
-                               blis_error *error) {
+static blis_status add_session(blis__plan *plan, const blis__drawn *request, blis_error *error) {
   const blis__client_plan *client = &plan->clients[request->client];
   const blis__session_start start = {.name = request->session,
                                      .client = request->client,
                                      .first_sequence = request->sequence,
                                      .rule = &plan->layout.rules[client->kind],
                                      .prefix = follow_up_prefix(plan, client),
-                                     .stream =
-                                         SESSION_STREAM | request->session};
-  BLIS_TRY_MEM(blis_array_push(&plan->alloc, &plan->layout.sessions, start),
-               error);
+                                     .stream = SESSION_STREAM | request->session};
+  BLIS_TRY_MEM(blis_array_push(&plan->alloc, &plan->layout.sessions, start), error);
   return BLIS_OK;
 }
 
@@ -180,8 +166,7 @@ static void seed_sessions(blis__plan *plan) {
     blis__session_start *start = &layout->sessions.items[i];
     start->text = blis_intern_text(plan->strings, start->name);
   }
-  qsort(layout->sessions.items, count, sizeof *layout->sessions.items,
-        compare_sessions);
+  qsort(layout->sessions.items, count, sizeof *layout->sessions.items, compare_sessions);
   blis_random random;
   blis_random_init(&random, (int64_t)((uint64_t)plan->seed + BLUEPRINT_SEED));
   for (size_t i = 0; i < count; i++) {
@@ -194,12 +179,11 @@ static void seed_sessions(blis__plan *plan) {
 static int64_t user_start_us(const blis__kind *kind, uint32_t user) {
   int64_t users = kind->concurrency;
   int64_t think_us = kind->think_us;
-  return users > 1 ? think_us / users * user + think_us % users * user / users
-                   : 0;
+  return users > 1 ? think_us / users * user + think_us % users * user / users : 0;
 }
 
-static blis_status name_user(blis__plan *plan, uint32_t client, uint32_t user,
-                             uint32_t *name, blis_error *error) {
+static blis_status name_user(blis__plan *plan, uint32_t client, uint32_t user, uint32_t *name,
+                             blis_error *error) {
   uint32_t id = plan->clients[client].id;
   size_t size = blis_intern_length(plan->strings, id) + 48;
   char *text = blis_alloc_new(&plan->alloc, size);
@@ -207,34 +191,30 @@ static blis_status name_user(blis__plan *plan, uint32_t client, uint32_t user,
   int length = snprintf(text, size, "concurrency_%s_user_%" PRIu32,
                         blis_intern_text(plan->strings, id), user);
   uint32_t known = blis_intern_count(plan->strings);
-  blis_status status =
-      blis_intern_add(plan->strings, text, (size_t)length, name);
+  blis_status status = blis_intern_add(plan->strings, text, (size_t)length, name);
   blis_alloc_free(&plan->alloc, text, size);
   BLIS_TRY_MEM(status, error);
   if (*name < known) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "client %" PRIu32
-                     " ('%s'): another client with concurrency has the same "
+                     "client %" PRIu32 " ('%s'): another client with concurrency has the same "
                      "id; ids must differ",
                      client + 1, blis_intern_text(plan->strings, id));
   }
   return BLIS_OK;
 }
 
-static blis_status add_user(blis__plan *plan, blis__drawing *drawing,
-                            uint32_t client, uint32_t user, blis_random *seeds,
-                            blis_error *error) {
+static blis_status add_user(blis__plan *plan, blis__drawing *drawing, uint32_t client,
+                            uint32_t user, blis_random *seeds, blis_error *error) {
   const blis__kind *kind = blis__plan_kind_of(plan, client);
   blis__drawn_array *requests = &plan->layout.requests;
   blis__drawing_init(drawing, plan, client, blis_random_int63(seeds));
-  BLIS_TRY(blis__draw_request(drawing, &kind->input, &kind->output,
-                              user_start_us(kind, user), error));
+  BLIS_TRY(
+      blis__draw_request(drawing, &kind->input, &kind->output, user_start_us(kind, user), error));
   blis__drawn *request = &requests->items[requests->count - 1];
   BLIS_TRY(name_user(plan, client, user, &request->session, error));
   BLIS_TRY(add_session(plan, request, error));
   blis__layout *layout = &plan->layout;
-  layout->sessions.items[layout->sessions.count - 1].seed =
-      blis_random_int63(seeds);
+  layout->sessions.items[layout->sessions.count - 1].seed = blis_random_int63(seeds);
   return BLIS_OK;
 }
 
@@ -248,8 +228,7 @@ static void limit_follow_ups(blis__plan *plan, bool has_users) {
   }
 }
 
-static blis_status add_users(blis__plan *plan, blis__drawing *drawing,
-                             blis_error *error) {
+static blis_status add_users(blis__plan *plan, blis__drawing *drawing, blis_error *error) {
   blis__layout *layout = &plan->layout;
   blis_random seeds;
   blis_random_init(&seeds, (int64_t)((uint64_t)plan->seed + USER_SEED));
@@ -274,22 +253,22 @@ static blis_status add_users(blis__plan *plan, blis__drawing *drawing,
 /* What is left to be prepared. */
 
 static blis_status make_rules(blis__plan *plan, blis_error *error) {
-  plan->layout.rules = blis_alloc_zeroed(&plan->alloc, plan->kind_count,
-                                         sizeof *plan->layout.rules);
+  plan->layout.rules =
+      blis_alloc_zeroed(&plan->alloc, plan->kind_count, sizeof *plan->layout.rules);
   BLIS_TRY_NEW(plan->layout.rules, error);
   for (uint32_t i = 0; i < plan->kind_count; i++) {
     const blis__kind *kind = &plan->kinds[i];
-    plan->layout.rules[i] = (blis__session_rule){
-        .input = &kind->input,
-        .modalities = kind->is_multimodal ? &kind->modalities : NULL,
-        .output = &kind->output,
-        .max_rounds = kind->max_rounds,
-        .think_us = kind->think_us,
-        .timeout_us = kind->timeout_us,
-        .horizon_us = plan->horizon_us,
-        .accumulates = kind->accumulates,
-        .persists = kind->concurrency > 0 && !plan->is_compatible,
-        .keeps_labels = !plan->is_compatible};
+    plan->layout.rules[i] =
+        (blis__session_rule){.input = &kind->input,
+                             .modalities = kind->is_multimodal ? &kind->modalities : NULL,
+                             .output = &kind->output,
+                             .max_rounds = kind->max_rounds,
+                             .think_us = kind->think_us,
+                             .timeout_us = kind->timeout_us,
+                             .horizon_us = plan->horizon_us,
+                             .accumulates = kind->accumulates,
+                             .persists = kind->concurrency > 0 && !plan->is_compatible,
+                             .keeps_labels = !plan->is_compatible};
   }
   return BLIS_OK;
 }
@@ -303,16 +282,16 @@ static blis_status make_segments(blis__plan *plan, blis_error *error) {
   if (!any_grows || layout->requests.count == 0) {
     return BLIS_OK;
   }
-  layout->segments = blis_alloc_zeroed(&plan->alloc, layout->requests.count,
-                                       sizeof *layout->segments);
+  layout->segments =
+      blis_alloc_zeroed(&plan->alloc, layout->requests.count, sizeof *layout->segments);
   BLIS_TRY_NEW(layout->segments, error);
   for (size_t i = 0; i < layout->requests.count; i++) {
     const blis__drawn *request = &layout->requests.items[i];
     if (blis__plan_kind_of(plan, request->client)->accumulates) {
       layout->segments[i][0] = plan->clients[request->client].prefix;
-      layout->segments[i][1] = (blis_segment){
-          .stream = SESSION_STREAM | request->session,
-          .length_tokens = request->context_tokens + request->input_tokens};
+      layout->segments[i][1] =
+          (blis_segment){.stream = SESSION_STREAM | request->session,
+                         .length_tokens = request->context_tokens + request->input_tokens};
     }
   }
   return BLIS_OK;
@@ -328,16 +307,14 @@ static void connect_sessions(blis__plan *plan) {
     if (!plan->keeps_tokens) {
       continue;
     }
-    start->first_tokens = layout->tokens.items +
-                          layout->token_starts.items[start->first_sequence];
+    start->first_tokens = layout->tokens.items + layout->token_starts.items[start->first_sequence];
     if (start->prefix.length_tokens > 0) {
       start->prefix_tokens = layout->prefix_tokens + client->prefix_draw;
     }
   }
 }
 
-static blis_status lay_out(blis__plan *plan, blis__drawing *drawing,
-                           blis_error *error) {
+static blis_status lay_out(blis__plan *plan, blis__drawing *drawing, blis_error *error) {
   BLIS_TRY(keep_prefixes(plan, error));
   BLIS_TRY(make_rules(plan, error));
   BLIS_TRY(draw_rate_clients(plan, drawing, error));

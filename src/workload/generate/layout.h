@@ -11,7 +11,6 @@
  * Fills the layout of a plan with has_layout. BLIS_ERR_INVALID when a length is
  * above BLIS_WORKLOAD_MAX_TOKENS.
  */
-BLIS_MUSTUSE blis_status blis__plan_lay_out(blis__plan *plan,
-                                            blis_error *error);
+BLIS_MUSTUSE blis_status blis__plan_lay_out(blis__plan *plan, blis_error *error);
 
 #endif

@@ -33,19 +33,18 @@ typedef struct blis__modalities {
  */
 BLIS_MUSTUSE blis_status blis__modalities_init(blis__modalities *modalities,
                                                const blis_alloc *alloc,
-                                               const blis_multimodal_spec *spec,
-                                               const char *label,
+                                               const blis_multimodal_spec *spec, const char *label,
                                                blis_error *error);
-void blis__modalities_deinit(blis__modalities *modalities,
-                             const blis_alloc *alloc);
+void blis__modalities_deinit(blis__modalities *modalities, const blis_alloc *alloc);
 
 /*
  * Draws the tokens of every modality of one prompt; *sum is at least 1.
  * BLIS_ERR_INVALID, with client in the message, when they are more than
  * BLIS_WORKLOAD_MAX_TOKENS.
  */
-BLIS_MUSTUSE blis_status blis__modalities_draw(
-    const blis__modalities *modalities, const char *client, blis_random *random,
-    uint32_t tokens[BLIS__MODALITIES], uint32_t *sum, blis_error *error);
+BLIS_MUSTUSE blis_status blis__modalities_draw(const blis__modalities *modalities,
+                                               const char *client, blis_random *random,
+                                               uint32_t tokens[BLIS__MODALITIES], uint32_t *sum,
+                                               blis_error *error);
 
 #endif

@@ -20,23 +20,19 @@ static void kind_deinit(const blis_alloc *alloc, blis__kind *kind) {
     blis_distribution_deinit(&kind->windows[i].input, alloc);
     blis_distribution_deinit(&kind->windows[i].output, alloc);
   }
-  blis_alloc_free(alloc, kind->windows,
-                  kind->window_capacity * sizeof *kind->windows);
+  blis_alloc_free(alloc, kind->windows, kind->window_capacity * sizeof *kind->windows);
 }
 
 static void layout_deinit(blis__plan *plan) {
   const blis_alloc *alloc = &plan->alloc;
   blis__layout *layout = &plan->layout;
-  blis_alloc_free(alloc, layout->segments,
-                  layout->requests.count * sizeof *layout->segments);
+  blis_alloc_free(alloc, layout->segments, layout->requests.count * sizeof *layout->segments);
   blis_array_deinit(alloc, &layout->requests);
   blis_array_deinit(alloc, &layout->sessions);
-  blis_alloc_free(alloc, layout->rules,
-                  plan->kind_count * sizeof *layout->rules);
+  blis_alloc_free(alloc, layout->rules, plan->kind_count * sizeof *layout->rules);
   blis_array_deinit(alloc, &layout->token_starts);
   blis_array_deinit(alloc, &layout->tokens);
-  blis_alloc_free(alloc, layout->prefix_tokens,
-                  plan->prefix_draws * sizeof *layout->prefix_tokens);
+  blis_alloc_free(alloc, layout->prefix_tokens, plan->prefix_draws * sizeof *layout->prefix_tokens);
 }
 
 void blis__plan_free(blis__plan *plan) {
@@ -46,18 +42,15 @@ void blis__plan_free(blis__plan *plan) {
     kind_deinit(&alloc, &plan->kinds[i]);
   }
   blis_alloc_free(&alloc, plan->kinds, plan->kind_count * sizeof *plan->kinds);
-  blis_alloc_free(&alloc, plan->clients,
-                  plan->client_count * sizeof *plan->clients);
-  blis_alloc_free(&alloc, plan->shares,
-                  plan->client_count * sizeof *plan->shares);
+  blis_alloc_free(&alloc, plan->clients, plan->client_count * sizeof *plan->clients);
+  blis_alloc_free(&alloc, plan->shares, plan->client_count * sizeof *plan->shares);
   blis_intern_free(plan->strings);
   blis_alloc_free(&alloc, plan, sizeof *plan);
 }
 
 /* Texts. */
 
-static blis_status intern(blis__plan *plan, const char *text, uint32_t *id,
-                          blis_error *error) {
+static blis_status intern(blis__plan *plan, const char *text, uint32_t *id, blis_error *error) {
   if (text == NULL) {
     *id = 0;
     return BLIS_OK;
@@ -67,8 +60,7 @@ static blis_status intern(blis__plan *plan, const char *text, uint32_t *id,
 }
 
 /* "<text>-<member>", or the text alone when member is -1. */
-static blis_status intern_member(blis__plan *plan, const char *text,
-                                 int64_t member, uint32_t *id,
+static blis_status intern_member(blis__plan *plan, const char *text, int64_t member, uint32_t *id,
                                  blis_error *error) {
   if (member < 0) {
     return intern(plan, text, id, error);
@@ -96,10 +88,8 @@ typedef struct part {
 } part;
 
 /* Leaves *distribution alone when there is none. */
-static blis_status take_distribution(const part *p,
-                                     const blis_distribution_spec *spec,
-                                     const char *key,
-                                     blis_distribution *distribution,
+static blis_status take_distribution(const part *p, const blis_distribution_spec *spec,
+                                     const char *key, blis_distribution *distribution,
                                      bool *is_there, blis_error *error) {
   *is_there = spec->type != NULL && *spec->type != '\0';
   if (!*is_there) {
@@ -107,49 +97,44 @@ static blis_status take_distribution(const part *p,
   }
   char where[WHERE_SIZE];
   snprintf(where, sizeof where, "%s: %s", p->label, key);
-  return blis_distribution_init(distribution, &p->plan->alloc, spec, where,
-                                error);
+  return blis_distribution_init(distribution, &p->plan->alloc, spec, where, error);
 }
 
-static blis_status take_windows(const part *p, const blis_client_spec *spec,
-                                blis__kind *kind, blis_error *error) {
+static blis_status take_windows(const part *p, const blis_client_spec *spec, blis__kind *kind,
+                                blis_error *error) {
   for (size_t i = 0; i < spec->window_count; i++) {
     blis__window *window = &kind->windows[i];
     char key[64];
-    snprintf(key, sizeof key, "lifecycle window %zu: input_distribution",
-             i + 1);
-    BLIS_TRY(take_distribution(p, &spec->windows[i].input, key, &window->input,
-                               &window->has_input, error));
-    snprintf(key, sizeof key, "lifecycle window %zu: output_distribution",
-             i + 1);
-    BLIS_TRY(take_distribution(p, &spec->windows[i].output, key,
-                               &window->output, &window->has_output, error));
+    snprintf(key, sizeof key, "lifecycle window %zu: input_distribution", i + 1);
+    BLIS_TRY(take_distribution(p, &spec->windows[i].input, key, &window->input, &window->has_input,
+                               error));
+    snprintf(key, sizeof key, "lifecycle window %zu: output_distribution", i + 1);
+    BLIS_TRY(take_distribution(p, &spec->windows[i].output, key, &window->output,
+                               &window->has_output, error));
   }
   return BLIS_OK;
 }
 
-static blis_status take_distributions(const part *p,
-                                      const blis_client_spec *spec,
-                                      blis__kind *kind, blis_error *error) {
+static blis_status take_distributions(const part *p, const blis_client_spec *spec, blis__kind *kind,
+                                      blis_error *error) {
   bool is_there; /* the check has seen to it */
-  BLIS_TRY(take_distribution(p, &spec->input, "input_distribution",
-                             &kind->input, &is_there, error));
-  BLIS_TRY(take_distribution(p, &spec->output, "output_distribution",
-                             &kind->output, &is_there, error));
+  BLIS_TRY(
+      take_distribution(p, &spec->input, "input_distribution", &kind->input, &is_there, error));
+  BLIS_TRY(
+      take_distribution(p, &spec->output, "output_distribution", &kind->output, &is_there, error));
   BLIS_TRY(take_windows(p, spec, kind, error));
   if (spec->multimodal != NULL) {
-    BLIS_TRY(blis__modalities_init(&kind->modalities, &p->plan->alloc,
-                                   spec->multimodal, p->label, error));
+    BLIS_TRY(blis__modalities_init(&kind->modalities, &p->plan->alloc, spec->multimodal, p->label,
+                                   error));
     kind->is_multimodal = true;
   }
-  return take_distribution(p, &spec->reason_ratio, "reason_ratio_distribution",
-                           &kind->reason_ratio, &kind->has_reason_ratio, error);
+  return take_distribution(p, &spec->reason_ratio, "reason_ratio_distribution", &kind->reason_ratio,
+                           &kind->has_reason_ratio, error);
 }
 
 /* Kinds. */
 
-static void take_turns(const blis__plan *plan, const blis_client_spec *spec,
-                       blis__kind *kind) {
+static void take_turns(const blis__plan *plan, const blis_client_spec *spec, blis__kind *kind) {
   const blis_multi_turn_spec *turns = spec->multi_turn;
   kind->is_closed_loop = blis_client_is_closed_loop(spec);
   kind->max_rounds = INT64_MAX;
@@ -161,27 +146,25 @@ static void take_turns(const blis__plan *plan, const blis_client_spec *spec,
   kind->is_single_session = turns->single_session;
   kind->max_rounds = turns->max_rounds;
   kind->think_us = turns->think_time_us;
-  kind->accumulates = turns->context_growth != NULL &&
-                      strcmp(turns->context_growth, "accumulate") == 0;
-  kind->has_zero_reason_ratio =
-      !plan->is_compatible && spec->reason_ratio.type != NULL &&
-      kind->reason_ratio.type == BLIS_DISTRIBUTION_CONSTANT &&
-      kind->reason_ratio.first < 1;
+  kind->accumulates =
+      turns->context_growth != NULL && strcmp(turns->context_growth, "accumulate") == 0;
+  kind->has_zero_reason_ratio = !plan->is_compatible && spec->reason_ratio.type != NULL &&
+                                kind->reason_ratio.type == BLIS_DISTRIBUTION_CONSTANT &&
+                                kind->reason_ratio.first < 1;
 }
 
 /* BLIS (Go) gives rounds that wait for nobody a deadline, too. */
-static int64_t timeout_of(const blis__plan *plan,
-                          const blis_client_spec *spec) {
+static int64_t timeout_of(const blis__plan *plan, const blis_client_spec *spec) {
   if (spec->timeout_us > 0 || spec->has_no_timeout) {
     return spec->timeout_us;
   }
-  bool has_deadline = blis_client_is_closed_loop(spec) ||
-                      (plan->is_compatible && spec->multi_turn != NULL);
+  bool has_deadline =
+      blis_client_is_closed_loop(spec) || (plan->is_compatible && spec->multi_turn != NULL);
   return has_deadline ? BLIS_WORKLOAD_SESSION_TIMEOUT_US : 0;
 }
 
-static blis_status plan_kind(blis__plan *plan, const blis_workload_spec *spec,
-                             uint32_t index, blis_error *error) {
+static blis_status plan_kind(blis__plan *plan, const blis_workload_spec *spec, uint32_t index,
+                             blis_error *error) {
   const blis_client_spec *from = blis_workload_spec_client(spec, index);
   blis__kind *kind = &plan->kinds[index];
   char label[BLIS_CLIENT_LABEL_SIZE];
@@ -221,15 +204,13 @@ static void count_clients(blis__plan *plan, const blis_workload_spec *spec) {
   plan->client_count = clients;
 }
 
-static blis_status name_clients(blis__plan *plan,
-                                const blis_workload_spec *spec, uint32_t index,
+static blis_status name_clients(blis__plan *plan, const blis_workload_spec *spec, uint32_t index,
                                 blis_error *error) {
   const blis_client_spec *from = blis_workload_spec_client(spec, index);
   bool is_cohort = index >= spec->client_count;
   bool has_own_prefix = false;
   if (is_cohort) {
-    const char *sharing =
-        spec->cohorts[index - spec->client_count].prefix_sharing;
+    const char *sharing = spec->cohorts[index - spec->client_count].prefix_sharing;
     has_own_prefix = sharing != NULL && strcmp(sharing, "per_member") == 0;
   }
   const char *group = from->prefix_group;
@@ -238,11 +219,10 @@ static blis_status name_clients(blis__plan *plan,
   for (uint32_t i = 0; i < kind->client_count; i++) {
     blis__client_plan *client = &plan->clients[kind->first_client + i];
     client->kind = index;
-    BLIS_TRY(intern_member(plan, from->id, is_cohort ? (int64_t)i : -1,
-                           &client->id, error));
+    BLIS_TRY(intern_member(plan, from->id, is_cohort ? (int64_t)i : -1, &client->id, error));
     if (has_group) {
-      BLIS_TRY(intern_member(plan, group, has_own_prefix ? (int64_t)i : -1,
-                             &client->prefix_group, error));
+      BLIS_TRY(intern_member(plan, group, has_own_prefix ? (int64_t)i : -1, &client->prefix_group,
+                             error));
     }
   }
   return BLIS_OK;
@@ -252,8 +232,7 @@ static blis_status name_clients(blis__plan *plan,
  * The first client of a group fixes the length of its prefix. The tokens are
  * drawn group after group; the number of the group's name is its stream.
  */
-static blis_status plan_prefixes(blis__plan *plan,
-                                 const blis_workload_spec *spec,
+static blis_status plan_prefixes(blis__plan *plan, const blis_workload_spec *spec,
                                  blis_error *error) {
   uint32_t texts = blis_intern_count(plan->strings);
   uint32_t *firsts = blis_alloc_zeroed(&plan->alloc, texts, sizeof *firsts);
@@ -265,12 +244,10 @@ static blis_status plan_prefixes(blis__plan *plan,
       continue;
     }
     if (firsts[group] == 0) {
-      int64_t tokens =
-          blis_workload_spec_client(spec, client->kind)->prefix_tokens;
+      int64_t tokens = blis_workload_spec_client(spec, client->kind)->prefix_tokens;
       client->prefix = (blis_segment){
           .stream = group,
-          .length_tokens = tokens > 0 ? (uint32_t)tokens
-                                      : BLIS_WORKLOAD_DEFAULT_PREFIX_TOKENS};
+          .length_tokens = tokens > 0 ? (uint32_t)tokens : BLIS_WORKLOAD_DEFAULT_PREFIX_TOKENS};
       client->prefix_draw = plan->prefix_draws;
       plan->prefix_draws += client->prefix.length_tokens;
       firsts[group] = i + 1;
@@ -291,8 +268,7 @@ static blis_status plan_shares(blis__plan *plan, const blis_workload_spec *spec,
     return BLIS_OK;
   }
   plan->process_count = 1;
-  plan->shares =
-      blis_alloc_zeroed(&plan->alloc, plan->client_count, sizeof *plan->shares);
+  plan->shares = blis_alloc_zeroed(&plan->alloc, plan->client_count, sizeof *plan->shares);
   BLIS_TRY_NEW(plan->shares, error);
   double sum = 0;
   for (uint32_t i = 0; i < plan->client_count; i++) {
@@ -306,8 +282,8 @@ static blis_status plan_shares(blis__plan *plan, const blis_workload_spec *spec,
 static void lose_modalities(blis__plan *plan) {
   for (uint32_t i = 0; plan->is_compatible && i < plan->kind_count; i++) {
     blis__kind *kind = &plan->kinds[i];
-    kind->is_multimodal = kind->is_multimodal && !plan->is_varying &&
-                          kind->concurrency == 0 && !kind->is_multi_turn;
+    kind->is_multimodal =
+        kind->is_multimodal && !plan->is_varying && kind->concurrency == 0 && !kind->is_multi_turn;
   }
 }
 
@@ -316,22 +292,19 @@ static bool needs_layout(const blis__plan *plan) {
   bool needs = plan->is_varying || plan->keeps_tokens;
   for (uint32_t i = 0; i < plan->kind_count; i++) {
     const blis__kind *kind = &plan->kinds[i];
-    needs = needs || kind->is_multi_turn || kind->is_multimodal ||
-            kind->concurrency > 0 || kind->spread_count > 0;
+    needs = needs || kind->is_multi_turn || kind->is_multimodal || kind->concurrency > 0 ||
+            kind->spread_count > 0;
   }
   return needs;
 }
 
-static blis_status plan_fill(blis__plan *plan, const blis_workload_spec *spec,
-                             blis_error *error) {
+static blis_status plan_fill(blis__plan *plan, const blis_workload_spec *spec, blis_error *error) {
   plan->strings = blis_intern_new(&plan->alloc);
-  plan->kinds =
-      blis_alloc_zeroed(&plan->alloc, plan->kind_count, sizeof *plan->kinds);
+  plan->kinds = blis_alloc_zeroed(&plan->alloc, plan->kind_count, sizeof *plan->kinds);
   BLIS_TRY_NEW(plan->strings, error);
   BLIS_TRY_NEW(plan->kinds, error);
   count_clients(plan, spec);
-  plan->clients = blis_alloc_zeroed(&plan->alloc, plan->client_count,
-                                    sizeof *plan->clients);
+  plan->clients = blis_alloc_zeroed(&plan->alloc, plan->client_count, sizeof *plan->clients);
   BLIS_TRY_NEW(plan->clients, error);
   for (uint32_t i = 0; i < plan->kind_count; i++) {
     BLIS_TRY(plan_kind(plan, spec, i, error));
@@ -346,25 +319,23 @@ static blis_status plan_fill(blis__plan *plan, const blis_workload_spec *spec,
   return BLIS_OK;
 }
 
-blis_status blis__plan_new(const blis_alloc *alloc,
-                           const blis_workload_spec *spec, blis__plan **plan,
-                           blis_error *error) {
+blis_status blis__plan_new(const blis_alloc *alloc, const blis_workload_spec *spec,
+                           blis__plan **plan, blis_error *error) {
   BLIS_TRY(blis_workload_spec_check(spec, NULL, error));
   blis__plan *made = blis_alloc_new(alloc, sizeof *made);
   BLIS_TRY_NEW(made, error);
-  *made = (blis__plan){
-      .alloc = *alloc,
-      .kind_count = (uint32_t)(spec->client_count + spec->cohort_count),
-      .seed = spec->seed,
-      .num_requests = spec->num_requests > 0 ? spec->num_requests : INT64_MAX,
-      .horizon_us = spec->horizon_us > 0 ? spec->horizon_us : INT64_MAX,
-      .is_lazy = spec->lazy_tokens,
-      .keeps_tokens = spec->keep_tokens && !spec->lazy_tokens,
-      .is_compatible = spec->reproduce_go_blis_defects,
-      .cuts_prefixes = spec->reproduce_go_blis_defects &&
-                       !spec->keeps_group_prefixes && !spec->lazy_tokens,
-      .has_run_timeout = spec->has_run_timeout,
-      .has_end = spec->horizon_us > 0 || spec->num_requests == 0};
+  *made = (blis__plan){.alloc = *alloc,
+                       .kind_count = (uint32_t)(spec->client_count + spec->cohort_count),
+                       .seed = spec->seed,
+                       .num_requests = spec->num_requests > 0 ? spec->num_requests : INT64_MAX,
+                       .horizon_us = spec->horizon_us > 0 ? spec->horizon_us : INT64_MAX,
+                       .is_lazy = spec->lazy_tokens,
+                       .keeps_tokens = spec->keep_tokens && !spec->lazy_tokens,
+                       .is_compatible = spec->reproduce_go_blis_defects,
+                       .cuts_prefixes = spec->reproduce_go_blis_defects &&
+                                        !spec->keeps_group_prefixes && !spec->lazy_tokens,
+                       .has_run_timeout = spec->has_run_timeout,
+                       .has_end = spec->horizon_us > 0 || spec->num_requests == 0};
   blis_status status = plan_fill(made, spec, error);
   if (status != BLIS_OK) {
     blis__plan_free(made);
@@ -377,13 +348,11 @@ blis_status blis__plan_new(const blis_alloc *alloc,
 void blis__plan_seed_stream(const blis__plan *plan, blis_random *random) {
   blis_random_init_named(random, plan->seed, "workload-gen");
   if (!plan->is_lazy) {
-    blis_random_skip_intn(random, BLIS_GENERATOR_VOCABULARY,
-                          plan->prefix_draws);
+    blis_random_skip_intn(random, BLIS_GENERATOR_VOCABULARY, plan->prefix_draws);
   }
 }
 
-uint32_t blis__plan_draw_client(const blis__plan *plan, uint32_t process,
-                                blis_random *random) {
+uint32_t blis__plan_draw_client(const blis__plan *plan, uint32_t process, blis_random *random) {
   if (plan->shares == NULL) {
     return process;
   }
@@ -401,24 +370,20 @@ uint32_t blis__plan_draw_client(const blis__plan *plan, uint32_t process,
   return low;
 }
 
-void blis__plan_begin_arrivals(const blis__plan *plan, uint32_t process,
-                               blis_random *random) {
+void blis__plan_begin_arrivals(const blis__plan *plan, uint32_t process, blis_random *random) {
   if (blis__plan_kind_of(plan, process)->has_fixed_rate) {
     (void)blis_random_int63(random);
   }
 }
 
-void blis__plan_label(const blis__plan *plan, uint32_t client,
-                      char label[BLIS_CLIENT_LABEL_SIZE]) {
-  snprintf(label, BLIS_CLIENT_LABEL_SIZE, "client %" PRIu32 " ('%.60s')",
-           client + 1,
+void blis__plan_label(const blis__plan *plan, uint32_t client, char label[BLIS_CLIENT_LABEL_SIZE]) {
+  snprintf(label, BLIS_CLIENT_LABEL_SIZE, "client %" PRIu32 " ('%.60s')", client + 1,
            blis_intern_text(plan->strings, plan->clients[client].id));
 }
 
 blis_status blis__plan_draw_length(const blis__plan *plan, uint32_t client,
-                                   const blis_distribution *distribution,
-                                   const char *what, blis_random *random,
-                                   uint32_t *tokens, blis_error *error) {
+                                   const blis_distribution *distribution, const char *what,
+                                   blis_random *random, uint32_t *tokens, blis_error *error) {
   int64_t length = blis_distribution_draw(distribution, random);
   if (length > BLIS_WORKLOAD_MAX_TOKENS) {
     char label[BLIS_CLIENT_LABEL_SIZE];

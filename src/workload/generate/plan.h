@@ -114,13 +114,13 @@ typedef BLIS_ARRAY(size_t) blis__place_array;
  * sessions, users, rates that vary with time or other modalities.
  */
 typedef struct blis__layout {
-  blis__drawn_array requests;  /* in order of arrival */
-  uint64_t drawn_count;        /* while it is made */
-  blis_segment (*segments)[2]; /* prefix and context; NULL when none grows */
+  blis__drawn_array requests;         /* in order of arrival */
+  uint64_t drawn_count;               /* while it is made */
+  blis_segment (*segments)[2];        /* prefix and context; NULL when none grows */
   blis__session_start_array sessions; /* those with follow-ups */
   blis__session_rule *rules;          /* by kind */
-  int64_t follow_ups;             /* at most so many; INT64_MAX = any number */
-  blis__place_array token_starts; /* by sequence, when tokens are kept */
+  int64_t follow_ups;                 /* at most so many; INT64_MAX = any number */
+  blis__place_array token_starts;     /* by sequence, when tokens are kept */
   blis__token_array tokens;
   int32_t *prefix_tokens; /* of all groups, when tokens are kept */
 } blis__layout;
@@ -133,7 +133,7 @@ typedef struct blis__plan {
   blis__client_plan *clients;
   uint32_t client_count;
   uint32_t process_count; /* of arrivals: one per client, or one for all */
-  double *shares; /* sums of the clients' weights; NULL = a process for each */
+  double *shares;         /* sums of the clients' weights; NULL = a process for each */
   int64_t seed;
   uint64_t prefix_draws; /* of all prefixes together */
   int64_t num_requests;  /* INT64_MAX = unlimited */
@@ -143,22 +143,20 @@ typedef struct blis__plan {
   bool is_compatible;   /* with BLIS (Go), where that has defects */
   bool cuts_prefixes;   /* of later rounds, to what their clients ask for */
   bool has_run_timeout; /* see blis_workload_spec */
-  bool is_varying; /* windows have rates, arrivals or lengths of their own */
-  bool has_end;    /* a horizon or windows: fewer than num_requests may come */
-  bool has_layout; /* which blis__plan_lay_out fills */
+  bool is_varying;      /* windows have rates, arrivals or lengths of their own */
+  bool has_end;         /* a horizon or windows: fewer than num_requests may come */
+  bool has_layout;      /* which blis__plan_lay_out fills */
   blis__layout layout;
 } blis__plan;
 
 /* Checks a specification and copies what is needed of it; the caller owns it.
  */
-BLIS_MUSTUSE blis_status blis__plan_new(const blis_alloc *alloc,
-                                        const blis_workload_spec *spec,
+BLIS_MUSTUSE blis_status blis__plan_new(const blis_alloc *alloc, const blis_workload_spec *spec,
                                         blis__plan **plan, blis_error *error);
 
 void blis__plan_free(blis__plan *plan);
 
-static inline const blis__kind *blis__plan_kind_of(const blis__plan *plan,
-                                                   uint32_t client) {
+static inline const blis__kind *blis__plan_kind_of(const blis__plan *plan, uint32_t client) {
   return &plan->kinds[plan->clients[client].kind];
 }
 
@@ -172,24 +170,21 @@ void blis__plan_seed_stream(const blis__plan *plan, blis_random *random);
  * The client of the next request of a process: its own, or, of a process for
  * all, one drawn by weight.
  */
-uint32_t blis__plan_draw_client(const blis__plan *plan, uint32_t process,
-                                blis_random *random);
+uint32_t blis__plan_draw_client(const blis__plan *plan, uint32_t process, blis_random *random);
 
 /*
  * What a process takes of a fresh stream before its first arrival: in
  * BLIS (Go) the stages of inference-perf have a seed of their own, unused.
  */
-void blis__plan_begin_arrivals(const blis__plan *plan, uint32_t process,
-                               blis_random *random);
+void blis__plan_begin_arrivals(const blis__plan *plan, uint32_t process, blis_random *random);
 
 /* How messages name a client of the list: client 2 ("users-1"). */
-void blis__plan_label(const blis__plan *plan, uint32_t client,
-                      char label[BLIS_CLIENT_LABEL_SIZE]);
+void blis__plan_label(const blis__plan *plan, uint32_t client, char label[BLIS_CLIENT_LABEL_SIZE]);
 
 /* A length of a client's, at most BLIS_WORKLOAD_MAX_TOKENS. */
-BLIS_MUSTUSE blis_status blis__plan_draw_length(
-    const blis__plan *plan, uint32_t client,
-    const blis_distribution *distribution, const char *what,
-    blis_random *random, uint32_t *tokens, blis_error *error);
+BLIS_MUSTUSE blis_status blis__plan_draw_length(const blis__plan *plan, uint32_t client,
+                                                const blis_distribution *distribution,
+                                                const char *what, blis_random *random,
+                                                uint32_t *tokens, blis_error *error);
 
 #endif

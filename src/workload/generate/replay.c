@@ -90,8 +90,7 @@ static bool is_plain(const blis_request *request) {
 }
 
 static blis_segment prefix_of(const blis_request *request) {
-  return request->segment_count > 0 ? request->segments[0]
-                                    : (blis_segment){.length_tokens = 0};
+  return request->segment_count > 0 ? request->segments[0] : (blis_segment){.length_tokens = 0};
 }
 
 /* Tokens. */
@@ -104,8 +103,7 @@ static blis_status draw_tokens(plan *p, blis_random *random, uint64_t count) {
   }
   BLIS_TRY(blis_array_reserve(&p->alloc, &p->tokens, p->tokens.count + count));
   if (count > 0) {
-    blis_random_fill_intn(random, VOCABULARY, p->tokens.items + p->tokens.count,
-                          count);
+    blis_random_fill_intn(random, VOCABULARY, p->tokens.items + p->tokens.count, count);
   }
   p->tokens.count += count;
   return BLIS_OK;
@@ -179,8 +177,7 @@ static blis_status list_rows(planning *g) {
     if (*number == 0) {
       *number = (uint32_t)++g->plan->session_count;
     }
-    g->rows[g->row_count++] =
-        (row){*number - 1, (uint32_t)index, request->round_index};
+    g->rows[g->row_count++] = (row){*number - 1, (uint32_t)index, request->round_index};
   }
   if (g->row_count > 1) {
     qsort(g->rows, g->row_count, sizeof *g->rows, compare_rows);
@@ -189,8 +186,8 @@ static blis_status list_rows(planning *g) {
 }
 
 /* The number of rounds of the session whose rows begin at rows. */
-static blis_status count_rounds(const planning *g, const row *rows,
-                                size_t *count, blis_error *error) {
+static blis_status count_rounds(const planning *g, const row *rows, size_t *count,
+                                blis_error *error) {
   const row *end = g->rows + g->row_count;
   *count = 0;
   for (const row *r = rows; r < end && r->session == rows->session; r++) {
@@ -201,8 +198,7 @@ static blis_status count_rounds(const planning *g, const row *rows,
     const blis_intern *strings = blis_workload_strings(g->plan->workload);
     bool is_repeated = r->round >= 0 && r->round < (int32_t)*count;
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "session '%.100s': round %" PRId32
-                     " %s; rounds must be 0, 1, 2, ...",
+                     "session '%.100s': round %" PRId32 " %s; rounds must be 0, 1, 2, ...",
                      blis_intern_text(strings, request_at(g, r)->session),
                      is_repeated || r->round < 0 ? r->round : (int32_t)*count,
                      is_repeated    ? "is given twice"
@@ -233,58 +229,50 @@ static bool has_think_times(const planning *g, const row *rows, size_t count) {
 }
 
 /* From round 1 on. */
-static blis__recorded_round *new_rounds(planning *g, const row *rows,
-                                        size_t count) {
+static blis__recorded_round *new_rounds(planning *g, const row *rows, size_t count) {
   blis__recorded_round *rounds = new_zeroed(g, count, sizeof *rounds);
   bool has_content = has_own_content(g, rows, count);
   bool has_think = has_think_times(g, rows, count);
   for (size_t i = 1; rounds != NULL && i < count; i++) {
     const blis_request *request = request_at(g, &rows[i]);
-    int64_t gap_us =
-        request->arrival_us - request_at(g, &rows[i - 1])->arrival_us;
-    rounds[i - 1] =
-        (blis__recorded_round){.input_tokens = (uint32_t)own_tokens(request),
-                               .output_tokens = request->output_tokens,
-                               .cascade = request->cascade,
-                               .mean_logprob = request->mean_logprob,
-                               .think_us = has_think    ? request->think_us
-                                           : gap_us > 0 ? gap_us
-                                                        : 0,
-                               .content = has_content ? request : NULL};
+    int64_t gap_us = request->arrival_us - request_at(g, &rows[i - 1])->arrival_us;
+    rounds[i - 1] = (blis__recorded_round){.input_tokens = (uint32_t)own_tokens(request),
+                                           .output_tokens = request->output_tokens,
+                                           .cascade = request->cascade,
+                                           .mean_logprob = request->mean_logprob,
+                                           .think_us = has_think    ? request->think_us
+                                                       : gap_us > 0 ? gap_us
+                                                                    : 0,
+                                           .content = has_content ? request : NULL};
   }
   return rounds;
 }
 
-static blis__session_rule *new_rule(planning *g, const row *rows,
-                                    size_t count) {
+static blis__session_rule *new_rule(planning *g, const row *rows, size_t count) {
   blis__session_rule *rule = new_zeroed(g, 1, sizeof *rule);
   if (rule == NULL) {
     return NULL;
   }
   bool is_compatible = g->options->reproduce_go_blis_defects;
-  *rule = (blis__session_rule){
-      .max_rounds = (int64_t)count,
-      .think = g->options->think != NULL ? &g->plan->think : NULL,
-      .timeout_us = BLIS_WORKLOAD_SESSION_TIMEOUT_US,
-      .horizon_us =
-          g->options->horizon_us > 0 ? g->options->horizon_us : INT64_MAX,
-      .accumulates = blis_workload_sessions_grow(g->plan->workload) &&
-                     !has_own_content(g, rows, count),
-      .keeps_labels = !is_compatible};
+  *rule = (blis__session_rule){.max_rounds = (int64_t)count,
+                               .think = g->options->think != NULL ? &g->plan->think : NULL,
+                               .timeout_us = BLIS_WORKLOAD_SESSION_TIMEOUT_US,
+                               .horizon_us =
+                                   g->options->horizon_us > 0 ? g->options->horizon_us : INT64_MAX,
+                               .accumulates = blis_workload_sessions_grow(g->plan->workload) &&
+                                              !has_own_content(g, rows, count),
+                               .keeps_labels = !is_compatible};
   return rule;
 }
 
-static blis_status add_first(planning *g, const blis_request *request,
-                             size_t tokens) {
+static blis_status add_first(planning *g, const blis_request *request, size_t tokens) {
   plan *p = g->plan;
-  const first one = {
-      .request = *request, .order = p->firsts.count, .tokens = tokens};
+  const first one = {.request = *request, .order = p->firsts.count, .tokens = tokens};
   return blis_array_push(&p->alloc, &p->firsts, one);
 }
 
 /* The whole first prompt of a growing session is known content. */
-static blis_status grow(planning *g, const blis__session_start *start,
-                        blis_request *request) {
+static blis_status grow(planning *g, const blis__session_start *start, blis_request *request) {
   if (!start->rule->accumulates) {
     return BLIS_OK;
   }
@@ -293,8 +281,8 @@ static blis_status grow(planning *g, const blis__session_start *start,
     return BLIS_ERR_NOMEM;
   }
   segments[0] = start->prefix;
-  segments[1] = (blis_segment){.stream = start->stream,
-                               .length_tokens = (uint32_t)own_tokens(request)};
+  segments[1] =
+      (blis_segment){.stream = start->stream, .length_tokens = (uint32_t)own_tokens(request)};
   bool has_prefix = start->prefix.length_tokens > 0;
   request->segments = has_prefix ? segments : segments + 1;
   request->segment_count = has_prefix ? 2 : 1;
@@ -310,8 +298,7 @@ static blis_status start_session(planning *g, const row *rows, size_t count) {
   *start = (blis__session_start){.name = recorded->session,
                                  .rule = new_rule(g, rows, count),
                                  .seed = blis_random_int63(&g->random),
-                                 .skipped_draws = own_tokens(recorded) +
-                                                  recorded->output_tokens,
+                                 .skipped_draws = own_tokens(recorded) + recorded->output_tokens,
                                  .stream = SESSION_STREAM | recorded->session,
                                  .prefix = prefix_of(recorded),
                                  .rounds = new_rounds(g, rows, count),
@@ -336,8 +323,7 @@ static void set_tokens(plan *p) {
     blis__session_start *start = &p->starts[i];
     const first *one = &p->firsts.items[i];
     start->first_tokens = p->tokens.items + one->tokens;
-    start->prefix_tokens =
-        p->tokens.items + p->prefix_tokens[one->request.prefix_group];
+    start->prefix_tokens = p->tokens.items + p->prefix_tokens[one->request.prefix_group];
   }
 }
 
@@ -364,8 +350,7 @@ static blis_status add_others(planning *g) {
     }
     BLIS_TRY(add_first(g, request, p->tokens.count));
     if (p->keeps_tokens) {
-      BLIS_TRY(draw_tokens(p, &g->random,
-                           own_tokens(request) + request->output_tokens));
+      BLIS_TRY(draw_tokens(p, &g->random, own_tokens(request) + request->output_tokens));
     }
   }
   return BLIS_OK;
@@ -383,8 +368,7 @@ static int compare_firsts(const void *a, const void *b) {
 static blis_status fill_plan(planning *g, blis_error *error) {
   plan *p = g->plan;
   if (g->options->think != NULL) {
-    BLIS_TRY(blis_distribution_init(&p->think, &p->alloc, g->options->think,
-                                    "think time", error));
+    BLIS_TRY(blis_distribution_init(&p->think, &p->alloc, g->options->think, "think time", error));
   }
   blis_random_init(&g->random, g->options->seed);
   BLIS_TRY_MEM(draw_prefixes(g), error);
@@ -394,8 +378,7 @@ static blis_status fill_plan(planning *g, blis_error *error) {
   BLIS_TRY_MEM(add_others(g), error);
   set_tokens(p);
   if (p->firsts.count > 1) {
-    qsort(p->firsts.items, p->firsts.count, sizeof *p->firsts.items,
-          compare_firsts);
+    qsort(p->firsts.items, p->firsts.count, sizeof *p->firsts.items, compare_firsts);
   }
   return BLIS_OK;
 }
@@ -428,8 +411,7 @@ static blis_status start(blis_replay *replay) {
   const blis_intern *strings = blis_workload_strings(p->workload);
   const blis__sessions_config config = {.starts = p->starts,
                                         .count = p->session_count,
-                                        .string_count =
-                                            blis_intern_count(strings),
+                                        .string_count = blis_intern_count(strings),
                                         .follow_ups = INT64_MAX,
                                         .keeps_tokens = p->keeps_tokens};
   replay->sessions = blis__sessions_new(&p->alloc, &config);
@@ -448,10 +430,9 @@ static plan *plan_new(const blis_alloc *alloc, const blis_workload *workload,
   return p;
 }
 
-blis_status blis_replay_new(const blis_alloc *alloc,
-                            const blis_workload *workload,
-                            const blis_replay_options *options,
-                            blis_replay **replay, blis_error *error) {
+blis_status blis_replay_new(const blis_alloc *alloc, const blis_workload *workload,
+                            const blis_replay_options *options, blis_replay **replay,
+                            blis_error *error) {
   plan *p = plan_new(alloc, workload, options);
   BLIS_TRY_NEW(p, error);
   planning g = {.plan = p, .options = options};
@@ -469,8 +450,7 @@ blis_status blis_replay_new(const blis_alloc *alloc,
   return BLIS_OK;
 }
 
-static blis_status next_request(void *state, blis_request *request, bool *done,
-                                blis_error *error) {
+static blis_status next_request(void *state, blis_request *request, bool *done, blis_error *error) {
   (void)error;
   blis_replay *replay = state;
   *done = replay->taken == replay->plan->firsts.count;
@@ -482,36 +462,32 @@ static blis_status next_request(void *state, blis_request *request, bool *done,
 }
 
 static blis_status request_ended(void *state, const blis_request *request,
-                                 const blis_request_outcome *outcome,
-                                 blis_request *follow_up, bool *has_follow_up,
-                                 blis_error *error) {
+                                 const blis_request_outcome *outcome, blis_request *follow_up,
+                                 bool *has_follow_up, blis_error *error) {
   blis_replay *replay = state;
-  BLIS_TRY(blis__sessions_ended(replay->sessions, request, outcome, follow_up,
-                                has_follow_up, error));
+  BLIS_TRY(
+      blis__sessions_ended(replay->sessions, request, outcome, follow_up, has_follow_up, error));
   replay->last_is_follow_up = replay->last_is_follow_up || *has_follow_up;
   return BLIS_OK;
 }
 
 blis_request_source blis_replay_source(blis_replay *replay) {
   const plan *p = replay->plan;
-  return (blis_request_source){
-      .next = next_request,
-      .ended = replay->sessions != NULL ? request_ended : NULL,
-      .state = replay,
-      .strings = blis_workload_strings(p->workload),
-      .count = (int64_t)(p->firsts.count - replay->taken)};
+  return (blis_request_source){.next = next_request,
+                               .ended = replay->sessions != NULL ? request_ended : NULL,
+                               .state = replay,
+                               .strings = blis_workload_strings(p->workload),
+                               .count = (int64_t)(p->firsts.count - replay->taken)};
 }
 
-void blis_replay_get_session_counts(const blis_replay *replay,
-                                    blis_session_counts *counts) {
+void blis_replay_get_session_counts(const blis_replay *replay, blis_session_counts *counts) {
   *counts = (blis_session_counts){0};
   if (replay->sessions != NULL) {
     blis__sessions_get_counts(replay->sessions, counts);
   }
 }
 
-bool blis_replay_tokens(const blis_replay *replay, int32_t *prompt,
-                        int32_t *output) {
+bool blis_replay_tokens(const blis_replay *replay, int32_t *prompt, int32_t *output) {
   const plan *p = replay->plan;
   if (!p->keeps_tokens || p->has_content) {
     return false;
@@ -526,8 +502,7 @@ bool blis_replay_tokens(const blis_replay *replay, int32_t *prompt,
   const blis_request *request = &last->request;
   const int32_t *own = p->tokens.items + last->tokens;
   bool has_prefix =
-      request->segment_count > 0 &&
-      request->segments[0].stream == (uint64_t)request->prefix_group;
+      request->segment_count > 0 && request->segments[0].stream == (uint64_t)request->prefix_group;
   size_t prefix = has_prefix ? request->segments[0].length_tokens : 0;
   size_t input = request->prompt_tokens - prefix;
   if (prefix > 0) {

@@ -44,10 +44,8 @@ typedef struct blis_replay blis_replay;
  * caller owns the replay. BLIS_ERR_INVALID when the rounds of a session are not
  * 0, 1, 2, ...; it names the session.
  */
-BLIS_MUSTUSE blis_status blis_replay_new(const blis_alloc *alloc,
-                                         const blis_workload *workload,
-                                         const blis_replay_options *options,
-                                         blis_replay **replay,
+BLIS_MUSTUSE blis_status blis_replay_new(const blis_alloc *alloc, const blis_workload *workload,
+                                         const blis_replay_options *options, blis_replay **replay,
                                          blis_error *error);
 
 /* NULL is allowed. */
@@ -57,15 +55,13 @@ void blis_replay_free(blis_replay *replay);
 blis_request_source blis_replay_source(blis_replay *replay);
 
 /* How sessions have ended so far; all 0 when none waits. */
-void blis_replay_get_session_counts(const blis_replay *replay,
-                                    blis_session_counts *counts);
+void blis_replay_get_session_counts(const blis_replay *replay, blis_session_counts *counts);
 
 /*
  * The token ids of the request that the source gave last, written to prompt
  * (prompt_tokens of them) and output (output_tokens). False when none was taken
  * yet, tokens are not kept, or the trace tells the content of its prompts.
  */
-bool blis_replay_tokens(const blis_replay *replay, int32_t *prompt,
-                        int32_t *output);
+bool blis_replay_tokens(const blis_replay *replay, int32_t *prompt, int32_t *output);
 
 #endif

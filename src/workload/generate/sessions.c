@@ -32,7 +32,7 @@ struct blis__sessions {
   uint32_t *by_name; /* number of a name -> session + 1 */
   session *sessions;
   blis_session_counts counts;
-  uint32_t last; /* whose follow-up was made last; NO_SESSION = none */
+  uint32_t last;              /* whose follow-up was made last; NO_SESSION = none */
   uint32_t last_input_tokens; /* its prompt without the prefix */
   uint32_t last_output_tokens;
 };
@@ -52,27 +52,22 @@ void blis__sessions_free(blis__sessions *sessions) {
     end_stream(sessions, &sessions->sessions[i]);
     blis_array_deinit(&alloc, &sessions->sessions[i].conversation);
   }
-  blis_alloc_free(&alloc, sessions->sessions,
-                  count * sizeof *sessions->sessions);
+  blis_alloc_free(&alloc, sessions->sessions, count * sizeof *sessions->sessions);
   blis_alloc_free(&alloc, sessions->by_name,
                   sessions->config.string_count * sizeof *sessions->by_name);
   blis_alloc_free(&alloc, sessions, sizeof *sessions);
 }
 
-blis__sessions *blis__sessions_new(const blis_alloc *alloc,
-                                   const blis__sessions_config *config) {
+blis__sessions *blis__sessions_new(const blis_alloc *alloc, const blis__sessions_config *config) {
   BLIS_ASSERT(config->count < NO_SESSION);
   blis__sessions *sessions = blis_alloc_new(alloc, sizeof *sessions);
   if (sessions == NULL) {
     return NULL;
   }
-  *sessions =
-      (blis__sessions){.alloc = *alloc, .config = *config, .last = NO_SESSION};
+  *sessions = (blis__sessions){.alloc = *alloc, .config = *config, .last = NO_SESSION};
   sessions->counts.sessions = (int64_t)config->count;
-  sessions->by_name =
-      blis_alloc_zeroed(alloc, config->string_count, sizeof *sessions->by_name);
-  sessions->sessions =
-      blis_alloc_zeroed(alloc, config->count, sizeof *sessions->sessions);
+  sessions->by_name = blis_alloc_zeroed(alloc, config->string_count, sizeof *sessions->by_name);
+  sessions->sessions = blis_alloc_zeroed(alloc, config->count, sizeof *sessions->sessions);
   if (sessions->by_name == NULL || sessions->sessions == NULL) {
     blis__sessions_free(sessions);
     return NULL;
@@ -102,13 +97,11 @@ typedef struct round {
 static bool needs_stream(const blis__sessions *sessions, const round *r) {
   const blis__session_rule *rule = r->start->rule;
   if (!sessions->config.is_lazy) { /* its tokens do, whatever its lengths */
-    return r->recorded == NULL || rule->think != NULL ||
-           sessions->config.keeps_tokens;
+    return r->recorded == NULL || rule->think != NULL || sessions->config.keeps_tokens;
   }
-  bool draws_lengths =
-      r->recorded == NULL && (rule->modalities != NULL ||
-                              blis_distribution_needs_random(rule->input) ||
-                              blis_distribution_needs_random(rule->output));
+  bool draws_lengths = r->recorded == NULL &&
+                       (rule->modalities != NULL || blis_distribution_needs_random(rule->input) ||
+                        blis_distribution_needs_random(rule->output));
   return draws_lengths || sessions->config.keeps_tokens ||
          (rule->think != NULL && blis_distribution_needs_random(rule->think));
 }
@@ -150,11 +143,11 @@ static void draw_arrival(round *r, const blis_request_outcome *outcome) {
   r->arrival_us = blis_time_after_us(outcome->end_us, think_us);
 }
 
-static blis_status fail_length(const round *r, const char *what,
-                               uint64_t tokens, blis_error *error) {
+static blis_status fail_length(const round *r, const char *what, uint64_t tokens,
+                               blis_error *error) {
   return blis_fail(error, BLIS_ERR_INVALID,
-                   "the %s of round %" PRId32 " behind request %" PRId64
-                   " has %" PRIu64 " tokens; at most %d are possible",
+                   "the %s of round %" PRId32 " behind request %" PRId64 " has %" PRIu64
+                   " tokens; at most %d are possible",
                    what, r->before->round_index + 1, r->before->number, tokens,
                    BLIS_WORKLOAD_MAX_TOKENS);
 }
@@ -166,9 +159,8 @@ static blis_status draw_input(round *r, int64_t *input, blis_error *error) {
     return BLIS_OK;
   }
   uint32_t sum;
-  BLIS_TRY(blis__modalities_draw(rule->modalities, r->start->text,
-                                 r->session->random, r->modal_tokens, &sum,
-                                 error));
+  BLIS_TRY(blis__modalities_draw(rule->modalities, r->start->text, r->session->random,
+                                 r->modal_tokens, &sum, error));
   *input = sum;
   return BLIS_OK;
 }
@@ -184,8 +176,7 @@ static blis_status draw_lengths(round *r, blis_error *error) {
     BLIS_TRY(draw_input(r, &input, error));
     output = blis_distribution_draw(rule->output, r->session->random);
   }
-  uint64_t prompt = (uint64_t)r->start->prefix.length_tokens +
-                    r->context_tokens + (uint64_t)input;
+  uint64_t prompt = (uint64_t)r->start->prefix.length_tokens + r->context_tokens + (uint64_t)input;
   if (input > BLIS_WORKLOAD_MAX_TOKENS || prompt > BLIS_WORKLOAD_MAX_TOKENS) {
     return fail_length(r, "prompt", prompt, error);
   }
@@ -197,8 +188,8 @@ static blis_status draw_lengths(round *r, blis_error *error) {
   return BLIS_OK;
 }
 
-static blis_status append_tokens(const blis_alloc *alloc, token_array *array,
-                                 const int32_t *tokens, size_t count) {
+static blis_status append_tokens(const blis_alloc *alloc, token_array *array, const int32_t *tokens,
+                                 size_t count) {
   BLIS_TRY(blis_array_reserve(alloc, array, array->count + count));
   if (count > 0) {
     memcpy(array->items + array->count, tokens, count * sizeof *tokens);
@@ -212,15 +203,14 @@ static blis_status keep_tokens(blis__sessions *sessions, round *r) {
   const blis_alloc *alloc = &sessions->alloc;
   token_array *said = &r->session->conversation;
   if (r->start->rule->accumulates && r->before->round_index == 0) {
-    size_t first = (size_t)r->before->prompt_tokens -
-                   r->start->prefix.length_tokens + r->before->output_tokens;
+    size_t first = (size_t)r->before->prompt_tokens - r->start->prefix.length_tokens +
+                   r->before->output_tokens;
     BLIS_TRY(append_tokens(alloc, said, r->start->first_tokens, first));
   }
   size_t added = (size_t)r->input_tokens + r->output_tokens;
   BLIS_ASSERT(said->count >= r->context_tokens);
   BLIS_TRY(blis_array_reserve(alloc, said, r->context_tokens + added));
-  blis_random_fill_intn(r->session->random, VOCABULARY,
-                        said->items + r->context_tokens, added);
+  blis_random_fill_intn(r->session->random, VOCABULARY, said->items + r->context_tokens, added);
   said->count = r->context_tokens + added;
   return BLIS_OK;
 }
@@ -252,27 +242,21 @@ static void set_content(round *r, blis_request *request) {
   blis_segment *segments = r->session->segments;
   request->prompt_tokens = prefix_tokens + r->context_tokens + r->input_tokens;
   segments[0] = r->start->prefix;
-  segments[1] =
-      (blis_segment){.stream = r->start->stream,
-                     .length_tokens = r->context_tokens + r->input_tokens};
+  segments[1] = (blis_segment){.stream = r->start->stream,
+                               .length_tokens = r->context_tokens + r->input_tokens};
   bool has_prefix = prefix_tokens > 0;
   request->segments = has_prefix ? segments : segments + 1;
-  request->segment_count =
-      (has_prefix ? 1U : 0U) + (rule->accumulates ? 1U : 0U);
-  request->shared_tokens =
-      rule->accumulates ? request->prompt_tokens : prefix_tokens;
-  request->shares_output =
-      rule->accumulates && request->round_index + 1 < rule->max_rounds;
+  request->segment_count = (has_prefix ? 1U : 0U) + (rule->accumulates ? 1U : 0U);
+  request->shared_tokens = rule->accumulates ? request->prompt_tokens : prefix_tokens;
+  request->shares_output = rule->accumulates && request->round_index + 1 < rule->max_rounds;
 }
 
-static void fill_request(const blis__sessions *sessions, round *r,
-                         blis_request *request) {
+static void fill_request(const blis__sessions *sessions, round *r, blis_request *request) {
   const blis__session_rule *rule = r->start->rule;
   *request = *r->before;
   request->arrival_us = r->arrival_us;
   request->deadline_us =
-      rule->timeout_us > 0 ? blis_time_after_us(r->arrival_us, rule->timeout_us)
-                           : 0;
+      rule->timeout_us > 0 ? blis_time_after_us(r->arrival_us, rule->timeout_us) : 0;
   request->number = -sessions->counts.follow_ups;
   request->round_index++;
   request->output_tokens = r->output_tokens;
@@ -304,13 +288,11 @@ static void end_session(blis__sessions *sessions, session *s, int64_t *count) {
   s->is_over = true;
   end_stream(sessions, s);
   ++*count;
-  BLIS_ASSERT(counts->completed + counts->cancelled + counts->ended_early <=
-              counts->sessions);
+  BLIS_ASSERT(counts->completed + counts->cancelled + counts->ended_early <= counts->sessions);
 }
 
 /* Whether there is a next round, but for its time; else the session is over. */
-static bool goes_on(blis__sessions *sessions, const round *r,
-                    const blis_request_outcome *outcome) {
+static bool goes_on(blis__sessions *sessions, const round *r, const blis_request_outcome *outcome) {
   blis_session_counts *counts = &sessions->counts;
   int64_t *reason = NULL;
   if ((!outcome->is_completed && !r->start->rule->persists) ||
@@ -328,8 +310,7 @@ static bool goes_on(blis__sessions *sessions, const round *r,
 }
 
 /* The round behind a request. */
-static round next_round(blis__sessions *sessions, uint32_t index,
-                        const blis_request *before,
+static round next_round(blis__sessions *sessions, uint32_t index, const blis_request *before,
                         const blis_request_outcome *outcome) {
   round r = {.start = &sessions->config.starts[index],
              .session = &sessions->sessions[index],
@@ -347,11 +328,9 @@ static round next_round(blis__sessions *sessions, uint32_t index,
   return r;
 }
 
-blis_status blis__sessions_ended(blis__sessions *sessions,
-                                 const blis_request *request,
-                                 const blis_request_outcome *outcome,
-                                 blis_request *follow_up, bool *has_follow_up,
-                                 blis_error *error) {
+blis_status blis__sessions_ended(blis__sessions *sessions, const blis_request *request,
+                                 const blis_request_outcome *outcome, blis_request *follow_up,
+                                 bool *has_follow_up, blis_error *error) {
   *has_follow_up = false;
   if (request->session >= sessions->config.string_count ||
       sessions->by_name[request->session] == 0) {
@@ -367,8 +346,7 @@ blis_status blis__sessions_ended(blis__sessions *sessions,
   }
   BLIS_TRY_MEM(need_stream(sessions, &r), error);
   draw_arrival(&r, outcome);
-  if (r.arrival_us > r.start->rule->horizon_us ||
-      r.arrival_us == BLIS_TIME_NEVER_US) {
+  if (r.arrival_us > r.start->rule->horizon_us || r.arrival_us == BLIS_TIME_NEVER_US) {
     end_session(sessions, r.session, &sessions->counts.ended_early);
     return BLIS_OK;
   }
@@ -386,13 +364,11 @@ blis_status blis__sessions_ended(blis__sessions *sessions,
   return BLIS_OK;
 }
 
-void blis__sessions_get_counts(const blis__sessions *sessions,
-                               blis_session_counts *counts) {
+void blis__sessions_get_counts(const blis__sessions *sessions, blis_session_counts *counts) {
   *counts = sessions->counts;
 }
 
-bool blis__sessions_tokens(const blis__sessions *sessions, int32_t *prompt,
-                           int32_t *output) {
+bool blis__sessions_tokens(const blis__sessions *sessions, int32_t *prompt, int32_t *output) {
   if (sessions->last == NO_SESSION || !sessions->config.keeps_tokens) {
     return false;
   }
@@ -402,9 +378,7 @@ bool blis__sessions_tokens(const blis__sessions *sessions, int32_t *prompt,
   if (prefix_tokens > 0) {
     memcpy(prompt, start->prefix_tokens, prefix_tokens * sizeof *prompt);
   }
-  memcpy(prompt + prefix_tokens, said,
-         sessions->last_input_tokens * sizeof *prompt);
-  memcpy(output, said + sessions->last_input_tokens,
-         sessions->last_output_tokens * sizeof *output);
+  memcpy(prompt + prefix_tokens, said, sessions->last_input_tokens * sizeof *prompt);
+  memcpy(output, said + sessions->last_input_tokens, sessions->last_output_tokens * sizeof *output);
   return true;
 }

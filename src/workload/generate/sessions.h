@@ -96,8 +96,7 @@ typedef struct blis__sessions_config {
 typedef struct blis__sessions blis__sessions;
 
 /* Copies *config. The caller owns the result; NULL = out of memory. */
-blis__sessions *blis__sessions_new(const blis_alloc *alloc,
-                                   const blis__sessions_config *config);
+blis__sessions *blis__sessions_new(const blis_alloc *alloc, const blis__sessions_config *config);
 
 /* NULL is allowed. */
 void blis__sessions_free(blis__sessions *sessions);
@@ -107,19 +106,17 @@ void blis__sessions_free(blis__sessions *sessions);
  * sessions that are over have no follow-up. BLIS_ERR_INVALID when a prompt
  * grows beyond BLIS_WORKLOAD_MAX_TOKENS.
  */
-BLIS_MUSTUSE blis_status blis__sessions_ended(
-    blis__sessions *sessions, const blis_request *request,
-    const blis_request_outcome *outcome, blis_request *follow_up,
-    bool *has_follow_up, blis_error *error);
+BLIS_MUSTUSE blis_status blis__sessions_ended(blis__sessions *sessions, const blis_request *request,
+                                              const blis_request_outcome *outcome,
+                                              blis_request *follow_up, bool *has_follow_up,
+                                              blis_error *error);
 
-void blis__sessions_get_counts(const blis__sessions *sessions,
-                               blis_session_counts *counts);
+void blis__sessions_get_counts(const blis__sessions *sessions, blis_session_counts *counts);
 
 /*
  * The token ids of the follow-up that was made last; prompt_tokens and
  * output_tokens of them. False when there was none or tokens are not kept.
  */
-bool blis__sessions_tokens(const blis__sessions *sessions, int32_t *prompt,
-                           int32_t *output);
+bool blis__sessions_tokens(const blis__sessions *sessions, int32_t *prompt, int32_t *output);
 
 #endif

@@ -40,15 +40,13 @@ void blis_source_copy_free(blis_source_copy *copy) {
   blis_alloc_free(&alloc, copy, sizeof *copy);
 }
 
-static blis_status keep(const blis_alloc *alloc, kept_requests *kept,
-                        const blis_request *request, blis_error *error) {
+static blis_status keep(const blis_alloc *alloc, kept_requests *kept, const blis_request *request,
+                        blis_error *error) {
   for (uint32_t i = 0; i < request->segment_count; i++) {
-    BLIS_TRY_MEM(blis_array_push(alloc, &kept->segments, request->segments[i]),
-                 error);
+    BLIS_TRY_MEM(blis_array_push(alloc, &kept->segments, request->segments[i]), error);
   }
-  return blis_array_push(alloc, &kept->requests, *request) == BLIS_OK
-             ? BLIS_OK
-             : blis_fail_nomem(error);
+  return blis_array_push(alloc, &kept->requests, *request) == BLIS_OK ? BLIS_OK
+                                                                      : blis_fail_nomem(error);
 }
 
 /* Where requests may be brought forward, each is kept as it arrives. */
@@ -56,38 +54,31 @@ static bool keeps_early(const blis_source_copy *copy) {
   return copy->original.is_due == NULL;
 }
 
-static blis_status next(void *state, blis_request *request, bool *done,
-                        blis_error *error) {
+static blis_status next(void *state, blis_request *request, bool *done, blis_error *error) {
   blis_source_copy *copy = state;
   BLIS_TRY(copy->original.next(copy->original.state, request, done, error));
-  return *done || !keeps_early(copy)
-             ? BLIS_OK
-             : keep(&copy->alloc, &copy->arrivals, request, error);
+  return *done || !keeps_early(copy) ? BLIS_OK
+                                     : keep(&copy->alloc, &copy->arrivals, request, error);
 }
 
-static blis_status keep_follow_up(blis_source_copy *copy,
-                                  const blis_request *follow_up,
+static blis_status keep_follow_up(blis_source_copy *copy, const blis_request *follow_up,
                                   blis_error *error) {
-  return keeps_early(copy)
-             ? keep(&copy->alloc, &copy->follow_ups, follow_up, error)
-             : BLIS_OK;
+  return keeps_early(copy) ? keep(&copy->alloc, &copy->follow_ups, follow_up, error) : BLIS_OK;
 }
 
 static blis_status ended(void *state, const blis_request *request,
-                         const blis_request_outcome *outcome,
-                         blis_request *follow_up, bool *has_follow_up,
-                         blis_error *error) {
+                         const blis_request_outcome *outcome, blis_request *follow_up,
+                         bool *has_follow_up, blis_error *error) {
   blis_source_copy *copy = state;
-  BLIS_TRY(copy->original.ended(copy->original.state, request, outcome,
-                                follow_up, has_follow_up, error));
+  BLIS_TRY(copy->original.ended(copy->original.state, request, outcome, follow_up, has_follow_up,
+                                error));
   return *has_follow_up ? keep_follow_up(copy, follow_up, error) : BLIS_OK;
 }
 
-static blis_status also(void *state, blis_request *follow_up,
-                        bool *has_follow_up, blis_error *error) {
+static blis_status also(void *state, blis_request *follow_up, bool *has_follow_up,
+                        blis_error *error) {
   blis_source_copy *copy = state;
-  BLIS_TRY(copy->original.also(copy->original.state, follow_up, has_follow_up,
-                               error));
+  BLIS_TRY(copy->original.also(copy->original.state, follow_up, has_follow_up, error));
   return *has_follow_up ? keep_follow_up(copy, follow_up, error) : BLIS_OK;
 }
 
@@ -101,8 +92,7 @@ static bool is_due(void *state, const blis_request *request) {
   if (!copy->original.is_due(copy->original.state, request)) {
     return false;
   }
-  kept_requests *kept =
-      request->number < 0 ? &copy->follow_ups : &copy->arrivals;
+  kept_requests *kept = request->number < 0 ? &copy->follow_ups : &copy->arrivals;
   blis_error error = {0};
   copy->has_lost |= keep(&copy->alloc, kept, request, &error) != BLIS_OK;
   return true;
@@ -133,8 +123,7 @@ static blis_status add_all(const kept_requests *kept, blis_workload *workload) {
 }
 
 /* In their order, so that they have the same numbers. */
-static blis_status add_texts(const blis_intern *strings,
-                             blis_workload *workload) {
+static blis_status add_texts(const blis_intern *strings, blis_workload *workload) {
   for (uint32_t id = 1; id < blis_intern_count(strings); id++) {
     uint32_t same_id;
     BLIS_TRY(blis_workload_text(workload, blis_intern_text(strings, id),
@@ -151,8 +140,7 @@ static blis_status fill(const blis_source_copy *copy, blis_workload *workload) {
   return blis_workload_seal(workload);
 }
 
-blis_status blis_source_copy_get(const blis_source_copy *copy,
-                                 const blis_alloc *alloc,
+blis_status blis_source_copy_get(const blis_source_copy *copy, const blis_alloc *alloc,
                                  blis_workload **workload, blis_error *error) {
   blis_workload *made = copy->has_lost ? NULL : blis_workload_new(alloc);
   if (made == NULL || fill(copy, made) != BLIS_OK) {

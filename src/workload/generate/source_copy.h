@@ -28,9 +28,7 @@ blis_request_source blis_source_copy_source(blis_source_copy *copy);
  * others with the same arrival, as they did in the run.
  * BLIS_ERR_NOMEM.
  */
-BLIS_MUSTUSE blis_status blis_source_copy_get(const blis_source_copy *copy,
-                                              const blis_alloc *alloc,
-                                              blis_workload **workload,
-                                              blis_error *error);
+BLIS_MUSTUSE blis_status blis_source_copy_get(const blis_source_copy *copy, const blis_alloc *alloc,
+                                              blis_workload **workload, blis_error *error);
 
 #endif

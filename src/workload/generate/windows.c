@@ -23,8 +23,8 @@ static const double two_pi = 6.283185307179586;
 
 static void add_window(blis__kind *kind, int64_t start_us, int64_t length_us) {
   BLIS_ASSERT(kind->window_count < kind->window_capacity);
-  kind->windows[kind->window_count++] = (blis__window){
-      .start_us = start_us, .end_us = blis_time_after_us(start_us, length_us)};
+  kind->windows[kind->window_count++] =
+      (blis__window){.start_us = start_us, .end_us = blis_time_after_us(start_us, length_us)};
 }
 
 /*
@@ -39,19 +39,15 @@ static size_t days_of(const blis__plan *plan) {
   return days < MAX_DAYS ? (size_t)days : MAX_DAYS;
 }
 
-static void add_days(blis__kind *kind, const blis_diurnal_spec *diurnal,
-                     size_t days) {
+static void add_days(blis__kind *kind, const blis_diurnal_spec *diurnal, size_t days) {
   double floor_share = 1 / diurnal->peak_to_trough_ratio;
   for (size_t hour = 0; hour < days * HOURS_PER_DAY; hour++) {
-    double from_peak =
-        (double)((int64_t)(hour % HOURS_PER_DAY) - diurnal->peak_hour);
+    double from_peak = (double)((int64_t)(hour % HOURS_PER_DAY) - diurnal->peak_hour);
     double share =
-        (1 + cos(two_pi * from_peak / HOURS_PER_DAY)) / 2 * (1 - floor_share) +
-        floor_share;
+        (1 + cos(two_pi * from_peak / HOURS_PER_DAY)) / 2 * (1 - floor_share) + floor_share;
     int64_t length_us = (int64_t)((double)HOUR_US * share);
     length_us = length_us < 1 ? 1 : length_us;
-    add_window(kind, (int64_t)hour * HOUR_US,
-               length_us < HOUR_US ? length_us : HOUR_US);
+    add_window(kind, (int64_t)hour * HOUR_US, length_us < HOUR_US ? length_us : HOUR_US);
   }
 }
 
@@ -65,23 +61,20 @@ static void add_drain(blis__kind *kind, const blis_drain_spec *drain) {
   for (int64_t i = 0; i < DRAIN_STEPS; i++) {
     /* step * (10 - i) / 10 without an overflow */
     int64_t left = DRAIN_STEPS - i;
-    int64_t active_us = step_us / DRAIN_STEPS * left +
-                        step_us % DRAIN_STEPS * left / DRAIN_STEPS;
+    int64_t active_us = step_us / DRAIN_STEPS * left + step_us % DRAIN_STEPS * left / DRAIN_STEPS;
     add_window(kind, start_us, active_us < 1 ? 1 : active_us);
     start_us = blis_time_after_us(start_us, step_us);
   }
 }
 
-static void add_spike(blis__kind *kind, const blis_spike_spec *spike,
-                      int64_t population) {
+static void add_spike(blis__kind *kind, const blis_spike_spec *spike, int64_t population) {
   add_window(kind, spike->start_us, spike->duration_us);
   blis__window *window = &kind->windows[kind->window_count - 1];
   window->has_trace_rate = spike->has_trace_rate;
   window->trace_rate = spike->trace_rate / (double)population;
 }
 
-static void add_client_windows(blis__kind *kind,
-                               const blis_client_spec *client) {
+static void add_client_windows(blis__kind *kind, const blis_client_spec *client) {
   for (size_t i = 0; i < client->window_count; i++) {
     const blis_window_spec *from = &client->windows[i];
     add_window(kind, from->start_us, from->end_us - from->start_us);
@@ -93,18 +86,16 @@ static void add_client_windows(blis__kind *kind,
   }
 }
 
-blis_status blis__plan_windows(blis__plan *plan, const blis_workload_spec *spec,
-                               uint32_t index, blis_error *error) {
+blis_status blis__plan_windows(blis__plan *plan, const blis_workload_spec *spec, uint32_t index,
+                               blis_error *error) {
   blis__kind *kind = &plan->kinds[index];
   const blis_client_spec *client = blis_workload_spec_client(spec, index);
   const blis_cohort_spec *cohort =
-      index < spec->client_count ? NULL
-                                 : &spec->cohorts[index - spec->client_count];
+      index < spec->client_count ? NULL : &spec->cohorts[index - spec->client_count];
   size_t days = cohort != NULL && cohort->diurnal != NULL ? days_of(plan) : 0;
   size_t count = client->window_count + days * HOURS_PER_DAY;
   if (cohort != NULL) {
-    count += (cohort->spike != NULL ? 1U : 0U) +
-             (cohort->drain != NULL ? DRAIN_STEPS + 1U : 0U);
+    count += (cohort->spike != NULL ? 1U : 0U) + (cohort->drain != NULL ? DRAIN_STEPS + 1U : 0U);
   }
   if (count == 0) {
     return BLIS_OK;
@@ -131,8 +122,7 @@ blis_status blis__plan_windows(blis__plan *plan, const blis_workload_spec *spec,
 
 bool blis__kind_is_active(const blis__kind *kind, int64_t time_us) {
   for (size_t i = 0; i < kind->window_count; i++) {
-    if (time_us >= kind->windows[i].start_us &&
-        time_us < kind->windows[i].end_us) {
+    if (time_us >= kind->windows[i].start_us && time_us < kind->windows[i].end_us) {
       return true;
     }
   }
@@ -172,8 +162,7 @@ static double total_fraction(const blis__plan *plan, const blis__kind *with) {
   double total = 0;
   for (uint32_t i = 0; i < plan->kind_count; i++) {
     const blis__kind *kind = &plan->kinds[i];
-    if (kind->fraction > 0 &&
-        (with == NULL || are_active_together(with, kind))) {
+    if (kind->fraction > 0 && (with == NULL || are_active_together(with, kind))) {
       total = add_times(total, kind->fraction, kind->client_count);
     }
   }
@@ -186,16 +175,14 @@ static double silent_us(const blis__plan *plan, const blis__kind *kind) {
   int64_t end_us = 0;
   for (size_t i = 0; i < kind->window_count; i++) {
     const blis__window *window = &kind->windows[i];
-    int64_t start_us = window->start_us < plan->horizon_us ? window->start_us
-                                                           : plan->horizon_us;
+    int64_t start_us = window->start_us < plan->horizon_us ? window->start_us : plan->horizon_us;
     silent += start_us > end_us ? (double)start_us - (double)end_us : 0;
     end_us = window->end_us > end_us ? window->end_us : end_us;
   }
   return silent;
 }
 
-static double mean_gap_us(const blis_arrival_spec *arrival,
-                          double rate_per_us) {
+static double mean_gap_us(const blis_arrival_spec *arrival, double rate_per_us) {
   if (!arrival->has_shape || !arrival->has_scale) {
     return fmax(1 / rate_per_us, 1);
   }
@@ -204,16 +191,14 @@ static double mean_gap_us(const blis_arrival_spec *arrival,
   return fmax(arrival->scale * factor, 1);
 }
 
-static blis_status check_dropped(const blis__plan *plan,
-                                 const blis_workload_spec *spec, uint32_t index,
-                                 blis_error *error) {
+static blis_status check_dropped(const blis__plan *plan, const blis_workload_spec *spec,
+                                 uint32_t index, blis_error *error) {
   const blis__kind *kind = &plan->kinds[index];
   const blis_client_spec *from = blis_workload_spec_client(spec, index);
   if (kind->window_count == 0 || !(kind->rate_per_us > 0)) {
     return BLIS_OK;
   }
-  double dropped =
-      silent_us(plan, kind) / mean_gap_us(&from->arrival, kind->rate_per_us);
+  double dropped = silent_us(plan, kind) / mean_gap_us(&from->arrival, kind->rate_per_us);
   if (dropped <= MAX_DROPPED_REQUESTS) {
     return BLIS_OK;
   }
@@ -221,21 +206,18 @@ static blis_status check_dropped(const blis__plan *plan,
   return blis_fail(error, BLIS_ERR_INVALID,
                    "%s: about %.3g of its arrivals are outside its lifecycle "
                    "windows; at most %.3g can be drawn and dropped",
-                   blis_client_label(spec, index, label), dropped,
-                   MAX_DROPPED_REQUESTS);
+                   blis_client_label(spec, index, label), dropped, MAX_DROPPED_REQUESTS);
 }
 
 /*
  * The part of a rate that a weight has. BLIS (Go) divides first, and so rounds
  * otherwise: constant arrivals are 1 us apart from the others.
  */
-static double share_of(const blis__plan *plan, double rate, double weight,
-                       double total) {
+static double share_of(const blis__plan *plan, double rate, double weight, double total) {
   return plan->is_compatible ? rate * (weight / total) : rate * weight / total;
 }
 
-static blis_status set_constant_rates(blis__plan *plan,
-                                      const blis_workload_spec *spec,
+static blis_status set_constant_rates(blis__plan *plan, const blis_workload_spec *spec,
                                       blis_error *error) {
   bool has_windows = false;
   for (uint32_t i = 0; i < plan->kind_count; i++) {
@@ -248,8 +230,7 @@ static blis_status set_constant_rates(blis__plan *plan,
     if (kind->concurrency > 0) {
       continue;
     }
-    double rate =
-        plan->shares != NULL ? spec->aggregate_rate : from->fixed_rate;
+    double rate = plan->shares != NULL ? spec->aggregate_rate : from->fixed_rate;
     if (rate == 0) {
       rate = share_of(plan, spec->aggregate_rate, kind->fraction,
                       has_windows ? total_fraction(plan, kind) : total);
@@ -262,20 +243,17 @@ static blis_status set_constant_rates(blis__plan *plan,
 }
 
 /* What a kind weighs while a window is open: its first window that overlaps. */
-static double weight_during(const blis__kind *kind,
-                            const blis__window *window) {
+static double weight_during(const blis__kind *kind, const blis__window *window) {
   for (size_t i = 0; i < kind->window_count; i++) {
     if (overlap(&kind->windows[i], window)) {
-      return kind->windows[i].has_trace_rate ? kind->windows[i].trace_rate
-                                             : kind->fraction;
+      return kind->windows[i].has_trace_rate ? kind->windows[i].trace_rate : kind->fraction;
     }
   }
   return kind->window_count == 0 ? kind->fraction : 0;
 }
 
 /* As far as it is before the horizon. */
-static blis__window clamped(const blis__plan *plan,
-                            const blis__window *window) {
+static blis__window clamped(const blis__plan *plan, const blis__window *window) {
   blis__window open = *window;
   if (open.end_us > plan->horizon_us) {
     open.end_us = plan->horizon_us;
@@ -284,26 +262,21 @@ static blis__window clamped(const blis__plan *plan,
 }
 
 /* Requests per second of one member in a clamped window. */
-static double rate_in_window(const blis__plan *plan,
-                             const blis_workload_spec *spec,
-                             const blis__kind *kind,
-                             const blis__window *window) {
+static double rate_in_window(const blis__plan *plan, const blis_workload_spec *spec,
+                             const blis__kind *kind, const blis__window *window) {
   double weight = window->has_trace_rate ? window->trace_rate : kind->fraction;
   if (spec->aggregate_rate == 0 && window->has_trace_rate) {
     return weight;
   }
   double total = 0;
   for (uint32_t i = 0; i < plan->kind_count; i++) {
-    total = add_times(total, weight_during(&plan->kinds[i], window),
-                      plan->kinds[i].client_count);
+    total = add_times(total, weight_during(&plan->kinds[i], window), plan->kinds[i].client_count);
   }
   return total > 0 ? share_of(plan, spec->aggregate_rate, weight, total) : 0;
 }
 
-static blis_status set_window_rate(blis__plan *plan,
-                                   const blis_workload_spec *spec,
-                                   uint32_t index, blis__window *window,
-                                   blis_error *error) {
+static blis_status set_window_rate(blis__plan *plan, const blis_workload_spec *spec, uint32_t index,
+                                   blis__window *window, blis_error *error) {
   if (window->start_us >= plan->horizon_us) {
     return BLIS_OK;
   }
@@ -319,19 +292,17 @@ static blis_status set_window_rate(blis__plan *plan,
                      "%s: the window from %" PRId64 " to %" PRId64
                      " us has %g requests (%g per second); at most %g are "
                      "possible",
-                     blis_client_label(spec, index, label), window->start_us,
-                     window->end_us, requests, rate, MAX_WINDOW_REQUESTS);
+                     blis_client_label(spec, index, label), window->start_us, window->end_us,
+                     requests, rate, MAX_WINDOW_REQUESTS);
   }
   window->requests = (int64_t)requests;
-  blis_arrival_init(
-      &window->arrival,
-      window->has_arrival ? &window->arrival_spec : &from->arrival, rate / 1e6);
+  blis_arrival_init(&window->arrival, window->has_arrival ? &window->arrival_spec : &from->arrival,
+                    rate / 1e6);
   return BLIS_OK;
 }
 
 /* A client without windows is active all the time, once that has an end. */
-static blis_status open_for_ever(blis__plan *plan,
-                                 const blis_workload_spec *spec, uint32_t index,
+static blis_status open_for_ever(blis__plan *plan, const blis_workload_spec *spec, uint32_t index,
                                  blis_error *error) {
   blis__kind *kind = &plan->kinds[index];
   if (plan->horizon_us == INT64_MAX) {
@@ -349,13 +320,11 @@ static blis_status open_for_ever(blis__plan *plan,
   return BLIS_OK;
 }
 
-static blis_status set_varying_rates(blis__plan *plan,
-                                     const blis_workload_spec *spec,
+static blis_status set_varying_rates(blis__plan *plan, const blis_workload_spec *spec,
                                      blis_error *error) {
   for (uint32_t i = 0; i < plan->kind_count; i++) {
     const blis__kind *kind = &plan->kinds[i];
-    if (kind->window_count == 0 && kind->concurrency == 0 &&
-        !plan->is_compatible) {
+    if (kind->window_count == 0 && kind->concurrency == 0 && !plan->is_compatible) {
       BLIS_TRY(open_for_ever(plan, spec, i, error));
     }
   }
@@ -368,14 +337,12 @@ static blis_status set_varying_rates(blis__plan *plan,
   return BLIS_OK;
 }
 
-blis_status blis__plan_rates(blis__plan *plan, const blis_workload_spec *spec,
-                             blis_error *error) {
+blis_status blis__plan_rates(blis__plan *plan, const blis_workload_spec *spec, blis_error *error) {
   for (uint32_t i = 0; i < plan->kind_count; i++) {
     for (size_t j = 0; j < plan->kinds[i].window_count; j++) {
       const blis__window *window = &plan->kinds[i].windows[j];
-      plan->is_varying = plan->is_varying || window->has_trace_rate ||
-                         window->has_arrival || window->has_input ||
-                         window->has_output;
+      plan->is_varying = plan->is_varying || window->has_trace_rate || window->has_arrival ||
+                         window->has_input || window->has_output;
     }
   }
   if (plan->is_varying) {

@@ -8,13 +8,11 @@
 #include "workload/generate/plan.h"
 
 /* The windows of a client, or those of a cohort's shape. */
-BLIS_MUSTUSE blis_status blis__plan_windows(blis__plan *plan,
-                                            const blis_workload_spec *spec,
+BLIS_MUSTUSE blis_status blis__plan_windows(blis__plan *plan, const blis_workload_spec *spec,
                                             uint32_t kind, blis_error *error);
 
 /* Rates of all kinds, and of their windows; BLIS_ERR_INVALID or NOMEM. */
-BLIS_MUSTUSE blis_status blis__plan_rates(blis__plan *plan,
-                                          const blis_workload_spec *spec,
+BLIS_MUSTUSE blis_status blis__plan_rates(blis__plan *plan, const blis_workload_spec *spec,
                                           blis_error *error);
 
 /* Whether a kind is active at a time. */

@@ -82,9 +82,8 @@ static const char *const fields[] = {"request_id",
                                      NULL};
 
 /* A length, or the number of tokens that are written out. */
-static blis_status read_length(blis_json_value object, const char *length,
-                               const char *tokens, uint32_t *count,
-                               blis_error *error) {
+static blis_status read_length(blis_json_value object, const char *length, const char *tokens,
+                               uint32_t *count, blis_error *error) {
   blis_json_value list = blis_json_member(object, tokens);
   if (blis_json_has(list)) {
     BLIS_TRY(blis_json_need_array(list, error));
@@ -97,8 +96,7 @@ static blis_status read_length(blis_json_value object, const char *length,
   return blis__graph_tokens(object, length, count, error);
 }
 
-static blis_status read_waits(reading *r, blis_json_value object, row *made,
-                              blis_error *error) {
+static blis_status read_waits(reading *r, blis_json_value object, row *made, blis_error *error) {
   blis_json_value list = blis_json_member(object, "wait_for");
   made->first_wait = (uint32_t)r->waits.count;
   if (!blis_json_has(list)) {
@@ -110,33 +108,27 @@ static blis_status read_waits(reading *r, blis_json_value object, row *made,
     blis_slice text;
     uint32_t id;
     BLIS_TRY(blis_json_text(blis_json_item(list, i), &text, error));
-    BLIS_TRY_MEM(blis_intern_add(r->rows.strings, text.data, text.length, &id),
-                 error);
+    BLIS_TRY_MEM(blis_intern_add(r->rows.strings, text.data, text.length, &id), error);
     BLIS_TRY_MEM(blis_array_push(r->rows.alloc, &r->waits, id), error);
   }
   return BLIS_OK;
 }
 
-static blis_status read_times(blis_json_value object, row *made,
-                              blis_error *error) {
+static blis_status read_times(blis_json_value object, row *made, blis_error *error) {
   made->time_us = -1;
-  BLIS_TRY(blis__graph_either_time(object, "timestamp", "created_time", 1e3,
-                                   &made->time_us, error));
-  BLIS_TRY(blis__graph_either_time(object, "delay", "delay_ms", 1e3,
-                                   &made->delay_us, error));
+  BLIS_TRY(
+      blis__graph_either_time(object, "timestamp", "created_time", 1e3, &made->time_us, error));
+  BLIS_TRY(blis__graph_either_time(object, "delay", "delay_ms", 1e3, &made->delay_us, error));
   return blis__graph_time(object, "tool_wait_ms", 1e3, &made->tool_us, error);
 }
 
-static blis_status read_row(reading *r, blis_json_value object, int64_t line,
-                            blis_error *error) {
+static blis_status read_row(reading *r, blis_json_value object, int64_t line, blis_error *error) {
   row made = {.line = line, .graph = (uint32_t)r->items.count};
   blis__graph_see(&r->rows, object, fields);
   BLIS_TRY(blis__graph_need(object, "request_id", error));
   BLIS_TRY(blis__graph_name(&r->rows, object, "request_id", &made.id, error));
-  BLIS_TRY(
-      blis__graph_name(&r->rows, object, "session_id", &made.session, error));
-  BLIS_TRY(read_length(object, "input_length", "input_tokens",
-                       &made.prompt_tokens, error));
+  BLIS_TRY(blis__graph_name(&r->rows, object, "session_id", &made.session, error));
+  BLIS_TRY(read_length(object, "input_length", "input_tokens", &made.prompt_tokens, error));
   BLIS_TRY(read_length(object, "output_length",
                        blis_json_has(blis_json_member(object, "output_tokens"))
                            ? "output_tokens"
@@ -144,8 +136,8 @@ static blis_status read_row(reading *r, blis_json_value object, int64_t line,
                        &made.output_tokens, error));
   BLIS_TRY(read_times(object, &made, error));
   BLIS_TRY(read_waits(r, object, &made, error));
-  BLIS_TRY(blis__blocks_read(&r->blocks, blis_json_member(object, "hash_ids"),
-                             &made.first_id, &made.id_count, error));
+  BLIS_TRY(blis__blocks_read(&r->blocks, blis_json_member(object, "hash_ids"), &made.first_id,
+                             &made.id_count, error));
   uint32_t full = made.prompt_tokens / r->block_tokens;
   if (made.id_count > full + 1) {
     r->rows.known->excess_ids += r->rows.known->is_first;
@@ -153,11 +145,9 @@ static blis_status read_row(reading *r, blis_json_value object, int64_t line,
   made.id_count = made.id_count > full ? full : made.id_count;
   bool is_new;
   uint64_t *other;
-  BLIS_TRY_MEM(
-      blis_map_add(&r->by_id, made.id, r->items.count, &other, &is_new), error);
+  BLIS_TRY_MEM(blis_map_add(&r->by_id, made.id, r->items.count, &other, &is_new), error);
   if (!is_new) {
-    return blis_json_fail(blis_json_member(object, "request_id"),
-                          "is given twice", error);
+    return blis_json_fail(blis_json_member(object, "request_id"), "is given twice", error);
   }
   BLIS_TRY_MEM(blis_array_push(r->rows.alloc, &r->items, made), error);
   return BLIS_OK;
@@ -182,10 +172,8 @@ static blis_status resolve(reading *r, uint32_t index, blis_error *error) {
     uint64_t other = index;
     bool is_known = blis_map_get(&r->by_id, *wait, &other);
     if (!is_known || other == index) {
-      return blis_fail(error, BLIS_ERR_PARSE,
-                       "%s:%lld: key 'wait_for': '%.100s' is %s", r->rows.path,
-                       (long long)one->line,
-                       blis_intern_text(r->rows.strings, *wait),
+      return blis_fail(error, BLIS_ERR_PARSE, "%s:%lld: key 'wait_for': '%.100s' is %s",
+                       r->rows.path, (long long)one->line, blis_intern_text(r->rows.strings, *wait),
                        is_known ? "the row itself" : "no row of the file");
     }
     *wait = (uint32_t)other;
@@ -198,8 +186,7 @@ static blis_status resolve(reading *r, uint32_t index, blis_error *error) {
 }
 
 /* Who waits for row i: lists[first[i + 1]] up to lists[first[i + 2]]. */
-static void list_dependants(const reading *r, uint32_t *first,
-                            uint32_t *lists) {
+static void list_dependants(const reading *r, uint32_t *first, uint32_t *lists) {
   size_t count = r->items.count;
   for (size_t i = 0; i < r->waits.count; i++) {
     first[r->waits.items[i] + 1]++;
@@ -217,9 +204,8 @@ static void list_dependants(const reading *r, uint32_t *first,
 }
 
 /* Rows in an order in which each comes behind those that it waits for. */
-static blis_status order_rows(reading *r, const uint32_t *first,
-                              const uint32_t *lists, uint32_t *queue,
-                              blis_error *error) {
+static blis_status order_rows(reading *r, const uint32_t *first, const uint32_t *lists,
+                              uint32_t *queue, blis_error *error) {
   uint32_t count = (uint32_t)r->items.count;
   uint32_t taken = 0;
   uint32_t found = 0;
@@ -230,11 +216,9 @@ static blis_status order_rows(reading *r, const uint32_t *first,
   }
   while (taken < found) {
     uint32_t index = queue[taken];
-    const place one = {
-        .graph = root_of(r, index), .order = taken++, .row = index};
+    const place one = {.graph = root_of(r, index), .order = taken++, .row = index};
     BLIS_TRY_MEM(blis_array_push(r->rows.alloc, &r->places, one), error);
-    uint32_t end =
-        index + 2 <= count ? first[index + 2] : (uint32_t)r->waits.count;
+    uint32_t end = index + 2 <= count ? first[index + 2] : (uint32_t)r->waits.count;
     for (uint32_t i = first[index + 1]; i < end; i++) {
       if (--r->items.items[lists[i]].waits_left == 0) {
         queue[found++] = lists[i];
@@ -281,14 +265,12 @@ static void sort_places(reading *r, int64_t *starts) {
     int64_t start_us = starts[r->places.items[i].graph];
     r->places.items[i].start_us = start_us == INT64_MAX ? -1 : start_us;
   }
-  qsort(r->places.items, r->places.count, sizeof *r->places.items,
-        compare_places);
+  qsort(r->places.items, r->places.count, sizeof *r->places.items, compare_places);
 }
 
 static blis_status find_graphs(reading *r, blis_error *error) {
   size_t count = r->items.count;
-  size_t size = (2 * count + 3 + r->waits.count) * sizeof(uint32_t) +
-                count * sizeof(int64_t);
+  size_t size = (2 * count + 3 + r->waits.count) * sizeof(uint32_t) + count * sizeof(int64_t);
   for (uint32_t i = 0; i < count; i++) {
     BLIS_TRY(resolve(r, i, error));
   }
@@ -309,8 +291,7 @@ static blis_status find_graphs(reading *r, blis_error *error) {
   return status;
 }
 
-static blis_status set_session(reading *r, const row *one,
-                               blis_graph_node *node, uint32_t name) {
+static blis_status set_session(reading *r, const row *one, blis_graph_node *node, uint32_t name) {
   uint64_t *round;
   node->request.session = one->session != 0 ? one->session : name;
   BLIS_TRY(blis_map_add(&r->rounds, node->request.session, 0, &round, NULL));
@@ -318,15 +299,11 @@ static blis_status set_session(reading *r, const row *one,
   return BLIS_OK;
 }
 
-static blis_status add_row(reading *r, const place *p, uint32_t name,
-                           blis_error *error) {
+static blis_status add_row(reading *r, const place *p, uint32_t name, blis_error *error) {
   row *one = &r->items.items[p->row];
   bool is_root = one->wait_count == 0;
-  int64_t late_us =
-      is_root && one->time_us > p->start_us ? one->time_us - p->start_us : 0;
-  int64_t delay_us =
-      is_root ? late_us
-              : blis__graph_capped(&r->rows, one->delay_us + one->tool_us);
+  int64_t late_us = is_root && one->time_us > p->start_us ? one->time_us - p->start_us : 0;
+  int64_t delay_us = is_root ? late_us : blis__graph_capped(&r->rows, one->delay_us + one->tool_us);
   int64_t tool_us = is_root ? 0 : one->tool_us;
   blis_graph_node node = {.request = {.prompt_tokens = one->prompt_tokens,
                                       .output_tokens = one->output_tokens,
@@ -335,21 +312,17 @@ static blis_status add_row(reading *r, const place *p, uint32_t name,
                           .tool_us = tool_us < delay_us ? tool_us : delay_us,
                           .extends = BLIS_GRAPH_NO_NODE};
   BLIS_TRY_MEM(set_session(r, one, &node, name), error);
-  BLIS_TRY(blis__blocks_segments(&r->blocks, one->first_id, one->id_count,
-                                 BLIS__BLOCKS_GLOBAL, r->block_tokens,
-                                 &node.request, error));
-  uint32_t *waits =
-      one->wait_count > 0 ? &r->waits.items[one->first_wait] : NULL;
+  BLIS_TRY(blis__blocks_segments(&r->blocks, one->first_id, one->id_count, BLIS__BLOCKS_GLOBAL,
+                                 r->block_tokens, &node.request, error));
+  uint32_t *waits = one->wait_count > 0 ? &r->waits.items[one->first_wait] : NULL;
   one->node = (uint32_t)r->rows.builder.nodes.count;
   for (uint32_t i = 0; i < one->wait_count; i++) {
     waits[i] = r->items.items[waits[i]].node; /* is not needed again */
   }
-  return blis__graph_add(&r->rows, one->line, &node, false, waits,
-                         one->wait_count, error);
+  return blis__graph_add(&r->rows, one->line, &node, false, waits, one->wait_count, error);
 }
 
-static blis_status next(void *reader, blis_graph *graph, bool *done,
-                        blis_error *error) {
+static blis_status next(void *reader, blis_graph *graph, bool *done, blis_error *error) {
   reading *r = reader;
   *done = r->next == r->places.count;
   if (*done) {
@@ -359,8 +332,7 @@ static blis_status next(void *reader, blis_graph *graph, bool *done,
   const row *root = &r->items.items[first->row];
   uint32_t name = root->session != 0 ? root->session : root->id;
   blis_graph_builder_clear(&r->rows.builder);
-  while (r->next < r->places.count &&
-         r->places.items[r->next].graph == first->graph) {
+  while (r->next < r->places.count && r->places.items[r->next].graph == first->graph) {
     BLIS_TRY(add_row(r, &r->places.items[r->next++], name, error));
   }
   *graph = blis_graph_builder_get(&r->rows.builder, name, first->start_us);
@@ -379,8 +351,7 @@ static blis_status open_reading(void *reader, blis_error *error) {
   while (has_line) {
     blis_json_value object;
     int64_t line;
-    BLIS_TRY(
-        blis__graph_next_object(&r->rows, &object, &line, &has_line, error));
+    BLIS_TRY(blis__graph_next_object(&r->rows, &object, &line, &has_line, error));
     if (has_line) {
       BLIS_TRY(read_row(r, object, line, error));
     }

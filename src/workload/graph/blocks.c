@@ -26,8 +26,7 @@ void blis__blocks_clear(blis__blocks *blocks, bool with_ids) {
  * A number in quotes is that number. Other texts, and numbers beyond 64 bits,
  * are told apart by 64 bits of their hash.
  */
-static blis_status read_key(blis_json_value item, uint64_t *key,
-                            blis_error *error) {
+static blis_status read_key(blis_json_value item, uint64_t *key, blis_error *error) {
   int64_t value;
   if (blis_json_type_of(item) == BLIS_JSON_TEXT) {
     blis_slice text;
@@ -41,9 +40,8 @@ static blis_status read_key(blis_json_value item, uint64_t *key,
   return BLIS_OK;
 }
 
-blis_status blis__blocks_read(blis__blocks *b, blis_json_value list,
-                              uint32_t *first, uint32_t *count,
-                              blis_error *error) {
+blis_status blis__blocks_read(blis__blocks *b, blis_json_value list, uint32_t *first,
+                              uint32_t *count, blis_error *error) {
   *first = (uint32_t)b->ids.count;
   *count = 0;
   if (!blis_json_has(list)) {
@@ -51,16 +49,14 @@ blis_status blis__blocks_read(blis__blocks *b, blis_json_value list,
   }
   BLIS_TRY(blis_json_need_array(list, error));
   size_t length = blis_json_count(list);
-  BLIS_TRY_MEM(blis_array_reserve(&b->alloc, &b->ids, b->ids.count + length),
-               error);
+  BLIS_TRY_MEM(blis_array_reserve(&b->alloc, &b->ids, b->ids.count + length), error);
   BLIS_TRY_MEM(blis_map_reserve(&b->numbers, 16), error);
   for (size_t i = 0; i < length; i++) {
     uint64_t key;
     uint64_t *number;
     bool is_new;
     BLIS_TRY(read_key(blis_json_item(list, i), &key, error));
-    BLIS_TRY_MEM(blis_map_add(&b->numbers, key, b->count, &number, &is_new),
-                 error);
+    BLIS_TRY_MEM(blis_map_add(&b->numbers, key, b->count, &number, &is_new), error);
     b->count += is_new;
     b->ids.items[b->ids.count++] = (uint32_t)*number;
   }
@@ -77,10 +73,8 @@ uint64_t blis__blocks_streams(const blis__blocks *b, uint32_t block_tokens) {
   return b->count / blocks_per_stream(block_tokens) + 1;
 }
 
-blis_status blis__blocks_segments(blis__blocks *b, uint32_t first,
-                                  uint32_t count, uint64_t stream,
-                                  uint32_t block_tokens, blis_request *request,
-                                  blis_error *error) {
+blis_status blis__blocks_segments(blis__blocks *b, uint32_t first, uint32_t count, uint64_t stream,
+                                  uint32_t block_tokens, blis_request *request, blis_error *error) {
   const uint32_t *ids = count > 0 ? &b->ids.items[first] : NULL;
   uint32_t per_stream = blocks_per_stream(block_tokens);
   b->segments.count = 0;

@@ -33,21 +33,18 @@ void blis__blocks_clear(blis__blocks *blocks, bool with_ids);
  * Reads a list of ids, whole numbers or texts, behind those that are there;
  * missing or null = none.
  */
-BLIS_MUSTUSE blis_status blis__blocks_read(blis__blocks *blocks,
-                                           blis_json_value list,
-                                           uint32_t *first, uint32_t *count,
-                                           blis_error *error);
+BLIS_MUSTUSE blis_status blis__blocks_read(blis__blocks *blocks, blis_json_value list,
+                                           uint32_t *first, uint32_t *count, blis_error *error);
 
 /* How many streams all numbers need. */
-uint64_t blis__blocks_streams(const blis__blocks *blocks,
-                              uint32_t block_tokens);
+uint64_t blis__blocks_streams(const blis__blocks *blocks, uint32_t block_tokens);
 
 /*
  * The segments of the ids at first, of prompt_tokens at most; borrowed until
  * the next call.
  */
-BLIS_MUSTUSE blis_status blis__blocks_segments(
-    blis__blocks *blocks, uint32_t first, uint32_t count, uint64_t stream,
-    uint32_t block_tokens, blis_request *request, blis_error *error);
+BLIS_MUSTUSE blis_status blis__blocks_segments(blis__blocks *blocks, uint32_t first, uint32_t count,
+                                               uint64_t stream, uint32_t block_tokens,
+                                               blis_request *request, blis_error *error);
 
 #endif

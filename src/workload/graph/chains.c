@@ -30,13 +30,11 @@ static const blis__weka_call *call_at(const splitting *s, uint32_t place) {
   return &s->w->calls.items[s->calls[place]];
 }
 
-static uint32_t common(const blis__weka *w, const blis__weka_call *a,
-                       const blis__weka_call *b) {
+static uint32_t common(const blis__weka *w, const blis__weka_call *a, const blis__weka_call *b) {
   const uint32_t *ids = w->blocks.ids.items;
   uint32_t most = a->id_count < b->id_count ? a->id_count : b->id_count;
   uint32_t length = 0;
-  while (length < most &&
-         ids[a->first_id + length] == ids[b->first_id + length]) {
+  while (length < most && ids[a->first_id + length] == ids[b->first_id + length]) {
     length++;
   }
   return length;
@@ -47,10 +45,8 @@ static bool contains(const blis__weka *w, const blis__weka_call *whole,
   uint32_t n = part->id_count;
   const uint32_t *ids = w->blocks.ids.items;
   return n <= whole->id_count &&
-         (n == 0 ||
-          (ids[whole->first_id + n - 1] == ids[part->first_id + n - 1] &&
-           memcmp(ids + whole->first_id, ids + part->first_id,
-                  n * sizeof *ids) == 0));
+         (n == 0 || (ids[whole->first_id + n - 1] == ids[part->first_id + n - 1] &&
+                     memcmp(ids + whole->first_id, ids + part->first_id, n * sizeof *ids) == 0));
 }
 
 static const blis__weka_call *tail_of(const splitting *s, size_t chain) {
@@ -67,19 +63,16 @@ static size_t chain_count(const splitting *s) {
   return s->w->agent_count - s->first_chain + 1;
 }
 
-static bool may_follow(const blis__weka_call *call,
-                       const blis__weka_call *tail) {
+static bool may_follow(const blis__weka_call *call, const blis__weka_call *tail) {
   return tail->end_us <= call->start_us && tail->model == call->model;
 }
 
 /* The chain whose whole last prompt the call has; the longest of several. */
-static bool find_extended(const splitting *s, const blis__weka_call *call,
-                          size_t *found) {
+static bool find_extended(const splitting *s, const blis__weka_call *call, size_t *found) {
   int64_t longest = -1;
   for (size_t i = 0; i < chain_count(s); i++) {
     const blis__weka_call *tail = tail_of(s, chain_at(s, i));
-    if ((int64_t)tail->id_count > longest && may_follow(call, tail) &&
-        contains(s->w, call, tail)) {
+    if ((int64_t)tail->id_count > longest && may_follow(call, tail) && contains(s->w, call, tail)) {
       longest = tail->id_count;
       *found = chain_at(s, i);
     }
@@ -87,8 +80,7 @@ static bool find_extended(const splitting *s, const blis__weka_call *call,
   return longest >= 0;
 }
 
-static bool is_used_again(const splitting *s, uint32_t place,
-                          const blis__weka_call *tail) {
+static bool is_used_again(const splitting *s, uint32_t place, const blis__weka_call *tail) {
   for (uint32_t i = place; i < s->count; i++) {
     if (contains(s->w, call_at(s, i), tail)) {
       return true;
@@ -116,8 +108,8 @@ static bool find_compacted(const splitting *s, uint32_t place, size_t *found) {
     size_t chain = chain_at(s, i);
     const blis__weka_call *tail = tail_of(s, chain);
     uint32_t kept = common(s->w, call, tail);
-    if (kept > longest && kept > inherited(s, chain) &&
-        may_follow(call, tail) && !is_used_again(s, place, tail)) {
+    if (kept > longest && kept > inherited(s, chain) && may_follow(call, tail) &&
+        !is_used_again(s, place, tail)) {
       longest = kept;
       *found = chain;
     }
@@ -126,8 +118,8 @@ static bool find_compacted(const splitting *s, uint32_t place, size_t *found) {
 }
 
 /* The call, of those in front of it, that has most in common with it. */
-static void find_fork(const splitting *s, const blis__weka_call *call,
-                      uint32_t *parent, uint32_t *spawned) {
+static void find_fork(const splitting *s, const blis__weka_call *call, uint32_t *parent,
+                      uint32_t *spawned) {
   int64_t longest = -1;
   for (size_t i = 0; i < chain_count(s); i++) {
     const blis__weka_agent *agent = &s->w->agents.items[chain_at(s, i)];
@@ -147,10 +139,9 @@ static blis_status begin_chain(const splitting *s, const blis__weka_call *call,
                                blis__graph_rows *rows, size_t *chain) {
   blis__weka_agent agent = {.is_chain = true};
   find_fork(s, call, &agent.parent, &agent.spawned);
-  BLIS_TRY(blis__graph_text(
-      rows, &agent.session, "%.200s::chain:%zu",
-      blis_intern_text(rows->strings, s->w->agents.items[s->agent].session),
-      chain_count(s)));
+  BLIS_TRY(blis__graph_text(rows, &agent.session, "%.200s::chain:%zu",
+                            blis_intern_text(rows->strings, s->w->agents.items[s->agent].session),
+                            chain_count(s)));
   *chain = s->w->agent_count;
   return blis__weka_add_agent(s->w, &agent);
 }
@@ -164,8 +155,7 @@ static void join_chains(const splitting *s) {
     int64_t end_us = tail_of(s, chain_at(s, i))->end_us;
     agent->joined = agent->spawned;
     while (agent->joined < parent->calls.count &&
-           s->w->calls.items[parent->calls.items[agent->joined]].start_us <
-               end_us) {
+           s->w->calls.items[parent->calls.items[agent->joined]].start_us < end_us) {
       agent->joined++;
     }
   }
@@ -187,28 +177,24 @@ static void move_children(const splitting *s, const uint32_t *places) {
   }
 }
 
-static blis_status split(splitting *s, blis__graph_rows *rows,
-                         uint32_t *places) {
+static blis_status split(splitting *s, blis__graph_rows *rows, uint32_t *places) {
   blis__weka *w = s->w;
   w->agents.items[s->agent].calls.count = 0;
   for (uint32_t i = 0; i < s->count; i++) {
     size_t chain = s->agent;
     bool is_first = i == 0;
-    if (!is_first && !find_extended(s, call_at(s, i), &chain) &&
-        !find_compacted(s, i, &chain)) {
+    if (!is_first && !find_extended(s, call_at(s, i), &chain) && !find_compacted(s, i, &chain)) {
       BLIS_TRY(begin_chain(s, call_at(s, i), rows, &chain));
     }
     places[i] = (uint32_t)chain;
-    BLIS_TRY(
-        blis_array_push(&w->alloc, &w->agents.items[chain].calls, s->calls[i]));
+    BLIS_TRY(blis_array_push(&w->alloc, &w->agents.items[chain].calls, s->calls[i]));
   }
   move_children(s, places);
   join_chains(s);
   return BLIS_OK;
 }
 
-blis_status blis__weka_split(blis__weka *w, uint32_t agent,
-                             blis__graph_rows *rows) {
+blis_status blis__weka_split(blis__weka *w, uint32_t agent, blis__graph_rows *rows) {
   const blis__weka_agent *given = &w->agents.items[agent];
   uint32_t count = (uint32_t)given->calls.count;
   if (count < 2) {
@@ -219,11 +205,8 @@ blis_status blis__weka_split(blis__weka *w, uint32_t agent,
     return BLIS_ERR_NOMEM;
   }
   memcpy(calls, given->calls.items, count * sizeof *calls);
-  splitting s = {.w = w,
-                 .calls = calls,
-                 .count = count,
-                 .agent = agent,
-                 .first_chain = w->agent_count};
+  splitting s = {
+      .w = w, .calls = calls, .count = count, .agent = agent, .first_chain = w->agent_count};
   blis_status status = split(&s, rows, calls + count);
   blis_alloc_free(&w->alloc, calls, 2 * count * sizeof *calls);
   return status;

@@ -52,8 +52,7 @@ const char *blis_graph_format_text(size_t index) {
   return formats[index]->text;
 }
 
-static blis_status find_format(blis_graph_file *file, const char *name,
-                               blis_error *error) {
+static blis_status find_format(blis_graph_file *file, const char *name, blis_error *error) {
   blis_nearest nearest = {.wanted = name};
   for (size_t i = 0; i < FORMATS; i++) {
     if (strcmp(formats[i]->name, name) == 0) {
@@ -62,13 +61,13 @@ static blis_status find_format(blis_graph_file *file, const char *name,
     }
     blis_nearest_offer(&nearest, formats[i]->name);
   }
-  return blis_fail(error, BLIS_ERR_INVALID, "unknown format of graphs '%s'%s",
-                   name, blis_nearest_suggest(&nearest).text);
+  return blis_fail(error, BLIS_ERR_INVALID, "unknown format of graphs '%s'%s", name,
+                   blis_nearest_suggest(&nearest).text);
 }
 
 /* path is that of the file, or of the first one in the folder. */
-static blis_status recognise(blis_graph_file *file, const char *path,
-                             blis_input *input, blis_error *error) {
+static blis_status recognise(blis_graph_file *file, const char *path, blis_input *input,
+                             blis_error *error) {
   blis_slice head;
   BLIS_TRY(blis_input_peek(input, &head, error));
   if (head.length >= 3 && memcmp(head.data, "\xef\xbb\xbf", 3) == 0) {
@@ -82,14 +81,12 @@ static blis_status recognise(blis_graph_file *file, const char *path,
       return BLIS_OK;
     }
   }
-  return blis_fail(
-      error, BLIS_ERR_PARSE,
-      "%s: %s; known formats of graphs are weka, "
-      "agentic-mooncake, mooncake-delta, applied-compute, sharegpt "
-      "and spans (traces of single requests: { trace = path })",
-      path,
-      head.length == 0 ? "the file is empty"
-                       : "not recognised as session graphs");
+  return blis_fail(error, BLIS_ERR_PARSE,
+                   "%s: %s; known formats of graphs are weka, "
+                   "agentic-mooncake, mooncake-delta, applied-compute, sharegpt "
+                   "and spans (traces of single requests: { trace = path })",
+                   path,
+                   head.length == 0 ? "the file is empty" : "not recognised as session graphs");
 }
 
 static bool is_blank(blis_slice head) {
@@ -104,8 +101,7 @@ static blis_status recognise_folder(blis_graph_file *file, blis_error *error) {
     const char *path;
     blis_input *input;
     blis_slice head;
-    BLIS_TRY_MEM(blis__graph_folder_next(&file->folder, &path, &is_whole),
-                 error);
+    BLIS_TRY_MEM(blis__graph_folder_next(&file->folder, &path, &is_whole), error);
     BLIS_TRY(blis__graph_open_input(&file->alloc, path, &input, error));
     blis_status status = blis_input_peek(input, &head, error);
     bool is_last = file->folder.next == file->folder.names.count;
@@ -136,12 +132,11 @@ static void close_reader(blis_graph_file *file) {
 }
 
 /* The first file, whose format is known then. */
-static blis_status open_first(blis_graph_file *file, const char *path,
-                              blis_text **text, blis_error *error) {
+static blis_status open_first(blis_graph_file *file, const char *path, blis_text **text,
+                              blis_error *error) {
   blis_input *input;
   BLIS_TRY(blis__graph_open_input(&file->alloc, path, &input, error));
-  blis_status status =
-      file->format == NULL ? recognise(file, path, input, error) : BLIS_OK;
+  blis_status status = file->format == NULL ? recognise(file, path, input, error) : BLIS_OK;
   if (status == BLIS_OK && file->is_folder && !file->format->reads_folders) {
     status = blis_fail(error, BLIS_ERR_INVALID,
                        "%s: graphs of format %s are in one file; a folder is "
@@ -163,8 +158,7 @@ static blis_status open_reader(blis_graph_file *file, blis_error *error) {
   if (file->is_folder) {
     BLIS_TRY(recognise_folder(file, error));
     blis__graph_folder_rewind(&file->folder);
-    BLIS_TRY_MEM(blis__graph_folder_next(&file->folder, &path, &is_whole),
-                 error);
+    BLIS_TRY_MEM(blis__graph_folder_next(&file->folder, &path, &is_whole), error);
   }
   BLIS_TRY(open_first(file, path, &text, error));
   file->reader = blis_alloc_zeroed(&file->alloc, 1, file->format->reader_size);
@@ -185,12 +179,10 @@ static blis_status open_reader(blis_graph_file *file, blis_error *error) {
   blis_json_init(&rows->json, &file->alloc);
   blis_graph_builder_init(&rows->builder, &file->alloc);
   file->taken = 0;
-  return file->format->open != NULL ? file->format->open(file->reader, error)
-                                    : BLIS_OK;
+  return file->format->open != NULL ? file->format->open(file->reader, error) : BLIS_OK;
 }
 
-static blis_status next_graph(void *state, blis_graph *graph, bool *done,
-                              blis_error *error) {
+static blis_status next_graph(void *state, blis_graph *graph, bool *done, blis_error *error) {
   blis_graph_file *file = state;
   if (file->reader == NULL) {
     BLIS_TRY(open_reader(file, error));
@@ -226,15 +218,11 @@ static blis_status note(blis_graph_file *file, const char *format, ...) {
   return BLIS_OK;
 }
 
-static blis_status note_count(blis_graph_file *file, int64_t count,
-                              const char *what) {
-  return count == 0
-             ? BLIS_OK
-             : note(file, "%s: %s: %lld", file->path, what, (long long)count);
+static blis_status note_count(blis_graph_file *file, int64_t count, const char *what) {
+  return count == 0 ? BLIS_OK : note(file, "%s: %s: %lld", file->path, what, (long long)count);
 }
 
-static const char rootless[] =
-    "conversations without a request of their own, left out";
+static const char rootless[] = "conversations without a request of their own, left out";
 
 static blis_status make_notes(blis_graph_file *file) {
   const blis__graph_known *known = &file->known;
@@ -256,13 +244,11 @@ static blis_status make_notes(blis_graph_file *file) {
   BLIS_TRY(note_count(file, known->not_monotone,
                       "prompts that are shorter than their context, which "
                       "begin a new one"));
-  BLIS_TRY(note_count(file, known->estimated,
-                      "requests whose tokens were worked out of bytes"));
+  BLIS_TRY(note_count(file, known->estimated, "requests whose tokens were worked out of bytes"));
   if (file->models.given.recorded == NULL && file->models.seen.count > 0) {
     char models[NOTE_SIZE - 128];
     blis__graph_names_show(&file->models, models, sizeof models);
-    BLIS_TRY(note(file, "%s: models by their order in the file: %s", file->path,
-                  models));
+    BLIS_TRY(note(file, "%s: models by their order in the file: %s", file->path, models));
   }
   if (known->unread.count > 0) {
     char names[BLIS__UNREAD_TEXT_SIZE];
@@ -289,12 +275,11 @@ static blis_status read_through(blis_graph_file *file, blis_error *error) {
   file->known.is_first = false;
   close_reader(file);
   if (file->count == 0 && file->known.rootless > 0) {
-    return blis_fail(error, BLIS_ERR_PARSE, "%s: there are no graphs; %s: %lld",
-                     file->path, rootless, (long long)file->known.rootless);
+    return blis_fail(error, BLIS_ERR_PARSE, "%s: there are no graphs; %s: %lld", file->path,
+                     rootless, (long long)file->known.rootless);
   }
   if (file->count == 0) {
-    return blis_fail(error, BLIS_ERR_PARSE, "%s: there are no graphs",
-                     file->path);
+    return blis_fail(error, BLIS_ERR_PARSE, "%s: there are no graphs", file->path);
   }
   if (file->models.given.count > 0 && file->models.seen.count == 0) {
     return blis_fail(error, BLIS_ERR_INVALID,
@@ -307,25 +292,21 @@ static blis_status read_through(blis_graph_file *file, blis_error *error) {
 }
 
 /* What is not the caller's any more. */
-static blis_status keep(blis_graph_file *file, const char *path,
-                        const blis_graph_models *models, blis_error *error) {
+static blis_status keep(blis_graph_file *file, const char *path, const blis_graph_models *models,
+                        blis_error *error) {
   file->options.models = (blis_graph_models){0};
-  BLIS_TRY_MEM(blis__graph_names_init(&file->models, &file->alloc, models,
-                                      file->strings),
-               error);
+  BLIS_TRY_MEM(blis__graph_names_init(&file->models, &file->alloc, models, file->strings), error);
   file->path_size = strlen(path) + 1;
   file->path = blis_alloc_new(&file->alloc, file->path_size);
   BLIS_TRY_NEW(file->path, error);
   memcpy(file->path, path, file->path_size);
   file->is_folder = blis__graph_is_folder(path);
-  return file->is_folder ? blis__graph_folder_init(&file->folder, &file->alloc,
-                                                   file->path, error)
+  return file->is_folder ? blis__graph_folder_init(&file->folder, &file->alloc, file->path, error)
                          : BLIS_OK;
 }
 
 static blis_status fill(blis_graph_file *file, const char *path,
-                        const blis_graph_file_options *options,
-                        blis_error *error) {
+                        const blis_graph_file_options *options, blis_error *error) {
   BLIS_TRY(keep(file, path, &options->models, error));
   file->options.format = NULL; /* is not kept */
   if (options->format != NULL) {
@@ -335,9 +316,8 @@ static blis_status fill(blis_graph_file *file, const char *path,
 }
 
 blis_status blis_graph_file_open(const blis_alloc *alloc, const char *path,
-                                 const blis_graph_file_options *options,
-                                 blis_intern *strings, blis_graph_file **file,
-                                 blis_error *error) {
+                                 const blis_graph_file_options *options, blis_intern *strings,
+                                 blis_graph_file **file, blis_error *error) {
   blis_graph_file *made = blis_alloc_zeroed(alloc, 1, sizeof *made);
   BLIS_TRY_NEW(made, error);
   made->alloc = *alloc;
@@ -352,10 +332,8 @@ blis_status blis_graph_file_open(const blis_alloc *alloc, const char *path,
   return BLIS_OK;
 }
 
-blis_status blis_graph_file_open_again(const blis_graph_file *known,
-                                       const blis_alloc *alloc,
-                                       blis_intern *strings,
-                                       blis_graph_file **file,
+blis_status blis_graph_file_open_again(const blis_graph_file *known, const blis_alloc *alloc,
+                                       blis_intern *strings, blis_graph_file **file,
                                        blis_error *error) {
   blis_graph_file *made = blis_alloc_zeroed(alloc, 1, sizeof *made);
   BLIS_TRY_NEW(made, error);
@@ -392,10 +370,8 @@ void blis_graph_file_close(blis_graph_file *file) {
 }
 
 blis_graph_feed blis_graph_file_feed(blis_graph_file *file) {
-  return (blis_graph_feed){.next = next_graph,
-                           .rewind = rewind_file,
-                           .state = file,
-                           .strings = file->strings};
+  return (blis_graph_feed){
+      .next = next_graph, .rewind = rewind_file, .state = file, .strings = file->strings};
 }
 
 const char *blis_graph_file_format(const blis_graph_file *file) {
@@ -415,8 +391,7 @@ bool blis_graph_file_has_starts(const blis_graph_file *file) {
 }
 
 const char *blis_graph_file_model(const blis_graph_file *file, size_t index) {
-  return index < file->models.given.count ? file->models.given.served[index]
-                                          : NULL;
+  return index < file->models.given.count ? file->models.given.served[index] : NULL;
 }
 
 const char *blis_graph_file_note(const blis_graph_file *file, size_t index) {

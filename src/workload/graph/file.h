@@ -74,8 +74,8 @@ typedef struct blis_graph_models {
 
 /* Zeroed options are the defaults. */
 typedef struct blis_graph_file_options {
-  const char *format; /* NULL = recognise it */
-  int64_t limit;      /* at most this many graphs from the start; 0 = all */
+  const char *format;         /* NULL = recognise it */
+  int64_t limit;              /* at most this many graphs from the start; 0 = all */
   uint32_t hash_block_tokens; /* 0 = those of the file or format */
   blis_graph_reading reading;
   blis_graph_delays delays;
@@ -93,15 +93,15 @@ typedef struct blis_graph_file blis_graph_file;
  * and texts are added to it. The caller owns *file. BLIS_ERR_IO, BLIS_ERR_PARSE
  * or BLIS_ERR_INVALID with the details.
  */
-BLIS_MUSTUSE blis_status blis_graph_file_open(
-    const blis_alloc *alloc, const char *path,
-    const blis_graph_file_options *options, blis_intern *strings,
-    blis_graph_file **file, blis_error *error);
+BLIS_MUSTUSE blis_status blis_graph_file_open(const blis_alloc *alloc, const char *path,
+                                              const blis_graph_file_options *options,
+                                              blis_intern *strings, blis_graph_file **file,
+                                              blis_error *error);
 
 /* The same file for another reader, without reading it through once more. */
-BLIS_MUSTUSE blis_status blis_graph_file_open_again(
-    const blis_graph_file *known, const blis_alloc *alloc, blis_intern *strings,
-    blis_graph_file **file, blis_error *error);
+BLIS_MUSTUSE blis_status blis_graph_file_open_again(const blis_graph_file *known,
+                                                    const blis_alloc *alloc, blis_intern *strings,
+                                                    blis_graph_file **file, blis_error *error);
 
 /* NULL is allowed. */
 void blis_graph_file_close(blis_graph_file *file);

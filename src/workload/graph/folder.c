@@ -31,8 +31,7 @@ bool blis__graph_is_folder(const char *path) {
 
 static blis_status add_name(blis__graph_folder *folder, const char *name) {
   size_t size = strlen(name) + 1;
-  BLIS_TRY(blis_array_reserve(&folder->alloc, &folder->names,
-                              folder->names.count + 1));
+  BLIS_TRY(blis_array_reserve(&folder->alloc, &folder->names, folder->names.count + 1));
   char *copy = blis_alloc_new(&folder->alloc, size);
   if (copy == NULL) {
     return BLIS_ERR_NOMEM;
@@ -55,15 +54,13 @@ static blis_status list_names(blis__graph_folder *folder, DIR *directory) {
   return BLIS_OK;
 }
 
-blis_status blis__graph_folder_init(blis__graph_folder *folder,
-                                    const blis_alloc *alloc, const char *path,
-                                    blis_error *error) {
+blis_status blis__graph_folder_init(blis__graph_folder *folder, const blis_alloc *alloc,
+                                    const char *path, blis_error *error) {
   *folder = (blis__graph_folder){.alloc = *alloc, .path = path};
   blis_buffer_init(&folder->file, &folder->alloc);
   DIR *directory = opendir(path);
   if (directory == NULL) {
-    return blis_fail(error, BLIS_ERR_IO, "%s: cannot be opened: %s", path,
-                     strerror(errno));
+    return blis_fail(error, BLIS_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno));
   }
   blis_status status = list_names(folder, directory);
   (void)closedir(directory);
@@ -74,8 +71,7 @@ blis_status blis__graph_folder_init(blis__graph_folder *folder,
                      "(.gz and .zst may follow)",
                      path);
   }
-  qsort(folder->names.items, folder->names.count, sizeof *folder->names.items,
-        compare_names);
+  qsort(folder->names.items, folder->names.count, sizeof *folder->names.items, compare_names);
   return BLIS_OK;
 }
 
@@ -92,8 +88,7 @@ void blis__graph_folder_rewind(blis__graph_folder *folder) {
   folder->next = 0;
 }
 
-blis_status blis__graph_folder_next(blis__graph_folder *folder,
-                                    const char **path, bool *is_whole) {
+blis_status blis__graph_folder_next(blis__graph_folder *folder, const char **path, bool *is_whole) {
   *path = NULL;
   if (folder->next == folder->names.count) {
     return BLIS_OK;

@@ -28,8 +28,7 @@ bool blis__graph_is_folder(const char *path);
 
 /* Copies *alloc; path is borrowed. deinit is to be called in any case. */
 BLIS_MUSTUSE blis_status blis__graph_folder_init(blis__graph_folder *folder,
-                                                 const blis_alloc *alloc,
-                                                 const char *path,
+                                                 const blis_alloc *alloc, const char *path,
                                                  blis_error *error);
 void blis__graph_folder_deinit(blis__graph_folder *folder);
 
@@ -40,8 +39,7 @@ void blis__graph_folder_rewind(blis__graph_folder *folder);
  * The path of the next file, valid until the next call; NULL behind the last.
  * With *is_whole it is one JSON text, else it has one in every line.
  */
-BLIS_MUSTUSE blis_status blis__graph_folder_next(blis__graph_folder *folder,
-                                                 const char **path,
+BLIS_MUSTUSE blis_status blis__graph_folder_next(blis__graph_folder *folder, const char **path,
                                                  bool *is_whole);
 
 #endif

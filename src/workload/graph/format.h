@@ -61,18 +61,17 @@ typedef struct blis__graph_format {
   /* Behind setting up the rows; NULL = nothing to do. */
   blis_status (*open)(void *reader, blis_error *error);
   /* The graph is valid until the next call. */
-  blis_status (*next)(void *reader, blis_graph *graph, bool *done,
-                      blis_error *error);
+  blis_status (*next)(void *reader, blis_graph *graph, bool *done, blis_error *error);
   void (*close)(void *reader); /* NULL = it holds nothing besides */
 } blis__graph_format;
 
 /* In the order in which they are recognised. */
-#define BLIS__GRAPH_FORMAT_MAP(XX)                                             \
-  XX(weka)                                                                     \
-  XX(agentic_mooncake)                                                         \
-  XX(mooncake_delta)                                                           \
-  XX(applied_compute)                                                          \
-  XX(sharegpt)                                                                 \
+#define BLIS__GRAPH_FORMAT_MAP(XX)                                                                 \
+  XX(weka)                                                                                         \
+  XX(agentic_mooncake)                                                                             \
+  XX(mooncake_delta)                                                                               \
+  XX(applied_compute)                                                                              \
+  XX(sharegpt)                                                                                     \
   XX(spans)
 
 #define XX(name) extern const blis__graph_format blis__graph_##name;
@@ -80,68 +79,57 @@ BLIS__GRAPH_FORMAT_MAP(XX)
 #undef XX
 
 /* A file that can be opened again. */
-BLIS_MUSTUSE blis_status blis__graph_open_input(const blis_alloc *alloc,
-                                                const char *path,
-                                                blis_input **input,
-                                                blis_error *error);
+BLIS_MUSTUSE blis_status blis__graph_open_input(const blis_alloc *alloc, const char *path,
+                                                blis_input **input, blis_error *error);
 
 /*
  * The next line that is not blank as a JSON object; *line is its number. Whole
  * numbers beyond 64 bits, as some hash ids are, become texts. In a folder it
  * may be of the next file, or all of this.
  */
-BLIS_MUSTUSE blis_status blis__graph_next_object(blis__graph_rows *rows,
-                                                 blis_json_value *object,
-                                                 int64_t *line, bool *has_line,
-                                                 blis_error *error);
+BLIS_MUSTUSE blis_status blis__graph_next_object(blis__graph_rows *rows, blis_json_value *object,
+                                                 int64_t *line, bool *has_line, blis_error *error);
 
 /* The whole file as one JSON text. */
-BLIS_MUSTUSE blis_status blis__graph_read_all(blis__graph_rows *rows,
-                                              blis_json_value *root,
+BLIS_MUSTUSE blis_status blis__graph_read_all(blis__graph_rows *rows, blis_json_value *root,
                                               blis_error *error);
 
 /* Members. Those that are missing or null leave *result as it is. */
 
 /* A time in units of unit_us, from 0. */
-BLIS_MUSTUSE blis_status blis__graph_time(blis_json_value object,
-                                          const char *key, double unit_us,
+BLIS_MUSTUSE blis_status blis__graph_time(blis_json_value object, const char *key, double unit_us,
                                           int64_t *time_us, blis_error *error);
 /* The same of a member that has two spellings, which agree if both are there.
  */
-BLIS_MUSTUSE blis_status blis__graph_either_time(
-    blis_json_value object, const char *key, const char *other, double unit_us,
-    int64_t *time_us, blis_error *error);
-BLIS_MUSTUSE blis_status blis__graph_tokens(blis_json_value object,
-                                            const char *key, uint32_t *tokens,
-                                            blis_error *error);
+BLIS_MUSTUSE blis_status blis__graph_either_time(blis_json_value object, const char *key,
+                                                 const char *other, double unit_us,
+                                                 int64_t *time_us, blis_error *error);
+BLIS_MUSTUSE blis_status blis__graph_tokens(blis_json_value object, const char *key,
+                                            uint32_t *tokens, blis_error *error);
 /* A text or a whole number, as a number of strings. */
-BLIS_MUSTUSE blis_status blis__graph_name(blis__graph_rows *rows,
-                                          blis_json_value object,
-                                          const char *key, uint32_t *id,
-                                          blis_error *error);
+BLIS_MUSTUSE blis_status blis__graph_name(blis__graph_rows *rows, blis_json_value object,
+                                          const char *key, uint32_t *id, blis_error *error);
 
 /* The number of a text that is put together. */
 BLIS_PRINTF(3, 4)
-BLIS_MUSTUSE blis_status blis__graph_text(blis__graph_rows *rows, uint32_t *id,
-                                          const char *format, ...);
+BLIS_MUSTUSE blis_status blis__graph_text(blis__graph_rows *rows, uint32_t *id, const char *format,
+                                          ...);
 
 /* Fails unless a member is there. */
-BLIS_MUSTUSE blis_status blis__graph_need(blis_json_value object,
-                                          const char *key, blis_error *error);
+BLIS_MUSTUSE blis_status blis__graph_need(blis_json_value object, const char *key,
+                                          blis_error *error);
 
 /* blis_graph_builder_add of what is written in a line; errors say so. */
 BLIS_MUSTUSE blis_status blis__graph_add(blis__graph_rows *rows, int64_t line,
-                                         const blis_graph_node *node,
-                                         bool chains, const uint32_t *waits,
-                                         uint32_t wait_count,
+                                         const blis_graph_node *node, bool chains,
+                                         const uint32_t *waits, uint32_t wait_count,
                                          blis_error *error);
 
 /* min(delay, the cap of the options). */
 int64_t blis__graph_capped(const blis__graph_rows *rows, int64_t delay_us);
 
 /* Notes members that are not among the known ones, a list that ends in NULL. */
-void blis__graph_see(blis__graph_rows *rows, blis_json_value object,
-                     const char *const *known);
+void blis__graph_see(blis__graph_rows *rows, blis_json_value object, const char *const *known);
 
 /* Whether head has all of these words, which end in NULL. */
 bool blis__graph_head_has(blis_slice head, const char *const *words);

@@ -3,8 +3,7 @@
 #include "base/invariant.h"
 #include "workload/workload.h"
 
-void blis_graph_builder_init(blis_graph_builder *builder,
-                             const blis_alloc *alloc) {
+void blis_graph_builder_init(blis_graph_builder *builder, const blis_alloc *alloc) {
   *builder = (blis_graph_builder){.alloc = *alloc};
 }
 
@@ -30,22 +29,19 @@ void blis_graph_builder_clear(blis_graph_builder *builder) {
   builder->local_streams = 0;
 }
 
-uint64_t blis_graph_builder_streams(blis_graph_builder *builder,
-                                    uint64_t count) {
+uint64_t blis_graph_builder_streams(blis_graph_builder *builder, uint64_t count) {
   uint64_t first = BLIS_GRAPH_LOCAL + builder->local_streams;
   builder->local_streams += count;
   return first;
 }
 
 /* Appends segments that may lie in the array itself. */
-static blis_status push_segments(blis_graph_builder *b,
-                                 const blis_segment *segments, size_t place,
+static blis_status push_segments(blis_graph_builder *b, const blis_segment *segments, size_t place,
                                  uint32_t count) {
   if (count == 0) {
     return BLIS_OK;
   }
-  BLIS_TRY(
-      blis_array_reserve(&b->alloc, &b->segments, b->segments.count + count));
+  BLIS_TRY(blis_array_reserve(&b->alloc, &b->segments, b->segments.count + count));
   if (segments == NULL) {
     segments = b->segments.items + place;
   }
@@ -60,8 +56,8 @@ static blis_status push_segments(blis_graph_builder *b,
  * of a conversation stays one piece; others have a stream of their own from
  * there on.
  */
-static blis_status extend(blis_graph_builder *b, blis_request *request,
-                          uint32_t extended, blis_error *error) {
+static blis_status extend(blis_graph_builder *b, blis_request *request, uint32_t extended,
+                          blis_error *error) {
   blis_graph_node *known = &b->nodes.items[extended];
   blis_request *before = &known->request;
   uint64_t context = (uint64_t)before->prompt_tokens + before->output_tokens;
@@ -70,12 +66,10 @@ static blis_status extend(blis_graph_builder *b, blis_request *request,
     return blis_fail(error, BLIS_ERR_INVALID,
                      "the prompt with what it extends has %llu tokens; at most "
                      "%d are allowed",
-                     (unsigned long long)(context + own),
-                     BLIS_WORKLOAD_MAX_TOKENS);
+                     (unsigned long long)(context + own), BLIS_WORKLOAD_MAX_TOKENS);
   }
   BLIS_ASSERT(before->segment_count > 0);
-  BLIS_TRY_MEM(push_segments(b, NULL, b->first_segments.items[extended],
-                             before->segment_count),
+  BLIS_TRY_MEM(push_segments(b, NULL, b->first_segments.items[extended], before->segment_count),
                error);
   blis_segment *last = &b->segments.items[b->segments.count - 1];
   last->length_tokens += before->output_tokens;
@@ -83,8 +77,7 @@ static blis_status extend(blis_graph_builder *b, blis_request *request,
   if (!b->is_extended.items[extended]) {
     last->length_tokens += own;
   } else {
-    const blis_segment segment = {.stream = blis_graph_builder_streams(b, 1),
-                                  .length_tokens = own};
+    const blis_segment segment = {.stream = blis_graph_builder_streams(b, 1), .length_tokens = own};
     BLIS_TRY_MEM(blis_array_push(&b->alloc, &b->segments, segment), error);
     request->segment_count++;
     b->has_empty = b->has_empty || own == 0;
@@ -98,18 +91,15 @@ static blis_status extend(blis_graph_builder *b, blis_request *request,
 }
 
 /* New content, behind that of the node's own segments. */
-static blis_status begin(blis_graph_builder *b, blis_request *request,
-                         blis_error *error) {
+static blis_status begin(blis_graph_builder *b, blis_request *request, blis_error *error) {
   uint64_t tokens = (uint64_t)request->shared_tokens + request->prompt_tokens;
   if (tokens > BLIS_WORKLOAD_MAX_TOKENS) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "the prompt has %llu tokens; at most %d are allowed",
+    return blis_fail(error, BLIS_ERR_INVALID, "the prompt has %llu tokens; at most %d are allowed",
                      (unsigned long long)tokens, BLIS_WORKLOAD_MAX_TOKENS);
   }
   const blis_segment segment = {.stream = blis_graph_builder_streams(b, 1),
                                 .length_tokens = request->prompt_tokens};
-  BLIS_TRY_MEM(push_segments(b, request->segments, 0, request->segment_count),
-               error);
+  BLIS_TRY_MEM(push_segments(b, request->segments, 0, request->segment_count), error);
   BLIS_TRY_MEM(blis_array_push(&b->alloc, &b->segments, segment), error);
   request->segment_count++;
   b->has_empty = b->has_empty || segment.length_tokens == 0;
@@ -118,8 +108,8 @@ static blis_status begin(blis_graph_builder *b, blis_request *request,
   return BLIS_OK;
 }
 
-static blis_status set_content(blis_graph_builder *b, blis_graph_node *node,
-                               bool chains, blis_error *error) {
+static blis_status set_content(blis_graph_builder *b, blis_graph_node *node, bool chains,
+                               blis_error *error) {
   blis_request *request = &node->request;
   if (node->extends != BLIS_GRAPH_NO_NODE) {
     BLIS_ASSERT(node->extends < b->nodes.count && chains);
@@ -128,15 +118,12 @@ static blis_status set_content(blis_graph_builder *b, blis_graph_node *node,
   if (chains) {
     return begin(b, request, error);
   }
-  BLIS_TRY_MEM(push_segments(b, request->segments, 0, request->segment_count),
-               error);
+  BLIS_TRY_MEM(push_segments(b, request->segments, 0, request->segment_count), error);
   return BLIS_OK;
 }
 
-blis_status blis_graph_builder_add(blis_graph_builder *b,
-                                   const blis_graph_node *node, bool chains,
-                                   const uint32_t *waits, uint32_t wait_count,
-                                   blis_error *error) {
+blis_status blis_graph_builder_add(blis_graph_builder *b, const blis_graph_node *node, bool chains,
+                                   const uint32_t *waits, uint32_t wait_count, blis_error *error) {
   if (b->nodes.count == BLIS_GRAPH_MAX_NODES) {
     return blis_fail(error, BLIS_ERR_INVALID, "a graph has at most %d requests",
                      BLIS_GRAPH_MAX_NODES);
@@ -150,8 +137,7 @@ blis_status blis_graph_builder_add(blis_graph_builder *b,
     BLIS_TRY_MEM(blis_array_push(&b->alloc, &b->waits, waits[i]), error);
   }
   BLIS_TRY(set_content(b, &made, chains, error));
-  BLIS_TRY_MEM(blis_array_push(&b->alloc, &b->first_segments, first_segment),
-               error);
+  BLIS_TRY_MEM(blis_array_push(&b->alloc, &b->first_segments, first_segment), error);
   BLIS_TRY_MEM(blis_array_push(&b->alloc, &b->is_extended, false), error);
   BLIS_TRY_MEM(blis_array_push(&b->alloc, &b->nodes, made), error);
   return BLIS_OK;
@@ -168,8 +154,7 @@ static void drop_empty(blis_segment *segments, blis_request *request) {
   request->segment_count = count;
 }
 
-blis_graph blis_graph_builder_get(blis_graph_builder *b, uint32_t name,
-                                  int64_t start_us) {
+blis_graph blis_graph_builder_get(blis_graph_builder *b, uint32_t name, int64_t start_us) {
   BLIS_ASSERT(b->nodes.count > 0);
   for (size_t i = 0; i < b->nodes.count; i++) {
     blis_request *request = &b->nodes.items[i].request;

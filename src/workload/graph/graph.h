@@ -71,8 +71,7 @@ typedef struct blis_graph_feed {
    * The next graph, valid until the next call; *done = true at the end. Those
    * with a recorded start come in its order.
    */
-  blis_status (*next)(void *state, blis_graph *graph, bool *done,
-                      blis_error *error);
+  blis_status (*next)(void *state, blis_graph *graph, bool *done, blis_error *error);
   /* From the first one on again; NULL = that is not possible. */
   blis_status (*rewind)(void *state, blis_error *error);
   void *state;
@@ -102,16 +101,14 @@ typedef struct blis_graph_builder {
 } blis_graph_builder;
 
 /* Copies *alloc; allocates nothing yet. */
-void blis_graph_builder_init(blis_graph_builder *builder,
-                             const blis_alloc *alloc);
+void blis_graph_builder_init(blis_graph_builder *builder, const blis_alloc *alloc);
 void blis_graph_builder_deinit(blis_graph_builder *builder);
 
 /* Begins another graph. */
 void blis_graph_builder_clear(blis_graph_builder *builder);
 
 /* Streams for content that the caller knows; returns the first of them. */
-uint64_t blis_graph_builder_streams(blis_graph_builder *builder,
-                                    uint64_t count);
+uint64_t blis_graph_builder_streams(blis_graph_builder *builder, uint64_t count);
 
 /*
  * Appends a node that waits for wait_count others, each of them below the
@@ -125,21 +122,21 @@ uint64_t blis_graph_builder_streams(blis_graph_builder *builder,
  * BLIS_ERR_INVALID: too many nodes, or a prompt of more than
  * BLIS_WORKLOAD_MAX_TOKENS; the message does not say which node.
  */
-BLIS_MUSTUSE blis_status blis_graph_builder_add(
-    blis_graph_builder *builder, const blis_graph_node *node, bool chains,
-    const uint32_t *waits, uint32_t wait_count, blis_error *error);
+BLIS_MUSTUSE blis_status blis_graph_builder_add(blis_graph_builder *builder,
+                                                const blis_graph_node *node, bool chains,
+                                                const uint32_t *waits, uint32_t wait_count,
+                                                blis_error *error);
 
 /*
  * Has a node ended when the next one, which waits for these, begins? Costs
  * O(log nodes) where first waits lead there, and else up to O(waits of the
  * nodes behind it).
  */
-BLIS_MUSTUSE blis_status blis_graph_builder_has_ended(
-    blis_graph_builder *builder, uint32_t node, const uint32_t *waits,
-    uint32_t wait_count, bool *has_ended);
+BLIS_MUSTUSE blis_status blis_graph_builder_has_ended(blis_graph_builder *builder, uint32_t node,
+                                                      const uint32_t *waits, uint32_t wait_count,
+                                                      bool *has_ended);
 
 /* What was built, borrowed until the next change. At least one node. */
-blis_graph blis_graph_builder_get(blis_graph_builder *builder, uint32_t name,
-                                  int64_t start_us);
+blis_graph blis_graph_builder_get(blis_graph_builder *builder, uint32_t name, int64_t start_us);
 
 #endif

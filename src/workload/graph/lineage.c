@@ -13,8 +13,7 @@ static uint32_t first_wait(const blis_graph_builder *b, uint32_t node) {
   return b->waits.items[b->nodes.items[node].first_wait];
 }
 
-static blis_graph_lineage lineage_of(const blis_graph_builder *b,
-                                     uint32_t node) {
+static blis_graph_lineage lineage_of(const blis_graph_builder *b, uint32_t node) {
   blis_graph_lineage made = {.jump = node, .heir = node};
   if (b->nodes.items[node].wait_count == 0) {
     return made;
@@ -22,8 +21,8 @@ static blis_graph_lineage lineage_of(const blis_graph_builder *b,
   const blis_graph_lineage *all = b->lineages.items;
   uint32_t parent = first_wait(b, node);
   uint32_t jump = all[parent].jump;
-  bool are_equal = all[parent].depth - all[jump].depth ==
-                   all[jump].depth - all[all[jump].jump].depth;
+  bool are_equal =
+      all[parent].depth - all[jump].depth == all[jump].depth - all[all[jump].jump].depth;
   made.jump = are_equal ? all[jump].jump : parent;
   made.depth = all[parent].depth + 1;
   return made;
@@ -38,8 +37,7 @@ static blis_status catch_up(blis_graph_builder *b) {
 }
 
 /* Do first waits lead from a node to that one, or is it the same? */
-static bool leads_to(const blis_graph_builder *b, uint32_t node,
-                     uint32_t above) {
+static bool leads_to(const blis_graph_builder *b, uint32_t node, uint32_t above) {
   while (node > above && b->nodes.items[node].wait_count > 0) {
     uint32_t jump = b->lineages.items[node].jump;
     node = jump >= above ? jump : first_wait(b, node);
@@ -48,8 +46,7 @@ static bool leads_to(const blis_graph_builder *b, uint32_t node,
 }
 
 /* Marks those behind the node that are waited for; the last of them. */
-static uint32_t mark(blis_graph_builder *b, uint32_t node,
-                     const uint32_t *waits, uint32_t count) {
+static uint32_t mark(blis_graph_builder *b, uint32_t node, const uint32_t *waits, uint32_t count) {
   uint32_t last = node;
   for (uint32_t i = 0; i < count; i++) {
     if (waits[i] > node) {
@@ -60,8 +57,8 @@ static uint32_t mark(blis_graph_builder *b, uint32_t node,
   return last;
 }
 
-static bool is_among(const blis_graph_builder *b, uint32_t node,
-                     const uint32_t *waits, uint32_t count) {
+static bool is_among(const blis_graph_builder *b, uint32_t node, const uint32_t *waits,
+                     uint32_t count) {
   uint32_t heir = b->lineages.items[node].heir;
   for (uint32_t i = 0; i < count; i++) {
     if (leads_to(b, waits[i], node) || leads_to(b, waits[i], heir)) {
@@ -72,8 +69,7 @@ static bool is_among(const blis_graph_builder *b, uint32_t node,
 }
 
 /* Whoever is marked waits for lower ones only. */
-static bool search(blis_graph_builder *b, uint32_t node, const uint32_t *waits,
-                   uint32_t count) {
+static bool search(blis_graph_builder *b, uint32_t node, const uint32_t *waits, uint32_t count) {
   if (is_among(b, node, waits, count)) {
     return true;
   }
@@ -92,9 +88,9 @@ static bool search(blis_graph_builder *b, uint32_t node, const uint32_t *waits,
   return false;
 }
 
-blis_status blis_graph_builder_has_ended(blis_graph_builder *builder,
-                                         uint32_t node, const uint32_t *waits,
-                                         uint32_t wait_count, bool *has_ended) {
+blis_status blis_graph_builder_has_ended(blis_graph_builder *builder, uint32_t node,
+                                         const uint32_t *waits, uint32_t wait_count,
+                                         bool *has_ended) {
   BLIS_TRY(catch_up(builder));
   *has_ended = search(builder, node, waits, wait_count);
   if (*has_ended) {

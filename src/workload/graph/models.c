@@ -4,20 +4,17 @@
 #include <string.h>
 
 /* Frees a list of texts that may end early. */
-static void free_texts(const blis_alloc *alloc, const char *const *texts,
-                       size_t count) {
+static void free_texts(const blis_alloc *alloc, const char *const *texts, size_t count) {
   for (size_t i = 0; texts != NULL && i < count && texts[i] != NULL; i++) {
     blis_alloc_free(alloc, (char *)texts[i], strlen(texts[i]) + 1);
   }
-  blis_alloc_free(alloc, (const char **)texts,
-                  texts == NULL ? 0 : count * sizeof *texts);
+  blis_alloc_free(alloc, (const char **)texts, texts == NULL ? 0 : count * sizeof *texts);
 }
 
 /* NULL of NULL, and for want of memory. */
-static const char *const *copy_texts(const blis_alloc *alloc,
-                                     const char *const *texts, size_t count) {
-  const char **copies =
-      texts == NULL ? NULL : blis_alloc_zeroed(alloc, count, sizeof *copies);
+static const char *const *copy_texts(const blis_alloc *alloc, const char *const *texts,
+                                     size_t count) {
+  const char **copies = texts == NULL ? NULL : blis_alloc_zeroed(alloc, count, sizeof *copies);
   for (size_t i = 0; copies != NULL && i < count; i++) {
     size_t size = strlen(texts[i]) + 1;
     char *copy = blis_alloc_new(alloc, size);
@@ -30,21 +27,18 @@ static const char *const *copy_texts(const blis_alloc *alloc,
   return copies;
 }
 
-blis_status blis__graph_names_init(blis__graph_names *names,
-                                   const blis_alloc *alloc,
-                                   const blis_graph_models *given,
-                                   blis_intern *strings) {
+blis_status blis__graph_names_init(blis__graph_names *names, const blis_alloc *alloc,
+                                   const blis_graph_models *given, blis_intern *strings) {
   *names = (blis__graph_names){.alloc = *alloc, .strings = strings};
   blis_map_init(&names->served, alloc);
   if (given->count == 0) {
     return BLIS_OK;
   }
-  names->given = (blis_graph_models){
-      .recorded = copy_texts(alloc, given->recorded, given->count),
-      .served = copy_texts(alloc, given->served, given->count),
-      .count = given->count};
-  bool is_whole = names->given.served != NULL &&
-                  (names->given.recorded != NULL) == (given->recorded != NULL);
+  names->given = (blis_graph_models){.recorded = copy_texts(alloc, given->recorded, given->count),
+                                     .served = copy_texts(alloc, given->served, given->count),
+                                     .count = given->count};
+  bool is_whole =
+      names->given.served != NULL && (names->given.recorded != NULL) == (given->recorded != NULL);
   return is_whole ? blis_map_reserve(&names->served, 16) : BLIS_ERR_NOMEM;
 }
 
@@ -68,23 +62,19 @@ static size_t place_of(const blis__graph_names *names, blis_slice recorded) {
   return i;
 }
 
-static blis_status fail_unknown(const blis__graph_names *names,
-                                blis_json_value value, blis_error *error) {
+static blis_status fail_unknown(const blis__graph_names *names, blis_json_value value,
+                                blis_error *error) {
   char what[256];
-  size_t length = (size_t)snprintf(what, sizeof what,
-                                   "is no name that 'models' knows, expected ");
+  size_t length = (size_t)snprintf(what, sizeof what, "is no name that 'models' knows, expected ");
   for (size_t i = 0; i < names->given.count && length < sizeof what; i++) {
-    const char *between = i == 0                        ? ""
-                          : i + 1 == names->given.count ? " or "
-                                                        : ", ";
-    length += (size_t)snprintf(what + length, sizeof what - length, "%s%s",
-                               between, names->given.recorded[i]);
+    const char *between = i == 0 ? "" : i + 1 == names->given.count ? " or " : ", ";
+    length += (size_t)snprintf(what + length, sizeof what - length, "%s%s", between,
+                               names->given.recorded[i]);
   }
   return blis_json_fail(value, what, error);
 }
 
-blis_status blis__graph_names_find(blis__graph_names *names,
-                                   blis_json_value value, uint32_t *model,
+blis_status blis__graph_names_find(blis__graph_names *names, blis_json_value value, uint32_t *model,
                                    blis_error *error) {
   blis_slice text;
   uint32_t recorded, served;
@@ -97,9 +87,7 @@ blis_status blis__graph_names_find(blis__graph_names *names,
   if (text.length == 0) {
     return BLIS_OK;
   }
-  BLIS_TRY_MEM(
-      blis_intern_add(names->strings, text.data, text.length, &recorded),
-      error);
+  BLIS_TRY_MEM(blis_intern_add(names->strings, text.data, text.length, &recorded), error);
   if (blis_map_get(&names->served, recorded, &known)) {
     *model = (uint32_t)known;
     return BLIS_OK;
@@ -109,24 +97,22 @@ blis_status blis__graph_names_find(blis__graph_names *names,
     return fail_unknown(names, value, error);
   }
   const char *name = names->given.served[place];
-  BLIS_TRY_MEM(blis_intern_add(names->strings, name, strlen(name), &served),
-               error);
+  BLIS_TRY_MEM(blis_intern_add(names->strings, name, strlen(name), &served), error);
   BLIS_TRY_MEM(blis_map_put(&names->served, recorded, served), error);
   BLIS_TRY_MEM(blis_array_push(&names->alloc, &names->seen, recorded), error);
   *model = served;
   return BLIS_OK;
 }
 
-void blis__graph_names_show(const blis__graph_names *names, char *text,
-                            size_t size) {
+void blis__graph_names_show(const blis__graph_names *names, char *text, size_t size) {
   size_t length = 0;
   *text = '\0';
   for (size_t i = 0; i < names->seen.count && length < size; i++) {
     uint64_t served = 0;
     (void)blis_map_get(&names->served, names->seen.items[i], &served);
-    length += (size_t)snprintf(
-        text + length, size - length, "%s'%.60s' is %.60s", i == 0 ? "" : ", ",
-        blis_intern_text(names->strings, names->seen.items[i]),
-        blis_intern_text(names->strings, (uint32_t)served));
+    length +=
+        (size_t)snprintf(text + length, size - length, "%s'%.60s' is %.60s", i == 0 ? "" : ", ",
+                         blis_intern_text(names->strings, names->seen.items[i]),
+                         blis_intern_text(names->strings, (uint32_t)served));
   }
 }

@@ -46,32 +46,24 @@ typedef struct reading {
 
 /* Rows with whole prompts look alike, but have no delays. */
 static bool recognise(blis_slice head) {
-  static const char *const words[] = {"\"session_id\"", "\"input_length\"",
-                                      "\"delay\"", NULL};
-  static const char *const spelled[] = {"\"session_id\"", "\"input_length\"",
-                                        "\"delay_ms\"", NULL};
-  return blis__graph_head_has(head, words) ||
-         blis__graph_head_has(head, spelled);
+  static const char *const words[] = {"\"session_id\"", "\"input_length\"", "\"delay\"", NULL};
+  static const char *const spelled[] = {"\"session_id\"", "\"input_length\"", "\"delay_ms\"", NULL};
+  return blis__graph_head_has(head, words) || blis__graph_head_has(head, spelled);
 }
 
-static const char *const fields[] = {
-    "session_id", "timestamp",    "delay",         "delay_ms",
-    "hash_ids",   "input_length", "output_length", NULL};
+static const char *const fields[] = {"session_id", "timestamp",    "delay",         "delay_ms",
+                                     "hash_ids",   "input_length", "output_length", NULL};
 
 /* Finds the session of a row; a new one starts at its time. */
-static blis_status find_session(reading *r, turn *made, int64_t time_us,
-                                blis_error *error) {
+static blis_status find_session(reading *r, turn *made, int64_t time_us, blis_error *error) {
   uint64_t *number;
   bool is_new = true;
   made->session = (uint32_t)r->sessions.count;
   if (made->name == 0) {
-    BLIS_TRY_MEM(blis__graph_text(&r->rows, &made->name, "line_%lld",
-                                  (long long)made->line),
+    BLIS_TRY_MEM(blis__graph_text(&r->rows, &made->name, "line_%lld", (long long)made->line),
                  error);
   } else {
-    BLIS_TRY_MEM(blis_map_add(&r->by_name, made->name, r->sessions.count,
-                              &number, &is_new),
-                 error);
+    BLIS_TRY_MEM(blis_map_add(&r->by_name, made->name, r->sessions.count, &number, &is_new), error);
     made->session = (uint32_t)*number;
   }
   if (is_new) {
@@ -81,19 +73,16 @@ static blis_status find_session(reading *r, turn *made, int64_t time_us,
   return BLIS_OK;
 }
 
-static blis_status read_times(reading *r, blis_json_value object, turn *made,
-                              blis_error *error) {
+static blis_status read_times(reading *r, blis_json_value object, turn *made, blis_error *error) {
   int64_t time_us = -1;
   int64_t delay_us = -1;
   BLIS_TRY(blis__graph_time(object, "timestamp", 1e3, &time_us, error));
-  BLIS_TRY(blis__graph_either_time(object, "delay", "delay_ms", 1e3, &delay_us,
-                                   error));
+  BLIS_TRY(blis__graph_either_time(object, "delay", "delay_ms", 1e3, &delay_us, error));
   BLIS_TRY(find_session(r, made, time_us, error));
   session *s = &r->sessions.items[made->session];
   if (time_us >= 0 && time_us < s->last_us) {
     return blis_json_fail(blis_json_member(object, "timestamp"),
-                          "is before that of an earlier turn of its session",
-                          error);
+                          "is before that of an earlier turn of its session", error);
   }
   if (delay_us < 0 && time_us >= 0 && s->last_us >= 0) {
     delay_us = time_us - s->last_us;
@@ -103,19 +92,16 @@ static blis_status read_times(reading *r, blis_json_value object, turn *made,
   return BLIS_OK;
 }
 
-static blis_status read_row(reading *r, blis_json_value object, int64_t line,
-                            blis_error *error) {
+static blis_status read_row(reading *r, blis_json_value object, int64_t line, blis_error *error) {
   turn made = {.line = line};
   blis__graph_see(&r->rows, object, fields);
   BLIS_TRY(blis__graph_name(&r->rows, object, "session_id", &made.name, error));
   BLIS_TRY(blis__graph_need(object, "input_length", error));
-  BLIS_TRY(
-      blis__graph_tokens(object, "input_length", &made.prompt_tokens, error));
+  BLIS_TRY(blis__graph_tokens(object, "input_length", &made.prompt_tokens, error));
   BLIS_TRY(blis__graph_need(object, "output_length", error));
-  BLIS_TRY(
-      blis__graph_tokens(object, "output_length", &made.output_tokens, error));
-  BLIS_TRY(blis__blocks_read(&r->blocks, blis_json_member(object, "hash_ids"),
-                             &made.first_id, &made.id_count, error));
+  BLIS_TRY(blis__graph_tokens(object, "output_length", &made.output_tokens, error));
+  BLIS_TRY(blis__blocks_read(&r->blocks, blis_json_member(object, "hash_ids"), &made.first_id,
+                             &made.id_count, error));
   uint32_t full = made.prompt_tokens / r->block_tokens;
   if (made.id_count > full + 1) {
     r->rows.known->excess_ids += r->rows.known->is_first;
@@ -145,8 +131,7 @@ static void sort_turns(reading *r) {
     one->start_us = r->sessions.items[one->session].start_us;
   }
   if (r->turns.count > 1) {
-    qsort(r->turns.items, r->turns.count, sizeof *r->turns.items,
-          compare_turns);
+    qsort(r->turns.items, r->turns.count, sizeof *r->turns.items, compare_turns);
   }
 }
 
@@ -160,8 +145,7 @@ static blis_status open_reading(void *reader, blis_error *error) {
   while (has_line) {
     blis_json_value object;
     int64_t line;
-    BLIS_TRY(
-        blis__graph_next_object(&r->rows, &object, &line, &has_line, error));
+    BLIS_TRY(blis__graph_next_object(&r->rows, &object, &line, &has_line, error));
     if (has_line) {
       BLIS_TRY(read_row(r, object, line, error));
     }
@@ -170,8 +154,7 @@ static blis_status open_reading(void *reader, blis_error *error) {
   return BLIS_OK;
 }
 
-static blis_status add_turn(reading *r, const turn *t, uint32_t round,
-                            blis_error *error) {
+static blis_status add_turn(reading *r, const turn *t, uint32_t round, blis_error *error) {
   const uint32_t before = round - 1;
   blis_graph_node node = {.request = {.prompt_tokens = t->prompt_tokens,
                                       .output_tokens = t->output_tokens,
@@ -181,17 +164,14 @@ static blis_status add_turn(reading *r, const turn *t, uint32_t round,
                           .delay_us = round > 0 ? t->delay_us : 0,
                           .extends = round > 0 ? before : BLIS_GRAPH_NO_NODE};
   if (round == 0) {
-    BLIS_TRY(blis__blocks_segments(&r->blocks, t->first_id, t->id_count,
-                                   BLIS__BLOCKS_GLOBAL, r->block_tokens,
-                                   &node.request, error));
+    BLIS_TRY(blis__blocks_segments(&r->blocks, t->first_id, t->id_count, BLIS__BLOCKS_GLOBAL,
+                                   r->block_tokens, &node.request, error));
     node.request.prompt_tokens -= node.request.shared_tokens;
   }
-  return blis__graph_add(&r->rows, t->line, &node, true, &before, round > 0,
-                         error);
+  return blis__graph_add(&r->rows, t->line, &node, true, &before, round > 0, error);
 }
 
-static blis_status next(void *reader, blis_graph *graph, bool *done,
-                        blis_error *error) {
+static blis_status next(void *reader, blis_graph *graph, bool *done, blis_error *error) {
   reading *r = reader;
   *done = r->next == r->turns.count;
   if (*done) {
@@ -199,13 +179,11 @@ static blis_status next(void *reader, blis_graph *graph, bool *done,
   }
   const turn *first = &r->turns.items[r->next];
   blis_graph_builder_clear(&r->rows.builder);
-  for (uint32_t round = 0; r->next < r->turns.count &&
-                           r->turns.items[r->next].session == first->session;
-       round++) {
+  for (uint32_t round = 0;
+       r->next < r->turns.count && r->turns.items[r->next].session == first->session; round++) {
     BLIS_TRY(add_turn(r, &r->turns.items[r->next++], round, error));
   }
-  *graph =
-      blis_graph_builder_get(&r->rows.builder, first->name, first->start_us);
+  *graph = blis_graph_builder_get(&r->rows.builder, first->name, first->start_us);
   return BLIS_OK;
 }
 

@@ -19,8 +19,7 @@ int64_t blis__player_scaled(const blis_graph_player *p, int64_t time_us) {
     return time_us;
   }
   double scaled_us = round((double)time_us / p->play.speed);
-  return scaled_us < (double)BLIS_TIME_SPAN_MAX_US ? (int64_t)scaled_us
-                                                   : BLIS_TIME_SPAN_MAX_US;
+  return scaled_us < (double)BLIS_TIME_SPAN_MAX_US ? (int64_t)scaled_us : BLIS_TIME_SPAN_MAX_US;
 }
 
 static bool is_in_time(const blis_graph_player *p, int64_t time_us) {
@@ -29,8 +28,7 @@ static bool is_in_time(const blis_graph_player *p, int64_t time_us) {
 
 /* The feed. */
 
-static blis_status play_again(blis_graph_player *p, bool *done,
-                              blis_error *error) {
+static blis_status play_again(blis_graph_player *p, bool *done, blis_error *error) {
   p->lap_start_us = p->last_start_us;
   p->play_number++;
   BLIS_TRY(p->feed.rewind(p->feed.state, error));
@@ -39,11 +37,9 @@ static blis_status play_again(blis_graph_player *p, bool *done,
 
 static int64_t start_of(blis_graph_player *p, const blis_graph *graph) {
   if (p->play.rate > 0) {
-    return blis_time_after_us(p->last_start_us,
-                              blis_arrival_draw(&p->arrival, &p->random));
+    return blis_time_after_us(p->last_start_us, blis_arrival_draw(&p->arrival, &p->random));
   }
-  int64_t recorded_us =
-      graph->start_us < 0 ? 0 : blis__player_scaled(p, graph->start_us);
+  int64_t recorded_us = graph->start_us < 0 ? 0 : blis__player_scaled(p, graph->start_us);
   return blis_time_after_us(p->lap_start_us, recorded_us);
 }
 
@@ -97,13 +93,10 @@ static void free_live(blis_graph_player *p, live *l) {
   blis_alloc_free(&p->alloc, l, l->size);
 }
 
-blis_status blis__player_finish(blis_graph_player *p, live *l,
-                                blis_error *error) {
+blis_status blis__player_finish(blis_graph_player *p, live *l, blis_error *error) {
   if (!l->is_partial) {
     BLIS_ASSERT(p->tasks.count == p->finished);
-    BLIS_TRY_MEM(
-        blis_array_push(&p->alloc, &p->tasks, blis__player_task_of(p, l)),
-        error);
+    BLIS_TRY_MEM(blis_array_push(&p->alloc, &p->tasks, blis__player_task_of(p, l)), error);
     p->finished++;
   }
   l->is_finished = true;
@@ -117,14 +110,12 @@ blis_status blis__player_finish(blis_graph_player *p, live *l,
 
 static blis_join_end end_of_join(const live *l, uint32_t index) {
   const blis_request *request = &l->graph.nodes[index].request;
-  return (blis_join_end){l->nodes[index].number, request->session,
-                         request->round_index};
+  return (blis_join_end){l->nodes[index].number, request->session, request->round_index};
 }
 
 /* What a node has waited for and was sent itself; it is sent for the first
    time. */
-static blis_status keep_joins(blis_graph_player *p, const live *l,
-                              uint32_t index) {
+static blis_status keep_joins(blis_graph_player *p, const live *l, uint32_t index) {
   const blis_graph_node *waiting = &l->graph.nodes[index];
   for (uint32_t i = 0; i < waiting->wait_count; i++) {
     uint32_t parent = l->graph.waits[waiting->first_wait + i];
@@ -142,17 +133,14 @@ static blis_status keep_joins(blis_graph_player *p, const live *l,
   return BLIS_OK;
 }
 
-static blis_status make_request(blis_graph_player *p, live *l, uint32_t index,
-                                int64_t number, blis_request *request,
-                                blis_error *error) {
+static blis_status make_request(blis_graph_player *p, live *l, uint32_t index, int64_t number,
+                                blis_request *request, blis_error *error) {
   node *n = &l->nodes[index];
   *request = l->graph.nodes[index].request;
-  int64_t allowed_us =
-      request->deadline_us > 0 ? request->deadline_us : p->play.timeout_us;
+  int64_t allowed_us = request->deadline_us > 0 ? request->deadline_us : p->play.timeout_us;
   int64_t cancel_us = blis__player_cancel_us(p);
-  int64_t deadline_us = allowed_us > 0
-                            ? blis_time_after_us(n->arrival_us, allowed_us)
-                            : BLIS_TIME_NEVER_US;
+  int64_t deadline_us =
+      allowed_us > 0 ? blis_time_after_us(n->arrival_us, allowed_us) : BLIS_TIME_NEVER_US;
   deadline_us = cancel_us < deadline_us ? cancel_us : deadline_us;
   request->number = number;
   request->arrival_us = n->arrival_us;
@@ -172,13 +160,12 @@ static blis_status make_request(blis_graph_player *p, live *l, uint32_t index,
   return BLIS_OK;
 }
 
-blis_status blis__player_submit(blis_graph_player *p, live *l, uint32_t index,
-                                int64_t after_us) {
+blis_status blis__player_submit(blis_graph_player *p, live *l, uint32_t index, int64_t after_us) {
   node *n = &l->nodes[index];
   n->state = BLIS__SUBMITTED;
   n->place = BLIS__READY;
-  n->arrival_us = blis_time_after_us(
-      after_us, blis__player_scaled(p, l->graph.nodes[index].delay_us));
+  n->arrival_us =
+      blis_time_after_us(after_us, blis__player_scaled(p, l->graph.nodes[index].delay_us));
   const blis__ready one = {l, index};
   return blis_array_push(&p->alloc, &p->ready, one);
 }
@@ -187,8 +174,7 @@ static void was_busy(int64_t *until_us, int64_t at_us) {
   *until_us = at_us > *until_us ? at_us : *until_us;
 }
 
-blis_status blis__player_submit_free(blis_graph_player *p, live *l,
-                                     int64_t at_us) {
+blis_status blis__player_submit_free(blis_graph_player *p, live *l, int64_t at_us) {
   for (uint32_t i = 0; i < l->graph.node_count; i++) {
     const node *n = &l->nodes[i];
     if (n->state == BLIS__WAITING && n->waits_left == 0) {
@@ -209,8 +195,7 @@ void blis__player_count_over(live *l, uint32_t index) {
 }
 
 /* What a node waited for has ended; the last one submits it. */
-static blis_status let_go(blis_graph_player *p, live *l, uint32_t index,
-                          uint32_t ended) {
+static blis_status let_go(blis_graph_player *p, live *l, uint32_t index, uint32_t ended) {
   node *n = &l->nodes[index];
   const node *other = &l->nodes[ended];
   if (n->waited_for == NO_NODE || other->end_us > n->ready_us) {
@@ -227,11 +212,9 @@ static blis_status let_go(blis_graph_player *p, live *l, uint32_t index,
 }
 
 /* Tells those that wait for a node that it is over. */
-static blis_status tell_dependants(blis_graph_player *p, live *l,
-                                   uint32_t index) {
+static blis_status tell_dependants(blis_graph_player *p, live *l, uint32_t index) {
   const node *n = &l->nodes[index];
-  bool goes_on = n->state == BLIS__COMPLETED ||
-                 (p->play.continues && blis__player_has_ended(n));
+  bool goes_on = n->state == BLIS__COMPLETED || (p->play.continues && blis__player_has_ended(n));
   for (uint32_t i = 0; i < n->dependant_count; i++) {
     uint32_t other = l->dependants[n->first_dependant + i];
     node *waiting = &l->nodes[other];
@@ -258,8 +241,8 @@ static blis_status settle(blis_graph_player *p, live *l, uint32_t index) {
   return BLIS_OK;
 }
 
-blis_status blis__player_start(blis_graph_player *p, int64_t start_us,
-                               live **started, blis_error *error) {
+blis_status blis__player_start(blis_graph_player *p, int64_t start_us, live **started,
+                               blis_error *error) {
   BLIS_ASSERT(p->has_next);
   live *l = blis__player_new_live(p, &p->next);
   BLIS_TRY_NEW(l, error);
@@ -284,8 +267,7 @@ static blis_status queue_roots(blis_graph_player *p) {
   for (size_t i = 0; i < p->ready.count; i++) {
     live *l = p->ready.items[i].live;
     uint32_t index = p->ready.items[i].node;
-    const blis_event root = {
-        .time_us = l->nodes[index].arrival_us, .number = index, .object = l};
+    const blis_event root = {.time_us = l->nodes[index].arrival_us, .number = index, .object = l};
     BLIS_TRY(blis_event_queue_push(p->roots, &root, NULL));
     l->nodes[index].place = BLIS__AMONG_ROOTS;
     l->lent++;
@@ -298,8 +280,7 @@ static blis_status queue_roots(blis_graph_player *p) {
 static blis_status start_timed(blis_graph_player *p, blis_error *error) {
   for (;;) {
     BLIS_TRY(blis__player_need_next(p, error));
-    bool is_due = p->has_next &&
-                  p->next_start_us <= blis_event_queue_next_us(p->roots) &&
+    bool is_due = p->has_next && p->next_start_us <= blis_event_queue_next_us(p->roots) &&
                   is_in_time(p, p->next_start_us);
     if (!is_due) {
       return BLIS_OK;
@@ -330,8 +311,7 @@ static bool pop_root(blis_graph_player *p, blis_event *root) {
   return false;
 }
 
-static blis_status next_request(void *state, blis_request *request, bool *done,
-                                blis_error *error) {
+static blis_status next_request(void *state, blis_request *request, bool *done, blis_error *error) {
   blis_graph_player *p = state;
   if (p->play.concurrency == 0) {
     BLIS_TRY(start_timed(p, error));
@@ -345,8 +325,7 @@ static blis_status next_request(void *state, blis_request *request, bool *done,
   if (*done) {
     return BLIS_OK;
   }
-  return make_request(p, root.object, (uint32_t)root.number, p->taken++,
-                      request, error);
+  return make_request(p, root.object, (uint32_t)root.number, p->taken++, request, error);
 }
 
 /* A request arrives, unless it was brought forward since it was sent. */
@@ -384,8 +363,7 @@ static void note_service(node *n, const blis_request *request) {
   n->call.path_service_us += service_us;
 }
 
-static void note_end(node *n, const blis_request *request,
-                     const blis_request_outcome *outcome) {
+static void note_end(node *n, const blis_request *request, const blis_request_outcome *outcome) {
   blis_program *program = &n->live->program;
   int64_t e2e_us = outcome->end_us - n->arrival_us;
   int64_t queue_us = outcome->scheduling_delay_us;
@@ -422,8 +400,7 @@ static int64_t room_us(const live *l, int64_t end_us) {
   return l->completed > 0 ? end_us : blis_time_after_us(end_us, 1000000);
 }
 
-blis_status blis__player_use_room(blis_graph_player *p, int64_t at_us,
-                                  blis_error *error) {
+blis_status blis__player_use_room(blis_graph_player *p, int64_t at_us, blis_error *error) {
   if (p->play.concurrency == 0) {
     return BLIS_OK;
   }
@@ -438,8 +415,8 @@ blis_status blis__player_use_room(blis_graph_player *p, int64_t at_us,
 }
 
 /* Gives the next request that has become ready and is in time. */
-static blis_status next_ready(void *state, blis_request *follow_up,
-                              bool *has_follow_up, blis_error *error) {
+static blis_status next_ready(void *state, blis_request *follow_up, bool *has_follow_up,
+                              blis_error *error) {
   blis_graph_player *p = state;
   *has_follow_up = false;
   while (p->next_ready < p->ready.count) {
@@ -460,8 +437,8 @@ static blis_status next_ready(void *state, blis_request *follow_up,
 }
 
 /* A request is over: what follows on it is ready. */
-static blis_status go_on(blis_graph_player *p, live *l, uint32_t index,
-                         int64_t end_us, blis_error *error) {
+static blis_status go_on(blis_graph_player *p, live *l, uint32_t index, int64_t end_us,
+                         blis_error *error) {
   BLIS_TRY_MEM(settle(p, l, index), error);
   BLIS_TRY_MEM(blis__player_cap_tree(p, l), error);
   bool has_room = blis__player_gives_room(l);
@@ -473,15 +450,14 @@ static blis_status go_on(blis_graph_player *p, live *l, uint32_t index,
 }
 
 static blis_status request_ended(void *state, const blis_request *request,
-                                 const blis_request_outcome *outcome,
-                                 blis_request *follow_up, bool *has_follow_up,
-                                 blis_error *error) {
+                                 const blis_request_outcome *outcome, blis_request *follow_up,
+                                 bool *has_follow_up, blis_error *error) {
   blis_graph_player *p = state;
   uint64_t found;
   *has_follow_up = false;
   p->tasks.count = p->finished; /* those shown in between */
-  bool is_ours = request->call != NULL &&
-                 blis_map_get(&p->nodes, (uint64_t)request->number, &found);
+  bool is_ours =
+      request->call != NULL && blis_map_get(&p->nodes, (uint64_t)request->number, &found);
   if (!is_ours) {
     return BLIS_OK; /* of a script */
   }
@@ -534,14 +510,12 @@ static bool is_shown(const live *l) {
   return l->open > 0 && !l->is_partial;
 }
 
-const blis_task *blis_graph_player_tasks(blis_graph_player *player,
-                                         size_t *count) {
+const blis_task *blis_graph_player_tasks(blis_graph_player *player, size_t *count) {
   *count = 0;
   player->tasks.count = player->finished;
   for (const live *l = player->first; l != NULL; l = l->next) {
-    if (is_shown(l) &&
-        blis_array_push(&player->alloc, &player->tasks,
-                        blis__player_task_of(player, l)) != BLIS_OK) {
+    if (is_shown(l) && blis_array_push(&player->alloc, &player->tasks,
+                                       blis__player_task_of(player, l)) != BLIS_OK) {
       return NULL;
     }
   }
@@ -553,15 +527,14 @@ void blis_graph_player_keep_joins(blis_graph_player *player, size_t most) {
   player->joins_most = most;
 }
 
-const blis_join *blis_graph_player_joins(const blis_graph_player *player,
-                                         size_t *count, int64_t *left_out) {
+const blis_join *blis_graph_player_joins(const blis_graph_player *player, size_t *count,
+                                         int64_t *left_out) {
   *count = player->joins.count;
   *left_out = player->joins_left_out;
   return player->joins.items;
 }
 
-blis_task_counts
-blis_graph_player_task_counts(const blis_graph_player *player) {
+blis_task_counts blis_graph_player_task_counts(const blis_graph_player *player) {
   blis_task_counts counts = {.ended = (int64_t)player->finished};
   for (size_t i = 0; i < player->finished; i++) {
     counts.completed += player->tasks.items[i].state == BLIS_TASK_COMPLETED;
@@ -572,8 +545,7 @@ blis_graph_player_task_counts(const blis_graph_player *player) {
   return counts;
 }
 
-bool blis_graph_player_measured(const blis_graph_player *player,
-                                int64_t *from_us, int64_t *to_us) {
+bool blis_graph_player_measured(const blis_graph_player *player, int64_t *from_us, int64_t *to_us) {
   *from_us = player->measured_us;
   *to_us = blis__player_end_us(player);
   return player->measured_us >= 0;
@@ -583,17 +555,15 @@ bool blis_graph_player_measured(const blis_graph_player *player,
 
 static blis_status check_play(const blis_graph_play *play, blis_error *error) {
   if (!(play->speed > 0)) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "the speed of graphs is %g; it must be above 0",
+    return blis_fail(error, BLIS_ERR_INVALID, "the speed of graphs is %g; it must be above 0",
                      play->speed);
   }
   if (play->rate > 0 && play->concurrency > 0) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "graphs start at a rate or with a concurrency, not both");
   }
-  bool has_lanes = play->warm_up_requests > 0 || play->has_primers ||
-                   play->duration_us > 0 || play->tree_idle_cap_us > 0 ||
-                   play->idle_cap_us > 0;
+  bool has_lanes = play->warm_up_requests > 0 || play->has_primers || play->duration_us > 0 ||
+                   play->tree_idle_cap_us > 0 || play->idle_cap_us > 0;
   if (has_lanes && play->concurrency == 0) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "a warm-up, a duration and caps of idle times are for "
@@ -604,10 +574,8 @@ static blis_status check_play(const blis_graph_play *play, blis_error *error) {
              : BLIS_OK;
 }
 
-blis_status blis_graph_player_new(const blis_alloc *alloc,
-                                  const blis_graph_feed *feed,
-                                  const blis_graph_play *play,
-                                  blis_graph_player **player,
+blis_status blis_graph_player_new(const blis_alloc *alloc, const blis_graph_feed *feed,
+                                  const blis_graph_play *play, blis_graph_player **player,
                                   blis_error *error) {
   static const blis_arrival_spec poisson = {.process = "poisson"};
   BLIS_TRY(check_play(play, error));
@@ -621,8 +589,7 @@ blis_status blis_graph_player_new(const blis_alloc *alloc,
   blis_map_init(&p->nodes, alloc);
   blis_random_init_named(&p->random, play->seed, "workload-graphs");
   if (play->rate > 0) {
-    blis_arrival_init(&p->arrival,
-                      play->arrival != NULL ? play->arrival : &poisson,
+    blis_arrival_init(&p->arrival, play->arrival != NULL ? play->arrival : &poisson,
                       play->rate / 1e6);
   }
   p->roots = blis_event_queue_new(alloc);

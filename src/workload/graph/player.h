@@ -136,11 +136,9 @@ typedef struct blis_graph_player blis_graph_player;
  * *player. BLIS_ERR_INVALID: a speed that is not above 0, both rate and
  * concurrency, or an arrival process that is none.
  */
-BLIS_MUSTUSE blis_status blis_graph_player_new(const blis_alloc *alloc,
-                                               const blis_graph_feed *feed,
+BLIS_MUSTUSE blis_status blis_graph_player_new(const blis_alloc *alloc, const blis_graph_feed *feed,
                                                const blis_graph_play *play,
-                                               blis_graph_player **player,
-                                               blis_error *error);
+                                               blis_graph_player **player, blis_error *error);
 
 /* NULL is allowed. */
 void blis_graph_player_free(blis_graph_player *player);
@@ -153,16 +151,15 @@ blis_request_source blis_graph_player_source(blis_graph_player *player);
  * run alone; borrowed until the next call of the source. NULL and *count = 0
  * when memory runs out.
  */
-const blis_task *blis_graph_player_tasks(blis_graph_player *player,
-                                         size_t *count);
+const blis_task *blis_graph_player_tasks(blis_graph_player *player, size_t *count);
 
 /* From the start on, so many joins are kept at most; else none are. */
 void blis_graph_player_keep_joins(blis_graph_player *player, size_t most);
 
 /* Who has waited for whom, in the order in which they were sent; those that are
    too many are counted. Borrowed until the next call of the source. */
-const blis_join *blis_graph_player_joins(const blis_graph_player *player,
-                                         size_t *count, int64_t *left_out);
+const blis_join *blis_graph_player_joins(const blis_graph_player *player, size_t *count,
+                                         int64_t *left_out);
 
 /* How many tasks are on their way, have ended, and of these have completed. */
 typedef struct blis_task_counts {
@@ -179,7 +176,6 @@ blis_task_counts blis_graph_player_task_counts(const blis_graph_player *player);
  * (BLIS_TIME_NEVER_US = that is open). false and -1: it has not begun, or there
  * is none, as neither a warm-up nor a duration was asked for.
  */
-bool blis_graph_player_measured(const blis_graph_player *player,
-                                int64_t *from_us, int64_t *to_us);
+bool blis_graph_player_measured(const blis_graph_player *player, int64_t *from_us, int64_t *to_us);
 
 #endif

@@ -24,8 +24,7 @@ static size_t count_waits(const blis_graph *graph) {
 }
 
 /* Segments of the graph alone become those of this play. */
-static void own_segments(const blis_graph_player *p, blis_segment *segments,
-                         size_t count) {
+static void own_segments(const blis_graph_player *p, blis_segment *segments, size_t count) {
   for (size_t i = 0; i < count; i++) {
     if ((segments[i].stream & BLIS_GRAPH_LOCAL) != 0) {
       segments[i].stream += p->streams;
@@ -38,8 +37,7 @@ live *blis__player_new_live(blis_graph_player *p, const blis_graph *graph) {
   size_t count = graph->node_count;
   size_t waits = count_waits(graph);
   size_t segments = count_segments(graph);
-  size_t size = sizeof(live) + count * sizeof(node) +
-                count * sizeof(blis_graph_node) +
+  size_t size = sizeof(live) + count * sizeof(node) + count * sizeof(blis_graph_node) +
                 segments * sizeof(blis_segment) + 2 * waits * sizeof(uint32_t);
   char *memory = blis_alloc_zeroed(&p->alloc, 1, size);
   if (memory == NULL) {
@@ -55,8 +53,7 @@ live *blis__player_new_live(blis_graph_player *p, const blis_graph *graph) {
   for (size_t i = 0; i < count; i++) {
     blis_request *request = &nodes[i].request;
     if (request->segment_count > 0) {
-      memcpy(segment, request->segments,
-             request->segment_count * sizeof *segment);
+      memcpy(segment, request->segments, request->segment_count * sizeof *segment);
       own_segments(p, segment, request->segment_count);
     }
     request->segments = request->segment_count > 0 ? segment : NULL;
@@ -76,22 +73,19 @@ live *blis__player_new_live(blis_graph_player *p, const blis_graph *graph) {
 /* A text of a graph that is played again: that of play 2 of "a" is "a#2". */
 static blis_status again(const blis_graph_player *p, uint32_t *text) {
   char name[BLIS_REQUEST_ID_SIZE];
-  int length =
-      snprintf(name, sizeof name, "%.200s#%" PRIu32,
-               blis_intern_text(p->feed.strings, *text), p->play_number + 1);
+  int length = snprintf(name, sizeof name, "%.200s#%" PRIu32,
+                        blis_intern_text(p->feed.strings, *text), p->play_number + 1);
   return blis_intern_add(p->feed.strings, name, (size_t)length, text);
 }
 
 /* Sessions are not those of the play before. */
 blis_status blis__player_rename_sessions(const blis_graph_player *p, live *l) {
-  blis_graph_node *nodes =
-      (blis_graph_node *)(void *)(l->nodes + l->graph.node_count);
+  blis_graph_node *nodes = (blis_graph_node *)(void *)(l->nodes + l->graph.node_count);
   if (p->play_number == 0) {
     return BLIS_OK;
   }
   for (uint32_t i = 0; i < l->graph.node_count; i++) {
-    uint32_t *const texts[] = {&nodes[i].request.session,
-                               &nodes[i].parent_session};
+    uint32_t *const texts[] = {&nodes[i].request.session, &nodes[i].parent_session};
     for (size_t t = 0; t < 2; t++) {
       if (*texts[t] != 0) {
         BLIS_TRY(again(p, texts[t]));
@@ -152,11 +146,11 @@ void blis__player_fill_live(const blis_graph_player *p, live *l) {
   l->has_foreground = l->foreground > 0;
   l->open = graph->node_count;
   l->play = p->play_number;
-  l->program = (blis_program){
-      .name = graph->name,
-      .root_session = graph->nodes[0].request.session,
-      .started_us = l->start_us,
-      .requests_left = p->play.tells_future ? (int64_t)graph->node_count : -1};
+  l->program =
+      (blis_program){.name = graph->name,
+                     .root_session = graph->nodes[0].request.session,
+                     .started_us = l->start_us,
+                     .requests_left = p->play.tells_future ? (int64_t)graph->node_count : -1};
   list_dependants(l);
   list_reuse(p, l);
 }

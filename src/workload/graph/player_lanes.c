@@ -15,8 +15,7 @@ typedef blis__live live;
 /* Times. */
 
 int64_t blis__player_end_us(const blis_graph_player *p) {
-  int64_t end_us =
-      p->play.horizon_us > 0 ? p->play.horizon_us : BLIS_TIME_NEVER_US;
+  int64_t end_us = p->play.horizon_us > 0 ? p->play.horizon_us : BLIS_TIME_NEVER_US;
   if (p->play.duration_us > 0 && p->measured_us >= 0) {
     int64_t over_us = blis_time_after_us(p->measured_us, p->play.duration_us);
     end_us = over_us < end_us ? over_us : end_us;
@@ -25,11 +24,9 @@ int64_t blis__player_end_us(const blis_graph_player *p) {
 }
 
 int64_t blis__player_cancel_us(const blis_graph_player *p) {
-  bool cancels =
-      p->play.duration_us > 0 && p->play.grace_us >= 0 && p->measured_us >= 0;
-  return cancels ? blis_time_after_us(
-                       blis_time_after_us(p->measured_us, p->play.duration_us),
-                       p->play.grace_us)
+  bool cancels = p->play.duration_us > 0 && p->play.grace_us >= 0 && p->measured_us >= 0;
+  return cancels ? blis_time_after_us(blis_time_after_us(p->measured_us, p->play.duration_us),
+                                      p->play.grace_us)
                  : BLIS_TIME_NEVER_US;
 }
 
@@ -55,8 +52,7 @@ static int64_t first_timer_us(const live *l, int64_t first_us) {
 }
 
 /* All that waits in a graph comes earlier; what was sent is sent again. */
-static blis_status bring_forward(blis_graph_player *p, live *l,
-                                 int64_t earlier_us) {
+static blis_status bring_forward(blis_graph_player *p, live *l, int64_t earlier_us) {
   for (uint32_t i = 0; i < l->graph.node_count; i++) {
     node *n = &l->nodes[i];
     if (!is_timer(n)) {
@@ -83,8 +79,7 @@ blis_status blis__player_cap_tree(blis_graph_player *p, live *l) {
     return BLIS_OK;
   }
   int64_t first_us = first_timer_us(l, BLIS_TIME_NEVER_US);
-  int64_t earlier_us =
-      excess_us(first_us, l->busy_until_us, p->play.tree_idle_cap_us);
+  int64_t earlier_us = excess_us(first_us, l->busy_until_us, p->play.tree_idle_cap_us);
   return earlier_us > 0 ? bring_forward(p, l, earlier_us) : BLIS_OK;
 }
 
@@ -96,8 +91,7 @@ blis_status blis__player_cap_all(blis_graph_player *p) {
   for (const live *l = p->first; l != NULL; l = l->next) {
     first_us = first_timer_us(l, first_us);
   }
-  int64_t earlier_us =
-      excess_us(first_us, p->busy_until_us, p->play.idle_cap_us);
+  int64_t earlier_us = excess_us(first_us, p->busy_until_us, p->play.idle_cap_us);
   for (live *l = p->first; earlier_us > 0 && l != NULL; l = l->next) {
     BLIS_TRY(bring_forward(p, l, earlier_us));
   }
@@ -117,8 +111,7 @@ static void pass(live *l, uint32_t index) {
 }
 
 /* The next graph of a lane; NULL = there are no more. */
-static blis_status next_play(blis_graph_player *p, size_t lane, int64_t at_us,
-                             blis_error *error) {
+static blis_status next_play(blis_graph_player *p, size_t lane, int64_t at_us, blis_error *error) {
   blis__lane *one = &p->lanes.items[lane];
   one->live = NULL;
   one->next = 0;
@@ -144,8 +137,7 @@ static void begin_inside(blis_graph_player *p, blis__lane *one) {
   one->left += drawn > 0;
 }
 
-static blis_status measure_lane(blis_graph_player *p, live *l, int64_t at_us,
-                                blis_error *error) {
+static blis_status measure_lane(blis_graph_player *p, live *l, int64_t at_us, blis_error *error) {
   bool has_room = blis__player_gives_room(l);
   if (l->open == 0) {
     BLIS_TRY(blis__player_finish(p, l, error));
@@ -156,8 +148,7 @@ static blis_status measure_lane(blis_graph_player *p, live *l, int64_t at_us,
 }
 
 /* The warm-up is over, and nothing on its way: all lanes go on as they are. */
-static blis_status measure(blis_graph_player *p, int64_t at_us,
-                           blis_error *error) {
+static blis_status measure(blis_graph_player *p, int64_t at_us, blis_error *error) {
   p->measured_us = at_us;
   for (size_t i = 0; i < p->lanes.count; i++) {
     live *l = p->lanes.items[i].live;
@@ -169,8 +160,7 @@ static blis_status measure(blis_graph_player *p, int64_t at_us,
 }
 
 /* Sends the lane's next request, or ends its warm-up. */
-static blis_status step(blis_graph_player *p, size_t lane, int64_t at_us,
-                        blis_error *error) {
+static blis_status step(blis_graph_player *p, size_t lane, int64_t at_us, blis_error *error) {
   blis__lane *one = &p->lanes.items[lane];
   while (one->live != NULL && one->left > 0) {
     live *l = one->live;
@@ -187,8 +177,7 @@ static blis_status step(blis_graph_player *p, size_t lane, int64_t at_us,
   return --p->warming == 0 ? measure(p, p->busy_until_us, error) : BLIS_OK;
 }
 
-blis_status blis__player_warmed(blis_graph_player *p, node *n, int64_t end_us,
-                                blis_error *error) {
+blis_status blis__player_warmed(blis_graph_player *p, node *n, int64_t end_us, blis_error *error) {
   live *l = n->live;
   pass(l, (uint32_t)(n - l->nodes));
   return step(p, l->lane, end_us, error);

@@ -64,12 +64,12 @@ typedef struct blis__live {
   uint32_t foreground; /* of these, those not in the background */
   uint32_t completed;
   int64_t cached_tokens; /* of the prompts of these */
-  uint32_t lent;    /* roots that wait, or were sent and not yet released */
-  uint32_t there;   /* requests that have arrived and are not over; see THERE */
-  uint32_t lane;    /* of the warm-up */
-  bool is_finished; /* what is left of it are roots that are not released */
-  bool is_partial;  /* began in the warm-up: no task */
-  bool is_broken;   /* a node that is not in the background was given up */
+  uint32_t lent;         /* roots that wait, or were sent and not yet released */
+  uint32_t there;        /* requests that have arrived and are not over; see THERE */
+  uint32_t lane;         /* of the warm-up */
+  bool is_finished;      /* what is left of it are roots that are not released */
+  bool is_partial;       /* began in the warm-up: no task */
+  bool is_broken;        /* a node that is not in the background was given up */
   bool has_foreground;
   bool holds_room;         /* of the concurrency */
   struct blis__live *next; /* in order of start */
@@ -97,8 +97,8 @@ struct blis_graph_player {
 
   blis__live *first; /* those that are being played */
   blis__live *last;
-  blis_map nodes;          /* that are on their way, by number of the request */
-  blis_event_queue *roots; /* that wait for their time */
+  blis_map nodes;                /* that are on their way, by number of the request */
+  blis_event_queue *roots;       /* that wait for their time */
   BLIS_ARRAY(blis__ready) ready; /* behind the last end, with their times */
   size_t next_ready;
   BLIS_ARRAY(uint32_t)
@@ -106,9 +106,9 @@ struct blis_graph_player {
 
   BLIS_ARRAY(blis__lane) lanes; /* of the warm-up */
   size_t warming;               /* of these */
-  int64_t there; /* requests that have arrived and are not over; see THERE */
-  int64_t busy_until_us; /* the last end or start of all */
-  int64_t measured_us;   /* when the measurement began; -1 = not yet */
+  int64_t there;                /* requests that have arrived and are not over; see THERE */
+  int64_t busy_until_us;        /* the last end or start of all */
+  int64_t measured_us;          /* when the measurement began; -1 = not yet */
   bool has_begun;
 
   blis_graph next; /* of the feed, not yet played */
@@ -135,48 +135,41 @@ struct blis_graph_player {
 int64_t blis__player_scaled(const blis_graph_player *p, int64_t time_us);
 
 /* Looks for a graph that is to be played, unless one is there. */
-BLIS_MUSTUSE blis_status blis__player_need_next(blis_graph_player *p,
-                                                blis_error *error);
+BLIS_MUSTUSE blis_status blis__player_need_next(blis_graph_player *p, blis_error *error);
 
 /* Starts the graph that is next; nothing of it is submitted. */
-BLIS_MUSTUSE blis_status blis__player_start(blis_graph_player *p,
-                                            int64_t start_us,
-                                            blis__live **started,
-                                            blis_error *error);
+BLIS_MUSTUSE blis_status blis__player_start(blis_graph_player *p, int64_t start_us,
+                                            blis__live **started, blis_error *error);
 
 /* A node waits for nothing any more: it arrives its delay behind after_us. */
-BLIS_MUSTUSE blis_status blis__player_submit(blis_graph_player *p,
-                                             blis__live *l, uint32_t index,
+BLIS_MUSTUSE blis_status blis__player_submit(blis_graph_player *p, blis__live *l, uint32_t index,
                                              int64_t after_us);
 
 /* The same of all that wait for nothing; they idle no longer than they may. */
-BLIS_MUSTUSE blis_status blis__player_submit_free(blis_graph_player *p,
-                                                  blis__live *l, int64_t at_us);
+BLIS_MUSTUSE blis_status blis__player_submit_free(blis_graph_player *p, blis__live *l,
+                                                  int64_t at_us);
 
 /* Whether a graph gives its room of the concurrency back now. */
 bool blis__player_gives_room(blis__live *l);
 
 /* Starts another graph where one has made room. */
-BLIS_MUSTUSE blis_status blis__player_use_room(blis_graph_player *p,
-                                               int64_t at_us,
+BLIS_MUSTUSE blis_status blis__player_use_room(blis_graph_player *p, int64_t at_us,
                                                blis_error *error);
 
 void blis__player_count_over(blis__live *l, uint32_t index);
 
 /* All nodes of the graph are over: what is left of it is its task. */
-BLIS_MUSTUSE blis_status blis__player_finish(blis_graph_player *p,
-                                             blis__live *l, blis_error *error);
+BLIS_MUSTUSE blis_status blis__player_finish(blis_graph_player *p, blis__live *l,
+                                             blis_error *error);
 
 /* Of player_copy.c. */
 
 /* Memory with a copy of the graph, whose segments are of this play alone; NULL
    = out of memory. */
-blis__live *blis__player_new_live(blis_graph_player *p,
-                                  const blis_graph *graph);
+blis__live *blis__player_new_live(blis_graph_player *p, const blis_graph *graph);
 
 /* Played again, its sessions are not those of the play before. */
-BLIS_MUSTUSE blis_status
-blis__player_rename_sessions(const blis_graph_player *p, blis__live *l);
+BLIS_MUSTUSE blis_status blis__player_rename_sessions(const blis_graph_player *p, blis__live *l);
 
 /* Nothing of it has been submitted; start_us is known. */
 void blis__player_fill_live(const blis_graph_player *p, blis__live *l);
@@ -192,8 +185,7 @@ blis_task blis__player_task_of(const blis_graph_player *p, const blis__live *l);
 /* Of player_lanes.c. */
 
 /* With concurrency: the first graphs start, all at time 0. */
-BLIS_MUSTUSE blis_status blis__player_begin(blis_graph_player *p,
-                                            blis_error *error);
+BLIS_MUSTUSE blis_status blis__player_begin(blis_graph_player *p, blis_error *error);
 
 /* Nothing arrives after it; BLIS_TIME_NEVER_US = for ever. */
 int64_t blis__player_end_us(const blis_graph_player *p);
@@ -202,13 +194,11 @@ int64_t blis__player_end_us(const blis_graph_player *p);
 int64_t blis__player_cancel_us(const blis_graph_player *p);
 
 /* A request of the warm-up is over: its lane goes on. */
-BLIS_MUSTUSE blis_status blis__player_warmed(blis_graph_player *p,
-                                             blis__node *n, int64_t end_us,
+BLIS_MUSTUSE blis_status blis__player_warmed(blis_graph_player *p, blis__node *n, int64_t end_us,
                                              blis_error *error);
 
 /* Shortens waits where nothing of the graph is on its way, ... */
-BLIS_MUSTUSE blis_status blis__player_cap_tree(blis_graph_player *p,
-                                               blis__live *l);
+BLIS_MUSTUSE blis_status blis__player_cap_tree(blis_graph_player *p, blis__live *l);
 /* ... or nothing at all. */
 BLIS_MUSTUSE blis_status blis__player_cap_all(blis_graph_player *p);
 

@@ -7,13 +7,10 @@ typedef blis__node node;
 typedef blis__live live;
 
 static int64_t wait_of(const live *l, const node *n) {
-  return n->arrival_us - (n->waited_for == NO_NODE
-                              ? l->start_us
-                              : l->nodes[n->waited_for].end_us);
+  return n->arrival_us - (n->waited_for == NO_NODE ? l->start_us : l->nodes[n->waited_for].end_us);
 }
 
-static void add_path(const blis_graph_player *p, const live *l, blis_task *task,
-                     uint32_t last) {
+static void add_path(const blis_graph_player *p, const live *l, blis_task *task, uint32_t last) {
   for (uint32_t i = last; i != NO_NODE; i = l->nodes[i].waited_for) {
     const node *n = &l->nodes[i];
     int64_t delay_us = wait_of(l, n);
@@ -29,8 +26,7 @@ static void add_path(const blis_graph_player *p, const live *l, blis_task *task,
 }
 
 bool blis__player_has_ended(const node *n) {
-  return n->state == BLIS__COMPLETED ||
-         (n->state == BLIS__GIVEN_UP && n->end_us >= 0);
+  return n->state == BLIS__COMPLETED || (n->state == BLIS__GIVEN_UP && n->end_us >= 0);
 }
 
 blis_task blis__player_task_of(const blis_graph_player *p, const live *l) {
@@ -55,8 +51,7 @@ blis_task blis__player_task_of(const blis_graph_player *p, const live *l) {
     }
     task.request_us += n->end_us - n->arrival_us;
     task.waited_us += wait_of(l, n);
-    if (!l->graph.nodes[i].is_background &&
-        (last == NO_NODE || n->end_us > task.end_us)) {
+    if (!l->graph.nodes[i].is_background && (last == NO_NODE || n->end_us > task.end_us)) {
       last = i;
       task.end_us = n->end_us;
     }

@@ -21,8 +21,8 @@ static void quote_long_numbers(blis_slice text, blis_buffer *quoted) {
     char c = text.data[i];
     bool is_digit = c >= '0' && c <= '9';
     size_t length = 0;
-    while (!in_text && is_digit && i + length < text.length &&
-           text.data[i + length] >= '0' && text.data[i + length] <= '9') {
+    while (!in_text && is_digit && i + length < text.length && text.data[i + length] >= '0' &&
+           text.data[i + length] <= '9') {
       length++;
     }
     if (length >= LONG_DIGITS && (i == 0 || text.data[i - 1] != '.')) {
@@ -46,26 +46,22 @@ static void quote_long_numbers(blis_slice text, blis_buffer *quoted) {
   }
 }
 
-static blis_status parse_quoted(blis__graph_rows *rows, int64_t line,
-                                blis_slice text) {
+static blis_status parse_quoted(blis__graph_rows *rows, int64_t line, blis_slice text) {
   blis_buffer quoted;
   blis_buffer_init(&quoted, rows->alloc);
   quote_long_numbers(text, &quoted);
   blis_status status = blis_buffer_status(&quoted);
   if (status == BLIS_OK) {
-    status = blis_json_parse(&rows->json, rows->path, line,
-                             blis_buffer_slice(&quoted), NULL);
+    status = blis_json_parse(&rows->json, rows->path, line, blis_buffer_slice(&quoted), NULL);
   }
   blis_buffer_deinit(&quoted);
   return status;
 }
 
-static blis_status parse_object(blis__graph_rows *rows, int64_t line,
-                                blis_slice text, blis_json_value *object,
-                                blis_error *error) {
+static blis_status parse_object(blis__graph_rows *rows, int64_t line, blis_slice text,
+                                blis_json_value *object, blis_error *error) {
   blis_error own;
-  blis_status status =
-      blis_json_parse(&rows->json, rows->path, line, text, &own);
+  blis_status status = blis_json_parse(&rows->json, rows->path, line, text, &own);
   if (status != BLIS_OK && parse_quoted(rows, line, text) != BLIS_OK) {
     return blis_fail(error, status, "%s", own.message);
   }
@@ -74,8 +70,7 @@ static blis_status parse_object(blis__graph_rows *rows, int64_t line,
 }
 
 /* What is left of the file. */
-static blis_status read_rest(blis__graph_rows *rows, blis_buffer *buffer,
-                             blis_error *error) {
+static blis_status read_rest(blis__graph_rows *rows, blis_buffer *buffer, blis_error *error) {
   blis_text_line line;
   bool has_line = true;
   while (has_line) {
@@ -95,33 +90,29 @@ static blis_status read_rest(blis__graph_rows *rows, blis_buffer *buffer,
   return BLIS_OK;
 }
 
-blis_status blis__graph_open_input(const blis_alloc *alloc, const char *path,
-                                   blis_input **input, blis_error *error) {
+blis_status blis__graph_open_input(const blis_alloc *alloc, const char *path, blis_input **input,
+                                   blis_error *error) {
   BLIS_TRY(blis_input_open(alloc, path, input, error));
   if (blis_input_file_size(*input) >= 0) {
     return BLIS_OK;
   }
   blis_input_close(*input);
-  return blis_fail(error, BLIS_ERR_INVALID,
-                   "%s: graphs are read twice, so they must be in a file",
+  return blis_fail(error, BLIS_ERR_INVALID, "%s: graphs are read twice, so they must be in a file",
                    path);
 }
 
 /* The file is over. */
 static void note_empty(blis__graph_rows *rows) {
-  rows->known->empty_files +=
-      rows->folder != NULL && !rows->has_content && rows->known->is_first;
+  rows->known->empty_files += rows->folder != NULL && !rows->has_content && rows->known->is_first;
   rows->has_content = true; /* it is noted once */
 }
 
 /* The next file of the folder, if there is one. */
-static blis_status open_next(blis__graph_rows *rows, bool *has_file,
-                             blis_error *error) {
+static blis_status open_next(blis__graph_rows *rows, bool *has_file, blis_error *error) {
   const char *path = NULL;
   blis_input *input;
   if (rows->folder != NULL) {
-    BLIS_TRY_MEM(blis__graph_folder_next(rows->folder, &path, &rows->is_whole),
-                 error);
+    BLIS_TRY_MEM(blis__graph_folder_next(rows->folder, &path, &rows->is_whole), error);
   }
   *has_file = path != NULL;
   if (!*has_file) {
@@ -136,24 +127,22 @@ static blis_status open_next(blis__graph_rows *rows, bool *has_file,
 }
 
 /* The file is one object: its first line says that there is one. */
-static blis_status read_whole(blis__graph_rows *rows, blis_text_line first,
-                              blis_json_value *object, blis_error *error) {
+static blis_status read_whole(blis__graph_rows *rows, blis_text_line first, blis_json_value *object,
+                              blis_error *error) {
   blis_buffer buffer;
   blis_buffer_init(&buffer, rows->alloc);
   blis_buffer_bytes(&buffer, first.content.data, first.content.length);
   blis_buffer_char(&buffer, '\n');
   blis_status status = read_rest(rows, &buffer, error);
   if (status == BLIS_OK) {
-    status = parse_object(rows, first.number, blis_buffer_slice(&buffer),
-                          object, error);
+    status = parse_object(rows, first.number, blis_buffer_slice(&buffer), object, error);
   }
   blis_buffer_deinit(&buffer);
   return status;
 }
 
-blis_status blis__graph_next_object(blis__graph_rows *rows,
-                                    blis_json_value *object, int64_t *number,
-                                    bool *has_line, blis_error *error) {
+blis_status blis__graph_next_object(blis__graph_rows *rows, blis_json_value *object,
+                                    int64_t *number, bool *has_line, blis_error *error) {
   blis_text_line line;
   bool is_blank = true;
   while (is_blank) {
@@ -170,42 +159,36 @@ blis_status blis__graph_next_object(blis__graph_rows *rows,
   }
   rows->has_content = true;
   *number = line.number;
-  return rows->is_whole
-             ? read_whole(rows, line, object, error)
-             : parse_object(rows, line.number, line.content, object, error);
+  return rows->is_whole ? read_whole(rows, line, object, error)
+                        : parse_object(rows, line.number, line.content, object, error);
 }
 
-blis_status blis__graph_read_all(blis__graph_rows *rows, blis_json_value *root,
-                                 blis_error *error) {
+blis_status blis__graph_read_all(blis__graph_rows *rows, blis_json_value *root, blis_error *error) {
   blis_buffer buffer;
   blis_buffer_init(&buffer, rows->alloc);
   blis_status status = read_rest(rows, &buffer, error);
   if (status == BLIS_OK) {
-    status = blis_json_parse(&rows->json, rows->path, 1,
-                             blis_buffer_slice(&buffer), error);
+    status = blis_json_parse(&rows->json, rows->path, 1, blis_buffer_slice(&buffer), error);
   }
   blis_buffer_deinit(&buffer);
   *root = blis_json_root(&rows->json);
   return status;
 }
 
-blis_status blis__graph_time(blis_json_value object, const char *key,
-                             double unit_us, int64_t *time_us,
-                             blis_error *error) {
+blis_status blis__graph_time(blis_json_value object, const char *key, double unit_us,
+                             int64_t *time_us, blis_error *error) {
   blis_json_value value = blis_json_member(object, key);
   double time;
   if (!blis_json_has(value)) {
     return BLIS_OK;
   }
-  BLIS_TRY(blis_json_double(value, 0, (double)BLIS_TIME_SPAN_MAX_US / unit_us,
-                            &time, error));
+  BLIS_TRY(blis_json_double(value, 0, (double)BLIS_TIME_SPAN_MAX_US / unit_us, &time, error));
   *time_us = llround(time * unit_us);
   return BLIS_OK;
 }
 
-blis_status blis__graph_either_time(blis_json_value object, const char *key,
-                                    const char *other, double unit_us,
-                                    int64_t *time_us, blis_error *error) {
+blis_status blis__graph_either_time(blis_json_value object, const char *key, const char *other,
+                                    double unit_us, int64_t *time_us, blis_error *error) {
   blis_json_value second = blis_json_member(object, other);
   int64_t first_us = *time_us;
   BLIS_TRY(blis__graph_time(object, key, unit_us, &first_us, error));
@@ -223,8 +206,8 @@ blis_status blis__graph_either_time(blis_json_value object, const char *key,
   return BLIS_OK;
 }
 
-blis_status blis__graph_tokens(blis_json_value object, const char *key,
-                               uint32_t *tokens, blis_error *error) {
+blis_status blis__graph_tokens(blis_json_value object, const char *key, uint32_t *tokens,
+                               blis_error *error) {
   blis_json_value value = blis_json_member(object, key);
   int64_t read;
   if (!blis_json_has(value)) {
@@ -235,8 +218,8 @@ blis_status blis__graph_tokens(blis_json_value object, const char *key,
   return BLIS_OK;
 }
 
-blis_status blis__graph_name(blis__graph_rows *rows, blis_json_value object,
-                             const char *key, uint32_t *id, blis_error *error) {
+blis_status blis__graph_name(blis__graph_rows *rows, blis_json_value object, const char *key,
+                             uint32_t *id, blis_error *error) {
   blis_json_value value = blis_json_member(object, key);
   char digits[BLIS_INT64_TEXT_SIZE];
   blis_slice name = {0};
@@ -248,14 +231,12 @@ blis_status blis__graph_name(blis__graph_rows *rows, blis_json_value object,
     BLIS_TRY(blis_json_text(value, &name, error));
   }
   if (name.length > 0) {
-    BLIS_TRY_MEM(blis_intern_add(rows->strings, name.data, name.length, id),
-                 error);
+    BLIS_TRY_MEM(blis_intern_add(rows->strings, name.data, name.length, id), error);
   }
   return BLIS_OK;
 }
 
-blis_status blis__graph_text(blis__graph_rows *rows, uint32_t *id,
-                             const char *format, ...) {
+blis_status blis__graph_text(blis__graph_rows *rows, uint32_t *id, const char *format, ...) {
   char text[BLIS_REQUEST_ID_SIZE];
   va_list arguments;
   va_start(arguments, format);
@@ -265,8 +246,7 @@ blis_status blis__graph_text(blis__graph_rows *rows, uint32_t *id,
   return blis_intern_add(rows->strings, text, used, id);
 }
 
-blis_status blis__graph_need(blis_json_value object, const char *key,
-                             blis_error *error) {
+blis_status blis__graph_need(blis_json_value object, const char *key, blis_error *error) {
   blis_json_value value = blis_json_member(object, key);
   return blis_json_has(value) ? BLIS_OK
                               : blis_json_fail(value,
@@ -275,17 +255,15 @@ blis_status blis__graph_need(blis_json_value object, const char *key,
                                                error);
 }
 
-blis_status blis__graph_add(blis__graph_rows *rows, int64_t line,
-                            const blis_graph_node *node, bool chains,
-                            const uint32_t *waits, uint32_t wait_count,
+blis_status blis__graph_add(blis__graph_rows *rows, int64_t line, const blis_graph_node *node,
+                            bool chains, const uint32_t *waits, uint32_t wait_count,
                             blis_error *error) {
   blis_error own = {0};
-  blis_status status = blis_graph_builder_add(&rows->builder, node, chains,
-                                              waits, wait_count, &own);
+  blis_status status =
+      blis_graph_builder_add(&rows->builder, node, chains, waits, wait_count, &own);
   return status == BLIS_OK || status == BLIS_ERR_NOMEM
              ? status
-             : blis_fail(error, status, "%s:%lld: %s", rows->path,
-                         (long long)line, own.message);
+             : blis_fail(error, status, "%s:%lld: %s", rows->path, (long long)line, own.message);
 }
 
 int64_t blis__graph_capped(const blis__graph_rows *rows, int64_t delay_us) {
@@ -293,8 +271,7 @@ int64_t blis__graph_capped(const blis__graph_rows *rows, int64_t delay_us) {
   return cap_us > 0 && delay_us > cap_us ? cap_us : delay_us;
 }
 
-void blis__graph_see(blis__graph_rows *rows, blis_json_value object,
-                     const char *const *known) {
+void blis__graph_see(blis__graph_rows *rows, blis_json_value object, const char *const *known) {
   if (rows->known->is_first) {
     blis__unread_see_members(&rows->known->unread, object, known);
   }

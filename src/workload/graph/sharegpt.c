@@ -19,37 +19,33 @@ typedef struct reading {
 
 static bool recognise(blis_slice head) {
   static const char *const words[] = {"\"conversations\"", "\"from\"", NULL};
-  return head.length > 0 && head.data[0] == '[' &&
-         blis__graph_head_has(head, words);
+  return head.length > 0 && head.data[0] == '[' && blis__graph_head_has(head, words);
 }
 
 /* The tokens of a text. */
-static blis_status count_tokens(const reading *r, blis_json_value turn,
-                                uint32_t *tokens, blis_error *error) {
+static blis_status count_tokens(const reading *r, blis_json_value turn, uint32_t *tokens,
+                                blis_error *error) {
   double bytes = r->rows.options->bytes_per_token;
   blis_slice text;
   BLIS_TRY(blis_json_text(blis_json_member(turn, "value"), &text, error));
   double count = ceil((double)text.length / (bytes > 0 ? bytes : 4));
-  *tokens = count < BLIS_WORKLOAD_MAX_TOKENS ? (uint32_t)count
-                                             : BLIS_WORKLOAD_MAX_TOKENS;
+  *tokens = count < BLIS_WORKLOAD_MAX_TOKENS ? (uint32_t)count : BLIS_WORKLOAD_MAX_TOKENS;
   return BLIS_OK;
 }
 
-static blis_status read_turn(const reading *r, blis_json_value turn,
-                             bool *is_answer, uint32_t *tokens,
-                             blis_error *error) {
+static blis_status read_turn(const reading *r, blis_json_value turn, bool *is_answer,
+                             uint32_t *tokens, blis_error *error) {
   blis_slice from;
   BLIS_TRY(blis_json_need_object(turn, error));
   BLIS_TRY(blis_json_text(blis_json_member(turn, "from"), &from, error));
-  *is_answer =
-      blis_slice_equals(from, "gpt") || blis_slice_equals(from, "assistant") ||
-      blis_slice_equals(from, "chatgpt") || blis_slice_equals(from, "bing") ||
-      blis_slice_equals(from, "bard");
+  *is_answer = blis_slice_equals(from, "gpt") || blis_slice_equals(from, "assistant") ||
+               blis_slice_equals(from, "chatgpt") || blis_slice_equals(from, "bing") ||
+               blis_slice_equals(from, "bard");
   return count_tokens(r, turn, tokens, error);
 }
 
-static blis_status add_request(reading *r, uint32_t session, uint32_t question,
-                               uint32_t answer, blis_error *error) {
+static blis_status add_request(reading *r, uint32_t session, uint32_t question, uint32_t answer,
+                               blis_error *error) {
   uint32_t round = (uint32_t)r->rows.builder.nodes.count;
   const uint32_t before = round - 1;
   const blis_graph_node node = {.request = {.prompt_tokens = question,
@@ -57,14 +53,12 @@ static blis_status add_request(reading *r, uint32_t session, uint32_t question,
                                             .max_output_tokens = answer,
                                             .session = session,
                                             .round_index = (int32_t)round},
-                                .extends =
-                                    round > 0 ? before : BLIS_GRAPH_NO_NODE};
+                                .extends = round > 0 ? before : BLIS_GRAPH_NO_NODE};
   r->rows.known->estimated += r->rows.known->is_first;
   return blis__graph_add(&r->rows, 1, &node, true, &before, round > 0, error);
 }
 
-static blis_status build(reading *r, blis_json_value entry, uint32_t session,
-                         blis_error *error) {
+static blis_status build(reading *r, blis_json_value entry, uint32_t session, blis_error *error) {
   blis_json_value turns = blis_json_member(entry, "conversations");
   BLIS_TRY(blis_json_need_array(turns, error));
   uint32_t question = 0;
@@ -72,12 +66,10 @@ static blis_status build(reading *r, blis_json_value entry, uint32_t session,
   for (size_t i = 0; i < blis_json_count(turns); i++) {
     bool is_answer;
     uint32_t tokens;
-    BLIS_TRY(
-        read_turn(r, blis_json_item(turns, i), &is_answer, &tokens, error));
+    BLIS_TRY(read_turn(r, blis_json_item(turns, i), &is_answer, &tokens, error));
     if (!is_answer) {
-      question = question + tokens < BLIS_WORKLOAD_MAX_TOKENS
-                     ? question + tokens
-                     : BLIS_WORKLOAD_MAX_TOKENS;
+      question = question + tokens < BLIS_WORKLOAD_MAX_TOKENS ? question + tokens
+                                                              : BLIS_WORKLOAD_MAX_TOKENS;
     } else if (question > 0) {
       BLIS_TRY(add_request(r, session, question, tokens, error));
       question = 0;
@@ -87,13 +79,12 @@ static blis_status build(reading *r, blis_json_value entry, uint32_t session,
 }
 
 /* The file is one JSON text: which conversation it is says more than a line. */
-static blis_status fail_in(const reading *r, blis_status status,
-                           const blis_error *own, blis_error *error) {
+static blis_status fail_in(const reading *r, blis_status status, const blis_error *own,
+                           blis_error *error) {
   if (status == BLIS_OK || status == BLIS_ERR_NOMEM) {
     return status;
   }
-  return blis_fail(error, status, "%s (conversation %zu of the list)",
-                   own->message, r->next + 1);
+  return blis_fail(error, status, "%s (conversation %zu of the list)", own->message, r->next + 1);
 }
 
 static blis_status read_entry(reading *r, blis_error *error) {
@@ -102,15 +93,12 @@ static blis_status read_entry(reading *r, blis_error *error) {
   BLIS_TRY(blis_json_need_object(entry, error));
   BLIS_TRY(blis__graph_name(&r->rows, entry, "id", &r->name, error));
   if (r->name == 0) {
-    BLIS_TRY_MEM(
-        blis__graph_text(&r->rows, &r->name, "conversation_%zu", r->next + 1),
-        error);
+    BLIS_TRY_MEM(blis__graph_text(&r->rows, &r->name, "conversation_%zu", r->next + 1), error);
   }
   return build(r, entry, r->name, error);
 }
 
-static blis_status next(void *reader, blis_graph *graph, bool *done,
-                        blis_error *error) {
+static blis_status next(void *reader, blis_graph *graph, bool *done, blis_error *error) {
   reading *r = reader;
   for (; r->next < blis_json_count(r->root); r->next++) {
     blis_error own = {0};

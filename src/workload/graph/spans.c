@@ -63,15 +63,13 @@ static blis_json_value attribute(blis_json_value object, const char *name) {
         blis_slice_equals(key, name)) {
       blis_json_value value = blis_json_member(one, "value");
       blis_json_value whole = blis_json_member(value, "intValue");
-      return blis_json_has(whole) ? whole
-                                  : blis_json_member(value, "stringValue");
+      return blis_json_has(whole) ? whole : blis_json_member(value, "stringValue");
     }
   }
   return blis_json_item(attributes, SIZE_MAX); /* missing */
 }
 
-static blis_json_value first_of(blis_json_value object,
-                                const char *const *names) {
+static blis_json_value first_of(blis_json_value object, const char *const *names) {
   blis_json_value value = attribute(object, names[0]);
   for (size_t i = 1; !blis_json_has(value) && names[i] != NULL; i++) {
     value = attribute(object, names[i]);
@@ -80,23 +78,21 @@ static blis_json_value first_of(blis_json_value object,
 }
 
 /* Whole numbers of 64 bits are texts in OTLP. */
-static blis_status read_whole(blis_json_value value, int64_t max,
-                              int64_t *result, blis_error *error) {
+static blis_status read_whole(blis_json_value value, int64_t max, int64_t *result,
+                              blis_error *error) {
   blis_slice text;
   if (blis_json_type_of(value) != BLIS_JSON_TEXT) {
     return blis_json_int64(value, 0, max, result, error);
   }
   BLIS_TRY(blis_json_text(value, &text, error));
-  if (blis_parse_int64(text, result) != BLIS_NUMBER_OK || *result < 0 ||
-      *result > max) {
+  if (blis_parse_int64(text, result) != BLIS_NUMBER_OK || *result < 0 || *result > max) {
     return blis_json_fail(value, "is no number that is allowed here", error);
   }
   return BLIS_OK;
 }
 
 /* A time as text, or as a number since 1970 in s, ms, us or ns, by its size. */
-static blis_status read_time(blis_json_value value, int64_t *time_us,
-                             blis_error *error) {
+static blis_status read_time(blis_json_value value, int64_t *time_us, blis_error *error) {
   blis_slice text = {0};
   double number;
   int64_t time_ns;
@@ -113,10 +109,7 @@ static blis_status read_time(blis_json_value value, int64_t *time_us,
   } else {
     BLIS_TRY(blis_json_double(value, 0, 9e18, &number, error));
   }
-  double unit_us = number < 1e11   ? 1e6
-                   : number < 1e14 ? 1e3
-                   : number < 1e17 ? 1
-                                   : 1e-3;
+  double unit_us = number < 1e11 ? 1e6 : number < 1e14 ? 1e3 : number < 1e17 ? 1 : 1e-3;
   *time_us = (int64_t)(number * unit_us);
   return BLIS_OK;
 }
@@ -124,25 +117,22 @@ static blis_status read_time(blis_json_value value, int64_t *time_us,
 /* Spans. */
 
 static bool has_failed(blis_json_value object) {
-  blis_json_value code =
-      blis_json_member(blis_json_member(object, "status"), "code");
+  blis_json_value code = blis_json_member(blis_json_member(object, "status"), "code");
   blis_slice text = {0};
   int64_t number = 0;
   if (blis_json_type_of(code) == BLIS_JSON_TEXT) {
     return blis_json_text(code, &text, NULL) == BLIS_OK &&
-           (blis_slice_equals(text, "ERROR") ||
-            blis_slice_equals(text, "STATUS_CODE_ERROR"));
+           (blis_slice_equals(text, "ERROR") || blis_slice_equals(text, "STATUS_CODE_ERROR"));
   }
-  return blis_json_has(code) &&
-         blis_json_int64(code, 0, 100, &number, NULL) == BLIS_OK && number == 2;
+  return blis_json_has(code) && blis_json_int64(code, 0, 100, &number, NULL) == BLIS_OK &&
+         number == 2;
 }
 
 /* Is it a call of a model that was answered? */
 static bool is_request(blis_json_value object, blis_json_value input) {
   blis_slice operation = {0};
   blis_json_value value = attribute(object, "gen_ai.operation.name");
-  if (blis_json_has(value) &&
-      blis_json_text(value, &operation, NULL) != BLIS_OK) {
+  if (blis_json_has(value) && blis_json_text(value, &operation, NULL) != BLIS_OK) {
     return false;
   }
   bool is_other = blis_slice_equals(operation, "execute_tool") ||
@@ -151,8 +141,7 @@ static bool is_request(blis_json_value object, blis_json_value input) {
   return !is_other && blis_json_has(input) && !has_failed(object);
 }
 
-static blis_status read_tokens(blis_json_value value, uint32_t *tokens,
-                               blis_error *error) {
+static blis_status read_tokens(blis_json_value value, uint32_t *tokens, blis_error *error) {
   int64_t read = 0;
   if (blis_json_has(value)) {
     BLIS_TRY(read_whole(value, BLIS_WORKLOAD_MAX_TOKENS, &read, error));
@@ -161,30 +150,26 @@ static blis_status read_tokens(blis_json_value value, uint32_t *tokens,
   return BLIS_OK;
 }
 
-static blis_status read_name(reading *r, blis_json_value object,
-                             const char *key, const char *other, uint32_t *id,
-                             blis_error *error) {
+static blis_status read_name(reading *r, blis_json_value object, const char *key, const char *other,
+                             uint32_t *id, blis_error *error) {
   BLIS_TRY(blis__graph_name(&r->rows, object, key, id, error));
-  return *id != 0 ? BLIS_OK
-                  : blis__graph_name(&r->rows, object, other, id, error);
+  return *id != 0 ? BLIS_OK : blis__graph_name(&r->rows, object, other, id, error);
 }
 
 static blis_status read_span(reading *r, blis_json_value object, uint32_t trace,
                              blis_error *error) {
-  static const char *const inputs[] = {"gen_ai.usage.input_tokens",
-                                       "gen_ai.usage.prompt_tokens", NULL};
+  static const char *const inputs[] = {"gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens",
+                                       NULL};
   static const char *const outputs[] = {"gen_ai.usage.output_tokens",
                                         "gen_ai.usage.completion_tokens", NULL};
-  static const char *const models[] = {"gen_ai.request.model",
-                                       "gen_ai.response.model", NULL};
+  static const char *const models[] = {"gen_ai.request.model", "gen_ai.response.model", NULL};
   BLIS_TRY(blis_json_need_object(object, error));
   blis_json_value input = first_of(object, inputs);
   if (!is_request(object, input)) {
     r->rows.known->left_out += r->rows.known->is_first;
     return BLIS_OK;
   }
-  span made = {
-      .trace = trace, .order = (uint32_t)r->spans.count, .line = r->line};
+  span made = {.trace = trace, .order = (uint32_t)r->spans.count, .line = r->line};
   if (trace == 0) {
     BLIS_TRY(read_name(r, object, "trace_id", "traceId", &made.trace, error));
   }
@@ -201,14 +186,12 @@ static blis_status read_span(reading *r, blis_json_value object, uint32_t trace,
   }
   BLIS_TRY(read_tokens(input, &made.prompt_tokens, error));
   BLIS_TRY(read_tokens(first_of(object, outputs), &made.output_tokens, error));
-  BLIS_TRY(blis__graph_names_find(r->rows.models, first_of(object, models),
-                                  &made.model, error));
+  BLIS_TRY(blis__graph_names_find(r->rows.models, first_of(object, models), &made.model, error));
   BLIS_TRY_MEM(blis_array_push(r->rows.alloc, &r->spans, made), error);
   return BLIS_OK;
 }
 
-static blis_status read_spans(reading *r, blis_json_value list, uint32_t trace,
-                              blis_error *error) {
+static blis_status read_spans(reading *r, blis_json_value list, uint32_t trace, blis_error *error) {
   BLIS_TRY(blis_json_need_array(list, error));
   for (size_t i = 0; i < blis_json_count(list); i++) {
     BLIS_TRY(read_span(r, blis_json_item(list, i), trace, error));
@@ -216,15 +199,12 @@ static blis_status read_spans(reading *r, blis_json_value list, uint32_t trace,
   return BLIS_OK;
 }
 
-static blis_status read_otlp(reading *r, blis_json_value resources,
-                             blis_error *error) {
+static blis_status read_otlp(reading *r, blis_json_value resources, blis_error *error) {
   BLIS_TRY(blis_json_need_array(resources, error));
   for (size_t i = 0; i < blis_json_count(resources); i++) {
-    blis_json_value scopes =
-        blis_json_member(blis_json_item(resources, i), "scopeSpans");
+    blis_json_value scopes = blis_json_member(blis_json_item(resources, i), "scopeSpans");
     for (size_t s = 0; s < blis_json_count(scopes); s++) {
-      blis_json_value spans =
-          blis_json_member(blis_json_item(scopes, s), "spans");
+      blis_json_value spans = blis_json_member(blis_json_item(scopes, s), "spans");
       if (blis_json_has(spans)) {
         BLIS_TRY(read_spans(r, spans, 0, error));
       }
@@ -253,16 +233,15 @@ static uint32_t before(const span *spans, uint32_t index) {
   uint32_t found = BLIS_GRAPH_NO_NODE;
   for (uint32_t i = 0; i < index; i++) {
     bool may_be = spans[i].end_us <= spans[index].start_us;
-    if (may_be && (found == BLIS_GRAPH_NO_NODE ||
-                   spans[i].end_us >= spans[found].end_us)) {
+    if (may_be && (found == BLIS_GRAPH_NO_NODE || spans[i].end_us >= spans[found].end_us)) {
       found = i;
     }
   }
   return found;
 }
 
-static blis_status add_span(reading *r, const span *spans, uint32_t index,
-                            uint32_t name, blis_error *error) {
+static blis_status add_span(reading *r, const span *spans, uint32_t index, uint32_t name,
+                            blis_error *error) {
   const span *one = &spans[index];
   uint32_t wait = before(spans, index);
   blis_graph_node node = {.request = {.prompt_tokens = one->prompt_tokens,
@@ -277,8 +256,7 @@ static blis_status add_span(reading *r, const span *spans, uint32_t index,
   node.delay_us = one->start_us - from_us;
   if (waits) {
     node.delay_us = blis__graph_capped(&r->rows, node.delay_us);
-    uint64_t context =
-        (uint64_t)spans[wait].prompt_tokens + spans[wait].output_tokens;
+    uint64_t context = (uint64_t)spans[wait].prompt_tokens + spans[wait].output_tokens;
     if (one->prompt_tokens > context) {
       node.extends = wait;
       node.request.prompt_tokens -= (uint32_t)context;
@@ -289,8 +267,8 @@ static blis_status add_span(reading *r, const span *spans, uint32_t index,
   return blis__graph_add(&r->rows, one->line, &node, true, &wait, waits, error);
 }
 
-static blis_status build(reading *r, size_t first, size_t count,
-                         blis_graph *graph, blis_error *error) {
+static blis_status build(reading *r, size_t first, size_t count, blis_graph *graph,
+                         blis_error *error) {
   span *spans = r->spans.items + first;
   uint32_t name = spans[0].trace;
   if (name == 0) {
@@ -317,8 +295,7 @@ static blis_status read_session(reading *r, blis_error *error) {
     blis_json_value top;
     bool has_line;
     size_t had = r->spans.count;
-    BLIS_TRY(
-        blis__graph_next_object(&r->rows, &top, &r->line, &has_line, error));
+    BLIS_TRY(blis__graph_next_object(&r->rows, &top, &r->line, &has_line, error));
     if (!has_line) {
       return BLIS_OK;
     }
@@ -332,8 +309,8 @@ static blis_status read_session(reading *r, blis_error *error) {
       BLIS_TRY(read_spans(r, list, trace, error));
     } else {
       BLIS_TRY(read_span(r, top, 0, error));
-      bool is_other = had > 0 && r->spans.count > had &&
-                      r->spans.items[had].trace != r->spans.items[0].trace;
+      bool is_other =
+          had > 0 && r->spans.count > had && r->spans.items[had].trace != r->spans.items[0].trace;
       if (is_other) {
         r->held = r->spans.items[--r->spans.count];
         r->has_held = true;
@@ -347,14 +324,12 @@ static blis_status read_session(reading *r, blis_error *error) {
   }
 }
 
-static blis_status next(void *reader, blis_graph *graph, bool *done,
-                        blis_error *error) {
+static blis_status next(void *reader, blis_graph *graph, bool *done, blis_error *error) {
   reading *r = reader;
   if (r->next == r->spans.count) {
     BLIS_TRY(read_session(r, error));
     if (r->spans.count > 1) {
-      qsort(r->spans.items, r->spans.count, sizeof *r->spans.items,
-            compare_spans);
+      qsort(r->spans.items, r->spans.count, sizeof *r->spans.items, compare_spans);
     }
   }
   *done = r->spans.count == 0;
@@ -362,8 +337,7 @@ static blis_status next(void *reader, blis_graph *graph, bool *done,
     return BLIS_OK;
   }
   size_t first = r->next;
-  while (r->next < r->spans.count &&
-         r->spans.items[r->next].trace == r->spans.items[first].trace) {
+  while (r->next < r->spans.count && r->spans.items[r->next].trace == r->spans.items[first].trace) {
     r->next++;
   }
   return build(r, first, r->next - first, graph, error);

@@ -21,9 +21,8 @@ static bool recognise(blis_slice head) {
 }
 
 static const char *const top_fields[] = {
-    "id",          "models",        "block_size", "hash_id_scope",
-    "tool_tokens", "system_tokens", "requests",   "totals",
-    NULL};
+    "id",       "models", "block_size", "hash_id_scope", "tool_tokens", "system_tokens",
+    "requests", "totals", NULL};
 static const char *const call_fields[] = {"t",
                                           "type",
                                           "model",
@@ -56,9 +55,8 @@ typedef struct entry {
 /* Calls. */
 
 /* Lengths have two spellings, of which one is to be given. */
-static blis_status read_length(blis_json_value call, const char *key,
-                               const char *other, uint32_t *tokens,
-                               blis_error *error) {
+static blis_status read_length(blis_json_value call, const char *key, const char *other,
+                               uint32_t *tokens, blis_error *error) {
   blis_json_value value = blis_json_member(call, key);
   blis_json_value alias = blis_json_member(call, other);
   if (blis_json_has(value) && blis_json_has(alias)) {
@@ -71,8 +69,7 @@ static blis_status read_length(blis_json_value call, const char *key,
   return blis__graph_tokens(call, key, tokens, error);
 }
 
-static blis_status read_type(blis_json_value call, blis_slice *type,
-                             blis_error *error) {
+static blis_status read_type(blis_json_value call, blis_slice *type, blis_error *error) {
   blis_json_value value = blis_json_member(call, "type");
   *type = blis_slice_of("n");
   if (blis_json_has(value)) {
@@ -80,15 +77,13 @@ static blis_status read_type(blis_json_value call, blis_slice *type,
   }
   if (!blis_slice_equals(*type, "n") && !blis_slice_equals(*type, "s") &&
       !blis_slice_equals(*type, "subagent")) {
-    return blis_json_fail(value, "is not allowed, expected n, s or subagent",
-                          error);
+    return blis_json_fail(value, "is not allowed, expected n, s or subagent", error);
   }
   return BLIS_OK;
 }
 
 /* Ids of blocks that the prompt does not fill are dropped. */
-static void drop_excess(blis__weka *w, blis__graph_rows *rows,
-                        blis__weka_call *call) {
+static void drop_excess(blis__weka *w, blis__graph_rows *rows, blis__weka_call *call) {
   uint32_t full = call->prompt_tokens / w->block_tokens;
   if (call->id_count > full) {
     call->id_count = full;
@@ -96,30 +91,27 @@ static void drop_excess(blis__weka *w, blis__graph_rows *rows,
   }
 }
 
-static blis_status read_call(reading *r, uint32_t agent, blis_json_value value,
-                             int64_t start_us, blis_error *error) {
+static blis_status read_call(reading *r, uint32_t agent, blis_json_value value, int64_t start_us,
+                             blis_error *error) {
   blis__weka *w = &r->w;
   blis__graph_see(&r->rows, value, call_fields);
   blis__weka_call call = {.start_us = start_us, .think_us = -1};
   int64_t took_us = 0;
-  BLIS_TRY(
-      read_length(value, "in", "input_length", &call.prompt_tokens, error));
-  BLIS_TRY(
-      read_length(value, "out", "output_length", &call.output_tokens, error));
+  BLIS_TRY(read_length(value, "in", "input_length", &call.prompt_tokens, error));
+  BLIS_TRY(read_length(value, "out", "output_length", &call.output_tokens, error));
   BLIS_TRY(blis__graph_time(value, "api_time", 1e6, &took_us, error));
   BLIS_TRY(blis__graph_time(value, "think_time", 1e6, &call.think_us, error));
   BLIS_TRY(blis__graph_name(&r->rows, value, "model", &call.model, error));
-  BLIS_TRY(blis__graph_names_find(
-      r->rows.models, blis_json_member(value, "model"), &call.served, error));
-  BLIS_TRY(blis__blocks_read(&w->blocks, blis_json_member(value, "hash_ids"),
-                             &call.first_id, &call.id_count, error));
+  BLIS_TRY(blis__graph_names_find(r->rows.models, blis_json_member(value, "model"), &call.served,
+                                  error));
+  BLIS_TRY(blis__blocks_read(&w->blocks, blis_json_member(value, "hash_ids"), &call.first_id,
+                             &call.id_count, error));
   call.end_us = blis_time_after_us(start_us, took_us);
   drop_excess(w, &r->rows, &call);
   blis_slice type;
   BLIS_TRY(read_type(value, &type, error));
   call.is_streamed = blis_slice_equals(type, "s");
-  if (call.is_streamed && agent != 0 &&
-      r->rows.options->reading == BLIS_GRAPH_INFERENCE_PERF) {
+  if (call.is_streamed && agent != 0 && r->rows.options->reading == BLIS_GRAPH_INFERENCE_PERF) {
     return blis_json_fail(blis_json_member(value, "type"),
                           "is not allowed inside a subagent with reading "
                           "inference-perf, expected n",
@@ -131,8 +123,7 @@ static blis_status read_call(reading *r, uint32_t agent, blis_json_value value,
     BLIS_TRY(blis_json_text(stop, &text, error));
   }
   call.calls_tool = blis_slice_equals(text, "tool_use");
-  BLIS_TRY_MEM(blis_array_push(&w->alloc, &w->agents.items[agent].calls,
-                               (uint32_t)w->calls.count),
+  BLIS_TRY_MEM(blis_array_push(&w->alloc, &w->agents.items[agent].calls, (uint32_t)w->calls.count),
                error);
   BLIS_TRY_MEM(blis_array_push(&w->alloc, &w->calls, call), error);
   return BLIS_OK;
@@ -149,8 +140,7 @@ static int compare_entries(const void *a, const void *b) {
   return (left->place > right->place) - (left->place < right->place);
 }
 
-static blis_status read_entries(reading *r, blis_json_value list,
-                                int64_t basis_us, entry *entries,
+static blis_status read_entries(reading *r, blis_json_value list, int64_t basis_us, entry *entries,
                                 blis_error *error) {
   size_t count = blis_json_count(list);
   for (size_t i = 0; i < count; i++) {
@@ -173,12 +163,11 @@ static blis_status read_entries(reading *r, blis_json_value list,
 }
 
 /* Is a nested time before that of its marker? */
-static blis_status has_earlier(blis_json_value list, int64_t marker_us,
-                               bool *is_earlier, blis_error *error) {
+static blis_status has_earlier(blis_json_value list, int64_t marker_us, bool *is_earlier,
+                               blis_error *error) {
   for (size_t i = 0; i < blis_json_count(list) && !*is_earlier; i++) {
     int64_t time_us = marker_us;
-    BLIS_TRY(
-        blis__graph_time(blis_json_item(list, i), "t", 1e6, &time_us, error));
+    BLIS_TRY(blis__graph_time(blis_json_item(list, i), "t", 1e6, &time_us, error));
     *is_earlier = time_us < marker_us - 1000; /* rounding */
   }
   return BLIS_OK;
@@ -188,9 +177,8 @@ static blis_status has_earlier(blis_json_value list, int64_t marker_us,
  * What nested times are to be moved by. One basis for the whole corpus, which
  * the first reader finds out; GuideLLM looks at the first one of each marker.
  */
-static blis_status find_basis(reading *r, blis_json_value list,
-                              int64_t marker_us, int64_t *basis_us,
-                              blis_error *error) {
+static blis_status find_basis(reading *r, blis_json_value list, int64_t marker_us,
+                              int64_t *basis_us, blis_error *error) {
   blis__graph_known *known = r->rows.known;
   const blis_graph_file_options *options = r->rows.options;
   bool is_relative = options->nested == BLIS_GRAPH_NESTED_RELATIVE;
@@ -198,8 +186,7 @@ static blis_status find_basis(reading *r, blis_json_value list,
     bool is_earlier = false;
     if (options->reading == BLIS_GRAPH_GUIDELLM) {
       int64_t first_us = marker_us;
-      BLIS_TRY(blis__graph_time(blis_json_item(list, 0), "t", 1e6, &first_us,
-                                error));
+      BLIS_TRY(blis__graph_time(blis_json_item(list, 0), "t", 1e6, &first_us, error));
       is_relative = first_us < marker_us;
     } else if (known->is_first) {
       BLIS_TRY(has_earlier(list, marker_us, &is_earlier, error));
@@ -213,24 +200,23 @@ static blis_status find_basis(reading *r, blis_json_value list,
   return BLIS_OK;
 }
 
-static blis_status read_list(reading *r, uint32_t agent, blis_json_value list,
-                             int64_t basis_us, int depth, blis_error *error);
+static blis_status read_list(reading *r, uint32_t agent, blis_json_value list, int64_t basis_us,
+                             int depth, blis_error *error);
 
 /* A name that sessions are made of; 0 = there is none. */
-static blis_status read_id(reading *r, blis_json_value object, const char *key,
-                           uint32_t *id, blis_error *error) {
+static blis_status read_id(reading *r, blis_json_value object, const char *key, uint32_t *id,
+                           blis_error *error) {
   *id = 0;
   BLIS_TRY(blis__graph_name(&r->rows, object, key, id, error));
   return strchr(blis_intern_text(r->rows.strings, *id), ':') == NULL
              ? BLIS_OK
              : blis_json_fail(blis_json_member(object, key),
-                              "is not allowed, expected a name without ':'",
-                              error);
+                              "is not allowed, expected a name without ':'", error);
 }
 
 /* Subagents of one agent_id are several all the same. */
-static blis_status name_session(reading *r, blis_json_value marker,
-                                uint32_t *session, blis_error *error) {
+static blis_status name_session(reading *r, blis_json_value marker, uint32_t *session,
+                                blis_error *error) {
   const blis_intern *strings = r->rows.strings;
   uint32_t name;
   uint64_t *count;
@@ -241,26 +227,23 @@ static blis_status name_session(reading *r, blis_json_value marker,
   const char *agent = name != 0 ? blis_intern_text(strings, name) : "unnamed";
   ++*count;
   if (is_new) {
-    BLIS_TRY_MEM(blis__graph_text(&r->rows, session, "%.120s::sa:%.100s",
-                                  conversation, agent),
+    BLIS_TRY_MEM(blis__graph_text(&r->rows, session, "%.120s::sa:%.100s", conversation, agent),
                  error);
     return BLIS_OK;
   }
   r->rows.known->same_agents += r->rows.known->is_first;
-  BLIS_TRY_MEM(blis__graph_text(&r->rows, session, "%.120s::sa:%.100s:%llu",
-                                conversation, agent,
+  BLIS_TRY_MEM(blis__graph_text(&r->rows, session, "%.120s::sa:%.100s:%llu", conversation, agent,
                                 (unsigned long long)*count),
                error);
   return BLIS_OK;
 }
 
-static blis_status read_marker(reading *r, uint32_t parent, const entry *marker,
-                               int depth, blis_error *error) {
+static blis_status read_marker(reading *r, uint32_t parent, const entry *marker, int depth,
+                               blis_error *error) {
   blis__weka *w = &r->w;
   blis__graph_see(&r->rows, marker->value, marker_fields);
   uint32_t count = (uint32_t)w->agents.items[parent].calls.count;
-  blis__weka_agent agent = {
-      .parent = parent, .spawned = count, .joined = count};
+  blis__weka_agent agent = {.parent = parent, .spawned = count, .joined = count};
   BLIS_TRY(name_session(r, marker->value, &agent.session, error));
   blis_json_value list = blis_json_member(marker->value, "requests");
   if (!blis_json_has(list)) {
@@ -270,25 +253,23 @@ static blis_status read_marker(reading *r, uint32_t parent, const entry *marker,
   BLIS_TRY(blis_json_need_array(list, error));
   BLIS_TRY(find_basis(r, list, marker->time_us, &basis_us, error));
   BLIS_TRY_MEM(blis__weka_add_agent(w, &agent), error);
-  return read_list(r, (uint32_t)w->agent_count - 1, list, basis_us, depth + 1,
-                   error);
+  return read_list(r, (uint32_t)w->agent_count - 1, list, basis_us, depth + 1, error);
 }
 
-static blis_status read_sorted(reading *r, uint32_t agent, const entry *entries,
-                               size_t count, int depth, blis_error *error) {
+static blis_status read_sorted(reading *r, uint32_t agent, const entry *entries, size_t count,
+                               int depth, blis_error *error) {
   for (size_t i = 0; i < count; i++) {
     if (entries[i].is_marker) {
       BLIS_TRY(read_marker(r, agent, &entries[i], depth, error));
     } else {
-      BLIS_TRY(
-          read_call(r, agent, entries[i].value, entries[i].time_us, error));
+      BLIS_TRY(read_call(r, agent, entries[i].value, entries[i].time_us, error));
     }
   }
   return BLIS_OK;
 }
 
-static blis_status read_list(reading *r, uint32_t agent, blis_json_value list,
-                             int64_t basis_us, int depth, blis_error *error) {
+static blis_status read_list(reading *r, uint32_t agent, blis_json_value list, int64_t basis_us,
+                             int depth, blis_error *error) {
   BLIS_TRY(blis_json_need_array(list, error));
   size_t count = blis_json_count(list);
   if (depth > MAX_DEPTH) {
@@ -309,8 +290,7 @@ static blis_status read_list(reading *r, uint32_t agent, blis_json_value list,
 
 /* Conversations. */
 
-static blis_status read_scope(blis__weka *w, blis_json_value top,
-                              blis_error *error) {
+static blis_status read_scope(blis__weka *w, blis_json_value top, blis_error *error) {
   blis_json_value value = blis_json_member(top, "hash_id_scope");
   blis_slice scope = blis_slice_of("global");
   if (blis_json_has(value)) {
@@ -319,8 +299,7 @@ static blis_status read_scope(blis__weka *w, blis_json_value top,
   w->is_global = blis_slice_equals(scope, "global");
   return w->is_global || blis_slice_equals(scope, "local")
              ? BLIS_OK
-             : blis_json_fail(value, "is not allowed, expected local or global",
-                              error);
+             : blis_json_fail(value, "is not allowed, expected local or global", error);
 }
 
 static blis_status note_same_id(reading *r, blis_error *error) {
@@ -336,28 +315,25 @@ static blis_status note_same_id(reading *r, blis_error *error) {
 
 /* The models of a conversation's own calls appear in front of those of its
    subagents, wherever these are in the list. */
-static blis_status see_models(reading *r, blis_json_value list,
-                              blis_error *error) {
+static blis_status see_models(reading *r, blis_json_value list, blis_error *error) {
   size_t count = r->rows.models->given.count > 0 ? blis_json_count(list) : 0;
   for (size_t i = 0; i < count; i++) {
     blis_json_value value = blis_json_item(list, i);
     uint32_t served;
-    BLIS_TRY(blis__graph_names_find(
-        r->rows.models, blis_json_member(value, "model"), &served, error));
+    BLIS_TRY(
+        blis__graph_names_find(r->rows.models, blis_json_member(value, "model"), &served, error));
   }
   return BLIS_OK;
 }
 
-static blis_status read_conversation(reading *r, blis_json_value top,
-                                     blis_error *error) {
+static blis_status read_conversation(reading *r, blis_json_value top, blis_error *error) {
   blis__weka *w = &r->w;
   const blis_graph_file_options *options = r->rows.options;
   blis__graph_see(&r->rows, top, top_fields);
   BLIS_TRY(blis__graph_need(top, "id", error));
   BLIS_TRY(read_id(r, top, "id", &w->id, error));
   if (w->id == 0) {
-    return blis_json_fail(blis_json_member(top, "id"),
-                          "is not allowed, expected a name", error);
+    return blis_json_fail(blis_json_member(top, "id"), "is not allowed, expected a name", error);
   }
   BLIS_TRY(note_same_id(r, error));
   w->block_tokens = USUAL_BLOCK_TOKENS;
@@ -382,15 +358,13 @@ static blis_status read_conversation(reading *r, blis_json_value top,
   return read_list(r, 0, list, 0, 0, error);
 }
 
-static blis_status next(void *reader, blis_graph *graph, bool *done,
-                        blis_error *error) {
+static blis_status next(void *reader, blis_graph *graph, bool *done, blis_error *error) {
   reading *r = reader;
   bool is_empty = true;
   while (is_empty) {
     blis_json_value top;
     bool has_line;
-    BLIS_TRY(
-        blis__graph_next_object(&r->rows, &top, &r->w.line, &has_line, error));
+    BLIS_TRY(blis__graph_next_object(&r->rows, &top, &r->w.line, &has_line, error));
     *done = !has_line;
     if (*done) {
       return BLIS_OK;

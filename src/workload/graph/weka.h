@@ -47,14 +47,14 @@ typedef struct blis__weka_call {
 } blis__weka_call;
 
 typedef struct blis__weka_agent {
-  uint32_t session;   /* a number of strings */
-  uint32_t parent;    /* an agent; BLIS__WEKA_NONE = the root */
-  uint32_t spawned;   /* calls of the parent up to the one that spawned it */
-  uint32_t joined;    /* the call of the parent that waits for it; the count of
-                         its calls = none */
-  bool is_chain;      /* not marked in the file */
-  bool is_background; /* nothing in the foreground waits for it */
-  uint32_t last_node; /* of the graph, while that is built */
+  uint32_t session;           /* a number of strings */
+  uint32_t parent;            /* an agent; BLIS__WEKA_NONE = the root */
+  uint32_t spawned;           /* calls of the parent up to the one that spawned it */
+  uint32_t joined;            /* the call of the parent that waits for it; the count of
+                                 its calls = none */
+  bool is_chain;              /* not marked in the file */
+  bool is_background;         /* nothing in the foreground waits for it */
+  uint32_t last_node;         /* of the graph, while that is built */
   BLIS_ARRAY(uint32_t) calls; /* in the conversation, in order */
 } blis__weka_agent;
 
@@ -67,12 +67,11 @@ typedef struct blis__weka {
   blis__blocks blocks;
   BLIS_ARRAY(blis__weka_call) calls;
   BLIS_ARRAY(blis__weka_agent) agents; /* parents in front of children */
-  size_t agent_count; /* in use; the others keep their memory */
+  size_t agent_count;                  /* in use; the others keep their memory */
 } blis__weka;
 
 /* A new agent without calls; its index is agent_count - 1. */
-BLIS_MUSTUSE blis_status blis__weka_add_agent(blis__weka *w,
-                                              const blis__weka_agent *agent);
+BLIS_MUSTUSE blis_status blis__weka_add_agent(blis__weka *w, const blis__weka_agent *agent);
 
 /*
  * Splits the calls of an agent that are the work of several contexts: a call
@@ -81,12 +80,10 @@ BLIS_MUSTUSE blis_status blis__weka_add_agent(blis__weka *w,
  * begins a new chain, which is spawned by the call that has the longest
  * beginning in common with it.
  */
-BLIS_MUSTUSE blis_status blis__weka_split(blis__weka *w, uint32_t agent,
-                                          blis__graph_rows *rows);
+BLIS_MUSTUSE blis_status blis__weka_split(blis__weka *w, uint32_t agent, blis__graph_rows *rows);
 
 /* Builds the graph of a reading. */
-BLIS_MUSTUSE blis_status blis__weka_build(blis__weka *w, blis__graph_rows *rows,
-                                          blis_graph *graph, bool *is_empty,
-                                          blis_error *error);
+BLIS_MUSTUSE blis_status blis__weka_build(blis__weka *w, blis__graph_rows *rows, blis_graph *graph,
+                                          bool *is_empty, blis_error *error);
 
 #endif

@@ -23,8 +23,7 @@ typedef struct building {
   int64_t first_us; /* the earliest start */
 } building;
 
-static const blis__weka_call *call_of(const building *b, uint32_t agent,
-                                      uint32_t k) {
+static const blis__weka_call *call_of(const building *b, uint32_t agent, uint32_t k) {
   return &b->w->calls.items[b->w->agents.items[agent].calls.items[k]];
 }
 
@@ -60,39 +59,35 @@ static int64_t delay_of(const building *b, const blis__weka_call *call) {
       from_us = i == 0 || end_us > from_us ? end_us : from_us;
     }
   }
-  return blis__graph_capped(
-      b->rows, call->start_us > from_us ? call->start_us - from_us : 0);
+  return blis__graph_capped(b->rows, call->start_us > from_us ? call->start_us - from_us : 0);
 }
 
 /* Nodes. */
 
-static blis_status set_blocks(building *b, const blis__weka_call *call,
-                              uint32_t agent, blis_request *request,
-                              blis_error *error) {
+static blis_status set_blocks(building *b, const blis__weka_call *call, uint32_t agent,
+                              blis_request *request, blis_error *error) {
   blis__weka *w = b->w;
   bool is_apart = b->reading == BLIS_GRAPH_LLMD_ROUTER;
   uint64_t stream = BLIS__BLOCKS_GLOBAL;
   if (is_apart || !w->is_global) {
     stream = BLIS_GRAPH_LOCAL + (is_apart ? agent * b->streams : 0);
   }
-  return blis__blocks_segments(&w->blocks, call->first_id, call->id_count,
-                               stream, w->block_tokens, request, error);
+  return blis__blocks_segments(&w->blocks, call->first_id, call->id_count, stream, w->block_tokens,
+                               request, error);
 }
 
 /* The context of BLIS (Go) grows by what is new since the round before. */
-static uint32_t growth(const building *b, uint32_t k,
-                       const blis__weka_call *call) {
+static uint32_t growth(const building *b, uint32_t k, const blis__weka_call *call) {
   if (k == 0) {
     return call->prompt_tokens;
   }
   const blis__weka_call *before = call_of(b, 0, k - 1);
   int64_t known = (int64_t)before->prompt_tokens + before->output_tokens;
-  return call->prompt_tokens > known ? (uint32_t)(call->prompt_tokens - known)
-                                     : 0;
+  return call->prompt_tokens > known ? (uint32_t)(call->prompt_tokens - known) : 0;
 }
 
-static blis_status add_node(building *b, uint32_t agent, uint32_t k,
-                            int64_t delay_us, blis_error *error) {
+static blis_status add_node(building *b, uint32_t agent, uint32_t k, int64_t delay_us,
+                            blis_error *error) {
   blis__weka *w = b->w;
   blis__weka_agent *a = &w->agents.items[agent];
   uint32_t index = a->calls.items[k];
@@ -100,8 +95,7 @@ static blis_status add_node(building *b, uint32_t agent, uint32_t k,
   bool grows = b->reading == BLIS_GRAPH_GO_BLIS;
   const blis__weka_call *before = k > 0 ? call_of(b, agent, k - 1) : NULL;
   blis_graph_node node = {
-      .request = {.prompt_tokens =
-                      grows ? growth(b, k, call) : call->prompt_tokens,
+      .request = {.prompt_tokens = grows ? growth(b, k, call) : call->prompt_tokens,
                   .output_tokens = call->output_tokens,
                   .max_output_tokens = call->output_tokens,
                   .session = a->session,
@@ -111,10 +105,8 @@ static blis_status add_node(building *b, uint32_t agent, uint32_t k,
       .delay_us = delay_us,
       .tool_us = before != NULL && before->calls_tool ? delay_us : 0,
       .is_background = a->is_background,
-      .parent_session =
-          a->parent == BLIS__WEKA_NONE ? 0 : w->agents.items[a->parent].session,
-      .extends = grows && k > 0 ? b->nodes[a->calls.items[k - 1]]
-                                : BLIS_GRAPH_NO_NODE};
+      .parent_session = a->parent == BLIS__WEKA_NONE ? 0 : w->agents.items[a->parent].session,
+      .extends = grows && k > 0 ? b->nodes[a->calls.items[k - 1]] : BLIS_GRAPH_NO_NODE};
   if (!grows) {
     BLIS_TRY(set_blocks(b, call, agent, &node.request, error));
   }
@@ -124,8 +116,7 @@ static blis_status add_node(building *b, uint32_t agent, uint32_t k,
   }
   b->nodes[index] = (uint32_t)b->rows->builder.nodes.count;
   a->last_node = index;
-  return blis__graph_add(b->rows, w->line, &node, grows, waits,
-                         (uint32_t)b->waits.count, error);
+  return blis__graph_add(b->rows, w->line, &node, grows, waits, (uint32_t)b->waits.count, error);
 }
 
 static blis_status wait_for(building *b, uint32_t call) {
@@ -134,8 +125,7 @@ static blis_status wait_for(building *b, uint32_t call) {
 
 /* Call k of an agent: behind the one before it, or the one that spawned it, and
    behind those whom it joins. */
-static blis_status add_call(building *b, uint32_t agent, uint32_t k,
-                            blis_error *error) {
+static blis_status add_call(building *b, uint32_t agent, uint32_t k, blis_error *error) {
   blis__weka *w = b->w;
   const blis__weka_agent *a = &w->agents.items[agent];
   b->waits.count = 0;
@@ -160,8 +150,7 @@ static uint32_t next_child(const building *b, frame *f) {
   const blis__weka *w = b->w;
   for (; f->call > 0 && f->child < w->agent_count; f->child++) {
     const blis__weka_agent *child = &w->agents.items[f->child];
-    if (child->parent == f->agent && child->spawned == f->call &&
-        child->calls.count > 0) {
+    if (child->parent == f->agent && child->spawned == f->call && child->calls.count > 0) {
       return f->child++;
     }
   }
@@ -172,8 +161,7 @@ static blis_status enter(building *b, uint32_t agent) {
   blis__weka_agent *a = &b->w->agents.items[agent];
   const blis__weka_agent *parent =
       a->parent == BLIS__WEKA_NONE ? NULL : &b->w->agents.items[a->parent];
-  a->is_background = parent != NULL && (parent->is_background ||
-                                        a->joined >= parent->calls.count);
+  a->is_background = parent != NULL && (parent->is_background || a->joined >= parent->calls.count);
   const frame f = {.agent = agent, .child = 1};
   return blis_array_push(&b->w->alloc, &b->frames, f);
 }
@@ -207,8 +195,7 @@ static blis_status build_apart(building *b, blis_error *error) {
         uint32_t before = b->w->agents.items[agent].calls.items[k - 1];
         BLIS_TRY_MEM(wait_for(b, before), error);
       }
-      int64_t delay_us =
-          k > 0 ? delay_of(b, call) : call->start_us - b->first_us;
+      int64_t delay_us = k > 0 ? delay_of(b, call) : call->start_us - b->first_us;
       BLIS_TRY(add_node(b, agent, k, delay_us, error));
     }
   }
@@ -233,15 +220,12 @@ static int compare_timed(const void *a, const void *b) {
   return (left->order > right->order) - (left->order < right->order);
 }
 
-static void sort_calls(const building *b, timed_call *starts,
-                       timed_call *ends) {
+static void sort_calls(const building *b, timed_call *starts, timed_call *ends) {
   uint32_t count = 0;
   for (uint32_t agent = 0; agent < b->w->agent_count; agent++) {
     for (uint32_t k = 0; k < b->w->agents.items[agent].calls.count; k++) {
-      starts[count] = (timed_call){.time_us = call_of(b, agent, k)->start_us,
-                                   .agent = agent,
-                                   .k = k,
-                                   .order = count};
+      starts[count] = (timed_call){
+          .time_us = call_of(b, agent, k)->start_us, .agent = agent, .k = k, .order = count};
       count++;
     }
   }
@@ -264,11 +248,9 @@ static blis_status pack_sessions(const building *b) {
     if (agent->calls.count == 0) {
       continue;
     }
-    const blis__weka_call *last =
-        call_of(b, i, (uint32_t)agent->calls.count - 1);
+    const blis__weka_call *last = call_of(b, i, (uint32_t)agent->calls.count - 1);
     size_t lane = 0;
-    while (lane < free_us.count &&
-           free_us.items[lane] > call_of(b, i, 0)->start_us) {
+    while (lane < free_us.count && free_us.items[lane] > call_of(b, i, 0)->start_us) {
       lane++;
     }
     if (lane == free_us.count) {
@@ -276,17 +258,16 @@ static blis_status pack_sessions(const building *b) {
     }
     if (status == BLIS_OK) {
       free_us.items[lane] = last->end_us;
-      status =
-          blis__graph_text(b->rows, &agent->session, "%.200s:s%zu",
-                           blis_intern_text(b->rows->strings, w->id), lane + 1);
+      status = blis__graph_text(b->rows, &agent->session, "%.200s:s%zu",
+                                blis_intern_text(b->rows->strings, w->id), lane + 1);
     }
   }
   blis_array_deinit(&w->alloc, &free_us);
   return status;
 }
 
-static blis_status build_timed(building *b, timed_call *starts,
-                               timed_call *ends, blis_error *error) {
+static blis_status build_timed(building *b, timed_call *starts, timed_call *ends,
+                               blis_error *error) {
   size_t count = b->w->calls.count;
   size_t ended = 0;
   BLIS_TRY_MEM(pack_sessions(b), error);
@@ -303,13 +284,10 @@ static blis_status build_timed(building *b, timed_call *starts,
     b->waits.count = 0;
     if (before > 0) {
       const timed_call *other = &ends[before - 1];
-      BLIS_TRY_MEM(
-          wait_for(b, b->w->agents.items[other->agent].calls.items[other->k]),
-          error);
+      BLIS_TRY_MEM(wait_for(b, b->w->agents.items[other->agent].calls.items[other->k]), error);
     }
     const blis__weka_call *call = call_of(b, one->agent, one->k);
-    int64_t delay_us =
-        before > 0 ? delay_of(b, call) : call->start_us - b->first_us;
+    int64_t delay_us = before > 0 ? delay_of(b, call) : call->start_us - b->first_us;
     BLIS_TRY(add_node(b, one->agent, one->k, delay_us, error));
   }
   return BLIS_OK;
@@ -333,8 +311,8 @@ static int compare_times(const void *a, const void *b) {
 }
 
 /* Where a time is when no gap between starts is longer than the cap. */
-static int64_t moved(const int64_t *starts, const int64_t *new_starts,
-                     size_t count, int64_t cap_us, int64_t time_us) {
+static int64_t moved(const int64_t *starts, const int64_t *new_starts, size_t count, int64_t cap_us,
+                     int64_t time_us) {
   size_t low = 0;
   size_t high = count;
   while (high - low > 1) {
@@ -384,9 +362,8 @@ static blis_status cap_gaps(const building *b) {
 static void count_dropped(const building *b) {
   for (size_t i = 1; i < b->w->agent_count; i++) {
     const blis__weka_agent *agent = &b->w->agents.items[i];
-    b->rows->known->dropped_agents += b->rows->known->is_first &&
-                                      agent->spawned == 0 &&
-                                      agent->calls.count > 0;
+    b->rows->known->dropped_agents +=
+        b->rows->known->is_first && agent->spawned == 0 && agent->calls.count > 0;
   }
 }
 
@@ -422,8 +399,7 @@ static blis_status build(building *b, blis_error *error) {
   }
   bool is_by_hash = b->reading != BLIS_GRAPH_GO_BLIS;
   if (is_by_hash) {
-    (void)blis_graph_builder_streams(&b->rows->builder,
-                                     b->streams * w->agent_count);
+    (void)blis_graph_builder_streams(&b->rows->builder, b->streams * w->agent_count);
   }
   switch (b->reading) {
   case BLIS_GRAPH_INFERENCE_PERF:
@@ -436,9 +412,8 @@ static blis_status build(building *b, blis_error *error) {
   }
 }
 
-blis_status blis__weka_build(blis__weka *w, blis__graph_rows *rows,
-                             blis_graph *graph, bool *is_empty,
-                             blis_error *error) {
+blis_status blis__weka_build(blis__weka *w, blis__graph_rows *rows, blis_graph *graph,
+                             bool *is_empty, blis_error *error) {
   *is_empty = w->calls.count == 0;
   if (*is_empty) {
     return BLIS_OK;

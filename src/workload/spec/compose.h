@@ -23,9 +23,9 @@ typedef struct blis_spec_part {
  * them have an aggregate rate, when one has rates that no specification can
  * say, and when what comes out is no valid specification.
  */
-BLIS_MUSTUSE blis_status blis_workload_spec_compose(
-    const blis_spec_part *parts, size_t count, blis_arena *arena,
-    blis_workload_spec *whole, blis_status (*note)(void *ud, const char *text),
-    void *ud, blis_error *error);
+BLIS_MUSTUSE blis_status blis_workload_spec_compose(const blis_spec_part *parts, size_t count,
+                                                    blis_arena *arena, blis_workload_spec *whole,
+                                                    blis_status (*note)(void *ud, const char *text),
+                                                    void *ud, blis_error *error);
 
 #endif

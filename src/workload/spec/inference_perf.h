@@ -44,8 +44,8 @@ typedef struct blis_inference_perf_spec {
  * in arena. BLIS_ERR_INVALID names key, value and what is allowed, and
  * sets *fault unless that is NULL.
  */
-BLIS_MUSTUSE blis_status blis_inference_perf_expand(
-    const blis_inference_perf_spec *from, blis_arena *arena,
-    blis_workload_spec *spec, blis_spec_fault *fault, blis_error *error);
+BLIS_MUSTUSE blis_status blis_inference_perf_expand(const blis_inference_perf_spec *from,
+                                                    blis_arena *arena, blis_workload_spec *spec,
+                                                    blis_spec_fault *fault, blis_error *error);
 
 #endif

@@ -9,10 +9,9 @@
 #include "base/nearest.h"
 #include "workload/spec/workload_spec.h"
 
-void blis__spec_reader_init(blis__spec_reader *reader, const blis_alloc *alloc,
-                            blis_arena *arena, bool is_script) {
-  *reader = (blis__spec_reader){
-      .alloc = alloc, .arena = arena, .is_script = is_script};
+void blis__spec_reader_init(blis__spec_reader *reader, const blis_alloc *alloc, blis_arena *arena,
+                            bool is_script) {
+  *reader = (blis__spec_reader){.alloc = alloc, .arena = arena, .is_script = is_script};
   blis_map_init(&reader->members, alloc);
   blis_map_init(&reader->structs, alloc);
 }
@@ -23,10 +22,9 @@ void blis__spec_reader_deinit(blis__spec_reader *reader) {
 }
 
 /* Two maps: a struct has the address of its first member. */
-static blis_status remember(blis_map *places, const void *address,
-                            const blis_yaml_node *node, blis_error *error) {
-  BLIS_TRY_MEM(blis_map_put(places, (uint64_t)(uintptr_t)address,
-                            (uint64_t)(uintptr_t)node),
+static blis_status remember(blis_map *places, const void *address, const blis_yaml_node *node,
+                            blis_error *error) {
+  BLIS_TRY_MEM(blis_map_put(places, (uint64_t)(uintptr_t)address, (uint64_t)(uintptr_t)node),
                error);
   return BLIS_OK;
 }
@@ -38,21 +36,18 @@ static const blis_yaml_node *find(const blis_map *places, const void *address) {
              : NULL;
 }
 
-const blis_yaml_node *blis__spec_find(const blis__spec_reader *reader,
-                                      const void *member) {
+const blis_yaml_node *blis__spec_find(const blis__spec_reader *reader, const void *member) {
   return find(&reader->members, member);
 }
 
-const blis_yaml_node *blis__spec_find_struct(const blis__spec_reader *reader,
-                                             const void *whole) {
+const blis_yaml_node *blis__spec_find_struct(const blis__spec_reader *reader, const void *whole) {
   return find(&reader->structs, whole);
 }
 
 /* Finding keys. */
 
 blis_status blis__spec_fail_key(const blis_yaml_node *key, const char *section,
-                                const char *const *known, size_t known_count,
-                                blis_error *error) {
+                                const char *const *known, size_t known_count, blis_error *error) {
   const char *name = blis_yaml_scalar(key).data;
   blis_nearest nearest = {.wanted = name};
   for (size_t i = 0; i < known_count; i++) {
@@ -78,8 +73,7 @@ size_t blis__section_list_keys(const blis__section *section,
   return count;
 }
 
-static blis_status find_key(const blis__spec_reader *reader,
-                            const blis_yaml_node *name,
+static blis_status find_key(const blis__spec_reader *reader, const blis_yaml_node *name,
                             const blis__section *section, const blis__key **key,
                             blis_error *error) {
   const blis__key *keys[BLIS__SECTION_MAX_KEYS];
@@ -88,8 +82,8 @@ static blis_status find_key(const blis__spec_reader *reader,
   blis_slice wanted = blis_yaml_scalar(name);
   for (size_t i = 0; i < count; i++) {
     known[i] = keys[i]->value.name;
-    bool is_alias = reader->is_script && keys[i]->alias != NULL &&
-                    blis_slice_equals(wanted, keys[i]->alias);
+    bool is_alias =
+        reader->is_script && keys[i]->alias != NULL && blis_slice_equals(wanted, keys[i]->alias);
     if (is_alias || blis_slice_equals(wanted, known[i])) {
       *key = keys[i];
       return BLIS_OK;
@@ -100,9 +94,8 @@ static blis_status find_key(const blis__spec_reader *reader,
 
 /* Values. */
 
-blis_status blis__spec_read_text(blis__spec_reader *reader,
-                                 const blis_yaml_node *node, const char **text,
-                                 blis_error *error) {
+blis_status blis__spec_read_text(blis__spec_reader *reader, const blis_yaml_node *node,
+                                 const char **text, blis_error *error) {
   blis_slice found;
   BLIS_TRY(blis_yaml_text(node, &found, error));
   if (memchr(found.data, '\0', found.length) != NULL) {
@@ -112,23 +105,21 @@ blis_status blis__spec_read_text(blis__spec_reader *reader,
   return *text != NULL ? BLIS_OK : blis_fail_nomem(error);
 }
 
-static blis_status read_loop(const blis_yaml_node *node, blis_loop *loop,
-                             blis_error *error) {
+static blis_status read_loop(const blis_yaml_node *node, blis_loop *loop, blis_error *error) {
   bool is_closed;
   BLIS_TRY(blis_yaml_bool(node, &is_closed, error));
   *loop = is_closed ? BLIS_LOOP_CLOSED : BLIS_LOOP_OPEN;
   return BLIS_OK;
 }
 
-static blis_status read_timeout(const blis_yaml_node *node, int64_t *timeout_us,
-                                bool *is_none, blis_error *error) {
+static blis_status read_timeout(const blis_yaml_node *node, int64_t *timeout_us, bool *is_none,
+                                blis_error *error) {
   BLIS_TRY(blis_yaml_int64(node, INT64_MIN, INT64_MAX, timeout_us, error));
   *is_none = *timeout_us == 0;
   return BLIS_OK;
 }
 
-static blis_status read_tokens(const blis_yaml_node *node, bool *is_lazy,
-                               blis_error *error) {
+static blis_status read_tokens(const blis_yaml_node *node, bool *is_lazy, blis_error *error) {
   blis_slice word;
   BLIS_TRY(blis_yaml_text(node, &word, error));
   *is_lazy = blis_slice_equals(word, "lazy");
@@ -138,24 +129,21 @@ static blis_status read_tokens(const blis_yaml_node *node, bool *is_lazy,
 }
 
 /* Zeroed structs of a section. */
-static blis_status new_structs(blis__spec_reader *reader,
-                               const blis__section *section, size_t count,
-                               char **structs, blis_error *error) {
+static blis_status new_structs(blis__spec_reader *reader, const blis__section *section,
+                               size_t count, char **structs, blis_error *error) {
   *structs = blis_arena_new(reader->arena, count * section->size);
   BLIS_TRY_NEW(*structs, error);
   memset(*structs, 0, count * section->size);
   return BLIS_OK;
 }
 
-static blis_status read_list(blis__spec_reader *reader,
-                             const blis_yaml_node *node, const blis__key *key,
-                             char **list, size_t *count, blis_error *error) {
+static blis_status read_list(blis__spec_reader *reader, const blis_yaml_node *node,
+                             const blis__key *key, char **list, size_t *count, blis_error *error) {
   BLIS_TRY(blis_yaml_need_sequence(node, error));
   *count = blis_yaml_count(node);
   if (*count == 0) {
-    return key->is_required
-               ? blis_yaml_fail(node, "must have at least one member", error)
-               : BLIS_OK;
+    return key->is_required ? blis_yaml_fail(node, "must have at least one member", error)
+                            : BLIS_OK;
   }
   BLIS_TRY(new_structs(reader, key->section, *count, list, error));
   for (size_t i = 0; i < *count; i++) {
@@ -168,9 +156,8 @@ static blis_status read_list(blis__spec_reader *reader,
 }
 
 /* Each key is a name, the first member of its struct. */
-static blis_status read_named(blis__spec_reader *reader,
-                              const blis_yaml_node *node, const blis__key *key,
-                              char **list, size_t *count, blis_error *error) {
+static blis_status read_named(blis__spec_reader *reader, const blis_yaml_node *node,
+                              const blis__key *key, char **list, size_t *count, blis_error *error) {
   BLIS_TRY(blis_yaml_need_mapping(node, error));
   *count = blis_yaml_count(node);
   if (*count == 0) {
@@ -179,8 +166,8 @@ static blis_status read_named(blis__spec_reader *reader,
   BLIS_TRY(new_structs(reader, key->section, *count, list, error));
   for (size_t i = 0; i < *count; i++) {
     char *into = *list + i * key->section->size;
-    BLIS_TRY(blis__spec_read_text(reader, blis_yaml_key(node, i),
-                                  (const char **)(void *)into, error));
+    BLIS_TRY(
+        blis__spec_read_text(reader, blis_yaml_key(node, i), (const char **)(void *)into, error));
     const blis_yaml_node *item = blis_yaml_item(node, i);
     BLIS_TRY(remember(&reader->structs, into, item, error));
     BLIS_TRY(blis__spec_read(reader, item, key->section, into, error));
@@ -188,9 +175,8 @@ static blis_status read_named(blis__spec_reader *reader,
   return BLIS_OK;
 }
 
-static blis_status read_part(blis__spec_reader *reader,
-                             const blis_yaml_node *node, const blis__key *key,
-                             void **part, blis_error *error) {
+static blis_status read_part(blis__spec_reader *reader, const blis_yaml_node *node,
+                             const blis__key *key, void **part, blis_error *error) {
   char *into;
   BLIS_TRY(new_structs(reader, key->section, 1, &into, error));
   BLIS_TRY(remember(&reader->structs, into, node, error));
@@ -199,15 +185,14 @@ static blis_status read_part(blis__spec_reader *reader,
   return BLIS_OK;
 }
 
-static blis_status read_plain(blis__spec_reader *reader,
-                              const blis_yaml_node *node, const blis__key *key,
-                              void *member, bool *flag, blis_error *error) {
+static blis_status read_plain(blis__spec_reader *reader, const blis_yaml_node *node,
+                              const blis__key *key, void *member, bool *flag, blis_error *error) {
   switch (key->kind) {
   case BLIS__KEY_INTEGER:
     return blis_yaml_int64(node, INT64_MIN, INT64_MAX, member, error);
   case BLIS__KEY_NUMBER: /* that is dropped is checked here alone */
-    return blis_yaml_double(node, key->member == BLIS__NO_MEMBER ? 0 : -DBL_MAX,
-                            DBL_MAX, member, error);
+    return blis_yaml_double(node, key->member == BLIS__NO_MEMBER ? 0 : -DBL_MAX, DBL_MAX, member,
+                            error);
   case BLIS__KEY_BOOLEAN:
     return blis_yaml_bool(node, member, error);
   case BLIS__KEY_LOOP:
@@ -225,23 +210,19 @@ static blis_status read_plain(blis__spec_reader *reader,
   }
 }
 
-static blis_status read_value(blis__spec_reader *reader,
-                              const blis_yaml_node *node, const blis__key *key,
-                              char *into, blis_error *error) {
+static blis_status read_value(blis__spec_reader *reader, const blis_yaml_node *node,
+                              const blis__key *key, char *into, blis_error *error) {
   union {
     double number;
     const char *text;
   } dropped;
-  void *member =
-      key->member == BLIS__NO_MEMBER ? (void *)&dropped : into + key->member;
+  void *member = key->member == BLIS__NO_MEMBER ? (void *)&dropped : into + key->member;
   bool has_flag = key->flag != 0;
   switch (key->kind) {
   case BLIS__KEY_LIST:
-    return read_list(reader, node, key, member,
-                     (size_t *)(void *)(into + key->flag), error);
+    return read_list(reader, node, key, member, (size_t *)(void *)(into + key->flag), error);
   case BLIS__KEY_NAMED:
-    return read_named(reader, node, key, member,
-                      (size_t *)(void *)(into + key->flag), error);
+    return read_named(reader, node, key, member, (size_t *)(void *)(into + key->flag), error);
   case BLIS__KEY_PART:
     return read_part(reader, node, key, member, error);
   case BLIS__KEY_INSIDE:
@@ -264,23 +245,19 @@ static blis_status read_value(blis__spec_reader *reader,
 }
 
 /* A key and its alias are the same key. */
-static blis_status check_once(const blis_yaml_node *node, size_t index,
-                              const blis__key *key, blis_error *error) {
+static blis_status check_once(const blis_yaml_node *node, size_t index, const blis__key *key,
+                              blis_error *error) {
   for (size_t i = 0; key->alias != NULL && i < index; i++) {
     blis_slice other = blis_yaml_scalar(blis_yaml_key(node, i));
-    if (blis_slice_equals(other, key->value.name) ||
-        blis_slice_equals(other, key->alias)) {
-      return blis_yaml_fail(blis_yaml_key(node, index),
-                            "is given twice, under two names", error);
+    if (blis_slice_equals(other, key->value.name) || blis_slice_equals(other, key->alias)) {
+      return blis_yaml_fail(blis_yaml_key(node, index), "is given twice, under two names", error);
     }
   }
   return BLIS_OK;
 }
 
-blis_status blis__spec_read(blis__spec_reader *reader,
-                            const blis_yaml_node *node,
-                            const blis__section *section, void *into,
-                            blis_error *error) {
+blis_status blis__spec_read(blis__spec_reader *reader, const blis_yaml_node *node,
+                            const blis__section *section, void *into, blis_error *error) {
   BLIS_TRY(blis_yaml_need_mapping(node, error));
   for (size_t i = 0; i < blis_yaml_count(node); i++) {
     const blis__key *key;
@@ -298,53 +275,45 @@ blis_status blis__spec_read(blis__spec_reader *reader,
 
 /* Zero is what is left out has. */
 static bool is_left_out(const blis__key *key, const char *from) {
-  return key->flag != 0 && key->kind != BLIS__KEY_TIMEOUT &&
-         !*(const bool *)(from + key->flag);
+  return key->flag != 0 && key->kind != BLIS__KEY_TIMEOUT && !*(const bool *)(from + key->flag);
 }
 
-static blis_status check_value(const blis__section_check *check,
-                               const blis__key *key, const char *from,
-                               blis_error *error) {
+static blis_status check_value(const blis__section_check *check, const blis__key *key,
+                               const char *from, blis_error *error) {
   const void *member = from + key->member;
   const blis_key *value = &key->value;
   if (key->kind == BLIS__KEY_NUMBER) {
-    return blis_key_check_number(value, check->where, *(const double *)member,
-                                 error);
+    return blis_key_check_number(value, check->where, *(const double *)member, error);
   }
   if (key->kind != BLIS__KEY_TEXT) {
-    return blis_key_check_integer(value, check->where, *(const int64_t *)member,
-                                  error);
+    return blis_key_check_integer(value, check->where, *(const int64_t *)member, error);
   }
   const char *word = *(const char *const *)member;
   bool is_free = value->choices == NULL || word == NULL || *word == '\0' ||
                  (key->is_free_in_go && check->reproduce_go_blis_defects);
-  return is_free ? BLIS_OK
-                 : blis_key_check_choice(value, check->where, word, error);
+  return is_free ? BLIS_OK : blis_key_check_choice(value, check->where, word, error);
 }
 
 enum { WHERE_SIZE = 200 };
 
 /* How messages about an item of a list, or about a part begin. */
-static void name_item(const blis__section_check *check, const blis__key *key,
-                      const char *item, size_t index, char where[WHERE_SIZE]) {
+static void name_item(const blis__section_check *check, const blis__key *key, const char *item,
+                      size_t index, char where[WHERE_SIZE]) {
   const char *first = *(const char *const *)(const void *)item;
   bool has_id = key->section->starts_with_id && first != NULL && *first != '\0';
   if (key->kind == BLIS__KEY_NAMED) {
-    snprintf(where, WHERE_SIZE, "%.120s%s.%.40s: ", check->where,
-             key->value.name, first);
+    snprintf(where, WHERE_SIZE, "%.120s%s.%.40s: ", check->where, key->value.name, first);
   } else if (key->kind == BLIS__KEY_PART) {
     snprintf(where, WHERE_SIZE, "%.120s%s: ", check->where, key->value.name);
   } else {
-    snprintf(where, WHERE_SIZE, "%.80s%s %zu%s%.60s%s: ", check->where,
-             key->section->name, index + 1, has_id ? " ('" : "",
-             has_id ? first : "", has_id ? "')" : "");
+    snprintf(where, WHERE_SIZE, "%.80s%s %zu%s%.60s%s: ", check->where, key->section->name,
+             index + 1, has_id ? " ('" : "", has_id ? first : "", has_id ? "')" : "");
   }
 }
 
 /* The structs of a part or a list. */
-static blis_status check_items(const blis__section_check *check,
-                               const blis__key *key, const char *from,
-                               blis_error *error) {
+static blis_status check_items(const blis__section_check *check, const blis__key *key,
+                               const char *from, blis_error *error) {
   const char *items = *(const char *const *)(const void *)(from + key->member);
   size_t count = items != NULL;
   if (key->kind != BLIS__KEY_PART) {
@@ -361,9 +330,8 @@ static blis_status check_items(const blis__section_check *check,
   return BLIS_OK;
 }
 
-static blis_status check_key(const blis__section_check *check,
-                             const blis__key *key, const char *from,
-                             blis_error *error) {
+static blis_status check_key(const blis__section_check *check, const blis__key *key,
+                             const char *from, blis_error *error) {
   switch (key->kind) {
   case BLIS__KEY_PART:
   case BLIS__KEY_LIST:
@@ -384,15 +352,13 @@ static blis_status check_key(const blis__section_check *check,
   }
   blis_status status = check_value(check, key, from, error);
   if (status != BLIS_OK && check->fault != NULL) {
-    *check->fault =
-        (blis_spec_fault){.member = from + key->member, .whole = from};
+    *check->fault = (blis_spec_fault){.member = from + key->member, .whole = from};
   }
   return status;
 }
 
-blis_status blis__check_section(const blis__section_check *check,
-                                const blis__section *section, const void *from,
-                                blis_error *error) {
+blis_status blis__check_section(const blis__section_check *check, const blis__section *section,
+                                const void *from, blis_error *error) {
   const blis__key *keys[BLIS__SECTION_MAX_KEYS];
   size_t count = blis__section_list_keys(section, keys);
   for (size_t i = 0; i < count; i++) {

@@ -86,15 +86,14 @@ typedef struct blis__spec_reader {
 } blis__spec_reader;
 
 /* Borrows allocator and arena. */
-void blis__spec_reader_init(blis__spec_reader *reader, const blis_alloc *alloc,
-                            blis_arena *arena, bool is_script);
+void blis__spec_reader_init(blis__spec_reader *reader, const blis_alloc *alloc, blis_arena *arena,
+                            bool is_script);
 void blis__spec_reader_deinit(blis__spec_reader *reader);
 
 /* Reads a mapping into a zeroed struct. */
-BLIS_MUSTUSE blis_status blis__spec_read(blis__spec_reader *reader,
-                                         const blis_yaml_node *node,
-                                         const blis__section *section,
-                                         void *into, blis_error *error);
+BLIS_MUSTUSE blis_status blis__spec_read(blis__spec_reader *reader, const blis_yaml_node *node,
+                                         const blis__section *section, void *into,
+                                         blis_error *error);
 
 /* What is checked, and how messages begin; for blis__section_check. */
 typedef struct blis__section_check {
@@ -108,34 +107,28 @@ typedef struct blis__section_check {
  * whoever filled them. BLIS_ERR_INVALID sets *fault.
  */
 BLIS_MUSTUSE blis_status blis__check_section(const blis__section_check *check,
-                                             const blis__section *section,
-                                             const void *from,
+                                             const blis__section *section, const void *from,
                                              blis_error *error);
 
 /* Where a member was filled, or a struct; NULL = nowhere. */
-const blis_yaml_node *blis__spec_find(const blis__spec_reader *reader,
-                                      const void *member);
-const blis_yaml_node *blis__spec_find_struct(const blis__spec_reader *reader,
-                                             const void *whole);
+const blis_yaml_node *blis__spec_find(const blis__spec_reader *reader, const void *member);
+const blis_yaml_node *blis__spec_find_struct(const blis__spec_reader *reader, const void *whole);
 
 /* values.c: distributions and arrivals, in all their forms. */
-BLIS_MUSTUSE blis_status blis__spec_read_distribution(
-    blis__spec_reader *reader, const blis_yaml_node *node,
-    blis_distribution_spec *distribution, blis_error *error);
+BLIS_MUSTUSE blis_status blis__spec_read_distribution(blis__spec_reader *reader,
+                                                      const blis_yaml_node *node,
+                                                      blis_distribution_spec *distribution,
+                                                      blis_error *error);
 BLIS_MUSTUSE blis_status blis__spec_read_arrival(blis__spec_reader *reader,
                                                  const blis_yaml_node *node,
-                                                 blis_arrival_spec *arrival,
-                                                 blis_error *error);
+                                                 blis_arrival_spec *arrival, blis_error *error);
 
 /* A copy of a text node in the arena. */
-BLIS_MUSTUSE blis_status blis__spec_read_text(blis__spec_reader *reader,
-                                              const blis_yaml_node *node,
-                                              const char **text,
-                                              blis_error *error);
+BLIS_MUSTUSE blis_status blis__spec_read_text(blis__spec_reader *reader, const blis_yaml_node *node,
+                                              const char **text, blis_error *error);
 
 /* An unknown key: where, what, the nearest of the known ones or all. */
 blis_status blis__spec_fail_key(const blis_yaml_node *key, const char *section,
-                                const char *const *known, size_t known_count,
-                                blis_error *error);
+                                const char *const *known, size_t known_count, blis_error *error);
 
 #endif

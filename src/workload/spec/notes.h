@@ -12,8 +12,9 @@
  * Calls note once for everything of its kind, naming the first client it is
  * about; the text lives during the call. To be asked of what passed the check.
  */
-BLIS_MUSTUSE blis_status blis__spec_note_unused(
-    const blis__spec_reader *reader, const blis__spec_top *top,
-    blis_status (*note)(void *ud, const char *text), void *ud);
+BLIS_MUSTUSE blis_status blis__spec_note_unused(const blis__spec_reader *reader,
+                                                const blis__spec_top *top,
+                                                blis_status (*note)(void *ud, const char *text),
+                                                void *ud);
 
 #endif

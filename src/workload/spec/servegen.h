@@ -32,9 +32,10 @@ typedef struct blis_servegen_spec {
  * was left out. Errors name file and line; *fault tells which of the members of
  * *from is wrong, if any is.
  */
-BLIS_MUSTUSE blis_status blis_servegen_expand(
-    const blis_servegen_spec *from, const blis_alloc *alloc, blis_arena *arena,
-    blis_workload_spec *spec, blis_status (*note)(void *ud, const char *text),
-    void *ud, blis_spec_fault *fault, blis_error *error);
+BLIS_MUSTUSE blis_status blis_servegen_expand(const blis_servegen_spec *from,
+                                              const blis_alloc *alloc, blis_arena *arena,
+                                              blis_workload_spec *spec,
+                                              blis_status (*note)(void *ud, const char *text),
+                                              void *ud, blis_spec_fault *fault, blis_error *error);
 
 #endif

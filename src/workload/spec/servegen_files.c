@@ -29,8 +29,7 @@ void blis__servegen_end(blis__servegen_data *data) {
   blis_arena_deinit(&data->arena);
 }
 
-static blis_status tell(blis__servegen_data *data, const char *text,
-                        blis_error *error) {
+static blis_status tell(blis__servegen_data *data, const char *text, blis_error *error) {
   BLIS_TRY_MEM(data->note(data->note_ud, text), error);
   return BLIS_OK;
 }
@@ -42,8 +41,7 @@ static size_t stem_length(const char *name) {
   size_t length = strlen(name);
   size_t ends = strlen(trace_end);
   bool is_trace = strncmp(name, chunk_start, strlen(chunk_start)) == 0 &&
-                  length > strlen(chunk_start) + ends &&
-                  length < NAME_SIZE - sizeof dataset_end &&
+                  length > strlen(chunk_start) + ends && length < NAME_SIZE - sizeof dataset_end &&
                   strcmp(name + length - ends, trace_end) == 0;
   return is_trace ? length - ends : 0;
 }
@@ -58,47 +56,41 @@ static int compare_chunks(const void *a, const void *b) {
   return strcmp(names[0], names[1]);
 }
 
-static blis_status add_chunk(blis__servegen_data *data, const char *file,
-                             size_t length, blis_error *error) {
-  blis__servegen_chunk chunk = {
-      .name = blis_arena_text(&data->arena, file, length)};
+static blis_status add_chunk(blis__servegen_data *data, const char *file, size_t length,
+                             blis_error *error) {
+  blis__servegen_chunk chunk = {.name = blis_arena_text(&data->arena, file, length)};
   BLIS_TRY_NEW(chunk.name, error);
   BLIS_TRY_MEM(blis_array_push(&data->alloc, &data->chunks, chunk), error);
   return BLIS_OK;
 }
 
-static blis_status list_chunks(blis__servegen_data *data, const char *folder,
-                               blis_error *error) {
+static blis_status list_chunks(blis__servegen_data *data, const char *folder, blis_error *error) {
   DIR *directory = opendir(folder);
   if (directory == NULL) {
     return blis_fail(error, BLIS_ERR_IO, "%s: %s", folder, strerror(errno));
   }
   blis_status status = BLIS_OK;
-  for (struct dirent *entry = readdir(directory);
-       entry != NULL && status == BLIS_OK; entry = readdir(directory)) {
+  for (struct dirent *entry = readdir(directory); entry != NULL && status == BLIS_OK;
+       entry = readdir(directory)) {
     size_t length = stem_length(entry->d_name);
     if (length > 0) {
       status = data->chunks.count < MAX_CHUNKS
                    ? add_chunk(data, entry->d_name, length, error)
-                   : blis_fail(error, BLIS_ERR_INVALID,
-                               "%s: there are more than %d chunks", folder,
+                   : blis_fail(error, BLIS_ERR_INVALID, "%s: there are more than %d chunks", folder,
                                MAX_CHUNKS);
     }
   }
   (void)closedir(directory);
   BLIS_TRY(status);
   if (data->chunks.count == 0) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "%s: there is no file chunk-<id>-trace.csv", folder);
+    return blis_fail(error, BLIS_ERR_INVALID, "%s: there is no file chunk-<id>-trace.csv", folder);
   }
-  qsort(data->chunks.items, data->chunks.count, sizeof *data->chunks.items,
-        compare_chunks);
+  qsort(data->chunks.items, data->chunks.count, sizeof *data->chunks.items, compare_chunks);
   return BLIS_OK;
 }
 
-static blis_status join(blis_buffer *path, const char *folder,
-                        const blis__servegen_chunk *chunk, const char *end,
-                        blis_error *error) {
+static blis_status join(blis_buffer *path, const char *folder, const blis__servegen_chunk *chunk,
+                        const char *end, blis_error *error) {
   blis_buffer_clear(path);
   blis_buffer_string(path, folder);
   blis_buffer_char(path, '/');
@@ -134,8 +126,7 @@ static bool read_row(const blis_csv *csv, blis__servegen_row *row) {
   return true;
 }
 
-static blis_status read_rows(blis__servegen_data *data,
-                             blis__servegen_chunk *chunk, blis_csv *csv,
+static blis_status read_rows(blis__servegen_data *data, blis__servegen_chunk *chunk, blis_csv *csv,
                              blis_error *error) {
   int64_t skipped = 0;
   for (;;) {
@@ -147,8 +138,7 @@ static blis_status read_rows(blis__servegen_data *data,
     blis__servegen_row row;
     if (!read_row(csv, &row)) {
       skipped++;
-    } else if (row.rate > 0 &&
-               blis_array_push(&data->alloc, &chunk->rows, row) != BLIS_OK) {
+    } else if (row.rate > 0 && blis_array_push(&data->alloc, &chunk->rows, row) != BLIS_OK) {
       return blis_fail_nomem(error);
     }
   }
@@ -156,14 +146,13 @@ static blis_status read_rows(blis__servegen_data *data,
     return BLIS_OK;
   }
   char text[NAME_SIZE + 96];
-  snprintf(text, sizeof text, "%s%s: %lld rows were skipped", chunk->name,
-           trace_end, (long long)skipped);
+  snprintf(text, sizeof text, "%s%s: %lld rows were skipped", chunk->name, trace_end,
+           (long long)skipped);
   return tell(data, text, error);
 }
 
-static blis_status read_trace(blis__servegen_data *data,
-                              blis__servegen_chunk *chunk, const char *path,
-                              blis_error *error) {
+static blis_status read_trace(blis__servegen_data *data, blis__servegen_chunk *chunk,
+                              const char *path, blis_error *error) {
   const blis_csv_options options = {.has_even_rows = true};
   blis_csv *csv;
   BLIS_TRY(blis_csv_open(&data->alloc, path, &options, &csv, error));
@@ -212,15 +201,12 @@ static bool take_number(blis_slice *text, char end, double *number) {
   return blis_parse_double(part, number) == BLIS_NUMBER_OK;
 }
 
-static blis_status read_table(blis_json_value value, table *t,
-                              blis_error *error) {
+static blis_status read_table(blis_json_value value, table *t, blis_error *error) {
   blis_slice text;
   BLIS_TRY(blis_json_text(value, &text, error));
   text = blis_slice_trim(text);
-  if (text.length < 2 || text.data[0] != '{' ||
-      text.data[text.length - 1] != '}') {
-    return blis_json_fail(value, "is not a table such as {100: 0.5, 200: 0.5}",
-                          error);
+  if (text.length < 2 || text.data[0] != '{' || text.data[text.length - 1] != '}') {
+    return blis_json_fail(value, "is not a table such as {100: 0.5, 200: 0.5}", error);
   }
   text = blis_slice_trim((blis_slice){text.data + 1, text.length - 2});
   while (text.length > 0) {
@@ -228,16 +214,15 @@ static blis_status read_table(blis_json_value value, table *t,
     double weight;
     if (!take_number(&text, ':', &key) || !take_number(&text, ',', &weight) ||
         !(weight >= 0 && weight <= DBL_MAX)) {
-      return blis_json_fail(value, "is not a table of numbers and their shares",
-                            error);
+      return blis_json_fail(value, "is not a table of numbers and their shares", error);
     }
     add_entry(t, key, weight);
   }
   return BLIS_OK;
 }
 
-static blis_status read_fit(blis_json_value entry, const char *key,
-                            blis__servegen_fit *fit, blis_error *error) {
+static blis_status read_fit(blis_json_value entry, const char *key, blis__servegen_fit *fit,
+                            blis_error *error) {
   *fit = (blis__servegen_fit){.has_data = false};
   blis_json_value value = blis_json_member(entry, key);
   if (!blis_json_has(value)) {
@@ -248,8 +233,7 @@ static blis_status read_fit(blis_json_value entry, const char *key,
   if (t.weight > 0) {
     double mu = t.log_sum / t.weight;
     double variance = t.log_square_sum / t.weight - mu * mu;
-    *fit = (blis__servegen_fit){
-        .has_data = true, .mu = mu, .sigma = sqrt(fmax(variance, 0))};
+    *fit = (blis__servegen_fit){.has_data = true, .mu = mu, .sigma = sqrt(fmax(variance, 0))};
   }
   return BLIS_OK;
 }
@@ -261,9 +245,8 @@ typedef struct first_ratios {
   const char *key;
 } first_ratios;
 
-static blis_status read_ratios(const blis__servegen_data *data,
-                               blis__servegen_chunk *chunk, const char *key,
-                               blis_json_value value, first_ratios *first,
+static blis_status read_ratios(const blis__servegen_data *data, blis__servegen_chunk *chunk,
+                               const char *key, blis_json_value value, first_ratios *first,
                                blis_error *error) {
   chunk->has_reason_key = true;
   double percents[BLIS__PERCENTS] = {0};
@@ -286,25 +269,20 @@ static int compare_lengths(const void *a, const void *b) {
   return (left->start_s > right->start_s) - (left->start_s < right->start_s);
 }
 
-static const char *const known_members[] = {"input_tokens", "output_tokens",
-                                            "reason_ratio", NULL};
+static const char *const known_members[] = {"input_tokens", "output_tokens", "reason_ratio", NULL};
 
-static blis_status read_entry(blis__servegen_data *data,
-                              blis__servegen_chunk *chunk, const char *key,
-                              blis_json_value entry, first_ratios *first,
+static blis_status read_entry(blis__servegen_data *data, blis__servegen_chunk *chunk,
+                              const char *key, blis_json_value entry, first_ratios *first,
                               blis_error *error) {
   double start;
   if (blis_parse_double(blis_slice_of(key), &start) != BLIS_NUMBER_OK ||
       !(start >= 0 && start <= 1e12)) {
-    return blis_json_fail(entry, "has a key that is not a time in seconds",
-                          error);
+    return blis_json_fail(entry, "has a key that is not a time in seconds", error);
   }
   BLIS_TRY(blis_json_need_object(entry, error));
   if (blis_json_has(blis_json_member(entry, "text_tokens"))) {
-    return blis_json_fail(
-        entry,
-        "is multimodal; only language and reasoning data can be converted",
-        error);
+    return blis_json_fail(entry, "is multimodal; only language and reasoning data can be converted",
+                          error);
   }
   blis__unread_see_members(&data->unread, entry, known_members);
   blis__servegen_lengths lengths = {.start_s = (int64_t)start};
@@ -312,13 +290,10 @@ static blis_status read_entry(blis__servegen_data *data,
   BLIS_TRY(read_fit(entry, "output_tokens", &lengths.output, error));
   BLIS_TRY_MEM(blis_array_push(&data->alloc, &chunk->lengths, lengths), error);
   blis_json_value ratios = blis_json_member(entry, "reason_ratio");
-  return blis_json_has(ratios)
-             ? read_ratios(data, chunk, key, ratios, first, error)
-             : BLIS_OK;
+  return blis_json_has(ratios) ? read_ratios(data, chunk, key, ratios, first, error) : BLIS_OK;
 }
 
-static blis_status read_entries(blis__servegen_data *data,
-                                blis__servegen_chunk *chunk,
+static blis_status read_entries(blis__servegen_data *data, blis__servegen_chunk *chunk,
                                 blis_json_value root, blis_error *error) {
   BLIS_TRY(blis_json_need_object(root, error));
   first_ratios first = {NULL};
@@ -328,15 +303,14 @@ static blis_status read_entries(blis__servegen_data *data,
     BLIS_TRY(read_entry(data, chunk, key, entry, &first, error));
   }
   if (chunk->lengths.count > 1) {
-    qsort(chunk->lengths.items, chunk->lengths.count,
-          sizeof *chunk->lengths.items, compare_lengths);
+    qsort(chunk->lengths.items, chunk->lengths.count, sizeof *chunk->lengths.items,
+          compare_lengths);
   }
   return BLIS_OK;
 }
 
-static blis_status read_dataset(blis__servegen_data *data,
-                                blis__servegen_chunk *chunk, const char *path,
-                                blis_error *error) {
+static blis_status read_dataset(blis__servegen_data *data, blis__servegen_chunk *chunk,
+                                const char *path, blis_error *error) {
   blis_json json;
   blis_json_init(&json, &data->alloc);
   blis_status status = blis_json_read_file(&json, path, MAX_JSON_SIZE, error);
@@ -348,9 +322,8 @@ static blis_status read_dataset(blis__servegen_data *data,
 }
 
 /* Reasoning data may lack a dataset here and there. */
-static blis_status read_chunk(blis__servegen_data *data, size_t index,
-                              const char *folder, blis_buffer *path,
-                              blis_error *error) {
+static blis_status read_chunk(blis__servegen_data *data, size_t index, const char *folder,
+                              blis_buffer *path, blis_error *error) {
   blis__servegen_chunk *chunk = &data->chunks.items[index];
   BLIS_TRY(join(path, folder, chunk, trace_end, error));
   BLIS_TRY(read_trace(data, chunk, blis_buffer_text(path), error));
@@ -363,26 +336,23 @@ static blis_status read_chunk(blis__servegen_data *data, size_t index,
     return status;
   }
   char text[NAME_SIZE + 96];
-  snprintf(text, sizeof text, "%s was skipped: it has no %s%s", chunk->name,
-           chunk->name, dataset_end);
+  snprintf(text, sizeof text, "%s was skipped: it has no %s%s", chunk->name, chunk->name,
+           dataset_end);
   return tell(data, text, error);
 }
 
-static blis_status tell_unread(blis__servegen_data *data, const char *folder,
-                               blis_error *error) {
+static blis_status tell_unread(blis__servegen_data *data, const char *folder, blis_error *error) {
   if (data->unread.count == 0) {
     return BLIS_OK;
   }
   char names[BLIS__UNREAD_TEXT_SIZE];
   char text[BLIS__UNREAD_TEXT_SIZE + 256];
   blis__unread_list(&data->unread, names);
-  snprintf(text, sizeof text, "%.200s: members of datasets are not read: %s",
-           folder, names);
+  snprintf(text, sizeof text, "%.200s: members of datasets are not read: %s", folder, names);
   return tell(data, text, error);
 }
 
-blis_status blis__servegen_read(blis__servegen_data *data, const char *folder,
-                                blis_error *error) {
+blis_status blis__servegen_read(blis__servegen_data *data, const char *folder, blis_error *error) {
   BLIS_TRY(list_chunks(data, folder, error));
   blis_buffer path;
   blis_buffer_init(&path, &data->alloc);

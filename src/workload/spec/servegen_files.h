@@ -63,8 +63,7 @@ typedef struct blis__servegen_data {
 } blis__servegen_data;
 
 /* Reads all chunks of a folder. *data is to be ended also after a failure. */
-BLIS_MUSTUSE blis_status blis__servegen_read(blis__servegen_data *data,
-                                             const char *folder,
+BLIS_MUSTUSE blis_status blis__servegen_read(blis__servegen_data *data, const char *folder,
                                              blis_error *error);
 
 void blis__servegen_end(blis__servegen_data *data);

@@ -22,37 +22,31 @@ blis_short_form blis_short_form_default(void) {
                            .timeout_us = 300 * INT64_C(1000000)};
 }
 
-static blis_status check_prefixes(const blis_short_form *form,
-                                  blis_error *error) {
-  static const blis_key groups = {.name = "groups",
-                                  .maximum = BLIS_SHORT_FORM_MAX_GROUPS,
-                                  .is_whole = true};
-  static const blis_key tokens = {.name = "tokens",
-                                  .minimum = 1,
-                                  .maximum = BLIS_WORKLOAD_MAX_TOKENS,
-                                  .is_whole = true};
+static blis_status check_prefixes(const blis_short_form *form, blis_error *error) {
+  static const blis_key groups = {
+      .name = "groups", .maximum = BLIS_SHORT_FORM_MAX_GROUPS, .is_whole = true};
+  static const blis_key tokens = {
+      .name = "tokens", .minimum = 1, .maximum = BLIS_WORKLOAD_MAX_TOKENS, .is_whole = true};
   static const blis_key zipf = {.name = "zipf", .maximum = 100};
   const char *where = "prefixes.";
   BLIS_TRY(blis_key_check_integer(&groups, where, form->prefix_groups, error));
   if (form->prefix_groups > 0) {
-    BLIS_TRY(
-        blis_key_check_integer(&tokens, where, form->prefix_tokens, error));
+    BLIS_TRY(blis_key_check_integer(&tokens, where, form->prefix_tokens, error));
   }
   return blis_key_check_number(&zipf, where, form->prefix_zipf, error);
 }
 
 static blis_client_spec common_client(const blis_short_form *form) {
   const blis_short_form defaults = blis_short_form_default();
-  blis_client_spec client = {
-      .id = "distribution",
-      .tenant = form->tenant,
-      .slo_class = form->slo_class,
-      .model = form->model,
-      .rate_fraction = 1,
-      .arrival = form->arrival,
-      .input = form->prompt.type != NULL ? form->prompt : default_length,
-      .output = form->output.type != NULL ? form->output : default_length,
-      .timeout_us = form->timeout_us};
+  blis_client_spec client = {.id = "distribution",
+                             .tenant = form->tenant,
+                             .slo_class = form->slo_class,
+                             .model = form->model,
+                             .rate_fraction = 1,
+                             .arrival = form->arrival,
+                             .input = form->prompt.type != NULL ? form->prompt : default_length,
+                             .output = form->output.type != NULL ? form->output : default_length,
+                             .timeout_us = form->timeout_us};
   if (client.arrival.process == NULL) {
     client.arrival.process = defaults.arrival.process;
   }
@@ -66,8 +60,7 @@ static double zipf_weight(int64_t rank, double exponent) {
 
 /* NULL without sessions. */
 static blis_status make_turns(const blis_short_form *form, blis_arena *arena,
-                              const blis_multi_turn_spec **made,
-                              blis_error *error) {
+                              const blis_multi_turn_spec **made, blis_error *error) {
   *made = NULL;
   if (form->max_rounds == 0) {
     return BLIS_OK;
@@ -76,16 +69,14 @@ static blis_status make_turns(const blis_short_form *form, blis_arena *arena,
   BLIS_TRY_NEW(turns, error);
   *turns = (blis_multi_turn_spec){.max_rounds = form->max_rounds,
                                   .think_time_us = form->think_time_us,
-                                  .context_growth =
-                                      form->rounds_grow ? "accumulate" : NULL};
+                                  .context_growth = form->rounds_grow ? "accumulate" : NULL};
   *made = turns;
   return BLIS_OK;
 }
 
 /* Each of several groups has a client with its name. */
-static blis_status set_prefix(const blis_short_form *form, size_t k,
-                              blis_arena *arena, blis_client_spec *client,
-                              blis_error *error) {
+static blis_status set_prefix(const blis_short_form *form, size_t k, blis_arena *arena,
+                              blis_client_spec *client, blis_error *error) {
   client->prefix_tokens = form->prefix_tokens;
   client->prefix_group = "shared";
   if (form->prefix_groups == 1) {
@@ -100,9 +91,8 @@ static blis_status set_prefix(const blis_short_form *form, size_t k,
   return BLIS_OK;
 }
 
-blis_status blis_short_form_expand(const blis_short_form *form,
-                                   blis_arena *arena, blis_workload_spec *spec,
-                                   blis_error *error) {
+blis_status blis_short_form_expand(const blis_short_form *form, blis_arena *arena,
+                                   blis_workload_spec *spec, blis_error *error) {
   BLIS_TRY(check_prefixes(form, error));
   size_t count = form->prefix_groups > 0 ? (size_t)form->prefix_groups : 1;
   blis_client_spec *clients = blis_arena_new(arena, count * sizeof *clients);
@@ -117,15 +107,14 @@ blis_status blis_short_form_expand(const blis_short_form *form,
       BLIS_TRY(set_prefix(form, k, arena, &clients[k], error));
     }
   }
-  *spec = (blis_workload_spec){
-      .seed = form->seed,
-      .aggregate_rate = form->rate,
-      .num_requests = form->num_requests,
-      .horizon_us = form->horizon_us,
-      .lazy_tokens = form->lazy_tokens,
-      .shares_arrivals = count > 1 && !form->reproduce_go_blis_defects,
-      .reproduce_go_blis_defects = form->reproduce_go_blis_defects,
-      .clients = clients,
-      .client_count = count};
+  *spec = (blis_workload_spec){.seed = form->seed,
+                               .aggregate_rate = form->rate,
+                               .num_requests = form->num_requests,
+                               .horizon_us = form->horizon_us,
+                               .lazy_tokens = form->lazy_tokens,
+                               .shares_arrivals = count > 1 && !form->reproduce_go_blis_defects,
+                               .reproduce_go_blis_defects = form->reproduce_go_blis_defects,
+                               .clients = clients,
+                               .client_count = count};
   return BLIS_OK;
 }

@@ -64,9 +64,7 @@ blis_short_form blis_short_form_default(void);
  * default ones. BLIS_ERR_INVALID for a wrong number of groups, tokens or zipf;
  * the rest is checked where the specification is used.
  */
-BLIS_MUSTUSE blis_status blis_short_form_expand(const blis_short_form *form,
-                                                blis_arena *arena,
-                                                blis_workload_spec *spec,
-                                                blis_error *error);
+BLIS_MUSTUSE blis_status blis_short_form_expand(const blis_short_form *form, blis_arena *arena,
+                                                blis_workload_spec *spec, blis_error *error);
 
 #endif

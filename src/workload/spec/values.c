@@ -28,10 +28,8 @@ static void name_place(const blis_yaml_node *node, char where[464]) {
   where[strlen(where) - 1] = '\0';
 }
 
-static blis_status check_distribution(blis__spec_reader *reader,
-                                      const blis_yaml_node *node,
-                                      const blis_distribution_spec *spec,
-                                      blis_error *error) {
+static blis_status check_distribution(blis__spec_reader *reader, const blis_yaml_node *node,
+                                      const blis_distribution_spec *spec, blis_error *error) {
   char where[464];
   name_place(node, where);
   blis_distribution ready = {0};
@@ -40,41 +38,34 @@ static blis_status check_distribution(blis__spec_reader *reader,
   return BLIS_OK;
 }
 
-static blis_status add_param(blis__spec_reader *reader,
-                             const blis_yaml_node *name,
-                             const blis_yaml_node *value,
-                             blis_distribution_param *params,
+static blis_status add_param(blis__spec_reader *reader, const blis_yaml_node *name,
+                             const blis_yaml_node *value, blis_distribution_param *params,
                              blis_distribution_spec *spec, blis_error *error) {
   blis_distribution_param *param = &params[spec->param_count++];
   BLIS_TRY(blis__spec_read_text(reader, name, &param->name, error));
   return blis_yaml_double(value, -DBL_MAX, DBL_MAX, &param->value, error);
 }
 
-static blis_distribution_param *new_params(blis__spec_reader *reader,
-                                           size_t count) {
-  return blis_arena_new(reader->arena,
-                        (count + 1) * sizeof(blis_distribution_param));
+static blis_distribution_param *new_params(blis__spec_reader *reader, size_t count) {
+  return blis_arena_new(reader->arena, (count + 1) * sizeof(blis_distribution_param));
 }
 
-static blis_status read_params(blis__spec_reader *reader,
-                               const blis_yaml_node *node,
-                               blis_distribution_spec *spec,
-                               blis_error *error) {
+static blis_status read_params(blis__spec_reader *reader, const blis_yaml_node *node,
+                               blis_distribution_spec *spec, blis_error *error) {
   BLIS_TRY(blis_yaml_need_mapping(node, error));
   size_t count = blis_yaml_count(node);
   blis_distribution_param *params = new_params(reader, count);
   BLIS_TRY_NEW(params, error);
   spec->params = params;
   for (size_t i = 0; i < count; i++) {
-    BLIS_TRY(add_param(reader, blis_yaml_key(node, i), blis_yaml_item(node, i),
-                       params, spec, error));
+    BLIS_TRY(
+        add_param(reader, blis_yaml_key(node, i), blis_yaml_item(node, i), params, spec, error));
   }
   return BLIS_OK;
 }
 
 /* {"gaussian", mean = 512, ...} */
-static blis_status read_short(blis__spec_reader *reader,
-                              const blis_yaml_node *node,
+static blis_status read_short(blis__spec_reader *reader, const blis_yaml_node *node,
                               blis_distribution_spec *spec, blis_error *error) {
   size_t count = blis_yaml_count(node);
   blis_distribution_param *params = new_params(reader, count);
@@ -91,8 +82,7 @@ static blis_status read_short(blis__spec_reader *reader,
 }
 
 /* {type: , params: } */
-static blis_status read_long(blis__spec_reader *reader,
-                             const blis_yaml_node *node,
+static blis_status read_long(blis__spec_reader *reader, const blis_yaml_node *node,
                              blis_distribution_spec *spec, blis_error *error) {
   for (size_t i = 0; i < blis_yaml_count(node); i++) {
     const blis_yaml_node *key = blis_yaml_key(node, i);
@@ -106,26 +96,22 @@ static blis_status read_long(blis__spec_reader *reader,
     } else if (blis_slice_equals(name, "params")) {
       BLIS_TRY(read_params(reader, value, spec, error));
     } else if (blis_slice_equals(name, "file")) {
-      return blis_yaml_fail(
-          value, "is not read; write the lengths under 'params'", error);
+      return blis_yaml_fail(value, "is not read; write the lengths under 'params'", error);
     } else {
-      return blis__spec_fail_key(key, "distribution", distribution_keys,
-                                 COUNT(distribution_keys), error);
+      return blis__spec_fail_key(key, "distribution", distribution_keys, COUNT(distribution_keys),
+                                 error);
     }
   }
   return BLIS_OK;
 }
 
-static bool is_short(const blis__spec_reader *reader,
-                     const blis_yaml_node *node) {
+static bool is_short(const blis__spec_reader *reader, const blis_yaml_node *node) {
   return reader->is_script && blis_yaml_get(node, first_value) != NULL;
 }
 
 /* A number alone is a constant. */
-static blis_status read_constant(blis__spec_reader *reader,
-                                 const blis_yaml_node *node,
-                                 blis_distribution_spec *spec,
-                                 blis_error *error) {
+static blis_status read_constant(blis__spec_reader *reader, const blis_yaml_node *node,
+                                 blis_distribution_spec *spec, blis_error *error) {
   blis_distribution_param *param = new_params(reader, 1);
   BLIS_TRY_NEW(param, error);
   int64_t length;
@@ -136,26 +122,21 @@ static blis_status read_constant(blis__spec_reader *reader,
   return BLIS_OK;
 }
 
-blis_status blis__spec_read_distribution(blis__spec_reader *reader,
-                                         const blis_yaml_node *node,
-                                         blis_distribution_spec *distribution,
-                                         blis_error *error) {
+blis_status blis__spec_read_distribution(blis__spec_reader *reader, const blis_yaml_node *node,
+                                         blis_distribution_spec *distribution, blis_error *error) {
   bool is_scalar = blis_yaml_type_of(node) == BLIS_YAML_SCALAR;
   if (reader->is_script && is_scalar) {
     BLIS_TRY(read_constant(reader, node, distribution, error));
   } else {
     BLIS_TRY(blis_yaml_need_mapping(node, error));
-    BLIS_TRY(is_short(reader, node)
-                 ? read_short(reader, node, distribution, error)
-                 : read_long(reader, node, distribution, error));
+    BLIS_TRY(is_short(reader, node) ? read_short(reader, node, distribution, error)
+                                    : read_long(reader, node, distribution, error));
   }
   return check_distribution(reader, node, distribution, error);
 }
 
-static blis_status read_arrival_key(blis__spec_reader *reader,
-                                    const blis_yaml_node *key,
-                                    const blis_yaml_node *value,
-                                    blis_arrival_spec *arrival,
+static blis_status read_arrival_key(blis__spec_reader *reader, const blis_yaml_node *key,
+                                    const blis_yaml_node *value, blis_arrival_spec *arrival,
                                     blis_error *error) {
   blis_slice name = blis_yaml_scalar(key);
   bool is_first = reader->is_script && blis_slice_equals(name, first_value);
@@ -172,18 +153,14 @@ static blis_status read_arrival_key(blis__spec_reader *reader,
   for (size_t i = 0; i < COUNT(numbers); i++) {
     if (blis_slice_equals(name, numbers[i].name)) {
       *numbers[i].is_given = true;
-      return blis_yaml_double(value, -DBL_MAX, DBL_MAX, numbers[i].value,
-                              error);
+      return blis_yaml_double(value, -DBL_MAX, DBL_MAX, numbers[i].value, error);
     }
   }
-  return blis__spec_fail_key(key, "arrival", arrival_keys, COUNT(arrival_keys),
-                             error);
+  return blis__spec_fail_key(key, "arrival", arrival_keys, COUNT(arrival_keys), error);
 }
 
-blis_status blis__spec_read_arrival(blis__spec_reader *reader,
-                                    const blis_yaml_node *node,
-                                    blis_arrival_spec *arrival,
-                                    blis_error *error) {
+blis_status blis__spec_read_arrival(blis__spec_reader *reader, const blis_yaml_node *node,
+                                    blis_arrival_spec *arrival, blis_error *error) {
   bool is_scalar = blis_yaml_type_of(node) == BLIS_YAML_SCALAR;
   if (reader->is_script && is_scalar) {
     BLIS_TRY(blis__spec_read_text(reader, node, &arrival->process, error));
@@ -192,8 +169,7 @@ blis_status blis__spec_read_arrival(blis__spec_reader *reader,
     for (size_t i = 0; i < blis_yaml_count(node); i++) {
       const blis_yaml_node *value = blis_yaml_item(node, i);
       if (!blis_yaml_is_null(value)) {
-        BLIS_TRY(read_arrival_key(reader, blis_yaml_key(node, i), value,
-                                  arrival, error));
+        BLIS_TRY(read_arrival_key(reader, blis_yaml_key(node, i), value, arrival, error));
       }
     }
   }

@@ -22,11 +22,9 @@ static bool is_empty(const char *text) {
   return text == NULL || *text == '\0';
 }
 
-const blis_client_spec *
-blis_workload_spec_client(const blis_workload_spec *spec, size_t index) {
-  return index < spec->client_count
-             ? &spec->clients[index]
-             : &spec->cohorts[index - spec->client_count].client;
+const blis_client_spec *blis_workload_spec_client(const blis_workload_spec *spec, size_t index) {
+  return index < spec->client_count ? &spec->clients[index]
+                                    : &spec->cohorts[index - spec->client_count].client;
 }
 
 const char *blis_client_label(const blis_workload_spec *spec, size_t index,
@@ -35,9 +33,8 @@ const char *blis_client_label(const blis_workload_spec *spec, size_t index,
   bool is_cohort = index >= spec->client_count;
   size_t number = is_cohort ? index - spec->client_count + 1 : index + 1;
   bool has_id = !is_empty(client->id);
-  snprintf(label, BLIS_CLIENT_LABEL_SIZE, "%s %zu%s%.60s%s",
-           is_cohort ? "cohort" : "client", number, has_id ? " ('" : "",
-           has_id ? client->id : "", has_id ? "')" : "");
+  snprintf(label, BLIS_CLIENT_LABEL_SIZE, "%s %zu%s%.60s%s", is_cohort ? "cohort" : "client",
+           number, has_id ? " ('" : "", has_id ? client->id : "", has_id ? "')" : "");
   return label;
 }
 
@@ -74,17 +71,15 @@ static check check_of(const check *c, const void *part) {
   return of_part;
 }
 
-static blis_status fail_both(const check *c, const char *first,
-                             const char *second, blis_error *error) {
-  return blis_fail(error, BLIS_ERR_INVALID,
-                   "%s%s and %s exclude each other; remove one of them",
+static blis_status fail_both(const check *c, const char *first, const char *second,
+                             blis_error *error) {
+  return blis_fail(error, BLIS_ERR_INVALID, "%s%s and %s exclude each other; remove one of them",
                    c->where, first, second);
 }
 
 /* Parts of a client. */
 
-static blis_status check_arrival(const check *c,
-                                 const blis_arrival_spec *arrival,
+static blis_status check_arrival(const check *c, const blis_arrival_spec *arrival,
                                  blis_error *error) {
   char where[WHERE_SIZE + 16];
   snprintf(where, sizeof where, "%sarrival", c->where);
@@ -98,14 +93,12 @@ static blis_status check_arrival(const check *c,
 static blis_status check_rate(const check *c, blis_error *error) {
   const blis_client_spec *client = c->client;
   if (client->concurrency > 0) {
-    return client->rate_fraction != 0
-               ? fail_both(c, "concurrency", "rate_fraction", error)
-               : BLIS_OK;
+    return client->rate_fraction != 0 ? fail_both(c, "concurrency", "rate_fraction", error)
+                                      : BLIS_OK;
   }
   if (client->rate_fraction == 0) {
     note(c, &client->rate_fraction);
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "%srate_fraction is 0; expected a number above 0",
+    return blis_fail(error, BLIS_ERR_INVALID, "%srate_fraction is 0; expected a number above 0",
                      c->where);
   }
   return check_arrival(c, &client->arrival, error);
@@ -117,13 +110,12 @@ static blis_status check_windows(const check *c, blis_error *error) {
   for (size_t i = 0; i < client->window_count; i++) {
     const blis_window_spec *window = &client->windows[i];
     check in_window = check_of(c, window);
-    snprintf(in_window.where, sizeof in_window.where,
-             "%.120slifecycle window %zu: ", c->where, i + 1);
+    snprintf(in_window.where, sizeof in_window.where, "%.120slifecycle window %zu: ", c->where,
+             i + 1);
     if (window->end_us <= window->start_us) {
       note(&in_window, &window->end_us);
       return blis_fail(error, BLIS_ERR_INVALID,
-                       "%send_us is %" PRId64
-                       "; expected more than start_us, %" PRId64,
+                       "%send_us is %" PRId64 "; expected more than start_us, %" PRId64,
                        in_window.where, window->end_us, window->start_us);
     }
     if (!window->has_trace_rate && is_absolute) {
@@ -142,8 +134,7 @@ static blis_status check_windows(const check *c, blis_error *error) {
 /* A modality needs its tokens and their number, or it has no effect. */
 static blis_status check_modality(const check *c, const char *name,
                                   const blis_distribution_spec *tokens,
-                                  const blis_distribution_spec *count,
-                                  blis_error *error) {
+                                  const blis_distribution_spec *count, blis_error *error) {
   if (is_empty(tokens->type) == is_empty(count->type)) {
     return BLIS_OK;
   }
@@ -151,8 +142,7 @@ static blis_status check_modality(const check *c, const char *name,
   return blis_fail(error, BLIS_ERR_INVALID,
                    "%smultimodal: %s%s_distribution is missing; it is required "
                    "with %s%s_distribution",
-                   c->where, name, has_tokens ? "_count" : "", name,
-                   has_tokens ? "" : "_count");
+                   c->where, name, has_tokens ? "_count" : "", name, has_tokens ? "" : "_count");
 }
 
 static blis_status check_multimodal(const check *c, blis_error *error) {
@@ -161,14 +151,11 @@ static blis_status check_multimodal(const check *c, blis_error *error) {
     return BLIS_OK;
   }
   const check in_prompts = check_of(c, m);
-  BLIS_TRY(
-      check_modality(&in_prompts, "image", &m->image, &m->image_count, error));
-  BLIS_TRY(
-      check_modality(&in_prompts, "audio", &m->audio, &m->audio_count, error));
-  BLIS_TRY(
-      check_modality(&in_prompts, "video", &m->video, &m->video_count, error));
-  bool is_there = !is_empty(m->text.type) || !is_empty(m->image.type) ||
-                  !is_empty(m->audio.type) || !is_empty(m->video.type);
+  BLIS_TRY(check_modality(&in_prompts, "image", &m->image, &m->image_count, error));
+  BLIS_TRY(check_modality(&in_prompts, "audio", &m->audio, &m->audio_count, error));
+  BLIS_TRY(check_modality(&in_prompts, "video", &m->video, &m->video_count, error));
+  bool is_there = !is_empty(m->text.type) || !is_empty(m->image.type) || !is_empty(m->audio.type) ||
+                  !is_empty(m->video.type);
   return is_there || c->spec->reproduce_go_blis_defects
              ? BLIS_OK
              : blis_fail(error, BLIS_ERR_INVALID,
@@ -179,15 +166,13 @@ static blis_status check_multimodal(const check *c, blis_error *error) {
 
 /* Multimodal prompts have other lengths, but for BLIS (Go) with windows. */
 static blis_status check_lengths(const check *c, blis_error *error) {
-  bool has_input =
-      !is_empty(c->client->input.type) ||
-      (c->client->multimodal != NULL && !c->spec->reproduce_go_blis_defects);
+  bool has_input = !is_empty(c->client->input.type) ||
+                   (c->client->multimodal != NULL && !c->spec->reproduce_go_blis_defects);
   if (has_input && !is_empty(c->client->output.type)) {
     return BLIS_OK;
   }
-  return blis_fail(error, BLIS_ERR_INVALID,
-                   "%s%s_distribution is missing, or its type is", c->where,
-                   has_input ? "output" : "input");
+  return blis_fail(error, BLIS_ERR_INVALID, "%s%s_distribution is missing, or its type is",
+                   c->where, has_input ? "output" : "input");
 }
 
 static blis_status check_client(const check *c, blis_error *error) {
@@ -204,13 +189,10 @@ static blis_status check_client(const check *c, blis_error *error) {
 
 /* Cohorts. */
 
-static blis_status check_cohort(const check *c, const blis_cohort_spec *cohort,
-                                blis_error *error) {
-  if (!is_empty(cohort->prefix_sharing) &&
-      strcmp(cohort->prefix_sharing, "per_member") == 0 &&
+static blis_status check_cohort(const check *c, const blis_cohort_spec *cohort, blis_error *error) {
+  if (!is_empty(cohort->prefix_sharing) && strcmp(cohort->prefix_sharing, "per_member") == 0 &&
       is_empty(c->client->prefix_group)) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "%sprefix_sharing per_member needs a prefix_group",
+    return blis_fail(error, BLIS_ERR_INVALID, "%sprefix_sharing per_member needs a prefix_group",
                      c->where);
   }
   if (c->spec->aggregate_rate != 0) {
@@ -223,8 +205,7 @@ static blis_status check_cohort(const check *c, const blis_cohort_spec *cohort,
                      c->where);
   }
   if (cohort->diurnal != NULL || cohort->drain != NULL) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "%sa cohort cannot have %s without aggregate_rate",
+    return blis_fail(error, BLIS_ERR_INVALID, "%sa cohort cannot have %s without aggregate_rate",
                      c->where, cohort->diurnal != NULL ? "diurnal" : "drain");
   }
   return BLIS_OK;
@@ -236,8 +217,7 @@ static size_t total_count(const blis_workload_spec *spec) {
   return spec->client_count + spec->cohort_count;
 }
 
-static blis_status check_number_of_clients(const blis_workload_spec *spec,
-                                           blis_error *error) {
+static blis_status check_number_of_clients(const blis_workload_spec *spec, blis_error *error) {
   if (total_count(spec) == 0) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "the workload has no clients; it needs at least one "
@@ -250,8 +230,7 @@ static blis_status check_number_of_clients(const blis_workload_spec *spec,
   }
   if (clients > BLIS_WINNER_TREE_OWNERS_MAX) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "the workload has %" PRIu64 " clients; at most %" PRIu32
-                     " are possible",
+                     "the workload has %" PRIu64 " clients; at most %" PRIu32 " are possible",
                      clients, BLIS_WINNER_TREE_OWNERS_MAX);
   }
   return BLIS_OK;
@@ -261,17 +240,15 @@ static blis_status check_slo_classes(const check *c, blis_error *error) {
   const blis_workload_spec *spec = c->spec;
   bool first_is_empty = is_empty(blis_workload_spec_client(spec, 0)->slo_class);
   for (size_t i = 1; i < total_count(spec); i++) {
-    if (is_empty(blis_workload_spec_client(spec, i)->slo_class) !=
-        first_is_empty) {
+    if (is_empty(blis_workload_spec_client(spec, i)->slo_class) != first_is_empty) {
       (void)check_of(c, blis_workload_spec_client(spec, i));
       char first[BLIS_CLIENT_LABEL_SIZE];
       char other[BLIS_CLIENT_LABEL_SIZE];
-      return blis_fail(
-          error, BLIS_ERR_INVALID,
-          "%s has %s slo_class and %s has %s; either all clients and cohorts "
-          "need one or none",
-          blis_client_label(spec, 0, first), first_is_empty ? "no" : "an",
-          blis_client_label(spec, i, other), first_is_empty ? "one" : "none");
+      return blis_fail(error, BLIS_ERR_INVALID,
+                       "%s has %s slo_class and %s has %s; either all clients and cohorts "
+                       "need one or none",
+                       blis_client_label(spec, 0, first), first_is_empty ? "no" : "an",
+                       blis_client_label(spec, i, other), first_is_empty ? "one" : "none");
     }
   }
   return BLIS_OK;
@@ -293,8 +270,7 @@ static blis_status check_mix(const check *c, blis_error *error) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "%s has concurrency and %s has multi_turn; a workload can "
                      "have only one of them",
-                     blis_client_label(spec, users, first),
-                     blis_client_label(spec, turns, second));
+                     blis_client_label(spec, users, first), blis_client_label(spec, turns, second));
   }
   return BLIS_OK;
 }
@@ -308,8 +284,7 @@ static bool has_rate_client(const blis_workload_spec *spec) {
   return false;
 }
 
-static blis_status check_rates(const blis_workload_spec *spec,
-                               blis_error *error) {
+static blis_status check_rates(const blis_workload_spec *spec, blis_error *error) {
   if (spec->aggregate_rate != 0 || !has_rate_client(spec)) {
     return BLIS_OK;
   }
@@ -332,17 +307,13 @@ static bool is_bounded(const blis_workload_spec *spec, size_t index) {
   bool has_windows = client->window_count > 0;
   if (index >= spec->client_count) {
     const blis_cohort_spec *cohort = &spec->cohorts[index - spec->client_count];
-    has_windows = cohort->diurnal != NULL || cohort->spike != NULL ||
-                  cohort->drain != NULL;
+    has_windows = cohort->diurnal != NULL || cohort->spike != NULL || cohort->drain != NULL;
   }
-  bool is_single =
-      client->multi_turn != NULL && client->multi_turn->single_session;
-  return client->concurrency == 0 &&
-         (has_windows || is_single || client->spread_count > 0);
+  bool is_single = client->multi_turn != NULL && client->multi_turn->single_session;
+  return client->concurrency == 0 && (has_windows || is_single || client->spread_count > 0);
 }
 
-static blis_status check_end(const blis_workload_spec *spec,
-                             blis_error *error) {
+static blis_status check_end(const blis_workload_spec *spec, blis_error *error) {
   if (spec->num_requests > 0 || spec->horizon_us > 0) {
     return BLIS_OK;
   }
@@ -356,16 +327,13 @@ static blis_status check_end(const blis_workload_spec *spec,
   return BLIS_OK;
 }
 
-blis_status blis_workload_spec_check(const blis_workload_spec *spec,
-                                     blis_spec_fault *fault,
+blis_status blis_workload_spec_check(const blis_workload_spec *spec, blis_spec_fault *fault,
                                      blis_error *error) {
   check c = {.spec = spec, .whole = spec, .fault = fault};
   note(&c, NULL);
   BLIS_TRY(check_number_of_clients(spec, error));
-  const blis__section_check values = {.where = "",
-                                      .reproduce_go_blis_defects =
-                                          spec->reproduce_go_blis_defects,
-                                      .fault = fault};
+  const blis__section_check values = {
+      .where = "", .reproduce_go_blis_defects = spec->reproduce_go_blis_defects, .fault = fault};
   BLIS_TRY(blis__check_section(&values, &blis__spec_section, spec, error));
   BLIS_TRY(check_rates(spec, error));
   for (size_t i = 0; i < total_count(spec); i++) {

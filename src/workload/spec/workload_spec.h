@@ -34,8 +34,7 @@ typedef struct blis_window_spec {
   int64_t start_us;
   int64_t end_us;
   /* In place of the client's own; any of them makes rates vary with time. */
-  double
-      trace_rate; /* a weight, or requests/s when there is no aggregate rate */
+  double trace_rate; /* a weight, or requests/s when there is no aggregate rate */
   bool has_trace_rate;
   bool has_arrival;
   blis_arrival_spec arrival;
@@ -97,9 +96,9 @@ typedef struct blis_client_spec {
   const blis_multimodal_spec *multimodal; /* NULL = text only */
   const blis_multi_turn_spec *multi_turn; /* NULL = single requests */
   blis_distribution_spec reason_ratio;    /* percent, of several turns */
-  int64_t timeout_us;    /* from arrival to deadline; 0 = the default */
-  bool has_no_timeout;   /* a timeout of 0 was given: no deadline, no default */
-  int64_t slo_target_us; /* wanted time to first token; 0 = none */
+  int64_t timeout_us;                     /* from arrival to deadline; 0 = the default */
+  bool has_no_timeout;                    /* a timeout of 0 was given: no deadline, no default */
+  int64_t slo_target_us;                  /* wanted time to first token; 0 = none */
   blis_loop loop;
   /*
    * Set by expansions of other forms, not by users: requests/s of this client
@@ -196,8 +195,7 @@ const char *blis_client_label(const blis_workload_spec *spec, size_t index,
                               char label[BLIS_CLIENT_LABEL_SIZE]);
 
 /* Client index, or what the members of a cohort have in common. */
-const blis_client_spec *
-blis_workload_spec_client(const blis_workload_spec *spec, size_t index);
+const blis_client_spec *blis_workload_spec_client(const blis_workload_spec *spec, size_t index);
 
 /* Whether a client's sessions wait for answers. */
 bool blis_client_is_closed_loop(const blis_client_spec *client);
@@ -216,7 +214,7 @@ typedef struct blis_spec_fault {
  * blis_distribution_init checks. BLIS_ERR_INVALID names client or cohort, key,
  * value and what is allowed, and sets *fault unless that is NULL.
  */
-BLIS_MUSTUSE blis_status blis_workload_spec_check(
-    const blis_workload_spec *spec, blis_spec_fault *fault, blis_error *error);
+BLIS_MUSTUSE blis_status blis_workload_spec_check(const blis_workload_spec *spec,
+                                                  blis_spec_fault *fault, blis_error *error);
 
 #endif

@@ -20,10 +20,10 @@ static bool is_empty(const char *text) {
 
 /* Words that are no text without quotes. */
 static bool is_special(const char *text) {
-  static const char *const words[] = {
-      "true",  "false", "yes",   "no",  "on",  "off",  "null", "y",    "n",
-      "~",     "True",  "False", "Yes", "No",  "On",   "Off",  "Null", "TRUE",
-      "FALSE", "YES",   "NO",    "ON",  "OFF", "NULL", "Y",    "N"};
+  static const char *const words[] = {"true", "false", "yes",  "no",   "on",    "off", "null",
+                                      "y",    "n",     "~",    "True", "False", "Yes", "No",
+                                      "On",   "Off",   "Null", "TRUE", "FALSE", "YES", "NO",
+                                      "ON",   "OFF",   "NULL", "Y",    "N"};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
     if (strcmp(words[i], text) == 0) {
       return true;
@@ -113,8 +113,7 @@ static void write_number(writer *w, const char *key, double value) {
   blis_buffer_char(w->text, '\n');
 }
 
-static void opt_number(writer *w, const char *key, double value,
-                       bool is_there) {
+static void opt_number(writer *w, const char *key, double value, bool is_there) {
   if (is_there) {
     write_number(w, key, value);
   }
@@ -165,8 +164,7 @@ static void write_params(writer *w, const blis_distribution_spec *spec) {
   w->column = column;
 }
 
-static void opt_distribution(writer *w, const char *key,
-                             const blis_distribution_spec *spec) {
+static void opt_distribution(writer *w, const char *key, const blis_distribution_spec *spec) {
   if (is_empty(spec->type)) {
     return;
   }
@@ -187,14 +185,12 @@ static void write_arrival(writer *w, const blis_arrival_spec *arrival) {
   w->column = column;
 }
 
-static void write_window(writer *w, const blis_window_spec *window,
-                         double fixed_rate) {
+static void write_window(writer *w, const blis_window_spec *window, double fixed_rate) {
   w->is_first_of_item = true;
   write_whole(w, "start_us", window->start_us);
   write_whole(w, "end_us", window->end_us);
   bool has_rate = window->has_trace_rate || fixed_rate > 0;
-  opt_number(w, "trace_rate", fixed_rate > 0 ? fixed_rate : window->trace_rate,
-             has_rate);
+  opt_number(w, "trace_rate", fixed_rate > 0 ? fixed_rate : window->trace_rate, has_rate);
   if (window->has_arrival) {
     write_arrival(w, &window->arrival);
   }
@@ -293,16 +289,14 @@ static void write_shape(writer *w, const blis_cohort_spec *cohort) {
   if (cohort->diurnal != NULL) {
     (void)open_mapping(w, "diurnal");
     write_whole(w, "peak_hour", cohort->diurnal->peak_hour);
-    write_number(w, "peak_to_trough_ratio",
-                 cohort->diurnal->peak_to_trough_ratio);
+    write_number(w, "peak_to_trough_ratio", cohort->diurnal->peak_to_trough_ratio);
     w->column = column;
   }
   if (cohort->spike != NULL) {
     (void)open_mapping(w, "spike");
     write_whole(w, "start_time_us", cohort->spike->start_us);
     write_whole(w, "duration_us", cohort->spike->duration_us);
-    opt_number(w, "trace_rate", cohort->spike->trace_rate,
-               cohort->spike->has_trace_rate);
+    opt_number(w, "trace_rate", cohort->spike->trace_rate, cohort->spike->has_trace_rate);
     w->column = column;
   }
   if (cohort->drain != NULL) {
@@ -383,16 +377,14 @@ static bool has_fixed_rates(const blis_workload_spec *spec) {
   return spec->client_count > 0 && spec->clients[0].fixed_rate > 0;
 }
 
-void blis_workload_spec_write(const blis_workload_spec *spec,
-                              blis_buffer *text) {
+void blis_workload_spec_write(const blis_workload_spec *spec, blis_buffer *text) {
   writer w = {.text = text};
   write_string(&w, "version", "2");
   write_whole(&w, "seed", spec->seed);
   write_string(&w, "category", spec->category);
   write_clients(&w, spec);
   opt_cohorts(&w, spec);
-  write_number(&w, "aggregate_rate",
-               has_fixed_rates(spec) ? 0 : spec->aggregate_rate);
+  write_number(&w, "aggregate_rate", has_fixed_rates(spec) ? 0 : spec->aggregate_rate);
   opt_whole(&w, "horizon", spec->horizon_us);
   opt_whole(&w, "num_requests", spec->num_requests);
   opt_string(&w, "tokens", spec->lazy_tokens ? "lazy" : "");

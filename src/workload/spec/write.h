@@ -16,7 +16,6 @@
  * (spread_count) become poisson ones, and rates of its own (fixed_rate) those
  * of windows. Failures are those of the buffer.
  */
-void blis_workload_spec_write(const blis_workload_spec *spec,
-                              blis_buffer *text);
+void blis_workload_spec_write(const blis_workload_spec *spec, blis_buffer *text);
 
 #endif

@@ -27,8 +27,7 @@ void blis_written_spec_free(blis_written_spec *written) {
   blis_alloc_free(&alloc, written, sizeof *written);
 }
 
-const blis_workload_spec *
-blis_written_spec_get(const blis_written_spec *written) {
+const blis_workload_spec *blis_written_spec_get(const blis_written_spec *written) {
   return &written->top.spec;
 }
 
@@ -36,16 +35,14 @@ size_t blis_written_spec_note_count(const blis_written_spec *written) {
   return written->notes.count;
 }
 
-const char *blis_written_spec_note(const blis_written_spec *written,
-                                   size_t index) {
+const char *blis_written_spec_note(const blis_written_spec *written, size_t index) {
   return written->notes.items[index];
 }
 
 static blis_status add_note(void *ud, const char *text) {
   blis_written_spec *written = ud;
   const char *copy = blis_arena_text(&written->arena, text, strlen(text));
-  return copy == NULL ? BLIS_ERR_NOMEM
-                      : blis_array_push(&written->alloc, &written->notes, copy);
+  return copy == NULL ? BLIS_ERR_NOMEM : blis_array_push(&written->alloc, &written->notes, copy);
 }
 
 /* Reading. */
@@ -61,13 +58,12 @@ typedef struct reading {
  * A message begins with the place of what it is about. The value of a member
  * that was left out is not written anywhere, but in a place that is.
  */
-static blis_status locate(const reading *r, const blis_spec_fault *fault,
-                          blis_status status, blis_error *error) {
+static blis_status locate(const reading *r, const blis_spec_fault *fault, blis_status status,
+                          blis_error *error) {
   if (status != BLIS_ERR_INVALID || error == NULL) {
     return status;
   }
-  const blis_yaml_node *whole =
-      blis__spec_find_struct(&r->reader, fault->whole);
+  const blis_yaml_node *whole = blis__spec_find_struct(&r->reader, fault->whole);
   const blis_yaml_node *node = blis__spec_find(&r->reader, fault->member);
   bool is_left_out = fault->member != NULL && node == NULL && whole != NULL;
   node = node != NULL ? node : whole != NULL ? whole : r->root;
@@ -85,17 +81,14 @@ static blis_status locate(const reading *r, const blis_spec_fault *fault,
 }
 
 /* The keys of a file are written with the names of all versions. */
-static blis_status check_version(const reading *r, bool *is_old,
-                                 blis_error *error) {
+static blis_status check_version(const reading *r, bool *is_old, blis_error *error) {
   const char *version = r->written->top.version;
   *is_old = version == NULL || *version == '\0' || strcmp(version, "1") == 0;
   if (*is_old || strcmp(version, "2") == 0) {
     return BLIS_OK;
   }
-  const blis_yaml_node *node =
-      blis__spec_find(&r->reader, &r->written->top.version);
-  return blis_yaml_fail(node, "is not a workload version; known are 1 and 2",
-                        error);
+  const blis_yaml_node *node = blis__spec_find(&r->reader, &r->written->top.version);
+  return blis_yaml_fail(node, "is not a workload version; known are 1 and 2", error);
 }
 
 /* What is in the arena may be changed until it is handed out. */
@@ -109,8 +102,7 @@ static size_t client_count(const blis_workload_spec *spec) {
 
 /* Classes had other names in version 1. */
 static blis_status upgrade_classes(reading *r) {
-  static const char *const renamed[][2] = {{"realtime", "critical"},
-                                           {"interactive", "standard"}};
+  static const char *const renamed[][2] = {{"realtime", "critical"}, {"interactive", "standard"}};
   blis_workload_spec *spec = &r->written->top.spec;
   bool is_noted[2] = {false, false};
   for (size_t i = 0; i < client_count(spec); i++) {
@@ -122,8 +114,7 @@ static blis_status upgrade_classes(reading *r) {
       client->slo_class = renamed[j][1];
       if (!is_noted[j]) {
         char text[96];
-        snprintf(text, sizeof text, "slo_class %s is now named %s",
-                 renamed[j][0], renamed[j][1]);
+        snprintf(text, sizeof text, "slo_class %s is now named %s", renamed[j][0], renamed[j][1]);
         BLIS_TRY(add_note(r->written, text));
       }
       is_noted[j] = true;
@@ -180,15 +171,14 @@ static void apply_timeout(reading *r) {
 
 static blis_status check_adapters(const reading *r, blis_error *error) {
   const blis_workload_spec *spec = &r->written->top.spec;
-  for (size_t i = 0; r->settings->refuses_adapters && i < client_count(spec);
-       i++) {
+  for (size_t i = 0; r->settings->refuses_adapters && i < client_count(spec); i++) {
     const blis_client_spec *client = blis_workload_spec_client(spec, i);
     if (client->adapter != NULL && *client->adapter != '\0') {
       char label[BLIS_CLIENT_LABEL_SIZE];
-      blis_status status = blis_fail(
-          error, BLIS_ERR_INVALID,
-          "%s: unknown adapter '%.100s': cluster.lora (--lora-config) has none",
-          blis_client_label(spec, i, label), client->adapter);
+      blis_status status =
+          blis_fail(error, BLIS_ERR_INVALID,
+                    "%s: unknown adapter '%.100s': cluster.lora (--lora-config) has none",
+                    blis_client_label(spec, i, label), client->adapter);
       const blis_spec_fault fault = {&client->adapter, client};
       return locate(r, &fault, status, error);
     }
@@ -208,8 +198,7 @@ static blis_status check_exclusive(const reading *r, blis_error *error) {
     for (size_t j = 0; j < i; j++) {
       if (kinds[i].is_there && kinds[j].is_there) {
         blis_status status =
-            blis_fail(error, BLIS_ERR_INVALID,
-                      "%s and %s exclude each other; remove one of them",
+            blis_fail(error, BLIS_ERR_INVALID, "%s and %s exclude each other; remove one of them",
                       kinds[j].key, kinds[i].key);
         return locate(r, &(blis_spec_fault){0}, status, error);
       }
@@ -222,15 +211,14 @@ static blis_status expand_inference_perf(reading *r, blis_error *error) {
   blis__spec_top *top = &r->written->top;
   double written_rate = top->spec.aggregate_rate;
   blis_spec_fault fault;
-  blis_status status = blis_inference_perf_expand(
-      top->inference_perf, &r->written->arena, &top->spec, &fault, error);
+  blis_status status = blis_inference_perf_expand(top->inference_perf, &r->written->arena,
+                                                  &top->spec, &fault, error);
   if (status != BLIS_OK) {
     return locate(r, &fault, status, error);
   }
   if (written_rate != 0 && written_rate != top->spec.aggregate_rate) {
     char text[128];
-    snprintf(text, sizeof text,
-             "aggregate_rate %g is overridden by that of inference_perf, %g",
+    snprintf(text, sizeof text, "aggregate_rate %g is overridden by that of inference_perf, %g",
              written_rate, top->spec.aggregate_rate);
     BLIS_TRY_MEM(add_note(r->written, text), error);
   }
@@ -242,8 +230,7 @@ static blis_status expand_servegen(reading *r, blis_error *error) {
   blis__spec_top *top = &r->written->top;
   blis_servegen_spec *servegen = (blis_servegen_spec *)top->servegen;
   const char *folder = r->settings->folder;
-  bool is_relative = servegen->path != NULL && *servegen->path != '\0' &&
-                     *servegen->path != '/';
+  bool is_relative = servegen->path != NULL && *servegen->path != '\0' && *servegen->path != '/';
   if (is_relative && folder != NULL) {
     size_t size = strlen(folder) + strlen(servegen->path) + 2;
     char *path = blis_arena_new(&r->written->arena, size);
@@ -252,9 +239,8 @@ static blis_status expand_servegen(reading *r, blis_error *error) {
     servegen->path = path;
   }
   blis_spec_fault fault;
-  blis_status status =
-      blis_servegen_expand(servegen, &r->written->alloc, &r->written->arena,
-                           &top->spec, add_note, r->written, &fault, error);
+  blis_status status = blis_servegen_expand(servegen, &r->written->alloc, &r->written->arena,
+                                            &top->spec, add_note, r->written, &fault, error);
   return locate(r, &fault, status, error);
 }
 
@@ -282,17 +268,14 @@ static blis_status keep_cohorts(const reading *r, blis_error *error) {
   }
   spec->client_count = 0;
   spec->cohort_count = kept;
-  return kept > 0
-             ? BLIS_OK
-             : blis_fail(error, BLIS_ERR_INVALID,
-                         "there is no cohort whose id starts with '%.100s'",
-                         prefix);
+  return kept > 0 ? BLIS_OK
+                  : blis_fail(error, BLIS_ERR_INVALID,
+                              "there is no cohort whose id starts with '%.100s'", prefix);
 }
 
 static blis_status read_all(reading *r, blis_error *error) {
   blis_written_spec *written = r->written;
-  BLIS_TRY(blis__spec_read(&r->reader, r->root, &blis__spec_top_section,
-                           &written->top, error));
+  BLIS_TRY(blis__spec_read(&r->reader, r->root, &blis__spec_top_section, &written->top, error));
   bool is_old;
   BLIS_TRY(check_version(r, &is_old, error));
   if (r->settings->is_script) {
@@ -312,8 +295,7 @@ static blis_status read_all(reading *r, blis_error *error) {
   int64_t *num_requests = &written->top.spec.num_requests;
   bool lets_end = r->settings->may_be_endless && *num_requests == 0;
   *num_requests = lets_end ? 1 : *num_requests;
-  blis_status status =
-      blis_workload_spec_check(&written->top.spec, &fault, error);
+  blis_status status = blis_workload_spec_check(&written->top.spec, &fault, error);
   *num_requests = lets_end ? 0 : *num_requests;
   BLIS_TRY(locate(r, &fault, status, error));
   status = blis__spec_note_unused(&r->reader, &written->top, add_note, written);
@@ -329,17 +311,14 @@ static blis_written_spec *written_new(const blis_alloc *alloc) {
   return written;
 }
 
-blis_status blis_written_spec_from(const blis_alloc *alloc,
-                                   const blis_yaml_node *root,
-                                   const blis_spec_settings *settings,
-                                   blis_written_spec **written,
+blis_status blis_written_spec_from(const blis_alloc *alloc, const blis_yaml_node *root,
+                                   const blis_spec_settings *settings, blis_written_spec **written,
                                    blis_error *error) {
   const blis_spec_settings no_settings = {0};
   blis_written_spec *made = written_new(alloc);
   BLIS_TRY_NEW(made, error);
-  reading r = {.written = made,
-               .root = root,
-               .settings = settings != NULL ? settings : &no_settings};
+  reading r = {
+      .written = made, .root = root, .settings = settings != NULL ? settings : &no_settings};
   blis__spec_reader_init(&r.reader, alloc, &made->arena, r.settings->is_script);
   blis_status status = read_all(&r, error);
   blis__spec_reader_deinit(&r.reader);
@@ -352,8 +331,7 @@ blis_status blis_written_spec_from(const blis_alloc *alloc,
 }
 
 /* The folder of a path; NULL = the current one or no memory. */
-static char *folder_of(const blis_alloc *alloc, const char *path,
-                       size_t *size) {
+static char *folder_of(const blis_alloc *alloc, const char *path, size_t *size) {
   const char *slash = strrchr(path, '/');
   *size = slash != NULL ? (size_t)(slash - path) + 1 : 0;
   char *folder = *size > 0 ? blis_alloc_new(alloc, *size) : NULL;
@@ -365,8 +343,7 @@ static char *folder_of(const blis_alloc *alloc, const char *path,
 }
 
 blis_status blis_written_spec_read(const blis_alloc *alloc, const char *path,
-                                   const blis_spec_settings *settings,
-                                   blis_written_spec **written,
+                                   const blis_spec_settings *settings, blis_written_spec **written,
                                    blis_error *error) {
   blis_spec_settings all = {0};
   if (settings != NULL) {
@@ -381,8 +358,7 @@ blis_status blis_written_spec_read(const blis_alloc *alloc, const char *path,
     status = blis_fail_nomem(error);
   } else {
     all.folder = all.folder != NULL ? all.folder : folder;
-    status = blis_written_spec_from(alloc, blis_yaml_root(yaml), &all, written,
-                                    error);
+    status = blis_written_spec_from(alloc, blis_yaml_root(yaml), &all, written, error);
   }
   blis_alloc_free(alloc, folder, size);
   blis_yaml_free(yaml);

@@ -52,28 +52,24 @@ typedef struct blis_written_spec blis_written_spec;
  * Reads a file ("-" = standard input); the caller owns *written. settings may
  * be NULL. BLIS_ERR_IO, BLIS_ERR_PARSE and BLIS_ERR_INVALID with the details.
  */
-BLIS_MUSTUSE blis_status
-blis_written_spec_read(const blis_alloc *alloc, const char *path,
-                       const blis_spec_settings *settings,
-                       blis_written_spec **written, blis_error *error);
+BLIS_MUSTUSE blis_status blis_written_spec_read(const blis_alloc *alloc, const char *path,
+                                                const blis_spec_settings *settings,
+                                                blis_written_spec **written, blis_error *error);
 
 /* The same from a tree, which is needed during the call only. */
-BLIS_MUSTUSE blis_status
-blis_written_spec_from(const blis_alloc *alloc, const blis_yaml_node *root,
-                       const blis_spec_settings *settings,
-                       blis_written_spec **written, blis_error *error);
+BLIS_MUSTUSE blis_status blis_written_spec_from(const blis_alloc *alloc, const blis_yaml_node *root,
+                                                const blis_spec_settings *settings,
+                                                blis_written_spec **written, blis_error *error);
 
 /* NULL is allowed. */
 void blis_written_spec_free(blis_written_spec *written);
 
 /* Valid as long as written. */
-const blis_workload_spec *
-blis_written_spec_get(const blis_written_spec *written);
+const blis_workload_spec *blis_written_spec_get(const blis_written_spec *written);
 
 /* What a user should hear of, though it is no error; index < count. */
 size_t blis_written_spec_note_count(const blis_written_spec *written);
-const char *blis_written_spec_note(const blis_written_spec *written,
-                                   size_t index);
+const char *blis_written_spec_note(const blis_written_spec *written, size_t index);
 
 /* A key as people and editors should know it; static. */
 typedef struct blis_spec_key {

@@ -46,30 +46,26 @@ static bool recognise(blis_slice head) {
 
 /* Rows. */
 
-static blis_status note_chat(reading *r, blis_json_value id, const chat *made,
-                             blis_error *error) {
+static blis_status note_chat(reading *r, blis_json_value id, const chat *made, blis_error *error) {
   uint64_t *place;
   bool is_new = true;
-  if (made->session == 0 &&
-      blis_map_add(&r->row_of_chat, (uint64_t)made->id, r->chats.count, &place,
-                   &is_new) != BLIS_OK) {
+  if (made->session == 0 && blis_map_add(&r->row_of_chat, (uint64_t)made->id, r->chats.count,
+                                         &place, &is_new) != BLIS_OK) {
     return blis_fail_nomem(error);
   }
   if (!is_new) {
     return blis_json_fail(id, "is given twice; every row needs its own", error);
   }
-  return blis_array_push(r->rows.job->alloc, &r->chats, *made) == BLIS_OK
-             ? BLIS_OK
-             : blis_fail_nomem(error);
+  return blis_array_push(r->rows.job->alloc, &r->chats, *made) == BLIS_OK ? BLIS_OK
+                                                                          : blis_fail_nomem(error);
 }
 
-static blis_status read_chat(reading *r, const blis__trace_line *line,
-                             blis_request *request, blis_error *error) {
+static blis_status read_chat(reading *r, const blis__trace_line *line, blis_request *request,
+                             blis_error *error) {
   blis_json_value id = blis_json_member(line->row, "chat_id");
   blis_json_value parent = blis_json_member(line->row, "parent_chat_id");
   chat made = {.parent = -1, .line = line->line};
-  BLIS_TRY(blis__trace_name(r->rows.job, line->row, "session_id",
-                            &request->session, error));
+  BLIS_TRY(blis__trace_name(r->rows.job, line->row, "session_id", &request->session, error));
   made.session = request->session;
   if (request->session == 0) {
     BLIS_TRY(blis_json_int64(id, 0, INT64_MAX, &made.id, error));
@@ -86,42 +82,36 @@ static uint32_t count_blocks(uint32_t tokens, uint32_t block_tokens) {
 
 /* A file that has too many ids for large blocks has small ones. */
 static blis_status check_blocks(reading *r, const blis__trace_line *line,
-                                const blis_request *request,
-                                blis_error *error) {
+                                const blis_request *request, blis_error *error) {
   uint32_t tokens = request->prompt_tokens;
   uint32_t given = r->rows.job->options->hash_block_tokens;
   uint32_t block_tokens = given != 0 ? given : USUAL_BLOCK_TOKENS;
   uint32_t blocks = count_blocks(tokens, block_tokens);
   if (request->segment_count > blocks) {
-    return blis__trace_fail_ids(&r->rows, line, request->segment_count, tokens,
-                                block_tokens, error);
+    return blis__trace_fail_ids(&r->rows, line, request->segment_count, tokens, block_tokens,
+                                error);
   }
   r->has_small_blocks =
-      r->has_small_blocks ||
-      request->segment_count > count_blocks(tokens, LARGE_BLOCK_TOKENS);
+      r->has_small_blocks || request->segment_count > count_blocks(tokens, LARGE_BLOCK_TOKENS);
   return BLIS_OK;
 }
 
-static blis_status read_hash_ids(reading *r, const blis__trace_line *line,
-                                 blis_request *request, blis_error *error) {
-  BLIS_TRY(blis__trace_read_ids(r->rows.job->alloc,
-                                blis_json_member(line->row, "hash_ids"),
+static blis_status read_hash_ids(reading *r, const blis__trace_line *line, blis_request *request,
+                                 blis_error *error) {
+  BLIS_TRY(blis__trace_read_ids(r->rows.job->alloc, blis_json_member(line->row, "hash_ids"),
                                 &r->ids, error));
   request->segments = r->ids.segments.items;
   request->segment_count = (uint32_t)r->ids.segments.count;
   return check_blocks(r, line, request, error);
 }
 
-static blis_status read_row(reading *r, const blis__trace_line *line,
-                            blis_request *request, blis_error *error) {
+static blis_status read_row(reading *r, const blis__trace_line *line, blis_request *request,
+                            blis_error *error) {
   blis_json_value row = line->row;
   *request = (blis_request){.number = line->number};
-  BLIS_TRY(
-      blis__trace_time(row, "timestamp", 1e6, &request->arrival_us, error));
-  BLIS_TRY(
-      blis__trace_tokens(row, "input_length", &request->prompt_tokens, error));
-  BLIS_TRY(
-      blis__trace_tokens(row, "output_length", &request->output_tokens, error));
+  BLIS_TRY(blis__trace_time(row, "timestamp", 1e6, &request->arrival_us, error));
+  BLIS_TRY(blis__trace_tokens(row, "input_length", &request->prompt_tokens, error));
+  BLIS_TRY(blis__trace_tokens(row, "output_length", &request->output_tokens, error));
   request->max_output_tokens = request->output_tokens;
   BLIS_TRY(blis__trace_name(r->rows.job, row, "type", &request->client, error));
   BLIS_TRY(blis__trace_read_turn(&r->turns, row, &request->round_index, error));
@@ -129,8 +119,7 @@ static blis_status read_row(reading *r, const blis__trace_line *line,
   return read_hash_ids(r, line, request, error);
 }
 
-static blis_status next(void *reader, blis_request *row, bool *has_row,
-                        blis_error *error) {
+static blis_status next(void *reader, blis_request *row, bool *has_row, blis_error *error) {
   reading *r = reader;
   blis__trace_line line;
   BLIS_TRY(blis__trace_next_json(&r->rows, &line, has_row, error));
@@ -153,18 +142,15 @@ static bool find_parent(const reading *r, size_t row, size_t *parent) {
 
 /* A chain ends in a known session, in a root, or in a chat that is not there.
  */
-static blis_status name_session(reading *r, size_t row, uint32_t *session,
-                                blis_error *error) {
+static blis_status name_session(reading *r, size_t row, uint32_t *session, blis_error *error) {
   const chat *end = &r->chats.items[row];
   *session = end->session;
   if (*session != 0) {
     return BLIS_OK;
   }
   char digits[BLIS_INT64_TEXT_SIZE];
-  size_t length =
-      blis_format_int64(end->parent >= 0 ? end->parent : end->id, digits);
-  return blis__trace_text(r->rows.job, (blis_slice){digits, length}, session,
-                          error);
+  size_t length = blis_format_int64(end->parent >= 0 ? end->parent : end->id, digits);
+  return blis__trace_text(r->rows.job, (blis_slice){digits, length}, session, error);
 }
 
 static blis_status resolve_session(reading *r, size_t row, blis_error *error) {
@@ -196,8 +182,7 @@ static blis_status resolve_sessions(reading *r, blis_error *error) {
   for (size_t i = 0; i < count; i++) {
     BLIS_TRY(resolve_session(r, i, error));
   }
-  BLIS_TRY_MEM(blis_array_reserve(r->rows.job->alloc, &r->sessions, count),
-               error);
+  BLIS_TRY_MEM(blis_array_reserve(r->rows.job->alloc, &r->sessions, count), error);
   for (size_t i = 0; i < count; i++) {
     r->sessions.items[r->sessions.count++] = r->chats.items[i].session;
   }
@@ -213,8 +198,7 @@ static blis_status finish(void *reader, blis_error *error) {
   return blis__trace_note_turns(&r->rows, &r->turns, error);
 }
 
-static void settle(const void *reader, blis_request *row,
-                   blis_segment *segments) {
+static void settle(const void *reader, blis_request *row, blis_segment *segments) {
   const reading *r = reader;
   const reading *known = r->rows.known;
   uint32_t given = r->rows.job->options->hash_block_tokens;
@@ -252,10 +236,9 @@ static blis_status open_reading(void *reader, blis_error *error) {
   return blis__trace_open_text(reader, error);
 }
 
-static const char *const fields[] = {
-    "chat_id",       "parent_chat_id", "timestamp", "input_length",
-    "output_length", "type",           "turn",      "hash_ids",
-    "turn_id",       "session_id",     NULL};
+static const char *const fields[] = {"chat_id",       "parent_chat_id", "timestamp", "input_length",
+                                     "output_length", "type",           "turn",      "hash_ids",
+                                     "turn_id",       "session_id",     NULL};
 
 const blis__trace_format blis__trace_bailian = {
     .name = "bailian",

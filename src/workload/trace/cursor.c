@@ -41,31 +41,26 @@ void blis_trace_cursor_close(blis_trace_cursor *cursor) {
   }
   blis__trace_close(&cursor->file);
   blis__trace_window_free(cursor->window);
-  blis_alloc_free(&alloc, cursor->rounds,
-                  cursor->round_count * sizeof *cursor->rounds);
-  blis_alloc_free(&alloc, cursor->edits,
-                  cursor->edit_count * sizeof *cursor->edits);
+  blis_alloc_free(&alloc, cursor->rounds, cursor->round_count * sizeof *cursor->rounds);
+  blis_alloc_free(&alloc, cursor->edits, cursor->edit_count * sizeof *cursor->edits);
   blis_trace_stream_free(cursor->stream);
   blis_alloc_free(&alloc, cursor, sizeof *cursor);
 }
 
 static blis_status prepare_edits(blis_trace_cursor *cursor) {
   size_t count = 0;
-  for (const blis_trace_stream *s = cursor->stream; s->parent != NULL;
-       s = s->parent) {
+  for (const blis_trace_stream *s = cursor->stream; s->parent != NULL; s = s->parent) {
     count++;
   }
   if (count == 0) {
     return BLIS_OK;
   }
-  cursor->edits =
-      blis_alloc_zeroed(&cursor->alloc, count, sizeof *cursor->edits);
+  cursor->edits = blis_alloc_zeroed(&cursor->alloc, count, sizeof *cursor->edits);
   if (cursor->edits == NULL) {
     return BLIS_ERR_NOMEM;
   }
   cursor->edit_count = count;
-  for (const blis_trace_stream *s = cursor->stream; s->parent != NULL;
-       s = s->parent) {
+  for (const blis_trace_stream *s = cursor->stream; s->parent != NULL; s = s->parent) {
     cursor->edits[--count].edit = &s->edit;
   }
   return BLIS_OK;
@@ -82,8 +77,7 @@ static blis_status prepare(blis_trace_cursor *cursor) {
   }
   if (base->numbers_rounds) {
     uint32_t texts = blis_intern_count(blis_workload_strings(base->about));
-    cursor->rounds =
-        blis_alloc_zeroed(&cursor->alloc, texts, sizeof *cursor->rounds);
+    cursor->rounds = blis_alloc_zeroed(&cursor->alloc, texts, sizeof *cursor->rounds);
     if (cursor->rounds == NULL) {
       return BLIS_ERR_NOMEM;
     }
@@ -92,20 +86,16 @@ static blis_status prepare(blis_trace_cursor *cursor) {
   return BLIS_OK;
 }
 
-blis_status blis_trace_cursor_open(const blis_alloc *alloc,
-                                   blis_trace_stream *stream,
-                                   blis_trace_cursor **cursor,
-                                   blis_error *error) {
+blis_status blis_trace_cursor_open(const blis_alloc *alloc, blis_trace_stream *stream,
+                                   blis_trace_cursor **cursor, blis_error *error) {
   blis_trace_cursor *made = blis_alloc_zeroed(alloc, 1, sizeof *made);
   BLIS_TRY_NEW(made, error);
   made->alloc = *alloc;
   made->stream = stream;
   stream->users++;
-  blis_status status =
-      prepare(made) == BLIS_OK ? BLIS_OK : blis_fail_nomem(error);
+  blis_status status = prepare(made) == BLIS_OK ? BLIS_OK : blis_fail_nomem(error);
   if (status == BLIS_OK) {
-    status = blis__trace_open_again(&stream->base->file, &made->alloc,
-                                    &made->file, error);
+    status = blis__trace_open_again(&stream->base->file, &made->alloc, &made->file, error);
   }
   if (status != BLIS_OK) {
     blis_trace_cursor_close(made);
@@ -115,24 +105,19 @@ blis_status blis_trace_cursor_open(const blis_alloc *alloc,
   return BLIS_OK;
 }
 
-static blis_status fail_changed(const blis_trace_cursor *cursor,
-                                blis_error *error) {
-  return blis_fail(error, BLIS_ERR_IO,
-                   "%s: the file has changed since it was first read",
+static blis_status fail_changed(const blis_trace_cursor *cursor, blis_error *error) {
+  return blis_fail(error, BLIS_ERR_IO, "%s: the file has changed since it was first read",
                    cursor->file.job.name);
 }
 
 /* The next row of the file, settled. */
-static blis_status read_row(blis_trace_cursor *cursor, blis_request *row,
-                            blis_error *error) {
+static blis_status read_row(blis_trace_cursor *cursor, blis_request *row, blis_error *error) {
   const blis__trace_file *file = &cursor->file;
   bool has_row;
   BLIS_TRY(file->format->next(file->reader, row, &has_row, error));
   cursor->is_at_end = !has_row;
   if (!has_row) {
-    return cursor->rows == cursor->stream->base->count
-               ? BLIS_OK
-               : fail_changed(cursor, error);
+    return cursor->rows == cursor->stream->base->count ? BLIS_OK : fail_changed(cursor, error);
   }
   cursor->rows++;
   if (file->format->settle != NULL) {
@@ -145,8 +130,8 @@ static blis_status read_row(blis_trace_cursor *cursor, blis_request *row,
 }
 
 /* The next row in order of arrival. */
-static blis_status take_row(blis_trace_cursor *cursor, blis_request *row,
-                            bool *done, blis_error *error) {
+static blis_status take_row(blis_trace_cursor *cursor, blis_request *row, bool *done,
+                            blis_error *error) {
   if (cursor->window == NULL) {
     BLIS_TRY(read_row(cursor, row, error));
     *done = cursor->is_at_end;
@@ -154,8 +139,7 @@ static blis_status take_row(blis_trace_cursor *cursor, blis_request *row,
   }
   while (!cursor->is_at_end && !blis__trace_window_is_full(cursor->window)) {
     BLIS_TRY(read_row(cursor, row, error));
-    if (!cursor->is_at_end &&
-        blis__trace_window_put(cursor->window, row) != BLIS_OK) {
+    if (!cursor->is_at_end && blis__trace_window_put(cursor->window, row) != BLIS_OK) {
       return blis_fail_nomem(error);
     }
   }
@@ -166,8 +150,8 @@ static blis_status take_row(blis_trace_cursor *cursor, blis_request *row,
   return BLIS_OK;
 }
 
-static blis_status edit_row(blis_trace_cursor *cursor, blis_request *row,
-                            bool *keep, blis_error *error) {
+static blis_status edit_row(blis_trace_cursor *cursor, blis_request *row, bool *keep,
+                            blis_error *error) {
   if (cursor->rounds != NULL && row->session != 0) {
     if (row->session >= cursor->round_count) {
       return fail_changed(cursor, error);
@@ -181,8 +165,7 @@ static blis_status edit_row(blis_trace_cursor *cursor, blis_request *row,
   return BLIS_OK;
 }
 
-blis_status blis_trace_cursor_next(blis_trace_cursor *cursor,
-                                   blis_request *request, bool *done,
+blis_status blis_trace_cursor_next(blis_trace_cursor *cursor, blis_request *request, bool *done,
                                    blis_error *error) {
   bool keep = false;
   blis_request row;
@@ -208,8 +191,7 @@ blis_status blis_trace_cursor_next(blis_trace_cursor *cursor,
 
 /* Sources. */
 
-static blis_status next_request(void *state, blis_request *request, bool *done,
-                                blis_error *error) {
+static blis_status next_request(void *state, blis_request *request, bool *done, blis_error *error) {
   blis_trace_cursor *cursor = state;
   blis_request row;
   BLIS_TRY(blis_trace_cursor_next(cursor, &row, done, error));
@@ -220,8 +202,7 @@ static blis_status next_request(void *state, blis_request *request, bool *done,
     size_t size = row.segment_count * sizeof(blis_segment);
     kept_segments *kept = blis_alloc_new(&cursor->alloc, sizeof *kept + size);
     BLIS_TRY_NEW(kept, error);
-    *kept =
-        (kept_segments){.behind = cursor->kept, .size = sizeof *kept + size};
+    *kept = (kept_segments){.behind = cursor->kept, .size = sizeof *kept + size};
     memcpy(kept->items, row.segments, size);
     if (cursor->kept != NULL) {
       cursor->kept->before = kept;
@@ -238,8 +219,8 @@ static void release_request(void *state, const blis_request *request) {
   if (request->segment_count == 0) {
     return;
   }
-  kept_segments *kept = (kept_segments *)((char *)request->segments -
-                                          offsetof(kept_segments, items));
+  kept_segments *kept =
+      (kept_segments *)((char *)request->segments - offsetof(kept_segments, items));
   BLIS_ASSERT((kept->before == NULL) == (cursor->kept == kept));
   if (kept->before != NULL) {
     kept->before->behind = kept->behind;
@@ -253,18 +234,17 @@ static void release_request(void *state, const blis_request *request) {
 }
 
 blis_request_source blis_trace_cursor_source(blis_trace_cursor *cursor) {
-  return (blis_request_source){
-      .next = next_request,
-      .release = release_request,
-      .state = cursor,
-      .strings = blis_workload_strings(cursor->stream->base->about),
-      .count = cursor->stream->count};
+  return (blis_request_source){.next = next_request,
+                               .release = release_request,
+                               .state = cursor,
+                               .strings = blis_workload_strings(cursor->stream->base->about),
+                               .count = cursor->stream->count};
 }
 
 /* All of them. */
 
-blis_status blis_trace_stream_need_count(blis_trace_stream *stream,
-                                         int64_t *count, blis_error *error) {
+blis_status blis_trace_stream_need_count(blis_trace_stream *stream, int64_t *count,
+                                         blis_error *error) {
   if (stream->count < 0) {
     blis_trace_cursor *cursor;
     BLIS_TRY(blis_trace_cursor_open(&stream->alloc, stream, &cursor, error));
@@ -281,8 +261,7 @@ blis_status blis_trace_stream_need_count(blis_trace_stream *stream,
   return BLIS_OK;
 }
 
-blis_status blis_trace_stream_need_last_us(blis_trace_stream *stream,
-                                           int64_t *last_us,
+blis_status blis_trace_stream_need_last_us(blis_trace_stream *stream, int64_t *last_us,
                                            blis_error *error) {
   int64_t count;
   BLIS_TRY(blis_trace_stream_need_count(stream, &count, error));
@@ -290,12 +269,9 @@ blis_status blis_trace_stream_need_last_us(blis_trace_stream *stream,
   return BLIS_OK;
 }
 
-static blis_status fill_list(blis_trace_cursor *cursor, blis_workload *list,
-                             blis_error *error) {
-  BLIS_TRY_MEM(blis_workload_take_texts(list, cursor->stream->base->about),
-               error);
-  BLIS_TRY_MEM(blis_workload_describe(list, "%s", cursor->stream->description),
-               error);
+static blis_status fill_list(blis_trace_cursor *cursor, blis_workload *list, blis_error *error) {
+  BLIS_TRY_MEM(blis_workload_take_texts(list, cursor->stream->base->about), error);
+  BLIS_TRY_MEM(blis_workload_describe(list, "%s", cursor->stream->description), error);
   for (;;) {
     blis_request request;
     bool done;
@@ -308,14 +284,12 @@ static blis_status fill_list(blis_trace_cursor *cursor, blis_workload *list,
   return blis_workload_seal(list) == BLIS_OK ? BLIS_OK : blis_fail_nomem(error);
 }
 
-blis_status blis_trace_stream_list(const blis_alloc *alloc,
-                                   blis_trace_stream *stream,
+blis_status blis_trace_stream_list(const blis_alloc *alloc, blis_trace_stream *stream,
                                    blis_workload **list, blis_error *error) {
   blis_trace_cursor *cursor;
   BLIS_TRY(blis_trace_cursor_open(alloc, stream, &cursor, error));
   blis_workload *made = blis_workload_new(alloc);
-  blis_status status =
-      made != NULL ? fill_list(cursor, made, error) : blis_fail_nomem(error);
+  blis_status status = made != NULL ? fill_list(cursor, made, error) : blis_fail_nomem(error);
   blis_trace_cursor_close(cursor);
   if (status != BLIS_OK) {
     blis_workload_free(made);

@@ -11,17 +11,14 @@
 static void move_to(blis_request *request, int64_t arrival_us) {
   if (request->deadline_us != 0) {
     int64_t shift_us = arrival_us - request->arrival_us;
-    bool overflows =
-        shift_us > 0 && request->deadline_us > INT64_MAX - shift_us;
-    request->deadline_us =
-        overflows ? INT64_MAX : request->deadline_us + shift_us;
+    bool overflows = shift_us > 0 && request->deadline_us > INT64_MAX - shift_us;
+    request->deadline_us = overflows ? INT64_MAX : request->deadline_us + shift_us;
   }
   request->arrival_us = arrival_us;
 }
 
 /* Moves a request to a time that may be one that cannot be. */
-static blis_status move_checked(blis_request *request, double arrival_us,
-                                blis_error *error) {
+static blis_status move_checked(blis_request *request, double arrival_us, blis_error *error) {
   if (!(arrival_us >= 0 && arrival_us <= (double)MAX_TIME_US)) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "request %lld, which arrives at %lld us, would move to %s "
@@ -35,8 +32,7 @@ static blis_status move_checked(blis_request *request, double arrival_us,
 
 /* Cut. */
 
-static blis_status check_cut(const blis_trace_cut_options *options,
-                             blis_error *error) {
+static blis_status check_cut(const blis_trace_cut_options *options, blis_error *error) {
   const struct {
     const char *name;
     int64_t value;
@@ -46,9 +42,8 @@ static blis_status check_cut(const blis_trace_cut_options *options,
                  {"limit", options->limit}};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
     if (numbers[i].value < 0) {
-      return blis_fail(error, BLIS_ERR_INVALID,
-                       "%s is %lld; it must be at least 0", numbers[i].name,
-                       (long long)numbers[i].value);
+      return blis_fail(error, BLIS_ERR_INVALID, "%s is %lld; it must be at least 0",
+                       numbers[i].name, (long long)numbers[i].value);
     }
   }
   if (options->end_us != 0 && options->end_us <= options->start_us) {
@@ -60,14 +55,13 @@ static blis_status check_cut(const blis_trace_cut_options *options,
   return BLIS_OK;
 }
 
-static void cut_request(blis__trace_editing *e, blis_request *request,
-                        bool *keep) {
+static void cut_request(blis__trace_editing *e, blis_request *request, bool *keep) {
   const blis_trace_cut_options *options = &e->edit->cut;
   int64_t arrival_us = request->arrival_us;
-  bool is_inside = arrival_us >= options->start_us &&
-                   (options->end_us == 0 || arrival_us < options->end_us);
-  *keep = is_inside && e->seen >= options->skip &&
-          (options->limit == 0 || e->kept < options->limit);
+  bool is_inside =
+      arrival_us >= options->start_us && (options->end_us == 0 || arrival_us < options->end_us);
+  *keep =
+      is_inside && e->seen >= options->skip && (options->limit == 0 || e->kept < options->limit);
   e->seen += is_inside;
   if (!*keep) {
     return;
@@ -84,8 +78,7 @@ static void cut_request(blis__trace_editing *e, blis_request *request,
 
 static blis_status check_factor(double factor, blis_error *error) {
   if (!isfinite(factor) || factor <= 0) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "the rate factor is %s; it must be greater than 0",
+    return blis_fail(error, BLIS_ERR_INVALID, "the rate factor is %s; it must be greater than 0",
                      blis_show_double(factor).text);
   }
   return BLIS_OK;
@@ -93,47 +86,40 @@ static blis_status check_factor(double factor, blis_error *error) {
 
 /* Warp. */
 
-static blis_status check_points(const blis_trace_warp_point *points,
-                                size_t count, blis_error *error) {
+static blis_status check_points(const blis_trace_warp_point *points, size_t count,
+                                blis_error *error) {
   if (count == 0) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "a time warp needs at least one point");
+    return blis_fail(error, BLIS_ERR_INVALID, "a time warp needs at least one point");
   }
   for (size_t i = 0; i < count; i++) {
     int64_t from_us = points[i].from_us;
     int64_t to_us = points[i].to_us;
-    if (from_us < 0 || from_us > MAX_TIME_US || to_us < 0 ||
-        to_us > MAX_TIME_US) {
+    if (from_us < 0 || from_us > MAX_TIME_US || to_us < 0 || to_us > MAX_TIME_US) {
       return blis_fail(error, BLIS_ERR_INVALID,
                        "point %zu of a time warp is %lld us to %lld us; "
                        "expected 0 to %lld",
-                       i + 1, (long long)from_us, (long long)to_us,
-                       (long long)MAX_TIME_US);
+                       i + 1, (long long)from_us, (long long)to_us, (long long)MAX_TIME_US);
     }
-    if (i > 0 &&
-        (from_us <= points[i - 1].from_us || to_us < points[i - 1].to_us)) {
+    if (i > 0 && (from_us <= points[i - 1].from_us || to_us < points[i - 1].to_us)) {
       return blis_fail(error, BLIS_ERR_INVALID,
                        "point %zu of a time warp is %lld us to %lld us, after "
                        "%lld us to %lld us; the first must rise, the second "
                        "must not fall",
                        i + 1, (long long)from_us, (long long)to_us,
-                       (long long)points[i - 1].from_us,
-                       (long long)points[i - 1].to_us);
+                       (long long)points[i - 1].from_us, (long long)points[i - 1].to_us);
     }
   }
   return BLIS_OK;
 }
 
-static blis_status warp_request(blis__trace_editing *e, blis_request *request,
-                                blis_error *error) {
+static blis_status warp_request(blis__trace_editing *e, blis_request *request, blis_error *error) {
   const blis_trace_warp_point *points = e->edit->points;
   size_t count = e->edit->point_count;
   int64_t arrival_us = request->arrival_us;
   while (e->next_point < count && points[e->next_point].from_us < arrival_us) {
     e->next_point++;
   }
-  const blis_trace_warp_point *before =
-      &points[e->next_point > 0 ? e->next_point - 1 : 0];
+  const blis_trace_warp_point *before = &points[e->next_point > 0 ? e->next_point - 1 : 0];
   double distance_us = (double)arrival_us - (double)before->from_us;
   if (e->next_point > 0 && e->next_point < count) {
     const blis_trace_warp_point *after = &points[e->next_point];
@@ -154,8 +140,7 @@ const char *blis__trace_edit_name(const blis_trace_edit *edit) {
   return names[edit->kind];
 }
 
-blis_status blis__trace_edit_check(const blis_trace_edit *edit,
-                                   blis_error *error) {
+blis_status blis__trace_edit_check(const blis_trace_edit *edit, blis_error *error) {
   switch (edit->kind) {
   case BLIS_TRACE_CUT:
     return check_cut(&edit->cut, error);
@@ -170,8 +155,7 @@ blis_status blis__trace_edit_check(const blis_trace_edit *edit,
   return BLIS_OK;
 }
 
-blis_status blis__trace_edit_next(blis__trace_editing *editing,
-                                  blis_request *request, bool *keep,
+blis_status blis__trace_edit_next(blis__trace_editing *editing, blis_request *request, bool *keep,
                                   blis_error *error) {
   size_t index = editing->index++;
   *keep = true;
@@ -180,8 +164,7 @@ blis_status blis__trace_edit_next(blis__trace_editing *editing,
     cut_request(editing, request, keep);
     break;
   case BLIS_TRACE_SCALE:
-    return move_checked(
-        request, (double)request->arrival_us / editing->edit->factor, error);
+    return move_checked(request, (double)request->arrival_us / editing->edit->factor, error);
   case BLIS_TRACE_WARP:
     return warp_request(editing, request, error);
   case BLIS_TRACE_FILTER:

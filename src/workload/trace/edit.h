@@ -71,8 +71,7 @@ static inline void blis_trace_mark(uint64_t *marks, size_t index) {
 const char *blis__trace_edit_name(const blis_trace_edit *edit);
 
 /* BLIS_ERR_INVALID for an edit that cannot be. */
-BLIS_MUSTUSE blis_status blis__trace_edit_check(const blis_trace_edit *edit,
-                                                blis_error *error);
+BLIS_MUSTUSE blis_status blis__trace_edit_check(const blis_trace_edit *edit, blis_error *error);
 
 /* One edit on its way through the requests; zero it but for edit. */
 typedef struct blis__trace_editing {
@@ -85,8 +84,7 @@ typedef struct blis__trace_editing {
 } blis__trace_editing;
 
 /* Changes the next request, or sets *keep to false to leave it out. */
-BLIS_MUSTUSE blis_status blis__trace_edit_next(blis__trace_editing *editing,
-                                               blis_request *request,
+BLIS_MUSTUSE blis_status blis__trace_edit_next(blis__trace_editing *editing, blis_request *request,
                                                bool *keep, blis_error *error);
 
 #endif

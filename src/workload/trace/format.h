@@ -64,8 +64,7 @@ typedef struct blis__trace_format {
    * The next row, as far as it can be known; *has_row is false at the end. Its
    * segments are the reader's until the next call.
    */
-  blis_status (*next)(void *reader, blis_request *row, bool *has_row,
-                      blis_error *error);
+  blis_status (*next)(void *reader, blis_request *row, bool *has_row, blis_error *error);
   /*
    * All rows were read, and the input is closed: makes settle possible. Not for
    * a reader that has another one to know from. NULL = nothing to do.
@@ -92,19 +91,19 @@ typedef struct blis__trace_format {
 } blis__trace_format;
 
 /* All formats, in the order in which they are recognised and listed. */
-#define BLIS__TRACE_FORMAT_MAP(XX)                                             \
-  XX(mooncake)                                                                 \
-  XX(azure)                                                                    \
-  XX(v2)                                                                       \
-  XX(burstgpt)                                                                 \
-  XX(bailian)                                                                  \
-  XX(routesim)                                                                 \
-  XX(vllm)                                                                     \
-  XX(llmservingsim)                                                            \
-  XX(vidur)                                                                    \
-  XX(splitwise)                                                                \
-  XX(otel)                                                                     \
-  XX(inference_perf)                                                           \
+#define BLIS__TRACE_FORMAT_MAP(XX)                                                                 \
+  XX(mooncake)                                                                                     \
+  XX(azure)                                                                                        \
+  XX(v2)                                                                                           \
+  XX(burstgpt)                                                                                     \
+  XX(bailian)                                                                                      \
+  XX(routesim)                                                                                     \
+  XX(vllm)                                                                                         \
+  XX(llmservingsim)                                                                                \
+  XX(vidur)                                                                                        \
+  XX(splitwise)                                                                                    \
+  XX(otel)                                                                                         \
+  XX(inference_perf)                                                                               \
   XX(guidellm)
 
 #define XX(name) extern const blis__trace_format blis__trace_##name;
@@ -112,9 +111,7 @@ BLIS__TRACE_FORMAT_MAP(XX)
 #undef XX
 
 /* Whether a path is that of a tracev2 trace but for ".csv". BLIS_ERR_NOMEM. */
-BLIS_MUSTUSE blis_status blis__trace_v2_find_stem(const blis_alloc *alloc,
-                                                  const char *path,
-                                                  bool *is_stem,
-                                                  blis_error *error);
+BLIS_MUSTUSE blis_status blis__trace_v2_find_stem(const blis_alloc *alloc, const char *path,
+                                                  bool *is_stem, blis_error *error);
 
 #endif

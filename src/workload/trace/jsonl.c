@@ -9,8 +9,7 @@ static bool is_skipped(blis_slice line) {
   return line.length == 0 || line.data[0] == '#';
 }
 
-blis_status blis__trace_next_json(blis__trace_rows *rows,
-                                  blis__trace_line *line, bool *has_row,
+blis_status blis__trace_next_json(blis__trace_rows *rows, blis__trace_line *line, bool *has_row,
                                   blis_error *error) {
   blis_text_line content;
   *has_row = false;
@@ -23,11 +22,10 @@ blis_status blis__trace_next_json(blis__trace_rows *rows,
       return BLIS_OK;
     }
   } while (is_skipped(blis_slice_trim(content.content)));
-  BLIS_TRY(blis_json_parse(&rows->json, blis_text_name(rows->text),
-                           content.number, content.content, error));
-  *line = (blis__trace_line){.row = blis_json_root(&rows->json),
-                             .number = rows->taken++,
-                             .line = content.number};
+  BLIS_TRY(blis_json_parse(&rows->json, blis_text_name(rows->text), content.number, content.content,
+                           error));
+  *line = (blis__trace_line){
+      .row = blis_json_root(&rows->json), .number = rows->taken++, .line = content.number};
   BLIS_TRY(blis_json_need_object(line->row, error));
   blis__trace_see_members(rows, line->row, rows->fields);
   return BLIS_OK;
@@ -48,27 +46,25 @@ blis_slice blis__trace_first_row(blis_slice head) {
   return head;
 }
 
-blis_status blis__trace_time(blis_json_value row, const char *key,
-                             double unit_us, int64_t *time_us,
+blis_status blis__trace_time(blis_json_value row, const char *key, double unit_us, int64_t *time_us,
                              blis_error *error) {
   double time;
-  BLIS_TRY(blis_json_double(blis_json_member(row, key), 0,
-                            BLIS__TRACE_MAX_MS * 1000 / unit_us, &time, error));
+  BLIS_TRY(blis_json_double(blis_json_member(row, key), 0, BLIS__TRACE_MAX_MS * 1000 / unit_us,
+                            &time, error));
   *time_us = llround(time * unit_us);
   return BLIS_OK;
 }
 
-blis_status blis__trace_tokens(blis_json_value row, const char *key,
-                               uint32_t *tokens, blis_error *error) {
+blis_status blis__trace_tokens(blis_json_value row, const char *key, uint32_t *tokens,
+                               blis_error *error) {
   int64_t value;
-  BLIS_TRY(blis_json_int64(blis_json_member(row, key), 0,
-                           BLIS_WORKLOAD_MAX_TOKENS, &value, error));
+  BLIS_TRY(blis_json_int64(blis_json_member(row, key), 0, BLIS_WORKLOAD_MAX_TOKENS, &value, error));
   *tokens = (uint32_t)value;
   return BLIS_OK;
 }
 
-blis_status blis__trace_name(const blis__trace_job *job, blis_json_value row,
-                             const char *key, uint32_t *id, blis_error *error) {
+blis_status blis__trace_name(const blis__trace_job *job, blis_json_value row, const char *key,
+                             uint32_t *id, blis_error *error) {
   blis_json_value value = blis_json_member(row, key);
   char digits[BLIS_INT64_TEXT_SIZE];
   blis_slice name = {0};
@@ -82,8 +78,8 @@ blis_status blis__trace_name(const blis__trace_job *job, blis_json_value row,
   return blis__trace_text(job, name, id, error);
 }
 
-blis_status blis__trace_read_turn(blis__trace_turns *turns, blis_json_value row,
-                                  int32_t *turn, blis_error *error) {
+blis_status blis__trace_read_turn(blis__trace_turns *turns, blis_json_value row, int32_t *turn,
+                                  blis_error *error) {
   blis_json_value given = blis_json_member(row, "turn");
   if (!blis_json_has(given)) {
     given = blis_json_member(row, "turn_id");
@@ -99,29 +95,25 @@ blis_status blis__trace_read_turn(blis__trace_turns *turns, blis_json_value row,
   return BLIS_OK;
 }
 
-blis_status blis__trace_note_turns(blis__trace_rows *rows,
-                                   const blis__trace_turns *turns,
+blis_status blis__trace_note_turns(blis__trace_rows *rows, const blis__trace_turns *turns,
                                    blis_error *error) {
   return blis__trace_note(rows, "rows without a turn", turns->missing,
-                          "; the rounds of a session are ordered by time",
-                          error);
+                          "; the rounds of a session are ordered by time", error);
 }
 
 int32_t blis__trace_round_of(const blis__trace_turns *turns, int32_t turn) {
   return turns->missing == 0 && !turns->from_zero ? turn - 1 : turn;
 }
 
-blis_status blis__trace_fail_ids(const blis__trace_rows *rows,
-                                 const blis__trace_line *line, size_t ids,
-                                 uint32_t tokens, uint32_t block_tokens,
+blis_status blis__trace_fail_ids(const blis__trace_rows *rows, const blis__trace_line *line,
+                                 size_t ids, uint32_t tokens, uint32_t block_tokens,
                                  blis_error *error) {
   uint32_t blocks = tokens / block_tokens + (tokens % block_tokens != 0);
   return blis_fail(error, BLIS_ERR_PARSE,
                    "%s:%lld: key 'hash_ids' has %zu ids; %u tokens in blocks "
                    "of %u need %u; hash_block_tokens (--hash-block-tokens) "
                    "says how many tokens an id stands for",
-                   rows->job->name, (long long)line->line, ids, tokens,
-                   block_tokens, blocks);
+                   rows->job->name, (long long)line->line, ids, tokens, block_tokens, blocks);
 }
 
 blis_status blis__trace_read_ids(const blis_alloc *alloc, blis_json_value list,
@@ -133,11 +125,9 @@ blis_status blis__trace_read_ids(const blis_alloc *alloc, blis_json_value list,
   size_t count = blis_json_count(list);
   BLIS_TRY_MEM(blis_array_reserve(alloc, &ids->numbers, count), error);
   BLIS_TRY_MEM(blis_array_reserve(alloc, &ids->segments, count), error);
-  BLIS_TRY(
-      blis_json_int64_items(list, 0, INT64_MAX, ids->numbers.items, error));
+  BLIS_TRY(blis_json_int64_items(list, 0, INT64_MAX, ids->numbers.items, error));
   for (size_t i = 0; i < count; i++) {
-    ids->segments.items[i] =
-        (blis_segment){.stream = (uint64_t)ids->numbers.items[i]};
+    ids->segments.items[i] = (blis_segment){.stream = (uint64_t)ids->numbers.items[i]};
   }
   ids->segments.count = count;
   return BLIS_OK;

@@ -43,9 +43,8 @@ typedef struct reading {
   bool is_measured;
 } reading;
 
-static const char *const call_fields[] = {"input_toks",       "output_toks",
-                                          "tool_duration_ns", "input_tok_ids",
-                                          "output_tok_ids",   NULL};
+static const char *const call_fields[] = {"input_toks",    "output_toks",    "tool_duration_ns",
+                                          "input_tok_ids", "output_tok_ids", NULL};
 
 /* Of all kinds, with the measured times that only calibration reads. */
 static const char *const row_fields[] = {"request_id",     "input_toks",
@@ -64,12 +63,9 @@ static bool recognise(blis_slice head) {
 
 static blis_status add_piece(reading *r, blis_error *error) {
   uint32_t stream;
-  blis_segment segment = {.length_tokens =
-                              (uint32_t)(r->piece.length / sizeof(uint32_t))};
+  blis_segment segment = {.length_tokens = (uint32_t)(r->piece.length / sizeof(uint32_t))};
   BLIS_TRY_MEM(blis_buffer_status(&r->piece), error);
-  BLIS_TRY_MEM(
-      blis_intern_add(r->pieces, r->piece.data, r->piece.length, &stream),
-      error);
+  BLIS_TRY_MEM(blis_intern_add(r->pieces, r->piece.data, r->piece.length, &stream), error);
   segment.stream = stream;
   blis_buffer_clear(&r->piece);
   return blis_array_push(r->rows.job->alloc, &r->segments, segment) == BLIS_OK
@@ -77,21 +73,19 @@ static blis_status add_piece(reading *r, blis_error *error) {
              : blis_fail_nomem(error);
 }
 
-static blis_status read_ids(reading *r, blis_json_value ids,
-                            blis_request *request, blis_error *error) {
+static blis_status read_ids(reading *r, blis_json_value ids, blis_request *request,
+                            blis_error *error) {
   BLIS_TRY(blis_json_need_array(ids, error));
   size_t count = blis_json_count(ids);
   if (count != request->prompt_tokens) {
-    return blis_json_fail(ids, "does not have as many ids as input_toks says",
-                          error);
+    return blis_json_fail(ids, "does not have as many ids as input_toks says", error);
   }
   size_t piece_tokens = r->rows.job->options->hash_block_tokens != 0
                             ? r->rows.job->options->hash_block_tokens
                             : PIECE_TOKENS;
   for (size_t i = 0; i < count; i++) {
     int64_t id;
-    BLIS_TRY(
-        blis_json_int64(blis_json_item(ids, i), 0, UINT32_MAX, &id, error));
+    BLIS_TRY(blis_json_int64(blis_json_item(ids, i), 0, UINT32_MAX, &id, error));
     uint32_t token = (uint32_t)id;
     blis_buffer_bytes(&r->piece, (const char *)&token, sizeof token);
     if ((i + 1) % piece_tokens == 0 || i + 1 == count) {
@@ -105,13 +99,11 @@ static blis_status read_ids(reading *r, blis_json_value ids,
 }
 
 /* Lengths and content, of a row or of a call. */
-static blis_status read_call(reading *r, blis_json_value call,
-                             blis_request *request, blis_error *error) {
+static blis_status read_call(reading *r, blis_json_value call, blis_request *request,
+                             blis_error *error) {
   *request = (blis_request){.number = r->count++};
-  BLIS_TRY(
-      blis__trace_tokens(call, "input_toks", &request->prompt_tokens, error));
-  BLIS_TRY(
-      blis__trace_tokens(call, "output_toks", &request->output_tokens, error));
+  BLIS_TRY(blis__trace_tokens(call, "input_toks", &request->prompt_tokens, error));
+  BLIS_TRY(blis__trace_tokens(call, "output_toks", &request->output_tokens, error));
   request->max_output_tokens = request->output_tokens;
   r->segments.count = 0;
   blis_json_value ids = blis_json_member(call, "input_tok_ids");
@@ -119,8 +111,8 @@ static blis_status read_call(reading *r, blis_json_value call,
 }
 
 /* Lines are on the clock of the file, or since 1970, as the first one says. */
-static blis_status read_time(reading *r, const blis__trace_line *line,
-                             int64_t *arrival_us, blis_error *error) {
+static blis_status read_time(reading *r, const blis__trace_line *line, int64_t *arrival_us,
+                             blis_error *error) {
   bool has_epoch = blis_json_has(blis_json_member(line->row, "arrival_time"));
   bool has_own = blis_json_has(blis_json_member(line->row, "arrival_time_ns"));
   if (line->number == 0) {
@@ -130,13 +122,12 @@ static blis_status read_time(reading *r, const blis__trace_line *line,
     return blis_fail(error, BLIS_ERR_PARSE,
                      "%s:%lld: the row has %s but earlier rows have %s; all "
                      "must have the same",
-                     r->rows.job->name, (long long)line->line,
-                     names[!r->is_measured], names[r->is_measured]);
+                     r->rows.job->name, (long long)line->line, names[!r->is_measured],
+                     names[r->is_measured]);
   }
-  BLIS_TRY(r->is_measured ? blis__trace_time(line->row, "arrival_time", 1e6,
-                                             arrival_us, error)
-                          : blis__trace_time(line->row, "arrival_time_ns", 1e-3,
-                                             arrival_us, error));
+  BLIS_TRY(r->is_measured
+               ? blis__trace_time(line->row, "arrival_time", 1e6, arrival_us, error)
+               : blis__trace_time(line->row, "arrival_time_ns", 1e-3, arrival_us, error));
   if (r->is_measured) {
     blis__trace_note_start(&r->rows, *arrival_us);
   }
@@ -145,16 +136,12 @@ static blis_status read_time(reading *r, const blis__trace_line *line,
 
 /* Calls. */
 
-static blis_status name_session(reading *r, const blis__trace_line *line,
-                                blis_error *error) {
-  BLIS_TRY(blis__trace_name(r->rows.job, line->row, "session_id", &r->session,
-                            error));
+static blis_status name_session(reading *r, const blis__trace_line *line, blis_error *error) {
+  BLIS_TRY(blis__trace_name(r->rows.job, line->row, "session_id", &r->session, error));
   if (r->session == 0) {
     char name[NAME_SIZE];
-    int length =
-        snprintf(name, sizeof name, "line_%lld", (long long)line->line);
-    BLIS_TRY(blis__trace_text(r->rows.job, (blis_slice){name, (size_t)length},
-                              &r->session, error));
+    int length = snprintf(name, sizeof name, "line_%lld", (long long)line->line);
+    BLIS_TRY(blis__trace_text(r->rows.job, (blis_slice){name, (size_t)length}, &r->session, error));
   }
   while (r->rounds.count <= r->session) {
     BLIS_TRY_MEM(blis_array_push(r->rows.job->alloc, &r->rounds, 0), error);
@@ -162,23 +149,21 @@ static blis_status name_session(reading *r, const blis__trace_line *line,
   return BLIS_OK;
 }
 
-static blis_status start_calls(reading *r, const blis__trace_line *line,
-                               blis_json_value calls, blis_error *error) {
+static blis_status start_calls(reading *r, const blis__trace_line *line, blis_json_value calls,
+                               blis_error *error) {
   BLIS_TRY(blis_json_need_array(calls, error));
   r->calls = calls;
   r->call_count = blis_json_count(calls);
   r->next_call = 0;
   r->think_us = 0;
   if (r->call_count == 0) {
-    return blis_json_fail(calls, "is empty; a row needs at least one call",
-                          error);
+    return blis_json_fail(calls, "is empty; a row needs at least one call", error);
   }
   BLIS_TRY(read_time(r, line, &r->arrival_us, error));
   return name_session(r, line, error);
 }
 
-static blis_status next_call(reading *r, blis_request *request,
-                             blis_error *error) {
+static blis_status next_call(reading *r, blis_request *request, blis_error *error) {
   blis_json_value call = blis_json_item(r->calls, r->next_call);
   bool is_first = r->next_call++ == 0;
   bool is_last = r->next_call == r->call_count;
@@ -195,14 +180,12 @@ static blis_status next_call(reading *r, blis_request *request,
   if (is_last && !blis_json_has(tool)) {
     return BLIS_OK;
   }
-  BLIS_TRY(
-      blis__trace_time(call, "tool_duration_ns", 1e-3, &r->think_us, error));
+  BLIS_TRY(blis__trace_time(call, "tool_duration_ns", 1e-3, &r->think_us, error));
   r->arrival_us += r->think_us;
   return BLIS_OK;
 }
 
-static blis_status next(void *reader, blis_request *row, bool *has_row,
-                        blis_error *error) {
+static blis_status next(void *reader, blis_request *row, bool *has_row, blis_error *error) {
   reading *r = reader;
   *has_row = true;
   if (r->next_call < r->call_count) {
@@ -225,9 +208,7 @@ static blis_status next(void *reader, blis_request *row, bool *has_row,
 static blis_status finish(void *reader, blis_error *error) {
   reading *r = reader;
   return blis__trace_note(
-      &r->rows,
-      "calls that wait for the previous one, whose duration is unknown",
-      r->later_calls,
+      &r->rows, "calls that wait for the previous one, whose duration is unknown", r->later_calls,
       "; unless sessions are replayed in a closed loop, only tool time "
       "separates them",
       error);

@@ -35,8 +35,7 @@ typedef struct merging {
 
 /* Texts. */
 
-static blis_status add_text(merging *m, const input *in, uint32_t id,
-                            uint32_t *new_id) {
+static blis_status add_text(merging *m, const input *in, uint32_t id, uint32_t *new_id) {
   const blis_intern *strings = blis_workload_strings(in->workload);
   return blis_workload_text(m->merged, blis_intern_text(strings, id),
                             blis_intern_length(strings, id), new_id);
@@ -52,8 +51,8 @@ static blis_status map_label(merging *m, input *in, uint32_t *id) {
 }
 
 /* Takes a text for an input unless another one has it. */
-static blis_status take(merging *m, const input *in, owner_list *owners,
-                        uint32_t text, bool *is_taken) {
+static blis_status take(merging *m, const input *in, owner_list *owners, uint32_t text,
+                        bool *is_taken) {
   while (owners->count <= text) {
     BLIS_TRY(blis_array_push(m->alloc, owners, NULL));
   }
@@ -65,8 +64,7 @@ static blis_status take(merging *m, const input *in, owner_list *owners,
 }
 
 /* The name itself, or the first of "name#2", "name#3", ... that is free. */
-static blis_status find_free_name(merging *m, const input *in,
-                                  owner_list *owners, uint32_t id,
+static blis_status find_free_name(merging *m, const input *in, owner_list *owners, uint32_t id,
                                   uint32_t *new_id) {
   const blis_intern *strings = blis_workload_strings(in->workload);
   bool is_taken;
@@ -77,8 +75,7 @@ static blis_status find_free_name(merging *m, const input *in,
   blis_status status = BLIS_OK;
   for (int64_t n = 2; !is_taken && status == BLIS_OK; n++) {
     blis_buffer_clear(&name);
-    blis_buffer_bytes(&name, blis_intern_text(strings, id),
-                      blis_intern_length(strings, id));
+    blis_buffer_bytes(&name, blis_intern_text(strings, id), blis_intern_length(strings, id));
     blis_buffer_char(&name, '#');
     blis_buffer_int64(&name, n);
     status = blis_buffer_status(&name);
@@ -94,8 +91,8 @@ static blis_status find_free_name(merging *m, const input *in,
 }
 
 /* Of a text that names something of this workload alone. */
-static blis_status map_name(merging *m, input *in, const text_map *names,
-                            owner_list *owners, uint32_t *id) {
+static blis_status map_name(merging *m, input *in, const text_map *names, owner_list *owners,
+                            uint32_t *id) {
   if (m->same_content) {
     return map_label(m, in, id);
   }
@@ -108,15 +105,13 @@ static blis_status map_name(merging *m, input *in, const text_map *names,
 }
 
 static blis_status map_texts(merging *m, input *in, blis_request *request) {
-  uint32_t *const labels[] = {&request->tenant,      &request->slo_class,
-                              &request->model,       &request->client,
-                              &request->adapter,     &request->cascade,
+  uint32_t *const labels[] = {&request->tenant,      &request->slo_class, &request->model,
+                              &request->client,      &request->adapter,   &request->cascade,
                               &request->mean_logprob};
   for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
     BLIS_TRY(map_label(m, in, labels[i]));
   }
-  BLIS_TRY(
-      map_name(m, in, &in->sessions, &m->session_owners, &request->session));
+  BLIS_TRY(map_name(m, in, &in->sessions, &m->session_owners, &request->session));
   return map_name(m, in, &in->groups, &m->group_owners, &request->prefix_group);
 }
 
@@ -132,8 +127,7 @@ static blis_status map_segments(merging *m, input *in, blis_request *request) {
     blis_segment segment = request->segments[i];
     uint64_t *stream;
     bool is_new;
-    BLIS_TRY(blis_map_add(&in->streams, segment.stream, m->stream_count + 1,
-                          &stream, &is_new));
+    BLIS_TRY(blis_map_add(&in->streams, segment.stream, m->stream_count + 1, &stream, &is_new));
     m->stream_count += is_new;
     segment.stream = *stream;
     m->segments.items[m->segments.count++] = segment;
@@ -152,8 +146,7 @@ static input *find_next(input *inputs, size_t count) {
     if (inputs[i].next == blis_workload_count(inputs[i].workload)) {
       continue;
     }
-    int64_t arrival_us =
-        blis_workload_request(inputs[i].workload, inputs[i].next)->arrival_us;
+    int64_t arrival_us = blis_workload_request(inputs[i].workload, inputs[i].next)->arrival_us;
     if (best == NULL || arrival_us < best_us) {
       best = &inputs[i];
       best_us = arrival_us;
@@ -163,13 +156,11 @@ static input *find_next(input *inputs, size_t count) {
 }
 
 /* Notes and targets of all; of targets of one class the first goes first. */
-static blis_status copy_notes(const input *inputs, size_t count,
-                              blis_workload *merged) {
+static blis_status copy_notes(const input *inputs, size_t count, blis_workload *merged) {
   for (size_t i = 0; i < count; i++) {
     const blis_workload *workload = inputs[i].workload;
     for (size_t k = 0; k < blis_workload_note_count(workload); k++) {
-      BLIS_TRY(blis_workload_note(merged, "%s",
-                                  blis_workload_note_text(workload, k)));
+      BLIS_TRY(blis_workload_note(merged, "%s", blis_workload_note_text(workload, k)));
     }
     const blis_goodput_target *targets = blis_workload_targets(workload);
     for (size_t k = 0; k < blis_workload_target_count(workload); k++) {
@@ -195,8 +186,7 @@ static blis_status merge(merging *m, input *inputs, size_t count) {
 
 /* Memory. */
 
-static blis_status init_text_map(const blis_alloc *alloc, size_t count,
-                                 text_map *map) {
+static blis_status init_text_map(const blis_alloc *alloc, size_t count, text_map *map) {
   map->ids = blis_alloc_zeroed(alloc, count, sizeof *map->ids);
   map->count = map->ids != NULL ? count : 0;
   return map->ids != NULL ? BLIS_OK : BLIS_ERR_NOMEM;
@@ -211,8 +201,7 @@ static input *new_inputs(const blis_alloc *alloc, size_t count) {
   return inputs;
 }
 
-static blis_status init_input(const blis_alloc *alloc,
-                              const blis_workload *workload, input *in) {
+static blis_status init_input(const blis_alloc *alloc, const blis_workload *workload, input *in) {
   size_t texts = blis_intern_count(blis_workload_strings(workload));
   in->workload = workload;
   BLIS_TRY(init_text_map(alloc, texts, &in->labels));
@@ -234,8 +223,7 @@ static void free_inputs(const blis_alloc *alloc, input *inputs, size_t count) {
   blis_alloc_free(alloc, inputs, count * sizeof *inputs);
 }
 
-static blis_status merge_inputs(const blis_alloc *alloc,
-                                const blis_workload *const *workloads,
+static blis_status merge_inputs(const blis_alloc *alloc, const blis_workload *const *workloads,
                                 input *inputs, size_t count, bool same_content,
                                 blis_workload *merged) {
   merging m = {.alloc = alloc, .merged = merged, .same_content = same_content};
@@ -252,13 +240,11 @@ static blis_status merge_inputs(const blis_alloc *alloc,
   return status;
 }
 
-blis_status blis_trace_merge(const blis_alloc *alloc,
-                             const blis_workload *const *workloads,
-                             size_t count, bool same_content,
-                             blis_workload **merged, blis_error *error) {
+blis_status blis_trace_merge(const blis_alloc *alloc, const blis_workload *const *workloads,
+                             size_t count, bool same_content, blis_workload **merged,
+                             blis_error *error) {
   if (count == 0) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "there are no workloads to merge");
+    return blis_fail(error, BLIS_ERR_INVALID, "there are no workloads to merge");
   }
   input *inputs = new_inputs(alloc, count);
   BLIS_TRY_NEW(inputs, error);

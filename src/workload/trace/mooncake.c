@@ -26,14 +26,13 @@ typedef struct reading {
   blis__trace_turns turns; /* of rows with a session */
 } reading;
 
-static blis_status set_content(reading *r, const blis__trace_line *line,
-                               blis_request *request, blis_error *error) {
+static blis_status set_content(reading *r, const blis__trace_line *line, blis_request *request,
+                               blis_error *error) {
   uint32_t left = request->prompt_tokens;
   size_t blocks = ((size_t)left + r->block_tokens - 1) / r->block_tokens;
   size_t count = r->ids.segments.count;
   if (count > blocks) {
-    return blis__trace_fail_ids(&r->rows, line, count, left, r->block_tokens,
-                                error);
+    return blis__trace_fail_ids(&r->rows, line, count, left, r->block_tokens, error);
   }
   for (size_t i = 0; i < count; i++) {
     uint32_t length = left < r->block_tokens ? left : r->block_tokens;
@@ -46,18 +45,15 @@ static blis_status set_content(reading *r, const blis__trace_line *line,
   return BLIS_OK;
 }
 
-static blis_status set_session(reading *r, blis_json_value row,
-                               blis_request *request, blis_error *error) {
-  BLIS_TRY(blis__trace_name(r->rows.job, row, "session_id", &request->session,
-                            error));
+static blis_status set_session(reading *r, blis_json_value row, blis_request *request,
+                               blis_error *error) {
+  BLIS_TRY(blis__trace_name(r->rows.job, row, "session_id", &request->session, error));
   return request->session == 0
              ? BLIS_OK
-             : blis__trace_read_turn(&r->turns, row, &request->round_index,
-                                     error);
+             : blis__trace_read_turn(&r->turns, row, &request->round_index, error);
 }
 
-static blis_status next(void *reader, blis_request *request, bool *has_row,
-                        blis_error *error) {
+static blis_status next(void *reader, blis_request *request, bool *has_row, blis_error *error) {
   reading *r = reader;
   blis__trace_line line;
   BLIS_TRY(blis__trace_next_json(&r->rows, &line, has_row, error));
@@ -65,16 +61,12 @@ static blis_status next(void *reader, blis_request *request, bool *has_row,
     return BLIS_OK;
   }
   *request = (blis_request){.number = line.number};
-  BLIS_TRY(blis__trace_time(line.row, "timestamp", 1000, &request->arrival_us,
-                            error));
-  BLIS_TRY(blis__trace_tokens(line.row, "input_length", &request->prompt_tokens,
-                              error));
-  BLIS_TRY(blis__trace_tokens(line.row, "output_length",
-                              &request->output_tokens, error));
+  BLIS_TRY(blis__trace_time(line.row, "timestamp", 1000, &request->arrival_us, error));
+  BLIS_TRY(blis__trace_tokens(line.row, "input_length", &request->prompt_tokens, error));
+  BLIS_TRY(blis__trace_tokens(line.row, "output_length", &request->output_tokens, error));
   request->max_output_tokens = request->output_tokens;
   BLIS_TRY(set_session(r, line.row, request, error));
-  BLIS_TRY(blis__trace_read_ids(r->rows.job->alloc,
-                                blis_json_member(line.row, "hash_ids"), &r->ids,
+  BLIS_TRY(blis__trace_read_ids(r->rows.job->alloc, blis_json_member(line.row, "hash_ids"), &r->ids,
                                 error));
   return set_content(r, &line, request, error);
 }
@@ -84,8 +76,7 @@ static blis_status finish(void *reader, blis_error *error) {
   return blis__trace_note_turns(&r->rows, &r->turns, error);
 }
 
-static void settle(const void *reader, blis_request *row,
-                   blis_segment *segments) {
+static void settle(const void *reader, blis_request *row, blis_segment *segments) {
   (void)segments;
   const reading *r = reader;
   const reading *known = r->rows.known;
@@ -111,9 +102,8 @@ static blis_status open_reading(void *reader, blis_error *error) {
   return blis__trace_open_text(reader, error);
 }
 
-static const char *const fields[] = {
-    "timestamp",  "input_length", "output_length", "hash_ids",
-    "session_id", "turn_id",      "turn",          NULL};
+static const char *const fields[] = {"timestamp",  "input_length", "output_length", "hash_ids",
+                                     "session_id", "turn_id",      "turn",          NULL};
 
 const blis__trace_format blis__trace_mooncake = {
     .name = "mooncake",

@@ -31,14 +31,12 @@ static const char *list_names(char names[NAMES_SIZE]) {
   names[0] = '\0';
   for (size_t i = 0; i < FORMATS; i++) {
     size_t used = strlen(names);
-    snprintf(names + used, NAMES_SIZE - used, "%s%s", i > 0 ? ", " : "",
-             formats[i]->name);
+    snprintf(names + used, NAMES_SIZE - used, "%s%s", i > 0 ? ", " : "", formats[i]->name);
   }
   return names;
 }
 
-static blis_status find_format(const char *name,
-                               const blis__trace_format **format,
+static blis_status find_format(const char *name, const blis__trace_format **format,
                                blis_error *error) {
   blis_nearest nearest = {.wanted = name};
   for (size_t i = 0; i < FORMATS; i++) {
@@ -65,10 +63,9 @@ static blis_slice skip_blank_start(blis_slice head) {
 }
 
 static bool is_of(const blis__trace_format *format, blis_slice head) {
-  return format->recognise != NULL
-             ? format->recognise(head)
-             : blis__trace_first_line_has(head, format->marks[0]) &&
-                   blis__trace_first_line_has(head, format->marks[1]);
+  return format->recognise != NULL ? format->recognise(head)
+                                   : blis__trace_first_line_has(head, format->marks[0]) &&
+                                         blis__trace_first_line_has(head, format->marks[1]);
 }
 
 /* The format of which the first line has most fields, two at least, or NULL. */
@@ -77,8 +74,7 @@ static const blis__trace_format *most_like(blis_slice head) {
   size_t most = 1;
   for (size_t i = 0; i < FORMATS; i++) {
     size_t found = 0;
-    for (const char *const *f = formats[i]->fields; f != NULL && *f != NULL;
-         f++) {
+    for (const char *const *f = formats[i]->fields; f != NULL && *f != NULL; f++) {
       found += blis__trace_first_line_has(head, *f);
     }
     if (found > most) {
@@ -89,15 +85,13 @@ static const blis__trace_format *most_like(blis_slice head) {
   return best;
 }
 
-static blis_status fail_unknown(const blis_input *input, blis_slice head,
-                                blis_error *error) {
+static blis_status fail_unknown(const blis_input *input, blis_slice head, blis_error *error) {
   char names[NAMES_SIZE];
-  const char *what =
-      head.length == 0 ? "the file is empty" : "not recognised as a trace";
+  const char *what = head.length == 0 ? "the file is empty" : "not recognised as a trace";
   const blis__trace_format *near = most_like(head);
   if (near == NULL) {
-    return blis_fail(error, BLIS_ERR_PARSE, "%s: %s; known formats are %s",
-                     blis_input_name(input), what, list_names(names));
+    return blis_fail(error, BLIS_ERR_PARSE, "%s: %s; known formats are %s", blis_input_name(input),
+                     what, list_names(names));
   }
   return blis_fail(error, BLIS_ERR_PARSE,
                    "%s: %s; its first line is most like %s: name that format "
@@ -105,8 +99,7 @@ static blis_status fail_unknown(const blis_input *input, blis_slice head,
                    blis_input_name(input), what, near->name, list_names(names));
 }
 
-static blis_status recognise(blis_input *input,
-                             const blis__trace_format **format,
+static blis_status recognise(blis_input *input, const blis__trace_format **format,
                              blis_error *error) {
   blis_slice head;
   BLIS_TRY(blis_input_peek(input, &head, error));
@@ -120,11 +113,9 @@ static blis_status recognise(blis_input *input,
   return fail_unknown(input, head, error);
 }
 
-static blis_status check_options(const blis_trace_options *options,
-                                 blis_error *error) {
+static blis_status check_options(const blis_trace_options *options, blis_error *error) {
   if (options->limit < 0) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "limit is %lld; it must be at least 0 (0 = all rows)",
+    return blis_fail(error, BLIS_ERR_INVALID, "limit is %lld; it must be at least 0 (0 = all rows)",
                      (long long)options->limit);
   }
   if (options->hash_block_tokens > BLIS_WORKLOAD_MAX_TOKENS) {
@@ -154,8 +145,7 @@ static blis_status open_input(blis__trace_file *file, blis_error *error) {
 }
 
 /* known = NULL for the first reader of the file. */
-static blis_status open_reader(blis__trace_file *file, const void *known,
-                               blis_error *error) {
+static blis_status open_reader(blis__trace_file *file, const void *known, blis_error *error) {
   blis__trace_job *job = &file->job;
   BLIS_TRY(open_input(file, error));
   if (file->format == NULL) {
@@ -178,16 +168,14 @@ static blis_status open_reader(blis__trace_file *file, const void *known,
 }
 
 blis_status blis__trace_open(const blis_alloc *alloc, const char *path,
-                             const blis_trace_options *options,
-                             blis_workload *workload, blis__trace_file *file,
-                             blis_error *error) {
-  *file = (blis__trace_file){
-      .job = {.alloc = alloc,
-              .path = path,
-              .name = strcmp(path, "-") == 0 ? "stdin" : path,
-              .options = options,
-              .limit = options->limit > 0 ? options->limit : INT64_MAX,
-              .workload = workload}};
+                             const blis_trace_options *options, blis_workload *workload,
+                             blis__trace_file *file, blis_error *error) {
+  *file = (blis__trace_file){.job = {.alloc = alloc,
+                                     .path = path,
+                                     .name = strcmp(path, "-") == 0 ? "stdin" : path,
+                                     .options = options,
+                                     .limit = options->limit > 0 ? options->limit : INT64_MAX,
+                                     .workload = workload}};
   BLIS_TRY(check_options(options, error));
   if (options->format != NULL) {
     BLIS_TRY(find_format(options->format, &file->format, error));
@@ -197,8 +185,7 @@ blis_status blis__trace_open(const blis_alloc *alloc, const char *path,
   return status;
 }
 
-blis_status blis__trace_open_again(const blis__trace_file *known,
-                                   const blis_alloc *alloc,
+blis_status blis__trace_open_again(const blis__trace_file *known, const blis_alloc *alloc,
                                    blis__trace_file *file, blis_error *error) {
   *file = (blis__trace_file){.format = known->format, .job = known->job};
   file->job.alloc = alloc;
@@ -208,37 +195,29 @@ blis_status blis__trace_open_again(const blis__trace_file *known,
 }
 
 /* What the file has and nobody reads. */
-static blis_status note_unread(const blis__trace_rows *rows,
-                               blis_error *error) {
+static blis_status note_unread(const blis__trace_rows *rows, blis_error *error) {
   if (rows->unread.count == 0) {
     return BLIS_OK;
   }
   char names[BLIS__UNREAD_TEXT_SIZE];
   blis__unread_list(&rows->unread, names);
-  BLIS_TRY_MEM(blis_workload_note(rows->job->workload,
-                                  "%s: fields that are not read: %s",
+  BLIS_TRY_MEM(blis_workload_note(rows->job->workload, "%s: fields that are not read: %s",
                                   rows->job->name, names),
                error);
   return BLIS_OK;
 }
 
-blis_status blis__trace_finish(const blis__trace_file *file,
-                               blis_error *error) {
+blis_status blis__trace_finish(const blis__trace_file *file, blis_error *error) {
   blis__trace_rows *rows = file->reader;
   blis__trace_close_rows(rows);
-  BLIS_TRY(blis__trace_note(
-      rows, "failed requests skipped, since their output is unknown",
-      rows->failed, "", error));
+  BLIS_TRY(blis__trace_note(rows, "failed requests skipped, since their output is unknown",
+                            rows->failed, "", error));
   BLIS_TRY(note_unread(rows, error));
-  return file->format->finish != NULL
-             ? file->format->finish(file->reader, error)
-             : BLIS_OK;
+  return file->format->finish != NULL ? file->format->finish(file->reader, error) : BLIS_OK;
 }
 
-blis_status blis__trace_fail_empty(const blis__trace_file *file,
-                                   blis_error *error) {
-  return blis_fail(error, BLIS_ERR_PARSE, "%s: the trace has no rows",
-                   file->job.name);
+blis_status blis__trace_fail_empty(const blis__trace_file *file, blis_error *error) {
+  return blis_fail(error, BLIS_ERR_PARSE, "%s: the trace has no rows", file->job.name);
 }
 
 void blis__trace_close(blis__trace_file *file) {

@@ -19,26 +19,21 @@ typedef struct blis__trace_file {
  * reader. Texts and notes go to the workload. Everything is borrowed until
  * blis__trace_close, which is to be called even when this fails.
  */
-BLIS_MUSTUSE blis_status blis__trace_open(const blis_alloc *alloc,
-                                          const char *path,
+BLIS_MUSTUSE blis_status blis__trace_open(const blis_alloc *alloc, const char *path,
                                           const blis_trace_options *options,
-                                          blis_workload *workload,
-                                          blis__trace_file *file,
+                                          blis_workload *workload, blis__trace_file *file,
                                           blis_error *error);
 
 /* A second reader, of a file whose first one has finished and stays open. */
 BLIS_MUSTUSE blis_status blis__trace_open_again(const blis__trace_file *known,
-                                                const blis_alloc *alloc,
-                                                blis__trace_file *file,
+                                                const blis_alloc *alloc, blis__trace_file *file,
                                                 blis_error *error);
 
 /* After the last row: closes the file and makes settle possible. */
-BLIS_MUSTUSE blis_status blis__trace_finish(const blis__trace_file *file,
-                                            blis_error *error);
+BLIS_MUSTUSE blis_status blis__trace_finish(const blis__trace_file *file, blis_error *error);
 
 /* Fails because there is no row. */
-blis_status blis__trace_fail_empty(const blis__trace_file *file,
-                                   blis_error *error);
+blis_status blis__trace_fail_empty(const blis__trace_file *file, blis_error *error);
 
 /* Idempotent. */
 void blis__trace_close(blis__trace_file *file);

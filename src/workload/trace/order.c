@@ -11,8 +11,7 @@ static int64_t *highest_of(const blis__trace_lag *lag, int64_t row) {
   return &lag->highest[row % RING];
 }
 
-blis_status blis__trace_lag_add(const blis_alloc *alloc, blis__trace_lag *lag,
-                                int64_t time_us) {
+blis_status blis__trace_lag_add(const blis_alloc *alloc, blis__trace_lag *lag, int64_t time_us) {
   if (lag->highest == NULL) {
     lag->highest = blis_alloc_new(alloc, RING * sizeof *lag->highest);
     if (lag->highest == NULL) {
@@ -75,22 +74,17 @@ struct blis__trace_window {
   uint32_t taken_count;
 };
 
-blis__trace_window *blis__trace_window_new(const blis_alloc *alloc,
-                                           size_t size) {
+blis__trace_window *blis__trace_window_new(const blis_alloc *alloc, size_t size) {
   blis__trace_window *window = blis_alloc_zeroed(alloc, 1, sizeof *window);
   if (window == NULL) {
     return NULL;
   }
   window->alloc = *alloc;
   window->capacity = size + 1;
-  window->heap =
-      blis_alloc_zeroed(alloc, window->capacity, sizeof *window->heap);
-  window->rows =
-      blis_alloc_zeroed(alloc, window->capacity, sizeof *window->rows);
-  window->free_places =
-      blis_alloc_zeroed(alloc, window->capacity, sizeof *window->free_places);
-  if (window->heap == NULL || window->rows == NULL ||
-      window->free_places == NULL) {
+  window->heap = blis_alloc_zeroed(alloc, window->capacity, sizeof *window->heap);
+  window->rows = blis_alloc_zeroed(alloc, window->capacity, sizeof *window->rows);
+  window->free_places = blis_alloc_zeroed(alloc, window->capacity, sizeof *window->free_places);
+  if (window->heap == NULL || window->rows == NULL || window->free_places == NULL) {
     blis__trace_window_free(window);
     return NULL;
   }
@@ -100,11 +94,10 @@ blis__trace_window *blis__trace_window_new(const blis_alloc *alloc,
   return window;
 }
 
-static void free_segments(const blis__trace_window *window,
-                          const blis_segment *segments, uint32_t count) {
+static void free_segments(const blis__trace_window *window, const blis_segment *segments,
+                          uint32_t count) {
   if (count > 0) {
-    blis_alloc_free(&window->alloc, (blis_segment *)segments,
-                    count * sizeof *segments);
+    blis_alloc_free(&window->alloc, (blis_segment *)segments, count * sizeof *segments);
   }
 }
 
@@ -126,8 +119,7 @@ void blis__trace_window_free(blis__trace_window *window) {
   size_t capacity = window->capacity;
   blis_alloc_free(&alloc, window->heap, capacity * sizeof *window->heap);
   blis_alloc_free(&alloc, window->rows, capacity * sizeof *window->rows);
-  blis_alloc_free(&alloc, window->free_places,
-                  capacity * sizeof *window->free_places);
+  blis_alloc_free(&alloc, window->free_places, capacity * sizeof *window->free_places);
   blis_alloc_free(&alloc, window, sizeof *window);
 }
 
@@ -140,12 +132,10 @@ bool blis__trace_window_is_empty(const blis__trace_window *window) {
 }
 
 static bool is_before(const waiting *a, const waiting *b) {
-  return a->arrival_us != b->arrival_us ? a->arrival_us < b->arrival_us
-                                        : a->order < b->order;
+  return a->arrival_us != b->arrival_us ? a->arrival_us < b->arrival_us : a->order < b->order;
 }
 
-blis_status blis__trace_window_put(blis__trace_window *window,
-                                   const blis_request *row) {
+blis_status blis__trace_window_put(blis__trace_window *window, const blis_request *row) {
   BLIS_ASSERT(window->count < window->capacity);
   size_t place = window->free_places[window->capacity - window->count - 1];
   blis_request *kept = &window->rows[place];
@@ -186,8 +176,7 @@ void blis__trace_window_take(blis__trace_window *window, blis_request *row) {
     if (child >= window->count) {
       break;
     }
-    if (child + 1 < window->count &&
-        is_before(&window->heap[child + 1], &window->heap[child])) {
+    if (child + 1 < window->count && is_before(&window->heap[child + 1], &window->heap[child])) {
       child++;
     }
     if (!is_before(&window->heap[child], &last)) {

@@ -30,8 +30,7 @@ typedef struct blis__trace_lag {
 } blis__trace_lag;
 
 /* Zero it first. */
-BLIS_MUSTUSE blis_status blis__trace_lag_add(const blis_alloc *alloc,
-                                             blis__trace_lag *lag,
+BLIS_MUSTUSE blis_status blis__trace_lag_add(const blis_alloc *alloc, blis__trace_lag *lag,
                                              int64_t time_us);
 void blis__trace_lag_deinit(const blis_alloc *alloc, blis__trace_lag *lag);
 
@@ -40,8 +39,7 @@ typedef struct blis__trace_window blis__trace_window;
 
 /* Rows come at most size >= 1 rows too late. Copies *alloc. NULL = no memory.
  */
-blis__trace_window *blis__trace_window_new(const blis_alloc *alloc,
-                                           size_t size);
+blis__trace_window *blis__trace_window_new(const blis_alloc *alloc, size_t size);
 void blis__trace_window_free(blis__trace_window *window);
 
 /* Whether the next row can be taken before another one is put in. */

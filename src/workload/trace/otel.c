@@ -30,8 +30,7 @@ typedef struct reading {
 } reading;
 
 static bool recognise(blis_slice head) {
-  return head.length > 0 && head.data[0] == '{' &&
-         blis__trace_head_has(head, "\"resourceSpans\"");
+  return head.length > 0 && head.data[0] == '{' && blis__trace_head_has(head, "\"resourceSpans\"");
 }
 
 /* Texts. */
@@ -42,14 +41,13 @@ static blis_status take_json(reading *r, blis_error *error) {
   r->scope = 0;
   r->span = 0;
   BLIS_TRY(blis_json_need_object(blis_json_root(&r->rows.json), error));
-  r->resources =
-      blis_json_member(blis_json_root(&r->rows.json), "resourceSpans");
+  r->resources = blis_json_member(blis_json_root(&r->rows.json), "resourceSpans");
   return blis_json_need_array(r->resources, error);
 }
 
 /* A text that goes on behind its first line. */
-static blis_status join_lines(reading *r, blis_text_line line,
-                              blis_buffer *buffer, blis_error *error) {
+static blis_status join_lines(reading *r, blis_text_line line, blis_buffer *buffer,
+                              blis_error *error) {
   int64_t first = line.number;
   bool has_line = true;
   while (has_line) {
@@ -64,8 +62,7 @@ static blis_status join_lines(reading *r, blis_text_line line,
     BLIS_TRY(blis_text_next(r->rows.text, &line, &has_line, error));
   }
   BLIS_TRY_MEM(blis_buffer_status(buffer), error);
-  return blis_json_parse(&r->rows.json, r->rows.job->name, first,
-                         blis_buffer_slice(buffer), error);
+  return blis_json_parse(&r->rows.json, r->rows.job->name, first, blis_buffer_slice(buffer), error);
 }
 
 /* The first text is a line, or, if that is none, the whole file. */
@@ -78,8 +75,7 @@ static blis_status read_first(reading *r, blis_error *error) {
     return BLIS_OK;
   }
   blis_error other = {0};
-  blis_status status = blis_json_parse(&r->rows.json, job->name, line.number,
-                                       line.content, &other);
+  blis_status status = blis_json_parse(&r->rows.json, job->name, line.number, line.content, &other);
   if (status == BLIS_OK) {
     return take_json(r, error);
   }
@@ -102,32 +98,27 @@ static blis_status read_next(reading *r, blis_error *error) {
   if (!has_line) {
     return BLIS_OK;
   }
-  BLIS_TRY(blis_json_parse(&r->rows.json, r->rows.job->name, line.number,
-                           line.content, error));
+  BLIS_TRY(blis_json_parse(&r->rows.json, r->rows.job->name, line.number, line.content, error));
   return take_json(r, error);
 }
 
 /* Lists that may be left out when they are empty. */
-static blis_status list_of(blis_json_value value, const char *key,
-                           blis_json_value *list, blis_error *error) {
+static blis_status list_of(blis_json_value value, const char *key, blis_json_value *list,
+                           blis_error *error) {
   BLIS_TRY(blis_json_need_object(value, error));
   *list = blis_json_member(value, key);
   return blis_json_has(*list) ? blis_json_need_array(*list, error) : BLIS_OK;
 }
 
 /* Moves to the next span of the text; *has_span is false behind the last. */
-static blis_status next_span(reading *r, blis_json_value *span, bool *has_span,
-                             blis_error *error) {
+static blis_status next_span(reading *r, blis_json_value *span, bool *has_span, blis_error *error) {
   *has_span = false;
-  for (; r->resource < blis_json_count(r->resources);
-       r->resource++, r->scope = 0) {
+  for (; r->resource < blis_json_count(r->resources); r->resource++, r->scope = 0) {
     blis_json_value scopes;
-    BLIS_TRY(list_of(blis_json_item(r->resources, r->resource), "scopeSpans",
-                     &scopes, error));
+    BLIS_TRY(list_of(blis_json_item(r->resources, r->resource), "scopeSpans", &scopes, error));
     for (; r->scope < blis_json_count(scopes); r->scope++, r->span = 0) {
       blis_json_value spans;
-      BLIS_TRY(
-          list_of(blis_json_item(scopes, r->scope), "spans", &spans, error));
+      BLIS_TRY(list_of(blis_json_item(scopes, r->scope), "spans", &spans, error));
       if (r->span < blis_json_count(spans)) {
         *span = blis_json_item(spans, r->span++);
         *has_span = true;
@@ -141,8 +132,7 @@ static blis_status next_span(reading *r, blis_json_value *span, bool *has_span,
 /* Attributes. */
 
 /* The value of the first of the names, which end in NULL, that is there. */
-static blis_status find_attribute(blis_json_value span,
-                                  const char *const *names,
+static blis_status find_attribute(blis_json_value span, const char *const *names,
                                   blis_json_value *value, blis_error *error) {
   blis_json_value attributes;
   BLIS_TRY(list_of(span, "attributes", &attributes, error));
@@ -163,8 +153,8 @@ static blis_status find_attribute(blis_json_value span,
 }
 
 /* Whole numbers of 64 bits are texts in this JSON, mostly. */
-static blis_status read_whole(blis_json_value value, int64_t min, int64_t max,
-                              int64_t *result, blis_error *error) {
+static blis_status read_whole(blis_json_value value, int64_t min, int64_t max, int64_t *result,
+                              blis_error *error) {
   blis_slice text;
   if (blis_json_type_of(value) != BLIS_JSON_TEXT) {
     return blis_json_int64(value, min, max, result, error);
@@ -176,8 +166,7 @@ static blis_status read_whole(blis_json_value value, int64_t min, int64_t max,
   if (fault != BLIS_NUMBER_OK) {
     snprintf(what, sizeof what, "%s", blis_number_fault_text(fault));
   } else if (parsed < min || parsed > max) {
-    snprintf(what, sizeof what, "is not allowed, expected %s",
-             blis_range_of_int64(min, max).text);
+    snprintf(what, sizeof what, "is not allowed, expected %s", blis_range_of_int64(min, max).text);
   } else {
     *result = parsed;
     return BLIS_OK;
@@ -186,9 +175,8 @@ static blis_status read_whole(blis_json_value value, int64_t min, int64_t max,
 }
 
 /* Leaves *tokens alone when there is no such attribute. */
-static blis_status read_tokens(blis_json_value span, const char *const *names,
-                               uint32_t *tokens, bool *has_tokens,
-                               blis_error *error) {
+static blis_status read_tokens(blis_json_value span, const char *const *names, uint32_t *tokens,
+                               bool *has_tokens, blis_error *error) {
   blis_json_value value;
   BLIS_TRY(find_attribute(span, names, &value, error));
   *has_tokens = blis_json_has(value);
@@ -196,15 +184,14 @@ static blis_status read_tokens(blis_json_value span, const char *const *names,
     return BLIS_OK;
   }
   int64_t read = 0;
-  BLIS_TRY(read_whole(blis_json_member(value, "intValue"), 0,
-                      BLIS_WORKLOAD_MAX_TOKENS, &read, error));
+  BLIS_TRY(
+      read_whole(blis_json_member(value, "intValue"), 0, BLIS_WORKLOAD_MAX_TOKENS, &read, error));
   *tokens = (uint32_t)read;
   return BLIS_OK;
 }
 
-static blis_status read_label(const reading *r, blis_json_value span,
-                              const char *const *names, uint32_t *id,
-                              blis_error *error) {
+static blis_status read_label(const reading *r, blis_json_value span, const char *const *names,
+                              uint32_t *id, blis_error *error) {
   blis_json_value value;
   BLIS_TRY(find_attribute(span, names, &value, error));
   if (!blis_json_has(value)) {
@@ -214,45 +201,37 @@ static blis_status read_label(const reading *r, blis_json_value span,
   if (!is_whole && !blis_json_has(blis_json_member(value, "stringValue"))) {
     return blis_json_fail(value, "has neither stringValue nor intValue", error);
   }
-  return blis__trace_name(r->rows.job, value,
-                          is_whole ? "intValue" : "stringValue", id, error);
+  return blis__trace_name(r->rows.job, value, is_whole ? "intValue" : "stringValue", id, error);
 }
 
 /* Requests. */
 
-static blis_status read_span(reading *r, blis_json_value span,
-                             blis_request *row, bool *is_request,
+static blis_status read_span(reading *r, blis_json_value span, blis_request *row, bool *is_request,
                              blis_error *error) {
-  static const char *const prompt[] = {"llm.prompt_tokens",
-                                       "gen_ai.prompt.tokens",
+  static const char *const prompt[] = {"llm.prompt_tokens", "gen_ai.prompt.tokens",
                                        "gen_ai.usage.input_tokens", NULL};
-  static const char *const completion[] = {"llm.completion_tokens",
-                                           "gen_ai.completion.tokens",
+  static const char *const completion[] = {"llm.completion_tokens", "gen_ai.completion.tokens",
                                            "gen_ai.usage.output_tokens", NULL};
   static const char *const system_hash[] = {"llm.system_prompt_hash", NULL};
-  static const char *const conversation[] = {"llm.conversation_id",
-                                             "gen_ai.conversation.id", NULL};
-  static const char *const model[] = {"llm.model", "gen_ai.request.model",
-                                      NULL};
+  static const char *const conversation[] = {"llm.conversation_id", "gen_ai.conversation.id", NULL};
+  static const char *const model[] = {"llm.model", "gen_ai.request.model", NULL};
   *row = (blis_request){.output_tokens = DEFAULT_OUTPUT_TOKENS};
   bool has_output;
   BLIS_TRY(read_tokens(span, prompt, &row->prompt_tokens, is_request, error));
   if (!*is_request) {
     return BLIS_OK;
   }
-  BLIS_TRY(
-      read_tokens(span, completion, &row->output_tokens, &has_output, error));
+  BLIS_TRY(read_tokens(span, completion, &row->output_tokens, &has_output, error));
   row->max_output_tokens = row->output_tokens;
-  BLIS_TRY(read_whole(blis_json_member(span, "startTimeUnixNano"), 0, INT64_MAX,
-                      &row->arrival_us, error));
+  BLIS_TRY(read_whole(blis_json_member(span, "startTimeUnixNano"), 0, INT64_MAX, &row->arrival_us,
+                      error));
   BLIS_TRY(read_label(r, span, system_hash, &row->prefix_group, error));
   BLIS_TRY(read_label(r, span, conversation, &row->session, error));
   return read_label(r, span, model, &row->model, error);
 }
 
 /* Until it is settled, a row has its time in nanoseconds as its arrival. */
-static blis_status next(void *reader, blis_request *row, bool *has_row,
-                        blis_error *error) {
+static blis_status next(void *reader, blis_request *row, bool *has_row, blis_error *error) {
   reading *r = reader;
   *has_row = false;
   while (r->has_text && r->rows.taken < r->rows.job->limit) {
@@ -276,9 +255,8 @@ static blis_status next(void *reader, blis_request *row, bool *has_row,
 
 static blis_status finish(void *reader, blis_error *error) {
   reading *r = reader;
-  return blis__trace_note(&r->rows,
-                          "spans without a number of prompt tokens skipped",
-                          r->others, "", error);
+  return blis__trace_note(&r->rows, "spans without a number of prompt tokens skipped", r->others,
+                          "", error);
 }
 
 /* Conversations have no turns here. */

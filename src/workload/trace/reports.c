@@ -21,17 +21,14 @@ typedef struct reading {
   size_t next;
 } reading;
 
-static blis_status read_start(blis_json_value value, blis_request *row,
-                              blis_error *error) {
+static blis_status read_start(blis_json_value value, blis_request *row, blis_error *error) {
   double start_s;
-  BLIS_TRY(
-      blis_json_double(value, 0, BLIS__TRACE_MAX_MS / 1000, &start_s, error));
+  BLIS_TRY(blis_json_double(value, 0, BLIS__TRACE_MAX_MS / 1000, &start_s, error));
   row->arrival_us = llround(start_s * 1e6);
   return BLIS_OK;
 }
 
-static blis_status read_tokens(blis_json_value value, uint32_t *tokens,
-                               blis_error *error) {
+static blis_status read_tokens(blis_json_value value, uint32_t *tokens, blis_error *error) {
   int64_t read;
   BLIS_TRY(blis_json_int64(value, 0, BLIS_WORKLOAD_MAX_TOKENS, &read, error));
   *tokens = (uint32_t)read;
@@ -51,10 +48,8 @@ static void take(reading *r, blis_request *row) {
 /* inference-perf. */
 
 static bool recognise_inference_perf(blis_slice head) {
-  return head.length > 0 && head.data[0] == '[' &&
-         blis__trace_head_has(head, "\"start_time\"") &&
-         (blis__trace_head_has(head, "\"end_time\"") ||
-          blis__trace_head_has(head, "\"info\""));
+  return head.length > 0 && head.data[0] == '[' && blis__trace_head_has(head, "\"start_time\"") &&
+         (blis__trace_head_has(head, "\"end_time\"") || blis__trace_head_has(head, "\"info\""));
 }
 
 static blis_status open_inference_perf(void *reader, blis_error *error) {
@@ -65,12 +60,11 @@ static blis_status open_inference_perf(void *reader, blis_error *error) {
   return blis_json_need_array(r->lists, error);
 }
 
-static blis_status next_inference_perf(void *reader, blis_request *row,
-                                       bool *has_row, blis_error *error) {
+static blis_status next_inference_perf(void *reader, blis_request *row, bool *has_row,
+                                       blis_error *error) {
   reading *r = reader;
   *has_row = false;
-  while (r->next < blis_json_count(r->lists) &&
-         r->rows.taken < r->rows.job->limit) {
+  while (r->next < blis_json_count(r->lists) && r->rows.taken < r->rows.job->limit) {
     blis_json_value one = blis_json_item(r->lists, r->next++);
     BLIS_TRY(blis_json_need_object(one, error));
     if (blis_json_has(blis_json_member(one, "error"))) {
@@ -78,16 +72,14 @@ static blis_status next_inference_perf(void *reader, blis_request *row,
       continue;
     }
     blis_json_value info = blis_json_member(one, "info");
-    blis_json_value text =
-        blis_json_member(blis_json_member(info, "request_metrics"), "text");
+    blis_json_value text = blis_json_member(blis_json_member(info, "request_metrics"), "text");
     *row = (blis_request){0};
     BLIS_TRY(read_start(blis_json_member(one, "start_time"), row, error));
-    BLIS_TRY(read_tokens(first_of(blis_json_member(text, "input_tokens"),
-                                  blis_json_member(info, "input_tokens")),
-                         &row->prompt_tokens, error));
+    BLIS_TRY(read_tokens(
+        first_of(blis_json_member(text, "input_tokens"), blis_json_member(info, "input_tokens")),
+        &row->prompt_tokens, error));
     BLIS_TRY(
-        read_tokens(blis_json_member(blis_json_member(info, "response_metrics"),
-                                     "output_tokens"),
+        read_tokens(blis_json_member(blis_json_member(info, "response_metrics"), "output_tokens"),
                     &row->output_tokens, error));
     take(r, row);
     *has_row = true;
@@ -123,8 +115,8 @@ static blis_status open_guidellm(void *reader, blis_error *error) {
   return blis_json_need_array(r->lists, error);
 }
 
-static blis_status read_guidellm(reading *r, blis_json_value one,
-                                 blis_request *row, blis_error *error) {
+static blis_status read_guidellm(reading *r, blis_json_value one, blis_request *row,
+                                 blis_error *error) {
   blis_json_value info = blis_json_member(one, "info");
   blis_json_value timings = blis_json_member(info, "timings");
   *row = (blis_request){0};
@@ -132,12 +124,9 @@ static blis_status read_guidellm(reading *r, blis_json_value one,
   BLIS_TRY(read_start(first_of(blis_json_member(one, "request_start_time"),
                                blis_json_member(timings, "request_start")),
                       row, error));
-  BLIS_TRY(read_tokens(blis_json_member(one, "prompt_tokens"),
-                       &row->prompt_tokens, error));
-  BLIS_TRY(read_tokens(blis_json_member(one, "output_tokens"),
-                       &row->output_tokens, error));
-  return blis__trace_name(r->rows.job, info, "conversation_id", &row->session,
-                          error);
+  BLIS_TRY(read_tokens(blis_json_member(one, "prompt_tokens"), &row->prompt_tokens, error));
+  BLIS_TRY(read_tokens(blis_json_member(one, "output_tokens"), &row->output_tokens, error));
+  return blis__trace_name(r->rows.job, info, "conversation_id", &row->session, error);
 }
 
 static blis_status next_guidellm(void *reader, blis_request *row, bool *has_row,
@@ -145,12 +134,10 @@ static blis_status next_guidellm(void *reader, blis_request *row, bool *has_row,
   reading *r = reader;
   *has_row = false;
   for (; r->list < blis_json_count(r->lists); r->list++, r->next = 0) {
-    blis_json_value requests =
-        blis_json_member(blis_json_item(r->lists, r->list), "requests");
+    blis_json_value requests = blis_json_member(blis_json_item(r->lists, r->list), "requests");
     blis_json_value done = blis_json_member(requests, "successful");
     if (r->next == 0) {
-      r->rows.failed +=
-          (int64_t)blis_json_count(blis_json_member(requests, "errored"));
+      r->rows.failed += (int64_t)blis_json_count(blis_json_member(requests, "errored"));
     }
     if (r->rows.taken == r->rows.job->limit) {
       return BLIS_OK;

@@ -27,17 +27,15 @@ typedef struct reading {
 
 static bool recognise(blis_slice head) {
   blis_slice row = blis__trace_first_row(head);
-  return row.length > 0 && row.data[0] == '{' &&
-         blis__trace_first_line_has(row, "\"ts\"") &&
+  return row.length > 0 && row.data[0] == '{' && blis__trace_first_line_has(row, "\"ts\"") &&
          blis__trace_first_line_has(row, "\"prompt_tokens\"");
 }
 
 /* A whole number that may be left out. */
-static blis_status read_whole(blis_json_value row, const char *key, int64_t min,
-                              int64_t max, int64_t *value, blis_error *error) {
+static blis_status read_whole(blis_json_value row, const char *key, int64_t min, int64_t max,
+                              int64_t *value, blis_error *error) {
   blis_json_value member = blis_json_member(row, key);
-  return blis_json_has(member) ? blis_json_int64(member, min, max, value, error)
-                               : BLIS_OK;
+  return blis_json_has(member) ? blis_json_int64(member, min, max, value, error) : BLIS_OK;
 }
 
 static blis_status read_labels(const blis__trace_job *job, blis_json_value row,
@@ -62,41 +60,33 @@ static blis_status read_labels(const blis__trace_job *job, blis_json_value row,
   return BLIS_OK;
 }
 
-static blis_status read_lengths(blis_json_value row, blis_request *request,
-                                blis_error *error) {
+static blis_status read_lengths(blis_json_value row, blis_request *request, blis_error *error) {
   const struct {
     const char *key;
     uint32_t *tokens;
   } lengths[] = {
-      {"max_tokens", &request->max_output_tokens},
-      {"prefix_len", &request->prefix_tokens},
-      {"text_tokens", &request->text_tokens},
-      {"image_tokens", &request->image_tokens},
-      {"audio_tokens", &request->audio_tokens},
-      {"video_tokens", &request->video_tokens},
+      {"max_tokens", &request->max_output_tokens}, {"prefix_len", &request->prefix_tokens},
+      {"text_tokens", &request->text_tokens},      {"image_tokens", &request->image_tokens},
+      {"audio_tokens", &request->audio_tokens},    {"video_tokens", &request->video_tokens},
   };
   request->max_output_tokens = request->output_tokens;
   for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
     int64_t tokens = *lengths[i].tokens;
-    BLIS_TRY(read_whole(row, lengths[i].key, 0, BLIS_WORKLOAD_MAX_TOKENS,
-                        &tokens, error));
+    BLIS_TRY(read_whole(row, lengths[i].key, 0, BLIS_WORKLOAD_MAX_TOKENS, &tokens, error));
     *lengths[i].tokens = (uint32_t)tokens;
   }
   return BLIS_OK;
 }
 
-static blis_status read_rest(reading *r, blis_json_value row,
-                             blis_request *request, blis_error *error) {
+static blis_status read_rest(reading *r, blis_json_value row, blis_request *request,
+                             blis_error *error) {
   int64_t turn = 0;
   int64_t priority = 0;
   BLIS_TRY(read_whole(row, "id", 0, INT64_MAX, &request->number, error));
   BLIS_TRY(read_whole(row, "turn", INT32_MIN, INT32_MAX, &turn, error));
-  BLIS_TRY(read_whole(row, "deadline_us", 0, INT64_MAX, &request->deadline_us,
-                      error));
-  BLIS_TRY(read_whole(row, "slo_target_us", 0, INT64_MAX,
-                      &request->slo_target_us, error));
-  BLIS_TRY(read_whole(row, "think_us", 0, BLIS_TIME_SPAN_MAX_US,
-                      &request->think_us, error));
+  BLIS_TRY(read_whole(row, "deadline_us", 0, INT64_MAX, &request->deadline_us, error));
+  BLIS_TRY(read_whole(row, "slo_target_us", 0, INT64_MAX, &request->slo_target_us, error));
+  BLIS_TRY(read_whole(row, "think_us", 0, BLIS_TIME_SPAN_MAX_US, &request->think_us, error));
   BLIS_TRY(read_whole(row, "priority", 0, 255, &priority, error));
   blis_json_value ratio = blis_json_member(row, "reason_ratio");
   if (blis_json_has(ratio)) {
@@ -114,8 +104,7 @@ static blis_status read_rest(reading *r, blis_json_value row,
 }
 
 /* In milliseconds, or to the microsecond where a file written here says so. */
-static blis_status read_time(blis_json_value row, blis_request *request,
-                             blis_error *error) {
+static blis_status read_time(blis_json_value row, blis_request *request, blis_error *error) {
   BLIS_TRY(blis__trace_time(row, "ts", 1000, &request->arrival_us, error));
   blis_json_value exact = blis_json_member(row, "arrival_us");
   if (!blis_json_has(exact)) {
@@ -130,13 +119,13 @@ static blis_status read_time(blis_json_value row, blis_request *request,
   return BLIS_OK;
 }
 
-static blis_status read_segments(reading *r, blis_json_value segments,
-                                 blis_request *request, blis_error *error) {
+static blis_status read_segments(reading *r, blis_json_value segments, blis_request *request,
+                                 blis_error *error) {
   blis_slice text;
   char fault[BLIS__SEGMENTS_FAULT_SIZE];
   BLIS_TRY(blis_json_text(segments, &text, error));
-  blis_status status = blis__trace_parse_segments(r->rows.job->alloc, text,
-                                                  &r->segments, request, fault);
+  blis_status status =
+      blis__trace_parse_segments(r->rows.job->alloc, text, &r->segments, request, fault);
   if (status == BLIS_ERR_NOMEM) {
     return blis_fail_nomem(error);
   }
@@ -144,8 +133,7 @@ static blis_status read_segments(reading *r, blis_json_value segments,
 }
 
 /* RouteSim's: a prefix cannot be longer than its prompt. */
-static blis_status set_prefix(reading *r, blis_request *request,
-                              blis_error *error) {
+static blis_status set_prefix(reading *r, blis_request *request, blis_error *error) {
   if (request->prefix_group == 0 || request->prefix_tokens == 0) {
     return BLIS_OK;
   }
@@ -154,21 +142,18 @@ static blis_status set_prefix(reading *r, blis_request *request,
   }
   blis_segment prefix = {.stream = PREFIX_STREAM | request->prefix_group,
                          .length_tokens = request->prefix_tokens};
-  BLIS_TRY_MEM(blis_array_push(r->rows.job->alloc, &r->segments, prefix),
-               error);
+  BLIS_TRY_MEM(blis_array_push(r->rows.job->alloc, &r->segments, prefix), error);
   request->shared_tokens = request->prefix_tokens;
   return BLIS_OK;
 }
 
-static blis_status read_row(reading *r, const blis__trace_line *line,
-                            blis_request *request, blis_error *error) {
+static blis_status read_row(reading *r, const blis__trace_line *line, blis_request *request,
+                            blis_error *error) {
   blis_json_value row = line->row;
   *request = (blis_request){.number = line->number};
   BLIS_TRY(read_time(row, request, error));
-  BLIS_TRY(
-      blis__trace_tokens(row, "prompt_tokens", &request->prompt_tokens, error));
-  BLIS_TRY(
-      blis__trace_tokens(row, "gen_tokens", &request->output_tokens, error));
+  BLIS_TRY(blis__trace_tokens(row, "prompt_tokens", &request->prompt_tokens, error));
+  BLIS_TRY(blis__trace_tokens(row, "gen_tokens", &request->output_tokens, error));
   BLIS_TRY(read_lengths(row, request, error));
   BLIS_TRY(read_labels(r->rows.job, row, request, error));
   BLIS_TRY(read_rest(r, row, request, error));
@@ -184,8 +169,7 @@ static blis_status read_row(reading *r, const blis__trace_line *line,
   return BLIS_OK;
 }
 
-static blis_status next(void *reader, blis_request *row, bool *has_row,
-                        blis_error *error) {
+static blis_status next(void *reader, blis_request *row, bool *has_row, blis_error *error) {
   reading *r = reader;
   blis__trace_line line;
   BLIS_TRY(blis__trace_next_json(&r->rows, &line, has_row, error));
@@ -194,8 +178,7 @@ static blis_status next(void *reader, blis_request *row, bool *has_row,
 
 static blis_status finish(void *reader, blis_error *error) {
   reading *r = reader;
-  return blis__trace_note(&r->rows,
-                          "rows with a priority, which is not simulated",
+  return blis__trace_note(&r->rows, "rows with a priority, which is not simulated",
                           r->with_priority, "", error);
 }
 

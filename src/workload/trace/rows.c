@@ -12,12 +12,10 @@ static blis_input *take_input(blis__trace_job *job) {
   return input;
 }
 
-blis_status blis__trace_open_csv(blis__trace_rows *rows, bool has_even_rows,
-                                 blis_error *error) {
-  const blis_csv_options options = {.has_header = true,
-                                    .has_even_rows = has_even_rows};
-  BLIS_TRY(blis_csv_open_input(rows->job->alloc, take_input(rows->job),
-                               &options, &rows->csv, error));
+blis_status blis__trace_open_csv(blis__trace_rows *rows, bool has_even_rows, blis_error *error) {
+  const blis_csv_options options = {.has_header = true, .has_even_rows = has_even_rows};
+  BLIS_TRY(
+      blis_csv_open_input(rows->job->alloc, take_input(rows->job), &options, &rows->csv, error));
   if (rows->fields != NULL) {
     blis__unread_see_columns(&rows->unread, rows->csv, rows->fields);
   }
@@ -26,13 +24,11 @@ blis_status blis__trace_open_csv(blis__trace_rows *rows, bool has_even_rows,
 
 blis_status blis__trace_open_text(void *reader, blis_error *error) {
   blis__trace_rows *rows = reader;
-  return blis_text_open_input(rows->job->alloc, take_input(rows->job),
-                              &rows->text, error);
+  return blis_text_open_input(rows->job->alloc, take_input(rows->job), &rows->text, error);
 }
 
 blis_status blis__trace_open_json(blis__trace_rows *rows, blis_error *error) {
-  return blis_json_read_input(&rows->json, rows->job->input, rows->job->name,
-                              MAX_JSON_SIZE, error);
+  return blis_json_read_input(&rows->json, rows->job->input, rows->job->name, MAX_JSON_SIZE, error);
 }
 
 void blis__trace_see_members(blis__trace_rows *rows, blis_json_value object,
@@ -46,8 +42,7 @@ void blis__trace_drop_input(blis__trace_job *job) {
   blis_input_close(take_input(job));
 }
 
-blis_status blis__trace_change_input(blis__trace_job *job, const char *path,
-                                     blis_error *error) {
+blis_status blis__trace_change_input(blis__trace_job *job, const char *path, blis_error *error) {
   blis__trace_drop_input(job);
   BLIS_TRY(blis_input_open(job->alloc, path, &job->input, error));
   job->size_bytes = blis_input_file_size(job->input);
@@ -65,8 +60,7 @@ void blis__trace_close_rows(blis__trace_rows *rows) {
 
 /* Rows. */
 
-blis_status blis__trace_next_csv(blis__trace_rows *rows, bool *has_row,
-                                 blis_error *error) {
+blis_status blis__trace_next_csv(blis__trace_rows *rows, bool *has_row, blis_error *error) {
   *has_row = false;
   if (rows->taken < rows->job->limit) {
     BLIS_TRY(blis_csv_next(rows->csv, has_row, error));
@@ -75,47 +69,42 @@ blis_status blis__trace_next_csv(blis__trace_rows *rows, bool *has_row,
   return BLIS_OK;
 }
 
-blis_status blis__trace_next_line(blis__trace_rows *rows, blis_text_line *line,
-                                  bool *has_line, blis_error *error) {
+blis_status blis__trace_next_line(blis__trace_rows *rows, blis_text_line *line, bool *has_line,
+                                  blis_error *error) {
   do {
     BLIS_TRY(blis_text_next(rows->text, line, has_line, error));
   } while (*has_line && blis_slice_trim(line->content).length == 0);
   return BLIS_OK;
 }
 
-void blis__trace_settle_us(const void *reader, blis_request *row,
-                           blis_segment *segments) {
+void blis__trace_settle_us(const void *reader, blis_request *row, blis_segment *segments) {
   (void)segments;
   const blis__trace_rows *rows = reader;
   const blis__trace_rows *known = rows->known;
   row->arrival_us -= known->start == INT64_MAX ? 0 : known->start;
 }
 
-void blis__trace_settle_ns(const void *reader, blis_request *row,
-                           blis_segment *segments) {
+void blis__trace_settle_ns(const void *reader, blis_request *row, blis_segment *segments) {
   blis__trace_settle_us(reader, row, segments);
   row->arrival_us /= 1000;
 }
 
 /* Texts. */
 
-blis_status blis__trace_text(const blis__trace_job *job, blis_slice text,
-                             uint32_t *id, blis_error *error) {
+blis_status blis__trace_text(const blis__trace_job *job, blis_slice text, uint32_t *id,
+                             blis_error *error) {
   *id = 0;
   if (text.length > 0) {
-    BLIS_TRY_MEM(blis_workload_text(job->workload, text.data, text.length, id),
-                 error);
+    BLIS_TRY_MEM(blis_workload_text(job->workload, text.data, text.length, id), error);
   }
   return BLIS_OK;
 }
 
-blis_status blis__trace_note(const blis__trace_rows *rows, const char *what,
-                             int64_t count, const char *consequence,
-                             blis_error *error) {
+blis_status blis__trace_note(const blis__trace_rows *rows, const char *what, int64_t count,
+                             const char *consequence, blis_error *error) {
   if (count > 0) {
-    BLIS_TRY_MEM(blis_workload_note(rows->job->workload, "%s: %s: %lld%s",
-                                    rows->job->name, what, (long long)count,
-                                    consequence),
+    BLIS_TRY_MEM(blis_workload_note(rows->job->workload, "%s: %s: %lld%s", rows->job->name, what,
+                                    (long long)count, consequence),
                  error);
   }
   return BLIS_OK;
@@ -132,8 +121,7 @@ bool blis__trace_head_has(blis_slice head, const char *text) {
 }
 
 bool blis__trace_first_line_has(blis_slice head, const char *text) {
-  const char *end =
-      head.length > 0 ? memchr(head.data, '\n', head.length) : NULL;
+  const char *end = head.length > 0 ? memchr(head.data, '\n', head.length) : NULL;
   head.length = end != NULL ? (size_t)(end - head.data) : head.length;
   return blis__trace_head_has(head, text);
 }

@@ -37,20 +37,17 @@ typedef struct blis__trace_rows {
 
 /* Opening: the input of the job, which is gone from it. */
 
-BLIS_MUSTUSE blis_status blis__trace_open_csv(blis__trace_rows *rows,
-                                              bool has_even_rows,
+BLIS_MUSTUSE blis_status blis__trace_open_csv(blis__trace_rows *rows, bool has_even_rows,
                                               blis_error *error);
 
 /* May stand as open of a format, and so takes the reader. */
 BLIS_MUSTUSE blis_status blis__trace_open_text(void *reader, blis_error *error);
 
 /* The whole input as one JSON text. */
-BLIS_MUSTUSE blis_status blis__trace_open_json(blis__trace_rows *rows,
-                                               blis_error *error);
+BLIS_MUSTUSE blis_status blis__trace_open_json(blis__trace_rows *rows, blis_error *error);
 
 /* Opens another file as the input of a job, in place of the one it has. */
-BLIS_MUSTUSE blis_status blis__trace_change_input(blis__trace_job *job,
-                                                  const char *path,
+BLIS_MUSTUSE blis_status blis__trace_change_input(blis__trace_job *job, const char *path,
                                                   blis_error *error);
 
 /* Notes the members of an object of the format that it does not know. */
@@ -66,18 +63,15 @@ void blis__trace_close_rows(blis__trace_rows *rows);
 /* Rows. */
 
 /* The next row of the table up to the limit; *has_row is false at the end. */
-BLIS_MUSTUSE blis_status blis__trace_next_csv(blis__trace_rows *rows,
-                                              bool *has_row, blis_error *error);
+BLIS_MUSTUSE blis_status blis__trace_next_csv(blis__trace_rows *rows, bool *has_row,
+                                              blis_error *error);
 
 /* The next line that is not blank, with no limit. */
-BLIS_MUSTUSE blis_status blis__trace_next_line(blis__trace_rows *rows,
-                                               blis_text_line *line,
-                                               bool *has_line,
-                                               blis_error *error);
+BLIS_MUSTUSE blis_status blis__trace_next_line(blis__trace_rows *rows, blis_text_line *line,
+                                               bool *has_line, blis_error *error);
 
 /* Notes when a row arrives, in us or ns. */
-static inline void blis__trace_note_start(blis__trace_rows *rows,
-                                          int64_t arrival) {
+static inline void blis__trace_note_start(blis__trace_rows *rows, int64_t arrival) {
   rows->start = arrival < rows->start ? arrival : rows->start;
 }
 
@@ -85,22 +79,18 @@ static inline void blis__trace_note_start(blis__trace_rows *rows,
  * Ways to settle: rows arrive from the earliest noted on, if any was. Until
  * then, arrivals are in us, or in ns.
  */
-void blis__trace_settle_us(const void *reader, blis_request *row,
-                           blis_segment *segments);
-void blis__trace_settle_ns(const void *reader, blis_request *row,
-                           blis_segment *segments);
+void blis__trace_settle_us(const void *reader, blis_request *row, blis_segment *segments);
+void blis__trace_settle_ns(const void *reader, blis_request *row, blis_segment *segments);
 
 /* Texts. */
 
 /* The number of a text among the workload's; 0 when it is empty. */
-BLIS_MUSTUSE blis_status blis__trace_text(const blis__trace_job *job,
-                                          blis_slice text, uint32_t *id,
+BLIS_MUSTUSE blis_status blis__trace_text(const blis__trace_job *job, blis_slice text, uint32_t *id,
                                           blis_error *error);
 
 /* The note "file: what: count" and what follows from it, unless it is none. */
-BLIS_MUSTUSE blis_status blis__trace_note(const blis__trace_rows *rows,
-                                          const char *what, int64_t count,
-                                          const char *consequence,
+BLIS_MUSTUSE blis_status blis__trace_note(const blis__trace_rows *rows, const char *what,
+                                          int64_t count, const char *consequence,
                                           blis_error *error);
 
 /* Whether head has the text somewhere in its first line, or anywhere. */

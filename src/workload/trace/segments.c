@@ -8,8 +8,7 @@
 
 /* Cuts text at the first c: the front is returned, text is what follows. */
 static blis_slice cut(blis_slice *text, char c) {
-  const char *end =
-      text->length > 0 ? memchr(text->data, c, text->length) : NULL;
+  const char *end = text->length > 0 ? memchr(text->data, c, text->length) : NULL;
   blis_slice front = *text;
   if (end == NULL) {
     *text = (blis_slice){0};
@@ -22,8 +21,7 @@ static blis_slice cut(blis_slice *text, char c) {
 }
 
 static bool parse_number(blis_slice text, int64_t max, int64_t *value) {
-  return blis_parse_int64(text, value) == BLIS_NUMBER_OK && *value >= 0 &&
-         *value <= max;
+  return blis_parse_int64(text, value) == BLIS_NUMBER_OK && *value >= 0 && *value <= max;
 }
 
 static bool parse_segment(blis_slice text, blis_segment *segment) {
@@ -34,8 +32,7 @@ static bool parse_segment(blis_slice text, blis_segment *segment) {
   blis_slice stream_text = cut(&text, ':');
   blis_slice length_text = cut(&text, '@');
   if (!parse_number(stream_text, INT64_MAX, &stream) ||
-      !parse_number(length_text, BLIS_WORKLOAD_MAX_TOKENS, &length) ||
-      length == 0 ||
+      !parse_number(length_text, BLIS_WORKLOAD_MAX_TOKENS, &length) || length == 0 ||
       (has_offset && !parse_number(text, BLIS_WORKLOAD_MAX_TOKENS, &offset))) {
     return false;
   }
@@ -45,8 +42,8 @@ static bool parse_segment(blis_slice text, blis_segment *segment) {
   return true;
 }
 
-static blis_status parse_list(const blis_alloc *alloc, blis_slice text,
-                              blis__segment_list *list, int64_t *tokens) {
+static blis_status parse_list(const blis_alloc *alloc, blis_slice text, blis__segment_list *list,
+                              int64_t *tokens) {
   *tokens = 0;
   while (text.length > 0) {
     blis_segment segment;
@@ -60,15 +57,13 @@ static blis_status parse_list(const blis_alloc *alloc, blis_slice text,
 }
 
 blis_status blis__trace_parse_segments(const blis_alloc *alloc, blis_slice text,
-                                       blis__segment_list *list,
-                                       blis_request *request,
+                                       blis__segment_list *list, blis_request *request,
                                        char fault[BLIS__SEGMENTS_FAULT_SIZE]) {
   size_t first = list->count;
   int64_t tokens;
   bool goes_on = text.length > 0 && text.data[text.length - 1] == '+';
   text.length -= goes_on;
-  bool has_last =
-      goes_on && text.length > 0 && text.data[text.length - 1] == '+';
+  bool has_last = goes_on && text.length > 0 && text.data[text.length - 1] == '+';
   text.length -= has_last;
   blis_status status = parse_list(alloc, text, list, &tokens);
   size_t count = list->count - first;
@@ -81,11 +76,9 @@ blis_status blis__trace_parse_segments(const blis_alloc *alloc, blis_slice text,
              "(stream:tokens@offset)");
     return BLIS_ERR_PARSE;
   }
-  if (tokens > request->prompt_tokens ||
-      (goes_on && tokens != request->prompt_tokens)) {
-    snprintf(fault, BLIS__SEGMENTS_FAULT_SIZE,
-             "has %lld tokens; the prompt has %u%s", (long long)tokens,
-             request->prompt_tokens,
+  if (tokens > request->prompt_tokens || (goes_on && tokens != request->prompt_tokens)) {
+    snprintf(fault, BLIS__SEGMENTS_FAULT_SIZE, "has %lld tokens; the prompt has %u%s",
+             (long long)tokens, request->prompt_tokens,
              goes_on ? ", which must be as many for \"+\"" : "");
     return BLIS_ERR_PARSE;
   }
@@ -101,8 +94,7 @@ blis_status blis__trace_write_segments(blis_buffer *buffer, blis_map *numbers,
   for (uint32_t i = 0; i < request->segment_count; i++) {
     const blis_segment *segment = &request->segments[i];
     uint64_t *number;
-    BLIS_TRY(blis_map_add(numbers, segment->stream, blis_map_count(numbers) + 1,
-                          &number, NULL));
+    BLIS_TRY(blis_map_add(numbers, segment->stream, blis_map_count(numbers) + 1, &number, NULL));
     if (i > 0) {
       blis_buffer_char(buffer, ' ');
     }

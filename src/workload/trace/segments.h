@@ -30,15 +30,15 @@ enum { BLIS__SEGMENTS_FAULT_SIZE = 120 };
  * may still move. BLIS_ERR_NOMEM, or BLIS_ERR_PARSE with what is wrong in
  * fault, to be put behind the text.
  */
-BLIS_MUSTUSE blis_status blis__trace_parse_segments(
-    const blis_alloc *alloc, blis_slice text, blis__segment_list *list,
-    blis_request *request, char fault[BLIS__SEGMENTS_FAULT_SIZE]);
+BLIS_MUSTUSE blis_status blis__trace_parse_segments(const blis_alloc *alloc, blis_slice text,
+                                                    blis__segment_list *list, blis_request *request,
+                                                    char fault[BLIS__SEGMENTS_FAULT_SIZE]);
 
 /*
  * Appends the segments of a request as text. Streams become 1, 2, 3, ... in the
  * order in which they are first written: numbers holds those given so far.
  */
-BLIS_MUSTUSE blis_status blis__trace_write_segments(
-    blis_buffer *buffer, blis_map *numbers, const blis_request *request);
+BLIS_MUSTUSE blis_status blis__trace_write_segments(blis_buffer *buffer, blis_map *numbers,
+                                                    const blis_request *request);
 
 #endif

@@ -18,10 +18,9 @@ void blis_trace_stream_free(blis_trace_stream *stream) {
 }
 
 /* what = NULL for the stream of a file. NULL = out of memory. */
-static blis_trace_stream *
-stream_new(blis__survey *base, const char *description, const char *what) {
-  blis_trace_stream *stream =
-      blis_alloc_zeroed(&base->alloc, 1, sizeof *stream);
+static blis_trace_stream *stream_new(blis__survey *base, const char *description,
+                                     const char *what) {
+  blis_trace_stream *stream = blis_alloc_zeroed(&base->alloc, 1, sizeof *stream);
   if (stream == NULL) {
     return NULL;
   }
@@ -47,16 +46,14 @@ stream_new(blis__survey *base, const char *description, const char *what) {
 }
 
 static blis_status make_stream(const blis_alloc *alloc, const char *path,
-                               const blis_trace_options *options,
-                               bool *is_ordered, blis_trace_stream **stream,
-                               blis_error *error) {
+                               const blis_trace_options *options, bool *is_ordered,
+                               blis_trace_stream **stream, blis_error *error) {
   blis__survey *base;
   BLIS_TRY(blis__survey_new(alloc, path, options, is_ordered, &base, error));
   if (base == NULL) {
     return BLIS_OK;
   }
-  blis_trace_stream *made =
-      stream_new(base, blis_workload_description(base->about), NULL);
+  blis_trace_stream *made = stream_new(base, blis_workload_description(base->about), NULL);
   if (made != NULL) {
     made->count = base->count;
     made->last_us = base->last_us;
@@ -67,33 +64,29 @@ static blis_status make_stream(const blis_alloc *alloc, const char *path,
 }
 
 blis_status blis_trace_stream_new(const blis_alloc *alloc, const char *path,
-                                  const blis_trace_options *options,
-                                  blis_trace_stream **stream,
+                                  const blis_trace_options *options, blis_trace_stream **stream,
                                   blis_error *error) {
   return make_stream(alloc, path, options, NULL, stream, error);
 }
 
 blis_status blis__trace_stream_try(const blis_alloc *alloc, const char *path,
-                                   const blis_trace_options *options,
-                                   blis_trace_stream **stream, bool *is_ordered,
-                                   blis_error *error) {
+                                   const blis_trace_options *options, blis_trace_stream **stream,
+                                   bool *is_ordered, blis_error *error) {
   *is_ordered = true;
   return make_stream(alloc, path, options, is_ordered, stream, error);
 }
 
 /* Points and marks of an edit are copied. */
-static blis_status own_edit(blis_trace_stream *stream,
-                            const blis_trace_edit *edit, blis_error *error) {
+static blis_status own_edit(blis_trace_stream *stream, const blis_trace_edit *edit,
+                            blis_error *error) {
   bool is_warp = edit->kind == BLIS_TRACE_WARP;
-  const void *borrowed =
-      is_warp ? (const void *)edit->points : (const void *)edit->marks;
+  const void *borrowed = is_warp ? (const void *)edit->points : (const void *)edit->marks;
   stream->edit = *edit;
   if (borrowed == NULL) {
     return BLIS_OK;
   }
   size_t words = blis_trace_mark_words((size_t)stream->parent->count);
-  size_t size = is_warp ? edit->point_count * sizeof *edit->points
-                        : words * sizeof *edit->marks;
+  size_t size = is_warp ? edit->point_count * sizeof *edit->points : words * sizeof *edit->marks;
   stream->owned = blis_alloc_new(&stream->alloc, size);
   BLIS_TRY_NEW(stream->owned, error);
   stream->owned_size = size;
@@ -103,14 +96,12 @@ static blis_status own_edit(blis_trace_stream *stream,
   return BLIS_OK;
 }
 
-blis_status blis_trace_stream_apply(blis_trace_stream *stream,
-                                    const blis_trace_edit *edit,
-                                    blis_trace_stream **edited,
-                                    blis_error *error) {
+blis_status blis_trace_stream_apply(blis_trace_stream *stream, const blis_trace_edit *edit,
+                                    blis_trace_stream **edited, blis_error *error) {
   BLIS_TRY(blis__trace_edit_check(edit, error));
   BLIS_ASSERT(edit->kind < BLIS_TRACE_FILTER || stream->count >= 0);
-  blis_trace_stream *made = stream_new(stream->base, stream->description,
-                                       blis__trace_edit_name(edit));
+  blis_trace_stream *made =
+      stream_new(stream->base, stream->description, blis__trace_edit_name(edit));
   BLIS_TRY_NEW(made, error);
   made->parent = stream;
   stream->users++;

@@ -34,10 +34,9 @@ typedef struct blis_trace_stream blis_trace_stream;
  * blis_trace_read; BLIS_ERR_INVALID for a file that cannot be streamed says why
  * and what to do.
  */
-BLIS_MUSTUSE blis_status
-blis_trace_stream_new(const blis_alloc *alloc, const char *path,
-                      const blis_trace_options *options,
-                      blis_trace_stream **stream, blis_error *error);
+BLIS_MUSTUSE blis_status blis_trace_stream_new(const blis_alloc *alloc, const char *path,
+                                               const blis_trace_options *options,
+                                               blis_trace_stream **stream, blis_error *error);
 
 /*
  * A stream of the same requests, edited, which the caller owns; the other one
@@ -46,8 +45,7 @@ blis_trace_stream_new(const blis_alloc *alloc, const char *path,
  */
 BLIS_MUSTUSE blis_status blis_trace_stream_apply(blis_trace_stream *stream,
                                                  const blis_trace_edit *edit,
-                                                 blis_trace_stream **edited,
-                                                 blis_error *error);
+                                                 blis_trace_stream **edited, blis_error *error);
 
 /* NULL is allowed. */
 void blis_trace_stream_free(blis_trace_stream *stream);
@@ -63,28 +61,23 @@ const char *blis_trace_stream_description(const blis_trace_stream *stream);
 int64_t blis_trace_stream_count(const blis_trace_stream *stream);
 
 /* Counts them, which takes a pass over the file unless it is known. */
-BLIS_MUSTUSE blis_status blis_trace_stream_need_count(blis_trace_stream *stream,
-                                                      int64_t *count,
+BLIS_MUSTUSE blis_status blis_trace_stream_need_count(blis_trace_stream *stream, int64_t *count,
                                                       blis_error *error);
 
 /* The same with when the last one arrives; 0 when there is none. */
-BLIS_MUSTUSE blis_status blis_trace_stream_need_last_us(
-    blis_trace_stream *stream, int64_t *last_us, blis_error *error);
+BLIS_MUSTUSE blis_status blis_trace_stream_need_last_us(blis_trace_stream *stream, int64_t *last_us,
+                                                        blis_error *error);
 
 /* All requests in memory, as a new, sealed workload of the caller. */
-BLIS_MUSTUSE blis_status blis_trace_stream_list(const blis_alloc *alloc,
-                                                blis_trace_stream *stream,
-                                                blis_workload **list,
-                                                blis_error *error);
+BLIS_MUSTUSE blis_status blis_trace_stream_list(const blis_alloc *alloc, blis_trace_stream *stream,
+                                                blis_workload **list, blis_error *error);
 
 /* One reader of a stream, which may be freed before it. */
 typedef struct blis_trace_cursor blis_trace_cursor;
 
 /* The caller owns *cursor. BLIS_ERR_IO when the file is no longer there. */
-BLIS_MUSTUSE blis_status blis_trace_cursor_open(const blis_alloc *alloc,
-                                                blis_trace_stream *stream,
-                                                blis_trace_cursor **cursor,
-                                                blis_error *error);
+BLIS_MUSTUSE blis_status blis_trace_cursor_open(const blis_alloc *alloc, blis_trace_stream *stream,
+                                                blis_trace_cursor **cursor, blis_error *error);
 
 /* NULL is allowed. */
 void blis_trace_cursor_close(blis_trace_cursor *cursor);
@@ -93,8 +86,7 @@ void blis_trace_cursor_close(blis_trace_cursor *cursor);
  * The next request; *done = true at the end. Its segments are valid until the
  * next call. BLIS_ERR_IO when the file has changed since the stream was made.
  */
-BLIS_MUSTUSE blis_status blis_trace_cursor_next(blis_trace_cursor *cursor,
-                                                blis_request *request,
+BLIS_MUSTUSE blis_status blis_trace_cursor_next(blis_trace_cursor *cursor, blis_request *request,
                                                 bool *done, blis_error *error);
 
 /*

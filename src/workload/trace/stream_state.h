@@ -28,9 +28,9 @@ struct blis_trace_stream {
  * blis_trace_stream_new, but a file that is too far out of order is no error:
  * it sets *is_ordered to false and makes no stream.
  */
-BLIS_MUSTUSE blis_status blis__trace_stream_try(
-    const blis_alloc *alloc, const char *path,
-    const blis_trace_options *options, blis_trace_stream **stream,
-    bool *is_ordered, blis_error *error);
+BLIS_MUSTUSE blis_status blis__trace_stream_try(const blis_alloc *alloc, const char *path,
+                                                const blis_trace_options *options,
+                                                blis_trace_stream **stream, bool *is_ordered,
+                                                blis_error *error);
 
 #endif

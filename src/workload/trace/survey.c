@@ -33,8 +33,7 @@ static size_t text_size(const char *text) {
 
 /* NULL = out of memory. */
 static blis__survey *new_survey(const blis_alloc *alloc, const char *path,
-                                const blis_trace_options *options,
-                                const char **own_path) {
+                                const blis_trace_options *options, const char **own_path) {
   blis__survey *base = blis_alloc_zeroed(alloc, 1, sizeof *base);
   if (base == NULL) {
     return NULL;
@@ -43,8 +42,7 @@ static blis__survey *new_survey(const blis_alloc *alloc, const char *path,
   base->users = 1;
   base->options = *options;
   base->about = blis_workload_new(alloc);
-  base->texts_size = text_size(path) + text_size(options->format) +
-                     text_size(options->header_path);
+  base->texts_size = text_size(path) + text_size(options->format) + text_size(options->header_path);
   base->texts = blis_alloc_new(alloc, base->texts_size);
   if (base->about == NULL || base->texts == NULL) {
     blis__survey_unref(base);
@@ -58,8 +56,7 @@ static blis__survey *new_survey(const blis_alloc *alloc, const char *path,
 }
 
 /* Goes through all rows; with settling, those of a file that is known. */
-static blis_status measure_rows(const blis__survey *base,
-                                blis__trace_file *file, bool settles,
+static blis_status measure_rows(const blis__survey *base, blis__trace_file *file, bool settles,
                                 blis__trace_lag *lag, blis_error *error) {
   for (;;) {
     blis_request row;
@@ -79,8 +76,7 @@ static blis_status measure_rows(const blis__survey *base,
 static blis_status measure_again(const blis__survey *base, blis__trace_lag *lag,
                                  blis_error *error) {
   blis__trace_file again;
-  blis_status status =
-      blis__trace_open_again(&base->file, &base->alloc, &again, error);
+  blis_status status = blis__trace_open_again(&base->file, &base->alloc, &again, error);
   if (status == BLIS_OK) {
     blis__trace_lag_deinit(&base->alloc, lag);
     *lag = (blis__trace_lag){0};
@@ -90,16 +86,14 @@ static blis_status measure_again(const blis__survey *base, blis__trace_lag *lag,
   return status;
 }
 
-static blis_status read_all(blis__survey *base, blis__trace_lag *lag,
-                            blis_error *error) {
+static blis_status read_all(blis__survey *base, blis__trace_lag *lag, blis_error *error) {
   const blis__trace_format *format = base->file.format;
   BLIS_TRY(measure_rows(base, &base->file, false, lag, error));
   BLIS_TRY(blis__trace_finish(&base->file, error));
   if (lag->count == 0) {
     return blis__trace_fail_empty(&base->file, error);
   }
-  bool is_settled = format->moves_unevenly != NULL &&
-                    format->moves_unevenly(base->file.reader);
+  bool is_settled = format->moves_unevenly != NULL && format->moves_unevenly(base->file.reader);
   if (is_settled) {
     BLIS_TRY(measure_again(base, lag, error));
   }
@@ -110,31 +104,27 @@ static blis_status read_all(blis__survey *base, blis__trace_lag *lag,
   base->last_us = last.arrival_us;
   base->count = lag->count;
   base->window = lag->window;
-  base->numbers_rounds = format->numbers_rounds != NULL &&
-                         format->numbers_rounds(base->file.reader);
-  BLIS_TRY_MEM(
-      blis_workload_describe(base->about, "%s trace %s", format->name,
-                             blis__trace_file_name(base->file.job.name)),
-      error);
+  base->numbers_rounds =
+      format->numbers_rounds != NULL && format->numbers_rounds(base->file.reader);
+  BLIS_TRY_MEM(blis_workload_describe(base->about, "%s trace %s", format->name,
+                                      blis__trace_file_name(base->file.job.name)),
+               error);
   return BLIS_OK;
 }
 
-static blis_status fail_unordered(const blis__survey *base,
-                                  const blis__trace_lag *lag,
+static blis_status fail_unordered(const blis__survey *base, const blis__trace_lag *lag,
                                   blis_error *error) {
   return blis_fail(error, BLIS_ERR_INVALID,
                    "%s: request %" PRId64
                    " arrives before a request more than %d places ahead of it, "
                    "which is too far out of order to stream; read it into "
                    "memory (stream = never) or sort the file",
-                   base->file.job.name, lag->beyond_row,
-                   BLIS__TRACE_WINDOW_MAX);
+                   base->file.job.name, lag->beyond_row, BLIS__TRACE_WINDOW_MAX);
 }
 
-static blis_status survey_fill(blis__survey *base, const char *path,
-                               bool *is_ordered, blis_error *error) {
-  BLIS_TRY(blis__trace_open(&base->alloc, path, &base->options, base->about,
-                            &base->file, error));
+static blis_status survey_fill(blis__survey *base, const char *path, bool *is_ordered,
+                               blis_error *error) {
+  BLIS_TRY(blis__trace_open(&base->alloc, path, &base->options, base->about, &base->file, error));
   if (base->file.job.size_bytes < 0) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "%s: cannot be streamed, since that reads a file twice; "
@@ -161,13 +151,11 @@ static blis_status survey_fill(blis__survey *base, const char *path,
 }
 
 blis_status blis__survey_new(const blis_alloc *alloc, const char *path,
-                             const blis_trace_options *options,
-                             bool *is_ordered, blis__survey **survey,
-                             blis_error *error) {
+                             const blis_trace_options *options, bool *is_ordered,
+                             blis__survey **survey, blis_error *error) {
   const blis_trace_options defaults = {0};
   const char *own_path = NULL;
-  blis__survey *made =
-      new_survey(alloc, path, options != NULL ? options : &defaults, &own_path);
+  blis__survey *made = new_survey(alloc, path, options != NULL ? options : &defaults, &own_path);
   BLIS_TRY_NEW(made, error);
   blis_status status = survey_fill(made, own_path, is_ordered, error);
   if (status != BLIS_OK || (is_ordered != NULL && !*is_ordered)) {

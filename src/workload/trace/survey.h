@@ -27,12 +27,9 @@ typedef struct blis__survey {
  * sets *is_ordered to false and *survey to NULL, or is an error when is_ordered
  * is NULL.
  */
-BLIS_MUSTUSE blis_status blis__survey_new(const blis_alloc *alloc,
-                                          const char *path,
-                                          const blis_trace_options *options,
-                                          bool *is_ordered,
-                                          blis__survey **survey,
-                                          blis_error *error);
+BLIS_MUSTUSE blis_status blis__survey_new(const blis_alloc *alloc, const char *path,
+                                          const blis_trace_options *options, bool *is_ordered,
+                                          blis__survey **survey, blis_error *error);
 
 /* One user less; the last one frees it. */
 void blis__survey_unref(blis__survey *survey);

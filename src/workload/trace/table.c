@@ -64,12 +64,11 @@ static blis_status open_table(void *reader, blis_error *error) {
 }
 
 /* Until rows are settled, timestamps are in nanoseconds. */
-static blis_status read_time(const reading *r, const table_rule *rule,
-                             int64_t *arrival, blis_error *error) {
+static blis_status read_time(const reading *r, const table_rule *rule, int64_t *arrival,
+                             blis_error *error) {
   if (!rule->has_timestamps) {
     double time_s;
-    BLIS_TRY(
-        blis_csv_double(r->rows.csv, r->time, 0, MAX_TIME_S, &time_s, error));
+    BLIS_TRY(blis_csv_double(r->rows.csv, r->time, 0, MAX_TIME_S, &time_s, error));
     *arrival = llround(time_s * 1e6);
     return BLIS_OK;
   }
@@ -83,17 +82,15 @@ static blis_status read_time(const reading *r, const table_rule *rule,
                              error);
 }
 
-static blis_status read_tokens(const reading *r, size_t column,
-                               uint32_t *tokens, blis_error *error) {
+static blis_status read_tokens(const reading *r, size_t column, uint32_t *tokens,
+                               blis_error *error) {
   int64_t value;
-  BLIS_TRY(blis_csv_int64(r->rows.csv, column, 0, BLIS_WORKLOAD_MAX_TOKENS,
-                          &value, error));
+  BLIS_TRY(blis_csv_int64(r->rows.csv, column, 0, BLIS_WORKLOAD_MAX_TOKENS, &value, error));
   *tokens = (uint32_t)value;
   return BLIS_OK;
 }
 
-static blis_status read_label(const reading *r, size_t column, uint32_t *id,
-                              blis_error *error) {
+static blis_status read_label(const reading *r, size_t column, uint32_t *id, blis_error *error) {
   if (column == BLIS_CSV_NONE) {
     return BLIS_OK;
   }
@@ -102,8 +99,8 @@ static blis_status read_label(const reading *r, size_t column, uint32_t *id,
   return blis__trace_text(r->rows.job, text, id, error);
 }
 
-static blis_status read_row(reading *r, const table_rule *rule,
-                            blis_request *row, blis_error *error) {
+static blis_status read_row(reading *r, const table_rule *rule, blis_request *row,
+                            blis_error *error) {
   *row = (blis_request){.number = r->rows.taken - 1};
   BLIS_TRY(read_time(r, rule, &row->arrival_us, error));
   BLIS_TRY(read_tokens(r, r->prompt, &row->prompt_tokens, error));
@@ -118,8 +115,7 @@ static blis_status read_row(reading *r, const table_rule *rule,
   return BLIS_OK;
 }
 
-static blis_status next(void *reader, blis_request *row, bool *has_row,
-                        blis_error *error) {
+static blis_status next(void *reader, blis_request *row, bool *has_row, blis_error *error) {
   reading *r = reader;
   const table_rule *rule = r->rows.rule;
   for (;;) {
@@ -143,17 +139,15 @@ static bool numbers_rounds(const void *reader) {
 
 /* The formats. Without settle, times are kept as they are. */
 
-#define TABLE_READER                                                           \
-  .reader_size = sizeof(reading), .open = open_table, .next = next,            \
-  .numbers_rounds = numbers_rounds
+#define TABLE_READER                                                                               \
+  .reader_size = sizeof(reading), .open = open_table, .next = next, .numbers_rounds = numbers_rounds
 
 static const table_rule azure_rule = {.time = "TIMESTAMP",
                                       .prompt = "ContextTokens",
                                       .output = "GeneratedTokens",
                                       .has_timestamps = true};
 
-static const char *const azure_fields[] = {"TIMESTAMP", "ContextTokens",
-                                           "GeneratedTokens", NULL};
+static const char *const azure_fields[] = {"TIMESTAMP", "ContextTokens", "GeneratedTokens", NULL};
 
 const blis__trace_format blis__trace_azure = {
     .name = "azure",
@@ -171,10 +165,9 @@ static const table_rule burstgpt_rule = {.time = "Timestamp",
                                          .session = "Session ID",
                                          .has_failed_rows = true};
 
-static const char *const burstgpt_fields[] = {
-    "Timestamp",    "Session ID",     "Elapsed time",
-    "Model",        "Request tokens", "Response tokens",
-    "Total tokens", "Log Type",       NULL};
+static const char *const burstgpt_fields[] = {"Timestamp",    "Session ID",     "Elapsed time",
+                                              "Model",        "Request tokens", "Response tokens",
+                                              "Total tokens", "Log Type",       NULL};
 
 const blis__trace_format blis__trace_burstgpt = {
     .name = "burstgpt",
@@ -185,12 +178,11 @@ const blis__trace_format blis__trace_burstgpt = {
     .settle = blis__trace_settle_us,
     TABLE_READER};
 
-static const table_rule vidur_rule = {.time = "arrived_at",
-                                      .prompt = "num_prefill_tokens",
-                                      .output = "num_decode_tokens"};
+static const table_rule vidur_rule = {
+    .time = "arrived_at", .prompt = "num_prefill_tokens", .output = "num_decode_tokens"};
 
-static const char *const vidur_fields[] = {"arrived_at", "num_prefill_tokens",
-                                           "num_decode_tokens", NULL};
+static const char *const vidur_fields[] = {"arrived_at", "num_prefill_tokens", "num_decode_tokens",
+                                           NULL};
 
 const blis__trace_format blis__trace_vidur = {
     .name = "vidur",

@@ -94,8 +94,7 @@ bool blis__trace_parse_timestamp(blis_slice text, int64_t *time_ns) {
   if (s.is_bad || s.at != s.end || day > days_in_month(year, month)) {
     return false;
   }
-  int64_t time_s = days_to(year, month, day) * 86400 + hour * 3600 +
-                   minute * 60 + second - zone_s;
+  int64_t time_s = days_to(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - zone_s;
   *time_ns = time_s * NS_PER_S + fraction_ns;
   return true;
 }

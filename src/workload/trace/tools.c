@@ -4,9 +4,8 @@
 
 #include "base/array.h"
 
-static blis_status copy_edited(const blis_workload *from,
-                               const blis_trace_edit *edit, blis_workload *to,
-                               blis_error *error) {
+static blis_status copy_edited(const blis_workload *from, const blis_trace_edit *edit,
+                               blis_workload *to, blis_error *error) {
   BLIS_TRY_MEM(blis_workload_take_texts(to, from), error);
   blis__trace_editing editing = {.edit = edit};
   for (size_t i = 0; i < blis_workload_count(from); i++) {
@@ -17,18 +16,16 @@ static blis_status copy_edited(const blis_workload *from,
       return blis_fail_nomem(error);
     }
   }
-  BLIS_TRY_MEM(blis_workload_describe(to, "%s, %s",
-                                      blis_workload_description(from),
+  BLIS_TRY_MEM(blis_workload_describe(to, "%s, %s", blis_workload_description(from),
                                       blis__trace_edit_name(edit)),
                error);
   BLIS_TRY_MEM(blis_workload_seal(to), error);
   return BLIS_OK;
 }
 
-blis_status blis_trace_apply(const blis_alloc *alloc,
-                             const blis_workload *workload,
-                             const blis_trace_edit *edit,
-                             blis_workload **edited, blis_error *error) {
+blis_status blis_trace_apply(const blis_alloc *alloc, const blis_workload *workload,
+                             const blis_trace_edit *edit, blis_workload **edited,
+                             blis_error *error) {
   BLIS_TRY(blis__trace_edit_check(edit, error));
   blis_workload *made = blis_workload_new(alloc);
   BLIS_TRY_NEW(made, error);
@@ -62,9 +59,8 @@ static int compare_turns(const void *a, const void *b) {
 }
 
 /* Sets the marks of all requests but those beyond the cap. */
-static blis_status mark_capped(const blis_alloc *alloc,
-                               const blis_workload *workload, int64_t max_turns,
-                               uint64_t *marks) {
+static blis_status mark_capped(const blis_alloc *alloc, const blis_workload *workload,
+                               int64_t max_turns, uint64_t *marks) {
   BLIS_ARRAY(turn) turns = {0};
   size_t count = blis_workload_count(workload);
   BLIS_TRY(blis_array_reserve(alloc, &turns, count));
@@ -72,8 +68,7 @@ static blis_status mark_capped(const blis_alloc *alloc,
     const blis_request *request = blis_workload_request(workload, i);
     blis_trace_mark(marks, i);
     if (request->session != 0) {
-      turns.items[turns.count++] =
-          (turn){request->session, request->round_index, i};
+      turns.items[turns.count++] = (turn){request->session, request->round_index, i};
     }
   }
   if (turns.count > 0) {
@@ -81,8 +76,7 @@ static blis_status mark_capped(const blis_alloc *alloc,
   }
   int64_t taken = 0;
   for (size_t i = 0; i < turns.count; i++) {
-    bool goes_on =
-        i > 0 && turns.items[i].session == turns.items[i - 1].session;
+    bool goes_on = i > 0 && turns.items[i].session == turns.items[i - 1].session;
     taken = goes_on ? taken + 1 : 1;
     size_t index = turns.items[i].index;
     if (taken > max_turns) {
@@ -93,22 +87,19 @@ static blis_status mark_capped(const blis_alloc *alloc,
   return BLIS_OK;
 }
 
-blis_status blis_trace_cap(const blis_alloc *alloc,
-                           const blis_workload *workload, int64_t max_turns,
-                           blis_workload **capped, blis_error *error) {
+blis_status blis_trace_cap(const blis_alloc *alloc, const blis_workload *workload,
+                           int64_t max_turns, blis_workload **capped, blis_error *error) {
   if (max_turns < 1) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "max_turns is %lld; it must be at least 1",
+    return blis_fail(error, BLIS_ERR_INVALID, "max_turns is %lld; it must be at least 1",
                      (long long)max_turns);
   }
   size_t words = blis_trace_mark_words(blis_workload_count(workload));
   uint64_t *marks = blis_alloc_zeroed(alloc, words, sizeof *marks);
   BLIS_TRY_NEW(marks, error);
   const blis_trace_edit edit = {.kind = BLIS_TRACE_CAP, .marks = marks};
-  blis_status status =
-      mark_capped(alloc, workload, max_turns, marks) == BLIS_OK
-          ? blis_trace_apply(alloc, workload, &edit, capped, error)
-          : blis_fail_nomem(error);
+  blis_status status = mark_capped(alloc, workload, max_turns, marks) == BLIS_OK
+                           ? blis_trace_apply(alloc, workload, &edit, capped, error)
+                           : blis_fail_nomem(error);
   blis_alloc_free(alloc, marks, words * sizeof *marks);
   return status;
 }

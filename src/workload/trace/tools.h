@@ -21,20 +21,16 @@
 #include "workload/workload.h"
 
 /* The same requests, edited. */
-BLIS_MUSTUSE blis_status blis_trace_apply(const blis_alloc *alloc,
-                                          const blis_workload *workload,
-                                          const blis_trace_edit *edit,
-                                          blis_workload **edited,
+BLIS_MUSTUSE blis_status blis_trace_apply(const blis_alloc *alloc, const blis_workload *workload,
+                                          const blis_trace_edit *edit, blis_workload **edited,
                                           blis_error *error);
 
 /*
  * At most max_turns >= 1 requests of each session, the first by round_index,
  * then by arrival. Requests without a session are kept.
  */
-BLIS_MUSTUSE blis_status blis_trace_cap(const blis_alloc *alloc,
-                                        const blis_workload *workload,
-                                        int64_t max_turns,
-                                        blis_workload **capped,
+BLIS_MUSTUSE blis_status blis_trace_cap(const blis_alloc *alloc, const blis_workload *workload,
+                                        int64_t max_turns, blis_workload **capped,
                                         blis_error *error);
 
 /*
@@ -50,9 +46,8 @@ BLIS_MUSTUSE blis_status blis_trace_cap(const blis_alloc *alloc,
  * workload per request.
  */
 BLIS_MUSTUSE blis_status blis_trace_merge(const blis_alloc *alloc,
-                                          const blis_workload *const *workloads,
-                                          size_t count, bool same_content,
-                                          blis_workload **merged,
+                                          const blis_workload *const *workloads, size_t count,
+                                          bool same_content, blis_workload **merged,
                                           blis_error *error);
 
 #endif

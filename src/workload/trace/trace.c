@@ -33,31 +33,25 @@ static blis_status add_rows(blis__trace_file *file, blis_error *error) {
     blis__workload_edit(workload, format->settle, file->reader);
   }
   BLIS_TRY_MEM(blis_workload_seal(workload), error);
-  bool is_numbered =
-      format->numbers_rounds != NULL && format->numbers_rounds(file->reader);
+  bool is_numbered = format->numbers_rounds != NULL && format->numbers_rounds(file->reader);
   if (is_numbered && blis__workload_number_rounds(workload) != BLIS_OK) {
     return blis_fail_nomem(error);
   }
-  return blis_workload_count(workload) > 0
-             ? BLIS_OK
-             : blis__trace_fail_empty(file, error);
+  return blis_workload_count(workload) > 0 ? BLIS_OK : blis__trace_fail_empty(file, error);
 }
 
 static bool is_large(const blis__trace_job *job) {
-  return !job->is_whole &&
-         job->size_bytes > (job->is_packed ? LARGE_PACKED_BYTES : LARGE_BYTES);
+  return !job->is_whole && job->size_bytes > (job->is_packed ? LARGE_PACKED_BYTES : LARGE_BYTES);
 }
 
 /* Reads a list, or finds that the file is one to be streamed. */
 static blis_status read_list(const blis_alloc *alloc, const char *path,
-                             const blis_trace_options *options,
-                             bool only_if_small, blis_workload **workload,
-                             bool *is_left, blis_error *error) {
+                             const blis_trace_options *options, bool only_if_small,
+                             blis_workload **workload, bool *is_left, blis_error *error) {
   blis_workload *made = blis_workload_new(alloc);
   BLIS_TRY_NEW(made, error);
   blis__trace_file file;
-  blis_status status =
-      blis__trace_open(alloc, path, options, made, &file, error);
+  blis_status status = blis__trace_open(alloc, path, options, made, &file, error);
   *is_left = status == BLIS_OK && only_if_small && is_large(&file.job);
   if (status == BLIS_OK && !*is_left) {
     status = add_rows(&file, error);
@@ -72,19 +66,18 @@ static blis_status read_list(const blis_alloc *alloc, const char *path,
 }
 
 blis_status blis_trace_read(const blis_alloc *alloc, const char *path,
-                            const blis_trace_options *options,
-                            blis_workload **workload, blis_error *error) {
+                            const blis_trace_options *options, blis_workload **workload,
+                            blis_error *error) {
   const blis_trace_options defaults = {0};
   bool is_left;
-  return read_list(alloc, path, options != NULL ? options : &defaults, false,
-                   workload, &is_left, error);
+  return read_list(alloc, path, options != NULL ? options : &defaults, false, workload, &is_left,
+                   error);
 }
 
 /* Either of both. */
 
 blis_status blis_trace_open(const blis_alloc *alloc, const char *path,
-                            const blis_trace_options *options,
-                            blis_workload **workload,
+                            const blis_trace_options *options, blis_workload **workload,
                             blis_trace_stream **stream, blis_error *error) {
   const blis_trace_options defaults = {0};
   options = options != NULL ? options : &defaults;
@@ -96,8 +89,6 @@ blis_status blis_trace_open(const blis_alloc *alloc, const char *path,
     return BLIS_OK;
   }
   bool is_ordered = true;
-  BLIS_TRY(
-      blis__trace_stream_try(alloc, path, options, stream, &is_ordered, error));
-  return is_ordered ? BLIS_OK
-                    : blis_trace_read(alloc, path, options, workload, error);
+  BLIS_TRY(blis__trace_stream_try(alloc, path, options, stream, &is_ordered, error));
+  return is_ordered ? BLIS_OK : blis_trace_read(alloc, path, options, workload, error);
 }

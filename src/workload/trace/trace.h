@@ -34,8 +34,8 @@
 
 /* Zeroed options are the defaults. */
 typedef struct blis_trace_options {
-  const char *format; /* NULL = recognise it */
-  int64_t limit;      /* at most this many rows from the start; 0 = all */
+  const char *format;         /* NULL = recognise it */
+  int64_t limit;              /* at most this many rows from the start; 0 = all */
   uint32_t hash_block_tokens; /* tokens per hash id; 0 = those of the format */
   /*
    * tracev2: the file of the header; NULL = beside the data. The path that is
@@ -54,11 +54,9 @@ typedef struct blis_trace_options {
  * Reads a trace into a new, sealed workload, which the caller owns. options may
  * be NULL. BLIS_ERR_IO, BLIS_ERR_PARSE or BLIS_ERR_INVALID with the details.
  */
-BLIS_MUSTUSE blis_status blis_trace_read(const blis_alloc *alloc,
-                                         const char *path,
+BLIS_MUSTUSE blis_status blis_trace_read(const blis_alloc *alloc, const char *path,
                                          const blis_trace_options *options,
-                                         blis_workload **workload,
-                                         blis_error *error);
+                                         blis_workload **workload, blis_error *error);
 
 /*
  * What is best for the size of the file: a list, or, beyond 64 MB (8 MB
@@ -66,12 +64,10 @@ BLIS_MUSTUSE blis_status blis_trace_read(const blis_alloc *alloc,
  * is set to NULL.
  */
 struct blis_trace_stream;
-BLIS_MUSTUSE blis_status blis_trace_open(const blis_alloc *alloc,
-                                         const char *path,
+BLIS_MUSTUSE blis_status blis_trace_open(const blis_alloc *alloc, const char *path,
                                          const blis_trace_options *options,
                                          blis_workload **workload,
-                                         struct blis_trace_stream **stream,
-                                         blis_error *error);
+                                         struct blis_trace_stream **stream, blis_error *error);
 
 /* The names of the formats, index < count; static. */
 size_t blis_trace_format_count(void);

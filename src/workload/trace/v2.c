@@ -80,8 +80,7 @@ static const column_rule columns[] = {
     [ARRIVAL_TIME] = {"arrival_time_us", WHOLE, true, false, 0, INT64_MAX},
     [SEND_TIME] = {"send_time_us", WHOLE, false, false, INT64_MIN, INT64_MAX},
     [DEADLINE] = {"deadline_us", WHOLE, false, false, 0, INT64_MAX},
-    [SERVER_INPUT_TOKENS] = {"server_input_tokens", WHOLE, false, false, 0,
-                             TOKENS},
+    [SERVER_INPUT_TOKENS] = {"server_input_tokens", WHOLE, false, false, 0, TOKENS},
     [PREFIX_LENGTH] = {"prefix_length", WHOLE, false, false, 0, TOKENS},
     [ROUND_INDEX] = {"round_index", WHOLE, false, false, INT32_MIN, INT32_MAX},
     [CLIENT_ID] = {.name = "client_id", .kind = TEXT},
@@ -97,10 +96,8 @@ static const column_rule columns[] = {
     [AUDIO_TOKENS] = {"audio_tokens", WHOLE, false, false, 0, TOKENS},
     [VIDEO_TOKENS] = {"video_tokens", WHOLE, false, false, 0, TOKENS},
     [SLO_TARGET] = {"slo_target_us", WHOLE, false, false, 0, INT64_MAX},
-    [THINK_TIME] = {"think_time_us", WHOLE, false, true, 0,
-                    BLIS_TIME_SPAN_MAX_US},
-    [REQUEST_NUMBER] = {"request_number", WHOLE, false, false, INT64_MIN,
-                        INT64_MAX},
+    [THINK_TIME] = {"think_time_us", WHOLE, false, true, 0, BLIS_TIME_SPAN_MAX_US},
+    [REQUEST_NUMBER] = {"request_number", WHOLE, false, false, INT64_MIN, INT64_MAX},
     [STREAMING] = {.name = "streaming", .kind = BOOLEAN},
     [REASON_RATIO] = {.name = "reason_ratio", .kind = SHARE},
     [CASCADE] = {.name = "cascade", .kind = TEXT},
@@ -150,8 +147,7 @@ static bool ends_in(const char *text, const char *end) {
 
 /* The length of path without an ending of header or data. */
 static size_t stem_length(const char *path, bool *is_header) {
-  static const char *const endings[] = {".yaml", ".yml", ".csv", ".csv.gz",
-                                        ".csv.zst"};
+  static const char *const endings[] = {".yaml", ".yml", ".csv", ".csv.gz", ".csv.zst"};
   for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
     if (ends_in(path, endings[i])) {
       *is_header = i < 2;
@@ -163,8 +159,8 @@ static size_t stem_length(const char *path, bool *is_header) {
 }
 
 /* Sets data and header to the names of the two files. */
-static blis_status find_files(const blis__trace_job *job, blis_buffer *data,
-                              blis_buffer *header, blis_error *error) {
+static blis_status find_files(const blis__trace_job *job, blis_buffer *data, blis_buffer *header,
+                              blis_error *error) {
   bool is_header;
   size_t length = stem_length(job->path, &is_header);
   bool is_stem = job->path[length] == '\0';
@@ -174,16 +170,15 @@ static blis_status find_files(const blis__trace_job *job, blis_buffer *data,
     blis_buffer_string(header, job->options->header_path);
   } else {
     blis_buffer_bytes(header, job->path, length);
-    blis_buffer_string(header,
-                       is_header && !is_stem ? job->path + length : ".yaml");
+    blis_buffer_string(header, is_header && !is_stem ? job->path + length : ".yaml");
   }
   BLIS_TRY_MEM(blis_buffer_status(data), error);
   BLIS_TRY_MEM(blis_buffer_status(header), error);
   return BLIS_OK;
 }
 
-blis_status blis__trace_v2_find_stem(const blis_alloc *alloc, const char *path,
-                                     bool *is_stem, blis_error *error) {
+blis_status blis__trace_v2_find_stem(const blis_alloc *alloc, const char *path, bool *is_stem,
+                                     blis_error *error) {
   blis_buffer data;
   blis_buffer_init(&data, alloc);
   blis_buffer_string(&data, path);
@@ -202,9 +197,8 @@ blis_status blis__trace_v2_find_stem(const blis_alloc *alloc, const char *path,
 /* Rows. */
 
 /* What happened to a request, and how a proxy names it, is not simulated. */
-static const char *const passed_over[] = {"segments",      "status",
-                                          "error_message", "finish_reason",
-                                          "x_request_id",  NULL};
+static const char *const passed_over[] = {"segments",      "status",       "error_message",
+                                          "finish_reason", "x_request_id", NULL};
 
 static bool is_column(const char *name) {
   for (size_t i = 0; i < COLUMNS; i++) {
@@ -230,8 +224,7 @@ static blis_status find_columns(reading *r, blis_error *error) {
   }
   for (size_t i = 0; i < COLUMNS; i++) {
     if (columns[i].is_required) {
-      BLIS_TRY(
-          blis_csv_need(r->rows.csv, columns[i].name, &r->places[i], error));
+      BLIS_TRY(blis_csv_need(r->rows.csv, columns[i].name, &r->places[i], error));
     } else {
       r->places[i] = blis_csv_column(r->rows.csv, columns[i].name);
     }
@@ -255,8 +248,8 @@ static blis_status read_text(reading *r, size_t i, blis_error *error) {
   if (text.length > 0 && is_as_before(r, i, text)) {
     return BLIS_OK;
   }
-  if (text.length > 0 && blis_workload_text(r->rows.job->workload, text.data,
-                                            text.length, &id) != BLIS_OK) {
+  if (text.length > 0 &&
+      blis_workload_text(r->rows.job->workload, text.data, text.length, &id) != BLIS_OK) {
     return blis_fail_nomem(error);
   }
   r->values[i] = id;
@@ -267,13 +260,11 @@ static blis_status read_field(reading *r, size_t i, blis_error *error) {
   size_t place = r->places[i];
   switch (columns[i].kind) {
   case WHOLE:
-    if (columns[i].may_be_empty &&
-        blis_csv_field(r->rows.csv, place).length == 0) {
+    if (columns[i].may_be_empty && blis_csv_field(r->rows.csv, place).length == 0) {
       r->values[i] = 0;
       return BLIS_OK;
     }
-    return blis_csv_int64(r->rows.csv, place, columns[i].min, columns[i].max,
-                          &r->values[i], error);
+    return blis_csv_int64(r->rows.csv, place, columns[i].min, columns[i].max, &r->values[i], error);
   case SHARE:
     return blis_csv_double(r->rows.csv, place, 0, 1, &r->reason_ratio, error);
   case BOOLEAN: {
@@ -292,10 +283,9 @@ static blis_status read_fields(reading *r, blis_error *error) {
   size_t count = blis_csv_count(r->rows.csv);
   size_t expected = blis_csv_column_count(r->rows.csv);
   if (count < expected) {
-    return blis_fail(error, BLIS_ERR_PARSE,
-                     "%s:%lld: the row has %zu fields; the header has %zu",
-                     blis_csv_name(r->rows.csv),
-                     (long long)blis_csv_line(r->rows.csv), count, expected);
+    return blis_fail(error, BLIS_ERR_PARSE, "%s:%lld: the row has %zu fields; the header has %zu",
+                     blis_csv_name(r->rows.csv), (long long)blis_csv_line(r->rows.csv), count,
+                     expected);
   }
   for (size_t i = 0; i < COLUMNS; i++) {
     if (r->places[i] != BLIS_CSV_NONE) {
@@ -303,28 +293,24 @@ static blis_status read_fields(reading *r, blis_error *error) {
     }
   }
   int64_t arrival_us = r->values[ARRIVAL_TIME];
-  if (r->values[DEADLINE] > 0 && arrival_us > 0 &&
-      r->values[DEADLINE] < arrival_us) {
-    return blis_csv_fail(
-        r->rows.csv, r->places[DEADLINE],
-        "is before arrival_time_us; expected 0 (none) or a later time", error);
+  if (r->values[DEADLINE] > 0 && arrival_us > 0 && r->values[DEADLINE] < arrival_us) {
+    return blis_csv_fail(r->rows.csv, r->places[DEADLINE],
+                         "is before arrival_time_us; expected 0 (none) or a later time", error);
   }
   return BLIS_OK;
 }
 
 static enum column id_column(const reading *r) {
-  return r->places[REQUEST_NUMBER] != BLIS_CSV_NONE ? REQUEST_NUMBER
-                                                    : REQUEST_ID;
+  return r->places[REQUEST_NUMBER] != BLIS_CSV_NONE ? REQUEST_NUMBER : REQUEST_ID;
 }
 
 static blis_status check_id(reading *r, blis_error *error) {
   enum column column = id_column(r);
   bool is_new;
   BLIS_TRY_MEM(blis__id_set_add(&r->ids, r->values[column], &is_new), error);
-  return is_new
-             ? BLIS_OK
-             : blis_csv_fail(r->rows.csv, r->places[column],
-                             "is given twice; every row needs its own", error);
+  return is_new ? BLIS_OK
+                : blis_csv_fail(r->rows.csv, r->places[column],
+                                "is given twice; every row needs its own", error);
 }
 
 static blis_status note_group(reading *r, blis_error *error) {
@@ -333,8 +319,7 @@ static blis_status note_group(reading *r, blis_error *error) {
     return BLIS_OK;
   }
   while (r->group_tokens.count <= group) {
-    BLIS_TRY_MEM(blis_array_push(r->rows.job->alloc, &r->group_tokens, 0),
-                 error);
+    BLIS_TRY_MEM(blis_array_push(r->rows.job->alloc, &r->group_tokens, 0), error);
   }
   if (r->group_tokens.items[group] == 0) {
     r->group_tokens.items[group] = (uint32_t)r->values[PREFIX_LENGTH];
@@ -346,8 +331,7 @@ static blis_status note_group(reading *r, blis_error *error) {
  * With the column there, a prefix is not taken from its group; without, it gets
  * its length when the whole file is known.
  */
-static blis_status read_segments(reading *r, blis_request *request,
-                                 blis_error *error) {
+static blis_status read_segments(reading *r, blis_request *request, blis_error *error) {
   if (r->segments_place == BLIS_CSV_NONE) {
     r->prefix = (blis_segment){.stream = request->prefix_group};
     request->segments = &r->prefix;
@@ -360,15 +344,13 @@ static blis_status read_segments(reading *r, blis_request *request,
   }
   char fault[BLIS__SEGMENTS_FAULT_SIZE];
   blis_slice text = blis_csv_field(r->rows.csv, r->segments_place);
-  blis_status status = blis__trace_parse_segments(r->rows.job->alloc, text,
-                                                  &r->segments, request, fault);
+  blis_status status =
+      blis__trace_parse_segments(r->rows.job->alloc, text, &r->segments, request, fault);
   if (status == BLIS_ERR_NOMEM) {
     return blis_fail_nomem(error);
   }
   request->segments = r->segments.items;
-  return status == BLIS_OK
-             ? BLIS_OK
-             : blis_csv_fail(r->rows.csv, r->segments_place, fault, error);
+  return status == BLIS_OK ? BLIS_OK : blis_csv_fail(r->rows.csv, r->segments_place, fault, error);
 }
 
 static void note_clock(reading *r) {
@@ -385,18 +367,15 @@ static blis_status make_row(reading *r, blis_request *row, blis_error *error) {
   const int64_t *values = r->values;
   int64_t send_us = values[SEND_TIME];
   int64_t arrival_us = values[ARRIVAL_TIME];
-  bool is_measured =
-      values[SERVER_INPUT_TOKENS] > 0 && values[PREFIX_GROUP] == 0;
+  bool is_measured = values[SERVER_INPUT_TOKENS] > 0 && values[PREFIX_GROUP] == 0;
   bool has_limit = r->places[MAX_OUTPUT_TOKENS] != BLIS_CSV_NONE;
   *row = (blis_request){
       .number = values[id_column(r)],
       .arrival_us = send_us > 0 ? send_us : arrival_us,
       .deadline_us = values[DEADLINE],
-      .prompt_tokens = (uint32_t)(is_measured ? values[SERVER_INPUT_TOKENS]
-                                              : values[INPUT_TOKENS]),
+      .prompt_tokens = (uint32_t)(is_measured ? values[SERVER_INPUT_TOKENS] : values[INPUT_TOKENS]),
       .output_tokens = (uint32_t)values[OUTPUT_TOKENS],
-      .max_output_tokens =
-          (uint32_t)values[has_limit ? MAX_OUTPUT_TOKENS : OUTPUT_TOKENS],
+      .max_output_tokens = (uint32_t)values[has_limit ? MAX_OUTPUT_TOKENS : OUTPUT_TOKENS],
       .tenant = (uint32_t)values[TENANT_ID],
       .slo_class = (uint32_t)values[SLO_CLASS],
       .model = (uint32_t)values[MODEL],
@@ -415,15 +394,13 @@ static blis_status make_row(reading *r, blis_request *row, blis_error *error) {
       .image_tokens = (uint32_t)values[IMAGE_TOKENS],
       .audio_tokens = (uint32_t)values[AUDIO_TOKENS],
       .video_tokens = (uint32_t)values[VIDEO_TOKENS],
-      .has_think_time =
-          r->places[THINK_TIME] != BLIS_CSV_NONE &&
-          blis_csv_field(r->rows.csv, r->places[THINK_TIME]).length > 0,
+      .has_think_time = r->places[THINK_TIME] != BLIS_CSV_NONE &&
+                        blis_csv_field(r->rows.csv, r->places[THINK_TIME]).length > 0,
       .is_streaming = values[STREAMING] != 0};
   return read_segments(r, row, error);
 }
 
-static blis_status next(void *reader, blis_request *row, bool *has_row,
-                        blis_error *error) {
+static blis_status next(void *reader, blis_request *row, bool *has_row, blis_error *error) {
   reading *r = reader;
   BLIS_TRY(blis__trace_next_csv(&r->rows, has_row, error));
   if (!*has_row) {
@@ -440,20 +417,17 @@ static blis_status next(void *reader, blis_request *row, bool *has_row,
 
 /* Whether rows with a send time are put on the clock of the others. */
 static bool shifts(const reading *known) {
-  return known->is_observed && !known->rows.job->options->keep_epoch &&
-         known->has_sent && known->clock_start_us > 0;
+  return known->is_observed && !known->rows.job->options->keep_epoch && known->has_sent &&
+         known->clock_start_us > 0;
 }
 
 /* The number of a group's text is the stream of its prefix. */
-static void settle(const void *reader, blis_request *row,
-                   blis_segment *segments) {
+static void settle(const void *reader, blis_request *row, blis_segment *segments) {
   const reading *r = reader;
   const reading *known = r->rows.known;
   size_t group = row->prefix_group;
   if (r->segments_place == BLIS_CSV_NONE && group != 0) {
-    uint32_t length = group < known->group_tokens.count
-                          ? known->group_tokens.items[group]
-                          : 0;
+    uint32_t length = group < known->group_tokens.count ? known->group_tokens.items[group] : 0;
     segments[0].length_tokens = length;
     row->segment_count = length > 0;
     row->shared_tokens = length;
@@ -479,13 +453,12 @@ static void close_reading(void *reader) {
   blis_array_deinit(r->rows.job->alloc, &r->group_tokens);
 }
 
-static blis_status open_files(reading *r, const char *data,
-                              const char *header_path, blis_error *error) {
+static blis_status open_files(reading *r, const char *data, const char *header_path,
+                              blis_error *error) {
   blis__trace_job *job = r->rows.job;
   if (r->rows.known == r) {
     blis__trace_v2_header header;
-    BLIS_TRY(blis__trace_v2_read_header(job->alloc, header_path, job->workload,
-                                        &header, error));
+    BLIS_TRY(blis__trace_v2_read_header(job->alloc, header_path, job->workload, &header, error));
     r->is_observed = header.is_observed;
   }
   if (job->input == NULL || strcmp(data, job->path) != 0) {
@@ -512,8 +485,7 @@ static blis_status find_and_open(reading *r, blis_error *error) {
   blis_buffer_init(&header_path, job->alloc);
   blis_status status = find_files(job, &data, &header_path, error);
   if (status == BLIS_OK) {
-    status = open_files(r, blis_buffer_text(&data),
-                        blis_buffer_text(&header_path), error);
+    status = open_files(r, blis_buffer_text(&data), blis_buffer_text(&header_path), error);
   }
   blis_buffer_deinit(&data);
   blis_buffer_deinit(&header_path);

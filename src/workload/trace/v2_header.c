@@ -27,14 +27,7 @@ typedef enum header_section {
   METRICS
 } header_section;
 
-typedef enum value_kind {
-  WHOLE,
-  NUMBER,
-  TEXT,
-  BOOLEAN,
-  MAPPING,
-  LIST
-} value_kind;
+typedef enum value_kind { WHOLE, NUMBER, TEXT, BOOLEAN, MAPPING, LIST } value_kind;
 
 typedef struct key_rule {
   header_section section;
@@ -117,14 +110,12 @@ static blis_status find_rule(const blis_yaml_node *key, header_section section,
     }
     blis_nearest_offer(&nearest, rules[i].name);
   }
-  return blis_fail(error, BLIS_ERR_PARSE,
-                   "%s:%lld: unknown key %s in the header of a trace%s",
-                   blis_yaml_file(key), (long long)blis_yaml_line(key),
-                   blis_show(name).text, blis_nearest_suggest(&nearest).text);
+  return blis_fail(error, BLIS_ERR_PARSE, "%s:%lld: unknown key %s in the header of a trace%s",
+                   blis_yaml_file(key), (long long)blis_yaml_line(key), blis_show(name).text,
+                   blis_nearest_suggest(&nearest).text);
 }
 
-static blis_status check_scalar(const blis_yaml_node *node, value_kind kind,
-                                blis_error *error) {
+static blis_status check_scalar(const blis_yaml_node *node, value_kind kind, blis_error *error) {
   int64_t whole;
   double number;
   bool flag;
@@ -149,15 +140,11 @@ typedef struct open_node {
   size_t next;
 } open_node;
 
-static blis_status open_content(const blis_yaml_node *node,
-                                header_section section, bool is_list,
-                                open_node *stack, size_t *depth,
-                                blis_error *error) {
-  BLIS_TRY(is_list ? blis_yaml_need_sequence(node, error)
-                   : blis_yaml_need_mapping(node, error));
+static blis_status open_content(const blis_yaml_node *node, header_section section, bool is_list,
+                                open_node *stack, size_t *depth, blis_error *error) {
+  BLIS_TRY(is_list ? blis_yaml_need_sequence(node, error) : blis_yaml_need_mapping(node, error));
   BLIS_ASSERT(*depth < MAX_DEPTH);
-  stack[(*depth)++] =
-      (open_node){.node = node, .section = section, .is_list = is_list};
+  stack[(*depth)++] = (open_node){.node = node, .section = section, .is_list = is_list};
   return BLIS_OK;
 }
 
@@ -179,14 +166,12 @@ static blis_status check_keys(const blis_yaml_node *root, blis_error *error) {
       continue;
     }
     const key_rule *rule = NULL;
-    BLIS_TRY(
-        find_rule(blis_yaml_key(top->node, i), top->section, &rule, error));
+    BLIS_TRY(find_rule(blis_yaml_key(top->node, i), top->section, &rule, error));
     if (blis_yaml_is_null(value)) {
       continue;
     }
     if (rule->kind == MAPPING || rule->kind == LIST) {
-      BLIS_TRY(open_content(value, rule->content, rule->kind == LIST, stack,
-                            &depth, error));
+      BLIS_TRY(open_content(value, rule->content, rule->kind == LIST, stack, &depth, error));
     } else {
       BLIS_TRY(check_scalar(value, rule->kind, error));
     }
@@ -195,9 +180,8 @@ static blis_status check_keys(const blis_yaml_node *root, blis_error *error) {
 }
 
 /* Whether a text key has one of two values; an absent key has the first. */
-static blis_status check_choice(const blis_yaml_node *root, const char *key,
-                                const char *first, const char *second,
-                                bool *is_second, blis_error *error) {
+static blis_status check_choice(const blis_yaml_node *root, const char *key, const char *first,
+                                const char *second, bool *is_second, blis_error *error) {
   const blis_yaml_node *node = blis_yaml_get(root, key);
   *is_second = false;
   if (node == NULL || blis_slice_equals(blis_yaml_scalar(node), first)) {
@@ -208,13 +192,12 @@ static blis_status check_choice(const blis_yaml_node *root, const char *key,
     return BLIS_OK;
   }
   char what[100];
-  snprintf(what, sizeof what, "is unknown; expected '%s' or '%s'", first,
-           second);
+  snprintf(what, sizeof what, "is unknown; expected '%s' or '%s'", first, second);
   return blis_yaml_fail(node, what, error);
 }
 
-static blis_status note_version(const blis_yaml_node *root,
-                                blis_workload *workload, blis_error *error) {
+static blis_status note_version(const blis_yaml_node *root, blis_workload *workload,
+                                blis_error *error) {
   const blis_yaml_node *node = blis_yaml_get(root, "trace_version");
   int64_t version = 0;
   if (node == NULL) {
@@ -225,41 +208,37 @@ static blis_status note_version(const blis_yaml_node *root,
       blis_workload_note(workload,
                          "%s:%lld: trace_version is %lld; versions up to %d "
                          "are known",
-                         blis_yaml_file(node), (long long)blis_yaml_line(node),
-                         (long long)version, NEWEST_VERSION) != BLIS_OK) {
+                         blis_yaml_file(node), (long long)blis_yaml_line(node), (long long)version,
+                         NEWEST_VERSION) != BLIS_OK) {
     return blis_fail_nomem(error);
   }
   return BLIS_OK;
 }
 
-static blis_status note_growth(const blis_yaml_node *root,
-                               blis_workload *workload, blis_error *error) {
+static blis_status note_growth(const blis_yaml_node *root, blis_workload *workload,
+                               blis_error *error) {
   bool grows;
-  BLIS_TRY(check_choice(root, "session_context_growth", "", "accumulate",
-                        &grows, error));
+  BLIS_TRY(check_choice(root, "session_context_growth", "", "accumulate", &grows, error));
   if (!grows) {
     return BLIS_OK;
   }
   blis_workload_let_sessions_grow(workload);
-  BLIS_TRY_MEM(blis_workload_note(
-                   workload,
-                   "%s: session_context_growth is accumulate; with fixed times "
-                   "input_tokens are used as they are, without earlier rounds",
-                   blis_yaml_file(root)),
+  BLIS_TRY_MEM(blis_workload_note(workload,
+                                  "%s: session_context_growth is accumulate; with fixed times "
+                                  "input_tokens are used as they are, without earlier rounds",
+                                  blis_yaml_file(root)),
                error);
   return BLIS_OK;
 }
 
-static blis_status read_limit(const blis_yaml_node *target, const char *key,
-                              double *limit_ms, blis_error *error) {
+static blis_status read_limit(const blis_yaml_node *target, const char *key, double *limit_ms,
+                              blis_error *error) {
   const blis_yaml_node *node = blis_yaml_get(target, key);
-  return node == NULL ? BLIS_OK
-                      : blis_yaml_double(node, 0, DBL_MAX, limit_ms, error);
+  return node == NULL ? BLIS_OK : blis_yaml_double(node, 0, DBL_MAX, limit_ms, error);
 }
 
 /* What was good enough for one class; its keys have been checked. */
-static blis_status take_target(const blis_yaml_node *name,
-                               const blis_yaml_node *node,
+static blis_status take_target(const blis_yaml_node *name, const blis_yaml_node *node,
                                blis_workload *workload, blis_error *error) {
   char class[MAX_CLASS];
   blis_slice text = blis_yaml_scalar(name);
@@ -276,8 +255,8 @@ static blis_status take_target(const blis_yaml_node *name,
   return BLIS_OK;
 }
 
-static blis_status take_targets(const blis_yaml_node *root,
-                                blis_workload *workload, blis_error *error) {
+static blis_status take_targets(const blis_yaml_node *root, blis_workload *workload,
+                                blis_error *error) {
   const blis_yaml_node *targets = blis_yaml_get(root, "goodput_slo_targets");
   for (size_t i = 0; targets != NULL && i < blis_yaml_count(targets); i++) {
     const blis_yaml_node *target = blis_yaml_item(targets, i);
@@ -288,26 +267,21 @@ static blis_status take_targets(const blis_yaml_node *root,
   return BLIS_OK;
 }
 
-static blis_status interpret(const blis_yaml_node *root,
-                             blis_workload *workload,
+static blis_status interpret(const blis_yaml_node *root, blis_workload *workload,
                              blis__trace_v2_header *header, blis_error *error) {
   bool is_short;
   BLIS_TRY(check_keys(root, error));
-  BLIS_TRY(
-      check_choice(root, "time_unit", "microseconds", "us", &is_short, error));
+  BLIS_TRY(check_choice(root, "time_unit", "microseconds", "us", &is_short, error));
   BLIS_TRY(note_version(root, workload, error));
   BLIS_TRY(note_growth(root, workload, error));
   BLIS_TRY(take_targets(root, workload, error));
   const blis_yaml_node *mode = blis_yaml_get(root, "mode");
-  header->is_observed =
-      mode != NULL && blis_slice_equals(blis_yaml_scalar(mode), "real");
+  header->is_observed = mode != NULL && blis_slice_equals(blis_yaml_scalar(mode), "real");
   return BLIS_OK;
 }
 
-blis_status blis__trace_v2_read_header(const blis_alloc *alloc,
-                                       const char *path,
-                                       blis_workload *workload,
-                                       blis__trace_v2_header *header,
+blis_status blis__trace_v2_read_header(const blis_alloc *alloc, const char *path,
+                                       blis_workload *workload, blis__trace_v2_header *header,
                                        blis_error *error) {
   blis_yaml *yaml;
   BLIS_TRY(blis_yaml_read_file(alloc, path, MAX_SIZE, &yaml, error));

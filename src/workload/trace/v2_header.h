@@ -20,8 +20,9 @@ typedef struct blis__trace_v2_header {
  * their values that matter. Odd but harmless things become notes of the
  * workload.
  */
-BLIS_MUSTUSE blis_status blis__trace_v2_read_header(
-    const blis_alloc *alloc, const char *path, blis_workload *workload,
-    blis__trace_v2_header *header, blis_error *error);
+BLIS_MUSTUSE blis_status blis__trace_v2_read_header(const blis_alloc *alloc, const char *path,
+                                                    blis_workload *workload,
+                                                    blis__trace_v2_header *header,
+                                                    blis_error *error);
 
 #endif

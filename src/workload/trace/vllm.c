@@ -37,9 +37,8 @@ static bool recognise(blis_slice head) {
           blis__trace_head_has(head, "\"input_lens\""));
 }
 
-static blis_status need_list(const blis__trace_job *job, blis_json_value root,
-                             const char *key, blis_json_value *list,
-                             blis_error *error) {
+static blis_status need_list(const blis__trace_job *job, blis_json_value root, const char *key,
+                             blis_json_value *list, blis_error *error) {
   *list = blis_json_member(root, key);
   if (!blis_json_has(*list)) {
     return blis_fail(error, BLIS_ERR_PARSE,
@@ -50,14 +49,12 @@ static blis_status need_list(const blis__trace_job *job, blis_json_value root,
   return blis_json_need_array(*list, error);
 }
 
-static blis_status check_count(blis_json_value list, size_t count,
-                               blis_error *error) {
+static blis_status check_count(blis_json_value list, size_t count, blis_error *error) {
   if (blis_json_count(list) == count) {
     return BLIS_OK;
   }
   char what[80];
-  snprintf(what, sizeof what, "has %zu entries; input_lens has %zu",
-           blis_json_count(list), count);
+  snprintf(what, sizeof what, "has %zu entries; input_lens has %zu", blis_json_count(list), count);
   return blis_json_fail(list, what, error);
 }
 
@@ -83,8 +80,8 @@ static void see_lists(reading *r, blis_json_value root) {
   }
 }
 
-static blis_status find_lists(const blis__trace_job *job, blis_json_value root,
-                              result_lists *lists, blis_error *error) {
+static blis_status find_lists(const blis__trace_job *job, blis_json_value root, result_lists *lists,
+                              blis_error *error) {
   BLIS_TRY(blis_json_need_object(root, error));
   BLIS_TRY(need_list(job, root, "input_lens", &lists->inputs, error));
   BLIS_TRY(need_list(job, root, "output_lens", &lists->outputs, error));
@@ -105,22 +102,19 @@ static blis_status find_lists(const blis__trace_job *job, blis_json_value root,
   return check_count(lists->errors, count, error);
 }
 
-static blis_status read_entry(const result_lists *lists, size_t index,
-                              blis_request *row, bool *has_failed,
-                              blis_error *error) {
+static blis_status read_entry(const result_lists *lists, size_t index, blis_request *row,
+                              bool *has_failed, blis_error *error) {
   int64_t input;
   int64_t output;
   double start_s;
-  BLIS_TRY(blis_json_int64(blis_json_item(lists->inputs, index), 0,
-                           BLIS_WORKLOAD_MAX_TOKENS, &input, error));
-  BLIS_TRY(blis_json_int64(blis_json_item(lists->outputs, index), 0,
-                           BLIS_WORKLOAD_MAX_TOKENS, &output, error));
-  BLIS_TRY(blis_json_double(blis_json_item(lists->starts, index), 0, MAX_TIME_S,
-                            &start_s, error));
+  BLIS_TRY(blis_json_int64(blis_json_item(lists->inputs, index), 0, BLIS_WORKLOAD_MAX_TOKENS,
+                           &input, error));
+  BLIS_TRY(blis_json_int64(blis_json_item(lists->outputs, index), 0, BLIS_WORKLOAD_MAX_TOKENS,
+                           &output, error));
+  BLIS_TRY(blis_json_double(blis_json_item(lists->starts, index), 0, MAX_TIME_S, &start_s, error));
   double wait_s = 0;
   if (blis_json_has(lists->waits)) {
-    BLIS_TRY(blis_json_double(blis_json_item(lists->waits, index), 0,
-                              MAX_TIME_S, &wait_s, error));
+    BLIS_TRY(blis_json_double(blis_json_item(lists->waits, index), 0, MAX_TIME_S, &wait_s, error));
   }
   *row = (blis_request){.number = (int64_t)index,
                         .arrival_us = llround((start_s + wait_s) * 1e6),
@@ -136,15 +130,13 @@ static blis_status read_entry(const result_lists *lists, size_t index,
   return BLIS_OK;
 }
 
-static blis_status next(void *reader, blis_request *row, bool *has_row,
-                        blis_error *error) {
+static blis_status next(void *reader, blis_request *row, bool *has_row, blis_error *error) {
   reading *r = reader;
   blis__trace_rows *rows = &r->rows;
   *has_row = false;
   while (rows->taken < r->count && rows->taken < rows->job->limit) {
     bool has_failed;
-    BLIS_TRY(
-        read_entry(&r->lists, (size_t)rows->taken++, row, &has_failed, error));
+    BLIS_TRY(read_entry(&r->lists, (size_t)rows->taken++, row, &has_failed, error));
     if (!has_failed) {
       blis__trace_note_start(rows, row->arrival_us);
       *has_row = true;
@@ -159,8 +151,7 @@ static blis_status open_reading(void *reader, blis_error *error) {
   reading *r = reader;
   r->rows.job->is_whole = true;
   BLIS_TRY(blis__trace_open_json(&r->rows, error));
-  BLIS_TRY(
-      find_lists(r->rows.job, blis_json_root(&r->rows.json), &r->lists, error));
+  BLIS_TRY(find_lists(r->rows.job, blis_json_root(&r->rows.json), &r->lists, error));
   see_lists(r, blis_json_root(&r->rows.json));
   r->count = (int64_t)blis_json_count(r->lists.inputs);
   return BLIS_OK;

@@ -25,8 +25,7 @@ const char *blis_trace_write_format_name(size_t index) {
   return writers[index]->name;
 }
 
-static blis_status find_named(const char *name,
-                              const blis__trace_writer **writer,
+static blis_status find_named(const char *name, const blis__trace_writer **writer,
                               blis_error *error) {
   blis_nearest nearest = {.wanted = name};
   for (size_t i = 0; i < WRITERS; i++) {
@@ -36,8 +35,7 @@ static blis_status find_named(const char *name,
     }
     blis_nearest_offer(&nearest, writers[i]->name);
   }
-  return blis_fail(error, BLIS_ERR_INVALID,
-                   "cannot write traces in the format '%s'%s", name,
+  return blis_fail(error, BLIS_ERR_INVALID, "cannot write traces in the format '%s'%s", name,
                    blis_nearest_suggest(&nearest).text);
 }
 
@@ -56,8 +54,7 @@ static void ending_of(const char *path, char ending[ENDING_SIZE]) {
   ending[size] = '\0';
 }
 
-static blis_status find_by_path(const char *path,
-                                const blis__trace_writer **writer,
+static blis_status find_by_path(const char *path, const blis__trace_writer **writer,
                                 blis_error *error) {
   static const struct {
     const char *ending;
@@ -81,17 +78,15 @@ static blis_status find_by_path(const char *path,
       return BLIS_OK;
     }
   }
-  return blis_fail(
-      error, BLIS_ERR_INVALID,
-      "%s: cannot tell the trace format from the name '%s'; expected .jsonl "
-      "(routesim), or .csv, .yaml or no extension (tracev2)",
-      path, ending);
+  return blis_fail(error, BLIS_ERR_INVALID,
+                   "%s: cannot tell the trace format from the name '%s'; expected .jsonl "
+                   "(routesim), or .csv, .yaml or no extension (tracev2)",
+                   path, ending);
 }
 
 static blis_status check_path(const char *path, blis_error *error) {
   if (*blis__trace_file_name(path) == '\0') {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "a trace needs a file name; '%s' is not one", path);
+    return blis_fail(error, BLIS_ERR_INVALID, "a trace needs a file name; '%s' is not one", path);
   }
   return BLIS_OK;
 }
@@ -114,8 +109,7 @@ static blis_status write_trace(blis__trace_writing *w, blis_error *error) {
 }
 
 blis_status blis_trace_write(const blis_alloc *alloc, const char *path,
-                             const blis_workload *workload,
-                             const blis_trace_write_options *options,
+                             const blis_workload *workload, const blis_trace_write_options *options,
                              blis_error *error) {
   const blis_trace_write_options defaults = {0};
   blis__trace_writing w = {.alloc = alloc,
@@ -128,8 +122,7 @@ blis_status blis_trace_write(const blis_alloc *alloc, const char *path,
 
 blis_status blis_trace_stream_write(const blis_alloc *alloc, const char *path,
                                     blis_trace_stream *stream,
-                                    const blis_trace_write_options *options,
-                                    blis_error *error) {
+                                    const blis_trace_write_options *options, blis_error *error) {
   const blis_trace_write_options defaults = {0};
   const blis_workload *about = blis_trace_stream_about(stream);
   blis__trace_writing w = {.alloc = alloc,

@@ -65,15 +65,17 @@ typedef struct blis_trace_write_options {
  * NULL. BLIS_ERR_IO; BLIS_ERR_INVALID for a format or path that cannot be
  * written and for a number that two requests have.
  */
-BLIS_MUSTUSE blis_status blis_trace_write(
-    const blis_alloc *alloc, const char *path, const blis_workload *workload,
-    const blis_trace_write_options *options, blis_error *error);
+BLIS_MUSTUSE blis_status blis_trace_write(const blis_alloc *alloc, const char *path,
+                                          const blis_workload *workload,
+                                          const blis_trace_write_options *options,
+                                          blis_error *error);
 
 /* The same with a stream, which is read twice; options->outcomes is NULL. */
 struct blis_trace_stream;
-BLIS_MUSTUSE blis_status blis_trace_stream_write(
-    const blis_alloc *alloc, const char *path, struct blis_trace_stream *stream,
-    const blis_trace_write_options *options, blis_error *error);
+BLIS_MUSTUSE blis_status blis_trace_stream_write(const blis_alloc *alloc, const char *path,
+                                                 struct blis_trace_stream *stream,
+                                                 const blis_trace_write_options *options,
+                                                 blis_error *error);
 
 /* The names of the formats, index < count; static. */
 size_t blis_trace_write_format_count(void);

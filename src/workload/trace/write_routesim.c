@@ -3,8 +3,7 @@
 #include "workload/trace/segments.h"
 #include "workload/trace/writer.h"
 
-static void write_whole(blis_json_writer *json, const char *key,
-                        int64_t value) {
+static void write_whole(blis_json_writer *json, const char *key, int64_t value) {
   blis_json_writer_key(json, key);
   blis_json_writer_int64(json, value);
 }
@@ -17,12 +16,12 @@ static void write_time(blis_json_writer *json, int64_t time_us) {
   }
 }
 
-static void write_label(blis_json_writer *json, const blis_intern *strings,
-                        const char *key, uint32_t id) {
+static void write_label(blis_json_writer *json, const blis_intern *strings, const char *key,
+                        uint32_t id) {
   if (id != 0) {
     blis_json_writer_key(json, key);
-    blis_json_writer_text(json, (blis_slice){blis_intern_text(strings, id),
-                                             blis_intern_length(strings, id)});
+    blis_json_writer_text(
+        json, (blis_slice){blis_intern_text(strings, id), blis_intern_length(strings, id)});
   }
 }
 
@@ -32,8 +31,7 @@ static blis_status write_content(blis__trace_writing *w, blis_json_writer *json,
   if (request->prefix_tokens > 0) {
     write_whole(json, "prefix_len", request->prefix_tokens);
   }
-  bool needs_segments =
-      request->segment_count > 0 || request->prefix_tokens > 0;
+  bool needs_segments = request->segment_count > 0 || request->prefix_tokens > 0;
   if (w->is_by_group || !needs_segments) {
     return BLIS_OK;
   }
@@ -55,12 +53,9 @@ static void write_rest(blis_json_writer *json, const blis_request *request) {
     const char *key;
     int64_t value;
   } wholes[] = {
-      {"deadline_us", request->deadline_us},
-      {"slo_target_us", request->slo_target_us},
-      {"text_tokens", request->text_tokens},
-      {"image_tokens", request->image_tokens},
-      {"audio_tokens", request->audio_tokens},
-      {"video_tokens", request->video_tokens},
+      {"deadline_us", request->deadline_us},   {"slo_target_us", request->slo_target_us},
+      {"text_tokens", request->text_tokens},   {"image_tokens", request->image_tokens},
+      {"audio_tokens", request->audio_tokens}, {"video_tokens", request->video_tokens},
   };
   for (size_t i = 0; i < sizeof wholes / sizeof *wholes; i++) {
     if (wholes[i].value != 0) {
@@ -80,8 +75,8 @@ static void write_rest(blis_json_writer *json, const blis_request *request) {
   }
 }
 
-static blis_status write_row(blis__trace_writing *w, size_t index,
-                             const blis_request *request, blis_buffer *buffer) {
+static blis_status write_row(blis__trace_writing *w, size_t index, const blis_request *request,
+                             blis_buffer *buffer) {
   const blis_intern *strings = w->strings;
   int64_t id = blis__trace_row_id(w, index, request);
   blis_json_writer json;

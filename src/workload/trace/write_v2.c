@@ -25,11 +25,10 @@ static void add_whole(blis_buffer *buffer, int64_t value) {
   blis_buffer_int64(buffer, value);
 }
 
-static void add_text(blis_buffer *buffer, const blis_intern *strings,
-                     uint32_t id) {
+static void add_text(blis_buffer *buffer, const blis_intern *strings, uint32_t id) {
   blis_buffer_char(buffer, ',');
-  blis_csv_write(buffer, (blis_slice){blis_intern_text(strings, id),
-                                      blis_intern_length(strings, id)});
+  blis_csv_write(buffer,
+                 (blis_slice){blis_intern_text(strings, id), blis_intern_length(strings, id)});
 }
 
 /* The part of the prompt that readers take from the group. */
@@ -37,13 +36,12 @@ static uint32_t group_tokens(const blis_request *request) {
   if (request->prefix_group == 0) {
     return 0;
   }
-  return request->prefix_tokens < request->prompt_tokens
-             ? request->prefix_tokens
-             : request->prompt_tokens;
+  return request->prefix_tokens < request->prompt_tokens ? request->prefix_tokens
+                                                         : request->prompt_tokens;
 }
 
-static void add_end(const blis__trace_writing *w, size_t index,
-                    const blis_request *request, blis_buffer *buffer) {
+static void add_end(const blis__trace_writing *w, size_t index, const blis_request *request,
+                    blis_buffer *buffer) {
   blis_trace_outcome outcome = {.status = BLIS_TRACE_UNKNOWN};
   if (w->options->outcomes != NULL) {
     outcome = w->options->outcomes[index];
@@ -58,8 +56,7 @@ static void add_end(const blis__trace_writing *w, size_t index,
 }
 
 /* The columns that some files have. */
-static blis_status add_optional(blis__trace_writing *w,
-                                const blis_request *request,
+static blis_status add_optional(blis__trace_writing *w, const blis_request *request,
                                 blis_buffer *buffer) {
   if (w->has_adapters) {
     add_text(buffer, w->strings, request->adapter);
@@ -89,8 +86,8 @@ static blis_status add_optional(blis__trace_writing *w,
   return BLIS_OK;
 }
 
-static blis_status write_row(blis__trace_writing *w, size_t index,
-                             const blis_request *request, blis_buffer *buffer) {
+static blis_status write_row(blis__trace_writing *w, size_t index, const blis_request *request,
+                             blis_buffer *buffer) {
   const blis_intern *strings = w->strings;
   uint32_t prefix_tokens = group_tokens(request);
   blis_buffer_int64(buffer, blis__trace_row_id(w, index, request));
@@ -100,8 +97,7 @@ static blis_status write_row(blis__trace_writing *w, size_t index,
   add_text(buffer, strings, request->session);
   add_whole(buffer, request->round_index);
   add_text(buffer, strings, request->prefix_group);
-  add_whole(buffer, request->prefix_group != 0 ? prefix_tokens
-                                               : request->prefix_tokens);
+  add_whole(buffer, request->prefix_group != 0 ? prefix_tokens : request->prefix_tokens);
   blis_buffer_string(buffer, request->is_streaming ? ",true" : ",false");
   add_whole(buffer, request->prompt_tokens - prefix_tokens);
   add_whole(buffer, request->output_tokens);
@@ -123,18 +119,15 @@ static blis_status write_row(blis__trace_writing *w, size_t index,
   return BLIS_OK;
 }
 
-static void add_column_names(const blis__trace_writing *w,
-                             blis_buffer *buffer) {
-  blis_buffer_string(
-      buffer, "request_id,client_id,tenant_id,slo_class,session_id,round_index,"
-              "prefix_group,prefix_length,streaming,input_tokens,output_tokens,"
-              "text_tokens,image_tokens,audio_tokens,video_tokens,reason_ratio,"
-              "model,deadline_us,");
+static void add_column_names(const blis__trace_writing *w, blis_buffer *buffer) {
+  blis_buffer_string(buffer, "request_id,client_id,tenant_id,slo_class,session_id,round_index,"
+                             "prefix_group,prefix_length,streaming,input_tokens,output_tokens,"
+                             "text_tokens,image_tokens,audio_tokens,video_tokens,reason_ratio,"
+                             "model,deadline_us,");
   blis_buffer_string(buffer, w->has_slo_targets ? "slo_target_us," : "");
-  blis_buffer_string(buffer,
-                     "server_input_tokens,arrival_time_us,send_time_us,"
-                     "first_chunk_time_us,last_chunk_time_us,num_chunks,status,"
-                     "error_message,finish_reason");
+  blis_buffer_string(buffer, "server_input_tokens,arrival_time_us,send_time_us,"
+                             "first_chunk_time_us,last_chunk_time_us,num_chunks,status,"
+                             "error_message,finish_reason");
   blis_buffer_string(buffer, w->has_adapters ? ",adapter" : "");
   blis_buffer_string(buffer, w->has_cascades ? ",cascade" : "");
   blis_buffer_string(buffer, w->has_logprobs ? ",mean_logprob" : "");
@@ -150,8 +143,7 @@ static void add_column_names(const blis__trace_writing *w,
 static bool is_word(const char *text) {
   static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
                                 "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-  static const char *const others[] = {"y",   "n",    "yes",   "no",  "on",
-                                       "off", "true", "false", "null"};
+  static const char *const others[] = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"};
   for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
     if (strcmp(text, others[i]) == 0) {
       return false;
@@ -181,8 +173,7 @@ static void add_target(blis_buffer *buffer, const char *name, double value_ms) {
   }
 }
 
-static void add_header(const blis_trace_write_options *options,
-                       blis_buffer *buffer) {
+static void add_header(const blis_trace_write_options *options, blis_buffer *buffer) {
   blis_buffer_format(buffer,
                      "trace_version: 3\n"
                      "time_unit: microseconds\n"
@@ -190,8 +181,7 @@ static void add_header(const blis_trace_write_options *options,
                      "warm_up_requests: 0\n",
                      options->is_replay ? "replayed" : "generated");
   if (options->has_seed) {
-    blis_buffer_format(buffer, "workload_seed: %lld\n",
-                       (long long)options->seed);
+    blis_buffer_format(buffer, "workload_seed: %lld\n", (long long)options->seed);
   }
   if (options->target_count > 0) {
     blis_buffer_string(buffer, "goodput_slo_targets:\n");
@@ -220,23 +210,20 @@ static size_t stem_length(const char *path, const char **packing) {
   *packing = path + length;
   for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
     size_t ending = strlen(endings[i]);
-    if (length > ending &&
-        strncmp(path + length - ending, endings[i], ending) == 0) {
+    if (length > ending && strncmp(path + length - ending, endings[i], ending) == 0) {
       return length - ending;
     }
   }
   return length;
 }
 
-static blis_status write_header(const blis__trace_writing *w,
-                                blis_buffer *buffer, const char *path,
+static blis_status write_header(const blis__trace_writing *w, blis_buffer *buffer, const char *path,
                                 blis_output **output, blis_error *error) {
   blis_buffer_clear(buffer);
   add_header(w->options, buffer);
   BLIS_TRY_MEM(blis_buffer_status(buffer), error);
   BLIS_TRY(blis_output_open(w->alloc, path, output, error));
-  blis_status status =
-      blis_output_write(*output, blis_buffer_slice(buffer), error);
+  blis_status status = blis_output_write(*output, blis_buffer_slice(buffer), error);
   if (status != BLIS_OK) {
     blis_output_discard(*output);
   }
@@ -245,14 +232,12 @@ static blis_status write_header(const blis__trace_writing *w,
 
 /* Both files are complete before either takes its name. */
 static blis_status write_files(blis__trace_writing *w, const char *data_path,
-                               const char *header_path, blis_buffer *buffer,
-                               blis_error *error) {
+                               const char *header_path, blis_buffer *buffer, blis_error *error) {
   blis_output *data;
   blis_output *header;
   add_column_names(w, buffer);
   BLIS_TRY_MEM(blis_buffer_status(buffer), error);
-  BLIS_TRY(blis__trace_write_rows(w, data_path, blis_buffer_text(buffer),
-                                  write_row, &data, error));
+  BLIS_TRY(blis__trace_write_rows(w, data_path, blis_buffer_text(buffer), write_row, &data, error));
   blis_status status = write_header(w, buffer, header_path, &header, error);
   if (status != BLIS_OK) {
     blis_output_discard(data);
@@ -285,12 +270,11 @@ static blis_status write(blis__trace_writing *w, blis_error *error) {
   blis_buffer_string(&data_path, packing);
   blis_buffer_bytes(&header_path, w->path, stem);
   blis_buffer_string(&header_path, ".yaml");
-  bool has_paths = blis_buffer_status(&data_path) == BLIS_OK &&
-                   blis_buffer_status(&header_path) == BLIS_OK;
-  blis_status status =
-      has_paths ? write_files(w, blis_buffer_text(&data_path),
-                              blis_buffer_text(&header_path), &text, error)
-                : blis_fail_nomem(error);
+  bool has_paths =
+      blis_buffer_status(&data_path) == BLIS_OK && blis_buffer_status(&header_path) == BLIS_OK;
+  blis_status status = has_paths ? write_files(w, blis_buffer_text(&data_path),
+                                               blis_buffer_text(&header_path), &text, error)
+                                 : blis_fail_nomem(error);
   blis_buffer_deinit(&data_path);
   blis_buffer_deinit(&header_path);
   blis_buffer_deinit(&text);

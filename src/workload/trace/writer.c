@@ -7,11 +7,11 @@ enum { FLUSH_SIZE = 64 * 1024 };
 
 /* All requests. */
 
-typedef blis_status request_fn(void *state, size_t index,
-                               const blis_request *request, blis_error *error);
+typedef blis_status request_fn(void *state, size_t index, const blis_request *request,
+                               blis_error *error);
 
-static blis_status each_of_stream(const blis__trace_writing *w, request_fn *fn,
-                                  void *state, blis_error *error) {
+static blis_status each_of_stream(const blis__trace_writing *w, request_fn *fn, void *state,
+                                  blis_error *error) {
   blis_trace_cursor *cursor;
   BLIS_TRY(blis_trace_cursor_open(w->alloc, w->stream, &cursor, error));
   blis_status status = BLIS_OK;
@@ -30,8 +30,8 @@ static blis_status each_of_stream(const blis__trace_writing *w, request_fn *fn,
   return status;
 }
 
-static blis_status each_request(const blis__trace_writing *w, request_fn *fn,
-                                void *state, blis_error *error) {
+static blis_status each_request(const blis__trace_writing *w, request_fn *fn, void *state,
+                                blis_error *error) {
   if (w->list == NULL) {
     return each_of_stream(w, fn, state, error);
   }
@@ -60,8 +60,7 @@ typedef struct survey {
   blis_map groups;        /* by stream of their prefix */
 } survey;
 
-static blis_status check_id(survey *s, const blis_request *request,
-                            blis_error *error) {
+static blis_status check_id(survey *s, const blis_request *request, blis_error *error) {
   if (s->w->options->renumber) {
     return BLIS_OK;
   }
@@ -78,8 +77,7 @@ static blis_status check_id(survey *s, const blis_request *request,
 }
 
 /* Whether a request says the same about its group as those before it. */
-static bool fits_group(const blis_request *request, bool needs_even,
-                       group_prefix *prefix) {
+static bool fits_group(const blis_request *request, bool needs_even, group_prefix *prefix) {
   const blis_segment *segment = request->segments;
   bool has_prefix = request->segment_count == 1 && segment->offset_tokens == 0;
   if (request->prefix_tokens != request->shared_tokens ||
@@ -109,34 +107,31 @@ static blis_status compare_group(survey *s, const blis_request *request) {
   *is_by_group = fits_group(request, s->needs_even, &s->prefixes[text]);
   if (*is_by_group && request->segment_count > 0) {
     uint64_t *group;
-    BLIS_TRY(blis_map_add(&s->groups, request->segments[0].stream, text, &group,
-                          NULL));
+    BLIS_TRY(blis_map_add(&s->groups, request->segments[0].stream, text, &group, NULL));
     *is_by_group = *group == text;
   }
   return BLIS_OK;
 }
 
-static blis_status look_at(void *state, size_t index,
-                           const blis_request *request, blis_error *error) {
+static blis_status look_at(void *state, size_t index, const blis_request *request,
+                           blis_error *error) {
   survey *s = state;
   blis__trace_writing *w = s->w;
   s->count++;
   BLIS_TRY(check_id(s, request, error));
   BLIS_TRY_MEM(compare_group(s, request), error);
-  w->has_limits =
-      w->has_limits || request->max_output_tokens != request->output_tokens;
+  w->has_limits = w->has_limits || request->max_output_tokens != request->output_tokens;
   w->has_slo_targets = w->has_slo_targets || request->slo_target_us != 0;
   w->has_adapters = w->has_adapters || request->adapter != 0;
   w->has_cascades = w->has_cascades || request->cascade != 0;
   w->has_logprobs = w->has_logprobs || request->mean_logprob != 0;
   w->has_think_times = w->has_think_times || request->has_think_time;
-  w->has_numbers = w->has_numbers || (w->options->outcomes != NULL &&
-                                      request->number != (int64_t)index);
+  w->has_numbers =
+      w->has_numbers || (w->options->outcomes != NULL && request->number != (int64_t)index);
   return BLIS_OK;
 }
 
-blis_status blis__trace_look_at_all(blis__trace_writing *w, bool needs_even,
-                                    blis_error *error) {
+blis_status blis__trace_look_at_all(blis__trace_writing *w, bool needs_even, blis_error *error) {
   size_t texts = blis_intern_count(w->strings);
   survey s = {.w = w, .needs_even = needs_even};
   s.prefixes = blis_alloc_zeroed(w->alloc, texts, sizeof *s.prefixes);
@@ -146,10 +141,9 @@ blis_status blis__trace_look_at_all(blis__trace_writing *w, bool needs_even,
   w->is_by_group = true;
   blis_status status = each_request(w, look_at, &s, error);
   if (status == BLIS_OK && s.count == 0 && w->options->needs_requests) {
-    status = blis_fail(
-        error, BLIS_ERR_INVALID,
-        "%s: there are no requests to write, and an empty trace cannot be read",
-        w->path);
+    status =
+        blis_fail(error, BLIS_ERR_INVALID,
+                  "%s: there are no requests to write, and an empty trace cannot be read", w->path);
   }
   blis_map_deinit(&s.groups);
   blis__id_set_deinit(&s.ids);
@@ -171,30 +165,28 @@ typedef struct row_writing {
   blis_output *output;
 } row_writing;
 
-static blis_status write_row(void *state, size_t index,
-                             const blis_request *request, blis_error *error) {
+static blis_status write_row(void *state, size_t index, const blis_request *request,
+                             blis_error *error) {
   row_writing *r = state;
   BLIS_TRY_MEM(r->row(r->w, index, request, &r->buffer), error);
   BLIS_TRY_MEM(blis_buffer_status(&r->buffer), error);
   if (r->buffer.length >= FLUSH_SIZE) {
-    BLIS_TRY(
-        blis_output_write(r->output, blis_buffer_slice(&r->buffer), error));
+    BLIS_TRY(blis_output_write(r->output, blis_buffer_slice(&r->buffer), error));
     blis_buffer_clear(&r->buffer);
   }
   return BLIS_OK;
 }
 
-static blis_status write_rows(row_writing *r, const char *head,
-                              blis_error *error) {
+static blis_status write_rows(row_writing *r, const char *head, blis_error *error) {
   blis_buffer_string(&r->buffer, head);
   BLIS_TRY(each_request(r->w, write_row, r, error));
   BLIS_TRY_MEM(blis_buffer_status(&r->buffer), error);
   return blis_output_write(r->output, blis_buffer_slice(&r->buffer), error);
 }
 
-blis_status blis__trace_write_rows(blis__trace_writing *w, const char *path,
-                                   const char *head, blis__trace_row_fn *row,
-                                   blis_output **output, blis_error *error) {
+blis_status blis__trace_write_rows(blis__trace_writing *w, const char *path, const char *head,
+                                   blis__trace_row_fn *row, blis_output **output,
+                                   blis_error *error) {
   BLIS_TRY(blis_output_open(w->alloc, path, output, error));
   row_writing r = {.w = w, .row = row, .output = *output};
   blis_buffer_init(&r.buffer, w->alloc);

@@ -51,25 +51,22 @@ extern const blis__trace_writer blis__trace_writer_routesim;
  * Looks at all requests before the first is written: checks them, and sets
  * is_by_group and what some request has.
  */
-BLIS_MUSTUSE blis_status blis__trace_look_at_all(blis__trace_writing *w,
-                                                 bool needs_even,
+BLIS_MUSTUSE blis_status blis__trace_look_at_all(blis__trace_writing *w, bool needs_even,
                                                  blis_error *error);
 
 /* Appends the row of request index; fails with BLIS_ERR_NOMEM alone. */
 typedef blis_status blis__trace_row_fn(blis__trace_writing *w, size_t index,
-                                       const blis_request *request,
-                                       blis_buffer *buffer);
+                                       const blis_request *request, blis_buffer *buffer);
 
 /*
  * Writes head and every row to a new file, which the caller commits or
  * discards.
  */
-BLIS_MUSTUSE blis_status blis__trace_write_rows(
-    blis__trace_writing *w, const char *path, const char *head,
-    blis__trace_row_fn *row, blis_output **output, blis_error *error);
+BLIS_MUSTUSE blis_status blis__trace_write_rows(blis__trace_writing *w, const char *path,
+                                                const char *head, blis__trace_row_fn *row,
+                                                blis_output **output, blis_error *error);
 
 /* The id of request index in the file. */
-int64_t blis__trace_row_id(const blis__trace_writing *w, size_t index,
-                           const blis_request *request);
+int64_t blis__trace_row_id(const blis__trace_writing *w, size_t index, const blis_request *request);
 
 #endif

@@ -13,8 +13,8 @@ static int32_t prompt[MAX_TOKENS];
 static int32_t output[MAX_TOKENS];
 
 /* Lines may leave out requests; the rest must be there in their order. */
-static void check_recorded(const blis_workload_spec *spec,
-                           const char *const *lines, size_t line_count) {
+static void check_recorded(const blis_workload_spec *spec, const char *const *lines,
+                           size_t line_count) {
   blis_alloc_probe memory = {0};
   blis_alloc alloc = blis_alloc_probed(&memory);
   blis_generator *generator;
@@ -42,11 +42,9 @@ static const blis_distribution_param clipped_lognormal[] = {
     {"mu", 4}, {"sigma", 1}, {"min", 5}, {"max", 500}};
 static const blis_distribution_param pareto[] = {
     {"alpha", 2}, {"xm", 10}, {"mu", 3}, {"sigma", 0.5}, {"mix_weight", 0.3}};
-static const blis_distribution_param clipped[] = {
-    {"mean", 30}, {"min", 2}, {"max", 90}};
+static const blis_distribution_param clipped[] = {{"mean", 30}, {"min", 2}, {"max", 90}};
 static const blis_distribution_param two_bins[] = {{"3", 1}, {"5", 3}};
-static const blis_distribution_param three_bins[] = {
-    {"3", 1}, {"5", 3}, {"9", 0}};
+static const blis_distribution_param three_bins[] = {{"3", 1}, {"5", 3}, {"9", 0}};
 
 static const struct {
   const char *name;
@@ -150,8 +148,7 @@ static void requests_are_as_recorded(void) {
     spec.clients = recorded[i].clients;
     spec.client_count = recorded[i].clients[1].id != NULL ? 2 : 1;
     size_t lines = 0;
-    while (lines < COUNT(recorded[i].lines) &&
-           recorded[i].lines[lines] != NULL) {
+    while (lines < COUNT(recorded[i].lines) && recorded[i].lines[lines] != NULL) {
       lines++;
     }
     check_recorded(&spec, recorded[i].lines, lines);
@@ -178,8 +175,7 @@ typedef struct plain_list {
 
 /* The tokens of every client's prefix, from the stream of the workload. */
 static void draw_prefixes(const blis_workload_spec *spec, blis_random *workload,
-                          int32_t prefixes[MAX_CLIENTS][64],
-                          uint32_t lengths[MAX_CLIENTS]) {
+                          int32_t prefixes[MAX_CLIENTS][64], uint32_t lengths[MAX_CLIENTS]) {
   for (size_t i = 0; i < spec->client_count; i++) {
     const blis_client_spec *client = &spec->clients[i];
     lengths[i] = 0;
@@ -188,14 +184,12 @@ static void draw_prefixes(const blis_workload_spec *spec, blis_random *workload,
     }
     size_t first = 0;
     while (spec->clients[first].prefix_group == NULL ||
-           strcmp(spec->clients[first].prefix_group, client->prefix_group) !=
-               0) {
+           strcmp(spec->clients[first].prefix_group, client->prefix_group) != 0) {
       first++;
     }
-    lengths[i] = first < i ? lengths[first]
-                 : client->prefix_tokens > 0
-                     ? (uint32_t)client->prefix_tokens
-                     : BLIS_WORKLOAD_DEFAULT_PREFIX_TOKENS;
+    lengths[i] = first < i                   ? lengths[first]
+                 : client->prefix_tokens > 0 ? (uint32_t)client->prefix_tokens
+                                             : BLIS_WORKLOAD_DEFAULT_PREFIX_TOKENS;
     if (first < i) {
       memcpy(prefixes[i], prefixes[first], sizeof prefixes[i]);
     }
@@ -205,26 +199,20 @@ static void draw_prefixes(const blis_workload_spec *spec, blis_random *workload,
   }
 }
 
-static void make_client(const blis_workload_spec *spec, uint32_t index,
-                        int64_t seed, const int32_t *prefix,
-                        uint32_t prefix_tokens, plain_list *list) {
+static void make_client(const blis_workload_spec *spec, uint32_t index, int64_t seed,
+                        const int32_t *prefix, uint32_t prefix_tokens, plain_list *list) {
   const blis_client_spec *client = &spec->clients[index];
   blis_alloc alloc = blis_alloc_heap();
   blis_distribution lengths[2];
-  CHECK_OK(
-      blis_distribution_init(&lengths[0], &alloc, &client->input, "", &error),
-      &error);
-  CHECK_OK(
-      blis_distribution_init(&lengths[1], &alloc, &client->output, "", &error),
-      &error);
+  CHECK_OK(blis_distribution_init(&lengths[0], &alloc, &client->input, "", &error), &error);
+  CHECK_OK(blis_distribution_init(&lengths[1], &alloc, &client->output, "", &error), &error);
   double fractions = 0;
   for (size_t i = 0; i < spec->client_count; i++) {
     fractions += spec->clients[i].rate_fraction;
   }
   blis_arrival arrival;
   blis_arrival_init(&arrival, &client->arrival,
-                    spec->aggregate_rate * client->rate_fraction / fractions /
-                        1e6);
+                    spec->aggregate_rate * client->rate_fraction / fractions / 1e6);
   blis_random random;
   blis_random_init(&random, seed);
   int64_t now_us = 0;
@@ -237,20 +225,18 @@ static void make_client(const blis_workload_spec *spec, uint32_t index,
     int64_t out = blis_distribution_draw(&lengths[1], &random);
     memcpy(prompt, prefix, prefix_tokens * sizeof *prefix);
     for (int64_t t = 0; t < input; t++) {
-      prompt[prefix_tokens + t] =
-          blis_random_intn(&random, BLIS_GENERATOR_VOCABULARY);
+      prompt[prefix_tokens + t] = blis_random_intn(&random, BLIS_GENERATOR_VOCABULARY);
     }
     for (int64_t t = 0; t < out; t++) {
       output[t] = blis_random_intn(&random, BLIS_GENERATOR_VOCABULARY);
     }
     uint32_t prompt_tokens = prefix_tokens + (uint32_t)input;
-    list->items[list->count++] =
-        (plain_request){now_us,
-                        index,
-                        prompt_tokens,
-                        (uint32_t)out,
-                        hash_tokens(prompt, prompt_tokens),
-                        hash_tokens(output, (uint32_t)out)};
+    list->items[list->count++] = (plain_request){now_us,
+                                                 index,
+                                                 prompt_tokens,
+                                                 (uint32_t)out,
+                                                 hash_tokens(prompt, prompt_tokens),
+                                                 hash_tokens(output, (uint32_t)out)};
   }
   blis_distribution_deinit(&lengths[0], &alloc);
   blis_distribution_deinit(&lengths[1], &alloc);
@@ -264,14 +250,12 @@ static void make_plain(const blis_workload_spec *spec, plain_list *list) {
   draw_prefixes(spec, &workload, prefixes, lengths);
   list->count = 0;
   for (uint32_t i = 0; i < spec->client_count; i++) {
-    make_client(spec, i, blis_random_int63(&workload), prefixes[i], lengths[i],
-                list);
+    make_client(spec, i, blis_random_int63(&workload), prefixes[i], lengths[i], list);
   }
   for (size_t i = 1; i < list->count; i++) { /* insertion sort is stable */
     plain_request moved = list->items[i];
     size_t place = i;
-    for (; place > 0 && list->items[place - 1].arrival_us > moved.arrival_us;
-         place--) {
+    for (; place > 0 && list->items[place - 1].arrival_us > moved.arrival_us; place--) {
       list->items[place] = list->items[place - 1];
     }
     list->items[place] = moved;
@@ -281,13 +265,11 @@ static void make_plain(const blis_workload_spec *spec, plain_list *list) {
   }
 }
 
-static const blis_distribution_spec some_lengths[] = {
-    GAUSSIAN(30, 20, 1, 90), EXPONENTIAL(20), CONSTANT(7),
-    GAUSSIAN(9, 3, 9, 9)};
+static const blis_distribution_spec some_lengths[] = {GAUSSIAN(30, 20, 1, 90), EXPONENTIAL(20),
+                                                      CONSTANT(7), GAUSSIAN(9, 3, 9, 9)};
 
 /* High rates and constant gaps, so that many arrivals are equal. */
-static void make_spec(blis_random *random, blis_client_spec *clients,
-                      blis_workload_spec *spec) {
+static void make_spec(blis_random *random, blis_client_spec *clients, blis_workload_spec *spec) {
   static const char *const groups[] = {NULL, "a", "b"};
   static const char *const ids[] = {"0", "1", "2", "3", "4"};
   static const blis_arrival_spec arrivals[] = {
@@ -295,33 +277,27 @@ static void make_spec(blis_random *random, blis_client_spec *clients,
       {.process = "poisson"},
       {.process = "gamma", .cv = 2, .has_cv = true},
       {.process = "weibull", .cv = 0.5, .has_cv = true},
-      {.process = "gamma",
-       .shape = 2,
-       .scale = 10,
-       .has_shape = true,
-       .has_scale = true}};
-  *spec = (blis_workload_spec){
-      .seed = (int64_t)blis_random_uint64(random),
-      .aggregate_rate = 100 * (1 + blis_random_intn(random, 2000)),
-      .num_requests = 1 + blis_random_intn(random, MAX_REQUESTS),
-      .horizon_us = INT64_C(400) * blis_random_intn(random, 3),
-      .clients = clients,
-      .client_count = 1 + (size_t)blis_random_intn(random, MAX_CLIENTS)};
+      {.process = "gamma", .shape = 2, .scale = 10, .has_shape = true, .has_scale = true}};
+  *spec = (blis_workload_spec){.seed = (int64_t)blis_random_uint64(random),
+                               .aggregate_rate = 100 * (1 + blis_random_intn(random, 2000)),
+                               .num_requests = 1 + blis_random_intn(random, MAX_REQUESTS),
+                               .horizon_us = INT64_C(400) * blis_random_intn(random, 3),
+                               .clients = clients,
+                               .client_count = 1 + (size_t)blis_random_intn(random, MAX_CLIENTS)};
   for (size_t i = 0; i < spec->client_count; i++) {
-    clients[i] = (blis_client_spec){
-        .id = ids[i],
-        .rate_fraction = 1 + blis_random_intn(random, 2),
-        .arrival = arrivals[blis_random_intn(random, COUNT(arrivals))],
-        .input = some_lengths[blis_random_intn(random, COUNT(some_lengths))],
-        .output = some_lengths[blis_random_intn(random, COUNT(some_lengths))],
-        .prefix_group = groups[blis_random_intn(random, COUNT(groups))],
-        .prefix_tokens = INT64_C(8) * blis_random_intn(random, 3),
-        .timeout_us = INT64_C(1000) * blis_random_intn(random, 2)};
+    clients[i] =
+        (blis_client_spec){.id = ids[i],
+                           .rate_fraction = 1 + blis_random_intn(random, 2),
+                           .arrival = arrivals[blis_random_intn(random, COUNT(arrivals))],
+                           .input = some_lengths[blis_random_intn(random, COUNT(some_lengths))],
+                           .output = some_lengths[blis_random_intn(random, COUNT(some_lengths))],
+                           .prefix_group = groups[blis_random_intn(random, COUNT(groups))],
+                           .prefix_tokens = INT64_C(8) * blis_random_intn(random, 3),
+                           .timeout_us = INT64_C(1000) * blis_random_intn(random, 2)};
   }
 }
 
-static void check_against_plain(blis_generator *generator,
-                                const blis_workload_spec *spec,
+static void check_against_plain(blis_generator *generator, const blis_workload_spec *spec,
                                 const plain_list *list) {
   char line[LINE_SIZE];
   blis_request request;
@@ -331,12 +307,11 @@ static void check_against_plain(blis_generator *generator,
     char plain[LINE_SIZE];
     int64_t timeout_us = spec->clients[expected->client].timeout_us;
     snprintf(plain, sizeof plain,
-             "request_%zu %" PRIu32 " %" PRId64 " %" PRId64 " %" PRIu32
-             ":%016" PRIx64 " %" PRIu32 ":%016" PRIx64,
+             "request_%zu %" PRIu32 " %" PRId64 " %" PRId64 " %" PRIu32 ":%016" PRIx64 " %" PRIu32
+             ":%016" PRIx64,
              i, expected->client, expected->arrival_us,
-             timeout_us > 0 ? expected->arrival_us + timeout_us : 0,
-             expected->prompt_tokens, expected->prompt_hash,
-             expected->output_tokens, expected->output_hash);
+             timeout_us > 0 ? expected->arrival_us + timeout_us : 0, expected->prompt_tokens,
+             expected->prompt_hash, expected->output_tokens, expected->output_hash);
     CHECK_STR(line, plain);
     CHECK_EQ_I64(request.max_output_tokens, request.output_tokens);
     CHECK_EQ_I64(request.segment_count, request.shared_tokens > 0);
@@ -400,8 +375,7 @@ static void lazy_tokens_change_no_rate_and_draw_no_ids(void) {
       arrivals[i] = request.arrival_us;
       prompt_sums[i] += request.prompt_tokens;
     }
-    CHECK_STATUS(blis_generator_tokens(generator, prompt, output, &error),
-                 BLIS_ERR_INVALID);
+    CHECK_STATUS(blis_generator_tokens(generator, prompt, output, &error), BLIS_ERR_INVALID);
     CHECK_CONTAINS(error.message, "lazy tokens");
     blis_generator_free(generator);
   }
@@ -414,14 +388,11 @@ static void lazy_tokens_change_no_rate_and_draw_no_ids(void) {
 static void tokens_need_a_request(void) {
   blis_alloc alloc = blis_alloc_heap();
   blis_client_spec client = good_client();
-  blis_workload_spec spec = {.aggregate_rate = 1,
-                             .num_requests = 1,
-                             .clients = &client,
-                             .client_count = 1};
+  blis_workload_spec spec = {
+      .aggregate_rate = 1, .num_requests = 1, .clients = &client, .client_count = 1};
   blis_generator *generator;
   CHECK_OK(blis_generator_new(&alloc, &spec, &generator, &error), &error);
-  CHECK_STATUS(blis_generator_tokens(generator, prompt, output, &error),
-               BLIS_ERR_INVALID);
+  CHECK_STATUS(blis_generator_tokens(generator, prompt, output, &error), BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, "none yet");
   blis_generator_free(generator);
 }
@@ -433,17 +404,15 @@ typedef struct bad_client {
   const char *message;
 } bad_client;
 
-#define GOOD                                                                   \
-  .id = "chat", .rate_fraction = 1, .arrival = {.process = "poisson"},         \
-  .input = EXPONENTIAL(9), .output = EXPONENTIAL(9)
+#define GOOD                                                                                       \
+  .id = "chat", .rate_fraction = 1, .arrival = {.process = "poisson"}, .input = EXPONENTIAL(9),    \
+  .output = EXPONENTIAL(9)
 
 static const bad_client bad_clients[] = {
     {"rate_fraction",
      {.id = "chat", .rate_fraction = 0},
      "client 2 ('chat'): rate_fraction is 0; expected a number above 0"},
-    {"prefix_length",
-     {GOOD, .prefix_tokens = -1},
-     "client 2 ('chat'): prefix_length is -1"},
+    {"prefix_length", {GOOD, .prefix_tokens = -1}, "client 2 ('chat'): prefix_length is -1"},
     {"timeout", {GOOD, .timeout_us = -5}, "client 2 ('chat'): timeout is -5"},
     {"slo_class",
      {GOOD, .slo_class = "batch"},
@@ -456,15 +425,13 @@ static const bad_client bad_clients[] = {
      "client 2 ('x'): input_distribution is missing"},
 };
 
-static void check_refused(blis_workload_spec spec,
-                          const blis_client_spec *clients,
+static void check_refused(blis_workload_spec spec, const blis_client_spec *clients,
                           const char *message) {
   blis_alloc_probe memory = {0};
   blis_alloc alloc = blis_alloc_probed(&memory);
   blis_generator *generator;
   spec.clients = clients;
-  CHECK_STATUS(blis_generator_new(&alloc, &spec, &generator, &error),
-               BLIS_ERR_INVALID);
+  CHECK_STATUS(blis_generator_new(&alloc, &spec, &generator, &error), BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, message);
   CHECK_EQ_I64(memory.live_bytes, 0);
 }
@@ -472,9 +439,7 @@ static void check_refused(blis_workload_spec spec,
 static void wrong_fields_are_named(void) {
   for (size_t i = 0; i < COUNT(bad_clients); i++) {
     const blis_client_spec clients[] = {good_client(), bad_clients[i].second};
-    check_refused((blis_workload_spec){.aggregate_rate = 1,
-                                       .num_requests = 1,
-                                       .client_count = 2},
+    check_refused((blis_workload_spec){.aggregate_rate = 1, .num_requests = 1, .client_count = 2},
                   clients, bad_clients[i].message);
   }
 }
@@ -488,10 +453,8 @@ static void wrong_totals_are_named(void) {
       {{.aggregate_rate = 1, .num_requests = 1}, "the workload has no clients"},
       {{.num_requests = 1, .client_count = 1}, "aggregate_rate is 0"},
       {{.aggregate_rate = 1, .client_count = 1}, "the workload never ends"},
-      {{.aggregate_rate = 1, .num_requests = -3, .client_count = 1},
-       "num_requests is -3"},
-      {{.aggregate_rate = 1, .horizon_us = -1, .client_count = 1},
-       "horizon is -1"},
+      {{.aggregate_rate = 1, .num_requests = -3, .client_count = 1}, "num_requests is -3"},
+      {{.aggregate_rate = 1, .horizon_us = -1, .client_count = 1}, "horizon is -1"},
   };
   for (size_t i = 0; i < COUNT(cases); i++) {
     check_refused(cases[i].spec, &client, cases[i].message);
@@ -520,10 +483,8 @@ static blis_status generate(const blis_alloc *alloc) {
   blis_client_spec clients[] = {good_client(), good_client()};
   clients[1].output = (blis_distribution_spec){"empirical", bins, COUNT(bins)};
   clients[1].prefix_group = "g";
-  blis_workload_spec spec = {.aggregate_rate = 10,
-                             .num_requests = 50,
-                             .clients = clients,
-                             .client_count = COUNT(clients)};
+  blis_workload_spec spec = {
+      .aggregate_rate = 10, .num_requests = 50, .clients = clients, .client_count = COUNT(clients)};
   blis_generator *generator;
   BLIS_TRY(blis_generator_new(alloc, &spec, &generator, &error));
   blis_generator_free(generator);

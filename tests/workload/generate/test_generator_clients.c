@@ -13,39 +13,36 @@
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 #define TOTALS "aggregate_rate: 1\nnum_requests: 6\n"
-#define CLIENT                                                                 \
-  "clients:\n"                                                                 \
-  "  - id: a\n"                                                                \
-  "    rate_fraction: 1\n"                                                     \
-  "    arrival: {process: constant}\n"                                         \
-  "    input_distribution: {type: constant, params: {value: 30}}\n"            \
+#define CLIENT                                                                                     \
+  "clients:\n"                                                                                     \
+  "  - id: a\n"                                                                                    \
+  "    rate_fraction: 1\n"                                                                         \
+  "    arrival: {process: constant}\n"                                                             \
+  "    input_distribution: {type: constant, params: {value: 30}}\n"                                \
   "    output_distribution: {type: constant, params: {value: 4}}\n"
-#define USERS                                                                  \
-  "num_requests: 40\n"                                                         \
-  "clients:\n"                                                                 \
-  "  - id: u\n"                                                                \
-  "    concurrency: 3\n"                                                       \
-  "    think_time_us: 200\n"                                                   \
-  "    input_distribution: {type: constant, params: {value: 30}}\n"            \
+#define USERS                                                                                      \
+  "num_requests: 40\n"                                                                             \
+  "clients:\n"                                                                                     \
+  "  - id: u\n"                                                                                    \
+  "    concurrency: 3\n"                                                                           \
+  "    think_time_us: 200\n"                                                                       \
+  "    input_distribution: {type: constant, params: {value: 30}}\n"                                \
   "    output_distribution: {type: constant, params: {value: 4}}\n"
 
 static request_list list;
 
-static const blis_spec_settings compatible = {.reproduce_go_blis_defects =
-                                                  true};
+static const blis_spec_settings compatible = {.reproduce_go_blis_defects = true};
 
 /* What follows when a request ends well at a time; false when nothing does. */
-static bool answer(const blis_request *request, int64_t end_us,
-                   blis_request *follow_up) {
+static bool answer(const blis_request *request, int64_t end_us, blis_request *follow_up) {
   blis_error error;
   const blis_request_outcome outcome = {.end_us = end_us,
-                                        .produced_tokens =
-                                            (int64_t)request->output_tokens - 1,
+                                        .produced_tokens = (int64_t)request->output_tokens - 1,
                                         .is_completed = true};
   bool has_follow_up;
-  CHECK_OK(list.source.ended(list.source.state, request, &outcome, follow_up,
-                             &has_follow_up, &error),
-           &error);
+  CHECK_OK(
+      list.source.ended(list.source.state, request, &outcome, follow_up, &has_follow_up, &error),
+      &error);
   return has_follow_up;
 }
 
@@ -104,18 +101,16 @@ static void sessions_have_a_deadline_unless_it_is_zero(void) {
   check_deadline(TOTALS CLIENT TURNS "    closed_loop: false\n", NULL, 0);
   check_deadline(TOTALS CLIENT TURNS "    timeout: 0\n", NULL, 0);
   check_deadline(TOTALS CLIENT TURNS "    timeout: 7\n", NULL, 7);
-  check_deadline(TOTALS CLIENT TURNS "    closed_loop: false\n", &compatible,
-                 300 * SECOND);
+  check_deadline(TOTALS CLIENT TURNS "    closed_loop: false\n", &compatible, 300 * SECOND);
   check_deadline(TOTALS CLIENT, &compatible, 0);
   /* In windows with rates BLIS (Go) loses a client's, but not the run's. */
-#define WINDOWS                                                                \
-  "    lifecycle: {windows: [{start_us: 0, end_us: 9000000, trace_rate: "      \
+#define WINDOWS                                                                                    \
+  "    lifecycle: {windows: [{start_us: 0, end_us: 9000000, trace_rate: "                          \
   "1}]}\n"
   check_deadline(TOTALS CLIENT WINDOWS "    timeout: 7\n", NULL, 7);
   check_deadline(TOTALS CLIENT WINDOWS "    timeout: 7\n", &compatible, 0);
-  const blis_spec_settings nine = {.reproduce_go_blis_defects = true,
-                                   .replaces_timeout = true,
-                                   .timeout_us = 9};
+  const blis_spec_settings nine = {
+      .reproduce_go_blis_defects = true, .replaces_timeout = true, .timeout_us = 9};
   check_deadline(TOTALS CLIENT WINDOWS "    timeout: 7\n", &nine, 9);
   const blis_spec_settings none = {.replaces_timeout = true};
   check_deadline(TOTALS CLIENT TURNS, &none, 0);
@@ -123,12 +118,12 @@ static void sessions_have_a_deadline_unless_it_is_zero(void) {
 
 /* Conversations. */
 
-#define OPEN(keys)                                                             \
-  TOTALS CLIENT "    prefix_group: g\n"                                        \
-                "    prefix_length: 7\n"                                       \
-                "    streaming: true\n"                                        \
-                "    slo_target_us: 5000\n"                                    \
-                "    closed_loop: false\n"                                     \
+#define OPEN(keys)                                                                                 \
+  TOTALS CLIENT "    prefix_group: g\n"                                                            \
+                "    prefix_length: 7\n"                                                           \
+                "    streaming: true\n"                                                            \
+                "    slo_target_us: 5000\n"                                                        \
+                "    closed_loop: false\n"                                                         \
                 "    reasoning: {multi_turn: {" keys "}}\n"
 
 /* Sessions start every second; a round comes 0.4 s and 4 us behind another. */
@@ -195,8 +190,7 @@ static int64_t second_prompt(const char *own_length, bool grows,
            "    output_distribution: {type: constant, params: {value: 4}}\n"
            "    prefix_group: g\n%s"
            "    reasoning: {multi_turn: {max_rounds: 2%s}}\n",
-           TOTALS CLIENT, own_length,
-           grows ? ", context_growth: accumulate" : "");
+           TOTALS CLIENT, own_length, grows ? ", context_growth: accumulate" : "");
   list_requests(&list, text, settings);
   CHECK_EQ_I64(list.items[0].prompt_tokens, 64 + 30);
   blis_request second;
@@ -218,8 +212,7 @@ static void go_blis_cuts_the_prefixes_of_later_rounds(void) {
   keeps.keeps_group_prefixes = true;
   for (size_t i = 0; i < COUNT(cases); i++) {
     const char *own = cases[i].own_length;
-    CHECK_EQ_I64(second_prompt(own, false, &compatible),
-                 cases[i].expected + 30);
+    CHECK_EQ_I64(second_prompt(own, false, &compatible), cases[i].expected + 30);
     CHECK_EQ_I64(second_prompt(own, false, &keeps), 64 + 30);
     CHECK_EQ_I64(second_prompt(own, false, NULL), 64 + 30);
     /* What was said begins with all of it. */
@@ -233,15 +226,13 @@ static void rounds_end_at_the_horizon_and_are_dropped_between_windows(void) {
   CHECK_EQ_I64(list.count, 5);
   CHECK(list.items[4].arrival_us < settings.horizon_us);
   free_requests(&list);
-  list_requests(
-      &list,
-      OPEN(
-          "max_rounds: 9, think_time_us: 200000") "    lifecycle: {windows: "
-                                                  "[{start_us: 900000, end_us: "
-                                                  "1300000}, {start_us: "
-                                                  "1500000, end_us: "
-                                                  "1700000}]}\n",
-      NULL);
+  list_requests(&list,
+                OPEN("max_rounds: 9, think_time_us: 200000") "    lifecycle: {windows: "
+                                                             "[{start_us: 900000, end_us: "
+                                                             "1300000}, {start_us: "
+                                                             "1500000, end_us: "
+                                                             "1700000}]}\n",
+                NULL);
   CHECK_EQ_I64(list.count, 3);
   static const int rounds[] = {0, 1, 3};
   for (size_t i = 0; i < 3; i++) {
@@ -249,13 +240,11 @@ static void rounds_end_at_the_horizon_and_are_dropped_between_windows(void) {
   }
   free_requests(&list);
   /* Where rates vary, rounds end with their window. */
-  list_requests(
-      &list,
-      OPEN(
-          "max_rounds: 9, think_time_us: 200000") "    lifecycle: {windows: "
-                                                  "[{start_us: 900000, end_us: "
-                                                  "2900000, trace_rate: 2}]}\n",
-      NULL);
+  list_requests(&list,
+                OPEN("max_rounds: 9, think_time_us: 200000") "    lifecycle: {windows: "
+                                                             "[{start_us: 900000, end_us: "
+                                                             "2900000, trace_rate: 2}]}\n",
+                NULL);
   for (size_t i = 0; i < list.count; i++) {
     CHECK(list.items[i].arrival_us < 2900000);
   }
@@ -264,8 +253,7 @@ static void rounds_end_at_the_horizon_and_are_dropped_between_windows(void) {
 }
 
 static void a_single_session_starts_once(void) {
-  static const char turns[] =
-      OPEN("max_rounds: 4, think_time_us: 200000, single_session: true");
+  static const char turns[] = OPEN("max_rounds: 4, think_time_us: 200000, single_session: true");
   list_requests(&list, turns, NULL);
   CHECK_EQ_I64(list.count, 4);
   int64_t gap_us = list.items[0].arrival_us;
@@ -297,8 +285,8 @@ static void a_single_session_starts_once(void) {
 }
 
 /* Reason ratios are percents, at most 100. */
-static void check_ratio(const char *distribution,
-                        const blis_spec_settings *settings, double expected) {
+static void check_ratio(const char *distribution, const blis_spec_settings *settings,
+                        double expected) {
   char text[1024];
   snprintf(text, sizeof text,
            TOTALS CLIENT "    closed_loop: false\n"
@@ -323,12 +311,10 @@ static void ratios_of_reasoning_are_percents(void) {
 
 /* Closed loops. */
 
-#define CLOSED(keys)                                                           \
-  TOTALS CLIENT                                                                \
-      "    prefix_group: g\n"                                                  \
-      "    streaming: true\n"                                                  \
-      "    reasoning: {multi_turn: {max_rounds: 3, think_time_us: 1000" keys   \
-      "}}\n"
+#define CLOSED(keys)                                                                               \
+  TOTALS CLIENT "    prefix_group: g\n"                                                            \
+                "    streaming: true\n"                                                            \
+                "    reasoning: {multi_turn: {max_rounds: 3, think_time_us: 1000" keys "}}\n"
 
 static void rounds_follow_on_answers(void) {
   list_requests(&list, CLOSED(", context_growth: accumulate"), NULL);
@@ -404,15 +390,15 @@ static void users_start_one_after_the_other(void) {
 
 /* Modalities. */
 
-#define IMAGES                                                                 \
-  "    multimodal:\n"                                                          \
-  "      text_distribution: {type: constant, params: {value: 11}}\n"           \
-  "      image_distribution: {type: constant, params: {value: 100}}\n"         \
-  "      image_count_distribution: {type: empirical, params: {\"0\": 1, "      \
-  "\"2\": 1}}\n"                                                               \
-  "      audio_distribution: {type: constant, params: {value: 1000}}\n"        \
-  "      audio_count_distribution: {type: constant, params: {value: 3}}\n"     \
-  "      video_distribution: {type: constant, params: {value: 20000}}\n"       \
+#define IMAGES                                                                                     \
+  "    multimodal:\n"                                                                              \
+  "      text_distribution: {type: constant, params: {value: 11}}\n"                               \
+  "      image_distribution: {type: constant, params: {value: 100}}\n"                             \
+  "      image_count_distribution: {type: empirical, params: {\"0\": 1, "                          \
+  "\"2\": 1}}\n"                                                                                   \
+  "      audio_distribution: {type: constant, params: {value: 1000}}\n"                            \
+  "      audio_count_distribution: {type: constant, params: {value: 3}}\n"                         \
+  "      video_distribution: {type: constant, params: {value: 20000}}\n"                           \
   "      video_count_distribution: {type: constant, params: {value: 1}}\n"
 
 /* Returns whether there are images in it. */
@@ -428,8 +414,7 @@ static bool check_parts(const blis_request *r) {
 
 static void prompts_have_parts_of_every_modality(void) {
   static const char *const texts[] = {
-      "aggregate_rate: 1\nnum_requests: 400\n" CLIENT IMAGES
-      "    prefix_group: g\n",
+      "aggregate_rate: 1\nnum_requests: 400\n" CLIENT IMAGES "    prefix_group: g\n",
       /* Also where rates vary. */
       "num_requests: 400\n" CLIENT IMAGES
       "    lifecycle: {windows: [{end_us: 400000000, trace_rate: 1}]}\n"};
@@ -470,10 +455,9 @@ static void every_request_of_a_user_has_parts(void) {
 
 static void a_prompt_without_parts_has_one_token(void) {
   list_requests(&list,
-                TOTALS CLIENT
-                "    multimodal: {image_distribution: {type: constant, params: "
-                "{value: 9}}, image_count_distribution: {type: empirical, "
-                "params: {\"0\": 1}}}\n",
+                TOTALS CLIENT "    multimodal: {image_distribution: {type: constant, params: "
+                              "{value: 9}}, image_count_distribution: {type: empirical, "
+                              "params: {\"0\": 1}}}\n",
                 NULL);
   CHECK_EQ_I64(list.items[0].prompt_tokens, 1);
   CHECK_EQ_I64(list.items[0].image_tokens, 0);
@@ -482,12 +466,11 @@ static void a_prompt_without_parts_has_one_token(void) {
 
 static void modalities_take_the_place_of_the_input(void) {
   list_requests(&list,
-                TOTALS
-                "clients:\n"
-                "  - rate_fraction: 1\n"
-                "    arrival: {process: poisson}\n"
-                "    output_distribution: {type: constant, params: {value: "
-                "4}}\n" IMAGES,
+                TOTALS "clients:\n"
+                       "  - rate_fraction: 1\n"
+                       "    arrival: {process: poisson}\n"
+                       "    output_distribution: {type: constant, params: {value: "
+                       "4}}\n" IMAGES,
                 NULL);
   check_parts(&list.items[0]);
   free_requests(&list);
@@ -508,15 +491,13 @@ static void prompts_of_too_many_tokens_are_errors(void) {
       "has at least 1e+12 tokens of image", "has at least 1200000000 tokens; "};
   for (size_t i = 0; i < COUNT(texts); i++) {
     char text[1024];
-    snprintf(text, sizeof text, TOTALS CLIENT "    multimodal: {%s}\n",
-             texts[i]);
+    snprintf(text, sizeof text, TOTALS CLIENT "    multimodal: {%s}\n", texts[i]);
     blis_alloc_probe memory = {0};
     blis_alloc alloc = blis_alloc_probed(&memory);
     blis_written_spec *written = must_read(&alloc, text, NULL);
     blis_generator *generator;
     blis_error error;
-    CHECK_STATUS(blis_generator_new(&alloc, blis_written_spec_get(written),
-                                    &generator, &error),
+    CHECK_STATUS(blis_generator_new(&alloc, blis_written_spec_get(written), &generator, &error),
                  BLIS_ERR_INVALID);
     CHECK_CONTAINS(error.message, parts[i]);
     blis_written_spec_free(written);
@@ -526,26 +507,21 @@ static void prompts_of_too_many_tokens_are_errors(void) {
 
 /* At once and one by one. */
 
-static const char *pick(blis_random *random, const char *const *texts,
-                        int count) {
+static const char *pick(blis_random *random, const char *const *texts, int count) {
   return texts[blis_random_intn(random, count)];
 }
 
 static void write_random(blis_random *random, char text[4096]) {
-  static const char *const arrivals[] = {
-      "{process: constant}", "{process: poisson}", "{process: gamma, cv: 2}",
-      "{process: weibull, cv: 0.5}"};
-  static const char *const lengths[] = {
-      "{type: exponential, params: {mean: 20}}",
-      "{type: constant, params: {value: 5}}",
-      "{type: lognormal, params: {mu: 3, sigma: 1}}"};
-  static const char *const prefixes[] = {"", "    prefix_group: g\n",
-                                         "    prefix_group: h\n"};
+  static const char *const arrivals[] = {"{process: constant}", "{process: poisson}",
+                                         "{process: gamma, cv: 2}", "{process: weibull, cv: 0.5}"};
+  static const char *const lengths[] = {"{type: exponential, params: {mean: 20}}",
+                                        "{type: constant, params: {value: 5}}",
+                                        "{type: lognormal, params: {mu: 3, sigma: 1}}"};
+  static const char *const prefixes[] = {"", "    prefix_group: g\n", "    prefix_group: h\n"};
   int length = snprintf(text, 4096,
                         "seed: %d\naggregate_rate: %d\nnum_requests: %d\n"
                         "clients:\n",
-                        blis_random_intn(random, 1000),
-                        1 + blis_random_intn(random, 100000),
+                        blis_random_intn(random, 1000), 1 + blis_random_intn(random, 100000),
                         1 + blis_random_intn(random, 40));
   int clients = 1 + blis_random_intn(random, 6);
   for (int i = 0; i < clients; i++) {
@@ -555,10 +531,8 @@ static void write_random(blis_random *random, char text[4096]) {
                        "    arrival: %s\n"
                        "    input_distribution: %s\n"
                        "    output_distribution: %s\n%s",
-                       i, 1 + blis_random_intn(random, 50),
-                       pick(random, arrivals, COUNT(arrivals)),
-                       pick(random, lengths, COUNT(lengths)),
-                       pick(random, lengths, COUNT(lengths)),
+                       i, 1 + blis_random_intn(random, 50), pick(random, arrivals, COUNT(arrivals)),
+                       pick(random, lengths, COUNT(lengths)), pick(random, lengths, COUNT(lengths)),
                        pick(random, prefixes, COUNT(prefixes)));
   }
 }
@@ -571,8 +545,7 @@ static void requests_are_the_same_at_once_and_one_by_one(void) {
   for (int round = 0; round < 300; round++) {
     char text[4096];
     write_random(&random, text);
-    blis_spec_settings settings = {.lazy_tokens = round % 2 == 1,
-                                   .replaces_tokens = true};
+    blis_spec_settings settings = {.lazy_tokens = round % 2 == 1, .replaces_tokens = true};
     list_requests(&list, text, &settings);
     settings.keep_tokens = true;
     list_requests(&kept, text, &settings);
@@ -593,8 +566,7 @@ static void requests_are_the_same_at_once_and_one_by_one(void) {
 
 /* Two streams of one seed: were they the same, gaps would be lengths. */
 static void lazy_lengths_do_not_depend_on_arrivals(void) {
-  static const blis_spec_settings settings = {.lazy_tokens = true,
-                                              .replaces_tokens = true};
+  static const blis_spec_settings settings = {.lazy_tokens = true, .replaces_tokens = true};
   list_requests(&list,
                 "aggregate_rate: 1000\nnum_requests: 4000\n"
                 "clients:\n"

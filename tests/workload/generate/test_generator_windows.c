@@ -9,19 +9,18 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-#define LENGTHS                                                                \
-  "    input_distribution: {type: constant, params: {value: 30}}\n"            \
+#define LENGTHS                                                                                    \
+  "    input_distribution: {type: constant, params: {value: 30}}\n"                                \
   "    output_distribution: {type: constant, params: {value: 4}}\n"
 #define STEADY "    arrival: {process: constant}\n" LENGTHS
 
 static request_list list;
 
-static const blis_spec_settings compatible = {.reproduce_go_blis_defects =
-                                                  true};
+static const blis_spec_settings compatible = {.reproduce_go_blis_defects = true};
 
 /* A client or cohort has so many requests in a time, give or take one. */
-static void check_number_of(const char *client, int64_t start_us,
-                            int64_t end_us, int64_t expected) {
+static void check_number_of(const char *client, int64_t start_us, int64_t end_us,
+                            int64_t expected) {
   int64_t got = count_between(&list, client, start_us, end_us);
   if (got < expected - 1 || got > expected + 1) {
     printf("%s from %" PRId64 " to %" PRId64 " us\n", client, start_us, end_us);
@@ -47,8 +46,7 @@ static void requests_arrive_in_windows_only(void) {
   for (size_t i = 0; i < list.count; i++) {
     int64_t time_us = list.items[i].arrival_us;
     CHECK_EQ_I64(time_us % gap_us, 0);
-    CHECK((time_us >= 999999 && time_us < 1500000) ||
-          (time_us >= 3000000 && time_us < 3000999));
+    CHECK((time_us >= 999999 && time_us < 1500000) || (time_us >= 3000000 && time_us < 3000999));
   }
   free_requests(&list);
 }
@@ -136,13 +134,11 @@ static void check_day(int64_t first_hour) {
   static const struct {
     int hour;
     int64_t requests; /* one every ten seconds */
-  } hours[] = {{6, 360}, {18, 90}, {0, 225},  {12, 225},
-               {9, 320}, {3, 320}, {15, 129}, {21, 129}};
+  } hours[] = {{6, 360}, {18, 90}, {0, 225}, {12, 225}, {9, 320}, {3, 320}, {15, 129}, {21, 129}};
   for (size_t i = 0; i < COUNT(hours); i++) {
     int64_t start_us = (first_hour + hours[i].hour) * HOUR;
     check_number_of("d-0", start_us, start_us + HOUR, hours[i].requests);
-    check_number_of("d-0", start_us + hours[i].requests * 10 * SECOND,
-                    start_us + HOUR, 0);
+    check_number_of("d-0", start_us + hours[i].requests * 10 * SECOND, start_us + HOUR, 0);
   }
 }
 
@@ -152,8 +148,7 @@ static const char day_text[] =
     "cohorts:\n"
     "  - id: d\n"
     "    population: 1\n"
-    "    rate_fraction: 1\n" STEADY
-    "    diurnal: {peak_hour: 6, peak_to_trough_ratio: 4}\n";
+    "    rate_fraction: 1\n" STEADY "    diurnal: {peak_hour: 6, peak_to_trough_ratio: 4}\n";
 
 static void days_repeat_up_to_the_horizon(void) {
   blis_spec_settings settings = {.horizon_us = 48 * HOUR};
@@ -192,8 +187,7 @@ static void a_drain_is_active_for_less_and_less(void) {
              "cohorts:\n"
              "  - id: d\n"
              "    population: 2\n"
-             "    rate_fraction: 1\n" STEADY
-             "    drain: {start_time_us: %" PRId64
+             "    rate_fraction: 1\n" STEADY "    drain: {start_time_us: %" PRId64
              ", ramp_duration_us: 100000000}\n",
              start * SECOND);
     list_requests(&list, text, NULL);
@@ -202,10 +196,8 @@ static void a_drain_is_active_for_less_and_less(void) {
       check_number_of(id, 0, start * SECOND, 10 * start);
       for (int64_t i = 0; i < 10; i++) {
         int64_t step_us = (start + 10 * i) * SECOND;
-        check_number_of(id, step_us, step_us + (10 - i) * SECOND,
-                        10 * (10 - i));
-        check_number_of(id, step_us + (10 - i) * SECOND, step_us + 10 * SECOND,
-                        0);
+        check_number_of(id, step_us, step_us + (10 - i) * SECOND, 10 * (10 - i));
+        check_number_of(id, step_us + (10 - i) * SECOND, step_us + 10 * SECOND, 0);
       }
     }
     free_requests(&list);
@@ -297,16 +289,15 @@ static void a_horizon_cuts_windows(void) {
 
 /* Its share is 10 * 1 / (3 + 1), and it is active all the time. */
 static void clients_without_windows_are_active_beside_windows(void) {
-  static const char text[] =
-      "aggregate_rate: 10\n"
-      "horizon: 8000000\n"
-      "clients:\n"
-      "  - id: a\n"
-      "    rate_fraction: 1\n" STEADY
-      "    lifecycle: {windows: [{start_us: 0, end_us: 4000000, trace_rate: "
-      "3}]}\n"
-      "  - id: b\n"
-      "    rate_fraction: 1\n" STEADY;
+  static const char text[] = "aggregate_rate: 10\n"
+                             "horizon: 8000000\n"
+                             "clients:\n"
+                             "  - id: a\n"
+                             "    rate_fraction: 1\n" STEADY
+                             "    lifecycle: {windows: [{start_us: 0, end_us: 4000000, trace_rate: "
+                             "3}]}\n"
+                             "  - id: b\n"
+                             "    rate_fraction: 1\n" STEADY;
   list_requests(&list, text, NULL);
   CHECK_EQ_I64(count_between(&list, "a", 0, 4 * SECOND), 30);
   CHECK_EQ_I64(count_between(&list, "b", 0, 8 * SECOND), 20);
@@ -321,19 +312,18 @@ static void clients_without_windows_are_active_beside_windows(void) {
 
 /* The weight beside a window is that of the first window that overlaps. */
 static void weights_are_those_of_the_first_window_beside(void) {
-  list_requests(&list,
-                "aggregate_rate: 10\n"
-                "num_requests: 1000\n"
-                "clients:\n"
-                "  - id: a\n"
-                "    rate_fraction: 5\n" STEADY
-                "    lifecycle: {windows: [{start_us: 0, end_us: 4000000, "
-                "trace_rate: 1}, {start_us: 4000000, end_us: 8000000}]}\n"
-                "  - id: b\n"
-                "    rate_fraction: 4\n" STEADY
-                "    lifecycle: {windows: [{start_us: 0, end_us: 4000000}, "
-                "{start_us: 4000000, end_us: 8000000, trace_rate: 5}]}\n",
-                NULL);
+  list_requests(
+      &list,
+      "aggregate_rate: 10\n"
+      "num_requests: 1000\n"
+      "clients:\n"
+      "  - id: a\n"
+      "    rate_fraction: 5\n" STEADY "    lifecycle: {windows: [{start_us: 0, end_us: 4000000, "
+      "trace_rate: 1}, {start_us: 4000000, end_us: 8000000}]}\n"
+      "  - id: b\n"
+      "    rate_fraction: 4\n" STEADY "    lifecycle: {windows: [{start_us: 0, end_us: 4000000}, "
+      "{start_us: 4000000, end_us: 8000000, trace_rate: 5}]}\n",
+      NULL);
   CHECK_EQ_I64(count_between(&list, "a", 0, 4 * SECOND), 8);
   CHECK_EQ_I64(count_between(&list, "b", 0, 4 * SECOND), 32);
   CHECK_EQ_I64(count_between(&list, "a", 4 * SECOND, 8 * SECOND), 20);
@@ -380,9 +370,9 @@ static void stages_have_their_own_rates(void) {
 
 /* 5 a second, of which one client has 2 of 7: one every 0.7 s. */
 static void shares_are_rounded_as_in_each_profile(void) {
-  static const char text[] = "aggregate_rate: 5\nnum_requests: 9\nclients:\n"
-                             "  - id: a\n    rate_fraction: 0.4\n" STEADY
-                             "  - id: b\n    rate_fraction: 1\n" STEADY;
+  static const char text[] =
+      "aggregate_rate: 5\nnum_requests: 9\nclients:\n"
+      "  - id: a\n    rate_fraction: 0.4\n" STEADY "  - id: b\n    rate_fraction: 1\n" STEADY;
   for (int is_compatible = 0; is_compatible <= 1; is_compatible++) {
     list_requests(&list, text, is_compatible ? &compatible : NULL);
     int64_t gap_us = is_compatible ? 699999 : 700000;
@@ -394,14 +384,13 @@ static void shares_are_rounded_as_in_each_profile(void) {
 
 /* Who is first active behind the horizon has no share before it. */
 static void who_comes_too_late_has_no_share(void) {
-  static const char text[] =
-      "aggregate_rate: 10\nclients:\n"
-      "  - id: a\n    rate_fraction: 1\n" STEADY
-      "    lifecycle: {windows: [{start_us: 0, end_us: 4000000, trace_rate: "
-      "4}]}\n"
-      "  - id: b\n    rate_fraction: 1\n" STEADY
-      "    lifecycle: {windows: [{start_us: 2500000, end_us: 4500000, "
-      "trace_rate: 4}]}\n";
+  static const char text[] = "aggregate_rate: 10\nclients:\n"
+                             "  - id: a\n    rate_fraction: 1\n" STEADY
+                             "    lifecycle: {windows: [{start_us: 0, end_us: 4000000, trace_rate: "
+                             "4}]}\n"
+                             "  - id: b\n    rate_fraction: 1\n" STEADY
+                             "    lifecycle: {windows: [{start_us: 2500000, end_us: 4500000, "
+                             "trace_rate: 4}]}\n";
   const blis_spec_settings early = {.horizon_us = 2 * SECOND};
   list_requests(&list, text, &early);
   CHECK_EQ_I64(list.count, 20);

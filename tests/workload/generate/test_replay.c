@@ -16,8 +16,7 @@ static blis_workload *must_read(const blis_alloc *alloc, const char *path) {
   return workload;
 }
 
-static blis_replay *must_replay(const blis_alloc *alloc,
-                                const blis_workload *workload,
+static blis_replay *must_replay(const blis_alloc *alloc, const blis_workload *workload,
                                 const blis_replay_options *options) {
   blis_replay *replay;
   CHECK_OK(blis_replay_new(alloc, workload, options, &replay, &error), &error);
@@ -31,12 +30,10 @@ static void last_tokens(const blis_replay *replay, const blis_intern *strings,
   static int32_t output[MAX_TOKENS];
   char id[BLIS_REQUEST_ID_SIZE];
   CHECK(blis_replay_tokens(replay, prompt, output));
-  snprintf(line, LINE_SIZE,
-           "%.160s %" PRId64 " %" PRIu32 ":%016" PRIx64 " %" PRIu32
-           ":%016" PRIx64,
-           blis_request_id(request, strings, id), request->arrival_us,
-           request->prompt_tokens, hash_tokens(prompt, request->prompt_tokens),
-           request->output_tokens, hash_tokens(output, request->output_tokens));
+  snprintf(line, LINE_SIZE, "%.160s %" PRId64 " %" PRIu32 ":%016" PRIx64 " %" PRIu32 ":%016" PRIx64,
+           blis_request_id(request, strings, id), request->arrival_us, request->prompt_tokens,
+           hash_tokens(prompt, request->prompt_tokens), request->output_tokens,
+           hash_tokens(output, request->output_tokens));
 }
 
 static bool next_request(blis_replay *replay, blis_request *request) {
@@ -47,16 +44,14 @@ static bool next_request(blis_replay *replay, blis_request *request) {
 }
 
 /* The follow-up of a request that ends service_us after it came. */
-static bool follow(blis_replay *replay, const blis_request *request,
-                   int64_t service_us, blis_request *follow_up) {
+static bool follow(blis_replay *replay, const blis_request *request, int64_t service_us,
+                   blis_request *follow_up) {
   blis_request_source source = blis_replay_source(replay);
-  const blis_request_outcome outcome = {
-      .end_us = request->arrival_us + service_us,
-      .produced_tokens = (int64_t)request->output_tokens - 1,
-      .is_completed = true};
+  const blis_request_outcome outcome = {.end_us = request->arrival_us + service_us,
+                                        .produced_tokens = (int64_t)request->output_tokens - 1,
+                                        .is_completed = true};
   bool has_follow_up;
-  CHECK_OK(source.ended(source.state, request, &outcome, follow_up,
-                        &has_follow_up, &error),
+  CHECK_OK(source.ended(source.state, request, &outcome, follow_up, &has_follow_up, &error),
            &error);
   return has_follow_up;
 }
@@ -69,55 +64,54 @@ typedef struct recorded {
   const char *lines[16];
 } recorded;
 
-#define T1                                                                     \
-  {                                                                            \
-    "request_0 500000 53:7ec3a7f194143f89 1:ed98584e2c805fff",                 \
-        "request_1 1000000 60:b07a8fccd8be919b 1:bf5381291de7ab0a",            \
-        "request_2 1500000 50:2e0991703e08ff91 3:854db1d9fac2565d",            \
-        "request_3 2000000 54:b86f3a3cf337cae3 7:582efc026247b99e"             \
+#define T1                                                                                         \
+  {                                                                                                \
+    "request_0 500000 53:7ec3a7f194143f89 1:ed98584e2c805fff",                                     \
+        "request_1 1000000 60:b07a8fccd8be919b 1:bf5381291de7ab0a",                                \
+        "request_2 1500000 50:2e0991703e08ff91 3:854db1d9fac2565d",                                \
+        "request_3 2000000 54:b86f3a3cf337cae3 7:582efc026247b99e"                                 \
   }
 
-static const recorded cases[] = {
-    {"t1", false, T1},
-    {"t1", true, T1},
-    {"mt",
-     false,
-     {"request_0 51115 30:ec309d1829cf7c87 10:38df9f555f815ff2",
-      "request_1 831625 30:8c434bb9754f6fbf 10:9b8b46de695967d8",
-      "request_2 1188638 109:7b6f14bfd9274d17 10:db4783e6e6c8c711",
-      "request_3 1969018 109:ddd245e7dfc0dad1 10:7c5941fa65ae9665",
-      "request_4 2103353 30:023bbccba4d9c0e9 10:d587868d02f89b35",
-      "request_5 2326094 148:b4fa26ad23785b09 10:c1ef9398ad658055",
-      "request_6 3106474 148:789ae4601d36e116 10:0df38e55aaf57129",
-      "request_7 3240746 109:1fea66d947aa91ef 10:8687a233ecbaf6ee",
-      "request_8 3251616 30:9b7d6957c5cc77ca 10:feb9f52b6ac0406f",
-      "request_9 4378453 148:d007a40da837b1ee 10:40d92f2b4e5f27ac",
-      "request_10 4390622 109:40990a70c79950f3 10:362ca8491bc10216",
-      "request_11 4924840 30:da7c89623243fd50 10:cd854cb80b253e78",
-      "request_12 5528386 148:a116ed3b1574030f 10:0d257a14936a43ff",
-      "request_13 6062233 109:946a13ca0394c0ec 10:460da57ff360fee0",
-      "request_14 7199689 148:b448cafb4a9e128f 10:31663c768d1f22cc"}},
-    {"mt",
-     true,
-     {"request_0 51115 30:c5a97b942d6af86d 10:0091526dc6bd273a",
-      "request_1 831625 30:30efe6f37ad49972 10:288abcd3011ecbf1",
-      "request_4 2103353 30:d1c20e2d12cc2f59 10:75cc3e3dd4b1d770",
-      "request_8 3251616 30:13fe3f546e29e5a7 10:3d0ab05ca6c7d81e",
-      "request_11 4924840 30:51206bcaa14711e5 10:2640ab9cc9c184bb"}},
-    {"cct",
-     false,
-     {"request_0 0 80:c6fa6903b6d31f67 4:824a196e9d9de61f",
-      "request_1 30000 80:cf258c752e32a0ff 4:a78b06b05817203f",
-      "request_2 60000 80:e05a72b5000e78cf 4:f88b0997c28554cf",
-      "request_3 154692 80:58ee53393b86ee86 4:03c43a4abf523963",
-      "request_4 191346 80:5c5ddeffb44b6690 4:b83cd55d614e88a3",
-      "request_5 215684 80:ee0f093d61a4803f 4:6f1c14a1b220ce5a",
-      "request_6 309053 80:c4f8e60f64821519 4:debe47c8f14f394c"}},
-    {"cct",
-     true,
-     {"request_0 0 80:927942cf5cb7441d 4:2b5166eeebdbebd6",
-      "request_1 30000 80:d281db76b93c9f90 4:2430c3bde15d2e20",
-      "request_2 60000 80:7ad76cd9f5c5a186 4:4e8f146bb08ca467"}}};
+static const recorded cases[] = {{"t1", false, T1},
+                                 {"t1", true, T1},
+                                 {"mt",
+                                  false,
+                                  {"request_0 51115 30:ec309d1829cf7c87 10:38df9f555f815ff2",
+                                   "request_1 831625 30:8c434bb9754f6fbf 10:9b8b46de695967d8",
+                                   "request_2 1188638 109:7b6f14bfd9274d17 10:db4783e6e6c8c711",
+                                   "request_3 1969018 109:ddd245e7dfc0dad1 10:7c5941fa65ae9665",
+                                   "request_4 2103353 30:023bbccba4d9c0e9 10:d587868d02f89b35",
+                                   "request_5 2326094 148:b4fa26ad23785b09 10:c1ef9398ad658055",
+                                   "request_6 3106474 148:789ae4601d36e116 10:0df38e55aaf57129",
+                                   "request_7 3240746 109:1fea66d947aa91ef 10:8687a233ecbaf6ee",
+                                   "request_8 3251616 30:9b7d6957c5cc77ca 10:feb9f52b6ac0406f",
+                                   "request_9 4378453 148:d007a40da837b1ee 10:40d92f2b4e5f27ac",
+                                   "request_10 4390622 109:40990a70c79950f3 10:362ca8491bc10216",
+                                   "request_11 4924840 30:da7c89623243fd50 10:cd854cb80b253e78",
+                                   "request_12 5528386 148:a116ed3b1574030f 10:0d257a14936a43ff",
+                                   "request_13 6062233 109:946a13ca0394c0ec 10:460da57ff360fee0",
+                                   "request_14 7199689 148:b448cafb4a9e128f 10:31663c768d1f22cc"}},
+                                 {"mt",
+                                  true,
+                                  {"request_0 51115 30:c5a97b942d6af86d 10:0091526dc6bd273a",
+                                   "request_1 831625 30:30efe6f37ad49972 10:288abcd3011ecbf1",
+                                   "request_4 2103353 30:d1c20e2d12cc2f59 10:75cc3e3dd4b1d770",
+                                   "request_8 3251616 30:13fe3f546e29e5a7 10:3d0ab05ca6c7d81e",
+                                   "request_11 4924840 30:51206bcaa14711e5 10:2640ab9cc9c184bb"}},
+                                 {"cct",
+                                  false,
+                                  {"request_0 0 80:c6fa6903b6d31f67 4:824a196e9d9de61f",
+                                   "request_1 30000 80:cf258c752e32a0ff 4:a78b06b05817203f",
+                                   "request_2 60000 80:e05a72b5000e78cf 4:f88b0997c28554cf",
+                                   "request_3 154692 80:58ee53393b86ee86 4:03c43a4abf523963",
+                                   "request_4 191346 80:5c5ddeffb44b6690 4:b83cd55d614e88a3",
+                                   "request_5 215684 80:ee0f093d61a4803f 4:6f1c14a1b220ce5a",
+                                   "request_6 309053 80:c4f8e60f64821519 4:debe47c8f14f394c"}},
+                                 {"cct",
+                                  true,
+                                  {"request_0 0 80:927942cf5cb7441d 4:2b5166eeebdbebd6",
+                                   "request_1 30000 80:d281db76b93c9f90 4:2430c3bde15d2e20",
+                                   "request_2 60000 80:7ad76cd9f5c5a186 4:4e8f146bb08ca467"}}};
 
 static void check_recorded(const recorded *one) {
   blis_alloc_probe memory = {0};
@@ -161,8 +155,7 @@ static void rounds_follow_answers(void) {
   CHECK(follow(replay, &request, 137326, &second));
   char id[BLIS_REQUEST_ID_SIZE];
   const blis_intern *strings = blis_workload_strings(workload);
-  CHECK_STR(blis_request_id(&second, strings, id),
-            "session_sess_3732988374295573383_round_1_1");
+  CHECK_STR(blis_request_id(&second, strings, id), "session_sess_3732988374295573383_round_1_1");
   CHECK_EQ_I64(second.arrival_us, 1325964);
   CHECK_EQ_I64(second.deadline_us, 301325964);
   CHECK_EQ_I64(second.prompt_tokens, 109);
@@ -181,12 +174,11 @@ static void rounds_follow_answers(void) {
   blis_workload_free(workload);
 }
 
-#define HEAD                                                                   \
-  "request_id,session_id,round_index,prefix_group,prefix_length,"              \
+#define HEAD                                                                                       \
+  "request_id,session_id,round_index,prefix_group,prefix_length,"                                  \
   "input_tokens,output_tokens,arrival_time_us"
 
-static blis_workload *trace_of(const blis_alloc *alloc, const char *header,
-                               const char *csv) {
+static blis_workload *trace_of(const blis_alloc *alloc, const char *header, const char *csv) {
   char text[256];
   snprintf(text, sizeof text, "trace_version: 3\n%s", header);
   temp_file("trace.yaml", text);
@@ -196,12 +188,10 @@ static blis_workload *trace_of(const blis_alloc *alloc, const char *header,
 /* Prefix 40, input 30, output 10, of which the cache holds 9, input 20. */
 static void prompts_grow(void) {
   blis_alloc alloc = blis_alloc_heap();
-  blis_workload *workload =
-      trace_of(&alloc, "session_context_growth: accumulate\n",
-               HEAD "\n0,s,0,g,40,30,10,1000\n"
-                    "1,s,1,,0,20,5,6000\n2,,0,g,40,7,1,500\n");
-  const blis_replay_options options = {
-      .sessions_wait = true, .seed = 42, .keep_tokens = true};
+  blis_workload *workload = trace_of(&alloc, "session_context_growth: accumulate\n",
+                                     HEAD "\n0,s,0,g,40,30,10,1000\n"
+                                          "1,s,1,,0,20,5,6000\n2,,0,g,40,7,1,500\n");
+  const blis_replay_options options = {.sessions_wait = true, .seed = 42, .keep_tokens = true};
   blis_replay *replay = must_replay(&alloc, workload, &options);
   blis_request other;
   blis_request request;
@@ -218,9 +208,7 @@ static void prompts_grow(void) {
   CHECK(next.segments[0].stream == request.segments[0].stream);
   CHECK(next.segments[1].stream == request.segments[1].stream);
   CHECK_EQ_I64(next.segments[1].length_tokens, 59);
-  CHECK_STR(
-      blis_intern_text(blis_workload_strings(workload), next.prefix_group),
-      "g");
+  CHECK_STR(blis_intern_text(blis_workload_strings(workload), next.prefix_group), "g");
   static int32_t first[128];
   static int32_t second[128];
   static int32_t output[128];
@@ -236,8 +224,7 @@ static void prompts_grow(void) {
   blis_workload_free(workload);
 }
 
-static int64_t second_arrival(const blis_workload *workload,
-                              const blis_replay_options *options) {
+static int64_t second_arrival(const blis_workload *workload, const blis_replay_options *options) {
   blis_alloc alloc = blis_alloc_heap();
   blis_replay *replay = must_replay(&alloc, workload, options);
   blis_request request;
@@ -252,10 +239,9 @@ static void think_times_have_an_order(void) {
   blis_alloc alloc = blis_alloc_heap();
   const blis_distribution_spec constant = CONSTANT(777);
   blis_replay_options options = {.sessions_wait = true, .seed = 42};
-  blis_workload *workload =
-      trace_of(&alloc, "",
-               HEAD ",think_time_us\n0,s,0,,0,30,10,1000,0\n"
-                    "1,s,1,,0,20,5,6000,250\n");
+  blis_workload *workload = trace_of(&alloc, "",
+                                     HEAD ",think_time_us\n0,s,0,,0,30,10,1000,0\n"
+                                          "1,s,1,,0,20,5,6000,250\n");
   CHECK_EQ_I64(second_arrival(workload, &options), 1100 + 250);
   options.think = &constant;
   CHECK_EQ_I64(second_arrival(workload, &options), 1100 + 777);
@@ -296,8 +282,7 @@ static void known_content_stays(void) {
   request.number = 1;
   CHECK(blis_workload_add(workload, &request) == BLIS_OK);
   CHECK(blis_workload_seal(workload) == BLIS_OK);
-  const blis_replay_options options = {
-      .sessions_wait = true, .seed = 42, .keep_tokens = true};
+  const blis_replay_options options = {.sessions_wait = true, .seed = 42, .keep_tokens = true};
   blis_replay *replay = must_replay(&alloc, workload, &options);
   blis_request next;
   CHECK(next_request(replay, &request));
@@ -331,8 +316,7 @@ static void wrong_rounds_are_named(void) {
     blis_workload *workload = trace_of(&alloc, "", csv);
     const blis_replay_options options = {.sessions_wait = true};
     blis_replay *replay;
-    CHECK_STATUS(blis_replay_new(&alloc, workload, &options, &replay, &error),
-                 BLIS_ERR_INVALID);
+    CHECK_STATUS(blis_replay_new(&alloc, workload, &options, &replay, &error), BLIS_ERR_INVALID);
     CHECK_CONTAINS(error.message, wrong[i].message);
     blis_workload_free(workload);
     CHECK_EQ_I64(memory.live_bytes, 0);
@@ -346,8 +330,7 @@ static void no_memory_is_an_error(void) {
   for (long i = 1; status != BLIS_OK; i++) {
     blis_alloc_probe memory = {.fail_at = i};
     blis_alloc alloc = blis_alloc_probed(&memory);
-    const blis_replay_options options = {
-        .sessions_wait = true, .seed = 1, .keep_tokens = true};
+    const blis_replay_options options = {.sessions_wait = true, .seed = 1, .keep_tokens = true};
     blis_replay *replay;
     status = blis_replay_new(&alloc, workload, &options, &replay, &error);
     if (status == BLIS_OK) {

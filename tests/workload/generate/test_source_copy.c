@@ -15,16 +15,14 @@ typedef struct looped {
   blis_segment segment;
 } looped;
 
-static blis_status next(void *state, blis_request *request, bool *done,
-                        blis_error *problem) {
+static blis_status next(void *state, blis_request *request, bool *done, blis_error *problem) {
   looped *l = state;
   return l->list.next(l->list.state, request, done, problem);
 }
 
 static blis_status ended(void *state, const blis_request *request,
-                         const blis_request_outcome *outcome,
-                         blis_request *follow_up, bool *has_follow_up,
-                         blis_error *problem) {
+                         const blis_request_outcome *outcome, blis_request *follow_up,
+                         bool *has_follow_up, blis_error *problem) {
   (void)problem;
   looped *l = state;
   *has_follow_up = request->number == 0;
@@ -50,21 +48,20 @@ static blis_request_source start(looped *l, const blis_workload *workload) {
 }
 
 /* Takes everything; the first request ends when the last one arrives. */
-static blis_status drain(const blis_request_source *source,
-                         const blis_workload *workload) {
+static blis_status drain(const blis_request_source *source, const blis_workload *workload) {
   size_t count = blis_workload_count(workload);
   bool done = false;
   while (!done) {
     blis_request request;
     BLIS_TRY(source->next(source->state, &request, &done, &error));
   }
-  const blis_request_outcome outcome = {
-      .end_us = blis_workload_request(workload, count - 1)->arrival_us};
+  const blis_request_outcome outcome = {.end_us =
+                                            blis_workload_request(workload, count - 1)->arrival_us};
   for (size_t i = 0; i < count; i++) {
     blis_request follow_up;
     bool has_follow_up;
-    BLIS_TRY(source->ended(source->state, blis_workload_request(workload, i),
-                           &outcome, &follow_up, &has_follow_up, &error));
+    BLIS_TRY(source->ended(source->state, blis_workload_request(workload, i), &outcome, &follow_up,
+                           &has_follow_up, &error));
   }
   return BLIS_OK;
 }
@@ -103,8 +100,7 @@ static void follow_ups_come_behind(void) {
   CHECK_EQ_I64(blis_workload_count(got), count + 1);
   const blis_request *last = blis_workload_request(got, count);
   CHECK_EQ_I64(last->number, -1);
-  CHECK_EQ_I64(last->arrival_us,
-               blis_workload_request(got, count - 1)->arrival_us);
+  CHECK_EQ_I64(last->arrival_us, blis_workload_request(got, count - 1)->arrival_us);
   CHECK_EQ_I64(last->segments[0].stream, 77);
   blis_workload_free(got);
   blis_source_copy_free(copy);

@@ -8,18 +8,14 @@
 static blis_error error;
 
 static void add(blis_graph_builder *b, const uint32_t *waits, uint32_t count) {
-  const blis_graph_node node = {
-      .request = {.prompt_tokens = 1, .output_tokens = 1},
-      .extends = BLIS_GRAPH_NO_NODE};
-  CHECK_OK(blis_graph_builder_add(b, &node, true, waits, count, &error),
-           &error);
+  const blis_graph_node node = {.request = {.prompt_tokens = 1, .output_tokens = 1},
+                                .extends = BLIS_GRAPH_NO_NODE};
+  CHECK_OK(blis_graph_builder_add(b, &node, true, waits, count, &error), &error);
 }
 
-static bool has_ended(blis_graph_builder *b, uint32_t node,
-                      const uint32_t *waits, uint32_t count) {
+static bool has_ended(blis_graph_builder *b, uint32_t node, const uint32_t *waits, uint32_t count) {
   bool answer;
-  CHECK(blis_graph_builder_has_ended(b, node, waits, count, &answer) ==
-        BLIS_OK);
+  CHECK(blis_graph_builder_has_ended(b, node, waits, count, &answer) == BLIS_OK);
   return answer;
 }
 

@@ -17,8 +17,7 @@ typedef struct listed {
   size_t next;
 } listed;
 
-static blis_status list_next(void *state, blis_graph *graph, bool *done,
-                             blis_error *problem) {
+static blis_status list_next(void *state, blis_graph *graph, bool *done, blis_error *problem) {
   (void)problem;
   listed *l = state;
   *done = l->next == l->count;
@@ -54,41 +53,35 @@ static bool is_refused(const blis_request *request) {
   return request->image_tokens > 0;
 }
 
-static void send(served *s, blis_event_queue *ends,
-                 const blis_request *request) {
+static void send(served *s, blis_event_queue *ends, const blis_request *request) {
   CHECK(s->count < SENT_MAX);
   int64_t took_us = is_refused(request) ? 0 : request->output_tokens;
-  const blis_event end = {.time_us = request->arrival_us + took_us,
-                          .number = s->count};
+  const blis_event end = {.time_us = request->arrival_us + took_us, .number = s->count};
   s->sent[s->count++].request = *request;
   CHECK_STATUS(blis_event_queue_push(ends, &end, NULL), BLIS_OK);
   size_t live = blis_event_queue_count(ends);
   s->most_live = live > s->most_live ? live : s->most_live;
 }
 
-static void end_one(served *s, blis_event_queue *ends,
-                    const blis_request_source *source) {
+static void end_one(served *s, blis_event_queue *ends, const blis_request_source *source) {
   blis_event end;
   CHECK(blis_event_queue_pop(ends, &end));
   const blis_request request = s->sent[end.number].request;
   bool is_completed = !is_refused(&request);
   int64_t took_us = end.time_us - request.arrival_us;
-  const blis_request_outcome outcome = {
-      .end_us = end.time_us,
-      .produced_tokens = request.output_tokens,
-      .is_completed = is_completed,
-      .scheduling_delay_us = is_completed ? took_us / 4 : -1,
-      .ttft_us = is_completed ? took_us / 2 : -1};
+  const blis_request_outcome outcome = {.end_us = end.time_us,
+                                        .produced_tokens = request.output_tokens,
+                                        .is_completed = is_completed,
+                                        .scheduling_delay_us = is_completed ? took_us / 4 : -1,
+                                        .ttft_us = is_completed ? took_us / 2 : -1};
   blis_request follow_up;
   bool has_follow_up = false;
-  CHECK_OK(source->ended(source->state, &request, &outcome, &follow_up,
-                         &has_follow_up, &error),
+  CHECK_OK(source->ended(source->state, &request, &outcome, &follow_up, &has_follow_up, &error),
            &error);
   while (has_follow_up) {
     CHECK(follow_up.arrival_us >= end.time_us);
     send(s, ends, &follow_up);
-    CHECK_OK(source->also(source->state, &follow_up, &has_follow_up, &error),
-             &error);
+    CHECK_OK(source->also(source->state, &follow_up, &has_follow_up, &error), &error);
   }
   source->release(source->state, &request);
 }
@@ -114,10 +107,8 @@ static void serve(blis_graph_player *player, served *s) {
 
 static blis_graph_player *new_player(listed *list, blis_intern *strings,
                                      const blis_graph_play *play) {
-  const blis_graph_feed feed = {.next = list_next,
-                                .rewind = list_rewind,
-                                .state = list,
-                                .strings = strings};
+  const blis_graph_feed feed = {
+      .next = list_next, .rewind = list_rewind, .state = list, .strings = strings};
   blis_graph_player *player;
   CHECK_OK(blis_graph_player_new(&heap, &feed, play, &player, &error), &error);
   return player;
@@ -135,8 +126,7 @@ typedef struct spec {
   bool is_background, fails;
 } spec;
 
-static void build(blis_graph_builder *builder, const spec *specs,
-                  size_t count) {
+static void build(blis_graph_builder *builder, const spec *specs, size_t count) {
   blis_graph_builder_init(builder, &heap);
   for (size_t i = 0; i < count; i++) {
     const spec *s = &specs[i];
@@ -148,9 +138,7 @@ static void build(blis_graph_builder *builder, const spec *specs,
                                   .tool_us = s->tool_us,
                                   .is_background = s->is_background,
                                   .extends = s->extends};
-    CHECK_OK(blis_graph_builder_add(builder, &node, true, s->waits,
-                                    s->wait_count, &error),
-             &error);
+    CHECK_OK(blis_graph_builder_add(builder, &node, true, s->waits, s->wait_count, &error), &error);
   }
 }
 
@@ -377,8 +365,7 @@ static void check_random(int64_t seed) {
   for (size_t i = 0; i < tasks_count; i++) {
     const blis_task *t = &tasks[i];
     submitted += t->submitted;
-    CHECK_EQ_I64(t->delay_us + t->tool_us + t->queue_us + t->prefill_us +
-                     t->decode_us,
+    CHECK_EQ_I64(t->delay_us + t->tool_us + t->queue_us + t->prefill_us + t->decode_us,
                  t->end_us - t->start_us);
     CHECK(t->state != BLIS_TASK_UNFINISHED);
     CHECK(t->completed <= t->submitted && t->submitted <= t->requests);
@@ -389,9 +376,8 @@ static void check_random(int64_t seed) {
     for (uint32_t w = 0; r != NULL && w < specs[i].wait_count; w++) {
       const blis_request *other = request_of(&s, (int32_t)specs[i].waits[w]);
       CHECK(other != NULL && !is_refused(other));
-      CHECK(r->arrival_us >= other->arrival_us +
-                                 (int64_t)specs[specs[i].waits[w]].output +
-                                 specs[i].delay_us);
+      CHECK(r->arrival_us >=
+            other->arrival_us + (int64_t)specs[specs[i].waits[w]].output + specs[i].delay_us);
     }
   }
   blis_graph_player_free(player);
@@ -417,8 +403,7 @@ static void memory_may_run_out(void) {
     blis_alloc_probe probe = {.fail_at = fail_at, .fail_forever = 1};
     blis_alloc alloc = blis_alloc_probed(&probe);
     listed list = {.graphs = &graph, .count = 1};
-    const blis_graph_feed feed = {
-        .next = list_next, .state = &list, .strings = strings};
+    const blis_graph_feed feed = {.next = list_next, .state = &list, .strings = strings};
     blis_graph_player *player = NULL;
     status = blis_graph_player_new(&alloc, &feed, &as_recorded, &player, NULL);
     blis_request request;
@@ -431,8 +416,7 @@ static void memory_may_run_out(void) {
     if (status == BLIS_OK) {
       const blis_request_outcome outcome = {.end_us = 5, .is_completed = true};
       bool has;
-      status =
-          source.ended(source.state, &request, &outcome, &request, &has, NULL);
+      status = source.ended(source.state, &request, &outcome, &request, &has, NULL);
     }
     blis_graph_player_free(player);
     CHECK_EQ_I64(probe.live_bytes, 0);

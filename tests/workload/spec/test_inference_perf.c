@@ -5,24 +5,21 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-#define PREFIX(keys)                                                           \
-  "  shared_prefix: {num_unique_system_prompts: 2, "                           \
+#define PREFIX(keys)                                                                               \
+  "  shared_prefix: {num_unique_system_prompts: 2, "                                               \
   "num_users_per_system_prompt: 2, question_len: 10, output_len: 5" keys "}\n"
 
 static const char one_stage[] =
-    "inference_perf:\n  stages: [{rate: 4, duration: 3}]\n" PREFIX(
-        ", system_prompt_len: 20");
+    "inference_perf:\n  stages: [{rate: 4, duration: 3}]\n" PREFIX(", system_prompt_len: 20");
 
 static blis_alloc heap;
 
-static const blis_spec_settings compatible = {.reproduce_go_blis_defects =
-                                                  true};
+static const blis_spec_settings compatible = {.reproduce_go_blis_defects = true};
 
-static const char *const ids[] = {"prompt-0-user-0", "prompt-0-user-1",
-                                  "prompt-1-user-0", "prompt-1-user-1"};
+static const char *const ids[] = {"prompt-0-user-0", "prompt-0-user-1", "prompt-1-user-0",
+                                  "prompt-1-user-1"};
 
-static void check_user(const blis_client_spec *client, int index,
-                       const char *id) {
+static void check_user(const blis_client_spec *client, int index, const char *id) {
   CHECK_STR(client->id, id);
   CHECK_STR(client->tenant, index < 2 ? "prompt-0" : "prompt-1");
   CHECK_STR(client->prefix_group, client->tenant);
@@ -63,9 +60,7 @@ static void what_is_left_goes_to_the_first_users(void) {
     CHECK_STR(spec->category, is_multi ? "reasoning" : "language");
     for (int i = 0; i < 4; i++) {
       const blis_client_spec *client = &spec->clients[i];
-      CHECK_EQ_I64(is_multi ? client->multi_turn->max_rounds
-                            : client->spread_count,
-                   counts[i]);
+      CHECK_EQ_I64(is_multi ? client->multi_turn->max_rounds : client->spread_count, counts[i]);
       CHECK(client->prefix_group == NULL); /* of no tokens */
     }
     blis_written_spec_free(written);
@@ -94,22 +89,20 @@ static void chats_are_one_session_per_user(void) {
 }
 
 static void stages_follow_each_other(void) {
-  static const char *const names[] = {"stage-0-prompt-0-user-0",
-                                      "stage-1-prompt-1-user-1"};
-  blis_written_spec *written = must_read(
-      &heap,
-      "aggregate_rate: 7\n"
-      "inference_perf:\n"
-      "  stages: [{rate: 4, duration: 3}, {rate: 8, duration: 5}]\n" PREFIX(
-          ", system_prompt_len: 20"),
-      NULL);
+  static const char *const names[] = {"stage-0-prompt-0-user-0", "stage-1-prompt-1-user-1"};
+  blis_written_spec *written =
+      must_read(&heap,
+                "aggregate_rate: 7\n"
+                "inference_perf:\n"
+                "  stages: [{rate: 4, duration: 3}, {rate: 8, duration: 5}]\n" PREFIX(
+                    ", system_prompt_len: 20"),
+                NULL);
   const blis_workload_spec *spec = blis_written_spec_get(written);
   CHECK_EQ_I64(spec->client_count, 8);
   CHECK_EQ_DOUBLE(spec->aggregate_rate, 12);
   CHECK_EQ_I64(blis_written_spec_note_count(written), 1);
-  CHECK_CONTAINS(
-      blis_written_spec_note(written, 0),
-      "aggregate_rate 7 is overridden by that of inference_perf, 12");
+  CHECK_CONTAINS(blis_written_spec_note(written, 0),
+                 "aggregate_rate 7 is overridden by that of inference_perf, 12");
   check_user(&spec->clients[0], 0, names[0]);
   check_user(&spec->clients[7], 3, names[1]);
   for (size_t i = 0; i < 8; i++) {
@@ -128,9 +121,8 @@ static request_list list;
 
 /* BLIS (Go) takes no prefix for the default one, and no reasoning for 1 %. */
 static void defects_of_go_blis_are_there_when_asked_for(void) {
-  static const char text[] =
-      "inference_perf:\n  stages: [{rate: 4, duration: 3}]\n" PREFIX(
-          ", enable_multi_turn_chat: true");
+  static const char text[] = "inference_perf:\n  stages: [{rate: 4, duration: 3}]\n" PREFIX(
+      ", enable_multi_turn_chat: true");
   list_requests(&list, text, &compatible);
   CHECK(list.count > 0);
   CHECK_EQ_I64(list.items[0].prompt_tokens, 60);

@@ -14,8 +14,7 @@ static blis_error error;
 static blis_written_spec *must_read(const blis_alloc *alloc, const char *path,
                                     const blis_spec_settings *settings) {
   blis_written_spec *written;
-  CHECK_OK(blis_written_spec_read(alloc, path, settings, &written, &error),
-           &error);
+  CHECK_OK(blis_written_spec_read(alloc, path, settings, &written, &error), &error);
   return written;
 }
 
@@ -35,16 +34,14 @@ static void check_near(double value, double expected) {
   CHECK(fabs(value - expected) < 1e-9);
 }
 
-static void check_lognormal(const blis_distribution_spec *spec, double mu,
-                            double sigma) {
+static void check_lognormal(const blis_distribution_spec *spec, double mu, double sigma) {
   CHECK_STR(spec->type, "lognormal");
   check_near(param(spec, "mu"), mu);
   CHECK(fabs(param(spec, "sigma") - sigma) < 1e-6);
 }
 
 /* Without data. */
-static void check_usual(const blis_distribution_spec *spec, double mean,
-                        double std_dev) {
+static void check_usual(const blis_distribution_spec *spec, double mean, double std_dev) {
   CHECK_STR(spec->type, "gaussian");
   check_near(param(spec, "mean"), mean);
   check_near(param(spec, "std_dev"), std_dev);
@@ -91,8 +88,8 @@ static void deal(blis_random *random, uint32_t *chunks, uint32_t count) {
   blis_random_shuffle(random, chunks, count, sizeof *chunks);
 }
 
-static void check_cohort(const blis_cohort_spec *cohort, const char *id,
-                         const char *slo_class, int64_t start_us) {
+static void check_cohort(const blis_cohort_spec *cohort, const char *id, const char *slo_class,
+                         int64_t start_us) {
   CHECK_STR(cohort->client.id, id);
   CHECK_STR(cohort->client.slo_class, slo_class);
   CHECK_EQ_I64(cohort->population, 1);
@@ -104,14 +101,12 @@ static void check_cohort(const blis_cohort_spec *cohort, const char *id,
 static void language_becomes_cohorts_of_three_periods(void) {
   blis_alloc_probe memory = {0};
   blis_alloc alloc = blis_alloc_probed(&memory);
-  blis_written_spec *written =
-      must_read(&alloc, "tests/data/servegen/language.yaml", NULL);
+  blis_written_spec *written = must_read(&alloc, "tests/data/servegen/language.yaml", NULL);
   const blis_workload_spec *spec = blis_written_spec_get(written);
   CHECK_EQ_I64(spec->cohort_count, 6);
   CHECK(spec->aggregate_rate == 0);
   CHECK_EQ_I64(blis_written_spec_note_count(written), 1);
-  CHECK_CONTAINS(blis_written_spec_note(written, 0),
-                 "chunk-2-trace.csv: 1 rows were skipped");
+  CHECK_CONTAINS(blis_written_spec_note(written, 0), "chunk-2-trace.csv: 1 rows were skipped");
   blis_random random;
   blis_random_init(&random, 42);
   for (int i = 0; i < 3; i++) {
@@ -147,10 +142,8 @@ static void language_becomes_cohorts_of_three_periods(void) {
 
 static void check_reasoning(bool is_compatible, const char *percent) {
   blis_alloc alloc = blis_alloc_heap();
-  const blis_spec_settings settings = {.reproduce_go_blis_defects =
-                                           is_compatible};
-  blis_written_spec *written =
-      must_read(&alloc, "tests/data/servegen/reasoning.yaml", &settings);
+  const blis_spec_settings settings = {.reproduce_go_blis_defects = is_compatible};
+  blis_written_spec *written = must_read(&alloc, "tests/data/servegen/reasoning.yaml", &settings);
   const blis_workload_spec *spec = blis_written_spec_get(written);
   CHECK_STR(spec->category, "reasoning");
   CHECK_EQ_I64(spec->cohort_count, 2);
@@ -195,8 +188,8 @@ static void write_chunks(void) {
     char name[40];
     char rows[128];
     snprintf(name, sizeof name, "chunk-%d-trace.csv", i);
-    snprintf(rows, sizeof rows, "0,1,%s,1,1\n600,2,%s,1,1\n1200,4,%s,1,1\n",
-             process, process, process);
+    snprintf(rows, sizeof rows, "0,1,%s,1,1\n600,2,%s,1,1\n1200,4,%s,1,1\n", process, process,
+             process);
     temp_file(name, rows);
     snprintf(name, sizeof name, "chunk-%d-dataset.json", i);
     temp_file(name, "{\"0\": {\"input_tokens\": \"{9: 1}\", "
@@ -208,20 +201,17 @@ static void write_chunks(void) {
 static void check_process(const blis_cohort_spec *cohort) {
   const blis_arrival_spec *arrival = &cohort->client.arrival;
   CHECK_STR(arrival->process, arrival->cv == 3 ? "weibull" : "gamma");
-  CHECK(arrival->cv == 1 || arrival->cv == 3 ||
-        (arrival->cv == 2 && cohort->population == 2));
+  CHECK(arrival->cv == 1 || arrival->cv == 3 || (arrival->cv == 2 && cohort->population == 2));
 }
 
 static void chunks_are_dealt_in_turn(void) {
   static const int64_t populations[] = {1, 1, 2, 1, 2};
-  static const char *const ids[] = {"midnight-background", "midnight-batch",
-                                    "midnight-critical", "midnight-sheddable",
-                                    "midnight-standard"};
+  static const char *const ids[] = {"midnight-background", "midnight-batch", "midnight-critical",
+                                    "midnight-sheddable", "midnight-standard"};
   static const double rates[] = {1, 2, 4};
   blis_alloc alloc = blis_alloc_heap();
   write_chunks();
-  const char *path =
-      temp_file("spec.yaml", "servegen_data: {path: .}\nnum_requests: 1\n");
+  const char *path = temp_file("spec.yaml", "servegen_data: {path: .}\nnum_requests: 1\n");
   for (int seed = 1; seed <= 12; seed++) {
     const blis_spec_settings settings = {.seed = seed};
     blis_written_spec *written = must_read(&alloc, path, &settings);
@@ -247,8 +237,7 @@ static void unread_members_are_told(void) {
   temp_file("chunk-3-dataset.json",
             "{\"0\": {\"input_tokens\": \"{9: 1}\", \"output_tokens\": \"{9: "
             "1}\", \"answer_tokens\": \"{}\"}}");
-  const char *path =
-      temp_file("spec.yaml", "servegen_data: {path: .}\nnum_requests: 1\n");
+  const char *path = temp_file("spec.yaml", "servegen_data: {path: .}\nnum_requests: 1\n");
   blis_written_spec *written = must_read(&alloc, path, NULL);
   CHECK_EQ_I64(blis_written_spec_note_count(written), 1);
   CHECK_CONTAINS(blis_written_spec_note(written, 0),
@@ -265,8 +254,7 @@ typedef struct wrong_data {
 } wrong_data;
 
 #define ROW "0,1,1,Gamma,1,1\n"
-#define DATA(input)                                                            \
-  "{\"0\": {\"input_tokens\": \"" input "\", \"output_tokens\": \"{}\"}}"
+#define DATA(input) "{\"0\": {\"input_tokens\": \"" input "\", \"output_tokens\": \"{}\"}}"
 
 static const wrong_data wrong[] = {
     {ROW, NULL, "chunk-1-dataset.json"},
@@ -286,19 +274,16 @@ static const wrong_data wrong[] = {
 static void wrong_data_is_named(void) {
   blis_alloc_probe memory = {0};
   blis_alloc alloc = blis_alloc_probed(&memory);
-  const char *spec =
-      temp_file("spec.yaml", "servegen_data: {path: .}\nnum_requests: 1\n");
+  const char *spec = temp_file("spec.yaml", "servegen_data: {path: .}\nnum_requests: 1\n");
   blis_written_spec *written;
-  CHECK_STATUS(blis_written_spec_read(&alloc, spec, NULL, &written, &error),
-               BLIS_ERR_PARSE);
+  CHECK_STATUS(blis_written_spec_read(&alloc, spec, NULL, &written, &error), BLIS_ERR_PARSE);
   CHECK_CONTAINS(error.message, "there is no file chunk-<id>-trace.csv");
   for (size_t i = 0; i < COUNT(wrong); i++) {
     temp_file("chunk-1-trace.csv", wrong[i].trace);
     if (wrong[i].dataset != NULL) {
       temp_file("chunk-1-dataset.json", wrong[i].dataset);
     }
-    CHECK(blis_written_spec_read(&alloc, spec, NULL, &written, &error) !=
-          BLIS_OK);
+    CHECK(blis_written_spec_read(&alloc, spec, NULL, &written, &error) != BLIS_OK);
     CHECK_CONTAINS(error.message, wrong[i].message);
     CHECK_EQ_I64(memory.live_bytes, 0);
   }
@@ -310,8 +295,8 @@ static void no_memory_is_an_error(void) {
     blis_alloc_probe memory = {.fail_at = i};
     blis_alloc alloc = blis_alloc_probed(&memory);
     blis_written_spec *written;
-    status = blis_written_spec_read(&alloc, "tests/data/servegen/language.yaml",
-                                    NULL, &written, &error);
+    status =
+        blis_written_spec_read(&alloc, "tests/data/servegen/language.yaml", NULL, &written, &error);
     if (status == BLIS_OK) {
       blis_written_spec_free(written);
     } else {

@@ -90,8 +90,7 @@ static void groups_arrive_by_weight(void) {
 }
 
 /* Mean and coefficient of variation of the times between requests. */
-static void measure_gaps(const blis_short_form *form, double *mean_us,
-                         double *variation) {
+static void measure_gaps(const blis_short_form *form, double *mean_us, double *variation) {
   blis_alloc alloc = blis_alloc_heap();
   blis_arena arena;
   blis_arena_init(&arena, &alloc);
@@ -141,8 +140,7 @@ static void groups_leave_the_arrivals_as_they_are(void) {
       form.rate = 200;
       form.num_requests = 20000;
       form.arrival = processes[i].arrival;
-      form.prompt = form.output =
-          (blis_distribution_spec){"constant", sixteen, COUNT(sixteen)};
+      form.prompt = form.output = (blis_distribution_spec){"constant", sixteen, COUNT(sixteen)};
       form.prefix_groups = groups[j / 4];
       form.prefix_tokens = 10;
       form.prefix_zipf = 1.1;
@@ -152,8 +150,7 @@ static void groups_leave_the_arrivals_as_they_are(void) {
       double variation;
       measure_gaps(&form, &mean_us, &variation);
       CHECK(fabs(mean_us - 5000) < 5000 * 0.07);
-      CHECK(fabs(variation - processes[i].variation) <
-            0.001 + 0.1 * processes[i].variation);
+      CHECK(fabs(variation - processes[i].variation) < 0.001 + 0.1 * processes[i].variation);
     }
   }
 }
@@ -196,8 +193,7 @@ static void wrong_prefixes_are_named(void) {
     double zipf;
     const char *message;
   } cases[] = {
-      {-1, 10, 0,
-       "prefixes.groups is -1; expected an integer from 0 to 100000"},
+      {-1, 10, 0, "prefixes.groups is -1; expected an integer from 0 to 100000"},
       {200000, 10, 0, "prefixes.groups is 200000"},
       {2, 0, 0, "prefixes.tokens is 0; expected an integer from 1"},
       {2, 10, -1, "prefixes.zipf is -1; expected a number from 0 to 100"},
@@ -211,8 +207,7 @@ static void wrong_prefixes_are_named(void) {
     form.prefix_tokens = cases[i].tokens;
     form.prefix_zipf = cases[i].zipf;
     blis_workload_spec spec;
-    CHECK_STATUS(blis_short_form_expand(&form, &arena, &spec, &error),
-                 BLIS_ERR_INVALID);
+    CHECK_STATUS(blis_short_form_expand(&form, &arena, &spec, &error), BLIS_ERR_INVALID);
     CHECK_CONTAINS(error.message, cases[i].message);
   }
   blis_arena_deinit(&arena);

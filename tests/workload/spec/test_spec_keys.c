@@ -21,17 +21,13 @@ static blis_status read_text(const char *text) {
   blis_alloc_probe memory = {0};
   blis_alloc alloc = blis_alloc_probed(&memory);
   blis_yaml *yaml;
-  CHECK_OK(
-      blis_yaml_parse(&alloc, "spec.yaml", blis_slice_of(text), &yaml, &error),
-      &error);
+  CHECK_OK(blis_yaml_parse(&alloc, "spec.yaml", blis_slice_of(text), &yaml, &error), &error);
   blis_written_spec *written;
-  blis_status status = blis_written_spec_from(&alloc, blis_yaml_root(yaml),
-                                              NULL, &written, &error);
+  blis_status status = blis_written_spec_from(&alloc, blis_yaml_root(yaml), NULL, &written, &error);
   blis_yaml_free(yaml);
   if (status == BLIS_OK) {
     blis_generator *generator;
-    status = blis_generator_new(&alloc, blis_written_spec_get(written),
-                                &generator, &error);
+    status = blis_generator_new(&alloc, blis_written_spec_get(written), &generator, &error);
     if (status == BLIS_OK) {
       blis_generator_free(generator);
     }
@@ -88,17 +84,13 @@ static const wrong_type wrong_types[] = {
     {BLIS__KEY_DISTRIBUTION, "[1]", "a list", "is not a mapping"},
     {BLIS__KEY_DISTRIBUTION, "{type: word}", "'word'", "known are gauss"},
     {BLIS__KEY_DISTRIBUTION, "{typ: word}", "'typ'", "did you mean 'type'"},
-    {BLIS__KEY_DISTRIBUTION, "{type: constant}", "constant",
-     "needs the parameter 'value'"},
-    {BLIS__KEY_DISTRIBUTION, "{type: constant, params: 7}", "'7'",
-     "is not a mapping"},
+    {BLIS__KEY_DISTRIBUTION, "{type: constant}", "constant", "needs the parameter 'value'"},
+    {BLIS__KEY_DISTRIBUTION, "{type: constant, params: 7}", "'7'", "is not a mapping"},
     {BLIS__KEY_ARRIVAL, "7", "'7'", "is not a mapping"},
     {BLIS__KEY_ARRIVAL, "{process: word}", "'word'", "known are poisson"},
     {BLIS__KEY_ARRIVAL, "{proces: word}", "'proces'", "mean 'process'"},
-    {BLIS__KEY_ARRIVAL, "{process: gamma, cv: word}", "'word'",
-     "is not a number"},
-    {BLIS__KEY_ARRIVAL, "{process: gamma, cv: 0}", "cv is 0",
-     "it must be a finite number above 0"},
+    {BLIS__KEY_ARRIVAL, "{process: gamma, cv: word}", "'word'", "is not a number"},
+    {BLIS__KEY_ARRIVAL, "{process: gamma, cv: 0}", "cv is 0", "it must be a finite number above 0"},
     {BLIS__KEY_PART, "7", "'7'", "is not a mapping"},
     {BLIS__KEY_PART, "[1]", "a list", "is not a mapping"},
     {BLIS__KEY_PART, "{zzz: 1}", "'zzz'", "known are "},
@@ -121,19 +113,17 @@ typedef struct path {
 } path;
 
 /* A key of the section at the end of a path; returns the line of its value. */
-static int write_key(const path *way, const char *key, const char *value,
-                     char text[TEXT_SIZE]) {
+static int write_key(const path *way, const char *key, const char *value, char text[TEXT_SIZE]) {
   int length = 0;
   for (size_t i = 0; i < way->depth; i++) {
     const blis__key *step = way->keys[i];
     const char *open = step->kind == BLIS__KEY_LIST    ? "[{"
                        : step->kind == BLIS__KEY_NAMED ? "{some: {"
                                                        : "{";
-    length += snprintf(text + length, TEXT_SIZE - (size_t)length, "%s: %s\n",
-                       step->value.name, open);
+    length +=
+        snprintf(text + length, TEXT_SIZE - (size_t)length, "%s: %s\n", step->value.name, open);
   }
-  length += snprintf(text + length, TEXT_SIZE - (size_t)length, "%s: %s\n", key,
-                     value);
+  length += snprintf(text + length, TEXT_SIZE - (size_t)length, "%s: %s\n", key, value);
   for (size_t i = way->depth; i-- > 0;) {
     const blis__key *step = way->keys[i];
     const char *close = step->kind == BLIS__KEY_LIST    ? "}]\n"
@@ -170,8 +160,7 @@ static void check_types(const path *way, const blis__key *key) {
   CHECK(tried > 0);
 }
 
-typedef void visit(const path *way, const blis__section *section,
-                   const blis__key *key);
+typedef void visit(const path *way, const blis__section *section, const blis__key *key);
 
 /* Calls fn for every key of every section, those of clients in cohorts too. */
 static void walk(path *way, const blis__section *section, visit *fn) {
@@ -190,8 +179,7 @@ static void walk(path *way, const blis__section *section, visit *fn) {
 
 static int visited;
 
-static void visit_types(const path *way, const blis__section *section,
-                        const blis__key *key) {
+static void visit_types(const path *way, const blis__section *section, const blis__key *key) {
   (void)section;
   check_types(way, key);
   visited++;
@@ -207,19 +195,17 @@ static void values_of_a_wrong_type_are_named(void) {
 /* Values out of range, in a specification that is fine but for them. */
 
 #define FIVE "{type: constant, params: {value: 5}}"
-#define CLIENT_KEYS                                                            \
-  "id: a", "rate_fraction: 1", "arrival: {process: poisson}",                  \
-      "input_distribution: " FIVE, "output_distribution: " FIVE
-#define ALL_CLIENT_KEYS                                                        \
-  "id: a, rate_fraction: 1, arrival: {process: poisson}, "                     \
+#define CLIENT_KEYS                                                                                \
+  "id: a", "rate_fraction: 1", "arrival: {process: poisson}", "input_distribution: " FIVE,         \
+      "output_distribution: " FIVE
+#define ALL_CLIENT_KEYS                                                                            \
+  "id: a, rate_fraction: 1, arrival: {process: poisson}, "                                         \
   "input_distribution: " FIVE ", output_distribution: " FIVE
-#define IN_CLIENT                                                              \
-  "aggregate_rate: 1\nnum_requests: 5\nclients: [{" ALL_CLIENT_KEYS
-#define IN_COHORT                                                              \
-  "aggregate_rate: 1\nnum_requests: 5\ncohorts: [{population: 2, "             \
+#define IN_CLIENT "aggregate_rate: 1\nnum_requests: 5\nclients: [{" ALL_CLIENT_KEYS
+#define IN_COHORT                                                                                  \
+  "aggregate_rate: 1\nnum_requests: 5\ncohorts: [{population: 2, "                                 \
   "" ALL_CLIENT_KEYS
-#define PREFIXES                                                               \
-  "num_unique_system_prompts: 1", "num_users_per_system_prompt: 1"
+#define PREFIXES "num_unique_system_prompts: 1", "num_users_per_system_prompt: 1"
 
 typedef struct frame {
   const char *section;
@@ -233,28 +219,16 @@ static const frame frames[] = {
      "",
      "clients: [{" ALL_CLIENT_KEYS "}]\n",
      {"aggregate_rate: 1", "num_requests: 5"}},
-    {"client",
-     "aggregate_rate: 1\nnum_requests: 5\nclients: [{\n",
-     "}]\n",
-     {CLIENT_KEYS}},
+    {"client", "aggregate_rate: 1\nnum_requests: 5\nclients: [{\n", "}]\n", {CLIENT_KEYS}},
     {"lifecycle window",
      IN_CLIENT ", lifecycle: {windows: [{\n",
      "}]}}]\n",
      {"start_us: 0", "end_us: 5000000"}},
     {"lifecycle", IN_CLIENT ", lifecycle: {\n", "}}]\n", {NULL}},
     {"network", IN_CLIENT ", network: {\n", "}}]\n", {NULL}},
-    {"multimodal block",
-     IN_CLIENT ", multimodal: {\n",
-     "}}]\n",
-     {"text_distribution: " FIVE}},
-    {"reasoning block",
-     IN_CLIENT ", reasoning: {\n",
-     "}}]\n",
-     {"multi_turn: {max_rounds: 1}"}},
-    {"multi_turn block",
-     IN_CLIENT ", reasoning: {multi_turn: {\n",
-     "}}}]\n",
-     {"max_rounds: 1"}},
+    {"multimodal block", IN_CLIENT ", multimodal: {\n", "}}]\n", {"text_distribution: " FIVE}},
+    {"reasoning block", IN_CLIENT ", reasoning: {\n", "}}]\n", {"multi_turn: {max_rounds: 1}"}},
+    {"multi_turn block", IN_CLIENT ", reasoning: {multi_turn: {\n", "}}}]\n", {"max_rounds: 1"}},
     {"cohort",
      "aggregate_rate: 1\nnum_requests: 5\ncohorts: [{\n",
      "}]\n",
@@ -268,9 +242,8 @@ static const frame frames[] = {
     {"inference_perf block",
      "inference_perf: {\n",
      "}\n",
-     {"stages: [{rate: 4, duration: 3}]",
-      "shared_prefix: {num_unique_system_prompts: 1, "
-      "num_users_per_system_prompt: 1}"}},
+     {"stages: [{rate: 4, duration: 3}]", "shared_prefix: {num_unique_system_prompts: 1, "
+                                          "num_users_per_system_prompt: 1}"}},
     {"stage",
      "inference_perf: {shared_prefix: {num_unique_system_prompts: 1, "
      "num_users_per_system_prompt: 1}, stages: [{\n",
@@ -280,14 +253,8 @@ static const frame frames[] = {
      "inference_perf: {stages: [{rate: 4, duration: 3}], shared_prefix: {\n",
      "}}\n",
      {PREFIXES}},
-    {"servegen_data block",
-     "servegen_data: {\n",
-     "}\n",
-     {"path: tests/data/servegen/language"}},
-    {"goodput target",
-     IN_CLIENT "}]\ngoodput_slo_targets: {some: {\n",
-     "}}\n",
-     {"ttft_ms: 5"}},
+    {"servegen_data block", "servegen_data: {\n", "}\n", {"path: tests/data/servegen/language"}},
+    {"goodput target", IN_CLIENT "}]\ngoodput_slo_targets: {some: {\n", "}}\n", {"ttft_ms: 5"}},
 };
 
 static const frame *frame_of(const blis__section *section) {
@@ -315,20 +282,17 @@ static int count_lines(const char *text) {
 }
 
 /* A section with a key; returns its line. NULL = only what has to be there. */
-static int write_frame(const frame *f, const char *key, const char *value,
-                       char text[TEXT_SIZE]) {
+static int write_frame(const frame *f, const char *key, const char *value, char text[TEXT_SIZE]) {
   const char *comma = *f->before != '\0' ? "," : "";
   int length = snprintf(text, TEXT_SIZE, "%s", f->before);
   for (size_t i = 0; i < COUNT(f->lines) && f->lines[i] != NULL; i++) {
     if (key == NULL || !is_key(f->lines[i], key)) {
-      length += snprintf(text + length, TEXT_SIZE - (size_t)length, "%s%s\n",
-                         f->lines[i], comma);
+      length += snprintf(text + length, TEXT_SIZE - (size_t)length, "%s%s\n", f->lines[i], comma);
     }
   }
   int line = count_lines(text) + 1;
   if (key != NULL) {
-    length += snprintf(text + length, TEXT_SIZE - (size_t)length, "%s: %s\n",
-                       key, value);
+    length += snprintf(text + length, TEXT_SIZE - (size_t)length, "%s: %s\n", key, value);
   }
   snprintf(text + length, TEXT_SIZE - (size_t)length, "%s", f->after);
   return line;
@@ -362,11 +326,9 @@ static bool is_free(const blis__section *section, const blis__key *key) {
   return false;
 }
 
-static void visit_range(const path *way, const blis__section *section,
-                        const blis__key *key) {
+static void visit_range(const path *way, const blis__section *section, const blis__key *key) {
   (void)way;
-  bool is_number = key->kind == BLIS__KEY_INTEGER ||
-                   key->kind == BLIS__KEY_NUMBER ||
+  bool is_number = key->kind == BLIS__KEY_INTEGER || key->kind == BLIS__KEY_NUMBER ||
                    key->kind == BLIS__KEY_TIMEOUT;
   if (!is_number && key->kind != BLIS__KEY_TEXT) {
     return; /* what they may be was all tried above */
@@ -379,8 +341,7 @@ static void visit_range(const path *way, const blis__section *section,
     CHECK_OK(read_text(text), &error);
     return;
   }
-  bool is_path =
-      strcmp(key->value.name, "path") == 0; /* the file has no lines */
+  bool is_path = strcmp(key->value.name, "path") == 0; /* the file has no lines */
   if (is_path) {
     CHECK(read_text(text) != BLIS_OK);
     CHECK_CONTAINS(error.message, "zzz");
@@ -389,8 +350,7 @@ static void visit_range(const path *way, const blis__section *section,
   const char *message = fails_in_line(text, line);
   CHECK_CONTAINS(message, value);
   CHECK_CONTAINS(message, key->value.name);
-  bool has_allowed = strstr(message, "expected") != NULL ||
-                     strstr(message, "allowed") != NULL ||
+  bool has_allowed = strstr(message, "expected") != NULL || strstr(message, "allowed") != NULL ||
                      strstr(message, "known are") != NULL;
   if (!has_allowed) {
     CHECK_CONTAINS(message, "expected");
@@ -430,8 +390,7 @@ static void left_out_values_are_named(void) {
       {"client", "rate_fraction",
        "spec.yaml:3: client 1 ('a'): rate_fraction is 0; expected a number "
        "above 0 (it was left out)"},
-      {"client", "arrival",
-       "spec.yaml:3: client 1 ('a'): arrival: unknown process ''"},
+      {"client", "arrival", "spec.yaml:3: client 1 ('a'): arrival: unknown process ''"},
       {"client", "input_distribution",
        "spec.yaml:3: client 1 ('a'): input_distribution is missing"},
       {"client", "output_distribution", "output_distribution is missing"},
@@ -457,8 +416,7 @@ static void left_out_values_are_named(void) {
       {"stage", "rate",
        "spec.yaml:1: inference_perf: stage 1: rate is 0; expected a number "
        "above 0 (it was left out)"},
-      {"shared_prefix block", "num_unique_system_prompts",
-       "num_unique_system_prompts is 0"},
+      {"shared_prefix block", "num_unique_system_prompts", "num_unique_system_prompts is 0"},
       {"servegen_data block", "path", "spec.yaml:1: servegen_data: path is"},
   };
   for (size_t i = 0; i < COUNT(cases); i++) {
@@ -482,13 +440,11 @@ static void clients_that_do_not_go_together_are_named(void) {
        "has "
        "none"},
       {"num_requests: 5\nclients:\n  - {id: u, concurrency: 1, "
-       "input_distribution: " FIVE ", output_distribution: " FIVE
-       "}\n  - {" ALL_CLIENT_KEYS "}\n",
+       "input_distribution: " FIVE ", output_distribution: " FIVE "}\n  - {" ALL_CLIENT_KEYS "}\n",
        "spec.yaml:1: aggregate_rate is 0 and client 2 ('a') has no "
        "lifecycle"},
       {"aggregate_rate: 1\nnum_requests: 5\nclients:\n  - {id: u, concurrency: "
-       "1, input_distribution: " FIVE ", output_distribution: " FIVE
-       "}\n  - {" ALL_CLIENT_KEYS
+       "1, input_distribution: " FIVE ", output_distribution: " FIVE "}\n  - {" ALL_CLIENT_KEYS
        ", reasoning: {multi_turn: {max_rounds: 2}}}\n",
        "spec.yaml:5: client 1 ('u') has concurrency and client 2 ('a') has "
        "multi_turn"},

@@ -12,13 +12,11 @@ enum { YAML_SIZE = 4096, MAX_KEYS = 200 };
 static blis_error error;
 
 static blis_status parse(const blis_alloc *alloc, const char *text,
-                         const blis_spec_settings *settings,
-                         blis_written_spec **written) {
+                         const blis_spec_settings *settings, blis_written_spec **written) {
   blis_yaml *yaml;
-  BLIS_TRY(
-      blis_yaml_parse(alloc, "spec.yaml", blis_slice_of(text), &yaml, &error));
-  blis_status status = blis_written_spec_from(alloc, blis_yaml_root(yaml),
-                                              settings, written, &error);
+  BLIS_TRY(blis_yaml_parse(alloc, "spec.yaml", blis_slice_of(text), &yaml, &error));
+  blis_status status =
+      blis_written_spec_from(alloc, blis_yaml_root(yaml), settings, written, &error);
   blis_yaml_free(yaml);
   return status;
 }
@@ -34,18 +32,16 @@ static bool read_line(FILE *file, char line[LINE_SIZE]) {
   return true;
 }
 
-static void check_follow_ups(blis_generator *generator, FILE *lines,
-                             blis_request request, char expected[LINE_SIZE]) {
+static void check_follow_ups(blis_generator *generator, FILE *lines, blis_request request,
+                             char expected[LINE_SIZE]) {
   blis_request_source source = blis_generator_source(generator);
   do {
-    const blis_request_outcome outcome = {
-        .end_us = request.arrival_us + 100000,
-        .produced_tokens = (int64_t)request.output_tokens - 1,
-        .is_completed = true};
+    const blis_request_outcome outcome = {.end_us = request.arrival_us + 100000,
+                                          .produced_tokens = (int64_t)request.output_tokens - 1,
+                                          .is_completed = true};
     blis_request follow_up;
     bool has_follow_up;
-    CHECK_OK(source.ended(source.state, &request, &outcome, &follow_up,
-                          &has_follow_up, &error),
+    CHECK_OK(source.ended(source.state, &request, &outcome, &follow_up, &has_follow_up, &error),
              &error);
     CHECK(has_follow_up);
     char line[LINE_SIZE];
@@ -81,16 +77,14 @@ static void check_lines(blis_generator *generator, FILE *lines) {
 
 static void check_recorded(const char *name, bool reproduces_defects) {
   char path[128];
-  const blis_spec_settings settings = {
-      .keep_tokens = true, .reproduce_go_blis_defects = reproduces_defects};
+  const blis_spec_settings settings = {.keep_tokens = true,
+                                       .reproduce_go_blis_defects = reproduces_defects};
   blis_alloc_probe memory = {0};
   blis_alloc alloc = blis_alloc_probed(&memory);
   blis_written_spec *written;
   snprintf(path, sizeof path, "tests/data/workload/%s.yaml", name);
-  CHECK_OK(blis_written_spec_read(&alloc, path, &settings, &written, &error),
-           &error);
-  blis_generator *generator =
-      must_generate(&alloc, blis_written_spec_get(written));
+  CHECK_OK(blis_written_spec_read(&alloc, path, &settings, &written, &error), &error);
+  blis_generator *generator = must_generate(&alloc, blis_written_spec_get(written));
   blis_written_spec_free(written);
   snprintf(path, sizeof path, "tests/data/workload/%s.txt", name);
   FILE *lines = fopen(path, "r");
@@ -102,9 +96,8 @@ static void check_recorded(const char *name, bool reproduces_defects) {
 }
 
 static void requests_are_as_recorded(void) {
-  static const char *const names[] = {
-      "prefix",  "sessions",       "users",     "long_tails",
-      "weibull", "inference_perf", "version_1", "many"};
+  static const char *const names[] = {"prefix",  "sessions",       "users",     "long_tails",
+                                      "weibull", "inference_perf", "version_1", "many"};
   for (size_t i = 0; i < COUNT(names); i++) {
     check_recorded(names[i], false);
     check_recorded(names[i], true);
@@ -146,23 +139,21 @@ static const char bare_template[] = "aggregate_rate: 1\n"
                                     "clients:\n"
                                     "  - rate_fraction: 1\n"
                                     "    arrival: {process: poisson}\n";
-static const char top_template[] =
-    "clients:\n"
-    "  - input_distribution: {type: constant, params: {value: 30}}\n"
-    "    output_distribution: {type: constant, params: {value: 4}}\n"
-    "    rate_fraction: 1\n"
-    "    arrival: {process: poisson}\n";
+static const char top_template[] = "clients:\n"
+                                   "  - input_distribution: {type: constant, params: {value: 30}}\n"
+                                   "    output_distribution: {type: constant, params: {value: 4}}\n"
+                                   "    rate_fraction: 1\n"
+                                   "    arrival: {process: poisson}\n";
 static const char inference_perf_template[] = "num_requests: 5\n"
                                               "inference_perf:\n";
 
 #define STAGES "  stages: [{rate: 4, duration: 3}]\n"
-#define PREFIX(keys)                                                           \
-  "  shared_prefix: {num_unique_system_prompts: 2, "                           \
+#define PREFIX(keys)                                                                               \
+  "  shared_prefix: {num_unique_system_prompts: 2, "                                               \
   "num_users_per_system_prompt: 2, " keys "}\n"
 
 static const wrong_value wrong_values[] = {
-    {"top", "version: 3\n",
-     "spec.yaml:6: key 'version': '3' is not a workload version"},
+    {"top", "version: 3\n", "spec.yaml:6: key 'version': '3' is not a workload version"},
     {"top", "version: {}\n", "is not a text"},
     {"top", "seed: x\n", "key 'seed': 'x' is not a whole number"},
     {"top", "aggregate_rate: 1\nhorizon: 9\ncategory: speech\n",
@@ -171,8 +162,7 @@ static const wrong_value wrong_values[] = {
      "spec.yaml:6: aggregate_rate is -1; expected a number of at least 0"},
     {"top", "aggregate_rate: fast\n", "'fast' is not a number"},
     {"top", "aggregate_rate: .inf\n", "is not allowed"},
-    {"top", "num_requests: 9\n",
-     "aggregate_rate is 0 and client 1 has no lifecycle windows"},
+    {"top", "num_requests: 9\n", "aggregate_rate is 0 and client 1 has no lifecycle windows"},
     {"top", "aggregate_rate: 1\n", "the workload never ends"},
     {"top", "aggregate_rate: 1\nnum_requests: -1\n",
      "spec.yaml:7: num_requests is -1; expected an integer from 0"},
@@ -188,10 +178,8 @@ static const wrong_value wrong_values[] = {
     {"top", "zzz: 5\n", "known are version, seed"},
     {"top", "cohorts: 5\n", "key 'cohorts': '5' is not a list"},
     {"top", "cohorts: [5]\n", "is not a mapping"},
-    {"top", "servegen_data: {path: /nowhere}\n",
-     "clients and servegen_data exclude each other"},
-    {"top", "inference_perf: {}\n",
-     "clients and inference_perf exclude each other"},
+    {"top", "servegen_data: {path: /nowhere}\n", "clients and servegen_data exclude each other"},
+    {"top", "inference_perf: {}\n", "clients and inference_perf exclude each other"},
     {"top", "goodput_slo_targets: [1]\n", "is not a mapping"},
     {"top",
      "aggregate_rate: 1\nhorizon: 9\ngoodput_slo_targets: {batch: "
@@ -205,8 +193,7 @@ static const wrong_value wrong_values[] = {
      "aggregate_rate: 1\nhorizon: 9\ngoodput_slo_targets: {batch: "
      "{e2e_ms: -1}}\n",
      "e2e_ms is -1"},
-    {"top", "goodput_slo_targets: {batch: {e2e: 1}}\n",
-     "'e2e' is not a key of a goodput target"},
+    {"top", "goodput_slo_targets: {batch: {e2e: 1}}\n", "'e2e' is not a key of a goodput target"},
 
     {"bare", "    output_distribution: {type: constant, params: {value: 4}}\n",
      "spec.yaml:4: client 1: input_distribution is missing"},
@@ -241,8 +228,7 @@ static const wrong_value wrong_values[] = {
      "spec.yaml:9: client 1 ('a'): unknown slo_class 'fast'; known are "
      "critical, realtime, standard, sheddable, batch, background"},
     {"rate", "    slo_class: standrad\n", "did you mean 'standard'"},
-    {"rate", "    concurrency: 2\n",
-     "concurrency and rate_fraction exclude each other"},
+    {"rate", "    concurrency: 2\n", "concurrency and rate_fraction exclude each other"},
     {"rate", "    prefix_group: []\n", "is not a text"},
     {"rate", "    prefix_length: -1\n",
      "spec.yaml:9: client 1 ('a'): prefix_length is -1; expected an integer "
@@ -255,8 +241,7 @@ static const wrong_value wrong_values[] = {
     {"rate", "    timeout: -1\n",
      "spec.yaml:9: client 1 ('a'): timeout is -1; expected an integer of at "
      "least 0"},
-    {"rate", "    slo_target_us: -1\n",
-     "spec.yaml:9: client 1 ('a'): slo_target_us is -1"},
+    {"rate", "    slo_target_us: -1\n", "spec.yaml:9: client 1 ('a'): slo_target_us is -1"},
     {"rate", "    closed_loop: 7\n", "key 'closed_loop': '7' is not a boolean"},
     {"rate", "    lifecycle: {}\n", "must have at least one member"},
     {"rate", "    lifecycle: {windows: []}\n", "must have at least one member"},
@@ -269,14 +254,12 @@ static const wrong_value wrong_values[] = {
      "spec.yaml:9: client 1 ('a'): lifecycle window 1: start_us is -1"},
     {"rate", "    lifecycle: {windows: [{start_us: 5, end_us: 5}]}\n",
      "lifecycle window 1: end_us is 5; expected more than start_us, 5"},
-    {"rate",
-     "    lifecycle: {windows: [{end_us: 5}, {end_us: 5, trace_rate: -1}]}\n",
+    {"rate", "    lifecycle: {windows: [{end_us: 5}, {end_us: 5, trace_rate: -1}]}\n",
      "lifecycle window 2: trace_rate is -1"},
     {"rate", "    lifecycle: {windows: [{end_us: 5, arrival: {cv: 1}}]}\n",
      "spec.yaml:9: client 1 ('a'): lifecycle window 1: arrival: unknown "
      "process ''; known are"},
-    {"rate",
-     "    lifecycle: {windows: [{end_us: 5, input_distribution: {type: x}}]}\n",
+    {"rate", "    lifecycle: {windows: [{end_us: 5, input_distribution: {type: x}}]}\n",
      "unknown type 'x'"},
     {"rate",
      "    lifecycle: {windows: [{end_us: 5, output_distribution: {type: "
@@ -285,10 +268,8 @@ static const wrong_value wrong_values[] = {
     {"rate", "    reasoning: {multi_turn: {}}\n",
      "client 1 ('a'): multi_turn: max_rounds is 0; expected an integer from "
      "1"},
-    {"rate", "    reasoning: {multi_turn: {max_rounds: x}}\n",
-     "is not a whole"},
-    {"rate",
-     "    reasoning: {multi_turn: {max_rounds: 1, think_time_us: -1}}\n",
+    {"rate", "    reasoning: {multi_turn: {max_rounds: x}}\n", "is not a whole"},
+    {"rate", "    reasoning: {multi_turn: {max_rounds: 1, think_time_us: -1}}\n",
      "spec.yaml:9: client 1 ('a'): multi_turn: think_time_us is -1"},
     {"rate",
      "    reasoning: {multi_turn: {max_rounds: 1, think_time_us: "
@@ -297,20 +278,16 @@ static const wrong_value wrong_values[] = {
      "9000000000000000"},
     {"rate", "    reasoning: {multi_turn: {max_rounds: 1.5}}\n",
      "key 'max_rounds': '1.5' is not a whole number"},
-    {"rate",
-     "    reasoning: {multi_turn: {max_rounds: 1, context_growth: grow}}\n",
+    {"rate", "    reasoning: {multi_turn: {max_rounds: 1, context_growth: grow}}\n",
      "multi_turn: unknown context_growth 'grow'; known are accumulate"},
-    {"rate",
-     "    reasoning: {multi_turn: {max_rounds: 1, single_session: 3}}\n",
+    {"rate", "    reasoning: {multi_turn: {max_rounds: 1, single_session: 3}}\n",
      "is not a boolean"},
-    {"rate", "    reasoning: {reason_ratio_distribution: {type: x}}\n",
-     "unknown type 'x'"},
+    {"rate", "    reasoning: {reason_ratio_distribution: {type: x}}\n", "unknown type 'x'"},
     {"rate",
      "    multimodal: {text_distribution: " FIVE "}\n"
      "    reasoning: {multi_turn: {max_rounds: 1}}\n",
      "multimodal and reasoning.multi_turn exclude each other"},
-    {"rate", "    multimodal: {text_distribution: {type: x}}\n",
-     "unknown type"},
+    {"rate", "    multimodal: {text_distribution: {type: x}}\n", "unknown type"},
     {"rate", "    multimodal: {image_distribution: " FIVE "}\n",
      "multimodal: image_count_distribution is missing"},
     {"rate", "    multimodal: {image_count_distribution: " FIVE "}\n",
@@ -328,14 +305,12 @@ static const wrong_value wrong_values[] = {
      "spec.yaml:7: client 1 ('a'): rate_fraction is -1; expected a number"},
     {"client", "    rate_fraction: 1\n    arrival: {process: uniform}\n",
      "spec.yaml:8: key 'arrival': unknown process 'uniform'; known are"},
-    {"client", "    rate_fraction: 1\n    arrival: {process: gamma, cv: 0}\n",
-     "cv is 0"},
+    {"client", "    rate_fraction: 1\n    arrival: {process: gamma, cv: 0}\n", "cv is 0"},
     {"client", "    arrival: {process: gamma, shape: -1}\n", "shape is -1"},
     {"client", "    arrival: {process: gamma, scale: -1}\n", "scale is -1"},
     {"client", "    arrival: {process: gamma, cw: 1}\n",
      "'cw' is not a key of an arrival; did you mean 'cv'?"},
-    {"client", "    arrival: {process: weibull, cv: 11}\n",
-     "it must be from 0.01 to 10.4"},
+    {"client", "    arrival: {process: weibull, cv: 11}\n", "it must be from 0.01 to 10.4"},
     {"client", "    rate_fraction: 1\n", "arrival: unknown process ''"},
     {"client", "    concurrency: -1\n",
      "spec.yaml:7: client 1 ('a'): concurrency is -1; expected an integer "
@@ -344,15 +319,13 @@ static const wrong_value wrong_values[] = {
      "spec.yaml:8: client 1 ('a'): think_time_us is -1"},
     {"client",
      "    concurrency: 1\n"
-     "  - {input_distribution: " FIVE ", output_distribution: " FIVE
-     ", arrival: "
+     "  - {input_distribution: " FIVE ", output_distribution: " FIVE ", arrival: "
      "{process: poisson}, rate_fraction: 1, reasoning: {multi_turn: "
      "{max_rounds: 2}}}\n",
      "client 1 ('a') has concurrency and client 2 has multi_turn"},
     {"client",
      "    concurrency: 1\n    slo_class: batch\n"
-     "  - {input_distribution: " FIVE ", output_distribution: " FIVE
-     ", concurrency: 1}\n",
+     "  - {input_distribution: " FIVE ", output_distribution: " FIVE ", concurrency: 1}\n",
      "client 1 ('a') has an slo_class and client 2 has none"},
 
     {"cohort", "    population: 0\n",
@@ -368,19 +341,15 @@ static const wrong_value wrong_values[] = {
      "integer"},
     {"cohort", "    population: 1\n    diurnal: {peak_to_trough_ratio: 0.5}\n",
      "peak_to_trough_ratio is 0.5; expected a number of at least 1"},
-    {"cohort", "    population: 1\n    spike: {start_time_us: -1}\n",
-     "spike: start_time_us is -1"},
+    {"cohort", "    population: 1\n    spike: {start_time_us: -1}\n", "spike: start_time_us is -1"},
     {"cohort", "    population: 1\n    spike: {duration_us: 0}\n",
      "spike: duration_us is 0; expected an integer of at least 1"},
-    {"cohort",
-     "    population: 1\n    spike: {duration_us: 1, trace_rate: 0}\n",
+    {"cohort", "    population: 1\n    spike: {duration_us: 1, trace_rate: 0}\n",
      "spike: trace_rate is 0"},
-    {"cohort", "    population: 1\n    drain: {start_time_us: -1}\n",
-     "drain: start_time_us is -1"},
+    {"cohort", "    population: 1\n    drain: {start_time_us: -1}\n", "drain: start_time_us is -1"},
     {"cohort", "    population: 1\n    drain: {ramp_duration_us: -1}\n",
      "drain: ramp_duration_us is -1"},
-    {"cohort", "    concurrency: 1\n",
-     "'concurrency' is not a key of a cohort"},
+    {"cohort", "    concurrency: 1\n", "'concurrency' is not a key of a cohort"},
     {"cohort", "    think_time_us: 1\n", "is not a key of a cohort"},
     {"cohort", "    lifecycle: {}\n", "is not a key of a cohort"},
 
@@ -400,12 +369,10 @@ static const wrong_value wrong_values[] = {
      STAGES "  shared_prefix: {num_unique_system_prompts: 1, "
             "num_users_per_system_prompt: 0}\n",
      "num_users_per_system_prompt is 0"},
-    {"inference_perf", STAGES PREFIX("system_prompt_len: -1"),
-     "system_prompt_len is -1"},
+    {"inference_perf", STAGES PREFIX("system_prompt_len: -1"), "system_prompt_len is -1"},
     {"inference_perf", STAGES PREFIX("question_len: -1"), "question_len is -1"},
     {"inference_perf", STAGES PREFIX("output_len: -1"), "output_len is -1"},
-    {"inference_perf", STAGES PREFIX("enable_multi_turn_chat: 3"),
-     "is not a boolean"},
+    {"inference_perf", STAGES PREFIX("enable_multi_turn_chat: 3"), "is not a boolean"},
     {"inference_perf", "  stages: 4\n", "is not a list"},
 
     {"nothing", "servegen_data: {}\n", "path is missing"},
@@ -416,8 +383,7 @@ static const wrong_value wrong_values[] = {
     {"nothing", "servegen_data: {span_end: x}\n", "is not a whole number"},
     {"nothing", "servegen_data: {path: x, window_duration_secs: -1}\n",
      "window_duration_secs is -1"},
-    {"nothing", "servegen_data: {path: x, drain_timeout_secs: -1}\n",
-     "drain_timeout_secs is -1"},
+    {"nothing", "servegen_data: {path: x, drain_timeout_secs: -1}\n", "drain_timeout_secs is -1"},
     {"nothing", "seed: 5\n", "the workload has no clients"},
     {"nothing", "clients: []\n", "the workload has no clients"},
     {"nothing", "- 5\n", "is not a mapping"},
@@ -438,8 +404,7 @@ static void write_yaml(const wrong_value *wrong, char yaml[YAML_SIZE]) {
                    {"nothing", "", ""}};
   for (size_t i = 0; i < COUNT(templates); i++) {
     if (strcmp(templates[i].name, wrong->where) == 0) {
-      snprintf(yaml, YAML_SIZE, "%s%s%s", templates[i].first,
-               templates[i].second, wrong->text);
+      snprintf(yaml, YAML_SIZE, "%s%s%s", templates[i].first, templates[i].second, wrong->text);
       return;
     }
   }
@@ -456,8 +421,7 @@ static void wrong_values_are_named(void) {
     blis_status status = parse(&alloc, yaml, NULL, &written);
     if (status == BLIS_OK) { /* what only the generator finds */
       blis_generator *generator;
-      status = blis_generator_new(&alloc, blis_written_spec_get(written),
-                                  &generator, &error);
+      status = blis_generator_new(&alloc, blis_written_spec_get(written), &generator, &error);
       blis_written_spec_free(written);
     }
     if (status == BLIS_OK) {
@@ -509,15 +473,14 @@ static void settings_replace_what_is_written(void) {
 static void harmless_things_are_noted(void) {
   blis_alloc alloc = blis_alloc_heap();
   char yaml[YAML_SIZE];
-  const wrong_value text = {
-      "rate",
-      "    slo_class: realtime\n"
-      "    network: {rtt_ms: 1}\n"
-      "    reasoning: {reason_ratio_distribution: " FIVE "}\n"
-      "    lifecycle: {windows: [{start_us: 0, end_us: 9, "
-      "arrival: {process: gamma, cv: 11}}, {start_us: 9, "
-      "end_us: 10, arrival: {process: gamma, cv: 12}}]}\n",
-      ""};
+  const wrong_value text = {"rate",
+                            "    slo_class: realtime\n"
+                            "    network: {rtt_ms: 1}\n"
+                            "    reasoning: {reason_ratio_distribution: " FIVE "}\n"
+                            "    lifecycle: {windows: [{start_us: 0, end_us: 9, "
+                            "arrival: {process: gamma, cv: 11}}, {start_us: 9, "
+                            "end_us: 10, arrival: {process: gamma, cv: 12}}]}\n",
+                            ""};
   write_yaml(&text, yaml);
   blis_written_spec *written;
   CHECK_OK(parse(&alloc, yaml, NULL, &written), &error);
@@ -538,17 +501,13 @@ static void what_has_no_effect_is_noted(void) {
        "client 1 ('a'): network has no effect on a simulation"},
       {"rate", "    reasoning: {reason_ratio_distribution: " FIVE "}\n",
        "reason_ratio_distribution has no effect without multi_turn"},
-      {"rate", "    prefix_length: 5\n",
-       "prefix_length has no effect without prefix_group"},
+      {"rate", "    prefix_length: 5\n", "prefix_length has no effect without prefix_group"},
       {"rate", "    closed_loop: true\n",
        "closed_loop without multi_turn only gives requests a deadline"},
-      {"rate", "    think_time_us: 0\n",
-       "think_time_us has no effect without concurrency"},
-      {"client",
-       "    rate_fraction: 1\n    arrival: {process: poisson, cv: 1}\n",
+      {"rate", "    think_time_us: 0\n", "think_time_us has no effect without concurrency"},
+      {"client", "    rate_fraction: 1\n    arrival: {process: poisson, cv: 1}\n",
        "client 1 ('a'): cv, shape and scale are for gamma and weibull"},
-      {"client",
-       "    rate_fraction: 1\n    arrival: {process: gamma, scale: 1}\n",
+      {"client", "    rate_fraction: 1\n    arrival: {process: gamma, scale: 1}\n",
        "shape and scale have no effect unless both are given"},
       {"rate",
        "    lifecycle: {windows: [{end_us: 5, arrival: {process: constant, "
@@ -556,14 +515,11 @@ static void what_has_no_effect_is_noted(void) {
        "cv, shape and scale are for gamma and weibull"},
       {"client", "    concurrency: 1\n    arrival: {process: poisson}\n",
        "arrival has no effect on users (concurrency)"},
-      {"client",
-       "    concurrency: 1\n    lifecycle: {windows: [{end_us: 5}]}\n",
+      {"client", "    concurrency: 1\n    lifecycle: {windows: [{end_us: 5}]}\n",
        "lifecycle has no effect on users (concurrency)"},
-      {"rate",
-       "    slo_class: batch\ngoodput_slo_targets: {batsh: {ttft_ms: 1}}\n",
+      {"rate", "    slo_class: batch\ngoodput_slo_targets: {batsh: {ttft_ms: 1}}\n",
        "goodput_slo_targets: no client has the slo_class 'batsh'"},
-      {"nothing",
-       "servegen_data: {path: tests/data/servegen/language, span_end: 3}\n",
+      {"nothing", "servegen_data: {path: tests/data/servegen/language, span_end: 3}\n",
        "servegen_data: time_window, span_start and span_end have no effect"},
   };
   blis_alloc alloc = blis_alloc_heap();
@@ -597,11 +553,10 @@ static void what_has_no_effect_is_noted(void) {
 
 static void no_memory_is_an_error(void) {
   char yaml[YAML_SIZE];
-  const wrong_value text = {
-      "cohort",
-      "    population: 3\n    prefix_group: g\n"
-      "    diurnal: {peak_hour: 3, peak_to_trough_ratio: 2}\n",
-      ""};
+  const wrong_value text = {"cohort",
+                            "    population: 3\n    prefix_group: g\n"
+                            "    diurnal: {peak_hour: 3, peak_to_trough_ratio: 2}\n",
+                            ""};
   write_yaml(&text, yaml);
   blis_status status = BLIS_ERR_NOMEM;
   for (long i = 1; status != BLIS_OK; i++) {

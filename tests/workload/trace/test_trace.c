@@ -16,8 +16,7 @@ enum { OOM_ATTEMPTS = 2000 };
 static blis_error error;
 static blis_alloc heap;
 
-static blis_workload *read_trace(const char *path,
-                                 const blis_trace_options *options) {
+static blis_workload *read_trace(const char *path, const blis_trace_options *options) {
   blis_workload *workload = NULL;
   CHECK_OK(blis_trace_read(&heap, path, options, &workload, &error), &error);
   return workload;
@@ -41,8 +40,7 @@ typedef struct bad_trace {
   const char *message;
 } bad_trace;
 
-static void check_all_refused(const char *name, const bad_trace *cases,
-                              size_t count) {
+static void check_all_refused(const char *name, const bad_trace *cases, size_t count) {
   for (size_t i = 0; i < count; i++) {
     check_refused(temp_file(name, cases[i].content), NULL, cases[i].message);
   }
@@ -53,8 +51,7 @@ static void check_all_refused(const char *name, const bad_trace *cases,
 static void mooncake_ids_are_blocks_of_512_tokens(void) {
   blis_workload *workload = read_trace("tests/data/mooncake.jsonl", NULL);
   CHECK_EQ_I64(blis_workload_count(workload), 30);
-  CHECK_STR(blis_workload_description(workload),
-            "mooncake trace mooncake.jsonl");
+  CHECK_STR(blis_workload_description(workload), "mooncake trace mooncake.jsonl");
   const blis_request *first = blis_workload_request(workload, 0);
   CHECK(first->arrival_us == 0 && first->number == 0);
   CHECK(first->prompt_tokens == 6758 && first->shared_tokens == 6758);
@@ -73,12 +70,11 @@ static void mooncake_ids_are_blocks_of_512_tokens(void) {
 }
 
 static void mooncake_rows_may_have_fewer_ids(void) {
-  const char *path = temp_file(
-      "fewer.jsonl",
-      "{\"timestamp\": 1.5, \"input_length\": 1200, \"output_length\": 0, "
-      "\"hash_ids\": [7, 8]}\n"
-      "\n"
-      "{\"output_length\":3,\"input_length\":0,\"timestamp\":2}");
+  const char *path =
+      temp_file("fewer.jsonl", "{\"timestamp\": 1.5, \"input_length\": 1200, \"output_length\": 0, "
+                               "\"hash_ids\": [7, 8]}\n"
+                               "\n"
+                               "{\"output_length\":3,\"input_length\":0,\"timestamp\":2}");
   blis_workload *workload = read_trace(path, NULL);
   const blis_request *first = blis_workload_request(workload, 0);
   CHECK(first->arrival_us == 1500 && first->output_tokens == 0);
@@ -110,8 +106,7 @@ static void wrong_mooncake_rows_are_named(void) {
        "bad.jsonl:2: key 'output_length'"},
       {ROW "{\"timestamp\": -1, \"input_length\": 5, \"output_length\": 1}",
        "bad.jsonl:2: key 'timestamp'"},
-      {ROW "{\"input_length\": 5, \"output_length\": 1}",
-       "bad.jsonl:2: key 'timestamp'"},
+      {ROW "{\"input_length\": 5, \"output_length\": 1}", "bad.jsonl:2: key 'timestamp'"},
       {ROW "{\"timestamp\": 0, \"input_length\": 5000000000, "
            "\"output_length\": 1}",
        "bad.jsonl:2: key 'input_length': 5000000000"},
@@ -182,8 +177,7 @@ static void odd_lines_that_are_json_are_read(void) {
   };
   for (size_t i = 0; i < COUNT(lines); i++) {
     blis_trace_options options = {.format = "mooncake"};
-    blis_workload *workload =
-        read_trace(temp_file("odd.jsonl", lines[i]), &options);
+    blis_workload *workload = read_trace(temp_file("odd.jsonl", lines[i]), &options);
     const blis_request *request = blis_workload_request(workload, 0);
     CHECK(request->arrival_us == 3000 && request->prompt_tokens == 513);
     CHECK(request->output_tokens == 2 && request->shared_tokens == 513);
@@ -212,16 +206,15 @@ static void azure_2023_arrives_from_its_first_row(void) {
 #define AZURE "TIMESTAMP,ContextTokens,GeneratedTokens\n"
 
 static void azure_times_may_cross_days_and_zones(void) {
-  blis_workload *workload = read_trace(
-      temp_file("azure.csv", AZURE "2024-02-28 23:59:59.999999+00:00,1,2\n"
-                                   "2024-02-29 00:00:00+00:00,3,0\n"
-                                   "2024-03-01T00:00:00Z,5,6\n"
-                                   "2024-03-01 01:00:00.0000019+01:00,7,8\n"
-                                   "2025-01-01 00:00:00,9,10\n"),
-      NULL);
-  static const int64_t arrivals_us[] = {
-      0, 1, INT64_C(86400000001), INT64_C(86400000002),
-      INT64_C(86400000001) + 306 * INT64_C(86400000000)};
+  blis_workload *workload =
+      read_trace(temp_file("azure.csv", AZURE "2024-02-28 23:59:59.999999+00:00,1,2\n"
+                                              "2024-02-29 00:00:00+00:00,3,0\n"
+                                              "2024-03-01T00:00:00Z,5,6\n"
+                                              "2024-03-01 01:00:00.0000019+01:00,7,8\n"
+                                              "2025-01-01 00:00:00,9,10\n"),
+                 NULL);
+  static const int64_t arrivals_us[] = {0, 1, INT64_C(86400000001), INT64_C(86400000002),
+                                        INT64_C(86400000001) + 306 * INT64_C(86400000000)};
   for (size_t i = 0; i < COUNT(arrivals_us); i++) {
     const blis_request *request = blis_workload_request(workload, i);
     CHECK_EQ_I64(request->arrival_us, arrivals_us[i]);
@@ -231,10 +224,9 @@ static void azure_times_may_cross_days_and_zones(void) {
 }
 
 static void azure_rows_may_be_out_of_order(void) {
-  blis_workload *workload =
-      read_trace(temp_file("azure.csv", AZURE "2024-05-10 00:00:02,1,2\n"
-                                              "2024-05-10 00:00:01,3,4\n"),
-                 NULL);
+  blis_workload *workload = read_trace(temp_file("azure.csv", AZURE "2024-05-10 00:00:02,1,2\n"
+                                                                    "2024-05-10 00:00:01,3,4\n"),
+                                       NULL);
   CHECK_EQ_I64(blis_workload_request(workload, 0)->number, 1);
   CHECK_EQ_I64(blis_workload_request(workload, 0)->arrival_us, 0);
   CHECK_EQ_I64(blis_workload_request(workload, 1)->arrival_us, 1000000);
@@ -265,8 +257,7 @@ static void wrong_azure_rows_are_named(void) {
 /* Any format. */
 
 static void limits_count_rows_from_the_start(void) {
-  static const char *const paths[] = {"tests/data/mooncake.jsonl",
-                                      "tests/data/azure_2023.csv",
+  static const char *const paths[] = {"tests/data/mooncake.jsonl", "tests/data/azure_2023.csv",
                                       "tests/data/tracev2/mt.csv"};
   for (size_t i = 0; i < COUNT(paths); i++) {
     blis_trace_options options = {.limit = 7};
@@ -279,9 +270,8 @@ static void limits_count_rows_from_the_start(void) {
 
 static void formats_are_named_or_recognised(void) {
   static const char *const names[] = {
-      "mooncake", "azure",          "tracev2",       "burstgpt", "bailian",
-      "routesim", "vllm",           "llmservingsim", "vidur",    "splitwise",
-      "otel",     "inference-perf", "guidellm"};
+      "mooncake",      "azure", "tracev2",   "burstgpt", "bailian",        "routesim", "vllm",
+      "llmservingsim", "vidur", "splitwise", "otel",     "inference-perf", "guidellm"};
   CHECK_EQ_I64(blis_trace_format_count(), COUNT(names));
   for (size_t i = 0; i < COUNT(names); i++) {
     CHECK_STR(blis_trace_format_name(i), names[i]);
@@ -290,12 +280,11 @@ static void formats_are_named_or_recognised(void) {
   blis_trace_options options = {.format = "azure"};
   blis_workload_free(read_trace("tests/data/azure_2023.csv", &options));
   options.format = "moncake";
-  check_refused("x", &options,
-                "unknown trace format 'moncake'; did you mean 'mooncake'?");
+  check_refused("x", &options, "unknown trace format 'moncake'; did you mean 'mooncake'?");
   check_refused(temp_file("x.txt", "hello\n"), NULL,
                 "not recognised as a trace; known formats are mooncake");
-  check_refused(temp_file("x.csv", "TIMESTAMP,ContextToken,GeneratedTokens\n"),
-                NULL, "its first line is most like azure: name that format");
+  check_refused(temp_file("x.csv", "TIMESTAMP,ContextToken,GeneratedTokens\n"), NULL,
+                "its first line is most like azure: name that format");
   check_refused(temp_file("x.jsonl", "{\"timestamp\": 0, \"input_lenght\": 1, "
                                      "\"output_length\": 5}\n"),
                 NULL, "its first line is most like mooncake");
@@ -311,8 +300,7 @@ static void formats_are_named_or_recognised(void) {
 static const char *shared_trace(const char *name) {
   static char path[512];
   const char *shared = getenv("BLIS_SHARED_DIR");
-  snprintf(path, sizeof path, "%s/traces/%s",
-           shared != NULL ? shared : BLIS_SHARED_DIR, name);
+  snprintf(path, sizeof path, "%s/traces/%s", shared != NULL ? shared : BLIS_SHARED_DIR, name);
   FILE *file = fopen(path, "rb");
   if (file == NULL) {
     printf("# no %s\n", path);
@@ -350,8 +338,7 @@ static void the_public_azure_trace_has_its_known_numbers(void) {
   blis_workload *workload = read_trace(path, NULL);
   CHECK_EQ_I64(blis_workload_count(workload), 19366);
   /* 18:15:46.6805900 to 19:14:08.4025270. */
-  CHECK_EQ_I64(blis_workload_request(workload, 19365)->arrival_us,
-               INT64_C(3501721937));
+  CHECK_EQ_I64(blis_workload_request(workload, 19365)->arrival_us, INT64_C(3501721937));
   blis_workload_free(workload);
 }
 
@@ -367,8 +354,7 @@ static blis_status read_with_failure_at(const char *path, long request) {
 }
 
 static void out_of_memory_is_an_error(void) {
-  static const char *const paths[] = {"tests/data/mooncake.jsonl",
-                                      "tests/data/azure_2023.csv",
+  static const char *const paths[] = {"tests/data/mooncake.jsonl", "tests/data/azure_2023.csv",
                                       "tests/data/tracev2/o"};
   for (size_t i = 0; i < COUNT(paths); i++) {
     long request = 1;

@@ -187,16 +187,15 @@ static const wrong_value csv_values[] = {
 
 static blis_alloc heap;
 
-static blis_status read_text(const char *name, const char *format,
-                             const blis_buffer *text, blis_error *error) {
+static blis_status read_text(const char *name, const char *format, const blis_buffer *text,
+                             blis_error *error) {
   CHECK(blis_buffer_status(text) == BLIS_OK);
   const blis_trace_options options = {.format = format};
   blis_alloc_probe memory = {0};
   blis_alloc alloc = blis_alloc_probed(&memory);
   blis_workload *workload = NULL;
   blis_status status =
-      blis_trace_read(&alloc, temp_file(name, blis_buffer_text(text)), &options,
-                      &workload, error);
+      blis_trace_read(&alloc, temp_file(name, blis_buffer_text(text)), &options, &workload, error);
   blis_workload_free(workload);
   CHECK_EQ_I64(memory.live_bytes, 0);
   return status;
@@ -221,8 +220,8 @@ static void check_value_is_named(const blis_error *error, const char *value) {
 }
 
 /* JSON: two rows, of which the second has value as a field; NULL = not. */
-static void add_json_row(blis_buffer *text, const trace_format *f,
-                         size_t broken, const char *value, bool breaks) {
+static void add_json_row(blis_buffer *text, const trace_format *f, size_t broken, const char *value,
+                         bool breaks) {
   size_t count = count_fields(f);
   bool is_first = true;
   blis_buffer_char(text, '{');
@@ -238,15 +237,14 @@ static void add_json_row(blis_buffer *text, const trace_format *f,
     } else if (breaks && strcmp(f->fields[i].name, "chat_id") == 0) {
       shown = "8";
     }
-    blis_buffer_format(text, "%s\"%s\": %s", is_first ? "" : ", ",
-                       f->fields[i].name, shown);
+    blis_buffer_format(text, "%s\"%s\": %s", is_first ? "" : ", ", f->fields[i].name, shown);
     is_first = false;
   }
   blis_buffer_string(text, "}\n");
 }
 
-static void check_json(const trace_format *f, size_t i, const char *value,
-                       bool is_allowed, bool is_no_json) {
+static void check_json(const trace_format *f, size_t i, const char *value, bool is_allowed,
+                       bool is_no_json) {
   const field *broken = &f->fields[i];
   blis_buffer text;
   blis_buffer_init(&text, &heap);
@@ -260,8 +258,7 @@ static void check_json(const trace_format *f, size_t i, const char *value,
     return;
   }
   if (status == BLIS_OK) {
-    printf("# %s: %s may be %s\n", f->name, broken->name,
-           value != NULL ? value : "missing");
+    printf("# %s: %s may be %s\n", f->name, broken->name, value != NULL ? value : "missing");
   }
   CHECK(status == BLIS_ERR_PARSE);
   CHECK_CONTAINS(error.message, "bad.jsonl:2: ");
@@ -286,10 +283,8 @@ static void json_fields_are_checked(void) {
       for (size_t v = 0; v < COUNT(json_values); v++) {
         const wrong_value *wrong = &json_values[v];
         bool is_allowed = (wrong->allowed & KIND(one->kind)) != 0;
-        bool is_turn =
-            strcmp(f->name, "routesim") == 0 && strcmp(one->name, "turn") == 0;
-        check_json(f, i, wrong->text,
-                   is_allowed || (is_turn && strcmp(wrong->text, "-7") == 0),
+        bool is_turn = strcmp(f->name, "routesim") == 0 && strcmp(one->name, "turn") == 0;
+        check_json(f, i, wrong->text, is_allowed || (is_turn && strcmp(wrong->text, "-7") == 0),
                    wrong->is_no_json);
       }
     }
@@ -298,8 +293,8 @@ static void json_fields_are_checked(void) {
 
 /* CSV. */
 
-static void add_csv_row(blis_buffer *text, const trace_format *f, size_t broken,
-                        const char *value, bool breaks) {
+static void add_csv_row(blis_buffer *text, const trace_format *f, size_t broken, const char *value,
+                        bool breaks) {
   size_t count = count_fields(f);
   for (size_t i = 0; i < count; i++) {
     const char *shown = f->fields[i].good;
@@ -313,8 +308,7 @@ static void add_csv_row(blis_buffer *text, const trace_format *f, size_t broken,
   blis_buffer_char(text, '\n');
 }
 
-static void add_header(blis_buffer *text, const trace_format *f,
-                       size_t without) {
+static void add_header(blis_buffer *text, const trace_format *f, size_t without) {
   bool is_first = true;
   for (size_t i = 0; i < count_fields(f); i++) {
     if (i != without) {
@@ -325,8 +319,7 @@ static void add_header(blis_buffer *text, const trace_format *f,
   blis_buffer_char(text, '\n');
 }
 
-static void check_csv(const trace_format *f, size_t i, const char *value,
-                      bool is_allowed) {
+static void check_csv(const trace_format *f, size_t i, const char *value, bool is_allowed) {
   const field *broken = &f->fields[i];
   blis_buffer text;
   blis_buffer_init(&text, &heap);
@@ -357,8 +350,7 @@ static void csv_fields_are_checked(void) {
       const field *one = &f->fields[i];
       check_csv(f, i, one->good, strcmp(one->name, "request_id") != 0);
       for (size_t v = 0; v < COUNT(csv_values); v++) {
-        check_csv(f, i, csv_values[v].text,
-                  (csv_values[v].allowed & KIND(one->kind)) != 0);
+        check_csv(f, i, csv_values[v].text, (csv_values[v].allowed & KIND(one->kind)) != 0);
       }
     }
   }

@@ -51,8 +51,7 @@ static void mooncake(making *m) {
   blis_buffer_format(&m->text,
                      "{\"timestamp\": %.3f, \"input_length\": %d, "
                      "\"output_length\": %d",
-                     (double)draw_time_us(m) / 1e3, (int)tokens,
-                     (int)draw(m, 90));
+                     (double)draw_time_us(m) / 1e3, (int)tokens, (int)draw(m, 90));
   add_ids(m, draw(m, tokens / 512 + 1));
   blis_buffer_string(&m->text, "}\n");
 }
@@ -63,14 +62,14 @@ static void azure(making *m) {
   }
   int64_t time_us = draw_time_us(m);
   blis_buffer_format(&m->text, "2023-11-16 18:%02d:%02d.%06d%d,%d,%d\n",
-                     (int)(time_us / 60000000 % 60),
-                     (int)(time_us / 1000000 % 60), (int)(time_us % 1000000),
-                     (int)draw(m, 10), (int)draw(m, 900), (int)draw(m, 900));
+                     (int)(time_us / 60000000 % 60), (int)(time_us / 1000000 % 60),
+                     (int)(time_us % 1000000), (int)draw(m, 10), (int)draw(m, 900),
+                     (int)draw(m, 900));
 }
 
-#define V2                                                                     \
-  "request_id,client_id,tenant_id,slo_class,session_id,round_index,"           \
-  "prefix_group,prefix_length,streaming,input_tokens,output_tokens,"           \
+#define V2                                                                                         \
+  "request_id,client_id,tenant_id,slo_class,session_id,round_index,"                               \
+  "prefix_group,prefix_length,streaming,input_tokens,output_tokens,"                               \
   "model,deadline_us,arrival_time_us,send_time_us,think_time_us%s\n"
 
 static void tracev2_row(making *m, bool is_observed, bool has_segments) {
@@ -80,23 +79,18 @@ static void tracev2_row(making *m, bool is_observed, bool has_segments) {
   int64_t time_us = draw_time_us(m);
   bool is_sent = draw(m, 4) > 0;
   int64_t epoch_us = INT64_C(1700000000000000);
-  int64_t send_us = !is_sent      ? 0
-                    : is_observed ? epoch_us + time_us + draw(m, 900)
-                                  : time_us;
+  int64_t send_us = !is_sent ? 0 : is_observed ? epoch_us + time_us + draw(m, 900) : time_us;
   /* Ids that jump back and forth. */
-  blis_buffer_format(&m->text,
-                     "%" PRId64 ",c%d,t%d,,s%d,%d,%s%d,%d,%s,%d,%d,,%" PRId64
-                     ",%" PRId64 ",%" PRId64 ",%s",
-                     m->row ^ 5, (int)draw(m, 3), (int)draw(m, 3),
-                     (int)draw(m, 20), (int)draw(m, 4),
-                     draw(m, 3) > 0 ? "g" : "h", (int)draw(m, 5),
-                     draw(m, 3) > 0 ? 0 : 16 + (int)draw(m, 50),
-                     draw(m, 2) ? "true" : "F", 40 + (int)draw(m, 500),
-                     (int)draw(m, 90), draw(m, 2) ? INT64_C(0) : time_us + 5000,
-                     time_us, send_us, draw(m, 2) ? "" : "700");
+  blis_buffer_format(
+      &m->text,
+      "%" PRId64 ",c%d,t%d,,s%d,%d,%s%d,%d,%s,%d,%d,,%" PRId64 ",%" PRId64 ",%" PRId64 ",%s",
+      m->row ^ 5, (int)draw(m, 3), (int)draw(m, 3), (int)draw(m, 20), (int)draw(m, 4),
+      draw(m, 3) > 0 ? "g" : "h", (int)draw(m, 5), draw(m, 3) > 0 ? 0 : 16 + (int)draw(m, 50),
+      draw(m, 2) ? "true" : "F", 40 + (int)draw(m, 500), (int)draw(m, 90),
+      draw(m, 2) ? INT64_C(0) : time_us + 5000, time_us, send_us, draw(m, 2) ? "" : "700");
   if (has_segments) {
-    blis_buffer_format(&m->text, ",%d:16 %d:8@%d%s", (int)draw(m, 9),
-                       (int)draw(m, 9), (int)draw(m, 30), "");
+    blis_buffer_format(&m->text, ",%d:16 %d:8@%d%s", (int)draw(m, 9), (int)draw(m, 9),
+                       (int)draw(m, 30), "");
   }
   blis_buffer_char(&m->text, '\n');
 }
@@ -115,23 +109,20 @@ static void with_segments(making *m) {
 
 static void burstgpt(making *m) {
   if (m->row == 0) {
-    blis_buffer_string(&m->text,
-                       "Timestamp,Session ID,Model,Request tokens,Response "
-                       "tokens\n");
+    blis_buffer_string(&m->text, "Timestamp,Session ID,Model,Request tokens,Response "
+                                 "tokens\n");
   }
-  blis_buffer_format(&m->text, "%.4f,%s%d,m%d,%d,%d\n",
-                     7 + (double)draw_time_us(m) / 1e6,
-                     draw(m, 4) > 0 ? "s" : "t", (int)draw(m, 30),
-                     (int)draw(m, 3), (int)draw(m, 900), (int)draw(m, 8) * 30);
+  blis_buffer_format(&m->text, "%.4f,%s%d,m%d,%d,%d\n", 7 + (double)draw_time_us(m) / 1e6,
+                     draw(m, 4) > 0 ? "s" : "t", (int)draw(m, 30), (int)draw(m, 3),
+                     (int)draw(m, 900), (int)draw(m, 8) * 30);
 }
 
 static void vidur(making *m) {
   if (m->row == 0) {
-    blis_buffer_string(&m->text,
-                       "arrived_at,num_prefill_tokens,num_decode_tokens\n");
+    blis_buffer_string(&m->text, "arrived_at,num_prefill_tokens,num_decode_tokens\n");
   }
-  blis_buffer_format(&m->text, "%.6f,%d,%d\n", (double)draw_time_us(m) / 1e6,
-                     (int)draw(m, 900), (int)draw(m, 90));
+  blis_buffer_format(&m->text, "%.6f,%d,%d\n", (double)draw_time_us(m) / 1e6, (int)draw(m, 900),
+                     (int)draw(m, 90));
 }
 
 static void splitwise(making *m) {
@@ -139,8 +130,7 @@ static void splitwise(making *m) {
     blis_buffer_string(&m->text, "arrival_timestamp,application_id,batch_size,"
                                  "prompt_size,token_size\n");
   }
-  blis_buffer_format(&m->text, "%.6f,%d,1,%d,%d\n",
-                     (double)draw_time_us(m) / 1e6, (int)draw(m, 4),
+  blis_buffer_format(&m->text, "%.6f,%d,1,%d,%d\n", (double)draw_time_us(m) / 1e6, (int)draw(m, 4),
                      (int)draw(m, 900), (int)draw(m, 90));
 }
 
@@ -148,19 +138,17 @@ static void splitwise(making *m) {
 static void bailian_row(making *m, bool has_turns, int64_t block_tokens) {
   int64_t tokens = draw(m, 3000);
   int64_t parent = draw(m, 3) == 0 ? -1 : m->row + 1 + draw(m, 9);
-  blis_buffer_format(
-      &m->text,
-      "{\"chat_id\": %" PRId64 ", \"parent_chat_id\": %" PRId64
-      ", \"timestamp\": %.4f, \"input_length\": %d, \"output_length\": %d, "
-      "\"type\": \"k%d\"",
-      m->row, parent, (double)draw_time_us(m) / 1e6, (int)tokens,
-      (int)draw(m, 90), (int)draw(m, 3));
+  blis_buffer_format(&m->text,
+                     "{\"chat_id\": %" PRId64 ", \"parent_chat_id\": %" PRId64
+                     ", \"timestamp\": %.4f, \"input_length\": %d, \"output_length\": %d, "
+                     "\"type\": \"k%d\"",
+                     m->row, parent, (double)draw_time_us(m) / 1e6, (int)tokens, (int)draw(m, 90),
+                     (int)draw(m, 3));
   if (has_turns || draw(m, 2) > 0) {
     blis_buffer_format(&m->text, ", \"turn\": %d", 1 + (int)draw(m, 4));
   }
   if (draw(m, 5) == 0) {
-    blis_buffer_format(&m->text, ", \"session_id\": \"named%d\"",
-                       (int)draw(m, 4));
+    blis_buffer_format(&m->text, ", \"session_id\": \"named%d\"", (int)draw(m, 4));
   }
   add_ids(m, draw(m, tokens / block_tokens + 1));
   blis_buffer_string(&m->text, "}\n");
@@ -181,14 +169,14 @@ static void routesim_row(making *m, bool has_turns) {
   blis_buffer_format(&m->text,
                      "{\"ts\": %.3f, \"prompt_tokens\": %d, \"gen_tokens\": "
                      "%d, \"conversation_id\": \"c%d\", \"priority\": %d",
-                     (double)draw_time_us(m) / 1e3, 32 + (int)draw(m, 900),
-                     (int)draw(m, 90), (int)draw(m, 20), (int)draw(m, 3));
+                     (double)draw_time_us(m) / 1e3, 32 + (int)draw(m, 900), (int)draw(m, 90),
+                     (int)draw(m, 20), (int)draw(m, 3));
   if (draw(m, 2) > 0) {
-    blis_buffer_format(&m->text, ", \"prefix_hash\": %d, \"prefix_len\": %d",
-                       (int)draw(m, 9), (int)draw(m, 300));
+    blis_buffer_format(&m->text, ", \"prefix_hash\": %d, \"prefix_len\": %d", (int)draw(m, 9),
+                       (int)draw(m, 300));
   } else if (draw(m, 2) > 0) {
-    blis_buffer_format(&m->text, ", \"segments\": \"%d:16 %d:16@4\"",
-                       (int)draw(m, 9), (int)draw(m, 9));
+    blis_buffer_format(&m->text, ", \"segments\": \"%d:16 %d:16@4\"", (int)draw(m, 9),
+                       (int)draw(m, 9));
   }
   if (has_turns) {
     blis_buffer_format(&m->text, ", \"turn\": %d", (int)draw(m, 5));
@@ -207,8 +195,7 @@ static void routesim_turns(making *m) {
 static void add_token_ids(making *m, int64_t count) {
   blis_buffer_string(&m->text, ", \"input_tok_ids\": [");
   for (int64_t i = 0; i < count; i++) {
-    blis_buffer_format(&m->text, "%s%d", i > 0 ? ", " : "",
-                       i < 40 ? (int)i : (int)draw(m, 3));
+    blis_buffer_format(&m->text, "%s%d", i > 0 ? ", " : "", i < 40 ? (int)i : (int)draw(m, 3));
   }
   blis_buffer_char(&m->text, ']');
 }
@@ -234,36 +221,31 @@ static void llmservingsim(making *m) {
     blis_buffer_format(&m->text,
                        "%s{\"input_toks\": %d, \"output_toks\": 5, "
                        "\"tool_duration_ns\": %d}",
-                       i > 0 ? ", " : "", (int)draw(m, 90),
-                       (int)draw(m, 9000000));
+                       i > 0 ? ", " : "", (int)draw(m, 90), (int)draw(m, 9000000));
   }
   blis_buffer_string(&m->text, "]}\n");
 }
 
 static void measured(making *m) {
   blis_buffer_format(&m->text,
-                     "{\"request_id\": \"r%" PRId64
-                     "\", \"input_toks\": %d, \"output_toks\": %d, "
+                     "{\"request_id\": \"r%" PRId64 "\", \"input_toks\": %d, \"output_toks\": %d, "
                      "\"arrival_time\": %.6f}\n",
                      m->row, (int)draw(m, 900), (int)draw(m, 90),
                      1.7e9 + (double)draw_time_us(m) / 1e6);
 }
 
 static void otel(making *m) {
-  blis_buffer_string(&m->text,
-                     "{\"resourceSpans\": [{\"scopeSpans\": [{\"spans\": [");
+  blis_buffer_string(&m->text, "{\"resourceSpans\": [{\"scopeSpans\": [{\"spans\": [");
   int64_t spans = draw(m, 4);
   for (int64_t i = 0; i < spans; i++) {
-    blis_buffer_format(
-        &m->text,
-        "%s{\"name\": \"x\", \"startTimeUnixNano\": \"%" PRId64
-        "\", \"attributes\": [{\"key\": \"%s\", \"value\": {\"intValue\": "
-        "\"%d\"}}, {\"key\": \"llm.conversation_id\", \"value\": "
-        "{\"stringValue\": \"c%d\"}}]}",
-        i > 0 ? ", " : "",
-        INT64_C(1700000000000000000) + draw_time_us(m) * 1000,
-        draw(m, 5) == 0 ? "other" : "llm.prompt_tokens", (int)draw(m, 900),
-        (int)draw(m, 30));
+    blis_buffer_format(&m->text,
+                       "%s{\"name\": \"x\", \"startTimeUnixNano\": \"%" PRId64
+                       "\", \"attributes\": [{\"key\": \"%s\", \"value\": {\"intValue\": "
+                       "\"%d\"}}, {\"key\": \"llm.conversation_id\", \"value\": "
+                       "{\"stringValue\": \"c%d\"}}]}",
+                       i > 0 ? ", " : "", INT64_C(1700000000000000000) + draw_time_us(m) * 1000,
+                       draw(m, 5) == 0 ? "other" : "llm.prompt_tokens", (int)draw(m, 900),
+                       (int)draw(m, 30));
   }
   blis_buffer_string(&m->text, "]}]}]}\n");
 }
@@ -293,8 +275,8 @@ static const trace_kind kinds[] = {
 };
 
 /* Writes a random file and returns its path. */
-static const char *write_trace(const trace_kind *kind, int64_t seed,
-                               int64_t rows, int64_t lateness_us) {
+static const char *write_trace(const trace_kind *kind, int64_t seed, int64_t rows,
+                               int64_t lateness_us) {
   making m = {.lateness_us = lateness_us};
   blis_random_init(&m.random, seed);
   blis_buffer_init(&m.text, &heap);
@@ -304,10 +286,8 @@ static const char *write_trace(const trace_kind *kind, int64_t seed,
   if (kind->header != NULL) {
     char header[200];
     char name[64];
-    snprintf(header, sizeof header,
-             "trace_version: 3\ntime_unit: us\nmode: %s\n", kind->header);
-    snprintf(name, sizeof name, "%.*s.yaml", (int)strlen(kind->name) - 4,
-             kind->name);
+    snprintf(header, sizeof header, "trace_version: 3\ntime_unit: us\nmode: %s\n", kind->header);
+    snprintf(name, sizeof name, "%.*s.yaml", (int)strlen(kind->name) - 4, kind->name);
     temp_file(name, header);
   }
   CHECK(blis_buffer_status(&m.text) == BLIS_OK);
@@ -318,11 +298,9 @@ static const char *write_trace(const trace_kind *kind, int64_t seed,
 
 /* Streams and lists. */
 
-static blis_trace_stream *open_stream(const char *path,
-                                      const blis_trace_options *options) {
+static blis_trace_stream *open_stream(const char *path, const blis_trace_options *options) {
   blis_trace_stream *stream = NULL;
-  CHECK_OK(blis_trace_stream_new(&heap, path, options, &stream, &error),
-           &error);
+  CHECK_OK(blis_trace_stream_new(&heap, path, options, &stream, &error), &error);
   return stream;
 }
 
@@ -334,8 +312,7 @@ static blis_workload *collect(blis_trace_stream *stream) {
   CHECK_OK(blis_trace_cursor_open(&alloc, stream, &cursor, &error), &error);
   blis_request_source source = blis_trace_cursor_source(cursor);
   blis_workload *list = NULL;
-  CHECK_OK(blis_workload_collect(&heap, &source, SIZE_MAX, &list, &error),
-           &error);
+  CHECK_OK(blis_workload_collect(&heap, &source, SIZE_MAX, &list, &error), &error);
   blis_trace_cursor_close(cursor);
   CHECK_EQ_I64(memory.live_bytes, 0);
   return list;
@@ -344,8 +321,7 @@ static blis_workload *collect(blis_trace_stream *stream) {
 static void check_notes(const blis_workload *list, const blis_workload *about) {
   CHECK_EQ_I64(blis_workload_note_count(list), blis_workload_note_count(about));
   for (size_t i = 0; i < blis_workload_note_count(list); i++) {
-    CHECK_STR(blis_workload_note_text(list, i),
-              blis_workload_note_text(about, i));
+    CHECK_STR(blis_workload_note_text(list, i), blis_workload_note_text(about, i));
   }
 }
 
@@ -353,8 +329,7 @@ static void check_stream(const char *path, const blis_trace_options *options) {
   blis_workload *list = read_with(path, options);
   blis_trace_stream *stream = open_stream(path, options);
   CHECK_EQ_I64(blis_trace_stream_count(stream), blis_workload_count(list));
-  CHECK_STR(blis_trace_stream_description(stream),
-            blis_workload_description(list));
+  CHECK_STR(blis_trace_stream_description(stream), blis_workload_description(list));
   check_notes(list, blis_trace_stream_about(stream));
   for (int pass = 0; pass < 2; pass++) { /* a stream can be read again */
     blis_workload *streamed = collect(stream);
@@ -425,8 +400,7 @@ static void packed_files_stream_as_well(void) {
 /* Tools. */
 
 static void tools_do_the_same_to_both(void) {
-  static const blis_trace_warp_point points[] = {
-      {0, 1000}, {500000, 2000}, {900000, 2000000}};
+  static const blis_trace_warp_point points[] = {{0, 1000}, {500000, 2000}, {900000, 2000000}};
   for (size_t k = 0; k < COUNT(kinds); k++) {
     const char *path = write_trace(&kinds[k], 9, ROWS, 25000);
     blis_workload *lists[5] = {read_trace(path)};
@@ -439,34 +413,22 @@ static void tools_do_the_same_to_both(void) {
     const blis_trace_edit edits[] = {
         {.kind = BLIS_TRACE_FILTER, .marks = marks},
         {.kind = BLIS_TRACE_SCALE, .factor = 1.7},
-        {.kind = BLIS_TRACE_WARP,
-         .points = points,
-         .point_count = COUNT(points)},
+        {.kind = BLIS_TRACE_WARP, .points = points, .point_count = COUNT(points)},
         {.kind = BLIS_TRACE_CUT,
-         .cut = {.start_us = 50000,
-                 .end_us = 700000,
-                 .skip = 3,
-                 .limit = 90,
-                 .from_zero = true}},
+         .cut = {.start_us = 50000, .end_us = 700000, .skip = 3, .limit = 90, .from_zero = true}},
     };
     for (size_t i = 0; i < COUNT(edits); i++) {
-      CHECK_OK(
-          blis_trace_apply(&heap, lists[i], &edits[i], &lists[i + 1], &error),
-          &error);
-      CHECK_OK(blis_trace_stream_apply(streams[i], &edits[i], &streams[i + 1],
-                                       &error),
-               &error);
+      CHECK_OK(blis_trace_apply(&heap, lists[i], &edits[i], &lists[i + 1], &error), &error);
+      CHECK_OK(blis_trace_stream_apply(streams[i], &edits[i], &streams[i + 1], &error), &error);
     }
     free(marks);                  /* they were copied */
     for (int i = 0; i < 4; i++) { /* the last one keeps what it needs */
       blis_trace_stream_free(streams[i]);
     }
     int64_t counted;
-    CHECK_OK(blis_trace_stream_need_count(streams[4], &counted, &error),
-             &error);
+    CHECK_OK(blis_trace_stream_need_count(streams[4], &counted, &error), &error);
     CHECK_EQ_I64(counted, blis_workload_count(lists[4]));
-    CHECK_STR(blis_trace_stream_description(streams[4]),
-              blis_workload_description(lists[4]));
+    CHECK_STR(blis_trace_stream_description(streams[4]), blis_workload_description(lists[4]));
     blis_workload *streamed = collect(streams[4]);
     check_same(lists[4], streamed);
     blis_workload_free(streamed);
@@ -497,8 +459,7 @@ static void both_are_written_alike(void) {
       const char *output = temp_file(outputs[i], "");
       CHECK_OK(blis_trace_write(&heap, output, list, NULL, &error), &error);
       size_t length = read_bytes(output, bytes[0], sizeof bytes[0]);
-      CHECK_OK(blis_trace_stream_write(&heap, output, stream, NULL, &error),
-               &error);
+      CHECK_OK(blis_trace_stream_write(&heap, output, stream, NULL, &error), &error);
       CHECK_EQ_I64(read_bytes(output, bytes[1], sizeof bytes[1]), length);
       CHECK(memcmp(bytes[0], bytes[1], length) == 0);
     }
@@ -507,8 +468,7 @@ static void both_are_written_alike(void) {
   }
 }
 
-static void check_same_lengths(const blis_length_statistics *a,
-                               const blis_length_statistics *b) {
+static void check_same_lengths(const blis_length_statistics *a, const blis_length_statistics *b) {
   CHECK(a->sum == b->sum && a->min == b->min && a->max == b->max);
   CHECK(a->p50 == b->p50 && a->p90 == b->p90 && a->p99 == b->p99);
   CHECK_EQ_DOUBLE(a->mean, b->mean);
@@ -564,8 +524,7 @@ static void impossible_edits_are_refused(void) {
       {.kind = BLIS_TRACE_SCALE, .factor = 0},
   };
   for (size_t i = 0; i < COUNT(edits); i++) {
-    CHECK(blis_trace_stream_apply(stream, &edits[i], &made, &error) ==
-          BLIS_ERR_INVALID);
+    CHECK(blis_trace_stream_apply(stream, &edits[i], &made, &error) == BLIS_ERR_INVALID);
   }
   CHECK_CONTAINS(error.message, "the rate factor is 0");
   CHECK(made == NULL);
@@ -619,8 +578,7 @@ static const char *write_late_row(int64_t distance) {
   blis_buffer_string(&text, "arrived_at,num_prefill_tokens,num_decode_tokens\n"
                             "0,1,1\n");
   for (int64_t i = 0; i < LONG; i++) {
-    blis_buffer_format(&text, "%d,9,9\n%s", (int)i + 2,
-                       i + 1 == distance ? "1,5,5\n" : "");
+    blis_buffer_format(&text, "%d,9,9\n%s", (int)i + 2, i + 1 == distance ? "1,5,5\n" : "");
   }
   CHECK(blis_buffer_status(&text) == BLIS_OK);
   const char *path = temp_file("late.csv", blis_buffer_text(&text));
@@ -639,13 +597,11 @@ static void what_cannot_be_streamed_says_so(void) {
   check_no_stream("tests/data/traces/vllm.json",
                   "vllm.json: a single JSON text cannot be streamed");
   check_no_stream(temp_file("x.txt", "hello\n"), "not recognised as a trace");
-  check_no_stream(temp_file("bad.csv",
-                            "arrived_at,num_prefill_tokens,num_decode_tokens\n"
-                            "0,1,1\n5,1,-1\n"),
+  check_no_stream(temp_file("bad.csv", "arrived_at,num_prefill_tokens,num_decode_tokens\n"
+                                       "0,1,1\n5,1,-1\n"),
                   "bad.csv:3: column 'num_decode_tokens': '-1' is not allowed");
-  check_no_stream(
-      temp_file("bad.csv", "arrived_at,num_prefill_tokens,num_decode_tokens"),
-      "the trace has no rows");
+  check_no_stream(temp_file("bad.csv", "arrived_at,num_prefill_tokens,num_decode_tokens"),
+                  "the trace has no rows");
 }
 
 static void changed_files_are_noticed(void) {
@@ -653,10 +609,9 @@ static void changed_files_are_noticed(void) {
       "arrived_at,num_prefill_tokens,num_decode_tokens\n0,1,1\n1,1,1\n",
       "arrived_at,num_prefill_tokens,num_decode_tokens\n0,1,1\n2,1,1\n1,1,1\n"};
   for (size_t i = 0; i < COUNT(contents); i++) {
-    const char *path = temp_file(
-        "changes.csv",
-        "arrived_at,num_prefill_tokens,num_decode_tokens\n0,1,1\n1,1,1\n"
-        "2,1,1\n");
+    const char *path =
+        temp_file("changes.csv", "arrived_at,num_prefill_tokens,num_decode_tokens\n0,1,1\n1,1,1\n"
+                                 "2,1,1\n");
     blis_trace_stream *stream = open_stream(path, NULL);
     temp_file("changes.csv", contents[i]);
     blis_trace_cursor *cursor;
@@ -677,8 +632,7 @@ static void changed_files_are_noticed(void) {
 static void small_files_are_lists(void) {
   blis_workload *list;
   blis_trace_stream *stream;
-  CHECK_OK(blis_trace_open(&heap, "tests/data/mooncake.jsonl", NULL, &list,
-                           &stream, &error),
+  CHECK_OK(blis_trace_open(&heap, "tests/data/mooncake.jsonl", NULL, &list, &stream, &error),
            &error);
   CHECK(list != NULL && stream == NULL);
   blis_workload_free(list);
@@ -692,8 +646,7 @@ static blis_status stream_with_failure_at(const char *path, long request) {
   blis_trace_stream *stream = NULL;
   blis_trace_cursor *cursor = NULL;
   bool done = false;
-  blis_status status =
-      blis_trace_stream_new(&alloc, path, NULL, &stream, &error);
+  blis_status status = blis_trace_stream_new(&alloc, path, NULL, &stream, &error);
   if (status == BLIS_OK) {
     status = blis_trace_cursor_open(&alloc, stream, &cursor, &error);
   }
@@ -752,8 +705,8 @@ static void memory_does_not_grow_with_rows(void) {
     /* A list has 144 bytes a row; a chat of bailian 100 while it is surveyed,
      * a line of calls in llmservingsim a session. */
     CHECK(many < few + 19000 * 100);
-    bool has_few_texts = strstr(kinds[k].name, "bailian") == NULL &&
-                         strstr(kinds[k].name, "llmservingsim") == NULL;
+    bool has_few_texts =
+        strstr(kinds[k].name, "bailian") == NULL && strstr(kinds[k].name, "llmservingsim") == NULL;
     CHECK(!has_few_texts || many < few + 20000);
   }
 }

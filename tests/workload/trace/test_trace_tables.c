@@ -13,8 +13,7 @@ static void burstgpt_arrives_from_its_first_row(void) {
   };
   blis_workload *workload = read_trace(FOLDER "burstgpt_1.csv");
   check_requests(workload, rows, COUNT(rows));
-  CHECK_STR(blis_workload_description(workload),
-            "burstgpt trace burstgpt_1.csv");
+  CHECK_STR(blis_workload_description(workload), "burstgpt trace burstgpt_1.csv");
   CHECK_EQ_I64(blis_workload_note_count(workload), 1);
   CHECK_CONTAINS(blis_workload_note_text(workload, 0),
                  "burstgpt_1.csv: failed requests skipped, since");
@@ -25,10 +24,8 @@ static void burstgpt_sessions_have_rounds(void) {
   static const char first[] = "3c1b1f2e-8a55-4d0e-9d57-0a5d0a4c1a01";
   static const char second[] = "77f0d6a4-14c9-4a0c-8a7e-5be0c25d9b02";
   const expected_request rows[] = {
-      {1, 0, 120, 64, second, 0, "ChatGPT"},
-      {0, 12000000, 906, 446, first, 0, "GPT-4"},
-      {3, 32000000, 55, 12, "", 0, "ChatGPT"},
-      {4, 42000000, 201, 80, second, 1, "ChatGPT"},
+      {1, 0, 120, 64, second, 0, "ChatGPT"},       {0, 12000000, 906, 446, first, 0, "GPT-4"},
+      {3, 32000000, 55, 12, "", 0, "ChatGPT"},     {4, 42000000, 201, 80, second, 1, "ChatGPT"},
       {2, 63250000, 1390, 210, first, 1, "GPT-4"},
   };
   blis_workload *workload = read_trace(FOLDER "burstgpt_2.csv");
@@ -61,15 +58,13 @@ static void splitwise_applications_are_clients(void) {
 
 static void wrong_rows_are_named(void) {
   static const bad_trace cases[] = {
-      {BURST "x,GPT-4,1,2,3\n",
-       "bad.csv:2: column 'Timestamp': 'x' is not a number"},
+      {BURST "x,GPT-4,1,2,3\n", "bad.csv:2: column 'Timestamp': 'x' is not a number"},
       {BURST "1,GPT-4,1,2,3\n-1,GPT-4,1,2,3\n",
        "bad.csv:3: column 'Timestamp': '-1' is not allowed"},
       {BURST "1,GPT-4,1.5,2,3\n",
        "bad.csv:2: column 'Request tokens': '1.5' is not a whole number"},
-      {BURST "1,GPT-4,1,-2,3\n",
-       "bad.csv:2: column 'Response tokens': '-2' is not allowed, "
-       "expected 0 to 1000000000"},
+      {BURST "1,GPT-4,1,-2,3\n", "bad.csv:2: column 'Response tokens': '-2' is not allowed, "
+                                 "expected 0 to 1000000000"},
       {BURST "1,GPT-4,1,2\n", "bad.csv:2: "},
       {BURST, "bad.csv: the trace has no rows"},
       {BURST "1,GPT-4,1,0,1\n", "bad.csv: the trace has no rows"},
@@ -81,10 +76,8 @@ static void wrong_rows_are_named(void) {
       {"num_prefill_tokens,num_decode_tokens,num_total_tokens,pd_ratio\n"
        "1,2,3,0.5\n",
        "no column 'arrived_at'"},
-      {SPLIT "0,0,1,5,many\n",
-       "bad.csv:2: column 'token_size': 'many' is not a number"},
-      {SPLIT "0,0,2,5,6\n",
-       "bad.csv:2: column 'batch_size': '2' is not allowed"},
+      {SPLIT "0,0,1,5,many\n", "bad.csv:2: column 'token_size': 'many' is not a number"},
+      {SPLIT "0,0,2,5,6\n", "bad.csv:2: column 'batch_size': '2' is not allowed"},
   };
   check_refused("bad.csv", cases, COUNT(cases));
 }
@@ -121,12 +114,12 @@ static void out_of_memory_is_an_error(void) {
 }
 
 static void azure_traces_may_count_images(void) {
-  blis_workload *workload = read_trace(
-      temp_file("lmm.csv", "TIMESTAMP,NumImages,ContextTokens,GeneratedTokens\n"
-                           "2024-10-15 00:00:00.009930+00:00,2,300,5\n"
-                           "2024-10-15 00:00:01+00:00,0,20,7\n"));
-  static const expected_request expected[] = {
-      {0, 0, 300, 5, NULL, 0, NULL}, {1, 990070, 20, 7, NULL, 0, NULL}};
+  blis_workload *workload =
+      read_trace(temp_file("lmm.csv", "TIMESTAMP,NumImages,ContextTokens,GeneratedTokens\n"
+                                      "2024-10-15 00:00:00.009930+00:00,2,300,5\n"
+                                      "2024-10-15 00:00:01+00:00,0,20,7\n"));
+  static const expected_request expected[] = {{0, 0, 300, 5, NULL, 0, NULL},
+                                              {1, 990070, 20, 7, NULL, 0, NULL}};
   check_requests(workload, expected, COUNT(expected));
   blis_workload_free(workload);
 }

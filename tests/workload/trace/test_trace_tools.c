@@ -21,8 +21,7 @@ typedef struct row {
 static uint32_t text(blis_workload *workload, const char *content) {
   uint32_t id = 0;
   if (content != NULL) {
-    CHECK(blis_workload_text(workload, content, strlen(content), &id) ==
-          BLIS_OK);
+    CHECK(blis_workload_text(workload, content, strlen(content), &id) == BLIS_OK);
   }
   return id;
 }
@@ -54,8 +53,7 @@ static blis_workload *make(const row *rows, size_t count) {
 }
 
 /* Numbers and arrivals in order, and deadlines 1 ms behind; frees it. */
-static void check_rows(blis_workload *workload, const int64_t (*expected)[2],
-                       size_t count) {
+static void check_rows(blis_workload *workload, const int64_t (*expected)[2], size_t count) {
   CHECK_EQ_I64(blis_workload_count(workload), count);
   for (size_t i = 0; i < count; i++) {
     const blis_request *request = blis_workload_request(workload, i);
@@ -72,24 +70,20 @@ static const row some_rows[] = {{.arrival_us = 0},
                                 {.arrival_us = 5000},
                                 {.arrival_us = 8001}};
 
-static blis_status cut(const blis_workload *workload,
-                       const blis_trace_cut_options *options,
+static blis_status cut(const blis_workload *workload, const blis_trace_cut_options *options,
                        blis_workload **part) {
   const blis_trace_edit edit = {.kind = BLIS_TRACE_CUT, .cut = *options};
   return blis_trace_apply(&heap, workload, &edit, part, &error);
 }
 
-static blis_status scale(const blis_workload *workload, double factor,
-                         blis_workload **scaled) {
+static blis_status scale(const blis_workload *workload, double factor, blis_workload **scaled) {
   const blis_trace_edit edit = {.kind = BLIS_TRACE_SCALE, .factor = factor};
   return blis_trace_apply(&heap, workload, &edit, scaled, &error);
 }
 
-static blis_status warp(const blis_workload *workload,
-                        const blis_trace_warp_point *points, size_t count,
-                        blis_workload **warped) {
-  const blis_trace_edit edit = {
-      .kind = BLIS_TRACE_WARP, .points = points, .point_count = count};
+static blis_status warp(const blis_workload *workload, const blis_trace_warp_point *points,
+                        size_t count, blis_workload **warped) {
+  const blis_trace_edit edit = {.kind = BLIS_TRACE_WARP, .points = points, .point_count = count};
   return blis_trace_apply(&heap, workload, &edit, warped, &error);
 }
 
@@ -128,8 +122,7 @@ static void cuts_that_cannot_be_are_refused(void) {
   } cases[] = {
       {{.start_us = -1}, "start_us is -1; it must be at least 0"},
       {{.limit = -5}, "limit is -5; it must be at least 0"},
-      {{.start_us = 7, .end_us = 7},
-       "end_us is 7; it must be after start_us, which is 7"},
+      {{.start_us = 7, .end_us = 7}, "end_us is 7; it must be after start_us, which is 7"},
   };
   blis_workload *workload = make(some_rows, COUNT(some_rows));
   for (size_t i = 0; i < COUNT(cases); i++) {
@@ -158,10 +151,8 @@ static void filters_keep_what_is_marked(void) {
 /* Scale and warp. */
 
 static void scaling_divides_times(void) {
-  static const int64_t twice[][2] = {
-      {0, 0}, {1, 500}, {2, 500}, {3, 2500}, {4, 4001}};
-  static const int64_t third[][2] = {
-      {0, 0}, {1, 3000}, {2, 3000}, {3, 15000}, {4, 24003}};
+  static const int64_t twice[][2] = {{0, 0}, {1, 500}, {2, 500}, {3, 2500}, {4, 4001}};
+  static const int64_t third[][2] = {{0, 0}, {1, 3000}, {2, 3000}, {3, 15000}, {4, 24003}};
   blis_workload *workload = make(some_rows, COUNT(some_rows));
   blis_workload *scaled;
   CHECK_OK(scale(workload, 2, &scaled), &error);
@@ -184,12 +175,11 @@ static void scaling_divides_times(void) {
 static void warps_go_through_their_points(void) {
   static const blis_trace_warp_point points[] = {
       {1000, 0}, {3000, 1000}, {5000, 1000}, {7000, 9000}};
-  static const row rows[] = {{.arrival_us = 1000}, {.arrival_us = 1500},
-                             {.arrival_us = 3000}, {.arrival_us = 4999},
-                             {.arrival_us = 5001}, {.arrival_us = 7000},
+  static const row rows[] = {{.arrival_us = 1000}, {.arrival_us = 1500}, {.arrival_us = 3000},
+                             {.arrival_us = 4999}, {.arrival_us = 5001}, {.arrival_us = 7000},
                              {.arrival_us = 7500}};
-  static const int64_t expected[][2] = {
-      {0, 0}, {1, 250}, {2, 1000}, {3, 1000}, {4, 1004}, {5, 9000}, {6, 9500}};
+  static const int64_t expected[][2] = {{0, 0},    {1, 250},  {2, 1000}, {3, 1000},
+                                        {4, 1004}, {5, 9000}, {6, 9500}};
   blis_workload *workload = make(rows, COUNT(rows));
   blis_workload *warped;
   CHECK_OK(warp(workload, points, COUNT(points), &warped), &error);
@@ -197,9 +187,8 @@ static void warps_go_through_their_points(void) {
 
   /* One point is a shift. */
   static const blis_trace_warp_point one[] = {{1200, 1100}};
-  static const int64_t shifted[][2] = {{0, 900},  {1, 1400}, {2, 2900},
-                                       {3, 4899}, {4, 4901}, {5, 6900},
-                                       {6, 7400}};
+  static const int64_t shifted[][2] = {{0, 900},  {1, 1400}, {2, 2900}, {3, 4899},
+                                       {4, 4901}, {5, 6900}, {6, 7400}};
   CHECK_OK(warp(workload, one, 1, &warped), &error);
   check_rows(warped, shifted, COUNT(shifted));
   blis_workload_free(workload);
@@ -221,8 +210,7 @@ static void warps_that_cannot_be_are_refused(void) {
   blis_workload *workload = make(some_rows, COUNT(some_rows));
   for (size_t i = 0; i < COUNT(cases); i++) {
     blis_workload *warped = NULL;
-    CHECK_STATUS(warp(workload, cases[i].points, cases[i].count, &warped),
-                 BLIS_ERR_INVALID);
+    CHECK_STATUS(warp(workload, cases[i].points, cases[i].count, &warped), BLIS_ERR_INVALID);
     CHECK_CONTAINS(error.message, cases[i].message);
     CHECK(warped == NULL);
   }
@@ -236,11 +224,9 @@ static void the_first_turns_are_kept(void) {
   size_t count = 0;
   /* Session A has turns 1 to 10, B 1 to 3, in between; one has no session. */
   for (int32_t turn = 1; turn <= 10; turn++) {
-    rows[count++] =
-        (row){.arrival_us = turn * 100, .session = "A", .round_index = turn};
+    rows[count++] = (row){.arrival_us = turn * 100, .session = "A", .round_index = turn};
     if (turn <= 3) {
-      rows[count++] = (row){
-          .arrival_us = turn * 100 + 50, .session = "B", .round_index = turn};
+      rows[count++] = (row){.arrival_us = turn * 100 + 50, .session = "B", .round_index = turn};
     }
   }
   rows[count++] = (row){.arrival_us = 5};
@@ -256,8 +242,7 @@ static void the_first_turns_are_kept(void) {
   CHECK_OK(blis_trace_cap(&heap, workload, 1, &capped, &error), &error);
   static const int64_t expected[][2] = {{13, 5}, {0, 100}, {1, 150}};
   check_rows(capped, expected, COUNT(expected));
-  CHECK_STATUS(blis_trace_cap(&heap, workload, 0, &capped, &error),
-               BLIS_ERR_INVALID);
+  CHECK_STATUS(blis_trace_cap(&heap, workload, 0, &capped, &error), BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, "max_turns is 0; it must be at least 1");
   blis_workload_free(workload);
 }
@@ -303,8 +288,7 @@ static void caps_agree_with_counting(void) {
                    (other->round_index == request->round_index && k < i));
       }
       if (request->session == 0 || before < cap) {
-        CHECK_EQ_I64(blis_workload_request(capped, next++)->number,
-                     request->number);
+        CHECK_EQ_I64(blis_workload_request(capped, next++)->number, request->number);
       }
     }
     CHECK_EQ_I64(blis_workload_count(capped), next);
@@ -320,8 +304,7 @@ static const row left_rows[] = {
 static const row right_rows[] = {
     {50, "x", 0, NULL, 0}, {200, "s", 0, "g", 7}, {400, "s#2", 1, "g", 9}};
 
-static blis_workload *merge_two(const blis_workload *left,
-                                const blis_workload *right, bool same) {
+static blis_workload *merge_two(const blis_workload *left, const blis_workload *right, bool same) {
   const blis_workload *const both[] = {left, right};
   blis_workload *merged;
   CHECK_OK(blis_trace_merge(&heap, both, 2, same, &merged, &error), &error);
@@ -339,9 +322,8 @@ static void merged_workloads_have_nothing_in_common(void) {
     const char *session;
     const char *group;
     uint64_t stream;
-  } expected[] = {{50, "x", "", 0},   {100, "s", "g", 1},
-                  {200, "s", "g", 1}, {200, "s#2", "g#2", 2},
-                  {300, "", "h", 3},  {400, "s#2#2", "g#2", 4}};
+  } expected[] = {{50, "x", "", 0},       {100, "s", "g", 1}, {200, "s", "g", 1},
+                  {200, "s#2", "g#2", 2}, {300, "", "h", 3},  {400, "s#2#2", "g#2", 4}};
   CHECK_EQ_I64(blis_workload_count(merged), COUNT(expected));
   for (size_t i = 0; i < COUNT(expected); i++) {
     const blis_request *request = blis_workload_request(merged, i);
@@ -377,8 +359,7 @@ static void merged_parts_are_the_whole(void) {
     blis_workload_free(owned[i]);
   }
   blis_workload_free(whole);
-  CHECK_STATUS(blis_trace_merge(&heap, NULL, 0, true, &merged, &error),
-               BLIS_ERR_INVALID);
+  CHECK_STATUS(blis_trace_merge(&heap, NULL, 0, true, &merged, &error), BLIS_ERR_INVALID);
 }
 
 /* Memory. */
@@ -386,21 +367,18 @@ static void merged_parts_are_the_whole(void) {
 typedef blis_status tool(const blis_alloc *alloc, const blis_workload *workload,
                          blis_workload **result);
 
-static blis_status cut_some(const blis_alloc *alloc,
-                            const blis_workload *workload,
+static blis_status cut_some(const blis_alloc *alloc, const blis_workload *workload,
                             blis_workload **result) {
   const blis_trace_edit edit = {.kind = BLIS_TRACE_CUT, .cut = {.skip = 1}};
   return blis_trace_apply(alloc, workload, &edit, result, &error);
 }
 
-static blis_status cap_some(const blis_alloc *alloc,
-                            const blis_workload *workload,
+static blis_status cap_some(const blis_alloc *alloc, const blis_workload *workload,
                             blis_workload **result) {
   return blis_trace_cap(alloc, workload, 1, result, &error);
 }
 
-static blis_status merge_some(const blis_alloc *alloc,
-                              const blis_workload *workload,
+static blis_status merge_some(const blis_alloc *alloc, const blis_workload *workload,
                               blis_workload **result) {
   const blis_workload *const both[] = {workload, workload};
   return blis_trace_merge(alloc, both, 2, false, result, &error);

@@ -24,16 +24,14 @@ static const example examples[] = {
      "[{\"input_toks\": "
      "5, \"output_toks\": 1, \"tool\": 4}]}\n",
      "'wish', 'tool'"},
-    {"TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46,3,4\n",
-     NULL},
+    {"TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46,3,4\n", NULL},
     {"TIMESTAMP,NumImages,ContextTokens,GeneratedTokens\n"
      "2023-11-16 18:15:46,1,3,4\n",
      "'NumImages'"},
     {"arrived_at,num_prefill_tokens,num_decode_tokens,a,b,c,d,e,f,g\n"
      "0,3,4,,,,,,,\n",
      "'a', 'b', 'c', 'd', 'e', 'f' and others"},
-    {"arrived_at,num_prefill_tokens,num_decode_tokens,a\033[1m\n0,3,4,\n",
-     "'a\\x1b[1m'"},
+    {"arrived_at,num_prefill_tokens,num_decode_tokens,a\033[1m\n0,3,4,\n", "'a\\x1b[1m'"},
     {"{\"input_lens\": [3], \"output_lens\": [4], \"start_times\": [0], "
      "\"mean_ttft_ms\": 1, \"ttfts\": [1], \"users\": [\"x\"]}",
      "'users'"},
@@ -53,8 +51,7 @@ static const char *unread_of(const blis_workload *workload) {
 
 static void unread_fields_are_told(void) {
   for (size_t i = 0; i < COUNT(examples); i++) {
-    blis_workload *workload =
-        read_trace(temp_file("trace.txt", examples[i].content));
+    blis_workload *workload = read_trace(temp_file("trace.txt", examples[i].content));
     const char *unread = unread_of(workload);
     CHECK((unread == NULL) == (examples[i].unread == NULL));
     if (unread != NULL) {

@@ -9,8 +9,7 @@
 static blis_error error;
 static blis_alloc heap;
 
-static blis_workload *read_trace(const char *path,
-                                 const blis_trace_options *options) {
+static blis_workload *read_trace(const char *path, const blis_trace_options *options) {
   blis_workload *workload = NULL;
   CHECK_OK(blis_trace_read(&heap, path, options, &workload, &error), &error);
   return workload;
@@ -28,8 +27,7 @@ typedef struct expected_row {
   uint32_t output_tokens;
 } expected_row;
 
-static void check_rows(const blis_workload *workload, const expected_row *rows,
-                       size_t count) {
+static void check_rows(const blis_workload *workload, const expected_row *rows, size_t count) {
   CHECK_EQ_I64(blis_workload_count(workload), count);
   for (size_t i = 0; i < count; i++) {
     const blis_request *request = blis_workload_request(workload, i);
@@ -44,10 +42,8 @@ static void check_rows(const blis_workload *workload, const expected_row *rows,
 /* Counts and times as recorded from a replay by BLIS. */
 
 static void generated_rows_have_the_prefix_of_their_group(void) {
-  static const expected_row rows[] = {{0, 500000, 53, 1},
-                                      {1, 1000000, 60, 1},
-                                      {2, 1500000, 50, 3},
-                                      {3, 2000000, 54, 7}};
+  static const expected_row rows[] = {
+      {0, 500000, 53, 1}, {1, 1000000, 60, 1}, {2, 1500000, 50, 3}, {3, 2000000, 54, 7}};
   blis_workload *workload = read_trace("tests/data/tracev2/t1.csv", NULL);
   check_rows(workload, rows, COUNT(rows));
   for (size_t i = 0; i < COUNT(rows); i++) {
@@ -74,9 +70,8 @@ static void a_prefix_needs_a_group(void) {
   CHECK_STR(text_of(workload, request->slo_class), "critical");
   blis_workload_free(workload);
 
-  static const expected_row rows[] = {{0, 0, 80, 4},      {1, 30000, 80, 4},
-                                      {2, 60000, 80, 4},  {3, 154692, 80, 4},
-                                      {4, 191346, 80, 4}, {5, 215684, 80, 4},
+  static const expected_row rows[] = {{0, 0, 80, 4},      {1, 30000, 80, 4},  {2, 60000, 80, 4},
+                                      {3, 154692, 80, 4}, {4, 191346, 80, 4}, {5, 215684, 80, 4},
                                       {6, 309053, 80, 4}};
   workload = read_trace("tests/data/tracev2/cct.csv", NULL);
   check_rows(workload, rows, COUNT(rows));
@@ -106,12 +101,11 @@ static void observed_rows_are_put_on_the_clock_of_their_deadlines(void) {
   CHECK_EQ_I64(blis_workload_request(workload, 2)->deadline_us, 60459732);
   blis_workload_free(workload);
 
-  static const expected_row epoch_rows[] = {
-      {1, INT64_C(1795239660800254), 70, 4},
-      {2, INT64_C(1795239661080124), 70, 4},
-      {3, INT64_C(1795239661085487), 70, 4},
-      {4, INT64_C(1795239661321805), 70, 4},
-      {5, INT64_C(1795239661506367), 70, 4}};
+  static const expected_row epoch_rows[] = {{1, INT64_C(1795239660800254), 70, 4},
+                                            {2, INT64_C(1795239661080124), 70, 4},
+                                            {3, INT64_C(1795239661085487), 70, 4},
+                                            {4, INT64_C(1795239661321805), 70, 4},
+                                            {5, INT64_C(1795239661506367), 70, 4}};
   blis_trace_options options = {.keep_epoch = true};
   workload = read_trace("tests/data/tracev2/o.csv", &options);
   check_rows(workload, epoch_rows, COUNT(epoch_rows));
@@ -119,12 +113,10 @@ static void observed_rows_are_put_on_the_clock_of_their_deadlines(void) {
 }
 
 static void measured_input_counts_without_a_group(void) {
-  static const expected_row rows[] = {{0, INT64_C(1795239704361144), 70, 10},
-                                      {1, INT64_C(1795239704516688), 70, 10},
-                                      {2, INT64_C(1795239704534019), 109, 10},
-                                      {3, INT64_C(1795239704648216), 109, 10},
-                                      {4, INT64_C(1795239704666510), 150, 10},
-                                      {5, INT64_C(1795239704780125), 150, 10}};
+  static const expected_row rows[] = {
+      {0, INT64_C(1795239704361144), 70, 10},  {1, INT64_C(1795239704516688), 70, 10},
+      {2, INT64_C(1795239704534019), 109, 10}, {3, INT64_C(1795239704648216), 109, 10},
+      {4, INT64_C(1795239704666510), 150, 10}, {5, INT64_C(1795239704780125), 150, 10}};
   blis_trace_options options = {.keep_epoch = true};
   blis_workload *workload = read_trace("tests/data/tracev2/os.csv", &options);
   check_rows(workload, rows, COUNT(rows));
@@ -132,8 +124,7 @@ static void measured_input_counts_without_a_group(void) {
 }
 
 static void either_file_or_their_stem_may_be_given(void) {
-  static const char *const paths[] = {"tests/data/tracev2/t1",
-                                      "tests/data/tracev2/t1.csv",
+  static const char *const paths[] = {"tests/data/tracev2/t1", "tests/data/tracev2/t1.csv",
                                       "tests/data/tracev2/t1.yaml"};
   for (size_t i = 0; i < COUNT(paths); i++) {
     for (int named = 0; named < 2; named++) {
@@ -147,8 +138,7 @@ static void either_file_or_their_stem_may_be_given(void) {
   blis_workload_free(read_trace("tests/data/tracev2/t1", &options));
   options.header_path = "tests/data/tracev2/no.yaml";
   blis_workload *workload;
-  CHECK_STATUS(blis_trace_read(&heap, "tests/data/tracev2/t1", &options,
-                               &workload, &error),
+  CHECK_STATUS(blis_trace_read(&heap, "tests/data/tracev2/t1", &options, &workload, &error),
                BLIS_ERR_IO);
   CHECK_CONTAINS(error.message, "tests/data/tracev2/no.yaml");
 }
@@ -162,18 +152,16 @@ static const char *write_trace(const char *header, const char *data) {
 }
 
 static void columns_are_found_by_name(void) {
-  blis_workload *workload = read_trace(
-      write_trace(HEADER,
-                  "output_tokens,slo_target_us,prefix_group,arrival_time_us,"
-                  "extra,request_id,input_tokens,prefix_length\r\n"
-                  "3,100,g,20,x,7,10,0\r\n"
-                  "\r\n"
-                  "4,0,g,10,x,5,11,64,more,fields\r\n"
-                  "5,0,g,30,x,6,12,99\r\n"),
-      NULL);
+  blis_workload *workload =
+      read_trace(write_trace(HEADER, "output_tokens,slo_target_us,prefix_group,arrival_time_us,"
+                                     "extra,request_id,input_tokens,prefix_length\r\n"
+                                     "3,100,g,20,x,7,10,0\r\n"
+                                     "\r\n"
+                                     "4,0,g,10,x,5,11,64,more,fields\r\n"
+                                     "5,0,g,30,x,6,12,99\r\n"),
+                 NULL);
   /* The first length of the group, 64, holds for all its rows. */
-  static const expected_row rows[] = {
-      {5, 10, 75, 4}, {7, 20, 74, 3}, {6, 30, 76, 5}};
+  static const expected_row rows[] = {{5, 10, 75, 4}, {7, 20, 74, 3}, {6, 30, 76, 5}};
   check_rows(workload, rows, COUNT(rows));
   CHECK_EQ_I64(blis_workload_request(workload, 2)->prefix_tokens, 99);
   blis_workload_free(workload);
@@ -214,11 +202,10 @@ static const bad_row bad_rows[] = {
 };
 
 static const char *const all_columns[] = {
-    "request_id",   "client_id",           "round_index",     "prefix_length",
-    "streaming",    "input_tokens",        "output_tokens",   "text_tokens",
-    "image_tokens", "audio_tokens",        "video_tokens",    "reason_ratio",
-    "deadline_us",  "server_input_tokens", "arrival_time_us", "send_time_us",
-    "num_chunks",   "vllm_priority",       "slo_target_us",   "think_time_us"};
+    "request_id",   "client_id",     "round_index",   "prefix_length",       "streaming",
+    "input_tokens", "output_tokens", "text_tokens",   "image_tokens",        "audio_tokens",
+    "video_tokens", "reason_ratio",  "deadline_us",   "server_input_tokens", "arrival_time_us",
+    "send_time_us", "num_chunks",    "vllm_priority", "slo_target_us",       "think_time_us"};
 
 /* Row 5 of a file whose other rows are good; one field is replaced. */
 static const char *write_bad_row(const bad_row *bad) {
@@ -242,8 +229,8 @@ static const char *write_bad_row(const bad_row *bad) {
       if (row >= 0 && strcmp(column, "think_time_us") == 0 && row < 4) {
         shown = ""; /* allowed: 0 */
       }
-      length += (size_t)snprintf(data + length, sizeof data - length, "%s%s",
-                                 i > 0 ? "," : "", shown);
+      length +=
+          (size_t)snprintf(data + length, sizeof data - length, "%s%s", i > 0 ? "," : "", shown);
     }
     length += (size_t)snprintf(data + length, sizeof data - length, "\n");
   }
@@ -253,8 +240,7 @@ static const char *write_bad_row(const bad_row *bad) {
 static void wrong_fields_are_named(void) {
   for (size_t i = 0; i < COUNT(bad_rows); i++) {
     blis_workload *workload;
-    CHECK_STATUS(blis_trace_read(&heap, write_bad_row(&bad_rows[i]), NULL,
-                                 &workload, &error),
+    CHECK_STATUS(blis_trace_read(&heap, write_bad_row(&bad_rows[i]), NULL, &workload, &error),
                  BLIS_ERR_PARSE);
     CHECK_CONTAINS(error.message, bad_rows[i].message);
     CHECK_CONTAINS(error.message, "t.csv:6:");
@@ -278,8 +264,7 @@ static void wrong_files_are_named(void) {
        "4"},
       {HEADER, DATA "0,1,2,3\n1,2,3", "t.csv:3: the row has 3 fields"},
       {HEADER, DATA, "the trace has no rows"},
-      {HEADER, "request_id,arrival_time_us,output_tokens\n0,1,2\n",
-       "input_tokens"},
+      {HEADER, "request_id,arrival_time_us,output_tokens\n0,1,2\n", "input_tokens"},
       {HEADER "speed: 3\n", DATA "0,1,2,3\n", "t.yaml:4: unknown key 'speed'"},
       {HEADER "mod: real\n", DATA "0,1,2,3\n", "did you mean 'mode'?"},
       {HEADER "server:\n  modle: x\n", DATA "0,1,2,3\n",
@@ -290,8 +275,7 @@ static void wrong_files_are_named(void) {
       {HEADER "kv_offload:\n  secondary_tiers: 3\n", DATA "0,1,2,3\n",
        "t.yaml:5: key 'secondary_tiers'"},
       {HEADER "network: 3\n", DATA "0,1,2,3\n", "t.yaml:4: key 'network'"},
-      {HEADER "warm_up_requests: x\n", DATA "0,1,2,3\n",
-       "t.yaml:4: key 'warm_up_requests'"},
+      {HEADER "warm_up_requests: x\n", DATA "0,1,2,3\n", "t.yaml:4: key 'warm_up_requests'"},
       {HEADER "session_context_growth: fast\n", DATA "0,1,2,3\n",
        "t.yaml:4: key 'session_context_growth': 'fast' is unknown; "
        "expected "
@@ -308,8 +292,7 @@ static void wrong_files_are_named(void) {
     blis_alloc alloc = blis_alloc_probed(&memory);
     blis_workload *workload;
     const char *path = write_trace(cases[i].header, cases[i].data);
-    CHECK_STATUS(blis_trace_read(&alloc, path, NULL, &workload, &error),
-                 BLIS_ERR_PARSE);
+    CHECK_STATUS(blis_trace_read(&alloc, path, NULL, &workload, &error), BLIS_ERR_PARSE);
     CHECK_CONTAINS(error.message, cases[i].message);
     CHECK_EQ_I64(memory.live_bytes, 0);
   }
@@ -329,20 +312,20 @@ static void odd_headers_become_notes(void) {
 }
 
 static void every_header_of_the_format_is_accepted(void) {
-  const char *path = write_trace(
-      HEADER "created_at: \"2026-11-21T05:41:01Z\"\n"
-             "warm_up_requests: 1\nworkload_seed: 5\nworkload_spec: x.yaml\n"
-             "server:\n  type: vllm\n  model: m\n  tensor_parallel: 2\n"
-             "network: {}\n"
-             "goodput_slo_targets:\n  batch:\n    itl_ms: 13\n  critical:\n"
-             "    ttft_ms: 30\n    e2e_ms: 900.5\n"
-             "observed_kv_metrics:\n  source: tiered\n  hit_rate: 0.4\n"
-             "  block_hits: 24\n  block_queries: 60\n"
-             "kv_offload:\n  cpu_bytes_to_use: 1000000000\n"
-             "  eviction_policy: lru\n  offload_prompt_only: true\n"
-             "  secondary_tiers:\n    - type: fs\n      direct_io: true\n"
-             "      read_bandwidth: 7000\n",
-      DATA "0,1,2,3\n");
+  const char *path =
+      write_trace(HEADER "created_at: \"2026-11-21T05:41:01Z\"\n"
+                         "warm_up_requests: 1\nworkload_seed: 5\nworkload_spec: x.yaml\n"
+                         "server:\n  type: vllm\n  model: m\n  tensor_parallel: 2\n"
+                         "network: {}\n"
+                         "goodput_slo_targets:\n  batch:\n    itl_ms: 13\n  critical:\n"
+                         "    ttft_ms: 30\n    e2e_ms: 900.5\n"
+                         "observed_kv_metrics:\n  source: tiered\n  hit_rate: 0.4\n"
+                         "  block_hits: 24\n  block_queries: 60\n"
+                         "kv_offload:\n  cpu_bytes_to_use: 1000000000\n"
+                         "  eviction_policy: lru\n  offload_prompt_only: true\n"
+                         "  secondary_tiers:\n    - type: fs\n      direct_io: true\n"
+                         "      read_bandwidth: 7000\n",
+                  DATA "0,1,2,3\n");
   blis_workload *workload = read_trace(path, NULL);
   CHECK_EQ_I64(blis_workload_note_count(workload), 0);
   blis_workload_free(workload);

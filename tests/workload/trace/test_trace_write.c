@@ -47,15 +47,14 @@ static blis_trace_outcome *read_outcomes(const char *path, size_t count) {
     CHECK_OK(blis_csv_next(csv, &has_row, &error), &error);
     CHECK(has_row);
     blis_slice status = blis_csv_field(csv, blis_csv_column(csv, "status"));
-    outcomes[i].status = blis_slice_equals(status, "ok") ? BLIS_TRACE_OK
-                         : blis_slice_equals(status, "timeout")
-                             ? BLIS_TRACE_TIMEOUT
-                             : BLIS_TRACE_INCOMPLETE;
-    CHECK_OK(blis_csv_int64(csv, blis_csv_column(csv, "first_chunk_time_us"), 0,
-                            INT64_MAX, &outcomes[i].first_chunk_us, &error),
+    outcomes[i].status = blis_slice_equals(status, "ok")        ? BLIS_TRACE_OK
+                         : blis_slice_equals(status, "timeout") ? BLIS_TRACE_TIMEOUT
+                                                                : BLIS_TRACE_INCOMPLETE;
+    CHECK_OK(blis_csv_int64(csv, blis_csv_column(csv, "first_chunk_time_us"), 0, INT64_MAX,
+                            &outcomes[i].first_chunk_us, &error),
              &error);
-    CHECK_OK(blis_csv_int64(csv, blis_csv_column(csv, "last_chunk_time_us"), 0,
-                            INT64_MAX, &outcomes[i].last_chunk_us, &error),
+    CHECK_OK(blis_csv_int64(csv, blis_csv_column(csv, "last_chunk_time_us"), 0, INT64_MAX,
+                            &outcomes[i].last_chunk_us, &error),
              &error);
   }
   blis_csv_close(csv);
@@ -75,8 +74,7 @@ static void generated_traces_are_those_of_blis(void) {
   const char *header = temp_file("out.yaml", "");
   for (size_t i = 0; i < COUNT(cases); i++) {
     blis_workload *workload = read_trace(cases[i].data);
-    blis_trace_outcome *outcomes =
-        read_outcomes(cases[i].data, blis_workload_count(workload));
+    blis_trace_outcome *outcomes = read_outcomes(cases[i].data, blis_workload_count(workload));
     blis_trace_write_options options = {
         .outcomes = outcomes, .has_seed = true, .seed = cases[i].seed};
     write_trace(data, workload, &options);
@@ -99,21 +97,20 @@ static void headers_have_targets(void) {
   temp_file("out.csv", "");
   blis_workload *workload = read_trace(V2 "t1");
   write_trace(header, workload, &options);
-  check_same_file(header,
-                  temp_file("expected.yaml", "trace_version: 3\n"
-                                             "time_unit: microseconds\n"
-                                             "mode: replayed\n"
-                                             "warm_up_requests: 0\n"
-                                             "goodput_slo_targets:\n"
-                                             "    batch:\n"
-                                             "        itl_ms: 13\n"
-                                             "    critical:\n"
-                                             "        ttft_ms: 30\n"
-                                             "        e2e_ms: 900.5\n"
-                                             "    \"on\":\n"
-                                             "        ttft_ms: 1e-07\n"
-                                             "    \"two words: \\\"x\\\"\":\n"
-                                             "        ttft_ms: 1\n"));
+  check_same_file(header, temp_file("expected.yaml", "trace_version: 3\n"
+                                                     "time_unit: microseconds\n"
+                                                     "mode: replayed\n"
+                                                     "warm_up_requests: 0\n"
+                                                     "goodput_slo_targets:\n"
+                                                     "    batch:\n"
+                                                     "        itl_ms: 13\n"
+                                                     "    critical:\n"
+                                                     "        ttft_ms: 30\n"
+                                                     "        e2e_ms: 900.5\n"
+                                                     "    \"on\":\n"
+                                                     "        ttft_ms: 1e-07\n"
+                                                     "    \"two words: \\\"x\\\"\":\n"
+                                                     "        ttft_ms: 1\n"));
   blis_workload *again = read_trace(header);
   check_same(again, workload);
   CHECK_EQ_I64(blis_workload_target_count(workload), 0);
@@ -133,23 +130,21 @@ static void compact_rows_are_compact(void) {
   const char *path = temp_file("out.jsonl", "");
   blis_workload *workload = read_trace("tests/data/traces/routesim.jsonl");
   write_trace(path, workload, NULL);
-  check_same_file(
-      path,
-      temp_file("expected.jsonl",
-                "{\"ts\":0,\"prompt_tokens\":512,\"gen_tokens\":128,"
-                "\"prefix_hash\":\"system-a\",\"prefix_len\":256,"
-                "\"conversation_id\":\"c1\",\"turn\":0}\n"
-                "{\"ts\":5,\"prompt_tokens\":300,\"gen_tokens\":64,"
-                "\"prefix_hash\":\"system-a\",\"prefix_len\":256,"
-                "\"conversation_id\":\"c2\",\"turn\":0}\n"
-                "{\"id\":3,\"ts\":12,\"arrival_us\":12500,\"prompt_tokens\":"
-                "100,\"gen_tokens\":8,"
-                "\"prefix_hash\":\"system-b\",\"prefix_len\":100,"
-                "\"lora_adapter\":\"sql\"}\n"
-                "{\"id\":4,\"ts\":20,\"prompt_tokens\":40,\"gen_tokens\":0}\n"
-                "{\"id\":2,\"ts\":95,\"prompt_tokens\":800,\"gen_tokens\":32,"
-                "\"prefix_hash\":\"system-a\",\"prefix_len\":400,"
-                "\"conversation_id\":\"c1\",\"turn\":1}\n"));
+  check_same_file(path, temp_file("expected.jsonl",
+                                  "{\"ts\":0,\"prompt_tokens\":512,\"gen_tokens\":128,"
+                                  "\"prefix_hash\":\"system-a\",\"prefix_len\":256,"
+                                  "\"conversation_id\":\"c1\",\"turn\":0}\n"
+                                  "{\"ts\":5,\"prompt_tokens\":300,\"gen_tokens\":64,"
+                                  "\"prefix_hash\":\"system-a\",\"prefix_len\":256,"
+                                  "\"conversation_id\":\"c2\",\"turn\":0}\n"
+                                  "{\"id\":3,\"ts\":12,\"arrival_us\":12500,\"prompt_tokens\":"
+                                  "100,\"gen_tokens\":8,"
+                                  "\"prefix_hash\":\"system-b\",\"prefix_len\":100,"
+                                  "\"lora_adapter\":\"sql\"}\n"
+                                  "{\"id\":4,\"ts\":20,\"prompt_tokens\":40,\"gen_tokens\":0}\n"
+                                  "{\"id\":2,\"ts\":95,\"prompt_tokens\":800,\"gen_tokens\":32,"
+                                  "\"prefix_hash\":\"system-a\",\"prefix_len\":400,"
+                                  "\"conversation_id\":\"c1\",\"turn\":1}\n"));
   blis_workload_free(workload);
 }
 
@@ -188,9 +183,7 @@ static uint32_t draw(blis_random *random, int32_t n) {
 
 static uint32_t draw_text(blis_random *random, blis_workload *workload) {
   static const char *const texts[] = {
-      "",          "a",   "b,\"c\"",           " space",
-      "line\nend", "\\.", "\xc3\xa9t\xc3\xa9", "<x&y>",
-      "12",        "null"};
+      "", "a", "b,\"c\"", " space", "line\nend", "\\.", "\xc3\xa9t\xc3\xa9", "<x&y>", "12", "null"};
   const char *text = texts[draw(random, COUNT(texts))];
   uint32_t id;
   CHECK(blis_workload_text(workload, text, strlen(text), &id) == BLIS_OK);
@@ -198,17 +191,14 @@ static uint32_t draw_text(blis_random *random, blis_workload *workload) {
 }
 
 /* kind 0: nothing shared; 1: prefixes of groups; 2: of any length; 3: all. */
-static void draw_content(blis_random *random, blis_workload *workload,
-                         uint32_t kind, blis_segment segments[3],
-                         blis_request *request) {
+static void draw_content(blis_random *random, blis_workload *workload, uint32_t kind,
+                         blis_segment segments[3], blis_request *request) {
   if (kind == 1 || kind == 2) {
     char name[2] = {(char)('p' + draw(random, 3)), '\0'};
-    CHECK(blis_workload_text(workload, name, 1, &request->prefix_group) ==
-          BLIS_OK);
+    CHECK(blis_workload_text(workload, name, 1, &request->prefix_group) == BLIS_OK);
     segments[0] =
         (blis_segment){.stream = UINT64_MAX - (uint64_t)name[0],
-                       .length_tokens = kind == 1 ? 40 + (uint32_t)name[0]
-                                                  : 1 + draw(random, 200)};
+                       .length_tokens = kind == 1 ? 40 + (uint32_t)name[0] : 1 + draw(random, 200)};
     request->prefix_tokens = segments[0].length_tokens;
     request->segment_count = kind == 1 || draw(random, 4) > 0;
   } else if (kind == 3) {
@@ -225,8 +215,7 @@ static void draw_content(blis_random *random, blis_workload *workload,
     request->shared_tokens += segments[i].length_tokens;
   }
   request->segments = segments;
-  request->shares_output =
-      kind == 3 && request->segment_count > 0 && draw(random, 3) == 0;
+  request->shares_output = kind == 3 && request->segment_count > 0 && draw(random, 3) == 0;
   request->shares_last_output = request->shares_output && draw(random, 2) == 0;
   request->prompt_tokens = request->shared_tokens;
   if (!request->shares_output) {
@@ -234,9 +223,8 @@ static void draw_content(blis_random *random, blis_workload *workload,
   }
 }
 
-static void draw_request(blis_random *random, blis_workload *workload,
-                         uint32_t kind, uint32_t features,
-                         blis_request *request) {
+static void draw_request(blis_random *random, blis_workload *workload, uint32_t kind,
+                         uint32_t features, blis_request *request) {
   blis_segment segments[3];
   draw_content(random, workload, kind, segments, request);
   request->arrival_us = blis_random_int63(random) >> (13 + draw(random, 50));
@@ -279,8 +267,7 @@ static void any_workload_reads_back(void) {
     uint32_t count = 1 + draw(&random, 20);
     for (uint32_t i = 0; i < count; i++) {
       blis_request request = {.number = (int64_t)(count - i) * 3};
-      draw_request(&random, workload, (uint32_t)seed % 4,
-                   (uint32_t)seed / 4 % 8, &request);
+      draw_request(&random, workload, (uint32_t)seed % 4, (uint32_t)seed / 4 % 8, &request);
     }
     CHECK(blis_workload_seal(workload) == BLIS_OK);
     check_round_trip(workload, compact);
@@ -321,8 +308,7 @@ static void packed_traces_read_back(void) {
 
 /* Refusals. */
 
-static void check_refused_path(const char *path,
-                               const blis_trace_write_options *options,
+static void check_refused_path(const char *path, const blis_trace_write_options *options,
                                const char *message) {
   blis_workload *workload = read_trace(V2 "t1");
   CHECK(blis_trace_write(&heap, path, workload, options, &error) != BLIS_OK);
@@ -334,19 +320,16 @@ static void paths_must_tell_the_format(void) {
   check_refused_path("out.txt", NULL,
                      "out.txt: cannot tell the trace format from the name "
                      "'.txt'; expected .jsonl (routesim)");
-  check_refused_path("out.txt.gz", NULL,
-                     "cannot tell the trace format from the name '.txt'");
+  check_refused_path("out.txt.gz", NULL, "cannot tell the trace format from the name '.txt'");
   blis_trace_write_options pair = {.format = "tracev2"};
   check_refused_path("-", &pair, "cannot go to standard output");
   check_refused_path("folder/", NULL, "needs a file name");
   blis_trace_write_options options = {.format = "azure"};
-  check_refused_path(
-      "out.csv", &options,
-      "cannot write traces in the format 'azure'; known are tracev2, routesim");
+  check_refused_path("out.csv", &options,
+                     "cannot write traces in the format 'azure'; known are tracev2, routesim");
   check_refused_path("no/such/folder/out.jsonl", NULL,
                      "no/such/folder/out.jsonl: cannot be written");
-  check_refused_path("no/such/folder/out", NULL,
-                     "no/such/folder/out.csv: cannot be written");
+  check_refused_path("no/such/folder/out", NULL, "no/such/folder/out.csv: cannot be written");
   CHECK_EQ_I64(blis_trace_write_format_count(), 2);
   CHECK_STR(blis_trace_write_format_name(0), "tracev2");
 }
@@ -365,8 +348,7 @@ static void ids_must_differ(void) {
       CHECK(blis_workload_add(workload, &request) == BLIS_OK);
     }
     CHECK(blis_workload_seal(workload) == BLIS_OK);
-    CHECK_STATUS(blis_trace_write(&heap, path, workload, NULL, &error),
-                 BLIS_ERR_INVALID);
+    CHECK_STATUS(blis_trace_write(&heap, path, workload, NULL, &error), BLIS_ERR_INVALID);
     CHECK_CONTAINS(error.message, messages[i]);
     check_same_file(path, temp_file("expected", "old\n"));
     blis_trace_write_options options = {.renumber = true};
@@ -381,8 +363,7 @@ static void ids_must_differ(void) {
 
 static void out_of_memory_leaves_the_old_files(void) {
   static const char *const sources[] = {"tests/data/mooncake.jsonl", V2 "t1"};
-  const char *const targets[] = {temp_file("out.jsonl", "old\n"),
-                                 temp_file("out.csv", "old\n")};
+  const char *const targets[] = {temp_file("out.jsonl", "old\n"), temp_file("out.csv", "old\n")};
   const char *header = temp_file("out.yaml", "old\n");
   const char *old = temp_file("expected", "old\n");
   for (size_t i = 0; i < COUNT(sources); i++) {
