@@ -17,8 +17,8 @@
 
 #include "base/alloc.h"
 #include "base/array.h"
+#include "base/containers/intern.h"
 #include "base/error.h"
-#include "base/intern.h"
 #include "policy/contract/facts.h"
 
 /* By role: none, prefill, decode, encode. */

@@ -10,9 +10,9 @@
 #define BLIS_CLUSTER_CLUSTER_H
 
 #include "base/alloc.h"
+#include "base/containers/histogram.h"
+#include "base/containers/sketch.h"
 #include "base/error.h"
-#include "base/histogram.h"
-#include "base/sketch.h"
 #include "cluster/decision_sink.h"
 #include "cluster/encode.h"
 #include "cluster/gateway.h"

@@ -8,7 +8,7 @@
 #ifndef BLIS_CLUSTER_GATEWAY_RUN_H
 #define BLIS_CLUSTER_GATEWAY_RUN_H
 
-#include "base/sketch.h"
+#include "base/containers/sketch.h"
 #include "cluster/state.h"
 
 /* A sheddable request on an instance. */

@@ -10,7 +10,7 @@
 #ifndef BLIS_CLUSTER_HANDOFF_RUN_H
 #define BLIS_CLUSTER_HANDOFF_RUN_H
 
-#include "base/map.h"
+#include "base/containers/map.h"
 #include "base/time.h"
 #include "cluster/link.h"
 #include "cluster/state.h"

@@ -5,7 +5,7 @@
 #ifndef BLIS_CLUSTER_LINK_CLOCK_H
 #define BLIS_CLUSTER_LINK_CLOCK_H
 
-#include "base/event_queue.h"
+#include "base/containers/event_queue.h"
 #include "cluster/cluster.h"
 #include "cluster/link.h"
 

@@ -9,7 +9,7 @@
 #include <inttypes.h>
 
 #include "base/array.h"
-#include "base/map.h"
+#include "base/containers/map.h"
 #include "cluster/features.h"
 #include "cluster/rank_balance.h"
 

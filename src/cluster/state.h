@@ -5,9 +5,9 @@
 #define BLIS_CLUSTER_STATE_H
 
 #include "base/arena.h"
-#include "base/event_queue.h"
+#include "base/containers/event_queue.h"
+#include "base/containers/winner_tree.h"
 #include "base/pool.h"
-#include "base/winner_tree.h"
 #include "cluster/chain_cache.h"
 #include "cluster/cluster.h"
 #include "cluster/listeners.h"

@@ -18,9 +18,9 @@
 #include <stdint.h>
 
 #include "base/alloc.h"
-#include "base/block_chain.h"
+#include "base/containers/block_chain.h"
+#include "base/containers/histogram.h"
 #include "base/error.h"
-#include "base/histogram.h"
 #include "base/time.h"
 #include "instance/kv_source.h"
 #include "instance/live_request.h"

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/block_chain.h"
+#include "base/containers/block_chain.h"
 #include "workload/request.h"
 
 /* What was drawn for somebody, and what that emitted. */

@@ -12,8 +12,8 @@
 
 #include "base/alloc.h"
 #include "base/array.h"
+#include "base/containers/event_queue.h"
 #include "base/error.h"
-#include "base/event_queue.h"
 #include "instance/live_request.h"
 #include "instance/wait_queue.h"
 #include "kv/block_pool.h"

@@ -20,8 +20,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/containers/histogram.h"
 #include "base/error.h"
-#include "base/histogram.h"
 #include "base/invariant.h"
 
 /* Steps first to end - 1. */

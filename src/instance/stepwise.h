@@ -15,7 +15,7 @@
 #define BLIS_INSTANCE_STEPWISE_H
 
 #include "base/array.h"
-#include "base/event_queue.h"
+#include "base/containers/event_queue.h"
 #include "base/time.h"
 #include "instance/engine.h"
 #include "instance/sequence.h"

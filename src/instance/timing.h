@@ -11,8 +11,8 @@
 
 #include <stdint.h>
 
+#include "base/containers/histogram.h"
 #include "base/error.h"
-#include "base/histogram.h"
 #include "instance/instance.h"
 #include "latency/latency_model.h"
 

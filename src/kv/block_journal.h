@@ -17,8 +17,8 @@
 
 #include "base/alloc.h"
 #include "base/array.h"
-#include "base/block_chain.h"
-#include "base/sparse_bits.h"
+#include "base/containers/block_chain.h"
+#include "base/containers/sparse_bits.h"
 
 /* Private but for the functions below. */
 typedef struct blis_block_journal {

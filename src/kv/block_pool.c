@@ -2,9 +2,9 @@
 
 #include <inttypes.h>
 
+#include "base/containers/map.h"
 #include "base/hash.h"
 #include "base/invariant.h"
-#include "base/map.h"
 
 #define NO_BLOCK UINT32_MAX
 

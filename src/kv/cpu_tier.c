@@ -3,8 +3,8 @@
 #include <inttypes.h>
 
 #include "base/array.h"
+#include "base/containers/map.h"
 #include "base/invariant.h"
-#include "base/map.h"
 
 #define NO_ENTRY UINT32_MAX
 

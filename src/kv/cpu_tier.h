@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/alloc.h"
-#include "base/block_chain.h"
+#include "base/containers/block_chain.h"
 #include "base/error.h"
 
 typedef struct blis_cpu_tier_stats {

@@ -1,7 +1,7 @@
 #include "kv/run_pool.h"
 
+#include "base/containers/paged_map.h"
 #include "base/invariant.h"
-#include "base/paged_map.h"
 
 #define NO_ITEM UINT32_MAX
 

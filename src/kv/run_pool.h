@@ -31,7 +31,7 @@
 
 #include "base/alloc.h"
 #include "base/array.h"
-#include "base/block_chain.h"
+#include "base/containers/block_chain.h"
 #include "base/error.h"
 #include "kv/block_journal.h"
 

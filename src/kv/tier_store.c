@@ -1,8 +1,8 @@
 #include "kv/tier_store.h"
 
 #include "base/array.h"
+#include "base/containers/map.h"
 #include "base/invariant.h"
-#include "base/map.h"
 #include "base/minmax.h"
 
 #define NO_ENTRY UINT32_MAX

@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 #include "base/alloc.h"
-#include "base/block_chain.h"
+#include "base/containers/block_chain.h"
 #include "base/error.h"
 
 typedef enum blis_tier_policy {

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/format/yaml.h"
 #include "base/nearest.h"
-#include "base/yaml.h"
 #include "latency/catalogue_priv.h"
 
 enum { TP_MAX = 65536 };

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "base/format/json.h"
 #include "base/number.h"
 #include "latency/catalogue_priv.h"
 

@@ -7,7 +7,7 @@
 #define BLIS_RESULTS_ATTEMPTS_H
 
 #include "base/array.h"
-#include "base/sketch.h"
+#include "base/containers/sketch.h"
 #include "policy/cascade/cascade.h"
 #include "results/figures.h"
 #include "workload/request.h"

@@ -9,7 +9,7 @@
 #ifndef BLIS_RESULTS_GLANCE_H
 #define BLIS_RESULTS_GLANCE_H
 
-#include "base/sketch.h"
+#include "base/containers/sketch.h"
 #include "results/recorder.h"
 
 /* Requests that one look takes at most: 0.1 ms. */

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/containers/map.h"
 #include "base/invariant.h"
-#include "base/map.h"
 
 /* Origins say the group of all their records; sessions and programs are told by
    each record. */

@@ -14,9 +14,9 @@
 #include <stdint.h>
 
 #include "base/alloc.h"
+#include "base/containers/histogram.h"
+#include "base/containers/sketch.h"
 #include "base/error.h"
-#include "base/histogram.h"
-#include "base/sketch.h"
 
 /* XX(constant, name, percent) */
 #define BLIS_PERCENTILE_MAP(XX)                                                                    \

@@ -10,7 +10,7 @@
 #define BLIS_RESULTS_RECORD_STORE_H
 
 #include "base/array.h"
-#include "base/map.h"
+#include "base/containers/map.h"
 #include "results/record.h"
 
 /* Where requests come from: numbers in the workload's string table. */

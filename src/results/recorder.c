@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/intern.h"
+#include "base/containers/intern.h"
 #include "base/invariant.h"
 
 #define NOT_ADMITTED UINT32_MAX

@@ -6,7 +6,7 @@
 #define BLIS_RESULTS_TALLY_H
 
 #include "base/array.h"
-#include "base/sketch.h"
+#include "base/containers/sketch.h"
 #include "results/figures.h"
 #include "results/record.h"
 

@@ -4,9 +4,9 @@
 
 #include "base/arena.h"
 #include "base/array.h"
+#include "base/containers/map.h"
 #include "base/hash.h"
 #include "base/invariant.h"
-#include "base/map.h"
 
 /*
  * What a run is known by: tokens [offset, offset + length) of a stream, right

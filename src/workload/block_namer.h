@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #include "base/alloc.h"
-#include "base/block_chain.h"
+#include "base/containers/block_chain.h"
 #include "base/error.h"
 #include "workload/request.h"
 

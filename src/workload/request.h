@@ -15,8 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/containers/intern.h"
 #include "base/error.h"
-#include "base/intern.h"
 
 /*
  * A run of prompt tokens with a known origin: tokens [offset, offset + length)

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/array.h"
-#include "base/histogram.h"
+#include "base/containers/histogram.h"
 #include "workload/block_namer.h"
 
 enum { SECOND_US = 1000000 };

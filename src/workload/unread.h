@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/csv.h"
-#include "base/json.h"
+#include "base/format/csv.h"
+#include "base/format/json.h"
 #include "base/slice.h"
 
 enum { BLIS__UNREAD_MAX = 6 };

@@ -14,8 +14,8 @@
 #include <stdint.h>
 
 #include "base/alloc.h"
+#include "base/containers/intern.h"
 #include "base/error.h"
-#include "base/intern.h"
 #include "workload/goodput.h"
 #include "workload/request.h"
 

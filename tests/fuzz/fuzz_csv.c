@@ -1,5 +1,5 @@
 /* CSV: rows and fields in both modes; what is written reads back. */
-#include "base/csv.h"
+#include "base/format/csv.h"
 
 #include "fuzz.h"
 

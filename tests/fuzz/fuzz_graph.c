@@ -6,7 +6,7 @@
 #include "workload/graph/file.h"
 
 #include "base/array.h"
-#include "base/event_queue.h"
+#include "base/containers/event_queue.h"
 #include "fuzz_files.h"
 #include "workload/graph/player.h"
 #include "workload/workload.h"

@@ -1,7 +1,7 @@
 /* Packed and plain bytes, and lines of text. */
-#include "base/input.h"
+#include "base/format/input.h"
 
-#include "base/text.h"
+#include "base/format/text.h"
 #include "fuzz.h"
 
 /* Small packed files may unpack to very much. */

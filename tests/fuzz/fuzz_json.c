@@ -2,12 +2,12 @@
  * JSON: texts are read as jansson reads them; every value can be asked for
  * every type; what is written reads back.
  */
-#include "base/json.h"
+#include "base/format/json.h"
 
 #include <float.h>
 #include <math.h>
 
-#include "base/json_writer.h"
+#include "base/format/json_writer.h"
 #include "fuzz.h"
 #include "json_twins.h"
 

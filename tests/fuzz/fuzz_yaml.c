@@ -1,5 +1,5 @@
 /* YAML: every node can be walked and asked for every type. */
-#include "base/yaml.h"
+#include "base/format/yaml.h"
 
 #include "fuzz.h"
 

@@ -2,8 +2,8 @@
  * Step times recorded from BLIS in Go: every integer, by the plain evaluation
  * and by the one from sums. Skipped without the recorded cases.
  */
-#include "base/json.h"
-#include "base/text.h"
+#include "base/format/json.h"
+#include "base/format/text.h"
 #include "latency/roofline.h"
 #include "latency/trained_physics.h"
 #include "latency_fixture.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/histogram.h"
+#include "base/containers/histogram.h"
 #include "exercises.h"
 
 enum { INSTANCES = 1009 }; /* of a run that is like no other */

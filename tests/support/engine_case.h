@@ -5,7 +5,7 @@
 #ifndef BLIS_ENGINE_CASE_H
 #define BLIS_ENGINE_CASE_H
 
-#include "base/csv.h"
+#include "base/format/csv.h"
 #include "engine_driver.h"
 #include "instance/slo_priority.h"
 #include "latency/trained_physics.h"

@@ -7,7 +7,7 @@
 #define BLIS_ENGINE_DRIVER_H
 
 #include "base/array.h"
-#include "base/histogram.h"
+#include "base/containers/histogram.h"
 #include "check.h"
 #include "instance/instance.h"
 #include "latency/coverage.h"

@@ -10,7 +10,7 @@
 
 #include <jansson.h>
 
-#include "base/json.h"
+#include "base/format/json.h"
 
 static inline bool json_twins_equal(blis_json_value ours, json_t *theirs);
 

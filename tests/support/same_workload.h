@@ -2,7 +2,7 @@
 #ifndef BLIS_TESTS_SAME_WORKLOAD_H
 #define BLIS_TESTS_SAME_WORKLOAD_H
 
-#include "base/map.h"
+#include "base/containers/map.h"
 #include "check.h"
 #include "workload/workload.h"
 

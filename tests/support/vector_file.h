@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "base/json.h"
+#include "base/format/json.h"
 #include "check.h"
 
 enum { VECTOR_FILE_MAX = 1 << 24 };

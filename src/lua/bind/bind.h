@@ -16,8 +16,8 @@
 #include <stdint.h>
 
 #include "base/alloc.h"
+#include "base/containers/intern.h"
 #include "base/error.h"
-#include "base/intern.h"
 
 /* The allocator of the state, so that a memory cap covers the core as well. */
 blis_alloc bind_alloc(lua_State *L);

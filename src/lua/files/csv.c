@@ -2,7 +2,7 @@
 
 #include <lauxlib.h>
 
-#include "base/csv.h"
+#include "base/format/csv.h"
 #include "lua/bind/bind.h"
 
 typedef struct wanted_column {

@@ -3,8 +3,8 @@
 #include <float.h>
 #include <string.h>
 
-#include "base/json.h"
-#include "base/json_writer.h"
+#include "base/format/json.h"
+#include "base/format/json_writer.h"
 #include "lua/bind/bind.h"
 
 #define WRITER_TYPE "blis.json_writer"

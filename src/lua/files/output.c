@@ -1,6 +1,6 @@
 #include "lua/files/output.h"
 
-#include "base/output.h"
+#include "base/format/output.h"
 #include "lua/bind/bind.h"
 
 #define OUTPUT_TYPE "blis.output"

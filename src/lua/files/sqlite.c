@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/output.h"
+#include "base/format/output.h"
 #include "lua/bind/bind.h"
 
 /* Lives in a guarded userdata, so that an error leaves neither a connection

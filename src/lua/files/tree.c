@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/yaml_build.h"
+#include "base/format/yaml_build.h"
 #include "lua/bind/bind.h"
 
 enum { MAX_DEPTH = 64 };

@@ -7,7 +7,7 @@
 
 #include <lua.h>
 
-#include "base/yaml.h"
+#include "base/format/yaml.h"
 
 /*
  * Pushes a userdata that owns the tree of the value at index, which messages

@@ -3,7 +3,7 @@
 #include <lauxlib.h>
 
 #include "base/buffer.h"
-#include "base/input.h"
+#include "base/format/input.h"
 #include "lua/bind/bind.h"
 
 enum { MAX_SIZE = 1 << 30 };

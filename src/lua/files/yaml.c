@@ -2,7 +2,7 @@
 
 #include <float.h>
 
-#include "base/yaml.h"
+#include "base/format/yaml.h"
 #include "lua/bind/bind.h"
 
 enum { MAX_SIZE = 1 << 26 };

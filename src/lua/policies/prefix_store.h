@@ -12,7 +12,7 @@
 #include <lua.h>
 
 #include "base/array.h"
-#include "base/intern.h"
+#include "base/containers/intern.h"
 #include "lua/bind/vector.h"
 #include "policy/memory/prefix_index.h"
 #include "workload/block_namer.h"

@@ -1,6 +1,6 @@
 #include "lua/simulation/event_queue.h"
 
-#include "base/event_queue.h"
+#include "base/containers/event_queue.h"
 #include "lua/bind/bind.h"
 
 #define EVENT_QUEUE_TYPE "blis.event_queue"

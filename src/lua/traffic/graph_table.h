@@ -15,7 +15,7 @@
 
 #include <lua.h>
 
-#include "base/intern.h"
+#include "base/containers/intern.h"
 #include "workload/graph/graph.h"
 
 /*

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/intern.h"
+#include "base/containers/intern.h"
 #include "base/invariant.h"
 #include "policy/admission/admission.h"
 #include "policy/contract/entry.h"

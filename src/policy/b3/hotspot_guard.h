@@ -15,7 +15,7 @@
 #define BLIS_POLICY_B3_HOTSPOT_GUARD_H
 
 #include "base/array.h"
-#include "base/map.h"
+#include "base/containers/map.h"
 #include "policy/contract/view.h"
 
 typedef struct blis__hotspot_guard {

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/format/key.h"
 #include "base/invariant.h"
-#include "base/key.h"
 #include "base/nearest.h"
 
 BLIS__POLICY_FREE(filter)

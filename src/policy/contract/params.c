@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/format/key.h"
 #include "base/invariant.h"
-#include "base/key.h"
 #include "base/nearest.h"
 
 const blis_param_spec *blis_param_spec_find(const blis_param_spec *specs, size_t spec_count,

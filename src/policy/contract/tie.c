@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/containers/reduce.h"
+#include "base/format/key.h"
 #include "base/invariant.h"
-#include "base/key.h"
-#include "base/reduce.h"
 
 void blis_policy_random_init(blis_random *random, int64_t master_seed, const char *name) {
   char stream[64];

@@ -11,11 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/block_chain.h"
+#include "base/containers/block_chain.h"
+#include "base/containers/extremes.h"
+#include "base/containers/intern.h"
+#include "base/containers/least_tree.h"
 #include "base/error.h"
-#include "base/extremes.h"
-#include "base/intern.h"
-#include "base/least_tree.h"
 #include "policy/contract/signals.h"
 #include "workload/request.h"
 

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/containers/map.h"
+#include "base/containers/node_heap.h"
 #include "base/invariant.h"
-#include "base/map.h"
-#include "base/node_heap.h"
 #include "base/pool.h"
 #include "base/time.h"
 #include "policy/flow/flow_claims.h"

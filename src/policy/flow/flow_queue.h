@@ -17,8 +17,8 @@
 #include <stdint.h>
 
 #include "base/alloc.h"
+#include "base/containers/intern.h"
 #include "base/error.h"
-#include "base/intern.h"
 
 /* Which flow of a band is served. */
 typedef enum blis_flow_fairness {

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/containers/map.h"
 #include "base/invariant.h"
-#include "base/map.h"
 #include "policy/gateways/gateway.h"
 #include "policy/memory/recent.h"
 #include "policy/pickers/pick_rules.h"

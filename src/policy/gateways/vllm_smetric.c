@@ -11,8 +11,8 @@
  */
 #include <math.h>
 
+#include "base/containers/map.h"
 #include "base/invariant.h"
-#include "base/map.h"
 #include "policy/gateways/gateway.h"
 #include "policy/memory/recent_values.h"
 

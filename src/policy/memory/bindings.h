@@ -8,7 +8,7 @@
 #ifndef BLIS_POLICY_MEMORY_BINDINGS_H
 #define BLIS_POLICY_MEMORY_BINDINGS_H
 
-#include "base/map.h"
+#include "base/containers/map.h"
 #include "base/pool.h"
 #include "policy/contract/view.h"
 

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/containers/map.h"
+#include "base/containers/sparse_bits.h"
 #include "base/invariant.h"
-#include "base/map.h"
-#include "base/sparse_bits.h"
 #include "policy/memory/holders.h"
 #include "policy/memory/span_store.h"
 

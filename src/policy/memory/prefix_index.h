@@ -29,7 +29,7 @@
 #include <stdint.h>
 
 #include "base/alloc.h"
-#include "base/block_chain.h"
+#include "base/containers/block_chain.h"
 #include "base/error.h"
 
 typedef struct blis_prefix_index blis_prefix_index;

@@ -20,7 +20,7 @@
 #include <stdbool.h>
 
 #include "base/array.h"
-#include "base/map.h"
+#include "base/containers/map.h"
 #include "policy/contract/view.h"
 #include "policy/memory/recent.h"
 #include "policy/memory/span_store.h"

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/reduce.h"
+#include "base/containers/reduce.h"
 
 typedef struct bounds {
   double lowest;

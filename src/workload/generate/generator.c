@@ -3,10 +3,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/containers/winner_tree.h"
 #include "base/invariant.h"
 #include "base/random.h"
 #include "base/time.h"
-#include "base/winner_tree.h"
 #include "workload/generate/layout.h"
 #include "workload/generate/windows.h"
 #include "workload/workload.h"

@@ -13,8 +13,8 @@
 
 #include "base/alloc.h"
 #include "base/array.h"
+#include "base/containers/intern.h"
 #include "base/error.h"
-#include "base/intern.h"
 #include "base/random.h"
 #include "workload/arrival.h"
 #include "workload/distribution.h"

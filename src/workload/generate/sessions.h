@@ -22,8 +22,8 @@
 #include <stdint.h>
 
 #include "base/alloc.h"
+#include "base/containers/intern.h"
 #include "base/error.h"
-#include "base/intern.h"
 #include "workload/distribution.h"
 #include "workload/generate/modalities.h"
 #include "workload/request.h"

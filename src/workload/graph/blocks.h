@@ -8,8 +8,8 @@
 #ifndef BLIS_WORKLOAD_GRAPH_BLOCKS_H
 #define BLIS_WORKLOAD_GRAPH_BLOCKS_H
 
-#include "base/json.h"
-#include "base/map.h"
+#include "base/containers/map.h"
+#include "base/format/json.h"
 #include "workload/graph/graph.h"
 
 /* Streams of content that is the same in all graphs; texts are below it. */

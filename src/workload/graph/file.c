@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/input.h"
+#include "base/format/input.h"
 #include "base/nearest.h"
 #include "workload/graph/format.h"
 

@@ -10,8 +10,8 @@
 #ifndef BLIS_WORKLOAD_GRAPH_FORMAT_H
 #define BLIS_WORKLOAD_GRAPH_FORMAT_H
 
-#include "base/json.h"
-#include "base/text.h"
+#include "base/format/json.h"
+#include "base/format/text.h"
 #include "workload/graph/file.h"
 #include "workload/graph/folder.h"
 #include "workload/graph/models.h"

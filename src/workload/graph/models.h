@@ -10,8 +10,8 @@
 #ifndef BLIS_WORKLOAD_GRAPH_MODELS_H
 #define BLIS_WORKLOAD_GRAPH_MODELS_H
 
-#include "base/json.h"
-#include "base/map.h"
+#include "base/containers/map.h"
+#include "base/format/json.h"
 #include "workload/graph/file.h"
 
 typedef struct blis__graph_names {

@@ -9,8 +9,8 @@
 #define BLIS_WORKLOAD_GRAPH_PLAYER_STATE_H
 
 #include "base/array.h"
-#include "base/event_queue.h"
-#include "base/map.h"
+#include "base/containers/event_queue.h"
+#include "base/containers/map.h"
 #include "base/random.h"
 #include "workload/graph/player.h"
 

@@ -17,10 +17,10 @@
 #include <stddef.h>
 
 #include "base/arena.h"
+#include "base/containers/map.h"
 #include "base/error.h"
-#include "base/key.h"
-#include "base/map.h"
-#include "base/yaml.h"
+#include "base/format/key.h"
+#include "base/format/yaml.h"
 #include "workload/arrival.h"
 #include "workload/distribution.h"
 #include "workload/spec/workload_spec.h"

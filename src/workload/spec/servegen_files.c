@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/buffer.h"
-#include "base/csv.h"
-#include "base/json.h"
+#include "base/format/csv.h"
+#include "base/format/json.h"
 #include "base/number.h"
 #include "base/slice.h"
 

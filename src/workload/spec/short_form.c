@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/key.h"
+#include "base/format/key.h"
 #include "workload/workload.h"
 
 static const blis_distribution_param default_params[] = {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/winner_tree.h"
+#include "base/containers/winner_tree.h"
 #include "workload/spec/sections.h"
 
 enum { WHERE_SIZE = 160 };

@@ -13,8 +13,8 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/key.h"
-#include "base/yaml.h"
+#include "base/format/key.h"
+#include "base/format/yaml.h"
 #include "workload/spec/workload_spec.h"
 
 /* What goes before or in place of what is written. Zeroed = nothing. */

@@ -14,7 +14,7 @@
  * type is kept as the client.
  */
 #include "base/array.h"
-#include "base/map.h"
+#include "base/containers/map.h"
 #include "workload/trace/jsonl.h"
 
 enum { USUAL_BLOCK_TOKENS = 16, LARGE_BLOCK_TOKENS = 512 };

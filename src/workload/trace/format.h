@@ -20,7 +20,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/input.h"
+#include "base/format/input.h"
 #include "base/slice.h"
 #include "workload/trace/trace.h"
 #include "workload/workload.h"

@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 #include "base/alloc.h"
+#include "base/containers/map.h"
 #include "base/error.h"
-#include "base/map.h"
 
 /* The members are private. */
 typedef struct blis__id_set {

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "base/json.h"
+#include "base/format/json.h"
 #include "workload/trace/rows.h"
 #include "workload/trace/segments.h"
 

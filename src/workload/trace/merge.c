@@ -1,6 +1,6 @@
 #include "base/array.h"
 #include "base/buffer.h"
-#include "base/map.h"
+#include "base/containers/map.h"
 #include "workload/trace/tools.h"
 
 /* Numbers of texts in the merged workload by their numbers in one; 0 = not yet.

@@ -5,9 +5,9 @@
 #ifndef BLIS_WORKLOAD_TRACE_ROWS_H
 #define BLIS_WORKLOAD_TRACE_ROWS_H
 
-#include "base/csv.h"
-#include "base/json.h"
-#include "base/text.h"
+#include "base/format/csv.h"
+#include "base/format/json.h"
+#include "base/format/text.h"
 #include "workload/trace/format.h"
 #include "workload/unread.h"
 

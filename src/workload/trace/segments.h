@@ -16,7 +16,7 @@
 
 #include "base/array.h"
 #include "base/buffer.h"
-#include "base/map.h"
+#include "base/containers/map.h"
 #include "workload/request.h"
 
 typedef BLIS_ARRAY(blis_segment) blis__segment_list;

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/format/yaml.h"
 #include "base/invariant.h"
 #include "base/nearest.h"
-#include "base/yaml.h"
 
 enum {
   MAX_SIZE = 1 << 24,

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
+#include "base/format/packer.h"
 #include "base/nearest.h"
-#include "base/packer.h"
 #include "workload/trace/rows.h"
 #include "workload/trace/stream.h"
 #include "workload/trace/writer.h"

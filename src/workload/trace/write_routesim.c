@@ -1,5 +1,5 @@
 /* Writes compact JSONL; routesim.c describes the keys. */
-#include "base/json_writer.h"
+#include "base/format/json_writer.h"
 #include "workload/trace/segments.h"
 #include "workload/trace/writer.h"
 

@@ -5,9 +5,9 @@
  */
 #include <string.h>
 
-#include "base/csv.h"
-#include "base/json_writer.h"
-#include "base/packer.h"
+#include "base/format/csv.h"
+#include "base/format/json_writer.h"
+#include "base/format/packer.h"
 #include "workload/trace/segments.h"
 #include "workload/trace/writer.h"
 

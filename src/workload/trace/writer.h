@@ -8,8 +8,8 @@
 #include <stdbool.h>
 
 #include "base/buffer.h"
-#include "base/map.h"
-#include "base/output.h"
+#include "base/containers/map.h"
+#include "base/format/output.h"
 #include "workload/trace/write.h"
 
 /* One workload while it is written. */

@@ -1,7 +1,7 @@
 /* Session graphs against a server that serves everything at once. */
 #include "workload/graph/player.h"
 
-#include "base/event_queue.h"
+#include "base/containers/event_queue.h"
 #include "base/random.h"
 #include "check.h"
 

@@ -1,8 +1,8 @@
 /* Writing traces: the bytes of BLIS, and what is written reads back. */
 #include "workload/trace/write.h"
 
-#include "base/csv.h"
-#include "base/input.h"
+#include "base/format/csv.h"
+#include "base/format/input.h"
 #include "base/random.h"
 #include "same_workload.h"
 #include "trace_fixture.h"

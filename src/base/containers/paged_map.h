@@ -1,0 +1,107 @@
+/*
+ * paged_map.h - a hash map from uint64_t to uint32_t for keys that come in
+ * runs, as the block identities of a prompt do.
+ *
+ * Keys are kept in pages of 128 neighbours, and only pages are hashed; the page
+ * used last is remembered. So a run of keys costs one probe per page, where a
+ * plain map (base/map.h) pays one per key. A key without neighbours costs the
+ * memory of a page, 512 bytes, and a page goes when its last key does. Every
+ * key is allowed, and every value but UINT32_MAX.
+ *
+ * Neighbours that have the same value are put, changed and removed as one run,
+ * at a cost per page.
+ */
+#ifndef BLIS_BASE_PAGED_MAP_H
+#define BLIS_BASE_PAGED_MAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/array.h"
+#include "base/containers/map.h"
+#include "base/error.h"
+
+enum { BLIS__PAGE_SHIFT = 7, BLIS__PAGE_KEYS = 1 << BLIS__PAGE_SHIFT };
+
+/* Private; public only so that lookups can be inline. */
+typedef struct blis__page {
+  uint32_t values[BLIS__PAGE_KEYS]; /* + 1; 0 = no such key */
+} blis__page;
+
+typedef struct blis_paged_map {
+  blis_alloc alloc;
+  blis_map directory; /* number of a page to its place */
+  BLIS_ARRAY(blis__page) pages;
+  BLIS_ARRAY(uint32_t) counts;     /* keys of each page */
+  BLIS_ARRAY(uint32_t) free_pages; /* has room for all */
+  uint64_t last_number;            /* of the page used last, if there is one */
+  uint32_t last_page;              /* UINT32_MAX = none */
+} blis_paged_map;
+
+/* Copies *alloc; allocates nothing yet. */
+void blis_paged_map_init(blis_paged_map *map, const blis_alloc *alloc);
+
+void blis_paged_map_deinit(blis_paged_map *map);
+
+/* The page of a key, or UINT32_MAX. */
+static inline uint32_t blis__paged_map_page(blis_paged_map *map, uint64_t key) {
+  uint64_t number = key >> BLIS__PAGE_SHIFT;
+  if (map->last_page == UINT32_MAX || map->last_number != number) {
+    uint64_t found;
+    if (!blis_map_get(&map->directory, number, &found)) {
+      return UINT32_MAX;
+    }
+    map->last_number = number;
+    map->last_page = (uint32_t)found;
+  }
+  return map->last_page;
+}
+
+/* False, and *value left alone, when key is not there. */
+static inline bool blis_paged_map_get(blis_paged_map *map, uint64_t key, uint32_t *value) {
+  uint32_t page = blis__paged_map_page(map, key);
+  if (page == UINT32_MAX) {
+    return false;
+  }
+  uint32_t found = map->pages.items[page].values[key % BLIS__PAGE_KEYS];
+  *value = found == 0 ? *value : found - 1;
+  return found != 0;
+}
+
+/*
+ * Adds key or replaces its value; *before is the one it had, UINT32_MAX = none.
+ * BLIS_ERR_NOMEM leaves the map unchanged.
+ */
+BLIS_MUSTUSE blis_status blis_paged_map_put(blis_paged_map *map, uint64_t key, uint32_t value,
+                                            uint32_t *before);
+
+/* True when key was there. */
+bool blis_paged_map_remove(blis_paged_map *map, uint64_t key);
+
+/*
+ * Runs: the count keys from key on; they do not go past the highest key.
+ */
+
+/*
+ * Adds keys with value up to the first one that is there already; *added is
+ * how many these are. BLIS_ERR_NOMEM adds *added keys, too.
+ */
+BLIS_MUSTUSE blis_status blis_paged_map_add_run(blis_paged_map *map, uint64_t key, uint64_t count,
+                                                uint32_t value, uint64_t *added);
+
+/* Removes keys, all of which are there. */
+void blis_paged_map_remove_run(blis_paged_map *map, uint64_t key, uint64_t count);
+
+/* Gives those of the keys whose value is old a new one; how many these are. */
+uint64_t blis_paged_map_change_run(blis_paged_map *map, uint64_t key, uint64_t count,
+                                   uint32_t old_value, uint32_t new_value);
+
+/* How many keys, up to the first that is not there or has another value. */
+uint64_t blis_paged_map_count_run(blis_paged_map *map, uint64_t key, uint64_t count,
+                                  uint32_t value);
+
+/* Walks all pages; true when every invariant holds. */
+bool blis_paged_map_check(const blis_paged_map *map);
+
+#endif

@@ -1,0 +1,46 @@
+/*
+ * sparse_bits.h - bits with 64-bit numbers, nearly all of them 0.
+ *
+ * Bits that are set tend to be neighbours, as block identities are. 64 of them
+ * are a word of a hash map; words without a bit take no room. Every operation
+ * costs one table access per word.
+ */
+#ifndef BLIS_BASE_SPARSE_BITS_H
+#define BLIS_BASE_SPARSE_BITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/containers/map.h"
+#include "base/error.h"
+
+enum { BLIS_WORD_BITS = 64 };
+
+typedef struct blis_sparse_bits {
+  blis_map words; /* bit number / 64 -> bits, at least one of them set */
+  size_t count;   /* bits that are set */
+} blis_sparse_bits;
+
+/* Copies *alloc; allocates nothing yet. */
+void blis_sparse_bits_init(blis_sparse_bits *bits, const blis_alloc *alloc);
+
+void blis_sparse_bits_deinit(blis_sparse_bits *bits);
+
+/*
+ * Turns some bits of a word. *is_new (may be NULL): none of the word was set
+ * before. BLIS_ERR_NOMEM changes nothing.
+ */
+BLIS_MUSTUSE blis_status blis_sparse_bits_flip(blis_sparse_bits *bits, uint64_t word,
+                                               uint64_t flipped, bool *is_new);
+
+static inline bool blis_sparse_bits_get(const blis_sparse_bits *bits, uint64_t number) {
+  uint64_t word = 0;
+  blis_map_get(&bits->words, number / BLIS_WORD_BITS, &word);
+  return (word >> number % BLIS_WORD_BITS & 1) != 0;
+}
+
+/* How many of the count bits from first on come before one that is set. */
+uint64_t blis_sparse_bits_zeros(const blis_sparse_bits *bits, uint64_t first, uint64_t count);
+
+#endif

@@ -1,0 +1,141 @@
+/*
+ * json.h - JSON texts as trees (RFC 8259).
+ *
+ * Integers keep all 64 bits; members and items stay in the order of the text.
+ * A key given twice, an invalid UTF-8 sequence, a zero character, a number
+ * beyond its type and nesting deeper than 2048 are errors. A value knows where
+ * it came from, so a conversion that fails says it:
+ *
+ *   blis_json_value time = blis_json_member(root, "timestamp");
+ *   BLIS_TRY(blis_json_int64(time, 0, INT64_MAX, &time_ms, error));
+ *   // trace.jsonl:17: key 'timestamp': 'abc' is not a whole number
+ *
+ * Trees are made here (json_tree.h), row after row in the same memory; jansson
+ * is asked what is wrong with a text that is none.
+ */
+#ifndef BLIS_BASE_JSON_H
+#define BLIS_BASE_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/array.h"
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/format/input.h"
+#include "base/slice.h"
+
+/* A parsed text; lives in the caller's storage. The members are private. */
+typedef struct blis_json {
+  blis_alloc alloc;
+  const char *file; /* borrowed */
+  int64_t line;
+  blis_buffer text;
+  BLIS_ARRAY(struct blis__json_node) nodes;
+  BLIS_ARRAY(struct blis__json_node) open;
+  const struct blis__json_node *root; /* NULL = there is no tree */
+} blis_json;
+
+typedef enum blis_json_type {
+  BLIS_JSON_MISSING, /* no such member */
+  BLIS_JSON_NULL,
+  BLIS_JSON_BOOL,
+  BLIS_JSON_INTEGER,
+  BLIS_JSON_REAL,
+  BLIS_JSON_TEXT,
+  BLIS_JSON_ARRAY,
+  BLIS_JSON_OBJECT
+} blis_json_type;
+
+/*
+ * A value of a tree, or what is missing there; valid as long as the tree. Pass
+ * it by value. The members are private.
+ */
+typedef struct blis_json_value {
+  const blis_json *json;
+  const struct blis__json_node *node; /* NULL = missing */
+  const char *key;                    /* of the nearest member around it; NULL at the root */
+  size_t item;                        /* its place in an array, from 1; 0 = not in one */
+} blis_json_value;
+
+/* Without a tree. Copies *alloc; allocates nothing yet. */
+void blis_json_init(blis_json *json, const blis_alloc *alloc);
+
+/* Gives the memory back; the tree and its values are gone. */
+void blis_json_deinit(blis_json *json);
+
+/*
+ * Parses one value, with nothing but space around it, in place of the tree
+ * before, whose values are gone and whose memory is used again. file (borrowed,
+ * must outlive the tree) and the number of the text's first line are for
+ * messages. BLIS_ERR_PARSE tells line, column and what is wrong; there is no
+ * tree after an error.
+ */
+BLIS_MUSTUSE blis_status blis_json_parse(blis_json *json, const char *file, int64_t line,
+                                         blis_slice text, blis_error *error);
+
+/*
+ * Parses a file ("-" = standard input) of at most max_size bytes, packed or
+ * not. path is borrowed and must outlive the tree.
+ */
+BLIS_MUSTUSE blis_status blis_json_read_file(blis_json *json, const char *path, size_t max_size,
+                                             blis_error *error);
+
+/* The same with what is left of an input; name is borrowed as path is above. */
+BLIS_MUSTUSE blis_status blis_json_read_input(blis_json *json, blis_input *input, const char *name,
+                                              size_t max_size, blis_error *error);
+
+/* Missing when there is no tree. */
+blis_json_value blis_json_root(const blis_json *json);
+
+blis_json_type blis_json_type_of(blis_json_value value);
+
+/* True when the value is there and not null. */
+bool blis_json_has(blis_json_value value);
+
+/* The number of items or members; 0 for anything but arrays and objects. */
+size_t blis_json_count(blis_json_value value);
+
+/*
+ * The member of an object, missing when there is none or value is no object.
+ * Looks through the members in their order.
+ */
+blis_json_value blis_json_member(blis_json_value value, const char *key);
+
+/* An item of an array, from 0; missing when there is none. */
+blis_json_value blis_json_item(blis_json_value value, size_t index);
+
+/*
+ * Steps through the members of an object in the order of the text: gives the
+ * first one when *key is NULL, else the one behind *member; false at the end.
+ * The key belongs to the tree.
+ */
+bool blis_json_next(blis_json_value value, const char **key, blis_json_value *member);
+
+/*
+ * Conversions. BLIS_ERR_PARSE, and nothing stored, for a value that is missing,
+ * of another type or out of range. Whole reals such as 3.0 are integers too.
+ */
+BLIS_MUSTUSE blis_status blis_json_int64(blis_json_value value, int64_t min, int64_t max,
+                                         int64_t *result, blis_error *error);
+/* All items of an array, of which there is room for blis_json_count. */
+BLIS_MUSTUSE blis_status blis_json_int64_items(blis_json_value array, int64_t min, int64_t max,
+                                               int64_t *results, blis_error *error);
+BLIS_MUSTUSE blis_status blis_json_double(blis_json_value value, double min, double max,
+                                          double *result, blis_error *error);
+BLIS_MUSTUSE blis_status blis_json_bool(blis_json_value value, bool *result, blis_error *error);
+
+/* The text has a zero behind it and belongs to the tree. */
+BLIS_MUSTUSE blis_status blis_json_text(blis_json_value value, blis_slice *result,
+                                        blis_error *error);
+
+/* Fails unless the value is an array, or an object. */
+BLIS_MUSTUSE blis_status blis_json_need_array(blis_json_value value, blis_error *error);
+BLIS_MUSTUSE blis_status blis_json_need_object(blis_json_value value, blis_error *error);
+
+/* Fails with BLIS_ERR_PARSE at a value: its place, its text, then what. */
+blis_status blis_json_fail(blis_json_value value, const char *what, blis_error *error);
+
+#endif

@@ -1,0 +1,486 @@
+#include "base/format/json_tree.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+
+enum {
+  DEPTH_MAX = 2048,
+  SAFE_DIGITS = 18, /* so many always fit into 64 bits */
+  FEW_MEMBERS = 16  /* more of them are sorted to find a key given twice */
+};
+
+typedef struct parser {
+  blis_json *json;
+  char *at; /* in the copy of the text, which has a zero behind it */
+  int depth;
+} parser;
+
+static blis_status parse_value(parser *p, blis__json_node *value);
+
+/* Characters. */
+
+static char *behind_space(char *at) {
+  while (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r') {
+    at++;
+  }
+  return at;
+}
+
+static void skip_space(parser *p) {
+  p->at = behind_space(p->at);
+}
+
+/* Moves past c and the space behind it, if c is next. */
+static bool take(parser *p, char c) {
+  if (*p->at != c) {
+    return false;
+  }
+  p->at++;
+  skip_space(p);
+  return true;
+}
+
+static bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+/* Numbers. */
+
+static blis_status parse_real(const char *start, const char *end, blis__json_node *value) {
+  double real = HUGE_VAL;
+  const blis_slice text = {start, (size_t)(end - start)};
+  if (blis_parse_double(text, &real) == BLIS_NUMBER_MALFORMED) {
+    real = strtod(start, NULL); /* it is only long */
+  }
+  *value = (blis__json_node){.type = BLIS_JSON_REAL, .real = real};
+  return isfinite(real) ? BLIS_OK : BLIS_ERR_PARSE;
+}
+
+/* The size of a number; wrong when it has more than SAFE_DIGITS. */
+static char *behind_digits(char *at, uint64_t *size) {
+  *size = 0;
+  for (; is_digit(*at); at++) {
+    *size = *size * 10 + (uint64_t)(*at - '0');
+  }
+  return at;
+}
+
+/* Moves past digits; false when there is none. */
+static bool take_digits(parser *p) {
+  const char *start = p->at;
+  uint64_t size;
+  p->at = behind_digits(p->at, &size);
+  return p->at > start;
+}
+
+/* Moves past what follows the digits of a number and makes it real. */
+static bool take_fraction_and_exponent(parser *p) {
+  if (*p->at == '.') {
+    p->at++;
+    if (!take_digits(p)) {
+      return false;
+    }
+  }
+  if (*p->at == 'e' || *p->at == 'E') {
+    p->at++;
+    p->at += *p->at == '-' || *p->at == '+';
+    return take_digits(p);
+  }
+  return true;
+}
+
+static blis_status parse_number(parser *p, blis__json_node *value) {
+  const char *start = p->at;
+  bool is_negative = *start == '-';
+  char *digits = p->at + is_negative;
+  uint64_t size;
+  p->at = behind_digits(digits, &size);
+  ptrdiff_t count = p->at - digits;
+  if (count == 0 || (*digits == '0' && count > 1)) {
+    return BLIS_ERR_PARSE;
+  }
+  if (*p->at == '.' || *p->at == 'e' || *p->at == 'E') {
+    return take_fraction_and_exponent(p) ? parse_real(start, p->at, value) : BLIS_ERR_PARSE;
+  }
+  *value = (blis__json_node){.type = BLIS_JSON_INTEGER};
+  if (count <= SAFE_DIGITS) {
+    value->whole = is_negative ? -(int64_t)size : (int64_t)size;
+    return BLIS_OK;
+  }
+  const blis_slice text = {start, (size_t)(p->at - start)};
+  return blis_parse_int64(text, &value->whole) == BLIS_NUMBER_OK ? BLIS_OK : BLIS_ERR_PARSE;
+}
+
+/* Texts. */
+
+/* Whether one of 8 bytes is a quote, a backslash, below 32 or above 127. */
+static bool has_special(uint64_t bytes) {
+  const uint64_t ones = UINT64_MAX / 255;
+  uint64_t quote = bytes ^ (ones * '"');
+  uint64_t backslash = bytes ^ (ones * '\\');
+  uint64_t low = (bytes - ones * 32) | (quote - ones) | (backslash - ones);
+  return ((low | bytes) & (ones * 128)) != 0;
+}
+
+/* Where bytes that stand for themselves end. */
+static char *behind_plain(char *at) {
+  uint64_t bytes;
+  for (;; at += sizeof bytes) {
+    memcpy(&bytes, at, sizeof bytes); /* the copy has zeros behind it */
+    if (has_special(bytes)) {
+      break;
+    }
+  }
+  for (unsigned char c = (unsigned char)*at; c >= ' ' && c < 128 && c != '"' && c != '\\';
+       c = (unsigned char)*at) {
+    at++;
+  }
+  return at;
+}
+
+/* The length of the UTF-8 sequence at a byte above 127; 0 = it is none. */
+static size_t sequence_length(const char *at) {
+  const unsigned char *b = (const unsigned char *)at;
+  size_t length = b[0] < 0xc2 ? 0 : b[0] < 0xe0 ? 2 : b[0] < 0xf0 ? 3 : 4;
+  for (size_t i = 1; i < length; i++) {
+    if ((b[i] & 0xc0) != 0x80) {
+      return 0;
+    }
+  }
+  bool is_overlong = (b[0] == 0xe0 && b[1] < 0xa0) || (b[0] == 0xf0 && b[1] < 0x90);
+  bool is_surrogate = b[0] == 0xed && b[1] >= 0xa0;
+  bool is_beyond = b[0] > 0xf4 || (b[0] == 0xf4 && b[1] >= 0x90);
+  return is_overlong || is_surrogate || is_beyond ? 0 : length;
+}
+
+/* Four hexadecimal digits; -1 = they are none. */
+static int32_t hex4(const char *at) {
+  int32_t value = 0;
+  for (int i = 0; i < 4; i++) {
+    char c = at[i];
+    int digit = is_digit(c)            ? c - '0'
+                : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                       : -1;
+    if (digit < 0) {
+      return -1;
+    }
+    value = value * 16 + digit;
+  }
+  return value;
+}
+
+/* Reads what follows "\u"; 0 = it stands for no character. */
+static uint32_t take_code_point(parser *p) {
+  int32_t first = hex4(p->at);
+  if (first < 0 || (first >= 0xdc00 && first < 0xe000)) {
+    return 0;
+  }
+  p->at += 4;
+  if (first < 0xd800 || first >= 0xe000) {
+    return (uint32_t)first;
+  }
+  int32_t second = p->at[0] == '\\' && p->at[1] == 'u' ? hex4(p->at + 2) : -1;
+  if (second < 0xdc00 || second >= 0xe000) {
+    return 0;
+  }
+  p->at += 6;
+  return 0x10000 + ((uint32_t)(first - 0xd800) << 10) + (uint32_t)(second - 0xdc00);
+}
+
+/* Writes a character in UTF-8; returns where the next one goes. */
+static char *write_code_point(uint32_t code, char *to) {
+  if (code < 0x80) {
+    *to++ = (char)code;
+    return to;
+  }
+  int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+  static const unsigned char marks[] = {0, 0xc0, 0xe0, 0xf0};
+  *to++ = (char)(marks[more] | code >> 6 * more);
+  while (more-- > 0) {
+    *to++ = (char)(0x80 | (code >> 6 * more & 0x3f));
+  }
+  return to;
+}
+
+/* Replaces the escape at the backslash by what it stands for; NULL = none. */
+static char *take_escape(parser *p, char *to) {
+  static const char names[] = "\"\\/bfnrt";
+  static const char values[] = "\"\\/\b\f\n\r\t";
+  char c = p->at[1];
+  if (c == 'u') {
+    p->at += 2;
+    uint32_t code = take_code_point(p);
+    return code != 0 ? write_code_point(code, to) : NULL;
+  }
+  const char *name = c != '\0' ? strchr(names, c) : NULL;
+  if (name == NULL) {
+    return NULL;
+  }
+  p->at += 2;
+  *to++ = values[name - names];
+  return to;
+}
+
+/* The rest of a text with escapes or beyond ASCII; NULL = it is none. */
+static char *take_rest(parser *p, char *to) {
+  while (*p->at != '"') {
+    const char *from = p->at;
+    size_t length = 0;
+    if (*from == '\\') {
+      to = take_escape(p, to);
+      if (to == NULL) {
+        return NULL;
+      }
+    } else if ((unsigned char)*from >= 128) {
+      length = sequence_length(from);
+      p->at += length;
+    } else {
+      p->at = behind_plain(p->at);
+      length = (size_t)(p->at - from);
+    }
+    if (p->at == from) {
+      return NULL; /* a control character, or the end */
+    }
+    memmove(to, from, length);
+    to += length;
+  }
+  return to;
+}
+
+/* A text at its quote. */
+static blis_status parse_text(parser *p, blis__json_node *value) {
+  const char *start = p->at + 1;
+  p->at = behind_plain(p->at + 1);
+  char *end = *p->at == '"' ? p->at : take_rest(p, p->at);
+  if (end == NULL) {
+    return BLIS_ERR_PARSE;
+  }
+  p->at++;
+  *end = '\0';
+  *value = (blis__json_node){.type = BLIS_JSON_TEXT, .count = (size_t)(end - start), .text = start};
+  return BLIS_OK;
+}
+
+/* Arrays and objects: what is open waits on a stack until it is complete. */
+
+/* A new node on the stack, valid until the next one; NULL = out of memory. */
+static blis__json_node *push(blis_json *json) {
+  if (blis_array_reserve(&json->alloc, &json->open, json->open.count + 1) != BLIS_OK) {
+    return NULL;
+  }
+  return &json->open.items[json->open.count++];
+}
+
+/* Values below may move the stack, so they are put there when complete. */
+static blis_status push_copy(blis_json *json, const blis__json_node *value) {
+  blis__json_node *node = push(json);
+  if (node == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  *node = *value;
+  return BLIS_OK;
+}
+
+/* Moves the nodes from base on to where they stay. */
+static blis_status close_node(parser *p, blis_json_type type, size_t base, blis__json_node *value) {
+  blis_json *json = p->json;
+  size_t count = json->open.count - base;
+  size_t first = json->nodes.count;
+  BLIS_TRY(blis_array_reserve(&json->alloc, &json->nodes, first + count));
+  if (count > 0) {
+    memcpy(json->nodes.items + first, json->open.items + base, count * sizeof *json->open.items);
+  }
+  json->nodes.count += count;
+  json->open.count = base;
+  *value = (blis__json_node){
+      .type = type, .count = type == BLIS_JSON_OBJECT ? count / 2 : count, .first = first};
+  return BLIS_OK;
+}
+
+/*
+ * Most arrays are lists of ids. Takes whole numbers as long as they are simple
+ * and another item follows.
+ */
+static blis_status push_numbers(parser *p) {
+  char *at = p->at;
+  for (;;) {
+    uint64_t size;
+    const char *end = behind_digits(at, &size);
+    ptrdiff_t digits = end - at;
+    if (*end != ',' || digits == 0 || digits > SAFE_DIGITS || *at == '0') {
+      p->at = at;
+      return BLIS_OK;
+    }
+    blis__json_node *node = push(p->json);
+    if (node == NULL) {
+      return BLIS_ERR_NOMEM;
+    }
+    *node = (blis__json_node){.type = BLIS_JSON_INTEGER, .whole = (int64_t)size};
+    at = behind_space(at + digits + 1);
+  }
+}
+
+static blis_status parse_array(parser *p, blis__json_node *value) {
+  size_t base = p->json->open.count;
+  p->at++;
+  skip_space(p);
+  if (*p->at != ']') {
+    do {
+      blis__json_node item;
+      BLIS_TRY(push_numbers(p));
+      BLIS_TRY(parse_value(p, &item));
+      BLIS_TRY(push_copy(p->json, &item));
+    } while (take(p, ','));
+  }
+  if (*p->at++ != ']') {
+    return BLIS_ERR_PARSE;
+  }
+  return close_node(p, BLIS_JSON_ARRAY, base, value);
+}
+
+static int compare_keys(const void *a, const void *b) {
+  const blis__json_node *left = *(const blis__json_node *const *)a;
+  const blis__json_node *right = *(const blis__json_node *const *)b;
+  return strcmp(left->text, right->text);
+}
+
+/* Keys have no zeros in them. */
+static blis_status find_twice_sorted(const blis_json *json, const blis__json_node *keys,
+                                     size_t count, bool *is_twice) {
+  size_t size = count * sizeof(const blis__json_node *);
+  const blis__json_node **sorted = blis_alloc_new(&json->alloc, size);
+  if (sorted == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  for (size_t i = 0; i < count; i++) {
+    sorted[i] = &keys[2 * i];
+  }
+  qsort(sorted, count, sizeof *sorted, compare_keys);
+  for (size_t i = 1; i < count; i++) {
+    *is_twice = *is_twice || compare_keys(&sorted[i - 1], &sorted[i]) == 0;
+  }
+  blis_alloc_free(&json->alloc, sorted, size);
+  return BLIS_OK;
+}
+
+static blis_status check_keys(const parser *p, size_t base) {
+  size_t count = (p->json->open.count - base) / 2;
+  if (count < 2) {
+    return BLIS_OK;
+  }
+  const blis__json_node *keys = p->json->open.items + base;
+  bool is_twice = false;
+  if (count > FEW_MEMBERS) {
+    BLIS_TRY(find_twice_sorted(p->json, keys, count, &is_twice));
+    return is_twice ? BLIS_ERR_PARSE : BLIS_OK;
+  }
+  for (size_t i = 1; i < count; i++) {
+    const blis__json_node *key = &keys[2 * i];
+    for (const blis__json_node *k = keys; k < key; k += 2) {
+      is_twice =
+          is_twice || (k->count == key->count && memcmp(k->text, key->text, key->count) == 0);
+    }
+  }
+  return is_twice ? BLIS_ERR_PARSE : BLIS_OK;
+}
+
+static blis_status parse_object(parser *p, blis__json_node *value) {
+  size_t base = p->json->open.count;
+  p->at++;
+  skip_space(p);
+  if (*p->at != '}') {
+    do {
+      blis__json_node node;
+      if (*p->at != '"') {
+        return BLIS_ERR_PARSE;
+      }
+      BLIS_TRY(parse_text(p, &node));
+      BLIS_TRY(push_copy(p->json, &node));
+      skip_space(p);
+      if (!take(p, ':')) {
+        return BLIS_ERR_PARSE;
+      }
+      BLIS_TRY(parse_value(p, &node));
+      BLIS_TRY(push_copy(p->json, &node));
+    } while (take(p, ','));
+  }
+  if (*p->at++ != '}') {
+    return BLIS_ERR_PARSE;
+  }
+  BLIS_TRY(check_keys(p, base));
+  return close_node(p, BLIS_JSON_OBJECT, base, value);
+}
+
+/* Values. */
+
+static blis_status parse_word(parser *p, blis__json_node *value) {
+  static const struct {
+    const char *word;
+    blis_json_type type;
+    bool flag;
+  } words[] = {{"true", BLIS_JSON_BOOL, true},
+               {"false", BLIS_JSON_BOOL, false},
+               {"null", BLIS_JSON_NULL, false}};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    size_t length = strlen(words[i].word);
+    if (strncmp(p->at, words[i].word, length) == 0) {
+      p->at += length;
+      *value = (blis__json_node){.type = words[i].type, .flag = words[i].flag};
+      return BLIS_OK;
+    }
+  }
+  return BLIS_ERR_PARSE;
+}
+
+static blis_status parse_any(parser *p, blis__json_node *value) {
+  switch (*p->at) {
+  case '{':
+    return parse_object(p, value);
+  case '[':
+    return parse_array(p, value);
+  case '"':
+    return parse_text(p, value);
+  case 't':
+  case 'f':
+  case 'n':
+    return parse_word(p, value);
+  default:
+    return parse_number(p, value);
+  }
+}
+
+/* A value without space in front of it; the space behind it is skipped. */
+static blis_status parse_value(parser *p, blis__json_node *value) {
+  if (p->depth == DEPTH_MAX) {
+    return BLIS_ERR_PARSE;
+  }
+  p->depth++;
+  blis_status status = parse_any(p, value);
+  p->depth--;
+  skip_space(p);
+  return status;
+}
+
+blis_status blis__json_tree_parse(blis_json *json, blis_slice text) {
+  json->root = NULL;
+  json->open.count = 0;
+  json->nodes.count = 0;
+  blis_buffer_clear(&json->text);
+  blis_buffer_bytes(&json->text, text.data, text.length);
+  blis_buffer_repeat(&json->text, '\0', sizeof(uint64_t));
+  BLIS_TRY(blis_buffer_status(&json->text));
+  parser p = {.json = json, .at = json->text.data};
+  blis__json_node root;
+  skip_space(&p);
+  BLIS_TRY(parse_value(&p, &root));
+  if (p.at != json->text.data + text.length) {
+    return BLIS_ERR_PARSE;
+  }
+  BLIS_TRY(blis_array_push(&json->alloc, &json->nodes, root));
+  json->root = &json->nodes.items[json->nodes.count - 1];
+  return BLIS_OK;
+}

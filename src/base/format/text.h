@@ -1,0 +1,56 @@
+/*
+ * text.h - a text file line by line, packed or not (see input.h).
+ *
+ * Lines end in LF or CR LF, the last one also in nothing. A byte order mark at
+ * the start is skipped. Memory is bounded by the longest line, and that by
+ * 64 MiB; a zero byte is an error, since text has none. 1 to 2 GB/s.
+ */
+#ifndef BLIS_BASE_TEXT_H
+#define BLIS_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/format/input.h"
+#include "base/slice.h"
+
+enum { BLIS_TEXT_LINE_MAX = 64 << 20 };
+
+typedef struct blis_text blis_text;
+
+typedef struct blis_text_line {
+  blis_slice content; /* without its end; valid until the next call */
+  int64_t number;     /* from 1 */
+  bool has_newline;   /* false only for a last line that ends in nothing */
+} blis_text_line;
+
+/* Opens a file ("-" = standard input); the caller owns *text. */
+BLIS_MUSTUSE blis_status blis_text_open(const blis_alloc *alloc, const char *path, blis_text **text,
+                                        blis_error *error);
+
+/* The same from memory, borrowed; name (copied) is for messages. */
+BLIS_MUSTUSE blis_status blis_text_open_memory(const blis_alloc *alloc, const char *name,
+                                               blis_slice bytes, blis_text **text,
+                                               blis_error *error);
+
+/* What is left of an input, which the text takes over, also when it fails. */
+BLIS_MUSTUSE blis_status blis_text_open_input(const blis_alloc *alloc, blis_input *input,
+                                              blis_text **text, blis_error *error);
+
+/* NULL is allowed. */
+void blis_text_close(blis_text *text);
+
+/* What messages call the file. */
+const char *blis_text_name(const blis_text *text);
+
+/*
+ * The next line; *has_line is false at the end. Errors name file and line, and
+ * after one only blis_text_close is allowed.
+ */
+BLIS_MUSTUSE blis_status blis_text_next(blis_text *text, blis_text_line *line, bool *has_line,
+                                        blis_error *error);
+
+#endif

@@ -1,0 +1,36 @@
+/*
+ * yaml_build.h - YAML trees made by a program, so that the reader of a file can
+ * also read a table of a script.
+ *
+ * Every node says where it comes from ("workload.clients[2].rate_fraction"),
+ * which takes the place of file and line in messages. Collections are filled
+ * after they were made. An empty one counts as a list and as a mapping. Where a
+ * whole number is due, a fraction is an error.
+ */
+#ifndef BLIS_BASE_YAML_BUILD_H
+#define BLIS_BASE_YAML_BUILD_H
+
+#include "base/format/yaml.h"
+
+/* A tree without nodes, ended by blis_yaml_free. NULL = out of memory. */
+blis_yaml *blis_yaml_new(const blis_alloc *alloc);
+
+/* The first node made is the root. Nodes belong to the tree; texts are copied.
+   NULL = out of memory, in all of these. */
+blis_yaml_node *blis_yaml_make_null(blis_yaml *yaml, const char *place);
+blis_yaml_node *blis_yaml_make_bool(blis_yaml *yaml, const char *place, bool value);
+blis_yaml_node *blis_yaml_make_int64(blis_yaml *yaml, const char *place, int64_t value);
+blis_yaml_node *blis_yaml_make_double(blis_yaml *yaml, const char *place, double value);
+/* A text, never a number or a boolean. */
+blis_yaml_node *blis_yaml_make_text(blis_yaml *yaml, const char *place, const char *text,
+                                    size_t length);
+/* A list or mapping with room for count members, which are null at first. */
+blis_yaml_node *blis_yaml_make_collection(blis_yaml *yaml, const char *place, blis_yaml_type type,
+                                          size_t count);
+
+/* Sets member index < count of a list, or of a mapping with its key. */
+void blis_yaml_set_item(blis_yaml_node *list, size_t index, const blis_yaml_node *item);
+void blis_yaml_set_pair(blis_yaml_node *mapping, size_t index, const blis_yaml_node *key,
+                        const blis_yaml_node *value);
+
+#endif
