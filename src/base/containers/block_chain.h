@@ -11,8 +11,8 @@
  * request's own on, nobody else can ever have the same block, so those
  * identities are simply counted up from private_base and take no memory.
  */
-#ifndef BLIS_BASE_BLOCK_CHAIN_H
-#define BLIS_BASE_BLOCK_CHAIN_H
+#ifndef BLIS_BASE_CONTAINERS_BLOCK_CHAIN_H
+#define BLIS_BASE_CONTAINERS_BLOCK_CHAIN_H
 
 #include <stdint.h>
 

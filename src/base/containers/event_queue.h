@@ -6,8 +6,8 @@
  * its push gave. push, pop, cancel and reschedule are O(log n), peek is O(1),
  * and memory is taken only when the queue is larger than ever before.
  */
-#ifndef BLIS_BASE_EVENT_QUEUE_H
-#define BLIS_BASE_EVENT_QUEUE_H
+#ifndef BLIS_BASE_CONTAINERS_EVENT_QUEUE_H
+#define BLIS_BASE_CONTAINERS_EVENT_QUEUE_H
 
 #include <stdbool.h>
 #include <stddef.h>

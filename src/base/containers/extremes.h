@@ -9,8 +9,8 @@
  * Noting a change looks at no more than 16 neighbours per level, and mostly at
  * none.
  */
-#ifndef BLIS_BASE_EXTREMES_H
-#define BLIS_BASE_EXTREMES_H
+#ifndef BLIS_BASE_CONTAINERS_EXTREMES_H
+#define BLIS_BASE_CONTAINERS_EXTREMES_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -8,8 +8,8 @@
  * Adding is O(1) below 2^20 us and O(log n) on average above; memory depends
  * on the number of distinct values, not of samples.
  */
-#ifndef BLIS_BASE_HISTOGRAM_H
-#define BLIS_BASE_HISTOGRAM_H
+#ifndef BLIS_BASE_CONTAINERS_HISTOGRAM_H
+#define BLIS_BASE_CONTAINERS_HISTOGRAM_H
 
 #include <stdbool.h>
 #include <stddef.h>

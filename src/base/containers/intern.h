@@ -6,8 +6,8 @@
  * pointers to them stay valid as long as the table. Adding or finding a known
  * text costs about 20 ns.
  */
-#ifndef BLIS_BASE_INTERN_H
-#define BLIS_BASE_INTERN_H
+#ifndef BLIS_BASE_CONTAINERS_INTERN_H
+#define BLIS_BASE_CONTAINERS_INTERN_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -6,8 +6,8 @@
  * at most log2(items) steps and stops where nothing changes any more; asking
  * is O(1), or O(log items) for the n-th.
  */
-#ifndef BLIS_BASE_LEAST_TREE_H
-#define BLIS_BASE_LEAST_TREE_H
+#ifndef BLIS_BASE_CONTAINERS_LEAST_TREE_H
+#define BLIS_BASE_CONTAINERS_LEAST_TREE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -8,8 +8,8 @@
  * is 26 to 51 bytes per key. There is no iteration, on purpose: nothing may
  * depend on the order of the slots.
  */
-#ifndef BLIS_BASE_MAP_H
-#define BLIS_BASE_MAP_H
+#ifndef BLIS_BASE_CONTAINERS_MAP_H
+#define BLIS_BASE_CONTAINERS_MAP_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,8 +8,8 @@
  * (key, sequence) must differ, which makes the order the same whatever came
  * before. A node must not move while it is in a heap.
  */
-#ifndef BLIS_BASE_NODE_HEAP_H
-#define BLIS_BASE_NODE_HEAP_H
+#ifndef BLIS_BASE_CONTAINERS_NODE_HEAP_H
+#define BLIS_BASE_CONTAINERS_NODE_HEAP_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -11,8 +11,8 @@
  * Neighbours that have the same value are put, changed and removed as one run,
  * at a cost per page.
  */
-#ifndef BLIS_BASE_PAGED_MAP_H
-#define BLIS_BASE_PAGED_MAP_H
+#ifndef BLIS_BASE_CONTAINERS_PAGED_MAP_H
+#define BLIS_BASE_CONTAINERS_PAGED_MAP_H
 
 #include <stdbool.h>
 #include <stdint.h>

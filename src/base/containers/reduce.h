@@ -3,8 +3,8 @@
  *
  * Of zeros with different signs, which are equal, either may be told.
  */
-#ifndef BLIS_BASE_REDUCE_H
-#define BLIS_BASE_REDUCE_H
+#ifndef BLIS_BASE_CONTAINERS_REDUCE_H
+#define BLIS_BASE_CONTAINERS_REDUCE_H
 
 #include <stddef.h>
 

@@ -9,8 +9,8 @@
  * Adding is O(1); two sketches of parts of a stream merge into that of the
  * whole.
  */
-#ifndef BLIS_BASE_SKETCH_H
-#define BLIS_BASE_SKETCH_H
+#ifndef BLIS_BASE_CONTAINERS_SKETCH_H
+#define BLIS_BASE_CONTAINERS_SKETCH_H
 
 #include <stdint.h>
 

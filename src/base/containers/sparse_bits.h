@@ -5,8 +5,8 @@
  * are a word of a hash map; words without a bit take no room. Every operation
  * costs one table access per word.
  */
-#ifndef BLIS_BASE_SPARSE_BITS_H
-#define BLIS_BASE_SPARSE_BITS_H
+#ifndef BLIS_BASE_CONTAINERS_SPARSE_BITS_H
+#define BLIS_BASE_CONTAINERS_SPARSE_BITS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -11,8 +11,8 @@
  * past 2^54 us = 570 years) switch the tree for good to a slower form without
  * limits, so every time is allowed.
  */
-#ifndef BLIS_BASE_WINNER_TREE_H
-#define BLIS_BASE_WINNER_TREE_H
+#ifndef BLIS_BASE_CONTAINERS_WINNER_TREE_H
+#define BLIS_BASE_CONTAINERS_WINNER_TREE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -16,8 +16,8 @@
  * Errors read "trace.csv:17: column 'arrival_us': '-3' is not allowed (0 or
  * more)". Once blis_csv_next has failed, only blis_csv_close is allowed.
  */
-#ifndef BLIS_BASE_CSV_H
-#define BLIS_BASE_CSV_H
+#ifndef BLIS_BASE_FORMAT_CSV_H
+#define BLIS_BASE_FORMAT_CSV_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,8 +7,8 @@
  * Memory is bounded whatever the size of the file: 64 KB here, and on the C
  * heap the window of the format (32 KB for gzip, at most 128 MB for zstd).
  */
-#ifndef BLIS_BASE_INPUT_H
-#define BLIS_BASE_INPUT_H
+#ifndef BLIS_BASE_FORMAT_INPUT_H
+#define BLIS_BASE_FORMAT_INPUT_H
 
 #include <stdbool.h>
 #include <stddef.h>

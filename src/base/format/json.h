@@ -13,8 +13,8 @@
  * Trees are made here (json_tree.h), row after row in the same memory; jansson
  * is asked what is wrong with a text that is none.
  */
-#ifndef BLIS_BASE_JSON_H
-#define BLIS_BASE_JSON_H
+#ifndef BLIS_BASE_FORMAT_JSON_H
+#define BLIS_BASE_FORMAT_JSON_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -12,8 +12,8 @@
  * zero characters and numbers beyond their type; 2048 levels), but for zero
  * bytes behind numbers; a test holds the two against each other.
  */
-#ifndef BLIS_BASE_JSON_TREE_H
-#define BLIS_BASE_JSON_TREE_H
+#ifndef BLIS_BASE_FORMAT_JSON_TREE_H
+#define BLIS_BASE_FORMAT_JSON_TREE_H
 
 #include "base/format/json.h"
 

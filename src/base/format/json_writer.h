@@ -13,8 +13,8 @@
  * a web page. Calls in an order that gives no JSON are mistakes of the caller.
  * Lack of memory is found in the buffer at the end.
  */
-#ifndef BLIS_BASE_JSON_WRITER_H
-#define BLIS_BASE_JSON_WRITER_H
+#ifndef BLIS_BASE_FORMAT_JSON_WRITER_H
+#define BLIS_BASE_FORMAT_JSON_WRITER_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * range and its meaning. Readers, checks, listings and references all follow
  * from it.
  */
-#ifndef BLIS_BASE_KEY_H
-#define BLIS_BASE_KEY_H
+#ifndef BLIS_BASE_FORMAT_KEY_H
+#define BLIS_BASE_FORMAT_KEY_H
 
 #include <stdbool.h>
 #include <stddef.h>

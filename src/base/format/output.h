@@ -11,8 +11,8 @@
  * as Parquet, Arrow, Feather or ORC do is BLIS_ERR_INVALID, for no such file is
  * ever written.
  */
-#ifndef BLIS_BASE_OUTPUT_H
-#define BLIS_BASE_OUTPUT_H
+#ifndef BLIS_BASE_FORMAT_OUTPUT_H
+#define BLIS_BASE_FORMAT_OUTPUT_H
 
 #include "base/alloc.h"
 #include "base/error.h"

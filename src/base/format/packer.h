@@ -4,8 +4,8 @@
  * Equal bytes give equal files: there are no names and times in them. Takes
  * 64 KB here, and what the format needs on the C heap (some MB).
  */
-#ifndef BLIS_BASE_PACKER_H
-#define BLIS_BASE_PACKER_H
+#ifndef BLIS_BASE_FORMAT_PACKER_H
+#define BLIS_BASE_FORMAT_PACKER_H
 
 #include <stdbool.h>
 #include <stdio.h>

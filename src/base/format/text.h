@@ -5,8 +5,8 @@
  * the start is skipped. Memory is bounded by the longest line, and that by
  * 64 MiB; a zero byte is an error, since text has none. 1 to 2 GB/s.
  */
-#ifndef BLIS_BASE_TEXT_H
-#define BLIS_BASE_TEXT_H
+#ifndef BLIS_BASE_FORMAT_TEXT_H
+#define BLIS_BASE_FORMAT_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -13,8 +13,8 @@
  * aliases to a million, so that no small file becomes a large tree. A file has
  * one document. libyaml's own memory is on the C heap.
  */
-#ifndef BLIS_BASE_YAML_H
-#define BLIS_BASE_YAML_H
+#ifndef BLIS_BASE_FORMAT_YAML_H
+#define BLIS_BASE_FORMAT_YAML_H
 
 #include <stdbool.h>
 #include <stddef.h>

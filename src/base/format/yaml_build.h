@@ -7,8 +7,8 @@
  * after they were made. An empty one counts as a list and as a mapping. Where a
  * whole number is due, a fraction is an error.
  */
-#ifndef BLIS_BASE_YAML_BUILD_H
-#define BLIS_BASE_YAML_BUILD_H
+#ifndef BLIS_BASE_FORMAT_YAML_BUILD_H
+#define BLIS_BASE_FORMAT_YAML_BUILD_H
 
 #include "base/format/yaml.h"
 

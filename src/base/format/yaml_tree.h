@@ -2,8 +2,8 @@
  * yaml_tree.h - the nodes behind yaml.h, shared by the files that build and
  * read them.
  */
-#ifndef BLIS_BASE_YAML_TREE_H
-#define BLIS_BASE_YAML_TREE_H
+#ifndef BLIS_BASE_FORMAT_YAML_TREE_H
+#define BLIS_BASE_FORMAT_YAML_TREE_H
 
 #include "base/arena.h"
 #include "base/format/yaml.h"
