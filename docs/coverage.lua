@@ -469,7 +469,7 @@ return {
     title = "RouteSim",
     rows = {
       { "events", "min-heap, numbers break ties, no wall clock",
-        "tests/base/test_event_queue.c: behaves_like_an_ordered_list" },
+        "tests/base/containers/test_event_queue.c: behaves_like_an_ordered_list" },
       { "events",
         "on_event for algorithms: PrefillComplete, TokenGenerated, BatchSchedule, KvTransfer*",
         "spec/api/policy_events_spec.lua: hears of what is listed, and of nothing else",
