@@ -534,7 +534,7 @@ return {
       { "metrics", "p50 to p99, min, max, mean of TTFT, TBT, E2E, queue wait",
         documents .. "tells how long the run was, and all percentiles of its latencies" },
       { "metrics", "coefficient of variation, Jain index",
-        "tests/results/test_results.c: jain_index",
+        "tests/results/summary/test_results.c: jain_index",
         pools .. "says how even the instances of a role are" },
       { "metrics", "warm-up by number of requests",
         "spec/results/warm_up_requests_spec.lua: leaves out the requests that were completed first",

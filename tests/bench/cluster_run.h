@@ -12,8 +12,8 @@
 #include "latency/trained_physics.h"
 #include "latency_fixture.h"
 #include "policy/registry.h"
-#include "results/recorder.h"
-#include "results/summary.h"
+#include "results/record/recorder.h"
+#include "results/summary/summary.h"
 
 #include "base/random.h"
 

@@ -1,6 +1,6 @@
 /* The trace of decisions, against what the cluster did. */
 #include "cluster_fixture.h"
-#include "results/decisions.h"
+#include "results/log/decisions.h"
 
 static blis_status run_traced(site *s, blis_decisions *decisions, blis_error *error) {
   BLIS_TRY_NEW(decisions, error);

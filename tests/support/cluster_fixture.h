@@ -13,8 +13,8 @@
 #include "cluster/cluster.h"
 #include "latency/blackbox.h"
 #include "policy/registry.h"
-#include "results/recorder.h"
-#include "results/summary.h"
+#include "results/record/recorder.h"
+#include "results/summary/summary.h"
 
 enum { SITE_INSTANCES_MAX = 16, SITE_GROUPS = 8 };
 

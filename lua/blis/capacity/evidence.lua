@@ -19,7 +19,7 @@ local function autocorrelation(values, mean)
   return squares > rounding and products / squares or 0.0
 end
 
--- Of a run, see src/results/arrivals.h.
+-- Of a run, see src/results/analysis/arrivals.h.
 evidence.batches = 20
 
 -- Beyond that a run of batches says next to nothing of the time between its ups and downs.

@@ -1,4 +1,4 @@
---- Every figure of a result: those of the core (src/results/figures.h), what is worked out of them,
+--- Every figure of a result: those of the core (src/results/metrics/figures.h), what is worked out of them,
 --- and what else a result has. Fields, annotations, the summary, JSON, CSV, blis.diff, fitness and
 --- the reference follow from these lists.
 local anomalies = require "blis.results.anomalies"
@@ -14,7 +14,7 @@ local figures = {}
 ---@field class? string of such a table: one of figures.classes
 ---@field unit? string
 ---@field better? "more"|"less" nil = neither
----@field shown? string where and how the summary shows it: see src/results/figures.h
+---@field shown? string where and how the summary shows it: see src/results/metrics/figures.h
 ---@field is_list? boolean a list of such tables
 ---@field is_named? boolean such a list, with its items by name, too
 ---@field is_by_name? boolean numbers by names that policies give

@@ -67,7 +67,7 @@ function report.conservation(counts)
   return ("%s arrived = %s"):format(count(counts.arrived), table.concat(parts, " + "))
 end
 
---- A figure as it is shown: see src/results/figures.h; nil where that is nothing.
+--- A figure as it is shown: see src/results/metrics/figures.h; nil where that is nothing.
 local function fill(pattern, value)
   if value == 0 and pattern:find "{%d?%?}" then return nil end
   return (pattern:gsub("{(.-)%??}", function(form)

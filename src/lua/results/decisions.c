@@ -4,7 +4,7 @@
 
 #include "lua/bind/bind.h"
 #include "lua/bind/fields.h"
-#include "results/decisions.h"
+#include "results/log/decisions.h"
 
 #define DECISIONS_TYPE "blis.decisions"
 

@@ -1,8 +1,8 @@
 #include "lua/results/figures.h"
 
 #include "lua/bind/bind.h"
-#include "results/goodput.h"
-#include "results/window.h"
+#include "results/summary/goodput.h"
+#include "results/summary/groups.h"
 
 void set_figures(lua_State *L, blis_figure_list list, const void *values) {
   size_t count;

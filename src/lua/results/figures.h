@@ -7,7 +7,8 @@
 #include <lua.h>
 
 #include "lua/results/records.h"
-#include "results/groups.h"
+#include "results/summary/figure_table.h"
+#include "results/summary/groups.h"
 
 /* Fields of the table on top, out of the struct that the list is of. */
 void set_figures(lua_State *L, blis_figure_list list, const void *values);

@@ -4,8 +4,8 @@
 
 #include "lua/bind/bind.h"
 #include "lua/results/records.h"
-#include "results/load.h"
-#include "results/slowest.h"
+#include "results/analysis/load.h"
+#include "results/record/recorder.h"
 
 enum { MAX_INTERVALS = 10000, MAX_SLOWEST = 1000 };
 

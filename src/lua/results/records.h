@@ -10,8 +10,8 @@
 #include <lua.h>
 
 #include "lua/traffic/source.h"
-#include "results/decisions.h"
-#include "results/recorder.h"
+#include "results/log/decisions.h"
+#include "results/record/recorder.h"
 
 #define RECORDS_TYPE "blis.records"
 

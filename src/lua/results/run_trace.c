@@ -3,7 +3,7 @@
 #include "lua/bind/bind.h"
 #include "lua/results/records.h"
 #include "lua/traffic/workload.h"
-#include "results/run_trace.h"
+#include "results/analysis/run_trace.h"
 #include "workload/generate/source_copy.h"
 
 int bind_run_requests(lua_State *L) {

@@ -6,7 +6,7 @@
 
 #include <lua.h>
 
-#include "results/series.h"
+#include "results/log/series.h"
 
 /*
  * Pushes { interval_us =, rows =, t_us = {...}, a list per count of the

@@ -4,7 +4,7 @@
 
 #include "lua/bind/bind.h"
 #include "lua/results/records.h"
-#include "results/arrivals.h"
+#include "results/analysis/arrivals.h"
 
 static const char *const kind_names[] = {
 #define XX(constant, name) name,

@@ -6,7 +6,7 @@
 
 #include <lua.h>
 
-#include "results/step_log.h"
+#include "results/log/step_log.h"
 
 /*
  * Pushes { merged =, instances = { { steps = {...}, start_us =, ... }, ... } }:

@@ -2,7 +2,7 @@
 
 #include "lua/bind/bind.h"
 #include "lua/results/figures.h"
-#include "results/tasks.h"
+#include "results/summary/tasks.h"
 
 /* Of a list that was made of records. */
 static bool had_tasks(const bind_records *records) {

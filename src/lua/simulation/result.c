@@ -13,9 +13,9 @@
 #include "lua/simulation/faults.h"
 #include "lua/simulation/scaling.h"
 #include "lua/simulation/timeline_log.h"
-#include "results/instance_times.h"
-#include "results/summary.h"
-#include "results/tier_summary.h"
+#include "results/summary/groups.h"
+#include "results/summary/summary.h"
+#include "results/summary/tier_summary.h"
 
 /* What is computed on the way; Lua frees it should something raise. */
 typedef struct working {

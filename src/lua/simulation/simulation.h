@@ -28,10 +28,10 @@
 #include "lua/simulation/run_events.h"
 #include "lua/simulation/watch.h"
 #include "policy/priority/priority.h"
-#include "results/load_log.h"
-#include "results/series.h"
-#include "results/step_log.h"
-#include "results/visit_log.h"
+#include "results/log/load_log.h"
+#include "results/log/series.h"
+#include "results/log/step_log.h"
+#include "results/log/visit_log.h"
 
 #define SIMULATION_TYPE "blis.simulation"
 

@@ -6,7 +6,7 @@
 #define BLIS_LUA_SIMULATION_VISIT_COLUMNS_H
 
 #include "lua/bind/bind.h"
-#include "results/visit_log.h"
+#include "results/log/visit_log.h"
 
 /* Each pushes a table of columns of equal length; the log is sorted. */
 void push_visits(lua_State *L, const blis_visit_log *log);

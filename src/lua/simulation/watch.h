@@ -16,7 +16,7 @@
 #include "cluster/cluster.h"
 #include "lua/bind/hook.h"
 #include "lua/results/records.h"
-#include "results/glance.h"
+#include "results/analysis/glance.h"
 
 typedef struct bind_watch {
   bind_hooks *hooks;

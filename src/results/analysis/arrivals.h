@@ -1,0 +1,73 @@
+/*
+ * arrivals.h - the records of a run in the order of their arrivals, for what is
+ * to be said of its steady state.
+ *
+ * A percentile is over all that arrived, requests that were not completed being
+ * slower than any other. So "the p99 is within its limit" and "99 % were served
+ * within the limit" are one statement, and the second one can be made of each
+ * part of a run: how much the parts differ tells what the run is worth.
+ *
+ * All of it is one pass over the records, but percentiles, which sort.
+ */
+#ifndef BLIS_RESULTS_ANALYSIS_ARRIVALS_H
+#define BLIS_RESULTS_ANALYSIS_ARRIVALS_H
+
+#include "results/record/record.h"
+#include "results/record/recorder.h"
+
+/* Parts of a run: so many that their scatter is known, so few that they hardly
+ * depend on each other. An even number, for halves. */
+enum { BLIS_BATCH_COUNT = 20 };
+
+/* Some records in a row, of a recorder that stays as it is. */
+typedef struct blis_arrivals {
+  const blis_recorder *recorder;
+  size_t first;
+  size_t count;
+} blis_arrivals;
+
+/* All that arrived at from_us or later. Sorts the recorder; BLIS_ERR_NOMEM. */
+BLIS_MUSTUSE blis_status blis_arrivals_init(blis_arrivals *arrivals, blis_recorder *recorder,
+                                            int64_t from_us);
+
+/*
+ * Where the warm-up ends: the arrival of the first request that counts, 0 when
+ * all do. See blis_mser5; the series is the TTFT of requests that got one.
+ */
+BLIS_MUSTUSE blis_status blis_arrivals_warm_up(const blis_arrivals *arrivals,
+                                               const blis_alloc *alloc, int64_t *from_us,
+                                               bool *is_settled);
+
+typedef struct blis_arrivals_figures {
+  size_t completed;
+  int64_t span_us; /* from the first arrival to the last */
+  double e2e_us;   /* mean of the completed; 0 without any */
+} blis_arrivals_figures;
+
+blis_arrivals_figures blis_arrivals_measure(const blis_arrivals *arrivals);
+
+/* A mean for each batch; false when a batch has no completed request. */
+bool blis_arrivals_means(const blis_arrivals *arrivals, blis_latency_kind kind,
+                         double means_us[BLIS_BATCH_COUNT]);
+
+/*
+ * The share of each batch that was not served within a limit; with an infinite
+ * limit, that was not completed. There must be an arrival for each batch.
+ */
+void blis_arrivals_beyond(const blis_arrivals *arrivals, blis_latency_kind kind, double limit_ms,
+                          double shares[BLIS_BATCH_COUNT]);
+
+/* The time within which a share of all was served; -1 = there is none. */
+BLIS_MUSTUSE blis_status blis_arrivals_percentile(const blis_arrivals *arrivals,
+                                                  const blis_alloc *alloc, blis_latency_kind kind,
+                                                  double share, double *value_us);
+
+/*
+ * The warm-up of a series by MSER-5 (White 1997): averaged in batches of five;
+ * of all cuts in the first half, the one after which the squared standard error
+ * of the mean is least. Returns how many values to drop. It is not settled when
+ * the best cut is in the very middle: the series is too short.
+ */
+size_t blis_mser5(const double *series, size_t count, bool *is_settled);
+
+#endif

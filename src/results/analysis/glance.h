@@ -1,0 +1,46 @@
+/*
+ * glance.h - the latencies of a run so far, while it goes on, for a display.
+ *
+ * A look takes a sample of the requests that have ended since the last one, so
+ * many at most, evenly over the order in which they ended; so its cost does not
+ * depend on how many there are. Who is not taken is never looked at again.
+ * Nothing of the run changes.
+ */
+#ifndef BLIS_RESULTS_ANALYSIS_GLANCE_H
+#define BLIS_RESULTS_ANALYSIS_GLANCE_H
+
+#include "base/containers/sketch.h"
+#include "results/record/recorder.h"
+
+/* Requests that one look takes at most: 0.1 ms. */
+enum { BLIS_GLANCE_SAMPLE = 2048 };
+
+/* The members are private. */
+typedef struct blis_glance {
+  blis_sketch ttft_us;
+  blis_sketch e2e_us;
+  blis_sketch itl_us;
+  size_t seen; /* records that were taken or left out */
+} blis_glance;
+
+/* Of completed requests, but for TTFT; inter-token latencies are means of each
+   request. NULL = nobody knows. Borrowed until the next look. */
+typedef struct blis_glance_times {
+  const blis_sketch *ttft_us;
+  const blis_sketch *e2e_us;
+  const blis_sketch *itl_us;
+} blis_glance_times;
+
+/* Copies *alloc; allocates nothing yet. */
+void blis_glance_init(blis_glance *glance, const blis_alloc *alloc);
+void blis_glance_deinit(blis_glance *glance);
+
+/*
+ * Always of the same recorder, whose records nobody sorts in between. Without
+ * records, times are those of its own sketches, of all requests, and without
+ * inter-token latencies. BLIS_ERR_NOMEM leaves out some requests.
+ */
+BLIS_MUSTUSE blis_status blis_glance_look(blis_glance *glance, const blis_recorder *recorder,
+                                          blis_glance_times *times);
+
+#endif

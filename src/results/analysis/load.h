@@ -1,0 +1,39 @@
+/*
+ * load.h - how many requests waited and ran at every instance over time, worked
+ * out of the records of a run.
+ *
+ * The run from 0 to its end is cut into equal intervals. Numbers are means over
+ * an interval: a request that ran for a tenth of it counts as 0.1. A request
+ * waits from the time it reaches its instance until it is admitted (last, after
+ * preemptions) and runs from then until it ends; where prefill and decode are
+ * apart, it does so at both.
+ */
+#ifndef BLIS_RESULTS_ANALYSIS_LOAD_H
+#define BLIS_RESULTS_ANALYSIS_LOAD_H
+
+#include "results/record/recorder.h"
+
+typedef struct blis_load {
+  blis_alloc alloc;
+  size_t instance_count;
+  size_t interval_count;
+  int64_t to_us;
+  double *waiting;  /* instance_count rows of interval_count */
+  double *running;  /* the same */
+  int64_t *arrived; /* requests, by interval */
+  int64_t *completed;
+} blis_load;
+
+/*
+ * Of so many instances, or of more where records name them; to_us >= 1, and
+ * what lies behind it is left out. deinit whatever the status. O(records +
+ * instances * intervals).
+ */
+BLIS_MUSTUSE blis_status blis_load_init(blis_load *load, const blis_alloc *alloc,
+                                        const blis_recorder *recorder, size_t least_instances,
+                                        size_t interval_count, int64_t to_us);
+
+/* Idempotent; an all-zero load is allowed. */
+void blis_load_deinit(blis_load *load);
+
+#endif

@@ -1,0 +1,24 @@
+/*
+ * run_trace.h - the requests of a run and how they ended, as a trace.
+ */
+#ifndef BLIS_RESULTS_ANALYSIS_RUN_TRACE_H
+#define BLIS_RESULTS_ANALYSIS_RUN_TRACE_H
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "results/record/recorder.h"
+#include "workload/trace/write.h"
+#include "workload/workload.h"
+
+/*
+ * Writes the requests of a workload that have a record; the recorder is sorted.
+ * options->outcomes are set from the records, and numbers are given anew. What
+ * completed is "ok", what was too late "timeout", anything else "incomplete".
+ */
+BLIS_MUSTUSE blis_status blis_run_trace_write(const blis_alloc *alloc, const char *path,
+                                              const blis_workload *requests,
+                                              const blis_recorder *recorder,
+                                              const blis_trace_write_options *options,
+                                              blis_error *error);
+
+#endif

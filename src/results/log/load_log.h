@@ -1,0 +1,49 @@
+/*
+ * load_log.h - what was loaded in a run, for pictures: adapters into the slots
+ * of instances, and KV from and to tiers.
+ *
+ * Keeps up to so many of each, the first to end; the others are counted. Once
+ * settled, loads are in the order of their ends, of equal ones by instance,
+ * whichever engine told of them in which order. Adding is O(log most)
+ * amortised, the loss of an instance O(1), as what it takes with it goes with
+ * the next settling; twice as many loads are held while they come.
+ */
+#ifndef BLIS_RESULTS_LOG_LOAD_LOG_H
+#define BLIS_RESULTS_LOG_LOAD_LOG_H
+
+#include "base/array.h"
+#include "cluster/cluster.h"
+
+typedef struct blis_logged_load {
+  uint32_t instance;
+  uint32_t life; /* of the instance */
+  blis_adapter_load load;
+} blis_logged_load;
+
+typedef struct blis_load_log {
+  blis_alloc alloc;
+  size_t most; /* of each */
+  BLIS_ARRAY(blis_logged_load) loads;
+  BLIS_ARRAY(blis_kv_move) moves;
+  /* When instances were lost: one for each life in which they told of loads. */
+  BLIS_ARRAY(int64_t) life_ends_us;
+  BLIS_ARRAY(uint32_t) lives; /* by instance: + 1; 0 = it tells of the next */
+  int64_t left_out;           /* of both */
+} blis_load_log;
+
+/* Keeps nothing yet. */
+void blis_load_log_init(blis_load_log *log, const blis_alloc *alloc, size_t most);
+
+/* Idempotent; an all-zero log is allowed. */
+void blis_load_log_deinit(blis_load_log *log);
+
+/*
+ * Sorts the loads, without those that were lost, and drops those that are too
+ * many. More may come behind it.
+ */
+void blis_load_log_settle(blis_load_log *log);
+
+/* What fills it; borrows it. */
+blis_load_sink blis_load_log_sink(blis_load_log *log);
+
+#endif

@@ -1,0 +1,135 @@
+/*
+ * series.h - a run over time: a row of figures per interval.
+ *
+ * A row is taken at 0, interval_us, 2 * interval_us, ... after the other
+ * cluster events of that time and before the instances do anything at it, as
+ * long as there are requests on their way or to come. As everywhere, what a
+ * step brings counts from its beginning on. Looking changes nothing: the
+ * records and their hash are those of a run without a series. Instances have to
+ * stop for being looked at, so short intervals cost time.
+ */
+#ifndef BLIS_RESULTS_LOG_SERIES_H
+#define BLIS_RESULTS_LOG_SERIES_H
+
+#include "base/array.h"
+#include "cluster/cluster.h"
+
+/* XX(constant, name): counts of the whole cluster since the start. */
+#define BLIS_SERIES_COUNT_MAP(XX)                                                                  \
+  XX(ARRIVED, "arrived")                                                                           \
+  XX(COMPLETED, "completed")                                                                       \
+  XX(REJECTED, "rejected")                                                                         \
+  XX(TIMED_OUT, "timed_out")                                                                       \
+  XX(PROMPT_TOKENS, "prompt_tokens") /* accepted by instances */                                   \
+  XX(OUTPUT_TOKENS, "output_tokens") /* of completed requests */                                   \
+  XX(PREEMPTIONS, "preemptions")
+
+typedef enum blis_series_count {
+#define XX(constant, name) BLIS_SERIES_##constant,
+  BLIS_SERIES_COUNT_MAP(XX)
+#undef XX
+      BLIS_SERIES_COUNT_COUNT
+} blis_series_count;
+
+/* A run that asks for more fails: an interval was taken for another unit. */
+enum { BLIS_SERIES_ROWS_MAX = 1000000 };
+
+/* Static storage. */
+const char *blis_series_count_name(blis_series_count count);
+
+/* What an instance is like at the time of a row. */
+typedef struct blis_series_instance {
+  uint32_t queue_depth;
+  uint32_t batch_size;
+  double kv_utilization;
+} blis_series_instance;
+
+/* A band of the gateway's queue at the time of a row. */
+typedef struct blis_series_band {
+  int64_t priority;
+  int64_t waiting;
+} blis_series_band;
+
+/* Hand-offs of KV at the time of a row. */
+typedef struct blis_series_handoffs {
+  int64_t moving;      /* transfers under way */
+  int64_t waiting;     /* for room at their destination */
+  int64_t on_one_link; /* transfers on the link that has most of them */
+  double moved_bytes;  /* of transfers that had begun, since the start */
+} blis_series_handoffs;
+
+/* A link at the time of a row, since the start. */
+typedef struct blis_series_link {
+  double busy_us;     /* with at least one transfer */
+  double transfer_us; /* added up over its transfers */
+} blis_series_link;
+
+/* A KV tier at the time of a row; counts are since the start. */
+typedef struct blis_series_tier {
+  const char *name; /* borrowed from the cluster */
+  int64_t used_blocks;
+  int64_t loaded_blocks;
+  int64_t saved_blocks;
+} blis_series_tier;
+
+/* The LoRA adapters of all instances at the time of a row: one that is with two
+   of them counts twice. */
+typedef struct blis_series_adapters {
+  int64_t loaded;
+  int64_t loading;
+  int64_t running;    /* with requests in a batch, */
+  int64_t waiting;    /* in a wait queue */
+  int64_t free_slots; /* with neither a loaded adapter nor one on its way */
+  int64_t loads;      /* that have begun, since the start */
+} blis_series_adapters;
+
+typedef struct blis_series {
+  blis_alloc alloc;
+  int64_t interval_us;
+  uint32_t instance_count; /* in the last row */
+  size_t rows;
+  BLIS_ARRAY(int64_t) counts;                 /* BLIS_SERIES_COUNT_COUNT per row */
+  BLIS_ARRAY(blis_series_instance) instances; /* as many as there were */
+  BLIS_ARRAY(size_t) row_ends;                /* of rows, in instances */
+  /* Of the gateway's queue: one per row, or none without such a queue. */
+  BLIS_ARRAY(double) saturations;
+  BLIS_ARRAY(blis_series_band) bands;        /* that there had been by then */
+  BLIS_ARRAY(size_t) band_ends;              /* of rows, in bands */
+  BLIS_ARRAY(blis_series_handoffs) handoffs; /* none without pools */
+  size_t link_count;                         /* as blis_cluster_link has them */
+  BLIS_ARRAY(blis_series_link) links;        /* so many per row */
+  size_t tier_count;
+  BLIS_ARRAY(blis_series_tier) tiers;        /* so many per row */
+  BLIS_ARRAY(blis_series_adapters) adapters; /* none without adapters */
+} blis_series;
+
+/*
+ * Begins with the cluster, which is new and which the series outlives.
+ * interval_us >= 1. deinit whatever the status.
+ */
+BLIS_MUSTUSE blis_status blis_series_init(blis_series *series, const blis_alloc *alloc,
+                                          blis_cluster *cluster, int64_t interval_us,
+                                          blis_error *error);
+
+/* What a link was like from the row before to this one. */
+typedef struct blis_series_link_use {
+  double utilization; /* share of that time in which it had a transfer */
+  double mean_depth;  /* transfers on it meanwhile; 0 = there was none */
+} blis_series_link_use;
+
+blis_series_link_use blis_series_link_at(const blis_series *series, size_t row, size_t link);
+
+/* Idempotent; an all-zero series is allowed. */
+void blis_series_deinit(blis_series *series);
+
+int64_t blis_series_at(const blis_series *series, size_t row, blis_series_count count);
+
+/* All zero where it was not there yet. */
+const blis_series_instance *blis_series_instance_at(const blis_series *series, size_t row,
+                                                    uint32_t instance);
+
+/* Requests that waited in a band of the gateway's queue; 0 before there was
+   such a band. */
+int64_t blis_series_waiting(const blis_series *series, size_t row, int64_t priority);
+
+#endif

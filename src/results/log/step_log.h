@@ -1,0 +1,66 @@
+/*
+ * step_log.h - the steps of all instances, for pictures.
+ *
+ * An entry is one step, or several consecutive ones of an instance: where there
+ * are more entries than there may be, neighbours become one, and from then on
+ * twice as many steps make an entry. So memory is bounded however long the run
+ * is, and runs of few steps show every one.
+ *
+ * Invariants: entries of an instance are in order of time and do not overlap;
+ * their steps add up to those that were told within the window. Adding is O(1)
+ * amortised.
+ */
+#ifndef BLIS_RESULTS_LOG_STEP_LOG_H
+#define BLIS_RESULTS_LOG_STEP_LOG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "instance/step_report.h"
+
+/* Sums over the steps of an entry, but for the times. */
+typedef struct blis_step_entry {
+  int64_t steps;
+  int64_t start_us; /* of the first one */
+  int64_t end_us;   /* of the last one */
+  int64_t busy_us;  /* less than between these where it was idle */
+  int64_t prefill_requests;
+  int64_t prefill_tokens;
+  int64_t decode_requests;
+  int64_t waiting;
+  int64_t used_kv_blocks;
+} blis_step_entry;
+
+typedef struct blis_step_list {
+  BLIS_ARRAY(blis_step_entry) entries;
+} blis_step_list;
+
+typedef struct blis_step_log {
+  blis_alloc alloc;
+  size_t most;                      /* entries of all instances together */
+  int64_t from_us;                  /* steps that end before are left out, */
+  int64_t to_us;                    /* and those that begin after it */
+  int64_t merged;                   /* steps of an entry at most; a power of two */
+  size_t count;                     /* of entries */
+  BLIS_ARRAY(blis_step_list) lists; /* by instance */
+} blis_step_log;
+
+/* Keeps nothing yet. most >= 2; with deinit whatever follows. */
+void blis_step_log_init(blis_step_log *log, const blis_alloc *alloc, size_t most, int64_t from_us,
+                        int64_t to_us);
+
+/* Idempotent; an all-zero log is allowed. */
+void blis_step_log_deinit(blis_step_log *log);
+
+/*
+ * A step of an instance begins, not before its last one did. One that begins
+ * before that has ended cuts it short: the instance was lost in between.
+ * BLIS_ERR_NOMEM leaves the log as it was.
+ */
+BLIS_MUSTUSE blis_status blis_step_log_add(blis_step_log *log, uint32_t instance,
+                                           const blis_step_report *report);
+
+#endif

@@ -1,0 +1,97 @@
+/*
+ * attempts.h - the attempts of a run's cascade, and sums over them.
+ *
+ * Memory: 88 bytes per attempt when records are kept; sums by model anyway.
+ */
+#ifndef BLIS_RESULTS_RECORD_ATTEMPTS_H
+#define BLIS_RESULTS_RECORD_ATTEMPTS_H
+
+#include "base/array.h"
+#include "base/containers/sketch.h"
+#include "policy/cascade/cascade.h"
+#include "results/metrics/figures.h"
+#include "workload/request.h"
+
+typedef struct blis_attempt_record {
+  int64_t number; /* of the request */
+  int64_t arrival_us;
+  int64_t start_us;
+  int64_t ttft_us; /* from the arrival on; -1 = never */
+  int64_t end_us;
+  double mean_logprob; /* NAN when nobody knows */
+  uint32_t model;      /* a number in the workload's string table */
+  int32_t instance;    /* -1 = none */
+  uint32_t prompt_tokens;
+  uint32_t output_tokens;
+  uint32_t reason; /* of a rejection or failure: the recorder's; 0 = none */
+  uint16_t step;   /* which attempt of the request it is, from 1 */
+  uint16_t stage;  /* place in the chain, from 0 */
+  uint16_t stage_count;
+  uint8_t state;   /* blis_request_state */
+  uint8_t verdict; /* blis_cascade_verdict */
+} blis_attempt_record;
+
+/* Attempts with one model, or all of them. */
+typedef struct blis_attempt_sums {
+  uint32_t model;
+  int64_t attempts;
+  int64_t verdicts[BLIS_CASCADE_VERDICT_COUNT];
+  int64_t prompt_tokens;
+  int64_t output_tokens;
+  int64_t dropped_output_tokens; /* of answers that were not accepted */
+  int64_t answers;               /* attempts that were completed */
+  double logprob_sum;            /* over answers */
+  int64_t duration_us;           /* from start to end, over answers */
+} blis_attempt_sums;
+
+/* What sums come to. */
+typedef struct blis_attempt_figures {
+  BLIS_ATTEMPT_FIGURES(BLIS_FIGURE_MEMBER)
+} blis_attempt_figures;
+
+typedef struct blis_cascade_figures {
+  BLIS_CASCADE_FIGURES(BLIS_FIGURE_MEMBER)
+} blis_cascade_figures;
+
+typedef struct blis_attempts {
+  blis_alloc alloc;
+  bool keeps_records;
+  BLIS_ARRAY(blis_attempt_record) records;
+  size_t sorted;                        /* so many records were there when they were sorted last */
+  BLIS_ARRAY(blis_attempt_sums) models; /* in order of appearance */
+  blis_attempt_sums all;
+  BLIS_ARRAY(int64_t) steps; /* requests by number of attempts, from 1 on */
+  /* From arrival to the last attempt, of requests with more than one. */
+  blis_sketch earlier_us;
+  uint64_t hash; /* what a result hash adds up; 0 without attempts */
+} blis_attempts;
+
+void blis_attempts_init(blis_attempts *attempts, const blis_alloc *alloc, bool keeps_records);
+void blis_attempts_deinit(blis_attempts *attempts);
+
+/* After BLIS_ERR_NOMEM the attempts can only be freed. */
+BLIS_MUSTUSE blis_status blis_attempts_add(blis_attempts *attempts, const blis_request *request,
+                                           const blis_cascade_attempt *attempt,
+                                           blis_cascade_verdict verdict, uint32_t reason);
+
+/* By arrival, number and step. */
+void blis_attempts_sort(blis_attempts *attempts);
+
+/*
+ * The attempts of a request by its arrival and number, in their order, once
+ * they are sorted; *count = 0 when there are none.
+ */
+const blis_attempt_record *blis_attempts_of(const blis_attempts *attempts, int64_t arrival_us,
+                                            int64_t number, size_t *count);
+
+/*
+ * The time that requests lost on answers that were not good enough: exact when
+ * records are kept.
+ */
+BLIS_MUSTUSE blis_status blis_attempts_earlier(const blis_attempts *attempts,
+                                               blis_percentiles *result);
+
+blis_attempt_figures blis_attempts_figures(const blis_attempt_sums *sums);
+blis_cascade_figures blis_attempts_cascade(const blis_attempts *attempts);
+
+#endif

@@ -1,0 +1,111 @@
+/*
+ * recorder.h - keeps the records of a run and its result hash.
+ *
+ * The hash is the sum modulo 2^64 of the records' hashes, so it does not
+ * depend on the order in which requests end.
+ */
+#ifndef BLIS_RESULTS_RECORD_RECORDER_H
+#define BLIS_RESULTS_RECORD_RECORDER_H
+
+#include "results/record/attempts.h"
+#include "results/record/record_store.h"
+#include "results/record/tally.h"
+
+typedef struct blis_recorder blis_recorder;
+
+/* Keeps a record of every request. Copies *alloc. NULL = out of memory. */
+blis_recorder *blis_recorder_new(const blis_alloc *alloc);
+
+/*
+ * Keeps no records, only counts and quantile sketches: memory does not grow
+ * with the number of requests (for runs of 10^8 of them). Percentiles are at
+ * most 1/256 too low (base/sketch.h), everything else is exact, and there are
+ * no figures by class, tenant or model.
+ */
+blis_recorder *blis_recorder_new_streaming(const blis_alloc *alloc);
+
+/* NULL is allowed. */
+void blis_recorder_free(blis_recorder *recorder);
+
+/* For a cluster; lives as long as the recorder. */
+const blis_request_sink *blis_recorder_sink(blis_recorder *recorder);
+
+/*
+ * Puts records and attempts in the order of arrival, then number, which does
+ * not depend on the engine: call it before records are listed. Costs next to
+ * nothing when they are. After BLIS_ERR_NOMEM records are in the order in which
+ * requests ended.
+ */
+BLIS_MUSTUSE blis_status blis_recorder_sort(blis_recorder *recorder);
+
+/* False for a streaming one. */
+bool blis_recorder_keeps_records(const blis_recorder *recorder);
+
+size_t blis_recorder_count(const blis_recorder *recorder);
+
+/* index < count. Those added after a sort are behind the others. */
+blis_record blis_recorder_record(const blis_recorder *recorder, size_t index);
+
+/*
+ * Fills indices[0 .. result) with the completed requests of the greatest E2E,
+ * the slowest first and those listed first among equals; at most wanted of
+ * them. O(records * log wanted) on average, and no memory.
+ */
+size_t blis_recorder_slowest(const blis_recorder *recorder, size_t *indices, size_t wanted);
+
+/* Does any record belong to a session? */
+bool blis_recorder_has_sessions(const blis_recorder *recorder);
+
+/*
+ * The priority of record index, higher is more urgent; false when all requests
+ * have had the same one.
+ */
+bool blis_recorder_priority(const blis_recorder *recorder, size_t index, double *priority);
+
+/* Where record index was prefilled, and when; NULL = where it decoded. */
+const blis_stage_times *blis_recorder_stages(const blis_recorder *recorder, size_t index);
+
+/* Of records that have hits; 0 = none has so far. */
+uint32_t blis_recorder_tier_count(const blis_recorder *recorder);
+
+/* What was found of the prompt of record index; false: there were no KV tiers,
+   or it was not admitted. */
+bool blis_recorder_hits(const blis_recorder *recorder, size_t index, blis_kv_hits *hits);
+
+/* Did any request leave the gateway's queue? */
+bool blis_recorder_has_gateway_waits(const blis_recorder *recorder);
+
+/* Was any request admitted with an adapter? */
+bool blis_recorder_has_adapter_waits(const blis_recorder *recorder);
+
+/* Why a request was rejected; "" for the others. */
+const char *blis_recorder_reason(const blis_recorder *recorder, const blis_record *record);
+
+/* Those of a cascade; all-zero sums without one. The recorder's own. */
+const blis_attempts *blis_recorder_attempts(const blis_recorder *recorder);
+
+/* Why an attempt was rejected or failed; "" for the others. */
+const char *blis_recorder_attempt_reason(const blis_recorder *recorder,
+                                         const blis_attempt_record *attempt);
+
+/* Over records and attempts. */
+uint64_t blis_recorder_hash(const blis_recorder *recorder);
+
+/* What has been counted so far; the recorder's own. */
+const blis_tally *blis_recorder_tally(const blis_recorder *recorder);
+
+/* Its records in the order in which requests ended; the recorder's own. */
+const blis__record_store *blis__recorder_store(const blis_recorder *recorder);
+
+/* Figures of all records, of which there are so many. */
+typedef struct blis__whole {
+  size_t count;
+  int64_t prompt_tokens;
+  int64_t output_tokens; /* of the completed ones */
+  blis_times times;      /* inter-token latencies are the requests' own means */
+} blis__whole;
+
+/* What has been worked out already, for who does so; the recorder's own. */
+blis__whole *blis__recorder_whole(const blis_recorder *recorder);
+
+#endif

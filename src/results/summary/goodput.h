@@ -1,0 +1,50 @@
+/*
+ * goodput.h - the requests that met the targets of their SLO class.
+ *
+ * A completed request is good when every gated time of it (TTFT, mean
+ * inter-token latency, E2E) is at most the target of its class. Attainment is
+ * good / arrived, so rejected and timed-out requests count against it. Requests
+ * without a class belong to class "default"; classes without a target are left
+ * out. Formulas of BLIS (Go).
+ */
+#ifndef BLIS_RESULTS_SUMMARY_GOODPUT_H
+#define BLIS_RESULTS_SUMMARY_GOODPUT_H
+
+#include "results/metrics/figures.h"
+#include "results/record/recorder.h"
+#include "workload/spec/workload_spec.h"
+
+typedef struct blis_goodput {
+  BLIS_GOODPUT_FIGURES(BLIS_FIGURE_MEMBER)
+} blis_goodput;
+
+/*
+ * Fills goodputs[i] for targets[i]; of two targets of a class the first one
+ * counts requests. strings is the table that records speak of. One pass over
+ * the records. BLIS_ERR_NOMEM leaves nothing behind.
+ */
+BLIS_MUSTUSE blis_status blis_goodput_fill(blis_goodput *goodputs,
+                                           const blis_goodput_target *targets, size_t count,
+                                           const blis_alloc *alloc, const blis_recorder *recorder,
+                                           const blis_intern *strings);
+
+/* Requests that arrived in a part of a run. */
+typedef struct blis_goodput_span {
+  int64_t from_us; /* the next span begins where this one ends */
+  int64_t arrived;
+  int64_t judged; /* of these: their class has a target */
+  int64_t good;   /* of these: they kept it */
+} blis_goodput_span;
+
+/*
+ * Counts the requests of each span by their arrival; the caller has set
+ * from_us, in ascending order. Requests before the first one are left out, and
+ * the last one has no end. One pass over the records.
+ */
+BLIS_MUSTUSE blis_status blis_goodput_over_time(blis_goodput_span *spans, size_t span_count,
+                                                const blis_goodput_target *targets, size_t count,
+                                                const blis_alloc *alloc,
+                                                const blis_recorder *recorder,
+                                                const blis_intern *strings);
+
+#endif

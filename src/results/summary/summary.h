@@ -1,0 +1,117 @@
+/*
+ * summary.h - the figures of a whole run.
+ *
+ * Populations are those of BLIS (Go): TTFT and scheduling delay of every
+ * request that got that far, also of those that timed out or never finished;
+ * E2E and inter-token latencies of completed ones. When nothing was completed
+ * all percentiles are 0.
+ */
+#ifndef BLIS_RESULTS_SUMMARY_SUMMARY_H
+#define BLIS_RESULTS_SUMMARY_SUMMARY_H
+
+#include "results/metrics/figures.h"
+#include "results/record/recorder.h"
+
+typedef struct blis_instance_summary {
+  BLIS_INSTANCE_FIGURES(BLIS_FIGURE_MEMBER)
+  blis_instance_stats stats;
+} blis_instance_summary;
+
+/* What the routing policy took to be in the caches, and what was there. */
+typedef struct blis_belief {
+  blis_cache_belief counts;
+  BLIS_BELIEF_FIGURES(BLIS_FIGURE_MEMBER)
+} blis_belief;
+
+/* What became of hand-offs; all zero where there were none. */
+typedef struct blis_handoff_summary {
+  blis_handoff_counts counts;
+  BLIS_HANDOFF_FIGURES(BLIS_FIGURE_MEMBER)
+} blis_handoff_summary;
+
+/* A link of hand-offs. */
+typedef struct blis_link_summary {
+  blis_link_counts counts;
+  BLIS_LINK_FIGURES(BLIS_FIGURE_MEMBER)
+} blis_link_summary;
+
+/* index < blis_cluster_link_count(cluster); duration_us is that of the run. */
+void blis_link_summary_fill(blis_link_summary *link, const blis_cluster *cluster, size_t index,
+                            int64_t duration_us);
+
+/* What became of requests in the gateway's queue; all zero without one. */
+typedef struct blis_queue_summary {
+  blis_gateway_counts counts;
+  BLIS_QUEUE_FIGURES(BLIS_FIGURE_MEMBER)
+} blis_queue_summary;
+
+/* The same of one of its bands. */
+typedef struct blis_queue_band {
+  blis_gateway_band_counts counts;
+  BLIS_BAND_FIGURES(BLIS_FIGURE_MEMBER)
+} blis_queue_band;
+
+/* index < blis_cluster_gateway_band_count(cluster), highest priority first. */
+void blis_queue_band_fill(blis_queue_band *band, const blis_cluster *cluster, size_t index);
+
+/* What came of drafts; all zero without them. */
+typedef struct blis_speculation_summary {
+  blis_draft_stats counts;
+  BLIS_SPECULATION_FIGURES(BLIS_FIGURE_MEMBER)
+} blis_speculation_summary;
+
+/* What ranks did at their barriers; all zero without them. */
+typedef struct blis_ranks_summary {
+  BLIS_RANKS_FIGURES(BLIS_FIGURE_MEMBER)
+} blis_ranks_summary;
+
+void blis_ranks_summary_fill(blis_ranks_summary *summary, const blis_cluster *cluster);
+
+/* What became of LoRA adapters; all zero without them. */
+typedef struct blis_lora_summary {
+  blis_adapter_stats counts;
+  BLIS_LORA_FIGURES(BLIS_FIGURE_MEMBER)
+} blis_lora_summary;
+
+/* The same of one of them. */
+typedef struct blis_adapter_summary {
+  const char *name; /* the cluster's */
+  BLIS_ADAPTER_FIGURES(BLIS_FIGURE_MEMBER)
+} blis_adapter_summary;
+
+/* adapter from 1 to blis_cluster_adapter_count(cluster). */
+void blis_adapter_summary_fill(blis_adapter_summary *summary, const blis_cluster *cluster,
+                               uint32_t adapter);
+
+typedef struct blis_summary {
+  blis_state_counts counts;
+  BLIS_RESULT_FIGURES(BLIS_FIGURE_MEMBER)
+  blis_times times;
+  blis_belief cache_belief;
+  blis_handoff_summary handoffs;
+  blis_queue_summary queue;
+  blis_lora_summary lora;
+  blis_speculation_summary speculation;
+  int64_t uncovered_steps; /* of all instances, see blis_instance_stats */
+  uint64_t hash;
+  uint32_t instance_count;
+  blis_instance_summary *instances; /* the summary's own */
+} blis_summary;
+
+/*
+ * Of a finished cluster, whose sink was the recorder and whose inter-token
+ * latencies are in itl_us. On failure there is nothing to deinit.
+ */
+BLIS_MUSTUSE blis_status blis_summary_init(blis_summary *summary, const blis_alloc *alloc,
+                                           const blis_cluster *cluster,
+                                           const blis_recorder *recorder, blis_histogram *itl_us,
+                                           blis_error *error);
+void blis_summary_deinit(blis_summary *summary, const blis_alloc *alloc);
+
+/*
+ * Jain's fairness index (sum x)^2 / (n * sum x^2): 1 when all are equal, 1/n
+ * when one has everything; 1 when all are 0, and 0 of nothing.
+ */
+double blis_jain_index(const double *values, size_t count);
+
+#endif

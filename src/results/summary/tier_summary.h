@@ -1,0 +1,30 @@
+/*
+ * tier_summary.h - what became of KV in the tiers below the caches, as figures.
+ */
+#ifndef BLIS_RESULTS_SUMMARY_TIER_SUMMARY_H
+#define BLIS_RESULTS_SUMMARY_TIER_SUMMARY_H
+
+#include "cluster/cluster.h"
+#include "results/metrics/figures.h"
+
+/* All tiers of a run. */
+typedef struct blis_tiers_summary {
+  blis_kv_tiers_counts counts;
+  BLIS_TIERS_FIGURES(BLIS_FIGURE_MEMBER)
+} blis_tiers_summary;
+
+/* One of them. */
+typedef struct blis_tier_summary {
+  blis_kv_tier_counts counts;
+  BLIS_TIER_FIGURES(BLIS_FIGURE_MEMBER)
+} blis_tier_summary;
+
+/* Rates are over the blocks of all prompts that instances have admitted. */
+void blis_tiers_summary_fill(blis_tiers_summary *tiers, const blis_cluster *cluster);
+
+/* index < blis_cluster_kv_tier_count(cluster); duration_us is that of the run.
+ */
+void blis_tier_summary_fill(blis_tier_summary *tier, const blis_cluster *cluster, size_t index,
+                            int64_t duration_us);
+
+#endif

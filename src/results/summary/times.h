@@ -1,0 +1,46 @@
+/*
+ * times.h - percentiles of the times in a list of records.
+ */
+#ifndef BLIS_RESULTS_SUMMARY_TIMES_H
+#define BLIS_RESULTS_SUMMARY_TIMES_H
+
+#include "results/record/recorder.h"
+
+/* Some records of a store, by index; which NULL is all of them. */
+typedef struct blis__selection {
+  const blis__record_store *store;
+  const uint32_t *which;
+  size_t count;
+} blis__selection;
+
+static inline size_t blis__selected_index(const blis__selection *selection, size_t i) {
+  return selection->which == NULL ? i : selection->which[i];
+}
+
+static inline const blis__short_record *blis__selected(const blis__selection *selection, size_t i) {
+  return &selection->store->records.items[blis__selected_index(selection, i)];
+}
+
+/*
+ * All times of a selection; inter-token latencies are the requests' own means,
+ * or, where itl_us is given, over its tokens.
+ */
+BLIS_MUSTUSE blis_status blis__times_fill(blis_times *times, const blis_alloc *alloc,
+                                          const blis__selection *selection, blis_histogram *itl_us);
+
+/* Waits for their adapters, of those that were admitted with one. */
+BLIS_MUSTUSE blis_status blis__adapter_waits_fill(blis_percentiles *waits, const blis_alloc *alloc,
+                                                  const blis__selection *selection);
+
+/* Waits in the gateway's queue, of those that left it for an instance. */
+BLIS_MUSTUSE blis_status blis__gateway_waits_fill(blis_percentiles *waits, const blis_alloc *alloc,
+                                                  const blis__selection *selection);
+
+/*
+ * Of all records, worked out once for as many as there are; *whole is the
+ * recorder's.
+ */
+BLIS_MUSTUSE blis_status blis__times_of_whole(const blis_recorder *recorder,
+                                              const blis_alloc *alloc, const blis__whole **whole);
+
+#endif
