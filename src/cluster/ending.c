@@ -34,7 +34,7 @@ static void on_first_token(void *ud, blis_live_request *live, int64_t now_us) {
   BLIS_ASSERT(request->place == BLIS__AT_INSTANCE && live->ttft_us >= 0);
   blis_error *error = &cluster->event_error;
   bool is_prefilled_here =
-      request->handoff == NULL || request->handoff->state != BLIS_HANDOFF_DECODE;
+      request->handoff == NULL || request->handoff->state.stage != BLIS__HANDOFF_DECODE;
   if (error->status == BLIS_OK && is_prefilled_here) {
     error->status = BLIS__TELL(cluster, BLIS__PREFILLED, error, .request = request,
                                .instance = (uint32_t)request->instance);

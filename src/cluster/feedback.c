@@ -16,7 +16,8 @@ static blis_request_times times_of(const blis_cluster *cluster, const blis_live_
 static const blis_router *sender_of(const blis_cluster *cluster, blis__cluster_request *request,
                                     blis_ticket **ticket) {
   const blis__handoff *handoff = request->handoff;
-  if (request->place != BLIS__AT_HANDOFF && !(handoff != NULL && handoff->is_at_home)) {
+  bool is_at_source_only = handoff != NULL && handoff->state.stage == BLIS__HANDOFF_AT_SOURCE_ONLY;
+  if (request->place != BLIS__AT_HANDOFF && !is_at_source_only) {
     *ticket = &request->router_ticket;
     return &cluster->router;
   }

@@ -32,13 +32,14 @@ bool blis__bound_arrive(blis__gateway *gateway, blis__cluster_request *request) 
 
 /* The record that the instance works on. */
 static const blis_live_request *record_of(const blis__cluster_request *request) {
-  return request->handoff != NULL && request->handoff->is_at_source ? &request->handoff->prefill
-                                                                    : &request->live;
+  const blis__handoff *handoff = request->handoff;
+  return handoff != NULL && blis__handoff_is_at_source(&handoff->state) ? &handoff->prefill
+                                                                        : &request->live;
 }
 
 /* What comes from another instance has its blocks reserved before. */
 static bool comes_with_kv(const blis__cluster_request *request) {
-  return request->handoff != NULL && !request->handoff->is_at_source;
+  return request->handoff != NULL && !blis__handoff_is_at_source(&request->handoff->state);
 }
 
 blis_status blis__bound_join(blis__gateway *gateway, blis__cluster_request *request) {

@@ -5,15 +5,13 @@
  * Instances have roles (policy/contract/facts.h). A request is routed among
  * those that decode; then a decider (policy/decider/decider.h) says whether
  * that instance computes the prompt, too, or one of the prefill pool, to which
- * the request is then routed. In the latter case its KV is handed off:
+ * the request is then routed. In the latter case its KV is handed off. The states
+ * of a hand-off are in handoff_state.h.
  *
- *   RESERVING -> PREFILL -> [HELD] -> TRANSFER -> DECODE     destination first
- *                PREFILL -> HELD   -> TRANSFER -> DECODE     source first
- *
- * A block is held at the source until its transfer is over, and a place for it
- * is reserved at the destination before that; who owns it changes at the end of
- * the transfer alone, and each hand-off asserts that. Where there is no room, a
- * hand-off waits for it, first come, first served.
+ * The source holds a block until the end of its transfer, and the destination
+ * reserves a place for the block before the transfer. The owner of a block
+ * changes only at the end of the transfer. Without room, a hand-off waits: first
+ * come, first served.
  */
 #ifndef BLIS_CLUSTER_HANDOFF_H
 #define BLIS_CLUSTER_HANDOFF_H
@@ -23,14 +21,6 @@
 
 #include "policy/contract/router.h"
 #include "policy/decider/decider.h"
-
-typedef enum blis_handoff_state {
-  BLIS_HANDOFF_RESERVING, /* nobody computes: waits for room */
-  BLIS_HANDOFF_PREFILL,   /* at its source: on its way, queued or running */
-  BLIS_HANDOFF_HELD,      /* computed: waits for room */
-  BLIS_HANDOFF_TRANSFER,
-  BLIS_HANDOFF_DECODE /* over: the request is its destination's */
-} blis_handoff_state;
 
 /* What becomes of a hand-off for which its destination has no room. */
 typedef enum blis_no_room {

@@ -120,7 +120,7 @@ void blis__handoff_take_preview(blis_cluster *cluster, blis__handoff *handoff) {
   if (handoff->wanted_source < 0 && shown->source >= 0) {
     handoff->wanted_source = shown->source;
     handoff->prefill_ticket = shown->ticket;
-    handoff->is_booked = true;
+    blis__source_becomes(&handoff->state, BLIS__SOURCE_BOOKED);
     shown->source = -1;
   }
 }
@@ -134,8 +134,8 @@ void blis__handoff_drop_preview(blis_cluster *cluster) {
 }
 
 void blis__handoff_unbook(blis_cluster *cluster, blis__handoff *handoff) {
-  if (handoff->is_booked) {
-    handoff->is_booked = false;
+  if (handoff->state.source == BLIS__SOURCE_BOOKED) {
+    blis__source_becomes(&handoff->state, BLIS__SOURCE_NONE);
     tell_ended(cluster, &handoff->prefill_ticket, handoff->wanted_source);
     handoff->prefill_ticket = (blis_ticket){{0}};
   }

@@ -27,11 +27,15 @@ void blis__handoff_set_links_due(blis_cluster *cluster, int64_t due_us) {
   renew(cluster);
 }
 
+/* True if its last moment is in the list, not in the event queue. */
+static bool is_listed(const blis__handoffs *h, const blis__handoff *handoff) {
+  return handoff->earlier_timeout != NULL || h->first_timeout == handoff;
+}
+
 static void append(blis_cluster *cluster, blis__handoff *handoff, int64_t at_us) {
   blis__handoffs *h = cluster->handoffs;
   blis__handoff *last = h->last_timeout;
   handoff->timeout_us = at_us;
-  handoff->has_timeout = true;
   handoff->earlier_timeout = last;
   handoff->later_timeout = NULL;
   *(last != NULL ? &last->later_timeout : &h->first_timeout) = handoff;
@@ -43,13 +47,14 @@ static void append(blis_cluster *cluster, blis__handoff *handoff, int64_t at_us)
 
 void blis__handoff_clear_timeout(blis_cluster *cluster, blis__handoff *handoff) {
   blis__handoffs *h = cluster->handoffs;
-  if (!handoff->has_timeout) {
+  if (!is_listed(h, handoff)) {
     blis_event_queue_cancel(cluster->queue, handoff->timeout_event);
     return;
   }
   blis__handoff *earlier = handoff->earlier_timeout;
   blis__handoff *later = handoff->later_timeout;
-  handoff->has_timeout = false;
+  handoff->earlier_timeout = NULL;
+  handoff->later_timeout = NULL;
   *(earlier != NULL ? &earlier->later_timeout : &h->first_timeout) = later;
   *(later != NULL ? &later->earlier_timeout : &h->last_timeout) = earlier;
   if (earlier == NULL) {

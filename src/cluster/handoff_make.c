@@ -11,10 +11,16 @@
 
 /* What they hear. */
 
-/* Else whoever decodes computes its prompt, too, and has found its own of it.
- */
+/* Otherwise the instance that decodes also computes the prompt and counts its own cache hits. */
 static bool is_prefilled_apart(const blis__handoff *handoff) {
-  return !handoff->is_over || handoff->state == BLIS_HANDOFF_DECODE;
+  return handoff->state.stage <= BLIS__HANDOFF_DECODE;
+}
+
+/* The state of a request whose hand-off is not over. */
+static blis_request_state state_of(const blis__handoff *handoff) {
+  blis__handoff_stage stage = handoff->state.stage;
+  return stage == BLIS__HANDOFF_ROUTING || stage == BLIS__HANDOFF_PREFILL ? handoff->prefill.state
+                                                                          : BLIS_REQUEST_RUNNING;
 }
 
 /* What is known of the request's hand-off, also when the run is over. */
@@ -37,11 +43,11 @@ static blis_status on_reporting(void *ud, blis_cluster *cluster, const blis__new
   }
   /* While its source has it. */
   blis__end_add_drawn(cluster, news->end, &handoff->prefill.drawn);
-  if (!handoff->is_over) {
-    news->end->instance = handoff->is_at_source ? (int32_t)handoff->source : -1;
+  if (!blis__handoff_is_over(&handoff->state)) {
+    bool is_at_source = blis__handoff_is_at_source(&handoff->state);
+    news->end->instance = is_at_source ? (int32_t)handoff->source : -1;
     news->end->was_counted = handoff->prefill.was_counted;
-    news->end->state =
-        handoff->state == BLIS_HANDOFF_PREFILL ? handoff->prefill.state : BLIS_REQUEST_RUNNING;
+    news->end->state = state_of(handoff);
   }
   return BLIS_OK;
 }

@@ -20,11 +20,12 @@ static blis_status join(blis_cluster *cluster, blis__handoff *handoff) {
   handoff->next_waiting = NULL;
   *(queue->tail != NULL ? &queue->tail->next_waiting : &queue->head) = handoff;
   queue->tail = handoff;
-  handoff->waits = true;
+  blis__room_becomes(&handoff->state, BLIS__ROOM_AWAITED);
   cluster->handoffs->counts.waiting++;
   return BLIS_OK;
 }
 
+/* Takes it out of the queue for room. */
 static void leave(blis_cluster *cluster, blis__handoff *handoff) {
   uint32_t instance = handoff->destination;
   blis__room_queue *queue = &cluster->handoffs->rooms[instance];
@@ -41,7 +42,6 @@ static void leave(blis_cluster *cluster, blis__handoff *handoff) {
   if (queue->head == NULL && !blis__handoff_is_source(cluster, instance)) {
     blis__cluster_set_eager(cluster, instance, false);
   }
-  handoff->waits = false;
   cluster->handoffs->counts.waiting--;
 }
 
@@ -98,7 +98,6 @@ static blis_status try_reserve(blis_cluster *cluster, blis__handoff *handoff, bo
                                blis_error *error) {
   const blis_disaggregation *policy = &cluster->handoffs->policy;
   uint32_t number = handoff->destination;
-  BLIS_ASSERT(!handoff->is_reserved && handoff->owner != BLIS__KV_OF_DESTINATION);
   BLIS_TRY(blis__cluster_bring_forward(cluster, number, error));
   const blis_kv_demand demand = {.tokens = tokens_to_move(cluster, handoff),
                                  .reuses_cache = !policy->go_blis,
@@ -110,7 +109,7 @@ static blis_status try_reserve(blis_cluster *cluster, blis__handoff *handoff, bo
   BLIS_TRY(blis_instance_reserve(cluster->instances[number], &handoff->request->live, &demand,
                                  &handoff->cached_tokens, is_done, error));
   if (*is_done) {
-    handoff->is_reserved = true;
+    blis__room_becomes(&handoff->state, BLIS__ROOM_RESERVED);
     handoff->kv_tokens = demand.tokens;
     /* When it does something next is as before. */
     blis__snapshot_instance_changed(&cluster->snapshot, number);
@@ -142,10 +141,10 @@ static blis_status wait_for_room(blis_cluster *cluster, blis__handoff *handoff, 
   }
   h->counts.waited++;
   handoff->wait_since_us = cluster->now_us;
-  if (handoff->state == BLIS_HANDOFF_PREFILL) {
-    handoff->state = BLIS_HANDOFF_HELD;
-  }
   BLIS_TRY_MEM(join(cluster, handoff), error);
+  if (handoff->state.stage == BLIS__HANDOFF_READY) {
+    blis__handoff_enter(&handoff->state, BLIS__HANDOFF_HELD);
+  }
   return BLIS_OK;
 }
 
@@ -237,7 +236,7 @@ static int64_t fixed_duration_us(const blis__handoffs *h, double bytes) {
 static blis_status note_transfer(blis_cluster *cluster, blis__handoff *handoff, double bytes,
                                  int64_t now_us, blis_error *error) {
   blis__handoffs *h = cluster->handoffs;
-  handoff->is_moving = true;
+  blis__transfer_becomes(&handoff->state, BLIS__MOVE_MOVING);
   handoff->times.transfer_start_us = now_us;
   handoff->times.moved_bytes = (int64_t)bytes;
   h->active++;
@@ -255,12 +254,12 @@ static blis_status end_transfer(blis_cluster *cluster, blis__handoff *handoff, b
 static blis_status begin_transfer(blis_cluster *cluster, blis__handoff *handoff,
                                   blis_error *error) {
   blis__handoffs *h = cluster->handoffs;
-  BLIS_ASSERT(handoff->owner == BLIS__KV_OF_SOURCE && handoff->is_reserved);
-  BLIS_ASSERT(h->policy.go_blis || handoff->is_at_source);
-  handoff->state = BLIS_HANDOFF_TRANSFER;
-  if (handoff->is_moving) {
+  BLIS_ASSERT(h->policy.go_blis || handoff->state.source == BLIS__SOURCE_THERE);
+  blis__handoff_enter(&handoff->state, BLIS__HANDOFF_TRANSFER);
+  if (blis__handoff_is_moving(&handoff->state)) {
     BLIS_ASSERT(!handoff->transfer.is_open);
-    return handoff->has_moved ? end_transfer(cluster, handoff, error) : BLIS_OK;
+    return handoff->state.transfer == BLIS__MOVE_SENT ? end_transfer(cluster, handoff, error)
+                                                      : BLIS_OK;
   }
   double bytes = bytes_to_move(cluster, handoff);
   BLIS_TRY(note_transfer(cluster, handoff, bytes, cluster->now_us, error));
@@ -274,14 +273,15 @@ static blis_status begin_transfer(blis_cluster *cluster, blis__handoff *handoff,
 blis_status blis__handoff_stop_moving(blis_cluster *cluster, blis__handoff *handoff,
                                       blis_error *error) {
   blis__handoffs *h = cluster->handoffs;
-  if (handoff->waits) {
+  if (handoff->state.room == BLIS__ROOM_AWAITED) {
     leave(cluster, handoff);
+    blis__room_becomes(&handoff->state, BLIS__ROOM_NONE);
     BLIS_TRY(blis__handoff_note_room(cluster, handoff->destination, error));
   }
-  if (!handoff->is_moving) {
+  if (!blis__handoff_is_moving(&handoff->state)) {
     return BLIS_OK;
   }
-  handoff->is_moving = false;
+  blis__transfer_becomes(&handoff->state, BLIS__MOVE_STOPPED);
   h->active--;
   BLIS_ASSERT(h->active >= 0);
   if (h->policy.go_blis) {
@@ -323,7 +323,7 @@ blis_status blis__handoff_feed(blis_cluster *cluster, blis__handoff *handoff,
   if (!overlaps(&h->policy, handoff)) {
     return BLIS_OK;
   }
-  if (handoff->is_moving) {
+  if (blis__handoff_is_moving(&handoff->state)) {
     blis__links_advance(&h->links, (double)step->start_us);
   } else {
     BLIS_TRY(prepare(cluster, handoff, step->start_us, error));
@@ -338,11 +338,12 @@ blis_status blis__handoff_feed(blis_cluster *cluster, blis__handoff *handoff,
   return BLIS_OK;
 }
 
-/* The blocks are reserved: what comes next. */
+/* The blocks are reserved: begins the prefill or, after it, the transfer. */
 static blis_status go_on(blis_cluster *cluster, blis__handoff *handoff, blis_error *error) {
-  if (handoff->state != BLIS_HANDOFF_RESERVING) {
+  if (handoff->state.stage != BLIS__HANDOFF_RESERVING) {
     return begin_transfer(cluster, handoff, error);
   }
+  blis__handoff_enter(&handoff->state, BLIS__HANDOFF_ROUTING);
   return blis__handoff_schedule(cluster, handoff, BLIS__CLUSTER_PREFILL, cluster->now_us, error);
 }
 
@@ -368,17 +369,17 @@ static blis_status serve_queue(blis_cluster *cluster, uint32_t instance, blis_er
 blis_status blis__handoff_seek_room(blis_cluster *cluster, blis__handoff *handoff,
                                     blis_error *error) {
   blis__handoffs *h = cluster->handoffs;
-  if (handoff->waits) {
+  if (handoff->state.room == BLIS__ROOM_AWAITED) {
     return serve_queue(cluster, handoff->destination, error);
   }
-  if (!handoff->is_reserved) {
+  if (handoff->state.room == BLIS__ROOM_NONE) {
     BLIS_TRY(set_timeout(cluster, handoff, error));
   }
   if (cluster->services[handoff->destination] != BLIS_SERVICE_ACTIVE &&
       cluster->services[handoff->destination] != BLIS_SERVICE_DRAINING) {
     return blis__handoff_fail(cluster, handoff, "decode-failed", error);
   }
-  if (handoff->is_reserved) {
+  if (handoff->state.room == BLIS__ROOM_RESERVED) {
     return go_on(cluster, handoff, error);
   }
   bool is_done = false;
@@ -438,7 +439,7 @@ static blis_status arrive(blis_cluster *cluster, blis__handoff *handoff, blis_er
   BLIS_TRY(BLIS__TELL(cluster, BLIS__ROUTED, error, .request = request, .instance = number));
   blis__request_move(request, BLIS__AT_INSTANCE);
   BLIS_TRY(BLIS__TELL(cluster, BLIS__JOINED, error, .request = request, .instance = number));
-  if (handoff->counts_there) {
+  if (!cluster->handoffs->policy.go_blis) {
     blis__snapshot_add_pending(&cluster->snapshot, number, -1);
   } else {
     blis__snapshot_add_in_flight(&cluster->snapshot, number, 1);
@@ -455,7 +456,7 @@ static blis_status arrive(blis_cluster *cluster, blis__handoff *handoff, blis_er
 
 static blis_status end_transfer(blis_cluster *cluster, blis__handoff *handoff, blis_error *error) {
   blis__handoffs *h = cluster->handoffs;
-  handoff->is_moving = false;
+  blis__transfer_becomes(&handoff->state, BLIS__MOVE_ENDED);
   h->active--;
   h->counts.transfers++;
   h->counts.transfer_us += (double)(cluster->now_us - handoff->times.transfer_start_us);
@@ -482,8 +483,11 @@ blis_status blis__handoff_links_moved(blis_cluster *cluster, blis_error *error) 
   for (blis__transfer *t = blis__links_take_ended(&h->links); t != NULL;
        t = blis__links_take_ended(&h->links)) {
     blis__handoff *handoff = handoff_of(t);
-    handoff->has_moved = handoff->state != BLIS_HANDOFF_TRANSFER;
-    BLIS_TRY(handoff->has_moved ? BLIS_OK : end_transfer(cluster, handoff, error));
+    if (handoff->state.stage == BLIS__HANDOFF_TRANSFER) {
+      BLIS_TRY(end_transfer(cluster, handoff, error));
+    } else { /* begin_transfer ends it */
+      blis__transfer_becomes(&handoff->state, BLIS__MOVE_SENT);
+    }
   }
   schedule_links(cluster);
   return BLIS_OK;

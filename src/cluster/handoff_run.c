@@ -179,19 +179,19 @@ blis_status blis__handoff_go_on(blis_cluster *cluster, blis_error *error) {
 
 blis_status blis__handoff_leave_source(blis_cluster *cluster, blis__handoff *handoff,
                                        blis_error *error) {
-  if (!handoff->is_at_source) {
+  if (!blis__handoff_is_at_source(&handoff->state)) {
     return BLIS_OK;
   }
   uint32_t source = handoff->source;
-  handoff->is_at_source = false;
+  bool is_pending = handoff->state.source == BLIS__SOURCE_COMING;
+  blis__source_becomes(&handoff->state, BLIS__SOURCE_GONE);
   if (handoff->prefill.engine != NULL) {
     BLIS_TRY(blis__cluster_bring_forward(cluster, source, error));
     BLIS_TRY(
         blis_instance_evict(cluster->instances[source], &handoff->prefill, cluster->now_us, error));
     blis__handoff_note_instance(cluster, source);
   }
-  if (handoff->is_pending) {
-    handoff->is_pending = false;
+  if (is_pending) {
     blis__snapshot_add_pending(&cluster->snapshot, source, -1);
   }
   blis__snapshot_add_in_flight(&cluster->snapshot, source, -1);
@@ -208,15 +208,14 @@ static blis_status leave_destination(blis_cluster *cluster, blis__handoff *hando
                                      blis_error *error) {
   uint32_t destination = handoff->destination;
   blis_live_request *live = &handoff->request->live;
-  if (handoff->is_reserved) {
-    handoff->is_reserved = false;
+  if (handoff->state.room == BLIS__ROOM_RESERVED) {
+    blis__room_becomes(&handoff->state, BLIS__ROOM_NONE);
     BLIS_TRY(blis__cluster_bring_forward(cluster, destination, error));
     BLIS_TRY(blis_instance_evict(cluster->instances[destination], live, cluster->now_us, error));
     blis__handoff_note_instance(cluster, destination);
     BLIS_TRY(blis__handoff_note_room(cluster, destination, error));
   }
-  if (handoff->counts_there) {
-    handoff->counts_there = false;
+  if (!cluster->handoffs->policy.go_blis) {
     blis__snapshot_add_pending(&cluster->snapshot, destination, -1);
     blis__snapshot_add_in_flight(&cluster->snapshot, destination, -1);
   }
@@ -236,8 +235,8 @@ static void take_choice_back(const blis_cluster *cluster, const blis__handoff *h
 }
 
 static blis_status close_handoff(blis_cluster *cluster, blis__handoff *handoff, blis_error *error) {
-  BLIS_ASSERT(!handoff->is_over);
-  handoff->is_over = true;
+  BLIS_ASSERT(!blis__handoff_is_over(&handoff->state));
+  blis__handoff_enter(&handoff->state, BLIS__HANDOFF_CLOSED);
   cluster->handoffs->counts.in_flight--;
   blis__handoff_unbook(cluster, handoff);
   leave_ready(cluster->handoffs, handoff);
@@ -245,9 +244,7 @@ static blis_status close_handoff(blis_cluster *cluster, blis__handoff *handoff, 
   blis__handoff_clear_timeout(cluster, handoff);
   BLIS_TRY(blis__handoff_stop_moving(cluster, handoff, error));
   BLIS_TRY(blis__handoff_leave_source(cluster, handoff, error));
-  BLIS_TRY(leave_destination(cluster, handoff, error));
-  handoff->owner = BLIS__KV_OF_NOBODY;
-  return BLIS_OK;
+  return leave_destination(cluster, handoff, error);
 }
 
 blis_status blis__handoff_close(blis_cluster *cluster, blis__handoff *handoff, blis_error *error) {
@@ -258,12 +255,8 @@ blis_status blis__handoff_close(blis_cluster *cluster, blis__handoff *handoff, b
 
 blis_status blis__handoff_complete(blis_cluster *cluster, blis__handoff *handoff,
                                    blis_error *error) {
-  BLIS_ASSERT(handoff->owner == BLIS__KV_OF_SOURCE);
-  BLIS_ASSERT(!handoff->is_over && handoff->state == BLIS_HANDOFF_TRANSFER);
-  handoff->owner = BLIS__KV_OF_DESTINATION;
-  handoff->state = BLIS_HANDOFF_DECODE;
-  handoff->is_over = true;
-  handoff->is_reserved = false;
+  blis__room_becomes(&handoff->state, BLIS__ROOM_FILLED);
+  blis__handoff_enter(&handoff->state, BLIS__HANDOFF_DECODE);
   cluster->handoffs->counts.in_flight--;
   cluster->handoffs->counts.completed++;
   blis__handoff_clear_timeout(cluster, handoff);
@@ -330,10 +323,12 @@ blis_status blis__handoff_stay(blis_cluster *cluster, blis__handoff *handoff, bl
 blis_status blis__handoff_stay_at_source(blis_cluster *cluster, blis__handoff *handoff,
                                          uint32_t source, blis_error *error) {
   blis__cluster_request *request = handoff->request;
-  handoff->is_booked = false; /* its router is told when it leaves */
+  if (handoff->state.source == BLIS__SOURCE_BOOKED) { /* feedback.c reports its end later */
+    blis__source_becomes(&handoff->state, BLIS__SOURCE_NONE);
+  }
   BLIS_TRY(blis__handoff_close(cluster, handoff, error));
   request->router_ticket = (blis_ticket){{0}};
-  handoff->is_at_home = true;
+  blis__handoff_enter(&handoff->state, BLIS__HANDOFF_AT_SOURCE_ONLY);
   handoff->times = BLIS_STAGE_TIMES_NONE;
   return send_whole(cluster, request, source, error);
 }
@@ -379,10 +374,10 @@ blis_status blis__handoff_lose_instance(blis_cluster *cluster, uint32_t instance
        cluster->handoffs != NULL && request != NULL; request = later) {
     later = request->later;
     blis__handoff *handoff = request->handoff;
-    if (request->place != BLIS__AT_HANDOFF || handoff->is_over) {
+    if (request->place != BLIS__AT_HANDOFF || blis__handoff_is_over(&handoff->state)) {
       continue;
     }
-    bool is_source = handoff->is_at_source && handoff->source == instance;
+    bool is_source = blis__handoff_is_at_source(&handoff->state) && handoff->source == instance;
     if (!is_source && handoff->destination != instance) {
       continue;
     }
@@ -404,7 +399,7 @@ static blis_status name_stuck(const blis_cluster *cluster, const blis__handoff *
   static const char *const hint =
       "instances that do both stages hold what each other's requests wait for, "
       "which a limit of the transfer's time would end";
-  if (handoff->waits) {
+  if (handoff->state.room == BLIS__ROOM_AWAITED) {
     return blis_fail(error, BLIS_ERR_STUCK,
                      "%s waits for KV blocks of %s since %" PRId64
                      " us, and nothing is left to happen that could free any: "

@@ -1,44 +1,26 @@
 /*
- * handoff_run.h - the hand-offs of a cluster, shared by their files: the state
- * of each, and what the rest of the cluster asks of them.
+ * handoff_run.h - the hand-offs of a cluster, shared by their files: the record
+ * of each, and what the rest of the cluster calls.
  *
- * One module in several files: handoff_run.c the life of a hand-off and its
- * ends; handoff_start.c the decision and the prefill; handoff_move.c room,
- * links and transfers; handoff_due.c when transfers end and time is out;
- * handoff_ask.c what policies may ask; handoff_make.c construction.
+ * One module in several files: handoff_state.c states and legal transitions;
+ * handoff_run.c events and ends; handoff_start.c the decision and the prefill;
+ * handoff_move.c room, links, and transfers; handoff_due.c ends of transfers and
+ * timeouts; handoff_ask.c what policies may read; handoff_make.c construction.
  */
 #ifndef BLIS_CLUSTER_HANDOFF_RUN_H
 #define BLIS_CLUSTER_HANDOFF_RUN_H
 
 #include "base/containers/map.h"
 #include "base/time.h"
+#include "cluster/handoff_state.h"
 #include "cluster/link.h"
 #include "cluster/state.h"
 #include "policy/contract/stages.h"
 
-/* Whose the blocks of a hand-off are; nobody else may serve them. */
-typedef enum blis__kv_owner {
-  BLIS__KV_OF_NOBODY, /* there is none yet, or no more */
-  BLIS__KV_OF_SOURCE,
-  BLIS__KV_OF_DESTINATION
-} blis__kv_owner;
-
 typedef struct blis__handoff {
   blis__cluster_request *request; /* its live record is the one that decodes */
   blis_live_request prefill;      /* and this is the one at the source */
-  blis_handoff_state state;
-  blis__kv_owner owner;
-  bool is_booked;    /* with the router of its source, to which it goes */
-  bool is_at_source; /* prefill is with the source: computes, or holds KV */
-  bool is_reserved;  /* at the destination */
-  bool counts_there; /* among the requests in flight of the destination */
-  bool is_moving;    /* in a transfer that has not been closed */
-  bool has_moved;    /* its last byte went before the prefill was reported */
-  bool is_pending;   /* at the source, as the signal of that name says */
-  bool waits;        /* for room, in the list of its destination */
-  bool is_over;      /* what is left of it are its times */
-  bool is_at_home;   /* and its request is the source's alone */
-  bool has_timeout;  /* in the list of these */
+  blis__handoff_state state;
   int32_t retries;
   uint32_t source; /* once it is routed */
   uint32_t destination;
@@ -52,7 +34,7 @@ typedef struct blis__handoff {
   int64_t prefill_ttft_us;
   blis_ticket prefill_ticket;
   blis_event_handle event; /* the next one about it */
-  /* And the last moment for it, in the list or the queue: handoff_due.c. */
+  /* The last moment for it, in the list of handoff_due.c or in the event queue. */
   int64_t timeout_us;
   struct blis__handoff *earlier_timeout;
   struct blis__handoff *later_timeout;

@@ -87,7 +87,7 @@ static blis_status new_handoff(blis_cluster *cluster, blis__cluster_request *req
   int32_t retries = 0;
   uint32_t slot;
   if (handoff != NULL) {
-    BLIS_ASSERT(handoff->is_over);
+    BLIS_ASSERT(blis__handoff_is_over(&handoff->state));
     retries = handoff->retries + 1;
     slot = handoff->slot;
   } else {
@@ -147,13 +147,12 @@ static blis_status begin(blis_cluster *cluster, blis__cluster_request *request,
   h->counts.started++;
   h->counts.in_flight++;
   if (!h->policy.go_blis) { /* there, a choice is not seen before the KV is */
-    handoff->counts_there = true;
     blis__snapshot_add_in_flight(&cluster->snapshot, destination, 1);
     blis__snapshot_add_pending(&cluster->snapshot, destination, 1);
   }
   bool reserves =
       h->policy.reserves_first && !blis__handoff_ends_at_source(cluster, &request->live);
-  handoff->state = reserves ? BLIS_HANDOFF_RESERVING : BLIS_HANDOFF_PREFILL;
+  blis__handoff_enter(&handoff->state, reserves ? BLIS__HANDOFF_RESERVING : BLIS__HANDOFF_ROUTING);
   return blis__handoff_schedule(cluster, handoff,
                                 reserves ? BLIS__CLUSTER_MOVE : BLIS__CLUSTER_PREFILL,
                                 cluster->now_us, error);
@@ -189,15 +188,19 @@ static blis_status tell_split(blis_cluster *cluster, blis__cluster_request *requ
                           .instance = choice->instance, .split = &split, .policy = policy);
 }
 
+/* The request has left the instance of its last hand-off, with its KV, and is routed again. */
+static void leave_last(blis__handoff *handoff) {
+  if (handoff != NULL && handoff->state.stage != BLIS__HANDOFF_CLOSED) {
+    BLIS_ASSERT(blis__handoff_is_over(&handoff->state));
+    blis__handoff_enter(&handoff->state, BLIS__HANDOFF_CLOSED);
+  }
+}
+
 blis_status blis__handoff_decide(blis_cluster *cluster, blis__cluster_request *request,
                                  blis__choice *choice, bool *is_taken, blis_error *error) {
   blis__handoffs *h = cluster->handoffs;
   blis_split split = {.prefill = -1, .decode = -1};
-  if (request->handoff != NULL) {
-    /* It has left, with what was handed off, and is routed again. */
-    request->handoff->is_at_home = false;
-    request->handoff->state = BLIS_HANDOFF_PREFILL;
-  }
+  leave_last(request->handoff);
   if (!h->policy.go_blis) { /* which traces only what it does not split */
     BLIS_TRY(blis__cluster_tell_choice(cluster, request, choice, error));
   }
@@ -274,15 +277,13 @@ static blis_status inject(blis_cluster *cluster, blis__handoff *handoff, uint32_
   const blis_instance_config *config = blis_instance_get_config(instance);
   BLIS_TRY(check_model(cluster, handoff, source, error));
   BLIS_TRY(blis__cluster_bring_forward(cluster, source, error));
-  handoff->is_booked = false; /* from now on, it is told when it leaves */
   make_leg(cluster, handoff);
   BLIS_TRY_MEM(blis__chain_cache_take(&cluster->chains, (uint32_t)config->block_size_tokens,
                                       &handoff->prefill.chain),
                error);
-  handoff->state = BLIS_HANDOFF_PREFILL;
+  blis__source_becomes(&handoff->state, BLIS__SOURCE_COMING);
+  blis__handoff_enter(&handoff->state, BLIS__HANDOFF_PREFILL);
   handoff->source = source;
-  handoff->is_at_source = true;
-  handoff->is_pending = true;
   handoff->times.prefill_instance = (int32_t)source;
   request->instance = (int32_t)source;
   BLIS_TRY(BLIS__TELL(cluster, BLIS__ROUTED, error, .request = request, .instance = source));
@@ -388,8 +389,7 @@ static void on_queued(void *ud, blis_live_request *live, int64_t now_us) {
   blis_cluster *cluster = ud;
   if (is_leg(live)) {
     blis__handoff *handoff = handoff_of(live);
-    BLIS_ASSERT(handoff->is_pending);
-    handoff->is_pending = false;
+    blis__source_becomes(&handoff->state, BLIS__SOURCE_THERE);
     blis__snapshot_add_pending(&cluster->snapshot, handoff->source, -1);
   } else if (blis__request_of(live)->is_pending) {
     blis__cluster_instance_events.queued(ud, live, now_us);
@@ -420,8 +420,7 @@ static blis_status prefill_is_done(blis_cluster *cluster, blis__handoff *handoff
                                    blis_error *error) {
   blis__cluster_request *request = handoff->request;
   const blis_live_request *leg = &handoff->prefill;
-  BLIS_ASSERT(handoff->owner == BLIS__KV_OF_NOBODY);
-  handoff->owner = BLIS__KV_OF_SOURCE;
+  blis__handoff_enter(&handoff->state, BLIS__HANDOFF_READY);
   handoff->ready_us = now_us;
   handoff->prefill_ttft_us = leg->ttft_us;
   handoff->times.prefill_end_us = now_us;
@@ -486,7 +485,7 @@ static blis_status on_ended(void *ud, blis_live_request *live, int64_t now_us, i
   }
   blis__handoff *handoff = blis__request_of(live)->handoff;
   if (cluster->handoffs->policy.go_blis && handoff != NULL &&
-      handoff->state == BLIS_HANDOFF_DECODE) {
+      handoff->state.stage == BLIS__HANDOFF_DECODE) {
     join_times(cluster, handoff, live, now_us, &end_us);
     handoff->decode_now_us = now_us;
     handoff->decode_end_us = end_us;

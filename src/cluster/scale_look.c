@@ -261,7 +261,7 @@ static const blis_live_request *leg_of(const blis__cluster_request *r, uint32_t 
     *instance = (uint32_t)r->instance;
     return &r->live;
   }
-  if (r->place == BLIS__AT_HANDOFF && r->handoff->is_at_source) {
+  if (r->place == BLIS__AT_HANDOFF && blis__handoff_is_at_source(&r->handoff->state)) {
     *instance = r->handoff->source;
     return &r->handoff->prefill;
   }

@@ -328,7 +328,8 @@ void blis__free_tiers(blis_cluster *cluster) {
 /* The record of the request where it was prefilled. */
 static const blis_live_request *prefilled(const blis__news *news) {
   const blis__handoff *handoff = news->request->handoff;
-  return handoff != NULL && handoff->is_at_source && handoff->source == news->instance
+  return handoff != NULL && blis__handoff_is_at_source(&handoff->state) &&
+                 handoff->source == news->instance
              ? &handoff->prefill
              : &news->request->live;
 }

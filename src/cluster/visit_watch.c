@@ -201,8 +201,8 @@ static blis_status on_joined(void *ud, blis_cluster *cluster, const blis__news *
     BLIS_TRY(tell_visit(cluster, w, BLIS_VISIT_RECOMPUTED, error));
   }
   BLIS_ASSERT(!w->is_there);
-  bool is_leg = handoff != NULL && handoff->is_at_source;
-  bool comes_with_kv = handoff != NULL && !is_leg && handoff->state == BLIS_HANDOFF_DECODE;
+  bool is_leg = handoff != NULL && blis__handoff_is_at_source(&handoff->state);
+  bool comes_with_kv = handoff != NULL && !is_leg && handoff->state.stage == BLIS__HANDOFF_DECODE;
   bool is_prefilled = comes_with_kv && handoff->kv_tokens == live->prompt_tokens;
   *w = (watched){.visit = {.request = blis_request_name_of(live),
                            .instance = news->instance,
